@@ -1,0 +1,51 @@
+package plan
+
+import "context"
+
+// Brief is all that a phase is told. What is not in it, the phase does not
+// know: that is how contexts stay isolated.
+type Brief struct {
+	Run     RunID
+	Phase   Phase
+	Attempt int    // 1, 2, …: which time this phase runs in this run
+	Conv    string // the conversation to start or to continue
+	Request string
+
+	Context []Message     // Explore: the frozen conversation it starts from
+	Report  string        // Plan: what Explore found
+	Plan    *PlanDoc      // Implement, Review; and Plan when it replans
+	Diff    string        // Review: the change so far, against the start
+	Checks  []CheckResult // Implement: the baseline; Review: the latest of each
+	Base    []CheckResult // Review: the baseline
+	Gaps    []Gap         // every gap of this run, open and closed
+	Past    []Event       // what this conversation has journalled already
+
+	Spent Usage   // by the whole run so far
+	Cost  float64 // USD, by the whole run so far
+}
+
+// PlanDoc is one immutable version of a plan.
+type PlanDoc struct {
+	Version int    `json:"version"`
+	Text    string `json:"text"`
+	// Files the plan names, relative to the repository root, with the hash of
+	// each as it stood when the plan was made; "" for a file to be created.
+	Files  map[string]string `json:"files,omitempty"`
+	Verify []string          `json:"verify,omitempty"` // exact commands
+	Base   string            `json:"base,omitempty"`   // commit the plan was made on
+}
+
+// Outcome is what a phase came to. Exactly one of Park and the phase's own
+// result means something: a parked outcome has no result yet.
+type Outcome struct {
+	Report    string     // Explore
+	Plan      *PlanDoc   // Plan
+	Summary   string     // Implement: the implementer's closing words
+	Judgement *Judgement // Review
+	Park      *Parked    // the phase stopped where it stands
+}
+
+// Emit records events. Durable events given together are committed together,
+// before Emit returns; live events are shown and forgotten. An error means the
+// journal is not safe: whoever called must stop.
+type Emit func(ctx context.Context, events ...Event) error

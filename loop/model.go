@@ -1,0 +1,149 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// Model speaks to one language model.
+type Model interface {
+	// Generate sends one request and returns the whole answer. While the
+	// answer arrives, live is called from the same goroutine with each piece;
+	// it may be nil. Generate makes one attempt: retrying is the loop's. A
+	// failure is a *ModelError, or the context's error when ctx ended first;
+	// a stream that breaks off is a failure, never a short answer.
+	Generate(ctx context.Context, req Call, live func(Delta)) (Answer, error)
+}
+
+// Call is one request to a model. Its bytes on the wire depend on nothing but
+// its fields: the same call gives the same bytes, and a call whose Messages
+// extend another's extends that one's bytes.
+type Call struct {
+	Model    string
+	System   string
+	Tools    []Spec // in this order
+	Messages []plan.Message
+	Settings Settings
+	// Format asks for an answer that fits a schema, where the server can do
+	// that; the prompt must ask for it in words as well.
+	Format *Format
+	// Headers are sent with the HTTP request.
+	Headers map[string]string
+}
+
+// Settings are sent only when they are set, because strict servers refuse
+// parameters they do not know.
+type Settings struct {
+	Temperature     *float64
+	Effort          string // reasoning effort: low, medium, high, …
+	MaxOutputTokens int
+}
+
+// Format names a JSON schema for the answer.
+type Format struct {
+	Name   string
+	Schema json.RawMessage
+}
+
+// Spec is what a model is told about a tool.
+type Spec struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments, canonical
+}
+
+// Delta is a piece of an answer as it arrives.
+type Delta struct {
+	Kind plan.BlockType // text, reasoning or tool_call
+	Text string         // for tool_call: argument text
+	Call string         // tool_call: the call's id
+	Name string         // tool_call: the tool's name
+}
+
+// StopReason says why a model stopped.
+type StopReason string
+
+// The stop reasons.
+const (
+	StopEnd     StopReason = "stop"
+	StopTools   StopReason = "tool_calls"
+	StopLength  StopReason = "length"
+	StopRefused StopReason = "content_filter"
+)
+
+// Answer is a finished answer.
+type Answer struct {
+	Message plan.Message
+	Stop    StopReason
+	Usage   plan.Usage
+	Model   string // as the server names it; may be ""
+}
+
+// ErrorKind sorts model failures by what can be done about them.
+type ErrorKind string
+
+// The kinds of model failure.
+const (
+	// ErrUnserved: nothing answered (connection refused or reset, DNS, 502,
+	// 503, 504, 529). Trying again later can help.
+	ErrUnserved ErrorKind = "unserved"
+	// ErrServed: the server answered and failed (500, an error frame, garbage
+	// or a cut stream). Trying again may help.
+	ErrServed ErrorKind = "served"
+	// ErrRateLimit: 429. RetryAfter may say when to come back.
+	ErrRateLimit ErrorKind = "rate_limit"
+	// ErrQuota: the account has used up what it may. Waiting for minutes does
+	// not help.
+	ErrQuota ErrorKind = "quota"
+	// ErrAuth: 401 or 403, or authentication text under any status.
+	ErrAuth ErrorKind = "auth"
+	// ErrNotFound: 404, most often an unknown model.
+	ErrNotFound ErrorKind = "not_found"
+	// ErrTooLong: the request does not fit the model's window.
+	ErrTooLong ErrorKind = "too_long"
+	// ErrRefused: any other 4xx. The request is wrong and stays wrong.
+	ErrRefused ErrorKind = "refused"
+	// ErrIdle: the stream was silent for too long.
+	ErrIdle ErrorKind = "idle"
+)
+
+// ModelError is a failed model call.
+type ModelError struct {
+	Kind       ErrorKind
+	Status     int           // HTTP status, 0 if there was none
+	RetryAfter time.Duration // how long the server asked to wait; 0 if it did not
+	Message    string        // the server's words, or ours, in one line, without secrets
+	Err        error         // the cause, if there is one
+}
+
+// Error says what failed in one line.
+func (e *ModelError) Error() string {
+	if e.Status != 0 {
+		return fmt.Sprintf("the model server answered %d: %s", e.Status, e.Message)
+	}
+	return e.Message
+}
+
+// Unwrap returns the cause.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Transient reports whether the same call may succeed if it is made again.
+func (e *ModelError) Transient() bool {
+	switch e.Kind {
+	case ErrUnserved, ErrServed, ErrRateLimit, ErrIdle:
+		return true
+	}
+	return false
+}
+
+// AsModelError finds a *ModelError in err.
+func AsModelError(err error) (*ModelError, bool) {
+	var me *ModelError
+	ok := errors.As(err, &me)
+	return me, ok
+}

@@ -1,0 +1,87 @@
+package plan
+
+import "encoding/json"
+
+// Role says who speaks a message.
+type Role string
+
+// The roles. A Tool message carries the results of one turn's calls, in call
+// order. An Extension message is carried and stored but never sent to a model.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+	RoleExtension Role = "extension"
+)
+
+// BlockType says which fields of a [Block] mean something.
+type BlockType string
+
+// The block types.
+const (
+	BlockText       BlockType = "text"        // Text
+	BlockReasoning  BlockType = "reasoning"   // Text, Opaque
+	BlockToolCall   BlockType = "tool_call"   // Call, Name, Args
+	BlockToolResult BlockType = "tool_result" // Call, Name, Text, Error, Blob
+	BlockImage      BlockType = "image"       // MIME, Data (base64)
+	BlockExtension  BlockType = "extension"   // Kind, Opaque
+)
+
+// Block is one part of a message.
+type Block struct {
+	Type BlockType `json:"type"`
+	Text string    `json:"text,omitempty"`
+
+	// Call is the id that ties a tool call to its result.
+	Call string `json:"call,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Args is the argument text exactly as the model wrote it. It may not be
+	// valid JSON; it is kept so that a resent prefix has the same bytes.
+	Args  string `json:"args,omitempty"`
+	Error bool   `json:"error,omitempty"`
+	// Blob is the hash of the full text when Text was cut.
+	Blob string `json:"blob,omitempty"`
+
+	MIME string `json:"mime,omitempty"`
+	Data string `json:"data,omitempty"`
+	Kind string `json:"kind,omitempty"`
+	// Opaque is provider data that must be sent back as it came.
+	Opaque json.RawMessage `json:"opaque,omitempty"`
+}
+
+// Message is one entry of a conversation.
+type Message struct {
+	Role   Role    `json:"role"`
+	Blocks []Block `json:"blocks"`
+}
+
+// UserText makes a user message of one text block.
+func UserText(text string) Message {
+	return Message{Role: RoleUser, Blocks: []Block{{Type: BlockText, Text: text}}}
+}
+
+// Text joins the text blocks of a message, leaving reasoning and calls out.
+func (m Message) Text() string {
+	var out string
+	for _, b := range m.Blocks {
+		if b.Type != BlockText || b.Text == "" {
+			continue
+		}
+		if out != "" {
+			out += "\n"
+		}
+		out += b.Text
+	}
+	return out
+}
+
+// Calls returns the tool call blocks of a message, in order.
+func (m Message) Calls() []Block {
+	var out []Block
+	for _, b := range m.Blocks {
+		if b.Type == BlockToolCall {
+			out = append(out, b)
+		}
+	}
+	return out
+}
