@@ -2,6 +2,8 @@ package plan
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -180,4 +182,10 @@ func MarshalCompact(v any) ([]byte, error) {
 		return nil, err //nolint:wrapcheck // the callers say what was encoded
 	}
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
+
+// NewBlob makes a blob of data.
+func NewBlob(data []byte) Blob {
+	sum := sha256.Sum256(data)
+	return Blob{Hash: hex.EncodeToString(sum[:]), Data: data}
 }

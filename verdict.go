@@ -107,7 +107,10 @@ type CheckResult struct {
 	Output     string `json:"output,omitempty"` // head and tail
 	Blob       string `json:"blob,omitempty"`   // hash of the full output, when Output was cut
 	TimedOut   bool   `json:"timed_out,omitempty"`
+	// Cancelled says that the check was stopped before it could say anything;
+	// it will be run again.
+	Cancelled bool `json:"cancelled,omitempty"`
 }
 
 // Passed reports whether the check's command ended with status zero.
-func (r CheckResult) Passed() bool { return r.ExitCode == 0 }
+func (r CheckResult) Passed() bool { return r.ExitCode == 0 && !r.Cancelled }

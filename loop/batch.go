@@ -1,0 +1,321 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+const (
+	// parallel is how many calls of one batch run at once.
+	parallel = 8
+	// linger is how long a result waits for its siblings before it is
+	// recorded alone, so that fast batches cost one commit and a stalled
+	// sibling loses nothing.
+	linger = 20 * time.Millisecond
+	// grace is how long a tool may take to return once it was cancelled.
+	grace = 50 * time.Millisecond
+)
+
+// call is one tool call of the open turn.
+type call struct {
+	id, name string
+	args     json.RawMessage
+	offer    *offer // nil for a call that will not run
+	started  bool   // the intent is recorded
+	lost     bool   // it was started by a process that died
+	began    time.Time
+	end      *plan.ToolEnd
+}
+
+// prepare looks at the calls of an answer. Calls that will not run are
+// answered at once; for the others the intents that can be known now are
+// queued, so that they are committed with the message.
+func (l *Loop) prepare(m plan.Message, stop StopReason) []*call {
+	blocks := m.Calls()
+	calls := make([]*call, len(blocks))
+	for i, b := range blocks {
+		cut := stop == StopLength && i == len(blocks)-1
+		calls[i] = l.examine(b, cut)
+		if c := calls[i]; c.end != nil {
+			l.intend(c)
+			l.record(*c.end)
+		}
+	}
+	todo := unfinished(calls)
+	if serial(todo) {
+		todo = todo[:1] // the later ones are only intended once the earlier ones are done
+	}
+	for _, c := range todo {
+		l.intend(c)
+	}
+	return calls
+}
+
+// examine checks one call against what was offered. A call that must not run
+// comes back with its result.
+func (l *Loop) examine(b plan.Block, cut bool) *call {
+	c := &call{id: b.Call, name: b.Name}
+	args, problem := parseArgs(b.Args)
+	c.args = args
+	o, ok := l.offered[b.Name]
+	switch {
+	case !ok:
+		c.reject("refused", l.notOffered(b.Name))
+	case cut:
+		c.reject("invalid", "This call was cut off by the output limit and was not run. Send it again, shorter: split the work over several calls.")
+	case problem != "":
+		c.reject("invalid", problem)
+	default:
+		c.offer = o
+		if problem := o.validate(args); problem != "" {
+			c.reject("invalid", problem)
+		}
+	}
+	return c
+}
+
+// notOffered is what a model reads when it calls a tool it does not have.
+func (l *Loop) notOffered(name string) string {
+	if why := l.cfg.Refuse(name); why != "" {
+		return why
+	}
+	var names []string
+	for _, s := range l.specs {
+		names = append(names, s.Name)
+	}
+	return fmt.Sprintf("There is no tool named %q here. The tools are: %s.", name, strings.Join(names, ", "))
+}
+
+func (c *call) reject(status, text string) {
+	c.offer = nil
+	c.finish(plan.ToolEnd{Error: true, Output: text, Status: status})
+}
+
+func (c *call) finish(end plan.ToolEnd) {
+	end.Call, end.Name = c.id, c.name
+	c.end = &end
+}
+
+// intend queues the intent to run a call.
+func (l *Loop) intend(c *call) {
+	if c.started {
+		return
+	}
+	c.started = true
+	start := plan.ToolStart{Call: c.id, Name: c.name, Args: c.args}
+	if c.offer != nil {
+		start.Effect = c.offer.info.Effect
+	}
+	l.record(start)
+}
+
+func unfinished(calls []*call) []*call {
+	var out []*call
+	for _, c := range calls {
+		if c.end == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func serial(calls []*call) bool {
+	return slices.ContainsFunc(calls, func(c *call) bool { return c.offer != nil && c.offer.info.Serial })
+}
+
+// runCalls gives every call a result. It returns an error only if the run
+// cannot go on; a cancelled context shows in the results.
+func (l *Loop) runCalls(ctx context.Context, calls []*call) error {
+	for _, c := range calls {
+		if c.end == nil && c.lost && (c.offer == nil || c.offer.info.Effect != plan.EffectReplay) {
+			c.finish(plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again. Check what it left behind before you go on."})
+			l.record(*c.end)
+		}
+	}
+	todo := unfinished(calls)
+	groups := [][]*call{todo}
+	if serial(todo) {
+		groups = groups[:0]
+		for _, c := range todo {
+			groups = append(groups, []*call{c})
+		}
+	}
+	for _, g := range groups {
+		if ctx.Err() != nil {
+			l.skip(g)
+			continue
+		}
+		if err := l.runGroup(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skip answers calls that were not begun because the run is being stopped.
+func (l *Loop) skip(group []*call) {
+	for _, c := range group {
+		l.intend(c)
+		l.finished(news{call: c, end: &plan.ToolEnd{Error: true, Status: "cancelled", Output: "Cancelled before it started; nothing was done."}})
+	}
+}
+
+// news is what a running tool has to say: an update, or its result.
+type news struct {
+	call   *call
+	update string
+	end    *plan.ToolEnd
+	blobs  []plan.Blob
+	err    error
+}
+
+// runGroup runs calls at the same time and records each result soon after it
+// is there. All events are emitted from this goroutine.
+func (l *Loop) runGroup(ctx context.Context, group []*call) error {
+	for _, c := range group {
+		l.intend(c)
+	}
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan struct{})
+	defer close(done)
+	feed := make(chan news)
+	l.launch(ctx, group, feed, done)
+
+	running := len(group)
+	var fatal error
+	var lingering, giveUp <-chan time.Time
+	cancelled := ctx.Done()
+	for running > 0 {
+		select {
+		case n := <-feed:
+			if n.end == nil {
+				if err := l.show(ctx, plan.ToolUpdate{Call: n.call.id, Name: n.call.name, Text: n.update}); err != nil {
+					cancel(err)
+				}
+				continue
+			}
+			running--
+			l.finished(n)
+			if n.err != nil && fatal == nil {
+				fatal = n.err
+				cancel(n.err)
+			}
+			lingering = time.After(linger)
+		case <-lingering:
+			lingering = nil
+			if err := l.flush(ctx); err != nil {
+				return err
+			}
+		case <-cancelled:
+			cancelled, giveUp = nil, time.After(grace)
+		case <-giveUp:
+			for _, c := range unfinished(group) {
+				l.finished(news{call: c, end: l.cancelledEnd(c)})
+			}
+			running = 0
+		}
+	}
+	return fatal
+}
+
+// finished takes a result over.
+func (l *Loop) finished(n news) {
+	n.call.finish(*n.end)
+	ev := l.event(*n.call.end)
+	ev.Blobs = n.blobs
+	l.queue = append(l.queue, ev)
+}
+
+// launch starts the calls of a group, a few at a time, in order. Nothing
+// starts once ctx has ended.
+func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- news, done <-chan struct{}) {
+	slots := make(chan struct{}, parallel)
+	say := func(n news) {
+		select {
+		case feed <- n:
+		case <-done:
+		}
+	}
+	go func() {
+		for _, c := range group {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return // the collector answers for the rest
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			go func() {
+				defer func() { <-slots }()
+				say(l.invoke(ctx, c, func(text string) { say(news{call: c, update: text}) }))
+			}()
+		}
+	}()
+}
+
+// invoke runs one call to its result. A panic becomes an error result: one bad
+// tool must not end the run.
+func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) (n news) {
+	began := l.cfg.Now()
+	n.call = c
+	defer func() {
+		if p := recover(); p != nil {
+			n.end = &plan.ToolEnd{Error: true, Output: fmt.Sprintf("%s crashed: %v. This is a defect of the tool; try another way.\n%s", c.name, p, firstFrames(debug.Stack()))}
+			n.blobs = nil
+		}
+		n.end.DurationMS = l.cfg.Now().Sub(began).Milliseconds()
+	}()
+	res, err := c.offer.tool.Run(ctx, Input{Call: c.id, Args: c.args, Update: update})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		n.end = l.cancelledEnd(c)
+	case err != nil:
+		n.err = fmt.Errorf("tool %s: %w", c.name, err)
+		n.end = &plan.ToolEnd{Error: true, Output: n.err.Error()}
+	default:
+		n.end, n.blobs = l.endOf(res)
+	}
+	return n
+}
+
+// endOf turns a result into its event, with known secrets replaced.
+func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
+	end := &plan.ToolEnd{
+		Error: res.Error, Output: l.cfg.Redact(res.Output), ExitCode: res.ExitCode,
+		Files: res.Files, Status: res.Status,
+	}
+	if res.Full == nil {
+		return end, nil
+	}
+	before, after := plan.NewBlob(res.Full), plan.NewBlob([]byte(l.cfg.Redact(string(res.Full))))
+	// The output tells the model under which hash to find the whole text.
+	end.Output = strings.ReplaceAll(end.Output, before.Hash, after.Hash)
+	end.Blob = after.Hash
+	return end, []plan.Blob{after}
+}
+
+func (l *Loop) cancelledEnd(c *call) *plan.ToolEnd {
+	text := "Cancelled."
+	if c.offer != nil && c.offer.info.Writes {
+		text = "Cancelled while it may have been running: it may have done all, part or none of its work. Check before you go on."
+	}
+	return &plan.ToolEnd{Error: true, Status: "cancelled", Output: text}
+}
+
+// firstFrames keeps the part of a stack that says where it broke.
+func firstFrames(stack []byte) string {
+	lines := strings.SplitN(string(stack), "\n", 14)
+	return strings.Join(lines[:len(lines)-1], "\n")
+}

@@ -1,0 +1,92 @@
+package loop
+
+import (
+	"fmt"
+
+	"github.com/plan-engine/plan"
+)
+
+// restore folds what the conversation has journalled into the loop. Whatever
+// was begun and not ended is left open, so that it ends exactly once.
+func (l *Loop) restore(past []plan.Event) error {
+	for _, ev := range past {
+		if err := l.apply(ev); err != nil {
+			return fmt.Errorf("restore conversation %s at event %d: %w", l.cfg.Conv, ev.Seq, err)
+		}
+	}
+	return nil
+}
+
+func (l *Loop) apply(ev plan.Event) error {
+	switch b := ev.Body.(type) {
+	case plan.TurnStart:
+		if ev.Turn == nil {
+			return fmt.Errorf("a turn without a number")
+		}
+		l.open, l.turn = openTurn{started: true}, *ev.Turn
+		if ev.Attempt == l.cfg.Attempt {
+			l.used++
+		}
+	case plan.Request:
+		l.prefix.recall(b)
+	case plan.MessageStart:
+		l.open.asked = b.Role == plan.RoleAssistant
+	case plan.MessageEnd:
+		l.applyMessage(b)
+	case plan.ToolStart:
+		if c := l.find(b.Call); c != nil {
+			c.started, c.lost = true, true
+		}
+	case plan.ToolEnd:
+		if c := l.find(b.Call); c != nil {
+			c.finish(b)
+		}
+	case plan.TurnEnd:
+		l.applyTurnEnd(ev)
+	}
+	return nil
+}
+
+func (l *Loop) applyMessage(b plan.MessageEnd) {
+	l.open.asked = false
+	if b.Discarded {
+		return
+	}
+	l.messages = append(l.messages, b.Message)
+	if b.Role != plan.RoleAssistant {
+		return
+	}
+	l.last = StopReason(b.Stop)
+	l.open.answered = true
+	blocks := b.Calls()
+	for i, block := range blocks {
+		c := l.examine(block, l.last == StopLength && i == len(blocks)-1)
+		c.end = nil // the journal has it
+		l.open.calls = append(l.open.calls, c)
+	}
+}
+
+func (l *Loop) applyTurnEnd(ev plan.Event) {
+	if !l.open.answered {
+		if ev.Attempt == l.cfg.Attempt {
+			l.used--
+		}
+		l.open = openTurn{}
+		return
+	}
+	if len(l.open.calls) > 0 {
+		l.messages = append(l.messages, resultsOf(l.open.calls))
+	}
+	l.turn++
+	l.open = openTurn{}
+}
+
+// find returns the open turn's call with this id.
+func (l *Loop) find(id string) *call {
+	for _, c := range l.open.calls {
+		if c.id == id && c.end == nil {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// Retry says how often and how long a failing model call is tried again. The
+// zero value means the defaults.
+type Retry struct {
+	Served        int           // retries of a call that was answered with a failure; default 2
+	UnservedFor   time.Duration // how long to keep trying while nothing answers; default 5 minutes
+	RateLimited   int           // retries of a 429; default 5
+	Empty         int           // times an empty answer is asked again; default 2
+	Base          time.Duration // first wait; doubles; default 500 ms
+	Max           time.Duration // longest wait of our own; default 30 s
+	RetryAfterMax time.Duration // longest wait that a server may ask for; default 60 s
+}
+
+func (r Retry) withDefaults() Retry {
+	def := Retry{
+		Served: 2, UnservedFor: 5 * time.Minute, RateLimited: 5, Empty: 2,
+		Base: 500 * time.Millisecond, Max: 30 * time.Second, RetryAfterMax: time.Minute,
+	}
+	if r.Served != 0 {
+		def.Served = r.Served
+	}
+	if r.UnservedFor != 0 {
+		def.UnservedFor = r.UnservedFor
+	}
+	if r.RateLimited != 0 {
+		def.RateLimited = r.RateLimited
+	}
+	if r.Empty != 0 {
+		def.Empty = r.Empty
+	}
+	if r.Base != 0 {
+		def.Base = r.Base
+	}
+	if r.Max != 0 {
+		def.Max = r.Max
+	}
+	if r.RetryAfterMax != 0 {
+		def.RetryAfterMax = r.RetryAfterMax
+	}
+	return def
+}
+
+// generate calls the model until it answers or trying again is pointless.
+func (l *Loop) generate(ctx context.Context) (Answer, error) {
+	call := Call{
+		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: l.messages,
+		Settings: l.cfg.Settings, Format: l.cfg.Format, Headers: l.cfg.Headers,
+	}
+	tries := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
+	for {
+		ans, err := l.attempt(ctx, call)
+		if err == nil && (len(ans.Message.Blocks) > 0 || tries.empty >= l.cfg.Retry.Empty) {
+			return ans, nil
+		}
+		if ctx.Err() != nil {
+			return Answer{}, context.Cause(ctx)
+		}
+		wait, reason, again := l.again(&tries, err)
+		if !again {
+			return Answer{}, err
+		}
+		tries.all++
+		retry := plan.Retry{Attempt: tries.all, Reason: reason, WaitMS: wait.Milliseconds()}
+		if me, ok := AsModelError(err); ok {
+			retry.Status = me.Status
+		}
+		l.record(retry)
+		if err := l.flush(ctx); err != nil {
+			return Answer{}, err
+		}
+		if err := l.cfg.Sleep(ctx, wait); err != nil {
+			return Answer{}, context.Cause(ctx)
+		}
+	}
+}
+
+// attempt makes the call once, showing the answer as it arrives.
+func (l *Loop) attempt(ctx context.Context, call Call) (Answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	return l.cfg.Model.Generate(ctx, call, func(d Delta) { //nolint:wrapcheck // a *ModelError, for the caller to sort
+		if err := l.show(ctx, plan.MessageUpdate{Kind: d.Kind, Call: d.Call, Name: d.Name, Text: d.Text}); err != nil {
+			cancel(err)
+		}
+	})
+}
+
+// tries counts the failures of one call.
+type tries struct {
+	began time.Time
+	all   int
+	empty int
+	count map[ErrorKind]int
+}
+
+// again decides whether a failed call is made again, and when. A nil err stands
+// for an empty answer.
+func (l *Loop) again(t *tries, err error) (wait time.Duration, reason string, ok bool) {
+	r := l.cfg.Retry
+	if err == nil {
+		t.empty++
+		return 0, "the model answered nothing", true
+	}
+	var me *ModelError
+	if !errors.As(err, &me) || !me.Transient() {
+		return 0, "", false
+	}
+	n := t.count[me.Kind]
+	t.count[me.Kind]++
+	wait = l.backoff(n)
+	switch me.Kind {
+	case ErrRateLimit:
+		if me.RetryAfter > r.RetryAfterMax || n >= r.RateLimited {
+			return 0, "", false
+		}
+		if me.RetryAfter > 0 {
+			wait = me.RetryAfter
+		}
+	case ErrUnserved:
+		if l.cfg.Now().Add(wait).Sub(t.began) > r.UnservedFor {
+			return 0, "", false
+		}
+		wait = max(wait, min(me.RetryAfter, r.RetryAfterMax))
+	default:
+		if t.count[ErrServed]+t.count[ErrIdle] > r.Served {
+			return 0, "", false
+		}
+	}
+	return wait, me.Error(), true
+}
+
+// backoff is the n-th wait: doubling, capped, and spread by up to a quarter so
+// that many runs do not come back at the same instant.
+func (l *Loop) backoff(n int) time.Duration {
+	d := l.cfg.Retry.Max
+	if n < 20 {
+		d = min(d, l.cfg.Retry.Base<<n)
+	}
+	return time.Duration(float64(d) * (0.75 + 0.5*l.cfg.Rand()))
+}
+
+// sleep waits, or returns early when ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err() //nolint:wrapcheck // the caller asks for the cause
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err() //nolint:wrapcheck // the caller asks for the cause
+	case <-t.C:
+		return nil
+	}
+}
