@@ -1,0 +1,77 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// Letter is what another process asks the owner of a run to do.
+type Letter struct {
+	ID      int64 // grows with the time of posting
+	Kind    string
+	Data    json.RawMessage
+	Created time.Time // UTC
+}
+
+// Post puts a letter into the inbox of a run, from any process, and returns
+// its id. When it returns, the letter is on disk; the owner of the run takes it
+// at its next boundary. No data means null. Errors: [ErrNoRun], and [ErrEnded]
+// for a run whose owner will never look again.
+func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.RawMessage) (int64, error) {
+	if len(data) == 0 {
+		data = json.RawMessage("null")
+	}
+	if kind == "" || !json.Valid(data) {
+		return 0, fmt.Errorf("post to run %s: a letter needs a kind and valid JSON data", run)
+	}
+	res, err := db.write.ExecContext(ctx, `INSERT INTO inbox (run, kind, data, created)
+		SELECT key, ?, ?, ? FROM runs WHERE id = ? AND outcome = ''`,
+		kind, string(data), db.now().UnixNano(), string(run))
+	if err != nil {
+		return 0, db.runError("post to", run, err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, db.runError("post to", run, err)
+	}
+	if n == 0 {
+		if _, err := db.Run(ctx, run); err != nil {
+			return 0, err
+		}
+		return 0, fmt.Errorf("post to run %s: %w", run, ErrEnded)
+	}
+	id, err := res.LastInsertId()
+	if err != nil {
+		return 0, db.runError("post to", run, err)
+	}
+	return id, nil
+}
+
+// Letters returns the letters that wait in the inbox, oldest first. They wait
+// until [Writer.AppendTaking] takes them.
+func (w *Writer) Letters(ctx context.Context) ([]Letter, error) {
+	rows, err := w.db.read.QueryContext(ctx, `SELECT inbox.id, kind, data, inbox.created FROM inbox JOIN runs ON run = key
+		WHERE runs.id = ? AND taken_seq IS NULL ORDER BY inbox.id`, string(w.run))
+	if err != nil {
+		return nil, w.db.runError("read the inbox of", w.run, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	var letters []Letter
+	for rows.Next() {
+		var l Letter
+		var created int64
+		if err := rows.Scan(&l.ID, &l.Kind, (*[]byte)(&l.Data), &created); err != nil {
+			return nil, w.db.runError("read the inbox of", w.run, err)
+		}
+		l.Created = fromNanos(created)
+		letters = append(letters, l)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, w.db.runError("read the inbox of", w.run, err)
+	}
+	return letters, nil
+}

@@ -1,0 +1,116 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/plan-engine/plan"
+)
+
+// probeGrace is how long Own keeps trying: somebody who only asks who holds
+// the run (Holder) has the lock for an instant too.
+const probeGrace = 20 * lockPoll
+
+// holder is what a lock file says, for people.
+type holder struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+// lockPath names the lock file of a run. A run id comes from people too, so it
+// must not be able to name a file elsewhere.
+func (db *DB) lockPath(run plan.RunID) (string, error) {
+	if run == "" {
+		return "", errors.New("the run id is empty")
+	}
+	for _, c := range []byte(run) {
+		switch {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '-', c == '_':
+		default:
+			return "", fmt.Errorf("the run id %q has a character other than letters, digits, - and _", run)
+		}
+	}
+	return filepath.Join(db.locks, string(run)+".lock"), nil
+}
+
+// lockRun takes the lock of a run. The kernel releases it when the process
+// dies, however it dies. The file stays for ever: if it were removed, two
+// processes could hold locks on two files of the same name.
+func (db *DB) lockRun(ctx context.Context, run plan.RunID) (*flock.Flock, error) {
+	path, err := db.lockPath(run)
+	if err != nil {
+		return nil, fmt.Errorf("own a run: %w", err)
+	}
+	lock := flock.New(path)
+	grace, cancel := context.WithTimeout(ctx, probeGrace)
+	defer cancel()
+	ok, err := lock.TryLockContext(grace, lockPoll)
+	switch {
+	case ctx.Err() != nil:
+		return nil, errors.Join(fmt.Errorf("own run %s: %w", run, context.Cause(ctx)), lock.Close())
+	case !ok && errors.Is(err, context.DeadlineExceeded):
+		return nil, errors.Join(readHolder(path, run), lock.Close())
+	case err != nil:
+		return nil, errors.Join(fail(fmt.Sprintf("lock run %s with", run), path, err), lock.Close())
+	}
+	if err := db.signLock(path); err != nil {
+		return nil, errors.Join(fail(fmt.Sprintf("lock run %s with", run), path, err), lock.Close())
+	}
+	return lock, nil
+}
+
+// signLock writes who holds the lock. The old text is overwritten before it is
+// cut, so that a reader always finds a whole JSON value at the beginning.
+func (db *DB) signLock(path string) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unknown host"
+	}
+	text, err := json.Marshal(holder{PID: os.Getpid(), Host: host, Since: db.now().UTC()})
+	if err != nil {
+		return err //nolint:wrapcheck // the caller names the file
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the file
+	}
+	text = append(text, '\n')
+	_, err = f.WriteAt(text, 0)
+	return errors.Join(err, f.Truncate(int64(len(text))), f.Close())
+}
+
+func readHolder(path string, run plan.RunID) *HeldError {
+	held := &HeldError{Run: run}
+	f, err := os.Open(path)
+	if err != nil {
+		return held
+	}
+	defer f.Close() //nolint:errcheck // only read
+	var h holder
+	if json.NewDecoder(f).Decode(&h) == nil { // else the holder is just signing
+		held.PID, held.Host, held.Since = h.PID, h.Host, h.Since
+	}
+	return held
+}
+
+// Holder says who writes a run right now, if anybody does.
+func (db *DB) Holder(run plan.RunID) (*HeldError, bool) {
+	path, err := db.lockPath(run)
+	if err != nil {
+		return nil, false
+	}
+	// A shared lock does not disturb others who ask; nothing is created.
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	defer lock.Close() //nolint:errcheck // closing the file releases it in any case
+	if free, err := lock.TryRLock(); free || err != nil {
+		return nil, false
+	}
+	return readHolder(path, run), true
+}

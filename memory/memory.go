@@ -1,0 +1,199 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	driver = "sqlite3"
+	// readers bounds the connections that read at the same time.
+	readers = 4
+	// migrateLock is the name of the lock file that is held while the database
+	// is created or brought to a newer version.
+	migrateLock = "migrate.lock"
+	// lockPoll is how often a waiting process tries to get a file lock.
+	lockPoll = 5 * time.Millisecond
+)
+
+// Config says where the database is.
+type Config struct {
+	// Path is the database file. It is created with mode 0600, in a directory
+	// created with mode 0700, if it is missing.
+	Path string
+	// Locks is the directory of the lock files; "" means locks/ beside Path.
+	// All processes that use one database must agree on it, and it must be on
+	// a local disk.
+	Locks string
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// DB is an open database. Its methods may be called from several goroutines.
+type DB struct {
+	path  string
+	locks string
+	now   func() time.Time
+	write *sql.DB // one connection
+	read  *sql.DB // cannot write
+	stmt  statements
+}
+
+// Open opens the database, creates it if it is missing, and brings an older
+// one to the version of this program. A newer one is refused with [ErrNewer]
+// and not touched. Failures of the file are [*Error] values.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	if cfg.Path == "" {
+		return nil, errors.New("open the database: Config.Path is empty; name the file")
+	}
+	if !compiled {
+		return nil, &Error{
+			Op: "open", Path: cfg.Path, Err: errors.New("this plan was built without SQLite"),
+			Hint: "build plan with a C compiler (CGO_ENABLED=1)",
+		}
+	}
+	path, err := filepath.Abs(cfg.Path)
+	if err != nil {
+		return nil, fail("open", cfg.Path, err)
+	}
+	db := &DB{path: path, locks: cfg.Locks, now: cfg.Now}
+	if db.locks == "" {
+		db.locks = filepath.Join(filepath.Dir(path), "locks")
+	}
+	if db.now == nil {
+		db.now = time.Now
+	}
+	if err := db.open(ctx); err != nil {
+		return nil, errors.Join(db.openError(err), db.Close())
+	}
+	return db, nil
+}
+
+// openError adds to an error of open what only the whole of it can say.
+func (db *DB) openError(err error) error {
+	switch {
+	case errors.Is(err, ErrNewer):
+		return &Error{Op: "open", Path: db.path, Err: err, Hint: "install a newer plan"}
+	case errors.Is(err, errNotSQLite):
+		return &Error{Op: "open", Path: db.path, Err: err, Hint: "move it away, or set PLAN_HOME to another directory"}
+	}
+	return db.fail("open", err)
+}
+
+func (db *DB) open(ctx context.Context) error {
+	for _, dir := range []string{filepath.Dir(db.path), db.locks} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err //nolint:wrapcheck // it names the directory
+		}
+	}
+	scripts, err := migrations()
+	if err != nil {
+		return err
+	}
+	if err := db.upgrade(ctx, scripts); err != nil {
+		return err
+	}
+	if err := db.connect(); err != nil {
+		return err
+	}
+	var version int
+	if err := db.write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return fmt.Errorf("read the version: %w", err)
+	}
+	if version > len(scripts) { // somebody else was faster
+		return newer(version, len(scripts))
+	}
+	return db.stmt.prepare(ctx, db.write, db.read)
+}
+
+// upgrade leaves the file at the version of this program. Only a process that
+// has something to change takes the lock; the version is read again under it.
+func (db *DB) upgrade(ctx context.Context, scripts []string) error {
+	known := len(scripts)
+	version, err := storedVersion(ctx, db.path, known)
+	if err != nil || version == known {
+		return err
+	}
+	if version > known {
+		return newer(version, known)
+	}
+	lock := flock.New(filepath.Join(db.locks, migrateLock))
+	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+		return fmt.Errorf("wait for another process to prepare the database: %w", err)
+	}
+	defer lock.Close() //nolint:errcheck // closing the file releases it in any case
+	if version, err = storedVersion(ctx, db.path, known); err != nil {
+		return err
+	}
+	if version > known {
+		return newer(version, known)
+	}
+	f, err := os.OpenFile(db.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the file
+	}
+	if err := f.Close(); err != nil {
+		return err //nolint:wrapcheck // it names the file
+	}
+	w, err := openPool(writeDSN(db.path), 1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(migrate(ctx, w, scripts), w.Close())
+}
+
+func (db *DB) connect() error {
+	var err error
+	if db.write, err = openPool(writeDSN(db.path), 1); err != nil {
+		return err
+	}
+	db.read, err = openPool(readDSN(db.path), readers)
+	return err
+}
+
+func openPool(dsn string, conns int) (*sql.DB, error) {
+	pool, err := sql.Open(driver, dsn)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // Open says what was opened
+	}
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	return pool, nil
+}
+
+// The pragmas stand in the names of the connections because that is the only
+// way for every connection of a pool to get them.
+func writeDSN(path string) string {
+	return dsn(path, "mode=rw&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_busy_timeout=5000&_txlock=immediate")
+}
+
+func readDSN(path string) string {
+	return dsn(path, "mode=ro&_query_only=on&_busy_timeout=5000")
+}
+
+func dsn(path, query string) string {
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query}
+	return u.String()
+}
+
+// Close closes the database. Writers that are still open can no longer append;
+// they keep their locks until they are closed too.
+func (db *DB) Close() error {
+	var errs []error
+	// The writing connection goes last: the last one to close empties the
+	// write-ahead log, and a reader cannot.
+	for _, pool := range []*sql.DB{db.read, db.write} {
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	return db.fail("close", errors.Join(errs...))
+}

@@ -1,0 +1,195 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// A page is what one read transaction reads: as many lines as fit both bounds,
+// and at least one.
+const (
+	pageLines = 256
+	pageBytes = 1 << 20
+)
+
+// followPoll is how often Follow looks for more.
+const followPoll = 50 * time.Millisecond
+
+// Query chooses events of a run. Its zero value chooses all.
+type Query struct {
+	After int64            // only events with a greater Seq
+	Conv  string           // only events of this conversation; "" means any
+	Types []plan.EventType // only events of these types; empty means any
+}
+
+// Line is one event as it is stored.
+type Line struct {
+	Seq  int64
+	JSON []byte // the exact bytes that were committed, without a newline
+}
+
+// stored is a line and its place in the hash chain.
+type stored struct {
+	Line
+	sha []byte
+}
+
+// Events returns the events of a run in the order of Seq. Events that are
+// committed while it goes on may be included. The last pair holds an error if
+// there was one: [ErrNoRun], or what stopped the reading.
+func (db *DB) Events(ctx context.Context, run plan.RunID, q Query) iter.Seq2[plan.Event, error] {
+	return func(yield func(plan.Event, error) bool) {
+		for s, err := range db.stored(ctx, run, q) {
+			var e plan.Event
+			if err == nil {
+				if err = json.Unmarshal(s.JSON, &e); err != nil {
+					err = fmt.Errorf("read event %d of run %s: %w", s.Seq, run, err)
+				}
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Lines returns the stored bytes of the events of a run whose Seq is greater
+// than after, like [DB.Events].
+func (db *DB) Lines(ctx context.Context, run plan.RunID, after int64) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		for s, err := range db.stored(ctx, run, Query{After: after}) {
+			if !yield(s.Line, err) {
+				return
+			}
+		}
+	}
+}
+
+// Follow is [DB.Lines] and then waits for more, from whatever process they
+// come, until the run has ended. It stops without an error when ctx ends.
+func (db *DB) Follow(ctx context.Context, run plan.RunID, after int64) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		tick := time.NewTicker(followPoll)
+		defer tick.Stop()
+		for {
+			done, err := db.catchUp(ctx, run, &after, yield)
+			if err != nil && ctx.Err() == nil {
+				yield(Line{}, db.runError("follow", run, err))
+			}
+			if done || err != nil {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}
+}
+
+// catchUp yields what there is after *after, and moves it. It is done when
+// nothing more can come, or nobody wants it.
+func (db *DB) catchUp(ctx context.Context, run plan.RunID, after *int64, yield func(Line, error) bool) (done bool, err error) {
+	now, err := db.standing(ctx, run)
+	if err != nil || now.head <= *after {
+		return now.ended, err
+	}
+	for s, err := range db.stored(ctx, run, Query{After: *after}) {
+		if err != nil {
+			return false, err
+		}
+		if !yield(s.Line, nil) {
+			return true, nil
+		}
+		*after = s.Seq
+	}
+	// The head was read together with the outcome: nothing is missing.
+	return now.ended, nil
+}
+
+// stored reads page by page. No connection is held, and no read transaction
+// open, while the consumer works.
+func (db *DB) stored(ctx context.Context, run plan.RunID, q Query) iter.Seq2[stored, error] {
+	return func(yield func(stored, error) bool) {
+		now, err := db.standing(ctx, run)
+		for err == nil {
+			var page []stored
+			page, err = db.page(ctx, now.key, q)
+			for _, s := range page {
+				if !yield(s, nil) {
+					return
+				}
+				q.After = s.Seq
+			}
+			if len(page) == 0 && err == nil {
+				return
+			}
+		}
+		yield(stored{}, db.runError("read", run, err))
+	}
+}
+
+// standing is where a journal stood at one moment.
+type standing struct {
+	key, head int64
+	chain     []byte
+	ended     bool
+}
+
+func (db *DB) standing(ctx context.Context, run plan.RunID) (standing, error) {
+	var s standing
+	row := db.stmt.standing.QueryRowContext(ctx, string(run))
+	err := row.Scan(&s.key, &s.head, &s.chain, &s.ended)
+	return s, err //nolint:wrapcheck // the callers name the run
+}
+
+func (db *DB) page(ctx context.Context, key int64, q Query) ([]stored, error) {
+	query := strings.Builder{}
+	query.WriteString("SELECT seq, line, sha FROM events WHERE run = ? AND seq > ?")
+	args := []any{key, q.After}
+	if q.Conv != "" {
+		query.WriteString(" AND conv = ? AND conv <> ''") // the second half chooses the index
+		args = append(args, q.Conv)
+	}
+	if len(q.Types) > 0 {
+		query.WriteString(" AND type IN (" + marks(len(q.Types)) + ")")
+		for _, t := range q.Types {
+			args = append(args, string(t))
+		}
+	}
+	query.WriteString(" ORDER BY seq LIMIT ?")
+	rows, err := db.read.QueryContext(ctx, query.String(), append(args, pageLines)...)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // stored names the run
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	var page []stored
+	for size := 0; size < pageBytes && rows.Next(); {
+		var s stored
+		if err := rows.Scan(&s.Seq, &s.JSON, &s.sha); err != nil {
+			return nil, err //nolint:wrapcheck // stored names the run
+		}
+		page = append(page, s)
+		size += len(s.JSON)
+	}
+	return page, rows.Err()
+}
+
+// Blob returns the content with this hash, or [ErrNoBlob].
+func (db *DB) Blob(ctx context.Context, hash string) ([]byte, error) {
+	var data []byte
+	err := db.read.QueryRowContext(ctx, "SELECT data FROM blobs WHERE hash = ?", hash).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("read blob %q: %w", hash, ErrNoBlob)
+	}
+	return data, db.fail("read a blob in", err)
+}

@@ -1,0 +1,237 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// RunInfo is what is known about a run without reading its journal.
+type RunInfo struct {
+	ID      plan.RunID
+	State   plan.State
+	Parked  plan.ParkReason // "" while the run is not parked
+	WakeAt  *time.Time      // when it makes sense to go on, for some parked runs
+	Outcome plan.State      // "" until the run has ended
+	Request string
+	Repo    string
+	Job     string
+	Created time.Time // of its first event, UTC
+	Updated time.Time // of its last event, UTC
+	Head    int64     // seq of its last event
+	Usage   plan.Usage
+	CostUSD float64
+	Priced  bool // false when some model call had no known price
+}
+
+// Ended reports whether the journal has its run_end.
+func (r RunInfo) Ended() bool { return r.Outcome != "" }
+
+// projected reports whether fold looks into the bodies of events of type t.
+func projected(t plan.EventType) bool {
+	switch t {
+	case plan.TypeRunStart, plan.TypeState, plan.TypeParked, plan.TypeUnparked, plan.TypeUsage, plan.TypeRunEnd:
+		return true
+	}
+	return false
+}
+
+// fold returns what is known after one more event. The usage of a run is the
+// sum of its reports until run_end states the total.
+func (r RunInfo) fold(e plan.Event) RunInfo {
+	r.Head, r.Updated = e.Seq, e.Time.UTC()
+	switch body := e.Body.(type) {
+	case plan.RunStart:
+		r.ID, r.State, r.Priced, r.Created = e.Run, plan.Unstarted, true, r.Updated
+		r.Request, r.Repo, r.Job = body.Request, body.Repo, e.Job
+	case plan.StateChange:
+		r.State = body.To
+	case plan.Parked:
+		r.Parked, r.WakeAt = body.Reason, body.WakeAt
+	case plan.Unparked:
+		r.Parked, r.WakeAt = "", nil
+	case plan.UsageReport:
+		r.Usage, r.CostUSD, r.Priced = r.Usage.Add(body.Usage), r.CostUSD+body.CostUSD, r.Priced && body.Priced
+	case plan.RunEnd:
+		r.State, r.Outcome = body.Outcome, body.Outcome
+		r.Usage, r.CostUSD, r.Priced = body.Usage, body.CostUSD, body.Priced
+	}
+	if r.State.Final() {
+		r.Parked, r.WakeAt = "", nil
+	}
+	return r
+}
+
+// Filter chooses runs. Its zero value chooses all.
+type Filter struct {
+	Repo   string       // "" means any repository
+	States []plan.State // empty means any state
+	Parked *bool        // nil means both
+	Limit  int          // 0 means all
+}
+
+const runColumns = `id, state, parked, wake_at, outcome, request, repo, job, created, updated, head,
+	requests, input, cached, output, reasoning, cost_usd, priced`
+
+func scanRun(scan func(...any) error, also ...any) (RunInfo, error) {
+	var (
+		r                RunInfo
+		created, updated int64
+		wake             sql.NullString
+	)
+	err := scan(append([]any{
+		&r.ID, &r.State, &r.Parked, &wake, &r.Outcome, &r.Request, &r.Repo, &r.Job, &created, &updated, &r.Head,
+		&r.Usage.Requests, &r.Usage.Input, &r.Usage.Cached, &r.Usage.Output, &r.Usage.Reasoning, &r.CostUSD, &r.Priced,
+	}, also...)...)
+	r.Created, r.Updated = fromNanos(created), fromNanos(updated)
+	if err == nil && wake.Valid {
+		var at time.Time
+		at, err = time.Parse(time.RFC3339Nano, wake.String)
+		r.WakeAt = &at
+	}
+	return r, err //nolint:wrapcheck // the callers name the run
+}
+
+// values are the changing columns of a run, in the order in which insertRun
+// and updateRun begin.
+func (r RunInfo) values(chain []byte) []any {
+	var wake any
+	if r.WakeAt != nil {
+		wake = r.WakeAt.UTC().Format(time.RFC3339Nano)
+	}
+	return []any{
+		r.Head, chain, string(r.State), string(r.Parked), wake, string(r.Outcome), r.Updated.UnixNano(),
+		r.Usage.Requests, r.Usage.Input, r.Usage.Cached, r.Usage.Output, r.Usage.Reasoning, r.CostUSD, r.Priced,
+	}
+}
+
+func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
+
+// Runs returns the runs that f chooses, newest first.
+func (db *DB) Runs(ctx context.Context, f Filter) ([]RunInfo, error) {
+	var (
+		where []string
+		args  []any
+	)
+	if f.Repo != "" {
+		where, args = append(where, "repo = ?"), append(args, f.Repo)
+	}
+	if len(f.States) > 0 {
+		where = append(where, "state IN ("+marks(len(f.States))+")")
+		for _, s := range f.States {
+			args = append(args, string(s))
+		}
+	}
+	if f.Parked != nil {
+		where, args = append(where, "(parked <> '') = ?"), append(args, *f.Parked)
+	}
+	query := "SELECT " + runColumns + " FROM runs"
+	if len(where) > 0 {
+		query += " WHERE " + strings.Join(where, " AND ") //nolint:gosec // made of the constants above
+	}
+	query += " ORDER BY created DESC, key DESC"
+	if f.Limit > 0 {
+		query, args = query+" LIMIT ?", append(args, f.Limit)
+	}
+	rows, err := db.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, db.fail("list runs in", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	var runs []RunInfo
+	for rows.Next() {
+		r, err := scanRun(rows.Scan)
+		if err != nil {
+			return nil, db.fail("list runs in", err)
+		}
+		runs = append(runs, r)
+	}
+	return runs, db.fail("list runs in", rows.Err())
+}
+
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+
+// Run returns what is known about one run, or [ErrNoRun].
+func (db *DB) Run(ctx context.Context, run plan.RunID) (RunInfo, error) {
+	row := db.read.QueryRowContext(ctx, "SELECT "+runColumns+" FROM runs WHERE id = ?", string(run))
+	r, err := scanRun(row.Scan)
+	if err != nil {
+		return RunInfo{}, db.runError("read", run, err)
+	}
+	return r, nil
+}
+
+// Latest returns the newest run whose state is not final, or [ErrNoRun].
+func (db *DB) Latest(ctx context.Context) (plan.RunID, error) {
+	const op = "find the newest run in"
+	rows, err := db.read.QueryContext(ctx, "SELECT id, state FROM runs ORDER BY created DESC, key DESC")
+	if err != nil {
+		return "", db.fail(op, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	for rows.Next() {
+		var id plan.RunID
+		var state plan.State
+		if err := rows.Scan(&id, &state); err != nil {
+			return "", db.fail(op, err)
+		}
+		if !state.Final() {
+			return id, nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return "", db.fail(op, err)
+	}
+	return "", fmt.Errorf("find the newest run that is not final: %w", ErrNoRun)
+}
+
+// maxCandidates bounds how many runs an [AmbiguousError] lists.
+const maxCandidates = 10
+
+// Resolve returns the run whose id begins with prefix, in upper or lower case.
+// A whole id always means its own run. Errors: [ErrNoRun], [*AmbiguousError].
+func (db *DB) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
+	if prefix == "" {
+		return "", fmt.Errorf("find a run: %w: its id is empty", ErrNoRun)
+	}
+	escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(prefix)
+	rows, err := db.read.QueryContext(ctx, `SELECT id FROM runs WHERE id LIKE ? || '%' ESCAPE '\'
+		ORDER BY id = ? COLLATE NOCASE DESC, created DESC, key DESC LIMIT ?`, escaped, prefix, maxCandidates+1)
+	if err != nil {
+		return "", db.fail("find a run in", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	var found []plan.RunID
+	for rows.Next() {
+		var id plan.RunID
+		if err := rows.Scan(&id); err != nil {
+			return "", db.fail("find a run in", err)
+		}
+		found = append(found, id)
+	}
+	if err := rows.Err(); err != nil {
+		return "", db.fail("find a run in", err)
+	}
+	switch {
+	case len(found) == 0:
+		return "", fmt.Errorf("find run %q: %w", prefix, ErrNoRun)
+	case len(found) == 1 || strings.EqualFold(string(found[0]), prefix):
+		return found[0], nil
+	}
+	return "", &AmbiguousError{
+		Prefix: prefix, Candidates: found[:min(len(found), maxCandidates)], More: len(found) > maxCandidates,
+	}
+}
+
+// runError names the run in err; a missing row means that there is no run.
+func (db *DB) runError(op string, run plan.RunID, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%s run %s: %w", op, run, ErrNoRun)
+	}
+	return db.fail(fmt.Sprintf("%s run %s in", op, run), err)
+}

@@ -1,0 +1,36 @@
+//go:build cgo
+
+package memory
+
+import (
+	"errors"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// compiled says whether SQLite is part of this program.
+const compiled = true
+
+// sqliteHint says what to do about a failure that SQLite reports, "" for any
+// other error.
+func sqliteHint(err error) string {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	switch e.Code {
+	case sqlite3.ErrFull:
+		return hintFull
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrCantOpen:
+		return hintWritable
+	case sqlite3.ErrCorrupt:
+		return "the file is damaged: keep a copy of it and restore a backup"
+	case sqlite3.ErrNotADB:
+		return "it is not a plan database: move it away, or set PLAN_HOME to another directory"
+	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrProtocol:
+		return "another process keeps it locked: try again when that one is done"
+	case sqlite3.ErrIoErr:
+		return "check the disk it is on, and its free space"
+	}
+	return hintOther
+}

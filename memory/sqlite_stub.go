@@ -1,0 +1,9 @@
+//go:build !cgo
+
+package memory
+
+// compiled says whether SQLite is part of this program. SQLite is written in
+// C; without cgo its driver is a stub whose every query fails.
+const compiled = false
+
+func sqliteHint(error) string { return "" }

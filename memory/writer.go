@@ -1,0 +1,305 @@
+package memory
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/gofrs/flock"
+	"github.com/plan-engine/plan"
+)
+
+// Writer is the one writer of a run. Its methods may be called from several
+// goroutines; appends take turns.
+type Writer struct {
+	db   *DB
+	lock *flock.Flock
+	run  plan.RunID
+
+	mu   sync.Mutex
+	err  error // the first failure; nothing is appended after it
+	tail tail
+}
+
+// tail is the end of a journal, and what the next append continues.
+type tail struct {
+	key   int64 // 0 until the run exists
+	token int64
+	chain []byte
+	info  RunInfo
+}
+
+// Own makes the caller the only writer of a run, which need not exist yet. It
+// fails with a [*HeldError] while another process, or another Writer of this
+// one, owns the run. The ownership ends with [Writer.Close] or with the process.
+func (db *DB) Own(ctx context.Context, run plan.RunID) (*Writer, error) {
+	lock, err := db.lockRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{db: db, lock: lock, run: run}
+	if err := w.takeOver(ctx); err != nil {
+		return nil, errors.Join(db.fail(fmt.Sprintf("own run %s in", run), err), lock.Close())
+	}
+	return w, nil
+}
+
+// takeOver raises the fencing token, so that a writer which lost its lock
+// without noticing cannot append any more.
+func (w *Writer) takeOver(ctx context.Context) error {
+	tx, err := w.db.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
+	if _, err := tx.ExecContext(ctx, "UPDATE runs SET token = token + 1 WHERE id = ?", string(w.run)); err != nil {
+		return fmt.Errorf("raise the token: %w", err)
+	}
+	var t tail
+	row := tx.QueryRowContext(ctx, "SELECT "+runColumns+", key, token, chain FROM runs WHERE id = ?", string(w.run))
+	t.info, err = scanRun(row.Scan, &t.key, &t.token, &t.chain)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the run: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	w.tail = t
+	return nil
+}
+
+// Append commits events in one transaction and returns them with their Seq.
+// When it returns, they are on disk. The first event of a run is its RunStart,
+// and nothing follows its RunEnd.
+//
+// Append does not stop when ctx ends: what has happened is recorded, also while
+// a run is being cancelled. After an error nothing can be appended any more,
+// and every later call returns that same error.
+func (w *Writer) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
+	return w.AppendTaking(ctx, nil, events...)
+}
+
+// AppendTaking is [Writer.Append], and marks letters of the inbox as taken in
+// the same transaction. Without events it only marks them.
+func (w *Writer) AppendTaking(ctx context.Context, letters []int64, events ...plan.Event) ([]plan.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return nil, w.err
+	}
+	if len(letters) == 0 && len(events) == 0 {
+		return nil, nil
+	}
+	out, err := w.append(context.WithoutCancel(ctx), letters, events)
+	if err != nil {
+		w.err = w.appendError(err)
+		return nil, w.err
+	}
+	return out, nil
+}
+
+// record is one event as it is stored.
+type record struct {
+	event plan.Event
+	line  string
+	sha   []byte
+}
+
+func (w *Writer) append(ctx context.Context, letters []int64, events []plan.Event) ([]plan.Event, error) {
+	next, records, err := w.tail.extend(w.run, events)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := w.db.write.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
+	if next.key, err = w.saveRun(ctx, tx, next); err != nil {
+		return nil, err
+	}
+	if err := w.insert(ctx, tx, next.key, records); err != nil {
+		return nil, err
+	}
+	for _, id := range letters {
+		res, err := exec(ctx, tx, w.db.stmt.takeLetter, next.info.Head, id, next.key)
+		if err != nil {
+			return nil, fmt.Errorf("take letter %d: %w", id, err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n != 1 {
+			return nil, errors.Join(refusal(fmt.Sprintf("letter %d is not waiting in this run's inbox", id)), err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	w.tail = next
+	out := make([]plan.Event, len(records))
+	for i, r := range records {
+		out[i] = r.event
+	}
+	return out, nil
+}
+
+// extend gives events their place after t and returns the tail that they make.
+func (t tail) extend(run plan.RunID, events []plan.Event) (tail, []record, error) {
+	records := make([]record, len(events))
+	hash := sha256.New()
+	var line []byte
+	for i, e := range events {
+		e.Seq = t.info.Head + 1
+		if err := t.accepts(run, e); err != nil {
+			return tail{}, nil, err
+		}
+		var err error
+		if line, err = e.AppendJSON(line[:0]); err != nil {
+			return tail{}, nil, refusal(err.Error())
+		}
+		said := e
+		if projected(e.Type()) { // what the row says must follow from the bytes that are stored
+			if err := said.UnmarshalJSON(line); err != nil {
+				return tail{}, nil, refusal(err.Error())
+			}
+		}
+		if end, ok := said.Body.(plan.RunEnd); ok && !end.Outcome.Final() {
+			return tail{}, nil, refusal(fmt.Sprintf("a run cannot end with the outcome %q, which is not final", end.Outcome))
+		}
+		hash.Reset()
+		hash.Write(t.chain)
+		hash.Write(line)
+		t.chain = hash.Sum(nil)
+		t.info = t.info.fold(said)
+		records[i] = record{event: e, line: string(line), sha: t.chain}
+	}
+	return t, records, nil
+}
+
+// accepts says why an event cannot come next in this journal.
+func (t tail) accepts(run plan.RunID, e plan.Event) error {
+	first := t.info.Head == 0
+	switch isStart := e.Type() == plan.TypeRunStart; {
+	case e.Body == nil:
+		return refusal("an event has no body")
+	case e.Run != run:
+		return refusal(fmt.Sprintf("a %s event belongs to run %q", e.Type(), e.Run))
+	case e.Live():
+		return refusal(fmt.Sprintf("a %s event is live, and live events are never stored", e.Type()))
+	case !fromNanos(e.Time.UnixNano()).Equal(e.Time): // the zero time and times centuries away
+		return refusal(fmt.Sprintf("a %s event has no usable time (%s)", e.Type(), e.Time))
+	case t.info.Ended():
+		return fmt.Errorf("a %s event cannot follow run_end: %w", e.Type(), ErrEnded)
+	case first && !isStart:
+		return refusal(fmt.Sprintf("a journal cannot begin with a %s event, it begins with run_start", e.Type()))
+	case !first && isStart:
+		return refusal("the run has started already")
+	}
+	for _, b := range e.Blobs {
+		if sum := sha256.Sum256(b.Data); hex.EncodeToString(sum[:]) != b.Hash {
+			return refusal(fmt.Sprintf("a blob of a %s event has the hash %q, which is not the hex SHA-256 of its %d bytes",
+				e.Type(), b.Hash, len(b.Data)))
+		}
+	}
+	return nil
+}
+
+// saveRun writes the row of the run, if it is still this writer's to write,
+// and returns the row's key.
+func (w *Writer) saveRun(ctx context.Context, tx *sql.Tx, next tail) (int64, error) {
+	var res sql.Result
+	var err error
+	values := next.info.values(next.chain)
+	switch {
+	case w.tail.key != 0:
+		values = append(values, w.tail.key, w.tail.token, w.tail.info.Head)
+		res, err = exec(ctx, tx, w.db.stmt.updateRun, values...)
+	case next.info.Head != 0:
+		values = append(values, string(w.run), next.token, next.info.Created.UnixNano(),
+			next.info.Repo, next.info.Job, next.info.Request)
+		res, err = exec(ctx, tx, w.db.stmt.insertRun, values...)
+	default:
+		return 0, refusal("the run has not started, so it has no letters to take")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write the run: %w", err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, fmt.Errorf("write the run: %w", err)
+	}
+	if n == 0 {
+		return 0, ErrFenced
+	}
+	if w.tail.key != 0 {
+		return w.tail.key, nil
+	}
+	key, err := res.LastInsertId()
+	if err != nil {
+		return 0, fmt.Errorf("write the run: %w", err)
+	}
+	return key, nil
+}
+
+func (w *Writer) insert(ctx context.Context, tx *sql.Tx, key int64, records []record) error {
+	for _, r := range records {
+		_, err := exec(ctx, tx, w.db.stmt.insertEvent, key, r.event.Seq, string(r.event.Type()), r.event.Conv, r.line, r.sha)
+		if err != nil {
+			return fmt.Errorf("write event %d: %w", r.event.Seq, err)
+		}
+		for _, b := range r.event.Blobs {
+			if err := w.insertBlob(ctx, tx, key, b); err != nil {
+				return fmt.Errorf("write a blob of event %d: %w", r.event.Seq, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *Writer) insertBlob(ctx context.Context, tx *sql.Tx, key int64, b plan.Blob) error {
+	data := b.Data
+	if data == nil {
+		data = []byte{} // nil would be stored as NULL
+	}
+	if _, err := exec(ctx, tx, w.db.stmt.insertBlob, b.Hash, len(data), data); err != nil {
+		return err
+	}
+	_, err := exec(ctx, tx, w.db.stmt.insertRef, key, b.Hash)
+	return err
+}
+
+// Close gives the run up. Nothing can be appended after it.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lock == nil {
+		return nil
+	}
+	if w.err == nil {
+		w.err = fmt.Errorf("append to run %s: %w", w.run, ErrClosed)
+	}
+	path := w.lock.Path()
+	err := errors.Join(os.Truncate(path, 0), w.lock.Close())
+	w.lock = nil
+	return fail(fmt.Sprintf("release run %s with", w.run), path, err)
+}
+
+// refusal is an append that breaks the rules of the journal: a mistake of the
+// program, not of the file.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+func (w *Writer) appendError(err error) error {
+	var r refusal
+	if errors.As(err, &r) || errors.Is(err, ErrFenced) || errors.Is(err, ErrEnded) {
+		return fmt.Errorf("append to run %s: %w", w.run, err)
+	}
+	return w.db.runError("append to", w.run, err)
+}
