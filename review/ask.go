@@ -1,0 +1,68 @@
+package review
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/plan-engine/plan"
+)
+
+// shape is the answer that a reviewer is asked for, in words it can fill in.
+const shape = `{"verdict": "DONE | NEEDS_FIX | BLOCKED",
+ "checklist": [{"item": "the requirement", "met": true, "evidence": "a command or file:line"}],
+ "missing": [{"id": "G1, or empty for a new gap", "gap": "what is left to do", "severity": "must | should"}],
+ "commands": [{"command": "exactly as it ran", "exit_code": 0}]}`
+
+// Reask is the message that asks a reviewer once more, after Parse failed or
+// Judge had a doubt.
+func Reask(err error, d *Doubt) string {
+	var b strings.Builder
+	switch {
+	case err != nil:
+		fmt.Fprintf(&b, "Your verdict could not be read: %s.\n", reason(err))
+	case d != nil:
+		b.WriteString("Your DONE does not count yet. " + d.Why + "\n")
+		for _, c := range d.Claims {
+			b.WriteString("- " + c + "\n")
+		}
+		b.WriteString("Run now what you rest the verdict on, one command a call, and claim only what ran, with the exit code you saw. If something fails, the verdict is NEEDS_FIX; if it cannot be run here, BLOCKED.\n")
+	default:
+		b.WriteString("Your verdict is needed once more.\n")
+	}
+	b.WriteString("Answer with one JSON object and nothing else, in this shape; missing is [] for DONE:\n" + shape)
+	return b.String()
+}
+
+// Schema is the JSON Schema of a verdict, made from [plan.Verdict] for servers
+// that hold answers to a schema strictly: every property is required and no
+// other is allowed. The bytes are the same every time.
+func Schema() json.RawMessage {
+	r := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true}
+	s := r.Reflect(plan.Verdict{})
+	s.Version = ""
+	strict(s)
+	for _, def := range s.Definitions {
+		strict(def)
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("encode the verdict schema: %v", err)) // a constant type: a defect of this program
+	}
+	return data
+}
+
+// strict makes every property of an object schema required; that no other is
+// allowed is the reflector's default. The properties of plan.Verdict are
+// objects by reference only, so there is nothing to descend into.
+func strict(s *jsonschema.Schema) {
+	if s.Properties == nil {
+		return
+	}
+	s.Required = nil
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		s.Required = append(s.Required, p.Key)
+	}
+}

@@ -1,0 +1,75 @@
+package review
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// bullet is the mark in front of a Markdown list item, with the text behind
+// it: "-", "*", "+" and "•" need no space when nothing follows.
+var bullet = regexp.MustCompile(`^\s*(?:[-*+•–—]|[0-9]{1,3}[.)])(?:\s+|$)`)
+
+// splitItems makes items of a text. Where there are bullets, each starts an
+// item and the lines below it belong to it, up to an empty line; a heading
+// above them that ends in a colon is dropped. Without bullets every line is an
+// item.
+func splitItems(text string) []string {
+	text = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "\r", "\n").Replace(text)
+	lines := strings.Split(text, "\n")
+	bulleted := slices.ContainsFunc(lines, bullet.MatchString)
+	var items []string
+	join := false // the next plain line goes on with the item before it
+	for _, line := range lines {
+		body := strings.TrimSpace(line)
+		switch isBullet := bullet.MatchString(line); {
+		case body == "":
+			join = false
+		case isBullet:
+			items = append(items, stripBullet(line))
+			join = true
+		case join:
+			last := &items[len(items)-1]
+			*last = strings.TrimSpace(*last + "\n" + body)
+		case bulleted && len(items) == 0 && strings.HasSuffix(body, ":"):
+		default:
+			items = append(items, body)
+		}
+	}
+	return slices.DeleteFunc(items, saysNothing)
+}
+
+func stripBullet(text string) string {
+	item := strings.TrimSpace(text[len(bullet.FindString(text)):])
+	if saysNothing(item) {
+		return ""
+	}
+	return item
+}
+
+// saysNothing reports whether an item is a word for an empty list.
+func saysNothing(item string) bool {
+	switch strings.ToLower(strings.Trim(item, " .*_()")) {
+	case "none", "nothing", "n/a":
+		return true
+	}
+	return item == ""
+}
+
+// cut shortens a text to at most n bytes at a rune boundary and says so.
+func cut(text string, n int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "…"
+}
+
+// normal is a text without what two tellings of the same gap may differ in.
+func normal(text string) string {
+	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), " .!;,")
+}
