@@ -1,0 +1,113 @@
+package sandbox
+
+import (
+	"slices"
+	"strings"
+)
+
+// fixed is set for every child, so that nothing asks, pages or paints.
+var fixed = []string{
+	"DEBIAN_FRONTEND=noninteractive",
+	"GIT_PAGER=cat",
+	"GIT_TERMINAL_PROMPT=0",
+	"NO_COLOR=1",
+	"PAGER=cat",
+	"TERM=dumb",
+}
+
+// secretWords mark a secret when a part of the name, between underscores, is
+// one or ends with one, plural or not: API_KEY, PGPASSWORD, NPM_AUTHTOKEN,
+// SSH_AUTH_SOCK; but not KEYMAP, TOKENIZERS_PARALLELISM or GIT_AUTHOR_NAME.
+var secretWords = []string{
+	"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH",
+}
+
+// secretParts mark a secret only as a whole part behind another: MYSQL_PWD is
+// one, PWD is not.
+var secretParts = []string{"PASS", "PAT", "PWD"}
+
+// droppedPrefixes belong to accounts, and to this program.
+var droppedPrefixes = []string{"OPENAI_", "ANTHROPIC_", "AWS_", "AZURE_", "VAULT_", "PLAN_"}
+
+// misleading variables make a child work on another repository than the one
+// it stands in, run code before the command, or colour its output.
+var misleading = []string{
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH",
+	"GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS",
+	"GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
+	"GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS",
+	"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS",
+	"CLICOLOR_FORCE", "FORCE_COLOR", "OLDPWD",
+}
+
+// misleadingPrefixes are families of the same kind: numbered git settings,
+// git's traces into the output, and functions that stand in for commands.
+var misleadingPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE", "BASH_FUNC_"}
+
+// CleanEnv is the environment that children get: environ without what looks
+// like a secret by its name, without this program's own settings (PLAN_*) and
+// without what would mislead git or the shell, and with the settings that keep
+// commands from asking, paging and colouring. Values are not looked at, so a
+// password inside a URL stays. The order is kept; the last of two equal names
+// wins.
+func CleanEnv(environ []string) []string {
+	out := make([]string, 0, len(environ)+len(fixed))
+	seen := map[string]bool{}
+	for _, entry := range fixed {
+		seen[nameOf(entry)] = true
+	}
+	for _, entry := range slices.Backward(environ) {
+		name := nameOf(entry)
+		if name == "" || seen[name] || unwanted(name) {
+			continue
+		}
+		seen[name] = true
+		out = append(out, entry)
+	}
+	slices.Reverse(out)
+	return append(out, fixed...)
+}
+
+// nameOf is the name of a NAME=value entry, "" for anything else.
+func nameOf(entry string) string {
+	name, _, ok := strings.Cut(entry, "=")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+func unwanted(name string) bool {
+	name = strings.ToUpper(name)
+	if name == "GOAUTH" { // says how go finds credentials; holds none
+		return false
+	}
+	if slices.Contains(misleading, name) || hasPrefix(name, droppedPrefixes) || hasPrefix(name, misleadingPrefixes) {
+		return true
+	}
+	for i, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {
+		if i > 0 && slices.Contains(secretParts, part) {
+			return true
+		}
+		part = strings.TrimSuffix(part, "S")
+		if slices.ContainsFunc(secretWords, func(word string) bool { return strings.HasSuffix(part, word) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasPrefix(name string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// variable is the value of a variable in env, "" when it is not set.
+func variable(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

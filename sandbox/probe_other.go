@@ -1,0 +1,7 @@
+//go:build !linux
+
+package sandbox
+
+// Probe looks at what the kernel offers for walls. Elsewhere than on Linux
+// there is nothing to look at yet.
+func Probe() []Feature { return nil }

@@ -1,0 +1,270 @@
+// Package sandbox runs children: shell commands in a process group of their
+// own, with a clean environment, a time limit and a bounded output.
+//
+// A command ends with everything it started in its process group: when the
+// shell exits, when time runs out or when the context ends, the whole group
+// is killed. What leaves the group (setsid, or bash's "set -m") is out of
+// reach and may live on.
+//
+// The package must not know git, models, tools or the journal: it is told what
+// to run and says what came of it.
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	defaultTimeout = 10 * time.Minute
+	// pipeGrace is how long output may still come once the shell is gone and
+	// something in the background holds the pipe open.
+	pipeGrace = 250 * time.Millisecond
+
+	exitTimedOut = 124 // as timeout(1) has it
+	exitNoExec   = 126 // as shells have it for a command that cannot be run
+	exitSignal   = 128 // plus the number of the signal
+)
+
+// Config says how children run.
+type Config struct {
+	// Env is the environment of every child, as os.Environ gives it. It is
+	// cleaned with CleanEnv before use. Default os.Environ().
+	Env []string
+	// Timeout is used for a command that names none. Default 10 minutes.
+	Timeout time.Duration
+	// Now is the clock that durations are measured with. Default time.Now.
+	Now func() time.Time
+}
+
+// Shell runs shell commands. It is safe for concurrent use.
+type Shell struct {
+	path    string
+	args    []string // before the command line
+	env     []string
+	timeout time.Duration
+	now     func() time.Time
+}
+
+// New makes a shell. It takes bash from the PATH of the environment, else sh,
+// else fails; Path says which one it took.
+func New(cfg Config) (*Shell, error) {
+	if cfg.Env == nil {
+		cfg.Env = os.Environ()
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	s := &Shell{env: CleanEnv(cfg.Env), timeout: cfg.Timeout, now: cfg.Now}
+	for _, name := range []string{"bash", "sh"} {
+		if path, ok := lookPath(name, s.env); ok {
+			s.path, s.args = path, []string{"-o", "pipefail", "-c"}
+			break
+		}
+	}
+	if s.path == "" {
+		return nil, errors.New("sandbox: neither bash nor sh is in PATH; install bash")
+	}
+	if filepath.Base(s.path) == "sh" && !s.takesPipefail() {
+		s.args = []string{"-c"}
+	}
+	return s, nil
+}
+
+// Path is the shell that runs the commands.
+func (s *Shell) Path() string { return s.path }
+
+// Pipefail reports whether a pipe that fails in any stage fails as a whole.
+// It is false only where there is no bash and sh does not know the option.
+func (s *Shell) Pipefail() bool { return len(s.args) > 1 }
+
+// takesPipefail tries the option: some kinds of sh refuse to start with it.
+func (s *Shell) takesPipefail() bool {
+	cmd := exec.Command(s.path, append(slices.Clone(s.args), ":")...) //nolint:noctx // ends at once
+	cmd.Env = s.env
+	return cmd.Run() == nil
+}
+
+// Command is one shell command.
+type Command struct {
+	Line    string        // passed to bash -c with pipefail on
+	Dir     string        // working directory; "" is the caller's
+	Timeout time.Duration // 0 means the shell's
+	// Output is called with each piece of output as it comes; nil is fine.
+	// The calls come one after the other, the last before Run returns, and the
+	// piece is valid only during the call.
+	Output func(chunk []byte)
+}
+
+// Result is what came of a command.
+type Result struct {
+	// ExitCode is the true status of the command: 124 when it ran out of time,
+	// 128+n when signal n ended it.
+	ExitCode int
+	Output   []byte // stdout and stderr, interleaved as they came, whole up to a safety bound
+	TimedOut bool
+	Duration time.Duration
+}
+
+// Run runs the command to its end. A command that fails is a Result; an error
+// means that it could not be started, or that ctx ended (the whole process
+// group is then killed first). When ctx ended the Result holds what there was
+// until then, and the error wraps both ctx.Err and the cause. A command that
+// ended by itself just before ctx did is a Result like any other.
+//
+// Standard input is empty. Pdeathsig, where the system has it, kills the shell
+// when this process dies.
+func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
+	if problem := unrunnable(c.Line); problem != "" {
+		return Result{ExitCode: exitNoExec, Output: []byte(problem)}, nil
+	}
+	timeout := c.Timeout
+	if timeout <= 0 {
+		timeout = s.timeout
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	out := &capture{live: c.Output}
+	cmd := exec.CommandContext(limited, s.path, append(slices.Clone(s.args), guard(c.Line))...)
+	cmd.Dir, cmd.Env = c.Dir, s.env
+	cmd.Stdout, cmd.Stderr = out, out // one pipe, because they are the same
+	stopped := OwnGroup(cmd)
+	dieWithParent(cmd)
+
+	// Pdeathsig fires when the thread that forked ends, not the process. While
+	// the thread is locked nobody else can end it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := s.now()
+	if err := cmd.Start(); err != nil {
+		return s.notStarted(ctx, c, err)
+	}
+	waitErr := cmd.Wait()
+	_ = killGroup(cmd.Process.Pid) // what the shell left in the background
+
+	res := Result{Output: out.bytes(), Duration: s.now().Sub(start)}
+	state := cmd.ProcessState
+	if state == nil {
+		return res, fmt.Errorf("wait for command %q: %w", shorten(c.Line), waitErr)
+	}
+	res.ExitCode = exitCode(state)
+	if !stopped() || res.ExitCode != exitSignal+int(syscall.SIGKILL) {
+		return res, nil
+	}
+	if ctx.Err() != nil {
+		return res, ended(ctx, c.Line)
+	}
+	res.ExitCode, res.TimedOut = exitTimedOut, true
+	return res, nil
+}
+
+// notStarted sorts the reasons for which a command did not start.
+func (s *Shell) notStarted(ctx context.Context, c Command, err error) (Result, error) {
+	switch {
+	case ctx.Err() != nil:
+		return Result{}, ended(ctx, c.Line)
+	case errors.Is(err, syscall.E2BIG):
+		// The author of the line can do something about it, so it is theirs.
+		text := fmt.Sprintf("the command line is %d bytes long, more than the system takes; put the contents into a file first\n", len(c.Line))
+		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
+	}
+	return Result{}, fmt.Errorf("start command %q in %q with %s: %w", shorten(c.Line), c.Dir, s.path, err)
+}
+
+// OwnGroup makes cmd, which must come from exec.CommandContext and not have
+// been started, run in a process group of its own that is killed as a whole
+// when the context ends. Wait then returns soon even if something outside the
+// group holds the output open. The result reports whether that kill happened.
+func OwnGroup(cmd *exec.Cmd) (stopped func() bool) {
+	var hit atomic.Bool
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = pipeGrace
+	cmd.Cancel = func() error {
+		err := killGroup(cmd.Process.Pid)
+		hit.Store(err == nil)
+		return err
+	}
+	return hit.Load
+}
+
+// killGroup kills every process of the group. A group that is gone is
+// os.ErrProcessDone, as exec.Cmd wants it.
+func killGroup(pgid int) error {
+	err := syscall.Kill(-pgid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	if err != nil {
+		return fmt.Errorf("kill process group %d: %w", pgid, err)
+	}
+	return nil
+}
+
+// exitCode is the status a shell would report for the process.
+func exitCode(state *os.ProcessState) int {
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return exitSignal + int(ws.Signal())
+	}
+	return state.ExitCode()
+}
+
+// ended is the error of a command that ctx ended.
+func ended(ctx context.Context, line string) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return fmt.Errorf("run command %q: %w", shorten(line), cause)
+	}
+	return fmt.Errorf("run command %q: %w: %w", shorten(line), err, cause)
+}
+
+// unrunnable says, for whoever wrote the line, why no shell can be given it.
+func unrunnable(line string) string {
+	if strings.ContainsRune(line, 0) {
+		return "the command line holds a NUL byte, which no command can; write it as an escape such as \\0\n"
+	}
+	return ""
+}
+
+// guard keeps a line that starts like an option from being read as one.
+func guard(line string) string {
+	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+		return " " + line
+	}
+	return line
+}
+
+// shorten keeps error messages to one readable line.
+func shorten(line string) string {
+	const most = 80
+	if r := []rune(line); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return line
+}
+
+// lookPath finds an executable in the PATH of env, which need not be ours.
+func lookPath(name string, env []string) (string, bool) {
+	for _, dir := range filepath.SplitList(variable(env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue // a shell must not come from wherever we happen to stand
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, true
+		}
+	}
+	return "", false
+}
