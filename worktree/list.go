@@ -1,0 +1,158 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// area is a directory that git treats as a work tree: the repository's own, or
+// one nested in it that has a .git directory and is looked at as if it had not.
+type area struct {
+	dir    string
+	prefix string // of its paths in the repository, "" or ending in a slash
+	index  string // index file in place of the work tree's own
+}
+
+// call makes a git command that works in the area.
+func (r *Repo) call(a area, stdin string, args ...string) call {
+	c := call{dir: a.dir, stdin: stdin, args: args}
+	if a.index != "" {
+		c.env = append(c.env, "GIT_INDEX_FILE="+a.index)
+	}
+	if a.prefix != "" {
+		c.env = append(c.env, "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+a.dir)
+	}
+	return c
+}
+
+// nested is the area of a directory within a.
+func (a area) nested(path, index string) area {
+	return area{dir: filepath.Join(a.dir, path), prefix: a.prefix + path, index: index}
+}
+
+// entry is one path that git lists.
+type entry struct {
+	path    string // relative to the area; a nested repository ends in a slash
+	tag     byte   // H tracked, M unmerged, S tracked but not checked out, R gone, C changed, ? untracked
+	assumed bool   // git was told to assume that the file does not change
+	gitlink bool
+}
+
+// list lists the tracked and the untracked files of an area; a tracked file
+// that is gone is listed twice, and an unmerged one up to three times.
+func (r *Repo) list(ctx context.Context, a area) ([]entry, error) {
+	out, err := r.git.run(ctx, r.call(a, "", "ls-files", "-s", "-v", "-c", "-o", "-m", "--exclude-standard", "-z"))
+	if err != nil {
+		return nil, fmt.Errorf("list files: %w", err)
+	}
+	entries, err := parseEntries(out)
+	if err != nil {
+		return nil, err
+	}
+	return settleChanged(a.dir, entries), nil
+}
+
+// settleChanged looks at the files that git calls changed, which come on top
+// of the tracked ones. They are gone, or replaced by a directory, which git
+// does not list if it is a repository; or there is nothing to say.
+func settleChanged(dir string, entries []entry) []entry {
+	out := entries[:0:0]
+	for _, e := range entries {
+		if e.tag != 'C' {
+			out = append(out, e)
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(dir, e.path))
+		if err == nil && !info.IsDir() || e.gitlink {
+			continue
+		}
+		out = append(out, entry{path: e.path, tag: 'R'})
+		if err == nil && exists(dir, e.path+"/.git") {
+			out = append(out, entry{path: e.path + "/", tag: '?'})
+		}
+	}
+	return out
+}
+
+// parseEntries reads "T MODE ID STAGE<tab>PATH" and "? PATH" entries.
+func parseEntries(out string) ([]entry, error) {
+	lines := splitNUL(out)
+	entries := make([]entry, 0, len(lines))
+	for _, line := range lines {
+		if len(line) < 3 || line[1] != ' ' {
+			return nil, fmt.Errorf("list files: git printed %q, which is not an entry", line)
+		}
+		e := entry{tag: line[0], path: line[2:]}
+		if e.tag >= 'a' && e.tag <= 'z' {
+			e.tag, e.assumed = e.tag-'a'+'A', true
+		}
+		if e.tag != '?' {
+			stage, path, ok := strings.Cut(line[2:], "\t")
+			if !ok || path == "" {
+				return nil, fmt.Errorf("list files: git printed %q, which has no path", line)
+			}
+			e.path, e.gitlink = path, strings.HasPrefix(stage, "160000 ")
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// isNested reports whether git lists the path as a repository in its own right.
+func isNested(path string) bool { return strings.HasSuffix(path, "/") }
+
+// ownGitDir reports whether a nested repository carries its .git directory
+// with it, unlike a linked worktree.
+func ownGitDir(dir, path string) bool {
+	info, err := os.Lstat(filepath.Join(dir, path, ".git"))
+	return err == nil && info.IsDir()
+}
+
+// Files lists the files of the work tree that are there, relative to the root
+// with slashes, sorted, each once. Submodules are left out.
+func (r *Repo) Files(ctx context.Context) ([]string, error) {
+	files, err := r.files(ctx, area{dir: r.root})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+func (r *Repo) files(ctx context.Context, a area) ([]string, error) {
+	entries, err := r.list(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for _, e := range entries {
+		if e.tag == 'R' || e.tag == 'S' && !exists(a.dir, e.path) {
+			gone[e.path] = true
+		}
+	}
+	var files []string
+	for _, e := range entries {
+		switch {
+		case gone[e.path] || e.gitlink:
+		case !isNested(e.path):
+			files = append(files, a.prefix+e.path)
+		case ownGitDir(a.dir, e.path):
+			// An index file that is not there is an empty index.
+			more, err := r.files(ctx, a.nested(e.path, filepath.Join(r.gitDir, "plan-no-index")))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, more...)
+		}
+	}
+	return files, nil
+}
+
+func exists(dir, path string) bool {
+	_, err := os.Lstat(filepath.Join(dir, path))
+	return err == nil
+}

@@ -1,0 +1,144 @@
+package worktree_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/plan-engine/plan/worktree"
+)
+
+// TestMain gives git an identity and takes the settings of whoever runs the
+// tests away from it.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "A U Thor", "GIT_AUTHOR_EMAIL": "author@example.com",
+		"GIT_COMMITTER_NAME": "C O Mitter", "GIT_COMMITTER_EMAIL": "committer@example.com",
+		"GIT_AUTHOR_DATE": "@1700000000 +0000", "GIT_COMMITTER_DATE": "@1700000000 +0000",
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// git runs git in dir and returns what it says, without the last newline.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// put writes files, given as path and content, with their directories.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func get(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func symlink(t *testing.T, target, dir, name string) {
+	t.Helper()
+	if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tempDir is a temporary directory under its real name.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// commit makes dir a repository, if it is none, and commits all of it.
+func commit(t *testing.T, dir string, files map[string]string, init ...string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
+		git(t, dir, append([]string{"init", "-q", "-b", "main"}, init...)...)
+	}
+	put(t, dir, files)
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "commit")
+}
+
+// start makes a repository with the files committed and opens it.
+func start(t *testing.T, files map[string]string, init ...string) (*worktree.Repo, string) {
+	t.Helper()
+	dir := filepath.Join(tempDir(t), "repo")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, dir, files, init...)
+	return open(t, dir), dir
+}
+
+func open(t *testing.T, dir string) *worktree.Repo {
+	t.Helper()
+	r, err := worktree.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// tree takes the tree of the work tree.
+func tree(t *testing.T, r *worktree.Repo) string {
+	t.Helper()
+	id, err := r.Tree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// content lists what a tree holds: mode and path of each file.
+func content(t *testing.T, dir, tree string) []string {
+	t.Helper()
+	var out []string
+	for _, line := range strings.Split(strings.TrimSuffix(git(t, dir, "ls-tree", "-r", "-z", tree), "\x00"), "\x00") {
+		if line == "" {
+			continue
+		}
+		head, path, _ := strings.Cut(line, "\t")
+		mode, _, _ := strings.Cut(head, " ")
+		out = append(out, mode+" "+path)
+	}
+	return out
+}

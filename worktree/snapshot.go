@@ -1,0 +1,221 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// Tree writes the work tree as it is into git's object store and returns the
+// id of the tree. Nothing refers to it, so git may drop it after some weeks.
+// Equal work trees give equal ids.
+func (r *Repo) Tree(ctx context.Context) (string, error) {
+	tree, err := r.tree(ctx)
+	if err != nil {
+		return "", fmt.Errorf("take the tree of %q: %w", r.root, refused(err))
+	}
+	return tree, nil
+}
+
+// Snapshot keeps the work tree as it is under refs/plan/RUN/LABEL, as a commit
+// on top of HEAD. A snapshot of the same label is replaced. The index, HEAD
+// and the files stay as they are.
+func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
+	snap := plan.Snapshot{Label: label, Ref: "refs/plan/" + string(run) + "/" + label}
+	var err error
+	if snap.Tree, err = r.tree(ctx); err == nil {
+		err = r.keep(ctx, snap)
+	}
+	if err != nil {
+		return plan.Snapshot{}, fmt.Errorf("snapshot %q of %q: %w", label, r.root, refused(err))
+	}
+	return snap, nil
+}
+
+// keep makes a ref hold on to the snapshot's tree. The commit depends on
+// nothing but HEAD, the tree and the ref's name.
+func (r *Repo) keep(ctx context.Context, snap plan.Snapshot) error {
+	out, err := r.run(ctx, "rev-list", "--timestamp", "--no-walk", "HEAD")
+	if err != nil {
+		return err
+	}
+	stamp, head, _ := strings.Cut(out, " ")
+	date := "@" + stamp + " +0000"
+	commit, err := r.git.run(ctx, call{
+		dir: r.root,
+		env: []string{
+			"GIT_AUTHOR_NAME=plan", "GIT_AUTHOR_EMAIL=plan@localhost", "GIT_AUTHOR_DATE=" + date,
+			"GIT_COMMITTER_NAME=plan", "GIT_COMMITTER_EMAIL=plan@localhost", "GIT_COMMITTER_DATE=" + date,
+		},
+		args: []string{"commit-tree", snap.Tree, "-p", head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = r.run(ctx, "update-ref", snap.Ref, strings.TrimSpace(commit))
+	return err
+}
+
+// refused says so when the cause is that .git cannot be written to.
+func refused(err error) error {
+	var ge *gitError
+	if errors.As(err, &ge) && ge.readOnly() {
+		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
+	}
+	return err
+}
+
+// tree writes the tree of the work tree, through a private index that begins
+// as a copy of the real one so that git need not read what has not changed.
+func (r *Repo) tree(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp(r.scratch(), "plan-index-")
+	if err != nil {
+		return "", fmt.Errorf("make room for a private index: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	t := &treeWriter{repo: r, dir: dir}
+	a := area{dir: r.root, index: t.newIndex()}
+	if err := copyIndex(filepath.Join(r.gitDir, "index"), a.index); err != nil {
+		return "", err
+	}
+	return t.write(ctx, a)
+}
+
+// scratch is where private files are kept: the system's temporary directory,
+// unless that lies in the work tree, whose content it would become.
+func (r *Repo) scratch() string {
+	tmp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		return os.TempDir()
+	}
+	if rel, err := filepath.Rel(r.root, tmp); err == nil && filepath.IsLocal(rel) {
+		return r.gitDir
+	}
+	return tmp
+}
+
+// copyIndex copies an index with its time: git takes a file for unchanged only
+// if it is older than the index, so a newer copy would hide late changes.
+func copyIndex(from, to string) error {
+	src, err := os.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing is tracked
+	}
+	if err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	defer func() { _ = src.Close() }()
+	info, err := src.Stat()
+	if err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	_, err = io.Copy(dst, src)
+	if err = errors.Join(err, dst.Close(), os.Chtimes(to, info.ModTime(), info.ModTime())); err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	return nil
+}
+
+// treeWriter writes the trees of an area and of the areas nested in it, each
+// through an index of its own.
+type treeWriter struct {
+	repo    *Repo
+	dir     string
+	indexes int
+}
+
+func (t *treeWriter) newIndex() string {
+	t.indexes++
+	return filepath.Join(t.dir, "index-"+strconv.Itoa(t.indexes))
+}
+
+func (t *treeWriter) git(ctx context.Context, a area, stdin string, args ...string) (string, error) {
+	out, err := t.repo.git.run(ctx, t.repo.call(a, stdin, args...))
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// write brings the area's index up to date and writes its tree.
+func (t *treeWriter) write(ctx context.Context, a area) (string, error) {
+	entries, err := t.repo.list(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	todo := sortOut(a.dir, entries)
+	for flag, paths := range todo.marks {
+		if _, err := t.git(ctx, a, joinNUL(paths), "update-index", flag, "-z", "--stdin"); err != nil {
+			return "", err
+		}
+	}
+	if _, err := t.git(ctx, a, joinNUL(todo.except), todo.add...); err != nil {
+		return "", err
+	}
+	for _, path := range todo.nested {
+		if err := t.graft(ctx, a, path); err != nil {
+			return "", err
+		}
+	}
+	return t.git(ctx, a, "", "write-tree")
+}
+
+// work is what it takes to bring an index up to date.
+type work struct {
+	marks  map[string][]string // flag of update-index → paths
+	add    []string            // arguments of git
+	except []string            // patterns for what add must leave out
+	nested []string            // repositories in the area
+}
+
+func sortOut(dir string, entries []entry) work {
+	w := work{marks: map[string][]string{}, add: []string{"add", "-A"}}
+	mark := func(flag, path string) { w.marks[flag] = append(w.marks[flag], path) }
+	sparse := false
+	for _, e := range entries {
+		if e.assumed {
+			mark("--no-assume-unchanged", e.path) // else changes are overlooked
+		}
+		switch {
+		case e.tag == '?' && isNested(e.path):
+			path := strings.TrimSuffix(e.path, "/")
+			w.nested = append(w.nested, path)
+			w.except = append(w.except, ":(exclude,literal)"+path)
+			mark("--force-remove", path) // a file that was there before
+		case e.tag == 'S':
+			sparse = true
+			if exists(dir, e.path) {
+				mark("--no-skip-worktree", e.path)
+			}
+		}
+	}
+	if sparse {
+		w.add = append(w.add, "--sparse") // else git refuses paths outside the sparse part
+	}
+	if len(w.nested) > 0 {
+		w.add = append(w.add, "--pathspec-from-file=-", "--pathspec-file-nul")
+	}
+	return w
+}
+
+// graft puts the tree of a nested repository into the area's index.
+func (t *treeWriter) graft(ctx context.Context, a area, path string) error {
+	if !ownGitDir(a.dir, path) {
+		return nil
+	}
+	tree, err := t.write(ctx, a.nested(path+"/", t.newIndex()))
+	if err != nil {
+		return err
+	}
+	_, err = t.git(ctx, a, "", "read-tree", "--prefix="+path+"/", tree)
+	return err
+}

@@ -1,0 +1,187 @@
+// Package worktree knows git: what the work tree of a repository holds, how it
+// differs from what it held before, and how to make a throw-away copy of it.
+//
+// It runs the git program, with the repository's hooks and monitors switched
+// off. It never touches the user's index, HEAD, branches or files: snapshots
+// go through a private copy of the index and are kept under refs/plan/.
+//
+// What counts as the work tree: tracked files, and untracked files that are
+// not ignored. A directory that has a .git directory of its own and is not
+// tracked (somebody ran git init or git clone in it) counts with its files,
+// like any other directory. A directory whose .git is a file is another
+// checkout (a linked worktree); it does not count. A submodule counts with the
+// commit it stands at, not with what was changed inside it.
+//
+// The package must not know phases, models, the journal or what a run is
+// beyond its id.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// What can be wrong with a directory that should be a repository. The errors
+// that this package returns wrap them.
+var (
+	// ErrNoGit: there is no git program in PATH.
+	ErrNoGit = errors.New("git is not installed: install it and see that it is in PATH")
+	// ErrNotRepo: the directory belongs to no repository.
+	ErrNotRepo = errors.New("not a git repository: run `git init && git add -A && git commit -m start` there")
+	// ErrNoCommits: the repository has nothing to compare with.
+	ErrNoCommits = errors.New("the repository has no commit yet: run `git add -A && git commit -m start` there")
+	// ErrBare: the repository has no work tree.
+	ErrBare = errors.New("the repository is bare: use a checkout of it, made with `git clone` or `git worktree add`")
+	// ErrUnreadable: there is a repository, but git refuses to read it.
+	ErrUnreadable = errors.New("git cannot read the repository: see what `git status` and `git fsck` say there")
+	// ErrReadOnly: the .git directory cannot be written to.
+	ErrReadOnly = errors.New("snapshots are kept in .git, which cannot be written to: make it writable, or work on a clone")
+)
+
+// Repo is one work tree of a git repository. It holds nothing that changes
+// and is safe for concurrent use.
+type Repo struct {
+	git    program
+	root   string // top of the work tree, absolute, without symbolic links
+	gitDir string // of this work tree
+	common string // shared by all work trees of the repository
+}
+
+// Open finds the repository that dir belongs to; dir may be any directory of
+// its work tree, linked worktrees included.
+func Open(ctx context.Context, dir string) (*Repo, error) {
+	r, err := open(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("open repository %q: %w", dir, err)
+	}
+	return r, nil
+}
+
+func open(ctx context.Context, dir string) (*Repo, error) {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return nil, ErrNoGit
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, fmt.Errorf("find the directory: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // names the path and what is wrong
+	}
+	if !info.IsDir() {
+		return nil, errors.New("it is not a directory")
+	}
+	r := &Repo{git: program{path: path, env: gitEnv(os.Environ())}, root: dir}
+	out, err := r.run(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree")
+	if err != nil {
+		return nil, whyClosed(ctx, err)
+	}
+	switch out {
+	case "false\ntrue":
+	case "false\nfalse":
+		return nil, fmt.Errorf("it lies inside a .git directory: %w", ErrNotRepo)
+	default:
+		return nil, ErrBare
+	}
+	if r.root, err = r.run(ctx, "rev-parse", "--show-toplevel"); err != nil {
+		return nil, whyClosed(ctx, err)
+	}
+	if err := r.findDirs(ctx); err != nil {
+		return nil, whyClosed(ctx, err)
+	}
+	if _, err := r.run(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}"); err != nil {
+		return nil, r.whyNoHead(ctx, err)
+	}
+	return r, nil
+}
+
+func (r *Repo) findDirs(ctx context.Context) error {
+	var err error
+	if r.gitDir, err = r.run(ctx, "rev-parse", "--absolute-git-dir"); err != nil {
+		return err
+	}
+	if r.common, err = r.run(ctx, "rev-parse", "--git-common-dir"); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(r.common) {
+		r.common = filepath.Join(r.root, r.common)
+	}
+	return nil
+}
+
+// whyClosed sorts the reasons for which git does not open a repository.
+func whyClosed(ctx context.Context, err error) error {
+	var ge *gitError
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case !errors.As(err, &ge):
+		return err
+	case strings.Contains(ge.stderr, "not a git repository"):
+		return ErrNotRepo
+	case strings.Contains(ge.stderr, "dubious ownership"):
+		return fmt.Errorf("it belongs to another user, trust it with `git config --global --add safe.directory DIR`: %w", ErrUnreadable)
+	}
+	return fmt.Errorf("%w: %w", ErrUnreadable, err)
+}
+
+// whyNoHead tells a repository without commits from a broken one.
+func (r *Repo) whyNoHead(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if _, refErr := r.run(ctx, "rev-parse", "-q", "--verify", "HEAD"); refErr == nil {
+		return fmt.Errorf("its HEAD names a commit that is not there: %w", ErrUnreadable)
+	}
+	return ErrNoCommits
+}
+
+// Root is the top of the work tree, an absolute path without symbolic links.
+func (r *Repo) Root() string { return r.root }
+
+// Head is the id of the commit that HEAD stands at.
+func (r *Repo) Head(ctx context.Context) (string, error) {
+	id, err := r.run(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("read HEAD: %w", err)
+	}
+	return id, nil
+}
+
+// Branch is the name of the branch that is checked out, "" when HEAD is
+// detached.
+func (r *Repo) Branch(ctx context.Context) (string, error) {
+	ref, err := r.run(ctx, "symbolic-ref", "-q", "HEAD")
+	var ge *gitError
+	if errors.As(err, &ge) && ge.code == 1 {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the branch: %w", err)
+	}
+	return strings.TrimPrefix(ref, "refs/heads/"), nil
+}
+
+// Dirty reports whether the work tree, as this package counts it, or the index
+// differs from HEAD.
+func (r *Repo) Dirty(ctx context.Context) (bool, error) {
+	out, err := r.run(ctx, "status", "--porcelain=v1", "-z", "--no-renames",
+		"--untracked-files=all", "--ignore-submodules=dirty")
+	if err != nil {
+		return false, fmt.Errorf("read the status: %w", err)
+	}
+	for _, entry := range splitNUL(out) {
+		path, untracked := strings.CutPrefix(entry, "?? ")
+		if untracked && isNested(path) && !ownGitDir(r.root, path) {
+			continue
+		}
+		return true, nil
+	}
+	return false, nil
+}
