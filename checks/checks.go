@@ -1,0 +1,151 @@
+// Package checks runs the commands that decide whether work is good, and finds
+// out which commands a repository has for that.
+//
+// A check's status is the command's own: never that of the last stage of a
+// pipe, never what somebody says it was.
+//
+// The package must not know models, phases, git or the journal: which checks
+// are required, and what follows from their results, is decided above it.
+package checks
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/sandbox"
+)
+
+const (
+	defaultTimeout     = 10 * time.Minute
+	defaultOutputLimit = 8 << 10
+	// maxLine is how long a line may get before it is shown unfinished.
+	maxLine = 64 << 10
+)
+
+// Config says how checks run.
+type Config struct {
+	// Shell runs the commands.
+	Shell *sandbox.Shell
+	// Timeout bounds one check. Default 10 minutes.
+	Timeout time.Duration
+	// OutputLimit is how many bytes of the output stay in the result, from its
+	// head and its tail. Default 8 KiB.
+	OutputLimit int
+	// Redact takes known secrets out of a text. Default: nothing to take out.
+	Redact func(string) string
+}
+
+// Runner runs checks. It is safe for concurrent use.
+type Runner struct{ cfg Config }
+
+// New makes a runner; it panics without a shell.
+func New(cfg Config) *Runner {
+	if cfg.Shell == nil {
+		panic("checks: Config.Shell is not set")
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.OutputLimit <= 0 {
+		cfg.OutputLimit = defaultOutputLimit
+	}
+	if cfg.Redact == nil {
+		cfg.Redact = func(text string) string { return text }
+	}
+	return &Runner{cfg: cfg}
+}
+
+// Run runs one check in dir and says what came of it; whether it is a baseline
+// is for the caller to fill in. When the output does not fit the result, the
+// whole of it comes as a blob. Nothing leaves here that was not redacted:
+// update, which may be nil, is called with whole lines as they come.
+//
+// A check that fails is a result. An error means that ctx ended, and then the
+// result holds what there was until then, or that the shell cannot start.
+func (r *Runner) Run(ctx context.Context, dir string, c plan.Check, update func(text string)) (plan.CheckResult, []plan.Blob, error) {
+	lines := &lineWriter{redact: r.cfg.Redact, show: update}
+	command := sandbox.Command{Line: c.Command, Dir: dir, Timeout: r.cfg.Timeout}
+	if update != nil {
+		command.Output = lines.write
+	}
+	res, err := r.cfg.Shell.Run(ctx, command)
+	if update != nil {
+		lines.flush()
+	}
+	if err != nil {
+		err = fmt.Errorf("check: %w", r.hide(err))
+	}
+	out := plan.CheckResult{
+		Check: c, ExitCode: res.ExitCode, TimedOut: res.TimedOut, DurationMS: res.Duration.Milliseconds(),
+	}
+	whole, _ := sandbox.Cut(res.Output, len(res.Output)*len("\uFFFD"))
+	whole = r.cfg.Redact(whole)
+	text, cut := sandbox.Cut([]byte(whole), r.cfg.OutputLimit)
+	out.Output = text
+	if !cut {
+		return out, nil, err
+	}
+	blob := blobOf(whole)
+	out.Blob = blob.Hash
+	return out, []plan.Blob{blob}, err
+}
+
+// hide keeps secrets that stand in the command line out of the error's text.
+func (r *Runner) hide(err error) error {
+	if text := r.cfg.Redact(err.Error()); text != err.Error() {
+		return redacted{text: text, err: err}
+	}
+	return err
+}
+
+// redacted is an error under a cleaner text.
+type redacted struct {
+	text string
+	err  error
+}
+
+func (e redacted) Error() string { return e.text }
+func (e redacted) Unwrap() error { return e.err }
+
+func blobOf(text string) plan.Blob {
+	sum := sha256.Sum256([]byte(text))
+	return plan.Blob{Hash: hex.EncodeToString(sum[:]), Data: []byte(text)}
+}
+
+// lineWriter shows output line by line, so that a secret or a character that
+// comes in two pieces is seen whole before it is shown.
+type lineWriter struct {
+	redact func(string) string
+	show   func(string)
+	rest   []byte
+}
+
+func (w *lineWriter) write(chunk []byte) {
+	w.rest = append(w.rest, chunk...)
+	end := bytes.LastIndexByte(w.rest, '\n') + 1
+	if end == 0 && len(w.rest) > maxLine {
+		end = len(w.rest)
+	}
+	if end == 0 {
+		return
+	}
+	w.emit(w.rest[:end])
+	w.rest = append(w.rest[:0], w.rest[end:]...)
+}
+
+func (w *lineWriter) flush() {
+	if len(w.rest) > 0 {
+		w.emit(w.rest)
+		w.rest = nil
+	}
+}
+
+func (w *lineWriter) emit(text []byte) {
+	clean, _ := sandbox.Cut(text, len(text)*len("\uFFFD"))
+	w.show(w.redact(clean))
+}
