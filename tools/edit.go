@@ -1,0 +1,187 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/plan-engine/plan/loop"
+)
+
+//go:embed edit.md
+var editDoc string
+
+const (
+	aroundEdit  = 3  // lines shown before and after a change
+	shownEdits  = 5  // changed regions shown
+	shownPlaces = 20 // line numbers listed
+)
+
+type editArgs struct {
+	Path       string `json:"path" jsonschema_description:"file to change, relative to the repository root"`
+	OldString  string `json:"old_string" jsonschema_description:"text to replace, exactly as in the file, without line numbers"`
+	NewString  string `json:"new_string" jsonschema_description:"text to put in its place"`
+	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema_description:"replace every occurrence instead of exactly one"`
+}
+
+func (s *Set) edit() loop.Tool {
+	return define(writer("edit", editDoc), s.runEdit)
+}
+
+func (s *Set) runEdit(ctx context.Context, args editArgs, _ loop.Input) (loop.Result, error) {
+	return s.exclusively(ctx, func() (loop.Result, error) {
+		old, new := lf(args.OldString), lf(args.NewString)
+		if old == new {
+			return loop.Result{}, errors.New(sameText(args))
+		}
+		f, err := s.load(args.Path)
+		if err != nil {
+			return loop.Result{}, err
+		}
+		if old == "" {
+			return s.fill(f, args.NewString)
+		}
+		if !f.exists {
+			return loop.Result{}, fmt.Errorf("%s does not exist%s. To create it use write", show(f.path), s.nearest(ctx, f.path))
+		}
+		if err := s.fresh(f, "changed"); err != nil {
+			return loop.Result{}, err
+		}
+		u := newUnix(f.data)
+		at, err := find(u.text, old, new, args.ReplaceAll)
+		if err != nil {
+			return loop.Result{}, fmt.Errorf("%s: %w", show(f.path), err)
+		}
+		f.data = u.splice(at, old, new)
+		if _, err := s.replace(f); err != nil {
+			return loop.Result{}, err
+		}
+		return s.wrote(edited(f, at, old, new), f), nil
+	})
+}
+
+// sameText says why nothing would change.
+func sameText(args editArgs) string {
+	if args.OldString != args.NewString {
+		return "old_string and new_string differ only in line endings or a byte order mark, which edit keeps as they are in the file. Use write to change those"
+	}
+	return "old_string and new_string are the same, so nothing would change. Give the text as it shall become in new_string"
+}
+
+// fill is an edit of nothing: it fits a file that has nothing.
+func (s *Set) fill(f file, content string) (loop.Result, error) {
+	if len(bytes.TrimPrefix(f.data, byteOrderMark)) > 0 {
+		return loop.Result{}, fmt.Errorf("old_string is empty but %s is not. Give the text to replace; to replace the whole file use write", show(f.path))
+	}
+	said := "created"
+	if f.exists {
+		said = "filled"
+	}
+	f.data = append(f.data, content...)
+	if _, err := s.replace(f); err != nil {
+		return loop.Result{}, err
+	}
+	return s.wrote(fmt.Sprintf("%s %s: %s", said, show(f.path), size(f.data)), f), nil
+}
+
+// find returns the offsets at which old is to be replaced.
+func find(text, old, new string, all bool) ([]int, error) {
+	var at []int
+	step := 1 // occurrences that overlap make one ambiguous, too
+	if all {
+		step = len(old)
+	}
+	times := 0
+	for from := 0; ; times++ {
+		next := strings.Index(text[from:], old)
+		if next < 0 {
+			break
+		}
+		if all || times < shownPlaces {
+			at = append(at, from+next)
+		}
+		from += next + step
+	}
+	switch {
+	case times == 0:
+		return nil, errors.New(notFound(text, old, new))
+	case times > 1 && !all:
+		return nil, fmt.Errorf("old_string is there %d times, beginning at %s; nothing was changed. Add lines around it until it is unique, or set replace_all",
+			times, places(text, at, times))
+	}
+	return at, nil
+}
+
+// places lists the lines of the first of n offsets.
+func places(text string, at []int, n int) string {
+	lines := make([]string, 0, len(at)+1)
+	for _, offset := range at {
+		lines = append(lines, strconv.Itoa(lineOf(text, offset)))
+	}
+	if n > len(at) {
+		lines = append(lines, "…")
+	}
+	return "lines " + strings.Join(lines, ", ")
+}
+
+// notFound helps a model to see what it should have asked for.
+func notFound(text, old, new string) string {
+	said := "old_string is not in the file; nothing was changed. "
+	if bare := numberedLine.ReplaceAllString(old, ""); bare != old && strings.Contains(text, bare) {
+		return said + "It has the line numbers in it that read shows: leave them and the tab after them out"
+	}
+	have, want := splitLines(text), splitLines(old)
+	line, blanks := nearestRegion(have, want)
+	made := strings.Index(text, new)
+	switch {
+	case line > 0 && blanks:
+		said += "It differs from this only in white space (indentation, tabs, blanks at the end); give it exactly as it is here:\n"
+	case made >= 0 && len(strings.TrimSpace(new)) > 8:
+		line, want = lineOf(text, made), splitLines(new)
+		said += fmt.Sprintf("new_string is already there, at line %d: the change may have been made before. The file reads:\n", line)
+	case line == 0:
+		return said + fmt.Sprintf("Nothing like it is there either (%s). Read the file again, or grep for what you want to change",
+			count(len(have), "line", "lines"))
+	default:
+		said += "The most similar part of the file is:\n"
+	}
+	return said + numbered(have, line-1, line+len(want)) + "Copy the text exactly (without the line numbers) and try again"
+}
+
+// edited says what an edit did and shows it.
+func edited(f file, at []int, old, new string) string {
+	text := newUnix(f.data).text
+	lines := splitLines(text)
+	var out strings.Builder
+	fmt.Fprintf(&out, "edited %s: %s (%s)\n", show(f.path),
+		count(len(at), "replacement", "replacements"), linesChanged(len(at), old, new))
+	end := 0 // the last line shown
+	for i, offset := range at {
+		if i == shownEdits {
+			fmt.Fprintf(&out, "[%s not shown]\n", count(len(at)-i, "replacement is", "replacements are"))
+			break
+		}
+		start := offset + i*(len(new)-len(old))
+		from, to := lineOf(text, start), lineOf(text, start+len(new))
+		if first := max(from-aroundEdit, end+1); first <= to+aroundEdit {
+			if end > 0 && first > end+1 {
+				out.WriteString("…\n")
+			}
+			out.WriteString(numbered(lines, first, to+aroundEdit))
+			end = min(to+aroundEdit, len(lines))
+		}
+	}
+	return strings.TrimRight(out.String(), "\n")
+}
+
+// linesChanged sizes n replacements of old by new in lines.
+func linesChanged(n int, old, new string) string {
+	head, tail := common(old, new)
+	gone := len(splitLines(old[head : len(old)-tail]))
+	come := len(splitLines(new[head : len(new)-tail]))
+	return fmt.Sprintf("+%d -%d lines", n*come, n*gone)
+}

@@ -1,0 +1,12 @@
+(function_item name: (identifier) @name) @function
+(function_signature_item name: (identifier) @name) @function
+(struct_item name: (type_identifier) @name) @struct
+(union_item name: (type_identifier) @name) @union
+(enum_item name: (type_identifier) @name) @enum
+(trait_item name: (type_identifier) @name) @trait
+(type_item name: (type_identifier) @name) @type
+(mod_item name: (identifier) @name body: (_)) @module
+(const_item name: (identifier) @name) @constant
+(static_item name: (identifier) @name) @variable
+(macro_definition name: (identifier) @name) @macro
+(impl_item type: (_) @name) @impl

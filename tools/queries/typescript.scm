@@ -1,0 +1,22 @@
+(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (generator_function)]) @function
+(variable_declarator name: (identifier) @name value: (class)) @class
+(function_declaration name: (identifier) @name) @function
+(function_signature name: (identifier) @name) @function
+(generator_function_declaration name: (identifier) @name) @function
+(class_declaration name: (_) @name) @class
+(abstract_class_declaration name: (_) @name) @class
+(method_definition name: (_) @name) @method
+(abstract_method_signature name: (_) @name) @method
+(interface_body (method_signature name: (_) @name) @method)
+(class_body (public_field_definition name: (_) @name value: (arrow_function)) @method)
+(interface_declaration name: (_) @name) @interface
+(type_alias_declaration name: (_) @name) @type
+(enum_declaration name: (_) @name) @enum
+(internal_module name: (_) @name) @namespace
+(module name: (_) @name) @namespace
+(program (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant))
+(program (lexical_declaration "let" (variable_declarator name: (identifier) @name) @variable))
+(program (variable_declaration (variable_declarator name: (identifier) @name) @variable))
+(program (export_statement (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant)))
+(program (export_statement (lexical_declaration "let" (variable_declarator name: (identifier) @name) @variable)))
+(program (export_statement (variable_declaration (variable_declarator name: (identifier) @name) @variable)))

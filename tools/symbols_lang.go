@@ -1,0 +1,101 @@
+package tools
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	sitter "github.com/tree-sitter/go-tree-sitter"
+	c "github.com/tree-sitter/tree-sitter-c/bindings/go"
+	cpp "github.com/tree-sitter/tree-sitter-cpp/bindings/go"
+	golang "github.com/tree-sitter/tree-sitter-go/bindings/go"
+	java "github.com/tree-sitter/tree-sitter-java/bindings/go"
+	javascript "github.com/tree-sitter/tree-sitter-javascript/bindings/go"
+	python "github.com/tree-sitter/tree-sitter-python/bindings/go"
+	rust "github.com/tree-sitter/tree-sitter-rust/bindings/go"
+	typescript "github.com/tree-sitter/tree-sitter-typescript/bindings/go"
+)
+
+// Each query captures definitions under the name of their kind, with @name and
+// sometimes @receiver inside. Where several patterns of a query name the same
+// thing the first of them counts.
+//
+//go:embed queries/*.scm
+var queries embed.FS
+
+// supported are the languages that symbols knows, for people and models.
+const supported = "Go, Python, JavaScript, TypeScript, Rust, Java, C, C++"
+
+// language is a grammar and the query for its definitions. They are loaded
+// when a file first needs them.
+type language struct {
+	extensions []string
+	load       func() unsafe.Pointer
+	query      string // file of queries
+
+	once     sync.Once
+	grammar  *sitter.Language
+	compiled *sitter.Query
+	err      error
+}
+
+// languages is every language, for the time of one call.
+type languages []*language
+
+func newLanguages() languages {
+	return languages{
+		{extensions: []string{".go"}, load: golang.Language, query: "go"},
+		{extensions: []string{".py", ".pyi"}, load: python.Language, query: "python"},
+		{extensions: []string{".js", ".jsx", ".mjs", ".cjs"}, load: javascript.Language, query: "javascript"},
+		{extensions: []string{".ts", ".mts", ".cts"}, load: typescript.LanguageTypescript, query: "typescript"},
+		{extensions: []string{".tsx"}, load: typescript.LanguageTSX, query: "typescript"},
+		{extensions: []string{".rs"}, load: rust.Language, query: "rust"},
+		{extensions: []string{".java"}, load: java.Language, query: "java"},
+		{extensions: []string{".c"}, load: c.Language, query: "c"},
+		// Headers are read as C++, of whose declarations C's are nearly a part.
+		{extensions: []string{".h", ".hh", ".hpp", ".hxx", ".cc", ".cpp", ".cxx"}, load: cpp.Language, query: "cpp"},
+	}
+}
+
+// of returns the language of a file, or nil.
+func (ls languages) of(name string) *language {
+	ext := strings.ToLower(path.Ext(name))
+	for _, l := range ls {
+		if slices.Contains(l.extensions, ext) {
+			return l
+		}
+	}
+	return nil
+}
+
+// close frees what was loaded.
+func (ls languages) close() {
+	for _, l := range ls {
+		if l.compiled != nil {
+			l.compiled.Close()
+		}
+	}
+}
+
+// ready loads the grammar and compiles the query.
+func (l *language) ready() error {
+	l.once.Do(func() {
+		source, err := queries.ReadFile("queries/" + l.query + ".scm")
+		if err != nil {
+			l.err = fmt.Errorf("symbols: %w", err)
+			return
+		}
+		l.grammar = sitter.NewLanguage(l.load())
+		compiled, qerr := sitter.NewQuery(l.grammar, string(source))
+		if qerr != nil { // a *QueryError: compared here, so that no typed nil gets out
+			l.err = fmt.Errorf("symbols: query %s: %w", l.query, qerr)
+			return
+		}
+		l.compiled = compiled
+	})
+	return l.err
+}

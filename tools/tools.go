@@ -1,0 +1,212 @@
+// Package tools is what a model can do: read, edit, search and run commands
+// under one root.
+//
+// Every file tool goes through [os.Root], so neither ".." nor a symbolic link
+// leaves the repository. What goes wrong is told to the model as a result that
+// says what to do instead; a Go error is kept for what the run cannot survive.
+//
+// The package must not know phases, models or the journal: who may use which
+// tool is decided above it.
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/sandbox"
+)
+
+// Config says where the tools work.
+type Config struct {
+	// Root is the directory that no tool leaves.
+	Root string
+	// Shell runs the commands of the bash tool; nil leaves bash out.
+	Shell *sandbox.Shell
+	// Blob fetches a kept output by hash, so that read can page through what
+	// was cut. Nil means that there are none.
+	Blob func(ctx context.Context, hash string) ([]byte, error)
+	// Seen holds the content hashes that this conversation has been shown, by
+	// path, for a conversation that is being resumed.
+	Seen map[string]string
+}
+
+// Set is the built-in tools over one root. Its methods are safe for
+// concurrent use.
+type Set struct {
+	cfg   Config
+	dir   string
+	root  *os.Root
+	tools map[string]loop.Tool
+
+	seen    *seen
+	writing sync.Mutex // held from checking a file to having replaced it
+}
+
+// order is the order in which tools are offered. It never changes, because a
+// request's bytes depend on it.
+var order = []string{
+	"read", "grep", "glob", "list_dir", "symbols",
+	"write", "edit", "apply_patch", "bash",
+}
+
+// Names lists the built-in tools in the order in which they are offered.
+func Names() []string { return slices.Clone(order) }
+
+// New opens the root. Close the set when the conversation is over.
+func New(cfg Config) (*Set, error) {
+	dir, err := filepath.Abs(cfg.Root)
+	if err != nil {
+		return nil, fmt.Errorf("open tools at %q: %w", cfg.Root, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open tools: %w", err)
+	}
+	s := &Set{cfg: cfg, dir: dir, root: root, seen: newSeen(cfg.Seen)}
+	s.tools = map[string]loop.Tool{
+		"read": s.read(), "grep": s.grep(), "glob": s.glob(), "list_dir": s.listDir(), "symbols": s.symbols(),
+		"write": s.write(), "edit": s.edit(), "apply_patch": s.applyPatch(),
+	}
+	if cfg.Shell != nil {
+		s.tools["bash"] = s.bash()
+	}
+	return s, nil
+}
+
+// Close releases the root.
+func (s *Set) Close() error {
+	if err := s.root.Close(); err != nil {
+		return fmt.Errorf("close tools: %w", err)
+	}
+	return nil
+}
+
+// Tools returns the named tools in the fixed order. A name that this set does
+// not have is an error.
+func (s *Set) Tools(names ...string) ([]loop.Tool, error) {
+	out := make([]loop.Tool, 0, len(names))
+	for _, name := range order {
+		if t, ok := s.tools[name]; ok && slices.Contains(names, name) {
+			out = append(out, t)
+		}
+	}
+	if len(out) != len(names) {
+		return nil, fmt.Errorf("tools: not all of %s exist here", strings.Join(names, ", "))
+	}
+	return out, nil
+}
+
+// tool is a function with typed arguments as a loop.Tool.
+type tool[A any] struct {
+	info loop.Info
+	run  func(ctx context.Context, args A, in loop.Input) (loop.Result, error)
+}
+
+// define makes a tool whose schema is reflected from A.
+func define[A any](info loop.Info, run func(context.Context, A, loop.Input) (loop.Result, error)) loop.Tool {
+	info.Schema = schemaOf[A]()
+	return &tool[A]{info: info, run: run}
+}
+
+// Info implements loop.Tool.
+func (t *tool[A]) Info() loop.Info { return t.info }
+
+// Run implements loop.Tool.
+func (t *tool[A]) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
+	var args A
+	if err := json.Unmarshal(in.Args, &args); err != nil {
+		return loop.Failed(fmt.Sprintf("%s: the arguments do not fit the schema: %v", t.info.Name, err)), nil
+	}
+	return t.run(ctx, args, in)
+}
+
+// schemaOf reflects the JSON schema of an argument struct. Fields without
+// omitempty are required, others optional; nothing else is accepted.
+func schemaOf[A any]() json.RawMessage {
+	r := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, DoNotReference: true}
+	schema := r.Reflect(new(A))
+	schema.Version = ""
+	data, err := plan.MarshalCompact(schema)
+	if err != nil {
+		panic(fmt.Sprintf("tools: schema of %T: %v", *new(A), err)) // a program error: the types are ours
+	}
+	return data
+}
+
+// rel turns a path as a model gave it into a clean path relative to the root.
+// The second result is what to tell the model when it cannot be one.
+func (s *Set) rel(path string) (string, string) {
+	p := filepath.Clean(path)
+	if filepath.IsAbs(p) {
+		p = s.inside(p)
+	}
+	if !filepath.IsLocal(p) {
+		return "", fmt.Sprintf("%q is outside the repository; give a path relative to its root", path)
+	}
+	return filepath.ToSlash(p), ""
+}
+
+// inside makes an absolute path relative to the root, which it may name by the
+// way it was opened or with the symbolic links of that way resolved. A path
+// that is not inside stays one that is not local.
+func (s *Set) inside(path string) string {
+	if r, err := filepath.Rel(s.dir, path); err == nil && filepath.IsLocal(r) {
+		return r
+	}
+	real, err := filepath.EvalSymlinks(s.dir)
+	if err != nil {
+		return path
+	}
+	if r, err := filepath.Rel(real, path); err == nil && filepath.IsLocal(r) {
+		return r
+	}
+	return path
+}
+
+// note remembers the content that the conversation has now been shown or has
+// written; "" says that the file is gone.
+func (s *Set) note(path, hash string) {
+	if s.seen.put(path, hash, nil) {
+		return
+	}
+	f, info, err := openRegular(s.root, path)
+	if err != nil {
+		return // only the hash is needed; the text is for explaining a change
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	if info.Size() > keepFile {
+		return
+	}
+	if data, err := io.ReadAll(io.LimitReader(f, keepFile)); err == nil && hashOf(data) == hash {
+		s.seen.put(path, hash, data)
+	}
+}
+
+// noteText is note for a content at hand. It returns the hash.
+func (s *Set) noteText(path string, data []byte) string {
+	hash := hashOf(data)
+	s.seen.put(path, hash, data)
+	return hash
+}
+
+// known returns the hash of the content last shown for path.
+func (s *Set) known(path string) (string, bool) { return s.seen.hash(path) }
+
+// hashOf is the hash under which contents are remembered and kept.
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,155 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+//go:embed write.md
+var writeDoc string
+
+type writeArgs struct {
+	Path    string `json:"path" jsonschema_description:"file to write, relative to the repository root"`
+	Content string `json:"content" jsonschema_description:"the whole content of the file, exactly as it shall be"`
+}
+
+func (s *Set) write() loop.Tool {
+	return define(writer("write", writeDoc), s.runWrite)
+}
+
+// writer describes a tool whose effect can be seen in the files.
+func writer(name, doc string) loop.Info {
+	return loop.Info{
+		Spec:   loop.Spec{Name: name, Description: strings.TrimSpace(doc)},
+		Effect: plan.EffectVerifiable, Serial: true, Writes: true,
+	}
+}
+
+func (s *Set) runWrite(ctx context.Context, args writeArgs, _ loop.Input) (loop.Result, error) {
+	return s.exclusively(ctx, func() (loop.Result, error) {
+		f, err := s.load(args.Path)
+		if err != nil {
+			return loop.Result{}, err
+		}
+		content := []byte(args.Content)
+		if f.exists && bytes.Equal(f.data, content) {
+			return s.wrote(fmt.Sprintf("unchanged: %s already has exactly this content (%s)", show(f.path), size(content)), f), nil
+		}
+		if err := s.fresh(f, "written over"); err != nil {
+			return loop.Result{}, err
+		}
+		next := f
+		next.data = content
+		if _, err := s.replace(next); err != nil {
+			return loop.Result{}, err
+		}
+		if !f.exists {
+			return s.wrote(fmt.Sprintf("created %s: %s", show(f.path), size(content)), next), nil
+		}
+		said := fmt.Sprintf("replaced %s: %s (before: %s)", show(f.path), size(content), size(f.data))
+		if bytes.Contains(f.data, []byte("\r\n")) && !bytes.Contains(content, []byte("\r\n")) {
+			said += "\nNote: it had CRLF line endings and now has LF ones. If that was not intended, write it again with CRLF."
+		}
+		return s.wrote(said, next), nil
+	})
+}
+
+// exclusively runs one change at a time, so that what was checked is what is
+// replaced. An error becomes a result that the model reads.
+func (s *Set) exclusively(ctx context.Context, change func() (loop.Result, error)) (loop.Result, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if ctx.Err() != nil {
+		res := loop.Failed("cancelled before anything was written")
+		res.Status = "cancelled"
+		return res, nil
+	}
+	res, err := change()
+	if err != nil {
+		return loop.Failed(clean([]byte(err.Error()))), nil
+	}
+	return res, nil
+}
+
+// wrote makes the result of a call after which f is as given, and remembers it.
+func (s *Set) wrote(said string, f file) loop.Result {
+	res := loop.Result{Output: clean([]byte(said)), Files: map[string]string{}}
+	for _, name := range f.names() {
+		res.Files[name] = s.noteText(name, f.data)
+	}
+	return res
+}
+
+// fresh refuses to touch a file that the conversation has not seen as it is
+// now. A file that does not exist has nothing to lose.
+func (s *Set) fresh(f file, done string) error {
+	known, err := s.current(f)
+	switch {
+	case err != nil:
+		return err
+	case !known && f.exists:
+		return fmt.Errorf("%s exists and has not been read in this conversation, so it was not %s. Read it first", show(f.path), done)
+	}
+	return nil
+}
+
+// current reports whether the conversation knows the file. Knowing it as
+// something else than it is now is an error that shows the difference.
+func (s *Set) current(f file) (bool, error) {
+	if !f.exists {
+		return false, nil
+	}
+	now, stale := hashOf(f.data), ""
+	for _, name := range f.names() {
+		switch hash, _ := s.known(name); hash {
+		case now:
+			return true, nil
+		case "": // never seen, or seen to be gone
+		default:
+			stale = name
+		}
+	}
+	if stale == "" {
+		return false, nil
+	}
+	said := show(f.path) + " has changed since it was last read here, so nothing was written."
+	if old, ok := s.seen.text(stale); ok {
+		said += " What changed:\n" + changes(old, string(f.data))
+	}
+	return false, errors.New(said + "\nRead it again before changing it.")
+}
+
+// changes is a short unified diff of what happened to a file.
+func changes(old, now string) string {
+	const limit = 4 << 10
+	diff, err := udiff.ToUnified("as last read", "as it is now", old, udiff.Lines(old, now), 2)
+	if err != nil {
+		return "(the difference cannot be shown)"
+	}
+	var out strings.Builder
+	for line := range strings.Lines(diff) {
+		if out.Len() > limit {
+			return out.String() + "(the rest of the difference is left out)"
+		}
+		out.WriteString(brief(line) + "\n")
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// size says how much a content is.
+func size(data []byte) string {
+	lines := bytes.Count(data, []byte("\n"))
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		lines++
+	}
+	return fmt.Sprintf("%s, %s", count(lines, "line", "lines"), count(len(data), "byte", "bytes"))
+}
