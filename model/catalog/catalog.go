@@ -1,0 +1,114 @@
+// Package catalog knows the windows, output caps and prices of models, from
+// the list embedded in catwalk and from overrides.
+//
+// It must not know about requests, servers or runs: it is asked for a model's
+// name and a base URL, and answers from memory.
+package catalog
+
+import (
+	"strings"
+	"sync"
+
+	"charm.land/catwalk/pkg/embedded"
+
+	"github.com/plan-engine/plan"
+)
+
+// Entry is what is known about a model on a server.
+type Entry struct {
+	Window    int // tokens of input and output together; 0 if unknown
+	MaxOutput int // tokens a server is asked for by default; 0 if unknown
+
+	// Prices in USD per million tokens. They mean something only if Priced.
+	InputUSD  float64
+	CachedUSD float64 // input read from a prompt cache; 0 means as InputUSD
+	OutputUSD float64
+	Priced    bool
+
+	StructuredOutput bool // json_schema is known to work on this server
+	Reasoning        bool
+
+	// Source says in a few words where the entry comes from and how sure that is.
+	Source string
+}
+
+// Cost is the price of what was consumed, in USD; priced is false, and the cost
+// 0, when no price is known. What a provider charges for writing to its cache
+// or for very long inputs is not in it.
+func (e Entry) Cost(u plan.Usage) (usd float64, priced bool) {
+	if !e.Priced {
+		return 0, false
+	}
+	cached := min(max(0, u.Cached), max(0, u.Input))
+	fresh := max(0, u.Input) - cached
+	cachedUSD := e.CachedUSD
+	if cachedUSD == 0 {
+		cachedUSD = e.InputUSD
+	}
+	sum := float64(fresh)*e.InputUSD + float64(cached)*cachedUSD + float64(max(0, u.Output))*e.OutputUSD
+	return sum / 1e6, true
+}
+
+// Catalog answers questions about models. It is safe for concurrent use. The
+// list is read at the first question that needs it, so that programs which
+// ask nothing start fast.
+type Catalog struct {
+	overrides map[string]Entry
+	load      func() *index
+}
+
+// New makes a catalog. The keys of overrides are model names as they are used
+// in requests. The fields an override sets win: a window, an output cap, the
+// three prices together when Priced is set (so that a free model is Priced with
+// prices of zero), and the abilities, which it can only add.
+func New(overrides map[string]Entry) *Catalog {
+	own := make(map[string]Entry, len(overrides))
+	for name, entry := range overrides {
+		own[strings.ToLower(name)] = entry
+	}
+	return &Catalog{
+		overrides: own,
+		load:      sync.OnceValue(func() *index { return newIndex(embedded.GetAll()) }),
+	}
+}
+
+// Lookup finds a model; it is false when nothing is known about it.
+//
+// The provider is the one that the base URL belongs to ("" is OpenAI's own),
+// and then only its prices count. If the base URL belongs to no known provider,
+// the name decides: if providers price it differently the model's maker wins,
+// and without the maker among them it has no price. Names match as they are,
+// then without a vendor prefix, then without a date. A server on this machine
+// or a private network has no price unless an override gives it one.
+func (c *Catalog) Lookup(model, baseURL string) (Entry, bool) {
+	override, overridden := c.overrides[strings.ToLower(model)]
+	entry, found := c.load().lookup(model, baseURL)
+	if !overridden {
+		return entry, found
+	}
+	return entry.with(override), true
+}
+
+// with lays an override over an entry.
+func (e Entry) with(o Entry) Entry {
+	if o.Window > 0 {
+		e.Window = o.Window
+	}
+	if o.MaxOutput > 0 {
+		e.MaxOutput = o.MaxOutput
+	}
+	if o.Priced {
+		e.InputUSD, e.CachedUSD, e.OutputUSD, e.Priced = o.InputUSD, o.CachedUSD, o.OutputUSD, true
+	}
+	e.StructuredOutput = e.StructuredOutput || o.StructuredOutput
+	e.Reasoning = e.Reasoning || o.Reasoning
+	switch {
+	case o.Source != "":
+		e.Source = o.Source
+	case e.Source == "":
+		e.Source = "override"
+	default:
+		e.Source = "override over " + e.Source
+	}
+	return e
+}

@@ -1,0 +1,487 @@
+package openai_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/openai"
+)
+
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	message := func(code, text string) string {
+		return fmt.Sprintf(`{"error":{"message":%q,"type":"t","code":%q}}`, text, code)
+	}
+	tests := []struct {
+		name    string
+		status  int
+		body    string
+		kind    loop.ErrorKind
+		message string // a part of it
+	}{
+		{"unauthorized", 401, message("invalid_api_key", "Incorrect API key provided"), loop.ErrAuth, "Incorrect"},
+		{"forbidden", 403, "", loop.ErrAuth, "Forbidden"},
+		{"auth as a bad request", 400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, loop.ErrAuth, "API key not valid"},
+		{"auth as a server error", 500, message("", "Invalid API key"), loop.ErrAuth, ""},
+		{"payment", 402, message("", "This request requires more credits"), loop.ErrQuota, ""},
+		{"quota as 429", 429, message("insufficient_quota", "You exceeded your current quota"), loop.ErrQuota, "exceeded"},
+		{"quota as 403", 403, message("", "Insufficient Balance"), loop.ErrQuota, ""},
+		{"rate", 429, message("rate_limit_exceeded", "Rate limit reached"), loop.ErrRateLimit, "Rate limit"},
+		{"rate that speaks of its window", 429, message("", "too many tokens in this window"), loop.ErrRateLimit, ""},
+		{"unknown model", 404, message("model_not_found", "The model `x` does not exist"), loop.ErrNotFound, "does not exist"},
+		{"unknown model as 400", 400, message("model_not_found", "no"), loop.ErrNotFound, ""},
+		{"Ollama's words", 404, `{"error":"model 'x' not found"}`, loop.ErrNotFound, "model 'x' not found"},
+		{"wrong path", 404, "404 page not found\n", loop.ErrNotFound, "404 page not found (is the base URL right?)"},
+		{"too large", 413, "", loop.ErrTooLong, "Too Large"},
+		{"too long", 400, message("context_length_exceeded", "This model's maximum context length is 8192 tokens. However, max_tokens"), loop.ErrTooLong, "8192"},
+		{"too long, llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, loop.ErrTooLong, ""},
+		{"too long, as a server error", 500, message("", "prompt is too long: 9 tokens"), loop.ErrTooLong, ""},
+		{"timeout", 408, "", loop.ErrServed, "Timeout"},
+		{"conflict", 409, "", loop.ErrServed, ""},
+		{"bad request", 400, message("", "messages: at least one"), loop.ErrRefused, "at least one"},
+		{"unprocessable", 422, `{"detail":[{"loc":["body","messages"],"msg":"bad"}]}`, loop.ErrRefused, `"msg":"bad"`},
+		{"teapot", 418, "short and stout", loop.ErrRefused, "short and stout"},
+		{"server error", 500, `{"message":"boom"}`, loop.ErrServed, "boom"},
+		{"not implemented", 501, "", loop.ErrServed, ""},
+		{"bad gateway", 502, "<html>\n<head><title>502 Bad\nGateway</title></head><body>" + strings.Repeat("x", 4000), loop.ErrUnserved, "an HTML page: 502 Bad Gateway"},
+		{"HTML without a title", 503, "<!DOCTYPE html><p>sorry", loop.ErrUnserved, "an HTML page"},
+		{"gateway timeout", 504, "", loop.ErrUnserved, ""},
+		{"overloaded", 529, message("overloaded_error", "Overloaded"), loop.ErrUnserved, "Overloaded"},
+		{"behind a gateway", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"messages must alternate"}}}`, loop.ErrRefused, "Provider returned error: messages must alternate"},
+		{"escape codes and lines", 500, "\x1b[31mred\x1b[0m\r\nnext\u202eline\x00\xff", loop.ErrServed, "[31mred [0m next line"},
+		{"endless", 500, strings.Repeat("é", 5<<20), loop.ErrServed, "é…"},
+		{"a lone code", 500, `{"error":{"code":"boom"}}`, loop.ErrServed, "boom"},
+		{"no object", 500, `"sorry"`, loop.ErrServed, "sorry"},
+		{"redirect", 302, "", loop.ErrRefused, "redirects to /elsewhere"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(tt.status)
+				fmt.Fprint(w, tt.body)
+			})
+			client := f.client(t)
+			for what, err := range map[string]error{
+				"Generate": second(client.Generate(t.Context(), call("hi"), nil)), "Models": second(client.Models(t.Context())),
+			} {
+				me := modelError(t, err, tt.kind)
+				if me.Status != tt.status || !strings.Contains(me.Message, tt.message) {
+					t.Errorf("%s: status %d, message %q; want %d and %q", what, me.Status, me.Message, tt.status, tt.message)
+				}
+			}
+			if f.count() != 2 {
+				t.Errorf("%d requests for 2 calls: the SDK must not retry", f.count())
+			}
+		})
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name, header, value string
+		want                time.Duration
+	}{
+		{"seconds", "Retry-After", "7", 7 * time.Second},
+		{"parts of a second", "Retry-After", "1.5", 1500 * time.Millisecond},
+		{"a date", "Retry-After", "Sun, 01 Mar 2026 12:01:30 GMT", 90 * time.Second},
+		{"a date in the past", "Retry-After", "Sun, 01 Mar 2026 11:00:00 GMT", 0},
+		{"milliseconds", "retry-after-ms", "250", 250 * time.Millisecond},
+		{"negative", "Retry-After", "-3", 0},
+		{"not a number", "Retry-After", "NaN", 0},
+		{"for ever", "Retry-After", "1e300", 365 * 24 * time.Hour},
+		{"words", "Retry-After", "soon", 0},
+		{"nothing", "X-Other", "7", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+				w.Header().Set(tt.header, tt.value)
+				w.WriteHeader(http.StatusTooManyRequests)
+			})
+			client := f.client(t, func(c *openai.Config) { c.Now = func() time.Time { return now } })
+			_, err := client.Generate(t.Context(), call("hi"), nil)
+			if me := modelError(t, err, loop.ErrRateLimit); me.RetryAfter != tt.want {
+				t.Errorf("RetryAfter = %s, want %s", me.RetryAfter, tt.want)
+			}
+		})
+	}
+}
+
+func TestBrokenStreams(t *testing.T) {
+	t.Parallel()
+	he := deltaOf(`{"content":"he"}`, "")
+	half := tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\""}}`)
+	tests := []struct {
+		name, raw string
+		kind      loop.ErrorKind
+		message   string
+	}{
+		{"cut in the text", "data: " + he + "\n\n", loop.ErrServed, "broke off"},
+		{"cut in a tool call", "data: " + half + "\n\n", loop.ErrServed, "broke off"},
+		{"cut in an event", "data: " + he + "\n\ndata: " + stopped[:40], loop.ErrServed, "broke off"},
+		{"ended without a reason", sse(he), loop.ErrServed, "broke off"},
+		{"empty", "", loop.ErrServed, "broke off"},
+		{"only comments", ": hello\n\n", loop.ErrServed, "broke off"},
+		{"garbage in an event", sse(he, `{"choices":[`, stopped), loop.ErrServed, "not a chunk"},
+		{"not an object", sse(`[1]`), loop.ErrServed, ""},
+		{"a page", "<html><title>Sign in</title>", loop.ErrServed, "Sign in"},
+		{"plain text", "hello there", loop.ErrServed, "broke off"},
+		{"half a document", `{"choices":[{"message":{"content":"x"}`, loop.ErrServed, "not a chunk"},
+		{"a document without a reason", `{"choices":[{"message":{"content":"x"}}]}`, loop.ErrServed, "broke off"},
+		{"an error document", `{"error":{"message":"out of memory"}}`, loop.ErrServed, "out of memory"},
+		{"an error frame", sse(he, `{"error":{"message":"overloaded","type":"server_error"}}`), loop.ErrServed, "overloaded"},
+		{"an error frame after the reason", sse(he, stopped, `{"error":"late"}`), loop.ErrServed, "late"},
+		{"an error frame with a status", sse(`{"id":"x","error":{"code":502,"message":"Provider disconnected"},"choices":[]}`), loop.ErrServed, "Provider disconnected"},
+		{"a rate limit frame", sse(`{"error":{"code":429,"message":"slow down"}}`), loop.ErrRateLimit, "slow down"},
+		{"a rate limit frame without a status", sse(`{"error":{"code":"rate_limit_exceeded","message":"slow down"}}`), loop.ErrRateLimit, "slow down"},
+		{"a too long frame", sse(`{"error":{"code":"context_length_exceeded","message":"too many"}}`), loop.ErrTooLong, "too many"},
+		{"an error event", "event: error\ndata: {\"message\":\"gone wrong\"}\n\n", loop.ErrServed, "gone wrong"},
+		{"the reason is an error", sse(he, deltaOf("{}", "error")), loop.ErrServed, "gave up"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			answer, err := serveText(t, "text/event-stream", tt.raw).client(t).Generate(t.Context(), call("hi"), nil)
+			me := modelError(t, err, tt.kind)
+			if !strings.Contains(me.Message, tt.message) {
+				t.Errorf("message = %q, want %q in it", me.Message, tt.message)
+			}
+			if diff := cmp.Diff(loop.Answer{}, answer); diff != "" {
+				t.Errorf("an answer came with the error:\n%s", diff)
+			}
+		})
+	}
+}
+
+// hijack answers with raw bytes and closes the connection, with a reset if asked.
+func hijack(t *testing.T, w http.ResponseWriter, raw string, reset bool) {
+	t.Helper()
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Errorf("hijack: %v", err)
+		return
+	}
+	fmt.Fprint(buffered, raw)
+	if err := buffered.Flush(); err != nil {
+		t.Errorf("flush: %v", err)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && reset {
+		if err := tcp.SetLinger(0); err != nil {
+			t.Errorf("linger: %v", err)
+		}
+	}
+	_ = conn.Close()
+}
+
+func TestNetworkFailures(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+	chunk := func(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
+	he := chunk("data: " + deltaOf(`{"content":"he"}`, "") + "\n\n")
+	tests := []struct {
+		name, raw string
+		reset     bool
+		kind      loop.ErrorKind
+	}{
+		{"closed before the headers", "", false, loop.ErrUnserved},
+		{"reset before the headers", "", true, loop.ErrUnserved},
+		{"cut within the headers", head[:30], false, loop.ErrUnserved},
+		{"closed mid-stream", head + he, false, loop.ErrServed},
+		{"closed mid-chunk", head + he + "40\r\ndata: {", false, loop.ErrServed},
+		{"closed within a document", "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{\"choices\":", false, loop.ErrServed},
+		{"closed within an error", "HTTP/1.1 500 Oops\r\nContent-Length: 999\r\n\r\n{\"error\":", false, loop.ErrServed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) { hijack(t, w, tt.raw, tt.reset) })
+			_, err := f.client(t).Generate(t.Context(), call("hi"), nil)
+			modelError(t, err, tt.kind)
+			if f.count() != 1 {
+				t.Errorf("%d requests, want 1", f.count())
+			}
+		})
+	}
+	t.Run("reset mid-stream", func(t *testing.T) {
+		t.Parallel()
+		seen := make(chan struct{})
+		f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+			conn, buffered, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Errorf("hijack: %v", err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprint(buffered, head+he)
+			_ = buffered.Flush()
+			<-seen
+			_ = conn.(*net.TCPConn).SetLinger(0)
+		})
+		_, err := f.client(t).Generate(t.Context(), call("hi"), func(loop.Delta) { close(seen) })
+		modelError(t, err, loop.ErrServed)
+	})
+	t.Run("nobody listens", func(t *testing.T) {
+		t.Parallel()
+		f := serveText(t, "", "")
+		client := f.client(t)
+		f.Close()
+		_, err := client.Generate(t.Context(), call("hi"), nil)
+		if me := modelError(t, err, loop.ErrUnserved); !strings.Contains(me.Message, f.URL) || !me.Transient() {
+			t.Errorf("error = %+v, want the address in it", me)
+		}
+	})
+	t.Run("no such host", func(t *testing.T) {
+		t.Parallel()
+		client, err := openai.New(openai.Config{BaseURL: "http://host.invalid/v1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		_, err = client.Generate(t.Context(), call("hi"), nil)
+		modelError(t, err, loop.ErrUnserved)
+	})
+	t.Run("an unknown certificate", func(t *testing.T) {
+		t.Parallel()
+		srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+		srv.Config.ErrorLog = nil
+		srv.StartTLS()
+		defer srv.Close()
+		client, err := openai.New(openai.Config{BaseURL: srv.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		_, err = client.Generate(t.Context(), call("hi"), nil)
+		modelError(t, err, loop.ErrUnserved)
+	})
+}
+
+func TestCompleteAnswerSurvivesABadEnd(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+	event := "data: " + deltaOf(`{"content":"hello"}`, "stop") + "\n\n"
+	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+		hijack(t, w, head+fmt.Sprintf("%x\r\n%s\r\n", len(event), event), false)
+	})
+	answer, err := f.client(t).Generate(t.Context(), call("hi"), nil)
+	if err != nil || answer.Message.Text() != "hello" {
+		t.Errorf("answer = %+v, %v", answer, err)
+	}
+}
+
+// hang answers with some text and then waits until the client has gone.
+func hang(text string) func(http.ResponseWriter, *http.Request, int, string) {
+	return func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
+		if text != "" {
+			fmt.Fprint(w, text)
+			_ = http.NewResponseController(w).Flush()
+		}
+		<-r.Context().Done()
+	}
+}
+
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	he := "data: " + deltaOf(`{"content":"he"}`, "") + "\n\n"
+	for name, text := range map[string]string{"before the headers": "", "between chunks": he, "within an event": he + "data: {", "in a document": "{"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := serve(t, hang(text)).client(t, func(c *openai.Config) { c.Idle = 30 * time.Millisecond })
+			_, err := client.Generate(t.Context(), call("hi"), nil)
+			if me := modelError(t, err, loop.ErrIdle); !strings.Contains(me.Message, "30ms") || !me.Transient() {
+				t.Errorf("error = %+v", me)
+			}
+		})
+	}
+	t.Run("in an error", func(t *testing.T) {
+		t.Parallel()
+		client := serve(t, func(w http.ResponseWriter, r *http.Request, n int, body string) {
+			w.WriteHeader(http.StatusInternalServerError)
+			hang("{")(w, r, n, body)
+		}).client(t, func(c *openai.Config) { c.Idle = 30 * time.Millisecond })
+		_, err := client.Generate(t.Context(), call("hi"), nil)
+		modelError(t, err, loop.ErrIdle)
+	})
+	t.Run("after the reason", func(t *testing.T) {
+		t.Parallel()
+		client := serve(t, hang("data: "+deltaOf(`{"content":"hello"}`, "stop")+"\n\n")).
+			client(t, func(c *openai.Config) { c.Idle = 500 * time.Millisecond })
+		answer, err := client.Generate(t.Context(), call("hi"), nil)
+		if err != nil || answer.Message.Text() != "hello" {
+			t.Errorf("answer = %+v, %v", answer, err)
+		}
+	})
+}
+
+// TestKeepAliveBreaksTheSilence sends comments for several times the idle
+// timeout; the ticker is the server's, nothing is timed by the test.
+func TestKeepAliveBreaksTheSilence(t *testing.T) {
+	t.Parallel()
+	const idle = 500 * time.Millisecond
+	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+		tick := time.NewTicker(idle / 10)
+		defer tick.Stop()
+		for range 20 {
+			fmt.Fprint(w, ": ping\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-tick.C
+		}
+		fmt.Fprint(w, sse(stopped))
+	})
+	client := f.client(t, func(c *openai.Config) { c.Idle = idle })
+	if _, err := client.Generate(t.Context(), call("hi"), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestContextEnds measures how long it takes, so nothing runs beside it.
+//
+//nolint:paralleltest // see above
+func TestContextEnds(t *testing.T) {
+	why := errors.New("the run was cancelled")
+	he := "data: " + deltaOf(`{"content":"he"}`, "") + "\n\n"
+	done := he + "data: " + stopped + "\n\n"
+	for name, text := range map[string]string{"between chunks": he, "after the reason": done} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var at time.Time
+			_, err := serve(t, hang(text)).client(t).Generate(ctx, call("hi"), func(loop.Delta) { at = time.Now(); cancel(why) })
+			if took := time.Since(at); !errors.Is(err, why) || took > 100*time.Millisecond {
+				t.Errorf("error after %s = %v, want the cause within 100ms", took, err)
+			}
+			if _, ok := loop.AsModelError(err); ok {
+				t.Errorf("error is a model error: %v", err)
+			}
+		})
+	}
+	t.Run("before the headers", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int, _ string) {
+			cancel(why)
+			<-r.Context().Done()
+		}).client(t).Generate(ctx, call("hi"), nil)
+		if !errors.Is(err, why) {
+			t.Errorf("error = %v, want the cause", err)
+		}
+	})
+	t.Run("deadline", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err := serve(t, hang(he)).client(t).Generate(ctx, call("hi"), nil)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v, want the deadline's", err)
+		}
+	})
+	t.Run("already", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		f := serveText(t, "", sse(stopped))
+		if _, err := f.client(t).Generate(ctx, call("hi"), nil); !errors.Is(err, why) || f.count() != 0 {
+			t.Errorf("error = %v after %d requests, want the cause and none", err, f.count())
+		}
+	})
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-very-secret-1234"
+	for _, status := range []int{401, 500, 200} {
+		f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
+			w.WriteHeader(status)
+			fmt.Fprintf(w, "data: {\"error\":\"bad key %s\"}\n\n", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		})
+		_, err := f.client(t, withKey(secret)).Generate(t.Context(), call("hi"), nil)
+		if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) || !strings.Contains(err.Error(), "[key]") {
+			t.Errorf("status %d: error = %v, want [key] in it", status, err)
+		}
+	}
+	f := serveText(t, "", sse(stopped))
+	_, err := f.client(t, withKey("two\nlines")).Generate(t.Context(), call("hi"), nil)
+	modelError(t, err, loop.ErrAuth)
+	broken := errors.New("keyring locked")
+	_, err = f.client(t, func(c *openai.Config) {
+		c.Key = func(context.Context) (string, error) { return "", broken }
+	}).Generate(t.Context(), call("hi"), nil)
+	if modelError(t, err, loop.ErrAuth); !errors.Is(err, broken) {
+		t.Errorf("error = %v, want the cause in it", err)
+	}
+	if f.count() != 0 {
+		t.Errorf("%d requests were made without a key", f.count())
+	}
+}
+
+func TestConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	var connections atomic.Int32
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, sse(deltaOf(`{"content":"hello"}`, ""), stopped))
+	}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	client, err := openai.New(openai.Config{BaseURL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for range 3 {
+		if _, err := client.Generate(t.Context(), call("hi"), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+}
+
+func TestOpenAIHost(t *testing.T) {
+	t.Parallel()
+	var body, host string
+	client, err := openai.New(openai.Config{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		data, err := io.ReadAll(r.Body)
+		body, host = string(data), r.URL.String()
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(bufio.NewReader(strings.NewReader(sse(stopped))))}, err
+	})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := call("hi")
+	req.Settings.MaxOutputTokens = 7
+	req.Format = &loop.Format{Name: "v", Schema: []byte(`{}`)}
+	if _, err := client.Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err)
+	}
+	if host != "https://api.openai.com/v1/chat/completions" || field(t, body, "max_completion_tokens") != "7" ||
+		field(t, body, "max_tokens") != "" || field(t, body, "response_format") == "" {
+		t.Errorf("sent to %s: %s", host, body)
+	}
+}
