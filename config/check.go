@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plan-engine/plan"
+)
+
+// longest is the longest span that a setting may name.
+const longest = 30 * 24 * time.Hour
+
+// fault is a value that cannot be meant.
+type fault struct{ key, text string }
+
+func (f fault) Error() string { return f.key + " " + f.text }
+
+func asErrors(faults []fault) []error {
+	var out []error
+	for _, f := range faults {
+		out = append(out, f)
+	}
+	return out
+}
+
+// faults checks every set value against the bounds that its field names.
+func faults(c Config) []fault {
+	var out []fault
+	leaves(reflect.ValueOf(c), "", func(key string, value reflect.Value, tag reflect.StructTag) {
+		if text := wrong(value, tag); text != "" {
+			out = append(out, fault{key, text})
+		}
+	})
+	for _, phase := range sortedKeys(reflect.ValueOf(c.Phase)) {
+		if name := plan.Phase(phase.String()); !slices.Contains(plan.Phases(), name) {
+			out = append(out, fault{"phase." + phase.String(), "is not a phase: there are explore, plan, implement and review"})
+		}
+	}
+	if c.BaseURL != "" && !webAddress(c.BaseURL) {
+		out = append(out, fault{"base_url", `must be an address like "https://host/v1"`})
+	}
+	if i := slices.IndexFunc(c.Checks.Required, isBlank); i >= 0 {
+		out = append(out, fault{"checks.required", fmt.Sprintf("has a blank command as entry %d: name a command or remove the entry", i+1)})
+	}
+	return out
+}
+
+// wrong says what is wrong with a value, "" for nothing.
+func wrong(value reflect.Value, tag reflect.StructTag) string {
+	switch v := value.Interface().(type) {
+	case Duration:
+		if v.Duration < 0 || v.Duration > longest {
+			return fmt.Sprintf("= %q must be between 0s and %s", v, Of(longest))
+		}
+	case string:
+		if choices := tag.Get("oneof"); choices != "" && !slices.Contains(strings.Split(choices, ","), v) {
+			return fmt.Sprintf("= %q must be one of %s", v, strings.ReplaceAll(choices, ",", ", "))
+		}
+		return wrongText(v)
+	case []string:
+		for _, s := range v {
+			if text := wrongText(s); text != "" {
+				return text
+			}
+		}
+	}
+	if limit := tag.Get("max"); limit != "" {
+		number := value.Convert(reflect.TypeFor[float64]()).Float()
+		most, err := strconv.ParseFloat(limit, 64)
+		if err != nil || math.IsNaN(number) || number < 0 || number > most {
+			return fmt.Sprintf("= %v must be between 0 and %s", value, limit)
+		}
+	}
+	return ""
+}
+
+// wrongText refuses what no name or command holds and what a terminal or a
+// header would choke on.
+func wrongText(s string) string {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		return fmt.Sprintf("= %q must not hold control characters", s)
+	}
+	return ""
+}
+
+func webAddress(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// Config is the settings of a run. Keys in TOML and JSON are the same and
+// mirror the flags of the command line. A zero field means unset; [Load] fills
+// in the defaults named here.
+type Config struct {
+	Model   string `toml:"model" json:"model,omitempty"`
+	BaseURL string `toml:"base_url" json:"base_url,omitempty"` // of an OpenAI-compatible server
+
+	// Phase overrides model and sampling for single phases.
+	Phase map[plan.Phase]PhaseConfig `toml:"phase" json:"phase,omitempty"`
+
+	Effort          string   `toml:"effort" json:"effort,omitempty"`                                      // reasoning effort, as the server names it
+	Temperature     *float64 `toml:"temperature" json:"temperature,omitempty" max:"2"`                    // unset: not sent
+	MaxOutputTokens int      `toml:"max_output_tokens" json:"max_output_tokens,omitempty" max:"10000000"` // of one answer; unset: the server's
+
+	MaxReviewCycles *int     `toml:"max_review_cycles" json:"max_review_cycles,omitempty" max:"1000"` // fix cycles; default 2
+	MaxTurns        int      `toml:"max_turns" json:"max_turns,omitempty" max:"1000000"`              // per phase attempt; default 100
+	MaxTokens       int64    `toml:"max_tokens" json:"max_tokens,omitempty" max:"1000000000000"`      // over the whole run; unset: no bound
+	MaxCost         float64  `toml:"max_cost" json:"max_cost,omitempty" max:"1000000"`                // USD over the whole run; unset: no bound
+	Timeout         Duration `toml:"timeout" json:"timeout,omitzero"`                                 // per process; unset: no bound
+
+	Checks   ChecksConfig           `toml:"checks" json:"checks,omitzero"`
+	Retry    RetryConfig            `toml:"retry" json:"retry,omitzero"`
+	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
+	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
+
+	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
+	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
+}
+
+// PhaseConfig overrides the settings of the same names for one phase.
+type PhaseConfig struct {
+	Model           string   `toml:"model" json:"model,omitempty"`
+	Effort          string   `toml:"effort" json:"effort,omitempty"`
+	Temperature     *float64 `toml:"temperature" json:"temperature,omitempty" max:"2"`
+	MaxOutputTokens int      `toml:"max_output_tokens" json:"max_output_tokens,omitempty" max:"10000000"`
+}
+
+// ChecksConfig says which commands decide.
+type ChecksConfig struct {
+	Required []string `toml:"required" json:"required,omitempty"`
+	Setup    string   `toml:"setup" json:"setup,omitempty"`    // runs once before the baseline
+	Timeout  Duration `toml:"timeout" json:"timeout,omitzero"` // of one check; unset: the checker's own
+	Detect   *bool    `toml:"detect" json:"detect,omitempty"`  // look for the usual test commands; default true
+}
+
+// RetryConfig says how often and how long failed model calls are repeated.
+type RetryConfig struct {
+	Served        int      `toml:"served" json:"served,omitempty" max:"100"`        // retries after an answer that failed; default 2
+	UnservedFor   Duration `toml:"unserved_for" json:"unserved_for,omitzero"`       // how long to try when nothing answers; default 5m
+	Base          Duration `toml:"base" json:"base,omitzero"`                       // first wait; default 500ms
+	Max           Duration `toml:"max" json:"max,omitzero"`                         // longest wait; default 30s
+	RetryAfterMax Duration `toml:"retry_after_max" json:"retry_after_max,omitzero"` // longest wait that a server may ask for; default 60s
+}
+
+// TimeoutsConfig bounds single waits.
+type TimeoutsConfig struct {
+	Idle Duration `toml:"idle" json:"idle,omitzero"` // silence of a model's stream; default 2m
+	Bash Duration `toml:"bash" json:"bash,omitzero"` // a command of a model that names no time; default 120s
+}
+
+// ModelConfig overrides what the catalogue says of a model. Prices are USD per
+// million tokens, and negative nowhere.
+type ModelConfig struct {
+	Window           int     `toml:"window" json:"window,omitempty" max:"1000000000"`         // tokens
+	MaxOutput        int     `toml:"max_output" json:"max_output,omitempty" max:"1000000000"` // tokens
+	Input            float64 `toml:"input" json:"input,omitempty" max:"1000000"`
+	CachedInput      float64 `toml:"cached_input" json:"cached_input,omitempty" max:"1000000"`
+	Output           float64 `toml:"output" json:"output,omitempty" max:"1000000"`
+	StructuredOutput string  `toml:"structured_output" json:"structured_output,omitempty" oneof:"auto,schema,tool,text"`
+	SendReasoning    bool    `toml:"send_reasoning" json:"send_reasoning,omitempty"` // send earlier reasoning back
+}
+
+// Default is the settings that hold where nothing else is said.
+func Default() Config {
+	cycles, detect := 2, true
+	return Config{
+		MaxReviewCycles: &cycles,
+		MaxTurns:        100,
+		Checks:          ChecksConfig{Detect: &detect},
+		Retry: RetryConfig{
+			Served: 2, UnservedFor: Of(5 * time.Minute), Base: Of(500 * time.Millisecond),
+			Max: Of(30 * time.Second), RetryAfterMax: Of(time.Minute),
+		},
+		Timeouts: TimeoutsConfig{Idle: Of(2 * time.Minute), Bash: Of(2 * time.Minute)},
+	}
+}
+
+// For is the model and sampling of one phase: its own settings, and the
+// general ones where it has none.
+func (c Config) For(phase plan.Phase) PhaseConfig {
+	return over(PhaseConfig{
+		Model: c.Model, Effort: c.Effort, Temperature: c.Temperature, MaxOutputTokens: c.MaxOutputTokens,
+	}, c.Phase[phase])
+}
+
+// JSON is the settings as they are kept with a run. A name, password or query
+// in the server's address is left out, for it may be a key. The result can be
+// read back with encoding/json. It is nil for numbers that JSON cannot hold,
+// which Load never returns.
+func (c Config) JSON() json.RawMessage {
+	c.BaseURL = publicURL(c.BaseURL)
+	data, err := plan.MarshalCompact(c)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+func publicURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment, u.RawFragment = nil, "", "", ""
+	return u.String()
+}
+
+// Duration is a time span that is written like "90s" or "1h30m".
+type Duration struct{ time.Duration }
+
+// Of makes a Duration.
+func Of(d time.Duration) Duration { return Duration{d} }
+
+// MarshalText writes the form that UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads a number with a unit, or several.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a duration: write a number with a unit, like \"90s\" or \"10m\"", text)
+	}
+	d.Duration = v
+	return nil
+}

@@ -1,0 +1,182 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// maxFile bounds a settings file, in bytes.
+const maxFile = 64 << 10
+
+// readOwn reads the user's own file. Every key in it must be known.
+func readOwn(path string) (Config, error) {
+	var cfg Config
+	data, err := readFile(path)
+	if err != nil {
+		return cfg, err
+	}
+	extra, err := decode(path, data, &cfg)
+	if err != nil {
+		return cfg, err
+	}
+	var errs []error
+	for _, u := range extra {
+		errs = append(errs, fmt.Errorf("%s:%d: %s is not a setting%s", path, u.line, u.name(), didYouMean(u.key)))
+	}
+	if len(errs) > 0 {
+		return cfg, fmt.Errorf("read the settings: %w", errors.Join(errs...))
+	}
+	return cfg, checkFile(path, data, cfg)
+}
+
+// readTheirs reads a repository's file. What it may not say comes back as
+// warnings, whether it is known or not: the file may be older or newer than
+// this program.
+func readTheirs(path string) (tightening, []Warning, error) {
+	var t tightening
+	data, err := readFile(path)
+	if err != nil {
+		return t, nil, err
+	}
+	extra, err := decode(path, data, &t)
+	if err != nil {
+		return t, nil, err
+	}
+	var warnings []Warning
+	for _, u := range extra {
+		why := "only your own settings may say it; put it in config.toml in your home directory of plan, or use a flag"
+		switch {
+		case strings.Join(u.key, ".") == "checks.setup":
+			why = "it is a command of a repository that you have not trusted"
+		case !isKnown(u.key):
+			why = "it is not a setting" + didYouMean(u.key)
+		}
+		warnings = append(warnings, Warning{File: path, Line: u.line, Key: u.name(), Why: why})
+	}
+	return t, warnings, checkFile(path, data, t.asConfig())
+}
+
+// readFile reads a settings file; one that is not there is empty.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the settings: %w; make it readable or move it away", err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("read the settings: %s is not a regular file; move it away", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings: %w; make it readable or move it away", err)
+	}
+	defer func() { _ = f.Close() }() // only read from
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the settings: %s: %w", path, err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("read the settings: %s is larger than %d KiB; make it smaller", path, maxFile>>10)
+	}
+	return bytes.TrimPrefix(data, []byte("\ufeff")), nil
+}
+
+// unknown is a key that nothing was found for.
+type unknown struct {
+	key  []string
+	line int
+}
+
+func (u unknown) name() string {
+	parts := slices.Clone(u.key)
+	for i, part := range parts {
+		if !bareKey.MatchString(part) {
+			parts[i] = fmt.Sprintf("%q", part)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// decode reads TOML into v and returns the keys that v has no field for.
+func decode(path string, data []byte, v any) ([]unknown, error) {
+	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(v)
+	var strict *toml.StrictMissingError
+	var bad *toml.DecodeError
+	switch {
+	case err == nil:
+		return nil, nil
+	case errors.As(err, &strict):
+		var out []unknown
+		for _, e := range strict.Errors {
+			line, _ := e.Position()
+			out = append(out, unknown{key: slices.Clone(e.Key()), line: line})
+		}
+		return out, nil
+	case errors.As(err, &bad):
+		line, column := bad.Position()
+		return nil, fmt.Errorf("read the settings: %s:%d:%d: %s", path, line, column, inPlainWords(bad))
+	}
+	// The decoder gives no place to what a Duration refuses of a number.
+	for _, p := range places(data) {
+		if p.number && isDuration(p.key) {
+			return nil, fmt.Errorf("read the settings: %s:%d: %s: %w", path, p.line, strings.Join(p.key, "."), err)
+		}
+	}
+	return nil, fmt.Errorf("read the settings: %s: %w", path, err)
+}
+
+// mismatch is what the decoder says of a value of the wrong type.
+var mismatch = regexp.MustCompile(`^toml: cannot decode TOML (.+?) into .* of type (\S+)$`)
+
+// inPlainWords names the key and leaves the program's types out.
+func inPlainWords(e *toml.DecodeError) string {
+	key := strings.Join(e.Key(), ".")
+	if m := mismatch.FindStringSubmatch(e.Error()); m != nil {
+		want, ok := map[string]string{
+			"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false",
+			"string": "a string", "[]string": "a list of strings", "config.Duration": `a duration like "10m"`,
+		}[m[2]]
+		if ok {
+			return fmt.Sprintf("%s must be %s, and here is a TOML %s", key, want, m[1])
+		}
+		return fmt.Sprintf("%s cannot be a TOML %s", key, m[1])
+	}
+	text := strings.TrimPrefix(e.Error(), "toml: ")
+	if key == "" || strings.Contains(text, key) {
+		return text
+	}
+	return key + ": " + text
+}
+
+// checkFile checks the values of a file and says where the wrong ones stand.
+func checkFile(path string, data []byte, cfg Config) error {
+	found := faults(cfg)
+	if len(found) == 0 {
+		return nil
+	}
+	line := make(map[string]int)
+	for _, p := range places(data) {
+		line[strings.ToLower(strings.Join(p.key, "."))] = p.line
+	}
+	var errs []error
+	for _, f := range found {
+		at := path
+		if n, ok := line[strings.ToLower(f.key)]; ok {
+			at = fmt.Sprintf("%s:%d", path, n)
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", at, f))
+	}
+	return fmt.Errorf("read the settings: %w", errors.Join(errs...))
+}

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"cmp"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Secret is a value that must not be shown, under the name it is known by.
+type Secret struct{ Name, Value string }
+
+// shortest is the length in bytes below which a value is not taken for a
+// secret: replacing it would hit ordinary text.
+const shortest = 8
+
+// Secrets finds the values of an environment ("NAME=value", as os.Environ
+// gives it) that look secret: by the variable's name, or because they are a
+// password in a URL. Short values, ordinary words and paths are left alone.
+func Secrets(environ []string) []Secret {
+	home := ""
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, "HOME="); ok {
+			home = value
+		}
+	}
+	var out []Secret
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		value = strings.TrimSpace(value)
+		if password, ok := urlPassword(value); ok {
+			value = password
+		} else if !looksSecret(name) || isPath(value, home) {
+			continue
+		}
+		if len(value) >= shortest && !isOrdinary(value) {
+			out = append(out, Secret{Name: name, Value: value})
+		}
+	}
+	return out
+}
+
+// Redactor makes a function that replaces every known value by a mark with
+// its name. Where values overlap the longest counts. The function may be used
+// from several goroutines.
+func Redactor(secrets []Secret) func(string) string {
+	sorted := slices.SortedFunc(slices.Values(secrets), func(a, b Secret) int {
+		return cmp.Or(cmp.Compare(len(b.Value), len(a.Value)), cmp.Compare(a.Name, b.Name))
+	})
+	var pairs []string
+	for _, s := range sorted {
+		if s.Value != "" {
+			pairs = append(pairs, s.Value, "«secret "+s.Name+"»")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
+}
+
+// secretWord and secretEnd find what a part of a variable's name says: the
+// part between underscores, whole or at its end ("authToken", "APIKEY").
+var (
+	secretWord = regexp.MustCompile(`^(?:KEYS?|PASS|PAT|PWD|AUTH|CREDS?|CREDENTIALS?|APIKEYS?|DSN)$`)
+	secretEnd  = regexp.MustCompile(`(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|(?:API|ACCESS|PRIVATE|AUTH|SECRET|SIGNING|ENCRYPTION)KEY)$`)
+)
+
+func looksSecret(name string) bool {
+	switch name {
+	case "PWD", "OLDPWD":
+		return false
+	}
+	for _, part := range strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
+		if secretWord.MatchString(part) || secretEnd.MatchString(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// urlPassword is the password of an address like scheme://user:password@host.
+func urlPassword(value string) (string, bool) {
+	if !strings.Contains(value, "://") {
+		return "", false
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.User == nil {
+		return "", false
+	}
+	// The text as it stands is what has to be found again, not its meaning.
+	_, rest, _ := strings.Cut(value, "://")
+	user := rest[:max(0, strings.LastIndex(rest[:endOfHost(rest)], "@"))]
+	_, password, ok := strings.Cut(user, ":")
+	return password, ok
+}
+
+func endOfHost(rest string) int {
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		return i
+	}
+	return len(rest)
+}
+
+// absolute is how a path of this or another machine starts. A slash alone
+// does not make one: it is a digit of base64.
+var absolute = regexp.MustCompile(`^(?:/(?:[a-z]{2,}|Users|Library|Applications)(?:/|$)|~/|\.{1,2}/|[A-Za-z]:\\)`)
+
+func isPath(value, home string) bool {
+	return absolute.MatchString(value) || (filepath.IsAbs(home) && home != "/" && strings.HasPrefix(value, home+"/"))
+}
+
+// isOrdinary reports whether a value is a word that text is full of.
+func isOrdinary(value string) bool {
+	switch strings.ToLower(value) {
+	case "password", "passwords", "disabled", "required", "optional", "default", "undefined", "anonymous", "username",
+		"localhost", "production", "development", "internal", "external", "keychain", "keyring", "osxkeychain", "ssh-agent",
+		"gnome-keyring", "publickey", "changeme", "change-me", "not-needed", "not-used", "no-key-required", "placeholder":
+		return true
+	}
+	return strings.Trim(value, value[:1]) == "" // "********"
+}
