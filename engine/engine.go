@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// Runner runs phases.
+type Runner interface {
+	// Describe says with which model and tools a phase runs.
+	Describe(p plan.Phase) plan.PhaseStart
+	// Run runs a phase, or goes on with it where brief.Past ends. An error
+	// ends the run; what can be resumed is an outcome with Park set.
+	Run(ctx context.Context, brief plan.Brief, emit plan.Emit) (plan.Outcome, error)
+}
+
+// Journal keeps the events of one run.
+type Journal interface {
+	// Append commits events together and returns them with their seq. After
+	// an error nothing more may be done in the run's name.
+	Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error)
+	// Conversation returns the durable events of one conversation, in order.
+	Conversation(ctx context.Context, conv string) ([]plan.Event, error)
+}
+
+// Checker runs the commands that decide.
+type Checker interface {
+	// Check runs the command on the tree as it is now, where nothing it
+	// writes reaches the tree. Blobs hold output that was cut.
+	Check(ctx context.Context, c plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error)
+}
+
+// Snapshots names trees and compares them.
+type Snapshots interface {
+	Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error)
+	Diff(ctx context.Context, from, to string) (string, error)
+	Stat(ctx context.Context, from, to string) (plan.DiffStat, error)
+}
+
+// Config is what an engine works with.
+type Config struct {
+	Runner    Runner
+	Journal   Journal
+	Checker   Checker
+	Snapshots Snapshots
+
+	// MaxCycles bounds the fix cycles: at most MaxCycles+1 implements.
+	MaxCycles int
+	// PlanOnly ends the run once there is a plan.
+	PlanOnly bool
+	// Required are the checks that must pass. Without any, Detected and the
+	// plan's own commands are run and advise.
+	Required []plan.Check
+	Detected []plan.Check
+	// Context is the frozen conversation that Explore starts from.
+	Context []plan.Message
+
+	// Show is given every event, durable ones after they are committed. It
+	// must not block.
+	Show func(plan.Event)
+	Now  func() time.Time
+}
+
+// Causes for ending the context of Run. Anything else counts as ErrInterrupted.
+var (
+	ErrInterrupted = errors.New("interrupted")
+	ErrTimeout     = errors.New("the time limit is reached")
+	ErrCancelled   = errors.New("the run was cancelled")
+)
+
+// JournalError says that an event could not be recorded. The run stopped
+// before it did anything unrecorded and can be resumed once the cause is gone.
+type JournalError struct{ Err error }
+
+// Error implements error.
+func (e *JournalError) Error() string {
+	return "the journal cannot be written, so the run stopped: " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *JournalError) Unwrap() error { return e.Err }
+
+// Engine drives one run.
+type Engine struct {
+	cfg Config
+	run *Run
+}
+
+// New makes an engine for a run as it was folded; an empty run is to be begun
+// with Begin.
+func New(cfg Config, run *Run) (*Engine, error) {
+	if cfg.Runner == nil || cfg.Journal == nil || cfg.Checker == nil || cfg.Snapshots == nil {
+		return nil, errors.New("engine: a runner, a journal, a checker and snapshots are needed")
+	}
+	if cfg.MaxCycles < 0 {
+		return nil, fmt.Errorf("engine: %d fix cycles make no sense", cfg.MaxCycles)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Show == nil {
+		cfg.Show = func(plan.Event) {}
+	}
+	return &Engine{cfg: cfg, run: run}, nil
+}
+
+// State is the run as it stands. It must not be changed.
+func (e *Engine) State() *Run { return e.run }
+
+// Begin writes the first events of a run: what it was started with, the tree
+// as it was found, and the first move. A plan that is given skips Explore and
+// Plan. Blobs are what start refers to by hash.
+func (e *Engine) Begin(ctx context.Context, id plan.RunID, job string, start plan.RunStart, given *plan.PlanDoc, blobs []plan.Blob) error {
+	snap, err := e.cfg.Snapshots.Snapshot(ctx, id, "start")
+	if err != nil {
+		return fmt.Errorf("take a snapshot of the work tree: %w", err)
+	}
+	start.Snapshot = snap.Tree
+	e.run.ID, e.run.Job = id, job
+	first := e.event(start)
+	first.Blobs = blobs
+	events := []plan.Event{first, e.event(snap)}
+	event := evExplore
+	if given != nil {
+		doc := *given
+		doc.Version = 1
+		events = append(events, e.event(plan.PlanMade{PlanDoc: doc}))
+		event = evImplement
+	}
+	to, err := next(ctx, plan.Unstarted, event)
+	if err != nil {
+		return err
+	}
+	events = append(events, e.event(plan.StateChange{From: plan.Unstarted, To: to, Event: event}))
+	return e.emit(ctx, events...)
+}
+
+// End is how a process's work on a run ended.
+type End struct {
+	State    plan.State
+	Parked   *plan.Parked // set when the run is not final
+	ExitCode int
+}
+
+// Run drives the run until it is final or parks. An error means that the
+// journal could not be written or that the program is at fault; everything
+// else that can go wrong is an End.
+func (e *Engine) Run(ctx context.Context) (End, error) {
+	if e.run.Parked != nil {
+		if err := e.emit(ctx, e.event(plan.Unparked{Reason: e.run.Parked.Reason})); err != nil {
+			return End{}, err
+		}
+	}
+	for !e.run.State.Final() {
+		park, err := e.step(ctx)
+		if err != nil {
+			park, err = e.stopped(ctx, err)
+		}
+		if err != nil {
+			return End{}, err
+		}
+		if park != nil {
+			if err := e.park(ctx, *park); err != nil {
+				return End{}, err
+			}
+			return End{State: e.run.State, Parked: park, ExitCode: park.Reason.ExitCode()}, nil
+		}
+	}
+	return End{State: e.run.State, ExitCode: e.run.State.ExitCode()}, nil
+}
+
+// Cancel ends a run that nobody is driving.
+func (e *Engine) Cancel(ctx context.Context) error {
+	if e.run.State.Final() {
+		return nil
+	}
+	return e.finish(ctx, evCancel, "cancelled by request")
+}
+
+// stopped sorts what made a step stop: a reason to park, the end of the run,
+// or an error that leaves the journal as it is.
+func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
+	var je *JournalError
+	if errors.As(err, &je) {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		switch cause := context.Cause(ctx); {
+		case errors.Is(cause, ErrCancelled):
+			return nil, e.finish(ctx, evCancel, "cancelled by request")
+		case errors.Is(cause, ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
+			return &plan.Parked{Reason: plan.ParkLimit, Detail: ErrTimeout.Error()}, nil
+		}
+		return &plan.Parked{Reason: plan.ParkInterrupted}, nil
+	}
+	return nil, e.fail(ctx, err)
+}
+
+// Hinter is an error that knows what to do about itself.
+type Hinter interface{ Hint() string }
+
+func (e *Engine) fail(ctx context.Context, cause error) error {
+	failure := plan.Failure{Error: cause.Error()}
+	var h Hinter
+	if errors.As(cause, &h) {
+		failure.Hint = h.Hint()
+	}
+	return e.finish(ctx, evFail, cause.Error(), failure)
+}
+
+func (e *Engine) park(ctx context.Context, p plan.Parked) error {
+	var events []plan.Event
+	if e.run.phaseOpen {
+		reason := plan.EndParked
+		if p.Reason == plan.ParkLimit {
+			reason = plan.EndLimit
+		}
+		events = append(events, e.event(plan.PhaseEnd{Reason: reason}))
+	}
+	return e.emit(ctx, append(events, e.event(p))...)
+}
+
+// move appends what a state came to together with the move to the next state.
+func (e *Engine) move(ctx context.Context, event, why string, results ...plan.Body) error {
+	to, err := next(ctx, e.run.State, event)
+	if err != nil {
+		return err
+	}
+	var events []plan.Event
+	if e.run.phaseOpen {
+		reason := plan.EndCompleted
+		switch to {
+		case plan.Failed:
+			reason = plan.EndError
+		case plan.Cancelled:
+			reason = plan.EndCancelled
+		}
+		events = append(events, e.event(plan.PhaseEnd{Reason: reason}))
+	}
+	for _, b := range results {
+		events = append(events, e.event(b))
+	}
+	events = append(events, e.event(plan.StateChange{From: e.run.State, To: to, Event: event, Why: why}))
+	if to.Final() {
+		end := e.event(e.end(ctx, to, why))
+		end.Phase, end.Attempt, end.Conv = "", 0, ""
+		events = append(events, end)
+	}
+	return e.emit(ctx, events...)
+}
+
+// finish is move for the ends that every state can come to. The journal is
+// written even though the run is being stopped.
+func (e *Engine) finish(ctx context.Context, event, why string, results ...plan.Body) error {
+	return e.move(context.WithoutCancel(ctx), event, why, results...)
+}
+
+// end sums a run up.
+func (e *Engine) end(ctx context.Context, to plan.State, why string) plan.RunEnd {
+	end := plan.RunEnd{
+		Outcome: to, ExitCode: to.ExitCode(), Why: why,
+		Usage: e.run.Usage, CostUSD: e.run.Cost, Priced: e.run.Priced,
+	}
+	// The size of the change is for people; a run does not fail for it.
+	if stat, err := e.cfg.Snapshots.Stat(ctx, e.run.Start.Snapshot, e.run.Tree()); err == nil {
+		end.Diff = stat
+	}
+	return end
+}
+
+// event puts the run's envelope around a body.
+func (e *Engine) event(b plan.Body) plan.Event {
+	ev := plan.Event{Run: e.run.ID, Job: e.run.Job, Body: b}
+	if p := e.run.State.Phase(); p != "" {
+		ev.Phase, ev.Attempt = p, e.run.Attempt(p)
+		if e.run.phaseOpen {
+			ev.Conv = e.run.conv(p)
+		}
+	}
+	return ev
+}
+
+// emit records durable events in one commit, folds them, and shows everything.
+func (e *Engine) emit(ctx context.Context, events ...plan.Event) error {
+	now := e.cfg.Now()
+	for i := range events {
+		ev := &events[i]
+		ev.Run, ev.Job, ev.Time = e.run.ID, e.run.Job, now
+		if p := e.run.State.Phase(); p != "" && ev.Conv != "" && ev.Phase == "" {
+			ev.Phase, ev.Attempt = p, e.run.Attempt(p)
+		}
+	}
+	if events[0].Live() {
+		for _, ev := range events {
+			e.cfg.Show(ev)
+		}
+		return nil
+	}
+	// What has happened is recorded also while the run is being stopped.
+	stored, err := e.cfg.Journal.Append(context.WithoutCancel(ctx), events...)
+	if err != nil {
+		return &JournalError{Err: err}
+	}
+	for _, ev := range stored {
+		e.run.Apply(ev)
+		e.cfg.Show(ev)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// Run is what a run has come to: the fold over its journal. The zero value is
+// a run without events. It is changed only by Apply.
+type Run struct {
+	ID      plan.RunID
+	Job     string
+	Start   *plan.RunStart
+	State   plan.State
+	Parked  *plan.Parked
+	Outcome *plan.RunEnd
+	Moves   []plan.StateChange
+
+	Report    string
+	Plans     []plan.PlanDoc
+	Snapshots []plan.Snapshot
+	// Baseline holds the checks before the first Implement, Checks those of
+	// the latest attempt, in the order in which they ran.
+	Baseline []plan.CheckResult
+	Checks   []plan.CheckResult
+	Verdicts []plan.Judgement
+	Gaps     []plan.Gap
+
+	Usage  plan.Usage
+	Cost   float64 // USD
+	Priced bool    // false once a model without a known price was used
+	Head   int64   // seq of the last event
+	Last   time.Time
+
+	attempts   map[plan.Phase]int
+	convs      map[plan.Phase]string // conversation of the phase's latest attempt
+	convCount  int
+	phaseOpen  bool // phase_start without phase_end
+	phaseBegun bool // this attempt has had a phase_start
+	checkOpen  string
+}
+
+// Fold folds a journal.
+func Fold(events func(yield func(plan.Event, error) bool)) (*Run, error) {
+	run := &Run{}
+	for ev, err := range events {
+		if err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+		run.Apply(ev)
+	}
+	return run, nil
+}
+
+// Plan is the latest version of the plan, or nil.
+func (r *Run) Plan() *plan.PlanDoc {
+	if len(r.Plans) == 0 {
+		return nil
+	}
+	return &r.Plans[len(r.Plans)-1]
+}
+
+// Tree is the tree of the latest snapshot, "" before the first one.
+func (r *Run) Tree() string {
+	if len(r.Snapshots) == 0 {
+		return ""
+	}
+	return r.Snapshots[len(r.Snapshots)-1].Tree
+}
+
+// Attempt is how many times the phase has begun.
+func (r *Run) Attempt(p plan.Phase) int { return r.attempts[p] }
+
+// Apply takes one event. Events come in the order of the journal; those of
+// types that say nothing about the run as a whole change nothing but Head.
+func (r *Run) Apply(ev plan.Event) {
+	if r.attempts == nil {
+		r.State, r.Priced = plan.Unstarted, true
+		r.attempts, r.convs = map[plan.Phase]int{}, map[plan.Phase]string{}
+	}
+	if ev.Seq > 0 {
+		r.Head, r.Last = ev.Seq, ev.Time
+	}
+	switch b := ev.Body.(type) {
+	case plan.RunStart:
+		r.ID, r.Job, r.Start = ev.Run, ev.Job, &b
+	case plan.RunEnd:
+		r.Outcome = &b
+	case plan.StateChange:
+		r.applyMove(b)
+	case plan.PhaseStart:
+		r.phaseOpen, r.phaseBegun = true, true
+		if r.convs[ev.Phase] != ev.Conv {
+			r.convs[ev.Phase] = ev.Conv
+			r.convCount++
+		}
+	case plan.PhaseEnd:
+		r.phaseOpen = false
+	case plan.Parked:
+		r.Parked = &b
+	case plan.Unparked:
+		r.Parked = nil
+	case plan.UsageReport:
+		r.Usage = r.Usage.Add(b.Usage)
+		r.Cost += b.CostUSD
+		r.Priced = r.Priced && b.Priced
+	default:
+		r.applyResult(ev)
+	}
+}
+
+func (r *Run) applyMove(b plan.StateChange) {
+	r.State = b.To
+	r.Moves = append(r.Moves, b)
+	if p := b.To.Phase(); p != "" {
+		r.attempts[p]++
+		r.phaseBegun = false
+		if p != plan.Implement {
+			delete(r.convs, p) // a fresh fork
+		}
+		if p == plan.Review {
+			r.Checks = nil
+		}
+	}
+}
+
+// applyResult takes the events that hold what the phases made.
+func (r *Run) applyResult(ev plan.Event) {
+	switch b := ev.Body.(type) {
+	case plan.Report:
+		r.Report = b.Text
+	case plan.PlanMade:
+		r.Plans = append(r.Plans, b.PlanDoc)
+	case plan.Snapshot:
+		r.Snapshots = append(r.Snapshots, b)
+	case plan.CheckStart:
+		r.checkOpen = b.Command
+	case plan.CheckEnd:
+		r.applyCheck(b.CheckResult)
+	case plan.VerdictGiven:
+		r.Verdicts = append(r.Verdicts, b.Judgement)
+	case plan.GapChange:
+		r.applyGap(b.Gap)
+	}
+}
+
+func (r *Run) applyCheck(c plan.CheckResult) {
+	r.checkOpen = ""
+	switch {
+	case c.Cancelled: // it is run again
+	case c.Baseline:
+		r.Baseline = append(r.Baseline, c)
+	default:
+		r.Checks = append(r.Checks, c)
+	}
+}
+
+func (r *Run) applyGap(g plan.Gap) {
+	for i := range r.Gaps {
+		if r.Gaps[i].ID == g.ID {
+			r.Gaps[i] = g
+			return
+		}
+	}
+	r.Gaps = append(r.Gaps, g)
+}
+
+// conv is the conversation of the phase's current attempt: the one it has
+// begun, or the next free name.
+func (r *Run) conv(p plan.Phase) string {
+	if c := r.convs[p]; c != "" {
+		return c
+	}
+	return fmt.Sprintf("c%d", r.convCount+1)
+}

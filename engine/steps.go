@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/plan-engine/plan"
+)
+
+// step does the work of the state the run is in, up to its next move. A park
+// that comes back leaves the run where it stands.
+func (e *Engine) step(ctx context.Context) (*plan.Parked, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	switch e.run.State {
+	case plan.Exploring:
+		return e.explore(ctx)
+	case plan.Planning:
+		return e.plan(ctx)
+	case plan.Implementing:
+		return e.implement(ctx)
+	case plan.Reviewing:
+		return e.review(ctx)
+	}
+	return nil, fmt.Errorf("a run in state %q cannot go on: its journal does not begin with a move", e.run.State)
+}
+
+func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
+	out, err := e.phase(ctx, plan.Explore, func(b *plan.Brief) { b.Context = e.cfg.Context })
+	if err != nil || out.Park != nil {
+		return out.Park, err
+	}
+	return nil, e.move(ctx, evReport, "", plan.Report{Text: out.Report})
+}
+
+func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
+	out, err := e.phase(ctx, plan.Plan, func(b *plan.Brief) {
+		b.Report = e.run.Report
+		b.Plan = e.run.Plan()
+	})
+	if err != nil || out.Park != nil {
+		return out.Park, err
+	}
+	doc := *out.Plan
+	doc.Version = len(e.run.Plans) + 1
+	event := evPlan
+	if e.cfg.PlanOnly {
+		event = evPlanOnly
+	}
+	return nil, e.move(ctx, event, "", plan.PlanMade{PlanDoc: doc})
+}
+
+func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
+	if err := e.check(ctx, true); err != nil {
+		return nil, err
+	}
+	out, err := e.phase(ctx, plan.Implement, func(b *plan.Brief) {
+		b.Plan = e.run.Plan()
+		b.Checks = e.run.Baseline
+		if e.run.Attempt(plan.Implement) > 1 {
+			b.Checks = e.run.Checks
+		}
+	})
+	if err != nil || out.Park != nil {
+		return out.Park, err
+	}
+	label := fmt.Sprintf("implement-%d", e.run.Attempt(plan.Implement))
+	snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, label)
+	if err != nil {
+		return nil, fmt.Errorf("take a snapshot after implementing: %w", err)
+	}
+	return nil, e.move(ctx, evBuilt, "", snap)
+}
+
+func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
+	if err := e.check(ctx, false); err != nil {
+		return nil, err
+	}
+	diff, err := e.cfg.Snapshots.Diff(ctx, e.run.Start.Snapshot, e.run.Tree())
+	if err != nil {
+		return nil, fmt.Errorf("compare the work with the start: %w", err)
+	}
+	out, err := e.phase(ctx, plan.Review, func(b *plan.Brief) {
+		b.Plan = e.run.Plan()
+		b.Diff = diff
+		b.Checks, b.Base = e.run.Checks, e.run.Baseline
+	})
+	if err != nil || out.Park != nil {
+		return out.Park, err
+	}
+	j := *out.Judgement
+	results := []plan.Body{plan.VerdictGiven{Judgement: j}}
+	for _, g := range j.Gaps {
+		results = append(results, plan.GapChange{Gap: g})
+	}
+	return nil, e.move(ctx, e.decide(j), j.Why, results...)
+}
+
+// decide turns a judgement into the move that follows from it. Only an
+// approval approves; everything that is neither that nor BLOCKED is one more
+// cycle, while there is one.
+func (e *Engine) decide(j plan.Judgement) string {
+	switch {
+	case j.Approved:
+		return evApprove
+	case j.Verdict == plan.CannotSay:
+		return evBlock
+	case e.run.Attempt(plan.Implement) <= e.cfg.MaxCycles:
+		return evFix
+	}
+	return evExhaust
+}
+
+// phase runs the current attempt of a phase: from its beginning, or from
+// where the journal ends.
+func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)) (plan.Outcome, error) {
+	conv := e.run.conv(p)
+	past, err := e.cfg.Journal.Conversation(ctx, conv)
+	if err != nil {
+		return plan.Outcome{}, fmt.Errorf("read conversation %s: %w", conv, err)
+	}
+	if !e.run.phaseOpen {
+		start := e.cfg.Runner.Describe(p)
+		start.Resumed = e.run.phaseBegun
+		ev := e.event(start)
+		ev.Conv = conv
+		if err := e.emit(ctx, ev); err != nil {
+			return plan.Outcome{}, err
+		}
+	}
+	brief := plan.Brief{
+		Run: e.run.ID, Phase: p, Attempt: e.run.Attempt(p), Conv: conv,
+		Request: e.run.Start.Request, Gaps: e.run.Gaps, Past: past,
+		Spent: e.run.Usage, Cost: e.run.Cost,
+	}
+	fill(&brief)
+	out, err := e.cfg.Runner.Run(ctx, brief, e.emit)
+	if err != nil {
+		return plan.Outcome{}, err //nolint:wrapcheck // phases say what failed; the engine adds nothing
+	}
+	return out, nil
+}
+
+// check runs every check that this attempt has no result of yet. The baseline
+// is taken once, before the first implement.
+func (e *Engine) check(ctx context.Context, baseline bool) error {
+	done := map[string]bool{}
+	for _, c := range e.run.Checks {
+		done[c.Command] = !baseline
+	}
+	if baseline {
+		if e.run.Attempt(plan.Implement) > 1 || e.run.phaseBegun {
+			return nil
+		}
+		for _, c := range e.run.Baseline {
+			done[c.Command] = true
+		}
+	}
+	for _, c := range e.checks() {
+		if done[c.Command] {
+			continue
+		}
+		done[c.Command] = true
+		if err := e.runCheck(ctx, c, baseline); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checks lists the commands that decide in this run.
+func (e *Engine) checks() []plan.Check {
+	if len(e.cfg.Required) > 0 {
+		return e.cfg.Required
+	}
+	var out []plan.Check
+	if doc := e.run.Plan(); doc != nil {
+		for _, cmd := range doc.Verify {
+			out = append(out, plan.Check{Command: cmd, Source: plan.CheckPlan})
+		}
+	}
+	return append(out, e.cfg.Detected...)
+}
+
+func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) error {
+	if e.run.checkOpen != c.Command { // else a process died in it, and it is begun already
+		if err := e.emit(ctx, e.event(plan.CheckStart{Check: c, Baseline: baseline})); err != nil {
+			return err
+		}
+	}
+	res, blobs, err := e.cfg.Checker.Check(ctx, c, func(text string) {
+		_ = e.emit(ctx, e.event(plan.Progress{Text: text})) // live: it cannot fail
+	})
+	if err != nil {
+		res = plan.CheckResult{ExitCode: -1, Cancelled: true, Output: err.Error()}
+		blobs = nil
+	}
+	res.Check, res.Baseline = c, baseline
+	ev := e.event(plan.CheckEnd{CheckResult: res})
+	ev.Blobs = blobs
+	if eerr := e.emit(ctx, ev); eerr != nil {
+		return eerr
+	}
+	if err != nil {
+		return fmt.Errorf("run the check %q: %w", c.Command, err)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/looplab/fsm"
+
+	"github.com/plan-engine/plan"
+)
+
+// The events that move a run.
+const (
+	evExplore   = "explore"   // begin with Explore
+	evImplement = "implement" // begin with a plan that is there already
+	evReport    = "report"
+	evPlanOnly  = "plan_only"
+	evPlan      = "plan"
+	evBuilt     = "built"
+	evApprove   = "approve"
+	evFix       = "fix"
+	evExhaust   = "exhaust"
+	evBlock     = "block"
+	evReplan    = "replan"
+	evFail      = "fail"
+	evCancel    = "cancel"
+)
+
+// move is one row of the table.
+type move struct {
+	event string
+	from  []plan.State
+	to    plan.State
+}
+
+// active are the states in which a phase works.
+func active() []plan.State {
+	return []plan.State{plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing}
+}
+
+// table is the workflow.
+func table() []move {
+	return []move{
+		{evExplore, []plan.State{plan.Unstarted}, plan.Exploring},
+		{evImplement, []plan.State{plan.Unstarted}, plan.Implementing},
+		{evReport, []plan.State{plan.Exploring}, plan.Planning},
+		{evPlan, []plan.State{plan.Planning}, plan.Implementing},
+		{evPlanOnly, []plan.State{plan.Planning}, plan.Planned},
+		{evBuilt, []plan.State{plan.Implementing}, plan.Reviewing},
+		{evFix, []plan.State{plan.Reviewing}, plan.Implementing},
+		{evReplan, []plan.State{plan.Implementing, plan.Reviewing}, plan.Planning},
+		{evApprove, []plan.State{plan.Reviewing}, plan.Approved},
+		{evExhaust, []plan.State{plan.Reviewing}, plan.Exhausted},
+		{evBlock, []plan.State{plan.Reviewing}, plan.Blocked},
+		{evFail, active(), plan.Failed},
+		{evCancel, active(), plan.Cancelled},
+	}
+}
+
+// machine is the table standing in one state. It is built afresh wherever it
+// is needed: a move that could not be recorded must leave nothing behind.
+func machine(at plan.State) *fsm.FSM {
+	var events fsm.Events
+	for _, m := range table() {
+		d := fsm.EventDesc{Name: m.event, Dst: string(m.to)}
+		for _, s := range m.from {
+			d.Src = append(d.Src, string(s))
+		}
+		events = append(events, d)
+	}
+	return fsm.NewFSM(string(at), events, nil)
+}
+
+// next is the state that an event leads to.
+func next(ctx context.Context, at plan.State, event string) (plan.State, error) {
+	m := machine(at)
+	// A cancelled context would wedge the machine between two states.
+	if err := m.Event(context.WithoutCancel(ctx), event); err != nil {
+		return "", fmt.Errorf("move a run that is %s by %q: %w", at, event, err)
+	}
+	return plan.State(m.Current()), nil
+}
+
+// Mermaid draws the table. With moves, the way a run took is marked: each
+// transition that was used carries the numbers of its moves, and the state the
+// run is in is highlighted.
+func Mermaid(moves []plan.StateChange) string {
+	taken := map[[2]plan.State]map[string][]string{}
+	at := plan.State("")
+	visited := map[plan.State]bool{}
+	for i, m := range moves {
+		key := [2]plan.State{m.From, m.To}
+		if taken[key] == nil {
+			taken[key] = map[string][]string{}
+		}
+		taken[key][m.Event] = append(taken[key][m.Event], fmt.Sprint(i+1))
+		visited[m.To] = true
+		at = m.To
+	}
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n")
+	for _, row := range table() {
+		for _, from := range row.from {
+			src := string(from)
+			if from == plan.Unstarted {
+				src = "[*]"
+			}
+			label := row.event
+			if steps := taken[[2]plan.State{from, row.to}][row.event]; steps != nil {
+				label += " ✓ " + strings.Join(steps, ", ")
+			}
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", src, row.to, label)
+		}
+	}
+	for _, s := range []plan.State{plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled} {
+		fmt.Fprintf(&b, "    %s --> [*]\n", s)
+	}
+	mark(&b, visited, at)
+	return b.String()
+}
+
+// mark colours the states a run went through and the one it is in.
+func mark(b *strings.Builder, visited map[plan.State]bool, at plan.State) {
+	if at == "" {
+		return
+	}
+	b.WriteString("    classDef taken fill:#dbeafe,stroke:#2563eb\n")
+	b.WriteString("    classDef current fill:#bbf7d0,stroke:#15803d,stroke-width:3px\n")
+	for _, s := range append(active(), plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled) {
+		switch {
+		case s == at:
+			fmt.Fprintf(b, "    class %s current\n", s)
+		case visited[s]:
+			fmt.Fprintf(b, "    class %s taken\n", s)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+// Package arch proves the floors of the house: who may import whom.
+package arch_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/plan-engine/plan"
+
+// floors gives every package its floor: the ground is 0, the roof 5.
+var floors = map[string]int{
+	"":       0,
+	"engine": 1, "loop": 1, "review": 1, "skills": 1, "memory": 1, "sandbox": 1,
+	"model": 2, "tools": 2, "checks": 2, "worktree": 2, "config": 2,
+	"phases": 3,
+	"batch":  4,
+	"cmd":    5,
+}
+
+// owners says which package alone may import a library.
+var owners = map[string]string{
+	"github.com/openai/openai-go":  "model/openai",
+	"github.com/mattn/go-sqlite3":  "memory",
+	"github.com/looplab/fsm":       "engine",
+	"github.com/spf13/cobra":       "cmd/plan",
+	"github.com/tree-sitter":       "tools",
+	"charm.land/catwalk":           "model/catalog",
+	"github.com/pelletier/go-toml": "config model/scripted",
+}
+
+type pkg struct {
+	ImportPath   string
+	Doc          string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Doc,Imports,TestImports,XTestImports", module+"/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(p.ImportPath, "/internal/") {
+			all = append(all, p)
+		}
+	}
+	if len(all) < 12 {
+		t.Fatalf("go list found %d packages; the house has more", len(all))
+	}
+	return all
+}
+
+func rel(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+}
+
+// violation says what is wrong with one import, or "".
+func violation(from, to string) string {
+	if !strings.HasPrefix(to, module) {
+		for lib, owner := range owners {
+			if (to == lib || strings.HasPrefix(to, lib+"/")) && !slices.Contains(strings.Fields(owner), from) {
+				return fmt.Sprintf("%s imports %s, which is %s's alone", from, to, owner)
+			}
+		}
+		return ""
+	}
+	to = rel(to)
+	fromRoom, _, _ := strings.Cut(from, "/")
+	toRoom, _, _ := strings.Cut(to, "/")
+	fromFloor, known := floors[fromRoom]
+	toFloor, also := floors[toRoom]
+	switch {
+	case !known:
+		return fmt.Sprintf("%s stands on no floor", from)
+	case !also:
+		return fmt.Sprintf("%s imports %s, which stands on no floor", from, to)
+	case fromRoom == toRoom:
+		return ""
+	case toFloor > fromFloor:
+		return fmt.Sprintf("%s (floor %d) imports %s above it (floor %d)", from, fromFloor, to, toFloor)
+	case toFloor == fromFloor && fromFloor == 1:
+		return fmt.Sprintf("%s imports its sibling %s", from, to)
+	}
+	return ""
+}
+
+func TestFloors(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			if v := violation(rel(p.ImportPath), imp); v != "" {
+				t.Error(v)
+			}
+		}
+	}
+}
+
+func TestFloorsCatchViolations(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{"engine", module + "/phases"},
+		{"loop", module + "/review"},
+		{"memory", module + "/engine"},
+		{"", module + "/loop"},
+		{"tools", module + "/phases"},
+		{"phases", "github.com/openai/openai-go/v3"},
+		{"engine", "github.com/mattn/go-sqlite3"},
+		{"somewhere", module + "/loop"},
+	} {
+		if violation(c[0], c[1]) == "" {
+			t.Errorf("%s importing %s goes unnoticed", c[0], c[1])
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if p.Doc == "" {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
