@@ -1,0 +1,66 @@
+package phases
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+// Error is a failure that ends the run, with advice.
+type Error struct {
+	Err    error
+	Advice string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *Error) Hint() string { return e.Advice }
+
+func errEmpty(phase, what string) error {
+	return &Error{
+		Err:    fmt.Errorf("%s handed over no %s: the model's last message was empty or cut off", phase, what),
+		Advice: "Run it again, perhaps with another model (--model) or a higher max_output_tokens.",
+	}
+}
+
+// shortWait is when to try again after a failure that named no time.
+const shortWait = time.Minute
+
+// classify decides what a failed phase means for the run: a model that cannot be
+// reached or has been used up parks it, because going on later can help;
+// everything else ends it.
+func classify(err error, now time.Time) (plan.Outcome, error) {
+	var me *loop.ModelError
+	if !errors.As(err, &me) {
+		return plan.Outcome{}, err
+	}
+	wake := now.Add(shortWait)
+	switch me.Kind {
+	case loop.ErrRateLimit:
+		if me.RetryAfter > 0 {
+			wake = now.Add(me.RetryAfter)
+		}
+		return park(plan.ParkRateLimit, &wake, me), nil
+	case loop.ErrUnserved, loop.ErrServed, loop.ErrIdle:
+		return park(plan.ParkRateLimit, &wake, me), nil
+	case loop.ErrQuota, loop.ErrTooLong:
+		return park(plan.ParkLimit, nil, me), nil
+	case loop.ErrAuth:
+		return plan.Outcome{}, &Error{Err: err, Advice: "Check OPENAI_API_KEY, and that it belongs to the server at OPENAI_BASE_URL; `plan doctor` makes a test call."}
+	case loop.ErrNotFound:
+		return plan.Outcome{}, &Error{Err: err, Advice: "Check the model's name (--model, PLAN_MODEL) and the base URL, which usually ends in /v1; `plan doctor` lists what the server offers."}
+	}
+	return plan.Outcome{}, &Error{Err: err, Advice: "The server refused the request as it is; `plan doctor` makes a small test call."}
+}
+
+func park(reason plan.ParkReason, wake *time.Time, cause error) plan.Outcome {
+	return plan.Outcome{Park: &plan.Parked{Reason: reason, WakeAt: wake, Detail: cause.Error()}}
+}

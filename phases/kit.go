@@ -1,0 +1,91 @@
+package phases
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/review"
+)
+
+//go:embed prompts/*.md
+var prompts embed.FS
+
+// Kit is every word that is sent to a model apart from the work itself. It is
+// stored with a run when it starts, so that a later version of the program
+// resumes the run with the same bytes.
+type Kit struct {
+	System  string               `json:"system"`
+	Prompts map[string]string    `json:"prompts"` // explore, plan, implement, retry, review
+	Tools   map[string]loop.Spec `json:"tools"`
+	Verdict json.RawMessage      `json:"verdict"` // schema of the reviewer's answer
+}
+
+// NewKit is the kit of this version of the program, with these tools.
+func NewKit(offered []loop.Tool) (Kit, error) {
+	kit := Kit{Prompts: map[string]string{}, Tools: map[string]loop.Spec{}, Verdict: review.Schema()}
+	read := func(name string) (string, error) {
+		data, err := prompts.ReadFile("prompts/" + name + ".md")
+		if err != nil {
+			return "", fmt.Errorf("read the prompt %s: %w", name, err)
+		}
+		return strings.TrimSpace(string(data)), nil
+	}
+	var err error
+	if kit.System, err = read("system"); err != nil {
+		return Kit{}, err
+	}
+	for _, name := range []string{"explore", "plan", "implement", "retry", "review"} {
+		if kit.Prompts[name], err = read(name); err != nil {
+			return Kit{}, err
+		}
+	}
+	for _, t := range offered {
+		spec := t.Info().Spec
+		kit.Tools[spec.Name] = spec
+	}
+	return kit, nil
+}
+
+// Encode returns the kit as a blob.
+func (k Kit) Encode() (plan.Blob, error) {
+	data, err := plan.MarshalCompact(k)
+	if err != nil {
+		return plan.Blob{}, fmt.Errorf("encode the kit: %w", err)
+	}
+	return plan.NewBlob(data), nil
+}
+
+// DecodeKit reads what Encode wrote.
+func DecodeKit(data []byte) (Kit, error) {
+	var k Kit
+	if err := json.Unmarshal(data, &k); err != nil {
+		return Kit{}, fmt.Errorf("decode the kit of the run: %w", err)
+	}
+	return k, nil
+}
+
+// dress gives tools the descriptions that the kit holds for them.
+func (k Kit) dress(offered []loop.Tool) []loop.Tool {
+	out := make([]loop.Tool, len(offered))
+	for i, t := range offered {
+		info := t.Info()
+		if spec, ok := k.Tools[info.Name]; ok {
+			info.Spec = spec
+		}
+		out[i] = dressed{Tool: t, info: info}
+	}
+	return out
+}
+
+// dressed is a tool under another description.
+type dressed struct {
+	loop.Tool
+	info loop.Info
+}
+
+// Info implements loop.Tool.
+func (d dressed) Info() loop.Info { return d.info }

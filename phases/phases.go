@@ -1,0 +1,224 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools"
+)
+
+// Config is what the phases of one run work with.
+type Config struct {
+	Model loop.Model
+	// Models names the model of each phase; Settings are sent with its calls.
+	Models   map[plan.Phase]string
+	Settings map[plan.Phase]loop.Settings
+	Kit      Kit
+
+	Root string // the work tree
+	// View makes a copy of the work tree that may be written to and thrown
+	// away. Reviews work in one.
+	View func(ctx context.Context) (dir string, discard func() error, err error)
+	// Shell runs the commands of the bash tool.
+	Shell *sandbox.Shell
+	// Blob fetches a kept output by its hash.
+	Blob func(ctx context.Context, hash string) ([]byte, error)
+	// Hashes returns the content hash of each path, "" for one that is not
+	// there; Base is the commit that plans are made on.
+	Hashes func(ctx context.Context, paths []string) (map[string]string, error)
+	Base   string
+	// Instructions are what the repository says about itself.
+	Instructions []Instruction
+
+	Limits plan.Limits
+	Retry  loop.Retry
+	Price  func(model string, u plan.Usage) (usd float64, known bool)
+	Redact func(string) string
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+}
+
+// Instruction is a file in which a repository says how to work on it.
+type Instruction struct{ Path, Text string }
+
+// Phases runs the four phases.
+type Phases struct{ cfg Config }
+
+// New makes the phases of a run.
+func New(cfg Config) (*Phases, error) {
+	for _, p := range plan.Phases() {
+		if cfg.Models[p] == "" {
+			return nil, fmt.Errorf("phases: no model is named for %s", p)
+		}
+	}
+	if cfg.Model == nil || cfg.View == nil || cfg.Hashes == nil {
+		return nil, errors.New("phases: a model, a view and hashes are needed")
+	}
+	if cfg.Price == nil {
+		cfg.Price = func(string, plan.Usage) (float64, bool) { return 0, false }
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Phases{cfg: cfg}, nil
+}
+
+// toolNames is who may use what. It is enforced when tools are offered and
+// again when they are called.
+func toolNames(p plan.Phase) []string {
+	switch p {
+	case plan.Implement:
+		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash"}
+	case plan.Review:
+		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash"}
+	}
+	return []string{"read", "grep", "glob", "list_dir", "symbols"}
+}
+
+// refuse is what a model reads when it calls a tool that its phase does not
+// have.
+func refuse(p plan.Phase, name string) string {
+	if !slices.Contains(tools.Names(), name) {
+		return "" // no tool of ours: the loop says which there are
+	}
+	switch p {
+	case plan.Review:
+		return fmt.Sprintf("%s is not offered in Review: a reviewer changes nothing. If something must change, say so as a gap in `missing`. To try something out, use bash; your copy of the tree is thrown away.", name)
+	default:
+		return fmt.Sprintf("%s is not offered in %s, which only reads. Look with read, grep, glob, list_dir and symbols; what should be changed or run belongs into what you hand over, and Implement does it.", name, p)
+	}
+}
+
+// Describe implements engine.Runner.
+func (ph *Phases) Describe(p plan.Phase) plan.PhaseStart {
+	return plan.PhaseStart{Model: ph.cfg.Models[p], Tools: toolNames(p)}
+}
+
+// Run implements engine.Runner.
+func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.Outcome, error) {
+	var out plan.Outcome
+	var err error
+	switch b.Phase {
+	case plan.Explore:
+		out, err = ph.explore(ctx, b, emit)
+	case plan.Plan:
+		out, err = ph.plan(ctx, b, emit)
+	case plan.Implement:
+		out, err = ph.implement(ctx, b, emit)
+	case plan.Review:
+		out, err = ph.review(ctx, b, emit)
+	default:
+		return out, fmt.Errorf("there is no phase named %q", b.Phase)
+	}
+	if err != nil {
+		return classify(err, ph.cfg.Now())
+	}
+	return out, nil
+}
+
+// session is one phase attempt's conversation with its tools.
+type session struct {
+	loop   *loop.Loop
+	tools  *tools.Set
+	told   int // prompts of this attempt that the journal holds already
+	phase  plan.Phase
+	end    loop.End
+	parked *plan.Parked
+}
+
+// open makes the conversation as the brief says it stands, with tools that
+// work in dir.
+func (ph *Phases) open(b plan.Brief, dir string, format *loop.Format, emit plan.Emit) (*session, error) {
+	set, err := tools.New(tools.Config{Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen(b.Past)})
+	if err != nil {
+		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
+	}
+	offered, err := set.Tools(toolNames(b.Phase)...)
+	if err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	model := ph.cfg.Models[b.Phase]
+	l, err := loop.New(loop.Config{
+		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: ph.cfg.Kit.dress(offered),
+		Settings: ph.cfg.Settings[b.Phase], Format: format, Headers: headers(b),
+		Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
+		Price:  func(u plan.Usage) (float64, bool) { return ph.cfg.Price(model, u) },
+		Retry:  ph.cfg.Retry,
+		Refuse: func(name string) string { return refuse(b.Phase, name) },
+		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
+	}, b.Past)
+	if err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	return &session{loop: l, tools: set, told: told(b), phase: b.Phase}, nil
+}
+
+// ask puts the n-th prompt of this attempt (from 0) to the model and runs the
+// conversation until it answers. A prompt that the journal holds already is
+// not repeated. It reports false when the phase has to park.
+func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool, error) {
+	if n < s.told {
+		prompt = nil
+		if n < s.told-1 {
+			return true, nil // answered before the process died
+		}
+	}
+	end, err := s.loop.Run(ctx, prompt...)
+	if err != nil {
+		return false, err //nolint:wrapcheck // classified by Phases.Run
+	}
+	if end.Limit != nil {
+		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: limitDetail(*end.Limit)}
+		return false, nil
+	}
+	s.end = end
+	return true, nil
+}
+
+func limitDetail(l plan.LimitHit) string {
+	format := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	flag := map[string]string{"turns": "--max-turns", "tokens": "--max-tokens", "cost": "--max-cost"}[l.Kind]
+	return fmt.Sprintf("%s: %s of %s used; go on with a higher %s", l.Kind, format(l.Value), format(l.Max), flag)
+}
+
+// headers let a gateway attribute every call.
+func headers(b plan.Brief) map[string]string {
+	return map[string]string{
+		"X-Plan-Run": string(b.Run), "X-Plan-Phase": string(b.Phase), "X-Plan-Attempt": strconv.Itoa(b.Attempt),
+	}
+}
+
+// told counts the prompts of this attempt that were recorded. The frozen
+// conversation that Explore starts from is recorded in one commit with its
+// prompt, so there it is one or none.
+func told(b plan.Brief) int {
+	n := 0
+	for _, ev := range b.Past {
+		if m, ok := ev.Body.(plan.MessageEnd); ok && m.Role == plan.RoleUser && ev.Attempt == b.Attempt {
+			n++
+		}
+	}
+	if b.Phase == plan.Explore {
+		return min(n, 1)
+	}
+	return n
+}
+
+// seen is what the conversation has been shown of each file.
+func seen(past []plan.Event) map[string]string {
+	out := map[string]string{}
+	for _, ev := range past {
+		if end, ok := ev.Body.(plan.ToolEnd); ok {
+			maps.Copy(out, end.Files)
+		}
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package phases
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+var (
+	heading  = regexp.MustCompile(`^#{1,6}\s+(.*?)\s*#*$`)
+	bullet   = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+(.*)$`)
+	codeSpan = regexp.MustCompile("^`([^`]+)`")
+	fencing  = regexp.MustCompile("^\\s*(```+|~~~+)")
+)
+
+// ParsePlan reads what the workflow itself needs from a plan's text: the files
+// that it names and the commands that verify it. A plan without them is still
+// a plan.
+func ParsePlan(text string) plan.PlanDoc {
+	doc := plan.PlanDoc{Text: text, Files: map[string]string{}}
+	section, fenced := "", ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := fencing.FindStringSubmatch(line); m != nil {
+			switch {
+			case fenced == "":
+				fenced = m[1]
+			case strings.HasPrefix(m[1], fenced):
+				fenced = ""
+			}
+			continue
+		}
+		if m := heading.FindStringSubmatch(line); m != nil && fenced == "" {
+			section = strings.ToLower(strings.TrimRight(m[1], ":"))
+			continue
+		}
+		switch {
+		case strings.HasPrefix(section, "files"):
+			if f := plannedFile(line); f != "" {
+				doc.Files[f] = ""
+			}
+		case strings.HasPrefix(section, "verify") || strings.HasPrefix(section, "verification"):
+			doc.Verify = appendCommand(doc.Verify, verifyCommand(line, fenced != ""))
+		}
+	}
+	return doc
+}
+
+// plannedFile reads "- path — modified: …".
+func plannedFile(line string) string {
+	m := bullet.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	item := strings.TrimLeft(m[1], "*_ ")
+	name, coded := "", false
+	if c := codeSpan.FindStringSubmatch(item); c != nil {
+		name, coded = c[1], true
+	} else {
+		name, _, _ = strings.Cut(item, " ")
+		name = strings.TrimRight(name, ":,;*_")
+	}
+	if !coded && !strings.ContainsAny(name, "./") {
+		return "" // a word of prose
+	}
+	name = path.Clean(name)
+	if name == "." || name == ".." || strings.HasPrefix(name, "../") || path.IsAbs(name) {
+		return ""
+	}
+	return name
+}
+
+// verifyCommand reads one command: a line of a fenced block, or a code span
+// that makes up a bullet.
+func verifyCommand(line string, fenced bool) string {
+	line = strings.TrimSpace(line)
+	if fenced {
+		line = strings.TrimPrefix(line, "$ ")
+		if strings.HasPrefix(line, "#") {
+			return ""
+		}
+		return line
+	}
+	if m := bullet.FindStringSubmatch(line); m != nil {
+		line = m[1]
+	}
+	if c := codeSpan.FindStringSubmatch(line); c != nil {
+		return strings.TrimSpace(c[1])
+	}
+	return ""
+}
+
+// appendCommand adds a command, or continues the one before if that ends in a
+// backslash.
+func appendCommand(commands []string, c string) []string {
+	if n := len(commands); n > 0 && strings.HasSuffix(commands[n-1], "\\") {
+		commands[n-1] = strings.TrimRight(commands[n-1], " \\") + " " + c
+		return commands
+	}
+	if c == "" {
+		return commands
+	}
+	return append(commands, c)
+}

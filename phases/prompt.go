@@ -1,0 +1,65 @@
+package phases
+
+import (
+	"fmt"
+	"strings"
+)
+
+// fill replaces each {{NAME}} in a template by its value, in one pass from
+// left to right: values are never looked at again, and a marker that is
+// unknown or not closed stays as it is.
+func fill(template string, values map[string]string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(template, "{{")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		name, after, closed := strings.Cut(rest, "}}")
+		value, known := values[name]
+		if !closed || !known {
+			b.WriteString("{{")
+			template = rest
+			continue
+		}
+		b.WriteString(value)
+		template = after
+	}
+}
+
+// compose fills a prompt and removes the blank lines that empty values leave.
+func compose(template string, values map[string]string) string {
+	text := fill(template, values)
+	for strings.Contains(text, "\n\n\n") {
+		text = strings.ReplaceAll(text, "\n\n\n", "\n\n")
+	}
+	return strings.TrimSpace(text) + "\n"
+}
+
+// fence puts data between tags so that a model can tell it from what it is
+// told. The tag is chosen so that the data cannot close it.
+func fence(tag, attrs, data string) string {
+	name := tag
+	for i := 2; strings.Contains(strings.ToLower(data), "</"+name); i++ {
+		name = fmt.Sprintf("%s-%d", tag, i)
+	}
+	open := name
+	if attrs != "" {
+		open += " " + attrs
+	}
+	return fmt.Sprintf("<%s>\n%s\n</%s>", open, strings.Trim(data, "\n"), name)
+}
+
+// cut shortens data from the middle, at line ends, to about limit bytes.
+func cut(data string, limit int, hint string) string {
+	if len(data) <= limit {
+		return data
+	}
+	head := strings.LastIndexByte(data[:limit*2/3], '\n') + 1
+	tail := len(data) - limit/3
+	if i := strings.IndexByte(data[tail:], '\n'); i >= 0 {
+		tail += i + 1
+	}
+	return fmt.Sprintf("%s[… %d bytes left out; %s]\n%s", strings.ToValidUTF8(data[:head], ""), tail-head, hint, strings.ToValidUTF8(data[tail:], ""))
+}

@@ -1,0 +1,166 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// explore runs the Explore phase. Its exit is a report that is not empty.
+func (ph *Phases) explore(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
+	s, err := ph.open(b, ph.cfg.Root, nil, emit)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, s.tools.Close()) }()
+	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": fence("request", "", b.Request),
+	}))
+	ok, err := s.ask(ctx, 0, append(slices.Clone(b.Context), prompt)...)
+	if err != nil || !ok {
+		return plan.Outcome{Park: s.parked}, err
+	}
+	if out.Report = strings.TrimSpace(s.end.Text); out.Report == "" {
+		return out, errEmpty("Explore", "report")
+	}
+	return out, nil
+}
+
+// plan runs the Plan phase. Its exit is a plan that is whole.
+func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
+	s, err := ph.open(b, ph.cfg.Root, nil, emit)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, s.tools.Close()) }()
+	previous := ""
+	if b.Plan != nil {
+		previous = "An earlier plan for this request was given up. Say in Why what this one does differently.\n\n" + fence("earlier-plan", "", b.Plan.Text)
+	}
+	ok, err := s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": fence("request", "", b.Request),
+		"REPORT": fence("report", "", b.Report), "PREVIOUS": previous,
+	})))
+	if err != nil || !ok {
+		return plan.Outcome{Park: s.parked}, err
+	}
+	if s.end.Cut || s.told > 1 {
+		ok, err = s.ask(ctx, 1, plan.UserText("The plan was cut off by the output limit. Hand it over again, whole and shorter, in the same form."))
+		if err != nil || !ok {
+			return plan.Outcome{Park: s.parked}, err
+		}
+	}
+	text := strings.TrimSpace(s.end.Text)
+	if text == "" || s.end.Cut {
+		return out, errEmpty("Plan", "plan")
+	}
+	doc := ParsePlan(text)
+	if doc.Files, err = ph.cfg.Hashes(ctx, slices.Sorted(maps.Keys(doc.Files))); err != nil {
+		return out, fmt.Errorf("hash the files that the plan names: %w", err)
+	}
+	doc.Base = ph.cfg.Base
+	return plan.Outcome{Plan: &doc}, nil
+}
+
+// implement runs the Implement phase. Its exit is the end of the conversation:
+// what counts is the tree.
+func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
+	s, err := ph.open(b, ph.cfg.Root, nil, emit)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, s.tools.Close()) }()
+	prompt := compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": fence("request", "", b.Request),
+		"PLAN": fence("plan", "", b.Plan.Text), "CHECKS": baselineText(b.Checks),
+	})
+	if b.Attempt > 1 {
+		prompt = compose(ph.cfg.Kit.Prompts["retry"], map[string]string{
+			"ATTEMPT": fmt.Sprint(b.Attempt), "GAPS": gapList(b.Gaps), "CHECKS": failingText(b.Checks),
+		})
+	}
+	ok, err := s.ask(ctx, 0, plan.UserText(prompt))
+	if err != nil || !ok {
+		return plan.Outcome{Park: s.parked}, err
+	}
+	return plan.Outcome{Summary: s.end.Text}, nil
+}
+
+// instructions are the repository's own words, as data.
+func (ph *Phases) instructions() string {
+	var parts []string
+	for _, in := range ph.cfg.Instructions {
+		parts = append(parts, fence("repository-instructions", fmt.Sprintf("path=%q", in.Path), in.Text))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// gapList shows the gaps that are open.
+func gapList(gaps []plan.Gap) string {
+	var b strings.Builder
+	for _, g := range gaps {
+		if !g.Open() {
+			continue
+		}
+		again := ""
+		if g.Status == plan.GapReopened {
+			again = ", was closed before and is back"
+		}
+		fmt.Fprintf(&b, "- %s (%s%s): %s\n", g.ID, g.Severity, again, strings.ReplaceAll(strings.TrimSpace(g.Gap), "\n", "\n  "))
+	}
+	return fence("gaps", "", b.String())
+}
+
+// checkTail is how much output of a check is shown in a prompt, in bytes.
+const checkTail = 4000
+
+// baselineText tells how the checks stood before anything was changed.
+func baselineText(checks []plan.CheckResult) string {
+	if len(checks) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("The workflow ran these checks on the tree as it is now, and will run them again when you are done. None that passes now may fail then.\n\n")
+	b.WriteString(fence("checks", "", checkList(checks, false)))
+	return b.String()
+}
+
+// failingText tells which checks fail after the last attempt.
+func failingText(checks []plan.CheckResult) string {
+	if !slices.ContainsFunc(checks, func(c plan.CheckResult) bool { return !c.Passed() }) {
+		return ""
+	}
+	return "These are the workflow's own checks on your last attempt:\n\n" + fence("checks", "", checkList(checks, true))
+}
+
+// checkList is a line for each check, with the output of those that failed.
+func checkList(checks []plan.CheckResult, output bool) string {
+	var b strings.Builder
+	for _, c := range checks {
+		word := "passed"
+		switch {
+		case c.TimedOut:
+			word = "ran out of time"
+		case !c.Passed():
+			word = fmt.Sprintf("failed with exit status %d", c.ExitCode)
+		}
+		kind := "advisory"
+		if c.Required {
+			kind = "required"
+		}
+		fmt.Fprintf(&b, "- `%s` (%s): %s\n", c.Command, kind, word)
+		if output && !c.Passed() {
+			b.WriteString(indent(cut(c.Output, checkTail, "the workflow kept the rest")))
+		}
+	}
+	return b.String()
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ") + "\n"
+}
