@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// finding is one thing that doctor looked at.
+type finding struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Do     string `json:"do,omitempty"` // what to do about it
+	// Needed says that plan cannot run without it.
+	Needed bool `json:"needed"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what plan needs, and say what to do about what is missing",
+		Long: `Doctor checks git, the shell, what the kernel offers for walls, the database, the
+configuration and the model (with one call of at most a few tokens). It exits
+with 1 if something that plan needs is missing.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.doctor(cmd.Context())
+		},
+	}
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	var found []finding
+	found = append(found, a.checkGit(ctx), a.checkShell(), a.checkRepo(ctx))
+	found = append(found, checkWalls()...)
+	found = append(found, a.checkDB(ctx))
+	found = append(found, a.checkModel(ctx)...)
+	healthy := true
+	for _, f := range found {
+		healthy = healthy && (f.OK || !f.Needed)
+	}
+	if err := a.report(found, healthy); err != nil {
+		return err
+	}
+	if !healthy {
+		return &exit{code: plan.ExitFailed}
+	}
+	return nil
+}
+
+func (a *app) report(found []finding, healthy bool) error {
+	if a.json {
+		return a.document(map[string]any{"ok": healthy, "findings": found})
+	}
+	for _, f := range found {
+		word := "ok     "
+		switch {
+		case !f.OK && f.Needed:
+			word = "MISSING"
+		case !f.OK:
+			word = "note   "
+		}
+		fmt.Fprintf(a.out, "%s  %-10s %s\n", word, f.Name, sanitizeLine(f.Detail))
+		if f.Do != "" && !f.OK {
+			fmt.Fprintf(a.out, "%20s %s\n", "→", sanitizeLine(f.Do))
+		}
+	}
+	return nil
+}
+
+func (a *app) checkGit(ctx context.Context) finding {
+	f := finding{Name: "git", Needed: true}
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		f.Detail, f.Do = "git does not run: "+err.Error(), "Install git and put it on the PATH."
+		return f
+	}
+	f.OK, f.Detail = true, strings.TrimSpace(string(out))
+	return f
+}
+
+func (a *app) checkShell() finding {
+	f := finding{Name: "shell", Needed: true}
+	shell, err := sandbox.New(sandbox.Config{Env: a.environ})
+	if err != nil {
+		f.Detail, f.Do = err.Error(), "Install bash."
+		return f
+	}
+	f.OK, f.Detail = true, shell.Path()
+	if !strings.HasSuffix(f.Detail, "bash") {
+		f.OK, f.Needed = false, false
+		f.Detail += ": without bash the status of a pipe is that of its last command"
+		f.Do = "Install bash, so that `make test | tee log` fails when make does."
+	}
+	return f
+}
+
+func (a *app) checkRepo(ctx context.Context) finding {
+	f := finding{Name: "repository"}
+	repo, err := worktree.Open(ctx, a.dir)
+	if err != nil {
+		f.Detail, f.Do = err.Error(), "`plan run` needs a git repository with a commit; name one with -C."
+		return f
+	}
+	f.OK, f.Detail = true, repo.Root()
+	return f
+}
+
+// checkWalls says what the kernel offers for keeping a phase read-only.
+func checkWalls() []finding {
+	if runtime.GOOS != "linux" {
+		return []finding{{Name: "walls", Detail: "this is " + runtime.GOOS + ": reviews and checks run in a copy of the tree", Do: "Nothing to do."}}
+	}
+	var out []finding
+	for _, feature := range sandbox.Probe() {
+		out = append(out, finding{Name: feature.Name, OK: feature.OK, Detail: feature.Detail})
+	}
+	return append(out, finding{Name: "walls", OK: true, Detail: "reviews and checks run in a copy of the tree that is thrown away; kernel walls are not used yet"})
+}
+
+func (a *app) checkDB(ctx context.Context) finding {
+	f := finding{Name: "database", Needed: true}
+	paths, err := config.FindHome(a.getenv)
+	if err != nil {
+		f.Detail, f.Do = err.Error(), "Set PLAN_HOME or HOME."
+		return f
+	}
+	db, err := memory.Open(ctx, memory.Config{Path: paths.DB, Locks: paths.Locks, Now: a.now})
+	if err != nil {
+		f.Detail, f.Do = err.Error(), hintOf(err)
+		return f
+	}
+	err = errors.Join(db.Check(ctx), db.Close())
+	if err != nil {
+		f.Detail, f.Do = err.Error(), hintOf(err)
+		return f
+	}
+	f.OK, f.Detail = true, paths.DB
+	return f
+}
+
+// checkModel makes a call of a few tokens to the model of each phase.
+func (a *app) checkModel(ctx context.Context) []finding {
+	root := ""
+	if repo, err := worktree.Open(ctx, a.dir); err == nil {
+		root = repo.Root()
+	}
+	cfg, err := a.settings(root, config.Config{})
+	if err != nil {
+		return []finding{{Name: "config", Needed: true, Detail: err.Error(), Do: hintOf(err)}}
+	}
+	client, err := a.connect(ctx, &cfg)
+	if err != nil {
+		f := finding{Name: "model", Needed: true, Detail: err.Error(), Do: hintOf(err)}
+		if errors.Is(err, errNoModelName) {
+			if names, lerr := client.Models(ctx); lerr == nil && len(names) > 0 {
+				f.Do += " It offers: " + strings.Join(names[:min(len(names), 12)], ", ")
+			}
+		}
+		return []finding{f}
+	}
+	out := []finding{{Name: "config", OK: true, Detail: "server " + cfg.BaseURL}}
+	tried := map[string]bool{}
+	for _, p := range plan.Phases() {
+		if m := modelsOf(cfg)[p]; !tried[m] {
+			tried[m] = true
+			out = append(out, tryModel(ctx, client, cfg, m))
+		}
+	}
+	return out
+}
+
+func tryModel(ctx context.Context, client *openai.Client, cfg config.Config, model string) finding {
+	f := finding{Name: "model", Needed: true}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	began := time.Now()
+	_, err := client.Generate(ctx, loop.Call{
+		Model: model, System: "Answer with one word.", Messages: []plan.Message{plan.UserText("Say ok.")},
+		Headers:  map[string]string{"X-Plan-Run": "doctor", "X-Plan-Phase": "doctor", "X-Plan-Attempt": "1"},
+		Settings: loop.Settings{MaxOutputTokens: 16},
+	}, nil)
+	if me, ok := loop.AsModelError(err); ok {
+		f.Detail = fmt.Sprintf("%s: %v", model, me)
+		f.Do = "Check OPENAI_API_KEY, OPENAI_BASE_URL and the model's name."
+		if me.Kind == loop.ErrNotFound {
+			if names, lerr := client.Models(ctx); lerr == nil && len(names) > 0 {
+				f.Do = "The server offers: " + strings.Join(names[:min(len(names), 12)], ", ")
+			}
+		}
+		return f
+	}
+	if err != nil {
+		f.Detail, f.Do = fmt.Sprintf("%s: %v", model, err), "Check that the server is up and not too slow."
+		return f
+	}
+	f.OK, f.Detail = true, fmt.Sprintf("%s answered in %s%s", model, time.Since(began).Round(time.Millisecond), pricing(cfg, model))
+	return f
+}
+
+func pricing(cfg config.Config, model string) string {
+	entry, ok := catalogue(cfg).Lookup(model, cfg.BaseURL)
+	if !ok || !entry.Priced {
+		return "; its price is not known (give it in [models] to use --max-cost)"
+	}
+	return fmt.Sprintf("; window %d, $%g in and $%g out per million tokens", entry.Window, entry.InputUSD, entry.OutputUSD)
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/checks"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/phases"
+)
+
+// driving is a run that is about to be driven by this process.
+type driving struct {
+	id           plan.RunID
+	phases       *phases.Phases
+	run          *engine.Run
+	planOnly     bool
+	checksByFlag bool
+	tally        *tally // of the events so far
+	context      []plan.Message
+	// begin writes the first events of a new run; nil for one that goes on.
+	begin func(context.Context, *engine.Engine) error
+}
+
+// drive runs the engine until the run is final or parks, shows what happens,
+// and returns the exit code as an error.
+func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
+	inbox := &inbox{}
+	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take}
+	show := a.openDisplay(d)
+	runner := checks.New(checks.Config{Shell: w.shell, Timeout: w.cfg.Checks.Timeout.Duration, Redact: w.redact})
+	eng, err := engine.New(engine.Config{
+		Runner: d.phases, Journal: w.journal, Snapshots: w.repo,
+		Checker:   &checker{view: w.view, runner: runner},
+		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly,
+		Required: required(w.cfg, d.checksByFlag), Detected: detected(w),
+		Context: d.context, Show: show.feed, Now: a.now,
+	}, d.run)
+	if err != nil {
+		return failed(err)
+	}
+	ctx, stop := a.stoppable(ctx, w.cfg.Timeout.Duration)
+	defer stop(nil)
+	inbox.watch(ctx, w, stop)
+	if d.begin != nil {
+		if err := d.begin(ctx, eng); err != nil {
+			show.close()
+			return failed(err)
+		}
+	}
+	end, err := a.runThrough(ctx, eng, w.cfg)
+	show.close()
+	if err != nil {
+		return failed(err)
+	}
+	show.summary()
+	if end.ExitCode != plan.ExitOK {
+		return &exit{code: end.ExitCode}
+	}
+	return nil
+}
+
+// runThrough runs the engine, sleeping through rate limits if that is wanted.
+func (a *app) runThrough(ctx context.Context, eng *engine.Engine, cfg config.Config) (engine.End, error) {
+	for {
+		end, err := eng.Run(ctx)
+		if err != nil || end.Parked == nil || end.Parked.Reason != plan.ParkRateLimit || !a.waits(cfg) {
+			return end, err //nolint:wrapcheck // the engine says what failed
+		}
+		pause := time.Minute
+		if end.Parked.WakeAt != nil {
+			pause = end.Parked.WakeAt.Sub(a.now())
+		}
+		timer := time.NewTimer(max(pause, 0))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			if !errors.Is(context.Cause(ctx), engine.ErrTimeout) {
+				end.ExitCode = plan.ExitInterrupted
+			}
+			return end, nil
+		}
+	}
+}
+
+// waits says whether this process sleeps through rate limits.
+func (a *app) waits(cfg config.Config) bool {
+	if cfg.Wait != nil {
+		return *cfg.Wait
+	}
+	return a.onTerminal() && !a.json
+}
+
+// stoppable ends the context on the first Ctrl-C, and the process on the
+// second.
+func (a *app) stoppable(ctx context.Context, timeout time.Duration) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var release context.CancelFunc = func() {}
+	if timeout > 0 {
+		ctx, release = context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	var once sync.Once
+	go func() {
+		select {
+		case <-signals:
+			cancel(engine.ErrInterrupted)
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			os.Exit(plan.ExitInterrupted) // the journal is safe at any instant
+		case <-done:
+		}
+	}()
+	return ctx, func(cause error) {
+		if cause != nil {
+			cancel(cause)
+			return
+		}
+		once.Do(func() {
+			signal.Stop(signals)
+			close(done)
+			release()
+			cancel(nil)
+		})
+	}
+}
+
+// detected are the checks that the repository seems to have.
+func detected(w *workshop) []plan.Check {
+	if w.cfg.Checks.Detect != nil && !*w.cfg.Checks.Detect {
+		return nil
+	}
+	return checks.Detect(w.repo.Root())
+}
+
+// inbox brings what other processes ask of a run to the process that drives it.
+type inbox struct {
+	mu     sync.Mutex
+	letter []int64
+}
+
+// take hands over the letters that were acted on, to be marked as taken.
+func (in *inbox) take() []int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	out := in.letter
+	in.letter = nil
+	return out
+}
+
+// letterCancel asks for the end of a run.
+const letterCancel = "cancel"
+
+// watch looks for letters until ctx ends.
+func (in *inbox) watch(ctx context.Context, w *workshop, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(250 * time.Millisecond)
+	go func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			letters, err := w.writer.Letters(ctx)
+			if err != nil {
+				continue // asking again is all that can be done
+			}
+			for _, l := range letters {
+				if l.Kind != letterCancel {
+					continue
+				}
+				in.mu.Lock()
+				in.letter = append(in.letter, l.ID)
+				in.mu.Unlock()
+				stop(engine.ErrCancelled)
+				return
+			}
+		}
+	}()
+}
+
+// display is what shows a run to a person or a program.
+type display struct {
+	feed  func(plan.Event)
+	close func()
+	tally *tally
+	write func()
+}
+
+func (s *display) summary() { s.write() }
+
+// openDisplay chooses how a run is shown: JSON lines, a live terminal, or plain
+// lines.
+func (a *app) openDisplay(d driving) *display {
+	t := d.tally
+	opts := a.viewing()
+	opts.Resume = fmt.Sprintf("plan resume %s", d.id)
+	var v viewer
+	text := a.out
+	switch {
+	case a.json:
+		v, text = newJSONViewer(a.out), a.err
+		opts.Color = false
+	case a.onTerminal():
+		v = newScreenViewer(a.out, opts)
+	default:
+		v = newPlainViewer(a.out, opts)
+	}
+	feed, done := newPump(v)
+	return &display{
+		tally: t,
+		feed: func(ev plan.Event) {
+			t.Add(ev)
+			feed(ev)
+		},
+		close: done,
+		write: func() { writeSummary(text, t, opts) },
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var follow bool
+	var after int64
+	cmd := &cobra.Command{
+		Use:   "events RUN",
+		Short: "Show a run's journal, one event a line",
+		Example: `  plan events 01JX
+  plan events 01JX --json | jq 'select(.type == "tool_start") | .data.name'
+  plan events 01JX --follow`,
+		Args: oneArg("the id of a run, or a prefix of it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
+				id, err := findRun(ctx, db, args[0])
+				if err != nil {
+					return err
+				}
+				ctx, stop := a.stoppable(ctx, 0)
+				defer stop(nil)
+				lines := db.Lines(ctx, id, after)
+				if follow {
+					lines = db.Follow(ctx, id, after)
+				}
+				return a.events(lines)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for more events until the run is final")
+	cmd.Flags().Int64Var(&after, "after", 0, "only events with a seq greater than `SEQ`")
+	return cmd
+}
+
+func (a *app) events(lines func(func(memory.Line, error) bool)) error {
+	opts := a.viewing()
+	people := newPlainViewer(a.out, opts)
+	for line, err := range lines {
+		if err != nil {
+			return failed(err)
+		}
+		if a.json {
+			if _, err := fmt.Fprintf(a.out, "%s\n", line.JSON); err != nil {
+				return failed(err)
+			}
+			continue
+		}
+		var ev plan.Event
+		if err := ev.UnmarshalJSON(line.JSON); err != nil {
+			return failed(err)
+		}
+		people.Event(ev)
+	}
+	if a.json {
+		return nil
+	}
+	return failed(people.Close())
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+)
+
+// runFlags are the flags that run and resume share.
+type runFlags struct {
+	model, baseURL string
+	phaseModels    []string
+	cycles, turns  int
+	tokens         int64
+	cost           float64
+	timeout        time.Duration
+	checks         []string
+	wait           bool
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.model, "model", "", "`NAME` of the model, for every phase")
+	fl.StringVar(&f.baseURL, "base-url", "", "`URL` of an OpenAI-compatible server, usually ending in /v1")
+	fl.StringArrayVar(&f.phaseModels, "phase-model", nil, "`PHASE=NAME`: another model for one phase (repeatable)")
+	fl.IntVar(&f.cycles, "max-review-cycles", 2, "at most `N` rounds of fixing after a review")
+	fl.IntVar(&f.turns, "max-turns", 100, "at most `N` model calls in a phase")
+	fl.Int64Var(&f.tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
+	fl.Float64Var(&f.cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
+	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
+	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
+	fl.BoolVar(&f.wait, "wait", false, "sleep through a rate limit instead of parking (default on a terminal)")
+}
+
+// config is what was said on the command line, and nothing else.
+func (f *runFlags) config(cmd *cobra.Command) (config.Config, error) {
+	given := cmd.Flags().Changed
+	c := config.Config{Model: f.model, BaseURL: f.baseURL}
+	switch {
+	case given("max-review-cycles") && f.cycles < 0:
+		return c, usage("--max-review-cycles cannot be negative")
+	case given("max-turns") && f.turns < 1:
+		return c, usage("--max-turns must be at least 1")
+	case f.tokens < 0 || f.cost < 0 || f.timeout < 0:
+		return c, usage("--max-tokens, --max-cost and --timeout cannot be negative")
+	}
+	if given("max-review-cycles") {
+		c.MaxReviewCycles = &f.cycles
+	}
+	if given("max-turns") {
+		c.MaxTurns = f.turns
+	}
+	c.MaxTokens, c.MaxCost, c.Timeout = f.tokens, f.cost, config.Of(f.timeout)
+	for _, cmd := range f.checks {
+		if strings.TrimSpace(cmd) == "" {
+			return c, usage("--check needs a command")
+		}
+		c.Checks.Required = append(c.Checks.Required, cmd)
+	}
+	if given("wait") {
+		c.Wait = &f.wait
+	}
+	var err error
+	c.Phase, err = phaseModels(f.phaseModels)
+	return c, err
+}
+
+func phaseModels(pairs []string) (map[plan.Phase]config.PhaseConfig, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	out := map[plan.Phase]config.PhaseConfig{}
+	for _, pair := range pairs {
+		name, model, ok := strings.Cut(pair, "=")
+		phase := plan.Phase(strings.TrimSpace(name))
+		if !ok || strings.TrimSpace(model) == "" {
+			return nil, usage("--phase-model %q: write PHASE=NAME, such as review=gpt-5", pair)
+		}
+		if !knownPhase(phase) {
+			return nil, usage("--phase-model %q: there is no phase %q; the phases are %s", pair, phase, phaseNames())
+		}
+		out[phase] = config.PhaseConfig{Model: strings.TrimSpace(model)}
+	}
+	return out, nil
+}
+
+func knownPhase(p plan.Phase) bool {
+	for _, known := range plan.Phases() {
+		if p == known {
+			return true
+		}
+	}
+	return false
+}
+
+func phaseNames() string {
+	var names []string
+	for _, p := range plan.Phases() {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ", ")
+}
+
+// oneArg says in plain words what is missing.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usage("%s needs %s", cmd.CommandPath(), what)
+		case len(args) > 1:
+			return usage("%s takes one argument, got %d; quote it if it is one", cmd.CommandPath(), len(args))
+		}
+		return nil
+	}
+}

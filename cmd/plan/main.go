@@ -1,0 +1,205 @@
+// Command plan drives a change to a repository through Explore, Plan,
+// Implement and Review. It is the roof of the module: it opens the doors,
+// brings the packages together, and shows people what happens.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+)
+
+func main() {
+	a := &app{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		environ: os.Environ(), now: time.Now,
+	}
+	os.Exit(a.main(context.Background(), os.Args[1:]))
+}
+
+// app is the world as a command sees it.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	environ  []string
+	now      func() time.Time
+
+	json bool   // --json
+	dir  string // -C
+}
+
+// exit is an error that carries the process's exit code. A nil err has been
+// told already.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// failed is an error before a run began.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	var ex *exit
+	if errors.As(err, &ex) {
+		return err
+	}
+	return &exit{code: plan.ExitFailed, err: err}
+}
+
+func usage(format string, args ...any) error {
+	return &exit{code: plan.ExitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// main runs one command and returns the exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return plan.ExitOK
+	}
+	var ex *exit
+	if !errors.As(err, &ex) { // cobra's own: a flag or an argument is wrong
+		ex = &exit{code: plan.ExitUsage, err: err}
+	}
+	if ex.err != nil {
+		fmt.Fprintf(a.err, "plan: %s\n", sanitizeLine(ex.err.Error()))
+		if hint := hintOf(ex.err); hint != "" {
+			fmt.Fprintf(a.err, "  %s\n", sanitizeLine(hint))
+		}
+		if ex.code == plan.ExitUsage {
+			fmt.Fprintf(a.err, "  See `plan --help`.\n")
+		}
+	}
+	return ex.code
+}
+
+// hintOf finds advice in an error.
+func hintOf(err error) string {
+	var h engine.Hinter
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}
+
+func (a *app) getenv(name string) string {
+	for i := len(a.environ) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(a.environ[i], "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// version is the version of this build.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return strings.Trim(info.Main.Version, "()")
+}
+
+const about = `plan takes a repository and a request. It explores read-only, writes a
+specific plan, implements it, and lets an independent reviewer that cannot
+write run the result, until the verdict is DONE.
+
+Every step is on disk before it happens, so a run survives any crash:
+stop it with Ctrl-C or kill it, and go on with "plan resume".
+
+Exit codes: 0 approved or planned · 1 failed · 2 usage · 3 not approved
+· 4 waiting for a person · 5 stopped by a limit · 130 interrupted or cancelled`
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "plan",
+		Short: "Plan, implement and review a change to a repository",
+		Long:  about,
+		Example: `  plan demo                                  see a whole run, no key needed
+  plan run "Fix the flaky retry test"        in the repository you stand in
+  plan run --check "make test" -             the request from standard input
+  plan run --plan-only "Add a --json flag"   stop once there is a plan
+  plan resume                                go on with the newest unfinished run
+  plan show 01JX                             what happened, by a prefix of the id`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "work in the repository at `DIR`")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "machine output on standard output; people's text goes to standard error")
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddCommand(
+		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
+		a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Say which version this is",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				return a.document(map[string]string{"version": version()})
+			}
+			_, err := fmt.Fprintln(a.out, "plan", version())
+			return failed(err)
+		},
+	}
+}
+
+// document writes one JSON document to standard output.
+func (a *app) document(v any) error {
+	data, err := plan.MarshalCompact(v)
+	if err != nil {
+		return failed(fmt.Errorf("encode the answer: %w", err))
+	}
+	_, err = fmt.Fprintf(a.out, "%s\n", data)
+	return failed(err)
+}
+
+// viewing is how text for people is laid out on standard output.
+func (a *app) viewing() viewOptions {
+	opts := viewOptions{Now: a.now}
+	if f, ok := a.out.(*os.File); ok {
+		opts, _ = viewOptionsFor(f, a.getenv)
+	}
+	return opts
+}
+
+// onTerminal says whether standard output is a terminal.
+func (a *app) onTerminal() bool {
+	f, ok := a.out.(*os.File)
+	if !ok {
+		return false
+	}
+	_, tty := viewOptionsFor(f, a.getenv)
+	return tty
+}

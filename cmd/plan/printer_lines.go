@@ -1,0 +1,329 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// narrator tells a run in lines. The plain viewer, the screen and the timeline
+// all speak through it.
+type narrator struct {
+	look
+	opts viewOptions
+	// textRows is how many rows of an assistant's text are shown; 0 means all.
+	textRows int
+	margin   int // columns at the left that somebody else uses
+	tally    *tally
+	calls    map[string]span // started calls by conversation and id: what they are about
+}
+
+func newNarrator(opts viewOptions) *narrator {
+	return &narrator{look: newLook(opts), opts: opts, tally: opts.Before.clone(), calls: map[string]span{}}
+}
+
+// columns is the width of a line. The last column of a terminal stays free:
+// a character there makes some of them wrap.
+func (n *narrator) columns() int { return max(min(n.opts.columns()-1-n.margin, columnsMost), 20) }
+
+// labelPad aligns what stands behind glyph and name.
+func labelPad(label string) string { return padTo(sanitizeLine(label), labelColumns) }
+
+// labelColumns is the width of the longest tool name, and restColumn where the
+// text behind a label begins.
+const (
+	labelColumns = len("apply_patch")
+	restColumn   = len("  x ") + labelColumns + len(" ")
+)
+
+// labelled draws a line of one glyph, a label and a text, wrapped.
+func (n *narrator) labelled(glyph string, k ink, label, text string) []string {
+	return n.hang(n.columns(), []span{{text: "  "}, {ink: k, text: glyph}, {text: " " + labelPad(label) + " "}}, inkNone, text)
+}
+
+// lines tells one event, in as many lines as it deserves: often none. The end
+// of the run is left to the summary.
+func (n *narrator) lines(e plan.Event) []string {
+	n.tally.Add(e)
+	switch b := e.Body.(type) {
+	case plan.RunStart:
+		return n.runStart(e, b)
+	case plan.PhaseStart:
+		return n.phaseStart(e, b)
+	case plan.PhaseEnd:
+		return n.phaseEnd(b)
+	case plan.MessageEnd:
+		return n.messageEnd(e, b)
+	case plan.ToolStart:
+		n.calls[e.Conv+"\x00"+b.Call] = n.tellingArgument(b.Name, b.Args)
+	case plan.ToolEnd:
+		return n.toolLines(n.finished(e, b))
+	case plan.CheckEnd:
+		return n.checkEnd(b)
+	case plan.VerdictGiven:
+		return n.verdictGiven(b)
+	case plan.Retry:
+		return n.labelled(n.again, inkYellow, "retry", retryWords(b))
+	case plan.Failure:
+		return n.failed(b)
+	default:
+		return n.notes(e.Body)
+	}
+	return nil
+}
+
+// notes tells the events that are one labelled line.
+func (n *narrator) notes(body plan.Body) []string {
+	switch b := body.(type) {
+	case plan.StateChange:
+		if b.Why != "" && !b.To.Final() {
+			return n.labelled(n.arrow, inkDim, "next", string(b.To)+": "+b.Why)
+		}
+	case plan.LimitHit:
+		return n.labelled(n.halt, inkYellow, "limit", limitWords(b))
+	case plan.Report:
+		return n.labelled(n.note, inkDim, "report", countOf(lineCount(b.Text), "line"))
+	case plan.PlanMade:
+		return n.planMade(b)
+	case plan.GapChange:
+		return n.gapChange(b)
+	case plan.Parked:
+		return n.labelled(n.halt, inkYellow, "parked", parkedWords(b))
+	case plan.Unparked:
+		return n.labelled(n.again, inkGreen, "resumed", "it was parked: "+string(b.Reason))
+	case plan.Request:
+		if n.opts.Verbose && b.Moved != "" {
+			return n.labelled(n.note, inkYellow, "prefix", "moved: "+b.Moved)
+		}
+	case plan.Snapshot:
+		if n.opts.Verbose {
+			return n.labelled(n.note, inkDim, "snapshot", b.Label+" "+b.Tree)
+		}
+	}
+	return nil
+}
+
+func (n *narrator) runStart(e plan.Event, b plan.RunStart) []string {
+	where := []string{b.Repo}
+	switch {
+	case b.Branch != "":
+		where = append(where, b.Branch+" @ "+shortHash(b.Base))
+	case b.Base != "":
+		where = append(where, "detached @ "+shortHash(b.Base))
+	}
+	if b.Dirty {
+		where = append(where, "dirty")
+	}
+	width := n.columns()
+	row := func(label, text string, keepEnd bool) string {
+		return n.fill(width, []span{{ink: inkDim, text: "  " + padTo(label, labelColumns+2) + " "}}, span{text: text, keepEnd: keepEnd}, nil)
+	}
+	return []string{
+		n.paintAll([]span{{ink: inkBold, text: "plan "}, {ink: inkBold, text: string(e.Run)}}),
+		row("repo", n.joined(where...), true),
+		row("models", n.joined(modelWords(b.Models)...), false),
+		row("request", n.firstLine(b.Request), false),
+	}
+}
+
+// modelWords lists models with the phases that use them, or just the model
+// when all phases use the same one.
+func modelWords(models map[plan.Phase]string) []string {
+	var phases, names []string
+	add := func(phase, model string) {
+		i := slices.Index(names, model)
+		if i < 0 {
+			names, phases = append(names, model), append(phases, phase)
+			return
+		}
+		phases[i] += ", " + phase
+	}
+	for _, p := range plan.Phases() {
+		if m, ok := models[p]; ok {
+			add(string(p), m)
+		}
+	}
+	if len(names) == 1 {
+		return names
+	}
+	for i := range names {
+		names[i] = phases[i] + " " + names[i]
+	}
+	return names
+}
+
+func shortHash(hash string) string { return hash[:min(len(hash), 8)] }
+
+func (n *narrator) phaseStart(e plan.Event, b plan.PhaseStart) []string {
+	title := string(e.Phase)
+	if e.Attempt > 1 {
+		title += fmt.Sprintf(" %d", e.Attempt)
+	}
+	if b.Resumed {
+		title += " (resumed)"
+	}
+	return []string{"", n.heading(n.columns(), inkCyan, title, b.Model)}
+}
+
+func (n *narrator) phaseEnd(b plan.PhaseEnd) []string {
+	if len(n.tally.phases) == 0 {
+		return nil
+	}
+	p := n.tally.phases[len(n.tally.phases)-1]
+	words := []string{phaseEndWord(b.Reason) + " after " + spokenTime(p.took), countOf(p.turns, "turn")}
+	if p.tools > 0 {
+		words = append(words, countOf(p.tools, "tool call"))
+	}
+	if tokens := p.usage.Tokens(); tokens > 0 {
+		used := spokenCount(tokens) + " tokens"
+		if p.usage.Input > 0 {
+			used += fmt.Sprintf(", %d%% cached", p.usage.Cached*100/p.usage.Input)
+		}
+		words = append(words, used, spokenCost(p.cost, !p.unpriced))
+	}
+	k := inkDim
+	if b.Reason != plan.EndCompleted {
+		k = inkYellow
+	}
+	return n.hangParts(n.columns(), []span{{text: "  "}}, k, words...)
+}
+
+func phaseEndWord(reason string) string {
+	switch reason {
+	case plan.EndError:
+		return "failed"
+	case plan.EndLimit:
+		return "stopped by a limit"
+	}
+	return reason
+}
+
+// messageEnd shows what an assistant said. What a sub-agent says is for its
+// parent.
+func (n *narrator) messageEnd(e plan.Event, b plan.MessageEnd) []string {
+	if b.Role != plan.RoleAssistant || b.Discarded || e.Parent != "" && !n.opts.Verbose {
+		return nil
+	}
+	flow := n.flow(e.Phase)
+	rows := append(flow.add(spokenText(b.Message)), flow.end()...)
+	if extra := len(rows) - n.textRows; n.textRows > 0 && extra > 0 {
+		rows = slices.Clip(rows[:n.textRows])
+		if rows[n.textRows-1] == "" {
+			rows = rows[:n.textRows-1]
+		}
+		rows = append(rows, n.paint(inkDim, fmt.Sprintf("    %s %s more", n.cut, countOf(extra, "line"))))
+	}
+	return rows
+}
+
+func (n *narrator) checkEnd(b plan.CheckEnd) []string {
+	glyph, k, word := n.ok, inkGreen, passWord(&b.CheckResult)
+	switch {
+	case b.Cancelled:
+		glyph, k, word = n.unsure, inkYellow, "----"
+	case !b.Passed():
+		glyph, k = n.fail, inkRed
+	}
+	note := checkNote(b.CheckResult)
+	most := 3
+	if was := n.tally.baselineOf(b.Command); b.Baseline {
+		note += "  baseline"
+		most = 1
+	} else if was != nil && was.Passed() != b.Passed() && !b.Cancelled {
+		note += "  baseline " + passWord(was)
+	}
+	if n.opts.Verbose {
+		most = 20
+	}
+	lines := []string{n.fill(n.columns(),
+		[]span{{text: "  "}, {ink: k, text: glyph}, {text: " " + labelPad("check") + " "}, {ink: k, text: word + " "}},
+		span{text: n.firstLine(b.Command)},
+		[]span{{ink: inkDim, text: note}, {ink: inkDim, text: fmt.Sprintf("%8s", spokenTime(millis(b.DurationMS)))}})}
+	if b.Passed() || b.Cancelled {
+		return lines
+	}
+	return append(lines, n.output("      ", lastLines(b.Output, most))...)
+}
+
+func (n *narrator) verdictGiven(b plan.VerdictGiven) []string {
+	k, word := verdictWord(b.Judgement)
+	glyph := n.fail
+	if b.Approved {
+		glyph = n.ok
+	}
+	head := []span{{text: "  "}, {ink: k, text: glyph}, {text: " " + labelPad("verdict") + " "}}
+	lines := n.hang(n.columns(), append(head, span{ink: k, text: word + "  "}), inkNone, b.Why)
+	if note := checklistNote(b.Judgement); note != "" {
+		lines = append(lines, n.hang(n.columns(), []span{{text: strings.Repeat(" ", n.measure(head))}}, inkDim, note)...)
+	}
+	return lines
+}
+
+func (n *narrator) gapChange(b plan.GapChange) []string {
+	glyph, k := n.open, inkYellow
+	switch b.Status {
+	case plan.GapClosed:
+		glyph, k = n.ok, inkGreen
+	case plan.GapReopened:
+		glyph = n.again
+	}
+	words := b.ID + " " + string(b.Status)
+	if b.Severity != "" {
+		words += " (" + b.Severity + ")"
+	}
+	return n.labelled(glyph, k, "gap", words+": "+b.Gap.Gap)
+}
+
+func (n *narrator) planMade(b plan.PlanMade) []string {
+	lines := n.labelled(n.note, inkDim, "plan", n.planWords(b.PlanDoc))
+	for _, command := range b.Verify {
+		lines = append(lines, n.fill(n.columns(), []span{{ink: inkDim, text: strings.Repeat(" ", restColumn) + "verify: "}}, span{text: n.firstLine(command)}, nil))
+	}
+	return lines
+}
+
+func (n *narrator) failed(b plan.Failure) []string {
+	lines := n.labelled(n.fail, inkRed, "error", b.Error)
+	if b.Hint != "" {
+		lines = append(lines, n.hang(n.columns(), []span{{text: strings.Repeat(" ", restColumn)}}, inkDim, b.Hint)...)
+	}
+	return lines
+}
+
+func retryWords(b plan.Retry) string {
+	words := fmt.Sprintf("%d in %s: %s", b.Attempt, spokenTime(millis(b.WaitMS)), b.Reason)
+	if b.WaitMS <= 0 {
+		words = fmt.Sprintf("%d: %s", b.Attempt, b.Reason)
+	}
+	if b.Status != 0 && !strings.Contains(b.Reason, fmt.Sprint(b.Status)) {
+		words += fmt.Sprintf(" (HTTP %d)", b.Status)
+	}
+	return words
+}
+
+func limitWords(b plan.LimitHit) string {
+	number := func(v float64) string {
+		switch b.Kind {
+		case "cost":
+			return spokenCost(v, true)
+		case "time":
+			return spokenTime(time.Duration(v * float64(time.Second)))
+		}
+		return spokenCount(int64(v))
+	}
+	return fmt.Sprintf("%s: %s of %s", b.Kind, number(b.Value), number(b.Max))
+}
+
+func parkedWords(b plan.Parked) string {
+	words := string(b.Reason)
+	if b.Detail != "" {
+		words += ": " + b.Detail
+	}
+	if b.WakeAt != nil {
+		words += ", go on after " + b.WakeAt.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return words
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan"
+)
+
+func TestNarratorsWords(t *testing.T) {
+	t.Parallel()
+	wake := time.Date(2026, 3, 14, 12, 0, 0, 0, time.FixedZone("x", 3600))
+	judged := func(j plan.Judgement) plan.Body { return plan.VerdictGiven{Judgement: j} }
+	checked := func(r plan.CheckResult) plan.Body {
+		r.Check = plan.Check{Command: "make test", Required: true}
+		return plan.CheckEnd{CheckResult: r}
+	}
+	tests := map[string]struct {
+		body plan.Body
+		want string
+	}{
+		"a limit of cost":     {plan.LimitHit{Kind: "cost", Value: 1.25, Max: 1}, "  ■ limit       cost: $1.2500 of $1.0000"},
+		"a limit of time":     {plan.LimitHit{Kind: "time", Value: 90, Max: 60}, "  ■ limit       time: 1m30s of 1m00s"},
+		"a limit of tokens":   {plan.LimitHit{Kind: "tokens", Value: 12000, Max: 10000}, "  ■ limit       tokens: 12.0k of 10.0k"},
+		"a retry with status": {plan.Retry{Attempt: 2, Reason: "overloaded", Status: 529, WaitMS: 1500}, "  ↻ retry       2 in 1.5s: overloaded (HTTP 529)"},
+		"status said already": {plan.Retry{Attempt: 2, Reason: "answered 529", Status: 529, WaitMS: 1500}, "  ↻ retry       2 in 1.5s: answered 529"},
+		"a retry at once":     {plan.Retry{Attempt: 1, Reason: "the run was resumed"}, "  ↻ retry       1: the run was resumed"},
+		"parked with a time":  {plan.Parked{Reason: plan.ParkRateLimit, WakeAt: &wake}, "  ■ parked      rate_limit, go on after 2026-03-14 11:00:00 UTC"},
+		"done but not proven": {judged(plan.Judgement{Verdict: plan.Done, Why: "Nothing was run."}), "  ✗ verdict     DONE, not approved  Nothing was run."},
+		"no verdict":          {judged(plan.Judgement{Why: "It was empty."}), "  ✗ verdict     no verdict  It was empty."},
+		"blocked":             {judged(plan.Judgement{Verdict: plan.CannotSay, Why: "No network."}), "  ✗ verdict     BLOCKED  No network."},
+		"a gap again":         {plan.GapChange{Gap: plan.Gap{ID: "G1", Gap: "x", Status: plan.GapReopened}}, "  ↻ gap         G1 reopened: x"},
+		"an error with advice": {
+			plan.Failure{Error: "no key", Hint: "set OPENAI_API_KEY"},
+			"  ✗ error       no key\n                set OPENAI_API_KEY",
+		},
+		"a check that was stopped": {checked(plan.CheckResult{ExitCode: -1, Cancelled: true, Output: "x"}), "  ? check       ---- make test           stopped, will run again     0ms"},
+		"a check out of time":      {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, DurationMS: 60000}), "  ✗ check       FAIL make test                         timed out   1m00s"},
+		"a call out of time":       {plan.ToolEnd{Name: "bash", Error: true, Status: "timeout", Output: "killed"}, "  ✗ bash                                                 timeout     0ms\n      killed"},
+		"a call of old":            {plan.ToolEnd{Name: "write", Error: true, Status: "unknown"}, "  ? write                                                unknown     0ms"},
+		"a call without a name":    {plan.ToolEnd{}, "  ✓ tool                                                             0ms"},
+		"nothing to say":           {plan.StateChange{From: plan.Exploring, To: plan.Planning}, ""},
+		"an event of the future":   {plan.Unknown{Kind: "storm"}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNarrator(viewOptions{Width: fixedWidth(72)})
+			got := strings.Join(n.lines(plan.Event{Run: storyRun, Body: test.body}), "\n")
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNarratorTellsHowAPhaseEnded(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{
+		plan.EndCompleted: "completed after 5.0s", plan.EndError: "failed after 5.0s", plan.EndParked: "parked after 5.0s",
+		plan.EndLimit: "stopped by a limit after 5.0s", plan.EndCancelled: "cancelled after 5.0s",
+	} {
+		s := newStory()
+		s.begin(plan.Explore, 1, "c1", "m")
+		s.end(5*time.Second, reason)
+		n := newNarrator(viewOptions{})
+		var got []string
+		for _, e := range s.events {
+			got = append(got, n.lines(e)...)
+		}
+		if last := got[len(got)-1]; last != "  "+want+" · 0 turns" {
+			t.Errorf("%s: %q, want %q", reason, last, want)
+		}
+	}
+}
+
+func TestStanding(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		tally tally
+		want  string
+		ink   ink
+	}{
+		"nothing yet":   {tally{}, "not started", inkYellow},
+		"on its way":    {tally{state: plan.Planning}, "not finished: planning", inkYellow},
+		"planned":       {tally{state: plan.Planned}, "planned", inkGreen},
+		"failed":        {tally{state: plan.Failed}, "failed", inkRed},
+		"cancelled":     {tally{state: plan.Cancelled}, "cancelled", inkYellow},
+		"parked":        {tally{state: plan.Planning, parked: &plan.Parked{Reason: plan.ParkApproval}}, "parked: approval", inkYellow},
+		"not available": {tally{state: plan.Blocked}, "blocked", inkYellow},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, k, _ := test.tally.standing("·"); got != test.want || k != test.ink {
+				t.Errorf("got %q in %q, want %q in %q", got, k, test.want, test.ink)
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestWrapRows(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		in    string
+		width int
+		want  []string
+	}{
+		"nothing":           {"", 10, []string{""}},
+		"fits":              {"ten chars.", 10, []string{"ten chars."}},
+		"at a space":        {"one two three", 8, []string{"one two", "three"}},
+		"exactly a space":   {"one two three", 7, []string{"one two", "three"}},
+		"no space":          {"abcdefghij", 4, []string{"abcd", "efgh", "ij"}},
+		"indentation stays": {"  one two three", 8, []string{"  one", "  two", "  three"}},
+		"too much of it":    {"      one", 8, []string{"one"}},
+		"no room beside it": {" 漢字", 2, []string{"漢", "字"}},
+		"wide characters":   {"漢字漢字", 5, []string{"漢字", "漢字"}},
+		"wider than a row":  {"漢字", 1, []string{"漢", "字"}},
+		"blanks at the end": {"abc    ", 3, []string{"abc", ""}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, wrapRows(test.in, test.width)); diff != "" {
+				t.Errorf("wrapRows(%q, %d) (-want +got):\n%s", test.in, test.width, diff)
+			}
+		})
+	}
+}
+
+func TestWrapRowsBoundsMarksWithoutWidth(t *testing.T) {
+	t.Parallel()
+	rows := wrapRows("a"+strings.Repeat("\u0301", 100_000), 20)
+	if len(rows) < 100 {
+		t.Errorf("%d rows", len(rows))
+	}
+	for _, row := range rows {
+		if len(row) > 16*20 || !utf8.ValidString(row) {
+			t.Fatalf("a row of %d bytes", len(row))
+		}
+	}
+}
+
+// Text that comes in pieces is laid out as if it had come at once.
+func TestTextFlowDoesNotDependOnPieces(t *testing.T) {
+	t.Parallel()
+	alphabet := rapid.SampledFrom([]rune("abc  \n\r\t漢é-"))
+	rapid.Check(t, func(t *rapid.T) {
+		runes := rapid.SliceOfN(alphabet, 0, 300).Draw(t, "text")
+		width := rapid.IntRange(20, 60).Draw(t, "width")
+		open := func() *textFlow { return newNarrator(viewOptions{Width: fixedWidth(width)}).flow("") }
+		flow := open()
+		want := append(flow.add(string(runes)), flow.end()...)
+		flow = open()
+		var got []string
+		for rest := runes; len(rest) > 0; {
+			n := min(rapid.IntRange(1, 9).Draw(t, "size"), len(rest))
+			got = append(got, flow.add(string(rest[:n]))...)
+			rest = rest[n:]
+		}
+		got = append(got, flow.end()...)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("pieces make a difference (-at once +in pieces):\n%s", diff)
+		}
+	})
+}
+
+// Nothing but white space is lost, and no row is too wide.
+func TestTextFlowKeepsTheText(t *testing.T) {
+	t.Parallel()
+	text := rapid.StringOfN(rapid.SampledFrom([]rune("abc  \n\r\t漢é\u0301👩\u200d🔬\x1b\u202e-")), 0, 300, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		text, width := text.Draw(t, "text"), rapid.IntRange(20, 60).Draw(t, "width")
+		flow := newNarrator(viewOptions{Width: fixedWidth(width)}).flow("")
+		rows := append(flow.add(text), flow.end()...)
+		if got, want := squeeze(strings.Join(rows, "")), squeeze(sanitizeText(text)); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+		for _, row := range rows {
+			if cellWidth(row) > width {
+				t.Fatalf("%q is wider than %d", row, width)
+			}
+		}
+	})
+}
+
+func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
+
+func TestFillFitsItsWidth(t *testing.T) {
+	t.Parallel()
+	word := rapid.StringOfN(rapid.SampledFrom([]rune("ab c漢字é\u0301·👩\x1b\n")), 0, 30, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLook(viewOptions{ASCII: rapid.Bool().Draw(t, "ascii")})
+		width := rapid.IntRange(0, 60).Draw(t, "width")
+		line := l.fill(width, []span{{text: word.Draw(t, "head")}},
+			span{text: word.Draw(t, "flex"), keepEnd: rapid.Bool().Draw(t, "keep")},
+			[]span{{text: word.Draw(t, "tail")}, {text: word.Draw(t, "tail")}})
+		if got := cellWidth(line); got > width {
+			t.Fatalf("%q takes %d columns of %d", line, got, width)
+		}
+	})
+}
+
+func TestFill(t *testing.T) {
+	t.Parallel()
+	l := newLook(viewOptions{})
+	head, tail := []span{{text: "> "}}, []span{{text: "  note"}, {text: "  1s"}}
+	tests := map[string]struct {
+		width int
+		flex  span
+		want  string
+	}{
+		"room":               {30, span{text: "some/path.go"}, "> some/path.go        note  1s"},
+		"just enough":        {24, span{text: "some/path.go"}, "> some/path.go  note  1s"},
+		"cut at the end":     {26, span{text: "some/longer/path.go"}, "> some/longer/p…  note  1s"},
+		"cut at the start":   {26, span{text: "some/longer/path.go", keepEnd: true}, "> …onger/path.go  note  1s"},
+		"the time goes":      {21, span{text: "some/path.go"}, "> some/path.go   note"},
+		"the note goes":      {16, span{text: "some/path.go"}, "> some/path.go"},
+		"nothing but a head": {1, span{text: "some/path.go"}, ">"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := l.fill(test.width, head, test.flex, tail); got != test.want {
+				t.Errorf("got\n%q, want\n%q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTellingArgument(t *testing.T) {
+	t.Parallel()
+	patch := "*** Begin Patch\n*** Update File: a.go\n@@\n*** Delete File: b.go\n*** Update File: a.go\n--- a/c.go\n+++ b/c.go\t2026\n+++ /dev/null\n"
+	patched, err := json.Marshal(map[string]string{"patch": patch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct{ name, args, want string }{
+		"a whole file":      {"read", `{"path":"a.go"}`, "a.go"},
+		"lines":             {"read", `{"path":"a.go","offset":10,"limit":50}`, "a.go:10-59"},
+		"from a line on":    {"read", `{"path":"a.go","offset":10}`, "a.go:10-"},
+		"the first lines":   {"read", `{"path":"a.go","limit":5}`, "a.go:1-5"},
+		"a search":          {"grep", `{"pattern":"x.*","path":"cmd","glob":"*.go"}`, "x.* in cmd *.go"},
+		"everywhere":        {"grep", `{"pattern":"x.*"}`, "x.*"},
+		"a glob":            {"glob", `{"pattern":"**/*.md"}`, "**/*.md"},
+		"a command":         {"bash", `{"command":"\n cd x\ngo test"}`, "cd x …"},
+		"files of a patch":  {"apply_patch", string(patched), "a.go b.go c.go"},
+		"the root":          {"list_dir", `{}`, "."},
+		"a symbol":          {"symbols", `{"path":"a.go","query":"Run"}`, "a.go Run"},
+		"a fact":            {"remember", `{"text":"tests need a tag"}`, "tests need a tag"},
+		"tokens":            {"prune", `{"tokens":4000}`, "4000 tokens"},
+		"an unknown tool":   {"fetch", `{"depth":1,"url":"http://x"}`, "http://x"},
+		"unknown arguments": {"fetch", `{"depth":1}`, `{"depth":1}`},
+		"wrong types":       {"read", `{"path":7}`, ""},
+		"not an object":     {"bash", `"go test"`, `"go test"`},
+		"no arguments":      {"fetch", `{}`, ""},
+	}
+	l := newLook(viewOptions{})
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := l.tellingArgument(test.name, json.RawMessage(test.args)).text; got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestNumbersAsPeopleSayThem(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		spokenTime(0):                             "0ms",
+		spokenTime(999 * time.Millisecond):        "999ms",
+		spokenTime(8250 * time.Millisecond):       "8.2s",
+		spokenTime(59990 * time.Millisecond):      "59.9s",
+		spokenTime(3*time.Minute + 4*time.Second): "3m04s",
+		spokenTime(2*time.Hour + 3*time.Minute):   "2h03m",
+		clockTime(-time.Second):                   "0:00",
+		clockTime(59*time.Minute + time.Second):   "59:01",
+		clockTime(26*time.Hour + time.Second):     "26:00:01",
+		spokenCount(999):                          "999",
+		spokenCount(14_549):                       "14.5k",
+		spokenCount(999_949):                      "999.9k",
+		spokenCount(999_950):                      "1.0M",
+		spokenCost(0.01234, true):                 "$0.0123",
+		spokenCost(0, true):                       "$0.0000",
+		spokenCost(0, false):                      "unpriced",
+		spokenCost(2, false):                      "$2.0000 + unpriced calls",
+		countOf(1, "turn"):                        "1 turn",
+		countOf(0, "turn"):                        "0 turns",
+	}
+	for got, want := range tests {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

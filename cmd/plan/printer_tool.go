@@ -1,0 +1,207 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// firstLine is the first line of text that says something, with a mark when
+// there is more.
+func (l look) firstLine(text string) string {
+	const most = 4096 // bytes; no line that is shown is longer
+	text = strings.TrimSpace(strings.ToValidUTF8(text[:min(len(text), most)], ""))
+	if line, _, more := strings.Cut(text, "\n"); more {
+		return strings.TrimSpace(line) + " " + l.cut
+	}
+	return text
+}
+
+// lastLines returns the last n lines of text that are not blank.
+func lastLines(text string, n int) []string {
+	const most = 16 << 10 // bytes; enough for the few lines that are shown
+	if len(text) > most {
+		text = text[len(text)-most:]
+	}
+	var out []string
+	for line := range strings.SplitSeq(sanitizeText(text), "\n") {
+		if strings.TrimSpace(line) != "" {
+			out = append(out, strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " "))
+		}
+	}
+	return out[max(0, len(out)-n):]
+}
+
+func lineCount(text string) int {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return 0
+	}
+	return strings.Count(text, "\n") + 1
+}
+
+// tellingArgument is the part of a call's arguments that tells a person what
+// the call is about.
+func (l look) tellingArgument(name string, args json.RawMessage) span {
+	var fields map[string]any
+	if err := json.Unmarshal(args, &fields); err != nil {
+		return span{text: l.firstLine(string(args))}
+	}
+	text := func(key string) string { s, _ := fields[key].(string); return s }
+	switch name {
+	case "read":
+		return span{text: text("path") + lineRange(fields), keepEnd: true}
+	case "grep", "glob":
+		where := strings.TrimSpace(text("path") + " " + text("glob"))
+		if where != "" {
+			where = " in " + where
+		}
+		return span{text: l.firstLine(text("pattern")) + where}
+	case "bash":
+		return span{text: l.firstLine(text("command"))}
+	case "apply_patch":
+		return span{text: strings.Join(patchedFiles(text("patch")), " ")}
+	case "symbols":
+		return span{text: strings.TrimSpace(text("path") + " " + text("query"))}
+	case "list_dir":
+		return span{text: orElse(text("path"), "."), keepEnd: true}
+	case "prune":
+		return span{text: fmt.Sprintf("%v tokens", fields["tokens"])}
+	}
+	return l.anyArgument(fields, args)
+}
+
+// anyArgument serves tools that are not known here.
+func (l look) anyArgument(fields map[string]any, args json.RawMessage) span {
+	for _, key := range []string{"path", "command", "pattern", "query", "url", "question", "text", "name"} {
+		if s, ok := fields[key].(string); ok && s != "" {
+			return span{text: l.firstLine(s), keepEnd: key == "path"}
+		}
+	}
+	if len(fields) == 0 {
+		return span{}
+	}
+	return span{text: l.firstLine(string(args))}
+}
+
+// lineRange writes the lines that a read asks for as :10-60.
+func lineRange(fields map[string]any) string {
+	offset, hasOffset := fields["offset"].(float64)
+	limit, hasLimit := fields["limit"].(float64)
+	if !hasOffset && !hasLimit {
+		return ""
+	}
+	first := max(int64(offset), 1)
+	if !hasLimit {
+		return fmt.Sprintf(":%d-", first)
+	}
+	return fmt.Sprintf(":%d-%d", first, first+int64(limit)-1)
+}
+
+// patchedFiles names the files in a patch, each once.
+func patchedFiles(patch string) []string {
+	var files []string
+	for line := range strings.SplitSeq(patch, "\n") {
+		for _, mark := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/", "+++ "} {
+			name, ok := strings.CutPrefix(strings.TrimRight(line, "\r"), mark)
+			if !ok {
+				continue
+			}
+			name, _, _ = strings.Cut(name, "\t")
+			if name != "/dev/null" && !slices.Contains(files, name) {
+				files = append(files, name)
+			}
+			break
+		}
+	}
+	return files
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// toolLine is one finished call, ready to be drawn.
+type toolLine struct {
+	name  string
+	arg   span
+	glyph string
+	ink   ink
+	note  string   // what is special about its end
+	more  []string // output that explains a failure
+	took  int64    // milliseconds
+	times int      // calls in this line
+	depth int      // 1 for a call of a sub-agent
+}
+
+// plainSuccess reports whether nothing about the call needs its own line.
+func (t toolLine) plainSuccess() bool { return t.note == "" && len(t.more) == 0 }
+
+// finished describes the end of a call.
+func (n *narrator) finished(e plan.Event, b plan.ToolEnd) toolLine {
+	key := e.Conv + "\x00" + b.Call
+	t := toolLine{name: orElse(b.Name, "tool"), arg: n.calls[key], glyph: n.ok, ink: inkGreen, took: b.DurationMS, times: 1}
+	delete(n.calls, key)
+	if e.Parent != "" {
+		t.depth = 1
+	}
+	failedCommand := b.ExitCode != nil && *b.ExitCode != 0
+	switch {
+	case b.Status == "refused" || b.Status == "invalid":
+		t.glyph, t.ink, t.note = n.refused, inkYellow, b.Status
+	case b.Status == "unknown" || b.Status == "cancelled":
+		t.glyph, t.ink, t.note = n.unsure, inkYellow, b.Status
+	case b.Status != "":
+		t.glyph, t.ink, t.note = n.fail, inkRed, b.Status
+	case failedCommand:
+		t.glyph, t.ink, t.note = n.fail, inkRed, fmt.Sprintf("exit %d", *b.ExitCode)
+	case b.Error:
+		t.glyph, t.ink, t.note = n.fail, inkRed, "failed"
+	default:
+		return t
+	}
+	most := 3
+	if n.opts.Verbose {
+		most = 10
+	}
+	t.more = lastLines(b.Output, most)
+	if !failedCommand && !n.opts.Verbose { // a message of ours: its first line says it
+		t.more = lastLines(n.firstLine(b.Output), 1)
+	}
+	return t
+}
+
+// toolLines draws a call.
+func (n *narrator) toolLines(t toolLine) []string {
+	note := t.note
+	if t.times > 1 {
+		note = fmt.Sprintf("%d calls", t.times)
+	}
+	if note != "" {
+		note = "  " + note
+	}
+	indent := strings.Repeat("  ", t.depth)
+	noteInk := inkDim
+	if t.times == 1 {
+		noteInk = t.ink
+	}
+	lines := []string{n.fill(n.columns(),
+		[]span{{text: indent + "  "}, {ink: t.ink, text: t.glyph}, {text: " " + labelPad(t.name) + " "}}, t.arg,
+		[]span{{ink: noteInk, text: note}, {ink: inkDim, text: fmt.Sprintf("%8s", spokenTime(millis(t.took)))}})}
+	return append(lines, n.output(indent+"      ", t.more)...)
+}
+
+// output draws lines that a command or tool wrote.
+func (n *narrator) output(indent string, rows []string) []string {
+	lines := make([]string, 0, len(rows))
+	for _, row := range rows {
+		lines = append(lines, n.fill(n.columns(), []span{{text: indent}}, span{ink: inkDim, text: row}, nil))
+	}
+	return lines
+}

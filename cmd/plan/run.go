@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/sandbox"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	var flags runFlags
+	var opts startOptions
+	var resumeID string
+	var latest bool
+	cmd := &cobra.Command{
+		Use:   "run [REQUEST|-]",
+		Short: "Explore, plan, implement and review a change",
+		Long: `Run takes a request through Explore, Plan, Implement and Review in the
+repository you stand in, or the one that -C names.
+
+The request is the argument, or standard input with "-". Ctrl-C once parks the
+run where it stands; twice kills it. Either way "plan resume" goes on.`,
+		Example: `  plan run "Make the cache safe for concurrent use"
+  plan run --check "go test ./..." --max-cost 2 "Fix issue 41"
+  plan run --phase-model review=gpt-5 "Add pagination to /users"
+  git diff main | plan run --plan-only -`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given, err := flags.config(cmd)
+			if err != nil {
+				return err
+			}
+			if resumeID != "" || latest {
+				if len(args) > 0 {
+					return usage("--resume goes on with a run and takes no request")
+				}
+				return a.resume(cmd.Context(), resumeID, given)
+			}
+			if opts.request, err = a.request(args); err != nil {
+				return err
+			}
+			return a.start(cmd.Context(), opts, given)
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().BoolVar(&opts.planOnly, "plan-only", false, "stop once there is a plan")
+	cmd.Flags().StringVar(&opts.planFile, "from-plan", "", "implement the plan in `FILE` (- for standard input), without Explore and Plan")
+	cmd.Flags().StringVar(&opts.contextFile, "context", "", "start Explore from the conversation in `FILE`: a JSON array of messages, or plain text")
+	cmd.Flags().StringVar(&resumeID, "resume", "", "go on with run `ID` instead of starting one")
+	cmd.Flags().BoolVar(&latest, "resume-latest", false, "go on with the newest run that is not final")
+	cmd.MarkFlagsMutuallyExclusive("plan-only", "from-plan")
+	cmd.MarkFlagsMutuallyExclusive("resume", "resume-latest")
+	return cmd
+}
+
+// startOptions are what a new run is started with, beside the settings.
+type startOptions struct {
+	request     string
+	planOnly    bool
+	planFile    string
+	contextFile string
+	// checksByFlag says that the required checks come from the command line.
+	checksByFlag bool
+}
+
+// request reads the request from the arguments or from standard input.
+func (a *app) request(args []string) (string, error) {
+	text := strings.Join(args, " ")
+	if len(args) == 1 && args[0] == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.in, maxRequest+1))
+		if err != nil {
+			return "", failed(fmt.Errorf("read the request from standard input: %w", err))
+		}
+		text = string(data)
+	}
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "�"))
+	switch {
+	case text == "":
+		return "", usage("the request is empty; say what should change, as in: plan run \"Fix the flaky retry test\"")
+	case len(text) > maxRequest:
+		return "", usage("the request is larger than %d KiB; put long material into a file in the repository and name it", maxRequest>>10)
+	}
+	return text, nil
+}
+
+const maxRequest = 256 << 10
+
+// start begins a run and drives it.
+func (a *app) start(ctx context.Context, opts startOptions, flags config.Config) (err error) {
+	repo, err := openRepo(ctx, a.dir)
+	if err != nil {
+		return err
+	}
+	cfg, err := a.settings(repo.Root(), flags)
+	if err != nil {
+		return err
+	}
+	model, err := a.connect(ctx, &cfg)
+	if err != nil {
+		return err
+	}
+	if err := checkBudget(cfg); err != nil {
+		return err
+	}
+	db, _, err := a.openDB(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, failed(db.Close())) }()
+	w := &workshop{cfg: cfg, repo: repo, db: db, redact: config.Redactor(config.Secrets(a.environ))}
+	if w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now}); err != nil {
+		return failed(err)
+	}
+	opts.checksByFlag = len(flags.Checks.Required) > 0
+	begin, err := w.prepare(ctx, a, opts)
+	if err != nil {
+		return failed(err)
+	}
+	id := plan.RunID(ulid.MustNew(ulid.Timestamp(a.now()), ulid.DefaultEntropy()).String())
+	writer, err := db.Own(ctx, id)
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { err = errors.Join(err, failed(writer.Close())) }()
+	w.writer = writer
+	ph, err := w.newPhases(ctx, model, begin.kit, begin.start.Base)
+	if err != nil {
+		return failed(err)
+	}
+	return a.drive(ctx, w, driving{
+		id: id, phases: ph, run: &engine.Run{}, tally: &tally{},
+		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: begin.context,
+		begin: func(ctx context.Context, e *engine.Engine) error {
+			return e.Begin(ctx, id, "", begin.start, begin.given, begin.blobs)
+		},
+	})
+}
+
+// beginning is what the first events of a run are made of.
+type beginning struct {
+	start   plan.RunStart
+	given   *plan.PlanDoc
+	context []plan.Message
+	kit     phases.Kit
+	blobs   []plan.Blob
+}
+
+// prepare collects what a run is started with.
+func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (beginning, error) {
+	var b beginning
+	var err error
+	if b.kit, err = w.newKit(); err != nil {
+		return b, err
+	}
+	kit, err := b.kit.Encode()
+	if err != nil {
+		return b, err //nolint:wrapcheck // says it itself
+	}
+	b.blobs = []plan.Blob{kit}
+	head, err := w.repo.Head(ctx)
+	if err != nil {
+		return b, err //nolint:wrapcheck // worktree says what failed
+	}
+	branch, err := w.repo.Branch(ctx)
+	if err != nil {
+		return b, err //nolint:wrapcheck // worktree says what failed
+	}
+	dirty, err := w.repo.Dirty(ctx)
+	if err != nil {
+		return b, err //nolint:wrapcheck // worktree says what failed
+	}
+	b.start = plan.RunStart{
+		Request: w.redact(opts.request), Repo: w.repo.Root(), Base: head, Branch: branch, Dirty: dirty,
+		Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
+	}
+	if opts.contextFile != "" {
+		if b.context, err = readContext(opts.contextFile, w.redact); err != nil {
+			return b, err
+		}
+		blob, err := contextBlob(b.context)
+		if err != nil {
+			return b, err
+		}
+		b.start.Context = blob.Hash
+		b.blobs = append(b.blobs, blob)
+	}
+	if opts.planFile != "" {
+		b.given, err = a.givenPlan(ctx, w, opts.planFile, head)
+	}
+	return b, err
+}
+
+// stored is the configuration as a run keeps it.
+type stored struct {
+	config.Config
+	PlanOnly     bool `json:"plan_only,omitempty"`
+	ChecksByFlag bool `json:"checks_by_flag,omitempty"`
+}
+
+func (w *workshop) startConfig(opts startOptions) json.RawMessage {
+	data, err := plan.MarshalCompact(stored{Config: w.cfg, PlanOnly: opts.planOnly, ChecksByFlag: opts.checksByFlag})
+	if err != nil {
+		return json.RawMessage("{}") // the settings are plain data; this cannot happen
+	}
+	return data
+}
+
+// givenPlan reads a plan that a person wrote.
+func (a *app) givenPlan(ctx context.Context, w *workshop, file, base string) (*plan.PlanDoc, error) {
+	var data []byte
+	var err error
+	if file == "-" {
+		data, err = io.ReadAll(io.LimitReader(a.in, maxRequest))
+	} else {
+		data, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
+	if text == "" {
+		return nil, &advice{fmt.Sprintf("the plan in %s is empty", file), "Write what to change and how to verify it, or leave --from-plan out to have a plan made."}
+	}
+	doc := phases.ParsePlan(w.redact(text))
+	names := make([]string, 0, len(doc.Files))
+	for name := range doc.Files {
+		names = append(names, name)
+	}
+	if doc.Files, err = w.repo.Hashes(ctx, names); err != nil {
+		return nil, err //nolint:wrapcheck // worktree says what failed
+	}
+	doc.Base = base
+	return &doc, nil
+}
+
+// findRun finds a run by a prefix of its id.
+func findRun(ctx context.Context, db *memory.DB, prefix string) (plan.RunID, error) {
+	id, err := db.Resolve(ctx, prefix)
+	return id, failed(err)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// textFlow lays out what an assistant says as it arrives, indented and wrapped.
+// Rows that are complete are handed out; the last one stays open.
+type textFlow struct {
+	narr    *narrator
+	verdict bool // the text may hold a verdict as JSON, which is told in words later
+
+	row     string // the open row
+	wrapped bool   // the open row is not the first of its line
+	held    string // a carriage return whose line end may not be complete
+	blank   bool   // an empty row waits for text behind it
+	spoken  bool   // a row was handed out
+	hidden  bool   // the rest is the verdict
+}
+
+const textIndent = "    "
+
+func (n *narrator) flow(phase plan.Phase) *textFlow {
+	return &textFlow{narr: n, verdict: phase == plan.Review && !n.opts.Verbose}
+}
+
+// add takes the next piece and returns the rows that are complete.
+func (f *textFlow) add(text string) []string {
+	text = f.held + text
+	f.held = ""
+	if strings.HasSuffix(text, "\r") {
+		text, f.held = text[:len(text)-1], "\r"
+	}
+	text = strings.ReplaceAll(sanitizeText(text), "\t", "    ")
+	if f.narr.ascii {
+		text = sanitizeASCII(text)
+	}
+	var rows []string
+	for i, part := range strings.Split(text, "\n") {
+		if i > 0 {
+			rows = f.commit(rows, f.row)
+			f.row, f.wrapped = "", false
+		}
+		if f.wrapped && strings.TrimSpace(f.row) == "" {
+			part = strings.TrimLeft(part, " ") // the rest of the blanks that the row was broken at
+		}
+		f.row += part
+		if f.hides() {
+			f.row, f.hidden = "", true
+			break
+		}
+		parts := wrapRows(f.row, f.narr.columns()-len(textIndent))
+		for _, full := range parts[:len(parts)-1] {
+			rows, f.wrapped = f.commit(rows, full), true
+		}
+		f.row = parts[len(parts)-1]
+	}
+	return rows
+}
+
+// hides reports whether the rest of the text is a verdict's JSON.
+func (f *textFlow) hides() bool {
+	if f.hidden || !f.verdict || f.wrapped {
+		return f.hidden
+	}
+	start := strings.TrimLeft(f.row, " ")
+	return strings.HasPrefix(start, "{") || strings.HasPrefix(start, "```json")
+}
+
+// commit hands out a row. Empty rows are kept only between others, one at a
+// time.
+func (f *textFlow) commit(rows []string, row string) []string {
+	if strings.TrimSpace(row) == "" {
+		f.blank = f.blank || f.spoken && !f.wrapped
+		return rows
+	}
+	if f.blank {
+		rows = append(rows, "")
+	}
+	f.blank, f.spoken = false, true
+	return append(rows, textIndent+f.narr.paint(inkNone, strings.TrimRight(row, " ")))
+}
+
+// open is the row that is still being written, "" when there is none.
+func (f *textFlow) open() string {
+	if strings.TrimSpace(f.row) == "" {
+		return ""
+	}
+	return textIndent + f.row
+}
+
+// end hands out the open row.
+func (f *textFlow) end() []string {
+	row := f.row
+	f.row = ""
+	return f.commit(nil, row)
+}
+
+// spokenText joins the text of a message as it is streamed: without anything
+// between its blocks.
+func spokenText(m plan.Message) string {
+	var b strings.Builder
+	for _, block := range m.Blocks {
+		if block.Type == plan.BlockText {
+			b.WriteString(block.Text)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/checks"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/model/catalog"
+	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// What each package declares that it needs is what another one has.
+var (
+	_ engine.Runner    = (*phases.Phases)(nil)
+	_ engine.Journal   = (*journal)(nil)
+	_ engine.Checker   = (*checker)(nil)
+	_ engine.Snapshots = (*worktree.Repo)(nil)
+	_ loop.Model       = (*openai.Client)(nil)
+)
+
+// workshop is everything that a run needs, opened.
+type workshop struct {
+	cfg     config.Config
+	repo    *worktree.Repo
+	db      *memory.DB
+	writer  *memory.Writer
+	shell   *sandbox.Shell
+	redact  func(string) string
+	journal *journal
+}
+
+// openDB opens the database of this home.
+func (a *app) openDB(ctx context.Context) (*memory.DB, config.Paths, error) {
+	paths, err := config.FindHome(a.getenv)
+	if err != nil {
+		return nil, paths, failed(err)
+	}
+	db, err := memory.Open(ctx, memory.Config{Path: paths.DB, Locks: paths.Locks, Now: a.now})
+	if err != nil {
+		return nil, paths, failed(err)
+	}
+	return db, paths, nil
+}
+
+// openRepo opens the repository that -C names.
+func openRepo(ctx context.Context, dir string) (*worktree.Repo, error) {
+	repo, err := worktree.Open(ctx, dir)
+	return repo, failed(err)
+}
+
+// settings loads the configuration that holds for a repository.
+func (a *app) settings(repo string, flags config.Config) (config.Config, error) {
+	paths, err := config.FindHome(a.getenv)
+	if err != nil {
+		return config.Config{}, failed(err)
+	}
+	cfg, warnings, err := config.Load(config.Source{Home: paths.Home, Repo: repo, Getenv: a.getenv, Flags: flags})
+	if err != nil {
+		return config.Config{}, failed(err)
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(a.err, "plan: note: %s\n", sanitizeLine(w.String()))
+	}
+	return cfg, nil
+}
+
+// connect makes the model client. A configuration that names no server gets
+// what is listening on this machine.
+func (a *app) connect(ctx context.Context, cfg *config.Config) (*openai.Client, error) {
+	key := config.APIKey(a.getenv)
+	if cfg.BaseURL == "" && key == "" {
+		server, ok := openai.Discover(ctx, nil)
+		if !ok {
+			return nil, failed(errNoModel)
+		}
+		cfg.BaseURL = server.BaseURL
+		if cfg.Model == "" && len(server.Models) > 0 {
+			cfg.Model = server.Models[0]
+		}
+		fmt.Fprintf(a.err, "plan: no key and no base URL are set; using %s at %s with model %s\n", server.Name, server.BaseURL, cfg.Model)
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = openai.DefaultBaseURL
+	}
+	if cfg.Model == "" {
+		return nil, failed(errNoModelName)
+	}
+	client, err := openai.New(openai.Config{
+		BaseURL:    cfg.BaseURL,
+		Key:        func(context.Context) (string, error) { return key, nil },
+		Idle:       cfg.Timeouts.Idle.Duration,
+		Structured: cfg.Structured,
+		Caps:       capabilities(*cfg),
+	})
+	return client, failed(err)
+}
+
+// advice is an error with a hint.
+type advice struct{ text, hint string }
+
+func (e *advice) Error() string { return e.text }
+func (e *advice) Hint() string  { return e.hint }
+
+var (
+	errNoModel = &advice{
+		"there is no model to talk to",
+		"Set OPENAI_API_KEY for api.openai.com; or OPENAI_BASE_URL for a gateway or any other compatible server; or start a local server (Ollama, LM Studio, llama.cpp, vLLM). `plan demo` needs none.",
+	}
+	errNoModelName = &advice{
+		"no model is named",
+		"Name one with --model, PLAN_MODEL, or `model = \"…\"` in config.toml; `plan doctor` lists what the server offers.",
+	}
+)
+
+// catalogue knows windows and prices; the configuration overrides it.
+func catalogue(cfg config.Config) *catalog.Catalog {
+	over := map[string]catalog.Entry{}
+	for name, m := range cfg.Models {
+		over[name] = catalog.Entry{
+			Window: m.Window, MaxOutput: m.MaxOutput,
+			InputUSD: m.Input, CachedUSD: m.CachedInput, OutputUSD: m.Output,
+			Priced: m.Input > 0 || m.Output > 0, StructuredOutput: m.StructuredOutput == "schema",
+		}
+	}
+	return catalog.New(over)
+}
+
+func capabilities(cfg config.Config) func(string) openai.Caps {
+	cat := catalogue(cfg)
+	return func(model string) openai.Caps {
+		entry, _ := cat.Lookup(model, cfg.BaseURL)
+		return openai.Caps{StructuredOutput: entry.StructuredOutput, SendReasoning: cfg.Models[model].SendReasoning}
+	}
+}
+
+// modelsOf is the model of each phase.
+func modelsOf(cfg config.Config) map[plan.Phase]string {
+	out := map[plan.Phase]string{}
+	for _, p := range plan.Phases() {
+		out[p] = cfg.For(p).Model
+	}
+	return out
+}
+
+func settingsOf(cfg config.Config) map[plan.Phase]loop.Settings {
+	out := map[plan.Phase]loop.Settings{}
+	for _, p := range plan.Phases() {
+		own := cfg.For(p)
+		out[p] = loop.Settings{Temperature: own.Temperature, Effort: own.Effort, MaxOutputTokens: own.MaxOutputTokens}
+	}
+	return out
+}
+
+// checkBudget refuses a cost limit that could not be kept.
+func checkBudget(cfg config.Config) error {
+	if cfg.MaxCost <= 0 {
+		return nil
+	}
+	cat := catalogue(cfg)
+	for p, m := range modelsOf(cfg) {
+		if entry, ok := cat.Lookup(m, cfg.BaseURL); !ok || !entry.Priced {
+			return failed(&advice{
+				fmt.Sprintf("--max-cost cannot be kept: the price of model %s (%s) is not known", m, p),
+				fmt.Sprintf("Give it one in config.toml: [models.%q] with input and output in USD per million tokens.", m),
+			})
+		}
+	}
+	return nil
+}
+
+// newPhases brings model, tools and tree together.
+func (w *workshop) newPhases(ctx context.Context, model loop.Model, kit phases.Kit, base string) (*phases.Phases, error) {
+	instructions, err := w.repo.Instructions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the repository's instructions: %w", err)
+	}
+	var words []phases.Instruction
+	for _, in := range instructions {
+		words = append(words, phases.Instruction{Path: in.Path, Text: w.redact(in.Text)})
+	}
+	cat := catalogue(w.cfg)
+	return phases.New(phases.Config{ //nolint:wrapcheck // says it itself
+		Model: model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
+		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
+		View: w.view, Instructions: words, Redact: w.redact,
+		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
+		Retry: loop.Retry{
+			Served: w.cfg.Retry.Served, UnservedFor: w.cfg.Retry.UnservedFor.Duration,
+			Base: w.cfg.Retry.Base.Duration, Max: w.cfg.Retry.Max.Duration, RetryAfterMax: w.cfg.Retry.RetryAfterMax.Duration,
+		},
+		Price: func(name string, u plan.Usage) (float64, bool) {
+			entry, ok := cat.Lookup(name, w.cfg.BaseURL)
+			if !ok {
+				return 0, false
+			}
+			return entry.Cost(u)
+		},
+	})
+}
+
+// view copies the work tree for a reviewer or a check.
+func (w *workshop) view(ctx context.Context) (string, func() error, error) {
+	v, err := w.repo.View(ctx)
+	if err != nil {
+		return "", nil, err //nolint:wrapcheck // worktree says what failed
+	}
+	return v.Dir, v.Close, nil
+}
+
+// newKit is this version's words and tools.
+func (w *workshop) newKit() (phases.Kit, error) {
+	set, err := tools.New(tools.Config{Root: w.repo.Root(), Shell: w.shell})
+	if err != nil {
+		return phases.Kit{}, fmt.Errorf("open the tools: %w", err)
+	}
+	offered, err := set.Tools(tools.Names()...)
+	if err := errors.Join(err, set.Close()); err != nil {
+		return phases.Kit{}, fmt.Errorf("open the tools: %w", err)
+	}
+	return phases.NewKit(offered) //nolint:wrapcheck // says it itself
+}
+
+// journal is one run's journal as the engine wants it. Letters that were acted
+// on are taken in the same commit as the events that follow from them.
+type journal struct {
+	db     *memory.DB
+	writer *memory.Writer
+	run    plan.RunID
+	taken  func() []int64
+}
+
+// Append implements engine.Journal.
+func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
+	if letters := j.taken(); len(letters) > 0 {
+		return j.writer.AppendTaking(ctx, letters, events...) //nolint:wrapcheck // memory says what failed
+	}
+	return j.writer.Append(ctx, events...) //nolint:wrapcheck // memory says what failed
+}
+
+// Conversation implements engine.Journal.
+func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, error) {
+	var out []plan.Event
+	for ev, err := range j.db.Events(ctx, j.run, memory.Query{Conv: conv}) {
+		if err != nil {
+			return nil, err //nolint:wrapcheck // memory says what failed
+		}
+		out = append(out, ev)
+	}
+	return out, nil
+}
+
+// checker runs checks in a copy of the tree, so that nothing they write
+// reaches it.
+type checker struct {
+	view   func(context.Context) (string, func() error, error)
+	runner *checks.Runner
+}
+
+// Check implements engine.Checker.
+func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (res plan.CheckResult, blobs []plan.Blob, err error) {
+	dir, discard, err := c.view(ctx)
+	if err != nil {
+		return res, nil, fmt.Errorf("copy the work tree for a check: %w", err)
+	}
+	defer func() { err = errors.Join(err, discard()) }()
+	return c.runner.Run(ctx, dir, check, update) //nolint:wrapcheck // checks says what failed
+}
+
+// required are the checks that must pass.
+func required(cfg config.Config, fromFlags bool) []plan.Check {
+	source := plan.CheckConfig
+	if fromFlags {
+		source = plan.CheckFlag
+	}
+	var out []plan.Check
+	for _, c := range cfg.Checks.Required {
+		out = append(out, plan.Check{Command: c, Required: true, Source: source})
+	}
+	return out
+}
+
+// loadKit reads the words that a run was started with.
+func (w *workshop) loadKit(ctx context.Context, start *plan.RunStart) (phases.Kit, error) {
+	data, err := w.db.Blob(ctx, start.Kit)
+	if err != nil {
+		return phases.Kit{}, fmt.Errorf("read the prompts the run was started with: %w", err)
+	}
+	return phases.DecodeKit(data) //nolint:wrapcheck // says it itself
+}
+
+// loadContext reads the frozen conversation that a run was started with.
+func (w *workshop) loadContext(ctx context.Context, start *plan.RunStart) ([]plan.Message, error) {
+	if start.Context == "" {
+		return nil, nil
+	}
+	data, err := w.db.Blob(ctx, start.Context)
+	if err != nil {
+		return nil, fmt.Errorf("read the conversation the run was started from: %w", err)
+	}
+	var out []plan.Message
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, fmt.Errorf("read the conversation the run was started from: %w", err)
+	}
+	return out, nil
+}
