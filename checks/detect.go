@@ -8,8 +8,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/plan-engine/plan"
 )
 
@@ -132,21 +130,19 @@ func (d detector) pytest() string {
 }
 
 func (d detector) configuresPytest() bool {
-	text, _ := d.read("pyproject.toml")
-	var project struct {
-		Tool map[string]any `toml:"tool"`
-	}
-	if toml.Unmarshal([]byte(text), &project) == nil && project.Tool["pytest"] != nil {
-		return true
-	}
+	project, _ := d.read("pyproject.toml")
 	tox, _ := d.read("tox.ini")
 	setup, _ := d.read("setup.cfg")
-	return hasSection(tox, "pytest") || hasSection(setup, "tool:pytest")
+	return hasSection(project, "tool.pytest") || hasSection(tox, "pytest") || hasSection(setup, "tool:pytest")
 }
 
-func hasSection(ini, name string) bool {
-	for line := range strings.Lines(ini) {
-		if strings.TrimSpace(line) == "["+name+"]" {
+// hasSection reports whether a TOML or INI file has the section, or in TOML
+// one below it.
+func hasSection(text, name string) bool {
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
+		head, found := strings.CutPrefix(line, "["+name)
+		if found && (strings.HasPrefix(head, "]") || strings.HasPrefix(head, ".")) {
 			return true
 		}
 	}

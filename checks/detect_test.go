@@ -64,6 +64,8 @@ func TestDetect(t *testing.T) {
 		"pytest.ini":             {map[string]string{"pytest.ini": ""}, []string{"pytest"}},
 		"conftest":               {map[string]string{"conftest.py": ""}, []string{"pytest"}},
 		"pyproject":              {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q'\n"}, []string{"pytest"}},
+		"pyproject, short":       {map[string]string{"pyproject.toml": "[tool.pytest] # here\n"}, []string{"pytest"}},
+		"pyproject, like it":     {map[string]string{"pyproject.toml": "[tool.pytest-env]\n"}, nil},
 		"pyproject without":      {map[string]string{"pyproject.toml": "[tool.black]\n# [tool.pytest.ini_options]\n"}, nil},
 		"setup.cfg":              {map[string]string{"setup.cfg": "[metadata]\n[tool:pytest]\n"}, []string{"pytest"}},
 		"tox.ini":                {map[string]string{"tox.ini": "[tox]\n[pytest]\r\n"}, []string{"pytest"}},

@@ -37,7 +37,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out
 		return plan.Outcome{Park: s.parked}, err
 	}
 	evidence := func() review.Evidence {
-		return review.Evidence{Ran: ran.commands(), Checks: b.Checks, Baseline: b.Base, Gaps: b.Gaps}
+		return review.Evidence{Ran: ran.commands(), Checks: b.Checks, Baseline: b.Base, Gaps: b.Gaps, Text: s.end.Text}
 	}
 	j, again := assess(s.end.Text, evidence())
 	if again == "" && s.told < 2 {

@@ -60,6 +60,7 @@ func judgeDone(v plan.Verdict, ev Evidence, broken []plan.Missing) (plan.Judgeme
 			contradicted = append(contradicted, must("A requirement is not met: "+item.Item))
 		}
 	}
+	contradicted = append(contradicted, ownFailures(v, ev)...)
 	d := doubt(v, ev)
 	missing := slices.Concat(broken, contradicted, unproven(d))
 	switch {
@@ -75,6 +76,23 @@ func judgeDone(v plan.Verdict, ev Evidence, broken []plan.Missing) (plan.Judgeme
 	j := judgement(v, plan.Done, "The reviewer said DONE, and the record bears it out.", nil, ev.Gaps, true)
 	j.Approved = true
 	return j, nil
+}
+
+// ownFailures are claims that a check failed. Some commands prove something by
+// failing; a check is not one of them, so a DONE that rests on a failed one
+// contradicts itself.
+func ownFailures(v plan.Verdict, ev Evidence) []plan.Missing {
+	decides := map[string]bool{}
+	for _, c := range ev.Checks {
+		decides[normalCommand(c.Command)] = true
+	}
+	var out []plan.Missing
+	for _, c := range v.Commands {
+		if c.ExitCode != 0 && decides[normalCommand(c.Command)] {
+			out = append(out, must(fmt.Sprintf("The review itself says that the check `%s` ended with exit code %d.", c.Command, c.ExitCode)))
+		}
+	}
+	return out
 }
 
 // Final judges the second answer of a reviewer whose first was malformed or in

@@ -228,7 +228,7 @@ func TestJudgeShowsTheEndOfAnOutput(t *testing.T) {
 
 func TestFinal(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("é", 4000) + "\xff"
+	long := "x" + strings.Repeat("é", 4000) + "\xff"
 	ledger := []plan.Gap{{ID: "G1", Gap: "old", Severity: "must", Status: plan.GapOpened}}
 	for name, tt := range map[string]struct{ text, why, gap string }{
 		"empty":     {" \n", "The review came back empty.", "The review came back empty"},
@@ -298,5 +298,18 @@ func TestLedger(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestADoneThatRestsOnAFailedCheckContradictsItself(t *testing.T) {
+	t.Parallel()
+	v := plan.Verdict{Verdict: plan.Done, Commands: []plan.RanCommand{{Command: "cd . && go test ./...", ExitCode: 1}}}
+	ev := review.Evidence{Ran: v.Commands, Checks: []plan.CheckResult{{Check: plan.Check{Command: "go test ./..."}}}}
+	if j, _ := review.Judge(v, ev); j.Approved || j.Verdict != plan.NeedsFix {
+		t.Errorf("judged %+v", j)
+	}
+	ev.Checks[0].Command = "go vet ./..."
+	if j, d := review.Judge(v, ev); !j.Approved || d != nil {
+		t.Errorf("a command that proves something by failing is judged %+v, %+v", j, d)
 	}
 }

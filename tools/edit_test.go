@@ -148,6 +148,8 @@ func TestEditShowsTheChange(t *testing.T) {
 	res := d.do("edit", args{"path": "a.txt", "old_string": "5\n", "new_string": "five\nand a half\n"})
 	sameText(t, res.Output, "edited a.txt: 1 replacement (+2 -1 lines)\n"+
 		"2\t2\n3\t3\n4\t4\n5\tfive\n6\tand a half\n7\t6\n8\t7\n9\t8\n10\t9")
+	d.says(d.do("edit", args{"path": "a.txt", "old_string": "a half", "new_string": "a hal"}), "+1 -1 lines")
+	d.do("edit", args{"path": "a.txt", "old_string": "a hal", "new_string": "a half"})
 	res = d.do("edit", args{"path": "a.txt", "old_string": "1\n2\n", "new_string": "1\nnew\n2\n"})
 	sameText(t, res.Output, "edited a.txt: 1 replacement (+1 -0 lines)\n1\t1\n2\tnew\n3\t2\n4\t3\n5\t4\n6\tfive\n7\tand a half")
 }

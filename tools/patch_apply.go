@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,6 +76,9 @@ func (f *fitting) place(h *hunk) (placed, error) {
 	want := h.side('-')
 	if len(want) == 0 {
 		at, err := f.insertion(h)
+		if err == nil && !f.free(at, at) {
+			err = fmt.Errorf("adds lines at line %d, in the middle of another hunk: make one hunk of the two", at+1)
+		}
 		return placed{hunk: h, start: at, end: at}, err
 	}
 	for _, same := range []func(a, b string) bool{
@@ -261,7 +265,9 @@ func (f *fitting) missing(h *hunk, want []string) string {
 func patched(data []byte, hunks []placed) []byte {
 	bom, lines := patchLines(data)
 	hunks = slices.Clone(hunks)
-	slices.SortStableFunc(hunks, func(a, b placed) int { return a.start - b.start })
+	slices.SortStableFunc(hunks, func(a, b placed) int {
+		return cmp.Or(a.start-b.start, a.end-b.end) // what is only added comes before the line it is added at
+	})
 	ragged := len(lines) > 0 && lines[len(lines)-1].eol == ""
 	cr := slices.ContainsFunc(hunks, func(p placed) bool {
 		return slices.ContainsFunc(p.lines, func(l hunkLine) bool { return l.cr })
@@ -293,7 +299,7 @@ func patched(data []byte, hunks []placed) []byte {
 // patch says, if it has endings, or else that of the line before.
 func ending(lines []patchLine, at int, said, cr bool) string {
 	switch {
-	case said && cr:
+	case cr:
 		return "\r\n"
 	case said:
 		return "\n"

@@ -270,6 +270,11 @@ func TestPatch(t *testing.T) {
 			sections("*** Update File: a.txt\n@@\n a\n-x\n+1\n b\n@@\n-x\n+2\n"),
 			files{"a.txt": "a\n1\nb\n2\n"}, nil,
 		},
+		"insertion before the line of another hunk": {
+			files{"a.txt": "import os\nx = 1\n"},
+			sections("*** Update File: a.txt\n@@\n-x = 1\n+x = 2\n@@ import os\n+import sys\n"),
+			files{"a.txt": "import os\nimport sys\nx = 2\n"}, nil,
+		},
 		"one file in two sections": {
 			files{"a.txt": "1\n2\n3\n"},
 			sections("*** Update File: a.txt\n@@\n-1\n+one\n*** Update File: a.txt\n@@\n one\n-2\n+two\n"),
@@ -354,6 +359,12 @@ func TestPatchRefuses(t *testing.T) {
 		},
 		"ambiguous anchor": {
 			sections("*** Update File: f.py\n@@ def f\n-  return 1\n+  return 2\n"), []string{"2 places"},
+		},
+		"the same place twice": {
+			sections("*** Update File: b.txt\n@@\n b1\n-b2\n+B\n@@\n b1\n-b2\n+B\n"), []string{"hunk 2 of 2 does not fit"},
+		},
+		"within another hunk": {
+			sections("*** Update File: b.txt\n@@\n-b1\n-b2\n+B\n@@ b1\n+new\n"), []string{"hunk 2 of 2", "in the middle of another hunk"},
 		},
 		"no context":       {"--- a/a.txt\n+++ b/a.txt\n@@ -3,0 +4 @@\n+new\n", []string{"only adds lines", "context"}},
 		"missing file":     {sections("*** Update File: ab.txt\n@@\n-1\n+2\n"), []string{"ab.txt does not exist", "a.txt"}},

@@ -66,6 +66,10 @@ func TestRead(t *testing.T) {
 			"long line", "x" + long + "\nshort\n", nil,
 			"1\tx" + strings.Repeat("é", 999) + "… [+1002 bytes]\n2\tshort\n[1 long line was cut after 2000 bytes]\n",
 		},
+		{
+			"very long line", strings.Repeat("x", 100_000) + "\r\nb\n", nil,
+			"1\t" + strings.Repeat("x", 2000) + "… [+98000 bytes]\n2\tb\n[1 long line was cut after 2000 bytes]\n[mixed line ends: 1 CRLF, 1 LF; the CR is not shown]\n",
+		},
 		{"line that just fits", strings.Repeat("x", 2000) + "\r\n", nil, "1\t" + strings.Repeat("x", 2000) + "\n[the lines end in CRLF; the CR is not shown]\n"},
 		{"mark and a line that just fits", "\uFEFF" + strings.Repeat("x", 2000) + "\n", nil, "1\t" + strings.Repeat("x", 2000) + "\n[a UTF-8 byte order mark before line 1 is not shown]\n"},
 	}

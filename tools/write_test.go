@@ -81,6 +81,12 @@ func TestLargeFileIsRememberedByHash(t *testing.T) {
 	if strings.Contains(res.Output, "+more") {
 		t.Error("a large text was kept")
 	}
+	huge := strings.Repeat(big, 20) // more than all that is kept
+	d.do("write", args{"path": "huge.txt", "content": huge})
+	d.put("huge.txt", huge+"more\n")
+	if res := d.refused("write", args{"path": "huge.txt", "content": ""}, "has changed"); strings.Contains(res.Output, "+more") {
+		t.Error("a huge text was kept")
+	}
 }
 
 // More is read than is kept: the oldest texts go, the hashes stay.

@@ -13,11 +13,13 @@ func TestDiffStatChanged(t *testing.T) {
 	t.Parallel()
 	r, dir := start(t, map[string]string{
 		"mod": "a\nb\nc\n", "gone": "x\n", "old name": "1\n2\n3\n4\n5\n6\n", "bin": "\x00a", "same": "s\n", "ünï\n": "x\n",
+		".gitattributes": "mod diff=driver\nnew diff=reader\n",
 	})
 	// Settings that must not show.
 	for name, value := range map[string]string{
 		"diff.noprefix": "true", "diff.mnemonicPrefix": "true", "color.ui": "always", "diff.external": "false",
 		"diff.renames": "false", "core.abbrev": "40", "diff.context": "0", "core.quotePath": "true", "diff.algorithm": "patience",
+		"diff.driver.command": "echo driver", "diff.reader.textconv": "echo reader",
 	} {
 		git(t, dir, "config", name, value)
 	}

@@ -22,7 +22,7 @@ const (
 // Instruction is a file in which a repository tells agents how to work in it.
 type Instruction struct {
 	Path string // relative to the root, with slashes
-	Text string // at most 16 KiB; "" when the files before it took all the room
+	Text string // 16 KiB of it at most and a mark where it was cut; "" when the files before it took all the room
 }
 
 // Instructions returns the AGENTS.md and CLAUDE.md files of the work tree, the

@@ -70,11 +70,11 @@ func TestInstructionsAreBounded(t *testing.T) {
 		if !utf8.ValidString(in.Text) {
 			t.Errorf("%s is cut through a character", in.Path)
 		}
-		sizes = append(sizes, fmt.Sprintf("%s %d", in.Path, len(in.Text)>>10))
+		sizes = append(sizes, fmt.Sprintf("%s %d %v", in.Path, len(in.Text)>>10, in.Text != ""))
 	}
-	want := []string{"AGENTS.md 16", "a/AGENTS.md 12", "b/AGENTS.md 12", "c/AGENTS.md 0", "d/AGENTS.md 0", "e/AGENTS.md 0"}
+	want := []string{"AGENTS.md 16 true", "a/AGENTS.md 12 true", "b/AGENTS.md 12 true", "c/AGENTS.md 0 false", "d/AGENTS.md 0 false", "e/AGENTS.md 0 false"}
 	if diff := cmp.Diff(want, sizes); diff != "" {
-		t.Errorf("sizes in KiB (-want +got):\n%s", diff)
+		t.Errorf("sizes in KiB, and whether there is text (-want +got):\n%s", diff)
 	}
 	if !strings.Contains(got[0].Text, "bytes left out") {
 		t.Error("the cut is not marked")

@@ -115,6 +115,20 @@ func TestTreeHoldsTheWorkTreeAsItIs(t *testing.T) {
 			},
 			want: []string{"100644 .gitignore", "100644 d/g", "100644 f/x"},
 		},
+		"nested repository with a pattern for a name": {
+			change: func(t *testing.T, dir string) {
+				put(t, dir, map[string]string{"n*/x": "x", "nab": "x"})
+				git(t, dir+"/n*", "init", "-q")
+			},
+			want: []string{"100644 .gitignore", "100644 d/g", "100644 f", "100644 n*/x", "100644 nab"},
+		},
+		"linked worktree in place of a file": {
+			change: func(t *testing.T, dir string) {
+				remove(t, dir, "f")
+				git(t, dir, "worktree", "add", "-q", "f")
+			},
+			want: []string{"100644 .gitignore", "100644 d/g"},
+		},
 		"linked worktree inside": {
 			change: func(t *testing.T, dir string) { git(t, dir, "worktree", "add", "-q", "trees/side") },
 			want:   []string{"100644 .gitignore", "100644 d/g", "100644 f"},
@@ -227,6 +241,7 @@ func TestSnapshotTouchesNothingOfTheUsers(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, ".git/hooks/reference-transaction"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	git(t, dir, "--no-optional-locks", "config", "core.splitIndex", "true")
 	before := state(t, dir)
 	snap, err := r.Snapshot(t.Context(), "01RUN", "start")
 	if err != nil {
@@ -253,8 +268,12 @@ func TestSnapshotTouchesNothingOfTheUsers(t *testing.T) {
 // state is what a snapshot must leave alone, byte for byte.
 func state(t *testing.T, dir string) map[string]string {
 	t.Helper()
+	inside, err := filepath.Glob(filepath.Join(dir, ".git/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return map[string]string{
-		"index": get(t, dir, ".git/index"), "HEAD": get(t, dir, ".git/HEAD"), "main": get(t, dir, ".git/refs/heads/main"),
+		".git": strings.Join(inside, " "), "index": get(t, dir, ".git/index"), "HEAD": get(t, dir, ".git/HEAD"), "main": get(t, dir, ".git/refs/heads/main"),
 		"f": get(t, dir, "f"), "status": git(t, dir, "--no-optional-locks", "status", "--porcelain"),
 	}
 }

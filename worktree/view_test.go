@@ -156,6 +156,9 @@ func TestViewIsARepositoryOfItsOwn(t *testing.T) {
 			if got := git(t, v.Dir, "for-each-ref", "refs/plan") + git(t, v.Dir, "remote"); got != "" {
 				t.Errorf("the copy knows %q", got)
 			}
+			if got := git(t, v.Dir, "config", "core.hooksPath"); got != os.DevNull {
+				t.Errorf("the copy has its hooks in %q", got)
+			}
 			git(t, v.Dir, "commit", "-q", "-a", "-m", "in the copy")
 			git(t, v.Dir, "gc", "-q", "--prune=now")
 			git(t, v.Dir, "reset", "-q", "--hard", "HEAD~1")

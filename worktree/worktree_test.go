@@ -125,6 +125,10 @@ func TestInheritedGitVariablesDoNotMislead(t *testing.T) {
 	if err != nil || len(files) != 1 || files[0] != "f" {
 		t.Errorf("files %q, %v", files, err)
 	}
+	put(t, dir, map[string]string{"nested/.git/HEAD": "ref: refs/heads/main\n", "nested/.git/objects/x": "", "nested/.git/refs/x": "", "nested/x": "x"})
+	if _, err := r.Tree(t.Context()); err != nil { // takes a pathspec that is not literal
+		t.Error(err)
+	}
 }
 
 func TestOpenHeedsTheContext(t *testing.T) {

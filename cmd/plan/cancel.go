@@ -13,12 +13,17 @@ import (
 
 // withDB runs a reading command with the database open.
 func (a *app) withDB(cmd *cobra.Command, do func(ctx context.Context, db *memory.DB) error) (err error) {
-	db, _, err := a.openDB(cmd.Context())
+	return a.readDB(cmd.Context(), func(db *memory.DB) error { return do(cmd.Context(), db) })
+}
+
+// readDB does something with the database open.
+func (a *app) readDB(ctx context.Context, do func(db *memory.DB) error) (err error) {
+	db, _, err := a.openDB(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(db.Close())) }()
-	return do(cmd.Context(), db)
+	return do(db)
 }
 
 func (a *app) cancelCommand() *cobra.Command {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/cmd/plan/demo"
-	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/scripted"
 )
 
@@ -57,7 +58,34 @@ func (a *app) demo(ctx context.Context) (err error) {
 		"PLAN_HOME="+filepath.Join(dir, "home"),
 		"OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key(), "PLAN_MODEL=scripted",
 	)
-	runErr := a.start(ctx, startOptions{request: demo.Request}, config.Config{})
-	fmt.Fprintf(text, "\nLook around: git -C %s diff\n             PLAN_HOME=%s plan list\n", repo, filepath.Join(dir, "home"))
+	runErr := a.start(ctx, startOptions{request: demo.Request}, said{})
+	if err := a.demoDiff(ctx, text); err != nil {
+		return errors.Join(runErr, err)
+	}
+	fmt.Fprintf(text, "\nLook around:\n  git -C %s diff\n  PLAN_HOME=%s plan show 0\n\nThen, in a repository of yours: plan run \"what should change\"\n", repo, filepath.Join(dir, "home"))
 	return runErr
+}
+
+// demoDiff shows what the demo's run changed.
+func (a *app) demoDiff(ctx context.Context, to io.Writer) error {
+	return a.readDB(ctx, func(db *memory.DB) error {
+		id, err := findRun(ctx, db, "0")
+		if err != nil {
+			return err
+		}
+		run, err := foldRun(ctx, db, id, nil)
+		if err != nil {
+			return failed(err)
+		}
+		repo, from, end, err := endsOf(ctx, run)
+		if err != nil {
+			return failed(err)
+		}
+		diff, err := repo.Diff(ctx, from, end)
+		if err != nil {
+			return failed(err)
+		}
+		fmt.Fprintf(to, "\n%s", sanitizeText(diff))
+		return nil
+	})
 }

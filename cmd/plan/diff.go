@@ -81,3 +81,15 @@ func endsOf(ctx context.Context, run *engine.Run) (repo *worktree.Repo, from, to
 	}
 	return repo, from, to, nil
 }
+
+// sizeOf is the size of a run's change so far.
+func sizeOf(ctx context.Context, run *engine.Run) (plan.DiffStat, error) {
+	if run.Outcome != nil {
+		return run.Outcome.Diff, nil
+	}
+	repo, from, to, err := endsOf(ctx, run)
+	if err != nil {
+		return plan.DiffStat{}, err
+	}
+	return repo.Stat(ctx, from, to) //nolint:wrapcheck // worktree says what failed
+}

@@ -108,6 +108,8 @@ func (a *app) stoppable(ctx context.Context, timeout time.Duration) (context.Con
 	if timeout > 0 {
 		ctx, release = context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
 	}
+	// A reader that leaves, as head does, must not take the run with it.
+	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
@@ -210,18 +212,20 @@ func (a *app) openDisplay(d driving) *display {
 	t := d.tally
 	opts := a.viewing()
 	opts.Resume = fmt.Sprintf("plan resume %s", d.id)
+	opts.Before = t.clone()
 	var v viewer
+	var patience time.Duration // output that somebody reads later is never given up
 	text := a.out
 	switch {
 	case a.json:
 		v, text = newJSONViewer(a.out), a.err
 		opts.Color = false
 	case a.onTerminal():
-		v = newScreenViewer(a.out, opts)
+		v, patience = newScreenViewer(a.out, opts), screenPatience
 	default:
 		v = newPlainViewer(a.out, opts)
 	}
-	feed, done := newPump(v)
+	feed, done := newPump(v, patience)
 	return &display{
 		tally: t,
 		feed: func(ev plan.Event) {

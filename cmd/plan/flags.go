@@ -36,10 +36,38 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.wait, "wait", false, "sleep through a rate limit instead of parking (default on a terminal)")
 }
 
-// config is what was said on the command line, and nothing else.
-func (f *runFlags) config(cmd *cobra.Command) (config.Config, error) {
+// said is what was said on the command line, and nothing else.
+type said struct {
+	config.Config
+	// noTimeout, noTokens and noCost lift a limit that was set elsewhere: a
+	// zero in Config would mean that nothing was said.
+	noTimeout, noTokens, noCost bool
+}
+
+// over lays what was said over other settings.
+func (s said) over(c config.Config) config.Config {
+	c = c.With(s.Config)
+	if s.noTimeout {
+		c.Timeout = config.Of(0)
+	}
+	if s.noTokens {
+		c.MaxTokens = 0
+	}
+	if s.noCost {
+		c.MaxCost = 0
+	}
+	return c
+}
+
+// said reads the flags.
+func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	given := cmd.Flags().Changed
-	c := config.Config{Model: f.model, BaseURL: f.baseURL}
+	c := said{
+		Config:    config.Config{Model: f.model, BaseURL: f.baseURL},
+		noTimeout: given("timeout") && f.timeout == 0,
+		noTokens:  given("max-tokens") && f.tokens == 0,
+		noCost:    given("max-cost") && f.cost == 0,
+	}
 	switch {
 	case given("max-review-cycles") && f.cycles < 0:
 		return c, usage("--max-review-cycles cannot be negative")

@@ -48,7 +48,7 @@ func TestNarratorsWords(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := newNarrator(viewOptions{Width: fixedWidth(72)})
+			n := newNarrator(viewOptions{Width: fixedWidth(73)})
 			got := strings.Join(n.lines(plan.Event{Run: storyRun, Body: test.body}), "\n")
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -11,27 +11,30 @@ const (
 	// pumpBehind is how many events a viewer may be behind before live ones
 	// are dropped.
 	pumpBehind = 256
-	// pumpPatience is how long closing waits for a viewer to catch up.
-	pumpPatience = 2 * time.Second
+	// screenPatience is how long closing waits for a terminal to catch up: one
+	// that was stopped with Ctrl-S must not keep the process.
+	screenPatience = 2 * time.Second
 )
 
 // newPump runs v on its own goroutine, so that a terminal that takes no output
 // cannot hold up a run. feed never blocks: durable events wait in order for as
 // long as it takes, live ones are dropped while the viewer is far behind.
 // stop shows what is waiting, closes v and returns; from a viewer that does
-// not get on it returns after pumpPatience, and leaves the goroutine to the
-// end of the process. Events fed after stop are ignored.
-func newPump(v viewer) (feed func(plan.Event), stop func()) {
-	p := &pump{viewer: v, wake: make(chan struct{}, 1), done: make(chan struct{}), cut: map[string]bool{}}
+// not get on it returns after patience, and leaves the goroutine to the end of
+// the process; a patience of 0 waits for as long as it takes. Events fed after
+// stop are ignored.
+func newPump(v viewer, patience time.Duration) (feed func(plan.Event), stop func()) {
+	p := &pump{viewer: v, patience: patience, wake: make(chan struct{}, 1), done: make(chan struct{}), cut: map[string]bool{}}
 	go p.run()
 	return p.feed, p.stop
 }
 
 // pump is a queue between a run and its viewer.
 type pump struct {
-	viewer viewer
-	wake   chan struct{} // holds one token when there is something to do
-	done   chan struct{}
+	viewer   viewer
+	patience time.Duration
+	wake     chan struct{} // holds one token when there is something to do
+	done     chan struct{}
 
 	mu     sync.Mutex
 	queue  []plan.Event
@@ -112,10 +115,14 @@ func (p *pump) stop() {
 	p.signal()
 	p.mu.Unlock()
 
-	patience := time.NewTimer(pumpPatience)
-	defer patience.Stop()
+	var giveUp <-chan time.Time
+	if p.patience > 0 {
+		t := time.NewTimer(p.patience)
+		defer t.Stop()
+		giveUp = t.C
+	}
 	select {
 	case <-p.done:
-	case <-patience.C:
+	case <-giveUp:
 	}
 }

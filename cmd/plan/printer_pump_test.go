@@ -35,7 +35,7 @@ func TestPumpKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // it also fails when the goroutine is left over
 		v := &slowViewer{}
-		feed, stop := newPump(v)
+		feed, stop := newPump(v, screenPatience)
 		events := wholeStory().events
 		for _, e := range events {
 			feed(e)
@@ -56,7 +56,7 @@ func TestPumpDropsLiveEventsOfASlowViewer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := &slowViewer{gate: make(chan struct{})}
-		feed, stop := newPump(v)
+		feed, stop := newPump(v, screenPatience)
 		durable := func(n int) plan.Event { return plan.Event{Seq: int64(n), Conv: "c1", Body: plan.Snapshot{}} }
 		piece := func(text string) plan.Event {
 			return plan.Event{Conv: "c1", Body: plan.MessageUpdate{Kind: plan.BlockText, Text: text}}
@@ -107,14 +107,14 @@ func TestPumpGivesUpOnABlockedViewer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := &slowViewer{gate: make(chan struct{})}
-		feed, stop := newPump(v)
+		feed, stop := newPump(v, screenPatience)
 		for i := range 10 * pumpBehind {
 			feed(plan.Event{Seq: int64(i + 1), Body: plan.Snapshot{Label: fmt.Sprint(i)}})
 		}
 		before := time.Now()
 		stop()
-		if took := time.Since(before); took != pumpPatience {
-			t.Errorf("stop took %v, want %v", took, pumpPatience)
+		if took := time.Since(before); took != screenPatience {
+			t.Errorf("stop took %v, want %v", took, screenPatience)
 		}
 		close(v.gate) // so that the bubble ends
 		synctest.Wait()

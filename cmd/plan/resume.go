@@ -28,7 +28,7 @@ not final. Flags replace what the run was started with.`,
   plan resume 01JX --model another-model`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := flags.config(cmd)
+			given, err := flags.said(cmd)
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ not final. Flags replace what the run was started with.`,
 
 // resume goes on with a run; an empty prefix means the newest that is not
 // final.
-func (a *app) resume(ctx context.Context, prefix string, flags config.Config) (err error) {
+func (a *app) resume(ctx context.Context, prefix string, flags said) (err error) {
 	db, _, err := a.openDB(ctx)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func finalExit(s plan.State) error {
 
 // resumeSettings are those the run was started with, under what the
 // environment says of the connection and what the flags say now.
-func (a *app) resumeSettings(run *engine.Run, flags config.Config) (stored, config.Config, error) {
+func (a *app) resumeSettings(run *engine.Run, flags said) (stored, config.Config, error) {
 	var was stored
 	if err := json.Unmarshal(run.Start.Config, &was); err != nil {
 		return was, was.Config, failed(fmt.Errorf("read the settings the run was started with: %w", err))
@@ -139,7 +139,7 @@ func (a *app) resumeSettings(run *engine.Run, flags config.Config) (stored, conf
 	if url := a.getenv("OPENAI_BASE_URL"); url != "" {
 		cfg.BaseURL = url
 	}
-	return was, cfg.With(flags), nil
+	return was, flags.over(cfg), nil
 }
 
 // foldRun reads a run's journal, once, for the engine and for people.

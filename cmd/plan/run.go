@@ -39,7 +39,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
   git diff main | plan run --plan-only -`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := flags.config(cmd)
+			given, err := flags.said(cmd)
 			if err != nil {
 				return err
 			}
@@ -99,15 +99,16 @@ func (a *app) request(args []string) (string, error) {
 const maxRequest = 256 << 10
 
 // start begins a run and drives it.
-func (a *app) start(ctx context.Context, opts startOptions, flags config.Config) (err error) {
+func (a *app) start(ctx context.Context, opts startOptions, flags said) (err error) {
 	repo, err := openRepo(ctx, a.dir)
 	if err != nil {
 		return err
 	}
-	cfg, err := a.settings(repo.Root(), flags)
+	cfg, err := a.settings(repo.Root(), flags.Config)
 	if err != nil {
 		return err
 	}
+	cfg = flags.over(cfg)
 	model, err := a.connect(ctx, &cfg)
 	if err != nil {
 		return err

@@ -340,7 +340,7 @@ func TestScreenStopsItsGoroutine(t *testing.T) { //nolint:paralleltest // see ab
 	ignore := goleak.IgnoreCurrent()
 	v := newScreenViewer(io.Discard, viewOptions{})
 	showAll(v, wholeStory().events)
-	feed, stop := newPump(newScreenViewer(io.Discard, viewOptions{}))
+	feed, stop := newPump(newScreenViewer(io.Discard, viewOptions{}), screenPatience)
 	feed(wholeStory().events[0])
 	stop()
 	if err := v.Close(); err != nil {

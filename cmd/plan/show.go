@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,14 +81,16 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 	if err := writeTimeline(a.out, db.Events(ctx, id, memory.Query{}), opts); err != nil {
 		return failed(err)
 	}
+	if size, err := sizeOf(ctx, run); err == nil { // the repository may be gone
+		t.diff = &size
+	}
 	writeSummary(a.out, t, opts)
 	return nil
 }
 
 // prose writes text that a model wrote.
 func (a *app) prose(text string) error {
-	_, err := io.WriteString(a.out, sanitizeText(text)+"\n")
-	return failed(err)
+	return failed(writeProse(a.out, text, a.viewing()))
 }
 
 func versionOf(run *engine.Run, version int) (*plan.PlanDoc, error) {

@@ -32,7 +32,7 @@ func TestLookup(t *testing.T) {
 		{name: "a dated snapshot", model: "gpt-5-2025-08-07", baseURL: openAI, window: 400000, input: 1.25, cached: 0.125, output: 10, structured: true},
 		{name: "case does not matter", model: "GPT-5", baseURL: "https://API.OpenAI.com/v1/", window: 400000, input: 1.25, cached: 0.125, output: 10, structured: true},
 		{name: "a regional host", model: "gpt-5", baseURL: "https://eu.api.openai.com/v1", window: 400000, input: 1.25, cached: 0.125, output: 10, structured: true},
-		{name: "a host that only looks like it", model: "gpt-5", baseURL: "https://evil-api.openai.com.example.org/v1", window: 400000, input: 1.25, cached: 0.125, output: 10, source: "no known provider"},
+		{name: "a host that only looks like it", model: "gpt-5", baseURL: "https://eu.api.openai.com.example.org/v1", window: 400000, input: 1.25, cached: 0.125, output: 10, source: "no known provider"},
 		{name: "the corrected listing", model: "gpt-5.4-mini", baseURL: openAI, window: 400000, input: 0.75, cached: 0.075, output: 4.5, structured: true, source: "corrected"},
 
 		{name: "a gateway's own name", model: "openai/gpt-4.1", baseURL: openRouter, window: 1047576, input: 2, cached: 0.5, output: 8, source: "openrouter"},

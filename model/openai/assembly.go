@@ -13,7 +13,6 @@ import (
 // assembly puts an answer together from its chunks.
 type assembly struct {
 	formatTool string // the tool whose call is the answer
-	whole      bool   // the answer comes in one piece: positions are indexes
 	live       func(loop.Delta)
 
 	ids    ids
@@ -73,13 +72,10 @@ func (a *assembly) delta(d sdk.ChatCompletionChunkChoiceDelta) {
 	a.say(plan.BlockReasoning, &a.reasoning, thought)
 	a.say(plan.BlockText, &a.text, content)
 	a.say(plan.BlockText, &a.refused, d.Refusal)
-	for i, t := range d.ToolCalls {
+	for _, t := range d.ToolCalls {
 		p := piece{
 			chunk: a.chunks, index: t.Index, indexed: t.JSON.Index.Valid(), id: t.ID,
 			name: t.Function.Name, args: argumentText(t.Function.JSON.Arguments.Raw()), extras: t.JSON.ExtraFields,
-		}
-		if a.whole {
-			p.index, p.indexed = int64(i), true
 		}
 		a.call(p)
 	}

@@ -64,10 +64,10 @@ func (c *call) endsBefore(p piece) bool {
 		return p.name != "" || !p.indexed
 	case p.name == "":
 		return false
+	case p.chunk == c.chunk: // named twice in one chunk
+		return true
 	case p.id != "" && p.id == c.id:
 		return args != "" && p.name != c.name
-	case p.chunk == c.chunk:
-		return true
 	case args == "":
 		return false
 	case p.name != c.name:

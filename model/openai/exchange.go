@@ -68,10 +68,8 @@ func (x *exchange) silent() bool { return errors.Is(context.Cause(x.ctx), errSil
 
 // options are the SDK's options for this exchange.
 func (x *exchange) options(headers map[string]string) []option.RequestOption {
-	opts := []option.RequestOption{option.WithMiddleware(x.watch)}
-	if x.key != "" {
-		opts = append(opts, option.WithAPIKey(x.key))
-	}
+	// An empty key sends no header.
+	opts := []option.RequestOption{option.WithMiddleware(x.watch), option.WithAPIKey(x.key)}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		opts = append(opts, option.WithHeader(name, headers[name]))
 	}

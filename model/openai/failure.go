@@ -62,7 +62,7 @@ func frameFailure(text []byte) failure {
 		}
 	}
 	f := classify(status, text)
-	if false {
+	if f.Kind == loop.ErrUnserved {
 		f.Kind = loop.ErrServed
 	}
 	return f

@@ -242,6 +242,7 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 		{"effort", "reasoning_effort", "400", `{"error":"Unrecognized request argument supplied: reasoning_effort"}`, ""},
 		{"temperature", "temperature", "400", `{"error":{"message":"Unsupported value: 'temperature' does not support 0.5","param":"temperature"}}`, ""},
 		{"output limit", "max_tokens", "400", `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}`, "max_completion_tokens"},
+		{"output limit, by the other name", "max_tokens", "400", `{"error":"use max_completion_tokens"}`, "max_completion_tokens"},
 		{"reasoning", "reasoning_content", "422", `property 'reasoning_content' is unsupported`, ""},
 		{"what a provider added", "extra_content", "400", `unknown field extra_content`, ""},
 	}

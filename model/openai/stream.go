@@ -124,7 +124,6 @@ func (a *assembly) document(data []byte) error {
 			return servedFailure("the server sent a message that cannot be read: %v", err)
 		}
 	}
-	a.whole = true
 	a.add(chunk)
 	return nil
 }

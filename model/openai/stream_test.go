@@ -214,6 +214,19 @@ func TestToolCalls(t *testing.T) {
 			tools(`{"id":"a","function":{"name":"read"}}`), tools(`{"function":{"arguments":"{\"p\":1}"}}`),
 			tools(`{"id":"b","function":{"name":"grep"}}`), tools(`{"function":{"arguments":"{\"q\":2}"}}`),
 		}, two},
+		{"no index, an id before the rest", []string{
+			tools(`{"id":"a"}`), tools(`{"function":{"name":"read","arguments":"{\"p\":1}"}}`),
+			tools(`{"id":"b"}`), tools(`{"function":{"name":"grep","arguments":"{\"q\":2}"}}`),
+		}, two},
+		{"one id for all, no index", []string{
+			tools(`{"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`, `{"id":"a","function":{"name":"grep","arguments":"{\"q\":2}"}}`),
+		}, []plan.Block{two[0], callBlock("call_1", "grep", `{"q":2}`)}},
+		{"one id for all, no index, a chunk each", []string{
+			tools(`{"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`), tools(`{"id":"a","function":{"name":"grep","arguments":"{\"q\":2}"}}`),
+		}, []plan.Block{two[0], callBlock("call_1", "grep", `{"q":2}`)}},
+		{"several pieces in one chunk", []string{
+			tools(`{"index":0,"id":"a","function":{"name":"read"}}`, `{"index":0,"function":{"arguments":"{\"p\""}}`, `{"index":0,"function":{"arguments":":1}"}}`),
+		}, two[:1]},
 		{"all of them number 0", []string{
 			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`),
 			tools(`{"index":0,"id":"b","function":{"name":"grep","arguments":"{\"q\""}}`),
@@ -243,6 +256,9 @@ func TestToolCalls(t *testing.T) {
 		{"a name in pieces", []string{
 			tools(`{"index":0,"id":"a","function":{"name":"re"}}`), tools(`{"index":0,"function":{"name":"ad"}}`),
 			tools(`{"index":0,"function":{"arguments":"{}"}}`),
+		}, []plan.Block{callBlock("a", "read", "{}")}},
+		{"a name in pieces, with the id", []string{
+			tools(`{"index":0,"id":"a","function":{"name":"re"}}`), tools(`{"index":0,"id":"a","function":{"name":"ad","arguments":"{}"}}`),
 		}, []plan.Block{callBlock("a", "read", "{}")}},
 		{"the name in every chunk", []string{
 			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\""}}`),

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/model/scripted"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"plan": main})
+}
+
+// TestScripts runs the scripts in testdata/script: each is a person at a
+// terminal, with a real repository, a real database, real processes, and a
+// scripted model behind the real protocol.
+//
+// Beside testscript's own commands there are:
+//
+//	repo DIR            make DIR a git repository and commit what is in it
+//	serve FILE…         start a scripted model with these scenario files, joined
+//	requests N          exactly N model requests have come so far
+//	await TYPE [N]      wait until the newest run's journal has N events of TYPE
+//	journal FILE        write the newest run's journal, as JSON lines, to FILE
+//	balanced FILE       every started thing in these JSON lines ends once, and seq has no gaps
+//	signal SIG          send a signal to the background programs
+//	exits CODE CMD…     run a command, which ends with exactly this status
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup:               setupScript,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"repo": cmdRepo, "serve": cmdServe, "requests": cmdRequests, "await": cmdAwait,
+			"journal": cmdJournal, "balanced": cmdBalanced, "signal": cmdSignal, "exits": cmdExits,
+		},
+	})
+}
+
+func setupScript(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	goEnv, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
+	if err != nil {
+		return fmt.Errorf("go env: %w", err)
+	}
+	dirs := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
+	if err := os.CopyFS(env.WorkDir, os.DirFS("testdata/base")); err != nil {
+		return fmt.Errorf("copy the base files: %w", err)
+	}
+	// A go.mod in testdata would make a module of it.
+	mod := filepath.Join(env.WorkDir, "repo", "go.mod")
+	if err := os.Rename(mod+".txt", mod); err != nil {
+		return fmt.Errorf("name go.mod: %w", err)
+	}
+	env.Values[serverKey{}] = new(*scripted.Server)
+	env.Vars = append(
+		env.Vars,
+		"PLAN_HOME="+home, "HOME="+env.WorkDir, "XDG_DATA_HOME=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "PLAN_MODEL=scripted",
+		"GOCACHE="+dirs[0], "GOMODCACHE="+dirs[1], "GOPATH="+dirs[2], "GOFLAGS=", "GOPROXY=off",
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "LANG=C.UTF-8", "NO_COLOR=1",
+	)
+	return nil
+}
+
+func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: repo DIR")
+	}
+	for _, git := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "start"}} {
+		ts.Check(ts.Exec("git", append([]string{"-C", ts.MkAbs(args[0])}, git...)...))
+	}
+}
+
+// serverKey finds a script's model server between its commands.
+type serverKey struct{}
+
+func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: serve FILE…")
+	}
+	var text strings.Builder
+	for _, name := range args {
+		text.WriteString(ts.ReadFile(name) + "\n")
+	}
+	scenario, err := scripted.Parse([]byte(text.String()))
+	ts.Check(err)
+	server, err := scripted.Start(context.Background(), scenario, scripted.Config{})
+	ts.Check(err)
+	ts.Defer(func() { _ = server.Close() })
+	ts.Setenv("OPENAI_BASE_URL", server.URL())
+	ts.Setenv("OPENAI_API_KEY", server.Key())
+	*ts.Value(serverKey{}).(**scripted.Server) = server
+}
+
+func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
+	got := len((*ts.Value(serverKey{}).(**scripted.Server)).Requests())
+	if len(args) != 1 || fmt.Sprint(got) != args[0] {
+		ts.Fatalf("%d model requests, want %v", got, args)
+	}
+}
+
+// events reads the journal of the newest run of the script's home.
+func scriptEvents(ts *testscript.TestScript) []plan.Event {
+	path := filepath.Join(ts.Getenv("PLAN_HOME"), "plan.db")
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	ctx := context.Background()
+	db, err := memory.Open(ctx, memory.Config{Path: path})
+	if err != nil {
+		return nil // it is being made
+	}
+	defer db.Close()
+	runs, err := db.Runs(ctx, memory.Filter{Limit: 1})
+	if err != nil || len(runs) == 0 {
+		return nil
+	}
+	var out []plan.Event
+	for ev, err := range db.Events(ctx, runs[0].ID, memory.Query{}) {
+		ts.Check(err)
+		out = append(out, ev)
+	}
+	return out
+}
+
+func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
+	want := 1
+	if len(args) == 2 {
+		_, err := fmt.Sscan(args[1], &want)
+		ts.Check(err)
+	}
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		got := 0
+		for _, ev := range scriptEvents(ts) {
+			if string(ev.Type()) == args[0] {
+				got++
+			}
+		}
+		if got >= want {
+			return
+		}
+		select {
+		case <-deadline:
+			ts.Fatalf("the journal has %d %s events after 30 s, want %d", got, args[0], want)
+		case <-tick.C:
+		}
+	}
+}
+
+func cmdJournal(ts *testscript.TestScript, _ bool, args []string) {
+	var b strings.Builder
+	for _, ev := range scriptEvents(ts) {
+		line, err := ev.AppendJSON(nil)
+		ts.Check(err)
+		b.Write(append(line, '\n'))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
+}
+
+func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
+	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM}
+	for _, cmd := range ts.BackgroundCmds() {
+		ts.Check(cmd.Process.Signal(signals[args[0]]))
+	}
+}
+
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits CODE CMD…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit status %d, want %s", code, args[0])
+	}
+}
+
+func cmdBalanced(ts *testscript.TestScript, _ bool, args []string) {
+	seq, open := int64(0), map[string]int{}
+	lines := bufio.NewScanner(strings.NewReader(ts.ReadFile(args[0])))
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var ev struct {
+			V     int
+			Seq   int64
+			Conv  string
+			Phase string
+			Type  string
+			Data  struct{ Role, Call, Command string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &ev); err != nil {
+			ts.Fatalf("not JSON: %s", lines.Text())
+		}
+		if ev.Seq != 0 {
+			if seq != 0 && ev.Seq != seq+1 {
+				ts.Fatalf("seq %d follows %d", ev.Seq, seq)
+			}
+			seq = ev.Seq
+		}
+		what, edge, ok := cutLast(ev.Type, "_")
+		if !ok || (edge != "start" && edge != "end") {
+			continue
+		}
+		key := strings.Join([]string{what, ev.Conv, ev.Data.Role, ev.Data.Call, ev.Data.Command}, "|")
+		if what == "run" {
+			continue // one process of several shows only one end of it
+		}
+		if edge == "start" {
+			open[key]++
+		} else {
+			open[key]--
+		}
+		if n := open[key]; n != 0 && n != 1 {
+			ts.Fatalf("%s: %d open after %s", key, n, lines.Text())
+		}
+	}
+	for key, n := range open {
+		if n != 0 {
+			ts.Fatalf("%s never ends", key)
+		}
+	}
+	if seq == 0 {
+		ts.Fatalf("no event has a seq")
+	}
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
