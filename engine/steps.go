@@ -137,7 +137,7 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 	fill(&brief)
 	out, err := e.cfg.Runner.Run(ctx, brief, e.emit)
 	if err != nil {
-		return plan.Outcome{}, err //nolint:wrapcheck // phases say what failed; the engine adds nothing
+		return plan.Outcome{}, err
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -30,7 +31,6 @@ type call struct {
 	offer    *offer // nil for a call that will not run
 	started  bool   // the intent is recorded
 	lost     bool   // it was started by a process that died
-	began    time.Time
 	end      *plan.ToolEnd
 }
 
@@ -200,15 +200,13 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 		select {
 		case n := <-feed:
 			if n.end == nil {
-				if err := l.show(ctx, plan.ToolUpdate{Call: n.call.id, Name: n.call.name, Text: n.update}); err != nil {
-					cancel(err)
-				}
+				l.showUpdate(ctx, n, cancel)
 				continue
 			}
 			running--
 			l.finished(n)
-			if n.err != nil && fatal == nil {
-				fatal = n.err
+			if n.err != nil {
+				fatal = errors.Join(fatal, n.err)
 				cancel(n.err)
 			}
 			lingering = time.After(linger)
@@ -227,6 +225,13 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 		}
 	}
 	return fatal
+}
+
+// showUpdate passes live output on.
+func (l *Loop) showUpdate(ctx context.Context, n news, cancel context.CancelCauseFunc) {
+	if err := l.show(ctx, plan.ToolUpdate{Call: n.call.id, Name: n.call.name, Text: n.update}); err != nil {
+		cancel(err)
+	}
 }
 
 // finished takes a result over.

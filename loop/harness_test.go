@@ -66,15 +66,6 @@ func (j *journal) events() []plan.Event {
 	return out
 }
 
-// types lists the types of the durable events.
-func (j *journal) types() []plan.EventType {
-	var out []plan.EventType
-	for _, ev := range j.events() {
-		out = append(out, ev.Type())
-	}
-	return out
-}
-
 // fake is a tool made of a function.
 type fake struct {
 	info loop.Info

@@ -78,6 +78,7 @@ func TestResumeAtEveryCommit(t *testing.T) {
 	want := two(whole, nil).Messages()
 	bodies := requestBodies(whole)
 
+	//nolint:paralleltest // the cuts count the effects of one tool
 	for cut := range whole.j.commits {
 		t.Run(fmt.Sprint("after commit ", cut+1), func(t *testing.T) {
 			effects = 0

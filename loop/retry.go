@@ -87,7 +87,7 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 func (l *Loop) attempt(ctx context.Context, call Call) (Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	return l.cfg.Model.Generate(ctx, call, func(d Delta) { //nolint:wrapcheck // a *ModelError, for the caller to sort
+	return l.cfg.Model.Generate(ctx, call, func(d Delta) {
 		if err := l.show(ctx, plan.MessageUpdate{Kind: d.Kind, Call: d.Call, Name: d.Name, Text: d.Text}); err != nil {
 			cancel(err)
 		}
@@ -151,13 +151,13 @@ func (l *Loop) backoff(n int) time.Duration {
 // sleep waits, or returns early when ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
-		return ctx.Err() //nolint:wrapcheck // the caller asks for the cause
+		return ctx.Err()
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err() //nolint:wrapcheck // the caller asks for the cause
+		return ctx.Err()
 	case <-t.C:
 		return nil
 	}

@@ -173,7 +173,7 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 	}
 	end, err := s.loop.Run(ctx, prompt...)
 	if err != nil {
-		return false, err //nolint:wrapcheck // classified by Phases.Run
+		return false, err
 	}
 	if end.Limit != nil {
 		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: limitDetail(*end.Limit)}
@@ -185,8 +185,7 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 
 func limitDetail(l plan.LimitHit) string {
 	format := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	flag := map[string]string{"turns": "--max-turns", "tokens": "--max-tokens", "cost": "--max-cost"}[l.Kind]
-	return fmt.Sprintf("%s: %s of %s used; go on with a higher %s", l.Kind, format(l.Value), format(l.Max), flag)
+	return fmt.Sprintf("%s: %s of %s used; go on with a higher --max-%s", l.Kind, format(l.Value), format(l.Max), l.Kind)
 }
 
 // headers let a gateway attribute every call.

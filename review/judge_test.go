@@ -63,8 +63,12 @@ func TestJudgeDone(t *testing.T) {
 	}{
 		"claim ran":        {doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 0)}}, true, -1, ""},
 		"expected to fail": {doneWith(ran("grep x", 1)), review.Evidence{Ran: []plan.RanCommand{ran("grep x", 1)}}, true, -1, ""},
-		"claim did not run": {doneWith(ran("t", 0), ran("u", 0)), review.Evidence{Ran: []plan.RanCommand{ran("u", 0)}}, false, 1,
-			"Unproven: `t` is said to have exited with 0, but it did not run in this review."},
+		"claim did not run": {
+			doneWith(ran("t", 0), ran("u", 0)),
+			review.Evidence{Ran: []plan.RanCommand{ran("u", 0)}},
+			false, 1,
+			"Unproven: `t` is said to have exited with 0, but it did not run in this review.",
+		},
 		"claim ran otherwise":     {doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 1)}}, false, 1, "its last run in this review exited with 1"},
 		"last run counts, worse":  {doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 0), ran("cd x && t", 2)}}, false, 1, "exited with 2"},
 		"last run counts, better": {doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 2), ran("t", 0)}}, true, -1, ""},

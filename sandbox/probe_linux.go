@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,8 +12,8 @@ import (
 )
 
 // Probe looks at what the kernel offers for walls, by trying.
-func Probe() []Feature {
-	return []Feature{landlock(), userNamespaces(), overlay(), seccomp()}
+func Probe(ctx context.Context) []Feature {
+	return []Feature{landlock(), userNamespaces(ctx), overlay(), seccomp()}
 }
 
 func landlock() Feature {
@@ -27,9 +28,9 @@ func landlock() Feature {
 	return f
 }
 
-func userNamespaces() Feature {
+func userNamespaces(ctx context.Context) Feature {
 	f := Feature{Name: "userns"}
-	cmd := exec.Command("true")
+	cmd := exec.CommandContext(ctx, "true")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},

@@ -59,11 +59,13 @@ func TestGrep(t *testing.T) {
 		{"ignored directory but named", args{"pattern": `foo`, "path": "ignored"}, "ignored/c.go\n1:func foo() {}\n"},
 		{"nothing", args{"pattern": `qux+`, "path": "b"}, "no match for `qux+` in 3 files\n"},
 		{
-			"context", args{"pattern": `hit`, "path": "lines.txt", "context": 1},
+			"context",
+			args{"pattern": `hit`, "path": "lines.txt", "context": 1},
 			"lines.txt\n2-2\n3:3 hit\n4-4\n--\n6-6\n7:7 hit\n8-8\n9:9 hit\n10-10\n",
 		},
 		{
-			"context that touches", args{"pattern": `hit`, "path": "lines.txt", "context": 2},
+			"context that touches",
+			args{"pattern": `hit`, "path": "lines.txt", "context": 2},
 			"lines.txt\n1-1\n2-2\n3:3 hit\n4-4\n5-5\n6-6\n7:7 hit\n8-8\n9:9 hit\n10-10\n",
 		},
 		{"no newline at the end", args{"pattern": `hit$`, "path": "ends.txt", "context": 3}, "ends.txt\n1:hit\n2:last hit\n"},

@@ -48,7 +48,7 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 func openLooked(root *os.Root, name string, look func(string) (fs.FileInfo, error)) (*os.File, fs.FileInfo, error) {
 	info, err := look(name)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // explain words it for the model
+		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, nil, notRegular{info.Mode()}

@@ -126,7 +126,7 @@ type untilDone struct {
 
 func (u untilDone) Read(b []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
-		return 0, err //nolint:wrapcheck // the caller looks at the context
+		return 0, err
 	}
 	return u.r.Read(b) //nolint:wrapcheck // a reader passes on io.EOF as it is
 }

@@ -86,5 +86,5 @@ func (r *reader) text(f io.Reader, size int) ([]byte, error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil // the file got shorter
 	}
-	return buf[:n], err //nolint:wrapcheck // explain words it for the model
+	return buf[:n], err
 }

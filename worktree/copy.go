@@ -211,7 +211,7 @@ func removeAll(dir string) error {
 	}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
+			_ = os.Chmod(path, 0o700) //nolint:gosec // a private temporary folder that is about to be removed
 		}
 		return nil
 	})

@@ -48,7 +48,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return failed(fmt.Errorf("make a folder for the demo: %w", err))
 	}
 	repo := filepath.Join(dir, "repo")
-	if err := demo.Unpack(repo); err != nil {
+	if err := demo.Unpack(ctx, repo); err != nil {
 		return failed(err)
 	}
 	fmt.Fprintf(text, "The sample repository is in %s\n\n", repo)

@@ -71,12 +71,12 @@ func endsOf(ctx context.Context, run *engine.Run) (repo *worktree.Repo, from, to
 		return nil, "", "", fmt.Errorf("run %s has no beginning in its journal", run.ID)
 	}
 	if repo, err = worktree.Open(ctx, run.Start.Repo); err != nil {
-		return nil, "", "", err //nolint:wrapcheck // worktree says what failed
+		return nil, "", "", err
 	}
 	from, to = run.Start.Snapshot, run.Tree()
 	if !run.State.Final() && run.Attempt(plan.Implement) > 0 {
 		if to, err = repo.Tree(ctx); err != nil {
-			return nil, "", "", err //nolint:wrapcheck // worktree says what failed
+			return nil, "", "", err
 		}
 	}
 	return repo, from, to, nil
@@ -91,5 +91,5 @@ func sizeOf(ctx context.Context, run *engine.Run) (plan.DiffStat, error) {
 	if err != nil {
 		return plan.DiffStat{}, err
 	}
-	return repo.Stat(ctx, from, to) //nolint:wrapcheck // worktree says what failed
+	return repo.Stat(ctx, from, to)
 }

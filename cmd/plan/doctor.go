@@ -47,7 +47,7 @@ with 1 if something that plan needs is missing.`,
 func (a *app) doctor(ctx context.Context) error {
 	var found []finding
 	found = append(found, a.checkGit(ctx), a.checkShell(), a.checkRepo(ctx))
-	found = append(found, checkWalls()...)
+	found = append(found, checkWalls(ctx)...)
 	found = append(found, a.checkDB(ctx))
 	found = append(found, a.checkModel(ctx)...)
 	healthy := true
@@ -122,12 +122,12 @@ func (a *app) checkRepo(ctx context.Context) finding {
 }
 
 // checkWalls says what the kernel offers for keeping a phase read-only.
-func checkWalls() []finding {
+func checkWalls(ctx context.Context) []finding {
 	if runtime.GOOS != "linux" {
 		return []finding{{Name: "walls", Detail: "this is " + runtime.GOOS + ": reviews and checks run in a copy of the tree", Do: "Nothing to do."}}
 	}
 	var out []finding
-	for _, feature := range sandbox.Probe() {
+	for _, feature := range sandbox.Probe(ctx) {
 		out = append(out, finding{Name: feature.Name, OK: feature.OK, Detail: feature.Detail})
 	}
 	return append(out, finding{Name: "walls", OK: true, Detail: "reviews and checks run in a copy of the tree that is thrown away; kernel walls are not used yet"})

@@ -73,7 +73,7 @@ func (a *app) runThrough(ctx context.Context, eng *engine.Engine, cfg config.Con
 	for {
 		end, err := eng.Run(ctx)
 		if err != nil || end.Parked == nil || end.Parked.Reason != plan.ParkRateLimit || !a.waits(cfg) {
-			return end, err //nolint:wrapcheck // the engine says what failed
+			return end, err
 		}
 		pause := time.Minute
 		if end.Parked.WakeAt != nil {

@@ -72,7 +72,7 @@ func usage(format string, args ...any) error {
 
 // main runs one command and returns the exit code.
 func (a *app) main(ctx context.Context, args []string) int {
-	root := a.root()
+	root := a.root() //nolint:contextcheck // commands get theirs from cobra
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/sandbox"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -72,6 +71,11 @@ func (a *app) resume(ctx context.Context, prefix string, flags said) (err error)
 		fmt.Fprintf(a.err, "plan: run %s is final: %s. See `plan show %s`.\n", id, run.State, id)
 		return finalExit(run.State)
 	}
+	return a.goOn(ctx, db, writer, run, t, flags)
+}
+
+// goOn drives a run that is owned and folded.
+func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *tally, flags said) error {
 	was, cfg, err := a.resumeSettings(run, flags)
 	if err != nil {
 		return err
@@ -80,17 +84,11 @@ func (a *app) resume(ctx context.Context, prefix string, flags said) (err error)
 	if err != nil {
 		return err
 	}
-	model, err := a.connect(ctx, &cfg)
+	w, model, err := a.openWorkshop(ctx, cfg, repo, db)
 	if err != nil {
 		return err
 	}
-	if err := checkBudget(cfg); err != nil {
-		return err
-	}
-	w := &workshop{cfg: cfg, repo: repo, db: db, writer: writer, redact: config.Redactor(config.Secrets(a.environ))}
-	if w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now}); err != nil {
-		return failed(err)
-	}
+	w.writer = writer
 	kit, err := w.loadKit(ctx, run.Start)
 	if err != nil {
 		return failed(err)
@@ -104,7 +102,7 @@ func (a *app) resume(ctx context.Context, prefix string, flags said) (err error)
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: id, phases: ph, run: run, tally: t, context: frozen,
+		id: run.ID, phases: ph, run: run, tally: t, context: frozen,
 		planOnly: was.PlanOnly, checksByFlag: was.ChecksByFlag || len(flags.Checks.Required) > 0,
 	})
 }
@@ -144,7 +142,7 @@ func (a *app) resumeSettings(run *engine.Run, flags said) (stored, config.Config
 
 // foldRun reads a run's journal, once, for the engine and for people.
 func foldRun(ctx context.Context, db *memory.DB, id plan.RunID, t *tally) (*engine.Run, error) {
-	return engine.Fold(func(yield func(plan.Event, error) bool) { //nolint:wrapcheck // says it itself
+	return engine.Fold(func(yield func(plan.Event, error) bool) {
 		for ev, err := range db.Events(ctx, id, memory.Query{}) {
 			if err == nil && t != nil {
 				t.Add(ev)

@@ -17,7 +17,6 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/phases"
-	"github.com/plan-engine/plan/sandbox"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -108,22 +107,14 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 	if err != nil {
 		return err
 	}
-	cfg = flags.over(cfg)
-	model, err := a.connect(ctx, &cfg)
-	if err != nil {
-		return err
-	}
-	if err := checkBudget(cfg); err != nil {
-		return err
-	}
 	db, _, err := a.openDB(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(db.Close())) }()
-	w := &workshop{cfg: cfg, repo: repo, db: db, redact: config.Redactor(config.Secrets(a.environ))}
-	if w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now}); err != nil {
-		return failed(err)
+	w, model, err := a.openWorkshop(ctx, flags.over(cfg), repo, db)
+	if err != nil {
+		return err
 	}
 	opts.checksByFlag = len(flags.Checks.Required) > 0
 	begin, err := w.prepare(ctx, a, opts)
@@ -168,20 +159,20 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (begi
 	}
 	kit, err := b.kit.Encode()
 	if err != nil {
-		return b, err //nolint:wrapcheck // says it itself
+		return b, err
 	}
 	b.blobs = []plan.Blob{kit}
 	head, err := w.repo.Head(ctx)
 	if err != nil {
-		return b, err //nolint:wrapcheck // worktree says what failed
+		return b, err
 	}
 	branch, err := w.repo.Branch(ctx)
 	if err != nil {
-		return b, err //nolint:wrapcheck // worktree says what failed
+		return b, err
 	}
 	dirty, err := w.repo.Dirty(ctx)
 	if err != nil {
-		return b, err //nolint:wrapcheck // worktree says what failed
+		return b, err
 	}
 	b.start = plan.RunStart{
 		Request: w.redact(opts.request), Repo: w.repo.Root(), Base: head, Branch: branch, Dirty: dirty,
@@ -241,7 +232,7 @@ func (a *app) givenPlan(ctx context.Context, w *workshop, file, base string) (*p
 		names = append(names, name)
 	}
 	if doc.Files, err = w.repo.Hashes(ctx, names); err != nil {
-		return nil, err //nolint:wrapcheck // worktree says what failed
+		return nil, err
 	}
 	doc.Base = base
 	return &doc, nil

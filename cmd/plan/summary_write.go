@@ -55,7 +55,8 @@ func (s *summary) outcome() {
 	if s.t.state == plan.Approved || s.t.state == plan.Planned {
 		f = nil // it was overcome
 	}
-	if why != "" && !(s.t.verdict != nil && why == s.t.verdict.Why) && !(f != nil && why == f.Error) {
+	told := (s.t.verdict != nil && why == s.t.verdict.Why) || (f != nil && why == f.Error)
+	if why != "" && !told {
 		s.row("why", inkNone, why)
 	}
 	if f != nil {
@@ -139,7 +140,8 @@ func (s *summary) gaps() {
 			glyph, k = s.open, inkYellow
 		}
 		s.rowOf([]span{
-			{ink: inkDim, text: summaryLabel(label)}, {ink: k, text: glyph + " " + padTo(sanitizeLine(g.ID), 4)},
+			{ink: inkDim, text: summaryLabel(label)},
+			{ink: k, text: glyph + " " + padTo(sanitizeLine(g.ID), 4)},
 			{ink: inkDim, text: padTo(gapStanding(g), len("closed, should  "))},
 		}, inkNone, g.Gap)
 		label = ""

@@ -40,6 +40,26 @@ type workshop struct {
 	journal *journal
 }
 
+// openWorkshop connects to the model and lays the tools out. Nothing is
+// written yet.
+func (a *app) openWorkshop(ctx context.Context, cfg config.Config, repo *worktree.Repo, db *memory.DB) (*workshop, loop.Model, error) {
+	model, err := a.connect(ctx, &cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkBudget(cfg); err != nil {
+		return nil, nil, err
+	}
+	shell, err := sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	return &workshop{
+		cfg: cfg, repo: repo, db: db, shell: shell,
+		redact: config.Redactor(config.Secrets(a.environ)),
+	}, model, nil
+}
+
 // openDB opens the database of this home.
 func (a *app) openDB(ctx context.Context) (*memory.DB, config.Paths, error) {
 	paths, err := config.FindHome(a.getenv)
@@ -190,7 +210,7 @@ func (w *workshop) newPhases(ctx context.Context, model loop.Model, kit phases.K
 		words = append(words, phases.Instruction{Path: in.Path, Text: w.redact(in.Text)})
 	}
 	cat := catalogue(w.cfg)
-	return phases.New(phases.Config{ //nolint:wrapcheck // says it itself
+	return phases.New(phases.Config{
 		Model: model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
 		View: w.view, Instructions: words, Redact: w.redact,
@@ -213,7 +233,7 @@ func (w *workshop) newPhases(ctx context.Context, model loop.Model, kit phases.K
 func (w *workshop) view(ctx context.Context) (string, func() error, error) {
 	v, err := w.repo.View(ctx)
 	if err != nil {
-		return "", nil, err //nolint:wrapcheck // worktree says what failed
+		return "", nil, err
 	}
 	return v.Dir, v.Close, nil
 }
@@ -228,7 +248,7 @@ func (w *workshop) newKit() (phases.Kit, error) {
 	if err := errors.Join(err, set.Close()); err != nil {
 		return phases.Kit{}, fmt.Errorf("open the tools: %w", err)
 	}
-	return phases.NewKit(offered) //nolint:wrapcheck // says it itself
+	return phases.NewKit(offered)
 }
 
 // journal is one run's journal as the engine wants it. Letters that were acted
@@ -243,9 +263,9 @@ type journal struct {
 // Append implements engine.Journal.
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
 	if letters := j.taken(); len(letters) > 0 {
-		return j.writer.AppendTaking(ctx, letters, events...) //nolint:wrapcheck // memory says what failed
+		return j.writer.AppendTaking(ctx, letters, events...)
 	}
-	return j.writer.Append(ctx, events...) //nolint:wrapcheck // memory says what failed
+	return j.writer.Append(ctx, events...)
 }
 
 // Conversation implements engine.Journal.
@@ -253,7 +273,7 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 	var out []plan.Event
 	for ev, err := range j.db.Events(ctx, j.run, memory.Query{Conv: conv}) {
 		if err != nil {
-			return nil, err //nolint:wrapcheck // memory says what failed
+			return nil, err
 		}
 		out = append(out, ev)
 	}
@@ -274,7 +294,7 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 		return res, nil, fmt.Errorf("copy the work tree for a check: %w", err)
 	}
 	defer func() { err = errors.Join(err, discard()) }()
-	return c.runner.Run(ctx, dir, check, update) //nolint:wrapcheck // checks says what failed
+	return c.runner.Run(ctx, dir, check, update)
 }
 
 // required are the checks that must pass.
@@ -296,7 +316,7 @@ func (w *workshop) loadKit(ctx context.Context, start *plan.RunStart) (phases.Ki
 	if err != nil {
 		return phases.Kit{}, fmt.Errorf("read the prompts the run was started with: %w", err)
 	}
-	return phases.DecodeKit(data) //nolint:wrapcheck // says it itself
+	return phases.DecodeKit(data)
 }
 
 // loadContext reads the frozen conversation that a run was started with.

@@ -79,6 +79,7 @@ func (a *assembly) delta(d sdk.ChatCompletionChunkChoiceDelta) {
 		}
 		a.call(p)
 	}
+	//nolint:staticcheck // deprecated, but there are servers that still send it
 	if f := d.FunctionCall; f.Name != "" || f.Arguments != "" { // the form before tool_calls
 		a.call(piece{chunk: a.chunks, indexed: true, name: f.Name, args: f.Arguments})
 	}

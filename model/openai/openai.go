@@ -207,6 +207,7 @@ func (c *Client) attempt(ctx context.Context, key string, req loop.Call, body bo
 	opts := x.options(req.Headers)
 	var raw *http.Response
 	opts = append(opts, option.WithJSONSet("stream", true), option.WithResponseBodyInto(&raw))
+	//nolint:contextcheck // x.ctx is made from ctx
 	if _, err := c.chat.New(x.ctx, body.params, opts...); err != nil {
 		return loop.Answer{}, x.failure(err)
 	}
@@ -228,7 +229,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	}
 	x := c.begin(ctx, key)
 	defer x.end()
-	page, err := c.list.List(x.ctx, x.options(nil)...)
+	page, err := c.list.List(x.ctx, x.options(nil)...) //nolint:contextcheck // x.ctx is made from ctx
 	if err != nil || x.res.StatusCode >= http.StatusMultipleChoices {
 		err = x.failure(err)
 		var no *refusal

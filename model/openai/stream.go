@@ -94,7 +94,7 @@ func (x *exchange) events(r io.Reader, a *assembly) error {
 	if a.finish != "" && x.caller.Err() == nil {
 		return nil
 	}
-	return decoder.Err() //nolint:wrapcheck // failure says what it means
+	return decoder.Err()
 }
 
 // event takes one event of a stream.

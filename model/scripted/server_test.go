@@ -162,6 +162,7 @@ text = "third turn"
 		{"no reply for the phase", nil, []string{user, said, user, said, user}, `has no reply for phase "", attempt 0, user 3, turn 0`},
 		{"bad attempt", headers{"X-Plan-Phase": "review", "X-Plan-Attempt": "0"}, []string{user}, `header X-Plan-Attempt is "0"`},
 	}
+	//nolint:paralleltest // one server, asked in order
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			resp, data, err := c.post(tt.h, ask(false, tt.messages...))

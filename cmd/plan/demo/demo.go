@@ -47,7 +47,7 @@ func Scenario() (*scripted.Scenario, error) {
 // Unpack writes the demo's repository into dir and commits it. The directory
 // is made if it is missing and must be empty. The commit is the same every
 // time, and the user's own git settings and hooks have no part in it.
-func Unpack(dir string) error {
+func Unpack(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("unpack the demo: %w", err)
@@ -57,10 +57,10 @@ func Unpack(dir string) error {
 	}
 	for _, f := range txtar.Parse(repo).Files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a repository like any other
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("unpack the demo: %w", err)
 		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil { //nolint:gosec // as above
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
 			return fmt.Errorf("unpack the demo: %w", err)
 		}
 	}
@@ -71,7 +71,7 @@ func Unpack(dir string) error {
 		{"add", "--all"},
 		{"commit", "--quiet", "--message=An amount of money, and a command that splits it"},
 	} {
-		if err := git(dir, args...); err != nil {
+		if err := git(ctx, dir, args...); err != nil {
 			return fmt.Errorf("unpack the demo: %w", err)
 		}
 	}
@@ -86,8 +86,8 @@ const (
 )
 
 // git runs one git command, which takes milliseconds.
-func git(dir string, args ...string) error {
-	cmd := exec.CommandContext(context.Background(), "git", args...) //nolint:gosec // our own arguments
+func git(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }),
 		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",

@@ -40,7 +40,7 @@ func TestUnpack(t *testing.T) {
 	t.Setenv("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
 	other := t.TempDir()
 	for _, d := range []string{dir, other} {
-		if err := demo.Unpack(d); err != nil {
+		if err := demo.Unpack(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,10 +54,10 @@ func TestUnpack(t *testing.T) {
 	if got := git(t, dir, "config", "--local", "user.email"); got != "demo@example.com" {
 		t.Errorf("a later commit has no author: %q", got)
 	}
-	if err := demo.Unpack(dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if err := demo.Unpack(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("over another: %v", err)
 	}
-	if err := demo.Unpack(filepath.Join(dir, "README.md")); err == nil {
+	if err := demo.Unpack(t.Context(), filepath.Join(dir, "README.md")); err == nil {
 		t.Error("over a file: no error")
 	}
 }
@@ -79,7 +79,7 @@ func git(t *testing.T, dir string, args ...string) string {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := demo.Unpack(dir); err != nil {
+	if err := demo.Unpack(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	scenario, err := demo.Scenario()
