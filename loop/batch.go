@@ -229,7 +229,7 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 
 // showUpdate passes live output on.
 func (l *Loop) showUpdate(ctx context.Context, n news, cancel context.CancelCauseFunc) {
-	if err := l.show(ctx, plan.ToolUpdate{Call: n.call.id, Name: n.call.name, Text: n.update}); err != nil {
+	if err := l.show(ctx, plan.ToolUpdate{Call: n.call.id, Name: n.call.name, Text: l.cfg.Redact(n.update)}); err != nil {
 		cancel(err)
 	}
 }

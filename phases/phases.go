@@ -137,7 +137,7 @@ type session struct {
 // open makes the conversation as the brief says it stands, with tools that
 // work in dir.
 func (ph *Phases) open(b plan.Brief, dir string, format *loop.Format, emit plan.Emit) (*session, error) {
-	set, err := tools.New(tools.Config{Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen(b.Past)})
+	set, err := tools.New(tools.Config{Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen(b.Past), Redact: ph.cfg.Redact})
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}

@@ -48,7 +48,7 @@ func (s *Set) runBash(ctx context.Context, args bashArgs, in loop.Input) (loop.R
 		Line: args.Command, Dir: s.dir, Timeout: time.Duration(seconds) * time.Second, Output: live.write,
 	})
 	live.close()
-	out := outcome(res.Output)
+	out := outcome([]byte(s.cfg.Redact(string(res.Output))))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		out.Status, out.Error = "cancelled", true

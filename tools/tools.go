@@ -41,6 +41,9 @@ type Config struct {
 	// Seen holds the content hashes that this conversation has been shown, by
 	// path, for a conversation that is being resumed.
 	Seen map[string]string
+	// Redact replaces known secrets in what commands print, before it is cut:
+	// half a secret would not be known any more. Default: nothing.
+	Redact func(string) string
 }
 
 // Set is the built-in tools over one root. Its methods are safe for
@@ -74,6 +77,9 @@ func New(cfg Config) (*Set, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open tools: %w", err)
+	}
+	if cfg.Redact == nil {
+		cfg.Redact = func(text string) string { return text }
 	}
 	s := &Set{cfg: cfg, dir: dir, root: root, seen: newSeen(cfg.Seen)}
 	s.tools = map[string]loop.Tool{

@@ -111,7 +111,7 @@ func (a *app) stoppable(ctx context.Context, timeout time.Duration) (context.Con
 	// A reader that leaves, as head does, must not take the run with it.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan struct{})
 	var once sync.Once
 	go func() {
