@@ -36,7 +36,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list $(GOFLAGS_ALL) ./...); do \
 	  for target in $$($(GO) test $(GOFLAGS_ALL) -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "== $$pkg $$target"; \
-	    $(GO) test $(GOFLAGS_ALL) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	    $(GO) test $(GOFLAGS_ALL) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
 	  done; \
 	done
 

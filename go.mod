@@ -5,9 +5,7 @@ go 1.26.0
 require (
 	charm.land/catwalk v0.40.0
 	github.com/aymanbagabas/go-udiff v0.4.1
-	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/bmatcuk/doublestar/v4 v4.10.4
-	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/gofrs/flock v0.13.0
 	github.com/google/go-cmp v0.7.0
 	github.com/invopop/jsonschema v0.14.0

@@ -61,6 +61,9 @@ func (l *Loop) openTurn() {
 // accept takes an answer into the conversation.
 func (l *Loop) accept(ans Answer) {
 	l.last = ans.Stop
+	if ans.Message.Blocks == nil {
+		ans.Message.Blocks = []plan.Block{} // a list in the journal, also when it is empty
+	}
 	l.usage = l.usage.Add(ans.Usage)
 	usd, known := l.cfg.Price(ans.Usage)
 	l.cost += usd
@@ -76,7 +79,7 @@ func (l *Loop) accept(ans Answer) {
 // abandon balances the events of a turn whose model call did not come to an
 // answer, and returns why.
 func (l *Loop) abandon(ctx context.Context, cause error) error {
-	l.record(plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant}, Discarded: true})
+	l.record(plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{}}, Discarded: true})
 	l.open.asked = false
 	l.closeTurn(endReason(ctx))
 	l.used-- // it was not answered, so it does not count

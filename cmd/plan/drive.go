@@ -48,8 +48,11 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		return failed(err)
 	}
 	ctx, stop := a.stoppable(ctx, w.cfg.Timeout.Duration)
-	defer stop(nil)
-	inbox.watch(ctx, w, stop)
+	watched := inbox.watch(ctx, w, stop)
+	defer func() {
+		stop(nil)
+		<-watched // it reads the database, which is closed next
+	}()
 	if d.begin != nil {
 		if err := d.begin(ctx, eng); err != nil {
 			show.close()
@@ -167,10 +170,12 @@ func (in *inbox) take() []int64 {
 // letterCancel asks for the end of a run.
 const letterCancel = "cancel"
 
-// watch looks for letters until ctx ends.
-func (in *inbox) watch(ctx context.Context, w *workshop, stop context.CancelCauseFunc) {
+// watch looks for letters until ctx ends, and then closes done.
+func (in *inbox) watch(ctx context.Context, w *workshop, stop context.CancelCauseFunc) (done <-chan struct{}) {
 	tick := time.NewTicker(250 * time.Millisecond)
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		defer tick.Stop()
 		for {
 			select {
@@ -194,6 +199,7 @@ func (in *inbox) watch(ctx context.Context, w *workshop, stop context.CancelCaus
 			}
 		}
 	}()
+	return ended
 }
 
 // display is what shows a run to a person or a program.
