@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -115,7 +116,13 @@ func (e *Event) UnmarshalJSON(line []byte) error {
 		return fmt.Errorf("decode event: envelope version %d is newer than %d", env.V, Version)
 	}
 	if env.Type == "" {
-		return fmt.Errorf("decode event: no type")
+		return errors.New("decode event: no type")
+	}
+	if len(env.Data) == 0 {
+		return fmt.Errorf("decode %s event: no data", env.Type)
+	}
+	if y := env.Time.UTC().Year(); y < 0 || y > 9999 {
+		return fmt.Errorf("decode %s event: its time is in the year %d in UTC, which cannot be written", env.Type, y)
 	}
 	body, err := DecodeBody(env.Type, env.Data)
 	if err != nil {

@@ -147,16 +147,15 @@ func (l *Loop) runCalls(ctx context.Context, calls []*call) error {
 			groups = append(groups, []*call{c})
 		}
 	}
+	var failed error
 	for _, g := range groups {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || failed != nil {
 			l.skip(g)
 			continue
 		}
-		if err := l.runGroup(ctx, g); err != nil {
-			return err
-		}
+		failed = l.runGroup(ctx, g)
 	}
-	return nil
+	return failed
 }
 
 // skip answers calls that were not begun because the run is being stopped.

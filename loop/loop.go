@@ -70,6 +70,7 @@ type Loop struct {
 	open     openTurn
 
 	queue []plan.Event // recorded with the next commit
+	dead  error        // why nothing can be recorded any more
 }
 
 // ErrBusy is returned by Run while another Run of the same loop is on.
@@ -201,18 +202,19 @@ func (l *Loop) event(b plan.Body) plan.Event {
 	return ev
 }
 
-// flush commits what is queued.
+// flush commits what is queued. Once that failed, nothing is recorded any more:
+// nobody knows what the failed commit left behind.
 func (l *Loop) flush(ctx context.Context) error {
-	if len(l.queue) == 0 {
-		return nil
+	if l.dead != nil || len(l.queue) == 0 {
+		return l.dead
 	}
 	// What has happened is recorded even when the run is being stopped.
 	err := l.cfg.Emit(context.WithoutCancel(ctx), l.queue...)
 	l.queue = l.queue[:0]
 	if err != nil {
-		return fmt.Errorf("record the conversation: %w", err)
+		l.dead = fmt.Errorf("record the conversation: %w", err)
 	}
-	return nil
+	return l.dead
 }
 
 // show emits a live event.

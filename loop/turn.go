@@ -60,6 +60,9 @@ func (l *Loop) openTurn() {
 
 // accept takes an answer into the conversation.
 func (l *Loop) accept(ans Answer) {
+	if ans.Message.Blocks == nil {
+		ans.Message.Blocks = []plan.Block{} // readers find a list, an empty one too
+	}
 	l.last = ans.Stop
 	if ans.Message.Blocks == nil {
 		ans.Message.Blocks = []plan.Block{} // a list in the journal, also when it is empty
@@ -115,19 +118,23 @@ func (l *Loop) settle(ctx context.Context) error {
 	if !l.open.answered {
 		return nil
 	}
-	if err := l.runCalls(ctx, l.open.calls); err != nil {
-		return err
+	failed := l.runCalls(ctx, l.open.calls)
+	if l.dead != nil {
+		return l.dead
 	}
 	l.messages = append(l.messages, resultsOf(l.open.calls))
-	if ctx.Err() != nil {
-		l.closeTurn(plan.EndCancelled)
-		if err := l.flush(ctx); err != nil {
-			return err
-		}
-		return context.Cause(ctx)
+	if failed == nil && ctx.Err() == nil {
+		l.closeTurn(plan.EndCompleted)
+		return nil
 	}
-	l.closeTurn(plan.EndCompleted)
-	return nil
+	l.closeTurn(endReason(ctx))
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	return context.Cause(ctx)
 }
 
 // resultsOf makes the message that answers a turn's calls, in their order.

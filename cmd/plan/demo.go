@@ -59,8 +59,8 @@ func (a *app) demo(ctx context.Context) (err error) {
 		"OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key(), "PLAN_MODEL=scripted",
 	)
 	runErr := a.start(ctx, startOptions{request: demo.Request}, said{})
-	if err := a.demoDiff(ctx, text); err != nil {
-		return errors.Join(runErr, err)
+	if runErr == nil {
+		runErr = a.demoDiff(ctx, text)
 	}
 	fmt.Fprintf(text, "\nLook around:\n  git -C %s diff\n  PLAN_HOME=%s plan show 0\n\nThen, in a repository of yours: plan run \"what should change\"\n", repo, filepath.Join(dir, "home"))
 	return runErr
