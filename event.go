@@ -169,6 +169,11 @@ var decoders = map[EventType]func([]byte) (Body, error){
 	TypeVerdict: decodeAs[VerdictGiven], TypeGap: decodeAs[GapChange],
 	TypeParked: decodeAs[Parked], TypeUnparked: decodeAs[Unparked],
 	TypeProgress: decodeAs[Progress], TypeError: decodeAs[Failure],
+	TypeSteering: decodeAs[Steering], TypeFollowUp: decodeAs[FollowUp], TypeFiltered: decodeAs[Filtered],
+	TypeStorm: decodeAs[StormBroken], TypePrune: decodeAs[Pruned],
+	TypeCompactionStart: decodeAs[CompactionStart], TypeCompactionEnd: decodeAs[CompactionEnd],
+	TypeApprovalRequired: decodeAs[ApprovalRequired], TypeApprovalResolved: decodeAs[ApprovalResolved],
+	TypeQuestion: decodeAs[Question], TypeAnswer: decodeAs[Answered],
 }
 
 func decodeAs[T Body](data []byte) (Body, error) {

@@ -53,7 +53,18 @@ type Block struct {
 type Message struct {
 	Role   Role    `json:"role"`
 	Blocks []Block `json:"blocks"`
+	// Origin says who a user message is from when it is not the workflow's own
+	// prompt: see the Origin constants. It is not sent to a model.
+	Origin string `json:"origin,omitempty"`
 }
+
+// Where user messages that are no prompts come from.
+const (
+	OriginSteering = "steering"  // a person, while the conversation ran
+	OriginFollowUp = "follow_up" // a person, for when the conversation has ended
+	OriginNotice   = "notice"    // the loop: a limit is near, or was reached
+	OriginSummary  = "summary"   // a compaction: what stands for the messages before it
+)
 
 // UserText makes a user message of one text block.
 func UserText(text string) Message {
