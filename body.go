@@ -162,6 +162,8 @@ type ToolEnd struct {
 	// Files holds the hash of every file content that this call showed to the
 	// model or wrote; "" for a file that is gone.
 	Files map[string]string `json:"files,omitempty"`
+	// Terminate says that the conversation ends if all results of the turn do.
+	Terminate bool `json:"terminate,omitempty"`
 	// Status is "" for a call that ran to its end, otherwise why it did not:
 	// refused, invalid, cancelled, timeout, unknown.
 	Status string `json:"status,omitempty"`

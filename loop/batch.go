@@ -28,32 +28,34 @@ const (
 type call struct {
 	id, name string
 	args     json.RawMessage
-	offer    *offer // nil for a call that will not run
-	started  bool   // the intent is recorded
-	lost     bool   // it was started by a process that died
+	offer    *offer   // nil for a call that will not run
+	started  bool     // the intent is recorded
+	lost     bool     // it was started by a process that died
+	asked    bool     // the hooks have decided about it
+	pending  *Pending // what a person has to decide first
 	end      *plan.ToolEnd
 }
 
 // prepare looks at the calls of an answer. Calls that will not run are
 // answered at once; for the others the intents that can be known now are
 // queued, so that they are committed with the message.
-func (l *Loop) prepare(m plan.Message, stop StopReason) []*call {
+func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason) []*call {
 	blocks := m.Calls()
 	calls := make([]*call, len(blocks))
 	for i, b := range blocks {
 		cut := stop == StopLength && i == len(blocks)-1
 		calls[i] = l.examine(b, cut)
-		if c := calls[i]; c.end != nil {
-			l.intend(c)
-			l.record(*c.end)
-		}
+		l.decide(ctx, calls[i])
+		l.rejected(calls[i])
 	}
 	todo := unfinished(calls)
 	if serial(todo) {
 		todo = todo[:1] // the later ones are only intended once the earlier ones are done
 	}
 	for _, c := range todo {
-		l.intend(c)
+		if c.pending == nil {
+			l.intend(c)
+		}
 	}
 	return calls
 }
@@ -79,6 +81,14 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		}
 	}
 	return c
+}
+
+// rejected records the intent and the result of a call that will not run.
+func (l *Loop) rejected(c *call) {
+	if c.end != nil && !c.started {
+		l.intend(c)
+		l.record(*c.end)
+	}
 }
 
 // notOffered is what a model reads when it calls a tool it does not have.
@@ -130,39 +140,73 @@ func serial(calls []*call) bool {
 	return slices.ContainsFunc(calls, func(c *call) bool { return c.offer != nil && c.offer.info.Serial })
 }
 
-// runCalls gives every call a result. It returns an error only if the run
-// cannot go on; a cancelled context shows in the results.
-func (l *Loop) runCalls(ctx context.Context, calls []*call) error {
+// runCalls gives every call a result, those excepted that wait for a person.
+// It returns an error only if the run cannot go on; a cancelled context shows
+// in the results.
+func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
 	for _, c := range calls {
 		if c.end == nil && c.lost && (c.offer == nil || c.offer.info.Effect != plan.EffectReplay) {
 			c.finish(plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again. Check what it left behind before you go on."})
 			l.record(*c.end)
 		}
+		if !c.asked {
+			l.decide(ctx, c)
+			l.rejected(c)
+		}
 	}
+	waiting, err := l.resolve(ctx, calls)
+	if err != nil {
+		return nil, err
+	}
+	return waiting, l.runGroups(ctx, groupsOf(calls))
+}
+
+// groupsOf sorts the calls that can run into groups that run together: all of
+// them, or one by one, up to the first that waits for a person, when one of
+// them says so.
+func groupsOf(calls []*call) [][]*call {
 	todo := unfinished(calls)
-	groups := [][]*call{todo}
-	if serial(todo) {
-		groups = groups[:0]
-		for _, c := range todo {
-			groups = append(groups, []*call{c})
-		}
+	if !serial(todo) {
+		return [][]*call{slices.DeleteFunc(todo, func(c *call) bool { return c.pending != nil })}
 	}
-	var failed error
-	for _, g := range groups {
-		if ctx.Err() != nil || failed != nil {
-			l.skip(g)
-			continue
+	var groups [][]*call
+	for _, c := range todo {
+		if c.pending != nil {
+			break
 		}
-		failed = l.runGroup(ctx, g)
+		groups = append(groups, []*call{c})
+	}
+	return groups
+}
+
+// runGroups runs one group after the other. Once the run is being stopped, a
+// tool has failed, or a person has something to say, the rest is skipped.
+func (l *Loop) runGroups(ctx context.Context, groups [][]*call) error {
+	var failed error
+	steered := false
+	for i, g := range groups {
+		if i > 0 && !steered {
+			letters, err := l.waiting(ctx, Steer)
+			failed = errors.Join(failed, err)
+			steered = len(letters) > 0
+		}
+		switch {
+		case ctx.Err() != nil || failed != nil:
+			l.skip(g, "Cancelled before it started; nothing was done.")
+		case steered:
+			l.skip(g, "Skipped; nothing was done: the person who asked for this work has something to say first. Read it, then decide what is still needed.")
+		default:
+			failed = l.runGroup(ctx, g)
+		}
 	}
 	return failed
 }
 
-// skip answers calls that were not begun because the run is being stopped.
-func (l *Loop) skip(group []*call) {
+// skip answers calls that are not begun.
+func (l *Loop) skip(group []*call, text string) {
 	for _, c := range group {
 		l.intend(c)
-		l.finished(news{call: c, end: &plan.ToolEnd{Error: true, Status: "cancelled", Output: "Cancelled before it started; nothing was done."}})
+		l.finished(news{call: c, end: &plan.ToolEnd{Error: true, Status: "cancelled", Output: text}})
 	}
 }
 
@@ -269,9 +313,53 @@ func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- news, done
 	}()
 }
 
-// invoke runs one call to its result. A panic becomes an error result: one bad
-// tool must not end the run.
-func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) (n news) {
+// invoke runs one call to its result, within the time of its category. What
+// does not return even then is left behind.
+func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
+	limit := l.timeout(c.offer.info.Category)
+	within, cancel := context.WithTimeoutCause(ctx, limit, errOverdue)
+	defer cancel()
+	result := make(chan news, 1)
+	go func() { result <- l.call(within, c, update) }()
+	overdue := time.NewTimer(limit + grace)
+	defer overdue.Stop()
+	select {
+	case n := <-result:
+		if n.end.Status == "cancelled" && ctx.Err() == nil {
+			n.end = overdueEnd(c, limit, n.end.Output)
+		}
+		return n
+	case <-overdue.C:
+		return news{call: c, end: overdueEnd(c, limit, "")}
+	}
+}
+
+var errOverdue = errors.New("the tool ran out of time")
+
+func (l *Loop) timeout(c Category) time.Duration {
+	if c == "" {
+		c = CategoryInfo
+	}
+	if d := l.cfg.Timeouts[c]; d > 0 {
+		return d
+	}
+	return DefaultTimeouts()[c]
+}
+
+func overdueEnd(c *call, limit time.Duration, said string) *plan.ToolEnd {
+	text := fmt.Sprintf("%s was stopped after %s, the most it may take. Ask for less at a time.", c.name, limit)
+	if c.offer.info.Writes {
+		text += " It may have done part of its work; check before you go on."
+	}
+	if said != "" {
+		text = said + "\n" + text
+	}
+	return &plan.ToolEnd{Error: true, Status: "timeout", Output: text, DurationMS: limit.Milliseconds()}
+}
+
+// call runs the tool. A panic becomes an error result: one bad tool must not
+// end the run.
+func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) {
 	began := l.cfg.Now()
 	n.call = c
 	defer func() {
@@ -285,12 +373,16 @@ func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) (n news
 	switch {
 	case err != nil && ctx.Err() != nil:
 		n.end = l.cancelledEnd(c)
+		return n
 	case err != nil:
 		n.err = fmt.Errorf("tool %s: %w", c.name, err)
 		n.end = &plan.ToolEnd{Error: true, Output: n.err.Error()}
-	default:
-		n.end, n.blobs = l.endOf(res)
+		return n
 	}
+	if after := l.cfg.Hooks.AfterTool; after != nil {
+		res = after(ctx, ToolCall{ID: c.id, Info: c.offer.info, Args: c.args}, res)
+	}
+	n.end, n.blobs = l.endOf(res)
 	return n
 }
 
@@ -298,7 +390,7 @@ func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) (n news
 func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 	end := &plan.ToolEnd{
 		Error: res.Error, Output: l.cfg.Redact(res.Output), ExitCode: res.ExitCode,
-		Files: res.Files, Status: res.Status,
+		Files: res.Files, Status: res.Status, Terminate: res.Terminate,
 	}
 	if res.Full == nil {
 		return end, nil

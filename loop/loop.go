@@ -4,55 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
+	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/plan-engine/plan"
 )
-
-// Config is what one conversation is made of.
-type Config struct {
-	Model  Model
-	Name   string // the model's name, as sent
-	System string
-	Tools  []Tool // offered in this order; no others run
-	// Settings, Format and Headers go into every call unchanged.
-	Settings Settings
-	Format   *Format
-	Headers  map[string]string
-
-	Conv    string // id of the conversation, for the events
-	Attempt int    // turns are limited per attempt
-	Limits  plan.Limits
-	// Spent and Cost are what the run had used up before this loop.
-	Spent plan.Usage
-	Cost  float64 // USD
-
-	// Price says what a usage costs, and whether the price is known. Default:
-	// unknown.
-	Price func(plan.Usage) (usd float64, known bool)
-	Retry Retry
-	// Refuse is what to tell a model that calls a tool it was not offered.
-	Refuse func(name string) string
-	// Redact replaces known secrets in what tools return. Default: nothing.
-	Redact func(string) string
-	Emit   plan.Emit
-
-	Now   func() time.Time
-	Sleep func(ctx context.Context, d time.Duration) error
-	// Rand gives the jitter of retries, in [0,1).
-	Rand func() float64
-}
-
-// End is how a run of the loop came to its end.
-type End struct {
-	// Text is what the model said last.
-	Text string
-	// Cut says that the output cap cut Text off.
-	Cut bool
-	// Limit is set when a bound stopped the loop before the model was done.
-	Limit *plan.LimitHit
-}
 
 // Loop is one conversation. It is used by one goroutine at a time.
 type Loop struct {
@@ -68,6 +25,9 @@ type Loop struct {
 	cost     float64
 	last     StopReason
 	open     openTurn
+	taking   []int64 // letters whose taking is not yet recorded
+	stopped  bool    // a hook or the tools ended the loop after this turn
+	busy     atomic.Bool
 
 	queue []plan.Event // recorded with the next commit
 	dead  error        // why nothing can be recorded any more
@@ -101,55 +61,171 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	return l, nil
 }
 
-func (c Config) withDefaults() Config {
-	if c.Price == nil {
-		c.Price = func(plan.Usage) (float64, bool) { return 0, false }
-	}
-	if c.Refuse == nil {
-		c.Refuse = func(string) string { return "" }
-	}
-	if c.Redact == nil {
-		c.Redact = func(s string) string { return s }
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Sleep == nil {
-		c.Sleep = sleep
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Float64
-	}
-	c.Retry = c.Retry.withDefaults()
-	return c
-}
-
 // Messages is the conversation as the model sees it. It must not be changed.
 func (l *Loop) Messages() []plan.Message { return l.messages }
 
-// Run adds the prompts and goes on until an answer holds no tool call, a bound
-// is hit, or something stops it. An error is a *ModelError, the cause of ctx's
-// end, or a failure of Emit; in each case the events are balanced, unless it
-// was Emit that failed.
+// Run adds the prompts and goes on until an answer holds no tool call and
+// nobody has anything to add, a bound is reached, or something stops it. An
+// error is a *ModelError, the cause of ctx's end, or a failure of Emit; in each
+// case the events are balanced, unless it was Emit that failed.
 func (l *Loop) Run(ctx context.Context, prompts ...plan.Message) (End, error) {
-	for _, p := range prompts {
-		l.say(p)
-	}
-	for {
-		if err := l.settle(ctx); err != nil {
-			return End{}, err
-		}
-		if end, done := l.done(); done {
+	return l.during(ctx, func() (End, error) {
+		if end, ok := l.prompt(ctx, prompts); !ok {
 			return end, l.flush(ctx)
 		}
-		if hit := l.limit(); hit != nil {
-			l.record(*hit)
-			return End{Limit: hit}, l.flush(ctx)
+		for {
+			end, err := l.advance(ctx)
+			if err != nil || end.Reason != More {
+				return end, err
+			}
 		}
-		if err := l.ask(ctx); err != nil {
-			return End{}, err
+	})
+}
+
+// RunTurn adds the prompts and runs one turn with its tools, for a scheduler
+// that owns the loop. End.Reason is More when there is another turn to run.
+func (l *Loop) RunTurn(ctx context.Context, prompts ...plan.Message) (End, error) {
+	return l.during(ctx, func() (End, error) {
+		if end, ok := l.prompt(ctx, prompts); !ok {
+			return end, l.flush(ctx)
+		}
+		end, err := l.advance(ctx)
+		if err != nil || end.Reason != More {
+			return end, err
+		}
+		if waiting, err := l.settle(ctx); err != nil || len(waiting) > 0 {
+			return End{Reason: Waiting, Waiting: waiting}, err
+		}
+		return end, l.flush(ctx)
+	})
+}
+
+// during runs one entry point at a time, between the hooks that surround it.
+func (l *Loop) during(ctx context.Context, run func() (End, error)) (end End, err error) {
+	if !l.busy.CompareAndSwap(false, true) {
+		return End{}, ErrBusy
+	}
+	defer l.busy.Store(false)
+	h := l.cfg.Hooks
+	if h.AfterLoop != nil {
+		defer func() { h.AfterLoop(ctx, end, err) }()
+	}
+	if h.BeforeLoop != nil {
+		if err := h.BeforeLoop(ctx); err != nil {
+			return End{Reason: Vetoed, Rejection: err.Error()}, nil
 		}
 	}
+	end, err = run()
+	if err != nil && ctx.Err() == nil && h.OnError != nil {
+		h.OnError(ctx, err)
+	}
+	return end, err
+}
+
+// prompt adds prompts to the conversation, unless a filter refuses one.
+func (l *Loop) prompt(ctx context.Context, prompts []plan.Message) (End, bool) {
+	for _, p := range prompts {
+		if len(l.cfg.Filters) > 0 {
+			text, ok := l.screen(ctx, p.Text(), 0)
+			if !ok {
+				return End{Reason: Rejected, Rejection: "a filter refused the prompt"}, false
+			}
+			p = l.reworded(p, text)
+		}
+		l.say(p)
+	}
+	return End{}, true
+}
+
+// reworded is a message with what the filters added to it.
+func (l *Loop) reworded(m plan.Message, text string) plan.Message {
+	if added, ok := strings.CutPrefix(text, m.Text()); ok && added != "" {
+		m.Blocks = append(slices.Clip(m.Blocks), plan.Block{Type: plan.BlockText, Text: strings.TrimSpace(added)})
+	}
+	return m
+}
+
+// advance ends what is open and makes one model call, unless the loop has come
+// to an end.
+func (l *Loop) advance(ctx context.Context) (End, error) {
+	waiting, err := l.settle(ctx)
+	if err != nil {
+		return End{}, err
+	}
+	if len(waiting) > 0 {
+		return End{Reason: Waiting, Waiting: waiting}, nil
+	}
+	if l.stopped {
+		l.stopped = false
+		return l.ending(Completed), l.flush(ctx)
+	}
+	if !l.open.started {
+		if end, over, err := l.between(ctx); err != nil || over {
+			return end, err
+		}
+	}
+	if err := l.ask(ctx); err != nil {
+		return End{}, err
+	}
+	return End{Reason: More}, nil
+}
+
+// between is what happens before a turn: letters are taken in, and the loop
+// may come to its end.
+func (l *Loop) between(ctx context.Context) (End, bool, error) {
+	if len(l.messages) == 0 {
+		return End{}, true, errors.New("loop: there is no message to answer")
+	}
+	if _, err := l.deliver(ctx, Steer); err != nil {
+		return End{}, true, errors.Join(err, l.flush(ctx))
+	}
+	if l.done() {
+		more, err := l.deliver(ctx, FollowUp)
+		if err != nil || !more {
+			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
+		}
+	}
+	if veto := l.cfg.Hooks.BeforeTurn; veto != nil && !veto(ctx, l.turn) {
+		return l.ending(Vetoed), true, l.flush(ctx)
+	}
+	if hit := l.limit(); hit != nil {
+		l.record(*hit)
+		l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
+		end := l.ending(Limited)
+		end.Limit = hit
+		return end, true, l.flush(ctx)
+	}
+	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
+		l.notice(fmt.Sprintf("[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say what is left undone.]", left))
+	}
+	return End{}, false, nil
+}
+
+const (
+	// wrapUpAt is how many turns are left when the model is told to come to an
+	// end; limits below wrapUpFrom are too small for that.
+	wrapUpAt   = 2
+	wrapUpFrom = 6
+)
+
+// notice says something to the model, once.
+func (l *Loop) notice(text string) {
+	if n := len(l.messages); n > 0 && l.messages[n-1].Origin == plan.OriginNotice && l.messages[n-1].Text() == text {
+		return
+	}
+	l.say(outside(text, plan.OriginNotice))
+}
+
+// ending is the end of a loop as the conversation stands.
+func (l *Loop) ending(reason EndReason) End {
+	end := End{Reason: reason, Cut: l.last == StopLength}
+	for i := len(l.messages) - 1; i >= 0; i-- {
+		if m := l.messages[i]; m.Role == plan.RoleAssistant {
+			end.Text = m.Text()
+			break
+		}
+	}
+	return end
 }
 
 // say puts a message from outside into the conversation.
@@ -159,23 +235,15 @@ func (l *Loop) say(m plan.Message) {
 }
 
 // done reports whether the model has nothing left to do.
-func (l *Loop) done() (End, bool) {
-	if len(l.messages) == 0 {
-		return End{}, false
-	}
+func (l *Loop) done() bool {
 	m := l.messages[len(l.messages)-1]
-	if m.Role != plan.RoleAssistant || len(m.Calls()) > 0 {
-		return End{}, false
-	}
-	return End{Text: m.Text(), Cut: l.last == StopLength}, true
+	return m.Role == plan.RoleAssistant && len(m.Calls()) == 0
 }
 
 // limit says which bound the next turn would break, if any.
 func (l *Loop) limit() *plan.LimitHit {
 	lim := l.cfg.Limits
 	switch {
-	case l.open.started: // the turn was paid for before
-		return nil
 	case lim.Turns > 0 && l.used >= lim.Turns:
 		return &plan.LimitHit{Kind: "turns", Value: float64(l.used), Max: float64(lim.Turns)}
 	case lim.Tokens > 0 && l.usage.Tokens() >= lim.Tokens:
@@ -213,8 +281,10 @@ func (l *Loop) flush(ctx context.Context) error {
 	l.queue = l.queue[:0]
 	if err != nil {
 		l.dead = fmt.Errorf("record the conversation: %w", err)
+		return l.dead
 	}
-	return l.dead
+	l.posted()
+	return nil
 }
 
 // show emits a live event.

@@ -93,9 +93,7 @@ func TestParallelResultsKeepCallOrder(t *testing.T) {
 	first := make(chan struct{})
 	slow := tool("look", plan.EffectReplay, false, func(_ context.Context, n int) string {
 		if n == 1 {
-			<-first // the first call ends after the second
-		} else {
-			defer close(first)
+			<-first // until the second call's end is recorded
 		}
 		return fmt.Sprint("saw ", n)
 	})
@@ -112,6 +110,11 @@ turn = 0
 turn = 1
 text = "Done."
 `, slow)
+	b.j.onEvent = func(ev plan.Event) {
+		if end, ok := ev.Body.(plan.ToolEnd); ok && end.Output == "saw 2" {
+			close(first)
+		}
+	}
 	l := b.loop()
 	if _, err := l.Run(context.Background(), plan.UserText("Go.")); err != nil {
 		t.Fatal(err)

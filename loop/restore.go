@@ -23,6 +23,10 @@ func (l *Loop) apply(ev plan.Event) error {
 		if ev.Turn == nil {
 			return fmt.Errorf("a turn without a number")
 		}
+		if l.open.resting && l.turn == *ev.Turn {
+			l.open.resting = false
+			return nil
+		}
 		l.open, l.turn = openTurn{started: true}, *ev.Turn
 		if ev.Attempt == l.cfg.Attempt {
 			l.used++
@@ -35,7 +39,20 @@ func (l *Loop) apply(ev plan.Event) error {
 		l.applyMessage(b)
 	case plan.ToolStart:
 		if c := l.find(b.Call); c != nil {
-			c.started, c.lost = true, true
+			c.started, c.lost, c.asked = true, true, true
+			c.args, c.pending = b.Args, nil
+		}
+	case plan.ApprovalRequired:
+		if c := l.find(b.Call); c != nil {
+			c.asked, c.pending = true, &Pending{Call: b.Call, Name: b.Name, Args: b.Args, Why: b.Why}
+		}
+	case plan.Question:
+		if c := l.find(b.Call); c != nil {
+			c.asked, c.pending = true, &Pending{Call: b.Call, Name: c.name, Args: c.args, Question: b.Question, Options: b.Options}
+		}
+	case plan.ApprovalResolved:
+		if c := l.find(b.Call); c != nil {
+			c.pending = nil
 		}
 	case plan.ToolEnd:
 		if c := l.find(b.Call); c != nil {
@@ -67,6 +84,10 @@ func (l *Loop) applyMessage(b plan.MessageEnd) {
 }
 
 func (l *Loop) applyTurnEnd(ev plan.Event) {
+	if l.open.answered && len(unfinished(l.open.calls)) > 0 {
+		l.open.resting = true
+		return
+	}
 	if !l.open.answered {
 		if ev.Attempt == l.cfg.Attempt {
 			l.used--

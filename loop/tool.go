@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Tool is one thing a model can do.
@@ -25,6 +26,31 @@ type Info struct {
 	Serial bool
 	// Writes says that the tool may change the tree.
 	Writes bool
+	// Asks says that the tool puts a question to a person: arguments question
+	// and options. It is answered by the loop and never run.
+	Asks bool
+	// Category bounds its time; "" is CategoryInfo.
+	Category Category
+}
+
+// Category sorts tools by how long they may take.
+type Category string
+
+// The categories.
+const (
+	CategoryInfo Category = "info"
+	CategoryEdit Category = "edit"
+	CategoryExec Category = "exec"
+	CategoryMCP  Category = "mcp"
+)
+
+// DefaultTimeouts are the bounds of the categories where Config.Timeouts names
+// none. Tools that run commands bound them themselves; theirs is the outermost.
+func DefaultTimeouts() map[Category]time.Duration {
+	return map[Category]time.Duration{
+		CategoryInfo: 30 * time.Second, CategoryEdit: 30 * time.Second,
+		CategoryExec: 610 * time.Second, CategoryMCP: 2 * time.Minute,
+	}
 }
 
 // Input is one call of a tool.
@@ -45,6 +71,8 @@ type Result struct {
 	ExitCode *int
 	// Files holds the hash of every content the call showed or wrote.
 	Files map[string]string
+	// Terminate ends the loop once every result of the turn says so.
+	Terminate bool
 	// Status, if set, says why the call did not run to its end: one of the
 	// statuses of plan.ToolEnd.
 	Status string

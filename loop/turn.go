@@ -14,6 +14,8 @@ type openTurn struct {
 	// the calls that have no result yet.
 	answered bool
 	calls    []*call
+	// resting says that the turn was ended as parked while calls wait.
+	resting bool
 }
 
 // ask makes one model call and records the answer with the intents that can be
@@ -37,7 +39,7 @@ func (l *Loop) ask(ctx context.Context) error {
 	if err != nil {
 		return l.abandon(ctx, err)
 	}
-	l.accept(ans)
+	l.accept(ctx, ans)
 	if len(l.open.calls) == 0 {
 		l.closeTurn(plan.EndCompleted)
 	}
@@ -59,14 +61,11 @@ func (l *Loop) openTurn() {
 }
 
 // accept takes an answer into the conversation.
-func (l *Loop) accept(ans Answer) {
+func (l *Loop) accept(ctx context.Context, ans Answer) {
 	if ans.Message.Blocks == nil {
 		ans.Message.Blocks = []plan.Block{} // readers find a list, an empty one too
 	}
 	l.last = ans.Stop
-	if ans.Message.Blocks == nil {
-		ans.Message.Blocks = []plan.Block{} // a list in the journal, also when it is empty
-	}
 	l.usage = l.usage.Add(ans.Usage)
 	usd, known := l.cfg.Price(ans.Usage)
 	l.cost += usd
@@ -76,7 +75,7 @@ func (l *Loop) accept(ans Answer) {
 		plan.UsageReport{Model: l.cfg.Name, Usage: ans.Usage, CostUSD: usd, Priced: known},
 	)
 	l.open.asked, l.open.answered = false, true
-	l.open.calls = l.prepare(ans.Message, ans.Stop)
+	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop)
 }
 
 // abandon balances the events of a turn whose model call did not come to an
@@ -113,28 +112,65 @@ func (l *Loop) closeTurn(reason string) {
 }
 
 // settle brings an answered turn to its end: it runs the calls that have no
-// result yet, and puts the results into the conversation in call order.
-func (l *Loop) settle(ctx context.Context) error {
+// result yet, and puts the results into the conversation in call order. While
+// calls wait for a person, the turn rests: it ends as parked, and is opened
+// again by the settle that goes on with it.
+func (l *Loop) settle(ctx context.Context) ([]Pending, error) {
 	if !l.open.answered {
-		return nil
+		return nil, nil
 	}
-	failed := l.runCalls(ctx, l.open.calls)
+	if l.open.resting {
+		l.open.resting = false
+		l.record(plan.TurnStart{Trigger: "continuation"})
+	}
+	waiting, failed := l.runCalls(ctx, l.open.calls)
 	if l.dead != nil {
-		return l.dead
+		return nil, l.dead
+	}
+	if len(waiting) > 0 && failed == nil {
+		return waiting, l.rest(ctx)
+	}
+	for _, c := range unfinished(l.open.calls) { // a tool failed while others waited
+		c.pending = nil
+		l.skip([]*call{c}, "Cancelled before it started; nothing was done.")
 	}
 	l.messages = append(l.messages, resultsOf(l.open.calls))
 	if failed == nil && ctx.Err() == nil {
+		l.closing(ctx)
 		l.closeTurn(plan.EndCompleted)
-		return nil
+		return nil, nil
 	}
 	l.closeTurn(endReason(ctx))
 	if err := l.flush(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if failed != nil {
-		return failed
+		return nil, failed
 	}
-	return context.Cause(ctx)
+	return nil, context.Cause(ctx)
+}
+
+// rest lays a turn down whose calls wait for a person.
+func (l *Loop) rest(ctx context.Context) error {
+	l.record(plan.TurnEnd{Reason: plan.EndParked})
+	l.open.resting = true
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// closing looks whether the loop ends with this turn.
+func (l *Loop) closing(ctx context.Context) {
+	ends := len(l.open.calls) > 0
+	for _, c := range l.open.calls {
+		ends = ends && c.end.Terminate
+	}
+	stop := l.cfg.Hooks.StopAfterTurn
+	l.stopped = ends || (stop != nil && stop(ctx, l.turn))
 }
 
 // resultsOf makes the message that answers a turn's calls, in their order.
