@@ -249,6 +249,19 @@ type Parked struct {
 	// WakeAt is when it makes sense to go on, for a rate limit.
 	WakeAt *time.Time `json:"wake_at,omitempty"`
 	Detail string     `json:"detail,omitempty"`
+	// Waiting are the calls that wait for a person.
+	Waiting []WaitingCall `json:"waiting,omitempty"`
+}
+
+// WaitingCall is a call that a person has to allow, or a question they are
+// asked.
+type WaitingCall struct {
+	Call     string          `json:"call"`
+	Name     string          `json:"name"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Why      string          `json:"why,omitempty"`
+	Question string          `json:"question,omitempty"`
+	Options  []string        `json:"options,omitempty"`
 }
 
 // Unparked says that a parked run goes on.

@@ -11,6 +11,7 @@ type Brief struct {
 	Conv    string // the conversation to start or to continue
 	Request string
 
+	Said    []string      // what the person has said since, oldest first
 	Context []Message     // Explore: the frozen conversation it starts from
 	Report  string        // Plan: what Explore found
 	Plan    *PlanDoc      // Implement, Review; and Plan when it replans

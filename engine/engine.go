@@ -72,22 +72,42 @@ var (
 	ErrCancelled   = errors.New("the run was cancelled")
 )
 
-// JournalError says that an event could not be recorded. The run stopped
-// before it did anything unrecorded and can be resumed once the cause is gone.
+// JournalError says that the journal could not be written or read. The run
+// stopped before it did anything unrecorded and can be resumed once the cause
+// is gone.
 type JournalError struct{ Err error }
 
 // Error implements error.
 func (e *JournalError) Error() string {
-	return "the journal cannot be written, so the run stopped: " + e.Err.Error()
+	return "the journal cannot be used, so the run stopped: " + e.Err.Error()
 }
 
 // Unwrap returns the cause.
 func (e *JournalError) Unwrap() error { return e.Err }
 
+// Defect says that the program itself is at fault. The journal was left as it
+// was, so that the run can be resumed by a program that is not.
+type Defect struct {
+	State plan.State // in which it happened
+	Panic any
+	Stack []byte
+}
+
+// Error implements error.
+func (d *Defect) Error() string {
+	return fmt.Sprintf("the program crashed while the run was %s: %v\n%s", d.State, d.Panic, d.Stack)
+}
+
+// Hint says what to do about it.
+func (d *Defect) Hint() string {
+	return "This is a defect of plan, and the text above says where. The run is kept as it stands; `plan resume` tries again."
+}
+
 // Engine drives one run.
 type Engine struct {
-	cfg Config
-	run *Run
+	cfg  Config
+	run  *Run
+	dead error // a failed append: nothing is recorded or done after it
 }
 
 // New makes an engine for a run as it was folded; an empty run is to be begun
@@ -104,6 +124,9 @@ func New(cfg Config, run *Run) (*Engine, error) {
 	}
 	if cfg.Show == nil {
 		cfg.Show = func(plan.Event) {}
+	}
+	if run == nil {
+		run = &Run{}
 	}
 	return &Engine{cfg: cfg, run: run}, nil
 }
@@ -150,13 +173,16 @@ type End struct {
 // journal could not be written or that the program is at fault; everything
 // else that can go wrong is an End.
 func (e *Engine) Run(ctx context.Context) (End, error) {
-	if e.run.Parked != nil {
+	if e.run.Parked != nil && !e.run.State.Final() {
 		if err := e.emit(ctx, e.event(plan.Unparked{Reason: e.run.Parked.Reason})); err != nil {
 			return End{}, err
 		}
 	}
 	for !e.run.State.Final() {
 		park, err := e.step(ctx)
+		if park != nil && errors.Is(context.Cause(ctx), ErrCancelled) {
+			err = ErrCancelled // whoever cancels does not want it resumed
+		}
 		if err != nil {
 			park, err = e.stopped(ctx, err)
 		}
@@ -185,7 +211,8 @@ func (e *Engine) Cancel(ctx context.Context) error {
 // or an error that leaves the journal as it is.
 func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 	var je *JournalError
-	if errors.As(err, &je) {
+	var defect *Defect
+	if errors.As(err, &je) || errors.As(err, &defect) || e.run.State.Phase() == "" {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -193,7 +220,7 @@ func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 		case errors.Is(cause, ErrCancelled):
 			return nil, e.finish(ctx, evCancel, "cancelled by request")
 		case errors.Is(cause, ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
-			return &plan.Parked{Reason: plan.ParkLimit, Detail: ErrTimeout.Error()}, nil
+			return &plan.Parked{Reason: plan.ParkLimit, Detail: "time: " + ErrTimeout.Error() + "; going on gives the run as much again"}, nil
 		}
 		return &plan.Parked{Reason: plan.ParkInterrupted}, nil
 	}
@@ -230,15 +257,18 @@ func (e *Engine) move(ctx context.Context, event, why string, results ...plan.Bo
 	if err != nil {
 		return err
 	}
+	reason := plan.EndCompleted
+	switch to {
+	case plan.Failed:
+		reason = plan.EndError
+	case plan.Cancelled:
+		reason = plan.EndCancelled
+	}
 	var events []plan.Event
+	if to.Final() {
+		events = e.run.ends(reason, func(plan.Body) bool { return true })
+	}
 	if e.run.phaseOpen {
-		reason := plan.EndCompleted
-		switch to {
-		case plan.Failed:
-			reason = plan.EndError
-		case plan.Cancelled:
-			reason = plan.EndCancelled
-		}
 		events = append(events, e.event(plan.PhaseEnd{Reason: reason}))
 	}
 	for _, b := range results {
@@ -246,27 +276,47 @@ func (e *Engine) move(ctx context.Context, event, why string, results ...plan.Bo
 	}
 	events = append(events, e.event(plan.StateChange{From: e.run.State, To: to, Event: event, Why: why}))
 	if to.Final() {
-		end := e.event(e.end(ctx, to, why))
+		end := e.event(e.end(ctx, to, why, results))
 		end.Phase, end.Attempt, end.Conv = "", 0, ""
 		events = append(events, end)
 	}
 	return e.emit(ctx, events...)
 }
 
-// finish is move for the ends that every state can come to. The journal is
-// written even though the run is being stopped.
+// finish is move for the ends that every state can come to. What an
+// interrupted Implement left in the tree is named, so that the change which the
+// run made can be seen.
 func (e *Engine) finish(ctx context.Context, event, why string, results ...plan.Body) error {
-	return e.move(context.WithoutCancel(ctx), event, why, results...)
+	if e.run.State == plan.Implementing && e.run.phaseBegun {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
+		defer cancel()
+		// A run that cannot be looked at any more still has to end.
+		if snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, "end"); err == nil {
+			results = append(results, snap)
+		}
+	}
+	return e.move(ctx, event, why, results...)
 }
 
+// lookLimit bounds the last look at the tree of a run that ends.
+const lookLimit = 10 * time.Second
+
 // end sums a run up.
-func (e *Engine) end(ctx context.Context, to plan.State, why string) plan.RunEnd {
+func (e *Engine) end(ctx context.Context, to plan.State, why string, results []plan.Body) plan.RunEnd {
 	end := plan.RunEnd{
 		Outcome: to, ExitCode: to.ExitCode(), Why: why,
 		Usage: e.run.Usage, CostUSD: e.run.Cost, Priced: e.run.Priced,
 	}
+	tree := e.run.Tree()
+	for _, b := range results {
+		if snap, ok := b.(plan.Snapshot); ok {
+			tree = snap.Tree
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
+	defer cancel()
 	// The size of the change is for people; a run does not fail for it.
-	if stat, err := e.cfg.Snapshots.Stat(ctx, e.run.Start.Snapshot, e.run.Tree()); err == nil {
+	if stat, err := e.cfg.Snapshots.Stat(ctx, e.run.Start.Snapshot, tree); err == nil {
 		end.Diff = stat
 	}
 	return end
@@ -286,6 +336,9 @@ func (e *Engine) event(b plan.Body) plan.Event {
 
 // emit records durable events in one commit, folds them, and shows everything.
 func (e *Engine) emit(ctx context.Context, events ...plan.Event) error {
+	if e.dead != nil || len(events) == 0 {
+		return e.dead
+	}
 	now := e.cfg.Now()
 	for i := range events {
 		ev := &events[i]
@@ -303,7 +356,8 @@ func (e *Engine) emit(ctx context.Context, events ...plan.Event) error {
 	// What has happened is recorded also while the run is being stopped.
 	stored, err := e.cfg.Journal.Append(context.WithoutCancel(ctx), events...)
 	if err != nil {
-		return &JournalError{Err: err}
+		e.dead = &JournalError{Err: err}
+		return e.dead
 	}
 	for _, ev := range stored {
 		e.run.Apply(ev)

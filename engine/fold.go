@@ -28,6 +28,9 @@ type Run struct {
 	Verdicts []plan.Judgement
 	Gaps     []plan.Gap
 
+	// Said is what the person has said while the run went on, oldest first.
+	Said []string
+
 	Usage  plan.Usage
 	Cost   float64 // USD
 	Priced bool    // false once a model without a known price was used
@@ -39,7 +42,7 @@ type Run struct {
 	convCount  int
 	phaseOpen  bool // phase_start without phase_end
 	phaseBegun bool // this attempt has had a phase_start
-	checkOpen  string
+	open       []plan.Event
 }
 
 // Fold folds a journal.
@@ -83,11 +86,12 @@ func (r *Run) Apply(ev plan.Event) {
 	if ev.Seq > 0 {
 		r.Head, r.Last = ev.Seq, ev.Time
 	}
+	r.trackOpen(ev)
 	switch b := ev.Body.(type) {
 	case plan.RunStart:
 		r.ID, r.Job, r.Start = ev.Run, ev.Job, &b
 	case plan.RunEnd:
-		r.Outcome = &b
+		r.Outcome, r.Parked = &b, nil
 	case plan.StateChange:
 		r.applyMove(b)
 	case plan.PhaseStart:
@@ -135,19 +139,20 @@ func (r *Run) applyResult(ev plan.Event) {
 		r.Plans = append(r.Plans, b.PlanDoc)
 	case plan.Snapshot:
 		r.Snapshots = append(r.Snapshots, b)
-	case plan.CheckStart:
-		r.checkOpen = b.Command
 	case plan.CheckEnd:
 		r.applyCheck(b.CheckResult)
 	case plan.VerdictGiven:
 		r.Verdicts = append(r.Verdicts, b.Judgement)
+	case plan.Steering:
+		r.Said = append(r.Said, b.Text)
+	case plan.FollowUp:
+		r.Said = append(r.Said, b.Text)
 	case plan.GapChange:
 		r.applyGap(b.Gap)
 	}
 }
 
 func (r *Run) applyCheck(c plan.CheckResult) {
-	r.checkOpen = ""
 	switch {
 	case c.Cancelled: // it is run again
 	case c.Baseline:

@@ -3,13 +3,20 @@ package engine
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
+	"slices"
 
 	"github.com/plan-engine/plan"
 )
 
 // step does the work of the state the run is in, up to its next move. A park
 // that comes back leaves the run where it stands.
-func (e *Engine) step(ctx context.Context) (*plan.Parked, error) {
+func (e *Engine) step(ctx context.Context) (_ *plan.Parked, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Defect{State: e.run.State, Panic: p, Stack: debug.Stack()}
+		}
+	}()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -90,8 +97,10 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 		return out.Park, err
 	}
 	j := *out.Judgement
+	gaps := j.Gaps
+	j.Gaps = nil // events of their own
 	results := []plan.Body{plan.VerdictGiven{Judgement: j}}
-	for _, g := range j.Gaps {
+	for _, g := range gaps {
 		results = append(results, plan.GapChange{Gap: g})
 	}
 	return nil, e.move(ctx, e.decide(j), j.Why, results...)
@@ -118,7 +127,11 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 	conv := e.run.conv(p)
 	past, err := e.cfg.Journal.Conversation(ctx, conv)
 	if err != nil {
-		return plan.Outcome{}, fmt.Errorf("read conversation %s: %w", conv, err)
+		err = fmt.Errorf("read conversation %s: %w", conv, err)
+		if ctx.Err() == nil {
+			err = &JournalError{Err: err}
+		}
+		return plan.Outcome{}, err
 	}
 	if !e.run.phaseOpen {
 		start := e.cfg.Runner.Describe(p)
@@ -131,7 +144,7 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 	}
 	brief := plan.Brief{
 		Run: e.run.ID, Phase: p, Attempt: e.run.Attempt(p), Conv: conv,
-		Request: e.run.Start.Request, Gaps: e.run.Gaps, Past: past,
+		Request: e.run.Start.Request, Said: e.run.Said, Gaps: slices.Clone(e.run.Gaps), Past: past,
 		Spent: e.run.Usage, Cost: e.run.Cost,
 	}
 	fill(&brief)
@@ -145,6 +158,9 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 // check runs every check that this attempt has no result of yet. The baseline
 // is taken once, before the first implement.
 func (e *Engine) check(ctx context.Context, baseline bool) error {
+	if err := e.dropChecks(ctx); err != nil {
+		return err
+	}
 	done := map[string]bool{}
 	for _, c := range e.run.Checks {
 		done[c.Command] = !baseline
@@ -169,6 +185,19 @@ func (e *Engine) check(ctx context.Context, baseline bool) error {
 	return nil
 }
 
+// dropChecks ends the checks in which a process died and which are not run any
+// more, because the run goes on with others.
+func (e *Engine) dropChecks(ctx context.Context) error {
+	now := map[string]bool{}
+	for _, c := range e.checks() {
+		now[c.Command] = true
+	}
+	return e.emit(ctx, e.run.ends(plan.EndCancelled, func(b plan.Body) bool {
+		c, ok := b.(plan.CheckStart)
+		return ok && !now[c.Command]
+	})...)
+}
+
 // checks lists the commands that decide in this run.
 func (e *Engine) checks() []plan.Check {
 	if len(e.cfg.Required) > 0 {
@@ -184,7 +213,7 @@ func (e *Engine) checks() []plan.Check {
 }
 
 func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) error {
-	if e.run.checkOpen != c.Command { // else a process died in it, and it is begun already
+	if !e.run.checking(c.Command) { // else a process died in it, and it is begun already
 		if err := e.emit(ctx, e.event(plan.CheckStart{Check: c, Baseline: baseline})); err != nil {
 			return err
 		}

@@ -42,11 +42,11 @@ func classify(err error, now time.Time) (plan.Outcome, error) {
 	if !errors.As(err, &me) {
 		return plan.Outcome{}, err
 	}
-	wake := now.Add(shortWait)
+	wake := now.UTC().Add(shortWait)
 	switch me.Kind {
 	case loop.ErrRateLimit:
 		if me.RetryAfter > 0 {
-			wake = now.Add(me.RetryAfter)
+			wake = now.UTC().Add(me.RetryAfter)
 		}
 		return park(plan.ParkRateLimit, &wake, me), nil
 	case loop.ErrUnserved, loop.ErrServed, loop.ErrIdle:

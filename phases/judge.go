@@ -24,7 +24,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out
 	if err != nil {
 		return out, fmt.Errorf("copy the work tree for the review: %w", err)
 	}
-	defer func() { err = errors.Join(err, discard()) }()
+	defer func() { err = discarded(ctx, b, emit, err, discard()) }()
 	ran := newWitness(b.Past)
 	s, err := ph.open(b, dir, &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}, ran.watch(emit))
 	if err != nil {
@@ -51,6 +51,18 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out
 		j = settle(s.end.Text, evidence())
 	}
 	return plan.Outcome{Judgement: &j}, nil
+}
+
+// discarded says what follows from a copy that could not be thrown away: people
+// are told, and a judgement that was reached still counts.
+func discarded(ctx context.Context, b plan.Brief, emit plan.Emit, err, left error) error {
+	if err != nil || left == nil {
+		return errors.Join(err, left)
+	}
+	return emit(context.WithoutCancel(ctx), plan.Event{Conv: b.Conv, Body: plan.Failure{
+		Error: fmt.Sprintf("the reviewer's copy of the work tree could not be removed: %v", left),
+		Hint:  "The review itself counts. Remove the copy by hand.",
+	}})
 }
 
 // assess reads a verdict and weighs it. The text that comes back is what to
@@ -94,7 +106,7 @@ func (ph *Phases) reviewPrompt(b plan.Brief) string {
 		gaps = "An earlier review of this work named gaps. Check for each open one whether it is really closed now, and use its id if it is not:\n\n" + knownGaps(b.Gaps)
 	}
 	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": fence("request", "", b.Request),
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 		"PLAN": fence("plan", "", b.Plan.Text), "DIFF": diff, "CHECKS": checks, "GAPS": gaps,
 	})
 }

@@ -42,8 +42,13 @@ type Config struct {
 	Retry  loop.Retry
 	Price  func(model string, u plan.Usage) (usd float64, known bool)
 	Redact func(string) string
-	Now    func() time.Time
-	Sleep  func(ctx context.Context, d time.Duration) error
+	// Mail holds what people say to the run while it goes on.
+	Mail loop.Mailbox
+	// NobodyAnswers says that no person will ever answer a question: the model
+	// is told to decide for itself.
+	NobodyAnswers bool
+	Now           func() time.Time
+	Sleep         func(ctx context.Context, d time.Duration) error
 }
 
 // Instruction is a file in which a repository says how to work on it.
@@ -76,11 +81,11 @@ func New(cfg Config) (*Phases, error) {
 func toolNames(p plan.Phase) []string {
 	switch p {
 	case plan.Implement:
-		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash"}
+		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash", "ask"}
 	case plan.Review:
 		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash"}
 	}
-	return []string{"read", "grep", "glob", "list_dir", "symbols"}
+	return []string{"read", "grep", "glob", "list_dir", "symbols", "ask"}
 }
 
 // refuse is what a model reads when it calls a tool that its phase does not
@@ -154,6 +159,7 @@ func (ph *Phases) open(b plan.Brief, dir string, format *loop.Format, emit plan.
 		Retry:  ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
+		Mail: ph.mail(b.Phase), Gate: ph.gate(),
 	}, b.Past)
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
@@ -175,12 +181,64 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 	if err != nil {
 		return false, err
 	}
-	if end.Limit != nil {
+	switch end.Reason {
+	case loop.Limited:
 		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: limitDetail(*end.Limit)}
 		return false, nil
+	case loop.Waiting:
+		s.parked = waitingPark(end.Waiting)
+		return false, nil
+	case loop.Completed:
+		s.end = end
+		return true, nil
 	}
-	s.end = end
-	return true, nil
+	return false, fmt.Errorf("the conversation of %s ended as %s: %s", s.phase, end.Reason, end.Rejection)
+}
+
+// waitingPark says what a person is asked.
+func waitingPark(calls []loop.Pending) *plan.Parked {
+	p := &plan.Parked{Reason: plan.ParkQuestion}
+	for _, c := range calls {
+		if c.Question == "" {
+			p.Reason = plan.ParkApproval
+		}
+		p.Waiting = append(p.Waiting, plan.WaitingCall{Call: c.Call, Name: c.Name, Args: c.Args, Why: c.Why, Question: c.Question, Options: c.Options})
+	}
+	first := calls[0]
+	if p.Detail = first.Question; p.Detail == "" {
+		p.Detail = fmt.Sprintf("may it call %s %s?", first.Name, first.Args)
+	}
+	return p
+}
+
+// gate answers for people who are not there, if that is the policy.
+func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool) {
+	if !ph.cfg.NobodyAnswers {
+		return nil
+	}
+	return func(_ context.Context, p loop.Pending) (loop.Ruling, bool) {
+		return loop.Ruling{
+			By:   "policy",
+			Text: "Nobody can answer here. Decide for yourself, choose what fits the request and the code best, and say in what you hand over what you decided and why.",
+		}, p.Question != ""
+	}
+}
+
+// mail is what a phase hears. Guidance reaches every phase; a further request
+// waits for Implement, which alone can carry it out.
+func (ph *Phases) mail(p plan.Phase) loop.Mailbox {
+	if ph.cfg.Mail == nil || p == plan.Implement {
+		return ph.cfg.Mail
+	}
+	return withoutFollowUps{ph.cfg.Mail}
+}
+
+type withoutFollowUps struct{ loop.Mailbox }
+
+// Waiting implements loop.Mailbox.
+func (m withoutFollowUps) Waiting(ctx context.Context) ([]loop.Letter, error) {
+	letters, err := m.Mailbox.Waiting(ctx)
+	return slices.DeleteFunc(slices.Clone(letters), func(x loop.Letter) bool { return x.Kind == loop.FollowUp }), err
 }
 
 func limitDetail(l plan.LimitHit) string {
@@ -201,7 +259,7 @@ func headers(b plan.Brief) map[string]string {
 func told(b plan.Brief) int {
 	n := 0
 	for _, ev := range b.Past {
-		if m, ok := ev.Body.(plan.MessageEnd); ok && m.Role == plan.RoleUser && ev.Attempt == b.Attempt {
+		if m, ok := ev.Body.(plan.MessageEnd); ok && m.Role == plan.RoleUser && m.Origin == "" && ev.Attempt == b.Attempt {
 			n++
 		}
 	}

@@ -21,7 +21,7 @@ var (
 func ParsePlan(text string) plan.PlanDoc {
 	doc := plan.PlanDoc{Text: text, Files: map[string]string{}}
 	section, fenced := "", ""
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(unwrap(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := fencing.FindStringSubmatch(line); m != nil {
 			switch {
@@ -48,19 +48,34 @@ func ParsePlan(text string) plan.PlanDoc {
 	return doc
 }
 
+// unwrap takes a plan out of the fence that a model may have put around all of
+// it, because the form that it was shown stands in one.
+func unwrap(text string) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	body, last := rest, ""
+	if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
+		body, last = rest[:i], rest[i+1:]
+	}
+	m := fencing.FindStringSubmatch(first)
+	if m == nil || strings.TrimSpace(last) != m[1] {
+		return text
+	}
+	return body
+}
+
 // plannedFile reads "- path — modified: …".
 func plannedFile(line string) string {
 	m := bullet.FindStringSubmatch(line)
 	if m == nil {
 		return ""
 	}
-	item := strings.TrimLeft(m[1], "*_ ")
+	item := strings.TrimLeft(m[1], "* ")
 	name, coded := "", false
 	if c := codeSpan.FindStringSubmatch(item); c != nil {
 		name, coded = c[1], true
 	} else {
 		name, _, _ = strings.Cut(item, " ")
-		name = strings.TrimRight(name, ":,;*_")
+		name = strings.TrimRight(name, ":,;*")
 	}
 	if !coded && !strings.ContainsAny(name, "./") {
 		return "" // a word of prose
@@ -96,7 +111,7 @@ func verifyCommand(line string, fenced bool) string {
 // backslash.
 func appendCommand(commands []string, c string) []string {
 	if n := len(commands); n > 0 && strings.HasSuffix(commands[n-1], "\\") {
-		commands[n-1] = strings.TrimRight(commands[n-1], " \\") + " " + c
+		commands[n-1] = strings.TrimSpace(strings.TrimRight(commands[n-1], " \\") + " " + c)
 		return commands
 	}
 	if c == "" {

@@ -3,6 +3,8 @@ package phases
 import (
 	"fmt"
 	"strings"
+
+	"github.com/plan-engine/plan"
 )
 
 // fill replaces each {{NAME}} in a template by its value, in one pass from
@@ -28,13 +30,24 @@ func fill(template string, values map[string]string) string {
 	}
 }
 
-// compose fills a prompt and removes the blank lines that empty values leave.
+// compose fills a prompt. A line that holds nothing but a marker goes if the
+// marker's value is empty, and so does the gap it would leave; the values
+// themselves stay as they are.
 func compose(template string, values map[string]string) string {
-	text := fill(template, values)
+	var lines []string
+	for line := range strings.SplitSeq(template, "\n") {
+		name, marker := strings.CutPrefix(line, "{{")
+		name, closed := strings.CutSuffix(name, "}}")
+		value, known := values[name]
+		if gone := marker && closed && known && value == ""; !gone {
+			lines = append(lines, line)
+		}
+	}
+	text := strings.Join(lines, "\n")
 	for strings.Contains(text, "\n\n\n") {
 		text = strings.ReplaceAll(text, "\n\n\n", "\n\n")
 	}
-	return strings.TrimSpace(text) + "\n"
+	return strings.TrimSpace(fill(text, values)) + "\n"
 }
 
 // fence puts data between tags so that a model can tell it from what it is
@@ -62,4 +75,17 @@ func cut(data string, limit int, hint string) string {
 		tail += i + 1
 	}
 	return fmt.Sprintf("%s[… %d bytes left out; %s]\n%s", strings.ToValidUTF8(data[:head], ""), tail-head, hint, strings.ToValidUTF8(data[tail:], ""))
+}
+
+// request is what was asked, with what the person has said since.
+func request(b plan.Brief) string {
+	text := fence("request", "", b.Request)
+	if len(b.Said) == 0 {
+		return text
+	}
+	said := ""
+	for _, s := range b.Said {
+		said += "- " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
+	}
+	return text + "\n\nSince then the same person has said this, the latest last. It counts as part of the request:\n\n" + fence("said-since", "", said)
 }

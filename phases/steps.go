@@ -19,7 +19,7 @@ func (ph *Phases) explore(ctx context.Context, b plan.Brief, emit plan.Emit) (ou
 	}
 	defer func() { err = errors.Join(err, s.tools.Close()) }()
 	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": fence("request", "", b.Request),
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 	}))
 	ok, err := s.ask(ctx, 0, append(slices.Clone(b.Context), prompt)...)
 	if err != nil || !ok {
@@ -43,7 +43,7 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out p
 		previous = "An earlier plan for this request was given up. Say in Why what this one does differently.\n\n" + fence("earlier-plan", "", b.Plan.Text)
 	}
 	ok, err := s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": fence("request", "", b.Request),
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 		"REPORT": fence("report", "", b.Report), "PREVIOUS": previous,
 	})))
 	if err != nil || !ok {
@@ -76,7 +76,7 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (
 	}
 	defer func() { err = errors.Join(err, s.tools.Close()) }()
 	prompt := compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": fence("request", "", b.Request),
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 		"PLAN": fence("plan", "", b.Plan.Text), "CHECKS": baselineText(b.Checks),
 	})
 	if b.Attempt > 1 {

@@ -30,7 +30,7 @@ type bashArgs struct {
 func (s *Set) bash() loop.Tool {
 	return define(loop.Info{
 		Spec:   loop.Spec{Name: "bash", Description: strings.TrimSpace(bashDoc)},
-		Effect: plan.EffectUnknown, Serial: true, Writes: true,
+		Effect: plan.EffectUnknown, Serial: true, Writes: true, Category: loop.CategoryExec,
 	}, s.runBash)
 }
 

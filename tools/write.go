@@ -30,7 +30,7 @@ func (s *Set) write() loop.Tool {
 func writer(name, doc string) loop.Info {
 	return loop.Info{
 		Spec:   loop.Spec{Name: name, Description: strings.TrimSpace(doc)},
-		Effect: plan.EffectVerifiable, Serial: true, Writes: true,
+		Effect: plan.EffectVerifiable, Serial: true, Writes: true, Category: loop.CategoryEdit,
 	}
 }
 

@@ -59,7 +59,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 			return failed(err)
 		}
 	}
-	end, err := a.runThrough(ctx, eng, w.cfg)
+	end, err := a.runThrough(ctx, w, eng, show)
 	show.close()
 	if err != nil {
 		return failed(err)
@@ -71,27 +71,49 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	return nil
 }
 
-// runThrough runs the engine, sleeping through rate limits if that is wanted.
-func (a *app) runThrough(ctx context.Context, eng *engine.Engine, cfg config.Config) (engine.End, error) {
+// runThrough runs the engine as often as this process can do something about
+// what parked the run: sleep through a rate limit, or ask the person.
+func (a *app) runThrough(ctx context.Context, w *workshop, eng *engine.Engine, show *display) (engine.End, error) {
 	for {
 		end, err := eng.Run(ctx)
-		if err != nil || end.Parked == nil || end.Parked.Reason != plan.ParkRateLimit || !a.waits(cfg) {
+		if err != nil || end.Parked == nil {
 			return end, err
 		}
-		pause := time.Minute
-		if end.Parked.WakeAt != nil {
-			pause = end.Parked.WakeAt.Sub(a.now())
-		}
-		timer := time.NewTimer(max(pause, 0))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			if !errors.Is(context.Cause(ctx), engine.ErrTimeout) {
-				end.ExitCode = plan.ExitInterrupted
+		if end.Parked.Reason == plan.ParkRateLimit && a.waits(w.cfg) {
+			if !a.sleepUntil(ctx, end.Parked.WakeAt) {
+				if !errors.Is(context.Cause(ctx), engine.ErrTimeout) {
+					end.ExitCode = plan.ExitInterrupted
+				}
+				return end, nil
 			}
+			continue
+		}
+		if len(end.Parked.Waiting) == 0 || !a.interactive() {
 			return end, nil
 		}
+		show.close() // the terminal is the person's now
+		answered, err := a.consult(ctx, w, eng.State().ID, end)
+		if err != nil || !answered {
+			return end, err
+		}
+		show.open()
+	}
+}
+
+// sleepUntil waits for a time, by default a minute from now, and reports
+// whether it came before ctx ended.
+func (a *app) sleepUntil(ctx context.Context, at *time.Time) bool {
+	pause := time.Minute
+	if at != nil {
+		pause = at.Sub(a.now())
+	}
+	timer := time.NewTimer(max(pause, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -202,43 +224,65 @@ func (in *inbox) watch(ctx context.Context, w *workshop, stop context.CancelCaus
 	return ended
 }
 
-// display is what shows a run to a person or a program.
+// display is what shows a run to a person or a program. It can be closed and
+// opened again.
 type display struct {
-	feed  func(plan.Event)
-	close func()
+	app   *app
 	tally *tally
-	write func()
+	opts  viewOptions
+
+	show func(plan.Event) // nil while it is closed
+	done func()
 }
 
-func (s *display) summary() { s.write() }
-
-// openDisplay chooses how a run is shown: JSON lines, a live terminal, or plain
-// lines.
+// openDisplay makes the display of a run and opens it.
 func (a *app) openDisplay(d driving) *display {
-	t := d.tally
-	opts := a.viewing()
-	opts.Resume = fmt.Sprintf("plan resume %s", d.id)
-	opts.Before = t.clone()
+	s := &display{app: a, tally: d.tally, opts: a.viewing()}
+	s.opts.Resume = fmt.Sprintf("plan resume %s", d.id)
+	s.open()
+	return s
+}
+
+// open chooses how the run is shown: as JSON lines, on a live terminal, or as
+// plain lines.
+func (s *display) open() {
+	opts := s.opts
+	opts.Before = s.tally.clone()
 	var v viewer
 	var patience time.Duration // output that somebody reads later is never given up
-	text := a.out
 	switch {
-	case a.json:
-		v, text = newJSONViewer(a.out), a.err
-		opts.Color = false
-	case a.onTerminal():
-		v, patience = newScreenViewer(a.out, opts), screenPatience
+	case s.app.json:
+		v = newJSONViewer(s.app.out)
+	case s.app.onTerminal():
+		v, patience = newScreenViewer(s.app.out, opts), screenPatience
 	default:
-		v = newPlainViewer(a.out, opts)
+		v = newPlainViewer(s.app.out, opts)
 	}
-	feed, done := newPump(v, patience)
-	return &display{
-		tally: t,
-		feed: func(ev plan.Event) {
-			t.Add(ev)
-			feed(ev)
-		},
-		close: done,
-		write: func() { writeSummary(text, t, opts) },
+	s.show, s.done = newPump(v, patience)
+}
+
+// feed takes an event from the engine.
+func (s *display) feed(ev plan.Event) {
+	s.tally.Add(ev)
+	if s.show != nil {
+		s.show(ev)
 	}
+}
+
+// close shows what is left and leaves the terminal as it was.
+func (s *display) close() {
+	if s.show != nil {
+		s.done()
+		s.show = nil
+	}
+}
+
+// summary tells how the run stands.
+func (s *display) summary() {
+	to := s.app.out
+	opts := s.opts
+	if s.app.json {
+		to, opts.Color = s.app.err, false
+	}
+	writeSummary(to, s.tally, opts)
 }

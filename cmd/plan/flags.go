@@ -20,6 +20,7 @@ type runFlags struct {
 	timeout        time.Duration
 	checks         []string
 	wait           bool
+	autoApprove    bool
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -33,6 +34,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.Float64Var(&f.cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
 	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
 	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
+	fl.BoolVar(&f.autoApprove, "auto-approve", false, "do not wait for a person: where the model asks, it is told to decide and say so")
 	fl.BoolVar(&f.wait, "wait", false, "sleep through a rate limit instead of parking (default on a terminal)")
 }
 
@@ -42,6 +44,8 @@ type said struct {
 	// noTimeout, noTokens and noCost lift a limit that was set elsewhere: a
 	// zero in Config would mean that nothing was said.
 	noTimeout, noTokens, noCost bool
+	// autoApprove is never taken from an earlier process or a file.
+	autoApprove bool
 }
 
 // over lays what was said over other settings.
@@ -63,10 +67,11 @@ func (s said) over(c config.Config) config.Config {
 func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	given := cmd.Flags().Changed
 	c := said{
-		Config:    config.Config{Model: f.model, BaseURL: f.baseURL},
-		noTimeout: given("timeout") && f.timeout == 0,
-		noTokens:  given("max-tokens") && f.tokens == 0,
-		noCost:    given("max-cost") && f.cost == 0,
+		Config:      config.Config{Model: f.model, BaseURL: f.baseURL},
+		autoApprove: f.autoApprove,
+		noTimeout:   given("timeout") && f.timeout == 0,
+		noTokens:    given("max-tokens") && f.tokens == 0,
+		noCost:      given("max-cost") && f.cost == 0,
 	}
 	switch {
 	case given("max-review-cycles") && f.cycles < 0:

@@ -88,7 +88,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
-	w.writer = writer
+	w.writer, w.autoApprove = writer, flags.autoApprove
 	kit, err := w.loadKit(ctx, run.Start)
 	if err != nil {
 		return failed(err)

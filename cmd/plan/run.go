@@ -127,7 +127,7 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 		return failed(err)
 	}
 	defer func() { err = errors.Join(err, failed(writer.Close())) }()
-	w.writer = writer
+	w.writer, w.autoApprove = writer, flags.autoApprove
 	ph, err := w.newPhases(ctx, model, begin.kit, begin.start.Base)
 	if err != nil {
 		return failed(err)

@@ -27,6 +27,7 @@ var (
 	_ engine.Checker   = (*checker)(nil)
 	_ engine.Snapshots = (*worktree.Repo)(nil)
 	_ loop.Model       = (*openai.Client)(nil)
+	_ loop.Mailbox     = mailbox{}
 )
 
 // workshop is everything that a run needs, opened.
@@ -38,6 +39,8 @@ type workshop struct {
 	shell   *sandbox.Shell
 	redact  func(string) string
 	journal *journal
+	// autoApprove says that no person is to be waited for.
+	autoApprove bool
 }
 
 // openWorkshop connects to the model and lays the tools out. Nothing is
@@ -214,6 +217,7 @@ func (w *workshop) newPhases(ctx context.Context, model loop.Model, kit phases.K
 		Model: model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
 		View: w.view, Instructions: words, Redact: w.redact,
+		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove,
 		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
 		Retry: loop.Retry{
 			Served: w.cfg.Retry.Served, UnservedFor: w.cfg.Retry.UnservedFor.Duration,
@@ -262,7 +266,13 @@ type journal struct {
 
 // Append implements engine.Journal.
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
-	if letters := j.taken(); len(letters) > 0 {
+	letters := j.taken()
+	for _, ev := range events {
+		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {
+			letters = append(letters, t.TakesLetter())
+		}
+	}
+	if len(letters) > 0 {
 		return j.writer.AppendTaking(ctx, letters, events...)
 	}
 	return j.writer.Append(ctx, events...)

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/loop"
+)
+
+// interactive says whether there is a person to ask.
+func (a *app) interactive() bool {
+	in, ok := a.in.(*os.File)
+	return ok && term.IsTerminal(int(in.Fd())) && a.onTerminal() && !a.json
+}
+
+// consult asks the person at the terminal about what a parked run waits for,
+// and puts the answers into its inbox. It reports false where nobody answers;
+// a closed terminal never means yes.
+func (a *app) consult(ctx context.Context, w *workshop, id plan.RunID, end engine.End) (bool, error) {
+	if end.Parked == nil || len(end.Parked.Waiting) == 0 || !a.interactive() {
+		return false, nil
+	}
+	for _, c := range end.Parked.Waiting {
+		kind, text, ok := a.askPerson(ctx, c)
+		if !ok {
+			return false, nil
+		}
+		if err := a.post(ctx, w.db, id, kind, letterText{Text: text, Call: c.Call}); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// askPerson puts one call to the person.
+func (a *app) askPerson(ctx context.Context, c plan.WaitingCall) (loop.LetterKind, string, bool) {
+	if c.Question != "" {
+		fmt.Fprintf(a.out, "\n%s\n", sanitizeText(c.Question))
+		for i, o := range c.Options {
+			fmt.Fprintf(a.out, "  %d  %s\n", i+1, sanitizeLine(o))
+		}
+		fmt.Fprint(a.out, "Answer (empty: leave it for later): ")
+		line, ok := a.readLine(ctx)
+		if !ok || line == "" {
+			return "", "", false
+		}
+		var n int
+		if _, err := fmt.Sscanf(line+"\n", "%d\n", &n); err == nil && n >= 1 && n <= len(c.Options) {
+			line = c.Options[n-1]
+		}
+		return loop.Reply, line, true
+	}
+	fmt.Fprintf(a.out, "\nMay it call %s?\n  %s\n", sanitizeLine(c.Name), sanitizeLine(string(c.Args)))
+	if c.Why != "" {
+		fmt.Fprintf(a.out, "  %s\n", sanitizeLine(c.Why))
+	}
+	fmt.Fprint(a.out, "y, or n with a reason (empty: leave it for later): ")
+	line, ok := a.readLine(ctx)
+	word, reason, _ := strings.Cut(line, " ")
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		return loop.Approve, reason, ok
+	case "n", "no":
+		return loop.Deny, reason, ok
+	}
+	return "", "", false
+}
+
+// readLine reads a line from the person, until ctx ends.
+func (a *app) readLine(ctx context.Context) (string, bool) {
+	type read struct {
+		line string
+		err  error
+	}
+	lines := make(chan read, 1)
+	go func() { // ends with the line, or with the process
+		line, err := bufio.NewReader(a.in).ReadString('\n')
+		lines <- read{line, err}
+	}()
+	select {
+	case r := <-lines:
+		if r.err != nil && !(errors.Is(r.err, io.EOF) && r.line != "") {
+			return "", false
+		}
+		return strings.TrimSpace(r.line), true
+	case <-ctx.Done():
+		return "", false
+	}
+}

@@ -1,0 +1,29 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+//go:embed ask.md
+var askDoc string
+
+type askArgs struct {
+	Question string   `json:"question" jsonschema:"minLength=1" jsonschema_description:"one question that can be answered in a sentence"`
+	Options  []string `json:"options,omitempty" jsonschema_description:"answers to choose from; the person may give another"`
+}
+
+// ask puts a question to the person who wants the work. The loop answers it.
+func ask() loop.Tool {
+	return define(loop.Info{
+		Spec:   loop.Spec{Name: "ask", Description: strings.TrimSpace(askDoc)},
+		Effect: plan.EffectReplay, Asks: true,
+	}, func(context.Context, askArgs, loop.Input) (loop.Result, error) {
+		return loop.Result{}, errors.New("a question is answered, not run")
+	})
+}
