@@ -40,8 +40,9 @@ type Filtered struct {
 
 // StormBroken says that calls were not run because they made no progress.
 type StormBroken struct {
-	Calls  []string `json:"calls"`  // ids
-	Action string   `json:"action"` // reflect: the model is asked to think again; stop: the conversation ends
+	Calls  []string `json:"calls"`            // ids
+	Action string   `json:"action"`           // "": those calls only; reflect: the model is asked to think again; stop: the conversation ends
+	Notice string   `json:"notice,omitempty"` // why it ends
 }
 
 // Pruned says that old tool results were taken out of what is sent.

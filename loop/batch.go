@@ -31,6 +31,7 @@ type call struct {
 	offer    *offer   // nil for a call that will not run
 	started  bool     // the intent is recorded
 	lost     bool     // it was started by a process that died
+	notes    string   // what was repaired in the arguments, for the model
 	asked    bool     // the hooks have decided about it
 	pending  *Pending // what a person has to decide first
 	end      *plan.ToolEnd
@@ -45,8 +46,13 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason) []*
 	for i, b := range blocks {
 		cut := stop == StopLength && i == len(blocks)-1
 		calls[i] = l.examine(b, cut)
-		l.decide(ctx, calls[i])
-		l.rejected(calls[i])
+	}
+	if broken := l.calm(calls); len(broken.Calls) > 0 {
+		l.record(broken)
+	}
+	for _, c := range calls {
+		l.decide(ctx, c)
+		l.rejected(c)
 	}
 	todo := unfinished(calls)
 	if serial(todo) {
@@ -60,27 +66,53 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason) []*
 	return calls
 }
 
-// examine checks one call against what was offered. A call that must not run
-// comes back with its result.
+// examine checks one call against what was offered, and repairs arguments that
+// can be meant in one way only. A call that must not run comes back with its
+// result.
 func (l *Loop) examine(b plan.Block, cut bool) *call {
 	c := &call{id: b.Call, name: b.Name}
-	args, problem := parseArgs(b.Args)
-	c.args = args
-	o, ok := l.offered[b.Name]
+	c.args, _ = parseArgs(b.Args)
+	name, suggestion := resolveName(b.Name, l.names)
+	o, ok := l.offered[name]
 	switch {
 	case !ok:
-		c.reject("refused", l.notOffered(b.Name))
+		c.reject("refused", l.notOffered(b.Name, suggestion))
+		return c
 	case cut:
 		c.reject("invalid", "This call was cut off by the output limit and was not run. Send it again, shorter: split the work over several calls.")
-	case problem != "":
+		return c
+	}
+	c.offer, c.name = o, name
+	args, notes, problem := mend(o.info, b.Args, o.validate)
+	if problem != "" {
 		c.reject("invalid", problem)
-	default:
-		c.offer = o
-		if problem := o.validate(args); problem != "" {
-			c.reject("invalid", problem)
+		return c
+	}
+	c.args, c.notes = args, tell(notes)
+	return c
+}
+
+// calm asks the storm breaker about the calls of an answer. What makes no
+// progress is answered instead of run.
+func (l *Loop) calm(calls []*call) plan.StormBroken {
+	var judged []*call
+	var storm []stormCall
+	for _, c := range calls {
+		if c.end == nil {
+			judged = append(judged, c)
+			storm = append(storm, stormCall{Name: c.name, Args: c.args, Verdict: l.storm.judge(c.name, c.args)})
 		}
 	}
-	return c
+	ruling := l.storm.rule(storm)
+	broken := plan.StormBroken{Action: ruling.Action, Notice: ruling.Notice}
+	for i, c := range judged {
+		if ruling.Results[i] != "" {
+			c.reject("storm", ruling.Results[i])
+			broken.Calls = append(broken.Calls, c.id)
+		}
+	}
+	l.stuck = ruling.Notice
+	return broken
 }
 
 // rejected records the intent and the result of a call that will not run.
@@ -92,15 +124,15 @@ func (l *Loop) rejected(c *call) {
 }
 
 // notOffered is what a model reads when it calls a tool it does not have.
-func (l *Loop) notOffered(name string) string {
+func (l *Loop) notOffered(name, suggestion string) string {
 	if why := l.cfg.Refuse(name); why != "" {
 		return why
 	}
-	var names []string
-	for _, s := range l.specs {
-		names = append(names, s.Name)
+	text := fmt.Sprintf("There is no tool named %q here.", name)
+	if suggestion != "" {
+		text += fmt.Sprintf(" Did you mean %s?", suggestion)
 	}
-	return fmt.Sprintf("There is no tool named %q here. The tools are: %s.", name, strings.Join(names, ", "))
+	return text + fmt.Sprintf(" The tools are: %s.", strings.Join(l.names, ", "))
 }
 
 func (c *call) reject(status, text string) {
@@ -279,10 +311,21 @@ func (l *Loop) showUpdate(ctx context.Context, n news, cancel context.CancelCaus
 
 // finished takes a result over.
 func (l *Loop) finished(n news) {
+	if n.call.notes != "" {
+		n.end.Output, n.call.notes = n.call.notes+n.end.Output, ""
+	}
 	n.call.finish(*n.end)
+	l.observe(*n.call)
 	ev := l.event(*n.call.end)
 	ev.Blobs = n.blobs
 	l.queue = append(l.queue, ev)
+}
+
+// observe tells the storm breaker how a call ended that ran.
+func (l *Loop) observe(c call) {
+	l.storm.observe(c.name, c.args, outcome{
+		Result: fingerprint(c.end.Output, c.end.Error), Timeout: c.end.Status == "timeout",
+	})
 }
 
 // launch starts the calls of a group, a few at a time, in order. Nothing

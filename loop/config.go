@@ -82,6 +82,7 @@ const (
 	Vetoed    EndReason = "vetoed"    // a hook ended it
 	Rejected  EndReason = "rejected"  // a filter refused a prompt
 	Waiting   EndReason = "waiting"   // a call waits for a person
+	Stuck     EndReason = "stuck"     // the model repeated itself to no effect; Text says so
 )
 
 func (c Config) withDefaults() Config {

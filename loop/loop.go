@@ -16,6 +16,7 @@ type Loop struct {
 	cfg     Config
 	offered map[string]*offer
 	specs   []Spec
+	names   []string // of the offered tools
 
 	messages []plan.Message
 	prefix   prefix
@@ -25,6 +26,8 @@ type Loop struct {
 	cost     float64
 	last     StopReason
 	open     openTurn
+	storm    storm
+	stuck    string  // why the storm breaker ended the conversation
 	taking   []int64 // letters whose taking is not yet recorded
 	stopped  bool    // a hook or the tools ended the loop after this turn
 	busy     atomic.Bool
@@ -51,7 +54,9 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		}
 		l.offered[info.Name] = &offer{tool: t, info: info}
 		l.specs = append(l.specs, info.Spec)
+		l.names = append(l.names, info.Name)
 	}
+	l.storm.stormConfig = stormConfig{Mutating: l.mutating, Exempt: l.repeatable}
 	if err := l.prefix.start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
 	}
@@ -155,7 +160,12 @@ func (l *Loop) advance(ctx context.Context) (End, error) {
 	if len(waiting) > 0 {
 		return End{Reason: Waiting, Waiting: waiting}, nil
 	}
-	if l.stopped {
+	switch {
+	case l.stuck != "":
+		end := l.ending(Stuck)
+		end.Text = l.stuck
+		return end, l.flush(ctx)
+	case l.stopped:
 		l.stopped = false
 		return l.ending(Completed), l.flush(ctx)
 	}
@@ -230,6 +240,10 @@ func (l *Loop) ending(reason EndReason) End {
 
 // say puts a message from outside into the conversation.
 func (l *Loop) say(m plan.Message) {
+	if m.Origin != plan.OriginNotice {
+		l.storm.reset() // somebody has spoken: what was no progress may be some now
+		l.stuck = ""
+	}
 	l.messages = append(l.messages, m)
 	l.record(plan.MessageStart{Role: m.Role}, plan.MessageEnd{Message: m})
 }
@@ -290,4 +304,16 @@ func (l *Loop) flush(ctx context.Context) error {
 // show emits a live event.
 func (l *Loop) show(ctx context.Context, b plan.Body) error {
 	return l.cfg.Emit(ctx, l.event(b))
+}
+
+// mutating says whether a tool may change something.
+func (l *Loop) mutating(name string) bool {
+	o, ok := l.offered[name]
+	return !ok || o.info.Writes
+}
+
+// repeatable says whether running a tool again does no harm.
+func (l *Loop) repeatable(name string) bool {
+	o, ok := l.offered[name]
+	return ok && !o.info.Writes && o.info.Effect == plan.EffectReplay
 }

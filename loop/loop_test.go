@@ -228,12 +228,16 @@ func TestWhatAModelIsToldAboutBadCalls(t *testing.T) {
 		{"wrong type", `name = "look"` + "\nargs = { n = \"one\" }", []string{"n: expected integer", `string "one"`}, "invalid"},
 		{"missing", `name = "look"` + "\nargs = { }", []string{`missing "n"`}, "invalid"},
 		{"extra", `name = "look"` + "\nargs = { n = 1, m = 2 }", []string{`unknown field "m"`}, "invalid"},
-		{"no JSON", `name = "look"` + "\nraw = '{\"n\": 1'", []string{"not valid JSON"}, "invalid"},
+		{"no JSON", `name = "look"` + "\nraw = '{\"n\" 1}'", []string{"not valid JSON"}, "invalid"},
+		{"broken off", `name = "write"` + "\nraw = '{\"n\": 1'", []string{"broke off"}, "invalid"},
 		{"no object", `name = "look"` + "\nraw = '[1]'", []string{"expected object", "array [1]"}, "invalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, "[[reply]]\nturn = 0\n[[reply.call]]\n"+c.call+"\n[[reply]]\nturn = 1\ntext = \"Done.\"\n", look())
+			if c.name == "broken off" {
+				b.cfg.Tools = append(b.cfg.Tools, tool("write", plan.EffectVerifiable, true, func(context.Context, int) string { return "" }))
+			}
 			b.cfg.Refuse = func(name string) string {
 				if name == "write" {
 					return "write is for later"
@@ -331,7 +335,10 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, endless, look())
+			var seen atomic.Int32 // each look shows something new, or it would be no progress
+			b := setup(t, endless, tool("look", plan.EffectReplay, false, func(context.Context, int) string {
+				return fmt.Sprint("saw ", seen.Add(1))
+			}))
 			b.cfg.Limits, b.cfg.Price = c.limits, price
 			end := b.run("Go.")
 			if end.Limit == nil || end.Limit.Kind != c.kind {

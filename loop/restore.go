@@ -40,6 +40,7 @@ func (l *Loop) apply(ev plan.Event) error {
 	case plan.ToolStart:
 		if c := l.find(b.Call); c != nil {
 			c.started, c.lost, c.asked = true, true, true
+			c.name = b.Name
 			c.args, c.pending = b.Args, nil
 		}
 	case plan.ApprovalRequired:
@@ -57,6 +58,7 @@ func (l *Loop) apply(ev plan.Event) error {
 	case plan.ToolEnd:
 		if c := l.find(b.Call); c != nil {
 			c.finish(b)
+			l.relive(c)
 		}
 	case plan.TurnEnd:
 		l.applyTurnEnd(ev)
@@ -71,15 +73,21 @@ func (l *Loop) applyMessage(b plan.MessageEnd) {
 	}
 	l.messages = append(l.messages, b.Message)
 	if b.Role != plan.RoleAssistant {
+		if b.Origin != plan.OriginNotice {
+			l.storm.reset()
+			l.stuck = ""
+		}
 		return
 	}
 	l.last = StopReason(b.Stop)
 	l.open.answered = true
 	blocks := b.Calls()
 	for i, block := range blocks {
-		c := l.examine(block, l.last == StopLength && i == len(blocks)-1)
+		l.open.calls = append(l.open.calls, l.examine(block, l.last == StopLength && i == len(blocks)-1))
+	}
+	l.calm(l.open.calls)
+	for _, c := range l.open.calls {
 		c.end = nil // the journal has it
-		l.open.calls = append(l.open.calls, c)
 	}
 }
 
@@ -110,4 +118,14 @@ func (l *Loop) find(id string) *call {
 		}
 	}
 	return nil
+}
+
+// relive shows the storm breaker how a call of an earlier process ended, if it
+// ran.
+func (l *Loop) relive(c *call) {
+	switch c.end.Status {
+	case "refused", "invalid", "storm":
+	default:
+		l.observe(*c)
+	}
 }

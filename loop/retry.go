@@ -52,7 +52,7 @@ func (r Retry) withDefaults() Retry {
 // generate calls the model until it answers or trying again is pointless.
 func (l *Loop) generate(ctx context.Context) (Answer, error) {
 	call := Call{
-		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: l.messages,
+		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: repair(l.messages, unanswered),
 		Settings: l.cfg.Settings, Format: l.cfg.Format, Headers: l.cfg.Headers,
 	}
 	tries := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
@@ -82,6 +82,10 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 		}
 	}
 }
+
+// unanswered knows the result of no call: a loop's own calls have theirs in the
+// conversation, so only messages that came from outside can lack one.
+func unanswered(plan.Block) (plan.Block, bool) { return plan.Block{}, false }
 
 // attempt makes the call once, showing the answer as it arrives.
 func (l *Loop) attempt(ctx context.Context, call Call) (Answer, error) {

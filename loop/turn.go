@@ -2,6 +2,8 @@ package loop
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/plan-engine/plan"
 )
@@ -65,6 +67,7 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	if ans.Message.Blocks == nil {
 		ans.Message.Blocks = []plan.Block{} // readers find a list, an empty one too
 	}
+	ans.Message.Blocks = l.spoken(ans)
 	l.last = ans.Stop
 	l.usage = l.usage.Add(ans.Usage)
 	usd, known := l.cfg.Price(ans.Usage)
@@ -183,4 +186,17 @@ func resultsOf(calls []*call) plan.Message {
 		})
 	}
 	return m
+}
+
+// spoken is what an answer says, with the calls that the model wrote as text
+// instead of making them.
+func (l *Loop) spoken(ans Answer) []plan.Block {
+	if len(ans.Message.Calls()) > 0 {
+		return ans.Message.Blocks
+	}
+	found := scavenge(ans.Message.Text(), l.specs)
+	for i := range found {
+		found[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
+	}
+	return append(slices.Clip(ans.Message.Blocks), found...)
 }

@@ -191,6 +191,14 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 	case loop.Completed:
 		s.end = end
 		return true, nil
+	case loop.Stuck:
+		// What was built or judged so far still counts, and says that it is
+		// unfinished; an unfinished report or plan is none.
+		if s.phase == plan.Implement || s.phase == plan.Review {
+			s.end = end
+			return true, nil
+		}
+		return false, &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
 	}
 	return false, fmt.Errorf("the conversation of %s ended as %s: %s", s.phase, end.Reason, end.Rejection)
 }

@@ -1,0 +1,92 @@
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// The kinds of repair.
+const (
+	mendClosed = "cut_closed"            // JSON that broke off was closed
+	mendNull   = "null_dropped"          // null for a field that may be left out
+	mendLink   = "link_unwrapped"        // a path that was dressed up as a link
+	mendArray  = "json_string_to_array"  // a list written as JSON in a string
+	mendObject = "json_string_to_object" // an object written as JSON in a string
+	mendEmpty  = "object_to_array"       // {} for an empty list
+	mendWrap   = "bare_string_to_array"  // one string for a list of strings
+	mendPair   = "pair_completed"        // a field that another one needs
+)
+
+// note is one thing that was changed in a model's arguments.
+type note struct {
+	kind string
+	text string // for the model
+}
+
+// mend reads the arguments of a call as the model wrote them and repairs what
+// can be meant in one way only. Arguments that fit keep their bytes, and a
+// repair counts only if the result fits: it is validated once, and if it does
+// not, what comes back is what the model wrote, and the problem with that.
+//
+// Text that broke off is closed for tools that may be run again and again. For
+// any other tool it is refused: half of a change must not be made.
+//
+// The arguments are always valid JSON. Validate returns "" or what to tell the
+// model, and so does mend as its problem.
+func mend(info Info, text string, validate func(json.RawMessage) string) (json.RawMessage, []note, string) {
+	args, problem := parseArgs(text)
+	source := string(args)
+	m := mender{safe: !info.Writes && info.Effect == plan.EffectReplay}
+	if problem != "" {
+		closed, ok := closeJSON(text)
+		if !ok {
+			return args, nil, problem
+		}
+		if !m.safe {
+			return args, nil, fmt.Sprintf("The arguments of %s broke off before their end. The call was not run, because half of it must not be done. Send the whole call again; if it is long, split the work over several calls.", info.Name)
+		}
+		source = closed
+		m.note(mendClosed, "the arguments broke off and were closed where they ended, so the last value may be incomplete")
+	} else {
+		problem = validate(args)
+	}
+	value, err := decodeJSON(source)
+	if err != nil {
+		return args, nil, problem
+	}
+	if m.rules, err = readSchema(info.Schema); err != nil {
+		return args, nil, problem
+	}
+	value = m.value(m.rules.root, value, "", false)
+	if len(m.notes) == 0 {
+		return args, nil, problem
+	}
+	fixed, err := plan.MarshalCompact(value)
+	if err != nil || validate(fixed) != "" {
+		return args, nil, problem
+	}
+	return fixed, m.notes, ""
+}
+
+// mostNotes is how many repairs a model is told of one by one.
+const mostNotes = 8
+
+// tell is what a model reads before the result of a call whose arguments were
+// repaired; "" for none.
+func tell(notes []note) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	lines := make([]string, 0, mostNotes+1)
+	for i, n := range notes {
+		if i == mostNotes {
+			lines = append(lines, fmt.Sprintf("- %d more of the same kind", len(notes)-i))
+			break
+		}
+		lines = append(lines, "- "+n.text)
+	}
+	return "The arguments were repaired before the call ran:\n" + strings.Join(lines, "\n") + "\n\n"
+}

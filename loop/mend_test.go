@@ -1,0 +1,420 @@
+package loop
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan"
+)
+
+// caseRow is one line of a case table.
+type caseRow struct {
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	Expected  json.RawMessage `json:"expected"`
+	Recommend string          `json:"recommend"`
+}
+
+func (r caseRow) kind(t *testing.T) string {
+	var in struct {
+		Kind string `json:"kind"`
+	}
+	parse(t, r.Input, &in)
+	return in.Kind
+}
+
+func readCases(t *testing.T, file string) []caseRow {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []caseRow
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		var r caseRow
+		parse(t, lines.Bytes(), &r)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func parse(t *testing.T, data []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+}
+
+// reader is a tool that only looks, writer one that changes things.
+func reader(schema string) Info {
+	return Info{Spec: Spec{Name: "look", Schema: json.RawMessage(schema)}, Effect: plan.EffectReplay}
+}
+
+func writer(name, schema string) Info {
+	return Info{Spec: Spec{Name: name, Schema: json.RawMessage(schema)}, Effect: plan.EffectVerifiable, Writes: true}
+}
+
+func mendFor(info Info, text string) (json.RawMessage, []note, string) {
+	o := &offer{info: info}
+	return mend(info, text, o.validate)
+}
+
+func sameJSON(t *testing.T, want, got []byte) {
+	t.Helper()
+	var w, g any
+	parse(t, want, &w)
+	parse(t, got, &g)
+	if diff := cmp.Diff(w, g); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// differs lists the rows of the table where this project does something else
+// than the system they were taken from, and why.
+var differs = map[string]string{
+	"sc_max":             "JSON in prose is data, not a call; and the bound is 4",
+	"sc_name_arguments":  "JSON in prose is data, not a call",
+	"sc_openai_envelope": "JSON in prose is data, not a call",
+	"tr_escape_cut":      "what cannot be closed keeps its text and is refused, instead of becoming {}",
+	"tr_tail_garbage":    "what cannot be closed keeps its text and is refused, instead of becoming {}",
+}
+
+func TestRepairCases(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]func(*testing.T, caseRow){
+		"validate": validateCase, "md_unwrap": linkCase, "truncation": truncationCase,
+		"pipeline": pipelineCase, "scavenge": scavengeCase, "pairing": pairingCase, "tool_alias": aliasCase,
+		// When to compact is decided elsewhere.
+		"context_decision": func(*testing.T, caseRow) {},
+	}
+	for _, row := range readCases(t, "dirge_repair.jsonl") {
+		t.Run(row.Name, func(t *testing.T) {
+			t.Parallel()
+			check, ok := kinds[row.kind(t)]
+			if !ok {
+				t.Fatalf("no test for rows of kind %q", row.kind(t))
+			}
+			check(t, row)
+		})
+	}
+}
+
+func validateCase(t *testing.T, row caseRow) {
+	var in struct{ Schema, Args json.RawMessage }
+	var want struct {
+		Args      json.RawMessage
+		Repairs   []string
+		Notes     *int
+		Unchanged bool
+		Error     bool
+		Mentions  []string
+	}
+	parse(t, row.Input, &in)
+	parse(t, row.Expected, &want)
+	text := string(in.Args)
+	args, notes, problem := mendFor(reader(string(in.Schema)), text)
+	if want.Error != (problem != "") {
+		t.Fatalf("problem %q", problem)
+	}
+	for _, word := range want.Mentions {
+		if !strings.Contains(problem, word) {
+			t.Errorf("the problem does not mention %s: %s", word, problem)
+		}
+	}
+	if want.Error || want.Unchanged {
+		if string(args) != text || notes != nil {
+			t.Errorf("changed to %s: %v", args, notes)
+		}
+		return
+	}
+	sameJSON(t, want.Args, args)
+	repairs, said := []string{}, 0
+	for _, n := range notes {
+		if n.kind == mendPair { // they keep these apart
+			said++
+			continue
+		}
+		repairs = append(repairs, n.kind)
+	}
+	if diff := cmp.Diff(want.Repairs, repairs); diff != "" {
+		t.Error(diff)
+	}
+	if want.Notes != nil && said != *want.Notes {
+		t.Errorf("%d notes, want %d", said, *want.Notes)
+	}
+	if strings.HasPrefix(row.Recommend, "suspicious") && !strings.Contains(tell(notes), "check") {
+		t.Errorf("the model is not warned: %s", tell(notes))
+	}
+}
+
+func linkCase(t *testing.T, row caseRow) {
+	var in struct{ Value string }
+	var want *string
+	parse(t, row.Input, &in)
+	parse(t, row.Expected, &want)
+	got, ok := unwrapLink(in.Value)
+	if ok != (want != nil) || ok && got != *want {
+		t.Errorf("%q became %q, %v", in.Value, got, ok)
+	}
+}
+
+func truncationCase(t *testing.T, row caseRow) {
+	var in struct{ Raw string }
+	var want struct {
+		Repaired          string
+		Changed, Fallback bool
+		Value             json.RawMessage
+	}
+	parse(t, row.Input, &in)
+	parse(t, row.Expected, &want)
+	closed, ok := closeJSON(in.Raw)
+	if ok == want.Fallback {
+		t.Fatalf("closed to %q, %v", closed, ok)
+	}
+	if !ok {
+		if differs[row.Name] == "" {
+			t.Error("not listed as a difference")
+		}
+		args, notes, problem := mendFor(reader(`{}`), in.Raw)
+		if problem == "" || notes != nil || !json.Valid(args) {
+			t.Errorf("taken as %s, %v", args, notes)
+		}
+		return
+	}
+	if closed != want.Repaired || (closed != in.Raw) != want.Changed {
+		t.Errorf("closed to %q", closed)
+	}
+	sameJSON(t, want.Value, []byte(closed))
+	if strings.Contains(row.Recommend, "write/edit") {
+		if _, _, problem := mendFor(writer("edit", `{}`), in.Raw); !strings.Contains(problem, "broke off") {
+			t.Errorf("a writing tool would run: %q", problem)
+		}
+	}
+}
+
+// pipelineCase checks that text that means the same is the same before calls
+// are compared with each other.
+func pipelineCase(t *testing.T, row caseRow) {
+	var in struct{ Raws []string }
+	var want struct{ Args []json.RawMessage }
+	parse(t, row.Input, &in)
+	parse(t, row.Expected, &want)
+	for i, raw := range in.Raws {
+		args, _, problem := mendFor(reader(`{}`), raw)
+		if problem != "" {
+			t.Errorf("%q: %s", raw, problem)
+		}
+		sameJSON(t, want.Args[i], args)
+	}
+}
+
+const pathSchema = `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"},"paths":{"type":"array","items":{"type":"string"}},"text":{"type":"string"}},"additionalProperties":false}`
+
+func TestMend(t *testing.T) {
+	t.Parallel()
+	object := `{"type":"object","properties":{"o":{"type":"object","properties":{"n":{"type":["integer","null"]},"s":{"type":"string"}}}}}`
+	either := `{"type":"object","properties":{"v":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"w":{"$ref":"#/$defs/list"},"x":{"type":["string","array"]}},"$defs":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}}}`
+	tests := []struct{ name, schema, text, want, kinds string }{
+		{"white space stays", pathSchema, `{ "path" : "a" }`, `{ "path" : "a" }`, ""},
+		{"numbers keep their digits", pathSchema, `{"limit":12345678901234567890,"path":null}`, `{"limit":12345678901234567890}`, mendNull},
+		{"null for a field that nobody knows", pathSchema, `{"path":"a","other":null}`, `{"path":"a"}`, mendNull},
+		{"null deep inside", object, `{"o":{"s":null,"n":null}}`, `{"o":{"n":null}}`, mendNull},
+		{"null in a list element", either, `{"w":[{"a":null},{"a":"b"}]}`, `{"w":[{},{"a":"b"}]}`, mendNull},
+		{"an object in a string", object, `{"o":"{\"s\":\"x\"}"}`, `{"o":{"s":"x"}}`, mendObject},
+		{"all of it in a string", object, `"{\"o\":{\"s\":\"x\"}}"`, `{"o":{"s":"x"}}`, mendObject},
+		{"a list in a string, broken inside as well", either, `{"w":"[{\"a\":null}]"}`, `{"w":[{}]}`, mendArray + " " + mendNull},
+		{"through alternatives", either, `{"v":"x"}`, `{"v":["x"]}`, mendWrap},
+		{"a string where a string is fine", either, `{"x":"[1]"}`, `{"x":"[1]"}`, ""},
+		{"{} for a list", pathSchema, `{"paths":{}}`, `{"paths":[]}`, mendEmpty},
+		{"a link that fits the schema", pathSchema, `{"path":"[a.go](http://a.go)"}`, `{"path":"a.go"}`, mendLink},
+		{"links in a list of paths", pathSchema, `{"paths":["[a.go](http://a.go)","b"]}`, `{"paths":["a.go","b"]}`, mendLink},
+		{"a link in text", pathSchema, `{"text":"[a.go](http://a.go)"}`, `{"text":"[a.go](http://a.go)"}`, ""},
+		{"cut, with a key that has no value", pathSchema, `{"path":"a","limit":`, `{"path":"a"}`, mendClosed + " " + mendNull},
+		{"cut after à", pathSchema, `{"path":"voilà`, `{"path":"voilà"}`, mendClosed},
+		{"cut after х", pathSchema, `{"path":"мех`, `{"path":"мех"}`, mendClosed},
+		{"cut inside a character", pathSchema, "{\"path\":\"a\xd1", `{"path":"a"}`, mendClosed},
+		{"cut after white space in a string", pathSchema, `{"path":"a ,: `, `{"path":"a ,: "}`, mendClosed},
+		{"nothing", pathSchema, " \n", `{}`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			args, notes, problem := mendFor(reader(tt.schema), tt.text)
+			if problem != "" {
+				t.Fatal(problem)
+			}
+			var kinds []string
+			for _, n := range notes {
+				kinds = append(kinds, n.kind)
+			}
+			if got := strings.Join(kinds, " "); string(args) != tt.want || got != tt.kinds {
+				t.Errorf("got %s (%s)", args, got)
+			}
+			if said := tell(notes); (said != "") != (tt.kinds != "") {
+				t.Errorf("the model reads %q", said)
+			}
+		})
+	}
+}
+
+func TestMendRefuses(t *testing.T) {
+	t.Parallel()
+	needs := `{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"lines":{"type":"array","items":{"type":"integer"}},"names":{"type":"array","items":{"type":"string"}},"list":{"type":"array","minItems":1}},"required":["path"]}`
+	tests := []struct {
+		name    string
+		info    Info
+		text    string
+		problem string
+	}{
+		{"a cut write", writer("write", needs), `{"path":"a","content":"half`, "write broke off"},
+		{"a write without its last bracket", writer("write", needs), `{"path":"a","content":"all"`, "write broke off"},
+		{"a cut edit", writer("edit", needs), `{"path":"a","old_string":"x","new_string":"`, "edit broke off"},
+		{"a cut patch", writer("apply_patch", needs), `{"patch":"*** Begin`, "apply_patch broke off"},
+		{"a cut command", writer("bash", needs), `{"command":"rm -rf /tmp/x`, "bash broke off"},
+		{"a cut call with an effect elsewhere", Info{Spec: Spec{Name: "send", Schema: json.RawMessage(needs)}, Effect: plan.EffectUnknown}, `{"path":"a`, "send broke off"},
+		{"a write with a list that looks cut", writer("write", needs), `{"path":"a","names":"[\"x"}`, "expected array"},
+		{"a field that is needed", reader(needs), `{"path":`, "not valid JSON"},
+		{"a string for a list of numbers", reader(needs), `{"path":"a","lines":"x"}`, "expected array"},
+		{"an object with something in it", reader(needs), `{"path":"a","lines":{"x":1}}`, "expected array"},
+		{"a repair that does not fit", reader(needs), `{"path":"a","list":{}}`, "expected array"},
+		{"a cut word", reader(needs), `{"path":"a","x":tru`, "not valid JSON"},
+		{"a cut escape", reader(needs), `{"path":"a\u00`, "not valid JSON"},
+		{"prose", reader(needs), `Sure! {"path":"a"}`, "not valid JSON"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			args, notes, problem := mendFor(tt.info, tt.text)
+			if !strings.Contains(problem, tt.problem) || notes != nil {
+				t.Errorf("problem %q, notes %v", problem, notes)
+			}
+			want, _ := parseArgs(tt.text)
+			if !bytes.Equal(args, want) {
+				t.Errorf("the arguments became %s", args)
+			}
+		})
+	}
+}
+
+func TestARepairThatSpoilsValidArgumentsIsNotMade(t *testing.T) {
+	t.Parallel()
+	info := reader(`{"type":"object","properties":{"path":{"type":"string","minLength":10}}}`)
+	text := `{"path":"[a.go](http://a.go)"}`
+	args, notes, problem := mendFor(info, text)
+	if string(args) != text || notes != nil || problem != "" {
+		t.Errorf("%s, %v, %s", args, notes, problem)
+	}
+}
+
+func TestPairsFillWhatHasADefault(t *testing.T) {
+	t.Parallel()
+	info := reader(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":["integer","null"]}},"x-hints":{"relational":[{"requires":["a","b","c"],"defaults":{"b":2}}]}}`)
+	for text, want := range map[string]string{
+		`{"a":1}`:          `{"a":1,"b":2}`,
+		`{"c":null}`:       `{"b":2,"c":null}`,
+		`{"a":1,"b":null}`: `{"a":1,"b":2}`,
+		`{"b":5}`:          `{"b":5}`,
+	} {
+		args, notes, problem := mendFor(info, text)
+		if string(args) != want || problem != "" {
+			t.Errorf("%s became %s: %v %s", text, args, notes, problem)
+		}
+	}
+}
+
+func TestPathLike(t *testing.T) {
+	t.Parallel()
+	m := &mender{}
+	plain := map[string]any{"type": "string"}
+	for key, want := range map[string]bool{
+		"path": true, "paths": true, "file_path": true, "filePath": true, "target-file": true, "cwd": true, "directories": true,
+		"file_text": false, "pattern": false, "command": false, "profile": false, "": false,
+	} {
+		if got := m.pathLike(key, plain); got != want {
+			t.Errorf("%q: %v", key, got)
+		}
+	}
+	if !m.pathLike("where", map[string]any{"x-kind": "path"}) || m.pathLike("path", map[string]any{"x-kind": "regexp"}) {
+		t.Error("x-kind does not decide")
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"[src/a.go](http://src/a.go)":            "src/a.go",
+		"/w/[a.go](http://a.go)":                 "/w/a.go",
+		"[my notes.md](http://my%20notes.md)":    "my notes.md",
+		"[a.go](https://h.io/aa.go)":             "",
+		"see [a.go](http://a.go)":                "",
+		"[a.go](http://a.go) please":             "",
+		"[a.go](http://a.go)[b.go](http://b.go)": "",
+		"[](http://)":                            "",
+		"[a.go](a.go)":                           "",
+		"a[0].go":                                "",
+		"[":                                      "",
+	} {
+		got, ok := unwrapLink(in)
+		if got != want || ok != (want != "") {
+			t.Errorf("%q became %q, %v", in, got, ok)
+		}
+	}
+}
+
+func TestTellIsBounded(t *testing.T) {
+	t.Parallel()
+	notes := slices.Repeat([]note{{mendNull, "x was null"}}, 100)
+	if got := tell(notes); strings.Count(got, "\n") != mostNotes+3 || !strings.Contains(got, "92 more") {
+		t.Error(got)
+	}
+}
+
+func FuzzMend(f *testing.F) {
+	schemas := []string{
+		pathSchema, `{}`, `false`, `{"$ref":"#"}`, `{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`,
+		`{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"repl":{"type":"array","items":{"type":"string"}}},"required":["path"]}}},"x-hints":{"relational":[{"requires":["edits","n"],"defaults":{"n":1}}]}}`,
+	}
+	for i := range schemas {
+		for _, text := range []string{
+			`{"path":"[a](http://a)","limit":null}`, `{"edits":"[{\"path\":\"x\",\"repl\":\"y\"}]"}`, `{"path":"voilà`,
+			`{"paths":"[a`, `{"paths":{}}`, "[1,[2,", `"{\"path\":1}"`, "{\"a\":\xff",
+		} {
+			f.Add(i, text, true)
+		}
+	}
+	f.Fuzz(func(t *testing.T, i int, text string, writes bool) {
+		info := reader(schemas[uint(i)%uint(len(schemas))])
+		if writes {
+			info.Effect, info.Writes = plan.EffectVerifiable, true
+		}
+		args, notes, problem := mendFor(info, text)
+		if !json.Valid(args) {
+			t.Fatalf("%q became %q", text, args)
+		}
+		if problem != "" {
+			if notes != nil {
+				t.Fatalf("repaired and refused: %v", notes)
+			}
+			return
+		}
+		if writes && slices.ContainsFunc(notes, func(n note) bool { return n.kind == mendClosed }) {
+			t.Fatalf("a writing tool would run with %s", args)
+		}
+		again, more, problem := mendFor(info, string(args))
+		if problem != "" || more != nil || !bytes.Equal(args, again) {
+			t.Fatalf("%s: the repaired arguments are repaired again to %s, %v, %s", args, again, more, problem)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package loop_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+const repeating = `
+[[reply]]
+  [[reply.call]]
+  name = "look"
+  args = { n = 1 }
+`
+
+// TestAStormIsBroken lets a model make the same call for ever: it is asked to
+// think again, once, and then the loop ends and says so. A process that takes
+// over at any commit comes to the same end.
+func TestAStormIsBroken(t *testing.T) {
+	t.Parallel()
+	b := setup(t, repeating, look())
+	end := b.run("Go.")
+	if end.Reason != loop.Stuck || !strings.Contains(end.Text, "no progress") {
+		t.Fatalf("ended with %+v", end)
+	}
+	var actions []string
+	for _, ev := range b.j.events() {
+		if s, ok := ev.Body.(plan.StormBroken); ok {
+			actions = append(actions, s.Action)
+		}
+	}
+	if len(actions) != 2 || actions[0] != "reflect" || actions[1] != "stop" {
+		t.Errorf("the storm breaker did %q", actions)
+	}
+	balanced(t, b.j.events())
+	for cut := range b.j.commits {
+		again := setup(t, repeating, look())
+		again.j.commits = append([][]plan.Event(nil), b.j.commits[:cut+1]...)
+		past := again.j.events()
+		got, err := again.loop(past...).Run(context.Background())
+		if err != nil || got.Reason != loop.Stuck || got.Text != end.Text {
+			t.Errorf("after commit %d it ends with %+v, %v", cut+1, got, err)
+		}
+		balanced(t, again.j.events())
+	}
+	// A word from outside makes it try again.
+	got, err := b.loop(b.j.events()...).Run(context.Background(), plan.UserText("Once more."))
+	if err != nil || got.Reason != loop.Stuck || len(b.server.Requests()) < 8 {
+		t.Errorf("after a new prompt: %+v, %v, %d requests", got, err, len(b.server.Requests()))
+	}
+}
+
+func TestCallsAreUnderstood(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ reply, output string }{
+		"another name":    {"[[reply.call]]\nname = \"Look\"\nargs = { n = 1 }", "saw 1"},
+		"repaired":        {"[[reply.call]]\nname = \"look\"\nraw = '{\"n\": 1'", "The arguments were repaired before the call ran:"},
+		"written as text": {"text = '''I will look.\n\n<tool_call>{\"name\": \"look\", \"arguments\": {\"n\": 1}}</tool_call>'''", "saw 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, "[[reply]]\nturn = 0\n"+c.reply+"\n[[reply]]\nturn = 1\ntext = \"Done.\"\n", look())
+			if end := b.run("Go."); end.Text != "Done." {
+				t.Errorf("ended with %+v", end)
+			}
+			got := b.results()
+			if len(got) != 1 || got[0].Error || got[0].Name != "look" || !strings.HasPrefix(got[0].Output, c.output) {
+				t.Errorf("the model reads %+v", got)
+			}
+			balanced(t, b.j.events())
+		})
+	}
+}

@@ -1,0 +1,228 @@
+package loop
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plan-engine/plan"
+)
+
+const (
+	// scavengeCalls is how many calls are taken from one text.
+	scavengeCalls = 4
+	// scavengeBytes is how long a text may be to be looked at.
+	scavengeBytes = 100 << 10
+	// scavengeTries bounds the work on text that keeps beginning calls.
+	scavengeTries = 64
+)
+
+// scavenge finds the calls of offered tools that a model wrote as text instead
+// of making them. It takes only what can hardly be anything else:
+//
+//	<tool_call>{"name": "read", "arguments": {…}}</tool_call>
+//	```tool_call (a fence with one or more such objects)
+//	<function=read>{…}</function>, or with <parameter=path>…</parameter> inside
+//	<invoke name="read"><parameter name="path">…</parameter></invoke>, also
+//	with a namespace or the DSML mark in its tags
+//
+// A call stands at the beginning of a line or after the end of a sentence, and
+// nothing but calls follows it on its last line. Code, in whatever form
+// Markdown has for it, quotations and examples are text about calls, and JSON
+// by itself is data; neither is ever taken. At most four calls are taken.
+//
+// The blocks have no id: only the caller knows which ids are in use.
+func scavenge(text string, offered []Spec) []plan.Block {
+	if len(text) > scavengeBytes {
+		return nil
+	}
+	s := scavenger{text: text, offered: offered, tries: scavengeTries}
+	for at := 0; at < len(text) && len(s.found) < scavengeCalls && s.tries > 0; {
+		at = s.line(at)
+	}
+	return s.found[:min(len(s.found), scavengeCalls)]
+}
+
+// scavenger is one text being searched. Its methods take the place where they
+// begin and return the one where they stopped.
+type scavenger struct {
+	text    string
+	offered []Spec
+	tries   int
+	found   []plan.Block
+}
+
+var (
+	fenceLine = regexp.MustCompile("^ {0,3}(```+|~~~+)([^\n`]*)(?:\n|\\z)")
+	quoteLine = regexp.MustCompile(`^(?: {0,3}>| {4}| {0,3}\t)`)
+	// about begins a part that speaks of calls, or shows what came of them.
+	about = regexp.MustCompile(`^<(code|pre|samp|example|examples|blockquote|tool_response|tool_result|function_results)\b[^<>\n]*>`)
+	// wrap is what stands around calls.
+	wrap     = regexp.MustCompile(`</?(?:[|｜]DSML[|｜]|[a-z]+:)?(?:function_calls|tool_calls|think|thinking)>`)
+	wrapHere = regexp.MustCompile(`^(?:` + wrap.String() + `)`)
+)
+
+// line looks through the line that begins here. A call, a fence or an example
+// may end on a later one; then it goes on from there.
+func (s *scavenger) line(start int) int {
+	rest := s.text[start:]
+	if f := fenceLine.FindStringSubmatch(rest); f != nil {
+		return s.fence(start+len(f[0]), f[1], strings.TrimSpace(f[2]))
+	}
+	if quoteLine.MatchString(rest) {
+		return s.after(start, "\n")
+	}
+	for at := start; at < len(s.text); {
+		next := strings.IndexAny(s.text[at:], "<`\n")
+		if next < 0 {
+			break
+		}
+		at += next
+		switch s.text[at] {
+		case '\n':
+			return at + 1
+		case '`':
+			at = s.codeSpan(at)
+			continue
+		}
+		if tag := about.FindStringSubmatch(s.text[at:]); tag != nil {
+			at = s.after(at, "</"+tag[1]+">")
+			continue
+		}
+		if end, ok := s.run(start, at); ok {
+			at = end
+			continue
+		}
+		at++
+	}
+	return len(s.text)
+}
+
+// after is the place behind the next mark, or the end.
+func (s *scavenger) after(at int, mark string) int {
+	i := strings.Index(s.text[at:], mark)
+	if i < 0 {
+		return len(s.text)
+	}
+	return at + i + len(mark)
+}
+
+// codeSpan is the end of the code in backticks that begins here, or of the
+// backticks if they begin none.
+func (s *scavenger) codeSpan(at int) int {
+	ticks := ticksAt(s.text[at:])
+	at += ticks
+	for end := at; ; {
+		i := strings.IndexAny(s.text[end:], "`\n")
+		if i < 0 || s.text[end+i] == '\n' {
+			return at
+		}
+		n := ticksAt(s.text[end+i:])
+		end += i + n
+		if n == ticks {
+			return end
+		}
+	}
+}
+
+func ticksAt(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
+
+// fence skips a fenced part, unless it is marked as holding calls.
+func (s *scavenger) fence(body int, marks, info string) int {
+	for end := body; end < len(s.text); end = s.after(end, "\n") {
+		line, _, _ := strings.Cut(s.text[end:], "\n")
+		line = strings.TrimRight(line, " \t\r")
+		closing := strings.TrimLeft(line, " ")
+		if len(line)-len(closing) > 3 || len(closing) < len(marks) || strings.Trim(closing, marks[:1]) != "" {
+			continue
+		}
+		if info == "tool_call" || info == "tool_calls" {
+			s.take(fenced(s.text[body:end]))
+		}
+		return s.after(end, "\n")
+	}
+	return len(s.text)
+}
+
+// fenced reads the calls of a fence: objects one after the other, or a list.
+func fenced(body string) []textCall {
+	var calls []textCall
+	dec := json.NewDecoder(strings.NewReader(body))
+	for dec.More() {
+		var v json.RawMessage
+		if dec.Decode(&v) != nil {
+			return nil
+		}
+		list := []json.RawMessage{v}
+		if v[0] == '[' && json.Unmarshal(v, &list) != nil {
+			return nil
+		}
+		for _, v := range list {
+			c, ok := objectCall(v)
+			if !ok {
+				return nil
+			}
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// run reads the calls that follow each other from here on one line, which
+// began at start, and reports false if there is none. They are taken only if
+// the line says nothing else around them.
+func (s *scavenger) run(start, at int) (end int, ok bool) {
+	lead := s.text[start:at]
+	var calls []textCall
+	marked := false
+	for {
+		rest := s.text[at:]
+		if len(calls) > 0 {
+			blank := len(rest) - len(strings.TrimLeft(rest, " \t\r"))
+			if n := blank + len(wrapHere.FindString(rest[blank:])); n > 0 {
+				at += n
+				continue
+			}
+		}
+		c, size, ok := s.call(rest)
+		if !ok {
+			break
+		}
+		calls, marked = append(calls, c), marked || c.marked
+		at += size
+	}
+	if len(calls) == 0 {
+		return 0, false
+	}
+	if (at == len(s.text) || s.text[at] == '\n') && opens(lead, marked) {
+		s.take(calls)
+	}
+	return at, true
+}
+
+// opens reports whether a call may follow these words on a line. Tags that are
+// tokens of their own to a model are not written by accident, but they can be
+// quoted as well.
+func opens(lead string, marked bool) bool {
+	lead = strings.TrimSpace(wrap.ReplaceAllString(lead, ""))
+	last, _ := utf8.DecodeLastRuneInString(lead)
+	if marked {
+		return lead == "" || !strings.ContainsRune("`\"'“”‘’«»<>([{", last)
+	}
+	return lead == "" || strings.ContainsRune(".!?…。！？", last)
+}
+
+// take keeps the calls of tools that are offered.
+func (s *scavenger) take(calls []textCall) {
+	for _, c := range calls {
+		i := slices.IndexFunc(s.offered, func(o Spec) bool { return o.Name == c.name })
+		if i < 0 {
+			continue
+		}
+		if args, ok := c.arguments(s.offered[i].Schema); ok {
+			s.found = append(s.found, plan.Block{Type: plan.BlockToolCall, Name: c.name, Args: args})
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package loop
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// textCall is a call as it was read from text.
+type textCall struct {
+	name   string
+	object json.RawMessage // the arguments, or
+	params []param         // the arguments one by one
+	marked bool            // its tags are tokens of their own
+}
+
+// param is one argument written between tags.
+type param struct {
+	name, text string
+	kind       string // "true" for text, "false" for JSON, "" if it does not say
+}
+
+var (
+	callTag     = regexp.MustCompile(`^<tool_call>\s*`)
+	functionTag = regexp.MustCompile(`^<function=([\w.:-]+)>\s*`)
+	invokeTag   = regexp.MustCompile(`^<([|｜]DSML[|｜]|[a-z]+:|)invoke name="([^"<>\n]+)"\s*>\s*`)
+	paramTag    = regexp.MustCompile(`^<parameter=([\w.:-]+)>`)
+	paramNamed  = regexp.MustCompile(`^<([|｜]DSML[|｜]|[a-z]+:|)parameter name="([^"<>\n]+)"(?: string="(true|false)")?\s*>`)
+)
+
+// call reads one call at the beginning of rest and says how long it is.
+func (s *scavenger) call(rest string) (c textCall, size int, ok bool) {
+	if rest == "" || rest[0] != '<' || s.tries <= 0 {
+		return c, 0, false
+	}
+	tag := callTag.FindString(rest)
+	switch {
+	case tag == "":
+		c, size, ok = function(rest)
+	case strings.HasPrefix(rest[len(tag):], "{"):
+		var object json.RawMessage
+		if object, size = leadingObject(rest[len(tag):]); object == nil {
+			break
+		}
+		if c, ok = objectCall(object); ok {
+			size, ok = closed(rest, len(tag)+size, "</tool_call>", true)
+		}
+	default:
+		if c, size, ok = function(rest[len(tag):]); ok {
+			size, ok = closed(rest, len(tag)+size, "</tool_call>", true)
+		}
+	}
+	if !ok && (tag != "" || strings.HasPrefix(rest, "<function=") || invokeTag.MatchString(rest)) {
+		s.tries--
+	}
+	return c, size, ok
+}
+
+// function reads <function=NAME>…</function> or <invoke name="NAME">…</invoke>.
+func function(rest string) (c textCall, size int, ok bool) {
+	if t := functionTag.FindStringSubmatch(rest); t != nil {
+		c.name, size = t[1], len(t[0])
+		if object, n := leadingObject(rest[size:]); object != nil {
+			c.object = object
+			size, ok = closed(rest, size+n, "</function>", true)
+			return c, size, ok
+		}
+		for {
+			p := paramTag.FindStringSubmatch(rest[size:])
+			if p == nil {
+				break
+			}
+			value, n, ok := upTo(rest[size+len(p[0]):], "</parameter>")
+			if !ok {
+				return c, 0, false
+			}
+			value = strings.TrimSuffix(strings.TrimPrefix(value, "\n"), "\n")
+			c.params = append(c.params, param{name: p[1], text: value})
+			size += len(p[0]) + n
+		}
+		size, ok = closed(rest, size, "</function>", false)
+		return c, size, ok
+	}
+	t := invokeTag.FindStringSubmatch(rest)
+	if t == nil {
+		return c, 0, false
+	}
+	prefix := t[1]
+	c.name, c.marked, size = t[2], strings.Contains(prefix, "DSML"), len(t[0])
+	for {
+		p := paramNamed.FindStringSubmatch(rest[size:])
+		if p == nil || p[1] != prefix {
+			break
+		}
+		value, n, ok := upTo(rest[size+len(p[0]):], "</"+prefix+"parameter>")
+		if !ok {
+			return c, 0, false
+		}
+		c.params = append(c.params, param{name: p[2], text: value, kind: p[3]})
+		size += len(p[0]) + n
+	}
+	size, ok = closed(rest, size, "</"+prefix+"invoke>", false)
+	return c, size, ok
+}
+
+// upTo reads the text before a mark, and says how far it goes with the mark
+// and the white space after it.
+func upTo(rest, mark string) (text string, size int, ok bool) {
+	text, after, ok := strings.Cut(rest, mark)
+	return text, len(rest) - len(strings.TrimLeft(after, jsonSpace)), ok
+}
+
+// closed expects a tag at a place, after white space. At the end of the text
+// it may be missing, where the end of the arguments is clear without it:
+// servers that stop at the tag do not send it.
+func closed(rest string, at int, tag string, mayMiss bool) (size int, ok bool) {
+	after := strings.TrimLeft(rest[at:], jsonSpace)
+	if after == "" && mayMiss {
+		return len(rest), true
+	}
+	return len(rest) - len(after) + len(tag), strings.HasPrefix(after, tag)
+}
+
+// leadingObject reads the JSON object that text begins with; nil for none.
+func leadingObject(text string) (json.RawMessage, int) {
+	if !strings.HasPrefix(text, "{") {
+		return nil, 0
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	var object json.RawMessage
+	if dec.Decode(&object) != nil {
+		return nil, 0
+	}
+	return object, int(dec.InputOffset())
+}
+
+// objectCall reads {"name": …, "arguments": {…}}, also with "parameters", and
+// also inside the envelope {"type": "function", "function": {…}}.
+func objectCall(object json.RawMessage) (c textCall, ok bool) {
+	var fields struct {
+		Name       string          `json:"name"`
+		Arguments  json.RawMessage `json:"arguments"`
+		Parameters json.RawMessage `json:"parameters"`
+		Function   json.RawMessage `json:"function"`
+		ID         json.RawMessage `json:"id"`
+		Type       json.RawMessage `json:"type"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(object))
+	dec.DisallowUnknownFields()
+	if dec.Decode(&fields) != nil {
+		return c, false
+	}
+	if fields.Function != nil {
+		inner, ok := innerCall(fields.Function)
+		return inner, ok && fields.Name == ""
+	}
+	args := fields.Arguments
+	if args == nil {
+		args = fields.Parameters
+	} else if fields.Parameters != nil {
+		return c, false
+	}
+	var text string
+	switch {
+	case args == nil:
+		args = json.RawMessage("{}")
+	case json.Unmarshal(args, &text) == nil && args[0] == '"':
+		args = json.RawMessage(text)
+	}
+	c = textCall{name: fields.Name, object: args}
+	return c, c.name != "" && isObjectText(args)
+}
+
+// innerCall reads the call inside an envelope, which holds no other one.
+func innerCall(object json.RawMessage) (textCall, bool) {
+	var inner struct {
+		Function json.RawMessage `json:"function"`
+	}
+	if json.Unmarshal(object, &inner) != nil || inner.Function != nil {
+		return textCall{}, false
+	}
+	return objectCall(object)
+}
+
+func isObjectText(args json.RawMessage) bool {
+	v, err := decodeJSON(string(args))
+	return err == nil && kindOf(v) == isObject
+}
+
+// arguments is the argument text of the call. The schema decides what a value
+// between tags is, if it does not say so itself.
+func (c textCall) arguments(schema json.RawMessage) (string, bool) {
+	if c.object != nil {
+		var out bytes.Buffer
+		if json.Compact(&out, c.object) != nil {
+			return "", false
+		}
+		return out.String(), true
+	}
+	r, err := readSchema(schema)
+	if err != nil {
+		r = rules{}
+	}
+	facets := r.facets(r.root, isObject)
+	values := map[string]any{}
+	for _, p := range c.params {
+		if _, twice := values[p.name]; twice {
+			return "", false
+		}
+		values[p.name] = p.text
+		if p.kind == "true" || p.kind == "" && r.kinds(property(facets, p.name))&isString != 0 {
+			continue
+		}
+		if v, err := decodeJSON(p.text); err == nil {
+			values[p.name] = v
+		}
+	}
+	args, err := plan.MarshalCompact(values)
+	return string(args), err == nil
+}

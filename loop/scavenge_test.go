@@ -1,0 +1,198 @@
+package loop
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan"
+)
+
+// specs are tools whose arguments are text, except for n.
+func specs(names ...string) []Spec {
+	var out []Spec
+	for _, n := range names {
+		out = append(out, Spec{Name: n, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer"},"on":{"type":"boolean"}}}`)})
+	}
+	return out
+}
+
+// found writes calls as text, one a line.
+func found(blocks []plan.Block) string {
+	var lines []string
+	for _, b := range blocks {
+		lines = append(lines, b.Name+" "+b.Args)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func scavengeCase(t *testing.T, row caseRow) {
+	var in struct {
+		Text    string
+		Allowed []string
+	}
+	var want [][2]json.RawMessage
+	parse(t, row.Input, &in)
+	parse(t, row.Expected, &want)
+	got := scavenge(in.Text, specs(in.Allowed...))
+	if differs[row.Name] != "" {
+		if got != nil {
+			t.Errorf("took %s, although: %s", found(got), differs[row.Name])
+		}
+		return
+	}
+	if len(got) != len(want) {
+		t.Fatalf("took %s", found(got))
+	}
+	for i := range want {
+		var name string
+		parse(t, want[i][0], &name)
+		if got[i].Name != name {
+			t.Errorf("call %d is of %s", i, got[i].Name)
+		}
+		sameJSON(t, want[i][1], []byte(got[i].Args))
+	}
+}
+
+const (
+	oneCall = `<tool_call>{"name":"read","arguments":{"path":"a"}}</tool_call>`
+	invoked = `<invoke name="read"><parameter name="path">a</parameter></invoke>`
+	read    = `read {"path":"a"}`
+)
+
+func TestScavenge(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, text, want string }{
+		{"a tagged call", oneCall, read},
+		{"over several lines", "I look.\n\n<tool_call>\n{\"name\": \"read\",\n \"arguments\": {\"path\": \"a\"}}\n</tool_call>\n", read},
+		{"parameters for arguments", `<tool_call>{"name":"read","parameters":{"path":"a"}}</tool_call>`, read},
+		{"arguments as a string", `<tool_call>{"name":"read","arguments":"{\"path\":\"a\"}"}</tool_call>`, read},
+		{"in an envelope", `<tool_call>{"type":"function","function":{"name":"read","arguments":{"path":"a"}}}</tool_call>`, read},
+		{"no arguments", `<tool_call>{"name":"read"}</tool_call>`, "read {}"},
+		{"a server that stops at the closing tag", `<tool_call>{"name":"read","arguments":{"path":"a"}}` + "\n", read},
+		{"a closing tag inside the arguments", `<tool_call>{"name":"read","arguments":{"path":"</tool_call>"}}</tool_call>`, `read {"path":"</tool_call>"}`},
+		{"a fence for calls", "```tool_call\n{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}\n```", read},
+		{"a fence with several", "~~~ tool_calls\n[{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}},{\"name\":\"grep\"}]\n{\"name\":\"grep\"}\n~~~\n", read + "\ngrep {}\ngrep {}"},
+		{"a function tag with JSON", `<function=read>{"path":"a"}</function>`, read},
+		{"a function tag with parameters", "<tool_call>\n<function=read>\n<parameter=path>\na\n</parameter>\n<parameter=n>\n 3 \n</parameter>\n</function>\n</tool_call>", `read {"n":3,"path":"a"}`},
+		{"a function tag with nothing", `<function=read></function>`, "read {}"},
+		{"an invocation", invoked, read},
+		{"an invocation in its wrapper", "<function_calls>\n" + invoked + "\n</function_calls>", read},
+		{"an invocation with a namespace", strings.NewReplacer("<invoke", "<x:invoke", "</invoke", "</x:invoke", "<param", "<x:param", "</param", "</x:param").Replace(invoked), read},
+		{"the schema says what a value is", `<invoke name="read"><parameter name="path">12</parameter><parameter name="n">12</parameter><parameter name="on">true</parameter></invoke>`, `read {"n":12,"on":true,"path":"12"}`},
+		{"the tag says what a value is", `<|DSML|invoke name="read"><|DSML|parameter name="path" string="true">1</|DSML|parameter><|DSML|parameter name="x" string="false">[1]</|DSML|parameter></|DSML|invoke>`, `read {"path":"1","x":[1]}`},
+		{"marked with wide bars, after words", `I look <｜DSML｜function_calls><｜DSML｜invoke name="read"></｜DSML｜invoke></｜DSML｜function_calls>`, "read {}"},
+		{"after a sentence", "Let me look. " + oneCall, read},
+		{"after thinking", "<think>Hm, a</think>" + oneCall, ""},
+		{"after a thought that is a sentence", "<think>Look at a.</think>" + oneCall, read},
+		{"two on a line", oneCall + " " + invoked, read + "\n" + read},
+		{"at most four", strings.Repeat(oneCall+"\n", 6), strings.Repeat(read+"\n", 3) + read},
+		{"only what is offered", `<tool_call>{"name":"rm","arguments":{}}</tool_call>` + oneCall, read},
+		{"a call after a code span", "`x` is there.\n" + oneCall, read},
+		{"a call after code", "```go\nx\n```\n" + oneCall, read},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			blocks := scavenge(tt.text, specs("read", "grep"))
+			if diff := cmp.Diff(tt.want, found(blocks)); diff != "" {
+				t.Error(diff)
+			}
+			for _, b := range blocks {
+				if b.Type != plan.BlockToolCall || b.Call != "" {
+					t.Errorf("made %+v", b)
+				}
+			}
+		})
+	}
+}
+
+func TestTextAboutCallsIsNotACall(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"JSON in prose":                   `so call {"name":"read","arguments":{"path":"a"}}`,
+		"JSON alone":                      `{"name":"read","arguments":{"path":"a"}}`,
+		"JSON in a fence":                 "```json\n{\"name\":\"read\",\"arguments\":{}}\n```",
+		"a fence":                         "```\n" + oneCall + "\n```",
+		"a fence of its own kind inside":  "````md\n```tool_call\n{\"name\":\"read\"}\n```\n````",
+		"a fence that is open":            "```xml\n" + oneCall + "\n",
+		"a tilde fence":                   "~~~\n" + invoked + "\n~~~",
+		"inline code":                     "`" + oneCall + "`",
+		"inline code with two ticks":      "Done. ``" + oneCall + "``",
+		"a quotation":                     "> " + oneCall,
+		"indented code":                   "So:\n\n    " + oneCall,
+		"quoted":                          `Write "` + oneCall + `"`,
+		"quoted with the mark":            `Write "<|DSML|invoke name="read"></|DSML|invoke>`,
+		"inside a sentence":               "To read, write " + oneCall + " and wait.",
+		"a sentence that goes on":         "Like this. " + oneCall + " Then wait.",
+		"before words":                    oneCall + oneCall + " is how",
+		"an example":                      "<example>\n" + oneCall + "\n</example>",
+		"an example on one line":          "<example>" + oneCall + "</example>",
+		"pre":                             "<pre class=\"x\">\n" + oneCall + "\n</pre>",
+		"what a tool said":                "<tool_response>\n" + oneCall + "\n</tool_response>",
+		"cut off":                         `<tool_call>{"name":"read","arguments":{"path":"a`,
+		"cut off after a parameter":       `<invoke name="read"><parameter name="path">a</parameter>`,
+		"closed by something else":        `<tool_call>{"name":"read","arguments":{}}</function>`,
+		"something between":               `<tool_call>{"name":"read","arguments":{}} please</tool_call>`,
+		"text between parameters":         `<invoke name="read"><parameter name="path">a</parameter> or <parameter name="n">1</parameter></invoke>`,
+		"a parameter twice":               `<invoke name="read"><parameter name="path">a</parameter><parameter name="path">b</parameter></invoke>`,
+		"arguments that are no object":    `<tool_call>{"name":"read","arguments":[1]}</tool_call>`,
+		"arguments and parameters":        `<tool_call>{"name":"read","arguments":{},"parameters":{}}</tool_call>`,
+		"other fields":                    `<tool_call>{"name":"read","arguments":{},"note":"like so"}</tool_call>`,
+		"an envelope in an envelope":      `<tool_call>{"function":{"function":{"name":"read"}}}</tool_call>`,
+		"a fence with something else too": "```tool_call\n{\"name\":\"read\"}\nas you see\n```",
+		"a name in another case":          `<tool_call>{"name":"Read","arguments":{}}</tool_call>`,
+		"too long":                        oneCall + strings.Repeat(" ", scavengeBytes),
+		"nothing":                         "",
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := scavenge(text, specs("read")); got != nil {
+				t.Errorf("took %s", found(got))
+			}
+		})
+	}
+}
+
+// What is written to keep the search busy must not do so.
+func TestScavengeIsFast(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	for _, part := range []string{
+		"<tool_call>{\"", "<tool_call>{\"a\":", "<function=read></function>", "<invoke name=\"read\"><parameter name=\"a\">", "`a", "<", "<example>", "```\n", "a. ", "<function_calls>", "``` `` ` ",
+	} {
+		text := strings.Repeat(part, scavengeBytes/len(part))
+		scavenge(text, specs("read"))
+		scavenge(text+"x", specs("read"))
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+func FuzzScavenge(f *testing.F) {
+	for _, text := range []string{oneCall, invoked, "```tool_call\n{\"name\":\"read\"}\n```", "`" + oneCall + "`", `<function=read>{"a":1}</function>`, `<｜DSML｜invoke name="read"></｜DSML｜invoke>`} {
+		f.Add(text)
+	}
+	offered := specs("read", "grep")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := scavenge(text, offered)
+		if len(got) > scavengeCalls {
+			t.Fatalf("took %d calls", len(got))
+		}
+		for _, b := range got {
+			if !slices.ContainsFunc(offered, func(s Spec) bool { return s.Name == b.Name }) || !isObjectText(json.RawMessage(b.Args)) {
+				t.Fatalf("took %+v", b)
+			}
+		}
+		fence := strings.Repeat("`", strings.Count(text, "`")+3)
+		if taken := scavenge(fence+"\n"+text+"\n"+fence, offered); taken != nil {
+			t.Fatalf("took %s out of code", found(taken))
+		}
+	})
+}

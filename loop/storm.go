@@ -1,0 +1,356 @@
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// verdict is what the storm breaker says about one call.
+type verdict string
+
+const (
+	pass          verdict = "pass"
+	suppress      verdict = "suppress"       // it was made too often, to no effect
+	suppressInert verdict = "suppress_inert" // shell commands that do nothing, made too often
+)
+
+// stormConfig sets up a storm breaker.
+type stormConfig struct {
+	Window    int // recorded calls that are looked back on; default 6
+	Threshold int // the call of a kind that is suppressed; default 3
+	// Mutating names the tools that may change something. Default: none.
+	Mutating func(name string) bool
+	// Exempt names the tools whose calls are not counted, because repeating
+	// them costs little. Progress is watched for them all the same. Default:
+	// none.
+	Exempt func(name string) bool
+	// Shell names the tools that run a "command". Default: bash.
+	Shell func(name string) bool
+}
+
+// storm notices a model that makes the same calls over and over. The zero
+// value is ready, with the defaults of [stormConfig].
+//
+// Calls are the same if their name and their canonical arguments are. Two
+// rules find them:
+//
+//   - Repetition. The third identical call within the window is suppressed,
+//     the second if the call once ran into its timeout. A change in between
+//     makes a repetition sensible, so it is forgotten: a read after any
+//     mutating call; a shell command after an edit (a mutating call that is
+//     no shell command). Other mutating calls are allowed once more if a
+//     mutation of a new kind came since they were last made; a shell command
+//     is no reason to repeat an edit.
+//   - Progress, for every call, exempt or not, and cycles of any length. A
+//     result is news if this call has not had it before. A call that came
+//     back with nothing new twice since the last news of any call is
+//     suppressed until there is news again.
+//
+// Suppressed calls are not recorded and must not be observed. A storm breaker
+// holds for one outer turn: reset it when a person speaks, and when a
+// compaction has taken results out of the model's sight, because reading them
+// again is no storm then. It is rebuilt by judging and observing the journal's
+// calls again, in order.
+type storm struct {
+	stormConfig
+
+	calls   int // recorded so far
+	window  []recorded
+	known   map[string]bool // identities of mutating calls that were recorded
+	newEdit int             // number of the latest edit that was made for the first time
+	newRun  int             // the same for shell commands
+	slow    map[string]bool // ran into its timeout
+
+	seen  map[string]bool // identity and result
+	stale map[string]int  // per identity: results without news since the last news
+	open  map[string]int  // per identity: judged and not observed, since the last mutation
+
+	corrected bool // the model was asked to think again
+	recovery  int  // pieces of news since then
+	abandoned []string
+}
+
+// kindOfCall says what a call can do to the tree.
+type kindOfCall int
+
+const (
+	looks kindOfCall = iota
+	runs             // a shell command: looks, and may change something
+	edits
+)
+
+// identity is a call as the breaker sees it.
+type identity struct {
+	key   string
+	kind  kindOfCall
+	inert bool
+}
+
+type recorded struct {
+	identity
+	number int
+}
+
+// reset begins a new outer turn.
+func (s *storm) reset() { *s = storm{stormConfig: s.stormConfig} }
+
+// judge says whether a call should run, and records it if so.
+func (s *storm) judge(name string, args json.RawMessage) verdict {
+	s.prepare()
+	id := s.identify(name, args)
+	limit := s.Threshold
+	if s.slow[id.key] {
+		limit = min(limit, 2)
+	}
+	counted := !s.Exempt(name)
+	repeated := counted && s.repeats(id)+1 >= limit && !s.forgive(id)
+	stuck := s.stale[id.key]+s.open[id.key]+1 >= limit
+	if repeated || stuck {
+		if id.inert {
+			return suppressInert
+		}
+		return suppress
+	}
+	s.open[id.key]++
+	if counted {
+		s.record(id)
+	}
+	return pass
+}
+
+// outcome is how a call ended.
+type outcome struct {
+	// Result is the [fingerprint] of what the model read; "" if it is not
+	// known, which counts as news.
+	Result  string
+	Timeout bool
+}
+
+// observe takes in how a call ended that was judged to pass.
+func (s *storm) observe(name string, args json.RawMessage, o outcome) {
+	s.prepare()
+	id := s.identify(name, args)
+	if s.open[id.key]--; s.open[id.key] <= 0 {
+		delete(s.open, id.key)
+	}
+	if o.Timeout {
+		s.slow[id.key] = true
+	}
+	result := id.key + o.Result
+	if o.Result != "" && s.seen[result] {
+		s.stale[id.key]++
+		return
+	}
+	s.seen[result] = true
+	clear(s.stale)
+	// A model that found its way out gets the benefit of the doubt again.
+	if s.recovery++; s.corrected && s.recovery >= s.Window {
+		s.corrected, s.abandoned = false, nil
+	}
+}
+
+func (s *storm) prepare() {
+	if s.seen != nil {
+		return
+	}
+	if s.Window <= 0 {
+		s.Window = 6
+	}
+	if s.Threshold <= 0 {
+		s.Threshold = 3
+	}
+	none := func(string) bool { return false }
+	if s.Mutating == nil {
+		s.Mutating = none
+	}
+	if s.Exempt == nil {
+		s.Exempt = none
+	}
+	if s.Shell == nil {
+		s.Shell = func(name string) bool { return name == "bash" }
+	}
+	s.known, s.slow, s.seen = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	s.stale, s.open = map[string]int{}, map[string]int{}
+}
+
+func (s *storm) identify(name string, args json.RawMessage) identity {
+	if s.Shell(name) {
+		var a struct {
+			Command string `json:"command"`
+		}
+		if json.Unmarshal(args, &a) == nil && inert(a.Command) {
+			return identity{key: "inert", inert: true}
+		}
+	}
+	id := identity{key: digest(name+"\x00", canonical(args))}
+	switch {
+	case !s.Mutating(name):
+	case s.Shell(name):
+		id.kind = runs
+	default:
+		id.kind = edits
+	}
+	return id
+}
+
+// repeats counts the recorded calls in the window that were the same.
+func (s *storm) repeats(id identity) int {
+	n := 0
+	for _, r := range s.window {
+		if r.key == id.key {
+			n++
+		}
+	}
+	return n
+}
+
+// forgive forgets earlier calls like this one if a mutation that had not been
+// made before came after them.
+func (s *storm) forgive(id identity) bool {
+	changed := 0
+	switch id.kind {
+	case runs:
+		changed = max(s.newEdit, s.newRun)
+	case edits:
+		changed = s.newEdit
+	}
+	last := 0
+	for _, r := range s.window {
+		if r.key == id.key {
+			last = r.number
+		}
+	}
+	if changed <= last {
+		return false
+	}
+	s.forget(func(r recorded) bool { return r.key == id.key })
+	return true
+}
+
+func (s *storm) forget(which func(recorded) bool) {
+	s.window = slices.DeleteFunc(s.window, which)
+}
+
+func (s *storm) record(id identity) {
+	s.calls++
+	if id.kind != looks {
+		s.forget(func(r recorded) bool { return r.kind == looks || r.kind == runs && id.kind == edits })
+		clear(s.open)
+		if !s.known[id.key] {
+			s.known[id.key] = true
+			if id.kind == edits {
+				s.newEdit = s.calls
+			} else {
+				s.newRun = s.calls
+			}
+		}
+	}
+	s.window = append(s.window, recorded{id, s.calls})
+	if over := len(s.window) - s.Window; over > 0 {
+		s.window = slices.Delete(s.window, 0, over)
+	}
+}
+
+// stormCall is a call of a turn, with what was judged about it.
+type stormCall struct {
+	Name    string
+	Args    json.RawMessage
+	Verdict verdict
+}
+
+// stormRuling is what becomes of a turn.
+type stormRuling struct {
+	// Results holds a text for each call: "" for one that is to run, and what
+	// the model reads in its place for one that is not.
+	Results []string
+	// Action is "" if the loop goes on as usual, "reflect" if the model is
+	// asked to think again, "stop" if the loop must end now.
+	Action string
+	// Notice says honestly why the loop ended, with Action "stop".
+	Notice string
+}
+
+// The actions of a storm ruling, as they are recorded.
+const (
+	stormReflect = "reflect"
+	stormStop    = "stop"
+)
+
+// rule decides about a turn whose calls were judged. A turn of which nothing
+// is left to run makes the model reflect once; the second one ends the loop.
+func (s *storm) rule(calls []stormCall) stormRuling {
+	s.prepare()
+	r := stormRuling{Results: make([]string, len(calls))}
+	left := 0
+	for _, c := range calls {
+		if c.Verdict == pass {
+			left++
+			continue
+		}
+		said := brief(c.Name, c.Args)
+		if !slices.Contains(s.abandoned, said) {
+			s.abandoned = append(s.abandoned, said)
+		}
+	}
+	switch {
+	case left > 0 || len(calls) == 0:
+	case s.corrected:
+		r.Action, r.Notice = stormStop, s.notice()
+	default:
+		r.Action, s.corrected, s.recovery = stormReflect, true, 0
+	}
+	for i, c := range calls {
+		switch {
+		case c.Verdict == pass:
+		case r.Action == stormStop:
+			r.Results[i] = "Not run: the same calls came again after the request to change the approach. The conversation ends here."
+		case r.Action == stormReflect:
+			r.Results[i] = s.reflection(c)
+		default:
+			r.Results[i] = reason(c)
+		}
+	}
+	return r
+}
+
+// reason is the short answer to a call that was not run.
+func reason(c stormCall) string {
+	if c.Verdict == suppressInert {
+		return "Not run: commands that only print or return a status do no work. Say what you want to say as text, and call a tool only to find something out or to change something."
+	}
+	return "Not run: this very call was made several times, and nothing has changed since that could give it another result. Use the result above, or do something different."
+}
+
+// reflection makes the model look for its mistake before it goes on.
+func (s *storm) reflection(c stormCall) string {
+	var b strings.Builder
+	b.WriteString(reason(c))
+	b.WriteString(`
+
+Before any other call, write down:
+1. The assumption behind these calls that must be wrong, in one sentence, and what shows that it is wrong.
+2. Two or three ways forward that differ in kind from each other and from what was tried, not the same call with other words. Then choose one, say why, and take it.
+3. If there is none, do not go on calling tools: say plainly that it cannot be done here, what is missing, and what you did achieve.
+
+Given up, do not come back to these:
+`)
+	b.WriteString(s.list())
+	return b.String()
+}
+
+func (s *storm) notice() string {
+	return "[stopped: no progress] The same calls were repeated even after a request to change the approach, so the work was ended unfinished. Repeated to no effect:\n" + s.list()
+}
+
+// shownApproaches bounds the list of abandoned approaches.
+const shownApproaches = 12
+
+func (s *storm) list() string {
+	lines := s.abandoned
+	if over := len(lines) - shownApproaches; over > 0 {
+		lines = append([]string{fmt.Sprintf("(%d earlier ones)", over)}, lines[over:]...)
+	}
+	return "- " + strings.Join(lines, "\n- ")
+}

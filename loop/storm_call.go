@@ -1,0 +1,172 @@
+package loop
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plan-engine/plan"
+)
+
+// canonical writes arguments so that those which mean the same have the same
+// bytes: sorted keys, no white space, one way to write each number. Text that
+// is no JSON stands for itself.
+func canonical(args json.RawMessage) []byte {
+	text := bytes.TrimSpace(args)
+	if len(text) == 0 {
+		return []byte("{}")
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if !json.Valid(text) || dec.Decode(&v) != nil {
+		return text
+	}
+	out, err := plan.MarshalCompact(canonicalNumbers(v))
+	if err != nil {
+		return text
+	}
+	return out
+}
+
+// canonicalNumbers replaces the numbers in v, in place where it can.
+func canonicalNumbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = canonicalNumbers(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = canonicalNumbers(e)
+		}
+	case json.Number:
+		return canonicalNumber(string(v))
+	}
+	return v
+}
+
+// canonicalNumber writes a number as its significant digits and a power of
+// ten, so that 1, 1.0 and 10e-1 are one, without ever working it out: the
+// exponent can be of any size.
+func canonicalNumber(s string) json.Number {
+	mantissa, power, _ := strings.Cut(strings.ToLower(s), "e")
+	digits, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	short := strings.TrimRight(digits, "0")
+	if short == "" {
+		return "0"
+	}
+	exponent := new(big.Int)
+	if power != "" {
+		exponent.SetString(strings.TrimPrefix(power, "+"), 10)
+	}
+	exponent.Add(exponent, big.NewInt(int64(len(digits)-len(short)-len(fraction))))
+	if negative {
+		short = "-" + short
+	}
+	if exponent.Sign() == 0 {
+		return json.Number(short)
+	}
+	return json.Number(short + "e" + exponent.String())
+}
+
+// inert reports whether a shell command can do nothing but print fixed words
+// or set its exit status. When in doubt it is not inert.
+func inert(command string) bool {
+	parts, ok := splitCommand(command)
+	for _, p := range parts {
+		switch strings.Fields(p)[0] {
+		case "echo", "printf", "true", "false", ":":
+		default:
+			return false
+		}
+	}
+	return ok && len(parts) > 0
+}
+
+// splitCommand takes a command line apart at ; && || and line ends outside of
+// quotes. It is not ok if the line holds anything that could expand, redirect,
+// group or go to the background, or that the shell would not accept.
+func splitCommand(line string) (parts []string, ok bool) {
+	var quote byte
+	var part strings.Builder
+	dangling := false // && or || waits for its right side
+	blank := func() bool { return strings.TrimSpace(part.String()) == "" }
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		if strings.IndexByte("$\\`<>(){}", c) >= 0 {
+			return nil, false
+		}
+		if quote != 0 && c != '&' && c != '|' {
+			if c == quote {
+				quote = 0
+			}
+			part.WriteByte(c)
+			continue
+		}
+		switch c {
+		case '&', '|':
+			if quote != 0 || i+1 == len(line) || line[i+1] != c || blank() {
+				return nil, false
+			}
+			i++
+		case ';':
+			if blank() {
+				return nil, false
+			}
+		case '\n':
+			if blank() {
+				continue
+			}
+		case '\'', '"':
+			quote = c
+			part.WriteByte(c)
+			continue
+		default:
+			part.WriteByte(c)
+			continue
+		}
+		parts, dangling = append(parts, part.String()), c == '&' || c == '|'
+		part.Reset()
+	}
+	if !blank() {
+		return append(parts, part.String()), quote == 0
+	}
+	return parts, !dangling
+}
+
+// brief shows a call in one short line.
+func brief(name string, args json.RawMessage) string {
+	const most = 160
+	text := strings.Join(strings.Fields(string(args)), " ")
+	if len(text) > most {
+		cut := most
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "…"
+	}
+	return name + " " + text
+}
+
+// clockwork matches what differs between two runs of the same command for no
+// other reason than that time goes by.
+var clockwork = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?(Z|[+-]\d\d:?\d\d)?` +
+	`|\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b` +
+	`|\b(\d+([.,]\d+)? ?(ns|us|µs|μs|ms|s|sec|secs|seconds?|min|mins|minutes?|m|h)\b)` +
+	`|\b(\d+h)?(\d+m)?\d+([.,]\d+)?s\b`)
+
+// fingerprint stands for a result. Results that differ only in how long
+// something took, or when, have the same one.
+func fingerprint(text string, failed bool) string {
+	kind := "ok\x00"
+	if failed {
+		kind = "failed\x00"
+	}
+	return digest(kind, clockwork.ReplaceAll([]byte(text), []byte("0s")))
+}

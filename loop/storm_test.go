@@ -1,0 +1,511 @@
+package loop
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// tableRow is one row of a case table.
+type tableRow struct {
+	Name      string
+	Input     json.RawMessage
+	Expected  json.RawMessage
+	Recommend string
+}
+
+func readTable(t *testing.T, file string) []tableRow {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []tableRow
+	for sc := bufio.NewScanner(bytes.NewReader(data)); sc.Scan(); {
+		var r tableRow
+		readInto(t, sc.Bytes(), &r)
+		rows = append(rows, r)
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s is empty", file)
+	}
+	return rows
+}
+
+func readInto(t *testing.T, data []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+}
+
+// stormDiffers lists the rows where the breaker does something else than the
+// table, once it knows the results, and why. The table has no results; here
+// every call keeps coming back with the same one.
+var stormDiffers = map[string]struct {
+	want []verdict
+	why  string
+}{
+	"four_cycle_slips_through_window6": {
+		slices.Concat(slices.Repeat([]verdict{pass}, 12), slices.Repeat([]verdict{suppress}, 4)),
+		"a cycle of any length is no progress once two rounds of it brought no news",
+	},
+	"default_same_read_forever": {
+		slices.Concat(slices.Repeat([]verdict{pass}, 3), slices.Repeat([]verdict{suppress}, 5)),
+		"reading the same bytes again is no progress, whatever the tool is called",
+	},
+}
+
+func TestStormTable(t *testing.T) {
+	t.Parallel()
+	differs := 0
+	for _, row := range readTable(t, "dirge_storm.jsonl") {
+		t.Run(row.Name, func(t *testing.T) {
+			t.Parallel()
+			stormRow(t, row)
+		})
+		if _, ours := stormDiffers[row.Name]; ours != (row.Recommend != "") {
+			t.Errorf("%s: recommend is %q, listed as ours: %v", row.Name, row.Recommend, ours)
+		} else if ours {
+			differs++
+		}
+	}
+	if differs != len(stormDiffers) {
+		t.Errorf("%d of the %d rows listed as ours are in the table", differs, len(stormDiffers))
+	}
+}
+
+func stormRow(t *testing.T, row tableRow) {
+	t.Helper()
+	var in struct {
+		Kind              string
+		Window, Threshold int
+		Mutating, Exempt  []string
+		Calls             []json.RawMessage
+		Command           string
+		TurnCalls         int  `json:"turn_calls"`
+		Suppressed        int  `json:"suppressed"`
+		AlreadyCorrected  bool `json:"already_corrected"`
+	}
+	readInto(t, row.Input, &in)
+	switch in.Kind {
+	case "sequence":
+		cfg := stormConfig{
+			Window: in.Window, Threshold: in.Threshold,
+			Mutating: func(n string) bool { return slices.Contains(in.Mutating, n) },
+			Exempt:   func(n string) bool { return slices.Contains(in.Exempt, n) },
+		}
+		var want []verdict
+		readInto(t, row.Expected, &want)
+		if diff := cmp.Diff(want, playRow(t, cfg, in.Calls, "")); diff != "" {
+			t.Errorf("results unknown (-want +got):\n%s", diff)
+		}
+		if d, ours := stormDiffers[row.Name]; ours {
+			if diff := cmp.Diff(d.want, playRow(t, cfg, in.Calls, "same")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", d.why, diff)
+			}
+		}
+	case "inert":
+		var want bool
+		readInto(t, row.Expected, &want)
+		if got := inert(in.Command); got != want {
+			t.Errorf("inert(%q) = %v", in.Command, got)
+		}
+	case "loop":
+		var want struct{ Action string }
+		readInto(t, row.Expected, &want)
+		s := &storm{corrected: in.AlreadyCorrected}
+		calls := make([]stormCall, in.TurnCalls)
+		for i := range calls {
+			calls[i] = stormCall{Name: "t", Verdict: pass}
+			if i < in.Suppressed {
+				calls[i].Verdict = suppress
+			}
+		}
+		r := s.rule(calls)
+		answered := 0
+		for _, text := range r.Results {
+			if text != "" {
+				answered++
+			}
+		}
+		got := fmt.Sprintf("dispatch_%d_and_backfill_%d_error_result", len(calls)-answered, answered)
+		switch r.Action {
+		case stormReflect:
+			got = "reflect"
+		case stormStop:
+			got = "exit_inner_loop"
+		}
+		if got != want.Action {
+			t.Errorf("got %s, want %s", got, want.Action)
+		}
+	default:
+		t.Fatalf("unknown kind %q", in.Kind)
+	}
+}
+
+func playRow(t *testing.T, cfg stormConfig, calls []json.RawMessage, result string) []verdict {
+	t.Helper()
+	s := &storm{stormConfig: cfg}
+	var got []verdict
+	for _, raw := range calls {
+		if string(raw) == `"reset"` {
+			s.reset()
+			got = append(got, "reset")
+			continue
+		}
+		var c struct {
+			Name    string
+			Args    json.RawMessage
+			Outcome string
+		}
+		readInto(t, raw, &c)
+		got = append(got, step(s, c.Name, string(c.Args), outcome{Result: result, Timeout: c.Outcome == "timeout"}))
+	}
+	return got
+}
+
+// step judges a call, and observes it if it passed.
+func step(s *storm, name, args string, o outcome) verdict {
+	v := s.judge(name, json.RawMessage(args))
+	if v == pass {
+		s.observe(name, json.RawMessage(args), o)
+	}
+	return v
+}
+
+// usual is how a loop with the built-in tools sets the breaker up.
+func usual() *storm {
+	return &storm{stormConfig: stormConfig{
+		Mutating: func(n string) bool { return slices.Contains([]string{"write", "edit", "apply_patch", "bash"}, n) },
+		Exempt:   func(n string) bool { return slices.Contains([]string{"read", "grep", "glob"}, n) },
+	}}
+}
+
+// TestStormSequences plays lines of "tool argument = result". A line that ends
+// in ! is suppressed, one that ends in !! as an inert command.
+func TestStormSequences(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"a test after each edit": `
+			bash test = bad
+			edit A = done
+			bash test = bad
+			edit B = done
+			bash test = bad
+			edit C = done
+			bash test = bad`,
+		"a test after the same edit, until the edit is too much": `
+			bash test = bad
+			edit A = done
+			bash test = bad
+			edit A = done
+			bash test = bad
+			edit A = done !
+			bash test = bad !`,
+		"tools without a shell": `
+			edit test = bad
+			edit A = done
+			edit test = bad
+			edit B = done
+			edit test = bad
+			edit test = bad
+			edit test = bad !`,
+		"two edits in turn": `
+			edit A = done
+			edit B = done
+			edit A = done
+			edit B = done
+			edit A = done !`,
+		"commands that change files": `
+			bash test = bad
+			bash sed-1 = done
+			bash test = bad
+			bash sed-2 = done
+			bash test = bad
+			bash test = bad
+			bash test = bad !`,
+		"no progress in a pair of commands": `
+			bash test = bad
+			bash ls = files
+			bash test = bad
+			bash ls = files
+			bash test = bad !`,
+		"a read with new content is news": `
+			read a = 1
+			read a = 2
+			read a = 3
+			read a = 4
+			read a = 5`,
+		"reads that find something new in between": `
+			read a = 1
+			read b = 1
+			read a = 1
+			read c = 1
+			read a = 1
+			read d = 1
+			read a = 1`,
+		"a cycle of five": `
+			read a = 1
+			read b = 2
+			grep c = 3
+			grep d = 4
+			bash test = bad
+			read a = 1
+			read b = 2
+			grep c = 3
+			grep d = 4
+			bash test = bad
+			read a = 1
+			read b = 2
+			grep c = 3
+			grep d = 4
+			bash test = bad !
+			read a = 1 !
+			read b = 2 !
+			grep c = 3 !
+			bash test = bad !
+			edit A = done
+			bash test = bad
+			read a = 1`,
+		"an edit makes reading again sensible": `
+			read a = 1
+			read a = 1
+			read a = 1
+			read a = 1 !
+			edit A = done
+			read a = 1
+			read a = 1
+			read a = 1 !
+			read b = 1
+			read a = 1`,
+		"echoes between edits": `
+			bash echo = x
+			edit A = done
+			bash true = x
+			edit B = done
+			bash echo = x
+			edit C = done
+			bash : = x`,
+		"echoes alone": `
+			bash echo = 1
+			bash true = 2
+			bash : = 3 !!
+			bash ls = files`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := usual()
+			for i, line := range strings.Split(strings.TrimSpace(script), "\n") {
+				call, result, _ := strings.Cut(strings.TrimSpace(line), " = ")
+				tool, arg, _ := strings.Cut(call, " ")
+				want := pass
+				if text, marked := strings.CutSuffix(result, " !!"); marked {
+					want, result = suppressInert, text
+				} else if text, marked := strings.CutSuffix(result, " !"); marked {
+					want, result = suppress, text
+				}
+				got := step(s, tool, fmt.Sprintf(`{"command":%q}`, arg), outcome{Result: fingerprint(result, false)})
+				if got != want {
+					t.Errorf("line %d, %s: %s, want %s", i+1, call, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestStormBatch(t *testing.T) {
+	t.Parallel()
+	s, args := usual(), json.RawMessage(`{"path":"a"}`)
+	var got []verdict
+	for range 4 {
+		got = append(got, s.judge("read", args))
+	}
+	if diff := cmp.Diff([]verdict{pass, pass, suppress, suppress}, got); diff != "" {
+		t.Error(diff)
+	}
+	s = usual()
+	for i, arg := range []string{"test", "1", "test", "2", "test"} {
+		name := []string{"bash", "edit"}[i%2]
+		if v := s.judge(name, json.RawMessage(`{"command":"`+arg+`"}`)); v != pass {
+			t.Errorf("call %d of one batch, an edit between all tests: %s", i, v)
+		}
+	}
+}
+
+func TestStormReflectsThenStops(t *testing.T) {
+	t.Parallel()
+	s := usual()
+	read := func(v verdict) stormCall {
+		return stormCall{Name: "read", Args: json.RawMessage(`{"path":"a.go"}`), Verdict: v}
+	}
+	other := stormCall{Name: "grep", Args: json.RawMessage(`{"pattern":"x"}`), Verdict: pass}
+
+	r := s.rule([]stormCall{read(suppress), other})
+	if r.Action != "" || r.Results[0] == "" || r.Results[1] != "" {
+		t.Errorf("a turn with something left to run: %+v", r)
+	}
+	r = s.rule([]stormCall{read(suppress), read(suppressInert)})
+	if r.Action != stormReflect || r.Notice != "" {
+		t.Errorf("first turn without anything to run: %+v", r)
+	}
+	for i, text := range r.Results {
+		for _, part := range []string{"assumption", "differ in kind", "cannot be done", `read {"path":"a.go"}`} {
+			if !strings.Contains(text, part) {
+				t.Errorf("result %d does not say %q:\n%s", i, part, text)
+			}
+		}
+	}
+	if !strings.Contains(r.Results[1], "only print") {
+		t.Errorf("an inert call is not named as one:\n%s", r.Results[1])
+	}
+	r = s.rule([]stormCall{read(suppress)})
+	if r.Action != stormStop || !strings.Contains(r.Notice, `read {"path":"a.go"}`) || r.Results[0] == "" {
+		t.Errorf("second turn without anything to run: %+v", r)
+	}
+	if s.reset(); s.rule([]stormCall{read(suppress)}).Action != stormReflect {
+		t.Error("a new outer turn does not begin with a request to reflect")
+	}
+	if s.reset(); s.rule(nil).Action != "" {
+		t.Error("a turn without calls is not one that was suppressed")
+	}
+}
+
+func TestStormForgivesAfterRecovery(t *testing.T) {
+	t.Parallel()
+	s := usual()
+	stuck := []stormCall{{Name: "read", Verdict: suppress}}
+	s.rule(stuck)
+	for i := range 6 {
+		if i == 5 && !s.corrected {
+			t.Fatal("forgiven too early")
+		}
+		step(s, "read", fmt.Sprintf(`{"path":"%d"}`, i), outcome{Result: "x"})
+		step(s, "read", fmt.Sprintf(`{"path":"%d"}`, i), outcome{Result: "x"}) // no news
+	}
+	if r := s.rule(stuck); r.Action != stormReflect {
+		t.Errorf("after as much news as the window is long: %q", r.Action)
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][]string{
+		{`{"a":1,"b":[2,{"c":null}]}`, ` { "b" : [2.0, {"c":null}], "a": 10e-1 } `},
+		{`{}`, ``, ` `, `{ }`},
+		{`100`, `1e2`, `100.00`, `1E+2`, `0.01e4`},
+		{`0`, `-0`, `0.0`, `0e9`},
+		{`1e99999999999999999999`, `10e99999999999999999998`},
+		{`9007199254740993`, `9007199254740993.0`},
+		{`{"a`, ` {"a `},
+	} {
+		for _, other := range same[1:] {
+			if a, b := canonical(json.RawMessage(same[0])), canonical(json.RawMessage(other)); string(a) != string(b) {
+				t.Errorf("%q and %q differ: %s, %s", same[0], other, a, b)
+			}
+		}
+	}
+	for _, two := range [][2]string{
+		{`1`, `-1`}, {`1`, `"1"`}, {`10`, `1`}, {`0.1`, `1`}, {`9007199254740993`, `9007199254740992`},
+		{`{"a":null}`, `{}`}, {`[1,2]`, `[2,1]`}, {`1.5`, `15`}, {`{"a`, `{"b`},
+	} {
+		if a, b := canonical(json.RawMessage(two[0])), canonical(json.RawMessage(two[1])); string(a) == string(b) {
+			t.Errorf("%q and %q are both %s", two[0], two[1], a)
+		}
+	}
+}
+
+func TestInert(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{
+		`echo a; echo 'b; c' && : || false`: true,
+		"echo a\n\ntrue\n":                  true,
+		"echo a &&\ntrue":                   true,
+		"true;":                             true,
+		"true &&":                           false,
+		"echo a &":                          false,
+		"echo a & make":                     false,
+		"echo a | sh":                       false,
+		"; true":                            false,
+		"echo 'open":                        false,
+		"echo $HOME":                        false,
+		"echo `ls`":                         false,
+		`echo "$(ls)"`:                      false,
+		"echo a\nmake":                      false,
+		"{ echo a; }":                       false,
+		"echofoo":                           false,
+		"  ":                                false,
+		"FOO=1 echo a":                      false,
+		"true < f":                          false,
+		`echo a\`:                           false,
+	} {
+		if got := inert(command); got != want {
+			t.Errorf("inert(%q) = %v", command, got)
+		}
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	base := fingerprint("ok  \tpkg\t0.012s\nat 2026-05-09T07:29:33Z, 12:30:01, took 3 ms, 1m2.5s", false)
+	if got := fingerprint("ok  \tpkg\t1.5s\nat 2027-01-19 23:29:33.5+02:00, 9:30:59, took 41 ms, 12.25s", false); got != base {
+		t.Error("results that differ in times only have different fingerprints")
+	}
+	for _, two := range [][2]string{{"3 failures", "4 failures"}, {"a.go:3:4", "a.go:3:5"}, {"a", "b"}, {"45%", "46%"}} {
+		if fingerprint(two[0], false) == fingerprint(two[1], false) {
+			t.Errorf("%q and %q have the same fingerprint", two[0], two[1])
+		}
+	}
+	if fingerprint("a", false) == fingerprint("a", true) {
+		t.Error("a failure has the fingerprint of a success")
+	}
+}
+
+// TestStormProperties checks, for random cycles of different calls, that a model which
+// learns nothing is always stopped, and that a new call is always let through.
+func TestStormProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := usual()
+		names := []string{"read", "grep", "bash", "edit", "write", "other"}
+		cycle := rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(0, 59), func(i int) [2]string {
+			return [2]string{names[i%len(names)], fmt.Sprintf(`{"command":"c%d"}`, i/len(names))}
+		}), 1, 12, rapid.ID).Draw(t, "cycle")
+		passed := map[[2]string]int{}
+		for range 8 {
+			for _, c := range cycle {
+				if step(s, c[0], c[1], outcome{Result: "same"}) == pass {
+					passed[c]++
+				}
+			}
+		}
+		for c, n := range passed {
+			if n > 3 {
+				t.Fatalf("%v ran %d times", c, n)
+			}
+		}
+		if v := step(s, "edit", `{"command":"new"}`, outcome{Result: "same"}); v != pass {
+			t.Fatalf("a call never made before: %s", v)
+		}
+	})
+}
+
+func FuzzCanonical(f *testing.F) {
+	f.Add([]byte(`{"b":[1.0,-0,1e5],"a":"x"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		once := canonical(data)
+		if twice := canonical(once); !bytes.Equal(once, twice) {
+			t.Errorf("%q becomes %q becomes %q", data, once, twice)
+		}
+		inert(string(data))
+		_ = brief("t", data)
+	})
+}

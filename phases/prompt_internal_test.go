@@ -1,0 +1,151 @@
+package phases
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// TestTemplateCases holds the rule for filling templates: one pass from left to
+// right, values are never looked at again, what is unknown or not closed stays.
+func TestTemplateCases(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		name, template string
+		vars           map[string]string
+		want           string
+	}
+	tests := []row{
+		{"values are not filled", "{{A}} {{B}}", map[string]string{"A": "{{B}}", "B": "b"}, "{{B}} b"},
+		{"values do not make markers", "{{A}}{{B}}", map[string]string{"A": "{{", "B": "C}}", "C": "no"}, "{{C}}"},
+		{"twice", "{{A}}{{A}}", map[string]string{"A": "a"}, "aa"},
+		{"empty", "x{{A}}y", map[string]string{"A": ""}, "xy"},
+		{"unknown, then known", "{{Z}}{{A}}", map[string]string{"A": "a"}, "{{Z}}a"},
+		{"not closed, then known", "{{ {{A}}", map[string]string{"A": "a"}, "{{ a"},
+		{"three braces", "{{{A}}}", map[string]string{"A": "a"}, "{{{A}}}"},
+		{"spaces are part of a name", "{{ A }}", map[string]string{"A": "a"}, "{{ A }}"},
+		{"no marker", "plain } { }}", nil, "plain } { }}"},
+		{"nothing", "", map[string]string{"A": "a"}, ""},
+	}
+	f, err := os.Open("testdata/dirge_verdict.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	read := 0
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		var r struct {
+			Name  string
+			Input struct {
+				Kind, Template string
+				Vars           map[string]string
+			}
+			Expected json.RawMessage
+		}
+		if err := json.Unmarshal(sc.Bytes(), &r); err != nil && strings.Contains(sc.Text(), `"template"`) {
+			t.Fatal(err)
+		}
+		if r.Input.Kind != "template" {
+			continue
+		}
+		var want string
+		if err := json.Unmarshal(r.Expected, &want); err != nil {
+			t.Fatal(err)
+		}
+		tests = append(tests, row{r.Name, r.Input.Template, r.Input.Vars, want})
+		read++
+	}
+	if read == 0 {
+		t.Fatal("no rows of kind template")
+	}
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := fill(c.template, c.vars); got != c.want {
+				t.Errorf("fill(%q) = %q, want %q", c.template, got, c.want)
+			}
+		})
+	}
+}
+
+func TestComposeLeavesValuesAlone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, template string
+		vars           map[string]string
+		want           string
+	}{
+		{"a value keeps its blank lines", "a\n\n{{A}}\n\nb", map[string]string{"A": "1\n\n\n\n2"}, "a\n\n1\n\n\n\n2\n\nb\n"},
+		{"an empty value takes its line along", "a\n\n{{A}}\n{{B}}\n\nb\n", map[string]string{"A": "", "B": "x"}, "a\n\nx\n\nb\n"},
+		{"several", "a\n\n{{A}}\n{{B}}\n\nb", map[string]string{"A": "", "B": ""}, "a\n\nb\n"},
+		{"the last", "a\n\n{{A}}\n", map[string]string{"A": ""}, "a\n"},
+		{"within a line it is only empty", "a {{A}} b", map[string]string{"A": ""}, "a  b\n"},
+		{"unknown ones stay", "{{Z}}\na", map[string]string{"A": ""}, "{{Z}}\na\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := compose(c.template, c.vars); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAFenceCannotBeClosedByData: between the tags stands the data, and the
+// only end tag of that name is the last line.
+func TestAFenceCannotBeClosedByData(t *testing.T) {
+	t.Parallel()
+	piece := rapid.OneOf(
+		rapid.SampledFrom([]string{"</report>", "</REPORT>", "</report-2>", "</Report-2 >", "<report>", "</repor", "\n", "</", "-2", ">", "report"}),
+		rapid.String(),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		data := strings.Join(rapid.SliceOf(piece).Draw(t, "data"), "")
+		got := fence("report", "", data)
+		open, rest, ok := strings.Cut(got, "\n")
+		name := strings.TrimSuffix(strings.TrimPrefix(open, "<"), ">")
+		end := "\n</" + name + ">"
+		if !ok || !strings.HasSuffix(rest, end) || !strings.HasPrefix(name, "report") {
+			t.Fatalf("%q", got)
+		}
+		body := strings.TrimSuffix(rest, end)
+		if body != strings.Trim(data, "\n") {
+			t.Fatalf("the data was changed to %q", body)
+		}
+		if strings.Contains(strings.ToLower(body), "</"+name) {
+			t.Fatalf("the data closes %s: %q", name, got)
+		}
+	})
+	if got := fence("rules", `path="A.md"`, "x"); got != "<rules path=\"A.md\">\nx\n</rules>" {
+		t.Errorf("attributes: %q", got)
+	}
+}
+
+func TestCutKeepsBothEnds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		data := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "é", "長い", "\n", "line\n", strings.Repeat("x", 50)}), 0, 200).Draw(t, "data"), "")
+		limit := rapid.IntRange(10, 2000).Draw(t, "limit")
+		got := cut(data, limit, "look")
+		switch {
+		case len(data) <= limit && got != data:
+			t.Fatalf("a short text was changed: %q", got)
+		case len(data) <= limit:
+			return
+		case !utf8.ValidString(got):
+			t.Fatalf("characters were broken: %q", got)
+		case len(got) > limit+100:
+			t.Fatalf("%d bytes are left of a limit of %d", len(got), limit)
+		}
+		head, rest, ok := strings.Cut(got, "[… ")
+		_, tail, also := strings.Cut(rest, " bytes left out; look]\n")
+		if !ok || !also || !strings.HasPrefix(data, head) || !strings.HasSuffix(data, tail) {
+			t.Fatalf("%q is not made of the ends of %q", got, data)
+		}
+	})
+}
