@@ -21,6 +21,7 @@ type runFlags struct {
 	checks         []string
 	wait           bool
 	autoApprove    bool
+	record, replay string
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -35,6 +36,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
 	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
 	fl.BoolVar(&f.autoApprove, "auto-approve", false, "do not wait for a person: where the model asks, it is told to decide and say so")
+	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
+	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
+	cmd.MarkFlagsMutuallyExclusive("record", "replay")
 	fl.BoolVar(&f.wait, "wait", false, "sleep through a rate limit instead of parking (default on a terminal)")
 }
 
@@ -46,6 +50,9 @@ type said struct {
 	noTimeout, noTokens, noCost bool
 	// autoApprove is never taken from an earlier process or a file.
 	autoApprove bool
+	// record and replay are files: what models say goes to the one, or comes
+	// from the other.
+	record, replay string
 }
 
 // over lays what was said over other settings.
@@ -68,10 +75,10 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	given := cmd.Flags().Changed
 	c := said{
 		Config:      config.Config{Model: f.model, BaseURL: f.baseURL},
-		autoApprove: f.autoApprove,
-		noTimeout:   given("timeout") && f.timeout == 0,
-		noTokens:    given("max-tokens") && f.tokens == 0,
-		noCost:      given("max-cost") && f.cost == 0,
+		autoApprove: f.autoApprove, record: f.record, replay: f.replay,
+		noTimeout: given("timeout") && f.timeout == 0,
+		noTokens:  given("max-tokens") && f.tokens == 0,
+		noCost:    given("max-cost") && f.cost == 0,
 	}
 	switch {
 	case given("max-review-cycles") && f.cycles < 0:

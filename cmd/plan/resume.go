@@ -75,7 +75,7 @@ func (a *app) resume(ctx context.Context, prefix string, flags said) (err error)
 }
 
 // goOn drives a run that is owned and folded.
-func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *tally, flags said) error {
+func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *tally, flags said) (err error) {
 	was, cfg, err := a.resumeSettings(run, flags)
 	if err != nil {
 		return err
@@ -84,11 +84,12 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
-	w, model, err := a.openWorkshop(ctx, cfg, repo, db)
+	w, err := a.openWorkshop(ctx, cfg, flags, repo, db)
 	if err != nil {
 		return err
 	}
-	w.writer, w.autoApprove = writer, flags.autoApprove
+	defer func() { err = errors.Join(err, failed(w.close())) }()
+	w.writer = writer
 	kit, err := w.loadKit(ctx, run.Start)
 	if err != nil {
 		return failed(err)
@@ -97,7 +98,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return failed(err)
 	}
-	ph, err := w.newPhases(ctx, model, kit, run.Start.Base)
+	ph, err := w.newPhases(ctx, kit, run.Start.Base)
 	if err != nil {
 		return failed(err)
 	}

@@ -112,10 +112,11 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(db.Close())) }()
-	w, model, err := a.openWorkshop(ctx, flags.over(cfg), repo, db)
+	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, repo, db)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, failed(w.close())) }()
 	opts.checksByFlag = len(flags.Checks.Required) > 0
 	begin, err := w.prepare(ctx, a, opts)
 	if err != nil {
@@ -127,8 +128,8 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 		return failed(err)
 	}
 	defer func() { err = errors.Join(err, failed(writer.Close())) }()
-	w.writer, w.autoApprove = writer, flags.autoApprove
-	ph, err := w.newPhases(ctx, model, begin.kit, begin.start.Base)
+	w.writer = writer
+	ph, err := w.newPhases(ctx, begin.kit, begin.start.Base)
 	if err != nil {
 		return failed(err)
 	}

@@ -86,7 +86,7 @@ func joinScenarios(files []string) (*scripted.Scenario, error) {
 	for _, file := range files {
 		s, err := scripted.Load(file)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it names the file
+			return nil, err
 		}
 		if s.Name != "" {
 			names = append(names, s.Name)

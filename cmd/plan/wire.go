@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/record"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools"
@@ -39,28 +40,55 @@ type workshop struct {
 	shell   *sandbox.Shell
 	redact  func(string) string
 	journal *journal
+	model   loop.Model
+	close   func() error // of the recording, if there is one
 	// autoApprove says that no person is to be waited for.
 	autoApprove bool
 }
 
 // openWorkshop connects to the model and lays the tools out. Nothing is
 // written yet.
-func (a *app) openWorkshop(ctx context.Context, cfg config.Config, repo *worktree.Repo, db *memory.DB) (*workshop, loop.Model, error) {
-	model, err := a.connect(ctx, &cfg)
-	if err != nil {
-		return nil, nil, err
+func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, db *memory.DB) (*workshop, error) {
+	w := &workshop{
+		repo: repo, db: db, autoApprove: flags.autoApprove,
+		redact: config.Redactor(config.Secrets(a.environ)), close: func() error { return nil },
 	}
+	if err := a.openModel(ctx, w, &cfg, flags); err != nil {
+		return nil, failed(err)
+	}
+	w.cfg = cfg
 	if err := checkBudget(cfg); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	shell, err := sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
+	var err error
+	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
+	return w, failed(err)
+}
+
+// openModel connects to a model, or to the recording of one.
+func (a *app) openModel(ctx context.Context, w *workshop, cfg *config.Config, flags said) error {
+	if flags.replay != "" {
+		if cfg.Model == "" {
+			return errNoModelName
+		}
+		player, err := record.Open(flags.replay, w.redact)
+		w.model = player
+		return err
+	}
+	client, err := a.connect(ctx, cfg)
 	if err != nil {
-		return nil, nil, failed(err)
+		return err
 	}
-	return &workshop{
-		cfg: cfg, repo: repo, db: db, shell: shell,
-		redact: config.Redactor(config.Secrets(a.environ)),
-	}, model, nil
+	w.model = client
+	if flags.record == "" {
+		return nil
+	}
+	recorder, err := record.New(client, flags.record, w.redact)
+	if err != nil {
+		return err
+	}
+	w.model, w.close = recorder, recorder.Close
+	return nil
 }
 
 // openDB opens the database of this home.
@@ -203,7 +231,7 @@ func checkBudget(cfg config.Config) error {
 }
 
 // newPhases brings model, tools and tree together.
-func (w *workshop) newPhases(ctx context.Context, model loop.Model, kit phases.Kit, base string) (*phases.Phases, error) {
+func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (*phases.Phases, error) {
 	instructions, err := w.repo.Instructions(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the repository's instructions: %w", err)
@@ -214,7 +242,7 @@ func (w *workshop) newPhases(ctx context.Context, model loop.Model, kit phases.K
 	}
 	cat := catalogue(w.cfg)
 	return phases.New(phases.Config{
-		Model: model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
+		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
 		View: w.view, Instructions: words, Redact: w.redact,
 		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove,

@@ -206,7 +206,9 @@ func TestDefectsAreCaught(t *testing.T) {
 				defer func() { req.Headers["X-Mine"] = "1" }()
 				return inner.Generate(ctx, req, live)
 			})
-		}, func(s looptest.Scenario) bool { return s.Name != "cancel" && s.Name != "cancelled_before" && s.Name != "unwatched" }},
+		}, func(s looptest.Scenario) bool {
+			return s.Name != "cancel" && s.Name != "cancelled_before" && s.Name != "unwatched"
+		}},
 		{"answers differ", func(inner loop.Model) loop.Model {
 			n := make(chan int, 1)
 			n <- 0
