@@ -9,7 +9,7 @@ FUZZTIME ?= 20s
 BENCHTIME ?= 200ms
 
 .DEFAULT_GOAL := build
-.PHONY: build run test lint fuzz bench golden arch tidy-check clean help
+.PHONY: build run show test lint fuzz bench golden arch tidy-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -19,6 +19,9 @@ build: ## build bin/plan
 
 run: build ## build, and run the demo: four phases, no key, no network
 	bin/plan demo
+
+show: build ## prove it on foreign code: an old release of a Go module, fifteen scripted runs
+	testdata/show/run.sh
 
 test: ## run all tests, with the race detector and in random order
 	$(GO) test $(GOFLAGS_ALL) -race -shuffle=on -count=1 -timeout 20m ./...
