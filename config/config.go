@@ -30,6 +30,7 @@ type Config struct {
 	Timeout         Duration `toml:"timeout" json:"timeout,omitzero"`                                 // per process; unset: no bound
 
 	Checks   ChecksConfig           `toml:"checks" json:"checks,omitzero"`
+	Compact  CompactConfig          `toml:"compact" json:"compact,omitzero"`
 	Retry    RetryConfig            `toml:"retry" json:"retry,omitzero"`
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
@@ -52,6 +53,12 @@ type ChecksConfig struct {
 	Setup    string   `toml:"setup" json:"setup,omitempty"`    // runs once before the baseline
 	Timeout  Duration `toml:"timeout" json:"timeout,omitzero"` // of one check; unset: the checker's own
 	Detect   *bool    `toml:"detect" json:"detect,omitempty"`  // look for the usual test commands; default true
+}
+
+// CompactConfig says what may be done to history where a model's window gets
+// full.
+type CompactConfig struct {
+	Level string `toml:"level" json:"level,omitempty" oneof:"off,safe,full"` // unset: safe
 }
 
 // RetryConfig says how often and how long failed model calls are repeated.

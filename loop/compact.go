@@ -114,7 +114,38 @@ func (r room) goal(o occasion) int64 {
 
 // worthwhile reports whether a compaction gained enough to pay for the prompt
 // cache that it invalidates.
-func worthwhile(before, after int64) bool { return after <= before-before/20 }
+func worthwhile(before, after int64) bool { return after < before && 20*(before-after) >= before }
+
+// compactor makes room in one conversation. The loop asks [compactor.due]
+// before each request; if something is, it trims, and if [compactor.short]
+// says that this was not enough it cuts a section out for a model to
+// summarise. How it ended goes to record, as does every compaction_end event
+// of a conversation that is restored, and each turn that went well to turned.
+type compactor struct {
+	level Level
+	room  room
+	// size tells the tokens of messages.
+	size func([]plan.Message) int64
+	// verbatim names the tools whose results are never shortened, such as one
+	// that asks a person. Default: none.
+	verbatim func(tool string) bool
+
+	breaker breaker
+}
+
+// due says which compaction a request of this many tokens needs before it is
+// sent, if one may be tried.
+func (c *compactor) due(messages []plan.Message, tokens int64) occasion {
+	if c.level == CompactOff || !c.breaker.allows(tokens, c.room) {
+		return notDue
+	}
+	return c.room.due(tokens, large(messages, c.verbatim))
+}
+
+// short reports whether a trim left so much that a summary is needed.
+func (c *compactor) short(o occasion, after int64) bool {
+	return c.level == CompactFull && o == dueAuto && after > c.room.goal(o)
+}
 
 // breaker decides whether a compaction that is due may be tried. The zero
 // value allows it.

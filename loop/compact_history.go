@@ -12,7 +12,7 @@ import (
 )
 
 // shrinking is what a compaction of history came to. Sizes are tokens of the
-// messages, by the measure it was planned with.
+// whole request, estimated.
 type shrinking struct {
 	Before, After int64
 	Results, Args int // how many were shortened
@@ -24,58 +24,56 @@ type shrinking struct {
 // gained reports whether the compaction was worth making.
 func (s shrinking) gained() bool { return worthwhile(s.Before, s.After) }
 
-// measure tells the tokens of messages.
-type measure func([]plan.Message) int64
-
 const (
 	resultBytes = 2000 // of an old result at first
-	stubBytes   = 300  // of an old result where that is not enough; no result below is touched
-	argsBytes   = 768  // old arguments above this are stubbed
+	stubBytes   = 300  // of an old result where that is not enough; none below is touched
+	argsBytes   = 768  // old arguments from this on are stubbed
 	valueBytes  = 200  // of a value in stubbed arguments
 )
 
-// trimming is one way to shorten, in the order in which they are tried.
+// trimming is one way to shorten.
 type trimming struct {
-	keep  int // latest results left alone
+	keep  int // latest results, and the calls before them, that are left alone
 	bytes int // of the others
 }
 
-// planTrim shortens old tool results and arguments without asking a model,
-// until the messages have no more than goal tokens or nothing is left to
-// shorten. It does the least first: old outputs keep both ends, then their
-// beginnings only, then the latest results are no longer spared.
+// trim shortens old tool results and arguments of a request that has this many
+// tokens, without asking a model, until the goal of the occasion is reached or
+// nothing is left to shorten. It does the least first: old outputs keep both
+// ends, then little more than a pointer, then the latest ones are no longer
+// spared. With gently it leaves it at the first.
 //
 // It never touches what people and the workflow said, the live turn, or the
-// order of messages; no call loses its result. The result of a tool for which
-// verbatim is true stays whole. The same input gives the same output, which
-// shares what has not changed with it; shortening the output again changes
-// nothing.
-func planTrim(messages []plan.Message, m measure, o occasion, r room, goal int64, verbatim func(tool string) bool) ([]plan.Message, shrinking) {
-	rep := shrinking{Before: m(messages)}
-	rep.After = rep.Before
-	if o == notDue {
+// order of messages, and no call loses its result. The same input gives the
+// same output, which shares what has not changed with it; trimming the output
+// again changes nothing.
+func (c *compactor) trim(o occasion, messages []plan.Message, tokens int64, gently bool) ([]plan.Message, shrinking) {
+	rep := shrinking{Before: tokens, After: tokens}
+	steps := []trimming{{c.room.Keep, resultBytes}, {c.room.Keep, stubBytes}, {0, resultBytes}, {0, stubBytes}}
+	switch {
+	case o == notDue:
 		return messages, rep
+	case gently:
+		steps = steps[:1]
+	case o == dueTrim:
+		steps = steps[:2]
 	}
-	steps := []trimming{{r.Keep, resultBytes}, {r.Keep, stubBytes}}
-	if o == dueAuto {
-		steps = append(steps, trimming{0, resultBytes}, trimming{0, stubBytes})
-	}
-	out := messages
+	out, size := messages, c.size(messages)
 	for _, step := range steps {
-		t := trimmer{live: liveTurn(messages), step: step, verbatim: verbatim}
+		t := trimmer{step: step, verbatim: c.verbatim}
 		// Each step begins anew, so that a pointer never points to a stub.
 		out = t.trim(messages)
-		rep.After, rep.Blobs = m(out), t.blobs
-		rep.Results, rep.Args = t.results, t.args
-		if rep.After <= goal {
+		rep.After = tokens - size + c.size(out)
+		rep.Results, rep.Args, rep.Blobs = t.results, t.args, t.blobs
+		if rep.After <= c.room.goal(o) {
 			break
 		}
 	}
 	return out, rep
 }
 
-// trimmable counts the results that a trim could shorten, the latest included.
-func trimmable(messages []plan.Message, verbatim func(tool string) bool) int {
+// large counts the results that a trim could shorten, the latest included.
+func large(messages []plan.Message, verbatim func(tool string) bool) int {
 	n := 0
 	for _, msg := range messages {
 		for _, b := range msg.Blocks {
@@ -102,49 +100,53 @@ func liveTurn(messages []plan.Message) int {
 	return 0
 }
 
-// trimmer makes one pass over messages.
+// trimmer makes one pass over messages, from the latest to the first.
 type trimmer struct {
-	live     int
 	step     trimming
 	verbatim func(string) bool
+	spare    int // results that are still left alone
 
 	results, args int
 	blobs         []plan.Blob
-	pointed       map[string]bool
 }
 
 func (t *trimmer) trim(messages []plan.Message) []plan.Message {
 	out := slices.Clone(messages)
-	spare := t.step.keep
+	live := liveTurn(messages)
+	t.spare = t.step.keep
 	for i, msg := range slices.Backward(messages) {
-		if i >= t.live && t.live > 0 {
-			spare -= countResults(msg, t.verbatim)
+		if i >= live {
+			t.spare -= countResults(msg, t.verbatim)
 			continue
 		}
-		var blocks []plan.Block // a copy, once something changes
-		for j, b := range slices.Backward(msg.Blocks) {
-			short, ok := b, false
-			switch {
-			case isResult(b, t.verbatim):
-				if spare--; spare < 0 {
-					short, ok = t.result(b)
-				}
-			case b.Type == plan.BlockToolCall:
-				short, ok = t.call(b)
-			}
-			if !ok {
-				continue
-			}
-			if blocks == nil {
-				blocks = slices.Clone(msg.Blocks)
-			}
-			blocks[j] = short
-		}
-		if blocks != nil {
-			out[i].Blocks = blocks
-		}
+		out[i].Blocks = t.blocksOf(msg)
 	}
 	return out
+}
+
+// blocksOf shortens the blocks of a message. What comes back is a copy if
+// anything changed.
+func (t *trimmer) blocksOf(msg plan.Message) []plan.Block {
+	blocks := msg.Blocks
+	for j, b := range slices.Backward(msg.Blocks) {
+		short := b
+		switch {
+		case isResult(b, t.verbatim):
+			if t.spare--; t.spare < 0 {
+				short = t.result(b)
+			}
+		case b.Type == plan.BlockToolCall && t.spare <= 0:
+			short = t.call(b)
+		}
+		if short.Text == b.Text && short.Args == b.Args {
+			continue
+		}
+		if &blocks[0] == &msg.Blocks[0] {
+			blocks = slices.Clone(blocks)
+		}
+		blocks[j] = short
+	}
+	return blocks
 }
 
 func countResults(msg plan.Message, verbatim func(string) bool) int {
@@ -158,36 +160,34 @@ func countResults(msg plan.Message, verbatim func(string) bool) int {
 }
 
 // result shortens a result, and says where the whole of it is.
-func (t *trimmer) result(b plan.Block) (plan.Block, bool) {
+func (t *trimmer) result(b plan.Block) plan.Block {
 	if len(b.Text) <= t.step.bytes {
-		return b, false
+		return b
 	}
 	hash := b.Blob
 	if hash == "" {
-		hash = t.keep(b.Text)
+		hash = plan.NewBlob([]byte(b.Text)).Hash
 	}
 	const pointer = "\n[shortened to make room: %s left out; to see the whole, read path \"blob:%s\"]\n"
 	head, tail := ends(b.Text, t.step.bytes-len(fmt.Sprintf(pointer, counted(len(b.Text), "byte"), hash)))
 	text := head + fmt.Sprintf(pointer, counted(len(b.Text)-len(head)-len(tail), "byte"), hash) + tail
 	if len(text) >= len(b.Text) {
-		return b, false
+		return b
+	}
+	if b.Blob == "" {
+		t.keep(b.Text)
 	}
 	b.Text, b.Blob = text, hash
 	t.results++
-	return b, true
+	return b
 }
 
-// keep makes a blob of text, and returns its hash.
-func (t *trimmer) keep(text string) string {
+// keep makes a blob of text, once.
+func (t *trimmer) keep(text string) {
 	blob := plan.NewBlob([]byte(text))
-	if !t.pointed[blob.Hash] {
-		if t.pointed == nil {
-			t.pointed = map[string]bool{}
-		}
-		t.pointed[blob.Hash] = true
+	if !slices.ContainsFunc(t.blobs, func(b plan.Blob) bool { return b.Hash == blob.Hash }) {
 		t.blobs = append(t.blobs, blob)
 	}
-	return blob.Hash
 }
 
 // ends cuts the beginning and the end out of a text, at most size bytes, three
@@ -216,28 +216,30 @@ func ends(text string, size int) (head, tail string) {
 const stubMark = "[left out of the history: "
 
 // call stubs large arguments. They stay a JSON object with the same keys.
-func (t *trimmer) call(b plan.Block) (plan.Block, bool) {
-	if len(b.Args) <= argsBytes || strings.Contains(b.Args, stubMark) {
-		return b, false
+func (t *trimmer) call(b plan.Block) plan.Block {
+	if len(b.Args) < argsBytes || strings.Contains(b.Args, stubMark) {
+		return b
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(b.Args), &fields) != nil || fields == nil {
 		fields = map[string]json.RawMessage{"arguments": json.RawMessage(b.Args)}
 	}
 	hash := plan.NewBlob([]byte(b.Args)).Hash
+	stubbed := false
 	for key, value := range fields {
 		if len(value) > valueBytes {
+			stubbed = true
 			fields[key] = quoted(fmt.Sprintf("%s%s; all arguments: read path \"blob:%s\"]", stubMark, counted(len(value), "byte"), hash))
 		}
 	}
 	args, err := plan.MarshalCompact(fields)
-	if err != nil || len(args) >= len(b.Args) {
-		return b, false
+	if err != nil || !stubbed || len(args) >= len(b.Args) {
+		return b
 	}
 	t.keep(b.Args)
 	b.Args = string(args)
 	t.args++
-	return b, true
+	return b
 }
 
 // copiesStub reports whether a model copied a stub into new arguments, taking

@@ -175,5 +175,6 @@ func runEnd(lines []string, i int) int {
 }
 
 func foldable(line string) bool {
-	return line != "" && !(strings.HasPrefix(line, foldMark) && strings.HasSuffix(line, foldEnd))
+	folded := strings.HasPrefix(line, foldMark) && strings.HasSuffix(line, foldEnd)
+	return line != "" && !folded
 }

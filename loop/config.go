@@ -26,6 +26,12 @@ type Config struct {
 	Spent plan.Usage
 	Cost  float64 // USD
 
+	// Window is the model's window in tokens; 0: unknown, so nothing is ever
+	// compacted. Compaction says what may be done where it gets full; default
+	// CompactSafe.
+	Window     int64
+	Compaction Level
+
 	// Price says what a usage costs, and whether the price is known. Default:
 	// unknown.
 	Price func(plan.Usage) (usd float64, known bool)
@@ -94,6 +100,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Redact == nil {
 		c.Redact = func(s string) string { return s }
+	}
+	if c.Compaction == "" {
+		c.Compaction = CompactSafe
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -18,19 +18,22 @@ type Loop struct {
 	specs   []Spec
 	names   []string // of the offered tools
 
-	messages []plan.Message
-	prefix   prefix
-	turn     int // index of the current or next turn
-	used     int // turns begun in this attempt
-	usage    plan.Usage
-	cost     float64
-	last     StopReason
-	open     openTurn
-	storm    storm
-	stuck    string  // why the storm breaker ended the conversation
-	taking   []int64 // letters whose taking is not yet recorded
-	stopped  bool    // a hook or the tools ended the loop after this turn
-	busy     atomic.Bool
+	messages  []plan.Message
+	prefix    prefix
+	turn      int // index of the current or next turn
+	used      int // turns begun in this attempt
+	usage     plan.Usage
+	cost      float64
+	last      StopReason
+	open      openTurn
+	storm     storm
+	size      estimator
+	counted   int64 // of the next request, uncorrected
+	compactor compactor
+	stuck     string  // why the storm breaker ended the conversation
+	taking    []int64 // letters whose taking is not yet recorded
+	stopped   bool    // a hook or the tools ended the loop after this turn
+	busy      atomic.Bool
 
 	queue []plan.Event // recorded with the next commit
 	dead  error        // why nothing can be recorded any more
@@ -56,6 +59,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		l.specs = append(l.specs, info.Spec)
 		l.names = append(l.names, info.Name)
 	}
+	l.compactor = compactor{level: cfg.Compaction, room: newRoom(cfg.Window), size: l.size.size, verbatim: l.asks}
 	l.storm.stormConfig = stormConfig{Mutating: l.mutating, Exempt: l.repeatable}
 	if err := l.prefix.start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
@@ -198,6 +202,9 @@ func (l *Loop) between(ctx context.Context) (End, bool, error) {
 	if veto := l.cfg.Hooks.BeforeTurn; veto != nil && !veto(ctx, l.turn) {
 		return l.ending(Vetoed), true, l.flush(ctx)
 	}
+	if err := l.fit(ctx); err != nil {
+		return End{}, true, err
+	}
 	if hit := l.limit(); hit != nil {
 		l.record(*hit)
 		l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
@@ -265,7 +272,7 @@ func (l *Loop) limit() *plan.LimitHit {
 	case lim.CostUSD > 0 && l.cost >= lim.CostUSD:
 		return &plan.LimitHit{Kind: "cost", Value: l.cost, Max: lim.CostUSD}
 	}
-	return nil
+	return l.overfull()
 }
 
 // record queues events for the next commit.
@@ -316,4 +323,10 @@ func (l *Loop) mutating(name string) bool {
 func (l *Loop) repeatable(name string) bool {
 	o, ok := l.offered[name]
 	return ok && !o.info.Writes && o.info.Effect == plan.EffectReplay
+}
+
+// asks says whether a tool's results are a person's words.
+func (l *Loop) asks(name string) bool {
+	o, ok := l.offered[name]
+	return ok && o.info.Asks
 }

@@ -236,16 +236,3 @@ func item(facets []map[string]any, i int) any {
 	}
 	return nil
 }
-
-// required reports whether an object must have a field.
-func required(facets []map[string]any, key string) bool {
-	for _, f := range facets {
-		names, _ := f["required"].([]any)
-		for _, name := range names {
-			if name == key {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -82,13 +82,16 @@ func sameJSON(t *testing.T, want, got []byte) {
 }
 
 // differs lists the rows of the table where this project does something else
-// than the system they were taken from, and why.
+// than the system they were taken from, and why. Each row checks the rule
+// behind it.
 var differs = map[string]string{
-	"sc_max":             "JSON in prose is data, not a call; and the bound is 4",
-	"sc_name_arguments":  "JSON in prose is data, not a call",
-	"sc_openai_envelope": "JSON in prose is data, not a call",
-	"tr_escape_cut":      "what cannot be closed keeps its text and is refused, instead of becoming {}",
-	"tr_tail_garbage":    "what cannot be closed keeps its text and is refused, instead of becoming {}",
+	"unbalanced_bracket_string_wrapped": "wrapped as well, but the model is warned, and a tool that writes does not run",
+	"tr_nested":                         "closed as well, but a tool that writes does not run",
+	"tr_escape_cut":                     "what cannot be closed keeps its text and is refused, instead of becoming {}",
+	"tr_tail_garbage":                   "what cannot be closed keeps its text and is refused, instead of becoming {}",
+	"sc_max":                            "JSON in prose is data, not a call",
+	"sc_name_arguments":                 "JSON in prose is data, not a call",
+	"sc_openai_envelope":                "JSON in prose is data, not a call",
 }
 
 func TestRepairCases(t *testing.T) {
@@ -97,9 +100,15 @@ func TestRepairCases(t *testing.T) {
 		"validate": validateCase, "md_unwrap": linkCase, "truncation": truncationCase,
 		"pipeline": pipelineCase, "scavenge": scavengeCase, "pairing": pairingCase, "tool_alias": aliasCase,
 		// When to compact is decided elsewhere.
-		"context_decision": func(*testing.T, caseRow) {},
+		"context_decision": func(t *testing.T, _ caseRow) { t.Log("not a matter of repair") },
 	}
-	for _, row := range readCases(t, "dirge_repair.jsonl") {
+	rows := readCases(t, "dirge_repair.jsonl")
+	for name := range differs {
+		if !slices.ContainsFunc(rows, func(r caseRow) bool { return r.Name == name }) {
+			t.Errorf("there is no row %s to differ from", name)
+		}
+	}
+	for _, row := range rows {
 		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
 			check, ok := kinds[row.kind(t)]
@@ -184,9 +193,6 @@ func truncationCase(t *testing.T, row caseRow) {
 		t.Fatalf("closed to %q, %v", closed, ok)
 	}
 	if !ok {
-		if differs[row.Name] == "" {
-			t.Error("not listed as a difference")
-		}
 		args, notes, problem := mendFor(reader(`{}`), in.Raw)
 		if problem == "" || notes != nil || !json.Valid(args) {
 			t.Errorf("taken as %s, %v", args, notes)
@@ -225,7 +231,7 @@ const pathSchema = `{"type":"object","properties":{"path":{"type":"string"},"lim
 func TestMend(t *testing.T) {
 	t.Parallel()
 	object := `{"type":"object","properties":{"o":{"type":"object","properties":{"n":{"type":["integer","null"]},"s":{"type":"string"}}}}}`
-	either := `{"type":"object","properties":{"v":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"w":{"$ref":"#/$defs/list"},"x":{"type":["string","array"]}},"$defs":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}}}`
+	either := `{"type":"object","properties":{"v":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"w":{"$ref":"#/$defs/list"},"x":{"type":["string","array"]},"y":{"oneOf":[{"$ref":"#/$defs/list"},{"const":null}]}},"$defs":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}}}`
 	tests := []struct{ name, schema, text, want, kinds string }{
 		{"white space stays", pathSchema, `{ "path" : "a" }`, `{ "path" : "a" }`, ""},
 		{"numbers keep their digits", pathSchema, `{"limit":12345678901234567890,"path":null}`, `{"limit":12345678901234567890}`, mendNull},
@@ -236,6 +242,7 @@ func TestMend(t *testing.T) {
 		{"all of it in a string", object, `"{\"o\":{\"s\":\"x\"}}"`, `{"o":{"s":"x"}}`, mendObject},
 		{"a list in a string, broken inside as well", either, `{"w":"[{\"a\":null}]"}`, `{"w":[{}]}`, mendArray + " " + mendNull},
 		{"through alternatives", either, `{"v":"x"}`, `{"v":["x"]}`, mendWrap},
+		{"inside the one alternative that fits", either, `{"y":[{"a":null}]}`, `{"y":[{}]}`, mendNull},
 		{"a string where a string is fine", either, `{"x":"[1]"}`, `{"x":"[1]"}`, ""},
 		{"{} for a list", pathSchema, `{"paths":{}}`, `{"paths":[]}`, mendEmpty},
 		{"a link that fits the schema", pathSchema, `{"path":"[a.go](http://a.go)"}`, `{"path":"a.go"}`, mendLink},
@@ -246,6 +253,9 @@ func TestMend(t *testing.T) {
 		{"cut after х", pathSchema, `{"path":"мех`, `{"path":"мех"}`, mendClosed},
 		{"cut inside a character", pathSchema, "{\"path\":\"a\xd1", `{"path":"a"}`, mendClosed},
 		{"cut after white space in a string", pathSchema, `{"path":"a ,: `, `{"path":"a ,: "}`, mendClosed},
+		{"cut after an escaped quote", pathSchema, `{"path":"a\"b`, `{"path":"a\"b"}`, mendClosed},
+		{"cut deep inside", pathSchema, `{"paths":["a","b`, `{"paths":["a","b"]}`, mendClosed},
+		{"two lists in a string", pathSchema, `{"paths":"[\"a\"] [\"b\"]"}`, `{"paths":["[\"a\"] [\"b\"]"]}`, mendWrap},
 		{"nothing", pathSchema, " \n", `{}`, ""},
 	}
 	for _, tt := range tests {

@@ -57,8 +57,7 @@ func (m *mender) shape(schema, v any, at string) any {
 			m.note(kind, "%s was JSON inside a string and is now the value itself", place(at))
 			return parsed
 		}
-		elements := m.rules.kinds(item(m.rules.facets(schema, isArray), 0))
-		if want&isArray == 0 || elements&isString == 0 {
+		if want&isArray == 0 {
 			return v
 		}
 		warning := ""
@@ -101,11 +100,13 @@ func severalOrCut(s string) bool {
 	return s == "" || strings.ContainsAny(s[:1], `[{"`) || strings.ContainsAny(s[len(s)-1:], `]}"`) || strings.ContainsAny(s, ",;\n")
 }
 
-// object repairs the fields of v.
+// object repairs the fields of v. Null in a field that cannot be null means
+// nothing and goes; if the field is needed, it is missed when the result is
+// validated.
 func (m *mender) object(facets []map[string]any, v map[string]any, at string) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		where, schema := under(at, key), property(facets, key)
-		if v[key] == nil && !required(facets, key) && m.rules.kinds(schema)&isNull == 0 {
+		if v[key] == nil && m.rules.kinds(schema)&isNull == 0 {
 			delete(v, key)
 			m.note(mendNull, "%s was null and was left out", where)
 			continue

@@ -223,15 +223,14 @@ func (p *pairing) rewrite(i int) {
 // call whether it is to be left out.
 func (p *pairing) results(i int) (results []plan.Block, open []bool) {
 	for _, s := range p.slots[i] {
-		b, ok := plan.Block{}, true
-		if s.result != nil {
-			b = *s.result
-		} else {
-			b, ok = p.missing(s.call)
+		result, ok := s.result, true
+		if result == nil {
+			b, known := p.missing(s.call)
+			result, ok = &b, known
 		}
 		open = append(open, !ok)
 		if ok {
-			results = append(results, b)
+			results = append(results, *result)
 		}
 	}
 	return results, open

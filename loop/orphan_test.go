@@ -74,6 +74,9 @@ func pairingCase(t *testing.T, row caseRow) {
 	}
 	var got []entry
 	for _, m := range repair(messages, noOutcome) {
+		if strings.HasPrefix(m.Text(), stray("")) {
+			continue // theirs drops it; ours keeps it as words
+		}
 		if m.Role != plan.RoleTool {
 			e := entry{Role: string(m.Role)}
 			for _, c := range m.Calls() {
@@ -268,6 +271,8 @@ func TestRepair(t *testing.T) {
 		{"missing in the middle", []plan.Message{asks("a", "b", "c"), answers(result("a", "1"), result("c", "3"))}, []plan.Message{asks("a", "b", "c"), answers(result("a", "1"), lost("b"), result("c", "3"))}},
 		{"out of order", []plan.Message{asks("a", "b"), answers(result("b", "2"), result("a", "1"))}, []plan.Message{asks("a", "b"), answers(result("a", "1"), result("b", "2"))}},
 		{"a second result", []plan.Message{asks("a"), answers(result("a", "1")), user, answers(result("a", "2"))}, []plan.Message{asks("a"), answers(result("a", "1")), user}},
+		{"two late results", []plan.Message{asks("a"), user, answers(result("a", "1")), answers(result("a", "2"))}, []plan.Message{asks("a"), answers(result("a", "1")), user}},
+		{"one id twice, answered late", []plan.Message{asks("a", "a"), user, answers(result("a", "1"), result("a", "2"))}, []plan.Message{asks("a", "a"), answers(result("a", "1"), result("a", "2")), user}},
 		{"a stray one among others", []plan.Message{asks("a"), answers(result("a", "1"), result("z", "9"))}, []plan.Message{asks("a"), answers(result("a", "1")), plan.UserText(stray("9"))}},
 		{"a stray one with nothing in it", []plan.Message{user, answers(result("z", " "))}, []plan.Message{user}},
 		{"results in a user message", []plan.Message{asks("a"), inUser}, []plan.Message{asks("a"), answers(result("a", "1")), plan.UserText("and")}},
@@ -327,8 +332,8 @@ func TestWithoutOpenCalls(t *testing.T) {
 	}
 }
 
+//nolint:paralleltest // the allocations of other tests would be counted
 func TestRepairOfWhatIsWholeCostsNothing(t *testing.T) {
-	// Not parallel: allocations of other tests would be counted.
 	var in []plan.Message
 	for range 50 {
 		in = append(in, plan.UserText("x"), asks("a", "b"), answers(result("a", "1"), result("b", "2")), said("y"))

@@ -33,6 +33,7 @@ func (l *Loop) apply(ev plan.Event) error {
 		}
 	case plan.Request:
 		l.prefix.recall(b)
+		l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
 	case plan.MessageStart:
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:
@@ -60,6 +61,13 @@ func (l *Loop) apply(ev plan.Event) error {
 			c.finish(b)
 			l.relive(c)
 		}
+	case plan.CompactionEnd:
+		l.compactor.breaker.record(b)
+		if b.Messages != nil {
+			l.replace(b.Messages)
+		}
+	case plan.UsageReport:
+		l.size.observe(l.counted, b.Usage.Input)
 	case plan.TurnEnd:
 		l.applyTurnEnd(ev)
 	}

@@ -49,12 +49,16 @@ func (r Retry) withDefaults() Retry {
 	return def
 }
 
-// generate calls the model until it answers or trying again is pointless.
+// generate makes the next request of the conversation.
 func (l *Loop) generate(ctx context.Context) (Answer, error) {
-	call := Call{
+	return l.try(ctx, Call{
 		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: repair(l.messages, unanswered),
 		Settings: l.cfg.Settings, Format: l.cfg.Format, Headers: l.cfg.Headers,
-	}
+	})
+}
+
+// try makes a call until it is answered or trying again is pointless.
+func (l *Loop) try(ctx context.Context, call Call) (Answer, error) {
 	tries := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
 	for {
 		ans, err := l.attempt(ctx, call)

@@ -39,9 +39,9 @@ func scavengeCase(t *testing.T, row caseRow) {
 	parse(t, row.Input, &in)
 	parse(t, row.Expected, &want)
 	got := scavenge(in.Text, specs(in.Allowed...))
-	if differs[row.Name] != "" {
+	if !strings.Contains(in.Text, "<") && !strings.Contains(in.Text, "```tool_call") {
 		if got != nil {
-			t.Errorf("took %s, although: %s", found(got), differs[row.Name])
+			t.Errorf("took %s out of prose", found(got))
 		}
 		return
 	}
@@ -93,6 +93,8 @@ func TestScavenge(t *testing.T) {
 		{"at most four", strings.Repeat(oneCall+"\n", 6), strings.Repeat(read+"\n", 3) + read},
 		{"only what is offered", `<tool_call>{"name":"rm","arguments":{}}</tool_call>` + oneCall, read},
 		{"a call after a code span", "`x` is there.\n" + oneCall, read},
+		{"a call after code about tags", "`<example>` begins one.\n" + oneCall, read},
+		{"at most four from a fence", "```tool_call\n" + strings.Repeat("{\"name\":\"grep\"}\n", 6) + "```", strings.Repeat("grep {}\n", 3) + "grep {}"},
 		{"a call after code", "```go\nx\n```\n" + oneCall, read},
 	}
 	for _, tt := range tests {
@@ -119,6 +121,9 @@ func TestTextAboutCallsIsNotACall(t *testing.T) {
 		"JSON in a fence":                 "```json\n{\"name\":\"read\",\"arguments\":{}}\n```",
 		"a fence":                         "```\n" + oneCall + "\n```",
 		"a fence of its own kind inside":  "````md\n```tool_call\n{\"name\":\"read\"}\n```\n````",
+		"a shorter fence inside":          "````md\n```\n" + oneCall + "\n```\n````",
+		"tags of two kinds":               `<invoke name="read"><x:parameter name="path">a</parameter></invoke>`,
+		"after many that are broken":      strings.Repeat("<tool_call>{\n", scavengeTries) + oneCall,
 		"a fence that is open":            "```xml\n" + oneCall + "\n",
 		"a tilde fence":                   "~~~\n" + invoked + "\n~~~",
 		"inline code":                     "`" + oneCall + "`",
@@ -164,13 +169,11 @@ func TestScavengeIsFast(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	for _, part := range []string{
-		"<tool_call>{\"", "<tool_call>{\"a\":", "<function=read></function>", "<invoke name=\"read\"><parameter name=\"a\">", "`a", "<", "<example>", "```\n", "a. ", "<function_calls>", "``` `` ` ",
+		"<tool_call>{\"", "<tool_call>{\"a\":", "<function=read></function>", "<invoke name=\"read\"><parameter name=\"a\">", "`a", "<", "<example>", "```\n", "a. ", "<function_calls>", "``` `` ` ", "<code", "\n<",
 	} {
-		text := strings.Repeat(part, scavengeBytes/len(part))
-		scavenge(text, specs("read"))
-		scavenge(text+"x", specs("read"))
+		scavenge(strings.Repeat(part, scavengeBytes/len(part)-1)+"x", specs("read"))
 	}
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("took %s", took)
 	}
 }

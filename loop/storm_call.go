@@ -95,49 +95,49 @@ func inert(command string) bool {
 func splitCommand(line string) (parts []string, ok bool) {
 	var quote byte
 	var part strings.Builder
-	dangling := false // && or || waits for its right side
 	blank := func() bool { return strings.TrimSpace(part.String()) == "" }
-	for i := 0; i < len(line); i++ {
-		c := line[i]
-		if strings.IndexByte("$\\`<>(){}", c) >= 0 {
+	dangling := false // && or || waits for its right side
+	for i := 0; i < len(line); {
+		c, width := line[i], operator(line[i:])
+		switch {
+		case width < 0 || width == 2 && quote != 0:
+			return nil, false
+		case quote != 0 || width == 0:
+			switch {
+			case c == quote:
+				quote = 0
+			case quote == 0 && (c == '\'' || c == '"'):
+				quote = c
+			}
+			part.WriteByte(c)
+			i++
+			continue
+		case !blank():
+			parts, dangling = append(parts, part.String()), width == 2
+		case c != '\n':
 			return nil, false
 		}
-		if quote != 0 && c != '&' && c != '|' {
-			if c == quote {
-				quote = 0
-			}
-			part.WriteByte(c)
-			continue
-		}
-		switch c {
-		case '&', '|':
-			if quote != 0 || i+1 == len(line) || line[i+1] != c || blank() {
-				return nil, false
-			}
-			i++
-		case ';':
-			if blank() {
-				return nil, false
-			}
-		case '\n':
-			if blank() {
-				continue
-			}
-		case '\'', '"':
-			quote = c
-			part.WriteByte(c)
-			continue
-		default:
-			part.WriteByte(c)
-			continue
-		}
-		parts, dangling = append(parts, part.String()), c == '&' || c == '|'
 		part.Reset()
+		i += width
 	}
-	if !blank() {
-		return append(parts, part.String()), quote == 0
+	if blank() {
+		return parts, !dangling
 	}
-	return parts, !dangling
+	return append(parts, part.String()), quote == 0
+}
+
+// operator is the width of the operator between commands that s begins with: 0
+// if there is none, -1 if it begins with something that is never harmless.
+func operator(s string) int {
+	switch c := s[0]; {
+	case strings.HasPrefix(s, "&&") || strings.HasPrefix(s, "||"):
+		return 2
+	case strings.IndexByte("$\\`<>&|(){}", c) >= 0:
+		return -1
+	case c == ';' || c == '\n':
+		return 1
+	}
+	return 0
 }
 
 // brief shows a call in one short line.

@@ -168,13 +168,13 @@ func playRow(t *testing.T, cfg stormConfig, calls []json.RawMessage, result stri
 			Outcome string
 		}
 		readInto(t, raw, &c)
-		got = append(got, step(s, c.Name, string(c.Args), outcome{Result: result, Timeout: c.Outcome == "timeout"}))
+		got = append(got, stormStep(s, c.Name, string(c.Args), outcome{Result: result, Timeout: c.Outcome == "timeout"}))
 	}
 	return got
 }
 
-// step judges a call, and observes it if it passed.
-func step(s *storm, name, args string, o outcome) verdict {
+// stormStep judges a call, and observes it if it passed.
+func stormStep(s *storm, name, args string, o outcome) verdict {
 	v := s.judge(name, json.RawMessage(args))
 	if v == pass {
 		s.observe(name, json.RawMessage(args), o)
@@ -182,8 +182,8 @@ func step(s *storm, name, args string, o outcome) verdict {
 	return v
 }
 
-// usual is how a loop with the built-in tools sets the breaker up.
-func usual() *storm {
+// usualStorm is how a loop with the built-in tools sets the breaker up.
+func usualStorm() *storm {
 	return &storm{stormConfig: stormConfig{
 		Mutating: func(n string) bool { return slices.Contains([]string{"write", "edit", "apply_patch", "bash"}, n) },
 		Exempt:   func(n string) bool { return slices.Contains([]string{"read", "grep", "glob"}, n) },
@@ -303,7 +303,7 @@ func TestStormSequences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := usual()
+			s := usualStorm()
 			for i, line := range strings.Split(strings.TrimSpace(script), "\n") {
 				call, result, _ := strings.Cut(strings.TrimSpace(line), " = ")
 				tool, arg, _ := strings.Cut(call, " ")
@@ -313,7 +313,7 @@ func TestStormSequences(t *testing.T) {
 				} else if text, marked := strings.CutSuffix(result, " !"); marked {
 					want, result = suppress, text
 				}
-				got := step(s, tool, fmt.Sprintf(`{"command":%q}`, arg), outcome{Result: fingerprint(result, false)})
+				got := stormStep(s, tool, fmt.Sprintf(`{"command":%q}`, arg), outcome{Result: fingerprint(result, false)})
 				if got != want {
 					t.Errorf("line %d, %s: %s, want %s", i+1, call, got, want)
 				}
@@ -324,7 +324,7 @@ func TestStormSequences(t *testing.T) {
 
 func TestStormBatch(t *testing.T) {
 	t.Parallel()
-	s, args := usual(), json.RawMessage(`{"path":"a"}`)
+	s, args := usualStorm(), json.RawMessage(`{"path":"a"}`)
 	var got []verdict
 	for range 4 {
 		got = append(got, s.judge("read", args))
@@ -332,7 +332,7 @@ func TestStormBatch(t *testing.T) {
 	if diff := cmp.Diff([]verdict{pass, pass, suppress, suppress}, got); diff != "" {
 		t.Error(diff)
 	}
-	s = usual()
+	s = usualStorm()
 	for i, arg := range []string{"test", "1", "test", "2", "test"} {
 		name := []string{"bash", "edit"}[i%2]
 		if v := s.judge(name, json.RawMessage(`{"command":"`+arg+`"}`)); v != pass {
@@ -343,7 +343,7 @@ func TestStormBatch(t *testing.T) {
 
 func TestStormReflectsThenStops(t *testing.T) {
 	t.Parallel()
-	s := usual()
+	s := usualStorm()
 	read := func(v verdict) stormCall {
 		return stormCall{Name: "read", Args: json.RawMessage(`{"path":"a.go"}`), Verdict: v}
 	}
@@ -381,91 +381,18 @@ func TestStormReflectsThenStops(t *testing.T) {
 
 func TestStormForgivesAfterRecovery(t *testing.T) {
 	t.Parallel()
-	s := usual()
+	s := usualStorm()
 	stuck := []stormCall{{Name: "read", Verdict: suppress}}
 	s.rule(stuck)
 	for i := range 6 {
 		if i == 5 && !s.corrected {
 			t.Fatal("forgiven too early")
 		}
-		step(s, "read", fmt.Sprintf(`{"path":"%d"}`, i), outcome{Result: "x"})
-		step(s, "read", fmt.Sprintf(`{"path":"%d"}`, i), outcome{Result: "x"}) // no news
+		stormStep(s, "read", fmt.Sprintf(`{"path":"%d"}`, i), outcome{Result: "x"})
+		stormStep(s, "read", fmt.Sprintf(`{"path":"%d"}`, i), outcome{Result: "x"}) // no news
 	}
 	if r := s.rule(stuck); r.Action != stormReflect {
 		t.Errorf("after as much news as the window is long: %q", r.Action)
-	}
-}
-
-func TestCanonical(t *testing.T) {
-	t.Parallel()
-	for _, same := range [][]string{
-		{`{"a":1,"b":[2,{"c":null}]}`, ` { "b" : [2.0, {"c":null}], "a": 10e-1 } `},
-		{`{}`, ``, ` `, `{ }`},
-		{`100`, `1e2`, `100.00`, `1E+2`, `0.01e4`},
-		{`0`, `-0`, `0.0`, `0e9`},
-		{`1e99999999999999999999`, `10e99999999999999999998`},
-		{`9007199254740993`, `9007199254740993.0`},
-		{`{"a`, ` {"a `},
-	} {
-		for _, other := range same[1:] {
-			if a, b := canonical(json.RawMessage(same[0])), canonical(json.RawMessage(other)); string(a) != string(b) {
-				t.Errorf("%q and %q differ: %s, %s", same[0], other, a, b)
-			}
-		}
-	}
-	for _, two := range [][2]string{
-		{`1`, `-1`}, {`1`, `"1"`}, {`10`, `1`}, {`0.1`, `1`}, {`9007199254740993`, `9007199254740992`},
-		{`{"a":null}`, `{}`}, {`[1,2]`, `[2,1]`}, {`1.5`, `15`}, {`{"a`, `{"b`},
-	} {
-		if a, b := canonical(json.RawMessage(two[0])), canonical(json.RawMessage(two[1])); string(a) == string(b) {
-			t.Errorf("%q and %q are both %s", two[0], two[1], a)
-		}
-	}
-}
-
-func TestInert(t *testing.T) {
-	t.Parallel()
-	for command, want := range map[string]bool{
-		`echo a; echo 'b; c' && : || false`: true,
-		"echo a\n\ntrue\n":                  true,
-		"echo a &&\ntrue":                   true,
-		"true;":                             true,
-		"true &&":                           false,
-		"echo a &":                          false,
-		"echo a & make":                     false,
-		"echo a | sh":                       false,
-		"; true":                            false,
-		"echo 'open":                        false,
-		"echo $HOME":                        false,
-		"echo `ls`":                         false,
-		`echo "$(ls)"`:                      false,
-		"echo a\nmake":                      false,
-		"{ echo a; }":                       false,
-		"echofoo":                           false,
-		"  ":                                false,
-		"FOO=1 echo a":                      false,
-		"true < f":                          false,
-		`echo a\`:                           false,
-	} {
-		if got := inert(command); got != want {
-			t.Errorf("inert(%q) = %v", command, got)
-		}
-	}
-}
-
-func TestFingerprint(t *testing.T) {
-	t.Parallel()
-	base := fingerprint("ok  \tpkg\t0.012s\nat 2026-05-09T07:29:33Z, 12:30:01, took 3 ms, 1m2.5s", false)
-	if got := fingerprint("ok  \tpkg\t1.5s\nat 2027-01-19 23:29:33.5+02:00, 9:30:59, took 41 ms, 12.25s", false); got != base {
-		t.Error("results that differ in times only have different fingerprints")
-	}
-	for _, two := range [][2]string{{"3 failures", "4 failures"}, {"a.go:3:4", "a.go:3:5"}, {"a", "b"}, {"45%", "46%"}} {
-		if fingerprint(two[0], false) == fingerprint(two[1], false) {
-			t.Errorf("%q and %q have the same fingerprint", two[0], two[1])
-		}
-	}
-	if fingerprint("a", false) == fingerprint("a", true) {
-		t.Error("a failure has the fingerprint of a success")
 	}
 }
 
@@ -474,7 +401,7 @@ func TestFingerprint(t *testing.T) {
 func TestStormProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := usual()
+		s := usualStorm()
 		names := []string{"read", "grep", "bash", "edit", "write", "other"}
 		cycle := rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(0, 59), func(i int) [2]string {
 			return [2]string{names[i%len(names)], fmt.Sprintf(`{"command":"c%d"}`, i/len(names))}
@@ -482,7 +409,7 @@ func TestStormProperties(t *testing.T) {
 		passed := map[[2]string]int{}
 		for range 8 {
 			for _, c := range cycle {
-				if step(s, c[0], c[1], outcome{Result: "same"}) == pass {
+				if stormStep(s, c[0], c[1], outcome{Result: "same"}) == pass {
 					passed[c]++
 				}
 			}
@@ -492,20 +419,8 @@ func TestStormProperties(t *testing.T) {
 				t.Fatalf("%v ran %d times", c, n)
 			}
 		}
-		if v := step(s, "edit", `{"command":"new"}`, outcome{Result: "same"}); v != pass {
+		if v := stormStep(s, "edit", `{"command":"new"}`, outcome{Result: "same"}); v != pass {
 			t.Fatalf("a call never made before: %s", v)
 		}
-	})
-}
-
-func FuzzCanonical(f *testing.F) {
-	f.Add([]byte(`{"b":[1.0,-0,1e5],"a":"x"}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		once := canonical(data)
-		if twice := canonical(once); !bytes.Equal(once, twice) {
-			t.Errorf("%q becomes %q becomes %q", data, once, twice)
-		}
-		inert(string(data))
-		_ = brief("t", data)
 	})
 }

@@ -69,16 +69,21 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	}
 	ans.Message.Blocks = l.spoken(ans)
 	l.last = ans.Stop
+	l.messages = append(l.messages, ans.Message)
+	l.record(plan.MessageEnd{Message: ans.Message, Stop: string(ans.Stop), Model: ans.Model})
+	l.pay(ans)
+	l.size.observe(l.counted, ans.Usage.Input)
+	l.compactor.breaker.turned()
+	l.open.asked, l.open.answered = false, true
+	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop)
+}
+
+// pay counts what an answer consumed.
+func (l *Loop) pay(ans Answer) {
 	l.usage = l.usage.Add(ans.Usage)
 	usd, known := l.cfg.Price(ans.Usage)
 	l.cost += usd
-	l.messages = append(l.messages, ans.Message)
-	l.record(
-		plan.MessageEnd{Message: ans.Message, Stop: string(ans.Stop), Model: ans.Model},
-		plan.UsageReport{Model: l.cfg.Name, Usage: ans.Usage, CostUSD: usd, Priced: known},
-	)
-	l.open.asked, l.open.answered = false, true
-	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop)
+	l.record(plan.UsageReport{Model: l.cfg.Name, Usage: ans.Usage, CostUSD: usd, Priced: known})
 }
 
 // abandon balances the events of a turn whose model call did not come to an

@@ -37,10 +37,15 @@ const shortWait = time.Minute
 // classify decides what a failed phase means for the run: a model that cannot be
 // reached or has been used up parks it, because going on later can help;
 // everything else ends it.
-func classify(err error, now time.Time) (plan.Outcome, error) {
+func classify(err error, now time.Time, worked bool) (plan.Outcome, error) {
 	var me *loop.ModelError
 	if !errors.As(err, &me) {
 		return plan.Outcome{}, err
+	}
+	if worked && (me.Kind == loop.ErrAuth || me.Kind == loop.ErrNotFound) {
+		// It answered before, so this is a key that ran out or a model that was
+		// withdrawn; what was done so far is not lost for that.
+		return park(plan.ParkLimit, nil, me), nil
 	}
 	wake := now.UTC().Add(shortWait)
 	switch me.Kind {

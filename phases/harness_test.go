@@ -209,7 +209,7 @@ func (b *bench) runWith(ctx context.Context, brief plan.Brief) (plan.Outcome, er
 	}
 	brief.Past = nil
 	for _, ev := range b.events() {
-		if ev.Conv == brief.Conv {
+		if ev.Conv == brief.Conv && ev.Attempt <= brief.Attempt {
 			brief.Past = append(brief.Past, ev)
 		}
 	}
@@ -277,6 +277,9 @@ func (r request) toolNames() []string {
 	}
 	return out
 }
+
+// last is the last message.
+func (r request) last() string { return string(r.rawMessages[len(r.rawMessages)-1]) }
 
 // users are the texts of the user messages.
 func (r request) users() []string {

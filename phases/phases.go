@@ -39,9 +39,13 @@ type Config struct {
 	Instructions []Instruction
 
 	Limits plan.Limits
-	Retry  loop.Retry
-	Price  func(model string, u plan.Usage) (usd float64, known bool)
-	Redact func(string) string
+	// Window is the window of a model in tokens, 0 if it is not known;
+	// Compaction says what may be done where it gets full.
+	Window     func(model string) int64
+	Compaction loop.Level
+	Retry      loop.Retry
+	Price      func(model string, u plan.Usage) (usd float64, known bool)
+	Redact     func(string) string
 	// Mail holds what people say to the run while it goes on.
 	Mail loop.Mailbox
 	// NobodyAnswers says that no person will ever answer a question: the model
@@ -69,6 +73,9 @@ func New(cfg Config) (*Phases, error) {
 	}
 	if cfg.Price == nil {
 		cfg.Price = func(string, plan.Usage) (float64, bool) { return 0, false }
+	}
+	if cfg.Window == nil {
+		cfg.Window = func(string) int64 { return 0 }
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -111,6 +118,14 @@ func (ph *Phases) Describe(p plan.Phase) plan.PhaseStart {
 func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.Outcome, error) {
 	var out plan.Outcome
 	var err error
+	worked := b.Spent.Requests > 0
+	record := emit
+	emit = func(ctx context.Context, events ...plan.Event) error {
+		for _, ev := range events {
+			worked = worked || ev.Type() == plan.TypeUsage
+		}
+		return record(ctx, events...)
+	}
 	switch b.Phase {
 	case plan.Explore:
 		out, err = ph.explore(ctx, b, emit)
@@ -124,7 +139,7 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 		return out, fmt.Errorf("there is no phase named %q", b.Phase)
 	}
 	if err != nil {
-		return classify(err, ph.cfg.Now())
+		return classify(err, ph.cfg.Now(), worked)
 	}
 	return out, nil
 }
@@ -159,7 +174,7 @@ func (ph *Phases) open(b plan.Brief, dir string, format *loop.Format, emit plan.
 		Retry:  ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
-		Mail: ph.mail(b.Phase), Gate: ph.gate(),
+		Mail: ph.mail(b.Phase), Gate: ph.gate(), Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction,
 	}, b.Past)
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
@@ -251,7 +266,11 @@ func (m withoutFollowUps) Waiting(ctx context.Context) ([]loop.Letter, error) {
 
 func limitDetail(l plan.LimitHit) string {
 	format := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	return fmt.Sprintf("%s: %s of %s used; go on with a higher --max-%s", l.Kind, format(l.Value), format(l.Max), l.Kind)
+	used := fmt.Sprintf("%s: %s of %s used; go on with ", l.Kind, format(l.Value), format(l.Max))
+	if l.Kind == "context" {
+		return used + "--compaction full, or a --model with a larger window"
+	}
+	return used + "a higher --max-" + l.Kind
 }
 
 // headers let a gateway attribute every call.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type runFlags struct {
 	wait           bool
 	autoApprove    bool
 	record, replay string
+	compaction     string
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -36,6 +38,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
 	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
 	fl.BoolVar(&f.autoApprove, "auto-approve", false, "do not wait for a person: where the model asks, it is told to decide and say so")
+	fl.StringVar(&f.compaction, "compaction", "safe", "what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary)")
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
@@ -103,6 +106,12 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	}
 	if given("wait") {
 		c.Wait = &f.wait
+	}
+	if given("compaction") {
+		if !slices.Contains([]string{"off", "safe", "full"}, f.compaction) {
+			return c, usage("--compaction %q: write off, safe or full", f.compaction)
+		}
+		c.Compact.Level = f.compaction
 	}
 	var err error
 	c.Phase, err = phaseModels(f.phaseModels)

@@ -127,7 +127,7 @@ func checklistNote(j plan.Judgement) string {
 		parts = append(parts, fmt.Sprintf("%d of %s met", met, countOf(n, "requirement")))
 	}
 	if n := len(j.Commands); n > 0 {
-		parts = append(parts, countOf(n, "command")+" run")
+		parts = append(parts, countOf(n, "command")+" claimed")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -246,7 +246,12 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
 		View: w.view, Instructions: words, Redact: w.redact,
 		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove,
-		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
+		Window: func(name string) int64 {
+			entry, _ := cat.Lookup(name, w.cfg.BaseURL)
+			return int64(entry.Window)
+		},
+		Compaction: loop.Level(w.cfg.Compact.Level),
+		Limits:     plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
 		Retry: loop.Retry{
 			Served: w.cfg.Retry.Served, UnservedFor: w.cfg.Retry.UnservedFor.Duration,
 			Base: w.cfg.Retry.Base.Duration, Max: w.cfg.Retry.Max.Duration, RetryAfterMax: w.cfg.Retry.RetryAfterMax.Duration,

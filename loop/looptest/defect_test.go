@@ -106,10 +106,14 @@ func TestDefectsAreCaught(t *testing.T) {
 			}
 		}), func(s looptest.Scenario) bool { return withCalls(s) }},
 		{"role forgotten", spoil(func(a *loop.Answer) { a.Message.Role = "" }), answered},
-		{"text is trimmed", spoilBlocks(func(b *plan.Block) { b.Text = strings.TrimSpace(b.Text) }),
-			named("long_text", "repeated", "unwatched", "at_the_same_time")},
-		{"arguments are tidied", spoilBlocks(func(b *plan.Block) { b.Args = strings.ReplaceAll(b.Args, "\n ", "") }),
-			named("arguments_as_written")},
+		{
+			"text is trimmed", spoilBlocks(func(b *plan.Block) { b.Text = strings.TrimSpace(b.Text) }),
+			named("long_text", "repeated", "unwatched", "at_the_same_time"),
+		},
+		{
+			"arguments are tidied", spoilBlocks(func(b *plan.Block) { b.Args = strings.ReplaceAll(b.Args, "\n ", "") }),
+			named("arguments_as_written"),
+		},
 		{"calls share an id", spoilBlocks(func(b *plan.Block) { b.Call = "call_0" }), withCalls},
 		{"the last block is lost", spoil(func(a *loop.Answer) {
 			if n := len(a.Message.Blocks); n > 1 {
@@ -167,14 +171,20 @@ func TestDefectsAreCaught(t *testing.T) {
 			})
 		}, withFault},
 		{"failures lose their kind", spoilError(func(e *loop.ModelError) error { return errors.New(e.Message) }), withFault},
-		{"failures are all refusals", spoilError(func(e *loop.ModelError) error { e.Kind = loop.ErrRefused; return e }),
-			func(s looptest.Scenario) bool { return withFault(s) && s.Name != "bad_request" }},
-		{"failures have no status", spoilError(func(e *loop.ModelError) error { e.Status = 0; return e }),
-			func(s looptest.Scenario) bool { return withFault(s) && s.Replies[0].Fault.Kind == looptest.FaultStatus }},
+		{
+			"failures are all refusals", spoilError(func(e *loop.ModelError) error { e.Kind = loop.ErrRefused; return e }),
+			func(s looptest.Scenario) bool { return withFault(s) && s.Name != "bad_request" },
+		},
+		{
+			"failures have no status", spoilError(func(e *loop.ModelError) error { e.Status = 0; return e }),
+			func(s looptest.Scenario) bool { return withFault(s) && s.Replies[0].Fault.Kind == looptest.FaultStatus },
+		},
 		{"failures have two lines", spoilError(func(e *loop.ModelError) error { e.Message += "\n"; return e }), withFault},
 		{"the time to wait is lost", spoilError(func(e *loop.ModelError) error { e.RetryAfter = 0; return e }), named("rate_limit")},
-		{"the time to wait is made up", spoilError(func(e *loop.ModelError) error { e.RetryAfter = 7 * time.Second; return e }),
-			func(s looptest.Scenario) bool { return withFault(s) && s.Name != "rate_limit" }},
+		{
+			"the time to wait is made up", spoilError(func(e *loop.ModelError) error { e.RetryAfter = 7 * time.Second; return e }),
+			func(s looptest.Scenario) bool { return withFault(s) && s.Name != "rate_limit" },
+		},
 		{"the cause is lost", func(inner loop.Model) loop.Model {
 			return generate(func(ctx context.Context, req loop.Call, live func(loop.Delta)) (loop.Answer, error) {
 				ans, err := inner.Generate(ctx, req, live)

@@ -1,0 +1,101 @@
+package loop
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestCleanOutput(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ in, safe, full string }{
+		"plain":              {in: "a\nb\n", safe: "a\nb\n"},
+		"colours":            {in: "\x1b[1;31mred\x1b[0m \x1b[38;2;1;2;3mx\x1b[m", safe: "red x"},
+		"titles and links":   {in: "\x1b]0;title\aa\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", safe: "alink"},
+		"charsets":           {in: "\x1b(B\x1b7a\x1b=b", safe: "ab"},
+		"cut sequences":      {in: "a\x1b[3\nb\x1b]0;t\nc\x1b", safe: "a\nb0;t\nc"},
+		"one in another":     {in: "\x1b\x1b[31m[32mx", safe: "[32mx"},
+		"progress":           {in: "10%\r50%\r100%\ndone\n", safe: "100%\ndone\n"},
+		"progress with CRLF": {in: "10%\r100%\r\nnext\r\r\n", safe: "100%\nnext\n"},
+		"wiped":              {in: "busy\r    \rdone", safe: "done"},
+		"returned":           {in: "busy\r", safe: "busy"},
+		"erased":             {in: "10%\r\x1b[K20%\r\x1b[K30%\n", safe: "30%\n"},
+		"blanks":             {in: "a  \t\n\n\n \n\nb\n\n\n", safe: "a\n\nb\n\n"},
+		"indentation":        {in: "  a\n\tb", safe: "  a\n\tb"},
+		"nothing":            {in: "", safe: ""},
+		"a run": {
+			in:   "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
+			safe: "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
+			full: "start\n   Compiling the crate serde v1.0.200\n[… 2 lines more like these left out]\n   Compiling the crate syn v2.0.1\nend\n",
+		},
+		"too short a run": {in: strings.Repeat("warning: something is unused here\n", 2), safe: strings.Repeat("warning: something is unused here\n", 2)},
+		"a fold that gains nothing": {
+			in: "x\nx\nx\nx\n", safe: "x\nx\nx\nx\n",
+		},
+		"less than half alike": {
+			in:   "file a: something long that differs one\nfile a: entirely other words two\nfile a: and a third kind of line\n",
+			safe: "file a: something long that differs one\nfile a: entirely other words two\nfile a: and a third kind of line\n",
+		},
+		"JSON": {
+			in:   "{\n  \"b\": [1.0,   2],\n  \"a\": \"x  y\\n\"\n}\n",
+			safe: "{\n  \"b\": [1.0,   2],\n  \"a\": \"x  y\\n\"\n}\n",
+			full: `{"b":[1.0,2],"a":"x  y\n"}`,
+		},
+		"coloured JSON": {
+			in:   "\x1b[1m[\n  \x1b[32m1\x1b[0m\n]\x1b[0m\n",
+			safe: "[\n  1\n]\n",
+			full: "[1]",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.full == "" {
+				c.full = c.safe
+			}
+			for level, want := range map[Level]string{CompactOff: c.in, "unheard of": c.in, CompactSafe: c.safe, CompactFull: c.full} {
+				if got := cleanOutput(c.in, level); got != want {
+					t.Errorf("%s: got %q, want %q", level, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestFoldKeepsEndsAndCounts(t *testing.T) {
+	t.Parallel()
+	var in bytes.Buffer
+	for i := range 500 {
+		in.WriteString("downloading part " + strings.Repeat("#", i%7) + "\n")
+	}
+	got := cleanOutput(in.String(), CompactFull)
+	if want := "downloading part\n[… 498 lines more like these left out]\ndownloading part ##\n"; got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzCleanOutput(f *testing.F) {
+	f.Add("\x1b[31mred\x1b[0m\r\n10%\r20%\n\n\n[1,\n2]")
+	f.Add(strings.Repeat("abcdefghijklmnopqrstuvwxyz\n", 5) + strings.Repeat("abcdefghijklmzzz\n", 5) + "abcdefghijklm\n")
+	f.Add("[… 3 lines more like these left out]\n[… 3 lines more like these left out]\n[… 3 lines more like these left out]")
+	f.Add("{\"a\":\r1}")
+	f.Add("\x1b\x1b[0m[0m\xc2\x1b[m\x9b")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, level := range []Level{CompactSafe, CompactFull} {
+			once := cleanOutput(text, level)
+			if len(once) > len(text) {
+				t.Errorf("%s: %q grew to %q", level, text, once)
+			}
+			if twice := cleanOutput(once, level); twice != once {
+				t.Errorf("%s: %q becomes %q becomes %q", level, text, once, twice)
+			}
+			if strings.ContainsAny(once, "\x1b") && !json.Valid([]byte(once)) {
+				t.Errorf("%s: an escape is left in %q", level, once)
+			}
+			if utf8.ValidString(text) && !utf8.ValidString(once) {
+				t.Errorf("%s: %q is no longer text", level, once)
+			}
+		}
+	})
+}

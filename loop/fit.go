@@ -1,0 +1,110 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/plan-engine/plan"
+)
+
+// fit makes room for the next request if it needs some. What it replaces in
+// the conversation is recorded, so a loop that is restored has the same.
+func (l *Loop) fit(ctx context.Context) error {
+	l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+	tokens := l.size.tokens(l.counted)
+	due := l.compactor.due(l.messages, tokens)
+	if due == notDue {
+		return nil
+	}
+	if before := l.cfg.Hooks.BeforeCompaction; before != nil && !before(ctx, tokens) {
+		return nil
+	}
+	l.record(plan.CompactionStart{Level: string(l.compactor.level), Tokens: tokens, Window: l.cfg.Window})
+	view, rep, err := l.shrink(ctx, due, tokens)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	end := plan.CompactionEnd{Level: string(l.compactor.level), Before: tokens, After: rep.After}
+	switch {
+	case err != nil:
+		end.After, end.Error = tokens, err.Error()
+	case rep.gained():
+		end.Messages = view
+	}
+	ev := l.event(end)
+	ev.Blobs = rep.Blobs
+	l.queue = append(l.queue, ev)
+	l.compactor.breaker.record(end)
+	if end.Messages != nil {
+		l.replace(end.Messages)
+	}
+	if after := l.cfg.Hooks.AfterCompaction; after != nil {
+		after(ctx, tokens, end.After)
+	}
+	if ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), l.flush(ctx))
+	}
+	return nil
+}
+
+// shrink trims, and where that is not enough lets a summary stand for the
+// middle of the conversation.
+func (l *Loop) shrink(ctx context.Context, due occasion, tokens int64) ([]plan.Message, shrinking, error) {
+	view, rep := l.compactor.trim(due, l.messages, tokens, l.compactor.level == CompactFull)
+	if !l.compactor.short(due, rep.After) {
+		return view, rep, nil
+	}
+	s, ok := l.compactor.cut(view, rep.After)
+	if !ok {
+		return view, rep, nil
+	}
+	summary, err := l.summarise(ctx, s)
+	if err != nil {
+		return view, rep, fmt.Errorf("summarise the conversation: %w", err)
+	}
+	view, short, err := l.compactor.assemble(s, summary)
+	short.Before, short.Blobs = rep.Before, rep.Blobs
+	return view, short, err
+}
+
+// summarise asks the model, in a conversation of its own and without tools.
+func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
+	prompt, most := l.compactor.prompt(s)
+	settings := l.cfg.Settings
+	settings.MaxOutputTokens = most
+	headers := maps.Clone(l.cfg.Headers)
+	if headers[phaseHeader] != "" {
+		headers[phaseHeader] = "compact"
+	}
+	ans, err := l.try(ctx, Call{Model: l.cfg.Name, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers})
+	if err != nil {
+		return "", err
+	}
+	l.pay(ans)
+	return ans.Message.Text(), nil
+}
+
+// phaseHeader says what a call is for; see the contracts of the workflow.
+const phaseHeader = "X-Plan-Phase"
+
+// replace puts another history in the place of the conversation's. The prompt
+// cache begins anew with it, and so does the storm breaker: reading again what
+// was taken out of sight is no storm.
+func (l *Loop) replace(messages []plan.Message) {
+	l.messages = messages
+	l.prefix.chain = nil
+	l.storm.reset()
+	l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+}
+
+// overfull is the limit that a request breaks which does not fit the window.
+func (l *Loop) overfull() *plan.LimitHit {
+	tokens := l.size.tokens(l.counted)
+	if !l.compactor.room.full(tokens) {
+		return nil
+	}
+	ceiling, _ := l.compactor.room.ceiling()
+	return &plan.LimitHit{Kind: "context", Value: float64(tokens), Max: float64(ceiling)}
+}

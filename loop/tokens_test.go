@@ -1,0 +1,51 @@
+package loop
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan"
+)
+
+func TestEstimator(t *testing.T) {
+	t.Parallel()
+	var e estimator
+	messages := turnsOfWork(3, 4000)
+	n := e.request("You are careful.", []Spec{{Name: "read", Description: "Reads.", Schema: json.RawMessage(`{"type":"object"}`)}}, messages)
+	if n <= e.messages(messages) || e.tokens(n) != n {
+		t.Errorf("%d counted", n)
+	}
+	if more := e.messages(append(slices.Clone(messages), plan.Message{Role: plan.RoleExtension, Blocks: []plan.Block{{Type: plan.BlockText, Text: "never sent"}}})); more != e.messages(messages) {
+		t.Error("an extension message was counted")
+	}
+	e.observe(1000, 1300)
+	if got := e.tokens(2000); got != 2600 {
+		t.Errorf("after the first report: %d", got)
+	}
+	for range 40 {
+		e.observe(1000, 800)
+	}
+	if got := e.tokens(2000); got < 1590 || got > 1610 {
+		t.Errorf("after many reports: %d", got)
+	}
+	before := e.tokens(2000)
+	e.observe(0, 100)
+	e.observe(100, 0)
+	if e.tokens(2000) != before {
+		t.Error("a report without numbers changed something")
+	}
+	e.observe(10, 1_000_000)
+	if e.tokens(1000) > 2000 {
+		t.Error("one report beyond belief moved the estimate too far")
+	}
+	words := estimator{count: func(s string) int64 { return int64(len(strings.Fields(s))) }}
+	if got := words.messages([]plan.Message{plan.UserText("one two three")}); got != tokensPerMessage+3 {
+		t.Errorf("with a tokenizer: %d", got)
+	}
+	image := []plan.Message{{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockImage, Data: strings.Repeat("A", 1<<20)}}}}
+	if got := e.messages(image); got > 5000 {
+		t.Errorf("an image: %d", got)
+	}
+}

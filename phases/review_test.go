@@ -1,0 +1,191 @@
+package phases_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan"
+)
+
+// verdicts as a reviewer may write them.
+const (
+	claims  = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "cat a.txt", "exit_code": 0}]}`
+	simple  = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": []}`
+	needs   = `{"verdict": "NEEDS_FIX", "checklist": [], "missing": [{"id": "", "gap": "it is wrong", "severity": "must"}], "commands": []}`
+	blocked = `{"verdict": "BLOCKED", "checklist": [], "missing": [], "commands": []}`
+)
+
+// say is a reply; run is one that runs the command which claims names.
+func say(user, turn int, text string) string {
+	return fmt.Sprintf("[[reply]]\nuser = %d\nturn = %d\ntext = '%s'\n", user, turn, text)
+}
+
+func run(user, turn int) string {
+	return fmt.Sprintf("[[reply]]\nuser = %d\nturn = %d\n[[reply.call]]\nname = \"bash\"\nargs = { command = \"cat a.txt\" }\n", user, turn)
+}
+
+var reviews = []struct {
+	name, scenario string
+	checked        bool // the workflow ran a check that passed
+	want           plan.VerdictKind
+	approved       bool
+	asks           int
+	told           string // in the second question
+}{
+	{"proven at once", run(1, 0) + say(1, 1, claims), false, plan.Done, true, 1, ""},
+	{"a check is proof enough", say(1, 0, simple), true, plan.Done, true, 1, ""},
+	{"needs a fix", run(1, 0) + say(1, 1, needs), false, plan.NeedsFix, false, 1, ""},
+	{"blocked", say(1, 0, blocked), false, plan.CannotSay, false, 1, ""},
+	{"no verdict, then one", run(1, 0) + say(1, 1, "Looks good to me.") + say(2, 0, claims), false, plan.Done, true, 2, "could not be read"},
+	{"no verdict twice", say(1, 0, "Looks good.") + say(2, 0, "Still good."), true, plan.NeedsFix, false, 2, "could not be read"},
+	{"no verdict, then needs a fix", say(1, 0, "Hm.") + say(2, 0, needs), false, plan.NeedsFix, false, 2, "could not be read"},
+	{"a claim that is proven when asked", say(1, 0, claims) + run(2, 0) + say(2, 1, claims), false, plan.Done, true, 2, "does not count yet"},
+	{"a claim that is never proven", say(1, 0, claims) + say(2, 0, claims), true, plan.NeedsFix, false, 2, "cat a.txt"},
+	{"nothing is proven", say(1, 0, simple) + say(2, 0, simple), false, plan.NeedsFix, false, 2, "does not count yet"},
+	{"an unproven claim, then a gap", say(1, 0, claims) + say(2, 0, needs), true, plan.NeedsFix, false, 2, "does not count yet"},
+	{"a claim, then no verdict", say(1, 0, claims) + say(2, 0, "Trust me."), true, plan.NeedsFix, false, 2, "does not count yet"},
+	{"empty, then a verdict", "[[reply]]\nuser = 1\n[reply.fault]\nkind = \"empty\"\ntimes = 0\n" + say(2, 0, simple), true, plan.Done, true, 2, "could not be read"},
+}
+
+func reviewBrief(checked bool) plan.Brief {
+	brief := briefFor(plan.Review, 1)
+	if checked {
+		brief.Checks = []plan.CheckResult{{Check: plan.Check{Command: "make test", Required: true}}}
+	}
+	return brief
+}
+
+func TestReviewsAreAskedTwiceAtMost(t *testing.T) {
+	t.Parallel()
+	for _, c := range reviews {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, c.scenario, map[string]string{"a.txt": "alpha\n"})
+			j := b.must(reviewBrief(c.checked)).Judgement
+			if j.Verdict != c.want || j.Approved != c.approved || j.Why == "" {
+				t.Errorf("judged %+v", j)
+			}
+			if !j.Approved && j.Verdict == plan.NeedsFix && len(j.Gaps) == 0 {
+				t.Error("an implementer has nothing to go by")
+			}
+			sent := b.requests()
+			users := sent[len(sent)-1].users()
+			if len(users) != c.asks {
+				t.Fatalf("asked %d times, want %d", len(users), c.asks)
+			}
+			if c.asks == 2 && !strings.Contains(users[1], c.told) {
+				t.Errorf("the second question is %q, want %q in it", users[1], c.told)
+			}
+			b.balanced()
+		})
+	}
+}
+
+// TestAReviewGoesOnAnywhere cuts the journal of every review at every event, as
+// a kill between two commits would at most, and goes on from what is left. The
+// judgement must be the same, no question may be asked twice, and no command
+// may run again whose outcome is not known.
+func TestAReviewGoesOnAnywhere(t *testing.T) {
+	t.Parallel()
+	for _, c := range reviews {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			whole := setup(t, c.scenario, map[string]string{"a.txt": "alpha\n"})
+			want := whole.must(reviewBrief(c.checked)).Judgement
+			bodies := map[string]bool{}
+			for _, r := range whole.requests() {
+				bodies[string(r.body)] = true
+			}
+			for cut := range whole.commits {
+				b := setup(t, c.scenario, map[string]string{"a.txt": "alpha\n"})
+				b.commits, b.seq = whole.commits[:cut:cut], whole.seq
+				lost := commandIsOpen(b.events())
+				out, err := b.run(reviewBrief(c.checked))
+				b.balanced()
+				prompts := 0
+				for _, ev := range b.events() {
+					if m, ok := ev.Body.(plan.MessageEnd); ok && m.Role == plan.RoleUser {
+						prompts++
+					}
+				}
+				if lost {
+					// It is not known whether the command ran, so nothing rests on it,
+					// and the reviewer may be asked what the script has no answer to.
+					if prompts > 2 || err == nil && out.Judgement.Approved {
+						t.Errorf("cut %d: judged %+v after %d questions", cut, out.Judgement, prompts)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatalf("cut %d: %v", cut, err)
+				}
+				if diff := cmp.Diff(want, out.Judgement); diff != "" {
+					t.Errorf("cut %d (-whole +resumed):\n%s", cut, diff)
+				}
+				if prompts != c.asks {
+					t.Errorf("cut %d: %d questions, want %d", cut, prompts, c.asks)
+				}
+				for _, r := range b.requests() {
+					if !bodies[string(r.body)] {
+						t.Errorf("cut %d: this request was never made by the whole one; it ends in\n%s", cut, r.last())
+					}
+				}
+			}
+		})
+	}
+}
+
+// commandIsOpen says whether a command was begun whose end is not recorded.
+func commandIsOpen(events []plan.Event) bool {
+	open := false
+	for _, ev := range events {
+		switch ev.Body.(type) {
+		case plan.ToolStart:
+			open = true
+		case plan.ToolEnd:
+			open = false
+		}
+	}
+	return open
+}
+
+// TestOnlyCommandsOfThisReviewCount: neither those of an earlier review nor
+// those that failed to end.
+func TestOnlyCommandsOfThisReviewCount(t *testing.T) {
+	t.Parallel()
+	b := setup(t, `
+[[reply]]
+attempt = 1
+turn = 0
+  [[reply.call]]
+  name = "bash"
+  args = { command = "cat a.txt" }
+[[reply]]
+attempt = 1
+turn = 1
+text = '`+needs+`'
+[[reply]]
+attempt = 2
+user = 1
+turn = 0
+  [[reply.call]]
+  name = "bash"
+  args = { command = "cat a.txt; sleep 60", timeout_s = 1 }
+[[reply]]
+attempt = 2
+text = '`+claims+`'
+`, map[string]string{"a.txt": "alpha\n"})
+	first := b.must(briefFor(plan.Review, 1)).Judgement
+	brief := briefFor(plan.Review, 2)
+	brief.Gaps = first.Gaps
+	j := b.must(brief).Judgement
+	if j.Approved || j.Verdict != plan.NeedsFix {
+		t.Errorf("judged %+v", j)
+	}
+	if n := len(b.requests()[len(b.requests())-1].users()); n != 2 {
+		t.Errorf("asked %d times", n)
+	}
+}
