@@ -173,7 +173,7 @@ type End struct {
 // journal could not be written or that the program is at fault; everything
 // else that can go wrong is an End.
 func (e *Engine) Run(ctx context.Context) (End, error) {
-	if e.run.Parked != nil && !e.run.State.Final() {
+	if e.run.Parked != nil {
 		if err := e.emit(ctx, e.event(plan.Unparked{Reason: e.run.Parked.Reason})); err != nil {
 			return End{}, err
 		}

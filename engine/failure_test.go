@@ -58,6 +58,44 @@ func TestAJournalThatFails(t *testing.T) {
 	}
 }
 
+// TestAPhaseThatDoesNotHeedAFailedAppend cannot make the engine record more.
+func TestAPhaseThatDoesNotHeedAFailedAppend(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	after := 0
+	b.j = &journal{fail: func(i int, _ []plan.Event) (bool, error) {
+		if i == 3 { // run_start, phase_start, and then the first of the phase
+			return false, errDisk
+		}
+		if i > 3 {
+			after++
+		}
+		return false, nil
+	}}
+	eng, done := b.process()
+	defer done()
+	cfg := b.cfg
+	cfg.Runner, cfg.Journal, cfg.Checker, cfg.Snapshots = runnerFunc(func(ctx context.Context, br plan.Brief, emit plan.Emit) (plan.Outcome, error) {
+		for range 3 {
+			_ = emit(ctx, plan.Event{Conv: br.Conv, Body: plan.TurnStart{}})
+		}
+		return plan.Outcome{Report: "all is well"}, nil
+	}), b.j, b.checker, b.snaps
+	eng, err := engine.New(cfg, eng.State())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := eng.Begin(context.Background(), b.id, "job-1", plan.RunStart{Config: []byte(`{}`)}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eng.Run(context.Background()); !errors.Is(err, errDisk) {
+		t.Errorf("got %v", err)
+	}
+	if after > 0 {
+		t.Errorf("%d appends came after the one that failed", after)
+	}
+}
+
 // hinted is an error that knows what to do.
 type hinted struct{ error }
 

@@ -35,8 +35,8 @@ type journal struct {
 
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
 	j.appends++
-	stored, err := false, error(nil)
-	if j.fail != nil {
+	stored, err := false, ctx.Err() // what has happened is recorded also while a run is being stopped
+	if err == nil && j.fail != nil {
 		stored, err = j.fail(j.appends, events)
 	}
 	if err != nil && !stored {

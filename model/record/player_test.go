@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -138,6 +139,15 @@ func TestMismatch(t *testing.T) {
 -          "text": "Sure?"
 +          "text": "Really?"
 `},
+		{"a later turn that ends like an earlier one", func(c *loop.Call) {
+			c.Messages = append([]plan.Message{}, c.Messages...)
+			c.Messages[2] = plan.UserText("Go on,\nand \"why\".\n")
+		}, 4, `
+-          "text": "Sure?"
++          "text": "Go on,\n"
++            "and \"why\".\n"
+         }
+`},
 		{"the model", func(c *loop.Call) { c.Model = "other" }, 4, `
 -  "model": "m",
 +  "model": "other",
@@ -195,6 +205,30 @@ func TestLongMismatch(t *testing.T) {
 	if n := strings.Count(differs.Diff, "\n"); n < 10000 {
 		t.Errorf("the diff has %d lines, want all", n)
 	}
+}
+
+// A context that has ended gets nothing, and takes nothing away.
+func TestEndedBefore(t *testing.T) {
+	t.Parallel()
+	c := call("explore", "Where?")
+	p := player(t, recording(t, says("Here."), c))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := p.Generate(ctx, c, func(loop.Delta) { t.Error("a piece was shown") }); !errors.Is(err, why) {
+		t.Errorf("error is %v", err)
+	}
+	same(t, "the answer", ask(t, p, c).Answer.Message.Text(), "Here.")
+}
+
+// Messages without blocks are the same whether they come from a journal or not.
+func TestNoBlocks(t *testing.T) {
+	t.Parallel()
+	c := call("explore", "Where?")
+	c.Messages = append(c.Messages, assistant(), plan.UserText("Well?"))
+	file := recording(t, says("Here."), c)
+	c.Messages[1].Blocks = []plan.Block{}
+	same(t, "the answer", ask(t, player(t, file), c).Answer.Message.Text(), "Here.")
 }
 
 func TestEnd(t *testing.T) {

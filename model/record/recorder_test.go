@@ -130,6 +130,25 @@ func TestOrdinaryTextIsKept(t *testing.T) {
 	}
 }
 
+// A value that begins like another one does not leave the other's end behind,
+// and a mark that is longer than what it stands for is shown whole.
+func TestOverlappingSecrets(t *testing.T) {
+	t.Parallel()
+	c := call("explore", "One is 12345678, the other 12345678-and-more.")
+	c.Headers["X-A-Token"], c.Headers["X-B-Token"] = "12345678", "12345678-and-more"
+	file := filepath.Join(t.TempDir(), "run.jsonl")
+	mark := func(s string) string { return strings.ReplaceAll(s, "pw", "«the secret of the test»") }
+	ask(t, recorder(t, says("it is p pw"), file, mark), c)
+	if data := read(t, file); strings.Contains(data, "1234") || strings.Contains(data, "and-more") {
+		t.Errorf("a part of a secret is left in\n%s", data)
+	}
+	var shown string
+	for _, p := range ask(t, player(t, file, mark), c).Pieces {
+		shown += p.Text
+	}
+	same(t, "what was shown", shown, "it is p «the secret of the test»")
+}
+
 // Each call is in the file, whole, by the time it returns; the file is its
 // owner's alone.
 func TestDurable(t *testing.T) {
