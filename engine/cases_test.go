@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -191,6 +192,49 @@ func leaving(b *bench, p plan.Phase) int {
 	}
 	b.t.Fatalf("the run never left %s", p)
 	return 0
+}
+
+// TestATreeThatMovesUnderAReview: an approval is about the tree that was
+// reviewed, and about no other.
+func TestATreeThatMovesUnderAReview(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cycles, reviews int
+		want            plan.State
+	}{{0, 1, plan.Exhausted}, {1, 2, plan.Approved}} {
+		t.Run(fmt.Sprint(c.cycles, " cycles"), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.cfg.MaxCycles, b.snaps.meddled = c.cycles, true
+			b.crew.during = func(_ context.Context, br plan.Brief) (*plan.Parked, error) {
+				b.snaps.meddled = br.Attempt == 1
+				return nil, nil
+			}
+			if end := b.finish(); end.State != c.want {
+				t.Fatalf("ended with %+v", end)
+			}
+			sound(t, b.events(), true)
+			var verdicts []plan.VerdictGiven
+			for _, ev := range b.events() {
+				if v, ok := ev.Body.(plan.VerdictGiven); ok {
+					verdicts = append(verdicts, v)
+				}
+			}
+			if len(verdicts) != c.reviews {
+				t.Fatalf("%d reviews", len(verdicts))
+			}
+			first := verdicts[0]
+			if first.Approved || first.Verdict != plan.NeedsFix || len(first.Missing) != 1 || !strings.Contains(first.Why, "changed") {
+				t.Errorf("the first verdict is %+v", first)
+			}
+			if c.reviews > 1 {
+				gaps := b.crew.briefs[len(b.crew.briefs)-2].Gaps // of the second Implement
+				if len(gaps) != 1 || gaps[0].ID != "G1" || !gaps[0].Open() {
+					t.Errorf("the implementer is told %+v", gaps)
+				}
+			}
+		})
+	}
 }
 
 // TestDecisions holds the rule for what follows from a judgement.

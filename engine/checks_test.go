@@ -31,7 +31,9 @@ func TestWhichChecksRun(t *testing.T) {
 		want     []plan.Check
 	}{
 		{
-			"required ones are all there is", []plan.Check{{Command: "a", Required: true, Source: plan.CheckFlag}, {Command: "b", Required: true, Source: plan.CheckFlag}}, detected,
+			"required ones are all there is",
+			[]plan.Check{{Command: "a", Required: true, Source: plan.CheckFlag}, {Command: "b", Required: true, Source: plan.CheckFlag}},
+			detected,
 			[]plan.Check{{Command: "a", Required: true, Source: plan.CheckFlag}, {Command: "b", Required: true, Source: plan.CheckFlag}},
 		},
 		{

@@ -219,3 +219,17 @@ func TestNewChecksItsConfig(t *testing.T) {
 		t.Errorf("a run that has not begun: %v", err)
 	}
 }
+
+func TestAnApprovalOfAnotherTreeIsNone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.snaps.meddled = true
+	if end := b.finish(); end.State != plan.Exhausted {
+		t.Errorf("ended with %+v", end)
+	}
+	for _, ev := range b.events() {
+		if v, ok := ev.Body.(plan.VerdictGiven); ok && (v.Approved || !strings.Contains(v.Why, "changed while it was reviewed")) {
+			t.Errorf("the verdict is %+v", v)
+		}
+	}
+}

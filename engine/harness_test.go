@@ -205,6 +205,7 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 
 // snapshots names trees by the order in which they were taken.
 type snapshots struct {
+	meddled  bool // the tree changes while it is reviewed
 	snapshot func(label string) error
 	diff     error
 	stat     error
@@ -217,8 +218,16 @@ func (s *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 			return plan.Snapshot{}, err
 		}
 	}
-	s.labels = append(s.labels, label)
-	return plan.Snapshot{Label: label, Tree: "tree-" + label, Ref: "refs/plan/" + string(run) + "/" + label}, ctx.Err()
+	tree := "tree-" + label
+	if strings.HasPrefix(label, "review-") { // nobody changes the tree during a review,
+		tree = "tree-" + strings.Replace(label, "review", "implement", 1)
+		if s.meddled { // or somebody does
+			tree = "tree-meddled"
+		}
+	} else {
+		s.labels = append(s.labels, label)
+	}
+	return plan.Snapshot{Label: label, Tree: tree, Ref: "refs/plan/" + string(run) + "/" + label}, ctx.Err()
 }
 
 func (s *snapshots) Diff(_ context.Context, from, to string) (string, error) {

@@ -97,13 +97,50 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 		return out.Park, err
 	}
 	j := *out.Judgement
+	var results []plan.Body
+	if j.Approved {
+		moved, err := e.moved(ctx, &j)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, moved...)
+	}
 	gaps := j.Gaps
 	j.Gaps = nil // events of their own
-	results := []plan.Body{plan.VerdictGiven{Judgement: j}}
+	results = append(results, plan.VerdictGiven{Judgement: j})
 	for _, g := range gaps {
 		results = append(results, plan.GapChange{Gap: g})
 	}
 	return nil, e.move(ctx, e.decide(j), j.Why, results...)
+}
+
+// moved withdraws an approval if the tree is no longer the one that was
+// reviewed: whoever changed it, nobody has judged what is there now.
+func (e *Engine) moved(ctx context.Context, j *plan.Judgement) ([]plan.Body, error) {
+	// A verdict that was reached counts, also if the run is stopped just now.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
+	defer cancel()
+	label := fmt.Sprintf("review-%d", e.run.Attempt(plan.Review))
+	snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, label)
+	if err != nil {
+		return nil, fmt.Errorf("compare the tree with the one that was reviewed: %w", err)
+	}
+	if snap.Tree == e.run.Tree() {
+		return nil, nil
+	}
+	stat, err := e.cfg.Snapshots.Stat(ctx, e.run.Tree(), snap.Tree)
+	if err != nil {
+		return nil, fmt.Errorf("compare the tree with the one that was reviewed: %w", err)
+	}
+	j.Approved, j.Verdict = false, plan.NeedsFix
+	j.Why = "The tree changed while it was reviewed, so the verdict is not about what is there now."
+	gap := plan.Gap{
+		ID: fmt.Sprintf("G%d", len(e.run.Gaps)+1), Severity: plan.SeverityMust, Status: plan.GapOpened,
+		Gap: fmt.Sprintf("While the work was being reviewed, %d files changed in the tree (+%d -%d lines). Look at what changed there, and keep only what belongs to the request.", stat.Files, stat.Insertions, stat.Deletions),
+	}
+	j.Missing = append(j.Missing, plan.Missing{ID: gap.ID, Gap: gap.Gap, Severity: gap.Severity})
+	j.Gaps = append(j.Gaps, gap)
+	return []plan.Body{snap}, nil
 }
 
 // decide turns a judgement into the move that follows from it. Only an

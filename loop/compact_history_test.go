@@ -57,6 +57,9 @@ func TestTrim(t *testing.T) {
 	if after, err := plan.MarshalCompact(messages); err != nil || string(after) != string(before) {
 		t.Error("the input was modified")
 	}
+	if len(rep.Blobs) != 12 { // the one that the tool has kept is not kept again
+		t.Errorf("%d blobs", len(rep.Blobs))
+	}
 	blobs := map[string]string{}
 	for _, b := range rep.Blobs {
 		blobs[b.Hash] = string(b.Data)

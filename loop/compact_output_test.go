@@ -30,6 +30,15 @@ func TestCleanOutput(t *testing.T) {
 			safe: "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
 			full: "start\n   Compiling the crate serde v1.0.200\n[… 2 lines more like these left out]\n   Compiling the crate syn v2.0.1\nend\n",
 		},
+		"half alike": {
+			in:   strings.Repeat("0123456789012345678901234567890123456789"+"abcdefghijabcdefghijabcdefghijabcdefghij\n"+"0123456789012345678901234567890123456789\n", 2),
+			safe: strings.Repeat("0123456789012345678901234567890123456789"+"abcdefghijabcdefghijabcdefghijabcdefghij\n"+"0123456789012345678901234567890123456789\n", 2),
+			full: "0123456789012345678901234567890123456789abcdefghijabcdefghijabcdefghijabcdefghij\n[… 2 lines more like these left out]\n0123456789012345678901234567890123456789\n",
+		},
+		"what was folded before": {
+			in:   strings.Repeat("[… 8 lines more like these left out]\n", 9),
+			safe: strings.Repeat("[… 8 lines more like these left out]\n", 9),
+		},
 		"too short a run": {in: strings.Repeat("warning: something is unused here\n", 2), safe: strings.Repeat("warning: something is unused here\n", 2)},
 		"a fold that gains nothing": {
 			in: "x\nx\nx\nx\n", safe: "x\nx\nx\nx\n",

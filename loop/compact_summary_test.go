@@ -83,6 +83,9 @@ func TestSummary(t *testing.T) {
 	messages = slices.Insert(messages, 1, old)
 	messages[4].Blocks = append(messages[4].Blocks, plan.Block{Type: plan.BlockToolCall, Call: "lost", Name: "bash", Args: `{"command":"never answered"}`})
 	messages[5].Blocks[0].Error = true
+	notice := plan.UserText("Few turns are left.")
+	notice.Origin = plan.OriginNotice
+	messages = slices.Insert(messages, 8, notice)
 
 	c := safely(64_000)
 	c.level = CompactFull
@@ -104,7 +107,7 @@ func TestSummary(t *testing.T) {
 	text := ask.Text()
 	for _, part := range []string{
 		"Make it so.", "[summary of what came before] An older summary.", "[person] Guidance: mind the tests.",
-		"[worker] Reading file 1.", `[calls write] {"path":"f1"`, "[write returned] line of file 2", "[write failed] line of file 1",
+		"[worker] Reading file 1.", "[notice] Few turns are left.", `[calls write] {"path":"f1"`, "[write returned] line of file 2", "[write failed] line of file 1",
 		" left out]", fmt.Sprintf("At most %d words", most/2),
 	} {
 		if !strings.Contains(text, part) {

@@ -167,6 +167,9 @@ func TestRoom(t *testing.T) {
 			t.Errorf("due(%d, %d) = %q, want %q", c.tokens, c.results, got, c.want)
 		}
 	}
+	if (room{Window: 1000, Output: 2000}).due(0, 0) != notDue {
+		t.Error("something is due of nothing")
+	}
 	if newRoom(0).due(1<<40, 100) != notDue || newRoom(0).full(1<<40) {
 		t.Error("something is due in a window of unknown size")
 	}

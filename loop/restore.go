@@ -38,11 +38,35 @@ func (l *Loop) apply(ev plan.Event) error {
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:
 		l.applyMessage(b)
+	case plan.CompactionEnd:
+		l.compactor.breaker.record(b)
+		if b.Messages != nil {
+			l.replace(b.Messages)
+		}
+	case plan.UsageReport:
+		if l.open.answered { // else it was for a summary
+			l.size.observe(l.counted, b.Usage.Input)
+		}
+	case plan.TurnEnd:
+		l.applyTurnEnd(ev)
+	default:
+		l.applyCall(b)
+	}
+	return nil
+}
+
+// applyCall takes the events that say how far a call of the open turn got.
+func (l *Loop) applyCall(body plan.Body) {
+	switch b := body.(type) {
 	case plan.ToolStart:
 		if c := l.find(b.Call); c != nil {
 			c.started, c.lost, c.asked = true, true, true
-			c.name = b.Name
-			c.args, c.pending = b.Args, nil
+			c.name, c.args, c.pending = b.Name, b.Args, nil
+		}
+	case plan.ToolEnd:
+		if c := l.find(b.Call); c != nil {
+			c.finish(b)
+			l.relive(c)
 		}
 	case plan.ApprovalRequired:
 		if c := l.find(b.Call); c != nil {
@@ -56,22 +80,7 @@ func (l *Loop) apply(ev plan.Event) error {
 		if c := l.find(b.Call); c != nil {
 			c.pending = nil
 		}
-	case plan.ToolEnd:
-		if c := l.find(b.Call); c != nil {
-			c.finish(b)
-			l.relive(c)
-		}
-	case plan.CompactionEnd:
-		l.compactor.breaker.record(b)
-		if b.Messages != nil {
-			l.replace(b.Messages)
-		}
-	case plan.UsageReport:
-		l.size.observe(l.counted, b.Usage.Input)
-	case plan.TurnEnd:
-		l.applyTurnEnd(ev)
 	}
-	return nil
 }
 
 func (l *Loop) applyMessage(b plan.MessageEnd) {

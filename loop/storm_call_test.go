@@ -61,6 +61,7 @@ func TestInert(t *testing.T) {
 		"echofoo":                           false,
 		"  ":                                false,
 		"FOO=1 echo a":                      false,
+		`echo "a && make"`:                  false,
 		"true < f":                          false,
 		`echo a\`:                           false,
 	} {

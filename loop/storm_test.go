@@ -233,6 +233,26 @@ func TestStormSequences(t *testing.T) {
 			bash test = bad
 			bash test = bad
 			bash test = bad !`,
+		"a call that once took too long": `
+			bash slow = timeout
+			read a = 1
+			bash slow = timeout !
+			edit A = done
+			bash slow = timeout`,
+		"a command is no reason to repeat an edit": `
+			edit A = done
+			bash 1 = done
+			edit A = done
+			bash 2 = done
+			edit A = done !`,
+		"a cycle of three commands": `
+			bash a = 1
+			bash b = 2
+			bash c = 3
+			bash a = 1
+			bash b = 2
+			bash c = 3
+			bash a = 1 !`,
 		"no progress in a pair of commands": `
 			bash test = bad
 			bash ls = files
@@ -313,7 +333,7 @@ func TestStormSequences(t *testing.T) {
 				} else if text, marked := strings.CutSuffix(result, " !"); marked {
 					want, result = suppress, text
 				}
-				got := stormStep(s, tool, fmt.Sprintf(`{"command":%q}`, arg), outcome{Result: fingerprint(result, false)})
+				got := stormStep(s, tool, fmt.Sprintf(`{"command":%q}`, arg), outcome{Result: fingerprint(result, false), Timeout: result == "timeout"})
 				if got != want {
 					t.Errorf("line %d, %s: %s, want %s", i+1, call, got, want)
 				}

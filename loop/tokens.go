@@ -30,7 +30,7 @@ const (
 func (e *estimator) request(system string, tools []Spec, messages []plan.Message) int64 {
 	n := e.text(system) + e.messages(messages)
 	for _, t := range tools {
-		n += e.text(t.Name) + e.text(t.Description) + structured(len(t.Schema))
+		n += e.text(t.Name) + e.text(t.Description) + e.json(string(t.Schema))
 	}
 	return n
 }
@@ -55,9 +55,9 @@ func (e *estimator) block(b plan.Block) int64 {
 	case plan.BlockText:
 		return e.text(b.Text)
 	case plan.BlockReasoning:
-		return e.text(b.Text) + structured(len(b.Opaque))
+		return e.text(b.Text) + e.json(string(b.Opaque))
 	case plan.BlockToolCall:
-		return tokensPerCall + e.text(b.Name) + structured(len(b.Args))
+		return tokensPerCall + e.text(b.Name) + e.json(b.Args)
 	case plan.BlockToolResult:
 		return tokensPerCall + e.text(b.Text)
 	case plan.BlockImage:
@@ -73,8 +73,13 @@ func (e *estimator) text(s string) int64 {
 	return int64(len(s)+3) / 4
 }
 
-// structured counts JSON, which has more tokens to the byte than prose.
-func structured(bytes int) int64 { return int64(bytes+2) / 3 }
+// json counts JSON, which has more tokens to the byte than prose.
+func (e *estimator) json(s string) int64 {
+	if e.count != nil {
+		return e.count(s)
+	}
+	return int64(len(s)+2) / 3
+}
 
 // observe takes in what the provider reported as the input of a request that
 // was counted as this many tokens.

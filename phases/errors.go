@@ -45,7 +45,7 @@ func classify(err error, now time.Time, worked bool) (plan.Outcome, error) {
 	if worked && (me.Kind == loop.ErrAuth || me.Kind == loop.ErrNotFound) {
 		// It answered before, so this is a key that ran out or a model that was
 		// withdrawn; what was done so far is not lost for that.
-		return park(plan.ParkLimit, nil, me), nil
+		return park(plan.ParkLimit, nil, me, "check OPENAI_API_KEY and the model's name before going on"), nil
 	}
 	wake := now.UTC().Add(shortWait)
 	switch me.Kind {
@@ -53,11 +53,13 @@ func classify(err error, now time.Time, worked bool) (plan.Outcome, error) {
 		if me.RetryAfter > 0 {
 			wake = now.UTC().Add(me.RetryAfter)
 		}
-		return park(plan.ParkRateLimit, &wake, me), nil
+		return park(plan.ParkRateLimit, &wake, me, ""), nil
 	case loop.ErrUnserved, loop.ErrServed, loop.ErrIdle:
-		return park(plan.ParkRateLimit, &wake, me), nil
-	case loop.ErrQuota, loop.ErrTooLong:
-		return park(plan.ParkLimit, nil, me), nil
+		return park(plan.ParkRateLimit, &wake, me, ""), nil
+	case loop.ErrQuota:
+		return park(plan.ParkLimit, nil, me, "add credit, or go on with another model"), nil
+	case loop.ErrTooLong:
+		return park(plan.ParkLimit, nil, me, "go on with --compaction full, or a --model with a larger window"), nil
 	case loop.ErrAuth:
 		return plan.Outcome{}, &Error{Err: err, Advice: "Check OPENAI_API_KEY, and that it belongs to the server at OPENAI_BASE_URL; `plan doctor` makes a test call."}
 	case loop.ErrNotFound:
@@ -66,6 +68,12 @@ func classify(err error, now time.Time, worked bool) (plan.Outcome, error) {
 	return plan.Outcome{}, &Error{Err: err, Advice: "The server refused the request as it is; `plan doctor` makes a small test call."}
 }
 
-func park(reason plan.ParkReason, wake *time.Time, cause error) plan.Outcome {
-	return plan.Outcome{Park: &plan.Parked{Reason: reason, WakeAt: wake, Detail: cause.Error()}}
+// park stops a phase where it stands. Advice says what to do, where going on
+// later is not enough.
+func park(reason plan.ParkReason, wake *time.Time, cause error, advice string) plan.Outcome {
+	detail := cause.Error()
+	if advice != "" {
+		detail += "; " + advice
+	}
+	return plan.Outcome{Park: &plan.Parked{Reason: reason, WakeAt: wake, Detail: detail}}
 }

@@ -228,13 +228,13 @@ func TestModelFailures(t *testing.T) {
 		name, fault string
 		park        plan.ParkReason
 		wake        *time.Time
-		hint        string
+		hint        string // in the advice, or in the detail of what is parked
 	}{
 		{"a 429 that names a time", "status = 429\nretry_after = \"900\"", plan.ParkRateLimit, at(900 * time.Second), ""},
 		{"a 429 that does not", "status = 429\ntimes = 0", plan.ParkRateLimit, at(time.Minute), ""},
 		{"a 500 for ever", "status = 500\ntimes = 0", plan.ParkRateLimit, at(time.Minute), ""},
-		{"a quota", "status = 429\nbody = '{\"error\":{\"message\":\"You exceeded your current quota\",\"code\":\"insufficient_quota\"}}'", plan.ParkLimit, nil, ""},
-		{"too long", "status = 400\nbody = '{\"error\":{\"message\":\"too long\",\"code\":\"context_length_exceeded\"}}'", plan.ParkLimit, nil, ""},
+		{"a quota", "status = 429\nbody = '{\"error\":{\"message\":\"You exceeded your current quota\",\"code\":\"insufficient_quota\"}}'", plan.ParkLimit, nil, "add credit"},
+		{"too long", "status = 400\nbody = '{\"error\":{\"message\":\"too long\",\"code\":\"context_length_exceeded\"}}'", plan.ParkLimit, nil, "--compaction full"},
 		{"a wrong key", "status = 401", "", nil, "OPENAI_API_KEY"},
 		{"an unknown model", "status = 404", "", nil, "--model"},
 		{"a request it does not like", "status = 400", "", nil, "plan doctor"},
@@ -253,12 +253,36 @@ func TestModelFailures(t *testing.T) {
 			if err != nil || out.Park == nil {
 				t.Fatalf("%+v, %v", out, err)
 			}
-			if out.Park.Reason != c.park || out.Park.Detail == "" {
+			if out.Park.Reason != c.park || out.Park.Detail == "" || !strings.Contains(out.Park.Detail, c.hint) {
 				t.Errorf("parked %+v", out.Park)
 			}
 			if diff := cmp.Diff(c.wake, out.Park.WakeAt); diff != "" {
 				t.Errorf("wakes (-want +got):\n%s", diff)
 			}
+		})
+	}
+}
+
+// TestAModelThatIsTakenAway: a key that ran out in the middle of a run does not
+// cost what was done before.
+func TestAModelThatIsTakenAway(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 404} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			gone := fmt.Sprintf("[reply.fault]\nkind = \"status\"\nstatus = %d\n", status)
+			b := setup(t, run(1, 0)+"[[reply]]\nturn = 1\n"+gone, map[string]string{"a.txt": ""})
+			out, err := b.run(briefFor(plan.Implement, 1))
+			if err != nil || out.Park == nil || out.Park.Reason != plan.ParkLimit || !strings.Contains(out.Park.Detail, "OPENAI_API_KEY") {
+				t.Errorf("in the middle of a phase: %+v, %v", out.Park, err)
+			}
+			b = setup(t, "[[reply]]\n"+gone, nil)
+			brief := briefFor(plan.Plan, 1)
+			brief.Spent.Requests = 1
+			if out, err := b.run(brief); err != nil || out.Park == nil || out.Park.Reason != plan.ParkLimit {
+				t.Errorf("in a later phase: %+v, %v", out.Park, err)
+			}
+			b.balanced()
 		})
 	}
 }

@@ -114,13 +114,13 @@ func TestAReviewGoesOnAnywhere(t *testing.T) {
 				if lost {
 					// It is not known whether the command ran, so nothing rests on it,
 					// and the reviewer may be asked what the script has no answer to.
-					if prompts > 2 || err == nil && out.Judgement.Approved {
-						t.Errorf("cut %d: judged %+v after %d questions", cut, out.Judgement, prompts)
+					if prompts > 2 || out.Judgement != nil && out.Judgement.Approved {
+						t.Errorf("cut %d: %+v after %d questions", cut, out, prompts)
 					}
 					continue
 				}
-				if err != nil {
-					t.Fatalf("cut %d: %v", cut, err)
+				if err != nil || out.Judgement == nil {
+					t.Fatalf("cut %d: %+v, %v", cut, out.Park, err)
 				}
 				if diff := cmp.Diff(want, out.Judgement); diff != "" {
 					t.Errorf("cut %d (-whole +resumed):\n%s", cut, diff)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gofrs/flock"
 )
 
 // View is a throw-away copy of a work tree: commands can do in it what they
@@ -20,6 +22,7 @@ type View struct {
 	Skipped []string
 
 	base string
+	lock *flock.Flock // held while the view is in use
 }
 
 // View copies the work tree as it is, ignored files included, because builds
@@ -32,11 +35,17 @@ type View struct {
 // Linked worktrees and submodules in it are plain directories. When ctx ends,
 // what was copied is removed.
 func (r *Repo) View(ctx context.Context) (*View, error) {
-	base, err := os.MkdirTemp(r.scratch(), "plan-view-")
+	base, err := os.MkdirTemp(r.scratch(), viewPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("copy work tree %q: %w", r.root, err)
 	}
-	v := &View{Dir: filepath.Join(base, cmp.Or(strings.Trim(filepath.Base(r.root), "/"), "root")), base: base}
+	v := &View{
+		Dir:  filepath.Join(base, cmp.Or(strings.Trim(filepath.Base(r.root), "/"), "root")),
+		base: base, lock: flock.New(filepath.Join(base, lockName)),
+	}
+	if err := v.lock.Lock(); err != nil {
+		return nil, fmt.Errorf("copy work tree %q: %w", r.root, errors.Join(err, v.Close()))
+	}
 	if err := r.fill(ctx, v); err != nil {
 		return nil, fmt.Errorf("copy work tree %q: %w", r.root, errors.Join(err, v.Close()))
 	}
@@ -56,7 +65,33 @@ func (r *Repo) fill(ctx context.Context, v *View) error {
 }
 
 // Close removes the copy. Closing twice is fine.
-func (v *View) Close() error { return removeAll(v.base) }
+func (v *View) Close() error { return errors.Join(removeAll(v.base), v.lock.Close()) }
+
+const (
+	viewPrefix = "plan-view-"
+	lockName   = ".lock"
+)
+
+// Sweep removes the views that killed processes left in the temporary folder.
+// The kernel frees a process's locks when it dies, so a view whose lock can be
+// had belongs to nobody. What cannot be removed is left for the next time.
+func Sweep() {
+	views, err := filepath.Glob(filepath.Join(os.TempDir(), viewPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, base := range views {
+		name := filepath.Join(base, lockName)
+		if _, err := os.Stat(name); err != nil {
+			continue // it is being made, or is not ours
+		}
+		lock := flock.New(name)
+		if free, err := lock.TryLock(); err == nil && free {
+			_ = removeAll(base)
+		}
+		_ = lock.Close()
+	}
+}
 
 // viewConfig are the settings of every view's repository: no hooks, nothing in
 // the background, no signatures, which would need the user's keys.

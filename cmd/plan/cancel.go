@@ -32,7 +32,8 @@ func (a *app) cancelCommand() *cobra.Command {
 		Short: "End a run for good",
 		Long: `Cancel ends a run: it becomes final and cannot be resumed. What it changed stays
 in the work tree. A run that another process drives is asked to stop.`,
-		Args: oneArg("the id of a run, or a prefix of it"),
+		Example: `  plan cancel 01JX`,
+		Args:    oneArg("the id of a run, or a prefix of it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
 				id, err := findRun(ctx, db, args[0])
@@ -65,12 +66,12 @@ func (a *app) cancel(ctx context.Context, db *memory.DB, id plan.RunID) (err err
 	if run.State.Final() {
 		return a.said(id, "it is final already: "+string(run.State))
 	}
-	repo, _, _, err := endsOf(ctx, run)
-	if err != nil {
-		return failed(err)
+	var trees engine.Snapshots = noTrees{}
+	if repo, _, _, err := endsOf(ctx, run); err == nil {
+		trees = repo
 	}
 	eng, err := engine.New(engine.Config{
-		Runner: noRunner{}, Checker: &checker{}, Snapshots: repo, Now: a.now,
+		Runner: noRunner{}, Checker: &checker{}, Snapshots: trees, Now: a.now,
 		Journal: &journal{db: db, writer: writer, run: id, taken: func() []int64 { return nil }},
 	}, run)
 	if err != nil {
@@ -91,6 +92,24 @@ func (noRunner) Describe(plan.Phase) plan.PhaseStart { return plan.PhaseStart{} 
 // Run implements engine.Runner.
 func (noRunner) Run(context.Context, plan.Brief, plan.Emit) (plan.Outcome, error) {
 	return plan.Outcome{}, errors.New("no phase runs here")
+}
+
+// noTrees stands where the repository is gone.
+type noTrees struct{}
+
+var errNoTrees = errors.New("the repository is gone")
+
+// Snapshot implements engine.Snapshots.
+func (noTrees) Snapshot(context.Context, plan.RunID, string) (plan.Snapshot, error) {
+	return plan.Snapshot{}, errNoTrees
+}
+
+// Diff implements engine.Snapshots.
+func (noTrees) Diff(context.Context, string, string) (string, error) { return "", errNoTrees }
+
+// Stat implements engine.Snapshots.
+func (noTrees) Stat(context.Context, string, string) (plan.DiffStat, error) {
+	return plan.DiffStat{}, errNoTrees
 }
 
 // said answers a command that acts on a run.

@@ -23,6 +23,8 @@ func (a *app) demoCommand() *cobra.Command {
 takes it through the four phases. The model is scripted: a server on this
 machine that plays a prepared part over the real protocol. Everything else is
 real: the tools, the edits, the test runs, the journal.`,
+		Example: `  plan demo
+  plan demo --json | jq .type`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
 	}

@@ -19,6 +19,9 @@ func (a *app) diffCommand() *cobra.Command {
 		Long: `Diff shows the run's own changes: from the tree as the run found it, dirt
 included, to the tree as the run left it. For a run that is not final that is
 the tree as it is now.`,
+		Example: `  plan diff 01JX
+  plan diff 01JX --stat
+  plan diff 01JX | git apply --check -`,
 		Args: oneArg("the id of a run, or a prefix of it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {

@@ -37,6 +37,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Doctor checks git, the shell, what the kernel offers for walls, the database, the
 configuration and the model (with one call of at most a few tokens). It exits
 with 1 if something that plan needs is missing.`,
+		Example: `  plan doctor
+  plan -C ../other doctor --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.doctor(cmd.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // driving is a run that is about to be driven by this process.
@@ -33,6 +34,7 @@ type driving struct {
 // drive runs the engine until the run is final or parks, shows what happens,
 // and returns the exit code as an error.
 func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
+	worktree.Sweep() // what killed processes left behind
 	inbox := &inbox{}
 	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take}
 	show := a.openDisplay(d)
@@ -56,6 +58,9 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	if d.begin != nil {
 		if err := d.begin(ctx, eng); err != nil {
 			show.close()
+			if ctx.Err() != nil {
+				return &exit{code: plan.ExitInterrupted, err: errors.New("interrupted before the run began; nothing was done")}
+			}
 			return failed(err)
 		}
 	}
@@ -65,6 +70,10 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		return failed(err)
 	}
 	show.summary()
+	w.leave()
+	if show.err != nil && end.ExitCode == plan.ExitOK {
+		return failed(fmt.Errorf("the run is %s, but not all of its output could be written: %w", end.State, show.err))
+	}
 	if end.ExitCode != plan.ExitOK {
 		return &exit{code: end.ExitCode}
 	}
@@ -80,13 +89,16 @@ func (a *app) runThrough(ctx context.Context, w *workshop, eng *engine.Engine, s
 			return end, err
 		}
 		if end.Parked.Reason == plan.ParkRateLimit && a.waits(w.cfg) {
-			if !a.sleepUntil(ctx, end.Parked.WakeAt) {
-				if !errors.Is(context.Cause(ctx), engine.ErrTimeout) {
-					end.ExitCode = plan.ExitInterrupted
-				}
+			if a.sleepUntil(ctx, end.Parked.WakeAt) {
+				continue
+			}
+			if !errors.Is(context.Cause(ctx), engine.ErrCancelled) {
 				return end, nil
 			}
-			continue
+			if err := eng.Cancel(context.WithoutCancel(ctx)); err != nil {
+				return end, err
+			}
+			return engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}, nil
 		}
 		if len(end.Parked.Waiting) == 0 || !a.interactive() {
 			return end, nil
@@ -134,7 +146,9 @@ func (a *app) stoppable(ctx context.Context, timeout time.Duration) (context.Con
 		ctx, release = context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
 	}
 	// A reader that leaves, as head does, must not take the run with it.
-	signal.Ignore(syscall.SIGPIPE)
+	// Noticing the signal is enough for that; ignoring it would be inherited by
+	// every child, and `yes | head` would never end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan struct{})
@@ -232,7 +246,8 @@ type display struct {
 	opts  viewOptions
 
 	show func(plan.Event) // nil while it is closed
-	done func()
+	done func() error
+	err  error // what went wrong in writing it
 }
 
 // openDisplay makes the display of a run and opens it.
@@ -272,7 +287,7 @@ func (s *display) feed(ev plan.Event) {
 // close shows what is left and leaves the terminal as it was.
 func (s *display) close() {
 	if s.show != nil {
-		s.done()
+		s.err = errors.Join(s.err, s.done())
 		s.show = nil
 	}
 }

@@ -20,6 +20,9 @@ func (a *app) eventsCommand() *cobra.Command {
   plan events 01JX --follow`,
 		Args: oneArg("the id of a run, or a prefix of it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if after < 0 {
+				return usage("--after cannot be negative")
+			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
 				id, err := findRun(ctx, db, args[0])
 				if err != nil {
@@ -49,7 +52,7 @@ func (a *app) events(lines func(func(memory.Line, error) bool)) error {
 		}
 		if a.json {
 			if _, err := fmt.Fprintf(a.out, "%s\n", line.JSON); err != nil {
-				return failed(err)
+				return failed(unlessReaderLeft(err))
 			}
 			continue
 		}

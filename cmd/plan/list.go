@@ -62,7 +62,7 @@ func (a *app) listCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&repo, "repo", "", "only runs in the repository at `DIR`")
-	cmd.Flags().StringVar(&state, "state", "", "only runs in this `STATE`, or `parked`")
+	cmd.Flags().StringVar(&state, "state", "", "only runs in this `STATE`, such as approved or parked")
 	cmd.Flags().IntVar(&limit, "limit", 0, "at most `N` runs (0: all)")
 	return cmd
 }
@@ -97,7 +97,7 @@ func (a *app) list(runs []memory.RunInfo) error {
 		_, err := fmt.Fprintln(a.out, "No runs yet. Start one with: plan run \"what should change\"")
 		return failed(err)
 	}
-	opts := a.viewing()
+	look := newLook(a.viewing())
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "RUN\tSTATE\tAGE\tTOKENS\tCOST\tREQUEST")
 	for _, r := range runs {
@@ -105,7 +105,7 @@ func (a *app) list(runs []memory.RunInfo) error {
 		if r.Parked != "" {
 			state = "parked: " + string(r.Parked)
 		}
-		request := newLook(opts).firstLine(r.Request)
+		request := look.safe(look.firstLine(r.Request))
 		if cut := []rune(request); len(cut) > 60 {
 			request = string(cut[:59]) + "…"
 		}

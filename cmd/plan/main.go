@@ -163,9 +163,10 @@ func (a *app) root() *cobra.Command {
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Say which version this is",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Say which version this is",
+		Example: `  plan version --json`,
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
 				return a.document(map[string]string{"version": version()})

@@ -88,7 +88,7 @@ func (a *app) readLine(ctx context.Context) (string, bool) {
 	}()
 	select {
 	case r := <-lines:
-		if r.err != nil && !(errors.Is(r.err, io.EOF) && r.line != "") {
+		if r.err != nil && (r.line == "" || !errors.Is(r.err, io.EOF)) {
 			return "", false
 		}
 		return strings.TrimSpace(r.line), true

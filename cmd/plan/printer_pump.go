@@ -23,7 +23,7 @@ const (
 // not get on it returns after patience, and leaves the goroutine to the end of
 // the process; a patience of 0 waits for as long as it takes. Events fed after
 // stop are ignored.
-func newPump(v viewer, patience time.Duration) (feed func(plan.Event), stop func()) {
+func newPump(v viewer, patience time.Duration) (feed func(plan.Event), stop func() error) {
 	p := &pump{viewer: v, patience: patience, wake: make(chan struct{}, 1), done: make(chan struct{}), cut: map[string]bool{}}
 	go p.run()
 	return p.feed, p.stop
@@ -34,7 +34,8 @@ type pump struct {
 	viewer   viewer
 	patience time.Duration
 	wake     chan struct{} // holds one token when there is something to do
-	done     chan struct{}
+	done     chan struct{} // closed once the viewer is
+	err      error         // of closing the viewer
 
 	mu     sync.Mutex
 	queue  []plan.Event
@@ -86,7 +87,7 @@ func (p *pump) run() {
 				continue
 			}
 			if closed {
-				_ = p.viewer.Close() // its owner can ask again: Close may be called twice
+				p.err = p.viewer.Close()
 				return
 			}
 			break
@@ -109,7 +110,7 @@ func (p *pump) next() (e plan.Event, ok, closed bool) {
 	return e, true, false
 }
 
-func (p *pump) stop() {
+func (p *pump) stop() error {
 	p.mu.Lock()
 	p.closed = true
 	p.signal()
@@ -123,6 +124,8 @@ func (p *pump) stop() {
 	}
 	select {
 	case <-p.done:
+		return p.err
 	case <-giveUp:
+		return nil
 	}
 }

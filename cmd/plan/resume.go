@@ -21,7 +21,9 @@ func (a *app) resumeCommand() *cobra.Command {
 		Short: "Go on with a run where its journal ends",
 		Long: `Resume goes on with a run that parked, was interrupted or was killed: in the
 same phase, turn and conversation. Without RUN it takes the newest run that is
-not final. Flags replace what the run was started with.`,
+not final. A flag that is given
+replaces what the run was started with; what is not given stays as it was,
+whatever default is shown below.`,
 		Example: `  plan resume
   plan resume 01JX --max-turns 200
   plan resume 01JX --model another-model`,

@@ -13,7 +13,9 @@ func (a *app) configCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings that hold here, and the files they come from",
-		Args:  cobra.NoArgs,
+		Example: `  plan config
+  plan config --json | jq .model`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root := ""
 			if repo, err := worktree.Open(cmd.Context(), a.dir); err == nil {

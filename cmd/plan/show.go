@@ -29,6 +29,7 @@ func (a *app) showCommand() *cobra.Command {
   plan show 01JX --json       all of it as one document`,
 		Args: oneArg("the id of a run, or a prefix of it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			what.plan = what.plan || cmd.Flags().Changed("version")
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
 				id, err := findRun(ctx, db, args[0])
 				if err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/checks"
@@ -41,7 +43,8 @@ type workshop struct {
 	redact  func(string) string
 	journal *journal
 	model   loop.Model
-	close   func() error // of the recording, if there is one
+	close   func() error   // of the recording, if there is one
+	behind  sync.WaitGroup // removals of copies that nobody waits for
 	// autoApprove says that no person is to be waited for.
 	autoApprove bool
 }
@@ -266,13 +269,55 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 	})
 }
 
-// view copies the work tree for a reviewer or a check.
+// view copies the work tree for a reviewer or a check. Once the run is being
+// stopped nobody waits for a copy, or for its removal: that goes on behind, and
+// what it does not get done is swept up by a later process.
 func (w *workshop) view(ctx context.Context) (string, func() error, error) {
-	v, err := w.repo.View(ctx)
-	if err != nil {
-		return "", nil, err
+	type copied struct {
+		view *worktree.View
+		err  error
 	}
-	return v.Dir, v.Close, nil
+	made := make(chan copied, 1)
+	go func() {
+		v, err := w.repo.View(ctx)
+		made <- copied{v, err}
+	}()
+	select {
+	case c := <-made:
+		if c.err != nil {
+			return "", nil, c.err
+		}
+		return c.view.Dir, func() error { return w.discard(ctx, c.view) }, nil
+	case <-ctx.Done():
+		w.behind.Go(func() {
+			if c := <-made; c.view != nil {
+				_ = c.view.Close() // swept up later
+			}
+		})
+		return "", nil, context.Cause(ctx)
+	}
+}
+
+// discard removes a copy.
+func (w *workshop) discard(ctx context.Context, v *worktree.View) error {
+	if ctx.Err() == nil {
+		return v.Close()
+	}
+	w.behind.Go(func() { _ = v.Close() }) // swept up later
+	return nil
+}
+
+// leave gives what goes on behind a moment to end.
+func (w *workshop) leave() {
+	done := make(chan struct{})
+	go func() {
+		w.behind.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
 }
 
 // newKit is this version's words and tools.

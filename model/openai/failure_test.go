@@ -142,7 +142,7 @@ func TestBrokenStreams(t *testing.T) {
 		{"only comments", ": hello\n\n", loop.ErrServed, "broke off"},
 		{"garbage in an event", sse(he, `{"choices":[`, stopped), loop.ErrServed, "not a chunk"},
 		{"not an object", sse(`[1]`), loop.ErrServed, ""},
-		{"a page", "<html><title>Sign in</title>", loop.ErrServed, "Sign in"},
+		{"a page", "<html><title>Sign in</title>", loop.ErrNotFound, "Sign in"},
 		{"plain text", "hello there", loop.ErrServed, "broke off"},
 		{"half a document", `{"choices":[{"message":{"content":"x"}`, loop.ErrServed, "not a chunk"},
 		{"a document without a reason", `{"choices":[{"message":{"content":"x"}}]}`, loop.ErrServed, "broke off"},

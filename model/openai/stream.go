@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/plan-engine/plan/loop"
 )
 
 // read reads the response into a. What the body is can be told from how it
@@ -38,7 +41,10 @@ func (x *exchange) read(a *assembly) error {
 		if err != nil {
 			return err //nolint:wrapcheck // failure says what it means
 		}
-		return servedFailure("the server answered with %s (is the base URL right?)", plainError(string(data)))
+		// A web page is what stands at a wrong address; asking again finds it again.
+		return failure{ModelError: &loop.ModelError{
+			Kind: loop.ErrNotFound, Message: fmt.Sprintf("the server answered with %s (is the base URL right?)", plainError(string(data))),
+		}}
 	default:
 		if err := x.events(r, a); err != nil {
 			return err

@@ -112,7 +112,8 @@ func TestMismatch(t *testing.T) {
 	t.Parallel()
 	first := call("explore", "Where is Split?\nSay the file,\nthe line\nand \"why\".")
 	second := then(first, loop.Answer{Message: assistant(plan.Block{Type: plan.BlockText, Text: "In a.go."})}, "Sure?")
-	file := recording(t, says("In a.go."), call("review", "Done?"), first, second)
+	file := recording(t, says("In a.go."), call("review", "Done?"), first, second,
+		call("explore", "Look at b.go, at all of it."))
 
 	for _, c := range []struct {
 		name   string
@@ -134,19 +135,17 @@ func TestMismatch(t *testing.T) {
 `},
 		{"a later turn", func(c *loop.Call) {
 			c.Messages = append([]plan.Message{}, c.Messages...)
-			c.Messages[2] = plan.UserText("Really?")
+			c.Messages[2] = plan.UserText("Really?\n")
 		}, 4, `
 -          "text": "Sure?"
-+          "text": "Really?"
-`},
-		{"a later turn that ends like an earlier one", func(c *loop.Call) {
-			c.Messages = append([]plan.Message{}, c.Messages...)
-			c.Messages[2] = plan.UserText("Go on,\nand \"why\".\n")
-		}, 4, `
--          "text": "Sure?"
-+          "text": "Go on,\n"
-+            "and \"why\".\n"
++          "text": "Really?\n"
          }
+`},
+		{"another conversation", func(c *loop.Call) {
+			*c = call("explore", "Look at b.go, at all of them.")
+		}, 5, `
+-          "text": "Look at b.go, at all of it."
++          "text": "Look at b.go, at all of them."
 `},
 		{"the model", func(c *loop.Call) { c.Model = "other" }, 4, `
 -  "model": "m",
@@ -183,8 +182,8 @@ func TestMismatch(t *testing.T) {
 					t.Errorf("the error does not say %q:\n%v", part, err)
 				}
 			}
-			if n := p.Unplayed(); n != 3 {
-				t.Errorf("%d calls are left to be played, want all 3", n)
+			if n := p.Unplayed(); n != 4 {
+				t.Errorf("%d calls are left to be played, want all 4", n)
 			}
 		})
 	}
