@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
 )
@@ -54,6 +56,9 @@ func TestAJournalThatFails(t *testing.T) {
 				t.Errorf("resumed, it ended with %+v", end)
 			}
 			sound(t, b.events(), true)
+			if diff := cmp.Diff(whole.lines(0), b.lines(0)); diff != "" {
+				t.Errorf("(-without +with the failure):\n%s", diff)
+			}
 		})
 	}
 }

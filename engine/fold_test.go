@@ -165,42 +165,36 @@ func TestDyingAnywhere(t *testing.T) {
 	})
 }
 
-// TestDyingAtEveryAppend is the same for every append of one long run.
-func TestDyingAtEveryAppend(t *testing.T) {
+// TestDyingAfterEveryAppend kills one long run after each append in turn, so
+// that the process never heard of what it had recorded. TestAJournalThatFails
+// is the same for appends that never reached the disk.
+func TestDyingAfterEveryAppend(t *testing.T) {
 	t.Parallel()
 	whole := setup(t)
 	whole.crew.outcome = usual(3)
 	whole.finish()
-	for _, stored := range []bool{false, true} {
-		for n := 1; n <= whole.j.appends; n++ {
-			t.Run(fmt.Sprintf("append %d, stored %v", n, stored), func(t *testing.T) {
-				t.Parallel()
-				b := setup(t)
-				b.crew.outcome = usual(3)
-				b.j = &journal{fail: func(i int, _ []plan.Event) (bool, error) {
-					if i == n {
-						return stored, errKilled
-					}
-					return false, nil
-				}}
-				if _, err := b.drive(context.Background()); !errors.Is(err, errKilled) {
-					t.Fatalf("got %v", err)
-				}
-				sound(t, b.events(), false)
-				b.j = nil
-				if end := b.finish(); end.State != plan.Approved {
-					t.Fatalf("ended with %+v", end)
-				}
-				sound(t, b.events(), true)
-				// Only phase_start may differ: a death between phases leaves none open.
-				if diff := cmp.Diff(whole.lines(0), b.lines(0)); diff != "" {
-					t.Errorf("(-without +with a death):\n%s", diff)
-				}
-				if b.crew.effects > whole.crew.effects {
-					t.Errorf("%d effects, want %d at most", b.crew.effects, whole.crew.effects)
-				}
-			})
-		}
+	for n := 1; n <= whole.j.appends; n++ {
+		t.Run(fmt.Sprint("append ", n), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.crew.outcome = usual(3)
+			dieAfter(b, n)
+			if _, err := b.drive(context.Background()); !errors.Is(err, errKilled) {
+				t.Fatalf("got %v", err)
+			}
+			sound(t, b.events(), false)
+			b.j = nil
+			if end := b.finish(); end.State != plan.Approved {
+				t.Fatalf("ended with %+v", end)
+			}
+			sound(t, b.events(), true)
+			if diff := cmp.Diff(whole.lines(0), b.lines(0)); diff != "" {
+				t.Errorf("(-without +with a death):\n%s", diff)
+			}
+			if b.crew.effects > whole.crew.effects {
+				t.Errorf("%d effects, want %d at most", b.crew.effects, whole.crew.effects)
+			}
+		})
 	}
 }
 

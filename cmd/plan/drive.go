@@ -88,27 +88,22 @@ func (a *app) runThrough(ctx context.Context, w *workshop, eng *engine.Engine, s
 		if err != nil || end.Parked == nil {
 			return end, err
 		}
-		if end.Parked.Reason == plan.ParkRateLimit && a.waits(w.cfg) {
-			if a.sleepUntil(ctx, end.Parked.WakeAt) {
-				continue
+		again := false
+		switch {
+		case end.Parked.Reason == plan.ParkRateLimit && a.waits(w.cfg):
+			if again = a.sleepUntil(ctx, end.Parked.WakeAt); !again && errors.Is(context.Cause(ctx), engine.ErrCancelled) {
+				err = eng.Cancel(context.WithoutCancel(ctx))
+				end = engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}
 			}
-			if !errors.Is(context.Cause(ctx), engine.ErrCancelled) {
-				return end, nil
+		case len(end.Parked.Waiting) > 0 && a.interactive():
+			show.close() // the terminal is the person's now
+			if again, err = a.consult(ctx, w, end); again {
+				show.open()
 			}
-			if err := eng.Cancel(context.WithoutCancel(ctx)); err != nil {
-				return end, err
-			}
-			return engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}, nil
 		}
-		if len(end.Parked.Waiting) == 0 || !a.interactive() {
-			return end, nil
-		}
-		show.close() // the terminal is the person's now
-		answered, err := a.consult(ctx, w, eng.State().ID, end)
-		if err != nil || !answered {
+		if err != nil || !again {
 			return end, err
 		}
-		show.open()
 	}
 }
 

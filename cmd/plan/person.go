@@ -25,16 +25,13 @@ func (a *app) interactive() bool {
 // consult asks the person at the terminal about what a parked run waits for,
 // and puts the answers into its inbox. It reports false where nobody answers;
 // a closed terminal never means yes.
-func (a *app) consult(ctx context.Context, w *workshop, id plan.RunID, end engine.End) (bool, error) {
-	if end.Parked == nil || len(end.Parked.Waiting) == 0 || !a.interactive() {
-		return false, nil
-	}
+func (a *app) consult(ctx context.Context, w *workshop, end engine.End) (bool, error) {
 	for _, c := range end.Parked.Waiting {
 		kind, text, ok := a.askPerson(ctx, c)
 		if !ok {
 			return false, nil
 		}
-		if err := a.post(ctx, w.db, id, kind, letterText{Text: text, Call: c.Call}); err != nil {
+		if err := a.post(ctx, w.db, w.journal.run, kind, letterText{Text: text, Call: c.Call}); err != nil {
 			return false, err
 		}
 	}
