@@ -117,9 +117,9 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 // moved withdraws an approval if the tree is no longer the one that was
 // reviewed: whoever changed it, nobody has judged what is there now.
 func (e *Engine) moved(ctx context.Context, j *plan.Judgement) ([]plan.Body, error) {
-	// A verdict that was reached counts, also if the run is stopped just now.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
-	defer cancel()
+	// A verdict that was reached counts, also if the run is stopped just now, and
+	// however long it takes to look at a large tree.
+	ctx = context.WithoutCancel(ctx)
 	label := fmt.Sprintf("review-%d", e.run.Attempt(plan.Review))
 	snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, label)
 	if err != nil {

@@ -88,6 +88,10 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		c.reject("invalid", problem)
 		return c
 	}
+	if o.info.Writes && copiesStub(args) {
+		c.reject("invalid", "These arguments copy a mark that stands for something left out of the history, so running the call would write the mark itself. Read what you need again and send the call with the real content.")
+		return c
+	}
 	c.args, c.notes = args, tell(notes)
 	return c
 }
@@ -424,6 +428,9 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 	}
 	if after := l.cfg.Hooks.AfterTool; after != nil {
 		res = after(ctx, ToolCall{ID: c.id, Info: c.offer.info, Args: c.args}, res)
+	}
+	if c.offer.info.Category == CategoryExec && l.cfg.Compaction != CompactOff {
+		res.Output = cleanOutput(res.Output, CompactSafe) // terminal codes and progress bars say nothing
 	}
 	n.end, n.blobs = l.endOf(res)
 	return n

@@ -24,19 +24,24 @@ func (l *Loop) fit(ctx context.Context) error {
 	l.record(plan.CompactionStart{Level: string(l.compactor.level), Tokens: tokens, Window: l.cfg.Window})
 	view, rep, err := l.shrink(ctx, due, tokens)
 	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+		err = nil // it was stopped, which is no failure of the compaction
 	}
 	end := plan.CompactionEnd{Level: string(l.compactor.level), Before: tokens, After: rep.After}
 	switch {
-	case err != nil:
-		end.After, end.Error = tokens, err.Error()
+	case ctx.Err() != nil:
+		end.After = tokens
 	case rep.gained():
 		end.Messages = view
+	}
+	if err != nil {
+		end.Error = err.Error()
 	}
 	ev := l.event(end)
 	ev.Blobs = rep.Blobs
 	l.queue = append(l.queue, ev)
-	l.compactor.breaker.record(end)
+	if ctx.Err() == nil {
+		l.compactor.breaker.record(end)
+	}
 	if end.Messages != nil {
 		l.replace(end.Messages)
 	}
@@ -50,40 +55,58 @@ func (l *Loop) fit(ctx context.Context) error {
 }
 
 // shrink trims, and where that is not enough lets a summary stand for the
-// middle of the conversation.
+// middle of the conversation. Where no summary can be had, trimming harder has
+// to do; the error then says why.
 func (l *Loop) shrink(ctx context.Context, due occasion, tokens int64) ([]plan.Message, shrinking, error) {
-	view, rep := l.compactor.trim(due, l.messages, tokens, l.compactor.level == CompactFull)
+	full := l.compactor.level == CompactFull && due == dueAuto
+	view, rep := l.compactor.trim(due, l.messages, tokens, full)
 	if !l.compactor.short(due, rep.After) {
 		return view, rep, nil
 	}
-	s, ok := l.compactor.cut(view, rep.After)
+	// People's words and open calls aside, what is summarised is the record.
+	s, ok := l.compactor.cut(withoutOpenCalls(view), rep.After)
 	if !ok {
+		view, rep = l.compactor.trim(due, l.messages, tokens, false)
 		return view, rep, nil
 	}
 	summary, err := l.summarise(ctx, s)
-	if err != nil {
-		return view, rep, fmt.Errorf("summarise the conversation: %w", err)
+	if err == nil {
+		var short shrinking
+		if view, short, err = l.compactor.assemble(s, summary); err == nil {
+			short.Before, short.Blobs = rep.Before, rep.Blobs
+			return view, short, nil
+		}
 	}
-	view, short, err := l.compactor.assemble(s, summary)
-	short.Before, short.Blobs = rep.Before, rep.Blobs
-	return view, short, err
+	view, rep = l.compactor.trim(due, l.messages, tokens, false)
+	return view, rep, fmt.Errorf("summarise the conversation: %w", err)
 }
 
-// summarise asks the model, in a conversation of its own and without tools.
+// summarise asks the model, in a conversation of its own and without tools. One
+// that finds the record too long is given less of it, twice.
 func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
-	prompt, most := l.compactor.prompt(s)
-	settings := l.cfg.Settings
-	settings.MaxOutputTokens = most
 	headers := maps.Clone(l.cfg.Headers)
 	if headers[phaseHeader] != "" {
 		headers[phaseHeader] = "compact"
 	}
-	ans, err := l.try(ctx, Call{Model: l.cfg.Name, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers})
-	if err != nil {
-		return "", err
+	for lighter := 0; ; lighter++ {
+		prompt, most := l.compactor.prompt(s)
+		settings := l.cfg.Settings
+		settings.MaxOutputTokens = most
+		ans, err := l.try(ctx, Call{Model: l.cfg.Name, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers})
+		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
+			if s, ok = s.lighter(); ok {
+				continue
+			}
+		}
+		if err != nil {
+			return "", err
+		}
+		l.pay(ans)
+		if ans.Stop == StopLength {
+			return "", errors.New("the summary was cut off by the output limit")
+		}
+		return ans.Message.Text(), nil
 	}
-	l.pay(ans)
-	return ans.Message.Text(), nil
 }
 
 // phaseHeader says what a call is for; see the contracts of the workflow.
