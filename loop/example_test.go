@@ -1,0 +1,207 @@
+package loop_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/scripted"
+)
+
+// clock is a tool that tells the time, always the same.
+type clock struct{}
+
+func (clock) Info() loop.Info {
+	return loop.Info{
+		Spec: loop.Spec{
+			Name: "clock", Description: "Tells the time in a city.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`),
+		},
+		Effect: plan.EffectReplay,
+	}
+}
+
+func (clock) Run(_ context.Context, in loop.Input) (loop.Result, error) {
+	var args struct{ City string }
+	if err := json.Unmarshal(in.Args, &args); err != nil {
+		return loop.Failed(err.Error()), nil
+	}
+	return loop.Result{Output: "It is ten past nine in " + args.City + "."}, nil
+}
+
+// exampleModel is a model that plays a part over the real protocol.
+func exampleModel(scenario string) (model loop.Model, stop func()) {
+	s, err := scripted.Parse([]byte(scenario))
+	if err != nil {
+		log.Fatal(err)
+	}
+	server, err := scripted.Start(context.Background(), s, scripted.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := openai.New(openai.Config{
+		BaseURL: server.URL(),
+		Key:     func(context.Context) (string, error) { return server.Key(), nil },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client, func() {
+		client.Close()
+		_ = server.Close()
+	}
+}
+
+const asksTheClock = `
+[[reply]]
+turn = 0
+  [[reply.call]]
+  name = "clock"
+  args = { city = "Ghent" }
+[[reply]]
+turn = 1
+text = "Ten past nine."
+`
+
+// A loop with one tool. Emit is where its events go: a program that wants to
+// resume keeps them.
+func Example() {
+	model, stop := exampleModel(asksTheClock)
+	defer stop()
+	l, err := loop.New(loop.Config{
+		Model: model, Name: "scripted", System: "Be brief.",
+		Tools: []loop.Tool{clock{}},
+		Emit: func(_ context.Context, events ...plan.Event) error {
+			for _, ev := range events {
+				if end, ok := ev.Body.(plan.ToolEnd); ok {
+					fmt.Println(end.Name, "said:", end.Output)
+				}
+			}
+			return nil
+		},
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	end, err := l.Run(context.Background(), plan.UserText("What time is it in Ghent?"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(end.Reason, "-", end.Text)
+	// Output:
+	// clock said: It is ten past nine in Ghent.
+	// completed - Ten past nine.
+}
+
+// Steering reaches a conversation between two turns.
+func Example_steering() {
+	model, stop := exampleModel(`
+[[reply]]
+user = 1
+  [[reply.call]]
+  name = "clock"
+  args = { city = "Ghent" }
+[[reply]]
+user = 2
+text = "Good morning."
+`)
+	defer stop()
+	var queue loop.Queue
+	l, err := loop.New(loop.Config{
+		Model: model, Name: "scripted", Tools: []loop.Tool{clock{}}, Mail: &queue,
+		Emit: func(_ context.Context, events ...plan.Event) error {
+			for _, ev := range events {
+				switch b := ev.Body.(type) {
+				case plan.ToolStart:
+					queue.Put(loop.Steer, "Just say good morning.")
+				case plan.Steering:
+					fmt.Println("steered:", b.Text)
+				}
+			}
+			return nil
+		},
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	end, err := l.Run(context.Background(), plan.UserText("What time is it in Ghent?"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(end.Text)
+	// Output:
+	// steered: Just say good morning.
+	// Good morning.
+}
+
+// A call that needs a person's yes suspends the loop. The decision may come
+// much later, to another process that has nothing but the events.
+func Example_confirmation() {
+	model, stop := exampleModel(asksTheClock)
+	defer stop()
+	var journal []plan.Event
+	cfg := loop.Config{
+		Model: model, Name: "scripted", Tools: []loop.Tool{clock{}},
+		Hooks: loop.Hooks{BeforeTool: func(context.Context, loop.ToolCall) loop.Decision {
+			return loop.Decision{Verb: loop.Confirm, Reason: "somebody has to look at the clock"}
+		}},
+		Emit: func(_ context.Context, events ...plan.Event) error {
+			for _, ev := range events {
+				if !ev.Live() {
+					journal = append(journal, ev)
+				}
+			}
+			return nil
+		},
+	}
+	l, err := loop.New(cfg, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	end, err := l.Run(context.Background(), plan.UserText("What time is it in Ghent?"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: may %s run? %s\n", end.Reason, end.Waiting[0].Name, end.Waiting[0].Why)
+
+	var queue loop.Queue // after a restart
+	queue.Put(loop.Approve, "")
+	cfg.Mail = &queue
+	if l, err = loop.New(cfg, journal); err != nil {
+		log.Fatal(err)
+	}
+	if end, err = l.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(end.Reason, "-", end.Text)
+	// Output:
+	// waiting: may clock run? somebody has to look at the clock
+	// completed - Ten past nine.
+}
+
+// A scheduler can own the loop and run one turn at a time.
+func ExampleLoop_RunTurn() {
+	model, stop := exampleModel(asksTheClock)
+	defer stop()
+	l, err := loop.New(loop.Config{
+		Model: model, Name: "scripted", Tools: []loop.Tool{clock{}},
+		Emit: func(context.Context, ...plan.Event) error { return nil },
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	end, err := l.RunTurn(context.Background(), plan.UserText("What time is it in Ghent?"))
+	for err == nil && end.Reason == loop.More {
+		fmt.Println("another turn")
+		end, err = l.RunTurn(context.Background())
+	}
+	fmt.Println(end.Text, err)
+	// Output:
+	// another turn
+	// another turn
+	// Ten past nine. <nil>
+}
