@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/checks"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/openai"
-	"github.com/plan-engine/plan/model/record"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools"
@@ -68,32 +66,6 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 	return w, failed(err)
 }
 
-// openModel connects to a model, or to the recording of one.
-func (a *app) openModel(ctx context.Context, w *workshop, cfg *config.Config, flags said) error {
-	if flags.replay != "" {
-		if cfg.Model == "" {
-			return errNoModelName
-		}
-		player, err := record.Open(flags.replay, w.redact)
-		w.model = player
-		return err
-	}
-	client, err := a.connect(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	w.model = client
-	if flags.record == "" {
-		return nil
-	}
-	recorder, err := record.New(client, flags.record, w.redact)
-	if err != nil {
-		return err
-	}
-	w.model, w.close = recorder, recorder.Close
-	return nil
-}
-
 // openDB opens the database of this home.
 func (a *app) openDB(ctx context.Context) (*memory.DB, config.Paths, error) {
 	paths, err := config.FindHome(a.getenv)
@@ -128,54 +100,6 @@ func (a *app) settings(repo string, flags config.Config) (config.Config, error) 
 	}
 	return cfg, nil
 }
-
-// connect makes the model client. A configuration that names no server gets
-// what is listening on this machine.
-func (a *app) connect(ctx context.Context, cfg *config.Config) (*openai.Client, error) {
-	key := config.APIKey(a.getenv)
-	if cfg.BaseURL == "" && key == "" {
-		server, ok := openai.Discover(ctx, nil)
-		if !ok {
-			return nil, failed(errNoModel)
-		}
-		cfg.BaseURL = server.BaseURL
-		if cfg.Model == "" && len(server.Models) > 0 {
-			cfg.Model = server.Models[0]
-		}
-		fmt.Fprintf(a.err, "plan: no key and no base URL are set; using %s at %s with model %s\n", server.Name, server.BaseURL, cfg.Model)
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = openai.DefaultBaseURL
-	}
-	if cfg.Model == "" {
-		return nil, failed(errNoModelName)
-	}
-	client, err := openai.New(openai.Config{
-		BaseURL:    cfg.BaseURL,
-		Key:        func(context.Context) (string, error) { return key, nil },
-		Idle:       cfg.Timeouts.Idle.Duration,
-		Structured: cfg.Structured,
-		Caps:       capabilities(*cfg),
-	})
-	return client, failed(err)
-}
-
-// advice is an error with a hint.
-type advice struct{ text, hint string }
-
-func (e *advice) Error() string { return e.text }
-func (e *advice) Hint() string  { return e.hint }
-
-var (
-	errNoModel = &advice{
-		"there is no model to talk to",
-		"Set OPENAI_API_KEY for api.openai.com; or OPENAI_BASE_URL for a gateway or any other compatible server; or start a local server (Ollama, LM Studio, llama.cpp, vLLM). `plan demo` needs none.",
-	}
-	errNoModelName = &advice{
-		"no model is named",
-		"Name one with --model, PLAN_MODEL, or `model = \"…\"` in config.toml; `plan doctor` lists what the server offers.",
-	}
-)
 
 // catalogue knows windows and prices; the configuration overrides it.
 func catalogue(cfg config.Config) *catalog.Catalog {
@@ -331,58 +255,6 @@ func (w *workshop) newKit() (phases.Kit, error) {
 		return phases.Kit{}, fmt.Errorf("open the tools: %w", err)
 	}
 	return phases.NewKit(offered)
-}
-
-// journal is one run's journal as the engine wants it. Letters that were acted
-// on are taken in the same commit as the events that follow from them.
-type journal struct {
-	db     *memory.DB
-	writer *memory.Writer
-	run    plan.RunID
-	taken  func() []int64
-}
-
-// Append implements engine.Journal.
-func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
-	letters := j.taken()
-	for _, ev := range events {
-		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {
-			letters = append(letters, t.TakesLetter())
-		}
-	}
-	if len(letters) > 0 {
-		return j.writer.AppendTaking(ctx, letters, events...)
-	}
-	return j.writer.Append(ctx, events...)
-}
-
-// Conversation implements engine.Journal.
-func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, error) {
-	var out []plan.Event
-	for ev, err := range j.db.Events(ctx, j.run, memory.Query{Conv: conv}) {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, ev)
-	}
-	return out, nil
-}
-
-// checker runs checks in a copy of the tree, so that nothing they write
-// reaches it.
-type checker struct {
-	view   func(context.Context) (string, func() error, error)
-	runner *checks.Runner
-}
-
-// Check implements engine.Checker.
-func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
-	dir, discard, err := c.view(ctx)
-	if err != nil {
-		return plan.CheckResult{}, nil, fmt.Errorf("copy the work tree for a check: %w", err)
-	}
-	defer func() { _ = discard() }() // swept up later; the result counts all the same
-	return c.runner.Run(ctx, dir, check, update)
 }
 
 // required are the checks that must pass.

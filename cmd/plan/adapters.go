@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/checks"
+	"github.com/plan-engine/plan/memory"
+)
+
+// journal is one run's journal as the engine wants it. Letters that were acted
+// on are taken in the same commit as the events that follow from them.
+type journal struct {
+	db     *memory.DB
+	writer *memory.Writer
+	run    plan.RunID
+	taken  func() []int64
+}
+
+// Append implements engine.Journal.
+func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
+	var letters []int64
+	for _, ev := range events {
+		if ev.Type() == plan.TypeRunEnd {
+			// A cancel is dealt with once the run has ended, not before.
+			letters = append(letters, j.taken()...)
+		}
+		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {
+			letters = append(letters, t.TakesLetter())
+		}
+	}
+	if len(letters) > 0 {
+		return j.writer.AppendTaking(ctx, letters, events...)
+	}
+	return j.writer.Append(ctx, events...)
+}
+
+// Conversation implements engine.Journal.
+func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, error) {
+	var out []plan.Event
+	for ev, err := range j.db.Events(ctx, j.run, memory.Query{Conv: conv}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ev)
+	}
+	return out, nil
+}
+
+// checker runs checks in a copy of the tree, so that nothing they write
+// reaches it.
+type checker struct {
+	view   func(context.Context) (string, func() error, error)
+	runner *checks.Runner
+}
+
+// Check implements engine.Checker.
+func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
+	dir, discard, err := c.view(ctx)
+	if err != nil {
+		return plan.CheckResult{}, nil, fmt.Errorf("copy the work tree for a check: %w", err)
+	}
+	defer func() { _ = discard() }() // swept up later; the result counts all the same
+	return c.runner.Run(ctx, dir, check, update)
+}
