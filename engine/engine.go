@@ -224,6 +224,10 @@ func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 		}
 		return &plan.Parked{Reason: plan.ParkInterrupted}, nil
 	}
+	var outage *plan.Outage
+	if errors.As(err, &outage) {
+		return nil, errors.Join(err, e.emit(ctx, e.event(plan.Failure{Error: err.Error(), Hint: outage.Hint()})))
+	}
 	return nil, e.fail(ctx, err)
 }
 

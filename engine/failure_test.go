@@ -122,17 +122,6 @@ func TestFailingCollaborators(t *testing.T) {
 		{"plan", failIn(plan.Plan, broken), "it is broken", plan.Plan, "Buy a new one."},
 		{"implement", failIn(plan.Implement, fmt.Errorf("wrapped: %w", broken)), "wrapped: it is broken", plan.Implement, "Buy a new one."},
 		{"review", failIn(plan.Review, errors.New("plain")), "plain", plan.Review, ""},
-		{"the baseline", failCheck(1, broken), `run the check "test": it is broken`, plan.Implement, "Buy a new one."},
-		{"a check", failCheck(2, broken), `run the check "test": it is broken`, plan.Review, "Buy a new one."},
-		{"a snapshot", func(b *bench) {
-			b.snaps.snapshot = func(label string) error {
-				if label == "start" {
-					return nil
-				}
-				return broken
-			}
-		}, "take a snapshot after implementing: it is broken", plan.Implement, "Buy a new one."},
-		{"the diff", func(b *bench) { b.snaps.diff = broken }, "compare the work with the start: it is broken", plan.Review, "Buy a new one."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -164,6 +153,52 @@ func TestFailingCollaborators(t *testing.T) {
 		})
 	}
 }
+
+// TestAnOutageKeepsTheRun breaks what a run works with, and mends it.
+func TestAnOutageKeepsTheRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		breaks, mends func(b *bench)
+		says          string
+	}{
+		"the baseline": {failCheck(1, errDisk), passChecks, `run the check "test": `},
+		"a check":      {failCheck(2, errDisk), passChecks, `run the check "test": `},
+		"a snapshot": {
+			func(b *bench) {
+				b.snaps.snapshot = func(label string) error {
+					if label == "start" {
+						return nil
+					}
+					return errDisk
+				}
+			},
+			func(b *bench) { b.snaps.snapshot = nil }, "take a snapshot after implementing: ",
+		},
+		"the diff":   {func(b *bench) { b.snaps.diff = errDisk }, func(b *bench) { b.snaps.diff = nil }, "compare the work with the start: "},
+		"the review": {failIn(plan.Review, &plan.Outage{Err: errDisk}), func(b *bench) { b.crew.during = nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			c.breaks(b)
+			_, err := b.drive(context.Background())
+			if !errors.Is(err, errDisk) || !strings.HasPrefix(err.Error(), c.says) {
+				t.Fatalf("got %v", err)
+			}
+			last := b.events()[len(b.events())-1]
+			if f, ok := last.Body.(plan.Failure); !ok || !strings.Contains(f.Hint, "plan resume") {
+				t.Errorf("the journal ends with %s", line(last))
+			}
+			c.mends(b)
+			if end, err := b.drive(context.Background()); err != nil || end.State != plan.Approved {
+				t.Fatalf("mended, it ended with %+v, %v", end, err)
+			}
+			sound(t, b.events(), true)
+		})
+	}
+}
+
+func passChecks(b *bench) { b.checker.check = nil }
 
 func failIn(p plan.Phase, err error) func(*bench) {
 	return func(b *bench) {

@@ -75,7 +75,7 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 	label := fmt.Sprintf("implement-%d", e.run.Attempt(plan.Implement))
 	snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, label)
 	if err != nil {
-		return nil, fmt.Errorf("take a snapshot after implementing: %w", err)
+		return nil, &plan.Outage{Err: fmt.Errorf("take a snapshot after implementing: %w", err)}
 	}
 	return nil, e.move(ctx, evBuilt, "", snap)
 }
@@ -86,7 +86,7 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	}
 	diff, err := e.cfg.Snapshots.Diff(ctx, e.run.Start.Snapshot, e.run.Tree())
 	if err != nil {
-		return nil, fmt.Errorf("compare the work with the start: %w", err)
+		return nil, &plan.Outage{Err: fmt.Errorf("compare the work with the start: %w", err)}
 	}
 	out, err := e.phase(ctx, plan.Review, func(b *plan.Brief) {
 		b.Plan = e.run.Plan()
@@ -123,14 +123,14 @@ func (e *Engine) moved(ctx context.Context, j *plan.Judgement) ([]plan.Body, err
 	label := fmt.Sprintf("review-%d", e.run.Attempt(plan.Review))
 	snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, label)
 	if err != nil {
-		return nil, fmt.Errorf("compare the tree with the one that was reviewed: %w", err)
+		return nil, &plan.Outage{Err: fmt.Errorf("compare the tree with the one that was reviewed: %w", err)}
 	}
 	if snap.Tree == e.run.Tree() {
 		return nil, nil
 	}
 	stat, err := e.cfg.Snapshots.Stat(ctx, e.run.Tree(), snap.Tree)
 	if err != nil {
-		return nil, fmt.Errorf("compare the tree with the one that was reviewed: %w", err)
+		return nil, &plan.Outage{Err: fmt.Errorf("compare the tree with the one that was reviewed: %w", err)}
 	}
 	j.Approved, j.Verdict = false, plan.NeedsFix
 	j.Why = "The tree changed while it was reviewed, so the verdict is not about what is there now."
@@ -269,7 +269,7 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) erro
 		return eerr
 	}
 	if err != nil {
-		return fmt.Errorf("run the check %q: %w", c.Command, err)
+		return &plan.Outage{Err: fmt.Errorf("run the check %q: %w", c.Command, err)}
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ const diffLimit = 60_000
 func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
 	dir, discard, err := ph.cfg.View(ctx)
 	if err != nil {
-		return out, fmt.Errorf("copy the work tree for the review: %w", err)
+		return out, &plan.Outage{Err: fmt.Errorf("copy the work tree for the review: %w", err)}
 	}
 	defer func() { err = discarded(ctx, b, emit, err, discard()) }()
 	ran := newWitness(b.Past)
