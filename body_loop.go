@@ -47,9 +47,12 @@ type StormBroken struct {
 
 // Pruned says that old tool results were taken out of what is sent.
 type Pruned struct {
-	Calls  []string `json:"calls"` // ids of the calls whose results are gone
-	Tokens int64    `json:"tokens"`
+	Calls  []string `json:"calls"`  // ids of the calls whose results are gone
+	Tokens int64    `json:"tokens"` // that this made room for, estimated
 	Memo   string   `json:"memo,omitempty"`
+	// Messages is what is left of the conversation, up to the message that
+	// asked for it; nil when there was nothing to take out.
+	Messages []Message `json:"messages,omitempty"`
 }
 
 // CompactionStart says that history is about to be made smaller.

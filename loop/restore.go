@@ -43,6 +43,10 @@ func (l *Loop) apply(ev plan.Event) error {
 		if b.Messages != nil {
 			l.replace(b.Messages)
 		}
+	case plan.Pruned:
+		if b.Messages != nil {
+			l.replace(b.Messages)
+		}
 	case plan.UsageReport:
 		if l.open.answered { // else it was for a summary
 			l.size.observe(l.counted, b.Usage.Input)

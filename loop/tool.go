@@ -29,6 +29,10 @@ type Info struct {
 	// Asks says that the tool puts a question to a person: arguments question
 	// and options. It is answered by the loop and never run.
 	Asks bool
+	// Prunes says that the tool takes old results out of the conversation:
+	// arguments tokens and memo. The loop does it once the turn's tools have
+	// run.
+	Prunes bool
 	// Category bounds its time; "" is CategoryInfo.
 	Category Category
 }

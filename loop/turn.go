@@ -142,6 +142,9 @@ func (l *Loop) settle(ctx context.Context) ([]Pending, error) {
 		c.pending = nil
 		l.skip([]*call{c}, "Cancelled before it started; nothing was done.")
 	}
+	if failed == nil && ctx.Err() == nil {
+		l.prune()
+	}
 	l.messages = append(l.messages, resultsOf(l.open.calls))
 	if failed == nil && ctx.Err() == nil {
 		l.closing(ctx)

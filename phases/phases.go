@@ -88,11 +88,11 @@ func New(cfg Config) (*Phases, error) {
 func toolNames(p plan.Phase) []string {
 	switch p {
 	case plan.Implement:
-		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash", "ask"}
+		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash", "ask", "prune"}
 	case plan.Review:
-		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash"}
+		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash", "prune"}
 	}
-	return []string{"read", "grep", "glob", "list_dir", "symbols", "ask"}
+	return []string{"read", "grep", "glob", "list_dir", "symbols", "ask", "prune"}
 }
 
 // refuse is what a model reads when it calls a tool that its phase does not

@@ -62,7 +62,7 @@ type Set struct {
 // request's bytes depend on it.
 var order = []string{
 	"read", "grep", "glob", "list_dir", "symbols",
-	"write", "edit", "apply_patch", "bash", "ask",
+	"write", "edit", "apply_patch", "bash", "ask", "prune",
 }
 
 // Names lists the built-in tools in the order in which they are offered.
@@ -84,7 +84,7 @@ func New(cfg Config) (*Set, error) {
 	s := &Set{cfg: cfg, dir: dir, root: root, seen: newSeen(cfg.Seen)}
 	s.tools = map[string]loop.Tool{
 		"read": s.read(), "grep": s.grep(), "glob": s.glob(), "list_dir": s.listDir(), "symbols": s.symbols(),
-		"write": s.write(), "edit": s.edit(), "apply_patch": s.applyPatch(), "ask": ask(),
+		"write": s.write(), "edit": s.edit(), "apply_patch": s.applyPatch(), "ask": ask(), "prune": prune(),
 	}
 	if cfg.Shell != nil {
 		s.tools["bash"] = s.bash()
