@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -275,4 +276,30 @@ func TestHooks(t *testing.T) {
 		t.Errorf("the result is %q", got)
 	}
 	balanced(t, b.j.events())
+}
+
+func TestHooksThatShapeTheRequest(t *testing.T) {
+	t.Parallel()
+	b := setup(t, oneTool, look())
+	b.cfg.Hooks = loop.Hooks{
+		TransformContext: func(_ context.Context, messages []plan.Message) []plan.Message {
+			return append([]plan.Message{plan.UserText("Only for this request.")}, messages...)
+		},
+		PrepareTurn: func(_ context.Context, turn int, s loop.Settings) loop.Settings {
+			s.MaxOutputTokens = 100 + turn
+			return s
+		},
+	}
+	l := b.loop()
+	if _, err := l.Run(context.Background(), plan.UserText("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	for i, body := range requestBodies(b) {
+		if !strings.Contains(string(body), "Only for this request.") || !strings.Contains(string(body), fmt.Sprintf(`"max_tokens":%d`, 100+i)) {
+			t.Errorf("request %d is %s", i, body)
+		}
+	}
+	if got := texts(l); len(got) != 1 {
+		t.Errorf("the conversation itself changed: %q", got)
+	}
 }

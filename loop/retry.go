@@ -51,8 +51,15 @@ func (r Retry) withDefaults() Retry {
 
 // generate makes the next request of the conversation.
 func (l *Loop) generate(ctx context.Context) (Answer, error) {
+	messages := repair(l.messages, unanswered)
+	if transform := l.cfg.Hooks.TransformContext; transform != nil {
+		messages = transform(ctx, messages)
+	}
+	if prepare := l.cfg.Hooks.PrepareTurn; prepare != nil {
+		l.cfg.Settings = prepare(ctx, l.turn, l.cfg.Settings)
+	}
 	return l.try(ctx, Call{
-		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: repair(l.messages, unanswered),
+		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: messages,
 		Settings: l.cfg.Settings, Format: l.cfg.Format, Headers: l.cfg.Headers,
 	})
 }
