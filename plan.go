@@ -11,8 +11,6 @@
 // databases, models, git or terminals.
 package plan
 
-import "time"
-
 // RunID names one run for ever. It is a ULID, so ids sort by creation time.
 type RunID string
 
@@ -157,8 +155,7 @@ type DiffStat struct {
 
 // Limits bounds the work of a phase or a run. A zero field means no bound.
 type Limits struct {
-	Turns   int           `json:"turns,omitempty"`    // model calls answered, per phase attempt
-	Tokens  int64         `json:"tokens,omitempty"`   // input + output, over the whole run
-	CostUSD float64       `json:"cost_usd,omitempty"` // over the whole run
-	Wall    time.Duration `json:"wall,omitempty"`     // nanoseconds, per process
+	Turns   int     `json:"turns,omitempty"`    // model calls answered, per phase attempt
+	Tokens  int64   `json:"tokens,omitempty"`   // input + output, over the whole run
+	CostUSD float64 `json:"cost_usd,omitempty"` // over the whole run
 }

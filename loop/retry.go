@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -21,32 +22,15 @@ type Retry struct {
 }
 
 func (r Retry) withDefaults() Retry {
-	def := Retry{
-		Served: 2, UnservedFor: 5 * time.Minute, RateLimited: 5, Empty: 2,
-		Base: 500 * time.Millisecond, Max: 30 * time.Second, RetryAfterMax: time.Minute,
+	return Retry{
+		Served:        cmp.Or(r.Served, 2),
+		UnservedFor:   cmp.Or(r.UnservedFor, 5*time.Minute),
+		RateLimited:   cmp.Or(r.RateLimited, 5),
+		Empty:         cmp.Or(r.Empty, 2),
+		Base:          cmp.Or(r.Base, 500*time.Millisecond),
+		Max:           cmp.Or(r.Max, 30*time.Second),
+		RetryAfterMax: cmp.Or(r.RetryAfterMax, time.Minute),
 	}
-	if r.Served != 0 {
-		def.Served = r.Served
-	}
-	if r.UnservedFor != 0 {
-		def.UnservedFor = r.UnservedFor
-	}
-	if r.RateLimited != 0 {
-		def.RateLimited = r.RateLimited
-	}
-	if r.Empty != 0 {
-		def.Empty = r.Empty
-	}
-	if r.Base != 0 {
-		def.Base = r.Base
-	}
-	if r.Max != 0 {
-		def.Max = r.Max
-	}
-	if r.RetryAfterMax != 0 {
-		def.RetryAfterMax = r.RetryAfterMax
-	}
-	return def
 }
 
 // generate makes the next request of the conversation.
