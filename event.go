@@ -174,6 +174,8 @@ var decoders = map[EventType]func([]byte) (Body, error){
 	TypeCompactionStart: decodeAs[CompactionStart], TypeCompactionEnd: decodeAs[CompactionEnd],
 	TypeApprovalRequired: decodeAs[ApprovalRequired], TypeApprovalResolved: decodeAs[ApprovalResolved],
 	TypeQuestion: decodeAs[Question], TypeAnswer: decodeAs[Answered],
+	TypeRecall: decodeAs[Recall], TypeSkillPick: decodeAs[SkillPick],
+	TypeSkillOutcome: decodeAs[SkillOutcome], TypeSkillDraft: decodeAs[SkillDraft],
 }
 
 func decodeAs[T Body](data []byte) (Body, error) {

@@ -1,0 +1,118 @@
+package plan
+
+import "time"
+
+// The types of events that tell what was learned and what was made of it.
+const (
+	TypeRecall       EventType = "recall"
+	TypeSkillPick    EventType = "skill_pick"
+	TypeSkillOutcome EventType = "skill_outcome"
+	TypeSkillDraft   EventType = "skill_draft"
+)
+
+// Fact is one thing that is remembered across runs.
+type Fact struct {
+	ID   int64  `json:"id"`
+	Text string `json:"text"`
+	// Repo is the absolute path of the repository that it holds for; "" for
+	// every one.
+	Repo    string    `json:"repo,omitempty"`
+	Source  string    `json:"source"` // person, tool or lesson
+	Run     RunID     `json:"run,omitempty"`
+	Seq     int64     `json:"seq,omitempty"` // of the event it came from
+	Created time.Time `json:"created"`
+	Used    int       `json:"used"` // times it was recalled
+	// Expires is when it is no longer recalled; the zero time for never.
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Recall says which facts a phase was told, and which were found and withheld.
+type Recall struct {
+	Terms    []string       `json:"terms"` // the request was reduced to
+	Facts    []Recalled     `json:"facts"`
+	Withheld []WithheldFact `json:"withheld,omitempty"`
+	Error    string         `json:"error,omitempty"` // why nothing could be recalled
+}
+
+// Recalled is a fact as it was told.
+type Recalled struct {
+	ID    int64   `json:"id"`
+	Text  string  `json:"text"`
+	Score float64 `json:"score"`
+}
+
+// WithheldFact is a fact that was found and not told.
+type WithheldFact struct {
+	ID    int64   `json:"id"`
+	Score float64 `json:"score"`
+	Why   string  `json:"why"` // score, no shared word, too many, too long, expired
+}
+
+// Why a skill was picked, or none.
+const (
+	PickOverride   = "override"   // the request names it
+	PickSampled    = "sampled"    // it drew the highest number
+	PickNone       = "none"       // doing without a skill drew the highest number
+	PickIrrelevant = "irrelevant" // no skill has to do with the request
+	PickFailed     = "failed"     // the records could not be read
+)
+
+// SkillPick says which skill a phase was hinted at, and how that came about.
+type SkillPick struct {
+	Skill      string           `json:"skill"` // "": no hint
+	Why        string           `json:"why"`
+	Version    string           `json:"version,omitempty"` // digest of the skill
+	Candidates []SkillCandidate `json:"candidates,omitempty"`
+	Error      string           `json:"error,omitempty"`
+}
+
+// SkillCandidate is one arm that a pick was made from. The arm without a name
+// is to do without a skill.
+type SkillCandidate struct {
+	Skill     string  `json:"skill"`
+	Relevance float64 `json:"relevance,omitempty"`
+	Alpha     float64 `json:"alpha"`
+	Beta      float64 `json:"beta"`
+	Draw      float64 `json:"draw"`
+}
+
+// SkillOutcome says how a pick turned out.
+type SkillOutcome struct {
+	Skill   string  `json:"skill"`
+	Phase   Phase   `json:"phase"`
+	Reward  float64 `json:"reward"`            // in [0,1]
+	Neutral bool    `json:"neutral,omitempty"` // says nothing about the skill
+	Why     string  `json:"why"`
+}
+
+// SkillDraft says that successes of one kind have made a draft.
+type SkillDraft struct {
+	Name      string  `json:"name"`
+	Signature string  `json:"signature"`
+	Revision  int     `json:"revision"`
+	Digest    string  `json:"digest"`
+	Runs      []RunID `json:"runs"`
+	// Change names the skill that the draft would change, if it is much like
+	// one that is there.
+	Change string `json:"change,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// SkillRecord is what is known of a skill in a phase: the parameters of a Beta
+// distribution, the prior included, as they stood at Updated.
+type SkillRecord struct {
+	Skill   string    `json:"skill"` // "" is to do without a skill
+	Phase   Phase     `json:"phase"`
+	Version string    `json:"version"` // digest that the evidence is about
+	Alpha   float64   `json:"alpha"`
+	Beta    float64   `json:"beta"`
+	Prior   float64   `json:"prior"` // alpha of the prior; its beta is 1
+	Pulls   int       `json:"pulls"`
+	Updated time.Time `json:"updated"`
+}
+
+// Type implements [Body].
+func (Recall) Type() EventType       { return TypeRecall }
+func (SkillPick) Type() EventType    { return TypeSkillPick }
+func (SkillOutcome) Type() EventType { return TypeSkillOutcome }
+func (SkillDraft) Type() EventType   { return TypeSkillDraft }
