@@ -111,6 +111,23 @@ type SkillRecord struct {
 	Updated time.Time `json:"updated"`
 }
 
+// What a person has decided about a draft.
+const (
+	GrantApproved = "approved"
+	GrantRejected = "rejected"
+	GrantRevoked  = "revoked" // approved before, and taken back
+)
+
+// SkillGrant is a person's decision about the exact bytes of a drafted skill.
+type SkillGrant struct {
+	Name      string    `json:"name"`
+	Digest    string    `json:"digest"`
+	Signature string    `json:"signature"`
+	Decision  string    `json:"decision"`
+	Why       string    `json:"why,omitempty"`
+	At        time.Time `json:"at"`
+}
+
 // Type implements [Body].
 func (Recall) Type() EventType       { return TypeRecall }
 func (SkillPick) Type() EventType    { return TypeSkillPick }

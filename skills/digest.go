@@ -18,6 +18,11 @@ const (
 	maxTree  = 32 << 20 // bytes
 )
 
+// Manifest is the file in which the engine keeps what it knows of a draft. It
+// is never shown to a model and not part of the digest, so that a score can be
+// noted without a new review.
+const Manifest = "manifest.json"
+
 // Digest is a hash over every file of a folder: names, executable bits and
 // contents, each with its length in front, so that no two folders have the
 // same one. Links and special files are refused: what they lead to could
@@ -36,6 +41,8 @@ func Digest(folder fs.FS) (string, error) {
 			return nil
 		case !d.Type().IsRegular():
 			return fmt.Errorf("%s is a link or a special file; a skill may hold regular files only", path)
+		case path == Manifest:
+			return nil
 		}
 		info, err := d.Info()
 		if err != nil {

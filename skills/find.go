@@ -6,22 +6,29 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// Place is a folder whose subfolders are skills. Of two skills with the same
-// name the one of the earlier place counts.
-type Place struct {
-	Name string // what people call it
-	Dir  string // absolute path; a folder that is not there holds no skills
-	// Allow says whether a skill of this place may be used. A nil Allow allows
-	// every one. It is asked only for skills that are in order.
-	Allow func(ctx context.Context, s Skill) (ok bool, why string, err error)
+// Place is somewhere skills are kept.
+type Place interface {
+	// Name is what people call the place.
+	Name() string
+	// Skills reads what is there. A bad skill is a problem and never an
+	// error; an error is a place that cannot be asked.
+	Skills(ctx context.Context) (Shelf, error)
 }
 
-// Catalog is what was found.
+// Shelf is what one place holds.
+type Shelf struct {
+	Usable   []Skill
+	Withheld []Withheld
+	Problems []Problem
+}
+
+// Catalog is what was found in all places.
 type Catalog struct {
 	Skills   []Skill // usable, sorted by name
 	Shadowed []Shadow
@@ -43,7 +50,7 @@ type Withheld struct {
 
 // Problem is a skill that is skipped because something is wrong with it.
 type Problem struct {
-	Path string // of its SKILL.md
+	Path string
 	Err  error
 }
 
@@ -59,80 +66,172 @@ func (c *Catalog) Get(name string) (Skill, bool) {
 	return c.Skills[i], true
 }
 
-// Find reads the skills of the places. A bad skill is a problem in the catalog
-// and never an error; an error is a place that cannot be asked.
+// Find reads the skills of all places. Of two skills with the same name the
+// one of the earlier place counts.
 func Find(ctx context.Context, places ...Place) (*Catalog, error) {
 	c := &Catalog{}
 	taken := map[string]string{}
 	for _, p := range places {
-		entries, err := os.ReadDir(p.Dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		shelf, err := p.Skills(ctx)
 		if err != nil {
-			c.Problems = append(c.Problems, Problem{Path: p.Dir, Err: err})
-			continue
+			return nil, fmt.Errorf("look for skills in %s: %w", p.Name(), err)
 		}
-		for _, e := range entries {
-			if err := c.add(ctx, p, e.Name(), taken); err != nil {
-				return nil, err
+		c.Problems = append(c.Problems, shelf.Problems...)
+		for _, w := range shelf.Withheld {
+			w.Source = p.Name()
+			c.Withheld = append(c.Withheld, w)
+		}
+		for _, s := range shelf.Usable {
+			s.Source = p.Name()
+			if by, ok := taken[s.Name]; ok {
+				c.Shadowed = append(c.Shadowed, Shadow{Skill: s, By: by})
+				continue
 			}
+			taken[s.Name] = p.Name()
+			c.Skills = append(c.Skills, s)
 		}
 	}
 	slices.SortFunc(c.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
 	return c, nil
 }
 
-// add takes one subfolder of a place into the catalog.
-func (c *Catalog) add(ctx context.Context, p Place, folder string, taken map[string]string) error {
-	dir := filepath.Join(p.Dir, folder)
-	file := filepath.Join(dir, "SKILL.md")
-	if info, err := os.Stat(file); err != nil || strings.HasPrefix(folder, ".") || !info.Mode().IsRegular() {
-		return nil //nolint:nilerr // a folder without a SKILL.md is no skill
-	}
-	s, _, err := Read(dir)
-	if err != nil {
-		c.Problems = append(c.Problems, Problem{Path: file, Err: err})
-		return nil
-	}
-	s.Source = p.Name
-	if p.Allow != nil {
-		ok, why, err := p.Allow(ctx, s)
-		if err != nil {
-			return fmt.Errorf("ask whether the skill %s may be used: %w", s.Name, err)
-		}
-		if !ok {
-			c.Withheld = append(c.Withheld, Withheld{Skill: s, Why: why})
-			return nil
-		}
-	}
-	if by, ok := taken[s.Name]; ok {
-		c.Shadowed = append(c.Shadowed, Shadow{Skill: s, By: by})
-		return nil
-	}
-	taken[s.Name] = p.Name
-	c.Skills = append(c.Skills, s)
-	return nil
+// Folder is a place on disk whose subfolders are skills. One that is not there
+// holds none.
+type Folder struct {
+	Label string
+	Dir   string
+	// Allow says whether a skill that is in order may be used, and if not, why.
+	// A nil Allow allows every one.
+	Allow func(ctx context.Context, s Skill) (why string, ok bool, err error)
 }
 
-// Read reads the skill in a folder, with its body.
-func Read(dir string) (Skill, string, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return Skill{}, "", fmt.Errorf("open the skill: %w", err)
+// Name implements [Place].
+func (f Folder) Name() string { return f.Label }
+
+// Skills implements [Place].
+func (f Folder) Skills(ctx context.Context) (Shelf, error) {
+	var shelf Shelf
+	entries, err := os.ReadDir(f.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return shelf, nil
 	}
-	defer root.Close() //nolint:errcheck // it was only read
-	data, err := fs.ReadFile(root.FS(), "SKILL.md")
+	if err != nil {
+		shelf.Problems = append(shelf.Problems, Problem{Path: f.Dir, Err: err})
+		return shelf, nil
+	}
+	for _, e := range entries {
+		dir := filepath.Join(f.Dir, e.Name())
+		if info, err := os.Stat(filepath.Join(dir, File)); err != nil || strings.HasPrefix(e.Name(), ".") || !info.Mode().IsRegular() {
+			continue // a folder without a SKILL.md is no skill
+		}
+		s, _, err := Read(os.DirFS(dir), e.Name())
+		if err != nil {
+			shelf.Problems = append(shelf.Problems, Problem{Path: filepath.Join(dir, File), Err: err})
+			continue
+		}
+		s.Dir = dir
+		if f.Allow != nil {
+			why, ok, err := f.Allow(ctx, s)
+			if err != nil {
+				return shelf, fmt.Errorf("ask whether the skill %s may be used: %w", s.Name, err)
+			}
+			if !ok {
+				shelf.Withheld = append(shelf.Withheld, Withheld{Skill: s, Why: why})
+				continue
+			}
+		}
+		shelf.Usable = append(shelf.Usable, s)
+	}
+	return shelf, nil
+}
+
+// Embedded is a place inside the program: a file system whose top folders are
+// skills.
+type Embedded struct {
+	Label string
+	Files fs.FS
+}
+
+// Name implements [Place].
+func (e Embedded) Name() string { return e.Label }
+
+// Skills implements [Place].
+func (e Embedded) Skills(context.Context) (Shelf, error) {
+	var shelf Shelf
+	entries, err := fs.ReadDir(e.Files, ".")
+	if err != nil {
+		return shelf, fmt.Errorf("list the built-in skills: %w", err)
+	}
+	for _, entry := range entries {
+		sub, err := fs.Sub(e.Files, entry.Name())
+		if err != nil {
+			return shelf, fmt.Errorf("open the built-in skill %s: %w", entry.Name(), err)
+		}
+		s, _, err := Read(sub, entry.Name())
+		if err != nil {
+			shelf.Problems = append(shelf.Problems, Problem{Path: path.Join(entry.Name(), File), Err: err})
+			continue
+		}
+		s.files = sub
+		shelf.Usable = append(shelf.Usable, s)
+	}
+	return shelf, nil
+}
+
+// File is the name of the file that makes a folder a skill.
+const File = "SKILL.md"
+
+// Read reads the skill in a folder of that name, with its body.
+func Read(folder fs.FS, name string) (Skill, string, error) {
+	digest, err := Digest(folder)
+	if err != nil {
+		return Skill{}, "", err
+	}
+	data, err := fs.ReadFile(folder, File)
 	if err != nil {
 		return Skill{}, "", fmt.Errorf("read the skill: %w", err)
 	}
-	s, body, err := Parse(data, filepath.Base(dir))
+	s, body, err := Parse(data, name)
+	s.Digest = digest
+	return s, body, err
+}
+
+// Load returns the body of a skill and the names of the files beside it. It
+// refuses a skill whose bytes have changed since it was found: what is loaded
+// is what was allowed.
+func Load(s Skill) (body string, files []string, err error) {
+	folder := s.files
+	if folder == nil {
+		folder = os.DirFS(s.Dir)
+	}
+	now, body, err := Read(folder, s.Name)
 	if err != nil {
-		return Skill{}, "", err
+		return "", nil, fmt.Errorf("load the skill %s: %w", s.Name, err)
 	}
-	if s.Digest, err = Digest(root.FS()); err != nil {
-		return Skill{}, "", err
+	if now.Digest != s.Digest {
+		return "", nil, fmt.Errorf("load the skill %s: its files have changed since the run began", s.Name)
 	}
-	s.Dir = dir
-	return s, body, nil
+	err = fs.WalkDir(folder, ".", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && p != File && p != Manifest {
+			files = append(files, p)
+		}
+		return err
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("list the files of the skill %s: %w", s.Name, err)
+	}
+	return body, files, nil
+}
+
+// Text returns a skill's SKILL.md as it is.
+func Text(s Skill) ([]byte, error) {
+	folder := s.files
+	if folder == nil {
+		folder = os.DirFS(s.Dir)
+	}
+	data, err := fs.ReadFile(folder, File)
+	if err != nil {
+		return nil, fmt.Errorf("read the skill %s: %w", s.Name, err)
+	}
+	return data, nil
 }

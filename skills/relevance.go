@@ -41,10 +41,10 @@ func NewIndex(skills []Skill) *Index {
 	ix := &Index{skills: skills, lengths: make([]float64, len(skills)), postings: map[string][]posting{}}
 	for i, s := range skills {
 		weights := map[string]posting{}
-		for _, t := range terms(s.Description) {
+		for _, t := range Terms(s.Description) {
 			weights[t] = posting{skill: i, weight: 1}
 		}
-		for _, t := range terms(s.Name) {
+		for _, t := range Terms(s.Name) {
 			weights[t] = posting{skill: i, weight: weights[t].weight + nameWeight, name: true}
 		}
 		for t, p := range weights {
@@ -67,7 +67,7 @@ func (ix *Index) Relevant(request string, p plan.Phase, n int) []Match {
 	}
 	hits := map[int]found{}
 	total := float64(len(ix.skills))
-	for _, t := range terms(request) {
+	for _, t := range Terms(request) {
 		list := ix.postings[t]
 		idf := math.Log(1 + (total-float64(len(list))+0.5)/(float64(len(list))+0.5))
 		for _, post := range list {

@@ -11,7 +11,7 @@ import (
 // Length counts bytes, and of words of the same length the first ones are
 // taken. It is empty for a text without content words.
 func Signature(text string) string {
-	words := tokens(text)
+	words := Words(text)
 	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
 	words = words[:min(len(words), 3)]
 	slices.Sort(words)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -32,9 +33,11 @@ type Skill struct {
 	// Score is a measured one in [0,1], nil while nobody has measured it.
 	Score *float64
 
-	Dir    string // absolute path of its folder
+	Dir    string // absolute path of its folder; "" for one that is built in
 	Source string // which of the places it was found in
 	Digest string // over every file of the folder; see Digest
+
+	files fs.FS // its folder, if that is not Dir
 }
 
 // For reports whether the skill may be hinted in the phase.

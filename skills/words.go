@@ -11,9 +11,9 @@ import (
 const stopwords = ` the a an and or but of to in on with for from by at as is are was were be been this that it ` +
 	`i you we they my your do does did please can could should would if so not no yes `
 
-// tokens splits text into lowercase words of at least two bytes that are not
+// Words splits text into lowercase words of at least two bytes that are not
 // stopwords, in order, each once.
-func tokens(text string) []string {
+func Words(text string) []string {
 	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !alphanumeric(r) })
 	seen := make(map[string]bool, len(fields))
 	out := fields[:0]
@@ -33,10 +33,10 @@ func alphanumeric(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Other_Alphabetic, r)
 }
 
-// terms are the content words of a text without their endings, each once: what
+// Terms are the content words of a text without their endings, each once: what
 // two texts have to share to be about the same thing.
-func terms(text string) []string {
-	words := tokens(text)
+func Terms(text string) []string {
+	words := Words(text)
 	seen := make(map[string]bool, len(words))
 	out := words[:0]
 	for _, w := range words {

@@ -1,0 +1,188 @@
+package auto
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/skills"
+)
+
+// alike is from which share of common words on a draft is about the same thing
+// as a skill that is there.
+const alike = 0.5
+
+// Draft writes a draft of what the runs had in common. It returns nil when
+// there is nothing to draft: a person has rejected drafts of this signature, or
+// the same draft is there already. A draft that is much like one of the existing
+// skills becomes a proposed change to that one.
+func (l *Library) Draft(ctx context.Context, signature string, all []Evidence, existing []skills.Skill) (*plan.SkillDraft, error) {
+	grants, err := l.Grants.SkillGrants(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read what was decided about drafts: %w", err)
+	}
+	if tombstone(grants, signature) {
+		return nil, nil
+	}
+	drafts, err := l.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := Compare(all)
+	meta := Meta{AutoDrafted: true, NeedsReview: true, Signature: signature, DraftedAt: l.Now().UTC()}
+	for _, e := range all {
+		meta.Runs = append(meta.Runs, e.Run)
+	}
+	name, data, err := l.text(signature, c, len(all), existing, &meta)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	for _, d := range drafts {
+		if d.Name != name {
+			continue
+		}
+		meta.Revision = max(meta.Revision, d.Revision)
+		if d.Err == nil && sameText(d, data) {
+			return nil, nil
+		}
+	}
+	meta.Revision++
+	if meta.Digest, err = l.place(name, data, meta); err != nil {
+		return nil, err
+	}
+	return &plan.SkillDraft{
+		Name: name, Signature: signature, Revision: meta.Revision,
+		Digest: meta.Digest, Runs: meta.Runs, Change: meta.Change,
+	}, nil
+}
+
+// text writes the draft, or the change to a skill that is there already. No
+// text means that there is nothing to add to that skill.
+func (l *Library) text(signature string, c Common, runs int, existing []skills.Skill, meta *Meta) (string, []byte, error) {
+	name := skills.FolderName(signature)
+	data, err := compose(name, c, runs, l.Redact)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := valid(data, name); err != nil {
+		return "", nil, err
+	}
+	old, ok := closest(name, c, existing)
+	if !ok {
+		return name, data, nil
+	}
+	text, err := skills.Text(old)
+	if err != nil {
+		return "", nil, fmt.Errorf("read the skill %s, which the draft would change: %w", old.Name, err)
+	}
+	meta.Change = old.Name
+	if data = amend(text, c, runs, l.Redact); data == nil {
+		return "", nil, nil
+	}
+	return old.Name, data, valid(data, old.Name)
+}
+
+// closest is the skill that is about the same thing as the draft, if there is
+// one: by name, or by the words that say when to use it.
+func closest(name string, c Common, existing []skills.Skill) (skills.Skill, bool) {
+	var best skills.Skill
+	score := 0.0
+	about := ""
+	for _, w := range c.Words {
+		about += w + " "
+	}
+	for _, s := range existing {
+		if s.Name == name {
+			return s, true
+		}
+		if x := Similarity(about, s.Name+" "+s.Description); x > score {
+			best, score = s, x
+		}
+	}
+	return best, score >= alike
+}
+
+// tombstone reports whether a person has said no to drafts of this signature,
+// and not yes since.
+func tombstone(grants []plan.SkillGrant, signature string) bool {
+	dead := false
+	for _, g := range grants {
+		if g.Signature == signature {
+			dead = g.Decision == plan.GrantRejected
+		}
+	}
+	return dead
+}
+
+func sameText(d Draft, data []byte) bool {
+	old, err := os.ReadFile(filepath.Join(d.Dir, skills.File))
+	return err == nil && string(old) == string(data)
+}
+
+// place puts a revision where it belongs: written beside it, synced, renamed.
+// A folder that is there already is never written to.
+func (l *Library) place(name string, data []byte, meta Meta) (digest string, err error) {
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder of drafts: %w", err)
+	}
+	stage, err := os.MkdirTemp(l.Dir, ".staged-")
+	if err != nil {
+		return "", fmt.Errorf("stage the draft: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(stage))
+		}
+	}()
+	if err := writeSynced(filepath.Join(stage, skills.File), data); err != nil {
+		return "", err
+	}
+	if meta.Digest, err = skills.Digest(os.DirFS(stage)); err != nil {
+		return "", fmt.Errorf("stage the draft: %w", err)
+	}
+	text, err := json.MarshalIndent(meta, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("write the manifest: %w", err)
+	}
+	if err := writeSynced(filepath.Join(stage, skills.Manifest), append(text, '\n')); err != nil {
+		return "", err
+	}
+	target := filepath.Join(l.Dir, folderOf(name, meta.Revision))
+	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is there already; it is not overwritten", target)
+	}
+	if err := os.Rename(stage, target); err != nil {
+		return "", fmt.Errorf("put the draft in its place: %w", err)
+	}
+	return meta.Digest, syncDir(l.Dir)
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the draft: %w", err)
+	}
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the draft: %w", err)
+	}
+	return nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync the folder of drafts: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("sync the folder of drafts: %w", err)
+	}
+	return nil
+}

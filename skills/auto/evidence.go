@@ -1,0 +1,192 @@
+package auto
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// Evidence is what one run did, as its journal tells.
+type Evidence struct {
+	Run      plan.RunID
+	Request  string
+	Files    []string // that Implement wrote
+	Commands []string // run by the model with exit status zero
+	Checks   []string // run by the engine, passing at the end
+	Steps    []string // of the plan that was carried out
+	Gaps     []string // that reviews found and that were closed
+}
+
+// Gather reads a journal.
+func Gather(events iter.Seq2[plan.Event, error]) (Evidence, error) {
+	var e Evidence
+	g := gathering{commands: map[string]string{}, gaps: map[string]plan.Gap{}}
+	for ev, err := range events {
+		if err != nil {
+			return Evidence{}, fmt.Errorf("read the journal: %w", err)
+		}
+		g.take(&e, ev)
+	}
+	for _, id := range g.order {
+		if gap := g.gaps[id]; !gap.Open() {
+			e.Gaps = append(e.Gaps, gap.Gap)
+		}
+	}
+	for _, c := range g.checks {
+		if c.Passed() {
+			e.Checks = append(e.Checks, c.Command)
+		}
+	}
+	return e, nil
+}
+
+// gathering is what is known so far of a journal that is being read.
+type gathering struct {
+	commands map[string]string // by call
+	gaps     map[string]plan.Gap
+	order    []string
+	checks   []plan.CheckResult // of the latest attempt
+}
+
+func (g *gathering) take(e *Evidence, ev plan.Event) {
+	switch b := ev.Body.(type) {
+	case plan.RunStart:
+		e.Run, e.Request = ev.Run, b.Request
+	case plan.PlanMade:
+		e.Steps = steps(b.Text)
+	case plan.StateChange:
+		if b.To == plan.Reviewing {
+			g.checks = nil
+		}
+	case plan.CheckEnd:
+		if !b.Baseline && !b.Cancelled {
+			g.checks = append(g.checks, b.CheckResult)
+		}
+	case plan.GapChange:
+		if _, known := g.gaps[b.ID]; !known {
+			g.order = append(g.order, b.ID)
+		}
+		g.gaps[b.ID] = b.Gap
+	case plan.ToolStart:
+		g.commands[b.Call] = command(b)
+	case plan.ToolEnd:
+		g.tool(e, ev.Phase, b)
+	}
+}
+
+// tool notes what a call of a tool shows: a command that worked, or files that
+// were written.
+func (g *gathering) tool(e *Evidence, p plan.Phase, b plan.ToolEnd) {
+	if b.Error || b.Status != "" || p != plan.Implement && p != plan.Review {
+		return
+	}
+	switch b.Name {
+	case "bash":
+		if c := g.commands[b.Call]; c != "" && b.ExitCode != nil && *b.ExitCode == 0 {
+			e.Commands = add(e.Commands, c)
+		}
+	case "write", "edit", "apply_patch":
+		for file := range b.Files {
+			e.Files = add(e.Files, file)
+		}
+		slices.Sort(e.Files)
+	}
+}
+
+// command is the command line of a call, "" for a call of another tool.
+func command(b plan.ToolStart) string {
+	var args struct {
+		Command string `json:"command"`
+	}
+	if b.Name != "bash" || json.Unmarshal(b.Args, &args) != nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(args.Command), " ")
+}
+
+func add(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+var numbered = regexp.MustCompile(`(?m)^\s{0,3}\d{1,3}[.)]\s+(.+)$`)
+
+// steps are the numbered lines of a plan.
+func steps(text string) []string {
+	var out []string
+	for _, m := range numbered.FindAllStringSubmatch(text, -1) {
+		out = append(out, strings.TrimSpace(m[1]))
+	}
+	return out
+}
+
+// Common is what several runs had in common.
+type Common struct {
+	Requests []string
+	Files    []string
+	Commands []string
+	Checks   []string
+	Steps    []string
+	Gaps     []string
+	Words    []string // content words that all requests share
+}
+
+// Compare finds what runs had in common: what more than half of them share.
+// Files that differ are named by their folder and ending. Steps that no two
+// runs share are those of the latest run. Every gap counts, since each cost a
+// cycle.
+func Compare(all []Evidence) Common {
+	var c Common
+	var files, commands, checks, plans [][]string
+	for _, e := range all {
+		c.Requests = add(c.Requests, e.Request)
+		files = append(files, e.Files)
+		commands = append(commands, e.Commands)
+		checks = append(checks, e.Checks)
+		plans = append(plans, e.Steps)
+		for _, g := range e.Gaps {
+			c.Gaps = add(c.Gaps, g)
+		}
+	}
+	if c.Files = shared(files, same); len(c.Files) == 0 {
+		c.Files = shared(files, pattern)
+	}
+	c.Commands, c.Checks = shared(commands, same), shared(checks, same)
+	if c.Steps = shared(plans, same); len(c.Steps) == 0 && len(all) > 0 {
+		c.Steps = all[len(all)-1].Steps
+	}
+	c.Words = sharedWords(c.Requests)
+	return c
+}
+
+func same(s string) string { return s }
+
+// pattern is a file's folder and ending.
+func pattern(file string) string { return path.Join(path.Dir(file), "*"+path.Ext(file)) }
+
+// shared lists what more than half of the lists hold, in the order in which it
+// first comes.
+func shared(lists [][]string, key func(string) string) []string {
+	count := map[string]int{}
+	var order []string
+	for _, list := range lists {
+		var mine []string
+		for _, s := range list {
+			mine = add(mine, key(s))
+		}
+		for _, k := range mine {
+			if count[k]++; count[k] == 1 {
+				order = append(order, k)
+			}
+		}
+	}
+	return slices.DeleteFunc(order, func(k string) bool { return count[k]*2 <= len(lists) })
+}
