@@ -10,6 +10,13 @@ const (
 	TypeSkillDraft   EventType = "skill_draft"
 )
 
+// Where facts come from.
+const (
+	FactFromPerson = "person"
+	FactFromTool   = "tool"   // the model remembered it
+	FactFromLesson = "lesson" // of a run whose gaps were closed
+)
+
 // Fact is one thing that is remembered across runs.
 type Fact struct {
 	ID   int64  `json:"id"`
