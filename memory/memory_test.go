@@ -176,6 +176,9 @@ func (p *process) kill(t *testing.T) (last string) {
 func helper(mode string) error {
 	ctx := context.Background()
 	run := plan.RunID(os.Getenv("MEMORY_TEST_RUN"))
+	if mode == "skills" {
+		return recordMany(ctx, os.Getenv("MEMORY_TEST_DIR"), string(run), 1000)
+	}
 	db, err := memory.Open(ctx, config(os.Getenv("MEMORY_TEST_DIR")))
 	if err != nil {
 		return err
