@@ -38,6 +38,7 @@ type Recall struct {
 	Terms    []string       `json:"terms"` // the request was reduced to
 	Facts    []Recalled     `json:"facts"`
 	Withheld []WithheldFact `json:"withheld,omitempty"`
+	Style    string         `json:"style,omitempty"` // how to write for the person
 	Error    string         `json:"error,omitempty"` // why nothing could be recalled
 }
 
@@ -70,7 +71,11 @@ type SkillPick struct {
 	Why        string           `json:"why"`
 	Version    string           `json:"version,omitempty"` // digest of the skill
 	Candidates []SkillCandidate `json:"candidates,omitempty"`
-	Error      string           `json:"error,omitempty"`
+	// Index lists the skills that can be loaded, a line for each, and Hint is
+	// what the phase was told about the pick.
+	Index string `json:"index,omitempty"`
+	Hint  string `json:"hint,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // SkillCandidate is one arm that a pick was made from. The arm without a name

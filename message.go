@@ -66,6 +66,11 @@ const (
 	OriginSummary  = "summary"   // a compaction: what stands for the messages before it
 )
 
+// KindAdvice marks the extension block in whose place a request carries what
+// memory has to say. The conversation keeps the mark only: what was recalled
+// stands in the journal, and not in what is said.
+const KindAdvice = "advice"
+
 // UserText makes a user message of one text block.
 func UserText(text string) Message {
 	return Message{Role: RoleUser, Blocks: []Block{{Type: BlockText, Text: text}}}

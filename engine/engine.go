@@ -59,6 +59,10 @@ type Config struct {
 	// Context is the frozen conversation that Explore starts from.
 	Context []plan.Message
 
+	// Closing says what is to be recorded with the end of the run, beside what
+	// its last state came to. Default: nothing.
+	Closing func(ctx context.Context, to plan.State, results []plan.Body) []plan.Body
+
 	// Show is given every event, durable ones after they are committed. It
 	// must not block.
 	Show func(plan.Event)
@@ -124,6 +128,9 @@ func New(cfg Config, run *Run) (*Engine, error) {
 	}
 	if cfg.Show == nil {
 		cfg.Show = func(plan.Event) {}
+	}
+	if cfg.Closing == nil {
+		cfg.Closing = func(context.Context, plan.State, []plan.Body) []plan.Body { return nil }
 	}
 	if run == nil {
 		run = &Run{}
@@ -280,6 +287,11 @@ func (e *Engine) move(ctx context.Context, event, why string, results ...plan.Bo
 	}
 	events = append(events, e.event(plan.StateChange{From: e.run.State, To: to, Event: event, Why: why}))
 	if to.Final() {
+		for _, b := range e.cfg.Closing(context.WithoutCancel(ctx), to, results) {
+			ev := e.event(b)
+			ev.Phase, ev.Attempt, ev.Conv = "", 0, ""
+			events = append(events, ev)
+		}
 		end := e.event(e.end(ctx, to, why, results))
 		end.Phase, end.Attempt, end.Conv = "", 0, ""
 		events = append(events, end)

@@ -125,9 +125,12 @@ func add(found map[int64]weight, ids []int64, idf float64, words int) {
 	}
 }
 
+// idf is how much a word tells. A memory of few facts is treated as if it held
+// fewest: there, every word would look common.
 func idf(total, holding int) float64 {
+	const fewest = 1000
 	n := float64(holding)
-	return math.Log(1 + (max(float64(total), n)-n+0.5)/(n+0.5))
+	return math.Log(1 + (max(float64(total), fewest, n)-n+0.5)/(n+0.5))
 }
 
 // holding lists the facts that match, at most one more than common. One row

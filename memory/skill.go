@@ -95,18 +95,17 @@ const maxStreaks = 10_000
 
 // Streak notes that a run of this signature succeeded or failed. It returns the
 // runs of the streak, oldest first, once it is as long as threshold, and begins
-// a new one. A run that was noted before changes nothing.
+// a new one. A run that was noted before changes nothing and is given the same
+// answer: the process that got the first one may have died with it.
 func (db *DB) Streak(ctx context.Context, signature string, run plan.RunID, success bool, threshold int) ([]plan.RunID, error) {
 	var full []plan.RunID
 	err := db.inTx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `INSERT INTO streak_runs (run) VALUES (?) ON CONFLICT DO NOTHING`, string(run))
-		if err != nil {
-			return err //nolint:wrapcheck // Streak says what was done
+		var known bool
+		var err error
+		if full, known, err = runsIn(ctx, tx, `SELECT made FROM streak_runs WHERE run = ?`, string(run)); known || err != nil {
+			return err
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return err //nolint:wrapcheck // Streak says what was done
-		}
-		runs, err := streakOf(ctx, tx, signature)
+		runs, _, err := runsIn(ctx, tx, `SELECT runs FROM streaks WHERE signature = ?`, signature)
 		if err != nil {
 			return err
 		}
@@ -115,25 +114,33 @@ func (db *DB) Streak(ctx context.Context, signature string, run plan.RunID, succ
 		} else if len(runs) >= threshold {
 			full, runs = runs, nil
 		}
+		made, err := json.Marshal(full)
+		if err != nil {
+			return fmt.Errorf("write the streak: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO streak_runs (run, made) VALUES (?,?)`, string(run), string(made)); err != nil {
+			return err //nolint:wrapcheck // Streak says what was done
+		}
 		return keepStreak(ctx, tx, signature, runs, db.now().UnixNano())
 	})
 	return full, db.fail("count a streak in", err)
 }
 
-func streakOf(ctx context.Context, tx *sql.Tx, signature string) ([]plan.RunID, error) {
+// runsIn reads a JSON array of runs, and whether there is one.
+func runsIn(ctx context.Context, tx *sql.Tx, query, key string) ([]plan.RunID, bool, error) {
 	var text string
-	err := tx.QueryRowContext(ctx, `SELECT runs FROM streaks WHERE signature = ?`, signature).Scan(&text)
+	err := tx.QueryRowContext(ctx, query, key).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the streak: %w", err)
+		return nil, false, nil
 	}
 	var runs []plan.RunID
-	if err := json.Unmarshal([]byte(text), &runs); err != nil {
-		return nil, fmt.Errorf("read the streak of %s: %w", signature, err)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &runs)
 	}
-	return slices.Clip(runs), nil
+	if err != nil {
+		return nil, false, fmt.Errorf("read the streak of %s: %w", key, err)
+	}
+	return slices.Clip(runs), true, nil
 }
 
 func keepStreak(ctx context.Context, tx *sql.Tx, signature string, runs []plan.RunID, now int64) error {

@@ -102,7 +102,8 @@ func TestStreaks(t *testing.T) {
 		{"a", "3", true, nil},
 		{"b", "4", false, nil},
 		{"a", "5", true, []plan.RunID{"1", "3", "5"}},
-		{"a", "6", true, nil}, // a new streak
+		{"a", "5", true, []plan.RunID{"1", "3", "5"}}, // asked again, as after a kill
+		{"a", "6", true, nil},                         // a new streak
 		{"b", "7", true, nil},
 		{"b", "8", true, nil},
 		{"a", "9", true, nil},

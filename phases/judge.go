@@ -26,7 +26,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out
 	}
 	defer func() { err = discarded(ctx, b, emit, err, discard()) }()
 	ran := newWitness(b.Past)
-	s, err := ph.open(b, dir, &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}, ran.watch(emit))
+	s, err := ph.open(ctx, b, dir, &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}, ran.watch(emit))
 	if err != nil {
 		return out, err
 	}

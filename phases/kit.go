@@ -4,11 +4,14 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/review"
+	"github.com/plan-engine/plan/tools"
 )
 
 //go:embed prompts/*.md
@@ -53,6 +56,16 @@ func NewKit(offered []loop.Tool) (Kit, error) {
 		kit.Tools[spec.Name] = spec
 	}
 	return kit, nil
+}
+
+// WithSkills is the kit of a run that has skills to load.
+func (k Kit) WithSkills() Kit {
+	k.Offer = maps.Clone(k.Offer)
+	for _, p := range []plan.Phase{plan.Explore, plan.Plan, plan.Implement} {
+		has := append(slices.Clip(k.Offer[p]), "skill")
+		k.Offer[p] = slices.DeleteFunc(tools.Names(), func(n string) bool { return !slices.Contains(has, n) })
+	}
+	return k
 }
 
 // Encode returns the kit as a blob.

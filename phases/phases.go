@@ -48,6 +48,12 @@ type Config struct {
 	Redact     func(string) string
 	// Mail holds what people say to the run while it goes on.
 	Mail loop.Mailbox
+	// Adviser says what earlier runs have taught; nil: nothing.
+	Adviser Adviser
+	// Remember and Skill are behind the tools of these names; nil: there is
+	// nothing to keep facts in, or no skill.
+	Remember func(ctx context.Context, text string) (string, error)
+	Skill    func(ctx context.Context, name string) (string, error)
 	// NobodyAnswers says that no person will ever answer a question: the model
 	// is told to decide for itself.
 	NobodyAnswers bool
@@ -88,7 +94,7 @@ func New(cfg Config) (*Phases, error) {
 func toolNames(p plan.Phase) []string {
 	switch p {
 	case plan.Implement:
-		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash", "ask", "prune"}
+		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash", "remember", "ask", "prune"}
 	case plan.Review:
 		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash", "prune"}
 	}
@@ -104,6 +110,8 @@ func refuse(p plan.Phase, name string) string {
 	switch p {
 	case plan.Review:
 		return fmt.Sprintf("%s is not offered in Review: a reviewer changes nothing. If something must change, say so as a gap in `missing`. To try something out, use bash; your copy of the tree is thrown away.", name)
+	case plan.Implement:
+		return fmt.Sprintf("%s is not offered in this run.", name)
 	default:
 		return fmt.Sprintf("%s is not offered in %s, which only reads. Look with read, grep, glob, list_dir and symbols; what should be changed or run belongs into what you hand over, and Implement does it.", name, p)
 	}
@@ -150,14 +158,22 @@ type session struct {
 	tools  *tools.Set
 	told   int // prompts of this attempt that the journal holds already
 	phase  plan.Phase
+	mark   bool // the first prompt gets the mark that advice stands in for
 	end    loop.End
 	parked *plan.Parked
 }
 
 // open makes the conversation as the brief says it stands, with tools that
 // work in dir.
-func (ph *Phases) open(b plan.Brief, dir string, format *loop.Format, emit plan.Emit) (*session, error) {
-	set, err := tools.New(tools.Config{Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen(b.Past), Redact: ph.cfg.Redact})
+func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *loop.Format, emit plan.Emit) (*session, error) {
+	advice, begun, err := ph.advise(ctx, b, emit)
+	if err != nil {
+		return nil, err
+	}
+	set, err := tools.New(tools.Config{
+		Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen(b.Past), Redact: ph.cfg.Redact,
+		Remember: ph.cfg.Remember, Skill: ph.cfg.Skill,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
@@ -175,11 +191,12 @@ func (ph *Phases) open(b plan.Brief, dir string, format *loop.Format, emit plan.
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
 		Mail: ph.mail(b.Phase), Gate: ph.gate(), Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction,
+		Hooks: advised(advice),
 	}, b.Past)
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	return &session{loop: l, tools: set, told: told(b), phase: b.Phase}, nil
+	return &session{loop: l, tools: set, told: told(b), phase: b.Phase, mark: advice != "" && !begun}, nil
 }
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the
@@ -191,6 +208,10 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 		if n < s.told-1 {
 			return true, nil // answered before the process died
 		}
+	}
+	if s.mark && len(prompt) > 0 {
+		s.mark = false
+		prompt[len(prompt)-1] = advisable(prompt[len(prompt)-1])
 	}
 	end, err := s.loop.Run(ctx, prompt...)
 	if err != nil {

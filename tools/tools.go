@@ -44,6 +44,10 @@ type Config struct {
 	// Redact replaces known secrets in what commands print, before it is cut:
 	// half a secret would not be known any more. Default: nothing.
 	Redact func(string) string
+	// Remember keeps a fact and says what became of it; nil: nothing is kept.
+	Remember func(ctx context.Context, text string) (string, error)
+	// Skill returns the text of a skill; nil: there are none.
+	Skill func(ctx context.Context, name string) (string, error)
 }
 
 // Set is the built-in tools over one root. Its methods are safe for
@@ -62,7 +66,7 @@ type Set struct {
 // request's bytes depend on it.
 var order = []string{
 	"read", "grep", "glob", "list_dir", "symbols",
-	"write", "edit", "apply_patch", "bash", "ask", "prune",
+	"write", "edit", "apply_patch", "bash", "remember", "skill", "ask", "prune",
 }
 
 // Names lists the built-in tools in the order in which they are offered.
@@ -85,6 +89,7 @@ func New(cfg Config) (*Set, error) {
 	s.tools = map[string]loop.Tool{
 		"read": s.read(), "grep": s.grep(), "glob": s.glob(), "list_dir": s.listDir(), "symbols": s.symbols(),
 		"write": s.write(), "edit": s.edit(), "apply_patch": s.applyPatch(), "ask": ask(), "prune": prune(),
+		"remember": s.remember(), "skill": s.skill(),
 	}
 	if cfg.Shell != nil {
 		s.tools["bash"] = s.bash()

@@ -58,7 +58,8 @@ CREATE TABLE streaks (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX streaks_updated ON streaks (updated);
 CREATE TABLE streak_runs (
-  run TEXT PRIMARY KEY
+  run  TEXT PRIMARY KEY,
+  made TEXT NOT NULL -- the streak that the run completed, as JSON, or null
 ) STRICT, WITHOUT ROWID;
 
 -- What a person decided about drafted skills.
