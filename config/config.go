@@ -35,6 +35,9 @@ type Config struct {
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
 
+	Memory MemoryConfig `toml:"memory" json:"memory,omitzero"`
+	Skills SkillsConfig `toml:"skills" json:"skills,omitzero"`
+
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
 }
@@ -68,6 +71,23 @@ type RetryConfig struct {
 	Base          Duration `toml:"base" json:"base,omitzero"`                       // first wait; default 500ms
 	Max           Duration `toml:"max" json:"max,omitzero"`                         // longest wait; default 30s
 	RetryAfterMax Duration `toml:"retry_after_max" json:"retry_after_max,omitzero"` // longest wait that a server may ask for; default 60s
+}
+
+// MemoryConfig says what is remembered across runs.
+type MemoryConfig struct {
+	Off    bool     `toml:"off" json:"off,omitempty"`       // remember and recall nothing
+	Recall []string `toml:"recall" json:"recall,omitempty"` // the phases that are told facts; unset: explore
+	// Retention is how long what runs learned is kept after its last use; what
+	// a person added stays. Unset: 180 days.
+	Retention Duration `toml:"retention" json:"retention,omitzero"`
+}
+
+// SkillsConfig says whether skills are used and drafted.
+type SkillsConfig struct {
+	Off     bool `toml:"off" json:"off,omitempty"`           // use none
+	NoDraft bool `toml:"no_draft" json:"no_draft,omitempty"` // draft none
+	// Seed makes the choice among skills repeatable; 0: a new one each time.
+	Seed int64 `toml:"seed" json:"seed,omitempty"`
 }
 
 // TimeoutsConfig bounds single waits.

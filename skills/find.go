@@ -235,3 +235,22 @@ func Text(s Skill) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// LoadFile returns a file beside a skill's SKILL.md. Like [Load] it refuses a
+// skill whose bytes have changed.
+func LoadFile(s Skill, name string) ([]byte, error) {
+	if _, files, err := Load(s); err != nil {
+		return nil, err
+	} else if !slices.Contains(files, name) {
+		return nil, fmt.Errorf("the skill %s has no file %q; it has: %s", s.Name, name, strings.Join(files, ", "))
+	}
+	folder := s.files
+	if folder == nil {
+		folder = os.DirFS(s.Dir)
+	}
+	data, err := fs.ReadFile(folder, name)
+	if err != nil {
+		return nil, fmt.Errorf("read a file of the skill %s: %w", s.Name, err)
+	}
+	return data, nil
+}

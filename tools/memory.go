@@ -38,7 +38,7 @@ func (s *Set) remember() loop.Tool {
 }
 
 type skillArgs struct {
-	Name string `json:"name" jsonschema:"minLength=1" jsonschema_description:"the skill's name as it is listed"`
+	Name string `json:"name" jsonschema:"minLength=1" jsonschema_description:"the skill's name as it is listed, or NAME/FILE for a file beside it"`
 }
 
 // skill loads the body of a skill.

@@ -37,6 +37,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	worktree.Sweep() // what killed processes left behind
 	inbox := &inbox{}
 	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take}
+	w.learn.run = d.id
 	show := a.openDisplay(d)
 	runner := checks.New(checks.Config{Shell: w.shell, Timeout: w.cfg.Checks.Timeout.Duration, Redact: w.redact})
 	eng, err := engine.New(engine.Config{
@@ -45,6 +46,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly,
 		Required: required(w.cfg, d.checksByFlag), Detected: detected(w),
 		Context: d.context, Show: show.feed, Now: a.now,
+		Closing: w.learn.closing(*w.cfg.MaxReviewCycles),
 	}, d.run)
 	if err != nil {
 		return failed(err)

@@ -158,6 +158,9 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (begi
 	if b.kit, err = w.newKit(); err != nil {
 		return b, err
 	}
+	if w.learn.offers(ctx, opts.request) {
+		b.kit = b.kit.WithSkills()
+	}
 	kit, err := b.kit.Encode()
 	if err != nil {
 		return b, err

@@ -41,6 +41,7 @@ type workshop struct {
 	redact  func(string) string
 	journal *journal
 	model   loop.Model
+	learn   *learning
 	close   func() error   // of the recording, if there is one
 	behind  sync.WaitGroup // removals of copies that nobody waits for
 	// autoApprove says that no person is to be waited for.
@@ -62,6 +63,9 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 		return nil, err
 	}
 	var err error
+	if w.learn, err = a.newLearning(cfg, db, repo.Root(), w.redact); err != nil {
+		return nil, failed(err)
+	}
 	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
 	return w, failed(err)
 }
@@ -173,6 +177,7 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
 		View: w.view, Instructions: words, Redact: w.redact,
 		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove,
+		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: func(name string) int64 {
 			entry, _ := cat.Lookup(name, w.cfg.BaseURL)
 			return int64(entry.Window)
