@@ -140,13 +140,13 @@ func TestStyle(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	long := "I would appreciate a comprehensive refactoring including documentation, considering backwards compatibility throughout every exported function signature please"
-	for _, messages := range [][]string{{"  "}, {long, long}, nil} {
+	for _, messages := range [][]string{{"  "}, {long, long}, nil, {long}, {long}} {
 		if err := db.ObserveStyle(t.Context(), messages); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s, err := db.Style(t.Context())
-	if err != nil || s.Seen != 1 || s.Terseness > .3 || s.Formality < .7 || s.Line() == "" {
+	if err != nil || s.Seen != 3 || s.Terseness > .3 || s.Formality < .7 || s.Line() == "" {
 		t.Errorf("%+v %q, %v", s, s.Line(), err)
 	}
 	if err := db.StateStyle(t.Context(), "no emoji,  ever"); err != nil {

@@ -102,13 +102,16 @@ func (s Style) Fold(next Style) Style {
 // far is how far from neutral an axis must be to be worth a word.
 const far = 0.2
 
+// surely is how many windows have to be seen before anything is inferred.
+const surely = 3
+
 // Line says in a line how to write for this person, "" while there is nothing
 // worth saying. What the person has stated replaces what was inferred.
 func (s Style) Line() string {
 	if len(s.Stated) > 0 {
 		return "The person has said how they want to be written to: " + strings.Join(s.Stated, "; ") + "."
 	}
-	if s.Seen == 0 {
+	if s.Seen < surely {
 		return ""
 	}
 	var words []string

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,6 +35,8 @@ func TestMain(m *testing.M) {
 //	repo DIR            make DIR a git repository and commit what is in it
 //	serve FILE…         start a scripted model with these scenario files, joined
 //	requests N          exactly N model requests have come so far
+//	asked PHASE REGEX   some request of the phase matches, among those that came since the last forget
+//	forget              look away from the requests so far
 //	await TYPE [N]      wait until the newest run's journal has N events of TYPE
 //	journal FILE        write the newest run's journal, as JSON lines, to FILE
 //	balanced FILE       every started thing in these JSON lines ends once, and seq has no gaps
@@ -48,6 +51,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"repo": cmdRepo, "serve": cmdServe, "requests": cmdRequests, "await": cmdAwait,
 			"journal": cmdJournal, "balanced": cmdBalanced, "signal": cmdSignal, "exits": cmdExits,
+			"asked": cmdAsked, "forget": cmdForget,
 		},
 	})
 }
@@ -68,6 +72,7 @@ func setupScript(env *testscript.Env) error {
 		return fmt.Errorf("name go.mod: %w", err)
 	}
 	env.Values[serverKey{}] = new(*scripted.Server)
+	env.Values[forgottenKey{}] = new(int)
 	env.Vars = append(
 		env.Vars,
 		"PLAN_HOME="+home, "HOME="+env.WorkDir, "XDG_DATA_HOME=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "PLAN_MODEL=scripted",
@@ -106,12 +111,38 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("OPENAI_BASE_URL", server.URL())
 	ts.Setenv("OPENAI_API_KEY", server.Key())
 	*ts.Value(serverKey{}).(**scripted.Server) = server
+	*ts.Value(forgottenKey{}).(*int) = 0
 }
 
 func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
 	got := len((*ts.Value(serverKey{}).(**scripted.Server)).Requests())
 	if len(args) != 1 || fmt.Sprint(got) != args[0] {
 		ts.Fatalf("%d model requests, want %v", got, args)
+	}
+}
+
+// forgottenKey finds how many requests a script has looked away from.
+type forgottenKey struct{}
+
+func cmdForget(ts *testscript.TestScript, _ bool, _ []string) {
+	*ts.Value(forgottenKey{}).(*int) = len((*ts.Value(serverKey{}).(**scripted.Server)).Requests())
+}
+
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: asked PHASE REGEX")
+	}
+	re, err := regexp.Compile(args[1])
+	ts.Check(err)
+	requests := (*ts.Value(serverKey{}).(**scripted.Server)).Requests()
+	found := false
+	for _, r := range requests[*ts.Value(forgottenKey{}).(*int):] {
+		if r.Header.Get("X-Plan-Phase") == args[0] && re.Match(r.Body) {
+			found = true
+		}
+	}
+	if found == neg {
+		ts.Fatalf("a request of %s that matches %q: %v", args[0], args[1], found)
 	}
 }
 

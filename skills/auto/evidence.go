@@ -17,7 +17,7 @@ type Evidence struct {
 	Run      plan.RunID
 	Request  string
 	Files    []string // that Implement wrote
-	Commands []string // run by the model with exit status zero
+	Commands []string // run by Implement with exit status zero
 	Checks   []string // run by the engine, passing at the end
 	Steps    []string // of the plan that was carried out
 	Gaps     []string // that reviews found and that were closed
@@ -83,7 +83,7 @@ func (g *gathering) take(e *Evidence, ev plan.Event) {
 // tool notes what a call of a tool shows: a command that worked, or files that
 // were written.
 func (g *gathering) tool(e *Evidence, p plan.Phase, b plan.ToolEnd) {
-	if b.Error || b.Status != "" || p != plan.Implement && p != plan.Review {
+	if b.Error || b.Status != "" || p != plan.Implement {
 		return
 	}
 	switch b.Name {
