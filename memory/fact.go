@@ -52,12 +52,12 @@ func (db *DB) AddFact(ctx context.Context, f plan.Fact) (plan.Fact, Added, error
 func addFact(ctx context.Context, tx *sql.Tx, f plan.Fact, hash []byte) (plan.Fact, Added, error) {
 	if f.Source == plan.FactFromPerson {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM forgotten WHERE repo = ? AND hash = ?`, f.Repo, hash); err != nil {
-			return f, "", err
+			return f, "", err //nolint:wrapcheck // the caller says what was done
 		}
 	}
 	var n int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM forgotten WHERE repo IN (?, '') AND hash = ?`, f.Repo, hash).Scan(&n); err != nil {
-		return f, "", err
+		return f, "", err //nolint:wrapcheck // the caller says what was done
 	}
 	if n > 0 {
 		return f, FactForgotten, nil
@@ -69,9 +69,9 @@ func addFact(ctx context.Context, tx *sql.Tx, f plan.Fact, hash []byte) (plan.Fa
 			old.Expires = f.Expires
 			_, err = tx.ExecContext(ctx, `UPDATE facts SET expires = ? WHERE id = ?`, nanosOrZero(old.Expires), old.ID)
 		}
-		return old, FactMerged, err
+		return old, FactMerged, err //nolint:wrapcheck // the caller says what was done
 	case !errors.Is(err, sql.ErrNoRows):
-		return f, "", err
+		return f, "", err //nolint:wrapcheck // the caller says what was done
 	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO facts (repo, hash, source, run, seq, created, used, expires, text) VALUES (?,?,?,?,?,?,?,?,?)`,
 		f.Repo, hash, f.Source, string(f.Run), f.Seq, f.Created.UnixNano(), f.Used, nanosOrZero(f.Expires), f.Text)
@@ -79,7 +79,7 @@ func addFact(ctx context.Context, tx *sql.Tx, f plan.Fact, hash []byte) (plan.Fa
 		return f, "", err
 	}
 	if f.ID, err = res.LastInsertId(); err != nil {
-		return f, "", err
+		return f, "", err //nolint:wrapcheck // the caller says what was done
 	}
 	return f, FactNew, indexFact(ctx, tx, f.ID, f.Text)
 }
@@ -158,7 +158,7 @@ func scanFact(row scanner) (plan.Fact, error) {
 	var f plan.Fact
 	var created, expires int64
 	if err := row.Scan(&f.ID, &f.Repo, &f.Source, &f.Run, &f.Seq, &created, &f.Used, &expires, &f.Text); err != nil {
-		return f, err //nolint:wrapcheck // the callers say what was read
+		return f, err
 	}
 	f.Created = fromNanos(created)
 	if expires != 0 {

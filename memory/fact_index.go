@@ -93,7 +93,7 @@ func indexFact(ctx context.Context, tx *sql.Tx, id int64, text string) error {
 	if !ok { // the fact is in the table already, and so comes into the new index
 		return m.ensure(ctx, tx)
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO `+m.table()+` (rowid, text) VALUES (?, ?)`, id, text); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO `+m.table()+` (rowid, text) VALUES (?, ?)`, id, text); err != nil { //nolint:gosec // the name of the table is ours
 		return fmt.Errorf("index the fact: %w", err)
 	}
 	return m.changed(ctx, tx)
@@ -109,7 +109,7 @@ func unindexFact(ctx context.Context, tx *sql.Tx, f plan.Fact) error {
 	if err != nil || !ok {
 		return err // an index that is not current is made anew before it is used
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM `+m.table()+` WHERE rowid = ?`, f.ID); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM `+m.table()+` WHERE rowid = ?`, f.ID); err != nil { //nolint:gosec // the name of the table is ours
 		return fmt.Errorf("take the fact out of the index: %w", err)
 	}
 	return m.changed(ctx, tx)

@@ -54,7 +54,7 @@ func scanSkill(row scanner) (plan.SkillRecord, error) {
 	var updated int64
 	err := row.Scan(&r.Skill, &r.Phase, &r.Version, &r.Alpha, &r.Beta, &r.Prior, &r.Pulls, &updated)
 	r.Updated = fromNanos(updated)
-	return r, err //nolint:wrapcheck // the callers say what was read
+	return r, err
 }
 
 // RecordSkill changes the record of a skill in a phase, once for each run. The

@@ -46,7 +46,7 @@ func Digest(folder fs.FS) (string, error) {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return err
+			return err //nolint:wrapcheck // the caller says what was done
 		}
 		if size += info.Size(); size > maxTree || len(names) == maxFiles {
 			return fmt.Errorf("the folder holds more than %d files or %d MiB", maxFiles, maxTree>>20)
@@ -70,16 +70,16 @@ func Digest(folder fs.FS) (string, error) {
 func digestFile(sum io.Writer, folder fs.FS, name string) (err error) {
 	f, err := folder.Open(name)
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // the caller says what was done
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // the caller says what was done
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxTree+1))
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // the caller says what was done
 	}
 	mode := byte('-')
 	if info.Mode()&0o111 != 0 {
@@ -89,7 +89,7 @@ func digestFile(sum io.Writer, folder fs.FS, name string) (err error) {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		if _, err := sum.Write(append(n[:], part...)); err != nil {
-			return err
+			return err //nolint:wrapcheck // the caller says what was done
 		}
 	}
 	return nil

@@ -86,7 +86,9 @@ func TestFind(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", far+"/linked/more.md"); err != nil {
 		t.Fatal(err)
 	}
-	allow := func(_ context.Context, s skills.Skill) (string, bool, error) { return "not trusted", s.Name != "secret", nil }
+	allow := func(_ context.Context, s skills.Skill) (string, bool, error) {
+		return "not trusted", s.Name != "secret", nil
+	}
 	c, err := skills.Find(t.Context(),
 		skills.Folder{Label: "near", Dir: near}, skills.Folder{Label: "far", Dir: far, Allow: allow},
 		skills.Folder{Label: "missing", Dir: far + "/nowhere"})

@@ -58,7 +58,7 @@ var _ phases.Adviser = (*learning)(nil)
 func (a *app) newLearning(cfg config.Config, db *memory.DB, repo string, redact func(string) string) (*learning, error) {
 	paths, err := config.FindHome(a.getenv)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names what is wrong
+		return nil, err
 	}
 	l := &learning{cfg: cfg, db: db, repo: repo, redact: redact, now: a.now}
 	l.library = &auto.Library{Dir: filepath.Join(paths.Home, "skills", "auto"), Grants: db, Redact: redact, Now: a.now}
@@ -89,7 +89,7 @@ func (l *learning) find(ctx context.Context) (*skills.Catalog, *skills.Index, er
 	if l.catalog == nil {
 		c, err := skills.Find(ctx, l.places...)
 		if err != nil {
-			return nil, nil, err //nolint:wrapcheck // it says what was looked for
+			return nil, nil, err
 		}
 		l.catalog, l.index = c, skills.NewIndex(c.Skills)
 	}
@@ -232,7 +232,7 @@ func (l *learning) remember(ctx context.Context, text string) (string, error) {
 	})
 	switch {
 	case err != nil:
-		return "", err //nolint:wrapcheck // it says what is wrong
+		return "", err
 	case how == memory.FactForgotten:
 		return "A person has asked for this to be forgotten, so it is not kept.", nil
 	case how == memory.FactMerged:
@@ -254,11 +254,11 @@ func (l *learning) skill(ctx context.Context, name string) (string, error) {
 	}
 	if inside {
 		data, err := skills.LoadFile(s, file)
-		return l.redact(string(data)), err //nolint:wrapcheck // it says what was loaded
+		return l.redact(string(data)), err
 	}
 	body, files, err := skills.Load(s)
 	if err != nil {
-		return "", err //nolint:wrapcheck // it says what was loaded
+		return "", err
 	}
 	if len(files) > 0 {
 		body += "\n\nFiles beside it, which the skill tool loads by these names:\n- " + name + "/" + strings.Join(files, "\n- "+name+"/")

@@ -164,7 +164,7 @@ func (l *learning) draftFrom(ctx context.Context, signature string, runs []plan.
 	if err != nil {
 		return nil, err
 	}
-	return l.library.Draft(ctx, signature, all, c.Skills) //nolint:wrapcheck // it says what went wrong
+	return l.library.Draft(ctx, signature, all, c.Skills)
 }
 
 // lessons keeps what reviews found missing and the run then mended, so that a

@@ -239,7 +239,7 @@ func (a *app) memoryForget() *cobra.Command {
 					return a.document(f)
 				}
 				_, err = fmt.Fprintf(a.out, "Forgotten: %s\n", sanitizeLine(f.Text))
-				return err
+				return err //nolint:wrapcheck // the caller says what was done
 			})
 		},
 	}
@@ -357,20 +357,24 @@ func (a *app) memoryStyle() *cobra.Command {
 				if a.json {
 					return a.document(s)
 				}
-				fmt.Fprintf(a.out, "formality  %.2f\nenergy     %.2f\nterseness  %.2f\nemoji      %.2f\nseen       %d\n", s.Formality, s.Energy, s.Terseness, s.Emoji, s.Seen)
-				for _, w := range s.Stated {
-					fmt.Fprintf(a.out, "stated     %s\n", sanitizeLine(w))
-				}
-				line := s.Line()
-				if line == "" {
-					line = "Nothing is said to a model about it: it is close to neutral."
-				}
-				_, err = fmt.Fprintf(a.out, "\n%s\n", sanitizeLine(line))
-				return failed(err)
+				return a.showStyle(s)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&reset, "reset", false, "forget all of it")
 	cmd.Flags().StringVar(&state, "set", "", "state how you want to be written to, in your own `WORDS`")
 	return cmd
+}
+
+func (a *app) showStyle(s memory.Style) error {
+	fmt.Fprintf(a.out, "formality  %.2f\nenergy     %.2f\nterseness  %.2f\nemoji      %.2f\nseen       %d\n", s.Formality, s.Energy, s.Terseness, s.Emoji, s.Seen)
+	for _, w := range s.Stated {
+		fmt.Fprintf(a.out, "stated     %s\n", sanitizeLine(w))
+	}
+	line := s.Line()
+	if line == "" {
+		line = "Nothing is said to a model about it: it is close to neutral, or too little is known."
+	}
+	_, err := fmt.Fprintf(a.out, "\n%s\n", sanitizeLine(line))
+	return failed(err)
 }

@@ -122,7 +122,7 @@ func (a *app) skillsList() *cobra.Command {
 					}
 					fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", sanitizeLine(s.Name), s.Source, s.Status, sanitizeLine(cutText(what, 80)))
 				}
-				return tw.Flush() //nolint:wrapcheck // withSkills tells it
+				return tw.Flush()
 			})
 		},
 	}
@@ -141,13 +141,13 @@ func (a *app) skillsShow() *cobra.Command {
 				if s, ok := c.Get(args[0]); ok && revision == 0 {
 					body, _, err := skills.Load(s)
 					if err != nil {
-						return err //nolint:wrapcheck // it says what was loaded
+						return err
 					}
 					return a.showSkill(lineOf(s, "usable", ""), body)
 				}
 				d, err := l.library.Get(ctx, args[0], revision)
 				if err != nil {
-					return err //nolint:wrapcheck // it says what is missing
+					return err
 				}
 				return a.showSkill(lineOf(d.Skill, string(d.Status), d.Why), d.Body)
 			})
@@ -180,7 +180,7 @@ func (a *app) withDraft(cmd *cobra.Command, name string, revision int, do func(c
 	return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
 		d, err := l.library.Get(ctx, name, revision)
 		if err != nil {
-			return err //nolint:wrapcheck // it says what is missing
+			return err
 		}
 		return do(ctx, l, d)
 	})
@@ -224,7 +224,7 @@ func (a *app) skillsApprove() *cobra.Command {
 					digest = d.Skill.Digest
 				}
 				if err := l.library.Approve(ctx, d, digest); err != nil {
-					return err //nolint:wrapcheck // it says why not
+					return err
 				}
 				return a.decided(d, "approved", "From now on runs may be told about it. Take it back with: plan skills rollback "+d.Name)
 			})
@@ -244,7 +244,7 @@ func (a *app) skillsReject() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDraft(cmd, args[0], revision, func(ctx context.Context, l *learning, d auto.Draft) error {
 				if err := l.library.Reject(ctx, d, why); err != nil {
-					return err //nolint:wrapcheck // it says why not
+					return err
 				}
 				return a.decided(d, "rejected", "Its files stay in "+d.Dir+".")
 			})
@@ -272,7 +272,7 @@ func (a *app) skillsRollback() *cobra.Command {
 			return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
 				now, err := l.library.Rollback(ctx, args[0], why)
 				if err != nil {
-					return err //nolint:wrapcheck // it says why not
+					return err
 				}
 				active := 0
 				if now != nil {

@@ -56,7 +56,7 @@ asked, and with --json, the drafts are listed.`,
 			return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
 				waiting, err := l.library.Waiting(ctx)
 				if err != nil {
-					return err //nolint:wrapcheck // it says what could not be read
+					return err
 				}
 				if a.json {
 					return a.reviewDocument(ctx, l, waiting)
@@ -102,13 +102,13 @@ func (l *learning) draftDiff(ctx context.Context, d auto.Draft) (string, error) 
 	label := "nothing"
 	if s, ok := c.Get(d.Name); ok && s.Dir != d.Dir {
 		if old, err = skills.Text(s); err != nil {
-			return "", err //nolint:wrapcheck // it says what was read
+			return "", err
 		}
 		label = s.Name + " (" + s.Source + ")"
 	}
 	text, err := skills.Text(d.Skill)
 	if err != nil {
-		return "", err //nolint:wrapcheck // it says what was read
+		return "", err
 	}
 	return udiff.Unified(label, fmt.Sprintf("%s revision %d", d.Name, d.Revision), string(old), string(text)), nil
 }
@@ -188,7 +188,7 @@ func (a *app) reviewOne(ctx context.Context, l *learning, d auto.Draft, in *bufi
 				return true, err
 			}
 			if d, err = l.library.Get(ctx, d.Name, d.Revision); err != nil {
-				return true, err //nolint:wrapcheck // it says what is wrong with it
+				return true, err
 			}
 			text, err := l.draftDiff(ctx, d)
 			if err != nil {

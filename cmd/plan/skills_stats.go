@@ -68,7 +68,7 @@ func (a *app) skillsStats() *cobra.Command {
 func (l *learning) stats(ctx context.Context) ([]skillStat, error) {
 	records, err := l.db.AllSkillRecords(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what was read
+		return nil, err
 	}
 	c, _, err := l.find(ctx)
 	if err != nil {
