@@ -76,7 +76,7 @@ func addFact(ctx context.Context, tx *sql.Tx, f plan.Fact, hash []byte) (plan.Fa
 	res, err := tx.ExecContext(ctx, `INSERT INTO facts (repo, hash, source, run, seq, created, used, expires, text) VALUES (?,?,?,?,?,?,?,?,?)`,
 		f.Repo, hash, f.Source, string(f.Run), f.Seq, f.Created.UnixNano(), f.Used, nanosOrZero(f.Expires), f.Text)
 	if err != nil {
-		return f, "", err
+		return f, "", err //nolint:wrapcheck // the caller says what was done
 	}
 	if f.ID, err = res.LastInsertId(); err != nil {
 		return f, "", err //nolint:wrapcheck // the caller says what was done
@@ -93,10 +93,10 @@ func (db *DB) ForgetFact(ctx context.Context, id int64) (plan.Fact, error) {
 			return err
 		}
 		if _, err = tx.ExecContext(ctx, `INSERT INTO forgotten (repo, hash) VALUES (?,?) ON CONFLICT DO NOTHING`, f.Repo, factHash(f.Text)); err != nil {
-			return err
+			return err //nolint:wrapcheck // the caller says what was done
 		}
 		if _, err = tx.ExecContext(ctx, `DELETE FROM facts WHERE id = ?`, id); err != nil {
-			return err
+			return err //nolint:wrapcheck // the caller says what was done
 		}
 		return unindexFact(ctx, tx, f)
 	})

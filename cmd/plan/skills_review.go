@@ -178,7 +178,7 @@ func (a *app) reviewOne(ctx context.Context, l *learning, d auto.Draft, in *bufi
 		}
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
-			return false, l.library.Approve(ctx, d, d.Skill.Digest) //nolint:wrapcheck // it says why not
+			return false, l.library.Approve(ctx, d, d.Skill.Digest)
 		case "n", "no":
 			fmt.Fprint(a.out, "Why? ")
 			why, _ := in.ReadString('\n') // no reason is fine
