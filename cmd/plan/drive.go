@@ -72,6 +72,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		return failed(err)
 	}
 	show.summary()
+	a.mentionDrafts(ctx, w)
 	w.leave()
 	if show.err != nil && end.ExitCode == plan.ExitOK {
 		return failed(fmt.Errorf("the run is %s, but not all of its output could be written: %w", end.State, show.err))

@@ -227,3 +227,20 @@ func (a *app) edit(ctx context.Context, file string) error {
 	}
 	return nil
 }
+
+// mentionDrafts tells people at the end of a run that drafts wait for them.
+func (a *app) mentionDrafts(ctx context.Context, w *workshop) {
+	waiting, err := w.learn.library.Waiting(context.WithoutCancel(ctx))
+	if err != nil || len(waiting) == 0 {
+		return // it is said by the next `plan skills` command
+	}
+	to := a.out
+	if a.json {
+		to = a.err
+	}
+	word := "A drafted skill waits"
+	if len(waiting) > 1 {
+		word = fmt.Sprintf("%d drafted skills wait", len(waiting))
+	}
+	fmt.Fprintf(to, "\n%s for your review: plan skills review\n", word)
+}
