@@ -41,6 +41,7 @@ const (
 // a newer one, needs to go on with the same bytes.
 type RunStart struct {
 	Request  string           `json:"request"`
+	Title    string           `json:"title,omitempty"`  // given by a person; "" where the request speaks for itself
 	Repo     string           `json:"repo"`             // absolute path of the work tree
 	Base     string           `json:"base"`             // HEAD commit at the start
 	Branch   string           `json:"branch,omitempty"` // "" when HEAD is detached
@@ -251,6 +252,8 @@ type Parked struct {
 	Detail string     `json:"detail,omitempty"`
 	// Waiting are the calls that wait for a person.
 	Waiting []WaitingCall `json:"waiting,omitempty"`
+	// Drift is what changed in the tree, for a run that parks for it.
+	Drift *Drift `json:"drift,omitempty"`
 }
 
 // WaitingCall is a call that a person has to allow, or a question they are

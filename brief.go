@@ -11,6 +11,8 @@ type Brief struct {
 	Conv    string // the conversation to start or to continue
 	Request string
 
+	Notice  string        // what to tell the conversation before its next turn
+	Replan  string        // Plan: why the earlier plan was given up
 	Said    []string      // what the person has said since, oldest first
 	Context []Message     // Explore: the frozen conversation it starts from
 	Report  string        // Plan: what Explore found

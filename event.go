@@ -176,6 +176,7 @@ var decoders = map[EventType]func([]byte) (Body, error){
 	TypeQuestion: decodeAs[Question], TypeAnswer: decodeAs[Answered],
 	TypeRecall: decodeAs[Recall], TypeSkillPick: decodeAs[SkillPick],
 	TypeSkillOutcome: decodeAs[SkillOutcome], TypeSkillDraft: decodeAs[SkillDraft],
+	TypeDrift: decodeAs[Drift], TypeSettings: decodeAs[SettingsChanged],
 }
 
 func decodeAs[T Body](data []byte) (Body, error) {

@@ -72,6 +72,11 @@ func bodies() []plan.Body {
 			{Call: "k1", Name: "ask", Args: json.RawMessage(`{"question":"q"}`), Why: "w", Question: "q", Options: []string{"o"}},
 		}},
 		plan.Unparked{Reason: plan.ParkRateLimit},
+		plan.Drift{
+			Files: []string{"a.go"}, Total: 1, Planned: []string{"a.go"}, From: "t1", Tree: "t2", Base: "c1", Head: "c2",
+			Choice: plan.DriftAccepted, Plan: 1,
+		},
+		plan.SettingsChanged{Changed: []string{"max_turns: 1 → 2"}, Config: json.RawMessage(`{"max_turns":2}`), Models: map[plan.Phase]string{plan.Plan: "m"}},
 		plan.Progress{Text: "t"},
 		plan.Failure{Error: "e", Hint: "h"},
 

@@ -35,8 +35,9 @@ type Config struct {
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
 
-	Memory MemoryConfig `toml:"memory" json:"memory,omitzero"`
-	Skills SkillsConfig `toml:"skills" json:"skills,omitzero"`
+	Memory        MemoryConfig `toml:"memory" json:"memory,omitzero"`
+	Skills        SkillsConfig `toml:"skills" json:"skills,omitzero"`
+	ReplanOnDrift *bool        `toml:"replan_on_drift" json:"replan_on_drift,omitempty"` // make another plan where the tree changed under a run, instead of parking; unset: no
 
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
@@ -136,7 +137,7 @@ func (c Config) For(phase plan.Phase) PhaseConfig {
 // read back with encoding/json. It is nil for numbers that JSON cannot hold,
 // which Load never returns.
 func (c Config) JSON() json.RawMessage {
-	c.BaseURL = publicURL(c.BaseURL)
+	c.BaseURL = c.PublicURL()
 	data, err := plan.MarshalCompact(c)
 	if err != nil {
 		return nil
@@ -144,8 +145,10 @@ func (c Config) JSON() json.RawMessage {
 	return data
 }
 
-func publicURL(raw string) string {
-	u, err := url.Parse(raw)
+// PublicURL is the server's address without a name, password or query, which
+// may be a key.
+func (c Config) PublicURL() string {
+	u, err := url.Parse(c.BaseURL)
 	if err != nil {
 		return ""
 	}

@@ -22,7 +22,7 @@ func Files(home, root string) []string {
 
 // TOML writes the settings as a configuration file would.
 func (c Config) TOML() (string, error) {
-	c.BaseURL = publicURL(c.BaseURL)
+	c.BaseURL = c.PublicURL()
 	data, err := toml.Marshal(c)
 	if err != nil {
 		return "", fmt.Errorf("write the settings as TOML: %w", err)

@@ -50,6 +50,16 @@ type Config struct {
 
 	// MaxCycles bounds the fix cycles: at most MaxCycles+1 implements.
 	MaxCycles int
+	// Sight compares the tree with what the run knows of it; nil takes it for
+	// unchanged.
+	Sight Sight
+	// OnDrift says what to do where the tree changed under the run.
+	OnDrift OnDrift
+	// Replan is a person's reason to give the plan up and make another; "" for
+	// none.
+	Replan string
+	// Settings, if set, are recorded before the run goes on.
+	Settings *plan.SettingsChanged
 	// PlanOnly ends the run once there is a plan.
 	PlanOnly bool
 	// Required are the checks that must pass. Without any, Detected and the
@@ -111,6 +121,8 @@ func (d *Defect) Hint() string {
 type Engine struct {
 	cfg  Config
 	run  *Run
+	new  bool  // it was begun by this process and has not been driven yet
+	met  bool  // the tree is known to be what the run left, or was accepted
 	dead error // a failed append: nothing is recorded or done after it
 }
 
@@ -166,6 +178,7 @@ func (e *Engine) Begin(ctx context.Context, id plan.RunID, job string, start pla
 		return err
 	}
 	events = append(events, e.event(plan.StateChange{From: plan.Unstarted, To: to, Event: event}))
+	e.new = true
 	return e.emit(ctx, events...)
 }
 
@@ -180,13 +193,14 @@ type End struct {
 // journal could not be written or that the program is at fault; everything
 // else that can go wrong is an End.
 func (e *Engine) Run(ctx context.Context) (End, error) {
-	if e.run.Parked != nil {
-		if err := e.emit(ctx, e.event(plan.Unparked{Reason: e.run.Parked.Reason})); err != nil {
-			return End{}, err
-		}
+	if err := e.unpark(ctx); err != nil {
+		return End{}, err
 	}
+	e.met = false
+	work := e.meet
 	for !e.run.State.Final() {
-		park, err := e.step(ctx)
+		park, err := work(ctx)
+		work = e.step
 		if park != nil && errors.Is(context.Cause(ctx), ErrCancelled) {
 			err = ErrCancelled // whoever cancels does not want it resumed
 		}
@@ -251,8 +265,11 @@ func (e *Engine) fail(ctx context.Context, cause error) error {
 }
 
 func (e *Engine) park(ctx context.Context, p plan.Parked) error {
-	var events []plan.Event
-	if e.run.phaseOpen {
+	events, err := e.leave(ctx)
+	if err != nil {
+		return err
+	}
+	if e.run.phaseOpen && e.met { // else what a killed process left open stays as it is
 		reason := plan.EndParked
 		if p.Reason == plan.ParkLimit {
 			reason = plan.EndLimit
@@ -275,8 +292,11 @@ func (e *Engine) move(ctx context.Context, event, why string, results ...plan.Bo
 	case plan.Cancelled:
 		reason = plan.EndCancelled
 	}
+	if event == evReplan {
+		reason = plan.EndCancelled
+	}
 	var events []plan.Event
-	if to.Final() {
+	if to.Final() || event == evReplan {
 		events = e.run.ends(reason, func(plan.Body) bool { return true })
 	}
 	if e.run.phaseOpen {

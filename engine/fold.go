@@ -28,6 +28,12 @@ type Run struct {
 	Verdicts []plan.Judgement
 	Gaps     []plan.Gap
 
+	// Drifts is how the tree changed under the run, oldest first.
+	Drifts []plan.Drift
+	// Settings are those the run goes on with, where they are no longer those
+	// of its start.
+	Settings *plan.SettingsChanged
+
 	// Said is what the person has said while the run went on, oldest first.
 	Said []string
 
@@ -42,7 +48,17 @@ type Run struct {
 	convCount  int
 	phaseOpen  bool // phase_start without phase_end
 	phaseBegun bool // this attempt has had a phase_start
-	open       []plan.Event
+	// implemented says that some Implement began, so that a tree without the
+	// run's work cannot be had any more.
+	implemented bool
+	open        []plan.Event
+
+	// What the run has done to the tree since its latest snapshot: the content
+	// hash of each file that its tools left or showed, and whether a command
+	// ran, which may have changed anything.
+	handled   map[string]string
+	commanded bool
+	untold    *plan.Drift // a drift that no conversation has been told of
 }
 
 // Fold folds a journal.
@@ -87,6 +103,7 @@ func (r *Run) Apply(ev plan.Event) {
 		r.Head, r.Last = ev.Seq, ev.Time
 	}
 	r.trackOpen(ev)
+	r.trackTree(ev)
 	switch b := ev.Body.(type) {
 	case plan.RunStart:
 		r.ID, r.Job, r.Start = ev.Run, ev.Job, &b
@@ -96,6 +113,7 @@ func (r *Run) Apply(ev plan.Event) {
 		r.applyMove(b)
 	case plan.PhaseStart:
 		r.phaseOpen, r.phaseBegun = true, true
+		r.implemented = r.implemented || ev.Phase == plan.Implement
 		if r.convs[ev.Phase] != ev.Conv {
 			r.convs[ev.Phase] = ev.Conv
 			r.convCount++
@@ -123,6 +141,9 @@ func (r *Run) applyMove(b plan.StateChange) {
 		r.phaseBegun = false
 		if p != plan.Implement {
 			delete(r.convs, p) // a fresh fork
+		}
+		if b.Event == evReplan {
+			delete(r.convs, plan.Implement) // another plan is another conversation
 		}
 		if p == plan.Review {
 			r.Checks = nil

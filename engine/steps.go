@@ -45,6 +45,7 @@ func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 	out, err := e.phase(ctx, plan.Plan, func(b *plan.Brief) {
 		b.Report = e.run.Report
 		b.Plan = e.run.Plan()
+		b.Replan = e.run.replanned()
 	})
 	if err != nil || out.Park != nil {
 		return out.Park, err
@@ -59,6 +60,9 @@ func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 }
 
 func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
+	if moved, err := e.stale(ctx); moved || err != nil {
+		return nil, err
+	}
 	if err := e.check(ctx, true); err != nil {
 		return nil, err
 	}
@@ -152,7 +156,7 @@ func (e *Engine) decide(j plan.Judgement) string {
 		return evApprove
 	case j.Verdict == plan.CannotSay:
 		return evBlock
-	case e.run.Attempt(plan.Implement) <= e.cfg.MaxCycles:
+	case e.run.moved(evFix) < e.cfg.MaxCycles:
 		return evFix
 	}
 	return evExhaust
@@ -182,7 +186,7 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 	brief := plan.Brief{
 		Run: e.run.ID, Phase: p, Attempt: e.run.Attempt(p), Conv: conv,
 		Request: e.run.Start.Request, Said: e.run.Said, Gaps: slices.Clone(e.run.Gaps), Past: past,
-		Spent: e.run.Usage, Cost: e.run.Cost,
+		Spent: e.run.Usage, Cost: e.run.Cost, Notice: e.run.notice(),
 	}
 	fill(&brief)
 	out, err := e.cfg.Runner.Run(ctx, brief, e.emit)
@@ -203,7 +207,7 @@ func (e *Engine) check(ctx context.Context, baseline bool) error {
 		done[c.Command] = !baseline
 	}
 	if baseline {
-		if e.run.Attempt(plan.Implement) > 1 || e.run.phaseBegun {
+		if e.run.implemented {
 			return nil
 		}
 		for _, c := range e.run.Baseline {

@@ -42,6 +42,9 @@ type Config struct {
 	Redact func(string) string
 	Emit   plan.Emit
 
+	// Notice is said to the model once, before its next turn: what changed
+	// around the conversation while it stood still.
+	Notice string
 	// Mail is where letters to the running conversation wait; nil: nowhere.
 	Mail             Mailbox
 	SteerDelivery    Delivery

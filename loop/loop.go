@@ -190,6 +190,10 @@ func (l *Loop) between(ctx context.Context) (End, bool, error) {
 	if len(l.messages) == 0 {
 		return End{}, true, errors.New("loop: there is no message to answer")
 	}
+	if l.cfg.Notice != "" {
+		l.say(outside(l.cfg.Notice, plan.OriginDrift))
+		l.cfg.Notice = ""
+	}
 	if _, err := l.deliver(ctx, Steer); err != nil {
 		return End{}, true, errors.Join(err, l.flush(ctx))
 	}

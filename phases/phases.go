@@ -190,8 +190,8 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 		Retry:  ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
-		Mail: ph.mail(b.Phase), Gate: ph.gate(), Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction,
-		Hooks: advised(advice),
+		Hooks:  advised(advice),
+		Notice: b.Notice, Mail: ph.mail(b.Phase), Gate: ph.gate(), Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction,
 	}, b.Past)
 	if err != nil {
 		return nil, errors.Join(err, set.Close())

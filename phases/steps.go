@@ -40,7 +40,7 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out p
 	defer func() { err = errors.Join(err, s.tools.Close()) }()
 	previous := ""
 	if b.Plan != nil {
-		previous = "An earlier plan for this request was given up. Say in Why what this one does differently.\n\n" + fence("earlier-plan", "", b.Plan.Text)
+		previous = earlierPlan(b)
 	}
 	ok, err := s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
@@ -79,7 +79,7 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 		"PLAN": fence("plan", "", b.Plan.Text), "CHECKS": baselineText(b.Checks),
 	})
-	if b.Attempt > 1 {
+	if goesOn(b) {
 		prompt = compose(ph.cfg.Kit.Prompts["retry"], map[string]string{
 			"ATTEMPT": fmt.Sprint(b.Attempt), "GAPS": gapList(b.Gaps), "CHECKS": failingText(b.Checks),
 		})
@@ -89,6 +89,25 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (
 		return plan.Outcome{Park: s.parked}, err
 	}
 	return plan.Outcome{Summary: s.end.Text}, nil
+}
+
+// goesOn says whether the conversation is that of an earlier attempt. After
+// another plan it is a new one.
+func goesOn(b plan.Brief) bool {
+	return slices.ContainsFunc(b.Past, func(ev plan.Event) bool { return ev.Attempt < b.Attempt })
+}
+
+// earlierPlan tells of a plan that was given up, and of what it left behind.
+func earlierPlan(b plan.Brief) string {
+	out := "An earlier plan for this request was given up. Some of it may have been carried out: look at the tree as it is now. Say in Why what this one does differently.\n\n" +
+		fence("earlier-plan", "", b.Plan.Text)
+	if b.Replan != "" {
+		out += "\n\n" + fence("given-up-because", "", b.Replan)
+	}
+	if slices.ContainsFunc(b.Gaps, plan.Gap.Open) {
+		out += "\n\nReviews found these gaps, which are still open:\n\n" + gapList(b.Gaps)
+	}
+	return out
 }
 
 // instructions are the repository's own words, as data.

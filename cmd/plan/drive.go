@@ -25,7 +25,9 @@ type driving struct {
 	run          *engine.Run
 	planOnly     bool
 	checksByFlag bool
-	tally        *tally // of the events so far
+	said         said
+	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
+	tally        *tally                // of the events so far
 	context      []plan.Message
 	// begin writes the first events of a new run; nil for one that goes on.
 	begin func(context.Context, *engine.Engine) error
@@ -47,6 +49,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		Required: required(w.cfg, d.checksByFlag), Detected: detected(w),
 		Context: d.context, Show: show.feed, Now: a.now,
 		Closing: w.learn.closing(*w.cfg.MaxReviewCycles),
+		Sight:   sight{w.repo}, OnDrift: onDrift(d.said, w.cfg), Replan: d.said.replan, Settings: d.settings,
 	}, d.run)
 	if err != nil {
 		return failed(err)
@@ -97,6 +100,11 @@ func (a *app) runThrough(ctx context.Context, w *workshop, eng *engine.Engine, s
 			if again = a.sleepUntil(ctx, end.Parked.WakeAt); !again && errors.Is(context.Cause(ctx), engine.ErrCancelled) {
 				err = eng.Cancel(context.WithoutCancel(ctx))
 				end = engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}
+			}
+		case end.Parked.Reason == plan.ParkDrift && a.interactive():
+			show.close()
+			if again = a.askDrift(ctx, eng, end); again {
+				show.open()
 			}
 		case len(end.Parked.Waiting) > 0 && a.interactive():
 			show.close() // the terminal is the person's now

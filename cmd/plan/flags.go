@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
 )
 
 // runFlags are the flags that run and resume share.
@@ -24,6 +25,7 @@ type runFlags struct {
 	autoApprove    bool
 	record, replay string
 	compaction     string
+	replanOnDrift  bool
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -42,6 +44,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
+	fl.BoolVar(&f.replanOnDrift, "replan-on-drift", false, "where the tree changes under the run, make another plan instead of parking (at most twice)")
 	fl.BoolVar(&f.wait, "wait", false, "sleep through a rate limit instead of parking (default on a terminal)")
 }
 
@@ -53,6 +56,11 @@ type said struct {
 	noTimeout, noTokens, noCost bool
 	// autoApprove is never taken from an earlier process or a file.
 	autoApprove bool
+	// onDrift and replan are what the person said about a changed tree.
+	onDrift engine.OnDrift
+	replan  string
+	// here says that -C was given, so that only its repository counts.
+	here bool
 	// record and replay are files: what models say goes to the one, or comes
 	// from the other.
 	record, replay string
@@ -106,6 +114,9 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	}
 	if given("wait") {
 		c.Wait = &f.wait
+	}
+	if given("replan-on-drift") {
+		c.ReplanOnDrift = &f.replanOnDrift
 	}
 	if given("compaction") {
 		if !slices.Contains([]string{"off", "safe", "full"}, f.compaction) {

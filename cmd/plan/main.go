@@ -82,16 +82,22 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if !errors.As(err, &ex) { // cobra's own: a flag or an argument is wrong
 		ex = &exit{code: plan.ExitUsage, err: err}
 	}
-	if ex.err != nil {
-		fmt.Fprintf(a.err, "plan: %s\n", sanitizeLine(ex.err.Error()))
-		if hint := hintOf(ex.err); hint != "" {
-			fmt.Fprintf(a.err, "  %s\n", sanitizeLine(hint))
-		}
-		if ex.code == plan.ExitUsage {
-			fmt.Fprintf(a.err, "  See `plan --help`.\n")
-		}
-	}
+	a.complain(ex)
 	return ex.code
+}
+
+// complain says what went wrong, unless that was done already.
+func (a *app) complain(ex *exit) {
+	if ex.err == nil {
+		return
+	}
+	fmt.Fprintf(a.err, "plan: %s\n", sanitizeLine(ex.err.Error()))
+	if hint := hintOf(ex.err); hint != "" {
+		fmt.Fprintf(a.err, "  %s\n", sanitizeLine(hint))
+	}
+	if ex.code == plan.ExitUsage {
+		fmt.Fprintf(a.err, "  See `plan --help`.\n")
+	}
 }
 
 // hintOf finds advice in an error.

@@ -94,6 +94,10 @@ func (n *narrator) notes(body plan.Body) []string {
 		return n.labelled(n.halt, inkYellow, "parked", parkedWords(b))
 	case plan.Unparked:
 		return n.labelled(n.again, inkGreen, "resumed", "it was parked: "+string(b.Reason))
+	case plan.Drift:
+		return n.labelled(n.halt, inkYellow, "drift", driftNote(b))
+	case plan.SettingsChanged:
+		return n.labelled(n.again, inkDim, "settings", strings.Join(b.Changed, ", "))
 	case plan.Request:
 		if n.opts.Verbose && b.Moved != "" {
 			return n.labelled(n.note, inkYellow, "prefix", "moved: "+b.Moved)

@@ -46,6 +46,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 				if len(args) > 0 {
 					return usage("--resume goes on with a run and takes no request")
 				}
+				given.here = cmd.Flag("directory").Changed
 				return a.resume(cmd.Context(), resumeID, given)
 			}
 			if opts.request, err = a.request(args); err != nil {
@@ -135,7 +136,7 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 	}
 	return a.drive(ctx, w, driving{
 		id: id, phases: ph, run: &engine.Run{}, tally: &tally{},
-		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: begin.context,
+		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: begin.context, said: flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
 			return e.Begin(ctx, id, "", begin.start, begin.given, begin.blobs)
 		},

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 //	journal FILE        write the newest run's journal, as JSON lines, to FILE
 //	balanced FILE       every started thing in these JSON lines ends once, and seq has no gaps
 //	signal SIG          send a signal to the background programs
+//	prefixes            each model request extends, byte for byte, the one before it in its phase attempt
 //	exits CODE CMD…     run a command, which ends with exactly this status
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -52,6 +53,7 @@ func TestScripts(t *testing.T) {
 			"repo": cmdRepo, "serve": cmdServe, "requests": cmdRequests, "await": cmdAwait,
 			"journal": cmdJournal, "balanced": cmdBalanced, "signal": cmdSignal, "exits": cmdExits,
 			"asked": cmdAsked, "forget": cmdForget,
+			"prefixes": cmdPrefixes,
 		},
 	})
 }

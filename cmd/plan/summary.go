@@ -23,6 +23,7 @@ type tally struct {
 	plan    *plan.PlanDoc // the latest version
 	verdict *plan.VerdictGiven
 	gaps    []plan.Gap // in the order they were opened
+	drifts  []plan.Drift
 	checks  []checkTally
 	// diff is known at the end of a run. Who shows a parked run may set it.
 	diff *plan.DiffStat
@@ -63,7 +64,7 @@ func (t *tally) clone() *tally {
 		return &tally{}
 	}
 	c := *t
-	c.gaps = slices.Clone(t.gaps)
+	c.gaps, c.drifts = slices.Clone(t.gaps), slices.Clone(t.drifts)
 	c.checks = slices.Clone(t.checks)
 	c.phases = slices.Clone(t.phases)
 	return &c
@@ -109,6 +110,8 @@ func (t *tally) addState(body plan.Body) {
 		t.parked = &b
 	case plan.Unparked:
 		t.parked, t.failure = nil, nil
+	case plan.Drift:
+		t.drifts = append(t.drifts, b)
 	case plan.RunEnd:
 		t.state, t.ended, t.parked = b.Outcome, true, nil
 		if b.Why != "" {

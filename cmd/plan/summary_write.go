@@ -218,6 +218,9 @@ func (s *summary) change() {
 	if d := s.t.diff; d != nil {
 		s.row("change", inkNone, diffWords(*d))
 	}
+	for _, d := range s.t.drifts {
+		s.row("drift", inkYellow, driftNote(d))
+	}
 	if p := s.t.plan; p != nil {
 		s.row("plan", inkNone, s.planWords(*p))
 	}
@@ -277,7 +280,10 @@ func (s *summary) next() {
 		resume = "plan resume " + run
 	}
 	commands := []string{"plan show " + run, "plan diff " + run}
-	if !s.t.state.Final() {
+	switch {
+	case s.t.parked != nil && s.t.parked.Reason == plan.ParkDrift:
+		commands = append(driftHelp(s.t.run), commands...)
+	case !s.t.state.Final():
 		commands = append([]string{resume}, commands...)
 	}
 	label := "next"

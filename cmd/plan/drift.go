@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/worktree"
+)
+
+var _ engine.Sight = sight{}
+
+// sight is the work tree as an engine wants to see it.
+type sight struct{ repo *worktree.Repo }
+
+// Look implements engine.Sight.
+func (s sight) Look(ctx context.Context) (tree, head string, err error) {
+	if head, err = s.repo.Head(ctx); err != nil {
+		return "", "", err
+	}
+	tree, err = s.repo.Tree(ctx)
+	return tree, head, err
+}
+
+// Changed implements engine.Sight.
+func (s sight) Changed(ctx context.Context, from, to string) ([]string, error) {
+	return s.repo.Changed(ctx, from, to)
+}
+
+// Files implements engine.Sight.
+func (s sight) Files(ctx context.Context, paths []string) (map[string]engine.File, error) {
+	hashes, err := s.repo.Hashes(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]engine.File, len(paths))
+	for path, hash := range hashes {
+		var written time.Time
+		if info, err := os.Lstat(filepath.Join(s.repo.Root(), path)); err == nil {
+			written = info.ModTime()
+		}
+		out[path] = engine.File{Hash: hash, Written: written}
+	}
+	return out, nil
+}
+
+// onDrift is what to do about a changed tree: what the person said, or else
+// what the settings say.
+func onDrift(s said, cfg config.Config) engine.OnDrift {
+	if s.onDrift == "" && cfg.ReplanOnDrift != nil && *cfg.ReplanOnDrift {
+		return engine.DriftReplans
+	}
+	return s.onDrift
+}
+
+// driftNote says what changed under a run, and what the run did about it.
+func driftNote(d plan.Drift) string {
+	const most = 5
+	note := countOf(d.Total, "file") + " changed: " + strings.Join(d.Files[:min(most, len(d.Files))], ", ")
+	if d.Total > most {
+		note += ", …"
+	}
+	if n := len(d.Planned); n > 0 {
+		note += fmt.Sprintf(" (%d of them in the plan)", n)
+	}
+	switch d.Choice {
+	case plan.DriftAccepted:
+		note += "; it went on as told"
+	case plan.DriftNoted:
+		note += "; the plan was outdated, and it went on"
+	case plan.DriftReplanned:
+		note += "; it made another plan"
+	}
+	return note
+}
+
+// driftHelp is what can be done about a run that is parked for a drift.
+func driftHelp(id plan.RunID) []string {
+	return []string{
+		fmt.Sprintf("plan resume %s --accept-drift", id),
+		fmt.Sprintf("plan resume %s --replan", id),
+	}
+}
+
+// personReplans is the reason of a person who gives none.
+const personReplans = "the person who asked for the work wants another plan"
+
+// askDrift asks the person what to do about a changed tree, and reports
+// whether to go on.
+func (a *app) askDrift(ctx context.Context, eng *engine.Engine, end engine.End) bool {
+	d := end.Parked.Drift
+	fmt.Fprintf(a.out, "\nThe work tree changed while the run stood still: %s\n", countOf(d.Total, "file"))
+	const most = 20
+	for _, f := range d.Files[:min(most, len(d.Files))] {
+		fmt.Fprintf(a.out, "  %s\n", sanitizeLine(f))
+	}
+	if d.Total > most {
+		fmt.Fprintf(a.out, "  and %d more\n", d.Total-most)
+	}
+	again := ""
+	if end.State == plan.Implementing || end.State == plan.Reviewing {
+		again = ", r to make another plan"
+	}
+	fmt.Fprintf(a.out, "c to go on with the tree as it is%s (empty: leave it for later): ", again)
+	line, ok := a.readLine(ctx)
+	word, reason, _ := strings.Cut(line, " ")
+	switch {
+	case !ok:
+		return false
+	case word == "c":
+		eng.Choose(engine.DriftGoesOn, "")
+		return true
+	case word == "r" && again != "":
+		if reason = strings.TrimSpace(reason); reason == "" {
+			reason = personReplans
+		}
+		eng.Choose(engine.DriftReplans, reason)
+		return true
+	}
+	return false
+}

@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// Sight is how an engine sees the work tree without keeping anything of it.
+type Sight interface {
+	// Look names the tree as it is now, and the commit that HEAD stands at.
+	Look(ctx context.Context) (tree, head string, err error)
+	// Changed lists the paths that differ between two trees, sorted.
+	Changed(ctx context.Context, from, to string) ([]string, error)
+	// Files says what the files hold now.
+	Files(ctx context.Context, paths []string) (map[string]File, error)
+}
+
+// File is a file of the work tree as it stands.
+type File struct {
+	Hash    string    // hex SHA-256 of its content; "" where there is no such file
+	Written time.Time // when that was last written; zero where there is no such file
+}
+
+// OnDrift says what becomes of a run under which the tree changed.
+type OnDrift string
+
+// What can become of it. A plan that is not made yet is not given up: replan
+// then means to go on.
+const (
+	DriftParks   OnDrift = "" // it parks, for a person to choose
+	DriftGoesOn  OnDrift = "accept"
+	DriftReplans OnDrift = "replan" // as often as maxReplans
+)
+
+// maxReplans bounds how often a run makes another plan without being asked to.
+const maxReplans = 2
+
+// Choose sets what a person said about a drift; a reason to replan gives the
+// plan up in any case. The next Run acts on it.
+func (e *Engine) Choose(on OnDrift, replan string) { e.cfg.OnDrift, e.cfg.Replan = on, replan }
+
+// unpark records that the run goes on, and with what.
+func (e *Engine) unpark(ctx context.Context) error {
+	var events []plan.Event
+	if e.run.Parked != nil {
+		events = append(events, e.event(plan.Unparked{Reason: e.run.Parked.Reason}))
+	}
+	if s := e.cfg.Settings; s != nil && !e.run.State.Final() {
+		events = append(events, e.event(*s))
+		e.cfg.Settings = nil
+	}
+	return e.emit(ctx, events...)
+}
+
+// meet is the first step of a process on a run that it did not begin: it looks
+// at what became of the tree, and takes a person's choice.
+func (e *Engine) meet(ctx context.Context) (*plan.Parked, error) {
+	if e.new {
+		e.new, e.met = false, true
+		return nil, nil
+	}
+	e.met = false
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	d, err := e.drifted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	park, err := e.choose(ctx, d)
+	e.met = park == nil && err == nil
+	return park, err
+}
+
+// choose does what a person, or the settings, say about a drift; d is nil for
+// none.
+func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error) {
+	why := e.cfg.Replan
+	e.cfg.Replan = ""
+	on := e.cfg.OnDrift
+	switch {
+	case why != "" && e.replannable():
+		if d != nil {
+			why += "; " + driftWords(d)
+		}
+		return nil, e.replan(ctx, d, why)
+	case d == nil:
+		return nil, nil
+	case on == DriftReplans && e.replannable() && e.run.moved(evReplan) < maxReplans:
+		return nil, e.replan(ctx, d, "the work tree changed: "+driftWords(d))
+	case on == DriftParks:
+		return &plan.Parked{Reason: plan.ParkDrift, Detail: driftWords(d), Drift: d}, nil
+	}
+	d.Choice = plan.DriftAccepted
+	return nil, e.accept(ctx, d)
+}
+
+// replannable says whether there is a plan that can be given up.
+func (e *Engine) replannable() bool {
+	_, err := next(context.Background(), e.run.State, evReplan)
+	return err == nil
+}
+
+// accept goes on with the tree as it is now.
+func (e *Engine) accept(ctx context.Context, d *plan.Drift) error {
+	snap, err := e.keepTree(ctx, "drift")
+	if err != nil {
+		return err
+	}
+	return e.emit(ctx, e.event(snap), e.event(*d))
+}
+
+// replan gives the plan up. What was built of it stays in the tree.
+func (e *Engine) replan(ctx context.Context, d *plan.Drift, why string) error {
+	snap, err := e.keepTree(ctx, "replan")
+	if err != nil {
+		return err
+	}
+	results := []plan.Body{snap}
+	if d != nil {
+		d.Choice = plan.DriftReplanned
+		results = append(results, *d)
+	}
+	return e.move(ctx, evReplan, why, results...)
+}
+
+// keepTree takes a snapshot under a label of its own.
+func (e *Engine) keepTree(ctx context.Context, word string) (plan.Snapshot, error) {
+	label := fmt.Sprintf("%s-%d", word, len(e.run.Snapshots))
+	snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, label)
+	if err != nil && ctx.Err() == nil {
+		err = &plan.Outage{Err: fmt.Errorf("take a snapshot of the work tree: %w", err)}
+	}
+	return snap, err
+}
+
+// leave names the tree of a run that parks in the one phase that changes it.
+// It is for telling later whose changes are whose; a run parks without it too.
+func (e *Engine) leave(ctx context.Context) ([]plan.Event, error) {
+	if e.run.State != plan.Implementing || !e.run.phaseBegun || e.cfg.Sight == nil || !e.met {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+	defer cancel()
+	snap, err := e.keepTree(ctx, "parked")
+	if err != nil || snap.Tree == e.run.Tree() {
+		return nil, nil //nolint:nilerr // see above
+	}
+	return []plan.Event{e.event(snap)}, nil
+}
+
+// leaveLimit is how long somebody who pressed Ctrl-C waits for that.
+const leaveLimit = 2 * time.Second
+
+// drifted says what changed in the tree since the run knew it, apart from what
+// the run itself did; nil for nothing.
+func (e *Engine) drifted(ctx context.Context) (*plan.Drift, error) {
+	from := e.run.Tree()
+	if e.cfg.Sight == nil || from == "" {
+		return nil, nil
+	}
+	tree, head, err := e.cfg.Sight.Look(ctx)
+	if err != nil {
+		return nil, e.unseen(ctx, err)
+	}
+	if tree == from {
+		return nil, nil
+	}
+	paths, err := e.cfg.Sight.Changed(ctx, from, tree)
+	if err != nil {
+		return nil, e.unseen(ctx, err)
+	}
+	if e.run.State == plan.Implementing {
+		now, err := e.cfg.Sight.Files(ctx, paths)
+		if err != nil {
+			return nil, e.unseen(ctx, err)
+		}
+		paths = e.run.foreign(paths, now)
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	return e.run.drift(paths, from, tree, head), nil
+}
+
+// unseen is a tree that cannot be looked at.
+func (e *Engine) unseen(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &plan.Outage{Err: fmt.Errorf("compare the work tree with how the run left it: %w", err)}
+}
+
+// stale looks, before the first Implement of a plan, whether the plan is still
+// about this tree, and reports whether it was given up.
+func (e *Engine) stale(ctx context.Context) (moved bool, err error) {
+	doc := e.run.Plan()
+	if e.cfg.Sight == nil || doc == nil || e.run.phaseBegun || e.run.convs[plan.Implement] != "" || e.run.settled(doc.Version) {
+		return false, nil
+	}
+	paths, err := e.outdated(ctx, doc)
+	if err != nil || len(paths) == 0 {
+		return false, err
+	}
+	tree, head, err := e.cfg.Sight.Look(ctx)
+	if err != nil {
+		return false, e.unseen(ctx, err)
+	}
+	d := e.run.drift(paths, e.run.Tree(), tree, head)
+	d.Choice = plan.DriftNoted
+	if e.cfg.OnDrift == DriftReplans && e.run.moved(evReplan) < maxReplans {
+		return true, e.replan(ctx, d, fmt.Sprintf("version %d of the plan was outdated before it was begun: %s", doc.Version, driftWords(d)))
+	}
+	return false, e.accept(ctx, d)
+}
+
+// outdated lists the files that a plan names and that are not what they were
+// when it was made.
+func (e *Engine) outdated(ctx context.Context, doc *plan.PlanDoc) ([]string, error) {
+	names := make([]string, 0, len(doc.Files))
+	for name := range doc.Files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	now, err := e.cfg.Sight.Files(ctx, names)
+	if err != nil {
+		return nil, e.unseen(ctx, err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return now[name].Hash == doc.Files[name] }), nil
+}
+
+// driftWords says in one sentence what changed.
+func driftWords(d *plan.Drift) string {
+	const most = 5
+	word := "1 file changed"
+	if d.Total != 1 {
+		word = fmt.Sprintf("%d files changed", d.Total)
+	}
+	out := word + " since the run knew the tree: " + strings.Join(d.Files[:min(most, len(d.Files))], ", ")
+	if d.Total > most {
+		out += ", …"
+	}
+	if n := len(d.Planned); n > 0 {
+		out += fmt.Sprintf("; the plan names %d of them", n)
+	}
+	if d.Base != "" {
+		out += fmt.Sprintf("; HEAD is at %.8s, and the plan was made on %.8s", d.Head, d.Base)
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// trackTree follows what is known of the tree, and of who changed it: without
+// that, what a killed run left behind would look like somebody else's work.
+func (r *Run) trackTree(ev plan.Event) {
+	switch b := ev.Body.(type) {
+	case plan.Snapshot:
+		r.handled, r.commanded = nil, false
+	case plan.ToolStart:
+		if ev.Phase == plan.Implement && b.Effect == plan.EffectUnknown {
+			r.commanded = true
+		}
+	case plan.ToolEnd:
+		if ev.Phase == plan.Implement && len(b.Files) > 0 {
+			if r.handled == nil {
+				r.handled = map[string]string{}
+			}
+			maps.Copy(r.handled, b.Files)
+		}
+	case plan.MessageEnd:
+		if b.Origin == plan.OriginDrift {
+			r.untold = nil
+		}
+	case plan.Drift:
+		r.Drifts = append(r.Drifts, b)
+		if b.Choice != plan.DriftReplanned { // a new plan is told why
+			r.untold = &b
+		}
+		if r.State == plan.Reviewing {
+			r.Checks = nil // they were about another tree
+		}
+	case plan.SettingsChanged:
+		r.Settings = &b
+	}
+}
+
+// foreign leaves of changed paths those that the run did not change.
+func (r *Run) foreign(paths []string, now map[string]File) []string {
+	reach, anywhere := r.inFlight()
+	if anywhere {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		f := now[path]
+		hash, known := r.handled[path]
+		switch {
+		case known && hash == f.Hash, reach[path]:
+			return true
+		case r.commanded:
+			// A command of the run may have done it, unless it was done after
+			// the last sign of life of the run.
+			return !f.Written.After(r.Last)
+		}
+		return false
+	})
+}
+
+// inFlight names the files that calls may be halfway through changing, as they
+// were running when a process died.
+func (r *Run) inFlight() (paths map[string]bool, anywhere bool) {
+	paths = map[string]bool{}
+	for _, ev := range r.open {
+		b, ok := ev.Body.(plan.ToolStart)
+		if !ok || ev.Phase != plan.Implement || b.Effect == plan.EffectReplay {
+			continue
+		}
+		var args struct{ Path string }
+		if b.Effect == plan.EffectUnknown || json.Unmarshal(b.Args, &args) != nil || args.Path == "" {
+			return nil, true
+		}
+		paths[args.Path] = true
+	}
+	return paths, false
+}
+
+// drift describes changes that are not the run's.
+func (r *Run) drift(paths []string, from, tree, head string) *plan.Drift {
+	d := &plan.Drift{Files: paths[:min(len(paths), plan.MostDriftFiles)], Total: len(paths), From: from, Tree: tree}
+	if doc := r.Plan(); doc != nil {
+		d.Plan = doc.Version
+		for _, p := range d.Files {
+			if _, named := doc.Files[p]; named {
+				d.Planned = append(d.Planned, p)
+			}
+		}
+		if doc.Base != "" && head != doc.Base {
+			d.Base, d.Head = doc.Base, head
+		}
+	}
+	return d
+}
+
+// settled says whether it was decided before to go on with this version of the
+// plan on another tree than it was made for.
+func (r *Run) settled(version int) bool {
+	return slices.ContainsFunc(r.Drifts, func(d plan.Drift) bool { return d.Plan == version })
+}
+
+// moved counts the moves by an event.
+func (r *Run) moved(event string) int {
+	n := 0
+	for _, m := range r.Moves {
+		if m.Event == event {
+			n++
+		}
+	}
+	return n
+}
+
+// replanned is why the latest plan was given up, "" where none was.
+func (r *Run) replanned() string {
+	for _, m := range slices.Backward(r.Moves) {
+		if m.Event == evReplan {
+			return m.Why
+		}
+	}
+	return ""
+}
+
+// notice is what the model has to be told of changes in the tree.
+func (r *Run) notice() string {
+	if r.untold == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Files of the work tree have changed, and not by you:\n\n")
+	for _, f := range r.untold.Files {
+		named := ""
+		if slices.Contains(r.untold.Planned, f) {
+			named = " (the plan names it)"
+		}
+		fmt.Fprintf(&b, "- %q%s\n", f, named)
+	}
+	if more := r.untold.Total - len(r.untold.Files); more > 0 {
+		fmt.Fprintf(&b, "- and %d more\n", more)
+	}
+	b.WriteString("\nWhat you read of them before may be out of date: look again before you rely on it. These changes are somebody else's; keep them, unless your task says otherwise.")
+	return b.String()
+}
