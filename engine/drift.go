@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -197,41 +199,48 @@ func (e *Engine) unseen(ctx context.Context, err error) error {
 }
 
 // stale looks, before the first Implement of a plan, whether the plan is still
-// about this tree, and reports whether it was given up.
+// about this tree, and reports whether it was given up. The implementer is told
+// of all that changed; only what the plan rests on makes it stale.
 func (e *Engine) stale(ctx context.Context) (moved bool, err error) {
 	doc := e.run.Plan()
 	if e.cfg.Sight == nil || doc == nil || e.run.phaseBegun || e.run.convs[plan.Implement] != "" || e.run.settled(doc.Version) {
 		return false, nil
 	}
-	paths, err := e.outdated(ctx, doc)
-	if err != nil || len(paths) == 0 {
+	d, err := e.drifted(ctx)
+	if err != nil {
 		return false, err
 	}
-	tree, head, err := e.cfg.Sight.Look(ctx)
-	if err != nil {
-		return false, e.unseen(ctx, err)
+	if d, err = e.outdated(ctx, doc, d); d == nil || err != nil {
+		return false, err
 	}
-	d := e.run.drift(paths, e.run.Tree(), tree, head)
 	d.Choice = plan.DriftNoted
-	if e.cfg.OnDrift == DriftReplans && e.run.moved(evReplan) < maxReplans {
+	rests := len(d.Planned) > 0 || d.Base != ""
+	if rests && e.cfg.OnDrift == DriftReplans && e.run.moved(evReplan) < maxReplans {
 		return true, e.replan(ctx, d, fmt.Sprintf("version %d of the plan was outdated before it was begun: %s", doc.Version, driftWords(d)))
 	}
 	return false, e.accept(ctx, d)
 }
 
-// outdated lists the files that a plan names and that are not what they were
-// when it was made.
-func (e *Engine) outdated(ctx context.Context, doc *plan.PlanDoc) ([]string, error) {
-	names := make([]string, 0, len(doc.Files))
-	for name := range doc.Files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+// outdated adds to a drift, nil for none, the files that a plan names and that
+// are not what they were when it was made.
+func (e *Engine) outdated(ctx context.Context, doc *plan.PlanDoc, d *plan.Drift) (*plan.Drift, error) {
+	names := slices.Sorted(maps.Keys(doc.Files))
 	now, err := e.cfg.Sight.Files(ctx, names)
 	if err != nil {
 		return nil, e.unseen(ctx, err)
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return now[name].Hash == doc.Files[name] }), nil
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return now[name].Hash == doc.Files[name] || d != nil && slices.Contains(d.Files, name)
+	})
+	if len(names) == 0 {
+		return d, nil
+	}
+	if d == nil {
+		return e.run.drift(names, e.run.Tree(), e.run.Tree(), doc.Base), nil
+	}
+	more := e.run.drift(slices.Sorted(slices.Values(slices.Concat(d.Files, names))), d.From, d.Tree, cmp.Or(d.Head, doc.Base))
+	more.Total = d.Total + len(names)
+	return more, nil
 }
 
 // driftWords says in one sentence what changed.

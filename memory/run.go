@@ -18,6 +18,7 @@ type RunInfo struct {
 	Parked  plan.ParkReason // "" while the run is not parked
 	WakeAt  *time.Time      // when it makes sense to go on, for some parked runs
 	Outcome plan.State      // "" until the run has ended
+	Title   string          // given by a person, or ""
 	Request string
 	Repo    string
 	Job     string
@@ -48,7 +49,7 @@ func (r RunInfo) fold(e plan.Event) RunInfo {
 	switch body := e.Body.(type) {
 	case plan.RunStart:
 		r.ID, r.State, r.Priced, r.Created = e.Run, plan.Unstarted, true, r.Updated
-		r.Request, r.Repo, r.Job = body.Request, body.Repo, e.Job
+		r.Title, r.Request, r.Repo, r.Job = body.Title, body.Request, body.Repo, e.Job
 	case plan.StateChange:
 		r.State = body.To
 	case plan.Parked:
@@ -75,7 +76,7 @@ type Filter struct {
 	Limit  int          // 0 means all
 }
 
-const runColumns = `id, state, parked, wake_at, outcome, request, repo, job, created, updated, head,
+const runColumns = `id, state, parked, wake_at, outcome, title, request, repo, job, created, updated, head,
 	requests, input, cached, output, reasoning, cost_usd, priced`
 
 func scanRun(scan func(...any) error, also ...any) (RunInfo, error) {
@@ -85,7 +86,7 @@ func scanRun(scan func(...any) error, also ...any) (RunInfo, error) {
 		wake             sql.NullString
 	)
 	err := scan(append([]any{
-		&r.ID, &r.State, &r.Parked, &wake, &r.Outcome, &r.Request, &r.Repo, &r.Job, &created, &updated, &r.Head,
+		&r.ID, &r.State, &r.Parked, &wake, &r.Outcome, &r.Title, &r.Request, &r.Repo, &r.Job, &created, &updated, &r.Head,
 		&r.Usage.Requests, &r.Usage.Input, &r.Usage.Cached, &r.Usage.Output, &r.Usage.Reasoning, &r.CostUSD, &r.Priced,
 	}, also...)...)
 	r.Created, r.Updated = fromNanos(created), fromNanos(updated)

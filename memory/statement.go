@@ -21,8 +21,8 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 	}{
 		// A run that exists already was started by somebody else.
 		{&s.insertRun, write, `INSERT INTO runs (head, chain, state, parked, wake_at, outcome, updated,
-			requests, input, cached, output, reasoning, cost_usd, priced, id, token, created, repo, job, request)
-			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`},
+			requests, input, cached, output, reasoning, cost_usd, priced, id, token, created, repo, job, title, request)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`},
 		// The condition is the fence: no row fits once another writer has
 		// raised the token.
 		{&s.updateRun, write, `UPDATE runs SET head=?, chain=?, state=?, parked=?, wake_at=?, outcome=?, updated=?,

@@ -222,7 +222,7 @@ func (w *Writer) saveRun(ctx context.Context, tx *sql.Tx, next tail) (int64, err
 		res, err = exec(ctx, tx, w.db.stmt.updateRun, values...)
 	case next.info.Head != 0:
 		values = append(values, string(w.run), next.token, next.info.Created.UnixNano(),
-			next.info.Repo, next.info.Job, next.info.Request)
+			next.info.Repo, next.info.Job, next.info.Title, next.info.Request)
 		res, err = exec(ctx, tx, w.db.stmt.insertRun, values...)
 	default:
 		return 0, refusal("the run has not started, so it has no letters to take")

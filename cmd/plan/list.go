@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/memory"
@@ -18,6 +21,7 @@ type listed struct {
 	Parked  plan.ParkReason `json:"parked"`
 	Outcome plan.State      `json:"outcome"`
 	Request string          `json:"request"`
+	Title   string          `json:"title"`
 	Repo    string          `json:"repo"`
 	Created time.Time       `json:"created"`
 	Updated time.Time       `json:"updated"`
@@ -29,12 +33,17 @@ type listed struct {
 
 func (a *app) listCommand() *cobra.Command {
 	var repo, state string
+	var parked bool
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the runs, newest first",
+		Long: `List shows the runs of all repositories, whatever -C says, and does not cut the
+list. Filters choose among them; a relative --repo is taken from where you are,
+or from -C.`,
 		Example: `  plan list
-  plan list --state parked
+  plan list --parked
+  plan list --state implementing --limit 10
   plan list --repo . --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,10 +51,16 @@ func (a *app) listCommand() *cobra.Command {
 			if err := filterState(&filter, state); err != nil {
 				return err
 			}
+			if parked {
+				filter.Parked = &parked
+			}
 			if limit < 0 {
 				return usage("--limit cannot be negative")
 			}
 			if repo != "" {
+				if !filepath.IsAbs(repo) {
+					repo = filepath.Join(a.dir, repo)
+				}
 				r, err := openRepo(cmd.Context(), repo)
 				if err != nil {
 					return err
@@ -57,11 +72,12 @@ func (a *app) listCommand() *cobra.Command {
 				if err != nil {
 					return failed(err)
 				}
-				return a.list(runs)
+				return a.list(runs, filter)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&repo, "repo", "", "only runs in the repository at `DIR`")
+	cmd.Flags().BoolVar(&parked, "parked", false, "only runs that are parked")
 	cmd.Flags().StringVar(&state, "state", "", "only runs in this `STATE`, such as approved or parked")
 	cmd.Flags().IntVar(&limit, "limit", 0, "at most `N` runs (0: all)")
 	return cmd
@@ -82,35 +98,77 @@ func filterState(f *memory.Filter, state string) error {
 	return nil
 }
 
-func (a *app) list(runs []memory.RunInfo) error {
+func (a *app) list(runs []memory.RunInfo, filter memory.Filter) error {
 	if a.json {
 		out := make([]listed, 0, len(runs))
 		for _, r := range runs {
 			out = append(out, listed{
-				ID: r.ID, State: r.State, Parked: r.Parked, Outcome: r.Outcome, Request: r.Request, Repo: r.Repo,
+				ID: r.ID, State: r.State, Parked: r.Parked, Outcome: r.Outcome, Request: r.Request, Title: titleOf(r), Repo: r.Repo,
 				Created: r.Created, Updated: r.Updated, Usage: r.Usage, CostUSD: r.CostUSD, Priced: r.Priced, WakeAt: r.WakeAt,
 			})
 		}
 		return a.document(out)
 	}
 	if len(runs) == 0 {
-		_, err := fmt.Fprintln(a.out, "No runs yet. Start one with: plan run \"what should change\"")
+		text := "No runs yet. Start one with: plan run \"what should change\""
+		if filter.Repo != "" || filter.Parked != nil || len(filter.States) > 0 {
+			text = "No run fits."
+		}
+		_, err := fmt.Fprintln(a.out, text)
 		return failed(err)
 	}
 	look := newLook(a.viewing())
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "RUN\tSTATE\tAGE\tTOKENS\tCOST\tREQUEST")
+	fmt.Fprintln(tw, "RUN\tSTATE\tAGE\tTOKENS\tCOST\tREPOSITORY\tTITLE")
 	for _, r := range runs {
-		state := string(r.State)
-		if r.Parked != "" {
-			state = "parked: " + string(r.Parked)
-		}
-		request := look.safe(look.firstLine(r.Request))
-		if cut := []rune(request); len(cut) > 60 {
-			request = string(cut[:59]) + "…"
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, state, spokenTime(a.now().Sub(r.Created)),
-			spokenCount(r.Usage.Tokens()), spokenCost(r.CostUSD, r.Priced), request)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, a.standingOf(r), spokenTime(a.now().Sub(r.Created)),
+			spokenCount(r.Usage.Tokens()), spokenCost(r.CostUSD, r.Priced),
+			look.safe(sanitizeLine(filepath.Base(r.Repo))), look.safe(sanitizeLine(cutRunes(titleOf(r), 60))))
 	}
-	return failed(tw.Flush())
+	return failed(unlessReaderLeft(tw.Flush()))
+}
+
+// standingOf says in a few words where a run stands, and when it can go on.
+func (a *app) standingOf(r memory.RunInfo) string {
+	if r.Parked == "" {
+		return string(r.State)
+	}
+	words := "parked: " + string(r.Parked)
+	if at, ok := wakeOf(r); ok {
+		if left := at.Sub(a.now()); left > 0 {
+			return words + ", due in " + spokenTime(left)
+		}
+		return words + ", due"
+	}
+	return words
+}
+
+// titleOf is what a run is called: what a person called it, or the beginning
+// of the request.
+func titleOf(r memory.RunInfo) string {
+	if r.Title != "" {
+		return r.Title
+	}
+	return cutRunes(oneLine(r.Request), mostTitle)
+}
+
+// mostTitle bounds a title that nobody gave, in characters.
+const mostTitle = 72
+
+// oneLine is the first line of a text that says something, with single spaces.
+func oneLine(text string) string {
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); len(words) > 0 {
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+// cutRunes shortens a text to at most n characters.
+func cutRunes(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
 }

@@ -56,6 +56,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		},
 	}
 	flags.register(cmd)
+	cmd.Flags().StringVar(&opts.title, "title", "", "what to call the run in lists: `TEXT` (default: the request's first line)")
 	cmd.Flags().BoolVar(&opts.planOnly, "plan-only", false, "stop once there is a plan")
 	cmd.Flags().StringVar(&opts.planFile, "from-plan", "", "implement the plan in `FILE` (- for standard input), without Explore and Plan")
 	cmd.Flags().StringVar(&opts.contextFile, "context", "", "start Explore from the conversation in `FILE`: a JSON array of messages, or plain text")
@@ -69,6 +70,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 // startOptions are what a new run is started with, beside the settings.
 type startOptions struct {
 	request     string
+	title       string
 	planOnly    bool
 	planFile    string
 	contextFile string
@@ -180,7 +182,7 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (begi
 		return b, err
 	}
 	b.start = plan.RunStart{
-		Request: w.redact(opts.request), Repo: w.repo.Root(), Base: head, Branch: branch, Dirty: dirty,
+		Request: w.redact(opts.request), Title: w.redact(oneLine(opts.title)), Repo: w.repo.Root(), Base: head, Branch: branch, Dirty: dirty,
 		Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
 	}
 	if opts.contextFile != "" {

@@ -3,19 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
+	"iter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 )
 
 // shown is what to show of a run.
 type shown struct {
-	plan, report bool
-	version      int
+	plan, report, diff bool
+	transcript         bool
+	version            int
+	phase              string
+	attempt            int
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -23,13 +25,26 @@ func (a *app) showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show what happened in a run",
-		Example: `  plan show 01JX              the timeline and how it stands
-  plan show 01JX --plan       the plan as it was approved
-  plan show 01JX --report     what Explore found
-  plan show 01JX --json       all of it as one document`,
+		Long: `Show tells a run as a timeline, and how it stands. Other views:
+
+  --transcript   everything that was said to and by the model, and every call
+  --plan         the plan; its versions with --version, what changed with --diff
+  --report       what Explore found
+
+--phase and --attempt choose a part of a timeline or transcript. All views can
+be piped into a pager; --json gives each as one document.`,
+		Example: `  plan show 01JX                               the timeline and how it stands
+  plan show 01JX --transcript | less           the conversations
+  plan show 01JX --transcript --phase review --attempt 2
+  plan show 01JX --plan                        the latest plan
+  plan show 01JX --plan --version 2 --diff     what version 2 changed of version 1
+  plan show 01JX --json                        all of it as one document`,
 		Args: oneArg("the id of a run, or a prefix of it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			what.plan = what.plan || cmd.Flags().Changed("version")
+			what.plan = what.plan || what.diff || cmd.Flags().Changed("version")
+			if err := what.check(); err != nil {
+				return err
+			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
 				id, err := findRun(ctx, db, args[0])
 				if err != nil {
@@ -39,14 +54,51 @@ func (a *app) showCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&what.plan, "plan", false, "only the plan")
-	cmd.Flags().IntVar(&what.version, "version", 0, "with --plan: version `N` of it (0: the latest)")
-	cmd.Flags().BoolVar(&what.report, "report", false, "only the report of Explore")
-	cmd.MarkFlagsMutuallyExclusive("plan", "report")
+	fl := cmd.Flags()
+	fl.BoolVar(&what.plan, "plan", false, "only the plan")
+	fl.IntVar(&what.version, "version", 0, "with --plan: version `N` of it (0: the latest)")
+	fl.BoolVar(&what.diff, "diff", false, "with --plan: what the version changed of the one before it")
+	fl.BoolVar(&what.report, "report", false, "only the report of Explore")
+	fl.BoolVar(&what.transcript, "transcript", false, "the conversations, in full")
+	fl.StringVar(&what.phase, "phase", "", "only what happened in this `PHASE`")
+	fl.IntVar(&what.attempt, "attempt", 0, "only attempt `N` of each phase (0: all)")
+	cmd.MarkFlagsMutuallyExclusive("plan", "report", "transcript")
 	return cmd
 }
 
+func (s shown) check() error {
+	switch {
+	case s.phase != "" && !knownPhase(plan.Phase(s.phase)):
+		return usage("there is no phase %q; the phases are %s", s.phase, phaseNames())
+	case s.attempt < 0:
+		return usage("--attempt counts from 1")
+	case s.transcript && (s.plan || s.report):
+		return usage("--transcript, --plan and --report are different views; choose one")
+	}
+	return nil
+}
+
+// part chooses the events of the phase and attempt that were named.
+func (s shown) part(events iter.Seq2[plan.Event, error]) iter.Seq2[plan.Event, error] {
+	if s.phase == "" && s.attempt == 0 {
+		return events
+	}
+	return func(yield func(plan.Event, error) bool) {
+		for ev, err := range events {
+			if err == nil && (s.phase != "" && ev.Phase != plan.Phase(s.phase) || s.attempt != 0 && ev.Attempt != s.attempt) {
+				continue
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
 func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown) error {
+	if what.transcript {
+		return a.transcript(what.part(db.Events(ctx, id, memory.Query{})), id)
+	}
 	t := &tally{}
 	run, err := foldRun(ctx, db, id, t)
 	if err != nil {
@@ -54,14 +106,7 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 	}
 	switch {
 	case what.plan:
-		doc, err := versionOf(run, what.version)
-		if err != nil {
-			return err
-		}
-		if a.json {
-			return a.document(doc)
-		}
-		return a.prose(doc.Text)
+		return a.showPlan(run, what)
 	case what.report:
 		if run.Report == "" {
 			return failed(fmt.Errorf("run %s has no report: Explore has not ended", id))
@@ -75,12 +120,15 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 		if err != nil {
 			return failed(err)
 		}
-		return a.document(documentOf(run, info))
+		return a.document(documentOf(run, info, t))
 	}
 	opts := a.viewing()
 	opts.Resume = fmt.Sprintf("plan resume %s", id)
-	if err := writeTimeline(a.out, db.Events(ctx, id, memory.Query{}), opts); err != nil {
-		return failed(err)
+	if err := writeTimeline(a.out, what.part(db.Events(ctx, id, memory.Query{})), opts); err != nil {
+		return failed(unlessReaderLeft(err))
+	}
+	if what.phase != "" || what.attempt != 0 {
+		return nil
 	}
 	if size, err := sizeOf(ctx, run); err == nil { // the repository may be gone
 		t.diff = &size
@@ -91,68 +139,5 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 
 // prose writes text that a model wrote.
 func (a *app) prose(text string) error {
-	return failed(writeProse(a.out, text, a.viewing()))
-}
-
-func versionOf(run *engine.Run, version int) (*plan.PlanDoc, error) {
-	switch {
-	case len(run.Plans) == 0:
-		return nil, failed(fmt.Errorf("run %s has no plan yet: it is %s", run.ID, run.State))
-	case version == 0:
-		return run.Plan(), nil
-	case version < 0 || version > len(run.Plans):
-		return nil, failed(fmt.Errorf("run %s has no version %d of its plan; it has 1 to %d", run.ID, version, len(run.Plans)))
-	}
-	return &run.Plans[version-1], nil
-}
-
-// document is a run in `plan show --json`.
-type document struct {
-	ID       plan.RunID            `json:"id"`
-	State    plan.State            `json:"state"`
-	Parked   *plan.Parked          `json:"parked"`
-	Outcome  plan.State            `json:"outcome"`
-	Request  string                `json:"request"`
-	Repo     string                `json:"repo"`
-	Base     string                `json:"base"`
-	Models   map[plan.Phase]string `json:"models"`
-	Created  time.Time             `json:"created"`
-	Updated  time.Time             `json:"updated"`
-	Report   string                `json:"report"`
-	Plans    []plan.PlanDoc        `json:"plans"`
-	Baseline []plan.CheckResult    `json:"baseline"`
-	Checks   []plan.CheckResult    `json:"checks"`
-	Verdicts []plan.Judgement      `json:"verdicts"`
-	Gaps     []plan.Gap            `json:"gaps"`
-	Moves    []plan.StateChange    `json:"moves"`
-	Usage    plan.Usage            `json:"usage"`
-	CostUSD  float64               `json:"cost_usd"`
-	Priced   bool                  `json:"priced"`
-	Diff     *plan.DiffStat        `json:"diff"`
-	Events   int64                 `json:"events"`
-}
-
-func documentOf(run *engine.Run, info memory.RunInfo) document {
-	d := document{
-		ID: run.ID, State: run.State, Parked: run.Parked, Outcome: info.Outcome,
-		Created: info.Created, Updated: info.Updated, Report: run.Report,
-		Plans: listOf(run.Plans), Baseline: listOf(run.Baseline), Checks: listOf(run.Checks),
-		Verdicts: listOf(run.Verdicts), Gaps: listOf(run.Gaps), Moves: listOf(run.Moves),
-		Usage: run.Usage, CostUSD: run.Cost, Priced: run.Priced, Events: run.Head,
-	}
-	if run.Start != nil {
-		d.Request, d.Repo, d.Base, d.Models = run.Start.Request, run.Start.Repo, run.Start.Base, run.Start.Models
-	}
-	if run.Outcome != nil {
-		d.Diff = &run.Outcome.Diff
-	}
-	return d
-}
-
-// listOf makes an empty list of none, so that JSON readers always find one.
-func listOf[T any](of []T) []T {
-	if of == nil {
-		return []T{}
-	}
-	return of
+	return failed(unlessReaderLeft(writeProse(a.out, text, a.viewing())))
 }
