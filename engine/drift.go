@@ -46,11 +46,20 @@ const maxReplans = 2
 // plan up in any case. The next Run acts on it.
 func (e *Engine) Choose(on OnDrift, replan string) { e.cfg.OnDrift, e.cfg.Replan = on, replan }
 
+// Replanned is the event of the move that gives a plan up.
+const Replanned = evReplan
+
+// Replan asks the run to give its plan up for a reason, from any goroutine. It
+// is heard once there is a plan that can be given up; what goes on then is
+// stopped for it.
+func (e *Engine) Replan(why string) { e.wish.set(why) }
+
 // unpark records that the run goes on, and with what.
 func (e *Engine) unpark(ctx context.Context) error {
 	var events []plan.Event
 	if e.run.Parked != nil {
 		events = append(events, e.event(plan.Unparked{Reason: e.run.Parked.Reason}))
+		e.waiting = e.run.Parked.Waiting
 	}
 	if s := e.cfg.Settings; s != nil && !e.run.State.Final() {
 		events = append(events, e.event(*s))
@@ -82,7 +91,7 @@ func (e *Engine) meet(ctx context.Context) (*plan.Parked, error) {
 // choose does what a person, or the settings, say about a drift; d is nil for
 // none.
 func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error) {
-	why := e.cfg.Replan
+	why := cmp.Or(e.cfg.Replan, e.wish.why())
 	e.cfg.Replan = ""
 	on := e.cfg.OnDrift
 	switch {
@@ -90,13 +99,14 @@ func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error
 		if d != nil {
 			why += "; " + driftWords(d)
 		}
+		e.wish.take()
 		return nil, e.replan(ctx, d, why)
 	case d == nil:
 		return nil, nil
 	case on == DriftReplans && e.replannable() && e.run.moved(evReplan) < maxReplans:
 		return nil, e.replan(ctx, d, "the work tree changed: "+driftWords(d))
 	case on == DriftParks:
-		return &plan.Parked{Reason: plan.ParkDrift, Detail: driftWords(d), Drift: d}, nil
+		return &plan.Parked{Reason: plan.ParkDrift, Detail: driftWords(d), Drift: d, Waiting: e.waiting}, nil
 	}
 	d.Choice = plan.DriftAccepted
 	return nil, e.accept(ctx, d)

@@ -121,9 +121,12 @@ func (d *Defect) Hint() string {
 type Engine struct {
 	cfg  Config
 	run  *Run
-	new  bool  // it was begun by this process and has not been driven yet
-	met  bool  // the tree is known to be what the run left, or was accepted
-	dead error // a failed append: nothing is recorded or done after it
+	new  bool // it was begun by this process and has not been driven yet
+	wish wish
+	met  bool // the tree is known to be what the run left, or was accepted
+	// waiting are the calls that the run was parked with.
+	waiting []plan.WaitingCall
+	dead    error // a failed append: nothing is recorded or done after it
 }
 
 // New makes an engine for a run as it was folded; an empty run is to be begun
@@ -197,16 +200,8 @@ func (e *Engine) Run(ctx context.Context) (End, error) {
 		return End{}, err
 	}
 	e.met = false
-	work := e.meet
-	for !e.run.State.Final() {
-		park, err := work(ctx)
-		work = e.step
-		if park != nil && errors.Is(context.Cause(ctx), ErrCancelled) {
-			err = ErrCancelled // whoever cancels does not want it resumed
-		}
-		if err != nil {
-			park, err = e.stopped(ctx, err)
-		}
+	for work := e.meet; !e.run.State.Final(); work = e.step {
+		park, err := e.attempt(ctx, work)
 		if err != nil {
 			return End{}, err
 		}
@@ -218,6 +213,20 @@ func (e *Engine) Run(ctx context.Context) (End, error) {
 		}
 	}
 	return End{State: e.run.State, ExitCode: e.run.State.ExitCode()}, nil
+}
+
+// attempt does one piece of work, and sorts what stopped it.
+func (e *Engine) attempt(ctx context.Context, work func(context.Context) (*plan.Parked, error)) (*plan.Parked, error) {
+	ctx, done := e.wish.during(ctx, e.met && e.replannable())
+	defer done()
+	park, err := work(ctx)
+	if park != nil && errors.Is(context.Cause(ctx), ErrCancelled) {
+		err = ErrCancelled // whoever cancels does not want it resumed
+	}
+	if err != nil {
+		return e.stopped(ctx, err)
+	}
+	return park, nil
 }
 
 // Cancel ends a run that nobody is driving.
@@ -240,6 +249,8 @@ func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 		switch cause := context.Cause(ctx); {
 		case errors.Is(cause, ErrCancelled):
 			return nil, e.finish(ctx, evCancel, "cancelled by request")
+		case errors.Is(cause, errReplan):
+			return nil, e.replan(context.WithoutCancel(ctx), nil, e.wish.take())
 		case errors.Is(cause, ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
 			return &plan.Parked{Reason: plan.ParkLimit, Detail: "time: " + ErrTimeout.Error() + "; going on gives the run as much again"}, nil
 		}

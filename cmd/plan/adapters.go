@@ -6,6 +6,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/checks"
+	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -22,8 +23,10 @@ type journal struct {
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
 	var letters []int64
 	for _, ev := range events {
-		if ev.Type() == plan.TypeRunEnd {
-			// A cancel is dealt with once the run has ended, not before.
+		move, _ := ev.Body.(plan.StateChange)
+		if ev.Type() == plan.TypeRunEnd || move.Event == engine.Replanned {
+			// A cancel is dealt with once the run has ended, not before; so is a
+			// wish for another plan once the old one is given up.
 			letters = append(letters, j.taken()...)
 		}
 		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {

@@ -55,7 +55,8 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		return failed(err)
 	}
 	ctx, stop := a.stoppable(ctx, w.cfg.Timeout.Duration)
-	watched := inbox.watch(ctx, w, stop)
+	inbox.open(ctx, w, eng, stop)
+	watched := inbox.watch(ctx)
 	defer func() {
 		stop(nil)
 		<-watched // it reads the database, which is closed next
@@ -192,56 +193,6 @@ func detected(w *workshop) []plan.Check {
 		return nil
 	}
 	return checks.Detect(w.repo.Root())
-}
-
-// inbox brings what other processes ask of a run to the process that drives it.
-type inbox struct {
-	mu     sync.Mutex
-	letter []int64
-}
-
-// take hands over the letters that were acted on, to be marked as taken.
-func (in *inbox) take() []int64 {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	out := in.letter
-	in.letter = nil
-	return out
-}
-
-// letterCancel asks for the end of a run.
-const letterCancel = "cancel"
-
-// watch looks for letters until ctx ends, and then closes done.
-func (in *inbox) watch(ctx context.Context, w *workshop, stop context.CancelCauseFunc) (done <-chan struct{}) {
-	tick := time.NewTicker(250 * time.Millisecond)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			letters, err := w.writer.Letters(ctx)
-			if err != nil {
-				continue // asking again is all that can be done
-			}
-			for _, l := range letters {
-				if l.Kind != letterCancel {
-					continue
-				}
-				in.mu.Lock()
-				in.letter = append(in.letter, l.ID)
-				in.mu.Unlock()
-				stop(engine.ErrCancelled)
-				return
-			}
-		}
-	}()
-	return ended
 }
 
 // display is what shows a run to a person or a program. It can be closed and

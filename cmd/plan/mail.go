@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 )
@@ -34,7 +36,7 @@ func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
 	out := make([]loop.Letter, 0, len(letters))
 	for _, l := range letters {
 		var text letterText
-		if l.Kind == letterCancel || json.Unmarshal(l.Data, &text) != nil {
+		if l.Kind == letterCancel || l.Kind == letterReplan || json.Unmarshal(l.Data, &text) != nil {
 			continue
 		}
 		out = append(out, loop.Letter{ID: l.ID, Kind: loop.LetterKind(l.Kind), Text: text.Text, Call: text.Call})
@@ -62,7 +64,9 @@ func (a *app) post(ctx context.Context, db *memory.DB, id plan.RunID, kind loop.
 
 // sayCommand makes a command that sends text to a run.
 func (a *app) sayCommand(use, short, long string, kind loop.LetterKind) *cobra.Command {
-	return &cobra.Command{
+	var replan bool
+	var then reader
+	cmd := &cobra.Command{
 		Use:   use + " RUN TEXT",
 		Short: short,
 		Long:  long,
@@ -75,54 +79,133 @@ func (a *app) sayCommand(use, short, long string, kind loop.LetterKind) *cobra.C
 		Example: fmt.Sprintf("  plan %s 01JX \"Keep the old flag working\"", use),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := findRun(ctx, db, args[0])
-				if err != nil {
-					return err
+				kind := kind
+				if replan {
+					kind = letterReplan
 				}
-				if err := a.post(ctx, db, id, kind, letterText{Text: strings.Join(args[1:], " ")}); err != nil {
-					return err
-				}
-				return a.delivered(db, id)
+				return a.deliver(ctx, db, args[0], kind, letterText{Text: strings.Join(args[1:], " ")}, then)
 			})
 		},
 	}
+	if kind == loop.FollowUp {
+		cmd.Flags().BoolVar(&replan, "replan", false, "give the plan up for it and make another one now")
+	}
+	then.register(cmd)
+	return cmd
 }
 
 // ruleCommand makes a command that decides about a waiting call.
 func (a *app) ruleCommand(use, short string, kind loop.LetterKind) *cobra.Command {
 	var reason string
+	var then reader
 	cmd := &cobra.Command{
 		Use:     use + " RUN [CALL]",
 		Short:   short,
-		Example: fmt.Sprintf("  plan %s 01JX --reason \"as discussed\"", use),
+		Example: fmt.Sprintf("  plan %s 01JX --reason \"as discussed\" --resume", use),
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := findRun(ctx, db, args[0])
-				if err != nil {
-					return err
-				}
 				letter := letterText{Text: reason}
 				if len(args) == 2 {
 					letter.Call = args[1]
 				}
-				if err := a.post(ctx, db, id, kind, letter); err != nil {
-					return err
-				}
-				return a.delivered(db, id)
+				return a.deliver(ctx, db, args[0], kind, letter, then)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that the model reads")
+	then.register(cmd)
 	return cmd
 }
 
-// delivered says when the letter will be read.
-func (a *app) delivered(db *memory.DB, id plan.RunID) error {
-	if holder, ok := db.Holder(id); ok {
-		return a.said(id, fmt.Sprintf("process %d reads it at its next step", holder.PID))
+// reader says who is to read a letter to a run that nobody drives.
+type reader struct{ resume bool }
+
+func (r *reader) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&r.resume, "resume", false, "go on with the run in this process, if no other one drives it")
+}
+
+// deliver puts a letter into a run's inbox and says when it will be read, or
+// reads it here.
+func (a *app) deliver(ctx context.Context, db *memory.DB, prefix string, kind loop.LetterKind, l letterText, then reader) error {
+	id, err := findRun(ctx, db, prefix)
+	if err != nil {
+		return err
 	}
-	return a.said(id, fmt.Sprintf("it waits; nobody is driving the run now, so go on with: plan resume %s", id))
+	if err := a.wanted(ctx, db, id, kind, &l); err != nil {
+		return err
+	}
+	if err := a.post(ctx, db, id, kind, l); err != nil {
+		return err
+	}
+	if then.resume {
+		err := a.resumeRun(ctx, db, id, said{})
+		var held *memory.HeldError
+		if !errors.As(err, &held) {
+			return err
+		}
+	}
+	if holder, ok := db.Holder(id); ok {
+		return a.told(id, "now", fmt.Sprintf("process %d reads it at its next step", holder.PID))
+	}
+	return a.told(id, "resume", fmt.Sprintf("it waits; nobody is driving the run now, so go on with: plan resume %s", id))
+}
+
+// wanted refuses a decision, an answer or a wish that nothing waits for: it
+// would lie in the inbox and decide about something that comes later.
+func (a *app) wanted(ctx context.Context, db *memory.DB, id plan.RunID, kind loop.LetterKind, l *letterText) error {
+	if kind == loop.Steer || kind == loop.FollowUp {
+		return nil
+	}
+	run, err := foldRun(ctx, db, id, nil)
+	if err != nil {
+		return failed(err)
+	}
+	if run.State.Final() {
+		return nil // post says so
+	}
+	if kind == letterReplan {
+		if len(run.Plans) == 0 || run.State == plan.Planning {
+			return failed(&advice{
+				fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
+				fmt.Sprintf("Without --replan, the text reaches the implementer; `plan steer %s TEXT` reaches the planner.", id),
+			})
+		}
+		return nil
+	}
+	return l.meet(run, kind)
+}
+
+// meet finds the call that a decision or an answer is for.
+func (l *letterText) meet(run *engine.Run, kind loop.LetterKind) error {
+	reason, what := plan.ParkApproval, "call waits for a decision"
+	if kind == loop.Reply {
+		reason, what = plan.ParkQuestion, "question waits for an answer"
+	}
+	var calls []string
+	if run.Parked != nil {
+		for _, c := range run.Parked.Waiting {
+			if (c.Question != "") == (kind == loop.Reply) {
+				calls = append(calls, c.Call)
+			}
+		}
+	}
+	parked := run.Parked != nil && run.Parked.Reason == reason
+	switch {
+	case len(calls) == 0 && !parked:
+		return failed(&advice{fmt.Sprintf("no %s in run %s", what, run.ID), fmt.Sprintf("`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.", run.ID, run.ID)})
+	case l.Call != "" && len(calls) > 0 && !slices.Contains(calls, l.Call):
+		return failed(&advice{fmt.Sprintf("call %q does not wait in run %s", l.Call, run.ID), "Those that do: " + strings.Join(calls, ", ")})
+	}
+	return nil
+}
+
+// told answers a command that wrote to a run: reaches is now or resume.
+func (a *app) told(id plan.RunID, reaches, what string) error {
+	if a.json {
+		return a.document(map[string]any{"id": id, "reaches": reaches, "result": what})
+	}
+	return a.said(id, what)
 }
 
 // mailCommands are the ways to say something to a run.
@@ -131,7 +214,7 @@ func (a *app) mailCommands() []*cobra.Command {
 		a.sayCommand("steer", "Give a running run guidance",
 			"Steer reaches the run within one turn, also when another process drives it. It does\nnot replace the request; later phases and the reviewer see it too.", loop.Steer),
 		a.sayCommand("follow-up", "Add to what a run is asked to do",
-			"The text is given to the implementer when it would otherwise be done.", loop.FollowUp),
+			"The text is given to the implementer when it would otherwise be done. With --replan\nthe run gives its plan up at once, and the planner reads the text.", loop.FollowUp),
 		a.sayCommand("answer", "Answer a question of a run",
 			"The answer goes to the question that waits. See `plan show RUN`.", loop.Reply),
 		a.ruleCommand("approve", "Allow the call that a run waits with", loop.Approve),
