@@ -250,6 +250,7 @@ type bench struct {
 	crew    *crew
 	checker *checker
 	snaps   *snapshots
+	ground  *ground // instead of snaps, if set
 	cfg     engine.Config
 	given   *plan.PlanDoc
 	shown   []plan.Event
@@ -310,6 +311,9 @@ func (b *bench) process() (*engine.Engine, func()) {
 	}
 	cfg := b.cfg
 	cfg.Runner, cfg.Journal, cfg.Checker, cfg.Snapshots = b.crew, b.j, b.checker, b.snaps
+	if b.ground != nil {
+		cfg.Snapshots = b.ground
+	}
 	eng, err := engine.New(cfg, run)
 	if err != nil {
 		b.t.Fatal(err)
