@@ -39,6 +39,21 @@ const (
 	DriftReplans OnDrift = "replan" // as often as maxReplans
 )
 
+// TreeError says that the work tree cannot be taken as a run would find it, so
+// the run was not begun.
+type TreeError struct{ Err error }
+
+// Error implements error.
+func (e *TreeError) Error() string { return "take a snapshot of the work tree: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *TreeError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *TreeError) Hint() string {
+	return "Nothing was begun. Every file that git tracks, or would add, must be one that can be read: make it so, remove it, or put it into .gitignore; `git add --dry-run -A` finds such files."
+}
+
 // maxReplans bounds how often a run makes another plan without being asked to.
 const maxReplans = 2
 

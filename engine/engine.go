@@ -162,7 +162,7 @@ func (e *Engine) State() *Run { return e.run }
 func (e *Engine) Begin(ctx context.Context, id plan.RunID, job string, start plan.RunStart, given *plan.PlanDoc, blobs []plan.Blob) error {
 	snap, err := e.cfg.Snapshots.Snapshot(ctx, id, "start")
 	if err != nil {
-		return fmt.Errorf("take a snapshot of the work tree: %w", err)
+		return &TreeError{Err: err}
 	}
 	start.Snapshot = snap.Tree
 	e.run.ID, e.run.Job = id, job

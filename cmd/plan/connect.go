@@ -72,6 +72,15 @@ type advice struct{ text, hint string }
 func (e *advice) Error() string { return e.text }
 func (e *advice) Hint() string  { return e.hint }
 
+// hinted gives an error a hint.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Hint() string  { return e.hint }
+func (e *hinted) Unwrap() error { return e.error }
+
 var (
 	errNoModel = &advice{
 		"there is no model to talk to",

@@ -23,7 +23,7 @@ type looseMessage struct {
 func readContext(file string, redact func(string) string) ([]plan.Message, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the conversation: %w", err)
+		return nil, &hinted{fmt.Errorf("read the conversation: %w", err), "--context takes a file, relative to where you are and not to -C."}
 	}
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '[' {
 		text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))

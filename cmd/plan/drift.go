@@ -91,9 +91,14 @@ func driftHelp(id plan.RunID) []string {
 // personReplans is the reason of a person who gives none.
 const personReplans = "the person who asked for the work wants another plan"
 
+// driftChooser takes what a person says about a changed tree.
+type driftChooser interface {
+	Choose(on engine.OnDrift, replan string)
+}
+
 // askDrift asks the person what to do about a changed tree, and reports
 // whether to go on.
-func (a *app) askDrift(ctx context.Context, eng *engine.Engine, end engine.End) bool {
+func (a *app) askDrift(ctx context.Context, eng driftChooser, end engine.End) bool {
 	d := end.Parked.Drift
 	fmt.Fprintf(a.out, "\nThe work tree changed while the run stood still: %s\n", countOf(d.Total, "file"))
 	const most = 20

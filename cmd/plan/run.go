@@ -227,7 +227,10 @@ func (a *app) givenPlan(ctx context.Context, w *workshop, file, base string) (*p
 		data, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
+		return nil, &hinted{
+			fmt.Errorf("read the plan: %w", err),
+			"--from-plan takes a file with a plan, relative to where you are and not to -C, or - for standard input; `plan show RUN --plan` prints one to start from.",
+		}
 	}
 	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
 	if text == "" {
@@ -248,5 +251,12 @@ func (a *app) givenPlan(ctx context.Context, w *workshop, file, base string) (*p
 // findRun finds a run by a prefix of its id.
 func findRun(ctx context.Context, db *memory.DB, prefix string) (plan.RunID, error) {
 	id, err := db.Resolve(ctx, prefix)
+	var many *memory.AmbiguousError
+	switch {
+	case errors.Is(err, memory.ErrNoRun):
+		err = &hinted{err, "`plan list` shows all runs; any beginning of an id that fits only one run will do."}
+	case errors.As(err, &many):
+		err = &hinted{err, "`plan list` says which is which."}
+	}
 	return id, failed(err)
 }
