@@ -39,21 +39,6 @@ const (
 	DriftReplans OnDrift = "replan" // as often as maxReplans
 )
 
-// TreeError says that the work tree cannot be taken as a run would find it, so
-// the run was not begun.
-type TreeError struct{ Err error }
-
-// Error implements error.
-func (e *TreeError) Error() string { return "take a snapshot of the work tree: " + e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *TreeError) Unwrap() error { return e.Err }
-
-// Hint says what to do about it.
-func (e *TreeError) Hint() string {
-	return "Nothing was begun. Every file that git tracks, or would add, must be one that can be read: make it so, remove it, or put it into .gitignore; `git add --dry-run -A` finds such files."
-}
-
 // maxReplans bounds how often a run makes another plan without being asked to.
 const maxReplans = 2
 
@@ -129,8 +114,9 @@ func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error
 
 // replannable says whether there is a plan that can be given up.
 func (e *Engine) replannable() bool {
-	_, err := next(context.Background(), e.run.State, evReplan)
-	return err == nil
+	return slices.ContainsFunc(table(), func(m move) bool {
+		return m.event == evReplan && slices.Contains(m.from, e.run.State)
+	})
 }
 
 // accept goes on with the tree as it is now.

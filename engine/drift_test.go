@@ -19,12 +19,11 @@ import (
 // ground is a work tree of a few files. It stands in for git: as snapshots, it
 // names trees by what they hold.
 type ground struct {
-	files   map[string]engine.File
-	head    string
-	kept    map[string]map[string]engine.File
-	look    error
-	labels  []string
-	written time.Time
+	files  map[string]engine.File
+	head   string
+	kept   map[string]map[string]engine.File
+	look   error
+	labels []string
 }
 
 func newGround(names ...string) *ground {

@@ -95,28 +95,39 @@ func (a *app) runThrough(ctx context.Context, w *workshop, eng *engine.Engine, s
 		if err != nil || end.Parked == nil {
 			return end, err
 		}
-		again := false
-		switch {
-		case end.Parked.Reason == plan.ParkRateLimit && a.waits(w.cfg):
-			if again = a.sleepUntil(ctx, end.Parked.WakeAt); !again && errors.Is(context.Cause(ctx), engine.ErrCancelled) {
-				err = eng.Cancel(context.WithoutCancel(ctx))
-				end = engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}
-			}
-		case end.Parked.Reason == plan.ParkDrift && a.interactive():
-			show.close()
-			if again = a.askDrift(ctx, eng, end); again {
-				show.open()
-			}
-		case len(end.Parked.Waiting) > 0 && a.interactive():
-			show.close() // the terminal is the person's now
-			if again, err = a.consult(ctx, w, end); again {
-				show.open()
-			}
-		}
+		again, err := a.mend(ctx, w, eng, show, &end)
 		if err != nil || !again {
 			return end, err
 		}
 	}
+}
+
+// mend does what this process can do about what parked the run, and reports
+// whether it can go on.
+func (a *app) mend(ctx context.Context, w *workshop, eng *engine.Engine, show *display, end *engine.End) (again bool, err error) {
+	switch {
+	case end.Parked.Reason == plan.ParkRateLimit && a.waits(w.cfg):
+		if a.sleepUntil(ctx, end.Parked.WakeAt) {
+			return true, nil
+		}
+		if errors.Is(context.Cause(ctx), engine.ErrCancelled) {
+			err = eng.Cancel(context.WithoutCancel(ctx))
+			*end = engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}
+		}
+		return false, err
+	case !a.interactive():
+		return false, nil
+	case end.Parked.Reason == plan.ParkDrift:
+		show.close() // the terminal is the person's now
+		again = a.askDrift(ctx, eng, *end)
+	case len(end.Parked.Waiting) > 0:
+		show.close()
+		again, err = a.consult(ctx, w, *end)
+	}
+	if again {
+		show.open()
+	}
+	return again, err
 }
 
 // sleepUntil waits for a time, by default a minute from now, and reports
