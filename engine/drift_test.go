@@ -155,6 +155,11 @@ func TestDriftParks(t *testing.T) {
 				if n := b.count(plan.TypeDrift); n != 1 {
 					t.Errorf("%d drift events", n)
 				}
+				for _, br := range b.crew.briefs[before+1:] {
+					if br.Notice != "" && !killed { // a killed model call is answered first
+						t.Errorf("%s is told again", br.Phase)
+					}
+				}
 				notice := b.crew.briefs[before].Notice
 				if !strings.Contains(notice, `"b.go"`) || !strings.Contains(notice, `"c.go"`) {
 					t.Errorf("the phase is told %q", notice)

@@ -119,6 +119,12 @@ func (c *crew) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.Outc
 			events = append(events, plan.Event{Conv: b.Conv, Body: plan.MessageStart{Role: plan.RoleUser}},
 				plan.Event{Conv: b.Conv, Body: plan.MessageEnd{Message: plan.UserText("do it")}})
 		}
+		if b.Notice != "" {
+			m := plan.UserText(b.Notice)
+			m.Origin = plan.OriginDrift
+			events = append(events, plan.Event{Conv: b.Conv, Body: plan.MessageStart{Role: plan.RoleUser}},
+				plan.Event{Conv: b.Conv, Body: plan.MessageEnd{Message: m}})
+		}
 		events = append(events, event(plan.TurnStart{Trigger: "user"}), event(plan.MessageStart{Role: plan.RoleAssistant}))
 		if err := emit(ctx, events...); err != nil {
 			return plan.Outcome{}, err

@@ -24,6 +24,13 @@ func TestReplan(t *testing.T) {
 			t.Run(fmt.Sprintf("%s killed=%t", p, killed), func(t *testing.T) {
 				t.Parallel()
 				b, _ := onGround(t)
+				b.cfg.Required = nil
+				b.crew.outcome = func(br plan.Brief) plan.Outcome {
+					if br.Phase == plan.Plan {
+						return plan.Outcome{Plan: &plan.PlanDoc{Text: "the plan", Verify: []string{fmt.Sprint("verify ", br.Attempt)}}}
+					}
+					return usual(1)(br)
+				}
 				stand(b, p, killed)
 				before := len(b.crew.briefs)
 				b.cfg.Replan = "too slow"
