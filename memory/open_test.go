@@ -155,7 +155,7 @@ func TestOpenLeavesANewerDatabaseAlone(t *testing.T) {
 			if !errors.Is(err, memory.ErrNewer) {
 				t.Fatalf("got %v, %v, want ErrNewer", db, err)
 			}
-			for _, word := range []string{"this plan knows version ", "this plan knows version", "install a newer plan"} {
+			for _, word := range []string{"version 99", "this plan knows version", "install a newer plan"} {
 				if !strings.Contains(err.Error(), word) {
 					t.Errorf("%q does not say %q", err, word)
 				}
