@@ -31,7 +31,7 @@ var settings = []string{
 // others would point it at another repository or index.
 var inherited = []string{
 	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
-	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_LFS_SKIP_SMUDGE",
 }
 
 // gitEnv is the environment that git runs in.
