@@ -27,7 +27,7 @@ func (r *Repo) Tree(ctx context.Context) (string, error) {
 // on top of HEAD. A snapshot of the same label is replaced. The index, HEAD
 // and the files stay as they are.
 func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Label: label, Ref: "refs/plan/" + string(run) + "/" + label}
+	snap := plan.Snapshot{Label: label, Ref: refOf(run, label)}
 	var err error
 	if snap.Tree, err = r.tree(ctx); err == nil {
 		err = r.keep(ctx, snap)
@@ -48,11 +48,8 @@ func (r *Repo) keep(ctx context.Context, snap plan.Snapshot) error {
 	stamp, head, _ := strings.Cut(out, " ")
 	date := "@" + stamp + " +0000"
 	commit, err := r.git.run(ctx, call{
-		dir: r.root,
-		env: []string{
-			"GIT_AUTHOR_NAME=plan", "GIT_AUTHOR_EMAIL=plan@localhost", "GIT_AUTHOR_DATE=" + date,
-			"GIT_COMMITTER_NAME=plan", "GIT_COMMITTER_EMAIL=plan@localhost", "GIT_COMMITTER_DATE=" + date,
-		},
+		dir:  r.root,
+		env:  asPlan(date),
 		args: []string{"commit-tree", snap.Tree, "-p", head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
 	})
 	if err != nil {
