@@ -193,8 +193,10 @@ func (a *app) moved(out outcome, moved worktree.Moved, made step, err error, ins
 		return nil
 	}
 	if conflict == nil {
-		return failed(&advice{fmt.Sprintf("%s with conflict markers: %s", countOf(len(out.Conflicts), "file"), strings.Join(out.Conflicts, ", ")),
-			"Edit them. The tree as it was is kept as " + out.Undo + "."})
+		return failed(&advice{
+			fmt.Sprintf("%s with conflict markers: %s", countOf(len(out.Conflicts), "file"), strings.Join(out.Conflicts, ", ")),
+			"Edit them. The tree as it was is kept as " + out.Undo + ".",
+		})
 	}
 	return failed(&advice{err.Error() + "; nothing was changed", "What can be done: " + instead + "."})
 }

@@ -155,7 +155,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
-		a.applyCommand(), a.restoreCommand(), a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
+		a.applyCommand(), a.restoreCommand(), a.forkCommand(), a.worktreeCommand(), a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
 		a.memoryCommand(), a.skillsCommand(),
 	)
 	root.AddCommand(a.mailCommands()...)

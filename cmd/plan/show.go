@@ -114,6 +114,9 @@ type document struct {
 	Outcome  plan.State            `json:"outcome"`
 	Request  string                `json:"request"`
 	Repo     string                `json:"repo"`
+	Worktree string                `json:"worktree,omitempty"`
+	Branch   string                `json:"work_branch,omitempty"`
+	Forked   *plan.Fork            `json:"forked_from,omitempty"`
 	Base     string                `json:"base"`
 	Models   map[plan.Phase]string `json:"models"`
 	Created  time.Time             `json:"created"`
@@ -142,6 +145,7 @@ func documentOf(run *engine.Run, info memory.RunInfo) document {
 	}
 	if run.Start != nil {
 		d.Request, d.Repo, d.Base, d.Models = run.Start.Request, run.Start.Repo, run.Start.Base, run.Start.Models
+		d.Worktree, d.Branch, d.Forked = run.Start.Worktree, run.Start.WorkBranch, run.Start.ForkedFrom
 	}
 	if run.Outcome != nil {
 		d.Diff = &run.Outcome.Diff
