@@ -167,7 +167,17 @@ func TestAddLendsSubmodules(t *testing.T) {
 	if dirty, err := own.DirtySubmodules(t.Context()); err != nil || dirty != nil {
 		t.Errorf("dirty submodules %q, %v", dirty, err)
 	}
+	if inside, err := own.InSubmodules(t.Context()); err != nil || inside != "" {
+		t.Errorf("inside %q, %v", inside, err)
+	}
 	put(t, own.Root(), map[string]string{"third party/lib/lib.txt": "three"})
+	put(t, own.Root(), map[string]string{"third party/lib/fresh": "x"})
+	inside, err := own.InSubmodules(t.Context())
+	for _, want := range []string{"Submodule third party/lib has changes", "+++ b/third party/lib/lib.txt", "-two\n", "+three\n", "untracked file third party/lib/fresh\n"} {
+		if err != nil || !strings.Contains(inside, want) {
+			t.Errorf("%v, inside:\n%s\nwant %q", err, inside, want)
+		}
+	}
 	dirty, err := own.DirtySubmodules(t.Context())
 	if diff := cmp.Diff([]string{"third party/lib"}, dirty); err != nil || diff != "" {
 		t.Errorf("dirty submodules %q, %v", dirty, err)

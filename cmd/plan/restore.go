@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,12 @@ The snapshots are the "snapshot" events of "plan events RUN".`,
 
 func (a *app) restore(ctx context.Context, db *memory.DB, run *engine.Run, how restoring) (err error) {
 	repo, err := a.restoreIn(ctx, run, how)
+	if errors.Is(err, fs.ErrNotExist) {
+		return failed(&advice{
+			fmt.Sprintf("the work tree of run %s is gone, so there is nothing to restore in it", run.ID),
+			fmt.Sprintf("Its snapshots stay: `plan apply %s` brings the change over, `plan fork %s --at SEQ` makes a tree as it was.", run.ID, run.ID),
+		})
+	}
 	if err != nil {
 		return failed(err)
 	}

@@ -159,3 +159,17 @@ func (w *workshop) surveyTree(ctx context.Context, opts startOptions, start *pla
 	}
 	return nil
 }
+
+// trees are the snapshots of a run's work tree. A reviewer is also shown what
+// snapshots cannot hold.
+type trees struct{ *worktree.Repo }
+
+// Diff implements engine.Snapshots.
+func (t trees) Diff(ctx context.Context, from, to string) (string, error) {
+	diff, err := t.Repo.Diff(ctx, from, to)
+	if err != nil {
+		return "", err
+	}
+	inside, err := t.InSubmodules(ctx)
+	return diff + inside, err
+}

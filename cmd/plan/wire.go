@@ -26,7 +26,7 @@ var (
 	_ engine.Runner    = (*phases.Phases)(nil)
 	_ engine.Journal   = (*journal)(nil)
 	_ engine.Checker   = (*checker)(nil)
-	_ engine.Snapshots = (*worktree.Repo)(nil)
+	_ engine.Snapshots = trees{}
 	_ loop.Model       = (*openai.Client)(nil)
 	_ loop.Mailbox     = mailbox{}
 )

@@ -111,7 +111,7 @@ func (a *app) ownedTrees(ctx context.Context, db *memory.DB) ([]ownedTree, error
 func judgeTree(ctx context.Context, db *memory.DB, t *ownedTree) error {
 	run, err := foldRun(ctx, db, t.ID, nil)
 	if errors.Is(err, memory.ErrNoRun) || err == nil && run.Start == nil {
-		t.Why = "no run of this id is known here"
+		t.Why = "no run of this id is known here; if you do not need it, `git worktree remove --force` takes it away"
 		return nil
 	}
 	if err != nil {
