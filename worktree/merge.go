@@ -139,9 +139,10 @@ func (r *Repo) Contains(ctx context.Context, base, theirs string) (bool, error) 
 }
 
 // MergeCommit is [Repo.Merge], and commits the change, and nothing else, on the
-// branch that is checked out. Of the index only the files of the change move,
-// and of those only the ones that were not staged. Nothing is changed if the
-// change does not fit on HEAD without what is not committed. Hooks do not run.
+// branch that is checked out; the index follows in the files of the change. It
+// is a [*Conflict], and nothing is changed, if the change does not fit on HEAD
+// without what is not committed, or if one of its files is staged: the commit
+// would take part of that back. Hooks do not run.
 func (r *Repo) MergeCommit(ctx context.Context, base, theirs, message string, opts Options) (string, Moved, error) {
 	commit, out, err := r.mergeCommit(ctx, base, theirs, message, opts)
 	if err != nil {
@@ -159,33 +160,49 @@ func (r *Repo) mergeCommit(ctx context.Context, base, theirs, message string, op
 	if err != nil {
 		return "", Moved{}, err
 	}
+	changes, err := r.unstaged(ctx, head, commit)
+	if err != nil {
+		return "", Moved{}, err
+	}
 	opts.Force = false // markers are not committed
 	out, err := r.Merge(ctx, base, theirs, opts)
 	if err != nil || opts.Check {
 		return commit, out, err
 	}
-	staged, err := r.git.run(ctx, call{dir: r.root, args: []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", head}})
-	if err != nil {
-		return "", out, err
-	}
 	if _, err := r.run(ctx, "update-ref", "-m", "plan apply", "HEAD", commit, head); err != nil {
 		return "", out, err
 	}
-	return commit, out, r.follow(ctx, head, commit, splitNUL(staged))
+	return commit, out, r.follow(ctx, changes)
 }
 
-// follow makes the index follow from one commit to another, except for what is
-// staged.
-func (r *Repo) follow(ctx context.Context, from, to string, staged []string) error {
+// unstaged lists the changes between two commits, none of which may be staged.
+func (r *Repo) unstaged(ctx context.Context, from, to string) ([]delta, error) {
 	changes, err := r.deltas(ctx, from, to)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	out, err := r.git.run(ctx, call{dir: r.root, args: []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", from}})
+	if err != nil {
+		return nil, err
+	}
+	staged := splitNUL(out)
+	var both []string
+	for _, c := range changes {
+		if slices.Contains(staged, c.path) {
+			both = append(both, c.path)
+		}
+	}
+	if len(both) > 0 {
+		return nil, &Conflict{Paths: both, Why: "these files have staged changes; commit or unstage them first"}
+	}
+	return changes, nil
+}
+
+// follow makes the index follow the changes of a commit.
+func (r *Repo) follow(ctx context.Context, changes []delta) error {
 	var info strings.Builder
 	for _, c := range changes {
-		if !slices.Contains(staged, c.path) {
-			fmt.Fprintf(&info, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
-		}
+		fmt.Fprintf(&info, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
 	}
 	if _, err := r.git.run(ctx, call{dir: r.root, stdin: info.String(), args: []string{"update-index", "-z", "--index-info"}}); err != nil {
 		return err

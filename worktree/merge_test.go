@@ -112,6 +112,23 @@ func TestMergeCommitCommitsTheChangeAlone(t *testing.T) {
 	}
 }
 
+func TestMergeCommitLeavesStagedFilesAlone(t *testing.T) {
+	t.Parallel()
+	r, dir := workplace(t)
+	base, theirs := elsewhere(t, r)
+	put(t, dir, map[string]string{"f": "ONE\n2\n3\n4\n5\n"})
+	git(t, dir, "add", "f")
+	before, now := state(t, dir), tree(t, r)
+	_, _, err := r.MergeCommit(t.Context(), base, theirs, "Do the work", worktree.Options{})
+	var conflict *worktree.Conflict
+	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "staged changes; commit or unstage them first: f") || tree(t, r) != now {
+		t.Errorf("error %v", err)
+	}
+	if diff := cmp.Diff(before, state(t, dir)); diff != "" {
+		t.Errorf("changed (-before +after):\n%s", diff)
+	}
+}
+
 func TestMergeCommitNeedsAHeadThatFits(t *testing.T) {
 	t.Parallel()
 	r, dir := workplace(t)
