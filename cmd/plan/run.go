@@ -122,7 +122,7 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(db.Close())) }()
-	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, opts.source, db)
+	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, opts.source, opts.source.Root(), db)
 	if err != nil {
 		return err
 	}
