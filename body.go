@@ -40,18 +40,26 @@ const (
 // RunStart is the first event of every run: all that a later process, perhaps
 // a newer one, needs to go on with the same bytes.
 type RunStart struct {
-	Request  string           `json:"request"`
-	Title    string           `json:"title,omitempty"`  // given by a person; "" where the request speaks for itself
-	Repo     string           `json:"repo"`             // absolute path of the work tree
-	Base     string           `json:"base"`             // HEAD commit at the start
-	Branch   string           `json:"branch,omitempty"` // "" when HEAD is detached
-	Snapshot string           `json:"snapshot"`         // tree of the work tree as it was found, dirt included
-	Dirty    bool             `json:"dirty,omitempty"`
-	Models   map[Phase]string `json:"models"`
-	Config   json.RawMessage  `json:"config"`            // the resolved settings, without secrets
-	Kit      string           `json:"kit"`               // blob: prompts and tool schemas
-	Context  string           `json:"context,omitempty"` // blob: the frozen conversation Explore starts from
-	Version  string           `json:"version"`           // of the program that started the run
+	Request  string `json:"request"`
+	Title    string `json:"title,omitempty"`  // given by a person; "" where the request speaks for itself
+	Repo     string `json:"repo"`             // absolute path of the work tree
+	Base     string `json:"base"`             // HEAD commit at the start
+	Branch   string `json:"branch,omitempty"` // "" when HEAD is detached
+	Snapshot string `json:"snapshot"`         // tree of the work tree as it was found, dirt included
+	Dirty    bool   `json:"dirty,omitempty"`
+	// Worktree is the run's own work tree and WorkBranch the branch that is
+	// checked out there; both are "" for a run that works in Repo.
+	Worktree   string `json:"worktree,omitempty"`
+	WorkBranch string `json:"work_branch,omitempty"`
+	// DirtySubmodules are those with changes inside at the start. What is in a
+	// submodule is neither in snapshots nor in diffs.
+	DirtySubmodules []string         `json:"dirty_submodules,omitempty"`
+	ForkedFrom      *Fork            `json:"forked_from,omitempty"`
+	Models          map[Phase]string `json:"models"`
+	Config          json.RawMessage  `json:"config"`            // the resolved settings, without secrets
+	Kit             string           `json:"kit"`               // blob: prompts and tool schemas
+	Context         string           `json:"context,omitempty"` // blob: the frozen conversation Explore starts from
+	Version         string           `json:"version"`           // of the program that started the run
 }
 
 // RunEnd is the last event of a run that reached a final state.
@@ -204,6 +212,9 @@ type UsageReport struct {
 	Usage   Usage   `json:"usage"`
 	CostUSD float64 `json:"cost_usd"`
 	Priced  bool    `json:"priced"`
+	// Inherited says that another run paid for the call: the one that this run
+	// was forked from. It does not count towards this run's usage.
+	Inherited bool `json:"inherited,omitempty"`
 }
 
 // Report is what Explore passes on.

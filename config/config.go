@@ -39,6 +39,11 @@ type Config struct {
 	Skills        SkillsConfig `toml:"skills" json:"skills,omitzero"`
 	ReplanOnDrift *bool        `toml:"replan_on_drift" json:"replan_on_drift,omitempty"` // make another plan where the tree changed under a run, instead of parking; unset: no
 
+	// Worktree gives every run a work tree of its own; WorktreeInclude are globs
+	// of ignored files that are copied into it, because builds need them.
+	Worktree        *bool    `toml:"worktree" json:"worktree,omitempty"`
+	WorktreeInclude []string `toml:"worktree_include" json:"worktree_include,omitempty"`
+
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
 }

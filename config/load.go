@@ -36,7 +36,8 @@ func (w Warning) String() string {
 //
 // The repository's file can only tighten: of max_turns, max_tokens, max_cost,
 // timeout and max_review_cycles the smaller value counts, and checks.required
-// is added to. Every other key in it is ignored with a warning.
+// and worktree_include are added to: what is copied into a run's own tree is
+// only what the run would see without one. Every other key in it is ignored with a warning.
 func Load(src Source) (Config, []Warning, error) {
 	cfg := Default()
 	if src.Home != "" {
@@ -78,6 +79,7 @@ type tightening struct {
 	MaxTokens       int64    `toml:"max_tokens"`
 	MaxCost         float64  `toml:"max_cost"`
 	Timeout         Duration `toml:"timeout"`
+	WorktreeInclude []string `toml:"worktree_include"`
 	Checks          struct {
 		Required []string `toml:"required"`
 	} `toml:"checks"`
@@ -87,7 +89,7 @@ type tightening struct {
 func (t tightening) asConfig() Config {
 	return Config{
 		MaxReviewCycles: t.MaxReviewCycles, MaxTurns: t.MaxTurns, MaxTokens: t.MaxTokens, MaxCost: t.MaxCost,
-		Timeout: t.Timeout, Checks: ChecksConfig{Required: t.Checks.Required},
+		Timeout: t.Timeout, WorktreeInclude: t.WorktreeInclude, Checks: ChecksConfig{Required: t.Checks.Required},
 	}
 }
 
@@ -99,14 +101,20 @@ func tighten(cfg Config, t tightening) Config {
 	cfg.MaxTokens = smaller(cfg.MaxTokens, t.MaxTokens)
 	cfg.MaxCost = smaller(cfg.MaxCost, t.MaxCost)
 	cfg.Timeout = Of(smaller(cfg.Timeout.Duration, t.Timeout.Duration))
-	required := slices.Clone(cfg.Checks.Required)
-	for _, command := range t.Checks.Required {
-		if !slices.Contains(required, command) {
-			required = append(required, command)
+	cfg.Checks.Required = joined(cfg.Checks.Required, t.Checks.Required)
+	cfg.WorktreeInclude = joined(cfg.WorktreeInclude, t.WorktreeInclude)
+	return cfg
+}
+
+// joined is a list with what another one has on top.
+func joined(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
 		}
 	}
-	cfg.Checks.Required = required
-	return cfg
+	return out
 }
 
 // smaller is the tighter of two bounds, where zero is none.

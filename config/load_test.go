@@ -190,6 +190,7 @@ func TestLoadRepositoryOnlyTightens(t *testing.T) {
 		"larger":               {"max_turns = 1000\nmax_tokens = 10000\nmax_cost = 5\nmax_review_cycles = 9", func(*config.Config) {}},
 		"zero is not no bound": {"max_turns = 0\nmax_tokens = 0\nmax_cost = 0.0\ntimeout = '0s'", func(*config.Config) {}},
 		"checks":               {"[checks]\nrequired = ['b', 'a']", func(c *config.Config) { c.Checks.Required = []string{"a", "b"} }},
+		"ignored files":        {"worktree_include = ['.env']", func(c *config.Config) { c.WorktreeInclude = []string{".env"} }},
 		"no checks":            {"[checks]\nrequired = []", func(*config.Config) {}},
 	}
 	for name, tt := range tests {

@@ -166,13 +166,24 @@ func TestAnOutageKeepsTheRun(t *testing.T) {
 		"a snapshot": {
 			func(b *bench) {
 				b.snaps.snapshot = func(label string) error {
-					if label == "start" {
+					if label == "start" || strings.HasPrefix(label, "before-") {
 						return nil
 					}
 					return errDisk
 				}
 			},
 			func(b *bench) { b.snaps.snapshot = nil }, "take a snapshot after implementing: ",
+		},
+		"a snapshot before": {
+			func(b *bench) {
+				b.snaps.snapshot = func(label string) error {
+					if strings.HasPrefix(label, "before-") {
+						return errDisk
+					}
+					return nil
+				}
+			},
+			func(b *bench) { b.snaps.snapshot = nil }, "take a snapshot before implementing: ",
 		},
 		"the diff":   {func(b *bench) { b.snaps.diff = errDisk }, func(b *bench) { b.snaps.diff = nil }, "compare the work with the start: "},
 		"the review": {failIn(plan.Review, &plan.Outage{Err: errDisk}), func(b *bench) { b.crew.during = nil }, ""},

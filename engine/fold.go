@@ -40,8 +40,12 @@ type Run struct {
 	Usage  plan.Usage
 	Cost   float64 // USD
 	Priced bool    // false once a model without a known price was used
-	Head   int64   // seq of the last event
-	Last   time.Time
+	// Inherited is what the run that this one was forked from used up to there.
+	Inherited     plan.Usage
+	InheritedCost float64 // USD
+
+	Head int64 // seq of the last event
+	Last time.Time
 
 	attempts   map[plan.Phase]int
 	convs      map[plan.Phase]string // conversation of the phase's latest attempt
@@ -125,6 +129,10 @@ func (r *Run) Apply(ev plan.Event) {
 	case plan.Unparked:
 		r.Parked = nil
 	case plan.UsageReport:
+		if b.Inherited {
+			r.Inherited, r.InheritedCost = r.Inherited.Add(b.Usage), r.InheritedCost+b.CostUSD
+			return
+		}
 		r.Usage = r.Usage.Add(b.Usage)
 		r.Cost += b.CostUSD
 		r.Priced = r.Priced && b.Priced

@@ -212,6 +212,7 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 // snapshots names trees by the order in which they were taken.
 type snapshots struct {
 	meddled  bool // the tree changes while it is reviewed
+	edited   bool // the tree changes before each implement
 	snapshot func(label string) error
 	diff     error
 	stat     error
@@ -225,7 +226,13 @@ func (s *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 		}
 	}
 	tree := "tree-" + label
-	if strings.HasPrefix(label, "review-") { // nobody changes the tree during a review,
+	if before, ok := strings.CutPrefix(label, "before-"); ok { // nobody changes it there either
+		n := strings.TrimPrefix(before, "implement-")
+		tree = map[string]string{"1": "tree-start", "2": "tree-implement-1", "3": "tree-implement-2"}[n]
+		if s.edited {
+			tree = "tree-edited-" + n
+		}
+	} else if strings.HasPrefix(label, "review-") { // nobody changes the tree during a review,
 		tree = "tree-" + strings.Replace(label, "review", "implement", 1)
 		if s.meddled { // or somebody does
 			tree = "tree-meddled"

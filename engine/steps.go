@@ -66,6 +66,9 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 	if err := e.check(ctx, true); err != nil {
 		return nil, err
 	}
+	if err := e.snapBefore(ctx); err != nil {
+		return nil, err
+	}
 	out, err := e.phase(ctx, plan.Implement, func(b *plan.Brief) {
 		b.Plan = e.run.Plan()
 		b.Checks = e.run.Baseline
@@ -82,6 +85,23 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 		return nil, &plan.Outage{Err: fmt.Errorf("take a snapshot after implementing: %w", err)}
 	}
 	return nil, e.move(ctx, evBuilt, "", snap)
+}
+
+// snapBefore names the tree as an attempt to implement finds it, where somebody
+// changed it since it was last named.
+func (e *Engine) snapBefore(ctx context.Context) error {
+	if e.run.phaseBegun {
+		return nil
+	}
+	label := fmt.Sprintf("before-implement-%d", e.run.Attempt(plan.Implement))
+	snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, label)
+	if err != nil {
+		return &plan.Outage{Err: fmt.Errorf("take a snapshot before implementing: %w", err)}
+	}
+	if snap.Tree == e.run.Tree() {
+		return nil
+	}
+	return e.emit(ctx, e.event(snap))
 }
 
 func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {

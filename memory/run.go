@@ -50,6 +50,9 @@ func (r RunInfo) fold(e plan.Event) RunInfo {
 	case plan.RunStart:
 		r.ID, r.State, r.Priced, r.Created = e.Run, plan.Unstarted, true, r.Updated
 		r.Title, r.Request, r.Repo, r.Job = body.Title, body.Request, body.Repo, e.Job
+		if body.ForkedFrom != nil { // its first events are older than itself
+			r.Created = body.ForkedFrom.Time.UTC()
+		}
 	case plan.StateChange:
 		r.State = body.To
 	case plan.Parked:
@@ -57,6 +60,9 @@ func (r RunInfo) fold(e plan.Event) RunInfo {
 	case plan.Unparked:
 		r.Parked, r.WakeAt = "", nil
 	case plan.UsageReport:
+		if body.Inherited {
+			break // another run's
+		}
 		r.Usage, r.CostUSD, r.Priced = r.Usage.Add(body.Usage), r.CostUSD+body.CostUSD, r.Priced && body.Priced
 	case plan.RunEnd:
 		r.State, r.Outcome = body.Outcome, body.Outcome

@@ -19,6 +19,13 @@ func (r *Repo) Diff(ctx context.Context, from, to string) (string, error) {
 		"--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
 }
 
+// Patch is the change between two trees or commits as a patch that git apply
+// takes, binary files included.
+func (r *Repo) Patch(ctx context.Context, from, to string) (string, error) {
+	return r.diffTree(ctx, from, to, "-p", "-M", "-l1000", "--binary", "--full-index",
+		"--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
+}
+
 // Stat sizes the change between two trees or commits. A binary file counts as
 // a file without lines.
 func (r *Repo) Stat(ctx context.Context, from, to string) (plan.DiffStat, error) {

@@ -27,11 +27,12 @@ var settings = []string{
 }
 
 // inherited are the only GIT_ variables that git gets from outside: where the
-// user's and the system's settings are, and where looking for .git ends. The
-// others would point it at another repository or index.
+// user's and the system's settings are, where looking for .git ends, and who
+// the user is. The others would point it at another repository or index.
 var inherited = []string{
 	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
-	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_LFS_SKIP_SMUDGE",
+	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
 }
 
 // gitEnv is the environment that git runs in.
@@ -78,7 +79,7 @@ func (p program) run(ctx context.Context, c call) (string, error) {
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("git %s: %w", c.args[0], context.Cause(ctx))
 	}
-	return "", &gitError{verb: c.args[0], code: cmd.ProcessState.ExitCode(), stderr: stderr.String(), err: err}
+	return "", &gitError{verb: c.args[0], code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String(), err: err}
 }
 
 // run runs git in the root and strips the newline that ends its output, and
@@ -92,6 +93,7 @@ func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 type gitError struct {
 	verb   string
 	code   int
+	stdout string // of commands that say more with their status
 	stderr string
 	err    error
 }

@@ -31,6 +31,11 @@ func TestMain(m *testing.M) {
 // git runs git in dir and returns what it says, without the last newline.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
+	return gitIn(t, dir, args...)
+}
+
+func gitIn(t testing.TB, dir string, args ...string) string {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -29,7 +27,7 @@ func (r *Repo) Tree(ctx context.Context) (string, error) {
 // on top of HEAD. A snapshot of the same label is replaced. The index, HEAD
 // and the files stay as they are.
 func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Label: label, Ref: "refs/plan/" + string(run) + "/" + label}
+	snap := plan.Snapshot{Label: label, Ref: refOf(run, label)}
 	var err error
 	if snap.Tree, err = r.tree(ctx); err == nil {
 		err = r.keep(ctx, snap)
@@ -50,11 +48,8 @@ func (r *Repo) keep(ctx context.Context, snap plan.Snapshot) error {
 	stamp, head, _ := strings.Cut(out, " ")
 	date := "@" + stamp + " +0000"
 	commit, err := r.git.run(ctx, call{
-		dir: r.root,
-		env: []string{
-			"GIT_AUTHOR_NAME=plan", "GIT_AUTHOR_EMAIL=plan@localhost", "GIT_AUTHOR_DATE=" + date,
-			"GIT_COMMITTER_NAME=plan", "GIT_COMMITTER_EMAIL=plan@localhost", "GIT_COMMITTER_DATE=" + date,
-		},
+		dir:  r.root,
+		env:  asPlan(date),
 		args: []string{"commit-tree", snap.Tree, "-p", head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
 	})
 	if err != nil {
@@ -73,20 +68,40 @@ func refused(err error) error {
 	return err
 }
 
-// tree writes the tree of the work tree, through a private index that begins
-// as a copy of the real one so that git need not read what has not changed.
+// tree writes the tree of the work tree.
 func (r *Repo) tree(ctx context.Context) (string, error) {
+	var tree string
+	err := r.indexed(ctx, func(id string, _ area) error {
+		tree = id
+		return nil
+	})
+	return tree, err
+}
+
+// indexed brings a private index up to date with the work tree, and lends it
+// and its tree to do. The private index begins as the one that was kept the
+// last time, or as a copy of the user's, so that git need not read what has not
+// changed.
+func (r *Repo) indexed(ctx context.Context, do func(tree string, a area) error) error {
 	dir, err := os.MkdirTemp(r.scratch(), "plan-index-")
 	if err != nil {
-		return "", fmt.Errorf("make room for a private index: %w", err)
+		return fmt.Errorf("make room for a private index: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	t := &treeWriter{repo: r, dir: dir}
-	a := area{dir: r.root, index: t.newIndex()}
-	if err := copyIndex(filepath.Join(r.gitDir, "index"), a.index); err != nil {
-		return "", err
+	index, keep, err := r.seedIndex(ctx, t)
+	if err != nil {
+		return err
 	}
-	return t.write(ctx, a)
+	a := area{dir: r.root, index: index}
+	tree, err := t.write(ctx, a)
+	if err != nil {
+		return err
+	}
+	if keep != "" && !t.special {
+		r.keepIndex(index, keep)
+	}
+	return do(tree, a)
 }
 
 // scratch is where private files are kept: the system's temporary directory,
@@ -102,38 +117,15 @@ func (r *Repo) scratch() string {
 	return tmp
 }
 
-// copyIndex copies an index with its time: git takes a file for unchanged only
-// if it is older than the index, so a newer copy would hide late changes.
-func copyIndex(from, to string) error {
-	src, err := os.Open(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing is tracked
-	}
-	if err != nil {
-		return fmt.Errorf("copy the index: %w", err)
-	}
-	defer func() { _ = src.Close() }()
-	info, err := src.Stat()
-	if err != nil {
-		return fmt.Errorf("copy the index: %w", err)
-	}
-	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("copy the index: %w", err)
-	}
-	_, err = io.Copy(dst, src)
-	if err = errors.Join(err, dst.Close(), os.Chtimes(to, info.ModTime(), info.ModTime())); err != nil {
-		return fmt.Errorf("copy the index: %w", err)
-	}
-	return nil
-}
-
 // treeWriter writes the trees of an area and of the areas nested in it, each
 // through an index of its own.
 type treeWriter struct {
 	repo    *Repo
 	dir     string
 	indexes int
+	// special says that the area holds what an index made from this one would
+	// see in another way: repositories in it, files outside a sparse part.
+	special bool
 }
 
 func (t *treeWriter) newIndex() string {
@@ -153,6 +145,7 @@ func (t *treeWriter) write(ctx context.Context, a area) (string, error) {
 		return "", err
 	}
 	todo := sortOut(a.dir, entries)
+	t.special = t.special || todo.special || len(todo.nested) > 0
 	for flag, paths := range todo.marks {
 		if _, err := t.git(ctx, a, joinNUL(paths), "update-index", flag, "-z", "--stdin"); err != nil {
 			return "", err
@@ -175,13 +168,15 @@ type work struct {
 	add    []string            // arguments of git
 	except []string            // patterns for what add must leave out
 	nested []string            // repositories in the area
+
+	special bool // there are submodules, or tracked files that are not checked out
 }
 
 func sortOut(dir string, entries []entry) work {
-	w := work{marks: map[string][]string{}, add: []string{"add", "-A"}}
+	w := work{marks: map[string][]string{}, add: []string{"add", "-A", "--sparse"}} // else git refuses paths outside a sparse part
 	mark := func(flag, path string) { w.marks[flag] = append(w.marks[flag], path) }
-	sparse := false
 	for _, e := range entries {
+		w.special = w.special || e.gitlink || e.tag == 'S'
 		if e.assumed {
 			mark("--no-assume-unchanged", e.path) // else changes are overlooked
 		}
@@ -192,14 +187,10 @@ func sortOut(dir string, entries []entry) work {
 			w.except = append(w.except, ":(exclude,literal)"+path)
 			mark("--force-remove", path) // a file that was there before
 		case e.tag == 'S':
-			sparse = true
 			if exists(dir, e.path) {
 				mark("--no-skip-worktree", e.path)
 			}
 		}
-	}
-	if sparse {
-		w.add = append(w.add, "--sparse") // else git refuses paths outside the sparse part
 	}
 	if len(w.nested) > 0 {
 		w.add = append(w.add, "--pathspec-from-file=-", "--pathspec-file-nul")

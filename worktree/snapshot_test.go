@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -272,6 +273,9 @@ func state(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inside = slices.DeleteFunc(inside, func(name string) bool { // plan's own
+		return strings.HasPrefix(filepath.Base(name), "plan-index-")
+	})
 	return map[string]string{
 		".git": strings.Join(inside, " "), "index": get(t, dir, ".git/index"), "HEAD": get(t, dir, ".git/HEAD"), "main": get(t, dir, ".git/refs/heads/main"),
 		"f": get(t, dir, "f"), "status": git(t, dir, "--no-optional-locks", "status", "--porcelain"),

@@ -67,8 +67,10 @@ func (a *app) cancel(ctx context.Context, db *memory.DB, id plan.RunID) (err err
 		return a.said(id, "it is final already: "+string(run.State))
 	}
 	var trees engine.Snapshots = noTrees{}
-	if repo, _, _, err := endsOf(ctx, run); err == nil {
-		trees = repo
+	if run.Start != nil {
+		if repo, err := treeOf(ctx, run); err == nil {
+			trees = repo
+		}
 	}
 	eng, err := engine.New(engine.Config{
 		Runner: noRunner{}, Checker: &checker{}, Snapshots: trees, Now: a.now,

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
@@ -77,12 +79,17 @@ func endsOf(ctx context.Context, run *engine.Run) (repo *worktree.Repo, from, to
 		return nil, "", "", err
 	}
 	from, to = run.Start.Snapshot, run.Tree()
-	if !run.State.Final() && run.Attempt(plan.Implement) > 0 {
-		if to, err = repo.Tree(ctx); err != nil {
-			return nil, "", "", err
-		}
+	if run.State.Final() || run.Attempt(plan.Implement) == 0 {
+		return repo, from, to, nil
 	}
-	return repo, from, to, nil
+	tree, err := treeOf(ctx, run)
+	if run.Start.Worktree != "" && errors.Is(err, fs.ErrNotExist) {
+		return repo, from, to, nil // only the snapshots are left
+	}
+	if err == nil {
+		to, err = tree.Tree(ctx)
+	}
+	return repo, from, to, err
 }
 
 // sizeOf is the size of a run's change so far.

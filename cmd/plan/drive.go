@@ -43,7 +43,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	show := a.openDisplay(d)
 	runner := checks.New(checks.Config{Shell: w.shell, Timeout: w.cfg.Checks.Timeout.Duration, Redact: w.redact})
 	eng, err := engine.New(engine.Config{
-		Runner: d.phases, Journal: w.journal, Snapshots: w.repo,
+		Runner: d.phases, Journal: w.journal, Snapshots: trees{w.repo},
 		Checker:   &checker{view: w.view, runner: runner},
 		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly,
 		Required: required(w.cfg, d.checksByFlag), Detected: detected(w),

@@ -29,6 +29,8 @@ type listed struct {
 	CostUSD float64         `json:"cost_usd"`
 	Priced  bool            `json:"priced"`
 	WakeAt  *time.Time      `json:"wake_at,omitempty"`
+	// Worktree is the run's own work tree, if it is there.
+	Worktree string `json:"worktree,omitempty"`
 }
 
 func (a *app) listCommand() *cobra.Command {
@@ -105,6 +107,7 @@ func (a *app) list(runs []memory.RunInfo, filter memory.Filter) error {
 			out = append(out, listed{
 				ID: r.ID, State: r.State, Parked: r.Parked, Outcome: r.Outcome, Request: r.Request, Title: titleOf(r), Repo: r.Repo,
 				Created: r.Created, Updated: r.Updated, Usage: r.Usage, CostUSD: r.CostUSD, Priced: r.Priced, WakeAt: r.WakeAt,
+				Worktree: a.worktreeDir(r.ID),
 			})
 		}
 		return a.document(out)

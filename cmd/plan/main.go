@@ -146,6 +146,7 @@ func (a *app) root() *cobra.Command {
   plan run "Fix the flaky retry test"        in the repository you stand in
   plan run --check "make test" -             the request from standard input
   plan run --plan-only "Add a --json flag"   stop once there is a plan
+  plan run --worktree "Fix issue 41"         in a tree of its own; plan apply brings it over
   plan resume                                go on with the newest unfinished run
   plan show 01JX                             what happened, by a prefix of the id`,
 		SilenceErrors: true,
@@ -161,7 +162,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
-		a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
+		a.applyCommand(), a.restoreCommand(), a.forkCommand(), a.worktreeCommand(), a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
 		a.memoryCommand(), a.skillsCommand(),
 	)
 	root.AddCommand(a.mailCommands()...)

@@ -141,11 +141,16 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
-	repo, err := openRepo(ctx, run.Start.Repo)
+	repo, err := a.backTree(ctx, db, run, cfg.WorktreeInclude)
 	if err != nil {
 		return err
 	}
-	w, err := a.openWorkshop(ctx, cfg, flags, repo, db)
+	hold, err := a.occupy(repo, run.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, failed(hold.Close())) }()
+	w, err := a.openWorkshop(ctx, cfg, flags, repo, run.Start.Repo, db)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/worktree"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -49,6 +51,9 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 				given.here = cmd.Flag("directory").Changed
 				return a.resume(cmd.Context(), resumeID, given)
 			}
+			if cmd.Flags().Changed("worktree") {
+				given.Worktree = &opts.worktree
+			}
 			if opts.request, err = a.request(args); err != nil {
 				return err
 			}
@@ -62,6 +67,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 	cmd.Flags().StringVar(&opts.contextFile, "context", "", "start Explore from the conversation in `FILE`: a JSON array of messages, or plain text")
 	cmd.Flags().StringVar(&resumeID, "resume", "", "go on with run `ID` instead of starting one")
 	cmd.Flags().BoolVar(&latest, "resume-latest", false, "go on with the newest run that is not final")
+	cmd.Flags().BoolVar(&opts.worktree, "worktree", false, "work in a tree of its own, made from this one as it is; `plan apply` brings the result over")
 	cmd.MarkFlagsMutuallyExclusive("plan-only", "from-plan")
 	cmd.MarkFlagsMutuallyExclusive("resume", "resume-latest")
 	return cmd
@@ -76,6 +82,11 @@ type startOptions struct {
 	contextFile string
 	// checksByFlag says that the required checks come from the command line.
 	checksByFlag bool
+	// worktree gives the run a work tree of its own; it is made from source,
+	// which is the user's, and stands on branch.
+	worktree bool
+	source   *worktree.Repo
+	branch   string
 }
 
 // request reads the request from the arguments or from standard input.
@@ -102,11 +113,10 @@ const maxRequest = 256 << 10
 
 // start begins a run and drives it.
 func (a *app) start(ctx context.Context, opts startOptions, flags said) (err error) {
-	repo, err := openRepo(ctx, a.dir)
-	if err != nil {
+	if opts.source, err = openRepo(ctx, a.dir); err != nil {
 		return err
 	}
-	cfg, err := a.settings(repo.Root(), flags.Config)
+	cfg, err := a.settings(opts.source.Root(), flags.Config)
 	if err != nil {
 		return err
 	}
@@ -115,17 +125,22 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(db.Close())) }()
-	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, repo, db)
+	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, opts.source, opts.source.Root(), db)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(w.close())) }()
+	id := newRunID(a.now)
+	leave, err := a.settle(ctx, w, &opts, id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
 	opts.checksByFlag = len(flags.Checks.Required) > 0
 	begin, err := w.prepare(ctx, a, opts)
 	if err != nil {
 		return failed(err)
 	}
-	id := plan.RunID(ulid.MustNew(ulid.Timestamp(a.now()), ulid.DefaultEntropy()).String())
 	writer, err := db.Own(ctx, id)
 	if err != nil {
 		return failed(err)
@@ -143,6 +158,10 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 			return e.Begin(ctx, id, "", begin.start, begin.given, begin.blobs)
 		},
 	})
+}
+
+func newRunID(now func() time.Time) plan.RunID {
+	return plan.RunID(ulid.MustNew(ulid.Timestamp(now()), ulid.DefaultEntropy()).String())
 }
 
 // beginning is what the first events of a run are made of.
@@ -169,22 +188,14 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (begi
 		return b, err
 	}
 	b.blobs = []plan.Blob{kit}
-	head, err := w.repo.Head(ctx)
-	if err != nil {
-		return b, err
-	}
-	branch, err := w.repo.Branch(ctx)
-	if err != nil {
-		return b, err
-	}
-	dirty, err := w.repo.Dirty(ctx)
-	if err != nil {
-		return b, err
-	}
 	b.start = plan.RunStart{
-		Request: w.redact(opts.request), Title: w.redact(oneLine(opts.title)), Repo: w.repo.Root(), Base: head, Branch: branch, Dirty: dirty,
+		Request: w.redact(opts.request), Title: w.redact(oneLine(opts.title)),
 		Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
 	}
+	if err := w.surveyTree(ctx, opts, &b.start); err != nil {
+		return b, err
+	}
+	a.noteSubmodules(b.start.DirtySubmodules)
 	if opts.contextFile != "" {
 		if b.context, err = readContext(opts.contextFile, w.redact); err != nil {
 			return b, err
@@ -197,7 +208,7 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (begi
 		b.blobs = append(b.blobs, blob)
 	}
 	if opts.planFile != "" {
-		b.given, err = a.givenPlan(ctx, w, opts.planFile, head)
+		b.given, err = a.givenPlan(ctx, w, opts.planFile, b.start.Base)
 	}
 	return b, err
 }

@@ -21,6 +21,9 @@ type document struct {
 	Request  string                `json:"request"`
 	Said     []string              `json:"said"` // by the person since, oldest first
 	Repo     string                `json:"repo"`
+	Worktree string                `json:"worktree,omitempty"`    // of the run's own
+	Work     string                `json:"work_branch,omitempty"` // checked out there
+	Forked   *plan.Fork            `json:"forked_from,omitempty"`
 	Base     string                `json:"base"`
 	Branch   string                `json:"branch"`
 	Dirty    bool                  `json:"dirty"`
@@ -71,6 +74,7 @@ func documentOf(run *engine.Run, info memory.RunInfo, t *tally) document {
 	if start := run.Start; start != nil {
 		d.Request, d.Repo, d.Base, d.Branch, d.Dirty = start.Request, start.Repo, start.Base, start.Branch, start.Dirty
 		d.Models, d.Config, d.Version = start.Models, start.Config, start.Version
+		d.Worktree, d.Work, d.Forked = start.Worktree, start.WorkBranch, start.ForkedFrom
 	}
 	if s := run.Settings; s != nil {
 		d.Models, d.Config = s.Models, s.Config

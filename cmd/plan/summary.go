@@ -31,6 +31,9 @@ type tally struct {
 	usage    plan.Usage
 	cost     float64 // USD
 	unpriced bool    // some call had no known price
+	// inherited is what the run that this one was forked from used up to there.
+	inherited     plan.Usage
+	inheritedCost float64 // USD
 
 	phases   []phaseTally
 	total    time.Duration // working time: parked time is not in it
@@ -129,7 +132,8 @@ func (t *tally) pass(e plan.Event) {
 		return
 	}
 	since := e.Time.Sub(t.last)
-	known := !t.last.IsZero() && since > 0 && t.parked == nil
+	forking := t.start.ForkedFrom != nil && e.Seq == t.start.ForkedFrom.Seq+1 // nobody worked until then
+	known := !t.last.IsZero() && since > 0 && t.parked == nil && !forking
 	t.last = e.Time
 	if !known {
 		return
@@ -157,7 +161,9 @@ func (t *tally) addWork(e plan.Event) {
 		return
 	}
 	p := t.openPhase()
-	if b, ok := e.Body.(plan.UsageReport); ok {
+	if b, ok := e.Body.(plan.UsageReport); ok && b.Inherited {
+		t.inherited, t.inheritedCost = t.inherited.Add(b.Usage), t.inheritedCost+b.CostUSD
+	} else if ok {
 		t.usage, t.cost = t.usage.Add(b.Usage), t.cost+b.CostUSD
 		t.unpriced = t.unpriced || !b.Priced
 		if p != nil {

@@ -221,6 +221,9 @@ func (s *summary) change() {
 	for _, d := range s.t.drifts {
 		s.row("drift", inkYellow, driftNote(d))
 	}
+	if s.t.start.Worktree != "" {
+		s.row("worktree", inkNone, s.joined(s.t.start.Worktree, s.t.start.WorkBranch))
+	}
 	if p := s.t.plan; p != nil {
 		s.row("plan", inkNone, s.planWords(*p))
 	}
@@ -243,6 +246,9 @@ func (s *summary) spent() {
 	if u.Requests > 0 || u.Tokens() > 0 {
 		s.rowOfParts("tokens", usageWords(u))
 		s.row("cost", inkNone, spokenCost(s.t.cost, !s.t.unpriced))
+	}
+	if in, from := s.t.inherited, s.t.start.ForkedFrom; from != nil && in.Tokens() > 0 {
+		s.row("inherited", inkDim, fmt.Sprintf("%s tokens, %s, spent by run %s", spokenCount(in.Tokens()), spokenCost(s.t.inheritedCost, s.t.inheritedCost > 0), from.Run))
 	}
 	if s.t.total <= 0 {
 		return
@@ -285,6 +291,9 @@ func (s *summary) next() {
 		commands = append(driftHelp(s.t.run), commands...)
 	case !s.t.state.Final():
 		commands = append([]string{resume}, commands...)
+	}
+	if s.t.state == plan.Approved && s.t.start.Worktree != "" {
+		commands = append(commands, "plan apply "+run)
 	}
 	label := "next"
 	for _, c := range commands {

@@ -26,7 +26,7 @@ var (
 	_ engine.Runner    = (*phases.Phases)(nil)
 	_ engine.Journal   = (*journal)(nil)
 	_ engine.Checker   = (*checker)(nil)
-	_ engine.Snapshots = (*worktree.Repo)(nil)
+	_ engine.Snapshots = trees{}
 	_ loop.Model       = (*openai.Client)(nil)
 	_ loop.Mailbox     = mailbox{}
 )
@@ -48,9 +48,10 @@ type workshop struct {
 	autoApprove bool
 }
 
-// openWorkshop connects to the model and lays the tools out. Nothing is
-// written yet.
-func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, db *memory.DB) (*workshop, error) {
+// openWorkshop connects to the model and lays the tools out, to work in repo for
+// the user's repository at home: what is learned there is learned about that
+// one. Nothing is written yet.
+func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB) (*workshop, error) {
 	w := &workshop{
 		repo: repo, db: db, autoApprove: flags.autoApprove,
 		redact: config.Redactor(config.Secrets(a.environ)), close: func() error { return nil },
@@ -63,7 +64,7 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 		return nil, err
 	}
 	var err error
-	if w.learn, err = a.newLearning(cfg, db, repo.Root(), w.redact); err != nil {
+	if w.learn, err = a.newLearning(cfg, db, home, w.redact); err != nil {
 		return nil, failed(err)
 	}
 	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})

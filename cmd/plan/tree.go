@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// occupy keeps a work tree for a run that this process drives, or for a command
+// that writes to it.
+func (a *app) occupy(repo *worktree.Repo, id plan.RunID) (*worktree.Hold, error) {
+	paths, err := config.FindHome(a.getenv)
+	if err != nil {
+		return nil, failed(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unknown host"
+	}
+	hold, err := repo.Hold(paths.Locks, worktree.Holder{Run: id, PID: os.Getpid(), Host: host, Since: a.now().UTC()})
+	return hold, failed(err)
+}
+
+// ownTree makes a work tree for a new run, with the files as they are in the
+// user's, dirt included: what somebody asks to be changed is what they see.
+func (a *app) ownTree(ctx context.Context, source *worktree.Repo, id plan.RunID, include []string) (*worktree.Repo, string, error) {
+	paths, err := config.FindHome(a.getenv)
+	if err != nil {
+		return nil, "", failed(err)
+	}
+	spec := worktree.NewTree{Dir: filepath.Join(paths.Worktrees, string(id)), Include: include}
+	if spec.Base, err = source.Head(ctx); err != nil {
+		return nil, "", failed(err)
+	}
+	if spec.Tree, err = source.Tree(ctx); err != nil {
+		return nil, "", failed(err)
+	}
+	return a.addTree(ctx, source, id, spec)
+}
+
+// addTree makes the work tree of a run on a branch of its own.
+func (a *app) addTree(ctx context.Context, source *worktree.Repo, id plan.RunID, spec worktree.NewTree) (*worktree.Repo, string, error) {
+	var err error
+	if spec.Branch, err = source.FreeBranch(ctx, "plan/", strings.ToLower(string(id))); err != nil {
+		return nil, "", failed(err)
+	}
+	tree, notes, err := source.Add(ctx, spec)
+	if err != nil {
+		return nil, "", failed(err)
+	}
+	a.note(notes...)
+	return tree, spec.Branch, nil
+}
+
+// note tells people what they should know and can do without.
+func (a *app) note(notes ...string) {
+	for _, n := range notes {
+		fmt.Fprintf(a.err, "plan: note: %s\n", sanitizeLine(n))
+	}
+}
+
+// noteSubmodules says which submodules the run cannot see into.
+func (a *app) noteSubmodules(paths []string) {
+	if len(paths) > 0 {
+		a.note(fmt.Sprintf("changes inside submodules are in no snapshot, diff or review, and there are some in %s: commit them there first if they matter", strings.Join(paths, ", ")))
+	}
+}
+
+// treeOf opens the work tree that a run works in.
+func treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, error) {
+	if run.Start.Worktree != "" {
+		return worktree.OpenOwn(ctx, run.Start.Worktree)
+	}
+	return worktree.Open(ctx, run.Start.Repo)
+}
+
+// backTree opens the work tree of a run that goes on. One of the run's own that
+// is gone is made again from the last snapshot; what came after that is lost,
+// and the model is told.
+func (a *app) backTree(ctx context.Context, db *memory.DB, run *engine.Run, include []string) (*worktree.Repo, error) {
+	tree, err := treeOf(ctx, run)
+	if run.Start.Worktree == "" || !errors.Is(err, fs.ErrNotExist) {
+		return tree, failed(err)
+	}
+	source, err := openRepo(ctx, run.Start.Repo)
+	if err != nil {
+		return nil, err
+	}
+	tree, notes, err := source.Add(ctx, worktree.NewTree{
+		Dir: run.Start.Worktree, Branch: run.Start.WorkBranch, Base: run.Start.Base, Tree: run.Tree(), Include: include,
+	})
+	if err != nil {
+		return nil, failed(err)
+	}
+	last := run.Snapshots[len(run.Snapshots)-1].Label
+	a.note(append(notes, fmt.Sprintf("the run's work tree %s was gone; it was made again from the snapshot %q", run.Start.Worktree, last))...)
+	if run.State == plan.Implementing {
+		err = a.post(ctx, db, run.ID, loop.Steer, letterText{Text: fmt.Sprintf(
+			"The work tree was lost and made again from an earlier snapshot (%s). Edits that you made after it are gone: look at the files again before you go on.", last)})
+	}
+	return tree, err
+}
+
+// settle finds the place where a new run works: the user's tree, or one of its
+// own. What it returns gives the place up; the tree of a run that never began
+// goes with it.
+func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id plan.RunID) (leave func() error, err error) {
+	drop := func() error { return nil }
+	if w.cfg.Worktree != nil && *w.cfg.Worktree {
+		if w.repo, opts.branch, err = a.ownTree(ctx, opts.source, id, w.cfg.WorktreeInclude); err != nil {
+			return nil, err
+		}
+		drop = func() error {
+			ctx := context.WithoutCancel(ctx)
+			if _, err := w.db.Run(ctx, id); !errors.Is(err, memory.ErrNoRun) {
+				return nil
+			}
+			_, err := opts.source.Drop(ctx, w.repo.Root(), opts.branch, "HEAD")
+			return failed(err)
+		}
+	}
+	hold, err := a.occupy(w.repo, id)
+	if err != nil {
+		return nil, errors.Join(err, drop())
+	}
+	return func() error { return errors.Join(failed(hold.Close()), drop()) }, nil
+}
+
+// surveyTree writes down what a run finds: the user's commit and branch, and
+// where the run works.
+func (w *workshop) surveyTree(ctx context.Context, opts startOptions, start *plan.RunStart) error {
+	var err error
+	start.Repo = opts.source.Root()
+	if start.Base, err = opts.source.Head(ctx); err != nil {
+		return err
+	}
+	if start.Branch, err = opts.source.Branch(ctx); err != nil {
+		return err
+	}
+	if start.Dirty, err = opts.source.Dirty(ctx); err != nil {
+		return err
+	}
+	if start.DirtySubmodules, err = opts.source.DirtySubmodules(ctx); err != nil {
+		return err
+	}
+	if w.repo != opts.source {
+		start.Worktree, start.WorkBranch = w.repo.Root(), opts.branch
+	}
+	return nil
+}
+
+// trees are the snapshots of a run's work tree. A reviewer is also shown what
+// snapshots cannot hold.
+type trees struct{ *worktree.Repo }
+
+// Diff implements engine.Snapshots.
+func (t trees) Diff(ctx context.Context, from, to string) (string, error) {
+	diff, err := t.Repo.Diff(ctx, from, to)
+	if err != nil {
+		return "", err
+	}
+	inside, err := t.InSubmodules(ctx)
+	return diff + inside, err
+}

@@ -1,0 +1,122 @@
+package worktree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/plan-engine/plan"
+)
+
+// Holder is who works in a work tree, as the lock file says it for people.
+type Holder struct {
+	Run   plan.RunID `json:"run,omitempty"`
+	PID   int        `json:"pid"`
+	Host  string     `json:"host"`
+	Since time.Time  `json:"since"`
+	Root  string     `json:"root"` // of the work tree
+}
+
+// BusyError says that another process works in the work tree.
+type BusyError struct {
+	Root   string
+	Holder Holder // zero while the holder is just signing
+}
+
+// Error implements error.
+func (e *BusyError) Error() string {
+	switch who := e.Holder; {
+	case who.PID == 0:
+		return fmt.Sprintf("the work tree %s is in use by another process", e.Root)
+	case who.Run == "":
+		return fmt.Sprintf("the work tree %s is in use by process %d on %s since %s", e.Root, who.PID, who.Host, who.Since.Format(time.RFC3339))
+	default:
+		return fmt.Sprintf("the work tree %s is in use by run %s, which process %d on %s drives since %s",
+			e.Root, who.Run, who.PID, who.Host, who.Since.Format(time.RFC3339))
+	}
+}
+
+// Hint says what to do about it.
+func (e *BusyError) Hint() string {
+	return "Two runs in one work tree would mix their changes. Give the new one a tree of its own with `plan run --worktree`, or wait for the other."
+}
+
+// Hold keeps a work tree for one process.
+type Hold struct{ lock *flock.Flock }
+
+// Hold keeps the work tree for who, until the result is closed or the process
+// dies. Locks is the directory of the lock files; all processes that should
+// see each other must agree on it. While another process, or another Hold of
+// this one, has the tree it fails with a [*BusyError].
+func (r *Repo) Hold(locks string, who Holder) (*Hold, error) {
+	if err := os.MkdirAll(locks, 0o700); err != nil {
+		return nil, fmt.Errorf("lock work tree %q: %w", r.root, err)
+	}
+	path := r.lockPath(locks)
+	lock := flock.New(path)
+	free, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock work tree %q: %w", r.root, errors.Join(err, lock.Close()))
+	}
+	if !free {
+		return nil, errors.Join(busy(path, r.root), lock.Close())
+	}
+	who.Root = r.root
+	if err := sign(path, who); err != nil {
+		return nil, fmt.Errorf("lock work tree %q: %w", r.root, errors.Join(err, lock.Close()))
+	}
+	return &Hold{lock: lock}, nil
+}
+
+// lockPath names the lock file after the tree, whatever characters are in its
+// path. The file stays: if it were removed, two processes could hold locks on
+// two files of the same name.
+func (r *Repo) lockPath(locks string) string {
+	sum := sha256.Sum256([]byte(r.root))
+	return filepath.Join(locks, "tree-"+hex.EncodeToString(sum[:12])+".lock")
+}
+
+// sign overwrites the old text before it is cut, so that a reader always finds
+// a whole JSON value at the beginning.
+func sign(path string, who Holder) error {
+	text, err := json.Marshal(who)
+	if err != nil {
+		return fmt.Errorf("sign: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("sign: %w", err)
+	}
+	text = append(text, '\n')
+	_, err = f.WriteAt(text, 0)
+	return errors.Join(err, f.Truncate(int64(len(text))), f.Close())
+}
+
+func busy(path, root string) *BusyError {
+	e := &BusyError{Root: root}
+	f, err := os.Open(path)
+	if err != nil {
+		return e
+	}
+	defer func() { _ = f.Close() }() // only read
+	var who Holder
+	if json.NewDecoder(f).Decode(&who) == nil {
+		e.Holder = who
+	}
+	return e
+}
+
+// Close gives the work tree up.
+func (h *Hold) Close() error {
+	if err := errors.Join(os.Truncate(h.lock.Path(), 0), h.lock.Close()); err != nil {
+		return fmt.Errorf("release a work tree: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package worktree
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// keptPrefix begins the names of the private indexes that are kept in the git
+// directory of a work tree. What follows says which state of the user's index
+// they were made from.
+const keptPrefix = "plan-index-"
+
+// seedIndex makes the index to begin with, and names the one under which it may
+// be kept afterwards, "" for not at all. A kept one stands for the user's as
+// long as that one has not changed and no file in either is ignored: then both
+// lead to the same tree.
+func (r *Repo) seedIndex(ctx context.Context, t *treeWriter) (index, keep string, err error) {
+	users := filepath.Join(r.gitDir, "index")
+	mark, err := indexMark(users)
+	if err != nil || mark == "" {
+		return t.newIndex(), "", err
+	}
+	kept := filepath.Join(r.gitDir, keptPrefix+mark)
+	if exists(r.gitDir, filepath.Base(kept)) {
+		plain, err := r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: kept})
+		if err != nil {
+			return "", "", err
+		}
+		if index = t.newIndex(); plain && copyIndex(kept, index) == nil {
+			return index, kept, nil
+		}
+	}
+	index = t.newIndex()
+	return index, kept, copyIndex(users, index)
+}
+
+// plainly reports whether no index of the areas holds an ignored file.
+func (r *Repo) plainly(ctx context.Context, areas ...area) (bool, error) {
+	for _, a := range areas {
+		out, err := r.git.run(ctx, r.call(a, "", "ls-files", "-c", "-i", "--exclude-standard", "-z"))
+		if err != nil {
+			return false, fmt.Errorf("list ignored files: %w", err)
+		}
+		if out != "" {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// keepIndex keeps a private index for the next time, in place of older ones.
+// It only saves time, so it may fail.
+func (r *Repo) keepIndex(index, kept string) {
+	older, err := filepath.Glob(filepath.Join(r.gitDir, keptPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, name := range older {
+		if name != kept {
+			_ = os.Remove(name)
+		}
+	}
+	// Copied beside it and renamed: a reader finds the old one or the new one.
+	part := fmt.Sprintf("%s.%d", kept, os.Getpid())
+	if copyIndex(index, part) != nil || os.Rename(part, kept) != nil {
+		_ = os.Remove(part)
+	}
+}
+
+// indexMark tells the states of an index apart: by the checksum at its end, its
+// size and its time. It is "" for one that is not there.
+func indexMark(path string) (string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the index: %w", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("read the index: %w", err)
+	}
+	sum := make([]byte, 20)
+	if _, err := f.ReadAt(sum, max(0, info.Size()-int64(len(sum)))); err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the index: %w", err)
+	}
+	return fmt.Sprintf("%s-%x-%x", hex.EncodeToString(sum), info.Size(), info.ModTime().UnixNano()), nil
+}
+
+// copyIndex copies an index with its time: git takes a file for unchanged only
+// if it is older than the index, so a newer copy would hide late changes.
+func copyIndex(from, to string) error {
+	src, err := os.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing is tracked
+	}
+	if err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	defer func() { _ = src.Close() }()
+	info, err := src.Stat()
+	if err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	_, err = io.Copy(dst, src)
+	if err = errors.Join(err, dst.Close(), os.Chtimes(to, info.ModTime(), info.ModTime())); err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// NewTree says what a work tree of its own should be like.
+type NewTree struct {
+	Dir    string // must not be there yet
+	Branch string // checked out in it; made at Base if there is none
+	Base   string // commit
+	Tree   string // tree that the files are taken from
+	// Include are globs of ignored files that are copied from the work tree it
+	// is made from, because builds need them. A directory that fits is copied
+	// whole.
+	Include []string
+}
+
+// Add makes a linked work tree: HEAD and the index stand at the branch, and the
+// files are those of the tree, so that what is not committed in the one is not
+// committed in the other. Checked-out submodules are checked out again from the
+// commits that are here; nothing is fetched. The notes say what could not be
+// taken over. After an error nothing is left of it.
+func (r *Repo) Add(ctx context.Context, spec NewTree) (tree *Repo, notes []string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("make a work tree in %q: %w", spec.Dir, err)
+		}
+	}()
+	if err := checkGlobs(spec.Include); err != nil {
+		return nil, nil, err
+	}
+	if _, err := os.Lstat(spec.Dir); err == nil {
+		return nil, nil, errors.New("there is something already")
+	}
+	if err := os.MkdirAll(filepath.Dir(spec.Dir), 0o700); err != nil {
+		return nil, nil, err //nolint:wrapcheck // names the directory
+	}
+	branch, err := r.attach(ctx, spec)
+	if err != nil {
+		return nil, nil, refused(err)
+	}
+	if tree, notes, err = r.furnish(ctx, spec); err != nil {
+		undo := context.WithoutCancel(ctx)
+		if _, uerr := r.run(undo, "worktree", "remove", "--force", "--force", spec.Dir); uerr != nil {
+			err = errors.Join(err, uerr)
+		}
+		if branch {
+			_, _ = r.run(undo, "branch", "-q", "-D", "--", spec.Branch) // an empty branch does no harm
+		}
+		return nil, nil, err
+	}
+	return tree, notes, nil
+}
+
+// attach registers the work tree without files in it, and reports whether it
+// made the branch.
+func (r *Repo) attach(ctx context.Context, spec NewTree) (bool, error) {
+	args := []string{"worktree", "add", "-q", "--no-checkout"}
+	_, err := r.run(ctx, "rev-parse", "-q", "--verify", "refs/heads/"+spec.Branch)
+	if err == nil {
+		// Forced, because the folder may be gone while git still has it in its list.
+		_, err = r.run(ctx, append(args, "--force", spec.Dir, spec.Branch)...)
+		return false, err
+	}
+	_, err = r.run(ctx, append(args, "--force", "--no-track", "-b", spec.Branch, spec.Dir, spec.Base)...)
+	return err == nil, err
+}
+
+// furnish puts the files into a work tree that is attached.
+func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, error) {
+	tree, err := OpenOwn(ctx, spec.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes, err := tree.checkOut(ctx, spec.Tree)
+	if err != nil {
+		return nil, nil, err
+	}
+	more, err := r.lendSubmodules(ctx, tree)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := tree.run(ctx, "reset", "-q", "--mixed"); err != nil {
+		return nil, nil, err
+	}
+	if err := r.copyIgnored(ctx, tree, spec.Include); err != nil {
+		return nil, nil, err
+	}
+	return tree, append(notes, more...), nil
+}
+
+// OpenOwn opens a work tree whose top is dir itself, not a repository around
+// it. A missing directory is fs.ErrNotExist.
+func OpenOwn(ctx context.Context, dir string) (*Repo, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the work tree: %w", err)
+	}
+	r, err := Open(ctx, real)
+	if err != nil {
+		return nil, err
+	}
+	if r.root != real {
+		return nil, fmt.Errorf("%q is no work tree any more, its .git file is gone: move what you need out of it and remove it", dir)
+	}
+	return r, nil
+}
+
+// checkOut writes the files of a tree into an empty work tree. Where large
+// files cannot be had, it leaves their pointers.
+func (r *Repo) checkOut(ctx context.Context, tree string) ([]string, error) {
+	args := []string{"read-tree", "--reset", "-u", tree}
+	_, err := r.run(ctx, args...)
+	var ge *gitError
+	if !errors.As(err, &ge) || !strings.Contains(ge.stderr, "lfs") {
+		return nil, err
+	}
+	if _, again := r.git.run(ctx, call{dir: r.root, args: args, env: []string{"GIT_LFS_SKIP_SMUDGE=1"}}); again != nil {
+		return nil, err
+	}
+	return []string{"large files (Git LFS) are there as pointers only: " + ge.Error()}, nil
+}
+
+// Drop removes a linked work tree with whatever is in it, and its branch if
+// everything on it is also on HEAD or at base. It says what became of the
+// branch. The caller has made sure that nothing in it is needed.
+func (r *Repo) Drop(ctx context.Context, dir, branch, base string) (branchGone bool, err error) {
+	if _, err := r.run(ctx, "worktree", "remove", "--force", "--force", dir); err != nil {
+		if _, serr := os.Lstat(dir); !errors.Is(serr, fs.ErrNotExist) {
+			return false, fmt.Errorf("remove work tree %q: %w", dir, err)
+		}
+		if _, err := r.run(ctx, "worktree", "prune"); err != nil {
+			return false, fmt.Errorf("forget work tree %q: %w", dir, err)
+		}
+	}
+	if branch == "" {
+		return true, nil
+	}
+	for _, into := range []string{base, "HEAD"} {
+		if _, err := r.run(ctx, "merge-base", "--is-ancestor", "refs/heads/"+branch, into); err == nil {
+			_, err := r.run(ctx, "branch", "-q", "-D", "--", branch)
+			return err == nil, nil
+		}
+	}
+	return false, nil
+}
+
+// FreeBranch is the first name that no branch has: prefix with ever more of id.
+func (r *Repo) FreeBranch(ctx context.Context, prefix, id string) (string, error) {
+	for n := min(10, len(id)); ; n = min(n+4, len(id)) {
+		name := prefix + id[:n]
+		_, err := r.run(ctx, "rev-parse", "-q", "--verify", "refs/heads/"+name)
+		var ge *gitError
+		switch {
+		case errors.As(err, &ge) && ge.code == 1:
+			return name, nil
+		case err != nil:
+			return "", fmt.Errorf("find a name for the branch: %w", err)
+		case n == len(id):
+			return "", fmt.Errorf("find a name for the branch: %s is taken", name)
+		}
+	}
+}
