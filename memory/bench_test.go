@@ -4,10 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
 )
 
 // BenchmarkAppend commits what a turn commits: three events of about 1 KB.
@@ -31,6 +35,40 @@ func BenchmarkAppend(b *testing.B) {
 		if _, err := w.Append(context.Background(), events...); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkRuns is how many appends a second all runs of a process get onto the
+// disk, each run waiting for its last append before the next.
+func BenchmarkRuns(b *testing.B) {
+	for _, runs := range []int{1, 8, 64} {
+		b.Run(strconv.Itoa(runs), func(b *testing.B) {
+			db := open(b, b.TempDir())
+			writers := make([]*memory.Writer, runs)
+			for i := range writers {
+				run := plan.RunID("R" + strconv.Itoa(i))
+				writers[i] = own(b, db, run)
+				appendAll(b, writers[i], runStart(run))
+			}
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			b.ReportAllocs()
+			b.ResetTimer()
+			var wg sync.WaitGroup
+			for i, w := range writers {
+				e := report(plan.RunID("R"+strconv.Itoa(i)), "one line of a report")
+				wg.Go(func() {
+					for left.Add(-1) >= 0 {
+						if _, err := w.Append(context.Background(), e); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+		})
 	}
 }
 

@@ -126,6 +126,8 @@ func hint(err error) string {
 		return h
 	}
 	switch {
+	case errors.Is(err, ErrReplaced):
+		return "put it back, or restore a backup, and go on from there; what was recorded last may be missing"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return hintWritable
 	case errors.Is(err, syscall.ENOSPC):

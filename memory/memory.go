@@ -45,6 +45,10 @@ type DB struct {
 	write *sql.DB // one connection
 	read  *sql.DB // cannot write
 	stmt  statements
+
+	commits committer
+	feeds   feeds
+	files   files
 }
 
 // Open opens the database, creates it if it is missing, and brings an older
@@ -71,6 +75,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if db.now == nil {
 		db.now = time.Now
 	}
+	db.commits.begin = func(ctx context.Context) (*sql.Tx, error) { return db.write.BeginTx(ctx, nil) }
+	db.commits.proof = db.files.check
 	if err := db.open(ctx); err != nil {
 		return nil, errors.Join(db.openError(err), db.Close())
 	}
@@ -111,7 +117,10 @@ func (db *DB) open(ctx context.Context) error {
 	if version > len(scripts) { // somebody else was faster
 		return newer(version, len(scripts))
 	}
-	return db.stmt.prepare(ctx, db.write, db.read)
+	if err := db.stmt.prepare(ctx, db.write, db.read); err != nil {
+		return err
+	}
+	return db.files.remember(db.path)
 }
 
 // upgrade leaves the file at the version of this program. Only a process that

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"github.com/plan-engine/plan"
 )
@@ -19,9 +18,6 @@ const (
 	pageLines = 256
 	pageBytes = 1 << 20
 )
-
-// followPoll is how often Follow looks for more.
-const followPoll = 50 * time.Millisecond
 
 // Query chooses events of a run. Its zero value chooses all.
 type Query struct {
@@ -71,49 +67,6 @@ func (db *DB) Lines(ctx context.Context, run plan.RunID, after int64) iter.Seq2[
 			}
 		}
 	}
-}
-
-// Follow is [DB.Lines] and then waits for more, from whatever process they
-// come, until the run has ended. It stops without an error when ctx ends.
-func (db *DB) Follow(ctx context.Context, run plan.RunID, after int64) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
-		tick := time.NewTicker(followPoll)
-		defer tick.Stop()
-		for {
-			done, err := db.catchUp(ctx, run, &after, yield)
-			if err != nil && ctx.Err() == nil {
-				yield(Line{}, db.runError("follow", run, err))
-			}
-			if done || err != nil {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-		}
-	}
-}
-
-// catchUp yields what there is after *after, and moves it. It is done when
-// nothing more can come, or nobody wants it.
-func (db *DB) catchUp(ctx context.Context, run plan.RunID, after *int64, yield func(Line, error) bool) (done bool, err error) {
-	now, err := db.standing(ctx, run)
-	if err != nil || now.head <= *after {
-		return now.ended, err
-	}
-	for s, err := range db.stored(ctx, run, Query{After: *after}) {
-		if err != nil {
-			return false, err
-		}
-		if !yield(s.Line, nil) {
-			return true, nil
-		}
-		*after = s.Seq
-	}
-	// The head was read together with the outcome: nothing is missing.
-	return now.ended, nil
 }
 
 // stored reads page by page. No connection is held, and no read transaction

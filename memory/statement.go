@@ -42,8 +42,3 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 	}
 	return nil
 }
-
-// exec runs a prepared statement in tx.
-func exec(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, args ...any) (sql.Result, error) {
-	return tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck,wrapcheck // tx closes it; the callers say what was written
-}
