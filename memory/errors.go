@@ -110,10 +110,11 @@ func (db *DB) fail(op string, err error) error { return fail(op, db.path, err) }
 
 func fail(op, path string, err error) error {
 	var known *Error
+	var broken *ChainError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &known):
+	case errors.As(err, &known), errors.As(err, &broken):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s %s: %w", op, path, err)

@@ -70,24 +70,57 @@ func (db *DB) Lines(ctx context.Context, run plan.RunID, after int64) iter.Seq2[
 }
 
 // stored reads page by page. No connection is held, and no read transaction
-// open, while the consumer works.
+// open, while the consumer works. A reader of whole journals gets nothing that
+// is not what was committed: a [*ChainError] ends it before the first event
+// that is not.
 func (db *DB) stored(ctx context.Context, run plan.RunID, q Query) iter.Seq2[stored, error] {
 	return func(yield func(stored, error) bool) {
 		now, err := db.standing(ctx, run)
-		for err == nil {
-			var page []stored
-			page, err = db.page(ctx, now.key, q)
-			for _, s := range page {
-				if !yield(s, nil) {
-					return
-				}
-				q.After = s.Seq
+		if err == nil && q.Conv == "" && len(q.Types) == 0 {
+			var proof *links
+			if proof, err = db.linksAfter(ctx, run, now, q.After); err == nil {
+				err = db.walk(ctx, now.key, q, func(s stored) error {
+					if err := proof.next(s); err != nil {
+						return err
+					}
+					return wanted(yield(s, nil))
+				}, proof.end)
 			}
-			if len(page) == 0 && err == nil {
-				return
-			}
+		} else if err == nil {
+			err = db.walk(ctx, now.key, q, func(s stored) error { return wanted(yield(s, nil)) }, func() error { return nil })
 		}
-		yield(stored{}, db.runError("read", run, err))
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(stored{}, db.runError("read", run, err))
+		}
+	}
+}
+
+// errEnough ends a reading whose consumer has left.
+var errEnough = errors.New("nobody reads on")
+
+func wanted(more bool) error {
+	if more {
+		return nil
+	}
+	return errEnough
+}
+
+// walk visits events until there are none, and then the end.
+func (db *DB) walk(ctx context.Context, key int64, q Query, visit func(stored) error, end func() error) error {
+	for {
+		page, err := db.page(ctx, key, q)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return end()
+		}
+		for _, s := range page {
+			if err := visit(s); err != nil {
+				return err
+			}
+			q.After = s.Seq
+		}
 	}
 }
 
