@@ -11,20 +11,9 @@ import (
 )
 
 // Check looks for damage in the structure of the file. It reads all of it; see
-// [DB.VerifyChain] for what the journals say.
+// [DB.Audit] for all else.
 func (db *DB) Check(ctx context.Context) error {
-	var verdict string
-	err := db.read.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict)
-	if err != nil {
-		return db.fail("check", err)
-	}
-	if verdict != "ok" {
-		return &Error{
-			Op: "check", Path: db.path, Err: errors.New(verdict),
-			Hint: "the file is damaged: keep a copy of it and restore a backup",
-		}
-	}
-	return nil
+	return db.complain(ctx, "PRAGMA quick_check(1)")
 }
 
 // VerifyChain proves that the journal of a run is what was committed, byte for

@@ -101,6 +101,7 @@ func (e *ChainError) Error() string {
 const (
 	hintWritable = "make it and its directory writable, or set PLAN_HOME to a directory you can write to"
 	hintFull     = "free some space on its disk and try again"
+	hintDamaged  = "the file is damaged: keep a copy of it and restore a backup"
 	hintOther    = "run plan doctor to look into it"
 )
 

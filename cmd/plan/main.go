@@ -157,6 +157,7 @@ func (a *app) root() *cobra.Command {
 		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
 		a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
 		a.memoryCommand(), a.skillsCommand(),
+		a.backupCommand(),
 	)
 	root.AddCommand(a.mailCommands()...)
 	return root

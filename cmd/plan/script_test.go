@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 //	balanced FILE       every started thing in these JSON lines ends once, and seq has no gaps
 //	signal SIG          send a signal to the background programs
 //	exits CODE CMD…     run a command, which ends with exactly this status
+//	flip FILE TEXT      change a bit of the first TEXT in a file
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -51,7 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"repo": cmdRepo, "serve": cmdServe, "requests": cmdRequests, "await": cmdAwait,
 			"journal": cmdJournal, "balanced": cmdBalanced, "signal": cmdSignal, "exits": cmdExits,
-			"asked": cmdAsked, "forget": cmdForget,
+			"flip": cmdFlip, "asked": cmdAsked, "forget": cmdForget,
 		},
 	})
 }
@@ -229,6 +231,16 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	if fmt.Sprint(code) != args[0] {
 		ts.Fatalf("exit status %d, want %s", code, args[0])
 	}
+}
+
+func cmdFlip(ts *testscript.TestScript, _ bool, args []string) {
+	data := []byte(ts.ReadFile(args[0]))
+	at := bytes.Index(data, []byte(args[1]))
+	if at < 0 {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	data[at] ^= 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
 }
 
 func cmdBalanced(ts *testscript.TestScript, _ bool, args []string) {
