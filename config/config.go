@@ -33,6 +33,7 @@ type Config struct {
 	Compact  CompactConfig          `toml:"compact" json:"compact,omitzero"`
 	Retry    RetryConfig            `toml:"retry" json:"retry,omitzero"`
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
+	Redact   RedactConfig           `toml:"redact" json:"redact,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
 
 	Memory MemoryConfig `toml:"memory" json:"memory,omitzero"`
