@@ -54,10 +54,7 @@ func (l *links) next(s stored) error {
 		return &ChainError{Run: l.run, Seq: l.seq + 1, Why: "it is missing"}
 	}
 	l.seq++
-	hash := sha256.New()
-	hash.Write(l.chain)
-	hash.Write(s.JSON)
-	if l.chain = hash.Sum(nil); !bytes.Equal(l.chain, s.sha) {
+	if l.chain = link(l.chain, s.JSON); !bytes.Equal(l.chain, s.sha) {
 		return &ChainError{Run: l.run, Seq: l.seq, Why: "its bytes have changed"}
 	}
 	if l.seq == l.now.head && !bytes.Equal(l.chain, l.now.chain) {
@@ -72,4 +69,12 @@ func (l *links) end() error {
 		return &ChainError{Run: l.run, Seq: l.seq + 1, Why: "it is missing"}
 	}
 	return nil
+}
+
+// link is the hash of a line and of all before it.
+func link(chain, line []byte) []byte {
+	hash := sha256.New()
+	hash.Write(chain)
+	hash.Write(line)
+	return hash.Sum(nil)
 }

@@ -45,3 +45,8 @@ func (db *DB) OnBegin(f func()) {
 		return begin(ctx)
 	}
 }
+
+// CleanJSON cleans a JSON text as Export does.
+func CleanJSON(data []byte, redact func(string) string) []byte {
+	return (&cleaner{redact: redact}).json(data)
+}

@@ -164,7 +164,6 @@ func (e *entry) write(ctx context.Context, tx *txn) error {
 // extend gives events their place after t and returns the tail that they make.
 func (t tail) extend(run plan.RunID, events []plan.Event) (tail, []record, error) {
 	records := make([]record, len(events))
-	hash := sha256.New()
 	var line []byte
 	for i, e := range events {
 		e.Seq = t.info.Head + 1
@@ -181,17 +180,22 @@ func (t tail) extend(run plan.RunID, events []plan.Event) (tail, []record, error
 				return tail{}, nil, refusal(err.Error())
 			}
 		}
-		if end, ok := said.Body.(plan.RunEnd); ok && !end.Outcome.Final() {
-			return tail{}, nil, refusal(fmt.Sprintf("a run cannot end with the outcome %q, which is not final", end.Outcome))
+		if err := endsWell(said); err != nil {
+			return tail{}, nil, err
 		}
-		hash.Reset()
-		hash.Write(t.chain)
-		hash.Write(line)
-		t.chain = hash.Sum(nil)
+		t.chain = link(t.chain, line)
 		t.info = t.info.fold(said)
 		records[i] = record{event: e, line: string(line), sha: t.chain}
 	}
 	return t, records, nil
+}
+
+// endsWell refuses a run_end that ends nothing.
+func endsWell(e plan.Event) error {
+	if end, ok := e.Body.(plan.RunEnd); ok && !end.Outcome.Final() {
+		return refusal(fmt.Sprintf("a run cannot end with the outcome %q, which is not final", end.Outcome))
+	}
+	return nil
 }
 
 // accepts says why an event cannot come next in this journal.
