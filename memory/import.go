@@ -167,7 +167,7 @@ func (p *portable) blob(b portableBlob, visit portionVisitor) error {
 func (p *portable) event(line []byte, visit portionVisitor) error {
 	var e plan.Event
 	if err := e.UnmarshalJSON(line); err != nil {
-		return err
+		return fmt.Errorf("it is damaged: %w", err)
 	}
 	if want := p.tail.info.Head + 1; e.Seq != want {
 		return fmt.Errorf("event %d stands where event %d should", e.Seq, want)

@@ -158,6 +158,7 @@ func (a *app) root() *cobra.Command {
 		a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
 		a.memoryCommand(), a.skillsCommand(),
 		a.backupCommand(),
+		a.backupCommand(), a.exportCommand(), a.importCommand(), a.gcCommand(),
 	)
 	root.AddCommand(a.mailCommands()...)
 	return root
