@@ -3,12 +3,15 @@ package memory_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/memory"
@@ -31,10 +34,30 @@ func BenchmarkAppend(b *testing.B) {
 		events[i].Phase, events[i].Attempt, events[i].Turn = plan.Implement, 1, &turn
 	}
 	b.ReportAllocs()
+	var took latencies
 	for b.Loop() {
-		if _, err := w.Append(context.Background(), events...); err != nil {
-			b.Fatal(err)
-		}
+		took.time(func() {
+			if _, err := w.Append(context.Background(), events...); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+	took.report(b)
+}
+
+// latencies are how long each of many commits took.
+type latencies []time.Duration
+
+func (l *latencies) time(do func()) {
+	began := time.Now()
+	do()
+	*l = append(*l, time.Since(began))
+}
+
+func (l latencies) report(b *testing.B) {
+	slices.Sort(l)
+	for _, percent := range []int{50, 99} {
+		b.ReportMetric(float64(l[len(l)*percent/100].Microseconds()), fmt.Sprintf("p%d-µs", percent))
 	}
 }
 
@@ -85,15 +108,19 @@ func BenchmarkBareInsert(b *testing.B) {
 	must(b, err)
 	line := strings.Repeat("x", 1080)
 	b.ReportAllocs()
+	var took latencies
 	for b.Loop() {
-		tx, err := db.Begin()
-		must(b, err)
-		for range 3 {
-			_, err := tx.Stmt(insert).Exec(line) //nolint:sqlclosecheck // tx closes it
+		took.time(func() {
+			tx, err := db.Begin()
 			must(b, err)
-		}
-		must(b, tx.Commit())
+			for range 3 {
+				_, err := tx.Stmt(insert).Exec(line) //nolint:sqlclosecheck // tx closes it
+				must(b, err)
+			}
+			must(b, tx.Commit())
+		})
 	}
+	took.report(b)
 }
 
 // BenchmarkEvents reads and decodes a journal of 3,000 events.

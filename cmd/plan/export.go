@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +79,7 @@ func (a *app) outward() (func(string) string, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := config.Redactor(config.Secrets(append(slices.Clip(a.environ), "base_url="+cfg.BaseURL)))
+	known := config.Redactor(config.Secrets(a.environ))
 	rules, err := config.Rules(cfg.Redact.Patterns)
 	if err != nil {
 		return nil, failed(err)
