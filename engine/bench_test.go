@@ -37,13 +37,15 @@ func longJournal(b *testing.B, n int) *memory.DB {
 	for turn := 0; len(events) < n; turn++ {
 		one, two := fmt.Sprint("call_", turn, "_1"), fmt.Sprint("call_", turn, "_2")
 		for _, body := range []plan.Body{
-			plan.TurnStart{Trigger: "user"}, plan.Request{Model: "m", Messages: turn, Prefix: "p", Hash: "h"},
+			plan.TurnStart{Trigger: "user"},
+			plan.Request{Model: "m", Messages: turn, Prefix: "p", Hash: "h"},
 			plan.MessageStart{Role: plan.RoleAssistant},
 			plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockText, Text: text[:400]}}}},
 			plan.UsageReport{Usage: plan.Usage{Requests: 1, Input: 10}, Priced: true},
 			plan.ToolStart{Call: one, Name: "read", Args: []byte(`{"path":"main.go"}`)},
 			plan.ToolStart{Call: two, Name: "edit", Args: []byte(`{"path":"main.go","old_string":"` + text[:300] + `"}`)},
-			plan.ToolEnd{Call: one, Name: "read", Output: text}, plan.ToolEnd{Call: two, Name: "edit", Output: text[:200]},
+			plan.ToolEnd{Call: one, Name: "read", Output: text},
+			plan.ToolEnd{Call: two, Name: "edit", Output: text[:200]},
 			plan.TurnEnd{Reason: plan.EndCompleted},
 		} {
 			turn := turn
