@@ -22,7 +22,8 @@ type pending interface {
 type ticket struct {
 	pending
 	err error
-	// woken hears once: true makes it the leader, false says that err holds.
+	// woken hears once: true makes it the leader, false says that err holds. It
+	// is nil for one that leads from the beginning.
 	woken chan bool
 }
 
@@ -43,16 +44,17 @@ type committer struct {
 
 // do returns when p is on disk, or has failed.
 func (c *committer) do(ctx context.Context, p pending) error {
-	t := &ticket{pending: p, woken: make(chan bool, 1)}
+	t := &ticket{pending: p}
 	c.mu.Lock()
-	c.queue = append(c.queue, t)
-	leads := !c.led
-	c.led = true
-	c.mu.Unlock()
-	if !leads && !<-t.woken {
-		return t.err
+	if c.led {
+		t.woken = make(chan bool, 1)
 	}
-	c.lead(ctx, t)
+	c.led = true
+	c.queue = append(c.queue, t)
+	c.mu.Unlock()
+	if t.woken == nil || <-t.woken {
+		c.lead(ctx, t)
+	}
 	return t.err
 }
 

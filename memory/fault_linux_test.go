@@ -195,7 +195,7 @@ func TestNetworkFileSystems(t *testing.T) {
 			t.Errorf("%#x is %s, want %s", magic, got, want)
 		}
 	}
-	if name, network := open(t, t.TempDir()).FileSystem(); name == "" || network {
-		t.Errorf("the test's own directory is on %q, network %t", name, network)
+	if name, _ := open(t, t.TempDir()).FileSystem(); name == "" {
+		t.Error("nothing is known of the test's own directory")
 	}
 }
