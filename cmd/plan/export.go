@@ -13,7 +13,9 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
 )
 
 func (a *app) exportCommand() *cobra.Command {
@@ -155,6 +157,22 @@ func (a *app) imported(ctx context.Context, db *memory.DB, got memory.Portable) 
 	}
 	if _, err := openRepo(ctx, info.Repo); err != nil && !info.Ended() {
 		fmt.Fprintf(a.err, "plan: note: its repository (%s) is not here, so it cannot be resumed\n", sanitizeLine(info.Repo))
+	}
+	return nil
+}
+
+// knowsRun says so if a repository is not the one that a run worked in: an
+// imported run may find another in its place, or a clone, which has no
+// snapshots.
+func knowsRun(ctx context.Context, repo *worktree.Repo, run *engine.Run) error {
+	if run.Tree() == "" {
+		return nil
+	}
+	if _, err := repo.Stat(ctx, run.Start.Base, run.Tree()); err != nil && ctx.Err() == nil {
+		return failed(&advice{
+			fmt.Sprintf("the repository %s does not have what run %s left in it: %v", run.Start.Repo, run.ID, err),
+			"A run can be resumed in the repository that it began in, with its refs/plan. Elsewhere it can be shown.",
+		})
 	}
 	return nil
 }

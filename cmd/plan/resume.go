@@ -86,6 +86,9 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
+	if err := knowsRun(ctx, repo, run); err != nil {
+		return err
+	}
 	w, err := a.openWorkshop(ctx, cfg, flags, repo, db)
 	if err != nil {
 		return err
