@@ -83,6 +83,9 @@ type MemoryConfig struct {
 	Retention Duration `toml:"retention" json:"retention,omitzero"`
 }
 
+// IsZero says that there is nothing to write, also of an empty list.
+func (c MemoryConfig) IsZero() bool { return !c.Off && len(c.Recall) == 0 && c.Retention.Duration == 0 }
+
 // SkillsConfig says whether skills are used and drafted.
 type SkillsConfig struct {
 	Off     bool `toml:"off" json:"off,omitempty"`           // use none
