@@ -50,6 +50,11 @@ func faults(c Config) []fault {
 	if i := slices.IndexFunc(c.Checks.Required, isBlank); i >= 0 {
 		out = append(out, fault{"checks.required", fmt.Sprintf("has a blank command as entry %d: name a command or remove the entry", i+1)})
 	}
+	for i, p := range c.Redact.Patterns {
+		if _, err := compileRule(p); err != nil {
+			out = append(out, fault{"redact.patterns", fmt.Sprintf("entry %d %v", i+1, err)})
+		}
+	}
 	return out
 }
 

@@ -33,6 +33,7 @@ type Config struct {
 	Compact  CompactConfig          `toml:"compact" json:"compact,omitzero"`
 	Retry    RetryConfig            `toml:"retry" json:"retry,omitzero"`
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
+	Redact   RedactConfig           `toml:"redact" json:"redact,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
 
 	Memory        MemoryConfig `toml:"memory" json:"memory,omitzero"`
@@ -87,6 +88,9 @@ type MemoryConfig struct {
 	// a person added stays. Unset: 180 days.
 	Retention Duration `toml:"retention" json:"retention,omitzero"`
 }
+
+// IsZero says that there is nothing to write, also of an empty list.
+func (c MemoryConfig) IsZero() bool { return !c.Off && len(c.Recall) == 0 && c.Retention.Duration == 0 }
 
 // SkillsConfig says whether skills are used and drafted.
 type SkillsConfig struct {

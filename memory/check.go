@@ -4,55 +4,77 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 
 	"github.com/plan-engine/plan"
 )
 
 // Check looks for damage in the structure of the file. It reads all of it; see
-// [DB.VerifyChain] for what the journals say.
+// [DB.Audit] for all else.
 func (db *DB) Check(ctx context.Context) error {
-	var verdict string
-	err := db.read.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict)
-	if err != nil {
-		return db.fail("check", err)
-	}
-	if verdict != "ok" {
-		return &Error{
-			Op: "check", Path: db.path, Err: errors.New(verdict),
-			Hint: "the file is damaged: keep a copy of it and restore a backup",
-		}
-	}
-	return nil
+	return db.complain(ctx, "PRAGMA quick_check(1)")
 }
 
 // VerifyChain proves that the journal of a run is what was committed, byte for
 // byte and without a gap. A [*ChainError] names the first event that is not.
 func (db *DB) VerifyChain(ctx context.Context, run plan.RunID) error {
-	now, err := db.standing(ctx, run)
-	if err != nil {
-		return db.runError("verify", run, err)
-	}
-	var seq int64
-	var chain []byte
-	for s, err := range db.stored(ctx, run, Query{}) {
+	for _, err := range db.stored(ctx, run, Query{}) {
 		if err != nil {
 			return err
 		}
-		seq++
-		if s.Seq != seq {
-			return &ChainError{Run: run, Seq: seq, Why: "it is missing"}
-		}
-		sum := sha256.Sum256(append(chain, s.JSON...))
-		if chain = sum[:]; !bytes.Equal(chain, s.sha) {
-			return &ChainError{Run: run, Seq: seq, Why: "its bytes have changed"}
-		}
-		if seq == now.head && !bytes.Equal(chain, now.chain) {
-			return &ChainError{Run: run, Seq: seq, Why: "it is not the event that was committed last"}
-		}
-	}
-	if seq < now.head { // a live run may have grown meanwhile
-		return &ChainError{Run: run, Seq: seq + 1, Why: "it is missing"}
 	}
 	return nil
+}
+
+// links follows the hash chain of a journal.
+type links struct {
+	run   plan.RunID
+	now   standing // where the journal stood at the beginning; it may grow
+	seq   int64
+	chain []byte
+}
+
+// linksAfter starts a proof behind event after.
+func (db *DB) linksAfter(ctx context.Context, run plan.RunID, now standing, after int64) (*links, error) {
+	l := &links{run: run, now: now, seq: max(after, 0)}
+	if after <= 0 {
+		return l, nil
+	}
+	err := db.read.QueryRowContext(ctx, "SELECT sha FROM events WHERE run = ? AND seq = ?", now.key, after).Scan(&l.chain)
+	if errors.Is(err, sql.ErrNoRows) { // beyond the head, or a hole, which then shows
+		err = nil
+	}
+	return l, err
+}
+
+// next proves that an event follows what came before.
+func (l *links) next(s stored) error {
+	if s.Seq != l.seq+1 {
+		return &ChainError{Run: l.run, Seq: l.seq + 1, Why: "it is missing"}
+	}
+	l.seq++
+	if l.chain = link(l.chain, s.JSON); !bytes.Equal(l.chain, s.sha) {
+		return &ChainError{Run: l.run, Seq: l.seq, Why: "its bytes have changed"}
+	}
+	if l.seq == l.now.head && !bytes.Equal(l.chain, l.now.chain) {
+		return &ChainError{Run: l.run, Seq: l.seq, Why: "it is not the event that was committed last"}
+	}
+	return nil
+}
+
+// end proves that nothing is missing at the end.
+func (l *links) end() error {
+	if l.seq < l.now.head {
+		return &ChainError{Run: l.run, Seq: l.seq + 1, Why: "it is missing"}
+	}
+	return nil
+}
+
+// link is the hash of a line and of all before it.
+func link(chain, line []byte) []byte {
+	hash := sha256.New()
+	hash.Write(chain)
+	hash.Write(line)
+	return hash.Sum(nil)
 }

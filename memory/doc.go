@@ -24,11 +24,15 @@
 //     own a run, a fencing token in the database stops the earlier one.
 //   - No writing on. After a failed append a Writer is of no use: nobody knows
 //     what the failed one left behind, so the run must be read again.
+//   - Together. What many runs of a process append at the same time is committed
+//     in one transaction; one that fails does not fail the others.
 //   - Cancellation does not reach Append, so how far a cancelled run got can
 //     still be written down. Everything else stops when its context ends.
 //   - Readers never miss a durable event and never see one that is not. They
 //     read the bytes that were committed, in order, from any process, and they
-//     do not block the writer. Each event carries a hash over all before it.
+//     do not block the writer. Each event carries a hash over all before it,
+//     and who reads a journal gets an error instead of an event that is not what
+//     was committed.
 //
 // The row of a run, which [DB.Runs] and [DB.Run] return, is a projection of its
 // journal that changes in the same transaction.
@@ -38,6 +42,15 @@
 // Processes that do not own a run never write its journal: they post letters,
 // which the owner takes in the same transaction as the events it makes of them.
 // So every letter takes effect once, or waits.
+//
+// # Faults
+//
+// A disk that is full or read-only, a lock that another process keeps, a file
+// that is taken away: the append fails, the error says what to do, and nothing
+// of it is stored. [DB.Audit] reads everything and says what is damaged;
+// [DB.Backup] makes a proven copy while runs go on. On a network file system,
+// where hosts share no memory, a rollback journal stands for the write-ahead
+// log.
 //
 // # What this package must not know
 //

@@ -101,6 +101,7 @@ func (e *ChainError) Error() string {
 const (
 	hintWritable = "make it and its directory writable, or set PLAN_HOME to a directory you can write to"
 	hintFull     = "free some space on its disk and try again"
+	hintDamaged  = "the file is damaged: keep a copy of it and restore a backup"
 	hintOther    = "run plan doctor to look into it"
 )
 
@@ -110,10 +111,11 @@ func (db *DB) fail(op string, err error) error { return fail(op, db.path, err) }
 
 func fail(op, path string, err error) error {
 	var known *Error
+	var broken *ChainError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &known):
+	case errors.As(err, &known), errors.As(err, &broken):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s %s: %w", op, path, err)
@@ -126,6 +128,8 @@ func hint(err error) string {
 		return h
 	}
 	switch {
+	case errors.Is(err, ErrReplaced):
+		return "put it back, or restore a backup, and go on from there; what was recorded last may be missing"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return hintWritable
 	case errors.Is(err, syscall.ENOSPC):

@@ -1,6 +1,9 @@
 package memory
 
-import "context"
+import (
+	"context"
+	"database/sql"
+)
 
 // PageLines is for tests that read more than a page.
 const PageLines = pageLines
@@ -25,4 +28,25 @@ func (db *DB) Checkpoint(ctx context.Context) (busy bool, err error) {
 	var log, done int
 	err = db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done)
 	return busy, err
+}
+
+// Waiting is how many appends wait for the one that is being committed.
+func (db *DB) Waiting() int {
+	db.commits.mu.Lock()
+	defer db.commits.mu.Unlock()
+	return len(db.commits.queue)
+}
+
+// OnBegin calls f at the beginning of every commit from now on.
+func (db *DB) OnBegin(f func()) {
+	begin := db.commits.begin
+	db.commits.begin = func(ctx context.Context) (*sql.Tx, error) {
+		f()
+		return begin(ctx)
+	}
+}
+
+// CleanJSON cleans a JSON text as Export does.
+func CleanJSON(data []byte, redact func(string) string) []byte {
+	return (&cleaner{redact: redact}).json(data)
 }

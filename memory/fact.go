@@ -143,7 +143,7 @@ func (db *DB) UseFacts(ctx context.Context, ids []int64, expires time.Time) erro
 	return db.fail("note the use of facts in", db.inTx(ctx, func(tx *sql.Tx) error {
 		for _, id := range ids {
 			if _, err := tx.ExecContext(ctx, `UPDATE facts SET used = used + 1, expires = iif(expires = 0, 0, max(expires, ?)) WHERE id = ?`, nanosOrZero(expires), id); err != nil {
-				return err
+				return err //nolint:wrapcheck // UseFacts says what was done
 			}
 		}
 		return nil

@@ -33,6 +33,11 @@ type Config struct {
 	// All processes that use one database must agree on it, and it must be on
 	// a local disk.
 	Locks string
+	// Rollback keeps a rollback journal instead of a write-ahead log. That is
+	// slower and lets readers and the writer wait for each other. On a network
+	// file system it is so in any case: a write-ahead log needs memory that all
+	// who use the file share, and hosts share none.
+	Rollback bool
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 }
@@ -41,10 +46,18 @@ type Config struct {
 type DB struct {
 	path  string
 	locks string
+	fs    string // the file system's name, "" if it has none here
+	// rollback says that there is a rollback journal and no write-ahead log.
+	rollback, network bool
+
 	now   func() time.Time
 	write *sql.DB // one connection
 	read  *sql.DB // cannot write
 	stmt  statements
+
+	commits committer
+	feeds   feeds
+	files   files
 }
 
 // Open opens the database, creates it if it is missing, and brings an older
@@ -64,13 +77,15 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fail("open", cfg.Path, err)
 	}
-	db := &DB{path: path, locks: cfg.Locks, now: cfg.Now}
+	db := &DB{path: path, locks: cfg.Locks, rollback: cfg.Rollback, now: cfg.Now}
 	if db.locks == "" {
 		db.locks = filepath.Join(filepath.Dir(path), "locks")
 	}
 	if db.now == nil {
 		db.now = time.Now
 	}
+	db.commits.begin = func(ctx context.Context) (*sql.Tx, error) { return db.write.BeginTx(ctx, nil) }
+	db.commits.proof = db.files.check
 	if err := db.open(ctx); err != nil {
 		return nil, errors.Join(db.openError(err), db.Close())
 	}
@@ -94,6 +109,11 @@ func (db *DB) open(ctx context.Context) error {
 			return err //nolint:wrapcheck // it names the directory
 		}
 	}
+	var err error
+	if db.fs, db.network, err = filesystem(filepath.Dir(db.path)); err != nil {
+		return err
+	}
+	db.rollback = db.rollback || db.network
 	scripts, err := migrations()
 	if err != nil {
 		return err
@@ -111,7 +131,10 @@ func (db *DB) open(ctx context.Context) error {
 	if version > len(scripts) { // somebody else was faster
 		return newer(version, len(scripts))
 	}
-	return db.stmt.prepare(ctx, db.write, db.read)
+	if err := db.stmt.prepare(ctx, db.write, db.read); err != nil {
+		return err
+	}
+	return db.files.remember(db.path)
 }
 
 // upgrade leaves the file at the version of this program. Only a process that
@@ -143,7 +166,7 @@ func (db *DB) upgrade(ctx context.Context, scripts []string) error {
 	if err := f.Close(); err != nil {
 		return err //nolint:wrapcheck // it names the file
 	}
-	w, err := openPool(writeDSN(db.path), 1)
+	w, err := openPool(db.writeDSN(), 1)
 	if err != nil {
 		return err
 	}
@@ -152,10 +175,10 @@ func (db *DB) upgrade(ctx context.Context, scripts []string) error {
 
 func (db *DB) connect() error {
 	var err error
-	if db.write, err = openPool(writeDSN(db.path), 1); err != nil {
+	if db.write, err = openPool(db.writeDSN(), 1); err != nil {
 		return err
 	}
-	db.read, err = openPool(readDSN(db.path), readers)
+	db.read, err = openPool(db.readDSN(), readers)
 	return err
 }
 
@@ -170,12 +193,27 @@ func openPool(dsn string, conns int) (*sql.DB, error) {
 }
 
 // The pragmas stand in the names of the connections because that is the only
-// way for every connection of a pool to get them.
-func writeDSN(path string) string {
-	return dsn(path, "mode=rw&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_busy_timeout=5000&_txlock=immediate")
+// way for every connection of a pool to get them. EXTRA also syncs the
+// directory that a rollback journal is removed from, which is its commit.
+func (db *DB) writeDSN() string {
+	const always = "mode=rw&_foreign_keys=on&_busy_timeout=5000&_txlock=immediate&"
+	if db.rollback {
+		return dsn(db.path, always+"_journal_mode=DELETE&_synchronous=EXTRA")
+	}
+	return dsn(db.path, always+"_journal_mode=WAL&_synchronous=FULL")
 }
 
-func readDSN(path string) string {
+// readDSN names a connection that changes nothing, except that it takes back
+// what a killed process left half done, which a rollback journal makes
+// everybody's task.
+func (db *DB) readDSN() string {
+	if db.rollback {
+		return dsn(db.path, "mode=rw&_query_only=on&_busy_timeout=5000")
+	}
+	return readOnlyDSN(db.path)
+}
+
+func readOnlyDSN(path string) string {
 	return dsn(path, "mode=ro&_query_only=on&_busy_timeout=5000")
 }
 
@@ -183,6 +221,10 @@ func dsn(path, query string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query}
 	return u.String()
 }
+
+// FileSystem says what the file is on, "" if that is not known, and whether it
+// is a network file system.
+func (db *DB) FileSystem() (name string, network bool) { return db.fs, db.network }
 
 // Close closes the database. Writers that are still open can no longer append;
 // they keep their locks until they are closed too.

@@ -175,6 +175,9 @@ func (p *process) kill(t *testing.T) (last string) {
 // helper is what the other process does.
 func helper(mode string) error {
 	ctx := context.Background()
+	if fault, ok := faults[mode]; ok {
+		return fault(os.Getenv("MEMORY_TEST_DIR"))
+	}
 	run := plan.RunID(os.Getenv("MEMORY_TEST_RUN"))
 	if mode == "skills" {
 		return recordMany(ctx, os.Getenv("MEMORY_TEST_DIR"), string(run), 1000)
@@ -182,6 +185,9 @@ func helper(mode string) error {
 	db, err := memory.Open(ctx, config(os.Getenv("MEMORY_TEST_DIR")))
 	if err != nil {
 		return err
+	}
+	if mode == "lock" {
+		return lockHelper(ctx, db)
 	}
 	w, err := db.Own(ctx, run)
 	if err != nil {

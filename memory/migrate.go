@@ -98,7 +98,7 @@ func storedVersion(ctx context.Context, path string, known int) (int, error) {
 	if err != nil {
 		return 0, err //nolint:wrapcheck // it names the file
 	}
-	db, err := sql.Open(driver, readDSN(path))
+	db, err := sql.Open(driver, readOnlyDSN(path))
 	if err != nil {
 		return 0, err //nolint:wrapcheck // Open says what was opened
 	}

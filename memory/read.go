@@ -3,12 +3,10 @@ package memory
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"github.com/plan-engine/plan"
 )
@@ -19,9 +17,6 @@ const (
 	pageLines = 256
 	pageBytes = 1 << 20
 )
-
-// followPoll is how often Follow looks for more.
-const followPoll = 50 * time.Millisecond
 
 // Query chooses events of a run. Its zero value chooses all.
 type Query struct {
@@ -50,7 +45,8 @@ func (db *DB) Events(ctx context.Context, run plan.RunID, q Query) iter.Seq2[pla
 		for s, err := range db.stored(ctx, run, q) {
 			var e plan.Event
 			if err == nil {
-				if err = json.Unmarshal(s.JSON, &e); err != nil {
+				// Not through encoding/json, which would look at every byte twice more.
+				if err = e.UnmarshalJSON(s.JSON); err != nil {
 					err = fmt.Errorf("read event %d of run %s: %w", s.Seq, run, err)
 				}
 			}
@@ -73,68 +69,58 @@ func (db *DB) Lines(ctx context.Context, run plan.RunID, after int64) iter.Seq2[
 	}
 }
 
-// Follow is [DB.Lines] and then waits for more, from whatever process they
-// come, until the run has ended. It stops without an error when ctx ends.
-func (db *DB) Follow(ctx context.Context, run plan.RunID, after int64) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
-		tick := time.NewTicker(followPoll)
-		defer tick.Stop()
-		for {
-			done, err := db.catchUp(ctx, run, &after, yield)
-			if err != nil && ctx.Err() == nil {
-				yield(Line{}, db.runError("follow", run, err))
-			}
-			if done || err != nil {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-		}
-	}
-}
-
-// catchUp yields what there is after *after, and moves it. It is done when
-// nothing more can come, or nobody wants it.
-func (db *DB) catchUp(ctx context.Context, run plan.RunID, after *int64, yield func(Line, error) bool) (done bool, err error) {
-	now, err := db.standing(ctx, run)
-	if err != nil || now.head <= *after {
-		return now.ended, err
-	}
-	for s, err := range db.stored(ctx, run, Query{After: *after}) {
-		if err != nil {
-			return false, err
-		}
-		if !yield(s.Line, nil) {
-			return true, nil
-		}
-		*after = s.Seq
-	}
-	// The head was read together with the outcome: nothing is missing.
-	return now.ended, nil
-}
-
 // stored reads page by page. No connection is held, and no read transaction
-// open, while the consumer works.
+// open, while the consumer works. A reader of whole journals gets nothing that
+// is not what was committed: a [*ChainError] ends it before the first event
+// that is not.
 func (db *DB) stored(ctx context.Context, run plan.RunID, q Query) iter.Seq2[stored, error] {
 	return func(yield func(stored, error) bool) {
 		now, err := db.standing(ctx, run)
-		for err == nil {
-			var page []stored
-			page, err = db.page(ctx, now.key, q)
-			for _, s := range page {
-				if !yield(s, nil) {
-					return
-				}
-				q.After = s.Seq
+		if err == nil && q.Conv == "" && len(q.Types) == 0 {
+			var proof *links
+			if proof, err = db.linksAfter(ctx, run, now, q.After); err == nil {
+				err = db.walk(ctx, now.key, q, func(s stored) error {
+					if err := proof.next(s); err != nil {
+						return err
+					}
+					return wanted(yield(s, nil))
+				}, proof.end)
 			}
-			if len(page) == 0 && err == nil {
-				return
-			}
+		} else if err == nil {
+			err = db.walk(ctx, now.key, q, func(s stored) error { return wanted(yield(s, nil)) }, func() error { return nil })
 		}
-		yield(stored{}, db.runError("read", run, err))
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(stored{}, db.runError("read", run, err))
+		}
+	}
+}
+
+// errEnough ends a reading whose consumer has left.
+var errEnough = errors.New("nobody reads on")
+
+func wanted(more bool) error {
+	if more {
+		return nil
+	}
+	return errEnough
+}
+
+// walk visits events until there are none, and then the end.
+func (db *DB) walk(ctx context.Context, key int64, q Query, visit func(stored) error, end func() error) error {
+	for {
+		page, err := db.page(ctx, key, q)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return end()
+		}
+		for _, s := range page {
+			if err := visit(s); err != nil {
+				return err
+			}
+			q.After = s.Seq
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func sqliteHint(err error) string {
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrCantOpen:
 		return hintWritable
 	case sqlite3.ErrCorrupt:
-		return "the file is damaged: keep a copy of it and restore a backup"
+		return hintDamaged
 	case sqlite3.ErrNotADB:
 		return "it is not a plan database: move it away, or set PLAN_HOME to another directory"
 	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrProtocol:

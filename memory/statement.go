@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -14,36 +15,39 @@ type statements struct {
 }
 
 func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
-	for _, p := range []struct {
-		stmt  **sql.Stmt
-		db    *sql.DB
-		query string
-	}{
-		// A run that exists already was started by somebody else.
-		{&s.insertRun, write, `INSERT INTO runs (head, chain, state, parked, wake_at, outcome, updated,
-			requests, input, cached, output, reasoning, cost_usd, priced, id, token, created, repo, job, title, request)
-			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`},
-		// The condition is the fence: no row fits once another writer has
-		// raised the token.
-		{&s.updateRun, write, `UPDATE runs SET head=?, chain=?, state=?, parked=?, wake_at=?, outcome=?, updated=?,
-			requests=?, input=?, cached=?, output=?, reasoning=?, cost_usd=?, priced=?
-			WHERE key=? AND token=? AND head=?`},
-		{&s.insertEvent, write, `INSERT INTO events (run, seq, type, conv, line, sha) VALUES (?,?,?,?,?,?)`},
-		{&s.insertBlob, write, `INSERT INTO blobs (hash, size, data) VALUES (?,?,?) ON CONFLICT (hash) DO NOTHING`},
-		{&s.insertRef, write, `INSERT INTO blob_refs (run, hash) VALUES (?,?) ON CONFLICT DO NOTHING`},
-		{&s.takeLetter, write, `UPDATE inbox SET taken_seq=? WHERE id=? AND run=? AND taken_seq IS NULL`},
-		{&s.standing, read, `SELECT key, head, chain, outcome <> '' FROM runs WHERE id = ?`},
-	} {
-		stmt, err := p.db.PrepareContext(ctx, p.query) //nolint:sqlclosecheck // closing the database closes it
-		if err != nil {
-			return fmt.Errorf("prepare %.20q: %w", p.query, err)
-		}
-		*p.stmt = stmt
-	}
-	return nil
+	return errors.Join(s.prepareWriting(ctx, write), s.prepareReading(ctx, read))
 }
 
-// exec runs a prepared statement in tx.
-func exec(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, args ...any) (sql.Result, error) {
-	return tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck,wrapcheck // tx closes it; the callers say what was written
+func (s *statements) prepareReading(ctx context.Context, read *sql.DB) error {
+	return prepareAll(ctx, read, map[**sql.Stmt]string{
+		&s.standing: `SELECT key, head, chain, outcome <> '' FROM runs WHERE id = ?`,
+	})
+}
+
+func (s *statements) prepareWriting(ctx context.Context, write *sql.DB) error {
+	return prepareAll(ctx, write, map[**sql.Stmt]string{
+		// A run that exists already was started by somebody else.
+		&s.insertRun: `INSERT INTO runs (head, chain, state, parked, wake_at, outcome, updated,
+			requests, input, cached, output, reasoning, cost_usd, priced, id, token, created, repo, job, title, request)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`,
+		// The condition is the fence: no row fits once another writer has
+		// raised the token.
+		&s.updateRun: `UPDATE runs SET head=?, chain=?, state=?, parked=?, wake_at=?, outcome=?, updated=?,
+			requests=?, input=?, cached=?, output=?, reasoning=?, cost_usd=?, priced=?
+			WHERE key=? AND token=? AND head=?`,
+		&s.insertEvent: `INSERT INTO events (run, seq, type, conv, line, sha) VALUES (?,?,?,?,?,?)`,
+		&s.insertBlob:  `INSERT INTO blobs (hash, size, data) VALUES (?,?,?) ON CONFLICT (hash) DO NOTHING`,
+		&s.insertRef:   `INSERT INTO blob_refs (run, hash) VALUES (?,?) ON CONFLICT DO NOTHING`,
+		&s.takeLetter:  `UPDATE inbox SET taken_seq=? WHERE id=? AND run=? AND taken_seq IS NULL`,
+	})
+}
+
+func prepareAll(ctx context.Context, db *sql.DB, queries map[**sql.Stmt]string) error {
+	for stmt, query := range queries {
+		var err error
+		if *stmt, err = db.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closing the database closes it
+			return fmt.Errorf("prepare %.20q: %w", query, err)
+		}
+	}
+	return nil
 }

@@ -113,35 +113,25 @@ type record struct {
 	sha   []byte
 }
 
+// entry is an append on its way to the disk.
+type entry struct {
+	writer  *Writer
+	letters []int64
+	next    tail
+	records []record
+}
+
 func (w *Writer) append(ctx context.Context, letters []int64, events []plan.Event) ([]plan.Event, error) {
 	next, records, err := w.tail.extend(w.run, events)
 	if err != nil {
 		return nil, err
 	}
-	tx, err := w.db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
-	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
-	if next.key, err = w.saveRun(ctx, tx, next); err != nil {
+	e := &entry{writer: w, letters: letters, next: next, records: records}
+	if err := w.db.commits.do(ctx, e); err != nil {
 		return nil, err
 	}
-	if err := w.insert(ctx, tx, next.key, records); err != nil {
-		return nil, err
-	}
-	for _, id := range letters {
-		res, err := exec(ctx, tx, w.db.stmt.takeLetter, next.info.Head, id, next.key)
-		if err != nil {
-			return nil, fmt.Errorf("take letter %d: %w", id, err)
-		}
-		if n, err := res.RowsAffected(); err != nil || n != 1 {
-			return nil, errors.Join(refusal(fmt.Sprintf("letter %d is not waiting in this run's inbox", id)), err)
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		return nil, fmt.Errorf("commit: %w", err)
-	}
-	w.tail = next
+	w.tail = e.next
+	w.db.feeds.publish(w.run, records)
 	out := make([]plan.Event, len(records))
 	for i, r := range records {
 		out[i] = r.event
@@ -149,10 +139,31 @@ func (w *Writer) append(ctx context.Context, letters []int64, events []plan.Even
 	return out, nil
 }
 
+// write implements pending.
+func (e *entry) write(ctx context.Context, tx *txn) error {
+	w := e.writer
+	var err error
+	if e.next.key, err = w.saveRun(ctx, tx, e.next); err != nil {
+		return err
+	}
+	if err := w.insert(ctx, tx, e.next.key, e.records); err != nil {
+		return err
+	}
+	for _, id := range e.letters {
+		res, err := tx.exec(ctx, w.db.stmt.takeLetter, e.next.info.Head, id, e.next.key)
+		if err != nil {
+			return fmt.Errorf("take letter %d: %w", id, err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n != 1 {
+			return errors.Join(refusal(fmt.Sprintf("letter %d is not waiting in this run's inbox", id)), err)
+		}
+	}
+	return nil
+}
+
 // extend gives events their place after t and returns the tail that they make.
 func (t tail) extend(run plan.RunID, events []plan.Event) (tail, []record, error) {
 	records := make([]record, len(events))
-	hash := sha256.New()
 	var line []byte
 	for i, e := range events {
 		e.Seq = t.info.Head + 1
@@ -169,17 +180,22 @@ func (t tail) extend(run plan.RunID, events []plan.Event) (tail, []record, error
 				return tail{}, nil, refusal(err.Error())
 			}
 		}
-		if end, ok := said.Body.(plan.RunEnd); ok && !end.Outcome.Final() {
-			return tail{}, nil, refusal(fmt.Sprintf("a run cannot end with the outcome %q, which is not final", end.Outcome))
+		if err := endsWell(said); err != nil {
+			return tail{}, nil, err
 		}
-		hash.Reset()
-		hash.Write(t.chain)
-		hash.Write(line)
-		t.chain = hash.Sum(nil)
+		t.chain = link(t.chain, line)
 		t.info = t.info.fold(said)
 		records[i] = record{event: e, line: string(line), sha: t.chain}
 	}
 	return t, records, nil
+}
+
+// endsWell refuses a run_end that ends nothing.
+func endsWell(e plan.Event) error {
+	if end, ok := e.Body.(plan.RunEnd); ok && !end.Outcome.Final() {
+		return refusal(fmt.Sprintf("a run cannot end with the outcome %q, which is not final", end.Outcome))
+	}
+	return nil
 }
 
 // accepts says why an event cannot come next in this journal.
@@ -212,18 +228,18 @@ func (t tail) accepts(run plan.RunID, e plan.Event) error {
 
 // saveRun writes the row of the run, if it is still this writer's to write,
 // and returns the row's key.
-func (w *Writer) saveRun(ctx context.Context, tx *sql.Tx, next tail) (int64, error) {
+func (w *Writer) saveRun(ctx context.Context, tx *txn, next tail) (int64, error) {
 	var res sql.Result
 	var err error
 	values := next.info.values(next.chain)
 	switch {
 	case w.tail.key != 0:
 		values = append(values, w.tail.key, w.tail.token, w.tail.info.Head)
-		res, err = exec(ctx, tx, w.db.stmt.updateRun, values...)
+		res, err = tx.exec(ctx, w.db.stmt.updateRun, values...)
 	case next.info.Head != 0:
 		values = append(values, string(w.run), next.token, next.info.Created.UnixNano(),
 			next.info.Repo, next.info.Job, next.info.Title, next.info.Request)
-		res, err = exec(ctx, tx, w.db.stmt.insertRun, values...)
+		res, err = tx.exec(ctx, w.db.stmt.insertRun, values...)
 	default:
 		return 0, refusal("the run has not started, so it has no letters to take")
 	}
@@ -247,9 +263,9 @@ func (w *Writer) saveRun(ctx context.Context, tx *sql.Tx, next tail) (int64, err
 	return key, nil
 }
 
-func (w *Writer) insert(ctx context.Context, tx *sql.Tx, key int64, records []record) error {
+func (w *Writer) insert(ctx context.Context, tx *txn, key int64, records []record) error {
 	for _, r := range records {
-		_, err := exec(ctx, tx, w.db.stmt.insertEvent, key, r.event.Seq, string(r.event.Type()), r.event.Conv, r.line, r.sha)
+		_, err := tx.exec(ctx, w.db.stmt.insertEvent, key, r.event.Seq, string(r.event.Type()), r.event.Conv, r.line, r.sha)
 		if err != nil {
 			return fmt.Errorf("write event %d: %w", r.event.Seq, err)
 		}
@@ -262,15 +278,15 @@ func (w *Writer) insert(ctx context.Context, tx *sql.Tx, key int64, records []re
 	return nil
 }
 
-func (w *Writer) insertBlob(ctx context.Context, tx *sql.Tx, key int64, b plan.Blob) error {
+func (w *Writer) insertBlob(ctx context.Context, tx *txn, key int64, b plan.Blob) error {
 	data := b.Data
 	if data == nil {
 		data = []byte{} // nil would be stored as NULL
 	}
-	if _, err := exec(ctx, tx, w.db.stmt.insertBlob, b.Hash, len(data), data); err != nil {
+	if _, err := tx.exec(ctx, w.db.stmt.insertBlob, b.Hash, len(data), data); err != nil {
 		return err
 	}
-	_, err := exec(ctx, tx, w.db.stmt.insertRef, key, b.Hash)
+	_, err := tx.exec(ctx, w.db.stmt.insertRef, key, b.Hash)
 	return err
 }
 

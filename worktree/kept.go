@@ -32,10 +32,19 @@ func (r *Repo) Kept(ctx context.Context, run plan.RunID) (map[string]string, err
 	return kept, nil
 }
 
-// Forget drops a tree that was kept for a run.
-func (r *Repo) Forget(ctx context.Context, run plan.RunID, label string) error {
-	if _, err := r.run(ctx, "update-ref", "-d", refOf(run, label)); err != nil {
-		return fmt.Errorf("forget tree %q of run %s in %q: %w", label, run, r.root, refused(err))
+// Forget drops trees that were kept for a run, all or none. What they kept goes
+// when git next collects garbage.
+func (r *Repo) Forget(ctx context.Context, run plan.RunID, labels ...string) error {
+	if len(labels) == 0 {
+		return nil
+	}
+	var commands strings.Builder
+	for _, label := range labels {
+		fmt.Fprintf(&commands, "delete %s\n", refOf(run, label))
+	}
+	_, err := r.git.run(ctx, call{dir: r.root, args: []string{"update-ref", "--stdin"}, stdin: commands.String()})
+	if err != nil {
+		return fmt.Errorf("forget %d trees of run %s in %q: %w", len(labels), run, r.root, refused(err))
 	}
 	return nil
 }

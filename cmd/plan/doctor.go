@@ -31,27 +31,42 @@ type finding struct {
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var onlyDB bool
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what plan needs, and say what to do about what is missing",
 		Long: `Doctor checks git, the shell, what the kernel offers for walls, the database, the
 configuration and the model (with one call of at most a few tokens). It exits
-with 1 if something that plan needs is missing.`,
+with 1 if something that plan needs is missing.
+
+With --db it looks at the database alone, and reads all of it: the structure of
+the file, the hash chain of every journal, and every blob.`,
 		Example: `  plan doctor
+  plan doctor --db
   plan -C ../other doctor --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if onlyDB {
+				return a.diagnosis(a.auditDB(cmd.Context()))
+			}
 			return a.doctor(cmd.Context())
 		},
 	}
+	cmd.Flags().BoolVar(&onlyDB, "db", false, "only the database, and all of it")
+	return cmd
 }
 
 func (a *app) doctor(ctx context.Context) error {
 	var found []finding
 	found = append(found, a.checkGit(ctx), a.checkShell(), a.checkRepo(ctx))
 	found = append(found, checkWalls(ctx)...)
-	found = append(found, a.checkDB(ctx))
+	found = append(found, a.checkDB(ctx)...)
 	found = append(found, a.checkModel(ctx)...)
+	return a.diagnosis(found)
+}
+
+// diagnosis reports findings, and fails if something that is needed is missing.
+func (a *app) diagnosis(found []finding) error {
 	healthy := true
 	for _, f := range found {
 		healthy = healthy && (f.OK || !f.Needed)
@@ -135,25 +150,26 @@ func checkWalls(ctx context.Context) []finding {
 	return append(out, finding{Name: "walls", OK: true, Detail: "reviews and checks run in a copy of the tree that is thrown away; kernel walls are not used yet"})
 }
 
-func (a *app) checkDB(ctx context.Context) finding {
+func (a *app) checkDB(ctx context.Context) []finding {
 	f := finding{Name: "database", Needed: true}
 	paths, err := config.FindHome(a.getenv)
 	if err != nil {
 		f.Detail, f.Do = err.Error(), "Set PLAN_HOME or HOME."
-		return f
+		return []finding{f}
 	}
 	db, err := memory.Open(ctx, memory.Config{Path: paths.DB, Locks: paths.Locks, Now: a.now})
 	if err != nil {
-		f.Detail, f.Do = err.Error(), hintOf(err)
-		return f
+		f.Detail, f.Do = err.Error(), doForDB(err)
+		return []finding{f}
 	}
+	place := onFileSystem(db)
 	err = errors.Join(db.Check(ctx), db.Close())
 	if err != nil {
-		f.Detail, f.Do = err.Error(), hintOf(err)
-		return f
+		f.Detail, f.Do = err.Error(), doForDB(err)
+		return []finding{f}
 	}
 	f.OK, f.Detail = true, paths.DB
-	return f
+	return []finding{f, place}
 }
 
 // checkModel makes a call of a few tokens to the model of each phase.

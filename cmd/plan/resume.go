@@ -145,6 +145,9 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
+	if err := knowsRun(ctx, repo, run); err != nil {
+		return err
+	}
 	hold, err := a.occupy(repo, run.ID)
 	if err != nil {
 		return err

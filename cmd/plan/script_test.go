@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,16 +44,18 @@ func TestMain(m *testing.M) {
 //	signal SIG          send a signal to the background programs
 //	prefixes            each model request extends, byte for byte, the one before it in its phase attempt
 //	exits CODE CMD…     run a command, which ends with exactly this status
+//	flip FILE TEXT      change a bit of the first TEXT in a file
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup:               setupScript,
+		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"repo": cmdRepo, "serve": cmdServe, "requests": cmdRequests, "await": cmdAwait,
 			"journal": cmdJournal, "balanced": cmdBalanced, "signal": cmdSignal, "exits": cmdExits,
-			"asked": cmdAsked, "forget": cmdForget,
+			"flip": cmdFlip, "asked": cmdAsked, "forget": cmdForget,
 			"prefixes": cmdPrefixes,
 		},
 	})
@@ -83,6 +86,14 @@ func setupScript(env *testscript.Env) error {
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "LANG=C.UTF-8", "NO_COLOR=1",
 	)
 	return nil
+}
+
+// condition knows [mounts]: this machine lets a process mount things for itself.
+func condition(name string) (bool, error) {
+	if name != "mounts" {
+		return false, fmt.Errorf("there is no condition %q", name)
+	}
+	return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpfs /tmp").Run() == nil, nil
 }
 
 func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
@@ -231,6 +242,16 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	if fmt.Sprint(code) != args[0] {
 		ts.Fatalf("exit status %d, want %s", code, args[0])
 	}
+}
+
+func cmdFlip(ts *testscript.TestScript, _ bool, args []string) {
+	data := []byte(ts.ReadFile(args[0]))
+	at := bytes.Index(data, []byte(args[1]))
+	if at < 0 {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	data[at] ^= 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
 }
 
 func cmdBalanced(ts *testscript.TestScript, _ bool, args []string) {

@@ -1,0 +1,132 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Copy is a backup that was written.
+type Copy struct {
+	Path   string
+	Bytes  int64
+	Runs   int
+	Events int64
+}
+
+// Backup writes the database as it stands at one moment to a file of its own,
+// with mode 0600, and proves that every journal in it is whole. Runs go on
+// meanwhile, and what they append later is not in it. The file appears under
+// its name when all of that is done. One that is there already is an error
+// ([fs.ErrExist]) unless it may be replaced.
+func (db *DB) Backup(ctx context.Context, path string, replace bool) (Copy, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return Copy{}, fail("back up to", path, err)
+	}
+	if err := db.mayWrite(path, replace); err != nil {
+		return Copy{}, err
+	}
+	dir := filepath.Dir(path)
+	tmp, err := os.CreateTemp(dir, ".plan-backup-*") // with mode 0600
+	if err != nil {
+		return Copy{}, fail("back up to", path, err)
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // once it is renamed there is nothing to remove
+	c := Copy{Path: path}
+	err = errors.Join(db.copyInto(ctx, tmp.Name()), tmp.Sync(), tmp.Close())
+	if err != nil {
+		return Copy{}, fail("back up to", path, err)
+	}
+	if err := c.prove(ctx, tmp.Name()); err != nil {
+		return Copy{}, err
+	}
+	if err := publishFile(tmp.Name(), path, replace); err != nil {
+		return Copy{}, fail("back up to", path, err)
+	}
+	return c, nil
+}
+
+// mayWrite says why a backup cannot have this name.
+func (db *DB) mayWrite(path string, replace bool) error {
+	there, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail("back up to", path, err)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if own, err := os.Stat(db.path + suffix); err == nil && os.SameFile(own, there) {
+			return &Error{Op: "back up to", Path: path, Err: errors.New("it is the database itself"), Hint: "name another file"}
+		}
+	}
+	switch {
+	case !there.Mode().IsRegular():
+		return &Error{Op: "back up to", Path: path, Err: errors.New("it is there and is not a file"), Hint: "name another file"}
+	case !replace:
+		return &Error{Op: "back up to", Path: path, Err: fs.ErrExist, Hint: "name another file, or allow it to be replaced"}
+	}
+	return nil
+}
+
+// copyInto writes a snapshot, through a connection of its own: those for
+// reading may write nothing at all.
+func (db *DB) copyInto(ctx context.Context, path string) error {
+	conn, err := openPool(dsn(db.path, "mode=ro&_busy_timeout=5000"), 1)
+	if err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "VACUUM INTO ?", path)
+	return errors.Join(err, conn.Close())
+}
+
+// prove reads all of a copy, and counts what is in it.
+func (c *Copy) prove(ctx context.Context, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fail("check the backup", c.Path, err)
+	}
+	db := &DB{path: path}
+	if db.read, err = openPool(readOnlyDSN(path), readers); err != nil {
+		return fail("check the backup", c.Path, err)
+	}
+	defer db.Close() //nolint:errcheck // nothing was written
+	if err := db.stmt.prepareReading(ctx, db.read); err != nil {
+		return fail("check the backup", c.Path, err)
+	}
+	audit, err := db.Audit(ctx, nil)
+	if err != nil {
+		return fail("check the backup", c.Path, err)
+	}
+	if len(audit.Faults) > 0 {
+		return fmt.Errorf("check the backup %s: the database it was made of is damaged: %w", c.Path, audit.Faults[0])
+	}
+	c.Bytes, c.Runs, c.Events = info.Size(), audit.Runs, audit.Events
+	return nil
+}
+
+// publishFile gives a finished file its name, so that it survives a power cut.
+func publishFile(tmp, path string, replace bool) error {
+	named := false
+	if !replace { // unlike a rename, a link never replaces; not every disk has links
+		err := os.Link(tmp, path)
+		if errors.Is(err, fs.ErrExist) {
+			return err //nolint:wrapcheck // it names the file
+		}
+		named = err == nil
+	}
+	if !named {
+		if err := os.Rename(tmp, path); err != nil {
+			return err //nolint:wrapcheck // it names the file
+		}
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err //nolint:wrapcheck // it names the directory
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,172 @@
+package memory
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// exportVersion is the version of the files that Export writes: one JSON object
+// a line, a header, then blobs, then events, then the end.
+const exportVersion = 1
+
+// header is the first line of an exported run.
+type header struct {
+	Version int        `json:"plan_export"`
+	Run     plan.RunID `json:"run"`
+	Created time.Time  `json:"created"` // of the file
+}
+
+// portion is one of the other lines.
+type portion struct {
+	Blob  *portableBlob   `json:"blob,omitempty"`
+	Event json.RawMessage `json:"event,omitempty"`
+	End   *ending         `json:"end,omitempty"`
+}
+
+type portableBlob struct {
+	Hash string `json:"hash"`
+	Data []byte `json:"data"` // in base64
+}
+
+// ending is the last line: it tells a whole file from one that was cut.
+type ending struct {
+	Events int64  `json:"events"`
+	Blobs  int    `json:"blobs"`
+	Chain  string `json:"chain"` // hex sha of the last event
+}
+
+// Portable is a run on its way from one database to another.
+type Portable struct {
+	Run      plan.RunID
+	Events   int64
+	Blobs    int
+	Replaced int  // texts in which Export has replaced something
+	Already  bool // Import has found it there, and changed nothing
+}
+
+// Export writes a run, as it stands at one moment, as lines that [DB.Import]
+// reads. Every text in it goes through redact first (nil for none). Where that
+// changes something the hashes are made anew, so the result is a whole journal,
+// but another one.
+func (db *DB) Export(ctx context.Context, run plan.RunID, to io.Writer, redact func(string) string) (Portable, error) {
+	out := bufio.NewWriterSize(to, 64<<10)
+	x := &exporter{out: out, cleaner: cleaner{redact: redact}, sum: Portable{Run: run}}
+	now, err := db.standing(ctx, run)
+	if err != nil {
+		return x.sum, db.runError("export", run, err)
+	}
+	if err := x.write(header{Version: exportVersion, Run: run, Created: db.now().UTC()}); err != nil {
+		return x.sum, err
+	}
+	if err := db.exportBlobs(ctx, now, x); err != nil {
+		return x.sum, fmt.Errorf("export run %s: %w", run, err)
+	}
+	for s, err := range db.stored(ctx, run, Query{}) {
+		if err != nil {
+			return x.sum, err
+		}
+		if s.Seq > now.head { // appended since, perhaps with blobs that are not here
+			break
+		}
+		if err := x.event(s.Line); err != nil {
+			return x.sum, fmt.Errorf("export event %d of run %s: %w", s.Seq, run, err)
+		}
+	}
+	end := ending{Events: x.sum.Events, Blobs: x.sum.Blobs, Chain: hex.EncodeToString(x.chain)}
+	if err := x.write(portion{End: &end}); err != nil {
+		return x.sum, err
+	}
+	x.sum.Replaced = x.replaced
+	if err := out.Flush(); err != nil {
+		return x.sum, fmt.Errorf("export run %s: %w", run, err)
+	}
+	return x.sum, nil
+}
+
+// exportBlobs writes all that the run refers to, before what refers to it.
+func (db *DB) exportBlobs(ctx context.Context, now standing, x *exporter) error {
+	hashes, err := db.blobsOf(ctx, now.key)
+	if err != nil {
+		return err
+	}
+	for _, hash := range hashes {
+		data, err := db.Blob(ctx, hash)
+		if err != nil {
+			return err
+		}
+		if err := x.blob(hash, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *DB) blobsOf(ctx context.Context, key int64) ([]string, error) {
+	rows, err := db.read.QueryContext(ctx, "SELECT hash FROM blob_refs WHERE run = ? ORDER BY hash", key)
+	if err != nil {
+		return nil, db.fail("list blobs in", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	var hashes []string
+	for rows.Next() {
+		var hash string
+		if err := rows.Scan(&hash); err != nil {
+			return nil, db.fail("list blobs in", err)
+		}
+		hashes = append(hashes, hash)
+	}
+	return hashes, db.fail("list blobs in", rows.Err())
+}
+
+// exporter writes one file.
+type exporter struct {
+	out *bufio.Writer
+	cleaner
+	chain []byte
+	sum   Portable
+}
+
+func (x *exporter) write(v any) error {
+	line, err := plan.MarshalCompact(v)
+	if err != nil {
+		return fmt.Errorf("export run %s: %w", x.sum.Run, err)
+	}
+	return x.line(line)
+}
+
+// line writes parts as one line.
+func (x *exporter) line(parts ...[]byte) error {
+	for _, part := range append(parts, []byte("\n")) {
+		if _, err := x.out.Write(part); err != nil {
+			return fmt.Errorf("export run %s: %w", x.sum.Run, err)
+		}
+	}
+	return nil
+}
+
+func (x *exporter) blob(hash string, data []byte) error {
+	clean := plan.NewBlob(x.data(data))
+	if clean.Hash != hash {
+		x.renamed(hash, clean.Hash)
+	}
+	x.sum.Blobs++
+	return x.write(portion{Blob: &portableBlob{Hash: clean.Hash, Data: clean.Data}})
+}
+
+func (x *exporter) event(line Line) error {
+	clean := x.json(line.JSON)
+	var e plan.Event
+	if err := e.UnmarshalJSON(clean); err != nil {
+		return fmt.Errorf("a redaction rule has made it unreadable; take back what was added in redact.patterns: %w", err)
+	}
+	x.chain = link(x.chain, clean)
+	x.sum.Events++
+	return x.line([]byte(`{"event":`), clean, []byte("}")) // the very bytes: they are what the chain is about
+}

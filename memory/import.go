@@ -1,0 +1,193 @@
+package memory
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/plan-engine/plan"
+)
+
+// maxImportLine bounds a line of an exported run, in bytes: a blob or an event.
+const maxImportLine = 1 << 30
+
+// ErrOther says that a run of this id is there already, with another journal.
+var ErrOther = errors.New("there is another run of this id")
+
+// Import reads a run that [DB.Export] has written. It is checked from the first
+// byte to the last before anything is stored, keeps its id, and is stored in
+// one transaction. A run that is there already with the same journal is left as
+// it is; one with another journal is [ErrOther].
+func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Portable, error) {
+	p, err := readPortable(ctx, from, portionVisitor{})
+	if err != nil {
+		return p.sum, fmt.Errorf("import a run: %w", err)
+	}
+	run := p.sum.Run
+	if now, err := db.standing(ctx, run); err == nil {
+		return p.compare(now)
+	}
+	w, err := db.Own(ctx, run)
+	if err != nil {
+		return p.sum, err
+	}
+	defer w.Close() //nolint:errcheck // what was committed stays
+	if w.tail.key != 0 {
+		return p.compare(standing{head: w.tail.info.Head, chain: w.tail.chain})
+	}
+	if err := db.commits.do(context.WithoutCancel(ctx), &arrival{w: w, from: from, end: p.tail}); err != nil {
+		return p.sum, w.appendError(err)
+	}
+	return p.sum, nil
+}
+
+// compare says what it means that the run is there.
+func (p *portable) compare(now standing) (Portable, error) {
+	if now.head != p.tail.info.Head || !bytes.Equal(now.chain, p.tail.chain) {
+		return p.sum, fmt.Errorf("import run %s: %w: it has %d events here and %d in the file; the file was not imported",
+			p.sum.Run, ErrOther, now.head, p.tail.info.Head)
+	}
+	p.sum.Already = true
+	return p.sum, nil
+}
+
+// arrival stores a run that was checked.
+type arrival struct {
+	w    *Writer
+	from io.ReadSeeker
+	end  tail
+}
+
+// write implements pending.
+func (a *arrival) write(ctx context.Context, tx *txn) error {
+	key, err := a.w.saveRun(ctx, tx, a.end)
+	if err != nil {
+		return err
+	}
+	again, err := readPortable(ctx, a.from, portionVisitor{
+		blob:  func(b plan.Blob) error { return a.w.insertBlob(ctx, tx, key, b) },
+		event: func(r record) error { return a.w.insert(ctx, tx, key, []record{r}) },
+	})
+	if err == nil && !bytes.Equal(again.tail.chain, a.end.chain) {
+		err = errors.New("the file has changed while it was read")
+	}
+	return err
+}
+
+// portionVisitor hears what a file holds, in its order. Nil functions do not.
+type portionVisitor struct {
+	blob  func(plan.Blob) error
+	event func(record) error
+}
+
+// portable is an exported run while it is read.
+type portable struct {
+	tail tail
+	sum  Portable
+	done bool
+}
+
+// readPortable reads a file from its beginning, and checks all of it.
+func readPortable(ctx context.Context, from io.ReadSeeker, visit portionVisitor) (*portable, error) {
+	p := &portable{}
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
+		return p, fmt.Errorf("read it from the beginning: %w", err)
+	}
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 64<<10), maxImportLine)
+	for n := 1; lines.Scan(); n++ {
+		if err := ctx.Err(); err != nil {
+			return p, context.Cause(ctx)
+		}
+		if err := p.line(n, lines.Bytes(), visit); err != nil {
+			return p, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return p, fmt.Errorf("read it: %w", err)
+	}
+	if !p.done {
+		return p, errors.New("the file is empty or its end is missing: copy or export it again")
+	}
+	return p, nil
+}
+
+func (p *portable) line(n int, line []byte, visit portionVisitor) error {
+	if n == 1 {
+		return p.begin(line)
+	}
+	var in portion
+	if err := json.Unmarshal(line, &in); err != nil {
+		return fmt.Errorf("it is damaged: %w", err)
+	}
+	switch {
+	case p.done:
+		return errors.New("something follows the end")
+	case in.Blob != nil && in.Event == nil:
+		return p.blob(*in.Blob, visit)
+	case len(in.Event) > 0:
+		return p.event(in.Event, visit)
+	case in.End != nil:
+		return p.end(*in.End)
+	}
+	return errors.New("it is neither a blob nor an event: it may be from a newer plan")
+}
+
+func (p *portable) begin(line []byte) error {
+	var h header
+	if err := json.Unmarshal(line, &h); err != nil || h.Version == 0 || h.Run == "" {
+		return errors.New("this is not a run that `plan export` has written")
+	}
+	if h.Version > exportVersion {
+		return fmt.Errorf("it has version %d and this plan knows version %d; install a newer plan", h.Version, exportVersion)
+	}
+	p.sum.Run = h.Run
+	return nil
+}
+
+func (p *portable) blob(b portableBlob, visit portionVisitor) error {
+	blob := plan.NewBlob(b.Data)
+	if blob.Hash != b.Hash {
+		return fmt.Errorf("the content of blob %q has changed", b.Hash)
+	}
+	p.sum.Blobs++
+	if visit.blob == nil {
+		return nil
+	}
+	return visit.blob(blob)
+}
+
+// event takes the exact bytes: they are what the chain is about, and may hold
+// fields that this version does not know.
+func (p *portable) event(line []byte, visit portionVisitor) error {
+	var e plan.Event
+	if err := e.UnmarshalJSON(line); err != nil {
+		return fmt.Errorf("it is damaged: %w", err)
+	}
+	if want := p.tail.info.Head + 1; e.Seq != want {
+		return fmt.Errorf("event %d stands where event %d should", e.Seq, want)
+	}
+	if err := errors.Join(p.tail.accepts(p.sum.Run, e), endsWell(e)); err != nil {
+		return err
+	}
+	p.tail.chain = link(p.tail.chain, line)
+	p.tail.info = p.tail.info.fold(e)
+	p.sum.Events++
+	if visit.event == nil {
+		return nil
+	}
+	return visit.event(record{event: e, line: string(line), sha: p.tail.chain})
+}
+
+func (p *portable) end(e ending) error {
+	if e.Events != p.sum.Events || e.Blobs != p.sum.Blobs || e.Chain != hex.EncodeToString(p.tail.chain) || e.Events == 0 {
+		return errors.New("the events are not those that were exported: the file has changed; copy or export it again")
+	}
+	p.done = true
+	return nil
+}
