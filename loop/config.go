@@ -19,8 +19,9 @@ type Config struct {
 	Format   *Format
 	Headers  map[string]string
 
-	Conv    string // id of the conversation, for the events
-	Attempt int    // turns are limited per attempt
+	Run     plan.RunID // for the keys of tool calls
+	Conv    string     // id of the conversation, for the events
+	Attempt int        // turns are limited per attempt
 	Limits  plan.Limits
 	// Spent and Cost are what the run had used up before this loop.
 	Spent plan.Usage
