@@ -243,6 +243,9 @@ func TestNothingIsWrittenOver(t *testing.T) {
 					t.Fatalf("%+v, %v", res, err)
 				}
 				d.says(res, f.Path, "Nothing was written over", "Read")
+				if part == "content" {
+					d.says(res, f.Path+": changed by somebody else")
+				}
 				sameTree(t, stood, d.tree())
 			})
 		}

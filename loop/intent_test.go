@@ -1,0 +1,451 @@
+package loop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+// cell is a verifiable tool over one number that stands for a file. Its call
+// puts n there if what was there is less.
+type cell struct {
+	fake
+	value  int
+	writes int
+	inputs []loop.Input
+}
+
+func newCell() *cell {
+	c := &cell{}
+	c.fake = tool("put", plan.EffectVerifiable, true, nil).(fake)
+	c.run = func(context.Context, loop.Input) (loop.Result, error) {
+		return loop.Result{}, errors.New("a call with an intent is not run, it is settled")
+	}
+	return c
+}
+
+func (c *cell) Prepare(_ context.Context, in loop.Input) (plan.Intent, error) {
+	c.inputs = append(c.inputs, in)
+	var args struct{ N int }
+	if err := json.Unmarshal(in.Args, &args); err != nil {
+		return plan.Intent{}, err
+	}
+	return plan.Intent{
+		Key: in.Key, Output: fmt.Sprintf("%d, it was %d", args.N, c.value),
+		Files: []plan.FileChange{{Path: "cell", Before: fmt.Sprint(c.value), After: fmt.Sprint(args.N)}},
+	}, nil
+}
+
+func (c *cell) Settle(_ context.Context, in loop.Input, intent plan.Intent) (loop.Result, error) {
+	c.inputs = append(c.inputs, in)
+	f := intent.Files[0]
+	switch fmt.Sprint(c.value) {
+	case f.After:
+	case f.Before:
+		if _, err := fmt.Sscan(f.After, &c.value); err != nil {
+			return loop.Result{}, err
+		}
+		c.writes++
+	default:
+		return loop.Result{Output: "somebody else has changed it", Error: true, Status: "conflict"}, nil
+	}
+	return loop.Result{Output: intent.Output}, nil
+}
+
+const puts = `
+[[reply]]
+turn = 0
+  [[reply.call]]
+  name = "put"
+  args = { n = 1 }
+  [[reply.call]]
+  name = "look"
+  args = { n = 7 }
+  [[reply.call]]
+  name = "put"
+  args = { n = 2 }
+[[reply]]
+turn = 1
+  [[reply.call]]
+  name = "put"
+  args = { n = 3 }
+[[reply]]
+turn = 2
+text = "Done."
+`
+
+// TestAVerifiableCallIsSettledWhereverItStopped cuts a conversation after each
+// commit, once before and once after the effect that was intended then. Every
+// cut must come to the same conversation, the same requests and the same value,
+// and each change is made once.
+func TestAVerifiableCallIsSettledWhereverItStopped(t *testing.T) {
+	t.Parallel()
+	file := newCell()
+	whole := setup(t, puts, file, look())
+	whole.run("Go.")
+	want, bodies := whole.loop(whole.j.events()...).Messages(), requestBodies(whole)
+	if file.value != 3 || file.writes != 3 {
+		t.Fatalf("the value is %d after %d writes", file.value, file.writes)
+	}
+	for cut := 1; cut <= len(whole.j.commits); cut++ {
+		for _, effect := range []bool{false, true} {
+			b := setup(t, puts)
+			b.j.commits = slices.Clone(whole.j.commits[:cut])
+			past := b.j.events()
+			again := newCell()
+			again.value, again.writes = valueAfter(past, effect)
+			b.cfg.Tools = []loop.Tool{again, look()}
+			l := b.loop(past...)
+			if _, err := l.Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("after commit %d, effect %v", cut, effect)
+			if again.value != 3 || again.writes != 3 {
+				t.Errorf("%s: the value is %d after %d writes", name, again.value, again.writes)
+			}
+			if diff := cmp.Diff(want, l.Messages()); diff != "" {
+				t.Errorf("%s: the conversation differs:\n%s", name, diff)
+			}
+			for _, body := range requestBodies(b) {
+				if !slices.ContainsFunc(bodies, func(w []byte) bool { return string(w) == string(body) }) {
+					t.Errorf("%s: a request was never made before:\n%s", name, body)
+				}
+			}
+			balanced(t, b.j.events())
+		}
+	}
+}
+
+// valueAfter is what the journalled calls have put there; with effect, the one
+// that was begun last is done as well.
+func valueAfter(past []plan.Event, effect bool) (value, writes int) {
+	for _, ev := range past {
+		b, ok := ev.Body.(plan.ToolStart)
+		if !ok || b.Name != "put" {
+			continue
+		}
+		ended := slices.ContainsFunc(past, func(x plan.Event) bool {
+			end, ok := x.Body.(plan.ToolEnd)
+			return ok && end.Call == b.Call
+		})
+		if ended || effect {
+			if _, err := fmt.Sscan(b.Intent.Files[0].After, &value); err != nil {
+				panic(err)
+			}
+			writes++
+		}
+	}
+	return value, writes
+}
+
+// TestIntentsCostNoCommits: the first intent is committed with the answer, each
+// further one with the result before it.
+func TestIntentsCostNoCommits(t *testing.T) {
+	t.Parallel()
+	b := setup(t, puts, newCell(), look())
+	b.run("Go.")
+	var got []string
+	for _, commit := range b.j.commits {
+		var types []string
+		for _, ev := range commit {
+			switch x := ev.Body.(type) {
+			case plan.ToolStart:
+				types = append(types, "start "+x.Name)
+			case plan.ToolEnd:
+				types = append(types, "end "+x.Name)
+			case plan.MessageEnd:
+				types = append(types, string(x.Role))
+			}
+		}
+		got = append(got, strings.Join(types, ", "))
+	}
+	want := []string{"user", "assistant, start put", "end put, start look", "end look, start put", "end put", "assistant, start put", "end put", "assistant"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTheIntentIsWrittenFirst: what cannot be recorded is not done.
+func TestTheIntentIsWrittenFirst(t *testing.T) {
+	t.Parallel()
+	file := newCell()
+	b := setup(t, puts, file, look())
+	b.j.fail = 2 // the commit of the answer and the first intent
+	if _, err := b.loop().Run(context.Background(), plan.UserText("Go.")); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Fatalf("ended with %v", err)
+	}
+	if file.writes != 0 {
+		t.Error("the call took place without its intent")
+	}
+	for _, ev := range b.j.events() {
+		if ev.Type() == plan.TypeToolStart || ev.Type() == plan.TypeToolEnd {
+			t.Errorf("recorded after the failure: %+v", ev.Body)
+		}
+	}
+}
+
+// TestWhatAnIntentIsKeyedBy: the same call has the same key in every process;
+// another turn, tool, conversation, run or argument gives another one.
+func TestWhatAnIntentIsKeyedBy(t *testing.T) {
+	t.Parallel()
+	keys := map[string]string{}
+	seen := func(name string, change func(*loop.Config), scenario string) {
+		file := newCell()
+		b := setup(t, scenario, file, look())
+		b.cfg.Run = "r1"
+		change(&b.cfg)
+		b.run("Go.")
+		for _, in := range file.inputs {
+			if was, ok := keys[in.Key]; ok && was != name+string(in.Args) {
+				t.Errorf("%s%s has the key of %s", name, in.Args, was)
+			}
+			keys[in.Key] = name + string(in.Args)
+		}
+	}
+	none := func(*loop.Config) {}
+	seen("", none, puts)
+	n := len(keys)
+	seen("", none, puts)
+	if n != 3 || len(keys) != n {
+		t.Errorf("%d keys, then %d", n, len(keys))
+	}
+	seen("another run", func(c *loop.Config) { c.Run = "r2" }, puts)
+	seen("another conversation", func(c *loop.Config) { c.Conv = "c2" }, puts)
+}
+
+// cutIn returns the events up to the first start of a call of a tool.
+func cutIn(t *testing.T, events []plan.Event, name string) []plan.Event {
+	t.Helper()
+	at := slices.IndexFunc(events, func(ev plan.Event) bool {
+		s, ok := ev.Body.(plan.ToolStart)
+		return ok && s.Name == name
+	})
+	if at < 0 {
+		t.Fatalf("no call of %s was begun", name)
+	}
+	return slices.Clone(events[:at+1])
+}
+
+// TestWhatTheIntentDoesNotFit: an intent that is another call's, a class that
+// was unknown when the call was begun, or a tool that cannot settle, makes a
+// lost call unknown. Nothing is guessed.
+func TestWhatTheIntentDoesNotFit(t *testing.T) {
+	t.Parallel()
+	plain := tool("put", plan.EffectVerifiable, true, func(context.Context, int) string { return "ran" })
+	for name, c := range map[string]struct {
+		change func(*plan.ToolStart)
+		tool   loop.Tool
+	}{
+		"another call's intent": {change: func(s *plan.ToolStart) { s.Intent.Key = "00" }},
+		"other arguments":       {change: func(s *plan.ToolStart) { s.Args = json.RawMessage(`{"n":5}`) }},
+		"no intent":             {change: func(s *plan.ToolStart) { s.Intent = nil }},
+		"unknown when begun":    {change: func(s *plan.ToolStart) { s.Effect = plan.EffectUnknown }},
+		"a tool that cannot":    {change: func(*plan.ToolStart) {}, tool: plain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, puts, newCell(), look())
+			b.run("Go.")
+			past := cutIn(t, b.j.events(), "put")
+			start := past[len(past)-1].Body.(plan.ToolStart)
+			intent := *start.Intent
+			start.Intent = &intent
+			c.change(&start)
+			past[len(past)-1].Body = start
+			file := newCell()
+			again := setup(t, puts, file, look())
+			if c.tool != nil {
+				again.cfg.Tools[0] = c.tool
+			}
+			again.j.commits = [][]plan.Event{past}
+			if _, err := again.loop(past...).Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if end := again.results()[0]; end.Status != "unknown" || !end.Error || !strings.Contains(end.Output, "Check what it left behind") {
+				t.Errorf("the model reads %+v", end)
+			}
+			if c.tool == nil && file.writes != 2 {
+				t.Errorf("%d of the 2 other calls took place", file.writes)
+			}
+			balanced(t, again.j.events())
+		})
+	}
+}
+
+// TestIdsThatAreUsedAgain: an id within one answer gets another name, one of
+// an earlier turn stays; either way each call has its own result.
+func TestIdsThatAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, puts, newCell(), look())
+	answers := []loop.Answer{
+		{Stop: loop.StopTools, Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{
+			{Type: plan.BlockToolCall, Call: "x", Name: "put", Args: `{"n":1}`},
+			{Type: plan.BlockToolCall, Call: "x", Name: "put", Args: `{"n":2}`},
+			{Type: plan.BlockToolCall, Call: "", Name: "look", Args: `{"n":3}`},
+		}}},
+		{Stop: loop.StopTools, Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{
+			{Type: plan.BlockToolCall, Call: "x", Name: "put", Args: `{"n":4}`},
+		}}},
+		{Stop: loop.StopEnd, Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockText, Text: "Done."}}}},
+	}
+	b.cfg.Model = &said{answers: answers}
+	b.run("Go.")
+	var got []string
+	for _, r := range b.results() {
+		got = append(got, r.Call+": "+r.Output)
+	}
+	want := []string{"x: 1, it was 0", "x_0_2: 2, it was 1", "call_0_2: saw 3", "x: 4, it was 2"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	balanced(t, b.j.events())
+
+	// A process that dies in the second use of the id must not take it for
+	// the first one.
+	past := b.j.events()
+	at := slices.IndexFunc(past, func(ev plan.Event) bool {
+		s, ok := ev.Body.(plan.ToolStart)
+		return ok && s.Call == "x" && *ev.Turn == 1
+	})
+	file := newCell()
+	file.value = 2
+	again := setup(t, puts, file, look())
+	again.cfg.Model = &said{answers: answers[2:]}
+	again.j.commits = [][]plan.Event{past[:at+1]}
+	l := again.loop(past[:at+1]...)
+	if _, err := l.Run(context.Background()); err != nil || file.value != 4 || file.writes != 1 {
+		t.Errorf("the value is %d after %d writes, %v", file.value, file.writes, err)
+	}
+	if diff := cmp.Diff(b.loop(b.j.events()...).Messages(), l.Messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// said is a model that gives the same answers to everybody.
+type said struct {
+	answers []loop.Answer
+	n       int
+}
+
+func (m *said) Generate(context.Context, loop.Call, func(loop.Delta)) (loop.Answer, error) {
+	m.n++
+	return m.answers[m.n-1], nil
+}
+
+// TestASecretInArguments: the journal does not get it, and neither does the
+// call, whose outcome nobody will be able to tell.
+func TestASecretInArguments(t *testing.T) {
+	t.Parallel()
+	var ran []string
+	write := tool("put", plan.EffectVerifiable, true, nil).(fake)
+	write.info.Schema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)
+	write.run = func(_ context.Context, in loop.Input) (loop.Result, error) {
+		ran = append(ran, string(in.Args))
+		return loop.Result{Output: "put"}, nil
+	}
+	file := newCell()
+	file.fake = write
+	b := setup(t, `
+[[reply]]
+turn = 0
+text = "The key is sk-123."
+  [[reply.call]]
+  name = "put"
+  args = { text = "sk-123" }
+[[reply]]
+turn = 1
+text = "Done."
+`, file)
+	b.cfg.Redact = strings.NewReplacer("sk-123", "[secret]").Replace
+	b.run("Go.")
+	if diff := cmp.Diff([]string{`{"text":"[secret]"}`}, ran); diff != "" {
+		t.Error(diff)
+	}
+	for _, ev := range b.j.events() {
+		line, err := ev.AppendJSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(line), "sk-123") {
+			t.Errorf("recorded: %s", line)
+		}
+		if s, ok := ev.Body.(plan.ToolStart); ok && (s.Effect != plan.EffectUnknown || s.Intent != nil) {
+			t.Errorf("the intent is %+v", s)
+		}
+	}
+	for _, body := range requestBodies(b) {
+		if strings.Contains(string(body), "sk-123") {
+			t.Errorf("sent: %s", body)
+		}
+	}
+}
+
+// TestALostCallInAStoppedRun: whoever stops the run while it is being resumed
+// is not told that nothing was done.
+func TestALostCallInAStoppedRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t, puts, newCell(), look())
+	b.run("Go.")
+	past := cutIn(t, b.j.events(), "put")
+	again := setup(t, puts, newCell(), look())
+	again.j.commits = [][]plan.Event{past}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := again.loop(past...).Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range again.results() {
+		got = append(got, r.Status)
+	}
+	if diff := cmp.Diff([]string{"unknown", "cancelled", "cancelled"}, got); diff != "" {
+		t.Error(diff)
+	}
+	balanced(t, again.j.events())
+}
+
+// TestAnIntentThatCannotBeWorkedOut: the call is run all the same, and counts
+// as unknown.
+func TestAnIntentThatCannotBeWorkedOut(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(){"a panic": func() { panic("oh") }, "an error": func() {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broken := &stubborn{fake: tool("put", plan.EffectVerifiable, true, func(_ context.Context, n int) string { return fmt.Sprint(n) }).(fake), prepare: prepare}
+			b := setup(t, puts, broken, look())
+			b.run("Go.")
+			for _, ev := range b.j.events() {
+				if s, ok := ev.Body.(plan.ToolStart); ok && s.Name == "put" && (s.Effect != plan.EffectUnknown || s.Intent != nil) {
+					t.Errorf("the intent is %+v", s)
+				}
+			}
+			if r := b.results()[0]; r.Error || r.Output != "1" {
+				t.Errorf("the model reads %+v", r)
+			}
+		})
+	}
+}
+
+// stubborn cannot say what it is going to do.
+type stubborn struct {
+	fake
+	prepare func()
+}
+
+func (s *stubborn) Prepare(context.Context, loop.Input) (plan.Intent, error) {
+	s.prepare()
+	return plan.Intent{}, errors.New("who knows")
+}
+
+func (s *stubborn) Settle(context.Context, loop.Input, plan.Intent) (loop.Result, error) {
+	return loop.Result{}, errors.New("there was no intent")
+}
