@@ -44,7 +44,7 @@ type killed struct {
 	code   int               // the exit code of the process that ended it
 	tree   map[string]string // content and mode by path, without what git ignores
 	diff   string            // git diff, new files included
-	refs   string            // the snapshots that were kept
+	refs   string            // the run's snapshots that were kept
 	events []plan.Event      // normalised
 	side   int               // how often the side effect took place
 	lost   bool              // the outcome of the side effect was not known
@@ -152,10 +152,11 @@ func (p place) run(n int, after time.Duration) (int, string) {
 
 // goOn resumes the run, or starts it if it had no event yet.
 func (p place) goOn(n int, after time.Duration) (int, string) {
-	if runs := p.runs(); len(runs) == 0 {
+	runs := p.runs()
+	if len(runs) == 0 {
 		return p.run(n, after)
 	}
-	return p.start(n, after, "resume")
+	return p.start(n, after, "resume", string(runs[0][0].Run))
 }
 
 // points are the failpoints that the processes here have come by.
@@ -215,7 +216,7 @@ func (p place) outcome(code int) (killed, error) {
 	}
 	out.side = bytes.Count(side, []byte("\n"))
 	ctx := context.Background()
-	out.refs = p.command(ctx, p.repoDir(), "git", "for-each-ref", "--format=%(refname:lstrip=3) %(tree)", "refs/plan")
+	out.refs = p.command(ctx, p.repoDir(), "git", "for-each-ref", "--format=%(refname:lstrip=3) %(tree)", "refs/plan/"+string(runs[0][0].Run))
 	p.command(ctx, p.repoDir(), "git", "add", "-A", "-N")
 	out.diff = p.command(ctx, p.repoDir(), "git", "diff", "--full-index", "HEAD")
 	err = filepath.WalkDir(p.repoDir(), func(path string, d fs.DirEntry, err error) error {
