@@ -39,7 +39,8 @@ type Config struct {
 	Retry Retry
 	// Refuse is what to tell a model that calls a tool it was not offered.
 	Refuse func(name string) string
-	// Redact replaces known secrets in what tools return. Default: nothing.
+	// Redact replaces known secrets in what tools return and in what the model
+	// says. Default: nothing.
 	Redact func(string) string
 	Emit   plan.Emit
 

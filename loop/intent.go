@@ -39,15 +39,32 @@ func (l *Loop) foresee(ctx context.Context, c *call) {
 	if v == nil {
 		return
 	}
-	defer func() {
-		_ = recover() // running the call says what is wrong
-	}()
-	intent, err := v.Prepare(ctx, l.input(c, func(string) {}))
-	if err != nil {
-		return
+	within, cancel := context.WithTimeoutCause(ctx, l.timeout(c.offer.info.Category), errOverdue)
+	defer cancel()
+	made := make(chan *plan.Intent, 1)
+	go func() { made <- prepared(within, v, l.input(c, func(string) {})) }()
+	select {
+	case c.intent = <-made:
+	case <-within.Done():
 	}
-	intent.Output = l.cfg.Redact(intent.Output)
-	c.intent = &intent
+	if c.intent != nil {
+		c.intent.Output = l.cfg.Redact(c.intent.Output)
+	}
+}
+
+// prepared asks a tool for an intent. Without one, running the call says what
+// is wrong.
+func prepared(ctx context.Context, v Verifiable, in Input) (made *plan.Intent) {
+	defer func() {
+		if recover() != nil {
+			made = nil
+		}
+	}()
+	intent, err := v.Prepare(ctx, in)
+	if err != nil {
+		return nil
+	}
+	return &intent
 }
 
 // input is a call as its tool gets it.
@@ -103,7 +120,7 @@ func (c *call) recoverable() bool {
 
 // unknownEnd is the result of a call in which a process died.
 func unknownEnd() *plan.ToolEnd {
-	return &plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again. Check what it left behind before you go on."}
+	return &plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again, and something that it started may still be running. Check what it left behind before you go on."}
 }
 
 // entering is what an answer holds, as it enters the conversation: with known
