@@ -174,8 +174,62 @@ func TestIntentsCostNoCommits(t *testing.T) {
 	}
 }
 
-// TestTheIntentIsWrittenFirst: what cannot be recorded is not done.
+// TestTheIntentIsWrittenFirst: when a tool runs, its intent is committed. It
+// ends completed, failed with the error's text, or cancelled.
 func TestTheIntentIsWrittenFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		cancel       bool // before the call starts
+		err          error
+		status, says string
+		failed       bool
+	}{
+		{name: "completed", says: "ran"},
+		{name: "failed", err: errors.New("the disk is gone"), says: "the disk is gone", failed: true},
+		{name: "cancelled before it started", cancel: true, status: "cancelled", says: "nothing was done", failed: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			ran := false
+			var b *bench
+			act := tool("act", plan.EffectUnknown, true, nil).(fake)
+			act.run = func(_ context.Context, in loop.Input) (loop.Result, error) {
+				ran = true
+				if !slices.ContainsFunc(b.j.events(), func(ev plan.Event) bool {
+					s, ok := ev.Body.(plan.ToolStart)
+					return ok && s.Call == in.Call && s.Effect == plan.EffectUnknown
+				}) {
+					t.Error("it runs without a committed intent")
+				}
+				return loop.Result{Output: "ran"}, c.err
+			}
+			b = setup(t, fmt.Sprintf(one, "act"), act)
+			if c.cancel {
+				b.cfg.Hooks.BeforeTool = func(context.Context, loop.ToolCall) loop.Decision {
+					cancel()
+					return loop.Decision{Verb: loop.Pass}
+				}
+			}
+			if _, err := b.loop().Run(ctx, plan.UserText("Go.")); (err != nil) != c.failed {
+				t.Fatal(err)
+			}
+			if ran == c.cancel {
+				t.Errorf("ran: %v", ran)
+			}
+			if r := b.results()[0]; r.Error != c.failed || r.Status != c.status || !strings.Contains(r.Output, c.says) {
+				t.Errorf("the result is %+v", r)
+			}
+			balanced(t, b.j.events())
+		})
+	}
+}
+
+// TestWhatCannotBeRecordedIsNotDone: the run stops before the effect, and says
+// why.
+func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 	t.Parallel()
 	file := newCell()
 	b := setup(t, puts, file, look())

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,7 +110,7 @@ func TestKillMatrix(t *testing.T) {
 // killResumes kills runs at random failpoints, and what resumes them as well.
 func (r *killRange) killResumes(points int) {
 	const samples = 40
-	random := rand.New(rand.NewPCG(4, 7)) //nolint:gosec // the same sample each time
+	random := rand.New(rand.NewPCG(4, 7))
 	var tally killTally
 	var workers sync.WaitGroup
 	type kill struct{ at, then, last int }
@@ -145,6 +147,19 @@ func (r *killRange) killResumes(points int) {
 	}
 }
 
+// TestAReleaseHasNoFailpoints: without the tag, a mark is an empty function.
+func TestAReleaseHasNoFailpoints(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-tags", "sqlite_fts5", "-f", "{{.GoFiles}}", "../../internal/failpoint").Output()
+	if err != nil || strings.TrimSpace(string(out)) != "[off.go]" {
+		t.Errorf("built from %s, %v", out, err)
+	}
+	source, err := os.ReadFile("../../internal/failpoint/off.go")
+	if err != nil || !strings.HasSuffix(string(source), "func Hit(string) {}\n") {
+		t.Errorf("%v\n%s", err, source)
+	}
+}
+
 // TestSoak kills runs at random times, not at failpoints, for $SOAK, by default
 // three seconds. Its seed is in the log.
 func TestSoak(t *testing.T) {
@@ -155,14 +170,14 @@ func TestSoak(t *testing.T) {
 	}
 	r := newKillRange(t)
 	r.reference()
-	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d, one run takes %s", seed, r.took)
 	var tally killTally
 	var workers sync.WaitGroup
 	until := time.Now().Add(length)
 	for n := range killers {
 		workers.Go(func() {
-			random := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // a soak, not a secret
+			random := rand.New(rand.NewPCG(seed, uint64(n)))
 			for i := 0; time.Now().Before(until); i++ {
 				p, err := r.newPlace(fmt.Sprintf("soak-%d-%d", n, i))
 				if err != nil {

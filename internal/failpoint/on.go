@@ -28,16 +28,20 @@ func Hit(name string) {
 	defer counter.Unlock()
 	counter.n++
 	if path := os.Getenv("PLAN_FAILPOINT_LOG"); path != "" {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the test that sets it names the file
 		if err != nil {
 			panic(err)
 		}
 		fmt.Fprintln(f, name)
-		f.Close()
+		if err := f.Close(); err != nil {
+			panic(err)
+		}
 	}
 	if at, _ := strconv.Atoi(os.Getenv("PLAN_FAILPOINT")); at != counter.n {
 		return
 	}
-	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		panic(err)
+	}
 	select {} // the signal is on its way, and nothing more may happen
 }
