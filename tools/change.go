@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -129,7 +128,7 @@ func (t *changer[A]) settle(ctx context.Context, in loop.Input, intent plan.Inte
 	case st.odd:
 		return st.conflict("")
 	case st.left == 0:
-		return t.set.settled(intent)
+		return t.set.settled(intent, st.done)
 	case len(st.done) == 0 && ctx.Err() != nil:
 		return cancelled()
 	case w == nil || len(st.done) > 0:
@@ -145,7 +144,7 @@ func (t *changer[A]) settle(ctx context.Context, in loop.Input, intent plan.Inte
 		return loop.Failed(clean([]byte(err.Error())))
 	}
 	w.remember()
-	return t.set.settled(intent)
+	return t.set.settled(intent, st.done)
 }
 
 // cancelled is the result of a call that came too late.
@@ -209,22 +208,21 @@ func (st standing) conflict(why string) loop.Result {
 	}
 }
 
-// settled is the result of an intent whose files are as it leaves them, for
-// good.
-func (s *Set) settled(intent plan.Intent) loop.Result {
+// settled is the result of an intent whose files are as it leaves them. Those
+// that an earlier process has done are made to survive a loss of power, because
+// it may have died before it saw to that.
+func (s *Set) settled(intent plan.Intent, done map[string]bool) loop.Result {
 	res := loop.Result{Output: intent.Output, Error: intent.Error, Files: map[string]string{}}
-	var dirs []string
 	for _, c := range intent.Files {
 		for _, name := range c.Names() {
 			s.note(name, c.After)
 			res.Files[name] = c.After
 		}
-		if dir := path.Dir(c.Names()[len(c.Names())-1]); !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
 	}
-	if err := s.syncDirs(dirs); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return loop.Failed(clean([]byte(intent.Output + "\nBut it may not survive a loss of power: " + err.Error())))
+	for target := range done {
+		if err := s.syncDirs([]string{path.Dir(target)}); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return loop.Failed(clean([]byte(intent.Output + "\nBut it may not survive a loss of power: " + err.Error())))
+		}
 	}
 	return res
 }
