@@ -28,6 +28,10 @@ type FileChange struct {
 	Mode string `json:"mode,omitempty"`
 }
 
+// SecretMark begins the mark that stands for a secret wherever a model or the
+// journal would read it; the secret's name and » follow.
+const SecretMark = "«secret "
+
 // Names are the paths that the file is known by.
 func (c FileChange) Names() []string {
 	if c.Target == "" || c.Target == c.Path {

@@ -72,8 +72,8 @@ func (l *Loop) input(c *call, update func(string)) Input {
 	return Input{Call: c.id, Key: l.key(c), Args: c.args, Update: update}
 }
 
-// perform carries a call's intent out, or runs it if it has none.
-func (l *Loop) perform(ctx context.Context, c *call, update func(string)) (Result, error) {
+// carryOut carries a call's intent out, or runs it if it has none.
+func (l *Loop) carryOut(ctx context.Context, c *call, update func(string)) (Result, error) {
 	in := l.input(c, update)
 	if v := verifiable(c.offer.tool); v != nil && c.intent != nil {
 		return v.Settle(ctx, in, *c.intent)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -288,6 +289,28 @@ func TestACallThatFailsHasAnEmptyIntent(t *testing.T) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	d.has("a.txt", "nowhere\n")
+}
+
+// TestAMarkIsNoSecret: a model that writes back what it was shown of a file
+// must not put the mark where the secret is.
+func TestAMarkIsNoSecret(t *testing.T) {
+	t.Parallel()
+	const value = "sk-1234567890"
+	mark := config.Redactor([]config.Secret{{Name: "API_KEY", Value: value}})(value)
+	if !strings.HasPrefix(mark, plan.SecretMark) {
+		t.Fatalf("the mark is %s", mark)
+	}
+	d := newDesk(t, files{".env": "A=1\nKEY=" + value + "\n", "doc.txt": "a " + mark + "\n1\n"})
+	d.read(".env", "doc.txt")
+	d.refused("write", args{"path": ".env", "content": "A=2\nKEY=" + mark + "\n"}, ".env", "not shown", "Nothing was changed")
+	d.refused("edit", args{"path": ".env", "old_string": "A=1", "new_string": "A=2\nKEY2=" + mark}, ".env")
+	d.refused("apply_patch", args{"patch": sections("*** Add File: new.txt\n+" + mark + "\n")}, "new.txt")
+	d.has(".env", "A=1\nKEY="+value+"\n")
+	d.has("new.txt", "(gone)")
+	d.do("edit", args{"path": ".env", "old_string": "A=1", "new_string": "A=2"})
+	d.has(".env", "A=2\nKEY="+value+"\n")
+	d.do("edit", args{"path": "doc.txt", "old_string": "\n1\n", "new_string": "\n2\n"}) // one that is there stays
+	d.do("apply_patch", args{"patch": sections("*** Update File: doc.txt\n*** Move to: moved.txt\n@@\n-2\n+3\n")})
 }
 
 // TestAStoppedSettlement: what was not begun is not begun any more, what was

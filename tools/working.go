@@ -64,6 +64,22 @@ func (w *working) say(format string, args ...any) {
 	w.said = append(w.said, fmt.Sprintf(format, args...))
 }
 
+// leaks names a file into which a mark would be written that stands for a
+// secret: the model has not been shown the secret, and its mark would take the
+// secret's place. Marks that stood in one of the files before may stay or move.
+func (w *working) leaks() (string, bool) {
+	mark, stood := []byte(plan.SecretMark), 0
+	for _, e := range w.order {
+		stood = max(stood, bytes.Count(e.was.data, mark))
+	}
+	for _, e := range w.order {
+		if e.changed() && e.present && bytes.Count(e.now.data, mark) > stood {
+			return e.now.path, true
+		}
+	}
+	return "", false
+}
+
 // intent says what is going to be done.
 func (w *working) intent(key string) plan.Intent {
 	intent := plan.Intent{Key: key, Output: clean([]byte(strings.Join(w.said, "\n")))}
