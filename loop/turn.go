@@ -164,8 +164,12 @@ func (l *Loop) settle(ctx context.Context) ([]Pending, error) {
 
 // rest lays a turn down whose calls wait for a person.
 func (l *Loop) rest(ctx context.Context) error {
-	l.record(plan.TurnEnd{Reason: plan.EndParked})
 	l.open.resting = true
+	if n := len(l.queue); n > 0 && l.queue[n-1].Type() == plan.TypeTurnStart {
+		l.queue = l.queue[:n-1] // it was only looked whether there is an answer
+	} else {
+		l.record(plan.TurnEnd{Reason: plan.EndParked})
+	}
 	if err := l.flush(ctx); err != nil {
 		return err
 	}

@@ -50,12 +50,12 @@ type killed struct {
 	lost   bool              // the outcome of the side effect was not known
 }
 
-func newKillRange(t *testing.T) *killRange {
+func newKillRange(t *testing.T, file string) *killRange {
 	t.Helper()
 	r := &killRange{t: t, dir: t.TempDir()}
 	r.binary = filepath.Join(r.dir, "plan")
 	r.command(t.Context(), "", "go", "build", "-tags", "sqlite_fts5,failpoint", "-o", r.binary, ".")
-	scenario, err := scripted.Load("testdata/kill/scenario.toml")
+	scenario, err := scripted.Load("testdata/kill/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,12 @@ func (r *killRange) same(got killed) string {
 		got.events, want.events = withoutResult(got.events), withoutResult(want.events)
 	}
 	got.side, got.lost = want.side, want.lost
-	return gocmp.Diff(want, got, gocmp.AllowUnexported(killed{}))
+	return got.differs(want)
+}
+
+// differs says how an outcome differs from another.
+func (k killed) differs(want killed) string {
+	return gocmp.Diff(want, k, gocmp.AllowUnexported(killed{}))
 }
 
 // tally counts what became of the processes that were killed.

@@ -67,7 +67,7 @@ func (r *killRange) reference() []string {
 // resume as well.
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
-	r := newKillRange(t)
+	r := newKillRange(t, "scenario.toml")
 	points := r.reference()
 	t.Logf("a whole run comes by %d failpoints in %s", len(points), r.took)
 
@@ -168,7 +168,7 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatalf("SOAK: %v", err)
 	}
-	r := newKillRange(t)
+	r := newKillRange(t, "scenario.toml")
 	r.reference()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d, one run takes %s", seed, r.took)
