@@ -141,6 +141,8 @@ func (p place) start(n int, after time.Duration, args ...string) (int, string) {
 			return -1, out.String()
 		}
 		return exit.ExitCode(), out.String()
+	case after > 0 && errors.Is(err, context.DeadlineExceeded):
+		return -1, "" // its time was up before it began
 	}
 	p.t.Errorf("start plan: %v", err)
 	return 1, out.String()
