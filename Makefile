@@ -7,9 +7,10 @@ LINT    := bin/golangci-lint
 LINT_VERSION := v2.15.0
 FUZZTIME ?= 20s
 BENCHTIME ?= 200ms
+SOAK ?= 10m
 
 .DEFAULT_GOAL := build
-.PHONY: build run show test lint fuzz bench golden arch tidy-check clean help
+.PHONY: build run show test soak lint fuzz bench golden arch tidy-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -28,6 +29,9 @@ test: ## run all tests, with the race detector and in random order
 
 $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
+soak: ## kill runs at random times for SOAK (10m), and resume them
+	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan
 
 lint: $(LINT) ## run the linters
 	$(LINT) run --build-tags $(TAGS) ./...

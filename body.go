@@ -149,6 +149,9 @@ type ToolStart struct {
 	Name   string          `json:"name"`
 	Args   json.RawMessage `json:"args"`
 	Effect string          `json:"effect,omitempty"`
+	// Intent says what a verifiable call is going to do; without one, a call
+	// counts as unknown.
+	Intent *Intent `json:"intent,omitempty"`
 }
 
 // ToolUpdate is live output of a running tool.
@@ -174,7 +177,7 @@ type ToolEnd struct {
 	// Terminate says that the conversation ends if all results of the turn do.
 	Terminate bool `json:"terminate,omitempty"`
 	// Status is "" for a call that ran to its end, otherwise why it did not:
-	// refused, invalid, cancelled, timeout, unknown.
+	// refused, invalid, cancelled, timeout, unknown, conflict.
 	Status string `json:"status,omitempty"`
 }
 

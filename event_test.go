@@ -48,7 +48,9 @@ func bodies() []plan.Body {
 		plan.MessageStart{Role: plan.RoleUser},
 		plan.MessageUpdate{Kind: plan.BlockToolCall, Call: "k1", Name: "read", Text: "{"},
 		plan.MessageEnd{Message: said, Stop: "stop", Model: "m", Discarded: true},
-		plan.ToolStart{Call: "k1", Name: "read", Args: json.RawMessage(`{"path":"a.go"}`), Effect: plan.EffectReplay},
+		plan.ToolStart{Call: "k1", Name: "edit", Args: json.RawMessage(`{"path":"a.go"}`), Effect: plan.EffectVerifiable, Intent: &plan.Intent{
+			Key: "k", Output: "edited a.go", Files: []plan.FileChange{{Path: "a.go", Target: "b.go", Before: "1", After: "2", Mode: "0755"}},
+		}},
 		plan.ToolUpdate{Call: "k1", Name: "bash", Text: "out"},
 		plan.ToolEnd{
 			Call: "k1", Name: "bash", Error: true, Output: "o", DurationMS: 5, Blob: "ab", ExitCode: &code,

@@ -27,9 +27,12 @@ const (
 type call struct {
 	id, name string
 	args     json.RawMessage
-	offer    *offer   // nil for a call that will not run
-	started  bool     // the intent is recorded
+	offer    *offer // nil for a call that will not run
+	started  bool   // the intent is recorded
+	masked   bool   // its arguments held a secret, which was replaced
+	intent   *plan.Intent
 	lost     bool     // it was started by a process that died
+	effect   string   // of a lost call: the class it was started with
 	notes    string   // what was repaired in the arguments, for the model
 	asked    bool     // the hooks have decided about it
 	pending  *Pending // what a person has to decide first
@@ -39,12 +42,13 @@ type call struct {
 // prepare looks at the calls of an answer. Calls that will not run are
 // answered at once; for the others the intents that can be known now are
 // queued, so that they are committed with the message.
-func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason) []*call {
+func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, masked map[string]bool) []*call {
 	blocks := m.Calls()
 	calls := make([]*call, len(blocks))
 	for i, b := range blocks {
 		cut := stop == StopLength && i == len(blocks)-1
 		calls[i] = l.examine(b, cut)
+		calls[i].masked = masked[b.Call]
 	}
 	if broken := l.calm(calls); len(broken.Calls) > 0 {
 		l.record(broken)
@@ -59,6 +63,7 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason) []*
 	}
 	for _, c := range todo {
 		if c.pending == nil {
+			l.foresee(ctx, c)
 			l.intend(c)
 		}
 	}
@@ -148,19 +153,6 @@ func (c *call) finish(end plan.ToolEnd) {
 	c.end = &end
 }
 
-// intend queues the intent to run a call.
-func (l *Loop) intend(c *call) {
-	if c.started {
-		return
-	}
-	c.started = true
-	start := plan.ToolStart{Call: c.id, Name: c.name, Args: c.args}
-	if c.offer != nil {
-		start.Effect = c.offer.info.Effect
-	}
-	l.record(start)
-}
-
 func unfinished(calls []*call) []*call {
 	var out []*call
 	for _, c := range calls {
@@ -180,9 +172,8 @@ func serial(calls []*call) bool {
 // in the results.
 func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
 	for _, c := range calls {
-		if c.end == nil && c.lost && (c.offer == nil || c.offer.info.Effect != plan.EffectReplay) {
-			c.finish(plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again. Check what it left behind before you go on."})
-			l.record(*c.end)
+		if c.end == nil && c.lost && !c.recoverable() {
+			l.finished(news{call: c, end: unknownEnd()})
 		}
 		if !c.asked {
 			l.decide(ctx, c)
@@ -237,11 +228,15 @@ func (l *Loop) runGroups(ctx context.Context, groups [][]*call) error {
 	return failed
 }
 
-// skip answers calls that are not begun.
+// skip answers calls that this process has not begun.
 func (l *Loop) skip(group []*call, text string) {
 	for _, c := range group {
+		end := &plan.ToolEnd{Error: true, Status: "cancelled", Output: text}
+		if c.lost && c.effect != plan.EffectReplay {
+			end = unknownEnd() // another process has
+		}
 		l.intend(c)
-		l.finished(news{call: c, end: &plan.ToolEnd{Error: true, Status: "cancelled", Output: text}})
+		l.finished(news{call: c, end: end})
 	}
 }
 
@@ -258,6 +253,7 @@ type news struct {
 // is there. All events are emitted from this goroutine.
 func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	for _, c := range group {
+		l.foresee(ctx, c)
 		l.intend(c)
 	}
 	if err := l.flush(ctx); err != nil {

@@ -19,8 +19,9 @@ type Config struct {
 	Format   *Format
 	Headers  map[string]string
 
-	Conv    string // id of the conversation, for the events
-	Attempt int    // turns are limited per attempt
+	Run     plan.RunID // for the keys of tool calls
+	Conv    string     // id of the conversation, for the events
+	Attempt int        // turns are limited per attempt
 	Limits  plan.Limits
 	// Spent and Cost are what the run had used up before this loop.
 	Spent plan.Usage
@@ -38,7 +39,8 @@ type Config struct {
 	Retry Retry
 	// Refuse is what to tell a model that calls a tool it was not offered.
 	Refuse func(name string) string
-	// Redact replaces known secrets in what tools return. Default: nothing.
+	// Redact replaces known secrets in what tools return and in what the model
+	// says. Default: nothing.
 	Redact func(string) string
 	Emit   plan.Emit
 

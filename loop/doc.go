@@ -9,9 +9,9 @@
 //
 // A loop is rebuilt from its own events: [New] takes what the conversation has
 // journalled so far and goes on in the same turn, with the same bytes. A call
-// that was in flight is made again; a tool that was started is run again only
-// if its effect class allows that, and is otherwise reported to the model as
-// unknown.
+// that was in flight is made again. A tool that was started goes by its effect
+// class: it is run again, or its intent is settled ([Verifiable]), or the model
+// reads that the outcome is unknown.
 //
 // The package must not know what a phase is, where events are kept, or how a
 // model is reached.

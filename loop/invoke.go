@@ -67,7 +67,7 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 		}
 		n.end.DurationMS = l.cfg.Now().Sub(began).Milliseconds()
 	}()
-	res, err := c.offer.tool.Run(ctx, Input{Call: c.id, Args: c.args, Update: update})
+	res, err := l.carryOut(ctx, c, update)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		n.end = l.cancelledEnd(c)

@@ -64,8 +64,7 @@ func (l *Loop) applyCall(body plan.Body) {
 	switch b := body.(type) {
 	case plan.ToolStart:
 		if c := l.find(b.Call); c != nil {
-			c.started, c.lost, c.asked = true, true, true
-			c.name, c.args, c.pending = b.Name, b.Args, nil
+			l.found(c, b)
 		}
 	case plan.ToolEnd:
 		if c := l.find(b.Call); c != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/plan-engine/plan"
 )
 
 // Tool is one thing a model can do.
@@ -17,10 +19,40 @@ type Tool interface {
 	Run(ctx context.Context, in Input) (Result, error)
 }
 
+// Verifiable is a tool of the class plan.EffectVerifiable. What a call does to
+// files is worked out before it is done, so that whoever finds the call cut off
+// can tell from the files how far it got.
+type Verifiable interface {
+	// Prepare works out what a call will do, and does nothing. A call that is
+	// going to fail has an intent without files.
+	Prepare(ctx context.Context, in Input) (plan.Intent, error)
+	// Settle carries an intent out as far as that has not happened yet: files
+	// that are as before are changed, files that are as after are left. If any
+	// file is neither, nothing is changed and the result says so.
+	Settle(ctx context.Context, in Input, intent plan.Intent) (Result, error)
+}
+
+// verifiable finds what is verifiable in a tool, also inside one that wraps
+// it; nil if nothing is.
+func verifiable(t Tool) Verifiable {
+	for t != nil {
+		if v, ok := t.(Verifiable); ok {
+			return v
+		}
+		w, ok := t.(interface{ Unwrap() Tool })
+		if !ok {
+			return nil
+		}
+		t = w.Unwrap()
+	}
+	return nil
+}
+
 // Info is a tool's description.
 type Info struct {
 	Spec
-	// Effect is one of plan.EffectReplay, EffectVerifiable, EffectUnknown.
+	// Effect is one of plan.EffectReplay, EffectVerifiable, EffectUnknown. A
+	// tool that is not [Verifiable] counts as unknown when it says that it is.
 	Effect string
 	// Serial makes every batch with this tool in it run one call at a time.
 	Serial bool
@@ -60,6 +92,9 @@ func DefaultTimeouts() map[Category]time.Duration {
 // Input is one call of a tool.
 type Input struct {
 	Call string // id
+	// Key names this call among all calls of all runs; the same call has the
+	// same key in every process. It may be "" outside a Loop.
+	Key  string
 	Args json.RawMessage
 	// Update shows live output; never nil.
 	Update func(text string)

@@ -67,7 +67,8 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	if ans.Message.Blocks == nil {
 		ans.Message.Blocks = []plan.Block{} // readers find a list, an empty one too
 	}
-	ans.Message.Blocks = l.spoken(ans)
+	blocks, masked := l.entering(l.spoken(ans))
+	ans.Message.Blocks = blocks
 	l.last = ans.Stop
 	l.messages = append(l.messages, ans.Message)
 	l.record(plan.MessageEnd{Message: ans.Message, Stop: string(ans.Stop), Model: ans.Model})
@@ -75,7 +76,7 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	l.size.observe(l.counted, ans.Usage.Input)
 	l.compactor.breaker.turned()
 	l.open.asked, l.open.answered = false, true
-	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop)
+	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
 }
 
 // pay counts what an answer consumed.
@@ -163,8 +164,12 @@ func (l *Loop) settle(ctx context.Context) ([]Pending, error) {
 
 // rest lays a turn down whose calls wait for a person.
 func (l *Loop) rest(ctx context.Context) error {
-	l.record(plan.TurnEnd{Reason: plan.EndParked})
 	l.open.resting = true
+	if n := len(l.queue); n > 0 && l.queue[n-1].Type() == plan.TypeTurnStart {
+		l.queue = l.queue[:n-1] // it was only looked whether there is an answer
+	} else {
+		l.record(plan.TurnEnd{Reason: plan.EndParked})
+	}
 	if err := l.flush(ctx); err != nil {
 		return err
 	}

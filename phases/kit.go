@@ -113,5 +113,8 @@ type dressed struct {
 	info loop.Info
 }
 
+// Unwrap returns the tool itself, for what else it can do.
+func (d dressed) Unwrap() loop.Tool { return d.Tool }
+
 // Info implements loop.Tool.
 func (d dressed) Info() loop.Info { return d.info }

@@ -185,7 +185,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 	l, err := loop.New(loop.Config{
 		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: ph.cfg.Kit.dress(offered),
 		Settings: ph.cfg.Settings[b.Phase], Format: format, Headers: headers(b),
-		Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
+		Run: b.Run, Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
 		Price:  func(u plan.Usage) (float64, bool) { return ph.cfg.Price(model, u) },
 		Retry:  ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/plan-engine/plan/internal/failpoint"
 )
 
 const (
@@ -141,12 +143,12 @@ func inGit(p string) bool {
 
 // replace puts f.data in the place of the file in one step: whoever looks sees
 // the whole old content or the whole new one. It returns the directories that
-// it had to make, outermost first.
-func (s *Set) replace(f file) (made []string, err error) {
+// it had to make, outermost first. Key names the call that does it.
+func (s *Set) replace(f file, key string) (made []string, err error) {
 	dir := path.Dir(f.target)
 	made, err = s.makeDirs(dir)
 	if err == nil {
-		err = s.putIn(dir, f)
+		err = s.putIn(dir, f, key)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.removeDirs(made))
@@ -155,14 +157,16 @@ func (s *Set) replace(f file) (made []string, err error) {
 }
 
 // putIn writes f beside its place and moves it there.
-func (s *Set) putIn(dir string, f file) error {
-	temp, err := s.writeTemp(dir, f)
-	if err != nil {
+func (s *Set) putIn(dir string, f file, key string) error {
+	temp := tempName(dir, key)
+	if err := s.writeTemp(temp, f); err != nil {
 		return err
 	}
+	failpoint.Hit("before a rename")
 	if err := s.root.Rename(temp, f.target); err != nil {
 		return errors.Join(fmt.Errorf("put the new %s in place: %w", show(f.path), cause(err)), s.root.Remove(temp))
 	}
+	failpoint.Hit("after a rename")
 	return nil
 }
 
@@ -192,15 +196,15 @@ func (s *Set) removeDirs(made []string) error {
 	return nil
 }
 
-// writeTemp writes f.data to a new file in dir and returns its name.
-func (s *Set) writeTemp(dir string, f file) (string, error) {
+// writeTemp writes f.data to a new file of the name temp.
+func (s *Set) writeTemp(temp string, f file) error {
 	perm := f.mode.Perm()
 	if f.mode == 0 {
 		perm = newFile
 	}
-	temp, out, err := s.createTemp(dir, perm)
+	out, err := s.createTemp(temp, perm)
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = out.Write(f.data)
 	if err == nil && f.exists {
@@ -210,30 +214,34 @@ func (s *Set) writeTemp(dir string, f file) (string, error) {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
-		return "", errors.Join(fmt.Errorf("write %s: %w", show(f.path), cause(err)), s.root.Remove(temp))
+		return errors.Join(fmt.Errorf("write %s: %w", show(f.path), cause(err)), s.root.Remove(temp))
 	}
-	return temp, nil
+	return nil
 }
 
-// createTemp creates a file in dir under a name that nobody has.
-func (s *Set) createTemp(dir string, perm fs.FileMode) (string, *os.File, error) {
-	for n := 0; ; n++ {
-		temp := path.Join(dir, fmt.Sprintf(".plan-%d-%d.tmp", os.Getpid(), n))
-		f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-		if err == nil {
-			return temp, f, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", nil, fmt.Errorf("create a file in %s: %w", show(dir), cause(err))
+// createTemp creates the file of a call that it will move into place. One of
+// that name was left by the same call in a process that was killed.
+func (s *Set) createTemp(temp string, perm fs.FileMode) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	f, err := s.root.OpenFile(temp, flags, perm)
+	if errors.Is(err, fs.ErrExist) {
+		if err = s.root.Remove(temp); err == nil {
+			f, err = s.root.OpenFile(temp, flags, perm)
 		}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("create a file in %s: %w", show(path.Dir(temp)), cause(err))
+	}
+	return f, nil
 }
 
 // remove deletes a file for good.
 func (s *Set) remove(target string) error {
+	failpoint.Hit("before a deletion")
 	if err := s.root.Remove(target); err != nil {
 		return fmt.Errorf("delete %s: %w", show(target), cause(err))
 	}
+	failpoint.Hit("after a deletion")
 	return s.syncDirs([]string{path.Dir(target)})
 }
 

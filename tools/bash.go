@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/sandbox"
 )
@@ -44,9 +45,11 @@ func (s *Set) runBash(ctx context.Context, args bashArgs, in loop.Input) (loop.R
 	}
 	seconds = min(seconds, longestTimeout)
 	live := &liveText{update: in.Update}
+	failpoint.Hit("before a command")
 	res, err := s.cfg.Shell.Run(ctx, sandbox.Command{
 		Line: args.Command, Dir: s.dir, Timeout: time.Duration(seconds) * time.Second, Output: live.write,
 	})
+	failpoint.Hit("after a command")
 	live.close()
 	out := outcome([]byte(s.cfg.Redact(string(res.Output))))
 	switch {

@@ -29,39 +29,38 @@ type editArgs struct {
 }
 
 func (s *Set) edit() loop.Tool {
-	return define(writer("edit", editDoc), s.runEdit)
+	return changing(s, "edit", editDoc, workEdit)
 }
 
-func (s *Set) runEdit(ctx context.Context, args editArgs, _ loop.Input) (loop.Result, error) {
-	return s.exclusively(ctx, func() (loop.Result, error) {
-		old, new := lf(args.OldString), lf(args.NewString)
-		if old == new {
-			return loop.Result{}, errors.New(sameText(args))
-		}
-		f, err := s.load(args.Path)
-		if err != nil {
-			return loop.Result{}, err
-		}
-		if old == "" {
-			return s.fill(f, args.NewString)
-		}
-		if !f.exists {
-			return loop.Result{}, fmt.Errorf("%s does not exist%s. To create it use write", show(f.path), s.nearest(ctx, f.path))
-		}
-		if err := s.fresh(f, "changed"); err != nil {
-			return loop.Result{}, err
-		}
-		u := newUnix(f.data)
-		at, err := find(u.text, old, new, args.ReplaceAll)
-		if err != nil {
-			return loop.Result{}, fmt.Errorf("%s: %w", show(f.path), err)
-		}
-		f.data = u.splice(at, old, new)
-		if _, err := s.replace(f); err != nil {
-			return loop.Result{}, err
-		}
-		return s.wrote(edited(f, at, old, new), f), nil
-	})
+// workEdit works out a file in which a text is replaced.
+func workEdit(ctx context.Context, w *working, args editArgs) error {
+	old, new := lf(args.OldString), lf(args.NewString)
+	if old == new {
+		return errors.New(sameText(args))
+	}
+	f, err := w.set.load(args.Path)
+	if err != nil {
+		return err
+	}
+	if old == "" {
+		return w.fill(f, args.NewString)
+	}
+	if !f.exists {
+		return fmt.Errorf("%s does not exist%s. To create it use write", show(f.path), w.set.nearest(ctx, f.path))
+	}
+	if err := w.set.fresh(f, "changed"); err != nil {
+		return err
+	}
+	u := newUnix(f.data)
+	at, err := find(u.text, old, new, args.ReplaceAll)
+	if err != nil {
+		return fmt.Errorf("%s: %w", show(f.path), err)
+	}
+	next := f
+	next.data = u.splice(at, old, new)
+	w.put(f, next)
+	w.say("%s", edited(next, at, old, new))
+	return nil
 }
 
 // sameText says why nothing would change.
@@ -73,19 +72,19 @@ func sameText(args editArgs) string {
 }
 
 // fill is an edit of nothing: it fits a file that has nothing.
-func (s *Set) fill(f file, content string) (loop.Result, error) {
+func (w *working) fill(f file, content string) error {
 	if len(bytes.TrimPrefix(f.data, byteOrderMark)) > 0 {
-		return loop.Result{}, fmt.Errorf("old_string is empty but %s is not. Give the text to replace; to replace the whole file use write", show(f.path))
+		return fmt.Errorf("old_string is empty but %s is not. Give the text to replace; to replace the whole file use write", show(f.path))
 	}
 	said := "created"
 	if f.exists {
 		said = "filled"
 	}
-	f.data = append(f.data, content...)
-	if _, err := s.replace(f); err != nil {
-		return loop.Result{}, err
-	}
-	return s.wrote(fmt.Sprintf("%s %s: %s", said, show(f.path), size(f.data)), f), nil
+	next := f
+	next.data = append(bytes.Clone(f.data), content...)
+	w.put(f, next)
+	w.say("%s %s: %s", said, show(f.path), size(next.data))
+	return nil
 }
 
 // find returns the offsets at which old is to be replaced.

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/plan-engine/plan/internal/failpoint"
 )
 
 const (
@@ -26,6 +28,7 @@ type liveText struct {
 }
 
 func (l *liveText) write(chunk []byte) {
+	failpoint.Hit("in a command")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending = append(l.pending, chunk...)

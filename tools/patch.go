@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/plan-engine/plan/loop"
 )
@@ -22,61 +21,24 @@ type patchArgs struct {
 }
 
 func (s *Set) applyPatch() loop.Tool {
-	return define(writer("apply_patch", patchDoc), s.runPatch)
+	return changing(s, "apply_patch", patchDoc, workPatch)
 }
 
-func (s *Set) runPatch(ctx context.Context, args patchArgs, _ loop.Input) (loop.Result, error) {
-	return s.exclusively(ctx, func() (loop.Result, error) {
-		changes, err := parsePatch(args.Patch)
-		if err != nil {
-			return loop.Result{}, fmt.Errorf("%w. Nothing was changed", err)
-		}
-		w := &working{set: s, files: map[string]*entry{}}
-		for _, c := range changes {
-			if err := w.apply(ctx, c); err != nil {
-				return loop.Result{}, fmt.Errorf("%w\nNothing was changed, in no file", err)
-			}
-		}
-		if err := w.commit(); err != nil {
-			return loop.Result{}, err
-		}
-		return w.result(), nil
-	})
-}
-
-// working is the files of a patch as they will be. Nothing is written before
-// every change has been worked out.
-type working struct {
-	set   *Set
-	files map[string]*entry // by where they really are
-	order []*entry
-	said  []string
-}
-
-// entry is one file, before and after.
-type entry struct {
-	was, now file
-	present  bool // there is a file afterwards
-	known    bool // the conversation has seen it as it was
-}
-
-// open finds a file, as the changes before have left it.
-func (w *working) open(name string) (*entry, error) {
-	f, err := w.set.load(name)
+// workPatch works out every change of a patch.
+func workPatch(ctx context.Context, w *working, args patchArgs) error {
+	changes, err := parsePatch(args.Patch)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%w. Nothing was changed", err)
 	}
-	if e, ok := w.files[f.target]; ok {
-		return e, nil
+	for _, c := range changes {
+		if err := w.apply(ctx, c); err != nil {
+			return fmt.Errorf("%w\nNothing was changed, in no file", err)
+		}
 	}
-	known, err := w.set.current(f)
-	if err != nil {
-		return nil, err
+	if len(w.done) == 0 && !slices.ContainsFunc(w.order, (*entry).changed) {
+		return errors.New("the patch changes nothing: the files have exactly this content already")
 	}
-	e := &entry{was: f, now: f, present: f.exists, known: known}
-	w.files[f.target] = e
-	w.order = append(w.order, e)
-	return e, nil
+	return nil
 }
 
 // apply works one change out.
@@ -91,6 +53,8 @@ func (w *working) apply(ctx context.Context, c change) error {
 		return err
 	}
 	switch {
+	case e.done:
+		return nil
 	case c.op == opAdd && e.present:
 		return fmt.Errorf("%s exists already, so it cannot be added; update it instead", show(c.path))
 	case c.op == opAdd:
@@ -155,6 +119,10 @@ func (w *working) update(e *entry, c change) error {
 		if to, err = w.open(c.to); err != nil {
 			return err
 		}
+		if to.done {
+			e.present = c.op == opCopy
+			return nil
+		}
 		if to != e && to.present {
 			return fmt.Errorf("%s cannot take the name %s: that file exists", show(c.path), show(c.to))
 		}
@@ -188,10 +156,6 @@ func executable(git, mode fs.FileMode) fs.FileMode {
 	return mode & 0o444 >> 2
 }
 
-func (w *working) say(format string, args ...any) {
-	w.said = append(w.said, fmt.Sprintf(format, args...))
-}
-
 // fitted says how much hunks change, and what was odd about their places.
 func fitted(places []placed) string {
 	if len(places) == 0 {
@@ -220,103 +184,4 @@ func fitted(places []placed) string {
 		said += " (" + strings.Join(odd, "; ") + ")"
 	}
 	return said
-}
-
-// commit writes every file, or none: when one fails, those before it get back
-// what they had.
-func (w *working) commit() error {
-	var done []undo
-	changed := false
-	for _, e := range w.ordered() {
-		var err error
-		u := undo{file: e.was}
-		switch {
-		case !e.present && e.was.exists:
-			err = w.set.remove(e.was.target)
-		case e.present && (!e.was.exists || e.now.mode != e.was.mode || !bytes.Equal(e.now.data, e.was.data)):
-			u.made, err = w.set.replace(e.now)
-		default:
-			continue
-		}
-		changed = true
-		done = append(done, u)
-		if err != nil {
-			return w.set.rollBack(done, err)
-		}
-	}
-	if !changed {
-		return errors.New("the patch changes nothing: the files have exactly this content already")
-	}
-	return nil
-}
-
-// ordered returns what is to be written before what is to be deleted, so that
-// a moved file is never nowhere.
-func (w *working) ordered() []*entry {
-	out := slices.Clone(w.order)
-	slices.SortStableFunc(out, func(a, b *entry) int {
-		switch {
-		case a.present && !b.present:
-			return -1
-		case b.present && !a.present:
-			return 1
-		}
-		return 0
-	})
-	return out
-}
-
-// undo is what a file was, and the directories that were made for it.
-type undo struct {
-	file
-	made []string
-}
-
-// rollBack gives files back what they had, the last first.
-func (s *Set) rollBack(done []undo, why error) error {
-	var lost []string
-	for _, u := range slices.Backward(done) {
-		if err := s.restore(u); err != nil {
-			lost = append(lost, fmt.Sprintf("%s (%v)", show(u.path), err))
-		}
-	}
-	if len(lost) > 0 {
-		return fmt.Errorf("%w. Not all that had been written could be taken back: look at %s", why, strings.Join(lost, ", "))
-	}
-	return fmt.Errorf("%w. What had been written before was taken back: no file is changed", why)
-}
-
-// restore takes one change back, as far as it came.
-func (s *Set) restore(u undo) error {
-	if !u.exists {
-		err := s.root.Remove(u.target)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-			return fmt.Errorf("remove it again: %w", cause(err))
-		}
-		return s.removeDirs(u.made)
-	}
-	info, err := s.root.Lstat(u.target)
-	if err == nil && info.Mode() == u.mode {
-		if now, err := s.root.ReadFile(u.target); err == nil && bytes.Equal(now, u.data) {
-			return nil
-		}
-	}
-	_, err = s.replace(u.file)
-	return err
-}
-
-// result says what was done and remembers it.
-func (w *working) result() loop.Result {
-	res := loop.Result{Output: clean([]byte(strings.Join(w.said, "\n"))), Files: map[string]string{}}
-	for _, e := range w.order {
-		for _, name := range e.now.names() {
-			if e.present {
-				res.Files[name] = w.set.noteText(name, e.now.data)
-			} else if e.was.exists {
-				w.set.note(name, "")
-				res.Files[name] = ""
-			}
-		}
-	}
-	return res
 }

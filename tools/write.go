@@ -10,7 +10,6 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
-	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -23,70 +22,35 @@ type writeArgs struct {
 }
 
 func (s *Set) write() loop.Tool {
-	return define(writer("write", writeDoc), s.runWrite)
+	return changing(s, "write", writeDoc, workWrite)
 }
 
-// writer describes a tool whose effect can be seen in the files.
-func writer(name, doc string) loop.Info {
-	return loop.Info{
-		Spec:   loop.Spec{Name: name, Description: strings.TrimSpace(doc)},
-		Effect: plan.EffectVerifiable, Serial: true, Writes: true, Category: loop.CategoryEdit,
-	}
-}
-
-func (s *Set) runWrite(ctx context.Context, args writeArgs, _ loop.Input) (loop.Result, error) {
-	return s.exclusively(ctx, func() (loop.Result, error) {
-		f, err := s.load(args.Path)
-		if err != nil {
-			return loop.Result{}, err
-		}
-		content := []byte(args.Content)
-		if f.exists && bytes.Equal(f.data, content) {
-			return s.wrote(fmt.Sprintf("unchanged: %s already has exactly this content (%s)", show(f.path), size(content)), f), nil
-		}
-		if err := s.fresh(f, "written over"); err != nil {
-			return loop.Result{}, err
-		}
-		next := f
-		next.data = content
-		if _, err := s.replace(next); err != nil {
-			return loop.Result{}, err
-		}
-		if !f.exists {
-			return s.wrote(fmt.Sprintf("created %s: %s", show(f.path), size(content)), next), nil
-		}
-		said := fmt.Sprintf("replaced %s: %s (before: %s)", show(f.path), size(content), size(f.data))
-		if bytes.Contains(f.data, []byte("\r\n")) && !bytes.Contains(content, []byte("\r\n")) {
-			said += "\nNote: it had CRLF line endings and now has LF ones. If that was not intended, write it again with CRLF."
-		}
-		return s.wrote(said, next), nil
-	})
-}
-
-// exclusively runs one change at a time, so that what was checked is what is
-// replaced. An error becomes a result that the model reads.
-func (s *Set) exclusively(ctx context.Context, change func() (loop.Result, error)) (loop.Result, error) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if ctx.Err() != nil {
-		res := loop.Failed("cancelled before anything was written")
-		res.Status = "cancelled"
-		return res, nil
-	}
-	res, err := change()
+// workWrite works out a file that gets a whole new content.
+func workWrite(_ context.Context, w *working, args writeArgs) error {
+	f, err := w.set.load(args.Path)
 	if err != nil {
-		return loop.Failed(clean([]byte(err.Error()))), nil
+		return err
 	}
-	return res, nil
-}
-
-// wrote makes the result of a call after which f is as given, and remembers it.
-func (s *Set) wrote(said string, f file) loop.Result {
-	res := loop.Result{Output: clean([]byte(said)), Files: map[string]string{}}
-	for _, name := range f.names() {
-		res.Files[name] = s.noteText(name, f.data)
+	next := f
+	next.data = []byte(args.Content)
+	if f.exists && bytes.Equal(f.data, next.data) {
+		w.put(f, f)
+		w.say("unchanged: %s already has exactly this content (%s)", show(f.path), size(f.data))
+		return nil
 	}
-	return res
+	if err := w.set.fresh(f, "written over"); err != nil {
+		return err
+	}
+	w.put(f, next)
+	if !f.exists {
+		w.say("created %s: %s", show(f.path), size(next.data))
+		return nil
+	}
+	w.say("replaced %s: %s (before: %s)", show(f.path), size(next.data), size(f.data))
+	if bytes.Contains(f.data, []byte("\r\n")) && !bytes.Contains(next.data, []byte("\r\n")) {
+		w.say("Note: it had CRLF line endings and now has LF ones. If that was not intended, write it again with CRLF.")
+	}
+	return nil
 }
 
 // fresh refuses to touch a file that the conversation has not seen as it is

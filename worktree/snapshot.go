@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/failpoint"
 )
 
 // Tree writes the work tree as it is into git's object store and returns the
@@ -28,6 +29,8 @@ func (r *Repo) Tree(ctx context.Context) (string, error) {
 // and the files stay as they are.
 func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
 	snap := plan.Snapshot{Label: label, Ref: refOf(run, label)}
+	failpoint.Hit("before a snapshot")
+	defer failpoint.Hit("after a snapshot")
 	var err error
 	if snap.Tree, err = r.tree(ctx); err == nil {
 		err = r.keep(ctx, snap)

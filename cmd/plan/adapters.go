@@ -7,6 +7,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/checks"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -21,6 +22,8 @@ type journal struct {
 
 // Append implements engine.Journal.
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
+	failpoint.Hit("before an append")
+	defer failpoint.Hit("after an append")
 	var letters []int64
 	for _, ev := range events {
 		move, _ := ev.Body.(plan.StateChange)
@@ -65,5 +68,7 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 		return plan.CheckResult{}, nil, fmt.Errorf("copy the work tree for a check: %w", err)
 	}
 	defer func() { _ = discard() }() // swept up later; the result counts all the same
+	failpoint.Hit("before a check")
+	defer failpoint.Hit("after a check")
 	return c.runner.Run(ctx, dir, check, update)
 }

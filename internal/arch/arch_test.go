@@ -15,7 +15,7 @@ const module = "github.com/plan-engine/plan"
 
 // floors gives every package its floor: the ground is 0, the roof 5.
 var floors = map[string]int{
-	"":       0,
+	"": 0, "internal": 0,
 	"engine": 1, "loop": 1, "review": 1, "skills": 1, "memory": 1, "sandbox": 1,
 	"model": 2, "tools": 2, "checks": 2, "worktree": 2, "config": 2,
 	"phases": 3,

@@ -1,0 +1,47 @@
+//go:build failpoint
+
+// Package failpoint marks the instants between which a process can die. In a
+// build with the tag failpoint, which only tests make, it dies there as if by
+// kill -9; in every other build a mark is nothing at all.
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// counter counts the marks that this process has come by. A count of the
+// process can be kept nowhere else; only test builds have it.
+var counter struct {
+	sync.Mutex
+	n int
+}
+
+// Hit marks an instant. The process dies at the N-th one it comes by, N being
+// $PLAN_FAILPOINT; 0 or nothing lets it live. With $PLAN_FAILPOINT_LOG set, the
+// names are added to that file, one a line.
+func Hit(name string) {
+	counter.Lock()
+	defer counter.Unlock()
+	counter.n++
+	if path := os.Getenv("PLAN_FAILPOINT_LOG"); path != "" {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the test that sets it names the file
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintln(f, name)
+		if err := f.Close(); err != nil {
+			panic(err)
+		}
+	}
+	if at, _ := strconv.Atoi(os.Getenv("PLAN_FAILPOINT")); at != counter.n {
+		return
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		panic(err)
+	}
+	select {} // the signal is on its way, and nothing more may happen
+}

@@ -1,0 +1,150 @@
+package loop
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/plan-engine/plan"
+)
+
+// intend queues the intent to run a call.
+func (l *Loop) intend(c *call) {
+	if c.started {
+		return
+	}
+	c.started = true
+	start := plan.ToolStart{Call: c.id, Name: c.name, Args: c.args}
+	if c.offer != nil {
+		start.Effect, start.Intent = c.offer.info.Effect, c.intent
+		if start.Effect == plan.EffectVerifiable && start.Intent == nil {
+			start.Effect = plan.EffectUnknown
+		}
+	}
+	l.record(start)
+}
+
+// foresee works out what a call is going to do, for its intent. It is asked
+// when nothing else stands between the call and its run, because the calls
+// before it may change the same files. A call whose arguments are not those
+// that the model wrote, because they held a secret, has no intent; nor has one
+// that the tool cannot work out.
+func (l *Loop) foresee(ctx context.Context, c *call) {
+	if c.started || c.offer == nil || c.masked || ctx.Err() != nil {
+		return
+	}
+	v := verifiable(c.offer.tool)
+	if v == nil {
+		return
+	}
+	within, cancel := context.WithTimeoutCause(ctx, l.timeout(c.offer.info.Category), errOverdue)
+	defer cancel()
+	made := make(chan *plan.Intent, 1)
+	go func() { made <- prepared(within, v, l.input(c, func(string) {})) }()
+	select {
+	case c.intent = <-made:
+	case <-within.Done():
+	}
+	if c.intent != nil {
+		c.intent.Output = l.cfg.Redact(c.intent.Output)
+	}
+}
+
+// prepared asks a tool for an intent. Without one, running the call says what
+// is wrong.
+func prepared(ctx context.Context, v Verifiable, in Input) (made *plan.Intent) {
+	defer func() {
+		if recover() != nil {
+			made = nil
+		}
+	}()
+	intent, err := v.Prepare(ctx, in)
+	if err != nil {
+		return nil
+	}
+	return &intent
+}
+
+// input is a call as its tool gets it.
+func (l *Loop) input(c *call, update func(string)) Input {
+	return Input{Call: c.id, Key: l.key(c), Args: c.args, Update: update}
+}
+
+// carryOut carries a call's intent out, or runs it if it has none.
+func (l *Loop) carryOut(ctx context.Context, c *call, update func(string)) (Result, error) {
+	in := l.input(c, update)
+	if v := verifiable(c.offer.tool); v != nil && c.intent != nil {
+		return v.Settle(ctx, in, *c.intent)
+	}
+	return c.offer.tool.Run(ctx, in)
+}
+
+// key names a call among all calls of all runs. Servers use the ids of calls
+// again, so the turn and the arguments belong to it.
+func (l *Loop) key(c *call) string {
+	hash := sha256.New()
+	for _, part := range []string{string(l.cfg.Run), l.cfg.Conv, fmt.Sprint(l.turn), c.id, c.name, string(c.args)} {
+		fmt.Fprintf(hash, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:16])
+}
+
+// found takes up a call that the journal says was begun. How it ended may
+// still follow; until then it is lost.
+func (l *Loop) found(c *call, b plan.ToolStart) {
+	c.started, c.lost, c.asked = true, true, true
+	c.name, c.args, c.pending = b.Name, b.Args, nil
+	c.effect, c.intent = b.Effect, b.Intent
+	if c.intent != nil && c.intent.Key != l.key(c) {
+		c.intent = nil // it is another call's
+	}
+}
+
+// recoverable says whether a lost call can be brought to its end: by running
+// it again, or by comparing the files with its intent. What was promised when
+// it was begun counts, and what its tool says today.
+func (c *call) recoverable() bool {
+	if c.offer == nil || c.offer.info.Effect != c.effect {
+		return false
+	}
+	switch c.effect {
+	case plan.EffectReplay:
+		return true
+	case plan.EffectVerifiable:
+		return c.intent != nil && verifiable(c.offer.tool) != nil
+	}
+	return false
+}
+
+// unknownEnd is the result of a call in which a process died.
+func unknownEnd() *plan.ToolEnd {
+	return &plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again, and something that it started may still be running. Check what it left behind before you go on."}
+}
+
+// entering is what an answer holds, as it enters the conversation: with known
+// secrets replaced and an id of its own for every call. Masked are the calls
+// whose arguments held a secret.
+func (l *Loop) entering(blocks []plan.Block) (_ []plan.Block, masked map[string]bool) {
+	blocks = slices.Clone(blocks)
+	masked = map[string]bool{}
+	taken := map[string]bool{}
+	for i := range blocks {
+		b := &blocks[i]
+		b.Text = l.cfg.Redact(b.Text)
+		if b.Type != plan.BlockToolCall {
+			continue
+		}
+		wanted := b.Call
+		for n := 2; b.Call == "" || taken[b.Call]; n++ {
+			b.Call = fmt.Sprintf("%s_%d_%d", orWord(wanted, "call"), l.turn, n)
+		}
+		taken[b.Call] = true
+		if args := l.cfg.Redact(b.Args); args != b.Args {
+			b.Args = args
+			masked[b.Call] = true
+		}
+	}
+	return blocks, masked
+}
