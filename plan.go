@@ -170,7 +170,12 @@ type Limits struct {
 type TimeUp struct{ Max time.Duration }
 
 // Error implements error.
-func (t *TimeUp) Error() string { return "the time limit of " + t.Max.String() + " is reached" }
+func (t *TimeUp) Error() string {
+	if t.Max <= 0 {
+		return "the time limit is reached"
+	}
+	return "the time limit of " + t.Max.String() + " is reached"
+}
 
 // Hit is the limit that was reached.
 func (t *TimeUp) Hit() LimitHit {

@@ -180,7 +180,7 @@ func serial(calls []*call) bool {
 // in the results.
 func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
 	for _, c := range calls {
-		if c.end == nil && c.lost && (c.offer == nil || c.offer.info.Effect != plan.EffectReplay) {
+		if c.end == nil && c.lost && !c.external() && (c.offer == nil || c.offer.info.Effect != plan.EffectReplay) {
 			c.finish(plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again. Check what it left behind before you go on."})
 			l.record(*c.end)
 		}
@@ -193,20 +193,22 @@ func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	return waiting, l.runGroups(ctx, groupsOf(calls))
+	return waiting, l.runGroups(ctx, groupsOf(calls, l.cfg.Strategy))
 }
 
-// groupsOf sorts the calls that can run into groups that run together: all of
-// them, or one by one, up to the first that waits for a person, when one of
-// them says so.
-func groupsOf(calls []*call) [][]*call {
+// groupsOf sorts the calls that can run into groups that run together: as the
+// strategy says, or one by one, up to the first that waits, when one of them
+// wants to run alone.
+func groupsOf(calls []*call, how Strategy) [][]*call {
 	todo := unfinished(calls)
+	waits := func(c *call) bool { return c.pending != nil || c.external() }
 	if !serial(todo) {
-		return [][]*call{slices.DeleteFunc(todo, func(c *call) bool { return c.pending != nil })}
+		todo = slices.DeleteFunc(todo, waits)
+		return slices.Collect(slices.Chunk(todo, how.chunk(len(todo))))
 	}
 	var groups [][]*call
 	for _, c := range todo {
-		if c.pending != nil {
+		if waits(c) {
 			break
 		}
 		groups = append(groups, []*call{c})
@@ -334,7 +336,7 @@ func (l *Loop) observe(c call) {
 // launch starts the calls of a group, a few at a time, in order. Nothing
 // starts once ctx has ended.
 func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- news, done <-chan struct{}) {
-	slots := make(chan struct{}, parallel)
+	slots := make(chan struct{}, l.cfg.Strategy.atOnce())
 	say := func(n news) {
 		select {
 		case feed <- n:

@@ -92,7 +92,9 @@ func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 		prompt, most := l.compactor.prompt(s)
 		settings := l.cfg.Settings
 		settings.MaxOutputTokens = most
-		ans, err := l.try(ctx, Call{Model: l.cfg.Name, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers})
+		call := Call{Model: l.cfg.Name, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers}
+		l.stamp(ctx, &call)
+		ans, err := l.try(ctx, call)
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
 			if s, ok = s.lighter(); ok {
 				continue

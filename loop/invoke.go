@@ -77,9 +77,7 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 		n.end = &plan.ToolEnd{Error: true, Output: n.err.Error()}
 		return n
 	}
-	if after := l.cfg.Hooks.AfterTool; after != nil {
-		res = after(ctx, ToolCall{ID: c.id, Info: c.offer.info, Args: c.args}, res)
-	}
+	res = l.afterTool(ctx, c, res)
 	if c.offer.info.Category == CategoryExec && l.cfg.Compaction != CompactOff {
 		res.Output = cleanOutput(res.Output, CompactSafe) // terminal codes and progress bars say nothing
 	}

@@ -22,8 +22,7 @@ type Loop struct {
 	prefix    prefix
 	turn      int // index of the current or next turn
 	used      int // turns begun in this attempt
-	usage     plan.Usage
-	cost      float64
+	account   account
 	last      StopReason
 	open      openTurn
 	storm     storm
@@ -34,6 +33,9 @@ type Loop struct {
 	taking    []int64 // letters whose taking is not yet recorded
 	stopped   bool    // a hook or the tools ended the loop after this turn
 	busy      atomic.Bool
+
+	kind    Kind              // how the next turn comes to go on, if Continue said so
+	rulings map[string]Ruling // what Resume was given, by call
 
 	queue []plan.Event // recorded with the next commit
 	dead  error        // why nothing can be recorded any more
@@ -48,8 +50,14 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	if cfg.Model == nil || cfg.Emit == nil {
 		return nil, errors.New("loop: a model and an emit function are needed")
 	}
+	if err := cfg.Strategy.check(); err != nil {
+		return nil, err
+	}
 	cfg = cfg.withDefaults()
-	l := &Loop{cfg: cfg, offered: map[string]*offer{}, usage: cfg.Spent, cost: cfg.Cost}
+	l := &Loop{
+		cfg: cfg, offered: map[string]*offer{},
+		account: account{limits: cfg.Limits, usage: cfg.Spent, cost: cfg.Cost},
+	}
 	for _, t := range cfg.Tools {
 		info := t.Info()
 		if _, twice := l.offered[info.Name]; twice {
@@ -78,57 +86,23 @@ func (l *Loop) Messages() []plan.Message { return l.messages }
 // error is a *ModelError, the cause of ctx's end, or a failure of Emit; in each
 // case the events are balanced, unless it was Emit that failed.
 func (l *Loop) Run(ctx context.Context, prompts ...plan.Message) (End, error) {
-	return l.during(ctx, func() (End, error) {
+	return l.during(ctx, func(ctx context.Context) (End, error) {
 		if end, ok := l.prompt(ctx, prompts); !ok {
 			return end, l.flush(ctx)
 		}
-		for {
-			end, err := l.advance(ctx)
-			if err != nil || end.Reason != More {
-				return end, err
-			}
-		}
+		return l.through(ctx)
 	})
 }
 
 // RunTurn adds the prompts and runs one turn with its tools, for a scheduler
 // that owns the loop. End.Reason is More when there is another turn to run.
 func (l *Loop) RunTurn(ctx context.Context, prompts ...plan.Message) (End, error) {
-	return l.during(ctx, func() (End, error) {
+	return l.during(ctx, func(ctx context.Context) (End, error) {
 		if end, ok := l.prompt(ctx, prompts); !ok {
 			return end, l.flush(ctx)
 		}
-		end, err := l.advance(ctx)
-		if err != nil || end.Reason != More {
-			return end, err
-		}
-		if waiting, err := l.settle(ctx); err != nil || len(waiting) > 0 {
-			return End{Reason: Waiting, Waiting: waiting}, err
-		}
-		return end, l.flush(ctx)
+		return l.step(ctx)
 	})
-}
-
-// during runs one entry point at a time, between the hooks that surround it.
-func (l *Loop) during(ctx context.Context, run func() (End, error)) (end End, err error) {
-	if !l.busy.CompareAndSwap(false, true) {
-		return End{}, ErrBusy
-	}
-	defer l.busy.Store(false)
-	h := l.cfg.Hooks
-	if h.AfterLoop != nil {
-		defer func() { h.AfterLoop(ctx, end, err) }()
-	}
-	if h.BeforeLoop != nil {
-		if err := h.BeforeLoop(ctx); err != nil {
-			return End{Reason: Vetoed, Rejection: err.Error()}, nil
-		}
-	}
-	end, err = run()
-	if err != nil && ctx.Err() == nil && h.OnError != nil {
-		h.OnError(ctx, err)
-	}
-	return end, err
 }
 
 // prompt adds prompts to the conversation, unless a filter refuses one.
@@ -157,12 +131,9 @@ func (l *Loop) reworded(m plan.Message, text string) plan.Message {
 // advance ends what is open and makes one model call, unless the loop has come
 // to an end.
 func (l *Loop) advance(ctx context.Context) (End, error) {
-	waiting, err := l.settle(ctx)
-	if err != nil {
-		return End{}, err
-	}
-	if len(waiting) > 0 {
-		return End{Reason: Waiting, Waiting: waiting}, nil
+	c, err := l.settle(ctx)
+	if err != nil || c != nil {
+		return handedOver(c), err
 	}
 	switch {
 	case l.stuck != "":
@@ -188,7 +159,7 @@ func (l *Loop) advance(ctx context.Context) (End, error) {
 // may come to its end.
 func (l *Loop) between(ctx context.Context) (End, bool, error) {
 	if len(l.messages) == 0 {
-		return End{}, true, errors.New("loop: there is no message to answer")
+		return End{}, true, ErrEmpty
 	}
 	if _, err := l.deliver(ctx, Steer); err != nil {
 		return End{}, true, errors.Join(err, l.flush(ctx))
@@ -199,23 +170,26 @@ func (l *Loop) between(ctx context.Context) (End, bool, error) {
 			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
 		}
 	}
+	if ctx.Err() != nil {
+		return End{}, true, errors.Join(l.flush(ctx), context.Cause(ctx))
+	}
 	if veto := l.cfg.Hooks.BeforeTurn; veto != nil && !veto(ctx, l.turn) {
 		return l.ending(Vetoed), true, l.flush(ctx)
+	}
+	if err := l.prepareNext(ctx, false); err != nil {
+		return End{}, true, err
 	}
 	if err := l.fit(ctx); err != nil {
 		return End{}, true, err
 	}
 	if hit := l.limit(); hit != nil {
-		l.record(*hit)
-		l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
-		end := l.ending(Limited)
-		end.Limit = hit
-		return end, true, l.flush(ctx)
+		end, err := l.stop(ctx, *hit)
+		return end, true, err
 	}
 	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
 		l.notice(fmt.Sprintf("[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say what is left undone.]", left))
 	}
-	return End{}, false, nil
+	return l.blocked(ctx)
 }
 
 const (
@@ -224,6 +198,15 @@ const (
 	wrapUpAt   = 2
 	wrapUpFrom = 6
 )
+
+// stop ends the loop because of a bound, and says so in the conversation.
+func (l *Loop) stop(ctx context.Context, hit plan.LimitHit) (End, error) {
+	l.record(hit)
+	l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
+	end := l.ending(Limited)
+	end.Limit = &hit
+	return end, l.flush(ctx)
+}
 
 // notice says something to the model, once.
 func (l *Loop) notice(text string) {
@@ -263,14 +246,11 @@ func (l *Loop) done() bool {
 
 // limit says which bound the next turn would break, if any.
 func (l *Loop) limit() *plan.LimitHit {
-	lim := l.cfg.Limits
-	switch {
-	case lim.Turns > 0 && l.used >= lim.Turns:
+	if lim := l.cfg.Limits; lim.Turns > 0 && l.used >= lim.Turns {
 		return &plan.LimitHit{Kind: "turns", Value: float64(l.used), Max: float64(lim.Turns)}
-	case lim.Tokens > 0 && l.usage.Tokens() >= lim.Tokens:
-		return &plan.LimitHit{Kind: "tokens", Value: float64(l.usage.Tokens()), Max: float64(lim.Tokens)}
-	case lim.CostUSD > 0 && l.cost >= lim.CostUSD:
-		return &plan.LimitHit{Kind: "cost", Value: l.cost, Max: lim.CostUSD}
+	}
+	if hit := l.account.spent(); hit != nil {
+		return hit
 	}
 	return l.overfull()
 }
@@ -284,7 +264,7 @@ func (l *Loop) record(bodies ...plan.Body) {
 
 // event puts an envelope around a body. Outside a turn it has no turn number.
 func (l *Loop) event(b plan.Body) plan.Event {
-	ev := plan.Event{Conv: l.cfg.Conv, Body: b}
+	ev := plan.Event{Run: l.cfg.Run, Conv: l.cfg.Conv, Parent: l.cfg.Parent, Body: b}
 	if l.open.started {
 		ev.Turn = new(l.turn)
 	}

@@ -33,6 +33,9 @@ type Info struct {
 	// arguments tokens and memo. The loop does it once the turn's tools have
 	// run.
 	Prunes bool
+	// External says that the tool is run elsewhere: the loop records the call,
+	// hands it over in a continuation and never runs it. See [Loop.Submit].
+	External bool
 	// Category bounds its time; "" is CategoryInfo.
 	Category Category
 }

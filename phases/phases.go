@@ -185,9 +185,8 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 	l, err := loop.New(loop.Config{
 		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: ph.cfg.Kit.dress(offered),
 		Settings: ph.cfg.Settings[b.Phase], Format: format, Headers: headers(b),
-		Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
-		Price:  func(u plan.Usage) (float64, bool) { return ph.cfg.Price(model, u) },
-		Retry:  ph.cfg.Retry,
+		Run: b.Run, Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
+		Price: ph.cfg.Price, Retry: ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
 		Mail: ph.mail(b.Phase), Gate: ph.gate(), Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction,
@@ -286,6 +285,9 @@ func (m withoutFollowUps) Waiting(ctx context.Context) ([]loop.Letter, error) {
 }
 
 func limitDetail(l plan.LimitHit) string {
+	if l.Kind == "time" {
+		return fmt.Sprintf("time: the time limit of %s is reached; going on gives the run as much again", time.Duration(l.Max*float64(time.Second)))
+	}
 	format := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	used := fmt.Sprintf("%s: %s of %s used; go on with ", l.Kind, format(l.Value), format(l.Max))
 	if l.Kind == "context" {

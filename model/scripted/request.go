@@ -31,6 +31,7 @@ type request struct {
 	Seed            *int64            `json:"seed"`
 	PromptCacheKey  string            `json:"prompt_cache_key"`
 	User            string            `json:"user"`
+	Metadata        map[string]string `json:"metadata"`
 
 	// decoded is Messages, decoded and checked.
 	decoded []message
