@@ -153,6 +153,8 @@ type ToolStart struct {
 	Name   string          `json:"name"`
 	Args   json.RawMessage `json:"args"`
 	Effect string          `json:"effect,omitempty"`
+	// Conv is the conversation of the sub-agent that does it, if one does.
+	Conv string `json:"conv,omitempty"`
 }
 
 // ToolUpdate is live output of a running tool.

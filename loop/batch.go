@@ -26,13 +26,15 @@ const (
 // call is one tool call of the open turn.
 type call struct {
 	id, name string
+	index    int // among the calls of its answer
 	args     json.RawMessage
-	offer    *offer   // nil for a call that will not run
-	started  bool     // the intent is recorded
-	lost     bool     // it was started by a process that died
-	notes    string   // what was repaired in the arguments, for the model
-	asked    bool     // the hooks have decided about it
-	pending  *Pending // what a person has to decide first
+	offer    *offer    // nil for a call that will not run
+	started  bool      // the intent is recorded
+	lost     bool      // it was started by a process that died
+	notes    string    // what was repaired in the arguments, for the model
+	asked    bool      // the hooks have decided about it
+	pending  *Pending  // what a person has to decide first
+	post     plan.Emit // records what a sub-agent does, while it runs
 	end      *plan.ToolEnd
 }
 
@@ -45,6 +47,7 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason) []*
 	for i, b := range blocks {
 		cut := stop == StopLength && i == len(blocks)-1
 		calls[i] = l.examine(b, cut)
+		calls[i].index = i
 	}
 	if broken := l.calm(calls); len(broken.Calls) > 0 {
 		l.record(broken)
@@ -154,7 +157,7 @@ func (l *Loop) intend(c *call) {
 		return
 	}
 	c.started = true
-	start := plan.ToolStart{Call: c.id, Name: c.name, Args: c.args}
+	start := plan.ToolStart{Call: c.id, Name: c.name, Args: c.args, Conv: l.taskConv(c)}
 	if c.offer != nil {
 		start.Effect = c.offer.info.Effect
 	}
@@ -179,6 +182,9 @@ func serial(calls []*call) bool {
 // It returns an error only if the run cannot go on; a cancelled context shows
 // in the results.
 func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
+	if err := l.recoverTasks(ctx, calls); err != nil {
+		return nil, err
+	}
 	for _, c := range calls {
 		if c.end == nil && c.lost && !c.external() && (c.offer == nil || c.offer.info.Effect != plan.EffectReplay) {
 			c.finish(plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again. Check what it left behind before you go on."})
@@ -251,6 +257,7 @@ func (l *Loop) skip(group []*call, text string) {
 type news struct {
 	call   *call
 	update string
+	post   *posting
 	end    *plan.ToolEnd
 	blobs  []plan.Blob
 	err    error
@@ -270,6 +277,9 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	done := make(chan struct{})
 	defer close(done)
 	feed := make(chan news)
+	for _, c := range group {
+		c.post = poster(c, feed, done)
+	}
 	l.launch(ctx, group, feed, done)
 
 	running := len(group)
@@ -280,7 +290,7 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 		select {
 		case n := <-feed:
 			if n.end == nil {
-				l.showUpdate(ctx, n, cancel)
+				l.heard(ctx, n, cancel)
 				continue
 			}
 			running--
@@ -296,7 +306,7 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 				return err
 			}
 		case <-cancelled:
-			cancelled, giveUp = nil, time.After(grace)
+			cancelled, giveUp = nil, time.After(l.grace)
 		case <-giveUp:
 			for _, c := range unfinished(group) {
 				l.finished(news{call: c, end: l.cancelledEnd(c)})
@@ -307,8 +317,12 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	return fatal
 }
 
-// showUpdate passes live output on.
-func (l *Loop) showUpdate(ctx context.Context, n news, cancel context.CancelCauseFunc) {
+// heard takes what a call has to say while it runs.
+func (l *Loop) heard(ctx context.Context, n news, cancel context.CancelCauseFunc) {
+	if n.post != nil {
+		l.relay(ctx, n.post)
+		return
+	}
 	if err := l.show(ctx, plan.ToolUpdate{Call: n.call.id, Name: n.call.name, Text: l.cfg.Redact(n.update)}); err != nil {
 		cancel(err)
 	}

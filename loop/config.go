@@ -14,6 +14,9 @@ type Config struct {
 	Name   string // the model's name, as sent
 	System string
 	Tools  []Tool // offered in this order; no others run
+	// Skills are indexed at the end of the system prompt, and never change in
+	// the course of a conversation.
+	Skills []Skill
 	// Settings, Format, Headers and Metadata go into every call unchanged.
 	Settings Settings
 	Format   *Format
@@ -60,6 +63,9 @@ type Config struct {
 	// Redact replaces known secrets in what tools return. Default: nothing.
 	Redact func(string) string
 	Emit   plan.Emit
+	// Conversation returns the events of a sub-agent's conversation, for calls
+	// that were cut off. Nil: what they did is not known.
+	Conversation func(ctx context.Context, conv string) ([]plan.Event, error)
 
 	// Mail is where letters to the running conversation wait; nil: nowhere.
 	Mail             Mailbox

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // invoke runs one call to its result, within the time of its category. What
 // does not return even then is left behind.
 func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
-	limit := l.timeout(c.offer.info.Category)
+	limit := l.timeout(c.offer.info)
 	within, cancel := context.WithTimeoutCause(ctx, limit, errOverdue)
 	defer cancel()
 	result := make(chan news, 1)
@@ -34,10 +35,11 @@ func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
 
 var errOverdue = errors.New("the tool ran out of time")
 
-func (l *Loop) timeout(c Category) time.Duration {
-	if c == "" {
-		c = CategoryInfo
+func (l *Loop) timeout(tool Info) time.Duration {
+	if tool.Timeout > 0 {
+		return tool.Timeout
 	}
+	c := cmp.Or(tool.Category, CategoryInfo)
 	if d := l.cfg.Timeouts[c]; d > 0 {
 		return d
 	}
@@ -67,7 +69,7 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 		}
 		n.end.DurationMS = l.cfg.Now().Sub(began).Milliseconds()
 	}()
-	res, err := c.offer.tool.Run(ctx, Input{Call: c.id, Args: c.args, Update: update})
+	res, err := l.perform(ctx, c, update)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		n.end = l.cancelledEnd(c)

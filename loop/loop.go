@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/plan-engine/plan"
 )
@@ -23,6 +25,9 @@ type Loop struct {
 	turn      int // index of the current or next turn
 	used      int // turns begun in this attempt
 	account   account
+	depth     int           // 0; of a sub-agent, how deep it stands
+	grace     time.Duration // how long a tool may take to return once it was cancelled
+	gating    sync.Mutex    // held while the gate decides for a sub-agent
 	last      StopReason
 	open      openTurn
 	storm     storm
@@ -54,14 +59,23 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
+	var err error
+	if cfg.System, err = withSkills(cfg.System, cfg.Skills); err != nil {
+		return nil, err
+	}
+	cfg.Skills = nil
 	l := &Loop{
 		cfg: cfg, offered: map[string]*offer{},
+		grace:   grace,
 		account: account{limits: cfg.Limits, usage: cfg.Spent, cost: cfg.Cost},
 	}
 	for _, t := range cfg.Tools {
 		info := t.Info()
 		if _, twice := l.offered[info.Name]; twice {
 			return nil, fmt.Errorf("loop: tool %s is offered twice", info.Name)
+		}
+		if err := checkTasks(info); err != nil {
+			return nil, err
 		}
 		l.offered[info.Name] = &offer{tool: t, info: info}
 		l.specs = append(l.specs, info.Spec)

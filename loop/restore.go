@@ -104,7 +104,9 @@ func (l *Loop) applyMessage(b plan.MessageEnd) {
 	l.open.answered = true
 	blocks := b.Calls()
 	for i, block := range blocks {
-		l.open.calls = append(l.open.calls, l.examine(block, l.last == StopLength && i == len(blocks)-1))
+		c := l.examine(block, l.last == StopLength && i == len(blocks)-1)
+		c.index = i
+		l.open.calls = append(l.open.calls, c)
 	}
 	l.calm(l.open.calls)
 	for _, c := range l.open.calls {

@@ -46,14 +46,16 @@ func (l *Loop) inTime(ctx context.Context, run func(context.Context) (End, error
 			return End{Reason: Vetoed, Rejection: err.Error()}, nil
 		}
 	}
-	if limit := l.cfg.Limits.Time; limit > 0 {
-		within, cancel := context.WithTimeoutCause(ctx, limit, &plan.TimeUp{Max: limit})
+	own := &plan.TimeUp{Max: l.cfg.Limits.Time}
+	if own.Max > 0 {
+		within, cancel := context.WithTimeoutCause(ctx, own.Max, own)
 		defer cancel()
 		ctx = within
 	}
 	end, err = run(ctx)
 	var up *plan.TimeUp
-	if errors.As(err, &up) && l.dead == nil {
+	// A sub-agent whose parent's time is up is cancelled: the limit is not its own.
+	if errors.As(err, &up) && l.dead == nil && (up == own || l.depth == 0) {
 		return l.stop(ctx, up.Hit())
 	}
 	if err != nil && ctx.Err() == nil && h.OnError != nil {

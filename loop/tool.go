@@ -36,7 +36,11 @@ type Info struct {
 	// External says that the tool is run elsewhere: the loop records the call,
 	// hands it over in a continuation and never runs it. See [Loop.Submit].
 	External bool
-	// Category bounds its time; "" is CategoryInfo.
+	// Delegate says that the call is the work of a sub-agent; see [SubAgent].
+	Delegate *Delegate
+	// Timeout bounds a call of this tool; 0: its category does. "" is
+	// CategoryInfo.
+	Timeout  time.Duration
 	Category Category
 }
 

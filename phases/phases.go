@@ -31,6 +31,9 @@ type Config struct {
 	Shell *sandbox.Shell
 	// Blob fetches a kept output by its hash.
 	Blob func(ctx context.Context, hash string) ([]byte, error)
+	// Conversation reads what a conversation of a run has journalled, for
+	// sub-agents that were cut off. Nil: nothing is known of them.
+	Conversation func(ctx context.Context, run plan.RunID, conv string) ([]plan.Event, error)
 	// Hashes returns the content hash of each path, "" for one that is not
 	// there; Base is the commit that plans are made on.
 	Hashes func(ctx context.Context, paths []string) (map[string]string, error)
@@ -155,8 +158,8 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 // session is one phase attempt's conversation with its tools.
 type session struct {
 	loop   *loop.Loop
-	tools  *tools.Set
-	told   int // prompts of this attempt that the journal holds already
+	close  func() error // gives its tools back
+	told   int          // prompts of this attempt that the journal holds already
 	phase  plan.Phase
 	mark   bool // the first prompt gets the mark that advice stands in for
 	end    loop.End
@@ -170,32 +173,25 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 	if err != nil {
 		return nil, err
 	}
-	set, err := tools.New(tools.Config{
-		Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen(b.Past), Redact: ph.cfg.Redact,
-		Remember: ph.cfg.Remember, Skill: ph.cfg.Skill,
-	})
+	offered, shut, err := ph.offered(b, dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
-	offered, err := set.Tools(ph.cfg.Kit.offer(b.Phase)...)
-	if err != nil {
-		return nil, errors.Join(err, set.Close())
-	}
 	model := ph.cfg.Models[b.Phase]
 	l, err := loop.New(loop.Config{
-		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: ph.cfg.Kit.dress(offered),
+		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: offered,
 		Settings: ph.cfg.Settings[b.Phase], Format: format, Headers: headers(b),
 		Run: b.Run, Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
 		Price: ph.cfg.Price, Retry: ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
-		Mail: ph.mail(b.Phase), Gate: ph.gate(), Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction,
-		Hooks: advised(advice),
+		Mail: ph.mail(b.Phase), Gate: ph.gate(), Conversation: ph.conversation(b.Run),
+		Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction, Hooks: advised(advice),
 	}, b.Past)
 	if err != nil {
-		return nil, errors.Join(err, set.Close())
+		return nil, errors.Join(err, shut())
 	}
-	return &session{loop: l, tools: set, told: told(b), phase: b.Phase, mark: advice != "" && !begun}, nil
+	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun}, nil
 }
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the

@@ -174,6 +174,7 @@ func isObject(raw json.RawMessage) bool {
 type place struct {
 	run, phase          string
 	attempt, user, turn int
+	said                string // by the user, in all messages
 }
 
 // placeOf finds the place of a request.
@@ -191,6 +192,7 @@ func placeOf(h http.Header, messages []message) (place, error) {
 		case "user":
 			at.user++
 			at.turn = 0
+			at.said += m.text() + "\n"
 		case "assistant":
 			at.turn++
 		}
