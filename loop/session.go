@@ -18,6 +18,9 @@ func (l *Loop) during(ctx context.Context, run func(context.Context) (End, error
 		return End{}, ErrBusy
 	}
 	defer l.busy.Store(false)
+	if l.dead != nil {
+		return End{}, l.dead
+	}
 	h := l.cfg.Hooks
 	ended := false
 	defer func() {
