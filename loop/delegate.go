@@ -89,7 +89,7 @@ func (l *Loop) perform(ctx context.Context, c *call, update func(string)) (Resul
 	if c.offer.info.Delegate != nil {
 		return l.delegate(ctx, c)
 	}
-	return c.offer.tool.Run(ctx, Input{Call: c.id, Args: c.args, Update: update}) //nolint:wrapcheck // call names the tool
+	return c.offer.tool.Run(ctx, Input{Call: c.id, Args: c.args, Update: update})
 }
 
 // taskConv names the conversation of a sub-agent; "" for other calls. A turn
