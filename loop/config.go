@@ -53,6 +53,12 @@ type Config struct {
 	// CompactSafe.
 	Window     int64
 	Compaction Level
+	// Count tells the tokens of a text with a real vocabulary. It is asked about
+	// a whole conversation before each request, but only once that comes near
+	// the window; it should load itself when it is first asked, and remember.
+	// Default: sizes are estimated from bytes. Either is corrected by what the
+	// server reports.
+	Count func(text string) int64
 
 	// Price says what a usage of a model costs, and whether the price is known.
 	// Default: unknown.

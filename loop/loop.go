@@ -81,6 +81,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		l.specs = append(l.specs, info.Spec)
 		l.names = append(l.names, info.Name)
 	}
+	l.size.count = cfg.Count
 	l.compactor = compactor{level: cfg.Compaction, room: newRoom(cfg.Window), size: l.size.size, verbatim: l.asks}
 	l.storm.stormConfig = stormConfig{Mutating: l.mutating, Exempt: l.repeatable}
 	if err := l.prefix.start(cfg.Name, cfg.System, l.specs); err != nil {

@@ -33,7 +33,7 @@ func (l *Loop) apply(ev plan.Event) error {
 		}
 	case plan.Request:
 		l.prefix.recall(b)
-		l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+		l.measure()
 	case plan.MessageStart:
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:

@@ -46,6 +46,7 @@ type Config struct {
 	// Compaction says what may be done where it gets full.
 	Window     func(model string) int64
 	Compaction loop.Level
+	Count      func(text string) int64 // of tokens; see loop.Config
 	Retry      loop.Retry
 	Price      func(model string, u plan.Usage) (usd float64, known bool)
 	Redact     func(string) string
@@ -186,7 +187,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
 		Mail: ph.mail(b.Phase), Gate: ph.gate(), Conversation: ph.conversation(b.Run),
-		Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction, Hooks: advised(advice),
+		Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction, Count: ph.cfg.Count, Hooks: advised(advice),
 	}, b.Past)
 	if err != nil {
 		return nil, errors.Join(err, shut())

@@ -15,6 +15,7 @@ import (
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/tokens"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools"
@@ -182,8 +183,8 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 			entry, _ := cat.Lookup(name, w.cfg.BaseURL)
 			return int64(entry.Window)
 		},
-		Compaction: loop.Level(w.cfg.Compact.Level),
-		Limits:     plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
+		Compaction: loop.Level(w.cfg.Compact.Level), Count: new(tokens.Counter).Count,
+		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
 		Retry: loop.Retry{
 			Served: w.cfg.Retry.Served, UnservedFor: w.cfg.Retry.UnservedFor.Duration,
 			Base: w.cfg.Retry.Base.Duration, Max: w.cfg.Retry.Max.Duration, RetryAfterMax: w.cfg.Retry.RetryAfterMax.Duration,
