@@ -283,8 +283,12 @@ func TestAConfirmationIsResumed(t *testing.T) {
 	if end, err := b.loop(past...).Resume(ctx, c); err != nil || end.Reason != loop.Waiting || ran != 0 {
 		t.Errorf("without a ruling: %+v, %v", end, err)
 	}
-	end, err := b.loop(b.j.events()...).Resume(ctx, c, yes)
-	if err != nil || end.Text != "Done." || ran != 1 {
+	end, err := b.loop(b.j.events()...).Run(ctx, plan.UserText("Something else."))
+	if err != nil || end.Reason != loop.Waiting {
+		t.Errorf("with another prompt: %+v, %v", end, err)
+	}
+	end, err = b.loop(b.j.events()...).Resume(ctx, c, yes)
+	if err != nil || end.Text != "Done." || ran != 1 || strings.Contains(strings.Join(texts(b.loop(b.j.events()...)), " "), "Something else.") {
 		t.Fatalf("%+v, %v, %d runs", end, err, ran)
 	}
 	if _, err := b.loop(b.j.events()...).Resume(ctx, c, yes); err == nil || !strings.Contains(err.Error(), "which has ended") || ran != 1 {

@@ -100,10 +100,13 @@ func (l *Loop) Messages() []plan.Message { return l.messages }
 // nobody has anything to add, a bound is reached, or something stops it. An
 // error is a *ModelError, the cause of ctx's end, or a failure of Emit; in each
 // case the events are balanced, unless it was Emit that failed.
+//
+// Calls that are left open from before come to their end first. While some
+// wait, the prompts are not taken: the loop ends as Waiting or External.
 func (l *Loop) Run(ctx context.Context, prompts ...plan.Message) (End, error) {
 	return l.during(ctx, func(ctx context.Context) (End, error) {
-		if end, ok := l.prompt(ctx, prompts); !ok {
-			return end, l.flush(ctx)
+		if end, ok, err := l.begin(ctx, prompts); !ok || err != nil {
+			return end, err
 		}
 		return l.through(ctx)
 	})
@@ -113,23 +116,50 @@ func (l *Loop) Run(ctx context.Context, prompts ...plan.Message) (End, error) {
 // that owns the loop. End.Reason is More when there is another turn to run.
 func (l *Loop) RunTurn(ctx context.Context, prompts ...plan.Message) (End, error) {
 	return l.during(ctx, func(ctx context.Context) (End, error) {
-		if end, ok := l.prompt(ctx, prompts); !ok {
-			return end, l.flush(ctx)
+		if end, ok, err := l.begin(ctx, prompts); !ok || err != nil {
+			return l.stepping(end), err
 		}
 		return l.step(ctx)
 	})
 }
 
-// prompt adds prompts to the conversation, unless a filter refuses one.
+// begin takes prompts in. It reports false if the loop ends instead.
+func (l *Loop) begin(ctx context.Context, prompts []plan.Message) (End, bool, error) {
+	if len(prompts) == 0 {
+		return End{}, true, nil
+	}
+	c, err := l.settle(ctx)
+	if c != nil || err != nil {
+		return handedOver(c), false, err
+	}
+	end, ok := l.prompt(ctx, prompts)
+	if !ok {
+		err = l.flush(ctx)
+	}
+	return end, ok, err
+}
+
+// prompt adds prompts to the conversation, all or none: none if a filter
+// refuses one, or if nothing is left to answer them with.
 func (l *Loop) prompt(ctx context.Context, prompts []plan.Message) (End, bool) {
-	for _, p := range prompts {
+	if hit := l.account.spent(); hit != nil {
+		l.record(*hit)
+		end := l.ending(Limited)
+		end.Limit = hit
+		return end, false
+	}
+	fit := make([]plan.Message, len(prompts))
+	for i, p := range prompts {
+		fit[i] = p
 		if len(l.cfg.Filters) > 0 {
-			text, ok := l.screen(ctx, p.Text(), 0)
-			if !ok {
-				return End{Reason: Rejected, Rejection: "a filter refused the prompt"}, false
+			text, why := l.screen(ctx, p.Text(), 0)
+			if why != "" {
+				return End{Reason: Rejected, Rejection: why}, false
 			}
-			p = l.reworded(p, text)
+			fit[i] = l.reworded(p, text)
 		}
+	}
+	for _, p := range fit {
 		l.say(p)
 	}
 	return End{}, true

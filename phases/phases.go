@@ -232,7 +232,11 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 		}
 		return false, &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
 	}
-	return false, fmt.Errorf("the conversation of %s ended as %s: %s", s.phase, end.Reason, end.Rejection)
+	ended := map[loop.EndReason]string{loop.Vetoed: plan.EndVetoed, loop.Rejected: plan.EndRejected}[end.Reason]
+	return false, &Error{
+		Err: fmt.Errorf("the conversation of %s ended as %s: %s", s.phase, end.Reason, end.Rejection), Ended: ended,
+		Advice: "A rule that was put in place for this run stopped it. Change the rule or the request, and run it again.",
+	}
 }
 
 // waitingPark says what a person is asked.
