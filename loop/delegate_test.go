@@ -44,6 +44,9 @@ turn = 1
 text = "Two it is."
 [[reply]]
 turn = 0
+  [reply.usage]
+  input = 10
+  output = 1
   [[reply.call]]
   name = "task"
   args = { task = "first task" }
@@ -135,14 +138,14 @@ func TestWhatASubAgentConsumesCountsForItsParent(t *testing.T) {
 
 	tight := setup(t, twoTasks, loop.SubAgent(loop.Delegate{Tools: []loop.Tool{look()}}))
 	tight.cfg.Strategy = b.cfg.Strategy
-	tight.cfg.Limits.Tokens = 25 // the helper's first call alone costs 11, the parent's more than 14
+	tight.cfg.Limits.Tokens = 20 // the parent's first call costs 11, and so does its helper's
 	end := tight.run("Go.")
 	if end.Limit == nil || end.Limit.Kind != "tokens" || end.Limit.Value >= float64(whole) {
 		t.Fatalf("ended with %+v; the whole run costs %d", end, whole)
 	}
 	stopped := 0
 	for _, ev := range tight.j.events() {
-		if hit, ok := ev.Body.(plan.LimitHit); ok && ev.Conv != "c1" && hit.Max == 25 {
+		if hit, ok := ev.Body.(plan.LimitHit); ok && ev.Conv != "c1" && hit.Max == 20 && hit.Value == 22 {
 			stopped++
 		}
 	}

@@ -355,7 +355,7 @@ func TestARunThatIsCancelledBeforehandKeepsThePrompt(t *testing.T) {
 	if _, err := b.loop().Run(ctx, plan.UserText("Go.")); !errors.Is(err, context.Canceled) || ended != 1 {
 		t.Errorf("%v, ended %d times", err, ended)
 	}
-	if l := b.loop(b.j.events()...); len(l.Messages()) != 1 || len(b.server.Requests()) != 0 {
+	if l := b.loop(b.j.events()...); len(l.Messages()) != 1 || len(b.server.Requests()) != 0 || len(turns(b.j.events())) != 0 {
 		t.Errorf("%d messages, %d requests", len(l.Messages()), len(b.server.Requests()))
 	}
 	balanced(t, b.j.events())

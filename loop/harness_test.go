@@ -207,6 +207,9 @@ func balanced(t *testing.T, events []plan.Event) {
 			begin(ev.Conv + " tool " + b.Call)
 		case plan.ToolEnd:
 			end(ev.Conv + " tool " + b.Call)
+			if !open[ev.Conv+" turn"] {
+				t.Errorf("tool %s ends outside of a turn", b.Call)
+			}
 		}
 	}
 	for key := range open {
