@@ -96,6 +96,8 @@ const (
 	EndError     = "error"
 	EndLimit     = "limit"
 	EndCancelled = "cancelled"
+	EndVetoed    = "vetoed"   // a hook ended it
+	EndRejected  = "rejected" // a filter refused what it was to begin with
 )
 
 // PhaseEnd closes a phase attempt.
@@ -103,9 +105,20 @@ type PhaseEnd struct {
 	Reason string `json:"reason"`
 }
 
+// What a turn begins for.
+const (
+	TriggerUser         = "user"         // a prompt
+	TriggerSubAgent     = "sub_agent"    // the task of a sub-agent
+	TriggerContinuation = "continuation" // what the conversation has come to
+	TriggerBranch       = "branch"       // another way to go on from the same history
+)
+
 // TurnStart opens a turn: one answered model call and its tools.
 type TurnStart struct {
-	Trigger string `json:"trigger"` // user, continuation
+	Trigger string `json:"trigger"`
+	// Kind says how a conversation was continued, in the first turn after it
+	// was: default, rerun, branch or compaction.
+	Kind string `json:"kind,omitempty"`
 }
 
 // TurnEnd closes a turn.
@@ -130,9 +143,9 @@ type MessageUpdate struct {
 // of the conversation: the call that was writing it did not end.
 type MessageEnd struct {
 	Message
-	Stop      string `json:"stop,omitempty"` // stop, tool_calls, length, …
-	Model     string `json:"model,omitempty"`
-	Discarded bool   `json:"discarded,omitempty"`
+	Stop      string // stop, tool_calls, length, …
+	Model     string
+	Discarded bool
 }
 
 // Effect classes of tools: what may be done when it is not known whether a
@@ -152,6 +165,8 @@ type ToolStart struct {
 	// Intent says what a verifiable call is going to do; without one, a call
 	// counts as unknown.
 	Intent *Intent `json:"intent,omitempty"`
+	// Conv is the conversation of the sub-agent that does it, if one does.
+	Conv string `json:"conv,omitempty"`
 }
 
 // ToolUpdate is live output of a running tool.
@@ -204,7 +219,7 @@ type Retry struct {
 
 // LimitHit says which bound stopped a phase.
 type LimitHit struct {
-	Kind  string  `json:"kind"` // turns, tokens, cost, time
+	Kind  string  `json:"kind"` // turns, tokens, cost (USD), time (seconds), context (tokens)
 	Value float64 `json:"value"`
 	Max   float64 `json:"max"`
 }

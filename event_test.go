@@ -93,6 +93,10 @@ func bodies() []plan.Body {
 		plan.ApprovalResolved{Call: "k1", Approved: true, Reason: "r", By: "person", Letter: 4},
 		plan.Question{Call: "k1", Question: "q", Options: []string{"o"}},
 		plan.Answered{Call: "k1", Text: "t", By: "person", Letter: 5},
+		plan.Recall{Terms: []string{"sum"}, Facts: []plan.Recalled{{ID: 1, Text: "sums live in calc.go", Score: 3.5}}, Withheld: []plan.WithheldFact{{ID: 2, Score: 1, Why: "score"}}, Style: "briefly"},
+		plan.SkillPick{Skill: "tidy", Why: plan.PickSampled, Version: "d1", Candidates: []plan.SkillCandidate{{Skill: "tidy", Relevance: 2, Alpha: 3, Beta: 1, Draw: 0.8}}, Index: "- tidy: Tidies", Hint: "it may help"},
+		plan.SkillOutcome{Skill: "tidy", Phase: plan.Implement, Reward: 0.5, Why: "approved"},
+		plan.SkillDraft{Name: "tidy", Signature: "tidy", Revision: 1, Digest: "d1", Runs: []plan.RunID{"r1"}},
 	}
 }
 

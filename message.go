@@ -6,7 +6,9 @@ import "encoding/json"
 type Role string
 
 // The roles. A Tool message carries the results of one turn's calls, in call
-// order. An Extension message is carried and stored but never sent to a model.
+// order. An Extension message is carried and stored but not sent to a model:
+// it holds what a program that uses the conversation wants to keep in it, in
+// Kind and Data.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
@@ -47,6 +49,10 @@ type Block struct {
 	Kind string `json:"kind,omitempty"`
 	// Opaque is provider data that must be sent back as it came.
 	Opaque json.RawMessage `json:"opaque,omitempty"`
+
+	// Extra holds the fields that were read and are not known here, so that
+	// they are written back. They are not sent to a model.
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // Message is one entry of a conversation.
@@ -56,6 +62,13 @@ type Message struct {
 	// Origin says who a user message is from when it is not the workflow's own
 	// prompt: see the Origin constants. It is not sent to a model.
 	Origin string `json:"origin,omitempty"`
+
+	// Kind and Data are an extension message's own.
+	Kind string          `json:"kind,omitempty"`
+	Data json.RawMessage `json:"data,omitempty"`
+
+	// Extra is as in [Block].
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // Where user messages that are no prompts come from.

@@ -11,6 +11,8 @@
 // databases, models, git or terminals.
 package plan
 
+import "time"
+
 // RunID names one run for ever. It is a ULID, so ids sort by creation time.
 type RunID string
 
@@ -158,4 +160,24 @@ type Limits struct {
 	Turns   int     `json:"turns,omitempty"`    // model calls answered, per phase attempt
 	Tokens  int64   `json:"tokens,omitempty"`   // input + output, over the whole run
 	CostUSD float64 `json:"cost_usd,omitempty"` // over the whole run
+	// Time bounds one run of a loop, by the wall clock. A loop that goes on
+	// later has it again.
+	Time time.Duration `json:"time,omitempty"`
+}
+
+// TimeUp is the cause with which the context of work ends that has had all the
+// time it may take.
+type TimeUp struct{ Max time.Duration }
+
+// Error implements error.
+func (t *TimeUp) Error() string {
+	if t.Max <= 0 {
+		return "the time limit is reached"
+	}
+	return "the time limit of " + t.Max.String() + " is reached"
+}
+
+// Hit is the limit that was reached.
+func (t *TimeUp) Hit() LimitHit {
+	return LimitHit{Kind: "time", Value: t.Max.Seconds(), Max: t.Max.Seconds()}
 }

@@ -45,6 +45,7 @@ type Config struct {
 	Worktree        *bool    `toml:"worktree" json:"worktree,omitempty"`
 	WorktreeInclude []string `toml:"worktree_include" json:"worktree_include,omitempty"`
 
+	SubAgents  *bool  `toml:"sub_agents" json:"sub_agents,omitempty"`                               // offer the tool task, which hands work to a helper that only reads; default false
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
 }

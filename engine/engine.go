@@ -79,10 +79,10 @@ type Config struct {
 	Now  func() time.Time
 }
 
-// Causes for ending the context of Run. Anything else counts as ErrInterrupted.
+// Causes for ending the context of Run, beside *plan.TimeUp. Anything else
+// counts as ErrInterrupted.
 var (
 	ErrInterrupted = errors.New("interrupted")
-	ErrTimeout     = errors.New("the time limit is reached")
 	ErrCancelled   = errors.New("the run was cancelled")
 )
 
@@ -211,17 +211,24 @@ func (e *Engine) Cancel(ctx context.Context) error {
 func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 	var je *JournalError
 	var defect *Defect
+	var up *plan.TimeUp
 	if errors.As(err, &je) || errors.As(err, &defect) || e.run.State.Phase() == "" {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		switch cause := context.Cause(ctx); {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, context.DeadlineExceeded) {
+			cause = &plan.TimeUp{}
+		}
+		switch {
 		case errors.Is(cause, ErrCancelled):
 			return nil, e.finish(ctx, evCancel, "cancelled by request")
 		case errors.Is(cause, errReplan):
 			return nil, e.replan(context.WithoutCancel(ctx), nil, e.wish.take())
-		case errors.Is(cause, ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
-			return &plan.Parked{Reason: plan.ParkLimit, Detail: "time: " + ErrTimeout.Error() + "; going on gives the run as much again"}, nil
+		case errors.As(cause, &up):
+			// In a conversation it is the loop that says so, and parks by itself.
+			park := &plan.Parked{Reason: plan.ParkLimit, Detail: "time: " + up.Error() + "; going on gives the run as much again"}
+			return park, e.emit(ctx, e.event(up.Hit()))
 		}
 		return &plan.Parked{Reason: plan.ParkInterrupted}, nil
 	}
@@ -235,7 +242,17 @@ func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 // Hinter is an error that knows what to do about itself.
 type Hinter interface{ Hint() string }
 
+// Ender is an error that knows how the phase ended that it is from: vetoed or
+// rejected. Of any other the phase ended in error.
+type Ender interface{ PhaseEnd() string }
+
 func (e *Engine) fail(ctx context.Context, cause error) error {
+	var by Ender
+	if errors.As(cause, &by) && by.PhaseEnd() != "" && e.run.phaseOpen {
+		if err := e.emit(ctx, e.event(plan.PhaseEnd{Reason: by.PhaseEnd()})); err != nil {
+			return err
+		}
+	}
 	failure := plan.Failure{Error: cause.Error()}
 	var h Hinter
 	if errors.As(cause, &h) {

@@ -15,19 +15,19 @@ func (r *Run) trackOpen(ev plan.Event) {
 	case plan.TurnStart, plan.MessageStart, plan.ToolStart, plan.CheckStart:
 		r.open = append(r.open, ev)
 	case plan.TurnEnd:
-		r.close(func(s plan.Body) bool { return s.Type() == plan.TypeTurnStart })
+		r.close(ev.Conv, func(s plan.Body) bool { return s.Type() == plan.TypeTurnStart })
 	case plan.MessageEnd:
-		r.close(func(s plan.Body) bool { return s == plan.MessageStart{Role: b.Role} })
+		r.close(ev.Conv, func(s plan.Body) bool { return s == plan.MessageStart{Role: b.Role} })
 	case plan.ToolEnd:
-		r.close(func(s plan.Body) bool { t, ok := s.(plan.ToolStart); return ok && t.Call == b.Call })
+		r.close(ev.Conv, func(s plan.Body) bool { t, ok := s.(plan.ToolStart); return ok && t.Call == b.Call })
 	case plan.CheckEnd:
-		r.close(func(s plan.Body) bool { c, ok := s.(plan.CheckStart); return ok && c.Command == b.Command })
+		r.close("", func(s plan.Body) bool { c, ok := s.(plan.CheckStart); return ok && c.Command == b.Command })
 	}
 }
 
-// close forgets the oldest start that fits.
-func (r *Run) close(fits func(plan.Body) bool) {
-	if i := slices.IndexFunc(r.open, func(ev plan.Event) bool { return fits(ev.Body) }); i >= 0 {
+// close forgets the oldest start of a conversation that fits; "" is any.
+func (r *Run) close(conv string, fits func(plan.Body) bool) {
+	if i := slices.IndexFunc(r.open, func(ev plan.Event) bool { return (conv == "" || ev.Conv == conv) && fits(ev.Body) }); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)
 	}
 }

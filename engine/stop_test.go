@@ -101,7 +101,7 @@ var stops = []struct {
 	{"interrupt", engine.ErrInterrupted, "", plan.ParkInterrupted, 130},
 	{"any other cause", errors.New("the terminal is gone"), "", plan.ParkInterrupted, 130},
 	{"no cause", nil, "", plan.ParkInterrupted, 130},
-	{"timeout", engine.ErrTimeout, "", plan.ParkLimit, 5},
+	{"timeout", &plan.TimeUp{Max: time.Second}, "", plan.ParkLimit, 5},
 	{"deadline", context.DeadlineExceeded, "", plan.ParkLimit, 5},
 	{"cancel", engine.ErrCancelled, plan.Cancelled, "", 130},
 }
@@ -135,6 +135,9 @@ func TestStopping(t *testing.T) {
 				}
 				if end.Parked.Reason != s.park || s.park == plan.ParkLimit && !strings.Contains(end.Parked.Detail, "time limit") {
 					t.Errorf("parked for %+v", end.Parked)
+				}
+				if n := b.count(plan.TypeLimit); (n == 1) != (s.park == plan.ParkLimit) {
+					t.Errorf("%d limit events", n)
 				}
 				b.crew.during, b.checker.check, b.snaps.snapshot = nil, nil, nil
 				if end := b.finish(); end.State != plan.Approved {

@@ -26,16 +26,18 @@ const (
 // call is one tool call of the open turn.
 type call struct {
 	id, name string
+	index    int // among the calls of its answer
 	args     json.RawMessage
 	offer    *offer // nil for a call that will not run
 	started  bool   // the intent is recorded
 	masked   bool   // its arguments held a secret, which was replaced
 	intent   *plan.Intent
-	lost     bool     // it was started by a process that died
-	effect   string   // of a lost call: the class it was started with
-	notes    string   // what was repaired in the arguments, for the model
-	asked    bool     // the hooks have decided about it
-	pending  *Pending // what a person has to decide first
+	lost     bool      // it was started by a process that died
+	effect   string    // of a lost call: the class it was started with
+	notes    string    // what was repaired in the arguments, for the model
+	asked    bool      // the hooks have decided about it
+	pending  *Pending  // what a person has to decide first
+	post     plan.Emit // records what a sub-agent does, while it runs
 	end      *plan.ToolEnd
 }
 
@@ -49,6 +51,7 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 		cut := stop == StopLength && i == len(blocks)-1
 		calls[i] = l.examine(b, cut)
 		calls[i].masked = masked[b.Call]
+		calls[i].index = i
 	}
 	if broken := l.calm(calls); len(broken.Calls) > 0 {
 		l.record(broken)
@@ -171,8 +174,11 @@ func serial(calls []*call) bool {
 // It returns an error only if the run cannot go on; a cancelled context shows
 // in the results.
 func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
+	if err := l.recoverTasks(ctx, calls); err != nil {
+		return nil, err
+	}
 	for _, c := range calls {
-		if c.end == nil && c.lost && !c.recoverable() {
+		if c.end == nil && c.lost && !c.external() && !c.recoverable() {
 			l.finished(news{call: c, end: unknownEnd()})
 		}
 		if !c.asked {
@@ -184,20 +190,22 @@ func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	return waiting, l.runGroups(ctx, groupsOf(calls))
+	return waiting, l.runGroups(ctx, groupsOf(calls, l.cfg.Strategy))
 }
 
-// groupsOf sorts the calls that can run into groups that run together: all of
-// them, or one by one, up to the first that waits for a person, when one of
-// them says so.
-func groupsOf(calls []*call) [][]*call {
+// groupsOf sorts the calls that can run into groups that run together: as the
+// strategy says, or one by one, up to the first that waits, when one of them
+// wants to run alone.
+func groupsOf(calls []*call, how Strategy) [][]*call {
 	todo := unfinished(calls)
+	waits := func(c *call) bool { return c.pending != nil || c.external() }
 	if !serial(todo) {
-		return [][]*call{slices.DeleteFunc(todo, func(c *call) bool { return c.pending != nil })}
+		todo = slices.DeleteFunc(todo, waits)
+		return slices.Collect(slices.Chunk(todo, how.chunk(len(todo))))
 	}
 	var groups [][]*call
 	for _, c := range todo {
-		if c.pending != nil {
+		if waits(c) {
 			break
 		}
 		groups = append(groups, []*call{c})
@@ -232,7 +240,7 @@ func (l *Loop) runGroups(ctx context.Context, groups [][]*call) error {
 func (l *Loop) skip(group []*call, text string) {
 	for _, c := range group {
 		end := &plan.ToolEnd{Error: true, Status: "cancelled", Output: text}
-		if c.lost && c.effect != plan.EffectReplay {
+		if c.lost && !c.external() && c.effect != plan.EffectReplay {
 			end = unknownEnd() // another process has
 		}
 		l.intend(c)
@@ -244,6 +252,7 @@ func (l *Loop) skip(group []*call, text string) {
 type news struct {
 	call   *call
 	update string
+	post   *posting
 	end    *plan.ToolEnd
 	blobs  []plan.Blob
 	err    error
@@ -264,6 +273,9 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	done := make(chan struct{})
 	defer close(done)
 	feed := make(chan news)
+	for _, c := range group {
+		c.post = poster(c, feed, done)
+	}
 	l.launch(ctx, group, feed, done)
 
 	running := len(group)
@@ -274,7 +286,7 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 		select {
 		case n := <-feed:
 			if n.end == nil {
-				l.showUpdate(ctx, n, cancel)
+				l.heard(ctx, n, cancel)
 				continue
 			}
 			running--
@@ -290,7 +302,7 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 				return err
 			}
 		case <-cancelled:
-			cancelled, giveUp = nil, time.After(grace)
+			cancelled, giveUp = nil, time.After(l.grace)
 		case <-giveUp:
 			for _, c := range unfinished(group) {
 				l.finished(news{call: c, end: l.cancelledEnd(c)})
@@ -301,8 +313,12 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	return fatal
 }
 
-// showUpdate passes live output on.
-func (l *Loop) showUpdate(ctx context.Context, n news, cancel context.CancelCauseFunc) {
+// heard takes what a call has to say while it runs.
+func (l *Loop) heard(ctx context.Context, n news, cancel context.CancelCauseFunc) {
+	if n.post != nil {
+		l.relay(ctx, n.post)
+		return
+	}
 	if err := l.show(ctx, plan.ToolUpdate{Call: n.call.id, Name: n.call.name, Text: l.cfg.Redact(n.update)}); err != nil {
 		cancel(err)
 	}
@@ -330,7 +346,7 @@ func (l *Loop) observe(c call) {
 // launch starts the calls of a group, a few at a time, in order. Nothing
 // starts once ctx has ended.
 func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- news, done <-chan struct{}) {
-	slots := make(chan struct{}, parallel)
+	slots := make(chan struct{}, l.cfg.Strategy.atOnce())
 	say := func(n news) {
 		select {
 		case feed <- n:

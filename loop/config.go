@@ -14,15 +14,36 @@ type Config struct {
 	Name   string // the model's name, as sent
 	System string
 	Tools  []Tool // offered in this order; no others run
-	// Settings, Format and Headers go into every call unchanged.
+	// Skills are indexed at the end of the system prompt, and never change in
+	// the course of a conversation.
+	Skills []Skill
+	// Settings, Format, Headers and Metadata go into every call unchanged.
 	Settings Settings
 	Format   *Format
 	Headers  map[string]string
+	Metadata map[string]string
+	// PerCall adds headers and metadata to a call, over those above. It is
+	// asked once for each call, not for its retries.
+	PerCall func(ctx context.Context, turn int) (headers, metadata map[string]string)
+	// Key gives the key of a call and is asked whenever one is made; nil: the
+	// model has its own. When a server does not accept the key (401), Key is
+	// asked once more, with the key that was refused, and the call is made once
+	// more, whatever it answers.
+	Key func(ctx context.Context, refused string) (string, error)
 
-	Run     plan.RunID // for the keys of tool calls
-	Conv    string     // id of the conversation, for the events
-	Attempt int        // turns are limited per attempt
+	// Run and Conv name the run and the conversation: events carry the latter,
+	// continuations both. Parent is the conversation that this one was started
+	// from, if any.
+	Run     plan.RunID
+	Conv    string
+	Parent  string
+	Attempt int // turns are limited per attempt
 	Limits  plan.Limits
+	// Trigger is what a turn begins for that answers a prompt; default
+	// plan.TriggerUser.
+	Trigger string
+	// Strategy says how the calls of one answer are run.
+	Strategy Strategy
 	// Spent and Cost are what the run had used up before this loop.
 	Spent plan.Usage
 	Cost  float64 // USD
@@ -32,10 +53,16 @@ type Config struct {
 	// CompactSafe.
 	Window     int64
 	Compaction Level
+	// Count tells the tokens of a text with a real vocabulary. It is asked about
+	// a whole conversation before each request, but only once that comes near
+	// the window; it should load itself when it is first asked, and remember.
+	// Default: sizes are estimated from bytes. Either is corrected by what the
+	// server reports.
+	Count func(text string) int64
 
-	// Price says what a usage costs, and whether the price is known. Default:
-	// unknown.
-	Price func(plan.Usage) (usd float64, known bool)
+	// Price says what a usage of a model costs, and whether the price is known.
+	// Default: unknown.
+	Price func(model string, u plan.Usage) (usd float64, known bool)
 	Retry Retry
 	// Refuse is what to tell a model that calls a tool it was not offered.
 	Refuse func(name string) string
@@ -43,6 +70,9 @@ type Config struct {
 	// says. Default: nothing.
 	Redact func(string) string
 	Emit   plan.Emit
+	// Conversation returns the events of a sub-agent's conversation, for calls
+	// that were cut off. Nil: what they did is not known.
+	Conversation func(ctx context.Context, conv string) ([]plan.Event, error)
 
 	// Notice is said to the model once, before its next turn: what changed
 	// around the conversation while it stood still.
@@ -78,7 +108,10 @@ type End struct {
 	Limit *plan.LimitHit
 	// Waiting are the calls that wait for a person.
 	Waiting []Pending
-	// Rejection is what a filter said about a prompt.
+	// Continuation is set when calls wait: for a person, or to be run
+	// elsewhere. Resume and Submit take it back.
+	Continuation *Continuation
+	// Rejection is what a filter or a hook said when it ended the loop.
 	Rejection string
 }
 
@@ -93,18 +126,22 @@ const (
 	Vetoed    EndReason = "vetoed"    // a hook ended it
 	Rejected  EndReason = "rejected"  // a filter refused a prompt
 	Waiting   EndReason = "waiting"   // a call waits for a person
+	External  EndReason = "external"  // calls are to be run elsewhere; see Submit
 	Stuck     EndReason = "stuck"     // the model repeated itself to no effect; Text says so
 )
 
 func (c Config) withDefaults() Config {
 	if c.Price == nil {
-		c.Price = func(plan.Usage) (float64, bool) { return 0, false }
+		c.Price = func(string, plan.Usage) (float64, bool) { return 0, false }
 	}
 	if c.Refuse == nil {
 		c.Refuse = func(string) string { return "" }
 	}
 	if c.Redact == nil {
 		c.Redact = func(s string) string { return s }
+	}
+	if c.Trigger == "" {
+		c.Trigger = plan.TriggerUser
 	}
 	if c.Compaction == "" {
 		c.Compaction = CompactSafe

@@ -205,3 +205,112 @@ func ExampleLoop_RunTurn() {
 	// another turn
 	// Ten past nine. <nil>
 }
+
+// A tool that is run elsewhere: the loop hands its calls over and takes their
+// results back, perhaps in another process.
+func ExampleLoop_Submit() {
+	model, stop := exampleModel(asksTheClock)
+	defer stop()
+	var journal []plan.Event
+	cfg := loop.Config{
+		Model: model, Name: "scripted", Tools: []loop.Tool{sundial{}}, Run: "R1", Conv: "c1",
+		Emit: func(_ context.Context, events ...plan.Event) error {
+			for _, ev := range events {
+				if !ev.Live() {
+					journal = append(journal, ev)
+				}
+			}
+			return nil
+		},
+	}
+	l, err := loop.New(cfg, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	end, err := l.Run(context.Background(), plan.UserText("What time is it in Ghent?"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	kept, err := json.Marshal(end.Continuation)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(end.Reason)
+
+	var c loop.Continuation // later
+	if err := json.Unmarshal(kept, &c); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("to be run:", c.Calls[0].Name, string(c.Calls[0].Args))
+	if l, err = loop.New(cfg, journal); err != nil {
+		log.Fatal(err)
+	}
+	end, err = l.Submit(context.Background(), c, loop.Submission{Call: c.Calls[0].Call, Result: loop.Result{Output: "ten past nine"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(end.Reason, "-", end.Text)
+	// Output:
+	// external
+	// to be run: clock {"city":"Ghent"}
+	// completed - Ten past nine.
+}
+
+// sundial is a clock that somebody else reads.
+type sundial struct{ clock }
+
+func (s sundial) Info() loop.Info {
+	info := s.clock.Info()
+	info.External = true
+	return info
+}
+
+// A sub-agent has tools and a conversation of its own; its last words are the
+// result of the call.
+func ExampleSubAgent() {
+	model, stop := exampleModel(`
+[[reply]]
+about = "Ask the clock"
+turn = 0
+  [[reply.call]]
+  name = "clock"
+  args = { city = "Ghent" }
+[[reply]]
+about = "Ask the clock"
+turn = 1
+text = "Ten past nine."
+[[reply]]
+turn = 0
+  [[reply.call]]
+  name = "task"
+  args = { task = "Ask the clock in Ghent." }
+[[reply]]
+turn = 1
+text = "The helper says: ten past nine."
+`)
+	defer stop()
+	l, err := loop.New(loop.Config{
+		Model: model, Name: "scripted", Conv: "c1",
+		Tools: []loop.Tool{loop.SubAgent(loop.Delegate{Tools: []loop.Tool{clock{}}})},
+		Emit: func(_ context.Context, events ...plan.Event) error {
+			for _, ev := range events {
+				if end, ok := ev.Body.(plan.ToolEnd); ok {
+					fmt.Println(ev.Conv, end.Name, "said:", end.Output)
+				}
+			}
+			return nil
+		},
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	end, err := l.Run(context.Background(), plan.UserText("What time is it in Ghent?"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(end.Text)
+	// Output:
+	// c1.0.0 clock said: It is ten past nine in Ghent.
+	// c1 task said: Ten past nine.
+	// The helper says: ten past nine.
+}

@@ -12,7 +12,7 @@ import (
 // fit makes room for the next request if it needs some. What it replaces in
 // the conversation is recorded, so a loop that is restored has the same.
 func (l *Loop) fit(ctx context.Context) error {
-	l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+	l.measure()
 	tokens := l.size.tokens(l.counted)
 	due := l.compactor.due(l.messages, tokens)
 	if due == notDue {
@@ -92,7 +92,9 @@ func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 		prompt, most := l.compactor.prompt(s)
 		settings := l.cfg.Settings
 		settings.MaxOutputTokens = most
-		ans, err := l.try(ctx, Call{Model: l.cfg.Name, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers})
+		call := Call{Model: l.cfg.Name, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers}
+		l.stamp(ctx, &call)
+		ans, err := l.try(ctx, call)
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
 			if s, ok = s.lighter(); ok {
 				continue
@@ -119,7 +121,15 @@ func (l *Loop) replace(messages []plan.Message) {
 	l.messages = messages
 	l.prefix.chain = nil
 	l.storm.reset()
+	l.measure()
+}
+
+// measure counts the next request.
+func (l *Loop) measure() {
 	l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+	if l.size.refine(l.counted, l.compactor.room) {
+		l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+	}
 }
 
 // overfull is the limit that a request breaks which does not fit the window.

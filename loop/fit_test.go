@@ -10,6 +10,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/tokens"
 )
 
 // reading is a conversation that looks at something large again and again.
@@ -39,7 +40,17 @@ func compactions(events []plan.Event) []plan.CompactionEnd {
 // any commit sends the same bytes.
 func TestCompactionMakesRoom(t *testing.T) {
 	t.Parallel()
+	for name, count := range map[string]func(string) int64{"by bytes": nil, "by vocabulary": new(tokens.Counter).Count} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			makesRoom(t, count)
+		})
+	}
+}
+
+func makesRoom(t *testing.T, count func(string) int64) {
 	b, _ := reading(t, repeating)
+	b.cfg.Count = count
 	l := b.loop()
 	end, err := l.Run(context.Background(), plan.UserText("Read it all, please."))
 	if err != nil || end.Reason != loop.Limited || end.Limit.Kind != "turns" {
@@ -74,6 +85,7 @@ func TestCompactionMakesRoom(t *testing.T) {
 	}
 	for cut := range b.j.commits {
 		again, n := reading(t, repeating)
+		again.cfg.Count = count
 		again.j.commits = append([][]plan.Event(nil), b.j.commits[:cut+1]...)
 		past := again.j.events()
 		for _, ev := range past {

@@ -13,13 +13,13 @@ import (
 // Pending is a call that waits for a person: for a yes or a no, or for an
 // answer.
 type Pending struct {
-	Call string
-	Name string
-	Args json.RawMessage
-	Why  string
+	Call string          `json:"call"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+	Why  string          `json:"why,omitempty"`
 	// Question is set when the tool asks the person something.
-	Question string
-	Options  []string
+	Question string   `json:"question,omitempty"`
+	Options  []string `json:"options,omitempty"`
 }
 
 // Ruling is what a person, or a policy in their place, says about a call.
@@ -44,7 +44,7 @@ func (l *Loop) decide(ctx context.Context, c *call) {
 	if l.cfg.Hooks.BeforeTool == nil {
 		return
 	}
-	switch d := l.cfg.Hooks.BeforeTool(ctx, ToolCall{ID: c.id, Info: c.offer.info, Args: c.args}); d.Verb {
+	switch d := l.judge(ctx, c); d.Verb {
 	case Pass:
 	case Change:
 		if problem := c.offer.validate(d.Args); problem != "" {
@@ -114,6 +114,9 @@ func (l *Loop) resolve(ctx context.Context, calls []*call) ([]Pending, error) {
 
 // ruling asks the mailbox, then the gate.
 func (l *Loop) ruling(ctx context.Context, p Pending) (Ruling, bool, error) {
+	if r, ok := l.rulings[p.Call]; ok {
+		return r, true, nil
+	}
 	kinds := []LetterKind{Approve, Deny}
 	if p.Question != "" {
 		kinds = []LetterKind{Reply}
@@ -166,7 +169,7 @@ func (l *Loop) ruled(ctx context.Context, c *call, approved bool, reason string)
 		if l.cfg.Hooks.BeforeTool == nil {
 			return
 		}
-		d := l.cfg.Hooks.BeforeTool(ctx, ToolCall{ID: c.id, Info: c.offer.info, Args: c.args})
+		d := l.judge(ctx, c)
 		if severity(d.Verb) < severity(Block) {
 			return
 		}

@@ -285,9 +285,9 @@ func TestHooksThatShapeTheRequest(t *testing.T) {
 		TransformContext: func(_ context.Context, messages []plan.Message) []plan.Message {
 			return append([]plan.Message{plan.UserText("Only for this request.")}, messages...)
 		},
-		PrepareTurn: func(_ context.Context, turn int, s loop.Settings) loop.Settings {
-			s.MaxOutputTokens = 100 + turn
-			return s
+		PrepareTurn: func(_ context.Context, turn int, n loop.Next) loop.Next {
+			n.Settings.MaxOutputTokens = 100 + turn
+			return n
 		},
 	}
 	l := b.loop()

@@ -196,17 +196,20 @@ func balanced(t *testing.T, events []plan.Event) {
 	for _, ev := range events {
 		switch b := ev.Body.(type) {
 		case plan.TurnStart:
-			begin("turn")
+			begin(ev.Conv + " turn")
 		case plan.TurnEnd:
-			end("turn")
+			end(ev.Conv + " turn")
 		case plan.MessageStart:
-			begin("message " + string(b.Role))
+			begin(ev.Conv + " message " + string(b.Role))
 		case plan.MessageEnd:
-			end("message " + string(b.Role))
+			end(ev.Conv + " message " + string(b.Role))
 		case plan.ToolStart:
-			begin("tool " + b.Call)
+			begin(ev.Conv + " tool " + b.Call)
 		case plan.ToolEnd:
-			end("tool " + b.Call)
+			end(ev.Conv + " tool " + b.Call)
+			if !open[ev.Conv+" turn"] {
+				t.Errorf("tool %s ends outside of a turn", b.Call)
+			}
 		}
 	}
 	for key := range open {

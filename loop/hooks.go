@@ -19,14 +19,33 @@ type Hooks struct {
 	BeforeLoop func(ctx context.Context) error
 	// AfterLoop is called when Run ends, however it ends.
 	AfterLoop func(ctx context.Context, end End, err error)
+	// SessionEnd is called when an entry point hands back anything but More:
+	// after AfterLoop, also when it was cancelled, failed or panicked. Its
+	// context has not ended.
+	SessionEnd func(ctx context.Context, end End, err error)
 	// BeforeTurn may veto the next turn: false ends the loop.
 	BeforeTurn func(ctx context.Context, turn int) bool
+	// PrepareTurn may choose another model, other settings or another history
+	// from the next turn on. It is called before room is made and limits are
+	// looked at.
+	PrepareTurn func(ctx context.Context, turn int, n Next) Next
+	// TurnStart is the last word before a turn begins. A reason that is not ""
+	// blocks it: the turn does not run, and the loop ends as vetoed, with the
+	// reason in the conversation and in End.Rejection.
+	TurnStart func(ctx context.Context, turn int) (block string)
 	// TransformContext changes what the next request sends, and nothing else:
 	// the conversation stays as it is. It must not modify its argument. It
 	// costs the prompt cache whatever it changes.
 	TransformContext func(ctx context.Context, messages []plan.Message) []plan.Message
-	// PrepareTurn may change settings from the next request on.
-	PrepareTurn func(ctx context.Context, turn int, s Settings) Settings
+	// ConvertMessages turns what TransformContext left into messages that a
+	// model is sent, for programs that keep messages of their own in a
+	// conversation: those with plan.RoleExtension, which are otherwise left
+	// out. It must not modify its argument.
+	ConvertMessages func(ctx context.Context, messages []plan.Message) []plan.Message
+	// PrePrompt sees each request once, whole, before it is made for the first
+	// time, and returns the one to make. It must not modify its argument. What
+	// it changes is not recorded.
+	PrePrompt func(ctx context.Context, c Call) Call
 	// BeforeTool decides about a call whose arguments are valid.
 	BeforeTool func(ctx context.Context, c ToolCall) Decision
 	// AfterTool may change a result before it is recorded.
@@ -40,6 +59,16 @@ type Hooks struct {
 	// OnError is called with an error that ends the run; not when it was
 	// cancelled.
 	OnError func(ctx context.Context, err error)
+}
+
+// Next is what the next request is made with.
+type Next struct {
+	Model    string
+	Window   int64 // of that model in tokens; 0: unknown
+	Settings Settings
+	// Messages is the conversation. It must not be modified; another one in its
+	// place is recorded and is what the conversation goes on from.
+	Messages []plan.Message
 }
 
 // ToolCall is a call as hooks see it.
@@ -74,9 +103,13 @@ func Join(a, b Hooks) Hooks {
 	return Hooks{
 		BeforeLoop:       joinErr(a.BeforeLoop, b.BeforeLoop),
 		AfterLoop:        both3(a.AfterLoop, b.AfterLoop),
+		SessionEnd:       both3(a.SessionEnd, b.SessionEnd),
 		BeforeTurn:       all(a.BeforeTurn, b.BeforeTurn),
 		TransformContext: chain(a.TransformContext, b.TransformContext),
+		ConvertMessages:  chain(a.ConvertMessages, b.ConvertMessages),
+		PrePrompt:        chain(a.PrePrompt, b.PrePrompt),
 		PrepareTurn:      chain2(a.PrepareTurn, b.PrepareTurn),
+		TurnStart:        firstWord(a.TurnStart, b.TurnStart),
 		BeforeTool:       stricter(a.BeforeTool, b.BeforeTool),
 		AfterTool:        chain2(a.AfterTool, b.AfterTool),
 		StopAfterTurn:    any2(a.StopAfterTurn, b.StopAfterTurn),
@@ -125,6 +158,18 @@ func all[T any](a, b func(context.Context, T) bool) func(context.Context, T) boo
 		return either(a, b, a == nil)
 	}
 	return func(ctx context.Context, v T) bool { return a(ctx, v) && b(ctx, v) }
+}
+
+func firstWord[T any](a, b func(context.Context, T) string) func(context.Context, T) string {
+	if a == nil || b == nil {
+		return either(a, b, a == nil)
+	}
+	return func(ctx context.Context, v T) string {
+		if word := a(ctx, v); word != "" {
+			return word
+		}
+		return b(ctx, v)
+	}
 }
 
 func any2[T any](a, b func(context.Context, T) bool) func(context.Context, T) bool {

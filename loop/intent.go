@@ -16,7 +16,7 @@ func (l *Loop) intend(c *call) {
 		return
 	}
 	c.started = true
-	start := plan.ToolStart{Call: c.id, Name: c.name, Args: c.args}
+	start := plan.ToolStart{Call: c.id, Name: c.name, Args: c.args, Conv: l.taskConv(c)}
 	if c.offer != nil {
 		start.Effect, start.Intent = c.offer.info.Effect, c.intent
 		if start.Effect == plan.EffectVerifiable && start.Intent == nil {
@@ -39,7 +39,7 @@ func (l *Loop) foresee(ctx context.Context, c *call) {
 	if v == nil {
 		return
 	}
-	within, cancel := context.WithTimeoutCause(ctx, l.timeout(c.offer.info.Category), errOverdue)
+	within, cancel := context.WithTimeoutCause(ctx, l.timeout(c.offer.info), errOverdue)
 	defer cancel()
 	made := make(chan *plan.Intent, 1)
 	go func() { made <- prepared(within, v, l.input(c, func(string) {})) }()
@@ -72,8 +72,12 @@ func (l *Loop) input(c *call, update func(string)) Input {
 	return Input{Call: c.id, Key: l.key(c), Args: c.args, Update: update}
 }
 
-// carryOut carries a call's intent out, or runs it if it has none.
+// carryOut carries a call's intent out, or runs it if it has none. A sub-agent
+// runs in a conversation of its own.
 func (l *Loop) carryOut(ctx context.Context, c *call, update func(string)) (Result, error) {
+	if c.offer.info.Delegate != nil {
+		return l.delegate(ctx, c)
+	}
 	in := l.input(c, update)
 	if v := verifiable(c.offer.tool); v != nil && c.intent != nil {
 		return v.Settle(ctx, in, *c.intent)

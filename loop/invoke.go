@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // invoke runs one call to its result, within the time of its category. What
 // does not return even then is left behind.
 func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
-	limit := l.timeout(c.offer.info.Category)
+	limit := l.timeout(c.offer.info)
 	within, cancel := context.WithTimeoutCause(ctx, limit, errOverdue)
 	defer cancel()
 	result := make(chan news, 1)
@@ -34,10 +35,11 @@ func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
 
 var errOverdue = errors.New("the tool ran out of time")
 
-func (l *Loop) timeout(c Category) time.Duration {
-	if c == "" {
-		c = CategoryInfo
+func (l *Loop) timeout(tool Info) time.Duration {
+	if tool.Timeout > 0 {
+		return tool.Timeout
 	}
+	c := cmp.Or(tool.Category, CategoryInfo)
 	if d := l.cfg.Timeouts[c]; d > 0 {
 		return d
 	}
@@ -77,9 +79,7 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 		n.end = &plan.ToolEnd{Error: true, Output: n.err.Error()}
 		return n
 	}
-	if after := l.cfg.Hooks.AfterTool; after != nil {
-		res = after(ctx, ToolCall{ID: c.id, Info: c.offer.info, Args: c.args}, res)
-	}
+	res = l.afterTool(ctx, c, res)
 	if c.offer.info.Category == CategoryExec && l.cfg.Compaction != CompactOff {
 		res.Output = cleanOutput(res.Output, CompactSafe) // terminal codes and progress bars say nothing
 	}

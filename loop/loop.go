@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/plan-engine/plan"
 )
@@ -22,8 +24,10 @@ type Loop struct {
 	prefix    prefix
 	turn      int // index of the current or next turn
 	used      int // turns begun in this attempt
-	usage     plan.Usage
-	cost      float64
+	account   account
+	depth     int           // 0; of a sub-agent, how deep it stands
+	grace     time.Duration // how long a tool may take to return once it was cancelled
+	gating    sync.Mutex    // held while the gate decides for a sub-agent
 	last      StopReason
 	open      openTurn
 	storm     storm
@@ -34,6 +38,9 @@ type Loop struct {
 	taking    []int64 // letters whose taking is not yet recorded
 	stopped   bool    // a hook or the tools ended the loop after this turn
 	busy      atomic.Bool
+
+	kind    Kind              // how the next turn comes to go on, if Continue said so
+	rulings map[string]Ruling // what Resume was given, by call
 
 	queue []plan.Event // recorded with the next commit
 	dead  error        // why nothing can be recorded any more
@@ -48,17 +55,33 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	if cfg.Model == nil || cfg.Emit == nil {
 		return nil, errors.New("loop: a model and an emit function are needed")
 	}
+	if err := cfg.Strategy.check(); err != nil {
+		return nil, err
+	}
 	cfg = cfg.withDefaults()
-	l := &Loop{cfg: cfg, offered: map[string]*offer{}, usage: cfg.Spent, cost: cfg.Cost}
+	var err error
+	if cfg.System, err = withSkills(cfg.System, cfg.Skills); err != nil {
+		return nil, err
+	}
+	cfg.Skills = nil
+	l := &Loop{
+		cfg: cfg, offered: map[string]*offer{},
+		grace:   grace,
+		account: account{limits: cfg.Limits, usage: cfg.Spent, cost: cfg.Cost},
+	}
 	for _, t := range cfg.Tools {
 		info := t.Info()
 		if _, twice := l.offered[info.Name]; twice {
 			return nil, fmt.Errorf("loop: tool %s is offered twice", info.Name)
 		}
+		if err := checkTasks(info); err != nil {
+			return nil, err
+		}
 		l.offered[info.Name] = &offer{tool: t, info: info}
 		l.specs = append(l.specs, info.Spec)
 		l.names = append(l.names, info.Name)
 	}
+	l.size.count = cfg.Count
 	l.compactor = compactor{level: cfg.Compaction, room: newRoom(cfg.Window), size: l.size.size, verbatim: l.asks}
 	l.storm.stormConfig = stormConfig{Mutating: l.mutating, Exempt: l.repeatable}
 	if err := l.prefix.start(cfg.Name, cfg.System, l.specs); err != nil {
@@ -77,70 +100,66 @@ func (l *Loop) Messages() []plan.Message { return l.messages }
 // nobody has anything to add, a bound is reached, or something stops it. An
 // error is a *ModelError, the cause of ctx's end, or a failure of Emit; in each
 // case the events are balanced, unless it was Emit that failed.
+//
+// Calls that are left open from before come to their end first. While some
+// wait, the prompts are not taken: the loop ends as Waiting or External.
 func (l *Loop) Run(ctx context.Context, prompts ...plan.Message) (End, error) {
-	return l.during(ctx, func() (End, error) {
-		if end, ok := l.prompt(ctx, prompts); !ok {
-			return end, l.flush(ctx)
+	return l.during(ctx, func(ctx context.Context) (End, error) {
+		if end, ok, err := l.begin(ctx, prompts); !ok || err != nil {
+			return end, err
 		}
-		for {
-			end, err := l.advance(ctx)
-			if err != nil || end.Reason != More {
-				return end, err
-			}
-		}
+		return l.through(ctx)
 	})
 }
 
 // RunTurn adds the prompts and runs one turn with its tools, for a scheduler
 // that owns the loop. End.Reason is More when there is another turn to run.
 func (l *Loop) RunTurn(ctx context.Context, prompts ...plan.Message) (End, error) {
-	return l.during(ctx, func() (End, error) {
-		if end, ok := l.prompt(ctx, prompts); !ok {
-			return end, l.flush(ctx)
+	return l.during(ctx, func(ctx context.Context) (End, error) {
+		if end, ok, err := l.begin(ctx, prompts); !ok || err != nil {
+			return l.stepping(end), err
 		}
-		end, err := l.advance(ctx)
-		if err != nil || end.Reason != More {
-			return end, err
-		}
-		if waiting, err := l.settle(ctx); err != nil || len(waiting) > 0 {
-			return End{Reason: Waiting, Waiting: waiting}, err
-		}
-		return end, l.flush(ctx)
+		return l.step(ctx)
 	})
 }
 
-// during runs one entry point at a time, between the hooks that surround it.
-func (l *Loop) during(ctx context.Context, run func() (End, error)) (end End, err error) {
-	if !l.busy.CompareAndSwap(false, true) {
-		return End{}, ErrBusy
+// begin takes prompts in. It reports false if the loop ends instead.
+func (l *Loop) begin(ctx context.Context, prompts []plan.Message) (End, bool, error) {
+	if len(prompts) == 0 {
+		return End{}, true, nil
 	}
-	defer l.busy.Store(false)
-	h := l.cfg.Hooks
-	if h.AfterLoop != nil {
-		defer func() { h.AfterLoop(ctx, end, err) }()
+	c, err := l.settle(ctx)
+	if c != nil || err != nil {
+		return handedOver(c), false, err
 	}
-	if h.BeforeLoop != nil {
-		if err := h.BeforeLoop(ctx); err != nil {
-			return End{Reason: Vetoed, Rejection: err.Error()}, nil
-		}
+	end, ok := l.prompt(ctx, prompts)
+	if !ok {
+		err = l.flush(ctx)
 	}
-	end, err = run()
-	if err != nil && ctx.Err() == nil && h.OnError != nil {
-		h.OnError(ctx, err)
-	}
-	return end, err
+	return end, ok, err
 }
 
-// prompt adds prompts to the conversation, unless a filter refuses one.
+// prompt adds prompts to the conversation, all or none: none if a filter
+// refuses one, or if nothing is left to answer them with.
 func (l *Loop) prompt(ctx context.Context, prompts []plan.Message) (End, bool) {
-	for _, p := range prompts {
+	if hit := l.account.spent(); hit != nil {
+		l.record(*hit)
+		end := l.ending(Limited)
+		end.Limit = hit
+		return end, false
+	}
+	fit := make([]plan.Message, len(prompts))
+	for i, p := range prompts {
+		fit[i] = p
 		if len(l.cfg.Filters) > 0 {
-			text, ok := l.screen(ctx, p.Text(), 0)
-			if !ok {
-				return End{Reason: Rejected, Rejection: "a filter refused the prompt"}, false
+			text, why := l.screen(ctx, p.Text(), 0)
+			if why != "" {
+				return End{Reason: Rejected, Rejection: why}, false
 			}
-			p = l.reworded(p, text)
+			fit[i] = l.reworded(p, text)
 		}
+	}
+	for _, p := range fit {
 		l.say(p)
 	}
 	return End{}, true
@@ -157,12 +176,9 @@ func (l *Loop) reworded(m plan.Message, text string) plan.Message {
 // advance ends what is open and makes one model call, unless the loop has come
 // to an end.
 func (l *Loop) advance(ctx context.Context) (End, error) {
-	waiting, err := l.settle(ctx)
-	if err != nil {
-		return End{}, err
-	}
-	if len(waiting) > 0 {
-		return End{Reason: Waiting, Waiting: waiting}, nil
+	c, err := l.settle(ctx)
+	if err != nil || c != nil {
+		return handedOver(c), err
 	}
 	switch {
 	case l.stuck != "":
@@ -188,7 +204,7 @@ func (l *Loop) advance(ctx context.Context) (End, error) {
 // may come to its end.
 func (l *Loop) between(ctx context.Context) (End, bool, error) {
 	if len(l.messages) == 0 {
-		return End{}, true, errors.New("loop: there is no message to answer")
+		return End{}, true, ErrEmpty
 	}
 	if l.cfg.Notice != "" {
 		l.say(outside(l.cfg.Notice, plan.OriginDrift))
@@ -203,23 +219,26 @@ func (l *Loop) between(ctx context.Context) (End, bool, error) {
 			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
 		}
 	}
+	if ctx.Err() != nil {
+		return End{}, true, errors.Join(l.flush(ctx), context.Cause(ctx))
+	}
 	if veto := l.cfg.Hooks.BeforeTurn; veto != nil && !veto(ctx, l.turn) {
 		return l.ending(Vetoed), true, l.flush(ctx)
+	}
+	if err := l.prepareNext(ctx, false); err != nil {
+		return End{}, true, err
 	}
 	if err := l.fit(ctx); err != nil {
 		return End{}, true, err
 	}
 	if hit := l.limit(); hit != nil {
-		l.record(*hit)
-		l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
-		end := l.ending(Limited)
-		end.Limit = hit
-		return end, true, l.flush(ctx)
+		end, err := l.stop(ctx, *hit)
+		return end, true, err
 	}
 	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
 		l.notice(fmt.Sprintf("[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say what is left undone.]", left))
 	}
-	return End{}, false, nil
+	return l.blocked(ctx)
 }
 
 const (
@@ -228,6 +247,15 @@ const (
 	wrapUpAt   = 2
 	wrapUpFrom = 6
 )
+
+// stop ends the loop because of a bound, and says so in the conversation.
+func (l *Loop) stop(ctx context.Context, hit plan.LimitHit) (End, error) {
+	l.record(hit)
+	l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
+	end := l.ending(Limited)
+	end.Limit = &hit
+	return end, l.flush(ctx)
+}
 
 // notice says something to the model, once.
 func (l *Loop) notice(text string) {
@@ -267,14 +295,11 @@ func (l *Loop) done() bool {
 
 // limit says which bound the next turn would break, if any.
 func (l *Loop) limit() *plan.LimitHit {
-	lim := l.cfg.Limits
-	switch {
-	case lim.Turns > 0 && l.used >= lim.Turns:
+	if lim := l.cfg.Limits; lim.Turns > 0 && l.used >= lim.Turns {
 		return &plan.LimitHit{Kind: "turns", Value: float64(l.used), Max: float64(lim.Turns)}
-	case lim.Tokens > 0 && l.usage.Tokens() >= lim.Tokens:
-		return &plan.LimitHit{Kind: "tokens", Value: float64(l.usage.Tokens()), Max: float64(lim.Tokens)}
-	case lim.CostUSD > 0 && l.cost >= lim.CostUSD:
-		return &plan.LimitHit{Kind: "cost", Value: l.cost, Max: lim.CostUSD}
+	}
+	if hit := l.account.spent(); hit != nil {
+		return hit
 	}
 	return l.overfull()
 }
@@ -288,7 +313,7 @@ func (l *Loop) record(bodies ...plan.Body) {
 
 // event puts an envelope around a body. Outside a turn it has no turn number.
 func (l *Loop) event(b plan.Body) plan.Event {
-	ev := plan.Event{Conv: l.cfg.Conv, Body: b}
+	ev := plan.Event{Run: l.cfg.Run, Conv: l.cfg.Conv, Parent: l.cfg.Parent, Body: b}
 	if l.open.started {
 		ev.Turn = new(l.turn)
 	}

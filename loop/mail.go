@@ -130,8 +130,8 @@ func (l *Loop) deliver(ctx context.Context, kind LetterKind) (bool, error) {
 	for _, x := range letters {
 		l.taking = append(l.taking, x.ID)
 		text := l.cfg.Redact(x.Text)
-		text, ok := l.screen(ctx, text, x.ID)
-		if !ok {
+		text, why := l.screen(ctx, text, x.ID)
+		if why != "" {
 			continue
 		}
 		took = true
@@ -157,20 +157,21 @@ func guidance(text string) string {
 	return "Guidance from the person who asked for this work, given while you are at it. It does not replace your task; take it into account from here on.\n\n" + strings.TrimSpace(text)
 }
 
-// screen passes a text through the filters. What they object to is recorded.
-func (l *Loop) screen(ctx context.Context, text string, letter int64) (string, bool) {
+// screen passes a text through the filters, and says why it was rejected if it
+// was. What they object to is recorded.
+func (l *Loop) screen(ctx context.Context, text string, letter int64) (fit, why string) {
 	for _, f := range l.cfg.Filters {
 		s := f(ctx, text)
 		if s.Reject != "" {
 			l.record(plan.Filtered{Action: "reject", Why: s.Reject, Text: text, Letter: letter})
-			return "", false
+			return "", s.Reject
 		}
 		if s.Warn != "" {
 			l.record(plan.Filtered{Action: "warn", Why: s.Warn})
 			text += "\n\n[note: " + s.Warn + "]"
 		}
 	}
-	return text, true
+	return text, ""
 }
 
 // posted tells the mailbox which letters have been dealt with for good.

@@ -32,8 +32,12 @@ type Call struct {
 	// Format asks for an answer that fits a schema, where the server can do
 	// that; the prompt must ask for it in words as well.
 	Format *Format
-	// Headers are sent with the HTTP request.
-	Headers map[string]string
+	// Headers are sent with the HTTP request, Metadata in its body, to servers
+	// that keep it with the call.
+	Headers  map[string]string
+	Metadata map[string]string
+	// Key is the key to send; "" is the model's own. It is never recorded.
+	Key string `json:"-"`
 }
 
 // Settings are sent only when they are set, because strict servers refuse

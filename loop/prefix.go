@@ -56,6 +56,7 @@ func (p *prefix) extend(messages []plan.Message) (plan.Request, error) {
 		req.Moved = "messages"
 		if p.first != p.base {
 			req.Moved = "model, system prompt or tools"
+			p.first = p.base
 		}
 	}
 	p.recall(req)

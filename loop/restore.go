@@ -33,7 +33,7 @@ func (l *Loop) apply(ev plan.Event) error {
 		}
 	case plan.Request:
 		l.prefix.recall(b)
-		l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+		l.measure()
 	case plan.MessageStart:
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:
@@ -103,7 +103,9 @@ func (l *Loop) applyMessage(b plan.MessageEnd) {
 	l.open.answered = true
 	blocks := b.Calls()
 	for i, block := range blocks {
-		l.open.calls = append(l.open.calls, l.examine(block, l.last == StopLength && i == len(blocks)-1))
+		c := l.examine(block, l.last == StopLength && i == len(blocks)-1)
+		c.index = i
+		l.open.calls = append(l.open.calls, c)
 	}
 	l.calm(l.open.calls)
 	for _, c := range l.open.calls {

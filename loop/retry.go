@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -35,31 +39,58 @@ func (r Retry) withDefaults() Retry {
 
 // generate makes the next request of the conversation.
 func (l *Loop) generate(ctx context.Context) (Answer, error) {
-	messages := repair(l.messages, unanswered)
-	if transform := l.cfg.Hooks.TransformContext; transform != nil {
-		messages = transform(ctx, messages)
+	messages, h := l.messages, l.cfg.Hooks
+	if h.TransformContext != nil {
+		messages = h.TransformContext(ctx, messages)
 	}
-	if prepare := l.cfg.Hooks.PrepareTurn; prepare != nil {
-		l.cfg.Settings = prepare(ctx, l.turn, l.cfg.Settings)
+	if h.ConvertMessages != nil {
+		messages = h.ConvertMessages(ctx, messages)
 	}
-	return l.try(ctx, Call{
-		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: messages,
+	call := Call{
+		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: repair(messages, unanswered),
 		Settings: l.cfg.Settings, Format: l.cfg.Format, Headers: l.cfg.Headers,
-	})
+	}
+	l.stamp(ctx, &call)
+	if h.PrePrompt != nil {
+		call = h.PrePrompt(ctx, call)
+	}
+	return l.try(ctx, call)
+}
+
+// stamp adds what each call carries of its own.
+func (l *Loop) stamp(ctx context.Context, call *Call) {
+	call.Metadata = l.cfg.Metadata
+	if l.cfg.PerCall == nil {
+		return
+	}
+	headers, metadata := l.cfg.PerCall(ctx, l.turn)
+	call.Headers, call.Metadata = laid(call.Headers, headers), laid(call.Metadata, metadata)
+}
+
+// laid is base with the entries of top over it; neither is changed.
+func laid(base, top map[string]string) map[string]string {
+	if len(top) == 0 {
+		return base
+	}
+	out := make(map[string]string, len(base)+len(top))
+	maps.Copy(out, base)
+	maps.Copy(out, top)
+	return out
 }
 
 // try makes a call until it is answered or trying again is pointless.
 func (l *Loop) try(ctx context.Context, call Call) (Answer, error) {
 	tries := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
 	for {
-		ans, err := l.attempt(ctx, call)
+		ans, err := l.attempt(ctx, &call, tries.refused)
+		tries.refused = "" // told once
 		if err == nil && (len(ans.Message.Blocks) > 0 || tries.empty >= l.cfg.Retry.Empty) {
 			return ans, nil
 		}
 		if ctx.Err() != nil {
 			return Answer{}, context.Cause(ctx)
 		}
-		wait, reason, again := l.again(&tries, err)
+		wait, reason, again := l.again(&tries, call, err)
 		if !again {
 			return Answer{}, err
 		}
@@ -82,11 +113,22 @@ func (l *Loop) try(ctx context.Context, call Call) (Answer, error) {
 // conversation, so only messages that came from outside can lack one.
 func unanswered(plan.Block) (plan.Block, bool) { return plan.Block{}, false }
 
-// attempt makes the call once, showing the answer as it arrives.
-func (l *Loop) attempt(ctx context.Context, call Call) (Answer, error) {
+// attempt makes the call once, showing the answer as it arrives. A model that
+// panics has failed like any other.
+func (l *Loop) attempt(ctx context.Context, call *Call, refused string) (ans Answer, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	return l.cfg.Model.Generate(ctx, call, func(d Delta) {
+	defer func() {
+		if p := recover(); p != nil {
+			ans, err = Answer{}, fmt.Errorf("the model's client crashed: %v\n%s", p, firstFrames(debug.Stack()))
+		}
+	}()
+	if l.cfg.Key != nil {
+		if call.Key, err = l.cfg.Key(ctx, refused); err != nil {
+			return Answer{}, &ModelError{Kind: ErrAuth, Message: "get the key of this call: " + err.Error(), Err: err}
+		}
+	}
+	return l.cfg.Model.Generate(ctx, *call, func(d Delta) {
 		if err := l.show(ctx, plan.MessageUpdate{Kind: d.Kind, Call: d.Call, Name: d.Name, Text: d.Text}); err != nil {
 			cancel(err)
 		}
@@ -95,22 +137,41 @@ func (l *Loop) attempt(ctx context.Context, call Call) (Answer, error) {
 
 // tries counts the failures of one call.
 type tries struct {
-	began time.Time
-	all   int
-	empty int
-	count map[ErrorKind]int
+	began   time.Time
+	all     int
+	empty   int
+	count   map[ErrorKind]int
+	refused string // the key that was refused, if one was
+	renewed bool   // another key has been asked for
+}
+
+// renews reports whether a failed call is made again with another key: once,
+// where there is a source of keys and the server did not accept the one it
+// gave. A server that knows the key and forbids the call is not asked again.
+func (t *tries) renews(call Call, me *ModelError, source bool) bool {
+	if me.Kind != ErrAuth || me.Status == http.StatusForbidden || me.Status == 0 || !source || t.renewed {
+		return false
+	}
+	t.renewed, t.refused = true, call.Key
+	return true
 }
 
 // again decides whether a failed call is made again, and when. A nil err stands
 // for an empty answer.
-func (l *Loop) again(t *tries, err error) (wait time.Duration, reason string, ok bool) {
+func (l *Loop) again(t *tries, call Call, err error) (wait time.Duration, reason string, ok bool) {
 	r := l.cfg.Retry
 	if err == nil {
 		t.empty++
 		return 0, "the model answered nothing", true
 	}
 	var me *ModelError
-	if !errors.As(err, &me) || !me.Transient() {
+	if !errors.As(err, &me) {
+		return 0, "", false
+	}
+	if t.renews(call, me, l.cfg.Key != nil) {
+		return 0, "the key was refused, so another one is asked for: " + me.Error(), true
+	}
+	if !me.Transient() {
 		return 0, "", false
 	}
 	n := t.count[me.Kind]

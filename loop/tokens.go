@@ -6,14 +6,29 @@ import "github.com/plan-engine/plan"
 // bytes, and learns from what the provider reports how far that is off for
 // this model and this conversation. The zero value is ready.
 type estimator struct {
-	// count tells the tokens of a text. Default: a quarter of its bytes. A
-	// real tokenizer goes here; it should load itself when it is first called
-	// and remember what it has counted, because each request asks about the
-	// whole conversation.
+	// count tells the tokens of a text with a real vocabulary. Nil: a quarter
+	// of its bytes is all there is.
 	count func(text string) int64
+	// exact says that count is used. It is dear, so that it is not while a
+	// conversation is far from filling the window.
+	exact bool
 
 	ratio float64 // reported tokens per counted one; 0: nothing reported yet
 }
+
+// refine turns to exact counting once a request of this many counted tokens
+// comes near what makes room necessary, and reports whether it did. What was
+// learned about the rough count says nothing about the exact one.
+func (e *estimator) refine(counted int64, r room) bool {
+	if e.count == nil || e.exact || r.Window <= 0 || float64(e.tokens(counted)) < near*r.Early*float64(r.trigger()) {
+		return false
+	}
+	e.exact, e.ratio = true, 0
+	return true
+}
+
+// near is the part of the earliest trigger from which it pays to be exact.
+const near = 0.9
 
 const (
 	tokensPerMessage = 4
@@ -67,7 +82,7 @@ func (e *estimator) block(b plan.Block) int64 {
 }
 
 func (e *estimator) text(s string) int64 {
-	if e.count != nil {
+	if e.exact {
 		return e.count(s)
 	}
 	return int64(len(s)+3) / 4
@@ -75,7 +90,7 @@ func (e *estimator) text(s string) int64 {
 
 // json counts JSON, which has more tokens to the byte than prose.
 func (e *estimator) json(s string) int64 {
-	if e.count != nil {
+	if e.exact {
 		return e.count(s)
 	}
 	return int64(len(s)+2) / 3

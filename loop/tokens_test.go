@@ -40,12 +40,36 @@ func TestEstimator(t *testing.T) {
 	if e.tokens(1000) > 2000 {
 		t.Error("one report beyond belief moved the estimate too far")
 	}
-	words := estimator{count: func(s string) int64 { return int64(len(strings.Fields(s))) }}
+	words := estimator{exact: true, count: func(s string) int64 { return int64(len(strings.Fields(s))) }}
 	if got := words.messages([]plan.Message{plan.UserText("one two three")}); got != tokensPerMessage+3 {
 		t.Errorf("with a tokenizer: %d", got)
 	}
 	image := []plan.Message{{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockImage, Data: strings.Repeat("A", 1<<20)}}}}
 	if got := e.messages(image); got > 5000 {
 		t.Errorf("an image: %d", got)
+	}
+}
+
+// TestCountingIsExactOnlyNearTheLimit, because it is dear.
+func TestCountingIsExactOnlyNearTheLimit(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	e := estimator{count: func(s string) int64 { asked++; return int64(len(s)) }}
+	messages := []plan.Message{plan.UserText(strings.Repeat("word ", 800))} // roughly 1000 tokens
+	n := e.request("", nil, messages)
+	for _, window := range []int64{0, 1_000_000} {
+		if e.refine(n, newRoom(window)) || asked != 0 {
+			t.Errorf("in a window of %d it was counted exactly", window)
+		}
+	}
+	e.observe(n, 2*n)
+	if !e.refine(n, newRoom(6000)) || e.tokens(100) != 100 {
+		t.Error("near the limit it was not counted anew")
+	}
+	if got := e.request("", nil, messages); got != 4000+tokensPerMessage || asked == 0 {
+		t.Errorf("%d tokens", got)
+	}
+	if e.refine(n, newRoom(6000)) {
+		t.Error("it was refined twice")
 	}
 }

@@ -65,7 +65,14 @@ type Info struct {
 	// arguments tokens and memo. The loop does it once the turn's tools have
 	// run.
 	Prunes bool
-	// Category bounds its time; "" is CategoryInfo.
+	// External says that the tool is run elsewhere: the loop records the call,
+	// hands it over in a continuation and never runs it. See [Loop.Submit].
+	External bool
+	// Delegate says that the call is the work of a sub-agent; see [SubAgent].
+	Delegate *Delegate
+	// Timeout bounds a call of this tool; 0: its category does. "" is
+	// CategoryInfo.
+	Timeout  time.Duration
 	Category Category
 }
 

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,6 +25,9 @@ type openTurn struct {
 // known at once. A call that was in flight when the process died is made again.
 func (l *Loop) ask(ctx context.Context) error {
 	if l.open.asked {
+		if err := l.prepareNext(ctx, true); err != nil {
+			return err
+		}
 		l.record(plan.Retry{Attempt: 1, Reason: "the run was resumed while the model was answering"})
 	} else {
 		l.openTurn()
@@ -55,11 +59,7 @@ func (l *Loop) openTurn() {
 	}
 	l.open = openTurn{started: true}
 	l.used++
-	trigger := "continuation"
-	if n := len(l.messages); n > 0 && l.messages[n-1].Role == plan.RoleUser {
-		trigger = "user"
-	}
-	l.record(plan.TurnStart{Trigger: trigger})
+	l.record(l.trigger())
 }
 
 // accept takes an answer into the conversation.
@@ -81,9 +81,8 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 
 // pay counts what an answer consumed.
 func (l *Loop) pay(ans Answer) {
-	l.usage = l.usage.Add(ans.Usage)
-	usd, known := l.cfg.Price(ans.Usage)
-	l.cost += usd
+	usd, known := l.cfg.Price(l.cfg.Name, ans.Usage)
+	l.account.pay(ans.Usage, usd)
 	l.record(plan.UsageReport{Model: l.cfg.Name, Usage: ans.Usage, CostUSD: usd, Priced: known})
 }
 
@@ -104,7 +103,11 @@ func (l *Loop) abandon(ctx context.Context, cause error) error {
 }
 
 func endReason(ctx context.Context) string {
-	if ctx.Err() != nil {
+	var up *plan.TimeUp
+	switch {
+	case errors.As(context.Cause(ctx), &up):
+		return plan.EndLimit
+	case ctx.Err() != nil:
 		return plan.EndCancelled
 	}
 	return plan.EndError
@@ -122,22 +125,21 @@ func (l *Loop) closeTurn(reason string) {
 
 // settle brings an answered turn to its end: it runs the calls that have no
 // result yet, and puts the results into the conversation in call order. While
-// calls wait for a person, the turn rests: it ends as parked, and is opened
-// again by the settle that goes on with it.
-func (l *Loop) settle(ctx context.Context) ([]Pending, error) {
+// calls wait for a person, or for their results from elsewhere, the turn rests:
+// it ends as parked, and is opened again by the settle that goes on with it.
+func (l *Loop) settle(ctx context.Context) (*Continuation, error) {
 	if !l.open.answered {
 		return nil, nil
 	}
-	if l.open.resting {
-		l.open.resting = false
-		l.record(plan.TurnStart{Trigger: "continuation"})
-	}
+	l.reopen()
 	waiting, failed := l.runCalls(ctx, l.open.calls)
 	if l.dead != nil {
 		return nil, l.dead
 	}
-	if len(waiting) > 0 && failed == nil {
-		return waiting, l.rest(ctx)
+	if failed == nil {
+		if c := l.handOver(waiting); c != nil {
+			return c, l.rest(ctx)
+		}
 	}
 	for _, c := range unfinished(l.open.calls) { // a tool failed while others waited
 		c.pending = nil
@@ -162,7 +164,15 @@ func (l *Loop) settle(ctx context.Context) ([]Pending, error) {
 	return nil, context.Cause(ctx)
 }
 
-// rest lays a turn down whose calls wait for a person.
+// reopen takes up a turn that rested.
+func (l *Loop) reopen() {
+	if l.open.resting {
+		l.open.resting = false
+		l.record(plan.TurnStart{Trigger: plan.TriggerContinuation})
+	}
+}
+
+// rest lays a turn down whose calls wait.
 func (l *Loop) rest(ctx context.Context) error {
 	l.open.resting = true
 	if n := len(l.queue); n > 0 && l.queue[n-1].Type() == plan.TypeTurnStart {

@@ -30,7 +30,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, s.tools.Close()) }()
+	defer func() { err = errors.Join(err, s.close()) }()
 
 	ok, err := s.ask(ctx, 0, plan.UserText(ph.reviewPrompt(b)))
 	if err != nil || !ok {

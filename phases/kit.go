@@ -22,7 +22,7 @@ var prompts embed.FS
 // resumes the run with the same bytes.
 type Kit struct {
 	System  string               `json:"system"`
-	Prompts map[string]string    `json:"prompts"` // explore, plan, implement, retry, review
+	Prompts map[string]string    `json:"prompts"` // explore, plan, implement, retry, review; task with sub-agents
 	Tools   map[string]loop.Spec `json:"tools"`
 	// Offer names the tools of each phase, in order.
 	Offer   map[plan.Phase][]string `json:"offer"`
@@ -32,19 +32,12 @@ type Kit struct {
 // NewKit is the kit of this version of the program, with these tools.
 func NewKit(offered []loop.Tool) (Kit, error) {
 	kit := Kit{Prompts: map[string]string{}, Tools: map[string]loop.Spec{}, Offer: map[plan.Phase][]string{}, Verdict: review.Schema()}
-	read := func(name string) (string, error) {
-		data, err := prompts.ReadFile("prompts/" + name + ".md")
-		if err != nil {
-			return "", fmt.Errorf("read the prompt %s: %w", name, err)
-		}
-		return strings.TrimSpace(string(data)), nil
-	}
 	var err error
-	if kit.System, err = read("system"); err != nil {
+	if kit.System, err = promptFile("system"); err != nil {
 		return Kit{}, err
 	}
 	for _, name := range []string{"explore", "plan", "implement", "retry", "review"} {
-		if kit.Prompts[name], err = read(name); err != nil {
+		if kit.Prompts[name], err = promptFile(name); err != nil {
 			return Kit{}, err
 		}
 	}
@@ -63,9 +56,20 @@ func (k Kit) WithSkills() Kit {
 	k.Offer = maps.Clone(k.Offer)
 	for _, p := range []plan.Phase{plan.Explore, plan.Plan, plan.Implement} {
 		has := append(slices.Clip(k.Offer[p]), "skill")
-		k.Offer[p] = slices.DeleteFunc(tools.Names(), func(n string) bool { return !slices.Contains(has, n) })
+		ours := tools.Names()
+		others := slices.DeleteFunc(slices.Clone(has), func(n string) bool { return slices.Contains(ours, n) })
+		k.Offer[p] = append(slices.DeleteFunc(ours, func(n string) bool { return !slices.Contains(has, n) }), others...)
 	}
 	return k
+}
+
+// promptFile reads a prompt of this version.
+func promptFile(name string) (string, error) {
+	data, err := prompts.ReadFile("prompts/" + name + ".md")
+	if err != nil {
+		return "", fmt.Errorf("read the prompt %s: %w", name, err)
+	}
+	return strings.TrimSpace(string(data)), nil
 }
 
 // Encode returns the kit as a blob.

@@ -31,6 +31,9 @@ type Config struct {
 	Shell *sandbox.Shell
 	// Blob fetches a kept output by its hash.
 	Blob func(ctx context.Context, hash string) ([]byte, error)
+	// Conversation reads what a conversation of a run has journalled, for
+	// sub-agents that were cut off. Nil: nothing is known of them.
+	Conversation func(ctx context.Context, run plan.RunID, conv string) ([]plan.Event, error)
 	// Hashes returns the content hash of each path, "" for one that is not
 	// there; Base is the commit that plans are made on.
 	Hashes func(ctx context.Context, paths []string) (map[string]string, error)
@@ -43,6 +46,7 @@ type Config struct {
 	// Compaction says what may be done where it gets full.
 	Window     func(model string) int64
 	Compaction loop.Level
+	Count      func(text string) int64 // of tokens; see loop.Config
 	Retry      loop.Retry
 	Price      func(model string, u plan.Usage) (usd float64, known bool)
 	Redact     func(string) string
@@ -155,8 +159,8 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 // session is one phase attempt's conversation with its tools.
 type session struct {
 	loop   *loop.Loop
-	tools  *tools.Set
-	told   int // prompts of this attempt that the journal holds already
+	close  func() error // gives its tools back
+	told   int          // prompts of this attempt that the journal holds already
 	phase  plan.Phase
 	mark   bool // the first prompt gets the mark that advice stands in for
 	end    loop.End
@@ -170,33 +174,25 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 	if err != nil {
 		return nil, err
 	}
-	set, err := tools.New(tools.Config{
-		Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen(b.Past), Redact: ph.cfg.Redact,
-		Remember: ph.cfg.Remember, Skill: ph.cfg.Skill,
-	})
+	offered, shut, err := ph.offered(b, dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
-	offered, err := set.Tools(ph.cfg.Kit.offer(b.Phase)...)
-	if err != nil {
-		return nil, errors.Join(err, set.Close())
-	}
 	model := ph.cfg.Models[b.Phase]
 	l, err := loop.New(loop.Config{
-		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: ph.cfg.Kit.dress(offered),
+		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: offered,
 		Settings: ph.cfg.Settings[b.Phase], Format: format, Headers: headers(b),
 		Run: b.Run, Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
-		Price:  func(u plan.Usage) (float64, bool) { return ph.cfg.Price(model, u) },
-		Retry:  ph.cfg.Retry,
+		Price: ph.cfg.Price, Retry: ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
-		Hooks:  advised(advice),
-		Notice: b.Notice, Mail: ph.mail(b.Phase), Gate: ph.gate(), Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction,
+		Notice: b.Notice, Mail: ph.mail(b.Phase), Gate: ph.gate(), Conversation: ph.conversation(b.Run),
+		Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction, Count: ph.cfg.Count, Hooks: advised(advice),
 	}, b.Past)
 	if err != nil {
-		return nil, errors.Join(err, set.Close())
+		return nil, errors.Join(err, shut())
 	}
-	return &session{loop: l, tools: set, told: told(b), phase: b.Phase, mark: advice != "" && !begun}, nil
+	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun}, nil
 }
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the
@@ -236,7 +232,11 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 		}
 		return false, &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
 	}
-	return false, fmt.Errorf("the conversation of %s ended as %s: %s", s.phase, end.Reason, end.Rejection)
+	ended := map[loop.EndReason]string{loop.Vetoed: plan.EndVetoed, loop.Rejected: plan.EndRejected}[end.Reason]
+	return false, &Error{
+		Err: fmt.Errorf("the conversation of %s ended as %s: %s", s.phase, end.Reason, end.Rejection), Ended: ended,
+		Advice: "A rule that was put in place for this run stopped it. Change the rule or the request, and run it again.",
+	}
 }
 
 // waitingPark says what a person is asked.
@@ -286,6 +286,9 @@ func (m withoutFollowUps) Waiting(ctx context.Context) ([]loop.Letter, error) {
 }
 
 func limitDetail(l plan.LimitHit) string {
+	if l.Kind == "time" {
+		return fmt.Sprintf("time: the time limit of %s is reached; going on gives the run as much again", time.Duration(l.Max*float64(time.Second)))
+	}
 	format := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	used := fmt.Sprintf("%s: %s of %s used; go on with ", l.Kind, format(l.Value), format(l.Max))
 	if l.Kind == "context" {

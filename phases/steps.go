@@ -17,7 +17,7 @@ func (ph *Phases) explore(ctx context.Context, b plan.Brief, emit plan.Emit) (ou
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, s.tools.Close()) }()
+	defer func() { err = errors.Join(err, s.close()) }()
 	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 	}))
@@ -37,7 +37,7 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out p
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, s.tools.Close()) }()
+	defer func() { err = errors.Join(err, s.close()) }()
 	previous := ""
 	if b.Plan != nil {
 		previous = earlierPlan(b)
@@ -74,7 +74,7 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, s.tools.Close()) }()
+	defer func() { err = errors.Join(err, s.close()) }()
 	prompt := compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 		"PLAN": fence("plan", "", b.Plan.Text), "CHECKS": baselineText(b.Checks),

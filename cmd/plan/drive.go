@@ -161,7 +161,7 @@ func (a *app) stoppable(ctx context.Context, timeout time.Duration) (context.Con
 	ctx, cancel := context.WithCancelCause(ctx)
 	var release context.CancelFunc = func() {}
 	if timeout > 0 {
-		ctx, release = context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
+		ctx, release = context.WithTimeoutCause(ctx, timeout, &plan.TimeUp{Max: timeout})
 	}
 	// A reader that leaves, as head does, must not take the run with it.
 	// Noticing the signal is enough for that; ignoring it would be inherited by

@@ -76,7 +76,7 @@ func (l look) tellingArgument(name string, args json.RawMessage) span {
 
 // anyArgument serves tools that are not known here.
 func (l look) anyArgument(fields map[string]any, args json.RawMessage) span {
-	for _, key := range []string{"path", "command", "pattern", "query", "url", "question", "text", "name"} {
+	for _, key := range []string{"path", "command", "pattern", "query", "url", "question", "text", "task", "name"} {
 		if s, ok := fields[key].(string); ok && s != "" {
 			return span{text: l.firstLine(s), keepEnd: key == "path"}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/tokens"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools"
@@ -176,15 +177,15 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 	return phases.New(phases.Config{
 		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
-		View: w.view, Instructions: words, Redact: w.redact,
+		View: w.view, Instructions: words, Redact: w.redact, Conversation: w.conversation,
 		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: func(name string) int64 {
 			entry, _ := cat.Lookup(name, w.cfg.BaseURL)
 			return int64(entry.Window)
 		},
-		Compaction: loop.Level(w.cfg.Compact.Level),
-		Limits:     plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
+		Compaction: loop.Level(w.cfg.Compact.Level), Count: new(tokens.Counter).Count,
+		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
 		Retry: loop.Retry{
 			Served: w.cfg.Retry.Served, UnservedFor: w.cfg.Retry.UnservedFor.Duration,
 			Base: w.cfg.Retry.Base.Duration, Max: w.cfg.Retry.Max.Duration, RetryAfterMax: w.cfg.Retry.RetryAfterMax.Duration,
@@ -197,6 +198,11 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 			return entry.Cost(u)
 		},
 	})
+}
+
+// conversation reads what a conversation of a run has journalled.
+func (w *workshop) conversation(ctx context.Context, run plan.RunID, conv string) ([]plan.Event, error) {
+	return (&journal{db: w.db, run: run}).Conversation(ctx, conv)
 }
 
 // view copies the work tree for a reviewer or a check. Once the run is being
@@ -260,7 +266,11 @@ func (w *workshop) newKit() (phases.Kit, error) {
 	if err := errors.Join(err, set.Close()); err != nil {
 		return phases.Kit{}, fmt.Errorf("open the tools: %w", err)
 	}
-	return phases.NewKit(offered)
+	kit, err := phases.NewKit(offered)
+	if err == nil && w.cfg.SubAgents != nil && *w.cfg.SubAgents {
+		err = kit.AddTask()
+	}
+	return kit, err
 }
 
 // required are the checks that must pass.

@@ -31,6 +31,7 @@ var owners = map[string]string{
 	"github.com/spf13/cobra":       "cmd/plan",
 	"github.com/tree-sitter":       "tools",
 	"charm.land/catwalk":           "model/catalog",
+	"github.com/tiktoken-go":       "model/tokens",
 	"github.com/pelletier/go-toml": "config model/scripted",
 }
 

@@ -176,7 +176,11 @@ func httpClient(given *http.Client) *http.Client {
 // parameter it could do without is made again without it, and the client
 // remembers that for the model.
 func (c *Client) Generate(ctx context.Context, req loop.Call, live func(loop.Delta)) (loop.Answer, error) {
-	key, err := c.key(ctx)
+	source := c.cfg.Key
+	if req.Key != "" {
+		source = func(context.Context) (string, error) { return req.Key, nil }
+	}
+	key, err := askKey(ctx, source)
 	if err != nil {
 		return loop.Answer{}, err
 	}
@@ -223,7 +227,7 @@ func (c *Client) attempt(ctx context.Context, key string, req loop.Call, body bo
 
 // Models lists the models the server offers, in the server's order.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
-	key, err := c.key(ctx)
+	key, err := askKey(ctx, c.cfg.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -247,12 +251,12 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// key asks for the key of this call.
-func (c *Client) key(ctx context.Context) (string, error) {
-	if c.cfg.Key == nil {
+// askKey asks for the key of a call.
+func askKey(ctx context.Context, source func(context.Context) (string, error)) (string, error) {
+	if source == nil {
 		return "", nil
 	}
-	key, err := c.cfg.Key(ctx)
+	key, err := source(ctx)
 	key = strings.TrimSpace(key)
 	switch {
 	case err != nil && ctx.Err() != nil:

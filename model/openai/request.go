@@ -21,6 +21,7 @@ const (
 	paramMaxNew      = "max_completion_tokens"
 	paramMaxOld      = "max_tokens"
 	paramReasoning   = "reasoning_content"
+	paramMetadata    = "metadata"
 )
 
 // body is an encoded request. Nothing but the call, the configuration and what
@@ -75,6 +76,9 @@ func (c *Client) encode(req loop.Call, refused nameSet) body {
 	}
 	if effort := req.Settings.Effort; effort != "" && enc.may(paramEffort) {
 		b.params.ReasoningEffort = shared.ReasoningEffort(effort)
+	}
+	if len(req.Metadata) > 0 && enc.may(paramMetadata) {
+		b.params.Metadata = req.Metadata
 	}
 	c.limitOutput(&enc, &b, req.Settings.MaxOutputTokens)
 	c.askFormat(&enc, &b, req.Format, caps)

@@ -41,6 +41,7 @@ type request struct {
 	System      string            `json:"system,omitempty"`
 	Tools       []loop.Spec       `json:"tools,omitempty"`
 	Messages    []plan.Message    `json:"messages"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
 }
 
 type answerFormat struct {
@@ -78,7 +79,7 @@ func encodeRequest(c loop.Call, clean cleaner) (json.RawMessage, error) {
 	r := request{
 		Headers: keptHeaders(c.Headers), Model: c.Model,
 		Temperature: c.Settings.Temperature, Effort: c.Settings.Effort, MaxOutput: c.Settings.MaxOutputTokens,
-		System: c.System, Tools: c.Tools, Messages: slices.Clone(c.Messages),
+		System: c.System, Tools: c.Tools, Messages: slices.Clone(c.Messages), Metadata: c.Metadata,
 	}
 	if c.Format != nil {
 		r.Format = &answerFormat{Name: c.Format.Name, Schema: c.Format.Schema}

@@ -125,7 +125,7 @@ func TestEveryFieldMatters(t *testing.T) {
 				continue // its fields are looked at
 			}
 			field.Set(other(t, field.Type()))
-			check(at.of+"."+kind.Field(i).Name, c, true)
+			check(at.of+"."+kind.Field(i).Name, c, kind.Field(i).Name != "Key") // it proves who asks
 		}
 	}
 	withHeader := func(name string) loop.Call {

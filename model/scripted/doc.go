@@ -11,6 +11,8 @@
 //     first of them. A retry that continues a conversation, a second question
 //     in a review and steering each add one.
 //   - turn: how many assistant messages follow the last user message, from 0
+//   - about: words in any of its user messages, which tell a sub-agent's
+//     conversation from its parent's
 //
 // The first [Reply] in file order that fits is served. Because the place is
 // counted from the request, a run that was killed and resumed gets the same
@@ -24,7 +26,7 @@
 //	delay = "30ms"                 # before each streamed chunk
 //
 //	[[reply]]
-//	phase     = "explore"          # phase, attempt, user, turn: any, if left out
+//	phase     = "explore"          # phase, attempt, user, turn, about: any, if left out
 //	turn      = 0
 //	reasoning = "Where is it?"
 //	text      = "I look."

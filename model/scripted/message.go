@@ -38,6 +38,20 @@ type contentPart struct {
 	} `json:"image_url"`
 }
 
+// text is what the message says, without images.
+func (m *message) text() string {
+	var whole string
+	if json.Unmarshal(m.Content, &whole) == nil {
+		return whole
+	}
+	var parts []contentPart
+	_ = json.Unmarshal(m.Content, &parts) // it was checked
+	for _, p := range parts {
+		whole += p.Text
+	}
+	return whole
+}
+
 // check looks at a message by itself.
 func (m *message) check() error {
 	if m.Role != "assistant" && (m.ToolCalls != nil || m.Reasoning != nil || m.Refusal != nil) {

@@ -31,6 +31,7 @@ type request struct {
 	Seed            *int64            `json:"seed"`
 	PromptCacheKey  string            `json:"prompt_cache_key"`
 	User            string            `json:"user"`
+	Metadata        map[string]string `json:"metadata"`
 
 	// decoded is Messages, decoded and checked.
 	decoded []message
@@ -173,6 +174,7 @@ func isObject(raw json.RawMessage) bool {
 type place struct {
 	run, phase          string
 	attempt, user, turn int
+	said                string // by the user, in all messages
 }
 
 // placeOf finds the place of a request.
@@ -190,6 +192,7 @@ func placeOf(h http.Header, messages []message) (place, error) {
 		case "user":
 			at.user++
 			at.turn = 0
+			at.said += m.text() + "\n"
 		case "assistant":
 			at.turn++
 		}

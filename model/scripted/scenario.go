@@ -32,6 +32,7 @@ type Reply struct {
 	Attempt int    `toml:"attempt"` // 1, 2, …; 0 = any
 	User    int    `toml:"user"`    // 1, 2, …: which user message is answered; 0 = any
 	Turn    *int   `toml:"turn"`    // 0, 1, …: assistant messages since that one; nil = any
+	About   string `toml:"about"`   // words that some user message holds; "" = any
 
 	Reasoning string `toml:"reasoning"`
 	Text      string `toml:"text"`
@@ -159,7 +160,7 @@ func (s *Scenario) check() (int, error) {
 		}
 		for j := range s.Replies[:i] {
 			if s.Replies[j].hides(r) {
-				return i, fmt.Errorf("reply %d: it is never served, because reply %d fits first; say phase, attempt, user or turn", i+1, j+1)
+				return i, fmt.Errorf("reply %d: it is never served, because reply %d fits first; say phase, attempt, user, turn or about", i+1, j+1)
 			}
 		}
 	}
@@ -235,7 +236,8 @@ func (r *Reply) hides(later *Reply) bool {
 		(r.Phase == "" || r.Phase == later.Phase) &&
 		(r.Attempt == 0 || r.Attempt == later.Attempt) &&
 		(r.User == 0 || r.User == later.User) &&
-		(r.Turn == nil || later.Turn != nil && *r.Turn == *later.Turn)
+		(r.Turn == nil || later.Turn != nil && *r.Turn == *later.Turn) &&
+		strings.Contains(later.About, r.About)
 }
 
 // fits reports whether the reply answers a request at this place.
@@ -243,5 +245,6 @@ func (r *Reply) fits(at place) bool {
 	return (r.Phase == "" || r.Phase == at.phase) &&
 		(r.Attempt == 0 || r.Attempt == at.attempt) &&
 		(r.User == 0 || r.User == at.user) &&
-		(r.Turn == nil || *r.Turn == at.turn)
+		(r.Turn == nil || *r.Turn == at.turn) &&
+		strings.Contains(at.said, r.About)
 }

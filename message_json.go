@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// plainBlock and plainMessage are their types without the methods, which is
+// what encoding/json knows how to write.
+type (
+	plainBlock   Block
+	plainMessage Message
+)
+
+// messageEndOwn are the fields of a message_end event that are not the
+// message's.
+type messageEndOwn struct {
+	Stop      string `json:"stop,omitempty"` // stop, tool_calls, length, …
+	Model     string `json:"model,omitempty"`
+	Discarded bool   `json:"discarded,omitempty"`
+}
+
+var (
+	blockFields   = []string{"type", "text", "call", "name", "args", "error", "blob", "mime", "data", "kind", "opaque"}
+	messageFields = []string{"role", "blocks", "origin", "kind", "data"}
+	endFields     = append([]string{"stop", "model", "discarded"}, messageFields...)
+)
+
+// MarshalJSON writes the block with the fields that were read and not known.
+func (b Block) MarshalJSON() ([]byte, error) { return joinFields(plainBlock(b), b.Extra) }
+
+// UnmarshalJSON reads a block. Fields that it does not know go into Extra.
+func (b *Block) UnmarshalJSON(data []byte) error {
+	var p plainBlock
+	extra, err := splitFields(data, &p, blockFields)
+	if err != nil {
+		return err
+	}
+	p.Extra = extra
+	*b = Block(p)
+	return nil
+}
+
+// MarshalJSON writes the message with the fields that were read and not known.
+func (m Message) MarshalJSON() ([]byte, error) { return joinFields(plainMessage(m), m.Extra) }
+
+// UnmarshalJSON reads a message. Fields that it does not know go into Extra.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var p plainMessage
+	extra, err := splitFields(data, &p, messageFields)
+	if err != nil {
+		return err
+	}
+	p.Extra = extra
+	*m = Message(p)
+	return nil
+}
+
+// messageEndJSON is a message_end event as one object.
+type messageEndJSON struct {
+	plainMessage
+	messageEndOwn
+}
+
+// MarshalJSON writes the event as one object, the message's fields first.
+func (e MessageEnd) MarshalJSON() ([]byte, error) {
+	own := messageEndOwn{Stop: e.Stop, Model: e.Model, Discarded: e.Discarded}
+	return joinFields(messageEndJSON{plainMessage(e.Message), own}, e.Extra)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (e *MessageEnd) UnmarshalJSON(data []byte) error {
+	var p messageEndJSON
+	extra, err := splitFields(data, &p, endFields)
+	if err != nil {
+		return err
+	}
+	p.Extra = extra
+	*e = MessageEnd{Message: Message(p.plainMessage), Stop: p.Stop, Model: p.Model, Discarded: p.Discarded}
+	return nil
+}
+
+// splitFields decodes an object, and returns the fields that are not known.
+func splitFields(data []byte, into any, known []string) (map[string]json.RawMessage, error) {
+	if err := json.Unmarshal(data, into); err != nil {
+		return nil, err //nolint:wrapcheck // it says where, and whoever decodes says what
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err //nolint:wrapcheck // as above
+	}
+	// encoding/json takes a field under any spelling of its name.
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
+		return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+	})
+	if len(all) == 0 {
+		return nil, nil
+	}
+	for name, raw := range all { // one form for one value, so that equal messages have equal bytes
+		var buf bytes.Buffer
+		if err := json.Compact(&buf, raw); err != nil {
+			return nil, fmt.Errorf("field %s: %w", name, err)
+		}
+		all[name] = buf.Bytes()
+	}
+	return all, nil
+}
+
+// joinFields encodes an object and adds fields to its end, sorted by name.
+func joinFields(object any, extra map[string]json.RawMessage) ([]byte, error) {
+	data, err := MarshalCompact(object)
+	if err != nil || len(extra) == 0 {
+		return data, err
+	}
+	more, err := MarshalCompact(extra)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(data[:len(data)-1], ','), more[1:]...), nil
+}

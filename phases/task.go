@@ -1,0 +1,84 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/tools"
+)
+
+// taskTool is the tool that hands a task to a sub-agent.
+const taskTool = "task"
+
+// taskTools are what sub-agents have in every phase: they look and change
+// nothing, so that several can work at the same time.
+func taskTools() []string { return []string{"read", "grep", "glob", "list_dir", "symbols"} }
+
+// AddTask offers the tool `task` to the phases of a kit, as their last one.
+func (k *Kit) AddTask() error {
+	prompt, err := promptFile(taskTool)
+	if err != nil {
+		return err
+	}
+	k.Prompts[taskTool] = prompt
+	k.Tools[taskTool] = loop.SubAgent(loop.Delegate{Name: taskTool}).Info().Spec
+	for _, p := range plan.Phases() {
+		k.Offer[p] = append(slices.Clip(k.offer(p)), taskTool)
+	}
+	return nil
+}
+
+// offered makes the tools of a phase that work in dir, in the kit's order, and
+// says how to give them back.
+func (ph *Phases) offered(b plan.Brief, dir string) (out []loop.Tool, shut func() error, err error) {
+	set, err := ph.openTools(dir, seen(b.Past))
+	if err != nil {
+		return nil, nil, err
+	}
+	shut = set.Close
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, shut())
+		}
+	}()
+	for _, name := range ph.cfg.Kit.offer(b.Phase) {
+		from, names := set, []string{name}
+		if name == taskTool {
+			// What sub-agents are shown their parent has not seen.
+			if from, err = ph.openTools(dir, nil); err != nil {
+				return nil, nil, err
+			}
+			shut = func() error { return errors.Join(set.Close(), from.Close()) }
+			names = taskTools()
+		}
+		own, err := from.Tools(names...)
+		if err != nil {
+			return nil, nil, err
+		}
+		if name == taskTool {
+			own = []loop.Tool{loop.SubAgent(loop.Delegate{Name: name, Prompt: ph.cfg.Kit.Prompts[name], Tools: ph.cfg.Kit.dress(own)})}
+		}
+		out = append(out, own...)
+	}
+	return ph.cfg.Kit.dress(out), shut, nil
+}
+
+func (ph *Phases) openTools(dir string, seen map[string]string) (*tools.Set, error) {
+	return tools.New(tools.Config{
+		Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen, Redact: ph.cfg.Redact,
+		Remember: ph.cfg.Remember, Skill: ph.cfg.Skill,
+	})
+}
+
+// conversation reads what sub-agents of a run have journalled.
+func (ph *Phases) conversation(run plan.RunID) func(context.Context, string) ([]plan.Event, error) {
+	if ph.cfg.Conversation == nil {
+		return nil
+	}
+	return func(ctx context.Context, conv string) ([]plan.Event, error) {
+		return ph.cfg.Conversation(ctx, run, conv)
+	}
+}
