@@ -39,6 +39,12 @@ type Config struct {
 	Skills        SkillsConfig `toml:"skills" json:"skills,omitzero"`
 	ReplanOnDrift *bool        `toml:"replan_on_drift" json:"replan_on_drift,omitempty"` // make another plan where the tree changed under a run, instead of parking; unset: no
 
+	// Permission says what tools may do, Hooks what is run beside them. The rules
+	// and hooks of a repository are behind the user's own, with their origin.
+	Permission  []Permission `toml:"permission,omitempty" json:"permission,omitempty"`
+	Hooks       []Hook       `toml:"hooks,omitempty" json:"hooks,omitempty"`
+	AutoApprove bool         `toml:"auto_approve" json:"auto_approve,omitempty"` // answer "ask" with yes; default false
+
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
 }
