@@ -15,3 +15,23 @@ const (
 	ScopeRun    = "run"    // what the grant says, in this run
 	ScopeAlways = "always" // and in all that come
 )
+
+// TypeHook is the type of HookRan.
+const TypeHook EventType = "hook"
+
+// HookRan says that a command of the settings was run at a moment of the run,
+// and what came of it.
+type HookRan struct {
+	Event      string `json:"event"` // pre_tool_use, verdict, …
+	Command    string `json:"command"`
+	Tool       string `json:"tool,omitempty"`
+	Call       string `json:"call,omitempty"`
+	Action     string `json:"action"` // passed, blocked, changed or failed
+	ExitCode   int    `json:"exit_code"`
+	Output     string `json:"output,omitempty"`
+	Error      string `json:"error,omitempty"` // why it failed
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// Type implements [Body].
+func (HookRan) Type() EventType { return TypeHook }

@@ -87,8 +87,9 @@ func bodies() []plan.Body {
 		plan.Pruned{Calls: []string{"k1"}, Tokens: 7, Memo: "m"},
 		plan.CompactionStart{Level: "safe", Tokens: 9, Window: 10},
 		plan.CompactionEnd{Level: "safe", Before: 9, After: 4, Messages: []plan.Message{said}, Error: "e"},
-		plan.ApprovalRequired{Call: "k1", Name: "bash", Args: json.RawMessage(`{"command":"ls"}`), Why: "w"},
-		plan.ApprovalResolved{Call: "k1", Approved: true, Reason: "r", By: "person", Letter: 4},
+		plan.ApprovalRequired{Call: "k1", Name: "bash", Args: json.RawMessage(`{"command":"ls"}`), Why: "w", Rule: "r", Effect: "e", Grant: plan.Grant{Tool: "bash", Path: "p", Command: "ls"}},
+		plan.ApprovalResolved{Call: "k1", Approved: true, Reason: "r", By: "person", Rule: "r", Scope: plan.ScopeRun, Grant: plan.Grant{Tool: "bash"}, Letter: 4},
+		plan.HookRan{Event: "post_tool_use", Command: "c", Tool: "bash", Call: "k1", Action: "failed", ExitCode: 1, Output: "o", Error: "e", DurationMS: 2},
 		plan.Question{Call: "k1", Question: "q", Options: []string{"o"}},
 		plan.Answered{Call: "k1", Text: "t", By: "person", Letter: 5},
 	}

@@ -251,6 +251,7 @@ type news struct {
 	update string
 	end    *plan.ToolEnd
 	blobs  []plan.Blob
+	record []plan.Body // comes before the result
 	err    error
 }
 
@@ -319,6 +320,7 @@ func (l *Loop) finished(n news) {
 	}
 	n.call.finish(*n.end)
 	l.observe(*n.call)
+	l.record(n.record...)
 	ev := l.event(*n.call.end)
 	ev.Blobs = n.blobs
 	l.queue = append(l.queue, ev)

@@ -246,7 +246,7 @@ func waitingPark(calls []loop.Pending) *plan.Parked {
 		if c.Question == "" {
 			p.Reason = plan.ParkApproval
 		}
-		p.Waiting = append(p.Waiting, plan.WaitingCall{Call: c.Call, Name: c.Name, Args: c.Args, Why: c.Why, Question: c.Question, Options: c.Options})
+		p.Waiting = append(p.Waiting, plan.WaitingCall{Call: c.Call, Name: c.Name, Args: c.Args, Why: c.Why, Rule: c.Rule, Effect: c.Effect, Grant: c.Grant, Question: c.Question, Options: c.Options})
 	}
 	first := calls[0]
 	if p.Detail = first.Question; p.Detail == "" {
