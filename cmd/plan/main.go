@@ -162,7 +162,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
 		a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
-		a.memoryCommand(), a.skillsCommand(),
+		a.memoryCommand(), a.skillsCommand(), a.trustCommand(),
 	)
 	root.AddCommand(a.mailCommands()...)
 	return root

@@ -18,8 +18,6 @@ type Scope struct {
 	Emit plan.Emit
 	// Paths are the paths that a call names.
 	Paths func(tool string, args []byte) []string
-	// Blocked is told why a hook keeps a turn from running.
-	Blocked func(why string)
 }
 
 // Loop makes loop hooks of the hooks at moments of a conversation.
@@ -118,9 +116,6 @@ func (c conversation) judge(ctx context.Context, in Input, fine func(Report) boo
 	passed := true
 	for _, rep := range c.r.Each(ctx, in, func(rep Report) bool { return !fine(rep) }) {
 		ok := fine(rep)
-		if !ok && c.s.Blocked != nil {
-			c.s.Blocked(rep.Why())
-		}
 		recorded := c.record(ctx, rep.Event(in, !ok))
 		passed = passed && ok && recorded
 	}
