@@ -104,7 +104,7 @@ func (t theirs) item() trust.Item {
 	}
 	for _, p := range t.tight.Permission {
 		if p.Action == "allow" {
-			keys = append(keys, "permission allow "+strings.TrimSpace(p.Tool+" "+p.Path+" "+p.Command))
+			keys = append(keys, "permission allow "+strings.Join(strings.Fields(p.Tool+" "+p.Path+" "+p.Command), " "))
 		}
 	}
 	return trust.Item{Kind: "config", Path: theirFile, Digest: trust.Text(string(t.data)), Detail: "sets " + strings.Join(keys, ", ")}
