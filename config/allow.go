@@ -71,5 +71,5 @@ func fileAndMode(path string) ([]byte, fs.FileMode, error) {
 		return nil, 0, err //nolint:wrapcheck // wrapped by the caller
 	}
 	data, err := os.ReadFile(path)
-	return data, info.Mode().Perm(), err //nolint:wrapcheck // wrapped by the caller
+	return data, info.Mode().Perm(), err
 }

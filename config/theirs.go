@@ -21,7 +21,6 @@ type theirs struct {
 	path     string
 	data     []byte
 	tight    tightening
-	all      Config
 	loosens  []Warning // keys that only a trusted file may say
 	unknown  []Warning
 	hooks    []Hook // with their digests; "" for one that has none

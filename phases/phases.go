@@ -237,7 +237,7 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 	case loop.Completed:
 		s.end = end
 		return true, nil
-	case loop.Vetoed:
+	case loop.Vetoed, loop.Rejected:
 		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: vetoDetail(end.Rejection)}
 		return false, nil
 	case loop.Stuck:

@@ -67,39 +67,46 @@ func (p *Policy) Hooks(dir string, force bool) loop.Hooks {
 // only looks like a name is one more that is judged.
 func patchPaths(dir, patch string) []string {
 	var out []string
-	add := func(name string) {
-		name, _, _ = strings.Cut(strings.TrimSpace(name), "\t")
-		if plain, err := strconv.Unquote(name); err == nil {
-			name = plain
-		}
-		if name == "" || name == "/dev/null" {
-			return
-		}
-		names := []string{name}
-		if rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "b/"), "a/"); ok || strings.HasPrefix(name, "b/") {
-			// The tool takes these for git's prefixes, unless there is such a folder.
-			names = []string{rest}
-			if _, err := os.Lstat(filepath.Join(dir, name[:1])); err == nil {
-				names = append(names, name)
-			}
-		}
-		for _, n := range names {
-			if !slices.Contains(out, n) {
-				out = append(out, n)
-			}
-		}
-	}
 	for line := range strings.Lines(patch) {
 		for _, prefix := range []string{
 			"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:",
 			"--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to ",
 		} {
-			if name, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), prefix); ok {
-				add(name)
+			name, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), prefix)
+			if !ok {
+				continue
+			}
+			for _, n := range patchNames(dir, name) {
+				if !slices.Contains(out, n) {
+					out = append(out, n)
+				}
 			}
 		}
 	}
 	return out
+}
+
+// patchNames are the files that a name in a patch may stand for. The tool takes
+// a/ and b/ for git's prefixes; where there is such a folder, they may be meant.
+func patchNames(dir, name string) []string {
+	name, _, _ = strings.Cut(strings.TrimSpace(name), "\t")
+	if plain, err := strconv.Unquote(name); err == nil {
+		name = plain
+	}
+	if name == "" || name == "/dev/null" {
+		return nil
+	}
+	for _, prefix := range []string{"a", "b"} {
+		rest, ok := strings.CutPrefix(name, prefix+"/")
+		if !ok {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, prefix)); err == nil {
+			return []string{rest, name}
+		}
+		return []string{rest}
+	}
+	return []string{name}
 }
 
 const (

@@ -28,11 +28,29 @@ func (p *Part) hazard(place Place) string {
 			return fmt.Sprintf("%s: %s", short(p.Text), why)
 		}
 	}
-	if p.feed == fetched && (slices.Contains(interpreters, name) || strings.HasPrefix(name, "python")) && !slices.ContainsFunc(p.operands(), func(w word) bool { return w.text != "-" }) && !p.flag("ceE") {
-		return name + " runs what was fetched from the network"
+	if why := p.interprets(name); why != "" {
+		return why
 	}
 	if p.publishes() {
 		return fmt.Sprintf("%s: it publishes to others", short(p.Text))
+	}
+	return ""
+}
+
+// interprets says that an interpreter runs a program that nobody has seen.
+func (p *Part) interprets(name string) string {
+	if !slices.Contains(interpreters, name) && !strings.HasPrefix(name, "python") {
+		return ""
+	}
+	inFile := false
+	for _, w := range p.operands() {
+		if strings.HasPrefix(w.text, "<(") {
+			return fmt.Sprintf("%s: it runs what another command prints", short(p.Text))
+		}
+		inFile = inFile || w.text != "-"
+	}
+	if p.feed == fetched && !inFile && !p.flag("ceE") {
+		return name + " runs what was fetched from the network"
 	}
 	return ""
 }
@@ -228,87 +246,3 @@ func published(name string, args []word) bool {
 }
 
 func pathBase(text string) string { return text[strings.LastIndexByte(text, '/')+1:] }
-
-// harmless are the settings of git that only shape what it prints or records.
-var harmless = []string{"user.", "author.", "committer.", "color.", "advice.", "init.", "commit.gpgsign", "tag.gpgsign", "core.quotepath", "core.autocrlf", "core.abbrev", "core.filemode", "gc.auto", "log.", "status.", "safe.directory", "diff.renames", "merge.conflictstyle", "protocol.version", "http.version"}
-
-// gitHazard says why git is asked about.
-func gitHazard(p *Part) string {
-	for i, w := range p.argv[1:] {
-		value, ok := strings.CutPrefix(w.text, "-c")
-		switch {
-		case !ok || strings.HasPrefix(w.text, "--"):
-			continue
-		case value == "" && i+2 < len(p.argv):
-			value = p.argv[i+2].text
-		}
-		if sub, _ := gitCommand(p.argv); sub.text == "-c" || !beforeSub(p.argv, i+1) {
-			break
-		}
-		if !slices.ContainsFunc(harmless, func(h string) bool { return strings.HasPrefix(strings.ToLower(value), h) }) {
-			return "the setting may make git run other programs"
-		}
-	}
-	sub, args := gitCommand(p.argv)
-	if !sub.known {
-		return "which subcommand it runs is only known when it runs"
-	}
-	g := Part{argv: append([]word{sub}, args...)}
-	first := ""
-	if ops := g.operands(); len(ops) > 0 {
-		first = ops[0].text
-	}
-	switch sub.text {
-	case "push", "send-email", "send-pack", "request-pull", "svn", "p4":
-		return "it sends work to others"
-	case "reset":
-		return g.says("it throws uncommitted work away", "--hard", "--merge", "--keep")
-	case "clean":
-		return g.says("it removes files that git does not know", "-f", "--force")
-	case "filter-branch", "filter-repo", "replace":
-		return "it rewrites history"
-	case "reflog", "stash":
-		if slices.Contains([]string{"drop", "clear", "expire", "delete"}, first) {
-			return "it throws kept work away"
-		}
-	case "branch":
-		return g.says("it removes a branch with what is only on it", "-D", "--force")
-	case "tag":
-		return g.says("it removes a tag", "-d", "--delete")
-	case "update-ref", "gc", "prune":
-		return g.says("it throws kept work away", "-d", "--prune=now", "--prune=all", "--aggressive")
-	case "checkout", "switch":
-		return g.says("it throws uncommitted work away", "-f", "--force", "--discard-changes")
-	case "worktree":
-		if first == "remove" || first == "prune" {
-			return "it removes a work tree"
-		}
-	case "config":
-		return g.says("it changes settings outside the tree", "--global", "--system")
-	case "remote":
-		if slices.Contains([]string{"add", "set-url", "rename", "remove", "rm"}, first) {
-			return "it changes where work is sent"
-		}
-	}
-	return ""
-}
-
-// beforeSub reports whether a word stands before git's subcommand.
-func beforeSub(argv []word, i int) bool {
-	_, args := gitCommand(argv)
-	return i < len(argv)-len(args)-1
-}
-
-// says is why if one of the options is given, also with one dash in a group.
-func (p *Part) says(why string, options ...string) string {
-	for _, o := range options {
-		if strings.HasPrefix(o, "--") {
-			if p.flag("", o) {
-				return why
-			}
-		} else if p.flag(o[1:]) {
-			return why
-		}
-	}
-	return ""
-}

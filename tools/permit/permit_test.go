@@ -139,12 +139,14 @@ func TestGrants(t *testing.T) {
 		not   []permit.Call
 	}{
 		{
-			bash("git push *; rm -rf 'a b'"), []permit.Call{bash(" git push *; rm -rf 'a b'\n")},
+			bash("git push *; rm -rf 'a b'"),
+			[]permit.Call{bash(" git push *; rm -rf 'a b'\n")},
 			[]permit.Call{bash("git push x; rm -rf 'a b'"), bash("git push *"), bash("rm -rf 'a b'"), bash("git push *;\nrm -rf 'a b'")},
 		},
 		{bash(`eval "$X" \*`), nil, []permit.Call{bash(`eval "$X" *`), bash(`eval "$X"`)}},
 		{
-			permit.Call{Tool: "write", Paths: []string{"a[1].sql"}}, []permit.Call{{Tool: "write", Paths: []string{"./a[1].sql"}}},
+			permit.Call{Tool: "write", Paths: []string{"a[1].sql"}},
+			[]permit.Call{{Tool: "write", Paths: []string{"./a[1].sql"}}},
 			[]permit.Call{{Tool: "write", Paths: []string{"a1.sql"}}, {Tool: "edit", Paths: []string{"a[1].sql"}}, {Tool: "write", Paths: []string{"sub/a[1].sql"}}},
 		},
 	} {

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // wrapper is a command that runs another one, which follows it.
@@ -23,7 +25,7 @@ var wrappers = map[string]wrapper{
 	"nohup": {}, "parallel": {appended: true, takes: "jSPn"}, "setarch": {skip: 1}, "setsid": {}, "stdbuf": {takes: "ioe"}, "strace": {takes: "eopPs"},
 	"sudo": {takes: "ugpChrRtTD", long: "--user --group --prompt --host --chdir --chroot", assigns: true}, "taskset": {skip: 1},
 	"time": {takes: "of"}, "timeout": {takes: "ks", long: "--kill-after --signal", skip: 1}, "unbuffer": {}, "watch": {takes: "n"}, "winpty": {}, "xvfb-run": {takes: "nsef"},
-	"xargs": {takes: "adEIiLlnPs", long: "--arg-file --delimiter --max-args --max-procs --max-lines --replace --max-chars", appended: true},
+	"xargs": {takes: "adEILnPs", long: "--arg-file --delimiter --max-args --max-procs --max-lines --replace --max-chars", appended: true},
 }
 
 // shells run a script.
@@ -45,12 +47,14 @@ func (r *reader) unwrap(at int, in feed, here *string) {
 		if len(args) > 0 && !args[0].known {
 			r.parts[at].Opaque = "what it reads is only known when it runs"
 		}
+	case name == "script" && r.parts[at].flag("c", "--command"):
+		r.evaluated(at, "eval", r.parts[at].option("-c", "-qc", "-qec", "--command"))
 	case name == "find" || name == "fd":
 		r.find(args)
 	case name == "git":
 		r.git(at)
 	case name == "alias", name == "enable", name == "hash":
-		if len(args) > 0 && !(len(args) == 1 && strings.HasPrefix(args[0].text, "-") && name != "enable") {
+		if len(args) > 1 || (len(args) == 1 && (name == "enable" || !strings.HasPrefix(args[0].text, "-"))) {
 			r.parts[at].Opaque = "it gives names another meaning"
 		}
 	default:
@@ -67,7 +71,13 @@ func (r *reader) shell(at int, args []word, in feed, here *string) {
 		case !a.known:
 			r.parts[at].Opaque = "the script is only known when it runs"
 			return
-		case a.text == "-" || a.text == "--" || strings.HasPrefix(a.text, "--"):
+		case a.text == "--command":
+			r.inline(at, args[i+1:])
+			return
+		case a.text == "-" || strings.HasPrefix(a.text, "--"):
+			if (a.text == "--rcfile" || a.text == "--init-file") && i+1 < len(args) {
+				args[i+1] = word{text: "--", known: true}
+			}
 			continue
 		case (a.text[:min(1, len(a.text))] == "-" || a.text[:min(1, len(a.text))] == "+") && !strings.ContainsAny(a.text[1:], "cs"):
 			if strings.ContainsAny(a.text[1:], "oO") && i+1 < len(args) {
@@ -123,41 +133,41 @@ func (r *reader) evaluated(at int, name string, args []word) {
 
 // wrapped reads the command behind one that runs it.
 func (r *reader) wrapped(at int, w wrapper, args []word, in feed, here *string) {
-	i := 0
-	for ; i < len(args); i++ {
-		a := args[i].text
+	for len(args) > 0 {
+		a := args[0].text
 		switch {
-		case !args[i].known && args[i].split:
+		case !args[0].known && args[0].split:
 			r.parts[at].Opaque = "what it runs is only known when it runs"
 			return
 		case a == "--":
-			i++
-			r.behind(at, w, args[min(i, len(args)):], in, here)
+			r.behind(at, w, args[1:], in, here)
 			return
-		case strings.HasPrefix(a, "--"):
-			if r.splits(a, args[min(i+1, len(args)):]) {
-				return
-			}
-			if !strings.Contains(a, "=") && slices.Contains(strings.Fields(w.long), a) {
-				i++
-			}
-		case strings.HasPrefix(a, "-") && len(a) > 1:
-			if strings.ContainsAny(a[1:], w.lookup) && w.lookup != "" {
-				return
-			}
-			if w.assigns && r.splits(a, args[min(i+1, len(args)):]) {
-				return
-			}
-			if at := strings.IndexAny(a[1:], w.takes); at >= 0 && at == len(a)-2 {
-				i++ // the value is the next word
-			}
 		case w.assigns && isAssign(a):
 			r.assigned(a)
-		default:
-			r.behind(at, w, args[i:], in, here)
+		case !strings.HasPrefix(a, "-"):
+			r.behind(at, w, args, in, here)
 			return
+		case w.looksUp(a) || (w.assigns && r.splits(a, args[1:])):
+			return
+		case w.takesNext(a):
+			args = args[min(1, len(args)-1):]
 		}
+		args = args[1:]
 	}
+}
+
+// looksUp reports whether nothing is run with an option.
+func (w wrapper) looksUp(option string) bool {
+	return w.lookup != "" && !strings.HasPrefix(option, "--") && strings.ContainsAny(option, w.lookup)
+}
+
+// takesNext reports whether the word after an option is its value.
+func (w wrapper) takesNext(option string) bool {
+	if strings.HasPrefix(option, "--") {
+		return slices.Contains(strings.Fields(w.long), option)
+	}
+	value := strings.IndexAny(option[1:], w.takes)
+	return value >= 0 && value == len(option)-2
 }
 
 // behind reads the command itself.
@@ -172,6 +182,9 @@ func (r *reader) behind(at int, w wrapper, args []word, in feed, here *string) {
 	args = slices.Clone(args[w.skip:])
 	switch name := path.Base(r.parts[at].argv[0].text); {
 	case w.appended:
+		for i := range args {
+			args[i].known = args[i].known && !strings.Contains(args[i].text, "{}")
+		}
 		args = append(args, word{text: "…", split: true})
 	case name == "flock" && args[0].text == "-c" && len(args) > 1, name == "watch":
 		if name == "flock" {
@@ -194,7 +207,14 @@ func (r *reader) splits(option string, rest []word) bool {
 	if text = strings.TrimPrefix(text, "="); text == "" && len(rest) > 0 {
 		text, rest = rest[0].text, rest[1:]
 	}
-	r.script("env "+text+" "+joined(rest), unfed)
+	for _, w := range rest {
+		quoted, err := syntax.Quote(w.text, syntax.LangBash)
+		if err != nil || !w.known {
+			quoted = "$unknown"
+		}
+		text += " " + quoted
+	}
+	r.script("env "+text, unfed)
 	return true
 }
 
@@ -217,7 +237,7 @@ func (r *reader) find(args []word) {
 		for i++; i < len(args) && args[i].text != ";" && args[i].text != "+"; i++ {
 			a := args[i]
 			switch {
-			case a.text == "{}":
+			case a.text == "{}" && len(argv) > 0:
 				a = word{text: start.text, known: start.known}
 			case strings.Contains(a.text, "{}"):
 				a.known = false
