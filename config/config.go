@@ -82,8 +82,8 @@ type RetryConfig struct {
 
 // MemoryConfig says what is remembered across runs.
 type MemoryConfig struct {
-	Off    bool     `toml:"off" json:"off,omitempty"`       // remember and recall nothing
-	Recall []string `toml:"recall" json:"recall,omitempty"` // the phases that are told facts; unset: explore
+	Off    bool     `toml:"off" json:"off,omitempty"`                 // remember and recall nothing
+	Recall []string `toml:"recall,omitempty" json:"recall,omitempty"` // the phases that are told facts; unset: explore
 	// Retention is how long what runs learned is kept after its last use; what
 	// a person added stays. Unset: 180 days.
 	Retention Duration `toml:"retention" json:"retention,omitzero"`
