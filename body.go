@@ -292,6 +292,9 @@ type WaitingCall struct {
 	Name     string          `json:"name"`
 	Args     json.RawMessage `json:"args,omitempty"`
 	Why      string          `json:"why,omitempty"`
+	Rule     string          `json:"rule,omitempty"`
+	Effect   string          `json:"effect,omitempty"`
+	Grant    Grant           `json:"grant,omitzero"`
 	Question string          `json:"question,omitempty"`
 	Options  []string        `json:"options,omitempty"`
 }

@@ -78,6 +78,11 @@ type ApprovalRequired struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 	Why  string          `json:"why,omitempty"`
+	// Rule is the rule that asks, Effect what the call would do (a diff, a
+	// command), Grant what a yes for longer would allow.
+	Rule   string `json:"rule,omitempty"`
+	Effect string `json:"effect,omitempty"`
+	Grant  Grant  `json:"grant,omitzero"`
 }
 
 // ApprovalResolved is the person's decision. Only Approved allows the call.
@@ -85,7 +90,10 @@ type ApprovalResolved struct {
 	Call     string `json:"call"`
 	Approved bool   `json:"approved"`
 	Reason   string `json:"reason,omitempty"`
-	By       string `json:"by,omitempty"` // person, policy
+	By       string `json:"by,omitempty"`    // person, policy
+	Rule     string `json:"rule,omitempty"`  // that asked
+	Scope    string `json:"scope,omitempty"` // of a yes: run, always; "" for this call
+	Grant    Grant  `json:"grant,omitzero"`  // what such a yes allows
 	Letter   int64  `json:"letter,omitempty"`
 }
 

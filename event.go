@@ -207,6 +207,7 @@ var decoders = map[EventType]func([]byte) (Body, error){
 	TypeRecall: decodeAs[Recall], TypeSkillPick: decodeAs[SkillPick],
 	TypeSkillOutcome: decodeAs[SkillOutcome], TypeSkillDraft: decodeAs[SkillDraft],
 	TypeDrift: decodeAs[Drift], TypeSettings: decodeAs[SettingsChanged],
+	TypeHook: decodeAs[HookRan],
 }
 
 func decodeAs[T Body](data []byte) (Body, error) {

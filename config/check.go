@@ -19,7 +19,10 @@ import (
 const longest = 30 * 24 * time.Hour
 
 // fault is a value that cannot be meant.
-type fault struct{ key, text string }
+type fault struct {
+	key, text string
+	nth       int // of several tables of this name, from 1; 0 for a key
+}
 
 func (f fault) Error() string { return f.key + " " + f.text }
 
@@ -36,26 +39,26 @@ func faults(c Config) []fault {
 	var out []fault
 	leaves(reflect.ValueOf(c), "", func(key string, value reflect.Value, tag reflect.StructTag) {
 		if text := wrong(value, tag); text != "" {
-			out = append(out, fault{key, text})
+			out = append(out, fault{key: key, text: text})
 		}
 	})
 	for _, phase := range sortedKeys(reflect.ValueOf(c.Phase)) {
 		if name := plan.Phase(phase.String()); !slices.Contains(plan.Phases(), name) {
-			out = append(out, fault{"phase." + phase.String(), "is not a phase: there are explore, plan, implement and review"})
+			out = append(out, fault{key: "phase." + phase.String(), text: "is not a phase: there are explore, plan, implement and review"})
 		}
 	}
 	if c.BaseURL != "" && !webAddress(c.BaseURL) {
-		out = append(out, fault{"base_url", `must be an address like "https://host/v1"`})
+		out = append(out, fault{key: "base_url", text: `must be an address like "https://host/v1"`})
 	}
 	if i := slices.IndexFunc(c.Checks.Required, isBlank); i >= 0 {
-		out = append(out, fault{"checks.required", fmt.Sprintf("has a blank command as entry %d: name a command or remove the entry", i+1)})
+		out = append(out, fault{key: "checks.required", text: fmt.Sprintf("has a blank command as entry %d: name a command or remove the entry", i+1)})
 	}
 	for i, p := range c.Redact.Patterns {
 		if _, err := compileRule(p); err != nil {
-			out = append(out, fault{"redact.patterns", fmt.Sprintf("entry %d %v", i+1, err)})
+			out = append(out, fault{key: "redact.patterns", text: fmt.Sprintf("entry %d %v", i+1, err)})
 		}
 	}
-	return out
+	return append(out, ruleFaults(c)...)
 }
 
 // wrong says what is wrong with a value, "" for nothing.

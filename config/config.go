@@ -40,6 +40,12 @@ type Config struct {
 	Skills        SkillsConfig `toml:"skills" json:"skills,omitzero"`
 	ReplanOnDrift *bool        `toml:"replan_on_drift" json:"replan_on_drift,omitempty"` // make another plan where the tree changed under a run, instead of parking; unset: no
 
+	// Permission says what tools may do, Hooks what is run beside them. The rules
+	// and hooks of a repository are behind the user's own, with their origin.
+	Permission  []Permission `toml:"permission,omitempty" json:"permission,omitempty"`
+	Hooks       []Hook       `toml:"hooks,omitempty" json:"hooks,omitempty"`
+	AutoApprove bool         `toml:"auto_approve" json:"auto_approve,omitempty"` // answer "ask" with yes; default false
+
 	// Worktree gives every run a work tree of its own; WorktreeInclude are globs
 	// of ignored files that are copied into it, because builds need them.
 	Worktree        *bool    `toml:"worktree" json:"worktree,omitempty"`
@@ -83,8 +89,8 @@ type RetryConfig struct {
 
 // MemoryConfig says what is remembered across runs.
 type MemoryConfig struct {
-	Off    bool     `toml:"off" json:"off,omitempty"`       // remember and recall nothing
-	Recall []string `toml:"recall" json:"recall,omitempty"` // the phases that are told facts; unset: explore
+	Off    bool     `toml:"off" json:"off,omitempty"`                 // remember and recall nothing
+	Recall []string `toml:"recall,omitempty" json:"recall,omitempty"` // the phases that are told facts; unset: explore
 	// Retention is how long what runs learned is kept after its last use; what
 	// a person added stays. Unset: 180 days.
 	Retention Duration `toml:"retention" json:"retention,omitzero"`

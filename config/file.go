@@ -38,33 +38,6 @@ func readOwn(path string) (Config, error) {
 	return cfg, checkFile(path, data, cfg)
 }
 
-// readTheirs reads a repository's file. What it may not say comes back as
-// warnings, whether it is known or not: the file may be older or newer than
-// this program.
-func readTheirs(path string) (tightening, []Warning, error) {
-	var t tightening
-	data, err := readFile(path)
-	if err != nil {
-		return t, nil, err
-	}
-	extra, err := decode(path, data, &t)
-	if err != nil {
-		return t, nil, err
-	}
-	var warnings []Warning
-	for _, u := range extra {
-		why := "only your own settings may say it; put it in config.toml in your home directory of plan, or use a flag"
-		switch {
-		case strings.Join(u.key, ".") == "checks.setup":
-			why = "it is a command of a repository that you have not trusted"
-		case !isKnown(u.key):
-			why = "it is not a setting" + didYouMean(u.key)
-		}
-		warnings = append(warnings, Warning{File: path, Line: u.line, Key: u.name(), Why: why})
-	}
-	return t, warnings, checkFile(path, data, t.asConfig())
-}
-
 // readFile reads a settings file; one that is not there is empty.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
@@ -166,17 +139,29 @@ func checkFile(path string, data []byte, cfg Config) error {
 	if len(found) == 0 {
 		return nil
 	}
-	line := make(map[string]int)
-	for _, p := range places(data) {
-		line[strings.ToLower(strings.Join(p.key, "."))] = p.line
-	}
 	var errs []error
 	for _, f := range found {
 		at := path
-		if n, ok := line[strings.ToLower(f.key)]; ok {
+		if n := lineOf(data, f.key, f.nth); n > 0 {
 			at = fmt.Sprintf("%s:%d", path, n)
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", at, f))
 	}
 	return fmt.Errorf("read the settings: %w", errors.Join(errs...))
+}
+
+// lineOf is the line of a key: the last one that names it, or the nth table of
+// that name. It is 0 where there is none.
+func lineOf(data []byte, key string, nth int) int {
+	line := 0
+	for _, p := range places(data) {
+		if !strings.EqualFold(strings.Join(p.key, "."), key) {
+			continue
+		}
+		line = p.line
+		if nth--; nth == 0 {
+			break
+		}
+	}
+	return line
 }

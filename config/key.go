@@ -70,12 +70,15 @@ func find(key []string) (found reflect.Type, known []string) {
 		case t.Kind() == reflect.Map:
 			t = t.Elem()
 			continue
-		case !isGroup(t):
+		case t.Kind() == reflect.Slice:
+			t = t.Elem()
+		}
+		if !isGroup(t) {
 			return nil, nil
 		}
 		next, names := reflect.Type(nil), []string(nil)
 		for i := range t.NumField() {
-			name := t.Field(i).Tag.Get("toml")
+			name := tomlName(t.Field(i))
 			names = append(names, name)
 			if strings.EqualFold(name, part) {
 				next = t.Field(i).Type
@@ -87,6 +90,12 @@ func find(key []string) (found reflect.Type, known []string) {
 		t = next
 	}
 	return t, nil
+}
+
+// tomlName is the key of a field.
+func tomlName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+	return name
 }
 
 func isKnown(key []string) bool {
@@ -134,8 +143,8 @@ func inTable(name string) string {
 			continue
 		}
 		for j := range group.Type.NumField() {
-			if group.Type.Field(j).Tag.Get("toml") == name {
-				return group.Tag.Get("toml") + "." + name
+			if tomlName(group.Type.Field(j)) == name {
+				return tomlName(group) + "." + name
 			}
 		}
 	}

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/config/trust"
 )
 
 // Source says where settings are read from.
@@ -14,6 +15,9 @@ type Source struct {
 	Repo   string              // holds .plan/config.toml; "" for none
 	Getenv func(string) string // nil for no environment
 	Flags  Config              // only what was given on the command line
+	// Trusted reports whether the user has trusted something of the repository;
+	// nil trusts nothing.
+	Trusted func(trust.Item) bool
 }
 
 // Warning is a setting that was found and not used.
@@ -37,7 +41,10 @@ func (w Warning) String() string {
 // The repository's file can only tighten: of max_turns, max_tokens, max_cost,
 // timeout and max_review_cycles the smaller value counts, and checks.required
 // and worktree_include are added to: what is copied into a run's own tree is
-// only what the run would see without one. Every other key in it is ignored with a warning.
+// only what the run would see without one. Its permission rules count where
+// they are tighter than the user's. Every other key in it is ignored with a
+// warning, unless src.Trusted says that the user has trusted the file as it is:
+// then it is a layer like any other. Each of its hooks is trusted by itself.
 func Load(src Source) (Config, []Warning, error) {
 	cfg := Default()
 	if src.Home != "" {
@@ -45,15 +52,21 @@ func Load(src Source) (Config, []Warning, error) {
 		if err != nil {
 			return Config{}, nil, err
 		}
+		for i := range own.Permission {
+			own.Permission[i].From = FromUser
+		}
+		for i := range own.Hooks {
+			own.Hooks[i].From = FromUser
+		}
 		cfg = over(cfg, own)
 	}
 	var warnings []Warning
 	if src.Repo != "" {
-		theirs, ignored, err := readTheirs(filepath.Join(src.Repo, ".plan", "config.toml"))
+		theirs, err := readTheirs(src.Repo)
 		if err != nil {
 			return Config{}, nil, err
 		}
-		cfg, warnings = tighten(cfg, theirs), ignored
+		cfg, warnings = theirs.under(cfg, src.Trusted)
 	}
 	env := Config{}
 	if src.Getenv != nil {
@@ -70,59 +83,6 @@ func Load(src Source) (Config, []Warning, error) {
 		cfg = over(cfg, layer.cfg)
 	}
 	return cfg, warnings, nil
-}
-
-// tightening is what a repository may say.
-type tightening struct {
-	MaxReviewCycles *int     `toml:"max_review_cycles"`
-	MaxTurns        int      `toml:"max_turns"`
-	MaxTokens       int64    `toml:"max_tokens"`
-	MaxCost         float64  `toml:"max_cost"`
-	Timeout         Duration `toml:"timeout"`
-	WorktreeInclude []string `toml:"worktree_include"`
-	Checks          struct {
-		Required []string `toml:"required"`
-	} `toml:"checks"`
-}
-
-// asConfig is the same in the general form, for checking.
-func (t tightening) asConfig() Config {
-	return Config{
-		MaxReviewCycles: t.MaxReviewCycles, MaxTurns: t.MaxTurns, MaxTokens: t.MaxTokens, MaxCost: t.MaxCost,
-		Timeout: t.Timeout, WorktreeInclude: t.WorktreeInclude, Checks: ChecksConfig{Required: t.Checks.Required},
-	}
-}
-
-func tighten(cfg Config, t tightening) Config {
-	if t.MaxReviewCycles != nil && *t.MaxReviewCycles < *cfg.MaxReviewCycles {
-		cfg.MaxReviewCycles = t.MaxReviewCycles
-	}
-	cfg.MaxTurns = smaller(cfg.MaxTurns, t.MaxTurns)
-	cfg.MaxTokens = smaller(cfg.MaxTokens, t.MaxTokens)
-	cfg.MaxCost = smaller(cfg.MaxCost, t.MaxCost)
-	cfg.Timeout = Of(smaller(cfg.Timeout.Duration, t.Timeout.Duration))
-	cfg.Checks.Required = joined(cfg.Checks.Required, t.Checks.Required)
-	cfg.WorktreeInclude = joined(cfg.WorktreeInclude, t.WorktreeInclude)
-	return cfg
-}
-
-// joined is a list with what another one has on top.
-func joined(a, b []string) []string {
-	out := slices.Clone(a)
-	for _, s := range b {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// smaller is the tighter of two bounds, where zero is none.
-func smaller[T int | float64 | ~int64](a, b T) T {
-	if a == 0 || (b != 0 && b < a) {
-		return b
-	}
-	return a
 }
 
 // APIKey is the key that model calls are made with, "" for none.

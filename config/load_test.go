@@ -227,7 +227,12 @@ detect = false
 required = ["t"]
 
 [[hooks]]
+event = "session_start"
 command = "evil"
+
+[[permission]]
+command = "*"
+action = "allow"
 
 [phase.review]
 model = "yes-sayer"
@@ -241,6 +246,7 @@ input = 0.0
 	}
 	want := config.Default()
 	want.MaxTurns, want.Checks.Required = 5, []string{"t"}
+	want.Permission = []config.Permission{{Command: "*", Action: "allow", From: config.FromRepository}} // it only tightens
 	if diff := cmp.Diff(want, cfg); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -252,13 +258,12 @@ input = 0.0
 		}
 		got = append(got, strings.TrimPrefix(w.String(), file+":"))
 	}
-	const yours = " is ignored: only your own settings may say it; put it in config.toml in your home directory of plan, or use a flag"
+	const yours = " is ignored: you have not trusted this repository's settings; see what they say with `plan trust`, or put it in your own config.toml"
 	wantWarnings := []string{
-		"1: model" + yours, "2: base_url" + yours,
-		"4: max_turn is ignored: it is not a setting; did you mean max_turns?",
-		"5: api_key is ignored: it is not a setting", "6: wait" + yours,
-		"9: checks.setup is ignored: it is a command of a repository that you have not trusted", "10: checks.detect" + yours,
-		"13: hooks is ignored: it is not a setting", "16: phase.review" + yours, "19: models.big" + yours,
+		"4: max_turn is ignored: it is not a setting; did you mean max_turns?", "5: api_key is ignored: it is not a setting",
+		"1: model" + yours, "2: base_url" + yours, "6: wait" + yours,
+		"9: checks.setup" + yours, "10: checks.detect" + yours, "21: phase.review" + yours, "24: models.big" + yours,
+		`13: the session_start hook "evil" is ignored: the repository's hook is not trusted as it is now; see it and allow it with ` + "`plan trust`",
 	}
 	if diff := cmp.Diff(wantWarnings, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -276,7 +281,11 @@ func TestLoadRefuses(t *testing.T) {
 		"unknown in a table": {"[checks]\nrequire = ['a']", "FILE:2: checks.require is not a setting; did you mean checks.required?"},
 		"unknown in a phase": {"[phase.review]\nmodle = 'a'", "FILE:2: phase.review.modle is not a setting; did you mean phase.review.model?"},
 		"table forgotten":    {"required = ['a']", "FILE:1: required is not a setting; did you mean checks.required?"},
-		"unknown table":      {"\n[[hooks]]\ncommand = 'a'", "FILE:2: hooks is not a setting"},
+		"unknown table":      {"\n[[hoks]]\ncommand = 'a'", "FILE:2: hoks is not a setting; did you mean hooks?"},
+		"unknown in a hook":  {"[[hooks]]\nevnt = 'verdict'\ncommand = 'a'", "FILE:2: hooks.evnt is not a setting; did you mean hooks.event?"},
+		"a hook at no time":  {"[[hooks]]\nevent = 'verdict'\ncommand = 'a'\n[[hooks]]\nevent = 'never'\ncommand = 'a'", "FILE:4: hooks number 2: event = \"never\" must be one of"},
+		"a rule of nothing":  {"[[permission]]\naction = 'deny'", "FILE:1: permission number 1: it needs a tool, a path or a command"},
+		"a rule that may be": {"[[permission]]\ntool = 'bash'\naction = 'maybe'", "must be one of allow, ask, deny"},
 		"odd key":            {`"a b".c = 1`, `FILE:1: "a b".c is not a setting`},
 		"unknown phase":      {"[phase.reveiw]\nmodel = 'a'", "FILE:1: phase.reveiw is not a phase"},
 		"two unknown":        {"a1 = 1\na2 = 2", "FILE:2: a2 is not a setting"},

@@ -49,7 +49,7 @@ func isGroup(t reflect.Type) bool {
 func leaves(group reflect.Value, prefix string, visit func(key string, value reflect.Value, tag reflect.StructTag)) {
 	for i := range group.NumField() {
 		field, value := group.Type().Field(i), group.Field(i)
-		key := prefix + field.Tag.Get("toml")
+		key := prefix + tomlName(field)
 		switch {
 		case value.IsZero():
 		case isGroup(field.Type):

@@ -255,6 +255,7 @@ type news struct {
 	post   *posting
 	end    *plan.ToolEnd
 	blobs  []plan.Blob
+	record []plan.Body // comes before the result
 	err    error
 }
 
@@ -331,6 +332,7 @@ func (l *Loop) finished(n news) {
 	}
 	n.call.finish(*n.end)
 	l.observe(*n.call)
+	l.record(n.record...)
 	ev := l.event(*n.call.end)
 	ev.Blobs = n.blobs
 	l.queue = append(l.queue, ev)

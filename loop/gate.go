@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -17,6 +18,11 @@ type Pending struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 	Why  string          `json:"why,omitempty"`
+	// Rule is the rule that asks, Effect what the call would do in full, and
+	// Grant what a yes for more than this call would allow.
+	Rule   string     `json:"rule,omitempty"`
+	Effect string     `json:"effect,omitempty"`
+	Grant  plan.Grant `json:"grant,omitzero"`
 	// Question is set when the tool asks the person something.
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
@@ -27,6 +33,7 @@ type Ruling struct {
 	Approved bool
 	Text     string // the reason, or the answer to a question
 	By       string // "person" or "policy"; default "person"
+	Scope    string // of a yes: plan.ScopeOnce, plan.ScopeRun or plan.ScopeAlways
 	letter   int64
 }
 
@@ -38,27 +45,53 @@ func (l *Loop) decide(ctx context.Context, c *call) {
 		return
 	}
 	if c.offer.info.Asks {
-		l.await(c, "")
+		l.await(c)
 		return
 	}
 	if l.cfg.Hooks.BeforeTool == nil {
 		return
 	}
-	switch d := l.judge(ctx, c); d.Verb {
+	switch d := l.askHooks(ctx, c); d.Verb {
 	case Pass:
 	case Change:
-		if problem := c.offer.validate(d.Args); problem != "" {
-			c.reject("refused", "A hook changed the arguments so that they no longer fit: "+problem)
-			return
-		}
-		c.args = d.Args
+		l.change(c, d.Args)
 	case Confirm:
-		l.await(c, d.Reason)
+		if l.change(c, d.Args) {
+			l.awaitYes(c, d)
+		}
 	case Block:
 		c.reject("refused", "Blocked: "+orWord(d.Reason, "a rule does not allow this call."))
 	default:
 		c.reject("refused", fmt.Sprintf("Blocked: a hook answered %q, which is no decision.", d.Verb))
 	}
+}
+
+// askHooks asks the hooks about a call, and records what they want recorded.
+func (l *Loop) askHooks(ctx context.Context, c *call) Decision {
+	d := l.judge(ctx, c)
+	l.record(d.Record...)
+	return d
+}
+
+// change gives a call other arguments, if there are any and they fit.
+func (l *Loop) change(c *call, args json.RawMessage) bool {
+	if len(args) == 0 {
+		return true
+	}
+	if problem := c.offer.validate(args); problem != "" {
+		c.reject("refused", "A hook changed the arguments so that they no longer fit: "+problem)
+		return false
+	}
+	c.args = args
+	return true
+}
+
+// awaitYes is await with all that the person should know.
+func (l *Loop) awaitYes(c *call, d Decision) {
+	c.pending = &Pending{Call: c.id, Name: c.name, Args: c.args, Why: d.Reason, Rule: d.Rule, Effect: l.cfg.Redact(d.Effect), Grant: d.Grant}
+	l.record(plan.ApprovalRequired{
+		Call: c.id, Name: c.name, Args: c.args, Why: d.Reason, Rule: d.Rule, Effect: c.pending.Effect, Grant: d.Grant,
+	})
 }
 
 func orWord(text, other string) string {
@@ -68,16 +101,12 @@ func orWord(text, other string) string {
 	return text
 }
 
-// await marks a call as waiting for a person, and records what is asked.
-func (l *Loop) await(c *call, why string) {
+// await marks a question as waiting for a person, and records what is asked.
+func (l *Loop) await(c *call) {
 	if c.pending != nil {
 		return
 	}
-	c.pending = &Pending{Call: c.id, Name: c.name, Args: c.args, Why: why}
-	if !c.offer.info.Asks {
-		l.record(plan.ApprovalRequired{Call: c.id, Name: c.name, Args: c.args, Why: why})
-		return
-	}
+	c.pending = &Pending{Call: c.id, Name: c.name, Args: c.args}
 	var q struct {
 		Question string   `json:"question"`
 		Options  []string `json:"options"`
@@ -91,6 +120,9 @@ func (l *Loop) await(c *call, why string) {
 	l.record(plan.Question{Call: c.id, Question: q.Question, Options: q.Options})
 }
 
+// maxAsks is how often a call is asked about that its hooks keep changing.
+const maxAsks = 3
+
 // resolve looks for rulings on the calls that wait, and returns those that
 // still do. Nothing but a clear yes lets a call run.
 func (l *Loop) resolve(ctx context.Context, calls []*call) ([]Pending, error) {
@@ -99,15 +131,20 @@ func (l *Loop) resolve(ctx context.Context, calls []*call) ([]Pending, error) {
 		if c.pending == nil || c.end != nil {
 			continue
 		}
-		ruling, ok, err := l.ruling(ctx, *c.pending)
-		if err != nil {
-			return nil, err
+		for tries := 0; c.pending != nil && c.end == nil; tries++ {
+			ruling, ok, err := l.ruling(ctx, *c.pending)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				still = append(still, *c.pending)
+				break
+			}
+			if tries == maxAsks {
+				ruling = Ruling{By: "policy", Text: "the hooks change this call each time that it is approved."}
+			}
+			l.rule(ctx, c, ruling)
 		}
-		if !ok {
-			still = append(still, *c.pending)
-			continue
-		}
-		l.rule(ctx, c, ruling)
 	}
 	return still, nil
 }
@@ -132,7 +169,7 @@ func (l *Loop) ruling(ctx context.Context, p Pending) (Ruling, bool, error) {
 		}
 		x := letters[i]
 		l.taking = append(l.taking, x.ID)
-		return Ruling{Approved: kind == Approve, Text: l.cfg.Redact(x.Text), letter: x.ID}, true, nil
+		return Ruling{Approved: kind == Approve, Text: l.cfg.Redact(x.Text), Scope: x.Scope, letter: x.ID}, true, nil
 	}
 	if l.cfg.Gate == nil {
 		return Ruling{}, false, nil
@@ -142,7 +179,8 @@ func (l *Loop) ruling(ctx context.Context, p Pending) (Ruling, bool, error) {
 }
 
 // rule carries a ruling out. An approved call is put to the hooks once more: a
-// rule that has come into force since may still block it.
+// rule that has come into force since may still block it, and a call that they
+// change now is another one, which is asked about again.
 func (l *Loop) rule(ctx context.Context, c *call, r Ruling) {
 	by := orWord(r.By, "person")
 	if c.pending.Question != "" {
@@ -150,7 +188,11 @@ func (l *Loop) rule(ctx context.Context, c *call, r Ruling) {
 		l.answered(c, r.Text)
 		return
 	}
-	l.record(plan.ApprovalResolved{Call: c.id, Approved: r.Approved, Reason: r.Text, By: by, Letter: r.letter})
+	resolved := plan.ApprovalResolved{Call: c.id, Approved: r.Approved, Reason: r.Text, By: by, Rule: c.pending.Rule, Letter: r.letter}
+	if r.Approved && r.Scope != plan.ScopeOnce {
+		resolved.Scope, resolved.Grant = r.Scope, c.pending.Grant
+	}
+	l.record(resolved)
 	l.ruled(ctx, c, r.Approved, r.Text)
 }
 
@@ -169,13 +211,32 @@ func (l *Loop) ruled(ctx context.Context, c *call, approved bool, reason string)
 		if l.cfg.Hooks.BeforeTool == nil {
 			return
 		}
-		d := l.judge(ctx, c)
-		if severity(d.Verb) < severity(Block) {
+		d := l.askHooks(ctx, c)
+		changed := len(d.Args) > 0 && !equalArgs(d.Args, c.args)
+		switch {
+		case severity(d.Verb) >= severity(Block):
+			reason = d.Reason
+		case !changed:
+			return
+		case l.change(c, d.Args):
+			if d.Verb != Confirm {
+				d.Reason = "the hooks have changed it since it was approved"
+			}
+			l.awaitYes(c, d)
+			return
+		default: // the change does not fit, and is the result
+			l.intend(c)
+			l.record(*c.end)
 			return
 		}
-		reason = d.Reason
 	}
 	c.reject("refused", "Not allowed: "+orWord(reason, "the person said no.")+" Do not try the same again; find another way or say what is needed.")
 	l.intend(c)
 	l.record(*c.end)
+}
+
+// equalArgs reports whether two arguments mean the same.
+func equalArgs(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }

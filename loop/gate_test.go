@@ -303,3 +303,78 @@ func TestHooksThatShapeTheRequest(t *testing.T) {
 		t.Errorf("the conversation itself changed: %q", got)
 	}
 }
+
+func TestAnApprovedCallThatHooksChangeIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		steady   bool
+		approved int // letters
+		ran      int
+		asked    int
+	}{
+		{"one yes is not enough", false, 1, 0, 2},
+		{"another is", true, 2, 1, 2},
+		{"a hook that never rests", false, 9, 0, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ran, n := 0, 10
+			b := setup(t, confirming, look(), shells(&ran))
+			b.cfg.Hooks.BeforeTool = func(_ context.Context, call loop.ToolCall) loop.Decision {
+				if call.Info.Name != "shell" {
+					return loop.Decision{Verb: loop.Pass}
+				}
+				if n < 12 || !c.steady {
+					n++
+				}
+				return loop.Decision{Verb: loop.Confirm, Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)), Rule: "r", Effect: "e", Record: []plan.Body{plan.HookRan{Command: "h"}}}
+			}
+			var q loop.Queue
+			for range c.approved {
+				q.Put(loop.Approve, "")
+			}
+			b.cfg.Mail = &q
+			if _, err := b.loop().Run(context.Background(), plan.UserText("Go.")); err != nil {
+				t.Fatal(err)
+			}
+			asked := 0
+			for _, ev := range b.j.events() {
+				if a, ok := ev.Body.(plan.ApprovalRequired); ok {
+					if asked++; string(a.Args) != fmt.Sprintf(`{"n":%d}`, 10+asked) || a.Rule != "r" || a.Effect != "e" {
+						t.Errorf("asked about %+v", a)
+					}
+				}
+			}
+			if ran != c.ran || asked != c.asked {
+				t.Errorf("it ran %d times after %d questions", ran, asked)
+			}
+			balanced(t, b.j.events())
+		})
+	}
+}
+
+func TestAYesForLonger(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	b := setup(t, confirming, look(), shells(&ran))
+	grant := plan.Grant{Tool: "shell"}
+	b.cfg.Hooks.BeforeTool = func(ctx context.Context, c loop.ToolCall) loop.Decision {
+		d := needsYes(ctx, c)
+		d.Grant, d.Rule = grant, "r"
+		return d
+	}
+	b.cfg.Gate = func(_ context.Context, p loop.Pending) (loop.Ruling, bool) {
+		return loop.Ruling{Approved: p.Grant == grant, Scope: plan.ScopeRun}, true
+	}
+	b.run("Go.")
+	for _, ev := range b.j.events() {
+		if r, ok := ev.Body.(plan.ApprovalResolved); ok {
+			if diff := cmp.Diff(plan.ApprovalResolved{Call: r.Call, Approved: true, By: "person", Rule: "r", Scope: plan.ScopeRun, Grant: grant}, r); diff != "" {
+				t.Error(diff)
+			}
+			return
+		}
+	}
+	t.Error("nothing was resolved")
+}

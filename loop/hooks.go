@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/plan-engine/plan"
 )
@@ -94,7 +95,14 @@ const (
 type Decision struct {
 	Verb   Verb
 	Reason string
-	Args   json.RawMessage
+	Args   json.RawMessage // with Change, and with Confirm if it is about other ones
+	// Rule, Effect and Grant are told to the person who confirms: which rule
+	// asks, what the call would do, and what a yes for longer would allow.
+	Rule   string
+	Effect string
+	Grant  plan.Grant
+	// Record is put into the journal before what follows from the decision.
+	Record []plan.Body
 }
 
 // Join makes hooks that call a and then b. Of two decisions the stricter one
@@ -203,6 +211,11 @@ func stricter(a, b func(context.Context, ToolCall) Decision) func(context.Contex
 			c.Args = first.Args
 		}
 		second := b(ctx, c)
+		record := slices.Concat(first.Record, second.Record)
+		first.Record, second.Record = record, record
+		if second.Args == nil {
+			second.Args = first.Args // it was asked about the changed call
+		}
 		if severity(second.Verb) >= severity(first.Verb) {
 			if second.Verb == Pass {
 				return first

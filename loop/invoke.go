@@ -84,6 +84,7 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 		res.Output = cleanOutput(res.Output, CompactSafe) // terminal codes and progress bars say nothing
 	}
 	n.end, n.blobs = l.endOf(res)
+	n.record = res.Record
 	return n
 }
 

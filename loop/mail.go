@@ -33,6 +33,8 @@ type Letter struct {
 	Kind LetterKind
 	Text string
 	Call string // Approve, Deny, Reply: the call; "" for whichever waits
+	// Scope is how far an Approve reaches; default plan.ScopeOnce.
+	Scope string
 }
 
 // Mailbox holds letters for a running conversation.

@@ -73,7 +73,8 @@ func (l *Loop) applyCall(body plan.Body) {
 		}
 	case plan.ApprovalRequired:
 		if c := l.find(b.Call); c != nil {
-			c.asked, c.pending = true, &Pending{Call: b.Call, Name: b.Name, Args: b.Args, Why: b.Why}
+			c.asked, c.args = true, b.Args // hooks may have changed them
+			c.pending = &Pending{Call: b.Call, Name: b.Name, Args: b.Args, Why: b.Why, Rule: b.Rule, Effect: b.Effect, Grant: b.Grant}
 		}
 	case plan.Question:
 		if c := l.find(b.Call); c != nil {

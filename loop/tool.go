@@ -122,6 +122,8 @@ type Result struct {
 	// Status, if set, says why the call did not run to its end: one of the
 	// statuses of plan.ToolEnd.
 	Status string
+	// Record is put into the journal before the result.
+	Record []plan.Body
 }
 
 // Failed makes a result that tells the model what went wrong and what to do.

@@ -58,6 +58,11 @@ type Config struct {
 	// nothing to keep facts in, or no skill.
 	Remember func(ctx context.Context, text string) (string, error)
 	Skill    func(ctx context.Context, name string) (string, error)
+	// Watch gives a conversation the hooks and filters that look at what it
+	// does; its tools work in dir. Nil: none.
+	Watch func(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []loop.Filter)
+	// AutoApprove answers yes where a call needs a person.
+	AutoApprove bool
 	// NobodyAnswers says that no person will ever answer a question: the model
 	// is told to decide for itself.
 	NobodyAnswers bool
@@ -178,6 +183,11 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
+	var hooks loop.Hooks
+	var filters []loop.Filter
+	if ph.cfg.Watch != nil {
+		hooks, filters = ph.cfg.Watch(b, dir, emit)
+	}
 	model := ph.cfg.Models[b.Phase]
 	l, err := loop.New(loop.Config{
 		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: offered,
@@ -187,7 +197,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,
 		Notice: b.Notice, Mail: ph.mail(b.Phase), Gate: ph.gate(), Conversation: ph.conversation(b.Run),
-		Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction, Count: ph.cfg.Count, Hooks: advised(advice),
+		Window: ph.cfg.Window(model), Compaction: ph.cfg.Compaction, Count: ph.cfg.Count, Hooks: loop.Join(advised(advice), hooks), Filters: filters,
 	}, b.Past)
 	if err != nil {
 		return nil, errors.Join(err, shut())
@@ -223,6 +233,9 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 	case loop.Completed:
 		s.end = end
 		return true, nil
+	case loop.Vetoed, loop.Rejected:
+		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: vetoDetail(end.Rejection)}
+		return false, nil
 	case loop.Stuck:
 		// What was built or judged so far still counts, and says that it is
 		// unfinished; an unfinished report or plan is none.
@@ -246,7 +259,7 @@ func waitingPark(calls []loop.Pending) *plan.Parked {
 		if c.Question == "" {
 			p.Reason = plan.ParkApproval
 		}
-		p.Waiting = append(p.Waiting, plan.WaitingCall{Call: c.Call, Name: c.Name, Args: c.Args, Why: c.Why, Question: c.Question, Options: c.Options})
+		p.Waiting = append(p.Waiting, plan.WaitingCall{Call: c.Call, Name: c.Name, Args: c.Args, Why: c.Why, Rule: c.Rule, Effect: c.Effect, Grant: c.Grant, Question: c.Question, Options: c.Options})
 	}
 	first := calls[0]
 	if p.Detail = first.Question; p.Detail == "" {
@@ -257,14 +270,17 @@ func waitingPark(calls []loop.Pending) *plan.Parked {
 
 // gate answers for people who are not there, if that is the policy.
 func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool) {
-	if !ph.cfg.NobodyAnswers {
+	if !ph.cfg.NobodyAnswers && !ph.cfg.AutoApprove {
 		return nil
 	}
 	return func(_ context.Context, p loop.Pending) (loop.Ruling, bool) {
+		if p.Question == "" {
+			return loop.Ruling{Approved: true, By: "policy", Text: "approved without a person, as set with auto-approve"}, ph.cfg.AutoApprove
+		}
 		return loop.Ruling{
 			By:   "policy",
 			Text: "Nobody can answer here. Decide for yourself, choose what fits the request and the code best, and say in what you hand over what you decided and why.",
-		}, p.Question != ""
+		}, ph.cfg.NobodyAnswers
 	}
 }
 
@@ -283,6 +299,13 @@ type withoutFollowUps struct{ loop.Mailbox }
 func (m withoutFollowUps) Waiting(ctx context.Context) ([]loop.Letter, error) {
 	letters, err := m.Mailbox.Waiting(ctx)
 	return slices.DeleteFunc(slices.Clone(letters), func(x loop.Letter) bool { return x.Kind == loop.FollowUp }), err
+}
+
+func vetoDetail(why string) string {
+	if why == "" {
+		why = "see the last hook in `plan events`"
+	}
+	return "a hook does not let it go on: " + why
 }
 
 func limitDetail(l plan.LimitHit) string {

@@ -18,12 +18,14 @@ type journal struct {
 	writer *memory.Writer
 	run    plan.RunID
 	taken  func() []int64
+	guard  *guard
 }
 
 // Append implements engine.Journal.
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
 	failpoint.Hit("before an append")
 	defer failpoint.Hit("after an append")
+	events = j.guard.beside(ctx, events)
 	var letters []int64
 	for _, ev := range events {
 		move, _ := ev.Body.(plan.StateChange)
@@ -36,10 +38,17 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 			letters = append(letters, t.TakesLetter())
 		}
 	}
+	var stored []plan.Event
+	var err error
 	if len(letters) > 0 {
-		return j.writer.AppendTaking(ctx, letters, events...)
+		stored, err = j.writer.AppendTaking(ctx, letters, events...)
+	} else {
+		stored, err = j.writer.Append(ctx, events...)
 	}
-	return j.writer.Append(ctx, events...)
+	if err == nil {
+		j.guard.learn(stored...)
+	}
+	return stored, err
 }
 
 // Conversation implements engine.Journal.

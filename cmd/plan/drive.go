@@ -38,7 +38,7 @@ type driving struct {
 func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	worktree.Sweep() // what killed processes left behind
 	inbox := &inbox{}
-	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take}
+	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard}
 	w.learn.run = d.id
 	show := a.openDisplay(d)
 	runner := checks.New(checks.Config{Shell: w.shell, Timeout: w.cfg.Checks.Timeout.Duration, Redact: w.redact})
@@ -70,7 +70,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 			return failed(err)
 		}
 	}
-	end, err := a.runThrough(ctx, w, eng, show)
+	end, err := w.guard.session(ctx, w.journal, show.feed, func() (engine.End, error) { return a.runThrough(ctx, w, eng, show) })
 	show.close()
 	if err != nil {
 		return failed(err)

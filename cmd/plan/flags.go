@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
@@ -23,6 +24,7 @@ type runFlags struct {
 	checks         []string
 	wait           bool
 	autoApprove    bool
+	force          bool
 	record, replay string
 	compaction     string
 	replanOnDrift  bool
@@ -39,7 +41,14 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.Float64Var(&f.cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
 	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
 	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
-	fl.BoolVar(&f.autoApprove, "auto-approve", false, "do not wait for a person: where the model asks, it is told to decide and say so")
+	fl.BoolVar(&f.autoApprove, "auto-approve", false, "do not wait for a person: what would be asked is allowed, and where the model asks, it is told to decide and say so")
+	fl.BoolVar(&f.force, "force", false, "ask and deny nothing that a tool does; also --yolo, --dangerously-skip-permissions (what a phase cannot do, it still cannot)")
+	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "yolo" || name == "dangerously-skip-permissions" {
+			name = "force"
+		}
+		return pflag.NormalizedName(name)
+	})
 	fl.StringVar(&f.compaction, "compaction", "safe", "what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary)")
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
@@ -54,8 +63,8 @@ type said struct {
 	// noTimeout, noTokens and noCost lift a limit that was set elsewhere: a
 	// zero in Config would mean that nothing was said.
 	noTimeout, noTokens, noCost bool
-	// autoApprove is never taken from an earlier process or a file.
-	autoApprove bool
+	// autoApprove and force are never taken from an earlier process.
+	autoApprove, force bool
 	// onDrift and replan are what the person said about a changed tree.
 	onDrift engine.OnDrift
 	replan  string
@@ -86,7 +95,7 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	given := cmd.Flags().Changed
 	c := said{
 		Config:      config.Config{Model: f.model, BaseURL: f.baseURL},
-		autoApprove: f.autoApprove, record: f.record, replay: f.replay,
+		autoApprove: f.autoApprove, force: f.force, record: f.record, replay: f.replay,
 		noTimeout: given("timeout") && f.timeout == 0,
 		noTokens:  given("max-tokens") && f.tokens == 0,
 		noCost:    given("max-cost") && f.cost == 0,

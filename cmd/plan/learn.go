@@ -286,10 +286,3 @@ func cutText(text string, n int) string {
 	}
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
-
-// trusted says whether a skill of a repository may be used.
-func (a *app) trusted(_ config.Paths, _ string) func(context.Context, skills.Skill) (string, bool, error) {
-	return func(context.Context, skills.Skill) (string, bool, error) {
-		return "the repository is not trusted", false, nil
-	}
-}

@@ -21,6 +21,8 @@ import (
 type letterText struct {
 	Text string `json:"text"`
 	Call string `json:"call,omitempty"`
+	// Scope is how far a yes reaches, as in plan.ApprovalResolved.
+	Scope string `json:"scope,omitempty"`
 }
 
 // mailbox is the inbox of a run as a loop wants it. Taking is the journal's:
@@ -39,7 +41,7 @@ func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
 		if l.Kind == letterCancel || l.Kind == letterReplan || json.Unmarshal(l.Data, &text) != nil {
 			continue
 		}
-		out = append(out, loop.Letter{ID: l.ID, Kind: loop.LetterKind(l.Kind), Text: text.Text, Call: text.Call})
+		out = append(out, loop.Letter{ID: l.ID, Kind: loop.LetterKind(l.Kind), Text: text.Text, Call: text.Call, Scope: text.Scope})
 	}
 	return out, nil
 }
@@ -98,6 +100,7 @@ func (a *app) sayCommand(use, short, long string, kind loop.LetterKind) *cobra.C
 func (a *app) ruleCommand(use, short string, kind loop.LetterKind) *cobra.Command {
 	var reason string
 	var then reader
+	var far reach
 	cmd := &cobra.Command{
 		Use:     use + " RUN [CALL]",
 		Short:   short,
@@ -105,9 +108,15 @@ func (a *app) ruleCommand(use, short string, kind loop.LetterKind) *cobra.Comman
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
+				if far.show {
+					return a.showApprovals(ctx, db, args[0])
+				}
 				letter := letterText{Text: reason}
 				if len(args) == 2 {
 					letter.Call = args[1]
+				}
+				if err := a.widen(ctx, db, args[0], &letter, far); err != nil {
+					return err
 				}
 				return a.deliver(ctx, db, args[0], kind, letter, then)
 			})
@@ -115,6 +124,9 @@ func (a *app) ruleCommand(use, short string, kind loop.LetterKind) *cobra.Comman
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that the model reads")
 	then.register(cmd)
+	if kind == loop.Approve {
+		far.register(cmd)
+	}
 	return cmd
 }
 

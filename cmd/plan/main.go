@@ -163,7 +163,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
 		a.applyCommand(), a.restoreCommand(), a.forkCommand(), a.worktreeCommand(), a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
-		a.memoryCommand(), a.skillsCommand(),
+		a.memoryCommand(), a.skillsCommand(), a.trustCommand(),
 		a.backupCommand(), a.exportCommand(), a.importCommand(), a.gcCommand(),
 	)
 	root.AddCommand(a.mailCommands()...)

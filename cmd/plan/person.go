@@ -27,11 +27,11 @@ func (a *app) interactive() bool {
 // a closed terminal never means yes.
 func (a *app) consult(ctx context.Context, w *workshop, end engine.End) (bool, error) {
 	for _, c := range end.Parked.Waiting {
-		kind, text, ok := a.askPerson(ctx, c)
+		kind, letter, ok := a.askPerson(ctx, c)
 		if !ok {
 			return false, nil
 		}
-		if err := a.post(ctx, w.db, w.journal.run, kind, letterText{Text: text, Call: c.Call}); err != nil {
+		if err := a.post(ctx, w.db, w.journal.run, kind, letter); err != nil {
 			return false, err
 		}
 	}
@@ -39,37 +39,24 @@ func (a *app) consult(ctx context.Context, w *workshop, end engine.End) (bool, e
 }
 
 // askPerson puts one call to the person.
-func (a *app) askPerson(ctx context.Context, c plan.WaitingCall) (loop.LetterKind, string, bool) {
-	if c.Question != "" {
-		fmt.Fprintf(a.out, "\n%s\n", sanitizeText(c.Question))
-		for i, o := range c.Options {
-			fmt.Fprintf(a.out, "  %d  %s\n", i+1, sanitizeLine(o))
-		}
-		fmt.Fprint(a.out, "Answer (empty: leave it for later): ")
-		line, ok := a.readLine(ctx)
-		if !ok || line == "" {
-			return "", "", false
-		}
-		var n int
-		if _, err := fmt.Sscanf(line+"\n", "%d\n", &n); err == nil && n >= 1 && n <= len(c.Options) {
-			line = c.Options[n-1]
-		}
-		return loop.Reply, line, true
+func (a *app) askPerson(ctx context.Context, c plan.WaitingCall) (loop.LetterKind, letterText, bool) {
+	if c.Question == "" {
+		return a.askApproval(ctx, c)
 	}
-	fmt.Fprintf(a.out, "\nMay it call %s?\n  %s\n", sanitizeLine(c.Name), sanitizeLine(string(c.Args)))
-	if c.Why != "" {
-		fmt.Fprintf(a.out, "  %s\n", sanitizeLine(c.Why))
+	fmt.Fprintf(a.out, "\n%s\n", sanitizeText(c.Question))
+	for i, o := range c.Options {
+		fmt.Fprintf(a.out, "  %d  %s\n", i+1, sanitizeLine(o))
 	}
-	fmt.Fprint(a.out, "y, or n with a reason (empty: leave it for later): ")
+	fmt.Fprint(a.out, "Answer (empty: leave it for later): ")
 	line, ok := a.readLine(ctx)
-	word, reason, _ := strings.Cut(line, " ")
-	switch strings.ToLower(word) {
-	case "y", "yes":
-		return loop.Approve, reason, ok
-	case "n", "no":
-		return loop.Deny, reason, ok
+	if !ok || line == "" {
+		return "", letterText{}, false
 	}
-	return "", "", false
+	var n int
+	if _, err := fmt.Sscanf(line+"\n", "%d\n", &n); err == nil && n >= 1 && n <= len(c.Options) {
+		line = c.Options[n-1]
+	}
+	return loop.Reply, letterText{Text: line, Call: c.Call}, true
 }
 
 // readLine reads a line from the person, until ctx ends.

@@ -145,6 +145,9 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
+	if cfg, err = a.rulesNow(repo.Root(), cfg); err != nil {
+		return err
+	}
 	if err := knowsRun(ctx, repo, run); err != nil {
 		return err
 	}
@@ -160,6 +163,9 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	defer func() { err = errors.Join(err, failed(w.close())) }()
 	w.writer = writer
 	flags.replan = w.redact(flags.replan)
+	if err := w.guard.relearn(ctx, db, run.ID); err != nil {
+		return failed(err)
+	}
 	kit, err := w.loadKit(ctx, run.Start)
 	if err != nil {
 		return failed(err)

@@ -47,6 +47,7 @@ type workshop struct {
 	behind  sync.WaitGroup // removals of copies that nobody waits for
 	// autoApprove says that no person is to be waited for.
 	autoApprove bool
+	guard       *guard
 }
 
 // openWorkshop connects to the model and lays the tools out, to work in repo for
@@ -54,7 +55,7 @@ type workshop struct {
 // one. Nothing is written yet.
 func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB) (*workshop, error) {
 	w := &workshop{
-		repo: repo, db: db, autoApprove: flags.autoApprove,
+		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove,
 		redact: config.Redactor(config.Secrets(a.environ)), close: func() error { return nil },
 	}
 	if err := a.openModel(ctx, w, &cfg, flags); err != nil {
@@ -68,7 +69,10 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 	if w.learn, err = a.newLearning(cfg, db, home, w.redact); err != nil {
 		return nil, failed(err)
 	}
-	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
+	if w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now}); err != nil {
+		return nil, failed(err)
+	}
+	w.guard, err = a.newGuard(w, flags.force)
 	return w, failed(err)
 }
 
@@ -97,7 +101,7 @@ func (a *app) settings(repo string, flags config.Config) (config.Config, error) 
 	if err != nil {
 		return config.Config{}, failed(err)
 	}
-	cfg, warnings, err := config.Load(config.Source{Home: paths.Home, Repo: repo, Getenv: a.getenv, Flags: flags})
+	cfg, warnings, err := config.Load(config.Source{Home: paths.Home, Repo: repo, Getenv: a.getenv, Flags: flags, Trusted: a.trustedItems(paths, repo)})
 	if err != nil {
 		return config.Config{}, failed(err)
 	}
@@ -178,7 +182,7 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
 		View: w.view, Instructions: words, Redact: w.redact, Conversation: w.conversation,
-		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove,
+		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: func(name string) int64 {
 			entry, _ := cat.Lookup(name, w.cfg.BaseURL)

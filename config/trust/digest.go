@@ -1,0 +1,170 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	deepest  = 8        // levels of folders
+	mostSize = 32 << 20 // bytes of a folder
+	mostFile = 4096     // files of a folder
+)
+
+// SkillFolders are where a repository may keep skills: a folder each, with a
+// SKILL.md in it.
+func SkillFolders() []string {
+	return []string{".plan/skills", ".agents/skills", ".claude/skills"}
+}
+
+// HookFolder is where a repository keeps what its hooks run. All of it is part
+// of every hook.
+const HookFolder = ".plan/hooks"
+
+// Skills lists the skills of the repository at root. A skill that cannot be
+// digested has none, and so can never be trusted; Detail says why.
+func Skills(root string) ([]Item, error) {
+	var out []Item
+	for _, folder := range SkillFolders() {
+		entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(folder)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look for skills: %w", err)
+		}
+		for _, e := range entries {
+			name := path.Join(folder, e.Name())
+			if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name), "SKILL.md")); err != nil {
+				continue
+			}
+			item := Item{Kind: "skill", Path: name}
+			if item.Digest, err = Folder(root, name); err != nil {
+				item.Detail = "it cannot be trusted: " + err.Error()
+			}
+			out = append(out, item)
+		}
+	}
+	return out, nil
+}
+
+// Folder is the digest of a folder with all that is in it: names, modes and
+// contents. Symbolic links, special files, deep and very large folders are
+// refused, because what they lead to could change without being noticed.
+func Folder(root, name string) (string, error) {
+	dir, err := os.OpenRoot(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	defer dir.Close() //nolint:errcheck // only read from
+	if info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name))); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is not a folder of its own", name)
+	}
+	var parts [][]byte
+	files, size := 0, int64(0)
+	err = fs.WalkDir(dir.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if p != "." && strings.Count(p, "/") >= deepest {
+				return fmt.Errorf("%s has more than %d levels of folders", name, deepest)
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("%s is no ordinary file", path.Join(name, p))
+		}
+		data, mode, err := content(dir, p, mostSize-size)
+		if err != nil {
+			return err
+		}
+		if files++; files > mostFile {
+			return fmt.Errorf("%s has more than %d files", name, mostFile)
+		}
+		size += int64(len(data))
+		parts = append(parts, []byte(p), []byte(fmt.Sprintf("%o", mode.Perm()&0o111)), data)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return digestOf(parts...), nil
+}
+
+func content(dir *os.Root, name string, most int64) ([]byte, fs.FileMode, error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, 0, err //nolint:wrapcheck // it names the file
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err //nolint:wrapcheck // it names the file
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s and what is beside it are larger than %d MB", name, mostSize>>20)
+	}
+	return data, info.Mode(), err
+}
+
+// Text is the digest of a text alone.
+func Text(text string) string { return digestOf([]byte("text"), []byte(text)) }
+
+// Command is the digest of a command with the files of the repository that it
+// names, and with all of HookFolder. What those files read or run in turn is
+// not part of it.
+func Command(root, entry, command string) (string, error) {
+	parts := [][]byte{[]byte("command"), []byte(entry), []byte(command)}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return "", fmt.Errorf("read the repository: %w", err)
+	}
+	defer dir.Close() //nolint:errcheck // only read from
+	for _, name := range named(root, command) {
+		info, err := dir.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // no file of the repository
+		}
+		data, mode, err := content(dir, name, mostSize)
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", name, err)
+		}
+		parts = append(parts, []byte(name), []byte(fmt.Sprintf("%o", mode.Perm()&0o111)), data)
+	}
+	if _, err := dir.Lstat(filepath.FromSlash(HookFolder)); err == nil {
+		folder, err := Folder(root, HookFolder)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, []byte(HookFolder), []byte(folder))
+	}
+	return digestOf(parts...), nil
+}
+
+// named are the words of a command that may name files of the repository.
+func named(root, command string) []string {
+	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`;|&<>(){}$=,:", r) })
+	var out []string
+	for _, w := range words {
+		if filepath.IsAbs(w) {
+			rel, err := filepath.Rel(root, w)
+			if err != nil {
+				continue
+			}
+			w = rel
+		}
+		if w = filepath.Clean(w); filepath.IsLocal(w) && w != "." && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}

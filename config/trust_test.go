@@ -1,0 +1,149 @@
+package config_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/config/trust"
+)
+
+const theirs = `model = "theirs"
+max_turns = 5
+[[hooks]]
+event = "pre_tool_use"
+command = "sh .plan/check.sh"
+[[permission]]
+command = "git push"
+action = "allow"
+[mcp.files]
+command = "serve"
+`
+
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	src := place(t, "model = 'mine'", theirs)
+	ctx := context.Background()
+	write(t, filepath.Join(src.Repo, ".plan/check.sh"), "exit 0\n")
+	write(t, filepath.Join(src.Repo, ".claude/skills/deploy/SKILL.md"), "do it\n")
+	write(t, filepath.Join(src.Repo, ".claude/skills/deploy/run.sh"), "x\n")
+	store := trust.Open(filepath.Join(t.TempDir(), "trust.json"), time.Now)
+	src.Trusted = func(it trust.Item) bool {
+		ok, err := store.Trusted(src.Repo, it.Kind, it.Path, it.Digest)
+		if err != nil {
+			t.Error(err)
+		}
+		return ok
+	}
+	// look says what is trusted: the model, the hook, the rule, and the kinds.
+	look := func() (string, []trust.Item) {
+		t.Helper()
+		cfg, warnings, err := config.Load(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{cfg.Model}
+		for _, h := range cfg.Hooks {
+			got = append(got, string(h.From)+" hook")
+		}
+		for _, p := range cfg.Permission {
+			got = append(got, string(p.From)+" rule")
+		}
+		for _, w := range warnings {
+			if strings.Contains(w.Why, "plan trust") {
+				got = append(got, "note")
+			}
+		}
+		items, err := config.Claims(src.Repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		skills, err := trust.Skills(src.Repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, skills...)
+		for _, it := range items {
+			if src.Trusted(it) {
+				got = append(got, it.Kind)
+			}
+		}
+		return strings.Join(got, ", "), items
+	}
+	expect := func(when, want string) []trust.Item {
+		t.Helper()
+		got, items := look()
+		if got != want {
+			t.Errorf("%s: %s; want %s", when, got, want)
+		}
+		return items
+	}
+	items := expect("at first", "mine, repository rule, note, note")
+	if len(items) != 4 {
+		t.Fatalf("%+v", items)
+	}
+	yes := func(items ...trust.Item) {
+		t.Helper()
+		if err := store.Trust(ctx, src.Repo, items...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yes(items[1])
+	expect("the hook", "mine, trusted hook, repository rule, note, hook")
+	yes(items...)
+	const all = "theirs, trusted hook, trusted rule, config, hook, mcp, skill"
+	expect("everything", all)
+
+	write(t, filepath.Join(src.Repo, ".plan/check.sh"), "curl evil\n")
+	items = expect("the hook's script has changed", "theirs, trusted rule, note, config, mcp, skill")
+	yes(items...)
+	expect("again", all)
+	write(t, filepath.Join(src.Repo, ".plan/hooks/more.sh"), "x\n")
+	yes(expect("what may belong to hooks has changed", "theirs, trusted rule, note, config, mcp, skill")...)
+	write(t, filepath.Join(src.Repo, ".claude/skills/deploy/run.sh"), "y\n")
+	expect("the skill has changed", "theirs, trusted hook, trusted rule, config, hook, mcp")
+	if err := os.Symlink("/etc/passwd", filepath.Join(src.Repo, ".claude/skills/deploy/link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, items := look(); items[3].Digest != "" || !strings.Contains(items[3].Detail, "cannot be trusted") {
+		t.Errorf("a skill with a link: %+v", items[3])
+	}
+	write(t, filepath.Join(src.Repo, ".plan/config.toml"), theirs+"# more\n")
+	expect("the file has changed", "mine, trusted hook, repository rule, note, hook, mcp")
+	if n, err := store.Revoke(ctx, src.Repo); err != nil || n != 4 {
+		t.Errorf("%d revoked, %v", n, err)
+	}
+	expect("revoked", "mine, repository rule, note, note")
+}
+
+func TestTrustFailsClosed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "trust.json")
+	store := trust.Open(file, time.Now)
+	it := trust.Item{Kind: "hook", Path: "p", Digest: "d"}
+	if err := store.Trust(context.Background(), "/r", it); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	for _, c := range []struct{ root, kind, path, digest string }{
+		{"/other", "hook", "p", "d"}, {"/r", "skill", "p", "d"}, {"/r", "hook", "q", "d"}, {"/r", "hook", "p", "e"}, {"/r", "hook", "p", ""},
+	} {
+		if ok, err := store.Trusted(c.root, c.kind, c.path, c.digest); ok || err != nil {
+			t.Errorf("%+v: %v, %v", c, ok, err)
+		}
+	}
+	for _, text := range []string{"{", `{"version":9,"repos":{"/r":{"hook:p":{"d":"2026-01-01T00:00:00Z"}}}}`} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := store.Trusted("/r", "hook", "p", "d"); ok || err == nil {
+			t.Errorf("%s: %v, %v", text, ok, err)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+// Package hook runs the commands that the settings name for moments of a run,
+// and makes loop hooks of them.
+//
+// A hook is told what happens as one JSON document on its standard input. Its
+// exit status decides where a decision is due, and a JSON object on its
+// standard output may say more. Its environment is clean, its time is limited,
+// and when it ends, all that it started in its process group is killed.
+//
+// The package must not know where settings are kept or who is trusted: a hook
+// that needs trust brings a check along, which is made each time before it
+// runs.
+package hook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/sandbox"
+)
+
+// The moments.
+const (
+	SessionStart = "session_start" // a process begins to drive a run
+	PrePrompt    = "pre_prompt"    // something is about to be said to the model; judges
+	TurnStart    = "turn_start"    // a model call is about to be made; judges
+	PreToolUse   = "pre_tool_use"  // a tool is about to be called; judges
+	PostToolUse  = "post_tool_use" // a tool has returned
+	PreCompact   = "pre_compact"   // history is about to be made smaller; may refuse
+	Verdict      = "verdict"       // a review has come to its verdict
+	SessionEnd   = "session_end"   // the process stops driving the run
+)
+
+const (
+	defaultTimeout = 30 * time.Second
+	// mostOutput is how much of each output is kept, in bytes.
+	mostOutput = 64 << 10
+	// shownOutput is how much of it is told to the model and the journal.
+	shownOutput = 4 << 10
+)
+
+// Hook is a command that is run at a moment.
+type Hook struct {
+	Event   string
+	Tool    string // pattern of names; "" fits every tool
+	Path    string // pattern of paths; "" fits every call
+	Command string // for bash
+	// Timeout bounds its time; default 30 s.
+	Timeout time.Duration
+	// Check is asked before each run; with an error the hook does not run and
+	// has failed. Nil: it may always run.
+	Check func() error
+}
+
+// Input is what a hook reads on its standard input. Fields that mean nothing at
+// a moment are left out.
+type Input struct {
+	Event   string          `json:"event"`
+	Run     plan.RunID      `json:"run,omitempty"`
+	Phase   plan.Phase      `json:"phase,omitempty"`
+	Attempt int             `json:"attempt,omitempty"`
+	Conv    string          `json:"conv,omitempty"`
+	Turn    *int            `json:"turn,omitempty"`
+	Dir     string          `json:"dir"` // where it runs: the root of the work tree
+	Tool    string          `json:"tool,omitempty"`
+	Call    string          `json:"call,omitempty"`
+	Args    json.RawMessage `json:"args,omitempty"`
+	Paths   []string        `json:"paths,omitempty"`  // that the call names
+	Result  *Result         `json:"result,omitempty"` // post_tool_use
+	Prompt  string          `json:"prompt,omitempty"` // pre_prompt
+	Tokens  int64           `json:"tokens,omitempty"` // pre_compact: of the next request
+	Verdict *plan.Judgement `json:"verdict,omitempty"`
+	State   plan.State      `json:"state,omitempty"`  // session_start, session_end
+	Parked  plan.ParkReason `json:"parked,omitempty"` // session_end
+}
+
+// Result is a tool's result as a hook sees it.
+type Result struct {
+	Output   string `json:"output"`
+	Error    bool   `json:"error"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+}
+
+// answer is what a hook may say on its standard output.
+type answer struct {
+	Args    json.RawMessage `json:"args"`    // pre_tool_use: call it with these instead
+	Reason  string          `json:"reason"`  // of a block
+	Context string          `json:"context"` // pre_prompt, post_tool_use: for the model to read
+}
+
+// Report is what came of a hook.
+type Report struct {
+	Hook     Hook
+	ExitCode int
+	Args     json.RawMessage // that it wants instead
+	Context  string          // that it adds
+	Output   string          // what it printed, or the reason that it gave
+	// Err says why it could not decide: it did not start, ran out of time, or
+	// is not trusted.
+	Err      error
+	Duration time.Duration
+}
+
+// Config says where and how hooks run.
+type Config struct {
+	Hooks []Hook
+	Dir   string   // the root of the work tree
+	Env   []string // as os.Environ gives it; it is cleaned
+	// Redact replaces known secrets in what hooks print. Default: nothing.
+	Redact func(string) string
+	Now    func() time.Time
+}
+
+// Runner runs hooks. It is safe for concurrent use.
+type Runner struct {
+	cfg   Config
+	env   []string
+	shell string
+}
+
+// New makes a runner. It needs bash or sh only if there are hooks.
+func New(cfg Config) (*Runner, error) {
+	if cfg.Redact == nil {
+		cfg.Redact = func(s string) string { return s }
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r := &Runner{cfg: cfg, env: sandbox.CleanEnv(cfg.Env)}
+	if len(cfg.Hooks) == 0 {
+		return r, nil
+	}
+	shell, err := sandbox.New(sandbox.Config{Env: cfg.Env})
+	if err != nil {
+		return nil, fmt.Errorf("hooks: %w", err)
+	}
+	r.shell = shell.Path()
+	return r, nil
+}
+
+// Has reports whether there are hooks for a moment.
+func (r *Runner) Has(event string) bool {
+	return slices.ContainsFunc(r.cfg.Hooks, func(h Hook) bool { return h.Event == event })
+}
+
+// Each runs the hooks that fit, in order, until stop says that one was the
+// last; nil runs all. What one changes the next one sees.
+func (r *Runner) Each(ctx context.Context, in Input, stop func(Report) bool) []Report {
+	var out []Report
+	for _, h := range r.cfg.Hooks {
+		if !h.fits(in) {
+			continue
+		}
+		rep := r.run(ctx, h, in)
+		out = append(out, rep)
+		if stop != nil && stop(rep) {
+			break
+		}
+		if rep.Args != nil {
+			in.Args = rep.Args
+		}
+	}
+	return out
+}
+
+func (h Hook) fits(in Input) bool {
+	if h.Event != in.Event || (h.Tool != "" && !doublestar.MatchUnvalidated(h.Tool, in.Tool)) {
+		return false
+	}
+	return h.Path == "" || slices.ContainsFunc(in.Paths, func(p string) bool {
+		if !strings.Contains(h.Path, "/") {
+			return doublestar.MatchUnvalidated(h.Path, path.Base(p))
+		}
+		return doublestar.MatchUnvalidated(strings.TrimPrefix(h.Path, "./"), path.Clean(p))
+	})
+}
+
+// run runs one hook to its end.
+func (r *Runner) run(ctx context.Context, h Hook, in Input) Report {
+	rep := Report{Hook: h, ExitCode: -1}
+	if h.Check != nil {
+		if rep.Err = h.Check(); rep.Err != nil {
+			return rep
+		}
+	}
+	in.Dir = r.cfg.Dir
+	stdin, err := plan.MarshalCompact(in)
+	if err != nil {
+		rep.Err = fmt.Errorf("encode what it is told: %w", err)
+		return rep
+	}
+	if h.Timeout <= 0 {
+		h.Timeout = defaultTimeout
+	}
+	limited, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	cmd := exec.CommandContext(limited, r.shell, "-c", h.Command)
+	var out, said bounded
+	cmd.Dir, cmd.Env, cmd.Stdin = r.cfg.Dir, r.env, bytes.NewReader(append(stdin, '\n'))
+	cmd.Stdout, cmd.Stderr = &out, &said
+	stopped := sandbox.OwnGroup(cmd)
+	began := r.cfg.Now()
+	err = cmd.Start()
+	if err == nil {
+		err = cmd.Wait()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind; usually nothing
+		rep.ExitCode = cmd.ProcessState.ExitCode()
+	}
+	rep.Duration = r.cfg.Now().Sub(began)
+	var failed *exec.ExitError
+	switch {
+	case stopped() && ctx.Err() != nil:
+		rep.Err = fmt.Errorf("it was stopped: %w", context.Cause(ctx))
+	case stopped():
+		rep.Err = fmt.Errorf("it was killed after %s, the most it may take; make it faster or give it a longer timeout", h.Timeout)
+	case err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, syscall.EPIPE):
+		rep.Err = fmt.Errorf("it did not run: %w", err)
+	}
+	r.understand(&rep, out.text(), said.text())
+	return rep
+}
+
+// understand reads what a hook printed.
+func (r *Runner) understand(rep *Report, out, said string) {
+	var a answer
+	if text := strings.TrimSpace(out); strings.HasPrefix(text, "{") {
+		if err := json.Unmarshal([]byte(text), &a); err != nil && rep.Err == nil && rep.ExitCode == 0 {
+			rep.Err = fmt.Errorf("its answer is no JSON that can be read: %w", err)
+		}
+		out = ""
+	}
+	if rep.ExitCode == 0 && rep.Err == nil {
+		if string(a.Args) != "null" {
+			rep.Args = a.Args
+		}
+		rep.Context = r.cfg.Redact(strings.TrimSpace(a.Context))
+	}
+	text := strings.TrimSpace(a.Reason)
+	if text == "" {
+		text = strings.TrimSpace(strings.TrimSpace(out) + "\n" + strings.TrimSpace(said))
+	}
+	short, _ := sandbox.Cut([]byte(r.cfg.Redact(text)), shownOutput)
+	rep.Output = strings.ToValidUTF8(short, "\uFFFD")
+}
+
+// OK reports whether the hook ran and has nothing against it.
+func (rep Report) OK() bool { return rep.Err == nil && rep.ExitCode == 0 }
+
+// Why says in words why a hook is against something.
+func (rep Report) Why() string {
+	switch {
+	case rep.Err != nil:
+		return fmt.Sprintf("the hook %q could not decide: %v", rep.Hook.Command, rep.Err)
+	case rep.Output != "":
+		return rep.Output
+	}
+	return fmt.Sprintf("the hook %q ended with exit status %d", rep.Hook.Command, rep.ExitCode)
+}
+
+// Event is what the journal keeps of it. Judges says that being against it has
+// stopped something.
+func (rep Report) Event(in Input, judges bool) plan.HookRan {
+	ev := plan.HookRan{
+		Event: rep.Hook.Event, Command: rep.Hook.Command, Tool: in.Tool, Call: in.Call, Action: "passed",
+		ExitCode: rep.ExitCode, Output: rep.Output, DurationMS: rep.Duration.Milliseconds(),
+	}
+	if rep.Err != nil {
+		ev.Error = rep.Err.Error()
+	}
+	switch {
+	case !rep.OK() && judges:
+		ev.Action = "blocked"
+	case !rep.OK():
+		ev.Action = "failed"
+	case rep.Args != nil || rep.Context != "":
+		ev.Action = "changed"
+	}
+	return ev
+}
+
+// bounded keeps the beginning of an output, and lets the rest go by, so that
+// the child is never held up.
+type bounded struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.buf.Write(p[:min(len(p), mostOutput-b.buf.Len())])
+	return len(p), nil
+}
+
+func (b *bounded) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,152 @@
+package hook
+
+import (
+	"context"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+// Scope is the conversation that loop hooks are for.
+type Scope struct {
+	Run     plan.RunID
+	Phase   plan.Phase
+	Attempt int
+	Conv    string
+	// Emit records what has come of hooks outside of tool calls.
+	Emit plan.Emit
+	// Paths are the paths that a call names.
+	Paths func(tool string, args []byte) []string
+}
+
+// Loop makes loop hooks of the hooks at moments of a conversation.
+func (r *Runner) Loop(s Scope) loop.Hooks {
+	c := conversation{r: r, s: s}
+	var h loop.Hooks
+	if r.Has(PreToolUse) {
+		h.BeforeTool = c.beforeTool
+	}
+	if r.Has(PostToolUse) {
+		h.AfterTool = c.afterTool
+	}
+	if r.Has(TurnStart) {
+		h.BeforeTurn = c.beforeTurn
+	}
+	if r.Has(PreCompact) {
+		h.BeforeCompaction = c.beforeCompaction
+	}
+	return h
+}
+
+// Filters are the hooks that look at prompts.
+func (r *Runner) Filters(s Scope) []loop.Filter {
+	if !r.Has(PrePrompt) {
+		return nil
+	}
+	c := conversation{r: r, s: s}
+	return []loop.Filter{c.filter}
+}
+
+// conversation runs hooks for one conversation.
+type conversation struct {
+	r *Runner
+	s Scope
+}
+
+func (c conversation) input(event string) Input {
+	return Input{Event: event, Run: c.s.Run, Phase: c.s.Phase, Attempt: c.s.Attempt, Conv: c.s.Conv}
+}
+
+func (c conversation) call(event string, t loop.ToolCall) Input {
+	in := c.input(event)
+	in.Tool, in.Call, in.Args = t.Info.Name, t.ID, t.Args
+	if c.s.Paths != nil {
+		in.Paths = c.s.Paths(t.Info.Name, t.Args)
+	}
+	return in
+}
+
+// beforeTool judges: a hook that is against a call blocks it, and so does one
+// that could not decide.
+func (c conversation) beforeTool(ctx context.Context, t loop.ToolCall) loop.Decision {
+	d := loop.Decision{Verb: loop.Pass}
+	in := c.call(PreToolUse, t)
+	for _, rep := range c.r.Each(ctx, in, func(rep Report) bool { return !rep.OK() }) {
+		d.Record = append(d.Record, rep.Event(in, true))
+		switch {
+		case !rep.OK():
+			d.Verb, d.Reason, d.Args = loop.Block, rep.Why(), nil
+		case rep.Args != nil:
+			d.Verb, d.Args = loop.Change, rep.Args
+		}
+	}
+	return d
+}
+
+// afterTool advises: what a hook has to say is added to the result.
+func (c conversation) afterTool(ctx context.Context, t loop.ToolCall, res loop.Result) loop.Result {
+	in := c.call(PostToolUse, t)
+	in.Result = &Result{Output: res.Output, Error: res.Error, ExitCode: res.ExitCode}
+	for _, rep := range c.r.Each(ctx, in, nil) {
+		res.Record = append(res.Record, rep.Event(in, false))
+		if rep.Context != "" {
+			res.Output = strings.TrimRight(res.Output, "\n") + "\n[a hook says: " + rep.Context + "]"
+		}
+	}
+	return res
+}
+
+// beforeTurn judges.
+func (c conversation) beforeTurn(ctx context.Context, turn int) bool {
+	in := c.input(TurnStart)
+	in.Turn = &turn
+	return c.judge(ctx, in, func(rep Report) bool { return rep.OK() })
+}
+
+// beforeCompaction lets a hook refuse; one that could not decide does not.
+func (c conversation) beforeCompaction(ctx context.Context, tokens int64) bool {
+	in := c.input(PreCompact)
+	in.Tokens = tokens
+	return c.judge(ctx, in, func(rep Report) bool { return rep.Err != nil || rep.OK() })
+}
+
+// judge runs hooks until one is against it, and records them.
+func (c conversation) judge(ctx context.Context, in Input, fine func(Report) bool) bool {
+	passed := true
+	for _, rep := range c.r.Each(ctx, in, func(rep Report) bool { return !fine(rep) }) {
+		ok := fine(rep)
+		recorded := c.record(ctx, rep.Event(in, !ok))
+		passed = passed && ok && recorded
+	}
+	return passed
+}
+
+// filter judges what is said to the model. What a hook adds comes after it.
+func (c conversation) filter(ctx context.Context, text string) loop.Screening {
+	in := c.input(PrePrompt)
+	in.Prompt = text
+	var s loop.Screening
+	var notes []string
+	for _, rep := range c.r.Each(ctx, in, func(rep Report) bool { return !rep.OK() }) {
+		if !c.record(ctx, rep.Event(in, true)) {
+			return loop.Screening{Reject: "what a hook said about it could not be recorded"}
+		}
+		if !rep.OK() {
+			return loop.Screening{Reject: rep.Why()}
+		}
+		if rep.Context != "" {
+			notes = append(notes, rep.Context)
+		}
+	}
+	s.Warn = strings.Join(notes, "\n")
+	return s
+}
+
+// record puts a hook into the journal. What cannot be recorded did not pass.
+func (c conversation) record(ctx context.Context, ev plan.HookRan) bool {
+	if c.s.Emit == nil {
+		return true
+	}
+	return c.s.Emit(ctx, plan.Event{Conv: c.s.Conv, Body: ev}) == nil
+}

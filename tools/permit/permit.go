@@ -1,0 +1,357 @@
+// Package permit decides which calls of tools may run: allow, ask or deny, by
+// rules about the tool, the paths and the command.
+//
+// A command line is taken apart first, so that every command in it is judged
+// by itself, whatever it is wrapped in; see [Commands]. What cannot be told
+// apart is asked about.
+//
+// The package must not know where rules are kept, who is asked or how: it is
+// given rules and says what they mean for a call. It is policy, not a wall: a
+// program that a command starts can do what it likes, and only the sandbox
+// stops it.
+package permit
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plan-engine/plan"
+)
+
+// Action is what a rule says about a call.
+type Action string
+
+// The actions, from the loosest to the tightest.
+const (
+	Allow Action = "allow"
+	Ask   Action = "ask"
+	Deny  Action = "deny"
+)
+
+// Rule says what may be done. A field that is empty fits everything; one of
+// Tool, Path and Command must be set.
+//
+// Patterns are read to the safe side: an allow must fit the whole of what it
+// allows, an ask or a deny fits as soon as a part of it does.
+type Rule struct {
+	// Tool is the name of a tool, or a pattern of names.
+	Tool string
+	// Path is a pattern for paths, relative to the tree or absolute, with *, ?,
+	// [ ], { } and **; "~" is the home directory. One without a slash fits the
+	// name in any folder, "./name" only at the top.
+	Path string
+	// Command is a pattern for one command of a command line, in which * stands
+	// for any text. An ask or a deny fits every command that begins with it.
+	Command string
+	Action  Action
+	// Reason is told to the person who is asked, and to the model.
+	Reason string
+}
+
+// Check says what is wrong with a rule.
+func (r Rule) Check() error {
+	switch {
+	case !slices.Contains([]Action{Allow, Ask, Deny}, r.Action):
+		return fmt.Errorf("action = %q must be one of allow, ask, deny", r.Action)
+	case r.Tool == "" && r.Path == "" && r.Command == "":
+		return fmt.Errorf("a rule needs a tool, a path or a command")
+	case !validGlob(r.Tool):
+		return fmt.Errorf("tool = %q is not a pattern that can be read", r.Tool)
+	case !validGlob(r.Path):
+		return fmt.Errorf("path = %q is not a pattern that can be read", r.Path)
+	}
+	return nil
+}
+
+// String is the rule as a person would say it.
+func (r Rule) String() string {
+	var parts []string
+	for _, f := range [][2]string{{"tool", r.Tool}, {"path", r.Path}, {"command", r.Command}} {
+		if f[1] != "" {
+			parts = append(parts, fmt.Sprintf("%s %q", f[0], f[1]))
+		}
+	}
+	return strings.Join(append([]string{string(r.Action)}, parts...), " ")
+}
+
+// Layer is the rules of one source. Of those that fit, the last one counts.
+type Layer struct {
+	Name  string // for people: "your config.toml"
+	Rules []Rule
+	// Tightens says that what it allows counts for nothing outside the layer.
+	Tightens bool
+}
+
+// Place says where calls work.
+type Place struct {
+	Root string // absolute: the tree
+	Home string // absolute, or ""
+	Temp string // absolute, or "": a folder that counts as inside
+}
+
+// Policy is rules in force. Its methods are safe for concurrent use.
+type Policy struct {
+	place  Place
+	layers []Layer
+
+	mu     sync.Mutex
+	grants []Rule
+}
+
+// New makes a policy. Layers that do not tighten are read one after the other
+// like one, over what is asked by default; of the others each may only make
+// the answer tighter.
+func New(place Place, layers ...Layer) (*Policy, error) {
+	for _, l := range layers {
+		for _, r := range l.Rules {
+			if err := r.Check(); err != nil {
+				return nil, fmt.Errorf("%s: %w", l.Name, err)
+			}
+		}
+	}
+	place.Root = resolved(place.Root)
+	if place.Temp != "" {
+		if place.Temp = resolved(place.Temp); within(place.Temp, place.Root) {
+			place.Temp = "" // what lies beside the tree is not scratch space
+		}
+	}
+	return &Policy{place: place, layers: layers}, nil
+}
+
+// Call is a call to be judged.
+type Call struct {
+	Tool    string
+	Command string   // of a tool that runs a command line
+	Paths   []string // that the call names, relative to the tree or absolute
+	// Dir is where the call works; "" is the tree. Paths in it are judged as if
+	// it were the tree, which it is a copy of.
+	Dir string
+}
+
+// Ruling is what the rules say about a call.
+type Ruling struct {
+	Action Action
+	Rule   string // which rule says so; "" if none does
+	Reason string // in words
+	// Grant is what a person's yes would allow from now on, set with Ask.
+	Grant plan.Grant
+}
+
+// Grant lets calls pass that would be asked about, in this run. It lifts no
+// deny.
+func (p *Policy) Grant(g plan.Grant) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.grants = append(p.grants, Rule{Tool: g.Tool, Path: g.Path, Command: g.Command, Action: Allow})
+}
+
+// granted reports whether a person said yes to all of this before.
+func (p *Policy) granted(s subject) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.grants, func(r Rule) bool { return s.fits(r) })
+}
+
+// Judge says whether a call may run. Of several things that it does, the one
+// that is judged tightest counts.
+func (p *Policy) Judge(c Call) Ruling {
+	worst := Ruling{Action: Allow}
+	for _, s := range p.subjects(c) {
+		r := p.judge(s)
+		if r.Action == Ask && p.granted(s) {
+			continue
+		}
+		if tighter(r.Action, worst.Action) {
+			worst = r
+		}
+	}
+	if worst.Action == Ask {
+		worst.Grant = p.grantFor(c)
+	}
+	return worst
+}
+
+// judge is Judge for one thing that a call does.
+func (p *Policy) judge(s subject) Ruling {
+	worst := Ruling{Action: Allow}
+	if why := s.hazard(); why != "" {
+		worst = Ruling{Action: Ask, Rule: "default", Reason: why}
+	}
+	for _, l := range p.layers {
+		if r, ok := l.last(s); ok && !l.Tightens {
+			worst = r
+		}
+	}
+	for _, l := range p.layers {
+		if r, ok := l.last(s); ok && l.Tightens && tighter(r.Action, worst.Action) {
+			worst = r
+		}
+	}
+	return worst
+}
+
+// last is what the last rule says that fits.
+func (l Layer) last(s subject) (Ruling, bool) {
+	for _, r := range slices.Backward(l.Rules) {
+		if !s.fits(r) {
+			continue
+		}
+		reason := r.Reason
+		if reason == "" {
+			reason = fmt.Sprintf("%s says: %s", l.Name, r)
+		}
+		return Ruling{Action: r.Action, Rule: fmt.Sprintf("%s: %s", l.Name, r), Reason: s.about(reason)}, true
+	}
+	return Ruling{}, false
+}
+
+func tighter(a, b Action) bool { return rank(a) > rank(b) }
+
+func rank(a Action) int { return slices.Index([]Action{Allow, Ask, Deny}, a) }
+
+// grantFor is the narrowest rule that lets the very same call pass.
+func (p *Policy) grantFor(c Call) plan.Grant {
+	switch {
+	case c.Command != "":
+		return plan.Grant{Tool: c.Tool, Command: quoteCommand(strings.TrimSpace(c.Command))}
+	case len(c.Paths) == 1:
+		place := p.at(c.Dir)
+		path := quoteGlob(place.show(place.abs("", c.Paths[0])))
+		if !strings.Contains(path, "/") {
+			path = "./" + path
+		}
+		return plan.Grant{Tool: c.Tool, Path: path}
+	case len(c.Paths) > 1:
+		return plan.Grant{} // one rule cannot say it
+	}
+	return plan.Grant{Tool: c.Tool}
+}
+
+// at is the place of a call that works in dir.
+func (p *Policy) at(dir string) Place {
+	place := p.place
+	if dir != "" {
+		place.Root = resolved(dir)
+		if place.Temp != "" && within(place.Temp, place.Root) {
+			place.Temp = "" // the copy lies there, and what is beside it is somebody else's
+		}
+	}
+	return place
+}
+
+// subjects takes a call apart into what is judged by itself.
+func (p *Policy) subjects(c Call) []subject {
+	place := p.at(c.Dir)
+	if c.Command != "" {
+		var out []subject
+		for _, part := range Commands(place, c.Command) {
+			out = append(out, subject{place: place, tool: c.Tool, line: strings.TrimSpace(c.Command), part: &part})
+		}
+		return out
+	}
+	if len(c.Paths) == 0 {
+		return []subject{{place: place, tool: c.Tool}}
+	}
+	var out []subject
+	for _, path := range c.Paths {
+		out = append(out, subject{place: place, tool: c.Tool, paths: []string{place.abs("", path)}})
+	}
+	return out
+}
+
+// subject is one thing that is judged by itself.
+type subject struct {
+	place Place
+	tool  string
+	line  string // the whole command line, trimmed
+	part  *Part
+	paths []string // absolute
+}
+
+// hazard says why it is asked about by default, "" if it is not.
+func (s subject) hazard() string {
+	if s.part == nil {
+		return ""
+	}
+	return s.part.hazard(s.place)
+}
+
+// about puts the command before a reason, where the line has several.
+func (s subject) about(reason string) string {
+	if s.part == nil || s.part.Text == s.line {
+		return reason
+	}
+	return fmt.Sprintf("%s: %s", short(s.part.Text), reason)
+}
+
+// fits reports whether a rule is about it.
+func (s subject) fits(r Rule) bool {
+	if r.Tool != "" && !fitsName(r.Tool, s.tool) {
+		return false
+	}
+	loose := r.Action == Allow
+	if r.Command != "" {
+		if s.part == nil || !s.fitsCommand(r.Command, loose) {
+			return false
+		}
+	}
+	return r.Path == "" || s.fitsPath(r.Path, loose)
+}
+
+// fitsCommand matches a command. A pattern that is the whole line to the letter
+// is about each command in it.
+func (s subject) fitsCommand(pattern string, loose bool) bool {
+	if literal, ok := unquoteCommand(pattern); ok && literal == s.line {
+		return true
+	}
+	if loose {
+		return s.part.Opaque == "" && !s.part.Redirect && fitsText(pattern, oneLine(s.part.Text), false)
+	}
+	return slices.ContainsFunc(s.part.names(), func(text string) bool { return fitsText(pattern, oneLine(text), true) })
+}
+
+// fitsPath matches paths: for an allow all that are written, else any that is
+// named.
+func (s subject) fitsPath(pattern string, loose bool) bool {
+	pattern = s.place.pattern(pattern)
+	fits := func(path string) bool { return s.place.fits(pattern, path) }
+	paths := s.paths
+	if s.part != nil {
+		if loose {
+			if s.part.Opaque != "" || !s.part.writesOnly() {
+				return false
+			}
+			paths = s.part.writes
+		} else {
+			paths = s.part.paths
+		}
+	}
+	if loose {
+		return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool { return !fits(p) || !fits(resolved(p)) })
+	}
+	return slices.ContainsFunc(paths, func(p string) bool { return fits(p) || fits(resolved(p)) })
+}
+
+// resolved is a path with its symbolic links followed, as far as it exists.
+func resolved(path string) string {
+	path = filepath.Clean(path)
+	for rest, dir := "", path; ; {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return path
+		}
+		rest, dir = filepath.Join(filepath.Base(dir), rest), up
+	}
+}
+
+// within reports whether a path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
