@@ -177,6 +177,7 @@ var decoders = map[EventType]func([]byte) (Body, error){
 	TypeRecall: decodeAs[Recall], TypeSkillPick: decodeAs[SkillPick],
 	TypeSkillOutcome: decodeAs[SkillOutcome], TypeSkillDraft: decodeAs[SkillDraft],
 	TypeDrift: decodeAs[Drift], TypeSettings: decodeAs[SettingsChanged],
+	TypeFinding: decodeAs[FindingMade], TypeCritique: decodeAs[Critiqued],
 }
 
 func decodeAs[T Body](data []byte) (Body, error) {

@@ -54,4 +54,5 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/tools v0.49.0 // indirect
+	mvdan.cc/sh/v3 v3.12.0 // indirect
 )
