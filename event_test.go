@@ -90,6 +90,8 @@ func bodies() []plan.Body {
 		plan.ApprovalRequired{Call: "k1", Name: "bash", Args: json.RawMessage(`{"command":"ls"}`), Why: "w"},
 		plan.ApprovalResolved{Call: "k1", Approved: true, Reason: "r", By: "person", Letter: 4},
 		plan.Question{Call: "k1", Question: "q", Options: []string{"o"}},
+		plan.FindingMade{Finding: plan.Finding{Kind: plan.FindScope, Path: "p", Text: "t", Reason: "r", Answer: true}},
+		plan.Critiqued{Version: 1, Findings: "f", Error: "e"},
 		plan.Answered{Call: "k1", Text: "t", By: "person", Letter: 5},
 	}
 }

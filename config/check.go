@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/plan-engine/plan"
 )
 
@@ -40,8 +42,8 @@ func faults(c Config) []fault {
 		}
 	})
 	for _, phase := range sortedKeys(reflect.ValueOf(c.Phase)) {
-		if name := plan.Phase(phase.String()); !slices.Contains(plan.Phases(), name) {
-			out = append(out, fault{"phase." + phase.String(), "is not a phase: there are explore, plan, implement and review"})
+		if name := plan.Phase(phase.String()); name != plan.Critique && !slices.Contains(plan.Phases(), name) {
+			out = append(out, fault{"phase." + phase.String(), "is not a phase: there are explore, plan, critique, implement and review"})
 		}
 	}
 	if c.BaseURL != "" && !webAddress(c.BaseURL) {
@@ -50,7 +52,33 @@ func faults(c Config) []fault {
 	if i := slices.IndexFunc(c.Checks.Required, isBlank); i >= 0 {
 		out = append(out, fault{"checks.required", fmt.Sprintf("has a blank command as entry %d: name a command or remove the entry", i+1)})
 	}
+	for i, c := range c.Checks.Run {
+		if text := wrongCheck(c); text != "" {
+			out = append(out, fault{"checks.run", fmt.Sprintf("has as entry %d a check whose %s", i+1, text)})
+		}
+	}
 	return out
+}
+
+// wrongCheck says what is wrong with a check, "" for nothing.
+func wrongCheck(c CheckConfig) string {
+	if isBlank(c.Command) {
+		return "command is blank: name a command or remove the entry"
+	}
+	for name, text := range map[string]string{"command": c.Command, "name": c.Name} {
+		if text := wrongText(text); text != "" {
+			return name + " " + text
+		}
+	}
+	if text := wrong(reflect.ValueOf(c.Timeout), ""); text != "" {
+		return "timeout " + text
+	}
+	for _, glob := range c.Paths {
+		if !doublestar.ValidatePattern(glob) {
+			return fmt.Sprintf("path %q is not a glob, such as \"src/**/*.go\"", glob)
+		}
+	}
+	return ""
 }
 
 // wrong says what is wrong with a value, "" for nothing.

@@ -35,8 +35,8 @@ func (w Warning) String() string {
 // key.
 //
 // The repository's file can only tighten: of max_turns, max_tokens, max_cost,
-// timeout and max_review_cycles the smaller value counts, and checks.required
-// is added to. Every other key in it is ignored with a warning.
+// timeout and max_review_cycles the smaller value counts, checks.required and
+// checks.run are added to, and approve_plan can be switched on. Every other key in it is ignored with a warning.
 func Load(src Source) (Config, []Warning, error) {
 	cfg := Default()
 	if src.Home != "" {
@@ -78,8 +78,10 @@ type tightening struct {
 	MaxTokens       int64    `toml:"max_tokens"`
 	MaxCost         float64  `toml:"max_cost"`
 	Timeout         Duration `toml:"timeout"`
+	ApprovePlan     *bool    `toml:"approve_plan"`
 	Checks          struct {
-		Required []string `toml:"required"`
+		Required []string      `toml:"required"`
+		Run      []CheckConfig `toml:"run"`
 	} `toml:"checks"`
 }
 
@@ -87,7 +89,7 @@ type tightening struct {
 func (t tightening) asConfig() Config {
 	return Config{
 		MaxReviewCycles: t.MaxReviewCycles, MaxTurns: t.MaxTurns, MaxTokens: t.MaxTokens, MaxCost: t.MaxCost,
-		Timeout: t.Timeout, Checks: ChecksConfig{Required: t.Checks.Required},
+		Timeout: t.Timeout, Checks: ChecksConfig{Required: t.Checks.Required, Run: t.Checks.Run},
 	}
 }
 
@@ -106,6 +108,10 @@ func tighten(cfg Config, t tightening) Config {
 		}
 	}
 	cfg.Checks.Required = required
+	cfg.Checks.Run = slices.Concat(cfg.Checks.Run, t.Checks.Run)
+	if t.ApprovePlan != nil && *t.ApprovePlan {
+		cfg.ApprovePlan = t.ApprovePlan
+	}
 	return cfg
 }
 

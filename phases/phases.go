@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Model loop.Model
 	// Models names the model of each phase; Settings are sent with its calls.
-	Models   map[plan.Phase]string
+	Models   map[plan.Phase]string // a critique's may be left out
 	Settings map[plan.Phase]loop.Settings
 	Kit      Kit
 
@@ -97,6 +97,8 @@ func toolNames(p plan.Phase) []string {
 		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash", "remember", "ask", "prune"}
 	case plan.Review:
 		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash", "prune"}
+	case plan.Critique:
+		return []string{"read", "grep", "glob", "list_dir", "symbols"}
 	}
 	return []string{"read", "grep", "glob", "list_dir", "symbols", "ask", "prune"}
 }
@@ -119,7 +121,7 @@ func refuse(p plan.Phase, name string) string {
 
 // Describe implements engine.Runner.
 func (ph *Phases) Describe(p plan.Phase) plan.PhaseStart {
-	return plan.PhaseStart{Model: ph.cfg.Models[p], Tools: ph.cfg.Kit.offer(p)}
+	return plan.PhaseStart{Model: ph.model(p), Tools: ph.cfg.Kit.offer(p)}
 }
 
 // Run implements engine.Runner.
@@ -139,6 +141,8 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 		out, err = ph.explore(ctx, b, emit)
 	case plan.Plan:
 		out, err = ph.plan(ctx, b, emit)
+	case plan.Critique:
+		out, err = ph.critique(ctx, b, emit)
 	case plan.Implement:
 		out, err = ph.implement(ctx, b, emit)
 	case plan.Review:
@@ -181,11 +185,11 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	model := ph.cfg.Models[b.Phase]
+	model := ph.model(b.Phase)
 	l, err := loop.New(loop.Config{
 		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: ph.cfg.Kit.dress(offered),
 		Settings: ph.cfg.Settings[b.Phase], Format: format, Headers: headers(b),
-		Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
+		Conv: b.Conv, Attempt: b.Attempt, Limits: ph.limits(b.Phase), Spent: b.Spent, Cost: b.Cost,
 		Price:  func(u plan.Usage) (float64, bool) { return ph.cfg.Price(model, u) },
 		Retry:  ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -46,6 +47,24 @@ func readPatch(patch string) []fileChange {
 		}
 	}
 	return out
+}
+
+// Summary tells what a patch does in a line for each file.
+func Summary(patch string) string {
+	var b strings.Builder
+	for _, f := range readPatch(patch) {
+		verb := "changed"
+		switch {
+		case f.created:
+			verb = "created"
+		case f.deleted:
+			verb = "deleted"
+		case f.old != f.path:
+			verb = "renamed from " + f.old
+		}
+		fmt.Fprintf(&b, "%s: %s, +%d -%d\n", f.path, verb, len(f.added), len(f.removed))
+	}
+	return b.String()
 }
 
 // header reads a line before or between hunks; of a hunk's own header it

@@ -8,6 +8,7 @@ import (
 	"github.com/plan-engine/plan/checks"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/review"
 )
 
 // journal is one run's journal as the engine wants it. Letters that were acted
@@ -56,14 +57,20 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 type checker struct {
 	view   func(context.Context) (string, func() error, error)
 	runner *checks.Runner
+	root   string // where the setup command runs: what it fetches has to stay
 }
 
 // Check implements engine.Checker.
 func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
+	if check.Source == plan.CheckSetup {
+		return c.runner.Run(ctx, c.root, check, update)
+	}
 	dir, discard, err := c.view(ctx)
 	if err != nil {
 		return plan.CheckResult{}, nil, fmt.Errorf("copy the work tree for a check: %w", err)
 	}
 	defer func() { _ = discard() }() // swept up later; the result counts all the same
-	return c.runner.Run(ctx, dir, check, update)
+	res, blobs, err := c.runner.Run(ctx, dir, check, update)
+	res.Masked = review.Masked(check.Command)
+	return res, blobs, err
 }

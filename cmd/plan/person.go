@@ -25,21 +25,30 @@ func (a *app) interactive() bool {
 // consult asks the person at the terminal about what a parked run waits for,
 // and puts the answers into its inbox. It reports false where nobody answers;
 // a closed terminal never means yes.
-func (a *app) consult(ctx context.Context, w *workshop, end engine.End) (bool, error) {
+func (a *app) consult(ctx context.Context, w *workshop, end engine.End, doc *plan.PlanDoc) (bool, error) {
 	for _, c := range end.Parked.Waiting {
-		kind, text, ok := a.askPerson(ctx, c)
+		kind, letter, ok := a.askPerson(ctx, c, doc)
 		if !ok {
 			return false, nil
 		}
-		if err := a.post(ctx, w.db, w.journal.run, kind, letterText{Text: text, Call: c.Call}); err != nil {
+		if err := a.post(ctx, w.db, w.journal.run, kind, letter); err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// askPerson puts one call to the person.
-func (a *app) askPerson(ctx context.Context, c plan.WaitingCall) (loop.LetterKind, string, bool) {
+// askPerson puts one call, or the plan, to the person.
+func (a *app) askPerson(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc) (loop.LetterKind, letterText, bool) {
+	if isPlan(c) && doc != nil {
+		return a.askAboutPlan(ctx, doc)
+	}
+	kind, text, ok := a.askAboutCall(ctx, c)
+	return kind, letterText{Text: text, Call: c.Call}, ok
+}
+
+// askAboutCall puts one call to the person.
+func (a *app) askAboutCall(ctx context.Context, c plan.WaitingCall) (loop.LetterKind, string, bool) {
 	if c.Question != "" {
 		fmt.Fprintf(a.out, "\n%s\n", sanitizeText(c.Question))
 		for i, o := range c.Options {
