@@ -113,8 +113,8 @@ func doubt(v plan.Verdict, ev Evidence) *Doubt {
 		d.Why = fmt.Sprintf("The reviewer said DONE, but the record does not show %s.", count(len(d.Claims), "claimed command", "claimed commands"))
 	case claimed == 0 && !rec.succeeded() && !decided(ev.Checks):
 		d.Why = "The reviewer said DONE, but no command and no check ran."
-		if len(ev.Ran) > 0 {
-			d.Why = "The reviewer said DONE, but no command that ran in this review proves anything, and no check decides."
+		if len(ev.Ran)+len(ev.Checks) > 0 {
+			d.Why = "The reviewer said DONE, but nothing that ran shows it: no command of this review and no check that can fail has passed."
 		}
 	case len(unsaid) > 0:
 		d.Why = fmt.Sprintf("The reviewer said DONE without a word on %s.", count(len(unsaid), "thing that speaks against it", "things that speak against it"))
@@ -125,11 +125,12 @@ func doubt(v plan.Verdict, ev Evidence) *Doubt {
 	return &d
 }
 
-// decided reports whether a check ran that can fail. A required one is somebody's
-// word; others, which a plan may name, must be able to show a failure.
+// decided reports whether a check that can fail has passed. A required one is
+// somebody's word; others, which a plan may name, must be able to show a
+// failure.
 func decided(checks []plan.CheckResult) bool {
 	for _, c := range checks {
-		if c.Required || Masked(c.Command) == "" {
+		if passed(c) && (c.Required || Masked(c.Command) == "") {
 			return true
 		}
 	}

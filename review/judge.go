@@ -72,6 +72,9 @@ func judgeDone(v plan.Verdict, ev Evidence, broken []plan.Missing) (plan.Judgeme
 	}
 	contradicted = append(contradicted, ownFailures(v, ev)...)
 	d := doubt(v, ev)
+	if d != nil && len(d.Claims) == 0 && len(broken) > 0 {
+		d = nil // that nothing shows it is no news where a check shows the contrary
+	}
 	missing := slices.Concat(broken, contradicted, unproven(d))
 	switch {
 	case len(contradicted) > 0:

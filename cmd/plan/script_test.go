@@ -45,8 +45,13 @@ func TestMain(m *testing.M) {
 //	exits CODE CMD…     run a command, which ends with exactly this status
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.Run(t, scripts("testdata/script"))
+}
+
+// scripts are the scripts in a directory.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup:               setupScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -55,7 +60,7 @@ func TestScripts(t *testing.T) {
 			"asked": cmdAsked, "forget": cmdForget,
 			"prefixes": cmdPrefixes,
 		},
-	})
+	}
 }
 
 func setupScript(env *testscript.Env) error {
