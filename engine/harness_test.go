@@ -211,7 +211,8 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 
 // snapshots names trees by the order in which they were taken.
 type snapshots struct {
-	meddled  bool // the tree changes while it is reviewed
+	meddled  bool              // the tree changes while it is reviewed
+	named    map[string]string // trees by label, where two are the same
 	snapshot func(label string) error
 	diff     error
 	stat     error
@@ -232,6 +233,9 @@ func (s *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 		}
 	} else {
 		s.labels = append(s.labels, label)
+	}
+	if same, ok := s.named[label]; ok {
+		tree = same
 	}
 	return plan.Snapshot{Label: label, Tree: tree, Ref: "refs/plan/" + string(run) + "/" + label}, ctx.Err()
 }

@@ -79,8 +79,12 @@ func machine(at plan.State) *fsm.FSM {
 func next(ctx context.Context, at plan.State, event string) (plan.State, error) {
 	m := machine(at)
 	// A cancelled context would wedge the machine between two states.
-	var same fsm.NoTransitionError // a move to where the run is: no failure
-	if err := m.Event(context.WithoutCancel(ctx), event); err != nil && !(errors.As(err, &same) && same.Err == nil) {
+	err := m.Event(context.WithoutCancel(ctx), event)
+	var same fsm.NoTransitionError
+	if errors.As(err, &same) {
+		err = same.Err // nil for a move to where the run is, which is no failure
+	}
+	if err != nil {
 		return "", fmt.Errorf("move a run that is %s by %q: %w", at, event, err)
 	}
 	return plan.State(m.Current()), nil

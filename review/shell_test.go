@@ -91,11 +91,11 @@ func TestADoneThatClaimsNothing(t *testing.T) {
 		ev   review.Evidence
 		want bool
 	}{
-		"a command":             {review.Evidence{Ran: []plan.RanCommand{ran("ls x.go", 0)}}, true},
-		"only words":            {review.Evidence{Ran: []plan.RanCommand{ran("echo PASS", 0), ran("go version", 0)}}, false},
-		"only a failure":        {review.Evidence{Ran: []plan.RanCommand{ran(suite, 1)}}, false},
-		"only a masked command": {review.Evidence{Ran: []plan.RanCommand{ran(suite+" | tail", 0)}}, false},
-		"a check":               {review.Evidence{Checks: advice(suite)}, true},
+		"a command":                            {review.Evidence{Ran: []plan.RanCommand{ran("ls x.go", 0)}}, true},
+		"only words":                           {review.Evidence{Ran: []plan.RanCommand{ran("echo PASS", 0), ran("go version", 0)}}, false},
+		"only a failure":                       {review.Evidence{Ran: []plan.RanCommand{ran(suite, 1)}}, false},
+		"only a masked command":                {review.Evidence{Ran: []plan.RanCommand{ran(suite+" | tail", 0)}}, false},
+		"a check":                              {review.Evidence{Checks: advice(suite)}, true},
 		"a check of the plan that cannot fail": {review.Evidence{Checks: advice("echo ok")}, false},
 		"a check of the plan that is masked":   {review.Evidence{Checks: advice(suite + " || true")}, false},
 		"a check that a person requires":       {review.Evidence{Checks: []plan.CheckResult{check("true", 0, true)}}, true},

@@ -212,8 +212,11 @@ func (a *app) editText(ctx context.Context, text string) (_ string, err error) {
 		return "", fmt.Errorf("write the plan for the editor: %w", err)
 	}
 	// An editor may be a command with flags, as git takes it.
-	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", name) //nolint:gosec // the user's own choice
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", name)
+	cmd.Stdout, cmd.Stderr = a.out, a.err
+	if terminal, ok := a.in.(*os.File); ok {
+		cmd.Stdin = terminal
+	}
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("the editor %q failed: %w", editor, err)
 	}

@@ -48,7 +48,7 @@ func (s *summary) reviews() {
 	var parts []string
 	for _, p := range s.t.phases {
 		if p.phase == plan.Review {
-			parts = append(parts, fmt.Sprintf("%d %s %s", p.attempt, spokenCost(p.cost, !p.unpriced), spokenCount(p.usage.Tokens())+" tokens"))
+			parts = append(parts, fmt.Sprintf("%d: %s, %s tokens", p.attempt, spokenCost(p.cost, !p.unpriced), spokenCount(p.usage.Tokens())))
 		}
 	}
 	if len(parts) > 1 {
