@@ -167,7 +167,7 @@ func knownPhase(p plan.Phase) bool {
 
 func phaseNames() string {
 	var names []string
-	for _, p := range plan.Phases() {
+	for _, p := range append(plan.Phases(), plan.Critique) {
 		names = append(names, string(p))
 	}
 	return strings.Join(names, ", ")
