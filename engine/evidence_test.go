@@ -176,7 +176,8 @@ func TestAPlanWaits(t *testing.T) {
 			b := setup(t)
 			b.cfg.ApprovePlan, b.cfg.Desk = true, desk{}
 			for i, r := range c.rulings {
-				end := b.finish()
+				b.finish()
+				end := b.finish() // waiting on asks nobody again
 				if end.Parked == nil || end.Parked.Reason != plan.ParkApproval || end.ExitCode != plan.ExitWaiting || end.Parked.Waiting[0].Call != plan.PlanCall(i+1) {
 					t.Fatalf("process %d ends as %+v", i+1, end)
 				}
