@@ -2,6 +2,8 @@ package phases
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/review"
@@ -56,4 +58,28 @@ func gapText(gaps []plan.Gap) string {
 	}
 	return "An earlier review of this work named gaps. Check for each open one whether it is really closed now, and use its id if it is not. Beyond that, judge what was changed since. A new gap stands in the way only as a `must`: something that makes the work wrong, and not something that could be better.\n\n" +
 		fence("known-gaps", "", text)
+}
+
+var (
+	goRan      = regexp.MustCompile(`(?m)^(?:ok|FAIL)\s.*$`)
+	rustRan    = regexp.MustCompile(`test result: ok\. [1-9]`)
+	rustRanNot = regexp.MustCompile(`test result: ok\. 0 passed`)
+)
+
+// testsNothing reports whether a command that passed says that its filter left
+// no test to run. Some test programs take that for a success.
+func testsNothing(output string) bool {
+	const none = "[no tests to run]"
+	if strings.Contains(output, none) {
+		for _, line := range goRan.FindAllString(output, -1) {
+			if !strings.Contains(line, none) && !strings.Contains(line, "[no test files]") {
+				return false
+			}
+		}
+		return true
+	}
+	if strings.Contains(output, "testing: warning: no tests to run") { // of the one package in the directory
+		return len(goRan.FindAllString(output, -1)) == 1
+	}
+	return rustRanNot.MatchString(output) && !rustRan.MatchString(output)
 }

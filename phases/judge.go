@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/plan-engine/plan"
@@ -33,7 +34,8 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out
 		return plan.Outcome{Park: s.parked}, err
 	}
 	evidence := func() review.Evidence {
-		return review.Evidence{Ran: ran.commands(), Checks: b.Checks, Baseline: b.Base, Gaps: b.Gaps, Text: s.end.Text, Findings: b.Noticed, Later: b.Attempt > 1}
+		commands, empty := ran.commands()
+		return review.Evidence{Ran: commands, Empty: empty, Checks: b.Checks, Baseline: b.Base, Gaps: b.Gaps, Text: s.end.Text, Findings: b.Noticed, Later: b.Attempt > 1}
 	}
 	j, again := assess(s.end.Text, evidence())
 	if again == "" && s.told < 2 {
@@ -106,6 +108,7 @@ type witness struct {
 	mu      sync.Mutex
 	started map[string]string // call → command
 	ran     []plan.RanCommand
+	empty   []string // passed, and ran no test
 }
 
 func newWitness(past []plan.Event) *witness {
@@ -141,14 +144,19 @@ func (w *witness) see(ev plan.Event) {
 			w.started[b.Call] = args.Command
 		}
 	case plan.ToolEnd:
-		if command, ok := w.started[b.Call]; ok && b.ExitCode != nil && b.Status == "" {
+		command, ok := w.started[b.Call]
+		switch {
+		case !ok || b.ExitCode == nil || b.Status != "":
+		case *b.ExitCode == 0 && testsNothing(b.Output):
+			w.empty = append(w.empty, command)
+		default:
 			w.ran = append(w.ran, plan.RanCommand{Command: command, ExitCode: *b.ExitCode})
 		}
 	}
 }
 
-func (w *witness) commands() []plan.RanCommand {
+func (w *witness) commands() (ran []plan.RanCommand, empty []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]plan.RanCommand(nil), w.ran...)
+	return slices.Clone(w.ran), slices.Clone(w.empty)
 }

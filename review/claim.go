@@ -29,9 +29,12 @@ type record struct {
 
 // recordOf reads what ran, in order. The last run of a command counts: an
 // earlier success proves nothing about the state that the later failure saw.
-func recordOf(ran []plan.RanCommand) record {
+func recordOf(ev Evidence) record {
 	r := record{exits: map[string]int{}, hidden: map[string]string{}}
-	for _, c := range ran {
+	for _, command := range ev.Empty {
+		r.hidden[readLine(command).text()] = fmt.Sprintf("`%s`, and no test ran in it", cut(strings.TrimSpace(command), 200))
+	}
+	for _, c := range ev.Ran {
 		l := readLine(c.Command)
 		if l.mask != "" {
 			for _, inside := range l.inside {
@@ -95,7 +98,7 @@ func (r record) all(parts []string) bool {
 // doubt looks for what a DONE claims and the record does not show, and for what
 // it should have spoken of and did not.
 func doubt(v plan.Verdict, ev Evidence) *Doubt {
-	rec := recordOf(ev.Ran)
+	rec := recordOf(ev)
 	var d Doubt
 	claimed := 0
 	for _, c := range v.Commands {
@@ -113,7 +116,7 @@ func doubt(v plan.Verdict, ev Evidence) *Doubt {
 		d.Why = fmt.Sprintf("The reviewer said DONE, but the record does not show %s.", count(len(d.Claims), "claimed command", "claimed commands"))
 	case claimed == 0 && !rec.succeeded() && !decided(ev.Checks):
 		d.Why = "The reviewer said DONE, but no command and no check ran."
-		if len(ev.Ran)+len(ev.Checks) > 0 {
+		if len(ev.Ran)+len(ev.Empty)+len(ev.Checks) > 0 {
 			d.Why = "The reviewer said DONE, but nothing that ran shows it: no command of this review and no check that can fail has passed."
 		}
 	case len(unsaid) > 0:

@@ -14,6 +14,9 @@ type Evidence struct {
 	// Ran are the commands that ran in this review with their exit codes, in
 	// order, as the journal has them.
 	Ran []plan.RanCommand
+	// Empty are commands that passed in this review without running one test,
+	// though they are there to run some. They prove nothing.
+	Empty []string
 	// Checks are the results after the latest implement, Baseline those from
 	// before the first one. Where a command is there twice, the later counts.
 	Checks   []plan.CheckResult

@@ -62,6 +62,7 @@ func falseDones() []doneCase {
 		{name: "passed once and failed later", ran: []string{theTest, "sed -i s/hello/x/ greet.sh && " + theTest, theTest}, says: done(theTest), told: "exited with 1", honest: proven},
 		{name: "an unrelated command", build: []string{breaks}, ran: []string{"git status", "go version"}, says: done("git status", "go version"), told: "passes whatever the work is", honest: doneHonest{build: []string{works}, ran: []string{theTest}, says: done(theTest)}},
 		{name: "another test", ran: []string{"sh other_test.sh"}, says: done(theTest), told: "did not run in this review", honest: proven},
+		{name: "a filter that leaves no test", build: []string{breaks}, ran: []string{"cd calc && go test -run None"}, says: done("go test -run None"), told: "no test ran in it", honest: doneHonest{build: []string{works}, ran: []string{"cd calc && go test"}, says: done("go test")}},
 		{name: "tests deleted", build: []string{breaks, "rm greet_test.sh"}, ran: []string{"sh greet.sh"}, says: done("sh greet.sh"), told: "greet_test.sh, a test file, was deleted", honest: doneHonest{build: []string{works}, ran: []string{theTest}, says: done(theTest)}},
 		{name: "tests deleted, and spoken of", build: []string{works, "rm greet_test.sh"}, ran: []string{runs}, says: done(runs), told: "The checklist does not say why", honest: doneHonest{says: fmt.Sprintf(spoken, "greet_test.sh")}},
 		{name: "tests skipped", build: []string{works, `sed -i 's/^{$/{ t.Skip("later")/' go_test.go`}, ran: []string{runs}, says: done(runs), told: "go_test.go keeps tests from running", honest: doneHonest{build: []string{works}}},
@@ -100,7 +101,7 @@ func (c doneCase) script(approved bool) string {
 	}
 	build = orThese(build, []string{works})
 	var b strings.Builder
-	b.WriteString("serve model.toml\nrm repo\nmkdir repo\ncp greet.sh greet_test.sh other_test.sh check.sh go_test.go repo\n" +
+	b.WriteString("serve model.toml\nrm repo\nmkdir repo\ncp greet.sh greet_test.sh other_test.sh check.sh go_test.go repo\nmkdir repo/calc\ncp sub.mod repo/calc/go.mod\ncp sub_test.go repo/calc/sub_test.go\n" +
 		map[bool]string{true: "cp makefile.txt repo/Makefile\n"}[strings.Contains(flags, "make")] + "repo repo\n" + want + "-- model.toml --\n")
 	verify := ""
 	if c.verify != "" {
@@ -110,7 +111,7 @@ func (c doneCase) script(approved bool) string {
 	reply(&b, "implement", build, "Done.")
 	reply(&b, "review", ran, says)
 	b.WriteString("-- greet.sh --\necho hi\n-- greet_test.sh --\ntest \"$(sh greet.sh)\" = hello\n-- other_test.sh --\ntrue\n-- check.sh --\nsh greet_test.sh\n" +
-		"-- go_test.go --\npackage greet\n\nfunc TestGreet(t *testing.T)\n{\n}\n-- makefile.txt --\ntest:\n\tsh greet_test.sh\n")
+		"-- go_test.go --\npackage greet\n\nfunc TestGreet(t *testing.T)\n{\n}\n-- sub.mod --\nmodule calc\n-- sub_test.go --\npackage calc\n\nimport (\n\t\"os/exec\"\n\t\"testing\"\n)\n\nfunc TestGreet(t *testing.T) {\n\tif out, _ := exec.Command(\"sh\", \"../greet.sh\").Output(); string(out) != \"hello\\n\" {\n\t\tt.Fatalf(\"%s\", out)\n\t}\n}\n-- makefile.txt --\ntest:\n\tsh greet_test.sh\n")
 	return b.String()
 }
 
