@@ -8,7 +8,7 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-func TestStaleTests(t *testing.T) {
+func TestOldTests(t *testing.T) {
 	t.Parallel()
 	code := 0
 	ran := func(command string) []plan.Event {
@@ -38,7 +38,7 @@ func TestStaleTests(t *testing.T) {
 		for _, part := range c.work {
 			work = append(work, part...)
 		}
-		f, ok := stale(work, checks)
+		f, ok := oldTests(work, checks)
 		if ok != (c.says != "") || !strings.Contains(f.Text, c.says) {
 			t.Errorf("%s: %v, %q; want %q", name, ok, f.Text, c.says)
 		}
