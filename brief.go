@@ -16,11 +16,15 @@ type Brief struct {
 	Said    []string      // what the person has said since, oldest first
 	Context []Message     // Explore: the frozen conversation it starts from
 	Report  string        // Plan: what Explore found
-	Plan    *PlanDoc      // Implement, Review; and Plan when it replans
+	Plan    *PlanDoc      // Implement, Review, Critique; and Plan when it replans
+	Remarks string        // Plan: what is to be changed about the plan
+	By      string        // Plan: whose Remarks they are: person, critique
 	Diff    string        // Review: the change so far, against the start
+	Since   string        // Review after the first: the change since the last one
 	Checks  []CheckResult // Implement: the baseline; Review: the latest of each
 	Base    []CheckResult // Review: the baseline
 	Gaps    []Gap         // every gap of this run, open and closed
+	Noticed []Finding     // Review: what the workflow itself noticed
 	Past    []Event       // what this conversation has journalled already
 
 	Spent Usage   // by the whole run so far
@@ -36,6 +40,7 @@ type PlanDoc struct {
 	Files  map[string]string `json:"files,omitempty"`
 	Verify []string          `json:"verify,omitempty"` // exact commands
 	Base   string            `json:"base,omitempty"`   // commit the plan was made on
+	By     string            `json:"by,omitempty"`     // "person" for a version that a person wrote; else ""
 }
 
 // Outcome is what a phase came to. Exactly one of Park and the phase's own
@@ -45,6 +50,7 @@ type Outcome struct {
 	Plan      *PlanDoc   // Plan
 	Summary   string     // Implement: the implementer's closing words
 	Judgement *Judgement // Review
+	Remarks   string     // Critique: "" when nothing stands against the plan
 	Park      *Parked    // the phase stopped where it stands
 }
 

@@ -207,7 +207,8 @@ var decoders = map[EventType]func([]byte) (Body, error){
 	TypeRecall: decodeAs[Recall], TypeSkillPick: decodeAs[SkillPick],
 	TypeSkillOutcome: decodeAs[SkillOutcome], TypeSkillDraft: decodeAs[SkillDraft],
 	TypeDrift: decodeAs[Drift], TypeSettings: decodeAs[SettingsChanged],
-	TypeHook: decodeAs[HookRan],
+	TypeHook:    decodeAs[HookRan],
+	TypeFinding: decodeAs[FindingMade], TypeCritique: decodeAs[Critiqued],
 }
 
 func decodeAs[T Body](data []byte) (Body, error) {

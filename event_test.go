@@ -93,6 +93,8 @@ func bodies() []plan.Body {
 		plan.ApprovalResolved{Call: "k1", Approved: true, Reason: "r", By: "person", Rule: "r", Scope: plan.ScopeRun, Grant: plan.Grant{Tool: "bash"}, Letter: 4},
 		plan.HookRan{Event: "post_tool_use", Command: "c", Tool: "bash", Call: "k1", Action: "failed", ExitCode: 1, Output: "o", Error: "e", DurationMS: 2},
 		plan.Question{Call: "k1", Question: "q", Options: []string{"o"}},
+		plan.FindingMade{Finding: plan.Finding{Kind: plan.FindScope, Path: "p", Text: "t", Reason: "r", Answer: true}},
+		plan.Critiqued{Version: 1, Findings: "f", Error: "e"},
 		plan.Answered{Call: "k1", Text: "t", By: "person", Letter: 5},
 		plan.Recall{Terms: []string{"sum"}, Facts: []plan.Recalled{{ID: 1, Text: "sums live in calc.go", Score: 3.5}}, Withheld: []plan.WithheldFact{{ID: 2, Score: 1, Why: "score"}}, Style: "briefly"},
 		plan.SkillPick{Skill: "tidy", Why: plan.PickSampled, Version: "d1", Candidates: []plan.SkillCandidate{{Skill: "tidy", Relevance: 2, Alpha: 3, Beta: 1, Draw: 0.8}}, Index: "- tidy: Tidies", Hint: "it may help"},

@@ -27,6 +27,10 @@ const (
 	Review    Phase = "review"
 )
 
+// Critique is the second look at a plan, within planning. It has a model and a
+// conversation of its own and is no step of the workflow.
+const Critique Phase = "critique"
+
 // Phases lists the phases in workflow order.
 func Phases() []Phase { return []Phase{Explore, Plan, Implement, Review} }
 

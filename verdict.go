@@ -79,11 +79,34 @@ type Judgement struct {
 	Gaps []Gap `json:"-"`
 }
 
+// The kinds of findings.
+const (
+	FindScope  = "scope"         // a file that the plan does not name
+	FindStale  = "stale_tests"   // the last test run is older than the last edit
+	FindGone   = "tests_removed" // a test file or a test is gone
+	FindSkip   = "tests_skipped" // a test does not run any more
+	FindJudges = "checks_edited" // what decides about the work was changed
+)
+
+// Finding is something about the work that the workflow itself noticed. It is
+// shown to the reviewer and to people; it decides nothing by itself.
+type Finding struct {
+	Kind string `json:"kind"`
+	Path string `json:"path,omitempty"`
+	Text string `json:"text"` // a sentence
+	// Reason is what the implementer said of the path in its closing words.
+	Reason string `json:"reason,omitempty"`
+	// Answer says that a DONE which does not speak of the path does not count.
+	Answer bool `json:"answer,omitempty"`
+}
+
 // CheckSource says where a check came from.
 type CheckSource string
 
-// Where checks come from. Only flag and config checks are required.
+// Where checks come from. Only flag and config checks are required. Setup is
+// the command that runs once before the first of them.
 const (
+	CheckSetup    CheckSource = "setup"
 	CheckFlag     CheckSource = "flag"
 	CheckConfig   CheckSource = "config"
 	CheckPlan     CheckSource = "plan"
@@ -95,6 +118,12 @@ type Check struct {
 	Command  string      `json:"command"`
 	Required bool        `json:"required"`
 	Source   CheckSource `json:"source,omitempty"`
+	Name     string      `json:"name,omitempty"`
+	// TimeoutMS bounds one run of it; 0 means the checker's own bound.
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+	// Paths are globs. After a change that touches none of them the check is not
+	// run, and stands as it stood before. Empty means that it always runs.
+	Paths []string `json:"paths,omitempty"`
 }
 
 // CheckResult is what a check said. ExitCode is the true status of the
@@ -107,6 +136,16 @@ type CheckResult struct {
 	Output     string `json:"output,omitempty"` // head and tail
 	Blob       string `json:"blob,omitempty"`   // hash of the full output, when Output was cut
 	TimedOut   bool   `json:"timed_out,omitempty"`
+	// Flaky says that it failed, and passed when it was run again at once. The
+	// exit code and the output are those of the failure: it is not a pass.
+	Flaky bool `json:"flaky,omitempty"`
+	// Skipped says why the check was not run after the change. The result is
+	// then the baseline's.
+	Skipped string `json:"skipped,omitempty"`
+	// Cached says that the result is that of an earlier run on the same tree.
+	Cached bool `json:"cached,omitempty"`
+	// Masked says why the exit code may hide a failure of the command.
+	Masked string `json:"masked,omitempty"`
 	// Cancelled says that the check was stopped before it could say anything;
 	// it will be run again.
 	Cancelled bool `json:"cancelled,omitempty"`

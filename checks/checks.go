@@ -70,6 +70,9 @@ func New(cfg Config) *Runner {
 func (r *Runner) Run(ctx context.Context, dir string, c plan.Check, update func(text string)) (plan.CheckResult, []plan.Blob, error) {
 	lines := &lineWriter{redact: r.cfg.Redact, show: update}
 	command := sandbox.Command{Line: c.Command, Dir: dir, Timeout: r.cfg.Timeout}
+	if c.TimeoutMS > 0 {
+		command.Timeout = time.Duration(c.TimeoutMS) * time.Millisecond
+	}
 	if update != nil {
 		command.Output = lines.write
 	}

@@ -33,7 +33,7 @@ func Detect(root string) []plan.Check {
 		return []plan.Check{advisory("make test")}
 	}
 	var found []plan.Check
-	for _, try := range []func() string{d.goTest, d.nodeTest, d.pytest, d.cargoTest} {
+	for _, try := range []func() string{d.goTest, d.nodeTest, d.pytest, d.cargoTest, d.jvmTest, d.rubyTest, d.otherTest} {
 		if command := try(); command != "" {
 			found = append(found, advisory(command))
 		}
@@ -88,6 +88,49 @@ func (d detector) goTest() string {
 func (d detector) cargoTest() string {
 	if d.has("Cargo.toml") {
 		return "cargo test"
+	}
+	return ""
+}
+
+// jvmTest prefers the wrapper that a project brings along.
+func (d detector) jvmTest() string {
+	switch {
+	case d.has("gradlew"):
+		return "./gradlew test"
+	case d.has("mvnw"):
+		return "./mvnw -q test"
+	case d.has("pom.xml"):
+		return "mvn -q test"
+	case d.has("build.gradle") || d.has("build.gradle.kts"):
+		return "gradle test"
+	}
+	return ""
+}
+
+// rubyTest takes rspec where it is set up, and rake where its file says test.
+func (d detector) rubyTest() string {
+	if !d.has("Gemfile") {
+		return ""
+	}
+	rakefile, _ := d.read("Rakefile")
+	switch {
+	case d.has(".rspec"):
+		return "bundle exec rspec"
+	case strings.Contains(rakefile, "TestTask"):
+		return "bundle exec rake test"
+	}
+	return ""
+}
+
+// otherTest knows the tools that test by themselves where their file stands.
+func (d detector) otherTest() string {
+	if d.has("mix.exs") {
+		return "mix test"
+	}
+	for _, pattern := range []string{"*.sln", "*.slnx"} {
+		if files, _ := fs.Glob(d.root.FS(), pattern); len(files) > 0 {
+			return "dotnet test"
+		}
 	}
 	return ""
 }

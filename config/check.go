@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/plan-engine/plan"
 )
 
@@ -43,8 +45,8 @@ func faults(c Config) []fault {
 		}
 	})
 	for _, phase := range sortedKeys(reflect.ValueOf(c.Phase)) {
-		if name := plan.Phase(phase.String()); !slices.Contains(plan.Phases(), name) {
-			out = append(out, fault{key: "phase." + phase.String(), text: "is not a phase: there are explore, plan, implement and review"})
+		if name := plan.Phase(phase.String()); name != plan.Critique && !slices.Contains(plan.Phases(), name) {
+			out = append(out, fault{key: "phase." + phase.String(), text: "is not a phase: there are explore, plan, critique, implement and review"})
 		}
 	}
 	if c.BaseURL != "" && !webAddress(c.BaseURL) {
@@ -58,7 +60,33 @@ func faults(c Config) []fault {
 			out = append(out, fault{key: "redact.patterns", text: fmt.Sprintf("entry %d %v", i+1, err)})
 		}
 	}
+	for i, c := range c.Checks.Run {
+		if text := wrongCheck(c); text != "" {
+			out = append(out, fault{key: "checks.run", text: fmt.Sprintf("has as entry %d a check whose %s", i+1, text)})
+		}
+	}
 	return append(out, ruleFaults(c)...)
+}
+
+// wrongCheck says what is wrong with a check, "" for nothing.
+func wrongCheck(c CheckConfig) string {
+	if isBlank(c.Command) {
+		return "command is blank: name a command or remove the entry"
+	}
+	for name, text := range map[string]string{"command": c.Command, "name": c.Name} {
+		if text := wrongText(text); text != "" {
+			return name + " " + text
+		}
+	}
+	if text := wrong(reflect.ValueOf(c.Timeout), ""); text != "" {
+		return "timeout " + text
+	}
+	for _, glob := range c.Paths {
+		if !doublestar.ValidatePattern(glob) {
+			return fmt.Sprintf("path %q is not a glob, such as \"src/**/*.go\"", glob)
+		}
+	}
+	return ""
 }
 
 // wrong says what is wrong with a value, "" for nothing.

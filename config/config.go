@@ -51,7 +51,10 @@ type Config struct {
 	Worktree        *bool    `toml:"worktree" json:"worktree,omitempty"`
 	WorktreeInclude []string `toml:"worktree_include" json:"worktree_include,omitempty"`
 
-	SubAgents  *bool  `toml:"sub_agents" json:"sub_agents,omitempty"`                               // offer the tool task, which hands work to a helper that only reads; default false
+	SubAgents   *bool `toml:"sub_agents" json:"sub_agents,omitempty"`     // offer the tool task, which hands work to a helper that only reads; default false
+	Critique    *bool `toml:"critique" json:"critique,omitempty"`         // have the plan looked at a second time; default false
+	ApprovePlan *bool `toml:"approve_plan" json:"approve_plan,omitempty"` // let no plan be carried out that a person has not approved; default false
+
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
 }
@@ -64,12 +67,23 @@ type PhaseConfig struct {
 	MaxOutputTokens int      `toml:"max_output_tokens" json:"max_output_tokens,omitempty" max:"10000000"`
 }
 
-// ChecksConfig says which commands decide.
+// ChecksConfig says which commands decide. Run is for those of which more is to
+// be said than that they are required.
 type ChecksConfig struct {
-	Required []string `toml:"required" json:"required,omitempty"`
-	Setup    string   `toml:"setup" json:"setup,omitempty"`    // runs once before the baseline
-	Timeout  Duration `toml:"timeout" json:"timeout,omitzero"` // of one check; unset: the checker's own
-	Detect   *bool    `toml:"detect" json:"detect,omitempty"`  // look for the usual test commands; default true
+	Required []string      `toml:"required" json:"required,omitempty"`
+	Run      []CheckConfig `toml:"run" json:"run,omitempty"`
+	Setup    string        `toml:"setup" json:"setup,omitempty"`    // runs once before the first check, in the work tree itself
+	Timeout  Duration      `toml:"timeout" json:"timeout,omitzero"` // of one check; unset: the checker's own
+	Detect   *bool         `toml:"detect" json:"detect,omitempty"`  // look for the usual test commands; default true
+}
+
+// CheckConfig is one command that decides.
+type CheckConfig struct {
+	Command string   `toml:"command" json:"command"`
+	Name    string   `toml:"name" json:"name,omitempty"`         // for people; unset: the command
+	Timeout Duration `toml:"timeout" json:"timeout,omitzero"`    // unset: that of all checks
+	Paths   []string `toml:"paths" json:"paths,omitempty"`       // globs: not run after a change that touches none; unset: always run
+	Advice  bool     `toml:"advisory" json:"advisory,omitempty"` // need not pass, but must not go from pass to fail
 }
 
 // CompactConfig says what may be done to history where a model's window gets

@@ -66,6 +66,9 @@ func keyOf(p *unstable.Parser, table []string, e *unstable.Node) (key []string, 
 func find(key []string) (found reflect.Type, known []string) {
 	t := reflect.TypeFor[Config]()
 	for _, part := range key {
+		for t.Kind() == reflect.Slice {
+			t = t.Elem() // a table of a list
+		}
 		switch {
 		case t.Kind() == reflect.Map:
 			t = t.Elem()

@@ -39,12 +39,13 @@ func (w Warning) String() string {
 // key.
 //
 // The repository's file can only tighten: of max_turns, max_tokens, max_cost,
-// timeout and max_review_cycles the smaller value counts, and checks.required
-// and worktree_include are added to: what is copied into a run's own tree is
-// only what the run would see without one. Its permission rules count where
-// they are tighter than the user's. Every other key in it is ignored with a
-// warning, unless src.Trusted says that the user has trusted the file as it is:
-// then it is a layer like any other. Each of its hooks is trusted by itself.
+// timeout and max_review_cycles the smaller value counts, checks.required,
+// checks.run and worktree_include are added to (what is copied into a run's own
+// tree is only what the run would see without one), and approve_plan can be
+// switched on. Its permission rules count where they are tighter than the
+// user's. Every other key in it is ignored with a warning, unless src.Trusted
+// says that the user has trusted the file as it is: then it is a layer like any
+// other. Each of its hooks is trusted by itself.
 func Load(src Source) (Config, []Warning, error) {
 	cfg := Default()
 	if src.Home != "" {

@@ -173,8 +173,10 @@ type tightening struct {
 	MaxCost         float64  `toml:"max_cost"`
 	Timeout         Duration `toml:"timeout"`
 	WorktreeInclude []string `toml:"worktree_include"`
+	ApprovePlan     *bool    `toml:"approve_plan"`
 	Checks          struct {
-		Required []string `toml:"required"`
+		Required []string      `toml:"required"`
+		Run      []CheckConfig `toml:"run"`
 	} `toml:"checks"`
 	Permission []Permission `toml:"permission"`
 	Hooks      []Hook       `toml:"hooks"`
@@ -184,7 +186,7 @@ type tightening struct {
 func (t tightening) asConfig() Config {
 	return Config{
 		MaxReviewCycles: t.MaxReviewCycles, MaxTurns: t.MaxTurns, MaxTokens: t.MaxTokens, MaxCost: t.MaxCost,
-		Timeout: t.Timeout, WorktreeInclude: t.WorktreeInclude, Checks: ChecksConfig{Required: t.Checks.Required},
+		Timeout: t.Timeout, WorktreeInclude: t.WorktreeInclude, Checks: ChecksConfig{Required: t.Checks.Required, Run: t.Checks.Run},
 		Permission: t.Permission, Hooks: t.Hooks,
 	}
 }
@@ -198,6 +200,10 @@ func tighten(cfg Config, t tightening) Config {
 	cfg.MaxCost = smaller(cfg.MaxCost, t.MaxCost)
 	cfg.Timeout = Of(smaller(cfg.Timeout.Duration, t.Timeout.Duration))
 	cfg.Checks.Required = joined(cfg.Checks.Required, t.Checks.Required)
+	cfg.Checks.Run = slices.Concat(cfg.Checks.Run, t.Checks.Run)
+	if t.ApprovePlan != nil && *t.ApprovePlan {
+		cfg.ApprovePlan = t.ApprovePlan
+	}
 	cfg.WorktreeInclude = joined(cfg.WorktreeInclude, t.WorktreeInclude)
 	return cfg
 }

@@ -48,6 +48,21 @@ type Config struct {
 	Checker   Checker
 	Snapshots Snapshots
 
+	// Changes, Baselines and Desk may be nil: then every check always runs, and
+	// no plan waits for a person.
+	Changes   Changes
+	Baselines Baselines
+	Desk      Desk
+	// Inspect notices things about a change, given as a patch, that a reviewer
+	// could overlook. Nil notices nothing.
+	Inspect func(patch, closing string, doc *plan.PlanDoc, checks []plan.Check) []plan.Finding
+
+	// Setup is a command that runs once before the first check; "" for none.
+	Setup string
+	// Critique has every first plan looked at a second time; ApprovePlan makes
+	// each plan wait for a person.
+	Critique    bool
+	ApprovePlan bool
 	// MaxCycles bounds the fix cycles: at most MaxCycles+1 implements.
 	MaxCycles int
 	// Sight compares the tree with what the run knows of it; nil takes it for
@@ -358,7 +373,7 @@ func (e *Engine) end(ctx context.Context, to plan.State, why string, results []p
 // event puts the run's envelope around a body.
 func (e *Engine) event(b plan.Body) plan.Event {
 	ev := plan.Event{Run: e.run.ID, Job: e.run.Job, Body: b}
-	if p := e.run.State.Phase(); p != "" {
+	if p := e.run.working(); p != "" {
 		ev.Phase, ev.Attempt = p, e.run.Attempt(p)
 		if e.run.phaseOpen {
 			ev.Conv = e.run.conv(p)
@@ -376,7 +391,7 @@ func (e *Engine) emit(ctx context.Context, events ...plan.Event) error {
 	for i := range events {
 		ev := &events[i]
 		ev.Run, ev.Job, ev.Time = e.run.ID, e.run.Job, now
-		if p := e.run.State.Phase(); p != "" && ev.Conv != "" && ev.Phase == "" {
+		if p := e.run.working(); p != "" && ev.Conv != "" && ev.Phase == "" {
 			ev.Phase, ev.Attempt = p, e.run.Attempt(p)
 		}
 	}

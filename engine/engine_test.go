@@ -118,6 +118,7 @@ func TestWhatAPhaseIsTold(t *testing.T) {
 		with(brief(plan.Implement, 2, "c3", 4), func(b *plan.Brief) { b.Plan, b.Checks, b.Gaps = doc, result(false), gap }),
 		with(brief(plan.Review, 2, "c5", 5), func(b *plan.Brief) {
 			b.Plan, b.Checks, b.Base, b.Diff, b.Gaps = doc, result(false), result(true), "diff tree-start tree-implement-2", gap
+			b.Since = "diff tree-implement-1 tree-implement-2"
 		}),
 	}
 	got := b.crew.briefs

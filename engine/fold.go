@@ -27,6 +27,8 @@ type Run struct {
 	Checks   []plan.CheckResult
 	Verdicts []plan.Judgement
 	Gaps     []plan.Gap
+	// Findings are what was noticed about the work that is reviewed.
+	Findings []plan.Finding
 
 	// Drifts is how the tree changed under the run, oldest first.
 	Drifts []plan.Drift
@@ -63,6 +65,17 @@ type Run struct {
 	handled   map[string]string
 	commanded bool
 	untold    *plan.Drift // a drift that no conversation has been told of
+
+	inCritique bool // the open phase is the critique of the plan
+
+	drafted            bool // this attempt of Plan has made one
+	critiqued          bool
+	asked              string // the call of the plan that a person was asked about last
+	remarks, remarksBy string // that the next version of the plan answers
+	setUp              bool
+	judged             string // the tree that the current review looks at
+	reviews            []reviewed
+	reopened           map[string]int // by gap
 }
 
 // Fold folds a journal.
@@ -93,15 +106,36 @@ func (r *Run) Tree() string {
 	return r.Snapshots[len(r.Snapshots)-1].Tree
 }
 
-// Attempt is how many times the phase has begun.
-func (r *Run) Attempt(p plan.Phase) int { return r.attempts[p] }
+// Attempt is how many times the phase has begun. A critique happens once.
+func (r *Run) Attempt(p plan.Phase) int {
+	if p == plan.Critique {
+		return 1
+	}
+	return r.attempts[p]
+}
+
+// working is the phase that the run is in, or its critique of the plan.
+func (r *Run) working() plan.Phase {
+	if r.phaseOpen && r.inCritique {
+		return plan.Critique
+	}
+	return r.State.Phase()
+}
+
+// begun reports whether the phase's current attempt has had a phase_start.
+func (r *Run) begun(p plan.Phase) bool {
+	if p == plan.Critique {
+		return r.convs[p] != ""
+	}
+	return r.phaseBegun
+}
 
 // Apply takes one event. Events come in the order of the journal; those of
 // types that say nothing about the run as a whole change nothing but Head.
 func (r *Run) Apply(ev plan.Event) {
 	if r.attempts == nil {
 		r.State, r.Priced = plan.Unstarted, true
-		r.attempts, r.convs = map[plan.Phase]int{}, map[plan.Phase]string{}
+		r.attempts, r.convs, r.reopened = map[plan.Phase]int{}, map[plan.Phase]string{}, map[string]int{}
 	}
 	if ev.Seq > 0 {
 		r.Head, r.Last = ev.Seq, ev.Time
@@ -116,7 +150,7 @@ func (r *Run) Apply(ev plan.Event) {
 	case plan.StateChange:
 		r.applyMove(b)
 	case plan.PhaseStart:
-		r.phaseOpen, r.phaseBegun = true, true
+		r.phaseOpen, r.phaseBegun, r.inCritique = true, true, ev.Phase == plan.Critique
 		r.implemented = r.implemented || ev.Phase == plan.Implement
 		if r.convs[ev.Phase] != ev.Conv {
 			r.convs[ev.Phase] = ev.Conv
@@ -142,7 +176,10 @@ func (r *Run) Apply(ev plan.Event) {
 }
 
 func (r *Run) applyMove(b plan.StateChange) {
-	r.State = b.To
+	if b.From == plan.Reviewing {
+		r.reviews = append(r.reviews, reviewed{Tree: r.judged, Open: r.openAfter(nil)})
+	}
+	r.State, r.drafted = b.To, false
 	r.Moves = append(r.Moves, b)
 	if p := b.To.Phase(); p != "" {
 		r.attempts[p]++
@@ -154,7 +191,8 @@ func (r *Run) applyMove(b plan.StateChange) {
 			delete(r.convs, plan.Implement) // another plan is another conversation
 		}
 		if p == plan.Review {
-			r.Checks = nil
+			r.judged = r.Tree()
+			r.Checks, r.Findings = nil, nil
 		}
 	}
 }
@@ -166,6 +204,11 @@ func (r *Run) applyResult(ev plan.Event) {
 		r.Report = b.Text
 	case plan.PlanMade:
 		r.Plans = append(r.Plans, b.PlanDoc)
+		r.drafted, r.remarks, r.remarksBy = true, "", ""
+	case plan.Critiqued:
+		r.critiqued, r.remarks, r.remarksBy = true, b.Findings, "critique"
+	case plan.FindingMade:
+		r.Findings = append(r.Findings, b.Finding)
 	case plan.Snapshot:
 		r.Snapshots = append(r.Snapshots, b)
 	case plan.CheckEnd:
@@ -178,12 +221,32 @@ func (r *Run) applyResult(ev plan.Event) {
 		r.Said = append(r.Said, b.Text)
 	case plan.GapChange:
 		r.applyGap(b.Gap)
+	default:
+		r.applyRuling(b)
+	}
+}
+
+// applyRuling takes what is asked of a person about a plan, and the answer.
+// Calls of tools wait in the same way and are the business of their
+// conversations.
+func (r *Run) applyRuling(b plan.Body) {
+	switch b := b.(type) {
+	case plan.ApprovalRequired:
+		if b.Name == plan.PlanTool {
+			r.asked = b.Call
+		}
+	case plan.ApprovalResolved:
+		if b.Call == r.asked && r.asked != "" && !b.Approved {
+			r.remarks, r.remarksBy = b.Reason, b.By
+		}
 	}
 }
 
 func (r *Run) applyCheck(c plan.CheckResult) {
 	switch {
 	case c.Cancelled: // it is run again
+	case c.Source == plan.CheckSetup:
+		r.setUp = c.Passed()
 	case c.Baseline:
 		r.Baseline = append(r.Baseline, c)
 	default:
@@ -192,6 +255,9 @@ func (r *Run) applyCheck(c plan.CheckResult) {
 }
 
 func (r *Run) applyGap(g plan.Gap) {
+	if g.Status == plan.GapReopened {
+		r.reopened[g.ID]++
+	}
 	for i := range r.Gaps {
 		if r.Gaps[i].ID == g.ID {
 			r.Gaps[i] = g

@@ -211,8 +211,9 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 
 // snapshots names trees by the order in which they were taken.
 type snapshots struct {
-	meddled  bool // the tree changes while it is reviewed
-	edited   bool // the tree changes before each implement
+	meddled  bool              // the tree changes while it is reviewed
+	named    map[string]string // trees by label, where two are the same
+	edited   bool              // the tree changes before each implement
 	snapshot func(label string) error
 	diff     error
 	stat     error
@@ -239,6 +240,9 @@ func (s *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 		}
 	} else {
 		s.labels = append(s.labels, label)
+	}
+	if same, ok := s.named[label]; ok {
+		tree = same
 	}
 	return plan.Snapshot{Label: label, Tree: tree, Ref: "refs/plan/" + string(run) + "/" + label}, ctx.Err()
 }

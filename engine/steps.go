@@ -41,24 +41,6 @@ func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
 	return nil, e.move(ctx, evReport, "", plan.Report{Text: out.Report})
 }
 
-func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
-	out, err := e.phase(ctx, plan.Plan, func(b *plan.Brief) {
-		b.Report = e.run.Report
-		b.Plan = e.run.Plan()
-		b.Replan = e.run.replanned()
-	})
-	if err != nil || out.Park != nil {
-		return out.Park, err
-	}
-	doc := *out.Plan
-	doc.Version = len(e.run.Plans) + 1
-	event := evPlan
-	if e.cfg.PlanOnly {
-		event = evPlanOnly
-	}
-	return nil, e.move(ctx, event, "", plan.PlanMade{PlanDoc: doc})
-}
-
 func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 	if moved, err := e.stale(ctx); moved || err != nil {
 		return nil, err
@@ -112,10 +94,18 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("compare the work with the start: %w", err)}
 	}
+	since, err := e.since(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.inspect(ctx, diff); err != nil {
+		return nil, err
+	}
 	out, err := e.phase(ctx, plan.Review, func(b *plan.Brief) {
 		b.Plan = e.run.Plan()
-		b.Diff = diff
+		b.Diff, b.Since = diff, since
 		b.Checks, b.Base = e.run.Checks, e.run.Baseline
+		b.Noticed = e.run.Findings
 	})
 	if err != nil || out.Park != nil {
 		return out.Park, err
@@ -129,13 +119,14 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 		}
 		results = append(results, moved...)
 	}
+	event, why := e.decide(j)
 	gaps := j.Gaps
 	j.Gaps = nil // events of their own
 	results = append(results, plan.VerdictGiven{Judgement: j})
 	for _, g := range gaps {
 		results = append(results, plan.GapChange{Gap: g})
 	}
-	return nil, e.move(ctx, e.decide(j), j.Why, results...)
+	return nil, e.move(ctx, event, why, results...)
 }
 
 // moved withdraws an approval if the tree is no longer the one that was
@@ -167,19 +158,22 @@ func (e *Engine) moved(ctx context.Context, j *plan.Judgement) ([]plan.Body, err
 	return []plan.Body{snap}, nil
 }
 
-// decide turns a judgement into the move that follows from it. Only an
-// approval approves; everything that is neither that nor BLOCKED is one more
-// cycle, while there is one.
-func (e *Engine) decide(j plan.Judgement) string {
+// decide turns a judgement into the move that follows from it, and says why.
+// Only an approval approves; everything that is neither that nor BLOCKED is one
+// more cycle, while there is one and it can lead somewhere.
+func (e *Engine) decide(j plan.Judgement) (event, why string) {
 	switch {
 	case j.Approved:
-		return evApprove
+		return evApprove, j.Why
 	case j.Verdict == plan.CannotSay:
-		return evBlock
-	case e.run.moved(evFix) < e.cfg.MaxCycles:
-		return evFix
+		return evBlock, j.Why
+	case e.run.moved(evFix) >= e.cfg.MaxCycles:
+		return evExhaust, j.Why
 	}
-	return evExhaust
+	if stuck := e.stuck(j.Gaps); stuck != "" {
+		return evExhaust, stuck
+	}
+	return evFix, j.Why
 }
 
 // phase runs the current attempt of a phase: from its beginning, or from
@@ -196,9 +190,9 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 	}
 	if !e.run.phaseOpen {
 		start := e.cfg.Runner.Describe(p)
-		start.Resumed = e.run.phaseBegun
+		start.Resumed = e.run.begun(p)
 		ev := e.event(start)
-		ev.Conv = conv
+		ev.Phase, ev.Attempt, ev.Conv = p, e.run.Attempt(p), conv
 		if err := e.emit(ctx, ev); err != nil {
 			return plan.Outcome{}, err
 		}
@@ -214,86 +208,4 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 		return plan.Outcome{}, err
 	}
 	return out, nil
-}
-
-// check runs every check that this attempt has no result of yet. The baseline
-// is taken once, before the first implement.
-func (e *Engine) check(ctx context.Context, baseline bool) error {
-	if err := e.dropChecks(ctx); err != nil {
-		return err
-	}
-	done := map[string]bool{}
-	for _, c := range e.run.Checks {
-		done[c.Command] = !baseline
-	}
-	if baseline {
-		if e.run.implemented {
-			return nil
-		}
-		for _, c := range e.run.Baseline {
-			done[c.Command] = true
-		}
-	}
-	for _, c := range e.checks() {
-		if done[c.Command] {
-			continue
-		}
-		done[c.Command] = true
-		if err := e.runCheck(ctx, c, baseline); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// dropChecks ends the checks in which a process died and which are not run any
-// more, because the run goes on with others.
-func (e *Engine) dropChecks(ctx context.Context) error {
-	now := map[string]bool{}
-	for _, c := range e.checks() {
-		now[c.Command] = true
-	}
-	return e.emit(ctx, e.run.ends(plan.EndCancelled, func(b plan.Body) bool {
-		c, ok := b.(plan.CheckStart)
-		return ok && !now[c.Command]
-	})...)
-}
-
-// checks lists the commands that decide in this run.
-func (e *Engine) checks() []plan.Check {
-	if len(e.cfg.Required) > 0 {
-		return e.cfg.Required
-	}
-	var out []plan.Check
-	if doc := e.run.Plan(); doc != nil {
-		for _, cmd := range doc.Verify {
-			out = append(out, plan.Check{Command: cmd, Source: plan.CheckPlan})
-		}
-	}
-	return append(out, e.cfg.Detected...)
-}
-
-func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) error {
-	if !e.run.checking(c.Command) { // else a process died in it, and it is begun already
-		if err := e.emit(ctx, e.event(plan.CheckStart{Check: c, Baseline: baseline})); err != nil {
-			return err
-		}
-	}
-	res, blobs, err := e.cfg.Checker.Check(ctx, c, func(text string) {
-		_ = e.emit(ctx, e.event(plan.Progress{Text: text})) // live: it cannot fail
-	})
-	if err != nil {
-		res = plan.CheckResult{ExitCode: -1, Cancelled: true, Output: err.Error()}
-		blobs = nil
-	}
-	res.Check, res.Baseline = c, baseline
-	ev := e.event(plan.CheckEnd{CheckResult: res})
-	ev.Blobs = blobs
-	if eerr := e.emit(ctx, ev); eerr != nil {
-		return eerr
-	}
-	if err != nil {
-		return &plan.Outage{Err: fmt.Errorf("run the check %q: %w", c.Command, err)}
-	}
-	return nil
 }

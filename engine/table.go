@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,7 @@ const (
 	evExplore   = "explore"   // begin with Explore
 	evImplement = "implement" // begin with a plan that is there already
 	evReport    = "report"
+	evRevise    = "revise" // write the plan anew: a critique or a person wants it changed
 	evPlanOnly  = "plan_only"
 	evPlan      = "plan"
 	evBuilt     = "built"
@@ -45,6 +47,7 @@ func table() []move {
 		{evExplore, []plan.State{plan.Unstarted}, plan.Exploring},
 		{evImplement, []plan.State{plan.Unstarted}, plan.Implementing},
 		{evReport, []plan.State{plan.Exploring}, plan.Planning},
+		{evRevise, []plan.State{plan.Planning}, plan.Planning},
 		{evPlan, []plan.State{plan.Planning}, plan.Implementing},
 		{evPlanOnly, []plan.State{plan.Planning}, plan.Planned},
 		{evBuilt, []plan.State{plan.Implementing}, plan.Reviewing},
@@ -76,7 +79,12 @@ func machine(at plan.State) *fsm.FSM {
 func next(ctx context.Context, at plan.State, event string) (plan.State, error) {
 	m := machine(at)
 	// A cancelled context would wedge the machine between two states.
-	if err := m.Event(context.WithoutCancel(ctx), event); err != nil {
+	err := m.Event(context.WithoutCancel(ctx), event)
+	var same fsm.NoTransitionError
+	if errors.As(err, &same) {
+		err = same.Err // nil for a move to where the run is, which is no failure
+	}
+	if err != nil {
 		return "", fmt.Errorf("move a run that is %s by %q: %w", at, event, err)
 	}
 	return plan.State(m.Current()), nil

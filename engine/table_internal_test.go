@@ -16,6 +16,7 @@ var legal = map[[2]string]plan.State{
 	{"exploring", "report"}:    plan.Planning,
 	{"exploring", "fail"}:      plan.Failed,
 	{"exploring", "cancel"}:    plan.Cancelled,
+	{"planning", "revise"}:     plan.Planning,
 	{"planning", "plan"}:       plan.Implementing,
 	{"planning", "plan_only"}:  plan.Planned,
 	{"planning", "fail"}:       plan.Failed,

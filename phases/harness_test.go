@@ -43,7 +43,8 @@ type bench struct {
 	seq       int64
 	views     []string
 	discarded int
-	left      error // what discarding a view comes to
+	left      error         // what discarding a view comes to
+	earlier   *plan.PlanDoc // that Plan is told of
 }
 
 func setup(t testing.TB, scenario string, files map[string]string) *bench {
@@ -214,7 +215,7 @@ func (b *bench) runWith(ctx context.Context, brief plan.Brief) (plan.Outcome, er
 		}
 	}
 	if brief.Phase == plan.Explore || brief.Phase == plan.Plan {
-		brief.Plan = nil
+		brief.Plan = b.earlier
 	}
 	b.brief = brief
 	return ph.Run(ctx, brief, b.emit)

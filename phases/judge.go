@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/review"
 )
-
-// diffLimit is how much of a diff a reviewer is shown, in bytes; the rest can
-// be read in the tree.
-const diffLimit = 60_000
 
 // review runs the Review phase in a copy of the tree. Its exit is a judgement:
 // a verdict that is malformed or rests on something unproven is asked for once
@@ -37,7 +34,8 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out
 		return plan.Outcome{Park: s.parked}, err
 	}
 	evidence := func() review.Evidence {
-		return review.Evidence{Ran: ran.commands(), Checks: b.Checks, Baseline: b.Base, Gaps: b.Gaps, Text: s.end.Text}
+		commands, empty := ran.commands()
+		return review.Evidence{Ran: commands, Empty: empty, Checks: b.Checks, Baseline: b.Base, Gaps: b.Gaps, Text: s.end.Text, Findings: b.Noticed, Later: b.Attempt > 1}
 	}
 	j, again := assess(s.end.Text, evidence())
 	if again == "" && s.told < 2 {
@@ -97,26 +95,11 @@ func (ph *Phases) reviewPrompt(b plan.Brief) string {
 			checks += "\n\nBefore the work began they stood like this:\n\n" + fence("checks-before", "", checkList(b.Base, false))
 		}
 	}
-	diff := "Nothing was changed in the tree."
-	if b.Diff != "" {
-		diff = "All changes since the start of the work:\n\n" + fence("diff", "", cut(b.Diff, diffLimit, "read the files themselves"))
-	}
-	gaps := ""
-	if len(b.Gaps) > 0 {
-		gaps = "An earlier review of this work named gaps. Check for each open one whether it is really closed now, and use its id if it is not:\n\n" + knownGaps(b.Gaps)
-	}
 	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-		"PLAN": fence("plan", "", b.Plan.Text), "DIFF": diff, "CHECKS": checks, "GAPS": gaps,
+		"PLAN": fence("plan", "", b.Plan.Text), "DIFF": changeText(b), "CHECKS": checks,
+		"NOTICED": noticedText(b.Noticed), "GAPS": gapText(b.Gaps),
 	})
-}
-
-func knownGaps(gaps []plan.Gap) string {
-	text := ""
-	for _, g := range gaps {
-		text += fmt.Sprintf("- %s, %s (%s): %s\n", g.ID, g.Status, g.Severity, g.Gap)
-	}
-	return fence("known-gaps", "", text)
 }
 
 // witness remembers the commands that ran in a conversation and how they
@@ -125,6 +108,7 @@ type witness struct {
 	mu      sync.Mutex
 	started map[string]string // call → command
 	ran     []plan.RanCommand
+	empty   []string // passed, and ran no test
 }
 
 func newWitness(past []plan.Event) *witness {
@@ -160,14 +144,19 @@ func (w *witness) see(ev plan.Event) {
 			w.started[b.Call] = args.Command
 		}
 	case plan.ToolEnd:
-		if command, ok := w.started[b.Call]; ok && b.ExitCode != nil && b.Status == "" {
+		command, ok := w.started[b.Call]
+		switch {
+		case !ok || b.ExitCode == nil || b.Status != "":
+		case *b.ExitCode == 0 && testsNothing(b.Output):
+			w.empty = append(w.empty, command)
+		default:
 			w.ran = append(w.ran, plan.RanCommand{Command: command, ExitCode: *b.ExitCode})
 		}
 	}
 }
 
-func (w *witness) commands() []plan.RanCommand {
+func (w *witness) commands() (ran []plan.RanCommand, empty []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]plan.RanCommand(nil), w.ran...)
+	return slices.Clone(w.ran), slices.Clone(w.empty)
 }

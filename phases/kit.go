@@ -22,7 +22,7 @@ var prompts embed.FS
 // resumes the run with the same bytes.
 type Kit struct {
 	System  string               `json:"system"`
-	Prompts map[string]string    `json:"prompts"` // explore, plan, implement, retry, review; task with sub-agents
+	Prompts map[string]string    `json:"prompts"` // explore, plan, critique, implement, retry, review; task with sub-agents
 	Tools   map[string]loop.Spec `json:"tools"`
 	// Offer names the tools of each phase, in order.
 	Offer   map[plan.Phase][]string `json:"offer"`
@@ -36,12 +36,12 @@ func NewKit(offered []loop.Tool) (Kit, error) {
 	if kit.System, err = promptFile("system"); err != nil {
 		return Kit{}, err
 	}
-	for _, name := range []string{"explore", "plan", "implement", "retry", "review"} {
+	for _, name := range []string{"explore", "plan", "critique", "implement", "retry", "review"} {
 		if kit.Prompts[name], err = promptFile(name); err != nil {
 			return Kit{}, err
 		}
 	}
-	for _, p := range plan.Phases() {
+	for _, p := range append(plan.Phases(), plan.Critique) {
 		kit.Offer[p] = toolNames(p)
 	}
 	for _, t := range offered {

@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Model loop.Model
 	// Models names the model of each phase; Settings are sent with its calls.
-	Models   map[plan.Phase]string
+	Models   map[plan.Phase]string // a critique's may be left out
 	Settings map[plan.Phase]loop.Settings
 	Kit      Kit
 
@@ -106,6 +106,8 @@ func toolNames(p plan.Phase) []string {
 		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash", "remember", "ask", "prune"}
 	case plan.Review:
 		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash", "prune"}
+	case plan.Critique:
+		return []string{"read", "grep", "glob", "list_dir", "symbols"}
 	}
 	return []string{"read", "grep", "glob", "list_dir", "symbols", "ask", "prune"}
 }
@@ -128,7 +130,7 @@ func refuse(p plan.Phase, name string) string {
 
 // Describe implements engine.Runner.
 func (ph *Phases) Describe(p plan.Phase) plan.PhaseStart {
-	return plan.PhaseStart{Model: ph.cfg.Models[p], Tools: ph.cfg.Kit.offer(p)}
+	return plan.PhaseStart{Model: ph.model(p), Tools: ph.cfg.Kit.offer(p)}
 }
 
 // Run implements engine.Runner.
@@ -148,6 +150,8 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 		out, err = ph.explore(ctx, b, emit)
 	case plan.Plan:
 		out, err = ph.plan(ctx, b, emit)
+	case plan.Critique:
+		out, err = ph.critique(ctx, b, emit)
 	case plan.Implement:
 		out, err = ph.implement(ctx, b, emit)
 	case plan.Review:
@@ -188,11 +192,11 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *lo
 	if ph.cfg.Watch != nil {
 		hooks, filters = ph.cfg.Watch(b, dir, emit)
 	}
-	model := ph.cfg.Models[b.Phase]
+	model := ph.model(b.Phase)
 	l, err := loop.New(loop.Config{
 		Model: ph.cfg.Model, Name: model, System: ph.cfg.Kit.System, Tools: offered,
 		Settings: ph.cfg.Settings[b.Phase], Format: format, Headers: headers(b),
-		Run: b.Run, Conv: b.Conv, Attempt: b.Attempt, Limits: ph.cfg.Limits, Spent: b.Spent, Cost: b.Cost,
+		Run: b.Run, Conv: b.Conv, Attempt: b.Attempt, Limits: ph.limits(b.Phase), Spent: b.Spent, Cost: b.Cost,
 		Price: ph.cfg.Price, Retry: ph.cfg.Retry,
 		Refuse: func(name string) string { return refuse(b.Phase, name) },
 		Redact: ph.cfg.Redact, Emit: emit, Now: ph.cfg.Now, Sleep: ph.cfg.Sleep,

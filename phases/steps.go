@@ -38,13 +38,9 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out p
 		return out, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	previous := ""
-	if b.Plan != nil {
-		previous = earlierPlan(b)
-	}
 	ok, err := s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-		"REPORT": fence("report", "", b.Report), "PREVIOUS": previous,
+		"REPORT": fence("report", "", b.Report), "PREVIOUS": earlierPlan(b),
 	})))
 	if err != nil || !ok {
 		return plan.Outcome{Park: s.parked}, err
@@ -95,19 +91,6 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (
 // another plan it is a new one.
 func goesOn(b plan.Brief) bool {
 	return slices.ContainsFunc(b.Past, func(ev plan.Event) bool { return ev.Attempt < b.Attempt })
-}
-
-// earlierPlan tells of a plan that was given up, and of what it left behind.
-func earlierPlan(b plan.Brief) string {
-	out := "An earlier plan for this request was given up. Some of it may have been carried out: look at the tree as it is now. Say in Why what this one does differently.\n\n" +
-		fence("earlier-plan", "", b.Plan.Text)
-	if b.Replan != "" {
-		out += "\n\n" + fence("given-up-because", "", b.Replan)
-	}
-	if slices.ContainsFunc(b.Gaps, plan.Gap.Open) {
-		out += "\n\nReviews found these gaps, which are still open:\n\n" + gapList(b.Gaps)
-	}
-	return out
 }
 
 // instructions are the repository's own words, as data.
@@ -161,23 +144,36 @@ func failingText(checks []plan.CheckResult) string {
 func checkList(checks []plan.CheckResult, output bool) string {
 	var b strings.Builder
 	for _, c := range checks {
-		word := "passed"
-		switch {
-		case c.TimedOut:
-			word = "ran out of time"
-		case !c.Passed():
-			word = fmt.Sprintf("failed with exit status %d", c.ExitCode)
-		}
 		kind := "advisory"
 		if c.Required {
 			kind = "required"
 		}
-		fmt.Fprintf(&b, "- `%s` (%s): %s\n", c.Command, kind, word)
+		fmt.Fprintf(&b, "- `%s` (%s): %s\n", c.Command, kind, checkWord(c))
 		if output && !c.Passed() {
 			b.WriteString(indent(cut(c.Output, checkTail, "the workflow kept the rest")))
 		}
 	}
 	return b.String()
+}
+
+// checkWord says how a check stands, and how much that is worth.
+func checkWord(c plan.CheckResult) string {
+	word := "passed"
+	switch {
+	case c.Flaky:
+		word = fmt.Sprintf("flaky: it failed with exit status %d, and passed when it was run again at once", c.ExitCode)
+	case c.TimedOut:
+		word = "ran out of time"
+	case !c.Passed():
+		word = fmt.Sprintf("failed with exit status %d", c.ExitCode)
+	}
+	if c.Skipped != "" {
+		word += "; not run, because " + c.Skipped
+	}
+	if c.Masked != "" {
+		word += "; its exit status may hide a failure: " + c.Masked
+	}
+	return word
 }
 
 func indent(text string) string {

@@ -9,6 +9,9 @@
 // Judge has a [Doubt], the reviewer is asked once more with the words of
 // [Reask]; when the second answer is no better, [Final] settles it.
 //
+// [Inspect] looks at the change itself for what a reviewer could overlook, and
+// [Masked] says whether the exit code of a command line can be believed.
+//
 // Every function here is pure. This package must not know about models,
 // conversations, journals, processes or files: the commands that ran and the
 // results of the checks are handed to it.

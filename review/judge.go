@@ -14,12 +14,20 @@ type Evidence struct {
 	// Ran are the commands that ran in this review with their exit codes, in
 	// order, as the journal has them.
 	Ran []plan.RanCommand
+	// Empty are commands that passed in this review without running one test,
+	// though they are there to run some. They prove nothing.
+	Empty []string
 	// Checks are the results after the latest implement, Baseline those from
 	// before the first one. Where a command is there twice, the later counts.
 	Checks   []plan.CheckResult
 	Baseline []plan.CheckResult
 	// Gaps is the ledger so far, open and closed.
 	Gaps []plan.Gap
+	// Findings are what the workflow itself noticed about the work.
+	Findings []plan.Finding
+	// Later says that an earlier review judged this work. New gaps that only
+	// should be closed do not stand in the way then.
+	Later bool
 	// Text is the review itself: the gap of a NEEDS_FIX that names none.
 	Text string
 }
@@ -33,7 +41,8 @@ const maxText = 4000
 // that claims no command needs a check or a command that ran.
 //
 // A doubt is given for a DONE that would be approved if what it claims were
-// shown. The judgement beside it is the one to take if that does not happen.
+// shown, and for a NEEDS_FIX of a later review that rests on small new gaps
+// alone. The judgement beside it is the one to take if asking does not help.
 //
 // BLOCKED is passed on as it is. Everything else is judged NEEDS_FIX.
 func Judge(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
@@ -45,6 +54,10 @@ func Judge(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 	case plan.Done:
 		return judgeDone(v, ev, broken)
 	}
+	if _, blocking := split(v.Missing, ev); len(v.Missing) > 0 && len(blocking)+len(broken) == 0 {
+		why := "The reviewer named only new gaps that should be closed, and in a later review these do not stand in the way."
+		return judgement(v, plan.NeedsFix, why, v.Missing, ev.Gaps, true), &Doubt{Why: why, Small: true}
+	}
 	missing, all := v.Missing, true
 	if len(missing) == 0 {
 		missing, all = []plan.Missing{must(reviewGap("The review says NEEDS_FIX and lists no gap:", ev.Text))}, false
@@ -54,7 +67,7 @@ func Judge(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 }
 
 func judgeDone(v plan.Verdict, ev Evidence, broken []plan.Missing) (plan.Judgement, *Doubt) {
-	contradicted := slices.Clone(v.Missing)
+	small, contradicted := split(v.Missing, ev)
 	for _, item := range v.Checklist {
 		if !item.Met {
 			contradicted = append(contradicted, must("A requirement is not met: "+item.Item))
@@ -62,6 +75,9 @@ func judgeDone(v plan.Verdict, ev Evidence, broken []plan.Missing) (plan.Judgeme
 	}
 	contradicted = append(contradicted, ownFailures(v, ev)...)
 	d := doubt(v, ev)
+	if d != nil && len(d.Claims) == 0 && len(broken) > 0 {
+		d = nil // that nothing shows it is no news where a check shows the contrary
+	}
 	missing := slices.Concat(broken, contradicted, unproven(d))
 	switch {
 	case len(contradicted) > 0:
@@ -73,9 +89,28 @@ func judgeDone(v plan.Verdict, ev Evidence, broken []plan.Missing) (plan.Judgeme
 	case d != nil:
 		return judgement(v, plan.NeedsFix, d.Why, missing, ev.Gaps, false), d
 	}
-	j := judgement(v, plan.Done, "The reviewer said DONE, and the record bears it out.", nil, ev.Gaps, true)
+	why := "The reviewer said DONE, and the record bears it out."
+	if len(small) > 0 {
+		why = fmt.Sprintf("The reviewer said DONE, and the record bears it out; %s that should be closed stays open.", count(len(small), "new gap", "new gaps"))
+	}
+	j := judgement(v, plan.Done, why, small, ev.Gaps, true)
 	j.Approved = true
 	return j, nil
+}
+
+// split parts what a review names into new gaps of a later review that only
+// should be closed, and everything else, which stands in the way: otherwise a
+// run would never end as long as somebody can think of an improvement.
+func split(missing []plan.Missing, ev Evidence) (small, blocking []plan.Missing) {
+	b := newBook(ev.Gaps)
+	for _, m := range missing {
+		if ev.Later && m.Severity == plan.SeverityShould && !b.knows(m) {
+			small = append(small, m)
+		} else {
+			blocking = append(blocking, m)
+		}
+	}
+	return small, blocking
 }
 
 // ownFailures are claims that a check failed. Some commands prove something by
@@ -84,11 +119,11 @@ func judgeDone(v plan.Verdict, ev Evidence, broken []plan.Missing) (plan.Judgeme
 func ownFailures(v plan.Verdict, ev Evidence) []plan.Missing {
 	decides := map[string]bool{}
 	for _, c := range ev.Checks {
-		decides[normalCommand(c.Command)] = true
+		decides[readLine(c.Command).text()] = true
 	}
 	var out []plan.Missing
 	for _, c := range v.Commands {
-		if c.ExitCode != 0 && decides[normalCommand(c.Command)] {
+		if c.ExitCode != 0 && decides[readLine(c.Command).text()] {
 			out = append(out, must(fmt.Sprintf("The review itself says that the check `%s` ended with exit code %d.", c.Command, c.ExitCode)))
 		}
 	}
@@ -100,7 +135,7 @@ func ownFailures(v plan.Verdict, ev Evidence) []plan.Missing {
 // becomes a gap, and so does every claim of d that stays unproven. Whatever is
 // not readable as something else counts as NEEDS_FIX, and closes no gap.
 func Final(text string, err error, d *Doubt, v plan.Verdict, ev Evidence) plan.Judgement {
-	if err == nil && d == nil {
+	if err == nil && (d == nil || d.Small) {
 		if ev.Text == "" {
 			ev.Text = text
 		}
@@ -149,6 +184,9 @@ func brokenChecks(ev Evidence) []plan.Missing {
 		case !ran:
 			out = append(out, checkGap(ev.Gaps, command, "is required and did not run after the change."))
 		case passed(r):
+		case r.Flaky && (r.Required || was.Required):
+			out = append(out, checkGap(ev.Gaps, command, "is required and passes only sometimes: it failed, and passed when it was run again at once. It failed "+result(r)))
+		case r.Flaky: // shown, and no regression: it is not known to fail
 		case r.Required || was.Required:
 			out = append(out, checkGap(ev.Gaps, command, "is required and fails "+result(r)))
 		case known && passed(was):

@@ -43,7 +43,7 @@ func TestJudgeComparesCommands(t *testing.T) {
 	}
 	for _, other := range []string{
 		"go test ./... | tail", "go test", "go test ./...; true", "go test ./... || true", "cd sub || go test ./...", "echo go test ./...",
-		"A=b; go test ./...", "env go test ./...", "cd a b && go test ./...", "cd sub", "A=b", `echo "cd x && go test ./..."`, "",
+		"env go test ./...", "cd a b && go test ./...", "cd sub", "A=b", `echo "cd x && go test ./..."`, "",
 	} {
 		if j, d := review.Judge(doneWith(ran("go test ./...", 0)), review.Evidence{Ran: []plan.RanCommand{ran(other, 0)}}); j.Approved || d == nil {
 			t.Errorf("%q ran, and that proved %q", other, "go test ./...")
@@ -92,9 +92,10 @@ func TestJudgeDone(t *testing.T) {
 			Checks: []plan.CheckResult{check("u", 0, false)}, Baseline: []plan.CheckResult{check("t", 1, true)},
 		}, false, -1, "The check `t` is required and did not run after the change."},
 		"advisory fails as before": {doneWith(), review.Evidence{
-			Checks: []plan.CheckResult{check("t", 1, false)}, Baseline: []plan.CheckResult{check("t", 2, false)},
+			Ran: []plan.RanCommand{ran("ls", 0)}, Checks: []plan.CheckResult{check("t", 1, false)}, Baseline: []plan.CheckResult{check("t", 2, false)},
 		}, true, -1, ""},
-		"advisory fails, no baseline": {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 1, false)}}, true, -1, ""},
+		"advisory fails, no baseline": {doneWith(), review.Evidence{Ran: []plan.RanCommand{ran("ls", 0)}, Checks: []plan.CheckResult{check("t", 1, false)}}, true, -1, ""},
+		"only advisory, and it fails": {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 1, false)}}, false, 0, "nothing that ran shows it"},
 		"advisory fails since": {doneWith(ran("t", 0)), review.Evidence{
 			Ran: []plan.RanCommand{ran("t", 0)}, Checks: []plan.CheckResult{check("t", 127, false)}, Baseline: []plan.CheckResult{check("t", 0, false)},
 		}, false, -1, "The check `t` passed before the change and fails now with exit code 127."},

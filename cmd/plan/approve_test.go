@@ -43,7 +43,7 @@ func TestWhatAPersonAnswers(t *testing.T) {
 		home := t.TempDir()
 		var out, errs bytes.Buffer
 		a := &app{in: strings.NewReader(c.says), out: &out, err: &errs, environ: []string{"PLAN_HOME=" + home}}
-		kind, letter, ok := a.askPerson(context.Background(), c.call)
+		kind, letter, ok := a.askPerson(context.Background(), c.call, nil)
 		if ok != c.ok || (ok && (kind != c.kind || letter != c.letter)) {
 			t.Errorf("%q: %q %+v %v", c.says, kind, letter, ok)
 		}
@@ -70,7 +70,7 @@ func TestAGateThatIsAbortedDecidesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	a := &app{in: r, out: &bytes.Buffer{}, err: &bytes.Buffer{}}
-	if kind, letter, ok := a.askPerson(ctx, plan.WaitingCall{Call: "k1", Name: "bash"}); ok {
+	if kind, letter, ok := a.askPerson(ctx, plan.WaitingCall{Call: "k1", Name: "bash"}, nil); ok {
 		t.Errorf("%q %+v", kind, letter)
 	}
 }

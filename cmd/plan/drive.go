@@ -42,11 +42,15 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	w.learn.run = d.id
 	show := a.openDisplay(d)
 	runner := checks.New(checks.Config{Shell: w.shell, Timeout: w.cfg.Checks.Timeout.Duration, Redact: w.redact})
+	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
 		Runner: d.phases, Journal: w.journal, Snapshots: trees{w.repo},
-		Checker:   &checker{view: w.view, runner: runner},
-		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly,
-		Required: required(w.cfg, d.checksByFlag), Detected: detected(w),
+		Checker: &checker{view: w.view, runner: runner, root: w.repo.Root()},
+		Changes: changes{w.repo}, Inspect: inspect, Desk: desk{w},
+		Baselines: &baselines{db: w.db, repo: w.repo, env: a.environ, setup: w.cfg.Checks.Setup, fresh: w.freshBaseline},
+		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly, Setup: w.cfg.Checks.Setup,
+		Critique: isSet(w.cfg.Critique), ApprovePlan: isSet(w.cfg.ApprovePlan),
+		Required: must, Detected: advise,
 		Context: d.context, Show: show.feed, Now: a.now,
 		Closing: w.learn.closing(*w.cfg.MaxReviewCycles),
 		Sight:   sight{w.repo}, OnDrift: onDrift(d.said, w.cfg), Replan: d.said.replan, Settings: d.settings,
@@ -122,7 +126,7 @@ func (a *app) mend(ctx context.Context, w *workshop, eng *engine.Engine, show *d
 		again = a.askDrift(ctx, eng, *end)
 	case len(end.Parked.Waiting) > 0:
 		show.close()
-		again, err = a.consult(ctx, w, *end)
+		again, err = a.consult(ctx, w, *end, eng.State().Plan())
 	}
 	if again {
 		show.open()

@@ -28,6 +28,9 @@ type runFlags struct {
 	record, replay string
 	compaction     string
 	replanOnDrift  bool
+	critique       bool
+	approvePlan    bool
+	freshBaseline  bool
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -49,6 +52,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		}
 		return pflag.NormalizedName(name)
 	})
+	fl.BoolVar(&f.approvePlan, "approve-plan", false, "wait for a person before a plan is carried out: approve, edit, send back or reject it")
+	fl.BoolVar(&f.critique, "critique", false, "have the plan looked at a second time, by a fresh conversation, before it is carried out")
+	fl.BoolVar(&f.freshBaseline, "fresh-baseline", false, "run every check before the work, also where an earlier run knows the result")
 	fl.StringVar(&f.compaction, "compaction", "safe", "what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary)")
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
@@ -70,6 +76,8 @@ type said struct {
 	replan  string
 	// here says that -C was given, so that only its repository counts.
 	here bool
+	// freshBaseline recalls no result of a check; it is about this process.
+	freshBaseline bool
 	// record and replay are files: what models say goes to the one, or comes
 	// from the other.
 	record, replay string
@@ -95,7 +103,7 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	given := cmd.Flags().Changed
 	c := said{
 		Config:      config.Config{Model: f.model, BaseURL: f.baseURL},
-		autoApprove: f.autoApprove, force: f.force, record: f.record, replay: f.replay,
+		autoApprove: f.autoApprove, force: f.force, freshBaseline: f.freshBaseline, record: f.record, replay: f.replay,
 		noTimeout: given("timeout") && f.timeout == 0,
 		noTokens:  given("max-tokens") && f.tokens == 0,
 		noCost:    given("max-cost") && f.cost == 0,
@@ -121,8 +129,13 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 		}
 		c.Checks.Required = append(c.Checks.Required, cmd)
 	}
-	if given("wait") {
-		c.Wait = &f.wait
+	for name, flag := range map[string]struct {
+		value *bool
+		to    **bool
+	}{"wait": {&f.wait, &c.Wait}, "critique": {&f.critique, &c.Critique}, "approve-plan": {&f.approvePlan, &c.ApprovePlan}} {
+		if given(name) {
+			*flag.to = flag.value
+		}
 	}
 	if given("replan-on-drift") {
 		c.ReplanOnDrift = &f.replanOnDrift
@@ -158,17 +171,12 @@ func phaseModels(pairs []string) (map[plan.Phase]config.PhaseConfig, error) {
 }
 
 func knownPhase(p plan.Phase) bool {
-	for _, known := range plan.Phases() {
-		if p == known {
-			return true
-		}
-	}
-	return false
+	return p == plan.Critique || slices.Contains(plan.Phases(), p)
 }
 
 func phaseNames() string {
 	var names []string
-	for _, p := range plan.Phases() {
+	for _, p := range append(plan.Phases(), plan.Critique) {
 		names = append(names, string(p))
 	}
 	return strings.Join(names, ", ")

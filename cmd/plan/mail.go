@@ -23,6 +23,9 @@ type letterText struct {
 	Call string `json:"call,omitempty"`
 	// Scope is how far a yes reaches, as in plan.ApprovalResolved.
 	Scope string `json:"scope,omitempty"`
+	// Plan is approved in the place of the plan that waits; Reject ends the run.
+	Plan   string `json:"plan,omitempty"`
+	Reject bool   `json:"reject,omitempty"`
 }
 
 // mailbox is the inbox of a run as a loop wants it. Taking is the journal's:
@@ -52,7 +55,8 @@ func (mailbox) Taken(...int64) {}
 // post puts a letter into the inbox of a run. Secrets are replaced on the way
 // in: the inbox is on disk.
 func (a *app) post(ctx context.Context, db *memory.DB, id plan.RunID, kind loop.LetterKind, l letterText) error {
-	l.Text = config.Redactor(config.Secrets(a.environ))(strings.TrimSpace(l.Text))
+	redact := config.Redactor(config.Secrets(a.environ))
+	l.Text, l.Plan = redact(strings.TrimSpace(l.Text)), redact(l.Plan)
 	data, err := plan.MarshalCompact(l)
 	if err != nil {
 		return failed(fmt.Errorf("write the letter: %w", err))
@@ -101,6 +105,7 @@ func (a *app) ruleCommand(use, short string, kind loop.LetterKind) *cobra.Comman
 	var reason string
 	var then reader
 	var far reach
+	var flags planFlags
 	cmd := &cobra.Command{
 		Use:     use + " RUN [CALL]",
 		Short:   short,
@@ -115,10 +120,17 @@ func (a *app) ruleCommand(use, short string, kind loop.LetterKind) *cobra.Comman
 				if len(args) == 2 {
 					letter.Call = args[1]
 				}
+				id, err := findRun(ctx, db, args[0])
+				if err != nil {
+					return err
+				}
+				if letter, err = flags.address(ctx, a, db, id, kind, letter); err != nil {
+					return err
+				}
 				if err := a.widen(ctx, db, args[0], &letter, far); err != nil {
 					return err
 				}
-				return a.deliver(ctx, db, args[0], kind, letter, then)
+				return a.deliver(ctx, db, string(id), kind, letter, then)
 			})
 		},
 	}
@@ -127,6 +139,7 @@ func (a *app) ruleCommand(use, short string, kind loop.LetterKind) *cobra.Comman
 	if kind == loop.Approve {
 		far.register(cmd)
 	}
+	flags.register(cmd, kind)
 	return cmd
 }
 
@@ -229,7 +242,7 @@ func (a *app) mailCommands() []*cobra.Command {
 			"The text is given to the implementer when it would otherwise be done. With --replan\nthe run gives its plan up at once, and the planner reads the text.", loop.FollowUp),
 		a.sayCommand("answer", "Answer a question of a run",
 			"The answer goes to the question that waits. See `plan show RUN`.", loop.Reply),
-		a.ruleCommand("approve", "Allow the call that a run waits with", loop.Approve),
-		a.ruleCommand("deny", "Refuse the call that a run waits with", loop.Deny),
+		a.ruleCommand("approve", "Allow the call, or the plan, that a run waits with", loop.Approve),
+		a.ruleCommand("deny", "Refuse the call that a run waits with, or send its plan back", loop.Deny),
 	}
 }

@@ -25,9 +25,9 @@ func (a *app) interactive() bool {
 // consult asks the person at the terminal about what a parked run waits for,
 // and puts the answers into its inbox. It reports false where nobody answers;
 // a closed terminal never means yes.
-func (a *app) consult(ctx context.Context, w *workshop, end engine.End) (bool, error) {
+func (a *app) consult(ctx context.Context, w *workshop, end engine.End, doc *plan.PlanDoc) (bool, error) {
 	for _, c := range end.Parked.Waiting {
-		kind, letter, ok := a.askPerson(ctx, c)
+		kind, letter, ok := a.askPerson(ctx, c, doc)
 		if !ok {
 			return false, nil
 		}
@@ -38,8 +38,11 @@ func (a *app) consult(ctx context.Context, w *workshop, end engine.End) (bool, e
 	return true, nil
 }
 
-// askPerson puts one call to the person.
-func (a *app) askPerson(ctx context.Context, c plan.WaitingCall) (loop.LetterKind, letterText, bool) {
+// askPerson puts one call, or the plan, to the person.
+func (a *app) askPerson(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc) (loop.LetterKind, letterText, bool) {
+	if isPlan(c) && doc != nil {
+		return a.askAboutPlan(ctx, doc)
+	}
 	if c.Question == "" {
 		return a.askApproval(ctx, c)
 	}

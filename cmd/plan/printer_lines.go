@@ -90,6 +90,10 @@ func (n *narrator) notes(body plan.Body) []string {
 		return n.planMade(b)
 	case plan.GapChange:
 		return n.gapChange(b)
+	case plan.FindingMade:
+		return n.labelled(n.note, inkYellow, "noticed", b.Text)
+	case plan.Critiqued:
+		return n.labelled(n.note, inkYellow, "critique", critiqueWords(b))
 	case plan.Parked:
 		return n.labelled(n.halt, inkYellow, "parked", parkedWords(b))
 	case plan.Unparked:

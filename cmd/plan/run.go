@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -230,33 +229,11 @@ func (w *workshop) startConfig(opts startOptions) json.RawMessage {
 
 // givenPlan reads a plan that a person wrote.
 func (a *app) givenPlan(ctx context.Context, w *workshop, file, base string) (*plan.PlanDoc, error) {
-	var data []byte
-	var err error
-	if file == "-" {
-		data, err = io.ReadAll(io.LimitReader(a.in, maxRequest))
-	} else {
-		data, err = os.ReadFile(file)
-	}
+	text, err := a.readText(file)
 	if err != nil {
-		return nil, &hinted{
-			fmt.Errorf("read the plan: %w", err),
-			"--from-plan takes a file with a plan, relative to where you are and not to -C, or - for standard input; `plan show RUN --plan` prints one to start from.",
-		}
-	}
-	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
-	if text == "" {
-		return nil, &advice{fmt.Sprintf("the plan in %s is empty", file), "Write what to change and how to verify it, or leave --from-plan out to have a plan made."}
-	}
-	doc := phases.ParsePlan(w.redact(text))
-	names := make([]string, 0, len(doc.Files))
-	for name := range doc.Files {
-		names = append(names, name)
-	}
-	if doc.Files, err = w.repo.Hashes(ctx, names); err != nil {
 		return nil, err
 	}
-	doc.Base = base
-	return &doc, nil
+	return w.readPlan(ctx, text, base)
 }
 
 // findRun finds a run by a prefix of its id.

@@ -47,8 +47,13 @@ func TestMain(m *testing.M) {
 //	flip FILE TEXT      change a bit of the first TEXT in a file
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.Run(t, scripts("testdata/script"))
+}
+
+// scripts are the scripts in a directory.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup:               setupScript,
 		Condition:           condition,
@@ -58,7 +63,7 @@ func TestScripts(t *testing.T) {
 			"flip": cmdFlip, "asked": cmdAsked, "forget": cmdForget,
 			"prefixes": cmdPrefixes,
 		},
-	})
+	}
 }
 
 func setupScript(env *testscript.Env) error {

@@ -24,7 +24,9 @@ type tally struct {
 	verdict *plan.VerdictGiven
 	gaps    []plan.Gap // in the order they were opened
 	drifts  []plan.Drift
-	checks  []checkTally
+	// findings are those of the latest review.
+	findings []plan.Finding
+	checks   []checkTally
 	// diff is known at the end of a run. Who shows a parked run may set it.
 	diff *plan.DiffStat
 
@@ -67,7 +69,7 @@ func (t *tally) clone() *tally {
 		return &tally{}
 	}
 	c := *t
-	c.gaps, c.drifts = slices.Clone(t.gaps), slices.Clone(t.drifts)
+	c.gaps, c.drifts, c.findings = slices.Clone(t.gaps), slices.Clone(t.drifts), slices.Clone(t.findings)
 	c.checks = slices.Clone(t.checks)
 	c.phases = slices.Clone(t.phases)
 	return &c
@@ -95,6 +97,8 @@ func (t *tally) Add(e plan.Event) {
 		t.verdict = &b
 	case plan.GapChange:
 		t.addGap(b.Gap)
+	case plan.FindingMade:
+		t.findings = append(t.findings, b.Finding)
 	case plan.Failure:
 		t.failure = &b
 	default:
@@ -109,6 +113,9 @@ func (t *tally) addState(body plan.Body) {
 		t.start, t.state = b, plan.Unstarted
 	case plan.StateChange:
 		t.state, t.why = b.To, b.Why
+		if b.To == plan.Reviewing {
+			t.findings = nil
+		}
 	case plan.Parked:
 		t.parked = &b
 	case plan.Unparked:
@@ -200,7 +207,7 @@ func (t *tally) openAttempt(e plan.Event, resumed bool) {
 
 // addCheck keeps a result; a check that was stopped has none.
 func (t *tally) addCheck(r plan.CheckResult) {
-	if r.Cancelled {
+	if r.Cancelled || r.Source == plan.CheckSetup {
 		return
 	}
 	i := slices.IndexFunc(t.checks, func(c checkTally) bool { return c.command == r.Command })

@@ -16,9 +16,12 @@ func writeSummary(w io.Writer, t *tally, opts viewOptions) {
 	s.outcome()
 	s.verdict()
 	s.gaps()
+	s.findings()
 	s.checks()
 	s.change()
 	s.spent()
+	s.reviews()
+	s.waitingPlan()
 	s.next()
 	_ = writeLines(w, s.lines)
 }
@@ -205,6 +208,18 @@ func checkNote(r plan.CheckResult) string {
 	case !r.Passed():
 		parts = append(parts, fmt.Sprintf("exit %d", r.ExitCode))
 	}
+	if r.Flaky {
+		parts = append(parts, "flaky")
+	}
+	if r.Skipped != "" {
+		parts = append(parts, "not run: its paths are unchanged")
+	}
+	if r.Cached {
+		parts = append(parts, "from an earlier run")
+	}
+	if r.Masked != "" {
+		parts = append(parts, "masked status")
+	}
 	if !r.Required {
 		parts = append(parts, "advisory")
 	}
@@ -294,6 +309,9 @@ func (s *summary) next() {
 	}
 	if s.t.state == plan.Approved && s.t.start.Worktree != "" {
 		commands = append(commands, "plan apply "+run)
+	}
+	if s.t.planWaits() {
+		commands = append(decisions(run), commands...)
 	}
 	label := "next"
 	for _, c := range commands {

@@ -48,6 +48,8 @@ type workshop struct {
 	// autoApprove says that no person is to be waited for.
 	autoApprove bool
 	guard       *guard
+	// freshBaseline says that no check's baseline is taken from an earlier run.
+	freshBaseline bool
 }
 
 // openWorkshop connects to the model and lays the tools out, to work in repo for
@@ -55,7 +57,7 @@ type workshop struct {
 // one. Nothing is written yet.
 func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB) (*workshop, error) {
 	w := &workshop{
-		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove,
+		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove, freshBaseline: flags.freshBaseline,
 		redact: config.Redactor(config.Secrets(a.environ)), close: func() error { return nil },
 	}
 	if err := a.openModel(ctx, w, &cfg, flags); err != nil {
@@ -138,6 +140,9 @@ func modelsOf(cfg config.Config) map[plan.Phase]string {
 	for _, p := range plan.Phases() {
 		out[p] = cfg.For(p).Model
 	}
+	if isSet(cfg.Critique) {
+		out[plan.Critique] = critiqueOf(cfg).Model
+	}
 	return out
 }
 
@@ -145,10 +150,27 @@ func settingsOf(cfg config.Config) map[plan.Phase]loop.Settings {
 	out := map[plan.Phase]loop.Settings{}
 	for _, p := range plan.Phases() {
 		own := cfg.For(p)
-		out[p] = loop.Settings{Temperature: own.Temperature, Effort: own.Effort, MaxOutputTokens: own.MaxOutputTokens}
+		out[p] = settingsFor(own)
 	}
+	out[plan.Critique] = settingsFor(critiqueOf(cfg))
 	return out
 }
+
+func settingsFor(own config.PhaseConfig) loop.Settings {
+	return loop.Settings{Temperature: own.Temperature, Effort: own.Effort, MaxOutputTokens: own.MaxOutputTokens}
+}
+
+// critiqueOf is the model and sampling of a critique; the model is Plan's, where
+// no other is named.
+func critiqueOf(cfg config.Config) config.PhaseConfig {
+	own := cfg.For(plan.Critique)
+	if cfg.Phase[plan.Critique].Model == "" {
+		own.Model = cfg.For(plan.Plan).Model
+	}
+	return own
+}
+
+func isSet(flag *bool) bool { return flag != nil && *flag }
 
 // checkBudget refuses a cost limit that could not be kept.
 func checkBudget(cfg config.Config) error {

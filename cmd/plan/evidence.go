@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/review"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
+)
+
+var (
+	_ engine.Changes   = changes{}
+	_ engine.Baselines = (*baselines)(nil)
+)
+
+// decisive sorts the checks that are configured: those of which one at least
+// must pass are all that runs; without such a one they join what is detected.
+func decisive(w *workshop, fromFlags bool) (must, advise []plan.Check) {
+	all := configured(w.cfg, fromFlags)
+	if slices.ContainsFunc(all, func(c plan.Check) bool { return c.Required }) {
+		return all, nil
+	}
+	return nil, append(all, detected(w)...)
+}
+
+// configured are the checks that a person named. Those of the command line
+// stand in the place of all others.
+func configured(cfg config.Config, fromFlags bool) []plan.Check {
+	if fromFlags {
+		return required(cfg, true)
+	}
+	out := required(cfg, false)
+	for _, c := range cfg.Checks.Run {
+		if !slices.ContainsFunc(out, func(have plan.Check) bool { return have.Command == c.Command }) {
+			out = append(out, plan.Check{
+				Command: c.Command, Name: c.Name, Required: !c.Advice, Source: plan.CheckConfig,
+				TimeoutMS: c.Timeout.Milliseconds(), Paths: c.Paths,
+			})
+		}
+	}
+	return out
+}
+
+// inspect notices what a reviewer could overlook.
+func inspect(patch, closing string, doc *plan.PlanDoc, checks []plan.Check) []plan.Finding {
+	return review.Inspect(review.Work{Patch: patch, Closing: closing, Plan: doc, Checks: checks})
+}
+
+// changes says which checks a change concerns.
+type changes struct{ repo *worktree.Repo }
+
+// Touches implements engine.Changes.
+func (c changes) Touches(ctx context.Context, from, to string, globs []string) (bool, error) {
+	paths, err := c.repo.Changed(ctx, from, to)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return slices.ContainsFunc(globs, func(glob string) bool {
+			return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "./"), path)
+		})
+	}), nil
+}
+
+// baselines remembers how checks stood on a tree. It advises: whatever goes
+// wrong in it costs a run of the check and nothing else.
+type baselines struct {
+	db    *memory.DB
+	repo  *worktree.Repo
+	env   []string
+	setup string
+	fresh bool // nothing is recalled
+	tree  string
+}
+
+// Recall implements engine.Baselines.
+func (b *baselines) Recall(ctx context.Context, c plan.Check) (plan.CheckResult, []plan.Blob, bool) {
+	var err error
+	if b.tree, err = b.repo.Tree(ctx); err != nil || b.fresh {
+		return plan.CheckResult{}, nil, false
+	}
+	res, ok, err := b.db.Baseline(ctx, b.key(c))
+	if err != nil || !ok {
+		return plan.CheckResult{}, nil, false
+	}
+	if res.Blob == "" {
+		return res, nil, true
+	}
+	data, err := b.db.Blob(ctx, res.Blob)
+	if err != nil {
+		return plan.CheckResult{}, nil, false
+	}
+	return res, []plan.Blob{{Hash: res.Blob, Data: data}}, true
+}
+
+// Keep implements engine.Baselines. A tree that changed while the check ran has
+// no result.
+func (b *baselines) Keep(ctx context.Context, res plan.CheckResult, _ []plan.Blob) {
+	if tree, err := b.repo.Tree(ctx); err != nil || tree != b.tree || tree == "" || res.Cancelled {
+		return
+	}
+	_ = b.db.KeepBaseline(ctx, b.key(res.Check), res)
+}
+
+// key is made of all that the result of a check may depend on and that can be
+// known: files that are ignored cannot.
+func (b *baselines) key(c plan.Check) string {
+	sum := sha256.New()
+	env := slices.DeleteFunc(sandbox.CleanEnv(b.env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID"}, name)
+	})
+	slices.Sort(env)
+	for _, part := range append([]string{b.repo.Root(), b.tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}, env...) {
+		_, _ = io.WriteString(sum, part+"\x00") // a hash takes everything
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

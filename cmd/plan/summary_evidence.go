@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// findings lists what was noticed about the work that was reviewed last, each
+// with the implementer's or the reviewer's word on it.
+func (s *summary) findings() {
+	label := "noticed"
+	for _, f := range s.t.findings {
+		k := inkNone
+		if f.Answer {
+			k = inkYellow
+		}
+		s.row(label, k, f.Text)
+		label = ""
+		if why := s.t.reasonFor(f); why != "" {
+			s.row("", inkDim, "why: "+why)
+		} else if f.Kind == plan.FindScope {
+			s.row("", inkYellow, "nobody gave a reason")
+		}
+	}
+}
+
+// reasonFor is what was said of a finding: by the implementer, or else in the
+// reviewer's checklist.
+func (t *tally) reasonFor(f plan.Finding) string {
+	if f.Reason != "" || f.Path == "" || t.verdict == nil {
+		return f.Reason
+	}
+	i := slices.IndexFunc(t.verdict.Checklist, func(item plan.ListItem) bool {
+		return strings.Contains(item.Item+"\n"+item.Evidence, f.Path)
+	})
+	if i < 0 {
+		return ""
+	}
+	return "review: " + t.verdict.Checklist[i].Item
+}
+
+// reviews tells what each review cost, where there was more than one: a run
+// that does not converge pays for it here.
+func (s *summary) reviews() {
+	var parts []string
+	for _, p := range s.t.phases {
+		if p.phase == plan.Review {
+			parts = append(parts, fmt.Sprintf("%d: %s, %s tokens", p.attempt, spokenCost(p.cost, !p.unpriced), spokenCount(p.usage.Tokens())))
+		}
+	}
+	if len(parts) > 1 {
+		s.rowOfParts("reviews", parts)
+	}
+}
+
+// waitingPlan shows the plan that a person is asked about.
+func (s *summary) waitingPlan() {
+	if !s.t.planWaits() || s.t.plan == nil {
+		return
+	}
+	s.lines = append(s.lines, "")
+	for line := range strings.Lines(s.t.plan.Text) {
+		s.lines = append(s.lines, "  "+sanitizeLine(strings.TrimRight(line, "\n")))
+	}
+	s.lines = append(s.lines, "")
+}
+
+// planWaits reports whether a run is parked with a plan to be approved.
+func (t *tally) planWaits() bool {
+	return t.parked != nil && slices.ContainsFunc(t.parked.Waiting, isPlan)
+}
+
+// decisions are the commands with which a person decides about a plan.
+func decisions(run string) []string {
+	return []string{
+		"plan approve " + run, "plan approve " + run + " --plan FILE",
+		"plan deny " + run + " --comment TEXT", "plan deny " + run + " --reject",
+	}
+}
+
+func critiqueWords(b plan.Critiqued) string {
+	switch {
+	case b.Error != "":
+		return "it failed, so the plan is carried out as it is: " + b.Error
+	case b.Findings == "":
+		return "nothing stands against the plan"
+	}
+	return b.Findings
+}

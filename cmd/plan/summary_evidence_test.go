@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan"
+)
+
+// TestSummaryOfEvidence: what was noticed in the last review stands there with
+// the reason that somebody gave, and a plan that waits stands there whole.
+func TestSummaryOfEvidence(t *testing.T) {
+	t.Parallel()
+	tl := &tally{}
+	for _, body := range []plan.Body{
+		plan.StateChange{From: plan.Implementing, To: plan.Reviewing},
+		plan.FindingMade{Finding: plan.Finding{Kind: plan.FindScope, Path: "old.go", Text: "old.go was changed."}},
+		plan.StateChange{From: plan.Implementing, To: plan.Reviewing},
+		plan.FindingMade{Finding: plan.Finding{Kind: plan.FindScope, Path: "a.go", Text: "a.go was changed.", Reason: "a.go holds the helper"}},
+		plan.FindingMade{Finding: plan.Finding{Kind: plan.FindScope, Path: "b.go", Text: "b.go was changed."}},
+		plan.FindingMade{Finding: plan.Finding{Kind: plan.FindScope, Path: "c.go", Text: "c.go was changed."}},
+		plan.FindingMade{Finding: plan.Finding{Kind: plan.FindStale, Text: "The last test run is old."}},
+		plan.VerdictGiven{Judgement: plan.Judgement{Verdict: plan.Done, Approved: true, Checklist: []plan.ListItem{{Item: "c.go is needed", Met: true}}}},
+		plan.PlanMade{PlanDoc: plan.PlanDoc{Version: 1, Text: "# The plan\n\nall of it\x1b[2J"}},
+	} {
+		tl.Add(plan.Event{Run: "R1", Body: body})
+	}
+	text := func() string {
+		var out bytes.Buffer
+		writeSummary(&out, tl, viewOptions{Width: func() int { return 100 }})
+		return out.String()
+	}
+	for _, want := range []string{
+		"noticed   a.go was changed.\n            why: a.go holds the helper\n            b.go was changed.\n            nobody gave a reason\n",
+		"c.go was changed.\n            why: review: c.go is needed\n            The last test run is old.\n",
+	} {
+		if !strings.Contains(text(), want) {
+			t.Errorf("%q is not in\n%s", want, text())
+		}
+	}
+	if got := text(); strings.Contains(got, "old.go") || strings.Contains(got, "all of it") {
+		t.Errorf("it says too much:\n%s", got)
+	}
+	tl.Add(plan.Event{Body: plan.Parked{Reason: plan.ParkApproval, Waiting: []plan.WaitingCall{{Call: "plan-1", Name: plan.PlanTool}}}})
+	for _, want := range []string{"\n  # The plan\n", "\n  all of it", "plan approve R1\n", "plan deny R1 --comment TEXT\n"} {
+		if got := text(); !strings.Contains(got, want) || strings.Contains(got, "\x1b") {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/plan-engine/plan"
+)
+
+// Changes knows what differs between two trees.
+type Changes interface {
+	// Touches reports whether a path that one of the globs fits differs.
+	Touches(ctx context.Context, from, to string, globs []string) (bool, error)
+}
+
+// Baselines remembers, over runs, how checks stood on a tree.
+type Baselines interface {
+	// Recall returns what the check said of the tree as it is now, if that is
+	// known. Blobs hold output that was cut.
+	Recall(ctx context.Context, c plan.Check) (plan.CheckResult, []plan.Blob, bool)
+	// Keep remembers a result for the tree as it is now. What cannot be
+	// remembered is found out again.
+	Keep(ctx context.Context, res plan.CheckResult, blobs []plan.Blob)
+}
+
+// check runs every check that this attempt has no result of yet. The baseline
+// is taken once, before the first implement.
+func (e *Engine) check(ctx context.Context, baseline bool) error {
+	if err := e.dropChecks(ctx); err != nil {
+		return err
+	}
+	done := map[string]bool{}
+	for _, c := range e.run.Checks {
+		done[c.Command] = !baseline
+	}
+	if baseline {
+		if e.run.implemented {
+			return nil
+		}
+		if err := e.setUp(ctx); err != nil {
+			return err
+		}
+		for _, c := range e.run.Baseline {
+			done[c.Command] = true
+		}
+	}
+	for _, c := range e.checks() {
+		if done[c.Command] {
+			continue
+		}
+		done[c.Command] = true
+		if err := e.settleCheck(ctx, c, baseline); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setUp runs the command that makes the checks possible, once in a run. Checks
+// that fail for want of it would say nothing about the work.
+func (e *Engine) setUp(ctx context.Context) error {
+	if e.cfg.Setup == "" || e.run.setUp {
+		return nil
+	}
+	res, _, err := e.runCheck(ctx, plan.Check{Command: e.cfg.Setup, Source: plan.CheckSetup}, true)
+	if err == nil && !res.Passed() {
+		err = &plan.Outage{Err: fmt.Errorf("the setup command %q ended with exit code %d, so the checks would say nothing; mend it or remove checks.setup. It said:\n%s", e.cfg.Setup, res.ExitCode, res.Output)}
+	}
+	return err
+}
+
+// dropChecks ends the checks in which a process died and which are not run any
+// more, because the run goes on with others.
+func (e *Engine) dropChecks(ctx context.Context) error {
+	now := map[string]bool{e.cfg.Setup: true}
+	for _, c := range e.checks() {
+		now[c.Command] = true
+	}
+	return e.emit(ctx, e.run.ends(plan.EndCancelled, func(b plan.Body) bool {
+		c, ok := b.(plan.CheckStart)
+		return ok && !now[c.Command]
+	})...)
+}
+
+// checks lists the commands that decide in this run.
+func (e *Engine) checks() []plan.Check {
+	if len(e.cfg.Required) > 0 {
+		return e.cfg.Required
+	}
+	var out []plan.Check
+	if doc := e.run.Plan(); doc != nil {
+		for _, cmd := range doc.Verify {
+			out = append(out, plan.Check{Command: cmd, Source: plan.CheckPlan})
+		}
+	}
+	return append(out, e.cfg.Detected...)
+}
+
+// settleCheck finds out how a check stands, with as little work as that takes:
+// the result may be known from another run, or be the baseline's still.
+func (e *Engine) settleCheck(ctx context.Context, c plan.Check, baseline bool) error {
+	if !baseline {
+		if res, ok, err := e.untouched(ctx, c); err != nil || ok {
+			return e.tellCheck(ctx, res, nil, err)
+		}
+	}
+	remember := baseline && e.cfg.Baselines != nil
+	if remember {
+		if res, blobs, ok := e.cfg.Baselines.Recall(ctx, c); ok {
+			res.Check, res.Baseline, res.Cached = c, true, true
+			return e.tellCheck(ctx, res, blobs, nil)
+		}
+	}
+	res, blobs, err := e.runCheck(ctx, c, baseline)
+	if err == nil && remember && !res.Flaky && !res.TimedOut {
+		e.cfg.Baselines.Keep(ctx, res, blobs)
+	}
+	return err
+}
+
+// untouched is the result of a check that has nothing to do with what changed:
+// it stands as it stood before the work.
+func (e *Engine) untouched(ctx context.Context, c plan.Check) (plan.CheckResult, bool, error) {
+	if len(c.Paths) == 0 || e.cfg.Changes == nil {
+		return plan.CheckResult{}, false, nil
+	}
+	for _, was := range e.run.Baseline {
+		if was.Command != c.Command {
+			continue
+		}
+		hit, err := e.cfg.Changes.Touches(ctx, e.run.Start.Snapshot, e.run.Tree(), c.Paths)
+		if err != nil {
+			return plan.CheckResult{}, false, &plan.Outage{Err: fmt.Errorf("find out whether the check %q has to run: %w", c.Command, err)}
+		}
+		was.Check, was.Baseline, was.Cached, was.DurationMS = c, false, false, 0
+		was.Skipped = "none of its paths changed, so it stands as before"
+		return was, !hit, nil
+	}
+	return plan.CheckResult{}, false, nil
+}
+
+// tellCheck records a result that took no running.
+func (e *Engine) tellCheck(ctx context.Context, res plan.CheckResult, blobs []plan.Blob, err error) error {
+	if err != nil {
+		return err
+	}
+	end := e.event(plan.CheckEnd{CheckResult: res})
+	end.Blobs = blobs
+	if e.run.checking(res.Command) {
+		return e.emit(ctx, end)
+	}
+	return e.emit(ctx, e.event(plan.CheckStart{Check: res.Check, Baseline: res.Baseline}), end)
+}
+
+// runCheck runs a check, and once more if it fails: what passes then is flaky.
+func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (plan.CheckResult, []plan.Blob, error) {
+	if !e.run.checking(c.Command) { // else a process died in it, and it is begun already
+		if err := e.emit(ctx, e.event(plan.CheckStart{Check: c, Baseline: baseline})); err != nil {
+			return plan.CheckResult{}, nil, err
+		}
+	}
+	say := func(text string) {
+		_ = e.emit(ctx, e.event(plan.Progress{Text: text})) // live: it cannot fail
+	}
+	res, blobs, err := e.cfg.Checker.Check(ctx, c, say)
+	if err == nil && res.ExitCode != 0 && !res.TimedOut && c.Source != plan.CheckSetup {
+		say("It failed; it runs once more, to see whether it always does.\n")
+		var again plan.CheckResult
+		if again, _, err = e.cfg.Checker.Check(ctx, c, say); err == nil {
+			res.Flaky = again.ExitCode == 0 && !again.TimedOut
+		}
+	}
+	if err != nil {
+		res = plan.CheckResult{ExitCode: -1, Cancelled: true, Output: err.Error(), Masked: res.Masked}
+		blobs = nil
+	}
+	res.Check, res.Baseline = c, baseline
+	ev := e.event(plan.CheckEnd{CheckResult: res})
+	ev.Blobs = blobs
+	if eerr := e.emit(ctx, ev); eerr != nil {
+		return res, nil, eerr
+	}
+	if err != nil {
+		return res, nil, &plan.Outage{Err: fmt.Errorf("run the check %q: %w", c.Command, err)}
+	}
+	return res, blobs, nil
+}

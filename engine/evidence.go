@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// reviewed is what a review has judged.
+type reviewed struct {
+	Tree string
+	Open map[string]bool // ids of the gaps that it left open
+}
+
+// since is the change that the last review has not seen, "" before the first.
+func (e *Engine) since(ctx context.Context) (string, error) {
+	n := len(e.run.reviews)
+	if n == 0 {
+		return "", nil
+	}
+	diff, err := e.cfg.Snapshots.Diff(ctx, e.run.reviews[n-1].Tree, e.run.Tree())
+	if err != nil {
+		return "", &plan.Outage{Err: fmt.Errorf("compare the work with what was reviewed last: %w", err)}
+	}
+	if diff == "" {
+		return "Nothing was changed since the last review.", nil
+	}
+	return diff, nil
+}
+
+// inspect records what can be noticed about the work without judging it. The
+// same work is noticed the same way, so what is recorded is not looked for
+// again.
+func (e *Engine) inspect(ctx context.Context, diff string) error {
+	if e.cfg.Inspect == nil || len(e.run.Findings) > 0 {
+		return nil
+	}
+	work, err := e.cfg.Journal.Conversation(ctx, e.run.conv(plan.Implement))
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return &JournalError{Err: fmt.Errorf("read what the implementer did: %w", err)}
+	}
+	checks := e.checks()
+	found := e.cfg.Inspect(diff, closing(work), e.run.Plan(), checks)
+	if f, ok := oldTests(work, checks); ok {
+		found = append(found, f)
+	}
+	events := make([]plan.Event, len(found))
+	for i, f := range found {
+		events[i] = e.event(plan.FindingMade{Finding: f})
+	}
+	return e.emit(ctx, events...)
+}
+
+// closing is the last thing that was said in a conversation.
+func closing(work []plan.Event) string {
+	for _, ev := range slices.Backward(work) {
+		if m, ok := ev.Body.(plan.MessageEnd); ok && m.Role == plan.RoleAssistant && !m.Discarded {
+			return m.Text()
+		}
+	}
+	return ""
+}
+
+// testWords finds commands that test something by the words that are used for it.
+var testWords = regexp.MustCompile(`(?i)\b(test|tests|check|spec|verify|pytest|jest|vitest|tox|nox|ctest|rspec|phpunit|mocha)\b`)
+
+// oldTests notes that the implementer changed something after it had last tested,
+// or never tested. Changes that a command makes are not seen here; what the
+// checks say is not touched by any of it.
+func oldTests(work []plan.Event, checks []plan.Check) (plan.Finding, bool) {
+	lastEdit, lastTest, file, command := -1, -1, "", ""
+	started := map[string]string{}
+	for i, ev := range work {
+		switch b := ev.Body.(type) {
+		case plan.ToolStart:
+			var args struct{ Command string }
+			if b.Name == "bash" && json.Unmarshal(b.Args, &args) == nil && tests(args.Command, checks) {
+				started[b.Call] = args.Command
+			}
+		case plan.ToolEnd:
+			if c, ok := started[b.Call]; ok && b.ExitCode != nil {
+				lastTest, command = i, c
+			}
+			if slices.Contains([]string{"write", "edit", "apply_patch"}, b.Name) && !b.Error && len(b.Files) > 0 {
+				lastEdit, file = i, slices.Sorted(maps.Keys(b.Files))[0]
+			}
+		}
+	}
+	switch {
+	case lastEdit < 0 || lastTest > lastEdit:
+		return plan.Finding{}, false
+	case lastTest < 0:
+		return plan.Finding{Kind: plan.FindStale, Text: "The implementer ran no test after it had changed the work."}, true
+	}
+	return plan.Finding{Kind: plan.FindStale, Text: fmt.Sprintf("The implementer's last test run (`%s`) is older than its last edit (%s).", firstLine(command), file)}, true
+}
+
+func tests(command string, checks []plan.Check) bool {
+	for _, c := range checks {
+		if strings.Contains(command, c.Command) {
+			return true
+		}
+	}
+	return testWords.MatchString(command)
+}
+
+func firstLine(text string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if more {
+		line += " …"
+	}
+	return line
+}
+
+// stuck says why another cycle would lead nowhere, "" if it may lead somewhere.
+func (e *Engine) stuck(changes []plan.Gap) string {
+	for _, g := range changes {
+		if g.Status == plan.GapReopened && e.run.reopened[g.ID] >= 1 {
+			return fmt.Sprintf("the reviews do not converge: %s was closed and came back twice", g.ID)
+		}
+	}
+	n := len(e.run.reviews)
+	for i, r := range e.run.reviews[:max(n-1, 0)] {
+		if r.Tree == e.run.Tree() && r.Tree != e.run.reviews[n-1].Tree {
+			return fmt.Sprintf("the work does not converge: it is back at what review %d saw", i+1)
+		}
+	}
+	if n < 2 {
+		return ""
+	}
+	open := e.run.openAfter(changes)
+	before, last := e.run.reviews[n-2].Open, e.run.reviews[n-1].Open
+	if len(open) > 0 && len(last) > 0 && maps.Equal(open, before) && !maps.Equal(open, last) {
+		return fmt.Sprintf("the reviews do not converge: they go back and forth between %s and %s", ids(last), ids(open))
+	}
+	return ""
+}
+
+// openAfter are the gaps that are open once the changes are made.
+func (r *Run) openAfter(changes []plan.Gap) map[string]bool {
+	open := map[string]bool{}
+	for _, g := range slices.Concat(r.Gaps, changes) {
+		if g.Open() {
+			open[g.ID] = true
+		} else {
+			delete(open, g.ID)
+		}
+	}
+	return open
+}
+
+func ids(set map[string]bool) string {
+	return strings.Join(slices.Sorted(maps.Keys(set)), ", ")
+}
+
+func isJournal(err error) bool {
+	var je *JournalError
+	return errors.As(err, &je)
+}

@@ -1,0 +1,86 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// critiqueTurns bounds a critique, in model calls: it advises, and must not
+// become another exploration.
+const critiqueTurns = 20
+
+// critique has a plan looked at by somebody who did not write it. Its exit is
+// what should be changed, or nothing.
+func (ph *Phases) critique(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
+	s, err := ph.open(ctx, b, ph.cfg.Root, nil, emit)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	ok, err := s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["critique"], map[string]string{
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "PLAN": fence("plan", "", b.Plan.Text),
+	})))
+	if err != nil || !ok {
+		return plan.Outcome{Park: s.parked}, err
+	}
+	text := strings.TrimSpace(s.end.Text)
+	if text == "" {
+		return out, errEmpty("Critique", "finding")
+	}
+	if word := strings.Trim(text, "*_`.\"' \n"); !strings.EqualFold(word, "none") {
+		out.Remarks = text
+	}
+	return out, nil
+}
+
+// model names the model of a phase. A critique is made by the planner's, unless
+// another is set.
+func (ph *Phases) model(p plan.Phase) string {
+	if name := ph.cfg.Models[p]; name != "" || p != plan.Critique {
+		return name
+	}
+	return ph.cfg.Models[plan.Plan]
+}
+
+// limits bound a phase.
+func (ph *Phases) limits(p plan.Phase) plan.Limits {
+	limits := ph.cfg.Limits
+	if p == plan.Critique && (limits.Turns == 0 || limits.Turns > critiqueTurns) {
+		limits.Turns = critiqueTurns
+	}
+	return limits
+}
+
+// earlierPlan shows the plan that a new one takes the place of, with what is to
+// be changed about it.
+func earlierPlan(b plan.Brief) string {
+	if b.Plan == nil {
+		return ""
+	}
+	old := fence("earlier-plan", "", b.Plan.Text)
+	switch {
+	case b.Remarks == "":
+		return givenUp(b, old)
+	case b.By == string(plan.Critique):
+		return "This is your plan so far, and what somebody found who looked at it without having written it. Check each finding against the code. Change the plan where it is right; where it is not, leave the plan as it is. Hand over the whole plan, in the form below.\n\n" +
+			old + "\n\n" + fence("findings", "", b.Remarks)
+	}
+	return "The person who wants the work has read this plan and sent it back. What they say counts as part of the request. Hand over the whole plan anew, in the form below.\n\n" +
+		old + "\n\n" + fence("comments", "", b.Remarks)
+}
+
+// givenUp shows a plan that was not carried through, with why.
+func givenUp(b plan.Brief, old string) string {
+	out := "An earlier plan for this request was given up. Some of it may have been carried out: look at the tree as it is now. Say in Why what this one does differently.\n\n" + old
+	if b.Replan != "" {
+		out += "\n\n" + fence("given-up-because", "", b.Replan)
+	}
+	if slices.ContainsFunc(b.Gaps, plan.Gap.Open) {
+		out += "\n\nReviews found these gaps, which are still open:\n\n" + gapList(b.Gaps)
+	}
+	return out
+}
