@@ -44,12 +44,25 @@ type Config struct {
 	Worktree        *bool    `toml:"worktree" json:"worktree,omitempty"`
 	WorktreeInclude []string `toml:"worktree_include" json:"worktree_include,omitempty"`
 
+	// Sandbox says what walls commands run behind: auto takes the strongest that
+	// can be built, required refuses to run without any, off does without, and
+	// the name of a level takes that one or refuses. Unset: auto.
+	Sandbox string `toml:"sandbox" json:"sandbox,omitempty" oneof:"auto,required,off,namespaces,bubblewrap,landlock"`
+	// ExploreBash gives Explore and Plan commands, behind the wall of Review.
+	ExploreBash bool `toml:"explore_bash" json:"explore_bash,omitempty"`
+	// AllowCommit lets the commands of Implement write .git, hooks and settings
+	// excepted.
+	AllowCommit bool `toml:"allow_commit" json:"allow_commit,omitempty"`
+
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
 }
 
 // PhaseConfig overrides the settings of the same names for one phase.
 type PhaseConfig struct {
+	// Network says whether the phase's commands have it. Unset: only those of
+	// Implement do. Review's holds for checks too.
+	Network         *bool    `toml:"network" json:"network,omitempty"`
 	Model           string   `toml:"model" json:"model,omitempty"`
 	Effort          string   `toml:"effort" json:"effort,omitempty"`
 	Temperature     *float64 `toml:"temperature" json:"temperature,omitempty" max:"2"`

@@ -29,8 +29,9 @@ type Kit struct {
 	Verdict json.RawMessage         `json:"verdict"` // schema of the reviewer's answer
 }
 
-// NewKit is the kit of this version of the program, with these tools.
-func NewKit(offered []loop.Tool) (Kit, error) {
+// NewKit is the kit of this version of the program, with these tools. The
+// phases named in bash get that tool besides those that always have it.
+func NewKit(offered []loop.Tool, bash ...plan.Phase) (Kit, error) {
 	kit := Kit{Prompts: map[string]string{}, Tools: map[string]loop.Spec{}, Offer: map[plan.Phase][]string{}, Verdict: review.Schema()}
 	read := func(name string) (string, error) {
 		data, err := prompts.ReadFile("prompts/" + name + ".md")
@@ -50,6 +51,9 @@ func NewKit(offered []loop.Tool) (Kit, error) {
 	}
 	for _, p := range plan.Phases() {
 		kit.Offer[p] = toolNames(p)
+		if slices.Contains(bash, p) && !slices.Contains(kit.Offer[p], "bash") {
+			kit.Offer[p] = inOrder(append(kit.Offer[p], "bash"))
+		}
 	}
 	for _, t := range offered {
 		spec := t.Info().Spec
@@ -62,10 +66,14 @@ func NewKit(offered []loop.Tool) (Kit, error) {
 func (k Kit) WithSkills() Kit {
 	k.Offer = maps.Clone(k.Offer)
 	for _, p := range []plan.Phase{plan.Explore, plan.Plan, plan.Implement} {
-		has := append(slices.Clip(k.Offer[p]), "skill")
-		k.Offer[p] = slices.DeleteFunc(tools.Names(), func(n string) bool { return !slices.Contains(has, n) })
+		k.Offer[p] = inOrder(append(slices.Clip(k.Offer[p]), "skill"))
 	}
 	return k
+}
+
+// inOrder sorts names of tools into the order in which tools are offered.
+func inOrder(names []string) []string {
+	return slices.DeleteFunc(tools.Names(), func(n string) bool { return !slices.Contains(names, n) })
 }
 
 // Encode returns the kit as a blob.

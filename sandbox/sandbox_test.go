@@ -24,6 +24,7 @@ import (
 const helperLine = "SANDBOX_TEST_LINE"
 
 func TestMain(m *testing.M) {
+	sandbox.Enter()
 	if line := os.Getenv(helperLine); line != "" {
 		helper(line)
 		return

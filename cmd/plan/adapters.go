@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/checks"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 )
@@ -49,21 +47,4 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 		out = append(out, ev)
 	}
 	return out, nil
-}
-
-// checker runs checks in a copy of the tree, so that nothing they write
-// reaches it.
-type checker struct {
-	view   func(context.Context) (string, func() error, error)
-	runner *checks.Runner
-}
-
-// Check implements engine.Checker.
-func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
-	dir, discard, err := c.view(ctx)
-	if err != nil {
-		return plan.CheckResult{}, nil, fmt.Errorf("copy the work tree for a check: %w", err)
-	}
-	defer func() { _ = discard() }() // swept up later; the result counts all the same
-	return c.runner.Run(ctx, dir, check, update)
 }

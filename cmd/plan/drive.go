@@ -15,6 +15,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
 
@@ -37,14 +38,14 @@ type driving struct {
 // and returns the exit code as an error.
 func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	worktree.Sweep() // what killed processes left behind
+	sandbox.Sweep()
 	inbox := &inbox{}
 	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take}
 	w.learn.run = d.id
 	show := a.openDisplay(d)
-	runner := checks.New(checks.Config{Shell: w.shell, Timeout: w.cfg.Checks.Timeout.Duration, Redact: w.redact})
 	eng, err := engine.New(engine.Config{
 		Runner: d.phases, Journal: w.journal, Snapshots: trees{w.repo},
-		Checker:   &checker{view: w.view, runner: runner},
+		Checker:   &checker{walls: w.walls, redact: w.redact},
 		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly,
 		Required: required(w.cfg, d.checksByFlag), Detected: detected(w),
 		Context: d.context, Show: show.feed, Now: a.now,

@@ -38,6 +38,7 @@ type workshop struct {
 	db      *memory.DB
 	writer  *memory.Writer
 	shell   *sandbox.Shell
+	walls   *walls
 	redact  func(string) string
 	journal *journal
 	model   loop.Model
@@ -68,7 +69,11 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 		return nil, failed(err)
 	}
 	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
-	return w, failed(err)
+	if err != nil {
+		return nil, failed(err)
+	}
+	w.walls, err = a.openWalls(ctx, w)
+	return w, err
 }
 
 // openDB opens the database of this home.
@@ -175,8 +180,8 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 	cat := catalogue(w.cfg)
 	return phases.New(phases.Config{
 		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
-		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
-		View: w.view, Instructions: words, Redact: w.redact,
+		Root: w.repo.Root(), Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
+		Room: w.walls.room, Sandbox: w.walls.name, Instructions: words, Redact: w.redact,
 		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: func(name string) int64 {
@@ -199,7 +204,8 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 	})
 }
 
-// view copies the work tree for a reviewer or a check. Once the run is being
+// view copies the work tree for a reviewer or a check, where no layer can be
+// laid over it. Once the run is being
 // stopped nobody waits for a copy, or for its removal: that goes on behind, and
 // what it does not get done is swept up by a later process.
 func (w *workshop) view(ctx context.Context) (string, func() error, error) {
@@ -259,6 +265,9 @@ func (w *workshop) newKit() (phases.Kit, error) {
 	offered, err := set.Tools(tools.Names()...)
 	if err := errors.Join(err, set.Close()); err != nil {
 		return phases.Kit{}, fmt.Errorf("open the tools: %w", err)
+	}
+	if w.cfg.ExploreBash {
+		return phases.NewKit(offered, plan.Explore, plan.Plan)
 	}
 	return phases.NewKit(offered)
 }
