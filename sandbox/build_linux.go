@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -114,7 +115,7 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the sandbox: %w", err)
 	}
-	write := append([]string{tmp, "/dev"}, w.policy.writable()...)
+	write := slices.Concat([]string{tmp}, devices(), w.policy.writable())
 	if w.policy.Discard {
 		write = append(write, w.policy.Copy)
 	}

@@ -138,7 +138,7 @@ func Caches(env []string, now time.Time) []Cache {
 	}
 	add("go", Cache{
 		Dir: absolute(variable(env, "GOCACHE"), filepath.Join(base, "go-build")), Var: "GOCACHE",
-		Seed: map[string]string{"testexpire.txt": strconv.FormatInt(now.UnixNano(), 10)},
+		Seed: map[string]string{"testexpire.txt": strconv.FormatInt(now.UnixNano(), 10) + "\n"},
 	})
 	add("go", Cache{Dir: absolute(variable(env, "GOMODCACHE"), filepath.Join(gopath, "pkg", "mod"))})
 	add("npm", Cache{Dir: absolute(variable(env, "npm_config_cache"), filepath.Join(home, ".npm")), Var: "npm_config_cache"})
