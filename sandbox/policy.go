@@ -105,7 +105,7 @@ func (p Policy) layered() []string {
 
 // dir is where a command works that says it works in dir.
 func (p Policy) dir(l Level, dir string) string {
-	if p.Discard && l == LevelLandlock && p.Copy != "" {
+	if p.Discard && (l == LevelLandlock || l == LevelNone) && p.Copy != "" {
 		return moved(dir, p.Tree, p.Copy)
 	}
 	return dir

@@ -1,18 +1,437 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/plan-engine/plan/sandbox"
 )
 
-func TestTrial(t *testing.T) {
-	for _, l := range sandbox.Levels() {
-		start := time.Now()
-		err := sandbox.Try(context.Background(), l, newShell(t), os.Environ())
-		t.Log(l, err, time.Since(start))
+// walledLevel is a helper's environment variable: the level to run its line behind.
+const walledLevel = "SANDBOX_TEST_LEVEL"
+
+// eachLevel runs a test behind every kind of wall that can be built here. The
+// last, no wall at all, can be built anywhere.
+func eachLevel(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
+	t.Helper()
+	built := 0
+	for _, level := range sandbox.Levels() {
+		if err := sandbox.Try(t.Context(), level, newShell(t), os.Environ()); err != nil {
+			t.Logf("%s cannot be built here: %v", level, err)
+			continue
+		}
+		built++
+		t.Run(string(level), func(t *testing.T) { test(t, level) })
 	}
+	if built == 0 {
+		t.Error("nothing can be built")
+	}
+}
+
+// yard is a tree with a file, a copy of it, and a home beside them.
+type yard struct{ tree, stand, home string }
+
+func newYard(t *testing.T) yard {
+	t.Helper()
+	dir := t.TempDir()
+	y := yard{filepath.Join(dir, "tree"), filepath.Join(dir, "copy"), filepath.Join(dir, "home")}
+	for _, d := range []string{y.tree, y.stand, y.home, filepath.Join(y.tree, "fixed")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{y.tree, y.stand} {
+		if err := os.WriteFile(filepath.Join(d, "file"), []byte("before\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return y
+}
+
+func (y yard) env() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + y.home, "OPENAI_API_KEY=hidden", "DISPLAY=:0", "MINE=kept"}
+}
+
+// wall builds a wall around the yard; it is closed with the test.
+func (y yard) wall(t *testing.T, level sandbox.Level, p sandbox.Policy) (*sandbox.Wall, func(line string) sandbox.Result) {
+	t.Helper()
+	p.Tree = y.tree
+	if p.Discard {
+		p.Copy = y.stand
+	}
+	w, err := sandbox.NewWall(level, p, y.env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	shell, err := sandbox.New(sandbox.Config{Env: y.env()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell = w.Shell(shell)
+	return w, func(line string) sandbox.Result {
+		t.Helper()
+		res, err := shell.Run(t.Context(), sandbox.Command{Line: line, Dir: w.Dir()})
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return res
+	}
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestALayerLivesAsLongAsItsWall(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		y := newYard(t)
+		w, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		run("echo after >>file; mkdir made; rm -rf fixed")
+		if res := run("cat file; ls -d made"); string(res.Output) != "before\nafter\nmade\n" || res.ExitCode != 0 {
+			t.Errorf("what the first command wrote is not there for the second: %q", res.Output)
+		}
+		if res := run("exit 7"); res.ExitCode != 7 {
+			t.Errorf("exit status %d", res.ExitCode)
+		}
+		if err := errors.Join(w.Close(), w.Close()); err != nil {
+			t.Error(err)
+		}
+		if got := text(t, filepath.Join(y.tree, "file")); got != "before\n" {
+			t.Errorf("the tree changed: %q", got)
+		}
+	})
+}
+
+func TestTheTreeStandsWhereItIs(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		_, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		want := y.tree
+		if level == sandbox.LevelLandlock || level == sandbox.LevelNone {
+			want = y.stand
+		}
+		if got := strings.TrimSpace(string(run("pwd").Output)); got != want {
+			t.Errorf("commands stand in %s, want %s", got, want)
+		}
+	})
+}
+
+func TestWhatMayBeWrittenIsReal(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		y := newYard(t)
+		fixed := filepath.Join(y.tree, "fixed")
+		_, run := y.wall(t, level, sandbox.Policy{Fixed: []string{fixed}, Network: true})
+		run("echo after >>file; echo x >fixed/x; echo x >~/x; mv fixed gone")
+		if got := text(t, filepath.Join(y.tree, "file")); got != "before\nafter\n" {
+			t.Errorf("the tree did not change: %q", got)
+		}
+		if level == sandbox.LevelNone {
+			return
+		}
+		if _, err := os.Stat(filepath.Join(y.home, "x")); err == nil {
+			t.Error("the home can be written")
+		}
+		if level == sandbox.LevelLandlock { // it can only grant
+			return
+		}
+		if _, err := os.Stat(filepath.Join(fixed, "x")); err == nil {
+			t.Error("what stays as it is can be written")
+		}
+		if _, err := os.Stat(fixed); err != nil {
+			t.Error("what stays as it is can be moved away")
+		}
+	})
+}
+
+func TestCommandsRunAsTheCallerWithoutRights(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		if level == sandbox.LevelNone {
+			return
+		}
+		y := newYard(t)
+		_, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		out := string(run(`echo "$(id -u) $MINE $DISPLAY/$OPENAI_API_KEY"; grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status; ulimit -c; d=$(mktemp -d) && echo x >$d/y && cat $d/y; tty`).Output)
+		uid := strings.TrimSpace(string(must(exec.Command("id", "-u").Output())))
+		for _, want := range []string{uid + " kept /\n", "NoNewPrivs:\t1\n", "Seccomp:\t2\n", "\n0\nx\nnot a tty\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is not in\n%s", want, out)
+			}
+		}
+	})
+}
+
+func must(out []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// A program that only talks to itself works without a network.
+func TestLoopbackOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, level := range []sandbox.Level{sandbox.LevelNamespaces, sandbox.LevelBubblewrap} {
+		if err := sandbox.Try(t.Context(), level, newShell(t), os.Environ()); err != nil {
+			t.Logf("%s cannot be built here: %v", level, err)
+			continue
+		}
+		y := newYard(t)
+		_, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		if res := run(`[ "$(cat /sys/class/net/lo/operstate)" ] && exec 3<>/dev/udp/127.0.0.1/9 && echo x >&3`); res.ExitCode != 0 {
+			t.Errorf("%s: the loopback does not work: %s", level, res.Output)
+		}
+	}
+}
+
+func TestNothingOutlivesAWall(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		if level == sandbox.LevelNone {
+			return
+		}
+		y := newYard(t)
+		w, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		own := strconv.Itoa(slices.Index(sandbox.Levels(), level))
+		marks := []string{"8640" + own + ".1", "8640" + own + ".2", "8640" + own + ".3"}
+		run("setsid sleep " + marks[0] + " >/dev/null 2>&1 & set -m; sleep " + marks[1] + " >/dev/null 2>&1 & (setsid sh -c '(sleep " + marks[2] + " &) &' >/dev/null 2>&1 &); sleep 0.3")
+		if !slices.ContainsFunc(marks, sleeping) {
+			t.Error("nothing was left running, so this proves nothing")
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		if slices.ContainsFunc(marks, sleeping) {
+			t.Error("something lives on")
+		}
+	})
+}
+
+// sleeping reports whether some process sleeps for so long.
+func sleeping(long string) bool {
+	found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(found, func(path string) bool {
+		line, err := os.ReadFile(path)
+		return err == nil && string(line) == "sleep\x00"+long+"\x00"
+	})
+}
+
+// helperBehindWall runs a line behind a wall for a test that kills this
+// process.
+func helperBehindWall(line string, level sandbox.Level) {
+	dir, _ := os.Getwd()
+	w, err := sandbox.NewWall(level, sandbox.Policy{Tree: dir}, os.Environ())
+	if err != nil {
+		panic(err)
+	}
+	shell, err := sandbox.New(sandbox.Config{})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = w.Shell(shell).Run(context.Background(), sandbox.Command{Line: line, Dir: dir, Output: func(p []byte) { _, _ = os.Stdout.Write(p) }})
+}
+
+func TestAllDieWithPlan(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		if level == sandbox.LevelNone {
+			return
+		}
+		long := "8641" + strconv.Itoa(slices.Index(sandbox.Levels(), level))
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Dir = t.TempDir()
+		cmd.Env = append(os.Environ(), helperLine+"=setsid sleep "+long+" >/dev/null 2>&1 & sleep 0.2; echo up; exec sleep "+long, walledLevel+"="+string(level))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "up\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		if !sleeping(long) {
+			t.Fatal("the command does not run")
+		}
+		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		deadline := time.After(10 * time.Second)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for sleeping(long) {
+			select {
+			case <-tick.C:
+			case <-deadline:
+				t.Fatal("the command lives on")
+			}
+		}
+		sandbox.Sweep() // what the killed process could not remove
+	})
+}
+
+func TestCancelBehindAWall(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		y := newYard(t)
+		w, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		run(":")
+		fastest := time.Hour // a busy machine may make any one of them late
+		for range 5 {
+			ctx, cancel := context.WithCancel(t.Context())
+			var at time.Time
+			_, err := w.Shell(newShell(t)).Run(ctx, sandbox.Command{Dir: w.Dir(), Line: "trap '' INT TERM; echo up; sleep 86402 & wait", Output: func([]byte) {
+				at = time.Now()
+				cancel()
+			}})
+			fastest = min(fastest, time.Since(at))
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		}
+		t.Logf("%s: stopped within %v", level, fastest)
+		if fastest > 100*time.Millisecond {
+			t.Errorf("stopped after %v", fastest)
+		}
+	})
+}
+
+func TestTimeoutBehindAWall(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		y := newYard(t)
+		w, _ := y.wall(t, level, sandbox.Policy{Discard: true})
+		res, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{Dir: w.Dir(), Line: "echo x; sleep 86403", Timeout: 300 * time.Millisecond})
+		if err != nil || !res.TimedOut || res.ExitCode != 124 {
+			t.Errorf("%+v, %v", res, err)
+		}
+	})
+}
+
+// Commands that kill what they run in lose it, and the next gets a new one.
+func TestAWallIsBuiltAgain(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	level, _ := sandbox.Strongest(t.Context(), newShell(t), os.Environ())
+	w, run := y.wall(t, level, sandbox.Policy{Discard: true})
+	run("echo kept >>file")
+	if level != sandbox.LevelNone {
+		// The first process behind a wall dies of a fault that it is sent.
+		_, _ = w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{Dir: w.Dir(), Line: "kill -SEGV $PPID; sleep 1"})
+	}
+	if res := run("cat file"); string(res.Output) != "before\nkept\n" {
+		t.Errorf("after a new start: %q", res.Output)
+	}
+}
+
+func TestABreachIsNoticed(t *testing.T) {
+	t.Parallel()
+	if err := sandbox.Try(t.Context(), sandbox.LevelLandlock, newShell(t), os.Environ()); err != nil {
+		t.Logf("no landlock here: %v", err)
+		return
+	}
+	y := newYard(t)
+	w, run := y.wall(t, sandbox.LevelLandlock, sandbox.Policy{Discard: true})
+	file := filepath.Join(y.tree, "file")
+	run("chmod 777 " + file)
+	var breach *sandbox.Breach
+	if err := w.Close(); !errors.As(err, &breach) || len(breach.Paths) != 1 || breach.Paths[0] != file {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWallErrors(t *testing.T) {
+	t.Parallel()
+	if _, err := sandbox.NewWall(sandbox.LevelLandlock, sandbox.Policy{Tree: "/x", Discard: true}, nil); err == nil || !strings.Contains(err.Error(), "has to be copied") {
+		t.Errorf("no copy: %v", err)
+	}
+	if _, err := sandbox.NewWall(sandbox.LevelNamespaces, sandbox.Policy{Tree: "x"}, nil); err == nil {
+		t.Error("a relative tree")
+	}
+	level, why := sandbox.Strongest(t.Context(), newShell(t), os.Environ(), sandbox.LevelNamespaces, sandbox.LevelBubblewrap, sandbox.LevelLandlock)
+	if level != sandbox.LevelNone || len(why) != 3 {
+		t.Errorf("with everything ruled out: %s, %q", level, why)
+	}
+	y := newYard(t)
+	w, _ := y.wall(t, sandbox.LevelNamespaces, sandbox.Policy{Discard: true})
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{Line: ":"}); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("a closed wall: %v", err)
+	}
+}
+
+func BenchmarkCommand(b *testing.B) {
+	dir, stand := b.TempDir(), b.TempDir()
+	shell, err := sandbox.New(sandbox.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, level := range sandbox.Levels() {
+		if sandbox.Try(b.Context(), level, shell, os.Environ()) != nil {
+			continue
+		}
+		w, err := sandbox.NewWall(level, sandbox.Policy{Tree: dir, Discard: true, Copy: stand}, os.Environ())
+		if err != nil {
+			b.Fatal(err)
+		}
+		walled := w.Shell(shell)
+		measure(b, string(level), func() error {
+			_, err := walled.Run(b.Context(), sandbox.Command{Line: ":", Dir: dir})
+			return err
+		})
+		if err := w.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	measure(b, "exec", func() error { return exec.CommandContext(b.Context(), "bash", "-c", ":").Run() })
+}
+
+// measure reports the median and the slowest of a hundred, without the first,
+// which builds.
+func measure(b *testing.B, name string, do func() error) {
+	b.Run(name, func(b *testing.B) {
+		if err := do(); err != nil {
+			b.Fatal(err)
+		}
+		var took []time.Duration
+		for b.Loop() {
+			start := time.Now()
+			if err := do(); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(start))
+		}
+		slices.Sort(took)
+		b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+		b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	})
 }
