@@ -180,6 +180,8 @@ func (s stage) run(t *testing.T, template, helper string, possible []attempt) {
 // not.
 func (s stage) allows(try attempt) string {
 	switch {
+	case s.level == sandbox.LevelBubblewrap:
+		return try.bubblewrap
 	case s.level != sandbox.LevelLandlock:
 		return ""
 	case s.implement && strings.HasPrefix(try.name, "git "):

@@ -23,6 +23,8 @@ type attempt struct {
 	root bool
 	// landlock is why the attempt works where there is only Landlock.
 	landlock string
+	// bubblewrap is why it works where bwrap made the mounts.
+	bubblewrap string
 	// implement says that Implement may do it.
 	implement bool
 }
@@ -227,7 +229,7 @@ func network() []attempt {
 		{name: "UDP", line: `$ESC udp $UDP`, won: heard("udp"), implement: true},
 		{name: "DNS", line: `$ESC dns $UDP`, won: heard("udp"), implement: true},
 		{name: "git over the network", line: `timeout 2 git ls-remote git://$TCP/x`, won: heard("tcp"), implement: true},
-		{name: "socket in the home", line: `$ESC unix "$SOCK"`, won: heard("sock"), landlock: sockets},
+		{name: "socket in the home", line: `$ESC unix "$SOCK"`, won: heard("sock"), landlock: sockets, bubblewrap: "bwrap 0.8 has no overlays, and a socket that is bound stays alive"},
 		{name: "socket in the temporary folder", line: `$ESC unix "$TSOCK"`, won: heard("tsock"), landlock: sockets},
 		{name: "abstract socket", line: `$ESC abstract "$ABSTRACT"`, won: heard("abstract")},
 		{name: "vsock", line: `$ESC socket 40 1`, won: printed(escaped)},

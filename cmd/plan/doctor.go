@@ -165,7 +165,7 @@ func (a *app) checkModel(ctx context.Context) []finding {
 	client, err := a.connect(ctx, &cfg)
 	if err != nil {
 		f := finding{Name: "model", Needed: true, Detail: err.Error(), Do: hintOf(err)}
-		if errors.Is(err, errNoModelName) {
+		if client != nil && errors.Is(err, errNoModelName) {
 			if names, lerr := client.Models(ctx); lerr == nil && len(names) > 0 {
 				f.Do += " It offers: " + strings.Join(names[:min(len(names), 12)], ", ")
 			}
