@@ -74,7 +74,7 @@ func become() error {
 		return err
 	}
 	runtime.KeepAlive(conn)
-	return fmt.Errorf("start the server: %w", syscall.Exec("/proc/self/exe", []string{os.Args[0], Verb, roleServe}, os.Environ()))
+	return fmt.Errorf("start the server: %w", syscall.Exec("/proc/self/exe", []string{os.Args[0], Verb, roleServe}, os.Environ())) //nolint:gosec // it is this program
 }
 
 // raise makes the mounts and gives up everything else.

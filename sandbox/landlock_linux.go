@@ -26,7 +26,7 @@ const (
 func landlockABI() (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return 0, errno
+		return 0, fmt.Errorf("ask for its version: %w", errno)
 	}
 	return int(abi), nil
 }
@@ -65,8 +65,8 @@ func landlock(read, write []string) error {
 	if read == nil {
 		attr.Handled_access_fs &^= landlockRead
 	}
-	const size = 3 * 8 // the fields since; later ones stay zero
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	const size = 3 * 8                                                                                      // the fields since; later ones stay zero
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // there is no other way to make the call
 	if errno != 0 {
 		return fmt.Errorf("landlock: make a ruleset: %w", errno)
 	}
@@ -108,7 +108,7 @@ func landlockAllow(ruleset int, path string, access uint64) error {
 		return nil
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // there is no other way to make the call
 	if errno != 0 {
 		return fmt.Errorf("landlock: allow %s: %w", path, errno)
 	}

@@ -1,10 +1,15 @@
 // Package sandbox runs children: shell commands in a process group of their
-// own, with a clean environment, a time limit and a bounded output.
+// own, with a clean environment, a time limit and a bounded output, in the
+// open or behind a [Wall].
 //
 // A command ends with everything it started in its process group: when the
 // shell exits, when time runs out or when the context ends, the whole group
-// is killed. What leaves the group (setsid, or bash's "set -m") is out of
-// reach and may live on.
+// is killed. What leaves the group (setsid, or bash's "set -m") lives until the
+// wall is closed; without a wall it is out of reach.
+//
+// What commands may do behind a wall is a [Policy]; how much of it the kernel
+// enforces is a [Level], which [Try] and [Strongest] find out. A wall is this
+// same program started again, so main calls [Enter] first.
 //
 // The package must not know git, models, tools or the journal: it is told what
 // to run and says what came of it.

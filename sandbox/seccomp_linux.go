@@ -20,7 +20,7 @@ func seccomp(internet bool) error {
 	}
 	program := filter(arch, internet)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))) //nolint:gosec // there is no other way to make the call
 	runtime.KeepAlive(program)
 	if errno != 0 {
 		return fmt.Errorf("seccomp: %w", errno)

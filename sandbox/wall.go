@@ -35,7 +35,8 @@ type Wall struct {
 	inside  *inside // nil before the first command and after Close
 	scratch string  // folder for layers and temporary files
 	lock    *os.File
-	closed  bool
+	closed  bool // it takes no more commands
+	cleared bool // its folder is gone
 }
 
 // NewWall plans a wall of a level that [Probe] found, for commands with the
@@ -82,17 +83,26 @@ func (w *Wall) Shell(base *Shell) *Shell {
 // A [*Breach] says that the tree did change, which only a level without
 // namespaces lets happen.
 func (w *Wall) Close() error {
+	w.End()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
+	if w.cleared {
 		return nil
 	}
+	w.cleared = true
+	return errors.Join(w.clear(), w.breach())
+}
+
+// End is the part of Close that is quick: it ends everything that runs behind
+// the wall, for good. Close has to follow.
+func (w *Wall) End() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.closed = true
 	if w.inside != nil {
 		w.inside.end()
 		w.inside = nil
 	}
-	return errors.Join(w.clear(), w.breach())
 }
 
 // clear removes the scratch folder.
@@ -160,9 +170,10 @@ func (w *Wall) makeScratch() error {
 	if err != nil {
 		return fmt.Errorf("make a folder for the sandbox: %w", err)
 	}
-	lock, err := os.Create(filepath.Join(dir, lockName))
+	name := filepath.Join(dir, lockName)
+	lock, err := os.Create(name + ".new") // who sweeps must not see it before it is locked
 	if err == nil {
-		err = lockFile(lock)
+		err = errors.Join(lockFile(lock), os.Rename(name+".new", name))
 	}
 	if err != nil {
 		return fmt.Errorf("make a folder for the sandbox: %w", errors.Join(err, os.RemoveAll(dir)))

@@ -164,6 +164,29 @@ func TestWhatMayBeWrittenIsReal(t *testing.T) {
 	})
 }
 
+// A run's own work tree lies where nothing else may be seen.
+func TestATreeInAHiddenFolder(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		if level == sandbox.LevelNone {
+			return
+		}
+		y := newYard(t)
+		hidden := filepath.Dir(y.tree)
+		for _, discard := range []bool{true, false} {
+			_, run := y.wall(t, level, sandbox.Policy{Discard: discard, Hidden: []string{hidden}})
+			if err := os.WriteFile(filepath.Join(hidden, "secret"), []byte("hidden\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			res := run("cat file; echo x >>file && cat " + filepath.Join(hidden, "secret"))
+			if !strings.HasPrefix(string(res.Output), "before\n") || strings.Contains(string(res.Output), "hidden\n") {
+				t.Errorf("discard %v: %q", discard, res.Output)
+			}
+		}
+	})
+}
+
 func TestCommandsRunAsTheCallerWithoutRights(t *testing.T) {
 	t.Parallel()
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {

@@ -29,6 +29,8 @@ type walls struct {
 	level func() (sandbox.Level, []string)
 	view  func(context.Context) (string, func() error, error)
 	now   func() time.Time
+	// behind are removals that nobody waits for.
+	behind *sync.WaitGroup
 }
 
 // openWalls chooses the level. What the settings insist on is tried at once;
@@ -38,7 +40,7 @@ func (a *app) openWalls(ctx context.Context, w *workshop) (*walls, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	wl := &walls{cfg: w.cfg, repo: w.repo, shell: w.shell, env: a.environ, home: paths.Home, view: w.view, now: a.now}
+	wl := &walls{cfg: w.cfg, repo: w.repo, shell: w.shell, env: a.environ, home: paths.Home, view: w.view, now: a.now, behind: &w.behind}
 	wl.level = sync.OnceValues(func() (sandbox.Level, []string) { return wl.choose(context.WithoutCancel(ctx)) })
 	if mode := w.cfg.Sandbox; mode != "" && mode != "auto" && mode != "off" {
 		level, why := wl.level()
@@ -137,7 +139,14 @@ func (wl *walls) room(ctx context.Context, p plan.Phase) (phases.Room, error) {
 	}
 	return phases.Room{
 		Dir: wall.Dir(), Shell: wall.Shell(wl.shell),
-		Close: func() error { return errors.Join(wall.Close(), discard()) },
+		Close: func() error {
+			if ctx.Err() == nil {
+				return errors.Join(wall.Close(), discard())
+			}
+			wall.End()
+			wl.behind.Go(func() { _ = wall.Close() }) // swept up later
+			return discard()
+		},
 	}, nil
 }
 
