@@ -68,7 +68,8 @@ func newTemplate(t *testing.T) string {
 	}
 	for _, name := range []string{"repo", "other"} {
 		repo := filepath.Join(a.home, "src", name)
-		a.must("git", "-C", repo, "init", "-q", "-b", "main")
+		a.must("git", "-C", repo, "init", "-q", "-b", "main", "--template=")
+		a.must("mkdir", filepath.Join(repo, ".git/hooks"), filepath.Join(repo, ".git/info"))
 		a.must("git", "-C", repo, "add", "-A")
 		a.must("git", "-C", repo, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "start")
 	}

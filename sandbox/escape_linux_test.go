@@ -90,7 +90,7 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
-// asNobody runs the suite as a user without any rights.
+// asNobody runs the reviews of the suite as a user without any rights.
 func asNobody(t *testing.T, dir, helper string) {
 	t.Helper()
 	home := filepath.Join(dir, "nobody")
@@ -100,7 +100,7 @@ func asNobody(t *testing.T, dir, helper string) {
 	if err := os.Chown(home, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), helper, "-test.run", "^TestEscapes$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), helper, "-test.run", "^TestEscapes$/^review", "-test.v")
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "GOCOVERDIR="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -204,8 +204,9 @@ func (s stage) try(a *arena, helper string, try attempt) (said string, out bool)
 		policy.Fixed, skip = []string{filepath.Join(a.tree, ".git")}, a.tree
 	} else if s.level.NeedsCopy() {
 		policy.Copy = filepath.Join(a.base, "copy")
-		a.must("rm", "-rf", policy.Copy)
-		a.must("cp", "-a", a.tree, policy.Copy)
+		if _, err := os.Stat(policy.Copy); err != nil {
+			a.must("cp", "-a", a.tree, policy.Copy)
+		}
 	}
 	wall, err := sandbox.NewWall(s.level, policy, env)
 	if err != nil {
