@@ -87,6 +87,10 @@ type PhaseStart struct {
 	Model   string   `json:"model"`
 	Tools   []string `json:"tools"`
 	Resumed bool     `json:"resumed,omitempty"`
+	// Sandbox is what keeps the phase's commands from doing more than they
+	// may: namespaces, bubblewrap, landlock or none. Empty for a phase without
+	// commands.
+	Sandbox string `json:"sandbox,omitempty"`
 }
 
 // Why a phase or a turn ended.

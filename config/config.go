@@ -54,6 +54,15 @@ type Config struct {
 	SubAgents   *bool `toml:"sub_agents" json:"sub_agents,omitempty"`     // offer the tool task, which hands work to a helper that only reads; default false
 	Critique    *bool `toml:"critique" json:"critique,omitempty"`         // have the plan looked at a second time; default false
 	ApprovePlan *bool `toml:"approve_plan" json:"approve_plan,omitempty"` // let no plan be carried out that a person has not approved; default false
+	// Sandbox says what walls commands run behind: auto takes the strongest that
+	// can be built, required refuses to run without any, off does without, and
+	// the name of a level takes that one or refuses. Unset: auto.
+	Sandbox string `toml:"sandbox" json:"sandbox,omitempty" oneof:"auto,required,off,namespaces,bubblewrap,landlock"`
+	// ExploreBash gives Explore and Plan commands, behind the wall of Review.
+	ExploreBash bool `toml:"explore_bash" json:"explore_bash,omitempty"`
+	// AllowCommit lets the commands of Implement write .git, hooks and settings
+	// excepted.
+	AllowCommit bool `toml:"allow_commit" json:"allow_commit,omitempty"`
 
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
@@ -61,6 +70,9 @@ type Config struct {
 
 // PhaseConfig overrides the settings of the same names for one phase.
 type PhaseConfig struct {
+	// Network says whether the phase's commands have it. Unset: only those of
+	// Implement do. Review's holds for checks too.
+	Network         *bool    `toml:"network" json:"network,omitempty"`
 	Model           string   `toml:"model" json:"model,omitempty"`
 	Effort          string   `toml:"effort" json:"effort,omitempty"`
 	Temperature     *float64 `toml:"temperature" json:"temperature,omitempty" max:"2"`

@@ -16,7 +16,12 @@ const critiqueTurns = 20
 // critique has a plan looked at by somebody who did not write it. Its exit is
 // what should be changed, or nothing.
 func (ph *Phases) critique(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	s, err := ph.open(ctx, b, ph.cfg.Root, nil, emit)
+	room, err := ph.room(ctx, b.Phase)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
+	s, err := ph.open(ctx, b, room, nil, emit)
 	if err != nil {
 		return out, err
 	}

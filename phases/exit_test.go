@@ -154,8 +154,8 @@ func TestTheCopyOfAReviewIsThrownAwayWhateverHappens(t *testing.T) {
 	t.Run("there is none", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, done, nil)
-		b.cfg.View = func(context.Context) (string, func() error, error) { return "", nil, left }
-		if _, err := b.run(briefFor(plan.Review, 1)); !errors.Is(err, left) || !strings.Contains(err.Error(), "copy the work tree for the review") {
+		b.cfg.Room = func(context.Context, plan.Phase) (phases.Room, error) { return phases.Room{}, left }
+		if _, err := b.run(briefFor(plan.Review, 1)); !errors.Is(err, left) || !strings.Contains(err.Error(), "prepare the work tree for the commands of review") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -351,7 +351,7 @@ func TestNewChecksItsConfig(t *testing.T) {
 		want   string
 	}{
 		"no model":             {func(c *phases.Config) { c.Model = nil }, "a model"},
-		"no view":              {func(c *phases.Config) { c.View = nil }, "a view"},
+		"no room":              {func(c *phases.Config) { c.Room = nil }, "a room"},
 		"no hashes":            {func(c *phases.Config) { c.Hashes = nil }, "hashes"},
 		"a phase has no model": {func(c *phases.Config) { c.Models = map[plan.Phase]string{plan.Explore: "m"} }, "plan"},
 	} {

@@ -78,8 +78,8 @@ func setup(t testing.TB, scenario string, files map[string]string) *bench {
 		t.Fatal(err)
 	}
 	b.cfg = phases.Config{
-		Model: client, Models: map[plan.Phase]string{}, Kit: newKit(t, shell), Root: b.root, Shell: shell,
-		View: b.view, Hashes: b.hashes, Base: "base-commit",
+		Model: client, Models: map[plan.Phase]string{}, Kit: newKit(t, shell), Root: b.root,
+		Room: b.room(shell), Hashes: b.hashes, Base: "base-commit",
 		Now:   func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
@@ -123,14 +123,19 @@ func (b *bench) read(name string) string {
 	return string(data)
 }
 
-// view copies the tree.
-func (b *bench) view(context.Context) (string, func() error, error) {
-	dir := filepath.Join(b.t.TempDir(), "view")
-	if err := os.CopyFS(dir, os.DirFS(b.root)); err != nil {
-		return "", nil, err
+// room copies the tree for a review.
+func (b *bench) room(shell *sandbox.Shell) func(context.Context, plan.Phase) (phases.Room, error) {
+	return func(_ context.Context, p plan.Phase) (phases.Room, error) {
+		if p != plan.Review {
+			return phases.Room{Dir: b.root, Shell: shell, Close: func() error { return nil }}, nil
+		}
+		dir := filepath.Join(b.t.TempDir(), "view")
+		if err := os.CopyFS(dir, os.DirFS(b.root)); err != nil {
+			return phases.Room{}, err
+		}
+		b.views = append(b.views, dir)
+		return phases.Room{Dir: dir, Shell: shell, Close: func() error { b.discarded++; return errors.Join(os.RemoveAll(dir), b.left) }}, nil
 	}
-	b.views = append(b.views, dir)
-	return dir, func() error { b.discarded++; return errors.Join(os.RemoveAll(dir), b.left) }, nil
 }
 
 func (b *bench) hashes(_ context.Context, paths []string) (map[string]string, error) {

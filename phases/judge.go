@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -13,17 +12,17 @@ import (
 	"github.com/plan-engine/plan/review"
 )
 
-// review runs the Review phase in a copy of the tree. Its exit is a judgement:
-// a verdict that is malformed or rests on something unproven is asked for once
-// more, and then counts as NEEDS_FIX.
+// review runs the Review phase behind walls. Its exit is a judgement: a verdict
+// that is malformed or rests on something unproven is asked for once more, and
+// then counts as NEEDS_FIX.
 func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	dir, discard, err := ph.cfg.View(ctx)
+	room, err := ph.room(ctx, b.Phase)
 	if err != nil {
-		return out, &plan.Outage{Err: fmt.Errorf("copy the work tree for the review: %w", err)}
+		return out, err
 	}
-	defer func() { err = discarded(ctx, b, emit, err, discard()) }()
+	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
 	ran := newWitness(b.Past)
-	s, err := ph.open(ctx, b, dir, &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}, ran.watch(emit))
+	s, err := ph.open(ctx, b, room, &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}, ran.watch(emit))
 	if err != nil {
 		return out, err
 	}
@@ -49,18 +48,6 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out
 		j = settle(s.end.Text, evidence())
 	}
 	return plan.Outcome{Judgement: &j}, nil
-}
-
-// discarded says what follows from a copy that could not be thrown away: people
-// are told, and a judgement that was reached still counts.
-func discarded(ctx context.Context, b plan.Brief, emit plan.Emit, err, left error) error {
-	if err != nil || left == nil {
-		return errors.Join(err, left)
-	}
-	return emit(context.WithoutCancel(ctx), plan.Event{Conv: b.Conv, Body: plan.Failure{
-		Error: fmt.Sprintf("the reviewer's copy of the work tree could not be removed: %v", left),
-		Hint:  "The review itself counts. Remove the copy by hand.",
-	}})
 }
 
 // assess reads a verdict and weighs it. The text that comes back is what to

@@ -29,8 +29,9 @@ type Kit struct {
 	Verdict json.RawMessage         `json:"verdict"` // schema of the reviewer's answer
 }
 
-// NewKit is the kit of this version of the program, with these tools.
-func NewKit(offered []loop.Tool) (Kit, error) {
+// NewKit is the kit of this version of the program, with these tools. The
+// phases named in bash get that tool besides those that always have it.
+func NewKit(offered []loop.Tool, bash ...plan.Phase) (Kit, error) {
 	kit := Kit{Prompts: map[string]string{}, Tools: map[string]loop.Spec{}, Offer: map[plan.Phase][]string{}, Verdict: review.Schema()}
 	var err error
 	if kit.System, err = promptFile("system"); err != nil {
@@ -43,6 +44,9 @@ func NewKit(offered []loop.Tool) (Kit, error) {
 	}
 	for _, p := range append(plan.Phases(), plan.Critique) {
 		kit.Offer[p] = toolNames(p)
+		if slices.Contains(bash, p) && !slices.Contains(kit.Offer[p], "bash") {
+			kit.Offer[p] = inOrder(append(kit.Offer[p], "bash"))
+		}
 	}
 	for _, t := range offered {
 		spec := t.Info().Spec
@@ -55,10 +59,7 @@ func NewKit(offered []loop.Tool) (Kit, error) {
 func (k Kit) WithSkills() Kit {
 	k.Offer = maps.Clone(k.Offer)
 	for _, p := range []plan.Phase{plan.Explore, plan.Plan, plan.Implement} {
-		has := append(slices.Clip(k.Offer[p]), "skill")
-		ours := tools.Names()
-		others := slices.DeleteFunc(slices.Clone(has), func(n string) bool { return slices.Contains(ours, n) })
-		k.Offer[p] = append(slices.DeleteFunc(ours, func(n string) bool { return !slices.Contains(has, n) }), others...)
+		k.Offer[p] = inOrder(append(slices.Clip(k.Offer[p]), "skill"))
 	}
 	return k
 }
@@ -70,6 +71,14 @@ func promptFile(name string) (string, error) {
 		return "", fmt.Errorf("read the prompt %s: %w", name, err)
 	}
 	return strings.TrimSpace(string(data)), nil
+}
+
+// inOrder sorts names of tools into the order in which tools are offered; those
+// that are not built in come last.
+func inOrder(names []string) []string {
+	ours := tools.Names()
+	others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(ours, n) })
+	return append(slices.DeleteFunc(ours, func(n string) bool { return !slices.Contains(names, n) }), others...)
 }
 
 // Encode returns the kit as a blob.

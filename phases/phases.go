@@ -11,7 +11,6 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools"
 )
 
@@ -24,11 +23,12 @@ type Config struct {
 	Kit      Kit
 
 	Root string // the work tree
-	// View makes a copy of the work tree that may be written to and thrown
-	// away. Reviews work in one.
-	View func(ctx context.Context) (dir string, discard func() error, err error)
-	// Shell runs the commands of the bash tool.
-	Shell *sandbox.Shell
+	// Room makes the place where the commands of a phase run. It is called
+	// once for an attempt of a phase that has the bash tool.
+	Room func(ctx context.Context, p plan.Phase) (Room, error)
+	// Sandbox says, for the record, what keeps the commands of a phase in
+	// their room. Default: nothing is said.
+	Sandbox func(p plan.Phase) string
 	// Blob fetches a kept output by its hash.
 	Blob func(ctx context.Context, hash string) ([]byte, error)
 	// Conversation reads what a conversation of a run has journalled, for
@@ -83,8 +83,8 @@ func New(cfg Config) (*Phases, error) {
 			return nil, fmt.Errorf("phases: no model is named for %s", p)
 		}
 	}
-	if cfg.Model == nil || cfg.View == nil || cfg.Hashes == nil {
-		return nil, errors.New("phases: a model, a view and hashes are needed")
+	if cfg.Model == nil || cfg.Room == nil || cfg.Hashes == nil {
+		return nil, errors.New("phases: a model, a room and hashes are needed")
 	}
 	if cfg.Price == nil {
 		cfg.Price = func(string, plan.Usage) (float64, bool) { return 0, false }
@@ -130,7 +130,11 @@ func refuse(p plan.Phase, name string) string {
 
 // Describe implements engine.Runner.
 func (ph *Phases) Describe(p plan.Phase) plan.PhaseStart {
-	return plan.PhaseStart{Model: ph.model(p), Tools: ph.cfg.Kit.offer(p)}
+	start := plan.PhaseStart{Model: ph.model(p), Tools: ph.cfg.Kit.offer(p)}
+	if ph.cfg.Sandbox != nil && ph.commands(p) {
+		start.Sandbox = ph.cfg.Sandbox(p)
+	}
+	return start
 }
 
 // Run implements engine.Runner.
@@ -177,20 +181,20 @@ type session struct {
 }
 
 // open makes the conversation as the brief says it stands, with tools that
-// work in dir.
-func (ph *Phases) open(ctx context.Context, b plan.Brief, dir string, format *loop.Format, emit plan.Emit) (*session, error) {
+// work in the room.
+func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, format *loop.Format, emit plan.Emit) (*session, error) {
 	advice, begun, err := ph.advise(ctx, b, emit)
 	if err != nil {
 		return nil, err
 	}
-	offered, shut, err := ph.offered(b, dir)
+	offered, shut, err := ph.offered(b, room)
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
 	var hooks loop.Hooks
 	var filters []loop.Filter
 	if ph.cfg.Watch != nil {
-		hooks, filters = ph.cfg.Watch(b, dir, emit)
+		hooks, filters = ph.cfg.Watch(b, room.Dir, emit)
 	}
 	model := ph.model(b.Phase)
 	l, err := loop.New(loop.Config{

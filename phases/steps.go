@@ -13,7 +13,12 @@ import (
 
 // explore runs the Explore phase. Its exit is a report that is not empty.
 func (ph *Phases) explore(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	s, err := ph.open(ctx, b, ph.cfg.Root, nil, emit)
+	room, err := ph.room(ctx, b.Phase)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
+	s, err := ph.open(ctx, b, room, nil, emit)
 	if err != nil {
 		return out, err
 	}
@@ -33,7 +38,12 @@ func (ph *Phases) explore(ctx context.Context, b plan.Brief, emit plan.Emit) (ou
 
 // plan runs the Plan phase. Its exit is a plan that is whole.
 func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	s, err := ph.open(ctx, b, ph.cfg.Root, nil, emit)
+	room, err := ph.room(ctx, b.Phase)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
+	s, err := ph.open(ctx, b, room, nil, emit)
 	if err != nil {
 		return out, err
 	}
@@ -66,7 +76,12 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out p
 // implement runs the Implement phase. Its exit is the end of the conversation:
 // what counts is the tree.
 func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	s, err := ph.open(ctx, b, ph.cfg.Root, nil, emit)
+	room, err := ph.room(ctx, b.Phase)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
+	s, err := ph.open(ctx, b, room, nil, emit)
 	if err != nil {
 		return out, err
 	}

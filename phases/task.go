@@ -33,8 +33,8 @@ func (k *Kit) AddTask() error {
 
 // offered makes the tools of a phase that work in dir, in the kit's order, and
 // says how to give them back.
-func (ph *Phases) offered(b plan.Brief, dir string) (out []loop.Tool, shut func() error, err error) {
-	set, err := ph.openTools(dir, seen(b.Past))
+func (ph *Phases) offered(b plan.Brief, room Room) (out []loop.Tool, shut func() error, err error) {
+	set, err := ph.openTools(room, seen(b.Past))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,7 +48,7 @@ func (ph *Phases) offered(b plan.Brief, dir string) (out []loop.Tool, shut func(
 		from, names := set, []string{name}
 		if name == taskTool {
 			// What sub-agents are shown their parent has not seen.
-			if from, err = ph.openTools(dir, nil); err != nil {
+			if from, err = ph.openTools(room, nil); err != nil {
 				return nil, nil, err
 			}
 			shut = func() error { return errors.Join(set.Close(), from.Close()) }
@@ -66,9 +66,9 @@ func (ph *Phases) offered(b plan.Brief, dir string) (out []loop.Tool, shut func(
 	return ph.cfg.Kit.dress(out), shut, nil
 }
 
-func (ph *Phases) openTools(dir string, seen map[string]string) (*tools.Set, error) {
+func (ph *Phases) openTools(room Room, seen map[string]string) (*tools.Set, error) {
 	return tools.New(tools.Config{
-		Root: dir, Shell: ph.cfg.Shell, Blob: ph.cfg.Blob, Seen: seen, Redact: ph.cfg.Redact,
+		Root: room.Dir, Shell: room.Shell, Blob: ph.cfg.Blob, Seen: seen, Redact: ph.cfg.Redact,
 		Remember: ph.cfg.Remember, Skill: ph.cfg.Skill,
 	})
 }

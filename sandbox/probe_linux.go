@@ -11,17 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Probe looks at what the kernel offers for walls, by trying.
-func Probe(ctx context.Context) []Feature {
-	return []Feature{landlock(), userNamespaces(ctx), overlay(), seccomp()}
+// Features looks at what the kernel offers for walls, by trying.
+func Features(ctx context.Context) []Feature {
+	return []Feature{landlockFeature(), userNamespaces(ctx), overlayFeature(), seccompFeature(), bubblewrapFeature()}
 }
 
-func landlock() Feature {
+func landlockFeature() Feature {
 	f := Feature{Name: "landlock"}
-	// The security filesystem is often not mounted, so ask the system call.
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		f.Detail = "not offered by this kernel: " + errno.Error()
+	abi, err := landlockABI()
+	if err != nil {
+		f.Detail = "not offered by this kernel: " + err.Error()
 		return f
 	}
 	f.OK, f.Detail = true, fmt.Sprintf("ABI %d", abi)
@@ -44,7 +43,7 @@ func userNamespaces(ctx context.Context) Feature {
 	return f
 }
 
-func overlay() Feature {
+func overlayFeature() Feature {
 	f := Feature{Name: "overlayfs", Detail: "not offered by this kernel"}
 	data, err := os.ReadFile("/proc/filesystems")
 	if err != nil {
@@ -57,7 +56,7 @@ func overlay() Feature {
 	return f
 }
 
-func seccomp() Feature {
+func seccompFeature() Feature {
 	f := Feature{Name: "seccomp"}
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil {
@@ -66,4 +65,12 @@ func seccomp() Feature {
 	}
 	f.OK, f.Detail = true, fmt.Sprintf("offered (mode %d now)", mode)
 	return f
+}
+
+func bubblewrapFeature() Feature {
+	path, err := exec.LookPath("bwrap")
+	if err != nil {
+		return Feature{Name: "bubblewrap", Detail: "not installed"}
+	}
+	return Feature{Name: "bubblewrap", OK: true, Detail: path}
 }

@@ -1,10 +1,15 @@
 // Package sandbox runs children: shell commands in a process group of their
-// own, with a clean environment, a time limit and a bounded output.
+// own, with a clean environment, a time limit and a bounded output, in the
+// open or behind a [Wall].
 //
 // A command ends with everything it started in its process group: when the
 // shell exits, when time runs out or when the context ends, the whole group
-// is killed. What leaves the group (setsid, or bash's "set -m") is out of
-// reach and may live on.
+// is killed. What leaves the group (setsid, or bash's "set -m") lives until the
+// wall is closed; without a wall it is out of reach.
+//
+// What commands may do behind a wall is a [Policy]; how much of it the kernel
+// enforces is a [Level], which [Try] and [Strongest] find out. A wall is this
+// same program started again, so main calls [Enter] first.
 //
 // The package must not know git, models, tools or the journal: it is told what
 // to run and says what came of it.
@@ -14,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +60,7 @@ type Shell struct {
 	env     []string
 	timeout time.Duration
 	now     func() time.Time
+	spawner spawner
 }
 
 // New makes a shell. It takes bash from the PATH of the environment, else sh,
@@ -68,7 +75,7 @@ func New(cfg Config) (*Shell, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Shell{env: CleanEnv(cfg.Env), timeout: cfg.Timeout, now: cfg.Now}
+	s := &Shell{env: CleanEnv(cfg.Env), timeout: cfg.Timeout, now: cfg.Now, spawner: direct{}}
 	for _, name := range []string{"bash", "sh"} {
 		if path, ok := lookPath(name, s.env); ok {
 			s.path, s.args = path, []string{"-o", "pipefail", "-c"}
@@ -139,8 +146,41 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	defer cancel()
 
 	out := &capture{live: c.Output}
-	cmd := exec.CommandContext(limited, s.path, append(slices.Clone(s.args), guard(c.Line))...)
-	cmd.Dir, cmd.Env = c.Dir, s.env
+	t := task{Path: s.path, Args: append([]string{s.path}, append(slices.Clone(s.args), guarded(c.Line))...), Dir: c.Dir, Env: s.env}
+	start := s.now()
+	end, err := s.spawner.spawn(limited, t, out)
+	res := Result{Output: out.bytes(), Duration: s.now().Sub(start), ExitCode: end.code}
+	switch {
+	case err != nil:
+		return s.notStarted(ctx, c, res, err)
+	case !end.stopped || end.code != exitSignal+int(syscall.SIGKILL):
+		return res, nil
+	case ctx.Err() != nil:
+		return res, ended(ctx, c.Line)
+	}
+	res.ExitCode, res.TimedOut = exitTimedOut, true
+	return res, nil
+}
+
+// spawner starts a task, copies what it prints to out and waits for its end.
+// When ctx ends it kills the task with its process group.
+type spawner interface {
+	spawn(ctx context.Context, t task, out io.Writer) (ending, error)
+}
+
+// ending is how a task ended.
+type ending struct {
+	code    int  // its exit status, as a shell has it
+	stopped bool // ctx ended first, and it was killed
+}
+
+// direct runs tasks as children of this process.
+type direct struct{}
+
+// spawn implements spawner.
+func (direct) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {
+	cmd := exec.CommandContext(ctx, t.Path)
+	cmd.Args, cmd.Dir, cmd.Env = t.Args, t.Dir, t.Env
 	cmd.Stdout, cmd.Stderr = out, out // one pipe, because they are the same
 	stopped := OwnGroup(cmd)
 	dieWithParent(cmd)
@@ -149,40 +189,29 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	// the thread is locked nobody else can end it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	start := s.now()
 	if err := cmd.Start(); err != nil {
-		return s.notStarted(ctx, c, err)
+		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
 	}
 	waitErr := cmd.Wait()
 	_ = killGroup(cmd.Process.Pid) // what the shell left in the background
-
-	res := Result{Output: out.bytes(), Duration: s.now().Sub(start)}
-	state := cmd.ProcessState
-	if state == nil {
-		return res, fmt.Errorf("wait for command %q: %w", shorten(c.Line), waitErr)
+	if cmd.ProcessState == nil {
+		return ending{}, fmt.Errorf("wait for it: %w", waitErr)
 	}
-	res.ExitCode = exitCode(state)
-	if !stopped() || res.ExitCode != exitSignal+int(syscall.SIGKILL) {
-		return res, nil
-	}
-	if ctx.Err() != nil {
-		return res, ended(ctx, c.Line)
-	}
-	res.ExitCode, res.TimedOut = exitTimedOut, true
-	return res, nil
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ending{code: codeOf(status), stopped: stopped()}, nil
 }
 
 // notStarted sorts the reasons for which a command did not start.
-func (s *Shell) notStarted(ctx context.Context, c Command, err error) (Result, error) {
+func (s *Shell) notStarted(ctx context.Context, c Command, res Result, err error) (Result, error) {
 	switch {
 	case ctx.Err() != nil:
-		return Result{}, ended(ctx, c.Line)
+		return res, ended(ctx, c.Line)
 	case errors.Is(err, syscall.E2BIG):
 		// The author of the line can do something about it, so it is theirs.
 		text := fmt.Sprintf("the command line is %d bytes long, more than the system takes; put the contents into a file first\n", len(c.Line))
 		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
 	}
-	return Result{}, fmt.Errorf("start command %q in %q with %s: %w", shorten(c.Line), c.Dir, s.path, err)
+	return res, fmt.Errorf("run command %q in %q with %s: %w", shorten(c.Line), c.Dir, s.path, err)
 }
 
 // OwnGroup makes cmd, which must come from exec.CommandContext and not have
@@ -214,12 +243,12 @@ func killGroup(pgid int) error {
 	return nil
 }
 
-// exitCode is the status a shell would report for the process.
-func exitCode(state *os.ProcessState) int {
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return exitSignal + int(ws.Signal())
+// codeOf is the status a shell would report for the process.
+func codeOf(status syscall.WaitStatus) int {
+	if status.Signaled() {
+		return exitSignal + int(status.Signal())
 	}
-	return state.ExitCode()
+	return status.ExitStatus()
 }
 
 // ended is the error of a command that ctx ended.
@@ -239,8 +268,8 @@ func unrunnable(line string) string {
 	return ""
 }
 
-// guard keeps a line that starts like an option from being read as one.
-func guard(line string) string {
+// guarded keeps a line that starts like an option from being read as one.
+func guarded(line string) string {
 	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
 		return " " + line
 	}

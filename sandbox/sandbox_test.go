@@ -24,6 +24,10 @@ import (
 const helperLine = "SANDBOX_TEST_LINE"
 
 func TestMain(m *testing.M) {
+	sandbox.Enter()
+	if escape(os.Args) {
+		return
+	}
 	if line := os.Getenv(helperLine); line != "" {
 		helper(line)
 		return
@@ -32,6 +36,10 @@ func TestMain(m *testing.M) {
 }
 
 func helper(line string) {
+	if level := os.Getenv(walledLevel); level != "" {
+		helperBehindWall(line, sandbox.Level(level))
+		return
+	}
 	shell, err := sandbox.New(sandbox.Config{})
 	if err != nil {
 		panic(err)

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/checks"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/review"
 )
 
 // journal is one run's journal as the engine wants it. Letters that were acted
@@ -62,29 +59,4 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 		out = append(out, ev)
 	}
 	return out, nil
-}
-
-// checker runs checks in a copy of the tree, so that nothing they write
-// reaches it.
-type checker struct {
-	view   func(context.Context) (string, func() error, error)
-	runner *checks.Runner
-	root   string // where the setup command runs: what it fetches has to stay
-}
-
-// Check implements engine.Checker.
-func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
-	if check.Source == plan.CheckSetup {
-		return c.runner.Run(ctx, c.root, check, update)
-	}
-	dir, discard, err := c.view(ctx)
-	if err != nil {
-		return plan.CheckResult{}, nil, fmt.Errorf("copy the work tree for a check: %w", err)
-	}
-	defer func() { _ = discard() }() // swept up later; the result counts all the same
-	failpoint.Hit("before a check")
-	defer failpoint.Hit("after a check")
-	res, blobs, err := c.runner.Run(ctx, dir, check, update)
-	res.Masked = review.Masked(check.Command)
-	return res, blobs, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"strings"
 	"time"
 
@@ -59,7 +58,7 @@ the file, the hash chain of every journal, and every blob.`,
 func (a *app) doctor(ctx context.Context) error {
 	var found []finding
 	found = append(found, a.checkGit(ctx), a.checkShell(), a.checkRepo(ctx))
-	found = append(found, checkWalls(ctx)...)
+	found = append(found, a.checkWalls(ctx)...)
 	found = append(found, a.checkDB(ctx)...)
 	found = append(found, a.checkModel(ctx)...)
 	return a.diagnosis(found)
@@ -139,15 +138,12 @@ func (a *app) checkRepo(ctx context.Context) finding {
 }
 
 // checkWalls says what the kernel offers for keeping a phase read-only.
-func checkWalls(ctx context.Context) []finding {
-	if runtime.GOOS != "linux" {
-		return []finding{{Name: "walls", Detail: "this is " + runtime.GOOS + ": reviews and checks run in a copy of the tree", Do: "Nothing to do."}}
-	}
+func (a *app) checkWalls(ctx context.Context) []finding {
 	var out []finding
-	for _, feature := range sandbox.Probe(ctx) {
+	for _, feature := range sandbox.Features(ctx) {
 		out = append(out, finding{Name: feature.Name, OK: feature.OK, Detail: feature.Detail})
 	}
-	return append(out, finding{Name: "walls", OK: true, Detail: "reviews and checks run in a copy of the tree that is thrown away; kernel walls are not used yet"})
+	return append(out, a.wallsFinding(ctx))
 }
 
 func (a *app) checkDB(ctx context.Context) []finding {
@@ -185,7 +181,7 @@ func (a *app) checkModel(ctx context.Context) []finding {
 	client, err := a.connect(ctx, &cfg)
 	if err != nil {
 		f := finding{Name: "model", Needed: true, Detail: err.Error(), Do: hintOf(err)}
-		if errors.Is(err, errNoModelName) {
+		if client != nil && errors.Is(err, errNoModelName) {
 			if names, lerr := client.Models(ctx); lerr == nil && len(names) > 0 {
 				f.Do += " It offers: " + strings.Join(names[:min(len(names), 12)], ", ")
 			}

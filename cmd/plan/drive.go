@@ -15,6 +15,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
 
@@ -37,15 +38,15 @@ type driving struct {
 // and returns the exit code as an error.
 func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	worktree.Sweep() // what killed processes left behind
+	sandbox.Sweep()
 	inbox := &inbox{}
 	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard}
 	w.learn.run = d.id
 	show := a.openDisplay(d)
-	runner := checks.New(checks.Config{Shell: w.shell, Timeout: w.cfg.Checks.Timeout.Duration, Redact: w.redact})
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
 		Runner: d.phases, Journal: w.journal, Snapshots: trees{w.repo},
-		Checker: &checker{view: w.view, runner: runner, root: w.repo.Root()},
+		Checker: &checker{walls: w.walls, redact: w.redact},
 		Changes: changes{w.repo}, Inspect: inspect, Desk: desk{w},
 		Baselines: &baselines{db: w.db, repo: w.repo, env: a.environ, setup: w.cfg.Checks.Setup, fresh: w.freshBaseline},
 		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly, Setup: w.cfg.Checks.Setup,

@@ -31,6 +31,7 @@ type runFlags struct {
 	critique       bool
 	approvePlan    bool
 	freshBaseline  bool
+	sandbox        string
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -56,6 +57,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.critique, "critique", false, "have the plan looked at a second time, by a fresh conversation, before it is carried out")
 	fl.BoolVar(&f.freshBaseline, "fresh-baseline", false, "run every check before the work, also where an earlier run knows the result")
 	fl.StringVar(&f.compaction, "compaction", "safe", "what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary)")
+	fl.StringVar(&f.sandbox, "sandbox", "auto", "`WALLS` for commands: auto (the strongest there are), required (or refuse), off, or namespaces, bubblewrap, landlock")
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
@@ -145,6 +147,12 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 			return c, usage("--compaction %q: write off, safe or full", f.compaction)
 		}
 		c.Compact.Level = f.compaction
+	}
+	if given("sandbox") {
+		if !slices.Contains([]string{"auto", "required", "off", "namespaces", "bubblewrap", "landlock"}, f.sandbox) {
+			return c, usage("--sandbox %q: write auto, required, off, or the name of a level", f.sandbox)
+		}
+		c.Sandbox = f.sandbox
 	}
 	var err error
 	c.Phase, err = phaseModels(f.phaseModels)

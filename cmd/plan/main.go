@@ -17,9 +17,11 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/sandbox"
 )
 
 func main() {
+	sandbox.Enter() // this may be the inside of a wall
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		environ: os.Environ(), now: time.Now,

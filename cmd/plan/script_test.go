@@ -21,9 +21,11 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Enter()
 	testscript.Main(m, map[string]func(){"plan": main})
 }
 

@@ -39,6 +39,7 @@ type workshop struct {
 	db      *memory.DB
 	writer  *memory.Writer
 	shell   *sandbox.Shell
+	walls   *walls
 	redact  func(string) string
 	journal *journal
 	model   loop.Model
@@ -71,8 +72,12 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 	if w.learn, err = a.newLearning(cfg, db, home, w.redact); err != nil {
 		return nil, failed(err)
 	}
-	if w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now}); err != nil {
+	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
+	if err != nil {
 		return nil, failed(err)
+	}
+	if w.walls, err = a.openWalls(ctx, w); err != nil {
+		return nil, err
 	}
 	w.guard, err = a.newGuard(w, flags.force)
 	return w, failed(err)
@@ -202,8 +207,8 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 	cat := catalogue(w.cfg)
 	return phases.New(phases.Config{
 		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
-		Root: w.repo.Root(), Shell: w.shell, Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
-		View: w.view, Instructions: words, Redact: w.redact, Conversation: w.conversation,
+		Root: w.repo.Root(), Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
+		Room: w.walls.room, Sandbox: w.walls.name, Instructions: words, Redact: w.redact, Conversation: w.conversation,
 		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: func(name string) int64 {
@@ -231,7 +236,8 @@ func (w *workshop) conversation(ctx context.Context, run plan.RunID, conv string
 	return (&journal{db: w.db, run: run}).Conversation(ctx, conv)
 }
 
-// view copies the work tree for a reviewer or a check. Once the run is being
+// view copies the work tree for a reviewer or a check, where no layer can be
+// laid over it. Once the run is being
 // stopped nobody waits for a copy, or for its removal: that goes on behind, and
 // what it does not get done is swept up by a later process.
 func (w *workshop) view(ctx context.Context) (string, func() error, error) {
@@ -292,7 +298,11 @@ func (w *workshop) newKit() (phases.Kit, error) {
 	if err := errors.Join(err, set.Close()); err != nil {
 		return phases.Kit{}, fmt.Errorf("open the tools: %w", err)
 	}
-	kit, err := phases.NewKit(offered)
+	var bash []plan.Phase
+	if w.cfg.ExploreBash {
+		bash = []plan.Phase{plan.Explore, plan.Plan}
+	}
+	kit, err := phases.NewKit(offered, bash...)
 	if err == nil && w.cfg.SubAgents != nil && *w.cfg.SubAgents {
 		err = kit.AddTask()
 	}

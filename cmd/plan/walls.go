@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/checks"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/failpoint"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/review"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// walls decides what the commands of a run may do, and builds what keeps them
+// to it.
+type walls struct {
+	cfg   config.Config
+	repo  *worktree.Repo
+	shell *sandbox.Shell
+	env   []string
+	home  string // PLAN_HOME, which no command reads
+	level func() (sandbox.Level, []string)
+	view  func(context.Context) (string, func() error, error)
+	now   func() time.Time
+	// behind are removals that nobody waits for.
+	behind *sync.WaitGroup
+}
+
+// openWalls chooses the level. What the settings insist on is tried at once;
+// otherwise that waits for the first phase with commands.
+func (a *app) openWalls(ctx context.Context, w *workshop) (*walls, error) {
+	paths, err := config.FindHome(a.getenv)
+	if err != nil {
+		return nil, failed(err)
+	}
+	wl := &walls{cfg: w.cfg, repo: w.repo, shell: w.shell, env: a.environ, home: paths.Home, view: w.view, now: a.now, behind: &w.behind}
+	wl.level = sync.OnceValues(func() (sandbox.Level, []string) { return wl.choose(context.WithoutCancel(ctx)) })
+	if mode := w.cfg.Sandbox; mode != "" && mode != "auto" && mode != "off" {
+		level, why := wl.level()
+		if level == sandbox.LevelNone || mode != "required" && string(level) != mode {
+			return nil, failed(&sandbox.Refusal{Why: why})
+		}
+	}
+	return wl, nil
+}
+
+// choose tries what can be built.
+func (wl *walls) choose(ctx context.Context) (sandbox.Level, []string) {
+	mode := wl.cfg.Sandbox
+	if mode == "off" {
+		return sandbox.LevelNone, []string{"switched off"}
+	}
+	var out []sandbox.Level
+	var why []string
+	for _, level := range sandbox.Levels() {
+		if mode != "" && mode != "auto" && mode != "required" && string(level) != mode && level != sandbox.LevelNone {
+			out = append(out, level)
+		}
+	}
+	if err := sandbox.Layerable(wl.repo.Root()); err != nil {
+		out, why = append(out, sandbox.LevelNamespaces), append(why, fmt.Sprintf("no layer fits over %s: %v", wl.repo.Root(), err))
+	}
+	level, tried := sandbox.Strongest(ctx, wl.shell, wl.env, out...)
+	return level, append(why, tried...)
+}
+
+// name is the level as the journal has it.
+func (wl *walls) name(plan.Phase) string {
+	level, _ := wl.level()
+	return string(level)
+}
+
+// policy is what the commands of a phase may do.
+func (wl *walls) policy(p plan.Phase) sandbox.Policy {
+	policy := sandbox.Policy{
+		Tree: wl.repo.Root(), Discard: p != plan.Implement,
+		Hidden: append(sandbox.Secrets(wl.env), wl.home),
+		Caches: sandbox.Caches(wl.env, wl.now()), Unwatched: wl.repo.GitDirs(),
+	}
+	policy.Network = p == plan.Implement
+	if said := wl.cfg.Phase[p].Network; said != nil {
+		policy.Network = *said
+	}
+	dirs := wl.repo.GitDirs()
+	switch {
+	case policy.Discard: // commits go into the layer
+		policy.Also = dirs
+	case wl.cfg.AllowCommit:
+		policy.Also, policy.Fixed = dirs, wl.repo.CodeDirs()
+	default:
+		policy.Fixed = dirs
+	}
+	if link := wl.repo.GitLink(); link != "" && !policy.Discard {
+		policy.Fixed = append(policy.Fixed, link)
+	}
+	policy.Also = outside(policy.Also, policy.Tree)
+	return policy
+}
+
+// outside leaves out what lies in a directory anyway.
+func outside(paths []string, dir string) []string {
+	var out []string
+	for _, p := range paths {
+		if rel, err := filepath.Rel(dir, p); err != nil || !filepath.IsLocal(rel) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// room makes the place where the commands of a phase run. A tree that must not
+// change is copied where no layer can be laid over it.
+func (wl *walls) room(ctx context.Context, p plan.Phase) (phases.Room, error) {
+	return wl.build(ctx, wl.policy(p))
+}
+
+// build makes a room with these walls.
+func (wl *walls) build(ctx context.Context, policy sandbox.Policy) (phases.Room, error) {
+	level, _ := wl.level()
+	discard := func() error { return nil }
+	if policy.Discard && level.NeedsCopy() {
+		var err error
+		if policy.Copy, discard, err = wl.view(ctx); err != nil {
+			return phases.Room{}, fmt.Errorf("copy the work tree: %w", err)
+		}
+		policy.Also = nil // the copy is a repository of its own
+	}
+	if wl.cfg.AllowCommit && !policy.Discard {
+		if err := wl.haveHooks(); err != nil {
+			return phases.Room{}, err
+		}
+	}
+	wall, err := sandbox.NewWall(level, policy, wl.env)
+	if err != nil {
+		return phases.Room{}, errors.Join(err, discard())
+	}
+	return phases.Room{
+		Dir: wall.Dir(), Shell: wall.Shell(wl.shell),
+		Close: func() error {
+			if ctx.Err() == nil {
+				return errors.Join(wall.Close(), discard())
+			}
+			wall.End()
+			wl.behind.Go(func() { _ = wall.Close() }) // swept up later
+			return discard()
+		},
+	}, nil
+}
+
+// haveHooks makes sure that there is a folder of hooks: what is not there
+// cannot be kept as it is.
+func (wl *walls) haveHooks() error {
+	dirs := wl.repo.GitDirs()
+	if err := os.MkdirAll(filepath.Join(dirs[len(dirs)-1], "hooks"), 0o755); err != nil {
+		return fmt.Errorf("keep the hooks as they are: %w", err)
+	}
+	return nil
+}
+
+// checker runs checks behind the walls of a review, so that nothing they write
+// reaches the tree.
+type checker struct {
+	walls  *walls
+	redact func(string) string
+}
+
+// Check implements engine.Checker.
+func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
+	failpoint.Hit("before a check")
+	defer failpoint.Hit("after a check")
+	policy := c.walls.policy(plan.Review)
+	if check.Source == plan.CheckSetup { // what it fetches has to stay
+		policy = c.walls.policy(plan.Implement)
+		policy.Network = true
+	}
+	room, err := c.walls.build(ctx, policy)
+	if err != nil {
+		return plan.CheckResult{}, nil, err
+	}
+	runner := checks.New(checks.Config{Shell: room.Shell, Timeout: c.walls.cfg.Checks.Timeout.Duration, Redact: c.redact})
+	res, blobs, err := runner.Run(ctx, room.Dir, check, update)
+	res.Masked = review.Masked(check.Command)
+	left := room.Close()
+	var breach *sandbox.Breach
+	if errors.As(left, &breach) { // anything else is swept up later; the result counts all the same
+		res.Output += fmt.Sprintf("\n[A check must not change the work tree, but while it ran %v. So it does not count as passed.]\n", breach)
+		if res.ExitCode == 0 {
+			res.ExitCode = 1
+		}
+	}
+	return res, blobs, err
+}
+
+// wallsFinding says for doctor what commands run behind.
+func (a *app) wallsFinding(ctx context.Context) finding {
+	f := finding{Name: "walls"}
+	shell, err := sandbox.New(sandbox.Config{Env: a.environ})
+	if err != nil {
+		f.Detail = err.Error()
+		return f
+	}
+	level, why := sandbox.Strongest(ctx, shell, a.environ)
+	f.OK = level != sandbox.LevelNone
+	switch level {
+	case sandbox.LevelNamespaces:
+		f.Detail = "namespaces: commands run behind namespaces, an overlay, Landlock and seccomp; a write was tried and did not get out"
+	case sandbox.LevelBubblewrap:
+		f.Detail = "bubblewrap: commands of reviews and checks run in a copy of the tree behind bwrap, Landlock and seccomp"
+	case sandbox.LevelLandlock:
+		f.Detail = "landlock: commands of reviews and checks run in a copy of the tree behind Landlock and seccomp; chmod and touch on your own files are only noticed"
+	case sandbox.LevelNone:
+		f.Detail, f.Do = "none: reviews and checks run in a copy of the tree, and commands can reach what you can reach", (&sandbox.Refusal{}).Hint()
+	}
+	if len(why) > 0 {
+		f.Detail += "; not used: " + strings.Join(why, "; ")
+	}
+	return f
+}

@@ -1,0 +1,64 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/sandbox"
+)
+
+// Room is where one attempt of a phase works.
+type Room struct {
+	// Dir is the work tree as the phase sees it: the real one, or a copy.
+	Dir string
+	// Shell runs commands under the phase's policy.
+	Shell *sandbox.Shell
+	// Close ends what the commands started and throws away what is to be
+	// thrown away. A sandbox.Breach among its errors says that the real tree
+	// changed although the phase must not change it.
+	Close func() error
+}
+
+// room is where a phase works. One that runs no commands needs no walls.
+func (ph *Phases) room(ctx context.Context, p plan.Phase) (Room, error) {
+	if !ph.commands(p) {
+		return Room{Dir: ph.cfg.Root, Close: func() error { return nil }}, nil
+	}
+	room, err := ph.cfg.Room(ctx, p)
+	if err != nil {
+		return room, &plan.Outage{Err: fmt.Errorf("prepare the work tree for the commands of %s: %w", p, err)}
+	}
+	return room, nil
+}
+
+// commands reports whether a phase has a tool that runs commands.
+func (ph *Phases) commands(p plan.Phase) bool { return slices.Contains(ph.cfg.Kit.offer(p), "bash") }
+
+// leave closes a room and says what follows: people are told of what could not
+// be thrown away, and the phase's outcome still counts. But where the real tree
+// changed under a phase that must not change it, nothing is approved.
+func leave(ctx context.Context, room Room, b plan.Brief, emit plan.Emit, out *plan.Outcome, err error) error {
+	left := room.Close()
+	if err != nil || left == nil {
+		return errors.Join(err, left)
+	}
+	told := plan.Failure{
+		Error: fmt.Sprintf("what %s worked in could not be removed: %v", b.Phase, left),
+		Hint:  "What the phase found counts. Remove the folder by hand.",
+	}
+	var breach *sandbox.Breach
+	if errors.As(left, &breach) {
+		told = plan.Failure{
+			Error: fmt.Sprintf("%s must not change the work tree, but while it ran %v", b.Phase, breach),
+			Hint:  "Look at what changed there. A kernel with user namespaces keeps this from happening: see `plan doctor`.",
+		}
+		if out.Judgement != nil && out.Judgement.Approved {
+			out.Judgement.Approved, out.Judgement.Verdict = false, plan.NeedsFix
+			out.Judgement.Why = "While it was reviewed " + breach.Error() + ". So the verdict is not about what is there now."
+		}
+	}
+	return emit(context.WithoutCancel(ctx), plan.Event{Conv: b.Conv, Body: told})
+}

@@ -1,0 +1,181 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// build starts the inside of the wall.
+func (w *Wall) build(ctx context.Context) (*inside, error) {
+	switch w.level {
+	case LevelNamespaces:
+		return w.buildNamespaces(ctx)
+	case LevelBubblewrap:
+		return w.buildBubblewrap(ctx)
+	case LevelLandlock:
+		return w.buildLandlock(ctx)
+	}
+	return nil, fmt.Errorf("there is no level %q", w.level)
+}
+
+func (w *Wall) ground() ground {
+	return ground{
+		home: homeOf(w.env), path: filepath.SplitList(variable(w.env, "PATH")),
+		scratch: w.scratch, mounts: mountPoints(),
+	}
+}
+
+// buildNamespaces puts the commands into namespaces of their own.
+func (w *Wall) buildNamespaces(ctx context.Context) (*inside, error) {
+	steps, err := layout(w.policy, w.ground())
+	if err != nil {
+		return nil, err
+	}
+	s := setup{
+		Steps: steps, Write: writablePlaces(steps), Internet: true, Loopback: !w.policy.Network,
+		Processes: w.policy.MaxProcesses, RootKeeps: os.Getuid() == 0,
+	}
+	cmd := again(roleBuild)
+	cmd.SysProcAttr = namespaces(w.policy.Network)
+	return begin(ctx, cmd, s)
+}
+
+// writablePlaces lists where Landlock lets the commands write.
+func writablePlaces(steps []step) []string {
+	out := []string{"/dev"}
+	for _, s := range steps {
+		if s.Kind == kindOwn || s.Kind == kindBind || s.Kind == kindLayer {
+			out = append(out, s.At)
+		}
+	}
+	return out
+}
+
+// again is this program, to be started once more in a role.
+func again(role string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", Verb, role) //nolint:noctx // it lives as long as its wall
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	return cmd
+}
+
+// namespaces is how a process starts that has rights of its own in new
+// namespaces, under the user that the caller is.
+func namespaces(network bool) *syscall.SysProcAttr {
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP)
+	if !network {
+		flags |= unix.CLONE_NEWNET
+	}
+	attr := &syscall.SysProcAttr{
+		Cloneflags: flags, Setsid: true, Pdeathsig: syscall.SIGKILL,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+		// Whoever is not root loses the rights of a new namespace when it
+		// starts a program, unless they are ambient.
+		AmbientCaps: []uintptr{
+			unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETGID, unix.CAP_SETUID,
+			unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN, unix.CAP_MKNOD, unix.CAP_KILL,
+		},
+	}
+	if os.Getuid() == 0 {
+		attr.UidMappings, attr.GidMappings = identity("uid_map"), identity("gid_map")
+		attr.GidMappingsEnableSetgroups = true
+	}
+	return attr
+}
+
+// identity maps every id that there is to itself.
+func identity(file string) []syscall.SysProcIDMap {
+	data, err := os.ReadFile("/proc/self/" + file)
+	if err != nil {
+		return []syscall.SysProcIDMap{{Size: 1}}
+	}
+	var out []syscall.SysProcIDMap
+	for line := range strings.Lines(string(data)) {
+		var first, outside, count int
+		if _, err := fmt.Sscan(line, &first, &outside, &count); err == nil {
+			out = append(out, syscall.SysProcIDMap{ContainerID: first, HostID: first, Size: count})
+		}
+	}
+	return out
+}
+
+// buildLandlock does without namespaces. What may be read is everything but
+// what is hidden, what may be written is named.
+func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
+	tmp := filepath.Join(w.scratch, "tmp0")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for the sandbox: %w", err)
+	}
+	write := slices.Concat([]string{tmp}, devices(), w.policy.writable())
+	if w.policy.Discard {
+		write = append(write, w.policy.Copy)
+	}
+	for _, c := range w.policy.Caches {
+		switch {
+		case !w.policy.Discard:
+			write = append(write, c.Dir)
+		case c.Var != "":
+			dir := filepath.Join(w.scratch, "cache-"+c.Var)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return nil, fmt.Errorf("make a folder for the sandbox: %w", err)
+			}
+			write = append(write, dir)
+		}
+	}
+	s := setup{Read: allBut(w.policy.Hidden, append(write, w.policy.Tree)), Write: write, Internet: w.policy.Network}
+	cmd := again(roleGuard)
+	// No Pdeathsig: the guard has to outlive us by the moment that it takes to
+	// end what is left.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := begin(ctx, cmd, s)
+	if in != nil {
+		in.soft = true
+	}
+	return in, err
+}
+
+// allBut lists paths that together hold everything but what is hidden, and
+// what is to be kept although it lies in there.
+func allBut(hidden, keep []string) []string {
+	var real []string
+	for _, h := range hidden {
+		if p, err := filepath.EvalSymlinks(h); err == nil {
+			real = append(real, p)
+		}
+	}
+	return append(around("/", real), keep...)
+}
+
+// around lists dir, or what is in it, as far as it holds nothing hidden.
+func around(dir string, hidden []string) []string {
+	inside := false
+	for _, h := range hidden {
+		if within(dir, h) {
+			return nil
+		}
+		inside = inside || within(h, dir)
+	}
+	if !inside {
+		return []string{dir}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 { // what it leads to has a path of its own
+			out = append(out, around(filepath.Join(dir, e.Name()), hidden)...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package sandbox
+
+import "fmt"
+
+// Level is how much of a wall this machine can build, strongest first.
+type Level string
+
+// The levels. Each is what the next one falls back from.
+const (
+	// LevelNamespaces: namespaces of our own with an overlay on the tree,
+	// Landlock and seccomp. Nothing is copied.
+	LevelNamespaces Level = "namespaces"
+	// LevelBubblewrap: the namespaces come from bwrap; the tree has to be copied.
+	LevelBubblewrap Level = "bubblewrap"
+	// LevelLandlock: no namespaces. A copied tree, Landlock, seccomp, and a
+	// supervisor that ends what commands leave behind. Landlock does not see
+	// chmod, touch and the like, so the real tree is compared afterwards.
+	LevelLandlock Level = "landlock"
+	// LevelNone: no wall. A copied tree is all there is.
+	LevelNone Level = "none"
+)
+
+// Levels lists the levels, strongest first.
+func Levels() []Level {
+	return []Level{LevelNamespaces, LevelBubblewrap, LevelLandlock, LevelNone}
+}
+
+// NeedsCopy reports whether a tree that must not change has to be copied for
+// its commands, because this level cannot lay a layer over it.
+func (l Level) NeedsCopy() bool { return l != LevelNamespaces }
+
+// Policy says what the commands behind a wall may do. What it does not name
+// can be read and not written. The temporary folders are always the wall's
+// own, and the processes behind it see and reach no others.
+//
+// All paths are absolute. One that does not exist is left out, except Tree.
+type Policy struct {
+	// Tree is where the commands work, and may write.
+	Tree string
+	// Discard says that what is written to Tree and Also is thrown away when
+	// the wall is closed. Otherwise it is the real thing.
+	Discard bool
+	// Copy is a copy of Tree to work in, where Discard is set and the level
+	// needs one.
+	Copy string
+	// Also are further directories that may be written like Tree.
+	Also []string
+	// Fixed are files and directories in Tree and Also that stay as they are.
+	Fixed []string
+	// Hidden are files and directories that cannot be read. Tree, Also and
+	// what else is named here can lie in them all the same.
+	Hidden []string
+	// Caches make builds fast. With Discard their writes are thrown away too.
+	Caches []Cache
+	// Unwatched are directories in Tree where others may write meanwhile:
+	// changes there are no breach.
+	Unwatched []string
+	// Network says whether there is one. Without, there is a loopback of the
+	// wall's own (LevelNamespaces and LevelBubblewrap), or none at all.
+	Network bool
+	// MaxProcesses bounds the processes and threads behind the wall. Default
+	// 4096.
+	MaxProcesses uint64
+}
+
+// Cache is a directory that a build tool keeps things in.
+type Cache struct {
+	Dir string
+	// Var is the environment variable that tells the tool to use another
+	// directory, "" if there is none.
+	Var string
+	// Seed are files to put into a layer over it, by name.
+	Seed map[string]string
+}
+
+// Refusal says that a wall was asked for that cannot be built here.
+type Refusal struct {
+	Why []string // what is missing, one for each level tried
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("no sandbox can be built here: %v", r.Why)
+}
+
+// Hint says what to do about it.
+func (r *Refusal) Hint() string {
+	return `Allow user namespaces, install bubblewrap or use a kernel with Landlock ("plan doctor" says what is missing); or let it run without: --sandbox auto.`
+}
+
+// writable lists the directories that are the real thing.
+func (p Policy) writable() []string {
+	if p.Discard {
+		return nil
+	}
+	return append([]string{p.Tree}, p.Also...)
+}
+
+// layered lists the directories whose changes are thrown away.
+func (p Policy) layered() []string {
+	if !p.Discard {
+		return nil
+	}
+	return append([]string{p.Tree}, p.Also...)
+}
+
+// dir is where a command works that says it works in dir.
+func (p Policy) dir(l Level, dir string) string {
+	if p.Discard && (l == LevelLandlock || l == LevelNone) && p.Copy != "" {
+		return moved(dir, p.Tree, p.Copy)
+	}
+	return dir
+}

@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// server runs commands behind a wall that stands already: it has no more
+// rights than they have. It is the first process of its namespace, so all of
+// them end with it.
+type server struct {
+	conn *net.UnixConn
+	null *os.File
+
+	mu      sync.Mutex
+	running map[int]int64 // process → order
+	sending sync.Mutex
+}
+
+// serve carries out orders until the other side is gone.
+func serve() error {
+	conn, err := connection()
+	if err != nil {
+		return err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return err //nolint:wrapcheck // names the path
+	}
+	s := &server{conn: conn, null: null, running: map[int]int64{}}
+	signals := make(chan os.Signal, 16)
+	// Signals that commands send to their first process are noticed and change
+	// nothing. Ignoring them would be inherited.
+	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGTSTP)
+	go func() {
+		for range signals {
+			s.reap()
+		}
+	}()
+	s.send(reply{Ready: true})
+	for {
+		var o order
+		file, err := receive(conn, &o)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.obey(o, file)
+	}
+}
+
+func (s *server) obey(o order, output *os.File) {
+	if output != nil {
+		defer func() { _ = output.Close() }()
+	}
+	switch {
+	case o.Kill:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for pid, id := range s.running {
+			if id == o.ID {
+				_ = syscall.Kill(-pid, syscall.SIGKILL)
+			}
+		}
+	case o.Task != nil && output != nil:
+		if err := s.start(o.ID, *o.Task, output); err != nil {
+			r := reply{ID: o.ID, Error: err.Error()}
+			errors.As(err, &r.Errno)
+			s.send(r)
+		}
+	}
+}
+
+// start starts a task. Nobody reaps meanwhile, or the end of a short one could
+// come before it is known.
+func (s *server) start(id int64, t task, output *os.File) error {
+	if info, err := os.Stat(t.Dir); err != nil {
+		return err //nolint:wrapcheck // names the path
+	} else if !info.IsDir() {
+		return &os.PathError{Op: "chdir", Path: t.Dir, Err: syscall.ENOTDIR}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pid, err := syscall.ForkExec(t.Path, t.Args, &syscall.ProcAttr{
+		Dir: t.Dir, Env: t.Env, Files: []uintptr{s.null.Fd(), output.Fd(), output.Fd()},
+		Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
+	if err != nil {
+		return &os.PathError{Op: "exec", Path: t.Path, Err: err}
+	}
+	s.running[pid] = id
+	return nil
+}
+
+// reap collects every child that ended: tasks, and orphans that became ours.
+func (s *server) reap() {
+	s.mu.Lock()
+	var ended []reply
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if pid <= 0 || err != nil {
+			break
+		}
+		if id, ok := s.running[pid]; ok {
+			delete(s.running, pid)
+			_ = syscall.Kill(-pid, syscall.SIGKILL) // what it left in the background
+			ended = append(ended, reply{ID: id, Code: codeOf(status)})
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range ended {
+		s.send(r)
+	}
+}
+
+func (s *server) send(r reply) {
+	data, err := frame(r)
+	if err != nil {
+		return // plain data: it cannot happen
+	}
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	_, _ = s.conn.Write(data) // a side that is gone also ends the reading
+}

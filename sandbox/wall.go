@@ -1,0 +1,260 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	wallPrefix = "plan-wall-"
+	lockName   = ".lock"
+	// buildPatience is how long a wall may take to stand.
+	buildPatience = 20 * time.Second
+)
+
+// Wall is what the commands of one phase run behind. It is built with its
+// first command, so a phase without commands pays nothing, and it keeps what
+// they write until it is closed: the layers of a policy that discards, and the
+// temporary folders. A Wall is safe for concurrent use.
+type Wall struct {
+	level  Level
+	policy Policy
+	env    []string // of the user, cleaned
+	before prints   // of the tree, where the kernel does not guard all of it
+
+	mu      sync.Mutex
+	inside  *inside // nil before the first command and after Close
+	scratch string  // folder for layers and temporary files
+	lock    *os.File
+	closed  bool // it takes no more commands
+	cleared bool // its folder is gone
+}
+
+// NewWall plans a wall of a level that [Probe] found, for commands with the
+// environment of env. Nothing is built yet. With LevelLandlock and a tree that
+// must not change it notes how the tree looks.
+func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
+	if !filepath.IsAbs(policy.Tree) {
+		return nil, fmt.Errorf("sandbox: the tree %q is no absolute path", policy.Tree)
+	}
+	if policy.Discard && level.NeedsCopy() && policy.Copy == "" {
+		return nil, fmt.Errorf("sandbox: with %s the tree %q has to be copied", level, policy.Tree)
+	}
+	if policy.MaxProcesses == 0 {
+		policy.MaxProcesses = 4096
+	}
+	w := &Wall{level: level, policy: policy, env: CleanEnv(env)}
+	if policy.Discard && (level == LevelLandlock || level == LevelNone) {
+		var err error
+		if w.before, err = printsOf(policy.Tree, policy.Unwatched); err != nil {
+			return nil, fmt.Errorf("sandbox: note how the tree looks: %w", err)
+		}
+	}
+	return w, nil
+}
+
+// Level is how strong the wall is.
+func (w *Wall) Level() Level { return w.level }
+
+// Dir is where commands find the tree: at its own path, or where its copy is.
+func (w *Wall) Dir() string { return w.policy.dir(w.level, w.policy.Tree) }
+
+// Shell is a shell like base whose commands run behind the wall.
+func (w *Wall) Shell(base *Shell) *Shell {
+	if w.level == LevelNone {
+		return base
+	}
+	s := *base
+	s.spawner = w
+	return &s
+}
+
+// Close ends everything that runs behind the wall, and throws away what was to
+// be thrown away. When it returns, no process is left. Closing twice is fine.
+// A [*Breach] says that the tree did change, which only a level without
+// namespaces lets happen.
+func (w *Wall) Close() error {
+	w.End()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cleared {
+		return nil
+	}
+	w.cleared = true
+	return errors.Join(w.clear(), w.breach())
+}
+
+// End is the part of Close that is quick: it ends everything that runs behind
+// the wall, for good. Close has to follow.
+func (w *Wall) End() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	if w.inside != nil {
+		w.inside.end()
+		w.inside = nil
+	}
+}
+
+// clear removes the scratch folder.
+func (w *Wall) clear() error {
+	if w.scratch == "" {
+		return nil
+	}
+	err := removeAll(w.scratch)
+	w.scratch = ""
+	return errors.Join(err, w.lock.Close())
+}
+
+// Breach is the error of a tree that changed although it must not.
+type Breach struct{ Paths []string }
+
+func (b *Breach) Error() string {
+	const most = 10
+	text := strings.Join(b.Paths[:min(len(b.Paths), most)], ", ")
+	if len(b.Paths) > most {
+		text += fmt.Sprintf(" and %d more", len(b.Paths)-most)
+	}
+	return "the tree that must not change did: " + text
+}
+
+func (w *Wall) breach() error {
+	if w.before == nil {
+		return nil
+	}
+	after, err := printsOf(w.policy.Tree, w.policy.Unwatched)
+	if err != nil {
+		return fmt.Errorf("sandbox: look whether the tree changed: %w", err)
+	}
+	if changed := w.before.changed(after); len(changed) > 0 {
+		return &Breach{Paths: changed}
+	}
+	return nil
+}
+
+// open returns the inside of the wall, building it if there is none or if the
+// one there was has died.
+func (w *Wall) open(ctx context.Context) (*inside, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, errors.New("sandbox: the wall is closed")
+	}
+	if w.inside != nil && !w.inside.dead() {
+		return w.inside, nil
+	}
+	if w.scratch == "" {
+		if err := w.makeScratch(); err != nil {
+			return nil, err
+		}
+	}
+	in, err := w.build(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("build the sandbox (%s) for %q: %w", w.level, w.policy.Tree, err)
+	}
+	w.inside = in
+	return in, nil
+}
+
+func (w *Wall) makeScratch() error {
+	dir, err := os.MkdirTemp("", wallPrefix)
+	if err != nil {
+		return fmt.Errorf("make a folder for the sandbox: %w", err)
+	}
+	name := filepath.Join(dir, lockName)
+	lock, err := os.Create(name + ".new") // who sweeps must not see it before it is locked
+	if err == nil {
+		err = errors.Join(lockFile(lock), os.Rename(name+".new", name))
+	}
+	if err != nil {
+		return fmt.Errorf("make a folder for the sandbox: %w", errors.Join(err, os.RemoveAll(dir)))
+	}
+	w.scratch, w.lock = dir, lock
+	return nil
+}
+
+// Sweep removes the folders that killed processes left. The kernel frees the
+// locks of a process that dies, so a folder whose lock can be had is nobody's.
+// What cannot be removed is left for the next time.
+func Sweep() {
+	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), wallPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range dirs {
+		lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+		if err != nil {
+			continue // it is being made, or is not ours
+		}
+		if lockFile(lock) == nil {
+			_ = removeAll(dir)
+		}
+		_ = lock.Close()
+	}
+}
+
+// spawn implements spawner.
+func (w *Wall) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {
+	in, err := w.open(ctx)
+	if err != nil {
+		return ending{}, err
+	}
+	t.Dir = w.policy.dir(w.level, t.Dir)
+	if t.Dir == "" {
+		t.Dir = w.Dir()
+	}
+	t.Env = w.environ(t.Env)
+	return in.run(ctx, t, out)
+}
+
+// environ is the environment of commands behind the wall: temporary files go
+// to the wall's own folder, caches to where they may be written, and what
+// leads to services of the user's session is gone.
+func (w *Wall) environ(env []string) []string {
+	set := map[string]string{"TMPDIR": "/tmp"}
+	if w.level == LevelLandlock {
+		set["TMPDIR"] = filepath.Join(w.scratch, "tmp0")
+		for _, c := range w.policy.Caches {
+			if c.Var != "" && w.policy.Discard {
+				set[c.Var] = filepath.Join(w.scratch, "cache-"+c.Var)
+			}
+		}
+	}
+	drop := []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "TEMP", "TMP"}
+	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name := nameOf(entry)
+		_, again := set[name]
+		return again || slices.Contains(drop, name)
+	})
+	for name, value := range set {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// removeAll removes a tree even when directories in it are closed, as module
+// caches and the kernel's own work folders are.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // a private folder that is about to be removed
+		}
+		return nil
+	})
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove %q: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package sandbox_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan/sandbox"
+)
+
+// walledLevel is a helper's environment variable: the level to run its line behind.
+const walledLevel = "SANDBOX_TEST_LEVEL"
+
+// eachLevel runs a test behind every kind of wall that can be built here. The
+// last, no wall at all, can be built anywhere.
+func eachLevel(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
+	t.Helper()
+	built := 0
+	for _, level := range sandbox.Levels() {
+		if err := sandbox.Try(t.Context(), level, newShell(t), os.Environ()); err != nil {
+			t.Logf("%s cannot be built here: %v", level, err)
+			continue
+		}
+		built++
+		t.Run(string(level), func(t *testing.T) { test(t, level) })
+	}
+	if built == 0 {
+		t.Error("nothing can be built")
+	}
+}
+
+// yard is a tree with a file, a copy of it, and a home beside them.
+type yard struct{ tree, stand, home string }
+
+func newYard(t *testing.T) yard {
+	t.Helper()
+	dir := t.TempDir()
+	y := yard{filepath.Join(dir, "tree"), filepath.Join(dir, "copy"), filepath.Join(dir, "home")}
+	for _, d := range []string{y.tree, y.stand, y.home, filepath.Join(y.tree, "fixed")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{y.tree, y.stand} {
+		if err := os.WriteFile(filepath.Join(d, "file"), []byte("before\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return y
+}
+
+func (y yard) env() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + y.home, "OPENAI_API_KEY=hidden", "DISPLAY=:0", "MINE=kept"}
+}
+
+// wall builds a wall around the yard; it is closed with the test.
+func (y yard) wall(t *testing.T, level sandbox.Level, p sandbox.Policy) (*sandbox.Wall, func(line string) sandbox.Result) {
+	t.Helper()
+	p.Tree = y.tree
+	if p.Discard {
+		p.Copy = y.stand
+	}
+	w, err := sandbox.NewWall(level, p, y.env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	shell, err := sandbox.New(sandbox.Config{Env: y.env()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell = w.Shell(shell)
+	return w, func(line string) sandbox.Result {
+		t.Helper()
+		res, err := shell.Run(t.Context(), sandbox.Command{Line: line, Dir: w.Dir()})
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return res
+	}
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestALayerLivesAsLongAsItsWall(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		y := newYard(t)
+		w, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		run("echo after >>file; mkdir made; rm -rf fixed")
+		if res := run("cat file; ls -d made"); string(res.Output) != "before\nafter\nmade\n" || res.ExitCode != 0 {
+			t.Errorf("what the first command wrote is not there for the second: %q", res.Output)
+		}
+		if res := run("exit 7"); res.ExitCode != 7 {
+			t.Errorf("exit status %d", res.ExitCode)
+		}
+		if err := errors.Join(w.Close(), w.Close()); err != nil {
+			t.Error(err)
+		}
+		if got := text(t, filepath.Join(y.tree, "file")); got != "before\n" {
+			t.Errorf("the tree changed: %q", got)
+		}
+	})
+}
+
+func TestTheTreeStandsWhereItIs(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		_, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		want := y.tree
+		if level == sandbox.LevelLandlock || level == sandbox.LevelNone {
+			want = y.stand
+		}
+		if got := strings.TrimSpace(string(run("pwd").Output)); got != want {
+			t.Errorf("commands stand in %s, want %s", got, want)
+		}
+	})
+}
+
+func TestWhatMayBeWrittenIsReal(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		y := newYard(t)
+		fixed := filepath.Join(y.tree, "fixed")
+		_, run := y.wall(t, level, sandbox.Policy{Fixed: []string{fixed}, Network: true})
+		run("echo after >>file; echo x >fixed/x; echo x >~/x; mv fixed gone")
+		if got := text(t, filepath.Join(y.tree, "file")); got != "before\nafter\n" {
+			t.Errorf("the tree did not change: %q", got)
+		}
+		if level == sandbox.LevelNone {
+			return
+		}
+		if _, err := os.Stat(filepath.Join(y.home, "x")); err == nil {
+			t.Error("the home can be written")
+		}
+		if level == sandbox.LevelLandlock { // it can only grant
+			return
+		}
+		if _, err := os.Stat(filepath.Join(fixed, "x")); err == nil {
+			t.Error("what stays as it is can be written")
+		}
+		if _, err := os.Stat(fixed); err != nil {
+			t.Error("what stays as it is can be moved away")
+		}
+	})
+}
+
+// A run's own work tree lies where nothing else may be seen.
+func TestATreeInAHiddenFolder(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		if level == sandbox.LevelNone {
+			return
+		}
+		y := newYard(t)
+		hidden := filepath.Dir(y.tree)
+		for _, discard := range []bool{true, false} {
+			_, run := y.wall(t, level, sandbox.Policy{Discard: discard, Hidden: []string{hidden}})
+			if err := os.WriteFile(filepath.Join(hidden, "secret"), []byte("hidden\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			res := run("cat file; echo x >>file && cat " + filepath.Join(hidden, "secret"))
+			if !strings.HasPrefix(string(res.Output), "before\n") || strings.Contains(string(res.Output), "hidden\n") {
+				t.Errorf("discard %v: %q", discard, res.Output)
+			}
+		}
+	})
+}
+
+func TestCommandsRunAsTheCallerWithoutRights(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		if level == sandbox.LevelNone {
+			return
+		}
+		y := newYard(t)
+		_, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		out := string(run(`echo "$(id -u) $MINE $DISPLAY/$OPENAI_API_KEY"; grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status; ulimit -c; d=$(mktemp -d) && echo x >$d/y && cat $d/y; tty`).Output)
+		uid := strings.TrimSpace(string(must(exec.Command("id", "-u").Output())))
+		for _, want := range []string{uid + " kept /\n", "NoNewPrivs:\t1\n", "Seccomp:\t2\n", "\n0\nx\nnot a tty\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is not in\n%s", want, out)
+			}
+		}
+	})
+}
+
+func must(out []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// A program that only talks to itself works without a network.
+func TestLoopbackOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, level := range []sandbox.Level{sandbox.LevelNamespaces, sandbox.LevelBubblewrap} {
+		if err := sandbox.Try(t.Context(), level, newShell(t), os.Environ()); err != nil {
+			t.Logf("%s cannot be built here: %v", level, err)
+			continue
+		}
+		y := newYard(t)
+		_, run := y.wall(t, level, sandbox.Policy{Discard: true})
+		if res := run(`[ "$(cat /sys/class/net/lo/operstate)" ] && exec 3<>/dev/udp/127.0.0.1/9 && echo x >&3`); res.ExitCode != 0 {
+			t.Errorf("%s: the loopback does not work: %s", level, res.Output)
+		}
+	}
+}
+
+func TestABreachIsNoticed(t *testing.T) {
+	t.Parallel()
+	if err := sandbox.Try(t.Context(), sandbox.LevelLandlock, newShell(t), os.Environ()); err != nil {
+		t.Logf("no landlock here: %v", err)
+		return
+	}
+	y := newYard(t)
+	w, run := y.wall(t, sandbox.LevelLandlock, sandbox.Policy{Discard: true})
+	file := filepath.Join(y.tree, "file")
+	run("chmod 777 " + file)
+	var breach *sandbox.Breach
+	if err := w.Close(); !errors.As(err, &breach) || len(breach.Paths) != 1 || breach.Paths[0] != file {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWallErrors(t *testing.T) {
+	t.Parallel()
+	if _, err := sandbox.NewWall(sandbox.LevelLandlock, sandbox.Policy{Tree: "/x", Discard: true}, nil); err == nil || !strings.Contains(err.Error(), "has to be copied") {
+		t.Errorf("no copy: %v", err)
+	}
+	if _, err := sandbox.NewWall(sandbox.LevelNamespaces, sandbox.Policy{Tree: "x"}, nil); err == nil {
+		t.Error("a relative tree")
+	}
+	level, why := sandbox.Strongest(t.Context(), newShell(t), os.Environ(), sandbox.LevelNamespaces, sandbox.LevelBubblewrap, sandbox.LevelLandlock)
+	if level != sandbox.LevelNone || len(why) != 3 {
+		t.Errorf("with everything ruled out: %s, %q", level, why)
+	}
+	y := newYard(t)
+	w, _ := y.wall(t, sandbox.LevelNamespaces, sandbox.Policy{Discard: true})
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{Line: ":"}); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("a closed wall: %v", err)
+	}
+}
