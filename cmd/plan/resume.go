@@ -145,7 +145,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
-	if cfg, err = a.rulesNow(repo.Root(), cfg); err != nil {
+	if cfg, err = a.rulesNow(run.Start.Repo, cfg); err != nil {
 		return err
 	}
 	if err := knowsRun(ctx, repo, run); err != nil {

@@ -234,8 +234,8 @@ func TestTurnsPromptsAndCompactions(t *testing.T) {
 		r := runner(t, c.hook)
 		h, passed := r.Loop(scope), false
 		switch {
-		case h.BeforeTurn != nil:
-			passed = h.BeforeTurn(ctx, 0)
+		case h.TurnStart != nil:
+			passed = h.TurnStart(ctx, 0) == ""
 		case h.BeforeCompaction != nil:
 			passed = h.BeforeCompaction(ctx, 7)
 		default:
@@ -250,7 +250,7 @@ func TestTurnsPromptsAndCompactions(t *testing.T) {
 		t.Errorf("%+v", said)
 	}
 	scope.Emit = func(context.Context, ...plan.Event) error { return errors.New("disk full") }
-	if runner(t, hook.Hook{Event: hook.TurnStart, Command: "true"}).Loop(scope).BeforeTurn(ctx, 0) {
+	if runner(t, hook.Hook{Event: hook.TurnStart, Command: "true"}).Loop(scope).TurnStart(ctx, 0) == "" {
 		t.Error("a turn begins that could not be recorded")
 	}
 }

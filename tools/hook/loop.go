@@ -31,7 +31,7 @@ func (r *Runner) Loop(s Scope) loop.Hooks {
 		h.AfterTool = c.afterTool
 	}
 	if r.Has(TurnStart) {
-		h.BeforeTurn = c.beforeTurn
+		h.TurnStart = c.turnStart
 	}
 	if r.Has(PreCompact) {
 		h.BeforeCompaction = c.beforeCompaction
@@ -97,8 +97,8 @@ func (c conversation) afterTool(ctx context.Context, t loop.ToolCall, res loop.R
 	return res
 }
 
-// beforeTurn judges.
-func (c conversation) beforeTurn(ctx context.Context, turn int) bool {
+// turnStart judges.
+func (c conversation) turnStart(ctx context.Context, turn int) string {
 	in := c.input(TurnStart)
 	in.Turn = &turn
 	return c.judge(ctx, in, func(rep Report) bool { return rep.OK() })
@@ -108,18 +108,21 @@ func (c conversation) beforeTurn(ctx context.Context, turn int) bool {
 func (c conversation) beforeCompaction(ctx context.Context, tokens int64) bool {
 	in := c.input(PreCompact)
 	in.Tokens = tokens
-	return c.judge(ctx, in, func(rep Report) bool { return rep.Err != nil || rep.OK() })
+	return c.judge(ctx, in, func(rep Report) bool { return rep.Err != nil || rep.OK() }) == ""
 }
 
-// judge runs hooks until one is against it, and records them.
-func (c conversation) judge(ctx context.Context, in Input, fine func(Report) bool) bool {
-	passed := true
+// judge runs hooks until one is against it, records them, and says why it is.
+func (c conversation) judge(ctx context.Context, in Input, fine func(Report) bool) (why string) {
 	for _, rep := range c.r.Each(ctx, in, func(rep Report) bool { return !fine(rep) }) {
 		ok := fine(rep)
-		recorded := c.record(ctx, rep.Event(in, !ok))
-		passed = passed && ok && recorded
+		if !c.record(ctx, rep.Event(in, !ok)) {
+			return "what a hook said could not be recorded"
+		}
+		if !ok {
+			why = rep.Why()
+		}
 	}
-	return passed
+	return why
 }
 
 // filter judges what is said to the model. What a hook adds comes after it.
