@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/plan-engine/plan"
 )
 
 // Candidacy says whether a request warrants the four phases, and why.
@@ -27,6 +29,12 @@ func (c Candidacy) Why() string {
 		return fmt.Sprintf("%s alone does not make broad work", quoteList(c.Signs))
 	}
 	return "nothing in the request speaks of broad work"
+}
+
+// DirectPlan is the plan of the direct way, which has none: the request itself
+// is what is carried out and reviewed.
+func DirectPlan() plan.PlanDoc {
+	return ParsePlan("# Plan: the request as it stands\n\n## Why\nNo plan was made, because the request does not speak of broad work. Look at the code first, then do what the request says, no more and no less. The review goes by the request.\n")
 }
 
 func quoteList(signs []string) string {

@@ -67,7 +67,10 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 	cmd.Flags().StringVar(&resumeID, "resume", "", "go on with run `ID` instead of starting one")
 	cmd.Flags().BoolVar(&latest, "resume-latest", false, "go on with the newest run that is not final")
 	cmd.Flags().BoolVar(&opts.worktree, "worktree", false, "work in a tree of its own, made from this one as it is; `plan apply` brings the result over")
-	cmd.MarkFlagsMutuallyExclusive("plan-only", "from-plan")
+	cmd.Flags().BoolVar(&opts.auto, "auto", false, "leave Explore and Plan out where the request does not speak of broad work; says which way it takes, and why")
+	cmd.MarkFlagsMutuallyExclusive("plan-only", "from-plan", "auto")
+	cmd.MarkFlagsMutuallyExclusive("auto", "approve-plan")
+	cmd.MarkFlagsMutuallyExclusive("auto", "critique")
 	cmd.MarkFlagsMutuallyExclusive("resume", "resume-latest")
 	return cmd
 }
@@ -78,6 +81,7 @@ type startOptions struct {
 	title       string
 	planOnly    bool
 	planFile    string
+	auto        bool
 	contextFile string
 	// checksByFlag says that the required checks come from the command line.
 	checksByFlag bool
@@ -206,6 +210,9 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (begi
 		b.start.Context = blob.Hash
 		b.blobs = append(b.blobs, blob)
 	}
+	if opts.auto {
+		b.start.Way, b.given = a.chooseWay(b.start.Request, b.start.Base)
+	}
 	if opts.planFile != "" {
 		b.given, err = a.givenPlan(ctx, w, opts.planFile, b.start.Base)
 	}
@@ -225,6 +232,19 @@ func (w *workshop) startConfig(opts startOptions) json.RawMessage {
 		return json.RawMessage("{}") // the settings are plain data; this cannot happen
 	}
 	return data
+}
+
+// chooseWay decides between the direct way and the four phases, and says so.
+func (a *app) chooseWay(request, base string) (string, *plan.PlanDoc) {
+	c := phases.Candidate(request)
+	way, given := "phased: "+c.Why(), (*plan.PlanDoc)(nil)
+	if !c.Phased {
+		doc := phases.DirectPlan()
+		doc.Base = base
+		way, given = "direct: "+c.Why(), &doc
+	}
+	fmt.Fprintf(a.err, "plan: auto: %s\n", sanitizeLine(way))
+	return way, given
 }
 
 // givenPlan reads a plan that a person wrote.
