@@ -83,12 +83,8 @@ func (l *layouter) add(k kind, at, from string) {
 		return
 	}
 	s := step{Kind: k, At: at, From: from, Dir: info.IsDir()}
-	switch {
-	case k == kindOwn:
+	if k == kindOwn {
 		l.make(from, info)
-	case k == kindView && s.Dir:
-		s.Upper = filepath.Join(l.scratch, "nothing")
-		l.make(s.Upper, info)
 	}
 	l.steps = append(l.steps, s)
 }

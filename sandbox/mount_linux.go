@@ -18,7 +18,7 @@ func devices() []string {
 // yet, or the directories of an overlay.
 type source struct {
 	step
-	fd, upper, work int
+	fd, upper, work int // upper is the place itself, for a view
 }
 
 // build makes the mounts of a new mount namespace.
@@ -100,7 +100,9 @@ func open(steps []step) ([]source, error) {
 		case kindLayer:
 			err = errors.Join(look(s.At, &src.fd), look(s.Upper, &src.upper), look(s.Work, &src.work))
 		case kindView:
-			err = errors.Join(look(s.At, &src.fd), look(s.Upper, &src.upper))
+			var cloneErr error
+			src.upper, cloneErr = clone(s.At)
+			err = errors.Join(look(s.At, &src.fd), cloneErr)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("open %s for the wall: %w", s.At, err)
@@ -135,10 +137,10 @@ func (s source) attach() error {
 		// An overlay without an upper layer: what listens on a socket in it
 		// cannot be reached. Where the file system refuses that, the place
 		// stays as it is, which is read-only too.
-		if s.Dir && overlay(s.At, fmt.Sprintf("lowerdir=/proc/self/fd/%d:/proc/self/fd/%d,userxattr", s.fd, s.upper)) == nil {
+		if s.Dir && overlay(s.At, fmt.Sprintf("lowerdir=/proc/self/fd/%d:%s,userxattr", s.fd, nothing)) == nil {
 			return nil
 		}
-		return unix.Mount(s.At, s.At, "", unix.MS_BIND|unix.MS_REC, "") //nolint:wrapcheck // build names the place
+		return unix.MoveMount(s.upper, "", unix.AT_FDCWD, s.At, unix.MOVE_MOUNT_F_EMPTY_PATH) //nolint:wrapcheck // build names the place
 	}
 	if s.Dir {
 		return unix.Mount("tmpfs", s.At, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=1m,mode=0755") //nolint:wrapcheck // build names the place
@@ -164,6 +166,10 @@ func point(at string, dir bool) error {
 	return os.WriteFile(at, nil, 0o600) //nolint:wrapcheck // names the path
 }
 
+// nothing is an empty folder that lies in no other: an overlay that is to have
+// no upper layer needs two lower ones.
+const nothing = "/dev/.nothing"
+
 // makeDev makes a /dev with nothing in it yet but terminals, shared memory and
 // the usual links; the devices follow as mounts.
 func makeDev() error {
@@ -179,7 +185,7 @@ func makeDev() error {
 	}
 	errs = append(
 		errs,
-		os.Mkdir("/dev/pts", 0o755), os.Mkdir("/dev/shm", 0o1777),
+		os.Mkdir(nothing, 0o755), os.Mkdir("/dev/pts", 0o755), os.Mkdir("/dev/shm", 0o1777),
 		unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"),
 	)
 	if err := errors.Join(errs...); err != nil {

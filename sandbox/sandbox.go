@@ -142,6 +142,9 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	if timeout <= 0 {
 		timeout = s.timeout
 	}
+	if err := s.spawner.ready(ctx); err != nil { // what it takes is not the command's time
+		return s.notStarted(ctx, c, Result{}, err)
+	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
@@ -165,6 +168,8 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 // spawner starts a task, copies what it prints to out and waits for its end.
 // When ctx ends it kills the task with its process group.
 type spawner interface {
+	// ready prepares what tasks run in, once.
+	ready(ctx context.Context) error
 	spawn(ctx context.Context, t task, out io.Writer) (ending, error)
 }
 
@@ -176,6 +181,9 @@ type ending struct {
 
 // direct runs tasks as children of this process.
 type direct struct{}
+
+// ready implements spawner.
+func (direct) ready(context.Context) error { return nil }
 
 // spawn implements spawner.
 func (direct) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {

@@ -202,6 +202,12 @@ func Sweep() {
 	}
 }
 
+// ready implements spawner.
+func (w *Wall) ready(ctx context.Context) error {
+	_, err := w.open(ctx)
+	return err
+}
+
 // spawn implements spawner.
 func (w *Wall) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {
 	in, err := w.open(ctx)

@@ -44,8 +44,7 @@ type step struct {
 	At   string // where, without symbolic links
 	From string // what, for own; the place itself for the others
 	Dir  bool
-	// Upper and Work belong to a layer. Upper is also where nothing is, for a
-	// view.
+	// Upper and Work belong to a layer.
 	Upper, Work string
 }
 
