@@ -24,7 +24,7 @@ import (
 // to it.
 type walls struct {
 	cfg   config.Config
-	repo  *worktree.Repo
+	repo  func() *worktree.Repo // of the tree that the run works in, which may be one of its own
 	shell *sandbox.Shell
 	env   []string
 	home  string // PLAN_HOME, which no command reads
@@ -42,7 +42,7 @@ func (a *app) openWalls(ctx context.Context, w *workshop) (*walls, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	wl := &walls{cfg: w.cfg, repo: w.repo, shell: w.shell, env: a.environ, home: paths.Home, view: w.view, now: a.now, behind: &w.behind}
+	wl := &walls{cfg: w.cfg, repo: func() *worktree.Repo { return w.repo }, shell: w.shell, env: a.environ, home: paths.Home, view: w.view, now: a.now, behind: &w.behind}
 	wl.level = sync.OnceValues(func() (sandbox.Level, []string) { return wl.choose(context.WithoutCancel(ctx)) })
 	if mode := w.cfg.Sandbox; mode != "" && mode != "auto" && mode != "off" {
 		level, why := wl.level()
@@ -66,8 +66,8 @@ func (wl *walls) choose(ctx context.Context) (sandbox.Level, []string) {
 			out = append(out, level)
 		}
 	}
-	if err := sandbox.Layerable(wl.repo.Root()); err != nil {
-		out, why = append(out, sandbox.LevelNamespaces), append(why, fmt.Sprintf("no layer fits over %s: %v", wl.repo.Root(), err))
+	if err := sandbox.Layerable(wl.repo().Root()); err != nil {
+		out, why = append(out, sandbox.LevelNamespaces), append(why, fmt.Sprintf("no layer fits over %s: %v", wl.repo().Root(), err))
 	}
 	level, tried := sandbox.Strongest(ctx, wl.shell, wl.env, out...)
 	return level, append(why, tried...)
@@ -82,24 +82,24 @@ func (wl *walls) name(plan.Phase) string {
 // policy is what the commands of a phase may do.
 func (wl *walls) policy(p plan.Phase) sandbox.Policy {
 	policy := sandbox.Policy{
-		Tree: wl.repo.Root(), Discard: p != plan.Implement,
+		Tree: wl.repo().Root(), Discard: p != plan.Implement,
 		Hidden: append(sandbox.Secrets(wl.env), wl.home),
-		Caches: sandbox.Caches(wl.env, wl.now()), Unwatched: wl.repo.GitDirs(),
+		Caches: sandbox.Caches(wl.env, wl.now()), Unwatched: wl.repo().GitDirs(),
 	}
 	policy.Network = p == plan.Implement
 	if said := wl.cfg.Phase[p].Network; said != nil {
 		policy.Network = *said
 	}
-	dirs := wl.repo.GitDirs()
+	dirs := wl.repo().GitDirs()
 	switch {
 	case policy.Discard: // commits go into the layer
 		policy.Also = dirs
 	case wl.cfg.AllowCommit:
-		policy.Also, policy.Fixed = dirs, wl.repo.CodeDirs()
+		policy.Also, policy.Fixed = dirs, wl.repo().CodeDirs()
 	default:
 		policy.Fixed = dirs
 	}
-	if link := wl.repo.GitLink(); link != "" && !policy.Discard {
+	if link := wl.repo().GitLink(); link != "" && !policy.Discard {
 		policy.Fixed = append(policy.Fixed, link)
 	}
 	policy.Also = outside(policy.Also, policy.Tree)
@@ -159,7 +159,7 @@ func (wl *walls) build(ctx context.Context, policy sandbox.Policy) (phases.Room,
 // haveHooks makes sure that there is a folder of hooks: what is not there
 // cannot be kept as it is.
 func (wl *walls) haveHooks() error {
-	dirs := wl.repo.GitDirs()
+	dirs := wl.repo().GitDirs()
 	if err := os.MkdirAll(filepath.Join(dirs[len(dirs)-1], "hooks"), 0o755); err != nil {
 		return fmt.Errorf("keep the hooks as they are: %w", err)
 	}
