@@ -134,29 +134,38 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	for name, flag := range map[string]struct {
 		value *bool
 		to    **bool
-	}{"wait": {&f.wait, &c.Wait}, "critique": {&f.critique, &c.Critique}, "approve-plan": {&f.approvePlan, &c.ApprovePlan}} {
+	}{"wait": {&f.wait, &c.Wait}, "replan-on-drift": {&f.replanOnDrift, &c.ReplanOnDrift}, "critique": {&f.critique, &c.Critique}, "approve-plan": {&f.approvePlan, &c.ApprovePlan}} {
 		if given(name) {
 			*flag.to = flag.value
 		}
 	}
-	if given("replan-on-drift") {
-		c.ReplanOnDrift = &f.replanOnDrift
-	}
-	if given("compaction") {
-		if !slices.Contains([]string{"off", "safe", "full"}, f.compaction) {
-			return c, usage("--compaction %q: write off, safe or full", f.compaction)
-		}
-		c.Compact.Level = f.compaction
-	}
-	if given("sandbox") {
-		if !slices.Contains([]string{"auto", "required", "off", "namespaces", "bubblewrap", "landlock"}, f.sandbox) {
-			return c, usage("--sandbox %q: write auto, required, off, or the name of a level", f.sandbox)
-		}
-		c.Sandbox = f.sandbox
+	if err := f.choices(given, &c); err != nil {
+		return c, err
 	}
 	var err error
 	c.Phase, err = phaseModels(f.phaseModels)
 	return c, err
+}
+
+// choices reads the flags that take one of a few words.
+func (f *runFlags) choices(given func(string) bool, c *said) error {
+	for _, flag := range []struct {
+		name, value string
+		words       []string
+		to          *string
+	}{
+		{"compaction", f.compaction, []string{"off", "safe", "full"}, &c.Compact.Level},
+		{"sandbox", f.sandbox, []string{"auto", "required", "off", "namespaces", "bubblewrap", "landlock"}, &c.Sandbox},
+	} {
+		switch {
+		case !given(flag.name):
+		case !slices.Contains(flag.words, flag.value):
+			return usage("--%s %q: write one of %s", flag.name, flag.value, strings.Join(flag.words, ", "))
+		default:
+			*flag.to = flag.value
+		}
+	}
+	return nil
 }
 
 func phaseModels(pairs []string) (map[plan.Phase]config.PhaseConfig, error) {

@@ -129,7 +129,7 @@ func overrideOf(request string) string {
 func startOf(ctx context.Context, db *memory.DB, run plan.RunID) (plan.RunStart, error) {
 	for ev, err := range db.Events(ctx, run, memory.Query{Types: []plan.EventType{plan.TypeRunStart}}) {
 		if err != nil {
-			return plan.RunStart{}, err //nolint:wrapcheck // the caller names the run
+			return plan.RunStart{}, err
 		}
 		if b, ok := ev.Body.(plan.RunStart); ok {
 			return b, nil
@@ -144,13 +144,13 @@ func (a *app) trial(ctx context.Context, dir string, start plan.RunStart, reques
 	home, tree := filepath.Join(dir, "home"), filepath.Join(dir, "tree")
 	paths, err := config.FindHome(a.getenv)
 	if err != nil {
-		return trial{}, err //nolint:wrapcheck // it names what is wrong
+		return trial{}, err
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return trial{}, fmt.Errorf("make a home for it: %w", err)
 	}
 	if settings, err := os.ReadFile(filepath.Join(paths.Home, "config.toml")); err == nil {
-		if err := os.WriteFile(filepath.Join(home, "config.toml"), settings, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(home, "config.toml"), settings, 0o600); err != nil { //nolint:gosec // the folder is our own
 			return trial{}, fmt.Errorf("copy the settings: %w", err)
 		}
 	}
