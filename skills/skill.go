@@ -88,6 +88,15 @@ func Parse(data []byte, folder string) (Skill, string, error) {
 	return s, strings.TrimSpace(string(body)), nil
 }
 
+// Frontmatter returns the head of a SKILL.md with the lines that enclose it.
+func Frontmatter(data []byte) (string, error) {
+	head, _, err := split(data)
+	if err != nil {
+		return "", err
+	}
+	return "---\n" + strings.Trim(string(head), "\n") + "\n---\n", nil
+}
+
 // split parts the frontmatter from the body.
 func split(data []byte) (head, body []byte, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

@@ -34,7 +34,7 @@ have approved its exact bytes, and none sees it any more once they change.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.skillsList(), a.skillsShow(), a.skillsReview(), a.skillsDiff(), a.skillsApprove(),
-		a.skillsReject(), a.skillsEdit(), a.skillsRollback(), a.skillsTest(), a.skillsStats())
+		a.skillsReject(), a.skillsEdit(), a.skillsRollback(), a.skillsWrite(), a.skillsTest(), a.skillsStats())
 	return cmd
 }
 

@@ -217,10 +217,7 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 		},
 		Compaction: loop.Level(w.cfg.Compact.Level), Count: new(tokens.Counter).Count,
 		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
-		Retry: loop.Retry{
-			Served: w.cfg.Retry.Served, UnservedFor: w.cfg.Retry.UnservedFor.Duration,
-			Base: w.cfg.Retry.Base.Duration, Max: w.cfg.Retry.Max.Duration, RetryAfterMax: w.cfg.Retry.RetryAfterMax.Duration,
-		},
+		Retry:  retryOf(w.cfg),
 		Price: func(name string, u plan.Usage) (float64, bool) {
 			entry, ok := cat.Lookup(name, w.cfg.BaseURL)
 			if !ok {

@@ -186,3 +186,39 @@ func syncDir(dir string) error {
 	}
 	return nil
 }
+
+// Rewrite puts another body under the frontmatter of a draft, as a new revision
+// that waits for a decision like any other.
+func (l *Library) Rewrite(ctx context.Context, d Draft, body string) (*plan.SkillDraft, error) {
+	old, err := skills.Text(d.Skill)
+	if err != nil {
+		return nil, err
+	}
+	head, err := skills.Frontmatter(old)
+	if err != nil {
+		return nil, fmt.Errorf("read the draft %s: %w", d.Name, err)
+	}
+	data := []byte(head + l.Redact(body) + "\n")
+	if err := valid(data, d.Name); err != nil {
+		return nil, err
+	}
+	all, err := l.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	meta := d.Meta
+	meta.NeedsReview, meta.Score, meta.DraftedAt = true, nil, l.Now().UTC()
+	for _, other := range all {
+		if other.Name == d.Name {
+			meta.Revision = max(meta.Revision, other.Revision)
+		}
+	}
+	meta.Revision++
+	if meta.Digest, err = l.place(d.Name, data, meta); err != nil {
+		return nil, err
+	}
+	return &plan.SkillDraft{
+		Name: d.Name, Signature: meta.Signature, Revision: meta.Revision,
+		Digest: meta.Digest, Runs: meta.Runs, Change: meta.Change,
+	}, nil
+}
