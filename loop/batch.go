@@ -32,12 +32,13 @@ type call struct {
 	started  bool   // the intent is recorded
 	masked   bool   // its arguments held a secret, which was replaced
 	intent   *plan.Intent
-	lost     bool      // it was started by a process that died
-	effect   string    // of a lost call: the class it was started with
-	notes    string    // what was repaired in the arguments, for the model
-	asked    bool      // the hooks have decided about it
-	pending  *Pending  // what a person has to decide first
-	post     plan.Emit // records what a sub-agent does, while it runs
+	lost     bool     // it was started by a process that died
+	effect   string   // of a lost call: the class it was started with
+	notes    string   // what was repaired in the arguments, for the model
+	asked    bool     // the hooks have decided about it
+	pending  *Pending // what a person has to decide first
+	key      string   // names it among all calls; known once it is to run
+	child    Config   // of the sub-agent that does it
 	end      *plan.ToolEnd
 }
 
@@ -275,7 +276,9 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	defer close(done)
 	feed := make(chan news)
 	for _, c := range group {
-		c.post = poster(c, feed, done)
+		if c.offer.info.Delegate != nil {
+			c.child = l.childConfig(c, poster(c, feed, done))
+		}
 	}
 	l.launch(ctx, group, feed, done)
 

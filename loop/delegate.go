@@ -105,7 +105,7 @@ func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
 	if l.depth >= d.Depth {
 		return Failed(fmt.Sprintf("A helper cannot have helpers of its own here (the depth limit is %d). Do the work yourself.", d.Depth)), nil
 	}
-	child, err := l.child(c, c.post, nil)
+	child, err := l.child(c.child, nil)
 	if err != nil {
 		return Result{}, err
 	}
@@ -137,8 +137,8 @@ func (l *Loop) taskResult(d Delegate, end End) Result {
 	return Result{Output: text}
 }
 
-// child makes the loop of a sub-agent, as it stood when past was journalled.
-func (l *Loop) child(c *call, emit plan.Emit, past []plan.Event) (*Loop, error) {
+// childConfig is what the sub-agent of a call is made of.
+func (l *Loop) childConfig(c *call, emit plan.Emit) Config {
 	d := c.offer.info.Delegate
 	cfg := l.cfg
 	cfg.Tools, cfg.Limits, cfg.Format = d.Tools, d.Limits, nil
@@ -154,9 +154,14 @@ func (l *Loop) child(c *call, emit plan.Emit, past []plan.Event) (*Loop, error) 
 		}
 		return emit(ctx, events...)
 	}
+	return cfg
+}
+
+// child makes the loop of a sub-agent, as it stood when past was journalled.
+func (l *Loop) child(cfg Config, past []plan.Event) (*Loop, error) {
 	child, err := New(cfg, past)
 	if err != nil {
-		return nil, fmt.Errorf("start the sub-agent of %s: %w", c.name, err)
+		return nil, fmt.Errorf("start the sub-agent %s: %w", cfg.Conv, err)
 	}
 	child.account.above, child.depth, child.grace = &l.account, l.depth+1, l.grace/2
 	return child, nil
@@ -195,7 +200,7 @@ func (l *Loop) recoverTasks(ctx context.Context, calls []*call) error {
 			c.lost = false
 			continue
 		}
-		child, err := l.child(c, l.cfg.Emit, past)
+		child, err := l.child(l.childConfig(c, l.cfg.Emit), past)
 		if err != nil {
 			return err
 		}

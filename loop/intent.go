@@ -32,6 +32,7 @@ func (l *Loop) intend(c *call) {
 // that the model wrote, because they held a secret, has no intent; nor has one
 // that the tool cannot work out.
 func (l *Loop) foresee(ctx context.Context, c *call) {
+	c.key = l.key(c) // here and not where the tool runs: it may outlive the turn
 	if c.started || c.offer == nil || c.masked || ctx.Err() != nil {
 		return
 	}
@@ -42,7 +43,8 @@ func (l *Loop) foresee(ctx context.Context, c *call) {
 	within, cancel := context.WithTimeoutCause(ctx, l.timeout(c.offer.info), errOverdue)
 	defer cancel()
 	made := make(chan *plan.Intent, 1)
-	go func() { made <- prepared(within, v, l.input(c, func(string) {})) }()
+	in := c.input(func(string) {})
+	go func() { made <- prepared(within, v, in) }()
 	select {
 	case c.intent = <-made:
 	case <-within.Done():
@@ -68,8 +70,8 @@ func prepared(ctx context.Context, v Verifiable, in Input) (made *plan.Intent) {
 }
 
 // input is a call as its tool gets it.
-func (l *Loop) input(c *call, update func(string)) Input {
-	return Input{Call: c.id, Key: l.key(c), Args: c.args, Update: update}
+func (c *call) input(update func(string)) Input {
+	return Input{Call: c.id, Key: c.key, Args: c.args, Update: update}
 }
 
 // carryOut carries a call's intent out, or runs it if it has none. A sub-agent
@@ -78,7 +80,7 @@ func (l *Loop) carryOut(ctx context.Context, c *call, update func(string)) (Resu
 	if c.offer.info.Delegate != nil {
 		return l.delegate(ctx, c)
 	}
-	in := l.input(c, update)
+	in := c.input(update)
 	if v := verifiable(c.offer.tool); v != nil && c.intent != nil {
 		return v.Settle(ctx, in, *c.intent)
 	}
