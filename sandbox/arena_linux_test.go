@@ -192,7 +192,7 @@ func (a *arena) startVictim() {
 // environ is what a shell of the arena's user would have, keys included.
 func (a *arena) environ(helper string) []string {
 	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + a.home, "LANG=C", "TMPDIR=/tmp", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + a.home, "LANG=C", "TMPDIR=/tmp", "GORACE=atexit_sleep_ms=0", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_CONFIG_NOSYSTEM=1",
 		"TREE=" + a.tree, "OTHER=" + a.other, "PHOME=" + a.own, "VICTIM=" + strconv.Itoa(a.victim.Process.Pid), "ID=" + a.id,
 		"TCP=" + a.addr["tcp"], "TCP6=" + a.addr["tcp6"], "UDP=" + a.addr["udp"], "SOCK=" + a.addr["sock"], "TSOCK=" + a.addr["tsock"],
