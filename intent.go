@@ -39,3 +39,7 @@ func (c FileChange) Names() []string {
 	}
 	return []string{c.Path, c.Target}
 }
+
+// TempName is the name under which a call with this key writes a file before it
+// renames it into place. What a killed process left under it is the run's own.
+func TempName(key string) string { return ".plan-" + key + ".tmp" }

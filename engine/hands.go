@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -46,15 +47,15 @@ func (r *Run) trackTree(ev plan.Event) {
 
 // foreign leaves of changed paths those that the run did not change.
 func (r *Run) foreign(paths []string, now map[string]File) []string {
-	reach, anywhere := r.inFlight()
+	reach, temps, anywhere := r.inFlight()
 	if anywhere {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		f := now[path]
-		hash, known := r.handled[path]
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+		f := now[p]
+		hash, known := r.handled[p]
 		switch {
-		case known && hash == f.Hash, reach[path]:
+		case known && hash == f.Hash, reach[p], temps[path.Base(p)]:
 			return true
 		case r.commanded:
 			// A command of the run may have done it, unless it was done after
@@ -66,21 +67,31 @@ func (r *Run) foreign(paths []string, now map[string]File) []string {
 }
 
 // inFlight names the files that calls may be halfway through changing, as they
-// were running when a process died.
-func (r *Run) inFlight() (paths map[string]bool, anywhere bool) {
-	paths = map[string]bool{}
+// were running when a process died, and the names that their temporary files
+// have wherever they are.
+func (r *Run) inFlight() (paths, temps map[string]bool, anywhere bool) {
+	paths, temps = map[string]bool{}, map[string]bool{}
 	for _, ev := range r.open {
 		b, ok := ev.Body.(plan.ToolStart)
 		if !ok || ev.Phase != plan.Implement || b.Effect == plan.EffectReplay {
 			continue
 		}
 		var args struct{ Path string }
-		if b.Effect == plan.EffectUnknown || json.Unmarshal(b.Args, &args) != nil || args.Path == "" {
-			return nil, true
+		switch {
+		case b.Effect != plan.EffectUnknown && b.Intent != nil:
+			for _, f := range b.Intent.Files {
+				for _, name := range f.Names() {
+					paths[name] = true
+				}
+			}
+			temps[plan.TempName(b.Intent.Key)] = true
+		case b.Effect == plan.EffectUnknown || json.Unmarshal(b.Args, &args) != nil || args.Path == "":
+			return nil, nil, true
+		default: // begun by a version that kept no intents
+			paths[args.Path] = true
 		}
-		paths[args.Path] = true
 	}
-	return paths, false
+	return paths, temps, false
 }
 
 // drift describes changes that are not the run's.

@@ -241,7 +241,7 @@ func (s *Set) sweep(intent plan.Intent) {
 
 // tempName is the name under which a call writes a file before it is put in
 // place.
-func tempName(dir, key string) string { return path.Join(dir, ".plan-"+key+".tmp") }
+func tempName(dir, key string) string { return path.Join(dir, plan.TempName(key)) }
 
 // octal is how an intent writes permission bits.
 func octal(mode fs.FileMode) string { return fmt.Sprintf("%04o", mode.Perm()) }
