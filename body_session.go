@@ -27,7 +27,10 @@ type Drift struct {
 	Base    string   `json:"base,omitempty"`    // commit the plan was made on, where HEAD has left it
 	Head    string   `json:"head,omitempty"`    // commit that HEAD stands at then
 	Choice  string   `json:"choice"`
-	Plan    int      `json:"plan,omitempty"` // version in force
+	// Origin is the tree that the run's change counts from, from here on: where
+	// it began, with what somebody else has changed since.
+	Origin string `json:"origin,omitempty"`
+	Plan   int    `json:"plan,omitempty"` // version in force
 }
 
 // MostDriftFiles bounds how many changed files an event lists.

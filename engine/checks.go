@@ -128,7 +128,7 @@ func (e *Engine) untouched(ctx context.Context, c plan.Check) (plan.CheckResult,
 		if was.Command != c.Command {
 			continue
 		}
-		hit, err := e.cfg.Changes.Touches(ctx, e.run.Start.Snapshot, e.run.Tree(), c.Paths)
+		hit, err := e.cfg.Changes.Touches(ctx, e.run.Origin(), e.run.Tree(), c.Paths)
 		if err != nil {
 			return plan.CheckResult{}, false, &plan.Outage{Err: fmt.Errorf("find out whether the check %q has to run: %w", c.Command, err)}
 		}

@@ -22,6 +22,14 @@ type Sight interface {
 	Files(ctx context.Context, paths []string) (map[string]File, error)
 }
 
+// Carrier brings what somebody else changed into the tree that a run's change
+// counts from, so that it is not taken for the run's own.
+type Carrier interface {
+	// Carry returns the tree onto with what differs between from and to, where
+	// onto does not differ itself, and keeps it under the label.
+	Carry(ctx context.Context, run plan.RunID, label, onto, from, to string) (string, error)
+}
+
 // File is a file of the work tree as it stands.
 type File struct {
 	Hash    string    // hex SHA-256 of its content; "" where there is no such file
@@ -125,7 +133,24 @@ func (e *Engine) accept(ctx context.Context, d *plan.Drift) error {
 	if err != nil {
 		return err
 	}
+	if err := e.disown(ctx, d, snap.Tree); err != nil {
+		return err
+	}
 	return e.emit(ctx, e.event(snap), e.event(*d))
+}
+
+// disown sees to it that what drifted does not count as the run's change.
+func (e *Engine) disown(ctx context.Context, d *plan.Drift, now string) error {
+	if e.cfg.Carrier == nil || d.From == "" {
+		return nil
+	}
+	label := fmt.Sprintf("origin-%d", len(e.run.Drifts)+1)
+	origin, err := e.cfg.Carrier.Carry(ctx, e.run.ID, label, e.run.Origin(), d.From, now)
+	if err != nil {
+		return e.unseen(ctx, err)
+	}
+	d.Origin = origin
+	return nil
 }
 
 // replan gives the plan up. What was built of it stays in the tree.
@@ -136,6 +161,9 @@ func (e *Engine) replan(ctx context.Context, d *plan.Drift, why string) error {
 	}
 	results := []plan.Body{snap}
 	if d != nil {
+		if err := e.disown(ctx, d, snap.Tree); err != nil {
+			return err
+		}
 		d.Choice = plan.DriftReplanned
 		results = append(results, *d)
 	}

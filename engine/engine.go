@@ -66,8 +66,10 @@ type Config struct {
 	// MaxCycles bounds the fix cycles: at most MaxCycles+1 implements.
 	MaxCycles int
 	// Sight compares the tree with what the run knows of it; nil takes it for
-	// unchanged.
-	Sight Sight
+	// unchanged. Carrier tells the run's change from what drifted; nil counts
+	// all of it.
+	Sight   Sight
+	Carrier Carrier
 	// OnDrift says what to do where the tree changed under the run.
 	OnDrift OnDrift
 	// Replan is a person's reason to give the plan up and make another; "" for
@@ -364,7 +366,7 @@ func (e *Engine) end(ctx context.Context, to plan.State, why string, results []p
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
 	defer cancel()
 	// The size of the change is for people; a run does not fail for it.
-	if stat, err := e.cfg.Snapshots.Stat(ctx, e.run.Start.Snapshot, tree); err == nil {
+	if stat, err := e.cfg.Snapshots.Stat(ctx, e.run.Origin(), tree); err == nil {
 		end.Diff = stat
 	}
 	return end

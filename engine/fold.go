@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -104,6 +105,20 @@ func (r *Run) Tree() string {
 		return ""
 	}
 	return r.Snapshots[len(r.Snapshots)-1].Tree
+}
+
+// Origin is the tree that the run's change counts from: the one it began with,
+// with what somebody else has changed since.
+func (r *Run) Origin() string {
+	for _, d := range slices.Backward(r.Drifts) {
+		if d.Origin != "" {
+			return d.Origin
+		}
+	}
+	if r.Start == nil {
+		return ""
+	}
+	return r.Start.Snapshot
 }
 
 // Attempt is how many times the phase has begun. A critique happens once.

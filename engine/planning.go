@@ -140,7 +140,7 @@ func (e *Engine) awaitApproval(ctx context.Context, doc plan.PlanDoc) (*plan.Par
 	}
 	return &plan.Parked{
 		Reason: plan.ParkApproval, Detail: why,
-		Waiting: []plan.WaitingCall{{Call: call, Name: plan.PlanTool, Args: args, Why: why}},
+		Waiting: []plan.WaitingCall{{Call: call, Name: plan.PlanTool, Args: args, Why: why, Effect: doc.Text}},
 	}, nil
 }
 

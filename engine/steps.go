@@ -90,7 +90,7 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	if err := e.check(ctx, false); err != nil {
 		return nil, err
 	}
-	diff, err := e.cfg.Snapshots.Diff(ctx, e.run.Start.Snapshot, e.run.Tree())
+	diff, err := e.cfg.Snapshots.Diff(ctx, e.run.Origin(), e.run.Tree())
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("compare the work with the start: %w", err)}
 	}

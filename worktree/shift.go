@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan"
 )
 
 // entryState is what a tree holds under a path: nothing, if the mode is absent.
@@ -292,4 +294,31 @@ func (r *Repo) apply(ctx context.Context, a area, now, target string, opts Optio
 		}
 	}
 	return out, r.shift(ctx, a, now, target)
+}
+
+// Carry is the tree with what differs between two others as well, file by file.
+// A file in which it differs from the first of them stays as it is: both sides
+// have changed it. The result is kept for the run under the label.
+func (r *Repo) Carry(ctx context.Context, run plan.RunID, label, onto, from, to string) (string, error) {
+	changes, err := r.deltas(ctx, from, to)
+	if err != nil {
+		return "", err
+	}
+	own, err := r.deltas(ctx, from, onto)
+	if err != nil {
+		return "", err
+	}
+	mine := map[string]bool{}
+	for _, d := range own {
+		mine[d.path] = true
+	}
+	changes = slices.DeleteFunc(changes, func(d delta) bool { return mine[d.path] })
+	tree := onto
+	if len(changes) > 0 {
+		if tree, err = r.patched(ctx, onto, changes); err != nil {
+			return "", err
+		}
+	}
+	snap, err := r.Keep(ctx, run, label, tree)
+	return snap.Tree, err
 }

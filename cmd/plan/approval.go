@@ -98,6 +98,16 @@ func (f *planFlags) address(ctx context.Context, a *app, db *memory.DB, id plan.
 	case call == "" || l.Call != "" && l.Call != call:
 		return l, nil
 	}
+	info, err := db.Run(ctx, id)
+	if err != nil {
+		return l, failed(err)
+	}
+	if info.Parked == plan.ParkDrift && !f.reject {
+		return l, failed(&advice{
+			fmt.Sprintf("the work tree of run %s changed while its plan waited, so the plan cannot be decided about yet", id),
+			fmt.Sprintf("Say first whether to go on with the tree as it is: plan resume %s --accept-drift, or --replan. Then decide about the plan.", id),
+		})
+	}
 	l.Call, l.Reject = call, f.reject
 	if f.comment != "" {
 		l.Text = f.comment

@@ -127,7 +127,11 @@ func (a *app) showApprovals(ctx context.Context, db *memory.DB, prefix string) e
 
 // writeCall says what a call would do and why it is asked about.
 func writeCall(to io.Writer, c plan.WaitingCall) {
-	fmt.Fprintf(to, "May it call %s?\n", sanitizeLine(c.Name))
+	question := "May it call " + c.Name + "?"
+	if isPlan(c) {
+		question = "May this plan be carried out?"
+	}
+	fmt.Fprintf(to, "%s\n", sanitizeLine(question))
 	effect := c.Effect
 	if effect == "" {
 		effect = string(c.Args)

@@ -78,7 +78,7 @@ func endsOf(ctx context.Context, run *engine.Run) (repo *worktree.Repo, from, to
 	if repo, err = worktree.Open(ctx, run.Start.Repo); err != nil {
 		return nil, "", "", err
 	}
-	from, to = run.Start.Snapshot, run.Tree()
+	from, to = run.Origin(), run.Tree()
 	if run.State.Final() || run.Attempt(plan.Implement) == 0 {
 		return repo, from, to, nil
 	}

@@ -54,7 +54,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		Required: must, Detected: advise,
 		Context: d.context, Show: show.feed, Now: a.now,
 		Closing: w.learn.closing(*w.cfg.MaxReviewCycles),
-		Sight:   sight{w.repo}, OnDrift: onDrift(d.said, w.cfg), Replan: d.said.replan, Settings: d.settings,
+		Sight:   sight{w.repo}, Carrier: w.repo, OnDrift: onDrift(d.said, w.cfg), Replan: d.said.replan, Settings: d.settings,
 	}, d.run)
 	if err != nil {
 		return failed(err)

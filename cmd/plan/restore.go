@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ The snapshots are the "snapshot" events of "plan events RUN".`,
 		},
 	}
 	cmd.Flags().StringVar(&how.to, "to", "", "where to: the `SEQ` of an event, or start")
-	cmd.Flags().BoolVar(&how.undo, "undo", false, "take the last `plan apply` or `plan restore` for this run back")
+	cmd.Flags().BoolVar(&how.undo, "undo", false, "take the last plan apply or plan restore for this run back")
 	cmd.Flags().BoolVar(&how.force, "force", false, "overwrite files that were changed since")
 	cmd.Flags().BoolVar(&how.check, "check", false, "only say what would be done; exits with 1 on conflicts")
 	cmd.MarkFlagsMutuallyExclusive("to", "undo")
@@ -133,9 +134,16 @@ func restoreEnds(ctx context.Context, db *memory.DB, repo *worktree.Repo, run *e
 	}
 	to = run.Snapshots[0]
 	loose := false
-	for ev, err := range db.Events(ctx, run.ID, memory.Query{Types: []plan.EventType{plan.TypeSnapshot, plan.TypePhaseStart}}) {
+	var since []plan.Drift // what somebody else changed after that
+	for ev, err := range db.Events(ctx, run.ID, memory.Query{Types: []plan.EventType{plan.TypeSnapshot, plan.TypePhaseStart, plan.TypeDrift}}) {
 		if err != nil {
 			return "", to, failed(err)
+		}
+		if d, ok := ev.Body.(plan.Drift); ok {
+			if ev.Seq > seq {
+				since = append(since, d)
+			}
+			continue
 		}
 		if snap, ok := ev.Body.(plan.Snapshot); ok {
 			loose = false
@@ -145,6 +153,11 @@ func restoreEnds(ctx context.Context, db *memory.DB, repo *worktree.Repo, run *e
 			continue
 		}
 		loose = loose || ev.Phase == plan.Implement
+	}
+	for i, d := range since {
+		if to.Tree, err = repo.Carry(ctx, run.ID, fmt.Sprintf("goal-%d", i+1), to.Tree, d.From, cmp.Or(d.Tree, d.From)); err != nil {
+			return "", to, failed(err)
+		}
 	}
 	if !loose {
 		return run.Tree(), to, nil

@@ -66,7 +66,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 	cmd.Flags().StringVar(&opts.contextFile, "context", "", "start Explore from the conversation in `FILE`: a JSON array of messages, or plain text")
 	cmd.Flags().StringVar(&resumeID, "resume", "", "go on with run `ID` instead of starting one")
 	cmd.Flags().BoolVar(&latest, "resume-latest", false, "go on with the newest run that is not final")
-	cmd.Flags().BoolVar(&opts.worktree, "worktree", false, "work in a tree of its own, made from this one as it is; `plan apply` brings the result over")
+	cmd.Flags().BoolVar(&opts.worktree, "worktree", false, "work in a tree of its own, made from this one as it is; plan apply brings the result over")
 	cmd.Flags().BoolVar(&opts.auto, "auto", false, "leave Explore and Plan out where the request does not speak of broad work; says which way it takes, and why")
 	cmd.MarkFlagsMutuallyExclusive("plan-only", "from-plan", "auto")
 	cmd.MarkFlagsMutuallyExclusive("auto", "approve-plan")

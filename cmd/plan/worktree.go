@@ -153,14 +153,14 @@ func (t *ownedTree) judge(ctx context.Context, run *engine.Run) error {
 	case !run.State.Final():
 		t.Why = "the run is not final"
 		return nil
-	case run.Start.Snapshot == run.Tree():
+	case run.Origin() == run.Tree():
 		t.Safe, t.Why = true, "the run changed nothing"
 		return nil
 	case applied(kept):
 		t.Safe, t.Why = true, "the change was applied"
 		return nil
 	}
-	if t.Safe, err = t.repo.Contains(ctx, run.Start.Snapshot, run.Tree()); err != nil {
+	if t.Safe, err = t.repo.Contains(ctx, run.Origin(), run.Tree()); err != nil {
 		return err
 	}
 	t.Why = "the change is in your work tree"
