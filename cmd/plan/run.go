@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -123,11 +125,14 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 	if err != nil {
 		return err
 	}
-	db, _, err := a.openDB(ctx)
+	db, paths, err := a.openDB(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(db.Close())) }()
+	if err := keepApart(paths.Home, opts.source.Root()); err != nil {
+		return failed(err)
+	}
 	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, opts.source, opts.source.Root(), db)
 	if err != nil {
 		return err
@@ -165,6 +170,22 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 
 func newRunID(now func() time.Time) plan.RunID {
 	return plan.RunID(ulid.MustNew(ulid.Timestamp(now()), ulid.DefaultEntropy()).String())
+}
+
+// keepApart has git ignore a home that lies in the work tree: the journal of a
+// run must not be part of its change.
+func keepApart(home, root string) error {
+	if rel, err := filepath.Rel(root, home); err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	file := filepath.Join(home, ".gitignore")
+	if _, err := os.Lstat(file); err == nil {
+		return nil
+	}
+	if err := os.WriteFile(file, []byte("*\n"), 0o600); err != nil {
+		return fmt.Errorf("keep the home out of the repository it lies in: %w", err)
+	}
+	return nil
 }
 
 // beginning is what the first events of a run are made of.
