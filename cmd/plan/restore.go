@@ -124,6 +124,32 @@ func (a *app) restoreIn(ctx context.Context, run *engine.Run, how restoring) (*w
 	return repo, nil
 }
 
+// goal is the last snapshot up to an event, with what somebody else changed
+// after it. Loose says that the run may have changed the tree since its latest
+// snapshot.
+func goal(ctx context.Context, db *memory.DB, run *engine.Run, seq int64) (to plan.Snapshot, since []plan.Drift, loose bool, err error) {
+	to = run.Snapshots[0]
+	for ev, err := range db.Events(ctx, run.ID, memory.Query{Types: []plan.EventType{plan.TypeSnapshot, plan.TypePhaseStart, plan.TypeDrift}}) {
+		if err != nil {
+			return to, nil, false, err
+		}
+		switch b := ev.Body.(type) {
+		case plan.Drift:
+			if ev.Seq > seq {
+				since = append(since, b)
+			}
+		case plan.Snapshot:
+			loose = false
+			if ev.Seq <= seq {
+				to = b
+			}
+		default:
+			loose = loose || ev.Phase == plan.Implement
+		}
+	}
+	return to, since, loose, nil
+}
+
 // restoreEnds finds the tree that the run left and the one to go back to.
 func restoreEnds(ctx context.Context, db *memory.DB, repo *worktree.Repo, run *engine.Run, how restoring) (left string, to plan.Snapshot, err error) {
 	seq := int64(1)
@@ -132,27 +158,9 @@ func restoreEnds(ctx context.Context, db *memory.DB, repo *worktree.Repo, run *e
 			return "", to, usage("--to %q: write start, or the seq of an event; run %s has 1 to %d", how.to, run.ID, run.Head)
 		}
 	}
-	to = run.Snapshots[0]
-	loose := false
-	var since []plan.Drift // what somebody else changed after that
-	for ev, err := range db.Events(ctx, run.ID, memory.Query{Types: []plan.EventType{plan.TypeSnapshot, plan.TypePhaseStart, plan.TypeDrift}}) {
-		if err != nil {
-			return "", to, failed(err)
-		}
-		if d, ok := ev.Body.(plan.Drift); ok {
-			if ev.Seq > seq {
-				since = append(since, d)
-			}
-			continue
-		}
-		if snap, ok := ev.Body.(plan.Snapshot); ok {
-			loose = false
-			if ev.Seq <= seq {
-				to = snap
-			}
-			continue
-		}
-		loose = loose || ev.Phase == plan.Implement
+	to, since, loose, err := goal(ctx, db, run, seq)
+	if err != nil {
+		return "", to, failed(err)
 	}
 	for i, d := range since {
 		if to.Tree, err = repo.Carry(ctx, run.ID, fmt.Sprintf("goal-%d", i+1), to.Tree, d.From, cmp.Or(d.Tree, d.From)); err != nil {

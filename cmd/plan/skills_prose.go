@@ -63,7 +63,7 @@ func (a *app) writeDraft(ctx context.Context, l *learning, d auto.Draft, model s
 		return a.document(made)
 	}
 	_, err = fmt.Fprintf(a.out, "%s revision %d is written (%s tokens) and waits for you: plan skills review\n", made.Name, made.Revision, spokenCount(used.Tokens()))
-	return err
+	return err //nolint:wrapcheck // withSkills tells it
 }
 
 // retryOf is how often and how long failed model calls are repeated.
