@@ -21,7 +21,7 @@ func (b *bench) events(ctx context.Context, home string) (int, error) {
 	ask := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, b.plan, args...)
 		cmd.Env, cmd.Dir = append(append([]string{}, b.env...), "PLAN_HOME="+home), b.work
-		return cmd.Output() //nolint:wrapcheck // the caller says what it was for
+		return cmd.Output()
 	}
 	listed, err := ask("list", "--json")
 	var runs []struct{ ID string }
