@@ -6,11 +6,15 @@ GOFLAGS_ALL := -tags $(TAGS)
 LINT    := bin/golangci-lint
 LINT_VERSION := v2.15.0
 FUZZTIME ?= 20s
-BENCHTIME ?= 200ms
+BENCHTIME ?= 100ms
+BENCHCOUNT ?= 6
+BENCHES := ^Benchmark(Append|BareInsert|Runs|Command|Turn|Request|Edit|Count|(Resume|Fold)/10*)$$
+BENCHSTAT := bin/benchstat
+BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
 
 .DEFAULT_GOAL := build
-.PHONY: build run show test soak lint fuzz bench golden arch tidy-check clean help
+.PHONY: build run show test soak lint fuzz bench bench-compare golden arch tidy-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -47,8 +51,20 @@ fuzz: ## run every fuzz target for FUZZTIME
 	  done; \
 	done
 
-bench: ## run the benchmarks, each beside its baseline
-	$(GO) test $(GOFLAGS_ALL) -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+bench: build ## measure plan beside its floor; writes bench/RESULTS.md and bench/go.txt
+	$(GO) build $(GOFLAGS_ALL) -o bin/floor ./bench/floor
+	$(GO) build $(GOFLAGS_ALL) -o bin/bench ./bench
+	$(GO) test $(GOFLAGS_ALL) -p 1 -run '^$$' -bench '$(BENCHES)' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
+	  ./engine ./loop ./memory ./model/... ./sandbox ./tools > bin/go.txt || { cat bin/go.txt; exit 1; }
+	grep -E '^(goos|goarch|pkg|cpu|Benchmark)' bin/go.txt > bench/go.txt
+	bin/bench -go bench/go.txt -o bench/RESULTS.md
+
+$(BENCHSTAT):
+	GOBIN=$(CURDIR)/bin $(GO) install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION)
+
+bench-compare: $(BENCHSTAT) ## compare bench/go.txt with the last commit's
+	git show HEAD:bench/go.txt > bin/go-before.txt
+	$(BENCHSTAT) bin/go-before.txt bench/go.txt
 
 golden: ## rewrite the golden files; look at the diff before you commit
 	$(GO) test $(GOFLAGS_ALL) -count=1 ./engine ./review ./cmd/plan -update

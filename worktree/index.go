@@ -9,6 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // keptPrefix begins the names of the private indexes that are kept in the git
@@ -40,18 +43,21 @@ func (r *Repo) seedIndex(ctx context.Context, t *treeWriter) (index, keep string
 	return index, kept, copyIndex(users, index)
 }
 
-// plainly reports whether no index of the areas holds an ignored file.
+// plainly reports whether no index of the areas holds an ignored file. They are
+// asked at the same time.
 func (r *Repo) plainly(ctx context.Context, areas ...area) (bool, error) {
-	for _, a := range areas {
-		out, err := r.git.run(ctx, r.call(a, "", "ls-files", "-c", "-i", "--exclude-standard", "-z"))
-		if err != nil {
-			return false, fmt.Errorf("list ignored files: %w", err)
-		}
-		if out != "" {
-			return false, nil
-		}
+	var asked errgroup.Group
+	ignored := make([]string, len(areas))
+	for i, a := range areas {
+		asked.Go(func() (err error) {
+			ignored[i], err = r.git.run(ctx, r.call(a, "", "ls-files", "-c", "-i", "--exclude-standard", "-z"))
+			return err
+		})
 	}
-	return true, nil
+	if err := asked.Wait(); err != nil {
+		return false, fmt.Errorf("list ignored files: %w", err)
+	}
+	return strings.Join(ignored, "") == "", nil
 }
 
 // keepIndex keeps a private index for the next time, in place of older ones.

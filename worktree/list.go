@@ -43,17 +43,18 @@ type entry struct {
 }
 
 // list lists the tracked and the untracked files of an area; a tracked file
-// that is gone is listed twice, and an unmerged one up to three times.
-func (r *Repo) list(ctx context.Context, a area) ([]entry, error) {
+// that is gone is listed twice, and an unmerged one up to three times. It is
+// settled if the index is what the files are.
+func (r *Repo) list(ctx context.Context, a area) (entries []entry, settled bool, err error) {
 	out, err := r.git.run(ctx, r.call(a, "", "ls-files", "-s", "-v", "-c", "-o", "-m", "--exclude-standard", "-z"))
 	if err != nil {
-		return nil, fmt.Errorf("list files: %w", err)
+		return nil, false, fmt.Errorf("list files: %w", err)
 	}
-	entries, err := parseEntries(out)
-	if err != nil {
-		return nil, err
+	if entries, err = parseEntries(out); err != nil {
+		return nil, false, err
 	}
-	return settleChanged(a.dir, entries), nil
+	settled = !slices.ContainsFunc(entries, func(e entry) bool { return e.tag != 'H' || e.assumed })
+	return settleChanged(a.dir, entries), settled, nil
 }
 
 // settleChanged looks at the files that git calls changed, which come on top
@@ -124,7 +125,7 @@ func (r *Repo) Files(ctx context.Context) ([]string, error) {
 }
 
 func (r *Repo) files(ctx context.Context, a area) ([]string, error) {
-	entries, err := r.list(ctx, a)
+	entries, _, err := r.list(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -111,8 +111,8 @@ func TestAddAgain(t *testing.T) {
 	if got := git(t, again.Root(), "rev-parse", "HEAD"); got != head || get(t, again.Root(), "made") != "x" {
 		t.Errorf("HEAD %s, want %s", got, head)
 	}
-	if dirty, err := again.Dirty(t.Context()); err != nil || dirty {
-		t.Errorf("dirty %v, %v", dirty, err)
+	if now, err := again.Standing(t.Context()); err != nil || now.Dirty {
+		t.Errorf("dirty %v, %v", now.Dirty, err)
 	}
 }
 
@@ -181,6 +181,10 @@ func TestAddLendsSubmodules(t *testing.T) {
 	dirty, err := own.DirtySubmodules(t.Context())
 	if diff := cmp.Diff([]string{"third party/lib"}, dirty); err != nil || diff != "" {
 		t.Errorf("dirty submodules %q, %v", dirty, err)
+	}
+	now, err := own.Standing(t.Context())
+	if diff := cmp.Diff(dirty, now.Submodules); err != nil || diff != "" {
+		t.Errorf("standing %+v, %v", now, err)
 	}
 }
 

@@ -143,7 +143,7 @@ func (t *treeWriter) git(ctx context.Context, a area, stdin string, args ...stri
 
 // write brings the area's index up to date and writes its tree.
 func (t *treeWriter) write(ctx context.Context, a area) (string, error) {
-	entries, err := t.repo.list(ctx, a)
+	entries, settled, err := t.repo.list(ctx, a)
 	if err != nil {
 		return "", err
 	}
@@ -154,8 +154,10 @@ func (t *treeWriter) write(ctx context.Context, a area) (string, error) {
 			return "", err
 		}
 	}
-	if _, err := t.git(ctx, a, joinNUL(todo.except), todo.add...); err != nil {
-		return "", err
+	if !settled { // else there is nothing to add
+		if _, err := t.git(ctx, a, joinNUL(todo.except), todo.add...); err != nil {
+			return "", err
+		}
 	}
 	for _, path := range todo.nested {
 		if err := t.graft(ctx, a, path); err != nil {

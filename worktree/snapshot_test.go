@@ -218,7 +218,18 @@ func TestTreeWithSubmodule(t *testing.T) {
 	if diff := cmp.Diff(want, content(t, dir, base)); diff != "" {
 		t.Errorf("tree (-want +got):\n%s", diff)
 	}
+	stands := func(what string, dirty bool, inside ...string) {
+		t.Helper()
+		now, err := r.Standing(t.Context())
+		if err != nil || now.Dirty != dirty || !slices.Equal(now.Submodules, inside) {
+			t.Errorf("%s: standing %+v, %v", what, now, err)
+		}
+	}
+	stands("as committed", false)
+	put(t, dir, map[string]string{"sub dir/lib.c": "y", "sub dir/fresh": "x"})
+	stands("changed inside the submodule", false, "sub dir")
 	commit(t, filepath.Join(dir, "sub dir"), map[string]string{"lib.c": "y"})
+	stands("a commit in the submodule", true)
 	moved := tree(t, r)
 	changed, err := r.Changed(t.Context(), base, moved)
 	if diff := cmp.Diff([]string{"sub dir"}, changed); err != nil || diff != "" {
@@ -391,6 +402,7 @@ func TestSnapshotOfAReadOnlyRepository(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, dir := start(t, map[string]string{"f": "x"})
+			put(t, dir, map[string]string{"f": "changed"})
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 			_, err := open(t, dir).Snapshot(t.Context(), "01RUN", "start")
 			if !errors.Is(err, worktree.ErrReadOnly) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {

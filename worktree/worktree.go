@@ -78,27 +78,50 @@ func open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, errors.New("it is not a directory")
 	}
 	r := &Repo{git: program{path: path, env: gitEnv(os.Environ())}, root: dir}
+	if !r.atOnce(ctx) {
+		if err := r.oneByOne(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// atOnce asks git for all that open wants to know in one call, since a call
+// costs more than its answer. It is false where anything is out of the ordinary,
+// which oneByOne then tells apart.
+func (r *Repo) atOnce(ctx context.Context) bool {
+	out, err := r.run(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
+		"--show-toplevel", "--absolute-git-dir", "--git-common-dir", "HEAD^{commit}")
+	said := strings.Split(out, "\n")
+	if err != nil || len(said) != 6 || said[0] != "false" || said[1] != "true" {
+		return false
+	}
+	r.root, r.gitDir, r.common = said[2], said[3], said[4]
+	return true
+}
+
+func (r *Repo) oneByOne(ctx context.Context) error {
 	out, err := r.run(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree")
 	if err != nil {
-		return nil, whyClosed(ctx, err)
+		return whyClosed(ctx, err)
 	}
 	switch out {
 	case "false\ntrue":
 	case "false\nfalse":
-		return nil, fmt.Errorf("it lies inside a .git directory: %w", ErrNotRepo)
+		return fmt.Errorf("it lies inside a .git directory: %w", ErrNotRepo)
 	default:
-		return nil, ErrBare
+		return ErrBare
 	}
 	if r.root, err = r.run(ctx, "rev-parse", "--show-toplevel"); err != nil {
-		return nil, whyClosed(ctx, err)
+		return whyClosed(ctx, err)
 	}
 	if err := r.findDirs(ctx); err != nil {
-		return nil, whyClosed(ctx, err)
+		return whyClosed(ctx, err)
 	}
 	if _, err := r.run(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}"); err != nil {
-		return nil, r.whyNoHead(ctx, err)
+		return r.whyNoHead(ctx, err)
 	}
-	return r, nil
+	return nil
 }
 
 func (r *Repo) findDirs(ctx context.Context) error {
@@ -166,22 +189,4 @@ func (r *Repo) Branch(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read the branch: %w", err)
 	}
 	return strings.TrimPrefix(ref, "refs/heads/"), nil
-}
-
-// Dirty reports whether the work tree, as this package counts it, or the index
-// differs from HEAD.
-func (r *Repo) Dirty(ctx context.Context) (bool, error) {
-	out, err := r.run(ctx, "status", "--porcelain=v1", "-z", "--no-renames",
-		"--untracked-files=all", "--ignore-submodules=dirty")
-	if err != nil {
-		return false, fmt.Errorf("read the status: %w", err)
-	}
-	for _, entry := range splitNUL(out) {
-		path, untracked := strings.CutPrefix(entry, "?? ")
-		if untracked && isNested(path) && !ownGitDir(r.root, path) {
-			continue
-		}
-		return true, nil
-	}
-	return false, nil
 }

@@ -53,6 +53,9 @@ func TestBranchIsEmptyWhenDetached(t *testing.T) {
 	if branch, err := r.Branch(t.Context()); err != nil || branch != "" {
 		t.Errorf("branch %q, %v", branch, err)
 	}
+	if now, err := r.Standing(t.Context()); err != nil || now.Branch != "" {
+		t.Errorf("standing %+v, %v", now, err)
+	}
 	git(t, dir, "checkout", "-q", "-b", "feature/heads/x")
 	if branch, err := r.Branch(t.Context()); err != nil || branch != "feature/heads/x" {
 		t.Errorf("branch %q, %v", branch, err)
@@ -169,8 +172,10 @@ func TestDirty(t *testing.T) {
 			t.Parallel()
 			r, dir := start(t, map[string]string{"f": "x", ".gitignore": "*.log\n"})
 			c.change(t, dir)
-			if got, err := r.Dirty(t.Context()); err != nil || got != c.want {
-				t.Errorf("dirty %v, %v; want %v", got, err, c.want)
+			head, branch := git(t, dir, "rev-parse", "HEAD"), git(t, dir, "branch", "--show-current")
+			got, err := r.Standing(t.Context())
+			if err != nil || got.Dirty != c.want || got.Head != head || got.Branch != branch {
+				t.Errorf("standing %+v, %v; want %s at %s, dirty %v", got, err, branch, head, c.want)
 			}
 		})
 	}

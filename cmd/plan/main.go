@@ -38,6 +38,8 @@ type app struct {
 
 	json bool   // --json
 	dir  string // -C
+
+	profiling profiling
 }
 
 // exit is an error that carries the process's exit code. A nil err has been
@@ -77,6 +79,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 	root := a.root() //nolint:contextcheck // commands get theirs from cobra
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if left := a.profiling.stop(); err == nil {
+		err = left
+	}
 	if err == nil {
 		return plan.ExitOK
 	}
@@ -161,6 +166,7 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err)
 	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "work in the repository at `DIR`")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "machine output on standard output; people's text goes to standard error")
+	a.profiling.register(root)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),

@@ -140,20 +140,12 @@ func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id pl
 // surveyTree writes down what a run finds: the user's commit and branch, and
 // where the run works.
 func (w *workshop) surveyTree(ctx context.Context, opts startOptions, start *plan.RunStart) error {
-	var err error
 	start.Repo = opts.source.Root()
-	if start.Base, err = opts.source.Head(ctx); err != nil {
+	now, err := opts.source.Standing(ctx)
+	if err != nil {
 		return err
 	}
-	if start.Branch, err = opts.source.Branch(ctx); err != nil {
-		return err
-	}
-	if start.Dirty, err = opts.source.Dirty(ctx); err != nil {
-		return err
-	}
-	if start.DirtySubmodules, err = opts.source.DirtySubmodules(ctx); err != nil {
-		return err
-	}
+	start.Base, start.Branch, start.Dirty, start.DirtySubmodules = now.Head, now.Branch, now.Dirty, now.Submodules
 	if w.repo != opts.source {
 		start.Worktree, start.WorkBranch = w.repo.Root(), opts.branch
 	}

@@ -20,13 +20,13 @@ var floors = map[string]int{
 	"model": 2, "tools": 2, "checks": 2, "worktree": 2, "config": 2,
 	"phases": 3,
 	"batch":  4,
-	"cmd":    5,
+	"cmd":    5, "bench": 5,
 }
 
 // owners says which package alone may import a library.
 var owners = map[string]string{
-	"github.com/openai/openai-go":  "model/openai",
-	"github.com/mattn/go-sqlite3":  "memory",
+	"github.com/openai/openai-go":  "model/openai bench/floor",
+	"github.com/mattn/go-sqlite3":  "memory bench/floor",
 	"github.com/looplab/fsm":       "engine",
 	"github.com/spf13/cobra":       "cmd/plan",
 	"github.com/tree-sitter":       "tools",

@@ -7,9 +7,6 @@ package catalog
 
 import (
 	"strings"
-	"sync"
-
-	"charm.land/catwalk/pkg/embedded"
 
 	"github.com/plan-engine/plan"
 )
@@ -68,7 +65,7 @@ func New(overrides map[string]Entry) *Catalog {
 	}
 	return &Catalog{
 		overrides: own,
-		load:      sync.OnceValue(func() *index { return newIndex(embedded.GetAll()) }),
+		load:      kept,
 	}
 }
 

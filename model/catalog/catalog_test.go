@@ -187,13 +187,6 @@ func TestLookupsAtOnce(t *testing.T) {
 	asking.Wait()
 }
 
-// BenchmarkFirstLookup is what a program pays at its first question.
-func BenchmarkFirstLookup(b *testing.B) {
-	for b.Loop() {
-		catalog.New(nil).Lookup("gpt-5", openAI)
-	}
-}
-
 // BenchmarkLookup is what every later question costs.
 func BenchmarkLookup(b *testing.B) {
 	c := catalog.New(nil)

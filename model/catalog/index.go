@@ -4,8 +4,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"charm.land/catwalk/pkg/catwalk"
+	"charm.land/catwalk/pkg/embedded"
 )
 
 // index finds models by ever looser forms of their names.
@@ -140,7 +142,22 @@ var (
 // the vendor, and also without the date. The last one writes version dots as
 // dashes, which providers do not agree on either.
 func forms(id string) []string {
-	bare := vendors.ReplaceAllString(id, "")
-	undated := dates.ReplaceAllString(bare, "")
+	bare := id
+	if hasAny(id, "/", "hf:", "us.", "eu.", "apac.", "global.", "anthropic.") {
+		bare = vendors.ReplaceAllString(id, "")
+	}
+	undated := bare
+	if hasAny(bare, "-20", "@20", "-v", "@default", "-latest") {
+		undated = dates.ReplaceAllString(bare, "")
+	}
 	return []string{id, bare, undated, strings.ReplaceAll(undated, ".", "-")}
 }
+
+// hasAny reports whether an expression can fit: to run it on every name of the
+// catalogue would cost more than all else that is done before the first request.
+func hasAny(id string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(id, part) })
+}
+
+// kept is the index of the catalogue that is part of this program, made once.
+var kept = sync.OnceValue(func() *index { return newIndex(embedded.GetAll()) })

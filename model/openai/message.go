@@ -9,7 +9,6 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/loop"
 )
 
 // encoder writes messages. Each is written by itself, so a longer conversation
@@ -32,24 +31,21 @@ func (e *encoder) may(name string) bool {
 	return true
 }
 
-func (e *encoder) messages(req loop.Call) []sdk.ChatCompletionMessageParamUnion {
-	out := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
-	if req.System != "" {
-		out = append(out, sdk.SystemMessage(req.System))
-	}
-	for _, m := range req.Messages {
-		switch m.Role {
-		case plan.RoleUser:
-			out = append(out, userMessage(m))
-		case plan.RoleAssistant:
-			if said, ok := e.assistantMessage(m); ok {
-				out = append(out, said)
-			}
-		case plan.RoleTool:
-			for _, b := range m.Blocks {
-				if b.Type == plan.BlockToolResult {
-					out = append(out, sdk.ToolMessage(b.Text, b.Call))
-				}
+// message writes a message, which is nothing for one with nothing to send, and
+// several for one with several tool results.
+func (e *encoder) message(m plan.Message) []sdk.ChatCompletionMessageParamUnion {
+	var out []sdk.ChatCompletionMessageParamUnion
+	switch m.Role {
+	case plan.RoleUser:
+		out = append(out, userMessage(m))
+	case plan.RoleAssistant:
+		if said, ok := e.assistantMessage(m); ok {
+			out = append(out, said)
+		}
+	case plan.RoleTool:
+		for _, b := range m.Blocks {
+			if b.Type == plan.BlockToolResult {
+				out = append(out, sdk.ToolMessage(b.Text, b.Call))
 			}
 		}
 	}

@@ -79,6 +79,8 @@ type Client struct {
 
 	mu      sync.Mutex
 	refused map[string]nameSet // parameters each model turned out not to take
+
+	said encodings
 }
 
 var _ loop.Model = (*Client)(nil)
@@ -186,7 +188,10 @@ func (c *Client) Generate(ctx context.Context, req loop.Call, live func(loop.Del
 	}
 	refused := c.known(req.Model)
 	for {
-		body := c.encode(req, refused)
+		body, err := c.encode(req, refused)
+		if err != nil {
+			return loop.Answer{}, err
+		}
 		answer, err := c.attempt(ctx, key, req, body, live)
 		if err == nil {
 			c.remember(req.Model, refused)
@@ -206,13 +211,17 @@ func (c *Client) Generate(ctx context.Context, req loop.Call, live func(loop.Del
 
 // attempt sends one request and reads its answer.
 func (c *Client) attempt(ctx context.Context, key string, req loop.Call, body body, live func(loop.Delta)) (loop.Answer, error) {
+	data, err := body.bytes()
+	if err != nil {
+		return loop.Answer{}, err
+	}
 	x := c.begin(ctx, key)
 	defer x.end()
 	opts := x.options(req.Headers)
 	var raw *http.Response
-	opts = append(opts, option.WithJSONSet("stream", true), option.WithResponseBodyInto(&raw))
+	opts = append(opts, option.WithRequestBody("application/json", data), option.WithResponseBodyInto(&raw))
 	//nolint:contextcheck // x.ctx is made from ctx
-	if _, err := c.chat.New(x.ctx, body.params, opts...); err != nil {
+	if _, err := c.chat.New(x.ctx, sdk.ChatCompletionNewParams{}, opts...); err != nil {
 		return loop.Answer{}, x.failure(err)
 	}
 	if x.res.StatusCode >= http.StatusMultipleChoices {

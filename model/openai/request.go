@@ -27,7 +27,8 @@ const (
 // body is an encoded request. Nothing but the call, the configuration and what
 // the server refused decides its bytes.
 type body struct {
-	params sdk.ChatCompletionNewParams
+	params   sdk.ChatCompletionNewParams // without messages
+	messages []byte                      // the inside of a JSON array
 	// optional names what is in params and need not be.
 	optional []string
 	// formatTool is the tool whose call is the answer, if there is one.
@@ -58,13 +59,17 @@ func words(name string) []string {
 
 // encode makes the body of a call, without what the server refused. What a
 // strict server could refuse is in it only when the call asks for it.
-func (c *Client) encode(req loop.Call, refused nameSet) body {
+func (c *Client) encode(req loop.Call, refused nameSet) (body, error) {
 	caps := Caps{}
 	if c.cfg.Caps != nil {
 		caps = c.cfg.Caps(req.Model)
 	}
 	enc := encoder{refused: refused, reasoning: caps.SendReasoning}
-	b := body{params: sdk.ChatCompletionNewParams{Model: req.Model, Messages: enc.messages(req)}}
+	messages, err := c.conversation(&enc, req)
+	if err != nil {
+		return body{}, err
+	}
+	b := body{params: sdk.ChatCompletionNewParams{Model: req.Model, Messages: []sdk.ChatCompletionMessageParamUnion{}}, messages: messages}
 	for _, tool := range req.Tools {
 		b.params.Tools = append(b.params.Tools, functionTool(tool))
 	}
@@ -83,7 +88,7 @@ func (c *Client) encode(req loop.Call, refused nameSet) body {
 	c.limitOutput(&enc, &b, req.Settings.MaxOutputTokens)
 	c.askFormat(&enc, &b, req.Format, caps)
 	b.optional = enc.optional
-	return b
+	return b, nil
 }
 
 // limitOutput sets the output limit under the name the server knows. A limit

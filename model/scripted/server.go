@@ -30,12 +30,15 @@ const (
 type Config struct {
 	// Token is the bearer token that requests must carry. Default: random.
 	Token string
+	// Now tells the time for [Seen.At]. Default: requests have no time.
+	Now func() time.Time
 }
 
 // Server is a running model server. Its methods are safe for concurrent use.
 type Server struct {
 	scenario *Scenario
 	token    string
+	now      func() time.Time
 	url      string
 	http     *http.Server
 	close    func() error // once; waits
@@ -58,6 +61,7 @@ type Seen struct {
 	Method, Path string
 	Header       http.Header // only X-Plan-…
 	Body         []byte
+	At           time.Time // when all of it had come; see [Config.Now]
 }
 
 // Start listens on a free loopback port and serves the scenario, which must
@@ -74,6 +78,7 @@ func Start(ctx context.Context, s *Scenario, cfg Config) (*Server, error) {
 	srv := &Server{
 		scenario: s,
 		token:    cfg.Token,
+		now:      cfg.Now,
 		url:      "http://" + listener.Addr().String() + "/v1",
 		struck:   map[strike]int{},
 	}
@@ -240,9 +245,13 @@ func (s *Server) remember(r *http.Request, body []byte) {
 			header[key] = values
 		}
 	}
+	seen := Seen{Method: r.Method, Path: r.URL.Path, Header: header, Body: body}
+	if s.now != nil {
+		seen.At = s.now()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = append(s.seen, Seen{Method: r.Method, Path: r.URL.Path, Header: header, Body: body})
+	s.seen = append(s.seen, seen)
 	s.size += len(body) + seenCost
 	for s.size > maxSeen && len(s.seen) > 1 {
 		s.size -= len(s.seen[0].Body) + seenCost

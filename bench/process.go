@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/plan-engine/plan/model/scripted"
+)
+
+// launched is what the launcher says about a process that it ran.
+type launched struct {
+	Start time.Time     `json:"start"`
+	Wall  time.Duration `json:"wall"`
+	Peak  int64         `json:"peak"` // KiB, of the process or the largest child it waited for
+	Exit  int           `json:"exit"`
+}
+
+// launch runs one command and tells descriptor 3 about it. It is a process of
+// its own because Linux counts the memory of whoever starts a process as a peak
+// of that process, so the one that measures has to be small.
+func launch(args []string) error {
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) //nolint:gosec // running it is the purpose
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	told := launched{Start: time.Now()}
+	err := cmd.Run()
+	told.Wall = time.Since(told.Start)
+	if cmd.ProcessState == nil {
+		return fmt.Errorf("start %s: %w", args[0], err)
+	}
+	told.Exit = cmd.ProcessState.ExitCode()
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		told.Peak = usage.Maxrss
+	}
+	if err := json.NewEncoder(os.NewFile(3, "report")).Encode(told); err != nil {
+		return fmt.Errorf("report on %s: %w", args[0], err)
+	}
+	return nil
+}
+
+// sample is one run of a program against the scripted server.
+type sample struct {
+	wall  time.Duration
+	peak  int64           // KiB
+	first time.Duration   // from the start of the process to its first request; 0 if there was none
+	bytes int             // of the first request
+	gaps  []time.Duration // between requests
+}
+
+// player runs programs, each against a server that has just been started.
+type player struct {
+	self     string // this program, as the launcher
+	scenario *scripted.Scenario
+	env      []string
+}
+
+// play runs a command to its end. Its exit code has to be one of want.
+func (p *player) play(ctx context.Context, dir string, env, argv []string, want ...int) (sample, error) {
+	var out sample
+	server, err := scripted.Start(ctx, p.scenario, scripted.Config{Now: time.Now})
+	if err != nil {
+		return out, err
+	}
+	told, err := p.launch(ctx, dir, append(env, "OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key()), argv)
+	seen := server.Requests()
+	if err := errors.Join(err, server.Close()); err != nil {
+		return out, err
+	}
+	for _, code := range want {
+		if told.Exit == code {
+			out.wall, out.peak = told.Wall, told.Peak
+			out.requests(told.Start, seen)
+			return out, nil
+		}
+	}
+	return out, fmt.Errorf("%s ended with exit code %d, not one of %v", strings.Join(argv, " "), told.Exit, want)
+}
+
+// launch runs a command through the launcher.
+func (p *player) launch(ctx context.Context, dir string, env, argv []string) (launched, error) {
+	var told launched
+	read, write, err := os.Pipe()
+	if err != nil {
+		return told, fmt.Errorf("open a pipe: %w", err)
+	}
+	defer read.Close() //nolint:errcheck // only read from
+	cmd := exec.CommandContext(ctx, p.self, append([]string{"__launch"}, argv...)...)
+	cmd.Dir, cmd.Env, cmd.ExtraFiles = dir, append(append([]string{}, p.env...), env...), []*os.File{write}
+	output, err := cmd.CombinedOutput()
+	_ = write.Close()
+	if err != nil {
+		return told, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, output)
+	}
+	if err := json.NewDecoder(read).Decode(&told); err != nil {
+		return told, fmt.Errorf("read the report on %s: %w", argv[0], err)
+	}
+	if told.Exit != 0 && told.Exit != 5 {
+		return told, fmt.Errorf("%s ended with exit code %d:\n%s", strings.Join(argv, " "), told.Exit, output[max(0, len(output)-2000):])
+	}
+	return told, nil
+}
+
+// requests takes in what the server saw.
+func (s *sample) requests(start time.Time, seen []scripted.Seen) {
+	for i, r := range seen {
+		if i == 0 {
+			s.first, s.bytes = r.At.Sub(start), len(r.Body)
+			continue
+		}
+		s.gaps = append(s.gaps, r.At.Sub(seen[i-1].At))
+	}
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// program is one of those that are run by turns.
+type program struct {
+	argv  []string
+	env   []string
+	fresh string // removed before each run, "" for nothing
+	want  []int  // exit codes
+}
+
+const floorFiles = 320 // in the repository that is read
+
+// planned is plan, stopping once there is a plan, in a home that stays.
+func (b *bench) planned(repo, home string, flags ...string) program {
+	argv := append([]string{b.plan, "-C", repo, "run", "--plan-only", "--max-turns", "2000"}, flags...)
+	return program{argv: append(argv, "Add a header to every file"), env: []string{"PLAN_HOME=" + home}, want: []int{0}}
+}
+
+// bare is the floor; with a file, each message is durable.
+func (b *bench) bare(repo, file string) program {
+	argv := []string{b.floor, "-dir", repo}
+	if file != "" {
+		argv = append(argv, "-db", file)
+	}
+	return program{argv: argv, want: []int{0}}
+}
+
+// rounds runs the programs by turns, A B C A B C, and returns what each did. A
+// round before them is not counted: it fills caches and makes databases.
+func (b *bench) play(ctx context.Context, turns int, programs ...program) ([][]sample, error) {
+	p := player{self: b.self, scenario: reads(turns, 1), env: b.env}
+	out := make([][]sample, len(programs))
+	for round := range b.rounds + 1 {
+		for i, prog := range programs {
+			if prog.fresh != "" {
+				if err := os.RemoveAll(prog.fresh); err != nil {
+					return nil, fmt.Errorf("start anew: %w", err)
+				}
+			}
+			s, err := p.play(ctx, b.work, prog.env, prog.argv, prog.want...)
+			if err != nil {
+				return nil, err
+			}
+			if round > 0 {
+				out[i] = append(out[i], s)
+			}
+		}
+	}
+	return out, nil
+}
+
+// repo is the repository that all programs read, made when it is first asked for.
+func (b *bench) repo(ctx context.Context) (string, error) {
+	dir := filepath.Join(b.work, "repo")
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	return dir, plant(ctx, dir, floorFiles)
+}
+
+// starts is one turn of a phase and one of the next, with nothing to do.
+func (b *bench) starts(ctx context.Context) ([]figure, error) {
+	repo, err := b.repo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newHome, newDB := filepath.Join(b.work, "new"), filepath.Join(b.work, "newdb")
+	old, fresh := b.planned(repo, filepath.Join(b.work, "old")), b.planned(repo, newHome)
+	fresh.fresh = newHome
+	db := b.bare(repo, filepath.Join(b.work, "old.db"))
+	dbFresh := b.bare(repo, filepath.Join(newDB, "floor.db"))
+	dbFresh.argv = append([]string{"sh", "-c", `mkdir -p "$0" && exec "$@"`, newDB}, dbFresh.argv...)
+	dbFresh.fresh = newDB
+	got, err := b.play(ctx, 0, old, fresh, b.bare(repo, ""), db, dbFresh)
+	if err != nil {
+		return nil, err
+	}
+	bytes := figure{what: "bytes of the first request", unit: "KiB", ours: over(got[0], sample.kib), base: over(got[2], sample.kib), baseline: "floor", mostOurs: 13}
+	return []figure{
+		{what: "start to first request, database there", unit: "ms", ours: over(got[0], sample.started), base: over(got[3], sample.started), baseline: "durable floor", mostRatio: 2},
+		{what: "start to first request, new database", unit: "ms", ours: over(got[1], sample.started), base: over(got[4], sample.started), baseline: "durable floor, new file", mostRatio: 3},
+		{what: "start to first request, not durable", unit: "ms", ours: over(got[0], sample.started), base: over(got[2], sample.started), baseline: "floor"},
+		{what: "whole process, two phases of one turn", unit: "ms", ours: over(got[0], sample.whole), base: over(got[3], sample.whole), baseline: "durable floor", mostRatio: 2},
+		{what: "peak memory, two phases of one turn", unit: "MiB", ours: over(got[0], sample.mib), base: over(got[2], sample.mib), baseline: "floor", mostOurs: 32},
+		bytes,
+	}, nil
+}
+
+// turns is what a turn with one read costs: the difference of 100 and 20.
+func (b *bench) turns(ctx context.Context) ([]figure, error) {
+	repo, err := b.repo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	programs := []program{b.planned(repo, filepath.Join(b.work, "old")), b.bare(repo, filepath.Join(b.work, "old.db")), b.bare(repo, "")}
+	few, err := b.play(ctx, 20, programs...)
+	if err != nil {
+		return nil, err
+	}
+	many, err := b.play(ctx, 100, programs...)
+	if err != nil {
+		return nil, err
+	}
+	per := make([]float64, len(programs))
+	for i := range programs {
+		per[i] = (over(many[i], sample.whole) - over(few[i], sample.whole)) / 80
+	}
+	return []figure{
+		{what: "one more turn with a read, durable", unit: "ms", ours: per[0], base: per[1], baseline: "durable floor's turn (two commits)", mostRatio: 1.3},
+		{what: "one more turn with a read", unit: "ms", ours: per[0], base: per[2], baseline: "floor's turn"},
+		{what: "peak memory, 100 turns", unit: "MiB", ours: over(many[0], sample.mib), base: over(many[2], sample.mib), baseline: "floor"},
+	}, nil
+}
+
+// history is how a turn grows with what has been said.
+func (b *bench) history(ctx context.Context) ([]figure, error) {
+	repo, err := b.repo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	got, err := b.play(ctx, 210, b.planned(repo, filepath.Join(b.work, "old")), b.bare(repo, filepath.Join(b.work, "old.db")))
+	if err != nil {
+		return nil, err
+	}
+	early, late := around(20), around(200)
+	return []figure{
+		{what: "a turn at 200 turns of history", unit: "ms", ours: over(got[0], late), base: over(got[0], early), baseline: "plan at 20", mostRatio: 2},
+		{what: "a turn at 200 turns of history, server and floor", unit: "ms", ours: over(got[1], late), base: over(got[1], early), baseline: "floor at 20", about: "durable floor"},
+	}, nil
+}
+
+// around is the median time between requests near one of them.
+func around(turn int) func(sample) float64 {
+	return func(s sample) float64 {
+		var near []float64
+		for _, gap := range s.gaps[max(turn-8, 0):min(turn+8, len(s.gaps))] {
+			near = append(near, ms(gap))
+		}
+		return median(near)
+	}
+}
+
+// resumed is how long a run of 10,000 events takes to its next request.
+func (b *bench) resumed(ctx context.Context) ([]figure, error) {
+	const turns, each = 300, 15
+	repo, home, copied := filepath.Join(b.work, "long"), filepath.Join(b.work, "longhome"), filepath.Join(b.work, "longcopy")
+	if err := plant(ctx, repo, turns*each); err != nil {
+		return nil, err
+	}
+	p := player{self: b.self, scenario: reads(turns, each), env: b.env}
+	env := []string{"PLAN_HOME=" + home}
+	stopped := []string{b.plan, "-C", repo, "run", "--plan-only", "--max-turns", fmt.Sprint(turns), "Add a header to every file"}
+	if _, err := p.play(ctx, b.work, env, stopped, 5); err != nil {
+		return nil, err
+	}
+	p.scenario = reads(0, 0) // whatever the question is now: it has been explored
+	var first []float64
+	for range b.rounds {
+		if err := os.RemoveAll(copied); err != nil {
+			return nil, fmt.Errorf("start anew: %w", err)
+		}
+		if err := os.CopyFS(copied, os.DirFS(home)); err != nil {
+			return nil, fmt.Errorf("copy the journal: %w", err)
+		}
+		s, err := p.play(ctx, repo, []string{"PLAN_HOME=" + copied}, []string{b.plan, "resume", "--max-turns", fmt.Sprint(2 * turns)}, 0)
+		if err != nil {
+			return nil, err
+		}
+		first = append(first, s.started())
+	}
+	events, err := b.events(ctx, home)
+	if err != nil {
+		return nil, err
+	}
+	version, err := b.walls(ctx, []string{b.plan, "version"}, []string{"true"})
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{what: fmt.Sprintf("resume of a run of %d events to its next request", events), unit: "ms", ours: median(first), base: version[0], baseline: "plan version", mostOurs: 150},
+		{what: "plan version", about: "plan version", unit: "ms", ours: version[0], base: version[1], baseline: "exec of true"},
+	}, nil
+}
+
+// walls runs commands by turns and returns the median of each in ms.
+func (b *bench) walls(ctx context.Context, commands ...[]string) ([]float64, error) {
+	p := player{self: b.self, env: b.env}
+	took := make([][]float64, len(commands))
+	for range b.rounds {
+		for i, argv := range commands {
+			told, err := p.launch(ctx, b.work, nil, argv)
+			if err != nil {
+				return nil, err
+			}
+			took[i] = append(took[i], ms(told.Wall))
+		}
+	}
+	out := make([]float64, len(commands))
+	for i := range took {
+		out[i] = median(took[i])
+	}
+	return out, nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func (s sample) started() float64 { return ms(s.first) }
+func (s sample) whole() float64   { return ms(s.wall) }
+func (s sample) mib() float64     { return float64(s.peak) / 1024 }
+func (s sample) kib() float64     { return float64(s.bytes) / 1024 }
+
+// over is the median of one measure over samples.
+func over(samples []sample, measure func(sample) float64) float64 {
+	var all []float64
+	for _, s := range samples {
+		all = append(all, measure(s))
+	}
+	return median(all)
+}

@@ -1,0 +1,154 @@
+package openai
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+// maxKept is how many bytes of encoded messages a client keeps, once more for
+// those that were not used lately.
+const maxKept = 8 << 20
+
+// encodings keeps what messages were encoded to, since each request of a
+// conversation says again what the one before said. A message is known by where
+// its blocks are, and compared before it is taken for the same.
+type encodings struct {
+	mu         sync.Mutex
+	young, old map[*plan.Block]encoding
+	size       int // bytes of the young ones
+}
+
+// encoding is a message as it is sent. A message of tool results is several.
+type encoding struct {
+	of        plan.Message
+	reasoning bool
+	raw       []byte // JSON values with commas between them; nothing for a message that is not sent
+	optional  []string
+}
+
+// find returns the encoding of a message.
+func (e *encodings) find(m plan.Message, reasoning bool) (encoding, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := &m.Blocks[0]
+	found, ok := e.young[key]
+	if !ok {
+		if found, ok = e.old[key]; ok {
+			e.put(key, found)
+		}
+	}
+	return found, ok && found.reasoning == reasoning && same(found.of, m)
+}
+
+// keep keeps an encoding. Its blocks are copied, so that it is noticed when
+// somebody changes the message.
+func (e *encodings) keep(m plan.Message, enc encoding) {
+	enc.of = plan.Message{Role: m.Role, Blocks: slices.Clone(m.Blocks)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.put(&m.Blocks[0], enc)
+}
+
+func (e *encodings) put(key *plan.Block, enc encoding) {
+	if e.size += len(enc.raw); e.size > maxKept || e.young == nil {
+		e.young, e.old, e.size = map[*plan.Block]encoding{}, e.young, len(enc.raw)
+	}
+	e.young[key] = enc
+}
+
+// same reports whether two messages are sent as the same bytes.
+func same(a, b plan.Message) bool {
+	return a.Role == b.Role && slices.EqualFunc(a.Blocks, b.Blocks, func(x, y plan.Block) bool {
+		return x.Type == y.Type && x.Text == y.Text && x.Call == y.Call && x.Name == y.Name && x.Args == y.Args &&
+			x.MIME == y.MIME && x.Data == y.Data && bytes.Equal(x.Opaque, y.Opaque)
+	})
+}
+
+// conversation writes the messages of a call as the inside of a JSON array.
+func (c *Client) conversation(e *encoder, req loop.Call) ([]byte, error) {
+	parts := make([][]byte, 0, len(req.Messages)+1)
+	if req.System != "" {
+		raw, err := joined([]sdk.ChatCompletionMessageParamUnion{sdk.SystemMessage(req.System)})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, raw)
+	}
+	for _, m := range req.Messages {
+		enc, err := c.encoded(e, m)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range enc.optional {
+			e.may(name)
+		}
+		if len(enc.raw) > 0 {
+			parts = append(parts, enc.raw)
+		}
+	}
+	return bytes.Join(parts, []byte{','}), nil
+}
+
+// encoded encodes a message, or finds it encoded. What a server refused
+// changes what is sent; it is rare, and then nothing is kept.
+func (c *Client) encoded(e *encoder, m plan.Message) (encoding, error) {
+	keep := len(e.refused) == 0 && len(m.Blocks) > 0
+	if keep {
+		if enc, ok := c.said.find(m, e.reasoning); ok {
+			return enc, nil
+		}
+	}
+	own := encoder{refused: e.refused, reasoning: e.reasoning}
+	raw, err := joined(own.message(m))
+	enc := encoding{reasoning: e.reasoning, raw: raw, optional: own.optional}
+	if keep && err == nil {
+		c.said.keep(m, enc)
+	}
+	return enc, err
+}
+
+// joined writes messages with commas between them.
+func joined(messages []sdk.ChatCompletionMessageParamUnion) ([]byte, error) {
+	var out []byte
+	for i, m := range messages {
+		raw, err := plan.MarshalCompact(m)
+		if err != nil {
+			return nil, fmt.Errorf("encode a message: %w", err)
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, raw...)
+	}
+	return out, nil
+}
+
+// noMessages is how the parameters begin that hold none.
+var noMessages = []byte(`{"messages":[],`)
+
+// bytes are the body as it is sent: the parameters with the messages in their
+// place, streamed.
+func (b body) bytes() ([]byte, error) {
+	rest, err := plan.MarshalCompact(b.params)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	rest, ok := bytes.CutPrefix(rest, noMessages)
+	if !ok {
+		return nil, fmt.Errorf("encode the request: %.20q is not how it begins", rest)
+	}
+	const stream = `,"stream":true}`
+	out := make([]byte, 0, len(noMessages)+len(b.messages)+len(rest)+len(stream))
+	out = append(out, `{"messages":[`...)
+	out = append(out, b.messages...)
+	out = append(out, "],"...)
+	out = append(out, rest[:len(rest)-1]...)
+	return append(out, stream...), nil
+}
