@@ -142,6 +142,10 @@ func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id pl
 func (w *workshop) surveyTree(ctx context.Context, opts startOptions, start *plan.RunStart) error {
 	var err error
 	start.Repo = opts.source.Root()
+	if opts.base != "" {
+		start.Base, start.Worktree, start.WorkBranch = opts.base, w.repo.Root(), opts.branch
+		return nil
+	}
 	if start.Base, err = opts.source.Head(ctx); err != nil {
 		return err
 	}
