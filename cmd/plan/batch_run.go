@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
@@ -281,7 +282,8 @@ func (c *repoCache) open(ctx context.Context, a *app, try batch.Try) (jobPlace, 
 	c.mu.Unlock()
 	e.once.Do(func() {
 		// One job that is stopped must not make it fail for the others.
-		ctx := context.WithoutCancel(ctx)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cloneLimit)
+		defer cancel()
 		if !e.clone {
 			e.repo, e.err = worktree.Open(ctx, try.Repo)
 			return
@@ -299,6 +301,9 @@ func (c *repoCache) open(ctx context.Context, a *app, try batch.Try) (jobPlace, 
 	p.base, err = e.repo.Commit(ctx, try.Ref, e.clone)
 	return p, failed(err)
 }
+
+// cloneLimit bounds how long a server may take to hand over a repository.
+const cloneLimit = 15 * time.Minute
 
 var unfitForFile = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
