@@ -79,16 +79,21 @@ func (p *parser) entry(node *yaml.Node, what string, known []string) entry {
 			p.fields(v, "phases", phaseNames(), func(name string, v *yaml.Node) { e.phases[plan.Phase(name)] = p.phase(v) })
 		case "limits":
 			p.fields(v, "limits", limitKeys, func(key string, v *yaml.Node) { p.decode(key, v, &e.limits) })
+			p.bounds(v.Line, e.limits)
 		case "checks":
 			if v.Kind == yaml.ScalarNode { // one command needs no list
 				v = &yaml.Node{Kind: yaml.SequenceNode, Line: v.Line, Content: []*yaml.Node{v}}
 			}
 			p.decode(key, v, &e)
+			for _, c := range e.Checks {
+				if strings.TrimSpace(c) == "" {
+					p.say(v.Line, "checks: a check needs a command")
+				}
+			}
 		default:
 			p.decode(key, v, &e)
 		}
 	})
-	p.looks(node.Line, &e)
 	return e
 }
 
@@ -124,9 +129,8 @@ func (p *parser) phase(v *yaml.Node) config.PhaseConfig {
 	return config.PhaseConfig{Model: raw.Model, Effort: raw.Effort, Temperature: raw.Temperature, MaxOutputTokens: raw.MaxOutputTokens}
 }
 
-// looks complains about values that make no sense.
-func (p *parser) looks(line int, e *entry) {
-	l := e.limits
+// bounds complains about limits that make no sense.
+func (p *parser) bounds(line int, l limits) {
 	if l.MaxReviewCycles != nil && *l.MaxReviewCycles < 0 || l.MaxTurns < 0 || l.MaxTokens < 0 || l.MaxCost < 0 {
 		p.say(line, "limits: a limit cannot be negative")
 	}
@@ -135,16 +139,11 @@ func (p *parser) looks(line int, e *entry) {
 			p.say(line, "limits: timeout %q is not a time span: write a number with a unit, such as 30m", l.Timeout)
 		}
 	}
-	for _, c := range e.Checks {
-		if strings.TrimSpace(c) == "" {
-			p.say(line, "checks: a check needs a command")
-		}
-	}
 }
 
 // settings are what an entry says of the settings of a run.
 func (p *parser) settings(e entry) config.Config {
-	d, _ := time.ParseDuration(e.limits.Timeout) //nolint:errcheck // looks has complained
+	d, _ := time.ParseDuration(e.limits.Timeout) //nolint:errcheck // bounds has complained
 	return config.Config{
 		Model: e.Model, Phase: e.phases,
 		MaxReviewCycles: e.limits.MaxReviewCycles, MaxTurns: e.limits.MaxTurns, MaxTokens: e.limits.MaxTokens,

@@ -247,7 +247,7 @@ func (a *app) jobTree(ctx context.Context, r *jobRunner, p jobPlace, run plan.Ru
 // repoCache opens each repository of a batch once. What is elsewhere is cloned
 // into the home, and only brought up to date the next time.
 type repoCache struct {
-	mu   sync.Mutex
+	mu     sync.Mutex
 	byName map[string]*cachedRepo
 }
 
