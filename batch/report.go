@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"bytes"
 	_ "embed" // the page
 	"encoding/json"
 	"encoding/xml"
@@ -296,5 +297,17 @@ func (r Report) html(w io.Writer) error {
 	if err != nil {
 		return err //nolint:wrapcheck // Write says what was done
 	}
-	return t.Execute(w, r) //nolint:wrapcheck // Write says what was done
+	var out bytes.Buffer
+	if err := t.Execute(&out, r); err != nil {
+		return err //nolint:wrapcheck // Write says what was done
+	}
+	// A browser ignores control characters, a terminal that the page is shown in
+	// does not.
+	_, err = w.Write(bytes.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, out.Bytes()))
+	return err //nolint:wrapcheck // Write says what was done
 }
