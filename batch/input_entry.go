@@ -143,7 +143,7 @@ func (p *parser) bounds(line int, l limits) {
 
 // settings are what an entry says of the settings of a run.
 func (p *parser) settings(e entry) config.Config {
-	d, _ := time.ParseDuration(e.limits.Timeout) //nolint:errcheck // bounds has complained
+	d, _ := time.ParseDuration(e.limits.Timeout) // bounds has complained
 	return config.Config{
 		Model: e.Model, Phase: e.phases,
 		MaxReviewCycles: e.limits.MaxReviewCycles, MaxTurns: e.limits.MaxTurns, MaxTokens: e.limits.MaxTokens,

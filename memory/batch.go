@@ -25,7 +25,7 @@ const (
 	JobCancelled JobState = "cancelled"
 )
 
-// ErrNoBatch: no such batch is stored.
+// ErrNoBatch says that no such batch is stored.
 var ErrNoBatch = errors.New("no such batch")
 
 // Batch is a queue of jobs.
@@ -104,7 +104,7 @@ func scanJob(scan func(...any) error) (Job, error) {
 	if result != "null" {
 		j.Result = json.RawMessage(result)
 	}
-	return j, err //nolint:wrapcheck // the callers name the batch
+	return j, err
 }
 
 // ClaimJob takes the next job of a batch that is queued, in one statement, so
@@ -160,6 +160,7 @@ func (db *DB) MoveJobs(ctx context.Context, batch string, to JobState, from []Jo
 	if anew {
 		set += ", run = '', result = 'null'"
 	}
+	//nolint:gosec // the parts are written above; what comes from outside is an argument
 	query := "UPDATE batch_jobs SET " + set + " WHERE batch = ? AND state IN (" + marks(len(from)) + ")"
 	args = append(args, batch)
 	for _, s := range from {

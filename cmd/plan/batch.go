@@ -45,14 +45,10 @@ type batchFlags struct {
 func (f *batchFlags) register(cmd *cobra.Command) {
 	f.runFlags.register(cmd)
 	fl := cmd.Flags()
-	for name, text := range map[string]string{
-		"max-cost":   "park what is left once the batch has cost `USD` (0: no limit)",
-		"max-tokens": "park what is left once the batch has used `N` tokens, input and output (0: no limit)",
-		"timeout":    "park what is left after `D`, such as 8h (0: no limit)",
-		"wait":       "sleep through rate limits instead of parking jobs (default)",
-	} {
-		fl.Lookup(name).Usage = text
-	}
+	fl.Lookup("max-cost").Usage = "park what is left once the batch has cost `USD` (0: no limit)"
+	fl.Lookup("max-tokens").Usage = "park what is left once the batch has used `N` tokens, input and output (0: no limit)"
+	fl.Lookup("timeout").Usage = "park what is left after `D`, such as 8h (0: no limit)"
+	fl.Lookup("wait").Usage = "sleep through rate limits instead of parking jobs (default)"
 	for _, name := range []string{"record", "replay"} {
 		fl.Lookup(name).Hidden = true // a recording is of one run
 	}
