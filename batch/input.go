@@ -92,7 +92,11 @@ func ForRepos(r io.Reader, from Source, request string) (*List, error) {
 		if repo == "" || strings.HasPrefix(repo, "#") {
 			continue
 		}
-		name := unfit.ReplaceAllString(strings.TrimSuffix(filepath.Base(strings.TrimRight(repo, "/")), ".git"), "-")
+		where := strings.TrimRight(repo, "/")
+		if !IsURL(repo) {
+			where = filepath.Join(from.Dir, repo)
+		}
+		name := unfit.ReplaceAllString(strings.TrimSuffix(filepath.Base(where), ".git"), "-")
 		id := strings.Trim(name, "-.")
 		for k := 2; id == "" || p.ids[strings.ToLower(id)] > 0; k++ {
 			id = strings.Trim(fmt.Sprintf("%s-%d", name, k), "-.")
