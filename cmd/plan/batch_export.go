@@ -104,12 +104,9 @@ func (a *app) eachResult(cmd *cobra.Command, prefix string, every bool, do jobDe
 		}
 		out, wrong := []jobDone{}, 0
 		for _, j := range jobs {
-			if j.Run == "" || j.State != memory.JobDone && !every {
+			run := changeOf(ctx, db, j)
+			if run == nil || j.State != memory.JobDone && !every {
 				continue
-			}
-			run, err := foldRun(ctx, db, j.Run, nil)
-			if err != nil || run.Start == nil || len(run.Snapshots) == 0 {
-				continue // it never began
 			}
 			d := jobDone{Job: j.ID}
 			if d.Result, err = do(ctx, db, j, run); err != nil {
@@ -126,6 +123,15 @@ func (a *app) eachResult(cmd *cobra.Command, prefix string, every bool, do jobDe
 		}
 		return nil
 	})
+}
+
+// changeOf is the run that did a job; nil if none began.
+func changeOf(ctx context.Context, db *memory.DB, j memory.Job) *engine.Run {
+	run, err := foldRun(ctx, db, j.Run, nil)
+	if err != nil || run.Start == nil || len(run.Snapshots) == 0 {
+		return nil
+	}
+	return run
 }
 
 func (a *app) tellDone(out []jobDone) error {
