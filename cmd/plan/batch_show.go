@@ -91,7 +91,7 @@ func (a *app) batchListCommand() *cobra.Command {
 				fmt.Fprintln(tw, "BATCH\tSTATE\tAGE\tJOBS\tCOST\tFROM\tSTANDING")
 				for _, b := range out {
 					fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", b.ID, b.State, spokenTime(a.now().Sub(b.Created)), b.Jobs,
-						spokenCost(b.CostUSD, true), sanitizeLine(b.Name), jobCounts(b.Counts))
+						batchCost(b.CostUSD), sanitizeLine(b.Name), jobCounts(b.Counts))
 				}
 				return failed(unlessReaderLeft(tw.Flush()))
 			})
@@ -177,7 +177,7 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 			Jobs []shownJob `json:"jobs"`
 		}{head, shown})
 	}
-	fmt.Fprintf(a.out, "batch %s  %s  %s  %s\n", head.ID, head.State, jobCounts(b.Jobs), spokenCost(b.CostUSD, true))
+	fmt.Fprintf(a.out, "batch %s  %s  %s  %s\n", head.ID, head.State, jobCounts(b.Jobs), batchCost(b.CostUSD))
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, j := range shown {
 		if !short || j.State != memory.JobDone && j.State != memory.JobQueued {
@@ -204,7 +204,7 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 	if a.json {
 		to = a.err
 	}
-	fmt.Fprintf(to, "\nbatch %s: %s; %s, %s tokens\n", b.ID, jobCounts(b.Jobs), spokenCost(b.CostUSD, true), spokenCount(b.Tokens))
+	fmt.Fprintf(to, "\nbatch %s: %s; %s, %s tokens\n", b.ID, jobCounts(b.Jobs), batchCost(b.CostUSD), spokenCount(b.Tokens))
 	var full *batch.CapError
 	var up *plan.TimeUp
 	switch {

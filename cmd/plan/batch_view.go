@@ -142,8 +142,10 @@ func (v *batchView) settled(try batch.Try, res batch.Result) {
 	v.order = slices.DeleteFunc(v.order, func(id string) bool { return id == try.ID })
 	v.counts[memory.JobRunning]--
 	v.counts[res.State]++
-	v.ended++
-	v.worked += took
+	if res.Outcome != "" { // one that could not begin says nothing about the others
+		v.ended++
+		v.worked += took
+	}
 	if v.show != nil {
 		if res.Outcome == "" && res.Parked == "" { // no run says it
 			v.show(plan.Event{Job: try.ID, Time: v.app.now(), Body: plan.Failure{Error: res.Why}})
@@ -233,14 +235,17 @@ func (v *batchView) draw() {
 	shown := v.order[:min(len(v.order), mostJobRows)]
 	for _, id := range shown {
 		l := v.running[id]
-		rest := []string{string(l.phase), fmt.Sprintf("turn %d", l.turns), spokenCost(l.cost, true), clockTime(v.app.now().Sub(l.began)), l.tool}
+		rest := []string{string(l.phase), fmt.Sprintf("turn %d", l.turns), batchCost(l.cost), clockTime(v.app.now().Sub(l.began)), l.tool}
 		rows = append(rows, v.look.cutTo("  "+padTo(sanitizeLine(id), 24)+" "+strings.Join(rest, "  "), width, false))
 	}
 	if more := len(v.order) - len(shown); more > 0 {
 		rows = append(rows, fmt.Sprintf("  … and %d more", more))
 	}
 	rows = append(rows, v.look.cutTo(v.bar(), width, false))
-	fmt.Fprintln(v.app.out, v.look.safe(strings.Join(rows, "\n")))
+	for i := range rows {
+		rows[i] = v.look.safe(rows[i])
+	}
+	fmt.Fprintln(v.app.out, strings.Join(rows, "\n"))
 	v.rows = len(rows)
 }
 
@@ -253,7 +258,7 @@ func (v *batchView) bar() string {
 		full = cells * (v.total - left) / v.total
 	}
 	text := fmt.Sprintf("[%s%s] %d/%d  %s  %s", strings.Repeat("#", full), strings.Repeat("-", cells-full),
-		v.total-left, v.total, jobCounts(v.counts), spokenCost(v.cost, true))
+		v.total-left, v.total, jobCounts(v.counts), batchCost(v.cost))
 	if v.ended > 0 && left > 0 {
 		each := v.worked / time.Duration(v.ended)
 		text += "  about " + spokenTime(each*time.Duration(left)/time.Duration(max(min(v.workers, left), 1))) + " left"
@@ -263,6 +268,9 @@ func (v *batchView) bar() string {
 	}
 	return text
 }
+
+// batchCost is a price in words; of models without a price nothing is known.
+func batchCost(usd float64) string { return spokenCost(usd, usd > 0) }
 
 // jobStates is the order in which states are told.
 func jobStates() []memory.JobState {
