@@ -31,7 +31,7 @@ jobs:
     model: b
     phases: {review: c, plan: {model: d, effort: high}}
     priority: 3
-`), batch.Source{Name: "jobs.yaml", Dir: "/work/lists"})
+`), batch.Source{Name: "jobs.yaml", Dir: "/home/me/lists"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ jobs:
 	if one.Request != "Move {{version}} to 1, not {{{x}} or {{" && one.Request != "Move {{version}} to 1, not {y or {{" {
 		t.Errorf("request %q: a value must not be looked at again", one.Request)
 	}
-	if one.Repo != "/work/shared" || two.Repo != "https://example.com/x.git" || two.Priority != 3 {
+	if one.Repo != "/home/me/shared" || two.Repo != "https://example.com/x.git" || two.Priority != 3 {
 		t.Errorf("repos %q and %q, priority %d", one.Repo, two.Repo, two.Priority)
 	}
 	if one.Settings.Model != "flag" || two.Settings.Model != "b" || one.Settings.MaxTurns != 5 || one.Settings.MaxTokens != 9 {
