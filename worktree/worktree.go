@@ -63,9 +63,9 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 }
 
 func open(ctx context.Context, dir string) (*Repo, error) {
-	path, err := exec.LookPath("git")
+	git, err := findGit()
 	if err != nil {
-		return nil, ErrNoGit
+		return nil, err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, fmt.Errorf("find the directory: %w", err)
@@ -77,7 +77,7 @@ func open(ctx context.Context, dir string) (*Repo, error) {
 	if !info.IsDir() {
 		return nil, errors.New("it is not a directory")
 	}
-	r := &Repo{git: program{path: path, env: gitEnv(os.Environ())}, root: dir}
+	r := &Repo{git: git, root: dir}
 	if !r.atOnce(ctx) {
 		if err := r.oneByOne(ctx); err != nil {
 			return nil, err
@@ -122,6 +122,15 @@ func (r *Repo) oneByOne(ctx context.Context) error {
 		return r.whyNoHead(ctx, err)
 	}
 	return nil
+}
+
+// findGit finds the git program.
+func findGit() (program, error) {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return program{}, ErrNoGit
+	}
+	return program{path: path, env: gitEnv(os.Environ())}, nil
 }
 
 func (r *Repo) findDirs(ctx context.Context) error {

@@ -23,7 +23,7 @@ func (a *app) openModel(ctx context.Context, w *workshop, cfg *config.Config, fl
 	if err != nil {
 		return err
 	}
-	w.model = client
+	w.model = a.job.gate(client)
 	if flags.record == "" {
 		return nil
 	}
@@ -58,6 +58,7 @@ func (a *app) connect(ctx context.Context, cfg *config.Config) (*openai.Client, 
 	}
 	client, err := openai.New(openai.Config{
 		BaseURL:    cfg.BaseURL,
+		HTTP:       a.job.client(),
 		Key:        func(context.Context) (string, error) { return key, nil },
 		Idle:       cfg.Timeouts.Idle.Duration,
 		Structured: cfg.Structured,

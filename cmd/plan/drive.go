@@ -37,8 +37,10 @@ type driving struct {
 // drive runs the engine until the run is final or parks, shows what happens,
 // and returns the exit code as an error.
 func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
-	worktree.Sweep() // what killed processes left behind
-	sandbox.Sweep()
+	if a.job == nil { // a batch has done it once
+		worktree.Sweep() // what killed processes left behind
+		sandbox.Sweep()
+	}
 	inbox := &inbox{}
 	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard}
 	w.learn.run = d.id
@@ -168,6 +170,14 @@ func (a *app) stoppable(ctx context.Context, timeout time.Duration) (context.Con
 	if timeout > 0 {
 		ctx, release = context.WithTimeoutCause(ctx, timeout, &plan.TimeUp{Max: timeout})
 	}
+	if a.job != nil { // the batch hears the signals
+		return ctx, func(cause error) {
+			cancel(cause)
+			if cause == nil {
+				release()
+			}
+		}
+	}
 	// A reader that leaves, as head does, must not take the run with it.
 	// Noticing the signal is enough for that; ignoring it would be inherited by
 	// every child, and `yes | head` would never end.
@@ -234,6 +244,10 @@ func (a *app) openDisplay(d driving) *display {
 // open chooses how the run is shown: as JSON lines, on a live terminal, or as
 // plain lines.
 func (s *display) open() {
+	if j := s.app.job; j != nil {
+		s.show, s.done = j.feed, func() error { return nil }
+		return
+	}
 	opts := s.opts
 	opts.Before = s.tally.clone()
 	var v viewer
@@ -267,6 +281,9 @@ func (s *display) close() {
 
 // summary tells how the run stands.
 func (s *display) summary() {
+	if s.app.job != nil {
+		return
+	}
 	to := s.app.out
 	opts := s.opts
 	if s.app.json {

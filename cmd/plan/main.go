@@ -40,6 +40,7 @@ type app struct {
 	dir  string // -C
 
 	profiling profiling
+	job       *jobView // set while the app drives a job of a batch
 }
 
 // exit is an error that carries the process's exit code. A nil err has been
@@ -171,7 +172,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
 		a.applyCommand(), a.restoreCommand(), a.forkCommand(), a.worktreeCommand(), a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
-		a.memoryCommand(), a.skillsCommand(), a.trustCommand(),
+		a.memoryCommand(), a.skillsCommand(), a.trustCommand(), a.batchCommand(),
 		a.backupCommand(), a.exportCommand(), a.importCommand(), a.gcCommand(),
 	)
 	root.AddCommand(a.mailCommands()...)

@@ -92,6 +92,9 @@ type startOptions struct {
 	worktree bool
 	source   *worktree.Repo
 	branch   string
+	// base is the commit that a job of a batch begins at; "" is what the user's
+	// tree holds.
+	base string
 }
 
 // request reads the request from the arguments or from standard input.

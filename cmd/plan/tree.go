@@ -141,6 +141,10 @@ func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id pl
 // where the run works.
 func (w *workshop) surveyTree(ctx context.Context, opts startOptions, start *plan.RunStart) error {
 	start.Repo = opts.source.Root()
+	if opts.base != "" {
+		start.Base, start.Worktree, start.WorkBranch = opts.base, w.repo.Root(), opts.branch
+		return nil
+	}
 	now, err := opts.source.Standing(ctx)
 	if err != nil {
 		return err

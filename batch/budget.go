@@ -1,0 +1,60 @@
+package batch
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/plan-engine/plan"
+)
+
+// CapError says that a batch has used up what it may use.
+type CapError struct{ What string }
+
+// Error implements error.
+func (e *CapError) Error() string { return "the batch has reached its limit: " + e.What }
+
+// Budget is what all jobs of a batch may use together. It is safe for
+// concurrent use.
+type Budget struct {
+	MaxCost   float64 // USD; 0: no bound
+	MaxTokens int64   // input and output; 0: no bound
+	// Stop is called once, with a *CapError.
+	Stop func(cause error)
+
+	mu     sync.Mutex
+	cost   float64
+	tokens int64
+	over   bool
+}
+
+// Spend counts what a job used.
+func (b *Budget) Spend(u plan.Usage, cost float64) { b.Add(u.Tokens(), cost) }
+
+// Add counts tokens and USD, and stops the batch where that is too much.
+func (b *Budget) Add(tokens int64, cost float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tokens, b.cost = b.tokens+tokens, b.cost+cost
+	what := ""
+	switch {
+	case b.over:
+		return
+	case b.MaxCost > 0 && b.cost >= b.MaxCost:
+		what = fmt.Sprintf("$%.2f of $%.2f", b.cost, b.MaxCost)
+	case b.MaxTokens > 0 && b.tokens >= b.MaxTokens:
+		what = fmt.Sprintf("%d of %d tokens", b.tokens, b.MaxTokens)
+	default:
+		return
+	}
+	b.over = true
+	if b.Stop != nil {
+		b.Stop(&CapError{What: what})
+	}
+}
+
+// Spent is what was counted so far.
+func (b *Budget) Spent() (tokens int64, cost float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tokens, b.cost
+}

@@ -1,0 +1,105 @@
+// Package batch runs many jobs, each as a run of its own in a work tree of its
+// own: it reads lists of jobs, hands the jobs to workers, slows all of them down
+// together where a model's server asks for it, and reports what came of them.
+//
+// What runs a job is a [Runner], and what remembers the jobs is a [Queue], so
+// that both can be elsewhere. The package knows nothing of phases, models' wires
+// or terminals.
+package batch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/memory"
+)
+
+// Job is one request to one repository.
+type Job struct {
+	// ID names the job within its batch and is a part of its branch: letters,
+	// digits, dots, - and _.
+	ID string `json:"id"`
+	// Repo is an absolute path or a git URL.
+	Repo string `json:"repo"`
+	// Ref is a branch, tag or commit; "" is what the repository's HEAD stands at.
+	Ref string `json:"ref,omitempty"`
+	// Request is what should change, with the values of its variables in it.
+	Request string `json:"request"`
+	// Priority: higher goes first. Default 0.
+	Priority int `json:"priority,omitempty"`
+	// Settings are laid over those that hold for the repository.
+	Settings config.Config `json:"settings,omitzero"`
+	// Line is where the job begins in the list that it was read from.
+	Line int `json:"-"`
+
+	own config.Config // settings of the job itself, before those of all jobs
+}
+
+// Try is a job that is to be run, or gone on with.
+type Try struct {
+	Job
+	Batch string
+	// Run is the id of the run that does the job. Its journal may be there
+	// already: then the run goes on where it ends.
+	Run plan.RunID
+}
+
+// Result is what came of a try.
+type Result struct {
+	State memory.JobState `json:"-"`
+	// Outcome is the run's final state, or "" where it has none.
+	Outcome plan.State `json:"outcome,omitempty"`
+	// Parked says why the run stopped where it stands, where it did.
+	Parked plan.ParkReason `json:"parked,omitempty"`
+	// Why explains everything that is not approval, in one line.
+	Why string `json:"why,omitempty"`
+}
+
+// Runner runs jobs. This is the seam behind which jobs can be run elsewhere.
+type Runner interface {
+	// Run runs a job, or goes on with it, until it has an end or parks. It is
+	// called from several goroutines. An error means that the job could not
+	// even begin.
+	Run(ctx context.Context, try Try) (Result, error)
+}
+
+// Digest is a digest of what is to be done, by which the same list is known
+// again.
+func Digest(jobs []Job) (string, error) {
+	data, err := json.Marshal(jobs)
+	if err != nil {
+		return "", fmt.Errorf("encode the jobs: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Merge lays the settings of the whole list, then flags, then each job's own
+// over one another.
+func (l *List) Merge(flags config.Config) []Job {
+	for i := range l.Jobs {
+		l.Jobs[i].Settings = l.defaults.With(flags).With(l.Jobs[i].own)
+	}
+	return l.Jobs
+}
+
+// Entries are jobs as a queue keeps them. Each repository's jobs get their
+// turns, so that a repository with many jobs does not hold up the others.
+func Entries(jobs []Job) ([]memory.Job, error) {
+	turns := map[string]int{}
+	out := make([]memory.Job, len(jobs))
+	for i, j := range jobs {
+		spec, err := json.Marshal(j)
+		if err != nil {
+			return nil, fmt.Errorf("encode job %s: %w", j.ID, err)
+		}
+		out[i] = memory.Job{ID: j.ID, Place: i, Turn: turns[j.Repo], Priority: j.Priority, Spec: spec}
+		turns[j.Repo]++
+	}
+	return out, nil
+}

@@ -1,0 +1,313 @@
+package batch
+
+import (
+	"bytes"
+	_ "embed" // the page
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
+)
+
+// Report is what came of a batch.
+type Report struct {
+	ID      string                  `json:"id"`
+	State   string                  `json:"state"`
+	Name    string                  `json:"name"` // where the jobs were read from
+	Created time.Time               `json:"created"`
+	Counts  map[memory.JobState]int `json:"counts"`
+	CostUSD float64                 `json:"cost_usd"`
+	Tokens  int64                   `json:"tokens"`
+	Jobs    []Line                  `json:"jobs"`
+}
+
+// Line is what came of one job.
+type Line struct {
+	ID      string          `json:"id"`
+	State   memory.JobState `json:"state"`
+	Outcome plan.State      `json:"outcome,omitempty"`
+	Parked  plan.ParkReason `json:"parked,omitempty"`
+	// Why explains everything that is not approval.
+	Why     string             `json:"why,omitempty"`
+	Run     plan.RunID         `json:"run,omitempty"`
+	Repo    string             `json:"repo"`
+	Ref     string             `json:"ref,omitempty"`
+	Branch  string             `json:"branch"`
+	Request string             `json:"request"`
+	Stat    plan.DiffStat      `json:"stat"`
+	Diff    string             `json:"diff,omitempty"`
+	Checks  []plan.CheckResult `json:"checks"` // the latest of each command
+	Verdict string             `json:"verdict,omitempty"`
+	Said    string             `json:"verdict_why,omitempty"`
+	Gaps    []plan.Gap         `json:"gaps"`
+	CostUSD float64            `json:"cost_usd"`
+	Priced  bool               `json:"priced"`
+	Tokens  int64              `json:"tokens"`
+	Seconds float64            `json:"seconds"` // of work
+}
+
+// Approved says that nothing is left to do about the job.
+func (l Line) Approved() bool { return l.State == memory.JobDone }
+
+// Standing names where the job stands, as exactly as is known.
+func (l Line) Standing() string {
+	switch {
+	case l.State == memory.JobParked && l.Parked != "":
+		return "parked: " + string(l.Parked)
+	case (l.State == memory.JobDone || l.State == memory.JobFailed) && l.Outcome != "":
+		return string(l.Outcome)
+	}
+	return string(l.State)
+}
+
+// Change sizes the job's change.
+func (l Line) Change() string {
+	if l.Stat.Files == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d files +%d -%d", l.Stat.Files, l.Stat.Insertions, l.Stat.Deletions)
+}
+
+// Cost is the job's price in words.
+func (l Line) Cost() string {
+	if !l.Priced && l.CostUSD == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("$%.4f", l.CostUSD)
+}
+
+// Took is the job's working time in words.
+func (l Line) Took() string {
+	return (time.Duration(l.Seconds*float64(time.Second)) / 100 * 100).Round(100 * time.Millisecond).String()
+}
+
+// Passed counts the checks that passed.
+func (l Line) Passed() string {
+	if len(l.Checks) == 0 {
+		return "-"
+	}
+	n := 0
+	for _, c := range l.Checks {
+		if c.Passed() {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d/%d", n, len(l.Checks))
+}
+
+// Standing is the whole batch in words.
+func (r Report) Standing() string {
+	var parts []string
+	for _, s := range []memory.JobState{memory.JobDone, memory.JobFailed, memory.JobParked, memory.JobCancelled, memory.JobRunning, memory.JobQueued} {
+		if n := r.Counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Formats are the names that Write knows.
+func Formats() []string { return []string{"text", "markdown", "json", "junit", "html"} }
+
+// Write writes a report in one of the [Formats].
+func (r Report) Write(w io.Writer, format string) error {
+	var err error
+	switch format {
+	case "text":
+		err = r.text(w)
+	case "markdown":
+		err = r.markdown(w)
+	case "json":
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		err = enc.Encode(r)
+	case "junit":
+		err = r.junit(w)
+	case "html":
+		err = r.html(w)
+	default:
+		return fmt.Errorf("there is no format %q; the formats are %s", format, strings.Join(Formats(), ", "))
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// plain makes a text of somebody else harmless for a terminal: one line without
+// control characters.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+func (r Report) text(w io.Writer) error {
+	fmt.Fprintf(w, "batch %s: %s; $%.4f, %d tokens\n\n", r.ID, r.Standing(), r.CostUSD, r.Tokens)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "JOB\tOUTCOME\tCHANGE\tCHECKS\tVERDICT\tCOST\tTIME\tRUN")
+	for _, l := range r.Jobs {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(l.ID), l.Standing(), l.Change(), l.Passed(), dash(l.Verdict), l.Cost(), l.Took(), dash(string(l.Run)))
+	}
+	if err := tw.Flush(); err != nil {
+		return err //nolint:wrapcheck // Write says what was done
+	}
+	for _, l := range r.Jobs {
+		if l.Approved() || l.State == memory.JobQueued {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s: %s\n", plain(l.ID), l.Standing())
+		for _, why := range l.Reasons() {
+			fmt.Fprintf(w, "  %s\n", plain(why))
+		}
+	}
+	return nil
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return plain(text)
+}
+
+// Reasons are why the job is not approved: what stopped it, checks that failed,
+// gaps that are open.
+func (l Line) Reasons() []string {
+	var out []string
+	if l.Why != "" {
+		out = append(out, l.Why)
+	}
+	if l.Said != "" && l.Said != l.Why {
+		out = append(out, "verdict: "+l.Said)
+	}
+	for _, c := range l.Checks {
+		if !c.Passed() && !c.Cancelled {
+			out = append(out, fmt.Sprintf("check failed with %d: %s", c.ExitCode, c.Command))
+		}
+	}
+	for _, g := range l.Gaps {
+		if g.Open() {
+			out = append(out, "gap "+g.ID+": "+g.Gap)
+		}
+	}
+	return out
+}
+
+// cell makes a text harmless inside a Markdown table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`, "*", `\*`, "_", `\_`).Replace(plain(text))
+}
+
+func (r Report) markdown(w io.Writer) error {
+	fmt.Fprintf(w, "# Batch %s\n\n%s · $%.4f · %d tokens\n\n", r.ID, r.Standing(), r.CostUSD, r.Tokens)
+	fmt.Fprintln(w, "| job | outcome | change | checks | verdict | cost | time | why |\n|---|---|---|---|---|---|---|---|")
+	for _, l := range r.Jobs {
+		why := ""
+		if !l.Approved() {
+			why = strings.Join(l.Reasons(), "; ")
+		}
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", cell(l.ID), cell(l.Standing()), l.Change(), l.Passed(),
+			cell(dash(l.Verdict)), l.Cost(), l.Took(), cell(why)); err != nil {
+			return err //nolint:wrapcheck // Write says what was done
+		}
+	}
+	return nil
+}
+
+// The parts of JUnit's format that everybody reads.
+type (
+	junitSuite struct {
+		XMLName  xml.Name    `xml:"testsuite"`
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Time     string      `xml:"time,attr"`
+		Stamp    string      `xml:"timestamp,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string        `xml:"name,attr"`
+		Class   string        `xml:"classname,attr"`
+		Time    string        `xml:"time,attr"`
+		Failure *junitMessage `xml:"failure"`
+		Error   *junitMessage `xml:"error"`
+		Skipped *junitMessage `xml:"skipped"`
+	}
+	junitMessage struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// junit tells a job that was judged and not approved as a failure, one that came
+// to no judgement as an error, and one that has not ended as skipped.
+func (r Report) junit(w io.Writer) error {
+	s := junitSuite{Name: "plan batch " + r.ID, Tests: len(r.Jobs), Stamp: r.Created.UTC().Format("2006-01-02T15:04:05")}
+	total := 0.0
+	for _, l := range r.Jobs {
+		total += l.Seconds
+		c := junitCase{Name: plain(l.ID), Class: plain(l.Repo), Time: fmt.Sprintf("%.3f", l.Seconds)}
+		text := &junitMessage{Message: plain(l.Standing()), Text: plain(strings.Join(l.Reasons(), "; "))}
+		switch {
+		case l.Approved():
+		case l.State == memory.JobFailed && slices.Contains([]plan.State{plan.Exhausted, plan.Blocked}, l.Outcome):
+			c.Failure = text
+			s.Failures++
+		case l.State == memory.JobFailed:
+			c.Error = text
+			s.Errors++
+		default:
+			c.Skipped = text
+			s.Skipped++
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Time = fmt.Sprintf("%.3f", total)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err //nolint:wrapcheck // Write says what was done
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(s); err != nil {
+		return err //nolint:wrapcheck // Write says what was done
+	}
+	_, err := io.WriteString(w, "\n")
+	return err //nolint:wrapcheck // Write says what was done
+}
+
+//go:embed report.html
+var page string
+
+func (r Report) html(w io.Writer) error {
+	t, err := template.New("report").Parse(page)
+	if err != nil {
+		return err //nolint:wrapcheck // Write says what was done
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, r); err != nil {
+		return err //nolint:wrapcheck // Write says what was done
+	}
+	// A browser ignores control characters, a terminal that the page is shown in
+	// does not.
+	_, err = w.Write(bytes.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, out.Bytes()))
+	return err //nolint:wrapcheck // Write says what was done
+}

@@ -1,0 +1,67 @@
+package batch_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/memory"
+)
+
+func hostile() batch.Report {
+	const evil = "<script>alert(1)</script> | `x` \x1b[31m ]]>\x00"
+	return batch.Report{
+		ID: "B", Created: time.Unix(0, 0), Name: evil, Counts: map[memory.JobState]int{memory.JobDone: 1, memory.JobFailed: 1},
+		Jobs: []batch.Line{
+			{ID: "a", State: memory.JobDone, Outcome: plan.Approved, Repo: evil, Request: evil, Diff: "+" + evil, Verdict: "DONE", Priced: true, CostUSD: 0.5},
+			{
+				ID: "b", State: memory.JobFailed, Outcome: plan.Exhausted, Why: evil, Said: evil,
+				Checks: []plan.CheckResult{{Check: plan.Check{Command: evil}, ExitCode: 1}}, Gaps: []plan.Gap{{ID: "G1", Gap: evil, Status: plan.GapOpened}},
+			},
+			{ID: "c", State: memory.JobQueued},
+		},
+	}
+}
+
+func TestEveryFormatMakesForeignTextHarmless(t *testing.T) {
+	t.Parallel()
+	for _, format := range batch.Formats() {
+		var b bytes.Buffer
+		if err := hostile().Write(&b, format); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if strings.Contains(text, "\x1b") || strings.Contains(text, "\x00") && format != "html" {
+			t.Errorf("%s has control characters", format)
+		}
+		if format != "text" && format != "json" && strings.Contains(text, "<script>alert") {
+			t.Errorf("%s has a script of somebody else's", format)
+		}
+		if format == "html" && (strings.Contains(text, "http://") || strings.Contains(text, "https://")) {
+			t.Error("the page needs something beside itself")
+		}
+	}
+	if err := hostile().Write(new(bytes.Buffer), "pdf"); err == nil || !strings.Contains(err.Error(), "junit") {
+		t.Errorf("an unknown format: %v", err)
+	}
+}
+
+func TestJUnitCountsWhatItHolds(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := hostile().Write(&b, "junit"); err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Skipped  int `xml:"skipped,attr"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &suite); err != nil || suite.Tests != 3 || suite.Failures != 1 || suite.Skipped != 1 {
+		t.Errorf("%+v, %v in %s", suite, err, b.String())
+	}
+}

@@ -1,0 +1,198 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
+)
+
+// Queue remembers the jobs of one batch.
+type Queue interface {
+	// Claim takes the next job, so that nobody else gets it; false if there is
+	// none left to take.
+	Claim(ctx context.Context) (memory.Job, bool, error)
+	// Settle records where a claimed job has got to.
+	Settle(ctx context.Context, id string, state memory.JobState, result json.RawMessage) error
+}
+
+// Config is what a batch is driven with.
+type Config struct {
+	Queue  Queue
+	Runner Runner
+	// Workers is how many jobs run at the same time; at least 1.
+	Workers int
+	// FailFast starts no further job once one has ended without approval. Those
+	// that run go on to their end.
+	FailFast bool
+	// Timeout bounds a job in one process, where its settings name no other.
+	// Default: 2 hours.
+	Timeout time.Duration
+	// Grace is how long a job may take to stop. One that does not is given up.
+	// Default: 30 seconds.
+	Grace time.Duration
+	// Started and Settled are told of each job, from several goroutines.
+	Started func(Try)
+	Settled func(Try, Result)
+}
+
+const (
+	defaultTimeout = 2 * time.Hour
+	defaultGrace   = 30 * time.Second
+)
+
+// Run works through the queue until it is empty or ctx ends, which parks the
+// jobs that are running. An error means that the queue could not be kept: then
+// nothing further is done.
+func Run(ctx context.Context, cfg Config) error {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = defaultGrace
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := &schedule{Config: cfg, stop: stop}
+	var workers sync.WaitGroup
+	for range max(cfg.Workers, 1) {
+		workers.Go(func() { s.work(ctx) })
+	}
+	workers.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+// schedule is a batch that is driven.
+type schedule struct {
+	Config
+	stop   context.CancelCauseFunc
+	failed atomic.Bool // fail-fast: no further job
+
+	mu     sync.Mutex
+	broken error
+}
+
+func (s *schedule) work(ctx context.Context) {
+	for ctx.Err() == nil && !s.failed.Load() {
+		job, ok, err := s.Queue.Claim(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.fail(err)
+		}
+		if err != nil || !ok {
+			return
+		}
+		s.do(ctx, job)
+	}
+}
+
+// fail stops everything.
+func (s *schedule) fail(err error) {
+	s.mu.Lock()
+	s.broken = errors.Join(s.broken, err)
+	s.mu.Unlock()
+	s.stop(err)
+}
+
+// do runs one job and records what came of it.
+func (s *schedule) do(ctx context.Context, entry memory.Job) {
+	try := Try{Batch: entry.Batch, Run: entry.Run}
+	res := Result{State: memory.JobFailed}
+	if err := json.Unmarshal(entry.Spec, &try.Job); err != nil {
+		res.Why = "the job cannot be read any more: " + err.Error()
+	} else {
+		if s.Started != nil {
+			s.Started(try)
+		}
+		res = s.attempt(ctx, try)
+	}
+	data, err := json.Marshal(res)
+	if err == nil {
+		err = s.Queue.Settle(context.WithoutCancel(ctx), entry.ID, res.State, data)
+	}
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	if s.FailFast && res.State == memory.JobFailed {
+		s.failed.Store(true)
+	}
+	if s.Settled != nil {
+		s.Settled(try, res)
+	}
+}
+
+// attempt runs a job where its crash or its silence harms no other.
+func (s *schedule) attempt(ctx context.Context, try Try) Result {
+	limit := s.Timeout
+	if own := try.Settings.Timeout.Duration; own > 0 {
+		limit = own
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &plan.TimeUp{Max: limit})
+	defer cancel()
+	done := make(chan Result, 1)
+	go func() { done <- s.guarded(ctx, try) }()
+	select {
+	case res := <-done:
+		return res
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(s.Grace)
+	defer patience.Stop()
+	select {
+	case res := <-done:
+		return res
+	case <-patience.C:
+		return Result{State: memory.JobFailed, Why: fmt.Sprintf("the job was to stop (%v), did not within %s, and was given up", context.Cause(ctx), s.Grace)}
+	}
+}
+
+// guarded turns errors and panics into results.
+func (s *schedule) guarded(ctx context.Context, try Try) (res Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			res = Result{State: memory.JobFailed, Why: fmt.Sprintf("the job crashed: %v (%s)", p, where(debug.Stack()))}
+		}
+	}()
+	res, err := s.Runner.Run(ctx, try)
+	var up *plan.TimeUp
+	switch {
+	case err == nil:
+	case errors.As(context.Cause(ctx), &up):
+		res = Result{State: memory.JobParked, Parked: plan.ParkLimit, Why: up.Error()}
+	case ctx.Err() != nil:
+		res = Result{State: memory.JobParked, Parked: plan.ParkInterrupted, Why: "stopped before its run began"}
+	default:
+		res = Result{State: memory.JobFailed, Why: err.Error()}
+	}
+	if cause := new(CapError); res.State == memory.JobParked && errors.As(context.Cause(ctx), &cause) {
+		res.Why = cause.Error()
+	}
+	return res
+}
+
+// where is the place of a panic: the first frame that is not the runtime's.
+func where(stack []byte) string {
+	lines := strings.Split(string(stack), "\n")
+	panicked := false
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic(") {
+			panicked = true
+			continue
+		}
+		if panicked && strings.HasPrefix(line, "\t") && i > 1 && !strings.HasPrefix(lines[i-1], "panic(") {
+			at, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			return at
+		}
+	}
+	return "unknown place"
+}

@@ -1,0 +1,207 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// JobState is where a job of a batch stands.
+type JobState string
+
+// The states of a job. Done, failed and cancelled are final until somebody asks
+// for another try.
+const (
+	JobQueued    JobState = "queued"
+	JobRunning   JobState = "running"
+	JobDone      JobState = "done"   // approved, or planned where that was all
+	JobFailed    JobState = "failed" // came to an end that is not approval
+	JobParked    JobState = "parked" // stopped where it stands, and can go on
+	JobCancelled JobState = "cancelled"
+)
+
+// ErrNoBatch says that no such batch is stored.
+var ErrNoBatch = errors.New("no such batch")
+
+// Batch is a queue of jobs.
+type Batch struct {
+	ID       string
+	Digest   string // of the jobs
+	Name     string // where the jobs were read from
+	Settings json.RawMessage
+	Most     int // jobs that may be started; 0 means all
+	Created  time.Time
+	Updated  time.Time
+	Jobs     map[JobState]int // how many jobs are in each state
+	CostUSD  float64          // of the jobs' present runs
+	Tokens   int64            // of the jobs' present runs, input and output
+}
+
+// Job is one entry of a batch.
+type Job struct {
+	Batch, ID string
+	Place     int // in the list that it came from, from 0
+	Turn      int // place among the jobs of its repository, from 0
+	Priority  int // higher goes first
+	State     JobState
+	Run       plan.RunID // "" before the first start
+	Started   time.Time  // zero before the first start
+	Ended     time.Time  // zero while there is something left to do
+	Spec      json.RawMessage
+	Result    json.RawMessage // nil before there is one
+}
+
+// AddBatch stores a batch with its jobs, all or nothing. The states of the jobs
+// are set to queued.
+func (db *DB) AddBatch(ctx context.Context, b Batch, jobs []Job) error {
+	now := db.now().UnixNano()
+	return db.fail("add a batch to", db.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO batches (id, digest, name, settings, most, created, updated)
+			VALUES (?,?,?,?,?,?,?)`, b.ID, b.Digest, b.Name, string(orNull(b.Settings)), b.Most, now, now); err != nil {
+			return fmt.Errorf("batch %s: %w", b.ID, err)
+		}
+		insert, err := tx.PrepareContext(ctx, `INSERT INTO batch_jobs
+			(batch, id, place, turn, priority, state, run, started, ended, spec, result) VALUES (?,?,?,?,?,?,'',0,0,?,'null')`)
+		if err != nil {
+			return err //nolint:wrapcheck // AddBatch says what was done
+		}
+		defer insert.Close() //nolint:errcheck // the transaction closes it
+		for _, j := range jobs {
+			if _, err := insert.ExecContext(ctx, b.ID, j.ID, j.Place, j.Turn, j.Priority, string(JobQueued), string(orNull(j.Spec))); err != nil {
+				return fmt.Errorf("job %s: %w", j.ID, err)
+			}
+		}
+		return nil
+	}))
+}
+
+func orNull(data json.RawMessage) json.RawMessage {
+	if len(data) == 0 {
+		return json.RawMessage("null")
+	}
+	return data
+}
+
+const jobColumns = `batch, id, place, turn, priority, state, run, started, ended, spec, result`
+
+func scanJob(scan func(...any) error) (Job, error) {
+	var j Job
+	var started, ended int64
+	var spec, result string
+	err := scan(&j.Batch, &j.ID, &j.Place, &j.Turn, &j.Priority, &j.State, &j.Run, &started, &ended, &spec, &result)
+	if started != 0 {
+		j.Started = fromNanos(started)
+	}
+	if ended != 0 {
+		j.Ended = fromNanos(ended)
+	}
+	j.Spec = json.RawMessage(spec)
+	if result != "null" {
+		j.Result = json.RawMessage(result)
+	}
+	return j, err
+}
+
+// ClaimJob takes the next job of a batch that is queued, in one statement, so
+// that no two workers get the same one: the highest priority first, and among
+// equals one of each repository in turn. A job that was never started gets run
+// as its run. It reports false where nothing is to be taken, which is also so
+// once as many jobs were started as the batch may start.
+func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID) (Job, bool, error) {
+	now := db.now().UnixNano()
+	row := db.write.QueryRowContext(ctx, `UPDATE batch_jobs SET state = 'running', ended = 0,
+			started = CASE started WHEN 0 THEN ? ELSE started END, run = CASE run WHEN '' THEN ? ELSE run END
+		WHERE batch = ? AND id = (
+			SELECT id FROM batch_jobs AS j WHERE batch = ? AND state = 'queued' AND (started > 0
+				OR (SELECT most FROM batches WHERE id = j.batch) = 0
+				OR (SELECT count(*) FROM batch_jobs AS k WHERE k.batch = j.batch AND k.started > 0) <
+				   (SELECT most FROM batches WHERE id = j.batch))
+			ORDER BY priority DESC, started = 0, turn, place LIMIT 1)
+		RETURNING `+jobColumns, now, string(run), batch, batch)
+	j, err := scanJob(row.Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Job{}, false, nil
+	}
+	return j, err == nil, db.fail("take a job from", err)
+}
+
+// SettleJob records where a running job has got to. A job that is not running
+// any more, because somebody cancelled it, stays as it is.
+func (db *DB) SettleJob(ctx context.Context, batch, id string, state JobState, result json.RawMessage) error {
+	now := db.now().UnixNano()
+	ended := int64(0)
+	if state == JobDone || state == JobFailed || state == JobCancelled {
+		ended = now
+	}
+	return db.fail("settle a job in", db.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE batch_jobs SET state = ?, ended = ?, result = ?
+			WHERE batch = ? AND id = ? AND state = 'running'`, string(state), ended, string(orNull(result)), batch, id); err != nil {
+			return err //nolint:wrapcheck // SettleJob says what was done
+		}
+		_, err := tx.ExecContext(ctx, "UPDATE batches SET updated = ? WHERE id = ?", now, batch)
+		return err //nolint:wrapcheck // SettleJob says what was done
+	}))
+}
+
+// MoveJobs moves the jobs of a batch that are in one of the states from to
+// another state, and returns how many. With ids it moves only those. With anew
+// they forget their run and their result, and begin from the start.
+func (db *DB) MoveJobs(ctx context.Context, batch string, to JobState, from []JobState, ids []string, anew bool) (int64, error) {
+	set := "state = ?, ended = 0"
+	args := []any{string(to)}
+	if to == JobCancelled {
+		set, args = "state = ?, ended = ?", append(args, db.now().UnixNano())
+	}
+	if anew {
+		set += ", run = '', result = 'null'"
+	}
+	//nolint:gosec // the parts are written above; what comes from outside is an argument
+	query := "UPDATE batch_jobs SET " + set + " WHERE batch = ? AND state IN (" + marks(len(from)) + ")"
+	args = append(args, batch)
+	for _, s := range from {
+		args = append(args, string(s))
+	}
+	if len(ids) > 0 {
+		query += " AND id IN (" + marks(len(ids)) + ")"
+		for _, id := range ids {
+			args = append(args, id)
+		}
+	}
+	res, err := db.write.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, db.fail("move jobs in", err)
+	}
+	n, err := res.RowsAffected()
+	return n, db.fail("move jobs in", err)
+}
+
+// ChangeBatch replaces what a batch is driven with, and how many of its jobs
+// may be started (0: all).
+func (db *DB) ChangeBatch(ctx context.Context, batch string, settings json.RawMessage, most int) error {
+	_, err := db.write.ExecContext(ctx, "UPDATE batches SET settings = ?, most = ?, updated = ? WHERE id = ?",
+		string(orNull(settings)), most, db.now().UnixNano(), batch)
+	return db.fail("change a batch in", err)
+}
+
+// OwnBatch takes a batch for this process, until the returned function is
+// called or the process dies. Another process that has it is a [*HeldError].
+func (db *DB) OwnBatch(ctx context.Context, batch string) (release func() error, err error) {
+	lock, err := db.lockRun(ctx, plan.RunID(batchLock+batch))
+	if err != nil {
+		return nil, err
+	}
+	return lock.Close, nil
+}
+
+// BatchHolder says which process drives a batch right now, if any.
+func (db *DB) BatchHolder(batch string) (*HeldError, bool) {
+	return db.Holder(plan.RunID(batchLock + batch))
+}
+
+// batchLock begins the names of the lock files of batches.
+const batchLock = "batch-"
