@@ -91,6 +91,7 @@ func setupScript(env *testscript.Env) error {
 		"GOCACHE="+dirs[0], "GOMODCACHE="+dirs[1], "GOPATH="+dirs[2], "GOFLAGS=", "GOPROXY=off",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "LANG=C.UTF-8", "NO_COLOR=1",
+		"GORACE=atexit_sleep_ms=0", // a second for every process, under the race detector
 	)
 	return nil
 }

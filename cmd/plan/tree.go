@@ -89,6 +89,9 @@ func treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, error) {
 // is gone is made again from the last snapshot; what came after that is lost,
 // and the model is told.
 func (a *app) backTree(ctx context.Context, db *memory.DB, run *engine.Run, include []string) (*worktree.Repo, error) {
+	if err := a.ownsTree(run); err != nil {
+		return nil, err
+	}
 	tree, err := treeOf(ctx, run)
 	if run.Start.Worktree == "" || !errors.Is(err, fs.ErrNotExist) {
 		return tree, failed(err)
@@ -110,6 +113,22 @@ func (a *app) backTree(ctx context.Context, db *memory.DB, run *engine.Run, incl
 			"The work tree was lost and made again from an earlier snapshot (%s). Edits that you made after it are gone: look at the files again before you go on.", last)})
 	}
 	return tree, err
+}
+
+// ownsTree refuses to work in a tree of another home, which a run that was
+// imported names: the run may be going on there.
+func (a *app) ownsTree(run *engine.Run) error {
+	paths, err := config.FindHome(a.getenv)
+	if err != nil || run.Start.Worktree == "" {
+		return failed(err)
+	}
+	if rel, err := filepath.Rel(paths.Worktrees, run.Start.Worktree); err == nil && filepath.IsLocal(rel) {
+		return nil
+	}
+	return failed(&advice{
+		fmt.Sprintf("run %s works in %s, which belongs to another PLAN_HOME", run.ID, run.Start.Worktree),
+		fmt.Sprintf("Go on with it there, or with a run of its own here: plan fork %s --at %d", run.ID, run.Head),
+	})
 }
 
 // settle finds the place where a new run works: the user's tree, or one of its
