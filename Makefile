@@ -29,7 +29,7 @@ show: build ## prove it on foreign code: an old release of a Go module, fifteen 
 	testdata/show/run.sh
 
 test: ## run all tests, with the race detector and in random order
-	$(GO) test $(GOFLAGS_ALL) -race -shuffle=on -count=1 -timeout 20m ./...
+	$(GO) test $(GOFLAGS_ALL) -race -shuffle=on -count=1 -timeout 45m ./...
 
 $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
