@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/spell"
 )
 
 // fill puts the values of variables where {{name}} stands, in one pass: what a
@@ -38,31 +40,11 @@ func fill(text string, vars map[string]string) (string, []string) {
 func nearest(word string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {
-		if d := distance(word, k); d < least && d < len(k) {
+		if d := spell.Distance(word, k); d < least && d < len(k) {
 			best, least = k, d
 		}
 	}
 	return best
-}
-
-// distance is the number of letters to insert, remove or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := last
-			if a[i] != b[j] {
-				cost = 1 + min(last, row[j], row[j+1])
-			}
-			last, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }
 
 // didYouMean ends a complaint about an unknown word.

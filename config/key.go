@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/plan-engine/plan/internal/spell"
 )
 
 // place is where a key is given a value, or opens a table.
@@ -122,7 +124,7 @@ func didYouMean(key []string) string {
 		wrong := strings.ReplaceAll(strings.ToLower(key[depth]), "-", "_")
 		best, least := "", min(1+max(2, (len(wrong)+1)/3), len(wrong))
 		for _, name := range known {
-			if d := distance(wrong, name); d < least {
+			if d := spell.Distance(wrong, name); d < least {
 				best, least = name, d
 			}
 		}
@@ -152,24 +154,4 @@ func inTable(name string) string {
 		}
 	}
 	return ""
-}
-
-// distance is the number of letters to change, add or drop between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

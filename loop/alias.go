@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/plan-engine/plan/internal/spell"
 )
 
 // synonyms are names under which models know the same tool, folded; the first
@@ -121,7 +123,7 @@ func nearest(spelling string, offered []string) string {
 	best, found := longestName, ""
 	try := func(known, tool string) {
 		longer := max(len([]rune(known)), len([]rune(spelling)))
-		if d := distance(spelling, known); d < best && d*4 <= longer {
+		if d := spell.Distance(spelling, known); d < best && d*4 <= longer {
 			best, found = d, tool
 		}
 	}
@@ -138,31 +140,4 @@ func nearest(spelling string, offered []string) string {
 		}
 	}
 	return found
-}
-
-// distance counts the letters to insert, delete, change or swap with their
-// neighbour that lie between two words.
-func distance(a, b string) int {
-	s, t := []rune(a), []rune(b)
-	var before []int
-	last := make([]int, len(t)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(s); i++ {
-		row := make([]int, len(t)+1)
-		row[0] = i
-		for j := 1; j <= len(t); j++ {
-			change := last[j-1]
-			if s[i-1] != t[j-1] {
-				change++
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, change)
-			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(t)]
 }

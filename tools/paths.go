@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/plan-engine/plan/internal/spell"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -131,11 +132,16 @@ func closest(name string, candidates []string, n int) []string {
 		distance, away int
 	}
 	base := strings.ToLower(path.Base(name))
-	allowed := max(2, utf8.RuneCountInString(base)/3)
+	length := utf8.RuneCountInString(base)
+	allowed := max(2, length/3)
 	dirs := strings.Split(path.Dir(name), "/")
 	var near []scored
 	for _, c := range candidates {
-		if d := distance(base, strings.ToLower(path.Base(c)), allowed); d <= allowed {
+		other := strings.ToLower(path.Base(c))
+		if n := utf8.RuneCountInString(other) - length; n > allowed || -n > allowed {
+			continue
+		}
+		if d := spell.Distance(base, other); d <= allowed {
 			near = append(near, scored{c, d, unlike(dirs, strings.Split(path.Dir(c), "/"))})
 		}
 	}
@@ -158,32 +164,6 @@ func unlike(a, b []string) int {
 		}
 	}
 	return n
-}
-
-// distance is the number of single-rune edits between a and b, or something
-// above limit if it is more than limit.
-func distance(a, b string, limit int) int {
-	x, y := []rune(a), []rune(b)
-	if d := len(x) - len(y); d > limit || -d > limit {
-		return limit + 1
-	}
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, r := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, q := range y {
-			change := diagonal
-			if r != q {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)]
 }
 
 // show is a path as it can stand in a line of output: quoted if it has
