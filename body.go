@@ -101,8 +101,6 @@ const (
 	EndError     = "error"
 	EndLimit     = "limit"
 	EndCancelled = "cancelled"
-	EndVetoed    = "vetoed"   // a hook ended it
-	EndRejected  = "rejected" // a filter refused what it was to begin with
 )
 
 // PhaseEnd closes a phase attempt.

@@ -12,11 +12,6 @@ import (
 	"github.com/plan-engine/plan/engine"
 )
 
-// ruled is a failure that says how its phase ended.
-type ruled struct{ error }
-
-func (ruled) PhaseEnd() string { return plan.EndVetoed }
-
 // TestEachPhaseEndsOnceAndSaysHow: whatever ends a phase, it has one end for
 // its one start, with the reason.
 func TestEachPhaseEndsOnceAndSaysHow(t *testing.T) {
@@ -27,7 +22,6 @@ func TestEachPhaseEndsOnceAndSaysHow(t *testing.T) {
 		want string
 	}{
 		{"error", func(context.CancelCauseFunc) (*plan.Parked, error) { return nil, errors.New("no") }, plan.EndError},
-		{"veto", func(context.CancelCauseFunc) (*plan.Parked, error) { return nil, ruled{errors.New("no")} }, plan.EndVetoed},
 		{"parked", func(context.CancelCauseFunc) (*plan.Parked, error) {
 			return &plan.Parked{Reason: plan.ParkQuestion}, nil
 		}, plan.EndParked},

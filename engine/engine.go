@@ -259,17 +259,7 @@ func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 // Hinter is an error that knows what to do about itself.
 type Hinter interface{ Hint() string }
 
-// Ender is an error that knows how the phase ended that it is from: vetoed or
-// rejected. Of any other the phase ended in error.
-type Ender interface{ PhaseEnd() string }
-
 func (e *Engine) fail(ctx context.Context, cause error) error {
-	var by Ender
-	if errors.As(cause, &by) && by.PhaseEnd() != "" && e.run.phaseOpen {
-		if err := e.emit(ctx, e.event(plan.PhaseEnd{Reason: by.PhaseEnd()})); err != nil {
-			return err
-		}
-	}
 	failure := plan.Failure{Error: cause.Error()}
 	var h Hinter
 	if errors.As(cause, &h) {

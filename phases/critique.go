@@ -2,7 +2,6 @@ package phases
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -15,22 +14,12 @@ const critiqueTurns = 20
 
 // critique has a plan looked at by somebody who did not write it. Its exit is
 // what should be changed, or nothing.
-func (ph *Phases) critique(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	room, err := ph.room(ctx, b.Phase)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
-	s, err := ph.open(ctx, b, room, nil, emit)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	ok, err := s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["critique"], map[string]string{
+func (ph *Phases) critique(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
+	err = s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["critique"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "PLAN": fence("plan", "", b.Plan.Text),
 	})))
-	if err != nil || !ok {
-		return plan.Outcome{Park: s.parked}, err
+	if err != nil {
+		return out, err
 	}
 	text := strings.TrimSpace(s.end.Text)
 	if text == "" {

@@ -13,7 +13,6 @@ import (
 type Error struct {
 	Err    error
 	Advice string
-	Ended  string // how the phase ended, where that is no error: plan.EndVetoed, plan.EndRejected
 }
 
 // Error implements error.
@@ -21,9 +20,6 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
-
-// PhaseEnd implements engine.Ender.
-func (e *Error) PhaseEnd() string { return e.Ended }
 
 // Hint says what to do about it.
 func (e *Error) Hint() string { return e.Advice }

@@ -3,46 +3,30 @@ package phases
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/review"
 )
 
 // review runs the Review phase behind walls. Its exit is a judgement: a verdict
 // that is malformed or rests on something unproven is asked for once more, and
 // then counts as NEEDS_FIX.
-func (ph *Phases) review(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	room, err := ph.room(ctx, b.Phase)
-	if err != nil {
+func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
+	if err := s.ask(ctx, 0, plan.UserText(ph.reviewPrompt(b))); err != nil {
 		return out, err
-	}
-	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
-	ran := newWitness(b.Past)
-	s, err := ph.open(ctx, b, room, &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}, ran.watch(emit))
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-
-	ok, err := s.ask(ctx, 0, plan.UserText(ph.reviewPrompt(b)))
-	if err != nil || !ok {
-		return plan.Outcome{Park: s.parked}, err
 	}
 	evidence := func() review.Evidence {
-		commands, empty := ran.commands()
+		commands, empty := s.ran.commands()
 		return review.Evidence{Ran: commands, Empty: empty, Checks: b.Checks, Baseline: b.Base, Gaps: b.Gaps, Text: s.end.Text, Findings: b.Noticed, Later: b.Attempt > 1}
 	}
 	j, again := assess(s.end.Text, evidence())
 	if again == "" && s.told < 2 {
 		return plan.Outcome{Judgement: &j}, nil
 	}
-	ok, err = s.ask(ctx, 1, plan.UserText(again))
-	if err != nil || !ok {
-		return plan.Outcome{Park: s.parked}, err
+	if err := s.ask(ctx, 1, plan.UserText(again)); err != nil {
+		return out, err
 	}
 	if j, again = assess(s.end.Text, evidence()); again != "" {
 		j = settle(s.end.Text, evidence())

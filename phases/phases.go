@@ -139,8 +139,6 @@ func (ph *Phases) Describe(p plan.Phase) plan.PhaseStart {
 
 // Run implements engine.Runner.
 func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.Outcome, error) {
-	var out plan.Outcome
-	var err error
 	worked := b.Spent.Requests > 0
 	record := emit
 	emit = func(ctx context.Context, events ...plan.Event) error {
@@ -149,24 +147,37 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 		}
 		return record(ctx, events...)
 	}
-	switch b.Phase {
-	case plan.Explore:
-		out, err = ph.explore(ctx, b, emit)
-	case plan.Plan:
-		out, err = ph.plan(ctx, b, emit)
-	case plan.Critique:
-		out, err = ph.critique(ctx, b, emit)
-	case plan.Implement:
-		out, err = ph.implement(ctx, b, emit)
-	case plan.Review:
-		out, err = ph.review(ctx, b, emit)
-	default:
-		return out, fmt.Errorf("there is no phase named %q", b.Phase)
+	work, ok := map[plan.Phase]func(context.Context, plan.Brief, *session) (plan.Outcome, error){
+		plan.Explore: ph.explore, plan.Plan: ph.plan, plan.Critique: ph.critique, plan.Implement: ph.implement, plan.Review: ph.review,
+	}[b.Phase]
+	if !ok {
+		return plan.Outcome{}, fmt.Errorf("there is no phase named %q", b.Phase)
 	}
+	out, err := ph.within(ctx, b, emit, func(s *session) (plan.Outcome, error) { return work(ctx, b, s) })
 	if err != nil {
 		return classify(err, ph.cfg.Now(), worked)
 	}
 	return out, nil
+}
+
+// within gives a phase its room and its conversation, and takes both away when
+// its work is done.
+func (ph *Phases) within(ctx context.Context, b plan.Brief, emit plan.Emit, work func(*session) (plan.Outcome, error)) (out plan.Outcome, err error) {
+	room, err := ph.room(ctx, b.Phase)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
+	s, err := ph.open(ctx, b, room, emit)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	out, err = work(s)
+	if errors.Is(err, errParked) {
+		return plan.Outcome{Park: s.parked}, nil
+	}
+	return out, err
 }
 
 // session is one phase attempt's conversation with its tools.
@@ -175,14 +186,18 @@ type session struct {
 	close  func() error // gives its tools back
 	told   int          // prompts of this attempt that the journal holds already
 	phase  plan.Phase
-	mark   bool // the first prompt gets the mark that advice stands in for
+	mark   bool     // the first prompt gets the mark that advice stands in for
+	ran    *witness // what commands came to, for a review; nil elsewhere
 	end    loop.End
 	parked *plan.Parked
 }
 
+// errParked ends the work of a phase that has to park.
+var errParked = errors.New("the phase has to park")
+
 // open makes the conversation as the brief says it stands, with tools that
 // work in the room.
-func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, format *loop.Format, emit plan.Emit) (*session, error) {
+func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.Emit) (*session, error) {
 	advice, begun, err := ph.advise(ctx, b, emit)
 	if err != nil {
 		return nil, err
@@ -190,6 +205,13 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, format *loo
 	offered, shut, err := ph.offered(b, room)
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
+	}
+	var format *loop.Format
+	var ran *witness
+	if b.Phase == plan.Review {
+		format = &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}
+		ran = newWitness(b.Past)
+		emit = ran.watch(emit)
 	}
 	var hooks loop.Hooks
 	var filters []loop.Filter
@@ -210,17 +232,17 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, format *loo
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun}, nil
+	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun, ran: ran}, nil
 }
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the
 // conversation until it answers. A prompt that the journal holds already is
-// not repeated. It reports false when the phase has to park.
-func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool, error) {
+// not repeated. The error is errParked when the phase has to park.
+func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error {
 	if n < s.told {
 		prompt = nil
 		if n < s.told-1 {
-			return true, nil // answered before the process died
+			return nil // answered before the process died
 		}
 	}
 	if s.mark && len(prompt) > 0 {
@@ -229,35 +251,31 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) (bool,
 	}
 	end, err := s.loop.Run(ctx, prompt...)
 	if err != nil {
-		return false, err
+		return err
 	}
 	switch end.Reason {
-	case loop.Limited:
-		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: limitDetail(*end.Limit)}
-		return false, nil
-	case loop.Waiting:
-		s.parked = waitingPark(end.Waiting)
-		return false, nil
 	case loop.Completed:
 		s.end = end
-		return true, nil
+		return nil
+	case loop.Limited:
+		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: limitDetail(*end.Limit)}
+		return errParked
+	case loop.Waiting:
+		s.parked = waitingPark(end.Waiting)
+		return errParked
 	case loop.Vetoed, loop.Rejected:
 		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: vetoDetail(end.Rejection)}
-		return false, nil
+		return errParked
 	case loop.Stuck:
 		// What was built or judged so far still counts, and says that it is
 		// unfinished; an unfinished report or plan is none.
 		if s.phase == plan.Implement || s.phase == plan.Review {
 			s.end = end
-			return true, nil
+			return nil
 		}
-		return false, &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
+		return &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
 	}
-	ended := map[loop.EndReason]string{loop.Vetoed: plan.EndVetoed, loop.Rejected: plan.EndRejected}[end.Reason]
-	return false, &Error{
-		Err: fmt.Errorf("the conversation of %s ended as %s: %s", s.phase, end.Reason, end.Rejection), Ended: ended,
-		Advice: "A rule that was put in place for this run stopped it. Change the rule or the request, and run it again.",
-	}
+	return fmt.Errorf("the conversation of %s ended as %s, which no phase does", s.phase, end.Reason)
 }
 
 // waitingPark says what a person is asked.

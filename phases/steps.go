@@ -2,7 +2,6 @@ package phases
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,23 +11,12 @@ import (
 )
 
 // explore runs the Explore phase. Its exit is a report that is not empty.
-func (ph *Phases) explore(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	room, err := ph.room(ctx, b.Phase)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
-	s, err := ph.open(ctx, b, room, nil, emit)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
+func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
 	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 	}))
-	ok, err := s.ask(ctx, 0, append(slices.Clone(b.Context), prompt)...)
-	if err != nil || !ok {
-		return plan.Outcome{Park: s.parked}, err
+	if err := s.ask(ctx, 0, append(slices.Clone(b.Context), prompt)...); err != nil {
+		return out, err
 	}
 	if out.Report = strings.TrimSpace(s.end.Text); out.Report == "" {
 		return out, errEmpty("Explore", "report")
@@ -37,28 +25,17 @@ func (ph *Phases) explore(ctx context.Context, b plan.Brief, emit plan.Emit) (ou
 }
 
 // plan runs the Plan phase. Its exit is a plan that is whole.
-func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	room, err := ph.room(ctx, b.Phase)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
-	s, err := ph.open(ctx, b, room, nil, emit)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	ok, err := s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
+func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
+	err = s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 		"REPORT": fence("report", "", b.Report), "PREVIOUS": earlierPlan(b),
 	})))
-	if err != nil || !ok {
-		return plan.Outcome{Park: s.parked}, err
+	if err != nil {
+		return out, err
 	}
 	if s.end.Cut || s.told > 1 {
-		ok, err = s.ask(ctx, 1, plan.UserText("The plan was cut off by the output limit. Hand it over again, whole and shorter, in the same form."))
-		if err != nil || !ok {
-			return plan.Outcome{Park: s.parked}, err
+		if err := s.ask(ctx, 1, plan.UserText("The plan was cut off by the output limit. Hand it over again, whole and shorter, in the same form.")); err != nil {
+			return out, err
 		}
 	}
 	text := strings.TrimSpace(s.end.Text)
@@ -75,17 +52,7 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out p
 
 // implement runs the Implement phase. Its exit is the end of the conversation:
 // what counts is the tree.
-func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (out plan.Outcome, err error) {
-	room, err := ph.room(ctx, b.Phase)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
-	s, err := ph.open(ctx, b, room, nil, emit)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
+func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
 	prompt := compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 		"PLAN": fence("plan", "", b.Plan.Text), "CHECKS": baselineText(b.Checks),
@@ -95,9 +62,8 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, emit plan.Emit) (
 			"ATTEMPT": fmt.Sprint(b.Attempt), "GAPS": gapList(b.Gaps), "CHECKS": failingText(b.Checks),
 		})
 	}
-	ok, err := s.ask(ctx, 0, plan.UserText(prompt))
-	if err != nil || !ok {
-		return plan.Outcome{Park: s.parked}, err
+	if err := s.ask(ctx, 0, plan.UserText(prompt)); err != nil {
+		return out, err
 	}
 	return plan.Outcome{Summary: s.end.Text}, nil
 }
