@@ -225,7 +225,28 @@ func (r *Repo) commitMerged(ctx context.Context, base, theirs, parent, message s
 	if was, err := r.run(ctx, "rev-parse", "-q", "--verify", parent+"^{tree}"); err != nil || was == tree {
 		return "", errors.Join(err, ErrNothing)
 	}
-	return r.run(ctx, "commit-tree", tree, "-p", parent, "-m", message)
+	commit, err := r.run(ctx, "commit-tree", tree, "-p", parent, "-m", message)
+	var ge *gitError
+	if errors.As(err, &ge) && strings.Contains(ge.stderr, "tell me who you are") {
+		return "", &AnonymousError{Err: err}
+	}
+	return commit, err
+}
+
+// AnonymousError says that git does not know in whose name to commit.
+type AnonymousError struct{ Err error }
+
+// Error implements error.
+func (e *AnonymousError) Error() string {
+	return "git does not know in whose name to commit (" + e.Err.Error() + ")"
+}
+
+// Unwrap returns git's own error.
+func (e *AnonymousError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *AnonymousError) Hint() string {
+	return `Nothing was changed. Tell git who you are, with "git config --global user.name NAME" and "git config --global user.email ADDRESS", and do it again.`
 }
 
 // CommitTo adds the change between two trees, as one commit in the user's name,
