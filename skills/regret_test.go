@@ -240,6 +240,11 @@ func regretSVG(curves map[string][]float64, least float64, arms int) []byte {
 	}
 	fmt.Fprintf(&s, `<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#dc2626" stroke-dasharray="6 4"/><text x="%d" y="%d" fill="#dc2626">Lai–Robbins %.0f</text>`,
 		pad, w-pad, y(least), y(least), pad+12, 52+18*row, least)
-	fmt.Fprintf(&s, `<path d="M%d %dV%dH%d" fill="none" stroke="#111"/><text x="%d" y="%d">tasks</text></svg>`, pad, pad, h-pad, w-pad, w-pad-30, h-pad+24)
+	for n := range 5 {
+		part := float64(n) / 4
+		fmt.Fprintf(&s, `<text x="%.0f" y="%d" text-anchor="middle">%.0f</text><text x="%d" y="%.0f" text-anchor="end">%.0f</text>`,
+			pad+part*(w-2*pad), h-pad+20, part*float64(len(curves["ucb1"])), pad-8, y(part*high)+4, part*high)
+	}
+	fmt.Fprintf(&s, `<path d="M%d %dV%dH%d" fill="none" stroke="#111"/><text x="%d" y="%d" text-anchor="middle">tasks</text></svg>`, pad, pad, h-pad, w-pad, w/2, h-pad+42)
 	return []byte(s.String())
 }
