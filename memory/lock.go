@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,14 +10,15 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/holder"
 )
 
 // probeGrace is how long Own keeps trying: somebody who only asks who holds
 // the run (Holder) has the lock for an instant too.
 const probeGrace = 20 * lockPoll
 
-// holder is what a lock file says, for people.
-type holder struct {
+// owner is what a lock file says, for people.
+type owner struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
@@ -66,35 +66,17 @@ func (db *DB) lockRun(ctx context.Context, run plan.RunID) (*flock.Flock, error)
 	return lock, nil
 }
 
-// signLock writes who holds the lock. The old text is overwritten before it is
-// cut, so that a reader always finds a whole JSON value at the beginning.
 func (db *DB) signLock(path string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "an unknown host"
 	}
-	text, err := json.Marshal(holder{PID: os.Getpid(), Host: host, Since: db.now().UTC()})
-	if err != nil {
-		return err //nolint:wrapcheck // the caller names the file
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err //nolint:wrapcheck // it names the file
-	}
-	text = append(text, '\n')
-	_, err = f.WriteAt(text, 0)
-	return errors.Join(err, f.Truncate(int64(len(text))), f.Close())
+	return holder.Sign(path, owner{PID: os.Getpid(), Host: host, Since: db.now().UTC()})
 }
 
 func readHolder(path string, run plan.RunID) *HeldError {
 	held := &HeldError{Run: run}
-	f, err := os.Open(path)
-	if err != nil {
-		return held
-	}
-	defer f.Close() //nolint:errcheck // only read
-	var h holder
-	if json.NewDecoder(f).Decode(&h) == nil { // else the holder is just signing
+	if h := (owner{}); holder.Read(path, &h) { // else the holder is just signing
 		held.PID, held.Host, held.Since = h.PID, h.Host, h.Since
 	}
 	return held

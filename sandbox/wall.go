@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 const (
@@ -110,7 +111,7 @@ func (w *Wall) clear() error {
 	if w.scratch == "" {
 		return nil
 	}
-	err := removeAll(w.scratch)
+	err := scratch.Remove(w.scratch)
 	w.scratch = ""
 	return errors.Join(err, w.lock.Close())
 }
@@ -196,7 +197,7 @@ func Sweep() {
 			continue // it is being made, or is not ours
 		}
 		if lockFile(lock) == nil {
-			_ = removeAll(dir)
+			_ = scratch.Remove(dir)
 		}
 		_ = lock.Close()
 	}
@@ -245,22 +246,4 @@ func (w *Wall) environ(env []string) []string {
 		out = append(out, name+"="+value)
 	}
 	return out
-}
-
-// removeAll removes a tree even when directories in it are closed, as module
-// caches and the kernel's own work folders are.
-func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // a private folder that is about to be removed
-		}
-		return nil
-	})
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("remove %q: %w", dir, err)
-	}
-	return nil
 }

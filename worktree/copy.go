@@ -202,21 +202,3 @@ func setTime(path string, info fs.FileInfo) error {
 	}
 	return nil
 }
-
-// removeAll removes a tree even when directories in it are read-only, as a Go
-// module cache has them.
-func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // a private temporary folder that is about to be removed
-		}
-		return nil
-	})
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("remove %q: %w", dir, err)
-	}
-	return nil
-}

@@ -3,7 +3,6 @@ package worktree
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/holder"
 )
 
 // Holder is who works in a work tree, as the lock file says it for people.
@@ -69,7 +69,7 @@ func (r *Repo) Hold(locks string, who Holder) (*Hold, error) {
 		return nil, errors.Join(busy(path, r.root), lock.Close())
 	}
 	who.Root = r.root
-	if err := sign(path, who); err != nil {
+	if err := holder.Sign(path, who); err != nil {
 		return nil, fmt.Errorf("lock work tree %q: %w", r.root, errors.Join(err, lock.Close()))
 	}
 	return &Hold{lock: lock}, nil
@@ -83,31 +83,9 @@ func (r *Repo) lockPath(locks string) string {
 	return filepath.Join(locks, "tree-"+hex.EncodeToString(sum[:12])+".lock")
 }
 
-// sign overwrites the old text before it is cut, so that a reader always finds
-// a whole JSON value at the beginning.
-func sign(path string, who Holder) error {
-	text, err := json.Marshal(who)
-	if err != nil {
-		return fmt.Errorf("sign: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("sign: %w", err)
-	}
-	text = append(text, '\n')
-	_, err = f.WriteAt(text, 0)
-	return errors.Join(err, f.Truncate(int64(len(text))), f.Close())
-}
-
 func busy(path, root string) *BusyError {
 	e := &BusyError{Root: root}
-	f, err := os.Open(path)
-	if err != nil {
-		return e
-	}
-	defer func() { _ = f.Close() }() // only read
-	var who Holder
-	if json.NewDecoder(f).Decode(&who) == nil {
+	if who := (Holder{}); holder.Read(path, &who) {
 		e.Holder = who
 	}
 	return e

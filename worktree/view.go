@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 // View is a throw-away copy of a work tree: commands can do in it what they
@@ -65,7 +67,7 @@ func (r *Repo) fill(ctx context.Context, v *View) error {
 }
 
 // Close removes the copy. Closing twice is fine.
-func (v *View) Close() error { return errors.Join(removeAll(v.base), v.lock.Close()) }
+func (v *View) Close() error { return errors.Join(scratch.Remove(v.base), v.lock.Close()) }
 
 const (
 	viewPrefix = "plan-view-"
@@ -87,7 +89,7 @@ func Sweep() {
 		}
 		lock := flock.New(name)
 		if free, err := lock.TryLock(); err == nil && free {
-			_ = removeAll(base)
+			_ = scratch.Remove(base)
 		}
 		_ = lock.Close()
 	}

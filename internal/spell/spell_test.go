@@ -9,6 +9,7 @@ import (
 )
 
 func TestDistance(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		a, b string
 		want int
@@ -29,6 +30,7 @@ func TestDistance(t *testing.T) {
 }
 
 func TestDistanceIsOneEditAtATime(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-dä]{1,12}`).Draw(t, "word")
 		runes := []rune(word)
