@@ -32,3 +32,6 @@ const PlanTool = "plan"
 
 // PlanCall is the id under which a version of the plan waits for a person.
 func PlanCall(version int) string { return fmt.Sprintf("%s-%d", PlanTool, version) }
+
+// IsPlan says whether what waits for a person is a plan.
+func (c WaitingCall) IsPlan() bool { return c.Name == PlanTool }

@@ -153,14 +153,12 @@ func waitingPlan(ctx context.Context, db *memory.DB, id plan.RunID) (string, err
 	if err != nil || run.Parked == nil {
 		return "", err
 	}
-	i := slices.IndexFunc(run.Parked.Waiting, isPlan)
+	i := slices.IndexFunc(run.Parked.Waiting, plan.WaitingCall.IsPlan)
 	if i < 0 {
 		return "", nil
 	}
 	return run.Parked.Waiting[i].Call, nil
 }
-
-func isPlan(c plan.WaitingCall) bool { return c.Name == plan.PlanTool }
 
 // askAboutPlan shows a plan to the person at the terminal and takes the
 // decision. It reports false where there is none: nothing but a clear word

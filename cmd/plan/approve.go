@@ -128,7 +128,7 @@ func (a *app) showApprovals(ctx context.Context, db *memory.DB, prefix string) e
 // writeCall says what a call would do and why it is asked about.
 func writeCall(to io.Writer, c plan.WaitingCall) {
 	question := "May it call " + c.Name + "?"
-	if isPlan(c) {
+	if c.IsPlan() {
 		question = "May this plan be carried out?"
 	}
 	fmt.Fprintf(to, "%s\n", sanitizeLine(question))

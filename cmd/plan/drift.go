@@ -59,35 +59,6 @@ func onDrift(s said, cfg config.Config) engine.OnDrift {
 	return s.onDrift
 }
 
-// driftNote says what changed under a run, and what the run did about it.
-func driftNote(d plan.Drift) string {
-	const most = 5
-	note := countOf(d.Total, "file") + " changed: " + strings.Join(d.Files[:min(most, len(d.Files))], ", ")
-	if d.Total > most {
-		note += ", …"
-	}
-	if n := len(d.Planned); n > 0 {
-		note += fmt.Sprintf(" (%d of them in the plan)", n)
-	}
-	switch d.Choice {
-	case plan.DriftAccepted:
-		note += "; it went on as told"
-	case plan.DriftNoted:
-		note += "; the plan was outdated, and it went on"
-	case plan.DriftReplanned:
-		note += "; it made another plan"
-	}
-	return note
-}
-
-// driftHelp is what can be done about a run that is parked for a drift.
-func driftHelp(id plan.RunID) []string {
-	return []string{
-		fmt.Sprintf("plan resume %s --accept-drift", id),
-		fmt.Sprintf("plan resume %s --replan", id),
-	}
-}
-
 // personReplans is the reason of a person who gives none.
 const personReplans = "the person who asked for the work wants another plan"
 

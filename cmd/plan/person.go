@@ -40,7 +40,7 @@ func (a *app) consult(ctx context.Context, w *workshop, end engine.End, doc *pla
 
 // askPerson puts one call, or the plan, to the person.
 func (a *app) askPerson(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc) (loop.LetterKind, letterText, bool) {
-	if isPlan(c) && doc != nil {
+	if c.IsPlan() && doc != nil {
 		return a.askAboutPlan(ctx, doc)
 	}
 	if c.Question == "" {
