@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
@@ -194,7 +195,7 @@ func (a *app) moved(out outcome, moved worktree.Moved, made step, err error, ins
 	}
 	if conflict == nil {
 		return failed(&advice{
-			fmt.Sprintf("%s with conflict markers: %s", countOf(len(out.Conflicts), "file"), strings.Join(out.Conflicts, ", ")),
+			fmt.Sprintf("%s with conflict markers: %s", render.Count(len(out.Conflicts), "file"), strings.Join(out.Conflicts, ", ")),
 			"Edit them. The tree as it was is kept as " + out.Undo + ".",
 		})
 	}
@@ -209,11 +210,11 @@ func (a *app) tellMoved(out outcome, moved worktree.Moved) {
 	}
 	switch {
 	case out.Result == "nothing":
-		fmt.Fprintf(a.out, "%s: there is nothing to do, %s has it already\n", out.ID, sanitizeLine(out.Repo))
+		fmt.Fprintf(a.out, "%s: there is nothing to do, %s has it already\n", out.ID, render.SafeLine(out.Repo))
 	case what != "":
-		fmt.Fprintf(a.out, "%s: %s %s %s\n", out.ID, countOf(len(moved.Paths), "file"), what, sanitizeLine(out.Repo))
+		fmt.Fprintf(a.out, "%s: %s %s %s\n", out.ID, render.Count(len(moved.Paths), "file"), what, render.SafeLine(out.Repo))
 		for _, path := range moved.Paths {
-			fmt.Fprintf(a.out, "  %s\n", sanitizeLine(path))
+			fmt.Fprintf(a.out, "  %s\n", render.SafeLine(path))
 		}
 	}
 	if out.Commit != "" && out.Result == "committed" {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
@@ -165,7 +166,7 @@ func waitingPlan(ctx context.Context, db *memory.DB, id plan.RunID) (string, err
 // approves.
 func (a *app) askAboutPlan(ctx context.Context, doc *plan.PlanDoc) (loop.LetterKind, letterText, bool) {
 	l := letterText{Call: plan.PlanCall(doc.Version)}
-	fmt.Fprintf(a.out, "\n%s\n\n", sanitizeText(doc.Text))
+	fmt.Fprintf(a.out, "\n%s\n\n", render.SafeText(doc.Text))
 	for {
 		fmt.Fprintf(a.out, "Version %d: (a)pprove, (e)dit, (c)omment TEXT to send it back, (r)eject (empty: leave it for later): ", doc.Version)
 		line, ok := a.readLine(ctx)
@@ -190,7 +191,7 @@ func (a *app) askAboutPlan(ctx context.Context, doc *plan.PlanDoc) (loop.LetterK
 			edited, err := a.editText(ctx, doc.Text)
 			switch {
 			case err != nil:
-				fmt.Fprintf(a.out, "%s\n", sanitizeLine(err.Error()))
+				fmt.Fprintf(a.out, "%s\n", render.SafeLine(err.Error()))
 			case edited == "" || edited == strings.TrimSpace(doc.Text):
 				fmt.Fprintln(a.out, "The plan is as it was.")
 			default:

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
@@ -88,7 +89,7 @@ func (a *app) always(ctx context.Context, g plan.Grant) error {
 	if err != nil {
 		return failed(err)
 	}
-	fmt.Fprintf(a.err, "plan: note: %s now allows %s\n", sanitizeLine(file), sanitizeLine(grantText(g)))
+	fmt.Fprintf(a.err, "plan: note: %s now allows %s\n", render.SafeLine(file), render.SafeLine(grantText(g)))
 	return nil
 }
 
@@ -119,7 +120,7 @@ func (a *app) showApprovals(ctx context.Context, db *memory.DB, prefix string) e
 		fmt.Fprintf(a.out, "run %s waits with no call\n", id)
 	}
 	for _, w := range waiting {
-		fmt.Fprintf(a.out, "call %s\n", sanitizeLine(w.Call))
+		fmt.Fprintf(a.out, "call %s\n", render.SafeLine(w.Call))
 		writeCall(a.out, w)
 	}
 	return nil
@@ -131,16 +132,16 @@ func writeCall(to io.Writer, c plan.WaitingCall) {
 	if c.IsPlan() {
 		question = "May this plan be carried out?"
 	}
-	fmt.Fprintf(to, "%s\n", sanitizeLine(question))
+	fmt.Fprintf(to, "%s\n", render.SafeLine(question))
 	effect := c.Effect
 	if effect == "" {
 		effect = string(c.Args)
 	}
-	for line := range strings.Lines(sanitizeText(effect)) {
+	for line := range strings.Lines(render.SafeText(effect)) {
 		fmt.Fprintf(to, "  %s\n", strings.TrimRight(line, "\n"))
 	}
 	if c.Why != "" {
-		fmt.Fprintf(to, "because: %s\n", sanitizeLine(c.Why))
+		fmt.Fprintf(to, "because: %s\n", render.SafeLine(c.Why))
 	}
 }
 
@@ -151,7 +152,7 @@ func (a *app) askApproval(ctx context.Context, c plan.WaitingCall) (loop.LetterK
 	writeCall(a.out, c)
 	longer := ""
 	if c.Grant != (plan.Grant{}) {
-		longer = fmt.Sprintf(", r for this run, a always (both: %s)", sanitizeLine(grantText(c.Grant)))
+		longer = fmt.Sprintf(", r for this run, a always (both: %s)", render.SafeLine(grantText(c.Grant)))
 	}
 	fmt.Fprintf(a.out, "y once%s, n with a reason (empty: leave it for later): ", longer)
 	line, ok := a.readLine(ctx)
@@ -168,7 +169,7 @@ func (a *app) askApproval(ctx context.Context, c plan.WaitingCall) (loop.LetterK
 	case longer != "" && (word == "a" || word == "always"):
 		l.Scope = plan.ScopeAlways
 		if err := a.always(ctx, c.Grant); err != nil {
-			fmt.Fprintf(a.err, "plan: %s\n", sanitizeText(err.Error()))
+			fmt.Fprintf(a.err, "plan: %s\n", render.SafeText(err.Error()))
 			return "", l, false
 		}
 		return loop.Approve, l, ok

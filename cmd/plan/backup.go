@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/memory"
+
+	"github.com/plan-engine/plan/cmd/plan/render"
 )
 
 func (a *app) backupCommand() *cobra.Command {
@@ -38,7 +40,7 @@ repositories.`,
 					return a.document(map[string]any{"path": c.Path, "bytes": c.Bytes, "runs": c.Runs, "events": c.Events})
 				}
 				_, err = fmt.Fprintf(a.out, "%s: %s, %s, %s; read back and whole\n",
-					sanitizeLine(c.Path), counted(c.Runs, "run"), counted(c.Events, "event"), spokenBytes(c.Bytes))
+					render.SafeLine(c.Path), counted(c.Runs, "run"), counted(c.Events, "event"), spokenBytes(c.Bytes))
 				return failed(err)
 			})
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -184,7 +185,7 @@ func (a *app) readJobs(from batchSource) (*batch.List, string, error) {
 	}
 	var invalid *batch.InvalidError
 	if errors.As(err, &invalid) { // its lines would be made one
-		fmt.Fprintf(a.err, "plan: %s\n", sanitizeText(invalid.Error()))
+		fmt.Fprintf(a.err, "plan: %s\n", render.SafeText(invalid.Error()))
 		return nil, "", &exit{code: plan.ExitFailed}
 	}
 	return list, name, failed(err)
@@ -331,7 +332,7 @@ func (a *app) batchCancel(ctx context.Context, db *memory.DB, prefix string, onl
 			a.note(fmt.Sprintf("job %s: %v", j.ID, err))
 		}
 	}
-	return a.said(plan.RunID(b.ID), fmt.Sprintf("%s cancelled", countOf(int(n), "job")))
+	return a.said(plan.RunID(b.ID), fmt.Sprintf("%s cancelled", render.Count(int(n), "job")))
 }
 
 // findBatch finds a batch by a prefix of its id.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
@@ -119,7 +120,7 @@ func (a *app) eachResult(cmd *cobra.Command, prefix string, every bool, do jobDe
 			return err
 		}
 		if wrong > 0 {
-			return failed(fmt.Errorf("%s of %d could not be done", countOf(wrong, "job"), len(out)))
+			return failed(fmt.Errorf("%s of %d could not be done", render.Count(wrong, "job"), len(out)))
 		}
 		return nil
 	})
@@ -139,7 +140,7 @@ func (a *app) tellDone(out []jobDone) error {
 		return a.document(out)
 	}
 	for _, d := range out {
-		if _, err := fmt.Fprintf(a.out, "%s: %s\n", sanitizeLine(d.Job), sanitizeLine(d.Result+d.Error)); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s: %s\n", render.SafeLine(d.Job), render.SafeLine(d.Result+d.Error)); err != nil {
 			return failed(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -50,7 +51,7 @@ BATCH it takes the newest. The HTML page needs nothing beside itself.`,
 					return failed(os.WriteFile(file, out.Bytes(), 0o644))
 				}
 				_, err = io.Copy(a.out, &out)
-				return failed(unlessReaderLeft(err))
+				return failed(render.UnlessReaderLeft(err))
 			})
 		},
 	}
@@ -95,7 +96,7 @@ func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job) (batch
 	if s.Run == "" {
 		return l, nil
 	}
-	t := &tally{}
+	t := &render.Tally{}
 	run, err := foldRun(ctx, db, s.Run, t)
 	if errors.Is(err, memory.ErrNoRun) || err == nil && run.Start == nil {
 		l.Run = "" // it never began
@@ -104,15 +105,15 @@ func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job) (batch
 	if err != nil {
 		return l, err
 	}
-	l.CostUSD, l.Priced, l.Tokens, l.Seconds, l.Gaps = t.cost, !t.unpriced, t.usage.Tokens(), t.total.Seconds(), t.gaps
-	for _, c := range t.checks {
-		if c.latest != nil {
-			l.Checks = append(l.Checks, *c.latest)
+	l.CostUSD, l.Priced, l.Tokens, l.Seconds, l.Gaps = t.Cost, !t.Unpriced, t.Usage.Tokens(), t.Total.Seconds(), t.Gaps
+	for _, c := range t.Checks {
+		if c.Latest != nil {
+			l.Checks = append(l.Checks, *c.Latest)
 		}
 	}
-	if t.verdict != nil {
-		_, l.Verdict = verdictWord(t.verdict.Judgement)
-		l.Said = t.verdict.Why
+	if t.Verdict != nil {
+		_, l.Verdict = render.VerdictWord(t.Verdict.Judgement)
+		l.Said = t.Verdict.Why
 	}
 	repo, from, to, err := endsOf(ctx, run)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
@@ -203,7 +204,7 @@ func (a *app) driveJob(ctx context.Context, w *workshop, try batch.Try, opts sta
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: try.Run, phases: ph, run: &engine.Run{}, tally: &tally{}, checksByFlag: opts.checksByFlag, said: flags,
+		id: try.Run, phases: ph, run: &engine.Run{}, tally: &render.Tally{}, checksByFlag: opts.checksByFlag, said: flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
 			return e.Begin(ctx, try.Run, try.ID, begin.start, begin.given, begin.blobs)
 		},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 )
@@ -90,10 +91,10 @@ func (a *app) batchListCommand() *cobra.Command {
 				tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(tw, "BATCH\tSTATE\tAGE\tJOBS\tCOST\tFROM\tSTANDING")
 				for _, b := range out {
-					fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", b.ID, b.State, spokenTime(a.now().Sub(b.Created)), b.Jobs,
-						batchCost(b.CostUSD), sanitizeLine(b.Name), jobCounts(b.Counts))
+					fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", b.ID, b.State, render.Duration(a.now().Sub(b.Created)), b.Jobs,
+						batchCost(b.CostUSD), render.SafeLine(b.Name), jobCounts(b.Counts))
 				}
-				return failed(unlessReaderLeft(tw.Flush()))
+				return failed(render.UnlessReaderLeft(tw.Flush()))
 			})
 		},
 	}
@@ -181,10 +182,10 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, j := range shown {
 		if !short || j.State != memory.JobDone && j.State != memory.JobQueued {
-			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", sanitizeLine(j.ID), standingWord(j), j.Run, sanitizeLine(cutRunes(j.Why, 120)))
+			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", render.SafeLine(j.ID), standingWord(j), j.Run, render.SafeLine(cutRunes(j.Why, 120)))
 		}
 	}
-	return failed(unlessReaderLeft(tw.Flush()))
+	return failed(render.UnlessReaderLeft(tw.Flush()))
 }
 
 // standingWord names where a job stands, as exactly as is known.
@@ -204,7 +205,7 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 	if a.json {
 		to = a.err
 	}
-	fmt.Fprintf(to, "\nbatch %s: %s; %s, %s tokens\n", b.ID, jobCounts(b.Jobs), batchCost(b.CostUSD), spokenCount(b.Tokens))
+	fmt.Fprintf(to, "\nbatch %s: %s; %s, %s tokens\n", b.ID, jobCounts(b.Jobs), batchCost(b.CostUSD), render.Tokens(b.Tokens))
 	var full *batch.CapError
 	var up *plan.TimeUp
 	switch {
@@ -220,7 +221,7 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 		s, err := showJob(j)
 		if err == nil && s.Parked.ExitCode() == plan.ExitWaiting && s.State == memory.JobParked {
 			waiting++
-			fmt.Fprintf(to, "  job %s waits for a person: plan show %s\n", sanitizeLine(s.ID), s.Run)
+			fmt.Fprintf(to, "  job %s waits for a person: plan show %s\n", render.SafeLine(s.ID), s.Run)
 		}
 	}
 	suggest(to, b, waiting)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -17,8 +18,8 @@ import (
 // jobs, so that a job costs no display of its own.
 type batchView struct {
 	app     *app
-	look    look
-	opts    viewOptions
+	look    render.Look
+	opts    render.Options
 	limiter *batch.Limiter
 
 	show func(plan.Event) // with --json
@@ -58,7 +59,7 @@ const (
 func (a *app) openBatchView(b memory.Batch) *batchView {
 	opts := a.viewing()
 	v := &batchView{
-		app: a, look: newLook(opts), opts: opts, counts: map[memory.JobState]int{}, running: map[string]*jobLine{},
+		app: a, look: render.NewLook(opts), opts: opts, counts: map[memory.JobState]int{}, running: map[string]*jobLine{},
 		began: a.now(), cost: b.CostUSD, tokens: b.Tokens,
 	}
 	for state, n := range b.Jobs {
@@ -73,7 +74,7 @@ func (v *batchView) start(workers int) {
 	v.workers = workers
 	switch {
 	case v.app.json:
-		v.show, v.done = newPump(newJSONViewer(v.app.out), 0)
+		v.show, v.done = render.NewPump(render.NewJSON(v.app.out), 0)
 	case v.app.onTerminal():
 		v.quit = make(chan struct{})
 		v.painted.Go(v.paint)
@@ -153,12 +154,12 @@ func (v *batchView) settled(try batch.Try, res batch.Result) {
 		return
 	}
 	finished := v.total - v.counts[memory.JobQueued] - v.counts[memory.JobRunning]
-	text := fmt.Sprintf("[%d/%d] %-9s %s  %s", finished, v.total, resultWord(res), sanitizeLine(try.ID), spokenTime(took))
+	text := fmt.Sprintf("[%d/%d] %-9s %s  %s", finished, v.total, resultWord(res), render.SafeLine(try.ID), render.Duration(took))
 	if line.cost > 0 {
-		text += "  " + spokenCost(line.cost, true)
+		text += "  " + render.Cost(line.cost, true)
 	}
 	if res.Why != "" {
-		text += "  " + sanitizeLine(cutRunes(res.Why, 200))
+		text += "  " + render.SafeLine(cutRunes(res.Why, 200))
 	}
 	v.say(text)
 }
@@ -182,10 +183,10 @@ func (v *batchView) note(job, text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.quit == nil {
-		fmt.Fprintf(v.app.err, "plan: %s: %s\n", sanitizeLine(job), sanitizeLine(text))
+		fmt.Fprintf(v.app.err, "plan: %s: %s\n", render.SafeLine(job), render.SafeLine(text))
 		return
 	}
-	v.say(sanitizeLine(job) + ": " + sanitizeLine(text))
+	v.say(render.SafeLine(job) + ": " + render.SafeLine(text))
 }
 
 // say writes a line that stays. The caller holds the lock.
@@ -194,7 +195,7 @@ func (v *batchView) say(text string) {
 		return
 	}
 	v.wipe()
-	fmt.Fprintln(v.app.out, v.look.safe(text))
+	fmt.Fprintln(v.app.out, v.look.Safe(text))
 	if v.quit != nil {
 		v.draw()
 	}
@@ -230,20 +231,20 @@ func (v *batchView) wipe() {
 
 // draw draws the bar and a line for each job that runs.
 func (v *batchView) draw() {
-	width := max(min(v.opts.columns()-1, columnsMost), 20)
+	width := max(min(v.opts.Columns()-1, render.MaxColumns), 20)
 	var rows []string
 	shown := v.order[:min(len(v.order), mostJobRows)]
 	for _, id := range shown {
 		l := v.running[id]
-		rest := []string{string(l.phase), fmt.Sprintf("turn %d", l.turns), batchCost(l.cost), clockTime(v.app.now().Sub(l.began)), l.tool}
-		rows = append(rows, v.look.cutTo("  "+padTo(sanitizeLine(id), 24)+" "+strings.Join(rest, "  "), width, false))
+		rest := []string{string(l.phase), fmt.Sprintf("turn %d", l.turns), batchCost(l.cost), render.Clock(v.app.now().Sub(l.began)), l.tool}
+		rows = append(rows, v.look.CutTo("  "+render.PadTo(render.SafeLine(id), 24)+" "+strings.Join(rest, "  "), width, false))
 	}
 	if more := len(v.order) - len(shown); more > 0 {
 		rows = append(rows, fmt.Sprintf("  … and %d more", more))
 	}
-	rows = append(rows, v.look.cutTo(v.bar(), width, false))
+	rows = append(rows, v.look.CutTo(v.bar(), width, false))
 	for i := range rows {
-		rows[i] = v.look.safe(rows[i])
+		rows[i] = v.look.Safe(rows[i])
 	}
 	fmt.Fprintln(v.app.out, strings.Join(rows, "\n"))
 	v.rows = len(rows)
@@ -261,16 +262,16 @@ func (v *batchView) bar() string {
 		v.total-left, v.total, jobCounts(v.counts), batchCost(v.cost))
 	if v.ended > 0 && left > 0 {
 		each := v.worked / time.Duration(v.ended)
-		text += "  about " + spokenTime(each*time.Duration(left)/time.Duration(max(min(v.workers, left), 1))) + " left"
+		text += "  about " + render.Duration(each*time.Duration(left)/time.Duration(max(min(v.workers, left), 1))) + " left"
 	}
 	if calls, until := v.limiter.Window(); until.After(v.app.now()) {
-		text += fmt.Sprintf("  waiting for the server %s (%d at a time)", spokenTime(until.Sub(v.app.now())), calls)
+		text += fmt.Sprintf("  waiting for the server %s (%d at a time)", render.Duration(until.Sub(v.app.now())), calls)
 	}
 	return text
 }
 
 // batchCost is a price in words; of models without a price nothing is known.
-func batchCost(usd float64) string { return spokenCost(usd, usd > 0) }
+func batchCost(usd float64) string { return render.Cost(usd, usd > 0) }
 
 // jobStates is the order in which states are told.
 func jobStates() []memory.JobState {

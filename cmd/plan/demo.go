@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/cmd/plan/demo"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/scripted"
 )
@@ -87,7 +88,7 @@ func (a *app) demoDiff(ctx context.Context, to io.Writer) error {
 		if err != nil {
 			return failed(err)
 		}
-		fmt.Fprintf(to, "\n%s", sanitizeText(diff))
+		fmt.Fprintf(to, "\n%s", render.SafeText(diff))
 		return nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
@@ -53,7 +54,7 @@ func (a *app) diff(ctx context.Context, run *engine.Run, stat bool) error {
 		return failed(err)
 	}
 	if stat && !a.json {
-		_, err := fmt.Fprintln(a.out, diffWords(size))
+		_, err := fmt.Fprintln(a.out, render.DiffWords(size))
 		return failed(err)
 	}
 	text, err := repo.Diff(ctx, from, to)
@@ -64,7 +65,7 @@ func (a *app) diff(ctx context.Context, run *engine.Run, stat bool) error {
 		return a.document(map[string]any{"id": run.ID, "stat": size, "diff": text})
 	}
 	if a.onTerminal() {
-		text = sanitizeText(text)
+		text = render.SafeText(text)
 	}
 	_, err = fmt.Fprint(a.out, text)
 	return failed(err)

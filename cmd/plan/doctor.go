@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
@@ -91,9 +92,9 @@ func (a *app) report(found []finding, healthy bool) error {
 		case !f.OK:
 			word = "note   "
 		}
-		fmt.Fprintf(a.out, "%s  %-10s %s\n", word, f.Name, sanitizeLine(f.Detail))
+		fmt.Fprintf(a.out, "%s  %-10s %s\n", word, f.Name, render.SafeLine(f.Detail))
 		if f.Do != "" && !f.OK {
-			fmt.Fprintf(a.out, "%20s %s\n", "→", sanitizeLine(f.Do))
+			fmt.Fprintf(a.out, "%20s %s\n", "→", render.SafeLine(f.Do))
 		}
 	}
 	return nil

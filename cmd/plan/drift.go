@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/worktree"
@@ -71,10 +72,10 @@ type driftChooser interface {
 // whether to go on.
 func (a *app) askDrift(ctx context.Context, eng driftChooser, end engine.End) bool {
 	d := end.Parked.Drift
-	fmt.Fprintf(a.out, "\nThe work tree changed while the run stood still: %s\n", countOf(d.Total, "file"))
+	fmt.Fprintf(a.out, "\nThe work tree changed while the run stood still: %s\n", render.Count(d.Total, "file"))
 	const most = 20
 	for _, f := range d.Files[:min(most, len(d.Files))] {
-		fmt.Fprintf(a.out, "  %s\n", sanitizeLine(f))
+		fmt.Fprintf(a.out, "  %s\n", render.SafeLine(f))
 	}
 	if d.Total > most {
 		fmt.Fprintf(a.out, "  and %d more\n", d.Total-most)

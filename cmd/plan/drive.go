@@ -12,6 +12,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/checks"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/phases"
@@ -28,7 +29,7 @@ type driving struct {
 	checksByFlag bool
 	said         said
 	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
-	tally        *tally                // of the events so far
+	tally        *render.Tally         // of the events so far
 	context      []plan.Message
 	// begin writes the first events of a new run; nil for one that goes on.
 	begin func(context.Context, *engine.Engine) error
@@ -225,8 +226,8 @@ func detected(w *workshop) []plan.Check {
 // opened again.
 type display struct {
 	app   *app
-	tally *tally
-	opts  viewOptions
+	tally *render.Tally
+	opts  render.Options
 
 	show func(plan.Event) // nil while it is closed
 	done func() error
@@ -249,18 +250,18 @@ func (s *display) open() {
 		return
 	}
 	opts := s.opts
-	opts.Before = s.tally.clone()
-	var v viewer
+	opts.Before = s.tally.Clone()
+	var v render.Viewer
 	var patience time.Duration // output that somebody reads later is never given up
 	switch {
 	case s.app.json:
-		v = newJSONViewer(s.app.out)
+		v = render.NewJSON(s.app.out)
 	case s.app.onTerminal():
-		v, patience = newScreenViewer(s.app.out, opts), screenPatience
+		v, patience = render.NewScreen(s.app.out, opts), render.Patience
 	default:
-		v = newPlainViewer(s.app.out, opts)
+		v = render.NewPlain(s.app.out, opts)
 	}
-	s.show, s.done = newPump(v, patience)
+	s.show, s.done = render.NewPump(v, patience)
 }
 
 // feed takes an event from the engine.
@@ -289,5 +290,5 @@ func (s *display) summary() {
 	if s.app.json {
 		to, opts.Color = s.app.err, false
 	}
-	writeSummary(to, s.tally, opts)
+	render.WriteSummary(to, s.tally, opts)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -107,7 +108,7 @@ func (a *app) resumeOneDue(ctx context.Context, db *memory.DB, id plan.RunID, fl
 	}
 	var held *memory.HeldError
 	if errors.As(err, &held) {
-		fmt.Fprintf(a.err, "plan: %s\n", sanitizeLine(held.Error()))
+		fmt.Fprintf(a.err, "plan: %s\n", render.SafeLine(held.Error()))
 		return plan.ExitOK
 	}
 	var ex *exit

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/spf13/cobra"
 )
@@ -45,14 +46,14 @@ func (a *app) eventsCommand() *cobra.Command {
 
 func (a *app) events(lines func(func(memory.Line, error) bool)) error {
 	opts := a.viewing()
-	people := newPlainViewer(a.out, opts)
+	people := render.NewPlain(a.out, opts)
 	for line, err := range lines {
 		if err != nil {
 			return failed(err)
 		}
 		if a.json {
 			if _, err := fmt.Fprintf(a.out, "%s\n", line.JSON); err != nil {
-				return failed(unlessReaderLeft(err))
+				return failed(render.UnlessReaderLeft(err))
 			}
 			continue
 		}

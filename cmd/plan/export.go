@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
@@ -56,7 +57,7 @@ func (a *app) export(ctx context.Context, db *memory.DB, id plan.RunID, file str
 	}
 	if file == "" {
 		_, err := db.Export(ctx, id, a.out, redact)
-		return failed(unlessReaderLeft(err))
+		return failed(render.UnlessReaderLeft(err))
 	}
 	var sent memory.Portable
 	err = writeWhole(file, force, func(to io.Writer) (err error) {
@@ -69,7 +70,7 @@ func (a *app) export(ctx context.Context, db *memory.DB, id plan.RunID, file str
 	if a.json {
 		return a.document(map[string]any{"id": id, "path": file, "events": sent.Events, "blobs": sent.Blobs, "replaced": sent.Replaced})
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %s and %s of run %s; secrets replaced in %s\n", sanitizeLine(file),
+	_, err = fmt.Fprintf(a.out, "%s: %s and %s of run %s; secrets replaced in %s\n", render.SafeLine(file),
 		counted(sent.Events, "event"), counted(sent.Blobs, "blob"), id, counted(sent.Replaced, "text"))
 	return failed(err)
 }
@@ -156,7 +157,7 @@ func (a *app) imported(ctx context.Context, db *memory.DB, got memory.Portable) 
 		return err
 	}
 	if _, err := openRepo(ctx, info.Repo); err != nil && !info.Ended() {
-		fmt.Fprintf(a.err, "plan: note: its repository (%s) is not here, so it cannot be resumed\n", sanitizeLine(info.Repo))
+		fmt.Fprintf(a.err, "plan: note: its repository (%s) is not here, so it cannot be resumed\n", render.SafeLine(info.Repo))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
@@ -139,7 +140,7 @@ func (a *app) fork(ctx context.Context, db *memory.DB, from plan.RunID, at int64
 		return a.document(out)
 	}
 	fmt.Fprintf(a.out, "%s: forked from %s after event %d (%s), with the tree as of %q\n", id, from, out.From.Seq, out.State, out.Tree)
-	_, err = fmt.Fprintf(a.out, "  work tree  %s\n  branch     %s\nGo on with: plan resume %s\n", sanitizeLine(out.Worktree), out.Branch, id)
+	_, err = fmt.Fprintf(a.out, "  work tree  %s\n  branch     %s\nGo on with: plan resume %s\n", render.SafeLine(out.Worktree), out.Branch, id)
 	return failed(err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/memory"
 )
@@ -210,7 +211,7 @@ func (a *app) tellGC(gone []collected, kept int, used int64, dryRun bool) error 
 	}
 	for _, c := range gone {
 		fmt.Fprintf(a.out, "%s %s  %s, over for %s, %s, %s\n", verb, c.ID, c.State,
-			spokenTime(a.now().Sub(c.Updated)), spokenBytes(c.Bytes), counted(c.Refs, "snapshot"))
+			render.Duration(a.now().Sub(c.Updated)), spokenBytes(c.Bytes), counted(c.Refs, "snapshot"))
 	}
 	_, err := fmt.Fprintf(a.out, "%s about %s in %s; %s kept; the database uses %s\n",
 		sum, spokenBytes(bytes), counted(len(gone), "run"), counted(kept, "run"), spokenBytes(used))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
@@ -159,7 +160,7 @@ func (g *guard) session(ctx context.Context, j *journal, show func(plan.Event), 
 		}
 		for _, rep := range g.hooks.Each(context.WithoutCancel(ctx), in, nil) {
 			if !rep.OK() {
-				fmt.Fprintf(g.app.err, "plan: note: a session_end hook failed: %s\n", sanitizeLine(rep.Why()))
+				fmt.Fprintf(g.app.err, "plan: note: a session_end hook failed: %s\n", render.SafeLine(rep.Why()))
 			}
 		}
 	}()
@@ -204,7 +205,7 @@ func (a *app) trustedItems(paths config.Paths, root string) func(trust.Item) boo
 		ok, err := store.Trusted(root, it.Kind, it.Path, it.Digest)
 		if err != nil && !told {
 			told = true
-			fmt.Fprintf(a.err, "plan: note: nothing of the repository is trusted: %s\n", sanitizeLine(err.Error()))
+			fmt.Fprintf(a.err, "plan: note: nothing of the repository is trusted: %s\n", render.SafeLine(err.Error()))
 		}
 		return ok
 	}

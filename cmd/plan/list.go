@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/spf13/cobra"
 )
@@ -120,15 +121,15 @@ func (a *app) list(runs []memory.RunInfo, filter memory.Filter) error {
 		_, err := fmt.Fprintln(a.out, text)
 		return failed(err)
 	}
-	look := newLook(a.viewing())
+	look := render.NewLook(a.viewing())
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "RUN\tSTATE\tAGE\tTOKENS\tCOST\tREPOSITORY\tTITLE")
 	for _, r := range runs {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, a.standingOf(r), spokenTime(a.now().Sub(r.Created)),
-			spokenCount(r.Usage.Tokens()), spokenCost(r.CostUSD, r.Priced),
-			look.safe(sanitizeLine(filepath.Base(r.Repo))), look.safe(sanitizeLine(cutRunes(titleOf(r), 60))))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, a.standingOf(r), render.Duration(a.now().Sub(r.Created)),
+			render.Tokens(r.Usage.Tokens()), render.Cost(r.CostUSD, r.Priced),
+			look.Safe(render.SafeLine(filepath.Base(r.Repo))), look.Safe(render.SafeLine(cutRunes(titleOf(r), 60))))
 	}
-	return failed(unlessReaderLeft(tw.Flush()))
+	return failed(render.UnlessReaderLeft(tw.Flush()))
 }
 
 // standingOf says in a few words where a run stands, and when it can go on.
@@ -139,7 +140,7 @@ func (a *app) standingOf(r memory.RunInfo) string {
 	words := "parked: " + string(r.Parked)
 	if at, ok := wakeOf(r); ok {
 		if left := at.Sub(a.now()); left > 0 {
-			return words + ", due in " + spokenTime(left)
+			return words + ", due in " + render.Duration(left)
 		}
 		return words + ", due"
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/sandbox"
 )
@@ -99,9 +100,9 @@ func (a *app) complain(ex *exit) {
 	if ex.err == nil {
 		return
 	}
-	fmt.Fprintf(a.err, "plan: %s\n", sanitizeLine(ex.err.Error()))
+	fmt.Fprintf(a.err, "plan: %s\n", render.SafeLine(ex.err.Error()))
 	if hint := hintOf(ex.err); hint != "" {
-		fmt.Fprintf(a.err, "  %s\n", sanitizeLine(hint))
+		fmt.Fprintf(a.err, "  %s\n", render.SafeLine(hint))
 	}
 	if ex.code == plan.ExitUsage {
 		fmt.Fprintf(a.err, "  See `plan --help`.\n")
@@ -206,10 +207,10 @@ func (a *app) document(v any) error {
 }
 
 // viewing is how text for people is laid out on standard output.
-func (a *app) viewing() viewOptions {
-	opts := viewOptions{Now: a.now}
+func (a *app) viewing() render.Options {
+	opts := render.Options{Now: a.now}
 	if f, ok := a.out.(*os.File); ok {
-		opts, _ = viewOptionsFor(f, a.getenv)
+		opts, _ = render.OptionsFor(f, a.getenv)
 	}
 	return opts
 }
@@ -220,6 +221,6 @@ func (a *app) onTerminal() bool {
 	if !ok {
 		return false
 	}
-	_, tty := viewOptionsFor(f, a.getenv)
+	_, tty := render.OptionsFor(f, a.getenv)
 	return tty
 }

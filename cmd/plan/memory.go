@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/skills"
@@ -182,7 +183,7 @@ func (a *app) showFacts(facts []plan.Fact, none string) error {
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "FACT\tFROM\tAGE\tUSED\tTEXT")
 	for _, f := range facts {
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%d\t%s\n", f.ID, f.Source, spokenTime(a.now().Sub(f.Created)), f.Used, sanitizeLine(f.Text))
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%d\t%s\n", f.ID, f.Source, render.Duration(a.now().Sub(f.Created)), f.Used, render.SafeLine(f.Text))
 	}
 	return failed(tw.Flush())
 }
@@ -208,7 +209,7 @@ func (a *app) memoryShow() *cobra.Command {
 				if a.json {
 					return a.document(f)
 				}
-				fmt.Fprintf(a.out, "%s\n\nfrom     %s\n", sanitizeLine(f.Text), f.Source)
+				fmt.Fprintf(a.out, "%s\n\nfrom     %s\n", render.SafeLine(f.Text), f.Source)
 				if f.Run != "" {
 					fmt.Fprintf(a.out, "run      %s\n", f.Run)
 				}
@@ -216,7 +217,7 @@ func (a *app) memoryShow() *cobra.Command {
 				if scope == "" {
 					scope = "every repository"
 				}
-				fmt.Fprintf(a.out, "holds    %s\ncreated  %s\nused     %d times\n", sanitizeLine(scope), f.Created.Format(time.RFC3339), f.Used)
+				fmt.Fprintf(a.out, "holds    %s\ncreated  %s\nused     %d times\n", render.SafeLine(scope), f.Created.Format(time.RFC3339), f.Used)
 				if !f.Expires.IsZero() {
 					fmt.Fprintf(a.out, "expires  %s\n", f.Expires.Format(time.RFC3339))
 				}
@@ -238,7 +239,7 @@ func (a *app) memoryForget() *cobra.Command {
 				if a.json {
 					return a.document(f)
 				}
-				_, err = fmt.Fprintf(a.out, "Forgotten: %s\n", sanitizeLine(f.Text))
+				_, err = fmt.Fprintf(a.out, "Forgotten: %s\n", render.SafeLine(f.Text))
 				return err //nolint:wrapcheck // the caller says what was done
 			})
 		},
@@ -369,12 +370,12 @@ func (a *app) memoryStyle() *cobra.Command {
 func (a *app) showStyle(s memory.Style) error {
 	fmt.Fprintf(a.out, "formality  %.2f\nenergy     %.2f\nterseness  %.2f\nemoji      %.2f\nseen       %d\n", s.Formality, s.Energy, s.Terseness, s.Emoji, s.Seen)
 	for _, w := range s.Stated {
-		fmt.Fprintf(a.out, "stated     %s\n", sanitizeLine(w))
+		fmt.Fprintf(a.out, "stated     %s\n", render.SafeLine(w))
 	}
 	line := s.Line()
 	if line == "" {
 		line = "Nothing is said to a model about it: it is close to neutral, or too little is known."
 	}
-	_, err := fmt.Fprintf(a.out, "\n%s\n", sanitizeLine(line))
+	_, err := fmt.Fprintf(a.out, "\n%s\n", render.SafeLine(line))
 	return failed(err)
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
 )
@@ -46,9 +47,9 @@ func (a *app) askPerson(ctx context.Context, c plan.WaitingCall, doc *plan.PlanD
 	if c.Question == "" {
 		return a.askApproval(ctx, c)
 	}
-	fmt.Fprintf(a.out, "\n%s\n", sanitizeText(c.Question))
+	fmt.Fprintf(a.out, "\n%s\n", render.SafeText(c.Question))
 	for i, o := range c.Options {
-		fmt.Fprintf(a.out, "  %d  %s\n", i+1, sanitizeLine(o))
+		fmt.Fprintf(a.out, "  %d  %s\n", i+1, render.SafeLine(o))
 	}
 	fmt.Fprint(a.out, "Answer (empty: leave it for later): ")
 	line, ok := a.readLine(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
@@ -114,7 +115,7 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 		return failed(err)
 	}
 	defer func() { err = errors.Join(err, failed(writer.Close())) }()
-	t := &tally{}
+	t := &render.Tally{}
 	run, err := foldRun(ctx, db, id, t)
 	if err != nil {
 		return failed(err)
@@ -136,7 +137,7 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 }
 
 // goOn drives a run that is owned and folded.
-func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *tally, flags said) (err error) {
+func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *render.Tally, flags said) (err error) {
 	was, cfg, changed, err := a.resumeSettings(run, flags)
 	if err != nil {
 		return err
@@ -247,7 +248,7 @@ func (a *app) resumeSettings(run *engine.Run, flags said) (was stored, cfg confi
 }
 
 // foldRun reads a run's journal, once, for the engine and for people.
-func foldRun(ctx context.Context, db *memory.DB, id plan.RunID, t *tally) (*engine.Run, error) {
+func foldRun(ctx context.Context, db *memory.DB, id plan.RunID, t *render.Tally) (*engine.Run, error) {
 	return engine.Fold(func(yield func(plan.Event, error) bool) {
 		for ev, err := range db.Events(ctx, id, memory.Query{}) {
 			if err == nil && t != nil {

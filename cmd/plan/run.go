@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
@@ -163,7 +164,7 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: id, phases: ph, run: &engine.Run{}, tally: &tally{},
+		id: id, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
 		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: begin.context, said: flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
 			return e.Begin(ctx, id, "", begin.start, begin.given, begin.blobs)
@@ -267,7 +268,7 @@ func (a *app) chooseWay(request, base string) (string, *plan.PlanDoc) {
 		doc.Base = base
 		way, given = "direct: "+c.Why(), &doc
 	}
-	fmt.Fprintf(a.err, "plan: auto: %s\n", sanitizeLine(way))
+	fmt.Fprintf(a.err, "plan: auto: %s\n", render.SafeLine(way))
 	return way, given
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -99,7 +100,7 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 	if what.transcript {
 		return a.transcript(what.part(db.Events(ctx, id, memory.Query{})), id)
 	}
-	t := &tally{}
+	t := &render.Tally{}
 	run, err := foldRun(ctx, db, id, t)
 	if err != nil {
 		return failed(err)
@@ -124,20 +125,20 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 	}
 	opts := a.viewing()
 	opts.Resume = fmt.Sprintf("plan resume %s", id)
-	if err := writeTimeline(a.out, what.part(db.Events(ctx, id, memory.Query{})), opts); err != nil {
-		return failed(unlessReaderLeft(err))
+	if err := render.WriteTimeline(a.out, what.part(db.Events(ctx, id, memory.Query{})), opts); err != nil {
+		return failed(render.UnlessReaderLeft(err))
 	}
 	if what.phase != "" || what.attempt != 0 {
 		return nil
 	}
 	if size, err := sizeOf(ctx, run); err == nil { // the repository may be gone
-		t.diff = &size
+		t.Diff = &size
 	}
-	writeSummary(a.out, t, opts)
+	render.WriteSummary(a.out, t, opts)
 	return nil
 }
 
 // prose writes text that a model wrote.
 func (a *app) prose(text string) error {
-	return failed(unlessReaderLeft(writeProse(a.out, text, a.viewing())))
+	return failed(render.UnlessReaderLeft(render.WriteProse(a.out, text, a.viewing())))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
 )
@@ -62,9 +63,9 @@ type phaseDocument struct {
 	Priced     bool       `json:"priced"`
 }
 
-func documentOf(run *engine.Run, info memory.RunInfo, t *tally) document {
+func documentOf(run *engine.Run, info memory.RunInfo, t *render.Tally) document {
 	d := document{
-		ID: run.ID, Title: titleOf(info), State: run.State, Parked: run.Parked, Outcome: info.Outcome, Why: t.why,
+		ID: run.ID, Title: titleOf(info), State: run.State, Parked: run.Parked, Outcome: info.Outcome, Why: t.Why,
 		Created: info.Created, Updated: info.Updated, Report: run.Report, Said: listOf(run.Said),
 		Plans: listOf(run.Plans), Baseline: listOf(run.Baseline), Checks: listOf(run.Checks),
 		Verdicts: listOf(run.Verdicts), Gaps: listOf(run.Gaps), Moves: listOf(run.Moves),
@@ -85,10 +86,10 @@ func documentOf(run *engine.Run, info memory.RunInfo, t *tally) document {
 	case run.Parked != nil:
 		d.ExitCode, d.Why = new(run.Parked.Reason.ExitCode()), run.Parked.Detail
 	}
-	for _, p := range t.phases {
+	for _, p := range t.Phases {
 		d.Phases = append(d.Phases, phaseDocument{
-			Phase: p.phase, Attempt: p.attempt, Open: p.open, DurationMS: p.took.Milliseconds(),
-			Turns: p.turns, Tools: p.tools, Usage: p.usage, CostUSD: p.cost, Priced: !p.unpriced,
+			Phase: p.Phase, Attempt: p.Attempt, Open: p.Open, DurationMS: p.Took.Milliseconds(),
+			Turns: p.Turns, Tools: p.Tools, Usage: p.Usage, CostUSD: p.Cost, Priced: !p.Unpriced,
 		})
 	}
 	return d

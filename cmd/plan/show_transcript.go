@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 )
 
 // utterance is one entry of a transcript in `plan show --transcript --json`: a
@@ -46,7 +47,7 @@ func utteranceOf(e plan.Event) (utterance, bool) {
 // result.
 func (a *app) transcript(events iter.Seq2[plan.Event, error], id plan.RunID) error {
 	said := []utterance{}
-	w := scribe{look: newLook(a.viewing())}
+	w := scribe{Look: render.NewLook(a.viewing())}
 	for ev, err := range events {
 		if err != nil {
 			return failed(err)
@@ -61,8 +62,8 @@ func (a *app) transcript(events iter.Seq2[plan.Event, error], id plan.RunID) err
 		default:
 			w.mark(ev)
 		}
-		if err := writeLines(a.out, w.lines); err != nil {
-			return failed(unlessReaderLeft(err))
+		if err := render.WriteLines(a.out, w.lines); err != nil {
+			return failed(render.UnlessReaderLeft(err))
 		}
 		w.lines = w.lines[:0]
 	}
@@ -75,23 +76,23 @@ func (a *app) transcript(events iter.Seq2[plan.Event, error], id plan.RunID) err
 // scribe writes a transcript for people: unwrapped, so that it can be searched
 // and copied.
 type scribe struct {
-	look
+	render.Look
 	lines []string
 }
 
 // head begins an entry.
-func (s *scribe) head(k ink, who, note string) {
-	spans := []span{{ink: k, text: who}}
+func (s *scribe) head(k render.Ink, who, note string) {
+	spans := []render.Span{{Ink: k, Text: who}}
 	if note != "" {
-		spans = append(spans, span{ink: inkDim, text: "  " + sanitizeLine(note)})
+		spans = append(spans, render.Span{Ink: render.InkDim, Text: "  " + render.SafeLine(note)})
 	}
-	s.lines = append(s.lines, "", s.paintAll(spans))
+	s.lines = append(s.lines, "", s.PaintAll(spans))
 }
 
 // body adds text as it is, made safe for a terminal.
-func (s *scribe) body(k ink, text string) {
-	for line := range strings.Lines(strings.TrimRight(sanitizeText(text), "\n")) {
-		s.lines = append(s.lines, "  "+s.paint(k, strings.TrimRight(s.safe(line), "\n")))
+func (s *scribe) body(k render.Ink, text string) {
+	for line := range strings.Lines(strings.TrimRight(render.SafeText(text), "\n")) {
+		s.lines = append(s.lines, "  "+s.Paint(k, strings.TrimRight(s.Safe(line), "\n")))
 	}
 }
 
@@ -102,9 +103,9 @@ func (s *scribe) utter(u utterance) {
 		if u.Origin != "" {
 			note = u.Origin
 		}
-		s.head(inkCyan, "user", note)
+		s.head(render.InkCyan, "user", note)
 	case plan.RoleAssistant:
-		s.head(inkGreen, "assistant", "")
+		s.head(render.InkGreen, "assistant", "")
 	case plan.RoleTool:
 		if u.Result != nil {
 			s.result(*u.Result)
@@ -121,29 +122,29 @@ func (s *scribe) utter(u utterance) {
 func (s *scribe) block(b plan.Block) {
 	switch b.Type {
 	case plan.BlockText:
-		s.body(inkNone, b.Text)
+		s.body(render.InkNone, b.Text)
 	case plan.BlockReasoning:
-		s.body(inkDim, b.Text)
+		s.body(render.InkDim, b.Text)
 	case plan.BlockToolCall:
-		s.lines = append(s.lines, "  "+s.paint(inkCyan, s.arrow+" "+sanitizeLine(b.Name))+" "+s.safe(sanitizeLine(b.Args)))
+		s.lines = append(s.lines, "  "+s.Paint(render.InkCyan, s.Arrow+" "+render.SafeLine(b.Name))+" "+s.Safe(render.SafeLine(b.Args)))
 	case plan.BlockImage:
-		s.lines = append(s.lines, s.paint(inkDim, "  (an image, "+sanitizeLine(b.MIME)+")"))
+		s.lines = append(s.lines, s.Paint(render.InkDim, "  (an image, "+render.SafeLine(b.MIME)+")"))
 	}
 }
 
 // result shows what a call came to.
 func (s *scribe) result(r plan.ToolEnd) {
-	k, word := inkDim, spokenTime(millis(r.DurationMS))
+	k, word := render.InkDim, render.Duration(render.Millis(r.DurationMS))
 	if r.Error {
-		k, word = inkRed, "error"
+		k, word = render.InkRed, "error"
 	}
 	if r.Status != "" {
 		word = r.Status
 	}
-	s.head(k, sanitizeLine(r.Name), word)
-	s.body(inkNone, r.Output)
+	s.head(k, render.SafeLine(r.Name), word)
+	s.body(render.InkNone, r.Output)
 	if r.Blob != "" {
-		s.body(inkDim, "(cut; the whole output is kept)")
+		s.body(render.InkDim, "(cut; the whole output is kept)")
 	}
 }
 
@@ -155,26 +156,26 @@ func (s *scribe) mark(e plan.Event) {
 		if b.Resumed {
 			title += " (resumed)"
 		}
-		s.lines = append(s.lines, "", s.heading(columnsMost-1, inkBold, title, s.joined(e.Conv, sanitizeLine(b.Model))))
+		s.lines = append(s.lines, "", s.Heading(render.MaxColumns-1, render.InkBold, title, s.Joined(e.Conv, render.SafeLine(b.Model))))
 	case plan.CompactionEnd:
 		if b.Messages != nil {
-			s.head(inkYellow, "compaction", fmt.Sprintf("about %s tokens became %s; from here on the model reads the short form", spokenCount(b.Before), spokenCount(b.After)))
+			s.head(render.InkYellow, "compaction", fmt.Sprintf("about %s tokens became %s; from here on the model reads the short form", render.Tokens(b.Before), render.Tokens(b.After)))
 		}
 	case plan.Pruned:
-		s.head(inkYellow, "prune", fmt.Sprintf("%s taken out of what the model reads", countOf(len(b.Calls), "result")))
+		s.head(render.InkYellow, "prune", fmt.Sprintf("%s taken out of what the model reads", render.Count(len(b.Calls), "result")))
 	case plan.StormBroken:
-		s.head(inkYellow, "storm", b.Notice)
+		s.head(render.InkYellow, "storm", b.Notice)
 	case plan.ApprovalRequired:
-		s.head(inkYellow, "waits for a yes", b.Name+" "+string(b.Args))
+		s.head(render.InkYellow, "waits for a yes", b.Name+" "+string(b.Args))
 	case plan.ApprovalResolved:
 		word := "denied"
 		if b.Approved {
 			word = "allowed"
 		}
-		s.head(inkYellow, word, b.Reason)
+		s.head(render.InkYellow, word, b.Reason)
 	case plan.Parked:
-		s.head(inkYellow, "parked", parkedWords(b))
+		s.head(render.InkYellow, "parked", render.ParkedWords(b))
 	case plan.Failure:
-		s.head(inkRed, "error", b.Error)
+		s.head(render.InkRed, "error", b.Error)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/skills"
 	"github.com/plan-engine/plan/skills/auto"
@@ -120,7 +121,7 @@ func (a *app) skillsList() *cobra.Command {
 					if s.Name == "" {
 						s.Name, s.Source = s.Path, "-"
 					}
-					fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", sanitizeLine(s.Name), s.Source, s.Status, sanitizeLine(cutText(what, 80)))
+					fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", render.SafeLine(s.Name), s.Source, s.Status, render.SafeLine(cutText(what, 80)))
 				}
 				return tw.Flush()
 			})
@@ -164,7 +165,7 @@ func (a *app) showSkill(s skillLine, body string) error {
 			Body string `json:"body"`
 		}{s, body})
 	}
-	_, err := fmt.Fprintf(a.out, "%s (%s, %s)\n%s\n\n%s\n", s.Name, orDash(s.Source), s.Status, sanitizeLine(s.Description), sanitizeText(body))
+	_, err := fmt.Fprintf(a.out, "%s (%s, %s)\n%s\n\n%s\n", s.Name, orDash(s.Source), s.Status, render.SafeLine(s.Description), render.SafeText(body))
 	return err //nolint:wrapcheck // withSkills tells it
 }
 
@@ -199,7 +200,7 @@ func (a *app) skillsDiff() *cobra.Command {
 				if a.json {
 					return a.document(map[string]any{"name": d.Name, "revision": d.Revision, "diff": text})
 				}
-				_, err = fmt.Fprint(a.out, sanitizeText(text))
+				_, err = fmt.Fprint(a.out, render.SafeText(text))
 				return err //nolint:wrapcheck // withSkills tells it
 			})
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/skills"
@@ -91,7 +92,7 @@ func (a *app) measure(ctx context.Context, l *learning, d auto.Draft) error {
 	fmt.Fprintf(a.out, "%s revision %d: score %.2f over %d tasks\n", d.Name, d.Revision, score, counted)
 	for _, m := range all {
 		fmt.Fprintf(a.out, "  %s  with %s after %d reviews, %s tokens · without %s after %d reviews, %s tokens\n", m.Run,
-			m.With.Outcome, m.With.Reviews, spokenCount(m.With.Tokens), m.Without.Outcome, m.Without.Reviews, spokenCount(m.Without.Tokens))
+			m.With.Outcome, m.With.Reviews, render.Tokens(m.With.Tokens), m.Without.Outcome, m.Without.Reviews, render.Tokens(m.Without.Tokens))
 	}
 	return nil
 }

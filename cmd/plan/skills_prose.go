@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/phases"
@@ -62,7 +63,7 @@ func (a *app) writeDraft(ctx context.Context, l *learning, d auto.Draft, model s
 	if a.json {
 		return a.document(made)
 	}
-	_, err = fmt.Fprintf(a.out, "%s revision %d is written (%s tokens) and waits for you: plan skills review\n", made.Name, made.Revision, spokenCount(used.Tokens()))
+	_, err = fmt.Fprintf(a.out, "%s revision %d is written (%s tokens) and waits for you: plan skills review\n", made.Name, made.Revision, render.Tokens(used.Tokens()))
 	return err //nolint:wrapcheck // withSkills tells it
 }
 

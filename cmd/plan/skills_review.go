@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/skills"
@@ -151,7 +152,7 @@ func (a *app) reviewDrafts(ctx context.Context, l *learning, waiting []auto.Draf
 		if d.Meta.Change != "" {
 			fmt.Fprintf(a.out, "a change to the skill %s\n", d.Meta.Change)
 		}
-		fmt.Fprintf(a.out, "\n%s\n", sanitizeText(r.Diff))
+		fmt.Fprintf(a.out, "\n%s\n", render.SafeText(r.Diff))
 		if !a.interactive() {
 			fmt.Fprintf(a.out, "Decide with: plan skills approve %s, or plan skills reject %s --why …\n\n", d.Name, d.Name)
 			continue
@@ -194,7 +195,7 @@ func (a *app) reviewOne(ctx context.Context, l *learning, d auto.Draft, in *bufi
 			if err != nil {
 				return true, err
 			}
-			fmt.Fprintf(a.out, "\n%s\n", sanitizeText(text))
+			fmt.Fprintf(a.out, "\n%s\n", render.SafeText(text))
 		case "s", "skip":
 			return false, nil
 		case "q", "quit":

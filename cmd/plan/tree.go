@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
@@ -66,7 +67,7 @@ func (a *app) addTree(ctx context.Context, source *worktree.Repo, id plan.RunID,
 // note tells people what they should know and can do without.
 func (a *app) note(notes ...string) {
 	for _, n := range notes {
-		fmt.Fprintf(a.err, "plan: note: %s\n", sanitizeLine(n))
+		fmt.Fprintf(a.err, "plan: note: %s\n", render.SafeLine(n))
 	}
 }
 

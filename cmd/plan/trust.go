@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
 )
@@ -115,8 +116,8 @@ func writeItem(to io.Writer, it trust.Item) {
 		state = "trusted"
 	}
 	digest := it.Digest[:min(12, len(it.Digest))]
-	fmt.Fprintf(to, "%-11s  %-6s  %-12s  %s\n", state, it.Kind, digest, sanitizeLine(it.Path))
-	for line := range strings.Lines(sanitizeText(it.Detail)) {
+	fmt.Fprintf(to, "%-11s  %-6s  %-12s  %s\n", state, it.Kind, digest, render.SafeLine(it.Path))
+	for line := range strings.Lines(render.SafeText(it.Detail)) {
 		fmt.Fprintf(to, "             %s\n", strings.TrimRight(line, "\n"))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
@@ -113,7 +114,7 @@ func (a *app) settings(repo string, flags config.Config) (config.Config, error) 
 		return config.Config{}, failed(err)
 	}
 	for _, w := range warnings {
-		fmt.Fprintf(a.err, "plan: note: %s\n", sanitizeLine(w.String()))
+		fmt.Fprintf(a.err, "plan: note: %s\n", render.SafeLine(w.String()))
 	}
 	return cfg, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
@@ -199,7 +200,7 @@ func (a *app) pruneTrees(ctx context.Context, db *memory.DB, dry bool) error {
 		case t.Safe:
 			word = "can go"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", sanitizeLine(string(t.ID)), t.State, word, sanitizeLine(t.Why))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", render.SafeLine(string(t.ID)), t.State, word, render.SafeLine(t.Why))
 	}
 	return failed(tw.Flush())
 }

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -12,36 +12,36 @@ import (
 // narrator tells a run in lines. The plain viewer, the screen and the timeline
 // all speak through it.
 type narrator struct {
-	look
-	opts viewOptions
+	Look
+	opts Options
 	// textRows is how many rows of an assistant's text are shown; 0 means all.
 	textRows int
-	margin   int // columns at the left that somebody else uses
-	tally    *tally
-	calls    map[string]span // started calls by conversation and id: what they are about
+	margin   int // Columns at the left that somebody else uses
+	tally    *Tally
+	calls    map[string]Span // started calls by conversation and id: what they are about
 }
 
-func newNarrator(opts viewOptions) *narrator {
-	return &narrator{look: newLook(opts), opts: opts, tally: opts.Before.clone(), calls: map[string]span{}}
+func newNarrator(opts Options) *narrator {
+	return &narrator{Look: NewLook(opts), opts: opts, tally: opts.Before.Clone(), calls: map[string]Span{}}
 }
 
-// columns is the width of a line. The last column of a terminal stays free:
+// Columns is the width of a line. The last column of a terminal stays free:
 // a character there makes some of them wrap.
-func (n *narrator) columns() int { return max(min(n.opts.columns()-1-n.margin, columnsMost), 20) }
+func (n *narrator) Columns() int { return max(min(n.opts.Columns()-1-n.margin, MaxColumns), 20) }
 
 // labelPad aligns what stands behind glyph and name.
-func labelPad(label string) string { return padTo(sanitizeLine(label), labelColumns) }
+func labelPad(label string) string { return PadTo(SafeLine(label), labelColumns) }
 
 // labelColumns is the width of the longest tool name, and restColumn where the
-// text behind a label begins.
+// Text behind a label begins.
 const (
 	labelColumns = len("apply_patch")
 	restColumn   = len("  x ") + labelColumns + len(" ")
 )
 
 // labelled draws a line of one glyph, a label and a text, wrapped.
-func (n *narrator) labelled(glyph string, k ink, label, text string) []string {
-	return n.hang(n.columns(), []span{{text: "  "}, {ink: k, text: glyph}, {text: " " + labelPad(label) + " "}}, inkNone, text)
+func (n *narrator) labelled(glyph string, k Ink, label, text string) []string {
+	return n.hang(n.Columns(), []Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad(label) + " "}}, InkNone, text)
 }
 
 // lines tells one event, in as many lines as it deserves: often none. The end
@@ -66,7 +66,7 @@ func (n *narrator) lines(e plan.Event) []string {
 	case plan.VerdictGiven:
 		return n.verdictGiven(b)
 	case plan.Retry:
-		return n.labelled(n.again, inkYellow, "retry", retryWords(b))
+		return n.labelled(n.again, InkYellow, "retry", retryWords(b))
 	case plan.Failure:
 		return n.failed(b)
 	default:
@@ -80,35 +80,35 @@ func (n *narrator) notes(body plan.Body) []string {
 	switch b := body.(type) {
 	case plan.StateChange:
 		if b.Why != "" && !b.To.Final() {
-			return n.labelled(n.arrow, inkDim, "next", string(b.To)+": "+b.Why)
+			return n.labelled(n.Arrow, InkDim, "next", string(b.To)+": "+b.Why)
 		}
 	case plan.LimitHit:
-		return n.labelled(n.halt, inkYellow, "limit", limitWords(b))
+		return n.labelled(n.halt, InkYellow, "limit", limitWords(b))
 	case plan.Report:
-		return n.labelled(n.note, inkDim, "report", countOf(lineCount(b.Text), "line"))
+		return n.labelled(n.note, InkDim, "report", Count(lineCount(b.Text), "line"))
 	case plan.PlanMade:
 		return n.planMade(b)
 	case plan.GapChange:
 		return n.gapChange(b)
 	case plan.FindingMade:
-		return n.labelled(n.note, inkYellow, "noticed", b.Text)
+		return n.labelled(n.note, InkYellow, "noticed", b.Text)
 	case plan.Critiqued:
-		return n.labelled(n.note, inkYellow, "critique", critiqueWords(b))
+		return n.labelled(n.note, InkYellow, "critique", critiqueWords(b))
 	case plan.Parked:
-		return n.labelled(n.halt, inkYellow, "parked", parkedWords(b))
+		return n.labelled(n.halt, InkYellow, "parked", ParkedWords(b))
 	case plan.Unparked:
-		return n.labelled(n.again, inkGreen, "resumed", "it was parked: "+string(b.Reason))
+		return n.labelled(n.again, InkGreen, "resumed", "it was parked: "+string(b.Reason))
 	case plan.Drift:
-		return n.labelled(n.halt, inkYellow, "drift", driftNote(b))
+		return n.labelled(n.halt, InkYellow, "drift", driftNote(b))
 	case plan.SettingsChanged:
-		return n.labelled(n.again, inkDim, "settings", strings.Join(b.Changed, ", "))
+		return n.labelled(n.again, InkDim, "settings", strings.Join(b.Changed, ", "))
 	case plan.Request:
 		if n.opts.Verbose && b.Moved != "" {
-			return n.labelled(n.note, inkYellow, "prefix", "moved: "+b.Moved)
+			return n.labelled(n.note, InkYellow, "prefix", "moved: "+b.Moved)
 		}
 	case plan.Snapshot:
 		if n.opts.Verbose {
-			return n.labelled(n.note, inkDim, "snapshot", b.Label+" "+b.Tree)
+			return n.labelled(n.note, InkDim, "snapshot", b.Label+" "+b.Tree)
 		}
 	}
 	return nil
@@ -125,14 +125,14 @@ func (n *narrator) runStart(e plan.Event, b plan.RunStart) []string {
 	if b.Dirty {
 		where = append(where, "dirty")
 	}
-	width := n.columns()
+	width := n.Columns()
 	row := func(label, text string, keepEnd bool) string {
-		return n.fill(width, []span{{ink: inkDim, text: "  " + padTo(label, labelColumns+2) + " "}}, span{text: text, keepEnd: keepEnd}, nil)
+		return n.fill(width, []Span{{Ink: InkDim, Text: "  " + PadTo(label, labelColumns+2) + " "}}, Span{Text: text, keepEnd: keepEnd}, nil)
 	}
 	return []string{
-		n.paintAll([]span{{ink: inkBold, text: "plan "}, {ink: inkBold, text: string(e.Run)}}),
-		row("repo", n.joined(where...), true),
-		row("models", n.joined(modelWords(b.Models)...), false),
+		n.PaintAll([]Span{{Ink: InkBold, Text: "plan "}, {Ink: InkBold, Text: string(e.Run)}}),
+		row("repo", n.Joined(where...), true),
+		row("models", n.Joined(modelWords(b.Models)...), false),
 		row("request", n.firstLine(b.Request), false),
 	}
 }
@@ -173,30 +173,30 @@ func (n *narrator) phaseStart(e plan.Event, b plan.PhaseStart) []string {
 	if b.Resumed {
 		title += " (resumed)"
 	}
-	return []string{"", n.heading(n.columns(), inkCyan, title, b.Model)}
+	return []string{"", n.Heading(n.Columns(), InkCyan, title, b.Model)}
 }
 
 func (n *narrator) phaseEnd(b plan.PhaseEnd) []string {
-	if len(n.tally.phases) == 0 {
+	if len(n.tally.Phases) == 0 {
 		return nil
 	}
-	p := n.tally.phases[len(n.tally.phases)-1]
-	words := []string{phaseEndWord(b.Reason) + " after " + spokenTime(p.took), countOf(p.turns, "turn")}
-	if p.tools > 0 {
-		words = append(words, countOf(p.tools, "tool call"))
+	p := n.tally.Phases[len(n.tally.Phases)-1]
+	words := []string{phaseEndWord(b.Reason) + " after " + Duration(p.Took), Count(p.Turns, "turn")}
+	if p.Tools > 0 {
+		words = append(words, Count(p.Tools, "tool call"))
 	}
-	if tokens := p.usage.Tokens(); tokens > 0 {
-		used := spokenCount(tokens) + " tokens"
-		if p.usage.Input > 0 {
-			used += fmt.Sprintf(", %d%% cached", p.usage.Cached*100/p.usage.Input)
+	if tokens := p.Usage.Tokens(); tokens > 0 {
+		used := Tokens(tokens) + " tokens"
+		if p.Usage.Input > 0 {
+			used += fmt.Sprintf(", %d%% cached", p.Usage.Cached*100/p.Usage.Input)
 		}
-		words = append(words, used, spokenCost(p.cost, !p.unpriced))
+		words = append(words, used, Cost(p.Cost, !p.Unpriced))
 	}
-	k := inkDim
+	k := InkDim
 	if b.Reason != plan.EndCompleted {
-		k = inkYellow
+		k = InkYellow
 	}
-	return n.hangParts(n.columns(), []span{{text: "  "}}, k, words...)
+	return n.hangParts(n.Columns(), []Span{{Text: "  "}}, k, words...)
 }
 
 func phaseEndWord(reason string) string {
@@ -222,18 +222,18 @@ func (n *narrator) messageEnd(e plan.Event, b plan.MessageEnd) []string {
 		if rows[n.textRows-1] == "" {
 			rows = rows[:n.textRows-1]
 		}
-		rows = append(rows, n.paint(inkDim, fmt.Sprintf("    %s %s more", n.cut, countOf(extra, "line"))))
+		rows = append(rows, n.Paint(InkDim, fmt.Sprintf("    %s %s more", n.cut, Count(extra, "line"))))
 	}
 	return rows
 }
 
 func (n *narrator) checkEnd(b plan.CheckEnd) []string {
-	glyph, k, word := n.ok, inkGreen, passWord(&b.CheckResult)
+	glyph, k, word := n.ok, InkGreen, passWord(&b.CheckResult)
 	switch {
 	case b.Cancelled:
-		glyph, k, word = n.unsure, inkYellow, "----"
+		glyph, k, word = n.unsure, InkYellow, "----"
 	case !b.Passed():
-		glyph, k = n.fail, inkRed
+		glyph, k = n.fail, InkRed
 	}
 	note := checkNote(b.CheckResult)
 	most := 3
@@ -246,10 +246,10 @@ func (n *narrator) checkEnd(b plan.CheckEnd) []string {
 	if n.opts.Verbose {
 		most = 20
 	}
-	lines := []string{n.fill(n.columns(),
-		[]span{{text: "  "}, {ink: k, text: glyph}, {text: " " + labelPad("check") + " "}, {ink: k, text: word + " "}},
-		span{text: n.firstLine(b.Command)},
-		[]span{{ink: inkDim, text: note}, {ink: inkDim, text: fmt.Sprintf("%8s", spokenTime(millis(b.DurationMS)))}})}
+	lines := []string{n.fill(n.Columns(),
+		[]Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad("check") + " "}, {Ink: k, Text: word + " "}},
+		Span{Text: n.firstLine(b.Command)},
+		[]Span{{Ink: InkDim, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(Millis(b.DurationMS)))}})}
 	if b.Passed() || b.Cancelled {
 		return lines
 	}
@@ -257,24 +257,24 @@ func (n *narrator) checkEnd(b plan.CheckEnd) []string {
 }
 
 func (n *narrator) verdictGiven(b plan.VerdictGiven) []string {
-	k, word := verdictWord(b.Judgement)
+	k, word := VerdictWord(b.Judgement)
 	glyph := n.fail
 	if b.Approved {
 		glyph = n.ok
 	}
-	head := []span{{text: "  "}, {ink: k, text: glyph}, {text: " " + labelPad("verdict") + " "}}
-	lines := n.hang(n.columns(), append(head, span{ink: k, text: word + "  "}), inkNone, b.Why)
+	head := []Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad("verdict") + " "}}
+	lines := n.hang(n.Columns(), append(head, Span{Ink: k, Text: word + "  "}), InkNone, b.Why)
 	if note := checklistNote(b.Judgement); note != "" {
-		lines = append(lines, n.hang(n.columns(), []span{{text: strings.Repeat(" ", n.measure(head))}}, inkDim, note)...)
+		lines = append(lines, n.hang(n.Columns(), []Span{{Text: strings.Repeat(" ", n.measure(head))}}, InkDim, note)...)
 	}
 	return lines
 }
 
 func (n *narrator) gapChange(b plan.GapChange) []string {
-	glyph, k := n.open, inkYellow
+	glyph, k := n.open, InkYellow
 	switch b.Status {
 	case plan.GapClosed:
-		glyph, k = n.ok, inkGreen
+		glyph, k = n.ok, InkGreen
 	case plan.GapReopened:
 		glyph = n.again
 	}
@@ -286,23 +286,23 @@ func (n *narrator) gapChange(b plan.GapChange) []string {
 }
 
 func (n *narrator) planMade(b plan.PlanMade) []string {
-	lines := n.labelled(n.note, inkDim, "plan", n.planWords(b.PlanDoc))
+	lines := n.labelled(n.note, InkDim, "plan", n.planWords(b.PlanDoc))
 	for _, command := range b.Verify {
-		lines = append(lines, n.fill(n.columns(), []span{{ink: inkDim, text: strings.Repeat(" ", restColumn) + "verify: "}}, span{text: n.firstLine(command)}, nil))
+		lines = append(lines, n.fill(n.Columns(), []Span{{Ink: InkDim, Text: strings.Repeat(" ", restColumn) + "verify: "}}, Span{Text: n.firstLine(command)}, nil))
 	}
 	return lines
 }
 
 func (n *narrator) failed(b plan.Failure) []string {
-	lines := n.labelled(n.fail, inkRed, "error", b.Error)
+	lines := n.labelled(n.fail, InkRed, "error", b.Error)
 	if b.Hint != "" {
-		lines = append(lines, n.hang(n.columns(), []span{{text: strings.Repeat(" ", restColumn)}}, inkDim, b.Hint)...)
+		lines = append(lines, n.hang(n.Columns(), []Span{{Text: strings.Repeat(" ", restColumn)}}, InkDim, b.Hint)...)
 	}
 	return lines
 }
 
 func retryWords(b plan.Retry) string {
-	words := fmt.Sprintf("%d in %s: %s", b.Attempt, spokenTime(millis(b.WaitMS)), b.Reason)
+	words := fmt.Sprintf("%d in %s: %s", b.Attempt, Duration(Millis(b.WaitMS)), b.Reason)
 	if b.WaitMS <= 0 {
 		words = fmt.Sprintf("%d: %s", b.Attempt, b.Reason)
 	}
@@ -316,16 +316,17 @@ func limitWords(b plan.LimitHit) string {
 	number := func(v float64) string {
 		switch b.Kind {
 		case "cost":
-			return spokenCost(v, true)
+			return Cost(v, true)
 		case "time":
-			return spokenTime(time.Duration(v * float64(time.Second)))
+			return Duration(time.Duration(v * float64(time.Second)))
 		}
-		return spokenCount(int64(v))
+		return Tokens(int64(v))
 	}
 	return fmt.Sprintf("%s: %s of %s", b.Kind, number(b.Value), number(b.Max))
 }
 
-func parkedWords(b plan.Parked) string {
+// ParkedWords says why a run is parked and when it can go on.
+func ParkedWords(b plan.Parked) string {
 	words := string(b.Reason)
 	if b.Detail != "" {
 		words += ": " + b.Detail

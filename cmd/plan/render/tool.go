@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 // firstLine is the first line of text that says something, with a mark when
 // there is more.
-func (l look) firstLine(text string) string {
+func (l Look) firstLine(text string) string {
 	const most = 4096 // bytes; no line that is shown is longer
 	text = strings.TrimSpace(strings.ToValidUTF8(text[:min(len(text), most)], ""))
 	if line, _, more := strings.Cut(text, "\n"); more {
@@ -27,7 +27,7 @@ func lastLines(text string, n int) []string {
 		text = text[len(text)-most:]
 	}
 	var out []string
-	for line := range strings.SplitSeq(sanitizeText(text), "\n") {
+	for line := range strings.SplitSeq(SafeText(text), "\n") {
 		if strings.TrimSpace(line) != "" {
 			out = append(out, strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " "))
 		}
@@ -45,46 +45,46 @@ func lineCount(text string) int {
 
 // tellingArgument is the part of a call's arguments that tells a person what
 // the call is about.
-func (l look) tellingArgument(name string, args json.RawMessage) span {
+func (l Look) tellingArgument(name string, args json.RawMessage) Span {
 	var fields map[string]any
 	if err := json.Unmarshal(args, &fields); err != nil {
-		return span{text: l.firstLine(string(args))}
+		return Span{Text: l.firstLine(string(args))}
 	}
 	text := func(key string) string { s, _ := fields[key].(string); return s }
 	switch name {
 	case "read":
-		return span{text: text("path") + lineRange(fields), keepEnd: true}
+		return Span{Text: text("path") + lineRange(fields), keepEnd: true}
 	case "grep", "glob":
 		where := strings.TrimSpace(text("path") + " " + text("glob"))
 		if where != "" {
 			where = " in " + where
 		}
-		return span{text: l.firstLine(text("pattern")) + where}
+		return Span{Text: l.firstLine(text("pattern")) + where}
 	case "bash":
-		return span{text: l.firstLine(text("command"))}
+		return Span{Text: l.firstLine(text("command"))}
 	case "apply_patch":
-		return span{text: strings.Join(patchedFiles(text("patch")), " ")}
+		return Span{Text: strings.Join(patchedFiles(text("patch")), " ")}
 	case "symbols":
-		return span{text: strings.TrimSpace(text("path") + " " + text("query"))}
+		return Span{Text: strings.TrimSpace(text("path") + " " + text("query"))}
 	case "list_dir":
-		return span{text: orElse(text("path"), "."), keepEnd: true}
+		return Span{Text: orElse(text("path"), "."), keepEnd: true}
 	case "prune":
-		return span{text: fmt.Sprintf("%v tokens", fields["tokens"])}
+		return Span{Text: fmt.Sprintf("%v tokens", fields["tokens"])}
 	}
 	return l.anyArgument(fields, args)
 }
 
 // anyArgument serves tools that are not known here.
-func (l look) anyArgument(fields map[string]any, args json.RawMessage) span {
+func (l Look) anyArgument(fields map[string]any, args json.RawMessage) Span {
 	for _, key := range []string{"path", "command", "pattern", "query", "url", "question", "text", "task", "name"} {
 		if s, ok := fields[key].(string); ok && s != "" {
-			return span{text: l.firstLine(s), keepEnd: key == "path"}
+			return Span{Text: l.firstLine(s), keepEnd: key == "path"}
 		}
 	}
 	if len(fields) == 0 {
-		return span{}
+		return Span{}
 	}
-	return span{text: l.firstLine(string(args))}
+	return Span{Text: l.firstLine(string(args))}
 }
 
 // lineRange writes the lines that a read asks for as :10-60.
@@ -130,9 +130,9 @@ func orElse(text, other string) string {
 // toolLine is one finished call, ready to be drawn.
 type toolLine struct {
 	name  string
-	arg   span
+	arg   Span
 	glyph string
-	ink   ink
+	ink   Ink
 	note  string   // what is special about its end
 	more  []string // output that explains a failure
 	took  int64    // milliseconds
@@ -146,7 +146,7 @@ func (t toolLine) plainSuccess() bool { return t.note == "" && len(t.more) == 0 
 // finished describes the end of a call.
 func (n *narrator) finished(e plan.Event, b plan.ToolEnd) toolLine {
 	key := e.Conv + "\x00" + b.Call
-	t := toolLine{name: orElse(b.Name, "tool"), arg: n.calls[key], glyph: n.ok, ink: inkGreen, took: b.DurationMS, times: 1}
+	t := toolLine{name: orElse(b.Name, "tool"), arg: n.calls[key], glyph: n.ok, ink: InkGreen, took: b.DurationMS, times: 1}
 	delete(n.calls, key)
 	if e.Parent != "" {
 		t.depth = 1
@@ -154,15 +154,15 @@ func (n *narrator) finished(e plan.Event, b plan.ToolEnd) toolLine {
 	failedCommand := b.ExitCode != nil && *b.ExitCode != 0
 	switch {
 	case b.Status == "refused" || b.Status == "invalid":
-		t.glyph, t.ink, t.note = n.refused, inkYellow, b.Status
+		t.glyph, t.ink, t.note = n.refused, InkYellow, b.Status
 	case b.Status == "unknown" || b.Status == "cancelled":
-		t.glyph, t.ink, t.note = n.unsure, inkYellow, b.Status
+		t.glyph, t.ink, t.note = n.unsure, InkYellow, b.Status
 	case b.Status != "":
-		t.glyph, t.ink, t.note = n.fail, inkRed, b.Status
+		t.glyph, t.ink, t.note = n.fail, InkRed, b.Status
 	case failedCommand:
-		t.glyph, t.ink, t.note = n.fail, inkRed, fmt.Sprintf("exit %d", *b.ExitCode)
+		t.glyph, t.ink, t.note = n.fail, InkRed, fmt.Sprintf("exit %d", *b.ExitCode)
 	case b.Error:
-		t.glyph, t.ink, t.note = n.fail, inkRed, "failed"
+		t.glyph, t.ink, t.note = n.fail, InkRed, "failed"
 	default:
 		return t
 	}
@@ -187,13 +187,13 @@ func (n *narrator) toolLines(t toolLine) []string {
 		note = "  " + note
 	}
 	indent := strings.Repeat("  ", t.depth)
-	noteInk := inkDim
+	noteInk := InkDim
 	if t.times == 1 {
 		noteInk = t.ink
 	}
-	lines := []string{n.fill(n.columns(),
-		[]span{{text: indent + "  "}, {ink: t.ink, text: t.glyph}, {text: " " + labelPad(t.name) + " "}}, t.arg,
-		[]span{{ink: noteInk, text: note}, {ink: inkDim, text: fmt.Sprintf("%8s", spokenTime(millis(t.took)))}})}
+	lines := []string{n.fill(n.Columns(),
+		[]Span{{Text: indent + "  "}, {Ink: t.ink, Text: t.glyph}, {Text: " " + labelPad(t.name) + " "}}, t.arg,
+		[]Span{{Ink: noteInk, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(Millis(t.took)))}})}
 	return append(lines, n.output(indent+"      ", t.more)...)
 }
 
@@ -201,7 +201,7 @@ func (n *narrator) toolLines(t toolLine) []string {
 func (n *narrator) output(indent string, rows []string) []string {
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
-		lines = append(lines, n.fill(n.columns(), []span{{text: indent}}, span{ink: inkDim, text: row}, nil))
+		lines = append(lines, n.fill(n.Columns(), []Span{{Text: indent}}, Span{Ink: InkDim, Text: row}, nil))
 	}
 	return lines
 }

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// writeSummary writes what a run came to and what can be done next. It goes to
+// WriteSummary writes what a run came to and what can be done next. It goes to
 // a terminal at the end, so a write error is left to whoever writes next.
-func writeSummary(w io.Writer, t *tally, opts viewOptions) {
-	s := summary{look: newLook(opts), t: t, opts: opts, width: min(opts.columns()-1, columnsMost)}
+func WriteSummary(w io.Writer, t *Tally, opts Options) {
+	s := summary{Look: NewLook(opts), t: t, opts: opts, width: min(opts.Columns()-1, MaxColumns)}
 	s.outcome()
 	s.verdict()
 	s.gaps()
@@ -23,98 +23,98 @@ func writeSummary(w io.Writer, t *tally, opts viewOptions) {
 	s.reviews()
 	s.waitingPlan()
 	s.next()
-	_ = writeLines(w, s.lines)
+	_ = WriteLines(w, s.lines)
 }
 
 // summary is a sheet of labelled rows.
 type summary struct {
-	look
-	t     *tally
-	opts  viewOptions
+	Look
+	t     *Tally
+	opts  Options
 	width int
 	lines []string
 }
 
 // row adds a labelled row, wrapped; label may be empty to go on with the one
 // before.
-func (s *summary) row(label string, k ink, text string) {
-	s.rowOf([]span{{ink: inkDim, text: summaryLabel(label)}}, k, text)
+func (s *summary) row(label string, k Ink, text string) {
+	s.rowOf([]Span{{Ink: InkDim, Text: summaryLabel(label)}}, k, text)
 }
 
-func (s *summary) rowOf(head []span, k ink, text string) {
+func (s *summary) rowOf(head []Span, k Ink, text string) {
 	s.lines = append(s.lines, s.hang(s.width, head, k, text)...)
 }
 
 func (s *summary) rowOfParts(label string, parts []string) {
-	s.lines = append(s.lines, s.hangParts(s.width, []span{{ink: inkDim, text: summaryLabel(label)}}, inkNone, parts...)...)
+	s.lines = append(s.lines, s.hangParts(s.width, []Span{{Ink: InkDim, Text: summaryLabel(label)}}, InkNone, parts...)...)
 }
 
-func summaryLabel(label string) string { return "  " + padTo(label, 10) }
+func summaryLabel(label string) string { return "  " + PadTo(label, 10) }
 
 func (s *summary) outcome() {
 	title, k, why := s.t.standing(s.dot)
-	s.lines = append(s.lines, "", s.heading(s.width, k, title, ""))
+	s.lines = append(s.lines, "", s.Heading(s.width, k, title, ""))
 	f := s.t.failure
 	if s.t.state == plan.Approved || s.t.state == plan.Planned {
 		f = nil // it was overcome
 	}
-	told := (s.t.verdict != nil && why == s.t.verdict.Why) || (f != nil && why == f.Error)
+	told := (s.t.Verdict != nil && why == s.t.Verdict.Why) || (f != nil && why == f.Error)
 	if why != "" && !told {
-		s.row("why", inkNone, why)
+		s.row("why", InkNone, why)
 	}
 	if f != nil {
-		s.row("error", inkRed, f.Error)
+		s.row("error", InkRed, f.Error)
 		if f.Hint != "" {
-			s.row("", inkNone, f.Hint)
+			s.row("", InkNone, f.Hint)
 		}
 	}
 }
 
 // standing names where the run stands, with its colour and the reason.
-func (t *tally) standing(dot string) (title string, k ink, why string) {
+func (t *Tally) standing(dot string) (title string, k Ink, why string) {
 	switch {
 	case t.parked != nil:
 		title = "parked: " + string(t.parked.Reason)
 		if t.parked.WakeAt != nil {
 			title += " " + dot + " go on after " + t.parked.WakeAt.UTC().Format("2006-01-02 15:04:05 UTC")
 		}
-		return title, inkYellow, t.parked.Detail
+		return title, InkYellow, t.parked.Detail
 	case t.state == plan.Approved, t.state == plan.Planned:
-		return string(t.state), inkGreen, t.why
+		return string(t.state), InkGreen, t.Why
 	case t.state == plan.Failed:
-		return string(t.state), inkRed, t.why
+		return string(t.state), InkRed, t.Why
 	case t.state.Final():
-		return string(t.state), inkYellow, t.why
+		return string(t.state), InkYellow, t.Why
 	case t.state == "" || t.state == plan.Unstarted:
-		return "not started", inkYellow, t.why
+		return "not started", InkYellow, t.Why
 	}
-	return "not finished: " + string(t.state), inkYellow, t.why
+	return "not finished: " + string(t.state), InkYellow, t.Why
 }
 
 func (s *summary) verdict() {
-	v := s.t.verdict
+	v := s.t.Verdict
 	if v == nil {
 		return
 	}
-	k, word := verdictWord(v.Judgement)
-	head := []span{{ink: inkDim, text: summaryLabel("verdict")}, {ink: k, text: word + "  "}}
-	s.rowOf(head, inkNone, v.Why)
+	k, word := VerdictWord(v.Judgement)
+	head := []Span{{Ink: InkDim, Text: summaryLabel("verdict")}, {Ink: k, Text: word + "  "}}
+	s.rowOf(head, InkNone, v.Why)
 	if note := checklistNote(v.Judgement); note != "" {
-		s.row("", inkDim, note)
+		s.row("", InkDim, note)
 	}
 }
 
-// verdictWord names a judgement with its colour.
-func verdictWord(j plan.Judgement) (ink, string) {
+// VerdictWord names a judgement with its colour.
+func VerdictWord(j plan.Judgement) (Ink, string) {
 	switch {
 	case j.Approved:
-		return inkGreen, string(j.Verdict)
+		return InkGreen, string(j.Verdict)
 	case j.Verdict == plan.Done:
-		return inkYellow, "DONE, not approved"
+		return InkYellow, "DONE, not approved"
 	case j.Verdict == plan.NoVerdict:
-		return inkYellow, "no verdict"
+		return InkYellow, "no verdict"
 	}
-	return inkYellow, string(j.Verdict)
+	return InkYellow, string(j.Verdict)
 }
 
 // checklistNote says how many requirements were met and what was run.
@@ -127,26 +127,26 @@ func checklistNote(j plan.Judgement) string {
 				met++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%d of %s met", met, countOf(n, "requirement")))
+		parts = append(parts, fmt.Sprintf("%d of %s met", met, Count(n, "requirement")))
 	}
 	if n := len(j.Commands); n > 0 {
-		parts = append(parts, countOf(n, "command")+" claimed")
+		parts = append(parts, Count(n, "command")+" claimed")
 	}
 	return strings.Join(parts, ", ")
 }
 
 func (s *summary) gaps() {
 	label := "gaps"
-	for _, g := range s.t.gaps {
-		glyph, k := s.ok, inkGreen
+	for _, g := range s.t.Gaps {
+		glyph, k := s.ok, InkGreen
 		if g.Open() {
-			glyph, k = s.open, inkYellow
+			glyph, k = s.open, InkYellow
 		}
-		s.rowOf([]span{
-			{ink: inkDim, text: summaryLabel(label)},
-			{ink: k, text: glyph + " " + padTo(sanitizeLine(g.ID), 4)},
-			{ink: inkDim, text: padTo(gapStanding(g), len("closed, should  "))},
-		}, inkNone, g.Gap)
+		s.rowOf([]Span{
+			{Ink: InkDim, Text: summaryLabel(label)},
+			{Ink: k, Text: glyph + " " + PadTo(SafeLine(g.ID), 4)},
+			{Ink: InkDim, Text: PadTo(gapStanding(g), len("closed, should  "))},
+		}, InkNone, g.Gap)
 		label = ""
 	}
 }
@@ -160,34 +160,34 @@ func gapStanding(g plan.Gap) string {
 	if g.Severity == "" {
 		return word
 	}
-	return word + ", " + sanitizeLine(g.Severity)
+	return word + ", " + SafeLine(g.Severity)
 }
 
 func (s *summary) checks() {
 	label := "checks"
-	for _, c := range s.t.checks {
-		now := c.latest
-		head := []span{{ink: inkDim, text: summaryLabel(label)}}
+	for _, c := range s.t.Checks {
+		now := c.Latest
+		head := []Span{{Ink: InkDim, Text: summaryLabel(label)}}
 		switch {
 		case now == nil: // only the baseline was taken
 			now = c.baseline
-			head = append(head, s.checkWord(now), span{text: "  "}, span{ink: inkDim, text: "baseline only  "})
+			head = append(head, s.checkWord(now), Span{Text: "  "}, Span{Ink: InkDim, Text: "baseline only  "})
 		case c.baseline != nil:
-			head = append(head, s.checkWord(c.baseline), span{ink: inkDim, text: " " + s.arrow + " "}, s.checkWord(now), span{text: "  "})
+			head = append(head, s.checkWord(c.baseline), Span{Ink: InkDim, Text: " " + s.Arrow + " "}, s.checkWord(now), Span{Text: "  "})
 		default:
-			head = append(head, s.checkWord(now), span{text: "  "})
+			head = append(head, s.checkWord(now), Span{Text: "  "})
 		}
-		tail := []span{{ink: inkDim, text: checkNote(*now)}, {ink: inkDim, text: fmt.Sprintf("%8s", spokenTime(millis(now.DurationMS)))}}
-		s.lines = append(s.lines, s.fill(s.width, head, span{text: s.firstLine(now.Command)}, tail))
+		tail := []Span{{Ink: InkDim, Text: checkNote(*now)}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(Millis(now.DurationMS)))}}
+		s.lines = append(s.lines, s.fill(s.width, head, Span{Text: s.firstLine(now.Command)}, tail))
 		label = ""
 	}
 }
 
-func (s *summary) checkWord(r *plan.CheckResult) span {
+func (s *summary) checkWord(r *plan.CheckResult) Span {
 	if r.Passed() {
-		return span{ink: inkGreen, text: passWord(r)}
+		return Span{Ink: InkGreen, Text: passWord(r)}
 	}
-	return span{ink: inkRed, text: passWord(r)}
+	return Span{Ink: InkRed, Text: passWord(r)}
 }
 
 func passWord(r *plan.CheckResult) string {
@@ -230,64 +230,65 @@ func checkNote(r plan.CheckResult) string {
 }
 
 func (s *summary) change() {
-	if d := s.t.diff; d != nil {
-		s.row("change", inkNone, diffWords(*d))
+	if d := s.t.Diff; d != nil {
+		s.row("change", InkNone, DiffWords(*d))
 	}
 	for _, d := range s.t.drifts {
-		s.row("drift", inkYellow, driftNote(d))
+		s.row("drift", InkYellow, driftNote(d))
 	}
 	if s.t.start.Worktree != "" {
-		s.row("worktree", inkNone, s.joined(s.t.start.Worktree, s.t.start.WorkBranch))
+		s.row("worktree", InkNone, s.Joined(s.t.start.Worktree, s.t.start.WorkBranch))
 	}
 	if p := s.t.plan; p != nil {
-		s.row("plan", inkNone, s.planWords(*p))
+		s.row("plan", InkNone, s.planWords(*p))
 	}
 }
 
-func diffWords(d plan.DiffStat) string {
+// DiffWords writes how large a change is: 2 files, +33 -1 lines.
+func DiffWords(d plan.DiffStat) string {
 	if d == (plan.DiffStat{}) {
 		return "no file"
 	}
-	return fmt.Sprintf("%s, +%d -%d lines", countOf(d.Files, "file"), d.Insertions, d.Deletions)
+	return fmt.Sprintf("%s, +%d -%d lines", Count(d.Files, "file"), d.Insertions, d.Deletions)
 }
 
 // planWords sizes a plan in one line.
-func (l look) planWords(p plan.PlanDoc) string {
-	return l.joined(fmt.Sprintf("version %d", p.Version), countOf(len(p.Files), "file"), countOf(lineCount(p.Text), "line"))
+func (l Look) planWords(p plan.PlanDoc) string {
+	return l.Joined(fmt.Sprintf("version %d", p.Version), Count(len(p.Files), "file"), Count(lineCount(p.Text), "line"))
 }
 
 func (s *summary) spent() {
-	u := s.t.usage
+	u := s.t.Usage
 	if u.Requests > 0 || u.Tokens() > 0 {
 		s.rowOfParts("tokens", usageWords(u))
-		s.row("cost", inkNone, spokenCost(s.t.cost, !s.t.unpriced))
+		s.row("cost", InkNone, Cost(s.t.Cost, !s.t.Unpriced))
 	}
 	if in, from := s.t.inherited, s.t.start.ForkedFrom; from != nil && in.Tokens() > 0 {
-		s.row("inherited", inkDim, fmt.Sprintf("%s tokens, %s, spent by run %s", spokenCount(in.Tokens()), spokenCost(s.t.inheritedCost, s.t.inheritedCost > 0), from.Run))
+		s.row("inherited", InkDim, fmt.Sprintf("%s tokens, %s, spent by run %s", Tokens(in.Tokens()), Cost(s.t.inheritedCost, s.t.inheritedCost > 0), from.Run))
 	}
-	if s.t.total <= 0 {
+	if s.t.Total <= 0 {
 		return
 	}
-	parts := []string{spokenTime(s.t.total)}
+	parts := []string{Duration(s.t.Total)}
 	for _, p := range s.t.phaseTimes() {
-		parts = append(parts, string(p.phase)+" "+spokenTime(p.took))
+		parts = append(parts, string(p.phase)+" "+Duration(p.took))
 	}
 	if s.t.inChecks > 0 {
-		parts = append(parts, "checks "+spokenTime(s.t.inChecks))
+		parts = append(parts, "checks "+Duration(s.t.inChecks))
 	}
 	s.rowOfParts("time", parts)
 }
 
 func usageWords(u plan.Usage) []string {
-	in := spokenCount(u.Input) + " in"
+	in := Tokens(u.Input) + " in"
 	if u.Input > 0 {
 		in += fmt.Sprintf(" (%d%% cached)", u.Cached*100/u.Input)
 	}
-	out := spokenCount(u.Output) + " out"
+	out := Tokens(u.Output) + " out"
 	if u.Reasoning > 0 {
-		out += fmt.Sprintf(" (%s reasoning)", spokenCount(u.Reasoning))
+		out += fmt.Sprintf(" (%s reasoning)", Tokens(u.Reasoning))
 	}
-	return []string{in, out, countOf(u.Requests, "request")}
+	return []string{in, out, Count(u.Requests, "request")}
 }
 
 // next lists the commands that make sense now.
@@ -315,9 +316,10 @@ func (s *summary) next() {
 	}
 	label := "next"
 	for _, c := range commands {
-		s.row(label, inkCyan, c)
+		s.row(label, InkCyan, c)
 		label = ""
 	}
 }
 
-func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+// Millis is a number of milliseconds as a duration.
+func Millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

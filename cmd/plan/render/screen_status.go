@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ type status struct {
 type runningWork struct {
 	key   string
 	label string
-	arg   span
+	arg   Span
 	since time.Time
 }
 
@@ -42,7 +42,7 @@ func (s *status) say(note string, now time.Time) {
 }
 
 // observe takes the next event, which is seen at now.
-func (s *status) observe(l look, e plan.Event, now time.Time) {
+func (s *status) observe(l Look, e plan.Event, now time.Time) {
 	s.idle = false
 	if e.Phase != "" && e.Parent == "" { // a process that goes on may see no start of the phase
 		s.phase, s.attempt = e.Phase, e.Attempt
@@ -66,7 +66,7 @@ func (s *status) observe(l look, e plan.Event, now time.Time) {
 		s.say("", now)
 	case plan.Retry:
 		s.say(fmt.Sprintf("retry %d: %s", b.Attempt, b.Reason), now)
-		s.until = now.Add(millis(b.WaitMS))
+		s.until = now.Add(Millis(b.WaitMS))
 	case plan.Progress:
 		s.say(l.firstLine(b.Text), now)
 	case plan.Parked, plan.RunEnd:
@@ -77,14 +77,14 @@ func (s *status) observe(l look, e plan.Event, now time.Time) {
 }
 
 // observeWork follows what is running.
-func (s *status) observeWork(l look, e plan.Event, now time.Time) {
+func (s *status) observeWork(l Look, e plan.Event, now time.Time) {
 	switch b := e.Body.(type) {
 	case plan.ToolStart:
 		s.begin(runningWork{key: e.Conv + "\x00" + b.Call, label: b.Name, arg: l.tellingArgument(b.Name, b.Args), since: now})
 	case plan.ToolEnd:
 		s.finish(e.Conv + "\x00" + b.Call)
 	case plan.CheckStart:
-		s.begin(runningWork{key: "check " + b.Command, label: "check", arg: span{text: l.firstLine(b.Command)}, since: now})
+		s.begin(runningWork{key: "check " + b.Command, label: "check", arg: Span{Text: l.firstLine(b.Command)}, since: now})
 	case plan.CheckEnd:
 		s.finish("check " + b.Command)
 		s.say("", now) // what was noted is the check's own output
@@ -108,62 +108,62 @@ func updateWords(b plan.MessageUpdate) string {
 }
 
 // activity says in words what is going on, and for how long.
-func (s *status) activity(l look, now time.Time) (label string, what span, age string) {
+func (s *status) activity(l Look, now time.Time) (label string, what Span, age string) {
 	if n := len(s.running); n > 0 {
 		w := s.running[0]
 		label = w.label
 		if n > 1 {
 			label += fmt.Sprintf(" (+%d)", n-1)
 		}
-		return label + " ", w.arg, clockTime(now.Sub(w.since))
+		return label + " ", w.arg, Clock(now.Sub(w.since))
 	}
 	if s.note == "" {
-		return "", span{text: "working"}, ""
+		return "", Span{Text: "working"}, ""
 	}
 	if !s.until.IsZero() {
-		return "", span{text: s.note}, "in " + clockTime(s.until.Sub(now).Round(time.Second))
+		return "", Span{Text: s.note}, "in " + Clock(s.until.Sub(now).Round(time.Second))
 	}
-	return "", span{text: s.note}, clockTime(now.Sub(s.since))
+	return "", Span{Text: s.note}, Clock(now.Sub(s.since))
 }
 
 // line draws the status in at most width columns, or "" when there is nothing
 // to say.
-func (s *status) line(l look, t *tally, width int, now time.Time) string {
+func (s *status) line(l Look, t *Tally, width int, now time.Time) string {
 	if s.idle {
 		return ""
 	}
 	elapsed := max(0, now.Sub(s.started))
 	frame := l.spin[int(elapsed/frameTime)%len(l.spin)]
-	sep := span{ink: inkDim, text: " " + l.dot + " "}
-	head := []span{{ink: inkCyan, text: frame + " "}}
+	sep := Span{Ink: InkDim, Text: " " + l.dot + " "}
+	head := []Span{{Ink: InkCyan, Text: frame + " "}}
 	if s.phase != "" {
 		name := string(s.phase)
 		if s.attempt > 1 {
 			name += fmt.Sprintf(" %d", s.attempt)
 		}
-		head = append(head, span{ink: inkBold, text: name}, sep)
+		head = append(head, Span{Ink: InkBold, Text: name}, sep)
 	}
 	if s.turn > 0 {
-		head = append(head, span{text: fmt.Sprintf("turn %d", s.turn)}, sep)
+		head = append(head, Span{Text: fmt.Sprintf("turn %d", s.turn)}, sep)
 	}
 	label, what, age := s.activity(l, now)
-	head = append(head, span{text: label})
+	head = append(head, Span{Text: label})
 
 	var totals []string
 	if age != "" {
 		totals = append(totals, age)
 	}
-	if tokens := t.usage.Tokens(); tokens > 0 {
-		totals = append(totals, spokenCount(tokens)+" tok", spokenCost(t.cost, !t.unpriced))
+	if tokens := t.Usage.Tokens(); tokens > 0 {
+		totals = append(totals, Tokens(tokens)+" tok", Cost(t.Cost, !t.Unpriced))
 	}
-	totals = append(totals, clockTime(elapsed))
-	tail := make([]span, 0, len(totals))
+	totals = append(totals, Clock(elapsed))
+	tail := make([]Span, 0, len(totals))
 	for i, text := range totals {
-		start := sep.text
+		start := sep.Text
 		if i == 0 {
 			start = "  "
 		}
-		tail = append(tail, span{ink: inkDim, text: start + text})
+		tail = append(tail, Span{Ink: InkDim, Text: start + text})
 	}
 	return l.fill(width, head, what, tail)
 }

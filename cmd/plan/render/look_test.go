@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"encoding/json"
@@ -60,7 +60,7 @@ func TestTextFlowDoesNotDependOnPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		runes := rapid.SliceOfN(alphabet, 0, 300).Draw(t, "text")
 		width := rapid.IntRange(20, 60).Draw(t, "width")
-		open := func() *textFlow { return newNarrator(viewOptions{Width: fixedWidth(width)}).flow("") }
+		open := func() *textFlow { return newNarrator(Options{Width: fixedWidth(width)}).flow("") }
 		flow := open()
 		want := append(flow.add(string(runes)), flow.end()...)
 		flow = open()
@@ -83,9 +83,9 @@ func TestTextFlowKeepsTheText(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("abc  \n\r\t漢é\u0301👩\u200d🔬\x1b\u202e-")), 0, 300, -1)
 	rapid.Check(t, func(t *rapid.T) {
 		text, width := text.Draw(t, "text"), rapid.IntRange(20, 60).Draw(t, "width")
-		flow := newNarrator(viewOptions{Width: fixedWidth(width)}).flow("")
+		flow := newNarrator(Options{Width: fixedWidth(width)}).flow("")
 		rows := append(flow.add(text), flow.end()...)
-		if got, want := squeeze(strings.Join(rows, "")), squeeze(sanitizeText(text)); got != want {
+		if got, want := squeeze(strings.Join(rows, "")), squeeze(SafeText(text)); got != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 		for _, row := range rows {
@@ -102,11 +102,11 @@ func TestFillFitsItsWidth(t *testing.T) {
 	t.Parallel()
 	word := rapid.StringOfN(rapid.SampledFrom([]rune("ab c漢字é\u0301·👩\x1b\n")), 0, 30, -1)
 	rapid.Check(t, func(t *rapid.T) {
-		l := newLook(viewOptions{ASCII: rapid.Bool().Draw(t, "ascii")})
+		l := NewLook(Options{ASCII: rapid.Bool().Draw(t, "ascii")})
 		width := rapid.IntRange(0, 60).Draw(t, "width")
-		line := l.fill(width, []span{{text: word.Draw(t, "head")}},
-			span{text: word.Draw(t, "flex"), keepEnd: rapid.Bool().Draw(t, "keep")},
-			[]span{{text: word.Draw(t, "tail")}, {text: word.Draw(t, "tail")}})
+		line := l.fill(width, []Span{{Text: word.Draw(t, "head")}},
+			Span{Text: word.Draw(t, "flex"), keepEnd: rapid.Bool().Draw(t, "keep")},
+			[]Span{{Text: word.Draw(t, "tail")}, {Text: word.Draw(t, "tail")}})
 		if got := cellWidth(line); got > width {
 			t.Fatalf("%q takes %d columns of %d", line, got, width)
 		}
@@ -115,20 +115,20 @@ func TestFillFitsItsWidth(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	t.Parallel()
-	l := newLook(viewOptions{})
-	head, tail := []span{{text: "> "}}, []span{{text: "  note"}, {text: "  1s"}}
+	l := NewLook(Options{})
+	head, tail := []Span{{Text: "> "}}, []Span{{Text: "  note"}, {Text: "  1s"}}
 	tests := map[string]struct {
 		width int
-		flex  span
+		flex  Span
 		want  string
 	}{
-		"room":               {30, span{text: "some/path.go"}, "> some/path.go        note  1s"},
-		"just enough":        {24, span{text: "some/path.go"}, "> some/path.go  note  1s"},
-		"cut at the end":     {26, span{text: "some/longer/path.go"}, "> some/longer/p…  note  1s"},
-		"cut at the start":   {26, span{text: "some/longer/path.go", keepEnd: true}, "> …onger/path.go  note  1s"},
-		"the time goes":      {21, span{text: "some/path.go"}, "> some/path.go   note"},
-		"the note goes":      {16, span{text: "some/path.go"}, "> some/path.go"},
-		"nothing but a head": {1, span{text: "some/path.go"}, ">"},
+		"room":               {30, Span{Text: "some/path.go"}, "> some/path.go        note  1s"},
+		"just enough":        {24, Span{Text: "some/path.go"}, "> some/path.go  note  1s"},
+		"cut at the end":     {26, Span{Text: "some/longer/path.go"}, "> some/longer/p…  note  1s"},
+		"cut at the start":   {26, Span{Text: "some/longer/path.go", keepEnd: true}, "> …onger/path.go  note  1s"},
+		"the time goes":      {21, Span{Text: "some/path.go"}, "> some/path.go   note"},
+		"the note goes":      {16, Span{Text: "some/path.go"}, "> some/path.go"},
+		"nothing but a head": {1, Span{Text: "some/path.go"}, ">"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -167,11 +167,11 @@ func TestTellingArgument(t *testing.T) {
 		"not an object":     {"bash", `"go test"`, `"go test"`},
 		"no arguments":      {"fetch", `{}`, ""},
 	}
-	l := newLook(viewOptions{})
+	l := NewLook(Options{})
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := l.tellingArgument(test.name, json.RawMessage(test.args)).text; got != test.want {
+			if got := l.tellingArgument(test.name, json.RawMessage(test.args)).Text; got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -181,25 +181,25 @@ func TestTellingArgument(t *testing.T) {
 func TestNumbersAsPeopleSayThem(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		spokenTime(0):                             "0ms",
-		spokenTime(999 * time.Millisecond):        "999ms",
-		spokenTime(8250 * time.Millisecond):       "8.2s",
-		spokenTime(59990 * time.Millisecond):      "59.9s",
-		spokenTime(3*time.Minute + 4*time.Second): "3m04s",
-		spokenTime(2*time.Hour + 3*time.Minute):   "2h03m",
-		clockTime(-time.Second):                   "0:00",
-		clockTime(59*time.Minute + time.Second):   "59:01",
-		clockTime(26*time.Hour + time.Second):     "26:00:01",
-		spokenCount(999):                          "999",
-		spokenCount(14_549):                       "14.5k",
-		spokenCount(999_949):                      "999.9k",
-		spokenCount(999_950):                      "1.0M",
-		spokenCost(0.01234, true):                 "$0.0123",
-		spokenCost(0, true):                       "$0.0000",
-		spokenCost(0, false):                      "unpriced",
-		spokenCost(2, false):                      "$2.0000 + unpriced calls",
-		countOf(1, "turn"):                        "1 turn",
-		countOf(0, "turn"):                        "0 turns",
+		Duration(0):                             "0ms",
+		Duration(999 * time.Millisecond):        "999ms",
+		Duration(8250 * time.Millisecond):       "8.2s",
+		Duration(59990 * time.Millisecond):      "59.9s",
+		Duration(3*time.Minute + 4*time.Second): "3m04s",
+		Duration(2*time.Hour + 3*time.Minute):   "2h03m",
+		Clock(-time.Second):                     "0:00",
+		Clock(59*time.Minute + time.Second):     "59:01",
+		Clock(26*time.Hour + time.Second):       "26:00:01",
+		Tokens(999):                             "999",
+		Tokens(14_549):                          "14.5k",
+		Tokens(999_949):                         "999.9k",
+		Tokens(999_950):                         "1.0M",
+		Cost(0.01234, true):                     "$0.0123",
+		Cost(0, true):                           "$0.0000",
+		Cost(0, false):                          "unpriced",
+		Cost(2, false):                          "$2.0000 + unpriced calls",
+		Count(1, "turn"):                        "1 turn",
+		Count(0, "turn"):                        "0 turns",
 	}
 	for got, want := range tests {
 		if got != want {

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"slices"
@@ -7,13 +7,13 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// tally is what a run came to: a fold over its events, enough for the summary
+// Tally is what a run came to: a fold over its events, enough for the summary
 // at its end. The zero value is the tally of a run without events.
-type tally struct {
+type Tally struct {
 	run   plan.RunID
 	start plan.RunStart
 	state plan.State
-	why   string // of the last move of the state machine, or of the end
+	Why   string // of the last move of the state machine, or of the end
 	// parked is set while the run is parked, ended when it reached its end.
 	parked  *plan.Parked
 	ended   bool
@@ -21,24 +21,24 @@ type tally struct {
 
 	report  string
 	plan    *plan.PlanDoc // the latest version
-	verdict *plan.VerdictGiven
-	gaps    []plan.Gap // in the order they were opened
+	Verdict *plan.VerdictGiven
+	Gaps    []plan.Gap // in the order they were opened
 	drifts  []plan.Drift
 	// findings are those of the latest review.
 	findings []plan.Finding
-	checks   []checkTally
-	// diff is known at the end of a run. Who shows a parked run may set it.
-	diff *plan.DiffStat
+	Checks   []checkTally
+	// Diff is known at the end of a run. Who shows a parked run may set it.
+	Diff *plan.DiffStat
 
-	usage    plan.Usage
-	cost     float64 // USD
-	unpriced bool    // some call had no known price
+	Usage    plan.Usage
+	Cost     float64 // USD
+	Unpriced bool    // some call had no known price
 	// inherited is what the run that this one was forked from used up to there.
 	inherited     plan.Usage
 	inheritedCost float64 // USD
 
-	phases   []phaseTally
-	total    time.Duration // working time: parked time is not in it
+	Phases   []phaseTally
+	Total    time.Duration // working time: parked time is not in it
 	inChecks time.Duration // the part of total that was spent in checks
 	last     time.Time     // of the last durable event
 }
@@ -46,37 +46,37 @@ type tally struct {
 // checkTally is one check by its command.
 type checkTally struct {
 	command          string
-	baseline, latest *plan.CheckResult
+	baseline, Latest *plan.CheckResult
 }
 
 // phaseTally is one attempt of a phase.
 type phaseTally struct {
-	phase   plan.Phase
-	attempt int
-	open    bool
-	took    time.Duration
-	turns   int
-	tools   int
-	usage   plan.Usage
-	cost    float64
-	// unpriced says that some call of this attempt had no known price.
-	unpriced bool
+	Phase   plan.Phase
+	Attempt int
+	Open    bool
+	Took    time.Duration
+	Turns   int
+	Tools   int
+	Usage   plan.Usage
+	Cost    float64
+	// Unpriced says that some call of this attempt had no known price.
+	Unpriced bool
 }
 
-// clone returns a copy that can go on by itself.
-func (t *tally) clone() *tally {
+// Clone returns a copy that can go on by itself.
+func (t *Tally) Clone() *Tally {
 	if t == nil {
-		return &tally{}
+		return &Tally{}
 	}
 	c := *t
-	c.gaps, c.drifts, c.findings = slices.Clone(t.gaps), slices.Clone(t.drifts), slices.Clone(t.findings)
-	c.checks = slices.Clone(t.checks)
-	c.phases = slices.Clone(t.phases)
+	c.Gaps, c.drifts, c.findings = slices.Clone(t.Gaps), slices.Clone(t.drifts), slices.Clone(t.findings)
+	c.Checks = slices.Clone(t.Checks)
+	c.Phases = slices.Clone(t.Phases)
 	return &c
 }
 
 // Add takes the next event of the run. Live events change nothing.
-func (t *tally) Add(e plan.Event) {
+func (t *Tally) Add(e plan.Event) {
 	if e.Live() || e.Body == nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (t *tally) Add(e plan.Event) {
 	case plan.CheckEnd:
 		t.addCheck(b.CheckResult)
 	case plan.VerdictGiven:
-		t.verdict = &b
+		t.Verdict = &b
 	case plan.GapChange:
 		t.addGap(b.Gap)
 	case plan.FindingMade:
@@ -107,12 +107,12 @@ func (t *tally) Add(e plan.Event) {
 }
 
 // addState follows where the run stands.
-func (t *tally) addState(body plan.Body) {
+func (t *Tally) addState(body plan.Body) {
 	switch b := body.(type) {
 	case plan.RunStart:
 		t.start, t.state = b, plan.Unstarted
 	case plan.StateChange:
-		t.state, t.why = b.To, b.Why
+		t.state, t.Why = b.To, b.Why
 		if b.To == plan.Reviewing {
 			t.findings = nil
 		}
@@ -125,16 +125,16 @@ func (t *tally) addState(body plan.Body) {
 	case plan.RunEnd:
 		t.state, t.ended, t.parked = b.Outcome, true, nil
 		if b.Why != "" {
-			t.why = b.Why
+			t.Why = b.Why
 		}
-		t.usage, t.cost, t.unpriced = b.Usage, b.CostUSD, !b.Priced
-		t.diff = &b.Diff
+		t.Usage, t.Cost, t.Unpriced = b.Usage, b.CostUSD, !b.Priced
+		t.Diff = &b.Diff
 	}
 }
 
 // pass credits the time since the last event to what was going on: the check
 // that ends with this event, or else the open phase.
-func (t *tally) pass(e plan.Event) {
+func (t *Tally) pass(e plan.Event) {
 	if e.Time.IsZero() {
 		return
 	}
@@ -145,24 +145,24 @@ func (t *tally) pass(e plan.Event) {
 	if !known {
 		return
 	}
-	t.total += since
+	t.Total += since
 	if _, ok := e.Body.(plan.CheckEnd); ok {
 		t.inChecks += since
 	} else if p := t.openPhase(); p != nil {
-		p.took += since
+		p.Took += since
 	}
 }
 
 // openPhase returns the attempt that is running, or nil.
-func (t *tally) openPhase() *phaseTally {
-	if n := len(t.phases); n > 0 && t.phases[n-1].open {
-		return &t.phases[n-1]
+func (t *Tally) openPhase() *phaseTally {
+	if n := len(t.Phases); n > 0 && t.Phases[n-1].Open {
+		return &t.Phases[n-1]
 	}
 	return nil
 }
 
 // addWork counts what phases do.
-func (t *tally) addWork(e plan.Event) {
+func (t *Tally) addWork(e plan.Event) {
 	if b, ok := e.Body.(plan.PhaseStart); ok {
 		t.openAttempt(e, b.Resumed)
 		return
@@ -171,11 +171,11 @@ func (t *tally) addWork(e plan.Event) {
 	if b, ok := e.Body.(plan.UsageReport); ok && b.Inherited {
 		t.inherited, t.inheritedCost = t.inherited.Add(b.Usage), t.inheritedCost+b.CostUSD
 	} else if ok {
-		t.usage, t.cost = t.usage.Add(b.Usage), t.cost+b.CostUSD
-		t.unpriced = t.unpriced || !b.Priced
+		t.Usage, t.Cost = t.Usage.Add(b.Usage), t.Cost+b.CostUSD
+		t.Unpriced = t.Unpriced || !b.Priced
 		if p != nil {
-			p.usage, p.cost = p.usage.Add(b.Usage), p.cost+b.CostUSD
-			p.unpriced = p.unpriced || !b.Priced
+			p.Usage, p.Cost = p.Usage.Add(b.Usage), p.Cost+b.CostUSD
+			p.Unpriced = p.Unpriced || !b.Priced
 		}
 	}
 	if p == nil {
@@ -183,48 +183,48 @@ func (t *tally) addWork(e plan.Event) {
 	}
 	switch b := e.Body.(type) {
 	case plan.PhaseEnd:
-		p.open = false
+		p.Open = false
 	case plan.MessageEnd: // a turn is an answered call
 		if b.Role == plan.RoleAssistant && !b.Discarded && e.Parent == "" {
-			p.turns++
+			p.Turns++
 		}
 	case plan.ToolEnd:
-		p.tools++
+		p.Tools++
 	}
 }
 
 // openAttempt starts counting an attempt, or goes on with one that is resumed.
-func (t *tally) openAttempt(e plan.Event, resumed bool) {
+func (t *Tally) openAttempt(e plan.Event, resumed bool) {
 	if p := t.openPhase(); p != nil {
-		p.open = false
+		p.Open = false
 	}
-	if n := len(t.phases); resumed && n > 0 && t.phases[n-1].phase == e.Phase && t.phases[n-1].attempt == e.Attempt {
-		t.phases[n-1].open = true
+	if n := len(t.Phases); resumed && n > 0 && t.Phases[n-1].Phase == e.Phase && t.Phases[n-1].Attempt == e.Attempt {
+		t.Phases[n-1].Open = true
 		return
 	}
-	t.phases = append(t.phases, phaseTally{phase: e.Phase, attempt: e.Attempt, open: true})
+	t.Phases = append(t.Phases, phaseTally{Phase: e.Phase, Attempt: e.Attempt, Open: true})
 }
 
 // addCheck keeps a result; a check that was stopped has none.
-func (t *tally) addCheck(r plan.CheckResult) {
+func (t *Tally) addCheck(r plan.CheckResult) {
 	if r.Cancelled || r.Source == plan.CheckSetup {
 		return
 	}
-	i := slices.IndexFunc(t.checks, func(c checkTally) bool { return c.command == r.Command })
+	i := slices.IndexFunc(t.Checks, func(c checkTally) bool { return c.command == r.Command })
 	if i < 0 {
-		i = len(t.checks)
-		t.checks = append(t.checks, checkTally{command: r.Command})
+		i = len(t.Checks)
+		t.Checks = append(t.Checks, checkTally{command: r.Command})
 	}
 	if r.Baseline {
-		t.checks[i].baseline = &r
+		t.Checks[i].baseline = &r
 	} else {
-		t.checks[i].latest = &r
+		t.Checks[i].Latest = &r
 	}
 }
 
 // baselineOf returns what a check said before the work, or nil.
-func (t *tally) baselineOf(command string) *plan.CheckResult {
-	for _, c := range t.checks {
+func (t *Tally) baselineOf(command string) *plan.CheckResult {
+	for _, c := range t.Checks {
 		if c.command == command {
 			return c.baseline
 		}
@@ -232,19 +232,19 @@ func (t *tally) baselineOf(command string) *plan.CheckResult {
 	return nil
 }
 
-func (t *tally) addGap(g plan.Gap) {
-	i := slices.IndexFunc(t.gaps, func(old plan.Gap) bool { return old.ID == g.ID })
+func (t *Tally) addGap(g plan.Gap) {
+	i := slices.IndexFunc(t.Gaps, func(old plan.Gap) bool { return old.ID == g.ID })
 	if i < 0 {
-		t.gaps = append(t.gaps, g)
+		t.Gaps = append(t.Gaps, g)
 		return
 	}
 	if g.Gap == "" {
-		g.Gap = t.gaps[i].Gap
+		g.Gap = t.Gaps[i].Gap
 	}
 	if g.Severity == "" {
-		g.Severity = t.gaps[i].Severity
+		g.Severity = t.Gaps[i].Severity
 	}
-	t.gaps[i] = g
+	t.Gaps[i] = g
 }
 
 // phaseTime is the time of all attempts of one phase.
@@ -254,15 +254,15 @@ type phaseTime struct {
 }
 
 // phaseTimes sums the attempts of each phase, in the order of first start.
-func (t *tally) phaseTimes() []phaseTime {
+func (t *Tally) phaseTimes() []phaseTime {
 	var out []phaseTime
-	for _, p := range t.phases {
-		i := slices.IndexFunc(out, func(x phaseTime) bool { return x.phase == p.phase })
+	for _, p := range t.Phases {
+		i := slices.IndexFunc(out, func(x phaseTime) bool { return x.phase == p.Phase })
 		if i < 0 {
 			i = len(out)
-			out = append(out, phaseTime{phase: p.phase})
+			out = append(out, phaseTime{phase: p.Phase})
 		}
-		out[i].took += p.took
+		out[i].took += p.Took
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ type screen struct {
 
 	mu     sync.Mutex
 	w      io.Writer
-	opts   viewOptions
+	opts   Options
 	narr   *narrator
 	status status
 
@@ -49,9 +49,9 @@ type screen struct {
 	err      error
 }
 
-// newScreenViewer returns a viewer for a terminal whose cursor can be moved.
+// NewScreen returns a viewer for a terminal whose cursor can be moved.
 // The bottom row stays a line of status until Close.
-func newScreenViewer(w io.Writer, opts viewOptions) viewer {
+func NewScreen(w io.Writer, opts Options) Viewer {
 	s := &screen{w: w, opts: opts, narr: newNarrator(opts), quit: make(chan struct{}), done: make(chan struct{})}
 	s.status.idle = true
 	s.status.started = opts.now()
@@ -70,7 +70,7 @@ func (s *screen) run() {
 			return
 		case <-ticks.C:
 			s.mu.Lock()
-			s.paint()
+			s.Paint()
 			s.mu.Unlock()
 		}
 	}
@@ -79,7 +79,7 @@ func (s *screen) run() {
 func (s *screen) Event(e plan.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.status.observe(s.narr.look, e, s.opts.now())
+	s.status.observe(s.narr.Look, e, s.opts.now())
 	if b, ok := e.Body.(plan.MessageUpdate); ok {
 		s.stream(e, b)
 		return // shown with the next frame
@@ -93,14 +93,14 @@ func (s *screen) Event(e plan.Event) {
 	case plan.MessageEnd:
 		if s.endStream(e, b) {
 			s.narr.tally.Add(e)
-			s.paint()
+			s.Paint()
 			return
 		}
 	case plan.PhaseEnd, plan.Parked, plan.RunEnd:
 		s.drop(s.flowConv)
 	}
 	s.finished = append(s.finished, s.narr.lines(e)...)
-	s.paint()
+	s.Paint()
 }
 
 // stream takes a piece of the text that is being written. Only one message is
@@ -143,7 +143,7 @@ func (s *screen) drop(conv string) {
 	}
 	s.finished = append(s.finished, s.flow.end()...)
 	if s.flow.spoken {
-		s.finished = append(s.finished, s.narr.paint(inkYellow, textIndent+s.narr.again+" discarded: the answer above broke off"))
+		s.finished = append(s.finished, s.narr.Paint(InkYellow, textIndent+s.narr.again+" discarded: the answer above broke off"))
 	}
 	s.forget()
 }
@@ -159,19 +159,19 @@ func (s *screen) rows(columns int) []string {
 	width := columns - 1 // a character in the last column may wrap
 	if s.flow != nil {
 		if open := s.flow.open(); open != "" {
-			rows = append(rows, s.narr.cutTo(open, width, false))
+			rows = append(rows, s.narr.CutTo(open, width, false))
 		}
 	}
-	if line := s.status.line(s.narr.look, s.narr.tally, min(width, columnsMost), s.opts.now()); line != "" {
+	if line := s.status.line(s.narr.Look, s.narr.tally, min(width, MaxColumns), s.opts.now()); line != "" {
 		rows = append(rows, line)
 	}
 	return rows
 }
 
-// paint brings the terminal up to date. Rows are overwritten rather than
+// Paint brings the terminal up to date. Rows are overwritten rather than
 // cleared first, which would flicker.
-func (s *screen) paint() {
-	columns := s.opts.columns()
+func (s *screen) Paint() {
+	columns := s.opts.Columns()
 	rows := s.rows(columns)
 	if len(s.finished) == 0 && columns == s.columns && slices.Equal(rows, s.live) {
 		return
@@ -195,7 +195,7 @@ func (s *screen) draw(rows []string, columns int) {
 			b.WriteByte('\n')
 		}
 		b.WriteString(wrapOff + row + wrapOn + clearToLineEnd)
-		s.widths = append(s.widths, cellWidth(sanitizeText(row))) // without its colours
+		s.widths = append(s.widths, cellWidth(SafeText(row))) // without its colours
 	}
 	b.WriteString(clearToScreenEnd)
 	if s.err != nil {
@@ -230,10 +230,10 @@ func (s *screen) Close() error {
 		defer s.mu.Unlock()
 		s.drop(s.flowConv)
 		if len(s.finished) > 0 || len(s.live) > 0 {
-			s.draw(nil, s.opts.columns())
+			s.draw(nil, s.opts.Columns())
 		}
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return unlessReaderLeft(s.err)
+	return UnlessReaderLeft(s.err)
 }

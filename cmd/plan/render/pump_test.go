@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func TestPumpKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // it also fails when the goroutine is left over
 		v := &slowViewer{}
-		feed, stop := newPump(v, screenPatience)
+		feed, stop := NewPump(v, Patience)
 		events := wholeStory().events
 		for _, e := range events {
 			feed(e)
@@ -56,7 +56,7 @@ func TestPumpDropsLiveEventsOfASlowViewer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := &slowViewer{gate: make(chan struct{})}
-		feed, stop := newPump(v, screenPatience)
+		feed, stop := NewPump(v, Patience)
 		durable := func(n int) plan.Event { return plan.Event{Seq: int64(n), Conv: "c1", Body: plan.Snapshot{}} }
 		piece := func(text string) plan.Event {
 			return plan.Event{Conv: "c1", Body: plan.MessageUpdate{Kind: plan.BlockText, Text: text}}
@@ -107,14 +107,14 @@ func TestPumpGivesUpOnABlockedViewer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := &slowViewer{gate: make(chan struct{})}
-		feed, stop := newPump(v, screenPatience)
+		feed, stop := NewPump(v, Patience)
 		for i := range 10 * pumpBehind {
 			feed(plan.Event{Seq: int64(i + 1), Body: plan.Snapshot{Label: fmt.Sprint(i)}})
 		}
 		before := time.Now()
 		stop()
-		if took := time.Since(before); took != screenPatience {
-			t.Errorf("stop took %v, want %v", took, screenPatience)
+		if took := time.Since(before); took != Patience {
+			t.Errorf("stop took %v, want %v", took, Patience)
 		}
 		close(v.gate) // so that the bubble ends
 		synctest.Wait()

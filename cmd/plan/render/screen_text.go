@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func (f *textFlow) add(text string) []string {
 	if strings.HasSuffix(text, "\r") {
 		text, f.held = text[:len(text)-1], "\r"
 	}
-	text = strings.ReplaceAll(sanitizeText(text), "\t", "    ")
+	text = strings.ReplaceAll(SafeText(text), "\t", "    ")
 	if f.narr.ascii {
 		text = sanitizeASCII(text)
 	}
@@ -51,7 +51,7 @@ func (f *textFlow) add(text string) []string {
 			f.row, f.hidden = "", true
 			break
 		}
-		parts := wrapRows(f.row, f.narr.columns()-len(textIndent))
+		parts := wrapRows(f.row, f.narr.Columns()-len(textIndent))
 		for _, full := range parts[:len(parts)-1] {
 			rows, f.wrapped = f.commit(rows, full), true
 		}
@@ -80,10 +80,10 @@ func (f *textFlow) commit(rows []string, row string) []string {
 		rows = append(rows, "")
 	}
 	f.blank, f.spoken = false, true
-	return append(rows, textIndent+f.narr.paint(inkNone, strings.TrimRight(row, " ")))
+	return append(rows, textIndent+f.narr.Paint(InkNone, strings.TrimRight(row, " ")))
 }
 
-// open is the row that is still being written, "" when there is none.
+// Open is the row that is still being written, "" when there is none.
 func (f *textFlow) open() string {
 	if strings.TrimSpace(f.row) == "" {
 		return ""

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"strconv"
@@ -138,7 +138,7 @@ func (v *terminal) width() int {
 	return v.columns
 }
 
-// text is what can be read, without blanks at the end of rows.
+// Text is what can be read, without blanks at the end of rows.
 func (v *terminal) text() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

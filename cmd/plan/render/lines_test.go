@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"strings"
@@ -48,7 +48,7 @@ func TestNarratorsWords(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := newNarrator(viewOptions{Width: fixedWidth(73)})
+			n := newNarrator(Options{Width: fixedWidth(73)})
 			got := strings.Join(n.lines(plan.Event{Run: storyRun, Body: test.body}), "\n")
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -66,7 +66,7 @@ func TestNarratorTellsHowAPhaseEnded(t *testing.T) {
 		s := newStory()
 		s.begin(plan.Explore, 1, "c1", "m")
 		s.end(5*time.Second, reason)
-		n := newNarrator(viewOptions{})
+		n := newNarrator(Options{})
 		var got []string
 		for _, e := range s.events {
 			got = append(got, n.lines(e)...)
@@ -80,17 +80,17 @@ func TestNarratorTellsHowAPhaseEnded(t *testing.T) {
 func TestStanding(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		tally tally
+		tally Tally
 		want  string
-		ink   ink
+		ink   Ink
 	}{
-		"nothing yet":   {tally{}, "not started", inkYellow},
-		"on its way":    {tally{state: plan.Planning}, "not finished: planning", inkYellow},
-		"planned":       {tally{state: plan.Planned}, "planned", inkGreen},
-		"failed":        {tally{state: plan.Failed}, "failed", inkRed},
-		"cancelled":     {tally{state: plan.Cancelled}, "cancelled", inkYellow},
-		"parked":        {tally{state: plan.Planning, parked: &plan.Parked{Reason: plan.ParkApproval}}, "parked: approval", inkYellow},
-		"not available": {tally{state: plan.Blocked}, "blocked", inkYellow},
+		"nothing yet":   {Tally{}, "not started", InkYellow},
+		"on its way":    {Tally{state: plan.Planning}, "not finished: planning", InkYellow},
+		"planned":       {Tally{state: plan.Planned}, "planned", InkGreen},
+		"failed":        {Tally{state: plan.Failed}, "failed", InkRed},
+		"cancelled":     {Tally{state: plan.Cancelled}, "cancelled", InkYellow},
+		"parked":        {Tally{state: plan.Planning, parked: &plan.Parked{Reason: plan.ParkApproval}}, "parked: approval", InkYellow},
+		"not available": {Tally{state: plan.Blocked}, "blocked", InkYellow},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,7 @@
-package main
+// Package render shows runs: to a person in lines or on a screen, with a
+// summary at the end, and to a program as one event a line. It reads events and
+// nothing else, and makes every text safe for a terminal.
+package render
 
 import (
 	"errors"
@@ -14,17 +17,17 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// viewer shows a run while it happens. It is called from one goroutine, in the
+// Viewer shows a run while it happens. It is called from one goroutine, in the
 // order of events. Durable events carry a Seq; live ones do not.
-type viewer interface {
+type Viewer interface {
 	Event(e plan.Event)
 	// Close takes away what is not meant to stay and returns the first write
 	// error. It may be called twice.
 	Close() error
 }
 
-// viewOptions say how to show a run to a person. The zero value is usable.
-type viewOptions struct {
+// Options say how to show a run to a person. The zero value is usable.
+type Options struct {
 	Now     func() time.Time // default time.Now
 	Width   func() int       // columns, asked for each line; 0 or nil: not known
 	Color   bool
@@ -32,23 +35,23 @@ type viewOptions struct {
 	Verbose bool   // whole texts, more output of failed commands, prefix hashes
 	Resume  string // command that resumes the run; default plan resume RUN
 	// Before is what the run had come to before the first event that the
-	// viewer sees. It is copied; nil for a new run.
-	Before *tally
+	// Viewer sees. It is copied; nil for a new run.
+	Before *Tally
 }
 
 // Columns of a place whose width is not known, and the most that a line uses
 // so that its right edge stays near the text.
 const (
 	columnsUnknown = 100
-	columnsMost    = 110
+	MaxColumns     = 110
 )
 
-// viewOptionsFor looks at where people's text goes. tty says whether out is a
+// OptionsFor looks at where people's text goes. tty says whether out is a
 // terminal whose cursor can be moved, so that a screen viewer can be used.
-func viewOptionsFor(out *os.File, getenv func(string) string) (opts viewOptions, tty bool) {
+func OptionsFor(out *os.File, getenv func(string) string) (opts Options, tty bool) {
 	fd := int(out.Fd())
 	tty = term.IsTerminal(fd) && getenv("TERM") != "dumb"
-	return viewOptions{
+	return Options{
 		Now:   time.Now,
 		Color: tty && getenv("NO_COLOR") == "",
 		ASCII: !isUTF8Locale(getenv),
@@ -73,15 +76,15 @@ func isUTF8Locale(getenv func(string) string) bool {
 	return false
 }
 
-func (o viewOptions) now() time.Time {
+func (o Options) now() time.Time {
 	if o.Now == nil {
 		return time.Now()
 	}
 	return o.Now()
 }
 
-// columns is the width of the place that is written to.
-func (o viewOptions) columns() int {
+// Columns is the width of the place that is written to.
+func (o Options) Columns() int {
 	if o.Width != nil {
 		if width := o.Width(); width > 0 {
 			return width
@@ -97,10 +100,10 @@ type jsonViewer struct {
 	err error
 }
 
-// newJSONViewer returns a viewer that writes every event, live ones too, as
+// NewJSON returns a viewer that writes every event, live ones too, as
 // the line of JSON that the journal stores. After a write error it writes
 // nothing more; a reader that went away is not an error.
-func newJSONViewer(w io.Writer) viewer { return &jsonViewer{w: w} }
+func NewJSON(w io.Writer) Viewer { return &jsonViewer{w: w} }
 
 func (v *jsonViewer) Event(e plan.Event) {
 	if v.err != nil {
@@ -117,7 +120,7 @@ func (v *jsonViewer) Event(e plan.Event) {
 	}
 }
 
-func (v *jsonViewer) Close() error { return unlessReaderLeft(v.err) }
+func (v *jsonViewer) Close() error { return UnlessReaderLeft(v.err) }
 
 // plainViewer writes lines that stay, for logs and pipes.
 type plainViewer struct {
@@ -126,10 +129,10 @@ type plainViewer struct {
 	err  error
 }
 
-// newPlainViewer returns a viewer without colours and cursor movement. It
+// NewPlain returns a viewer without colours and cursor movement. It
 // shows an assistant's text when the message ends. Unless opts.Verbose it
 // shortens a long one and leaves the output of running checks out.
-func newPlainViewer(w io.Writer, opts viewOptions) viewer {
+func NewPlain(w io.Writer, opts Options) Viewer {
 	opts.Color = false
 	n := newNarrator(opts)
 	if !opts.Verbose {
@@ -146,13 +149,13 @@ func (v *plainViewer) Event(e plan.Event) {
 	if p, ok := e.Body.(plan.Progress); ok && v.narr.opts.Verbose {
 		lines = v.narr.output("      ", lastLines(p.Text, 20))
 	}
-	v.err = writeLines(v.w, lines)
+	v.err = WriteLines(v.w, lines)
 }
 
-func (v *plainViewer) Close() error { return unlessReaderLeft(v.err) }
+func (v *plainViewer) Close() error { return UnlessReaderLeft(v.err) }
 
-// writeLines writes lines in one call.
-func writeLines(w io.Writer, lines []string) error {
+// WriteLines writes lines in one call.
+func WriteLines(w io.Writer, lines []string) error {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -162,8 +165,8 @@ func writeLines(w io.Writer, lines []string) error {
 	return nil
 }
 
-// unlessReaderLeft forgives writing to a pipe that nobody reads any more.
-func unlessReaderLeft(err error) error {
+// UnlessReaderLeft forgives writing to a pipe that nobody reads any more.
+func UnlessReaderLeft(err error) error {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -13,42 +13,42 @@ import (
 func (s *summary) findings() {
 	label := "noticed"
 	for _, f := range s.t.findings {
-		k := inkNone
+		k := InkNone
 		if f.Answer {
-			k = inkYellow
+			k = InkYellow
 		}
 		s.row(label, k, f.Text)
 		label = ""
 		if why := s.t.reasonFor(f); why != "" {
-			s.row("", inkDim, "why: "+why)
+			s.row("", InkDim, "why: "+why)
 		} else if f.Kind == plan.FindScope {
-			s.row("", inkYellow, "nobody gave a reason")
+			s.row("", InkYellow, "nobody gave a reason")
 		}
 	}
 }
 
 // reasonFor is what was said of a finding: by the implementer, or else in the
 // reviewer's checklist.
-func (t *tally) reasonFor(f plan.Finding) string {
-	if f.Reason != "" || f.Path == "" || t.verdict == nil {
+func (t *Tally) reasonFor(f plan.Finding) string {
+	if f.Reason != "" || f.Path == "" || t.Verdict == nil {
 		return f.Reason
 	}
-	i := slices.IndexFunc(t.verdict.Checklist, func(item plan.ListItem) bool {
+	i := slices.IndexFunc(t.Verdict.Checklist, func(item plan.ListItem) bool {
 		return strings.Contains(item.Item+"\n"+item.Evidence, f.Path)
 	})
 	if i < 0 {
 		return ""
 	}
-	return "review: " + t.verdict.Checklist[i].Item
+	return "review: " + t.Verdict.Checklist[i].Item
 }
 
 // reviews tells what each review cost, where there was more than one: a run
 // that does not converge pays for it here.
 func (s *summary) reviews() {
 	var parts []string
-	for _, p := range s.t.phases {
-		if p.phase == plan.Review {
-			parts = append(parts, fmt.Sprintf("%d: %s, %s tokens", p.attempt, spokenCost(p.cost, !p.unpriced), spokenCount(p.usage.Tokens())))
+	for _, p := range s.t.Phases {
+		if p.Phase == plan.Review {
+			parts = append(parts, fmt.Sprintf("%d: %s, %s tokens", p.Attempt, Cost(p.Cost, !p.Unpriced), Tokens(p.Usage.Tokens())))
 		}
 	}
 	if len(parts) > 1 {
@@ -63,13 +63,13 @@ func (s *summary) waitingPlan() {
 	}
 	s.lines = append(s.lines, "")
 	for line := range strings.Lines(s.t.plan.Text) {
-		s.lines = append(s.lines, "  "+sanitizeLine(strings.TrimRight(line, "\n")))
+		s.lines = append(s.lines, "  "+SafeLine(strings.TrimRight(line, "\n")))
 	}
 	s.lines = append(s.lines, "")
 }
 
 // planWaits reports whether a run is parked with a plan to be approved.
-func (t *tally) planWaits() bool {
+func (t *Tally) planWaits() bool {
 	return t.parked != nil && slices.ContainsFunc(t.parked.Waiting, plan.WaitingCall.IsPlan)
 }
 
@@ -94,7 +94,7 @@ func critiqueWords(b plan.Critiqued) string {
 // driftNote says what changed under a run, and what the run did about it.
 func driftNote(d plan.Drift) string {
 	const most = 5
-	note := countOf(d.Total, "file") + " changed: " + strings.Join(d.Files[:min(most, len(d.Files))], ", ")
+	note := Count(d.Total, "file") + " changed: " + strings.Join(d.Files[:min(most, len(d.Files))], ", ")
 	if d.Total > most {
 		note += ", …"
 	}

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // What models, tools, repositories and requests say is data. Before it reaches
 // a terminal, whatever could move the cursor, change the title, reorder the
-// text or hide a part of it is taken out: whole escape sequences vanish, as
+// Text or hide a part of it is taken out: whole escape sequences vanish, as
 // they do on a terminal that obeys them, and every other control character is
 // shown by its name.
 
@@ -17,10 +17,10 @@ import (
 // one that is longer is taken for text that follows a stray ESC.
 const longestControlString = 4096
 
-// sanitizeText makes text of several lines safe to show. The result is valid
+// SafeText makes text of several lines safe to show. The result is valid
 // UTF-8 whose only control characters are newline and tab. Line ends of any
 // kind become newlines.
-func sanitizeText(s string) string {
+func SafeText(s string) string {
 	if isPlainASCII(s) {
 		return s
 	}
@@ -44,10 +44,10 @@ func sanitizeText(s string) string {
 	return b.String()
 }
 
-// sanitizeLine is sanitizeText for a place that holds one line: newlines and
+// SafeLine is sanitizeText for a place that holds one line: newlines and
 // tabs become spaces.
-func sanitizeLine(s string) string {
-	s = sanitizeText(s)
+func SafeLine(s string) string {
+	s = SafeText(s)
 	if !strings.ContainsAny(s, "\n\t") {
 		return s
 	}

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"encoding/json"
@@ -16,23 +16,23 @@ import (
 
 // stage is a screen viewer on a terminal, in a bubble of its own time.
 type stage struct {
-	viewer
+	Viewer
 	*terminal
 	story *story
 }
 
-func newStage(t *testing.T, columns int, change func(*viewOptions)) *stage {
+func newStage(t *testing.T, columns int, change func(*Options)) *stage {
 	vt := newTerminal(t, columns)
-	opts := viewOptions{Width: vt.width, Color: true}
+	opts := Options{Width: vt.width, Color: true}
 	if change != nil {
 		change(&opts)
 	}
-	return &stage{viewer: newScreenViewer(vt, opts), terminal: vt, story: newStory()}
+	return &stage{Viewer: NewScreen(vt, opts), terminal: vt, story: newStory()}
 }
 
 // show feeds what was added to the story since the last time.
 func (s *stage) show() {
-	showAll(s.viewer, s.story.events)
+	showAll(s.Viewer, s.story.events)
 	s.story.events = nil
 }
 
@@ -51,7 +51,7 @@ func (s *stage) expectBottom(t *testing.T, want ...string) {
 
 func TestScreenLeavesOnlyLines(t *testing.T) {
 	t.Parallel()
-	tests := map[string]viewOptions{
+	tests := map[string]Options{
 		"screen.txt":        {Width: fixedWidth(90)},
 		"screen_color.txt":  {Width: fixedWidth(90), Color: true},
 		"screen_narrow.txt": {Width: fixedWidth(48), ASCII: true},
@@ -62,7 +62,7 @@ func TestScreenLeavesOnlyLines(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				vt := newTerminal(t, opts.Width())
 				var raw strings.Builder
-				v := newScreenViewer(io.MultiWriter(vt, &raw), opts)
+				v := NewScreen(io.MultiWriter(vt, &raw), opts)
 				var last time.Time
 				for _, e := range wholeStory().events {
 					if !last.IsZero() {
@@ -311,26 +311,26 @@ func TestScreenKeepsSubAgentsApart(t *testing.T) {
 
 func TestScreenStartsFromWhatCameBefore(t *testing.T) {
 	t.Parallel()
-	var before tally
+	var before Tally
 	for _, e := range wholeStory().events[:30] {
 		before.Add(e)
 	}
-	tokens := before.usage.Tokens()
+	tokens := before.Usage.Tokens()
 	if tokens == 0 {
 		t.Fatal("nothing was spent before")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 80, func(o *viewOptions) { o.Before = &before })
+		s := newStage(t, 80, func(o *Options) { o.Before = &before })
 		defer s.Close()
 		s.story.begin(plan.Plan, 1, "c2", "m")
 		s.story.answer(0, "", plan.Usage{Input: 1000})
 		s.show()
 		s.pass(time.Second)
-		if want := spokenCount(tokens+1000) + " tok"; !strings.Contains(s.bottom(1), want) {
+		if want := Tokens(tokens+1000) + " tok"; !strings.Contains(s.bottom(1), want) {
 			t.Errorf("the status is %q, want %s", s.bottom(1), want)
 		}
 	})
-	if before.usage.Tokens() != tokens {
+	if before.Usage.Tokens() != tokens {
 		t.Error("the viewer changed the tally it was given")
 	}
 }
@@ -338,9 +338,9 @@ func TestScreenStartsFromWhatCameBefore(t *testing.T) {
 // It is not parallel, so that only its own goroutines can be left over.
 func TestScreenStopsItsGoroutine(t *testing.T) { //nolint:paralleltest // see above
 	ignore := goleak.IgnoreCurrent()
-	v := newScreenViewer(io.Discard, viewOptions{})
+	v := NewScreen(io.Discard, Options{})
 	showAll(v, wholeStory().events)
-	feed, stop := newPump(newScreenViewer(io.Discard, viewOptions{}), screenPatience)
+	feed, stop := NewPump(NewScreen(io.Discard, Options{}), Patience)
 	feed(wholeStory().events[0])
 	stop()
 	if err := v.Close(); err != nil {

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-func tallyOf(events []plan.Event) *tally {
-	var t tally
+func tallyOf(events []plan.Event) *Tally {
+	var t Tally
 	for _, e := range events {
 		t.Add(e)
 	}
@@ -33,19 +33,19 @@ func TestWriteSummary(t *testing.T) {
 	t.Parallel()
 	wake := time.Date(2026, 3, 14, 12, 0, 0, 0, time.FixedZone("x", 3600))
 	tests := map[string]struct {
-		opts  viewOptions
-		tally func(t *testing.T) *tally
+		opts  Options
+		tally func(t *testing.T) *Tally
 	}{
-		"summary_approved.txt": {viewOptions{Width: fixedWidth(90)}, func(*testing.T) *tally {
+		"summary_approved.txt": {Options{Width: fixedWidth(90)}, func(*testing.T) *Tally {
 			return tallyOf(wholeStory().events)
 		}},
-		"summary_ascii.txt": {viewOptions{Width: fixedWidth(60), ASCII: true}, func(*testing.T) *tally {
+		"summary_ascii.txt": {Options{Width: fixedWidth(60), ASCII: true}, func(*testing.T) *Tally {
 			return tallyOf(wholeStory().events)
 		}},
-		"summary_color.txt": {viewOptions{Width: fixedWidth(90), Color: true}, func(*testing.T) *tally {
+		"summary_color.txt": {Options{Width: fixedWidth(90), Color: true}, func(*testing.T) *Tally {
 			return tallyOf(wholeStory().events)
 		}},
-		"summary_parked.txt": {viewOptions{Width: fixedWidth(90), Resume: "plan demo --resume 01J"}, func(t *testing.T) *tally {
+		"summary_parked.txt": {Options{Width: fixedWidth(90), Resume: "plan demo --resume 01J"}, func(t *testing.T) *Tally {
 			t.Helper()
 			s := newStory()
 			s.events = cutAt(t, wholeStory().events, plan.TypeGap)
@@ -54,7 +54,7 @@ func TestWriteSummary(t *testing.T) {
 			s.add(72*time.Hour, plan.Snapshot{})
 			return tallyOf(s.events)
 		}},
-		"summary_exhausted.txt": {viewOptions{Width: fixedWidth(90)}, func(t *testing.T) *tally {
+		"summary_exhausted.txt": {Options{Width: fixedWidth(90)}, func(t *testing.T) *Tally {
 			t.Helper()
 			events := wholeStory().events
 			s := newStory()
@@ -63,7 +63,7 @@ func TestWriteSummary(t *testing.T) {
 			s.add(0, plan.RunEnd{Outcome: plan.Exhausted, Why: "no fix cycle is left", Usage: plan.Usage{Requests: 6, Input: 4000, Output: 20}, CostUSD: 0.5})
 			return tallyOf(s.events)
 		}},
-		"summary_failed.txt": {viewOptions{Width: fixedWidth(90)}, func(*testing.T) *tally {
+		"summary_failed.txt": {Options{Width: fixedWidth(90)}, func(*testing.T) *Tally {
 			s := newStory()
 			s.add(0, plan.RunStart{Request: "x"}, plan.StateChange{To: plan.Exploring})
 			s.begin(plan.Explore, 1, "c1", "m")
@@ -77,7 +77,7 @@ func TestWriteSummary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			writeSummary(&out, test.tally(t), test.opts)
+			WriteSummary(&out, test.tally(t), test.opts)
 			checkGolden(t, name, out.String())
 		})
 	}
@@ -95,11 +95,11 @@ func TestTallyLeavesParkedTimeOut(t *testing.T) {
 	s.add(5*time.Second, plan.PhaseEnd{Reason: plan.EndCompleted})
 	s.add(2*time.Second, plan.CheckEnd{CheckResult: plan.CheckResult{Check: testCheck}})
 	got := tallyOf(s.events)
-	if got.total != 17*time.Second || got.inChecks != 2*time.Second {
-		t.Errorf("total %v, checks %v; want 17s, 2s", got.total, got.inChecks)
+	if got.Total != 17*time.Second || got.inChecks != 2*time.Second {
+		t.Errorf("total %v, checks %v; want 17s, 2s", got.Total, got.inChecks)
 	}
-	if len(got.phases) != 1 || got.phases[0].took != 15*time.Second {
-		t.Errorf("phases %+v, want one of 15s", got.phases)
+	if len(got.Phases) != 1 || got.Phases[0].Took != 15*time.Second {
+		t.Errorf("phases %+v, want one of 15s", got.Phases)
 	}
 	if got.parked != nil {
 		t.Error("an unparked run counts as parked")
@@ -122,21 +122,21 @@ func TestTallyKeepsTheLatest(t *testing.T) {
 		plan.Progress{Text: "live"}, plan.Unknown{Kind: "later"},
 	)
 	got := tallyOf(s.events)
-	if want := (plan.Gap{ID: "G1", Gap: "words", Severity: "must", Status: plan.GapClosed}); len(got.gaps) != 1 || got.gaps[0] != want {
-		t.Errorf("gaps %+v, want %+v", got.gaps, want)
+	if want := (plan.Gap{ID: "G1", Gap: "words", Severity: "must", Status: plan.GapClosed}); len(got.Gaps) != 1 || got.Gaps[0] != want {
+		t.Errorf("gaps %+v, want %+v", got.Gaps, want)
 	}
-	if len(got.checks) != 1 || got.checks[0].latest == nil || !got.checks[0].latest.Passed() || got.checks[0].baseline != nil {
-		t.Errorf("checks %+v, want one that passed last", got.checks)
+	if len(got.Checks) != 1 || got.Checks[0].Latest == nil || !got.Checks[0].Latest.Passed() || got.Checks[0].baseline != nil {
+		t.Errorf("checks %+v, want one that passed last", got.Checks)
 	}
-	if got.usage != (plan.Usage{Requests: 2, Input: 11}) || got.cost != 1 || !got.unpriced {
-		t.Errorf("usage %+v, cost %v, unpriced %v", got.usage, got.cost, got.unpriced)
+	if got.Usage != (plan.Usage{Requests: 2, Input: 11}) || got.Cost != 1 || !got.Unpriced {
+		t.Errorf("usage %+v, cost %v, unpriced %v", got.Usage, got.Cost, got.Unpriced)
 	}
 	if got.plan.Version != 2 {
 		t.Errorf("plan version %d, want 2", got.plan.Version)
 	}
-	clone := got.clone()
+	clone := got.Clone()
 	clone.Add(plan.Event{Body: plan.GapChange{Gap: plan.Gap{ID: "G1", Status: plan.GapReopened}}})
-	if got.gaps[0].Open() || !clone.gaps[0].Open() {
+	if got.Gaps[0].Open() || !clone.Gaps[0].Open() {
 		t.Error("a clone shares gaps with its origin")
 	}
 }
@@ -166,18 +166,18 @@ func TestWriteTimeline(t *testing.T) {
 	s.add(26*time.Hour, plan.Unparked{Reason: plan.ParkLimit})
 	s.add(0, plan.PhaseStart{Model: "m", Resumed: true})
 	tests := map[string]struct {
-		opts   viewOptions
+		opts   Options
 		events []plan.Event
 	}{
-		"timeline.txt":         {viewOptions{Width: fixedWidth(90)}, whole},
-		"timeline_verbose.txt": {viewOptions{Width: fixedWidth(90), Verbose: true}, whole},
-		"timeline_parked.txt":  {viewOptions{Width: fixedWidth(90)}, s.events},
+		"timeline.txt":         {Options{Width: fixedWidth(90)}, whole},
+		"timeline_verbose.txt": {Options{Width: fixedWidth(90), Verbose: true}, whole},
+		"timeline_parked.txt":  {Options{Width: fixedWidth(90)}, s.events},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			if err := writeTimeline(&out, eventSeq(test.events, nil), test.opts); err != nil {
+			if err := WriteTimeline(&out, eventSeq(test.events, nil), test.opts); err != nil {
 				t.Fatal(err)
 			}
 			checkGolden(t, name, out.String())
@@ -190,13 +190,13 @@ func TestWriteTimelineReportsErrors(t *testing.T) {
 	broken := errors.New("broken")
 	var out strings.Builder
 	events := cutAt(t, wholeStory().events, plan.TypeReport)
-	if err := writeTimeline(&out, eventSeq(events, broken), viewOptions{}); !errors.Is(err, broken) {
+	if err := WriteTimeline(&out, eventSeq(events, broken), Options{}); !errors.Is(err, broken) {
 		t.Errorf("error %v, want that of the journal", err)
 	}
 	if !strings.Contains(out.String(), "main.go") {
 		t.Error("what came before the error is missing")
 	}
-	if err := writeTimeline(&brokenWriter{err: broken}, eventSeq(events, nil), viewOptions{}); !errors.Is(err, broken) {
+	if err := WriteTimeline(&brokenWriter{err: broken}, eventSeq(events, nil), Options{}); !errors.Is(err, broken) {
 		t.Errorf("error %v, want that of the writer", err)
 	}
 }
@@ -204,7 +204,7 @@ func TestWriteTimelineReportsErrors(t *testing.T) {
 func TestWriteProse(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	if err := writeProse(&out, "# Plan\r\n\n\tlike \x1b[31mthis\x1b]0;title\x07 –\n\n", viewOptions{ASCII: true}); err != nil {
+	if err := WriteProse(&out, "# Plan\r\n\n\tlike \x1b[31mthis\x1b]0;title\x07 –\n\n", Options{ASCII: true}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "# Plan\n\n\tlike this ?\n"; out.String() != want {

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"encoding/json"
@@ -38,7 +38,7 @@ func TestSanitizeText(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := sanitizeText(test.in); got != test.want {
+			if got := SafeText(test.in); got != test.want {
 				t.Errorf("sanitizeText(%q) = %q, want %q", test.in, got, test.want)
 			}
 		})
@@ -47,7 +47,7 @@ func TestSanitizeText(t *testing.T) {
 
 func TestSanitizeLine(t *testing.T) {
 	t.Parallel()
-	if got, want := sanitizeLine("a\n\tb\rc"), "a  b c"; got != want {
+	if got, want := SafeLine("a\n\tb\rc"), "a  b c"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -76,14 +76,14 @@ func FuzzSanitizeText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		text, line := sanitizeText(s), sanitizeLine(s)
+		text, line := SafeText(s), SafeLine(s)
 		if bad := unsafeIn(text); bad != "" {
 			t.Errorf("sanitizeText(%q) = %q has %q", s, text, bad)
 		}
 		if strings.ContainsAny(line, "\n\t") || unsafeIn(line) != "" {
 			t.Errorf("sanitizeLine(%q) = %q", s, line)
 		}
-		if again := sanitizeText(text); again != text {
+		if again := SafeText(text); again != text {
 			t.Errorf("not stable: %q becomes %q", text, again)
 		}
 		if ascii := sanitizeASCII(text); strings.ContainsFunc(ascii, func(r rune) bool { return r > 0x7e }) {
@@ -163,22 +163,22 @@ func nastyEvents(t *testing.T) []plan.Event {
 func TestNothingNastyReachesATerminal(t *testing.T) {
 	t.Parallel()
 	events := nastyEvents(t)
-	for _, opts := range []viewOptions{{}, {Verbose: true}, {ASCII: true}, {Color: true, Verbose: true}} {
+	for _, opts := range []Options{{}, {Verbose: true}, {ASCII: true}, {Color: true, Verbose: true}} {
 		var plain, timeline, sheet strings.Builder
-		showAll(newPlainViewer(&plain, opts), events)
-		if err := writeTimeline(&timeline, eventSeq(events, nil), opts); err != nil {
+		showAll(NewPlain(&plain, opts), events)
+		if err := WriteTimeline(&timeline, eventSeq(events, nil), opts); err != nil {
 			t.Fatal(err)
 		}
-		writeSummary(&sheet, tallyOf(events), opts)
+		WriteSummary(&sheet, tallyOf(events), opts)
 		vt := newTerminal(t, 80) // it fails the test when it sees a control character
-		v := newScreenViewer(vt, opts)
+		v := NewScreen(vt, opts)
 		showAll(v, events)
 		if err := v.Close(); err != nil {
 			t.Fatal(err)
 		}
 		for name, out := range map[string]string{"plain": plain.String(), "timeline": timeline.String(), "summary": sheet.String(), "screen": vt.text()} {
 			if opts.Color { // colours are ours, and only ours
-				for _, k := range []ink{"0", inkBold, inkDim, inkRed, inkGreen, inkYellow, inkCyan} {
+				for _, k := range []Ink{"0", InkBold, InkDim, InkRed, InkGreen, InkYellow, InkCyan} {
 					out = strings.ReplaceAll(out, "\x1b["+string(k)+"m", "")
 				}
 			}

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"sync"
@@ -11,19 +11,19 @@ const (
 	// pumpBehind is how many events a viewer may be behind before live ones
 	// are dropped.
 	pumpBehind = 256
-	// screenPatience is how long closing waits for a terminal to catch up: one
+	// Patience is how long closing waits for a terminal to catch up: one
 	// that was stopped with Ctrl-S must not keep the process.
-	screenPatience = 2 * time.Second
+	Patience = 2 * time.Second
 )
 
-// newPump runs v on its own goroutine, so that a terminal that takes no output
+// NewPump runs v on its own goroutine, so that a terminal that takes no output
 // cannot hold up a run. feed never blocks: durable events wait in order for as
 // long as it takes, live ones are dropped while the viewer is far behind.
 // stop shows what is waiting, closes v and returns; from a viewer that does
 // not get on it returns after patience, and leaves the goroutine to the end of
 // the process; a patience of 0 waits for as long as it takes. Events fed after
 // stop are ignored.
-func newPump(v viewer, patience time.Duration) (feed func(plan.Event), stop func() error) {
+func NewPump(v Viewer, patience time.Duration) (feed func(plan.Event), stop func() error) {
 	p := &pump{viewer: v, patience: patience, wake: make(chan struct{}, 1), done: make(chan struct{}), cut: map[string]bool{}}
 	go p.run()
 	return p.feed, p.stop
@@ -31,7 +31,7 @@ func newPump(v viewer, patience time.Duration) (feed func(plan.Event), stop func
 
 // pump is a queue between a run and its viewer.
 type pump struct {
-	viewer   viewer
+	viewer   Viewer
 	patience time.Duration
 	wake     chan struct{} // holds one token when there is something to do
 	done     chan struct{} // closed once the viewer is

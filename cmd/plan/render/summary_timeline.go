@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 // timelineGutter is the width of the clock at the left of a timeline.
 const timelineGutter = 9
 
-// writeTimeline tells a run from its durable events, each with the time since
+// WriteTimeline tells a run from its durable events, each with the time since
 // the run began. Successful calls of the same tool that follow each other share
 // a line, and of what an assistant says the beginning is shown, unless
 // opts.Verbose. Reports and plans are named, not printed; how the run ended is
 // for [writeSummary]. It stops at the first error of events or of w.
-func writeTimeline(w io.Writer, events iter.Seq2[plan.Event, error], opts viewOptions) error {
+func WriteTimeline(w io.Writer, events iter.Seq2[plan.Event, error], opts Options) error {
 	n := newNarrator(opts)
 	n.margin = timelineGutter
 	if !opts.Verbose {
@@ -74,8 +74,8 @@ func (t *timeline) addTool(e plan.Event, line toolLine) error {
 	if g != nil && g.name == line.name && g.depth == line.depth && line.plainSuccess() && !t.narr.opts.Verbose {
 		g.times++
 		g.took += line.took
-		if line.arg.text != "" && !strings.HasSuffix(", "+g.arg.text, ", "+line.arg.text) {
-			g.arg.text += ", " + line.arg.text
+		if line.arg.Text != "" && !strings.HasSuffix(", "+g.arg.Text, ", "+line.arg.Text) {
+			g.arg.Text += ", " + line.arg.Text
 		}
 		g.arg.keepEnd = false
 		return nil
@@ -102,7 +102,7 @@ func (t *timeline) flush() error {
 
 // write dates the first line that is not empty.
 func (t *timeline) write(at time.Time, lines []string) error {
-	clock := fmt.Sprintf("%*s ", timelineGutter-1, clockTime(at.Sub(t.start)))
+	clock := fmt.Sprintf("%*s ", timelineGutter-1, Clock(at.Sub(t.start)))
 	dated := make([]string, 0, len(lines))
 	for _, line := range lines {
 		switch {
@@ -110,21 +110,21 @@ func (t *timeline) write(at time.Time, lines []string) error {
 			dated = append(dated, "")
 			continue
 		case clock != "":
-			line = t.narr.paint(inkDim, clock) + line
+			line = t.narr.Paint(InkDim, clock) + line
 		default:
 			line = strings.Repeat(" ", timelineGutter) + line
 		}
 		dated, clock = append(dated, line), ""
 	}
-	return writeLines(t.w, dated)
+	return WriteLines(t.w, dated)
 }
 
-// writeProse writes a report, a plan or a request as it is, made safe for a
+// WriteProse writes a report, a plan or a request as it is, made safe for a
 // terminal.
-func writeProse(w io.Writer, text string, opts viewOptions) error {
-	text = sanitizeText(strings.TrimRight(text, "\r\n"))
+func WriteProse(w io.Writer, text string, opts Options) error {
+	text = SafeText(strings.TrimRight(text, "\r\n"))
 	if opts.ASCII {
 		text = sanitizeASCII(text)
 	}
-	return writeLines(w, []string{text})
+	return WriteLines(w, []string{text})
 }

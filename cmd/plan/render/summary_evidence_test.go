@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // the reason that somebody gave, and a plan that waits stands there whole.
 func TestSummaryOfEvidence(t *testing.T) {
 	t.Parallel()
-	tl := &tally{}
+	tl := &Tally{}
 	for _, body := range []plan.Body{
 		plan.StateChange{From: plan.Implementing, To: plan.Reviewing},
 		plan.FindingMade{Finding: plan.Finding{Kind: plan.FindScope, Path: "old.go", Text: "old.go was changed."}},
@@ -28,7 +28,7 @@ func TestSummaryOfEvidence(t *testing.T) {
 	}
 	text := func() string {
 		var out bytes.Buffer
-		writeSummary(&out, tl, viewOptions{Width: func() int { return 100 }})
+		WriteSummary(&out, tl, Options{Width: func() int { return 100 }})
 		return out.String()
 	}
 	for _, want := range []string{

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// look decides how a line is drawn: colours or none, which glyphs, how wide.
+// Look decides how a line is drawn: colours or none, which glyphs, how wide.
 // Every text that reaches a person is drawn by look.paint, which makes it safe.
-type look struct {
+type Look struct {
 	color, ascii bool
 	glyphs
 }
@@ -20,78 +20,81 @@ type look struct {
 // form of cut.
 type glyphs struct {
 	ok, fail, refused, unsure, again, halt, open, note string
-	rule, dot, cut, arrow                              string
+	rule, dot, cut, Arrow                              string
 	spin                                               []string
 }
 
-// ink is the SGR parameter of a colour or weight.
-type ink string
+// Ink is the SGR parameter of a colour or weight.
+type Ink string
 
+// The inks that a line is drawn with.
 const (
-	inkNone   ink = ""
-	inkBold   ink = "1"
-	inkDim    ink = "2"
-	inkRed    ink = "31"
-	inkGreen  ink = "32"
-	inkYellow ink = "33"
-	inkCyan   ink = "36"
+	InkNone   Ink = ""
+	InkBold   Ink = "1"
+	InkDim    Ink = "2"
+	InkRed    Ink = "31"
+	InkGreen  Ink = "32"
+	InkYellow Ink = "33"
+	InkCyan   Ink = "36"
 )
 
-func newLook(opts viewOptions) look {
-	l := look{color: opts.Color, ascii: opts.ASCII, glyphs: glyphs{
+// NewLook makes the look that the options ask for.
+func NewLook(opts Options) Look {
+	l := Look{color: opts.Color, ascii: opts.ASCII, glyphs: glyphs{
 		ok: "✓", fail: "✗", refused: "⊘", unsure: "?", again: "↻", halt: "■", open: "○", note: "•",
-		rule: "─", dot: "·", cut: "…", arrow: "→",
+		rule: "─", dot: "·", cut: "…", Arrow: "→",
 		spin: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
 	}}
 	if l.ascii {
 		l.glyphs = glyphs{
 			ok: "+", fail: "x", refused: "!", unsure: "?", again: "~", halt: "#", open: "o", note: "*",
-			rule: "-", dot: "|", cut: "...", arrow: ">",
+			rule: "-", dot: "|", cut: "...", Arrow: ">",
 			spin: []string{"|", "/", "-", "\\"},
 		}
 	}
 	return l
 }
 
-// safe makes text fit to be shown on one line.
-func (l look) safe(text string) string {
-	text = sanitizeLine(text)
+// Safe makes text fit to be shown on one line.
+func (l Look) Safe(text string) string {
+	text = SafeLine(text)
 	if l.ascii {
 		text = sanitizeASCII(text)
 	}
 	return text
 }
 
-// paint makes text safe and colours it.
-func (l look) paint(k ink, text string) string {
-	text = l.safe(text)
-	if !l.color || k == inkNone || text == "" {
+// Paint makes text safe and colours it.
+func (l Look) Paint(k Ink, text string) string {
+	text = l.Safe(text)
+	if !l.color || k == InkNone || text == "" {
 		return text
 	}
 	return "\x1b[" + string(k) + "m" + text + "\x1b[0m"
 }
 
-// span is a piece of a line. A span that keeps its end loses its beginning
+// Span is a piece of a line. A span that keeps its end loses its beginning
 // when it has to be cut, which suits paths.
-type span struct {
-	ink     ink
-	text    string
+type Span struct {
+	Ink     Ink
+	Text    string
 	keepEnd bool
 }
 
-func (l look) paintAll(spans []span) string {
+// PaintAll draws the parts of a line, each in its ink.
+func (l Look) PaintAll(spans []Span) string {
 	var b strings.Builder
 	for _, s := range spans {
-		b.WriteString(l.paint(s.ink, s.text))
+		b.WriteString(l.Paint(s.Ink, s.Text))
 	}
 	return b.String()
 }
 
 // measure returns the columns that spans take.
-func (l look) measure(spans []span) int {
+func (l Look) measure(spans []Span) int {
 	total := 0
 	for _, s := range spans {
-		total += cellWidth(l.safe(s.text))
+		total += cellWidth(l.Safe(s.Text))
 	}
 	return total
 }
@@ -99,52 +102,52 @@ func (l look) measure(spans []span) int {
 // fill draws one line of at most width columns: head as it is, flex cut to
 // what is left, tail at the right edge. Where there is no room, the last of
 // the tail goes first.
-func (l look) fill(width int, head []span, flex span, tail []span) string {
-	const legible = 12 // columns of flex that a tail must leave
-	flex.text = l.safe(flex.text)
+func (l Look) fill(width int, head []Span, flex Span, tail []Span) string {
+	const legible = 12 // Columns of flex that a tail must leave
+	flex.Text = l.Safe(flex.Text)
 	room := width - l.measure(head) - l.measure(tail)
-	for len(tail) > 0 && room < min(cellWidth(flex.text), legible) {
+	for len(tail) > 0 && room < min(cellWidth(flex.Text), legible) {
 		tail = tail[:len(tail)-1]
 		room = width - l.measure(head) - l.measure(tail)
 	}
 	if room < 0 {
 		var plain strings.Builder
 		for _, s := range head {
-			plain.WriteString(s.text)
+			plain.WriteString(s.Text)
 		}
-		return l.paint(head[0].ink, l.cutTo(l.safe(plain.String()), width, false))
+		return l.Paint(head[0].Ink, l.CutTo(l.Safe(plain.String()), width, false))
 	}
-	flex.text = l.cutTo(flex.text, room, flex.keepEnd)
-	line := l.paintAll(head) + l.paint(flex.ink, flex.text)
+	flex.Text = l.CutTo(flex.Text, room, flex.keepEnd)
+	line := l.PaintAll(head) + l.Paint(flex.Ink, flex.Text)
 	if len(tail) > 0 {
-		line += strings.Repeat(" ", max(0, room-cellWidth(flex.text))) + l.paintAll(tail)
+		line += strings.Repeat(" ", max(0, room-cellWidth(flex.Text))) + l.PaintAll(tail)
 	}
 	return line
 }
 
 // hang draws head and then text, wrapped beside it.
-func (l look) hang(width int, head []span, k ink, text string) []string {
+func (l Look) hang(width int, head []Span, k Ink, text string) []string {
 	indent := l.measure(head)
-	rows := wrapRows(l.safe(strings.Join(strings.Fields(text), " ")), max(width-indent, 20))
+	rows := wrapRows(l.Safe(strings.Join(strings.Fields(text), " ")), max(width-indent, 20))
 	lines := make([]string, 0, len(rows))
 	for i, row := range rows {
 		start := strings.Repeat(" ", indent)
 		if i == 0 {
-			start = l.paintAll(head)
+			start = l.PaintAll(head)
 		}
-		lines = append(lines, strings.TrimRight(start+l.paint(k, row), " "))
+		lines = append(lines, strings.TrimRight(start+l.Paint(k, row), " "))
 	}
 	return lines
 }
 
 // hangParts draws head and then parts between dots. A row is only broken
 // between parts.
-func (l look) hangParts(width int, head []span, k ink, parts ...string) []string {
+func (l Look) hangParts(width int, head []Span, k Ink, parts ...string) []string {
 	indent := l.measure(head)
 	var rows []string
 	for _, part := range parts {
-		if n := len(rows); n > 0 && indent+cellWidth(l.joined(rows[n-1], part)) <= width {
-			rows[n-1] = l.joined(rows[n-1], part)
+		if n := len(rows); n > 0 && indent+cellWidth(l.Joined(rows[n-1], part)) <= width {
+			rows[n-1] = l.Joined(rows[n-1], part)
 			continue
 		}
 		rows = append(rows, part)
@@ -152,24 +155,24 @@ func (l look) hangParts(width int, head []span, k ink, parts ...string) []string
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
 		lines = append(lines, l.hang(width, head, k, row)...)
-		head = []span{{text: strings.Repeat(" ", indent)}}
+		head = []Span{{Text: strings.Repeat(" ", indent)}}
 	}
 	return lines
 }
 
-// heading draws a rule with a title in it.
-func (l look) heading(width int, k ink, title, note string) string {
-	head := []span{{ink: inkDim, text: l.rule + l.rule + " "}, {ink: k, text: title}, {text: " "}}
+// Heading draws a rule with a title in it.
+func (l Look) Heading(width int, k Ink, title, note string) string {
+	head := []Span{{Ink: InkDim, Text: l.rule + l.rule + " "}, {Ink: k, Text: title}, {Text: " "}}
 	if note != "" {
 		room := max(width-l.measure(head)-4, 8)
-		head = append(head, span{ink: inkDim, text: l.dot + " " + l.cutTo(l.safe(note), room, false) + " "})
+		head = append(head, Span{Ink: InkDim, Text: l.dot + " " + l.CutTo(l.Safe(note), room, false) + " "})
 	}
 	left := max(2, width-l.measure(head))
-	return l.paintAll(append(head, span{ink: inkDim, text: strings.Repeat(l.rule, left)}))
+	return l.PaintAll(append(head, Span{Ink: InkDim, Text: strings.Repeat(l.rule, left)}))
 }
 
-// cutTo shortens safe text to at most width columns.
-func (l look) cutTo(text string, width int, keepEnd bool) string {
+// CutTo shortens safe text to at most width columns.
+func (l Look) CutTo(text string, width int, keepEnd bool) string {
 	mark := l.cut
 	if width <= len(mark) {
 		mark = ""
@@ -185,8 +188,8 @@ func (l look) cutTo(text string, width int, keepEnd bool) string {
 	return cells().Truncate(text, width, mark)
 }
 
-// joined lists parts between dots, leaving empty ones out.
-func (l look) joined(parts ...string) string {
+// Joined lists parts between dots, leaving empty ones out.
+func (l Look) Joined(parts ...string) string {
 	kept := make([]string, 0, len(parts))
 	for _, p := range parts {
 		if p != "" {
@@ -251,11 +254,11 @@ func rowHead(text string, width int) string {
 	return head
 }
 
-// padTo fills text with spaces up to width columns.
-func padTo(text string, width int) string { return cells().FillRight(text, width) }
+// PadTo fills text with spaces up to width columns.
+func PadTo(text string, width int) string { return cells().FillRight(text, width) }
 
-// spokenTime writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m.
-func spokenTime(d time.Duration) string {
+// Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m.
+func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%dms", max(d, 0).Milliseconds())
@@ -267,8 +270,8 @@ func spokenTime(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 }
 
-// clockTime writes a duration as a running clock: 0:07, 12:03, 1:02:03.
-func clockTime(d time.Duration) string {
+// Clock writes a duration as a running clock: 0:07, 12:03, 1:02:03.
+func Clock(d time.Duration) string {
 	d = max(d, 0)
 	if d < time.Hour {
 		return fmt.Sprintf("%d:%02d", d/time.Minute, d%time.Minute/time.Second)
@@ -276,8 +279,8 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
 }
 
-// spokenCount writes a number of tokens: 950, 14.5k, 1.2M.
-func spokenCount(n int64) string {
+// Tokens writes a number of tokens: 950, 14.5k, 1.2M.
+func Tokens(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
@@ -287,8 +290,8 @@ func spokenCount(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// spokenCost writes what a run cost, or that nobody knows.
-func spokenCost(usd float64, priced bool) string {
+// Cost writes what a run cost, or that nobody knows.
+func Cost(usd float64, priced bool) string {
 	switch {
 	case priced:
 		return fmt.Sprintf("$%.4f", usd)
@@ -298,8 +301,8 @@ func spokenCost(usd float64, priced bool) string {
 	return "unpriced"
 }
 
-// countOf writes 1 turn, 2 turns.
-func countOf(n int, noun string) string {
+// Count writes 1 turn, 2 turns.
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

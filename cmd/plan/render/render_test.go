@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ var updateGolden = flag.Bool("update", false, "write the golden files of this pa
 // checkGolden compares got with a file, or writes the file with -update.
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", "screen", name)
+	path := filepath.Join("testdata", name)
 	if *updateGolden {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func checkGolden(t *testing.T, name, got string) {
 
 func fixedWidth(n int) func() int { return func() int { return n } }
 
-func showAll(v viewer, events []plan.Event) {
+func showAll(v Viewer, events []plan.Event) {
 	for _, e := range events {
 		v.Event(e)
 	}
@@ -49,7 +49,7 @@ func showAll(v viewer, events []plan.Event) {
 
 func TestPlainViewer(t *testing.T) {
 	t.Parallel()
-	tests := map[string]viewOptions{
+	tests := map[string]Options{
 		"plain.txt":         {Width: fixedWidth(90)},
 		"plain_ascii.txt":   {Width: fixedWidth(90), ASCII: true},
 		"plain_narrow.txt":  {Width: fixedWidth(48)},
@@ -59,7 +59,7 @@ func TestPlainViewer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			v := newPlainViewer(&out, opts)
+			v := NewPlain(&out, opts)
 			showAll(v, wholeStory().events)
 			if err := v.Close(); err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestPlainViewerShortensLongText(t *testing.T) {
 	s.answer(0, strings.Repeat("a line\n", 40), plan.Usage{})
 	for verbose, want := range map[bool]int{false: 12, true: 40} {
 		var out strings.Builder
-		v := newPlainViewer(&out, viewOptions{Verbose: verbose})
+		v := NewPlain(&out, Options{Verbose: verbose})
 		showAll(v, s.events)
 		if got := strings.Count(out.String(), "    a line\n"); got != want {
 			t.Errorf("verbose %v: %d lines, want %d", verbose, got, want)
@@ -95,7 +95,7 @@ func TestJSONViewerWritesTheJournalsBytes(t *testing.T) {
 	t.Parallel()
 	events := wholeStory().events
 	var out strings.Builder
-	v := newJSONViewer(&out)
+	v := NewJSON(&out)
 	showAll(v, events)
 	if err := v.Close(); err != nil {
 		t.Fatal(err)
@@ -132,10 +132,10 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 
 func TestViewersStopAtTheFirstWriteError(t *testing.T) {
 	t.Parallel()
-	viewers := map[string]func(io.Writer) viewer{
-		"json":   newJSONViewer,
-		"plain":  func(w io.Writer) viewer { return newPlainViewer(w, viewOptions{}) },
-		"screen": func(w io.Writer) viewer { return newScreenViewer(w, viewOptions{}) },
+	viewers := map[string]func(io.Writer) Viewer{
+		"json":   NewJSON,
+		"plain":  func(w io.Writer) Viewer { return NewPlain(w, Options{}) },
+		"screen": func(w io.Writer) Viewer { return NewScreen(w, Options{}) },
 	}
 	full := errors.New("disk full")
 	tests := map[string]struct{ fails, want error }{
@@ -182,14 +182,14 @@ func TestViewOptionsFor(t *testing.T) {
 		{map[string]string{"LANG": "de_DE.ISO-8859-1"}, true},
 	}
 	for _, test := range tests {
-		opts, tty := viewOptionsFor(file, func(name string) string { return test.env[name] })
+		opts, tty := OptionsFor(file, func(name string) string { return test.env[name] })
 		if tty || opts.Color {
 			t.Errorf("a file is taken for a terminal")
 		}
 		if opts.ASCII != test.ascii {
 			t.Errorf("%v: ASCII %v, want %v", test.env, opts.ASCII, test.ascii)
 		}
-		if got := opts.columns(); got != columnsUnknown {
+		if got := opts.Columns(); got != columnsUnknown {
 			t.Errorf("width of a file: %d", got)
 		}
 	}
