@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/skills/auto"
+)
+
+// TestStreakRowsInTheDatabase drives the table of streaks through the database
+// that counts them. Each step is a process of its own as far as the file can
+// tell, because runs that follow each other are.
+func TestStreakRowsInTheDatabase(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open("../../skills/auto/testdata/wayland_streak.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	n := 0
+	for in := bufio.NewScanner(f); in.Scan(); n++ {
+		var row struct {
+			Name  string
+			Input struct {
+				Threshold int
+				Steps     []struct{ Text, Outcome string }
+			}
+			Expected struct {
+				After []int `json:"trigger_after_step"`
+			}
+		}
+		if err := json.Unmarshal(in.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "plan.db")
+		got := []int{}
+		for i, s := range row.Input.Steps {
+			outcome := plan.Approved
+			if s.Outcome != "success" {
+				outcome = plan.Exhausted
+			}
+			db, err := memory.Open(t.Context(), memory.Config{Path: path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, runs, err := auto.Bucketer{Streaks: db, Threshold: row.Input.Threshold}.Observe(t.Context(), plan.RunID(fmt.Sprint(i)), s.Text, outcome)
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", row.Name, err)
+			}
+			if len(runs) > 0 {
+				got = append(got, i+1)
+			}
+		}
+		if !slices.Equal(got, row.Expected.After) {
+			t.Errorf("%s: triggered after %v, want %v", row.Name, got, row.Expected.After)
+		}
+	}
+	if n < 5 {
+		t.Fatalf("%d rows", n)
+	}
+}
