@@ -354,6 +354,16 @@ func (l *Loop) repeatable(name string) bool {
 	return ok && !o.info.Writes && o.info.Effect == plan.EffectReplay
 }
 
+// looksOnly says whether a tool may run by mistake: it changes nothing, asks
+// nobody and leaves the conversation as it is.
+func (l *Loop) looksOnly(name string) bool {
+	if !l.repeatable(name) {
+		return false
+	}
+	i := l.offered[name].info
+	return !i.Asks && !i.Prunes && !i.External && i.Delegate == nil
+}
+
 // asks says whether a tool's results are a person's words.
 func (l *Loop) asks(name string) bool {
 	o, ok := l.offered[name]

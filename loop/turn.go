@@ -217,7 +217,7 @@ func (l *Loop) spoken(ans Answer) []plan.Block {
 	if len(ans.Message.Calls()) > 0 {
 		return ans.Message.Blocks
 	}
-	found := scavenge(ans.Message.Text(), l.specs)
+	found := scavenge(ans.Message.Text(), l.specs, l.looksOnly)
 	for i := range found {
 		found[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
 	}
