@@ -166,7 +166,7 @@ func (b *breaker) isOpen() bool { return b.failures >= mostFailures }
 // gained nothing is not repeated before the conversation has grown by a
 // fortieth of the window.
 func (b *breaker) allows(tokens int64, r room) bool {
-	return !b.isOpen() && tokens >= b.idle+r.Window/40
+	return !b.isOpen() && (b.idle == 0 || tokens >= b.idle+r.Window/40)
 }
 
 // record takes in how a compaction ended, also when a conversation is
