@@ -130,8 +130,8 @@ func (l *learning) current(ctx context.Context, pick plan.SkillPick) (skills.Ski
 // draft counts the run and makes a draft if it completes a row. It returns nil
 // where there is nothing to say.
 func (l *learning) draft(ctx context.Context, h *history, to plan.State, last []plan.Body) *plan.SkillDraft {
-	if l.cfg.Skills.Off || l.cfg.Skills.NoDraft {
-		return nil
+	if l.cfg.Skills.Off || l.cfg.Skills.NoDraft || to == plan.Failed && h.reviews == 0 {
+		return nil // a wrong key, say, ends no row of successes
 	}
 	signature, runs, err := auto.Bucketer{Streaks: l.db, Threshold: auto.Threshold}.Observe(ctx, l.run, h.request, to)
 	if err != nil {

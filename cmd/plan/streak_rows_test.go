@@ -69,3 +69,29 @@ func TestStreakRowsInTheDatabase(t *testing.T) {
 		t.Fatalf("%d rows", n)
 	}
 }
+
+// TestARunThatNobodyJudgedEndsNoStreak: a run that failed before its first
+// review, as for a wrong key, says nothing about tasks of its kind; one that
+// failed after it does.
+func TestARunThatNobodyJudgedEndsNoStreak(t *testing.T) {
+	t.Parallel()
+	for reviews, want := range map[int][]plan.RunID{0: {"r1", "r2", "r4"}, 1: nil} {
+		db, err := memory.Open(t.Context(), memory.Config{Path: filepath.Join(t.TempDir(), "plan.db")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for run, end := range []plan.State{plan.Approved, plan.Approved, plan.Failed} {
+			l := &learning{db: db, run: plan.RunID(fmt.Sprint("r", run+1))}
+			if d := l.draft(t.Context(), &history{request: "tidy the parser", reviews: reviews}, end, nil); d != nil {
+				t.Errorf("%+v", d)
+			}
+		}
+		got, err := db.Streak(t.Context(), "parser-tidy", "r4", true, auto.Threshold)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d reviews: %v, %v; want %v", reviews, got, err, want)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
