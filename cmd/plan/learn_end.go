@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -155,10 +156,16 @@ func (l *learning) draftFrom(ctx context.Context, signature string, runs []plan.
 			events = l.events(ctx, last)
 		}
 		e, err := auto.Gather(events)
+		if errors.Is(err, memory.ErrNoRun) {
+			continue // somebody has removed it since
+		}
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", run, err)
 		}
 		all = append(all, e)
+	}
+	if len(all) < 2 {
+		return nil, nil // one run has nothing in common with any other
 	}
 	c, _, err := l.find(ctx)
 	if err != nil {

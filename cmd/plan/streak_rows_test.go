@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/memory"
@@ -93,5 +94,38 @@ func TestARunThatNobodyJudgedEndsNoStreak(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestADraftOfRunsThatWereRemoved: what is left of a row of successes makes the
+// draft, as long as there is something to compare.
+func TestADraftOfRunsThatWereRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, err := memory.Open(t.Context(), memory.Config{Path: filepath.Join(dir, "plan.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, run := range []plan.RunID{"r2", "r3"} {
+		w, err := db.Own(t.Context(), run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Append(t.Context(), plan.Event{Run: run, Time: time.Unix(1, 0), Body: plan.RunStart{Request: "tidy the parser", Config: []byte("{}")}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same := func(text string) string { return text }
+	l := &learning{db: db, run: "r3", redact: same, now: time.Now, library: &auto.Library{Dir: filepath.Join(dir, "auto"), Grants: db, Redact: same, Now: time.Now}}
+	if d, err := l.draftFrom(t.Context(), "parser-tidy", []plan.RunID{"gone", "also gone", "r3"}, nil); d != nil || err != nil {
+		t.Errorf("of one run: %+v, %v", d, err)
+	}
+	d, err := l.draftFrom(t.Context(), "parser-tidy", []plan.RunID{"gone", "r2", "r3"}, nil)
+	if err != nil || d == nil || !slices.Equal(d.Runs, []plan.RunID{"r2", "r3"}) {
+		t.Errorf("of two runs: %+v, %v", d, err)
 	}
 }
