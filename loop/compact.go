@@ -142,6 +142,16 @@ func (c *compactor) due(messages []plan.Message, tokens int64) occasion {
 	return c.room.due(tokens, large(messages, c.verbatim))
 }
 
+// dueCold is due for a conversation that has rested so long that no server
+// knows its beginning any more. It is paid for in full then, so that making it
+// shorter costs nothing.
+func (c *compactor) dueCold(messages []plan.Message, tokens int64) occasion {
+	if c.level == CompactOff || c.room.Window <= 0 || !c.breaker.allows(tokens, c.room) || large(messages, c.verbatim) <= c.room.Keep {
+		return notDue
+	}
+	return dueTrim
+}
+
 // short reports whether a trim left so much that a summary is needed.
 func (c *compactor) short(o occasion, after int64) bool {
 	return c.level == CompactFull && o == dueAuto && after > c.room.goal(o)

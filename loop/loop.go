@@ -29,6 +29,7 @@ type Loop struct {
 	grace     time.Duration // how long a tool may take to return once it was cancelled
 	gating    sync.Mutex    // held while the gate decides for a sub-agent
 	last      StopReason
+	spokeAt   time.Time // when the model answered last; zero: not known
 	open      openTurn
 	storm     storm
 	size      estimator

@@ -69,7 +69,7 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	}
 	blocks, masked := l.entering(l.spoken(ans))
 	ans.Message.Blocks = blocks
-	l.last = ans.Stop
+	l.last, l.spokeAt = ans.Stop, l.cfg.Now()
 	l.messages = append(l.messages, ans.Message)
 	l.record(plan.MessageEnd{Message: ans.Message, Stop: string(ans.Stop), Model: ans.Model})
 	l.pay(ans)
