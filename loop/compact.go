@@ -15,7 +15,8 @@ const (
 	// pointer to the whole of them. The default.
 	CompactSafe Level = "safe"
 	// CompactFull is CompactSafe, and where that is not enough a model's
-	// summary of the middle of the conversation.
+	// summary of the middle of the conversation. Lines of a command's output
+	// that are like their neighbours are folded at once.
 	CompactFull Level = "full"
 )
 
