@@ -28,7 +28,9 @@ type row struct {
 		Phase     plan.Phase
 		Report    string
 		Error     string
+		Approval  bool
 		Decision  string
+		Feedback  string
 	}
 	Expected json.RawMessage
 }
@@ -125,6 +127,19 @@ func reviewed(text string) plan.Outcome {
 	return plan.Outcome{Judgement: &j}
 }
 
+// gate is what a person decides at the gate behind the plan, in the table's words.
+// Whatever is no clear yes and no change is a gate that was closed: it decides
+// nothing, and the run waits until it is cancelled.
+func gate(decision, feedback string) desk {
+	switch decision {
+	case "approve":
+		return desk{1: {Approved: true, By: "person"}}
+	case "edit":
+		return desk{1: {Text: feedback, By: "person"}, 2: {Approved: true, By: "person"}}
+	}
+	return desk{}
+}
+
 // TestPhaseCases: an aborted run is one that ends without an approval.
 func TestPhaseCases(t *testing.T) {
 	t.Parallel()
@@ -136,21 +151,25 @@ func TestPhaseCases(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := setup(t)
+			if r.Input.Approval {
+				b.cfg.ApprovePlan, b.cfg.Desk = true, gate(r.Input.Decision, r.Input.Feedback)
+			}
 			b.crew.during = func(_ context.Context, br plan.Brief) (*plan.Parked, error) {
 				switch {
 				case br.Phase != r.Input.Phase:
 					return nil, nil
 				case r.Input.Error != "":
 					return nil, errors.New(r.Input.Error)
-				case strings.TrimSpace(r.Input.Report) == "": // what phases make of it
+				case strings.TrimSpace(r.Input.Report) == "": // what phases make of it; see phases.TestNothingToHandOver
 					return nil, errors.New("Explore handed over no report")
-				case r.Input.Decision == "cancel":
-					return &plan.Parked{Reason: plan.ParkApproval}, nil
 				}
 				return nil, nil
 			}
 			end := b.finish()
 			if end.Parked != nil {
+				if r.Input.Approval && end.Parked.Reason != plan.ParkApproval {
+					t.Errorf("the gate parks the run for %q", end.Parked.Reason)
+				}
 				eng, done := b.process()
 				if err := eng.Cancel(context.Background()); err != nil {
 					t.Error(err)
@@ -166,9 +185,15 @@ func TestPhaseCases(t *testing.T) {
 			if got != want.Next {
 				t.Errorf("%s is followed by %s, want %s", r.Input.Phase, got, want.Next)
 			}
-			if got == "aborted" && (end.ExitCode == 0 || b.count(plan.TypeReport)+b.count(plan.TypePlan) > int(at)) {
+			kept := b.count(plan.TypeReport) + b.count(plan.TypePlan)
+			most := int(at)
+			if r.Input.Approval {
+				most++ // what was asked about stays on record
+			}
+			if got == "aborted" && (end.ExitCode == 0 || kept > most || b.count(plan.TypeVerdict) > 0) {
 				t.Errorf("something of an aborted %s was kept; it ended with %+v", r.Input.Phase, end)
 			}
+			sound(t, b.events(), true)
 		})
 	}
 }

@@ -28,6 +28,7 @@ type call struct {
 	id, name string
 	index    int // among the calls of its answer
 	args     json.RawMessage
+	text     string // the arguments as the model wrote them
 	offer    *offer // nil for a call that will not run
 	started  bool   // the intent is recorded
 	masked   bool   // its arguments held a secret, which was replaced
@@ -78,7 +79,7 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 // can be meant in one way only. A call that must not run comes back with its
 // result.
 func (l *Loop) examine(b plan.Block, cut bool) *call {
-	c := &call{id: b.Call, name: b.Name}
+	c := &call{id: b.Call, name: b.Name, text: b.Args}
 	c.args, _ = parseArgs(b.Args)
 	name, suggestion := resolveName(b.Name, l.names)
 	o, ok := l.offered[name]
@@ -105,21 +106,29 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 }
 
 // calm asks the storm breaker about the calls of an answer. What makes no
-// progress is answered instead of run.
+// progress is answered instead of run, and so are calls that could not run the
+// times before either.
 func (l *Loop) calm(calls []*call) plan.StormBroken {
 	var judged []*call
 	var storm []stormCall
 	for _, c := range calls {
+		var v verdict
 		if c.end == nil {
-			judged = append(judged, c)
-			storm = append(storm, stormCall{Name: c.name, Args: c.args, Verdict: l.storm.judge(c.name, c.args)})
+			v = l.storm.judge(c.name, c.args)
+		} else if v = l.storm.refused(c.name, json.RawMessage(c.text)); v == pass {
+			continue // it has its answer
 		}
+		judged = append(judged, c)
+		storm = append(storm, stormCall{Name: c.name, Args: c.args, Verdict: v})
 	}
 	ruling := l.storm.rule(storm)
 	broken := plan.StormBroken{Action: ruling.Action, Notice: ruling.Notice}
 	for i, c := range judged {
-		if ruling.Results[i] != "" {
-			c.reject("storm", ruling.Results[i])
+		if text := ruling.Results[i]; text != "" {
+			if c.end != nil { // why it cannot run stays said
+				text = c.end.Output + "\n\n" + text
+			}
+			c.reject("storm", text)
 			broken.Calls = append(broken.Calls, c.id)
 		}
 	}

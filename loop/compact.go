@@ -15,7 +15,8 @@ const (
 	// pointer to the whole of them. The default.
 	CompactSafe Level = "safe"
 	// CompactFull is CompactSafe, and where that is not enough a model's
-	// summary of the middle of the conversation.
+	// summary of the middle of the conversation. Lines of a command's output
+	// that are like their neighbours are folded at once.
 	CompactFull Level = "full"
 )
 
@@ -142,6 +143,16 @@ func (c *compactor) due(messages []plan.Message, tokens int64) occasion {
 	return c.room.due(tokens, large(messages, c.verbatim))
 }
 
+// dueCold is due for a conversation that has rested so long that no server
+// knows its beginning any more. It is paid for in full then, so that making it
+// shorter costs nothing.
+func (c *compactor) dueCold(messages []plan.Message, tokens int64) occasion {
+	if c.level == CompactOff || c.room.Window <= 0 || !c.breaker.allows(tokens, c.room) || large(messages, c.verbatim) <= c.room.Keep {
+		return notDue
+	}
+	return dueTrim
+}
+
 // short reports whether a trim left so much that a summary is needed.
 func (c *compactor) short(o occasion, after int64) bool {
 	return c.level == CompactFull && o == dueAuto && after > c.room.goal(o)
@@ -166,7 +177,7 @@ func (b *breaker) isOpen() bool { return b.failures >= mostFailures }
 // gained nothing is not repeated before the conversation has grown by a
 // fortieth of the window.
 func (b *breaker) allows(tokens int64, r room) bool {
-	return !b.isOpen() && tokens >= b.idle+r.Window/40
+	return !b.isOpen() && (b.idle == 0 || tokens >= b.idle+r.Window/40)
 }
 
 // record takes in how a compaction ended, also when a conversation is

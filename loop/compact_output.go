@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
+
+	"github.com/plan-engine/plan"
 )
 
 // cleanOutput takes out of a tool's output what a reader does not need. It is
@@ -33,6 +36,24 @@ func cleanOutput(text string, level Level) string {
 		return packed
 	}
 	return joinLines(foldLines(strings.Split(text, "\n")))
+}
+
+// tidied is a command's result without what a reader does not need. Where lines
+// were folded, the whole of it is kept, and the text says where.
+func tidied(res Result, level Level) Result {
+	whole := cleanOutput(res.Output, CompactSafe)
+	short := cleanOutput(res.Output, level)
+	switch folded := strings.Count(short, "\n") < strings.Count(whole, "\n") && !json.Valid([]byte(short)); {
+	case level == CompactOff:
+	case !folded || res.Full != nil:
+		res.Output = short
+	default:
+		short = strings.TrimRight(short, "\n") + fmt.Sprintf("\n[to see all of it, read path \"blob:%s\"]\n", plan.NewBlob([]byte(whole)).Hash)
+		if res.Output = whole; len(short) < len(whole) {
+			res.Output, res.Full = short, []byte(whole)
+		}
+	}
+	return res
 }
 
 func joinLines(lines []string) string { return strings.Join(lines, "\n") }
@@ -127,7 +148,7 @@ func span(s string, low, high byte) int {
 // a line is never folded itself.
 const (
 	foldMark = "[… "
-	foldEnd  = " left out]"
+	foldEnd  = " more like these]"
 )
 
 // foldLines replaces the inner lines of runs of three or more whose common
@@ -137,7 +158,7 @@ func foldLines(lines []string) []string {
 	var out []string
 	for i := 0; i < len(lines); {
 		end := runEnd(lines, i)
-		mark := fmt.Sprintf("%s%s more like these%s", foldMark, counted(end-i-2, "line"), foldEnd)
+		mark := fmt.Sprintf("%s%d%s", foldMark, end-i-2, foldEnd)
 		saved := -len(mark) - 1
 		for k := i + 1; k < end-1; k++ {
 			saved += len(lines[k]) + 1
@@ -153,14 +174,20 @@ func foldLines(lines []string) []string {
 	return out
 }
 
-// runEnd is where the run of similar lines that starts at i ends.
+// trouble finds lines that say that something went wrong, or was not done. Among
+// lines that do not, they are what somebody looks for.
+var trouble = regexp.MustCompile(`(?i)fail|error|panic|fatal|denied|exception|not ok|no test|skip|[✗✘✖❌]`)
+
+// runEnd is where the run of similar lines that starts at i ends. Lines of
+// trouble and others are never of one run.
 func runEnd(lines []string, i int) int {
 	common, longest := lines[i], len(lines[i])
 	end := i + 1
 	if !foldable(lines[i]) {
 		return end
 	}
-	for ; end < len(lines) && foldable(lines[end]); end++ {
+	bad := trouble.MatchString(lines[i])
+	for ; end < len(lines) && foldable(lines[end]) && trouble.MatchString(lines[end]) == bad; end++ {
 		n := 0
 		for n < len(common) && n < len(lines[end]) && common[n] == lines[end][n] {
 			n++

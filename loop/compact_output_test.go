@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/plan-engine/plan"
 )
 
 func TestCleanOutput(t *testing.T) {
@@ -28,16 +30,21 @@ func TestCleanOutput(t *testing.T) {
 		"a run": {
 			in:   "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
 			safe: "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
-			full: "start\n   Compiling the crate serde v1.0.200\n[… 2 lines more like these left out]\n   Compiling the crate syn v2.0.1\nend\n",
+			full: "start\n   Compiling the crate serde v1.0.200\n[… 2 more like these]\n   Compiling the crate syn v2.0.1\nend\n",
+		},
+		"the one that failed": {
+			in:   "test parse::empty ... ok\ntest parse::emphasis ... ok\ntest parse::emptied ... ok\ntest parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
+			safe: "test parse::empty ... ok\ntest parse::emphasis ... ok\ntest parse::emptied ... ok\ntest parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
+			full: "test parse::empty ... ok\n[… 1 more like these]\ntest parse::emptied ... ok\ntest parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
 		},
 		"half alike": {
 			in:   strings.Repeat("0123456789012345678901234567890123456789"+"abcdefghijabcdefghijabcdefghijabcdefghij\n"+"0123456789012345678901234567890123456789\n", 2),
 			safe: strings.Repeat("0123456789012345678901234567890123456789"+"abcdefghijabcdefghijabcdefghijabcdefghij\n"+"0123456789012345678901234567890123456789\n", 2),
-			full: "0123456789012345678901234567890123456789abcdefghijabcdefghijabcdefghijabcdefghij\n[… 2 lines more like these left out]\n0123456789012345678901234567890123456789\n",
+			full: "0123456789012345678901234567890123456789abcdefghijabcdefghijabcdefghijabcdefghij\n[… 2 more like these]\n0123456789012345678901234567890123456789\n",
 		},
 		"what was folded before": {
-			in:   strings.Repeat("[… 8 lines more like these left out]\n", 9),
-			safe: strings.Repeat("[… 8 lines more like these left out]\n", 9),
+			in:   strings.Repeat("[… 8 more like these]\n", 9),
+			safe: strings.Repeat("[… 8 more like these]\n", 9),
 		},
 		"too short a run": {in: strings.Repeat("warning: something is unused here\n", 2), safe: strings.Repeat("warning: something is unused here\n", 2)},
 		"a fold that gains nothing": {
@@ -79,7 +86,7 @@ func TestFoldKeepsEndsAndCounts(t *testing.T) {
 		in.WriteString("downloading part " + strings.Repeat("#", i%7) + "\n")
 	}
 	got := cleanOutput(in.String(), CompactFull)
-	if want := "downloading part\n[… 498 lines more like these left out]\ndownloading part ##\n"; got != want {
+	if want := "downloading part\n[… 498 more like these]\ndownloading part ##\n"; got != want {
 		t.Errorf("got %q", got)
 	}
 }
@@ -87,7 +94,7 @@ func TestFoldKeepsEndsAndCounts(t *testing.T) {
 func FuzzCleanOutput(f *testing.F) {
 	f.Add("\x1b[31mred\x1b[0m\r\n10%\r20%\n\n\n[1,\n2]")
 	f.Add(strings.Repeat("abcdefghijklmnopqrstuvwxyz\n", 5) + strings.Repeat("abcdefghijklmzzz\n", 5) + "abcdefghijklm\n")
-	f.Add("[… 3 lines more like these left out]\n[… 3 lines more like these left out]\n[… 3 lines more like these left out]")
+	f.Add("[… 3 more like these]\n[… 3 more like these]\n[… 3 more like these]")
 	f.Add("{\"a\":\r1}")
 	f.Add("\x1b\x1b[0m[0m\xc2\x1b[m\x9b")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -107,4 +114,36 @@ func FuzzCleanOutput(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTidiedOutputIsKept: folded lines are not lost, in whatever way the output
+// is shortened besides.
+func TestTidiedOutputIsKept(t *testing.T) {
+	t.Parallel()
+	lines := strings.Repeat("   Compiling the crate serde v1.0.200\n", 40)
+	colour := "\x1b[32m" + lines
+	for name, c := range map[string]struct {
+		in    Result
+		level Level
+		out   string
+		full  string
+	}{
+		"off":         {Result{Output: colour}, CompactOff, colour, ""},
+		"safe":        {Result{Output: colour}, CompactSafe, lines, ""},
+		"full":        {Result{Output: colour}, CompactFull, "[… 38 more like these]", lines},
+		"little":      {Result{Output: strings.Repeat("a line of some length\n", 4)}, CompactFull, strings.Repeat("a line of some length\n", 4), ""},
+		"JSON":        {Result{Output: "{\n \"a\": 1\n}\n"}, CompactFull, `{"a":1}`, ""},
+		"cut already": {Result{Output: lines, Full: []byte("all")}, CompactFull, "[… 38 more like these]", "all"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := tidied(c.in, c.level)
+			if string(got.Full) != c.full || !strings.Contains(got.Output, c.out) || c.full == "" && got.Output != c.out {
+				t.Errorf("got %q and keeps %q", got.Output, got.Full)
+			}
+			if pointer := "blob:" + plan.NewBlob([]byte(lines)).Hash; strings.Contains(got.Output, pointer) != (c.full == lines) {
+				t.Errorf("got %q", got.Output)
+			}
+		})
+	}
 }

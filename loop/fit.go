@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/plan-engine/plan"
 )
+
+// cacheKept is how long a server keeps a prompt cache at the most.
+const cacheKept = time.Hour
 
 // fit makes room for the next request if it needs some. What it replaces in
 // the conversation is recorded, so a loop that is restored has the same.
@@ -15,6 +19,9 @@ func (l *Loop) fit(ctx context.Context) error {
 	l.measure()
 	tokens := l.size.tokens(l.counted)
 	due := l.compactor.due(l.messages, tokens)
+	if due == notDue && !l.spokeAt.IsZero() && l.cfg.Now().Sub(l.spokeAt) >= cacheKept {
+		due = l.compactor.dueCold(l.messages, tokens)
+	}
 	if due == notDue {
 		return nil
 	}

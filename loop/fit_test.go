@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -142,4 +143,42 @@ text = "Known: pages were read."
 		t.Error("no summary stands in the conversation")
 	}
 	balanced(t, b.j.events())
+}
+
+// TestAConversationThatRestedIsShortened: after an hour no server has its
+// beginning in a cache, so that old results can be shortened for nothing.
+func TestAConversationThatRestedIsShortened(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	b, _ := reading(t, repeating)
+	b.cfg.Window = 1_000_000
+	b.cfg.Limits.Turns = 8
+	b.cfg.Now = func() time.Time { return began }
+	if _, err := b.loop().Run(context.Background(), plan.UserText("Read it all, please.")); err != nil {
+		t.Fatal(err)
+	}
+	past := b.j.events()
+	for i := range past {
+		past[i].Time = began
+	}
+	before := len(b.server.Requests())
+	for rest, want := range map[time.Duration]int{59 * time.Minute: 0, time.Hour: 1} {
+		again, _ := reading(t, repeating)
+		again.cfg.Window, again.cfg.Limits.Turns = 1_000_000, 9
+		again.cfg.Now = func() time.Time { return began.Add(rest) }
+		if _, err := again.loop(past...).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		got := compactions(again.j.events())
+		if len(got) != want {
+			t.Fatalf("after %s: %d compactions", rest, len(got))
+		}
+		if want > 0 && (got[0].Messages == nil || got[0].After >= got[0].Before) {
+			t.Errorf("after %s it came to %+v", rest, got[0])
+		}
+		balanced(t, again.j.events())
+	}
+	if len(compactions(past)) > 0 || before != 8 {
+		t.Errorf("%d requests and %d compactions before it rested", before, len(compactions(past)))
+	}
 }

@@ -80,8 +80,8 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 		return n
 	}
 	res = l.afterTool(ctx, c, res)
-	if c.offer.info.Category == CategoryExec && l.cfg.Compaction != CompactOff {
-		res.Output = cleanOutput(res.Output, CompactSafe) // terminal codes and progress bars say nothing
+	if c.offer.info.Category == CategoryExec {
+		res = tidied(res, l.cfg.Compaction)
 	}
 	n.end, n.blobs = l.endOf(res)
 	n.record = res.Record

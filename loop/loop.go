@@ -29,6 +29,7 @@ type Loop struct {
 	grace     time.Duration // how long a tool may take to return once it was cancelled
 	gating    sync.Mutex    // held while the gate decides for a sub-agent
 	last      StopReason
+	spokeAt   time.Time // when the model answered last; zero: not known
 	open      openTurn
 	storm     storm
 	size      estimator
@@ -352,6 +353,16 @@ func (l *Loop) mutating(name string) bool {
 func (l *Loop) repeatable(name string) bool {
 	o, ok := l.offered[name]
 	return ok && !o.info.Writes && o.info.Effect == plan.EffectReplay
+}
+
+// looksOnly says whether a tool may run by mistake: it changes nothing, asks
+// nobody and leaves the conversation as it is.
+func (l *Loop) looksOnly(name string) bool {
+	if !l.repeatable(name) {
+		return false
+	}
+	i := l.offered[name].info
+	return !i.Asks && !i.Prunes && !i.External && i.Delegate == nil
 }
 
 // asks says whether a tool's results are a person's words.

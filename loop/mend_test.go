@@ -89,9 +89,6 @@ var differs = map[string]string{
 	"tr_nested":                         "closed as well, but a tool that writes does not run",
 	"tr_escape_cut":                     "what cannot be closed keeps its text and is refused, instead of becoming {}",
 	"tr_tail_garbage":                   "what cannot be closed keeps its text and is refused, instead of becoming {}",
-	"sc_max":                            "JSON in prose is data, not a call",
-	"sc_name_arguments":                 "JSON in prose is data, not a call",
-	"sc_openai_envelope":                "JSON in prose is data, not a call",
 }
 
 func TestRepairCases(t *testing.T) {
@@ -99,8 +96,7 @@ func TestRepairCases(t *testing.T) {
 	kinds := map[string]func(*testing.T, caseRow){
 		"validate": validateCase, "md_unwrap": linkCase, "truncation": truncationCase,
 		"pipeline": pipelineCase, "scavenge": scavengeCase, "pairing": pairingCase, "tool_alias": aliasCase,
-		// When to compact is decided elsewhere.
-		"context_decision": func(t *testing.T, _ caseRow) { t.Log("not a matter of repair") },
+		"context_decision": contextCase,
 	}
 	rows := readCases(t, "dirge_repair.jsonl")
 	for name := range differs {
@@ -213,16 +209,60 @@ func truncationCase(t *testing.T, row caseRow) {
 // pipelineCase checks that text that means the same is the same before calls
 // are compared with each other.
 func pipelineCase(t *testing.T, row caseRow) {
-	var in struct{ Raws []string }
-	var want struct{ Args []json.RawMessage }
+	var in struct {
+		Raws              []string
+		Window, Threshold int
+	}
+	var want struct {
+		Args  []json.RawMessage
+		Storm []verdict
+	}
 	parse(t, row.Input, &in)
 	parse(t, row.Expected, &want)
+	s := &storm{stormConfig: stormConfig{Window: in.Window, Threshold: in.Threshold}}
+	var judged []verdict
+	defer func() {
+		if diff := cmp.Diff(want.Storm, judged); diff != "" {
+			t.Error(diff)
+		}
+	}()
 	for i, raw := range in.Raws {
 		args, _, problem := mendFor(reader(`{}`), raw)
 		if problem != "" {
 			t.Errorf("%q: %s", raw, problem)
 		}
 		sameJSON(t, want.Args[i], args)
+		judged = append(judged, stormStep(s, "t", string(args), outcome{}))
+	}
+}
+
+// contextCase: the other system folds history at 75 % of a window; here it is
+// due once no more than what is kept free for an answer, and a part besides, is
+// left. Where the two speak of the same size they must agree. How much is left
+// standing is a fraction of what made it due, so that it is not due again at
+// once, and the same size is not tried again when it brought nothing.
+func contextCase(t *testing.T, row caseRow) {
+	var in struct {
+		Tokens  int64 `json:"prompt_tokens"`
+		Window  int64
+		Already bool `json:"already_folded"`
+	}
+	var want struct{ Kind string }
+	parse(t, row.Input, &in)
+	parse(t, row.Expected, &want)
+	c := compactor{level: CompactFull, room: newRoom(in.Window), size: plainSize}
+	if in.Already {
+		c.breaker.record(plan.CompactionEnd{Before: in.Tokens, After: in.Tokens})
+	}
+	due := c.due(nil, in.Tokens) != notDue
+	if over := in.Tokens >= c.room.trigger(); !in.Already && due != (in.Window > 0 && over) {
+		t.Errorf("due %v at %d of %d", due, in.Tokens, in.Window)
+	}
+	if between := in.Window > 0 && 4*c.room.trigger() > 3*in.Window && in.Tokens < c.room.trigger(); due != (want.Kind != "none") && !between {
+		t.Errorf("due %v, and the table says %s", due, want.Kind)
+	}
+	if due && c.room.goal(dueAuto) >= in.Tokens*3/4 {
+		t.Errorf("%d would be left of %d", c.room.goal(dueAuto), in.Tokens)
 	}
 }
 

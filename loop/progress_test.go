@@ -18,10 +18,26 @@ const repeating = `
 
 // TestAStormIsBroken lets a model make the same call for ever: it is asked to
 // think again, once, and then the loop ends and says so. A process that takes
-// over at any commit comes to the same end.
+// over at any commit comes to the same end. It makes no difference whether the
+// call brings nothing new or cannot run at all.
 func TestAStormIsBroken(t *testing.T) {
 	t.Parallel()
-	b := setup(t, repeating, look())
+	for name, c := range map[string]string{
+		"it sees the same":       "name = \"look\"\nargs = { n = 1 }",
+		"it is not offered":      "name = \"write\"\nargs = { n = 1 }",
+		"its arguments are bad":  "name = \"look\"\nargs = { n = \"one\" }",
+		"its arguments are none": "name = \"look\"\nraw = '{\"n\" 1}'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			aStormIsBroken(t, "[[reply]]\n[[reply.call]]\n"+c+"\n")
+		})
+	}
+}
+
+func aStormIsBroken(t *testing.T, scenario string) {
+	t.Helper()
+	b := setup(t, scenario, look())
 	end := b.run("Go.")
 	if end.Reason != loop.Stuck || !strings.Contains(end.Text, "no progress") {
 		t.Fatalf("ended with %+v", end)
@@ -37,7 +53,7 @@ func TestAStormIsBroken(t *testing.T) {
 	}
 	balanced(t, b.j.events())
 	for cut := range b.j.commits {
-		again := setup(t, repeating, look())
+		again := setup(t, scenario, look())
 		again.j.commits = append([][]plan.Event(nil), b.j.commits[:cut+1]...)
 		past := again.j.events()
 		got, err := again.loop(past...).Run(context.Background())
@@ -51,6 +67,44 @@ func TestAStormIsBroken(t *testing.T) {
 	if err != nil || got.Reason != loop.Stuck || len(b.server.Requests()) < 8 {
 		t.Errorf("after a new prompt: %+v, %v, %d requests", got, err, len(b.server.Requests()))
 	}
+}
+
+// TestARefusalStaysSaid: the answer to a call that cannot run still says why
+// once it has come too often, and other calls that fail are told apart.
+func TestARefusalStaysSaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t, `
+[[reply]]
+turn = 0
+  [[reply.call]]
+  name = "write"
+  args = { n = 1 }
+  [[reply.call]]
+  name = "write"
+  args = { n = 2 }
+  [[reply.call]]
+  name = "write"
+  args = { n = 1.0 }
+  [[reply.call]]
+  name = "write"
+  args = { n = 1 }
+[[reply]]
+turn = 1
+text = "Done."
+`, look())
+	b.cfg.Refuse = func(string) string { return "Writing is for later." }
+	b.run("Go.")
+	var got []string
+	for _, end := range b.results() {
+		got = append(got, end.Status)
+		if !strings.HasPrefix(end.Output, "Writing is for later.") {
+			t.Errorf("the model reads %q", end.Output)
+		}
+	}
+	if strings.Join(got, " ") != "refused refused refused storm" {
+		t.Errorf("the calls ended %q", got)
+	}
+	balanced(t, b.j.events())
 }
 
 func TestCallsAreUnderstood(t *testing.T) {

@@ -38,6 +38,9 @@ func (l *Loop) apply(ev plan.Event) error {
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:
 		l.applyMessage(b)
+		if b.Role == plan.RoleAssistant && !b.Discarded {
+			l.spokeAt = ev.Time
+		}
 	case plan.CompactionEnd:
 		l.compactor.breaker.record(b)
 		if b.Messages != nil {

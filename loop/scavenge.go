@@ -30,17 +30,24 @@ const (
 //
 // A call stands at the beginning of a line or after the end of a sentence, and
 // nothing but calls follows it on its last line. Code, in whatever form
-// Markdown has for it, quotations and examples are text about calls, and JSON
-// by itself is data; neither is ever taken. At most four calls are taken.
+// Markdown has for it, quotations and examples are text about calls, which is
+// never taken. At most four calls are taken.
+//
+// JSON by itself may be data. It is taken only if the text ends with a call in
+// it, because a model that stops there waits for a result, and only for tools
+// of which looks says that they can be run by mistake.
 //
 // The blocks have no id: only the caller knows which ids are in use.
-func scavenge(text string, offered []Spec) []plan.Block {
+func scavenge(text string, offered []Spec, looks func(tool string) bool) []plan.Block {
 	if len(text) > scavengeBytes {
 		return nil
 	}
 	s := scavenger{text: text, offered: offered, tries: scavengeTries}
 	for at := 0; at < len(text) && len(s.found) < scavengeCalls && s.tries > 0; {
 		at = s.line(at)
+	}
+	if len(s.found) == 0 && s.bareEnd > 0 && strings.Trim(text[s.bareEnd:], jsonSpace) == "" {
+		s.take(slices.DeleteFunc(s.bare, func(c textCall) bool { return !looks(c.name) }))
 	}
 	return s.found[:min(len(s.found), scavengeCalls)]
 }
@@ -52,6 +59,9 @@ type scavenger struct {
 	offered []Spec
 	tries   int
 	found   []plan.Block
+
+	bare    []textCall // calls without anything around their JSON
+	bareEnd int        // where the last of them ends
 }
 
 var (
@@ -75,7 +85,7 @@ func (s *scavenger) line(start int) int {
 		return s.after(start, "\n")
 	}
 	for at := start; at < len(s.text); {
-		next := strings.IndexAny(s.text[at:], "<`\n")
+		next := strings.IndexAny(s.text[at:], "<`{\n")
 		if next < 0 {
 			break
 		}
@@ -85,6 +95,9 @@ func (s *scavenger) line(start int) int {
 			return at + 1
 		case '`':
 			at = s.codeSpan(at)
+			continue
+		case '{':
+			at = s.object(start, at)
 			continue
 		}
 		if tag := about.FindStringSubmatch(s.text[at:]); tag != nil {
@@ -98,6 +111,26 @@ func (s *scavenger) line(start int) int {
 		at++
 	}
 	return len(s.text)
+}
+
+// bareCall begins an object that may be a call, which names its arguments.
+var bareCall = regexp.MustCompile(`^\{\s*"(?:name|type|function|arguments|parameters|id)"\s*:`)
+
+// object looks at a brace that nothing marks as a call.
+func (s *scavenger) object(start, at int) (end int) {
+	rest := s.text[at:]
+	if s.tries <= 0 || !bareCall.MatchString(rest) {
+		return at + 1
+	}
+	object, size := leadingObject(rest)
+	c, ok := objectCall(object)
+	before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s.text[start:at], " \t"))
+	if !ok || !c.explicit || strings.ContainsRune(quotes, before) {
+		s.tries--
+		return at + max(size, 1)
+	}
+	s.bare, s.bareEnd = append(s.bare, c), at+size
+	return s.bareEnd
 }
 
 // after is the place behind the next mark, or the end.
@@ -202,6 +235,9 @@ func (s *scavenger) run(start, at int) (end int, ok bool) {
 	return at, true
 }
 
+// quotes are what begins a quotation, code or a larger whole.
+const quotes = "`\"'“”‘’«»<>([{"
+
 // opens reports whether a call may follow these words on a line. Tags that are
 // tokens of their own to a model are not written by accident, but they can be
 // quoted as well.
@@ -209,7 +245,7 @@ func opens(lead string, marked bool) bool {
 	lead = strings.TrimSpace(wrap.ReplaceAllString(lead, ""))
 	last, _ := utf8.DecodeLastRuneInString(lead)
 	if marked {
-		return lead == "" || !strings.ContainsRune("`\"'“”‘’«»<>([{", last)
+		return lead == "" || !strings.ContainsRune(quotes, last)
 	}
 	return lead == "" || strings.ContainsRune(".!?…。！？", last)
 }

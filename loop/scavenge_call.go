@@ -15,6 +15,8 @@ type textCall struct {
 	object json.RawMessage // the arguments, or
 	params []param         // the arguments one by one
 	marked bool            // its tags are tokens of their own
+
+	explicit bool // the object says what the arguments are, if there are none too
 }
 
 // param is one argument written between tags.
@@ -170,7 +172,7 @@ func objectCall(object json.RawMessage) (c textCall, ok bool) {
 	case json.Unmarshal(args, &text) == nil && args[0] == '"':
 		args = json.RawMessage(text)
 	}
-	c = textCall{name: fields.Name, object: args}
+	c = textCall{name: fields.Name, object: args, explicit: fields.Arguments != nil || fields.Parameters != nil}
 	return c, c.name != "" && isObjectText(args)
 }
 

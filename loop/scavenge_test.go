@@ -20,6 +20,8 @@ func specs(names ...string) []Spec {
 	return out
 }
 
+func harmless(string) bool { return true }
+
 // found writes calls as text, one a line.
 func found(blocks []plan.Block) string {
 	var lines []string
@@ -33,16 +35,14 @@ func scavengeCase(t *testing.T, row caseRow) {
 	var in struct {
 		Text    string
 		Allowed []string
+		Max     int
 	}
 	var want [][2]json.RawMessage
 	parse(t, row.Input, &in)
 	parse(t, row.Expected, &want)
-	got := scavenge(in.Text, specs(in.Allowed...))
-	if !strings.Contains(in.Text, "<") && !strings.Contains(in.Text, "```tool_call") {
-		if got != nil {
-			t.Errorf("took %s out of prose", found(got))
-		}
-		return
+	got := scavenge(in.Text, specs(in.Allowed...), harmless)
+	if in.Max > 0 { // ours is always four
+		got = got[:min(len(got), in.Max)]
 	}
 	if len(got) != len(want) {
 		t.Fatalf("took %s", found(got))
@@ -94,12 +94,18 @@ func TestScavenge(t *testing.T) {
 		{"a call after a code span", "`x` is there.\n" + oneCall, read},
 		{"a call after code about tags", "`<example>` begins one.\n" + oneCall, read},
 		{"at most four from a fence", "```tool_call\n" + strings.Repeat("{\"name\":\"grep\"}\n", 6) + "```", strings.Repeat("grep {}\n", 3) + "grep {}"},
+		{"JSON at the end", `So call {"name":"read","arguments":{"path":"a"}}` + "\n", read},
+		{"JSON over lines", "I look.\n{\n \"name\": \"read\",\n \"arguments\": {\"path\": \"a\"}\n}", read},
+		{"JSON twice, and words between", `{"name":"read","arguments":{"path":"a"}} and {"name":"grep","arguments":{}}`, read + "\ngrep {}"},
+		{"JSON of a tool that is not offered, too", `{"name":"rm","arguments":{}} {"name":"read","arguments":{"path":"a"}}`, read},
+		{"JSON beside a tagged call", `{"name":"grep","arguments":{}}` + "\n" + oneCall, read},
+		{"JSON after code", "`x {\"name\"` is it: {\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}", read},
 		{"a call after code", "```go\nx\n```\n" + oneCall, read},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			blocks := scavenge(tt.text, specs("read", "grep"))
+			blocks := scavenge(tt.text, specs("read", "grep"), harmless)
 			if diff := cmp.Diff(tt.want, found(blocks)); diff != "" {
 				t.Error(diff)
 			}
@@ -115,8 +121,16 @@ func TestScavenge(t *testing.T) {
 func TestTextAboutCallsIsNotACall(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"JSON in prose":                   `so call {"name":"read","arguments":{"path":"a"}}`,
-		"JSON alone":                      `{"name":"read","arguments":{"path":"a"}}`,
+		"JSON with words behind it":       `{"name":"read","arguments":{"path":"a"}} reads it.`,
+		"JSON without arguments":          `call {"name":"read"}`,
+		"JSON in quotes":                  `"{"name":"read","arguments":{"path":"a"}}`,
+		"JSON in inline code":             "`{\"name\":\"read\",\"arguments\":{}}`",
+		"JSON in a quotation":             `> {"name":"read","arguments":{}}`,
+		"JSON in a list":                  `[{"name":"read","arguments":{}}]`,
+		"JSON in an object":               `{"calls":[{"name":"read","arguments":{}}]}`,
+		"JSON in a call's arguments":      `{"name":"other","arguments":{"name":"read","arguments":{}}}`,
+		"JSON with other fields":          `{"name":"read","arguments":{},"age":3}`,
+		"JSON that is cut off":            `{"name":"read","arguments":{"path":"a"`,
 		"JSON in a fence":                 "```json\n{\"name\":\"read\",\"arguments\":{}}\n```",
 		"a fence":                         "```\n" + oneCall + "\n```",
 		"a fence of its own kind inside":  "````md\n```tool_call\n{\"name\":\"read\"}\n```\n````",
@@ -156,10 +170,25 @@ func TestTextAboutCallsIsNotACall(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := scavenge(text, specs("read")); got != nil {
+			if got := scavenge(text, specs("read"), harmless); got != nil {
 				t.Errorf("took %s", found(got))
 			}
 		})
+	}
+}
+
+// TestJSONAloneRunsOnlyWhatLooks: what may have been an example must not change
+// anything.
+func TestJSONAloneRunsOnlyWhatLooks(t *testing.T) {
+	t.Parallel()
+	looks := func(tool string) bool { return tool == "read" }
+	text := `Never send {"name":"write","arguments":{"path":"a"}}`
+	if got := scavenge(text, specs("read", "write"), looks); got != nil {
+		t.Errorf("took %s", found(got))
+	}
+	text += ` {"name":"read","arguments":{"path":"a"}}`
+	if got := found(scavenge(text, specs("read", "write"), looks)); got != read {
+		t.Errorf("took %s", got)
 	}
 }
 
@@ -167,13 +196,13 @@ func TestTextAboutCallsIsNotACall(t *testing.T) {
 // the time must grow with the text, not with its square.
 func BenchmarkScavengeHostile(b *testing.B) {
 	for _, part := range []string{
-		"<tool_call>{\"", "<tool_call>{\"a\":", "<function=read></function>", "<invoke name=\"read\"><parameter name=\"a\">", "`a", "``` `` ` ", "<", "<code", "\n<",
+		"{\"name\":", "{\"name\":\"read\",\"arguments\":{}}", "<tool_call>{\"", "<tool_call>{\"a\":", "<function=read></function>", "<invoke name=\"read\"><parameter name=\"a\">", "`a", "``` `` ` ", "<", "<code", "\n<",
 	} {
 		text := strings.Repeat(part, scavengeBytes/len(part)-1) + "x"
 		b.Run(part, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				scavenge(text, specs("read"))
+				scavenge(text, specs("read"), harmless)
 			}
 		})
 	}
@@ -185,7 +214,7 @@ func FuzzScavenge(f *testing.F) {
 	}
 	offered := specs("read", "grep")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := scavenge(text, offered)
+		got := scavenge(text, offered, harmless)
 		if len(got) > scavengeCalls {
 			t.Fatalf("took %d calls", len(got))
 		}
@@ -195,7 +224,7 @@ func FuzzScavenge(f *testing.F) {
 			}
 		}
 		fence := strings.Repeat("`", strings.Count(text, "`")+3)
-		if taken := scavenge(fence+"\n"+text+"\n"+fence, offered); taken != nil {
+		if taken := scavenge(fence+"\n"+text+"\n"+fence, offered, harmless); taken != nil {
 			t.Fatalf("took %s out of code", found(taken))
 		}
 	})

@@ -120,6 +120,19 @@ func (s *storm) judge(name string, args json.RawMessage) verdict {
 	return pass
 }
 
+// refused says what becomes of a call that cannot run as it is, and counts it.
+// What it comes back with is news to nobody, so it is given up like any other
+// call that brings none.
+func (s *storm) refused(name string, args json.RawMessage) verdict {
+	s.prepare()
+	key := digest("refused\x00"+name+"\x00", canonical(args))
+	if s.stale[key]+1 >= s.Threshold {
+		return suppress
+	}
+	s.stale[key]++
+	return pass
+}
+
 // outcome is how a call ended.
 type outcome struct {
 	// Result is the [fingerprint] of what the model read; "" if it is not

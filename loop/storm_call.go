@@ -99,8 +99,16 @@ func splitCommand(line string) (parts []string, ok bool) {
 	dangling := false // && or || waits for its right side
 	for i := 0; i < len(line); {
 		c, width := line[i], operator(line[i:])
+		if c == '\\' && quote != '\'' { // the next character stands for itself, wherever it stands
+			if i+1 == len(line) {
+				return nil, false
+			}
+			part.WriteString(line[i : i+2])
+			i += 2
+			continue
+		}
 		switch {
-		case width < 0 || width == 2 && quote != 0:
+		case width < 0 || width == 2 && quote != 0 || quote == 0 && strings.IndexByte("*?[~", c) >= 0:
 			return nil, false
 		case quote != 0 || width == 0:
 			switch {
@@ -132,7 +140,7 @@ func operator(s string) int {
 	switch c := s[0]; {
 	case strings.HasPrefix(s, "&&") || strings.HasPrefix(s, "||"):
 		return 2
-	case strings.IndexByte("$\\`<>&|(){}", c) >= 0:
+	case strings.IndexByte("$`<>&|(){}", c) >= 0:
 		return -1
 	case c == ';' || c == '\n':
 		return 1

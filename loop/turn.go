@@ -69,7 +69,7 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	}
 	blocks, masked := l.entering(l.spoken(ans))
 	ans.Message.Blocks = blocks
-	l.last = ans.Stop
+	l.last, l.spokeAt = ans.Stop, l.cfg.Now()
 	l.messages = append(l.messages, ans.Message)
 	l.record(plan.MessageEnd{Message: ans.Message, Stop: string(ans.Stop), Model: ans.Model})
 	l.pay(ans)
@@ -217,7 +217,7 @@ func (l *Loop) spoken(ans Answer) []plan.Block {
 	if len(ans.Message.Calls()) > 0 {
 		return ans.Message.Blocks
 	}
-	found := scavenge(ans.Message.Text(), l.specs)
+	found := scavenge(ans.Message.Text(), l.specs, l.looksOnly)
 	for i := range found {
 		found[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
 	}

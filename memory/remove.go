@@ -92,6 +92,12 @@ func (r removal) write(ctx context.Context, tx *txn) error {
 			return fmt.Errorf("%.24s: %w", query, err)
 		}
 	}
+	// Notes that the run has been counted: it will not come to an end again.
+	for _, query := range []string{"DELETE FROM skill_outcomes WHERE run = ?", "DELETE FROM streak_runs WHERE run = ?"} {
+		if _, err := tx.tx.ExecContext(ctx, query, string(r.w.run)); err != nil {
+			return fmt.Errorf("%.32s: %w", query, err)
+		}
+	}
 	for _, hash := range hashes {
 		_, err := tx.tx.ExecContext(ctx, "DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE hash = ?1)", hash)
 		if err != nil {

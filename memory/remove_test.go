@@ -29,6 +29,12 @@ func TestRemove(t *testing.T) {
 		must(t, w.Close())
 	}
 	story(t, db, "PARKED", false)
+	for _, run := range []plan.RunID{"R1", "R2"} { // both have been counted
+		_, err := db.Streak(ctx, "parser-tidy", run, true, 3)
+		must(t, err)
+		_, err = db.RecordSkill(ctx, run, plan.Plan, "x", func(r plan.SkillRecord) plan.SkillRecord { return r })
+		must(t, err)
+	}
 	before, err := db.Used(ctx)
 	must(t, err)
 	sizes, err := db.Sizes(ctx)
@@ -47,6 +53,11 @@ func TestRemove(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "locks", "R1.lock")); err == nil {
 		t.Error("its lock is still there")
+	}
+	notes, err := db.Count(ctx, "SELECT (SELECT count(*) FROM streak_runs) + (SELECT count(*) FROM skill_outcomes)")
+	must(t, err)
+	if notes != 2 {
+		t.Errorf("%d notes that a run was counted are left, want those of R2", notes)
 	}
 	audit, err := db.Audit(ctx, nil)
 	must(t, err)

@@ -3,9 +3,9 @@ package phases
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
 )
@@ -45,17 +45,22 @@ func quoteList(signs []string) string {
 const phasedFrom = 2
 
 // Candidate decides whether a request warrants Explore and Plan before
-// Implement. Each word counts once, in the strongest sign that it is part of;
-// code, and questions that ask for no work, are passed over.
+// Implement. Each sign counts once, however often it is there, and each word
+// only in the strongest sign that it is part of; code, and questions that ask
+// for no work, are passed over.
 func Candidate(request string) Candidacy {
-	text := withoutQuestions(withoutCode(request))
+	text := withoutQuestions(withoutCode(strings.Map(plainSpace, request)))
 	var c Candidacy
-	count := func(re *regexp.Regexp, worth int) {
-		text = re.ReplaceAllStringFunc(text, func(m string) string {
+	count := func(signs []*regexp.Regexp, worth int) {
+		for _, sign := range signs {
+			words, rest := take(text, sign)
+			if words == "" {
+				continue
+			}
+			text = rest
 			c.Score += worth
-			c.Signs = append(c.Signs, strings.Join(strings.Fields(m), " "))
-			return strings.Repeat("\x00", len(m)) // counted: nothing may match here again
-		})
+			c.Signs = append(c.Signs, words)
+		}
 	}
 	count(strong, 2)
 	count(weak, 1)
@@ -69,45 +74,105 @@ func Candidate(request string) Candidacy {
 	return c
 }
 
+// plainSpace makes every kind of space within a line the plain one.
+func plainSpace(r rune) rune {
+	if r != '\n' && unicode.IsSpace(r) {
+		return ' '
+	}
+	return r
+}
+
+// take finds a sign and returns its first words, "" if it is not there, and
+// the text in which nothing can match any more where the sign stands.
+func take(text string, sign *regexp.Regexp) (words, rest string) {
+	var left strings.Builder
+	from := 0
+	for _, at := range sign.FindAllStringIndex(text, -1) {
+		if !wholeWords(text, at[0], at[1]) {
+			continue
+		}
+		if words == "" {
+			words = strings.Join(strings.Fields(text[at[0]:at[1]]), " ")
+		}
+		left.WriteString(text[from:at[0]])
+		left.WriteString(strings.Repeat("\x00", at[1]-at[0]))
+		from = at[1]
+	}
+	left.WriteString(text[from:])
+	return words, left.String()
+}
+
+// wholeWords reports whether text[start:end] is no part of a longer word, also
+// of one in letters that \b does not know.
+func wholeWords(text string, start, end int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:start])
+	after, _ := utf8.DecodeRuneInString(text[end:])
+	return !inWord(before) && !inWord(after)
+}
+
+func inWord(r rune) bool {
+	return r == '_' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
+}
+
 // The signs of broad work. all is what makes a thing many; things are what a
-// repository has many of.
+// repository has many of, and places those of them that stand for a breadth by
+// themselves.
 const (
-	all    = `(?:all|every|each|the\s+(?:entire|whole)|entire|whole)`
+	all    = `(?:all|every|each|(?:the\s+)?(?:entire|whole))`
+	the    = `(?:\s+of)?(?:\s+the)?`
 	things = `(?:files?|modules?|packages?|services?|directories|directory|folders?|tests?|handlers?|endpoints?|components?|classes|class|functions?|repositories|repository|repos?|projects?|codebase|code\s*base|tree|workspace|monorepo|crates?|callers?|usages?|call\s+sites?)`
-	looks  = `(?:audit|scan|review|check|sweep|search|migrate|port|rewrite|refactor|analy[sz]e|inspect|examine)`
+	places = `(?:files|modules|packages|services|directories|folders|handlers|endpoints|components|repositories|repos|projects|crates|callers|usages|call\s+sites)`
+	looks  = `(?:audit|scan|review|check|sweep|search|migrat|port|rewrit|refactor|convert|analy[sz]|inspect|examin)(?:e|es|s|n?ing)?`
 )
 
-var strong = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
-	`across\s+(?:all|every|the\s+(?:entire|whole)|multiple|many)(?:\s+of)?(?:\s+the)?(?:\s+` + things + `)?`,
-	looks + `(?:s|ing)?\s+(?:all|every|each|the\s+(?:entire|whole))(?:\s+of)?(?:\s+the)?(?:\s+` + things + `)?`,
-	`(?:entire|whole)[\s-]+` + things + `(?:\s+` + looks + `)?`,
-	`(?:entire|whole)[\s-]+(?:` + looks + `)`,
-	`for\s+(?:each|every)(?:\s+` + things + `)?`,
-	`every(?:\s+single)?\s+` + things,
+// Signs that contain others stand before them.
+var strong = signs(
+	`across\s+(?:`+all+`|multiple|many)`+the+`(?:\s+`+things+`)?`,
+	looks+`\s+`+all+the+`(?:\s+`+things+`)?`,
+	`(?:entire|whole)[\s-]+(?:`+things+`(?:[\s-]+`+looks+`)?|`+looks+`)`,
+	`(?:repo|repository|project|codebase|workspace)-?wide`,
+	`for\s+(?:each|every)(?:\s+`+things+`)?`,
+	`(?:each|every)\s+(?:single\s+)?of\s+(?:the|these|those)`,
+	`every(?:\s+single)?\s+`+things,
+	`all`+the+`(?:\s+\w+)?\s+`+places,
 	`everything\s+in`,
-	`migrate\s+all`,
 	`in\s+parallel`,
-	`one\s+by\s+one`,
-	`fan\s*-?\s*out`,
-	`each\s+of\s+(?:the|these|those)`,
-}, "|") + `)\b`)
+	`one[\s-]+(?:by[\s-]+one|at[\s-]+a[\s-]+time)`,
+	`fan(?:s|ned|ning)?(?:[\s-]*|\s+(?:it|them|this|these|the\s+\w+)\s+)out`,
+)
 
-var weak = regexp.MustCompile(`(?i)\b(?:audit(?:s|ed|ing)?|migrat(?:e|es|ing|ions?)|comprehensive(?:ly)?|thorough(?:ly)?|exhaustive(?:ly)?)\b`)
+var weak = signs(
+	`audit(?:s|ed|ing)?`,
+	`migrat(?:e|es|ed|ing|ions?)`,
+	`comprehensive(?:ly)?`,
+	`thorough(?:ly)?`,
+	`exhaustive(?:ly)?`,
+)
+
+func signs(patterns ...string) []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, p := range patterns {
+		out = append(out, regexp.MustCompile(`(?i)\b(?:`+p+`)\b`))
+	}
+	return out
+}
 
 var (
-	markers   = regexp.MustCompile(`(?:^|[\s(])([1-9])[.)](?:\s|$)`)
+	markers   = regexp.MustCompile(`(?:^|[\s(])([1-9])[.)]`)
 	sequences = regexp.MustCompile(`(?is)\bfirst\b.*\b(?:second|then)\b`)
 )
 
 // enumeration is a list of things to do: at least the markers 1 and 2, or
 // first and what follows. Versions like 1.2 are none.
 func enumeration(text string) string {
-	var seen []string
-	for _, m := range markers.FindAllStringSubmatch(text, -1) {
-		seen = append(seen, m[1])
+	seen := map[string]bool{}
+	for _, at := range markers.FindAllStringSubmatchIndex(text, -1) {
+		if rest := text[at[1]:]; rest == "" || strings.TrimLeft(rest, " \n") != rest {
+			seen[text[at[2]:at[3]]] = true
+		}
 	}
 	switch {
-	case slices.Contains(seen, "1") && slices.Contains(seen, "2"):
+	case seen["1"] && seen["2"]:
 		return "1. … 2. …"
 	case sequences.MatchString(text):
 		return "first … then"
@@ -115,24 +180,48 @@ func enumeration(text string) string {
 	return ""
 }
 
-var anyCode = regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|`[^`\n]*`")
+// Code: what is fenced or quoted as such, paths, flags, and names with dots,
+// colons or parentheses in them.
+var code = []*regexp.Regexp{
+	regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|``[^\n]*?``|`[^`\n]*`"),
+	regexp.MustCompile(`(?:^|[\s("'])(?:~|\.\.?)?/[^\s"')]+`),
+	regexp.MustCompile(`[\w.*-]+(?:/[\w.*-]+){2,}/?|[\w.*-]+(?:/[\w.*-]+)*\.\w+`),
+	regexp.MustCompile(`(?:^|\s)--?[A-Za-z][\w-]*`),
+	regexp.MustCompile(`\w[\w:.]*(?:::|\(\))[\w:.()]*`),
+}
 
-func withoutCode(text string) string { return anyCode.ReplaceAllString(text, " ") }
+func withoutCode(text string) string {
+	for _, re := range code {
+		text = re.ReplaceAllString(text, " ")
+	}
+	return text
+}
 
 var (
-	sentenceEnd = regexp.MustCompile(`[^.!?\n]*[.!?\n]*`)
+	sentenceEnd = regexp.MustCompile(`[.!?]+(?:\s+|$)|\n+`)
 	// asks begins a sentence that wants an answer and no work. "Can you …?" and
 	// "Please …?" are polite ways to ask for work.
-	asks = regexp.MustCompile(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|when|where|which|who|whose|is|are|was|were|does|do|did|has|have|should)\b`)
+	asks = regexp.MustCompile(`(?i)^(?:and\s+|so\s+|but\s+)?(?:` +
+		`(?:what|why|how|when|where|which|who|whose|is|are|was|were|does|do|did|has|have|had|should)(?:n['’]t)?\b` +
+		`|(?:will|would|can|could)(?:n['’]t)?\s+(?:it|this|that|these|those|there|they|the|a|an)\b)`)
+	// asksPlainly begins one that is a question without its mark too.
+	asksPlainly = regexp.MustCompile(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|should|would|will)\b`)
 )
 
 // withoutQuestions drops the sentences that only ask something.
 func withoutQuestions(text string) string {
-	return sentenceEnd.ReplaceAllStringFunc(text, func(s string) string {
-		words := strings.TrimLeftFunc(s, unicode.IsSpace)
-		if strings.Contains(s, "?") && asks.MatchString(words) {
-			return strings.Repeat(" ", len(s))
+	var kept strings.Builder
+	for text != "" {
+		end := len(text)
+		if at := sentenceEnd.FindStringIndex(text); at != nil {
+			end = at[1]
 		}
-		return s
-	})
+		words := strings.TrimSpace(text[:end])
+		question := asksPlainly.MatchString(words) || strings.Contains(words, "?") && asks.MatchString(words)
+		if !question {
+			kept.WriteString(text[:end])
+		}
+		text = text[end:]
+	}
+	return kept.String()
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan/phases"
@@ -80,9 +81,29 @@ func TestCandidateImprovements(t *testing.T) {
 		{"The parallelism flag is ignored", false},
 		{"auditor names are cut off", false},
 		{"Overall, the foreach helper is fine; rename it", false},
+		{"Migrating all handlers to v2", true},
+		{"Go through them one-by-one", true},
+		{"Update all Go files to the new logger", true},
+		{"Fan the packages out", true},
+		{"Rename it repo-wide", true},
+		{"Rename it across\u00a0all\u00a0modules", true},
+		{"1. 2. audit", true},
+		{"Fix the audit log entry in the audit viewer", false}, // one word is one sign, however often it is there
+		{"Rename audit.Migrate to audit.Run", false},
+		{"Fix the typo in internal/audit/migration.go", false},
+		{"Document --exhaustive in the audit command", false},
+		{"Add a comment to audit::migrate()", false},
+		{"Fix the spelling of auditör and audité", false},
+		{"What does calc.go do for each file?", false},
+		{"Isn't this slow for each file?", false},
+		{"Will this run in parallel?", false},
+		{"how do I migrate all handlers", false},
+		{"When all of it is green: migrate all handlers", true},
+		{strings.Repeat("in parallel ", 10_000), true},
+		{"\xff\xfe audit \xff thorough", true},
 	} {
 		if got := phases.Candidate(c.text); got.Phased != c.phased {
-			t.Errorf("%q: %+v", c.text, got)
+			t.Errorf("%.80q: %+v", c.text, got)
 		}
 	}
 }

@@ -216,14 +216,20 @@ func checklistFrom(done bool) func(element) (plan.ListItem, bool, error) {
 	}
 }
 
+// The marks that reviewers put in front of a requirement. One that is neither
+// clearly met nor clearly not is not met.
+var (
+	metMarks  = []string{"[x]", "[X]", "✅", "✓", "✔", "☑", "🗹"}
+	openMarks = []string{"[ ]", "[]", "[-]", "[~]", "[?]", "❌", "✗", "✘", "✖", "☒", "☐", "⬜", "❎", "🚫", "⛔", "⚠", "❓"}
+)
+
 // boxed takes a check mark off the front of a text and says what it means.
 func boxed(text string, met bool) (string, bool) {
-	for _, mark := range []struct {
-		text string
-		met  bool
-	}{{"[ ]", false}, {"[]", false}, {"[x]", true}, {"[X]", true}, {"❌", false}, {"✗", false}, {"✘", false}, {"✅", true}, {"✓", true}, {"✔", true}} {
-		if rest, ok := strings.CutPrefix(text, mark.text); ok {
-			return strings.TrimSpace(rest), mark.met
+	for i, marks := range [][]string{openMarks, metMarks} {
+		for _, mark := range marks {
+			if rest, ok := strings.CutPrefix(text, mark); ok {
+				return strings.TrimSpace(strings.TrimPrefix(rest, "\ufe0f")), i == 1
+			}
 		}
 	}
 	return text, met

@@ -2,6 +2,8 @@ package review
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
@@ -27,8 +29,9 @@ func refuse(format string, args ...any) *ParseError {
 //
 // The checklist, missing and commands may be lists of objects, lists of
 // strings, or one string of lines or Markdown bullets. A part that cannot be
-// read, or is given twice with different values, makes a DONE an error; beside
-// any other verdict it counts as absent, or the last one counts.
+// read, or is given twice with different values, or under a key in other letters,
+// makes a DONE an error; beside any other verdict it counts as absent, or the
+// last one counts.
 //
 // Every error is a *ParseError. The slices of a returned verdict are not nil.
 func Parse(text string) (plan.Verdict, error) {
@@ -44,6 +47,9 @@ func Parse(text string) (plan.Verdict, error) {
 		return plan.Verdict{}, err
 	}
 	done := kind == plan.Done
+	if key := misspelled(obj); done && key != "" {
+		return plan.Verdict{}, refuse("the key %q must be written %q", key, strings.ToLower(key))
+	}
 	v := plan.Verdict{Verdict: kind}
 	var errs [3]error
 	v.Checklist, errs[0] = readField(obj, "checklist", checklistFrom(done))
@@ -55,6 +61,20 @@ func Parse(text string) (plan.Verdict, error) {
 		}
 	}
 	return v, nil
+}
+
+// misspelled is a key that would be one of the verdict's if it were written in
+// small letters, or "". What stands under it may speak against a DONE.
+func misspelled(obj object) string {
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		switch lower := strings.ToLower(key); lower {
+		case "verdict", "checklist", "missing", "commands":
+			if key != lower {
+				return key
+			}
+		}
+	}
+	return ""
 }
 
 // readKind reads the verdict word.

@@ -222,11 +222,22 @@ func TestParseSplitsStrings(t *testing.T) {
 
 func TestParseReadsMarksInAChecklistOfWords(t *testing.T) {
 	t.Parallel()
-	v, err := review.Parse(`{"verdict":"DONE","checklist":"- [x] a\n- [ ] b\n- ✅ c\n- ❌ d\n- e"}`)
+	v, err := review.Parse(`{"verdict":"DONE","checklist":"- [x] a\n- [ ] b\n- ✅ c\n- ❌ d\n- e\n- ☐ f\n- ⚠️ g\n- ✔️ h\n- [~] i\n- ☑ j"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []plan.ListItem{{Item: "a", Met: true}, {Item: "b"}, {Item: "c", Met: true}, {Item: "d"}, {Item: "e", Met: true}}
+	want := []plan.ListItem{
+		{Item: "a", Met: true},
+		{Item: "b"},
+		{Item: "c", Met: true},
+		{Item: "d"},
+		{Item: "e", Met: true},
+		{Item: "f"},
+		{Item: "g"},
+		{Item: "h", Met: true},
+		{Item: "i"},
+		{Item: "j", Met: true},
+	}
 	if diff := cmp.Diff(want, v.Checklist); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

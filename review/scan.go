@@ -177,6 +177,9 @@ func findVerdict(text string) (object, error) {
 			if _, ok := obj["verdict"]; ok {
 				return obj, cutOff(text, r, unclosed)
 			}
+			if key := misspelled(obj); strings.EqualFold(key, "verdict") {
+				return nil, refuse("the key %q must be written %q", key, "verdict")
+			}
 		}
 		inside = true
 	}

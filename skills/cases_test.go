@@ -83,7 +83,10 @@ type routerRow struct {
 		Trials     int
 		Score      *float64
 		Pick       string
+		Key        string
 		Outcomes   []string
+		Existing   map[string]json.RawMessage
+		Pairs      [][2]json.RawMessage
 		Catalog    []struct {
 			Name      string
 			Invocable bool `json:"model_invocable"`
@@ -97,16 +100,20 @@ type routerRow struct {
 		Successes json.RawMessage
 		Hint      bool
 		Contains  string
+
+		Success, Failure float64
+		Alpha, Beta      float64
+		Stats            map[string]float64
+		Seeded           json.RawMessage // a number for restore, true or false for a score
 	}
 }
 
 // differ lists operations of the table that we do on purpose without.
 var differ = map[string]string{
 	"seed_from_rank": "the order of discovery says nothing about quality; only measured scores seed",
-	"restore":        "records live in the database, so nothing is restored into memory",
 	"outcome_of":     "the outcome comes from the review, not from how the model stopped",
 	"snapshot":       "records live in the database",
-	"seed":           "seeding is part of the prior, not a write",
+	"seed":           "seeding is part of the prior, not a write; rows of restore and seed_from_score drive it",
 }
 
 func TestRouterCases(t *testing.T) {
@@ -132,6 +139,8 @@ func TestRouterCases(t *testing.T) {
 				hintRow(t, r)
 			case "record":
 				recordRow(t, r)
+			case "restore":
+				restoreRow(t, r)
 			default:
 				if differ[r.Input.Op] == "" {
 					t.Fatalf("operation %q is neither tested nor listed as one that we do without", r.Input.Op)
@@ -151,8 +160,14 @@ func arms(r routerRow) []skills.Arm {
 }
 
 func chooseRow(t *testing.T, r routerRow, src rand.Source) {
-	pick := skills.Override(r.Input.Task)
-	if !slices.Contains(r.Input.Candidates, pick) {
+	var known []skills.Skill
+	for _, n := range r.Input.Candidates {
+		known = append(known, skills.Skill{Name: n, Description: "Does something"})
+	}
+	router, _, _ := newRouter(1)
+	choice := router.Choose(t.Context(), skills.NewIndex(known), plan.Implement, r.Input.Task)
+	pick := choice.Skill
+	if choice.Why != plan.PickOverride {
 		list := arms(r)
 		i, _, err := skills.Sample(list, src)
 		if r.Expected.Error != "" {
@@ -197,19 +212,70 @@ func hintRow(t *testing.T, r routerRow) {
 	for _, s := range r.Input.Catalog {
 		c.Skills = append(c.Skills, skills.Skill{Name: s.Name, Description: "Does something", Hidden: !s.Invocable})
 	}
+	slices.SortFunc(c.Skills, func(a, b skills.Skill) int { return strings.Compare(a.Name, b.Name) })
 	hint := skills.Hint(plan.SkillPick{Skill: r.Input.Pick, Why: plan.PickSampled}, c)
 	if (hint != "") != r.Expected.Hint || !strings.Contains(hint, r.Expected.Contains) || strings.Contains(hint, "\n") {
 		t.Errorf("hint %q", hint)
 	}
 }
 
+// recordRow lets runs end as the row says, one after the other at one time.
 func recordRow(t *testing.T, r routerRow) {
-	for _, o := range r.Input.Outcomes {
-		if o != "neutral" {
-			continue
+	router, shelf, now := newRouter(1)
+	had, skill := r.Input.Stats[r.Input.Key], skills.Skill{Name: r.Input.Key, Digest: "d"}
+	key := string(plan.Implement) + "/" + r.Input.Key
+	if had != (tally{}) {
+		shelf.records[key] = plan.SkillRecord{Skill: skill.Name, Version: "d", Alpha: 1 + had.Success, Beta: 1 + had.Failure, Prior: 1, Updated: *now}
+	}
+	ends := map[string]skills.Result{
+		"success": {Outcome: plan.Approved, Reviews: 1}, "failure": {Outcome: plan.Exhausted}, "neutral": {Outcome: plan.Cancelled},
+	}
+	for i, o := range r.Input.Outcomes {
+		end, ok := ends[o]
+		if !ok {
+			t.Fatalf("what is the outcome %q?", o)
 		}
-		if _, neutral := skills.Reward(skills.Result{Outcome: plan.Cancelled}); !neutral {
-			t.Error("a cancelled run is not neutral")
+		out, err := router.Credit(t.Context(), plan.RunID(rune('a'+i)), plan.Implement, skill, true, end)
+		if err != nil || out.Neutral != (o == "neutral") {
+			t.Fatalf("%s: %+v, %v", o, out, err)
+		}
+	}
+	got := skills.PosteriorOf(shelf.records[key], skill, *now)
+	want := r.Expected
+	if want.Alpha == 0 {
+		want.Alpha, want.Beta = 1+want.Success, 1+want.Failure
+	}
+	if got.Alpha != want.Alpha || got.Beta != want.Beta || want.Alpha != 1+want.Success || want.Beta != 1+want.Failure {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// restoreRow: what a measured score is worth is part of a skill's prior while
+// there is no record of it, so nothing has to be written back at a start.
+func restoreRow(t *testing.T, r routerRow) {
+	seeded := 0
+	for _, p := range r.Input.Pairs {
+		var name string
+		var successes float64
+		if json.Unmarshal(p[0], &name) != nil || json.Unmarshal(p[1], &successes) != nil {
+			t.Fatalf("cannot read the pair %s", p)
+		}
+		if _, ok := r.Input.Existing[name]; ok {
+			continue // theirs leaves an arm that is there as it is; ours has no arms in memory
+		}
+		score := successes / 5
+		got := skills.PosteriorOf(plan.SkillRecord{}, skills.Skill{Name: name, Score: &score}, start)
+		if got.Beta != 1 || got.Alpha != 1+r.Expected.Stats[name] {
+			t.Errorf("%s: %+v, want %v successes", name, got, r.Expected.Stats[name])
+		}
+		if got.Alpha > 1 {
+			seeded++
+		}
+	}
+	var want struct{ Seeded int }
+	if r.Expected.Seeded != nil {
+		if err := json.Unmarshal([]byte(`{"Seeded":`+string(r.Expected.Seeded)+`}`), &want); err != nil || seeded != want.Seeded && len(r.Input.Existing) == 0 {
+			t.Errorf("%d are seeded, want %s", seeded, r.Expected.Seeded)
 		}
 	}
 }

@@ -17,8 +17,8 @@ type Result struct {
 // Reward is what the outcome of a run says about a skill that it loaded. An
 // approval at the first review is a whole success; a later one counts as the
 // share of fix cycles that were saved; no approval is a failure. What says
-// nothing about the work (a cancelled run, one that was never reviewed) is
-// neutral.
+// nothing about the work (a cancelled run, or one that failed before anybody
+// reviewed it, as for a wrong key) is neutral.
 func Reward(r Result) (reward float64, neutral bool) {
 	switch r.Outcome {
 	case plan.Approved:
@@ -26,8 +26,10 @@ func Reward(r Result) (reward float64, neutral bool) {
 			return max(0, float64(r.MaxCycles-used)/float64(max(r.MaxCycles, 1))), false
 		}
 		return 1, false
-	case plan.Exhausted, plan.Failed:
+	case plan.Exhausted:
 		return 0, false
+	case plan.Failed:
+		return 0, r.Reviews == 0
 	}
 	return 0, true
 }

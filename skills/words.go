@@ -18,6 +18,9 @@ func Words(text string) []string {
 	seen := make(map[string]bool, len(fields))
 	out := fields[:0]
 	for _, w := range fields {
+		if rest, ok := strings.CutSuffix(w, "σ"); ok { // what a capital one at the end of a word becomes
+			w = rest + "ς"
+		}
 		if len(w) < 2 || seen[w] || strings.Contains(stopwords, " "+w+" ") {
 			continue
 		}

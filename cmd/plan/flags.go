@@ -56,7 +56,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.approvePlan, "approve-plan", false, "wait for a person before a plan is carried out: approve, edit, send back or reject it")
 	fl.BoolVar(&f.critique, "critique", false, "have the plan looked at a second time, by a fresh conversation, before it is carried out")
 	fl.BoolVar(&f.freshBaseline, "fresh-baseline", false, "run every check before the work, also where an earlier run knows the result")
-	fl.StringVar(&f.compaction, "compaction", "safe", "what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary)")
+	fl.StringVar(&f.compaction, "compaction", "safe", "what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary, and outputs with similar lines folded)")
 	fl.StringVar(&f.sandbox, "sandbox", "auto", "`WALLS` for commands: auto (the strongest there are), required (or refuse), off, or namespaces, bubblewrap, landlock")
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -130,8 +131,8 @@ func (l *learning) current(ctx context.Context, pick plan.SkillPick) (skills.Ski
 // draft counts the run and makes a draft if it completes a row. It returns nil
 // where there is nothing to say.
 func (l *learning) draft(ctx context.Context, h *history, to plan.State, last []plan.Body) *plan.SkillDraft {
-	if l.cfg.Skills.Off || l.cfg.Skills.NoDraft {
-		return nil
+	if l.cfg.Skills.Off || l.cfg.Skills.NoDraft || to == plan.Failed && h.reviews == 0 {
+		return nil // a wrong key, say, ends no row of successes
 	}
 	signature, runs, err := auto.Bucketer{Streaks: l.db, Threshold: auto.Threshold}.Observe(ctx, l.run, h.request, to)
 	if err != nil {
@@ -155,10 +156,16 @@ func (l *learning) draftFrom(ctx context.Context, signature string, runs []plan.
 			events = l.events(ctx, last)
 		}
 		e, err := auto.Gather(events)
+		if errors.Is(err, memory.ErrNoRun) {
+			continue // somebody has removed it since
+		}
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", run, err)
 		}
 		all = append(all, e)
+	}
+	if len(all) < 2 {
+		return nil, nil // one run has nothing in common with any other
 	}
 	c, _, err := l.find(ctx)
 	if err != nil {

@@ -108,7 +108,7 @@ func (a *app) request(args []string) (string, error) {
 		}
 		text = string(data)
 	}
-	text = strings.TrimSpace(strings.ToValidUTF8(text, "�"))
+	text = strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(text, "�"), "\ufeff"))
 	switch {
 	case text == "":
 		return "", usage("the request is empty; say what should change, as in: plan run \"Fix the flaky retry test\"")

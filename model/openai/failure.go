@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -85,6 +86,11 @@ func classify(status int, text []byte) failure {
 		f.Message = http.StatusText(status)
 	}
 	f.Kind = kindOf(status, codes, strings.ToLower(message))
+	if status == http.StatusBadRequest && len(bytes.TrimSpace(text)) == 0 {
+		// Whoever refuses a request says what is wrong with it. A gateway that was
+		// sent more than fits says nothing.
+		f.Kind, f.Message = loop.ErrTooLong, "Bad Request, and not a word why, which is how some servers answer what does not fit the model's window"
+	}
 	return f
 }
 
