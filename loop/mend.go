@@ -34,9 +34,10 @@ type note struct {
 // Text that broke off is closed for tools that may be run again and again. For
 // any other tool it is refused: half of a change must not be made.
 //
-// The arguments are always valid JSON. Validate returns "" or what to tell the
-// model, and so does mend as its problem.
-func mend(info Info, text string, validate func(json.RawMessage) string) (json.RawMessage, []note, string) {
+// The arguments are always valid JSON. The problem is "" or what to tell the
+// model.
+func mend(o *offer, text string) (json.RawMessage, []note, string) {
+	info := o.info
 	args, problem := parseArgs(text)
 	source := string(args)
 	m := mender{safe: !info.Writes && info.Effect == plan.EffectReplay}
@@ -51,13 +52,13 @@ func mend(info Info, text string, validate func(json.RawMessage) string) (json.R
 		source = closed
 		m.note(mendClosed, "the arguments broke off and were closed where they ended, so the last value may be incomplete")
 	} else {
-		problem = validate(args)
+		problem = o.validate(args)
 	}
 	value, err := decodeJSON(source)
 	if err != nil {
 		return args, nil, problem
 	}
-	if m.rules, err = readSchema(info.Schema); err != nil {
+	if m.rules, err = o.shapes(); err != nil {
 		return args, nil, problem
 	}
 	value = m.value(m.rules.root, value, "", false)
@@ -65,7 +66,7 @@ func mend(info Info, text string, validate func(json.RawMessage) string) (json.R
 		return args, nil, problem
 	}
 	fixed, err := plan.MarshalCompact(value)
-	if err != nil || validate(fixed) != "" {
+	if err != nil || o.validate(fixed) != "" {
 		return args, nil, problem
 	}
 	return fixed, m.notes, ""

@@ -45,7 +45,7 @@ func (p *prefix) recall(r plan.Request) {
 // extend describes a request for these messages.
 func (p *prefix) extend(messages []plan.Message) (plan.Request, error) {
 	for i := len(p.chain); i < len(messages); i++ {
-		data, err := plan.MarshalCompact(messages[i])
+		data, err := messages[i].MarshalJSON() // what MarshalCompact would copy once more
 		if err != nil {
 			return plan.Request{}, fmt.Errorf("hash message %d: %w", i, err)
 		}

@@ -23,6 +23,16 @@ type offer struct {
 	once   sync.Once
 	schema *jsonschema.Schema
 	broken error
+
+	read   sync.Once
+	rules  rules
+	unread error
+}
+
+// shapes is the schema as mend reads it.
+func (o *offer) shapes() (rules, error) {
+	o.read.Do(func() { o.rules, o.unread = readSchema(o.info.Schema) })
+	return o.rules, o.unread
 }
 
 // parseArgs reads argument text. The result is always valid JSON, because it

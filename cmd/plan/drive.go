@@ -29,6 +29,7 @@ type driving struct {
 	said         said
 	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
 	tally        *tally                // of the events so far
+	past         []plan.Event          // these, of a run that goes on
 	context      []plan.Message
 	// begin writes the first events of a new run; nil for one that goes on.
 	begin func(context.Context, *engine.Engine) error
@@ -42,7 +43,8 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		sandbox.Sweep()
 	}
 	inbox := &inbox{}
-	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard}
+	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard, past: d.past}
+	d.past = nil // it may be large, and the journal lets go of it
 	w.learn.run = d.id
 	show := a.openDisplay(d)
 	must, advise := decisive(w, d.checksByFlag)

@@ -115,9 +115,14 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 	}
 	defer func() { err = errors.Join(err, failed(writer.Close())) }()
 	t := &tally{}
-	run, err := foldRun(ctx, db, id, t)
+	past, err := readRun(ctx, db, id)
 	if err != nil {
 		return failed(err)
+	}
+	run := &engine.Run{}
+	for _, ev := range past {
+		run.Apply(ev)
+		t.Add(ev)
 	}
 	if run.Start == nil {
 		return failed(fmt.Errorf("run %s has no beginning in its journal; it cannot be resumed", id))
@@ -132,11 +137,11 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 			fmt.Sprintf("`plan steer %s TEXT` gives it guidance; `plan resume %s --accept-drift` goes on with a changed tree.", id, id),
 		})
 	}
-	return a.goOn(ctx, db, writer, run, t, flags)
+	return a.goOn(ctx, db, writer, run, t, past, flags)
 }
 
-// goOn drives a run that is owned and folded.
-func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *tally, flags said) (err error) {
+// goOn drives a run that is owned and folded from its past.
+func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *tally, past []plan.Event, flags said) (err error) {
 	was, cfg, changed, err := a.resumeSettings(run, flags)
 	if err != nil {
 		return err
@@ -163,9 +168,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	defer func() { err = errors.Join(err, failed(w.close())) }()
 	w.writer = writer
 	flags.replan = w.redact(flags.replan)
-	if err := w.guard.relearn(ctx, db, run.ID); err != nil {
-		return failed(err)
-	}
+	w.guard.learn(past...)
 	kit, err := w.loadKit(ctx, run.Start)
 	if err != nil {
 		return failed(err)
@@ -183,7 +186,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: run.ID, phases: ph, run: run, tally: t, context: frozen,
+		id: run.ID, phases: ph, run: run, tally: t, past: past, context: frozen,
 		planOnly: was.PlanOnly, checksByFlag: was.ChecksByFlag || len(flags.Checks.Required) > 0,
 		said: flags, settings: changed,
 	})
@@ -244,6 +247,19 @@ func (a *app) resumeSettings(run *engine.Run, flags said) (was stored, cfg confi
 		cfg.BaseURL = url
 	}
 	return was, flags.over(cfg), changed, nil
+}
+
+// readRun reads a run's journal, once, for all who have to do with it when it
+// goes on.
+func readRun(ctx context.Context, db *memory.DB, id plan.RunID) ([]plan.Event, error) {
+	var out []plan.Event
+	for ev, err := range db.Events(ctx, id, memory.Query{}) {
+		if err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+		out = append(out, ev)
+	}
+	return out, nil
 }
 
 // foldRun reads a run's journal, once, for the engine and for people.
