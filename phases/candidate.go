@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/plan-engine/plan"
@@ -57,8 +58,8 @@ func Candidate(request string) Candidacy {
 			return strings.Repeat("\x00", len(m)) // counted: nothing may match here again
 		})
 	}
-	count(strong, 2)
-	count(weak, 1)
+	count(strong(), 2)
+	count(weak(), 1)
 	if sign := enumeration(text); sign != "" {
 		c.Score++
 		c.Signs = append(c.Signs, sign)
@@ -69,6 +70,12 @@ func Candidate(request string) Candidacy {
 	return c
 }
 
+// lazily is an expression that is compiled when it is first asked for: most
+// runs never ask for these.
+func lazily(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // The signs of broad work. all is what makes a thing many; things are what a
 // repository has many of.
 const (
@@ -77,7 +84,7 @@ const (
 	looks  = `(?:audit|scan|review|check|sweep|search|migrate|port|rewrite|refactor|analy[sz]e|inspect|examine)`
 )
 
-var strong = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
+var strong = lazily(`(?i)\b(?:` + strings.Join([]string{
 	`across\s+(?:all|every|the\s+(?:entire|whole)|multiple|many)(?:\s+of)?(?:\s+the)?(?:\s+` + things + `)?`,
 	looks + `(?:s|ing)?\s+(?:all|every|each|the\s+(?:entire|whole))(?:\s+of)?(?:\s+the)?(?:\s+` + things + `)?`,
 	`(?:entire|whole)[\s-]+` + things + `(?:\s+` + looks + `)?`,
@@ -92,45 +99,45 @@ var strong = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	`each\s+of\s+(?:the|these|those)`,
 }, "|") + `)\b`)
 
-var weak = regexp.MustCompile(`(?i)\b(?:audit(?:s|ed|ing)?|migrat(?:e|es|ing|ions?)|comprehensive(?:ly)?|thorough(?:ly)?|exhaustive(?:ly)?)\b`)
+var weak = lazily(`(?i)\b(?:audit(?:s|ed|ing)?|migrat(?:e|es|ing|ions?)|comprehensive(?:ly)?|thorough(?:ly)?|exhaustive(?:ly)?)\b`)
 
 var (
-	markers   = regexp.MustCompile(`(?:^|[\s(])([1-9])[.)](?:\s|$)`)
-	sequences = regexp.MustCompile(`(?is)\bfirst\b.*\b(?:second|then)\b`)
+	markers   = lazily(`(?:^|[\s(])([1-9])[.)](?:\s|$)`)
+	sequences = lazily(`(?is)\bfirst\b.*\b(?:second|then)\b`)
 )
 
 // enumeration is a list of things to do: at least the markers 1 and 2, or
 // first and what follows. Versions like 1.2 are none.
 func enumeration(text string) string {
 	var seen []string
-	for _, m := range markers.FindAllStringSubmatch(text, -1) {
+	for _, m := range markers().FindAllStringSubmatch(text, -1) {
 		seen = append(seen, m[1])
 	}
 	switch {
 	case slices.Contains(seen, "1") && slices.Contains(seen, "2"):
 		return "1. … 2. …"
-	case sequences.MatchString(text):
+	case sequences().MatchString(text):
 		return "first … then"
 	}
 	return ""
 }
 
-var anyCode = regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|`[^`\n]*`")
+var anyCode = lazily("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|`[^`\n]*`")
 
-func withoutCode(text string) string { return anyCode.ReplaceAllString(text, " ") }
+func withoutCode(text string) string { return anyCode().ReplaceAllString(text, " ") }
 
 var (
-	sentenceEnd = regexp.MustCompile(`[^.!?\n]*[.!?\n]*`)
+	sentenceEnd = lazily(`[^.!?\n]*[.!?\n]*`)
 	// asks begins a sentence that wants an answer and no work. "Can you …?" and
 	// "Please …?" are polite ways to ask for work.
-	asks = regexp.MustCompile(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|when|where|which|who|whose|is|are|was|were|does|do|did|has|have|should)\b`)
+	asks = lazily(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|when|where|which|who|whose|is|are|was|were|does|do|did|has|have|should)\b`)
 )
 
 // withoutQuestions drops the sentences that only ask something.
 func withoutQuestions(text string) string {
-	return sentenceEnd.ReplaceAllStringFunc(text, func(s string) string {
+	return sentenceEnd().ReplaceAllStringFunc(text, func(s string) string {
 		words := strings.TrimLeftFunc(s, unicode.IsSpace)
-		if strings.Contains(s, "?") && asks.MatchString(words) {
+		if strings.Contains(s, "?") && asks().MatchString(words) {
 			return strings.Repeat(" ", len(s))
 		}
 		return s

@@ -30,6 +30,7 @@ type driving struct {
 	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
 	tally        *tally                // of the events so far
 	past         []plan.Event          // these, of a run that goes on
+	seen         worktree.Sighting     // the tree that a new run begins with
 	context      []plan.Message
 	// begin writes the first events of a new run; nil for one that goes on.
 	begin func(context.Context, *engine.Engine) error
@@ -39,8 +40,10 @@ type driving struct {
 // and returns the exit code as an error.
 func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	if a.job == nil { // a batch has done it once
-		worktree.Sweep() // what killed processes left behind
-		sandbox.Sweep()
+		w.behind.Go(func() { // what killed processes left behind
+			worktree.Sweep()
+			sandbox.Sweep()
+		})
 	}
 	inbox := &inbox{}
 	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard, past: d.past}
@@ -49,7 +52,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	show := a.openDisplay(d)
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
-		Runner: d.phases, Journal: w.journal, Snapshots: trees{w.repo},
+		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.seen},
 		Checker: &checker{walls: w.walls, redact: w.redact},
 		Changes: changes{w.repo}, Inspect: inspect, Desk: desk{w},
 		Baselines: &baselines{db: w.db, repo: w.repo, env: a.environ, setup: w.cfg.Checks.Setup, fresh: w.freshBaseline},

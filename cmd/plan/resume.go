@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -153,8 +155,14 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if cfg, err = a.rulesNow(run.Start.Repo, cfg); err != nil {
 		return err
 	}
-	if err := knowsRun(ctx, repo, run); err != nil {
-		return err
+	var head string
+	var instructions []worktree.Instruction
+	var asked errgroup.Group // each is a git process, and most of its time is spent in starting
+	asked.Go(func() error { return knowsRun(ctx, repo, run) })
+	asked.Go(func() (err error) { head, err = repo.Head(ctx); return failed(err) })
+	asked.Go(func() (err error) { instructions, err = repo.Instructions(ctx); return failed(err) })
+	if err := asked.Wait(); err != nil {
+		return err //nolint:wrapcheck // it is our own
 	}
 	hold, err := a.occupy(repo, run.ID)
 	if err != nil {
@@ -177,11 +185,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return failed(err)
 	}
-	head, err := repo.Head(ctx)
-	if err != nil {
-		return failed(err)
-	}
-	ph, err := w.newPhases(ctx, kit, head)
+	ph, err := w.newPhases(kit, head, instructions)
 	if err != nil {
 		return failed(err)
 	}
