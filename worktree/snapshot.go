@@ -130,19 +130,35 @@ func (r *Repo) indexed(ctx context.Context, do func(tree string, a area) error) 
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	t := &treeWriter{repo: r, dir: dir}
-	index, keep, err := r.seedIndex(ctx, t)
+	tree, s, err := r.written(ctx, t, true)
+	if err == nil && tree == "" {
+		tree, s, err = r.written(ctx, t, false)
+	}
 	if err != nil {
 		return err
 	}
-	a := area{dir: r.root, index: index}
-	tree, err := t.write(ctx, a)
+	if s.keep != "" && !t.special {
+		r.keepIndex(s.index, s.keep)
+	}
+	return do(tree, area{dir: r.root, index: s.index})
+}
+
+// written writes the tree by way of a private index. It is "" where a kept
+// index turned out to be of no use.
+func (r *Repo) written(ctx context.Context, t *treeWriter, fromKept bool) (string, seed, error) {
+	s, err := r.seedIndex(ctx, t, fromKept)
 	if err != nil {
-		return err
+		return "", s, err
 	}
-	if keep != "" && !t.special {
-		r.keepIndex(index, keep)
+	tree, err := t.write(ctx, area{dir: r.root, index: s.index})
+	good, asked := s.good()
+	switch {
+	case asked != nil:
+		return "", s, asked
+	case !good:
+		return "", s, nil
 	}
-	return do(tree, a)
+	return tree, s, err
 }
 
 // scratch is where private files are kept: the system's temporary directory,

@@ -117,9 +117,9 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 	}
 	defer func() { err = errors.Join(err, failed(writer.Close())) }()
 	t := &tally{}
-	past, err := readRun(ctx, db, id)
+	past, err := db.ReadAll(ctx, id) // once, for all who have to do with it
 	if err != nil {
-		return failed(err)
+		return failed(fmt.Errorf("read the journal: %w", err))
 	}
 	run := &engine.Run{}
 	for _, ev := range past {
@@ -251,19 +251,6 @@ func (a *app) resumeSettings(run *engine.Run, flags said) (was stored, cfg confi
 		cfg.BaseURL = url
 	}
 	return was, flags.over(cfg), changed, nil
-}
-
-// readRun reads a run's journal, once, for all who have to do with it when it
-// goes on.
-func readRun(ctx context.Context, db *memory.DB, id plan.RunID) ([]plan.Event, error) {
-	var out []plan.Event
-	for ev, err := range db.Events(ctx, id, memory.Query{}) {
-		if err != nil {
-			return nil, fmt.Errorf("read the journal: %w", err)
-		}
-		out = append(out, ev)
-	}
-	return out, nil
 }
 
 // foldRun reads a run's journal, once, for the engine and for people.
