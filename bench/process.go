@@ -78,7 +78,7 @@ func watch(pid int) func() int64 {
 
 // anonymous is the memory of a process that is no page of a file, in KiB.
 func anonymous(pid int) int64 {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) //nolint:gosec // a number
 	if err != nil {
 		return 0
 	}

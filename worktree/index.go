@@ -53,7 +53,10 @@ func (r *Repo) seedIndex(ctx context.Context, t *treeWriter, fromKept bool) (see
 		plain, err = r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: asked})
 		return err
 	})
-	s.good = func() (bool, error) { err := asking.Wait(); return plain, err }
+	s.good = func() (bool, error) {
+		err := asking.Wait()
+		return plain, err //nolint:wrapcheck // plainly's
+	}
 	return s, nil
 }
 

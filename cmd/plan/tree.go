@@ -182,7 +182,10 @@ func (w *workshop) lookAround(ctx context.Context, source *worktree.Repo) func()
 		f.seen, _ = w.repo.Look(ctx) // the snapshot will say what is wrong
 		return nil
 	})
-	return func() (found, error) { err := asked.Wait(); return f, err }
+	return func() (found, error) {
+		err := asked.Wait()
+		return f, err //nolint:wrapcheck // worktree's
+	}
 }
 
 // surveyTree writes down what a run finds: the user's commit and branch, and
