@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -39,9 +40,9 @@ type note struct {
 func mend(o *offer, text string) (json.RawMessage, []note, string) {
 	info := o.info
 	args, problem := parseArgs(text)
-	source := string(args)
+	source, whole := string(args), problem == ""
 	m := mender{safe: !info.Writes && info.Effect == plan.EffectReplay}
-	if problem != "" {
+	if !whole {
 		closed, ok := closeJSON(text)
 		if !ok {
 			return args, nil, problem
@@ -51,12 +52,13 @@ func mend(o *offer, text string) (json.RawMessage, []note, string) {
 		}
 		source = closed
 		m.note(mendClosed, "the arguments broke off and were closed where they ended, so the last value may be incomplete")
-	} else {
-		problem = o.validate(args)
 	}
 	value, err := decodeJSON(source)
 	if err != nil {
-		return args, nil, problem
+		return args, nil, cmp.Or(problem, fmt.Sprintf("The arguments cannot be read: %v.", err))
+	}
+	if whole {
+		problem = o.validateValue(value)
 	}
 	if m.rules, err = o.shapes(); err != nil {
 		return args, nil, problem
