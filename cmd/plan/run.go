@@ -203,7 +203,7 @@ type beginning struct {
 
 // prepare collects what a run is started with.
 func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (b beginning, err error) {
-	around := w.lookAround(ctx, opts.source)
+	around := w.lookAround(ctx, opts)
 	defer func() {
 		if err != nil {
 			_, _ = around() // nothing goes on behind a run that did not begin

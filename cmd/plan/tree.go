@@ -167,13 +167,15 @@ type found struct {
 
 // lookAround asks git all at the same time: each question is a process of its
 // own, and takes longer to start than to answer.
-func (w *workshop) lookAround(ctx context.Context, source *worktree.Repo) func() (found, error) {
+func (w *workshop) lookAround(ctx context.Context, opts startOptions) func() (found, error) {
 	var f found
 	var asked errgroup.Group
-	asked.Go(func() (err error) {
-		f.standing, err = source.Standing(ctx)
-		return err
-	})
+	if opts.base == "" { // else nothing is begun with but that commit
+		asked.Go(func() (err error) {
+			f.standing, err = opts.source.Standing(ctx)
+			return err
+		})
+	}
 	asked.Go(func() (err error) {
 		f.instructions, err = w.repo.Instructions(ctx)
 		return err
