@@ -195,7 +195,7 @@ func (b *bench) resumed(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		{what: fmt.Sprintf("resume of a run of %d events to its next request", events), unit: "ms", ours: median(first), base: version[0], baseline: "plan version", mostOurs: 150, bound: "processor time: reading, proving and decoding 6 MiB of journal about 90 ms on one processor, restoring the conversation 35, encoding it for the wire and for its hash 65; then git, eight processes in four rows"},
+		{what: fmt.Sprintf("resume of a run of %d events to its next request", events), unit: "ms", ours: median(first), base: version[0], baseline: "plan version", mostOurs: 150, bound: "processor time, on one processor: reading, proving and decoding 6 MiB of journal about 100 ms, encoding the history for the wire and for its hash 70, restoring the conversation 45, collecting garbage 45; then git, five processes one after another"},
 		{what: "plan version", unit: "ms", ours: version[0], base: version[1], baseline: "exec of true"},
 	}, nil
 }
