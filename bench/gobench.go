@@ -67,7 +67,7 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 		{figure{what: "building a request, 200 turns of history", unit: "µs", baseline: "20 turns", mostRatio: 2}, "Request/200", "Request/20", "ns/op", 1e-3},
 		{figure{what: "a command in Review", unit: "ms", baseline: "exec of bash", mostMore: 5}, "Command/namespaces", "Command/exec", "p50-ms", 1},
 		{figure{what: "recall, median", unit: "ms", baseline: "all words with OR"}, "Recall/recall", "Recall/baseline-or", "p50-ms", 1},
-		{figure{what: "recall, 99th percentile", unit: "ms", baseline: "all words with OR", mostOurs: 30, bound: "lists of common words, which SQLite walks"}, "Recall/recall", "Recall/baseline-or", "p99-ms", 1},
+		{figure{what: "recall, 99th percentile", unit: "ms", baseline: "all words with OR", mostOurs: 30}, "Recall/recall", "Recall/baseline-or", "p99-ms", 1},
 		{figure{what: "choosing a skill, median", unit: "µs", baseline: "bare draws"}, "Choose/choose", "Choose/bare-draws", "p50-µs", 1},
 		{figure{what: "choosing a skill, 99th percentile", unit: "µs", baseline: "bare draws"}, "Choose/choose", "Choose/bare-draws", "p99-µs", 1},
 		{figure{what: "reading and folding 10,000 events", unit: "ms", baseline: "1,000 events", mostOurs: 150}, "Resume/10000", "Resume/1000", "ns/op", 1e-6},
