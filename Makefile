@@ -8,7 +8,10 @@ LINT_VERSION := v2.15.0
 FUZZTIME ?= 20s
 BENCHTIME ?= 100ms
 BENCHCOUNT ?= 6
-BENCHES := ^Benchmark(Append|BareInsert|Runs|Command|Turn|Request|Edit|Count|(Resume|Fold)/10*)$$
+BENCHES := ^Benchmark(Append|BareInsert|Runs|Command|Turn|Request|Edit|Count|Choose)$$
+BENCHFACTS ?= 1000000
+BENCHRUNS ?= 9
+BENCHFILES ?= 50000
 BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
@@ -56,19 +59,24 @@ bench: build ## measure plan beside its floor; writes bench/RESULTS.md and bench
 	$(GO) build $(GOFLAGS_ALL) -o bin/floor ./bench/floor
 	$(GO) build $(GOFLAGS_ALL) -o bin/bench ./bench
 	$(GO) test $(GOFLAGS_ALL) -p 1 -run '^$$' -bench '$(BENCHES)' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
-	  ./engine ./loop ./memory ./model/... ./sandbox ./tools > bin/go.txt || { cat bin/go.txt; exit 1; }
+	  ./loop ./memory ./model/... ./sandbox ./skills ./tools > bin/go.txt || { cat bin/go.txt; exit 1; }
+	$(GO) test $(GOFLAGS_ALL) -run '^$$' -bench '^Benchmark(Resume|Fold)$$/^10{3,4}$$' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
+	  ./engine >> bin/go.txt || { cat bin/go.txt; exit 1; }
+	PLAN_BENCH_FACTS=$(BENCHFACTS) $(GO) test $(GOFLAGS_ALL) -run '^$$' -bench '^BenchmarkRecall$$' -benchtime 200x \
+	  ./memory >> bin/go.txt || { cat bin/go.txt; exit 1; }
 	grep -E '^(goos|goarch|pkg|cpu|Benchmark)' bin/go.txt > bench/go.txt
-	bin/bench -go bench/go.txt -o bench/RESULTS.md
+	bin/bench -go bench/go.txt -o bench/RESULTS.md -n $(BENCHRUNS) -files $(BENCHFILES)
 
 $(BENCHSTAT):
 	GOBIN=$(CURDIR)/bin $(GO) install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION)
 
 bench-compare: $(BENCHSTAT) ## compare bench/go.txt with the last commit's
-	git show HEAD:bench/go.txt > bin/go-before.txt
+	@git show HEAD:bench/go.txt > bin/go-before.txt 2>/dev/null || { echo "the last commit has no bench/go.txt to compare with: run make bench and commit what it writes"; exit 1; }
+	@test -f bench/go.txt || { echo "there is no bench/go.txt: run make bench first"; exit 1; }
 	$(BENCHSTAT) bin/go-before.txt bench/go.txt
 
 golden: ## rewrite the golden files; look at the diff before you commit
-	$(GO) test $(GOFLAGS_ALL) -count=1 ./engine ./review ./cmd/plan/render -update
+	$(GO) test $(GOFLAGS_ALL) -count=1 ./engine ./review ./model/catalog ./cmd/plan/render -update
 
 tidy-check: ## fail if go.mod or go.sum would change
 	$(GO) mod tidy -diff

@@ -127,11 +127,13 @@ func (e *Event) readOwn(line []byte) bool {
 	if at < 0 || line[len(line)-1] != '}' {
 		return false
 	}
-	var space [256]byte
-	head := append(append(space[:0], line[:at]...), '}') // not JSON if the key was one of an inner object
-	var env envelope
-	if json.Unmarshal(head, &env) != nil {
-		return false
+	env, ok := scanEnvelope(line[:at])
+	if !ok {
+		var space [256]byte
+		head := append(append(space[:0], line[:at]...), '}') // not JSON if the key was one of an inner object
+		if json.Unmarshal(head, &env) != nil {
+			return false
+		}
 	}
 	env.Data = bytes.Trim(line[at+len(key):len(line)-1], " \t\r\n")
 	if _, known := decoders[env.Type]; !known && !json.Valid(env.Data) {

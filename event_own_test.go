@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -60,5 +62,17 @@ func TestOwnLinesAreReadTheShortWay(t *testing.T) {
 		if !e.readOwn(line) {
 			t.Errorf("not: %s", line)
 		}
+	}
+	whole := Event{
+		Run: "R1", Seq: 12, Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Job: "j", Conv: "c2", Parent: "c1", Phase: Plan, Attempt: 2,
+		Turn: new(int), Body: Report{},
+	}
+	line, err := whole.AppendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := bytes.Cut(line, []byte(`,"data"`))
+	if env, ok := scanEnvelope(head); !ok || env.Seq != 12 || env.Turn == nil || env.Type != TypeReport || !env.Time.Equal(whole.Time) {
+		t.Errorf("%s is read as %+v, %v", head, env, ok)
 	}
 }

@@ -34,6 +34,17 @@ func parse(text string) results {
 	return out
 }
 
+// named finds a benchmark, also one whose name goes on with its size, as in
+// /facts=1000.
+func (r results) named(name string) (metrics map[string][]float64, size string) {
+	for full, metrics := range r {
+		if rest, ok := strings.CutPrefix(full, name+"/"); ok && strings.Contains(rest, "=") {
+			return metrics, rest
+		}
+	}
+	return r[name], ""
+}
+
 // goFigures picks those Go benchmarks that have a baseline of their own.
 func (b *bench) goFigures(context.Context) ([]figure, error) {
 	if b.goBench == "" {
@@ -55,11 +66,20 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 		{figure{what: "a turn of the loop, without a journal", unit: "µs", baseline: "the client alone"}, "Turn/loop", "Turn/client", "µs/turn", 1},
 		{figure{what: "building a request, 200 turns of history", unit: "µs", baseline: "20 turns", mostRatio: 2}, "Request/200", "Request/20", "ns/op", 1e-3},
 		{figure{what: "a command in Review", unit: "ms", baseline: "exec of bash", mostMore: 5}, "Command/namespaces", "Command/exec", "p50-ms", 1},
+		{figure{what: "recall, median", unit: "ms", baseline: "all words with OR"}, "Recall/recall", "Recall/baseline-or", "p50-ms", 1},
+		{figure{what: "recall, 99th percentile", unit: "ms", baseline: "all words with OR", mostOurs: 30}, "Recall/recall", "Recall/baseline-or", "p99-ms", 1},
+		{figure{what: "choosing a skill, median", unit: "µs", baseline: "bare draws"}, "Choose/choose", "Choose/bare-draws", "p50-µs", 1},
+		{figure{what: "choosing a skill, 99th percentile", unit: "µs", baseline: "bare draws"}, "Choose/choose", "Choose/bare-draws", "p99-µs", 1},
 		{figure{what: "reading and folding 10,000 events", unit: "ms", baseline: "1,000 events", mostOurs: 150}, "Resume/10000", "Resume/1000", "ns/op", 1e-6},
 	} {
-		ours, base := median(all[f.ours][f.metric]), median(all[f.base][f.metric])
+		mine, size := all.named(f.ours)
+		theirs, _ := all.named(f.base)
+		ours, base := median(mine[f.metric]), median(theirs[f.metric])
 		if ours == 0 || base == 0 {
 			return nil, fmt.Errorf("%s does not hold %s of Benchmark%s and Benchmark%s", b.goBench, f.metric, f.ours, f.base)
+		}
+		if size != "" {
+			f.what += " (" + size + ")"
 		}
 		f.figure.ours, f.figure.base = ours*f.scale, base*f.scale
 		out = append(out, f.figure)

@@ -56,6 +56,11 @@ func (b *bench) all(ctx context.Context, out string, now func() time.Time) (err 
 			return fmt.Errorf("find a program: %w", err)
 		}
 	}
+	for _, file := range []string{b.plan, b.floor} {
+		if err := forget(file); err != nil {
+			return fmt.Errorf("have %s read anew: %w", file, err)
+		}
+	}
 	if b.self, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}

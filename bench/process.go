@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +20,7 @@ type launched struct {
 	Start time.Time     `json:"start"`
 	Wall  time.Duration `json:"wall"`
 	Peak  int64         `json:"peak"` // KiB, of the process or the largest child it waited for
+	Own   int64         `json:"own"`  // KiB, the most that was seen of it that is no page of a file; 0 where /proc does not tell
 	Exit  int           `json:"exit"`
 }
 
@@ -29,7 +31,12 @@ func launch(args []string) error {
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) //nolint:gosec // running it is the purpose
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	told := launched{Start: time.Now()}
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		watched := watch(cmd.Process.Pid)
+		err = cmd.Wait()
+		told.Own = watched()
+	}
 	told.Wall = time.Since(told.Start)
 	if cmd.ProcessState == nil {
 		return fmt.Errorf("start %s: %w", args[0], err)
@@ -44,10 +51,51 @@ func launch(args []string) error {
 	return nil
 }
 
+// watch looks every now and then at how much memory of a process is its own,
+// until what it returns is called, which says the most that there was.
+func watch(pid int) func() int64 {
+	var most int64
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				most = max(most, anonymous(pid))
+			}
+		}
+	}()
+	return func() int64 {
+		close(stop)
+		<-done
+		return most
+	}
+}
+
+// anonymous is the memory of a process that is no page of a file, in KiB.
+func anonymous(pid int) int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) //nolint:gosec // a number
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "RssAnon:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64) // the kernel's number
+			return kib
+		}
+	}
+	return 0
+}
+
 // sample is one run of a program against the scripted server.
 type sample struct {
 	wall  time.Duration
 	peak  int64           // KiB
+	own   int64           // KiB
 	first time.Duration   // from the start of the process to its first request; 0 if there was none
 	bytes int             // of the first request
 	gaps  []time.Duration // between requests
@@ -74,7 +122,7 @@ func (p *player) play(ctx context.Context, dir string, env, argv []string, want 
 	}
 	for _, code := range want {
 		if told.Exit == code {
-			out.wall, out.peak = told.Wall, told.Peak
+			out.wall, out.peak, out.own = told.Wall, told.Peak, told.Own
 			out.requests(told.Start, seen)
 			return out, nil
 		}

@@ -21,6 +21,7 @@ type figure struct {
 	// The goal: at most, or at least, so many times the baseline; at most so
 	// much by itself; at most so much more than the baseline. 0 is no goal.
 	mostRatio, leastRatio, mostOurs, mostMore float64
+	bound                                     string // what keeps it from its goal, if it misses it
 }
 
 // goal says what is aimed at and whether it is reached.
@@ -50,7 +51,11 @@ func (f figure) line() string {
 	default:
 		text += " **missed**"
 	}
-	return fmt.Sprintf("| %s | %s %s | %s: %s %s | %.2f | %s |", f.what, number(f.ours), f.unit, f.baseline, number(f.base), f.unit, f.ours/f.base, text)
+	ours := ""
+	if f.about != "" {
+		ours = f.about + ": "
+	}
+	return fmt.Sprintf("| %s | %s%s %s | %s: %s %s | %.2f | %s |", f.what, ours, number(f.ours), f.unit, f.baseline, number(f.base), f.unit, f.ours/f.base, text)
 }
 
 // number writes three digits that matter.
@@ -83,9 +88,17 @@ func report(ctx context.Context, to io.Writer, rounds int, began time.Time, took
 	fmt.Fprintf(&b, "- %s, %d processors used, %s/%s; load when it began: %s\n", processor(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, load())
 	fmt.Fprintf(&b, "- %s; %s; %s\n", runtime.Version(), version(ctx, "git", "--version"), version(ctx, "rg", "--version"))
 	fmt.Fprintf(&b, "- plan at %s, %s, in %s\n\n", version(ctx, "git", "describe", "--always", "--dirty"), began.UTC().Format(time.DateOnly), took.Round(time.Second))
+	b.WriteString("Programs are read from the disk anew before they are measured: one that was just linked lies in memory in larger pieces, and all of a piece counts as used.\n\n")
 	b.WriteString("| what | plan | baseline in the same run | ratio | goal |\n|---|---|---|---|---|\n")
 	for _, f := range figures {
 		b.WriteString(f.line() + "\n")
+	}
+	first := "\nWhat bounds those that miss their goal:\n\n"
+	for _, f := range figures {
+		if _, met := f.goal(); !met && f.bound != "" {
+			b.WriteString(first + "- " + f.what + ": " + f.bound + ".\n")
+			first = ""
+		}
 	}
 	if _, err := io.WriteString(to, b.String()); err != nil {
 		return fmt.Errorf("write the results: %w", err)

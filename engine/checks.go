@@ -93,7 +93,7 @@ func (e *Engine) checks() []plan.Check {
 			out = append(out, plan.Check{Command: cmd, Source: plan.CheckPlan})
 		}
 	}
-	return append(out, e.cfg.Detected...)
+	return append(out, e.cfg.Detected()...)
 }
 
 // settleCheck finds out how a check stands, with as little work as that takes:

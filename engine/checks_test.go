@@ -45,7 +45,7 @@ func TestWhichChecksRun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.cfg.Required, b.cfg.Detected = c.required, c.detected
+			b.cfg.Required, b.cfg.Detected = c.required, func() []plan.Check { return c.detected }
 			b.crew.outcome = usual(2)
 			b.finish()
 			var want, got []plan.CheckResult

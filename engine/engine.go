@@ -80,9 +80,10 @@ type Config struct {
 	// PlanOnly ends the run once there is a plan.
 	PlanOnly bool
 	// Required are the checks that must pass. Without any, Detected and the
-	// plan's own commands are run and advise.
+	// plan's own commands are run and advise. Detected is not asked before the
+	// first check; nil detects nothing.
 	Required []plan.Check
-	Detected []plan.Check
+	Detected func() []plan.Check
 	// Context is the frozen conversation that Explore starts from.
 	Context []plan.Message
 
@@ -132,6 +133,9 @@ func New(cfg Config, run *Run) (*Engine, error) {
 	}
 	if cfg.Closing == nil {
 		cfg.Closing = func(context.Context, plan.State, []plan.Body) []plan.Body { return nil }
+	}
+	if cfg.Detected == nil {
+		cfg.Detected = func() []plan.Check { return nil }
 	}
 	if run == nil {
 		run = &Run{}

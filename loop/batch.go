@@ -92,7 +92,7 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		return c
 	}
 	c.offer, c.name = o, name
-	args, notes, problem := mend(o.info, b.Args, o.validate)
+	args, notes, problem := mend(o, b.Args)
 	if problem != "" {
 		c.reject("invalid", problem)
 		return c

@@ -125,7 +125,7 @@ const phaseHeader = "X-Plan-Phase"
 // cache begins anew with it, and so does the storm breaker: reading again what
 // was taken out of sight is no storm.
 func (l *Loop) replace(messages []plan.Message) {
-	l.messages = messages
+	l.messages, l.summed = messages, 0
 	l.prefix.chain = nil
 	l.storm.reset()
 	l.measure()
@@ -133,10 +133,21 @@ func (l *Loop) replace(messages []plan.Message) {
 
 // measure counts the next request.
 func (l *Loop) measure() {
-	l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+	l.sum()
 	if l.size.refine(l.counted, l.compactor.room) {
-		l.counted = l.size.request(l.cfg.System, l.specs, l.messages)
+		l.summed = 0
+		l.sum()
 	}
+}
+
+// sum adds the messages that came since the last time to the count, so that
+// counting does not take longer with every turn.
+func (l *Loop) sum() {
+	if l.summed == 0 {
+		l.counted = l.size.request(l.cfg.System, l.specs, nil)
+	}
+	l.counted += l.size.messages(l.messages[l.summed:])
+	l.summed = len(l.messages)
 }
 
 // overfull is the limit that a request breaks which does not fit the window.

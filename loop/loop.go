@@ -34,6 +34,7 @@ type Loop struct {
 	storm     storm
 	size      estimator
 	counted   int64 // of the next request, uncorrected
+	summed    int   // messages that are in it
 	compactor compactor
 	stuck     string  // why the storm breaker ended the conversation
 	taking    []int64 // letters whose taking is not yet recorded

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -34,13 +35,14 @@ type note struct {
 // Text that broke off is closed for tools that may be run again and again. For
 // any other tool it is refused: half of a change must not be made.
 //
-// The arguments are always valid JSON. Validate returns "" or what to tell the
-// model, and so does mend as its problem.
-func mend(info Info, text string, validate func(json.RawMessage) string) (json.RawMessage, []note, string) {
+// The arguments are always valid JSON. The problem is "" or what to tell the
+// model.
+func mend(o *offer, text string) (json.RawMessage, []note, string) {
+	info := o.info
 	args, problem := parseArgs(text)
-	source := string(args)
+	source, whole := string(args), problem == ""
 	m := mender{safe: !info.Writes && info.Effect == plan.EffectReplay}
-	if problem != "" {
+	if !whole {
 		closed, ok := closeJSON(text)
 		if !ok {
 			return args, nil, problem
@@ -50,14 +52,15 @@ func mend(info Info, text string, validate func(json.RawMessage) string) (json.R
 		}
 		source = closed
 		m.note(mendClosed, "the arguments broke off and were closed where they ended, so the last value may be incomplete")
-	} else {
-		problem = validate(args)
 	}
 	value, err := decodeJSON(source)
 	if err != nil {
-		return args, nil, problem
+		return args, nil, cmp.Or(problem, fmt.Sprintf("The arguments cannot be read: %v.", err))
 	}
-	if m.rules, err = readSchema(info.Schema); err != nil {
+	if whole {
+		problem = o.validateValue(value)
+	}
+	if m.rules, err = o.shapes(); err != nil {
 		return args, nil, problem
 	}
 	value = m.value(m.rules.root, value, "", false)
@@ -65,7 +68,7 @@ func mend(info Info, text string, validate func(json.RawMessage) string) (json.R
 		return args, nil, problem
 	}
 	fixed, err := plan.MarshalCompact(value)
-	if err != nil || validate(fixed) != "" {
+	if err != nil || o.validate(fixed) != "" {
 		return args, nil, problem
 	}
 	return fixed, m.notes, ""

@@ -67,8 +67,7 @@ func writer(name, schema string) Info {
 }
 
 func mendFor(info Info, text string) (json.RawMessage, []note, string) {
-	o := &offer{info: info}
-	return mend(info, text, o.validate)
+	return mend(&offer{info: info}, text)
 }
 
 func sameJSON(t *testing.T, want, got []byte) {

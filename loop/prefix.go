@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
 )
@@ -44,12 +47,12 @@ func (p *prefix) recall(r plan.Request) {
 
 // extend describes a request for these messages.
 func (p *prefix) extend(messages []plan.Message) (plan.Request, error) {
-	for i := len(p.chain); i < len(messages); i++ {
-		data, err := plan.MarshalCompact(messages[i])
-		if err != nil {
-			return plan.Request{}, fmt.Errorf("hash message %d: %w", i, err)
-		}
-		p.chain = append(p.chain, digest(p.at(i), data))
+	written, err := p.written(messages)
+	if err != nil {
+		return plan.Request{}, err
+	}
+	for i, data := range written {
+		p.chain = append(p.chain, digest(p.at(i+len(messages)-len(written)), data))
 	}
 	req := plan.Request{Model: p.model, Messages: len(messages), Prefix: p.at(p.sent), Hash: p.at(len(messages))}
 	if p.last != "" && req.Prefix != p.last {
@@ -61,6 +64,28 @@ func (p *prefix) extend(messages []plan.Message) (plan.Request, error) {
 	}
 	p.recall(req)
 	return req, nil
+}
+
+// written encodes the messages that are not in the chain yet: one or two, or a
+// whole history where a conversation goes on in another process.
+func (p *prefix) written(messages []plan.Message) ([][]byte, error) {
+	first := len(p.chain)
+	out := make([][]byte, max(len(messages)-first, 0))
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	const share = 32 // messages that are worth a goroutine
+	for from := 0; from < len(out); from += share {
+		work.Go(func() (err error) {
+			for i := from; i < min(from+share, len(out)); i++ {
+				// What MarshalCompact would copy once more.
+				if out[i], err = messages[first+i].MarshalJSON(); err != nil {
+					return fmt.Errorf("hash message %d: %w", first+i, err)
+				}
+			}
+			return nil
+		})
+	}
+	return out, work.Wait() //nolint:wrapcheck // made above
 }
 
 // at is the hash that covers the first n messages.

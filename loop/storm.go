@@ -67,6 +67,8 @@ type storm struct {
 	stale map[string]int  // per identity: results without news since the last news
 	open  map[string]int  // per identity: judged and not observed, since the last mutation
 
+	ids map[string]identity // by name and arguments as they are written
+
 	corrected bool // the model was asked to think again
 	recovery  int  // pieces of news since then
 	abandoned []string
@@ -186,9 +188,27 @@ func (s *storm) prepare() {
 	}
 	s.known, s.slow, s.seen = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	s.stale, s.open = map[string]int{}, map[string]int{}
+	s.ids = map[string]identity{}
 }
 
+// identify finds the identity of a call. A call is asked about twice, before and
+// after it runs, and working it out takes longer than running some: those of
+// small calls are remembered.
 func (s *storm) identify(name string, args json.RawMessage) identity {
+	const small = 256
+	if len(args) > small {
+		return s.identity(name, args)
+	}
+	call := name + "\x00" + string(args)
+	id, ok := s.ids[call]
+	if !ok {
+		id = s.identity(name, args)
+		s.ids[call] = id
+	}
+	return id
+}
+
+func (s *storm) identity(name string, args json.RawMessage) identity {
 	if s.Shell(name) {
 		var a struct {
 			Command string `json:"command"`

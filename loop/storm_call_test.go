@@ -87,6 +87,22 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+// What the fingerprint leaves out to be fast must not change what it finds.
+func FuzzFingerprint(f *testing.F) {
+	for _, text := range []string{
+		"ok  \tpkg\t0.012s\nat 2026-05-09T07:29:33Z, 12:30:01\n", "took 3 ms", "1m2.5s", "5µs 5μs 7 µs", "12h3s", "a 1,5 s b",
+		"12026-05-09 07:29", "no 12\n3s\r\n", "x86 h", "1-2:3", "3\n", "\n9 minutes",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want := digest("ok\x00", clockwork.ReplaceAll([]byte(text), []byte("0s")))
+		if fingerprint(text, false) != want {
+			t.Errorf("%q has another fingerprint than without the look ahead", text)
+		}
+	})
+}
+
 func FuzzCanonical(f *testing.F) {
 	f.Add([]byte(`{"b":[1.0,-0,1e5],"a":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -23,6 +23,16 @@ type offer struct {
 	once   sync.Once
 	schema *jsonschema.Schema
 	broken error
+
+	read   sync.Once
+	rules  rules
+	unread error
+}
+
+// shapes is the schema as mend reads it.
+func (o *offer) shapes() (rules, error) {
+	o.read.Do(func() { o.rules, o.unread = readSchema(o.info.Schema) })
+	return o.rules, o.unread
 }
 
 // parseArgs reads argument text. The result is always valid JSON, because it
@@ -52,15 +62,20 @@ func parseArgs(text string) (args json.RawMessage, problem string) {
 // validate checks arguments against the tool's schema. It returns "" or what
 // to tell the model: each field, what was expected and what came.
 func (o *offer) validate(args json.RawMessage) string {
+	value, err := decodeJSON(string(args))
+	if err != nil {
+		return fmt.Sprintf("The arguments cannot be read: %v.", err)
+	}
+	return o.validateValue(value)
+}
+
+// validateValue is validate for arguments that were decoded.
+func (o *offer) validateValue(value any) string {
 	o.once.Do(o.compile)
 	if o.broken != nil {
 		return o.broken.Error()
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
-	if err != nil {
-		return fmt.Sprintf("The arguments cannot be read: %v.", err)
-	}
-	err = o.schema.Validate(value)
+	err := o.schema.Validate(value)
 	if err == nil {
 		return ""
 	}

@@ -54,8 +54,7 @@ func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.R
 // Letters returns the letters that wait in the inbox, oldest first. They wait
 // until [Writer.AppendTaking] takes them.
 func (w *Writer) Letters(ctx context.Context) ([]Letter, error) {
-	rows, err := w.db.read.QueryContext(ctx, `SELECT inbox.id, kind, data, inbox.created FROM inbox JOIN runs ON run = key
-		WHERE runs.id = ? AND taken_seq IS NULL ORDER BY inbox.id`, string(w.run))
+	rows, err := w.db.stmt.letters.QueryContext(ctx, string(w.run))
 	if err != nil {
 		return nil, w.db.runError("read the inbox of", w.run, err)
 	}

@@ -166,17 +166,18 @@ func (db *DB) upgrade(ctx context.Context, scripts []string) error {
 	if err := f.Close(); err != nil {
 		return err //nolint:wrapcheck // it names the file
 	}
-	w, err := openPool(db.writeDSN(), 1)
-	if err != nil {
+	if db.write, err = openPool(db.writeDSN(), 1); err != nil { // it stays: opening it again takes as long as a commit
 		return err
 	}
-	return errors.Join(migrate(ctx, w, scripts), w.Close())
+	return migrate(ctx, db.write, scripts)
 }
 
 func (db *DB) connect() error {
 	var err error
-	if db.write, err = openPool(db.writeDSN(), 1); err != nil {
-		return err
+	if db.write == nil {
+		if db.write, err = openPool(db.writeDSN(), 1); err != nil {
+			return err
+		}
 	}
 	db.read, err = openPool(db.readDSN(), readers)
 	return err

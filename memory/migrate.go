@@ -34,42 +34,32 @@ func migrations() ([]string, error) {
 	return scripts, nil
 }
 
-// migrate applies what is missing, each script in a transaction of its own.
+// migrate applies what is missing, all of it or nothing.
 func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
-	for {
-		done, err := migrateOne(ctx, db, scripts)
-		if done || err != nil {
-			return err
-		}
-	}
-}
-
-func migrateOne(ctx context.Context, db *sql.DB, scripts []string) (done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return false, fmt.Errorf("begin: %w", err)
+		return fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
 	var version int
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return false, fmt.Errorf("read the version: %w", err)
+		return fmt.Errorf("read the version: %w", err)
 	}
-	switch {
-	case version > len(scripts):
-		return false, newer(version, len(scripts))
-	case version == len(scripts):
-		return true, nil
+	if version > len(scripts) {
+		return newer(version, len(scripts))
 	}
-	if _, err := tx.ExecContext(ctx, scripts[version]); err != nil {
-		return false, fmt.Errorf("migrate to version %d: %w", version+1, err)
+	for i, script := range scripts[version:] {
+		if _, err := tx.ExecContext(ctx, script); err != nil {
+			return fmt.Errorf("migrate to version %d: %w", version+i+1, err)
+		}
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version+1)); err != nil {
-		return false, fmt.Errorf("write the version: %w", err)
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
+		return fmt.Errorf("write the version: %w", err)
 	}
 	if err := tx.Commit(); err != nil {
-		return false, fmt.Errorf("migrate to version %d: %w", version+1, err)
+		return fmt.Errorf("migrate to version %d: %w", len(scripts), err)
 	}
-	return false, nil
+	return nil
 }
 
 func newer(found, known int) error {

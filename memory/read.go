@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
 )
@@ -45,16 +48,67 @@ func (db *DB) Events(ctx context.Context, run plan.RunID, q Query) iter.Seq2[pla
 		for s, err := range db.stored(ctx, run, q) {
 			var e plan.Event
 			if err == nil {
-				// Not through encoding/json, which would look at every byte twice more.
-				if err = e.UnmarshalJSON(s.JSON); err != nil {
-					err = fmt.Errorf("read event %d of run %s: %w", s.Seq, run, err)
-				}
+				err = decodeEvent(&e, run, s)
 			}
 			if !yield(e, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// ReadAll returns all events of a run, like [DB.Events]. It decodes them on all
+// processors: a run of 10,000 events should go on at once.
+func (db *DB) ReadAll(ctx context.Context, run plan.RunID) ([]plan.Event, error) {
+	var decoding errgroup.Group
+	decoding.SetLimit(runtime.GOMAXPROCS(0))
+	var parts []*[]plan.Event
+	var lines []stored
+	decode := func() {
+		part, todo := &[]plan.Event{}, lines
+		parts, lines = append(parts, part), nil
+		decoding.Go(func() (err error) {
+			*part, err = decodeAll(run, todo)
+			return err
+		})
+	}
+	for s, err := range db.stored(ctx, run, Query{}) {
+		if err != nil {
+			_ = decoding.Wait() // the first fault is this one
+			return nil, err
+		}
+		if lines = append(lines, s); len(lines) == pageLines {
+			decode()
+		}
+	}
+	decode()
+	if err := decoding.Wait(); err != nil {
+		return nil, err //nolint:wrapcheck // decodeAll's
+	}
+	var out []plan.Event
+	for _, part := range parts {
+		out = append(out, *part...)
+	}
+	return out, nil
+}
+
+func decodeAll(run plan.RunID, lines []stored) ([]plan.Event, error) {
+	out := make([]plan.Event, len(lines))
+	for i, s := range lines {
+		if err := decodeEvent(&out[i], run, s); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// decodeEvent does not go through encoding/json, which would look at every byte
+// twice more.
+func decodeEvent(e *plan.Event, run plan.RunID, s stored) error {
+	if err := e.UnmarshalJSON(s.JSON); err != nil {
+		return fmt.Errorf("read event %d of run %s: %w", s.Seq, run, err)
+	}
+	return nil
 }
 
 // Lines returns the stored bytes of the events of a run whose Seq is greater

@@ -33,6 +33,15 @@ func TestEventsOverManyPages(t *testing.T) {
 	}
 	all := appendAll(t, w, events...)
 	wantSeqs(t, lines(t, db, "R1"), len(all))
+	read, err := db.ReadAll(ctx, "R1")
+	if err != nil || len(read) != len(all) {
+		t.Fatalf("read %d of %d events at once: %v", len(read), len(all), err)
+	}
+	for i := range all {
+		if read[i].Seq != all[i].Seq || read[i].Type() != all[i].Type() || read[i].Conv != all[i].Conv {
+			t.Fatalf("event %d is read at once as %+v", i, read[i])
+		}
+	}
 	for name, c := range map[string]struct {
 		q    memory.Query
 		keep func(plan.Event) bool

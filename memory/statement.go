@@ -11,7 +11,7 @@ import (
 type statements struct {
 	insertRun, updateRun, insertEvent, insertBlob, insertRef, takeLetter *sql.Stmt // on the writing connection
 
-	standing *sql.Stmt
+	standing, letters *sql.Stmt
 }
 
 func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
@@ -21,6 +21,8 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 func (s *statements) prepareReading(ctx context.Context, read *sql.DB) error {
 	return prepareAll(ctx, read, map[**sql.Stmt]string{
 		&s.standing: `SELECT key, head, chain, outcome <> '' FROM runs WHERE id = ?`,
+		&s.letters: `SELECT inbox.id, kind, data, inbox.created FROM inbox JOIN runs ON run = key
+			WHERE runs.id = ? AND taken_seq IS NULL ORDER BY inbox.id`,
 	})
 }
 

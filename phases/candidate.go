@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -51,9 +52,9 @@ const phasedFrom = 2
 func Candidate(request string) Candidacy {
 	text := withoutQuestions(withoutCode(strings.Map(plainSpace, request)))
 	var c Candidacy
-	count := func(signs []*regexp.Regexp, worth int) {
+	count := func(signs []expression, worth int) {
 		for _, sign := range signs {
-			words, rest := take(text, sign)
+			words, rest := take(text, sign())
 			if words == "" {
 				continue
 			}
@@ -149,24 +150,31 @@ var weak = signs(
 	`exhaustive(?:ly)?`,
 )
 
-func signs(patterns ...string) []*regexp.Regexp {
-	var out []*regexp.Regexp
+func signs(patterns ...string) []expression {
+	var out []expression
 	for _, p := range patterns {
-		out = append(out, regexp.MustCompile(`(?i)\b(?:`+p+`)\b`))
+		out = append(out, lazily(`(?i)\b(?:`+p+`)\b`))
 	}
 	return out
 }
 
+// expression is compiled when it is first asked for: most runs never ask.
+type expression func() *regexp.Regexp
+
+func lazily(text string) expression {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
-	markers   = regexp.MustCompile(`(?:^|[\s(])([1-9])[.)]`)
-	sequences = regexp.MustCompile(`(?is)\bfirst\b.*\b(?:second|then)\b`)
+	markers   = lazily(`(?:^|[\s(])([1-9])[.)]`)
+	sequences = lazily(`(?is)\bfirst\b.*\b(?:second|then)\b`)
 )
 
 // enumeration is a list of things to do: at least the markers 1 and 2, or
 // first and what follows. Versions like 1.2 are none.
 func enumeration(text string) string {
 	seen := map[string]bool{}
-	for _, at := range markers.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range markers().FindAllStringSubmatchIndex(text, -1) {
 		if rest := text[at[1]:]; rest == "" || strings.TrimLeft(rest, " \n") != rest {
 			seen[text[at[2]:at[3]]] = true
 		}
@@ -174,7 +182,7 @@ func enumeration(text string) string {
 	switch {
 	case seen["1"] && seen["2"]:
 		return "1. … 2. …"
-	case sequences.MatchString(text):
+	case sequences().MatchString(text):
 		return "first … then"
 	}
 	return ""
@@ -182,30 +190,30 @@ func enumeration(text string) string {
 
 // Code: what is fenced or quoted as such, paths, flags, and names with dots,
 // colons or parentheses in them.
-var code = []*regexp.Regexp{
-	regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|``[^\n]*?``|`[^`\n]*`"),
-	regexp.MustCompile(`(?:^|[\s("'])(?:~|\.\.?)?/[^\s"')]+`),
-	regexp.MustCompile(`[\w.*-]+(?:/[\w.*-]+){2,}/?|[\w.*-]+(?:/[\w.*-]+)*\.\w+`),
-	regexp.MustCompile(`(?:^|\s)--?[A-Za-z][\w-]*`),
-	regexp.MustCompile(`\w[\w:.]*(?:::|\(\))[\w:.()]*`),
+var code = []expression{
+	lazily("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|``[^\n]*?``|`[^`\n]*`"),
+	lazily(`(?:^|[\s("'])(?:~|\.\.?)?/[^\s"')]+`),
+	lazily(`[\w.*-]+(?:/[\w.*-]+){2,}/?|[\w.*-]+(?:/[\w.*-]+)*\.\w+`),
+	lazily(`(?:^|\s)--?[A-Za-z][\w-]*`),
+	lazily(`\w[\w:.]*(?:::|\(\))[\w:.()]*`),
 }
 
 func withoutCode(text string) string {
 	for _, re := range code {
-		text = re.ReplaceAllString(text, " ")
+		text = re().ReplaceAllString(text, " ")
 	}
 	return text
 }
 
 var (
-	sentenceEnd = regexp.MustCompile(`[.!?]+(?:\s+|$)|\n+`)
+	sentenceEnd = lazily(`[.!?]+(?:\s+|$)|\n+`)
 	// asks begins a sentence that wants an answer and no work. "Can you …?" and
 	// "Please …?" are polite ways to ask for work.
-	asks = regexp.MustCompile(`(?i)^(?:and\s+|so\s+|but\s+)?(?:` +
+	asks = lazily(`(?i)^(?:and\s+|so\s+|but\s+)?(?:` +
 		`(?:what|why|how|when|where|which|who|whose|is|are|was|were|does|do|did|has|have|had|should)(?:n['’]t)?\b` +
 		`|(?:will|would|can|could)(?:n['’]t)?\s+(?:it|this|that|these|those|there|they|the|a|an)\b)`)
 	// asksPlainly begins one that is a question without its mark too.
-	asksPlainly = regexp.MustCompile(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|should|would|will)\b`)
+	asksPlainly = lazily(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|should|would|will)\b`)
 )
 
 // withoutQuestions drops the sentences that only ask something.
@@ -213,11 +221,11 @@ func withoutQuestions(text string) string {
 	var kept strings.Builder
 	for text != "" {
 		end := len(text)
-		if at := sentenceEnd.FindStringIndex(text); at != nil {
+		if at := sentenceEnd().FindStringIndex(text); at != nil {
 			end = at[1]
 		}
 		words := strings.TrimSpace(text[:end])
-		question := asksPlainly.MatchString(words) || strings.Contains(words, "?") && asks.MatchString(words)
+		question := asksPlainly().MatchString(words) || strings.Contains(words, "?") && asks().MatchString(words)
 		if !question {
 			kept.WriteString(text[:end])
 		}

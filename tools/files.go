@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/sync/errgroup"
 )
 
 // listing is the files below a directory, by paths relative to it, sorted.
@@ -44,29 +44,34 @@ func (s *Set) list(ctx context.Context, dir string) (listing, error) {
 	return listing{files, false}, nil
 }
 
-// gitFiles asks git for the files below dir. Submodules and other repositories
-// inside are listed by their own rules.
+// gitFiles asks git for the files below dir: for those in its index and for the
+// others at the same time, since each takes about as long. Submodules and other
+// repositories inside are listed by their own rules.
 func (s *Set) gitFiles(ctx context.Context, dir string) ([]string, bool) {
-	out, err := s.git(ctx, dir, "ls-files", "-c", "-o", "-s", "--exclude-standard", "-z")
-	if err != nil {
+	var indexed, others []string
+	var asked errgroup.Group
+	asked.Go(func() error {
+		return s.git(ctx, dir, func(entry string) {
+			if mode, name, ok := staged(entry); ok && mode == "160000" {
+				indexed = append(indexed, s.nested(ctx, dir, name)...)
+			} else if ok {
+				indexed = append(indexed, name)
+			}
+		}, "ls-files", "-s", "-z")
+	})
+	asked.Go(func() error {
+		return s.git(ctx, dir, func(name string) {
+			if inner, ok := strings.CutSuffix(name, "/"); ok {
+				others = append(others, s.nested(ctx, dir, inner)...)
+			} else {
+				others = append(others, name)
+			}
+		}, "ls-files", "-o", "--exclude-standard", "-z")
+	})
+	if err := asked.Wait(); err != nil {
 		return nil, false
 	}
-	var files []string
-	for entry := range bytes.SplitSeq(out, []byte{0}) {
-		name := string(entry)
-		repository := strings.HasSuffix(name, "/")
-		if mode, indexed, ok := staged(name); ok {
-			name, repository = indexed, mode == "160000"
-		}
-		switch {
-		case name == "":
-		case repository:
-			files = append(files, s.nested(ctx, dir, strings.TrimSuffix(name, "/"))...)
-		default:
-			files = append(files, name)
-		}
-	}
-	return files, true
+	return append(indexed, others...), true
 }
 
 // staged takes apart what git ls-files --stage says of an indexed file: mode,
@@ -96,9 +101,10 @@ func (s *Set) nested(ctx context.Context, dir, name string) []string {
 	return found.files
 }
 
-// git runs a git command that only reads, in a directory of the root. The
-// repository is somebody else's: its configuration must not start programs.
-func (s *Set) git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// git runs a git command that only reads, in a directory of the root, and hands
+// over the entries that it prints as they come, which NULs end. The repository
+// is somebody else's: its configuration must not start programs.
+func (s *Set) git(ctx context.Context, dir string, take func(entry string), args ...string) error {
 	safe := []string{"-c", "core.fsmonitor=false", "-c", "safe.directory=*"}
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
 	cmd.Dir = filepath.Join(s.dir, filepath.FromSlash(dir))
@@ -109,11 +115,40 @@ func (s *Set) git(ctx context.Context, dir string, args ...string) ([]byte, erro
 		}
 	}
 	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	entries := &splitter{take: take}
+	cmd.Stdout = entries
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("git %s: %w", args[0], err)
 	}
-	return out, nil
+	entries.end()
+	return nil
+}
+
+// splitter takes entries apart that NULs end, while they are written.
+type splitter struct {
+	take func(entry string)
+	rest string // of an entry that has not ended
+}
+
+// Write implements io.Writer.
+func (s *splitter) Write(data []byte) (int, error) {
+	text := s.rest + string(data)
+	for {
+		entry, after, ok := strings.Cut(text, "\x00")
+		if !ok {
+			s.rest = text
+			return len(data), nil
+		}
+		text = after
+		s.take(entry)
+	}
+}
+
+// end takes what no NUL has ended.
+func (s *splitter) end() {
+	if s.rest != "" {
+		s.take(s.rest)
+	}
 }
 
 // walk lists the files below dir without git. Directories that cannot be read
@@ -159,6 +194,9 @@ func (s *Set) newMatcher(pattern string) (*matcher, string) {
 	p := strings.TrimPrefix(pattern, "./")
 	if below, ok := strings.CutPrefix(p, filepath.ToSlash(s.dir)+"/"); ok {
 		p = "/" + below
+	}
+	if rest, ok := strings.CutPrefix(p, "**/"); ok && !strings.Contains(rest, "/") && rest != "" {
+		p = rest // a name at any depth says the same, and is found out faster
 	}
 	byName := !strings.Contains(p, "/")
 	p = strings.TrimPrefix(p, "/")

@@ -131,9 +131,13 @@ func (s *Set) inScope(ctx context.Context, path, glob string) (scope, *loop.Resu
 	}
 	files := make([]string, 0, len(found.files))
 	for _, name := range found.files {
-		if m == nil || m.match(dir, name) {
-			files = append(files, join(dir, name))
+		if m != nil && !m.match(dir, name) {
+			continue
 		}
+		if dir != "." {
+			name = join(dir, name)
+		}
+		files = append(files, name)
 	}
 	if len(files) == 0 && m != nil {
 		return failed(loop.Result{Output: fmt.Sprintf("no file below %s matches the glob %s (%s there)\n",

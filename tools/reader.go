@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+
+	sys "golang.org/x/sys/unix"
 )
 
 // errTooLarge and errBinary are reasons not to look into a file.
@@ -20,15 +22,15 @@ var (
 type reader struct {
 	root    *os.Root
 	dir     string
-	sub     *os.Root
+	in      *os.File // that directory
 	buf     []byte
 	scratch []byte // for whoever works on what was loaded
 }
 
 func (r *reader) close() {
-	if r.sub != nil {
-		_ = r.sub.Close() // only read from
-		r.sub = nil
+	if r.in != nil {
+		_ = r.in.Close() // only read from
+		r.in = nil
 	}
 }
 
@@ -36,11 +38,10 @@ func (r *reader) close() {
 // until the next call. A file that was named may be a symbolic link; one of a
 // listing is not followed, because its target, if it is inside, is listed too.
 func (r *reader) load(name string, named bool, maxSize int64) ([]byte, error) {
-	open := r.openListed
-	if named {
-		open = r.openNamed
+	if !named {
+		return r.loadListed(name, maxSize)
 	}
-	f, info, err := open(name)
+	f, info, err := openRegular(r.root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -51,21 +52,63 @@ func (r *reader) load(name string, named bool, maxSize int64) ([]byte, error) {
 	return r.text(f, int(info.Size()))
 }
 
-func (r *reader) openNamed(name string) (*os.File, fs.FileInfo, error) {
-	return openRegular(r.root, name)
+// loadListed reads a file by its directory and with as few calls of the system
+// as there can be: a search is made of them. The name has no slash and is not
+// followed, so it cannot lead outside; what is no file is not waited for.
+func (r *reader) loadListed(name string, maxSize int64) ([]byte, error) {
+	dir, base := path.Split(name)
+	if r.in == nil || dir != r.dir {
+		r.close()
+		in, err := r.root.Open(path.Clean(dir))
+		if err != nil {
+			return nil, err //nolint:wrapcheck // explain words it for the model
+		}
+		r.dir, r.in = dir, in
+	}
+	const flags = sys.O_RDONLY | sys.O_NONBLOCK | sys.O_NOFOLLOW | sys.O_CLOEXEC
+	fd, err := again(func() (int, error) { return sys.Openat(int(r.in.Fd()), base, flags, 0) })
+	if errors.Is(err, sys.ELOOP) {
+		err = notRegular{fs.ModeSymlink}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer sys.Close(fd) //nolint:errcheck // only read from
+	var info sys.Stat_t
+	if _, err := again(func() (int, error) { return 0, sys.Fstat(fd, &info) }); err != nil {
+		return nil, err
+	}
+	switch {
+	case info.Mode&sys.S_IFMT != sys.S_IFREG:
+		return nil, notRegular{fs.ModeIrregular}
+	case info.Size > maxSize:
+		return nil, errTooLarge
+	}
+	return r.text(descriptor(fd), int(info.Size))
 }
 
-func (r *reader) openListed(name string) (*os.File, fs.FileInfo, error) {
-	dir, base := path.Split(name)
-	if r.sub == nil || dir != r.dir {
-		r.close()
-		sub, err := r.root.OpenRoot(path.Clean(dir))
-		if err != nil {
-			return nil, nil, err //nolint:wrapcheck // explain words it for the model
-		}
-		r.dir, r.sub = dir, sub
+// descriptor reads from an open file.
+type descriptor int
+
+// Read implements io.Reader.
+func (d descriptor) Read(into []byte) (int, error) {
+	n, err := again(func() (int, error) { return sys.Read(int(d), into) })
+	switch {
+	case err != nil:
+		return 0, err
+	case n == 0 && len(into) > 0:
+		return 0, io.EOF
 	}
-	return openLooked(r.sub, base, r.sub.Lstat)
+	return n, nil
+}
+
+// again makes a call of the system until no signal comes between.
+func again(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); !errors.Is(err, sys.EINTR) {
+			return n, err
+		}
+	}
 }
 
 // text reads the first size bytes of f, if they are text.

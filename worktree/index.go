@@ -19,28 +19,45 @@ import (
 // they were made from.
 const keptPrefix = "plan-index-"
 
-// seedIndex makes the index to begin with, and names the one under which it may
-// be kept afterwards, "" for not at all. A kept one stands for the user's as
-// long as that one has not changed and no file in either is ignored: then both
-// lead to the same tree.
-func (r *Repo) seedIndex(ctx context.Context, t *treeWriter) (index, keep string, err error) {
+// seed is the index to begin with.
+type seed struct {
+	index string
+	keep  string // under which it may be kept afterwards, "" for not at all
+	// good reports whether it leads to the same tree as the user's index, which
+	// is asked beside the work.
+	good func() (bool, error)
+}
+
+// seedIndex makes the index to begin with: the one that was kept, if there is
+// one. It stands for the user's as long as that one has not changed and no file
+// in either is ignored: then both lead to the same tree.
+func (r *Repo) seedIndex(ctx context.Context, t *treeWriter, fromKept bool) (seed, error) {
+	s := seed{index: t.newIndex(), good: func() (bool, error) { return true, nil }}
 	users := filepath.Join(r.gitDir, "index")
 	mark, err := indexMark(users)
 	if err != nil || mark == "" {
-		return t.newIndex(), "", err
+		return s, err
 	}
-	kept := filepath.Join(r.gitDir, keptPrefix+mark)
-	if exists(r.gitDir, filepath.Base(kept)) {
-		plain, err := r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: kept})
-		if err != nil {
-			return "", "", err
-		}
-		if index = t.newIndex(); plain && copyIndex(kept, index) == nil {
-			return index, kept, nil
-		}
+	s.keep = filepath.Join(r.gitDir, keptPrefix+mark)
+	if !fromKept || !exists(r.gitDir, filepath.Base(s.keep)) {
+		return s, copyIndex(users, s.index)
 	}
-	index = t.newIndex()
-	return index, kept, copyIndex(users, index)
+	// Under a name of its own: the kept one may be replaced meanwhile.
+	asked := t.newIndex()
+	if err := errors.Join(copyIndex(s.keep, s.index), copyIndex(s.keep, asked)); err != nil {
+		return seed{index: s.index, keep: s.keep, good: func() (bool, error) { return false, nil }}, nil
+	}
+	var plain bool
+	var asking errgroup.Group
+	asking.Go(func() (err error) {
+		plain, err = r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: asked})
+		return err
+	})
+	s.good = func() (bool, error) {
+		err := asking.Wait()
+		return plain, err //nolint:wrapcheck // plainly's
+	}
+	return s, nil
 }
 
 // plainly reports whether no index of the areas holds an ignored file. They are

@@ -11,7 +11,12 @@ import (
 // Keep keeps a tree under a private ref of a run, like a snapshot.
 func (r *Repo) Keep(ctx context.Context, run plan.RunID, label, tree string) (plan.Snapshot, error) {
 	snap := plan.Snapshot{Label: label, Tree: tree, Ref: refOf(run, label)}
-	if err := r.keep(ctx, snap); err != nil {
+	seen := Sighting{Tree: tree}
+	var err error
+	if seen.Head, seen.date, err = r.dated(ctx); err == nil {
+		err = r.keep(ctx, snap, seen)
+	}
+	if err != nil {
 		return plan.Snapshot{}, fmt.Errorf("keep tree %q of %q: %w", label, r.root, refused(err))
 	}
 	return snap, nil

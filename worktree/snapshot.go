@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/failpoint"
 )
@@ -24,18 +26,60 @@ func (r *Repo) Tree(ctx context.Context) (string, error) {
 	return tree, nil
 }
 
+// Sighting is how a work tree was found.
+type Sighting struct {
+	Tree string // its id; see [Repo.Tree]
+	Head string // the commit that HEAD stood at
+	date string // of that commit
+}
+
+// Look takes the tree and HEAD at the same time.
+func (r *Repo) Look(ctx context.Context) (Sighting, error) {
+	seen, err := r.look(ctx)
+	if err != nil {
+		return Sighting{}, fmt.Errorf("take the tree of %q: %w", r.root, refused(err))
+	}
+	return seen, nil
+}
+
+func (r *Repo) look(ctx context.Context) (seen Sighting, err error) {
+	var both errgroup.Group
+	both.Go(func() (err error) {
+		seen.Head, seen.date, err = r.dated(ctx)
+		return err
+	})
+	both.Go(func() (err error) {
+		seen.Tree, err = r.tree(ctx)
+		return err
+	})
+	err = both.Wait()
+	return seen, err //nolint:wrapcheck // it is git's, and the callers say what for
+}
+
+// dated is the commit that HEAD stands at, and its date.
+func (r *Repo) dated(ctx context.Context) (head, date string, err error) {
+	out, err := r.run(ctx, "rev-list", "--timestamp", "--no-walk", "HEAD")
+	stamp, head, _ := strings.Cut(out, " ")
+	return head, "@" + stamp + " +0000", err
+}
+
 // Snapshot keeps the work tree as it is under refs/plan/RUN/LABEL, as a commit
 // on top of HEAD. A snapshot of the same label is replaced. The index, HEAD
 // and the files stay as they are.
 func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Label: label, Ref: refOf(run, label)}
+	seen, err := r.look(ctx)
+	if err != nil {
+		return plan.Snapshot{}, fmt.Errorf("snapshot %q of %q: %w", label, r.root, refused(err))
+	}
+	return r.SnapshotOf(ctx, run, label, seen)
+}
+
+// SnapshotOf is Snapshot of a work tree as it was found a moment ago.
+func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, seen Sighting) (plan.Snapshot, error) {
+	snap := plan.Snapshot{Label: label, Ref: refOf(run, label), Tree: seen.Tree}
 	failpoint.Hit("before a snapshot")
 	defer failpoint.Hit("after a snapshot")
-	var err error
-	if snap.Tree, err = r.tree(ctx); err == nil {
-		err = r.keep(ctx, snap)
-	}
-	if err != nil {
+	if err := r.keep(ctx, snap, seen); err != nil {
 		return plan.Snapshot{}, fmt.Errorf("snapshot %q of %q: %w", label, r.root, refused(err))
 	}
 	return snap, nil
@@ -43,17 +87,11 @@ func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan
 
 // keep makes a ref hold on to the snapshot's tree. The commit depends on
 // nothing but HEAD, the tree and the ref's name.
-func (r *Repo) keep(ctx context.Context, snap plan.Snapshot) error {
-	out, err := r.run(ctx, "rev-list", "--timestamp", "--no-walk", "HEAD")
-	if err != nil {
-		return err
-	}
-	stamp, head, _ := strings.Cut(out, " ")
-	date := "@" + stamp + " +0000"
+func (r *Repo) keep(ctx context.Context, snap plan.Snapshot, seen Sighting) error {
 	commit, err := r.git.run(ctx, call{
 		dir:  r.root,
-		env:  asPlan(date),
-		args: []string{"commit-tree", snap.Tree, "-p", head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
+		env:  asPlan(seen.date),
+		args: []string{"commit-tree", snap.Tree, "-p", seen.Head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
 	})
 	if err != nil {
 		return err
@@ -92,19 +130,35 @@ func (r *Repo) indexed(ctx context.Context, do func(tree string, a area) error) 
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	t := &treeWriter{repo: r, dir: dir}
-	index, keep, err := r.seedIndex(ctx, t)
+	tree, s, err := r.written(ctx, t, true)
+	if err == nil && tree == "" {
+		tree, s, err = r.written(ctx, t, false)
+	}
 	if err != nil {
 		return err
 	}
-	a := area{dir: r.root, index: index}
-	tree, err := t.write(ctx, a)
+	if s.keep != "" && !t.special {
+		r.keepIndex(s.index, s.keep)
+	}
+	return do(tree, area{dir: r.root, index: s.index})
+}
+
+// written writes the tree by way of a private index. It is "" where a kept
+// index turned out to be of no use.
+func (r *Repo) written(ctx context.Context, t *treeWriter, fromKept bool) (string, seed, error) {
+	s, err := r.seedIndex(ctx, t, fromKept)
 	if err != nil {
-		return err
+		return "", s, err
 	}
-	if keep != "" && !t.special {
-		r.keepIndex(index, keep)
+	tree, err := t.write(ctx, area{dir: r.root, index: s.index})
+	good, asked := s.good()
+	switch {
+	case asked != nil:
+		return "", s, asked
+	case !good:
+		return "", s, nil
 	}
-	return do(tree, a)
+	return tree, s, err
 }
 
 // scratch is where private files are kept: the system's temporary directory,

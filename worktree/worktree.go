@@ -186,6 +186,15 @@ func (r *Repo) Head(ctx context.Context) (string, error) {
 	return id, nil
 }
 
+// Has says what is wrong if one of the objects is not there. They are named as
+// git names them, with a type behind: ID^{tree}.
+func (r *Repo) Has(ctx context.Context, names ...string) error {
+	if _, err := r.run(ctx, append([]string{"rev-parse", "--end-of-options"}, names...)...); err != nil {
+		return fmt.Errorf("look for what the run left: %w", err)
+	}
+	return nil
+}
+
 // Branch is the name of the branch that is checked out, "" when HEAD is
 // detached.
 func (r *Repo) Branch(ctx context.Context) (string, error) {

@@ -1,7 +1,8 @@
 // Command floor is what a turn costs at least: a bare loop over openai-go with
 // one tool, streamed, without a journal, a state or a check. With -db each
 // message is inserted into SQLite with synchronous=FULL before the loop goes
-// on, which is the least that a durable conversation can do.
+// on, which is the least that a durable conversation can do. With -raw there is
+// no openai-go either, only net/http.
 //
 // It is a baseline for the benchmarks of plan and no part of it.
 package main
@@ -26,8 +27,13 @@ func main() {
 	dir := flag.String("dir", ".", "read files in `DIR`")
 	file := flag.String("db", "", "insert each message into the SQLite database `FILE`")
 	phases := flag.String("phases", "explore,plan", "hold one conversation for each of these `NAMES`")
+	plain := flag.Bool("raw", false, "speak HTTP without openai-go")
 	flag.Parse()
-	if err := run(context.Background(), *dir, *file, strings.Split(*phases, ",")); err != nil {
+	talk := run
+	if *plain {
+		talk = runRaw
+	}
+	if err := talk(context.Background(), *dir, *file, strings.Split(*phases, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
 		os.Exit(1)
 	}

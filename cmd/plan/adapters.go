@@ -17,6 +17,9 @@ type journal struct {
 	run    plan.RunID
 	taken  func() []int64
 	guard  *guard
+	// past is what has been read of the journal, up to its end then, by whoever
+	// goes on with the run.
+	past []plan.Event
 }
 
 // Append implements engine.Journal.
@@ -52,7 +55,14 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 // Conversation implements engine.Journal.
 func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, error) {
 	var out []plan.Event
-	for ev, err := range j.db.Events(ctx, j.run, memory.Query{Conv: conv}) {
+	var after int64
+	for _, ev := range j.past {
+		if after = ev.Seq; ev.Conv == conv {
+			out = append(out, ev)
+		}
+	}
+	j.past = nil // the next conversation is another one
+	for ev, err := range j.db.Events(ctx, j.run, memory.Query{Conv: conv, After: after}) {
 		if err != nil {
 			return nil, err
 		}

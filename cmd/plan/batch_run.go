@@ -199,12 +199,12 @@ func (a *app) driveJob(ctx context.Context, w *workshop, try batch.Try, opts sta
 		return failed(err)
 	}
 	defer func() { err = errors.Join(err, failed(w.writer.Close())) }()
-	ph, err := w.newPhases(ctx, begin.kit, begin.start.Base)
+	ph, err := w.newPhases(begin.kit, begin.start.Base, begin.instructions)
 	if err != nil {
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: try.Run, phases: ph, run: &engine.Run{}, tally: &render.Tally{}, checksByFlag: opts.checksByFlag, said: flags,
+		id: try.Run, phases: ph, run: &engine.Run{}, tally: &render.Tally{}, checksByFlag: opts.checksByFlag, seen: begin.seen, said: flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
 			return e.Begin(ctx, try.Run, try.ID, begin.start, begin.given, begin.blobs)
 		},

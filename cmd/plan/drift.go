@@ -22,11 +22,8 @@ type sight struct{ repo *worktree.Repo }
 
 // Look implements engine.Sight.
 func (s sight) Look(ctx context.Context) (tree, head string, err error) {
-	if head, err = s.repo.Head(ctx); err != nil {
-		return "", "", err
-	}
-	tree, err = s.repo.Tree(ctx)
-	return tree, head, err
+	seen, err := s.repo.Look(ctx)
+	return seen.Tree, seen.Head, err
 }
 
 // Changed implements engine.Sight.

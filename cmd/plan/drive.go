@@ -30,6 +30,8 @@ type driving struct {
 	said         said
 	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
 	tally        *render.Tally         // of the events so far
+	past         []plan.Event          // these, of a run that goes on
+	seen         worktree.Sighting     // the tree that a new run begins with
 	context      []plan.Message
 	// begin writes the first events of a new run; nil for one that goes on.
 	begin func(context.Context, *engine.Engine) error
@@ -39,16 +41,19 @@ type driving struct {
 // and returns the exit code as an error.
 func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	if a.job == nil { // a batch has done it once
-		worktree.Sweep() // what killed processes left behind
-		sandbox.Sweep()
+		w.behind.Go(func() { // what killed processes left behind
+			worktree.Sweep()
+			sandbox.Sweep()
+		})
 	}
 	inbox := &inbox{}
-	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard}
+	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard, past: d.past}
+	d.past = nil // it may be large, and the journal lets go of it
 	w.learn.run = d.id
 	show := a.openDisplay(d)
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
-		Runner: d.phases, Journal: w.journal, Snapshots: trees{w.repo},
+		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.seen},
 		Checker: &checker{walls: w.walls, redact: w.redact},
 		Changes: changes{w.repo}, Inspect: inspect, Desk: desk{w},
 		Baselines: &baselines{db: w.db, repo: w.repo, env: a.environ, setup: w.cfg.Checks.Setup, fresh: w.freshBaseline},

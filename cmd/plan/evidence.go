@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -26,13 +27,14 @@ var (
 )
 
 // decisive sorts the checks that are configured: those of which one at least
-// must pass are all that runs; without such a one they join what is detected.
-func decisive(w *workshop, fromFlags bool) (must, advise []plan.Check) {
+// must pass are all that runs; without such a one they join what is detected,
+// which is looked for once, when it is asked for.
+func decisive(w *workshop, fromFlags bool) (must []plan.Check, advise func() []plan.Check) {
 	all := configured(w.cfg, fromFlags)
 	if slices.ContainsFunc(all, func(c plan.Check) bool { return c.Required }) {
 		return all, nil
 	}
-	return nil, append(all, detected(w)...)
+	return nil, sync.OnceValue(func() []plan.Check { return append(all, detected(w)...) })
 }
 
 // configured are the checks that a person named. Those of the command line

@@ -169,7 +169,7 @@ func knowsRun(ctx context.Context, repo *worktree.Repo, run *engine.Run) error {
 	if run.Tree() == "" {
 		return nil
 	}
-	if _, err := repo.Stat(ctx, run.Start.Base, run.Tree()); err != nil && ctx.Err() == nil {
+	if err := repo.Has(ctx, run.Start.Base+"^{commit}", run.Tree()+"^{tree}"); err != nil && ctx.Err() == nil {
 		return failed(&advice{
 			fmt.Sprintf("the repository %s does not have what run %s left in it: %v", run.Start.Repo, run.ID, err),
 			"A run can be resumed in the repository that it began in, with its refs/plan. Elsewhere it can be shown.",

@@ -13,7 +13,6 @@ import (
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/skills"
 	"github.com/plan-engine/plan/tools/hook"
 	"github.com/plan-engine/plan/tools/permit"
@@ -115,17 +114,6 @@ func (g *guard) learn(events ...plan.Event) {
 			g.state = b.To
 		}
 	}
-}
-
-// relearn is learn for a run that goes on.
-func (g *guard) relearn(ctx context.Context, db *memory.DB, run plan.RunID) error {
-	for ev, err := range db.Events(ctx, run, memory.Query{}) {
-		if err != nil {
-			return fmt.Errorf("read what was allowed: %w", err)
-		}
-		g.learn(ev)
-	}
-	return nil
 }
 
 // beside runs the hooks that events call for which are about to be recorded,

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -116,9 +118,14 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 	}
 	defer func() { err = errors.Join(err, failed(writer.Close())) }()
 	t := &render.Tally{}
-	run, err := foldRun(ctx, db, id, t)
+	past, err := db.ReadAll(ctx, id) // once, for all who have to do with it
 	if err != nil {
-		return failed(err)
+		return failed(fmt.Errorf("read the journal: %w", err))
+	}
+	run := &engine.Run{}
+	for _, ev := range past {
+		run.Apply(ev)
+		t.Add(ev)
 	}
 	if run.Start == nil {
 		return failed(fmt.Errorf("run %s has no beginning in its journal; it cannot be resumed", id))
@@ -133,11 +140,11 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 			fmt.Sprintf("`plan steer %s TEXT` gives it guidance; `plan resume %s --accept-drift` goes on with a changed tree.", id, id),
 		})
 	}
-	return a.goOn(ctx, db, writer, run, t, flags)
+	return a.goOn(ctx, db, writer, run, t, past, flags)
 }
 
-// goOn drives a run that is owned and folded.
-func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *render.Tally, flags said) (err error) {
+// goOn drives a run that is owned and folded from its past.
+func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *render.Tally, past []plan.Event, flags said) (err error) {
 	was, cfg, changed, err := a.resumeSettings(run, flags)
 	if err != nil {
 		return err
@@ -149,8 +156,14 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if cfg, err = a.rulesNow(run.Start.Repo, cfg); err != nil {
 		return err
 	}
-	if err := knowsRun(ctx, repo, run); err != nil {
-		return err
+	var head string
+	var instructions []worktree.Instruction
+	var asked errgroup.Group // each is a git process, and most of its time is spent in starting
+	asked.Go(func() error { return knowsRun(ctx, repo, run) })
+	asked.Go(func() (err error) { head, err = repo.Head(ctx); return failed(err) })
+	asked.Go(func() (err error) { instructions, err = repo.Instructions(ctx); return failed(err) })
+	if err := asked.Wait(); err != nil {
+		return err //nolint:wrapcheck // it is our own
 	}
 	hold, err := a.occupy(repo, run.ID)
 	if err != nil {
@@ -164,9 +177,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	defer func() { err = errors.Join(err, failed(w.close())) }()
 	w.writer = writer
 	flags.replan = w.redact(flags.replan)
-	if err := w.guard.relearn(ctx, db, run.ID); err != nil {
-		return failed(err)
-	}
+	w.guard.learn(past...)
 	kit, err := w.loadKit(ctx, run.Start)
 	if err != nil {
 		return failed(err)
@@ -175,16 +186,12 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return failed(err)
 	}
-	head, err := repo.Head(ctx)
-	if err != nil {
-		return failed(err)
-	}
-	ph, err := w.newPhases(ctx, kit, head)
+	ph, err := w.newPhases(kit, head, instructions)
 	if err != nil {
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: run.ID, phases: ph, run: run, tally: t, context: frozen,
+		id: run.ID, phases: ph, run: run, tally: t, past: past, context: frozen,
 		planOnly: was.PlanOnly, checksByFlag: was.ChecksByFlag || len(flags.Checks.Required) > 0,
 		said: flags, settings: changed,
 	})

@@ -159,13 +159,13 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 	}
 	defer func() { err = errors.Join(err, failed(writer.Close())) }()
 	w.writer = writer
-	ph, err := w.newPhases(ctx, begin.kit, begin.start.Base)
+	ph, err := w.newPhases(begin.kit, begin.start.Base, begin.instructions)
 	if err != nil {
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
 		id: id, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
-		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: begin.context, said: flags,
+		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: begin.context, seen: begin.seen, said: flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
 			return e.Begin(ctx, id, "", begin.start, begin.given, begin.blobs)
 		},
@@ -194,6 +194,7 @@ func keepApart(home, root string) error {
 
 // beginning is what the first events of a run are made of.
 type beginning struct {
+	found
 	start   plan.RunStart
 	given   *plan.PlanDoc
 	context []plan.Message
@@ -202,9 +203,13 @@ type beginning struct {
 }
 
 // prepare collects what a run is started with.
-func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (beginning, error) {
-	var b beginning
-	var err error
+func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (b beginning, err error) {
+	around := w.lookAround(ctx, opts)
+	defer func() {
+		if err != nil {
+			_, _ = around() // nothing goes on behind a run that did not begin
+		}
+	}()
 	if b.kit, err = w.newKit(); err != nil {
 		return b, err
 	}
@@ -220,9 +225,10 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (begi
 		Request: w.redact(opts.request), Title: w.redact(oneLine(opts.title)),
 		Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
 	}
-	if err := w.surveyTree(ctx, opts, &b.start); err != nil {
+	if b.found, err = around(); err != nil {
 		return b, err
 	}
+	w.surveyTree(opts, b.standing, &b.start)
 	a.noteSubmodules(b.start.DirtySubmodules)
 	if opts.contextFile != "" {
 		if b.context, err = readContext(opts.contextFile, w.redact); err != nil {

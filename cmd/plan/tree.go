@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
@@ -157,31 +159,71 @@ func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id pl
 	return func() error { return errors.Join(failed(hold.Close()), drop()) }, nil
 }
 
+// found is what git says of the work tree before the first request.
+type found struct {
+	standing     worktree.Standing
+	instructions []worktree.Instruction
+	seen         worktree.Sighting // Tree is "" where it could not be taken
+}
+
+// lookAround asks git all at the same time: each question is a process of its
+// own, and takes longer to start than to answer.
+func (w *workshop) lookAround(ctx context.Context, opts startOptions) func() (found, error) {
+	var f found
+	var asked errgroup.Group
+	if opts.base == "" { // else nothing is begun with but that commit
+		asked.Go(func() (err error) {
+			f.standing, err = opts.source.Standing(ctx)
+			return err
+		})
+	}
+	asked.Go(func() (err error) {
+		f.instructions, err = w.repo.Instructions(ctx)
+		return err
+	})
+	asked.Go(func() error {
+		f.seen, _ = w.repo.Look(ctx) // the snapshot will say what is wrong
+		return nil
+	})
+	return func() (found, error) {
+		err := asked.Wait()
+		return f, err //nolint:wrapcheck // worktree's
+	}
+}
+
 // surveyTree writes down what a run finds: the user's commit and branch, and
 // where the run works.
-func (w *workshop) surveyTree(ctx context.Context, opts startOptions, start *plan.RunStart) error {
+func (w *workshop) surveyTree(opts startOptions, now worktree.Standing, start *plan.RunStart) {
 	start.Repo = opts.source.Root()
 	if opts.base != "" {
 		start.Base, start.Worktree, start.WorkBranch = opts.base, w.repo.Root(), opts.branch
-		return nil
-	}
-	now, err := opts.source.Standing(ctx)
-	if err != nil {
-		return err
+		return
 	}
 	start.Base, start.Branch, start.Dirty, start.DirtySubmodules = now.Head, now.Branch, now.Dirty, now.Submodules
 	if w.repo != opts.source {
 		start.Worktree, start.WorkBranch = w.repo.Root(), opts.branch
 	}
-	return nil
 }
 
 // trees are the snapshots of a run's work tree. A reviewer is also shown what
 // snapshots cannot hold.
-type trees struct{ *worktree.Repo }
+type trees struct {
+	*worktree.Repo
+	first worktree.Sighting // what the first snapshot is of, if it was taken
+}
+
+// Snapshot implements engine.Snapshots.
+func (t *trees) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
+	first := t.first
+	t.first = worktree.Sighting{}
+	if first.Tree != "" {
+		return t.SnapshotOf(ctx, run, label, first)
+	}
+	return t.Repo.Snapshot(ctx, run, label)
+}
 
 // Diff implements engine.Snapshots.
-func (t trees) Diff(ctx context.Context, from, to string) (string, error) {
+func (t *trees) Diff(ctx context.Context, from, to string) (string, error) {
 	diff, err := t.Repo.Diff(ctx, from, to)
 	if err != nil {
 		return "", err

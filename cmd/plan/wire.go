@@ -28,7 +28,7 @@ var (
 	_ engine.Runner    = (*phases.Phases)(nil)
 	_ engine.Journal   = (*journal)(nil)
 	_ engine.Checker   = (*checker)(nil)
-	_ engine.Snapshots = trees{}
+	_ engine.Snapshots = (*trees)(nil)
 	_ loop.Model       = (*openai.Client)(nil)
 	_ loop.Mailbox     = mailbox{}
 )
@@ -196,11 +196,7 @@ func checkBudget(cfg config.Config) error {
 }
 
 // newPhases brings model, tools and tree together.
-func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (*phases.Phases, error) {
-	instructions, err := w.repo.Instructions(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the repository's instructions: %w", err)
-	}
+func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktree.Instruction) (*phases.Phases, error) {
 	var words []phases.Instruction
 	for _, in := range instructions {
 		words = append(words, phases.Instruction{Path: in.Path, Text: w.redact(in.Text)})

@@ -1,5 +1,5 @@
 // Package catalog knows the windows, output caps and prices of models, from
-// the list embedded in catwalk and from overrides.
+// the list that catwalk keeps and from overrides.
 //
 // It must not know about requests, servers or runs: it is asked for a model's
 // name and a base URL, and answers from memory.
@@ -7,6 +7,7 @@ package catalog
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/plan-engine/plan"
 )
@@ -52,6 +53,16 @@ func (e Entry) Cost(u plan.Usage) (usd float64, priced bool) {
 type Catalog struct {
 	overrides map[string]Entry
 	load      func() *index
+
+	mu    sync.Mutex
+	asked map[question]answer // without overrides: a run asks the same every turn
+}
+
+type question struct{ model, baseURL string }
+
+type answer struct {
+	entry Entry
+	found bool
 }
 
 // New makes a catalog. The keys of overrides are model names as they are used
@@ -66,6 +77,7 @@ func New(overrides map[string]Entry) *Catalog {
 	return &Catalog{
 		overrides: own,
 		load:      kept,
+		asked:     map[question]answer{},
 	}
 }
 
@@ -79,11 +91,24 @@ func New(overrides map[string]Entry) *Catalog {
 // or a private network has no price unless an override gives it one.
 func (c *Catalog) Lookup(model, baseURL string) (Entry, bool) {
 	override, overridden := c.overrides[strings.ToLower(model)]
-	entry, found := c.load().lookup(model, baseURL)
+	entry, found := c.listed(model, baseURL)
 	if !overridden {
 		return entry, found
 	}
 	return entry.with(override), true
+}
+
+// listed looks a model up in the list, once.
+func (c *Catalog) listed(model, baseURL string) (Entry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q := question{model, baseURL}
+	a, ok := c.asked[q]
+	if !ok {
+		a.entry, a.found = c.load().lookup(model, baseURL)
+		c.asked[q] = a
+	}
+	return a.entry, a.found
 }
 
 // with lays an override over an entry.

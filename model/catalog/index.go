@@ -1,44 +1,45 @@
 package catalog
 
 import (
+	_ "embed"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-
-	"charm.land/catwalk/pkg/catwalk"
-	"charm.land/catwalk/pkg/embedded"
 )
+
+// models is the list that is part of this program: a line for each provider, with
+// where it serves, and behind it one for each of its models, as
+// readListing reads it. A test makes it, and sees to it that it is what catwalk
+// has: to decode that list takes longer than all else before the first request.
+//
+//go:embed models.tsv
+var models string
+
+// providerMark stands between a provider's name and its address.
+const providerMark = "\t@"
 
 // index finds models by ever looser forms of their names.
 type index struct {
 	places []place
-	// names maps each form of a name to the listings that have it.
-	names map[string][]listing
+	text   string
 }
 
 // listing is one model as one provider sells it.
 type listing struct {
-	provider catwalk.InferenceProvider
+	provider string
 	id       string
 	entry    Entry
 	level    int // how much was taken off the name for the form it is under
 }
 
-func newIndex(providers []catwalk.Provider) *index {
-	x := &index{names: make(map[string][]listing)}
-	for _, p := range providers {
-		x.places = append(x.places, placesOf(p)...)
-		for _, m := range p.Models {
-			l := listing{provider: p.ID, id: strings.ToLower(m.ID), entry: entryOf(p.ID, m)}
-			last := ""
-			for level, form := range forms(l.id) {
-				if form != last {
-					l.level = level
-					x.names[form] = append(x.names[form], l)
-				}
-				last = form
-			}
+// newIndex reads a list as models.tsv is one.
+func newIndex(text string) *index {
+	x := &index{text: text}
+	for line := range strings.Lines(text) {
+		if provider, endpoint, ok := strings.Cut(strings.TrimSuffix(line, "\n"), providerMark); ok {
+			x.places = append(x.places, placesOf(provider, endpoint)...)
 		}
 	}
 	return x
@@ -64,7 +65,7 @@ func (x *index) lookup(model, baseURL string) (Entry, bool) {
 	case where.local:
 		return l.entry.unpriced("; a local server has no known price"), true
 	case where.provider != "":
-		return l.entry.unpriced("; " + string(where.provider) + " does not list it"), true
+		return l.entry.unpriced("; " + where.provider + " does not list it"), true
 	case l.provider == makerOf(l.id):
 		l.entry.Source += ", which makes the model"
 	}
@@ -76,8 +77,16 @@ func (x *index) lookup(model, baseURL string) (Entry, bool) {
 func (x *index) find(model string, wanted func(listing) bool) []listing {
 	for _, form := range forms(model) {
 		var out []listing
-		for _, l := range x.names[form] {
-			if wanted(l) {
+		provider := ""
+		for line := range strings.Lines(x.text) {
+			if name, _, ok := strings.Cut(line, providerMark); ok {
+				provider = name
+				continue
+			}
+			if form == "" || !strings.Contains(line, form) {
+				continue
+			}
+			if l, ok := readListing(provider, strings.TrimSuffix(line, "\n"), form); ok && wanted(l) {
 				out = append(out, l)
 			}
 		}
@@ -86,6 +95,44 @@ func (x *index) find(model string, wanted func(listing) bool) []listing {
 		}
 	}
 	return nil
+}
+
+// A model's line has the forms of its name, where one that is like that before
+// is left empty, and then its entry.
+const (
+	formsOfName = 4
+	fieldsOfAll = formsOfName + 6
+)
+
+// readListing reads a line if one of the model's names is this form.
+func readListing(provider, line, form string) (listing, bool) {
+	fields := strings.Split(line, "\t")
+	if len(fields) != fieldsOfAll {
+		return listing{}, false
+	}
+	l := listing{provider: provider, id: fields[0], level: slices.Index(fields[:formsOfName], form)}
+	if l.level < 0 {
+		return listing{}, false
+	}
+	entry, flags := fields[formsOfName:], fields[fieldsOfAll-1]
+	l.entry = Entry{
+		Window: int(number(entry[0])), MaxOutput: int(number(entry[1])),
+		InputUSD: number(entry[2]), CachedUSD: number(entry[3]), OutputUSD: number(entry[4]),
+		Priced: strings.Contains(flags, "p"), Reasoning: strings.Contains(flags, "r"), Source: provider,
+	}
+	if strings.Contains(flags, "c") {
+		l.entry.Source += corrected
+	}
+	return l, true
+}
+
+// corrected ends the source of an entry whose price the list has wrong.
+const corrected = " (corrected)"
+
+// number reads a number of the list, which a test has checked.
+func number(s string) float64 {
+	v, _ := strconv.ParseFloat(s, 64)
+	return v
 }
 
 // settle makes one listing of those of a model: a priced one before others,
@@ -141,7 +188,7 @@ var (
 // forms returns the forms of a name, the strictest first: as it is, without
 // the vendor, and also without the date. The last one writes version dots as
 // dashes, which providers do not agree on either.
-func forms(id string) []string {
+func forms(id string) [formsOfName]string {
 	bare := id
 	if hasAny(id, "/", "hf:", "us.", "eu.", "apac.", "global.", "anthropic.") {
 		bare = vendors.ReplaceAllString(id, "")
@@ -150,14 +197,13 @@ func forms(id string) []string {
 	if hasAny(bare, "-20", "@20", "-v", "@default", "-latest") {
 		undated = dates.ReplaceAllString(bare, "")
 	}
-	return []string{id, bare, undated, strings.ReplaceAll(undated, ".", "-")}
+	return [formsOfName]string{id, bare, undated, strings.ReplaceAll(undated, ".", "-")}
 }
 
-// hasAny reports whether an expression can fit: to run it on every name of the
-// catalogue would cost more than all else that is done before the first request.
+// hasAny reports whether an expression can fit.
 func hasAny(id string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(id, part) })
 }
 
-// kept is the index of the catalogue that is part of this program, made once.
-var kept = sync.OnceValue(func() *index { return newIndex(embedded.GetAll()) })
+// kept is the index of the list that is part of this program, made once.
+var kept = sync.OnceValue(func() *index { return newIndex(models) })

@@ -4,50 +4,62 @@ import (
 	"net"
 	"net/url"
 	"strings"
+)
 
-	"charm.land/catwalk/pkg/catwalk"
+// Providers that more is known about than the list says, by their names there.
+const (
+	theAnthropic = "anthropic"
+	theAzure     = "azure"
+	theBedrock   = "bedrock"
+	theDeepSeek  = "deepseek"
+	theGemini    = "gemini"
+	theMiniMax   = "minimax"
+	theOpenAI    = "openai"
+	theVertexAI  = "vertexai"
+	theXAI       = "xai"
+	theZAI       = "zai"
 )
 
 // place is where a provider serves: a host (or, with a leading dot, all hosts
 // that end in it) and a path below which it does.
 type place struct {
-	provider   catwalk.InferenceProvider
+	provider   string
 	host, path string
 }
 
-// hosts are the places that catwalk leaves to the environment.
-var hosts = map[catwalk.InferenceProvider][]string{
-	catwalk.InferenceProviderOpenAI:    {"api.openai.com", ".api.openai.com"},
-	catwalk.InferenceProviderAnthropic: {"api.anthropic.com"},
-	catwalk.InferenceProviderGemini:    {"generativelanguage.googleapis.com"},
-	catwalk.InferenceProviderAzure:     {".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"},
-	catwalk.InferenceProviderVertexAI:  {"aiplatform.googleapis.com", "-aiplatform.googleapis.com"},
-	catwalk.InferenceProviderBedrock:   {".amazonaws.com"},
+// hosts are the places that the list leaves to the environment.
+var hosts = map[string][]string{
+	theOpenAI:    {"api.openai.com", ".api.openai.com"},
+	theAnthropic: {"api.anthropic.com"},
+	theGemini:    {"generativelanguage.googleapis.com"},
+	theAzure:     {".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"},
+	theVertexAI:  {"aiplatform.googleapis.com", "-aiplatform.googleapis.com"},
+	theBedrock:   {".amazonaws.com"},
 }
 
 // placesOf lists where a provider serves.
-func placesOf(p catwalk.Provider) []place {
+func placesOf(provider, endpoint string) []place {
 	var out []place
-	for _, host := range hosts[p.ID] {
-		out = append(out, place{provider: p.ID, host: host})
+	for _, host := range hosts[provider] {
+		out = append(out, place{provider: provider, host: host})
 	}
-	if u, err := url.Parse(p.APIEndpoint); err == nil && u.Hostname() != "" {
-		out = append(out, place{provider: p.ID, host: u.Hostname(), path: u.Path})
+	if u, err := url.Parse(endpoint); err == nil && u.Hostname() != "" {
+		out = append(out, place{provider: provider, host: u.Hostname(), path: u.Path})
 	}
 	return out
 }
 
 // location is what a base URL says about who serves there.
 type location struct {
-	provider catwalk.InferenceProvider // "" if it is nobody known
-	local    bool                      // on this machine or a private network
+	provider string // "" if it is nobody known
+	local    bool   // on this machine or a private network
 }
 
 // locate reads a base URL. Where providers share a host, the one whose path
 // goes furthest along with the URL's serves there.
 func (x *index) locate(baseURL string) location {
 	if baseURL == "" {
-		return location{provider: catwalk.InferenceProviderOpenAI}
+		return location{provider: theOpenAI}
 	}
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -95,24 +107,24 @@ func isLocal(host string) bool {
 // makers says who makes the models whose names begin so.
 var makers = []struct {
 	prefix string
-	maker  catwalk.InferenceProvider
+	maker  string
 }{
-	{"gpt-", catwalk.InferenceProviderOpenAI},
-	{"chatgpt-", catwalk.InferenceProviderOpenAI},
-	{"codex-", catwalk.InferenceProviderOpenAI},
-	{"o1", catwalk.InferenceProviderOpenAI},
-	{"o3", catwalk.InferenceProviderOpenAI},
-	{"o4", catwalk.InferenceProviderOpenAI},
-	{"claude-", catwalk.InferenceProviderAnthropic},
-	{"gemini-", catwalk.InferenceProviderGemini},
-	{"grok-", catwalk.InferenceProviderXAI},
-	{"deepseek-", catwalk.InferenceProviderDeepSeek},
-	{"glm-", catwalk.InferenceProviderZAI},
-	{"minimax-", catwalk.InferenceProviderMiniMax},
+	{"gpt-", theOpenAI},
+	{"chatgpt-", theOpenAI},
+	{"codex-", theOpenAI},
+	{"o1", theOpenAI},
+	{"o3", theOpenAI},
+	{"o4", theOpenAI},
+	{"claude-", theAnthropic},
+	{"gemini-", theGemini},
+	{"grok-", theXAI},
+	{"deepseek-", theDeepSeek},
+	{"glm-", theZAI},
+	{"minimax-", theMiniMax},
 }
 
 // makerOf returns the provider that makes a model, "" if it is not known.
-func makerOf(id string) catwalk.InferenceProvider {
+func makerOf(id string) string {
 	bare := vendors.ReplaceAllString(id, "")
 	for _, m := range makers {
 		if strings.HasPrefix(bare, m.prefix) {
@@ -124,8 +136,8 @@ func makerOf(id string) catwalk.InferenceProvider {
 
 // structured reports whether a provider's model takes a strict json_schema.
 // The list says nothing about it, so only what its maker promises counts.
-func structured(provider catwalk.InferenceProvider, id string) bool {
-	if provider != catwalk.InferenceProviderOpenAI && provider != catwalk.InferenceProviderAzure {
+func structured(provider string, id string) bool {
+	if provider != theOpenAI && provider != theAzure {
 		return false
 	}
 	for _, prefix := range []string{"gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "o1", "o3", "o4"} {
@@ -134,48 +146,4 @@ func structured(provider catwalk.InferenceProvider, id string) bool {
 		}
 	}
 	return false
-}
-
-// entryOf reads a listing. A price of zero is a price only where the name says
-// that the model is free; elsewhere it is not known, or a subscription.
-func entryOf(provider catwalk.InferenceProvider, m catwalk.Model) Entry {
-	e := Entry{
-		Window: int(m.ContextWindow), MaxOutput: int(m.DefaultMaxTokens),
-		InputUSD: m.CostPer1MIn, CachedUSD: cachedPrice(m), OutputUSD: m.CostPer1MOut,
-		Reasoning: m.CanReason, Source: string(provider),
-	}
-	id := strings.ToLower(m.ID)
-	free := strings.HasSuffix(id, ":free") || strings.HasSuffix(id, "-free")
-	e.Priced = free || e.InputUSD > 0 || e.OutputUSD > 0
-	if c, ok := corrections[correction{provider, id}]; ok {
-		e.InputUSD, e.CachedUSD, e.OutputUSD = c.InputUSD, c.CachedUSD, c.OutputUSD
-		e.Source += " (corrected)"
-	}
-	return e
-}
-
-// cachedPrice is the price of input read from the cache. The list holds two
-// cache prices, to write and to read, and its sources do not agree on which is
-// which; reading is the cheaper one, and never dearer than fresh input.
-func cachedPrice(m catwalk.Model) float64 {
-	price := m.CostPer1MIn
-	for _, p := range []float64{m.CostPer1MInCached, m.CostPer1MOutCached} {
-		if p > 0 {
-			price = min(price, p)
-		}
-	}
-	return price
-}
-
-// correction names a listing with a wrong price.
-type correction struct {
-	provider catwalk.InferenceProvider
-	id       string
-}
-
-// corrections are prices that are plainly wrong in the list. Every other
-// provider of the same model there has the price that stands here.
-var corrections = map[correction]Entry{
-	// The list has the output price of gpt-5.4-pro, 180.
-	{catwalk.InferenceProviderOpenAI, "gpt-5.4-mini"}: {InputUSD: 0.75, CachedUSD: 0.075, OutputUSD: 4.5},
 }

@@ -3,10 +3,12 @@ package openai
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
 	sdk "github.com/openai/openai-go/v3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
@@ -81,11 +83,11 @@ func (c *Client) conversation(e *encoder, req loop.Call) ([]byte, error) {
 		}
 		parts = append(parts, raw)
 	}
-	for _, m := range req.Messages {
-		enc, err := c.encoded(e, m)
-		if err != nil {
-			return nil, err
-		}
+	all, err := c.encoded(e, req.Messages)
+	if err != nil {
+		return nil, err
+	}
+	for _, enc := range all {
 		for _, name := range enc.optional {
 			e.may(name)
 		}
@@ -96,19 +98,46 @@ func (c *Client) conversation(e *encoder, req loop.Call) ([]byte, error) {
 	return bytes.Join(parts, []byte{','}), nil
 }
 
-// encoded encodes a message, or finds it encoded. What a server refused
-// changes what is sent; it is rare, and then nothing is kept.
-func (c *Client) encoded(e *encoder, m plan.Message) (encoding, error) {
-	keep := len(e.refused) == 0 && len(m.Blocks) > 0
-	if keep {
-		if enc, ok := c.said.find(m, e.reasoning); ok {
-			return enc, nil
+// encoded encodes messages, or finds them encoded. There are many to encode where
+// a long conversation goes on in another process: that takes all processors.
+func (c *Client) encoded(e *encoder, messages []plan.Message) ([]encoding, error) {
+	out := make([]encoding, len(messages))
+	var missing []int
+	for i, m := range messages {
+		found, ok := encoding{}, false
+		if e.keeps(m) {
+			found, ok = c.said.find(m, e.reasoning)
+		}
+		if out[i] = found; !ok {
+			missing = append(missing, i)
 		}
 	}
+	const share = 32 // messages that are worth a goroutine
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for part := range slices.Chunk(missing, share) {
+		work.Go(func() (err error) {
+			for _, i := range part {
+				if out[i], err = c.encodeMessage(e, messages[i]); err != nil {
+					break
+				}
+			}
+			return err
+		})
+	}
+	return out, work.Wait() //nolint:wrapcheck // it is encodeMessage's
+}
+
+// keeps reports whether the encoding of a message is kept. What a server refused
+// changes what is sent; it is rare, and then nothing is kept.
+func (e *encoder) keeps(m plan.Message) bool { return len(e.refused) == 0 && len(m.Blocks) > 0 }
+
+// encodeMessage encodes a message.
+func (c *Client) encodeMessage(e *encoder, m plan.Message) (encoding, error) {
 	own := encoder{refused: e.refused, reasoning: e.reasoning}
 	raw, err := joined(own.message(m))
 	enc := encoding{reasoning: e.reasoning, raw: raw, optional: own.optional}
-	if keep && err == nil {
+	if e.keeps(m) && err == nil {
 		c.said.keep(m, enc)
 	}
 	return enc, err
