@@ -55,7 +55,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	  done; \
 	done
 
-bench: build ## measure plan beside its floor; writes bench/RESULTS.md and bench/go.txt
+bench: build ## measure plan beside its floor; writes bench/RESULTS.md, bench/go.txt and plots
 	$(GO) build $(GOFLAGS_ALL) -o bin/floor ./bench/floor
 	$(GO) build $(GOFLAGS_ALL) -o bin/bench ./bench
 	$(GO) test $(GOFLAGS_ALL) -p 1 -run '^$$' -bench '$(BENCHES)' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
@@ -64,6 +64,8 @@ bench: build ## measure plan beside its floor; writes bench/RESULTS.md and bench
 	  ./engine >> bin/go.txt || { cat bin/go.txt; exit 1; }
 	PLAN_BENCH_FACTS=$(BENCHFACTS) $(GO) test $(GOFLAGS_ALL) -run '^$$' -bench '^BenchmarkRecall$$' -benchtime 200x \
 	  ./memory >> bin/go.txt || { cat bin/go.txt; exit 1; }
+	PLAN_REGRET_SVG='$(CURDIR)/bench/regret-%.svg' $(GO) test $(GOFLAGS_ALL) -run '^$$' -bench '^BenchmarkRegret$$' -benchtime 1x \
+	  ./skills >> bin/go.txt || { cat bin/go.txt; exit 1; }
 	grep -E '^(goos|goarch|pkg|cpu|Benchmark)' bin/go.txt > bench/go.txt
 	bin/bench -go bench/go.txt -o bench/RESULTS.md -n $(BENCHRUNS) -files $(BENCHFILES)
 
