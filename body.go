@@ -92,7 +92,16 @@ type PhaseStart struct {
 	// may: namespaces, bubblewrap, landlock or none. Empty for a phase without
 	// commands.
 	Sandbox string `json:"sandbox,omitempty"`
+	// Bounds is what keeps the phase's commands to their memory and number:
+	// BoundsGroup or BoundsProcess. Empty where there are no walls.
+	Bounds string `json:"bounds,omitempty"`
 }
+
+// What bounds commands.
+const (
+	BoundsGroup   = "cgroup" // all of them together
+	BoundsProcess = "rlimit" // each process alone
+)
 
 // Why a phase or a turn ended.
 const (

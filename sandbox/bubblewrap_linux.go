@@ -38,7 +38,7 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	s := setup{Write: writablePlaces(steps), Internet: true, Processes: p.MaxProcesses}
-	return begin(ctx, cmd, s)
+	return w.begin(ctx, cmd, s)
 }
 
 // bwrapArgs says the steps in bwrap's words.

@@ -26,6 +26,15 @@ func (w *Wall) build(ctx context.Context) (*inside, error) {
 	return nil, fmt.Errorf("there is no level %q", w.level)
 }
 
+// begin starts the inside of the wall, in its control group if there is one.
+func (w *Wall) begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
+	if w.group != nil {
+		s.Processes = 0 // the group counts, and says so when it refuses
+	}
+	w.group.hold(cmd)
+	return begin(ctx, cmd, s)
+}
+
 func (w *Wall) ground() ground {
 	return ground{
 		home: homeOf(w.env), path: filepath.SplitList(variable(w.env, "PATH")),
@@ -45,7 +54,7 @@ func (w *Wall) buildNamespaces(ctx context.Context) (*inside, error) {
 	}
 	cmd := again(roleBuild)
 	cmd.SysProcAttr = namespaces(w.policy.Network)
-	return begin(ctx, cmd, s)
+	return w.begin(ctx, cmd, s)
 }
 
 // writablePlaces lists where Landlock lets the commands write.
@@ -136,7 +145,7 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 	// No Pdeathsig: the guard has to outlive us by the moment that it takes to
 	// end what is left.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	in, err := begin(ctx, cmd, s)
+	in, err := w.begin(ctx, cmd, s)
 	if in != nil {
 		in.soft = true
 	}

@@ -59,8 +59,13 @@ type Policy struct {
 	// wall's own (LevelNamespaces and LevelBubblewrap), or none at all.
 	Network bool
 	// MaxProcesses bounds the processes and threads behind the wall. Default
-	// 4096.
+	// 4096. Without a control group ([Bounded]) it counts those of an ordinary
+	// user only, and not at all with LevelLandlock.
 	MaxProcesses uint64
+	// MaxMemory bounds, in bytes, the memory that everything behind the wall
+	// uses together. 0 is no bound. Without a control group each process alone
+	// is held to it, by what it may reserve to write to.
+	MaxMemory uint64
 }
 
 // Cache is a directory that a build tool keeps things in.

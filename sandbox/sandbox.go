@@ -121,7 +121,10 @@ type Result struct {
 	// ExitCode is the true status of the command: 124 when it ran out of time,
 	// 128+n when signal n ended it.
 	ExitCode int
-	Output   []byte // stdout and stderr, interleaved as they came, whole up to a safety bound
+	// Output is stdout and stderr, interleaved as they came, whole up to a safety
+	// bound. Behind a wall with bounds, lines in brackets follow that say which
+	// of them the command met.
+	Output   []byte
 	TimedOut bool
 	Duration time.Duration
 }
@@ -152,7 +155,10 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	t := task{Path: s.path, Args: append([]string{s.path}, append(slices.Clone(s.args), guarded(c.Line))...), Dir: c.Dir, Env: s.env}
 	start := s.now()
 	end, err := s.spawner.spawn(limited, t, out)
-	res := Result{Output: out.bytes(), Duration: s.now().Sub(start), ExitCode: end.code}
+	if end.note != "" && c.Output != nil {
+		c.Output([]byte(end.note))
+	}
+	res := Result{Output: append(onOwnLine(out.bytes(), end.note), end.note...), Duration: s.now().Sub(start), ExitCode: end.code}
 	switch {
 	case err != nil:
 		return s.notStarted(ctx, c, res, err)
@@ -175,8 +181,9 @@ type spawner interface {
 
 // ending is how a task ended.
 type ending struct {
-	code    int  // its exit status, as a shell has it
-	stopped bool // ctx ended first, and it was killed
+	code    int    // its exit status, as a shell has it
+	stopped bool   // ctx ended first, and it was killed
+	note    string // lines about which bounds it met, "" if none
 }
 
 // direct runs tasks as children of this process.
@@ -217,6 +224,9 @@ func (s *Shell) notStarted(ctx context.Context, c Command, res Result, err error
 	case errors.Is(err, syscall.E2BIG):
 		// The author of the line can do something about it, so it is theirs.
 		text := fmt.Sprintf("the command line is %d bytes long, more than the system takes; put the contents into a file first\n", len(c.Line))
+		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
+	case errors.Is(err, syscall.EAGAIN):
+		text := fmt.Sprintf("the command could not be started: what earlier ones left running uses up all the processes there may be; end it first, or start less in the background\n%s", res.Output)
 		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
 	}
 	return res, fmt.Errorf("run command %q in %q with %s: %w", shorten(c.Line), c.Dir, s.path, err)

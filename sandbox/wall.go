@@ -33,6 +33,7 @@ type Wall struct {
 
 	mu      sync.Mutex
 	inside  *inside // nil before the first command and after Close
+	group   *group  // bounds everything inside; nil where there is none
 	scratch string  // folder for layers and temporary files
 	lock    *os.File
 	closed  bool // it takes no more commands
@@ -100,18 +101,19 @@ func (w *Wall) End() {
 	defer w.mu.Unlock()
 	w.closed = true
 	if w.inside != nil {
+		w.group.kill()
 		w.inside.end()
 		w.inside = nil
 	}
 }
 
-// clear removes the scratch folder.
+// clear removes the scratch folder and the control group.
 func (w *Wall) clear() error {
 	if w.scratch == "" {
 		return nil
 	}
-	err := removeAll(w.scratch)
-	w.scratch = ""
+	err := errors.Join(w.group.remove(), removeAll(w.scratch))
+	w.scratch, w.group = "", nil
 	return errors.Join(err, w.lock.Close())
 }
 
@@ -156,11 +158,20 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 		if err := w.makeScratch(); err != nil {
 			return nil, err
 		}
+		w.group, _ = newGroup(w.policy) // Bounded says why there is none
 	}
 	in, err := w.build(ctx)
+	if err != nil && w.group != nil && ctx.Err() == nil { // nothing may be started in it: do without
+		err = errors.Join(err, w.group.remove())
+		w.group = nil
+		if again, retryErr := w.build(ctx); retryErr == nil {
+			in, err = again, nil
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("build the sandbox (%s) for %q: %w", w.level, w.policy.Tree, err)
 	}
+	in.group = w.group
 	w.inside = in
 	return in, nil
 }
@@ -182,7 +193,7 @@ func (w *Wall) makeScratch() error {
 	return nil
 }
 
-// Sweep removes the folders that killed processes left. The kernel frees the
+// Sweep removes the folders and control groups that killed processes left. The kernel frees the
 // locks of a process that dies, so a folder whose lock can be had is nobody's.
 // What cannot be removed is left for the next time.
 func Sweep() {
@@ -200,6 +211,7 @@ func Sweep() {
 		}
 		_ = lock.Close()
 	}
+	sweepGroups()
 }
 
 // ready implements spawner.
@@ -219,7 +231,16 @@ func (w *Wall) spawn(ctx context.Context, t task, out io.Writer) (ending, error)
 		t.Dir = w.Dir()
 	}
 	t.Env = w.environ(t.Env)
-	return in.run(ctx, t, out)
+	if in.group == nil {
+		t.Memory = w.policy.MaxMemory
+	}
+	before := in.group.strain()
+	end, err := in.run(ctx, t, out)
+	end.note = in.group.since(before)
+	if err != nil && end.note != "" {
+		err = fmt.Errorf("%w %s", err, strings.TrimSpace(end.note))
+	}
+	return end, err
 }
 
 // environ is the environment of commands behind the wall: temporary files go

@@ -29,6 +29,7 @@ type walls struct {
 	env   []string
 	home  string // PLAN_HOME, which no command reads
 	level func() (sandbox.Level, []string)
+	whole func() error // nil where bounds hold for all commands together
 	view  func(context.Context) (string, func() error, error)
 	now   func() time.Time
 	// behind are removals that nobody waits for.
@@ -44,6 +45,12 @@ func (a *app) openWalls(ctx context.Context, w *workshop) (*walls, error) {
 	}
 	wl := &walls{cfg: w.cfg, repo: func() *worktree.Repo { return w.repo }, shell: w.shell, env: a.environ, home: paths.Home, view: w.view, now: a.now, behind: &w.behind}
 	wl.level = sync.OnceValues(func() (sandbox.Level, []string) { return wl.choose(context.WithoutCancel(ctx)) })
+	wl.whole = sync.OnceValue(func() error { return sandbox.Bounded(context.WithoutCancel(ctx)) })
+	if w.cfg.MaxMemory > 0 && w.cfg.Sandbox != "off" {
+		if err := wl.whole(); err != nil {
+			a.note(fmt.Sprintf("max_memory holds for each process alone: %v", err))
+		}
+	}
 	if mode := w.cfg.Sandbox; mode != "" && mode != "auto" && mode != "off" {
 		level, why := wl.level()
 		if level == sandbox.LevelNone || mode != "required" && string(level) != mode {
@@ -73,10 +80,16 @@ func (wl *walls) choose(ctx context.Context) (sandbox.Level, []string) {
 	return level, append(why, tried...)
 }
 
-// name is the level as the journal has it.
-func (wl *walls) name(plan.Phase) string {
-	level, _ := wl.level()
-	return string(level)
+// names are the level, and what holds the bounds, as the journal has them.
+func (wl *walls) names(plan.Phase) (level, bounds string) {
+	chosen, _ := wl.level()
+	switch {
+	case chosen == sandbox.LevelNone:
+		return string(chosen), ""
+	case wl.whole() == nil:
+		return string(chosen), plan.BoundsGroup
+	}
+	return string(chosen), plan.BoundsProcess
 }
 
 // policy is what the commands of a phase may do.
@@ -85,6 +98,7 @@ func (wl *walls) policy(p plan.Phase) sandbox.Policy {
 		Tree: wl.repo().Root(), Discard: p != plan.Implement,
 		Hidden: append(sandbox.Secrets(wl.env), wl.home),
 		Caches: sandbox.Caches(wl.env, wl.now()), Unwatched: wl.repo().GitDirs(),
+		MaxMemory: uint64(wl.cfg.MaxMemory), MaxProcesses: uint64(wl.cfg.MaxProcesses),
 	}
 	policy.Network = p == plan.Implement
 	if said := wl.cfg.Phase[p].Network; said != nil {
