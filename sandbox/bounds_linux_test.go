@@ -49,7 +49,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestProcessesAreBounded(t *testing.T) {
 	t.Parallel()
-	const bomb = `sh -c 'i=0; while [ $i -lt 300 ]; do sleep 3 & i=$((i+1)); done; echo all of them'`
+	const bomb = `sh -c 'i=0; while [ $i -lt 300 ]; do sleep 60 & i=$((i+1)); done; echo all of them'`
 	why := sandbox.Bounded(t.Context())
 	if why != nil && !strings.Contains(why.Error(), "control group") {
 		t.Errorf("no control group, because: %v", why)
@@ -77,8 +77,8 @@ func TestProcessesAreBounded(t *testing.T) {
 			t.Errorf("the next command: %s", res.Output)
 		}
 		// What leaves its process group lives on and is in the way of what follows.
-		run("setsid " + bomb + " >/dev/null 2>&1 & sleep 1")
-		if res := run("sh -c 'true | true | true' && echo fine"); !strings.Contains(string(res.Output), "processes") {
+		run("setsid -w " + bomb + " >/dev/null 2>&1")
+		if res := run("exec sh -c 'true | true | true'"); !strings.Contains(string(res.Output), "processes") {
 			t.Errorf("beside a bomb: %d %s", res.ExitCode, res.Output)
 		}
 		if err := w.Close(); err != nil {

@@ -11,6 +11,9 @@ import (
 	"syscall"
 )
 
+// bwrapSelf is where this program stands behind such a wall.
+const bwrapSelf = "/run/plan"
+
 // buildBubblewrap has bwrap make the mounts, with a copy where a layer would
 // be, and restricts what runs in them as the other levels do.
 func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
@@ -22,9 +25,14 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	p := w.policy
-	p.Caches = nil
-	steps, err := layout(p, w.ground())
+	p, g := w.policy, w.ground()
+	if p.Discard { // no layers: they are read, and written to elsewhere
+		for _, c := range p.Caches {
+			g.shown = append(g.shown, c.Dir)
+		}
+		p.Caches = nil
+	}
+	steps, err := layout(p, g)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +40,10 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 	if err != nil {
 		return nil, err
 	}
-	const inWall = "/run/plan" // the program's own place may be hidden
-	args = append(args, "--ro-bind", self, inWall, "--remount-ro", "/run", "--", inWall, Verb, roleBuild)
+	if err := w.makeCaches(); err != nil {
+		return nil, err
+	}
+	args = append(args, "--ro-bind", self, bwrapSelf, "--remount-ro", "/run", "--", bwrapSelf, Verb, roleBuild)
 	cmd := exec.Command(path, args...) //nolint:noctx // it lives as long as its wall
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}

@@ -35,9 +35,21 @@ func (w *Wall) begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, erro
 	return begin(ctx, cmd, s)
 }
 
+// self is where commands behind the wall find this program.
+func (w *Wall) self() string {
+	if w.level == LevelBubblewrap {
+		return bwrapSelf // the program's own place may be hidden
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
 func (w *Wall) ground() ground {
 	return ground{
-		home: homeOf(w.env), path: filepath.SplitList(variable(w.env, "PATH")),
+		home: homeOf(w.env), shown: filepath.SplitList(variable(w.env, "PATH")),
 		scratch: w.scratch, mounts: mountPoints(),
 	}
 }
@@ -124,23 +136,18 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the sandbox: %w", err)
 	}
+	if err := w.makeCaches(); err != nil {
+		return nil, err
+	}
 	write := slices.Concat([]string{tmp}, devices(), w.policy.writable())
 	if w.policy.Discard {
 		write = append(write, w.policy.Copy)
-	}
-	for _, c := range w.policy.Caches {
-		switch {
-		case !w.policy.Discard:
+	} else {
+		for _, c := range w.policy.Caches {
 			write = append(write, c.Dir)
-		case c.Var != "":
-			dir := filepath.Join(w.scratch, "cache-"+c.Var)
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return nil, fmt.Errorf("make a folder for the sandbox: %w", err)
-			}
-			write = append(write, dir)
 		}
 	}
-	s := setup{Read: allBut(w.policy.Hidden, append(write, w.policy.Tree)), Write: write, Internet: w.policy.Network}
+	s := setup{Read: allBut(w.policy.Hidden, append(write, w.policy.Tree, w.self())), Write: write, Internet: w.policy.Network}
 	cmd := again(roleGuard)
 	// No Pdeathsig: the guard has to outlive us by the moment that it takes to
 	// end what is left.

@@ -23,6 +23,7 @@ const (
 	roleBuild = "build" // make the wall around itself, then serve
 	roleServe = "serve" // run commands
 	roleGuard = "guard" // have a wall built, and end whatever it leaves behind
+	roleCache = "cache" // read one cache of go and write to another
 )
 
 // control is the descriptor of the connection to the other side.
@@ -51,6 +52,8 @@ func Enter() {
 		err = serve()
 	case role == roleGuard:
 		err = guard()
+	case role == roleCache && len(os.Args) == 5:
+		err = goCache{lower: os.Args[3], upper: os.Args[4]}.serve(os.Stdin, os.Stdout)
 	default:
 		err = fmt.Errorf("there is no role %q", role)
 	}

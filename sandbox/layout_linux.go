@@ -16,7 +16,7 @@ import (
 // ground is what a layout is made on.
 type ground struct {
 	home    string   // of the user
-	path    []string // where programs are found
+	shown   []string // what is seen wherever it lies: where programs are found
 	scratch string   // the wall's own folder, outside the wall
 	mounts  []string // where something is mounted
 }
@@ -33,7 +33,7 @@ func layout(p Policy, g ground) ([]step, error) {
 	l.add(kindEmpty, "/run", "")
 	l.add(kindView, "/var", "")
 	l.add(kindView, g.home, "")
-	for _, dir := range slices.Concat(g.path, resolvers(), below(g.home, g.mounts)) {
+	for _, dir := range slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)) {
 		if l.covered(dir) {
 			l.add(kindShow, dir, "")
 		}

@@ -76,6 +76,10 @@ type Cache struct {
 	Var string
 	// Seed are files to put into a layer over it, by name.
 	Seed map[string]string
+	// Through is the environment variable that names a program for the tool to
+	// ask for what it caches, "" if there is none. Where no layer can be laid over
+	// Dir, such a program reads it and keeps writes apart.
+	Through string
 }
 
 // Refusal says that a wall was asked for that cannot be built here.

@@ -243,17 +243,63 @@ func (w *Wall) spawn(ctx context.Context, t task, out io.Writer) (ending, error)
 	return end, err
 }
 
+// privateCache begins the names of the folders that stand in for caches.
+const privateCache = ".plan-cache-"
+
+// tmp is where commands behind the wall have their temporary folder.
+func (w *Wall) tmp() string {
+	if w.level == LevelLandlock {
+		return filepath.Join(w.scratch, "tmp0")
+	}
+	return "/tmp"
+}
+
+// apart lists the caches that commands must not write to, where no layer keeps
+// what they write: they get a folder of their own for it.
+func (w *Wall) apart() []Cache {
+	if !w.policy.Discard || !w.level.NeedsCopy() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.policy.Caches), func(c Cache) bool { return c.Var == "" })
+}
+
+// makeCaches makes those folders.
+func (w *Wall) makeCaches() error {
+	for _, c := range w.apart() {
+		dir := filepath.Join(w.scratch, "tmp0", privateCache+c.Var)
+		err := os.MkdirAll(dir, 0o700)
+		for name, text := range c.Seed {
+			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		if err != nil {
+			return fmt.Errorf("make a folder for the sandbox: %w", err)
+		}
+	}
+	return nil
+}
+
+// quoted is a command as go reads one from a variable: it knows quotes and no
+// escapes.
+func quoted(words ...string) string {
+	for i, word := range words {
+		mark := "'"
+		if strings.Contains(word, mark) {
+			mark = `"`
+		}
+		words[i] = mark + word + mark
+	}
+	return strings.Join(words, " ")
+}
+
 // environ is the environment of commands behind the wall: temporary files go
 // to the wall's own folder, caches to where they may be written, and what
 // leads to services of the user's session is gone.
 func (w *Wall) environ(env []string) []string {
-	set := map[string]string{"TMPDIR": "/tmp"}
-	if w.level == LevelLandlock {
-		set["TMPDIR"] = filepath.Join(w.scratch, "tmp0")
-		for _, c := range w.policy.Caches {
-			if c.Var != "" && w.policy.Discard {
-				set[c.Var] = filepath.Join(w.scratch, "cache-"+c.Var)
-			}
+	set := map[string]string{"TMPDIR": w.tmp()}
+	for _, c := range w.apart() {
+		set[c.Var] = filepath.Join(w.tmp(), privateCache+c.Var)
+		if c.Through != "" && variable(w.env, c.Through) == "" {
+			set[c.Through] = quoted(w.self(), Verb, roleCache, c.Dir, set[c.Var])
 		}
 	}
 	drop := []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "TEMP", "TMP"}
