@@ -28,8 +28,8 @@ type guard struct {
 	state  plan.State // of the run, as far as the journal has gone
 }
 
-// newGuard brings rules and hooks together.
-func (a *app) newGuard(w *workshop, force bool) (*guard, error) {
+// newGuard brings rules and hooks together, for the tree that the run works in.
+func (a *app) newGuard(w *workshop) (*guard, error) {
 	temp := a.getenv("TMPDIR")
 	if !filepath.IsAbs(temp) {
 		temp = "/tmp"
@@ -45,7 +45,7 @@ func (a *app) newGuard(w *workshop, force bool) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &guard{app: a, policy: policy, hooks: runner, force: force}, nil
+	return &guard{app: a, policy: policy, hooks: runner, force: w.force}, nil
 }
 
 // layers sorts rules by whose they are. What a trusted repository allows comes

@@ -48,6 +48,7 @@ type workshop struct {
 	behind  sync.WaitGroup // removals of copies that nobody waits for
 	// autoApprove says that no person is to be waited for.
 	autoApprove bool
+	force       bool // the rules are not asked
 	guard       *guard
 	// freshBaseline says that no check's baseline is taken from an earlier run.
 	freshBaseline bool
@@ -58,7 +59,7 @@ type workshop struct {
 // one. Nothing is written yet.
 func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB) (*workshop, error) {
 	w := &workshop{
-		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove, freshBaseline: flags.freshBaseline,
+		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove, force: flags.force, freshBaseline: flags.freshBaseline,
 		redact: config.Redactor(config.Secrets(a.environ)), close: func() error { return nil },
 	}
 	if err := a.openModel(ctx, w, &cfg, flags); err != nil {
@@ -79,7 +80,7 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 	if w.walls, err = a.openWalls(ctx, w); err != nil {
 		return nil, err
 	}
-	w.guard, err = a.newGuard(w, flags.force)
+	w.guard, err = a.newGuard(w)
 	return w, failed(err)
 }
 
