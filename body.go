@@ -89,7 +89,7 @@ type PhaseStart struct {
 	Tools   []string `json:"tools"`
 	Resumed bool     `json:"resumed,omitempty"`
 	// Sandbox is what keeps the phase's commands from doing more than they
-	// may: namespaces, bubblewrap, landlock or none. Empty for a phase without
+	// may: namespaces, bubblewrap, landlock, sandbox-exec or none. Empty for a phase without
 	// commands.
 	Sandbox string `json:"sandbox,omitempty"`
 	// Bounds is what keeps the phase's commands to their memory and number:

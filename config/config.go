@@ -60,7 +60,7 @@ type Config struct {
 	// Sandbox says what walls commands run behind: auto takes the strongest that
 	// can be built, required refuses to run without any, off does without, and
 	// the name of a level takes that one or refuses. Unset: auto.
-	Sandbox string `toml:"sandbox" json:"sandbox,omitempty" oneof:"auto,required,off,namespaces,bubblewrap,landlock"`
+	Sandbox string `toml:"sandbox" json:"sandbox,omitempty" oneof:"auto,required,off,namespaces,bubblewrap,landlock,sandbox-exec"`
 	// MaxMemory and MaxProcesses bound what all commands of a phase, or one check,
 	// use together. Unset: no bound of memory; default 4096 processes and threads.
 	MaxMemory    Size  `toml:"max_memory" json:"max_memory,omitempty"`

@@ -11,9 +11,6 @@ import (
 	"syscall"
 )
 
-// bwrapSelf is where this program stands behind such a wall.
-const bwrapSelf = "/run/plan"
-
 // buildBubblewrap has bwrap make the mounts, with a copy where a layer would
 // be, and restricts what runs in them as the other levels do.
 func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {

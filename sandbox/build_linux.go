@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// systemLevels are the levels that Linux has.
+func systemLevels() []Level { return []Level{LevelNamespaces, LevelBubblewrap, LevelLandlock} }
+
 // build starts the inside of the wall.
 func (w *Wall) build(ctx context.Context) (*inside, error) {
 	switch w.level {
@@ -33,18 +36,6 @@ func (w *Wall) begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, erro
 	}
 	w.group.hold(cmd)
 	return begin(ctx, cmd, s)
-}
-
-// self is where commands behind the wall find this program.
-func (w *Wall) self() string {
-	if w.level == LevelBubblewrap {
-		return bwrapSelf // the program's own place may be hidden
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
 }
 
 func (w *Wall) ground() ground {

@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// roleCache is what a process does that answers go.
+const roleCache = "cache"
+
 // goCache is a build cache of go over another one: what is not in the upper
 // folder is looked for in the lower, and only the upper is written to. Go asks
 // it over its standard input and output (GOCACHEPROG). Both folders are laid

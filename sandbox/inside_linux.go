@@ -23,7 +23,6 @@ const (
 	roleBuild = "build" // make the wall around itself, then serve
 	roleServe = "serve" // run commands
 	roleGuard = "guard" // have a wall built, and end whatever it leaves behind
-	roleCache = "cache" // read one cache of go and write to another
 )
 
 // control is the descriptor of the connection to the other side.

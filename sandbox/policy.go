@@ -16,18 +16,22 @@ const (
 	// supervisor that ends what commands leave behind. Landlock does not see
 	// chmod, touch and the like, so the real tree is compared afterwards.
 	LevelLandlock Level = "landlock"
+	// LevelSeatbelt: macOS's sandbox-exec, with a copied tree. What leaves its
+	// process group lives on, and all processes are seen.
+	LevelSeatbelt Level = "sandbox-exec"
 	// LevelNone: no wall. A copied tree is all there is.
 	LevelNone Level = "none"
 )
 
-// Levels lists the levels, strongest first.
-func Levels() []Level {
-	return []Level{LevelNamespaces, LevelBubblewrap, LevelLandlock, LevelNone}
-}
+// Levels lists the levels that this system has, strongest first.
+func Levels() []Level { return append(systemLevels(), LevelNone) }
 
 // NeedsCopy reports whether a tree that must not change has to be copied for
 // its commands, because this level cannot lay a layer over it.
 func (l Level) NeedsCopy() bool { return l != LevelNamespaces }
+
+// mounts reports whether commands see a file system of their own.
+func (l Level) mounts() bool { return l == LevelNamespaces || l == LevelBubblewrap }
 
 // Policy says what the commands behind a wall may do. What it does not name
 // can be read and not written. The temporary folders are always the wall's
@@ -114,7 +118,7 @@ func (p Policy) layered() []string {
 
 // dir is where a command works that says it works in dir.
 func (p Policy) dir(l Level, dir string) string {
-	if p.Discard && (l == LevelLandlock || l == LevelNone) && p.Copy != "" {
+	if p.Discard && !l.mounts() && p.Copy != "" {
 		return moved(dir, p.Tree, p.Copy)
 	}
 	return dir

@@ -54,7 +54,7 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 		policy.MaxProcesses = 4096
 	}
 	w := &Wall{level: level, policy: policy, env: CleanEnv(env)}
-	if policy.Discard && (level == LevelLandlock || level == LevelNone) {
+	if policy.Discard && !level.mounts() {
 		var err error
 		if w.before, err = printsOf(policy.Tree, policy.Unwatched); err != nil {
 			return nil, fmt.Errorf("sandbox: note how the tree looks: %w", err)
@@ -143,13 +143,15 @@ func (w *Wall) breach() error {
 	return nil
 }
 
+var errClosed = errors.New("sandbox: the wall is closed")
+
 // open returns the inside of the wall, building it if there is none or if the
 // one there was has died.
 func (w *Wall) open(ctx context.Context) (*inside, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return nil, errors.New("sandbox: the wall is closed")
+		return nil, errClosed
 	}
 	if w.inside != nil && !w.inside.dead() {
 		return w.inside, nil
@@ -174,6 +176,25 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 	in.group = w.group
 	w.inside = in
 	return in, nil
+}
+
+// prepare makes what commands need where nothing has to be built for them.
+func (w *Wall) prepare() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return errClosed
+	}
+	if w.scratch != "" {
+		return nil
+	}
+	if err := w.makeScratch(); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(w.scratch, "tmp0"), 0o700); err != nil {
+		return fmt.Errorf("make a folder for the sandbox: %w", err)
+	}
+	return w.makeCaches()
 }
 
 func (w *Wall) makeScratch() error {
@@ -216,19 +237,26 @@ func Sweep() {
 
 // ready implements spawner.
 func (w *Wall) ready(ctx context.Context) error {
+	if w.level == LevelSeatbelt {
+		return w.prepare()
+	}
 	_, err := w.open(ctx)
 	return err
 }
 
 // spawn implements spawner.
 func (w *Wall) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {
-	in, err := w.open(ctx)
-	if err != nil {
-		return ending{}, err
-	}
 	t.Dir = w.policy.dir(w.level, t.Dir)
 	if t.Dir == "" {
 		t.Dir = w.Dir()
+	}
+	if w.level == LevelSeatbelt {
+		t.Env = w.environ(t.Env)
+		return w.spawnSeatbelt(ctx, t, out)
+	}
+	in, err := w.open(ctx)
+	if err != nil {
+		return ending{}, err
 	}
 	t.Env = w.environ(t.Env)
 	if in.group == nil {
@@ -248,10 +276,10 @@ const privateCache = ".plan-cache-"
 
 // tmp is where commands behind the wall have their temporary folder.
 func (w *Wall) tmp() string {
-	if w.level == LevelLandlock {
-		return filepath.Join(w.scratch, "tmp0")
+	if w.level.mounts() {
+		return "/tmp"
 	}
-	return "/tmp"
+	return filepath.Join(w.scratch, "tmp0")
 }
 
 // apart lists the caches that commands must not write to, where no layer keeps
@@ -276,6 +304,22 @@ func (w *Wall) makeCaches() error {
 		}
 	}
 	return nil
+}
+
+// bwrapSelf is where this program stands behind a wall of bwrap's, where its own
+// place may be hidden.
+const bwrapSelf = "/run/plan"
+
+// self is where commands behind the wall find this program.
+func (w *Wall) self() string {
+	if w.level == LevelBubblewrap {
+		return bwrapSelf
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
 }
 
 // quoted is a command as go reads one from a variable: it knows quotes and no

@@ -231,6 +231,8 @@ func (a *app) wallsFinding(ctx context.Context) finding {
 		f.Detail = "bubblewrap: commands of reviews and checks run in a copy of the tree behind bwrap, Landlock and seccomp"
 	case sandbox.LevelLandlock:
 		f.Detail = "landlock: commands of reviews and checks run in a copy of the tree behind Landlock and seccomp; chmod and touch on your own files are only noticed"
+	case sandbox.LevelSeatbelt:
+		f.Detail = "sandbox-exec: commands of reviews and checks run in a copy of the tree under a profile; a write was tried and did not get out; what leaves its process group lives on (nobody has tried this level on a Mac beyond that)"
 	case sandbox.LevelNone:
 		f.Detail, f.Do = "none: reviews and checks run in a copy of the tree, and commands can reach what you can reach", (&sandbox.Refusal{}).Hint()
 	}
