@@ -51,6 +51,10 @@ type Policy struct {
 	Also []string
 	// Fixed are files and directories in Tree and Also that stay as they are.
 	Fixed []string
+	// Code are those files and directories in Tree and Also that decide what others
+	// run who work there. Where a level cannot keep Fixed as it is, these are put
+	// back as soon as the commands have ended.
+	Code []string
 	// Hidden are files and directories that cannot be read. Tree, Also and
 	// what else is named here can lie in them all the same.
 	Hidden []string

@@ -30,6 +30,7 @@ type Wall struct {
 	policy Policy
 	env    []string // of the user, cleaned
 	before prints   // of the tree, where the kernel does not guard all of it
+	keep   []keepsake
 
 	mu      sync.Mutex
 	inside  *inside // nil before the first command and after Close
@@ -37,6 +38,7 @@ type Wall struct {
 	scratch string  // folder for layers and temporary files
 	lock    *os.File
 	closed  bool // it takes no more commands
+	broke   Breach
 	cleared bool // its folder is gone
 }
 
@@ -60,6 +62,10 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 			return nil, fmt.Errorf("sandbox: note how the tree looks: %w", err)
 		}
 	}
+	var err error
+	if w.keep, err = keepsakes(level, policy); err != nil {
+		return nil, err
+	}
 	return w, nil
 }
 
@@ -81,8 +87,8 @@ func (w *Wall) Shell(base *Shell) *Shell {
 
 // Close ends everything that runs behind the wall, and throws away what was to
 // be thrown away. When it returns, no process is left. Closing twice is fine.
-// A [*Breach] says that the tree did change, which only a level without
-// namespaces lets happen.
+// A [*Breach] says that something did change that must not, which only a level
+// without namespaces lets happen.
 func (w *Wall) Close() error {
 	w.End()
 	w.mu.Lock()
@@ -105,6 +111,21 @@ func (w *Wall) End() {
 		w.inside.end()
 		w.inside = nil
 	}
+	w.putBack()
+}
+
+// putBack makes what decides what others run as it was, once.
+func (w *Wall) putBack() {
+	for _, k := range w.keep {
+		path := filepath.Join(k.root, k.name)
+		switch changed, err := k.putBack(); {
+		case err != nil:
+			w.broke.Lost = append(w.broke.Lost, fmt.Sprintf("%s (%v)", path, err))
+		case changed:
+			w.broke.PutBack = append(w.broke.PutBack, path)
+		}
+	}
+	w.keep = nil
 }
 
 // clear removes the scratch folder and the control group.
@@ -117,28 +138,16 @@ func (w *Wall) clear() error {
 	return errors.Join(err, w.lock.Close())
 }
 
-// Breach is the error of a tree that changed although it must not.
-type Breach struct{ Paths []string }
-
-func (b *Breach) Error() string {
-	const most = 10
-	text := strings.Join(b.Paths[:min(len(b.Paths), most)], ", ")
-	if len(b.Paths) > most {
-		text += fmt.Sprintf(" and %d more", len(b.Paths)-most)
-	}
-	return "the tree that must not change did: " + text
-}
-
 func (w *Wall) breach() error {
-	if w.before == nil {
-		return nil
+	if w.before != nil {
+		after, err := printsOf(w.policy.Tree, w.policy.Unwatched)
+		if err != nil {
+			return fmt.Errorf("sandbox: look whether the tree changed: %w", err)
+		}
+		w.broke.Paths = w.before.changed(after)
 	}
-	after, err := printsOf(w.policy.Tree, w.policy.Unwatched)
-	if err != nil {
-		return fmt.Errorf("sandbox: look whether the tree changed: %w", err)
-	}
-	if changed := w.before.changed(after); len(changed) > 0 {
-		return &Breach{Paths: changed}
+	if b := w.broke; len(b.Paths)+len(b.PutBack)+len(b.Lost) > 0 {
+		return &b
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -56,6 +57,9 @@ func (a *app) openWalls(ctx context.Context, w *workshop) (*walls, error) {
 		if level == sandbox.LevelNone || mode != "required" && string(level) != mode {
 			return nil, failed(&sandbox.Refusal{Why: why})
 		}
+		if unkept := wl.insists(level); mode == "required" && unkept != nil {
+			return nil, failed(&sandbox.Refusal{Why: append(why, unkept...)})
+		}
 	}
 	return wl, nil
 }
@@ -80,16 +84,33 @@ func (wl *walls) choose(ctx context.Context) (sandbox.Level, []string) {
 	return level, append(why, tried...)
 }
 
-// names are the level, and what holds the bounds, as the journal has them.
-func (wl *walls) names(plan.Phase) (level, bounds string) {
-	chosen, _ := wl.level()
-	switch {
-	case chosen == sandbox.LevelNone:
-		return string(chosen), ""
-	case wl.whole() == nil:
-		return string(chosen), plan.BoundsGroup
+// record is what the journal says of a phase's walls.
+func (wl *walls) record(p plan.Phase) plan.Walls {
+	level, _ := wl.level()
+	out := plan.Walls{Sandbox: string(level)}
+	if level == sandbox.LevelNone {
+		return out
 	}
-	return string(chosen), plan.BoundsProcess
+	out.Unkept, out.Bounds = wl.policy(p).Unkept(level), plan.BoundsProcess
+	if wl.whole() == nil {
+		out.Bounds = plan.BoundsGroup
+	}
+	return out
+}
+
+// insists says, for somebody who insists on walls, what this level could not
+// keep as it is; nil for nothing. A run that gets a tree of its own has its
+// repository elsewhere.
+func (wl *walls) insists(level sandbox.Level) []string {
+	if isSet(wl.cfg.Worktree) && !wl.cfg.AllowCommit {
+		return nil
+	}
+	link := wl.repo().GitLink()
+	unkept := slices.DeleteFunc(wl.policy(plan.Implement).Unkept(level), func(path string) bool { return path == link }) // which is put back
+	if len(unkept) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: Implement could write %s; with --worktree, and without allow_commit, it could not", level, strings.Join(unkept, ", "))}
 }
 
 // policy is what the commands of a phase may do.
@@ -117,6 +138,12 @@ func (wl *walls) policy(p plan.Phase) sandbox.Policy {
 		policy.Fixed = append(policy.Fixed, link)
 	}
 	policy.Also = outside(policy.Also, policy.Tree)
+	if !policy.Discard {
+		policy.Code = wl.repo().CodeDirs()
+		if link := wl.repo().GitLink(); link != "" {
+			policy.Code = append(policy.Code, link)
+		}
+	}
 	return policy
 }
 
@@ -206,7 +233,7 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 	left := room.Close()
 	var breach *sandbox.Breach
 	if errors.As(left, &breach) { // anything else is swept up later; the result counts all the same
-		res.Output += fmt.Sprintf("\n[A check must not change the work tree, but while it ran %v. So it does not count as passed.]\n", breach)
+		res.Output += fmt.Sprintf("\n[While this check ran, %v. So it does not count as passed.]\n", breach)
 		if res.ExitCode == 0 {
 			res.ExitCode = 1
 		}
@@ -230,7 +257,7 @@ func (a *app) wallsFinding(ctx context.Context) finding {
 	case sandbox.LevelBubblewrap:
 		f.Detail = "bubblewrap: commands of reviews and checks run in a copy of the tree behind bwrap, Landlock and seccomp"
 	case sandbox.LevelLandlock:
-		f.Detail = "landlock: commands of reviews and checks run in a copy of the tree behind Landlock and seccomp; chmod and touch on your own files are only noticed"
+		f.Detail = "landlock: commands of reviews and checks run in a copy of the tree behind Landlock and seccomp; chmod and touch on your own files are only noticed; Implement can write .git, unless it has a tree of its own (--worktree): hooks and settings are put back at its end"
 	case sandbox.LevelSeatbelt:
 		f.Detail = "sandbox-exec: commands of reviews and checks run in a copy of the tree under a profile; a write was tried and did not get out; what leaves its process group lives on (nobody has tried this level on a Mac beyond that)"
 	case sandbox.LevelNone:

@@ -209,7 +209,7 @@ func (w *workshop) newPhases(ctx context.Context, kit phases.Kit, base string) (
 	return phases.New(phases.Config{
 		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
-		Room: w.walls.room, Sandbox: w.walls.names, Instructions: words, Redact: w.redact, Conversation: w.conversation,
+		Room: w.walls.room, Sandbox: w.walls.record, Instructions: words, Redact: w.redact, Conversation: w.conversation,
 		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: func(name string) int64 {

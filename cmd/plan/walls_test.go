@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// Who insists on walls gets none that cannot keep the repository as it is.
+func TestWhoInsistsIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "x"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	repo, err := worktree.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	for name, test := range map[string]struct {
+		cfg   config.Config
+		level sandbox.Level
+		want  string
+	}{
+		"the user's tree":              {config.Config{}, sandbox.LevelLandlock, ".git; with --worktree"},
+		"a tree of its own":            {config.Config{Worktree: &yes}, sandbox.LevelLandlock, ""},
+		"a tree of its own, committed": {config.Config{Worktree: &yes, AllowCommit: true}, sandbox.LevelLandlock, "hooks"},
+		"namespaces":                   {config.Config{AllowCommit: true}, sandbox.LevelNamespaces, ""},
+	} {
+		wl := &walls{cfg: test.cfg, repo: func() *worktree.Repo { return repo }, env: []string{"HOME=" + t.TempDir()}, home: t.TempDir(), now: time.Now}
+		if got := strings.Join(wl.insists(test.level), " "); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
