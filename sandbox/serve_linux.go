@@ -41,6 +41,11 @@ func serve() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become a subreaper: %w", err)
 	}
+	// Commands are the same user. They must not look into this process: it holds
+	// the descriptors of others, and says how they ended.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("close its memory: %w", err)
+	}
 	spareThreads(8)
 	s := &server{conn: conn, null: null, running: map[int]int64{}}
 	signals := make(chan os.Signal, 16)
