@@ -34,7 +34,7 @@ func layout(p Policy, g ground) ([]step, error) {
 	l.add(kindView, "/var", "")
 	l.add(kindView, g.home, "")
 	for _, dir := range slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)) {
-		if l.covered(dir) {
+		if l.covered(dir) && !own(p, dir) {
 			l.add(kindShow, dir, "")
 		}
 	}
@@ -59,6 +59,12 @@ func layout(p Policy, g ground) ([]step, error) {
 	}
 	slices.SortStableFunc(l.steps, func(a, b step) int { return cmp.Compare(depth(a.At), depth(b.At)) })
 	return l.steps, errors.Join(l.errs...)
+}
+
+// own reports whether a place is seen with the directories that commands work in
+// anyway, and may be written like them.
+func own(p Policy, place string) bool {
+	return slices.ContainsFunc(slices.Concat(p.writable(), p.layered()), func(dir string) bool { return within(place, dir) })
 }
 
 type layouter struct {

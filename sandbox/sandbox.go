@@ -47,6 +47,9 @@ type Config struct {
 	// Env is the environment of every child, as os.Environ gives it. It is
 	// cleaned with CleanEnv before use. Default os.Environ().
 	Env []string
+	// Path is where the shell is looked for, as PATH has it: what anybody may
+	// write should not be in it. Default: PATH of Env.
+	Path string
 	// Timeout is used for a command that names none. Default 10 minutes.
 	Timeout time.Duration
 	// Now is the clock that durations are measured with. Default time.Now.
@@ -63,7 +66,7 @@ type Shell struct {
 	spawner spawner
 }
 
-// New makes a shell. It takes bash from the PATH of the environment, else sh,
+// New makes a shell. It takes bash from cfg.Path, else sh,
 // else fails; Path says which one it took.
 func New(cfg Config) (*Shell, error) {
 	if cfg.Env == nil {
@@ -76,8 +79,11 @@ func New(cfg Config) (*Shell, error) {
 		cfg.Now = time.Now
 	}
 	s := &Shell{env: CleanEnv(cfg.Env), timeout: cfg.Timeout, now: cfg.Now, spawner: direct{}}
+	if cfg.Path == "" {
+		cfg.Path = variable(s.env, "PATH")
+	}
 	for _, name := range []string{"bash", "sh"} {
-		if path, ok := lookPath(name, s.env); ok {
+		if path, ok := lookPath(name, cfg.Path); ok {
 			s.path, s.args = path, []string{"-o", "pipefail", "-c"}
 			break
 		}
@@ -303,9 +309,9 @@ func shorten(line string) string {
 	return line
 }
 
-// lookPath finds an executable in the PATH of env, which need not be ours.
-func lookPath(name string, env []string) (string, bool) {
-	for _, dir := range filepath.SplitList(variable(env, "PATH")) {
+// lookPath finds an executable in a PATH, which need not be ours.
+func lookPath(name, dirs string) (string, bool) {
+	for _, dir := range filepath.SplitList(dirs) {
 		if !filepath.IsAbs(dir) {
 			continue // a shell must not come from wherever we happen to stand
 		}

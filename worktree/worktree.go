@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -67,7 +68,7 @@ func open(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the directory: %w", err)
 	}
-	git, err := findGit(treeAround(dir))
+	git, err := findGit(Around(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +126,9 @@ func (r *Repo) oneByOne(ctx context.Context) error {
 	return nil
 }
 
-// treeAround is the work tree that a directory seems to be in, "" for none.
-func treeAround(dir string) string {
+// Around is the work tree that an absolute path seems to be in, "" for none. It
+// asks no git.
+func Around(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return at
@@ -141,19 +143,23 @@ func treeAround(dir string) string {
 // in the tree is looked at, nor does git find it, for what a run writes there
 // would be run outside its walls.
 func findGit(tree string) (program, error) {
-	var dirs []string
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if filepath.IsAbs(dir) && (tree == "" || !inside(dir, tree)) {
-			dirs = append(dirs, dir)
-		}
-	}
-	env := append(os.Environ(), "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
-	for _, dir := range dirs {
+	path := PathOutside(os.Getenv("PATH"), tree)
+	env := append(os.Environ(), "PATH="+path)
+	for _, dir := range filepath.SplitList(path) {
 		if path, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
 			return program{path: path, env: gitEnv(env)}, nil
 		}
 	}
 	return program{}, ErrNoGit
+}
+
+// PathOutside is a PATH without what lies in a tree, and without what lies
+// wherever one stands. Tree may be "".
+func PathOutside(path, tree string) string {
+	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
+		return !filepath.IsAbs(dir) || tree != "" && inside(dir, tree)
+	})
+	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
 // inside reports whether a directory lies in a tree, whatever links lead there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -40,7 +41,7 @@ func (a *app) newGuard(w *workshop) (*guard, error) {
 		return nil, err
 	}
 	runner, err := hook.New(hook.Config{
-		Hooks: hooksOf(w.repo.Root(), w.cfg.Hooks), Dir: w.repo.Root(), Env: a.environ, Redact: w.redact, Now: a.now,
+		Hooks: hooksOf(w.repo.Root(), w.cfg.Hooks), Dir: w.repo.Root(), Env: a.environ, Path: os.Getenv("PATH"), Redact: w.redact, Now: a.now,
 	})
 	if err != nil {
 		return nil, err

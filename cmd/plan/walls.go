@@ -244,7 +244,7 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 // wallsFinding says for doctor what commands run behind.
 func (a *app) wallsFinding(ctx context.Context) finding {
 	f := finding{Name: "walls"}
-	shell, err := sandbox.New(sandbox.Config{Env: a.environ})
+	shell, err := sandbox.New(sandbox.Config{Env: a.environ, Path: os.Getenv("PATH")})
 	if err != nil {
 		f.Detail = err.Error()
 		return f

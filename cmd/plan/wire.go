@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -73,7 +74,7 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 	if w.learn, err = a.newLearning(cfg, db, home, w.redact); err != nil {
 		return nil, failed(err)
 	}
-	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
+	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Path: os.Getenv("PATH"), Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
 	if err != nil {
 		return nil, failed(err)
 	}
