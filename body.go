@@ -88,11 +88,27 @@ type PhaseStart struct {
 	Model   string   `json:"model"`
 	Tools   []string `json:"tools"`
 	Resumed bool     `json:"resumed,omitempty"`
-	// Sandbox is what keeps the phase's commands from doing more than they
-	// may: namespaces, bubblewrap, landlock or none. Empty for a phase without
-	// commands.
-	Sandbox string `json:"sandbox,omitempty"`
+	Walls
 }
+
+// Walls is what keeps a phase's commands from doing more than they may.
+type Walls struct {
+	// Sandbox is namespaces, bubblewrap, landlock, sandbox-exec or none. Empty for
+	// a phase without commands.
+	Sandbox string `json:"sandbox,omitempty"`
+	// Bounds is what keeps the commands to their memory and number: BoundsGroup or
+	// BoundsProcess. Empty where there are no walls.
+	Bounds string `json:"bounds,omitempty"`
+	// Unkept are paths that the commands must not write and could, because these
+	// walls cannot keep them.
+	Unkept []string `json:"unkept,omitempty"`
+}
+
+// What bounds commands.
+const (
+	BoundsGroup   = "cgroup" // all of them together
+	BoundsProcess = "rlimit" // each process alone
+)
 
 // Why a phase or a turn ended.
 const (

@@ -3,7 +3,10 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -57,7 +60,11 @@ type Config struct {
 	// Sandbox says what walls commands run behind: auto takes the strongest that
 	// can be built, required refuses to run without any, off does without, and
 	// the name of a level takes that one or refuses. Unset: auto.
-	Sandbox string `toml:"sandbox" json:"sandbox,omitempty" oneof:"auto,required,off,namespaces,bubblewrap,landlock"`
+	Sandbox string `toml:"sandbox" json:"sandbox,omitempty" oneof:"auto,required,off,namespaces,bubblewrap,landlock,sandbox-exec"`
+	// MaxMemory and MaxProcesses bound what all commands of a phase, or one check,
+	// use together. Unset: no bound of memory; default 4096 processes and threads.
+	MaxMemory    Size  `toml:"max_memory" json:"max_memory,omitempty"`
+	MaxProcesses int64 `toml:"max_processes" json:"max_processes,omitempty" max:"4194304"`
 	// ExploreBash gives Explore and Plan commands, behind the wall of Review.
 	ExploreBash bool `toml:"explore_bash" json:"explore_bash,omitempty"`
 	// AllowCommit lets the commands of Implement write .git, hooks and settings
@@ -157,6 +164,7 @@ func Default() Config {
 	return Config{
 		MaxReviewCycles: &cycles,
 		MaxTurns:        100,
+		MaxProcesses:    4096,
 		Checks:          ChecksConfig{Detect: &detect},
 		Retry: RetryConfig{
 			Served: 2, UnservedFor: Of(5 * time.Minute), Base: Of(500 * time.Millisecond),
@@ -214,5 +222,41 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is not a duration: write a number with a unit, like \"90s\" or \"10m\"", text)
 	}
 	d.Duration = v
+	return nil
+}
+
+// Size is a number of bytes that is written like "512MiB" or "4GiB".
+type Size int64
+
+// sizeUnits are the units of a size, largest first.
+func sizeUnits() []string { return []string{"TiB", "GiB", "MiB", "KiB"} }
+
+// smallestSize is less than any command can do with.
+const smallestSize = 16 << 20
+
+// MarshalText writes the form that UnmarshalText reads.
+func (s Size) MarshalText() ([]byte, error) {
+	for i, unit := range sizeUnits() {
+		if shift := 10 * (len(sizeUnits()) - i); s != 0 && s%(1<<shift) == 0 {
+			return fmt.Appendf(nil, "%d%s", s>>shift, unit), nil
+		}
+	}
+	return strconv.AppendInt(nil, int64(s), 10), nil
+}
+
+// UnmarshalText reads a whole number with a unit, or of bytes.
+func (s *Size) UnmarshalText(text []byte) error {
+	number, shift := strings.TrimSpace(string(text)), 0
+	for i, unit := range sizeUnits() {
+		if cut, ok := strings.CutSuffix(number, unit); ok {
+			number, shift = strings.TrimSpace(cut), 10*(len(sizeUnits())-i)
+			break
+		}
+	}
+	v, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || v < 0 || v > math.MaxInt64>>shift || v<<shift != 0 && v<<shift < smallestSize {
+		return fmt.Errorf("%q is not a size: write a whole number with a unit, like \"512MiB\" or \"4GiB\", of at least 16MiB", text)
+	}
+	*s = Size(v << shift)
 	return nil
 }

@@ -39,7 +39,7 @@ func (w Warning) String() string {
 // key.
 //
 // The repository's file can only tighten: of max_turns, max_tokens, max_cost,
-// timeout and max_review_cycles the smaller value counts, checks.required,
+// timeout, max_review_cycles, max_memory and max_processes the smaller value counts, checks.required,
 // checks.run and worktree_include are added to (what is copied into a run's own
 // tree is only what the run would see without one), and approve_plan can be
 // switched on. Its permission rules count where they are tighter than the

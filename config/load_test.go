@@ -52,7 +52,7 @@ func TestLoadDefaults(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, warnings, err)
 		}
 		want := `{"max_review_cycles":2,"max_turns":100,"checks":{"detect":true},` +
-			`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},"timeouts":{"idle":"2m0s","bash":"2m0s"}}`
+			`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},"timeouts":{"idle":"2m0s","bash":"2m0s"},"max_processes":4096}`
 		if got := string(cfg.JSON()); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
@@ -75,6 +75,8 @@ structured = "tool"
 sandbox = "required"
 explore_bash = true
 allow_commit = true
+max_memory = "3GiB"
+max_processes = 300
 
 [phase.review]
 network = true
@@ -120,7 +122,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 	want := config.Config{
 		Model: "big", BaseURL: "https://models.example/v1", Effort: "high", Temperature: ptr(0.0), MaxOutputTokens: 4096,
 		MaxReviewCycles: ptr(0), MaxTurns: 50, MaxTokens: 1_000_000, MaxCost: 2.5, Timeout: config.Of(90 * time.Minute),
-		Wait: ptr(false), Structured: "tool", Sandbox: "required", ExploreBash: true, AllowCommit: true,
+		Wait: ptr(false), Structured: "tool", Sandbox: "required", ExploreBash: true, AllowCommit: true, MaxMemory: 3 << 30, MaxProcesses: 300,
 		Phase: map[plan.Phase]config.PhaseConfig{plan.Review: {Network: ptr(true), Model: "other", Temperature: ptr(1.0)}, plan.Plan: {Effort: "low"}},
 		Checks: config.ChecksConfig{
 			Required: []string{"make test", "make lint"}, Setup: "make deps", Timeout: config.Of(10 * time.Minute), Detect: ptr(false),
@@ -186,13 +188,14 @@ func TestLoadRepositoryOnlyTightens(t *testing.T) {
 		want   func(*config.Config)
 	}{
 		"smaller": {
-			"max_turns = 10\nmax_tokens = 10\nmax_cost = 0.5\ntimeout = '5m'\nmax_review_cycles = 0",
+			"max_turns = 10\nmax_tokens = 10\nmax_cost = 0.5\ntimeout = '5m'\nmax_review_cycles = 0\nmax_memory = '1GiB'\nmax_processes = 99",
 			func(c *config.Config) {
+				c.MaxMemory, c.MaxProcesses = 1<<30, 99
 				c.MaxTurns, c.MaxTokens, c.MaxCost, c.Timeout, c.MaxReviewCycles = 10, 10, 0.5, config.Of(5*time.Minute), ptr(0)
 			},
 		},
-		"larger":               {"max_turns = 1000\nmax_tokens = 10000\nmax_cost = 5\nmax_review_cycles = 9", func(*config.Config) {}},
-		"zero is not no bound": {"max_turns = 0\nmax_tokens = 0\nmax_cost = 0.0\ntimeout = '0s'", func(*config.Config) {}},
+		"larger":               {"max_turns = 1000\nmax_tokens = 10000\nmax_cost = 5\nmax_review_cycles = 9\nmax_processes = 100000", func(*config.Config) {}},
+		"zero is not no bound": {"max_turns = 0\nmax_tokens = 0\nmax_cost = 0.0\ntimeout = '0s'\nmax_memory = '0'\nmax_processes = 0", func(*config.Config) {}},
 		"checks":               {"[checks]\nrequired = ['b', 'a']", func(c *config.Config) { c.Checks.Required = []string{"a", "b"} }},
 		"ignored files":        {"worktree_include = ['.env']", func(c *config.Config) { c.WorktreeInclude = []string{".env"} }},
 		"no checks":            {"[checks]\nrequired = []", func(*config.Config) {}},
@@ -437,4 +440,19 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]config.Size{"4GiB": 4 << 30, "512 MiB": 512 << 20, "20000KiB": 20000 << 10, "1TiB": 1 << 40, "0": 0, "33554432": 32 << 20} {
+		cfg, _, err := config.Load(place(t, "max_memory = '"+text+"'", ""))
+		if err != nil || cfg.MaxMemory != want {
+			t.Errorf("%s: %d, %v", text, cfg.MaxMemory, err)
+		}
+	}
+	for _, text := range []string{"4GB", "lots", "-1GiB", "1.5GiB", "99999999999GiB", "4", "GiB", ""} {
+		if _, _, err := config.Load(place(t, "max_memory = '"+text+"'", "")); err == nil || !strings.Contains(err.Error(), "is not a size: write a whole number with a unit") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 }

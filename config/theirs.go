@@ -173,6 +173,8 @@ type tightening struct {
 	MaxCost         float64  `toml:"max_cost"`
 	Timeout         Duration `toml:"timeout"`
 	WorktreeInclude []string `toml:"worktree_include"`
+	MaxMemory       Size     `toml:"max_memory"`
+	MaxProcesses    int64    `toml:"max_processes"`
 	ApprovePlan     *bool    `toml:"approve_plan"`
 	Checks          struct {
 		Required []string      `toml:"required"`
@@ -187,7 +189,7 @@ func (t tightening) asConfig() Config {
 	return Config{
 		MaxReviewCycles: t.MaxReviewCycles, MaxTurns: t.MaxTurns, MaxTokens: t.MaxTokens, MaxCost: t.MaxCost,
 		Timeout: t.Timeout, WorktreeInclude: t.WorktreeInclude, Checks: ChecksConfig{Required: t.Checks.Required, Run: t.Checks.Run},
-		Permission: t.Permission, Hooks: t.Hooks,
+		MaxMemory: t.MaxMemory, MaxProcesses: t.MaxProcesses, Permission: t.Permission, Hooks: t.Hooks,
 	}
 }
 
@@ -199,6 +201,8 @@ func tighten(cfg Config, t tightening) Config {
 	cfg.MaxTokens = smaller(cfg.MaxTokens, t.MaxTokens)
 	cfg.MaxCost = smaller(cfg.MaxCost, t.MaxCost)
 	cfg.Timeout = Of(smaller(cfg.Timeout.Duration, t.Timeout.Duration))
+	cfg.MaxMemory = smaller(cfg.MaxMemory, t.MaxMemory)
+	cfg.MaxProcesses = smaller(cfg.MaxProcesses, t.MaxProcesses)
 	cfg.Checks.Required = joined(cfg.Checks.Required, t.Checks.Required)
 	cfg.Checks.Run = slices.Concat(cfg.Checks.Run, t.Checks.Run)
 	if t.ApprovePlan != nil && *t.ApprovePlan {

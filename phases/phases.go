@@ -28,7 +28,7 @@ type Config struct {
 	Room func(ctx context.Context, p plan.Phase) (Room, error)
 	// Sandbox says, for the record, what keeps the commands of a phase in
 	// their room. Default: nothing is said.
-	Sandbox func(p plan.Phase) string
+	Sandbox func(p plan.Phase) plan.Walls
 	// Blob fetches a kept output by its hash.
 	Blob func(ctx context.Context, hash string) ([]byte, error)
 	// Conversation reads what a conversation of a run has journalled, for
@@ -132,7 +132,7 @@ func refuse(p plan.Phase, name string) string {
 func (ph *Phases) Describe(p plan.Phase) plan.PhaseStart {
 	start := plan.PhaseStart{Model: ph.model(p), Tools: ph.cfg.Kit.offer(p)}
 	if ph.cfg.Sandbox != nil && ph.commands(p) {
-		start.Sandbox = ph.cfg.Sandbox(p)
+		start.Walls = ph.cfg.Sandbox(p)
 	}
 	return start
 }

@@ -52,8 +52,11 @@ func leave(ctx context.Context, room Room, b plan.Brief, emit plan.Emit, out *pl
 	var breach *sandbox.Breach
 	if errors.As(left, &breach) {
 		told = plan.Failure{
-			Error: fmt.Sprintf("%s must not change the work tree, but while it ran %v", b.Phase, breach),
+			Error: fmt.Sprintf("while %s ran, %v", b.Phase, breach),
 			Hint:  "Look at what changed there. A kernel with user namespaces keeps this from happening: see `plan doctor`.",
+		}
+		if len(breach.Lost) > 0 { // nothing here may ask git anything any more
+			return &plan.Outage{Err: fmt.Errorf("while %s ran, %w", b.Phase, breach)}
 		}
 		if out.Judgement != nil && out.Judgement.Approved {
 			out.Judgement.Approved, out.Judgement.Verdict = false, plan.NeedsFix

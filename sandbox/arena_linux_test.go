@@ -97,6 +97,12 @@ func newArena(t *testing.T, template string) *arena {
 	if _, err := unix.FcntlInt(a.leaked.Fd(), unix.F_SETFD, 0); err != nil { // inherited by whoever forgets
 		t.Fatal(err)
 	}
+	if os.Getuid() == 0 {
+		alias := filepath.Join(a.base, "alias")
+		a.must("mkdir", alias)
+		a.must("mount", "--bind", a.tree, alias)
+		a.closers = append(a.closers, func() { a.must("umount", alias) })
+	}
 	a.before = a.look()
 	return a
 }
@@ -194,7 +200,7 @@ func (a *arena) environ(helper string) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + a.home, "LANG=C", "TMPDIR=/tmp", "GORACE=atexit_sleep_ms=0", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_CONFIG_NOSYSTEM=1",
-		"TREE=" + a.tree, "OTHER=" + a.other, "PHOME=" + a.own, "VICTIM=" + strconv.Itoa(a.victim.Process.Pid), "ID=" + a.id,
+		"TREE=" + a.tree, "ALIAS=" + filepath.Join(a.base, "alias"), "OTHER=" + a.other, "PHOME=" + a.own, "VICTIM=" + strconv.Itoa(a.victim.Process.Pid), "ID=" + a.id,
 		"TCP=" + a.addr["tcp"], "TCP6=" + a.addr["tcp6"], "UDP=" + a.addr["udp"], "SOCK=" + a.addr["sock"], "TSOCK=" + a.addr["tsock"],
 		"ABSTRACT=escape-" + a.id, "FD=" + strconv.Itoa(int(a.leaked.Fd())), "ESC=" + helper + " " + escapeVerb,
 		"OPENAI_API_KEY=" + canary, "AWS_SECRET_ACCESS_KEY=" + canary, "GITHUB_TOKEN=" + canary,

@@ -22,9 +22,14 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	p := w.policy
-	p.Caches = nil
-	steps, err := layout(p, w.ground())
+	p, g := w.policy, w.ground()
+	if p.Discard { // no layers: they are read, and written to elsewhere
+		for _, c := range p.Caches {
+			g.shown = append(g.shown, c.Dir)
+		}
+		p.Caches = nil
+	}
+	steps, err := layout(p, g)
 	if err != nil {
 		return nil, err
 	}
@@ -32,13 +37,15 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 	if err != nil {
 		return nil, err
 	}
-	const inWall = "/run/plan" // the program's own place may be hidden
-	args = append(args, "--ro-bind", self, inWall, "--remount-ro", "/run", "--", inWall, Verb, roleBuild)
+	if err := w.makeCaches(); err != nil {
+		return nil, err
+	}
+	args = append(args, "--ro-bind", self, bwrapSelf, "--remount-ro", "/run", "--", bwrapSelf, Verb, roleBuild)
 	cmd := exec.Command(path, args...) //nolint:noctx // it lives as long as its wall
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	s := setup{Write: writablePlaces(steps), Internet: true, Processes: p.MaxProcesses}
-	return begin(ctx, cmd, s)
+	return w.begin(ctx, cmd, s)
 }
 
 // bwrapArgs says the steps in bwrap's words.

@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// systemLevels are the levels that Linux has.
+func systemLevels() []Level { return []Level{LevelNamespaces, LevelBubblewrap, LevelLandlock} }
+
 // build starts the inside of the wall.
 func (w *Wall) build(ctx context.Context) (*inside, error) {
 	switch w.level {
@@ -26,9 +29,18 @@ func (w *Wall) build(ctx context.Context) (*inside, error) {
 	return nil, fmt.Errorf("there is no level %q", w.level)
 }
 
+// begin starts the inside of the wall, in its control group if there is one.
+func (w *Wall) begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
+	if w.group != nil {
+		s.Processes = 0 // the group counts, and says so when it refuses
+	}
+	w.group.hold(cmd)
+	return begin(ctx, cmd, s)
+}
+
 func (w *Wall) ground() ground {
 	return ground{
-		home: homeOf(w.env), path: filepath.SplitList(variable(w.env, "PATH")),
+		home: homeOf(w.env), shown: filepath.SplitList(variable(w.env, "PATH")),
 		scratch: w.scratch, mounts: mountPoints(),
 	}
 }
@@ -45,7 +57,7 @@ func (w *Wall) buildNamespaces(ctx context.Context) (*inside, error) {
 	}
 	cmd := again(roleBuild)
 	cmd.SysProcAttr = namespaces(w.policy.Network)
-	return begin(ctx, cmd, s)
+	return w.begin(ctx, cmd, s)
 }
 
 // writablePlaces lists where Landlock lets the commands write.
@@ -115,28 +127,23 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the sandbox: %w", err)
 	}
+	if err := w.makeCaches(); err != nil {
+		return nil, err
+	}
 	write := slices.Concat([]string{tmp}, devices(), w.policy.writable())
 	if w.policy.Discard {
 		write = append(write, w.policy.Copy)
-	}
-	for _, c := range w.policy.Caches {
-		switch {
-		case !w.policy.Discard:
+	} else {
+		for _, c := range w.policy.Caches {
 			write = append(write, c.Dir)
-		case c.Var != "":
-			dir := filepath.Join(w.scratch, "cache-"+c.Var)
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return nil, fmt.Errorf("make a folder for the sandbox: %w", err)
-			}
-			write = append(write, dir)
 		}
 	}
-	s := setup{Read: allBut(w.policy.Hidden, append(write, w.policy.Tree)), Write: write, Internet: w.policy.Network}
+	s := setup{Read: allBut(w.policy.Hidden, append(write, w.policy.Tree, w.self())), Write: write, Internet: w.policy.Network}
 	cmd := again(roleGuard)
 	// No Pdeathsig: the guard has to outlive us by the moment that it takes to
 	// end what is left.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	in, err := begin(ctx, cmd, s)
+	in, err := w.begin(ctx, cmd, s)
 	if in != nil {
 		in.soft = true
 	}

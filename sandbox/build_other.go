@@ -5,17 +5,45 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 )
 
 // Verb is the first argument of a process that is the inside of a wall.
 const Verb = "__sandbox"
 
-// Enter does nothing: only Linux has the walls that need it.
-func Enter() {}
+// Enter turns this process into what stands between a tool and its cache, if it
+// was started to be that. It must be the first thing that main does.
+func Enter() {
+	if len(os.Args) != 5 || os.Args[1] != Verb || os.Args[2] != roleCache {
+		return
+	}
+	if err := (goCache{lower: os.Args[3], upper: os.Args[4]}).serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "sandbox:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
 
-// Features is empty: there is nothing to look at here.
-func Features(context.Context) []Feature { return nil }
+// systemLevels are the levels that this system has.
+func systemLevels() []Level {
+	if runtime.GOOS == "darwin" {
+		return []Level{LevelSeatbelt}
+	}
+	return nil
+}
+
+// Features looks at what there is for walls.
+func Features(context.Context) []Feature {
+	f := Feature{Name: "sandbox-exec", Detail: "not there"}
+	if _, err := os.Stat(seatbeltPath); err == nil {
+		f.OK, f.Detail = true, seatbeltPath
+	}
+	return []Feature{f}
+}
+
+// Bounded says that there are no control groups.
+func Bounded(context.Context) error { _, err := newGroup(Policy{}); return err }
 
 func (w *Wall) build(context.Context) (*inside, error) {
 	return nil, fmt.Errorf("there is no %s on %s", w.level, runtime.GOOS)

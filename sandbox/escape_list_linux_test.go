@@ -8,8 +8,8 @@ import (
 )
 
 // attempt is one way to do what a reviewer must not do. It runs in a shell
-// that stands in the tree, with these variables: TREE, OTHER (a repository
-// beside it), PHOME (where plan keeps its data), VICTIM (a process outside that
+// that stands in the tree, with these variables: TREE, ALIAS (for root, the tree
+// mounted a second time), OTHER (a repository beside it), PHOME (where plan keeps its data), VICTIM (a process outside that
 // stands in the tree and has a file of it open as descriptor 9), TCP, TCP6, UDP
 // (addresses outside), SOCK (a socket outside, in the home), TSOCK (one in the
 // temporary folder), ABSTRACT, FD (a file of the tree that plan has open), ID
@@ -42,6 +42,16 @@ const (
 
 func attempts() []attempt {
 	all := slices.Concat(inTree(), withGit(), elsewhere(), processes(), leaks(), network(), kernel())
+	for name, line := range map[string]string{
+		"perl":    `perl -e 'open(my $f, ">", "file"); print $f "x"'`,
+		"python3": `python3 -c 'open("file", "w").write("x")'`,
+		"node":    `node -e 'require("fs").writeFileSync("file", "x")'`,
+		"ruby":    `ruby -e 'File.write("file", "x")'`,
+	} {
+		if _, err := exec.LookPath(name); err == nil {
+			all = append(all, attempt{name: name, line: line, implement: true})
+		}
+	}
 	if _, err := exec.LookPath("gcc"); err == nil {
 		all = append(all, attempt{name: "LD_PRELOAD", implement: true, line: `cd "$(mktemp -d)" && printf '#include <stdio.h>\n__attribute__((constructor)) void f(void){FILE*o=fopen("%s","a");if(o)fputs("x",o);}' "$TREE/file" >p.c && gcc -shared -fPIC -o p.so p.c && LD_PRELOAD=$PWD/p.so ls`})
 	}
@@ -151,6 +161,7 @@ func elsewhere() []attempt {
 		{name: "another repository", line: `echo x >>"$OTHER/file"`},
 		{name: "dots to another repository", line: `echo x >>../other/file`},
 		{name: "link to another repository", line: `ln -s ../other l; echo x >>l/file`},
+		{name: "another mount of the tree", line: `echo x >>"$ALIAS/file"`, root: true},
 		{name: "hard link of another's file", line: `ln "$OTHER/file" h; echo x >>h`},
 		{name: "hard link into another's folder", line: `ln file "$OTHER/h"`},
 		{name: "race of a path", line: `$ESC race "$TREE/r" "$OTHER/file"`},
@@ -185,6 +196,9 @@ func processes() []attempt {
 		{name: "process_vm_readv", line: `$ESC vmwrite $VICTIM`, won: printed(escaped)},
 		{name: "/proc/pid/mem", line: `$ESC mem $VICTIM`, won: printed(escaped)},
 		{name: "/proc/pid/environ", line: `cat /proc/$VICTIM/environ`, won: printed(canary)},
+		{name: "memory of the parent", line: `exec 3<>/proc/$PPID/mem && echo ` + escaped, won: printed(escaped)},
+		{name: "memory of the parent, read", line: `exec 3</proc/$PPID/mem && echo ` + escaped, won: printed(escaped)},
+		{name: "descriptors of the parent", line: `readlink /proc/$PPID/fd/1 && echo ` + escaped, won: printed(escaped)},
 		{name: "descriptor by pidfd", line: `$ESC pidfd $VICTIM`, won: printed(escaped)},
 		{name: "limits of another", line: `$ESC prlimit $VICTIM`, won: printed(escaped), landlock: ownUser},
 		{name: "priority of another", line: `$ESC nice $VICTIM`, won: printed(escaped), landlock: ownUser},

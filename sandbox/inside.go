@@ -22,12 +22,13 @@ const killPatience = 2 * time.Second
 
 // inside is the other side of a wall: a process that runs tasks.
 type inside struct {
-	cmd  *exec.Cmd
-	conn *net.UnixConn
-	life *os.File      // held open while this process lives
-	done chan struct{} // closed once the process is gone
-	soft bool          // it ends by itself, once it has ended its children
-	errs bytes.Buffer  // what it said; read after done
+	cmd   *exec.Cmd
+	conn  *net.UnixConn
+	life  *os.File      // held open while this process lives
+	done  chan struct{} // closed once the process is gone
+	soft  bool          // it ends by itself, once it has ended its children
+	group *group        // that it runs in; nil where there is none
+	errs  bytes.Buffer  // what it said; read after done
 
 	sending sync.Mutex
 	mu      sync.Mutex

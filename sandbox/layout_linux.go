@@ -16,7 +16,7 @@ import (
 // ground is what a layout is made on.
 type ground struct {
 	home    string   // of the user
-	path    []string // where programs are found
+	shown   []string // what is seen wherever it lies: where programs are found
 	scratch string   // the wall's own folder, outside the wall
 	mounts  []string // where something is mounted
 }
@@ -33,8 +33,8 @@ func layout(p Policy, g ground) ([]step, error) {
 	l.add(kindEmpty, "/run", "")
 	l.add(kindView, "/var", "")
 	l.add(kindView, g.home, "")
-	for _, dir := range slices.Concat(g.path, resolvers(), below(g.home, g.mounts)) {
-		if l.covered(dir) {
+	for _, dir := range slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)) {
+		if l.covered(dir) && !own(p, dir) {
 			l.add(kindShow, dir, "")
 		}
 	}
@@ -59,6 +59,12 @@ func layout(p Policy, g ground) ([]step, error) {
 	}
 	slices.SortStableFunc(l.steps, func(a, b step) int { return cmp.Compare(depth(a.At), depth(b.At)) })
 	return l.steps, errors.Join(l.errs...)
+}
+
+// own reports whether a place is seen with the directories that commands work in
+// anyway, and may be written like them.
+func own(p Policy, place string) bool {
+	return slices.ContainsFunc(slices.Concat(p.writable(), p.layered()), func(dir string) bool { return within(place, dir) })
 }
 
 type layouter struct {

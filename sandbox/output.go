@@ -37,6 +37,14 @@ func (c *capture) bytes() []byte {
 	return fmt.Appendf(c.kept, "\n… %d bytes dropped\n", c.dropped)
 }
 
+// onOwnLine is text with room for a line behind it, if one follows.
+func onOwnLine(text []byte, next string) []byte {
+	if next != "" && len(text) > 0 && text[len(text)-1] != '\n' {
+		return append(text, '\n')
+	}
+	return text
+}
+
 // Cut makes text fit for a reader: valid UTF-8 without NUL, and at most limit
 // bytes of it, three fifths from the head and two from the tail with a line
 // in between that says how many bytes were left out. That line comes on top of

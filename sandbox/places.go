@@ -137,7 +137,7 @@ func Caches(env []string, now time.Time) []Cache {
 		out = append(out, c)
 	}
 	add("go", Cache{
-		Dir: absolute(variable(env, "GOCACHE"), filepath.Join(base, "go-build")), Var: "GOCACHE",
+		Dir: absolute(variable(env, "GOCACHE"), filepath.Join(base, "go-build")), Var: "GOCACHE", Through: "GOCACHEPROG",
 		Seed: map[string]string{"testexpire.txt": strconv.FormatInt(now.UnixNano(), 10) + "\n"},
 	})
 	add("go", Cache{Dir: absolute(variable(env, "GOMODCACHE"), filepath.Join(gopath, "pkg", "mod"))})

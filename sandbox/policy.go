@@ -16,18 +16,22 @@ const (
 	// supervisor that ends what commands leave behind. Landlock does not see
 	// chmod, touch and the like, so the real tree is compared afterwards.
 	LevelLandlock Level = "landlock"
+	// LevelSeatbelt: macOS's sandbox-exec, with a copied tree. What leaves its
+	// process group lives on, and all processes are seen.
+	LevelSeatbelt Level = "sandbox-exec"
 	// LevelNone: no wall. A copied tree is all there is.
 	LevelNone Level = "none"
 )
 
-// Levels lists the levels, strongest first.
-func Levels() []Level {
-	return []Level{LevelNamespaces, LevelBubblewrap, LevelLandlock, LevelNone}
-}
+// Levels lists the levels that this system has, strongest first.
+func Levels() []Level { return append(systemLevels(), LevelNone) }
 
 // NeedsCopy reports whether a tree that must not change has to be copied for
 // its commands, because this level cannot lay a layer over it.
 func (l Level) NeedsCopy() bool { return l != LevelNamespaces }
+
+// mounts reports whether commands see a file system of their own.
+func (l Level) mounts() bool { return l == LevelNamespaces || l == LevelBubblewrap }
 
 // Policy says what the commands behind a wall may do. What it does not name
 // can be read and not written. The temporary folders are always the wall's
@@ -47,6 +51,10 @@ type Policy struct {
 	Also []string
 	// Fixed are files and directories in Tree and Also that stay as they are.
 	Fixed []string
+	// Code are those files and directories in Tree and Also that decide what others
+	// run who work there. Where a level cannot keep Fixed as it is, these are put
+	// back as soon as the commands have ended.
+	Code []string
 	// Hidden are files and directories that cannot be read. Tree, Also and
 	// what else is named here can lie in them all the same.
 	Hidden []string
@@ -59,8 +67,13 @@ type Policy struct {
 	// wall's own (LevelNamespaces and LevelBubblewrap), or none at all.
 	Network bool
 	// MaxProcesses bounds the processes and threads behind the wall. Default
-	// 4096.
+	// 4096. Without a control group ([Bounded]) it counts those of an ordinary
+	// user only, and not at all with LevelLandlock.
 	MaxProcesses uint64
+	// MaxMemory bounds, in bytes, the memory that everything behind the wall
+	// uses together. 0 is no bound. Without a control group each process alone
+	// is held to it, by what it may reserve to write to.
+	MaxMemory uint64
 }
 
 // Cache is a directory that a build tool keeps things in.
@@ -71,6 +84,10 @@ type Cache struct {
 	Var string
 	// Seed are files to put into a layer over it, by name.
 	Seed map[string]string
+	// Through is the environment variable that names a program for the tool to
+	// ask for what it caches, "" if there is none. Where no layer can be laid over
+	// Dir, such a program reads it and keeps writes apart.
+	Through string
 }
 
 // Refusal says that a wall was asked for that cannot be built here.
@@ -105,7 +122,7 @@ func (p Policy) layered() []string {
 
 // dir is where a command works that says it works in dir.
 func (p Policy) dir(l Level, dir string) string {
-	if p.Discard && (l == LevelLandlock || l == LevelNone) && p.Copy != "" {
+	if p.Discard && !l.mounts() && p.Copy != "" {
 		return moved(dir, p.Tree, p.Copy)
 	}
 	return dir

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +14,7 @@ import (
 
 // Features looks at what the kernel offers for walls, by trying.
 func Features(ctx context.Context) []Feature {
-	return []Feature{landlockFeature(), userNamespaces(ctx), overlayFeature(), seccompFeature(), bubblewrapFeature()}
+	return []Feature{landlockFeature(), userNamespaces(ctx), overlayFeature(), seccompFeature(), bubblewrapFeature(), groupFeature(ctx)}
 }
 
 func landlockFeature() Feature {
@@ -73,4 +74,28 @@ func bubblewrapFeature() Feature {
 		return Feature{Name: "bubblewrap", Detail: "not installed"}
 	}
 	return Feature{Name: "bubblewrap", OK: true, Detail: path}
+}
+
+func groupFeature(ctx context.Context) Feature {
+	if err := Bounded(ctx); err != nil {
+		return Feature{Name: "cgroup", Detail: fmt.Sprintf("max_memory holds for each process alone, and max_processes not for root: %v", err)}
+	}
+	return Feature{Name: "cgroup", OK: true, Detail: "max_memory and max_processes hold for all commands of a phase together"}
+}
+
+// Bounded returns nil if what runs behind a wall can be put into a control group
+// here, so that its memory and its processes are bounded as a whole, and
+// otherwise says why not. It starts a process in one.
+func Bounded(ctx context.Context) error {
+	g, err := newGroup(Policy{MaxProcesses: 16})
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	g.hold(cmd)
+	if err = cmd.Run(); err != nil {
+		err = fmt.Errorf("nothing can be started in a control group: %w", err)
+	}
+	return errors.Join(err, g.remove())
 }

@@ -47,6 +47,9 @@ type Config struct {
 	// Env is the environment of every child, as os.Environ gives it. It is
 	// cleaned with CleanEnv before use. Default os.Environ().
 	Env []string
+	// Path is where the shell is looked for, as PATH has it: what anybody may
+	// write should not be in it. Default: PATH of Env.
+	Path string
 	// Timeout is used for a command that names none. Default 10 minutes.
 	Timeout time.Duration
 	// Now is the clock that durations are measured with. Default time.Now.
@@ -63,7 +66,7 @@ type Shell struct {
 	spawner spawner
 }
 
-// New makes a shell. It takes bash from the PATH of the environment, else sh,
+// New makes a shell. It takes bash from cfg.Path, else sh,
 // else fails; Path says which one it took.
 func New(cfg Config) (*Shell, error) {
 	if cfg.Env == nil {
@@ -76,8 +79,11 @@ func New(cfg Config) (*Shell, error) {
 		cfg.Now = time.Now
 	}
 	s := &Shell{env: CleanEnv(cfg.Env), timeout: cfg.Timeout, now: cfg.Now, spawner: direct{}}
+	if cfg.Path == "" {
+		cfg.Path = variable(s.env, "PATH")
+	}
 	for _, name := range []string{"bash", "sh"} {
-		if path, ok := lookPath(name, s.env); ok {
+		if path, ok := lookPath(name, cfg.Path); ok {
 			s.path, s.args = path, []string{"-o", "pipefail", "-c"}
 			break
 		}
@@ -121,7 +127,10 @@ type Result struct {
 	// ExitCode is the true status of the command: 124 when it ran out of time,
 	// 128+n when signal n ended it.
 	ExitCode int
-	Output   []byte // stdout and stderr, interleaved as they came, whole up to a safety bound
+	// Output is stdout and stderr, interleaved as they came, whole up to a safety
+	// bound. Behind a wall with bounds, lines in brackets follow that say which
+	// of them the command met.
+	Output   []byte
 	TimedOut bool
 	Duration time.Duration
 }
@@ -152,7 +161,10 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	t := task{Path: s.path, Args: append([]string{s.path}, append(slices.Clone(s.args), guarded(c.Line))...), Dir: c.Dir, Env: s.env}
 	start := s.now()
 	end, err := s.spawner.spawn(limited, t, out)
-	res := Result{Output: out.bytes(), Duration: s.now().Sub(start), ExitCode: end.code}
+	if end.note != "" && c.Output != nil {
+		c.Output([]byte(end.note))
+	}
+	res := Result{Output: append(onOwnLine(out.bytes(), end.note), end.note...), Duration: s.now().Sub(start), ExitCode: end.code}
 	switch {
 	case err != nil:
 		return s.notStarted(ctx, c, res, err)
@@ -175,8 +187,9 @@ type spawner interface {
 
 // ending is how a task ended.
 type ending struct {
-	code    int  // its exit status, as a shell has it
-	stopped bool // ctx ended first, and it was killed
+	code    int    // its exit status, as a shell has it
+	stopped bool   // ctx ended first, and it was killed
+	note    string // lines about which bounds it met, "" if none
 }
 
 // direct runs tasks as children of this process.
@@ -217,6 +230,9 @@ func (s *Shell) notStarted(ctx context.Context, c Command, res Result, err error
 	case errors.Is(err, syscall.E2BIG):
 		// The author of the line can do something about it, so it is theirs.
 		text := fmt.Sprintf("the command line is %d bytes long, more than the system takes; put the contents into a file first\n", len(c.Line))
+		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
+	case errors.Is(err, syscall.EAGAIN):
+		text := fmt.Sprintf("the command could not be started: what earlier ones left running uses up all the processes there may be; end it first, or start less in the background\n%s", res.Output)
 		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
 	}
 	return res, fmt.Errorf("run command %q in %q with %s: %w", shorten(c.Line), c.Dir, s.path, err)
@@ -293,9 +309,9 @@ func shorten(line string) string {
 	return line
 }
 
-// lookPath finds an executable in the PATH of env, which need not be ours.
-func lookPath(name string, env []string) (string, bool) {
-	for _, dir := range filepath.SplitList(variable(env, "PATH")) {
+// lookPath finds an executable in a PATH, which need not be ours.
+func lookPath(name, dirs string) (string, bool) {
+	for _, dir := range filepath.SplitList(dirs) {
 		if !filepath.IsAbs(dir) {
 			continue // a shell must not come from wherever we happen to stand
 		}

@@ -2,12 +2,16 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // server runs commands behind a wall that stands already: it has no more
@@ -32,6 +36,17 @@ func serve() error {
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
+	// Orphans come here also where this is no first process: dead ones that nobody
+	// collects would count as processes.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become a subreaper: %w", err)
+	}
+	// Commands are the same user. They must not look into this process: it holds
+	// the descriptors of others, and says how they ended.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("close its memory: %w", err)
+	}
+	spareThreads(8)
 	s := &server{conn: conn, null: null, running: map[int]int64{}}
 	signals := make(chan os.Signal, 16)
 	// Signals that commands send to their first process are noticed and change
@@ -97,7 +112,33 @@ func (s *server) start(id int64, t task, output *os.File) error {
 		return &os.PathError{Op: "exec", Path: t.Path, Err: err}
 	}
 	s.running[pid] = id
+	if t.Memory > 0 {
+		// From outside, because this process may have reserved more already; and not
+		// RLIMIT_AS, which would count what programs reserve and never touch.
+		limit := unix.Rlimit{Cur: t.Memory, Max: t.Memory}
+		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &limit, nil) // it may have ended
+	}
 	return nil
+}
+
+// spareThreads makes threads that wait to be used. One that the runtime needs
+// and cannot start, because commands use up all the processes there may be,
+// would be the end of this process.
+func spareThreads(n int) {
+	var up, down sync.WaitGroup
+	release := make(chan struct{})
+	up.Add(n)
+	for range n {
+		down.Go(func() {
+			runtime.LockOSThread() // so each has one of its own
+			defer runtime.UnlockOSThread()
+			up.Done()
+			<-release
+		})
+	}
+	up.Wait()
+	close(release)
+	down.Wait()
 }
 
 // reap collects every child that ended: tasks, and orphans that became ours.

@@ -31,12 +31,15 @@ type Wall struct {
 	policy Policy
 	env    []string // of the user, cleaned
 	before prints   // of the tree, where the kernel does not guard all of it
+	keep   []keepsake
 
 	mu      sync.Mutex
 	inside  *inside // nil before the first command and after Close
+	group   *group  // bounds everything inside; nil where there is none
 	scratch string  // folder for layers and temporary files
 	lock    *os.File
 	closed  bool // it takes no more commands
+	broke   Breach
 	cleared bool // its folder is gone
 }
 
@@ -54,11 +57,15 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 		policy.MaxProcesses = 4096
 	}
 	w := &Wall{level: level, policy: policy, env: CleanEnv(env)}
-	if policy.Discard && (level == LevelLandlock || level == LevelNone) {
+	if policy.Discard && !level.mounts() {
 		var err error
 		if w.before, err = printsOf(policy.Tree, policy.Unwatched); err != nil {
 			return nil, fmt.Errorf("sandbox: note how the tree looks: %w", err)
 		}
+	}
+	var err error
+	if w.keep, err = keepsakes(level, policy); err != nil {
+		return nil, err
 	}
 	return w, nil
 }
@@ -81,8 +88,8 @@ func (w *Wall) Shell(base *Shell) *Shell {
 
 // Close ends everything that runs behind the wall, and throws away what was to
 // be thrown away. When it returns, no process is left. Closing twice is fine.
-// A [*Breach] says that the tree did change, which only a level without
-// namespaces lets happen.
+// A [*Breach] says that something did change that must not, which only a level
+// without namespaces lets happen.
 func (w *Wall) Close() error {
 	w.End()
 	w.mu.Lock()
@@ -101,46 +108,52 @@ func (w *Wall) End() {
 	defer w.mu.Unlock()
 	w.closed = true
 	if w.inside != nil {
+		w.group.kill()
 		w.inside.end()
 		w.inside = nil
 	}
+	w.putBack()
 }
 
-// clear removes the scratch folder.
+// putBack makes what decides what others run as it was, once.
+func (w *Wall) putBack() {
+	for _, k := range w.keep {
+		path := filepath.Join(k.root, k.name)
+		switch changed, err := k.putBack(); {
+		case err != nil:
+			w.broke.Lost = append(w.broke.Lost, fmt.Sprintf("%s (%v)", path, err))
+		case changed:
+			w.broke.PutBack = append(w.broke.PutBack, path)
+		}
+	}
+	w.keep = nil
+}
+
+// clear removes the scratch folder and the control group.
 func (w *Wall) clear() error {
 	if w.scratch == "" {
 		return nil
 	}
-	err := scratch.Remove(w.scratch)
-	w.scratch = ""
+	err := errors.Join(w.group.remove(), scratch.Remove(w.scratch))
+	w.scratch, w.group = "", nil
 	return errors.Join(err, w.lock.Close())
 }
 
-// Breach is the error of a tree that changed although it must not.
-type Breach struct{ Paths []string }
-
-func (b *Breach) Error() string {
-	const most = 10
-	text := strings.Join(b.Paths[:min(len(b.Paths), most)], ", ")
-	if len(b.Paths) > most {
-		text += fmt.Sprintf(" and %d more", len(b.Paths)-most)
-	}
-	return "the tree that must not change did: " + text
-}
-
 func (w *Wall) breach() error {
-	if w.before == nil {
-		return nil
+	if w.before != nil {
+		after, err := printsOf(w.policy.Tree, w.policy.Unwatched)
+		if err != nil {
+			return fmt.Errorf("sandbox: look whether the tree changed: %w", err)
+		}
+		w.broke.Paths = w.before.changed(after)
 	}
-	after, err := printsOf(w.policy.Tree, w.policy.Unwatched)
-	if err != nil {
-		return fmt.Errorf("sandbox: look whether the tree changed: %w", err)
-	}
-	if changed := w.before.changed(after); len(changed) > 0 {
-		return &Breach{Paths: changed}
+	if b := w.broke; len(b.Paths)+len(b.PutBack)+len(b.Lost) > 0 {
+		return &b
 	}
 	return nil
 }
+
+var errClosed = errors.New("sandbox: the wall is closed")
 
 // open returns the inside of the wall, building it if there is none or if the
 // one there was has died.
@@ -148,7 +161,7 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return nil, errors.New("sandbox: the wall is closed")
+		return nil, errClosed
 	}
 	if w.inside != nil && !w.inside.dead() {
 		return w.inside, nil
@@ -157,13 +170,41 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 		if err := w.makeScratch(); err != nil {
 			return nil, err
 		}
+		w.group, _ = newGroup(w.policy) // Bounded says why there is none
 	}
 	in, err := w.build(ctx)
+	if err != nil && w.group != nil && ctx.Err() == nil { // nothing may be started in it: do without
+		err = errors.Join(err, w.group.remove())
+		w.group = nil
+		if again, retryErr := w.build(ctx); retryErr == nil {
+			in, err = again, nil
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("build the sandbox (%s) for %q: %w", w.level, w.policy.Tree, err)
 	}
+	in.group = w.group
 	w.inside = in
 	return in, nil
+}
+
+// prepare makes what commands need where nothing has to be built for them.
+func (w *Wall) prepare() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return errClosed
+	}
+	if w.scratch != "" {
+		return nil
+	}
+	if err := w.makeScratch(); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(w.scratch, "tmp0"), 0o700); err != nil {
+		return fmt.Errorf("make a folder for the sandbox: %w", err)
+	}
+	return w.makeCaches()
 }
 
 func (w *Wall) makeScratch() error {
@@ -183,7 +224,7 @@ func (w *Wall) makeScratch() error {
 	return nil
 }
 
-// Sweep removes the folders that killed processes left. The kernel frees the
+// Sweep removes the folders and control groups that killed processes left. The kernel frees the
 // locks of a process that dies, so a folder whose lock can be had is nobody's.
 // What cannot be removed is left for the next time.
 func Sweep() {
@@ -201,39 +242,118 @@ func Sweep() {
 		}
 		_ = lock.Close()
 	}
+	sweepGroups()
 }
 
 // ready implements spawner.
 func (w *Wall) ready(ctx context.Context) error {
+	if w.level == LevelSeatbelt {
+		return w.prepare()
+	}
 	_, err := w.open(ctx)
 	return err
 }
 
 // spawn implements spawner.
 func (w *Wall) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {
-	in, err := w.open(ctx)
-	if err != nil {
-		return ending{}, err
-	}
 	t.Dir = w.policy.dir(w.level, t.Dir)
 	if t.Dir == "" {
 		t.Dir = w.Dir()
 	}
+	if w.level == LevelSeatbelt {
+		t.Env = w.environ(t.Env)
+		return w.spawnSeatbelt(ctx, t, out)
+	}
+	in, err := w.open(ctx)
+	if err != nil {
+		return ending{}, err
+	}
 	t.Env = w.environ(t.Env)
-	return in.run(ctx, t, out)
+	if in.group == nil {
+		t.Memory = w.policy.MaxMemory
+	}
+	before := in.group.strain()
+	end, err := in.run(ctx, t, out)
+	end.note = in.group.since(before)
+	if err != nil && end.note != "" {
+		err = fmt.Errorf("%w %s", err, strings.TrimSpace(end.note))
+	}
+	return end, err
+}
+
+// privateCache begins the names of the folders that stand in for caches.
+const privateCache = ".plan-cache-"
+
+// tmp is where commands behind the wall have their temporary folder.
+func (w *Wall) tmp() string {
+	if w.level.mounts() {
+		return "/tmp"
+	}
+	return filepath.Join(w.scratch, "tmp0")
+}
+
+// apart lists the caches that commands must not write to, where no layer keeps
+// what they write: they get a folder of their own for it.
+func (w *Wall) apart() []Cache {
+	if !w.policy.Discard || !w.level.NeedsCopy() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.policy.Caches), func(c Cache) bool { return c.Var == "" })
+}
+
+// makeCaches makes those folders.
+func (w *Wall) makeCaches() error {
+	for _, c := range w.apart() {
+		dir := filepath.Join(w.scratch, "tmp0", privateCache+c.Var)
+		err := os.MkdirAll(dir, 0o700)
+		for name, text := range c.Seed {
+			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		if err != nil {
+			return fmt.Errorf("make a folder for the sandbox: %w", err)
+		}
+	}
+	return nil
+}
+
+// bwrapSelf is where this program stands behind a wall of bwrap's, where its own
+// place may be hidden.
+const bwrapSelf = "/run/plan"
+
+// self is where commands behind the wall find this program.
+func (w *Wall) self() string {
+	if w.level == LevelBubblewrap {
+		return bwrapSelf
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
+// quoted is a command as go reads one from a variable: it knows quotes and no
+// escapes.
+func quoted(words ...string) string {
+	for i, word := range words {
+		mark := "'"
+		if strings.Contains(word, mark) {
+			mark = `"`
+		}
+		words[i] = mark + word + mark
+	}
+	return strings.Join(words, " ")
 }
 
 // environ is the environment of commands behind the wall: temporary files go
 // to the wall's own folder, caches to where they may be written, and what
 // leads to services of the user's session is gone.
 func (w *Wall) environ(env []string) []string {
-	set := map[string]string{"TMPDIR": "/tmp"}
-	if w.level == LevelLandlock {
-		set["TMPDIR"] = filepath.Join(w.scratch, "tmp0")
-		for _, c := range w.policy.Caches {
-			if c.Var != "" && w.policy.Discard {
-				set[c.Var] = filepath.Join(w.scratch, "cache-"+c.Var)
-			}
+	set := map[string]string{"TMPDIR": w.tmp()}
+	for _, c := range w.apart() {
+		set[c.Var] = filepath.Join(w.tmp(), privateCache+c.Var)
+		if c.Through != "" && variable(w.env, c.Through) == "" {
+			set[c.Through] = quoted(w.self(), Verb, roleCache, c.Dir, set[c.Var])
 		}
 	}
 	drop := []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "TEMP", "TMP"}

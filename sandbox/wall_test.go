@@ -207,6 +207,37 @@ func must(out []byte, err error) []byte {
 	return out
 }
 
+// A folder of programs in the tree is part of the tree.
+func TestProgramsInTheTreeCanBeWritten(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		for _, discard := range []bool{true, false} {
+			y := newYard(t)
+			bin := filepath.Join(y.tree, "bin")
+			for _, dir := range []string{bin, filepath.Join(y.stand, "bin")} {
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := sandbox.Policy{Tree: y.tree, Discard: discard}
+			if discard {
+				p.Copy = y.stand
+			}
+			env := append(y.env(), "PATH="+bin+":"+os.Getenv("PATH"))
+			w, err := sandbox.NewWall(level, p, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{Line: "echo echo made >bin/made && chmod +x bin/made && bin/made", Dir: y.tree})
+			if err != nil || string(res.Output) != "made\n" {
+				t.Errorf("discard %v: %v, %s", discard, err, res.Output)
+			}
+			_ = w.Close()
+		}
+	})
+}
+
 // A program that only talks to itself works without a network.
 func TestLoopbackOfItsOwn(t *testing.T) {
 	t.Parallel()

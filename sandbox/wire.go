@@ -70,6 +70,9 @@ type task struct {
 	Args []string // with the name of the program first
 	Dir  string
 	Env  []string
+	// Memory is how many bytes it, and each process that it starts, may reserve
+	// to write to. 0 is no bound.
+	Memory uint64 `json:",omitempty"`
 }
 
 // errFrame says that a message makes no sense.

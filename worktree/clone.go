@@ -12,7 +12,7 @@ import (
 // trees are made from. After an error nothing is left of it. The directory that
 // dir is in must be there.
 func Clone(ctx context.Context, url, dir string) (*Repo, error) {
-	git, err := findGit()
+	git, err := findGit("")
 	if err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}

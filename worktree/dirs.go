@@ -1,6 +1,9 @@
 package worktree
 
-import "path/filepath"
+import (
+	"io/fs"
+	"path/filepath"
+)
 
 // GitDirs are the directories that hold the repository's own data: that of
 // this work tree and the one that all work trees share, which are often the
@@ -23,13 +26,32 @@ func (r *Repo) GitLink() string {
 }
 
 // CodeDirs are the parts of GitDirs that decide what git runs: hooks and
-// settings.
+// settings, of submodules too.
 func (r *Repo) CodeDirs() []string {
 	var out []string
 	for _, dir := range r.GitDirs() {
-		for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "gitdir"} {
-			out = append(out, filepath.Join(dir, name))
-		}
+		out = append(out, codeOf(dir)...)
+		_ = filepath.WalkDir(filepath.Join(dir, "modules"), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return fs.SkipDir // there are none, or nobody can read them
+			case d.IsDir() && (d.Name() == "objects" || d.Name() == "refs" || d.Name() == "logs"):
+				return fs.SkipDir
+			case !d.IsDir() && d.Name() == "HEAD":
+				out = append(out, codeOf(filepath.Dir(path))...)
+			}
+			return nil
+		})
+	}
+	return out
+}
+
+// codeOf are the files and directories that decide what git runs for one of its
+// directories.
+func codeOf(dir string) []string {
+	var out []string
+	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "gitdir"} {
+		out = append(out, filepath.Join(dir, name))
 	}
 	return out
 }

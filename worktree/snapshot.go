@@ -209,6 +209,11 @@ func (t *treeWriter) write(ctx context.Context, a area) (string, error) {
 		}
 	}
 	if !settled { // else there is nothing to add
+		if len(todo.links) > 0 {
+			if _, err := t.git(ctx, a, joinNUL(todo.links), "update-index", "--remove", "-z", "--stdin"); err != nil {
+				return "", err
+			}
+		}
 		if _, err := t.git(ctx, a, joinNUL(todo.except), todo.add...); err != nil {
 			return "", err
 		}
@@ -227,6 +232,10 @@ type work struct {
 	add    []string            // arguments of git
 	except []string            // patterns for what add must leave out
 	nested []string            // repositories in the area
+	// links are submodules with a repository in them. Add would ask git what
+	// differs inside, and so run what the settings there name; to know which commit
+	// they stand at it needs no such thing.
+	links []string
 
 	special bool // there are submodules, or tracked files that are not checked out
 }
@@ -245,13 +254,16 @@ func sortOut(dir string, entries []entry) work {
 			w.nested = append(w.nested, path)
 			w.except = append(w.except, ":(exclude,literal)"+path)
 			mark("--force-remove", path) // a file that was there before
+		case e.gitlink && e.tag == 'H' && exists(dir, e.path+"/.git"):
+			w.links = append(w.links, e.path)
+			w.except = append(w.except, ":(exclude,literal)"+e.path)
 		case e.tag == 'S':
 			if exists(dir, e.path) {
 				mark("--no-skip-worktree", e.path)
 			}
 		}
 	}
-	if len(w.nested) > 0 {
+	if len(w.except) > 0 {
 		w.add = append(w.add, "--pathspec-from-file=-", "--pathspec-file-nul")
 	}
 	return w

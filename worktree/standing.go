@@ -20,10 +20,10 @@ type Standing struct {
 }
 
 // Standing is what Head, Branch, Dirty and DirtySubmodules say, in one call of
-// git.
+// git where there are no submodules.
 func (r *Repo) Standing(ctx context.Context) (Standing, error) {
 	out, err := r.run(ctx, "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--no-renames",
-		"--untracked-files=all", "--ignore-submodules=none")
+		"--untracked-files=all", "--ignore-submodules=dirty")
 	if err != nil {
 		return Standing{}, fmt.Errorf("read the status: %w", err)
 	}
@@ -35,10 +35,13 @@ func (r *Repo) Standing(ctx context.Context) (Standing, error) {
 			s.header(rest)
 		case "?":
 			s.Dirty = s.Dirty || !isNested(rest) || ownGitDir(r.root, rest)
-		case "1":
-			s.changed(rest)
-		default: // a conflict
+		default: // a change, of a submodule's commit too, or a conflict
 			s.Dirty = true
+		}
+	}
+	if exists(r.root, ".gitmodules") {
+		if s.Submodules, err = r.DirtySubmodules(ctx); err != nil {
+			return s, err
 		}
 	}
 	if s.Branch == detached { // or a branch of that name
@@ -56,22 +59,5 @@ func (s *Standing) header(text string) {
 		s.Head = value
 	case "branch.head":
 		s.Branch = value
-	}
-}
-
-// changed takes in "XY SUB MODE MODE MODE ID ID PATH". What was changed inside
-// a submodule is no change of this tree, only another commit of it is.
-func (s *Standing) changed(text string) {
-	fields := strings.SplitN(text, " ", 8)
-	if len(fields) != 8 {
-		s.Dirty = true
-		return
-	}
-	inside := strings.HasPrefix(fields[1], "S")
-	if inside && strings.ContainsAny(fields[1][2:], "MU") {
-		s.Submodules = append(s.Submodules, fields[7])
-	}
-	if !inside || fields[0] != ".M" || fields[1][1] == 'C' {
-		s.Dirty = true
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -63,20 +64,62 @@ func moduleName(out, path string) string {
 }
 
 // DirtySubmodules lists the submodules whose files differ from the commit they
-// stand at. Nothing of that is in snapshots and diffs.
+// stand at, and those into which it would not be safe to look. Nothing of that is
+// in snapshots and diffs.
 func (r *Repo) DirtySubmodules(ctx context.Context) ([]string, error) {
-	out, err := r.run(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none")
+	links, err := r.gitlinks(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look into submodules: %w", err)
 	}
 	var paths []string
-	for _, entry := range splitNUL(out) {
-		fields := strings.SplitN(entry, " ", 9) // 1 XY SUB MODE MODE MODE ID ID PATH
-		if len(fields) == 9 && fields[0] == "1" && strings.HasPrefix(fields[2], "S") && strings.ContainsAny(fields[2][2:], "MU") {
-			paths = append(paths, fields[8])
+	for _, path := range links {
+		if !exists(r.root, path+"/.git") {
+			continue // it is not checked out
+		}
+		dirty := true
+		if r.quiet(ctx, path) {
+			out, err := r.git.run(ctx, call{dir: filepath.Join(r.root, path), args: []string{
+				"--work-tree=.", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty",
+			}})
+			if err != nil {
+				return nil, fmt.Errorf("look into submodule %q: %w", path, err)
+			}
+			dirty = out != ""
+		}
+		if dirty {
+			paths = append(paths, path)
 		}
 	}
 	return paths, nil
+}
+
+// harmless are the settings of a submodule's own that have git run nothing.
+var harmless = []string{
+	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase", "core.precomposeunicode",
+	"core.symlinks", "core.autocrlf", "core.eol", "core.safecrlf", "core.worktree", "core.sparsecheckout", "core.sparsecheckoutcone",
+	"extensions.objectformat", "user.name", "user.email",
+}
+
+// quiet reports whether git can be asked about the files of a submodule without
+// running what somebody has put into its settings: whoever may write the tree
+// may put any repository there. Remotes are harmless, for nothing is fetched,
+// unless they promise objects that are not there.
+func (r *Repo) quiet(ctx context.Context, path string) bool {
+	out, err := r.git.run(ctx, call{dir: filepath.Join(r.root, path), args: []string{"config", "--show-scope", "--includes", "--name-only", "-z", "--list"}})
+	if err != nil {
+		return false
+	}
+	words := splitNUL(out) // scope, name, scope, name, …
+	for i := 0; i+1 < len(words); i += 2 {
+		scope, name := words[i], words[i+1]
+		switch kind, _, _ := strings.Cut(name, "."); {
+		case scope != "local" && scope != "worktree", slices.Contains(harmless, name):
+		case kind == "branch", kind == "submodule", kind == "remote" && (strings.HasSuffix(name, ".url") || strings.HasSuffix(name, ".fetch")):
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // InSubmodules describes what differs inside submodules from the commits they
@@ -88,15 +131,19 @@ func (r *Repo) InSubmodules(ctx context.Context) (string, error) {
 	}
 	var text strings.Builder
 	for _, path := range paths {
+		if !r.quiet(ctx, path) {
+			fmt.Fprintf(&text, "Submodule %s has settings of its own that name commands or other places, so git was not asked what differs in it.\n", path)
+			continue
+		}
 		dir := filepath.Join(r.root, path)
 		diff, err := r.git.run(ctx, call{dir: dir, args: []string{
-			"diff-index", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
+			"--work-tree=.", "diff-index", "-p", "--ignore-submodules=dirty", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
 			"--src-prefix=a/" + path + "/", "--dst-prefix=b/" + path + "/", "HEAD", "--",
 		}})
 		if err != nil {
 			return "", fmt.Errorf("look into submodule %q: %w", path, err)
 		}
-		fresh, err := r.git.run(ctx, call{dir: dir, args: []string{"ls-files", "-o", "--exclude-standard", "-z"}})
+		fresh, err := r.git.run(ctx, call{dir: dir, args: []string{"--work-tree=.", "ls-files", "-o", "--exclude-standard", "-z"}})
 		if err != nil {
 			return "", fmt.Errorf("look into submodule %q: %w", path, err)
 		}

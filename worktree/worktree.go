@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -63,12 +64,13 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 }
 
 func open(ctx context.Context, dir string) (*Repo, error) {
-	git, err := findGit()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the directory: %w", err)
+	}
+	git, err := findGit(Around(dir))
 	if err != nil {
 		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, fmt.Errorf("find the directory: %w", err)
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -124,13 +126,59 @@ func (r *Repo) oneByOne(ctx context.Context) error {
 	return nil
 }
 
-// findGit finds the git program.
-func findGit() (program, error) {
-	path, err := exec.LookPath("git")
-	if err != nil {
-		return program{}, ErrNoGit
+// Around is the work tree that an absolute path seems to be in, "" for none. It
+// asks no git.
+func Around(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
 	}
-	return program{path: path, env: gitEnv(os.Environ())}, nil
+}
+
+// findGit finds the git program, for a work tree or for none. Nothing that lies
+// in the tree is looked at, nor does git find it, for what a run writes there
+// would be run outside its walls.
+func findGit(tree string) (program, error) {
+	path := PathOutside(os.Getenv("PATH"), tree)
+	env := append(os.Environ(), "PATH="+path)
+	for _, dir := range filepath.SplitList(path) {
+		if path, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
+			return program{path: path, env: gitEnv(env)}, nil
+		}
+	}
+	return program{}, ErrNoGit
+}
+
+// PathOutside is a PATH without what lies in a tree, and without what lies
+// wherever one stands. Tree may be "".
+func PathOutside(path, tree string) string {
+	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
+		return !filepath.IsAbs(dir) || tree != "" && inside(dir, tree)
+	})
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+// inside reports whether a directory lies in a tree, whatever links lead there.
+func inside(dir, tree string) bool {
+	for _, base := range []string{tree, resolved(tree)} {
+		for _, path := range []string{dir, resolved(dir)} {
+			if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 func (r *Repo) findDirs(ctx context.Context) error {

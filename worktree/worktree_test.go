@@ -180,3 +180,29 @@ func TestDirty(t *testing.T) {
 		})
 	}
 }
+
+// A git that lies in the tree could have been written by a run.
+func TestGitInTheTreeIsNotRun(t *testing.T) {
+	_, dir := start(t, map[string]string{"f": "x"})
+	mark := filepath.Join(t.TempDir(), "ran")
+	put(t, dir, map[string]string{"bin/git": "#!/bin/sh\ntouch " + mark + "\nexec /bin/false\n"})
+	if err := os.Chmod(filepath.Join(dir, "bin/git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(dir, "bin"), link); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(dir, "bin")+":"+link+":bin:"+os.Getenv("PATH"))
+	t.Chdir(dir)
+	for _, at := range []string{dir, filepath.Join(dir, "bin")} {
+		r, err := worktree.Open(t.Context(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree(t, r)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it was run")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -113,7 +114,7 @@ func (a *app) checkGit(ctx context.Context) finding {
 
 func (a *app) checkShell() finding {
 	f := finding{Name: "shell", Needed: true}
-	shell, err := sandbox.New(sandbox.Config{Env: a.environ})
+	shell, err := sandbox.New(sandbox.Config{Env: a.environ, Path: os.Getenv("PATH")})
 	if err != nil {
 		f.Detail, f.Do = err.Error(), "Install bash."
 		return f

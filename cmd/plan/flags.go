@@ -57,7 +57,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.critique, "critique", false, "have the plan looked at a second time, by a fresh conversation, before it is carried out")
 	fl.BoolVar(&f.freshBaseline, "fresh-baseline", false, "run every check before the work, also where an earlier run knows the result")
 	fl.StringVar(&f.compaction, "compaction", "safe", "what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary, and outputs with similar lines folded)")
-	fl.StringVar(&f.sandbox, "sandbox", "auto", "`WALLS` for commands: auto (the strongest there are), required (or refuse), off, or namespaces, bubblewrap, landlock")
+	fl.StringVar(&f.sandbox, "sandbox", "auto", "`WALLS` for commands: auto (the strongest there are), required (or refuse), off, or namespaces, bubblewrap, landlock, sandbox-exec (macOS)")
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
@@ -155,7 +155,7 @@ func (f *runFlags) choices(given func(string) bool, c *said) error {
 		to          *string
 	}{
 		{"compaction", f.compaction, []string{"off", "safe", "full"}, &c.Compact.Level},
-		{"sandbox", f.sandbox, []string{"auto", "required", "off", "namespaces", "bubblewrap", "landlock"}, &c.Sandbox},
+		{"sandbox", f.sandbox, []string{"auto", "required", "off", "namespaces", "bubblewrap", "landlock", "sandbox-exec"}, &c.Sandbox},
 	} {
 		switch {
 		case !given(flag.name):

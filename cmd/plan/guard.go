@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -28,8 +29,8 @@ type guard struct {
 	state  plan.State // of the run, as far as the journal has gone
 }
 
-// newGuard brings rules and hooks together.
-func (a *app) newGuard(w *workshop, force bool) (*guard, error) {
+// newGuard brings rules and hooks together, for the tree that the run works in.
+func (a *app) newGuard(w *workshop) (*guard, error) {
 	temp := a.getenv("TMPDIR")
 	if !filepath.IsAbs(temp) {
 		temp = "/tmp"
@@ -40,12 +41,12 @@ func (a *app) newGuard(w *workshop, force bool) (*guard, error) {
 		return nil, err
 	}
 	runner, err := hook.New(hook.Config{
-		Hooks: hooksOf(w.repo.Root(), w.cfg.Hooks), Dir: w.repo.Root(), Env: a.environ, Redact: w.redact, Now: a.now,
+		Hooks: hooksOf(w.repo.Root(), w.cfg.Hooks), Dir: w.repo.Root(), Env: a.environ, Path: os.Getenv("PATH"), Redact: w.redact, Now: a.now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &guard{app: a, policy: policy, hooks: runner, force: force}, nil
+	return &guard{app: a, policy: policy, hooks: runner, force: w.force}, nil
 }
 
 // layers sorts rules by whose they are. What a trusted repository allows comes

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
 )
 
 func main() {
@@ -169,6 +171,10 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "work in the repository at `DIR`")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "machine output on standard output; people's text goes to standard error")
 	a.profiling.register(root)
+	begin := root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		return errors.Join(begin(cmd, args), a.standClear())
+	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
@@ -178,6 +184,17 @@ func (a *app) root() *cobra.Command {
 	)
 	root.AddCommand(a.mailCommands()...)
 	return root
+}
+
+// standClear has this process find no program in the work tree that it is about
+// to work on, where the commands of a run could have put it. They themselves get
+// the PATH as it was.
+func (a *app) standClear() error {
+	dir, err := filepath.Abs(a.dir)
+	if err != nil {
+		return nil //nolint:nilerr // whatever needs the directory says so
+	}
+	return failed(os.Setenv("PATH", worktree.PathOutside(os.Getenv("PATH"), worktree.Around(dir))))
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -151,6 +151,9 @@ func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id pl
 			_, err := opts.source.Drop(ctx, w.repo.Root(), opts.branch, "HEAD")
 			return failed(err)
 		}
+		if w.guard, err = a.newGuard(w); err != nil { // the rules speak of this tree now
+			return nil, errors.Join(failed(err), drop())
+		}
 	}
 	hold, err := a.occupy(w.repo, id)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type walls struct {
 	env   []string
 	home  string // PLAN_HOME, which no command reads
 	level func() (sandbox.Level, []string)
+	whole func() error // nil where bounds hold for all commands together
 	view  func(context.Context) (string, func() error, error)
 	now   func() time.Time
 	// behind are removals that nobody waits for.
@@ -44,10 +46,19 @@ func (a *app) openWalls(ctx context.Context, w *workshop) (*walls, error) {
 	}
 	wl := &walls{cfg: w.cfg, repo: func() *worktree.Repo { return w.repo }, shell: w.shell, env: a.environ, home: paths.Home, view: w.view, now: a.now, behind: &w.behind}
 	wl.level = sync.OnceValues(func() (sandbox.Level, []string) { return wl.choose(context.WithoutCancel(ctx)) })
+	wl.whole = sync.OnceValue(func() error { return sandbox.Bounded(context.WithoutCancel(ctx)) })
+	if w.cfg.MaxMemory > 0 && w.cfg.Sandbox != "off" {
+		if err := wl.whole(); err != nil {
+			a.note(fmt.Sprintf("max_memory holds for each process alone: %v", err))
+		}
+	}
 	if mode := w.cfg.Sandbox; mode != "" && mode != "auto" && mode != "off" {
 		level, why := wl.level()
 		if level == sandbox.LevelNone || mode != "required" && string(level) != mode {
 			return nil, failed(&sandbox.Refusal{Why: why})
+		}
+		if unkept := wl.insists(level); mode == "required" && unkept != nil {
+			return nil, failed(&sandbox.Refusal{Why: append(why, unkept...)})
 		}
 	}
 	return wl, nil
@@ -73,10 +84,33 @@ func (wl *walls) choose(ctx context.Context) (sandbox.Level, []string) {
 	return level, append(why, tried...)
 }
 
-// name is the level as the journal has it.
-func (wl *walls) name(plan.Phase) string {
+// record is what the journal says of a phase's walls.
+func (wl *walls) record(p plan.Phase) plan.Walls {
 	level, _ := wl.level()
-	return string(level)
+	out := plan.Walls{Sandbox: string(level)}
+	if level == sandbox.LevelNone {
+		return out
+	}
+	out.Unkept, out.Bounds = wl.policy(p).Unkept(level), plan.BoundsProcess
+	if wl.whole() == nil {
+		out.Bounds = plan.BoundsGroup
+	}
+	return out
+}
+
+// insists says, for somebody who insists on walls, what this level could not
+// keep as it is; nil for nothing. A run that gets a tree of its own has its
+// repository elsewhere.
+func (wl *walls) insists(level sandbox.Level) []string {
+	if isSet(wl.cfg.Worktree) && !wl.cfg.AllowCommit {
+		return nil
+	}
+	link := wl.repo().GitLink()
+	unkept := slices.DeleteFunc(wl.policy(plan.Implement).Unkept(level), func(path string) bool { return path == link }) // which is put back
+	if len(unkept) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: Implement could write %s; with --worktree, and without allow_commit, it could not", level, strings.Join(unkept, ", "))}
 }
 
 // policy is what the commands of a phase may do.
@@ -85,6 +119,7 @@ func (wl *walls) policy(p plan.Phase) sandbox.Policy {
 		Tree: wl.repo().Root(), Discard: p != plan.Implement,
 		Hidden: append(sandbox.Secrets(wl.env), wl.home),
 		Caches: sandbox.Caches(wl.env, wl.now()), Unwatched: wl.repo().GitDirs(),
+		MaxMemory: uint64(wl.cfg.MaxMemory), MaxProcesses: uint64(wl.cfg.MaxProcesses),
 	}
 	policy.Network = p == plan.Implement
 	if said := wl.cfg.Phase[p].Network; said != nil {
@@ -103,6 +138,12 @@ func (wl *walls) policy(p plan.Phase) sandbox.Policy {
 		policy.Fixed = append(policy.Fixed, link)
 	}
 	policy.Also = outside(policy.Also, policy.Tree)
+	if !policy.Discard {
+		policy.Code = wl.repo().CodeDirs()
+		if link := wl.repo().GitLink(); link != "" {
+			policy.Code = append(policy.Code, link)
+		}
+	}
 	return policy
 }
 
@@ -192,7 +233,7 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 	left := room.Close()
 	var breach *sandbox.Breach
 	if errors.As(left, &breach) { // anything else is swept up later; the result counts all the same
-		res.Output += fmt.Sprintf("\n[A check must not change the work tree, but while it ran %v. So it does not count as passed.]\n", breach)
+		res.Output += fmt.Sprintf("\n[While this check ran, %v. So it does not count as passed.]\n", breach)
 		if res.ExitCode == 0 {
 			res.ExitCode = 1
 		}
@@ -203,7 +244,7 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 // wallsFinding says for doctor what commands run behind.
 func (a *app) wallsFinding(ctx context.Context) finding {
 	f := finding{Name: "walls"}
-	shell, err := sandbox.New(sandbox.Config{Env: a.environ})
+	shell, err := sandbox.New(sandbox.Config{Env: a.environ, Path: os.Getenv("PATH")})
 	if err != nil {
 		f.Detail = err.Error()
 		return f
@@ -216,7 +257,9 @@ func (a *app) wallsFinding(ctx context.Context) finding {
 	case sandbox.LevelBubblewrap:
 		f.Detail = "bubblewrap: commands of reviews and checks run in a copy of the tree behind bwrap, Landlock and seccomp"
 	case sandbox.LevelLandlock:
-		f.Detail = "landlock: commands of reviews and checks run in a copy of the tree behind Landlock and seccomp; chmod and touch on your own files are only noticed"
+		f.Detail = "landlock: commands of reviews and checks run in a copy of the tree behind Landlock and seccomp; chmod and touch on your own files are only noticed; Implement can write .git, unless it has a tree of its own (--worktree): hooks and settings are put back at its end"
+	case sandbox.LevelSeatbelt:
+		f.Detail = "sandbox-exec: commands of reviews and checks run in a copy of the tree under a profile; a write was tried and did not get out; what leaves its process group lives on (nobody has tried this level on a Mac beyond that)"
 	case sandbox.LevelNone:
 		f.Detail, f.Do = "none: reviews and checks run in a copy of the tree, and commands can reach what you can reach", (&sandbox.Refusal{}).Hint()
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -49,6 +50,7 @@ type workshop struct {
 	behind  sync.WaitGroup // removals of copies that nobody waits for
 	// autoApprove says that no person is to be waited for.
 	autoApprove bool
+	force       bool // the rules are not asked
 	guard       *guard
 	// freshBaseline says that no check's baseline is taken from an earlier run.
 	freshBaseline bool
@@ -59,7 +61,7 @@ type workshop struct {
 // one. Nothing is written yet.
 func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB) (*workshop, error) {
 	w := &workshop{
-		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove, freshBaseline: flags.freshBaseline,
+		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove, force: flags.force, freshBaseline: flags.freshBaseline,
 		redact: config.Redactor(config.Secrets(a.environ)), close: func() error { return nil },
 	}
 	if err := a.openModel(ctx, w, &cfg, flags); err != nil {
@@ -73,14 +75,14 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 	if w.learn, err = a.newLearning(cfg, db, home, w.redact); err != nil {
 		return nil, failed(err)
 	}
-	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
+	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Path: os.Getenv("PATH"), Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
 	if err != nil {
 		return nil, failed(err)
 	}
 	if w.walls, err = a.openWalls(ctx, w); err != nil {
 		return nil, err
 	}
-	w.guard, err = a.newGuard(w, flags.force)
+	w.guard, err = a.newGuard(w)
 	return w, failed(err)
 }
 
@@ -205,7 +207,7 @@ func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktre
 	return phases.New(phases.Config{
 		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
-		Room: w.walls.room, Sandbox: w.walls.name, Instructions: words, Redact: w.redact, Conversation: w.conversation,
+		Room: w.walls.room, Sandbox: w.walls.record, Instructions: words, Redact: w.redact, Conversation: w.conversation,
 		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: func(name string) int64 {

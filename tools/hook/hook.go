@@ -118,6 +118,7 @@ type Config struct {
 	Hooks []Hook
 	Dir   string   // the root of the work tree
 	Env   []string // as os.Environ gives it; it is cleaned
+	Path  string   // where the shell is looked for; default: PATH of Env
 	// Redact replaces known secrets in what hooks print. Default: nothing.
 	Redact func(string) string
 	Now    func() time.Time
@@ -142,7 +143,7 @@ func New(cfg Config) (*Runner, error) {
 	if len(cfg.Hooks) == 0 {
 		return r, nil
 	}
-	shell, err := sandbox.New(sandbox.Config{Env: cfg.Env})
+	shell, err := sandbox.New(sandbox.Config{Env: cfg.Env, Path: cfg.Path})
 	if err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
