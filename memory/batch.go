@@ -54,6 +54,7 @@ type Job struct {
 	Ended     time.Time  // zero while there is something left to do
 	Spec      json.RawMessage
 	Result    json.RawMessage // nil before there is one
+	Published json.RawMessage // nil for a job that nobody has published
 }
 
 // AddBatch stores a batch with its jobs, all or nothing. The states of the jobs
@@ -87,13 +88,13 @@ func orNull(data json.RawMessage) json.RawMessage {
 	return data
 }
 
-const jobColumns = `batch, id, place, turn, priority, state, run, started, ended, spec, result`
+const jobColumns = `batch, id, place, turn, priority, state, run, started, ended, spec, result, published`
 
 func scanJob(scan func(...any) error) (Job, error) {
 	var j Job
 	var started, ended int64
-	var spec, result string
-	err := scan(&j.Batch, &j.ID, &j.Place, &j.Turn, &j.Priority, &j.State, &j.Run, &started, &ended, &spec, &result)
+	var spec, result, published string
+	err := scan(&j.Batch, &j.ID, &j.Place, &j.Turn, &j.Priority, &j.State, &j.Run, &started, &ended, &spec, &result, &published)
 	if started != 0 {
 		j.Started = fromNanos(started)
 	}
@@ -103,6 +104,9 @@ func scanJob(scan func(...any) error) (Job, error) {
 	j.Spec = json.RawMessage(spec)
 	if result != "null" {
 		j.Result = json.RawMessage(result)
+	}
+	if published != "null" {
+		j.Published = json.RawMessage(published)
 	}
 	return j, err
 }
@@ -158,7 +162,7 @@ func (db *DB) MoveJobs(ctx context.Context, batch string, to JobState, from []Jo
 		set, args = "state = ?, ended = ?", append(args, db.now().UnixNano())
 	}
 	if anew {
-		set += ", run = '', result = 'null'"
+		set += ", run = '', result = 'null', published = 'null'"
 	}
 	//nolint:gosec // the parts are written above; what comes from outside is an argument
 	query := "UPDATE batch_jobs SET " + set + " WHERE batch = ? AND state IN (" + marks(len(from)) + ")"
@@ -178,6 +182,13 @@ func (db *DB) MoveJobs(ctx context.Context, batch string, to JobState, from []Jo
 	}
 	n, err := res.RowsAffected()
 	return n, db.fail("move jobs in", err)
+}
+
+// RecordPublished keeps how far the change of a job was published. It is on disk
+// when this returns.
+func (db *DB) RecordPublished(ctx context.Context, batch, id string, how json.RawMessage) error {
+	_, err := db.write.ExecContext(ctx, "UPDATE batch_jobs SET published = ? WHERE batch = ? AND id = ?", string(orNull(how)), batch, id)
+	return db.fail("record what was published in", err)
 }
 
 // ChangeBatch replaces what a batch is driven with, and how many of its jobs

@@ -169,3 +169,32 @@ func TestOneProcessOwnsABatch(t *testing.T) {
 		t.Errorf("an unknown batch: %v", err)
 	}
 }
+
+func TestWhatWasPublishedStaysUntilTheJobBeginsAnew(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db, _ := openBatches(t, 0, memory.Job{ID: "a"})
+	claimAll(t, db)
+	published := func() string {
+		jobs, err := db.Jobs(ctx, "01AB")
+		if err != nil || len(jobs) != 1 {
+			t.Fatalf("%v, %v", jobs, err)
+		}
+		return string(jobs[0].Published)
+	}
+	if got := published(); got != "" {
+		t.Errorf("before: %q", got)
+	}
+	if err := errors.Join(db.RecordPublished(ctx, "01AB", "a", []byte(`{"state":"published"}`)), db.SettleJob(ctx, "01AB", "a", memory.JobFailed, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got := published(); got != `{"state":"published"}` {
+		t.Errorf("after: %q", got)
+	}
+	if _, err := db.MoveJobs(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, nil, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := published(); got != "" {
+		t.Errorf("anew: %q", got)
+	}
+}

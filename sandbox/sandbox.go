@@ -47,6 +47,11 @@ type Config struct {
 	// Env is the environment of every child, as os.Environ gives it. It is
 	// cleaned with CleanEnv before use. Default os.Environ().
 	Env []string
+	// Own leaves credentials in it, for commands that the user wrote to be run
+	// in the user's name: it is made with OwnEnv instead.
+	Own bool
+	// Set is set for every child on top of that, as NAME=value.
+	Set []string
 	// Timeout is used for a command that names none. Default 10 minutes.
 	Timeout time.Duration
 	// Now is the clock that durations are measured with. Default time.Now.
@@ -75,7 +80,11 @@ func New(cfg Config) (*Shell, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Shell{env: CleanEnv(cfg.Env), timeout: cfg.Timeout, now: cfg.Now, spawner: direct{}}
+	env := CleanEnv(cfg.Env)
+	if cfg.Own {
+		env = OwnEnv(cfg.Env)
+	}
+	s := &Shell{env: append(env, cfg.Set...), timeout: cfg.Timeout, now: cfg.Now, spawner: direct{}}
 	for _, name := range []string{"bash", "sh"} {
 		if path, ok := lookPath(name, s.env); ok {
 			s.path, s.args = path, []string{"-o", "pipefail", "-c"}

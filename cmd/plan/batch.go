@@ -29,7 +29,7 @@ process, "plan batch resume" goes on where each job stood.`,
 	cmd.AddCommand(
 		a.batchRunCommand(), a.batchResumeCommand(), a.batchContinueCommand(), a.batchRetryCommand(), a.batchCancelCommand(),
 		a.batchListCommand(), a.batchShowCommand("show"), a.batchShowCommand("status"), a.batchReportCommand(),
-		a.batchExportCommand(), a.batchApplyCommand(),
+		a.batchExportCommand(), a.batchApplyCommand(), a.batchPublishCommand(),
 	)
 	return cmd
 }

@@ -109,11 +109,13 @@ type shownJob struct {
 	Branch  string          `json:"branch"`
 	Request string          `json:"request"`
 	batch.Result
-	Started *time.Time `json:"started,omitempty"`
-	Ended   *time.Time `json:"ended,omitempty"`
+	Published *batch.Publication `json:"published,omitempty"`
+	Started   *time.Time         `json:"started,omitempty"`
+	Ended     *time.Time         `json:"ended,omitempty"`
 }
 
-func showJob(j memory.Job) (shownJob, error) {
+// showJob takes apart a job. Publishes says that a process publishes its batch.
+func showJob(j memory.Job, publishes bool) (shownJob, error) {
 	var spec batch.Job
 	if err := json.Unmarshal(j.Spec, &spec); err != nil {
 		return shownJob{}, fmt.Errorf("read job %s: %w", j.ID, err)
@@ -123,6 +125,10 @@ func showJob(j memory.Job) (shownJob, error) {
 		if err := json.Unmarshal(j.Result, &s.Result); err != nil {
 			return shownJob{}, fmt.Errorf("read what came of job %s: %w", j.ID, err)
 		}
+	}
+	var err error
+	if s.Published, err = publicationOf(j, publishes); err != nil {
+		return s, err
 	}
 	if !j.Started.IsZero() {
 		s.Started = &j.Started
@@ -161,9 +167,10 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 	if err != nil {
 		return failed(err)
 	}
+	_, publishes := db.BatchHolder(publishLock + b.ID)
 	shown := make([]shownJob, 0, len(jobs))
 	for _, j := range jobs {
-		s, err := showJob(j)
+		s, err := showJob(j, publishes)
 		if err != nil {
 			return failed(err)
 		}
@@ -181,7 +188,11 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, j := range shown {
 		if !short || j.State != memory.JobDone && j.State != memory.JobQueued {
-			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", sanitizeLine(j.ID), standingWord(j), j.Run, sanitizeLine(cutRunes(j.Why, 120)))
+			why := j.Why
+			if j.Published != nil {
+				why = strings.TrimSpace(why + " " + j.Published.Tell())
+			}
+			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", sanitizeLine(j.ID), standingWord(j), j.Run, sanitizeLine(cutRunes(why, 160)))
 		}
 	}
 	return failed(unlessReaderLeft(tw.Flush()))
@@ -217,7 +228,7 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 	}
 	waiting := 0
 	for _, j := range jobs {
-		s, err := showJob(j)
+		s, err := showJob(j, false)
 		if err == nil && s.Parked.ExitCode() == plan.ExitWaiting && s.State == memory.JobParked {
 			waiting++
 			fmt.Fprintf(to, "  job %s waits for a person: plan show %s\n", sanitizeLine(s.ID), s.Run)
@@ -245,6 +256,6 @@ func suggest(to io.Writer, b memory.Batch, waiting int) {
 		fmt.Fprintf(to, "        plan batch retry %s --failed\n", b.ID)
 	}
 	if b.Jobs[memory.JobDone] > 0 {
-		fmt.Fprintf(to, "        plan batch apply %s\n", b.ID)
+		fmt.Fprintf(to, "        plan batch apply %s, or publish\n", b.ID)
 	}
 }
