@@ -25,6 +25,9 @@ const (
 	JobCancelled JobState = "cancelled"
 )
 
+// Final says that a job in this state has come to its end.
+func (s JobState) Final() bool { return s == JobDone || s == JobFailed || s == JobCancelled }
+
 // ErrNoBatch says that no such batch is stored.
 var ErrNoBatch = errors.New("no such batch")
 
@@ -115,18 +118,19 @@ func scanJob(scan func(...any) error) (Job, error) {
 // that no two workers get the same one: the highest priority first, and among
 // equals one of each repository in turn. A job that was never started gets run
 // as its run. It reports false where nothing is to be taken, which is also so
-// once as many jobs were started as the batch may start.
-func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID) (Job, bool, error) {
+// once as many jobs were started as the batch may start. With only, no other job
+// is taken.
+func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID, only string) (Job, bool, error) {
 	now := db.now().UnixNano()
 	row := db.write.QueryRowContext(ctx, `UPDATE batch_jobs SET state = 'running', ended = 0,
 			started = CASE started WHEN 0 THEN ? ELSE started END, run = CASE run WHEN '' THEN ? ELSE run END
 		WHERE batch = ? AND id = (
-			SELECT id FROM batch_jobs AS j WHERE batch = ? AND state = 'queued' AND (started > 0
+			SELECT id FROM batch_jobs AS j WHERE batch = ? AND state = 'queued' AND ? IN ('', id) AND (started > 0
 				OR (SELECT most FROM batches WHERE id = j.batch) = 0
 				OR (SELECT count(*) FROM batch_jobs AS k WHERE k.batch = j.batch AND k.started > 0) <
 				   (SELECT most FROM batches WHERE id = j.batch))
 			ORDER BY priority DESC, started = 0, turn, place LIMIT 1)
-		RETURNING `+jobColumns, now, string(run), batch, batch)
+		RETURNING `+jobColumns, now, string(run), batch, batch, only)
 	j, err := scanJob(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Job{}, false, nil
@@ -139,7 +143,7 @@ func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID) (Job, 
 func (db *DB) SettleJob(ctx context.Context, batch, id string, state JobState, result json.RawMessage) error {
 	now := db.now().UnixNano()
 	ended := int64(0)
-	if state == JobDone || state == JobFailed || state == JobCancelled {
+	if state.Final() {
 		ended = now
 	}
 	return db.fail("settle a job in", db.inTx(ctx, func(tx *sql.Tx) error {

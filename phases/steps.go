@@ -50,7 +50,7 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, emit plan.Emit) (out p
 	defer func() { err = errors.Join(err, s.close()) }()
 	ok, err := s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-		"REPORT": fence("report", "", b.Report), "PREVIOUS": earlierPlan(b),
+		"REPORT": fence("report", "", b.Report), "PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
 	})))
 	if err != nil || !ok {
 		return plan.Outcome{Park: s.parked}, err

@@ -57,6 +57,7 @@ type jobRunner struct {
 	limiter *batch.Limiter
 	budget  *batch.Budget
 	view    *batchView
+	shared  *sharedPlan
 	repos   repoCache
 }
 
@@ -74,13 +75,17 @@ func (r *jobRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error
 			r.budget.Spend(b.Usage, b.CostUSD)
 		}
 		r.view.feed(try.ID, ev)
+		r.shared.heard(try.ID, ev)
 	}}
 	flags := r.flags
 	flags.Config = try.Settings.With(r.flags.Config)
 	flags.Timeout = config.Of(0) // the schedule's
+	yes := true
 	if flags.Wait == nil {
-		yes := true
 		flags.Wait = &yes
+	}
+	if r.shared.makes(try.ID) {
+		flags.ApprovePlan = &yes
 	}
 	info, err := r.db.Run(ctx, try.Run)
 	switch {
@@ -160,6 +165,7 @@ func (a *app) startJob(ctx context.Context, r *jobRunner, try batch.Try, flags s
 	opts := startOptions{
 		request: try.Request, title: try.ID + ": " + cutRunes(oneLine(try.Request), mostTitle), source: place.source,
 		base: place.base, branch: jobBranch(try.Batch, try.ID), checksByFlag: len(flags.Checks.Required) > 0,
+		sibling: r.shared.seed(try.ID),
 	}
 	cfg, err := a.settings(place.settings, flags.Config)
 	if err != nil {

@@ -53,15 +53,32 @@ type listedBatch struct {
 	ExitCode int                     `json:"exit_code"`
 }
 
-func listBatch(db *memory.DB, b memory.Batch) listedBatch {
+func listBatch(db *memory.DB, b memory.Batch, jobs []memory.Job) listedBatch {
 	l := listedBatch{
 		ID: b.ID, State: batchState(db, b), Counts: b.Jobs, Name: b.Name, Created: b.Created, Updated: b.Updated,
-		CostUSD: b.CostUSD, Tokens: b.Tokens, ExitCode: batchExit(b),
+		CostUSD: b.CostUSD, Tokens: b.Tokens, ExitCode: batchExit(b, jobs),
 	}
 	for _, n := range b.Jobs {
 		l.Jobs += n
 	}
 	return l
+}
+
+// listBatches describes batches. Only of those that share a plan the jobs are
+// needed.
+func listBatches(ctx context.Context, db *memory.DB, all []memory.Batch) ([]listedBatch, error) {
+	out := make([]listedBatch, 0, len(all))
+	for _, b := range all {
+		var jobs []memory.Job
+		if planJobOf(b) != "" {
+			var err error
+			if jobs, err = db.Jobs(ctx, b.ID); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, listBatch(db, b, jobs))
+	}
+	return out, nil
 }
 
 func (a *app) batchListCommand() *cobra.Command {
@@ -76,9 +93,9 @@ func (a *app) batchListCommand() *cobra.Command {
 				if err != nil {
 					return failed(err)
 				}
-				out := make([]listedBatch, 0, len(all))
-				for _, b := range all {
-					out = append(out, listBatch(db, b))
+				out, err := listBatches(ctx, db, all)
+				if err != nil {
+					return failed(err)
 				}
 				if a.json {
 					return a.document(out)
@@ -176,7 +193,7 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 		}
 		shown = append(shown, s)
 	}
-	head := listBatch(db, b)
+	head := listBatch(db, b, jobs)
 	if a.json {
 		// jobs is the number of jobs in lists, and the jobs themselves here.
 		return a.document(struct {
@@ -195,7 +212,13 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", sanitizeLine(j.ID), standingWord(j), j.Run, sanitizeLine(cutRunes(why, 160)))
 		}
 	}
-	return failed(unlessReaderLeft(tw.Flush()))
+	if err := tw.Flush(); err != nil {
+		return failed(unlessReaderLeft(err))
+	}
+	if head.State == batchOpen {
+		planStands(b, jobs).tell(a.out, b)
+	}
+	return nil
 }
 
 // standingWord names where a job stands, as exactly as is known.
@@ -225,6 +248,9 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 		fmt.Fprintln(to, "  "+full.Error()+"; what was left is parked")
 	case errors.As(cause, &up):
 		fmt.Fprintln(to, "  "+up.Error()+"; what was left is parked")
+	}
+	if planStands(b, jobs).tell(to, b) {
+		return
 	}
 	waiting := 0
 	for _, j := range jobs {

@@ -92,6 +92,8 @@ type startOptions struct {
 	worktree bool
 	source   *worktree.Repo
 	branch   string
+	// sibling is a plan that was approved for another repository's job.
+	sibling string
 	// base is the commit that a job of a batch begins at; "" is what the user's
 	// tree holds.
 	base string
@@ -217,7 +219,7 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (begi
 	b.blobs = []plan.Blob{kit}
 	b.start = plan.RunStart{
 		Request: w.redact(opts.request), Title: w.redact(oneLine(opts.title)),
-		Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
+		Sibling: w.redact(opts.sibling), Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
 	}
 	if err := w.surveyTree(ctx, opts, &b.start); err != nil {
 		return b, err
