@@ -97,8 +97,25 @@ func (r *jobRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error
 	return r.result(context.WithoutCancel(ctx), try, told, err)
 }
 
-// result reads what came of a try from the run's own standing.
+// result says what came of a try. Where that is no approval and a disk is full,
+// it says so, too.
 func (r *jobRunner) result(ctx context.Context, try batch.Try, told *telling, cause error) (batch.Result, error) {
+	res, err := r.standing(ctx, try, told, cause)
+	if err == nil && res.State == memory.JobDone {
+		return res, nil
+	}
+	switch full := r.app.fullDisks(try); {
+	case full == "":
+	case err != nil:
+		err = fmt.Errorf("%w (%s)", err, full)
+	default:
+		res.Why = strings.TrimSpace(res.Why + " (" + full + ")")
+	}
+	return res, err
+}
+
+// standing reads what came of a try from the run's own journal.
+func (r *jobRunner) standing(ctx context.Context, try batch.Try, told *telling, cause error) (batch.Result, error) {
 	var ex *exit
 	if errors.As(cause, &ex) {
 		if cause = ex.err; cause != nil {
