@@ -153,7 +153,10 @@ type telling struct{ why, failure string }
 func (t *telling) add(ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.Failure:
-		t.failure = strings.TrimSpace(b.Error + " " + b.Hint)
+		t.failure = b.Error
+		if b.Hint != "" {
+			t.failure = strings.TrimRight(b.Error, ". ") + ". " + b.Hint
+		}
 		t.why = t.failure
 	case plan.RunEnd:
 		t.why = b.Why
