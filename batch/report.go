@@ -75,8 +75,15 @@ func (l Line) Change() string {
 	if l.Stat.Files == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%d files +%d -%d", l.Stat.Files, l.Stat.Insertions, l.Stat.Deletions)
+	noun := "files"
+	if l.Stat.Files == 1 {
+		noun = "file"
+	}
+	return fmt.Sprintf("%d %s +%d -%d", l.Stat.Files, noun, l.Stat.Insertions, l.Stat.Deletions)
 }
+
+// Lines counts the lines of the change.
+func (l Line) Lines() int { return l.Stat.Insertions + l.Stat.Deletions }
 
 // Cost is the job's price in words.
 func (l Line) Cost() string {
