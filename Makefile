@@ -12,9 +12,10 @@ BENCHES := ^Benchmark(Append|BareInsert|Runs|Command|Turn|Request|Edit|Count|(Re
 BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
+JOBS ?= 1000
 
 .DEFAULT_GOAL := build
-.PHONY: build run show test soak lint fuzz bench bench-compare golden arch tidy-check clean help
+.PHONY: build run show test soak lint fuzz bench bench-batch bench-compare golden arch tidy-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -62,6 +63,10 @@ bench: build ## measure plan beside its floor; writes bench/RESULTS.md and bench
 
 $(BENCHSTAT):
 	GOBIN=$(CURDIR)/bin $(GO) install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION)
+
+bench-batch: build ## measure JOBS (1000) jobs in batches, 1 to 512 at a time; writes bench/BATCH.md
+	$(GO) build $(GOFLAGS_ALL) -o bin/bench-batch ./bench/batch
+	bin/bench-batch -jobs $(JOBS) -o bench/BATCH.md
 
 bench-compare: $(BENCHSTAT) ## compare bench/go.txt with the last commit's
 	git show HEAD:bench/go.txt > bin/go-before.txt
