@@ -15,7 +15,7 @@ SOAK ?= 10m
 JOBS ?= 1000
 
 .DEFAULT_GOAL := build
-.PHONY: build run show test soak lint fuzz bench bench-batch bench-compare golden arch tidy-check clean help
+.PHONY: build run show show-batch test soak lint fuzz bench bench-batch bench-compare golden arch tidy-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -28,6 +28,9 @@ run: build ## build, and run the demo: four phases, no key, no network
 
 show: build ## prove it on foreign code: an old release of a Go module, fifteen scripted runs
 	testdata/show/run.sh
+
+show-batch: build ## the same for batches: one scripted change over ten Go modules, with their own tests
+	testdata/show/batch.sh
 
 test: ## run all tests, with the race detector and in random order
 	$(GO) test $(GOFLAGS_ALL) -race -shuffle=on -count=1 -timeout 45m ./...
