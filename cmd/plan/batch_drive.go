@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -217,6 +218,7 @@ func (a *app) schedule(ctx context.Context, db *memory.DB, b memory.Batch, setti
 	runner := &jobRunner{app: a, db: db, flags: given, http: &http.Client{Transport: transport}, limiter: limiter, budget: budget, view: view, shared: shared}
 	view.start(workers)
 	defer view.stop()
+	defer during(ctx, func(ctx context.Context) { runner.post.work(ctx, db.Addressed) })()
 	return failed(batch.Run(ctx, batch.Config{
 		Queue: queue{db: db, batch: b.ID, now: a.now, shared: shared}, Runner: runner,
 		Workers: min(workers, max(b.Jobs[memory.JobQueued], 1)), FailFast: settings.FailFast,
@@ -225,6 +227,18 @@ func (a *app) schedule(ctx context.Context, db *memory.DB, b memory.Batch, setti
 			shared.settled(try.ID)
 		},
 	}))
+}
+
+// during does work beside until the function that it returns is called, which
+// waits for its end.
+func during(ctx context.Context, work func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() { work(ctx) })
+	return func() {
+		cancel()
+		group.Wait()
+	}
 }
 
 // queue is the jobs of one batch.

@@ -30,6 +30,15 @@ type jobView struct {
 	feed    func(plan.Event)
 	http    *http.Client
 	limiter *batch.Limiter
+	post    *postman
+}
+
+// watch looks for letters to a run until ctx ends, and then closes done.
+func (j *jobView) watch(ctx context.Context, run plan.RunID, in *inbox) (done <-chan struct{}) {
+	if j == nil {
+		return in.watch(ctx)
+	}
+	return j.post.watch(ctx, run, in)
 }
 
 // client is the connections that all jobs share.
@@ -58,6 +67,7 @@ type jobRunner struct {
 	budget  *batch.Budget
 	view    *batchView
 	shared  *sharedPlan
+	post    postman
 	repos   repoCache
 }
 
@@ -69,7 +79,7 @@ func (r *jobRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error
 	a := *r.app
 	a.in, a.out, a.json = strings.NewReader(""), io.Discard, false
 	a.err = &noteWriter{view: r.view, job: try.ID}
-	a.job = &jobView{http: r.http, limiter: r.limiter, feed: func(ev plan.Event) {
+	a.job = &jobView{http: r.http, limiter: r.limiter, post: &r.post, feed: func(ev plan.Event) {
 		told.add(ev)
 		if b, ok := ev.Body.(plan.UsageReport); ok && !b.Inherited {
 			r.budget.Spend(b.Usage, b.CostUSD)
