@@ -15,9 +15,10 @@ BENCHFILES ?= 50000
 BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
+JOBS ?= 1000
 
 .DEFAULT_GOAL := build
-.PHONY: build run show test soak lint fuzz bench bench-compare golden arch tidy-check clean help
+.PHONY: build run show show-batch test soak lint fuzz bench bench-batch bench-compare golden arch tidy-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -30,6 +31,9 @@ run: build ## build, and run the demo: four phases, no key, no network
 
 show: build ## prove it on foreign code: an old release of a Go module, fifteen scripted runs
 	testdata/show/run.sh
+
+show-batch: build ## the same for batches: one scripted change over ten Go modules, with their own tests
+	testdata/show/batch.sh
 
 test: ## run all tests, with the race detector and in random order
 	$(GO) test $(GOFLAGS_ALL) -race -shuffle=on -count=1 -timeout 45m ./...
@@ -71,6 +75,10 @@ bench: build ## measure plan beside its floor; writes bench/RESULTS.md, bench/go
 
 $(BENCHSTAT):
 	GOBIN=$(CURDIR)/bin $(GO) install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION)
+
+bench-batch: build ## measure JOBS (1000) jobs in batches, 1 to 512 at a time; writes bench/BATCH.md
+	$(GO) build $(GOFLAGS_ALL) -o bin/bench-batch ./bench/batch
+	bin/bench-batch -jobs $(JOBS) -o bench/BATCH.md
 
 bench-compare: $(BENCHSTAT) ## compare bench/go.txt with the last commit's
 	@git show HEAD:bench/go.txt > bin/go-before.txt 2>/dev/null || { echo "the last commit has no bench/go.txt to compare with: run make bench and commit what it writes"; exit 1; }

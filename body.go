@@ -55,7 +55,8 @@ type RunStart struct {
 	// submodule is neither in snapshots nor in diffs.
 	DirtySubmodules []string         `json:"dirty_submodules,omitempty"`
 	ForkedFrom      *Fork            `json:"forked_from,omitempty"`
-	Way             string           `json:"way,omitempty"` // chosen by --auto, direct or phased, and why
+	Sibling         string           `json:"sibling,omitempty"` // a plan that a person approved for the same work elsewhere
+	Way             string           `json:"way,omitempty"`     // chosen by --auto, direct or phased, and why
 	Models          map[Phase]string `json:"models"`
 	Config          json.RawMessage  `json:"config"`            // the resolved settings, without secrets
 	Kit             string           `json:"kit"`               // blob: prompts and tool schemas

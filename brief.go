@@ -16,6 +16,7 @@ type Brief struct {
 	Said    []string      // what the person has said since, oldest first
 	Context []Message     // Explore: the frozen conversation it starts from
 	Report  string        // Plan: what Explore found
+	Sibling string        // Plan: a plan that a person approved for the same work elsewhere
 	Plan    *PlanDoc      // Implement, Review, Critique; and Plan when it replans
 	Remarks string        // Plan: what is to be changed about the plan
 	By      string        // Plan: whose Remarks they are: person, critique

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -260,6 +261,7 @@ func (p *parser) add(r raw) {
 	default:
 		p.ids[strings.ToLower(r.id)] = r.line
 	}
+	given := maps.Clone(r.vars)
 	if r.vars == nil {
 		r.vars = map[string]string{}
 	}
@@ -284,7 +286,7 @@ func (p *parser) add(r raw) {
 	}
 	if len(p.wrong) == before {
 		p.list.Jobs = append(p.list.Jobs, Job{
-			ID: r.id, Repo: repo, Ref: r.ref, Request: text, Priority: r.priority, own: r.own, Settings: r.own, Line: r.line,
+			ID: r.id, Repo: repo, Ref: r.ref, Request: text, Vars: given, Priority: r.priority, own: r.own, Settings: r.own, Line: r.line,
 		})
 	}
 }

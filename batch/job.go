@@ -30,6 +30,8 @@ type Job struct {
 	Ref string `json:"ref,omitempty"`
 	// Request is what should change, with the values of its variables in it.
 	Request string `json:"request"`
+	// Vars are the variables of the list that the request was made of.
+	Vars map[string]string `json:"vars,omitempty"`
 	// Priority: higher goes first. Default 0.
 	Priority int `json:"priority,omitempty"`
 	// Settings are laid over those that hold for the repository.

@@ -52,6 +52,8 @@ type Line struct {
 	Priced  bool               `json:"priced"`
 	Tokens  int64              `json:"tokens"`
 	Seconds float64            `json:"seconds"` // of work
+	// Published is nil for a job that nobody has published.
+	Published *Publication `json:"published,omitempty"`
 }
 
 // Approved says that nothing is left to do about the job.
@@ -73,8 +75,15 @@ func (l Line) Change() string {
 	if l.Stat.Files == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%d files +%d -%d", l.Stat.Files, l.Stat.Insertions, l.Stat.Deletions)
+	noun := "files"
+	if l.Stat.Files == 1 {
+		noun = "file"
+	}
+	return fmt.Sprintf("%d %s +%d -%d", l.Stat.Files, noun, l.Stat.Insertions, l.Stat.Deletions)
 }
+
+// Lines counts the lines of the change.
+func (l Line) Lines() int { return l.Stat.Insertions + l.Stat.Deletions }
 
 // Cost is the job's price in words.
 func (l Line) Cost() string {
@@ -156,15 +165,15 @@ func plain(text string) string {
 func (r Report) text(w io.Writer) error {
 	fmt.Fprintf(w, "batch %s: %s; $%.4f, %d tokens\n\n", r.ID, r.Standing(), r.CostUSD, r.Tokens)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "JOB\tOUTCOME\tCHANGE\tCHECKS\tVERDICT\tCOST\tTIME\tRUN")
+	fmt.Fprintln(tw, "JOB\tOUTCOME\tCHANGE\tCHECKS\tVERDICT\tCOST\tTIME\tRUN\tPUBLISHED")
 	for _, l := range r.Jobs {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(l.ID), l.Standing(), l.Change(), l.Passed(), dash(l.Verdict), l.Cost(), l.Took(), dash(string(l.Run)))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(l.ID), l.Standing(), l.Change(), l.Passed(), dash(l.Verdict), l.Cost(), l.Took(), dash(string(l.Run)), dash(l.Published.Word()))
 	}
 	if err := tw.Flush(); err != nil {
 		return err //nolint:wrapcheck // Write says what was done
 	}
 	for _, l := range r.Jobs {
-		if l.Approved() || l.State == memory.JobQueued {
+		if l.Approved() && l.Published.Trouble() == "" || l.State == memory.JobQueued {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s: %s\n", plain(l.ID), l.Standing())
@@ -182,10 +191,17 @@ func dash(text string) string {
 	return plain(text)
 }
 
-// Reasons are why the job is not approved: what stopped it, checks that failed,
-// gaps that are open.
+// Reasons are what there is to explain: why the job is not approved (what
+// stopped it, checks that failed, gaps that are open), and why its change is
+// not published.
 func (l Line) Reasons() []string {
 	var out []string
+	if t := l.Published.Trouble(); t != "" {
+		out = append(out, t)
+	}
+	if l.Approved() {
+		return out
+	}
 	if l.Why != "" {
 		out = append(out, l.Why)
 	}
@@ -212,14 +228,11 @@ func cell(text string) string {
 
 func (r Report) markdown(w io.Writer) error {
 	fmt.Fprintf(w, "# Batch %s\n\n%s · $%.4f · %d tokens\n\n", r.ID, r.Standing(), r.CostUSD, r.Tokens)
-	fmt.Fprintln(w, "| job | outcome | change | checks | verdict | cost | time | why |\n|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| job | outcome | change | checks | verdict | cost | time | published | why |\n|---|---|---|---|---|---|---|---|---|")
 	for _, l := range r.Jobs {
-		why := ""
-		if !l.Approved() {
-			why = strings.Join(l.Reasons(), "; ")
-		}
-		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", cell(l.ID), cell(l.Standing()), l.Change(), l.Passed(),
-			cell(dash(l.Verdict)), l.Cost(), l.Took(), cell(why)); err != nil {
+		why := strings.Join(l.Reasons(), "; ")
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", cell(l.ID), cell(l.Standing()), l.Change(), l.Passed(),
+			cell(dash(l.Verdict)), l.Cost(), l.Took(), plain(dash(l.Published.Word())), cell(why)); err != nil {
 			return err //nolint:wrapcheck // Write says what was done
 		}
 	}
@@ -246,6 +259,7 @@ type (
 		Failure *junitMessage `xml:"failure"`
 		Error   *junitMessage `xml:"error"`
 		Skipped *junitMessage `xml:"skipped"`
+		Out     string        `xml:"system-out,omitempty"`
 	}
 	junitMessage struct {
 		Message string `xml:"message,attr"`
@@ -260,7 +274,7 @@ func (r Report) junit(w io.Writer) error {
 	total := 0.0
 	for _, l := range r.Jobs {
 		total += l.Seconds
-		c := junitCase{Name: plain(l.ID), Class: plain(l.Repo), Time: fmt.Sprintf("%.3f", l.Seconds)}
+		c := junitCase{Name: plain(l.ID), Class: plain(l.Repo), Time: fmt.Sprintf("%.3f", l.Seconds), Out: plain(l.Published.Tell())}
 		text := &junitMessage{Message: plain(l.Standing()), Text: plain(strings.Join(l.Reasons(), "; "))}
 		switch {
 		case l.Approved():

@@ -23,7 +23,7 @@ type store struct {
 }
 
 func (s store) Claim(ctx context.Context) (memory.Job, bool, error) {
-	return s.ClaimJob(ctx, s.id, "R")
+	return s.ClaimJob(ctx, s.id, "R", "")
 }
 
 func (s store) Settle(ctx context.Context, id string, state memory.JobState, result json.RawMessage) error {

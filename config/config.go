@@ -71,6 +71,12 @@ type Config struct {
 	// excepted.
 	AllowCommit bool `toml:"allow_commit" json:"allow_commit,omitempty"`
 
+	// Publish is the command that `plan batch publish` runs for each approved
+	// job, and PublishInterval the least time between two of them. Nothing else
+	// reads them, and never from a repository.
+	Publish         string   `toml:"publish" json:"publish,omitempty"`
+	PublishInterval Duration `toml:"publish_interval" json:"publish_interval,omitzero"` // unset: 2s
+
 	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
 	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
 }

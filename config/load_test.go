@@ -71,6 +71,8 @@ max_tokens = 1_000_000
 max_cost = 2.5
 timeout = "1h30m"
 wait = false
+publish = "gh pr create"
+publish_interval = "5s"
 structured = "tool"
 sandbox = "required"
 explore_bash = true
@@ -123,6 +125,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Model: "big", BaseURL: "https://models.example/v1", Effort: "high", Temperature: ptr(0.0), MaxOutputTokens: 4096,
 		MaxReviewCycles: ptr(0), MaxTurns: 50, MaxTokens: 1_000_000, MaxCost: 2.5, Timeout: config.Of(90 * time.Minute),
 		Wait: ptr(false), Structured: "tool", Sandbox: "required", ExploreBash: true, AllowCommit: true, MaxMemory: 3 << 30, MaxProcesses: 300,
+		Publish: "gh pr create", PublishInterval: config.Of(5 * time.Second),
 		Phase: map[plan.Phase]config.PhaseConfig{plan.Review: {Network: ptr(true), Model: "other", Temperature: ptr(1.0)}, plan.Plan: {Effort: "low"}},
 		Checks: config.ChecksConfig{
 			Required: []string{"make test", "make lint"}, Setup: "make deps", Timeout: config.Of(10 * time.Minute), Detect: ptr(false),

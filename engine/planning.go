@@ -31,7 +31,7 @@ type Ruling struct {
 func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 	if !e.run.drafted {
 		out, err := e.phase(ctx, plan.Plan, func(b *plan.Brief) {
-			b.Report = e.run.Report
+			b.Report, b.Sibling = e.run.Report, e.run.Start.Sibling
 			b.Plan = e.run.Plan()
 			b.Replan = e.run.replanned()
 			b.Remarks, b.By = e.run.remarks, e.run.remarksBy

@@ -25,6 +25,9 @@ const (
 	JobCancelled JobState = "cancelled"
 )
 
+// Final says that a job in this state has come to its end.
+func (s JobState) Final() bool { return s == JobDone || s == JobFailed || s == JobCancelled }
+
 // ErrNoBatch says that no such batch is stored.
 var ErrNoBatch = errors.New("no such batch")
 
@@ -54,6 +57,7 @@ type Job struct {
 	Ended     time.Time  // zero while there is something left to do
 	Spec      json.RawMessage
 	Result    json.RawMessage // nil before there is one
+	Published json.RawMessage // nil for a job that nobody has published
 }
 
 // AddBatch stores a batch with its jobs, all or nothing. The states of the jobs
@@ -87,13 +91,13 @@ func orNull(data json.RawMessage) json.RawMessage {
 	return data
 }
 
-const jobColumns = `batch, id, place, turn, priority, state, run, started, ended, spec, result`
+const jobColumns = `batch, id, place, turn, priority, state, run, started, ended, spec, result, published`
 
 func scanJob(scan func(...any) error) (Job, error) {
 	var j Job
 	var started, ended int64
-	var spec, result string
-	err := scan(&j.Batch, &j.ID, &j.Place, &j.Turn, &j.Priority, &j.State, &j.Run, &started, &ended, &spec, &result)
+	var spec, result, published string
+	err := scan(&j.Batch, &j.ID, &j.Place, &j.Turn, &j.Priority, &j.State, &j.Run, &started, &ended, &spec, &result, &published)
 	if started != 0 {
 		j.Started = fromNanos(started)
 	}
@@ -104,6 +108,9 @@ func scanJob(scan func(...any) error) (Job, error) {
 	if result != "null" {
 		j.Result = json.RawMessage(result)
 	}
+	if published != "null" {
+		j.Published = json.RawMessage(published)
+	}
 	return j, err
 }
 
@@ -111,18 +118,19 @@ func scanJob(scan func(...any) error) (Job, error) {
 // that no two workers get the same one: the highest priority first, and among
 // equals one of each repository in turn. A job that was never started gets run
 // as its run. It reports false where nothing is to be taken, which is also so
-// once as many jobs were started as the batch may start.
-func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID) (Job, bool, error) {
+// once as many jobs were started as the batch may start. With only, no other job
+// is taken.
+func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID, only string) (Job, bool, error) {
 	now := db.now().UnixNano()
 	row := db.write.QueryRowContext(ctx, `UPDATE batch_jobs SET state = 'running', ended = 0,
 			started = CASE started WHEN 0 THEN ? ELSE started END, run = CASE run WHEN '' THEN ? ELSE run END
 		WHERE batch = ? AND id = (
-			SELECT id FROM batch_jobs AS j WHERE batch = ? AND state = 'queued' AND (started > 0
+			SELECT id FROM batch_jobs AS j WHERE batch = ? AND state = 'queued' AND ? IN ('', id) AND (started > 0
 				OR (SELECT most FROM batches WHERE id = j.batch) = 0
 				OR (SELECT count(*) FROM batch_jobs AS k WHERE k.batch = j.batch AND k.started > 0) <
 				   (SELECT most FROM batches WHERE id = j.batch))
 			ORDER BY priority DESC, started = 0, turn, place LIMIT 1)
-		RETURNING `+jobColumns, now, string(run), batch, batch)
+		RETURNING `+jobColumns, now, string(run), batch, batch, only)
 	j, err := scanJob(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Job{}, false, nil
@@ -135,7 +143,7 @@ func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID) (Job, 
 func (db *DB) SettleJob(ctx context.Context, batch, id string, state JobState, result json.RawMessage) error {
 	now := db.now().UnixNano()
 	ended := int64(0)
-	if state == JobDone || state == JobFailed || state == JobCancelled {
+	if state.Final() {
 		ended = now
 	}
 	return db.fail("settle a job in", db.inTx(ctx, func(tx *sql.Tx) error {
@@ -158,7 +166,7 @@ func (db *DB) MoveJobs(ctx context.Context, batch string, to JobState, from []Jo
 		set, args = "state = ?, ended = ?", append(args, db.now().UnixNano())
 	}
 	if anew {
-		set += ", run = '', result = 'null'"
+		set += ", run = '', result = 'null', published = 'null'"
 	}
 	//nolint:gosec // the parts are written above; what comes from outside is an argument
 	query := "UPDATE batch_jobs SET " + set + " WHERE batch = ? AND state IN (" + marks(len(from)) + ")"
@@ -178,6 +186,13 @@ func (db *DB) MoveJobs(ctx context.Context, batch string, to JobState, from []Jo
 	}
 	n, err := res.RowsAffected()
 	return n, db.fail("move jobs in", err)
+}
+
+// RecordPublished keeps how far the change of a job was published. It is on disk
+// when this returns.
+func (db *DB) RecordPublished(ctx context.Context, batch, id string, how json.RawMessage) error {
+	_, err := db.write.ExecContext(ctx, "UPDATE batch_jobs SET published = ? WHERE batch = ? AND id = ?", string(orNull(how)), batch, id)
+	return db.fail("record what was published in", err)
 }
 
 // ChangeBatch replaces what a batch is driven with, and how many of its jobs

@@ -35,7 +35,7 @@ func claimAll(t *testing.T, db *memory.DB) []string {
 	t.Helper()
 	var ids []string
 	for n := 0; ; n++ {
-		j, ok, err := db.ClaimJob(t.Context(), "01AB", plan.RunID(fmt.Sprintf("R%d", n)))
+		j, ok, err := db.ClaimJob(t.Context(), "01AB", plan.RunID(fmt.Sprintf("R%d", n)), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestClaimNeverGivesAJobTwice(t *testing.T) {
 	for w := range 8 {
 		wg.Go(func() {
 			for n := 0; ; n++ {
-				j, ok, err := db.ClaimJob(context.Background(), "01AB", plan.RunID(fmt.Sprintf("R%d-%d", w, n)))
+				j, ok, err := db.ClaimJob(context.Background(), "01AB", plan.RunID(fmt.Sprintf("R%d-%d", w, n)), "")
 				if err != nil || !ok {
 					if err != nil {
 						t.Error(err)
@@ -99,31 +99,31 @@ func TestAJobThatWasStartedKeepsItsRunAndItsPlace(t *testing.T) {
 	t.Parallel()
 	db, _ := openBatches(t, 1, memory.Job{ID: "a", Place: 0}, memory.Job{ID: "b", Place: 1})
 	ctx := t.Context()
-	first, ok, err := db.ClaimJob(ctx, "01AB", "R1")
+	first, ok, err := db.ClaimJob(ctx, "01AB", "R1", "")
 	if err != nil || !ok || first.ID != "a" || first.Run != "R1" {
 		t.Fatalf("claimed %+v, %v, %v", first, ok, err)
 	}
-	if _, ok, _ := db.ClaimJob(ctx, "01AB", "R2"); ok {
+	if _, ok, _ := db.ClaimJob(ctx, "01AB", "R2", ""); ok {
 		t.Error("a second job was started although one may be")
 	}
 	// The process dies; the next one takes back what was running.
 	if n, err := db.MoveJobs(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobRunning}, nil, false); err != nil || n != 1 {
 		t.Fatalf("%d jobs moved, %v", n, err)
 	}
-	again, ok, err := db.ClaimJob(ctx, "01AB", "R3")
+	again, ok, err := db.ClaimJob(ctx, "01AB", "R3", "")
 	if err != nil || !ok || again.Run != "R1" {
 		t.Errorf("claimed again %+v, %v, %v: want the run R1", again, ok, err)
 	}
 	if err := db.SettleJob(ctx, "01AB", "a", memory.JobFailed, []byte(`{"why":"x"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, _ := db.ClaimJob(ctx, "01AB", "R4"); ok {
+	if _, ok, _ := db.ClaimJob(ctx, "01AB", "R4", ""); ok {
 		t.Error("another job was started although one may be")
 	}
 	if n, err := db.MoveJobs(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, []string{"a"}, true); err != nil || n != 1 {
 		t.Fatalf("%d jobs moved, %v", n, err)
 	}
-	anew, ok, err := db.ClaimJob(ctx, "01AB", "R5")
+	anew, ok, err := db.ClaimJob(ctx, "01AB", "R5", "")
 	if err != nil || !ok || anew.Run != "R5" || anew.Result != nil {
 		t.Errorf("claimed anew %+v, %v, %v: want a new run", anew, ok, err)
 	}
@@ -167,5 +167,34 @@ func TestOneProcessOwnsABatch(t *testing.T) {
 	}
 	if _, err := db.Batch(t.Context(), "nope"); !errors.Is(err, memory.ErrNoBatch) {
 		t.Errorf("an unknown batch: %v", err)
+	}
+}
+
+func TestWhatWasPublishedStaysUntilTheJobBeginsAnew(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db, _ := openBatches(t, 0, memory.Job{ID: "a"})
+	claimAll(t, db)
+	published := func() string {
+		jobs, err := db.Jobs(ctx, "01AB")
+		if err != nil || len(jobs) != 1 {
+			t.Fatalf("%v, %v", jobs, err)
+		}
+		return string(jobs[0].Published)
+	}
+	if got := published(); got != "" {
+		t.Errorf("before: %q", got)
+	}
+	if err := errors.Join(db.RecordPublished(ctx, "01AB", "a", []byte(`{"state":"published"}`)), db.SettleJob(ctx, "01AB", "a", memory.JobFailed, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got := published(); got != `{"state":"published"}` {
+		t.Errorf("after: %q", got)
+	}
+	if _, err := db.MoveJobs(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, nil, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := published(); got != "" {
+		t.Errorf("anew: %q", got)
 	}
 }

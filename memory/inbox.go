@@ -51,6 +51,25 @@ func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.R
 	return id, nil
 }
 
+// Addressed returns the runs that letters wait for.
+func (db *DB) Addressed(ctx context.Context) ([]plan.RunID, error) {
+	const op = "look for letters in"
+	rows, err := db.read.QueryContext(ctx, "SELECT DISTINCT runs.id FROM inbox JOIN runs ON run = key WHERE taken_seq IS NULL")
+	if err != nil {
+		return nil, db.fail(op, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	var out []plan.RunID
+	for rows.Next() {
+		var id plan.RunID
+		if err := rows.Scan(&id); err != nil {
+			return nil, db.fail(op, err)
+		}
+		out = append(out, id)
+	}
+	return out, db.fail(op, rows.Err())
+}
+
 // Letters returns the letters that wait in the inbox, oldest first. They wait
 // until [Writer.AppendTaking] takes them.
 func (w *Writer) Letters(ctx context.Context) ([]Letter, error) {

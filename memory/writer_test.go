@@ -273,6 +273,9 @@ func TestInbox(t *testing.T) {
 		{ID: ids[1], Kind: "steer", Data: []byte(`{"text":"right"}`), Created: start},
 		{ID: ids[2], Kind: "steer", Data: []byte(`null`), Created: start},
 	}
+	if runs, err := db.Addressed(ctx); err != nil || len(runs) != 1 || runs[0] != "R1" {
+		t.Errorf("letters wait for %v, %v", runs, err)
+	}
 	got, err := w.Letters(ctx)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Fatalf("letters (-want +got), %v:\n%s", err, diff)

@@ -67,6 +67,16 @@ func earlierPlan(b plan.Brief) string {
 		old + "\n\n" + fence("comments", "", b.Remarks)
 }
 
+// siblingPlan shows a plan for the same work elsewhere. What it names need not
+// be here.
+func siblingPlan(b plan.Brief) string {
+	if b.Sibling == "" {
+		return ""
+	}
+	return "A person has approved this plan for the same work in another repository. Keep its approach and its decisions, and adapt it: every file, name and command in it belongs there, so check each against the code here, leave out what has no counterpart, and add what only this repository needs.\n\n" +
+		fence("approved-elsewhere", "", b.Sibling)
+}
+
 // givenUp shows a plan that was not carried through, with why.
 func givenUp(b plan.Brief, old string) string {
 	out := "An earlier plan for this request was given up. Some of it may have been carried out: look at the tree as it is now. Say in Why what this one does differently.\n\n" + old

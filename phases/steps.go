@@ -28,7 +28,7 @@ func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out pl
 func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
 	err = s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-		"REPORT": fence("report", "", b.Report), "PREVIOUS": earlierPlan(b),
+		"REPORT": fence("report", "", b.Report), "PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
 	})))
 	if err != nil {
 		return out, err

@@ -26,8 +26,11 @@ var secretWords = []string{
 // one, PWD is not.
 var secretParts = []string{"PASS", "PAT", "PWD"}
 
-// droppedPrefixes belong to accounts, and to this program.
-var droppedPrefixes = []string{"OPENAI_", "ANTHROPIC_", "AWS_", "AZURE_", "VAULT_", "PLAN_"}
+// droppedPrefixes belong to accounts.
+var droppedPrefixes = []string{"ANTHROPIC_", "AWS_", "AZURE_", "VAULT_"}
+
+// programPrefixes belong to this program and to the model that it talks to.
+var programPrefixes = []string{"OPENAI_", "PLAN_"}
 
 // misleading variables make a child work on another repository than the one
 // it stands in, run code before the command, or colour its output.
@@ -51,7 +54,22 @@ var misleadingPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_T
 // commands from asking, paging and colouring. Values are not looked at, so a
 // password inside a URL stays. The order is kept; the last of two equal names
 // wins.
-func CleanEnv(environ []string) []string {
+func CleanEnv(environ []string) []string { return without(environ, unwanted) }
+
+// OwnEnv is the environment of commands that the user wrote to be run in the
+// user's name, where credentials are what they need: as CleanEnv makes it, but
+// with everything in it that looks like a secret. The keys and settings of this
+// program (OPENAI_*, PLAN_*) stay away from them too.
+func OwnEnv(environ []string) []string {
+	return without(environ, func(name string) bool {
+		name = strings.ToUpper(name)
+		return hasPrefix(name, programPrefixes) || misleads(name)
+	})
+}
+
+// without is environ without the entries whose names are left out, each name
+// once, and with what is fixed for every child.
+func without(environ []string, leaves func(name string) bool) []string {
 	out := make([]string, 0, len(environ)+len(fixed))
 	seen := map[string]bool{}
 	for _, entry := range fixed {
@@ -59,7 +77,7 @@ func CleanEnv(environ []string) []string {
 	}
 	for _, entry := range slices.Backward(environ) {
 		name := nameOf(entry)
-		if name == "" || seen[name] || unwanted(name) {
+		if name == "" || seen[name] || leaves(name) {
 			continue
 		}
 		seen[name] = true
@@ -78,12 +96,17 @@ func nameOf(entry string) string {
 	return name
 }
 
+// misleads takes a name in upper case.
+func misleads(name string) bool {
+	return slices.Contains(misleading, name) || hasPrefix(name, misleadingPrefixes)
+}
+
 func unwanted(name string) bool {
 	name = strings.ToUpper(name)
 	if name == "GOAUTH" { // says how go finds credentials; holds none
 		return false
 	}
-	if slices.Contains(misleading, name) || hasPrefix(name, droppedPrefixes) || hasPrefix(name, misleadingPrefixes) {
+	if misleads(name) || hasPrefix(name, programPrefixes) || hasPrefix(name, droppedPrefixes) {
 		return true
 	}
 	for i, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {

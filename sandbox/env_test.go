@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -39,6 +40,26 @@ func TestCleanEnvByName(t *testing.T) {
 	want = append(want, "DEBIAN_FRONTEND=noninteractive", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1", "PAGER=cat", "TERM=dumb")
 	if diff := cmp.Diff(want, sandbox.CleanEnv(environ)); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+func TestOwnEnvKeepsCredentialsButNotTheModelsKey(t *testing.T) {
+	t.Parallel()
+	environ := []string{"PATH=/bin", "GH_TOKEN=t", "AWS_REGION=r", "SSH_AUTH_SOCK=s", "OPENAI_API_KEY=k", "openai_api_key=k", "PLAN_HOME=h", "GIT_DIR=d", "BASH_ENV=e", "BASH_FUNC_ls%%=f"}
+	shell, err := sandbox.New(sandbox.Config{Env: append(environ, "PATH="+os.Getenv("PATH")), Own: true, Set: []string{"PLAN_JOB=a b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := shell.Run(t.Context(), sandbox.Command{Line: `echo "$GH_TOKEN $AWS_REGION $SSH_AUTH_SOCK<$OPENAI_API_KEY$openai_api_key$PLAN_HOME$GIT_DIR>$PLAN_JOB"`})
+	if got := strings.TrimSpace(string(res.Output)); err != nil || got != "t r s<>a b" {
+		t.Errorf("the command saw %q, %v", got, err)
+	}
+	var names []string
+	for _, entry := range sandbox.OwnEnv(environ) {
+		names = append(names, strings.SplitN(entry, "=", 2)[0])
+	}
+	if want := "PATH GH_TOKEN AWS_REGION SSH_AUTH_SOCK DEBIAN_FRONTEND"; !strings.HasPrefix(strings.Join(names, " "), want) {
+		t.Errorf("%v, want %s first", names, want)
 	}
 }
 

@@ -50,6 +50,11 @@ type Config struct {
 	// Path is where the shell is looked for, as PATH has it: what anybody may
 	// write should not be in it. Default: PATH of Env.
 	Path string
+	// Own leaves credentials in it, for commands that the user wrote to be run
+	// in the user's name: it is made with OwnEnv instead.
+	Own bool
+	// Set is set for every child on top of that, as NAME=value.
+	Set []string
 	// Timeout is used for a command that names none. Default 10 minutes.
 	Timeout time.Duration
 	// Now is the clock that durations are measured with. Default time.Now.
@@ -78,7 +83,11 @@ func New(cfg Config) (*Shell, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Shell{env: CleanEnv(cfg.Env), timeout: cfg.Timeout, now: cfg.Now, spawner: direct{}}
+	env := CleanEnv(cfg.Env)
+	if cfg.Own {
+		env = OwnEnv(cfg.Env)
+	}
+	s := &Shell{env: append(env, cfg.Set...), timeout: cfg.Timeout, now: cfg.Now, spawner: direct{}}
 	if cfg.Path == "" {
 		cfg.Path = variable(s.env, "PATH")
 	}

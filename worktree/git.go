@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plan-engine/plan/sandbox"
 )
@@ -58,6 +59,12 @@ type call struct {
 	args  []string
 }
 
+// outputGrace is how long git's output may still be open once git has ended.
+// Git leaves nothing behind that holds it, but any other child that is just
+// being forked does until it runs a program of its own, and on a machine where
+// hundreds of jobs want the processor that can take seconds.
+const outputGrace = time.Minute
+
 // run runs git to its end and returns what it wrote to stdout. When ctx ends
 // first, git and its children are killed and the error wraps the cause.
 func (p program) run(ctx context.Context, c call) (string, error) {
@@ -72,6 +79,7 @@ func (p program) run(ctx context.Context, c call) (string, error) {
 	cmd.Stdin = strings.NewReader(c.stdin)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	sandbox.OwnGroup(cmd)
+	cmd.WaitDelay = outputGrace
 	err := cmd.Run()
 	if err == nil {
 		return stdout.String(), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/cmd/plan/render"
+	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -30,7 +31,9 @@ process, "plan batch resume" goes on where each job stood.`,
 	cmd.AddCommand(
 		a.batchRunCommand(), a.batchResumeCommand(), a.batchContinueCommand(), a.batchRetryCommand(), a.batchCancelCommand(),
 		a.batchListCommand(), a.batchShowCommand("show"), a.batchShowCommand("status"), a.batchReportCommand(),
-		a.batchExportCommand(), a.batchApplyCommand(),
+		a.batchExportCommand(), a.batchApplyCommand(), a.batchPublishCommand(),
+		a.batchRuleCommand("approve", "Approve the plan that a batch shares", loop.Approve),
+		a.batchRuleCommand("deny", "Send the plan that a batch shares back, or reject it", loop.Deny),
 	)
 	return cmd
 }
@@ -116,10 +119,12 @@ them. A list is YAML, or one JSON object a line:
 
 Running the same list twice does nothing twice: the second time says how the
 batch stands. It exits with 0 only if every job was approved, with 3 if some
-were not, and with 130 after Ctrl-C, which parks the jobs that run.`,
+were not, with 4 while a shared plan waits for a person, and with 130 after
+Ctrl-C, which parks the jobs that run.`,
 		Example: `  plan batch run jobs.yaml --concurrency 8
   plan batch run jobs.yaml --limit 3           a canary; then: plan batch continue
   plan batch run --repos repos.txt --request "Replace ioutil by os and io"
+  plan batch run jobs.yaml --shared-plan       then: plan batch approve, resume
   generate | plan batch run - --max-cost 50 --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +138,11 @@ were not, and with 130 after Ctrl-C, which parks the jobs that run.`,
 			if err != nil {
 				return err
 			}
-			return a.batchStart(cmd.Context(), list.Merge(given.Config), name, flags.most, from.anew, settings, given)
+			jobs := list.Merge(given.Config)
+			if settings.PlanJob, err = choosePlanJob(jobs, from.sharedPlan, from.planJob); err != nil {
+				return err
+			}
+			return a.batchStart(cmd.Context(), jobs, name, flags.most, from.anew, settings, given)
 		},
 	}
 	flags.register(cmd)
@@ -141,6 +150,8 @@ were not, and with 130 after Ctrl-C, which parks the jobs that run.`,
 	cmd.Flags().BoolVar(&from.anew, "new", false, "start another batch although there is one of the same jobs")
 	cmd.Flags().StringVar(&from.repos, "repos", "", "one job for each repository in `FILE`: a path or URL a line (- for standard input)")
 	cmd.Flags().StringVar(&from.request, "request", "", "with --repos: what should change, as `TEXT`")
+	cmd.Flags().BoolVar(&from.sharedPlan, "shared-plan", false, "plan one job first, have a person approve it (plan batch approve), and show that plan to the others when they make theirs")
+	cmd.Flags().StringVar(&from.planJob, "plan-job", "", "with --shared-plan: the job `ID` to plan first (default: the first)")
 	cmd.MarkFlagsRequiredTogether("repos", "request")
 	return cmd
 }
@@ -148,7 +159,8 @@ were not, and with 130 after Ctrl-C, which parks the jobs that run.`,
 // batchSource says where jobs come from.
 type batchSource struct {
 	file, repos, request string
-	anew                 bool
+	planJob              string
+	anew, sharedPlan     bool
 }
 
 // readJobs reads the list of jobs.

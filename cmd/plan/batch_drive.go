@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -29,6 +30,8 @@ type batchSettings struct {
 	MaxCost     float64         `json:"max_cost,omitempty"`   // USD, of all jobs
 	MaxTokens   int64           `json:"max_tokens,omitempty"` // of all jobs
 	Timeout     config.Duration `json:"timeout,omitzero"`     // of one process
+	// PlanJob is the job whose plan the others share; "" for none.
+	PlanJob string `json:"plan_job,omitempty"`
 }
 
 // workers is how many jobs run at the same time.
@@ -69,7 +72,7 @@ func (a *app) addBatch(ctx context.Context, db *memory.DB, jobs []batch.Job, nam
 		return b, failed(err)
 	}
 	if len(same) > 0 && !anew {
-		return b, a.sameBatch(db, same[0])
+		return b, a.sameBatch(ctx, db, same[0])
 	}
 	entries, err := batch.Entries(jobs)
 	if err != nil {
@@ -87,7 +90,11 @@ func (a *app) addBatch(ctx context.Context, db *memory.DB, jobs []batch.Job, nam
 }
 
 // sameBatch says how a batch stands that was to be started once more.
-func (a *app) sameBatch(db *memory.DB, b memory.Batch) error {
+func (a *app) sameBatch(ctx context.Context, db *memory.DB, b memory.Batch) error {
+	jobs, err := db.Jobs(ctx, b.ID)
+	if err != nil {
+		return failed(err)
+	}
 	state, hint := batchState(db, b), ""
 	switch state {
 	case batchRunning:
@@ -99,10 +106,7 @@ func (a *app) sameBatch(db *memory.DB, b memory.Batch) error {
 	}
 	fmt.Fprintf(a.err, "plan: batch %s has the same jobs and is %s (%s): nothing was started. Now %s, or start another one with --new.\n",
 		b.ID, state, jobCounts(b.Jobs), hint)
-	if code := batchExit(b); code != plan.ExitOK {
-		return &exit{code: code}
-	}
-	return &exit{code: plan.ExitOK}
+	return &exit{code: batchExit(b, jobs)}
 }
 
 // batchDrive goes on with a batch after prepare has changed what is left to do.
@@ -207,28 +211,57 @@ func (a *app) schedule(ctx context.Context, db *memory.DB, b memory.Batch, setti
 	budget.Add(b.Tokens, b.CostUSD)
 	limiter := batch.NewLimiter(workers, a.now)
 	view.limiter = limiter
-	runner := &jobRunner{app: a, db: db, flags: given, http: &http.Client{Transport: transport}, limiter: limiter, budget: budget, view: view}
+	shared, err := openSharedPlan(ctx, db, b, settings)
+	if err != nil {
+		return err
+	}
+	runner := &jobRunner{app: a, db: db, flags: given, http: &http.Client{Transport: transport}, limiter: limiter, budget: budget, view: view, shared: shared}
 	view.start(workers)
 	defer view.stop()
+	defer during(ctx, func(ctx context.Context) { runner.post.work(ctx, db.Addressed) })()
 	return failed(batch.Run(ctx, batch.Config{
-		Queue: queue{db: db, batch: b.ID, now: a.now}, Runner: runner,
+		Queue: queue{db: db, batch: b.ID, now: a.now, shared: shared}, Runner: runner,
 		Workers: min(workers, max(b.Jobs[memory.JobQueued], 1)), FailFast: settings.FailFast,
-		Started: view.begin, Settled: view.settled,
+		Started: view.begin, Settled: func(try batch.Try, res batch.Result) {
+			view.settled(try, res)
+			shared.settled(try.ID)
+		},
 	}))
+}
+
+// during does work beside until the function that it returns is called, which
+// waits for its end.
+func during(ctx context.Context, work func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() { work(ctx) })
+	return func() {
+		cancel()
+		group.Wait()
+	}
 }
 
 // queue is the jobs of one batch.
 type queue struct {
-	db    *memory.DB
-	batch string
-	now   func() time.Time
+	db     *memory.DB
+	batch  string
+	now    func() time.Time
+	shared *sharedPlan
 }
 
 var _ batch.Queue = queue{}
 
 // Claim implements batch.Queue.
 func (q queue) Claim(ctx context.Context) (memory.Job, bool, error) {
-	return q.db.ClaimJob(ctx, q.batch, newRunID(q.now))
+	only, ok, err := q.shared.admit(ctx)
+	if err != nil || !ok {
+		return memory.Job{}, false, err
+	}
+	job, ok, err := q.db.ClaimJob(ctx, q.batch, newRunID(q.now), only)
+	if only != "" && !ok { // it has ended without a plan
+		q.shared.look()
+	}
+	return job, ok, err
 }
 
 // Settle implements batch.Queue.
@@ -264,7 +297,7 @@ func (a *app) batchEnd(ctx context.Context, db *memory.DB, id string, view *batc
 	if view.err != nil {
 		return failed(fmt.Errorf("the batch came to its end, but not all of its output could be written: %w", view.err))
 	}
-	code := batchExit(b)
+	code := batchExit(b, jobs)
 	if code != plan.ExitOK && isInterrupt(cause) {
 		code = plan.ExitInterrupted
 	}
@@ -274,8 +307,13 @@ func (a *app) batchEnd(ctx context.Context, db *memory.DB, id string, view *batc
 	return nil
 }
 
-// batchExit is 0 only if every job was approved.
-func batchExit(b memory.Batch) int {
+// batchExit is 0 only if every job was approved, and 4 where all wait for a
+// person to decide about the plan that they share. Jobs are only needed for the
+// latter.
+func batchExit(b memory.Batch, jobs []memory.Job) int {
+	if planStands(b, jobs).waits() {
+		return plan.ExitWaiting
+	}
 	for state, n := range b.Jobs {
 		if state != memory.JobDone && n > 0 {
 			return plan.ExitNotApproved

@@ -62,7 +62,7 @@ them.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.eachResult(cmd, strings.Join(args, ""), how.anyway, func(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run) (string, error) {
-				s, err := showJob(j)
+				s, err := showJob(j, false)
 				if err != nil {
 					return "", err
 				}

@@ -73,8 +73,9 @@ func (a *app) batchReport(ctx context.Context, db *memory.DB, prefix string) (ba
 	r := batch.Report{
 		ID: b.ID, State: batchState(db, b), Name: b.Name, Created: b.Created, Counts: b.Jobs, CostUSD: b.CostUSD, Tokens: b.Tokens,
 	}
+	_, publishes := db.BatchHolder(publishLock + b.ID)
 	for _, j := range jobs {
-		l, err := a.jobReport(ctx, db, j)
+		l, err := a.jobReport(ctx, db, j, publishes)
 		if err != nil {
 			return r, failed(err)
 		}
@@ -84,14 +85,14 @@ func (a *app) batchReport(ctx context.Context, db *memory.DB, prefix string) (ba
 }
 
 // jobReport reads what came of one job from its run's journal.
-func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job) (batch.Line, error) {
-	s, err := showJob(j)
+func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job, publishes bool) (batch.Line, error) {
+	s, err := showJob(j, publishes)
 	if err != nil {
 		return batch.Line{}, err
 	}
 	l := batch.Line{
 		ID: s.ID, State: s.State, Outcome: s.Outcome, Parked: s.Parked, Why: s.Why, Run: s.Run,
-		Repo: s.Repo, Ref: s.Ref, Branch: s.Branch, Request: s.Request,
+		Repo: s.Repo, Ref: s.Ref, Branch: s.Branch, Request: s.Request, Published: s.Published,
 	}
 	if s.Run == "" {
 		return l, nil

@@ -31,6 +31,15 @@ type jobView struct {
 	feed    func(plan.Event)
 	http    *http.Client
 	limiter *batch.Limiter
+	post    *postman
+}
+
+// watch looks for letters to a run until ctx ends, and then closes done.
+func (j *jobView) watch(ctx context.Context, run plan.RunID, in *inbox) (done <-chan struct{}) {
+	if j == nil {
+		return in.watch(ctx)
+	}
+	return j.post.watch(ctx, run, in)
 }
 
 // client is the connections that all jobs share.
@@ -58,6 +67,8 @@ type jobRunner struct {
 	limiter *batch.Limiter
 	budget  *batch.Budget
 	view    *batchView
+	shared  *sharedPlan
+	post    postman
 	repos   repoCache
 }
 
@@ -69,19 +80,23 @@ func (r *jobRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error
 	a := *r.app
 	a.in, a.out, a.json = strings.NewReader(""), io.Discard, false
 	a.err = &noteWriter{view: r.view, job: try.ID}
-	a.job = &jobView{http: r.http, limiter: r.limiter, feed: func(ev plan.Event) {
+	a.job = &jobView{http: r.http, limiter: r.limiter, post: &r.post, feed: func(ev plan.Event) {
 		told.add(ev)
 		if b, ok := ev.Body.(plan.UsageReport); ok && !b.Inherited {
 			r.budget.Spend(b.Usage, b.CostUSD)
 		}
 		r.view.feed(try.ID, ev)
+		r.shared.heard(try.ID, ev)
 	}}
 	flags := r.flags
 	flags.Config = try.Settings.With(r.flags.Config)
 	flags.Timeout = config.Of(0) // the schedule's
+	yes := true
 	if flags.Wait == nil {
-		yes := true
 		flags.Wait = &yes
+	}
+	if r.shared.makes(try.ID) {
+		flags.ApprovePlan = &yes
 	}
 	info, err := r.db.Run(ctx, try.Run)
 	switch {
@@ -93,8 +108,25 @@ func (r *jobRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error
 	return r.result(context.WithoutCancel(ctx), try, told, err)
 }
 
-// result reads what came of a try from the run's own standing.
+// result says what came of a try. Where that is no approval and a disk is full,
+// it says so, too.
 func (r *jobRunner) result(ctx context.Context, try batch.Try, told *telling, cause error) (batch.Result, error) {
+	res, err := r.standing(ctx, try, told, cause)
+	if err == nil && res.State == memory.JobDone {
+		return res, nil
+	}
+	switch full := r.app.fullDisks(try); {
+	case full == "":
+	case err != nil:
+		err = fmt.Errorf("%w (%s)", err, full)
+	default:
+		res.Why = strings.TrimSpace(res.Why + " (" + full + ")")
+	}
+	return res, err
+}
+
+// standing reads what came of a try from the run's own journal.
+func (r *jobRunner) standing(ctx context.Context, try batch.Try, told *telling, cause error) (batch.Result, error) {
 	var ex *exit
 	if errors.As(cause, &ex) {
 		if cause = ex.err; cause != nil {
@@ -132,7 +164,10 @@ type telling struct{ why, failure string }
 func (t *telling) add(ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.Failure:
-		t.failure = strings.TrimSpace(b.Error + " " + b.Hint)
+		t.failure = b.Error
+		if b.Hint != "" {
+			t.failure = strings.TrimRight(b.Error, ". ") + ". " + b.Hint
+		}
 		t.why = t.failure
 	case plan.RunEnd:
 		t.why = b.Why
@@ -161,6 +196,7 @@ func (a *app) startJob(ctx context.Context, r *jobRunner, try batch.Try, flags s
 	opts := startOptions{
 		request: try.Request, title: try.ID + ": " + cutRunes(oneLine(try.Request), mostTitle), source: place.source,
 		base: place.base, branch: jobBranch(try.Batch, try.ID), checksByFlag: len(flags.Checks.Required) > 0,
+		sibling: r.shared.seed(try.ID),
 	}
 	cfg, err := a.settings(place.settings, flags.Config)
 	if err != nil {

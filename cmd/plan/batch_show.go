@@ -54,15 +54,32 @@ type listedBatch struct {
 	ExitCode int                     `json:"exit_code"`
 }
 
-func listBatch(db *memory.DB, b memory.Batch) listedBatch {
+func listBatch(db *memory.DB, b memory.Batch, jobs []memory.Job) listedBatch {
 	l := listedBatch{
 		ID: b.ID, State: batchState(db, b), Counts: b.Jobs, Name: b.Name, Created: b.Created, Updated: b.Updated,
-		CostUSD: b.CostUSD, Tokens: b.Tokens, ExitCode: batchExit(b),
+		CostUSD: b.CostUSD, Tokens: b.Tokens, ExitCode: batchExit(b, jobs),
 	}
 	for _, n := range b.Jobs {
 		l.Jobs += n
 	}
 	return l
+}
+
+// listBatches describes batches. Only of those that share a plan the jobs are
+// needed.
+func listBatches(ctx context.Context, db *memory.DB, all []memory.Batch) ([]listedBatch, error) {
+	out := make([]listedBatch, 0, len(all))
+	for _, b := range all {
+		var jobs []memory.Job
+		if planJobOf(b) != "" {
+			var err error
+			if jobs, err = db.Jobs(ctx, b.ID); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, listBatch(db, b, jobs))
+	}
+	return out, nil
 }
 
 func (a *app) batchListCommand() *cobra.Command {
@@ -77,9 +94,9 @@ func (a *app) batchListCommand() *cobra.Command {
 				if err != nil {
 					return failed(err)
 				}
-				out := make([]listedBatch, 0, len(all))
-				for _, b := range all {
-					out = append(out, listBatch(db, b))
+				out, err := listBatches(ctx, db, all)
+				if err != nil {
+					return failed(err)
 				}
 				if a.json {
 					return a.document(out)
@@ -110,11 +127,13 @@ type shownJob struct {
 	Branch  string          `json:"branch"`
 	Request string          `json:"request"`
 	batch.Result
-	Started *time.Time `json:"started,omitempty"`
-	Ended   *time.Time `json:"ended,omitempty"`
+	Published *batch.Publication `json:"published,omitempty"`
+	Started   *time.Time         `json:"started,omitempty"`
+	Ended     *time.Time         `json:"ended,omitempty"`
 }
 
-func showJob(j memory.Job) (shownJob, error) {
+// showJob takes apart a job. Publishes says that a process publishes its batch.
+func showJob(j memory.Job, publishes bool) (shownJob, error) {
 	var spec batch.Job
 	if err := json.Unmarshal(j.Spec, &spec); err != nil {
 		return shownJob{}, fmt.Errorf("read job %s: %w", j.ID, err)
@@ -124,6 +143,10 @@ func showJob(j memory.Job) (shownJob, error) {
 		if err := json.Unmarshal(j.Result, &s.Result); err != nil {
 			return shownJob{}, fmt.Errorf("read what came of job %s: %w", j.ID, err)
 		}
+	}
+	var err error
+	if s.Published, err = publicationOf(j, publishes); err != nil {
+		return s, err
 	}
 	if !j.Started.IsZero() {
 		s.Started = &j.Started
@@ -162,15 +185,16 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 	if err != nil {
 		return failed(err)
 	}
+	_, publishes := db.BatchHolder(publishLock + b.ID)
 	shown := make([]shownJob, 0, len(jobs))
 	for _, j := range jobs {
-		s, err := showJob(j)
+		s, err := showJob(j, publishes)
 		if err != nil {
 			return failed(err)
 		}
 		shown = append(shown, s)
 	}
-	head := listBatch(db, b)
+	head := listBatch(db, b, jobs)
 	if a.json {
 		// jobs is the number of jobs in lists, and the jobs themselves here.
 		return a.document(struct {
@@ -182,10 +206,20 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, j := range shown {
 		if !short || j.State != memory.JobDone && j.State != memory.JobQueued {
-			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", render.SafeLine(j.ID), standingWord(j), j.Run, render.SafeLine(cutRunes(j.Why, 120)))
+			why := j.Why
+			if j.Published != nil {
+				why = strings.TrimSpace(why + " " + j.Published.Tell())
+			}
+			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", render.SafeLine(j.ID), standingWord(j), j.Run, render.SafeLine(cutRunes(why, 160)))
 		}
 	}
-	return failed(render.UnlessReaderLeft(tw.Flush()))
+	if err := tw.Flush(); err != nil {
+		return failed(render.UnlessReaderLeft(err))
+	}
+	if head.State == batchOpen {
+		planStands(b, jobs).tell(a.out, b)
+	}
+	return nil
 }
 
 // standingWord names where a job stands, as exactly as is known.
@@ -216,9 +250,12 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 	case errors.As(cause, &up):
 		fmt.Fprintln(to, "  "+up.Error()+"; what was left is parked")
 	}
+	if planStands(b, jobs).tell(to, b) {
+		return
+	}
 	waiting := 0
 	for _, j := range jobs {
-		s, err := showJob(j)
+		s, err := showJob(j, false)
 		if err == nil && s.Parked.ExitCode() == plan.ExitWaiting && s.State == memory.JobParked {
 			waiting++
 			fmt.Fprintf(to, "  job %s waits for a person: plan show %s\n", render.SafeLine(s.ID), s.Run)
@@ -246,6 +283,6 @@ func suggest(to io.Writer, b memory.Batch, waiting int) {
 		fmt.Fprintf(to, "        plan batch retry %s --failed\n", b.ID)
 	}
 	if b.Jobs[memory.JobDone] > 0 {
-		fmt.Fprintf(to, "        plan batch apply %s\n", b.ID)
+		fmt.Fprintf(to, "        plan batch apply %s, or publish\n", b.ID)
 	}
 }

@@ -69,7 +69,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	}
 	ctx, stop := a.stoppable(ctx, w.cfg.Timeout.Duration)
 	inbox.open(ctx, w, eng, stop)
-	watched := inbox.watch(ctx)
+	watched := a.job.watch(ctx, d.id, inbox)
 	defer func() {
 		stop(nil)
 		<-watched // it reads the database, which is closed next

@@ -70,9 +70,12 @@ func (in *inbox) look(ctx context.Context) {
 	}
 }
 
+// letterPause is how long a letter may lie before somebody looks.
+const letterPause = 250 * time.Millisecond
+
 // watch looks for letters until ctx ends, and then closes done.
 func (in *inbox) watch(ctx context.Context) (done <-chan struct{}) {
-	tick := time.NewTicker(250 * time.Millisecond)
+	tick := time.NewTicker(letterPause)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

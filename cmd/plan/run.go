@@ -93,6 +93,8 @@ type startOptions struct {
 	worktree bool
 	source   *worktree.Repo
 	branch   string
+	// sibling is a plan that was approved for another repository's job.
+	sibling string
 	// base is the commit that a job of a batch begins at; "" is what the user's
 	// tree holds.
 	base string
@@ -223,7 +225,7 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (b be
 	b.blobs = []plan.Blob{kit}
 	b.start = plan.RunStart{
 		Request: w.redact(opts.request), Title: w.redact(oneLine(opts.title)),
-		Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
+		Sibling: w.redact(opts.sibling), Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
 	}
 	if b.found, err = around(); err != nil {
 		return b, err
@@ -258,7 +260,9 @@ type stored struct {
 }
 
 func (w *workshop) startConfig(opts startOptions) json.RawMessage {
-	data, err := plan.MarshalCompact(stored{Config: w.cfg, PlanOnly: opts.planOnly, ChecksByFlag: opts.checksByFlag})
+	cfg := w.cfg
+	cfg.Publish, cfg.PublishInterval = "", config.Of(0) // none of a run's business
+	data, err := plan.MarshalCompact(stored{Config: cfg, PlanOnly: opts.planOnly, ChecksByFlag: opts.checksByFlag})
 	if err != nil {
 		return json.RawMessage("{}") // the settings are plain data; this cannot happen
 	}
