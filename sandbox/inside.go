@@ -186,8 +186,7 @@ func (in *inside) run(ctx context.Context, t task, out io.Writer) (ending, error
 		_, _ = io.Copy(out, read)
 	}()
 	r, end, err := in.await(ctx, id, replied)
-	_ = read.SetReadDeadline(time.Now().Add(pipeGrace)) // something may hold the pipe open
-	<-copied
+	drain(read, copied, end.stopped)
 	switch {
 	case err != nil:
 		return end, err

@@ -33,8 +33,10 @@ import (
 
 const (
 	defaultTimeout = 10 * time.Minute
-	// pipeGrace is how long output may still come once the shell is gone and
-	// something in the background holds the pipe open.
+	// drainGrace is how long output is still read once the shell and its group are
+	// gone: until its end, unless something outside the group holds the pipe open.
+	drainGrace = 2 * time.Second
+	// pipeGrace is the same for a command that was stopped.
 	pipeGrace = 250 * time.Millisecond
 
 	exitTimedOut = 124 // as timeout(1) has it
@@ -211,7 +213,11 @@ func (direct) ready(context.Context) error { return nil }
 func (direct) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {
 	cmd := exec.CommandContext(ctx, t.Path)
 	cmd.Args, cmd.Dir, cmd.Env = t.Args, t.Dir, t.Env
-	cmd.Stdout, cmd.Stderr = out, out // one pipe, because they are the same
+	from, to, err := os.Pipe() // one, because both outputs are the same
+	if err != nil {
+		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
+	}
+	cmd.Stdout, cmd.Stderr = to, to
 	stopped := OwnGroup(cmd)
 	dieWithParent(cmd)
 
@@ -219,16 +225,37 @@ func (direct) spawn(ctx context.Context, t task, out io.Writer) (ending, error) 
 	// the thread is locked nobody else can end it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	_ = to.Close() // the children have it
+	if err != nil {
+		_ = from.Close()
 		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
 	}
+	defer func() { _ = from.Close() }()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(out, from)
+	}()
 	waitErr := cmd.Wait()
 	_ = killGroup(cmd.Process.Pid) // what the shell left in the background
+	drain(from, read, stopped())
 	if cmd.ProcessState == nil {
 		return ending{}, fmt.Errorf("wait for it: %w", waitErr)
 	}
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	return ending{code: codeOf(status), stopped: stopped()}, nil
+}
+
+// drain waits until what a task printed was read. Whoever reads may come late on
+// a busy machine, and nothing is to be lost for that.
+func drain(from *os.File, read <-chan struct{}, stopped bool) {
+	patience := drainGrace
+	if stopped {
+		patience = pipeGrace
+	}
+	_ = from.SetReadDeadline(time.Now().Add(patience))
+	<-read
 }
 
 // notStarted sorts the reasons for which a command did not start.

@@ -219,6 +219,33 @@ func TestSetsidMayOutliveTheCommand(t *testing.T) {
 	awaitGone(t, pid)
 }
 
+// On a busy machine whoever reads what a command printed may come long after
+// its end.
+func TestNothingThatWasPrintedIsLost(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		shell, dir := newShell(t), ""
+		if level != sandbox.LevelNone {
+			w, _ := newYard(t).wall(t, level, sandbox.Policy{Discard: true})
+			shell, dir = w.Shell(shell), w.Dir()
+		}
+		late := false
+		var seen int
+		res, err := shell.Run(t.Context(), sandbox.Command{
+			Line: "head -c 100000 /dev/zero | tr '\\0' x", Dir: dir,
+			Output: func(chunk []byte) {
+				if seen += len(chunk); !late && seen > 40_000 { // what is left fits into the pipe
+					late = true
+					<-time.After(600 * time.Millisecond)
+				}
+			},
+		})
+		if err != nil || res.ExitCode != 0 || !late || seen != 100_000 {
+			t.Errorf("read %d of 100000 bytes, %d, %v", seen, res.ExitCode, err)
+		}
+	})
+}
+
 func TestCancelReturnsAtOnceWithWhatThereWas(t *testing.T) {
 	t.Parallel()
 	shell := newShell(t)
