@@ -23,7 +23,7 @@ const maxKept = 8 << 20
 // its blocks are, and compared before it is taken for the same.
 type encodings struct {
 	mu         sync.Mutex
-	young, old map[*plan.Block]encoding
+	young, old map[*plan.Block]*encoding
 	size       int // bytes of the young ones
 }
 
@@ -35,32 +35,41 @@ type encoding struct {
 	optional  []string
 }
 
-// find returns the encoding of a message.
-func (e *encodings) find(m plan.Message, reasoning bool) (encoding, bool) {
+// find returns the encodings of messages, nil for those that have none.
+func (e *encodings) find(messages []plan.Message, reasoning bool) []*encoding {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := &m.Blocks[0]
-	found, ok := e.young[key]
-	if !ok {
-		if found, ok = e.old[key]; ok {
-			e.put(key, found)
+	out := make([]*encoding, len(messages))
+	for i, m := range messages {
+		if len(m.Blocks) == 0 {
+			continue
+		}
+		key := &m.Blocks[0]
+		found, ok := e.young[key]
+		if !ok {
+			if found, ok = e.old[key]; ok {
+				e.put(key, found)
+			}
+		}
+		if ok && found.reasoning == reasoning && same(found.of, m) {
+			out[i] = found
 		}
 	}
-	return found, ok && found.reasoning == reasoning && same(found.of, m)
+	return out
 }
 
 // keep keeps an encoding. Its blocks are copied, so that it is noticed when
 // somebody changes the message.
-func (e *encodings) keep(m plan.Message, enc encoding) {
+func (e *encodings) keep(m plan.Message, enc *encoding) {
 	enc.of = plan.Message{Role: m.Role, Blocks: slices.Clone(m.Blocks)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.put(&m.Blocks[0], enc)
 }
 
-func (e *encodings) put(key *plan.Block, enc encoding) {
+func (e *encodings) put(key *plan.Block, enc *encoding) {
 	if e.size += len(enc.raw); e.size > maxKept || e.young == nil {
-		e.young, e.old, e.size = map[*plan.Block]encoding{}, e.young, len(enc.raw)
+		e.young, e.old, e.size = map[*plan.Block]*encoding{}, e.young, len(enc.raw)
 	}
 	e.young[key] = enc
 }
@@ -73,8 +82,9 @@ func same(a, b plan.Message) bool {
 	})
 }
 
-// conversation writes the messages of a call as the inside of a JSON array.
-func (c *Client) conversation(e *encoder, req loop.Call) ([]byte, error) {
+// conversation writes the messages of a call, each as one or more JSON values
+// with commas between them.
+func (c *Client) conversation(e *encoder, req loop.Call) ([][]byte, error) {
 	parts := make([][]byte, 0, len(req.Messages)+1)
 	if req.System != "" {
 		raw, err := joined([]sdk.ChatCompletionMessageParamUnion{sdk.SystemMessage(req.System)})
@@ -95,20 +105,19 @@ func (c *Client) conversation(e *encoder, req loop.Call) ([]byte, error) {
 			parts = append(parts, enc.raw)
 		}
 	}
-	return bytes.Join(parts, []byte{','}), nil
+	return parts, nil
 }
 
 // encoded encodes messages, or finds them encoded. There are many to encode where
 // a long conversation goes on in another process: that takes all processors.
-func (c *Client) encoded(e *encoder, messages []plan.Message) ([]encoding, error) {
-	out := make([]encoding, len(messages))
+func (c *Client) encoded(e *encoder, messages []plan.Message) ([]*encoding, error) {
+	out := make([]*encoding, len(messages))
+	if e.keeps() {
+		out = c.said.find(messages, e.reasoning)
+	}
 	var missing []int
-	for i, m := range messages {
-		found, ok := encoding{}, false
-		if e.keeps(m) {
-			found, ok = c.said.find(m, e.reasoning)
-		}
-		if out[i] = found; !ok {
+	for i := range out {
+		if out[i] == nil {
 			missing = append(missing, i)
 		}
 	}
@@ -128,16 +137,16 @@ func (c *Client) encoded(e *encoder, messages []plan.Message) ([]encoding, error
 	return out, work.Wait() //nolint:wrapcheck // it is encodeMessage's
 }
 
-// keeps reports whether the encoding of a message is kept. What a server refused
-// changes what is sent; it is rare, and then nothing is kept.
-func (e *encoder) keeps(m plan.Message) bool { return len(e.refused) == 0 && len(m.Blocks) > 0 }
+// keeps reports whether encodings are kept. What a server refused changes what
+// is sent; it is rare, and then nothing is kept.
+func (e *encoder) keeps() bool { return len(e.refused) == 0 }
 
 // encodeMessage encodes a message.
-func (c *Client) encodeMessage(e *encoder, m plan.Message) (encoding, error) {
+func (c *Client) encodeMessage(e *encoder, m plan.Message) (*encoding, error) {
 	own := encoder{refused: e.refused, reasoning: e.reasoning}
 	raw, err := joined(own.message(m))
-	enc := encoding{reasoning: e.reasoning, raw: raw, optional: own.optional}
-	if e.keeps(m) && err == nil {
+	enc := &encoding{reasoning: e.reasoning, raw: raw, optional: own.optional}
+	if e.keeps() && len(m.Blocks) > 0 && err == nil {
 		c.said.keep(m, enc)
 	}
 	return enc, err
@@ -174,9 +183,18 @@ func (b body) bytes() ([]byte, error) {
 		return nil, fmt.Errorf("encode the request: %.20q is not how it begins", rest)
 	}
 	const stream = `,"stream":true}`
-	out := make([]byte, 0, len(noMessages)+len(b.messages)+len(rest)+len(stream))
+	size := len(noMessages) + len(rest) + len(stream)
+	for _, m := range b.messages {
+		size += len(m) + 1
+	}
+	out := make([]byte, 0, size)
 	out = append(out, `{"messages":[`...)
-	out = append(out, b.messages...)
+	for i, m := range b.messages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, m...)
+	}
 	out = append(out, "],"...)
 	out = append(out, rest[:len(rest)-1]...)
 	return append(out, stream...), nil

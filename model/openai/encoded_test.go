@@ -64,7 +64,7 @@ func TestKeptEncodingsAreBounded(t *testing.T) {
 		}
 	}
 	size := 0
-	for _, some := range []map[*plan.Block]encoding{client.said.young, client.said.old} {
+	for _, some := range []map[*plan.Block]*encoding{client.said.young, client.said.old} {
 		for _, enc := range some {
 			size += len(enc.raw)
 		}

@@ -28,7 +28,7 @@ const (
 // the server refused decides its bytes.
 type body struct {
 	params   sdk.ChatCompletionNewParams // without messages
-	messages []byte                      // the inside of a JSON array
+	messages [][]byte                    // the inside of a JSON array, to be joined by commas
 	// optional names what is in params and need not be.
 	optional []string
 	// formatTool is the tool whose call is the answer, if there is one.
