@@ -75,8 +75,9 @@ func become() error {
 		_, _ = conn.Write(data)
 		return err
 	}
-	runtime.KeepAlive(conn)
-	return fmt.Errorf("start the server: %w", syscall.Exec("/proc/self/exe", []string{os.Args[0], Verb, roleServe}, os.Environ())) //nolint:gosec // it is this program
+	err := syscall.Exec("/proc/self/exe", []string{os.Args[0], Verb, roleServe}, os.Environ()) //nolint:gosec // it is this program
+	runtime.KeepAlive(conn) // the server finds it open, unless it is collected just before it begins
+	return fmt.Errorf("start the server: %w", err)
 }
 
 // raise makes the mounts and gives up everything else.
