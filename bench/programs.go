@@ -142,8 +142,10 @@ func (b *bench) history(ctx context.Context) ([]figure, error) {
 	}
 	early, late := around(20), around(200)
 	return []figure{
-		{what: "a turn at 200 turns of history", unit: "ms", ours: over(got[0], late), base: over(got[0], early), baseline: "plan at 20", mostRatio: 2,
-			bound: "the server of the measurement, which decodes ten times the request: the floor grows by more, as the next row says"},
+		{
+			what: "a turn at 200 turns of history", unit: "ms", ours: over(got[0], late), base: over(got[0], early), baseline: "plan at 20", mostRatio: 2,
+			bound: "the server of the measurement, which decodes ten times the request: the floor grows by more, as the next row says",
+		},
 		{what: "a turn at 200 turns of history, server and floor", unit: "ms", ours: over(got[1], late), base: over(got[1], early), baseline: "floor at 20", about: "durable floor"},
 	}, nil
 }

@@ -76,7 +76,8 @@ func become() error {
 		return err
 	}
 	err := syscall.Exec("/proc/self/exe", []string{os.Args[0], Verb, roleServe}, os.Environ()) //nolint:gosec // it is this program
-	runtime.KeepAlive(conn) // the server finds it open, unless it is collected just before it begins
+	// The server finds it open, unless it is collected just before it begins.
+	runtime.KeepAlive(conn)
 	return fmt.Errorf("start the server: %w", err)
 }
 
