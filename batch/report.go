@@ -56,6 +56,18 @@ type Line struct {
 	Published *Publication `json:"published,omitempty"`
 }
 
+// Cost is the batch's price in words. A price that nobody knows is not zero.
+func (r Report) Cost() string {
+	unpriced := slices.ContainsFunc(r.Jobs, func(l Line) bool { return !l.Priced && l.Tokens > 0 })
+	switch {
+	case !unpriced:
+		return fmt.Sprintf("$%.4f", r.CostUSD)
+	case r.CostUSD > 0:
+		return fmt.Sprintf("$%.4f + unpriced calls", r.CostUSD)
+	}
+	return "unpriced"
+}
+
 // Approved says that nothing is left to do about the job.
 func (l Line) Approved() bool { return l.State == memory.JobDone }
 
@@ -163,7 +175,7 @@ func plain(text string) string {
 }
 
 func (r Report) text(w io.Writer) error {
-	fmt.Fprintf(w, "batch %s: %s; $%.4f, %d tokens\n\n", r.ID, r.Standing(), r.CostUSD, r.Tokens)
+	fmt.Fprintf(w, "batch %s: %s; %s, %d tokens\n\n", r.ID, r.Standing(), r.Cost(), r.Tokens)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "JOB\tOUTCOME\tCHANGE\tCHECKS\tVERDICT\tCOST\tTIME\tRUN\tPUBLISHED")
 	for _, l := range r.Jobs {
@@ -227,7 +239,7 @@ func cell(text string) string {
 }
 
 func (r Report) markdown(w io.Writer) error {
-	fmt.Fprintf(w, "# Batch %s\n\n%s · $%.4f · %d tokens\n\n", r.ID, r.Standing(), r.CostUSD, r.Tokens)
+	fmt.Fprintf(w, "# Batch %s\n\n%s · %s · %d tokens\n\n", r.ID, r.Standing(), r.Cost(), r.Tokens)
 	fmt.Fprintln(w, "| job | outcome | change | checks | verdict | cost | time | published | why |\n|---|---|---|---|---|---|---|---|---|")
 	for _, l := range r.Jobs {
 		why := strings.Join(l.Reasons(), "; ")

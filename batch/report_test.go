@@ -3,6 +3,7 @@ package batch_test
 import (
 	"bytes"
 	"encoding/xml"
+	"html"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,27 @@ func TestEveryFormatMakesForeignTextHarmless(t *testing.T) {
 	}
 	if err := hostile().Write(new(bytes.Buffer), "pdf"); err == nil || !strings.Contains(err.Error(), "junit") {
 		t.Errorf("an unknown format: %v", err)
+	}
+}
+
+func TestAPriceThatNobodyKnowsIsNotZero(t *testing.T) {
+	t.Parallel()
+	priced, free := batch.Line{Priced: true, Tokens: 10, CostUSD: 0.5}, batch.Line{Tokens: 10}
+	for want, r := range map[string]batch.Report{
+		"$0.0000":                  {Jobs: []batch.Line{{ID: "not begun"}}},
+		"$0.5000":                  {CostUSD: 0.5, Jobs: []batch.Line{priced}},
+		"unpriced":                 {Jobs: []batch.Line{free}},
+		"$0.5000 + unpriced calls": {CostUSD: 0.5, Jobs: []batch.Line{priced, free}},
+	} {
+		if got := r.Cost(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		for _, format := range []string{"text", "markdown", "html"} {
+			var b bytes.Buffer
+			if err := r.Write(&b, format); err != nil || !strings.Contains(html.UnescapeString(b.String()), want) {
+				t.Errorf("%s does not say %s: %v", format, want, err)
+			}
+		}
 	}
 }
 
