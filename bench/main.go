@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,6 +27,7 @@ func main() {
 	flag.StringVar(&b.floor, "floor", "bin/floor", "measure it beside the floor in `FILE`")
 	flag.StringVar(&b.goBench, "go", "", "take in the output of Go benchmarks in `FILE`")
 	flag.IntVar(&b.files, "files", 50_000, "how many files are searched")
+	flag.StringVar(&b.only, "only", "", "measure only `NAMES`, with commas: starts, turns, history, resume, trees, searches, go")
 	out := flag.String("o", "", "write to `FILE` (default: standard output)")
 	flag.Parse()
 	exit(b.all(context.Background(), *out, time.Now))
@@ -42,7 +45,7 @@ func exit(err error) {
 type bench struct {
 	rounds, files int
 	plan, floor   string
-	goBench       string
+	goBench, only string
 
 	self string
 	work string // a directory of its own
@@ -74,10 +77,17 @@ func (b *bench) all(ctx context.Context, out string, now func() time.Time) (err 
 	}
 	began := now()
 	var figures []figure
-	for _, measure := range []func(context.Context) ([]figure, error){
-		b.starts, b.turns, b.history, b.resumed, b.trees, b.searches, b.goFigures,
+	for _, m := range []struct {
+		name    string
+		measure func(context.Context) ([]figure, error)
+	}{
+		{"starts", b.starts}, {"turns", b.turns}, {"history", b.history}, {"resume", b.resumed},
+		{"trees", b.trees}, {"searches", b.searches}, {"go", b.goFigures},
 	} {
-		found, err := measure(ctx)
+		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), m.name) {
+			continue
+		}
+		found, err := m.measure(ctx)
 		if err != nil {
 			return err
 		}
