@@ -34,6 +34,9 @@ type Checker interface {
 	Check(ctx context.Context, c plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error)
 }
 
+// LabelStart is the label of the snapshot that a run begins with.
+const LabelStart = "start"
+
 // Snapshots names trees and compares them.
 type Snapshots interface {
 	Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error)
@@ -150,7 +153,7 @@ func (e *Engine) State() *Run { return e.run }
 // as it was found, and the first move. A plan that is given skips Explore and
 // Plan. Blobs are what start refers to by hash.
 func (e *Engine) Begin(ctx context.Context, id plan.RunID, job string, start plan.RunStart, given *plan.PlanDoc, blobs []plan.Blob) error {
-	snap, err := e.cfg.Snapshots.Snapshot(ctx, id, "start")
+	snap, err := e.cfg.Snapshots.Snapshot(ctx, id, LabelStart)
 	if err != nil {
 		return &TreeError{Err: err}
 	}

@@ -60,6 +60,14 @@ func (r *Repo) seedIndex(ctx context.Context, t *treeWriter, fromKept bool) (see
 	return s, nil
 }
 
+// differed reports whether a private index is kept that was made from the user's
+// as it is now: the work tree differed from it the last time, so most likely it
+// does again.
+func (r *Repo) differed() bool {
+	mark, err := indexMark(filepath.Join(r.gitDir, "index"))
+	return err == nil && mark != "" && exists(r.gitDir, keptPrefix+mark)
+}
+
 // plainly reports whether no index of the areas holds an ignored file. They are
 // asked at the same time.
 func (r *Repo) plainly(ctx context.Context, areas ...area) (bool, error) {
@@ -80,19 +88,24 @@ func (r *Repo) plainly(ctx context.Context, areas ...area) (bool, error) {
 // keepIndex keeps a private index for the next time, in place of older ones.
 // It only saves time, so it may fail.
 func (r *Repo) keepIndex(index, kept string) {
-	older, err := filepath.Glob(filepath.Join(r.gitDir, keptPrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, name := range older {
-		if name != kept {
-			_ = os.Remove(name)
-		}
-	}
+	r.dropIndexes(kept)
 	// Copied beside it and renamed: a reader finds the old one or the new one.
 	part := fmt.Sprintf("%s.%d", kept, os.Getpid())
 	if copyIndex(index, part) != nil || os.Rename(part, kept) != nil {
 		_ = os.Remove(part)
+	}
+}
+
+// dropIndexes removes the private indexes that are kept, but for one.
+func (r *Repo) dropIndexes(but string) {
+	kept, err := filepath.Glob(filepath.Join(r.gitDir, keptPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, name := range kept {
+		if name != but {
+			_ = os.Remove(name)
+		}
 	}
 }
 

@@ -75,3 +75,25 @@ func TestTheKeptIndexLeadsToTheSameTree(t *testing.T) {
 		t.Errorf("an index was kept %d times only", kept)
 	}
 }
+
+// A work tree that is as HEAD has it needs no index of its own, whether or not it
+// was so the last time.
+func TestSurveyOfACleanTreeWritesNothing(t *testing.T) {
+	t.Parallel()
+	r, dir := start(t, map[string]string{"f": "x"})
+	survey := func(want int) {
+		t.Helper()
+		got, err := r.Survey(t.Context())
+		if err != nil || got.Sighting.Tree == "" || got.Sighting.Head != got.Head {
+			t.Errorf("survey %+v, %v", got, err)
+		}
+		if kept, _ := filepath.Glob(filepath.Join(dir, ".git", "plan-index-*")); len(kept) != want {
+			t.Errorf("%d indexes are kept, want %d: %q", len(kept), want, kept)
+		}
+	}
+	survey(0)
+	put(t, dir, map[string]string{"f": "y"})
+	survey(1)
+	put(t, dir, map[string]string{"f": "x"})
+	survey(0)
+}

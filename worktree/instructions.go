@@ -30,7 +30,16 @@ type Instruction struct {
 // which one only points at the other, there is one. When 48 KiB are full, the
 // files that are left come with their path alone.
 func (r *Repo) Instructions(ctx context.Context) ([]Instruction, error) {
-	files, err := r.Files(ctx)
+	entries, _, err := r.list(ctx, area{dir: r.root})
+	if err != nil {
+		return nil, fmt.Errorf("find instructions: %w", err)
+	}
+	return r.instructions(ctx, entries)
+}
+
+// instructions reads those among the entries of the work tree.
+func (r *Repo) instructions(ctx context.Context, entries []entry) ([]Instruction, error) {
+	files, err := r.filesOf(ctx, area{dir: r.root}, entries)
 	if err != nil {
 		return nil, fmt.Errorf("find instructions: %w", err)
 	}
@@ -40,7 +49,7 @@ func (r *Repo) Instructions(ctx context.Context) ([]Instruction, error) {
 	}
 	defer func() { _ = root.Close() }()
 	texts := map[string]map[string]string{} // by directory and name
-	for _, file := range files {
+	for _, file := range once(files) {
 		name := path.Base(file)
 		if name != "AGENTS.md" && name != "CLAUDE.md" {
 			continue

@@ -11,10 +11,9 @@ import (
 // Keep keeps a tree under a private ref of a run, like a snapshot.
 func (r *Repo) Keep(ctx context.Context, run plan.RunID, label, tree string) (plan.Snapshot, error) {
 	snap := plan.Snapshot{Label: label, Tree: tree, Ref: refOf(run, label)}
-	seen := Sighting{Tree: tree}
-	var err error
-	if seen.Head, seen.date, err = r.dated(ctx); err == nil {
-		err = r.keep(ctx, snap, seen)
+	head, err := r.Head(ctx)
+	if err == nil {
+		err = r.keep(ctx, run, snap, head)
 	}
 	if err != nil {
 		return plan.Snapshot{}, fmt.Errorf("keep tree %q of %q: %w", label, r.root, refused(err))

@@ -120,8 +120,13 @@ func (r *Repo) Files(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return once(files), nil
+}
+
+// once sorts files and drops those that come twice.
+func once(files []string) []string {
 	slices.Sort(files)
-	return slices.Compact(files), nil
+	return slices.Compact(files)
 }
 
 func (r *Repo) files(ctx context.Context, a area) ([]string, error) {
@@ -129,6 +134,11 @@ func (r *Repo) files(ctx context.Context, a area) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.filesOf(ctx, a, entries)
+}
+
+// filesOf are the files among the entries of an area that are there.
+func (r *Repo) filesOf(ctx context.Context, a area, entries []entry) ([]string, error) {
 	gone := map[string]bool{}
 	for _, e := range entries {
 		if e.tag == 'R' || e.tag == 'S' && !exists(a.dir, e.path) {

@@ -124,13 +124,34 @@ func open(t *testing.T, dir string) *worktree.Repo {
 }
 
 // tree takes the tree of the work tree.
+// tree is the tree of the work tree. Whoever asks for it in another way, before
+// it was written and after, is told the same.
 func tree(t *testing.T, r *worktree.Repo) string {
 	t.Helper()
+	before := seen(t, r)
 	id, err := r.Tree(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, other := range append(before, seen(t, r)...) {
+		if other.Tree != id || other.Head != before[0].Head {
+			t.Errorf("the tree is %s; looked at in another way it is %+v", id, other)
+		}
+	}
 	return id
+}
+
+func seen(t *testing.T, r *worktree.Repo) []worktree.Sighting {
+	t.Helper()
+	look, err := r.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	survey, err := r.Survey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []worktree.Sighting{survey.Sighting, look}
 }
 
 // content lists what a tree holds: mode and path of each file.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
@@ -30,22 +31,38 @@ func (r *Repo) Tree(ctx context.Context) (string, error) {
 type Sighting struct {
 	Tree string // its id; see [Repo.Tree]
 	Head string // the commit that HEAD stood at
-	date string // of that commit
 }
 
-// Look takes the tree and HEAD at the same time.
-func (r *Repo) Look(ctx context.Context) (Sighting, error) {
-	seen, err := r.look(ctx)
+// Look takes the tree and HEAD at the same time. A tree that is as HEAD has it
+// is not written anew.
+func (r *Repo) Look(ctx context.Context) (seen Sighting, err error) {
+	if r.differed() {
+		seen, err = r.look(ctx)
+	} else {
+		seen, err = r.lookFirst(ctx)
+	}
 	if err != nil {
 		return Sighting{}, fmt.Errorf("take the tree of %q: %w", r.root, refused(err))
 	}
 	return seen, nil
 }
 
+// lookFirst looks whether there is anything to write.
+func (r *Repo) lookFirst(ctx context.Context) (seen Sighting, err error) {
+	f, err := r.find(ctx)
+	if err != nil {
+		return seen, err
+	}
+	seen.Head = f.standing.Head
+	seen.Tree, err = r.treeOf(ctx, f)
+	return seen, err
+}
+
+// look writes the tree.
 func (r *Repo) look(ctx context.Context) (seen Sighting, err error) {
 	var both errgroup.Group
 	both.Go(func() (err error) {
-		seen.Head, seen.date, err = r.dated(ctx)
+		seen.Head, err = r.Head(ctx)
 		return err
 	})
 	both.Go(func() (err error) {
@@ -54,13 +71,6 @@ func (r *Repo) look(ctx context.Context) (seen Sighting, err error) {
 	})
 	err = both.Wait()
 	return seen, err //nolint:wrapcheck // it is git's, and the callers say what for
-}
-
-// dated is the commit that HEAD stands at, and its date.
-func (r *Repo) dated(ctx context.Context) (head, date string, err error) {
-	out, err := r.run(ctx, "rev-list", "--timestamp", "--no-walk", "HEAD")
-	stamp, head, _ := strings.Cut(out, " ")
-	return head, "@" + stamp + " +0000", err
 }
 
 // Snapshot keeps the work tree as it is under refs/plan/RUN/LABEL, as a commit
@@ -79,25 +89,36 @@ func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, see
 	snap := plan.Snapshot{Label: label, Ref: refOf(run, label), Tree: seen.Tree}
 	failpoint.Hit("before a snapshot")
 	defer failpoint.Hit("after a snapshot")
-	if err := r.keep(ctx, snap, seen); err != nil {
+	if err := r.keep(ctx, run, snap, seen.Head); err != nil {
 		return plan.Snapshot{}, fmt.Errorf("snapshot %q of %q: %w", label, r.root, refused(err))
 	}
 	return snap, nil
 }
 
 // keep makes a ref hold on to the snapshot's tree. The commit depends on
-// nothing but HEAD, the tree and the ref's name.
-func (r *Repo) keep(ctx context.Context, snap plan.Snapshot, seen Sighting) error {
+// nothing but HEAD, the tree and the ref's name, which holds the run's id, and
+// that its date.
+func (r *Repo) keep(ctx context.Context, run plan.RunID, snap plan.Snapshot, head string) error {
 	commit, err := r.git.run(ctx, call{
 		dir:  r.root,
-		env:  asPlan(seen.date),
-		args: []string{"commit-tree", snap.Tree, "-p", seen.Head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
+		env:  asPlan(dateOf(run)),
+		args: []string{"commit-tree", snap.Tree, "-p", head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
 	})
 	if err != nil {
 		return err
 	}
 	_, err = r.run(ctx, "update-ref", snap.Ref, strings.TrimSpace(commit))
 	return err
+}
+
+// dateOf is when a run began, as git takes it; the epoch where its id does not
+// say.
+func dateOf(run plan.RunID) string {
+	id, err := ulid.ParseStrict(string(run))
+	if err != nil {
+		return "@0 +0000"
+	}
+	return fmt.Sprintf("@%d +0000", id.Timestamp().Unix())
 }
 
 // refused says so when the cause is that .git cannot be written to.

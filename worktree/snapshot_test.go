@@ -42,6 +42,28 @@ func TestTreeHoldsTheWorkTreeAsItIs(t *testing.T) {
 				"100644 new\nline", "100644 sp ace", "100644 ünï", "100644 \xff",
 			},
 		},
+		"staged": {
+			change: func(t *testing.T, dir string) {
+				put(t, dir, map[string]string{"new": "x"})
+				git(t, dir, "add", "new")
+			},
+			want: []string{"100644 .gitignore", "100644 d/g", "100644 f", "100644 new"},
+		},
+		"staged with the wish to add": {
+			change: func(t *testing.T, dir string) {
+				put(t, dir, map[string]string{"new": "x"})
+				git(t, dir, "add", "-N", "new")
+			},
+			want: []string{"100644 .gitignore", "100644 d/g", "100644 f", "100644 new"},
+		},
+		"unstaged": {
+			change: func(t *testing.T, dir string) { git(t, dir, "rm", "-q", "--cached", "f") },
+			want:   []string{"100644 .gitignore", "100644 d/g", "100644 f"},
+		},
+		"committed since it was opened": {
+			change: func(t *testing.T, dir string) { commit(t, dir, map[string]string{"new": "x"}) },
+			want:   []string{"100644 .gitignore", "100644 d/g", "100644 f", "100644 new"},
+		},
 		"modes, links, empty directories": {
 			change: func(t *testing.T, dir string) {
 				if err := errors.Join(os.Chmod(filepath.Join(dir, "f"), 0o755), os.MkdirAll(filepath.Join(dir, "e/e"), 0o755)); err != nil {
@@ -272,7 +294,7 @@ func TestSnapshotTouchesNothingOfTheUsers(t *testing.T) {
 	if got := git(t, dir, "show", snap.Ref+":f"); got != "changed again" {
 		t.Errorf("the snapshot has %q", got)
 	}
-	if got, want := git(t, dir, "log", "-1", "--format=%an %ae %at %P", snap.Ref), "plan plan@localhost 1700000000 "+git(t, dir, "rev-parse", "HEAD"); got != want {
+	if got, want := git(t, dir, "log", "-1", "--format=%an %ae %at %P", snap.Ref), "plan plan@localhost 0 "+git(t, dir, "rev-parse", "HEAD"); got != want {
 		t.Errorf("commit %q, want %q", got, want)
 	}
 }

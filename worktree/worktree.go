@@ -51,6 +51,10 @@ type Repo struct {
 	root   string // top of the work tree, absolute, without symbolic links
 	gitDir string // of this work tree
 	common string // shared by all work trees of the repository
+
+	// A commit and its tree, which never change: what HEAD stood at when the
+	// repository was opened, since that is what is asked for most. They may be "".
+	head, headTree string
 }
 
 // Open finds the repository that dir belongs to; dir may be any directory of
@@ -93,12 +97,12 @@ func open(ctx context.Context, dir string) (*Repo, error) {
 // which oneByOne then tells apart.
 func (r *Repo) atOnce(ctx context.Context) bool {
 	out, err := r.run(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
-		"--show-toplevel", "--absolute-git-dir", "--git-common-dir", "HEAD^{commit}")
+		"--show-toplevel", "--absolute-git-dir", "--git-common-dir", "HEAD^{commit}", "HEAD^{tree}")
 	said := strings.Split(out, "\n")
-	if err != nil || len(said) != 6 || said[0] != "false" || said[1] != "true" {
+	if err != nil || len(said) != 7 || said[0] != "false" || said[1] != "true" {
 		return false
 	}
-	r.root, r.gitDir, r.common = said[2], said[3], said[4]
+	r.root, r.gitDir, r.common, r.head, r.headTree = said[2], said[3], said[4], said[5], said[6]
 	return true
 }
 

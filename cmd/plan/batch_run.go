@@ -17,9 +17,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
@@ -194,7 +192,7 @@ func (a *app) startJob(ctx context.Context, r *jobRunner, try batch.Try, flags s
 		return err
 	}
 	opts := startOptions{
-		request: try.Request, title: try.ID + ": " + cutRunes(oneLine(try.Request), mostTitle), source: place.source,
+		id: try.Run, job: try.ID, request: try.Request, title: try.ID + ": " + cutRunes(oneLine(try.Request), mostTitle), source: place.source,
 		base: place.base, branch: jobBranch(try.Batch, try.ID), checksByFlag: len(flags.Checks.Required) > 0,
 		sibling: r.shared.seed(try.ID),
 	}
@@ -222,29 +220,7 @@ func (a *app) startJob(ctx context.Context, r *jobRunner, try batch.Try, flags s
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(hold.Close())) }()
-	return a.driveJob(ctx, w, try, opts, flags)
-}
-
-// driveJob writes the first events of a job's run and drives it.
-func (a *app) driveJob(ctx context.Context, w *workshop, try batch.Try, opts startOptions, flags said) (err error) {
-	begin, err := w.prepare(ctx, a, opts)
-	if err != nil {
-		return failed(err)
-	}
-	if w.writer, err = w.db.Own(ctx, try.Run); err != nil {
-		return failed(err)
-	}
-	defer func() { err = errors.Join(err, failed(w.writer.Close())) }()
-	ph, err := w.newPhases(begin.kit, begin.start.Base, begin.instructions)
-	if err != nil {
-		return failed(err)
-	}
-	return a.drive(ctx, w, driving{
-		id: try.Run, phases: ph, run: &engine.Run{}, tally: &render.Tally{}, checksByFlag: opts.checksByFlag, seen: begin.seen, said: flags,
-		begin: func(ctx context.Context, e *engine.Engine) error {
-			return e.Begin(ctx, try.Run, try.ID, begin.start, begin.given, begin.blobs)
-		},
-	})
+	return a.begin(ctx, w, opts, flags)
 }
 
 // jobBranch is the branch that a job works on.

@@ -31,7 +31,7 @@ type driving struct {
 	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
 	tally        *render.Tally         // of the events so far
 	past         []plan.Event          // these, of a run that goes on
-	seen         worktree.Sighting     // the tree that a new run begins with
+	first        *plan.Snapshot        // that a new run begins with, if it was taken
 	context      []plan.Message
 	// begin writes the first events of a new run; nil for one that goes on.
 	begin func(context.Context, *engine.Engine) error
@@ -53,7 +53,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	show := a.openDisplay(d)
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
-		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.seen},
+		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.first},
 		Checker: &checker{walls: w.walls, redact: w.redact},
 		Changes: changes{w.repo}, Inspect: inspect, Desk: desk{w},
 		Baselines: &baselines{db: w.db, repo: w.repo, env: a.environ, setup: w.cfg.Checks.Setup, fresh: w.freshBaseline},

@@ -153,7 +153,7 @@ func goal(ctx context.Context, db *memory.DB, run *engine.Run, seq int64) (to pl
 // restoreEnds finds the tree that the run left and the one to go back to.
 func restoreEnds(ctx context.Context, db *memory.DB, repo *worktree.Repo, run *engine.Run, how restoring) (left string, to plan.Snapshot, err error) {
 	seq := int64(1)
-	if how.to != "start" {
+	if how.to != engine.LabelStart {
 		if seq, err = strconv.ParseInt(how.to, 10, 64); err != nil || seq < 1 || seq > run.Head {
 			return "", to, usage("--to %q: write start, or the seq of an event; run %s has 1 to %d", how.to, run.ID, run.Head)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/render"
@@ -80,6 +81,8 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 
 // startOptions are what a new run is started with, beside the settings.
 type startOptions struct {
+	id          plan.RunID
+	job         string // of a batch
 	request     string
 	title       string
 	planOnly    bool
@@ -124,18 +127,15 @@ const maxRequest = 256 << 10
 
 // start begins a run and drives it.
 func (a *app) start(ctx context.Context, opts startOptions, flags said) (err error) {
-	if opts.source, err = openRepo(ctx, a.dir); err != nil {
-		return err
-	}
-	cfg, err := a.settings(opts.source.Root(), flags.Config)
-	if err != nil {
-		return err
-	}
-	db, paths, err := a.openDB(ctx)
+	db, paths, err := a.openHouse(ctx, &opts)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(db.Close())) }()
+	cfg, err := a.settings(opts.source.Root(), flags.Config)
+	if err != nil {
+		return err
+	}
 	if err := keepApart(paths.Home, opts.source.Root()); err != nil {
 		return failed(err)
 	}
@@ -144,34 +144,71 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(w.close())) }()
-	id := newRunID(a.now)
-	leave, err := a.settle(ctx, w, &opts, id)
+	opts.id = newRunID(a.now)
+	leave, err := a.settle(ctx, w, &opts)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, leave()) }()
 	opts.checksByFlag = len(flags.Checks.Required) > 0
-	begin, err := w.prepare(ctx, a, opts)
+	return a.begin(ctx, w, opts, flags)
+}
+
+// openHouse opens the database and the repository at the same time: the one is
+// work for this process, the other for git.
+func (a *app) openHouse(ctx context.Context, opts *startOptions) (db *memory.DB, paths config.Paths, err error) {
+	var opened errgroup.Group
+	opened.Go(func() (err error) {
+		opts.source, err = openRepo(ctx, a.dir)
+		return err
+	})
+	db, paths, err = a.openDB(ctx)
+	if wrong := opened.Wait(); wrong != nil {
+		if err == nil {
+			_ = db.Close() // nothing was done with it
+		}
+		return nil, paths, wrong //nolint:wrapcheck // openRepo's
+	}
+	return db, paths, err
+}
+
+// begin writes the first events of a run and drives it.
+func (a *app) begin(ctx context.Context, w *workshop, opts startOptions, flags said) (err error) {
+	around := w.lookAround(ctx, opts)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.unbegin(ctx, opts, around))
+		}
+	}()
+	if w.writer, err = w.db.Own(ctx, opts.id); err != nil {
+		return failed(err)
+	}
+	defer func() { err = errors.Join(err, failed(w.writer.Close())) }()
+	b, err := w.prepare(ctx, a, opts, around)
 	if err != nil {
 		return failed(err)
 	}
-	writer, err := db.Own(ctx, id)
-	if err != nil {
-		return failed(err)
-	}
-	defer func() { err = errors.Join(err, failed(writer.Close())) }()
-	w.writer = writer
-	ph, err := w.newPhases(begin.kit, begin.start.Base, begin.instructions)
+	ph, err := w.newPhases(b.kit, b.start.Base, b.instructions)
 	if err != nil {
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: id, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
-		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: begin.context, seen: begin.seen, said: flags,
+		id: opts.id, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
+		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: b.context, first: b.first, said: flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
-			return e.Begin(ctx, id, "", begin.start, begin.given, begin.blobs)
+			return e.Begin(ctx, opts.id, opts.job, b.start, b.given, b.blobs)
 		},
 	})
+}
+
+// unbegin takes back what was kept for a run, if it did not begin.
+func (w *workshop) unbegin(ctx context.Context, opts startOptions, around func() (found, error)) error {
+	ctx = context.WithoutCancel(ctx)
+	f, _ := around()
+	if _, err := w.db.Run(ctx, opts.id); f.first == nil || !errors.Is(err, memory.ErrNoRun) {
+		return nil
+	}
+	return failed(opts.source.Forget(ctx, opts.id, engine.LabelStart))
 }
 
 func newRunID(now func() time.Time) plan.RunID {
@@ -204,14 +241,8 @@ type beginning struct {
 	blobs   []plan.Blob
 }
 
-// prepare collects what a run is started with.
-func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions) (b beginning, err error) {
-	around := w.lookAround(ctx, opts)
-	defer func() {
-		if err != nil {
-			_, _ = around() // nothing goes on behind a run that did not begin
-		}
-	}()
+// prepare collects what a run is started with. Around waits for what git says.
+func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions, around func() (found, error)) (b beginning, err error) {
 	if b.kit, err = w.newKit(); err != nil {
 		return b, err
 	}

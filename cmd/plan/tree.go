@@ -137,15 +137,15 @@ func (a *app) ownsTree(run *engine.Run) error {
 // settle finds the place where a new run works: the user's tree, or one of its
 // own. What it returns gives the place up; the tree of a run that never began
 // goes with it.
-func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id plan.RunID) (leave func() error, err error) {
+func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions) (leave func() error, err error) {
 	drop := func() error { return nil }
 	if w.cfg.Worktree != nil && *w.cfg.Worktree {
-		if w.repo, opts.branch, err = a.ownTree(ctx, opts.source, id, w.cfg.WorktreeInclude); err != nil {
+		if w.repo, opts.branch, err = a.ownTree(ctx, opts.source, opts.id, w.cfg.WorktreeInclude); err != nil {
 			return nil, err
 		}
 		drop = func() error {
 			ctx := context.WithoutCancel(ctx)
-			if _, err := w.db.Run(ctx, id); !errors.Is(err, memory.ErrNoRun) {
+			if _, err := w.db.Run(ctx, opts.id); !errors.Is(err, memory.ErrNoRun) {
 				return nil
 			}
 			_, err := opts.source.Drop(ctx, w.repo.Root(), opts.branch, "HEAD")
@@ -155,7 +155,7 @@ func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id pl
 			return nil, errors.Join(failed(err), drop())
 		}
 	}
-	hold, err := a.occupy(w.repo, id)
+	hold, err := a.occupy(w.repo, opts.id)
 	if err != nil {
 		return nil, errors.Join(err, drop())
 	}
@@ -166,26 +166,35 @@ func (a *app) settle(ctx context.Context, w *workshop, opts *startOptions, id pl
 type found struct {
 	standing     worktree.Standing
 	instructions []worktree.Instruction
-	seen         worktree.Sighting // Tree is "" where it could not be taken
+	// first is the snapshot that the run begins with; nil where it could not be
+	// taken, for which there will be a reason when it is taken again.
+	first *plan.Snapshot
 }
 
-// lookAround asks git all at the same time: each question is a process of its
-// own, and takes longer to start than to answer.
+// lookAround asks git, and keeps what the run begins with, while the caller goes
+// on: git is a process for each of its answers.
 func (w *workshop) lookAround(ctx context.Context, opts startOptions) func() (found, error) {
 	var f found
 	var asked errgroup.Group
-	if opts.base == "" { // else nothing is begun with but that commit
+	if opts.base == "" && w.repo != opts.source { // with a base nothing is begun with but that commit
 		asked.Go(func() (err error) {
 			f.standing, err = opts.source.Standing(ctx)
 			return err
 		})
 	}
-	asked.Go(func() (err error) {
-		f.instructions, err = w.repo.Instructions(ctx)
-		return err
-	})
 	asked.Go(func() error {
-		f.seen, _ = w.repo.Look(ctx) // the snapshot will say what is wrong
+		survey, err := w.repo.Survey(ctx)
+		if err != nil {
+			return err
+		}
+		if f.instructions = survey.Instructions; w.repo == opts.source {
+			f.standing = survey.Standing
+		}
+		if survey.Sighting.Tree != "" {
+			if snap, err := w.repo.SnapshotOf(ctx, opts.id, engine.LabelStart, survey.Sighting); err == nil {
+				f.first = &snap
+			}
+		}
 		return nil
 	})
 	return func() (found, error) {
@@ -212,15 +221,14 @@ func (w *workshop) surveyTree(opts startOptions, now worktree.Standing, start *p
 // snapshots cannot hold.
 type trees struct {
 	*worktree.Repo
-	first worktree.Sighting // what the first snapshot is of, if it was taken
+	first *plan.Snapshot // of a run that is about to begin, if it was taken
 }
 
 // Snapshot implements engine.Snapshots.
 func (t *trees) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
-	first := t.first
-	t.first = worktree.Sighting{}
-	if first.Tree != "" {
-		return t.SnapshotOf(ctx, run, label, first)
+	if first := t.first; first != nil && first.Label == label {
+		t.first = nil
+		return *first, nil
 	}
 	return t.Repo.Snapshot(ctx, run, label)
 }

@@ -1,0 +1,93 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Survey is what a run wants to know of a work tree before it begins.
+type Survey struct {
+	Standing
+	Instructions []Instruction
+	// Sighting is the tree at the commit that Standing names; zero where the tree
+	// could not be taken, which [Repo.Snapshot] then gives the reason for.
+	Sighting Sighting
+}
+
+// Survey looks at the work tree once for all of it. Where nothing differs from
+// HEAD, which two questions asked at the same time tell, the tree is HEAD's own
+// and is not written anew: each call of git takes longer to start than to answer.
+func (r *Repo) Survey(ctx context.Context) (Survey, error) {
+	var s Survey
+	var f findings
+	var asked errgroup.Group
+	asked.Go(func() (err error) {
+		f, err = r.find(ctx)
+		return err
+	})
+	if r.differed() {
+		asked.Go(func() error {
+			s.Sighting.Tree, _ = r.tree(ctx)
+			return nil
+		})
+	}
+	if err := asked.Wait(); err != nil {
+		return s, err //nolint:wrapcheck // find's
+	}
+	s.Standing = f.standing
+	var err error
+	if s.Instructions, err = r.instructions(ctx, f.entries); err != nil {
+		return s, err
+	}
+	if s.Sighting.Tree == "" {
+		s.Sighting.Tree, _ = r.treeOf(ctx, f)
+	} else if f.clean() {
+		r.dropIndexes("") // the next time there will be nothing to write
+	}
+	if s.Sighting.Tree != "" {
+		s.Sighting.Head = s.Head
+	}
+	return s, nil
+}
+
+// findings are what status and the list of the files say of a work tree.
+type findings struct {
+	standing Standing
+	entries  []entry
+	settled  bool
+}
+
+// clean reports whether the work tree is what HEAD has.
+func (f findings) clean() bool { return f.settled && !f.standing.Dirty }
+
+// find asks for both at the same time.
+func (r *Repo) find(ctx context.Context) (f findings, err error) {
+	var both errgroup.Group
+	both.Go(func() (err error) {
+		f.standing, err = r.Standing(ctx)
+		return err
+	})
+	both.Go(func() (err error) {
+		f.entries, f.settled, err = r.list(ctx, area{dir: r.root})
+		return err
+	})
+	err = both.Wait()
+	return f, err //nolint:wrapcheck // Standing's or list's
+}
+
+// treeOf is the tree of a work tree that was just looked at.
+func (r *Repo) treeOf(ctx context.Context, f findings) (string, error) {
+	if !f.clean() {
+		return r.tree(ctx)
+	}
+	if f.standing.Head == r.head {
+		return r.headTree, nil
+	}
+	tree, err := r.run(ctx, "rev-parse", "-q", "--verify", f.standing.Head+"^{tree}")
+	if err != nil {
+		return "", fmt.Errorf("read the tree of HEAD: %w", err)
+	}
+	return tree, nil
+}
