@@ -160,16 +160,20 @@ func findGit(tree string) (program, error) {
 // PathOutside is a PATH without what lies in a tree, and without what lies
 // wherever one stands. Tree may be "".
 func PathOutside(path, tree string) string {
+	var names []string // of the tree
+	if tree != "" {
+		names = []string{tree, resolved(tree)}
+	}
 	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
-		return !filepath.IsAbs(dir) || tree != "" && inside(dir, tree)
+		return !filepath.IsAbs(dir) || len(names) > 0 && inside(dir, names)
 	})
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
 // inside reports whether a directory lies in a tree, whatever links lead there.
-func inside(dir, tree string) bool {
-	for _, base := range []string{tree, resolved(tree)} {
-		for _, path := range []string{dir, resolved(dir)} {
+func inside(dir string, names []string) bool {
+	for _, path := range []string{dir, resolved(dir)} {
+		for _, base := range names {
 			if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
 				return true
 			}
