@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -61,6 +62,17 @@ func kindOf(v any) kinds {
 		return isObject
 	}
 	return isNumber
+}
+
+// String lists the types by the names that a schema has for them.
+func (k kinds) String() string {
+	var names []string
+	for i, name := range []string{"null", "boolean", "number", "string", "array", "object"} {
+		if k&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " or ")
 }
 
 // kinds says which types a schema takes.
@@ -160,11 +172,18 @@ func (r rules) resolve(ref string) any {
 			key = plain
 		}
 		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
-		m, ok := at.(map[string]any)
-		if !ok {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil
+			}
+			at = v[i]
+		default:
 			return nil
 		}
-		at = m[key]
 	}
 	return at
 }

@@ -1,16 +1,13 @@
 package loop
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/plan-engine/plan"
 )
@@ -21,7 +18,7 @@ type offer struct {
 	info Info
 
 	once   sync.Once
-	schema *jsonschema.Schema
+	judge  *jsonschema.Resolved
 	broken error
 
 	read   sync.Once
@@ -29,7 +26,7 @@ type offer struct {
 	unread error
 }
 
-// shapes is the schema as mend reads it.
+// shapes is the schema as mend and explain read it.
 func (o *offer) shapes() (rules, error) {
 	o.read.Do(func() { o.rules, o.unread = readSchema(o.info.Schema) })
 	return o.rules, o.unread
@@ -75,91 +72,21 @@ func (o *offer) validateValue(value any) string {
 	if o.broken != nil {
 		return o.broken.Error()
 	}
-	err := o.schema.Validate(value)
+	err := o.judge.Validate(floats(value))
 	if err == nil {
 		return ""
 	}
-	var ve *jsonschema.ValidationError
-	if !errors.As(err, &ve) {
-		return fmt.Sprintf("The arguments of %s cannot be checked: %v.", o.info.Name, err)
-	}
-	var lines []string
-	explain(ve, value, &lines)
-	slices.Sort(lines)
-	return fmt.Sprintf("The arguments of %s do not fit; the call was not run.\n%s", o.info.Name, strings.Join(slices.Compact(lines), "\n"))
+	return fmt.Sprintf("The arguments of %s do not fit; the call was not run.\n%s", o.info.Name, strings.Join(explain(o.rules, value, err), "\n"))
 }
 
 func (o *offer) compile() {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(o.info.Schema))
+	rules, err := o.shapes()
+	if err == nil {
+		o.judge, err = compileSchema(o.info.Schema, rules)
+	}
 	if err != nil {
 		o.broken = fmt.Errorf("the schema of %s is broken: %w", o.info.Name, err)
-		return
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("args.json", doc); err != nil {
-		o.broken = fmt.Errorf("the schema of %s is broken: %w", o.info.Name, err)
-		return
-	}
-	if o.schema, err = c.Compile("args.json"); err != nil {
-		o.broken = fmt.Errorf("the schema of %s is broken: %w", o.info.Name, err)
-	}
-}
-
-// explain turns the leaves of a validation error into one line each.
-func explain(ve *jsonschema.ValidationError, value any, lines *[]string) {
-	if len(ve.Causes) > 0 {
-		for _, c := range ve.Causes {
-			explain(c, value, lines)
-		}
-		return
-	}
-	field := strings.Join(ve.InstanceLocation, ".")
-	if field == "" {
-		field = "the arguments"
-	}
-	got := describe(at(value, ve.InstanceLocation))
-	add := func(format string, a ...any) { *lines = append(*lines, "- "+fmt.Sprintf(format, a...)) }
-	switch k := ve.ErrorKind.(type) {
-	case *kind.Required:
-		add("%s: missing %s", field, quoteAll(k.Missing))
-	case *kind.AdditionalProperties:
-		add("%s: unknown field %s", field, quoteAll(k.Properties))
-	case *kind.Type:
-		add("%s: expected %s, got %s", field, strings.Join(k.Want, " or "), got)
-	case *kind.Enum:
-		add("%s: expected one of %v, got %s", field, k.Want, got)
-	case *kind.Minimum:
-		add("%s: expected at least %s, got %s", field, k.Want.RatString(), got)
-	case *kind.Maximum:
-		add("%s: expected at most %s, got %s", field, k.Want.RatString(), got)
-	default:
-		add("%s: %s, got %s", field, ve.Error(), got)
-	}
-}
-
-func quoteAll(names []string) string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = fmt.Sprintf("%q", n)
-	}
-	return strings.Join(out, ", ")
-}
-
-// at finds the value that a validation error speaks of.
-func at(value any, path []string) any {
-	for _, key := range path {
-		switch v := value.(type) {
-		case map[string]any:
-			value = v[key]
-		case []any:
-			var i int
-			if _, err := fmt.Sscan(key, &i); err != nil || i >= len(v) {
-				return nil
-			}
-			value = v[i]
-		}
-	}
-	return value
 }
 
 // describe names a value and its type, shortly.
