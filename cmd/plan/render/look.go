@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // Look decides how a line is drawn: colours or none, which glyphs, how wide.
@@ -183,9 +183,18 @@ func (l Look) CutTo(text string, width int, keepEnd bool) string {
 	case cellWidth(text) <= width:
 		return text
 	case keepEnd:
-		return cells().TruncatePrefix(text, width, mark)
+		return mark + endOf(text, width-cellWidth(mark))
 	}
-	return cells().Truncate(text, width, mark)
+	return displaywidth.TruncateString(text, width, mark)
+}
+
+// endOf returns the longest end of text that fits into width columns.
+func endOf(text string, width int) string {
+	over := cellWidth(text) - width
+	for g := displaywidth.StringGraphemes(text); over > 0 && g.Next(); {
+		text, over = text[len(g.Value()):], over-g.Width()
+	}
+	return text
 }
 
 // Joined lists parts between dots, leaving empty ones out.
@@ -199,12 +208,10 @@ func (l Look) Joined(parts ...string) string {
 	return strings.Join(kept, " "+l.dot+" ")
 }
 
-// cells measures text. Characters of ambiguous width count as narrow, as
-// nearly all terminals draw them, so that a line has the same width in every
-// locale.
-func cells() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
-
-func cellWidth(text string) int { return cells().StringWidth(text) }
+// cellWidth returns the columns that text takes. Characters of ambiguous width
+// count as narrow, as nearly all terminals draw them, so that a line has the
+// same width in every locale.
+func cellWidth(text string) int { return displaywidth.String(text) }
 
 // wrapRows breaks one line of safe text into rows of at most width columns, at
 // spaces where there are any. Rows after the first repeat the indentation. The
@@ -246,7 +253,7 @@ func rowHead(text string, width int) string {
 		}
 		head = head[:bound]
 	}
-	head = cells().Truncate(head, width, "")
+	head = displaywidth.TruncateString(head, width, "")
 	if head == "" && text != "" {
 		_, size := utf8.DecodeRuneInString(text)
 		return text[:size]
@@ -255,7 +262,9 @@ func rowHead(text string, width int) string {
 }
 
 // PadTo fills text with spaces up to width columns.
-func PadTo(text string, width int) string { return cells().FillRight(text, width) }
+func PadTo(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-cellWidth(text)))
+}
 
 // Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m.
 func Duration(d time.Duration) string {

@@ -11,6 +11,75 @@ import (
 	"pgregory.net/rapid"
 )
 
+// What terminals draw, not how many bytes or letters there are.
+func TestCellWidth(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"":                          0,
+		"plain":                     5,
+		"é":                         1,
+		"e\u0301":                   1, // a letter and a mark
+		"a\u0301\u0302\u0303\u0304": 1,
+		"\u200b\u2060\ufeff":        0,
+		"漢字":                        4,
+		"한글":                        4,
+		"\u1112\u1161\u11ab":        2, // 한 in parts
+		"ひらがな":                      8,
+		"ｶﾅ":                        2, // half
+		"Ａ":                         2, // full
+		"\u3000":                    2,
+		"α§“”①±":                    6, // ambiguous
+		"─│┌█·…→✓✗⊘↻■○•": 14,
+		"⠋⠙⠹":                    3,
+		"☀":                      1,
+		"☀\ufe0f":                2, // as a picture
+		"☺\ufe0e":                1, // as a sign
+		"❌✅":                     4,
+		"👍🏽":                     2,
+		"👩\u200d🔬":               2,
+		"👨\u200d👩\u200d👧\u200d👦": 2,
+		"🏳\ufe0f\u200d🌈":         2,
+		"🇩🇪🇯🇵":                   4,
+		"1\ufe0f\u20e3":          2,
+		"ก็":                     1,
+	} {
+		if got := cellWidth(text); got != want {
+			t.Errorf("%q (%+q) takes %d columns, want %d", text, text, got, want)
+		}
+	}
+}
+
+func TestCutTo(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		text    string
+		width   int
+		keepEnd bool
+		want    string
+	}{
+		"fits":                        {"漢字", 4, false, "漢字"},
+		"nothing fits":                {"漢字", 0, true, ""},
+		"too narrow for a mark":       {"漢字", 3, false, "漢"},
+		"the same at the start":       {"漢字", 3, true, "字"},
+		"half a character is none":    {"漢字漢字", 6, false, "漢字…"},
+		"nor at the start":            {"漢字漢字", 6, true, "…漢字"},
+		"a cluster stays whole":       {"abc👩\u200d🔬def", 5, false, "abc…"},
+		"so it does at the start":     {"abcd👩\u200d🔬def", 5, true, "…def"},
+		"a mark stays at its letter":  {"abcde\u0301fgh", 6, false, "abcde\u0301…"},
+		"and is cut off with it":      {"abcde\u0301fgh", 4, true, "…fgh"},
+		"a mark that is not cut away": {"abcde\u0301fgh", 5, true, "…e\u0301fgh"},
+	}
+	l := NewLook(Options{})
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := l.CutTo(test.text, test.width, test.keepEnd); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestWrapRows(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
