@@ -9,12 +9,12 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 const (
@@ -97,7 +97,7 @@ func ForRepos(r io.Reader, from Source, request string) (*List, error) {
 		if !IsURL(repo) {
 			where = filepath.Join(from.Dir, repo)
 		}
-		name := unfit.ReplaceAllString(strings.TrimSuffix(filepath.Base(where), ".git"), "-")
+		name := unfit().ReplaceAllString(strings.TrimSuffix(filepath.Base(where), ".git"), "-")
 		id := strings.Trim(name, "-.")
 		for k := 2; id == "" || p.ids[strings.ToLower(id)] > 0; k++ {
 			id = strings.Trim(fmt.Sprintf("%s-%d", name, k), "-.")
@@ -114,9 +114,9 @@ func ForRepos(r io.Reader, from Source, request string) (*List, error) {
 }
 
 var (
-	unfit   = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
-	fitID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-	scpLike = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:`)
+	unfit   = lazy.Regexp(`[^A-Za-z0-9._-]+`)
+	fitID   = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	scpLike = lazy.Regexp(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:`)
 )
 
 // isLines tells JSON lines by their first.
@@ -254,7 +254,7 @@ func (p *parser) add(r raw) {
 	switch {
 	case r.id == "":
 		p.say(r.line, "the job has no id; give it a short name of its own")
-	case !fitID.MatchString(r.id) || strings.Contains(r.id, "..") || strings.HasSuffix(r.id, ".") || strings.HasSuffix(r.id, ".lock"):
+	case !fitID().MatchString(r.id) || strings.Contains(r.id, "..") || strings.HasSuffix(r.id, ".") || strings.HasSuffix(r.id, ".lock"):
 		p.say(r.line, "id %q cannot be a part of a branch's name: use up to 100 letters, digits, dots, - and _", r.id)
 	case p.ids[strings.ToLower(r.id)] > 0:
 		p.say(r.line, "id %q is that of the job on line %d already", r.id, p.ids[strings.ToLower(r.id)])
@@ -315,4 +315,4 @@ func (p *parser) repo(r raw) string {
 }
 
 // IsURL tells what git clones from what is a directory here.
-func IsURL(repo string) bool { return strings.Contains(repo, "://") || scpLike.MatchString(repo) }
+func IsURL(repo string) bool { return strings.Contains(repo, "://") || scpLike().MatchString(repo) }

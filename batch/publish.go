@@ -2,11 +2,11 @@ package batch
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // PublishState is how far the change of a job was handed to other people.
@@ -77,11 +77,11 @@ func (p *Publication) Cut() {
 	}
 }
 
-var address = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `\\^{}|]+`)
+var address = lazy.Regexp(`https?://[^\s<>"'` + "`" + `\\^{}|]+`)
 
 // AddressIn is the last web address in a command's output, "" for none.
 func AddressIn(output string) string {
-	all := address.FindAllString(output, -1)
+	all := address().FindAllString(output, -1)
 	if len(all) == 0 {
 		return ""
 	}

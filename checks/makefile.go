@@ -1,14 +1,15 @@
 package checks
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // assignment is what stands behind the colon of a variable that is set for one
 // target only, which makes no rule: "test: export CGO_ENABLED = 1".
-var assignment = regexp.MustCompile(`^\s*((export|override|private|unexport)\s+)*[^\s:=#]+\s*([:?+!]|::|:::)?=`)
+var assignment = lazy.Regexp(`^\s*((export|override|private|unexport)\s+)*[^\s:=#]+\s*([:?+!]|::|:::)?=`)
 
 // hasTarget reports whether a makefile has an explicit rule for the target. It
 // knows rules of every kind, continued lines, comments, variables and define
@@ -69,7 +70,7 @@ func targets(line string) []string {
 		return nil
 	}
 	tail, _, _ = strings.Cut(tail, ";")
-	if assignment.MatchString(tail) {
+	if assignment().MatchString(tail) {
 		return nil
 	}
 	return strings.Fields(strings.TrimSuffix(head, "&")) // &: makes all of them at once

@@ -7,11 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // maxFile bounds a settings file, in bytes.
@@ -73,14 +74,14 @@ type unknown struct {
 func (u unknown) name() string {
 	parts := slices.Clone(u.key)
 	for i, part := range parts {
-		if !bareKey.MatchString(part) {
+		if !bareKey().MatchString(part) {
 			parts[i] = fmt.Sprintf("%q", part)
 		}
 	}
 	return strings.Join(parts, ".")
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bareKey = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
 
 // decode reads TOML into v and returns the keys that v has no field for.
 func decode(path string, data []byte, v any) ([]unknown, error) {
@@ -111,12 +112,12 @@ func decode(path string, data []byte, v any) ([]unknown, error) {
 }
 
 // mismatch is what the decoder says of a value of the wrong type.
-var mismatch = regexp.MustCompile(`^toml: cannot decode TOML (.+?) into .* of type (\S+)$`)
+var mismatch = lazy.Regexp(`^toml: cannot decode TOML (.+?) into .* of type (\S+)$`)
 
 // inPlainWords names the key and leaves the program's types out.
 func inPlainWords(e *toml.DecodeError) string {
 	key := strings.Join(e.Key(), ".")
-	if m := mismatch.FindStringSubmatch(e.Error()); m != nil {
+	if m := mismatch().FindStringSubmatch(e.Error()); m != nil {
 		want, ok := map[string]string{
 			"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false",
 			"string": "a string", "[]string": "a list of strings", "config.Duration": `a duration like "10m"`,

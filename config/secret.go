@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // Secret is a value that must not be shown, under the name it is known by.
@@ -58,11 +59,16 @@ func Redactor(secrets []Secret) func(string) string {
 	return strings.NewReplacer(pairs...).Replace
 }
 
-// secretWord and secretEnd find what a part of a variable's name says: the
-// part between underscores, whole or at its end ("authToken", "APIKEY").
+// secretWords and secretEnds are what a part of a secret's name says: the part
+// between underscores, whole or at its end ("authToken", "APIKEY").
 var (
-	secretWord = regexp.MustCompile(`^(?:KEYS?|PASS|PAT|PWD|AUTH|CREDS?|CREDENTIALS?|APIKEYS?|DSN)$`)
-	secretEnd  = regexp.MustCompile(`(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|(?:API|ACCESS|PRIVATE|AUTH|SECRET|SIGNING|ENCRYPTION)KEY)$`)
+	secretWords = []string{
+		"KEY", "KEYS", "PASS", "PAT", "PWD", "AUTH", "CRED", "CREDS", "CREDENTIAL", "CREDENTIALS", "APIKEY", "APIKEYS", "DSN",
+	}
+	secretEnds = []string{
+		"TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE",
+		"APIKEY", "ACCESSKEY", "PRIVATEKEY", "AUTHKEY", "SECRETKEY", "SIGNINGKEY", "ENCRYPTIONKEY",
+	}
 )
 
 func looksSecret(name string) bool {
@@ -71,7 +77,8 @@ func looksSecret(name string) bool {
 		return false
 	}
 	for _, part := range strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
-		if secretWord.MatchString(part) || secretEnd.MatchString(part) {
+		ends := func(end string) bool { return strings.HasSuffix(part, end) }
+		if slices.Contains(secretWords, part) || slices.ContainsFunc(secretEnds, ends) {
 			return true
 		}
 	}
@@ -103,10 +110,10 @@ func endOfHost(rest string) int {
 
 // absolute is how a path of this or another machine starts. A slash alone
 // does not make one: it is a digit of base64.
-var absolute = regexp.MustCompile(`^(?:/(?:[a-z]{2,}|Users|Library|Applications)(?:/|$)|~/|\.{1,2}/|[A-Za-z]:\\)`)
+var absolute = lazy.Regexp(`^(?:/(?:[a-z]{2,}|Users|Library|Applications)(?:/|$)|~/|\.{1,2}/|[A-Za-z]:\\)`)
 
 func isPath(value, home string) bool {
-	return absolute.MatchString(value) || (filepath.IsAbs(home) && home != "/" && strings.HasPrefix(value, home+"/"))
+	return absolute().MatchString(value) || (filepath.IsAbs(home) && home != "/" && strings.HasPrefix(value, home+"/"))
 }
 
 // isOrdinary reports whether a value is a word that text is full of.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // reviewed is what a review has judged.
@@ -72,7 +72,7 @@ func closing(work []plan.Event) string {
 }
 
 // testWords finds commands that test something by the words that are used for it.
-var testWords = regexp.MustCompile(`(?i)\b(test|tests|check|spec|verify|pytest|jest|vitest|tox|nox|ctest|rspec|phpunit|mocha)\b`)
+var testWords = lazy.Regexp(`(?i)\b(test|tests|check|spec|verify|pytest|jest|vitest|tox|nox|ctest|rspec|phpunit|mocha)\b`)
 
 // oldTests notes that the implementer changed something after it had last tested,
 // or never tested. Changes that a command makes are not seen here; what the
@@ -111,7 +111,7 @@ func tests(command string, checks []plan.Check) bool {
 			return true
 		}
 	}
-	return testWords.MatchString(command)
+	return testWords().MatchString(command)
 }
 
 func firstLine(text string) string {

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // cleanOutput takes out of a tool's output what a reader does not need. It is
@@ -176,7 +176,7 @@ func foldLines(lines []string) []string {
 
 // trouble finds lines that say that something went wrong, or was not done. Among
 // lines that do not, they are what somebody looks for.
-var trouble = regexp.MustCompile(`(?i)fail|error|panic|fatal|denied|exception|not ok|no test|skip|[✗✘✖❌]`)
+var trouble = lazy.Regexp(`(?i)fail|error|panic|fatal|denied|exception|not ok|no test|skip|[✗✘✖❌]`)
 
 // runEnd is where the run of similar lines that starts at i ends. Lines of
 // trouble and others are never of one run.
@@ -186,8 +186,8 @@ func runEnd(lines []string, i int) int {
 	if !foldable(lines[i]) {
 		return end
 	}
-	bad := trouble.MatchString(lines[i])
-	for ; end < len(lines) && foldable(lines[end]) && trouble.MatchString(lines[end]) == bad; end++ {
+	bad := trouble().MatchString(lines[i])
+	for ; end < len(lines) && foldable(lines[end]) && trouble().MatchString(lines[end]) == bad; end++ {
 		n := 0
 		for n < len(common) && n < len(lines[end]) && common[n] == lines[end][n] {
 			n++

@@ -2,12 +2,12 @@ package loop
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 const (
@@ -65,23 +65,25 @@ type scavenger struct {
 }
 
 var (
-	fenceLine = regexp.MustCompile("^ {0,3}(```+|~~~+)([^\n`]*)(?:\n|\\z)")
-	quoteLine = regexp.MustCompile(`^(?: {0,3}>| {4}| {0,3}\t)`)
+	fenceLine = lazy.Regexp("^ {0,3}(```+|~~~+)([^\n`]*)(?:\n|\\z)")
+	quoteLine = lazy.Regexp(`^(?: {0,3}>| {4}| {0,3}\t)`)
 	// about begins a part that speaks of calls, or shows what came of them.
-	about = regexp.MustCompile(`^<(code|pre|samp|example|examples|blockquote|tool_response|tool_result|function_results)\b[^<>\n]*>`)
+	about = lazy.Regexp(`^<(code|pre|samp|example|examples|blockquote|tool_response|tool_result|function_results)\b[^<>\n]*>`)
 	// wrap is what stands around calls.
-	wrap     = regexp.MustCompile(`</?(?:[|｜]DSML[|｜]|[a-z]+:)?(?:function_calls|tool_calls|think|thinking)>`)
-	wrapHere = regexp.MustCompile(`^(?:` + wrap.String() + `)`)
+	wrap     = lazy.Regexp(wrapTag)
+	wrapHere = lazy.Regexp(`^(?:` + wrapTag + `)`)
 )
+
+const wrapTag = `</?(?:[|｜]DSML[|｜]|[a-z]+:)?(?:function_calls|tool_calls|think|thinking)>`
 
 // line looks through the line that begins here. A call, a fence or an example
 // may end on a later one; then it goes on from there.
 func (s *scavenger) line(start int) int {
 	rest := s.text[start:]
-	if f := fenceLine.FindStringSubmatch(rest); f != nil {
+	if f := fenceLine().FindStringSubmatch(rest); f != nil {
 		return s.fence(start+len(f[0]), f[1], strings.TrimSpace(f[2]))
 	}
-	if quoteLine.MatchString(rest) {
+	if quoteLine().MatchString(rest) {
 		return s.after(start, "\n")
 	}
 	for at := start; at < len(s.text); {
@@ -100,7 +102,7 @@ func (s *scavenger) line(start int) int {
 			at = s.object(start, at)
 			continue
 		}
-		if tag := about.FindStringSubmatch(s.text[at:]); tag != nil {
+		if tag := about().FindStringSubmatch(s.text[at:]); tag != nil {
 			at = s.after(at, "</"+tag[1]+">")
 			continue
 		}
@@ -114,12 +116,12 @@ func (s *scavenger) line(start int) int {
 }
 
 // bareCall begins an object that may be a call, which names its arguments.
-var bareCall = regexp.MustCompile(`^\{\s*"(?:name|type|function|arguments|parameters|id)"\s*:`)
+var bareCall = lazy.Regexp(`^\{\s*"(?:name|type|function|arguments|parameters|id)"\s*:`)
 
 // object looks at a brace that nothing marks as a call.
 func (s *scavenger) object(start, at int) (end int) {
 	rest := s.text[at:]
-	if s.tries <= 0 || !bareCall.MatchString(rest) {
+	if s.tries <= 0 || !bareCall().MatchString(rest) {
 		return at + 1
 	}
 	object, size := leadingObject(rest)
@@ -214,7 +216,7 @@ func (s *scavenger) run(start, at int) (end int, ok bool) {
 		rest := s.text[at:]
 		if len(calls) > 0 {
 			blank := len(rest) - len(strings.TrimLeft(rest, " \t\r"))
-			if n := blank + len(wrapHere.FindString(rest[blank:])); n > 0 {
+			if n := blank + len(wrapHere().FindString(rest[blank:])); n > 0 {
 				at += n
 				continue
 			}
@@ -242,7 +244,7 @@ const quotes = "`\"'“”‘’«»<>([{"
 // tokens of their own to a model are not written by accident, but they can be
 // quoted as well.
 func opens(lead string, marked bool) bool {
-	lead = strings.TrimSpace(wrap.ReplaceAllString(lead, ""))
+	lead = strings.TrimSpace(wrap().ReplaceAllString(lead, ""))
 	last, _ := utf8.DecodeLastRuneInString(lead)
 	if marked {
 		return lead == "" || !strings.ContainsRune(quotes, last)

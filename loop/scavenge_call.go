@@ -3,10 +3,10 @@ package loop
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // textCall is a call as it was read from text.
@@ -26,11 +26,11 @@ type param struct {
 }
 
 var (
-	callTag     = regexp.MustCompile(`^<tool_call>\s*`)
-	functionTag = regexp.MustCompile(`^<function=([\w.:-]+)>\s*`)
-	invokeTag   = regexp.MustCompile(`^<([|｜]DSML[|｜]|[a-z]+:|)invoke name="([^"<>\n]+)"\s*>\s*`)
-	paramTag    = regexp.MustCompile(`^<parameter=([\w.:-]+)>`)
-	paramNamed  = regexp.MustCompile(`^<([|｜]DSML[|｜]|[a-z]+:|)parameter name="([^"<>\n]+)"(?: string="(true|false)")?\s*>`)
+	callTag     = lazy.Regexp(`^<tool_call>\s*`)
+	functionTag = lazy.Regexp(`^<function=([\w.:-]+)>\s*`)
+	invokeTag   = lazy.Regexp(`^<([|｜]DSML[|｜]|[a-z]+:|)invoke name="([^"<>\n]+)"\s*>\s*`)
+	paramTag    = lazy.Regexp(`^<parameter=([\w.:-]+)>`)
+	paramNamed  = lazy.Regexp(`^<([|｜]DSML[|｜]|[a-z]+:|)parameter name="([^"<>\n]+)"(?: string="(true|false)")?\s*>`)
 )
 
 // call reads one call at the beginning of rest and says how long it is.
@@ -38,7 +38,7 @@ func (s *scavenger) call(rest string) (c textCall, size int, ok bool) {
 	if rest == "" || rest[0] != '<' || s.tries <= 0 {
 		return c, 0, false
 	}
-	tag := callTag.FindString(rest)
+	tag := callTag().FindString(rest)
 	switch {
 	case tag == "":
 		c, size, ok = function(rest)
@@ -55,7 +55,7 @@ func (s *scavenger) call(rest string) (c textCall, size int, ok bool) {
 			size, ok = closed(rest, len(tag)+size, "</tool_call>", true)
 		}
 	}
-	if !ok && (tag != "" || strings.HasPrefix(rest, "<function=") || invokeTag.MatchString(rest)) {
+	if !ok && (tag != "" || strings.HasPrefix(rest, "<function=") || invokeTag().MatchString(rest)) {
 		s.tries--
 	}
 	return c, size, ok
@@ -63,7 +63,7 @@ func (s *scavenger) call(rest string) (c textCall, size int, ok bool) {
 
 // function reads <function=NAME>…</function> or <invoke name="NAME">…</invoke>.
 func function(rest string) (c textCall, size int, ok bool) {
-	if t := functionTag.FindStringSubmatch(rest); t != nil {
+	if t := functionTag().FindStringSubmatch(rest); t != nil {
 		c.name, size = t[1], len(t[0])
 		if object, n := leadingObject(rest[size:]); object != nil {
 			c.object = object
@@ -71,7 +71,7 @@ func function(rest string) (c textCall, size int, ok bool) {
 			return c, size, ok
 		}
 		for {
-			p := paramTag.FindStringSubmatch(rest[size:])
+			p := paramTag().FindStringSubmatch(rest[size:])
 			if p == nil {
 				break
 			}
@@ -86,14 +86,14 @@ func function(rest string) (c textCall, size int, ok bool) {
 		size, ok = closed(rest, size, "</function>", false)
 		return c, size, ok
 	}
-	t := invokeTag.FindStringSubmatch(rest)
+	t := invokeTag().FindStringSubmatch(rest)
 	if t == nil {
 		return c, 0, false
 	}
 	prefix := t[1]
 	c.name, c.marked, size = t[2], strings.Contains(prefix, "DSML"), len(t[0])
 	for {
-		p := paramNamed.FindStringSubmatch(rest[size:])
+		p := paramNamed().FindStringSubmatch(rest[size:])
 		if p == nil || p[1] != prefix {
 			break
 		}

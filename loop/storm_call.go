@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/big"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // canonical writes arguments so that those which mean the same have the same
@@ -164,7 +164,7 @@ func brief(name string, args json.RawMessage) string {
 
 // clockwork matches what differs between two runs of the same command for no
 // other reason than that time goes by.
-var clockwork = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?(Z|[+-]\d\d:?\d\d)?` +
+var clockwork = lazy.Regexp(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?(Z|[+-]\d\d:?\d\d)?` +
 	`|\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b` +
 	`|\b(\d+([.,]\d+)? ?(ns|us|µs|μs|ms|s|sec|secs|seconds?|min|mins|minutes?|m|h)\b)` +
 	`|\b(\d+h)?(\d+m)?\d+([.,]\d+)?s\b`)
@@ -179,7 +179,7 @@ func fingerprint(text string, failed bool) string {
 	out := make([]byte, 0, len(text))
 	for line := range strings.Lines(text) { // no time goes over the end of a line
 		if tellsTime(line) {
-			line = clockwork.ReplaceAllLiteralString(line, "0s")
+			line = clockwork().ReplaceAllLiteralString(line, "0s")
 		}
 		out = append(out, line...)
 	}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // Candidacy says whether a request warrants the four phases, and why.
@@ -153,21 +153,17 @@ var weak = signs(
 func signs(patterns ...string) []expression {
 	var out []expression
 	for _, p := range patterns {
-		out = append(out, lazily(`(?i)\b(?:`+p+`)\b`))
+		out = append(out, lazy.Regexp(`(?i)\b(?:`+p+`)\b`))
 	}
 	return out
 }
 
 // expression is compiled when it is first asked for: most runs never ask.
-type expression func() *regexp.Regexp
-
-func lazily(text string) expression {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
+type expression = func() *regexp.Regexp
 
 var (
-	markers   = lazily(`(?:^|[\s(])([1-9])[.)]`)
-	sequences = lazily(`(?is)\bfirst\b.*\b(?:second|then)\b`)
+	markers   = lazy.Regexp(`(?:^|[\s(])([1-9])[.)]`)
+	sequences = lazy.Regexp(`(?is)\bfirst\b.*\b(?:second|then)\b`)
 )
 
 // enumeration is a list of things to do: at least the markers 1 and 2, or
@@ -191,11 +187,11 @@ func enumeration(text string) string {
 // Code: what is fenced or quoted as such, paths, flags, and names with dots,
 // colons or parentheses in them.
 var code = []expression{
-	lazily("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|``[^\n]*?``|`[^`\n]*`"),
-	lazily(`(?:^|[\s("'])(?:~|\.\.?)?/[^\s"')]+`),
-	lazily(`[\w.*-]+(?:/[\w.*-]+){2,}/?|[\w.*-]+(?:/[\w.*-]+)*\.\w+`),
-	lazily(`(?:^|\s)--?[A-Za-z][\w-]*`),
-	lazily(`\w[\w:.]*(?:::|\(\))[\w:.()]*`),
+	lazy.Regexp("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|``[^\n]*?``|`[^`\n]*`"),
+	lazy.Regexp(`(?:^|[\s("'])(?:~|\.\.?)?/[^\s"')]+`),
+	lazy.Regexp(`[\w.*-]+(?:/[\w.*-]+){2,}/?|[\w.*-]+(?:/[\w.*-]+)*\.\w+`),
+	lazy.Regexp(`(?:^|\s)--?[A-Za-z][\w-]*`),
+	lazy.Regexp(`\w[\w:.]*(?:::|\(\))[\w:.()]*`),
 }
 
 func withoutCode(text string) string {
@@ -206,14 +202,14 @@ func withoutCode(text string) string {
 }
 
 var (
-	sentenceEnd = lazily(`[.!?]+(?:\s+|$)|\n+`)
+	sentenceEnd = lazy.Regexp(`[.!?]+(?:\s+|$)|\n+`)
 	// asks begins a sentence that wants an answer and no work. "Can you …?" and
 	// "Please …?" are polite ways to ask for work.
-	asks = lazily(`(?i)^(?:and\s+|so\s+|but\s+)?(?:` +
+	asks = lazy.Regexp(`(?i)^(?:and\s+|so\s+|but\s+)?(?:` +
 		`(?:what|why|how|when|where|which|who|whose|is|are|was|were|does|do|did|has|have|had|should)(?:n['’]t)?\b` +
 		`|(?:will|would|can|could)(?:n['’]t)?\s+(?:it|this|that|these|those|there|they|the|a|an)\b)`)
 	// asksPlainly begins one that is a question without its mark too.
-	asksPlainly = lazily(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|should|would|will)\b`)
+	asksPlainly = lazy.Regexp(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|should|would|will)\b`)
 )
 
 // withoutQuestions drops the sentences that only ask something.

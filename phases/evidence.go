@@ -2,10 +2,10 @@ package phases
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/review"
 )
 
@@ -61,9 +61,9 @@ func gapText(gaps []plan.Gap) string {
 }
 
 var (
-	goRan      = regexp.MustCompile(`(?m)^(?:ok|FAIL)\s.*$`)
-	rustRan    = regexp.MustCompile(`test result: ok\. [1-9]`)
-	rustRanNot = regexp.MustCompile(`test result: ok\. 0 passed`)
+	goRan      = lazy.Regexp(`(?m)^(?:ok|FAIL)\s.*$`)
+	rustRan    = lazy.Regexp(`test result: ok\. [1-9]`)
+	rustRanNot = lazy.Regexp(`test result: ok\. 0 passed`)
 )
 
 // testsNothing reports whether a command that passed says that its filter left
@@ -71,7 +71,7 @@ var (
 func testsNothing(output string) bool {
 	const none = "[no tests to run]"
 	if strings.Contains(output, none) {
-		for _, line := range goRan.FindAllString(output, -1) {
+		for _, line := range goRan().FindAllString(output, -1) {
 			if !strings.Contains(line, none) && !strings.Contains(line, "[no test files]") {
 				return false
 			}
@@ -79,7 +79,7 @@ func testsNothing(output string) bool {
 		return true
 	}
 	if strings.Contains(output, "testing: warning: no tests to run") { // of the one package in the directory
-		return len(goRan.FindAllString(output, -1)) == 1
+		return len(goRan().FindAllString(output, -1)) == 1
 	}
-	return rustRanNot.MatchString(output) && !rustRan.MatchString(output)
+	return rustRanNot().MatchString(output) && !rustRan().MatchString(output)
 }

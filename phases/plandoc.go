@@ -2,17 +2,17 @@ package phases
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 var (
-	heading  = regexp.MustCompile(`^#{1,6}\s+(.*?)\s*#*$`)
-	bullet   = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+(.*)$`)
-	codeSpan = regexp.MustCompile("^`([^`]+)`")
-	fencing  = regexp.MustCompile("^\\s*(```+|~~~+)")
+	heading  = lazy.Regexp(`^#{1,6}\s+(.*?)\s*#*$`)
+	bullet   = lazy.Regexp(`^\s*(?:[-*+]|\d+[.)])\s+(.*)$`)
+	codeSpan = lazy.Regexp("^`([^`]+)`")
+	fencing  = lazy.Regexp("^\\s*(```+|~~~+)")
 )
 
 // ParsePlan reads what the workflow itself needs from a plan's text: the files
@@ -23,7 +23,7 @@ func ParsePlan(text string) plan.PlanDoc {
 	section, fenced := "", ""
 	for line := range strings.Lines(unwrap(text)) {
 		line = strings.TrimRight(line, "\r\n")
-		if m := fencing.FindStringSubmatch(line); m != nil {
+		if m := fencing().FindStringSubmatch(line); m != nil {
 			switch {
 			case fenced == "":
 				fenced = m[1]
@@ -32,7 +32,7 @@ func ParsePlan(text string) plan.PlanDoc {
 			}
 			continue
 		}
-		if m := heading.FindStringSubmatch(line); m != nil && fenced == "" {
+		if m := heading().FindStringSubmatch(line); m != nil && fenced == "" {
 			section = strings.ToLower(strings.TrimRight(m[1], ":"))
 			continue
 		}
@@ -56,7 +56,7 @@ func unwrap(text string) string {
 	if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
 		body, last = rest[:i], rest[i+1:]
 	}
-	m := fencing.FindStringSubmatch(first)
+	m := fencing().FindStringSubmatch(first)
 	if m == nil || strings.TrimSpace(last) != m[1] {
 		return text
 	}
@@ -65,13 +65,13 @@ func unwrap(text string) string {
 
 // plannedFile reads "- path — modified: …".
 func plannedFile(line string) string {
-	m := bullet.FindStringSubmatch(line)
+	m := bullet().FindStringSubmatch(line)
 	if m == nil {
 		return ""
 	}
 	item := strings.TrimLeft(m[1], "* ")
 	name, coded := "", false
-	if c := codeSpan.FindStringSubmatch(item); c != nil {
+	if c := codeSpan().FindStringSubmatch(item); c != nil {
 		name, coded = c[1], true
 	} else {
 		name, _, _ = strings.Cut(item, " ")
@@ -98,10 +98,10 @@ func verifyCommand(line string, fenced bool) string {
 		}
 		return line
 	}
-	if m := bullet.FindStringSubmatch(line); m != nil {
+	if m := bullet().FindStringSubmatch(line); m != nil {
 		line = m[1]
 	}
-	if c := codeSpan.FindStringSubmatch(line); c != nil {
+	if c := codeSpan().FindStringSubmatch(line); c != nil {
 		return strings.TrimSpace(c[1])
 	}
 	return ""

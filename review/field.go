@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // object is a JSON object that remembers every value a key was given.
@@ -236,7 +236,7 @@ func boxed(text string, met bool) (string, bool) {
 }
 
 // leadingID is how a reviewer names a known gap in a line of text.
-var leadingID = regexp.MustCompile(`^(?:[\[(*]+([Gg][0-9]{1,9}):?[\])*]+\s*[:.–—-]?|([Gg][0-9]{1,9})(?:\s*[:.)]|\s+[–—-]|$))(?:\s+|$)`)
+var leadingID = lazy.Regexp(`^(?:[\[(*]+([Gg][0-9]{1,9}):?[\])*]+\s*[:.–—-]?|([Gg][0-9]{1,9})(?:\s*[:.)]|\s+[–—-]|$))(?:\s+|$)`)
 
 // missingFrom reads gaps. What does not say how much it matters must be fixed.
 // An object that does not say its gap in the words asked for is kept as it
@@ -244,7 +244,7 @@ var leadingID = regexp.MustCompile(`^(?:[\[(*]+([Gg][0-9]{1,9}):?[\])*]+\s*[:.�
 func missingFrom(el element) (plan.Missing, bool, error) {
 	if el.obj == nil {
 		m := plan.Missing{Gap: el.text, Severity: plan.SeverityMust}
-		if id := leadingID.FindStringSubmatch(el.text); id != nil {
+		if id := leadingID().FindStringSubmatch(el.text); id != nil {
 			m.ID, m.Gap = strings.ToUpper(id[1]+id[2]), el.text[len(id[0]):]
 		}
 		return m, m.Gap != "" || m.ID != "", nil

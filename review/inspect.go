@@ -3,11 +3,11 @@ package review
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // Work is a change, and what it was meant to be.
@@ -126,12 +126,12 @@ func isTestSetup(name string) bool {
 		"pytest.ini", "conftest.py", "tox.ini", "noxfile.py", ".coveragerc", "phpunit.xml", ".rspec":
 		return true
 	}
-	return strings.HasSuffix(base, ".mk") || testConfig.MatchString(base)
+	return strings.HasSuffix(base, ".mk") || testConfig().MatchString(base)
 }
 
 var (
-	testConfig = regexp.MustCompile(`^(jest|vitest|karma|playwright|cypress|mocha|ava|babel)\.config\.[a-z]+$|^\.mocharc|^\.golangci\.|^\.eslintrc`)
-	testKey    = regexp.MustCompile(`"(pre|post)?test[^"]*"\s*:|pytest|testpaths|addopts`)
+	testConfig = lazy.Regexp(`^(jest|vitest|karma|playwright|cypress|mocha|ava|babel)\.config\.[a-z]+$|^\.mocharc|^\.golangci\.|^\.eslintrc`)
+	testKey    = lazy.Regexp(`"(pre|post)?test[^"]*"\s*:|pytest|testpaths|addopts`)
 )
 
 // setsTests looks for test settings in files that hold much else.
@@ -139,7 +139,7 @@ func setsTests(name string, f fileChange) bool {
 	if !slices.Contains([]string{"package.json", "pyproject.toml", "setup.cfg", "composer.json"}, path.Base(name)) {
 		return false
 	}
-	return slices.ContainsFunc(slices.Concat(f.added, f.removed), testKey.MatchString)
+	return slices.ContainsFunc(slices.Concat(f.added, f.removed), testKey().MatchString)
 }
 
 // runs reports whether a command line names a file of the tree.
@@ -166,12 +166,12 @@ func isTest(name string) bool {
 }
 
 // declaration finds the name of a test where it is declared.
-var declaration = regexp.MustCompile(`^\s*(?:func ((?:Test|Fuzz|Example|Benchmark)\w*)\(|(?:async )?def (test_?\w*)\(|(?:it|test|describe)\s*\(\s*["'` + "`" + `]([^"'` + "`" + `]+)|(?:pub )?(?:async )?fn (\w*test\w*)\(|(?:public |private )?void (\w*[tT]est\w*)\()`)
+var declaration = lazy.Regexp(`^\s*(?:func ((?:Test|Fuzz|Example|Benchmark)\w*)\(|(?:async )?def (test_?\w*)\(|(?:it|test|describe)\s*\(\s*["'` + "`" + `]([^"'` + "`" + `]+)|(?:pub )?(?:async )?fn (\w*test\w*)\(|(?:public |private )?void (\w*[tT]est\w*)\()`)
 
 func testNames(lines []string) []string {
 	var out []string
 	for _, line := range lines {
-		if m := declaration.FindStringSubmatch(line); m != nil {
+		if m := declaration().FindStringSubmatch(line); m != nil {
 			out = append(out, strings.Join(m[1:], ""))
 		}
 	}
@@ -200,18 +200,18 @@ func gone(f fileChange, declared map[string]bool) []plan.Finding {
 }
 
 // skip finds what keeps a test from running.
-var skip = regexp.MustCompile(`\b[tbf]\.Skip(?:f|Now)?\(|@(?:pytest\.mark\.)?(?:skip|xfail)|pytest\.skip\(|unittest\.(?:skip|expectedFailure)|\b(?:it|test|describe|context)\.(?:skip|only|todo)\b|\b(?:xit|xdescribe|xtest|fit|fdescribe)\s*\(|#\[ignore|@(?:Disabled|Ignore)\b|^//go:build\s+(?:ignore|never|skip)|\bcollect_ignore\b|pending\(`)
+var skip = lazy.Regexp(`\b[tbf]\.Skip(?:f|Now)?\(|@(?:pytest\.mark\.)?(?:skip|xfail)|pytest\.skip\(|unittest\.(?:skip|expectedFailure)|\b(?:it|test|describe|context)\.(?:skip|only|todo)\b|\b(?:xit|xdescribe|xtest|fit|fdescribe)\s*\(|#\[ignore|@(?:Disabled|Ignore)\b|^//go:build\s+(?:ignore|never|skip)|\bcollect_ignore\b|pending\(`)
 
 func skipped(f fileChange) []plan.Finding {
 	before := 0
 	for _, line := range f.removed {
-		if skip.MatchString(line) {
+		if skip().MatchString(line) {
 			before++
 		}
 	}
 	var marks []string
 	for _, line := range f.added {
-		if skip.MatchString(line) {
+		if skip().MatchString(line) {
 			marks = append(marks, strings.TrimSpace(line))
 		}
 	}

@@ -1,8 +1,9 @@
 package review
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // region is a balanced stretch of a text, from an opening bracket to behind
@@ -155,7 +156,7 @@ func startsArray(text string) bool {
 func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }
 
 // verdictKey finds what is, or was meant as, the key of a verdict.
-var verdictKey = regexp.MustCompile(`(?i)["']?\bverdict\b["']?\s*:`)
+var verdictKey = lazy.Regexp(`(?i)["']?\bverdict\b["']?\s*:`)
 
 // findVerdict returns the last outermost object that has a verdict key.
 // An object that comes later and was meant as a verdict but cannot be read
@@ -166,7 +167,7 @@ func findVerdict(text string) (object, error) {
 	for i := len(regions) - 1; i >= 0; i-- {
 		r := regions[i]
 		chunk := text[r.start:r.end]
-		if !verdictKey.MatchString(chunk) {
+		if !verdictKey().MatchString(chunk) {
 			continue
 		}
 		if chunk[0] == '{' {
@@ -184,7 +185,7 @@ func findVerdict(text string) (object, error) {
 		inside = true
 	}
 	switch {
-	case unclosed >= 0 && verdictKey.MatchString(text[unclosed:]):
+	case unclosed >= 0 && verdictKey().MatchString(text[unclosed:]):
 		return nil, refuse("the JSON object with the verdict is not valid: %v", syntaxError([]byte(text[unclosed:])))
 	case inside:
 		return nil, refuse(`the key "verdict" is not at the top level of the JSON object`)
@@ -200,7 +201,7 @@ func cutOff(text string, r region, unclosed int) error {
 	}
 	before := text[min(unclosed, r.start):r.start]
 	after := text[max(unclosed, r.end):]
-	if verdictKey.MatchString(before) || verdictKey.MatchString(after) {
+	if verdictKey().MatchString(before) || verdictKey().MatchString(after) {
 		return refuse("a JSON object with a verdict is not closed")
 	}
 	return nil

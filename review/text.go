@@ -1,15 +1,16 @@
 package review
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // bullet is the mark in front of a Markdown list item, with the text behind
 // it: "-", "*", "+" and "•" need no space when nothing follows.
-var bullet = regexp.MustCompile(`^\s*(?:[-*+•–—]|[0-9]{1,3}[.)])(?:\s+|$)`)
+var bullet = lazy.Regexp(`^\s*(?:[-*+•–—]|[0-9]{1,3}[.)])(?:\s+|$)`)
 
 // splitItems makes items of a text. Where there are bullets, each starts an
 // item and the lines below it belong to it, up to an empty line; a heading
@@ -18,12 +19,12 @@ var bullet = regexp.MustCompile(`^\s*(?:[-*+•–—]|[0-9]{1,3}[.)])(?:\s+|$)`
 func splitItems(text string) []string {
 	text = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "\r", "\n").Replace(text)
 	lines := strings.Split(text, "\n")
-	bulleted := slices.ContainsFunc(lines, bullet.MatchString)
+	bulleted := slices.ContainsFunc(lines, bullet().MatchString)
 	var items []string
 	join := false // the next plain line goes on with the item before it
 	for _, line := range lines {
 		body := strings.TrimSpace(line)
-		switch isBullet := bullet.MatchString(line); {
+		switch isBullet := bullet().MatchString(line); {
 		case body == "":
 			join = false
 		case isBullet:
@@ -41,7 +42,7 @@ func splitItems(text string) []string {
 }
 
 func stripBullet(text string) string {
-	item := strings.TrimSpace(text[len(bullet.FindString(text)):])
+	item := strings.TrimSpace(text[len(bullet().FindString(text)):])
 	if saysNothing(item) {
 		return ""
 	}

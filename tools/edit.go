@@ -130,7 +130,7 @@ func places(text string, at []int, n int) string {
 // notFound helps a model to see what it should have asked for.
 func notFound(text, old, new string) string {
 	said := "old_string is not in the file; nothing was changed. "
-	if bare := numberedLine.ReplaceAllString(old, ""); bare != old && strings.Contains(text, bare) {
+	if bare := numberedLine().ReplaceAllString(old, ""); bare != old && strings.Contains(text, bare) {
 		return said + "It has the line numbers in it that read shows: leave them and the tab after them out"
 	}
 	have, want := splitLines(text), splitLines(old)

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // The two ways to write a patch end in the same list of changes, one a file.
@@ -241,12 +242,12 @@ func (p *patchParser) hunks() ([]hunk, error) {
 }
 
 // ranges is the header of a hunk with line numbers.
-var ranges = regexp.MustCompile(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+var ranges = lazy.Regexp(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // header reads a line that begins with @@.
 func (p *patchParser) header(h *hunk) error {
 	line := p.line(0)
-	m := ranges.FindStringSubmatch(line)
+	m := ranges().FindStringSubmatch(line)
 	if strings.HasPrefix(line, "@@@") {
 		return p.errorf("this is a diff of a merge (%q); give a diff against one parent", brief(line))
 	}

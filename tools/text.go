@@ -3,9 +3,10 @@ package tools
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // unix is a content with LF line endings that remembers where it had CRLF, so
@@ -258,4 +259,4 @@ func alike(a, b map[[2]byte]int) float64 {
 }
 
 // numberedLine is how read begins a line.
-var numberedLine = regexp.MustCompile(`(?m)^ *\d+\t`)
+var numberedLine = lazy.Regexp(`(?m)^ *\d+\t`)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/sandbox"
 )
@@ -129,7 +129,7 @@ func isDir(path string) bool {
 	return path != "" && err == nil && info.IsDir()
 }
 
-var unfitForEnv = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+var unfitForEnv = lazy.Regexp(`[^A-Za-z0-9_]+`)
 
 // publishEnv makes environment variables of values that somebody else may have
 // written. A shell never reads them as code.
@@ -139,7 +139,7 @@ func publishEnv(known, vars map[string]string) []string {
 		env = append(env, "PLAN_"+name+"="+strings.ReplaceAll(value, "\x00", ""))
 	}
 	for name, value := range vars {
-		set("VAR_"+strings.ToUpper(unfitForEnv.ReplaceAllString(name, "_")), value)
+		set("VAR_"+strings.ToUpper(unfitForEnv().ReplaceAllString(name, "_")), value)
 	}
 	for name, value := range known {
 		set(name, value)

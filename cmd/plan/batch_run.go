@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
@@ -318,7 +318,7 @@ func (c *repoCache) open(ctx context.Context, a *app, try batch.Try) (jobPlace, 
 // cloneLimit bounds how long a server may take to hand over a repository.
 const cloneLimit = 15 * time.Minute
 
-var unfitForFile = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var unfitForFile = lazy.Regexp(`[^A-Za-z0-9._-]+`)
 
 // cloned opens the clone of a URL, makes it, or brings it up to date.
 func (a *app) cloned(ctx context.Context, url string) (*worktree.Repo, error) {
@@ -327,7 +327,7 @@ func (a *app) cloned(ctx context.Context, url string) (*worktree.Repo, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(url))
-	name := strings.Trim(unfitForFile.ReplaceAllString(strings.TrimSuffix(filepath.Base(url), ".git"), "-"), "-.")
+	name := strings.Trim(unfitForFile().ReplaceAllString(strings.TrimSuffix(filepath.Base(url), ".git"), "-"), "-.")
 	dir := filepath.Join(paths.Home, "cache", "repos", name+"-"+hex.EncodeToString(sum[:6]))
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("make room for clones: %w", err)

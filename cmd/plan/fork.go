@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
@@ -223,7 +223,7 @@ func inherit(ctx context.Context, repo *worktree.Repo, id plan.RunID, start plan
 }
 
 // hashLike fits the hash of a blob.
-var hashLike = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+var hashLike = lazy.Regexp(`\b[0-9a-f]{64}\b`)
 
 // inheritBlobs loads what the events refer to, so that it is kept for as long
 // as the fork is.
@@ -238,7 +238,7 @@ func inheritBlobs(ctx context.Context, db *memory.DB, from plan.RunID, events []
 		if err != nil {
 			return nil, fmt.Errorf("copy event: %w", err)
 		}
-		for _, hash := range hashLike.FindAll(line, -1) {
+		for _, hash := range hashLike().FindAll(line, -1) {
 			needed[string(hash)] = true
 		}
 	}

@@ -2,11 +2,12 @@ package catalog
 
 import (
 	_ "embed"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // models is the list that is part of this program: a line for each provider, with
@@ -179,10 +180,10 @@ func (e Entry) unpriced(why string) Entry {
 var (
 	// vendors stand before a name: "openai/", "accounts/x/models/", "hf:",
 	// "us.anthropic.".
-	vendors = regexp.MustCompile(`^(?:hf:)?(?:.*/)?(?:(?:us|eu|apac|global)\.)?(?:anthropic\.)?`)
+	vendors = lazy.Regexp(`^(?:hf:)?(?:.*/)?(?:(?:us|eu|apac|global)\.)?(?:anthropic\.)?`)
 	// dates stand behind it: "-2025-08-07", "-20250929", "@20250929",
 	// "-v1:0", "-latest". Four digits (2507) name another model, not a date.
-	dates = regexp.MustCompile(`(?:[-@]20\d\d-?[01]\d-?[0-3]\d)?(?:-v\d+(?::\d+)?)?(?:@default|-latest)?$`)
+	dates = lazy.Regexp(`(?:[-@]20\d\d-?[01]\d-?[0-3]\d)?(?:-v\d+(?::\d+)?)?(?:@default|-latest)?$`)
 )
 
 // forms returns the forms of a name, the strictest first: as it is, without
@@ -191,11 +192,11 @@ var (
 func forms(id string) [formsOfName]string {
 	bare := id
 	if hasAny(id, "/", "hf:", "us.", "eu.", "apac.", "global.", "anthropic.") {
-		bare = vendors.ReplaceAllString(id, "")
+		bare = vendors().ReplaceAllString(id, "")
 	}
 	undated := bare
 	if hasAny(bare, "-20", "@20", "-v", "@default", "-latest") {
-		undated = dates.ReplaceAllString(bare, "")
+		undated = dates().ReplaceAllString(bare, "")
 	}
 	return [formsOfName]string{id, bare, undated, strings.ReplaceAll(undated, ".", "-")}
 }

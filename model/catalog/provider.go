@@ -125,7 +125,7 @@ var makers = []struct {
 
 // makerOf returns the provider that makes a model, "" if it is not known.
 func makerOf(id string) string {
-	bare := vendors.ReplaceAllString(id, "")
+	bare := vendors().ReplaceAllString(id, "")
 	for _, m := range makers {
 		if strings.HasPrefix(bare, m.prefix) {
 			return m.maker

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -210,7 +210,7 @@ func asText(value any) string {
 	return string(data)
 }
 
-var htmlTitle = regexp.MustCompile(`(?is)<(?:title|h1)[^>]*>(.*?)</(?:title|h1)>`)
+var htmlTitle = lazy.Regexp(`(?is)<(?:title|h1)[^>]*>(.*?)</(?:title|h1)>`)
 
 // plainError shortens a page to its title.
 func plainError(text string) string {
@@ -218,7 +218,7 @@ func plainError(text string) string {
 	if !strings.HasPrefix(text, "<") {
 		return text
 	}
-	if m := htmlTitle.FindStringSubmatch(text); m != nil && strings.TrimSpace(m[1]) != "" {
+	if m := htmlTitle().FindStringSubmatch(text); m != nil && strings.TrimSpace(m[1]) != "" {
 		return "an HTML page: " + m[1]
 	}
 	return "an HTML page"

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // mark stands where a secret was.
@@ -40,7 +41,7 @@ type shape struct {
 	// A text without any of these words is not looked at further, which makes
 	// looking at long ones ten times as fast.
 	words []string
-	form  *regexp.Regexp
+	form  func() *regexp.Regexp
 }
 
 // shapes are the shapes of well-known keys. Each is long or odd enough not to
@@ -48,20 +49,20 @@ type shape struct {
 var shapes = []shape{
 	{
 		[]string{"uthorization", "UTHORIZATION"},
-		regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+[a-z0-9._~+/=-]{8,}`),
+		lazy.Regexp(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+[a-z0-9._~+/=-]{8,}`),
 	},
-	{[]string{"earer", "EARER"}, regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/=-]{20,}`)},
-	{[]string{"sk-"}, regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}`)},
-	{[]string{"ghp_", "gho_", "ghr_", "ghs_", "ghu_"}, regexp.MustCompile(`\bgh[oprsu]_[A-Za-z0-9]{36,}`)},
-	{[]string{"github_pat_"}, regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{22,}`)},
-	{[]string{"glpat-"}, regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
-	{[]string{"xox"}, regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
-	{[]string{"AKIA", "ASIA"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
-	{[]string{"AIza"}, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}`)},
-	{[]string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
+	{[]string{"earer", "EARER"}, lazy.Regexp(`(?i)\bbearer\s+[a-z0-9._~+/=-]{20,}`)},
+	{[]string{"sk-"}, lazy.Regexp(`\bsk-[A-Za-z0-9_-]{20,}`)},
+	{[]string{"ghp_", "gho_", "ghr_", "ghs_", "ghu_"}, lazy.Regexp(`\bgh[oprsu]_[A-Za-z0-9]{36,}`)},
+	{[]string{"github_pat_"}, lazy.Regexp(`\bgithub_pat_[A-Za-z0-9_]{22,}`)},
+	{[]string{"glpat-"}, lazy.Regexp(`\bglpat-[A-Za-z0-9_-]{20,}`)},
+	{[]string{"xox"}, lazy.Regexp(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
+	{[]string{"AKIA", "ASIA"}, lazy.Regexp(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
+	{[]string{"AIza"}, lazy.Regexp(`\bAIza[A-Za-z0-9_-]{35}`)},
+	{[]string{"eyJ"}, lazy.Regexp(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
 	{
 		[]string{"PRIVATE KEY"},
-		regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----\s*[A-Za-z0-9+/=\s]{40,}(?:-----END [A-Z ]*PRIVATE KEY-----)?`),
+		lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY-----\s*[A-Za-z0-9+/=\s]{40,}(?:-----END [A-Z ]*PRIVATE KEY-----)?`),
 	},
 }
 
@@ -69,16 +70,16 @@ var shapes = []shape{
 func replaceKeys(s string) string {
 	for _, k := range shapes {
 		if slices.ContainsFunc(k.words, func(w string) bool { return strings.Contains(s, w) }) {
-			s = k.form.ReplaceAllString(s, mark)
+			s = k.form().ReplaceAllString(s, mark)
 		}
 	}
 	return s
 }
 
-var credential = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|passw|credential`)
+var credential = lazy.Regexp(`(?i)auth|key|token|secret|cookie|passw|credential`)
 
 // isCredential reports whether a header is one to prove who asks.
-func isCredential(name string) bool { return credential.MatchString(name) }
+func isCredential(name string) bool { return credential().MatchString(name) }
 
 // with returns a cleaner that also replaces the values of those headers that
 // are not recorded.

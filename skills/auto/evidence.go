@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // Evidence is what one run did, as its journal tells.
@@ -117,12 +117,12 @@ func add(list []string, s string) []string {
 	return append(list, s)
 }
 
-var numbered = regexp.MustCompile(`(?m)^\s{0,3}\d{1,3}[.)]\s+(.+)$`)
+var numbered = lazy.Regexp(`(?m)^\s{0,3}\d{1,3}[.)]\s+(.+)$`)
 
 // steps are the numbered lines of a plan.
 func steps(text string) []string {
 	var out []string
-	for _, m := range numbered.FindAllStringSubmatch(text, -1) {
+	for _, m := range numbered().FindAllStringSubmatch(text, -1) {
 		out = append(out, strings.TrimSpace(m[1]))
 	}
 	return out
