@@ -88,7 +88,7 @@ func TestLookup(t *testing.T) {
 
 func TestLookupFindsNothing(t *testing.T) {
 	t.Parallel()
-	for _, model := range []string{"", "no-such-model", "qwen3:8b"} {
+	for _, model := range []string{"", "no-such-model", "qwen3:8b", "hf:", "openai/", "a/\ngpt-5", "gpt-5\t\t\t\t400000", "128000", "@", "-latest"} {
 		if e, ok := catalog.New(nil).Lookup(model, openAI); ok {
 			t.Errorf("Lookup(%q) = %+v, want nothing", model, e)
 		}

@@ -33,7 +33,7 @@ func TestModelsAreThoseOfTheList(t *testing.T) {
 func written(providers []catwalk.Provider) string {
 	var b strings.Builder
 	for _, p := range providers {
-		fmt.Fprintf(&b, "%s%s%s\n", p.ID, providerMark, p.APIEndpoint)
+		fmt.Fprintf(&b, "%s%s\t%s\n", providerMark, p.ID, p.APIEndpoint)
 		for _, m := range p.Models {
 			b.WriteString(listingOf(string(p.ID), m).line() + "\n")
 		}

@@ -18,14 +18,18 @@ import (
 //go:embed models.tsv
 var models string
 
-// providerMark stands between a provider's name and its address.
-const providerMark = "\t@"
+// providerMark begins a provider's line, and is nowhere else. It begins with a
+// rare character, which is found faster than a frequent one.
+const providerMark = "@ "
 
 // index finds models by ever looser forms of their names.
 type index struct {
-	places []place
-	text   string
+	places  []place
+	sellers []seller
 }
+
+// seller is a provider with the lines of its models.
+type seller struct{ provider, models string }
 
 // listing is one model as one provider sells it.
 type listing struct {
@@ -37,11 +41,12 @@ type listing struct {
 
 // newIndex reads a list as models.tsv is one.
 func newIndex(text string) *index {
-	x := &index{text: text}
-	for line := range strings.Lines(text) {
-		if provider, endpoint, ok := strings.Cut(strings.TrimSuffix(line, "\n"), providerMark); ok {
-			x.places = append(x.places, placesOf(provider, endpoint)...)
-		}
+	x := &index{}
+	for _, part := range strings.Split(text, providerMark)[1:] {
+		provider, rest, _ := strings.Cut(part, "\t")
+		endpoint, lines, _ := strings.Cut(rest, "\n")
+		x.places = append(x.places, placesOf(provider, endpoint)...)
+		x.sellers = append(x.sellers, seller{provider, lines})
 	}
 	return x
 }
@@ -51,13 +56,13 @@ func (x *index) lookup(model, baseURL string) (Entry, bool) {
 	model = strings.ToLower(strings.TrimSpace(model))
 	where := x.locate(baseURL)
 	if where.provider != "" {
-		if found := x.find(model, func(l listing) bool { return l.provider == where.provider }); len(found) > 0 {
+		if found := x.find(model, where.provider); len(found) > 0 {
 			l := settle(found)
 			l.entry.StructuredOutput = structured(l.provider, l.id)
 			return l.entry, true
 		}
 	}
-	found := x.find(model, func(listing) bool { return true })
+	found := x.find(model, "")
 	if len(found) == 0 {
 		return Entry{}, false
 	}
@@ -74,21 +79,19 @@ func (x *index) lookup(model, baseURL string) (Entry, bool) {
 	return l.entry, true
 }
 
-// find returns the listings under the strictest form of the name that has any.
-func (x *index) find(model string, wanted func(listing) bool) []listing {
+// find returns a provider's listings, or those of all for "", under the strictest
+// form of the name that has any.
+func (x *index) find(model, provider string) []listing {
+	last := ""
 	for _, form := range forms(model) {
+		if form == "" || form == last {
+			continue
+		}
+		last = form
 		var out []listing
-		provider := ""
-		for line := range strings.Lines(x.text) {
-			if name, _, ok := strings.Cut(line, providerMark); ok {
-				provider = name
-				continue
-			}
-			if form == "" || !strings.Contains(line, form) {
-				continue
-			}
-			if l, ok := readListing(provider, strings.TrimSuffix(line, "\n"), form); ok && wanted(l) {
-				out = append(out, l)
+		for _, s := range x.sellers {
+			if provider == "" || s.provider == provider {
+				out = s.appendListed(out, form)
 			}
 		}
 		if len(out) > 0 {
@@ -96,6 +99,23 @@ func (x *index) find(model string, wanted func(listing) bool) []listing {
 		}
 	}
 	return nil
+}
+
+// appendListed appends the listings that are under this form of a name. Only
+// lines that hold it are read.
+func (s seller) appendListed(out []listing, form string) []listing {
+	field := form + "\t"
+	for rest := s.models; ; {
+		at := strings.Index(rest, field)
+		if at < 0 {
+			return out
+		}
+		var line string
+		line, rest, _ = strings.Cut(rest[strings.LastIndexByte(rest[:at], '\n')+1:], "\n")
+		if l, ok := readListing(s.provider, line, form); ok {
+			out = append(out, l)
+		}
+	}
 }
 
 // A model's line has the forms of its name, where one that is like that before
