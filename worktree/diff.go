@@ -56,6 +56,9 @@ func (r *Repo) diffTree(ctx context.Context, from, to string, flags ...string) (
 			return "", fmt.Errorf("compare trees of %q: %q is not a tree or a commit", r.root, id)
 		}
 	}
+	if from == to {
+		return "", nil // git need not be asked
+	}
 	args := slices.Concat([]string{"diff-tree", "-r", "--ignore-submodules=none"}, flags, []string{from + "^{tree}", to + "^{tree}", "--"})
 	out, err := r.git.run(ctx, call{dir: r.root, args: args})
 	if err != nil {
