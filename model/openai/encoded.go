@@ -87,7 +87,7 @@ func same(a, b plan.Message) bool {
 func (c *Client) conversation(e *encoder, req loop.Call) ([][]byte, error) {
 	parts := make([][]byte, 0, len(req.Messages)+1)
 	if req.System != "" {
-		raw, err := joined([]sdk.ChatCompletionMessageParamUnion{sdk.SystemMessage(req.System)})
+		raw, err := c.fixed.system(req.System)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func joined(messages []sdk.ChatCompletionMessageParamUnion) ([]byte, error) {
 var noMessages = []byte(`{"messages":[],`)
 
 // bytes are the body as it is sent: the parameters with the messages in their
-// place, streamed.
+// place and the tools in theirs, which is the last, streamed.
 func (b body) bytes() ([]byte, error) {
 	rest, err := plan.MarshalCompact(b.params)
 	if err != nil {
@@ -182,20 +182,34 @@ func (b body) bytes() ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("encode the request: %.20q is not how it begins", rest)
 	}
-	const stream = `,"stream":true}`
-	size := len(noMessages) + len(rest) + len(stream)
-	for _, m := range b.messages {
-		size += len(m) + 1
+	const stream = `"stream":true}`
+	size := len(noMessages) + len(rest) + len(`"tools":[],`) + len(stream)
+	for _, list := range [][][]byte{b.messages, b.tools} {
+		for _, raw := range list {
+			size += len(raw) + 1
+		}
 	}
 	out := make([]byte, 0, size)
 	out = append(out, `{"messages":[`...)
-	for i, m := range b.messages {
+	out = appendList(out, b.messages)
+	out = append(out, "],"...)
+	out = append(out, rest[:len(rest)-1]...)
+	out = append(out, ',')
+	if len(b.tools) > 0 {
+		out = append(out, `"tools":[`...)
+		out = appendList(out, b.tools)
+		out = append(out, "],"...)
+	}
+	return append(out, stream...), nil
+}
+
+// appendList appends JSON values with commas between them.
+func appendList(out []byte, values [][]byte) []byte {
+	for i, v := range values {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, m...)
+		out = append(out, v...)
 	}
-	out = append(out, "],"...)
-	out = append(out, rest[:len(rest)-1]...)
-	return append(out, stream...), nil
+	return out
 }

@@ -80,7 +80,8 @@ type Client struct {
 	mu      sync.Mutex
 	refused map[string]nameSet // parameters each model turned out not to take
 
-	said encodings
+	said  encodings
+	fixed fixed
 }
 
 var _ loop.Model = (*Client)(nil)

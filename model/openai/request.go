@@ -27,8 +27,9 @@ const (
 // body is an encoded request. Nothing but the call, the configuration and what
 // the server refused decides its bytes.
 type body struct {
-	params   sdk.ChatCompletionNewParams // without messages
+	params   sdk.ChatCompletionNewParams // without messages and tools
 	messages [][]byte                    // the inside of a JSON array, to be joined by commas
+	tools    [][]byte                    // the same; nothing is sent for none
 	// optional names what is in params and need not be.
 	optional []string
 	// formatTool is the tool whose call is the answer, if there is one.
@@ -70,9 +71,6 @@ func (c *Client) encode(req loop.Call, refused nameSet) (body, error) {
 		return body{}, err
 	}
 	b := body{params: sdk.ChatCompletionNewParams{Model: req.Model, Messages: []sdk.ChatCompletionMessageParamUnion{}}, messages: messages}
-	for _, tool := range req.Tools {
-		b.params.Tools = append(b.params.Tools, functionTool(tool))
-	}
 	if enc.may(paramUsage) {
 		b.params.StreamOptions.IncludeUsage = sdk.Bool(true)
 	}
@@ -86,7 +84,10 @@ func (c *Client) encode(req loop.Call, refused nameSet) (body, error) {
 		b.params.Metadata = req.Metadata
 	}
 	c.limitOutput(&enc, &b, req.Settings.MaxOutputTokens)
-	c.askFormat(&enc, &b, req.Format, caps)
+	tools := append(slices.Clip(req.Tools), c.askFormat(&enc, &b, req.Format, caps)...)
+	if b.tools, err = c.fixed.tools(tools); err != nil {
+		return body{}, err
+	}
 	b.optional = enc.optional
 	return b, nil
 }
@@ -112,10 +113,11 @@ func (c *Client) limitOutput(enc *encoder, b *body, limit int) {
 	}
 }
 
-// askFormat asks for an answer in the call's format, in the configured way.
-func (c *Client) askFormat(enc *encoder, b *body, format *loop.Format, caps Caps) {
+// askFormat asks for an answer in the call's format, in the configured way. It
+// may take one more tool.
+func (c *Client) askFormat(enc *encoder, b *body, format *loop.Format, caps Caps) []loop.Spec {
 	if format == nil {
-		return
+		return nil
 	}
 	mode := c.cfg.Structured
 	if mode == StructuredAuto && (caps.StructuredOutput || c.base.Hostname() == openAIHost) {
@@ -124,9 +126,7 @@ func (c *Client) askFormat(enc *encoder, b *body, format *loop.Format, caps Caps
 	switch {
 	case mode == StructuredTool:
 		b.formatTool = format.Name
-		b.params.Tools = append(b.params.Tools, functionTool(loop.Spec{
-			Name: format.Name, Description: "Give the final answer.", Schema: format.Schema,
-		}))
+		return []loop.Spec{{Name: format.Name, Description: "Give the final answer.", Schema: format.Schema}}
 	case mode == StructuredSchema && enc.may(paramFormat):
 		b.params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
@@ -134,6 +134,7 @@ func (c *Client) askFormat(enc *encoder, b *body, format *loop.Format, caps Caps
 			},
 		}
 	}
+	return nil
 }
 
 // functionTool describes a tool. The SDK's own parameters are a map, which

@@ -1,0 +1,78 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+// What is kept of tools and the system prompt is what the SDK writes, and only
+// taken for the same ones.
+func TestFixedParts(t *testing.T) {
+	t.Parallel()
+	client, err := New(Config{Structured: StructuredTool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := loop.Spec{Name: "look", Description: "Looks <there> & \"here\".", Schema: json.RawMessage(`{"z":1,"a":{"type":"object"}}`)}
+	bare := loop.Spec{Name: "bare"}
+	other := loop.Spec{Name: "look", Description: look.Description, Schema: json.RawMessage(`{"type":"object"}`)}
+	calls := []loop.Call{
+		{Model: "m", System: "Be <kind> & brief.", Tools: []loop.Spec{look, bare}, Settings: loop.Settings{MaxOutputTokens: 7}},
+		{Model: "m", System: "Be kind.", Tools: []loop.Spec{other}, Metadata: map[string]string{"a": "b"}},
+		{Model: "m", System: "look", Tools: []loop.Spec{bare}, Format: &loop.Format{Name: "look", Schema: look.Schema}},
+		{Model: "m"},
+	}
+	for range 2 {
+		for i, call := range calls {
+			b, err := client.encode(call, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := b.params
+			if call.System != "" {
+				whole.Messages = []sdk.ChatCompletionMessageParamUnion{sdk.SystemMessage(call.System)}
+			}
+			specs := call.Tools
+			if call.Format != nil {
+				specs = append(specs, loop.Spec{Name: call.Format.Name, Description: "Give the final answer.", Schema: call.Format.Schema})
+			}
+			for _, s := range specs {
+				whole.Tools = append(whole.Tools, functionTool(s))
+			}
+			want, err := plan.MarshalCompact(whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.TrimSuffix(string(want), "}") + `,"stream":true}`; string(got) != want {
+				t.Errorf("call %d is\n%s\nwant\n%s", i, got, want)
+			}
+		}
+	}
+	if _, err := client.encode(loop.Call{Tools: []loop.Spec{{Name: "broken", Schema: json.RawMessage(`{`)}}}, nil); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("a schema that is no JSON: %v", err)
+	}
+}
+
+// However many tools there are, no more is kept than the bound allows.
+func TestFixedPartsAreBounded(t *testing.T) {
+	t.Parallel()
+	var f fixed
+	for i := range 5 {
+		if _, err := f.system(strings.Repeat(string(rune('a'+i)), maxKept/2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.size > maxKept || len(f.kept) > 2 || len(f.kept) == 0 {
+		t.Errorf("%d bytes in %d parts are kept", f.size, len(f.kept))
+	}
+}
