@@ -73,7 +73,9 @@ func (db *DB) Addressed(ctx context.Context) ([]plan.RunID, error) {
 // Letters returns the letters that wait in the inbox, oldest first. They wait
 // until [Writer.AppendTaking] takes them.
 func (w *Writer) Letters(ctx context.Context) ([]Letter, error) {
-	rows, err := w.db.stmt.letters.QueryContext(ctx, string(w.run))
+	// A loop looks before each turn. For a context that can end, database/sql and
+	// the driver would start a goroutine each, which costs more than the look.
+	rows, err := w.db.stmt.letters.QueryContext(context.WithoutCancel(ctx), string(w.run))
 	if err != nil {
 		return nil, w.db.runError("read the inbox of", w.run, err)
 	}
