@@ -59,14 +59,14 @@ func (s *Set) runRead(ctx context.Context, a readArgs, _ loop.Input) (loop.Resul
 			show(name), sizeText(info.Size()))), nil
 	}
 	// A file that is being appended to is read as far as it was when opened.
-	in := bufio.NewReaderSize(io.LimitReader(f, info.Size()), 64<<10)
+	in := bufio.NewReaderSize(untilDone{ctx, io.LimitReader(f, info.Size())}, int(min(info.Size(), 64<<10)))
 	if head, _ := in.Peek(sniffBytes); binary(head) {
 		return loop.Failed(fmt.Sprintf("%s is binary (%s, %s); read shows text only",
 			show(name), http.DetectContentType(head), sizeText(info.Size()))), nil
 	}
 	hash := sha256.New()
 	p := newPager(a.Offset, a.Limit)
-	if _, err := io.Copy(io.MultiWriter(hash, p), untilDone{ctx, in}); err != nil {
+	if _, err := io.Copy(io.MultiWriter(hash, p), in); err != nil {
 		if ctx.Err() != nil {
 			return loop.Result{}, fmt.Errorf("read: %w", ctx.Err())
 		}

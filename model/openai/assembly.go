@@ -29,7 +29,7 @@ func newAssembly(req loop.Call, formatTool string, live func(loop.Delta)) *assem
 	if live == nil {
 		live = func(loop.Delta) {}
 	}
-	return &assembly{formatTool: formatTool, live: live, ids: idsOf(req.Messages), usage: plan.Usage{Requests: 1}}
+	return &assembly{formatTool: formatTool, live: live, ids: ids{said: req.Messages}, usage: plan.Usage{Requests: 1}}
 }
 
 // add takes the next chunk.

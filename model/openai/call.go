@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/respjson"
@@ -110,29 +111,32 @@ func (c *call) block() plan.Block {
 // ids hands out the ids of calls, unique within a conversation. Servers leave
 // them out, or number the calls of every answer from the start.
 type ids struct {
-	taken map[string]bool
-	calls int // how many calls there have been
+	said  []plan.Message
+	given []string
 }
 
-func idsOf(conversation []plan.Message) ids {
-	s := ids{taken: make(map[string]bool)}
-	for _, m := range conversation {
-		for _, b := range m.Calls() {
-			s.taken[b.Call] = true
-			s.calls++
+// known reports whether a call has this id, and how many calls there are.
+func (s *ids) known(id string) (found bool, calls int) {
+	for _, m := range s.said {
+		for i := range m.Blocks {
+			if b := &m.Blocks[i]; b.Type == plan.BlockToolCall {
+				found = found || b.Call == id
+				calls++
+			}
 		}
 	}
-	return s
+	return found || slices.Contains(s.given, id), calls + len(s.given)
 }
 
 // next returns wanted if it is free, or else an id made from the number of the
 // call, so that the same answer gets the same ids.
 func (s *ids) next(wanted string) string {
 	id := valid(wanted)
-	for n := s.calls; id == "" || s.taken[id]; n++ {
+	taken, n := s.known(id)
+	for ; id == "" || taken; n++ {
 		id = fmt.Sprintf("call_%d", n)
+		taken, _ = s.known(id)
 	}
-	s.taken[id] = true
-	s.calls++
+	s.given = append(s.given, id)
 	return id
 }

@@ -167,6 +167,9 @@ func httpClient(given *http.Client) *http.Client {
 			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 8,
 			// Compressed event streams arrive late, in lumps.
 			DisableCompression: true,
+			// A request goes out in one piece. What does not fit is copied
+			// through a buffer that is made for each request.
+			WriteBufferSize: 64 << 10,
 		}
 	}
 	if client.CheckRedirect == nil {
