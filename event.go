@@ -92,14 +92,17 @@ func (e Event) AppendJSON(buf []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s event: %w", e.Type(), err)
 	}
-	line, err := MarshalCompact(envelope{
+	head, err := MarshalCompact(envelope{
 		V: Version, Run: e.Run, Seq: e.Seq, Time: e.Time.UTC(), Job: e.Job, Conv: e.Conv,
-		Parent: e.Parent, Phase: e.Phase, Attempt: e.Attempt, Turn: e.Turn, Type: e.Type(), Data: data,
+		Parent: e.Parent, Phase: e.Phase, Attempt: e.Attempt, Turn: e.Turn, Type: e.Type(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s event: %w", e.Type(), err)
 	}
-	return append(buf, line...), nil
+	// The data goes in the place of none, at the end: as a field it would be
+	// read and copied once more.
+	buf = append(buf, bytes.TrimSuffix(head, []byte("null}"))...)
+	return append(append(buf, data...), '}'), nil
 }
 
 // MarshalJSON is [Event.AppendJSON] for encoding/json.
