@@ -40,7 +40,8 @@ func (e *encodings) find(messages []plan.Message, reasoning bool) []*encoding {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out := make([]*encoding, len(messages))
-	for i, m := range messages {
+	for i := range messages {
+		m := &messages[i]
 		if len(m.Blocks) == 0 {
 			continue
 		}
@@ -51,7 +52,7 @@ func (e *encodings) find(messages []plan.Message, reasoning bool) []*encoding {
 				e.put(key, found)
 			}
 		}
-		if ok && found.reasoning == reasoning && same(found.of, m) {
+		if ok && found.reasoning == reasoning && same(&found.of, m) {
 			out[i] = found
 		}
 	}
@@ -74,12 +75,20 @@ func (e *encodings) put(key *plan.Block, enc *encoding) {
 	e.young[key] = enc
 }
 
-// same reports whether two messages are sent as the same bytes.
-func same(a, b plan.Message) bool {
-	return a.Role == b.Role && slices.EqualFunc(a.Blocks, b.Blocks, func(x, y plan.Block) bool {
-		return x.Type == y.Type && x.Text == y.Text && x.Call == y.Call && x.Name == y.Name && x.Args == y.Args &&
-			x.MIME == y.MIME && x.Data == y.Data && bytes.Equal(x.Opaque, y.Opaque)
-	})
+// same reports whether two messages are sent as the same bytes. It is asked of
+// the whole history before each request, so nothing is copied.
+func same(a, b *plan.Message) bool {
+	if a.Role != b.Role || len(a.Blocks) != len(b.Blocks) {
+		return false
+	}
+	for i := range a.Blocks {
+		x, y := &a.Blocks[i], &b.Blocks[i]
+		if x.Type != y.Type || x.Text != y.Text || x.Call != y.Call || x.Name != y.Name || x.Args != y.Args ||
+			x.MIME != y.MIME || x.Data != y.Data || !bytes.Equal(x.Opaque, y.Opaque) {
+			return false
+		}
+	}
+	return true
 }
 
 // conversation writes the messages of a call, each as one or more JSON values
