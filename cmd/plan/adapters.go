@@ -17,6 +17,7 @@ type journal struct {
 	run    plan.RunID
 	taken  func() []int64
 	guard  *guard
+	learn  *learning
 	// past is what has been read of the journal, up to its end then, by whoever
 	// goes on with the run.
 	past []plan.Event
@@ -48,6 +49,7 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 	}
 	if err == nil {
 		j.guard.learn(stored...)
+		j.learn.saw(stored...)
 	}
 	return stored, err
 }

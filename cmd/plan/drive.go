@@ -47,9 +47,10 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		})
 	}
 	inbox := &inbox{}
-	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard, past: d.past}
-	d.past = nil // it may be large, and the journal lets go of it
+	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard, learn: w.learn, past: d.past}
 	w.learn.run = d.id
+	w.learn.saw(d.past...)
+	d.past = nil // it may be large, and the journal lets go of it
 	show := a.openDisplay(d)
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{

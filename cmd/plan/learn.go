@@ -49,7 +49,8 @@ type learning struct {
 	mu      sync.Mutex
 	catalog *skills.Catalog
 	index   *skills.Index
-	run     plan.RunID // that is driven
+	run     plan.RunID   // that is driven
+	seen    []plan.Event // of its journal, those that matter when it ends
 }
 
 var _ phases.Adviser = (*learning)(nil)

@@ -17,13 +17,7 @@ import (
 // adviser: what goes wrong here is said, and the run ends all the same.
 func (l *learning) closing(maxCycles int) func(context.Context, plan.State, []plan.Body) []plan.Body {
 	return func(ctx context.Context, to plan.State, last []plan.Body) []plan.Body {
-		h := history{}
-		for ev, err := range l.events(ctx, last) {
-			if err != nil {
-				return []plan.Body{plan.Failure{Error: "nothing was learned from this run: " + err.Error()}}
-			}
-			h.take(ev)
-		}
+		h := l.history(last)
 		out := l.outcomes(ctx, &h, skills.Result{Outcome: to, Reviews: h.reviews, MaxCycles: maxCycles})
 		if draft := l.draft(ctx, &h, to, last); draft != nil {
 			out = append(out, *draft)
@@ -34,7 +28,52 @@ func (l *learning) closing(maxCycles int) func(context.Context, plan.State, []pl
 	}
 }
 
-// events is the journal of the run with what is about to be recorded.
+// saw keeps what matters of the journal of the run that is driven, as it is
+// written or read: the journal of a long run is not to be read again for it.
+func (l *learning) saw(events ...plan.Event) {
+	if l == nil { // who only ends a run learns nothing from it
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, ev := range events {
+		if matters(ev.Body) {
+			l.seen = append(l.seen, ev)
+		}
+	}
+}
+
+// matters says whether history looks at an event.
+func matters(body plan.Body) bool {
+	switch b := body.(type) {
+	case plan.RunStart, plan.Steering, plan.FollowUp, plan.VerdictGiven, plan.SkillPick, plan.GapChange:
+		return true
+	case plan.ToolStart:
+		return b.Name == skillTool
+	case plan.ToolEnd:
+		return b.Name == skillTool
+	}
+	return false
+}
+
+// skillTool is the tool that loads a skill.
+const skillTool = "skill"
+
+// history is what was seen of the run, with what is about to be recorded.
+func (l *learning) history(last []plan.Body) history {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := history{}
+	for _, ev := range l.seen {
+		h.take(ev)
+	}
+	for _, b := range last {
+		h.take(plan.Event{Run: l.run, Phase: plan.Review, Body: b})
+	}
+	return h
+}
+
+// events is the whole journal of the run with what is about to be recorded.
 func (l *learning) events(ctx context.Context, last []plan.Body) iter.Seq2[plan.Event, error] {
 	return func(yield func(plan.Event, error) bool) {
 		for ev, err := range l.db.Events(ctx, l.run, memory.Query{}) {
@@ -81,7 +120,7 @@ func (h *history) take(ev plan.Event) {
 			h.closed = append(h.closed, b.Gap)
 		}
 	case plan.ToolStart:
-		if b.Name == "skill" {
+		if b.Name == skillTool {
 			h.calls[b.Call] = skillNamed(b.Args)
 		}
 	case plan.ToolEnd:
