@@ -234,15 +234,25 @@ func (a *app) told(id plan.RunID, reaches, what string) error {
 }
 
 // mailCommands are the ways to say something to a run.
-func (a *app) mailCommands() []*cobra.Command {
-	return []*cobra.Command{
-		a.sayCommand("steer", "Give a running run guidance",
-			"Steer reaches the run within one turn, also when another process drives it. It does\nnot replace the request; later phases and the reviewer see it too.", loop.Steer),
-		a.sayCommand("follow-up", "Add to what a run is asked to do",
-			"The text is given to the implementer when it would otherwise be done. With --replan\nthe run gives its plan up at once, and the planner reads the text.", loop.FollowUp),
-		a.sayCommand("answer", "Answer a question of a run",
-			"The answer goes to the question that waits. See `plan show RUN`.", loop.Reply),
-		a.ruleCommand("approve", "Allow the call, or the plan, that a run waits with", loop.Approve),
-		a.ruleCommand("deny", "Refuse the call that a run waits with, or send its plan back", loop.Deny),
+func (a *app) mailCommands() []command {
+	return []command{
+		{"steer", func() *cobra.Command {
+			return a.sayCommand("steer", "Give a running run guidance",
+				"Steer reaches the run within one turn, also when another process drives it. It does\nnot replace the request; later phases and the reviewer see it too.", loop.Steer)
+		}},
+		{"follow-up", func() *cobra.Command {
+			return a.sayCommand("follow-up", "Add to what a run is asked to do",
+				"The text is given to the implementer when it would otherwise be done. With --replan\nthe run gives its plan up at once, and the planner reads the text.", loop.FollowUp)
+		}},
+		{"answer", func() *cobra.Command {
+			return a.sayCommand("answer", "Answer a question of a run",
+				"The answer goes to the question that waits. See `plan show RUN`.", loop.Reply)
+		}},
+		{"approve", func() *cobra.Command {
+			return a.ruleCommand("approve", "Allow the call, or the plan, that a run waits with", loop.Approve)
+		}},
+		{"deny", func() *cobra.Command {
+			return a.ruleCommand("deny", "Refuse the call that a run waits with, or send its plan back", loop.Deny)
+		}},
 	}
 }

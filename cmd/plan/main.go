@@ -80,8 +80,9 @@ func usage(format string, args ...any) error {
 
 // main runs one command and returns the exit code.
 func (a *app) main(ctx context.Context, args []string) int {
-	root := a.root() //nolint:contextcheck // commands get theirs from cobra
+	root := a.root()
 	root.SetArgs(args)
+	a.addCommands(root, args) //nolint:contextcheck // commands get theirs from cobra
 	err := root.ExecuteContext(ctx)
 	if left := a.profiling.stop(); err == nil {
 		err = left
@@ -176,13 +177,6 @@ func (a *app) root() *cobra.Command {
 		return errors.Join(begin(cmd, args), a.standClear())
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(
-		a.runCommand(), a.resumeCommand(), a.listCommand(), a.showCommand(), a.diffCommand(), a.eventsCommand(),
-		a.applyCommand(), a.restoreCommand(), a.forkCommand(), a.worktreeCommand(), a.cancelCommand(), a.graphCommand(), a.demoCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.serveCommand(),
-		a.memoryCommand(), a.skillsCommand(), a.trustCommand(), a.batchCommand(),
-		a.backupCommand(), a.exportCommand(), a.importCommand(), a.gcCommand(),
-	)
-	root.AddCommand(a.mailCommands()...)
 	return root
 }
 
