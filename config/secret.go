@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // Secret is a value that must not be shown, under the name it is known by.
@@ -108,13 +106,23 @@ func endOfHost(rest string) int {
 	return len(rest)
 }
 
-// absolute is how a path of this or another machine starts. A slash alone
-// does not make one: it is a digit of base64.
-var absolute = lazy.Regexp(`^(?:/(?:[a-z]{2,}|Users|Library|Applications)(?:/|$)|~/|\.{1,2}/|[A-Za-z]:\\)`)
-
 func isPath(value, home string) bool {
-	return absolute().MatchString(value) || (filepath.IsAbs(home) && home != "/" && strings.HasPrefix(value, home+"/"))
+	return beginsPath(value) || (filepath.IsAbs(home) && home != "/" && strings.HasPrefix(value, home+"/"))
 }
+
+// beginsPath knows how a path of this or another machine starts. A slash alone
+// does not make one: it is a digit of base64.
+func beginsPath(value string) bool {
+	if rest, ok := strings.CutPrefix(value, "/"); ok {
+		first, _, _ := strings.Cut(rest, "/")
+		return len(first) > 1 && strings.Trim(first, lower) == "" || slices.Contains([]string{"Users", "Library", "Applications"}, first)
+	}
+	drive, _, ok := strings.Cut(value, `:\`)
+	return ok && len(drive) == 1 && strings.Contains(lower, strings.ToLower(drive)) ||
+		strings.HasPrefix(value, "~/") || strings.HasPrefix(value, "./") || strings.HasPrefix(value, "../")
+}
+
+const lower = "abcdefghijklmnopqrstuvwxyz"
 
 // isOrdinary reports whether a value is a word that text is full of.
 func isOrdinary(value string) bool {

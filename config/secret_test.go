@@ -23,6 +23,8 @@ func TestSecrets(t *testing.T) {
 		"CLIENT_SECRET= padded-secret ":                     true,
 		"DATABASE_URL=postgres://me:s3cr3tpw@db/x":          true,
 		"GH_PAT=github_pat_11AA":                            true,
+		"ODD_KEY=/x/MDENGbPxRfiCY":                          true,
+		"COLON_KEY=CC:\\RfiCYMDENG":                         true,
 		"SIGNING_KEY=-----BEGIN KEY-----\nabc\n-----END":    true,
 
 		"API_KEY=short":                      false,
@@ -33,6 +35,9 @@ func TestSecrets(t *testing.T) {
 		"SSH_AUTH_SOCK=/tmp/ssh-abc/agent.1": false,
 		"KEY_FILE=~/keys/id_ed25519":         false,
 		"SSL_KEY=/home/me/server.pem":        false,
+		"TLS_KEY=/Users/me/server.pem":       false,
+		"APP_KEY=../secrets/app.pem":         false,
+		`WIN_KEY=C:\keys\app.pem`:            false,
 		"MONKEY=chimpanzee":                  false,
 		"KEYBOARD=us-international":          false,
 		"TOKENIZERS_PARALLELISM=disabled":    false,
