@@ -81,8 +81,13 @@ func (b *bench) all(ctx context.Context, out string, now func() time.Time) (err 
 		name    string
 		measure func(context.Context) ([]figure, error)
 	}{
-		{"starts", b.starts}, {"turns", b.turns}, {"history", b.history}, {"resume", b.resumed},
-		{"trees", b.trees}, {"searches", b.searches}, {"go", b.goFigures},
+		{"starts", b.starts},
+		{"turns", b.turns},
+		{"history", b.history},
+		{"resume", b.resumed},
+		{"trees", b.trees},
+		{"searches", b.searches},
+		{"go", b.goFigures},
 	} {
 		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), m.name) {
 			continue

@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -144,9 +145,17 @@ func (t *tool[A]) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
 	return t.run(ctx, args, in)
 }
 
+// schemas are those that were reflected, by type. Every phase opens its tools
+// anew, and the schema of a type never changes.
+var schemas sync.Map
+
 // schemaOf reflects the JSON schema of an argument struct. Fields without
 // omitempty are required, others optional; nothing else is accepted.
 func schemaOf[A any]() json.RawMessage {
+	of := reflect.TypeFor[A]()
+	if known, ok := schemas.Load(of); ok {
+		return known.(json.RawMessage) //nolint:forcetypeassert // nothing else is stored below
+	}
 	r := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, DoNotReference: true}
 	schema := r.Reflect(new(A))
 	schema.Version = ""
@@ -154,6 +163,7 @@ func schemaOf[A any]() json.RawMessage {
 	if err != nil {
 		panic(fmt.Sprintf("tools: schema of %T: %v", *new(A), err)) // a program error: the types are ours
 	}
+	schemas.Store(of, json.RawMessage(data))
 	return data
 }
 
