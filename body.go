@@ -163,9 +163,9 @@ type MessageUpdate struct {
 // of the conversation: the call that was writing it did not end.
 type MessageEnd struct {
 	Message
-	Stop      string // stop, tool_calls, length, …
-	Model     string
-	Discarded bool
+	Stop      string `json:"stop,omitempty"` // stop, tool_calls, length, …
+	Model     string `json:"model,omitempty"`
+	Discarded bool   `json:"discarded,omitempty"`
 }
 
 // Effect classes of tools: what may be done when it is not known whether a

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -110,56 +113,55 @@ func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }
 
 // UnmarshalJSON reads the form that AppendJSON writes. A body of an unknown
 // type becomes [Unknown], which writes itself back unchanged.
-func (e *Event) UnmarshalJSON(line []byte) error {
+func (e *Event) UnmarshalJSON(line []byte) error { return e.Read(string(line)) }
+
+// Read is [Event.UnmarshalJSON] for a line that is a string already. The event
+// may keep parts of it.
+func (e *Event) Read(line string) error {
 	if e.readOwn(line) {
 		return nil
 	}
 	var env envelope
-	if err := json.Unmarshal(line, &env); err != nil {
+	if err := json.Unmarshal([]byte(line), &env); err != nil {
 		return fmt.Errorf("decode event: %w", err)
 	}
-	return e.read(env)
+	return e.read(env, string(env.Data))
 }
 
-// readOwn reads a line whose data comes last, as AppendJSON writes it, without
-// looking at the data more often than its decoder does: journals are long. It
+// readOwn reads a line whose data comes last, as AppendJSON writes it. It
 // reports whether the line was such a one; nothing is wrong with others.
-func (e *Event) readOwn(line []byte) bool {
+func (e *Event) readOwn(line string) bool {
 	const key = `,"data":`
-	at := bytes.Index(line, []byte(key)) // inside a string its quotes would be escaped
+	at := strings.Index(line, key) // inside a string its quotes would be escaped
 	if at < 0 || line[len(line)-1] != '}' {
 		return false
 	}
 	env, ok := scanEnvelope(line[:at])
 	if !ok {
-		var space [256]byte
-		head := append(append(space[:0], line[:at]...), '}') // not JSON if the key was one of an inner object
-		if json.Unmarshal(head, &env) != nil {
-			return false
-		}
-	}
-	env.Data = bytes.Trim(line[at+len(key):len(line)-1], " \t\r\n")
-	if _, known := decoders[env.Type]; !known && !json.Valid(env.Data) {
 		return false
 	}
-	return e.read(env) == nil // what follows the data, if anything does, fails here
+	data := strings.Trim(line[at+len(key):len(line)-1], " \t\r\n")
+	if _, known := decoders[env.Type]; !known && !json.Valid([]byte(data)) {
+		return false
+	}
+	return e.read(env, data) == nil // what follows the data, if anything does, fails here
 }
 
 // read makes the event of its envelope.
-func (e *Event) read(env envelope) error {
+func (e *Event) read(env envelope, data string) error {
 	if env.V > Version {
 		return fmt.Errorf("decode event: envelope version %d is newer than %d", env.V, Version)
 	}
 	if env.Type == "" {
 		return errors.New("decode event: no type")
 	}
-	if len(env.Data) == 0 {
+	if data == "" {
 		return fmt.Errorf("decode %s event: no data", env.Type)
 	}
 	if y := env.Time.UTC().Year(); y < 0 || y > 9999 {
 		return fmt.Errorf("decode %s event: its time is in the year %d in UTC, which cannot be written", env.Type, y)
 	}
-	body, err := DecodeBody(env.Type, env.Data)
+	body, err := decodeBody(env.Type, data)
 	if err != nil {
 		return fmt.Errorf("decode %s event: %w", env.Type, err)
 	}
@@ -183,45 +185,54 @@ func (u Unknown) Type() EventType { return u.Kind }
 func (u Unknown) MarshalJSON() ([]byte, error) { return u.Raw, nil }
 
 // DecodeBody reads the data of an event of the given type.
-func DecodeBody(t EventType, data []byte) (Body, error) {
+func DecodeBody(t EventType, data []byte) (Body, error) { return decodeBody(t, string(data)) }
+
+func decodeBody(t EventType, data string) (Body, error) {
 	decode, ok := decoders[t]
 	if !ok {
-		return Unknown{Kind: t, Raw: bytes.Clone(data)}, nil
+		return Unknown{Kind: t, Raw: json.RawMessage(data)}, nil
 	}
 	return decode(data)
 }
 
 // decoders knows every body by its type. It is read-only.
-var decoders = map[EventType]func([]byte) (Body, error){
-	TypeRunStart: decodeAs[RunStart], TypeRunEnd: decodeAs[RunEnd], TypeState: decodeAs[StateChange],
-	TypePhaseStart: decodeAs[PhaseStart], TypePhaseEnd: decodeAs[PhaseEnd],
-	TypeTurnStart: decodeAs[TurnStart], TypeTurnEnd: decodeAs[TurnEnd],
-	TypeMessageStart: decodeAs[MessageStart], TypeMessageUpdate: decodeAs[MessageUpdate], TypeMessageEnd: decodeAs[MessageEnd],
-	TypeToolStart: decodeAs[ToolStart], TypeToolUpdate: decodeAs[ToolUpdate], TypeToolEnd: decodeAs[ToolEnd],
-	TypeRequest: decodeAs[Request], TypeRetry: decodeAs[Retry], TypeLimit: decodeAs[LimitHit], TypeUsage: decodeAs[UsageReport],
-	TypeReport: decodeAs[Report], TypePlan: decodeAs[PlanMade], TypeSnapshot: decodeAs[Snapshot],
-	TypeCheckStart: decodeAs[CheckStart], TypeCheckEnd: decodeAs[CheckEnd],
-	TypeVerdict: decodeAs[VerdictGiven], TypeGap: decodeAs[GapChange],
-	TypeParked: decodeAs[Parked], TypeUnparked: decodeAs[Unparked],
-	TypeProgress: decodeAs[Progress], TypeError: decodeAs[Failure],
-	TypeSteering: decodeAs[Steering], TypeFollowUp: decodeAs[FollowUp], TypeFiltered: decodeAs[Filtered],
-	TypeStorm: decodeAs[StormBroken], TypePrune: decodeAs[Pruned],
-	TypeCompactionStart: decodeAs[CompactionStart], TypeCompactionEnd: decodeAs[CompactionEnd],
-	TypeApprovalRequired: decodeAs[ApprovalRequired], TypeApprovalResolved: decodeAs[ApprovalResolved],
-	TypeQuestion: decodeAs[Question], TypeAnswer: decodeAs[Answered],
-	TypeRecall: decodeAs[Recall], TypeSkillPick: decodeAs[SkillPick],
-	TypeSkillOutcome: decodeAs[SkillOutcome], TypeSkillDraft: decodeAs[SkillDraft],
-	TypeDrift: decodeAs[Drift], TypeSettings: decodeAs[SettingsChanged],
-	TypeHook:    decodeAs[HookRan],
-	TypeFinding: decodeAs[FindingMade], TypeCritique: decodeAs[Critiqued],
+var decoders = map[EventType]func(string) (Body, error){
+	TypeRunStart: decoderOf[RunStart](), TypeRunEnd: decoderOf[RunEnd](), TypeState: decoderOf[StateChange](),
+	TypePhaseStart: decoderOf[PhaseStart](), TypePhaseEnd: decoderOf[PhaseEnd](),
+	TypeTurnStart: decoderOf[TurnStart](), TypeTurnEnd: decoderOf[TurnEnd](),
+	TypeMessageStart: decoderOf[MessageStart](), TypeMessageUpdate: decoderOf[MessageUpdate](), TypeMessageEnd: decoderOf[MessageEnd](),
+	TypeToolStart: decoderOf[ToolStart](), TypeToolUpdate: decoderOf[ToolUpdate](), TypeToolEnd: decoderOf[ToolEnd](),
+	TypeRequest: decoderOf[Request](), TypeRetry: decoderOf[Retry](), TypeLimit: decoderOf[LimitHit](), TypeUsage: decoderOf[UsageReport](),
+	TypeReport: decoderOf[Report](), TypePlan: decoderOf[PlanMade](), TypeSnapshot: decoderOf[Snapshot](),
+	TypeCheckStart: decoderOf[CheckStart](), TypeCheckEnd: decoderOf[CheckEnd](),
+	TypeVerdict: decoderOf[VerdictGiven](), TypeGap: decoderOf[GapChange](),
+	TypeParked: decoderOf[Parked](), TypeUnparked: decoderOf[Unparked](),
+	TypeProgress: decoderOf[Progress](), TypeError: decoderOf[Failure](),
+	TypeSteering: decoderOf[Steering](), TypeFollowUp: decoderOf[FollowUp](), TypeFiltered: decoderOf[Filtered](),
+	TypeStorm: decoderOf[StormBroken](), TypePrune: decoderOf[Pruned](),
+	TypeCompactionStart: decoderOf[CompactionStart](), TypeCompactionEnd: decoderOf[CompactionEnd](),
+	TypeApprovalRequired: decoderOf[ApprovalRequired](), TypeApprovalResolved: decoderOf[ApprovalResolved](),
+	TypeQuestion: decoderOf[Question](), TypeAnswer: decoderOf[Answered](),
+	TypeRecall: decoderOf[Recall](), TypeSkillPick: decoderOf[SkillPick](),
+	TypeSkillOutcome: decoderOf[SkillOutcome](), TypeSkillDraft: decoderOf[SkillDraft](),
+	TypeDrift: decoderOf[Drift](), TypeSettings: decoderOf[SettingsChanged](),
+	TypeHook:    decoderOf[HookRan](),
+	TypeFinding: decoderOf[FindingMade](), TypeCritique: decoderOf[Critiqued](),
 }
 
-func decodeAs[T Body](data []byte) (Body, error) {
-	var body T
-	if err := json.Unmarshal(data, &body); err != nil {
-		return nil, err //nolint:wrapcheck // DecodeBody's caller names the type
+func decoderOf[T Body]() func(string) (Body, error) {
+	written := sync.OnceValue(func() *form { return formOf(reflect.TypeFor[T]()) })
+	return func(data string) (Body, error) {
+		var scanned, body T
+		s := scanner{rest: data}
+		if s.value(reflect.ValueOf(&scanned).Elem(), written()); !s.bad && s.rest == "" {
+			return scanned, nil
+		}
+		if err := json.Unmarshal([]byte(data), &body); err != nil {
+			return nil, err //nolint:wrapcheck // DecodeBody's caller names the type
+		}
+		return body, nil
 	}
-	return body, nil
 }
 
 // MarshalCompact encodes v on one line and leaves <, > and & as they are, so

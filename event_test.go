@@ -189,6 +189,21 @@ func TestEveryBodyGoesThroughTheJournalUnchanged(t *testing.T) {
 	}
 }
 
+// TestEveryBodyIsReadTheShortWay: what is written is read without a second look
+// at it. A type that cannot be would be read slowly, and nobody would notice.
+func TestEveryBodyIsReadTheShortWay(t *testing.T) {
+	t.Parallel()
+	for _, body := range bodies() {
+		data, err := plan.MarshalCompact(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !plan.Scans(string(data), body) {
+			t.Errorf("%s is not: %s", body.Type(), data)
+		}
+	}
+}
+
 func decode(t *testing.T, line []byte) any {
 	t.Helper()
 	var v any

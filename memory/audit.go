@@ -115,12 +115,12 @@ func (db *DB) prove(ctx context.Context, run plan.RunID) (n int64, err error) {
 		if err != nil {
 			return n, err
 		}
-		if n++; s.Seq > said.Head { // appended since
+		if n++; s.seq > said.Head { // appended since
 			continue
 		}
 		var e plan.Event
-		if err := e.UnmarshalJSON(s.JSON); err != nil {
-			return n, &ChainError{Run: run, Seq: s.Seq, Why: err.Error()}
+		if err := e.Read(s.line); err != nil {
+			return n, &ChainError{Run: run, Seq: s.seq, Why: err.Error()}
 		}
 		found = found.fold(e)
 	}

@@ -33,6 +33,7 @@ type links struct {
 	now   standing // where the journal stood at the beginning; it may grow
 	seq   int64
 	chain []byte
+	line  []byte // of the last event, to be used again
 }
 
 // linksAfter starts a proof behind event after.
@@ -50,11 +51,12 @@ func (db *DB) linksAfter(ctx context.Context, run plan.RunID, now standing, afte
 
 // next proves that an event follows what came before.
 func (l *links) next(s stored) error {
-	if s.Seq != l.seq+1 {
+	if s.seq != l.seq+1 {
 		return &ChainError{Run: l.run, Seq: l.seq + 1, Why: "it is missing"}
 	}
 	l.seq++
-	if l.chain = link(l.chain, s.JSON); !bytes.Equal(l.chain, s.sha) {
+	l.line = append(l.line[:0], s.line...)
+	if l.chain = link(l.chain, l.line); !bytes.Equal(l.chain, s.sha) {
 		return &ChainError{Run: l.run, Seq: l.seq, Why: "its bytes have changed"}
 	}
 	if l.seq == l.now.head && !bytes.Equal(l.chain, l.now.chain) {

@@ -72,11 +72,11 @@ func (db *DB) Export(ctx context.Context, run plan.RunID, to io.Writer, redact f
 		if err != nil {
 			return x.sum, err
 		}
-		if s.Seq > now.head { // appended since, perhaps with blobs that are not here
+		if s.seq > now.head { // appended since, perhaps with blobs that are not here
 			break
 		}
-		if err := x.event(s.Line); err != nil {
-			return x.sum, fmt.Errorf("export event %d of run %s: %w", s.Seq, run, err)
+		if err := x.event(s.bytes()); err != nil {
+			return x.sum, fmt.Errorf("export event %d of run %s: %w", s.seq, run, err)
 		}
 	}
 	end := ending{Events: x.sum.Events, Blobs: x.sum.Blobs, Chain: hex.EncodeToString(x.chain)}

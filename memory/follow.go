@@ -94,10 +94,10 @@ func (f *follower) catchUp(ctx context.Context) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if !f.yield(s.Line, nil) {
+		if !f.yield(s.bytes(), nil) {
 			return true, nil
 		}
-		f.after = s.Seq
+		f.after = s.seq
 	}
 	// The head was read together with the outcome: nothing is missing.
 	return now.ended, nil

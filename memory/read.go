@@ -34,11 +34,15 @@ type Line struct {
 	JSON []byte // the exact bytes that were committed, without a newline
 }
 
-// stored is a line and its place in the hash chain.
+// stored is a line and its place in the hash chain. The line is a string, as
+// SQLite hands it over, so that an event can keep parts of it.
 type stored struct {
-	Line
-	sha []byte
+	seq  int64
+	line string
+	sha  []byte
 }
+
+func (s stored) bytes() Line { return Line{Seq: s.seq, JSON: []byte(s.line)} }
 
 // Events returns the events of a run in the order of Seq. Events that are
 // committed while it goes on may be included. The last pair holds an error if
@@ -105,8 +109,8 @@ func decodeAll(run plan.RunID, lines []stored) ([]plan.Event, error) {
 // decodeEvent does not go through encoding/json, which would look at every byte
 // twice more.
 func decodeEvent(e *plan.Event, run plan.RunID, s stored) error {
-	if err := e.UnmarshalJSON(s.JSON); err != nil {
-		return fmt.Errorf("read event %d of run %s: %w", s.Seq, run, err)
+	if err := e.Read(s.line); err != nil {
+		return fmt.Errorf("read event %d of run %s: %w", s.seq, run, err)
 	}
 	return nil
 }
@@ -116,7 +120,7 @@ func decodeEvent(e *plan.Event, run plan.RunID, s stored) error {
 func (db *DB) Lines(ctx context.Context, run plan.RunID, after int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		for s, err := range db.stored(ctx, run, Query{After: after}) {
-			if !yield(s.Line, err) {
+			if !yield(s.bytes(), err) {
 				return
 			}
 		}
@@ -173,7 +177,7 @@ func (db *DB) walk(ctx context.Context, key int64, q Query, visit func(stored) e
 			if err := visit(s); err != nil {
 				return err
 			}
-			q.After = s.Seq
+			q.After = s.seq
 		}
 	}
 }
@@ -215,11 +219,11 @@ func (db *DB) page(ctx context.Context, key int64, q Query) ([]stored, error) {
 	var page []stored
 	for size := 0; size < pageBytes && rows.Next(); {
 		var s stored
-		if err := rows.Scan(&s.Seq, &s.JSON, &s.sha); err != nil {
+		if err := rows.Scan(&s.seq, &s.line, &s.sha); err != nil {
 			return nil, err //nolint:wrapcheck // stored names the run
 		}
 		page = append(page, s)
-		size += len(s.JSON)
+		size += len(s.line)
 	}
 	return page, rows.Err()
 }
