@@ -46,7 +46,37 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON writes the message with the fields that were read and not known.
-func (m Message) MarshalJSON() ([]byte, error) { return joinFields(plainMessage(m), m.Extra) }
+func (m Message) MarshalJSON() ([]byte, error) {
+	if flat, ok := m.flat(); ok {
+		return joinFields(flat, m.Extra)
+	}
+	return joinFields(plainMessage(m), m.Extra)
+}
+
+// flatMessage is a message whose blocks have no fields that are not known, which
+// is nearly every one: encoding/json writes it in one go, instead of each block
+// by itself and then all of them once more.
+type flatMessage struct {
+	Role   Role            `json:"role"`
+	Blocks []plainBlock    `json:"blocks"`
+	Origin string          `json:"origin,omitempty"`
+	Kind   string          `json:"kind,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+func (m Message) flat() (out flatMessage, ok bool) {
+	out = flatMessage{Role: m.Role, Origin: m.Origin, Kind: m.Kind, Data: m.Data}
+	if m.Blocks != nil {
+		out.Blocks = make([]plainBlock, len(m.Blocks))
+	}
+	for i, b := range m.Blocks {
+		if len(b.Extra) > 0 {
+			return flatMessage{}, false
+		}
+		out.Blocks[i] = plainBlock(b)
+	}
+	return out, true
+}
 
 // UnmarshalJSON reads a message. Fields that it does not know go into Extra.
 func (m *Message) UnmarshalJSON(data []byte) error {
@@ -69,6 +99,12 @@ type messageEndJSON struct {
 // MarshalJSON writes the event as one object, the message's fields first.
 func (e MessageEnd) MarshalJSON() ([]byte, error) {
 	own := messageEndOwn{Stop: e.Stop, Model: e.Model, Discarded: e.Discarded}
+	if flat, ok := e.flat(); ok {
+		return joinFields(struct {
+			flatMessage
+			messageEndOwn
+		}{flat, own}, e.Extra)
+	}
 	return joinFields(messageEndJSON{plainMessage(e.Message), own}, e.Extra)
 }
 

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,4 +67,18 @@ func FuzzMessage(f *testing.F) {
 			t.Fatalf("%v\n%s\n%s", err, first, second)
 		}
 	})
+}
+
+// BenchmarkMessage is what a message costs to be written, as its hash needs it.
+func BenchmarkMessage(b *testing.B) {
+	m := plan.Message{Role: plan.RoleTool}
+	for range 15 {
+		m.Blocks = append(m.Blocks, plan.Block{Type: plan.BlockToolResult, Call: "call_1_2", Name: "read", Text: strings.Repeat("     1\tthis is a line\n", 30)})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.MarshalJSON(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
