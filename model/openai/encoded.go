@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
@@ -153,7 +154,7 @@ func (e *encoder) keeps() bool { return len(e.refused) == 0 }
 // encodeMessage encodes a message.
 func (c *Client) encodeMessage(e *encoder, m plan.Message) (*encoding, error) {
 	own := encoder{refused: e.refused, reasoning: e.reasoning}
-	raw, err := joined(own.message(m))
+	raw, err := joined(own.message(m)...)
 	enc := &encoding{reasoning: e.reasoning, raw: raw, optional: own.optional}
 	if e.keeps() && len(m.Blocks) > 0 && err == nil {
 		c.said.keep(m, enc)
@@ -162,19 +163,20 @@ func (c *Client) encodeMessage(e *encoder, m plan.Message) (*encoding, error) {
 }
 
 // joined writes messages with commas between them.
-func joined(messages []sdk.ChatCompletionMessageParamUnion) ([]byte, error) {
-	var out []byte
+func joined(messages ...any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
 	for i, m := range messages {
-		raw, err := plan.MarshalCompact(m)
-		if err != nil {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		if err := enc.Encode(m); err != nil {
 			return nil, fmt.Errorf("encode a message: %w", err)
 		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, raw...)
+		out.Truncate(out.Len() - 1) // the line's end
 	}
-	return out, nil
+	return out.Bytes(), nil
 }
 
 // noMessages is how the parameters begin that hold none.

@@ -33,19 +33,21 @@ func (e *encoder) may(name string) bool {
 
 // message writes a message, which is nothing for one with nothing to send, and
 // several for one with several tool results.
-func (e *encoder) message(m plan.Message) []sdk.ChatCompletionMessageParamUnion {
-	var out []sdk.ChatCompletionMessageParamUnion
+func (e *encoder) message(m plan.Message) []any {
+	var out []any
 	switch m.Role {
 	case plan.RoleUser:
 		out = append(out, userMessage(m))
 	case plan.RoleAssistant:
-		if said, ok := e.assistantMessage(m); ok {
+		if said, ok := e.plainMessage(m); ok {
+			out = append(out, said)
+		} else if said, ok := e.assistantMessage(m); ok {
 			out = append(out, said)
 		}
 	case plan.RoleTool:
 		for _, b := range m.Blocks {
 			if b.Type == plan.BlockToolResult {
-				out = append(out, sdk.ToolMessage(b.Text, b.Call))
+				out = append(out, toolResult{Content: b.Text, Call: b.Call, Role: "tool"})
 			}
 		}
 	}
