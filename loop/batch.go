@@ -55,7 +55,8 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 		calls[i].masked = masked[b.Call]
 		calls[i].index = i
 	}
-	if broken := l.calm(calls); len(broken.Calls) > 0 {
+	broken := l.calm(calls)
+	if l.stuck = broken.Notice; len(broken.Calls) > 0 {
 		l.record(broken)
 	}
 	for _, c := range calls {
@@ -132,7 +133,6 @@ func (l *Loop) calm(calls []*call) plan.StormBroken {
 			broken.Calls = append(broken.Calls, c.id)
 		}
 	}
-	l.stuck = ruling.Notice
 	return broken
 }
 
@@ -343,7 +343,7 @@ func (l *Loop) finished(n news) {
 		n.end.Output, n.call.notes = n.call.notes+n.end.Output, ""
 	}
 	n.call.finish(*n.end)
-	l.observe(*n.call)
+	l.observe(n.call.name, n.call.args, n.call.end)
 	l.record(n.record...)
 	ev := l.event(*n.call.end)
 	ev.Blobs = n.blobs
@@ -351,9 +351,9 @@ func (l *Loop) finished(n news) {
 }
 
 // observe tells the storm breaker how a call ended that ran.
-func (l *Loop) observe(c call) {
-	l.storm.observe(c.name, c.args, outcome{
-		Result: fingerprint(c.end.Output, c.end.Error), Timeout: c.end.Status == "timeout",
+func (l *Loop) observe(name string, args json.RawMessage, end *plan.ToolEnd) {
+	l.storm.observe(name, args, outcome{
+		Result: fingerprint(end.Output, end.Error), Timeout: end.Status == "timeout",
 	})
 }
 

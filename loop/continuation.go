@@ -211,7 +211,7 @@ func (l *Loop) submit(ctx context.Context, c Continuation, results []Submission)
 	}
 	for i, x := range calls {
 		x.finish(*ends[i])
-		l.observe(*x)
+		l.observe(x.name, x.args, x.end)
 	}
 	return nil
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 )
@@ -59,6 +62,9 @@ func aStormIsBroken(t *testing.T, scenario string) {
 		got, err := again.loop(past...).Run(context.Background())
 		if err != nil || got.Reason != loop.Stuck || got.Text != end.Text {
 			t.Errorf("after commit %d it ends with %+v, %v", cut+1, got, err)
+		}
+		if diff := cmp.Diff(b.results(), again.results(), cmpopts.IgnoreFields(plan.ToolEnd{}, "DurationMS")); diff != "" {
+			t.Errorf("after commit %d the calls end in another way:\n%s", cut+1, diff)
 		}
 		balanced(t, again.j.events())
 	}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/plan-engine/plan"
 )
@@ -9,15 +10,28 @@ import (
 // restore folds what the conversation has journalled into the loop. Whatever
 // was begun and not ended is left open, so that it ends exactly once.
 func (l *Loop) restore(past []plan.Event) error {
-	for _, ev := range past {
-		if err := l.apply(ev); err != nil {
+	last := lastAnswer(past)
+	for i, ev := range past {
+		if err := l.apply(ev, i < last); err != nil {
 			return fmt.Errorf("restore conversation %s at event %d: %w", l.cfg.Conv, ev.Seq, err)
 		}
 	}
 	return nil
 }
 
-func (l *Loop) apply(ev plan.Event) error {
+// lastAnswer is where the latest answer stands. The calls of those before it
+// have come to their end, one way or another.
+func lastAnswer(past []plan.Event) int {
+	for i, ev := range slices.Backward(past) {
+		if m, ok := ev.Body.(plan.MessageEnd); ok && m.Role == plan.RoleAssistant && !m.Discarded {
+			return i
+		}
+	}
+	return -1
+}
+
+// apply takes one event. Of an answer that is settled, other answers follow.
+func (l *Loop) apply(ev plan.Event, settled bool) error {
 	switch b := ev.Body.(type) {
 	case plan.TurnStart:
 		if ev.Turn == nil {
@@ -37,10 +51,12 @@ func (l *Loop) apply(ev plan.Event) error {
 	case plan.MessageStart:
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:
-		l.applyMessage(b)
+		l.applyMessage(b, settled)
 		if b.Role == plan.RoleAssistant && !b.Discarded {
 			l.spokeAt = ev.Time
 		}
+	case plan.StormBroken:
+		l.stuck = b.Notice
 	case plan.CompactionEnd:
 		l.compactor.breaker.record(b)
 		if b.Messages != nil {
@@ -90,7 +106,7 @@ func (l *Loop) applyCall(body plan.Body) {
 	}
 }
 
-func (l *Loop) applyMessage(b plan.MessageEnd) {
+func (l *Loop) applyMessage(b plan.MessageEnd, settled bool) {
 	l.open.asked = false
 	if b.Discarded {
 		return
@@ -103,18 +119,37 @@ func (l *Loop) applyMessage(b plan.MessageEnd) {
 		}
 		return
 	}
-	l.last = StopReason(b.Stop)
+	l.last, l.stuck = StopReason(b.Stop), ""
 	l.open.answered = true
-	blocks := b.Calls()
-	for i, block := range blocks {
-		c := l.examine(block, l.last == StopLength && i == len(blocks)-1)
-		c.index = i
-		l.open.calls = append(l.open.calls, c)
+	look := l.examine
+	if settled {
+		look = l.named
 	}
-	l.calm(l.open.calls)
+	l.open.calls = eachCall(b, look)
 	for _, c := range l.open.calls {
 		c.end = nil // the journal has it
 	}
+	l.storm.relive(func() { l.calm(eachCall(b, l.examine)) })
+}
+
+// eachCall looks at the calls of an answer.
+func eachCall(b plan.MessageEnd, look func(plan.Block, bool) *call) []*call {
+	blocks := b.Calls()
+	calls := make([]*call, len(blocks))
+	for i, block := range blocks {
+		calls[i] = look(block, StopReason(b.Stop) == StopLength && i == len(blocks)-1)
+		calls[i].index = i
+	}
+	return calls
+}
+
+// named is what has to be known of a call whose end follows in the journal.
+func (l *Loop) named(b plan.Block, cut bool) *call {
+	c := &call{id: b.Call, name: b.Name, text: b.Args}
+	if name, _ := resolveName(b.Name, l.names); !cut && l.offered[name] != nil {
+		c.name = name
+	}
+	return c
 }
 
 func (l *Loop) applyTurnEnd(ev plan.Event) {
@@ -152,6 +187,7 @@ func (l *Loop) relive(c *call) {
 	switch c.end.Status {
 	case "refused", "invalid", "storm":
 	default:
-		l.observe(*c)
+		name, args, end := c.name, c.args, c.end // the call goes
+		l.storm.relive(func() { l.observe(name, args, end) })
 	}
 }

@@ -132,6 +132,7 @@ func (l *Loop) attempt(ctx context.Context, call *Call, refused string) (ans Ans
 		if err := l.show(ctx, plan.MessageUpdate{Kind: d.Kind, Call: d.Call, Name: d.Name, Text: d.Text}); err != nil {
 			cancel(err)
 		}
+		l.storm.prepare() // while the rest arrives: it may have a long conversation to take in
 	})
 }
 

@@ -69,6 +69,11 @@ type storm struct {
 
 	ids map[string]identity // by name and arguments as they are written
 
+	// past is what earlier processes asked and observed, oldest first, where it
+	// has not been taken in yet. It is taken in when the breaker is next asked:
+	// a long conversation goes on at once, and often nobody asks any more.
+	past []func()
+
 	corrected bool // the model was asked to think again
 	recovery  int  // pieces of news since then
 	abandoned []string
@@ -164,31 +169,6 @@ func (s *storm) observe(name string, args json.RawMessage, o outcome) {
 	if s.recovery++; s.corrected && s.recovery >= s.Window {
 		s.corrected, s.abandoned = false, nil
 	}
-}
-
-func (s *storm) prepare() {
-	if s.seen != nil {
-		return
-	}
-	if s.Window <= 0 {
-		s.Window = 6
-	}
-	if s.Threshold <= 0 {
-		s.Threshold = 3
-	}
-	none := func(string) bool { return false }
-	if s.Mutating == nil {
-		s.Mutating = none
-	}
-	if s.Exempt == nil {
-		s.Exempt = none
-	}
-	if s.Shell == nil {
-		s.Shell = func(name string) bool { return name == "bash" }
-	}
-	s.known, s.slow, s.seen = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	s.stale, s.open = map[string]int{}, map[string]int{}
-	s.ids = map[string]identity{}
 }
 
 // identify finds the identity of a call. A call is asked about twice, before and
