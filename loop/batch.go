@@ -39,7 +39,7 @@ type call struct {
 	asked    bool     // the hooks have decided about it
 	pending  *Pending // what a person has to decide first
 	key      string   // names it among all calls; known once it is to run
-	child    Config   // of the sub-agent that does it
+	child    *Config  // of the sub-agent that does it, if one does
 	end      *plan.ToolEnd
 }
 
@@ -286,7 +286,8 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	feed := make(chan news)
 	for _, c := range group {
 		if c.offer.info.Delegate != nil {
-			c.child = l.childConfig(c, poster(c, feed, done))
+			child := l.childConfig(c, poster(c, feed, done))
+			c.child = &child
 		}
 	}
 	l.launch(ctx, group, feed, done)

@@ -105,7 +105,7 @@ func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
 	if l.depth >= d.Depth {
 		return Failed(fmt.Sprintf("A helper cannot have helpers of its own here (the depth limit is %d). Do the work yourself.", d.Depth)), nil
 	}
-	child, err := l.child(c.child, nil)
+	child, err := l.child(*c.child, nil)
 	if err != nil {
 		return Result{}, err
 	}

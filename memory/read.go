@@ -89,7 +89,7 @@ func (db *DB) ReadAll(ctx context.Context, run plan.RunID) ([]plan.Event, error)
 	if err := decoding.Wait(); err != nil {
 		return nil, err //nolint:wrapcheck // decodeAll's
 	}
-	var out []plan.Event
+	out := make([]plan.Event, 0, len(parts)*pageLines)
 	for _, part := range parts {
 		out = append(out, *part...)
 	}

@@ -56,7 +56,7 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 
 // Conversation implements engine.Journal.
 func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, error) {
-	var out []plan.Event
+	out := make([]plan.Event, 0, len(j.past)) // most are of the conversation that goes on
 	var after int64
 	for _, ev := range j.past {
 		if after = ev.Seq; ev.Conv == conv {

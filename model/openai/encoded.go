@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	sdk "github.com/openai/openai-go/v3"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
@@ -154,7 +153,7 @@ func (e *encoder) keeps() bool { return len(e.refused) == 0 }
 // encodeMessage encodes a message.
 func (c *Client) encodeMessage(e *encoder, m plan.Message) (*encoding, error) {
 	own := encoder{refused: e.refused, reasoning: e.reasoning}
-	raw, err := joined(own.message(m)...)
+	raw, err := joined(sizeOf(m), own.message(m)...)
 	enc := &encoding{reasoning: e.reasoning, raw: raw, optional: own.optional}
 	if e.keeps() && len(m.Blocks) > 0 && err == nil {
 		c.said.keep(m, enc)
@@ -162,9 +161,10 @@ func (c *Client) encodeMessage(e *encoder, m plan.Message) (*encoding, error) {
 	return enc, err
 }
 
-// joined writes messages with commas between them.
-func joined(messages ...any) ([]byte, error) {
+// joined writes messages, of about size bytes, with commas between them.
+func joined(size int, messages ...any) ([]byte, error) {
 	var out bytes.Buffer
+	out.Grow(size)
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	for i, m := range messages {
@@ -177,6 +177,17 @@ func joined(messages ...any) ([]byte, error) {
 		out.Truncate(out.Len() - 1) // the line's end
 	}
 	return out.Bytes(), nil
+}
+
+// sizeOf is about how long a message is when it is written.
+func sizeOf(m plan.Message) int {
+	const around, escaped = 80, 16 // bytes around a block; one byte of so many is two when it is written
+	size := 0
+	for _, b := range m.Blocks {
+		n := len(b.Text) + len(b.Call) + len(b.Name) + len(b.Args) + len(b.Data)
+		size += n + n/escaped + around
+	}
+	return size
 }
 
 // noMessages is how the parameters begin that hold none.

@@ -29,7 +29,7 @@ func (f *fixed) system(text string) ([]byte, error) {
 	if raw := f.find(part{text: text}); raw != nil {
 		return raw, nil
 	}
-	raw, err := joined(sdk.SystemMessage(text))
+	raw, err := joined(len(text), sdk.SystemMessage(text))
 	if err != nil {
 		return nil, err
 	}

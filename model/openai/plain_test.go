@@ -34,11 +34,11 @@ func FuzzPlainMessages(f *testing.F) {
 
 func sameBytes(t *testing.T, plain, whole any) {
 	t.Helper()
-	got, err := joined(plain)
+	got, err := joined(0, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := joined(whole)
+	want, err := joined(0, whole)
 	if err != nil || string(got) != string(want) {
 		t.Errorf("%v\n%s\n%s", err, got, want)
 	}
