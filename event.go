@@ -161,7 +161,7 @@ func (e *Event) read(env envelope, data string) error {
 	if y := env.Time.UTC().Year(); y < 0 || y > 9999 {
 		return fmt.Errorf("decode %s event: its time is in the year %d in UTC, which cannot be written", env.Type, y)
 	}
-	body, err := decodeBody(env.Type, data)
+	body, err := DecodeBody(env.Type, data)
 	if err != nil {
 		return fmt.Errorf("decode %s event: %w", env.Type, err)
 	}
@@ -184,10 +184,9 @@ func (u Unknown) Type() EventType { return u.Kind }
 // MarshalJSON returns the bytes the body was read from.
 func (u Unknown) MarshalJSON() ([]byte, error) { return u.Raw, nil }
 
-// DecodeBody reads the data of an event of the given type.
-func DecodeBody(t EventType, data []byte) (Body, error) { return decodeBody(t, string(data)) }
-
-func decodeBody(t EventType, data string) (Body, error) {
+// DecodeBody reads the data of an event of the given type. The body may keep
+// parts of it.
+func DecodeBody(t EventType, data string) (Body, error) {
 	decode, ok := decoders[t]
 	if !ok {
 		return Unknown{Kind: t, Raw: json.RawMessage(data)}, nil

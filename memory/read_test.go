@@ -246,6 +246,42 @@ func TestVerifyChainNamesTheFirstBrokenEvent(t *testing.T) {
 			if err := db.VerifyChain(ctx, "R1"); !errors.As(err, &broken) || broken.Seq != c.seq || broken.Run != "R1" {
 				t.Errorf("got %v, want event %d", err, c.seq)
 			}
+			if _, err := db.ReadAll(ctx, "R1"); !errors.As(err, &broken) || broken.Seq != c.seq || broken.Run != "R1" {
+				t.Errorf("read at once: got %v, want event %d", err, c.seq)
+			}
 		})
+	}
+}
+
+// TestReadingAtOnceProvesAllOfIt harms a journal of several pages around where
+// one begins: what is said of it is what reading it event by event says.
+func TestReadingAtOnceProvesAllOfIt(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, harm := range []string{
+		`UPDATE events SET line = replace(line, 'two', 'TWO') WHERE seq IN (256, 600)`, `UPDATE events SET line = replace(line, 'two', 'TWO') WHERE seq = 257`,
+		`UPDATE events SET sha = x'00' WHERE seq = 256`, `UPDATE events SET sha = x'00' WHERE seq = 257`, `UPDATE events SET sha = x'00' WHERE seq IN (300, 700)`,
+		`DELETE FROM events WHERE seq = 256`, `DELETE FROM events WHERE seq = 257`, `DELETE FROM events WHERE seq > 256`, `DELETE FROM events WHERE seq > 512`, `DELETE FROM events`,
+		`UPDATE events SET line = (SELECT line FROM events WHERE seq = 258) WHERE seq = 257`, `UPDATE runs SET chain = x'00'`,
+	} {
+		db := open(t, t.TempDir())
+		events := []plan.Event{runStart("R1")}
+		for range 767 {
+			events = append(events, report("R1", "two"))
+		}
+		appendAll(t, own(t, db, "R1"), events...)
+		if all, err := db.ReadAll(ctx, "R1"); err != nil || len(all) != len(events) {
+			t.Fatalf("%d events, %v", len(all), err)
+		}
+		if err := db.Exec(ctx, harm); err != nil {
+			t.Fatal(err)
+		}
+		want := db.VerifyChain(ctx, "R1")
+		if all, err := db.ReadAll(ctx, "R1"); all != nil || err == nil || want == nil || err.Error() != want.Error() {
+			t.Errorf("%s: %d events, %v; event by event: %v", harm, len(all), err, want)
+		}
+	}
+	if _, err := open(t, t.TempDir()).ReadAll(ctx, "R1"); !errors.Is(err, memory.ErrNoRun) {
+		t.Errorf("of no run: %v", err)
 	}
 }
