@@ -5,91 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
-	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 )
-
-// maxKept is how many bytes of encoded messages a client keeps, once more for
-// those that were not used lately.
-const maxKept = 8 << 20
-
-// encodings keeps what messages were encoded to, since each request of a
-// conversation says again what the one before said. A message is known by where
-// its blocks are, and compared before it is taken for the same.
-type encodings struct {
-	mu         sync.Mutex
-	young, old map[*plan.Block]*encoding
-	size       int // bytes of the young ones
-}
-
-// encoding is a message as it is sent. A message of tool results is several.
-type encoding struct {
-	of        plan.Message
-	reasoning bool
-	raw       []byte // JSON values with commas between them; nothing for a message that is not sent
-	optional  []string
-}
-
-// find returns the encodings of messages, nil for those that have none.
-func (e *encodings) find(messages []plan.Message, reasoning bool) []*encoding {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	out := make([]*encoding, len(messages))
-	for i := range messages {
-		m := &messages[i]
-		if len(m.Blocks) == 0 {
-			continue
-		}
-		key := &m.Blocks[0]
-		found, ok := e.young[key]
-		if !ok {
-			if found, ok = e.old[key]; ok {
-				e.put(key, found)
-			}
-		}
-		if ok && found.reasoning == reasoning && same(&found.of, m) {
-			out[i] = found
-		}
-	}
-	return out
-}
-
-// keep keeps an encoding. Its blocks are copied, so that it is noticed when
-// somebody changes the message.
-func (e *encodings) keep(m plan.Message, enc *encoding) {
-	enc.of = plan.Message{Role: m.Role, Blocks: slices.Clone(m.Blocks)}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.put(&m.Blocks[0], enc)
-}
-
-func (e *encodings) put(key *plan.Block, enc *encoding) {
-	if e.size += len(enc.raw); e.size > maxKept || e.young == nil {
-		e.young, e.old, e.size = map[*plan.Block]*encoding{}, e.young, len(enc.raw)
-	}
-	e.young[key] = enc
-}
-
-// same reports whether two messages are sent as the same bytes. It is asked of
-// the whole history before each request, so nothing is copied.
-func same(a, b *plan.Message) bool {
-	if a.Role != b.Role || len(a.Blocks) != len(b.Blocks) {
-		return false
-	}
-	for i := range a.Blocks {
-		x, y := &a.Blocks[i], &b.Blocks[i]
-		if x.Type != y.Type || x.Text != y.Text || x.Call != y.Call || x.Name != y.Name || x.Args != y.Args ||
-			x.MIME != y.MIME || x.Data != y.Data || !bytes.Equal(x.Opaque, y.Opaque) {
-			return false
-		}
-	}
-	return true
-}
 
 // conversation writes the messages of a call, each as one or more JSON values
 // with commas between them.
@@ -102,64 +23,70 @@ func (c *Client) conversation(e *encoder, req loop.Call) ([][]byte, error) {
 		}
 		parts = append(parts, raw)
 	}
-	all, err := c.encoded(e, req.Messages)
+	said, err := c.encoded(e, req.Messages)
 	if err != nil {
 		return nil, err
 	}
-	for _, enc := range all {
-		for _, name := range enc.optional {
-			e.may(name)
-		}
-		if len(enc.raw) > 0 {
-			parts = append(parts, enc.raw)
-		}
+	if len(said) > 0 {
+		parts = append(parts, said)
 	}
 	return parts, nil
 }
 
-// encoded encodes messages, or finds them encoded. There are many to encode where
-// a long conversation goes on in another process: that takes all processors.
-func (c *Client) encoded(e *encoder, messages []plan.Message) ([]*encoding, error) {
-	out := make([]*encoding, len(messages))
+// encoded encodes messages, as far as they are not in a transcript.
+func (c *Client) encoded(e *encoder, messages []plan.Message) ([]byte, error) {
+	t := &transcript{reasoning: e.reasoning}
 	if e.keeps() {
-		out = c.said.find(messages, e.reasoning)
+		t = c.said.take(messages, e.reasoning)
 	}
-	var missing []int
-	for i := range out {
-		if out[i] == nil {
-			missing = append(missing, i)
+	fresh := messages[len(t.lines):]
+	texts, err := encodeAll(e, fresh)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range fresh {
+		t.add(m, texts[i].raw, texts[i].optional)
+	}
+	for _, l := range t.lines {
+		for _, name := range l.optional {
+			e.may(name)
 		}
 	}
+	if e.keeps() {
+		c.said.put(t)
+	}
+	return t.raw, nil
+}
+
+// encoding is a message as it is sent.
+type encoding struct {
+	raw      []byte // of tool results several values with commas between them; nothing for a message that is not sent
+	optional []string
+}
+
+// encodeAll encodes messages, each by itself. There are many of them where a long
+// conversation goes on in another process: that takes all processors.
+func encodeAll(e *encoder, messages []plan.Message) ([]encoding, error) {
+	out := make([]encoding, len(messages))
 	const share = 32 // messages that are worth a goroutine
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for part := range slices.Chunk(missing, share) {
+	for from := 0; from < len(messages); from += share {
 		work.Go(func() (err error) {
-			for _, i := range part {
-				if out[i], err = c.encodeMessage(e, messages[i]); err != nil {
-					break
-				}
+			for i := from; i < min(from+share, len(messages)) && err == nil; i++ {
+				own := encoder{refused: e.refused, reasoning: e.reasoning}
+				out[i].raw, err = joined(sizeOf(messages[i]), own.message(messages[i])...)
+				out[i].optional = own.optional
 			}
 			return err
 		})
 	}
-	return out, work.Wait() //nolint:wrapcheck // it is encodeMessage's
+	return out, work.Wait() //nolint:wrapcheck // it is joined's
 }
 
-// keeps reports whether encodings are kept. What a server refused changes what
+// keeps reports whether transcripts are kept. What a server refused changes what
 // is sent; it is rare, and then nothing is kept.
 func (e *encoder) keeps() bool { return len(e.refused) == 0 }
-
-// encodeMessage encodes a message.
-func (c *Client) encodeMessage(e *encoder, m plan.Message) (*encoding, error) {
-	own := encoder{refused: e.refused, reasoning: e.reasoning}
-	raw, err := joined(sizeOf(m), own.message(m)...)
-	enc := &encoding{reasoning: e.reasoning, raw: raw, optional: own.optional}
-	if e.keeps() && len(m.Blocks) > 0 && err == nil {
-		c.said.keep(m, enc)
-	}
-	return enc, err
-}
 
 // joined writes messages, of about size bytes, with commas between them.
 func joined(size int, messages ...any) ([]byte, error) {

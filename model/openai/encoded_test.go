@@ -64,12 +64,10 @@ func TestKeptEncodingsAreBounded(t *testing.T) {
 		}
 	}
 	size := 0
-	for _, some := range []map[*plan.Block]*encoding{client.said.young, client.said.old} {
-		for _, enc := range some {
-			size += len(enc.raw)
-		}
+	for _, kept := range client.said.kept {
+		size += len(kept.raw)
 	}
-	if size > 2*maxKept || size < maxKept/2 {
-		t.Errorf("%d bytes are kept, bounded by twice %d", size, maxKept)
+	if size > maxKept || size < maxKept/2 {
+		t.Errorf("%d bytes are kept, bounded by %d", size, maxKept)
 	}
 }

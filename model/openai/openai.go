@@ -80,7 +80,7 @@ type Client struct {
 	mu      sync.Mutex
 	refused map[string]nameSet // parameters each model turned out not to take
 
-	said  encodings
+	said  transcripts
 	fixed fixed
 }
 
