@@ -66,7 +66,6 @@ type scavenger struct {
 
 var (
 	fenceLine = lazy.Regexp("^ {0,3}(```+|~~~+)([^\n`]*)(?:\n|\\z)")
-	quoteLine = lazy.Regexp(`^(?: {0,3}>| {4}| {0,3}\t)`)
 	// about begins a part that speaks of calls, or shows what came of them.
 	about = lazy.Regexp(`^<(code|pre|samp|example|examples|blockquote|tool_response|tool_result|function_results)\b[^<>\n]*>`)
 	// wrap is what stands around calls.
@@ -80,11 +79,14 @@ const wrapTag = `</?(?:[|｜]DSML[|｜]|[a-z]+:)?(?:function_calls|tool_calls|th
 // may end on a later one; then it goes on from there.
 func (s *scavenger) line(start int) int {
 	rest := s.text[start:]
-	if f := fenceLine().FindStringSubmatch(rest); f != nil {
-		return s.fence(start+len(f[0]), f[1], strings.TrimSpace(f[2]))
-	}
-	if quoteLine().MatchString(rest) {
+	text := strings.TrimLeft(rest, " ")
+	switch {
+	case len(rest)-len(text) > 3, strings.HasPrefix(text, ">"), strings.HasPrefix(text, "\t"): // code, or a quotation
 		return s.after(start, "\n")
+	case strings.HasPrefix(text, "```"), strings.HasPrefix(text, "~~~"):
+		if f := fenceLine().FindStringSubmatch(rest); f != nil {
+			return s.fence(start+len(f[0]), f[1], strings.TrimSpace(f[2]))
+		}
 	}
 	for at := start; at < len(s.text); {
 		next := strings.IndexAny(s.text[at:], "<`{\n")
