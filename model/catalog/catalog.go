@@ -52,7 +52,7 @@ func (e Entry) Cost(u plan.Usage) (usd float64, priced bool) {
 // ask nothing start fast.
 type Catalog struct {
 	overrides map[string]Entry
-	load      func() *index
+	load      func() index
 
 	mu    sync.Mutex
 	asked map[question]answer // without overrides: a run asks the same every turn

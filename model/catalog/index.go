@@ -23,13 +23,10 @@ var models string
 const providerMark = "@ "
 
 // index finds models by ever looser forms of their names.
-type index struct {
-	places  []place
-	sellers []seller
-}
+type index []seller
 
-// seller is a provider with the lines of its models.
-type seller struct{ provider, models string }
+// seller is a provider with its address and the lines of its models.
+type seller struct{ provider, endpoint, models string }
 
 // listing is one model as one provider sells it.
 type listing struct {
@@ -40,19 +37,18 @@ type listing struct {
 }
 
 // newIndex reads a list as models.tsv is one.
-func newIndex(text string) *index {
-	x := &index{}
+func newIndex(text string) index {
+	var x index
 	for _, part := range strings.Split(text, providerMark)[1:] {
 		provider, rest, _ := strings.Cut(part, "\t")
 		endpoint, lines, _ := strings.Cut(rest, "\n")
-		x.places = append(x.places, placesOf(provider, endpoint)...)
-		x.sellers = append(x.sellers, seller{provider, lines})
+		x = append(x, seller{provider, endpoint, lines})
 	}
 	return x
 }
 
 // lookup finds a model at a base URL.
-func (x *index) lookup(model, baseURL string) (Entry, bool) {
+func (x index) lookup(model, baseURL string) (Entry, bool) {
 	model = strings.ToLower(strings.TrimSpace(model))
 	where := x.locate(baseURL)
 	if where.provider != "" {
@@ -81,7 +77,7 @@ func (x *index) lookup(model, baseURL string) (Entry, bool) {
 
 // find returns a provider's listings, or those of all for "", under the strictest
 // form of the name that has any.
-func (x *index) find(model, provider string) []listing {
+func (x index) find(model, provider string) []listing {
 	last := ""
 	for _, form := range forms(model) {
 		if form == "" || form == last {
@@ -89,7 +85,7 @@ func (x *index) find(model, provider string) []listing {
 		}
 		last = form
 		var out []listing
-		for _, s := range x.sellers {
+		for _, s := range x {
 			if provider == "" || s.provider == provider {
 				out = s.appendListed(out, form)
 			}
@@ -227,4 +223,4 @@ func hasAny(id string, parts ...string) bool {
 }
 
 // kept is the index of the list that is part of this program, made once.
-var kept = sync.OnceValue(func() *index { return newIndex(models) })
+var kept = sync.OnceValue(func() index { return newIndex(models) })

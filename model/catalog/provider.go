@@ -49,6 +49,15 @@ func placesOf(provider, endpoint string) []place {
 	return out
 }
 
+// places lists where all providers serve.
+func (x index) places() []place {
+	var out []place
+	for _, s := range x {
+		out = append(out, placesOf(s.provider, s.endpoint)...)
+	}
+	return out
+}
+
 // location is what a base URL says about who serves there.
 type location struct {
 	provider string // "" if it is nobody known
@@ -57,7 +66,7 @@ type location struct {
 
 // locate reads a base URL. Where providers share a host, the one whose path
 // goes furthest along with the URL's serves there.
-func (x *index) locate(baseURL string) location {
+func (x index) locate(baseURL string) location {
 	if baseURL == "" {
 		return location{provider: theOpenAI}
 	}
@@ -71,7 +80,7 @@ func (x *index) locate(baseURL string) location {
 	}
 	var best location
 	most := -1
-	for _, p := range x.places {
+	for _, p := range x.places() {
 		if host != p.host && (p.host[0] != '.' && p.host[0] != '-' || !strings.HasSuffix(host, p.host)) {
 			continue
 		}
