@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,7 +18,7 @@ import (
 // conversation writes the messages of a call, each as one or more JSON values
 // with commas between them.
 func (c *Client) conversation(e *encoder, req loop.Call) ([][]byte, error) {
-	parts := make([][]byte, 0, len(req.Messages)+1)
+	var parts [][]byte
 	if req.System != "" {
 		raw, err := c.fixed.system(req.System)
 		if err != nil {
@@ -120,9 +123,10 @@ func sizeOf(m plan.Message) int {
 // noMessages is how the parameters begin that hold none.
 var noMessages = []byte(`{"messages":[],`)
 
-// bytes are the body as it is sent: the parameters with the messages in their
-// place and the tools in theirs, which is the last, streamed.
-func (b body) bytes() ([]byte, error) {
+// text is the body as it is sent: the parameters with the messages in their place
+// and the tools in theirs, which is the last, streamed. The messages are most of
+// it and are not copied.
+func (b body) text() (text, error) {
 	rest, err := plan.MarshalCompact(b.params)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
@@ -131,34 +135,35 @@ func (b body) bytes() ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("encode the request: %.20q is not how it begins", rest)
 	}
-	const stream = `"stream":true}`
-	size := len(noMessages) + len(rest) + len(`"tools":[],`) + len(stream)
-	for _, list := range [][][]byte{b.messages, b.tools} {
-		for _, raw := range list {
-			size += len(raw) + 1
+	out := text{[]byte(`{"messages":[`)}
+	for i, raw := range b.messages {
+		if i > 0 {
+			out = append(out, []byte{','})
 		}
+		out = append(out, raw)
 	}
-	out := make([]byte, 0, size)
-	out = append(out, `{"messages":[`...)
-	out = appendList(out, b.messages)
-	out = append(out, "],"...)
-	out = append(out, rest[:len(rest)-1]...)
-	out = append(out, ',')
+	tail := append([]byte("],"), rest[:len(rest)-1]...)
+	tail = append(tail, ',')
 	if len(b.tools) > 0 {
-		out = append(out, `"tools":[`...)
-		out = appendList(out, b.tools)
-		out = append(out, "],"...)
+		tail = append(tail, `"tools":[`...)
+		tail = append(tail, bytes.Join(b.tools, []byte{','})...)
+		tail = append(tail, "],"...)
 	}
-	return append(out, stream...), nil
+	return append(out, append(tail, `"stream":true}`...)), nil
 }
 
-// appendList appends JSON values with commas between them.
-func appendList(out []byte, values [][]byte) []byte {
-	for i, v := range values {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, v...)
+// text is what is sent, in pieces.
+type text [][]byte
+
+func (t text) size() (n int64) {
+	for _, piece := range t {
+		n += int64(len(piece))
 	}
-	return out
+	return n
+}
+
+// open reads the text from its beginning.
+func (t text) open() io.ReadCloser {
+	pieces := net.Buffers(slices.Clone(t)) // reading uses it up
+	return io.NopCloser(&pieces)
 }

@@ -1,10 +1,18 @@
 package openai
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
@@ -23,10 +31,11 @@ func TestKeptEncodings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := body.bytes()
+		said, err := body.text()
 		if err != nil {
 			t.Fatal(err)
 		}
+		data := bytes.Join(said, nil)
 		if refused == nil && slices.Contains(body.optional, paramReasoning) != strings.Contains(string(data), paramReasoning) {
 			t.Errorf("optional %v of %s", body.optional, data)
 		}
@@ -70,4 +79,93 @@ func TestKeptEncodingsAreBounded(t *testing.T) {
 	if size > maxKept || size < maxKept/2 {
 		t.Errorf("%d bytes are kept, bounded by %d", size, maxKept)
 	}
+}
+
+// A request says how long it is, as if it were not in pieces, and can be sent
+// again.
+func TestPiecesAreOneBody(t *testing.T) {
+	t.Parallel()
+	client, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := client.encode(historyOf(3), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := body.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(bytes.Join(said, nil))
+	x := client.begin(t.Context(), "")
+	x.said = said
+	defer x.end()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", said.open())
+	_, err = x.watch(req, func(req *http.Request) (*http.Response, error) {
+		again, err := req.GetBody()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []io.Reader{req.Body, again} {
+			if got, err := io.ReadAll(iotest.OneByteReader(r)); err != nil || string(got) != want {
+				t.Errorf("%v, sent %s\nwant %s", err, got, want)
+			}
+		}
+		if req.ContentLength != int64(len(want)) || !json.Valid([]byte(want)) {
+			t.Errorf("length %d of %s", req.ContentLength, want)
+		}
+		return nil, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A conversation may go back to an earlier message and go on otherwise, or have
+// its middle changed: what is sent is as if nothing were kept.
+func TestTranscriptsFollowTheConversation(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		client, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(messages []plan.Message) {
+			fresh, err := New(Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out [2]string
+			for i, c := range []*Client{client, fresh} {
+				body, err := c.encode(loop.Call{Messages: messages}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				said, err := body.text()
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[i] = string(bytes.Join(said, nil))
+			}
+			if out[0] != out[1] {
+				t.Fatalf("with what is kept: %s\nwithout: %s", out[0], out[1])
+			}
+		}
+		talks := make([][]plan.Message, 3)
+		for range rapid.IntRange(1, 20).Draw(t, "requests") {
+			i := rapid.IntRange(0, 2).Draw(t, "talk")
+			talk := talks[i][:rapid.IntRange(0, len(talks[i])).Draw(t, "cut")]
+			for range rapid.IntRange(0, 3).Draw(t, "new") {
+				talk = append(slices.Clip(talk), rapid.SampledFrom([]plan.Message{
+					plan.UserText("a"),
+					plan.UserText("b"),
+					{Role: plan.RoleAssistant},
+					{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockText, Text: "said"}}},
+				}).Draw(t, "message"))
+			}
+			talks[i] = talk
+			check(talk)
+		}
+	})
 }

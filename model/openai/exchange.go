@@ -35,6 +35,7 @@ var errSilent = errors.New("the model server was silent")
 type exchange struct {
 	client *Client
 	key    string
+	said   text            // what is sent; nil for a question without a body
 	caller context.Context //nolint:containedctx // tells the caller's end from ours
 	ctx    context.Context //nolint:containedctx // what the request runs under
 	cancel context.CancelCauseFunc
@@ -77,8 +78,14 @@ func (x *exchange) options(headers map[string]string) []option.RequestOption {
 }
 
 // watch keeps the response, so that failures can be read from it even where
-// the SDK loses it, and bounds its body.
+// the SDK loses it, and bounds its body. The SDK knows neither how long a body of
+// pieces is nor how to send it again, which the transport does when a connection
+// that was kept turns out to be closed.
 func (x *exchange) watch(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	if x.said != nil {
+		req.ContentLength = x.said.size()
+		req.GetBody = func() (io.ReadCloser, error) { return x.said.open(), nil }
+	}
 	res, err := next(req)
 	if err != nil || res == nil {
 		return res, err

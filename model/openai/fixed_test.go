@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestFixedParts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := b.bytes()
+			said, err := b.text()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +54,8 @@ func TestFixedParts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := strings.TrimSuffix(string(want), "}") + `,"stream":true}`; string(got) != want {
+			got := string(bytes.Join(said, nil))
+			if want := strings.TrimSuffix(string(want), "}") + `,"stream":true}`; got != want {
 				t.Errorf("call %d is\n%s\nwant\n%s", i, got, want)
 			}
 		}

@@ -215,15 +215,16 @@ func (c *Client) Generate(ctx context.Context, req loop.Call, live func(loop.Del
 
 // attempt sends one request and reads its answer.
 func (c *Client) attempt(ctx context.Context, key string, req loop.Call, body body, live func(loop.Delta)) (loop.Answer, error) {
-	data, err := body.bytes()
+	said, err := body.text()
 	if err != nil {
 		return loop.Answer{}, err
 	}
 	x := c.begin(ctx, key)
+	x.said = said
 	defer x.end()
 	opts := x.options(req.Headers)
 	var raw *http.Response
-	opts = append(opts, option.WithRequestBody("application/json", data), option.WithResponseBodyInto(&raw))
+	opts = append(opts, option.WithRequestBody("application/json", said.open()), option.WithResponseBodyInto(&raw))
 	//nolint:contextcheck // x.ctx is made from ctx
 	if _, err := c.chat.New(x.ctx, sdk.ChatCompletionNewParams{}, opts...); err != nil {
 		return loop.Answer{}, x.failure(err)
