@@ -64,6 +64,7 @@ func FuzzReadingOwnLines(f *testing.F) {
 	} {
 		f.Add([]byte(head + rest))
 	}
+	f.Add([]byte(`{"v":1,"run":"R1","time":"2026-01-02T03:04:05\u005a","type":"report","data":{"text":"a"}}`))
 	f.Add([]byte(`{"data":{}}`))
 	f.Add([]byte(`,"data":`))
 	f.Fuzz(func(t *testing.T, line []byte) {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -90,6 +91,17 @@ func (s *scanner) unescaped(text string, size int) string {
 		}
 		out, text = utf8.AppendRune(out, rune(r)), text[5:]
 	}
+}
+
+// time reads a time. It has to stand there as it is: encoding/json takes no
+// escapes in one.
+func (s *scanner) time() (t time.Time) {
+	from := s.rest
+	s.text()
+	if t.UnmarshalJSON([]byte(from[:len(from)-len(s.rest)])) != nil {
+		s.giveUp()
+	}
+	return t
 }
 
 // number reads a whole number.
@@ -186,9 +198,7 @@ func scanEnvelope(head string) (env envelope, ok bool) {
 		env.Seq = s.number()
 	}
 	s.must(`,"time":`)
-	if env.Time.UnmarshalText([]byte(s.text())) != nil {
-		s.giveUp()
-	}
+	env.Time = s.time()
 	if s.has(`,"job":`) {
 		env.Job = s.text()
 	}
