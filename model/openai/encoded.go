@@ -121,7 +121,7 @@ func sizeOf(m plan.Message) int {
 }
 
 // noMessages is how the parameters begin that hold none.
-var noMessages = []byte(`{"messages":[],`)
+var noMessages = []byte(`{"messages":[]`)
 
 // text is the body as it is sent: the parameters with the messages in their place
 // and the tools in theirs, which is the last, streamed. The messages are most of
@@ -142,7 +142,7 @@ func (b body) text() (text, error) {
 		}
 		out = append(out, raw)
 	}
-	tail := append([]byte("],"), rest[:len(rest)-1]...)
+	tail := append([]byte{']'}, rest[:len(rest)-1]...)
 	tail = append(tail, ',')
 	if len(b.tools) > 0 {
 		tail = append(tail, `"tools":[`...)

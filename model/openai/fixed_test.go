@@ -28,10 +28,12 @@ func TestFixedParts(t *testing.T) {
 		{Model: "m", System: "Be kind.", Tools: []loop.Spec{other}, Metadata: map[string]string{"a": "b"}},
 		{Model: "m", System: "look", Tools: []loop.Spec{bare}, Format: &loop.Format{Name: "look", Schema: look.Schema}},
 		{Model: "m"},
+		{Tools: []loop.Spec{bare}},
+		{},
 	}
 	for range 2 {
 		for i, call := range calls {
-			b, err := client.encode(call, nil)
+			b, err := client.encode(call, nameSet{paramUsage: call.Model == ""}) // so that some have nothing else in them
 			if err != nil {
 				t.Fatal(err)
 			}
