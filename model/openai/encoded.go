@@ -55,10 +55,11 @@ func (c *Client) encoded(e *encoder, messages []plan.Message) ([]byte, error) {
 			e.may(name)
 		}
 	}
+	said := t.raw
 	if e.keeps() {
-		c.said.put(t)
+		c.said.put(t) // from now on it is another's, who may cut it
 	}
-	return t.raw, nil
+	return said, nil
 }
 
 // encoding is a message as it is sent.

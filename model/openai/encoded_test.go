@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -53,10 +54,48 @@ func TestKeptEncodings(t *testing.T) {
 			t.Errorf("to one that refused it: %s", got)
 		}
 	}
+	called := plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: "c", Opaque: json.RawMessage(`{"sig":"a"}`)}}}
+	_ = sent("m", nil, called)
+	called.Blocks[0].Opaque[8] = 'b'
+	if got := sent("m", nil, called); !strings.Contains(got, `"sig":"b"`) {
+		t.Errorf("what only the provider knows, changed in place: %s", got)
+	}
 	said.Blocks[1].Text = "two"
 	if got := sent("m", nil, said); !strings.Contains(got, "two") {
 		t.Errorf("changed in place: %s", got)
 	}
+}
+
+// Two conversations that begin with the same messages may go on at once: each
+// sends its own.
+func TestForksAtOnce(t *testing.T) {
+	t.Parallel()
+	client, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forks sync.WaitGroup
+	for i := range 4 {
+		forks.Go(func() {
+			call := historyOf(3)
+			begun := slices.Clip(call.Messages)
+			for j := range 300 {
+				own := fmt.Sprintf("fork %d.%d", i, j)
+				call.Messages = append(begun, plan.UserText(own)) // cuts what another fork has kept
+				body, err := client.encode(call, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				data := bytes.Join(body.messages, []byte{','})
+				if !bytes.Contains(data, []byte(own)) || bytes.Count(data, []byte("fork ")) != 1 {
+					t.Errorf("%s sends %s", own, data)
+					return
+				}
+			}
+		})
+	}
+	forks.Wait()
 }
 
 // However much is said, no more is kept than the bound allows.

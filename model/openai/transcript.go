@@ -59,7 +59,11 @@ func (t *transcript) add(m plan.Message, raw []byte, optional []string) {
 		t.raw = append(t.raw, ',')
 	}
 	t.raw = append(t.raw, raw...)
-	t.lines = append(t.lines, line{of: plan.Message{Role: m.Role, Blocks: slices.Clone(m.Blocks)}, end: len(t.raw), optional: optional})
+	blocks := slices.Clone(m.Blocks)
+	for i := range blocks {
+		blocks[i].Opaque = slices.Clone(blocks[i].Opaque)
+	}
+	t.lines = append(t.lines, line{of: plan.Message{Role: m.Role, Blocks: blocks}, end: len(t.raw), optional: optional})
 }
 
 // same reports whether two messages are sent as the same bytes. It is asked of
