@@ -99,7 +99,7 @@ func (c *soundness) inside(v any, keywords bool) error {
 			return err
 		}
 		for key, part := range v {
-			if err := c.inside(part, keywords && !holdsValue(key)); err != nil {
+			if err := c.under(key, part, keywords); err != nil {
 				return err
 			}
 		}
@@ -111,6 +111,29 @@ func (c *soundness) inside(v any, keywords bool) error {
 		}
 	}
 	return nil
+}
+
+// under checks what a schema has under a keyword. Where that goes by names of
+// fields, a name is no keyword either: a field may be called type, or default.
+func (c *soundness) under(keyword string, part any, keywords bool) error {
+	named, ok := part.(map[string]any)
+	if !ok || !keywords || !holdsNames(keyword) {
+		return c.inside(part, keywords && !holdsValue(keyword))
+	}
+	for _, schema := range named {
+		if err := c.inside(schema, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func holdsNames(keyword string) bool {
+	switch keyword {
+	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependentRequired", "dependencies":
+		return true
+	}
+	return false
 }
 
 func holdsValue(keyword string) bool {

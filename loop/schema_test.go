@@ -78,8 +78,12 @@ func TestOddSchemas(t *testing.T) {
 		{`{"allOf":[{"type":"object","properties":{"a":{"$ref":"#/allOf/0"}}}]}`, `{"a":{"a":1}}`, `- a.a: expected object, got number 1`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema","items":[{"type":"string"}]}`, `[1]`, `- 0: expected string, got number 1`},
 		{`{"$schema":"http://json-schema.org/draft-06/schema#","$id":"look","type":"string"}`, `1`, `- the arguments: expected string, got number 1`},
+		// Fields that are called as keywords are.
+		{`{"type":"object","dependentRequired":{"type":["x"],"items":["x"]}}`, `1`, `- the arguments: expected object, got number 1`},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","dependencies":{"type":["x"]}}`, `1`, `- the arguments: expected object, got number 1`},
 		// What is left to the library.
 		{`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[1,1.0]}`, `- /properties/a: uniqueItems: array items 1 and 0 are equal`},
+		{`{"contains":{"type":"null"}}`, `["` + strings.Repeat("a", 300) + `"]`, `- contains: [` + strings.Repeat("a", 189) + "…"},
 		{`{"not":{"type":"string"}}`, `"a"`, `- not: validated against <anonymous schema>`},
 		{`{"anyOf":[{"multipleOf":5},{"multipleOf":7}]}`, `1`, "- /anyOf/0: multipleOf: 1/1 is not a multiple of 5.000000\n- /anyOf/1: multipleOf: 1/1 is not a multiple of 7.000000"},
 	} {
@@ -102,9 +106,11 @@ func TestABrokenSchemaIsCalledBroken(t *testing.T) {
 		`{"required":"path"}`:                 "cannot unmarshal",
 		`{"pattern":"("}`:                     "missing closing",
 		`{"properties":{"a":{"items":[{}]}}}`: "prefixItems",
-		`{"$ref":"#/$defs/none","$defs":{}}`:  "none",
-		`{"$ref":"http://example.com/s"}`:     "is not a place in it",
-		`{"$ref":"#"}`:                        "itself without end",
+		`{"properties":{"default":{"items":[{}]}}}`:                                "prefixItems",
+		`{"properties":{"x-a":{"type":"strin"}}}`:                                  `no type "strin"`,
+		`{"$ref":"#/$defs/none","$defs":{}}`:                                       "none",
+		`{"$ref":"http://example.com/s"}`:                                          "is not a place in it",
+		`{"$ref":"#"}`:                                                             "itself without end",
 		`{"properties":{"default":{"$ref":"#/properties/default"}}}`:               "itself without end",
 		`{"$defs":{"a":{"anyOf":[{"not":{"$ref":"#/$defs/a"}}]}}}`:                 "itself without end",
 		`{"$dynamicRef":"#a","$dynamicAnchor":"a"}`:                                "dynamic",

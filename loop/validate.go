@@ -95,10 +95,7 @@ func describe(v any) string {
 	if err != nil {
 		return fmt.Sprintf("%T", v)
 	}
-	text := string(data)
-	if r := []rune(text); len(r) > 80 {
-		text = string(r[:80]) + "…"
-	}
+	text := shortly(string(data), 80)
 	switch v.(type) {
 	case string:
 		return "string " + text
@@ -112,4 +109,12 @@ func describe(v any) string {
 		return "boolean " + text
 	}
 	return "number " + text
+}
+
+// shortly is the beginning of a text that is longer than n letters.
+func shortly(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return text
 }
