@@ -33,6 +33,8 @@ type driving struct {
 	past         []plan.Event          // these, of a run that goes on
 	first        *plan.Snapshot        // that a new run begins with, if it was taken
 	context      []plan.Message
+	// stop ends what the run's context waits for; nil where nobody listens yet.
+	stop func(error)
 	// begin writes the first events of a new run; nil for one that goes on.
 	begin func(context.Context, *engine.Engine) error
 }
@@ -68,7 +70,10 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	if err != nil {
 		return failed(err)
 	}
-	ctx, stop := a.stoppable(ctx, w.cfg.Timeout.Duration)
+	stop := d.stop
+	if stop == nil {
+		ctx, stop = a.stoppable(ctx, w.cfg.Timeout.Duration)
+	}
 	inbox.open(ctx, w, eng, stop)
 	watched := a.job.watch(ctx, d.id, inbox)
 	defer func() {
@@ -79,7 +84,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		if err := d.begin(ctx, eng); err != nil {
 			show.close()
 			if ctx.Err() != nil {
-				return &exit{code: plan.ExitInterrupted, err: errors.New("interrupted before the run began; nothing was done")}
+				return errInterrupted()
 			}
 			return failed(err)
 		}

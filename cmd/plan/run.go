@@ -174,7 +174,21 @@ func (a *app) openHouse(ctx context.Context, opts *startOptions) (db *memory.DB,
 
 // begin writes the first events of a run and drives it.
 func (a *app) begin(ctx context.Context, w *workshop, opts startOptions, flags said) (err error) {
+	mat, err := a.readMaterial(w, opts)
+	if err != nil {
+		return failed(err)
+	}
+	// From here on something is kept, and whoever interrupts must not leave it.
+	ctx, stop := a.stoppable(ctx, w.cfg.Timeout.Duration)
+	defer stop(nil)
 	around := w.lookAround(ctx, opts)
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), engine.ErrInterrupted) {
+			if _, no := w.db.Run(context.WithoutCancel(ctx), opts.id); errors.Is(no, memory.ErrNoRun) {
+				err = errInterrupted()
+			}
+		}
+	}()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.unbegin(ctx, opts, around))
@@ -184,7 +198,7 @@ func (a *app) begin(ctx context.Context, w *workshop, opts startOptions, flags s
 		return failed(err)
 	}
 	defer func() { err = errors.Join(err, failed(w.writer.Close())) }()
-	b, err := w.prepare(ctx, a, opts, around)
+	b, err := w.prepare(ctx, a, opts, mat, around)
 	if err != nil {
 		return failed(err)
 	}
@@ -193,8 +207,8 @@ func (a *app) begin(ctx context.Context, w *workshop, opts startOptions, flags s
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: opts.id, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
-		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: b.context, first: b.first, said: flags,
+		id: opts.id, stop: stop, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
+		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: mat.context, first: b.first, said: flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
 			return e.Begin(ctx, opts.id, opts.job, b.start, b.given, b.blobs)
 		},
@@ -205,10 +219,18 @@ func (a *app) begin(ctx context.Context, w *workshop, opts startOptions, flags s
 func (w *workshop) unbegin(ctx context.Context, opts startOptions, around func() (found, error)) error {
 	ctx = context.WithoutCancel(ctx)
 	f, _ := around()
-	if _, err := w.db.Run(ctx, opts.id); f.first == nil || !errors.Is(err, memory.ErrNoRun) {
+	if _, err := w.db.Run(ctx, opts.id); !errors.Is(err, memory.ErrNoRun) {
 		return nil
 	}
+	if kept, err := opts.source.Kept(ctx, opts.id); f.first == nil && (err != nil || len(kept) == 0) {
+		return nil // git may have been stopped when it had kept it, and before it said so
+	}
 	return failed(opts.source.Forget(ctx, opts.id, engine.LabelStart))
+}
+
+// errInterrupted says that a run never began.
+func errInterrupted() error {
+	return &exit{code: plan.ExitInterrupted, err: errors.New("interrupted before the run began; nothing was done")}
 }
 
 func newRunID(now func() time.Time) plan.RunID {
@@ -234,15 +256,34 @@ func keepApart(home, root string) error {
 // beginning is what the first events of a run are made of.
 type beginning struct {
 	found
-	start   plan.RunStart
-	given   *plan.PlanDoc
+	start plan.RunStart
+	given *plan.PlanDoc
+	kit   phases.Kit
+	blobs []plan.Blob
+}
+
+// material is what a person brings along to a run.
+type material struct {
+	plan    string
 	context []plan.Message
-	kit     phases.Kit
-	blobs   []plan.Blob
+}
+
+// readMaterial reads it before anything is kept for the run: on standard input a
+// person may take long over it, and may give up, which ends this process at once.
+func (a *app) readMaterial(w *workshop, opts startOptions) (m material, err error) {
+	if opts.contextFile != "" {
+		if m.context, err = readContext(opts.contextFile, w.redact); err != nil {
+			return m, err
+		}
+	}
+	if opts.planFile != "" {
+		m.plan, err = a.readText(opts.planFile)
+	}
+	return m, err
 }
 
 // prepare collects what a run is started with. Around waits for what git says.
-func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions, around func() (found, error)) (b beginning, err error) {
+func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions, mat material, around func() (found, error)) (b beginning, err error) {
 	if b.kit, err = w.newKit(); err != nil {
 		return b, err
 	}
@@ -264,10 +305,7 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions, aroun
 	w.surveyTree(opts, b.standing, &b.start)
 	a.noteSubmodules(b.start.DirtySubmodules)
 	if opts.contextFile != "" {
-		if b.context, err = readContext(opts.contextFile, w.redact); err != nil {
-			return b, err
-		}
-		blob, err := contextBlob(b.context)
+		blob, err := contextBlob(mat.context)
 		if err != nil {
 			return b, err
 		}
@@ -278,7 +316,7 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions, aroun
 		b.start.Way, b.given = a.chooseWay(b.start.Request, b.start.Base)
 	}
 	if opts.planFile != "" {
-		b.given, err = a.givenPlan(ctx, w, opts.planFile, b.start.Base)
+		b.given, err = w.readPlan(ctx, mat.plan, b.start.Base)
 	}
 	return b, err
 }
@@ -311,15 +349,6 @@ func (a *app) chooseWay(request, base string) (string, *plan.PlanDoc) {
 	}
 	fmt.Fprintf(a.err, "plan: auto: %s\n", render.SafeLine(way))
 	return way, given
-}
-
-// givenPlan reads a plan that a person wrote.
-func (a *app) givenPlan(ctx context.Context, w *workshop, file, base string) (*plan.PlanDoc, error) {
-	text, err := a.readText(file)
-	if err != nil {
-		return nil, err
-	}
-	return w.readPlan(ctx, text, base)
 }
 
 // findRun finds a run by a prefix of its id.
