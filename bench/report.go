@@ -87,7 +87,7 @@ func report(ctx context.Context, to io.Writer, rounds int, began time.Time, took
 	fmt.Fprintf(&b, "# Results\n\nWritten by `make bench`; do not edit. Medians of %d runs (Go benchmarks: of their own), programs run by turns.\n\n", rounds)
 	fmt.Fprintf(&b, "- %s, %d processors used, %s/%s; load when it began: %s\n", processor(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, load())
 	fmt.Fprintf(&b, "- %s; %s; %s\n", runtime.Version(), version(ctx, "git", "--version"), version(ctx, "rg", "--version"))
-	fmt.Fprintf(&b, "- plan at %s, %s, in %s\n\n", version(ctx, "git", "describe", "--always", "--dirty"), began.UTC().Format(time.DateOnly), took.Round(time.Second))
+	fmt.Fprintf(&b, "- plan at %s, %s, in %s\n\n", version(ctx, "git", "describe", "--always"), began.UTC().Format(time.DateOnly), took.Round(time.Second))
 	b.WriteString("Programs are read from the disk anew before they are measured: one that was just linked lies in memory in larger pieces, and all of a piece counts as used.\n\n")
 	b.WriteString("| what | plan | baseline in the same run | ratio | goal |\n|---|---|---|---|---|\n")
 	for _, f := range figures {
