@@ -96,7 +96,7 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 	}
 	const (
 		starting = "git, which is a process for each of its answers, five of them, four one after another, and the start of a program of 60 MiB, about 5 ms; the floor asks git nothing, and the row that has it do so is the goal that can be reached. docs/profiling.md has the start in pieces"
-		mapped   = "the size of the program file: some 27 MiB of its pages are touched or lie beside those that are, which are the file's own and shared; most are the tables that Go keeps of types and functions. The next row is what the process itself takes"
+		mapped   = "the size of the program file: some 27 MiB of its pages are touched or lie beside those that are, which are the file's own and shared; half are code, most of the rest the tables that Go keeps of types and functions. The next row is what the process itself takes"
 	)
 	bytes := figure{what: "bytes of the first request", unit: "KiB", ours: over(got[0], sample.kib), base: over(got[2], sample.kib), baseline: "floor", mostOurs: 12}
 	return []figure{
