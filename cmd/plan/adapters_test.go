@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -12,21 +13,31 @@ import (
 	"github.com/plan-engine/plan/memory"
 )
 
+// owned is a database of the test's with a run that it writes.
+func owned(t *testing.T, id plan.RunID) (*memory.DB, *memory.Writer) {
+	t.Helper()
+	db, err := memory.Open(t.Context(), memory.Config{Path: filepath.Join(t.TempDir(), "plan.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := db.Own(t.Context(), id)
+	if err != nil {
+		t.Fatal(errors.Join(err, db.Close()))
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(w.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return db, w
+}
+
 // TestAConversationIsTheSameHoweverItIsRead: from what a resume has read of the
 // journal and from what came since, or all from the journal.
 func TestAConversationIsTheSameHoweverItIsRead(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	db, err := memory.Open(ctx, memory.Config{Path: filepath.Join(t.TempDir(), "plan.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	w, err := db.Own(ctx, "R1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	db, w := owned(t, "R1")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	add := func(bodies ...plan.Body) {
 		for i, b := range bodies {

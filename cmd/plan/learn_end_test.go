@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/memory"
 )
 
 // TestARunThatEndsHasSeenWhatItTaught: what was read when it was resumed, what
@@ -19,16 +17,7 @@ func TestARunThatEndsHasSeenWhatItTaught(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	db, err := memory.Open(ctx, memory.Config{Path: filepath.Join(t.TempDir(), "plan.db"), Now: func() time.Time { return at }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	w, err := db.Own(ctx, "R1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	db, w := owned(t, "R1")
 	l := &learning{
 		cfg: config.Config{Skills: config.SkillsConfig{NoDraft: true}}, db: db, run: "R1", repo: "/repo",
 		redact: func(s string) string { return s }, now: func() time.Time { return at },
