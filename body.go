@@ -62,7 +62,14 @@ type RunStart struct {
 	Kit             string           `json:"kit"`               // blob: prompts and tool schemas
 	Context         string           `json:"context,omitempty"` // blob: the frozen conversation Explore starts from
 	Version         string           `json:"version"`           // of the program that started the run
+	// View is how reviews, checks and evidence see the repository: ViewSnapshot,
+	// or "" for runs of versions that showed it as it was.
+	View string `json:"view,omitempty"`
 }
+
+// ViewSnapshot is the view in which HEAD is the reviewed snapshot, HEAD~ the
+// start, and the index clean.
+const ViewSnapshot = "snapshot"
 
 // RunEnd is the last event of a run that reached a final state.
 type RunEnd struct {
@@ -73,6 +80,19 @@ type RunEnd struct {
 	CostUSD  float64  `json:"cost_usd"`
 	Priced   bool     `json:"priced"` // false when some model had no known price
 	Diff     DiffStat `json:"diff"`
+	// Checks counts the checks after the last change.
+	Checks CheckCount `json:"checks"`
+	// Evidence is what an approval rests on: EvidenceShown or EvidenceUnbroken.
+	Evidence string `json:"evidence,omitempty"`
+	// Notes are the reviewer's remarks that do not block, Open what the
+	// implementer left open.
+	Notes []string `json:"notes,omitempty"`
+	Open  []string `json:"open,omitempty"`
+}
+
+// CheckCount counts checks.
+type CheckCount struct {
+	Failed int `json:"failed"`
 }
 
 // StateChange moves the state machine. It is appended before the new state's
@@ -214,6 +234,9 @@ type ToolEnd struct {
 	// Status is "" for a call that ran to its end, otherwise why it did not:
 	// refused, invalid, cancelled, timeout, unknown, conflict.
 	Status string `json:"status,omitempty"`
+	// Altered names files of the reviewed snapshot that stood changed in the
+	// layer of a review before or after the call.
+	Altered []string `json:"altered,omitempty"`
 }
 
 // Request records a model call before it is made.
@@ -270,6 +293,9 @@ type Snapshot struct {
 	Label string `json:"label"` // start, implement-1, …
 	Tree  string `json:"tree"`  // git tree id
 	Ref   string `json:"ref"`   // the private ref that keeps it
+	// Tools is a digest of the ignored files that a check may execute, for each
+	// top folder.
+	Tools map[string]string `json:"tools,omitempty"`
 }
 
 // CheckStart opens a check.

@@ -20,6 +20,12 @@ type Verdict struct {
 	Checklist []ListItem   `json:"checklist" jsonschema:"description=every requirement of the request and the plan with its evidence"`
 	Missing   []Missing    `json:"missing" jsonschema:"description=every gap that is left; empty for DONE"`
 	Commands  []RanCommand `json:"commands" jsonschema:"description=the commands run in this review that the verdict rests on and their exit codes"`
+	// Notes are remarks that do not stand in the way.
+	Notes []string `json:"notes" jsonschema:"description=remarks that do not block; may be empty"`
+	// NoChange says why nothing had to change, where nothing did. Unchanged says
+	// why no command can tell the work from what was there before.
+	NoChange  string `json:"no_change" jsonschema:"description=why nothing had to change; an empty string where something did"`
+	Unchanged string `json:"unchanged" jsonschema:"description=why no command can tell the work from what was there before; else an empty string"`
 }
 
 // ListItem is one requirement and how it was shown to be met.
@@ -27,6 +33,9 @@ type ListItem struct {
 	Item     string `json:"item"`
 	Met      bool   `json:"met"`
 	Evidence string `json:"evidence" jsonschema:"description=a command or file:line"`
+	// Prose says that the item was given as a line of text. It counts as a
+	// requirement, and answers nothing that the workflow asks about.
+	Prose bool `json:"-"`
 }
 
 // Missing is one gap as a reviewer names it. ID is empty for a new gap and the
@@ -38,10 +47,11 @@ type Missing struct {
 }
 
 // RanCommand is a command and the exit status it is said, or known, to have
-// ended with.
+// ended with. Call is the id of a call of the review, in place of the command.
 type RanCommand struct {
 	Command  string `json:"command"`
 	ExitCode int    `json:"exit_code"`
+	Call     string `json:"call,omitempty" jsonschema:"description=the id of a call of this review in place of its command; else an empty string"`
 }
 
 // GapStatus is where a gap stands.
@@ -75,8 +85,39 @@ type Judgement struct {
 	Checklist []ListItem   `json:"checklist,omitempty"`
 	Missing   []Missing    `json:"missing"`
 	Commands  []RanCommand `json:"commands"`
+	Notes     []string     `json:"notes,omitempty"`
+	NoChange  string       `json:"no_change,omitempty"`
+	Unchanged string       `json:"unchanged,omitempty"`
+	// Evidence says what an approval rests on: EvidenceShown or EvidenceUnbroken.
+	Evidence string `json:"evidence,omitempty"`
+	// Added are the files that the reviewer made, for the next review and for
+	// the author.
+	Added []AddedFile `json:"added,omitempty"`
 	// Gaps are the changes to the gap ledger that this verdict makes.
 	Gaps []Gap `json:"-"`
+	// Blobs hold the contents of Added.
+	Blobs []Blob `json:"-"`
+}
+
+// What an approval rests on.
+const (
+	// EvidenceShown: a command of the engine's own ended as it should on the
+	// work, and otherwise without it.
+	EvidenceShown = "shown"
+	// EvidenceUnbroken: nothing that ran before fails now, and the reviewer says
+	// why no command can tell the work from what was there before.
+	EvidenceUnbroken = "unbroken"
+)
+
+// AddedFile is a file that a reviewer made in its copy of the tree, or in the
+// temporary folder of its review.
+type AddedFile struct {
+	// Path is relative to the repository root, with slashes; absolute in the
+	// temporary folder, which begins with /tmp/.
+	Path string `json:"path"`
+	Hash string `json:"hash"` // of the content, a blob of the journal
+	Mode uint32 `json:"mode"` // permission bits
+	Size int64  `json:"size"`
 }
 
 // The kinds of findings.
@@ -86,6 +127,8 @@ const (
 	FindGone   = "tests_removed" // a test file or a test is gone
 	FindSkip   = "tests_skipped" // a test does not run any more
 	FindJudges = "checks_edited" // what decides about the work was changed
+	FindFewer  = "tests_fewer"   // a check ran fewer tests than before, or none
+	FindTools  = "tools_changed" // ignored files that a check may execute were changed
 )
 
 // Finding is something about the work that the workflow itself noticed. It is
@@ -149,7 +192,43 @@ type CheckResult struct {
 	// Cancelled says that the check was stopped before it could say anything;
 	// it will be run again.
 	Cancelled bool `json:"cancelled,omitempty"`
+	// Hung says that it was stopped because it neither used the processor nor
+	// said anything for a long time. Running lists what was still running then,
+	// or when its time was up: a command line each.
+	Hung    bool     `json:"hung,omitempty"`
+	Running []string `json:"running,omitempty"`
+	// Tests is what the known test runners in it reported; nil where none did.
+	Tests *TestReport `json:"tests,omitempty"`
+	// Evidence names the tree of a run that was made to weigh a verdict, and
+	// decides nothing else: TreeReviewed, TreeCounter or TreeStart.
+	Evidence string `json:"evidence,omitempty"`
+	// Wrote names files of the reviewed snapshot that the command itself wrote
+	// to, in a run made to weigh a verdict.
+	Wrote []string `json:"wrote,omitempty"`
+	// Added is the digest of the reviewer's files that were there; "" for none.
+	Added string `json:"added,omitempty"`
 }
+
+// The trees that a line is tried on to weigh a verdict.
+const (
+	TreeReviewed = "reviewed"
+	// TreeCounter is the reviewed snapshot with every changed file that is no
+	// test put back as it was at the start.
+	TreeCounter = "counter"
+	TreeStart   = "start"
+)
+
+// TestReport counts tests as their runners themselves reported them.
+type TestReport struct {
+	Runners []string `json:"runners"` // go, pytest, jest, …
+	// Passed, Failed and Skipped are -1 where a runner that ran does not say.
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+	Skipped int `json:"skipped"`
+}
+
+// Ran reports whether any test was run and not skipped.
+func (t *TestReport) Ran() bool { return t != nil && (t.Passed != 0 || t.Failed != 0) }
 
 // Passed reports whether the check's command ended with status zero.
 func (r CheckResult) Passed() bool { return r.ExitCode == 0 && !r.Cancelled }
