@@ -27,6 +27,7 @@ type Brief struct {
 	Gaps    []Gap         // every gap of this run, open and closed
 	Noticed []Finding     // Review: what the workflow itself noticed
 	Past    []Event       // what this conversation has journalled already
+	Trees   Trees         // what git shows where commands run
 
 	Spent Usage   // by the whole run so far
 	Cost  float64 // USD, by the whole run so far

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/plan-engine/plan"
 )
@@ -162,11 +163,17 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 	say := func(text string) {
 		_ = e.emit(ctx, e.event(plan.Progress{Text: text})) // live: it cannot fail
 	}
-	res, blobs, err := e.cfg.Checker.Check(ctx, c, say)
+	t := plan.Trial{
+		Check:    c,
+		Baseline: baseline,
+		Trees:    e.run.trees(),
+		Took:     e.run.took(c.Command),
+	}
+	res, blobs, err := e.cfg.Checker.Check(ctx, t, say)
 	if err == nil && res.ExitCode != 0 && !res.TimedOut && c.Source != plan.CheckSetup {
 		say("It failed; it runs once more, to see whether it always does.\n")
 		var again plan.CheckResult
-		if again, _, err = e.cfg.Checker.Check(ctx, c, say); err == nil {
+		if again, _, err = e.cfg.Checker.Check(ctx, t, say); err == nil {
 			res.Flaky = again.ExitCode == 0 && !again.TimedOut
 		}
 	}
@@ -184,4 +191,22 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		return res, nil, &plan.Outage{Err: fmt.Errorf("run the check %q: %w", c.Command, err)}
 	}
 	return res, blobs, nil
+}
+
+// trees are what commands see of the change.
+func (r *Run) trees() plan.Trees {
+	if r.Start == nil || r.Start.View != plan.ViewSnapshot {
+		return plan.Trees{}
+	}
+	return plan.Trees{Start: r.Origin(), Work: r.Tree()}
+}
+
+// took is how long a check ran at the baseline, 0 where that is not known.
+func (r *Run) took(command string) time.Duration {
+	for _, c := range r.Baseline {
+		if c.Command == command {
+			return time.Duration(c.DurationMS) * time.Millisecond
+		}
+	}
+	return 0
 }

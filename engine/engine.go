@@ -31,7 +31,7 @@ type Journal interface {
 type Checker interface {
 	// Check runs the command on the tree as it is now, where nothing it
 	// writes reaches the tree. Blobs hold output that was cut.
-	Check(ctx context.Context, c plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error)
+	Check(ctx context.Context, t plan.Trial, update func(string)) (plan.CheckResult, []plan.Blob, error)
 }
 
 // LabelStart is the label of the snapshot that a run begins with.

@@ -200,11 +200,11 @@ type checker struct {
 	ran   []string
 }
 
-func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
+func (c *checker) Check(ctx context.Context, check plan.Trial, update func(string)) (plan.CheckResult, []plan.Blob, error) {
 	c.ran = append(c.ran, check.Command)
 	update("running " + check.Command)
 	if c.check != nil {
-		return c.check(ctx, check)
+		return c.check(ctx, check.Check)
 	}
 	return plan.CheckResult{}, nil, nil
 }

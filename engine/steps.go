@@ -200,7 +200,7 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 	brief := plan.Brief{
 		Run: e.run.ID, Phase: p, Attempt: e.run.Attempt(p), Conv: conv,
 		Request: e.run.Start.Request, Said: e.run.Said, Gaps: slices.Clone(e.run.Gaps), Past: past,
-		Spent: e.run.Usage, Cost: e.run.Cost, Notice: e.run.notice(),
+		Spent: e.run.Usage, Cost: e.run.Cost, Notice: e.run.notice(), Trees: e.run.trees(),
 	}
 	fill(&brief)
 	out, err := e.cfg.Runner.Run(ctx, brief, e.emit)

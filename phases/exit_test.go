@@ -154,7 +154,7 @@ func TestTheCopyOfAReviewIsThrownAwayWhateverHappens(t *testing.T) {
 	t.Run("there is none", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, done, nil)
-		b.cfg.Room = func(context.Context, plan.Phase) (phases.Room, error) { return phases.Room{}, left }
+		b.cfg.Room = func(context.Context, plan.Phase, plan.Trees) (phases.Room, error) { return phases.Room{}, left }
 		if _, err := b.run(briefFor(plan.Review, 1)); !errors.Is(err, left) || !strings.Contains(err.Error(), "prepare the work tree for the commands of review") {
 			t.Errorf("got %v", err)
 		}

@@ -124,8 +124,8 @@ func (b *bench) read(name string) string {
 }
 
 // room copies the tree for a review.
-func (b *bench) room(shell *sandbox.Shell) func(context.Context, plan.Phase) (phases.Room, error) {
-	return func(_ context.Context, p plan.Phase) (phases.Room, error) {
+func (b *bench) room(shell *sandbox.Shell) func(context.Context, plan.Phase, plan.Trees) (phases.Room, error) {
+	return func(_ context.Context, p plan.Phase, _ plan.Trees) (phases.Room, error) {
 		if p != plan.Review {
 			return phases.Room{Dir: b.root, Shell: shell, Close: func() error { return nil }}, nil
 		}

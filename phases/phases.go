@@ -24,8 +24,8 @@ type Config struct {
 
 	Root string // the work tree
 	// Room makes the place where the commands of a phase run. It is called
-	// once for an attempt of a phase that has the bash tool.
-	Room func(ctx context.Context, p plan.Phase) (Room, error)
+	// once for an attempt of a phase that has the bash tool; git shows at there.
+	Room func(ctx context.Context, p plan.Phase, at plan.Trees) (Room, error)
 	// Sandbox says, for the record, what keeps the commands of a phase in
 	// their room. Default: nothing is said.
 	Sandbox func(p plan.Phase) plan.Walls
@@ -163,7 +163,7 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 // within gives a phase its room and its conversation, and takes both away when
 // its work is done.
 func (ph *Phases) within(ctx context.Context, b plan.Brief, emit plan.Emit, work func(*session) (plan.Outcome, error)) (out plan.Outcome, err error) {
-	room, err := ph.room(ctx, b.Phase)
+	room, err := ph.room(ctx, b.Phase, b.Trees)
 	if err != nil {
 		return out, err
 	}

@@ -23,11 +23,11 @@ type Room struct {
 }
 
 // room is where a phase works. One that runs no commands needs no walls.
-func (ph *Phases) room(ctx context.Context, p plan.Phase) (Room, error) {
+func (ph *Phases) room(ctx context.Context, p plan.Phase, at plan.Trees) (Room, error) {
 	if !ph.commands(p) {
 		return Room{Dir: ph.cfg.Root, Close: func() error { return nil }}, nil
 	}
-	room, err := ph.cfg.Room(ctx, p)
+	room, err := ph.cfg.Room(ctx, p, at)
 	if err != nil {
 		return room, &plan.Outage{Err: fmt.Errorf("prepare the work tree for the commands of %s: %w", p, err)}
 	}

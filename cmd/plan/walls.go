@@ -160,7 +160,7 @@ func outside(paths []string, dir string) []string {
 
 // room makes the place where the commands of a phase run. A tree that must not
 // change is copied where no layer can be laid over it.
-func (wl *walls) room(ctx context.Context, p plan.Phase) (phases.Room, error) {
+func (wl *walls) room(ctx context.Context, p plan.Phase, _ plan.Trees) (phases.Room, error) {
 	return wl.build(ctx, wl.policy(p))
 }
 
@@ -215,11 +215,11 @@ type checker struct {
 }
 
 // Check implements engine.Checker.
-func (c *checker) Check(ctx context.Context, check plan.Check, update func(string)) (plan.CheckResult, []plan.Blob, error) {
+func (c *checker) Check(ctx context.Context, t plan.Trial, update func(string)) (plan.CheckResult, []plan.Blob, error) {
 	failpoint.Hit("before a check")
 	defer failpoint.Hit("after a check")
 	policy := c.walls.policy(plan.Review)
-	if check.Source == plan.CheckSetup { // what it fetches has to stay
+	if t.Source == plan.CheckSetup { // what it fetches has to stay
 		policy = c.walls.policy(plan.Implement)
 		policy.Network = true
 	}
@@ -228,8 +228,8 @@ func (c *checker) Check(ctx context.Context, check plan.Check, update func(strin
 		return plan.CheckResult{}, nil, err
 	}
 	runner := checks.New(checks.Config{Shell: room.Shell, Timeout: c.walls.cfg.Checks.Timeout.Duration, Redact: c.redact})
-	res, blobs, err := runner.Run(ctx, room.Dir, check, update)
-	res.Masked = review.Masked(check.Command)
+	res, blobs, err := runner.Run(ctx, room.Dir, t.Check, update)
+	res.Masked = review.Masked(t.Command)
 	left := room.Close()
 	var breach *sandbox.Breach
 	if errors.As(left, &breach) { // anything else is swept up later; the result counts all the same
