@@ -302,6 +302,8 @@ type Snapshot struct {
 type CheckStart struct {
 	Check
 	Baseline bool `json:"baseline"`
+	// Evidence is that of [CheckResult].
+	Evidence string `json:"evidence,omitempty"`
 }
 
 // CheckEnd closes a check with its result.

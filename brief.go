@@ -23,11 +23,15 @@ type Brief struct {
 	Diff    string        // Review: the change so far, against the start
 	Since   string        // Review after the first: the change since the last one
 	Checks  []CheckResult // Implement: the baseline; Review: the latest of each
+	Failed  []CheckResult // Implement: required checks that fail after this attempt, which goes on for them
 	Base    []CheckResult // Review: the baseline
 	Gaps    []Gap         // every gap of this run, open and closed
 	Noticed []Finding     // Review: what the workflow itself noticed
 	Past    []Event       // what this conversation has journalled already
 	Trees   Trees         // what git shows where commands run
+	Change  Trees         // Review: the trees that the change lies between
+	Closing string        // Review: the implementer's last words; only its answers to gaps and what it left open are used
+	Last    *Judgement    // Implement and Review after a review: what that came to
 
 	Spent Usage   // by the whole run so far
 	Cost  float64 // USD, by the whole run so far

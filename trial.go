@@ -23,6 +23,8 @@ type Trial struct {
 	On string
 	// Added are files of a reviewer that are there besides.
 	Added []NewFile
+	// Again says that an earlier result is in doubt: nothing is recalled.
+	Again bool
 }
 
 // NewFile is an [AddedFile] with its content.

@@ -90,6 +90,8 @@ type Judgement struct {
 	Unchanged string       `json:"unchanged,omitempty"`
 	// Evidence says what an approval rests on: EvidenceShown or EvidenceUnbroken.
 	Evidence string `json:"evidence,omitempty"`
+	// Open is what the implementer said it left open.
+	Open []string `json:"open,omitempty"`
 	// Added are the files that the reviewer made, for the next review and for
 	// the author.
 	Added []AddedFile `json:"added,omitempty"`
@@ -154,6 +156,7 @@ const (
 	CheckConfig   CheckSource = "config"
 	CheckPlan     CheckSource = "plan"
 	CheckDetected CheckSource = "detected"
+	CheckClaim    CheckSource = "claim" // a line that a verdict claims
 )
 
 // Check is a command that decides.
@@ -187,8 +190,6 @@ type CheckResult struct {
 	Skipped string `json:"skipped,omitempty"`
 	// Cached says that the result is that of an earlier run on the same tree.
 	Cached bool `json:"cached,omitempty"`
-	// Masked says why the exit code may hide a failure of the command.
-	Masked string `json:"masked,omitempty"`
 	// Cancelled says that the check was stopped before it could say anything;
 	// it will be run again.
 	Cancelled bool `json:"cancelled,omitempty"`

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -170,6 +171,10 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		Took:     e.run.took(c.Command),
 	}
 	res, blobs, err := e.cfg.Checker.Check(ctx, t, say)
+	if err == nil && e.greenByItself(c, res, baseline) {
+		say("It failed before the work and passes now, and no file was changed; it runs once more.\n")
+		err = e.confirm(ctx, t, &res, say)
+	}
 	if err == nil && res.ExitCode != 0 && !res.TimedOut && c.Source != plan.CheckSetup {
 		say("It failed; it runs once more, to see whether it always does.\n")
 		var again plan.CheckResult
@@ -178,7 +183,7 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		}
 	}
 	if err != nil {
-		res = plan.CheckResult{ExitCode: -1, Cancelled: true, Output: err.Error(), Masked: res.Masked}
+		res = plan.CheckResult{ExitCode: -1, Cancelled: true, Output: err.Error()}
 		blobs = nil
 	}
 	res.Check, res.Baseline = c, baseline
@@ -191,6 +196,35 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		return res, nil, &plan.Outage{Err: fmt.Errorf("run the check %q: %w", c.Command, err)}
 	}
 	return res, blobs, nil
+}
+
+// greenByItself reports whether a required check failed before the work and
+// passes after it, although the work changed no file.
+func (e *Engine) greenByItself(c plan.Check, now plan.CheckResult, baseline bool) bool {
+	if baseline || !c.Required || !now.Passed() || e.run.Tree() != e.run.Origin() {
+		return false
+	}
+	return slices.ContainsFunc(e.run.Baseline, func(was plan.CheckResult) bool {
+		return was.Command == c.Command && !was.Passed() && !was.Flaky
+	})
+}
+
+// confirm runs a check again on the start tree. If it passes there it is flaky;
+// if it does not, what made it pass is no file of the work, and it counts as
+// failed.
+func (e *Engine) confirm(ctx context.Context, t plan.Trial, res *plan.CheckResult, say func(string)) error {
+	t.On = plan.TreeStart
+	again, _, err := e.cfg.Checker.Check(ctx, t, say)
+	switch {
+	case err != nil:
+		return err //nolint:wrapcheck // the caller says which check it was
+	case again.Passed():
+		res.Flaky = true
+	default:
+		again.Output += "\n[It passed in the work tree, although no file was changed, and fails on the tree of the start.]\n"
+		*res = again
+	}
+	return nil
 }
 
 // trees are what commands see of the change.

@@ -79,8 +79,60 @@ func TestOutputThatWasCutIsKept(t *testing.T) {
 		t.Errorf("the database has %q, %v", data, err)
 	}
 	want := plan.CheckResult{Check: b.cfg.Required[0], ExitCode: 1, Output: "all…", Blob: whole.Hash, DurationMS: 7}
-	if diff := cmp.Diff([]plan.CheckResult{want}, b.crew.briefs[3].Checks); diff != "" {
+	if diff := cmp.Diff([]plan.CheckResult{want}, b.crew.briefs[4].Checks); diff != "" {
 		t.Errorf("the reviewer is told:\n%s", diff)
+	}
+}
+
+// TestAFailingCheckGoesBackOnce: before a review is paid for, in the same attempt
+// and without a fix cycle; an advisory one does not.
+func TestAFailingCheckGoesBackOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		required bool
+		passes   int // at which run after the change it passes
+		phases   string
+	}{
+		"mended":    {true, 2, "explore plan implement implement review"},
+		"not":       {true, 9, "explore plan implement implement review"},
+		"advisory":  {false, 9, "explore plan implement review"},
+		"no reason": {true, 1, "explore plan implement review"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.cfg.MaxCycles = 0
+			b.cfg.Required = nil
+			check := plan.Check{Command: "test", Required: c.required}
+			if c.required {
+				b.cfg.Required = []plan.Check{check}
+			} else {
+				b.cfg.Detected = func() []plan.Check { return []plan.Check{check} }
+			}
+			b.checker.check = func(context.Context, plan.Check) (plan.CheckResult, []plan.Blob, error) {
+				after := 0
+				for _, ev := range b.events() {
+					if m, ok := ev.Body.(plan.StateChange); ok && m.To == plan.Reviewing {
+						after++
+					}
+				}
+				return plan.CheckResult{ExitCode: map[bool]int{true: 0, false: 1}[after >= c.passes]}, nil, nil
+			}
+			b.finish()
+			var phases []string
+			for _, brief := range b.crew.briefs {
+				phases = append(phases, string(brief.Phase))
+				if brief.Attempt != 1 {
+					t.Errorf("%s is in attempt %d", brief.Phase, brief.Attempt)
+				}
+			}
+			if got := strings.Join(phases, " "); got != c.phases {
+				t.Errorf("phases %q, want %q", got, c.phases)
+			}
+			if len(b.crew.briefs) == 5 && len(b.crew.briefs[3].Failed) != 1 {
+				t.Error("the implementer is not told which check fails")
+			}
+		})
 	}
 }
 

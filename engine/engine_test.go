@@ -99,6 +99,12 @@ func TestWhatAPhaseIsTold(t *testing.T) {
 	}
 	doc := &plan.PlanDoc{Version: 1, Text: "the plan", Verify: []string{"verify"}}
 	gap := []plan.Gap{{ID: "G1", Gap: "gap G1", Severity: plan.SeverityMust, Status: plan.GapOpened}}
+	last := &plan.Judgement{
+		Verdict:  plan.NeedsFix,
+		Why:      "a gap",
+		Missing:  []plan.Missing{{ID: "G1", Gap: "gap G1", Severity: plan.SeverityMust}},
+		Commands: []plan.RanCommand{},
+	}
 	usage := func(n int) plan.Usage { return plan.Usage{Requests: n, Input: int64(10 * n), Output: int64(n)} }
 	brief := func(p plan.Phase, attempt int, conv string, spent int) plan.Brief {
 		out := plan.Brief{Run: "R1", Phase: p, Attempt: attempt, Conv: conv, Request: "the request"}
@@ -114,11 +120,16 @@ func TestWhatAPhaseIsTold(t *testing.T) {
 		with(brief(plan.Implement, 1, "c3", 2), func(b *plan.Brief) { b.Plan, b.Checks = doc, result(true) }),
 		with(brief(plan.Review, 1, "c4", 3), func(b *plan.Brief) {
 			b.Plan, b.Checks, b.Base, b.Diff = doc, result(false), result(true), "diff tree-start tree-implement-1"
+			b.Change = plan.Trees{Start: "tree-start", Work: "tree-implement-1"}
 		}),
-		with(brief(plan.Implement, 2, "c3", 4), func(b *plan.Brief) { b.Plan, b.Checks, b.Gaps = doc, result(false), gap }),
+		with(brief(plan.Implement, 2, "c3", 4), func(b *plan.Brief) {
+			b.Plan, b.Checks, b.Gaps, b.Last = doc, result(false), gap, last
+		}),
 		with(brief(plan.Review, 2, "c5", 5), func(b *plan.Brief) {
 			b.Plan, b.Checks, b.Base, b.Diff, b.Gaps = doc, result(false), result(true), "diff tree-start tree-implement-2", gap
 			b.Since = "diff tree-implement-1 tree-implement-2"
+			b.Change = plan.Trees{Start: "tree-start", Work: "tree-implement-2"}
+			b.Last = last
 		}),
 	}
 	got := b.crew.briefs

@@ -61,6 +61,48 @@ func (e *Engine) inspect(ctx context.Context, diff string) error {
 	return e.emit(ctx, events...)
 }
 
+// implementerSaid is what the implementer handed over last.
+func (e *Engine) implementerSaid(ctx context.Context) (string, error) {
+	work, err := e.cfg.Journal.Conversation(ctx, e.run.conv(plan.Implement))
+	if err == nil {
+		return closing(work), nil
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	return "", &JournalError{Err: fmt.Errorf("read what the implementer said: %w", err)}
+}
+
+// goesBack says why the work goes back to the implementer before it is reviewed,
+// once in an attempt; "" where it does not.
+func (e *Engine) goesBack() string {
+	if e.run.rechecked || e.run.phaseBegun {
+		return ""
+	}
+	for _, c := range failed(e.run.Checks) {
+		if c.Required {
+			return fmt.Sprintf("the required check `%s` fails", firstLine(c.Command))
+		}
+	}
+	return ""
+}
+
+// failed are the checks that do not pass. One that passed when it was run again
+// is not known to fail.
+func failed(checks []plan.CheckResult) []plan.CheckResult {
+	return slices.DeleteFunc(slices.Clone(checks), func(c plan.CheckResult) bool {
+		return c.Passed() && !c.TimedOut || c.Flaky
+	})
+}
+
+// lastVerdict is what the last review came to, nil before the first.
+func (r *Run) lastVerdict() *plan.Judgement {
+	if len(r.Verdicts) == 0 {
+		return nil
+	}
+	return &r.Verdicts[len(r.Verdicts)-1]
+}
+
 // closing is the last thing that was said in a conversation.
 func closing(work []plan.Event) string {
 	for _, ev := range slices.Backward(work) {

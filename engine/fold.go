@@ -74,6 +74,7 @@ type Run struct {
 	asked              string // the call of the plan that a person was asked about last
 	remarks, remarksBy string // that the next version of the plan answers
 	setUp              bool
+	rechecked          bool   // this attempt to implement went on for a check that fails
 	judged             string // the tree that the current review looks at
 	reviews            []reviewed
 	reopened           map[string]int // by gap
@@ -191,6 +192,13 @@ func (r *Run) Apply(ev plan.Event) {
 }
 
 func (r *Run) applyMove(b plan.StateChange) {
+	if b.Event == evRecheck {
+		// The attempt to implement goes on, and no review has begun.
+		r.Moves = append(r.Moves, b)
+		r.State, r.rechecked, r.phaseBegun = b.To, true, true
+		r.attempts[plan.Review]--
+		return
+	}
 	if b.From == plan.Reviewing {
 		r.reviews = append(r.reviews, reviewed{Tree: r.judged, Open: r.openAfter(nil)})
 	}
@@ -201,6 +209,8 @@ func (r *Run) applyMove(b plan.StateChange) {
 		r.phaseBegun = false
 		if p != plan.Implement {
 			delete(r.convs, p) // a fresh fork
+		} else {
+			r.rechecked = false
 		}
 		if b.Event == evReplan {
 			delete(r.convs, plan.Implement) // another plan is another conversation
@@ -260,6 +270,7 @@ func (r *Run) applyRuling(b plan.Body) {
 func (r *Run) applyCheck(c plan.CheckResult) {
 	switch {
 	case c.Cancelled: // it is run again
+	case c.Evidence != "": // made to weigh a verdict, and in no other way about the work
 	case c.Source == plan.CheckSetup:
 		r.setUp = c.Passed()
 	case c.Baseline:

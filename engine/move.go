@@ -37,6 +37,11 @@ func (e *Engine) park(ctx context.Context, p plan.Parked) error {
 
 // move appends what a state came to together with the move to the next state.
 func (e *Engine) move(ctx context.Context, event, why string, results ...plan.Body) error {
+	return e.moveWith(ctx, event, why, nil, results...)
+}
+
+// moveWith is move with the contents that the results refer to.
+func (e *Engine) moveWith(ctx context.Context, event, why string, blobs []plan.Blob, results ...plan.Body) error {
 	to, err := next(ctx, e.run.State, event)
 	if err != nil {
 		return err
@@ -62,6 +67,7 @@ func (e *Engine) move(ctx context.Context, event, why string, results ...plan.Bo
 		events = append(events, e.event(b))
 	}
 	events = append(events, e.event(plan.StateChange{From: e.run.State, To: to, Event: event, Why: why}))
+	events[len(events)-1].Blobs = blobs
 	if to.Final() {
 		for _, b := range e.cfg.Closing(context.WithoutCancel(ctx), to, results) {
 			ev := e.event(b)
@@ -99,10 +105,14 @@ func (e *Engine) end(ctx context.Context, to plan.State, why string, results []p
 		Outcome: to, ExitCode: to.ExitCode(), Why: why,
 		Usage: e.run.Usage, CostUSD: e.run.Cost, Priced: e.run.Priced,
 	}
+	end.Checks.Failed = len(failed(e.run.Checks))
 	tree := e.run.Tree()
 	for _, b := range results {
-		if snap, ok := b.(plan.Snapshot); ok {
-			tree = snap.Tree
+		switch b := b.(type) {
+		case plan.Snapshot:
+			tree = b.Tree
+		case plan.VerdictGiven:
+			end.Evidence, end.Notes, end.Open = b.Evidence, b.Notes, b.Open
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)

@@ -53,15 +53,22 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 	}
 	out, err := e.phase(ctx, plan.Implement, func(b *plan.Brief) {
 		b.Plan = e.run.Plan()
+		b.Last = e.run.lastVerdict()
 		b.Checks = e.run.Baseline
 		if e.run.Attempt(plan.Implement) > 1 {
 			b.Checks = e.run.Checks
+		}
+		if e.run.rechecked {
+			b.Failed = failed(e.run.Checks)
 		}
 	})
 	if err != nil || out.Park != nil {
 		return out.Park, err
 	}
 	label := fmt.Sprintf("implement-%d", e.run.Attempt(plan.Implement))
+	if e.run.rechecked {
+		label += "-rechecked"
+	}
 	snap, err := e.cfg.Snapshots.Snapshot(ctx, e.run.ID, label)
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("take a snapshot after implementing: %w", err)}
@@ -90,11 +97,18 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	if err := e.check(ctx, false); err != nil {
 		return nil, err
 	}
+	if why := e.goesBack(); why != "" {
+		return nil, e.move(ctx, evRecheck, why)
+	}
 	diff, err := e.cfg.Snapshots.Diff(ctx, e.run.Origin(), e.run.Tree())
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("compare the work with the start: %w", err)}
 	}
 	since, err := e.since(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said, err := e.implementerSaid(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +120,8 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 		b.Diff, b.Since = diff, since
 		b.Checks, b.Base = e.run.Checks, e.run.Baseline
 		b.Noticed = e.run.Findings
+		b.Closing, b.Last = said, e.run.lastVerdict()
+		b.Change = plan.Trees{Start: e.run.Origin(), Work: e.run.Tree()}
 	})
 	if err != nil || out.Park != nil {
 		return out.Park, err
@@ -120,13 +136,13 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 		results = append(results, moved...)
 	}
 	event, why := e.decide(j)
-	gaps := j.Gaps
-	j.Gaps = nil // events of their own
+	gaps, blobs := j.Gaps, j.Blobs
+	j.Gaps, j.Blobs = nil, nil // gaps are events of their own
 	results = append(results, plan.VerdictGiven{Judgement: j})
 	for _, g := range gaps {
 		results = append(results, plan.GapChange{Gap: g})
 	}
-	return nil, e.move(ctx, event, why, results...)
+	return nil, e.moveWith(ctx, event, why, blobs, results...)
 }
 
 // moved withdraws an approval if the tree is no longer the one that was

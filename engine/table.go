@@ -22,6 +22,7 @@ const (
 	evBuilt     = "built"
 	evApprove   = "approve"
 	evFix       = "fix"
+	evRecheck   = "recheck" // a required check fails: back to the same attempt, before a review is paid for
 	evExhaust   = "exhaust"
 	evBlock     = "block"
 	evReplan    = "replan"
@@ -52,6 +53,7 @@ func table() []move {
 		{evPlanOnly, []plan.State{plan.Planning}, plan.Planned},
 		{evBuilt, []plan.State{plan.Implementing}, plan.Reviewing},
 		{evFix, []plan.State{plan.Reviewing}, plan.Implementing},
+		{evRecheck, []plan.State{plan.Reviewing}, plan.Implementing},
 		{evReplan, []plan.State{plan.Implementing, plan.Reviewing}, plan.Planning},
 		{evApprove, []plan.State{plan.Reviewing}, plan.Approved},
 		{evExhaust, []plan.State{plan.Reviewing}, plan.Exhausted},

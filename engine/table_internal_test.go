@@ -27,6 +27,7 @@ var legal = map[[2]string]plan.State{
 	{"implementing", "cancel"}: plan.Cancelled,
 	{"reviewing", "approve"}:   plan.Approved,
 	{"reviewing", "fix"}:       plan.Implementing,
+	{"reviewing", "recheck"}:   plan.Implementing,
 	{"reviewing", "replan"}:    plan.Planning,
 	{"reviewing", "exhaust"}:   plan.Exhausted,
 	{"reviewing", "block"}:     plan.Blocked,

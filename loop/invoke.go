@@ -92,7 +92,7 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 	end := &plan.ToolEnd{
 		Error: res.Error, Output: l.cfg.Redact(res.Output), ExitCode: res.ExitCode,
-		Files: res.Files, Status: res.Status, Terminate: res.Terminate,
+		Files: res.Files, Status: res.Status, Terminate: res.Terminate, Altered: res.Altered,
 	}
 	if res.Full == nil {
 		return end, nil

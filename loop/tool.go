@@ -122,6 +122,8 @@ type Result struct {
 	// Status, if set, says why the call did not run to its end: one of the
 	// statuses of plan.ToolEnd.
 	Status string
+	// Altered is put into the journal with the result; see [plan.ToolEnd].
+	Altered []string
 	// Record is put into the journal before the result.
 	Record []plan.Body
 }

@@ -1,8 +1,11 @@
 package phases
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/lazy"
@@ -28,20 +31,29 @@ func changeText(b plan.Brief) string {
 		"\n\nWhat was changed since the last review:\n\n" + fence("diff", "", cut(b.Since, diffLimit, rest))
 }
 
-// noticedText shows what the workflow noticed. Reasons are the implementer's
-// words and stay out.
-func noticedText(findings []plan.Finding) string {
-	if len(findings) == 0 {
-		return ""
-	}
+// noticedText shows what the workflow noticed, and which checks fail. Reasons are
+// the implementer's words and stay out.
+func noticedText(findings []plan.Finding, checks []plan.CheckResult) string {
 	text, answer := "", false
 	for _, f := range findings {
-		text += "- " + f.Text + "\n"
-		answer = answer || f.Answer
+		mark := ""
+		if f.Answer {
+			mark, answer = " (to be answered)", true
+		}
+		text += "- " + f.Text + mark + "\n"
+	}
+	for _, c := range checks {
+		if !c.Passed() && !c.Flaky {
+			text += fmt.Sprintf("- The check `%s` fails. (to be answered)\n", c.Command)
+			answer = true
+		}
+	}
+	if text == "" {
+		return ""
 	}
 	words := "The workflow noticed this about the change, without judging it. Look into each: is it right, and does the request need it?"
 	if answer {
-		words += " A DONE needs an item in the checklist for each test that is gone or no longer runs and for each change to what decides about the work; name the path and say why it is right."
+		words += " A DONE needs an item of its own in the checklist for each that is to be answered: name the path or the command and say why it is right."
 	}
 	return words + "\n\n" + fence("noticed", "", text)
 }
@@ -56,30 +68,109 @@ func gapText(gaps []plan.Gap) string {
 	for _, g := range gaps {
 		text += fmt.Sprintf("- %s, %s (%s): %s\n", g.ID, g.Status, g.Severity, g.Gap)
 	}
-	return "An earlier review of this work named gaps. Check for each open one whether it is really closed now, and use its id if it is not. Beyond that, judge what was changed since. A new gap stands in the way only as a `must`: something that makes the work wrong, and not something that could be better.\n\n" +
+	return "An earlier review of this work named gaps. Check for each open one whether it is really closed now, and use its id if it is not. Beyond that, judge what was changed since.\n\n" +
 		fence("known-gaps", "", text)
 }
 
-var (
-	goRan      = lazy.Regexp(`(?m)^(?:ok|FAIL)\s.*$`)
-	rustRan    = lazy.Regexp(`test result: ok\. [1-9]`)
-	rustRanNot = lazy.Regexp(`test result: ok\. 0 passed`)
+// answersText shows what the author said of gaps that are open. It is the only
+// part of the author's words that a reviewer hears.
+func answersText(gaps []plan.Gap, closing string) string {
+	text := ""
+	for _, g := range gaps {
+		if said := wordsOn(g.ID, closing); g.Open() && said != "" {
+			text += fmt.Sprintf("- %s: %s\n", g.ID, strings.ReplaceAll(said, "\n", "\n  "))
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "The author answered this to open gaps. It is one side's word: where it says that a gap is mistaken, run what it names and judge by that.\n\n" +
+		fence("author-answers", "", cut(text, answerLimit, "the rest is left out"))
+}
+
+const (
+	answerLimit = 6000 // bytes of the author's answers
+	addedLimit  = 8000 // bytes of a reviewer's new files that are shown
 )
 
-// testsNothing reports whether a command that passed says that its filter left
-// no test to run. Some test programs take that for a success.
-func testsNothing(output string) bool {
-	const none = "[no tests to run]"
-	if strings.Contains(output, none) {
-		for _, line := range goRan().FindAllString(output, -1) {
-			if !strings.Contains(line, none) && !strings.Contains(line, "[no test files]") {
-				return false
-			}
+// wordsOn is the part of a text that begins where a gap is named at the start of
+// a line, up to the next gap, heading or empty line.
+func wordsOn(id, text string) string {
+	var out []string
+	inside := false
+	for line := range strings.Lines(text) {
+		named := gapNamed().FindStringSubmatch(line)
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case named != nil:
+			inside = strings.EqualFold(named[1], id)
+		case trimmed == "" || strings.HasPrefix(trimmed, "#"):
+			inside = false
 		}
-		return true
+		if inside {
+			out = append(out, trimmed)
+		}
 	}
-	if strings.Contains(output, "testing: warning: no tests to run") { // of the one package in the directory
-		return len(goRan().FindAllString(output, -1)) == 1
+	return strings.Join(out, "\n")
+}
+
+// gapNamed finds a gap's id at the start of a line, behind marks of a list.
+var gapNamed = lazy.Regexp("^[\\s>*_#`+(\\[-]*([Gg][0-9]{1,9})\\b")
+
+// openPoints are what an implementer said it left open: the lines below the words
+// "Left open".
+func openPoints(closing string) []string {
+	var out []string
+	inside := false
+	for line := range strings.Lines(closing) {
+		text := strings.TrimSpace(line)
+		if at := leftOpen().FindStringIndex(text); at != nil {
+			inside = true
+			text = text[at[1]:]
+		} else if strings.HasPrefix(text, "#") {
+			inside = false
+		}
+		text = strings.TrimSpace(strings.TrimLeft(text, "-*+•: "))
+		if inside && text != "" && !nothingOpen().MatchString(text) {
+			out = append(out, cut(text, 500, "the rest is left out"))
+		}
 	}
-	return rustRanNot().MatchString(output) && !rustRan().MatchString(output)
+	return out[:min(len(out), 20)]
+}
+
+var (
+	leftOpen    = lazy.Regexp(`(?i)^[#*\s]*left open[*\s]*(:[*\s]*|$)`)
+	nothingOpen = lazy.Regexp(`(?i)^[(*\s]*(nothing|none|no|n/a)\b[\s.*)]*$`)
+)
+
+// earlierReview tells of the last review what another reviewer, or the author,
+// can use: what it ran, and the files that it made for that.
+func (ph *Phases) earlierReview(ctx context.Context, b plan.Brief) (string, error) {
+	if b.Last == nil || len(b.Last.Commands)+len(b.Last.Added) == 0 {
+		return "", nil
+	}
+	text := ""
+	for _, c := range b.Last.Commands {
+		if c.Command != "" {
+			text += fmt.Sprintf("- `%s` ended with %d\n", strings.TrimSpace(c.Command), c.ExitCode)
+		}
+	}
+	left := addedLimit
+	for _, f := range b.Last.Added {
+		if left <= 0 || ph.cfg.Blob == nil {
+			break
+		}
+		data, err := ph.cfg.Blob(ctx, f.Hash)
+		if err != nil {
+			return "", fmt.Errorf("read %s, which the last review made: %w", f.Path, err)
+		}
+		if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+			text += fmt.Sprintf("\n%s: %d bytes that are no text\n", f.Path, len(data))
+			continue
+		}
+		shown := cut(string(data), left, "the rest is left out")
+		left -= len(shown)
+		text += fmt.Sprintf("\n%s:\n%s", f.Path, indent(shown))
+	}
+	return fence("last-review", "", text), nil
 }

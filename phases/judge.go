@@ -2,63 +2,80 @@ package phases
 
 import (
 	"context"
-	"encoding/json"
-	"slices"
-	"sync"
+	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/review"
 )
 
-// review runs the Review phase behind walls. Its exit is a judgement: a verdict
-// that is malformed or rests on something unproven is asked for once more, and
-// then counts as NEEDS_FIX.
+// review runs the Review phase behind walls. Its exit is a judgement. A verdict
+// that cannot be read is asked for once more, and one that is in doubt once for
+// each kind of doubt; what is no better then counts as NEEDS_FIX.
 func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
-	if err := s.ask(ctx, 0, plan.UserText(ph.reviewPrompt(b))); err != nil {
+	p := ph.newProver(b, s)
+	p.begin(ctx)
+	defer p.end()
+	var doubts []review.DoubtKind
+	reread := false // it was asked once for the form
+	prompt, err := ph.reviewPrompt(ctx, b)
+	if err != nil {
 		return out, err
 	}
-	evidence := func() review.Evidence {
-		commands, empty := s.ran.commands()
-		return review.Evidence{Ran: commands, Empty: empty, Checks: b.Checks, Baseline: b.Base, Gaps: b.Gaps, Text: s.end.Text, Findings: b.Noticed, Later: b.Attempt > 1}
+	for n := 0; ; n++ {
+		if err := s.ask(ctx, n, plan.UserText(prompt)); err != nil {
+			return out, err
+		}
+		later := n < s.told-1 // the journal has an answer to another question
+		v, err := review.Parse(review.Answer{Text: s.end.Text, Cut: s.end.Cut, Again: n > 0})
+		if err != nil {
+			if reread && !later {
+				j := review.Final(s.end.Text, err, p.known())
+				return ph.judged(ctx, b, p, j)
+			}
+			reread, prompt = true, review.Reask(err, nil)
+			continue
+		}
+		ev, err := p.evidence(ctx, v, doubts)
+		if err != nil {
+			return out, err
+		}
+		ev.Text, ev.Asked = s.end.Text, doubts
+		j, doubt := review.Judge(v, ev)
+		switch {
+		case doubt != nil:
+			doubts = append(doubts, doubt.Kind)
+			prompt = review.Reask(nil, doubt)
+		case !later:
+			return ph.judged(ctx, b, p, j)
+		}
 	}
-	j, again := assess(s.end.Text, evidence())
-	if again == "" && s.told < 2 {
-		return plan.Outcome{Judgement: &j}, nil
+}
+
+// judged is the outcome of a review, with what the next one and the author are
+// to know of it.
+func (ph *Phases) judged(ctx context.Context, b plan.Brief, p *prover, j plan.Judgement) (plan.Outcome, error) {
+	added, err := p.addedFiles(ctx)
+	if err != nil {
+		return plan.Outcome{}, err
 	}
-	if err := s.ask(ctx, 1, plan.UserText(again)); err != nil {
-		return out, err
+	for _, f := range added {
+		blob := plan.NewBlob(f.Data)
+		f.Hash = blob.Hash
+		j.Added = append(j.Added, f.AddedFile)
+		j.Blobs = append(j.Blobs, blob)
 	}
-	if j, again = assess(s.end.Text, evidence()); again != "" {
-		j = settle(s.end.Text, evidence())
-	}
+	j.Open = openPoints(b.Closing)
 	return plan.Outcome{Judgement: &j}, nil
 }
 
-// assess reads a verdict and weighs it. The text that comes back is what to
-// ask the reviewer, if it has to be asked again.
-func assess(text string, ev review.Evidence) (plan.Judgement, string) {
-	v, err := review.Parse(text)
+func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error) {
+	last, err := ph.earlierReview(ctx, b)
 	if err != nil {
-		return plan.Judgement{}, review.Reask(err, nil)
+		return "", err
 	}
-	j, doubt := review.Judge(v, ev)
-	if doubt != nil {
-		return plan.Judgement{}, review.Reask(nil, doubt)
+	if last != "" {
+		last = "The last review ran these commands and made these files. They are gone from your copy; what of them is of use, make and run again.\n\n" + last
 	}
-	return j, ""
-}
-
-// settle is the judgement when asking again did not help.
-func settle(text string, ev review.Evidence) plan.Judgement {
-	v, err := review.Parse(text)
-	if err != nil {
-		return review.Final(text, err, nil, v, ev)
-	}
-	_, doubt := review.Judge(v, ev)
-	return review.Final(text, nil, doubt, v, ev)
-}
-
-func (ph *Phases) reviewPrompt(b plan.Brief) string {
 	checks := "No check was run by the workflow: there is none that it knows of. What you run is the only evidence."
 	if len(b.Checks) > 0 {
 		checks = "The workflow ran these checks on this tree:\n\n" + fence("checks", "", checkList(b.Checks, true))
@@ -67,67 +84,12 @@ func (ph *Phases) reviewPrompt(b plan.Brief) string {
 		}
 	}
 	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-		"PLAN": fence("plan", "", b.Plan.Text), "DIFF": changeText(b), "CHECKS": checks,
-		"NOTICED": noticedText(b.Noticed), "GAPS": gapText(b.Gaps),
-	})
-}
-
-// witness remembers the commands that ran in a conversation and how they
-// ended, from the events themselves.
-type witness struct {
-	mu      sync.Mutex
-	started map[string]string // call → command
-	ran     []plan.RanCommand
-	empty   []string // passed, and ran no test
-}
-
-func newWitness(past []plan.Event) *witness {
-	w := &witness{started: map[string]string{}}
-	for _, ev := range past {
-		w.see(ev)
-	}
-	return w
-}
-
-// watch passes events on and takes note of those that were recorded.
-func (w *witness) watch(emit plan.Emit) plan.Emit {
-	return func(ctx context.Context, events ...plan.Event) error {
-		if err := emit(ctx, events...); err != nil {
-			return err
-		}
-		for _, ev := range events {
-			w.see(ev)
-		}
-		return nil
-	}
-}
-
-func (w *witness) see(ev plan.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch b := ev.Body.(type) {
-	case plan.ToolStart:
-		var args struct {
-			Command string `json:"command"`
-		}
-		if b.Name == "bash" && json.Unmarshal(b.Args, &args) == nil {
-			w.started[b.Call] = args.Command
-		}
-	case plan.ToolEnd:
-		command, ok := w.started[b.Call]
-		switch {
-		case !ok || b.ExitCode == nil || b.Status != "":
-		case *b.ExitCode == 0 && testsNothing(b.Output):
-			w.empty = append(w.empty, command)
-		default:
-			w.ran = append(w.ran, plan.RanCommand{Command: command, ExitCode: *b.ExitCode})
-		}
-	}
-}
-
-func (w *witness) commands() (ran []plan.RanCommand, empty []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.ran), slices.Clone(w.empty)
+		"INSTRUCTIONS": ph.instructions(),
+		"REQUEST":      request(b),
+		"PLAN":         fence("plan", "", b.Plan.Text),
+		"DIFF":         changeText(b),
+		"CHECKS":       checks,
+		"NOTICED":      noticedText(b.Noticed, b.Checks),
+		"GAPS":         strings.TrimSpace(gapText(b.Gaps) + "\n\n" + answersText(b.Gaps, b.Closing) + "\n\n" + last),
+	}), nil
 }

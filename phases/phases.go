@@ -58,6 +58,12 @@ type Config struct {
 	// nothing to keep facts in, or no skill.
 	Remember func(ctx context.Context, text string) (string, error)
 	Skill    func(ctx context.Context, name string) (string, error)
+	// Try runs a line on one of the trees of a change, alone in a fresh layer.
+	// Nil: claimed lines cannot be run again, so they prove nothing.
+	Try func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error)
+	// StrictEvidence refuses approvals that rest on nothing better than that
+	// nothing broke.
+	StrictEvidence bool
 	// Watch gives a conversation the hooks and filters that look at what it
 	// does; its tools work in dir. Nil: none.
 	Watch func(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []loop.Filter)
@@ -185,9 +191,12 @@ type session struct {
 	loop   *loop.Loop
 	close  func() error // gives its tools back
 	told   int          // prompts of this attempt that the journal holds already
+	brief  plan.Brief
 	phase  plan.Phase
-	mark   bool     // the first prompt gets the mark that advice stands in for
-	ran    *witness // what commands came to, for a review; nil elsewhere
+	mark   bool    // the first prompt gets the mark that advice stands in for
+	ran    *record // what commands came to, for a review; nil elsewhere
+	layer  Layer   // what they write to, for a review; nil elsewhere
+	emit   plan.Emit
 	end    loop.End
 	parked *plan.Parked
 }
@@ -207,11 +216,12 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
 	var format *loop.Format
-	var ran *witness
+	var ran *record
 	if b.Phase == plan.Review {
 		format = &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}
-		ran = newWitness(b.Past)
+		ran = newRecord(b.Past)
 		emit = ran.watch(emit)
+		offered = recordCommands(offered, ran, room.Layer)
 	}
 	var hooks loop.Hooks
 	var filters []loop.Filter
@@ -232,7 +242,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun, ran: ran}, nil
+	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun, ran: ran, layer: room.Layer, emit: emit, brief: b}, nil
 }
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the
@@ -242,7 +252,8 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 	if n < s.told {
 		prompt = nil
 		if n < s.told-1 {
-			return nil // answered before the process died
+			s.end = answered(s.brief, n) // before the process died
+			return nil
 		}
 	}
 	if s.mark && len(prompt) > 0 {
@@ -276,6 +287,24 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 		return &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
 	}
 	return fmt.Errorf("the conversation of %s ended as %s, which no phase does", s.phase, end.Reason)
+}
+
+// answered is what the model said to the n-th prompt of this attempt, as the
+// journal has it.
+func answered(b plan.Brief, n int) loop.End {
+	end := loop.End{Reason: loop.Completed}
+	prompts := 0
+	for _, ev := range b.Past {
+		m, ok := ev.Body.(plan.MessageEnd)
+		switch {
+		case !ok || m.Discarded || ev.Attempt != b.Attempt:
+		case m.Role == plan.RoleUser && m.Origin == "":
+			prompts++
+		case m.Role == plan.RoleAssistant && prompts == n+1:
+			end.Text, end.Cut = m.Text(), m.Stop == string(loop.StopLength)
+		}
+	}
+	return end
 }
 
 // waitingPark says what a person is asked.

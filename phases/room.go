@@ -16,6 +16,8 @@ type Room struct {
 	Dir string
 	// Shell runs commands under the phase's policy.
 	Shell *sandbox.Shell
+	// Layer looks at what the commands wrote; nil where that is not known.
+	Layer Layer
 	// Close ends what the commands started and throws away what is to be
 	// thrown away. A sandbox.Breach among its errors says that the real tree
 	// changed although the phase must not change it.

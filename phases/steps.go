@@ -58,14 +58,44 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 		"PLAN": fence("plan", "", b.Plan.Text), "CHECKS": baselineText(b.Checks),
 	})
 	if goesOn(b) {
-		prompt = compose(ph.cfg.Kit.Prompts["retry"], map[string]string{
-			"ATTEMPT": fmt.Sprint(b.Attempt), "GAPS": gapList(b.Gaps), "CHECKS": failingText(b.Checks),
-		})
+		if prompt, err = ph.retryPrompt(ctx, b); err != nil {
+			return out, err
+		}
 	}
 	if err := s.ask(ctx, 0, plan.UserText(prompt)); err != nil {
 		return out, err
 	}
+	if len(b.Failed) > 0 {
+		if err := s.ask(ctx, 1, plan.UserText(recheckPrompt(b.Failed))); err != nil {
+			return out, err
+		}
+	}
 	return plan.Outcome{Summary: s.end.Text}, nil
+}
+
+// retryPrompt goes back to the implementer with what the review found, and what
+// it found it by.
+func (ph *Phases) retryPrompt(ctx context.Context, b plan.Brief) (string, error) {
+	last, err := ph.earlierReview(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	if last != "" {
+		last = "\n\nThe reviewer rests that on these commands, and on files that it made for them:\n\n" + last
+	}
+	return compose(ph.cfg.Kit.Prompts["retry"], map[string]string{
+		"ATTEMPT": fmt.Sprint(b.Attempt),
+		"GAPS":    gapList(b.Gaps) + last,
+		"CHECKS":  failingText(b.Checks),
+	}), nil
+}
+
+// recheckPrompt tells the implementer, before a review is paid for, which
+// required checks fail.
+func recheckPrompt(failed []plan.CheckResult) string {
+	return "The workflow ran the required checks on your changes, and not all of them pass. Without that there is no review:\n\n" +
+		fence("checks", "", checkList(failed, true)) +
+		"\n\nMend the cause with the smallest change, run them again yourself, and hand over your summary anew. If a check fails for a reason that is not your change's, say which and how that can be seen.\n"
 }
 
 // goesOn says whether the conversation is that of an earlier attempt. After
@@ -141,6 +171,8 @@ func checkList(checks []plan.CheckResult, output bool) string {
 func checkWord(c plan.CheckResult) string {
 	word := "passed"
 	switch {
+	case c.Flaky && c.Passed():
+		word = "flaky: it failed before the work and passes now, though no file was changed"
 	case c.Flaky:
 		word = fmt.Sprintf("flaky: it failed with exit status %d, and passed when it was run again at once", c.ExitCode)
 	case c.TimedOut:
@@ -150,9 +182,6 @@ func checkWord(c plan.CheckResult) string {
 	}
 	if c.Skipped != "" {
 		word += "; not run, because " + c.Skipped
-	}
-	if c.Masked != "" {
-		word += "; its exit status may hide a failure: " + c.Masked
 	}
 	return word
 }

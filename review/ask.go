@@ -23,14 +23,8 @@ func Reask(err error, d *Doubt) string {
 	switch {
 	case err != nil:
 		fmt.Fprintf(&b, "Your verdict could not be read: %s.\n", reason(err))
-	case d != nil && d.Small:
-		b.WriteString("Your NEEDS_FIX does not count yet. " + d.Why + " If the known gaps are closed and every requirement is met, the verdict is DONE, and such gaps may stand in missing. If one of them must be closed, say must and why.\n")
 	case d != nil:
-		b.WriteString("Your DONE does not count yet. " + d.Why + "\n")
-		for _, c := range d.Claims {
-			b.WriteString("- " + c + "\n")
-		}
-		b.WriteString("Run now what you rest the verdict on, one command a call, and claim only what ran, with the exit code you saw: no pipe into tail, no `;` or `||` behind it. What the workflow noticed needs an item of its own in the checklist that names the path and says why it is right, if it is. If something fails, the verdict is NEEDS_FIX; if it cannot be run here, BLOCKED.\n")
+		b.WriteString(d.words())
 	default:
 		b.WriteString("Your verdict is needed once more.\n")
 	}

@@ -3,6 +3,7 @@ package review
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -11,163 +12,324 @@ import (
 
 // Evidence is what is known of a review beside the reviewer's word.
 type Evidence struct {
-	// Ran are the commands that ran in this review with their exit codes, in
-	// order, as the journal has them.
-	Ran []plan.RanCommand
-	// Empty are commands that passed in this review without running one test,
-	// though they are there to run some. They prove nothing.
-	Empty []string
+	// Ran are the commands that ran in this review, in order, as the journal has
+	// them.
+	Ran []Call
 	// Checks are the results after the latest implement, Baseline those from
 	// before the first one. Where a command is there twice, the later counts.
 	Checks   []plan.CheckResult
 	Baseline []plan.CheckResult
+	// Trials are the runs that the engine made to weigh this verdict: of claimed
+	// lines and of checks, on the reviewed tree and on the counter tree. Where
+	// one could end so or so, it is there twice.
+	Trials []plan.CheckResult
+	// Limit says why a line may not have been run again, as a clause.
+	Limit string
+	// Created are the files that the change adds.
+	Created []string
+	// Unchanged says that the work changes no file.
+	Unchanged bool
+	// Strict refuses a DONE that rests on nothing better than that nothing broke.
+	Strict bool
 	// Gaps is the ledger so far, open and closed.
 	Gaps []plan.Gap
 	// Findings are what the workflow itself noticed about the work.
 	Findings []plan.Finding
-	// Later says that an earlier review judged this work. New gaps that only
-	// should be closed do not stand in the way then.
-	Later bool
 	// Text is the review itself: the gap of a NEEDS_FIX that names none.
 	Text string
+	// Asked are the doubts that the reviewer was told of before. None is raised
+	// twice.
+	Asked []DoubtKind
 }
+
+// Doubt says why a verdict does not count yet: the reviewer is asked once for
+// each kind.
+type Doubt struct {
+	Kind   DoubtKind
+	Why    string   // one plain sentence
+	Claims []string // what it is about, each in a sentence of its own
+}
+
+// DoubtKind says what is in doubt.
+type DoubtKind string
+
+// The kinds of doubt.
+const (
+	// DoubtClaims: a claimed line ended otherwise when it was run alone.
+	DoubtClaims DoubtKind = "claims"
+	// DoubtSilent: a DONE is silent about what it has to answer.
+	DoubtSilent DoubtKind = "silent"
+	// DoubtShown: nothing tells the work from what was there before.
+	DoubtShown DoubtKind = "shown"
+	// DoubtSmall: a NEEDS_FIX names nothing that must be closed.
+	DoubtSmall DoubtKind = "small"
+	// DoubtAltered: a NEEDS_FIX rests on commands that ran on other files than
+	// those of the work.
+	DoubtAltered DoubtKind = "altered"
+)
 
 // maxText bounds a review that becomes a gap, in bytes.
 const maxText = 4000
 
-// Judge weighs a verdict against the evidence. Only a DONE is approved that
-// names nothing missing and no requirement unmet, whose claimed commands ran
-// in this review with the claimed exit codes, and with every check kept. One
-// that claims no command needs a check or a command that ran.
+// Judge weighs a verdict against the evidence. A DONE is approved if it names
+// nothing that must be closed and no requirement unmet, every check is kept, what
+// it claims ends as claimed when the engine runs it alone, everything that has to
+// be answered is answered, and something shows the work: a check or a claimed line
+// that ends otherwise without it. Where the verdict says why no command can tell
+// the two apart, or why nothing had to change, it is enough that something ends as
+// claimed.
 //
-// A doubt is given for a DONE that would be approved if what it claims were
-// shown, and for a NEEDS_FIX of a later review that rests on small new gaps
-// alone. The judgement beside it is the one to take if asking does not help.
+// A doubt is given where asking the reviewer may help, once for each kind. The
+// judgement beside it is the one to take otherwise.
 //
 // BLOCKED is passed on as it is. Everything else is judged NEEDS_FIX.
 func Judge(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
-	broken := brokenChecks(ev)
-	switch v.Verdict {
-	case plan.CannotSay:
+	must, should := bySeverity(v.Missing)
+	switch {
+	case v.Verdict == plan.CannotSay:
 		why := "The reviewer says that the work cannot be verified here."
 		return judgement(v, plan.CannotSay, why, v.Missing, ev.Gaps, false), nil
-	case plan.Done:
-		return judgeDone(v, ev, broken)
+	case v.Verdict == plan.Done:
+		return judgeDone(v, ev)
+	case len(must) == 0 && len(should) > 0:
+		if !slices.Contains(ev.Asked, DoubtSmall) {
+			why := "The reviewer said NEEDS_FIX and named nothing that must be closed."
+			return judgement(v, plan.NeedsFix, why, v.Missing, ev.Gaps, true), &Doubt{Kind: DoubtSmall, Why: why}
+		}
+		v.Verdict = plan.Done // what it names are remarks
+		return judgeDone(v, ev)
 	}
-	if _, blocking := split(v.Missing, ev); len(v.Missing) > 0 && len(blocking)+len(broken) == 0 {
-		why := "The reviewer named only new gaps that should be closed, and in a later review these do not stand in the way."
-		return judgement(v, plan.NeedsFix, why, v.Missing, ev.Gaps, true), &Doubt{Why: why, Small: true}
-	}
-	missing, all := v.Missing, true
-	if len(missing) == 0 {
-		missing, all = []plan.Missing{must(reviewGap("The review says NEEDS_FIX and lists no gap:", ev.Text))}, false
-	}
-	why := fmt.Sprintf("The reviewer found %s.", count(len(missing), "gap", "gaps"))
-	return judgement(v, plan.NeedsFix, why, slices.Concat(broken, missing), ev.Gaps, all), nil
+	return judgeFix(v, ev)
 }
 
-func judgeDone(v plan.Verdict, ev Evidence, broken []plan.Missing) (plan.Judgement, *Doubt) {
-	small, contradicted := split(v.Missing, ev)
-	for _, item := range v.Checklist {
-		if !item.Met {
-			contradicted = append(contradicted, must("A requirement is not met: "+item.Item))
+// judgeFix judges a NEEDS_FIX.
+func judgeFix(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
+	missing, all := v.Missing, true
+	if len(missing) == 0 {
+		missing, all = []plan.Missing{mustClose(reviewGap("The review says NEEDS_FIX and lists no gap:", ev.Text))}, false
+	}
+	why := fmt.Sprintf("The reviewer found %s.", count(len(missing), "gap", "gaps"))
+	j := judgement(v, plan.NeedsFix, why, slices.Concat(brokenChecks(ev), missing), ev.Gaps, all)
+	if slices.Contains(ev.Asked, DoubtAltered) {
+		return j, nil
+	}
+	lines := claims(v, ev)
+	if files := onOtherFiles(lines, ev); len(files) > 0 {
+		return j, &Doubt{
+			Kind:   DoubtAltered,
+			Why:    "The reviewer said NEEDS_FIX by commands that ran while files of the work stood changed in its copy.",
+			Claims: []string{"Changed there: " + strings.Join(files, ", ") + "."},
 		}
 	}
-	contradicted = append(contradicted, ownFailures(v, ev)...)
-	d := doubt(v, ev)
-	if d != nil && len(d.Claims) == 0 && len(broken) > 0 {
-		d = nil // that nothing shows it is no news where a check shows the contrary
-	}
-	missing := slices.Concat(broken, contradicted, unproven(d))
-	switch {
-	case len(contradicted) > 0:
-		why := fmt.Sprintf("The reviewer said DONE and named %s.", count(len(contradicted), "gap", "gaps"))
-		return judgement(v, plan.NeedsFix, why, missing, ev.Gaps, d == nil), nil
-	case len(broken) > 0:
-		why := fmt.Sprintf("The reviewer said DONE, but %s.", count(len(broken), "check does not pass", "checks do not pass"))
-		return judgement(v, plan.NeedsFix, why, missing, ev.Gaps, d == nil), nil
-	case d != nil:
-		return judgement(v, plan.NeedsFix, d.Why, missing, ev.Gaps, false), d
-	}
-	why := "The reviewer said DONE, and the record bears it out."
-	if len(small) > 0 {
-		why = fmt.Sprintf("The reviewer said DONE, and the record bears it out; %s that should be closed stays open.", count(len(small), "new gap", "new gaps"))
-	}
-	j := judgement(v, plan.Done, why, small, ev.Gaps, true)
-	j.Approved = true
 	return j, nil
 }
 
-// split parts what a review names into new gaps of a later review that only
-// should be closed, and everything else, which stands in the way: otherwise a
-// run would never end as long as somebody can think of an improvement.
-func split(missing []plan.Missing, ev Evidence) (small, blocking []plan.Missing) {
-	b := newBook(ev.Gaps)
-	for _, m := range missing {
-		if ev.Later && m.Severity == plan.SeverityShould && !b.knows(m) {
-			small = append(small, m)
-		} else {
-			blocking = append(blocking, m)
+// onOtherFiles are the files that stood changed while the claimed lines ran, if
+// that is so for all that did not end well.
+func onOtherFiles(lines []Line, ev Evidence) []string {
+	var out []string
+	for _, l := range lines {
+		if l.ExitCode == 0 {
+			continue
 		}
+		if !ev.ranAltered(l) {
+			return nil
+		}
+		out = append(out, ev.altered(l)...)
 	}
-	return small, blocking
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
-// ownFailures are claims that a check failed. Some commands prove something by
-// failing; a check is not one of them, so a DONE that rests on a failed one
-// contradicts itself.
-func ownFailures(v plan.Verdict, ev Evidence) []plan.Missing {
-	decides := map[string]bool{}
-	for _, c := range ev.Checks {
-		decides[readLine(c.Command).text()] = true
+// judgeDone judges a DONE.
+func judgeDone(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
+	broken := brokenChecks(ev)
+	contradicted, should := bySeverity(v.Missing)
+	for _, item := range v.Checklist {
+		if !item.Met {
+			contradicted = append(contradicted, mustClose("A requirement is not met: "+item.Item))
+		}
 	}
-	var out []plan.Missing
-	for _, c := range v.Commands {
-		if c.ExitCode != 0 && decides[readLine(c.Command).text()] {
-			out = append(out, must(fmt.Sprintf("The review itself says that the check `%s` ended with exit code %d.", c.Command, c.ExitCode)))
+	for _, m := range should {
+		v.Notes = append(v.Notes, m.Gap)
+	}
+	if len(contradicted) > 0 {
+		why := fmt.Sprintf("The reviewer said DONE and named %s.", count(len(contradicted), "gap", "gaps"))
+		return judgement(v, plan.NeedsFix, why, slices.Concat(broken, contradicted), ev.Gaps, true), nil
+	}
+	if len(broken) > 0 {
+		why := fmt.Sprintf("The reviewer said DONE, but %s.", count(len(broken), "check does not pass", "checks do not pass"))
+		return judgement(v, plan.NeedsFix, why, broken, ev.Gaps, true), nil
+	}
+	p := ev.prove(v)
+	if d := doubt(v, ev, p); d != nil {
+		j := judgement(v, plan.NeedsFix, d.Why, unprovenGaps(d), ev.Gaps, false)
+		if slices.Contains(ev.Asked, d.Kind) {
+			return j, nil
+		}
+		return j, d
+	}
+	return approval(v, ev, p), nil
+}
+
+// approval is the judgement of a DONE that the evidence bears out.
+func approval(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
+	evidence := plan.EvidenceShown
+	why := fmt.Sprintf("The reviewer said DONE, and `%s` tells the work from what was there before.", short(p.line))
+	if p.best != shown {
+		evidence = plan.EvidenceUnbroken
+		reason := v.Unchanged
+		if ev.Unchanged {
+			reason = v.NoChange
+		}
+		why = fmt.Sprintf("The reviewer said DONE, and nothing is broken: `%s` ends as it should. Nothing can show more: %s", short(p.line), oneLine(reason))
+	}
+	if n := len(failing(ev)); n > 0 {
+		why += fmt.Sprintf(" Approved with %s, as before the work.", count(n, "failing check", "failing checks"))
+	}
+	j := judgement(v, plan.Done, why, nil, ev.Gaps, true)
+	j.Approved, j.Evidence = true, evidence
+	return j
+}
+
+// doubt is what keeps a DONE from counting, the gravest first; nil if nothing
+// does.
+func doubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
+	if len(p.objections) > 0 {
+		return &Doubt{
+			Kind:   DoubtClaims,
+			Why:    fmt.Sprintf("The reviewer said DONE, but %s did not end as claimed when run alone.", count(len(p.objections), "command", "commands")),
+			Claims: p.objections,
+		}
+	}
+	if unsaid := unanswered(v, ev); len(unsaid) > 0 {
+		return &Doubt{
+			Kind:   DoubtSilent,
+			Why:    fmt.Sprintf("The reviewer said DONE without a word on %s.", count(len(unsaid), "thing that speaks against it", "things that speak against it")),
+			Claims: unsaid,
+		}
+	}
+	if ev.Unchanged && v.NoChange == "" {
+		return &Doubt{
+			Kind: DoubtShown,
+			Why:  "The reviewer said DONE, but no file was changed, and the verdict does not say under `no_change` why nothing had to be.",
+		}
+	}
+	excused := v.Unchanged != "" || ev.Unchanged
+	if p.best == shown || excused && p.best == unbroken && !ev.Strict {
+		return nil
+	}
+	d := &Doubt{Kind: DoubtShown, Claims: p.why}
+	switch {
+	case excused && p.best == unbroken:
+		d.Why = "The reviewer said DONE, but nothing tells the work from what was there before, and the settings insist on that."
+	case p.best == unbroken:
+		d.Why = "The reviewer said DONE, but nothing tells the work from what was there before."
+	default:
+		d.Why = "The reviewer said DONE, but nothing that ran shows it."
+	}
+	return d
+}
+
+// failing are the checks that do not pass after the change.
+func failing(ev Evidence) []plan.CheckResult {
+	now, order := latest(ev.Checks)
+	var out []plan.CheckResult
+	for _, command := range order {
+		if r := now[command]; !passed(r) && !r.Flaky {
+			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// Final judges the second answer of a reviewer whose first was malformed or in
-// doubt; nobody is asked again. A text that could not be read (err from Parse)
-// becomes a gap, and so does every claim of d that stays unproven. Whatever is
-// not readable as something else counts as NEEDS_FIX, and closes no gap.
-func Final(text string, err error, d *Doubt, v plan.Verdict, ev Evidence) plan.Judgement {
-	if err == nil && (d == nil || d.Small) {
-		if ev.Text == "" {
-			ev.Text = text
+// unanswered lists the findings and the failing checks that a DONE has to speak
+// of in its checklist and does not. A checklist in prose answers nothing.
+func unanswered(v plan.Verdict, ev Evidence) []string {
+	var said strings.Builder
+	for _, item := range v.Checklist {
+		if !item.Prose {
+			said.WriteString(item.Item + "\n" + item.Evidence + "\n")
 		}
-		j, _ := Judge(v, ev)
-		return j
 	}
-	why, missing := "", unproven(d)
-	switch {
-	case err == nil:
-		why = d.Why
-	case strings.TrimSpace(text) == "":
-		v, why = plan.Verdict{}, "The review came back empty."
-		missing = []plan.Missing{must("The review came back empty: nothing says that the work is done.")}
-	default:
-		v, why = plan.Verdict{}, fmt.Sprintf("The review could not be read: %s.", reason(err))
-		missing = []plan.Missing{must(reviewGap("The review could not be read as a verdict. It says:", text))}
+	names := func(name string) bool { return name != "" && strings.Contains(said.String(), name) }
+	var out []string
+	for _, f := range ev.Findings {
+		if f.Answer && !names(f.Path) && (strings.Contains(f.Path, " ") || !names(path.Base(f.Path))) {
+			out = append(out, f.Text+" The checklist does not say why that is right.")
+		}
 	}
-	return judgement(v, plan.NeedsFix, why, slices.Concat(brokenChecks(ev), missing), ev.Gaps, false)
+	for _, c := range failing(ev) {
+		if !names(c.Command) && !names(c.Name) {
+			out = append(out, fmt.Sprintf("The check `%s` fails. The checklist does not say why that is right.", c.Command))
+		}
+	}
+	return out
+}
+
+// Rests reports whether it matters what a verdict claims: nothing else keeps it
+// from being approved.
+func Rests(v plan.Verdict, ev Evidence) bool {
+	must, should := bySeverity(v.Missing)
+	remarks := v.Verdict == plan.NeedsFix && len(should) > 0 && slices.Contains(ev.Asked, DoubtSmall)
+	unmet := slices.ContainsFunc(v.Checklist, func(item plan.ListItem) bool { return !item.Met })
+	return (v.Verdict == plan.Done || remarks) && len(must) == 0 && !unmet && len(brokenChecks(ev)) == 0
+}
+
+// Shown reports whether something tells the work from what was there before.
+func Shown(v plan.Verdict, ev Evidence) bool { return ev.prove(v).best == shown }
+
+// EndsAsClaimed reports whether a line ended as claimed when it was run again.
+func EndsAsClaimed(l Line, ev Evidence) bool {
+	w, _ := ev.weigh(l)
+	return w == unbroken || w == shown
+}
+
+// bySeverity parts what a review names into what stands in the way and what only
+// should be closed.
+func bySeverity(missing []plan.Missing) (must, should []plan.Missing) {
+	for _, m := range missing {
+		if m.Severity == plan.SeverityShould {
+			should = append(should, m)
+		} else {
+			must = append(must, m)
+		}
+	}
+	return must, should
+}
+
+// Final judges a reviewer's second answer that could not be read as a verdict
+// either. It counts as NEEDS_FIX, and closes no gap.
+func Final(text string, err error, ev Evidence) plan.Judgement {
+	why, gap := "The review came back empty.", "The review came back empty: nothing says that the work is done."
+	if strings.TrimSpace(text) != "" {
+		why = fmt.Sprintf("The review could not be read: %s.", reason(err))
+		gap = reviewGap("The review could not be read as a verdict. It says:", text)
+	}
+	missing := slices.Concat(brokenChecks(ev), []plan.Missing{mustClose(gap)})
+	return judgement(plan.Verdict{}, plan.NeedsFix, why, missing, ev.Gaps, false)
 }
 
 // judgement puts the pieces together and gives every gap its id.
 func judgement(v plan.Verdict, kind plan.VerdictKind, why string, missing []plan.Missing, ledger []plan.Gap, all bool) plan.Judgement {
-	changes, named := settle(ledger, missing, all)
+	changes, named := matchGaps(ledger, missing, all)
 	return plan.Judgement{
-		Verdict: kind, Why: why, Checklist: v.Checklist, Missing: named,
-		Commands: append([]plan.RanCommand{}, v.Commands...), Gaps: changes,
+		Verdict:   kind,
+		Why:       why,
+		Checklist: v.Checklist,
+		Missing:   named,
+		Commands:  append([]plan.RanCommand{}, v.Commands...),
+		Notes:     v.Notes,
+		NoChange:  v.NoChange,
+		Unchanged: v.Unchanged,
+		Gaps:      changes,
 	}
 }
 
-// brokenChecks, which come first in every list so that a reviewer who names the
-// same gap does not take its output away, makes a gap of every check that breaks the check rule: a
-// required one that does not pass, or any that passed before and fails now.
+// brokenChecks makes a gap of every check that breaks the check rule: a required
+// one that does not pass, or any that passed before and fails now. They come
+// first in every list, so that a reviewer who names the same gap does not take
+// its output away.
 func brokenChecks(ev Evidence) []plan.Missing {
 	now, order := latest(ev.Checks)
 	base, before := latest(ev.Baseline)
@@ -180,14 +342,16 @@ func brokenChecks(ev Evidence) []plan.Missing {
 	for _, command := range order {
 		r, ran := now[command]
 		was, known := base[command]
+		required := r.Required || was.Required
 		switch {
 		case !ran:
 			out = append(out, checkGap(ev.Gaps, command, "is required and did not run after the change."))
 		case passed(r):
-		case r.Flaky && (r.Required || was.Required):
+		case r.Flaky && (r.Hung || r.TimedOut): // it hung, and passed at once when it ran again
+		case r.Flaky && required && !(known && (was.Flaky || !passed(was))):
 			out = append(out, checkGap(ev.Gaps, command, "is required and passes only sometimes: it failed, and passed when it was run again at once. It failed "+result(r)))
-		case r.Flaky: // shown, and no regression: it is not known to fail
-		case r.Required || was.Required:
+		case r.Flaky: // no regression: it is not known to fail
+		case required:
 			out = append(out, checkGap(ev.Gaps, command, "is required and fails "+result(r)))
 		case known && passed(was):
 			out = append(out, checkGap(ev.Gaps, command, "passed before the change and fails now "+result(r)))
@@ -217,7 +381,10 @@ func passed(r plan.CheckResult) bool { return r.Passed() && !r.TimedOut }
 // result says how a check failed, with the end of its output.
 func result(r plan.CheckResult) string {
 	said := fmt.Sprintf("with exit code %d", r.ExitCode)
-	if r.TimedOut {
+	switch {
+	case r.Hung:
+		said += " (it hung)"
+	case r.TimedOut:
 		said += " (it ran out of time)"
 	}
 	if end := tail(r.Output); end != "" {
@@ -242,7 +409,7 @@ func tail(output string) string {
 // that a check keeps its gap although its output differs from run to run.
 func checkGap(ledger []plan.Gap, command, says string) plan.Missing {
 	name := fmt.Sprintf("The check `%s` ", command)
-	m := must(name + says)
+	m := mustClose(name + says)
 	for _, g := range ledger {
 		if strings.HasPrefix(g.Gap, name) {
 			m.ID = g.ID
@@ -251,20 +418,22 @@ func checkGap(ledger []plan.Gap, command, says string) plan.Missing {
 	return m
 }
 
-func must(gap string) plan.Missing {
+func mustClose(gap string) plan.Missing {
 	return plan.Missing{Gap: gap, Severity: plan.SeverityMust}
 }
 
-func unproven(d *Doubt) []plan.Missing {
-	if d == nil {
-		return nil
-	}
-	if len(d.Claims) == 0 {
-		return []plan.Missing{must("Unproven: " + d.Why)}
+// unprovenGaps are what a doubt leaves to do.
+func unprovenGaps(d *Doubt) []plan.Missing {
+	if d.Kind == DoubtShown || len(d.Claims) == 0 {
+		gap := "Unproven: " + d.Why
+		for _, c := range d.Claims {
+			gap += "\n- " + strings.ReplaceAll(c, "\n", "\n  ")
+		}
+		return []plan.Missing{mustClose(gap)}
 	}
 	var out []plan.Missing
 	for _, c := range d.Claims {
-		out = append(out, must("Unproven: "+c))
+		out = append(out, mustClose("Unproven: "+c))
 	}
 	return out
 }
@@ -284,4 +453,13 @@ func reason(err error) string {
 		return pe.Why
 	}
 	return err.Error()
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -17,13 +17,13 @@ import (
 // Changes come in the order of missing, then of the ledger. A gap that is
 // named again in other words is a change of its text.
 func Ledger(gaps []plan.Gap, missing []plan.Missing, all bool) []plan.Gap {
-	changes, _ := settle(gaps, missing, all)
+	changes, _ := matchGaps(gaps, missing, all)
 	return changes
 }
 
-// settle is Ledger, and returns what is missing with the ids filled in and
+// matchGaps is Ledger, and returns what is missing with the ids filled in and
 // repetitions left out.
-func settle(gaps []plan.Gap, missing []plan.Missing, all bool) (changes []plan.Gap, named []plan.Missing) {
+func matchGaps(gaps []plan.Gap, missing []plan.Missing, all bool) (changes []plan.Gap, named []plan.Missing) {
 	b := newBook(gaps)
 	seen := make(map[string]bool, len(missing))
 	named = []plan.Missing{}

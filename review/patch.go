@@ -49,6 +49,17 @@ func readPatch(patch string) []fileChange {
 	return out
 }
 
+// Created lists the files that a patch adds, also by giving them another name.
+func Created(patch string) []string {
+	var out []string
+	for _, f := range readPatch(patch) {
+		if f.created || !f.deleted && f.old != f.path {
+			out = append(out, f.path)
+		}
+	}
+	return out
+}
+
 // Summary tells what a patch does in a line for each file.
 func Summary(patch string) string {
 	var b strings.Builder

@@ -16,7 +16,6 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/phases"
-	"github.com/plan-engine/plan/review"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -229,7 +228,6 @@ func (c *checker) Check(ctx context.Context, t plan.Trial, update func(string)) 
 	}
 	runner := checks.New(checks.Config{Shell: room.Shell, Timeout: c.walls.cfg.Checks.Timeout.Duration, Redact: c.redact})
 	res, blobs, err := runner.Run(ctx, room.Dir, t.Check, update)
-	res.Masked = review.Masked(t.Command)
 	left := room.Close()
 	var breach *sandbox.Breach
 	if errors.As(left, &breach) { // anything else is swept up later; the result counts all the same

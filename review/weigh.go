@@ -1,0 +1,291 @@
+package review
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// Call is a command that ran in a review, as the journal has it.
+type Call struct {
+	ID       string // as it was shown to the reviewer: b1, b2, …
+	Key      string // as the model's server named it
+	Command  string
+	ExitCode int
+	// Altered names files of the reviewed snapshot that stood changed in the
+	// review's layer meanwhile.
+	Altered []string
+}
+
+// Line is a claimed command line that can be run again.
+type Line struct {
+	Command  string
+	ExitCode int // that it is claimed to end with
+}
+
+// Lines are the claimed lines that have to be run again, without repetitions. A
+// claim that names one of the engine's own checks needs no other run.
+func Lines(v plan.Verdict, ev Evidence) []Line {
+	var out []Line
+	for _, c := range claims(v, ev) {
+		if _, own := ev.check(c.Command); c.Command != "" && !own && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// claims are the claimed lines. One that names a call which is not in the
+// record has no command.
+func claims(v plan.Verdict, ev Evidence) []Line {
+	var out []Line
+	for _, c := range v.Commands {
+		if call := strings.TrimSpace(c.Call); call != "" {
+			i := slices.IndexFunc(ev.Ran, func(r Call) bool { return r.ID == call || r.Key == call })
+			if i < 0 {
+				out = append(out, Line{ExitCode: c.ExitCode})
+				continue
+			}
+			// The id names what ran, with what it came to.
+			c.Command, c.ExitCode = ev.Ran[i].Command, ev.Ran[i].ExitCode
+		}
+		if command := strings.TrimSpace(c.Command); command != "" {
+			out = append(out, Line{Command: command, ExitCode: c.ExitCode})
+		}
+	}
+	return out
+}
+
+// check finds the engine's own result of a line, by its words.
+func (ev Evidence) check(command string) (plan.CheckResult, bool) {
+	words := strings.Fields(command)
+	for _, c := range slices.Backward(ev.Checks) {
+		if slices.Equal(strings.Fields(c.Command), words) {
+			return c, true
+		}
+	}
+	return plan.CheckResult{}, false
+}
+
+// trials are the runs of a line on a tree, in order.
+func (ev Evidence) trials(command, on string) []plan.CheckResult {
+	var out []plan.CheckResult
+	for _, t := range ev.Trials {
+		if t.Command == command && t.Evidence == on && !t.Cancelled {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// weight is what a line that was run again is worth.
+type weight int
+
+const (
+	unproven  weight = iota // it is not known how it ends by itself
+	unbroken                // it ends as claimed
+	shown                   // it ends as claimed, and otherwise without the work
+	objection               // it ends otherwise than claimed
+)
+
+// weigh says what a claimed line is worth, and why it is worth no more than
+// that.
+func (ev Evidence) weigh(l Line) (weight, string) {
+	if l.Command == "" {
+		return unproven, "A claim names a call that is not in the record of this review."
+	}
+	if own, ok := ev.check(l.Command); ok {
+		if endedBySelf(own) && own.ExitCode != l.ExitCode && !own.Flaky {
+			return objection, fmt.Sprintf("`%s` is said to have ended with %d, but it is one of the workflow's own checks, and that ended with %d.", short(l.Command), l.ExitCode, own.ExitCode)
+		}
+		return ev.weighCheck(own)
+	}
+	onWork := ev.trials(l.Command, plan.TreeReviewed)
+	if len(onWork) == 0 {
+		return unproven, fmt.Sprintf("`%s` was not run again: %s.", short(l.Command), ev.limits())
+	}
+	return ev.compare(l, onWork)
+}
+
+// compare weighs a line by how it ended on the work and without it.
+func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
+	first, last := onWork[0], onWork[len(onWork)-1]
+	name := fmt.Sprintf("`%s`", short(l.Command))
+	switch {
+	case first.ExitCode != last.ExitCode:
+		return unproven, fmt.Sprintf("%s ended with %d and then with %d when it was run alone, so it proves nothing.", name, first.ExitCode, last.ExitCode)
+	case !endedBySelf(last):
+		return unproven, fmt.Sprintf("%s, run alone on the work, %s", name, endedHow(last))
+	case last.ExitCode != l.ExitCode && ev.ranAltered(l):
+		return unproven, fmt.Sprintf("%s ran while files of the work stood changed in your copy (%s), so it says nothing about the work. Alone it %s", name, strings.Join(ev.altered(l), ", "), endedHow(last))
+	case last.ExitCode != l.ExitCode:
+		return objection, fmt.Sprintf("%s is said to have ended with %d. Run alone on the work as it is, it %s", name, l.ExitCode, endedHow(last))
+	case last.Tests != nil && !last.Tests.Ran():
+		return unproven, fmt.Sprintf("%s ended as claimed, but by its own report it ran no test.", name)
+	case len(last.Wrote) > 0:
+		return unproven, fmt.Sprintf("%s writes to files of the work (%s), so it does not speak of the work as it is.", name, strings.Join(last.Wrote, ", "))
+	}
+	without := ev.trials(l.Command, plan.TreeCounter)
+	if len(without) == 0 {
+		return unbroken, ""
+	}
+	if why := ev.alike(l.Command, last, without); why != "" {
+		return unbroken, why
+	}
+	return shown, ""
+}
+
+// weighCheck weighs one of the engine's own checks, which has to pass.
+func (ev Evidence) weighCheck(c plan.CheckResult) (weight, string) {
+	name := fmt.Sprintf("`%s`", short(c.Command))
+	switch {
+	case !passed(c):
+		return unproven, fmt.Sprintf("%s does not pass.", name)
+	case c.Flaky:
+		return unproven, fmt.Sprintf("%s passes only sometimes.", name)
+	case c.Tests != nil && !c.Tests.Ran():
+		return unproven, fmt.Sprintf("%s passes, but by its own report it ran no test.", name)
+	}
+	without := ev.trials(c.Command, plan.TreeCounter)
+	if len(without) == 0 {
+		return unbroken, ""
+	}
+	if why := ev.alike(c.Command, c, without); why != "" {
+		return unbroken, why
+	}
+	return shown, ""
+}
+
+// alike says why what a line came to without the work is not told apart from
+// what it came to on it; "" where it is.
+func (ev Evidence) alike(command string, onWork plan.CheckResult, without []plan.CheckResult) string {
+	name, last := fmt.Sprintf("`%s`", short(command)), without[len(without)-1]
+	ranNone := onWork.Tests.Ran() && last.Tests != nil && !last.Tests.Ran()
+	switch {
+	case ranNone:
+		return ""
+	case without[0].ExitCode != last.ExitCode:
+		return fmt.Sprintf("%s ends now so and now otherwise without the change.", name)
+	case last.ExitCode == onWork.ExitCode:
+		return fmt.Sprintf("%s ends with %d on the work and without the change alike.", name, last.ExitCode)
+	case endedBySelf(last), notThere(last) && ev.namesAdded(command, last):
+		return ""
+	}
+	return fmt.Sprintf("%s could not be tried without the change: it %s", name, endedHow(last))
+}
+
+// namesAdded reports whether a line, or what it said, names a file that the
+// change adds.
+func (ev Evidence) namesAdded(command string, r plan.CheckResult) bool {
+	return slices.ContainsFunc(ev.Created, func(file string) bool {
+		return strings.Contains(command, path.Base(file)) || strings.Contains(r.Output, path.Base(file))
+	})
+}
+
+// endedBySelf reports whether a command came to its own end: no time limit, no
+// signal, and it could be run at all.
+func endedBySelf(r plan.CheckResult) bool {
+	return !r.TimedOut && !r.Hung && !bySignal(r) && !notThere(r)
+}
+
+// bySignal: shells report 128 plus the signal's number, of which there are 64.
+func bySignal(r plan.CheckResult) bool { return r.ExitCode > 128 && r.ExitCode <= 128+64 }
+
+// notThere: what shells report for a command that cannot be run or found.
+func notThere(r plan.CheckResult) bool { return r.ExitCode == 126 || r.ExitCode == 127 }
+
+// endedHow says how a command ended, with the end of its output.
+func endedHow(r plan.CheckResult) string {
+	var how string
+	switch {
+	case r.Hung:
+		how = "hung"
+	case r.TimedOut:
+		how = "ran out of time"
+	case bySignal(r):
+		how = fmt.Sprintf("was ended by signal %d", r.ExitCode-128)
+	case notThere(r):
+		how = fmt.Sprintf("could not be run (%d)", r.ExitCode)
+	default:
+		how = fmt.Sprintf("ended with %d", r.ExitCode)
+	}
+	if end := tail(r.Output); end != "" {
+		return how + ":\n" + end
+	}
+	return how + "."
+}
+
+// ranAltered reports whether a line ended as claimed in this review only while
+// files of the work stood changed.
+func (ev Evidence) ranAltered(l Line) bool {
+	found := false
+	for _, c := range ev.Ran {
+		if strings.TrimSpace(c.Command) != l.Command || c.ExitCode != l.ExitCode {
+			continue
+		}
+		if len(c.Altered) == 0 {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// altered are the files that stood changed while a line ran.
+func (ev Evidence) altered(l Line) []string {
+	var out []string
+	for _, c := range ev.Ran {
+		if strings.TrimSpace(c.Command) == l.Command {
+			out = append(out, c.Altered...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// limits says why a line may not have been run again.
+func (ev Evidence) limits() string {
+	if ev.Limit == "" {
+		return "nothing could run it"
+	}
+	return ev.Limit
+}
+
+func short(command string) string { return cut(strings.TrimSpace(command), 200) }
+
+// proof is what a DONE rests on.
+type proof struct {
+	best       weight
+	line       string   // that shows it
+	objections []string // claims that are false
+	why        []string // why lines prove nothing, or not enough
+}
+
+// prove weighs every claimed line and every check.
+func (ev Evidence) prove(v plan.Verdict) proof {
+	var p proof
+	take := func(w weight, line, why string) {
+		switch {
+		case w == objection:
+			p.objections = append(p.objections, why)
+			return
+		case w > p.best:
+			p.best, p.line = w, line
+		}
+		if why != "" && !slices.Contains(p.why, why) {
+			p.why = append(p.why, why)
+		}
+	}
+	for _, l := range claims(v, ev) {
+		w, why := ev.weigh(l)
+		take(w, l.Command, why)
+	}
+	for _, c := range ev.Checks {
+		w, why := ev.weighCheck(c)
+		take(w, c.Command, why)
+	}
+	return p
+}
