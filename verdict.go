@@ -1,5 +1,7 @@
 package plan
 
+import "fmt"
+
 // VerdictKind is a reviewer's word on the work.
 type VerdictKind string
 
@@ -233,3 +235,21 @@ func (t *TestReport) Ran() bool { return t != nil && (t.Passed != 0 || t.Failed 
 
 // Passed reports whether the check's command ended with status zero.
 func (r CheckResult) Passed() bool { return r.ExitCode == 0 && !r.Cancelled }
+
+// Fails reports whether the check's command is known to fail: it did not pass,
+// also not when it was run again at once.
+func (r CheckResult) Fails() bool {
+	return !r.Cancelled && !r.Flaky && (r.ExitCode != 0 || r.TimedOut)
+}
+
+// ApprovedWith is the outcome of an approved run in words, with the number of
+// checks that fail all the same.
+func ApprovedWith(failing int) string {
+	switch failing {
+	case 0:
+		return string(Approved)
+	case 1:
+		return string(Approved) + " with 1 failing check"
+	}
+	return fmt.Sprintf("%s with %d failing checks", Approved, failing)
+}

@@ -47,11 +47,15 @@ type Line struct {
 	Checks  []plan.CheckResult `json:"checks"` // the latest of each command
 	Verdict string             `json:"verdict,omitempty"`
 	Said    string             `json:"verdict_why,omitempty"`
-	Gaps    []plan.Gap         `json:"gaps"`
-	CostUSD float64            `json:"cost_usd"`
-	Priced  bool               `json:"priced"`
-	Tokens  int64              `json:"tokens"`
-	Seconds float64            `json:"seconds"` // of work
+	// Evidence is what an approval rests on; see [plan.Judgement].
+	Evidence string     `json:"evidence,omitempty"`
+	Notes    []string   `json:"notes,omitempty"` // the reviewer's remarks that do not block
+	Open     []string   `json:"open,omitempty"`  // what the implementer left open
+	Gaps     []plan.Gap `json:"gaps"`
+	CostUSD  float64    `json:"cost_usd"`
+	Priced   bool       `json:"priced"`
+	Tokens   int64      `json:"tokens"`
+	Seconds  float64    `json:"seconds"` // of work
 	// Published is nil for a job that nobody has published.
 	Published *Publication `json:"published,omitempty"`
 }
@@ -77,9 +81,23 @@ func (l Line) Standing() string {
 	case l.State == memory.JobParked && l.Parked != "":
 		return "parked: " + string(l.Parked)
 	case (l.State == memory.JobDone || l.State == memory.JobFailed) && l.Outcome != "":
+		if l.Outcome == plan.Approved {
+			return plan.ApprovedWith(l.failing())
+		}
 		return string(l.Outcome)
 	}
 	return string(l.State)
+}
+
+// failing counts the checks that fail.
+func (l Line) failing() int {
+	n := 0
+	for _, c := range l.Checks {
+		if c.Fails() {
+			n++
+		}
+	}
+	return n
 }
 
 // Change sizes the job's change.
@@ -204,14 +222,20 @@ func dash(text string) string {
 }
 
 // Reasons are what there is to explain: why the job is not approved (what
-// stopped it, checks that failed, gaps that are open), and why its change is
-// not published.
+// stopped it, checks that failed, gaps that are open), or what was noted about one
+// that is, and why its change is not published.
 func (l Line) Reasons() []string {
 	var out []string
 	if t := l.Published.Trouble(); t != "" {
 		out = append(out, t)
 	}
 	if l.Approved() {
+		for _, note := range l.Notes {
+			out = append(out, "note: "+note)
+		}
+		for _, open := range l.Open {
+			out = append(out, "left open: "+open)
+		}
 		return out
 	}
 	if l.Why != "" {

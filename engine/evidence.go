@@ -87,12 +87,9 @@ func (e *Engine) goesBack() string {
 	return ""
 }
 
-// failed are the checks that do not pass. One that passed when it was run again
-// is not known to fail.
+// failed are the checks that fail.
 func failed(checks []plan.CheckResult) []plan.CheckResult {
-	return slices.DeleteFunc(slices.Clone(checks), func(c plan.CheckResult) bool {
-		return c.Passed() && !c.TimedOut || c.Flaky
-	})
+	return slices.DeleteFunc(slices.Clone(checks), func(c plan.CheckResult) bool { return !c.Fails() })
 }
 
 // lastVerdict is what the last review came to, nil before the first.

@@ -43,7 +43,7 @@ func noticedText(findings []plan.Finding, checks []plan.CheckResult) string {
 		text += "- " + f.Text + mark + "\n"
 	}
 	for _, c := range checks {
-		if !c.Passed() && !c.Flaky {
+		if c.Fails() {
 			text += fmt.Sprintf("- The check `%s` fails. (to be answered)\n", c.Command)
 			answer = true
 		}

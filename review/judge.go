@@ -236,8 +236,8 @@ func failing(ev Evidence) []plan.CheckResult {
 	now, order := latest(ev.Checks)
 	var out []plan.CheckResult
 	for _, command := range order {
-		if r := now[command]; !passed(r) && !r.Flaky {
-			out = append(out, r)
+		if now[command].Fails() {
+			out = append(out, now[command])
 		}
 	}
 	return out

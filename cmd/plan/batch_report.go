@@ -115,6 +115,7 @@ func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job, publis
 	if t.Verdict != nil {
 		_, l.Verdict = render.VerdictWord(t.Verdict.Judgement)
 		l.Said = t.Verdict.Why
+		l.Evidence, l.Notes, l.Open = t.Verdict.Evidence, t.Verdict.Notes, t.Verdict.Open
 	}
 	repo, from, to, err := endsOf(ctx, run)
 	if err != nil {

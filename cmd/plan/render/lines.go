@@ -236,8 +236,20 @@ func (n *narrator) checkEnd(b plan.CheckEnd) []string {
 		glyph, k = n.fail, InkRed
 	}
 	note := checkNote(b.CheckResult)
+	label := "check"
+	switch b.Evidence {
+	case plan.TreeReviewed:
+		label, note = "evidence", "  on the work"
+	case plan.TreeCounter:
+		label, note = "evidence", "  without the change"
+	}
+	if b.Evidence != "" && !b.Cancelled {
+		glyph, k, word = n.note, InkDim, fmt.Sprintf("%4d", b.ExitCode)
+	}
 	most := 3
-	if was := n.tally.baselineOf(b.Command); b.Baseline {
+	if was := n.tally.baselineOf(b.Command); b.Evidence != "" {
+		most = 0
+	} else if b.Baseline {
 		note += "  baseline"
 		most = 1
 	} else if was != nil && was.Passed() != b.Passed() && !b.Cancelled {
@@ -247,10 +259,10 @@ func (n *narrator) checkEnd(b plan.CheckEnd) []string {
 		most = 20
 	}
 	lines := []string{n.fill(n.Columns(),
-		[]Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad("check") + " "}, {Ink: k, Text: word + " "}},
+		[]Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad(label) + " "}, {Ink: k, Text: word + " "}},
 		Span{Text: n.firstLine(b.Command)},
 		[]Span{{Ink: InkDim, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(Millis(b.DurationMS)))}})}
-	if b.Passed() || b.Cancelled {
+	if b.Passed() || b.Cancelled || b.Evidence != "" {
 		return lines
 	}
 	return append(lines, n.output("      ", lastLines(b.Output, most))...)

@@ -27,6 +27,8 @@ type Tally struct {
 	// findings are those of the latest review.
 	findings []plan.Finding
 	Checks   []checkTally
+	// trials are the runs that were made to weigh the latest verdict.
+	trials []plan.CheckResult
 	// Diff is known at the end of a run. Who shows a parked run may set it.
 	Diff *plan.DiffStat
 
@@ -114,7 +116,7 @@ func (t *Tally) addState(body plan.Body) {
 	case plan.StateChange:
 		t.state, t.Why = b.To, b.Why
 		if b.To == plan.Reviewing {
-			t.findings = nil
+			t.findings, t.trials = nil, nil
 		}
 	case plan.Parked:
 		t.parked = &b
@@ -210,6 +212,10 @@ func (t *Tally) addCheck(r plan.CheckResult) {
 	if r.Cancelled || r.Source == plan.CheckSetup {
 		return
 	}
+	if r.Evidence != "" {
+		t.trials = append(t.trials, r)
+		return
+	}
 	i := slices.IndexFunc(t.Checks, func(c checkTally) bool { return c.command == r.Command })
 	if i < 0 {
 		i = len(t.Checks)
@@ -220,6 +226,17 @@ func (t *Tally) addCheck(r plan.CheckResult) {
 	} else {
 		t.Checks[i].Latest = &r
 	}
+}
+
+// failing counts the checks that fail after the last change.
+func (t *Tally) failing() int {
+	n := 0
+	for _, c := range t.Checks {
+		if c.Latest != nil && c.Latest.Fails() {
+			n++
+		}
+	}
+	return n
 }
 
 // baselineOf returns what a check said before the work, or nil.

@@ -8,6 +8,45 @@ import (
 	"github.com/plan-engine/plan"
 )
 
+// evidence tells how each line ended that was run to weigh the verdict, on the
+// work and without the change.
+func (s *summary) evidence() {
+	label := "evidence"
+	told := map[string]bool{}
+	for _, r := range s.t.trials {
+		if told[r.Command] {
+			continue
+		}
+		told[r.Command] = true
+		s.row(label, InkNone, s.firstLine(r.Command)+": "+s.t.ends(r.Command))
+		label = ""
+	}
+}
+
+// ends says how a line ended on each tree.
+func (t *Tally) ends(command string) string {
+	work, without := "", ""
+	for _, c := range t.Checks {
+		if c.command == command && c.Latest != nil {
+			work = fmt.Sprint(c.Latest.ExitCode)
+		}
+	}
+	for _, r := range t.trials {
+		switch {
+		case r.Command != command:
+		case r.Evidence == plan.TreeReviewed:
+			work = fmt.Sprint(r.ExitCode)
+		case r.Evidence == plan.TreeCounter:
+			without = fmt.Sprint(r.ExitCode)
+		}
+	}
+	words := "exit " + work + " on the work"
+	if without != "" {
+		words += ", " + without + " without the change"
+	}
+	return words
+}
+
 // findings lists what was noticed about the work that was reviewed last, each
 // with the implementer's or the reviewer's word on it.
 func (s *summary) findings() {

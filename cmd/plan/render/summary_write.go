@@ -79,7 +79,9 @@ func (t *Tally) standing(dot string) (title string, k Ink, why string) {
 			title += " " + dot + " go on after " + t.parked.WakeAt.UTC().Format("2006-01-02 15:04:05 UTC")
 		}
 		return title, InkYellow, t.parked.Detail
-	case t.state == plan.Approved, t.state == plan.Planned:
+	case t.state == plan.Approved:
+		return plan.ApprovedWith(t.failing()), InkGreen, t.Why
+	case t.state == plan.Planned:
 		return string(t.state), InkGreen, t.Why
 	case t.state == plan.Failed:
 		return string(t.state), InkRed, t.Why
@@ -101,6 +103,19 @@ func (s *summary) verdict() {
 	s.rowOf(head, InkNone, v.Why)
 	if note := checklistNote(v.Judgement); note != "" {
 		s.row("", InkDim, note)
+	}
+	s.evidence()
+	if v.Approved {
+		s.rows("notes", v.Notes)
+		s.rows("left open", v.Open)
+	}
+}
+
+// rows is a row for each of several texts, under one label.
+func (s *summary) rows(label string, texts []string) {
+	for _, text := range texts {
+		s.row(label, InkNone, text)
+		label = ""
 	}
 }
 
@@ -216,9 +231,6 @@ func checkNote(r plan.CheckResult) string {
 	}
 	if r.Cached {
 		parts = append(parts, "from an earlier run")
-	}
-	if r.Masked != "" {
-		parts = append(parts, "masked status")
 	}
 	if !r.Required {
 		parts = append(parts, "advisory")
