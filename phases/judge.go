@@ -37,7 +37,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 // assess reads a verdict and weighs it. The text that comes back is what to
 // ask the reviewer, if it has to be asked again.
 func assess(text string, ev review.Evidence) (plan.Judgement, string) {
-	v, err := review.Parse(text)
+	v, err := review.Parse(review.Answer{Text: text})
 	if err != nil {
 		return plan.Judgement{}, review.Reask(err, nil)
 	}
@@ -50,7 +50,7 @@ func assess(text string, ev review.Evidence) (plan.Judgement, string) {
 
 // settle is the judgement when asking again did not help.
 func settle(text string, ev review.Evidence) plan.Judgement {
-	v, err := review.Parse(text)
+	v, err := review.Parse(review.Answer{Text: text})
 	if err != nil {
 		return review.Final(text, err, nil, v, ev)
 	}
