@@ -26,7 +26,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 			return out, err
 		}
 		later := n < s.told-1 // the journal has an answer to another question
-		v, err := review.Parse(review.Answer{Text: s.end.Text, Cut: s.end.Cut, Again: n > 0})
+		v, err := review.Parse(review.Answer{Text: s.end.Text, Cut: s.end.Cut, Again: reread})
 		if err != nil {
 			if reread && !later {
 				j := review.Final(s.end.Text, err, p.known())

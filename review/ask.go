@@ -2,6 +2,7 @@ package review
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,10 @@ import (
 const shape = `{"verdict": "DONE | NEEDS_FIX | BLOCKED",
  "checklist": [{"item": "the requirement", "met": true, "evidence": "a command or file:line"}],
  "missing": [{"id": "G1, or empty for a new gap", "gap": "what is left to do", "severity": "must | should"}],
- "commands": [{"command": "exactly as it ran", "exit_code": 0}]}`
+ "commands": [{"command": "exactly as it ran, or empty with a call", "exit_code": 0, "call": "the id of a call of this review, or empty"}],
+ "notes": ["a remark that does not block"],
+ "no_change": "why nothing had to change, where nothing did; else empty",
+ "unchanged": "why no command can tell the work from what was there before; else empty"}`
 
 // Reask is the message that asks a reviewer once more, after Parse failed or
 // Judge had a doubt.
@@ -22,7 +26,7 @@ func Reask(err error, d *Doubt) string {
 	var b strings.Builder
 	switch {
 	case err != nil:
-		fmt.Fprintf(&b, "Your verdict could not be read: %s.\n", reason(err))
+		b.WriteString(unread(err))
 	case d != nil:
 		b.WriteString(d.words())
 	default:
@@ -30,6 +34,28 @@ func Reask(err error, d *Doubt) string {
 	}
 	b.WriteString("Answer with one JSON object and nothing else, in this shape; missing is [] for DONE:\n" + shape)
 	return b.String()
+}
+
+// unread says why an answer could not be read, and asks about what stood in the
+// way.
+func unread(err error) string {
+	text := fmt.Sprintf("Your verdict could not be read: %s.\n", reason(err))
+	var pe *ParseError
+	if !errors.As(err, &pe) || pe.Met == "" {
+		return text
+	}
+	return text + "This is what stands there:\n\n" + quoted(pe.Met) + "\n\n" +
+		"Does it name anything that is wrong, missing or not shown? Then the verdict is NEEDS_FIX, with that in missing. " +
+		"If not, the object alone says so; a remark that does not block belongs in notes.\n"
+}
+
+// quoted puts a text in a fence that it cannot close.
+func quoted(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
 }
 
 // Schema is the JSON Schema of a verdict, made from [plan.Verdict] for servers

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -54,15 +55,21 @@ func TestSchemaIsStrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	const item = `{"item":"a","met":true,"evidence":"b"}`
+	full := func(kind, checklist, missing, commands string) string {
+		return fmt.Sprintf(`{"verdict":%s,"checklist":%s,"missing":%s,"commands":%s,"notes":["n"],"no_change":"","unchanged":""}`,
+			kind, checklist, missing, commands)
+	}
 	for text, ok := range map[string]bool{
-		`{"verdict":"DONE","checklist":[` + item + `],"missing":[],"commands":[{"command":"a","exit_code":1}]}`:          true,
-		`{"verdict":"BLOCKED","checklist":[],"missing":[{"id":"","gap":"a","severity":"should"}],"commands":[]}`:         true,
-		`{"verdict":"done","checklist":[],"missing":[],"commands":[]}`:                                                   false,
-		`{"verdict":"DONE","checklist":[],"missing":[]}`:                                                                 false,
-		`{"verdict":"DONE","checklist":[],"missing":[],"commands":[],"more":1}`:                                          false,
-		`{"verdict":"DONE","checklist":[{"item":"a","met":true}],"missing":[],"commands":[]}`:                            false,
-		`{"verdict":"NEEDS_FIX","checklist":[],"missing":[{"id":"","gap":"a","severity":"nice to have"}],"commands":[]}`: false,
-		`{"verdict":"NEEDS_FIX","checklist":[],"missing":[{"id":"","gap":"a","severity":"must","x":1}],"commands":[]}`:   false,
+		full(`"DONE"`, "["+item+"]", "[]", `[{"command":"a","exit_code":1,"call":""}]`):    true,
+		full(`"DONE"`, "["+item+"]", "[]", `[{"command":"","exit_code":1,"call":"b7"}]`):   true,
+		full(`"BLOCKED"`, "[]", `[{"id":"","gap":"a","severity":"should"}]`, "[]"):         true,
+		full(`"done"`, "[]", "[]", "[]"):                                                   false,
+		`{"verdict":"DONE","checklist":[],"missing":[],"commands":[]}`:                     false,
+		strings.Replace(full(`"DONE"`, "[]", "[]", "[]"), "{", `{"more":1,`, 1):            false,
+		full(`"DONE"`, `[{"item":"a","met":true}]`, "[]", "[]"):                            false,
+		full(`"DONE"`, "[]", "[]", `[{"command":"a","exit_code":1}]`):                      false,
+		full(`"NEEDS_FIX"`, "[]", `[{"id":"","gap":"a","severity":"nice to have"}]`, "[]"): false,
+		full(`"NEEDS_FIX"`, "[]", `[{"id":"","gap":"a","severity":"must","x":1}]`, "[]"):   false,
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(text), &value); err != nil {
@@ -71,7 +78,7 @@ func TestSchemaIsStrict(t *testing.T) {
 		if err := schema.Validate(value); (err == nil) != ok {
 			t.Errorf("%s: %v; want valid: %v", text, err, ok)
 		}
-		if _, err := review.Parse(text); ok && err != nil {
+		if _, err := parse(text); ok && err != nil {
 			t.Errorf("%s fits the schema and is not read: %v", text, err)
 		}
 	}
@@ -82,7 +89,8 @@ func TestSchemaIsStrict(t *testing.T) {
 
 func TestReask(t *testing.T) {
 	t.Parallel()
-	_, err := review.Parse(`{"verdict":"MAYBE"}`)
+	_, err := parse(`{"verdict":"MAYBE"}`)
+	_, behind := parse(done + "\nBut it ``x``\n")
 	_, d := review.Judge(doneWith(ran("make test", 0)), review.Evidence{})
 	if d == nil {
 		t.Fatal("no doubt")
@@ -91,21 +99,22 @@ func TestReask(t *testing.T) {
 		text string
 		want []string
 	}{
-		"malformed": {review.Reask(err, nil), []string{`could not be read: the verdict is "MAYBE"`}},
-		"doubt":     {review.Reask(nil, d), []string{"does not show 1 claimed command", "- `make test` is said", "Run now"}},
-		"neither":   {review.Reask(nil, nil), []string{"once more"}},
+		"in the way": {review.Reask(behind, nil), []string{"text follows", "```\nBut it ``x``\n```", "wrong, missing"}},
+		"malformed":  {review.Reask(err, nil), []string{`could not be read: the verdict is "MAYBE"`}},
+		"doubt":      {review.Reask(nil, d), []string{"does not show 1 claimed command", "- `make test` is said", "Run now"}},
+		"neither":    {review.Reask(nil, nil), []string{"once more"}},
 	} {
 		for _, want := range append(tt.want, "one JSON object and nothing else", `"missing": [{"id"`) {
 			if !strings.Contains(tt.text, want) {
 				t.Errorf("%s: %q is not in\n%s", name, want, tt.text)
 			}
 		}
-		if len(tt.text) > 1500 {
+		if len(tt.text) > 2000 {
 			t.Errorf("%s: %d bytes is long", name, len(tt.text))
 		}
 	}
 	// The shape that is shown must never be taken for an answer.
-	if v, err := review.Parse(review.Reask(nil, d)); err == nil || v.Verdict != plan.NoVerdict {
+	if v, err := parse(review.Reask(nil, d)); err == nil || v.Verdict != plan.NoVerdict {
 		t.Errorf("the question reads as %+v", v)
 	}
 }

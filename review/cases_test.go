@@ -71,7 +71,7 @@ type decision struct {
 var parseDecisions = map[string]decision{
 	"duplicate_key_last_wins": {reason: "conflicting words are no verdict: the reviewer is asked again, and it is never an approval"},
 	"later_unrelated_json_block_hides_verdict": {
-		verdict: plan.Done, approved: true, reason: "the last object that has a verdict key counts, not the last block",
+		reason: "what follows a DONE may take it back: the reviewer is asked once whether it does",
 	},
 	"tilde_fence":               {verdict: plan.Done, approved: true, reason: "fences do not matter"},
 	"done_but_missing_nonempty": {verdict: plan.Done, missing: []string{"no tests"}, reason: "it reads as DONE and is judged NEEDS_FIX with that list"},
@@ -79,6 +79,11 @@ var parseDecisions = map[string]decision{
 	"missing_as_array":          {verdict: plan.NeedsFix, missing: []string{"a", "b"}, reason: "a list of strings is a list of gaps"},
 	"verdict_hyphen":            {verdict: plan.NeedsFix, missing: []string{"a"}, reason: "- and space count as _"},
 	"prose_then_bare_object":    {verdict: plan.Done, approved: true, reason: "no fence is needed"},
+}
+
+// parseStricter are rows of our own that a later rule reads otherwise.
+var parseStricter = map[string]decision{
+	"two_blocks_last_wins": {reason: "two verdicts that differ are none, in whatever order: the reviewer is asked which it means"},
 }
 
 func TestParseCases(t *testing.T) {
@@ -93,7 +98,10 @@ func TestParseCases(t *testing.T) {
 			if !differs {
 				want = expectedParse(t, row.Expected)
 			}
-			v, err := review.Parse(row.Input.Text)
+			if stricter, ok := parseStricter[row.Name]; ok {
+				want = stricter
+			}
+			v, err := parse(row.Input.Text)
 			if (err != nil) != (want.verdict == "") || v.Verdict != want.verdict {
 				t.Fatalf("Parse = %q, %v; want %q (%s)", v.Verdict, err, want.verdict, want.reason)
 			}
@@ -149,7 +157,7 @@ func oneCheck(text string) review.Evidence {
 // step is what a review leads to: approved, retry (an implement cycle),
 // exhausted, or reask where the other system spends a cycle or gives up.
 func step(text string, asked bool, cycles int) (string, plan.Judgement) {
-	v, err := review.Parse(text)
+	v, err := parse(text)
 	var j plan.Judgement
 	var d *review.Doubt
 	if err == nil {

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/internal/lazy"
 )
 
 // object is a JSON object that remembers every value a key was given.
@@ -76,7 +73,7 @@ func readField[T any](obj object, key string, from func(element) (T, bool, error
 	for i, el := range elements {
 		entry, ok, err := from(el)
 		if err != nil {
-			return []T{}, refuse("entry %d of %q %v", i+1, key, err)
+			return []T{}, refuse("entry %d of %q %v", i+1, key, err).at(el.source())
 		}
 		if ok {
 			out = append(out, entry)
@@ -95,9 +92,17 @@ type element struct {
 	raw  json.RawMessage
 }
 
+// source is the element as it stands in the answer.
+func (e element) source() string {
+	if e.obj == nil {
+		return e.text
+	}
+	return string(e.raw)
+}
+
 func elementsOf(raw json.RawMessage) ([]element, error) {
 	switch kindOfJSON(raw) {
-	case 0, 'n':
+	case 0, 'n', 'f':
 		return nil, nil
 	case '"':
 		text, _ := stringOf(raw)
@@ -149,6 +154,34 @@ func kindOfJSON(raw json.RawMessage) byte {
 	return raw[0]
 }
 
+func isList(raw json.RawMessage) bool {
+	k := kindOfJSON(raw)
+	return k == '[' || k == '{'
+}
+
+// filled reports whether a value says something. Words for nothing, zero, and
+// lists and objects of nothing else do not.
+func filled(raw json.RawMessage) bool {
+	var value any
+	return len(raw) > 0 && json.Unmarshal(raw, &value) == nil && says(value)
+}
+
+func says(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return false
+	case string:
+		return !saysNothing(v)
+	case float64:
+		return v != 0
+	case []any:
+		return slices.ContainsFunc(v, says)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), says)
+	}
+	return true
+}
+
 func stringOf(raw json.RawMessage) (string, bool) {
 	var s *string
 	if err := json.Unmarshal(raw, &s); err != nil || s == nil {
@@ -183,122 +216,4 @@ func (o object) strs(keys ...string) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// checklistFrom reads requirements. One given in words counts as met when the
-// reviewer says DONE, unless an open box or a cross marks it.
-func checklistFrom(done bool) func(element) (plan.ListItem, bool, error) {
-	return func(el element) (plan.ListItem, bool, error) {
-		if el.obj == nil {
-			text, met := boxed(el.text, done)
-			return plan.ListItem{Item: text, Met: met}, text != "", nil
-		}
-		s, err := el.obj.strs("item", "evidence")
-		if err != nil {
-			return plan.ListItem{}, false, err
-		}
-		item := plan.ListItem{Item: s[0], Evidence: s[1]}
-		if len(el.obj) == 0 {
-			return item, false, nil
-		}
-		if item.Item == "" {
-			return item, false, errors.New(`has no "item"`)
-		}
-		met := el.obj["met"]
-		if len(met) > 1 {
-			return item, false, errors.New(`gives "met" twice with different values`)
-		}
-		if len(met) == 0 || !slices.Contains([]string{"true", "false"}, string(met[0])) {
-			return item, false, errors.New(`does not say whether it is "met" with true or false`)
-		}
-		item.Met = string(met[0]) == "true"
-		return item, true, nil
-	}
-}
-
-// The marks that reviewers put in front of a requirement. One that is neither
-// clearly met nor clearly not is not met.
-var (
-	metMarks  = []string{"[x]", "[X]", "✅", "✓", "✔", "☑", "🗹"}
-	openMarks = []string{"[ ]", "[]", "[-]", "[~]", "[?]", "❌", "✗", "✘", "✖", "☒", "☐", "⬜", "❎", "🚫", "⛔", "⚠", "❓"}
-)
-
-// boxed takes a check mark off the front of a text and says what it means.
-func boxed(text string, met bool) (string, bool) {
-	for i, marks := range [][]string{openMarks, metMarks} {
-		for _, mark := range marks {
-			if rest, ok := strings.CutPrefix(text, mark); ok {
-				return strings.TrimSpace(strings.TrimPrefix(rest, "\ufe0f")), i == 1
-			}
-		}
-	}
-	return text, met
-}
-
-// leadingID is how a reviewer names a known gap in a line of text.
-var leadingID = lazy.Regexp(`^(?:[\[(*]+([Gg][0-9]{1,9}):?[\])*]+\s*[:.–—-]?|([Gg][0-9]{1,9})(?:\s*[:.)]|\s+[–—-]|$))(?:\s+|$)`)
-
-// missingFrom reads gaps. What does not say how much it matters must be fixed.
-// An object that does not say its gap in the words asked for is kept as it
-// stands: a gap that is hard to read is still a gap.
-func missingFrom(el element) (plan.Missing, bool, error) {
-	if el.obj == nil {
-		m := plan.Missing{Gap: el.text, Severity: plan.SeverityMust}
-		if id := leadingID().FindStringSubmatch(el.text); id != nil {
-			m.ID, m.Gap = strings.ToUpper(id[1]+id[2]), el.text[len(id[0]):]
-		}
-		return m, m.Gap != "" || m.ID != "", nil
-	}
-	s, err := el.obj.strs("id", "gap", "severity")
-	if err != nil {
-		return plan.Missing{}, false, err
-	}
-	m := plan.Missing{ID: s[0], Gap: s[1], Severity: severityOf(s[2])}
-	if m.ID == "" && m.Gap == "" && hasOther(el.obj, "id", "gap", "severity") {
-		m.Gap = string(el.raw)
-	}
-	return m, m.ID != "" || m.Gap != "", nil
-}
-
-func severityOf(s string) string {
-	if strings.EqualFold(s, plan.SeverityShould) {
-		return plan.SeverityShould
-	}
-	return plan.SeverityMust
-}
-
-func hasOther(o object, known ...string) bool {
-	for key := range o {
-		if !slices.Contains(known, key) {
-			return true
-		}
-	}
-	return false
-}
-
-// commandFrom reads claimed commands. One without an exit code is claimed to
-// have succeeded.
-func commandFrom(el element) (plan.RanCommand, bool, error) {
-	if el.obj == nil {
-		c := plan.RanCommand{Command: strings.TrimSpace(strings.Trim(el.text, "`"))}
-		return c, c.Command != "", nil
-	}
-	command, err := el.obj.str("command")
-	if err != nil {
-		return plan.RanCommand{}, false, err
-	}
-	c := plan.RanCommand{Command: command}
-	switch code := el.obj["exit_code"]; {
-	case len(code) > 1:
-		return c, false, errors.New(`gives "exit_code" twice with different values`)
-	case len(code) == 1 && kindOfJSON(code[0]) != 'n':
-		c.ExitCode, err = strconv.Atoi(strings.Trim(string(code[0]), `"`))
-		if err != nil {
-			return c, false, errors.New(`has an "exit_code" that is not a whole number`)
-		}
-	}
-	if c.Command == "" && len(el.obj) > 0 {
-		return c, false, errors.New(`has no "command"`)
-	}
-	return c, c.Command != "", nil
 }

@@ -242,7 +242,7 @@ func TestFinal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v, err := review.Parse(tt.text)
+			v, err := parse(tt.text)
 			j := review.Final(tt.text, err, nil, v, review.Evidence{Gaps: ledger})
 			wellFormed(t, j)
 			if j.Verdict != plan.NeedsFix || j.Approved || !strings.Contains(j.Why, tt.why) {

@@ -7,74 +7,244 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 )
 
-// ParseError says why a review could not be read as a verdict.
+// Answer is what a reviewer said last.
+type Answer struct {
+	// Text is the answer. Reasoning that a server left in it, between tags such
+	// as <think>, does not count.
+	Text string
+	// Cut says that the output limit ended it. Such an answer is no verdict,
+	// whatever it named before that.
+	Cut bool
+	// Again says that it answers a question about its form, so that prose around
+	// the object was asked about already.
+	Again bool
+}
+
+// ParseError says why an answer could not be read as a verdict.
 type ParseError struct {
 	// Why is a clause without a full stop, fit for a person and for the
 	// reviewer.
 	Why string
+	// Met is the part of the answer that stands in the way, at most maxMet
+	// bytes; "" where it is what the answer lacks.
+	Met string
 }
 
+// maxMet bounds what is quoted of an answer or kept of it as a note, in bytes.
+const maxMet = 500
+
 // Error is the reason with what it is about.
-func (e *ParseError) Error() string { return "read the verdict: " + e.Why }
+func (e *ParseError) Error() string {
+	if e.Met == "" {
+		return "read the verdict: " + e.Why
+	}
+	return fmt.Sprintf("read the verdict: %s: %q", e.Why, e.Met)
+}
 
 func refuse(format string, args ...any) *ParseError {
 	return &ParseError{Why: fmt.Sprintf(format, args...)}
 }
 
-// Parse reads the verdict in a reviewer's text: the last balanced JSON object
-// with the key "verdict" at its top level, whatever stands around it. Words
-// are compared without regard to case, and "-" and " " count as "_".
+// at says what of the answer the error is about.
+func (e *ParseError) at(part string) *ParseError {
+	e.Met = cut(strings.TrimSpace(part), maxMet)
+	return e
+}
+
+// Parse reads the verdict in a reviewer's answer: the JSON object with the key
+// "verdict" at its top level that no other brackets enclose. Several such
+// objects count only if they give the same word, checklist and gaps; the last
+// is taken then. Words are compared without regard to case, and "-" and " "
+// count as "_".
 //
-// The checklist, missing and commands may be lists of objects, lists of
-// strings, or one string of lines or Markdown bullets. A part that cannot be
-// read, or is given twice with different values, or under a key in other letters,
-// makes a DONE an error; beside any other verdict it counts as absent, or the
-// last one counts.
+// The checklist, missing, commands and notes may be lists of objects, lists of
+// strings, or one string of lines or Markdown bullets.
+//
+// A DONE is read with caution, since a wrong one ships broken work. It is an
+// error if prose or another verdict stands in its way, if it fills a key that
+// is none of a verdict's, if a requirement is not said to be met, or if a part
+// cannot be read or is given twice with different values. In a second answer
+// (Again) prose around one single object, and a word or number under an unknown
+// key, become notes, and a requirement that is clearly not met is returned so.
+//
+// Beside any other verdict a part that cannot be read counts as absent, the last
+// of several values counts, and prose and unknown keys are passed over.
 //
 // Every error is a *ParseError. The slices of a returned verdict are not nil.
-func Parse(text string) (plan.Verdict, error) {
-	if strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) == "" {
+func Parse(a Answer) (plan.Verdict, error) {
+	if a.Cut {
+		return plan.Verdict{}, refuse("the output limit cut it off before its end")
+	}
+	a.Text = strings.TrimPrefix(withoutReasoning(a.Text), "\ufeff")
+	if strings.TrimSpace(a.Text) == "" {
 		return plan.Verdict{}, refuse("it is empty")
 	}
-	obj, err := findVerdict(text)
+	found, err := findVerdicts(a.Text)
 	if err != nil {
 		return plan.Verdict{}, err
 	}
-	kind, err := readKind(obj["verdict"])
+	v, err := a.agreed(found.verdicts)
+	if err != nil || v.Verdict != plan.Done {
+		return v, err
+	}
+	notes, err := a.around(found)
 	if err != nil {
 		return plan.Verdict{}, err
 	}
-	done := kind == plan.Done
-	if key := misspelled(obj); done && key != "" {
-		return plan.Verdict{}, refuse("the key %q must be written %q", key, strings.ToLower(key))
+	v.Notes = append(v.Notes, notes...)
+	return v, nil
+}
+
+// agreed is what all verdict objects of an answer say.
+func (a Answer) agreed(said []value) (plan.Verdict, error) {
+	kind, err := readKind(said[0].obj["verdict"])
+	if err != nil {
+		return plan.Verdict{}, err
 	}
-	v := plan.Verdict{Verdict: kind}
-	var errs [3]error
-	v.Checklist, errs[0] = readField(obj, "checklist", checklistFrom(done))
-	v.Missing, errs[1] = readField(obj, "missing", missingFrom)
-	v.Commands, errs[2] = readField(obj, "commands", commandFrom)
-	for _, err := range errs {
-		if err != nil && done {
+	for _, other := range said[1:] {
+		k, err := readKind(other.obj["verdict"])
+		if err != nil {
 			return plan.Verdict{}, err
+		}
+		if k != kind {
+			return plan.Verdict{}, refuse("it holds two verdicts, %s and %s", kind, k).at(other.text(a.Text))
+		}
+	}
+	var v plan.Verdict
+	for i, s := range said {
+		before := v
+		if v, err = a.read(s.obj, kind); err != nil {
+			return plan.Verdict{}, err
+		}
+		same := slices.Equal(before.Checklist, v.Checklist) && slices.Equal(before.Missing, v.Missing)
+		if i > 0 && !same {
+			return plan.Verdict{}, refuse("it holds two objects that say %s and differ in the rest", kind).at(s.text(a.Text))
 		}
 	}
 	return v, nil
 }
 
+// read reads one verdict object.
+func (a Answer) read(obj object, kind plan.VerdictKind) (plan.Verdict, error) {
+	done := kind == plan.Done
+	if key := misspelled(obj); done && key != "" {
+		return plan.Verdict{}, refuse("the key %q must be written %q", key, plain(key))
+	}
+	v := plan.Verdict{Verdict: kind}
+	var errs [6]error
+	v.Checklist, errs[0] = readField(obj, "checklist", checklistFrom(done, a.Again))
+	v.Missing, errs[1] = readField(obj, "missing", missingFrom)
+	v.Commands, errs[2] = readField(obj, "commands", commandFrom(done))
+	v.Notes, errs[3] = readField(obj, "notes", noteFrom)
+	v.NoChange, errs[4] = readWhy(obj, "no_change")
+	v.Unchanged, errs[5] = readWhy(obj, "unchanged")
+	if !done {
+		return v, nil
+	}
+	for _, err := range errs {
+		if err != nil {
+			return plan.Verdict{}, err
+		}
+	}
+	more, err := a.unknown(obj)
+	v.Notes = append(v.Notes, more...)
+	return v, err
+}
+
+// parts are the keys of a verdict.
+var parts = []string{"verdict", "checklist", "missing", "commands", "notes", "no_change", "unchanged"}
+
+// remarks are keys that reviewers add to say more, and under which a word
+// stands in nobody's way.
+var remarks = []string{
+	"summary", "reason", "reasons", "reasoning", "rationale", "explanation", "justification",
+	"comment", "comments", "note", "confidence", "score",
+}
+
+// plain is a key in small letters, without blanks around it.
+func plain(key string) string { return strings.ToLower(strings.TrimSpace(key)) }
+
 // misspelled is a key that would be one of the verdict's if it were written in
 // small letters, or "". What stands under it may speak against a DONE.
 func misspelled(obj object) string {
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
-		switch lower := strings.ToLower(key); lower {
-		case "verdict", "checklist", "missing", "commands":
-			if key != lower {
-				return key
-			}
+		if lower := plain(key); key != lower && slices.Contains(parts, lower) {
+			return key
 		}
 	}
 	return ""
+}
+
+// unknown looks at what a DONE says under keys that no verdict has. A filled
+// list may be one of gaps, so it is refused; anything else that says something
+// is asked about once and then kept as a note.
+func (a Answer) unknown(obj object) ([]string, error) {
+	var notes []string
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		if slices.Contains(parts, key) {
+			continue
+		}
+		for _, raw := range obj[key] {
+			list := isList(raw)
+			told := fmt.Sprintf("%s: %s", key, raw)
+			switch {
+			case !filled(raw), !list && slices.Contains(remarks, plain(key)):
+			case list || !a.Again:
+				return nil, refuse("it says DONE and something under %q, which is no key of a verdict", key).at(told)
+			default:
+				notes = append(notes, cut(told, maxMet))
+			}
+		}
+	}
+	return notes, nil
+}
+
+// statedVerdict finds a verdict that prose states and that is not DONE.
+var statedVerdict = lazy.Regexp(`(?i:\bverdict\b[^\w\n]{1,8}(?:is\b[^\w\n]{1,4})?(?:needs[_ -]?fix|blocked|not[_ -]done)\b)` +
+	`|(?m:^[^\w\n]*(?:NEEDS[_ -]FIX|BLOCKED)[^\w\n]*$)`)
+
+// around looks at what stands around a DONE. Prose before it explains it; behind
+// it, it may take something back. The notes that are returned hold the prose of
+// a second answer.
+func (a Answer) around(found findings) ([]string, error) {
+	said := found.verdicts
+	prose := outside(a.Text, 0, said)
+	if stated := statedVerdict().FindString(prose); stated != "" {
+		return nil, refuse("the object says DONE and the text another verdict").at(stated)
+	}
+	last := said[len(said)-1]
+	for _, other := range found.others {
+		behind := a.Again && other.start > last.start
+		if behind || filled(other.obj["checklist"].last()) || filled(other.obj["missing"].last()) {
+			return nil, refuse("another object stands beside the DONE").at(other.text(a.Text))
+		}
+	}
+	after := withoutMarkup(a.Text[last.end:])
+	if after != "" && (!a.Again || len(said) > 1) {
+		return nil, refuse("text follows the object").at(a.Text[last.end:])
+	}
+	if !a.Again {
+		return nil, nil
+	}
+	var notes []string
+	for _, text := range []string{withoutMarkup(a.Text[:said[0].start]), after} {
+		if text != "" {
+			notes = append(notes, cut(text, maxMet))
+		}
+	}
+	return notes, nil
+}
+
+// fenceMark is a code fence around an object.
+var fenceMark = lazy.Regexp("(?:`{3,}|~{3,})(?i:json\\w*)?")
+
+// withoutMarkup is a text without the fences, quote marks and brackets in which
+// an object may stand. What is left of it is prose.
+func withoutMarkup(text string) string {
+	return strings.Trim(fenceMark().ReplaceAllString(text, ""), " \t\r\n`~>[](){}*_-.\ufeff\u200b")
 }
 
 // readKind reads the verdict word.

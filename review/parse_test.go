@@ -19,6 +19,14 @@ const (
 	needs = `{"verdict":"NEEDS_FIX","missing":["a"]}`
 )
 
+// parse reads the first answer of a reviewer, second the one to a question
+// about its form.
+func parse(text string) (plan.Verdict, error) { return review.Parse(review.Answer{Text: text}) }
+
+func second(text string) (plan.Verdict, error) {
+	return review.Parse(review.Answer{Text: text, Again: true})
+}
+
 func TestParseFindsTheVerdict(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -37,9 +45,9 @@ func TestParseFindsTheVerdict(t *testing.T) {
 		"quoted block":               {"> ok\n\n" + done, plan.Done},
 		"byte order mark":            {"\ufeff" + done, plan.Done},
 		"CRLF":                       {"Read it.\r\n```json\r\n{\r\n  \"verdict\": \"DONE\"\r\n}\r\n```\r\n", plan.Done},
-		"text after":                 {done + "\nThat is all.", plan.Done},
+		"text after":                 {needs + "\nThat is all.", plan.NeedsFix},
 		"prose with braces before":   {"In `func main() {` and `}` all is well. Set {a, b}.\n" + done, plan.Done},
-		"prose with braces after":    {done + "\nThe map {a: 1} stays, as does \"{\".", plan.Done},
+		"prose with braces after":    {needs + "\nThe map {a: 1} stays, as does \"{\".", plan.NeedsFix},
 		"stray brace before":         {"It prints \"{\" at first.\n" + done, plan.Done},
 		"stray brace on the line":    {`It prints "{" and "(". ` + done, plan.Done},
 		"a quoted diff around":       {"-func a() {\n+func b() {\n+\tfor {\n" + done + "\n }\n }\n", plan.Done},
@@ -52,12 +60,12 @@ func TestParseFindsTheVerdict(t *testing.T) {
 		"markdown boxes":             {"- [x] built\n- [ ] shipped\n[link](http://x)\n" + done, plan.Done},
 		"braces in strings":          {`{"verdict":"DONE","checklist":[{"item":"} { \" }","met":true,"evidence":"a\\"}]}`, plan.Done},
 		"fence in a string":          {"```json\n{\"verdict\":\"NEEDS_FIX\",\"missing\":\"- show ```json\\n{}\\n``` in the help\"}\n```", plan.NeedsFix},
-		"last of two":                {done + "\n" + needs, plan.NeedsFix},
-		"last of two, other order":   {needs + "\nFixed since.\n" + done, plan.Done},
-		"later object without one":   {done + "\n{\"a\":1}\n{\"b\":{\"verdict\":\"NEEDS_FIX\"}}", plan.Done},
-		"shape before the answer":    {`I answer as {"verdict": "DONE | NEEDS_FIX"}:` + "\n" + needs, plan.NeedsFix},
+		"two that agree":             {done + "\nAs asked:\n" + done, plan.Done},
+		"two that agree on gaps":     {needs + "\nAs asked:\n" + needs + "\nSo.", plan.NeedsFix},
+		"later object without one":   {needs + "\n{\"a\":1}", plan.NeedsFix},
+		"earlier object without one": {"It prints {\"a\":1} now.\n" + done, plan.Done},
 		"a broken object before":     {"{this is not json}\n" + done, plan.Done},
-		"a broken object after":      {done + "\n{this is not json}", plan.Done},
+		"a broken object after":      {needs + "\n{this is not json}", plan.NeedsFix},
 		"a verdict in an item":       {`{"verdict":"NEEDS_FIX","checklist":[{"item":"x","met":true,"evidence":"","verdict":"DONE"}]}`, plan.NeedsFix},
 		"same word twice":            {`{"verdict":"DONE","verdict":"done"}`, plan.Done},
 		"mixed case":                 {`{"verdict":" Needs-fix "}`, plan.NeedsFix},
@@ -66,7 +74,7 @@ func TestParseFindsTheVerdict(t *testing.T) {
 		"escaped letters":            {`{"verdict":"\u0044ONE"}`, plan.Done},
 		"unreadable missing, no":     {`{"verdict":"NEEDS_FIX","missing":7,"checklist":true}`, plan.NeedsFix},
 		"missing null":               {`{"verdict":"DONE","missing":null,"checklist":null,"commands":null}`, plan.Done},
-		"invalid UTF-8 around":       {"\xff\xfe " + done + "\xff", plan.Done},
+		"invalid UTF-8 around":       {"\xff\xfe " + needs + "\xff", plan.NeedsFix},
 		"closing brackets before":    {"}}]] " + done, plan.Done},
 		"huge prose":                 {strings.Repeat("no { or \" here\n", 50_000) + done, plan.Done},
 		"a verdict is only promised": {"verdict: DONE soon\n" + needs, plan.NeedsFix},
@@ -74,7 +82,7 @@ func TestParseFindsTheVerdict(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v, err := review.Parse(tt.text)
+			v, err := parse(tt.text)
 			if err != nil || v.Verdict != tt.want {
 				t.Errorf("Parse = %q, %v; want %q", v.Verdict, err, tt.want)
 			}
@@ -119,6 +127,11 @@ func TestParseRefuses(t *testing.T) {
 		"two mets":                {`{"verdict":"DONE","checklist":[{"item":"a","met":false,"met":true}]}`, "twice"},
 		"two exit codes":          {`{"verdict":"DONE","commands":[{"command":"a","exit_code":1,"exit_code":0}]}`, "twice"},
 		"cut off":                 {`{"verdict":"DONE"`, "not valid"},
+		"two verdicts":            {done + "\n" + needs, "two verdicts, DONE and NEEDS_FIX"},
+		"two, other order":        {needs + "\nFixed since.\n" + done, "two verdicts, NEEDS_FIX and DONE"},
+		"two lists of gaps":       {needs + "\n" + `{"verdict":"NEEDS_FIX","missing":["b"]}`, "differ in the rest"},
+		"shape before an answer":  {`I answer as {"verdict": "DONE | NEEDS_FIX"}:` + "\n" + needs, "must be"},
+		"later nested":            {done + "\n{\"b\":{\"verdict\":\"NEEDS_FIX\"}}", "top level"},
 		"cut off in an item":      {`{"verdict":"NEEDS_FIX","checklist":[{"item":"x","verdict":"DONE"}`, "not closed"},
 		"cut off after another":   {done + "\nNo, wait:\n" + `{"verdict":"NEEDS_FIX","missing":["a`, "not closed"},
 		"broken after another":    {done + "\nNo, wait:\n" + `{"verdict":"NEEDS_FIX",}`, "not valid"},
@@ -134,7 +147,7 @@ func TestParseRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v, err := review.Parse(tt.text)
+			v, err := parse(tt.text)
 			var pe *review.ParseError
 			if !errors.As(err, &pe) {
 				t.Fatalf("Parse = %+v, %v; want a *ParseError", v, err)
@@ -148,10 +161,12 @@ func TestParseRefuses(t *testing.T) {
 
 func TestParseReadsTheParts(t *testing.T) {
 	t.Parallel()
-	v, err := review.Parse(`{"verdict":"NEEDS_FIX",
+	v, err := parse(`{"verdict":"NEEDS_FIX",
 		"checklist":[{"item":" builds ","met":true,"evidence":"make"},{"item":"tested","met":false,"evidence":null},{}],
 		"missing":[{"id":"G2","gap":"no test","severity":"Should"},{"gap":"no docs"},"G3: no help",null,"",{"id":"","gap":" "}],
-		"commands":[{"command":"make","exit_code":0},{"command":"make test","exit_code":"2"},"make lint",""]}`)
+		"commands":[{"command":"make","exit_code":0},{"command":"make test","exit_code":"2"},"make lint","",
+			{"command":"","exit_code":1,"call":"b7"},"b8"],
+		"notes":["slow","None.",null,{"note":"old"},{}], "no_change":" it is there ", "unchanged":"words only"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +178,16 @@ func TestParseReadsTheParts(t *testing.T) {
 			{Gap: "no docs", Severity: plan.SeverityMust},
 			{ID: "G3", Gap: "no help", Severity: plan.SeverityMust},
 		},
-		Commands: []plan.RanCommand{{Command: "make"}, {Command: "make test", ExitCode: 2}, {Command: "make lint"}},
+		Commands: []plan.RanCommand{
+			{Command: "make"},
+			{Command: "make test", ExitCode: 2},
+			{Command: "make lint"},
+			{Call: "b7", ExitCode: 1},
+			{Command: "b8"},
+		},
+		Notes:     []string{"slow", "old"},
+		NoChange:  "it is there",
+		Unchanged: "words only",
 	}
 	if diff := cmp.Diff(want, v); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -202,7 +226,7 @@ func TestParseSplitsStrings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := review.Parse(string(text))
+			v, err := parse(string(text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,31 +246,28 @@ func TestParseSplitsStrings(t *testing.T) {
 
 func TestParseReadsMarksInAChecklistOfWords(t *testing.T) {
 	t.Parallel()
-	v, err := review.Parse(`{"verdict":"DONE","checklist":"- [x] a\n- [ ] b\n- ✅ c\n- ❌ d\n- e\n- ☐ f\n- ⚠️ g\n- ✔️ h\n- [~] i\n- ☑ j"}`)
+	v, err := second(`{"verdict":"DONE","checklist":"- [x] a\n- [ ] b\n- ✅ c\n- ❌ d\n- e\n- ☐ f\n- ⚠️ g\n- ✔️ h\n- [~] i\n- ☑ j\n- k ❌"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []plan.ListItem{
-		{Item: "a", Met: true},
-		{Item: "b"},
-		{Item: "c", Met: true},
-		{Item: "d"},
-		{Item: "e", Met: true},
-		{Item: "f"},
-		{Item: "g"},
-		{Item: "h", Met: true},
-		{Item: "i"},
-		{Item: "j", Met: true},
+	var got []string
+	for _, item := range v.Checklist {
+		if item.Met {
+			got = append(got, item.Item)
+		}
+		if !item.Prose {
+			t.Errorf("%+v is given in words", item)
+		}
 	}
-	if diff := cmp.Diff(want, v.Checklist); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"a", "c", "e", "h", "j"}, got); diff != "" || len(v.Checklist) != 11 {
+		t.Errorf("%d items, met (-want +got):\n%s", len(v.Checklist), diff)
 	}
 }
 
 // A gap in other words than those asked for must not turn into no gap.
 func TestParseKeepsAGapItCannotRead(t *testing.T) {
 	t.Parallel()
-	v, err := review.Parse(`{"verdict":"DONE","missing":[{"description":"no tests"}]}`)
+	v, err := parse(`{"verdict":"DONE","missing":[{"description":"no tests"}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +286,7 @@ func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it me
 	} {
 		text := strings.Repeat(unit, n/len(unit))
 		before := cpuTime(t)
-		if v, err := review.Parse(text); err == nil {
+		if v, err := parse(text); err == nil {
 			t.Errorf("%s: Parse = %+v, want an error", name, v)
 		}
 		// Linear work takes well under a second, and quadratic work minutes.
@@ -275,7 +296,7 @@ func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it me
 	}
 	long := strings.Repeat("- a gap\\n", n/10)
 	before := cpuTime(t)
-	v, err := review.Parse(`{"verdict":"NEEDS_FIX","missing":"` + long + `"}`)
+	v, err := parse(`{"verdict":"NEEDS_FIX","missing":"` + long + `"}`)
 	if err != nil || len(v.Missing) != n/10 {
 		t.Fatalf("%d gaps, %v", len(v.Missing), err)
 	}

@@ -1,6 +1,8 @@
 package review
 
 import (
+	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
@@ -29,14 +31,15 @@ type scanner struct {
 }
 
 // scan returns the outermost balanced regions in order of appearance, and the
-// position of the first opener that looks like JSON and is never closed, or -1.
+// position of the first brace that may begin an object and is never closed, or
+// -1.
 func scan(text string) (regions []region, unclosed int) {
 	s := scanner{text: text, open: make(map[byte]int)}
 	for i := 0; i < len(text); {
 		i = s.step(i)
 	}
 	for _, o := range s.stack {
-		if o.json && o.kind == '{' {
+		if o.kind == '{' {
 			return s.regions, o.pos
 		}
 	}
@@ -155,54 +158,92 @@ func startsArray(text string) bool {
 
 func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }
 
-// verdictKey finds what is, or was meant as, the key of a verdict.
-var verdictKey = lazy.Regexp(`(?i)["']?\bverdict\b["']?\s*:`)
+// verdictKey finds what was meant as the key of a verdict in a text that need
+// not be JSON. In valid JSON, quotedKey finds it at any depth: a string that
+// speaks of it has its quotes escaped.
+var (
+	verdictKey = lazy.Regexp("(?i)\\bverdict\\s*[\"'`”’]?\\s*:")
+	quotedKey  = lazy.Regexp(`(?i)"\s*verdict\s*"\s*:`)
+)
 
-// findVerdict returns the last outermost object that has a verdict key.
-// An object that comes later and was meant as a verdict but cannot be read
-// stands for a word that was not heard, so it is an error and not skipped.
-func findVerdict(text string) (object, error) {
-	regions, unclosed := scan(text)
-	inside := false
-	for i := len(regions) - 1; i >= 0; i-- {
-		r := regions[i]
-		chunk := text[r.start:r.end]
-		if !verdictKey().MatchString(chunk) {
-			continue
-		}
-		if chunk[0] == '{' {
-			obj, err := decodeObject([]byte(chunk))
-			if err != nil {
-				return nil, refuse("the JSON object with the verdict is not valid: %v", err)
-			}
-			if _, ok := obj["verdict"]; ok {
-				return obj, cutOff(text, r, unclosed)
-			}
-			if key := misspelled(obj); strings.EqualFold(key, "verdict") {
-				return nil, refuse("the key %q must be written %q", key, "verdict")
-			}
-		}
-		inside = true
-	}
-	switch {
-	case unclosed >= 0 && verdictKey().MatchString(text[unclosed:]):
-		return nil, refuse("the JSON object with the verdict is not valid: %v", syntaxError([]byte(text[unclosed:])))
-	case inside:
-		return nil, refuse(`the key "verdict" is not at the top level of the JSON object`)
-	}
-	return nil, refuse(`there is no JSON object with the key "verdict" in it`)
+// escaped is a letter of a JSON string that is written by its number.
+var escaped = lazy.Regexp(`\\u[0-9a-fA-F]{4}`)
+
+// unescaped is a text with such letters as themselves.
+func unescaped(text string) string {
+	return escaped().ReplaceAllStringFunc(text, func(s string) string {
+		n, _ := strconv.ParseUint(s[2:], 16, 16) // hexadecimal digits by the expression
+		return string(rune(n))
+	})
 }
 
-// cutOff refuses a verdict that another one, which was begun and never closed,
-// encloses or follows.
-func cutOff(text string, r region, unclosed int) error {
-	if unclosed < 0 {
-		return nil
+func meansVerdict(text string) bool { return verdictKey().MatchString(unescaped(text)) }
+
+// value is a JSON object and where it stands in a text.
+type value struct {
+	region
+	obj object
+}
+
+func (v value) text(text string) string { return text[v.start:v.end] }
+
+// findings are the outermost JSON objects of a text, in order: those with the
+// key of a verdict, of which there is at least one, and the others.
+type findings struct{ verdicts, others []value }
+
+// findVerdicts finds the objects that are verdicts. What was meant as a verdict
+// and cannot be read stands for a word that was not heard, so it is an error and
+// not skipped.
+func findVerdicts(text string) (findings, error) {
+	var found findings
+	regions, unclosed := scan(text)
+	for _, r := range regions {
+		chunk := text[r.start:r.end]
+		if !json.Valid([]byte(chunk)) {
+			if meansVerdict(chunk) {
+				err := refuse("the JSON object with the verdict is not valid: %v", syntaxError([]byte(chunk)))
+				return found, err.at(chunk)
+			}
+			continue
+		}
+		obj, err := decodeObject([]byte(chunk))
+		switch {
+		case err == nil && obj["verdict"] != nil:
+			found.verdicts = append(found.verdicts, value{r, obj})
+		case err == nil && plain(misspelled(obj)) == "verdict":
+			return found, refuse("the key %q must be written %q", misspelled(obj), "verdict")
+		case quotedKey().MatchString(unescaped(chunk)):
+			return found, refuse(`the key "verdict" is not at the top level of the JSON object`).at(chunk)
+		case err == nil && len(obj) > 0:
+			found.others = append(found.others, value{r, obj})
+		}
 	}
-	before := text[min(unclosed, r.start):r.start]
-	after := text[max(unclosed, r.end):]
-	if verdictKey().MatchString(before) || verdictKey().MatchString(after) {
-		return refuse("a JSON object with a verdict is not closed")
+	if unclosed >= 0 {
+		rest := outside(text, unclosed, found.verdicts)
+		switch {
+		case !meansVerdict(rest):
+		case len(found.verdicts) > 0:
+			return found, refuse("a JSON object with a verdict is not closed").at(rest)
+		default:
+			err := refuse("the JSON object with the verdict is not valid: %v", syntaxError([]byte(text[unclosed:])))
+			return found, err.at(rest)
+		}
 	}
-	return nil
+	if len(found.verdicts) == 0 {
+		return found, refuse(`there is no JSON object with the key "verdict" in it`)
+	}
+	return found, nil
+}
+
+// outside is a text from a position on without the given values in it.
+func outside(text string, from int, values []value) string {
+	var b strings.Builder
+	for _, v := range values {
+		if v.start >= from {
+			b.WriteString(text[from:v.start] + "\n")
+			from = v.end
+		}
+	}
+	b.WriteString(text[from:])
+	return b.String()
 }

@@ -49,15 +49,6 @@ func stripBullet(text string) string {
 	return item
 }
 
-// saysNothing reports whether an item is a word for an empty list.
-func saysNothing(item string) bool {
-	switch strings.ToLower(strings.Trim(item, " .*_()")) {
-	case "none", "nothing", "n/a":
-		return true
-	}
-	return item == ""
-}
-
 // cut shortens a text to at most n bytes at a rune boundary and says so.
 func cut(text string, n int) string {
 	text = strings.ToValidUTF8(text, "\ufffd")

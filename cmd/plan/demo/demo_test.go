@@ -102,7 +102,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := newConversation(t, srv, view, plan.Review, read)
-		v, err := review.Parse(c.say("review it", attempt))
+		v, err := review.Parse(review.Answer{Text: c.say("review it", attempt)})
 		if err != nil {
 			t.Fatalf("verdict %d: %v", attempt, err)
 		}

@@ -1,0 +1,267 @@
+package review
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
+)
+
+// checklistFrom reads requirements. One given in words counts as met when the
+// reviewer says DONE, unless a mark or its own words say that it is not. A DONE
+// over a requirement that is not met is an error; in a second answer it is what
+// the reviewer means.
+func checklistFrom(done, again bool) func(element) (plan.ListItem, bool, error) {
+	return func(el element) (plan.ListItem, bool, error) {
+		if el.obj == nil {
+			return proseItem(el.text, done, again)
+		}
+		s, err := el.obj.strs("item", "evidence")
+		if err != nil {
+			return plan.ListItem{}, false, err
+		}
+		item := plan.ListItem{Item: s[0], Evidence: s[1]}
+		if len(el.obj) == 0 {
+			return item, false, nil
+		}
+		if item.Item == "" {
+			return item, false, errors.New(`has no "item"`)
+		}
+		met, err := el.obj.met()
+		item.Met = met && err == nil
+		if !done {
+			return item, true, nil
+		}
+		if err == nil {
+			err = listBeside(el.obj, "item", "met", "evidence")
+		}
+		if err != nil {
+			return item, false, err
+		}
+		switch {
+		case again:
+			item.Met = item.Met && !denies(item.Item)
+		case !item.Met:
+			return item, false, errors.New("is not met")
+		case contradicted(el.obj, item):
+			return item, false, errors.New("says that it is met and that it is not")
+		}
+		return item, true, nil
+	}
+}
+
+// proseItem is a requirement given in words.
+func proseItem(text string, done, again bool) (plan.ListItem, bool, error) {
+	text, met := boxed(text, done)
+	if done && (denies(text) || fails(text)) {
+		met = false
+	}
+	if done && !met && !again {
+		return plan.ListItem{}, false, errors.New("says that it is not met")
+	}
+	return plan.ListItem{Item: text, Met: met, Prose: true}, text != "", nil
+}
+
+// met reads the word on a requirement, which must be true or false.
+func (o object) met() (bool, error) {
+	f := o["met"]
+	if len(f) > 1 {
+		return false, errors.New(`gives "met" twice with different values`)
+	}
+	if len(f) == 0 || !slices.Contains([]string{"true", "false"}, string(f[0])) {
+		return false, errors.New(`does not say whether it is "met" with true or false`)
+	}
+	return string(f[0]) == "true", nil
+}
+
+// maxState is how many words a text may have that only names a state.
+const maxState = 3
+
+// contradicted reports whether a requirement that is said to be met is denied
+// by its own text, or by a word on its state beside it.
+func contradicted(obj object, item plan.ListItem) bool {
+	if denies(item.Item) || fails(item.Item) {
+		return true
+	}
+	for key, values := range obj {
+		if key == "item" {
+			continue
+		}
+		for _, raw := range values {
+			word, _ := stringOf(raw)
+			kind, isKind := kindOf(word)
+			short := len(strings.Fields(word)) <= maxState
+			if isKind && kind != plan.Done || short && (denies(word) || fails(word)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// listBeside refuses a filled list under a key that an object should not have.
+func listBeside(obj object, known ...string) error {
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		for _, raw := range obj[key] {
+			if !slices.Contains(known, key) && isList(raw) && filled(raw) {
+				return fmt.Errorf("says something under %q, which is none of its keys", key)
+			}
+		}
+	}
+	return nil
+}
+
+// The marks that reviewers put in front of a requirement. One that is neither
+// clearly met nor clearly not is not met.
+var (
+	metMarks  = []string{"[x]", "[X]", "✅", "✓", "✔", "☑", "🗹"}
+	openMarks = []string{
+		"[ ]", "[]", "[-]", "[~]", "[?]", "❌", "✗", "✘", "✖", "☒", "☐", "⬜", "❎", "🚫", "⛔", "⚠", "❓",
+	}
+)
+
+// boxed takes a check mark off the front of a text and says what it means. A
+// mark for what is open counts at the end as well.
+func boxed(text string, met bool) (string, bool) {
+	bare := strings.TrimRight(text, " .)\ufe0f")
+	if slices.ContainsFunc(openMarks, func(mark string) bool { return strings.HasSuffix(bare, mark) }) {
+		met = false
+	}
+	for i, marks := range [][]string{openMarks, metMarks} {
+		for _, mark := range marks {
+			if rest, ok := strings.CutPrefix(text, mark); ok {
+				return strings.TrimSpace(strings.TrimPrefix(rest, "\ufe0f")), i == 1
+			}
+		}
+	}
+	return text, met
+}
+
+// leadingID is how a reviewer names a known gap in a line of text.
+var leadingID = lazy.Regexp(`^(?:[\[(*]+([Gg][0-9]{1,9}):?[\])*]+\s*[:.–—-]?|` +
+	`([Gg][0-9]{1,9})(?:\s*[:.)]|\s+[–—-]|$))(?:\s+|$)`)
+
+// missingFrom reads gaps. What does not say how much it matters must be fixed.
+// An object that does not say its gap in the words asked for is kept as it
+// stands: a gap that is hard to read is still a gap. A way of saying that there
+// is none is none, unless it is said of a known gap.
+func missingFrom(el element) (plan.Missing, bool, error) {
+	if el.obj == nil {
+		m := plan.Missing{Gap: el.text, Severity: plan.SeverityMust}
+		if id := leadingID().FindStringSubmatch(el.text); id != nil {
+			m.ID, m.Gap = strings.ToUpper(id[1]+id[2]), el.text[len(id[0]):]
+		}
+		return m, m.ID != "" || !namesNoGap(m.Gap), nil
+	}
+	s, err := el.obj.strs("id", "gap", "severity")
+	if err != nil {
+		return plan.Missing{}, false, err
+	}
+	m := plan.Missing{ID: s[0], Gap: s[1], Severity: severityOf(s[2])}
+	if saysNothing(m.ID) {
+		m.ID = ""
+	}
+	if m.ID == "" && namesNoGap(m.Gap) {
+		m.Gap = ""
+		if saysMore(el.obj, "id", "gap", "severity") {
+			m.Gap = string(el.raw)
+		}
+	}
+	return m, m.ID != "" || m.Gap != "", nil
+}
+
+func severityOf(s string) string {
+	if strings.EqualFold(s, plan.SeverityShould) {
+		return plan.SeverityShould
+	}
+	return plan.SeverityMust
+}
+
+// saysMore reports whether an object says something under other keys than
+// those known.
+func saysMore(obj object, known ...string) bool {
+	for key, values := range obj {
+		if !slices.Contains(known, key) && slices.ContainsFunc(values, filled) {
+			return true
+		}
+	}
+	return false
+}
+
+// commandFrom reads claimed commands, each by its line or by the id of its call.
+// One without an exit code is claimed to have succeeded.
+func commandFrom(done bool) func(element) (plan.RanCommand, bool, error) {
+	return func(el element) (plan.RanCommand, bool, error) {
+		if el.obj == nil {
+			c := plan.RanCommand{Command: strings.TrimSpace(strings.Trim(el.text, "`"))}
+			return c, c.Command != "", nil
+		}
+		s, err := el.obj.strs("command", "call")
+		if err != nil {
+			return plan.RanCommand{}, false, err
+		}
+		c := plan.RanCommand{Command: s[0], Call: s[1]}
+		if c.ExitCode, err = el.obj.exitCode(); err != nil {
+			return c, false, err
+		}
+		if c == (plan.RanCommand{ExitCode: c.ExitCode}) {
+			if len(el.obj) > 0 {
+				err = errors.New(`has neither "command" nor "call"`)
+			}
+			return c, false, err
+		}
+		if done {
+			err = listBeside(el.obj)
+		}
+		return c, true, err
+	}
+}
+
+// exitCode reads the exit code of a claim; 0 where there is none.
+func (o object) exitCode() (int, error) {
+	f := o["exit_code"]
+	if len(f) > 1 {
+		return 0, errors.New(`gives "exit_code" twice with different values`)
+	}
+	if k := kindOfJSON(f.last()); k == 0 || k == 'n' {
+		return 0, nil
+	}
+	code, err := strconv.Atoi(strings.Trim(string(f[0]), `"`))
+	if err != nil {
+		return 0, errors.New(`has an "exit_code" that is not a whole number`)
+	}
+	return code, nil
+}
+
+// noteFrom reads remarks. An object is one by its "note", or as it stands.
+func noteFrom(el element) (string, bool, error) {
+	text := el.text
+	if el.obj != nil {
+		text, _ = el.obj.str("note")
+		if text == "" && saysMore(el.obj) {
+			text = string(el.raw)
+		}
+	}
+	return text, !saysNothing(text), nil
+}
+
+// readWhy reads a reason that is only given where there is one. "" stands for
+// none, as does a text whose first clause says that there is none.
+func readWhy(obj object, key string) (string, error) {
+	if string(obj[key].last()) == "false" && len(obj[key]) == 1 {
+		return "", nil
+	}
+	why, err := obj.str(key)
+	if err != nil {
+		return "", refuse("the verdict %v", err)
+	}
+	if parts := clauses(why); len(parts) == 0 || isEmpty(parts[0]) {
+		return "", nil
+	}
+	return why, nil
+}
