@@ -26,7 +26,11 @@ func changeText(b plan.Brief) string {
 	case b.Since == "":
 		return "All changes since the start of the work:\n\n" + fence("diff", "", cut(b.Diff, diffLimit, rest))
 	}
-	return "All changes since the start of the work, in short; `git diff` shows them in full:\n\n" +
+	shows := "git diff HEAD~"
+	if b.Trees == (plan.Trees{}) { // its git shows the repository as it is
+		shows = "git diff"
+	}
+	return "All changes since the start of the work, in short; `" + shows + "` shows them in full:\n\n" +
 		fence("diff-summary", "", cut(review.Summary(b.Diff), diffLimit/4, rest)) +
 		"\n\nWhat was changed since the last review:\n\n" + fence("diff", "", cut(b.Since, diffLimit, rest))
 }

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type bench struct {
 	t      testing.TB
 	root   string
+	empty  string // stands for the tree without the change
 	server *scripted.Server
 	cfg    phases.Config
 
@@ -42,6 +43,7 @@ type bench struct {
 	commits   [][]plan.Event
 	seq       int64
 	views     []string
+	tried     []string // lines that were run to weigh a verdict, with the tree
 	discarded int
 	left      error         // what discarding a view comes to
 	earlier   *plan.PlanDoc // that Plan is told of
@@ -53,7 +55,7 @@ func setup(t testing.TB, scenario string, files map[string]string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, root: t.TempDir()}
+	b := &bench{t: t, root: t.TempDir(), empty: t.TempDir()}
 	for name, text := range files {
 		b.write(name, text)
 	}
@@ -79,7 +81,7 @@ func setup(t testing.TB, scenario string, files map[string]string) *bench {
 	}
 	b.cfg = phases.Config{
 		Model: client, Models: map[plan.Phase]string{}, Kit: newKit(t, shell), Root: b.root,
-		Room: b.room(shell), Hashes: b.hashes, Base: "base-commit",
+		Room: b.room(shell), Hashes: b.hashes, Base: "base-commit", Try: b.try,
 		Now:   func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) },
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
@@ -136,6 +138,23 @@ func (b *bench) room(shell *sandbox.Shell) func(context.Context, plan.Phase, pla
 		b.views = append(b.views, dir)
 		return phases.Room{Dir: dir, Shell: shell, Close: func() error { b.discarded++; return errors.Join(os.RemoveAll(dir), b.left) }}, nil
 	}
+}
+
+// try runs a line in the tree, or, in place of a counter tree, in an empty one.
+func (b *bench) try(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
+	shell, err := sandbox.New(sandbox.Config{})
+	if err != nil {
+		return plan.CheckResult{}, nil, err
+	}
+	dir := b.root
+	if t.On == plan.TreeCounter {
+		dir = b.empty
+	}
+	b.mu.Lock()
+	b.tried = append(b.tried, t.On+": "+t.Command)
+	b.mu.Unlock()
+	res, err := shell.Run(ctx, sandbox.Command{Line: t.Command, Dir: dir})
+	return plan.CheckResult{ExitCode: res.ExitCode, Output: string(res.Output)}, nil, err
 }
 
 func (b *bench) hashes(_ context.Context, paths []string) (map[string]string, error) {
@@ -199,7 +218,11 @@ func briefFor(p plan.Phase, attempt int) plan.Brief {
 	if p != plan.Implement {
 		conv = fmt.Sprint(p, "-", attempt)
 	}
-	return plan.Brief{Run: "R1", Phase: p, Attempt: attempt, Conv: conv, Request: "the request", Plan: &plan.PlanDoc{Version: 1, Text: "the plan"}}
+	return plan.Brief{
+		Run: "R1", Phase: p, Attempt: attempt, Conv: conv, Request: "the request",
+		Plan:   &plan.PlanDoc{Version: 1, Text: "the plan"},
+		Change: plan.Trees{Start: "start", Work: "work"},
+	}
 }
 
 // run runs a phase in a new process that knows only the journal.

@@ -14,6 +14,11 @@ import (
 const (
 	claims  = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "cat a.txt", "exit_code": 0}]}`
 	simple  = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": []}`
+	lies    = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "test -e b.txt", "exit_code": 0}]}`
+	alike   = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "true", "exit_code": 0}]}`
+	because = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "true", "exit_code": 0}], "unchanged": "it only moves code"}`
+	byID    = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"call": "b1"}]}`
+	remarks = `{"verdict": "NEEDS_FIX", "checklist": [], "missing": [{"id": "", "gap": "a comment", "severity": "should"}], "commands": [{"command": "cat a.txt", "exit_code": 0}]}`
 	needs   = `{"verdict": "NEEDS_FIX", "checklist": [], "missing": [{"id": "", "gap": "it is wrong", "severity": "must"}], "commands": []}`
 	blocked = `{"verdict": "BLOCKED", "checklist": [], "missing": [], "commands": []}`
 )
@@ -36,24 +41,30 @@ var reviews = []struct {
 	told           string // in the second question
 }{
 	{"proven at once", run(1, 0) + say(1, 1, claims), false, plan.Done, true, 1, ""},
+	{"proven without having run it", say(1, 0, claims), false, plan.Done, true, 1, ""},
 	{"a check is proof enough", say(1, 0, simple), true, plan.Done, true, 1, ""},
 	{"needs a fix", run(1, 0) + say(1, 1, needs), false, plan.NeedsFix, false, 1, ""},
 	{"blocked", say(1, 0, blocked), false, plan.CannotSay, false, 1, ""},
 	{"no verdict, then one", run(1, 0) + say(1, 1, "Looks good to me.") + say(2, 0, claims), false, plan.Done, true, 2, "could not be read"},
 	{"no verdict twice", say(1, 0, "Looks good.") + say(2, 0, "Still good."), true, plan.NeedsFix, false, 2, "could not be read"},
 	{"no verdict, then needs a fix", say(1, 0, "Hm.") + say(2, 0, needs), false, plan.NeedsFix, false, 2, "could not be read"},
-	{"a claim that is proven when asked", say(1, 0, claims) + run(2, 0) + say(2, 1, claims), false, plan.Done, true, 2, "does not count yet"},
-	{"a claim that is never proven", say(1, 0, claims) + say(2, 0, claims), true, plan.NeedsFix, false, 2, "cat a.txt"},
+	{"a false claim, then a true one", say(1, 0, lies) + run(2, 0) + say(2, 1, claims), false, plan.Done, true, 2, "it ended with 1"},
+	{"a claim that stays false", say(1, 0, lies) + say(2, 0, lies), true, plan.NeedsFix, false, 2, "test -e b.txt"},
+	{"alike with and without, then why", say(1, 0, alike) + say(2, 0, because), false, plan.Done, true, 2, "alike"},
+	{"alike with and without", say(1, 0, alike) + say(2, 0, alike), false, plan.NeedsFix, false, 2, "does not count yet"},
 	{"nothing is proven", say(1, 0, simple) + say(2, 0, simple), false, plan.NeedsFix, false, 2, "does not count yet"},
-	{"an unproven claim, then a gap", say(1, 0, claims) + say(2, 0, needs), true, plan.NeedsFix, false, 2, "does not count yet"},
-	{"a claim, then no verdict", say(1, 0, claims) + say(2, 0, "Trust me."), true, plan.NeedsFix, false, 2, "does not count yet"},
+	{"a false claim, then a gap", say(1, 0, lies) + say(2, 0, needs), true, plan.NeedsFix, false, 2, "does not count yet"},
+	{"a false claim, then no verdict", say(1, 0, lies) + say(2, 0, "Trust me.") + say(3, 0, "Trust me."), true, plan.NeedsFix, false, 3, "does not count yet"},
+	{"by the id of a call", run(1, 0) + say(1, 1, byID), false, plan.Done, true, 1, ""},
+	{"remarks, then DONE", say(1, 0, remarks) + say(2, 0, claims), false, plan.Done, true, 2, "named nothing that must be closed"},
+	{"remarks twice", say(1, 0, remarks) + say(2, 0, remarks), false, plan.Done, true, 2, "named nothing that must be closed"},
 	{"empty, then a verdict", "[[reply]]\nuser = 1\n[reply.fault]\nkind = \"empty\"\ntimes = 0\n" + say(2, 0, simple), true, plan.Done, true, 2, "could not be read"},
 }
 
 func reviewBrief(checked bool) plan.Brief {
 	brief := briefFor(plan.Review, 1)
 	if checked {
-		brief.Checks = []plan.CheckResult{{Check: plan.Check{Command: "make test", Required: true}}}
+		brief.Checks = []plan.CheckResult{{Check: plan.Check{Command: "test -e a.txt", Required: true}}}
 	}
 	return brief
 }
@@ -76,7 +87,7 @@ func TestReviewsAreAskedTwiceAtMost(t *testing.T) {
 			if len(users) != c.asks {
 				t.Fatalf("asked %d times, want %d", len(users), c.asks)
 			}
-			if c.asks == 2 && !strings.Contains(users[1], c.told) {
+			if c.asks >= 2 && !strings.Contains(users[1], c.told) {
 				t.Errorf("the second question is %q, want %q in it", users[1], c.told)
 			}
 			b.balanced()
@@ -112,9 +123,10 @@ func TestAReviewGoesOnAnywhere(t *testing.T) {
 					}
 				}
 				if lost {
-					// It is not known whether the command ran, so nothing rests on it,
-					// and the reviewer may be asked what the script has no answer to.
-					if prompts > 2 || out.Judgement != nil && out.Judgement.Approved {
+					// It is not known whether the command ran, and the reviewer may be
+					// asked what the script has no answer to. What is claimed is run
+					// again by the workflow in any case.
+					if prompts > 3 {
 						t.Errorf("cut %d: %+v after %d questions", cut, out, prompts)
 					}
 					continue

@@ -101,7 +101,7 @@ func TestReask(t *testing.T) {
 	}{
 		"in the way": {review.Reask(behind, nil), []string{"text follows", "```\nBut it ``x``\n```", "wrong, missing"}},
 		"malformed":  {review.Reask(err, nil), []string{`could not be read: the verdict is "MAYBE"`}},
-		"doubt":      {review.Reask(nil, d), []string{"does not show 1 claimed command", "- `make test` is said", "Run now"}},
+		"doubt":      {review.Reask(nil, d), []string{"nothing that ran shows it", "- `make test` was not run again", "Claim in `commands`"}},
 		"neither":    {review.Reask(nil, nil), []string{"once more"}},
 	} {
 		for _, want := range append(tt.want, "one JSON object and nothing else", `"missing": [{"id"`) {

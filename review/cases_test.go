@@ -150,7 +150,8 @@ func gapTexts(missing []plan.Missing) []string {
 func oneCheck(text string) review.Evidence {
 	return review.Evidence{
 		Text:   text,
-		Checks: []plan.CheckResult{{Check: plan.Check{Command: "go test ./..."}}},
+		Checks: []plan.CheckResult{check("go test ./...", 0, false)},
+		Trials: []plan.CheckResult{{Check: plan.Check{Command: "go test ./..."}, Evidence: plan.TreeCounter, ExitCode: 1}},
 	}
 }
 
@@ -158,16 +159,20 @@ func oneCheck(text string) review.Evidence {
 // exhausted, or reask where the other system spends a cycle or gives up.
 func step(text string, asked bool, cycles int) (string, plan.Judgement) {
 	v, err := parse(text)
+	ev := oneCheck(text)
+	if asked {
+		ev.Asked = []review.DoubtKind{review.DoubtClaims, review.DoubtSilent, review.DoubtShown, review.DoubtSmall, review.DoubtAltered}
+	}
 	var j plan.Judgement
 	var d *review.Doubt
-	if err == nil {
-		j, d = review.Judge(v, oneCheck(text))
+	switch {
+	case err == nil:
+		j, d = review.Judge(v, ev)
+	case asked:
+		j = review.Final(text, err, ev)
 	}
-	if err != nil || d != nil {
-		if !asked {
-			return "reask", j
-		}
-		j = review.Final(text, err, d, v, oneCheck(text))
+	if !asked && (err != nil || d != nil) {
+		return "reask", j
 	}
 	switch {
 	case j.Approved:

@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 			if !errors.As(err, &pe) || pe.Why == "" {
 				t.Fatalf("error %#v is not a *ParseError with a reason", err)
 			}
-			j := review.Final(text, err, nil, v, review.Evidence{})
+			j := review.Final(text, err, review.Evidence{})
 			if j.Approved || j.Why == "" || len(j.Gaps) != 1 || !utf8.ValidString(j.Gaps[0].Gap) || len(j.Gaps[0].Gap) > 4200 {
 				t.Fatalf("final judgement %+v", j)
 			}

@@ -175,19 +175,19 @@ func judgeDone(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 // approval is the judgement of a DONE that the evidence bears out.
 func approval(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 	evidence := plan.EvidenceShown
-	why := fmt.Sprintf("The reviewer said DONE, and `%s` tells the work from what was there before.", short(p.line))
+	why := fmt.Sprintf("The reviewer said DONE, and `%s` tells the work from what was there before", short(p.line))
 	if p.best != shown {
 		evidence = plan.EvidenceUnbroken
 		reason := v.Unchanged
 		if ev.Unchanged {
 			reason = v.NoChange
 		}
-		why = fmt.Sprintf("The reviewer said DONE, and nothing is broken: `%s` ends as it should. Nothing can show more: %s", short(p.line), oneLine(reason))
+		why = fmt.Sprintf("The reviewer said DONE, `%s` ends as it should, and nothing can show more (%s)", short(p.line), strings.TrimRight(oneLine(reason), "."))
 	}
-	if n := len(failing(ev)); n > 0 {
-		why += fmt.Sprintf(" Approved with %s, as before the work.", count(n, "failing check", "failing checks"))
+	if n := len(failingChecks(ev)); n > 0 {
+		why += fmt.Sprintf(", with %s", count(n, "failing check", "failing checks"))
 	}
-	j := judgement(v, plan.Done, why, nil, ev.Gaps, true)
+	j := judgement(v, plan.Done, why+".", nil, ev.Gaps, true)
 	j.Approved, j.Evidence = true, evidence
 	return j
 }
@@ -231,8 +231,8 @@ func doubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
 	return d
 }
 
-// failing are the checks that do not pass after the change.
-func failing(ev Evidence) []plan.CheckResult {
+// failingChecks are the checks that do not pass after the change.
+func failingChecks(ev Evidence) []plan.CheckResult {
 	now, order := latest(ev.Checks)
 	var out []plan.CheckResult
 	for _, command := range order {
@@ -259,7 +259,7 @@ func unanswered(v plan.Verdict, ev Evidence) []string {
 			out = append(out, f.Text+" The checklist does not say why that is right.")
 		}
 	}
-	for _, c := range failing(ev) {
+	for _, c := range failingChecks(ev) {
 		if !names(c.Command) && !names(c.Name) {
 			out = append(out, fmt.Sprintf("The check `%s` fails. The checklist does not say why that is right.", c.Command))
 		}

@@ -23,99 +23,228 @@ func check(command string, code int, required bool) plan.CheckResult {
 	return plan.CheckResult{Check: plan.Check{Command: command, Required: required}, ExitCode: code}
 }
 
-// Every way to say the same command; the record and the claim may each use
-// any of them.
-func TestJudgeComparesCommands(t *testing.T) {
+// trial is a run of a line that the engine made to weigh a verdict.
+func trial(command, on string, code int) plan.CheckResult {
+	source := plan.CheckClaim
+	return plan.CheckResult{Check: plan.Check{Command: command, Source: source}, Evidence: on, ExitCode: code}
+}
+
+func onWork(command string, code int) plan.CheckResult {
+	return trial(command, plan.TreeReviewed, code)
+}
+
+func without(command string, code int) plan.CheckResult {
+	return trial(command, plan.TreeCounter, code)
+}
+
+// with changes a result.
+func with(r plan.CheckResult, do func(*plan.CheckResult)) plan.CheckResult {
+	do(&r)
+	return r
+}
+
+// proven is evidence that shows the line t.
+func proven() review.Evidence {
+	return review.Evidence{Trials: []plan.CheckResult{onWork("t", 0), without("t", 1)}}
+}
+
+func and(ev review.Evidence, do func(*review.Evidence)) review.Evidence {
+	do(&ev)
+	return ev
+}
+
+// TestWhatALineIsWorth: only one that ends as claimed on the work and otherwise
+// without it shows anything.
+func TestWhatALineIsWorth(t *testing.T) {
 	t.Parallel()
-	same := []string{
-		"go test ./...", "  go  test\t./...\n", "cd sub && go test ./...", "cd sub; go test ./...", "cd sub\ngo test ./...",
-		`cd "my dir" && go test ./...`, `cd 'my dir' &&go test ./...`, `cd my\ dir && cd .. && go test ./...`,
-		`cd "$(git rev-parse --show-toplevel)" && go test ./...`, "cd $(pwd) && go test ./...", "cd && go test ./...",
-		"CGO_ENABLED=0 go test ./...", `A="b c" B='d' C= go test ./...`, "env A=b go test ./...", "env A=b C=d go test ./...",
-		"cd sub && A=b env C=d go test ./...", "A=b cd x && go test ./...", "A=$(date +%s) go test ./...",
+	tests := map[string]struct {
+		claim    plan.RanCommand
+		trials   []plan.CheckResult
+		evidence review.Evidence
+		want     review.DoubtKind // "" is approved
+		says     string           // in the doubt
+	}{
+		"told apart":           {ran("t", 0), []plan.CheckResult{onWork("t", 0), without("t", 1)}, review.Evidence{}, "", ""},
+		"fails as it should":   {ran("t", 2), []plan.CheckResult{onWork("t", 2), without("t", 0)}, review.Evidence{}, "", ""},
+		"alike":                {ran("t", 0), []plan.CheckResult{onWork("t", 0), without("t", 0)}, review.Evidence{}, review.DoubtShown, "without the change alike"},
+		"false":                {ran("t", 0), []plan.CheckResult{onWork("t", 1), onWork("t", 1)}, review.Evidence{}, review.DoubtClaims, "it ended with 1"},
+		"now so, now so":       {ran("t", 0), []plan.CheckResult{onWork("t", 1), onWork("t", 0)}, review.Evidence{}, review.DoubtShown, "ended with 1 and then with 0"},
+		"so and so without":    {ran("t", 0), []plan.CheckResult{onWork("t", 0), without("t", 1), without("t", 0)}, review.Evidence{}, review.DoubtShown, "now so and now otherwise"},
+		"twice without":        {ran("t", 0), []plan.CheckResult{onWork("t", 0), without("t", 1), without("t", 1)}, review.Evidence{}, "", ""},
+		"not run again":        {ran("t", 0), nil, review.Evidence{Limit: "only the first 8"}, review.DoubtShown, "only the first 8"},
+		"not tried without":    {ran("t", 0), []plan.CheckResult{onWork("t", 0)}, review.Evidence{}, review.DoubtShown, ""},
+		"by a signal":          {ran("t", 0), []plan.CheckResult{onWork("t", 0), without("t", 139)}, review.Evidence{}, review.DoubtShown, "signal 11"},
+		"by no signal":         {ran("t", 0), []plan.CheckResult{onWork("t", 0), without("t", 255)}, review.Evidence{}, "", ""},
+		"not found without":    {ran("t", 0), []plan.CheckResult{onWork("t", 0), without("t", 127)}, review.Evidence{Created: []string{"bin/u"}}, review.DoubtShown, "could not be run"},
+		"what the change adds": {ran("bin/u x", 0), []plan.CheckResult{onWork("bin/u x", 0), without("bin/u x", 127)}, review.Evidence{Created: []string{"bin/u"}}, "", ""},
+		"hung without": {
+			ran("t", 0), []plan.CheckResult{onWork("t", 0), with(without("t", 124), func(r *plan.CheckResult) { r.TimedOut = true })},
+			review.Evidence{}, review.DoubtShown, "ran out of time",
+		},
+		"runs no test": {
+			ran("t", 0),
+			[]plan.CheckResult{with(onWork("t", 0), func(r *plan.CheckResult) { r.Tests = &plan.TestReport{Runners: []string{"go"}} }), without("t", 1)},
+			review.Evidence{}, review.DoubtShown, "it ran no test",
+		},
+		"runs no test without": {
+			ran("t", 0),
+			[]plan.CheckResult{
+				with(onWork("t", 0), func(r *plan.CheckResult) { r.Tests = &plan.TestReport{Runners: []string{"go"}, Passed: 1} }),
+				with(without("t", 0), func(r *plan.CheckResult) { r.Tests = &plan.TestReport{Runners: []string{"go"}} }),
+			},
+			review.Evidence{}, "", "",
+		},
+		"writes to the work": {
+			ran("t", 0),
+			[]plan.CheckResult{with(onWork("t", 0), func(r *plan.CheckResult) { r.Wrote = []string{"x.go"} }), without("t", 1)},
+			review.Evidence{}, review.DoubtShown, "writes to files of the work (x.go)",
+		},
+		"ran on other files": {
+			ran("t", 0), []plan.CheckResult{onWork("t", 1), onWork("t", 1)},
+			review.Evidence{Ran: []review.Call{{ID: "b1", Command: "t", Altered: []string{"x.go"}}}}, review.DoubtShown, "stood changed in your copy (x.go)",
+		},
+		"ran on both": {
+			ran("t", 0), []plan.CheckResult{onWork("t", 1), onWork("t", 1)},
+			review.Evidence{Ran: []review.Call{{ID: "b1", Command: "t", Altered: []string{"x.go"}}, {ID: "b2", Command: "t"}}}, review.DoubtClaims, "",
+		},
+		"by its id": {
+			plan.RanCommand{Call: "b2"}, []plan.CheckResult{onWork("t", 3), without("t", 0)},
+			review.Evidence{Ran: []review.Call{{ID: "b1", Command: "u"}, {ID: "b2", Command: "t", ExitCode: 3}}}, "", "",
+		},
+		"by the server's id": {
+			plan.RanCommand{Call: "call_9"}, []plan.CheckResult{onWork("t", 0), without("t", 1)},
+			review.Evidence{Ran: []review.Call{{ID: "b1", Key: "call_9", Command: "t"}}}, "", "",
+		},
+		"by no id": {plan.RanCommand{Call: "b7"}, nil, review.Evidence{}, review.DoubtShown, "not in the record"},
+		"a check's own words": {
+			ran("go  test", 0), nil,
+			review.Evidence{Checks: []plan.CheckResult{check("go test", 1, false)}, Baseline: []plan.CheckResult{check("go test", 1, false)}},
+			review.DoubtClaims, "one of the workflow's own checks, and that ended with 1",
+		},
+		"a check tells": {
+			ran("t", 0), []plan.CheckResult{{Check: plan.Check{Command: "t"}, Evidence: plan.TreeCounter, ExitCode: 1}},
+			review.Evidence{Checks: []plan.CheckResult{check("t", 0, true)}}, "", "",
+		},
+		"a check, unclaimed": {
+			ran("  ", 0), []plan.CheckResult{{Check: plan.Check{Command: "t"}, Evidence: plan.TreeCounter, ExitCode: 1}},
+			review.Evidence{Checks: []plan.CheckResult{check("t", 0, true)}}, "", "",
+		},
+		"a flaky check": {
+			ran("  ", 0), []plan.CheckResult{{Check: plan.Check{Command: "t"}, Evidence: plan.TreeCounter, ExitCode: 1}},
+			review.Evidence{Checks: []plan.CheckResult{with(check("t", 0, true), func(r *plan.CheckResult) { r.Flaky = true })}}, review.DoubtShown, "only sometimes",
+		},
 	}
-	for _, claim := range same {
-		for _, record := range same {
-			if j, d := review.Judge(doneWith(ran(claim, 0)), review.Evidence{Ran: []plan.RanCommand{ran(record, 0)}}); !j.Approved || d != nil {
-				t.Errorf("%q claimed, %q ran: %+v", claim, record, d)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.evidence.Trials = tt.trials
+			v := doneWith(tt.claim)
+			for _, c := range tt.evidence.Checks {
+				v.Checklist = append(v.Checklist, plan.ListItem{Item: "the check `" + c.Command + "`", Met: true})
 			}
-		}
-	}
-	for _, other := range []string{
-		"go test ./... | tail", "go test", "go test ./...; true", "go test ./... || true", "cd sub || go test ./...", "echo go test ./...",
-		"env go test ./...", "cd a b && go test ./...", "cd sub", "A=b", `echo "cd x && go test ./..."`, "",
-	} {
-		if j, d := review.Judge(doneWith(ran("go test ./...", 0)), review.Evidence{Ran: []plan.RanCommand{ran(other, 0)}}); j.Approved || d == nil {
-			t.Errorf("%q ran, and that proved %q", other, "go test ./...")
-		}
+			j, d := review.Judge(v, tt.evidence)
+			wellFormed(t, j)
+			if j.Approved != (tt.want == "") || j.Approved != (d == nil) || j.Approved && j.Evidence != plan.EvidenceShown {
+				t.Fatalf("approved %v as %q (%s), doubt %+v", j.Approved, j.Evidence, j.Why, d)
+			}
+			if d == nil {
+				return
+			}
+			if d.Kind != tt.want || !strings.Contains(review.Reask(nil, d), tt.says) {
+				t.Errorf("doubt %s:\n%s\nwant %s with %q", d.Kind, review.Reask(nil, d), tt.want, tt.says)
+			}
+			tt.evidence.Asked = []review.DoubtKind{d.Kind}
+			again, d := review.Judge(v, tt.evidence)
+			if again.Approved || again.Verdict != plan.NeedsFix || d != nil || len(again.Gaps) == 0 {
+				t.Errorf("asked before: %+v, doubt %+v", again, d)
+			}
+		})
 	}
 }
 
 func TestJudgeDone(t *testing.T) {
 	t.Parallel()
 	met, unmet := plan.ListItem{Item: "a", Met: true}, plan.ListItem{Item: "b", Evidence: "x.go:1"}
+	finding := []plan.Finding{{Kind: plan.FindGone, Path: "calc/add_test.go", Text: "calc/add_test.go was deleted.", Answer: true}}
+	because := plan.Verdict{Verdict: plan.Done, Unchanged: "it only moves code"}
+	noChange := plan.Verdict{Verdict: plan.Done, NoChange: "it works already"}
+	passes := []plan.CheckResult{check("t", 0, true)}
+	fails := []plan.CheckResult{check("f", 1, false)}
+	alike := review.Evidence{Checks: passes, Trials: []plan.CheckResult{{Check: plan.Check{Command: "t"}, Evidence: plan.TreeCounter}}}
 	tests := map[string]struct {
 		verdict  plan.Verdict
 		evidence review.Evidence
-		approved bool
-		claims   int    // of the doubt; -1 for no doubt
-		gap      string // in the first gap
+		approved string           // what the approval rests on; "" is not approved
+		doubt    review.DoubtKind // "" for none
+		gap      string           // in the first gap
 	}{
-		"claim ran":        {doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 0)}}, true, -1, ""},
-		"expected to fail": {doneWith(ran("grep x", 1)), review.Evidence{Ran: []plan.RanCommand{ran("grep x", 1)}}, true, -1, ""},
-		"claim did not run": {
-			doneWith(ran("t", 0), ran("u", 0)),
-			review.Evidence{Ran: []plan.RanCommand{ran("u", 0)}},
-			false, 1,
-			"Unproven: `t` is said to have exited with 0, but it did not run in this review.",
+		"shown":                 {doneWith(ran("t", 0)), proven(), plan.EvidenceShown, "", ""},
+		"nothing at all":        {doneWith(), review.Evidence{}, "", review.DoubtShown, "nothing that ran shows it"},
+		"only a check, alike":   {doneWith(), alike, "", review.DoubtShown, "nothing tells the work"},
+		"and why":               {because, alike, plan.EvidenceUnbroken, "", ""},
+		"and why, insisted on":  {because, and(alike, func(e *review.Evidence) { e.Strict = true }), "", review.DoubtShown, "the settings insist"},
+		"why, and nothing ran":  {because, review.Evidence{}, "", review.DoubtShown, "nothing that ran shows it"},
+		"no change, no word":    {doneWith(ran("t", 0)), review.Evidence{Unchanged: true, Checks: passes}, "", review.DoubtShown, "no_change"},
+		"no change, and why":    {noChange, review.Evidence{Unchanged: true, Checks: passes}, plan.EvidenceUnbroken, "", ""},
+		"no change, no proof":   {noChange, review.Evidence{Unchanged: true}, "", review.DoubtShown, "nothing that ran"},
+		"no_change of a change": {noChange, alike, "", review.DoubtShown, "nothing tells the work"},
+		"checklist met":         {plan.Verdict{Verdict: plan.Done, Checklist: []plan.ListItem{met}, Commands: []plan.RanCommand{ran("t", 0)}}, proven(), plan.EvidenceShown, "", ""},
+		"checklist unmet":       {plan.Verdict{Verdict: plan.Done, Checklist: []plan.ListItem{met, unmet}}, proven(), "", "", "A requirement is not met: b"},
+		"must":                  {plan.Verdict{Verdict: plan.Done, Missing: []plan.Missing{{Gap: "docs"}}}, proven(), "", "", "docs"},
+		"should":                {plan.Verdict{Verdict: plan.Done, Missing: []plan.Missing{{Gap: "docs", Severity: plan.SeverityShould}}, Commands: []plan.RanCommand{ran("t", 0)}}, proven(), plan.EvidenceShown, "", ""},
+		"a finding":             {doneWith(ran("t", 0)), and(proven(), func(e *review.Evidence) { e.Findings = finding }), "", review.DoubtSilent, "calc/add_test.go was deleted."},
+		"a finding, answered": {
+			plan.Verdict{Verdict: plan.Done, Checklist: []plan.ListItem{{Item: "add_test.go is gone: right", Met: true}}, Commands: []plan.RanCommand{ran("t", 0)}},
+			and(proven(), func(e *review.Evidence) { e.Findings = finding }), plan.EvidenceShown, "", "",
 		},
-		"claim ran otherwise":     {doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 1)}}, false, 1, "its last run in this review exited with 1"},
-		"last run counts, worse":  {doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 0), ran("cd x && t", 2)}}, false, 1, "exited with 2"},
-		"last run counts, better": {doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 2), ran("t", 0)}}, true, -1, ""},
-		"a check is not a run":    {doneWith(ran("t", 0)), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true)}}, false, 1, "did not run"},
-		"nothing at all":          {doneWith(), review.Evidence{Baseline: []plan.CheckResult{check("t", 0, false)}}, false, 0, "Unproven: The reviewer said DONE, but no command and no check ran."},
-		"blank claim only":        {doneWith(ran("  ", 0)), review.Evidence{}, false, 0, "Unproven"},
-		"no claim, a check":       {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, false)}}, true, -1, ""},
-		"no claim, a command":     {doneWith(), review.Evidence{Ran: []plan.RanCommand{ran("ls", 0)}}, true, -1, ""},
-		"checklist met":           {plan.Verdict{Verdict: plan.Done, Checklist: []plan.ListItem{met}}, review.Evidence{Ran: []plan.RanCommand{ran("ls", 0)}}, true, -1, ""},
-		"checklist unmet":         {plan.Verdict{Verdict: plan.Done, Checklist: []plan.ListItem{met, unmet}}, review.Evidence{Ran: []plan.RanCommand{ran("ls", 0)}}, false, -1, "A requirement is not met: b"},
-		"missing":                 {plan.Verdict{Verdict: plan.Done, Missing: []plan.Missing{{Gap: "docs", Severity: plan.SeverityShould}}}, review.Evidence{Ran: []plan.RanCommand{ran("ls", 0)}}, false, -1, "docs"},
-		"missing and unproven":    {plan.Verdict{Verdict: plan.Done, Missing: []plan.Missing{{Gap: "docs"}}}, review.Evidence{}, false, -1, "docs"},
-		"required fails":          {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 1, true)}}, false, -1, "The check `t` is required and fails with exit code 1."},
+		"a finding, answered in prose": {
+			plan.Verdict{Verdict: plan.Done, Checklist: []plan.ListItem{{Item: "add_test.go is gone: right", Met: true, Prose: true}}, Commands: []plan.RanCommand{ran("t", 0)}},
+			and(proven(), func(e *review.Evidence) { e.Findings = finding }), "", review.DoubtSilent, "was deleted",
+		},
+		"fails as before": {doneWith(ran("t", 0)), and(proven(), func(e *review.Evidence) { e.Checks, e.Baseline = fails, fails }), "", review.DoubtSilent, "The check `f` fails."},
+		"fails as before, answered": {
+			plan.Verdict{Verdict: plan.Done, Checklist: []plan.ListItem{{Item: "f", Met: true, Evidence: "fails at the start too"}}, Commands: []plan.RanCommand{ran("t", 0)}},
+			and(proven(), func(e *review.Evidence) { e.Checks, e.Baseline = fails, fails }), plan.EvidenceShown, "", "",
+		},
+		"required fails": {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 1, true)}}, "", "", "The check `t` is required and fails with exit code 1."},
 		"required always failed": {doneWith(), review.Evidence{
 			Checks: []plan.CheckResult{check("t", 1, true)}, Baseline: []plan.CheckResult{check("t", 1, true)},
-		}, false, -1, "is required and fails"},
+		}, "", "", "is required and fails"},
 		"required at baseline": {doneWith(), review.Evidence{
 			Checks: []plan.CheckResult{check("t", 1, false)}, Baseline: []plan.CheckResult{check("t", 1, true)},
-		}, false, -1, "is required and fails"},
+		}, "", "", "is required and fails"},
 		"required did not run": {doneWith(), review.Evidence{
 			Checks: []plan.CheckResult{check("u", 0, false)}, Baseline: []plan.CheckResult{check("t", 1, true)},
-		}, false, -1, "The check `t` is required and did not run after the change."},
-		"advisory fails as before": {doneWith(), review.Evidence{
-			Ran: []plan.RanCommand{ran("ls", 0)}, Checks: []plan.CheckResult{check("t", 1, false)}, Baseline: []plan.CheckResult{check("t", 2, false)},
-		}, true, -1, ""},
-		"advisory fails, no baseline": {doneWith(), review.Evidence{Ran: []plan.RanCommand{ran("ls", 0)}, Checks: []plan.CheckResult{check("t", 1, false)}}, true, -1, ""},
-		"only advisory, and it fails": {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 1, false)}}, false, 0, "nothing that ran shows it"},
+		}, "", "", "The check `t` is required and did not run after the change."},
 		"advisory fails since": {doneWith(ran("t", 0)), review.Evidence{
-			Ran: []plan.RanCommand{ran("t", 0)}, Checks: []plan.CheckResult{check("t", 127, false)}, Baseline: []plan.CheckResult{check("t", 0, false)},
-		}, false, -1, "The check `t` passed before the change and fails now with exit code 127."},
-		"later result counts":       {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 1, true), check("t", 0, true)}}, true, -1, ""},
-		"required once":             {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, false, -1, "is required"},
-		"out of time, no code":      {doneWith(), review.Evidence{Checks: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, TimedOut: true}}}, false, -1, "it ran out of time"},
-		"broken check and unproven": {doneWith(ran("u", 0)), review.Evidence{Checks: []plan.CheckResult{check("t", 1, true)}}, false, -1, "The check `t`"},
+			Checks: []plan.CheckResult{check("t", 127, false)}, Baseline: []plan.CheckResult{check("t", 0, false)},
+		}, "", "", "The check `t` passed before the change and fails now with exit code 127."},
+		"required once":     {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
+		"out of time":       {doneWith(), review.Evidence{Checks: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, TimedOut: true}}}, "", "", "it ran out of time"},
+		"required is flaky": {doneWith(), review.Evidence{Checks: []plan.CheckResult{with(check("t", 1, true), func(r *plan.CheckResult) { r.Flaky = true })}}, "", "", "passes only sometimes"},
+		"as flaky as before": {doneWith(ran("l", 0)), review.Evidence{
+			Checks:   []plan.CheckResult{with(check("t", 1, true), func(r *plan.CheckResult) { r.Flaky = true })},
+			Baseline: []plan.CheckResult{with(check("t", 1, true), func(r *plan.CheckResult) { r.Flaky = true })},
+			Trials:   []plan.CheckResult{onWork("l", 0), without("l", 1)},
+		}, plan.EvidenceShown, "", ""},
+		"a hang that came and went": {doneWith(ran("l", 0)), review.Evidence{
+			Checks:   []plan.CheckResult{with(check("t", 124, true), func(r *plan.CheckResult) { r.Flaky, r.Hung, r.TimedOut = true, true, true })},
+			Baseline: passes,
+			Trials:   []plan.CheckResult{onWork("l", 0), without("l", 1)},
+		}, plan.EvidenceShown, "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j, d := review.Judge(tt.verdict, tt.evidence)
 			wellFormed(t, j)
-			if j.Approved != tt.approved || (j.Verdict == plan.Done) != tt.approved {
-				t.Errorf("%s, approved %v (%s); want approved %v", j.Verdict, j.Approved, j.Why, tt.approved)
+			if j.Approved != (tt.approved != "") || j.Evidence != tt.approved || (j.Verdict == plan.Done) != j.Approved {
+				t.Errorf("%s, approved %v as %q (%s); want %q", j.Verdict, j.Approved, j.Evidence, j.Why, tt.approved)
 			}
-			if claims := claimsOf(d); claims != tt.claims {
-				t.Errorf("doubt %+v; want %d claims", d, tt.claims)
+			if kind := kindOf(d); kind != tt.doubt {
+				t.Errorf("doubt %+v; want %q", d, tt.doubt)
 			}
-			if tt.approved {
+			if tt.approved != "" {
 				if len(j.Gaps) != 0 || len(j.Missing) != 0 {
 					t.Errorf("approved with gaps %v", j.Gaps)
 				}
@@ -124,21 +253,62 @@ func TestJudgeDone(t *testing.T) {
 			if len(j.Gaps) == 0 || !strings.Contains(j.Gaps[0].Gap, tt.gap) {
 				t.Errorf("gaps %+v; want %q in the first", j.Gaps, tt.gap)
 			}
-			if d != nil {
-				// What is still in doubt the second time is settled the same way.
-				if diff := cmp.Diff(j, review.Final("text", nil, d, tt.verdict, tt.evidence)); diff != "" {
-					t.Errorf("Final differs (-Judge +Final):\n%s", diff)
-				}
-			}
 		})
 	}
 }
 
-func claimsOf(d *review.Doubt) int {
+func kindOf(d *review.Doubt) review.DoubtKind {
 	if d == nil {
-		return -1
+		return ""
 	}
-	return len(d.Claims)
+	return d.Kind
+}
+
+// TestRemarksDoNotBlock: a NEEDS_FIX that names nothing which must be closed is
+// asked about once, and is then a DONE with notes, on the same evidence.
+func TestRemarksDoNotBlock(t *testing.T) {
+	t.Parallel()
+	v := plan.Verdict{
+		Verdict:  plan.NeedsFix,
+		Missing:  []plan.Missing{{Gap: "a comment", Severity: plan.SeverityShould}},
+		Commands: []plan.RanCommand{ran("t", 0)},
+		Notes:    []string{"slow"},
+	}
+	if _, d := review.Judge(v, proven()); kindOf(d) != review.DoubtSmall {
+		t.Errorf("doubt %+v", d)
+	}
+	asked := []review.DoubtKind{review.DoubtSmall}
+	j, d := review.Judge(v, and(proven(), func(e *review.Evidence) { e.Asked = asked }))
+	if !j.Approved || d != nil {
+		t.Errorf("repeated: %+v, %+v", j, d)
+	}
+	if diff := cmp.Diff([]string{"slow", "a comment"}, j.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if j, d := review.Judge(v, review.Evidence{Asked: asked}); j.Approved || kindOf(d) != review.DoubtShown {
+		t.Errorf("repeated without evidence: %+v, %+v", j, d)
+	}
+}
+
+// TestAGapOnOtherFiles: a NEEDS_FIX by commands that ran while files of the work
+// stood changed is asked about once.
+func TestAGapOnOtherFiles(t *testing.T) {
+	t.Parallel()
+	v := plan.Verdict{Verdict: plan.NeedsFix, Missing: []plan.Missing{{Gap: "it fails"}}, Commands: []plan.RanCommand{ran("t", 1)}}
+	ev := review.Evidence{Ran: []review.Call{{Command: "t", ExitCode: 1, Altered: []string{"x.go"}}}}
+	_, d := review.Judge(v, ev)
+	if kindOf(d) != review.DoubtAltered || !strings.Contains(d.Claims[0], "x.go") {
+		t.Errorf("doubt %+v", d)
+	}
+	ev.Asked = []review.DoubtKind{review.DoubtAltered}
+	if j, d := review.Judge(v, ev); j.Verdict != plan.NeedsFix || d != nil {
+		t.Errorf("repeated: %+v, %+v", j, d)
+	}
+	ev.Asked = nil
+	ev.Ran = append(ev.Ran, review.Call{Command: "t", ExitCode: 1})
+	if j, d := review.Judge(v, ev); j.Verdict != plan.NeedsFix || d != nil {
+		t.Errorf("on the work as well: %+v, %+v", j, d)
+	}
 }
 
 // wellFormed holds for every judgement.
@@ -162,9 +332,9 @@ func TestJudgeNeedsFixAndBlocked(t *testing.T) {
 	ledger := []plan.Gap{{ID: "G1", Gap: "old", Severity: "must", Status: plan.GapOpened}}
 	ev := review.Evidence{Gaps: ledger, Text: "Look at main.go."}
 
-	j, d := review.Judge(plan.Verdict{Verdict: plan.NeedsFix, Missing: []plan.Missing{{Gap: "new", Severity: "should"}}}, ev)
+	j, d := review.Judge(plan.Verdict{Verdict: plan.NeedsFix, Missing: []plan.Missing{{Gap: "new", Severity: "must"}}}, ev)
 	wellFormed(t, j)
-	want := []plan.Gap{{ID: "G2", Gap: "new", Severity: "should", Status: plan.GapOpened}, {ID: "G1", Gap: "old", Severity: "must", Status: plan.GapClosed}}
+	want := []plan.Gap{{ID: "G2", Gap: "new", Severity: "must", Status: plan.GapOpened}, {ID: "G1", Gap: "old", Severity: "must", Status: plan.GapClosed}}
 	if diff := cmp.Diff(want, j.Gaps); diff != "" || d != nil || j.Verdict != plan.NeedsFix {
 		t.Errorf("%s, %v (-want +got):\n%s", j.Verdict, d, diff)
 	}
@@ -207,7 +377,8 @@ func TestJudgeKeepsTheGapOfACheck(t *testing.T) {
 	for i, s := range steps {
 		r := check("t", s.code, true)
 		r.Output = s.output
-		j, _ := review.Judge(doneWith(), review.Evidence{Checks: []plan.CheckResult{r}, Gaps: ledger})
+		ev := and(proven(), func(e *review.Evidence) { e.Checks, e.Gaps = []plan.CheckResult{r}, ledger })
+		j, _ := review.Judge(doneWith(ran("t", 0)), ev)
 		var got []string
 		for _, g := range j.Gaps {
 			lines := strings.Split(g.Gap, "\n")
@@ -242,8 +413,8 @@ func TestFinal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v, err := parse(tt.text)
-			j := review.Final(tt.text, err, nil, v, review.Evidence{Gaps: ledger})
+			_, err := parse(tt.text)
+			j := review.Final(tt.text, err, review.Evidence{Gaps: ledger})
 			wellFormed(t, j)
 			if j.Verdict != plan.NeedsFix || j.Approved || !strings.Contains(j.Why, tt.why) {
 				t.Errorf("%s, approved %v: %s", j.Verdict, j.Approved, j.Why)
@@ -252,15 +423,6 @@ func TestFinal(t *testing.T) {
 				t.Errorf("gaps %+v", j.Gaps)
 			}
 		})
-	}
-	// A second answer that can be read and is not in doubt counts.
-	j := review.Final("text", nil, nil, doneWith(ran("t", 0)), review.Evidence{Ran: []plan.RanCommand{ran("t", 0)}})
-	if !j.Approved {
-		t.Errorf("%+v", j)
-	}
-	j = review.Final("what is wrong", nil, nil, plan.Verdict{Verdict: plan.NeedsFix}, review.Evidence{})
-	if !strings.Contains(j.Gaps[0].Gap, "what is wrong") {
-		t.Errorf("%+v", j.Gaps)
 	}
 }
 
@@ -303,18 +465,5 @@ func TestLedger(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestADoneThatRestsOnAFailedCheckContradictsItself(t *testing.T) {
-	t.Parallel()
-	v := plan.Verdict{Verdict: plan.Done, Commands: []plan.RanCommand{{Command: "cd . && go test ./...", ExitCode: 1}}}
-	ev := review.Evidence{Ran: v.Commands, Checks: []plan.CheckResult{{Check: plan.Check{Command: "go test ./..."}}}}
-	if j, _ := review.Judge(v, ev); j.Approved || j.Verdict != plan.NeedsFix {
-		t.Errorf("judged %+v", j)
-	}
-	ev.Checks[0].Command = "go vet ./..."
-	if j, d := review.Judge(v, ev); !j.Approved || d != nil {
-		t.Errorf("a command that proves something by failing is judged %+v, %+v", j, d)
 	}
 }
