@@ -61,7 +61,7 @@ func TestWhatIsStopped(t *testing.T) {
 			want: sandbox.Result{Output: []byte("1\n2\n3\n4\n5\n6\n7\n8\n")},
 		},
 		"waits for a busy session": {
-			line: "setsid sh -c 'while kill -0 $PPID; do :; done' & wait", quiet: soon, limit: 3 * soon, bare: true,
+			line: "setsid sh -c 'while kill -0 $PPID; do :; done' 2>/dev/null & wait", quiet: soon, limit: 3 * soon, bare: true,
 			want: sandbox.Result{ExitCode: 124, TimedOut: true}, running: "sh -c while kill -0 $PPID; do :; done",
 		},
 		"has lost a busy session": {
