@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	defaultTimeout     = 10 * time.Minute
 	defaultOutputLimit = 8 << 10
 	// maxLine is how long a line may get before it is shown unfinished.
 	maxLine = 64 << 10
@@ -31,8 +30,16 @@ const (
 type Config struct {
 	// Shell runs the commands.
 	Shell *sandbox.Shell
-	// Timeout bounds one check. Default 10 minutes.
+	// Timeout bounds one check. Default 60 minutes before the change, and then 15
+	// minutes or three times what it took before, whichever is longer.
 	Timeout time.Duration
+	// Quiet is how long a check may neither print anything nor use the processor;
+	// then it hangs. Default 15 minutes before the change, and then 5 minutes or
+	// twice what it took before, whichever is longer; never longer than Timeout.
+	Quiet time.Duration
+	// Grace is how long a check that is stopped may say where it stands, as Go and
+	// the JVM do when they are sent SIGQUIT. Default 5 seconds.
+	Grace time.Duration
 	// OutputLimit is how many bytes of the output stay in the result, from its
 	// head and its tail. Default 8 KiB.
 	OutputLimit int
@@ -48,8 +55,8 @@ func New(cfg Config) *Runner {
 	if cfg.Shell == nil {
 		panic("checks: Config.Shell is not set")
 	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = defaultTimeout
+	if cfg.Grace <= 0 {
+		cfg.Grace = defaultGrace
 	}
 	if cfg.OutputLimit <= 0 {
 		cfg.OutputLimit = defaultOutputLimit
@@ -65,13 +72,19 @@ func New(cfg Config) *Runner {
 // whole of it comes as a blob. Nothing leaves here that was not redacted:
 // update, which may be nil, is called with whole lines as they come.
 //
+// A check that runs too long or hangs is stopped, and its output ends with a
+// line in brackets that says so.
+//
 // A check that fails is a result. An error means that ctx ended, and then the
 // result holds what there was until then, or that the shell cannot start.
-func (r *Runner) Run(ctx context.Context, dir string, c plan.Check, update func(text string)) (plan.CheckResult, []plan.Blob, error) {
+func (r *Runner) Run(ctx context.Context, dir string, t plan.Trial, update func(text string)) (plan.CheckResult, []plan.Blob, error) {
 	lines := &lineWriter{redact: r.cfg.Redact, show: update}
-	command := sandbox.Command{Line: c.Command, Dir: dir, Timeout: r.cfg.Timeout}
-	if c.TimeoutMS > 0 {
-		command.Timeout = time.Duration(c.TimeoutMS) * time.Millisecond
+	command := sandbox.Command{
+		Line:    t.Command,
+		Dir:     dir,
+		Timeout: r.limit(t),
+		Quiet:   r.quiet(t),
+		Grace:   r.cfg.Grace,
 	}
 	if update != nil {
 		command.Output = lines.write
@@ -84,16 +97,25 @@ func (r *Runner) Run(ctx context.Context, dir string, c plan.Check, update func(
 		err = fmt.Errorf("check: %w", r.hide(err))
 	}
 	out := plan.CheckResult{
-		Check: c, ExitCode: res.ExitCode, TimedOut: res.TimedOut, DurationMS: res.Duration.Milliseconds(),
+		Check:      t.Check,
+		ExitCode:   res.ExitCode,
+		DurationMS: res.Duration.Milliseconds(),
+		TimedOut:   res.TimedOut,
+		Hung:       res.Hung,
+		Running:    r.stillRunning(res.Running),
+	}
+	note := stopNote(t, out, command)
+	if note != "" && update != nil {
+		update(note)
 	}
 	whole, _ := sandbox.Cut(res.Output, len(res.Output)*len("\uFFFD"))
 	whole = r.cfg.Redact(whole)
 	text, cut := sandbox.Cut([]byte(whole), r.cfg.OutputLimit)
-	out.Output = text
+	out.Output = withLine(text, note)
 	if !cut {
 		return out, nil, err
 	}
-	blob := blobOf(whole)
+	blob := blobOf(withLine(whole, note))
 	out.Blob = blob.Hash
 	return out, []plan.Blob{blob}, err
 }

@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 		"fails":            {line: "echo why >&2; exit 3", want: plan.CheckResult{ExitCode: 3, Output: "why\n"}},
 		"pipe hides":       {line: "(echo FAIL; exit 2) | tee log | cat", want: plan.CheckResult{ExitCode: 2, Output: "FAIL\n"}},
 		"killed":           {line: "kill -SEGV $$", want: plan.CheckResult{ExitCode: 139}},
-		"out of time":      {cfg: checks.Config{Timeout: 200 * time.Millisecond}, line: "echo begun; sleep 1000", want: plan.CheckResult{ExitCode: 124, TimedOut: true, Output: "begun\n"}},
+		"out of time":      {cfg: checks.Config{Timeout: 200 * time.Millisecond}, line: "echo begun; exec sleep 1000", want: plan.CheckResult{ExitCode: 124, TimedOut: true, Running: []string{"sleep 1000"}, Output: "begun\n[This check was stopped after 200ms. Still running: sleep 1000.]\n"}},
 		"secret":           {line: "echo it is hunter2", want: plan.CheckResult{Output: "it is [secret]\n"}},
 		"binary":           {line: `printf 'a\377\000b'`, want: plan.CheckResult{Output: "a\uFFFDb"}},
 		"not a command":    {line: "no-such-command 2>/dev/null", want: plan.CheckResult{ExitCode: 127}},
@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			check := plan.Check{Command: c.line, Required: true, Source: plan.CheckFlag}
-			got, blobs, err := newRunner(t, c.cfg).Run(t.Context(), dir, check, nil)
+			got, blobs, err := newRunner(t, c.cfg).Run(t.Context(), dir, plan.Trial{Check: check}, nil)
 			if err != nil || blobs != nil {
 				t.Fatalf("blobs %v, error %v", blobs, err)
 			}
@@ -80,7 +80,7 @@ func TestRun(t *testing.T) {
 func TestLongOutputIsCutAndKeptWhole(t *testing.T) {
 	t.Parallel()
 	line := "printf 'first%sé' hunter2; for i in $(seq 2000); do echo line $i; done; printf last"
-	got, blobs, err := newRunner(t, checks.Config{OutputLimit: 20}).Run(t.Context(), t.TempDir(), plan.Check{Command: line}, nil)
+	got, blobs, err := newRunner(t, checks.Config{OutputLimit: 20}).Run(t.Context(), t.TempDir(), plan.Trial{Check: plan.Check{Command: line}}, nil)
 	if err != nil || len(blobs) != 1 {
 		t.Fatalf("%d blobs, error %v", len(blobs), err)
 	}
@@ -100,7 +100,7 @@ func TestLongOutputIsCutAndKeptWhole(t *testing.T) {
 
 func TestDefaultOutputLimit(t *testing.T) {
 	t.Parallel()
-	got, blobs, err := newRunner(t, checks.Config{}).Run(t.Context(), t.TempDir(), plan.Check{Command: "head -c 10000 /dev/zero | tr '\\0' x"}, nil)
+	got, blobs, err := newRunner(t, checks.Config{}).Run(t.Context(), t.TempDir(), plan.Trial{Check: plan.Check{Command: "head -c 10000 /dev/zero | tr '\\0' x"}}, nil)
 	if err != nil || len(blobs) != 1 || strings.Count(got.Output, "x") != 8<<10 {
 		t.Errorf("kept %d bytes, %d blobs, error %v", strings.Count(got.Output, "x"), len(blobs), err)
 	}
@@ -110,7 +110,7 @@ func TestUpdateShowsWholeRedactedLines(t *testing.T) {
 	t.Parallel()
 	var shown []string
 	line := `printf 'one\nhun'; printf 'ter2 \303'; printf '\251\nend \377'`
-	_, _, err := newRunner(t, checks.Config{}).Run(t.Context(), t.TempDir(), plan.Check{Command: line}, func(s string) {
+	_, _, err := newRunner(t, checks.Config{}).Run(t.Context(), t.TempDir(), plan.Trial{Check: plan.Check{Command: line}}, func(s string) {
 		shown = append(shown, s)
 		if !strings.HasSuffix(s, "\n") && !strings.HasPrefix(s, "end") {
 			t.Errorf("shown before its end: %q", s)
@@ -124,7 +124,7 @@ func TestUpdateShowsWholeRedactedLines(t *testing.T) {
 func TestUpdateDoesNotWaitForEverForALine(t *testing.T) {
 	t.Parallel()
 	var pieces, size int
-	_, _, err := newRunner(t, checks.Config{}).Run(t.Context(), t.TempDir(), plan.Check{Command: "head -c 300000 /dev/zero | tr '\\0' x"}, func(s string) {
+	_, _, err := newRunner(t, checks.Config{}).Run(t.Context(), t.TempDir(), plan.Trial{Check: plan.Check{Command: "head -c 300000 /dev/zero | tr '\\0' x"}}, func(s string) {
 		pieces++
 		size += len(s)
 	})
@@ -136,7 +136,7 @@ func TestUpdateDoesNotWaitForEverForALine(t *testing.T) {
 func TestCancelIsAnErrorWithWhatThereWas(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	got, _, err := newRunner(t, checks.Config{}).Run(ctx, t.TempDir(), plan.Check{Command: "echo begun hunter2; sleep 1000"}, func(string) { cancel() })
+	got, _, err := newRunner(t, checks.Config{}).Run(ctx, t.TempDir(), plan.Trial{Check: plan.Check{Command: "echo begun hunter2; sleep 1000"}}, func(string) { cancel() })
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v", err)
 	}
@@ -148,7 +148,7 @@ func TestCancelIsAnErrorWithWhatThereWas(t *testing.T) {
 func TestShellThatCannotStartIsAnError(t *testing.T) {
 	t.Parallel()
 	gone := filepath.Join(t.TempDir(), "gone")
-	_, _, err := newRunner(t, checks.Config{}).Run(t.Context(), gone, plan.Check{Command: "true"}, nil)
+	_, _, err := newRunner(t, checks.Config{}).Run(t.Context(), gone, plan.Trial{Check: plan.Check{Command: "true"}}, nil)
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), gone) {
 		t.Errorf("error %v", err)
 	}

@@ -154,7 +154,8 @@ func (e *Engine) tellCheck(ctx context.Context, res plan.CheckResult, blobs []pl
 	return e.emit(ctx, e.event(plan.CheckStart{Check: res.Check, Baseline: res.Baseline}), end)
 }
 
-// runCheck runs a check, and once more if it fails: what passes then is flaky.
+// runCheck runs a check, and once more if it fails: what passes then is flaky. It
+// keeps the exit code and the output of the failure, and that it hung.
 func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (plan.CheckResult, []plan.Blob, error) {
 	if !e.run.checking(c.Command) { // else a process died in it, and it is begun already
 		if err := e.emit(ctx, e.event(plan.CheckStart{Check: c, Baseline: baseline})); err != nil {
@@ -171,11 +172,12 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		Took:     e.run.took(c.Command),
 	}
 	res, blobs, err := e.cfg.Checker.Check(ctx, t, say)
-	if err == nil && e.greenByItself(c, res, baseline) {
+	switch {
+	case err != nil:
+	case e.greenByItself(c, res, baseline):
 		say("It failed before the work and passes now, and no file was changed; it runs once more.\n")
 		err = e.confirm(ctx, t, &res, say)
-	}
-	if err == nil && res.ExitCode != 0 && !res.TimedOut && c.Source != plan.CheckSetup {
+	case e.worthAnother(t, res):
 		say("It failed; it runs once more, to see whether it always does.\n")
 		var again plan.CheckResult
 		if again, _, err = e.cfg.Checker.Check(ctx, t, say); err == nil {
@@ -227,6 +229,23 @@ func (e *Engine) confirm(ctx context.Context, t plan.Trial, res *plan.CheckResul
 	return nil
 }
 
+// worthAnother reports whether a trial is made once more. One that took all its
+// time is expensive: it is, where the check passed before the change, and where it
+// hung before it, for a change is not to answer for that.
+func (e *Engine) worthAnother(t plan.Trial, res plan.CheckResult) bool {
+	switch {
+	case res.ExitCode == 0 || t.Source == plan.CheckSetup:
+		return false
+	case !res.TimedOut:
+		return true
+	case t.Baseline:
+		return res.Hung
+	}
+	return slices.ContainsFunc(e.run.Baseline, func(was plan.CheckResult) bool {
+		return was.Command == t.Command && (was.Passed() || was.Flaky)
+	})
+}
+
 // trees are what commands see of the change.
 func (r *Run) trees() plan.Trees {
 	if r.Start == nil || r.Start.View != plan.ViewSnapshot {
@@ -235,10 +254,11 @@ func (r *Run) trees() plan.Trees {
 	return plan.Trees{Start: r.Origin(), Work: r.Tree()}
 }
 
-// took is how long a check ran at the baseline, 0 where that is not known.
+// took is how long a check ran at the baseline, 0 where that is not known: one
+// that was stopped there did not come to its end.
 func (r *Run) took(command string) time.Duration {
 	for _, c := range r.Baseline {
-		if c.Command == command {
+		if c.Command == command && !c.TimedOut {
 			return time.Duration(c.DurationMS) * time.Millisecond
 		}
 	}

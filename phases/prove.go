@@ -319,17 +319,21 @@ func (p *prover) collect(ctx context.Context, v plan.Verdict, added []plan.NewFi
 	return p.keep(ctx, counts)
 }
 
-// keep puts trials into the journal.
+// keep puts trials into the journal, together: what was tried twice is not to be
+// found there once.
 func (p *prover) keep(ctx context.Context, trials []trial) error {
+	if len(trials) == 0 {
+		return nil
+	}
+	var events []plan.Event
 	for _, t := range trials {
-		start := plan.Event{Conv: p.brief.Conv, Body: plan.CheckStart{Check: t.result.Check, Evidence: t.result.Evidence}}
-		end := plan.Event{Conv: p.brief.Conv, Body: plan.CheckEnd{CheckResult: t.result}, Blobs: t.blobs}
-		if err := p.s.emit(context.WithoutCancel(ctx), start, end); err != nil {
-			return err
-		}
+		events = append(events,
+			plan.Event{Conv: p.brief.Conv, Body: plan.CheckStart{Check: t.result.Check, Evidence: t.result.Evidence}},
+			plan.Event{Conv: p.brief.Conv, Body: plan.CheckEnd{CheckResult: t.result}, Blobs: t.blobs},
+		)
 		p.trials = append(p.trials, t.result)
 	}
-	return nil
+	return p.s.emit(context.WithoutCancel(ctx), events...)
 }
 
 // about are the trials that were made with these files, or that are of checks.

@@ -46,7 +46,7 @@ func TestGoingOnAnywhere(t *testing.T) {
 			if !j.Approved {
 				t.Errorf("judged %+v", j)
 			}
-			if diff := cmp.Diff(shape(first.events()), shape(b.events())); diff != "" {
+			if diff := cmp.Diff(shape(untimed(first.events())), shape(untimed(b.events()))); diff != "" {
 				t.Errorf("the journal is another (-whole +resumed):\n%s", diff)
 			}
 			for _, r := range b.requests() {
@@ -56,6 +56,16 @@ func TestGoingOnAnywhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// untimed leaves out what was run to weigh a verdict: how much of it is needed
+// depends on what is known first.
+func untimed(events []plan.Event) []plan.Event {
+	return slices.DeleteFunc(slices.Clone(events), func(ev plan.Event) bool {
+		start, _ := ev.Body.(plan.CheckStart)
+		end, _ := ev.Body.(plan.CheckEnd)
+		return start.Evidence != "" || end.Evidence != ""
+	})
 }
 
 // ended says whether a call of the tool was recorded as done.

@@ -188,7 +188,7 @@ turn = 0
   args = { command = "cat a.txt; sleep 60", timeout_s = 1 }
 [[reply]]
 attempt = 2
-text = '`+claims+`'
+text = '`+byID+`'
 `, map[string]string{"a.txt": "alpha\n"})
 	first := b.must(briefFor(plan.Review, 1)).Judgement
 	brief := briefFor(plan.Review, 2)

@@ -161,7 +161,7 @@ func (in *inside) end() {
 var errGone = errors.New("the sandbox was killed, with everything in it; the next command gets a new one")
 
 // run runs a task to its end.
-func (in *inside) run(ctx context.Context, t task, out io.Writer) (ending, error) {
+func (in *inside) run(ctx context.Context, t task, w *watch) (ending, error) {
 	if ctx.Err() != nil {
 		return ending{}, ctx.Err()
 	}
@@ -183,10 +183,15 @@ func (in *inside) run(ctx context.Context, t task, out io.Writer) (ending, error
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		_, _ = io.Copy(out, read)
+		_, _ = io.Copy(w, read)
 	}()
+	w.begin(ctx, started{in, id})
 	r, end, err := in.await(ctx, id, replied)
-	drain(read, copied, end.stopped)
+	asked := w.end(ctx, copied)
+	if asked {
+		_ = in.order(order{ID: id, Kill: true}, nil) // if it cannot be told, all of it is gone
+	}
+	drain(read, copied, end.stopped || asked)
 	switch {
 	case err != nil:
 		return end, err
@@ -197,6 +202,39 @@ func (in *inside) run(ctx context.Context, t task, out io.Writer) (ending, error
 	}
 	end.code = r.Code
 	return end, nil
+}
+
+// started is a task that the inside was told to start.
+type started struct {
+	in *inside
+	id int64
+}
+
+// ask implements watched.
+func (s started) ask(ctx context.Context, a ask) (told, error) {
+	id, replied := s.in.expect()
+	if replied == nil {
+		return told{}, errGone
+	}
+	if err := s.in.order(order{ID: id, Of: s.id, Ask: &a}, nil); err != nil {
+		return told{}, fmt.Errorf("ask the sandbox: %w", err)
+	}
+	late := time.NewTimer(killPatience)
+	defer late.Stop()
+	select {
+	case r, ok := <-replied:
+		if !ok {
+			return told{}, errGone
+		}
+		if r.Told == nil {
+			return told{}, fmt.Errorf("ask the sandbox: %s", r.Error)
+		}
+		return *r.Told, nil
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	s.in.forget(id)
+	return told{}, errors.New("the sandbox does not answer")
 }
 
 // startError is why a task was not started, told by the inside.
@@ -219,6 +257,13 @@ func (in *inside) expect() (int64, chan reply) {
 	ch := make(chan reply, 1)
 	in.waiting[in.next] = ch
 	return in.next, ch
+}
+
+// forget gives up waiting for a reply.
+func (in *inside) forget(id int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	delete(in.waiting, id)
 }
 
 func (in *inside) order(o order, file *os.File) error {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -184,60 +183,11 @@ func killDescendants(of int) {
 
 // parentsOf tells the parent of each process.
 func parentsOf() map[int]int {
-	out := map[int]int{}
-	entries, err := os.ReadDir("/proc")
+	all, err := processes()
 	if err != nil {
-		return out
+		return nil
 	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if ppid, ok := parentOf(pid); ok {
-			out[pid] = ppid
-		}
-	}
-	return out
-}
-
-func parentOf(pid int) (int, bool) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, false
-	}
-	// The name stands in brackets and may hold anything, brackets too.
-	var state byte
-	var ppid int
-	at := lastByte(data, ')')
-	if _, err := fmt.Sscanf(string(data[at+1:]), " %c %d", &state, &ppid); err != nil {
-		return 0, false
-	}
-	return ppid, true
-}
-
-func lastByte(data []byte, b byte) int {
-	for i := len(data) - 1; i >= 0; i-- {
-		if data[i] == b {
-			return i
-		}
-	}
-	return -1
-}
-
-// descends reports whether a process comes from another.
-func descends(parents map[int]int, pid, of int) bool {
-	for range len(parents) { // a list that changed meanwhile may hold a circle
-		parent, ok := parents[pid]
-		if !ok || parent == 0 {
-			return false
-		}
-		if parent == of {
-			return true
-		}
-		pid = parent
-	}
-	return false
+	return parents(all)
 }
 
 // connection makes the inherited descriptor a connection.

@@ -127,6 +127,15 @@ type Command struct {
 	Line    string        // passed to bash -c with pipefail on
 	Dir     string        // working directory; "" is the caller's
 	Timeout time.Duration // 0 means the shell's
+	// Quiet is how long the command may neither print anything nor use the
+	// processor, but for what a runtime needs that waits. Then it hangs, and is
+	// stopped as if its time were up. 0 means for ever.
+	Quiet time.Duration
+	// Grace is for a command that is stopped because it hangs or its time is up:
+	// so long its processes may say where they stand, as Go and the JVM do when
+	// they are sent SIGQUIT, before they are killed. 0 means that they are killed
+	// at once. It is not for a command whose context ended.
+	Grace time.Duration
 	// Output is called with each piece of output as it comes; nil is fine.
 	// The calls come one after the other, the last before Run returns, and the
 	// piece is valid only during the call.
@@ -141,8 +150,13 @@ type Result struct {
 	// Output is stdout and stderr, interleaved as they came, whole up to a safety
 	// bound. Behind a wall with bounds, lines in brackets follow that say which
 	// of them the command met.
-	Output   []byte
+	Output []byte
+	// TimedOut says that it was stopped: its time was up, or it hung.
 	TimedOut bool
+	Hung     bool
+	// Running lists what was still running when it was stopped: at most ten
+	// command lines, on a line each, children before their parents.
+	Running  []string
 	Duration time.Duration
 }
 
@@ -165,35 +179,36 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	if err := s.spawner.ready(ctx); err != nil { // what it takes is not the command's time
 		return s.notStarted(ctx, c, Result{}, err)
 	}
-	limited, cancel := context.WithTimeout(ctx, timeout)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 
 	out := &capture{live: c.Output}
+	w := newWatch(c, timeout, cancel, out)
 	t := task{Path: s.path, Args: append([]string{s.path}, append(slices.Clone(s.args), guarded(c.Line))...), Dir: c.Dir, Env: s.env}
 	start := s.now()
-	end, err := s.spawner.spawn(limited, t, out)
+	end, err := s.spawner.spawn(limited, t, w)
 	if end.note != "" && c.Output != nil {
 		c.Output([]byte(end.note))
 	}
 	res := Result{Output: append(onOwnLine(out.bytes(), end.note), end.note...), Duration: s.now().Sub(start), ExitCode: end.code}
+	killed := end.stopped && end.code == exitSignal+int(syscall.SIGKILL)
 	switch {
 	case err != nil:
 		return s.notStarted(ctx, c, res, err)
-	case !end.stopped || end.code != exitSignal+int(syscall.SIGKILL):
-		return res, nil
-	case ctx.Err() != nil:
+	case killed && ctx.Err() != nil:
 		return res, ended(ctx, c.Line)
+	case killed || w.asked:
+		res.ExitCode, res.TimedOut, res.Hung, res.Running = exitTimedOut, true, w.hung, w.running
 	}
-	res.ExitCode, res.TimedOut = exitTimedOut, true
 	return res, nil
 }
 
-// spawner starts a task, copies what it prints to out and waits for its end.
-// When ctx ends it kills the task with its process group.
+// spawner starts a task, copies what it prints to its watch, lets that watch it
+// and waits for its end. When ctx ends it kills the task with its process group.
 type spawner interface {
 	// ready prepares what tasks run in, once.
 	ready(ctx context.Context) error
-	spawn(ctx context.Context, t task, out io.Writer) (ending, error)
+	spawn(ctx context.Context, t task, w *watch) (ending, error)
 }
 
 // ending is how a task ended.
@@ -209,8 +224,21 @@ type direct struct{}
 // ready implements spawner.
 func (direct) ready(context.Context) error { return nil }
 
+// child is the first process of a task that is a child of this process. What
+// left the group is known as long as those that it comes from live.
+type child int
+
+// ask implements watched.
+func (c child) ask(_ context.Context, a ask) (told, error) {
+	all, err := processes()
+	if err != nil {
+		return told{}, err
+	}
+	return answer(a, int(c), all, groupAndBelow(all, int(c))), nil
+}
+
 // spawn implements spawner.
-func (direct) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {
+func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 	cmd := exec.CommandContext(ctx, t.Path)
 	cmd.Args, cmd.Dir, cmd.Env = t.Args, t.Dir, t.Env
 	from, to, err := os.Pipe() // one, because both outputs are the same
@@ -235,11 +263,13 @@ func (direct) spawn(ctx context.Context, t task, out io.Writer) (ending, error) 
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(out, from)
+		_, _ = io.Copy(w, from)
 	}()
+	w.begin(ctx, child(cmd.Process.Pid))
 	waitErr := cmd.Wait()
+	asked := w.end(ctx, read)
 	_ = killGroup(cmd.Process.Pid) // what the shell left in the background
-	drain(from, read, stopped())
+	drain(from, read, stopped() || asked)
 	if cmd.ProcessState == nil {
 		return ending{}, fmt.Errorf("wait for it: %w", waitErr)
 	}

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,10 +12,10 @@ import (
 const seatbeltPath = "/usr/bin/sandbox-exec"
 
 // spawnSeatbelt runs a task under a profile, as a child of this process.
-func (w *Wall) spawnSeatbelt(ctx context.Context, t task, out io.Writer) (ending, error) {
+func (w *Wall) spawnSeatbelt(ctx context.Context, t task, watch *watch) (ending, error) {
 	t.Args = append([]string{seatbeltPath, "-p", seatbelt(w.policy, w.scratch), t.Path}, t.Args[1:]...)
 	t.Path = seatbeltPath
-	return direct{}.spawn(ctx, t, out)
+	return direct{}.spawn(ctx, t, watch)
 }
 
 // seatbelt says a policy in the language of sandbox-exec, where the last rule

@@ -23,6 +23,7 @@ type server struct {
 
 	mu      sync.Mutex
 	running map[int]int64 // process → order
+	quit    map[int64]int // order → process, of tasks that were sent SIGQUIT
 	sending sync.Mutex
 }
 
@@ -47,7 +48,7 @@ func serve() error {
 		return fmt.Errorf("close its memory: %w", err)
 	}
 	spareThreads(8)
-	s := &server{conn: conn, null: null, running: map[int]int64{}}
+	s := &server{conn: conn, null: null, running: map[int]int64{}, quit: map[int64]int{}}
 	signals := make(chan os.Signal, 16)
 	// Signals that commands send to their first process are noticed and change
 	// nothing. Ignoring them would be inherited.
@@ -78,13 +79,9 @@ func (s *server) obey(o order, output *os.File) {
 	}
 	switch {
 	case o.Kill:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for pid, id := range s.running {
-			if id == o.ID {
-				_ = syscall.Kill(-pid, syscall.SIGKILL)
-			}
-		}
+		s.kill(o.ID)
+	case o.Ask != nil:
+		s.send(s.answer(o.ID, o.Of, *o.Ask))
 	case o.Task != nil && output != nil:
 		if err := s.start(o.ID, *o.Task, output); err != nil {
 			r := reply{ID: o.ID, Error: err.Error()}
@@ -92,6 +89,47 @@ func (s *server) obey(o order, output *os.File) {
 			s.send(r)
 		}
 	}
+}
+
+// kill kills a task with its process group.
+func (s *server) kill(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pid, ok := s.quit[id]
+	if !ok {
+		pid, ok = s.leader(id)
+	}
+	if ok {
+		delete(s.quit, id)
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
+}
+
+// leader is the first process of a task, as long as it runs.
+func (s *server) leader(id int64) (pid int, ok bool) {
+	for pid, its := range s.running {
+		if its == id {
+			return pid, true
+		}
+	}
+	return 0, false
+}
+
+// answer answers a question about a task. What runs behind the wall counts as
+// the task's: which task a process comes from that lost its parent is not known.
+func (s *server) answer(id, of int64, a ask) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := processes()
+	if err != nil {
+		return reply{ID: id, Error: err.Error()}
+	}
+	leader, _ := s.leader(of)
+	t := answer(a, leader, all, descendants(all, os.Getpid()))
+	if a.Quit && t.Alive {
+		s.quit[of] = leader
+	}
+	return reply{ID: id, Told: &t}
 }
 
 // start starts a task. Nobody reaps meanwhile, or the end of a short one could
@@ -156,7 +194,9 @@ func (s *server) reap() {
 		}
 		if id, ok := s.running[pid]; ok {
 			delete(s.running, pid)
-			_ = syscall.Kill(-pid, syscall.SIGKILL) // what it left in the background
+			if _, ok := s.quit[id]; !ok { // else the rest of it is killed by an order
+				_ = syscall.Kill(-pid, syscall.SIGKILL) // what it left in the background
+			}
 			ended = append(ended, reply{ID: id, Code: codeOf(status)})
 		}
 	}

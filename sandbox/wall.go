@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,14 +254,14 @@ func (w *Wall) ready(ctx context.Context) error {
 }
 
 // spawn implements spawner.
-func (w *Wall) spawn(ctx context.Context, t task, out io.Writer) (ending, error) {
+func (w *Wall) spawn(ctx context.Context, t task, watch *watch) (ending, error) {
 	t.Dir = w.policy.dir(w.level, t.Dir)
 	if t.Dir == "" {
 		t.Dir = w.Dir()
 	}
 	if w.level == LevelSeatbelt {
 		t.Env = w.environ(t.Env)
-		return w.spawnSeatbelt(ctx, t, out)
+		return w.spawnSeatbelt(ctx, t, watch)
 	}
 	in, err := w.open(ctx)
 	if err != nil {
@@ -273,7 +272,7 @@ func (w *Wall) spawn(ctx context.Context, t task, out io.Writer) (ending, error)
 		t.Memory = w.policy.MaxMemory
 	}
 	before := in.group.strain()
-	end, err := in.run(ctx, t, out)
+	end, err := in.run(ctx, t, watch)
 	end.note = in.group.since(before)
 	if err != nil && end.note != "" {
 		err = fmt.Errorf("%w %s", err, strings.TrimSpace(end.note))

@@ -48,11 +48,13 @@ type step struct {
 	Upper, Work string
 }
 
-// order is a message to the inside: run a task, or kill one.
+// order is a message to the inside: run a task, kill one, or ask about one.
 type order struct {
 	ID   int64
 	Task *task `json:",omitempty"` // its output goes to the descriptor that comes along
 	Kill bool  `json:",omitempty"`
+	Ask  *ask  `json:",omitempty"`
+	Of   int64 `json:",omitempty"` // the order of the task that Ask is about
 }
 
 // reply is a message from the inside.
@@ -62,6 +64,7 @@ type reply struct {
 	Error string        `json:",omitempty"` // the task was not started, or the wall cannot be built
 	Errno syscall.Errno `json:",omitempty"` // what the error was
 	Code  int           `json:",omitempty"` // exit status of the task, as a shell has it
+	Told  *told         `json:",omitempty"` // the answer to a question
 }
 
 // task is one child as it is to be started.

@@ -227,7 +227,7 @@ func (c *checker) Check(ctx context.Context, t plan.Trial, update func(string)) 
 		return plan.CheckResult{}, nil, err
 	}
 	runner := checks.New(checks.Config{Shell: room.Shell, Timeout: c.walls.cfg.Checks.Timeout.Duration, Redact: c.redact})
-	res, blobs, err := runner.Run(ctx, room.Dir, t.Check, update)
+	res, blobs, err := runner.Run(ctx, room.Dir, t, update)
 	left := room.Close()
 	var breach *sandbox.Breach
 	if errors.As(left, &breach) { // anything else is swept up later; the result counts all the same

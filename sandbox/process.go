@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxNamed is how many processes are named of those that still run.
+	maxNamed = 10
+	// maxName is how much is kept of a command line, in bytes.
+	maxName = 4 << 10
+)
+
+// process is one process of the system.
+type process struct {
+	PID    int
+	Parent int
+	Group  int
+	Used   time.Duration // of the processor, with what ended children used that it waited for
+	Dead   bool          // it waits for its parent to collect it
+	Line   string        // its command line, where the system's list holds it
+}
+
+// ask is a question about a running task.
+type ask struct {
+	Names bool `json:",omitempty"` // tell its command lines
+	Quit  bool `json:",omitempty"` // and send it SIGQUIT, unless it has ended
+}
+
+// told is the answer.
+type told struct {
+	Alive   bool                  // the task has not ended
+	Used    map[int]time.Duration `json:",omitempty"` // processor time of each process
+	Running []string              `json:",omitempty"` // command lines, children before their parents
+}
+
+// answer answers a question about the task that leader is the first process of,
+// and which is made of some of the system's processes.
+func answer(a ask, leader int, all, its []process) told {
+	t := told{Used: make(map[int]time.Duration, len(its))}
+	for _, p := range its {
+		t.Used[p.PID] = p.Used
+		t.Alive = t.Alive || p.PID == leader && !p.Dead
+	}
+	its = slices.DeleteFunc(deepestFirst(all, its), func(p process) bool { return p.Dead })
+	if a.Names {
+		for _, p := range its[:min(len(its), maxNamed)] {
+			t.Running = append(t.Running, named(p))
+		}
+	}
+	if a.Quit && t.Alive {
+		for _, p := range its {
+			leaveNoCore(p.PID)
+			_ = syscall.Kill(p.PID, syscall.SIGQUIT) // it may have ended meanwhile
+		}
+	}
+	return t
+}
+
+// named is the command line of a process on one line.
+func named(p process) string {
+	line := strings.Join(strings.Fields(lineOf(p)), " ")
+	return line[:min(len(line), maxName)]
+}
+
+// parents tells the parent of each process.
+func parents(all []process) map[int]int {
+	out := make(map[int]int, len(all))
+	for _, p := range all {
+		out[p.PID] = p.Parent
+	}
+	return out
+}
+
+// descendants lists the processes that come from one.
+func descendants(all []process, of int) []process {
+	parent := parents(all)
+	var out []process
+	for _, p := range all {
+		if descends(parent, p.PID, of) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// descends reports whether a process comes from another.
+func descends(parents map[int]int, pid, of int) bool {
+	for range len(parents) { // a list that changed meanwhile may hold a circle
+		parent, ok := parents[pid]
+		if !ok || parent == 0 {
+			return false
+		}
+		if parent == of {
+			return true
+		}
+		pid = parent
+	}
+	return false
+}
+
+// groupAndBelow lists the processes of a group and what comes from its leader.
+func groupAndBelow(all []process, leader int) []process {
+	parent := parents(all)
+	var out []process
+	for _, p := range all {
+		if p.PID == leader || p.Group == leader || descends(parent, p.PID, leader) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// deepestFirst sorts processes: those that are the furthest from the first
+// process of the system come first.
+func deepestFirst(all, some []process) []process {
+	parent := parents(all)
+	depth := func(pid int) int {
+		n := 0
+		for range len(parent) {
+			up, ok := parent[pid]
+			if !ok || up == 0 {
+				break
+			}
+			pid, n = up, n+1
+		}
+		return n
+	}
+	out := slices.Clone(some)
+	slices.SortFunc(out, func(a, b process) int {
+		return cmp.Or(cmp.Compare(depth(b.PID), depth(a.PID)), cmp.Compare(a.PID, b.PID))
+	})
+	return out
+}
+
+// spent is how much processor time was used from one answer to the next. What a
+// process used whose parent waited for it is counted with the parent.
+func spent(before, now map[int]time.Duration) time.Duration {
+	var sum time.Duration
+	for pid, used := range now {
+		if was := before[pid]; was <= used {
+			used -= was
+		} // else the number was given to another process meanwhile
+		sum += used
+	}
+	return sum
+}

@@ -1,0 +1,12 @@
+//go:build unix && !linux
+
+package sandbox
+
+// processes lists what runs.
+func processes() ([]process, error) { return processesByPS() }
+
+// lineOf is the command line of a process.
+func lineOf(p process) string { return p.Line }
+
+// leaveNoCore does nothing: the limits of another process cannot be changed.
+func leaveNoCore(int) {}
