@@ -93,6 +93,25 @@ func (w *Wall) Read(path string, limit int64) ([]byte, fs.FileMode, error) {
 	return data, info.Mode().Perm(), err
 }
 
+// Look is Read without reading: how long a regular file is, and its mode.
+func (w *Wall) Look(path string) (size int64, mode fs.FileMode, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	root, name, err := w.rootOf(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = root.Close() }()
+	info, err := root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("sandbox: look at a file behind the wall: %w", err)
+	}
+	return info.Size(), info.Mode().Perm(), nil
+}
+
 // rootOf is the directory that a path is looked for in, and the path in it.
 func (w *Wall) rootOf(path string) (*os.Root, string, error) {
 	if w.cleared {

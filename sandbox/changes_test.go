@@ -188,6 +188,40 @@ func TestPuts(t *testing.T) {
 	})
 }
 
+// Lines that share a wall may have other files besides.
+func TestResetPutsFilesBesides(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		g := newGarden(t, level, putting()...)
+		for _, name := range []string{"probe", "n/m/probe", ""} {
+			var besides []sandbox.Put
+			if name != "" {
+				besides = []sandbox.Put{
+					{Path: filepath.Join(g.tree, name), Mode: 0o644, Data: []byte(name)},
+					{Path: "/tmp/" + name, Mode: 0o644, Data: []byte(name)},
+				}
+			}
+			if err := g.wall.Reset(besides...); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(sandbox.Changes{}, g.changes(t)); diff != "" {
+				t.Errorf("%q: (+)\n%s", name, diff)
+			}
+			found := strings.Fields(string(g.run("find . -name probe -printf '%P\\n'; cat put/file; echo x >>put/file").Output))
+			if want := strings.Fields(name + " put"); !cmp.Equal(want, found) {
+				t.Errorf("found %q, want %q", found, want)
+			}
+			if level == sandbox.LevelNone || name == "" {
+				continue
+			}
+			if res := g.run("cat $TMPDIR/" + name); string(res.Output) != name {
+				t.Errorf("in the temporary folder: %q, want %q", res.Output, name)
+			}
+		}
+	})
+}
+
 // What commands leave may be made to mislead the process that looks at it.
 func TestReadingFollowsNothing(t *testing.T) {
 	t.Parallel()

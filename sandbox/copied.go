@@ -16,6 +16,7 @@ type copied struct {
 	dir, tree string
 	files     map[string]copiedFile // and folders, by path in it
 	puts      map[string]Put
+	besides   []string        // what was put there by the last reset
 	skip      map[string]bool // directories that are not compared, but made anew
 	keep      string          // a folder for what the tree does not have like this
 }

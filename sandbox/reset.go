@@ -18,10 +18,11 @@ const keptName = "kept"
 
 // Reset ends everything that runs behind the wall and makes what stands there
 // as it was when the wall was built: the tree, the temporary folders and the
-// caches. It costs little where layers are mounted; a copy is gone through. After
-// an error the wall is of no more use than to be closed. The policy must be
-// Tracked.
-func (w *Wall) Reset() error {
+// caches. It costs little where layers are mounted; a copy is gone through. What
+// is given is put there besides, until the next reset, as if the policy said so.
+// After an error the wall is of no more use than to be closed. The policy must
+// be Tracked.
+func (w *Wall) Reset(besides ...Put) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -37,8 +38,9 @@ func (w *Wall) Reset() error {
 	}
 	err := w.emptyScratch()
 	w.laid, w.layer = false, layer{}
+	w.policy.Put = append(w.policy.Put[:w.planned:w.planned], besides...)
 	if w.copied != nil {
-		err = errors.Join(err, w.copied.restore())
+		err = errors.Join(err, w.copied.restore(w.policy.putsIn(w.policy.Tree)))
 	}
 	if err != nil {
 		return fmt.Errorf("sandbox: make %q as it was: %w", w.policy.Tree, err)
@@ -63,13 +65,19 @@ func (w *Wall) emptyScratch() error {
 	return err
 }
 
-// restore makes the copy as it was. No command may be running any more.
-func (c *copied) restore() error {
+// restore makes the copy as it was, with these puts. No command may be running
+// any more.
+func (c *copied) restore(puts []namedPut) error {
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
 	defer func() { _ = root.Close() }()
+	for _, name := range c.besides {
+		delete(c.files, name)
+		delete(c.puts, name)
+	}
+	c.besides = nil
 	now, err := c.clear(root)
 	if err != nil {
 		return err
@@ -89,6 +97,34 @@ func (c *copied) restore() error {
 		if err := errors.Join(root.Chmod(name, was.mode.Perm()), root.Chtimes(name, was.mtime, was.mtime)); err != nil {
 			return fmt.Errorf("put %s back: %w", name, err)
 		}
+	}
+	return c.addBesides(root, puts)
+}
+
+// addBesides puts files into the copy that were not there when its wall was
+// planned. What stood at their places then stays as it is.
+func (c *copied) addBesides(root *os.Root, puts []namedPut) error {
+	puts = slices.DeleteFunc(puts, func(p namedPut) bool {
+		_, there := c.files[p.name]
+		return there || p.put.Gone
+	})
+	owner, err := os.Stat(c.dir)
+	if err != nil {
+		return err //nolint:wrapcheck // names the path
+	}
+	if err := (writer{root: c.dir, owner: owner}).write(puts); err != nil {
+		return err
+	}
+	for _, p := range puts {
+		info, err := root.Lstat(p.name)
+		if err != nil {
+			return err //nolint:wrapcheck // names the path
+		}
+		if c.files[p.name], err = copiedNow(root, p.name, info); err != nil {
+			return err
+		}
+		c.puts[p.name] = p.put
+		c.besides = append(c.besides, p.name)
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ type Wall struct {
 	broke   Breach
 	cleared bool // its folder is gone
 	laid    bool // what the policy puts there stands
+	planned int  // how many puts are the policy's own
 	layer   layer
 	copied  *copied // how the copy was, of a policy that is tracked
 }
@@ -61,7 +62,7 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 	if policy.MaxProcesses == 0 {
 		policy.MaxProcesses = 4096
 	}
-	w := &Wall{level: level, policy: policy, env: CleanEnv(env)}
+	w := &Wall{level: level, policy: policy, env: CleanEnv(env), planned: len(policy.Put)}
 	if policy.Discard && !level.mounts() {
 		var err error
 		if w.before, err = printsOf(policy.Tree, policy.Unwatched); err != nil {

@@ -83,7 +83,8 @@ type baselines struct {
 	repo  *worktree.Repo
 	env   []string
 	setup string
-	fresh bool // nothing is recalled
+	fresh bool   // nothing is recalled
+	view  string // how checks see the repository
 	tree  string
 }
 
@@ -93,7 +94,12 @@ func (b *baselines) Recall(ctx context.Context, c plan.Check) (plan.CheckResult,
 	if b.tree, err = b.repo.Tree(ctx); err != nil || b.fresh {
 		return plan.CheckResult{}, nil, false
 	}
-	res, ok, err := b.db.Baseline(ctx, b.key(c))
+	return b.recall(ctx, b.key(c))
+}
+
+// recall reads what is kept under a key.
+func (b *baselines) recall(ctx context.Context, key string) (plan.CheckResult, []plan.Blob, bool) {
+	res, ok, err := b.db.Baseline(ctx, key)
 	if err != nil || !ok {
 		return plan.CheckResult{}, nil, false
 	}
@@ -116,16 +122,46 @@ func (b *baselines) Keep(ctx context.Context, res plan.CheckResult, _ []plan.Blo
 	_ = b.db.KeepBaseline(ctx, b.key(res.Check), res)
 }
 
-// key is made of all that the result of a check may depend on and that can be
-// known: files that are ignored cannot.
+// RecallTrial is Recall for a trial that weighs a verdict: what its command said
+// on that tree, with those files besides.
+func (b *baselines) RecallTrial(ctx context.Context, t plan.Trial, tree string) (plan.CheckResult, []plan.Blob, bool) {
+	if b.fresh {
+		return plan.CheckResult{}, nil, false
+	}
+	return b.recall(ctx, b.trialKey(t, tree))
+}
+
+// KeepTrial keeps what a trial said.
+func (b *baselines) KeepTrial(ctx context.Context, t plan.Trial, tree string, res plan.CheckResult) {
+	if !res.Cancelled {
+		_ = b.db.KeepBaseline(ctx, b.trialKey(t, tree), res)
+	}
+}
+
+// trialKey is the key of a trial. What git shows before HEAD is part of it.
+func (b *baselines) trialKey(t plan.Trial, tree string) string {
+	return b.keyOf(t.Check, tree, "evidence", t.Trees.Start, addedDigest(t.Added))
+}
+
+// key is the key of a check on the work tree as it is.
 func (b *baselines) key(c plan.Check) string {
+	if b.view == "" {
+		return b.keyOf(c, b.tree)
+	}
+	return b.keyOf(c, b.tree, b.view)
+}
+
+// keyOf is made of all that the result of a check may depend on and that can be
+// known: files that are ignored cannot.
+func (b *baselines) keyOf(c plan.Check, tree string, seen ...string) string {
 	sum := sha256.New()
 	env := slices.DeleteFunc(sandbox.CleanEnv(b.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID"}, name)
 	})
 	slices.Sort(env)
-	for _, part := range append([]string{b.repo.Root(), b.tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}, env...) {
+	parts := []string{b.repo.Root(), tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}
+	for _, part := range slices.Concat(parts, env, seen) {
 		_, _ = io.WriteString(sum, part+"\x00") // a hash takes everything
 	}
 	return hex.EncodeToString(sum.Sum(nil))
