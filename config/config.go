@@ -100,6 +100,8 @@ type ChecksConfig struct {
 	Setup    string        `toml:"setup" json:"setup,omitempty"`    // runs once before the first check, in the work tree itself
 	Timeout  Duration      `toml:"timeout" json:"timeout,omitzero"` // of one check; unset: the checker's own
 	Detect   *bool         `toml:"detect" json:"detect,omitempty"`  // look for the usual test commands; default true
+	// Evidence is the least that an approval rests on; unset: unbroken.
+	Evidence string `toml:"evidence" json:"evidence,omitempty" oneof:"shown,unbroken"`
 }
 
 // CheckConfig is one command that decides.

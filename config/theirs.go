@@ -179,6 +179,7 @@ type tightening struct {
 	Checks          struct {
 		Required []string      `toml:"required"`
 		Run      []CheckConfig `toml:"run"`
+		Evidence string        `toml:"evidence"`
 	} `toml:"checks"`
 	Permission []Permission `toml:"permission"`
 	Hooks      []Hook       `toml:"hooks"`
@@ -188,7 +189,7 @@ type tightening struct {
 func (t tightening) asConfig() Config {
 	return Config{
 		MaxReviewCycles: t.MaxReviewCycles, MaxTurns: t.MaxTurns, MaxTokens: t.MaxTokens, MaxCost: t.MaxCost,
-		Timeout: t.Timeout, WorktreeInclude: t.WorktreeInclude, Checks: ChecksConfig{Required: t.Checks.Required, Run: t.Checks.Run},
+		Timeout: t.Timeout, WorktreeInclude: t.WorktreeInclude, Checks: ChecksConfig{Required: t.Checks.Required, Run: t.Checks.Run, Evidence: t.Checks.Evidence},
 		MaxMemory: t.MaxMemory, MaxProcesses: t.MaxProcesses, Permission: t.Permission, Hooks: t.Hooks,
 	}
 }
@@ -205,6 +206,9 @@ func tighten(cfg Config, t tightening) Config {
 	cfg.MaxProcesses = smaller(cfg.MaxProcesses, t.MaxProcesses)
 	cfg.Checks.Required = joined(cfg.Checks.Required, t.Checks.Required)
 	cfg.Checks.Run = slices.Concat(cfg.Checks.Run, t.Checks.Run)
+	if t.Checks.Evidence == plan.EvidenceShown {
+		cfg.Checks.Evidence = t.Checks.Evidence
+	}
 	if t.ApprovePlan != nil && *t.ApprovePlan {
 		cfg.ApprovePlan = t.ApprovePlan
 	}

@@ -195,7 +195,7 @@ type session struct {
 	phase  plan.Phase
 	mark   bool    // the first prompt gets the mark that advice stands in for
 	ran    *record // what commands came to, for a review; nil elsewhere
-	layer  Layer   // what they write to, for a review; nil elsewhere
+	room   Room
 	emit   plan.Emit
 	end    loop.End
 	parked *plan.Parked
@@ -221,7 +221,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 		format = &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}
 		ran = newRecord(b.Past)
 		emit = ran.watch(emit)
-		offered = recordCommands(offered, ran, room.Layer)
+		offered = recordCommands(offered, ran, room.Changes)
 	}
 	var hooks loop.Hooks
 	var filters []loop.Filter
@@ -242,7 +242,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun, ran: ran, layer: room.Layer, emit: emit, brief: b}, nil
+	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun, ran: ran, room: room, emit: emit, brief: b}, nil
 }
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the

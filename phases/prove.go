@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,17 +25,6 @@ const (
 	// mostAdded bounds the reviewer's new files together, in bytes.
 	mostAdded = 1 << 20
 )
-
-// Layer is what the commands of a review write to in place of the tree.
-type Layer interface {
-	// Altered lists the files of the snapshot that stand otherwise now, relative
-	// with slashes.
-	Altered(ctx context.Context) ([]string, error)
-	// Added returns files that were not there: those in the tree that git does
-	// not ignore, and those in the temporary folder; the smallest first, as far
-	// as limit bytes go.
-	Added(ctx context.Context, limit int64) ([]plan.NewFile, error)
-}
 
 // prover finds out what claimed lines and checks are worth, by running them on
 // the work and on the tree without it.
@@ -152,12 +142,15 @@ func (p *prover) run(ctx context.Context, t plan.Trial, again func(plan.CheckRes
 	for range 2 {
 		t.Again = len(out) > 0
 		res, blobs, err := p.ph.cfg.Try(ctx, t)
+		if err != nil && ctx.Err() != nil {
+			return out, context.Cause(ctx)
+		}
 		if err != nil {
-			return out, err
+			return out, &plan.Outage{Err: fmt.Errorf("run %q again to weigh the verdict: %w", t.Command, err)}
 		}
 		res.Check, res.Evidence, res.Added = t.Check, t.On, digest(t.Added)
 		out = append(out, trial{result: res, blobs: blobs})
-		if !again(res) || res.TimedOut {
+		if !again(res) || res.TimedOut || res.Cached { // what is remembered was confirmed
 			break
 		}
 	}
@@ -351,14 +344,32 @@ func (p *prover) say(ctx context.Context, text string) {
 // addedFiles are the reviewer's new files, without those that configure a build
 // or a test runner.
 func (p *prover) addedFiles(ctx context.Context) ([]plan.NewFile, error) {
-	if p.s.layer == nil {
+	room := p.s.room
+	if room.Added == nil {
 		return nil, nil
 	}
-	all, err := p.s.layer.Added(ctx, mostAdded)
+	all, err := room.Added(ctx)
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("look at the files that the reviewer made: %w", err)}
 	}
-	return slices.DeleteFunc(all, func(f plan.NewFile) bool { return review.Configures(f.Path) }), nil
+	slices.SortStableFunc(all, func(a, b plan.AddedFile) int { return cmp.Compare(a.Size, b.Size) })
+	var out []plan.NewFile
+	left := int64(mostAdded)
+	for _, f := range all {
+		if review.Configures(f.Path) {
+			continue
+		}
+		if left -= f.Size; left < 0 {
+			break // the others are larger
+		}
+		data, _, err := room.Read(f.Path)
+		if err != nil {
+			continue // it is gone again, or no file that can be read
+		}
+		out = append(out, plan.NewFile{AddedFile: f, Data: data})
+	}
+	slices.SortFunc(out, func(a, b plan.NewFile) int { return cmp.Compare(a.Path, b.Path) })
+	return out, nil
 }
 
 // digest names a set of files; "" for none.

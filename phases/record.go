@@ -97,7 +97,8 @@ func (r *record) calls() ([]review.Call, time.Duration) {
 type recorded struct {
 	loop.Tool
 	record *record
-	layer  Layer // nil where it cannot be looked at
+	// changes says how the files of the work stand; nil where that is not known.
+	changes func(ctx context.Context) (Changes, error)
 
 	mu      sync.Mutex
 	altered []string // after the last call
@@ -115,15 +116,16 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 	if res.ExitCode != nil {
 		res.Output = strings.TrimRight(res.Output, "\n") + fmt.Sprintf(" (call %s)", t.record.shortID(in.Call))
 	}
-	if t.layer == nil {
+	if t.changes == nil {
 		return res, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now, err := t.layer.Altered(ctx)
+	changed, err := t.changes(ctx)
+	now := changed.Altered
 	if err != nil {
 		if ctx.Err() != nil {
-			return res, err //nolint:wrapcheck // the loop sees that ctx ended
+			return res, err
 		}
 		// What is not known counts as changed: the call then proves nothing.
 		now = []string{"unknown: " + err.Error()}
@@ -139,11 +141,11 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 }
 
 // recordCommands gives a review's bash tool its record.
-func recordCommands(offered []loop.Tool, r *record, layer Layer) []loop.Tool {
+func recordCommands(offered []loop.Tool, r *record, changes func(context.Context) (Changes, error)) []loop.Tool {
 	out := slices.Clone(offered)
 	for i, t := range out {
 		if t.Info().Name == "bash" {
-			out[i] = &recorded{Tool: t, record: r, layer: layer}
+			out[i] = &recorded{Tool: t, record: r, changes: changes}
 		}
 	}
 	return out

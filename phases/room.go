@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/plan-engine/plan"
@@ -16,12 +17,33 @@ type Room struct {
 	Dir string
 	// Shell runs commands under the phase's policy.
 	Shell *sandbox.Shell
-	// Layer looks at what the commands wrote; nil where that is not known.
-	Layer Layer
+	// Shown are the trees that git shows there: HEAD is Work, HEAD~ Start. They
+	// are empty where the repository is seen as it is.
+	Shown plan.Trees
+	// Changes says how the tree that is shown stands now. Nil, as are the two that
+	// follow, where that is not known.
+	Changes func(ctx context.Context) (Changes, error)
+	// Added lists the regular files that commands have made: in the tree where git
+	// does not ignore them, and in the temporary folder. Hash is not filled in.
+	Added func(ctx context.Context) ([]plan.AddedFile, error)
+	// Read reads one of those, by its path; more than 1 MiB is an error.
+	Read func(path string) ([]byte, fs.FileMode, error)
 	// Close ends what the commands started and throws away what is to be
 	// thrown away. A sandbox.Breach among its errors says that the real tree
 	// changed although the phase must not change it.
 	Close func() error
+}
+
+// Changes is how a tree stands against how commands found it first. The paths
+// are relative to it, with slashes, sorted.
+type Changes struct {
+	// Altered are files of the tree that are gone or stand otherwise now: in
+	// content, type, or whether they may be executed.
+	Altered []string
+	// Wrote are those that were written to at all, even if they stand as before.
+	Wrote []string
+	// Added are files that the tree does not have and git does not ignore.
+	Added []string
 }
 
 // room is where a phase works. One that runs no commands needs no walls.

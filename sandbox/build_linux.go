@@ -51,6 +51,11 @@ func (w *Wall) buildNamespaces(ctx context.Context) (*inside, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !w.laid { // else what was left there stands
+		if err := w.putInLayers(steps); err != nil {
+			return nil, err
+		}
+	}
 	s := setup{
 		Steps: steps, Write: writablePlaces(steps), Internet: true, Loopback: !w.policy.Network,
 		Processes: w.policy.MaxProcesses, RootKeeps: os.Getuid() == 0,

@@ -44,6 +44,12 @@ type Policy struct {
 	// Discard says that what is written to Tree and Also is thrown away when
 	// the wall is closed. Otherwise it is the real thing.
 	Discard bool
+	// Put are files that stand otherwise behind the wall than in the tree. They
+	// need Discard.
+	Put []Put
+	// Tracked says that [Wall.Changes] and [Wall.Reset] will be asked for. They
+	// need Discard; a copy is then looked at before the first command.
+	Tracked bool
 	// Copy is a copy of Tree to work in, where Discard is set and the level
 	// needs one.
 	Copy string

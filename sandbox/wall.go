@@ -35,16 +35,22 @@ type Wall struct {
 	mu      sync.Mutex
 	inside  *inside // nil before the first command and after Close
 	group   *group  // bounds everything inside; nil where there is none
+	alone   bool    // there can be no such group
 	scratch string  // folder for layers and temporary files
 	lock    *os.File
 	closed  bool // it takes no more commands
 	broke   Breach
 	cleared bool // its folder is gone
+	laid    bool // what the policy puts there stands
+	planned int  // how many puts are the policy's own
+	layer   layer
+	copied  *copied // how the copy was, of a policy that is tracked
 }
 
 // NewWall plans a wall of a level that [Probe] found, for commands with the
-// environment of env. Nothing is built yet. With LevelLandlock and a tree that
-// must not change it notes how the tree looks.
+// environment of env. Nothing is built yet, but what the policy puts into a copy
+// stands there. With LevelLandlock and a tree that must not change it notes how
+// the tree looks.
 func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 	if !filepath.IsAbs(policy.Tree) {
 		return nil, fmt.Errorf("sandbox: the tree %q is no absolute path", policy.Tree)
@@ -55,7 +61,7 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 	if policy.MaxProcesses == 0 {
 		policy.MaxProcesses = 4096
 	}
-	w := &Wall{level: level, policy: policy, env: CleanEnv(env)}
+	w := &Wall{level: level, policy: policy, env: CleanEnv(env), planned: len(policy.Put)}
 	if policy.Discard && !level.mounts() {
 		var err error
 		if w.before, err = printsOf(policy.Tree, policy.Unwatched); err != nil {
@@ -66,7 +72,30 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 	if w.keep, err = keepsakes(level, policy); err != nil {
 		return nil, err
 	}
+	if policy.Discard && level.NeedsCopy() {
+		if err := w.furnish(); err != nil {
+			return nil, errors.Join(err, w.clear())
+		}
+	}
 	return w, nil
+}
+
+// furnish puts files into the copy and notes how it stands then.
+func (w *Wall) furnish() error {
+	if err := w.policy.putInCopy(); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	if !w.policy.Tracked {
+		return nil
+	}
+	if err := w.makeScratch(); err != nil {
+		return err
+	}
+	var err error
+	if w.copied, err = newCopied(w.policy, filepath.Join(w.scratch, keptName)); err != nil {
+		return fmt.Errorf("sandbox: note how the copy looks: %w", err)
+	}
+	return nil
 }
 
 // Level is how strong the wall is.
@@ -169,12 +198,18 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 		if err := w.makeScratch(); err != nil {
 			return nil, err
 		}
+	}
+	if w.group == nil && !w.alone {
 		w.group, _ = newGroup(w.policy) // Bounded says why there is none
+		w.alone = w.group == nil
+	}
+	if err := w.putInTemporary(); err != nil {
+		return nil, err
 	}
 	in, err := w.build(ctx)
 	if err != nil && w.group != nil && ctx.Err() == nil { // nothing may be started in it: do without
 		err = errors.Join(err, w.group.remove())
-		w.group = nil
+		w.group, w.alone = nil, true
 		if again, retryErr := w.build(ctx); retryErr == nil {
 			in, err = again, nil
 		}
@@ -183,8 +218,17 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 		return nil, fmt.Errorf("build the sandbox (%s) for %q: %w", w.level, w.policy.Tree, err)
 	}
 	in.group = w.group
-	w.inside = in
+	w.inside, w.laid = in, true
 	return in, nil
+}
+
+// putInTemporary makes the temporary folder with what the policy puts there,
+// once.
+func (w *Wall) putInTemporary() error {
+	if w.laid {
+		return nil
+	}
+	return w.policy.putInTemporary(filepath.Join(w.scratch, "tmp0"))
 }
 
 // prepare makes what commands need where nothing has to be built for them.
@@ -194,16 +238,22 @@ func (w *Wall) prepare() error {
 	if w.closed {
 		return errClosed
 	}
-	if w.scratch != "" {
+	if w.laid {
 		return nil
 	}
-	if err := w.makeScratch(); err != nil {
-		return err
+	if w.scratch == "" {
+		if err := w.makeScratch(); err != nil {
+			return err
+		}
 	}
-	if err := os.Mkdir(filepath.Join(w.scratch, "tmp0"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(w.scratch, "tmp0"), 0o700); err != nil {
 		return fmt.Errorf("make a folder for the sandbox: %w", err)
 	}
-	return w.makeCaches()
+	if err := errors.Join(w.putInTemporary(), w.makeCaches()); err != nil {
+		return err
+	}
+	w.laid = true
+	return nil
 }
 
 func (w *Wall) makeScratch() error {

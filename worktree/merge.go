@@ -86,11 +86,16 @@ func (r *Repo) mergeTrees(ctx context.Context, base, ours, theirs string) (strin
 
 // commitTree makes a commit that no ref holds and that is the same each time.
 func (r *Repo) commitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
+	return r.commitDated(ctx, "@0 +0000", tree, message, parents...)
+}
+
+// commitDated is commitTree with another date than the epoch.
+func (r *Repo) commitDated(ctx context.Context, date, tree, message string, parents ...string) (string, error) {
 	args := []string{"commit-tree", tree + "^{tree}", "-m", message, "--no-gpg-sign"}
 	for _, p := range parents {
 		args = append(args, "-p", p)
 	}
-	out, err := r.git.run(ctx, call{dir: r.root, env: asPlan("@0 +0000"), args: args})
+	out, err := r.git.run(ctx, call{dir: r.root, env: asPlan(date), args: args})
 	return strings.TrimSpace(out), err
 }
 

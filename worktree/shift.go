@@ -55,6 +55,16 @@ func (r *Repo) deltas(ctx context.Context, from, to string) ([]delta, error) {
 // file in the place of one of them, or of a directory that one is in, is a
 // [*Conflict].
 func (r *Repo) patched(ctx context.Context, tree string, changes []delta) (string, error) {
+	out, err := r.overlaid(ctx, tree, changes)
+	if err != nil {
+		return "", err
+	}
+	return out, r.only(ctx, tree, out, changes)
+}
+
+// overlaid is the tree with the given paths as they are on the to side. What is
+// in their way goes.
+func (r *Repo) overlaid(ctx context.Context, tree string, changes []delta) (string, error) {
 	dir, err := os.MkdirTemp(r.scratch(), "plan-index-")
 	if err != nil {
 		return "", fmt.Errorf("make room for a private index: %w", err)
@@ -64,25 +74,25 @@ func (r *Repo) patched(ctx context.Context, tree string, changes []delta) (strin
 	if _, err := r.git.run(ctx, r.call(a, "", "read-tree", tree)); err != nil {
 		return "", err
 	}
-	var gone, there strings.Builder
-	for _, c := range changes {
-		if c.to.mode == absentMode {
-			fmt.Fprintf(&gone, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
-			continue
-		}
-		fmt.Fprintf(&there, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
-	}
-	// What goes goes first, for a directory may come in the place of a file.
-	info := r.call(a, gone.String()+there.String(), "update-index", "-z", "--index-info")
-	if _, err := r.git.run(ctx, info); err != nil {
+	if _, err := r.git.run(ctx, r.call(a, indexInfo(changes), "update-index", "-z", "--index-info")); err != nil {
 		return "", err
 	}
 	out, err := r.git.run(ctx, r.call(a, "", "write-tree"))
-	if err != nil {
-		return "", err
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// indexInfo says the to side of changes as git update-index reads it. What goes
+// goes first, for a directory may come in the place of a file.
+func indexInfo(changes []delta) string {
+	var gone, there strings.Builder
+	for _, c := range changes {
+		to := &there
+		if c.to.mode == absentMode {
+			to = &gone
+		}
+		fmt.Fprintf(to, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
 	}
-	out = strings.TrimSuffix(out, "\n")
-	return out, r.only(ctx, tree, out, changes)
+	return gone.String() + there.String()
 }
 
 // only makes sure that two trees differ in the paths of the changes alone: git

@@ -23,6 +23,8 @@ import (
 // driving is a run that is about to be driven by this process.
 type driving struct {
 	id           plan.RunID
+	base         string // the commit that the run began at
+	view         string // how its commands see the repository
 	phases       *phases.Phases
 	run          *engine.Run
 	planOnly     bool
@@ -54,12 +56,26 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	w.learn.saw(d.past...)
 	d.past = nil // it may be large, and the journal lets go of it
 	show := a.openDisplay(d)
+	w.walls.shows = a.openShows(w.repo, d.base)
+	check := &checker{walls: w.walls, redact: w.redact}
+	defer func() { _ = errors.Join(check.Close(), w.walls.shows.Close()) }() // swept up later
+	known := &baselines{
+		db:    w.db,
+		repo:  w.repo,
+		env:   a.environ,
+		setup: w.cfg.Checks.Setup,
+		fresh: w.freshBaseline,
+		view:  d.view,
+	}
+	w.try = func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
+		return known.try(ctx, check, t)
+	}
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
 		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.first},
-		Checker: &checker{walls: w.walls, redact: w.redact},
+		Checker: check,
 		Changes: changes{w.repo}, Inspect: inspect, Desk: desk{w},
-		Baselines: &baselines{db: w.db, repo: w.repo, env: a.environ, setup: w.cfg.Checks.Setup, fresh: w.freshBaseline},
+		Baselines: known,
 		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly, Setup: w.cfg.Checks.Setup,
 		Critique: isSet(w.cfg.Critique), ApprovePlan: isSet(w.cfg.ApprovePlan),
 		Required: must, Detected: advise,

@@ -83,7 +83,8 @@ type baselines struct {
 	repo  *worktree.Repo
 	env   []string
 	setup string
-	fresh bool // nothing is recalled
+	fresh bool   // nothing is recalled
+	view  string // how checks see the repository
 	tree  string
 }
 
@@ -93,8 +94,13 @@ func (b *baselines) Recall(ctx context.Context, c plan.Check) (plan.CheckResult,
 	if b.tree, err = b.repo.Tree(ctx); err != nil || b.fresh {
 		return plan.CheckResult{}, nil, false
 	}
-	res, ok, err := b.db.Baseline(ctx, b.key(c))
-	if err != nil || !ok {
+	return b.recall(ctx, b.key(c))
+}
+
+// recall reads what is kept under a key.
+func (b *baselines) recall(ctx context.Context, key string) (plan.CheckResult, []plan.Blob, bool) {
+	res, ok, err := b.db.Baseline(ctx, key)
+	if err != nil || !ok || res.Flaky {
 		return plan.CheckResult{}, nil, false
 	}
 	if res.Blob == "" {
@@ -116,16 +122,62 @@ func (b *baselines) Keep(ctx context.Context, res plan.CheckResult, _ []plan.Blo
 	_ = b.db.KeepBaseline(ctx, b.key(res.Check), res)
 }
 
-// key is made of all that the result of a check may depend on and that can be
-// known: files that are ignored cannot.
+// try makes a trial, unless what it came to is remembered. A tree without the
+// change that is the tree of the start may have been tried as the baseline.
+func (b *baselines) try(ctx context.Context, c *checker, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
+	tree, err := c.walls.tree(ctx, t)
+	if err != nil {
+		return plan.CheckResult{}, nil, err
+	}
+	keys := []string{b.trialKey(t, tree)}
+	if tree == t.Trees.Start && len(t.Added) == 0 {
+		keys = append(keys, b.keyOf(t.Check, tree, b.view))
+	}
+	for _, key := range keys {
+		if t.Again || b.fresh {
+			break
+		}
+		if res, blobs, ok := b.recall(ctx, key); ok {
+			res.Cached, res.Baseline = true, false
+			return res, blobs, nil
+		}
+	}
+	res, blobs, err := c.Try(ctx, t)
+	if err != nil || res.Cancelled || res.TimedOut {
+		return res, blobs, err
+	}
+	kept := res
+	if was, _, ok := b.recall(ctx, keys[0]); ok && t.Again {
+		kept.Flaky = was.ExitCode != res.ExitCode // it is not recalled then
+	}
+	_ = b.db.KeepBaseline(ctx, keys[0], kept)
+	return res, blobs, nil
+}
+
+// trialKey is the key of a trial. What git shows before HEAD is part of it.
+func (b *baselines) trialKey(t plan.Trial, tree string) string {
+	return b.keyOf(t.Check, tree, "evidence", t.Trees.Start, addedDigest(t.Added))
+}
+
+// key is the key of a check on the work tree as it is.
 func (b *baselines) key(c plan.Check) string {
+	if b.view == "" {
+		return b.keyOf(c, b.tree)
+	}
+	return b.keyOf(c, b.tree, b.view)
+}
+
+// keyOf is made of all that the result of a check may depend on and that can be
+// known: files that are ignored cannot.
+func (b *baselines) keyOf(c plan.Check, tree string, seen ...string) string {
 	sum := sha256.New()
 	env := slices.DeleteFunc(sandbox.CleanEnv(b.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID"}, name)
 	})
 	slices.Sort(env)
-	for _, part := range append([]string{b.repo.Root(), b.tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}, env...) {
+	parts := []string{b.repo.Root(), tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}
+	for _, part := range slices.Concat(parts, env, seen) {
 		_, _ = io.WriteString(sum, part+"\x00") // a hash takes everything
 	}
 	return hex.EncodeToString(sum.Sum(nil))

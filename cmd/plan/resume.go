@@ -191,7 +191,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: run.ID, phases: ph, run: run, tally: t, past: past, context: frozen,
+		id: run.ID, base: run.Start.Base, view: run.Start.View, phases: ph, run: run, tally: t, past: past, context: frozen,
 		planOnly: was.PlanOnly, checksByFlag: was.ChecksByFlag || len(flags.Checks.Required) > 0,
 		said: flags, settings: changed,
 	})

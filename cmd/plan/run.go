@@ -207,7 +207,7 @@ func (a *app) begin(ctx context.Context, w *workshop, opts startOptions, flags s
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: opts.id, stop: stop, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
+		id: opts.id, base: b.start.Base, view: b.start.View, stop: stop, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
 		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: mat.context, first: b.first, said: flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
 			return e.Begin(ctx, opts.id, opts.job, b.start, b.given, b.blobs)
@@ -298,6 +298,7 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions, mat m
 	b.start = plan.RunStart{
 		Request: w.redact(opts.request), Title: w.redact(oneLine(opts.title)),
 		Sibling: w.redact(opts.sibling), Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
+		View: plan.ViewSnapshot,
 	}
 	if b.found, err = around(); err != nil {
 		return b, err

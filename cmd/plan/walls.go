@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/checks"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
@@ -32,6 +30,8 @@ type walls struct {
 	whole func() error // nil where bounds hold for all commands together
 	view  func(context.Context) (string, func() error, error)
 	now   func() time.Time
+	// shows is what commands see of a change. It is nil before the run is driven.
+	shows *shows
 	// behind are removals that nobody waits for.
 	behind *sync.WaitGroup
 }
@@ -158,9 +158,17 @@ func outside(paths []string, dir string) []string {
 }
 
 // room makes the place where the commands of a phase run. A tree that must not
-// change is copied where no layer can be laid over it.
-func (wl *walls) room(ctx context.Context, p plan.Phase, _ plan.Trees) (phases.Room, error) {
-	return wl.build(ctx, wl.policy(p))
+// change is copied where no layer can be laid over it. A review sees the change
+// as a commit.
+func (wl *walls) room(ctx context.Context, p plan.Phase, at plan.Trees) (phases.Room, error) {
+	if p != plan.Review || at == (plan.Trees{}) {
+		return wl.build(ctx, wl.policy(p))
+	}
+	room, err := wl.show(ctx, plan.Trial{Trees: at})
+	if err != nil {
+		return phases.Room{}, err
+	}
+	return room.Room, nil
 }
 
 // build makes a room with these walls.
@@ -169,10 +177,9 @@ func (wl *walls) build(ctx context.Context, policy sandbox.Policy) (phases.Room,
 	discard := func() error { return nil }
 	if policy.Discard && level.NeedsCopy() {
 		var err error
-		if policy.Copy, discard, err = wl.view(ctx); err != nil {
-			return phases.Room{}, fmt.Errorf("copy the work tree: %w", err)
+		if policy, discard, err = wl.copied(ctx, policy); err != nil {
+			return phases.Room{}, err
 		}
-		policy.Also = nil // the copy is a repository of its own
 	}
 	if wl.cfg.AllowCommit && !policy.Discard {
 		if err := wl.haveHooks(); err != nil {
@@ -183,6 +190,22 @@ func (wl *walls) build(ctx context.Context, policy sandbox.Policy) (phases.Room,
 	if err != nil {
 		return phases.Room{}, errors.Join(err, discard())
 	}
+	return wl.around(ctx, wall, discard), nil
+}
+
+// copied is a policy with a copy of the tree, and what removes that.
+func (wl *walls) copied(ctx context.Context, policy sandbox.Policy) (sandbox.Policy, func() error, error) {
+	dir, discard, err := wl.view(ctx)
+	if err != nil {
+		return policy, nil, fmt.Errorf("copy the work tree: %w", err)
+	}
+	policy.Copy = dir
+	policy.Also = nil // the copy is a repository of its own
+	return policy, discard, nil
+}
+
+// around is the room behind a wall.
+func (wl *walls) around(ctx context.Context, wall *sandbox.Wall, discard func() error) phases.Room {
 	return phases.Room{
 		Dir: wall.Dir(), Shell: wall.Shell(wl.shell),
 		Close: func() error {
@@ -193,7 +216,7 @@ func (wl *walls) build(ctx context.Context, policy sandbox.Policy) (phases.Room,
 			wl.behind.Go(func() { _ = wall.Close() }) // swept up later
 			return discard()
 		},
-	}, nil
+	}
 }
 
 // haveHooks makes sure that there is a folder of hooks: what is not there
@@ -204,39 +227,6 @@ func (wl *walls) haveHooks() error {
 		return fmt.Errorf("keep the hooks as they are: %w", err)
 	}
 	return nil
-}
-
-// checker runs checks behind the walls of a review, so that nothing they write
-// reaches the tree.
-type checker struct {
-	walls  *walls
-	redact func(string) string
-}
-
-// Check implements engine.Checker.
-func (c *checker) Check(ctx context.Context, t plan.Trial, update func(string)) (plan.CheckResult, []plan.Blob, error) {
-	failpoint.Hit("before a check")
-	defer failpoint.Hit("after a check")
-	policy := c.walls.policy(plan.Review)
-	if t.Source == plan.CheckSetup { // what it fetches has to stay
-		policy = c.walls.policy(plan.Implement)
-		policy.Network = true
-	}
-	room, err := c.walls.build(ctx, policy)
-	if err != nil {
-		return plan.CheckResult{}, nil, err
-	}
-	runner := checks.New(checks.Config{Shell: room.Shell, Timeout: c.walls.cfg.Checks.Timeout.Duration, Redact: c.redact})
-	res, blobs, err := runner.Run(ctx, room.Dir, t, update)
-	left := room.Close()
-	var breach *sandbox.Breach
-	if errors.As(left, &breach) { // anything else is swept up later; the result counts all the same
-		res.Output += fmt.Sprintf("\n[While this check ran, %v. So it does not count as passed.]\n", breach)
-		if res.ExitCode == 0 {
-			res.ExitCode = 1
-		}
-	}
-	return res, blobs, err
 }
 
 // wallsFinding says for doctor what commands run behind.

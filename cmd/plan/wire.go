@@ -52,6 +52,8 @@ type workshop struct {
 	autoApprove bool
 	force       bool // the rules are not asked
 	guard       *guard
+	// try makes a trial that weighs a verdict; it is there while a run is driven.
+	try func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error)
 	// freshBaseline says that no check's baseline is taken from an earlier run.
 	freshBaseline bool
 }
@@ -208,7 +210,9 @@ func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktre
 		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
 		Room: w.walls.room, Sandbox: w.walls.record, Instructions: words, Redact: w.redact, Conversation: w.conversation,
-		Mail: mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
+		Try:            func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) { return w.try(ctx, t) },
+		StrictEvidence: w.cfg.Checks.Evidence == plan.EvidenceShown,
+		Mail:           mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: func(name string) int64 {
 			entry, _ := cat.Lookup(name, w.cfg.BaseURL)

@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/plan-engine/plan/internal/scratch"
+)
+
+// keptName is the folder of the scratch folder that outlives a reset.
+const keptName = "kept"
+
+// Reset ends everything that runs behind the wall and makes what stands there
+// as it was when the wall was built: the tree, the temporary folders and the
+// caches. It costs little where layers are mounted; a copy is gone through. What
+// is given is put there besides, until the next reset, as if the policy said so.
+// After an error the wall is of no more use than to be closed. The policy must
+// be Tracked.
+func (w *Wall) Reset(besides ...Put) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case !w.policy.Tracked || !w.policy.Discard:
+		return errUntracked
+	case w.closed:
+		return errClosed
+	}
+	if w.inside != nil {
+		w.group.kill()
+		w.inside.end()
+		w.inside = nil
+	}
+	err := w.emptyScratch()
+	w.laid, w.layer = false, layer{}
+	w.policy.Put = append(w.policy.Put[:w.planned:w.planned], besides...)
+	if w.copied != nil {
+		err = errors.Join(err, w.copied.restore(w.policy.putsIn(w.policy.Tree)))
+	}
+	if err != nil {
+		return fmt.Errorf("sandbox: make %q as it was: %w", w.policy.Tree, err)
+	}
+	return nil
+}
+
+// emptyScratch removes what was built, but not the lock.
+func (w *Wall) emptyScratch() error {
+	if w.scratch == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(w.scratch)
+	if err != nil {
+		return err //nolint:wrapcheck // names the path
+	}
+	for _, e := range entries {
+		if e.Name() != lockName && e.Name() != keptName {
+			err = errors.Join(err, scratch.Remove(filepath.Join(w.scratch, e.Name())))
+		}
+	}
+	return err
+}
+
+// restore makes the copy as it was, with these puts. No command may be running
+// any more.
+func (c *copied) restore(puts []namedPut) error {
+	root, err := os.OpenRoot(c.dir)
+	if err != nil {
+		return err //nolint:wrapcheck // names the path
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range c.besides {
+		delete(c.files, name)
+		delete(c.puts, name)
+	}
+	c.besides = nil
+	now, err := c.clear(root)
+	if err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(c.files)) // folders before what is in them
+	for _, name := range names {
+		is, there := now[name]
+		if err := c.putBack(root, name, is, there); err != nil {
+			return fmt.Errorf("put %s back: %w", name, err)
+		}
+	}
+	for _, name := range slices.Backward(names) {
+		was := c.files[name]
+		if !was.mode.IsDir() {
+			continue
+		}
+		if err := errors.Join(root.Chmod(name, was.mode.Perm()), root.Chtimes(name, was.mtime, was.mtime)); err != nil {
+			return fmt.Errorf("put %s back: %w", name, err)
+		}
+	}
+	return c.addBesides(root, puts)
+}
+
+// addBesides puts files into the copy that were not there when its wall was
+// planned. What stood at their places then stays as it is.
+func (c *copied) addBesides(root *os.Root, puts []namedPut) error {
+	puts = slices.DeleteFunc(puts, func(p namedPut) bool {
+		_, there := c.files[p.name]
+		return there || p.put.Gone
+	})
+	owner, err := os.Stat(c.dir)
+	if err != nil {
+		return err //nolint:wrapcheck // names the path
+	}
+	if err := (writer{root: c.dir, owner: owner}).write(puts); err != nil {
+		return err
+	}
+	for _, p := range puts {
+		info, err := root.Lstat(p.name)
+		if err != nil {
+			return err //nolint:wrapcheck // names the path
+		}
+		if c.files[p.name], err = copiedNow(root, p.name, info); err != nil {
+			return err
+		}
+		c.puts[p.name] = p.put
+		c.besides = append(c.besides, p.name)
+	}
+	return nil
+}
+
+// clear removes what was not there, or was of another kind, and returns what is
+// left. Folders that were closed to their owner are opened.
+func (c *copied) clear(root *os.Root) (map[string]copiedFile, error) {
+	left := map[string]copiedFile{}
+	var other []string
+	err := walk(root, ".", func(name string, info fs.FileInfo) error {
+		const all = 0o700
+		if info.IsDir() && info.Mode()&all != all {
+			if err := root.Chmod(name, all); err != nil {
+				return err //nolint:wrapcheck // names the path
+			}
+		}
+		file, err := copiedNow(root, name, info)
+		if was, there := c.files[name]; !there || was.mode.Type() != file.mode.Type() {
+			other = append(other, name)
+			return err
+		}
+		left[name] = file
+		return err
+	})
+	for _, name := range other {
+		err = errors.Join(err, root.RemoveAll(name))
+	}
+	return left, err
+}
+
+// putBack makes one path as it was, if it is not.
+func (c *copied) putBack(root *os.Root, name string, is copiedFile, there bool) error {
+	was := c.files[name]
+	switch {
+	case there && (was.mode.IsDir() || is.mark == was.mark):
+		return nil
+	case was.mode.IsDir():
+		return root.Mkdir(name, 0o700) //nolint:wrapcheck // names the path
+	}
+	if there {
+		if err := root.Remove(name); err != nil {
+			return err //nolint:wrapcheck // names the path
+		}
+	}
+	switch {
+	case was.mode&fs.ModeSymlink != 0:
+		if err := root.Symlink(was.link, name); err != nil {
+			return err //nolint:wrapcheck // names the path
+		}
+	case was.mode.IsRegular():
+		if err := c.write(root, name, was); err != nil {
+			return err
+		}
+	default: // nobody reads it, and there is no making it again
+		return nil
+	}
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err //nolint:wrapcheck // names the path
+	}
+	was.mark = markOf(info)
+	c.files[name] = was
+	return nil
+}
+
+// write writes a file of the copy anew.
+func (c *copied) write(root *os.Root, name string, was copiedFile) error {
+	source, err := c.source(name)
+	if err != nil {
+		return err
+	}
+	from, err := source.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	to, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err //nolint:wrapcheck // names the path
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close(), root.Chmod(name, was.mode.Perm()), root.Chtimes(name, was.mtime, was.mtime))
+}
