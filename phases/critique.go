@@ -22,8 +22,8 @@ func (ph *Phases) critique(ctx context.Context, b plan.Brief, s *session) (out p
 		return out, err
 	}
 	text := strings.TrimSpace(s.end.Text)
-	if text == "" {
-		return out, errEmpty("Critique", "finding")
+	if text == "" || s.end.Cut {
+		return out, errEmpty("Critique", "whole finding")
 	}
 	if word := strings.Trim(text, "*_`.\"' \n"); !strings.EqualFold(word, "none") {
 		out.Remarks = text

@@ -155,7 +155,7 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 	}
 	out, err := ph.within(ctx, b, emit, func(s *session) (plan.Outcome, error) { return work(ctx, b, s) })
 	if err != nil {
-		return classify(err, ph.cfg.Now(), worked)
+		return classify(err, b.Phase, ph.cfg.Now(), worked)
 	}
 	return out, nil
 }
@@ -185,6 +185,7 @@ type session struct {
 	loop   *loop.Loop
 	close  func() error // gives its tools back
 	told   int          // prompts of this attempt that the journal holds already
+	judged int          // which of them, from 0, the phase last parked over
 	phase  plan.Phase
 	mark   bool     // the first prompt gets the mark that advice stands in for
 	ran    *witness // what commands came to, for a review; nil elsewhere
@@ -232,7 +233,16 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun, ran: ran}, nil
+	prompts, judged := told(b)
+	return &session{
+		loop:   l,
+		close:  shut,
+		told:   prompts,
+		judged: judged,
+		phase:  b.Phase,
+		mark:   advice != "" && !begun,
+		ran:    ran,
+	}, nil
 }
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the
@@ -258,14 +268,14 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 		s.end = end
 		return nil
 	case loop.Limited:
-		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: limitDetail(*end.Limit)}
-		return errParked
+		return s.park(plan.ParkLimit, limitDetail(*end.Limit))
+	case loop.Refused:
+		return s.park(plan.ParkRefused, refusedDetail(s.phase, end))
 	case loop.Waiting:
 		s.parked = waitingPark(end.Waiting)
 		return errParked
 	case loop.Vetoed, loop.Rejected:
-		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: vetoDetail(end.Rejection)}
-		return errParked
+		return s.park(plan.ParkLimit, vetoDetail(end.Rejection))
 	case loop.Stuck:
 		// What was built or judged so far still counts, and says that it is
 		// unfinished; an unfinished report or plan is none.
@@ -276,6 +286,12 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 		return &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
 	}
 	return fmt.Errorf("the conversation of %s ended as %s, which no phase does", s.phase, end.Reason)
+}
+
+// park notes why the phase has to park, and returns errParked.
+func (s *session) park(reason plan.ParkReason, detail string) error {
+	s.parked = &plan.Parked{Reason: reason, Detail: detail}
+	return errParked
 }
 
 // waitingPark says what a person is asked.
@@ -351,22 +367,6 @@ func headers(b plan.Brief) map[string]string {
 	return map[string]string{
 		"X-Plan-Run": string(b.Run), "X-Plan-Phase": string(b.Phase), "X-Plan-Attempt": strconv.Itoa(b.Attempt),
 	}
-}
-
-// told counts the prompts of this attempt that were recorded. The frozen
-// conversation that Explore starts from is recorded in one commit with its
-// prompt, so there it is one or none.
-func told(b plan.Brief) int {
-	n := 0
-	for _, ev := range b.Past {
-		if m, ok := ev.Body.(plan.MessageEnd); ok && m.Role == plan.RoleUser && m.Origin == "" && ev.Attempt == b.Attempt {
-			n++
-		}
-	}
-	if b.Phase == plan.Explore {
-		return min(n, 1)
-	}
-	return n
 }
 
 // seen is what the conversation has been shown of each file.
