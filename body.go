@@ -138,6 +138,7 @@ const (
 	EndError     = "error"
 	EndLimit     = "limit"
 	EndCancelled = "cancelled"
+	EndRefused   = "refused" // of a turn: its answer was refused, or ended by a filter
 )
 
 // PhaseEnd closes a phase attempt.
@@ -179,11 +180,13 @@ type MessageUpdate struct {
 	Text string    `json:"text"`
 }
 
-// MessageEnd closes a message. A discarded one has no blocks and is not part
-// of the conversation: the call that was writing it did not end.
+// MessageEnd closes a message. A discarded one is not part of the conversation:
+// the call that was writing it did not end, and then it has no blocks, or the
+// answer was refused or ended by a filter (stop content_filter or refusal).
 type MessageEnd struct {
 	Message
-	Stop      string `json:"stop,omitempty"` // stop, tool_calls, length, …
+	Stop      string `json:"stop,omitempty"`   // stop, tool_calls, length, content_filter, refusal
+	Finish    string `json:"finish,omitempty"` // the server's own word for it, where that is another
 	Model     string `json:"model,omitempty"`
 	Discarded bool   `json:"discarded,omitempty"`
 }

@@ -19,7 +19,8 @@ type (
 // messageEndOwn are the fields of a message_end event that are not the
 // message's.
 type messageEndOwn struct {
-	Stop      string `json:"stop,omitempty"` // stop, tool_calls, length, …
+	Stop      string `json:"stop,omitempty"`
+	Finish    string `json:"finish,omitempty"`
 	Model     string `json:"model,omitempty"`
 	Discarded bool   `json:"discarded,omitempty"`
 }
@@ -27,7 +28,7 @@ type messageEndOwn struct {
 var (
 	blockFields   = []string{"type", "text", "call", "name", "args", "error", "blob", "mime", "data", "kind", "opaque"}
 	messageFields = []string{"role", "blocks", "origin", "kind", "data"}
-	endFields     = append([]string{"stop", "model", "discarded"}, messageFields...)
+	endFields     = append([]string{"stop", "finish", "model", "discarded"}, messageFields...)
 )
 
 // MarshalJSON writes the block with the fields that were read and not known.
@@ -98,7 +99,7 @@ type messageEndJSON struct {
 
 // MarshalJSON writes the event as one object, the message's fields first.
 func (e MessageEnd) MarshalJSON() ([]byte, error) {
-	own := messageEndOwn{Stop: e.Stop, Model: e.Model, Discarded: e.Discarded}
+	own := messageEndOwn{Stop: e.Stop, Finish: e.Finish, Model: e.Model, Discarded: e.Discarded}
 	if flat, ok := e.flat(); ok {
 		return joinFields(struct {
 			flatMessage
@@ -116,7 +117,13 @@ func (e *MessageEnd) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	p.Extra = extra
-	*e = MessageEnd{Message: Message(p.plainMessage), Stop: p.Stop, Model: p.Model, Discarded: p.Discarded}
+	*e = MessageEnd{
+		Message:   Message(p.plainMessage),
+		Stop:      p.Stop,
+		Finish:    p.Finish,
+		Model:     p.Model,
+		Discarded: p.Discarded,
+	}
 	return nil
 }
 

@@ -88,6 +88,7 @@ const (
 	ParkQuestion    ParkReason = "question"
 	ParkLimit       ParkReason = "limit"
 	ParkRateLimit   ParkReason = "rate_limit"
+	ParkRefused     ParkReason = "refused"
 	ParkDrift       ParkReason = "drift"
 	ParkInterrupted ParkReason = "interrupted"
 )

@@ -38,7 +38,7 @@ func TestExitCodesOfParkedRuns(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[plan.ParkReason]int{
 		plan.ParkApproval: 4, plan.ParkQuestion: 4,
-		plan.ParkLimit: 5, plan.ParkRateLimit: 5, plan.ParkDrift: 5,
+		plan.ParkLimit: 5, plan.ParkRateLimit: 5, plan.ParkDrift: 5, plan.ParkRefused: 5,
 		plan.ParkInterrupted: 130,
 	} {
 		if got := reason.ExitCode(); got != want {

@@ -79,7 +79,7 @@ func (e *Engine) critique(ctx context.Context) (*plan.Parked, error) {
 		return nil, err
 	case err != nil:
 		done.Error = err.Error()
-	case out.Park != nil && out.Park.Reason != plan.ParkLimit:
+	case out.Park != nil && out.Park.Reason != plan.ParkLimit && out.Park.Reason != plan.ParkRefused:
 		return out.Park, nil
 	case out.Park != nil:
 		done.Error = out.Park.Detail

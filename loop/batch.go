@@ -50,8 +50,7 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 	blocks := m.Calls()
 	calls := make([]*call, len(blocks))
 	for i, b := range blocks {
-		cut := stop == StopLength && i == len(blocks)-1
-		calls[i] = l.examine(b, cut)
+		calls[i] = l.examine(b, stop == StopLength)
 		calls[i].masked = masked[b.Call]
 		calls[i].index = i
 	}
@@ -78,7 +77,8 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 
 // examine checks one call against what was offered, and repairs arguments that
 // can be meant in one way only. A call that must not run comes back with its
-// result.
+// result; none runs of an answer that was cut off, because the rest of it might
+// have said otherwise.
 func (l *Loop) examine(b plan.Block, cut bool) *call {
 	c := &call{id: b.Call, name: b.Name, text: b.Args}
 	c.args, _ = parseArgs(b.Args)
@@ -89,7 +89,7 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		c.reject("refused", l.notOffered(b.Name, suggestion))
 		return c
 	case cut:
-		c.reject("invalid", "This call was cut off by the output limit and was not run. Send it again, shorter: split the work over several calls.")
+		c.reject("invalid", "The answer that makes this call was cut off by the output limit, so none of its calls was run. Send them again in smaller answers: fewer calls at a time, and long content split over several calls.")
 		return c
 	}
 	c.offer, c.name = o, name

@@ -104,6 +104,10 @@ type End struct {
 	Text string
 	// Cut says that the output cap cut Text off.
 	Cut bool
+	// Stop is why the model stopped, where Reason is Refused; Finish is the
+	// server's own word for it, if that is another.
+	Stop   StopReason
+	Finish string
 	// Limit is set when a bound stopped the loop before the model was done.
 	Limit *plan.LimitHit
 	// Waiting are the calls that wait for a person.
@@ -125,6 +129,7 @@ const (
 	Limited   EndReason = "limit"     // a bound was reached
 	Vetoed    EndReason = "vetoed"    // a hook ended it
 	Rejected  EndReason = "rejected"  // a filter refused a prompt
+	Refused   EndReason = "refused"   // the model declined to answer, or a filter ended the answer; Text is what there is of it
 	Waiting   EndReason = "waiting"   // a call waits for a person
 	External  EndReason = "external"  // calls are to be run elsewhere; see Submit
 	Stuck     EndReason = "stuck"     // the model repeated itself to no effect; Text says so

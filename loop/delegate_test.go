@@ -179,6 +179,7 @@ func TestWhatAParentReadsOfASubAgent(t *testing.T) {
 		{name: "a blank task", args: `{ task = " " }`, child: looks, want: "`task` is missing or empty", failed: true},
 		{name: "a hook that wants a person", args: `{ task = "sub" }`, child: looks + answer, hooks: confirm, want: "The late answer."},
 		{name: "a model that fails", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\n[reply.fault]\nkind = \"status\"\nstatus = 400\n", want: "could not go on", failed: true},
+		{name: "a refusal", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\nrefusal = \"I will not look.\"\n", want: "ended as refused. I will not look.", failed: true},
 		{name: "time", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\n[reply.fault]\nkind = \"hang\"\n", d: loop.Delegate{Limits: plan.Limits{Time: 30 * time.Millisecond}}, want: "limit on time", failed: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -111,8 +111,8 @@ func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 			return "", err
 		}
 		l.pay(ans)
-		if ans.Stop == StopLength {
-			return "", errors.New("the summary was cut off by the output limit")
+		if !ans.Stop.Whole() {
+			return "", fmt.Errorf("the summary is not whole: it ended as %s", ans.Stop)
 		}
 		return ans.Message.Text(), nil
 	}

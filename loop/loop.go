@@ -196,10 +196,7 @@ func (l *Loop) advance(ctx context.Context) (End, error) {
 			return end, err
 		}
 	}
-	if err := l.ask(ctx); err != nil {
-		return End{}, err
-	}
-	return End{Reason: More}, nil
+	return l.ask(ctx)
 }
 
 // between is what happens before a turn: letters are taken in, and the loop

@@ -72,13 +72,22 @@ type Delta struct {
 // StopReason says why a model stopped.
 type StopReason string
 
-// The stop reasons.
+// The stop reasons. A reason that is none of these says nothing against an
+// answer: servers have words of their own for an ordinary end.
 const (
-	StopEnd     StopReason = "stop"
-	StopTools   StopReason = "tool_calls"
-	StopLength  StopReason = "length"
-	StopRefused StopReason = "content_filter"
+	StopEnd      StopReason = "stop"
+	StopTools    StopReason = "tool_calls"
+	StopLength   StopReason = "length"         // the output limit cut the answer off
+	StopFiltered StopReason = "content_filter" // the server's filter ended the answer
+	StopRefused  StopReason = "refusal"        // the model declined to answer
 )
+
+// Declined reports whether the answer is none: it was refused, or a filter
+// ended it. What it says so far is not what the model would have said.
+func (s StopReason) Declined() bool { return s == StopFiltered || s == StopRefused }
+
+// Whole reports whether the answer is all that the model meant to say.
+func (s StopReason) Whole() bool { return s != StopLength && !s.Declined() }
 
 // Answer is a finished answer.
 type Answer struct {
@@ -86,6 +95,7 @@ type Answer struct {
 	Stop    StopReason
 	Usage   plan.Usage
 	Model   string // as the server names it; may be ""
+	Finish  string // the server's own word for why it stopped, where that is another than Stop
 }
 
 // ErrorKind sorts model failures by what can be done about them.
@@ -110,6 +120,8 @@ const (
 	ErrNotFound ErrorKind = "not_found"
 	// ErrTooLong: the request does not fit the model's window.
 	ErrTooLong ErrorKind = "too_long"
+	// ErrFiltered: the server's filter does not let the request through.
+	ErrFiltered ErrorKind = "filtered"
 	// ErrRefused: any other 4xx. The request is wrong and stays wrong.
 	ErrRefused ErrorKind = "refused"
 	// ErrIdle: the stream was silent for too long.

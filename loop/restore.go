@@ -125,19 +125,20 @@ func (l *Loop) applyMessage(b plan.MessageEnd, settled bool) {
 	if settled {
 		look = l.named
 	}
-	l.open.calls = eachCall(b, look)
+	l.open.calls = eachCall(b, look, false)
 	for _, c := range l.open.calls {
 		c.end = nil // the journal has it
 	}
-	l.storm.relive(func() { l.calm(eachCall(b, l.examine)) })
+	l.storm.relive(func() { l.calm(eachCall(b, l.examine, StopReason(b.Stop) == StopLength)) })
 }
 
-// eachCall looks at the calls of an answer.
-func eachCall(b plan.MessageEnd, look func(plan.Block, bool) *call) []*call {
+// eachCall looks at the calls of an answer. Whether a cut-off one may have run
+// is for the journal to say: earlier versions ran the calls before the last.
+func eachCall(b plan.MessageEnd, look func(plan.Block, bool) *call, cut bool) []*call {
 	blocks := b.Calls()
 	calls := make([]*call, len(blocks))
 	for i, block := range blocks {
-		calls[i] = look(block, StopReason(b.Stop) == StopLength && i == len(blocks)-1)
+		calls[i] = look(block, cut)
 		calls[i].index = i
 	}
 	return calls

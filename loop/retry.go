@@ -84,7 +84,7 @@ func (l *Loop) try(ctx context.Context, call Call) (Answer, error) {
 	for {
 		ans, err := l.attempt(ctx, &call, tries.refused)
 		tries.refused = "" // told once
-		if err == nil && (len(ans.Message.Blocks) > 0 || tries.empty >= l.cfg.Retry.Empty) {
+		if err == nil && (len(ans.Message.Blocks) > 0 || !ans.Stop.Whole() || tries.empty >= l.cfg.Retry.Empty) {
 			return ans, nil
 		}
 		if ctx.Err() != nil {

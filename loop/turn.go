@@ -23,33 +23,37 @@ type openTurn struct {
 
 // ask makes one model call and records the answer with the intents that can be
 // known at once. A call that was in flight when the process died is made again.
-func (l *Loop) ask(ctx context.Context) error {
+// The end's reason is More, or Refused for an answer that is none.
+func (l *Loop) ask(ctx context.Context) (End, error) {
 	if l.open.asked {
 		if err := l.prepareNext(ctx, true); err != nil {
-			return err
+			return End{}, err
 		}
 		l.record(plan.Retry{Attempt: 1, Reason: "the run was resumed while the model was answering"})
 	} else {
 		l.openTurn()
 		req, err := l.prefix.extend(l.messages)
 		if err != nil {
-			return err
+			return End{}, err
 		}
 		l.record(req, plan.MessageStart{Role: plan.RoleAssistant})
 		l.open.asked = true
 	}
 	if err := l.flush(ctx); err != nil {
-		return err
+		return End{}, err
 	}
 	ans, err := l.generate(ctx)
 	if err != nil {
-		return l.abandon(ctx, err)
+		return End{}, l.abandon(ctx, err)
+	}
+	if ans.Stop.Declined() {
+		return l.decline(ctx, ans)
 	}
 	l.accept(ctx, ans)
 	if len(l.open.calls) == 0 {
 		l.closeTurn(plan.EndCompleted)
 	}
-	return nil
+	return End{Reason: More}, nil
 }
 
 // openTurn begins a turn, unless one is open.
@@ -71,12 +75,49 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	ans.Message.Blocks = blocks
 	l.last, l.spokeAt = ans.Stop, l.cfg.Now()
 	l.messages = append(l.messages, ans.Message)
-	l.record(plan.MessageEnd{Message: ans.Message, Stop: string(ans.Stop), Model: ans.Model})
+	l.record(plan.MessageEnd{
+		Message: ans.Message,
+		Stop:    string(ans.Stop),
+		Finish:  ans.Finish,
+		Model:   ans.Model,
+	})
 	l.pay(ans)
 	l.size.observe(l.counted, ans.Usage.Input)
 	l.compactor.breaker.turned()
 	l.open.asked, l.open.answered = false, true
 	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
+}
+
+// decline records an answer that was refused or filtered. None of its calls
+// runs, and it is no part of the conversation: what is asked next, perhaps of
+// another model, is what was asked before it.
+func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
+	blocks, _ := l.entering(ans.Message.Blocks)
+	ans.Message.Blocks = append([]plan.Block{}, blocks...)
+	l.record(plan.MessageEnd{
+		Message:   ans.Message,
+		Stop:      string(ans.Stop),
+		Finish:    ans.Finish,
+		Model:     ans.Model,
+		Discarded: true,
+	})
+	l.pay(ans)
+	for _, b := range ans.Message.Calls() {
+		c := &call{id: b.Call, name: b.Name, text: b.Args}
+		c.args, _ = parseArgs(b.Args)
+		c.reject("refused", fmt.Sprintf("Not run: the answer that makes this call ended as %s.", ans.Stop))
+		l.rejected(c)
+	}
+	l.open.asked = false
+	l.closeTurn(plan.EndRefused)
+	l.used-- // it was not answered, so it does not count
+	end := End{
+		Reason: Refused,
+		Text:   ans.Message.Text(),
+		Stop:   ans.Stop,
+		Finish: ans.Finish,
+	}
+	return end, l.flush(ctx)
 }
 
 // pay counts what an answer consumed.

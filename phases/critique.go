@@ -22,7 +22,10 @@ func (ph *Phases) critique(ctx context.Context, b plan.Brief, s *session) (out p
 		return out, err
 	}
 	text := strings.TrimSpace(s.end.Text)
-	if text == "" {
+	switch {
+	case s.end.Cut:
+		return out, errEmpty("Critique", "whole finding")
+	case text == "":
 		return out, errEmpty("Critique", "finding")
 	}
 	if word := strings.Trim(text, "*_`.\"' \n"); !strings.EqualFold(word, "none") {

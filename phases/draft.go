@@ -49,6 +49,9 @@ func WriteDraft(ctx context.Context, cfg DraftConfig, draft string) (body string
 	if err != nil {
 		return "", used, err
 	}
+	if end.Reason == loop.Refused {
+		return "", used, fmt.Errorf("the draft stays as it is: %s", refusedDetail("draft", end))
+	}
 	if body = strings.TrimSpace(end.Text); body == "" || end.Cut {
 		return "", used, fmt.Errorf("the model handed over no whole text; the draft stays as it is")
 	}

@@ -3,6 +3,7 @@ package phases
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -37,7 +38,7 @@ const shortWait = time.Minute
 // classify decides what a failed phase means for the run: a model that cannot be
 // reached or has been used up parks it, because going on later can help;
 // everything else ends it.
-func classify(err error, now time.Time, worked bool) (plan.Outcome, error) {
+func classify(err error, phase plan.Phase, now time.Time, worked bool) (plan.Outcome, error) {
 	var me *loop.ModelError
 	if !errors.As(err, &me) {
 		return plan.Outcome{}, err
@@ -58,6 +59,8 @@ func classify(err error, now time.Time, worked bool) (plan.Outcome, error) {
 		return park(plan.ParkRateLimit, &wake, me, ""), nil
 	case loop.ErrQuota:
 		return park(plan.ParkLimit, nil, me, "add credit, or go on with another model"), nil
+	case loop.ErrFiltered:
+		return park(plan.ParkRefused, nil, me, refusedAdvice(phase)), nil
 	case loop.ErrTooLong:
 		return park(plan.ParkLimit, nil, me, "go on with --compaction full, or a --model with a larger window"), nil
 	case loop.ErrAuth:
@@ -66,6 +69,39 @@ func classify(err error, now time.Time, worked bool) (plan.Outcome, error) {
 		return plan.Outcome{}, &Error{Err: err, Advice: "Check the model's name (--model, PLAN_MODEL) and the base URL, which usually ends in /v1; `plan doctor` lists what the server offers."}
 	}
 	return plan.Outcome{}, &Error{Err: err, Advice: "The server refused the request as it is; `plan doctor` makes a small test call."}
+}
+
+// refusedDetail says whose refusal it is, in its own words, and what can be
+// done about it.
+func refusedDetail(phase plan.Phase, end loop.End) string {
+	who, word := "the model refused", end.Finish
+	if end.Stop == loop.StopFiltered {
+		who = "a content filter of the model server ended the answer"
+	}
+	if word == "" {
+		word = string(end.Stop)
+	}
+	who += fmt.Sprintf(" (stop reason %s)", word)
+	if text := strings.TrimSpace(end.Text); text != "" {
+		who += ": " + quote(text)
+	}
+	return who + "; " + refusedAdvice(phase)
+}
+
+func refusedAdvice(phase plan.Phase) string {
+	return fmt.Sprintf("go on with another model (--model NAME, or --phase-model %s=NAME), say more with `plan steer`, or put the request otherwise in a new run; going on as it is asks again", phase)
+}
+
+// quotedWords bounds how much of a model's words stands in a detail, in runes.
+const quotedWords = 300
+
+// quote puts a model's words on one line.
+func quote(text string) string {
+	words := []rune(strings.Join(strings.Fields(text), " "))
+	if len(words) > quotedWords {
+		words = append(words[:quotedWords-1], '…')
+	}
+	return fmt.Sprintf("%q", string(words))
 }
 
 // park stops a phase where it stands. Advice says what to do, where going on

@@ -87,7 +87,7 @@ func TestHowChecksAreTold(t *testing.T) {
 func TestThePlannerIsToldWhoWantsWhat(t *testing.T) {
 	t.Parallel()
 	for by, words := range map[string]string{"critique": "<findings>\nTHE-REMARKS", "person": "<comments>\nTHE-REMARKS"} {
-		b := setup(t, say(1, 0, "Anew."), nil)
+		b := setup(t, say(1, 0, "# Plan: anew"), nil)
 		brief := briefFor(plan.Plan, 2)
 		b.earlier = brief.Plan
 		brief.Remarks, brief.By = "THE-REMARKS", by

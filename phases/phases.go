@@ -161,7 +161,7 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 	}
 	out, err := ph.within(ctx, b, emit, func(s *session) (plan.Outcome, error) { return work(ctx, b, s) })
 	if err != nil {
-		return classify(err, ph.cfg.Now(), worked)
+		return classify(err, b.Phase, ph.cfg.Now(), worked)
 	}
 	return out, nil
 }
@@ -191,6 +191,7 @@ type session struct {
 	loop   *loop.Loop
 	close  func() error // gives its tools back
 	told   int          // prompts of this attempt that the journal holds already
+	judged int          // which of them, from 0, the phase last parked over
 	brief  plan.Brief
 	phase  plan.Phase
 	mark   bool    // the first prompt gets the mark that advice stands in for
@@ -242,7 +243,19 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	return &session{loop: l, close: shut, told: told(b), phase: b.Phase, mark: advice != "" && !begun, ran: ran, room: room, emit: emit, brief: b}, nil
+	prompts, judged := told(b)
+	return &session{
+		loop:   l,
+		close:  shut,
+		told:   prompts,
+		judged: judged,
+		brief:  b,
+		phase:  b.Phase,
+		mark:   advice != "" && !begun,
+		ran:    ran,
+		room:   room,
+		emit:   emit,
+	}, nil
 }
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the
@@ -269,14 +282,14 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 		s.end = end
 		return nil
 	case loop.Limited:
-		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: limitDetail(*end.Limit)}
-		return errParked
+		return s.park(plan.ParkLimit, limitDetail(*end.Limit))
+	case loop.Refused:
+		return s.park(plan.ParkRefused, refusedDetail(s.phase, end))
 	case loop.Waiting:
 		s.parked = waitingPark(end.Waiting)
 		return errParked
 	case loop.Vetoed, loop.Rejected:
-		s.parked = &plan.Parked{Reason: plan.ParkLimit, Detail: vetoDetail(end.Rejection)}
-		return errParked
+		return s.park(plan.ParkLimit, vetoDetail(end.Rejection))
 	case loop.Stuck:
 		// What was built or judged so far still counts, and says that it is
 		// unfinished; an unfinished report or plan is none.
@@ -289,22 +302,10 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 	return fmt.Errorf("the conversation of %s ended as %s, which no phase does", s.phase, end.Reason)
 }
 
-// answered is what the model said to the n-th prompt of this attempt, as the
-// journal has it.
-func answered(b plan.Brief, n int) loop.End {
-	end := loop.End{Reason: loop.Completed}
-	prompts := 0
-	for _, ev := range b.Past {
-		m, ok := ev.Body.(plan.MessageEnd)
-		switch {
-		case !ok || m.Discarded || ev.Attempt != b.Attempt:
-		case m.Role == plan.RoleUser && m.Origin == "":
-			prompts++
-		case m.Role == plan.RoleAssistant && prompts == n+1:
-			end.Text, end.Cut = m.Text(), m.Stop == string(loop.StopLength)
-		}
-	}
-	return end
+// park notes why the phase has to park, and returns errParked.
+func (s *session) park(reason plan.ParkReason, detail string) error {
+	s.parked = &plan.Parked{Reason: reason, Detail: detail}
+	return errParked
 }
 
 // waitingPark says what a person is asked.
@@ -380,22 +381,6 @@ func headers(b plan.Brief) map[string]string {
 	return map[string]string{
 		"X-Plan-Run": string(b.Run), "X-Plan-Phase": string(b.Phase), "X-Plan-Attempt": strconv.Itoa(b.Attempt),
 	}
-}
-
-// told counts the prompts of this attempt that were recorded. The frozen
-// conversation that Explore starts from is recorded in one commit with its
-// prompt, so there it is one or none.
-func told(b plan.Brief) int {
-	n := 0
-	for _, ev := range b.Past {
-		if m, ok := ev.Body.(plan.MessageEnd); ok && m.Role == plan.RoleUser && m.Origin == "" && ev.Attempt == b.Attempt {
-			n++
-		}
-	}
-	if b.Phase == plan.Explore {
-		return min(n, 1)
-	}
-	return n
 }
 
 // seen is what the conversation has been shown of each file.

@@ -8,39 +8,26 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
 )
 
-// explore runs the Explore phase. Its exit is a report that is not empty.
+// explore runs the Explore phase. Its exit is a report that is whole.
 func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
 	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 	}))
-	if err := s.ask(ctx, 0, append(slices.Clone(b.Context), prompt)...); err != nil {
-		return out, err
-	}
-	if out.Report = strings.TrimSpace(s.end.Text); out.Report == "" {
-		return out, errEmpty("Explore", "report")
-	}
-	return out, nil
+	out.Report, err = s.handOver(ctx, ph.report(b, s), append(slices.Clone(b.Context), prompt)...)
+	return out, err
 }
 
 // plan runs the Plan phase. Its exit is a plan that is whole.
 func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
-	err = s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
+	text, err := s.handOver(ctx, ph.planText(b, s), plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 		"REPORT": fence("report", "", b.Report), "PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
 	})))
 	if err != nil {
 		return out, err
-	}
-	if s.end.Cut || s.told > 1 {
-		if err := s.ask(ctx, 1, plan.UserText("The plan was cut off by the output limit. Hand it over again, whole and shorter, in the same form.")); err != nil {
-			return out, err
-		}
-	}
-	text := strings.TrimSpace(s.end.Text)
-	if text == "" || s.end.Cut {
-		return out, errEmpty("Plan", "plan")
 	}
 	doc := ParsePlan(text)
 	if doc.Files, err = ph.cfg.Hashes(ctx, slices.Sorted(maps.Keys(doc.Files))); err != nil {
@@ -65,13 +52,23 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 	if err := s.ask(ctx, 0, plan.UserText(prompt)); err != nil {
 		return out, err
 	}
+	n := 1
+	if s.told > n && s.toldIs(n, closingCut) || s.told <= n && s.end.Cut && s.end.Reason == loop.Completed {
+		if err := s.ask(ctx, n, plan.UserText(closingCut)); err != nil {
+			return out, err
+		}
+		n++
+	}
 	if len(b.Failed) > 0 {
-		if err := s.ask(ctx, 1, plan.UserText(recheckPrompt(b.Failed))); err != nil {
+		if err := s.ask(ctx, n, plan.UserText(recheckPrompt(b.Failed))); err != nil {
 			return out, err
 		}
 	}
 	return plan.Outcome{Summary: s.end.Text}, nil
 }
+
+// closingCut is what an implementer is told whose last words were cut off.
+const closingCut = "Your answer was cut off by the output limit. If work is left, go on with it; then close, in a few sentences."
 
 // retryPrompt goes back to the implementer with what the review found, and what
 // it found it by.

@@ -23,6 +23,10 @@ type utterance struct {
 	Role    plan.Role  `json:"role"`
 	Origin  string     `json:"origin,omitempty"`
 
+	// Discarded marks an answer that was refused or filtered: it is no part of
+	// the conversation.
+	Discarded bool `json:"discarded,omitempty"`
+
 	Blocks []plan.Block  `json:"blocks,omitempty"` // of a message
 	Result *plan.ToolEnd `json:"result,omitempty"` // of a call
 }
@@ -34,8 +38,8 @@ func utteranceOf(e plan.Event) (utterance, bool) {
 	}
 	switch b := e.Body.(type) {
 	case plan.MessageEnd:
-		u.Role, u.Origin, u.Blocks = b.Role, b.Origin, b.Blocks
-		return u, !b.Discarded
+		u.Role, u.Origin, u.Blocks, u.Discarded = b.Role, b.Origin, b.Blocks, b.Discarded
+		return u, !b.Discarded || len(b.Blocks) > 0
 	case plan.ToolEnd:
 		u.Role, u.Result = plan.RoleTool, &b
 		return u, true
@@ -105,7 +109,11 @@ func (s *scribe) utter(u utterance) {
 		}
 		s.head(render.InkCyan, "user", note)
 	case plan.RoleAssistant:
-		s.head(render.InkGreen, "assistant", "")
+		note := ""
+		if u.Discarded {
+			note = "discarded: refused, or ended by a filter"
+		}
+		s.head(render.InkGreen, "assistant", note)
 	case plan.RoleTool:
 		if u.Result != nil {
 			s.result(*u.Result)

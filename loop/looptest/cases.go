@@ -67,6 +67,7 @@ func answers() []testCase {
 		of("usage", Reply{Text: "Counted.", Usage: plan.Usage{Input: 5000, Cached: 4096, Output: 300, Reasoning: 256}}),
 		of("length", Reply{Text: "This goes on and on until it", Finish: string(loop.StopLength)}),
 		of("refused", Reply{Text: "That is not something to help with.", Finish: string(loop.StopRefused)}),
+		of("filtered", Reply{Text: "It begins like", Finish: string(loop.StopFiltered)}),
 		unknown,
 	}
 }

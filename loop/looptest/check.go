@@ -38,7 +38,7 @@ func checkAnswer(r Reply, before []plan.Message, ans loop.Answer, shown *pieces)
 // stopOf is the stop reason that a reply amounts to.
 func stopOf(r Reply) loop.StopReason {
 	switch stop := loop.StopReason(r.Finish); stop {
-	case loop.StopLength, loop.StopRefused:
+	case loop.StopLength, loop.StopRefused, loop.StopFiltered:
 		return stop
 	}
 	if len(r.Calls) > 0 {

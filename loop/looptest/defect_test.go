@@ -99,7 +99,7 @@ func TestDefectsAreCaught(t *testing.T) {
 			if a.Stop != loop.StopTools {
 				a.Stop = loop.StopEnd
 			}
-		}), named("length", "refused")},
+		}), named("length", "refused", "filtered")},
 		{"calls do not stop", spoil(func(a *loop.Answer) {
 			if a.Stop == loop.StopTools {
 				a.Stop = loop.StopEnd

@@ -139,7 +139,7 @@ func fault(t testing.TB, r looptest.Reply) *scripted.Fault {
 	t.Helper()
 	always := 0
 	switch loop.StopReason(r.Finish) {
-	case "", loop.StopEnd, loop.StopTools, loop.StopLength, loop.StopRefused:
+	case "", loop.StopEnd, loop.StopTools, loop.StopLength, loop.StopRefused, loop.StopFiltered:
 	default: // the server will not say this by itself
 		if len(r.Text) > 24 {
 			t.Fatalf("the text %q does not fit into one chunk", r.Text)

@@ -153,26 +153,39 @@ func (a *assembly) finished() loop.Answer {
 		calls++
 		blocks = append(blocks, c.block())
 	}
-	return loop.Answer{
+	answer := loop.Answer{
 		Message: plan.Message{Role: plan.RoleAssistant, Blocks: blocks},
 		Stop:    a.stop(calls), Usage: a.usage, Model: a.model,
 	}
+	switch a.finish {
+	case "stop", "tool_calls", "function_call", string(answer.Stop):
+	default:
+		answer.Finish = valid(a.finish)
+	}
+	return answer
 }
 
-// stop says why the model stopped. Servers disagree on whether a model that
-// calls tools stops for that, so the calls decide.
+// stop says why the model stopped. A refusal counts beside calls and under any
+// finish reason. Servers disagree on whether a model that calls tools stops for
+// that, and have words of their own, so beyond what ends an answer early the
+// calls decide.
 func (a *assembly) stop(calls int) loop.StopReason {
-	switch a.finish {
-	case "length", "max_tokens", "model_length":
-		return loop.StopLength
-	case "content_filter", "safety", "sensitive", "refusal":
+	switch strings.ReplaceAll(a.finish, "-", "_") {
+	case "content_filter", "content_filtered", "safety", "image_safety", "sensitive", "recitation", "blocklist",
+		"prohibited_content", "spii", "guardrail_intervened", "error_toxic":
+		return loop.StopFiltered
+	case "refusal", "refused":
 		return loop.StopRefused
 	}
-	switch {
-	case calls > 0:
-		return loop.StopTools
-	case a.refused.Len() > 0:
+	if a.refused.Len() > 0 {
 		return loop.StopRefused
+	}
+	switch a.finish {
+	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
+		return loop.StopLength
+	}
+	if calls > 0 {
+		return loop.StopTools
 	}
 	return loop.StopEnd
 }

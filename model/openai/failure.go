@@ -113,6 +113,10 @@ var (
 	}
 	rateWords     = []string{"rate_limit", "rate limit", "too many requests"}
 	notFoundWords = []string{"model_not_found"}
+	filterWords   = []string{
+		"content_filter", "content_policy_violation", "content management policy", "responsibleaipolicyviolation",
+		"data_inspection_failed", "input was flagged", "prohibited_content",
+	}
 )
 
 // kindOf sorts a failure. Text decides where servers disagree about statuses.
@@ -122,6 +126,8 @@ func kindOf(status int, codes []string, message string) loop.ErrorKind {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 	}
 	switch {
+	case status < http.StatusInternalServerError && says(filterWords):
+		return loop.ErrFiltered
 	case status == http.StatusPaymentRequired, says(quotaWords):
 		return loop.ErrQuota
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:

@@ -51,6 +51,8 @@ func TestStatuses(t *testing.T) {
 		{"too long, as a server error", 500, message("", "prompt is too long: 9 tokens"), loop.ErrTooLong, ""},
 		{"timeout", 408, "", loop.ErrServed, "Timeout"},
 		{"conflict", 409, "", loop.ErrServed, ""},
+		{"a filter", 400, message("content_filter", "The response was filtered"), loop.ErrFiltered, "was filtered"},
+		{"a filter that forbids", 403, `{"error":{"message":"Your input was flagged","code":403}}`, loop.ErrFiltered, "flagged"},
 		{"bad request", 400, message("", "messages: at least one"), loop.ErrRefused, "at least one"},
 		{"unprocessable", 422, `{"detail":[{"loc":["body","messages"],"msg":"bad"}]}`, loop.ErrRefused, `"msg":"bad"`},
 		{"teapot", 418, "short and stout", loop.ErrRefused, "short and stout"},

@@ -38,6 +38,7 @@ type answerTest struct {
 	kind   string   // content type, if it matters
 	blocks []plan.Block
 	stop   loop.StopReason // default StopEnd
+	finish string          // the server's own word
 	usage  plan.Usage      // default one request
 }
 
@@ -59,7 +60,7 @@ func runAnswers(t *testing.T, tests []answerTest) {
 			}
 			want := loop.Answer{
 				Message: plan.Message{Role: plan.RoleAssistant, Blocks: tt.blocks},
-				Stop:    tt.stop, Usage: tt.usage, Model: "m-1",
+				Stop:    tt.stop, Usage: tt.usage, Model: "m-1", Finish: tt.finish,
 			}
 			if want.Stop == "" {
 				want.Stop = loop.StopEnd
@@ -119,17 +120,24 @@ func TestStopReasons(t *testing.T) {
 	for _, tt := range []struct {
 		reason, first string
 		stop          loop.StopReason
+		finish        string
 	}{
-		{"stop", text, loop.StopEnd},
-		{"STOP", text, loop.StopEnd},
-		{"eos", text, loop.StopEnd},
-		{"length", text, loop.StopLength},
-		{"content_filter", text, loop.StopRefused},
-		{"tool_calls", text, loop.StopEnd}, // but there are none
-		{"tool_calls", tool, loop.StopTools},
-		{"function_call", tool, loop.StopTools},
-		{"stop", tool, loop.StopTools},
-		{"length", tool, loop.StopLength},
+		{"stop", text, loop.StopEnd, ""},
+		{"STOP", text, loop.StopEnd, ""},
+		{"eos", text, loop.StopEnd, "eos"},
+		{"length", text, loop.StopLength, ""},
+		{"content_filter", text, loop.StopFiltered, ""},
+		{"content_filter", tool, loop.StopFiltered, ""},
+		{"SAFETY", tool, loop.StopFiltered, "safety"},
+		{"recitation", text, loop.StopFiltered, "recitation"},
+		{"refusal", tool, loop.StopRefused, ""},
+		{"max_tokens", tool, loop.StopLength, "max_tokens"},
+		{"because", tool, loop.StopTools, "because"}, // an unknown word says nothing against a call
+		{"tool_calls", text, loop.StopEnd, ""},       // but there are none
+		{"tool_calls", tool, loop.StopTools, ""},
+		{"function_call", tool, loop.StopTools, ""},
+		{"stop", tool, loop.StopTools, ""},
+		{"length", tool, loop.StopLength, ""},
 	} {
 		blocks := x
 		if tt.first == tool {
@@ -137,12 +145,15 @@ func TestStopReasons(t *testing.T) {
 		}
 		tests = append(tests, answerTest{
 			name: fmt.Sprintf("%s after %d bytes", tt.reason, len(tt.first)), events: []string{tt.first, deltaOf("{}", tt.reason)},
-			blocks: blocks, stop: tt.stop,
+			blocks: blocks, stop: tt.stop, finish: tt.finish,
 		})
 	}
 	tests = append(tests, answerTest{
 		name: "a refusal", events: []string{deltaOf(`{"refusal":"I will "}`, ""), deltaOf(`{"refusal":"not"}`, "stop")},
 		blocks: []plan.Block{textBlock("I will not")}, stop: loop.StopRefused,
+	}, answerTest{
+		name: "a refusal beside a call", events: []string{deltaOf(`{"refusal":"No."}`, ""), tool, deltaOf("{}", "tool_calls")},
+		blocks: []plan.Block{textBlock("No."), read[0]}, stop: loop.StopRefused,
 	})
 	runAnswers(t, tests)
 }

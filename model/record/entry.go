@@ -63,6 +63,7 @@ type answer struct {
 	Stop    loop.StopReason `json:"stop"`
 	Usage   plan.Usage      `json:"usage"`
 	Model   string          `json:"model,omitempty"`
+	Finish  string          `json:"finish,omitempty"`
 }
 
 // failure is a loop.ModelError without its cause, which its message tells.

@@ -187,7 +187,7 @@ func TestWholeAnswer(t *testing.T) {
 			plan.Block{Type: plan.BlockToolCall, Call: "c1", Name: "read", Args: "{ \"path\" : \"a\",\n \"limit\": 1.0", Opaque: json.RawMessage(`{"sig":"x=="}`)},
 			plan.Block{Type: plan.BlockExtension, Kind: "k", Opaque: json.RawMessage(`[1]`)},
 		),
-		Stop: loop.StopTools, Model: "m-2026",
+		Stop: loop.StopTools, Model: "m-2026", Finish: "tool_use",
 		Usage: plan.Usage{Requests: 1, Input: 10, Cached: 8, Output: 5, Reasoning: 3},
 	}
 	inner := generate(func(context.Context, loop.Call, func(loop.Delta)) (loop.Answer, error) { return want, nil })

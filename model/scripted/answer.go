@@ -24,6 +24,7 @@ const created = 1_700_000_000
 type answer struct {
 	id, model       string
 	text, reasoning string
+	refusal         string
 	calls           []answerCall
 	finish          string
 	usage           Usage
@@ -38,9 +39,9 @@ func makeAnswer(r *Reply, at place, req *request, size, cached int) (answer, err
 	tag := fmt.Sprintf("%s_%d_%d_%d", at.phase, at.attempt, at.user, at.turn)
 	a := answer{
 		id: "chatcmpl-" + tag, model: req.Model,
-		text: r.Text, reasoning: r.Reasoning, finish: r.Finish,
+		text: r.Text, reasoning: r.Reasoning, refusal: r.Refusal, finish: r.Finish,
 	}
-	spoken := len(a.text) + len(a.reasoning)
+	spoken := len(a.text) + len(a.reasoning) + len(a.refusal)
 	for i := range r.Calls {
 		args, err := r.Calls[i].arguments()
 		if err != nil {
@@ -95,6 +96,7 @@ type (
 		Role      string     `json:"role,omitempty"`
 		Content   *string    `json:"content,omitempty"`
 		Reasoning string     `json:"reasoning_content,omitempty"`
+		Refusal   string     `json:"refusal,omitempty"`
 		ToolCalls []callPart `json:"tool_calls,omitempty"`
 	}
 	callPart struct {
@@ -118,7 +120,7 @@ func (a *answer) usageJSON() json.RawMessage {
 
 // plain is the answer as one JSON document, in chunks.
 func (a *answer) plain() ([]chunk, error) {
-	said := &content{Role: "assistant", Reasoning: a.reasoning}
+	said := &content{Role: "assistant", Reasoning: a.reasoning, Refusal: a.refusal}
 	if a.text != "" || len(a.calls) == 0 {
 		said.Content = &a.text
 	}
@@ -148,6 +150,9 @@ func (a *answer) streamed(withUsage bool) ([]chunk, error) {
 	}
 	for _, p := range pieces(a.text, pieceSize) {
 		deltas = append(deltas, content{Content: &p})
+	}
+	for _, p := range pieces(a.refusal, pieceSize) {
+		deltas = append(deltas, content{Refusal: p})
 	}
 	lastArgs := 0
 	for i, c := range a.calls {

@@ -22,6 +22,8 @@ const (
 	FaultEmpty         FaultKind = "empty"          // a whole answer without any content
 	FaultSlow          FaultKind = "slow"           // a whole answer with Fault.Delay before each chunk
 	FaultGarbage       FaultKind = "garbage"        // something that is not JSON at the cut; plain: as the body
+	FaultFilter        FaultKind = "filter"         // a whole answer, calls and all, that a content filter ended
+	FaultRefuse        FaultKind = "refuse"         // a refusal instead of an answer, with Fault.Body as its words
 )
 
 // Fault is what goes wrong with a reply.
@@ -34,7 +36,7 @@ type Fault struct {
 	Status     int    `toml:"status"`      // status: 400 to 599
 	RetryAfter string `toml:"retry_after"` // status: the Retry-After header; "" = none
 	// Body is what is sent instead of the default: the body of a status, the
-	// data of an error_frame or garbage.
+	// data of an error_frame or garbage, the words of a refuse.
 	Body string `toml:"body"`
 	// AfterChunks is where hang, reset, truncate, error_frame and garbage cut:
 	// after so many chunks. 0 is before the response has begun, status line
@@ -55,6 +57,8 @@ var settings = map[FaultKind][]string{
 	FaultEmpty:         {},
 	FaultSlow:          {"delay"},
 	FaultGarbage:       {"after_chunks", "body"},
+	FaultFilter:        {},
+	FaultRefuse:        {"body"},
 }
 
 // kind is the kind of a fault, "" without one.
@@ -80,7 +84,7 @@ func (f *Fault) check(r *Reply) error {
 	}
 	allowed, ok := settings[f.Kind]
 	if !ok {
-		return fmt.Errorf("fault kind %q is not one of status, hang, reset, truncate, half_call, malformed_args, error_frame, empty, slow, garbage", f.Kind)
+		return fmt.Errorf("fault kind %q is not one of status, hang, reset, truncate, half_call, malformed_args, error_frame, empty, slow, garbage, filter, refuse", f.Kind)
 	}
 	if err := f.checkSettings(allowed); err != nil {
 		return err
@@ -97,7 +101,7 @@ func (f *Fault) check(r *Reply) error {
 	case FaultHalfCall, FaultMalformedArgs:
 		return f.checkCall(r)
 	}
-	if (f.Kind == FaultTruncate || f.Kind == FaultSlow) && !r.says() {
+	if needsAnswer := []FaultKind{FaultTruncate, FaultSlow, FaultFilter}; slices.Contains(needsAnswer, f.Kind) && !r.says() {
 		return fmt.Errorf("fault %s needs an answer to work on; give the reply text, reasoning or a call", f.Kind)
 	}
 	return nil

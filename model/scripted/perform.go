@@ -36,7 +36,11 @@ func stage(a answer, f *Fault, req *request, usual Duration) (*performance, erro
 	case kind == FaultGarbage && !req.Stream:
 		return document(http.StatusOK, f.body(garbage)), nil
 	case kind == FaultEmpty:
-		a.text, a.reasoning, a.calls, a.finish = "", "", nil, "stop"
+		a.text, a.reasoning, a.refusal, a.calls, a.finish = "", "", "", nil, "stop"
+	case kind == FaultFilter:
+		a.finish = "content_filter"
+	case kind == FaultRefuse:
+		a.text, a.reasoning, a.refusal, a.calls, a.finish = "", "", f.body(refusalWords), nil, "stop"
 	case kind == FaultMalformedArgs:
 		last := &a.calls[len(a.calls)-1]
 		last.args = last.args[:boundary(last.args, len(last.args)/2)]
@@ -88,10 +92,12 @@ func lastArguments(chunks []chunk) int {
 	return len(chunks) / 2
 }
 
-// What error_frame and garbage send when a scenario does not say.
+// What error_frame, garbage and refuse send when a scenario does not say.
 const (
 	errorFrame = `{"error":{"message":"scripted fault: the model failed","type":"server_error","code":"server_error"}}`
 	garbage    = `{"choices":[{"delta":{"content":<html>`
+
+	refusalWords = "scripted fault: this is not something to help with"
 )
 
 // body is the fault's own body or the default.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +37,11 @@ type Reply struct {
 
 	Reasoning string `toml:"reasoning"`
 	Text      string `toml:"text"`
+	Refusal   string `toml:"refusal"` // what stands in the answer's field of that name
 	Calls     []Call `toml:"call"`
-	// Finish is the finish reason. Default: tool_calls if there are calls,
-	// else stop.
+	// Finish is the finish reason: stop, tool_calls, length, content_filter,
+	// or another that some server uses: refusal, safety, recitation, other.
+	// Default: tool_calls if there are calls, else stop.
 	Finish string `toml:"finish"`
 	// Usage is what the answer is said to have consumed. Default: derived
 	// from sizes, a quarter token a byte.
@@ -167,6 +170,9 @@ func (s *Scenario) check() (int, error) {
 	return 0, nil
 }
 
+// finishes are the finish reasons that a reply may have.
+var finishes = []string{"stop", "tool_calls", "length", "content_filter", "refusal", "safety", "recitation", "other"}
+
 func (r *Reply) check() error {
 	switch {
 	case r.Attempt < 0 || r.User < 0:
@@ -174,12 +180,10 @@ func (r *Reply) check() error {
 	case r.Turn != nil && *r.Turn < 0:
 		return errors.New("turn counts from 0; leave it out to fit any")
 	case !r.says() && r.Fault == nil:
-		return errors.New("it says nothing; give it text, reasoning, a call or a fault")
+		return errors.New("it says nothing; give it text, reasoning, a refusal, a call or a fault")
 	}
-	switch r.Finish {
-	case "", "stop", "tool_calls", "length", "content_filter":
-	default:
-		return fmt.Errorf("finish %q is not one of stop, tool_calls, length, content_filter", r.Finish)
+	if r.Finish != "" && !slices.Contains(finishes, r.Finish) {
+		return fmt.Errorf("finish %q is not one of %s", r.Finish, strings.Join(finishes, ", "))
 	}
 	for _, c := range r.Calls {
 		if err := c.check(); err != nil {
@@ -225,7 +229,9 @@ func (c *Call) arguments() (string, error) {
 }
 
 // says reports whether the reply is more than its fault.
-func (r *Reply) says() bool { return r.Text != "" || r.Reasoning != "" || len(r.Calls) > 0 }
+func (r *Reply) says() bool {
+	return r.Text != "" || r.Reasoning != "" || r.Refusal != "" || len(r.Calls) > 0
+}
 
 // lasts reports whether the reply is served however often it is asked for.
 func (r *Reply) lasts() bool { return r.says() || r.Fault.times() == 0 }

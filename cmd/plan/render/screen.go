@@ -123,7 +123,7 @@ func (s *screen) endStream(e plan.Event, b plan.MessageEnd) bool {
 		return false
 	}
 	if b.Discarded {
-		s.drop(e.Conv)
+		s.discard(e.Conv, discardedWords(b.Stop))
 		return true
 	}
 	// Pieces may have been left out at the end when the terminal was slow.
@@ -135,15 +135,26 @@ func (s *screen) endStream(e plan.Event, b plan.MessageEnd) bool {
 	return true
 }
 
-// drop marks what was shown of a message as not being part of the
+// discardedWords says why an answer is no part of the conversation.
+func discardedWords(stop string) string {
+	if stop == "" {
+		return "the answer above broke off"
+	}
+	return "the answer above ended as " + stop
+}
+
+// drop marks what was shown of a message as broken off.
+func (s *screen) drop(conv string) { s.discard(conv, discardedWords("")) }
+
+// discard marks what was shown of a message as not being part of the
 // conversation.
-func (s *screen) drop(conv string) {
+func (s *screen) discard(conv, why string) {
 	if s.flow == nil || s.flowConv != conv {
 		return
 	}
 	s.finished = append(s.finished, s.flow.end()...)
 	if s.flow.spoken {
-		s.finished = append(s.finished, s.narr.Paint(InkYellow, textIndent+s.narr.again+" discarded: the answer above broke off"))
+		s.finished = append(s.finished, s.narr.Paint(InkYellow, textIndent+s.narr.again+" discarded: "+why))
 	}
 	s.forget()
 }

@@ -213,7 +213,7 @@ func exitOfPark(reason string) int {
 	switch reason {
 	case "approval", "question":
 		return 4
-	case "limit", "rate_limit", "drift":
+	case "limit", "rate_limit", "refused", "drift":
 		return 5
 	case "interrupted":
 		return 130

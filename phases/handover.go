@@ -1,0 +1,168 @@
+package phases
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
+)
+
+// product is what a phase hands over in words.
+type product struct {
+	phase, noun string
+	// lacks says what a text that is no such product lacks, form how one looks.
+	lacks, form string
+	fits        func(ctx context.Context, text string) bool
+}
+
+const (
+	// cutAgain is how often a product that the output limit cut off is asked
+	// for again, formAgain how often one is that is none.
+	cutAgain  = 2
+	formAgain = 1
+	// quoted is how much of what was handed over is shown again, in bytes.
+	quoted = 2000
+)
+
+// handOver asks for a product until it is whole and is one, and returns it. A
+// product that stays cut off parks the phase as limit, and one that stays none
+// as refused. The prompts that the journal holds are not repeated: the last of
+// them and its answer say how it goes on.
+func (s *session) handOver(ctx context.Context, p product, first ...plan.Message) (string, error) {
+	prompt := first
+	for n := max(s.told-1, 0); ; n++ {
+		if err := s.ask(ctx, n, prompt...); err != nil {
+			return "", err
+		}
+		text, again := strings.TrimSpace(s.end.Text), n-s.judged
+		switch {
+		case s.end.Cut && again >= cutAgain:
+			return "", s.park(plan.ParkLimit, fmt.Sprintf("the %s was cut off by the output limit %d times; %s", p.noun, again+1, cutAdvice))
+		case s.end.Cut:
+			prompt = []plan.Message{plan.UserText(fmt.Sprintf("The %s was cut off by the output limit. Hand it over again, whole and shorter, in the same form.", p.noun))}
+		case text == "":
+			return "", errEmpty(p.phase, p.noun)
+		case p.fits(ctx, text):
+			return text, nil
+		case again >= formAgain:
+			return "", s.park(plan.ParkRefused, fmt.Sprintf("%s handed over no %s, asked twice, but: %s; %s", p.phase, p.noun, quote(text), refusedAdvice(s.phase)))
+		default:
+			prompt = []plan.Message{plan.UserText(p.reask(text))}
+		}
+	}
+}
+
+const cutAdvice = "go on with another model (--model), or start a run with a higher max_output_tokens; going on as it is asks again"
+
+// reask asks for the product once more.
+func (p product) reask(text string) string {
+	return fmt.Sprintf("This is no %s: %s.\n\n%s\n\n%s\n\nIf you will not do this, say so in one sentence.",
+		p.noun, p.lacks, fence("handed-over", "", cut(text, quoted, "the rest is above")), p.form)
+}
+
+// report is what Explore hands over: something with the parts of a report, that
+// names something of the repository, or that rests on something looked at.
+func (ph *Phases) report(b plan.Brief, s *session) product {
+	return product{
+		phase: "Explore",
+		noun:  "report",
+		lacks: "it names no file of this repository, rests on nothing that was looked at, and has none of the parts that were asked for",
+		form: "Look at the repository, and hand over the report in the form that was asked for: **What is asked**, " +
+			"**Where it happens** (files and functions, as `path:line`), **What to reuse**, **How it is checked**, " +
+			"**What to watch**, **Not looked at**.",
+		fits: func(ctx context.Context, text string) bool {
+			return s.shown("") || labels(text) > 1 || ph.names(ctx, b, text)
+		},
+	}
+}
+
+// planText is what Plan hands over: something with a heading of a plan, or that
+// names something of the repository. What was looked at is no plan.
+func (ph *Phases) planText(b plan.Brief, s *session) product {
+	return product{
+		phase: "Plan",
+		noun:  "plan",
+		lacks: "it has no file, no step and no command in it",
+		form: "Hand over the whole plan in the form that was asked for: `# Plan: …` with `## Why`, `## Files`, " +
+			"`## Steps` and `## Verify`.",
+		fits: func(ctx context.Context, text string) bool {
+			return planHeading().MatchString(text) || ph.names(ctx, b, text) || slices.ContainsFunc(codeIn(text), s.shown)
+		},
+	}
+}
+
+// label begins a part of a report: a heading, or bold words at the beginning of
+// a line or an item.
+var label = lazy.Regexp(`(?m)^\s*(?:#{1,6}\s+\S|(?:(?:[-*+]|\d+[.)])\s+)?\*\*[^*\n]+\*\*)`)
+
+func labels(text string) int { return len(label().FindAllString(text, -1)) }
+
+// planHeading is a heading of the form that a plan is asked for in.
+var planHeading = lazy.Regexp(`(?im)^\s*#{1,6}\s+(?:plan|why|files|steps|verify|verification)\b`)
+
+// names reports whether a text names a file that is in the tree, or that the
+// request names.
+func (ph *Phases) names(ctx context.Context, b plan.Brief, text string) bool {
+	paths := pathsIn(text)
+	for _, p := range pathsIn(b.Request) {
+		if slices.Contains(paths, p) {
+			return true
+		}
+	}
+	// A file that cannot be read is there, but proves nothing.
+	if hashes, err := ph.cfg.Hashes(ctx, paths); err == nil {
+		for _, h := range hashes {
+			if h != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// codeSpans are words that are written as code.
+var codeSpans = lazy.Regexp("`([^`\n]{2,200})`")
+
+func codeIn(text string) []string {
+	var out []string
+	for _, m := range codeSpans().FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// shown reports whether words stand in a result that the conversation has read.
+func (s *session) shown(words string) bool {
+	for _, m := range s.loop.Messages() {
+		for _, b := range m.Blocks {
+			if b.Type == plan.BlockToolResult && !b.Error && strings.Contains(b.Text, words) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pathsIn are the words of a text that can be the name of a file: those with a
+// dot or a slash in them, and those that begin with a capital, as README does.
+// The line that stands behind a path is left out.
+func pathsIn(text string) []string {
+	var out []string
+	for word := range strings.FieldsSeq(text) {
+		word = strings.Trim(word, "`'\"()[]<>{}*,;:.!?…“”‘’")
+		word, _, _ = strings.Cut(word, ":")
+		first := []rune(word)
+		if len(first) < 3 || !strings.ContainsAny(word, "./") && !unicode.IsUpper(first[0]) {
+			continue
+		}
+		if name := path.Clean(word); !path.IsAbs(name) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
