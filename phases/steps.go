@@ -141,10 +141,12 @@ func checkList(checks []plan.CheckResult, output bool) string {
 func checkWord(c plan.CheckResult) string {
 	word := "passed"
 	switch {
+	case c.Flaky && c.TimedOut:
+		word = "flaky: it " + stopWord(c) + ", and passed when it was run again at once"
 	case c.Flaky:
 		word = fmt.Sprintf("flaky: it failed with exit status %d, and passed when it was run again at once", c.ExitCode)
 	case c.TimedOut:
-		word = "ran out of time"
+		word = stopWord(c)
 	case !c.Passed():
 		word = fmt.Sprintf("failed with exit status %d", c.ExitCode)
 	}
@@ -155,6 +157,14 @@ func checkWord(c plan.CheckResult) string {
 		word += "; its exit status may hide a failure: " + c.Masked
 	}
 	return word
+}
+
+// stopWord says why a check was stopped.
+func stopWord(c plan.CheckResult) string {
+	if c.Hung {
+		return "hung, and was stopped"
+	}
+	return "ran out of time"
 }
 
 func indent(text string) string {
