@@ -133,8 +133,9 @@ type Command struct {
 	Quiet time.Duration
 	// Grace is for a command that is stopped because it hangs or its time is up:
 	// so long its processes may say where they stand, as Go and the JVM do when
-	// they are sent SIGQUIT, before they are killed. 0 means that they are killed
-	// at once. It is not for a command whose context ended.
+	// they are sent SIGQUIT, before they are killed. Children are sent it first.
+	// 0 means that all are killed at once. It is not for a command whose context
+	// ended.
 	Grace time.Duration
 	// Output is called with each piece of output as it comes; nil is fine.
 	// The calls come one after the other, the last before Run returns, and the
@@ -226,15 +227,18 @@ func (direct) ready(context.Context) error { return nil }
 
 // child is the first process of a task that is a child of this process. What
 // left the group is known as long as those that it comes from live.
-type child int
+type child struct {
+	pid  int
+	quit quitting
+}
 
 // ask implements watched.
-func (c child) ask(_ context.Context, a ask) (told, error) {
+func (c *child) ask(_ context.Context, a ask) (told, error) {
 	all, err := processes()
 	if err != nil {
 		return told{}, err
 	}
-	return answer(a, int(c), all, groupAndBelow(all, int(c))), nil
+	return c.quit.answer(a, c.pid, all, groupAndBelow(all, c.pid)), nil
 }
 
 // spawn implements spawner.
@@ -265,7 +269,7 @@ func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 		defer close(read)
 		_, _ = io.Copy(w, from)
 	}()
-	w.begin(ctx, child(cmd.Process.Pid))
+	w.begin(ctx, &child{pid: cmd.Process.Pid})
 	waitErr := cmd.Wait()
 	asked := w.end(ctx, read)
 	_ = killGroup(cmd.Process.Pid) // what the shell left in the background

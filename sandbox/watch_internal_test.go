@@ -55,6 +55,26 @@ func TestDeepestFirst(t *testing.T) {
 	}
 }
 
+// TestWhoIsToldToQuit: children before their parents, and nothing that came later.
+func TestWhoIsToldToQuit(t *testing.T) {
+	t.Parallel()
+	var q quitting
+	steps := []struct {
+		living []process
+		want   []int
+	}{
+		{[]process{{PID: 5, Parent: 1}, {PID: 6, Parent: 5}, {PID: 7, Parent: 6}, {PID: 8, Parent: 5}}, []int{7, 8}},
+		{[]process{{PID: 5, Parent: 1}, {PID: 6, Parent: 5}, {PID: 7, Parent: 6}, {PID: 9, Parent: 5}}, []int{6}},
+		{[]process{{PID: 5, Parent: 1}, {PID: 7, Parent: 1}, {PID: 9, Parent: 5}}, []int{5}},
+		{[]process{{PID: 5, Parent: 1}, {PID: 9, Parent: 5}}, nil},
+	}
+	for i, s := range steps {
+		if diff := cmp.Diff(s.want, q.next(s.living)); diff != "" {
+			t.Errorf("round %d (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
 // TestPS compares what ps says with what this system is asked otherwise.
 func TestPS(t *testing.T) {
 	t.Parallel()

@@ -102,19 +102,22 @@ func TestLastWords(t *testing.T) {
 		grace      time.Duration
 	}{
 		"said": {
-			"trap 'echo last words; exit 3' QUIT; sleep 8660 >/dev/null 2>&1 & wait", "last words\n", 20 * time.Second,
+			"trap 'echo last words; exit 3' QUIT; sleep 8660 >/dev/null 2>&1 & wait", "last words\n", 4 * time.Second,
 		},
 		"said, and ended well": {
-			"trap 'echo last words; exit 0' QUIT; sleep 8661 >/dev/null 2>&1 & wait", "last words\n", 20 * time.Second,
+			"trap 'echo last words; exit 0' QUIT; sleep 8661 >/dev/null 2>&1 & wait", "last words\n", 4 * time.Second,
 		},
 		"said late": {
-			"(trap 'sleep 0.3; echo late words; exit' QUIT; sleep 8662 >/dev/null 2>&1 & wait) & trap 'exit 1' QUIT; wait", "late words\n", 20 * time.Second,
+			"(trap 'sleep 0.3; echo late words; exit' QUIT; sleep 8662 >/dev/null 2>&1 & wait) & trap 'exit 1' QUIT; wait", "late words\n", 4 * time.Second,
+		},
+		"held back by the parent": {
+			"trap 'exit 1' QUIT; said=$(trap 'echo last words; exit' QUIT; sleep 8666 >/dev/null 2>&1 & wait); echo \"$said\"", "last words\n", 4 * time.Second,
 		},
 		"none, without grace": {
 			"trap 'echo last words; exit' QUIT; sleep 8663 >/dev/null 2>&1 & wait", "", 0,
 		},
 		"for ever": {
-			"exec 2>/dev/null; trap 'echo some words' QUIT; while :; do sleep 8664; done", "some words\n", 300 * time.Millisecond,
+			"trap 'echo some words' QUIT; while :; do sleep 8664 & wait; done", "some words\n", 300 * time.Millisecond,
 		},
 		"deaf": {
 			"trap '' QUIT; sleep 8665", "", 300 * time.Millisecond,
