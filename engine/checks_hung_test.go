@@ -17,25 +17,26 @@ func TestAStoppedCheckGetsASecondTry(t *testing.T) {
 	pass := plan.CheckResult{DurationMS: 7}
 	fail := plan.CheckResult{ExitCode: 1, Output: "no"}
 	late := plan.CheckResult{ExitCode: 124, TimedOut: true, Output: "late", Running: []string{"sleep"}}
-	hung := plan.CheckResult{ExitCode: 124, TimedOut: true, Hung: true, Output: "hung", Running: []string{"sleep"}, DurationMS: 9}
+	hung := plan.CheckResult{ExitCode: 124, TimedOut: true, Hung: true, Output: "hung", DurationMS: 9}
 	flaky := func(r plan.CheckResult) plan.CheckResult {
 		r.Flaky = true
 		return r
 	}
+	type results = []plan.CheckResult
 	cases := map[string]struct {
-		tries []plan.CheckResult // in the order in which they are made
-		want  []plan.CheckResult // before the change, and after it
-		took  []int64            // what each try is told of the time before, in milliseconds
+		tries results // in the order in which they are made
+		want  results // before the change, and after it
+		took  []int64 // what each try is told of the time before, in milliseconds
 	}{
-		"hangs once after the change":   {[]plan.CheckResult{pass, hung, pass}, []plan.CheckResult{pass, flaky(hung)}, []int64{0, 7, 7}},
-		"hangs always after the change": {[]plan.CheckResult{pass, hung, hung}, []plan.CheckResult{pass, hung}, []int64{0, 7, 7}},
-		"is late once":                  {[]plan.CheckResult{pass, late, pass}, []plan.CheckResult{pass, flaky(late)}, []int64{0, 7, 7}},
-		"hangs once before":             {[]plan.CheckResult{hung, pass, pass}, []plan.CheckResult{flaky(hung), pass}, []int64{0, 0, 0}},
-		"hangs now and then":            {[]plan.CheckResult{hung, pass, hung, pass}, []plan.CheckResult{flaky(hung), flaky(hung)}, []int64{0, 0, 0, 0}},
-		"hangs always":                  {[]plan.CheckResult{hung, hung, hung}, []plan.CheckResult{hung, hung}, []int64{0, 0, 0}},
-		"is late before":                {[]plan.CheckResult{late, pass}, []plan.CheckResult{late, pass}, []int64{0, 0}},
-		"failed before":                 {[]plan.CheckResult{fail, fail, hung}, []plan.CheckResult{fail, hung}, []int64{0, 0, 0}},
-		"fails once":                    {[]plan.CheckResult{pass, fail, pass}, []plan.CheckResult{pass, flaky(fail)}, []int64{0, 7, 7}},
+		"hangs once after the change":   {results{pass, hung, pass}, results{pass, flaky(hung)}, []int64{0, 7, 7}},
+		"hangs always after the change": {results{pass, hung, hung}, results{pass, hung}, []int64{0, 7, 7}},
+		"is late once":                  {results{pass, late, pass}, results{pass, flaky(late)}, []int64{0, 7, 7}},
+		"hangs once before":             {results{hung, pass, pass}, results{flaky(hung), pass}, []int64{0, 0, 0}},
+		"hangs now and then":            {results{hung, pass, hung, pass}, results{flaky(hung), flaky(hung)}, []int64{0, 0, 0, 0}},
+		"hangs always":                  {results{hung, hung, hung}, results{hung, hung}, []int64{0, 0, 0}},
+		"is late before":                {results{late, pass}, results{late, pass}, []int64{0, 0}},
+		"failed before":                 {results{fail, fail, hung}, results{fail, hung}, []int64{0, 0, 0}},
+		"fails once":                    {results{pass, fail, pass}, results{pass, flaky(fail)}, []int64{0, 7, 7}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
