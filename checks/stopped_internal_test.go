@@ -26,7 +26,7 @@ func TestHowLongACheckMayTake(t *testing.T) {
 		"a middling one":            {Config{}, plan.Trial{Took: 4 * m}, 15 * m, 8 * m},
 		"as the settings say":       {Config{Timeout: 20 * m}, plan.Trial{Took: 20 * m}, 20 * m, 20 * m},
 		"the settings, before":      {Config{Timeout: 20 * m}, plan.Trial{Baseline: true}, 20 * m, 15 * m},
-		"its own":                   {Config{Timeout: 20 * m}, plan.Trial{Check: plan.Check{TimeoutMS: 30_000}}, 30 * s, 30 * s},
+		"its own":                   {Config{Timeout: m}, plan.Trial{Check: plan.Check{TimeoutMS: 30_000}}, 30 * s, 30 * s},
 		"quiet, as the caller says": {Config{Quiet: s}, plan.Trial{Baseline: true}, 60 * m, s},
 	}
 	for name, c := range cases {
@@ -62,7 +62,8 @@ func TestWhatStillRanIsFitToBeShown(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	note := stopNote(plan.Trial{}, plan.CheckResult{TimedOut: true, Running: []string{"a", "b", "c", "d", "e"}}, sandbox.Command{Timeout: 90 * time.Second})
+	res := plan.CheckResult{TimedOut: true, Running: []string{"a", "b", "c", "d", "e"}}
+	note := stopNote(plan.Trial{}, res, sandbox.Command{Timeout: 90 * time.Second})
 	if want := "[This check was stopped after 1m30s. Still running: a; b; c; and 2 more.]\n"; note != want {
 		t.Errorf("%q, want %q", note, want)
 	}

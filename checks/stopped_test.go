@@ -21,37 +21,60 @@ func TestAStoppedCheckSaysWhy(t *testing.T) {
 		want  plan.CheckResult
 	}{
 		"hangs": {
-			checks.Config{Quiet: soon}, plan.Trial{Check: plan.Check{Command: "echo begun; exec sleep 8680"}, Took: 12340 * time.Millisecond},
+			checks.Config{Quiet: soon},
+			plan.Trial{
+				Check: plan.Check{Command: "echo begun; exec sleep 8680"},
+				Took:  12340 * time.Millisecond,
+			},
 			plan.CheckResult{
 				Hung:    true,
 				Running: []string{"sleep 8680"},
-				Output:  "begun\n[This check hung: no output and no processor time for 300ms. Before the change it took 12s. Still running: sleep 8680.]\n",
+				Output: "begun\n" +
+					"[This check hung: no output and no processor time for 300ms. " +
+					"Before the change it took 12s. Still running: sleep 8680.]\n",
 			},
 		},
 		"hangs before the change": {
-			checks.Config{Quiet: soon}, plan.Trial{Check: plan.Check{Command: "printf begun; exec sleep 8681"}, Took: time.Minute, Baseline: true},
+			checks.Config{Quiet: soon},
+			plan.Trial{
+				Check:    plan.Check{Command: "printf begun; exec sleep 8681"},
+				Took:     time.Minute,
+				Baseline: true,
+			},
 			plan.CheckResult{
 				Hung:    true,
 				Running: []string{"sleep 8681"},
-				Output:  "begun\n[This check hung: no output and no processor time for 300ms. Still running: sleep 8681.]\n",
+				Output: "begun\n" +
+					"[This check hung: no output and no processor time for 300ms. Still running: sleep 8681.]\n",
 			},
 		},
 		"takes too long": {
-			checks.Config{Timeout: soon, Grace: soon}, plan.Trial{Check: plan.Check{Command: "exec bash busy"}, Took: 50 * time.Millisecond},
+			checks.Config{Timeout: soon, Grace: soon},
+			plan.Trial{
+				Check: plan.Check{Command: "exec bash busy"},
+				Took:  50 * time.Millisecond,
+			},
 			plan.CheckResult{
 				Running: []string{"bash busy"},
-				Output:  "[This check was stopped after 300ms; before the change it took 50ms. Still running: bash busy.]\n",
+				Output: "[This check was stopped after 300ms; before the change it took 50ms. " +
+					"Still running: bash busy.]\n",
 			},
 		},
 		"its own bound": {
-			checks.Config{Timeout: time.Hour}, plan.Trial{Check: plan.Check{Command: "exec sleep 8682", TimeoutMS: 300}},
+			checks.Config{Timeout: time.Hour},
+			plan.Trial{
+				Check: plan.Check{Command: "exec sleep 8682", TimeoutMS: 300},
+			},
 			plan.CheckResult{
 				Running: []string{"sleep 8682"},
 				Output:  "[This check was stopped after 300ms. Still running: sleep 8682.]\n",
 			},
 		},
 		"says where it stands": {
-			checks.Config{Quiet: soon}, plan.Trial{Check: plan.Check{Command: "exec bash waits hunter2"}},
+			checks.Config{Quiet: soon},
+			plan.Trial{
+				Check: plan.Check{Command: "exec bash waits hunter2"},
+			},
 			plan.CheckResult{
 				Hung:    true,
 				Running: []string{"sleep 8683", "bash waits [secret]"},

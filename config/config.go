@@ -98,7 +98,7 @@ type ChecksConfig struct {
 	Required []string      `toml:"required" json:"required,omitempty"`
 	Run      []CheckConfig `toml:"run" json:"run,omitempty"`
 	Setup    string        `toml:"setup" json:"setup,omitempty"`    // runs once before the first check, in the work tree itself
-	Timeout  Duration      `toml:"timeout" json:"timeout,omitzero"` // of one check; unset: the checker's own
+	Timeout  Duration      `toml:"timeout" json:"timeout,omitzero"` // of one check; unset: 60m before the change, then 15m or three times what it took
 	Detect   *bool         `toml:"detect" json:"detect,omitempty"`  // look for the usual test commands; default true
 	// Evidence is the least that an approval rests on; unset: unbroken.
 	Evidence string `toml:"evidence" json:"evidence,omitempty" oneof:"shown,unbroken"`

@@ -155,7 +155,7 @@ func (e *Engine) tellCheck(ctx context.Context, res plan.CheckResult, blobs []pl
 }
 
 // runCheck runs a check, and once more if it fails: what passes then is flaky. It
-// keeps the exit code and the output of the failure, and that it hung.
+// keeps the exit code and the output of the failure, and that it was stopped.
 func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (plan.CheckResult, []plan.Blob, error) {
 	if !e.run.checking(c.Command) { // else a process died in it, and it is begun already
 		if err := e.emit(ctx, e.event(plan.CheckStart{Check: c, Baseline: baseline})); err != nil {
@@ -178,7 +178,11 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		say("It failed before the work and passes now, and no file was changed; it runs once more.\n")
 		err = e.confirm(ctx, t, &res, say)
 	case e.worthAnother(t, res):
-		say("It failed; it runs once more, to see whether it always does.\n")
+		word := "failed"
+		if res.TimedOut {
+			word = "was stopped"
+		}
+		say("It " + word + "; it runs once more, to see whether it always does.\n")
 		var again plan.CheckResult
 		if again, _, err = e.cfg.Checker.Check(ctx, t, say); err == nil {
 			res.Flaky = again.ExitCode == 0 && !again.TimedOut

@@ -197,12 +197,16 @@ func closed(gaps []plan.Gap) []plan.Gap {
 // checker runs checks by a function.
 type checker struct {
 	check func(ctx context.Context, c plan.Check) (plan.CheckResult, []plan.Blob, error)
+	trial func(t plan.Trial) // sees what is asked for
 	ran   []string
 }
 
 func (c *checker) Check(ctx context.Context, check plan.Trial, update func(string)) (plan.CheckResult, []plan.Blob, error) {
 	c.ran = append(c.ran, check.Command)
 	update("running " + check.Command)
+	if c.trial != nil {
+		c.trial(check)
+	}
 	if c.check != nil {
 		return c.check(ctx, check.Check)
 	}

@@ -170,10 +170,12 @@ func checkWord(c plan.CheckResult) string {
 	switch {
 	case c.Flaky && c.Passed():
 		word = "flaky: it failed before the work and passes now, though no file was changed"
+	case c.Flaky && c.TimedOut:
+		word = "flaky: it " + stopWord(c) + ", and passed when it was run again at once"
 	case c.Flaky:
 		word = fmt.Sprintf("flaky: it failed with exit status %d, and passed when it was run again at once", c.ExitCode)
 	case c.TimedOut:
-		word = "ran out of time"
+		word = stopWord(c)
 	case !c.Passed():
 		word = fmt.Sprintf("failed with exit status %d", c.ExitCode)
 	}
@@ -181,6 +183,14 @@ func checkWord(c plan.CheckResult) string {
 		word += "; not run, because " + c.Skipped
 	}
 	return word
+}
+
+// stopWord says why a check was stopped.
+func stopWord(c plan.CheckResult) string {
+	if c.Hung {
+		return "hung, and was stopped"
+	}
+	return "ran out of time"
 }
 
 func indent(text string) string {

@@ -28,7 +28,7 @@ type process struct {
 // ask is a question about a running task.
 type ask struct {
 	Names bool `json:",omitempty"` // tell its command lines
-	Quit  bool `json:",omitempty"` // and send it SIGQUIT, unless it has ended
+	Quit  bool `json:",omitempty"` // and send SIGQUIT to the next of its processes
 }
 
 // told is the answer.
@@ -40,7 +40,7 @@ type told struct {
 
 // answer answers a question about the task that leader is the first process of,
 // and which is made of some of the system's processes.
-func answer(a ask, leader int, all, its []process) told {
+func (q *quitting) answer(a ask, leader int, all, its []process) told {
 	t := told{Used: make(map[int]time.Duration, len(its))}
 	for _, p := range its {
 		t.Used[p.PID] = p.Used
@@ -52,13 +52,46 @@ func answer(a ask, leader int, all, its []process) told {
 			t.Running = append(t.Running, named(p))
 		}
 	}
-	if a.Quit && t.Alive {
-		for _, p := range its {
-			leaveNoCore(p.PID)
-			_ = syscall.Kill(p.PID, syscall.SIGQUIT) // it may have ended meanwhile
+	if a.Quit && (t.Alive || q.begun()) {
+		for _, pid := range q.next(its) {
+			leaveNoCore(pid)
+			_ = syscall.Kill(pid, syscall.SIGQUIT) // it may have ended meanwhile
 		}
 	}
 	return t
+}
+
+// quitting is which processes of a task are still to be sent SIGQUIT, of those
+// that were there when the first was. It goes from the children to their parents:
+// one such as go test holds back what its children print, and drops it when it is
+// told to quit itself.
+type quitting struct{ left map[int]bool }
+
+func (q *quitting) begun() bool { return q.left != nil }
+
+// next takes the processes whose turn it is: those without children that are
+// still to come.
+func (q *quitting) next(living []process) []int {
+	if q.left == nil {
+		q.left = make(map[int]bool, len(living))
+		for _, p := range living {
+			q.left[p.PID] = true
+		}
+	}
+	parent := map[int]bool{}
+	for _, p := range living {
+		if q.left[p.PID] {
+			parent[p.Parent] = true
+		}
+	}
+	var out []int
+	for _, p := range living {
+		if q.left[p.PID] && !parent[p.PID] {
+			out = append(out, p.PID)
+			delete(q.left, p.PID)
+		}
+	}
+	return out
 }
 
 // named is the command line of a process on one line.

@@ -5,7 +5,8 @@
 // A command ends with everything it started in its process group: when the
 // shell exits, when time runs out or when the context ends, the whole group
 // is killed. What leaves the group (setsid, or bash's "set -m") lives until the
-// wall is closed; without a wall it is out of reach.
+// wall is closed; without a wall it is out of reach. A command that hangs can be
+// told from one that works, and be asked where it stands before it is killed.
 //
 // What commands may do behind a wall is a [Policy]; how much of it the kernel
 // enforces is a [Level], which [Try] and [Strongest] find out. A wall is this
@@ -19,11 +20,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -133,8 +132,9 @@ type Command struct {
 	Quiet time.Duration
 	// Grace is for a command that is stopped because it hangs or its time is up:
 	// so long its processes may say where they stand, as Go and the JVM do when
-	// they are sent SIGQUIT, before they are killed. 0 means that they are killed
-	// at once. It is not for a command whose context ended.
+	// they are sent SIGQUIT, before they are killed. Children are sent it first.
+	// 0 means that all are killed at once. It is not for a command whose context
+	// ended.
 	Grace time.Duration
 	// Output is called with each piece of output as it comes; nil is fine.
 	// The calls come one after the other, the last before Run returns, and the
@@ -216,76 +216,6 @@ type ending struct {
 	code    int    // its exit status, as a shell has it
 	stopped bool   // ctx ended first, and it was killed
 	note    string // lines about which bounds it met, "" if none
-}
-
-// direct runs tasks as children of this process.
-type direct struct{}
-
-// ready implements spawner.
-func (direct) ready(context.Context) error { return nil }
-
-// child is the first process of a task that is a child of this process. What
-// left the group is known as long as those that it comes from live.
-type child int
-
-// ask implements watched.
-func (c child) ask(_ context.Context, a ask) (told, error) {
-	all, err := processes()
-	if err != nil {
-		return told{}, err
-	}
-	return answer(a, int(c), all, groupAndBelow(all, int(c))), nil
-}
-
-// spawn implements spawner.
-func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
-	cmd := exec.CommandContext(ctx, t.Path)
-	cmd.Args, cmd.Dir, cmd.Env = t.Args, t.Dir, t.Env
-	from, to, err := os.Pipe() // one, because both outputs are the same
-	if err != nil {
-		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
-	}
-	cmd.Stdout, cmd.Stderr = to, to
-	stopped := OwnGroup(cmd)
-	dieWithParent(cmd)
-
-	// Pdeathsig fires when the thread that forked ends, not the process. While
-	// the thread is locked nobody else can end it.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err = cmd.Start()
-	_ = to.Close() // the children have it
-	if err != nil {
-		_ = from.Close()
-		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
-	}
-	defer func() { _ = from.Close() }()
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		_, _ = io.Copy(w, from)
-	}()
-	w.begin(ctx, child(cmd.Process.Pid))
-	waitErr := cmd.Wait()
-	asked := w.end(ctx, read)
-	_ = killGroup(cmd.Process.Pid) // what the shell left in the background
-	drain(from, read, stopped() || asked)
-	if cmd.ProcessState == nil {
-		return ending{}, fmt.Errorf("wait for it: %w", waitErr)
-	}
-	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return ending{code: codeOf(status), stopped: stopped()}, nil
-}
-
-// drain waits until what a task printed was read. Whoever reads may come late on
-// a busy machine, and nothing is to be lost for that.
-func drain(from *os.File, read <-chan struct{}, stopped bool) {
-	patience := drainGrace
-	if stopped {
-		patience = pipeGrace
-	}
-	_ = from.SetReadDeadline(time.Now().Add(patience))
-	<-read
 }
 
 // notStarted sorts the reasons for which a command did not start.

@@ -22,8 +22,8 @@ type server struct {
 	null *os.File
 
 	mu      sync.Mutex
-	running map[int]int64 // process → order
-	quit    map[int64]int // order → process, of tasks that were sent SIGQUIT
+	running map[int]int64      // process → order
+	quit    map[int64]*leaving // by order
 	sending sync.Mutex
 }
 
@@ -48,7 +48,7 @@ func serve() error {
 		return fmt.Errorf("close its memory: %w", err)
 	}
 	spareThreads(8)
-	s := &server{conn: conn, null: null, running: map[int]int64{}, quit: map[int64]int{}}
+	s := &server{conn: conn, null: null, running: map[int]int64{}, quit: map[int64]*leaving{}}
 	signals := make(chan os.Signal, 16)
 	// Signals that commands send to their first process are noticed and change
 	// nothing. Ignoring them would be inherited.
@@ -91,22 +91,27 @@ func (s *server) obey(o order, output *os.File) {
 	}
 }
 
+// leaving is a task that was sent SIGQUIT. Its first process may have ended.
+type leaving struct {
+	quitting
+	leader int
+}
+
 // kill kills a task with its process group.
 func (s *server) kill(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pid, ok := s.quit[id]
-	if !ok {
-		pid, ok = s.leader(id)
-	}
-	if ok {
+	if pid, ok := s.leader(id); ok {
 		delete(s.quit, id)
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
 	}
 }
 
-// leader is the first process of a task, as long as it runs.
+// leader is the first process of a task that runs or is leaving.
 func (s *server) leader(id int64) (pid int, ok bool) {
+	if l := s.quit[id]; l != nil {
+		return l.leader, true
+	}
 	for pid, its := range s.running {
 		if its == id {
 			return pid, true
@@ -125,9 +130,13 @@ func (s *server) answer(id, of int64, a ask) reply {
 		return reply{ID: id, Error: err.Error()}
 	}
 	leader, _ := s.leader(of)
-	t := answer(a, leader, all, descendants(all, os.Getpid()))
-	if a.Quit && t.Alive {
-		s.quit[of] = leader
+	l := s.quit[of]
+	if l == nil {
+		l = &leaving{leader: leader}
+	}
+	t := l.answer(a, leader, all, descendants(all, os.Getpid()))
+	if l.begun() {
+		s.quit[of] = l
 	}
 	return reply{ID: id, Told: &t}
 }

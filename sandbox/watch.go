@@ -19,6 +19,9 @@ const (
 	noiseShare = 200
 	// noiseFloor is what the rounding of the system's counts may add to it.
 	noiseFloor = 10 * time.Millisecond
+	// rounds is how often SIGQUIT is sent in a grace: first to the processes that
+	// have no children, and to each parent a round after its children.
+	rounds = 4
 )
 
 // watched is a running task.
@@ -73,14 +76,29 @@ func (w *watch) begin(ctx context.Context, t watched) {
 		if !stop {
 			return
 		}
-		patience := time.NewTimer(w.stop(ctx, t, hung))
-		defer patience.Stop()
+		w.see(ctx, t, w.stop(ctx, t, hung))
+	}()
+}
+
+// see sees a task to its end, which must come within some time.
+func (w *watch) see(ctx context.Context, t watched, within time.Duration) {
+	patience := time.NewTimer(within)
+	defer patience.Stop()
+	round := time.NewTicker(max(w.grace/rounds, time.Millisecond))
+	defer round.Stop()
+	for {
 		select {
 		case <-patience.C:
 			w.kill()
+			return
 		case <-w.over:
+			return
+		case <-round.C:
+			if w.asked { // only this goroutine sets it
+				_, _ = t.ask(ctx, ask{Quit: true}) // if it cannot be asked, it is killed without
+			}
 		}
-	}()
+	}
 }
 
 // end is called when the first process of the task has ended: from here on the

@@ -16,7 +16,11 @@ func TestIdleness(t *testing.T) {
 		used   map[int]time.Duration
 		active bool
 	}
-	same := slices.Repeat([]look{{used: map[int]time.Duration{7: time.Second, 8: time.Second}}}, looks+1)
+	type used = map[int]time.Duration
+	after := func(l look) []look {
+		return append(slices.Repeat([]look{{used: used{7: time.Second, 8: time.Second}}}, looks), l)
+	}
+	same := slices.Repeat([]look{{used: used{7: time.Second, 8: time.Second}}}, looks+1)
 	cases := map[string]struct {
 		looks []look
 		want  time.Duration
@@ -24,12 +28,12 @@ func TestIdleness(t *testing.T) {
 		"too few":               {same[:looks-1], forever},
 		"what came before goes": {same, 0},
 		"counts from the start": {same[:looks], 2 * time.Second},
-		"one works":             {append(same[1:], look{used: map[int]time.Duration{7: 3 * time.Second, 8: time.Second}}), 2 * time.Second},
-		"one is new":            {append(same[1:], look{used: map[int]time.Duration{7: time.Second, 8: time.Second, 9: time.Second}}), time.Second},
-		"one is gone":           {append(same[1:], look{used: map[int]time.Duration{7: time.Second}}), 0},
-		"one was waited for":    {append(same[1:], look{used: map[int]time.Duration{7: 2 * time.Second}}), time.Second},
-		"a number used again":   {append(same[1:], look{used: map[int]time.Duration{7: time.Second, 8: time.Millisecond}}), time.Millisecond},
-		"one prints":            {append(same, look{active: true}), forever},
+		"one works":             {after(look{used: used{7: 3 * time.Second, 8: time.Second}}), 2 * time.Second},
+		"one is new":            {after(look{used: used{7: time.Second, 8: time.Second, 9: time.Second}}), time.Second},
+		"one is gone":           {after(look{used: used{7: time.Second}}), 0},
+		"one was waited for":    {after(look{used: used{7: 2 * time.Second}}), time.Second},
+		"a number used again":   {after(look{used: used{7: time.Second, 8: time.Millisecond}}), time.Millisecond},
+		"one prints":            {after(look{active: true}), forever},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,10 +52,37 @@ func TestIdleness(t *testing.T) {
 
 func TestDeepestFirst(t *testing.T) {
 	t.Parallel()
-	all := []process{{PID: 1}, {PID: 5, Parent: 1}, {PID: 9, Parent: 5}, {PID: 6, Parent: 1}, {PID: 7, Parent: 9}, {PID: 20, Parent: 20}}
+	all := []process{
+		{PID: 1},
+		{PID: 5, Parent: 1},
+		{PID: 9, Parent: 5},
+		{PID: 6, Parent: 1},
+		{PID: 7, Parent: 9},
+		{PID: 20, Parent: 20}, // a list that changed meanwhile may hold a circle
+	}
 	want := []process{all[4], all[2], all[1], all[3]}
 	if diff := cmp.Diff(want, deepestFirst(all, descendants(all, 1))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWhoIsToldToQuit: children before their parents, and nothing that came later.
+func TestWhoIsToldToQuit(t *testing.T) {
+	t.Parallel()
+	var q quitting
+	steps := []struct {
+		living []process
+		want   []int
+	}{
+		{[]process{{PID: 5, Parent: 1}, {PID: 6, Parent: 5}, {PID: 7, Parent: 6}, {PID: 8, Parent: 5}}, []int{7, 8}},
+		{[]process{{PID: 5, Parent: 1}, {PID: 6, Parent: 5}, {PID: 7, Parent: 6}, {PID: 9, Parent: 5}}, []int{6}},
+		{[]process{{PID: 5, Parent: 1}, {PID: 7, Parent: 1}, {PID: 9, Parent: 5}}, []int{5}},
+		{[]process{{PID: 5, Parent: 1}, {PID: 9, Parent: 5}}, nil},
+	}
+	for i, s := range steps {
+		if diff := cmp.Diff(s.want, q.next(s.living)); diff != "" {
+			t.Errorf("round %d (-want +got):\n%s", i+1, diff)
+		}
 	}
 }
 

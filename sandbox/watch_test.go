@@ -26,12 +26,16 @@ func waitForEver() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1)
 	var mu sync.Mutex
 	mu.Lock()
-	mu.Lock() //nolint:staticcheck // it is to hang
+	mu.Lock() // for ever
 }
 
 func TestWhatIsStopped(t *testing.T) {
 	t.Parallel()
 	const soon, never = 400 * time.Millisecond, time.Minute
+	stopped := sandbox.Result{ExitCode: 124, TimedOut: true}
+	hung := sandbox.Result{ExitCode: 124, TimedOut: true, Hung: true}
+	begun := hung
+	begun.Output = []byte("begun\n")
 	cases := map[string]struct {
 		line    string
 		quiet   time.Duration
@@ -41,32 +45,57 @@ func TestWhatIsStopped(t *testing.T) {
 		running string // one that still ran
 	}{
 		"waits for ever": {
-			line: "echo begun; sleep 8650", quiet: soon, limit: never, bare: true,
-			want: sandbox.Result{ExitCode: 124, TimedOut: true, Hung: true, Output: []byte("begun\n")}, running: "sleep 8650",
+			line:    "echo begun; sleep 8650",
+			quiet:   soon,
+			limit:   never,
+			bare:    true,
+			want:    begun,
+			running: "sleep 8650",
 		},
 		"waits for what it started": {
-			line: "(sleep 8651; :) & wait", quiet: soon, limit: never, bare: true,
-			want: sandbox.Result{ExitCode: 124, TimedOut: true, Hung: true}, running: "sleep 8651",
+			line:    "(sleep 8651; :) & wait",
+			quiet:   soon,
+			limit:   never,
+			bare:    true,
+			want:    hung,
+			running: "sleep 8651",
 		},
 		"is busy": {
-			line: "while :; do :; done", quiet: soon, limit: 3 * soon, bare: true,
-			want: sandbox.Result{ExitCode: 124, TimedOut: true}, running: "bash -o pipefail -c while :; do :; done",
+			line:    "while :; do :; done",
+			quiet:   soon,
+			limit:   3 * soon,
+			bare:    true,
+			want:    stopped,
+			running: "bash -o pipefail -c while :; do :; done",
 		},
 		"waits, and nobody minds": {
-			line: "sleep 8652", limit: soon, bare: true,
-			want: sandbox.Result{ExitCode: 124, TimedOut: true}, running: "sleep 8652",
+			line:    "sleep 8652",
+			limit:   soon,
+			bare:    true,
+			want:    stopped,
+			running: "sleep 8652",
 		},
 		"prints now and then": {
-			line: "for i in 1 2 3 4 5 6 7 8; do sleep 0.2; echo $i; done", quiet: 2 * soon, limit: never, bare: true,
-			want: sandbox.Result{Output: []byte("1\n2\n3\n4\n5\n6\n7\n8\n")},
+			line:  "for i in 1 2 3 4 5 6 7 8; do sleep 0.2; echo $i; done",
+			quiet: 2 * soon,
+			limit: never,
+			bare:  true,
+			want:  sandbox.Result{Output: []byte("1\n2\n3\n4\n5\n6\n7\n8\n")},
 		},
 		"waits for a busy session": {
-			line: "setsid sh -c 'while kill -0 $PPID; do :; done' 2>/dev/null & wait", quiet: soon, limit: 3 * soon, bare: true,
-			want: sandbox.Result{ExitCode: 124, TimedOut: true}, running: "sh -c while kill -0 $PPID; do :; done",
+			line:    "setsid sh -c 'while kill -0 $PPID; do :; done' 2>/dev/null & wait",
+			quiet:   soon,
+			limit:   3 * soon,
+			bare:    true,
+			want:    stopped,
+			running: "sh -c while kill -0 $PPID; do :; done",
 		},
 		"has lost a busy session": {
-			line: "(setsid sh -c 'while :; do :; done' >/dev/null 2>&1 &); exec sleep 8653", quiet: soon, limit: 3 * soon,
-			want: sandbox.Result{ExitCode: 124, TimedOut: true}, running: "sh -c while :; do :; done",
+			line:    "(setsid sh -c 'while :; do :; done' >/dev/null 2>&1 &); exec sleep 8653",
+			quiet:   soon,
+			limit:   3 * soon,
+			want:    stopped,
+			running: "sh -c while :; do :; done",
 		},
 	}
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
@@ -77,11 +106,17 @@ func TestWhatIsStopped(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				w, _ := newYard(t).wall(t, level, sandbox.Policy{Discard: true})
-				got, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{Line: c.line, Dir: w.Dir(), Timeout: c.limit, Quiet: c.quiet})
+				got, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{
+					Line:    c.line,
+					Dir:     w.Dir(),
+					Timeout: c.limit,
+					Quiet:   c.quiet,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if found := slices.ContainsFunc(got.Running, func(line string) bool { return strings.HasSuffix(line, c.running) }); found != (c.running != "") {
+				found := slices.ContainsFunc(got.Running, func(line string) bool { return strings.HasSuffix(line, c.running) })
+				if found != (c.running != "") {
 					t.Errorf("still running: %q, want %q", got.Running, c.running)
 				}
 				got.Duration, got.Running = 0, nil
@@ -102,22 +137,41 @@ func TestLastWords(t *testing.T) {
 		grace      time.Duration
 	}{
 		"said": {
-			"trap 'echo last words; exit 3' QUIT; sleep 8660 >/dev/null 2>&1 & wait", "last words\n", 20 * time.Second,
+			"trap 'echo last words; exit 3' QUIT; sleep 8660 >/dev/null 2>&1 & wait",
+			"last words\n",
+			4 * time.Second,
 		},
 		"said, and ended well": {
-			"trap 'echo last words; exit 0' QUIT; sleep 8661 >/dev/null 2>&1 & wait", "last words\n", 20 * time.Second,
+			"trap 'echo last words; exit 0' QUIT; sleep 8661 >/dev/null 2>&1 & wait",
+			"last words\n",
+			4 * time.Second,
 		},
 		"said late": {
-			"(trap 'sleep 0.3; echo late words; exit' QUIT; sleep 8662 >/dev/null 2>&1 & wait) & trap 'exit 1' QUIT; wait", "late words\n", 20 * time.Second,
+			"(trap 'sleep 0.3; echo late words; exit' QUIT; sleep 8662 >/dev/null 2>&1 & wait) & " +
+				"trap 'exit 1' QUIT; wait",
+			"late words\n",
+			4 * time.Second,
+		},
+		"held back by the parent": {
+			"trap 'exit 1' QUIT; " +
+				"said=$(trap 'echo last words; exit' QUIT; sleep 8666 >/dev/null 2>&1 & wait); echo \"$said\"",
+			"last words\n",
+			4 * time.Second,
 		},
 		"none, without grace": {
-			"trap 'echo last words; exit' QUIT; sleep 8663 >/dev/null 2>&1 & wait", "", 0,
+			"trap 'echo last words; exit' QUIT; sleep 8663 >/dev/null 2>&1 & wait",
+			"",
+			0,
 		},
 		"for ever": {
-			"exec 2>/dev/null; trap 'echo some words' QUIT; while :; do sleep 8664; done", "some words\n", 300 * time.Millisecond,
+			"trap 'echo some words' QUIT; while :; do sleep 8664 & wait; done",
+			"some words\n",
+			300 * time.Millisecond,
 		},
 		"deaf": {
-			"trap '' QUIT; sleep 8665", "", 300 * time.Millisecond,
+			"trap '' QUIT; sleep 8665",
+			"",
+			300 * time.Millisecond,
 		},
 	}
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
@@ -125,7 +179,13 @@ func TestLastWords(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				w, _ := newYard(t).wall(t, level, sandbox.Policy{Discard: true})
-				got, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{Line: c.line, Dir: w.Dir(), Timeout: time.Minute, Quiet: 300 * time.Millisecond, Grace: c.grace})
+				got, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{
+					Line:    c.line,
+					Dir:     w.Dir(),
+					Timeout: time.Minute,
+					Quiet:   300 * time.Millisecond,
+					Grace:   c.grace,
+				})
 				if err != nil || got.ExitCode != 124 || !got.Hung || got.Duration > 15*time.Second {
 					t.Errorf("%+v, %v", got, err)
 				}
@@ -179,10 +239,16 @@ func TestCancelDuringTheGrace(t *testing.T) {
 			for range 5 {
 				ctx, cancel := context.WithCancel(t.Context())
 				var at time.Time
-				_, err := w.Shell(newShell(t)).Run(ctx, sandbox.Command{Line: line, Dir: w.Dir(), Timeout: 200 * time.Millisecond, Grace: time.Minute, Output: func([]byte) {
-					at = time.Now()
-					cancel()
-				}})
+				_, err := w.Shell(newShell(t)).Run(ctx, sandbox.Command{
+					Line:    line,
+					Dir:     w.Dir(),
+					Timeout: 200 * time.Millisecond,
+					Grace:   time.Minute,
+					Output: func([]byte) {
+						at = time.Now()
+						cancel()
+					},
+				})
 				fastest = min(fastest, time.Since(at))
 				if err != nil && !errors.Is(err, context.Canceled) {
 					t.Error(err)

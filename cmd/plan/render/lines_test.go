@@ -38,6 +38,8 @@ func TestNarratorsWords(t *testing.T) {
 			"  ✗ error       no key\n                set OPENAI_API_KEY",
 		},
 		"a check that was stopped": {checked(plan.CheckResult{ExitCode: -1, Cancelled: true, Output: "x"}), "  ? check       ---- make test           stopped, will run again     0ms"},
+		"a check that hung":        {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, Hung: true, DurationMS: 60000}), "  ✗ check       FAIL make test                              hung   1m00s"},
+		"a hang that went away":    {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, Hung: true, Flaky: true, DurationMS: 60000}), "  ✗ check       FAIL make test                       hung, flaky   1m00s"},
 		"a check out of time":      {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, DurationMS: 60000}), "  ✗ check       FAIL make test                         timed out   1m00s"},
 		"a call out of time":       {plan.ToolEnd{Name: "bash", Error: true, Status: "timeout", Output: "killed"}, "  ✗ bash                                                 timeout     0ms\n      killed"},
 		"a call of old":            {plan.ToolEnd{Name: "write", Error: true, Status: "unknown"}, "  ? write                                                unknown     0ms"},

@@ -218,6 +218,8 @@ func checkNote(r plan.CheckResult) string {
 	switch {
 	case r.Cancelled:
 		parts = append(parts, "stopped, will run again")
+	case r.Hung:
+		parts = append(parts, "hung")
 	case r.TimedOut:
 		parts = append(parts, "timed out")
 	case !r.Passed():

@@ -1,0 +1,85 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// direct runs tasks as children of this process.
+type direct struct{}
+
+// ready implements spawner.
+func (direct) ready(context.Context) error { return nil }
+
+// child is the first process of a task that is a child of this process. What
+// left the group is known as long as those that it comes from live.
+type child struct {
+	pid  int
+	quit quitting
+}
+
+// ask implements watched.
+func (c *child) ask(_ context.Context, a ask) (told, error) {
+	all, err := processes()
+	if err != nil {
+		return told{}, err
+	}
+	return c.quit.answer(a, c.pid, all, groupAndBelow(all, c.pid)), nil
+}
+
+// spawn implements spawner.
+func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
+	cmd := exec.CommandContext(ctx, t.Path)
+	cmd.Args, cmd.Dir, cmd.Env = t.Args, t.Dir, t.Env
+	from, to, err := os.Pipe() // one, because both outputs are the same
+	if err != nil {
+		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
+	}
+	cmd.Stdout, cmd.Stderr = to, to
+	stopped := OwnGroup(cmd)
+	dieWithParent(cmd)
+
+	// Pdeathsig fires when the thread that forked ends, not the process. While
+	// the thread is locked nobody else can end it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err = cmd.Start()
+	_ = to.Close() // the children have it
+	if err != nil {
+		_ = from.Close()
+		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
+	}
+	defer func() { _ = from.Close() }()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(w, from)
+	}()
+	w.begin(ctx, &child{pid: cmd.Process.Pid})
+	waitErr := cmd.Wait()
+	asked := w.end(ctx, read)
+	_ = killGroup(cmd.Process.Pid) // what the shell left in the background
+	drain(from, read, stopped() || asked)
+	if cmd.ProcessState == nil {
+		return ending{}, fmt.Errorf("wait for it: %w", waitErr)
+	}
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ending{code: codeOf(status), stopped: stopped()}, nil
+}
+
+// drain waits until what a task printed was read. Whoever reads may come late on
+// a busy machine, and nothing is to be lost for that.
+func drain(from *os.File, read <-chan struct{}, stopped bool) {
+	patience := drainGrace
+	if stopped {
+		patience = pipeGrace
+	}
+	_ = from.SetReadDeadline(time.Now().Add(patience))
+	<-read
+}
