@@ -50,7 +50,7 @@ func assess(text string, ev review.Evidence) (plan.Judgement, string) {
 
 // settle is the judgement when asking again did not help.
 func settle(text string, ev review.Evidence) plan.Judgement {
-	v, err := review.Parse(review.Answer{Text: text})
+	v, err := review.Parse(review.Answer{Text: text, Again: true})
 	if err != nil {
 		return review.Final(text, err, nil, v, ev)
 	}
