@@ -14,6 +14,9 @@ import (
 // doneAnd is a DONE with more in its object.
 func doneAnd(more string) string { return `{"verdict":"DONE",` + more + `}` }
 
+// said is a DONE with one requirement that is said to be met.
+func said(item string) string { return doneAnd(`"checklist":[{"item":"` + item + `","met":true}]`) }
+
 // reading is what an answer is read as: the word of the verdict, or a part of
 // why it is refused.
 type reading struct {
@@ -89,7 +92,7 @@ func TestReasoningDoesNotCount(t *testing.T) {
 		"before an answer":       {"<think>all holds</think>" + done, isDone},
 		"behind a DONE":          {done + "<think>that was it</think>", isDone},
 		"a tag in code quotes":   {"It removes `<think>` now.\n" + done, isDone},
-		"a tag in a string":      {doneAnd(`"checklist":[{"item":"removes <think>","met":true}]`), isDone},
+		"a tag in a string":      {said("removes <think>"), isDone},
 		"an end in a string":     {doneAnd(`"notes":["</think> stays where it is quoted"]`), isDone},
 		"a tag in a gap":         {`{"verdict":"NEEDS_FIX","missing":["</think> stays"]}`, fix},
 	} {
@@ -145,11 +148,12 @@ func TestOneVerdict(t *testing.T) {
 		"a verdict on a line":        {"NEEDS_FIX\n\n" + done, both("another verdict")},
 		"two that agree":             {done + "\n```json\n" + done + "\n```", isDone},
 		"agree but for the rest":     {done + "\n" + doneAnd(`"commands":["go test"]`), isDone},
+		"an earlier verdict":         {"Earlier verdict: NEEDS_FIX (G1), closed now.\n" + done, isDone},
 		"DONE in prose as well":      {"Verdict: DONE\n\n" + done, isDone},
 		"a gap that was open":        {"The NEEDS_FIX of the last review named G1; it is closed.\n" + done, isDone},
 		"an object of the program":   {"It prints {\"errors\":[\"x\"]} for x.\n" + done, isDone},
 		"empty gaps of its own":      {"It prints {\"missing\":[]} now.\n" + done, isDone},
-		"in a string":                {doneAnd(`"checklist":[{"item":"{\"verdict\":\"NEEDS_FIX\"} is read","met":true}]`), isDone},
+		"in a string":                {said(`{\"verdict\":\"NEEDS_FIX\"} is read`), isDone},
 		"a key in numbers alone":     {`{"\u0076erdict":"DONE"}`, isDone},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,6 +217,7 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 	bad := func(rest string) string { return strings.Replace(item(rest), `"a"`, `"a","met":true`, 1) }
 	words := func(entry string) string { return doneAnd(`"checklist":["builds","` + entry + `"]`) }
 	fix := reading{"not met", "NEEDS_FIX"}
+	needsFix := reading{"NEEDS_FIX", "NEEDS_FIX"}
 	unsaid := reading{"does not say whether", "does not say whether"}
 	for name, tt := range map[string]struct {
 		text string
@@ -225,7 +230,8 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 		"null":             {bad(`"met":null`), unsaid},
 		"a number":         {bad(`"met":1`), unsaid},
 		"in another key":   {bad(`"status":"met"`), unsaid},
-		"met, and not":     {doneAnd(`"checklist":[{"item":"CSV export: NOT done","met":true}]`), reading{"and that it is not", "NEEDS_FIX"}},
+		"met, and not":     {said("CSV export: NOT done"), reading{"and that it is not", "NEEDS_FIX"}},
+		"met, and fails":   {said("CSV export: fails"), reading{"and that it is not", "DONE"}},
 		"met, by evidence": {bad(`"met":true,"evidence":"not tested"`), reading{"and that it is not", "DONE"}},
 		"met, by a status": {bad(`"met":true,"status":"failed"`), reading{"and that it is not", "DONE"}},
 		"met, by a word":   {bad(`"met":true,"result":"NEEDS_FIX"`), reading{"and that it is not", "DONE"}},
@@ -255,12 +261,22 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 		"open box":       {words("[ ] CSV export"), fix},
 		"cross":          {words("❌ CSV export"), fix},
 		"cross behind":   {words("CSV export ❌"), fix},
+		"none":           {words("tests: none"), fix},
+		"of itself":      {words("I did not get to the CSV export"), fix},
+		"later":          {words("CSV export: will be done later"), fix},
+		"left out":       {words("tests pass. CSV export was left out."), fix},
 		"one string":     {doneAnd(`"checklist":"- builds\n- CSV export: NOT done"`), fix},
-		"a NEEDS_FIX":    {`{"verdict":"NEEDS_FIX","checklist":["a: not done",{"item":"b","met":"no"}]}`, reading{"NEEDS_FIX", "NEEDS_FIX"}},
+		"a NEEDS_FIX":    {`{"verdict":"NEEDS_FIX","checklist":["a: not done",{"item":"b","met":"no"}]}`, needsFix},
 		"met":            {bad(`"met":true,"evidence":"go test -run TestB fails on HEAD~ and passes here"`), isDone},
-		"met, denying":   {doneAnd(`"checklist":[{"item":"does not crash on empty input","met":true}]`), isDone},
-		"met, not":       {doneAnd(`"checklist":[{"item":"the input is not modified","met":true,"evidence":"a_test.go:3"}]`), isDone},
+		"met, denying":   {said("does not crash on empty input"), isDone},
+		"met, not":       {said("the input is not modified"), isDone},
 		"met, no":        {doneAnd(`"checklist":[{"item":"No regressions","met":true,"evidence":"go test ./..."}]`), isDone},
+		"met, skipped":   {said("blank lines are skipped"), isDone},
+		"met, failed":    {said("retries when a request failed"), isDone},
+		"when missing":   {words("returns an error when the key is missing"), isDone},
+		"none failed":    {words("All tests pass (12 passed, 0 failed)"), isDone},
+		"none regressed": {words("Regressions: none"), isDone},
+		"no tests fail":  {words("go test ./... passes; no tests fail"), isDone},
 		"ok":             {doneAnd(`"checklist":"ok"`), isDone},
 		"does not crash": {words("empty input does not crash"), isDone},
 		"no panic":       {words("empty input: no panic"), isDone},
@@ -275,109 +291,6 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 			t.Parallel()
 			tt.want.check(t, tt.text)
 		})
-	}
-}
-
-func TestNothingIsMissing(t *testing.T) {
-	t.Parallel()
-	nothing := []string{
-		"", " ", "-", "—", "[]", "{}", "null", "None", "none.", "No", "**None**", "(none)", "nil", "N/A", "n/a.", "nothing",
-		"Nothing.", "No gaps.", "no gap", "No issues", "No known gaps", "None found", "None found.", "nothing missing",
-		"Nothing is missing.", "Nothing left to do", "nothing to report", "No issues found.", "No open gaps remain.",
-		"There are no gaps.", "There is nothing missing", "I found no issues.", "no must or should gaps",
-		"No blocking issues identified", "no further changes needed", "No gaps in the implementation", "Missing: none",
-		"None - all requirements are met.", "None; everything works", "No gaps. All tests pass.", "Not applicable", "0",
-		"All requirements are met.", "[none]", "`none`", "<none>", "no remaining problems", "empty",
-	}
-	gaps := []string{
-		"No test for empty input", "None of the callers were updated", "no tests", "Nothing works", "not done",
-		"missing docs", "missing", "No docs.", "No. The parser crashes", "No gaps, but the tests fail", "none are tested",
-		"No requirements are met", "Nothing is done", "...", "?", "❌", "the flag", "No handling of null", "null is not handled",
-		"No error for []", "all tests fail", "All requirements but one are met", "Everything is missing", "No tests pass",
-		"None works", "no help text", "No check that a gap is open",
-	}
-	for _, text := range nothing {
-		for form, missing := range forms(t, text) {
-			v, err := parse(doneAnd(`"missing":` + missing))
-			if err != nil || len(v.Missing) > 0 {
-				t.Errorf("%s of %q is %+v, %v", form, text, v.Missing, err)
-			}
-		}
-	}
-	for _, text := range gaps {
-		for form, missing := range forms(t, text) {
-			v, err := parse(doneAnd(`"missing":` + missing))
-			if err != nil || len(v.Missing) != 1 {
-				t.Errorf("%s of %q is %+v, %v", form, text, v.Missing, err)
-			}
-		}
-	}
-}
-
-// forms are the ways to name one gap.
-func forms(t *testing.T, text string) map[string]string {
-	t.Helper()
-	s := quote(t, text)
-	return map[string]string{
-		"a string":          s,
-		"an entry":          `[` + s + `]`,
-		"an object":         `[{"id":"","gap":` + s + `,"severity":"must"}]`,
-		"an object alone":   `{"gap":` + s + `}`,
-		"a gap by its word": `[{"description":` + s + `}]`,
-	}
-}
-
-func TestMissingByOtherForms(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]plan.Missing{
-		`null`:                         {},
-		`false`:                        {},
-		`[null, "", {}, {"gap":null}]`: {},
-		`[{"id":"none","gap":"none","severity":"none"}]`: {},
-		`[{"id":"G1","gap":"none"}]`:                     {{ID: "G1", Gap: "none", Severity: "must"}},
-		`["G1"]`:                                         {{ID: "G1", Severity: "must"}},
-		`[{"gap":"a","severity":"SHOULD"}]`:              {{Gap: "a", Severity: "should"}},
-		`[{"gap":"a","severity":"minor"}]`:               {{Gap: "a", Severity: "must"}},
-		`["none", "a"]`:                                  {{Gap: "a", Severity: "must"}},
-		`"None.\n\nBut TestA is skipped"`:                {{Gap: "But TestA is skipped", Severity: "must"}},
-	} {
-		v, err := parse(doneAnd(`"missing":` + text))
-		if diff := cmp.Diff(want, v.Missing); diff != "" || err != nil {
-			t.Errorf("%s: %v\n%s", text, err, diff)
-		}
-	}
-}
-
-func TestReasonsAndNotes(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{`""`, `"n/a"`, `"None."`, `false`, `null`, `"N/A: the flag is new"`, `" "`, `"No"`, `"-"`} {
-		v, err := parse(doneAnd(`"no_change":` + text + `,"unchanged":` + text))
-		if err != nil || v.NoChange != "" || v.Unchanged != "" {
-			t.Errorf("%s: %+v, %v", text, v, err)
-		}
-	}
-	for _, text := range []string{"a refactoring", "No command can show words", "None of the commands can tell", "docs only"} {
-		v, err := parse(doneAnd(`"no_change":` + quote(t, text) + `,"unchanged":` + quote(t, text)))
-		if err != nil || v.NoChange != text || v.Unchanged != text {
-			t.Errorf("%s: %+v, %v", text, v, err)
-		}
-	}
-	for _, text := range []string{`true`, `3`, `["a"]`, `{"a":1}`, `"a","unchanged":"b"`} {
-		if v, err := parse(doneAnd(`"unchanged":` + text)); err == nil {
-			t.Errorf("%s: %+v", text, v)
-		}
-	}
-	for text, want := range map[string][]string{
-		`"one remark"`:                         {"one remark"},
-		`"- one\n- two"`:                       {"one", "two"},
-		`["one",{"note":"two"},{"text":"so"}]`: {"one", "two", `{"text":"so"}`},
-		`["none", null, {}]`:                   {},
-		`null`:                                 {},
-	} {
-		v, err := parse(doneAnd(`"notes":` + text))
-		if diff := cmp.Diff(want, v.Notes); diff != "" || err != nil {
-			t.Errorf("%s: %v\n%s", text, err, diff)
-		}
 	}
 }
 
