@@ -15,7 +15,7 @@ import (
 const shape = `{"verdict": "DONE | NEEDS_FIX | BLOCKED",
  "checklist": [{"item": "the requirement", "met": true, "evidence": "a command or file:line"}],
  "missing": [{"id": "G1, or empty for a new gap", "gap": "what is left to do", "severity": "must | should"}],
- "commands": [{"command": "exactly as it ran, or empty with a call", "exit_code": 0, "call": "the id of a call of this review, or empty"}],
+ "commands": [{"command": "exactly as it ran", "exit_code": 0, "call": "or, for a long one, the id of its call"}],
  "notes": ["a remark that does not block"],
  "no_change": "why nothing had to change, where nothing did; else empty",
  "unchanged": "why no command can tell the work from what was there before; else empty"}`

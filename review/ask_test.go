@@ -90,7 +90,7 @@ func TestSchemaIsStrict(t *testing.T) {
 func TestReask(t *testing.T) {
 	t.Parallel()
 	_, err := parse(`{"verdict":"MAYBE"}`)
-	_, behind := parse(done + "\nBut it ``x``\n")
+	_, behind := parse(done + "\nBut it ```x```\n")
 	_, d := review.Judge(doneWith(ran("make test", 0)), review.Evidence{})
 	if d == nil {
 		t.Fatal("no doubt")
@@ -99,7 +99,7 @@ func TestReask(t *testing.T) {
 		text string
 		want []string
 	}{
-		"in the way": {review.Reask(behind, nil), []string{"text follows", "```\nBut it ``x``\n```", "wrong, missing"}},
+		"in the way": {review.Reask(behind, nil), []string{"text follows", "````\nBut it ```x```\n````", "wrong, missing"}},
 		"malformed":  {review.Reask(err, nil), []string{`could not be read: the verdict is "MAYBE"`}},
 		"doubt":      {review.Reask(nil, d), []string{"nothing that ran shows it", "- `make test` was not run again", "Claim in `commands`"}},
 		"neither":    {review.Reask(nil, nil), []string{"once more"}},
@@ -111,6 +111,12 @@ func TestReask(t *testing.T) {
 		}
 		if len(tt.text) > 2000 {
 			t.Errorf("%s: %d bytes is long", name, len(tt.text))
+		}
+	}
+	for _, text := range []string{done + done + "\nBut " + needs, needs + "\nBut " + done, doneAnd(`"gaps":["{"]`)} {
+		_, err := parse(text)
+		if v, err := second(review.Reask(err, nil)); err == nil {
+			t.Errorf("the question about %q reads as %+v", text, v)
 		}
 	}
 	// The shape that is shown must never be taken for an answer.

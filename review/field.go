@@ -159,8 +159,8 @@ func isList(raw json.RawMessage) bool {
 	return k == '[' || k == '{'
 }
 
-// filled reports whether a value says something. Words for nothing, zero, and
-// lists and objects of nothing else do not.
+// filled reports whether a value says something that may speak against a DONE.
+// Words for nothing, zero, and lists and objects of nothing else do not.
 func filled(raw json.RawMessage) bool {
 	var value any
 	return len(raw) > 0 && json.Unmarshal(raw, &value) == nil && says(value)
@@ -171,7 +171,7 @@ func says(value any) bool {
 	case nil:
 		return false
 	case string:
-		return !saysNothing(v)
+		return !namesNoGap(v)
 	case float64:
 		return v != 0
 	case []any:

@@ -55,3 +55,41 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDone holds what is true of every text that reads as a DONE: other words
+// beside it change that, and reasoning in front of it does not.
+func FuzzDone(f *testing.F) {
+	for _, text := range []string{
+		done, "All holds.\n" + done, "```json\n" + done + "\n```", done + "\n" + done, `{"a": "x\` + "\n" + done,
+		doneAnd(`"missing":"No gaps.","checklist":["builds"],"notes":["a"]`), "`<think>` is gone. " + done,
+	} {
+		f.Add(text, "I would say "+needs+" or {\"a\": \"")
+	}
+	f.Fuzz(func(t *testing.T, text, other string) {
+		v, err := parse(text)
+		if err != nil || v.Verdict != plan.Done {
+			return
+		}
+		if tags := text + other; strings.ContainsAny(tags, "<◁") || strings.Contains(tags, "THINK]") {
+			return // it has reasoning of its own
+		}
+		if got, err := parse("<think>" + other + "</think>\n" + text); err != nil || !cmp.Equal(v, got) {
+			t.Errorf("with reasoning %q: %+v, %v", other, got, err)
+		}
+		for name, with := range map[string]string{
+			"before":   needs + "\n" + text,
+			"behind":   text + "\n" + needs,
+			"in prose": text + "\nBut not `" + `{"verdict":"BLOCKED"}` + "` yet.",
+			"prose":    text + "\nBut the docs are wrong.",
+		} {
+			if got, err := parse(with); err == nil && got.Verdict == plan.Done {
+				t.Errorf("%s: DONE out of %q", name, with)
+			}
+		}
+		for _, with := range []string{needs + "\n" + text, text + "\n" + needs} {
+			if got, err := second(with); err == nil {
+				t.Errorf("a second answer of two verdicts is %+v: %q", got, with)
+			}
+		}
+	})
+}

@@ -202,8 +202,10 @@ func (a Answer) unknown(obj object) ([]string, error) {
 	return notes, nil
 }
 
-// statedVerdict finds a verdict that prose states and that is not DONE.
-var statedVerdict = lazy.Regexp(`(?i:\bverdict\b[^\w\n]{1,8}(?:is\b[^\w\n]{1,4})?(?:needs[_ -]?fix|blocked|not[_ -]done)\b)` +
+// statedVerdict finds a verdict that a sentence or a line of prose states and
+// that is not DONE.
+var statedVerdict = lazy.Regexp(`(?im:(?:^|[.!?]\s)[^\w\n]*(?:(?:so|my|the|final|overall)\s+)*` +
+	`verdict\b[^\w\n]{1,8}(?:is\b[^\w\n]{1,4})?(?:needs[_ -]?fix|blocked|not[_ -]done)\b)` +
 	`|(?m:^[^\w\n]*(?:NEEDS[_ -]FIX|BLOCKED)[^\w\n]*$)`)
 
 // around looks at what stands around a DONE. Prose before it explains it; behind

@@ -282,7 +282,8 @@ func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it me
 		"open braces": "{", "close braces": "}", "pairs": "{}", "brackets": "[{", "crossed": "{[}",
 		"nested keys": `{"a":`, "quotes": `{"`, "escapes": `{"\`, "verdict keys": `{"verdict":`, "closed verdicts": `{"verdict":}`,
 		"nested verdicts": `{"a":{"verdict":"DONE"}}`, "opposite quotes": `{":":",":`, "blanks": "{ ", "arrays": `["`,
-		"bare keys": "{a:", "words": "{a", "bullets": "- {",
+		"bare keys": "{a:", "tags": "<think>", "end tags": "</think>", "quoted tags": `{"a":"<think>"}`,
+		"denials": "not yet been ", "numbers": `{"\u0076erdict":`, "words": "{a", "bullets": "- {",
 	} {
 		text := strings.Repeat(unit, n/len(unit))
 		before := cpuTime(t)
@@ -294,8 +295,15 @@ func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it me
 			t.Errorf("%s: took %v", name, took)
 		}
 	}
-	long := strings.Repeat("- a gap\\n", n/10)
 	before := cpuTime(t)
+	if v, err := parse(strings.Repeat(done, n/len(done)) + "But no tests."); err == nil {
+		t.Errorf("many verdicts: %+v", v)
+	}
+	if took := cpuTime(t) - before; took > 8*time.Second {
+		t.Errorf("many verdicts took %v", took)
+	}
+	long := strings.Repeat("- a gap\\n", n/10)
+	before = cpuTime(t)
 	v, err := parse(`{"verdict":"NEEDS_FIX","missing":"` + long + `"}`)
 	if err != nil || len(v.Missing) != n/10 {
 		t.Fatalf("%d gaps, %v", len(v.Missing), err)
@@ -315,4 +323,13 @@ func cpuTime(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+}
+
+func quote(t *testing.T, text string) string {
+	t.Helper()
+	data, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

@@ -58,7 +58,7 @@ func checklistFrom(done, again bool) func(element) (plan.ListItem, bool, error) 
 // proseItem is a requirement given in words.
 func proseItem(text string, done, again bool) (plan.ListItem, bool, error) {
 	text, met := boxed(text, done)
-	if done && (denies(text) || fails(text)) {
+	if done && (denies(text) || fails(text) || endsBadly(text)) {
 		met = false
 	}
 	if done && !met && !again {
@@ -96,7 +96,7 @@ func contradicted(obj object, item plan.ListItem) bool {
 			word, _ := stringOf(raw)
 			kind, isKind := kindOf(word)
 			short := len(strings.Fields(word)) <= maxState
-			if isKind && kind != plan.Done || short && (denies(word) || fails(word)) {
+			if isKind && kind != plan.Done || short && (denies(word) || endsBadly(word)) {
 				return true
 			}
 		}

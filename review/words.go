@@ -20,29 +20,36 @@ const emptyMarks = " \t\r\n[]{}()<>\"'`*_-–—/.,;:|~∅"
 var (
 	clauseEnd = lazy.Regexp(`[.;,:!()\[\]|–—\n]+|\s-+\s`)
 
-	emptyClause = lazy.Regexp(`^(?:(?:there|here) (?:is|are|was|were) |i (?:see|saw|find|found|have|know of) )?` +
-		`(?:no|none|nothing|not any|not applicable|nil|null|na|zero|0|empty|nope)` +
-		`(?: (?:known|new|open|other|further|more|additional|remaining|outstanding|real|actual|must|should|or|and|must-fix|` +
-		`blocking|critical|major|minor|serious|significant|obvious|` + gapNoun + `|missing|identified|found|seen|noted|` +
-		`detected|observed|reported|left|remains?|over|is|are|was|were|has|have|been|at|all|so|far|here|` +
-		`to (?:do|add|fix|change|report|note|mention)|` +
-		`(?:changes?|actions?|fix(?:es)?|work) (?:is |are )?(?:needed|required|necessary)))*$`)
-	emptyPlace = lazy.Regexp(`^no (?:\w+ )?` + gapNoun + `(?: found)? (?:in|with) (?:the|this) \w+$`)
+	emptyClause = lazy.Regexp(`^` + thereIs +
+		`(?:no|none|nothing|not any|not applicable|nil|null|undefined|na|zero|0|empty|nope)` +
+		`(?: (?:known|new|open|other|else|further|more|additional|remaining|outstanding|real|actual|must|should|or|and|` +
+		`must-fix|blocking|critical|major|minor|serious|significant|obvious|` + gapNoun + `|missing|identified|found|` +
+		`seen|noted|detected|observed|reported|left|remains?|is|are|was|were|has|have|been|at|all|so|far|here|` +
+		`at this time|at present|for now|currently|to (?:do|add|fix|change|report|note|mention)|` +
+		`(?:missing|open|outstanding|remaining|unmet) (?:requirements?|items?|pieces?|parts?|work|tasks?)|` +
+		`(?:(?:changes?|actions?|fix(?:es)?|work) )?(?:is |are )?(?:needed|required|necessary)))*$`)
 
-	wellClause = lazy.Regexp(`^(?:all|everything|every)(?: (?:of|the|is|are|was|were|has|have|been|as|well|good|fine|ok|` +
-		`in|order|there|requirements?|items?|criteria|gaps|tests?|checks?|met|done|closed|complete|completed|satisfied|` +
-		`fulfilled|covered|works?|pass|passes|asked|planned|requested|expected))*$`)
+	emptyPlace = lazy.Regexp(`^` + thereIs + `(?:no|not find any|not see any|nt find any|nt see any) ` +
+		`(?:[a-z-]+ )?` + gapNoun + `(?: found)?(?: (?:in|with|during|by|for) (?:(?:the|this|my) )?[a-z]+)?$`)
+
+	wellClause = lazy.Regexp(`^(?:all|everything|every|the (?:work|implementation|change|patch))` +
+		`(?: (?:of|the|is|are|was|were|has|have|been|in|requirements?|items?|criteria|gaps|tests?|checks?|asked|` +
+		`planned|requested))* (?:well|good|fine|ok|order|met|done|closed|complete|completed|satisfied|fulfilled|` +
+		`covered|works?|pass|passes)(?: as (?:asked|planned|requested|expected))?$`)
 
 	labelClause = lazy.Regexp(`^(?:missing|open|` + gapNoun + `|open ` + gapNoun + `)$`)
 )
 
-const gapNoun = `(?:gaps?|issues?|problems?|defects?|bugs?|concerns?|findings?)`
+const (
+	gapNoun = `(?:gaps?|issues?|problems?|defects?|bugs?|concerns?|findings?)`
+	thereIs = `(?:(?:there|here) (?:is|are|was|were) |i (?:see|saw|find|found|have|know of|could|can|did) ?)?`
+)
 
 // clauses are the parts of a text in small letters, without punctuation and
 // Markdown around them.
 func clauses(text string) []string {
 	var out []string
-	text = strings.ReplaceAll(strings.ToLower(text), "/", "")
+	text = strings.NewReplacer("/", "", "'", "", "’", "").Replace(strings.ToLower(text))
 	for _, c := range clauseEnd().Split(text, -1) {
 		if c = strings.Join(strings.Fields(strings.Trim(c, emptyMarks)), " "); c != "" {
 			out = append(out, c)
@@ -84,37 +91,53 @@ func isEmpty(clause string) bool {
 
 // The words in which a requirement is said to be met or not. A negation counts
 // only where it denies one of the states, so that "does not crash" stays a
-// requirement.
+// requirement; or where the reviewer speaks of itself.
 const (
-	state = `(?:done|met|completed?|finished|implemented?|tested|verif(?:y|ied)|confirm(?:ed)?|satisf(?:y|ied)|fulfilled|` +
-		`work(?:s|ing)?|pass(?:es|ed|ing)?|resolved|fixed|addressed|covered|prove[dn]?|checked|ran|run|test|check|achieved|` +
-		`delivered|handled|correct|ok|okay)`
+	state = `(?:done|met|completed?|finished|implemented?|tested|verif(?:y|ied)|confirm(?:ed)?|satisf(?:y|ied)|` +
+		`fulfilled|work(?:s|ing)?|pass(?:es|ed|ing)?|resolved|fixed|addressed|covered|prove[dn]?|checked|ran|run|test|` +
+		`check|achieved|delivered|handled|correct|ok|okay)`
 	adverb = `(?:yet|been|be|being|is|are|was|were|has|have|had|fully|really|still|completely|entirely|properly|` +
 		`correctly|actually|currently|quite|all|it|this|that|to|able)`
-	denying = `(?:not|never|cannot|unable|hardly|barely|partly|partial|partially|half|almost|nearly|mostly|largely|` +
-		`yet|remains?|\w+n't)`
-	failing = `(?:fails?|failed|failing|failure|missing|incomplete|partial|partially|partly|todo|tbd|wip|pending|open|` +
-		`broken|wrong|no|none|skipped|absent|blocked|unclear|unknown|remaining|remains?|outstanding|insufficient|` +
-		`deferred|omitted|lacking|false|un` + state + `)`
+	negation = `(?:not|never|cannot|\w+n't)`
+	denying  = `(?:` + negation + `|unable|hardly|barely|partly|partial|partially|half|almost|nearly|mostly|` +
+		`largely|yet|remains?)`
+	failing = `(?:fails?|failed|failing|failure|missing|incomplete|partial|partially|partly|todo|to do|tbd|wip|` +
+		`pending|open|broken|wrong|no|none|skipped|absent|blocked|unclear|unknown|remaining|remains?|outstanding|` +
+		`insufficient|deferred|omitted|lacking|left out|later|false|un` + state + `)`
 	between = "[\\s*_`]+"
+	setOff  = `(?:[:;()\[\]|–—→=]|\s-+\s)`
+	adverbs = `(?:` + between + adverb + `)*`
 )
 
 var (
-	denial  = lazy.Regexp(`(?i)\b` + denying + `(?:` + between + adverb + `)*` + between + state + `\b`)
-	noEnd   = lazy.Regexp(`(?i)\b(?:not|never|\w+n't)(?:` + between + adverb + `)*\W*$`)
-	failEnd = lazy.Regexp(`(?i)\b` + failing + `(?:` + between + adverb + `)*\W*$`)
-	failTop = lazy.Regexp(`(?i)^\W*` + failing + `(?:` + between + `(?:` + adverb + `|` + state + `))*\s*(?:[:;()\[\]|–—→=]|\s-+\s)`)
+	denial  = lazy.Regexp(`(?i)\b` + denying + adverbs + between + state + `\b`)
+	selfNo  = lazy.Regexp(`(?i)\b(?:i|we)` + between + `(?:\w+` + between + `)?` + negation + `\b`)
+	noEnd   = lazy.Regexp(`(?i)\b(?:not|never|\w+n't)` + adverbs + `\W*$`)
+	failTop = lazy.Regexp(`(?i)^\W*` + failing + `(?:` + between + `(?:` + adverb + `|` + state + `))*\s*` + setOff)
+	failOff = lazy.Regexp(`(?i)` + setOff + `\W*(?:` + adverb + between + `)*` + failing + adverbs + `\W*$`)
+	failEnd = lazy.Regexp(`(?i)\b` + failing + adverbs + `\W*$`)
+
+	// noneBad is a count of bad things that ends well, as "regressions: none".
+	noneBad = lazy.Regexp(`(?i)(?:` + gapNoun + `|regressions?|failures?|errors?|warnings?|panics?|races?|leaks?)` +
+		`\W+(?:no|none)\W*$`)
+	// badNone is one as well, and a state in a condition is none of the work's.
+	badNone = lazy.Regexp(`(?i)\b(?:0|no|zero|without|if|when|while|after|before)\s+(?:[\w']+\s+){0,3}\w+\W*$`)
 )
 
 // denies reports whether a requirement is said, in its own words, not to be met:
 // "NOT done", "could not be verified", "not yet".
 func denies(text string) bool {
 	text = strings.ReplaceAll(text, "’", "'")
-	return denial().MatchString(text) || noEnd().MatchString(text)
+	return denial().MatchString(text) || noEnd().MatchString(text) || selfNo().MatchString(text)
 }
 
-// fails reports whether a requirement begins or ends with a word for a bad
-// state, as in "TODO: docs" and "the tests fail".
+// fails reports whether a word for a bad state is set off at the beginning or
+// the end of a requirement, as in "TODO: docs" and "docs (missing)".
 func fails(text string) bool {
-	return failEnd().MatchString(text) || failTop().MatchString(text)
+	return failTop().MatchString(text) || failOff().MatchString(text) && !noneBad().MatchString(text)
+}
+
+// endsBadly reports whether a text ends with a word for a bad state.
+func endsBadly(text string) bool {
+	return failEnd().MatchString(text) && !noneBad().MatchString(text) && !badNone().MatchString(text)
 }
