@@ -273,3 +273,30 @@ func (p Policy) putInTemporary(dir string) error {
 	}
 	return writer{root: dir, owner: owner}.write(puts)
 }
+
+// furnish puts files into the copy and notes how it stands then.
+func (w *Wall) furnish() error {
+	if err := w.policy.putInCopy(); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	if !w.policy.Tracked {
+		return nil
+	}
+	if err := w.makeScratch(); err != nil {
+		return err
+	}
+	var err error
+	if w.copied, err = newCopied(w.policy, filepath.Join(w.scratch, keptName)); err != nil {
+		return fmt.Errorf("sandbox: note how the copy looks: %w", err)
+	}
+	return nil
+}
+
+// putInTemporary makes the temporary folder with what the policy puts there,
+// once.
+func (w *Wall) putInTemporary() error {
+	if w.laid {
+		return nil
+	}
+	return w.policy.putInTemporary(filepath.Join(w.scratch, "tmp0"))
+}

@@ -80,24 +80,6 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 	return w, nil
 }
 
-// furnish puts files into the copy and notes how it stands then.
-func (w *Wall) furnish() error {
-	if err := w.policy.putInCopy(); err != nil {
-		return fmt.Errorf("sandbox: %w", err)
-	}
-	if !w.policy.Tracked {
-		return nil
-	}
-	if err := w.makeScratch(); err != nil {
-		return err
-	}
-	var err error
-	if w.copied, err = newCopied(w.policy, filepath.Join(w.scratch, keptName)); err != nil {
-		return fmt.Errorf("sandbox: note how the copy looks: %w", err)
-	}
-	return nil
-}
-
 // Level is how strong the wall is.
 func (w *Wall) Level() Level { return w.level }
 
@@ -220,15 +202,6 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 	in.group = w.group
 	w.inside, w.laid = in, true
 	return in, nil
-}
-
-// putInTemporary makes the temporary folder with what the policy puts there,
-// once.
-func (w *Wall) putInTemporary() error {
-	if w.laid {
-		return nil
-	}
-	return w.policy.putInTemporary(filepath.Join(w.scratch, "tmp0"))
 }
 
 // prepare makes what commands need where nothing has to be built for them.

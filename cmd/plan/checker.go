@@ -28,6 +28,14 @@ type checker struct {
 	shared map[string]*stand // by the tree that it shows
 }
 
+// openChecker prepares the checks of a run that began at a commit, and what all
+// its commands see of its change. What it returns gives both up.
+func (a *app) openChecker(w *workshop, base string) (*checker, func()) {
+	w.walls.shows = a.openShows(w.repo, base)
+	c := &checker{walls: w.walls, redact: w.redact}
+	return c, func() { _ = errors.Join(c.Close(), w.walls.shows.Close()) } // else swept up later
+}
+
 // Check implements engine.Checker.
 func (c *checker) Check(ctx context.Context, t plan.Trial, update func(string)) (plan.CheckResult, []plan.Blob, error) {
 	failpoint.Hit("before a check")
@@ -86,7 +94,11 @@ func (c *checker) Try(ctx context.Context, t plan.Trial) (plan.CheckResult, []pl
 		changed, err = room.Changes(ctx)
 		res.Wrote = changed.Wrote
 	}
-	return res, blobs, errors.Join(err, leave())
+	var breach *sandbox.Breach
+	if left := leave(); errors.As(left, &breach) { // anything else is swept up later
+		err = errors.Join(err, breach)
+	}
+	return res, blobs, err
 }
 
 // stand is a room that trials share.

@@ -56,9 +56,8 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	w.learn.saw(d.past...)
 	d.past = nil // it may be large, and the journal lets go of it
 	show := a.openDisplay(d)
-	w.walls.shows = a.openShows(w.repo, d.base)
-	check := &checker{walls: w.walls, redact: w.redact}
-	defer func() { _ = errors.Join(check.Close(), w.walls.shows.Close()) }() // swept up later
+	check, leave := a.openChecker(w, d.base)
+	defer leave()
 	known := &baselines{
 		db:    w.db,
 		repo:  w.repo,

@@ -51,7 +51,7 @@ func (wl *walls) tree(ctx context.Context, t plan.Trial) (string, error) {
 	case plan.TreeStart:
 		return t.Trees.Start, nil
 	case plan.TreeCounter:
-		return wl.shows.Counter(ctx, t.Trees.Start, t.Trees.Work, review.IsTest) //nolint:wrapcheck // says what it was for
+		return wl.shows.Counter(ctx, t.Trees.Start, t.Trees.Work, review.IsTest)
 	}
 	return "", fmt.Errorf("there is no tree %q to run a command on", t.On)
 }
