@@ -82,7 +82,6 @@ func TestOldHome(t *testing.T) {
 
 // goOn does what the person has to, resumes the run, and looks at its end.
 func (h oldHome) goOn(run oldRun, id plan.RunID) {
-	h.t.Helper()
 	was := h.journal(id)
 	if len(run.person) > 0 {
 		h.plan(plan.ExitOK, append([]string{run.person[0], string(id)}, run.person[1:]...)...)
@@ -113,7 +112,6 @@ func (h oldHome) greeter(repo string) string {
 // ended looks at runs that had ended: they are final, and a change can still
 // be taken back.
 func (h oldHome) ended(before map[string]memory.RunInfo) {
-	h.t.Helper()
 	h.plan(plan.ExitOK, "resume", string(before["approved"].ID))
 	h.plan(plan.ExitNotApproved, "resume", string(before["exhausted"].ID))
 	h.plan(plan.ExitOK, "restore", string(before["approved"].ID), "--to", "start")
@@ -125,7 +123,6 @@ func (h oldHome) ended(before map[string]memory.RunInfo) {
 // batch goes on with the batch: one job was done, one asked, one was killed,
 // one waited.
 func (h oldHome) batch(before map[string]memory.RunInfo) {
-	h.t.Helper()
 	was := map[string][]plan.Event{}
 	for _, job := range []string{"job_done", "job_asks", "job_killed"} {
 		was[job] = h.journal(before[job].ID)
@@ -148,7 +145,6 @@ func (h oldHome) batch(before map[string]memory.RunInfo) {
 // approved looks at a run that was resumed: its journal goes on from what it
 // was, to the approval of a change that says hello.
 func (h oldHome) approved(id plan.RunID, was []plan.Event) {
-	h.t.Helper()
 	var journal strings.Builder
 	now := h.journal(id)
 	for i, ev := range now {
@@ -164,8 +160,9 @@ func (h oldHome) approved(id plan.RunID, was []plan.Event) {
 	if end, ok := now[len(now)-1].Body.(plan.RunEnd); !ok || end.Outcome != plan.Approved {
 		h.t.Errorf("the journal ends with %s", eventLine(h.t, now[len(now)-1]))
 	}
-	if len(was) > 0 {
+	if len(was) > 0 { // else it began after the program changed
 		h.sameConversations(now)
+		h.samePrompts(now)
 		h.sameView(now)
 	}
 	if diff := h.plan(plan.ExitOK, "diff", string(id)); !strings.Contains(diff, "\n+echo \"hello, $1\"\n") {
@@ -173,53 +170,8 @@ func (h oldHome) approved(id plan.RunID, was []plan.Event) {
 	}
 }
 
-// sameConversations proves that each request extends, byte for byte, the one
-// before it in its conversation, whichever program made them.
-func (h oldHome) sameConversations(events []plan.Event) {
-	h.t.Helper()
-	last := map[string]string{}
-	for _, ev := range events {
-		req, ok := ev.Body.(plan.Request)
-		if !ok {
-			continue
-		}
-		if hash, again := last[ev.Conv]; again && (req.Prefix != hash || req.Moved != "") {
-			h.t.Errorf("event %d: the request does not extend the one before it: %s", ev.Seq, req.Moved)
-		}
-		last[ev.Conv] = req.Hash
-	}
-}
-
-// sameView proves that reviews see the repository as they did when the run
-// began: HEAD is the start, and the change is in the work tree.
-func (h oldHome) sameView(events []plan.Event) {
-	h.t.Helper()
-	if start := events[0].Body.(plan.RunStart); start.View != "" {
-		h.t.Errorf("an old run has the view %q", start.View)
-	}
-	looks := map[string]bool{} // calls of this review
-	seen := 0
-	for _, ev := range events {
-		switch body := ev.Body.(type) {
-		case plan.ToolStart:
-			looks[body.Call] = ev.Phase == plan.Review && strings.Contains(eventLine(h.t, ev), "git status --short")
-		case plan.ToolEnd:
-			if !looks[body.Call] {
-				continue
-			}
-			if seen++; !strings.Contains(body.Output, " M greet.sh\n") {
-				h.t.Errorf("event %d: a review sees %q", ev.Seq, body.Output)
-			}
-		}
-	}
-	if seen == 0 {
-		h.t.Error("no review looked at the change")
-	}
-}
-
 // readers are the commands that show old runs.
 func (h oldHome) readers(runs map[string]memory.RunInfo) {
-	h.t.Helper()
 	list := h.plan(plan.ExitOK, "list")
 	for _, info := range runs {
 		if !strings.Contains(list, string(info.ID)) {
@@ -237,9 +189,10 @@ func (h oldHome) readers(runs map[string]memory.RunInfo) {
 // oldHome is an unpacked home with its repositories, and a model that ends
 // whatever run is resumed.
 type oldHome struct {
-	t   *testing.T
-	dir string
-	env []string
+	t      *testing.T
+	dir    string
+	env    []string
+	server *scripted.Server
 }
 
 // on is the home for a test of its own.
@@ -265,14 +218,15 @@ func openOldHome(t *testing.T, fixture string) oldHome {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	return oldHome{t: t, dir: dir, env: append(
+	env := append(
 		os.Environ(),
 		"HOME="+dir, "PLAN_HOME="+filepath.Join(dir, "home"), "XDG_DATA_HOME=", "TMPDIR="+t.TempDir(),
 		"OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key(), "PLAN_MODEL="+scripted.Model,
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "LANG=C.UTF-8", "NO_COLOR=1",
 		"GORACE=atexit_sleep_ms=0",
-	)}
+	)
+	return oldHome{t: t, dir: dir, env: env, server: server}
 }
 
 // plan runs this program on the home, and returns what it said.
@@ -323,13 +277,4 @@ func (h oldHome) journal(id plan.RunID) []plan.Event {
 		h.t.Fatal(err)
 	}
 	return events
-}
-
-func eventLine(t *testing.T, ev plan.Event) string {
-	t.Helper()
-	line, err := ev.AppendJSON(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(line)
 }
