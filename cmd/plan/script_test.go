@@ -263,8 +263,14 @@ func cmdFlip(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func cmdBalanced(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(unbalanced(ts.ReadFile(args[0])))
+}
+
+// unbalanced says which started thing in these JSON lines does not end once, or
+// where their seq has a gap.
+func unbalanced(journal string) error {
 	seq, open := int64(0), map[string]int{}
-	lines := bufio.NewScanner(strings.NewReader(ts.ReadFile(args[0])))
+	lines := bufio.NewScanner(strings.NewReader(journal))
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var ev struct {
@@ -276,11 +282,11 @@ func cmdBalanced(ts *testscript.TestScript, _ bool, args []string) {
 			Data  struct{ Role, Call, Command string }
 		}
 		if err := json.Unmarshal(lines.Bytes(), &ev); err != nil {
-			ts.Fatalf("not JSON: %s", lines.Text())
+			return fmt.Errorf("not JSON: %s", lines.Text())
 		}
 		if ev.Seq != 0 {
 			if seq != 0 && ev.Seq != seq+1 {
-				ts.Fatalf("seq %d follows %d", ev.Seq, seq)
+				return fmt.Errorf("seq %d follows %d", ev.Seq, seq)
 			}
 			seq = ev.Seq
 		}
@@ -298,17 +304,18 @@ func cmdBalanced(ts *testscript.TestScript, _ bool, args []string) {
 			open[key]--
 		}
 		if n := open[key]; n != 0 && n != 1 {
-			ts.Fatalf("%s: %d open after %s", key, n, lines.Text())
+			return fmt.Errorf("%s: %d open after %s", key, n, lines.Text())
 		}
 	}
 	for key, n := range open {
 		if n != 0 {
-			ts.Fatalf("%s never ends", key)
+			return fmt.Errorf("%s never ends", key)
 		}
 	}
 	if seq == 0 {
-		ts.Fatalf("no event has a seq")
+		return errors.New("no event has a seq")
 	}
+	return nil
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {
