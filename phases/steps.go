@@ -53,12 +53,17 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 		return out, err
 	}
 	if s.told > 1 || s.end.Cut && s.end.Reason == loop.Completed {
-		if err := s.ask(ctx, 1, plan.UserText("Your answer was cut off by the output limit. If work is left, go on with it; then close, in a few sentences.")); err != nil {
+		if err := s.ask(ctx, 1, plan.UserText(closeShorter)); err != nil {
 			return out, err
 		}
 	}
 	return plan.Outcome{Summary: s.end.Text}, nil
 }
+
+// closeShorter asks for closing words that the output limit cut off: what was
+// cut may have been the next step.
+const closeShorter = "Your answer was cut off by the output limit. " +
+	"If work is left, go on with it; then close, in a few sentences."
 
 // goesOn says whether the conversation is that of an earlier attempt. After
 // another plan it is a new one.
