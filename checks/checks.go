@@ -62,13 +62,14 @@ func New(cfg Config) *Runner {
 
 // Run runs one check in dir and says what came of it; whether it is a baseline
 // is for the caller to fill in. When the output does not fit the result, the
-// whole of it comes as a blob. Nothing leaves here that was not redacted:
+// whole of it comes as a blob: what the command itself would say, without the
+// names of the tests of go that it was made to tell. Nothing leaves here that was not redacted:
 // update, which may be nil, is called with whole lines as they come.
 //
 // A check that fails is a result. An error means that ctx ended, and then the
 // result holds what there was until then, or that the shell cannot start.
 func (r *Runner) Run(ctx context.Context, dir string, c plan.Check, update func(text string)) (plan.CheckResult, []plan.Blob, error) {
-	lines := &lineWriter{redact: r.cfg.Redact, show: update}
+	lines := &lineWriter{redact: r.cfg.Redact, show: update, all: asksForAll(c.Command)}
 	command := sandbox.Command{Line: c.Command, Dir: dir, Timeout: r.cfg.Timeout}
 	if c.TimeoutMS > 0 {
 		command.Timeout = time.Duration(c.TimeoutMS) * time.Millisecond
@@ -76,7 +77,8 @@ func (r *Runner) Run(ctx context.Context, dir string, c plan.Check, update func(
 	if update != nil {
 		command.Output = lines.write
 	}
-	res, err := r.cfg.Shell.Run(ctx, command)
+	shell := r.cfg.Shell.With(Env(r.cfg.Shell.Env(), r.cfg.Shell.Temp()))
+	res, err := shell.Run(ctx, command)
 	if update != nil {
 		lines.flush()
 	}
@@ -87,6 +89,10 @@ func (r *Runner) Run(ctx context.Context, dir string, c plan.Check, update func(
 		Check: c, ExitCode: res.ExitCode, TimedOut: res.TimedOut, DurationMS: res.Duration.Milliseconds(),
 	}
 	whole, _ := sandbox.Cut(res.Output, len(res.Output)*len("\uFFFD"))
+	out.Tests = Report(whole)
+	if !lines.all {
+		whole = withoutVerbose(whole)
+	}
 	whole = r.cfg.Redact(whole)
 	text, cut := sandbox.Cut([]byte(whole), r.cfg.OutputLimit)
 	out.Output = text
@@ -126,6 +132,8 @@ type lineWriter struct {
 	redact func(string) string
 	show   func(string)
 	rest   []byte
+	all    bool // the command is to name every test that it runs
+	quiet  quiet
 }
 
 func (w *lineWriter) write(chunk []byte) {
@@ -146,9 +154,17 @@ func (w *lineWriter) flush() {
 		w.emit(w.rest)
 		w.rest = nil
 	}
+	if rest := w.quiet.rest(); rest != "" {
+		w.show(w.redact(rest))
+	}
 }
 
 func (w *lineWriter) emit(text []byte) {
 	clean, _ := sandbox.Cut(text, len(text)*len("\uFFFD"))
-	w.show(w.redact(clean))
+	if !w.all {
+		clean = w.quiet.lines(clean)
+	}
+	if clean != "" {
+		w.show(w.redact(clean))
+	}
 }
