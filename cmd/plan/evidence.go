@@ -16,7 +16,6 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/review"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -53,11 +52,6 @@ func configured(cfg config.Config, fromFlags bool) []plan.Check {
 		}
 	}
 	return out
-}
-
-// inspect notices what a reviewer could overlook.
-func inspect(patch, closing string, doc *plan.PlanDoc, checks []plan.Check) []plan.Finding {
-	return review.Inspect(review.Work{Patch: patch, Closing: closing, Plan: doc, Checks: checks})
 }
 
 // changes says which checks a change concerns.
