@@ -10,21 +10,30 @@ import (
 
 // wrappers run the command that stands behind them and their options.
 var wrappers = []string{
-	"sudo", "time", "nice", "nohup", "exec", "command", "builtin", "timeout", "xargs", "stdbuf", "env", "npx", "bunx", "setsid",
-	"xvfb-run", "catchsegv", "ionice", "taskset", "strace", "valgrind", "cross-env", "dotenv", "wait-for-it", "then", "do", "else", "!",
+	"sudo", "time", "nice", "ionice", "nohup", "setsid", "exec", "command", "builtin", "timeout", "xargs", "stdbuf",
+	"env", "cross-env", "npx", "bunx", "xvfb-run", "taskset", "strace", "valgrind",
 }
 
 // wrapping are wrappers that take a word of their own first.
 var wrapping = map[string][]string{
-	"poetry": {"run"}, "pipenv": {"run"}, "uv": {"run"}, "hatch": {"run"}, "pdm": {"run"}, "rye": {"run"}, "bundle": {"exec"},
-	"pnpm": {"exec", "dlx"}, "yarn": {"exec", "dlx"}, "npm": {"exec", "x"}, "coverage": {"run"}, "mise": {"exec"},
+	"bundle":   {"exec"},
+	"coverage": {"run"},
+	"hatch":    {"run"},
+	"npm":      {"exec", "x"},
+	"pdm":      {"run"},
+	"pipenv":   {"run"},
+	"pnpm":     {"exec", "dlx"},
+	"poetry":   {"run"},
+	"uv":       {"run"},
+	"yarn":     {"exec", "dlx"},
 }
 
 var (
 	shells       = lazy.Regexp(`^(?:ba|da|z|k|a|mk)?sh$`)
-	interpreters = lazy.Regexp(`^(?:python|pypy)[\d.]*$|^(?:node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|pwsh|julia|elixir|swift|awk|gawk|jq)$`)
-	wrapped      = lazy.Regexp(`^-|^\w+=|^[\d.]+[smhd]?$`)
-	numbered     = lazy.Regexp(`^(python|pypy|pytest|pip)[\d.]+$`)
+	interpreters = lazy.Regexp(`^(?:python|pypy)[\d.]*$|` +
+		`^(?:node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|pwsh|julia|elixir|swift)$`)
+	wrapped  = lazy.Regexp(`^-|^\w+=|^[\d.]+[smhd]?$`)
+	numbered = lazy.Regexp(`^(python|pypy|pytest|pip)[\d.]+$`)
 )
 
 // call follows one command.
@@ -106,12 +115,13 @@ func (r *reading) script(word, dir, from string) {
 	}
 	text := r.text(name)
 	line, _, _ := strings.Cut(text, "\n")
-	ending := path.Ext(name)
-	bang := strings.HasPrefix(line, "#!")
-	if bang && !strings.Contains(line, "sh") || !bang && !slices.Contains([]string{"", ".sh", ".bash", ".zsh", ".ksh", ".env"}, ending) {
-		return
+	forShell := slices.Contains([]string{"", ".sh", ".bash", ".zsh", ".ksh", ".env"}, path.Ext(name))
+	if strings.HasPrefix(line, "#!") {
+		forShell = strings.Contains(line, "sh")
 	}
-	r.shell(text, dir, name)
+	if forShell {
+		r.shell(text, dir, name)
+	}
 }
 
 // shellCall follows what a shell is given: a text with -c, else a file.
@@ -147,7 +157,7 @@ func (r *reading) interpreter(name string, args []string, dir, script string) {
 			return
 		case slices.Contains([]string{"-c", "-e", "--eval", "-p", "--print", "--test"}, a):
 			return // its text, or the tests that it finds
-		case slices.Contains([]string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-I", "--env-file"}, option):
+		case slices.Contains([]string{"-r", "--require", "--import", "--loader", "--experimental-loader"}, option):
 			if !joined {
 				value = next
 				i++

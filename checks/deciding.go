@@ -29,7 +29,7 @@ func (r *reading) deciding(name string) string {
 	case base == "Cargo.toml":
 		return cargoPart(text)
 	case base == "pyproject.toml":
-		return sections(text, "tool.pytest", "tool.tox", "tool.nox", "tool.poe", "tool.pdm.scripts", "tool.hatch.envs", "tool.taskipy")
+		return sections(text, "tool.pytest", "tool.tox", "tool.nox", "tool.poe", "tool.pdm.scripts", "tool.hatch.envs")
 	case base == "setup.cfg" || base == "tox.ini":
 		return sections(text, "tool:pytest", "pytest", "tox", "testenv")
 	case base == ".npmrc" || base == ".yarnrc" || base == ".yarnrc.yml":
@@ -45,12 +45,13 @@ func (r *reading) deciding(name string) string {
 }
 
 var (
-	npmKeys            = lazy.Regexp(`(?i)shell|node-options|ignore-scripts|prefix|globalconfig|userconfig|yarn-path|yarnPath|plugins|\bpath:|nodeLinker|registry=file|pnpmfile`)
+	npmKeys = lazy.Regexp(`(?i)shell|node-options|ignore-scripts|prefix|globalconfig|userconfig|` +
+		`yarn-path|yarnPath|plugins|\bpath:|nodeLinker|registry=file|pnpmfile`)
 	testWord           = lazy.Regexp(`(?i)test|surefire|failsafe|skip|exclude|filter|onlyIf|enabled|apply|agent`)
 	xmlDependencies    = lazy.Regexp(`(?s)<dependencies>.*?</dependencies>`)
 	gradleDependencies = lazy.Regexp(`(?sm)^dependencies\s*\{.*?^\}`)
 	moduleWord         = lazy.Regexp(`^(?:module|replace|exclude|ignore|toolchain|tool)\b`)
-	cargoKey           = lazy.Regexp(`^(?:harness|test|doctest|autotests|build|links|runner|rustc|rustc-wrapper)\s*=|\bpath\s*=|\bgit\s*=`)
+	cargoKey           = lazy.Regexp(`^(?:harness|test|doctest|autotests|build|links)\s*=|\bpath\s*=|\bgit\s*=`)
 	elsewhere          = lazy.Regexp(`^(?:file|link|portal|workspace|git\S*|https?|npm|patch):|^[./~]`)
 )
 
@@ -120,8 +121,8 @@ func (r *reading) packagePart(name, text string) string {
 		fmt.Fprintf(&b, "%s: %s\n", entry, r.scripts[name][entry])
 	}
 	for _, key := range []string{
-		"jest", "mocha", "ava", "nyc", "c8", "vitest", "babel", "overrides", "resolutions", "pnpm", "workspaces", "imports", "config",
-		"packageManager", "volta",
+		"jest", "mocha", "ava", "nyc", "c8", "vitest", "babel", "config", "imports",
+		"overrides", "resolutions", "pnpm", "workspaces", "packageManager",
 	} {
 		if value, ok := pkg[key]; ok {
 			var compact bytes.Buffer

@@ -64,7 +64,7 @@ func goFlags(env []string) string {
 	if file == "" {
 		file = filepath.Join(configDir(env), "go", "env")
 	}
-	text, err := os.ReadFile(file) //nolint:gosec // go reads the same file
+	text, err := os.ReadFile(file)
 	if err != nil || file == "off" {
 		return ""
 	}

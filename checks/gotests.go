@@ -87,7 +87,8 @@ const off = "off"
 func (g goSide) module(name string) string {
 	dir := path.Dir(name)
 	for part := range strings.SplitSeq(dir, "/") {
-		if part == "testdata" || part == "vendor" || part != "." && strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") {
+		hidden := part != "." && strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_")
+		if hidden || part == "testdata" || part == "vendor" {
 			return off
 		}
 	}
@@ -161,6 +162,37 @@ func isTestName(name, prefix string) bool {
 // compareGo finds tests of go that are not built any more.
 func (c *Changes) compareGo(before, after *reading) {
 	was, is := before.goSide(), after.goSide()
+	names := differingTests(was, is)
+	before.prefetch(names)
+	after.prefetch(names)
+	mains := map[string]bool{} // each TestMain that there was, which may be moved
+	for _, name := range names {
+		_, main := was.goTests(name)
+		mains[main] = true
+	}
+	var gone []goTest
+	added := map[string]int{} // tests that were not there, by module and name
+	for _, name := range names {
+		old, _ := was.goTests(name)
+		now, main := is.goTests(name)
+		stays, stayed := now, old
+		if is.module(name) != was.module(name) && is.module(name) != "" { // in another module they are others
+			stays, stayed = nil, nil
+		}
+		gone = append(gone, was.all(name, old, stays)...)
+		for _, test := range is.all(name, now, stayed) {
+			added[test.module+" "+test.name]++
+		}
+		if main != "" && !mains[main] {
+			c.Mains = append(c.Mains, name)
+		}
+	}
+	c.lose(gone, added)
+}
+
+// differingTests are the test files that go may build otherwise on one side than
+// on the other.
+func differingTests(was, is goSide) []string {
 	sameTags := slices.EqualFunc(was.tags, is.tags, slices.Equal)
 	names := map[string]bool{}
 	for _, ids := range []map[string]string{was.ids, is.ids} {
@@ -171,35 +203,18 @@ func (c *Changes) compareGo(before, after *reading) {
 			}
 		}
 	}
-	var gone []goTest
-	added := map[string]int{} // tests that were not there, by module and name
-	sorted := slices.Sorted(maps.Keys(names))
-	before.prefetch(sorted)
-	after.prefetch(sorted)
-	mains := map[string]bool{} // each TestMain that there was, which may be moved
-	for _, name := range sorted {
-		_, main := was.goTests(name)
-		mains[main] = true
-	}
-	for _, name := range sorted {
-		old, _ := was.goTests(name)
-		now, newMain := is.goTests(name)
-		here := was.module(name) == is.module(name) || is.module(name) == ""
-		for _, test := range old {
-			if !here || !slices.Contains(now, test) {
-				gone = append(gone, goTest{name, was.module(name), test})
-			}
-		}
-		for _, test := range now {
-			if !here || !slices.Contains(old, test) {
-				added[is.module(name)+" "+test]++
-			}
-		}
-		if newMain != "" && !mains[newMain] {
-			c.Mains = append(c.Mains, name)
+	return slices.Sorted(maps.Keys(names))
+}
+
+// all are the tests of a file but those of another list.
+func (g goSide) all(name string, tests, but []string) []goTest {
+	var out []goTest
+	for _, test := range tests {
+		if !slices.Contains(but, test) {
+			out = append(out, goTest{name, g.module(name), test})
 		}
 	}
-	c.lose(gone, added)
+	return out
 }
 
 // goTest is a test in a file of a module.

@@ -91,7 +91,8 @@ var runners = []runner{
 	},
 	{
 		name: "exunit",
-		sums: lazy.Regexp(`^(?:\d+ (?:doctests?|propert(?:y|ies)), )*\d+ tests?, \d+ failures?(?:, \d+ (?:skipped|excluded|invalid))*$`),
+		sums: lazy.Regexp(`^(?:\d+ (?:doctests?|propert(?:y|ies)), )*\d+ tests?, \d+ failures?` +
+			`(?:, \d+ (?:skipped|excluded|invalid))*$`),
 	},
 	{
 		name: "gotestsum",

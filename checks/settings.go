@@ -9,41 +9,49 @@ import (
 	"github.com/plan-engine/plan/internal/lazy"
 )
 
-// readers are the settings that a runner reads, by its name.
+// readers are the settings that a runner reads, by its name: names of files in
+// the folder that it runs in, or anywhere below it.
 var readers = map[string][]string{
-	"pytest": {"pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "**/conftest.py", "**/sitecustomize.py", "**/usercustomize.py", "*.pth"},
-	"python": {"**/sitecustomize.py", "**/usercustomize.py", "*.pth"},
-	"tox":    {"tox.ini", "setup.cfg", "pyproject.toml", "**/conftest.py"},
-	"nox":    {"noxfile.py"},
-	"go":     {"**/go.mod", "go.work", "modules.txt"},
-	"cargo":  {"**/Cargo.toml", "**/build.rs", "rust-toolchain", "rust-toolchain.toml", "**/config.toml", "**/nextest.toml"},
-	"jest":   {"jest.config.*", "jest.setup.*", "babel.config.*", ".babelrc*", "package.json"},
-	"vitest": {"vitest.config.*", "vitest.workspace.*", "vite.config.*", "vitest.setup.*", "package.json"},
-	"mocha":  {".mocharc*", "mocha.opts", "package.json"},
-	"ava":    {"ava.config.*", "package.json"},
-	"karma":  {"karma.conf.*"},
-	"npm":    {".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml"},
-	"mvn":    {"**/pom.xml", "maven.config", "jvm.config", "extensions.xml"},
-	"gradle": {"**/*.gradle", "**/*.gradle.kts", "gradle.properties"},
-	"rspec":  {".rspec", "**/spec_helper.rb", "**/rails_helper.rb"},
-	"rake":   {"Rakefile", "**/*.rake", "**/test_helper.rb"},
-	"phpunit": {
-		"phpunit.xml", "phpunit.xml.dist", "**/bootstrap.php",
-	},
-	"ctest":  {"**/CTestTestfile.cmake", "CTestConfig.cmake", "**/CMakeLists.txt"},
-	"dotnet": {"**/*.runsettings", "**/Directory.Build.props", "**/Directory.Build.targets", "global.json", "**/xunit.runner.json"},
-	"just":   {"justfile", "Justfile", ".justfile"},
-	"task":   {"Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml"},
+	"ava":     {"ava.config.*", "package.json"},
+	"cargo":   {"**/Cargo.toml", "**/build.rs", "rust-toolchain*", "**/config.toml", "**/nextest.toml"},
+	"ctest":   {"**/CTestTestfile.cmake", "CTestConfig.cmake", "**/CMakeLists.txt"},
+	"dotnet":  {"**/*.runsettings", "**/Directory.Build.*", "global.json", "**/xunit.runner.json"},
+	"go":      {"**/go.mod", "go.work"},
+	"gradle":  {"**/*.gradle", "**/*.gradle.kts", "gradle.properties"},
+	"jest":    {"jest.config.*", "jest.setup.*", "babel.config.*", ".babelrc*", "package.json"},
+	"just":    {"justfile", "Justfile", ".justfile"},
+	"karma":   {"karma.conf.*"},
+	"mocha":   {".mocharc*", "mocha.opts", "package.json"},
+	"mvn":     {"**/pom.xml", "maven.config", "jvm.config", "extensions.xml"},
+	"nox":     {"noxfile.py"},
+	"npm":     {".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml"},
+	"phpunit": {"phpunit.xml", "phpunit.xml.dist", "**/bootstrap.php"},
+	"pytest":  {"pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "**/conftest.py"},
+	"python":  {"**/sitecustomize.py", "**/usercustomize.py", "*.pth"},
+	"rake":    {"Rakefile", "**/*.rake", "**/test_helper.rb"},
+	"rspec":   {".rspec", "**/spec_helper.rb", "**/rails_helper.rb"},
+	"task":    {"Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml"},
+	"tox":     {"tox.ini", "setup.cfg", "pyproject.toml", "**/conftest.py"},
+	"vitest":  {"vitest.config.*", "vitest.workspace.*", "vite.config.*", "vitest.setup.*", "package.json"},
 }
 
-// aliases are other names of runners.
+// aliases are other names of runners; "" is for one that runs another command.
 var aliases = map[string]string{
-	"py.test": "pytest", "gotestsum": "go", "ginkgo": "go", "_mocha": "mocha", "nyc": "", "c8": "", "mvnw": "mvn", "gradlew": "gradle",
-	"cmake": "ctest", "mix": "", "composer": "phpunit", "go-task": "task", "cargo-nextest": "cargo",
+	"_mocha":    "mocha",
+	"c8":        "",
+	"cmake":     "ctest",
+	"composer":  "phpunit",
+	"ginkgo":    "go",
+	"go-task":   "task",
+	"gotestsum": "go",
+	"gradlew":   "gradle",
+	"mvnw":      "mvn",
+	"nyc":       "",
+	"py.test":   "pytest",
 }
 
 // modules are files that say which code is built, and not how it is tested.
-var modules = []string{"go.mod", "go.work", "modules.txt", "Cargo.toml", "build.rs", "config.toml"}
+var modules = []string{"go.mod", "go.work", "Cargo.toml", "build.rs", "config.toml"}
 
 // runnerCall notes the settings of a runner that is known by its name.
 func (r *reading) runnerCall(name string, args []string, dir, script string) {
@@ -57,6 +65,8 @@ func (r *reading) runnerCall(name string, args []string, dir, script string) {
 	case "npm", "pnpm", "yarn", "bun", "turbo", "nx", "lerna":
 		r.packageCall(args, dir)
 		name = "npm"
+	case "pytest", "tox":
+		r.runnerCall("python", nil, dir, script)
 	}
 	for _, pattern := range readers[name] {
 		role := roleSettings
@@ -80,8 +90,9 @@ func (r *reading) runnerCall(name string, args []string, dir, script string) {
 
 // settingOptions take a file that decides what runs.
 var settingOptions = []string{
-	"-c", "--config", "--config-file", "--rootdir", "--require", "-r", "--setupFiles", "--setupFilesAfterEnv", "--globalSetup", "-p",
-	"--configuration", "--bootstrap", "-modfile", "--manifest-path", "--settings", "--rcfile", "-exec", "-toolexec", "-overlay", "-f",
+	"-c", "-f", "-p", "-r", "-exec", "-modfile", "-overlay", "-toolexec",
+	"--bootstrap", "--config", "--config-file", "--configuration", "--globalSetup", "--manifest-path", "--rcfile",
+	"--require", "--rootdir", "--settings", "--setupFiles", "--setupFilesAfterEnv",
 }
 
 // named notes files that options of a runner name.
@@ -119,13 +130,19 @@ func (r *reading) namedIn(config, dir string) {
 	}
 }
 
+// workspaceWords have a package manager run a script in many folders.
+var workspaceWords = []string{
+	"-F", "-r", "-w", "-ws", "--filter", "--recursive", "--workspace", "--workspaces",
+	"run-many", "workspace", "workspaces",
+}
+
 // packageCall follows the scripts of package.json that a package manager runs.
 func (r *reading) packageCall(args []string, dir string) {
 	script, everywhere := "", false
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch option, value, joined := strings.Cut(a, "="); {
-		case slices.Contains([]string{"-r", "-ws", "--recursive", "--workspaces", "workspaces", "workspace", "run-many", "-w", "--workspace", "--filter", "-F"}, option):
+		case slices.Contains(workspaceWords, option):
 			everywhere = true
 		case option == "--prefix" || option == "-C" || option == "--cwd" || option == "--dir":
 			if !joined && i+1 < len(args) {

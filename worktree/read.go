@@ -77,7 +77,7 @@ func (f *Files) Read(ctx context.Context, paths ...string) (map[string]string, e
 		}
 		size, err := strconv.Atoi(fields[2])
 		if err != nil || size >= len(rest) {
-			return nil, fmt.Errorf("read files of a tree of %q: git says %q of %s, and %d bytes follow", f.repo.root, head, path, len(rest))
+			return nil, fmt.Errorf("read files of a tree of %q: git says %q of %s, and less follows", f.repo.root, head, path)
 		}
 		out[path], text = rest[:size], rest[size+1:]
 	}

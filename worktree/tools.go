@@ -156,9 +156,11 @@ func addTool(out []tool, root, name string) ([]tool, error) {
 		return out, nil
 	}
 	changed := changeTime(info)
+	times := fmt.Sprintf("%d %d", info.ModTime().UnixNano(), changed.UnixNano())
 	return append(out, tool{
-		path: name, changed: changed,
-		says: fmt.Sprintf("%s\x00%s\x00%v %d %d %d\x00", name, target, info.Mode(), info.Size(), info.ModTime().UnixNano(), changed.UnixNano()),
+		path:    name,
+		says:    fmt.Sprintf("%s\x00%s\x00%v %d %s\x00", name, target, info.Mode(), info.Size(), times),
+		changed: changed,
 	}), nil
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/checks"
@@ -58,7 +57,9 @@ func (i inspector) tools(ctx context.Context, in plan.Inspection) (map[string][]
 		return nil, err
 	}
 	out := map[string][]string{}
-	for _, top := range slices.Concat(slices.Collect(maps.Keys(in.ToolsBefore)), slices.Collect(maps.Keys(in.ToolsAfter))) {
+	tops := maps.Clone(in.ToolsBefore)
+	maps.Copy(tops, in.ToolsAfter)
+	for top := range tops {
 		if top != "" && in.ToolsBefore[top] != in.ToolsAfter[top] {
 			out[top] = newer[top]
 		}
