@@ -10,8 +10,10 @@ var (
 	pytestBegin = lazy.Regexp(`^=+ test session starts =+$|^collected \d+ items?\b|^collecting \.\.\.`)
 	pytestSum   = lazy.Regexp(`^=*\s*(?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|` +
 		`subtests passed|subtests failed)(?:, )?)+ in [\d.]+s\b`)
-	pytestNone = lazy.Regexp(`^=*\s*(?:no tests ran|no tests collected|\d+(?:/\d+)? tests? collected)\b.* in [\d.]+s\b`)
-	pytestDots = lazy.Regexp(`^(?:\S+ )?([.FEsxX]+)\s+\[ *\d+%\]$`)
+	pytestNone   = lazy.Regexp(`^=*\s*(?:no tests ran|no tests collected|\d+(?:/\d+)? tests? collected)\b.* in [\d.]+s\b`)
+	pytestTests  = lazy.Regexp(`\d+ (?:passed|failed)\b`)
+	pytestErrors = lazy.Regexp(`, \d+ errors?\b`)
+	pytestDots   = lazy.Regexp(`^(?:\S+ )?([.FEsxX]+)\s+\[ *\d+%\]$`)
 )
 
 // readPytest reads the last line of pytest; where it is told to leave that out
@@ -28,6 +30,9 @@ func readPytest(lines []string) *count {
 		case pytestSum().MatchString(line), pytestNone().MatchString(line):
 			if summed == nil {
 				summed = &count{names: true}
+			}
+			if pytestTests().MatchString(line) { // errors come on top: of what a test needs, before it and after
+				line = pytestErrors().ReplaceAllString(line, "")
 			}
 			if pytestSum().MatchString(line) {
 				summed.addLine(numberWord(), line)

@@ -117,6 +117,8 @@ func TestReport(t *testing.T) {
 		"go -json":                 {`{"Action":"pass","Package":"lab/a","Test":"TestOne"}` + "\n" + `{"Action":"skip","Package":"lab/a","Test":"TestTwo"}` + "\n", []want{{"go", 1, 0, 1}}},
 		"gotestsum":                {"DONE 5 tests, 1 skipped, 2 failures in 0.400s\n", []want{{"gotestsum", 2, 2, 1}}},
 		"pytest":                   {pytestHead + "collected 9 items\n\ntest_a.py .sxF.sF  [ 77%]\n===== 2 failed, 4 passed, 2 skipped, 1 xfailed, 1 warning in 0.12s =====\n", []want{{"pytest", 4, 2, 3}}},
+		"pytest cannot tear down":  {"1 passed, 1 error in 0.01s\n", []want{{"pytest", 1, 0, 0}}},
+		"pytest cannot collect":    {"1 error in 0.07s\n", []want{{"pytest", 0, 1, 0}}},
 		"pytest -q":                {".                             [100%]\n1 passed in 0.01s\n", []want{{"pytest", 1, 0, 0}}},
 		"pytest -qq":               {".s                            [100%]\n", []want{{"pytest", 1, 0, 1}}},
 		"pytest, long":             {"====== 10 passed, 3 warnings in 65.20s (0:01:05) ======\n", []want{{"pytest", 10, 0, 0}}},

@@ -110,6 +110,10 @@ func (b *baselines) Keep(ctx context.Context, res plan.CheckResult, _ []plan.Blo
 	_ = b.db.KeepBaseline(ctx, b.key(res.Check), res)
 }
 
+// baselineForm is another one where results hold more than those of earlier
+// versions: from the second on, what test runners reported.
+const baselineForm = "2"
+
 // key is made of all that the result of a check may depend on and that can be
 // known: files that are ignored cannot.
 func (b *baselines) key(c plan.Check) string {
@@ -119,7 +123,7 @@ func (b *baselines) key(c plan.Check) string {
 		return slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID"}, name)
 	})
 	slices.Sort(env)
-	for _, part := range append([]string{b.repo.Root(), b.tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}, env...) {
+	for _, part := range append([]string{baselineForm, b.repo.Root(), b.tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}, env...) {
 		_, _ = io.WriteString(sum, part+"\x00") // a hash takes everything
 	}
 	return hex.EncodeToString(sum.Sum(nil))
