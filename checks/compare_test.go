@@ -120,6 +120,7 @@ func TestWhatDecides(t *testing.T) {
 		"data":                           {"scripts/check.sh", tree{"CHANGES.md": "y\n"}, nil},
 		"data of a check":                {"grep -q x CHANGES.md && test -f scripts/lib.sh", tree{"CHANGES.md": "y\n", "scripts/lib.sh": "\n"}, nil},
 		"behind cd":                      {"cd sub && ./run.sh", tree{"sub/run.sh": "true\n"}, []string{"sub/run.sh"}},
+		"behind a subshell":              {"(cd sub && true) && make", tree{"scripts/check.sh": "true\n"}, []string{"scripts/check.sh"}},
 		"behind a wrapper":               {"X=1 timeout 5m env A=b ./ci/wrap go test ./...", tree{"ci/wrap": "true\n"}, []string{"ci/wrap"}},
 		"behind a script":                {"ci/wrap go test", tree{"ci/inner": "true\n"}, []string{"ci/inner"}},
 		"in the path":                    {"PATH=\"$PWD/bin:$PATH\" lint .", tree{"bin/lint": "exit 0\n"}, []string{"bin/lint"}},
