@@ -219,8 +219,8 @@ func TestJudgeDone(t *testing.T) {
 		"advisory fails since": {doneWith(ran("t", 0)), review.Evidence{
 			Checks: []plan.CheckResult{check("t", 127, false)}, Baseline: []plan.CheckResult{check("t", 0, false)},
 		}, "", "", "The check `t` passed before the change and fails now with exit code 127."},
-		"required once":     {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
-		"out of time":       {doneWith(), review.Evidence{Checks: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, TimedOut: true}}}, "", "", "it ran out of time"},
+		"required once": {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
+		"out of time":   {doneWith(), review.Evidence{Checks: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, TimedOut: true}}}, "", "", "it ran out of time"},
 		"stuck before and after": {doneWith(), review.Evidence{
 			Checks:   []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, ExitCode: 124, TimedOut: true}},
 			Baseline: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, ExitCode: 124, TimedOut: true}},
