@@ -223,7 +223,7 @@ func (e *Engine) confirm(ctx context.Context, t plan.Trial, res *plan.CheckResul
 	again, _, err := e.cfg.Checker.Check(ctx, t, say)
 	switch {
 	case err != nil:
-		return err //nolint:wrapcheck // the caller says which check it was
+		return err
 	case again.Passed():
 		res.Flaky = true
 	default:

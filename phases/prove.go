@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -380,7 +379,7 @@ func digest(files []plan.NewFile) string {
 	sum := sha256.New()
 	for _, f := range files {
 		_, _ = fmt.Fprintf(sum, "%s\x00%o\x00%d\x00", f.Path, f.Mode, len(f.Data))
-		_, _ = io.WriteString(sum, string(f.Data)) // a hash takes everything
+		_, _ = sum.Write(f.Data) // a hash takes everything
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

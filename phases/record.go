@@ -111,7 +111,7 @@ func (t *recorded) Unwrap() loop.Tool { return t.Tool }
 func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
 	res, err := t.Tool.Run(ctx, in)
 	if err != nil {
-		return res, err //nolint:wrapcheck // it is the tool's own
+		return res, err
 	}
 	if res.ExitCode != nil {
 		res.Output = strings.TrimRight(res.Output, "\n") + fmt.Sprintf(" (call %s)", t.record.shortID(in.Call))

@@ -360,7 +360,7 @@ func brokenChecks(ev Evidence) []plan.Missing {
 			out = append(out, checkGap(ev.Gaps, command, "is required and did not run after the change."))
 		case passed(r):
 		case r.Flaky && (r.Hung || r.TimedOut): // it hung, and passed at once when it ran again
-		case r.Flaky && required && !(known && (was.Flaky || !passed(was))):
+		case r.Flaky && required && (!known || passed(was) && !was.Flaky):
 			out = append(out, checkGap(ev.Gaps, command, "is required and passes only sometimes: it failed, and passed when it was run again at once. It failed "+result(r)))
 		case r.Flaky: // no regression: it is not known to fail
 		case r.TimedOut && was.TimedOut: // see stuckChecks: no change can answer for that

@@ -81,15 +81,6 @@ func (b *book) put(g plan.Gap) {
 	}
 }
 
-// knows reports whether a reviewer names a gap that is in the ledger.
-func (b *book) knows(m plan.Missing) bool {
-	if _, ok := b.gaps[strings.ToUpper(strings.TrimSpace(m.ID))]; ok {
-		return true
-	}
-	_, ok := b.byText[normal(m.Gap)]
-	return ok && normal(m.Gap) != ""
-}
-
 // name finds or makes the gap that a reviewer names, and reports whether that
 // changes the ledger. A gap without an id means that nothing was named.
 func (b *book) name(m plan.Missing) (plan.Gap, bool) {

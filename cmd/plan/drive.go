@@ -58,17 +58,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	show := a.openDisplay(d)
 	check, leave := a.openChecker(w, d.base)
 	defer leave()
-	known := &baselines{
-		db:    w.db,
-		repo:  w.repo,
-		env:   a.environ,
-		setup: w.cfg.Checks.Setup,
-		fresh: w.freshBaseline,
-		view:  d.view,
-	}
-	w.try = func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
-		return known.try(ctx, check, t)
-	}
+	known := a.openBaselines(w, check, d.view)
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
 		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.first},

@@ -82,6 +82,23 @@ type baselines struct {
 	tree  string
 }
 
+// openBaselines opens what is remembered of checks, also for the trials that
+// weigh the verdicts of a run.
+func (a *app) openBaselines(w *workshop, check *checker, view string) *baselines {
+	known := &baselines{
+		db:    w.db,
+		repo:  w.repo,
+		env:   a.environ,
+		setup: w.cfg.Checks.Setup,
+		fresh: w.freshBaseline,
+		view:  view,
+	}
+	w.try = func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
+		return known.try(ctx, check, t)
+	}
+	return known
+}
+
 // Recall implements engine.Baselines.
 func (b *baselines) Recall(ctx context.Context, c plan.Check) (plan.CheckResult, []plan.Blob, bool) {
 	var err error
