@@ -58,13 +58,12 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	show := a.openDisplay(d)
 	check, leave := a.openChecker(w, d.base)
 	defer leave()
-	known := a.openBaselines(w, check, d.view)
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
 		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.first},
 		Checker: check,
 		Changes: changes{w.repo}, Inspect: inspector{w.repo}.inspect, Desk: desk{w},
-		Baselines: known,
+		Baselines: a.openBaselines(w, check, d.view),
 		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly, Setup: w.cfg.Checks.Setup,
 		Critique: isSet(w.cfg.Critique), ApprovePlan: isSet(w.cfg.ApprovePlan),
 		Required: must, Detected: advise,
