@@ -247,7 +247,7 @@ func TestEnvelope(t *testing.T) {
 		{
 			"an approval",
 			plan.Event{Run: "R1", Seq: 9, Time: at, Body: plan.RunEnd{Outcome: plan.Approved}},
-			`{"v":1,"run":"R1","seq":9,"time":"2026-03-04T05:06:07.8Z","type":"run_end","data":{"outcome":"approved","exit_code":0,"usage":{"requests":0,"input":0,"cached":0,"output":0},"cost_usd":0,"priced":false,"diff":{"files":0,"insertions":0,"deletions":0}}}`,
+			`{"v":1,"run":"R1","seq":9,"time":"2026-03-04T05:06:07.8Z","type":"run_end","data":{"outcome":"approved","exit_code":0,"usage":{"requests":0,"input":0,"cached":0,"output":0},"cost_usd":0,"priced":false,"diff":{"files":0,"insertions":0,"deletions":0},"checks":{"failed":0}}}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

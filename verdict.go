@@ -236,10 +236,10 @@ func (t *TestReport) Ran() bool { return t != nil && (t.Passed != 0 || t.Failed 
 // Passed reports whether the check's command ended with status zero.
 func (r CheckResult) Passed() bool { return r.ExitCode == 0 && !r.Cancelled }
 
-// Fails reports whether the check's command is known to fail: it did not pass,
-// also not when it was run again at once.
+// Fails reports whether the check's command is known to fail: it ran and did not
+// pass, also not when it was run again at once.
 func (r CheckResult) Fails() bool {
-	return !r.Cancelled && !r.Flaky && (r.ExitCode != 0 || r.TimedOut)
+	return !r.Cancelled && !r.Flaky && r.Skipped == "" && (r.ExitCode != 0 || r.TimedOut)
 }
 
 // ApprovedWith is the outcome of an approved run in words, with the number of

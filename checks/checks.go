@@ -69,8 +69,10 @@ func New(cfg Config) *Runner {
 
 // Run runs one check in dir and says what came of it; whether it is a baseline
 // is for the caller to fill in. When the output does not fit the result, the
-// whole of it comes as a blob. Nothing leaves here that was not redacted:
-// update, which may be nil, is called with whole lines as they come.
+// whole of it comes as a blob: what the command itself would say, without the
+// names of the tests of go that it was made to tell. Nothing leaves here that
+// was not redacted: update, which may be nil, is called with whole lines as they
+// come.
 //
 // A check that runs too long or hangs is stopped, and its output ends with a
 // line in brackets that says so.
@@ -78,7 +80,11 @@ func New(cfg Config) *Runner {
 // A check that fails is a result. An error means that ctx ended, and then the
 // result holds what there was until then, or that the shell cannot start.
 func (r *Runner) Run(ctx context.Context, dir string, t plan.Trial, update func(text string)) (plan.CheckResult, []plan.Blob, error) {
-	lines := &lineWriter{redact: r.cfg.Redact, show: update}
+	lines := &lineWriter{
+		redact: r.cfg.Redact,
+		show:   update,
+		all:    asksForAll(t.Command),
+	}
 	command := sandbox.Command{
 		Line:    t.Command,
 		Dir:     dir,
@@ -89,7 +95,8 @@ func (r *Runner) Run(ctx context.Context, dir string, t plan.Trial, update func(
 	if update != nil {
 		command.Output = lines.write
 	}
-	res, err := r.cfg.Shell.Run(ctx, command)
+	shell := r.cfg.Shell.With(Env(r.cfg.Shell.Env(), r.cfg.Shell.Temp()))
+	res, err := shell.Run(ctx, command)
 	if update != nil {
 		lines.flush()
 	}
@@ -109,6 +116,10 @@ func (r *Runner) Run(ctx context.Context, dir string, t plan.Trial, update func(
 		update(note)
 	}
 	whole, _ := sandbox.Cut(res.Output, len(res.Output)*len("\uFFFD"))
+	out.Tests = Report(whole)
+	if !lines.all {
+		whole = withoutVerbose(whole)
+	}
 	whole = r.cfg.Redact(whole)
 	text, cut := sandbox.Cut([]byte(whole), r.cfg.OutputLimit)
 	out.Output = withLine(text, note)
@@ -148,6 +159,8 @@ type lineWriter struct {
 	redact func(string) string
 	show   func(string)
 	rest   []byte
+	all    bool // the command is to name every test that it runs
+	quiet  quiet
 }
 
 func (w *lineWriter) write(chunk []byte) {
@@ -168,9 +181,17 @@ func (w *lineWriter) flush() {
 		w.emit(w.rest)
 		w.rest = nil
 	}
+	if rest := w.quiet.rest(); rest != "" {
+		w.show(w.redact(rest))
+	}
 }
 
 func (w *lineWriter) emit(text []byte) {
 	clean, _ := sandbox.Cut(text, len(text)*len("\uFFFD"))
-	w.show(w.redact(clean))
+	if !w.all {
+		clean = w.quiet.lines(clean)
+	}
+	if clean != "" {
+		w.show(w.redact(clean))
+	}
 }

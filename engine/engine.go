@@ -56,9 +56,9 @@ type Config struct {
 	Changes   Changes
 	Baselines Baselines
 	Desk      Desk
-	// Inspect notices things about a change, given as a patch, that a reviewer
-	// could overlook. Nil notices nothing.
-	Inspect func(patch, closing string, doc *plan.PlanDoc, checks []plan.Check) []plan.Finding
+	// Inspect notices things about a change that a reviewer could overlook. Where
+	// it fails there is no review. Nil notices nothing.
+	Inspect func(ctx context.Context, in plan.Inspection) ([]plan.Finding, error)
 
 	// Setup is a command that runs once before the first check; "" for none.
 	Setup string

@@ -49,9 +49,22 @@ func (e *Engine) inspect(ctx context.Context, diff string) error {
 		}
 		return &JournalError{Err: fmt.Errorf("read what the implementer did: %w", err)}
 	}
-	checks := e.checks()
-	found := e.cfg.Inspect(diff, closing(work), e.run.Plan(), checks)
-	if f, ok := oldTests(work, checks); ok {
+	in := plan.Inspection{
+		Patch:    diff,
+		Closing:  closing(work),
+		Plan:     e.run.Plan(),
+		Checks:   e.checks(),
+		Baseline: e.run.Baseline,
+		After:    e.run.Checks,
+		Trees:    plan.Trees{Start: e.run.Origin(), Work: e.run.Tree()},
+		Since:    e.run.toolsAt,
+	}
+	in.ToolsBefore, in.ToolsAfter = e.run.tools()
+	found, err := e.cfg.Inspect(ctx, in)
+	if err != nil {
+		return &plan.Outage{Err: fmt.Errorf("look at the work for what a review could overlook: %w", err)}
+	}
+	if f, ok := oldTests(work, in.Checks); ok {
 		found = append(found, f)
 	}
 	events := make([]plan.Event, len(found))
@@ -80,7 +93,10 @@ func (e *Engine) goesBack() string {
 		return ""
 	}
 	for _, c := range failed(e.run.Checks) {
-		if c.Required {
+		stuck := slices.ContainsFunc(e.run.Baseline, func(was plan.CheckResult) bool {
+			return was.Command == c.Command && was.TimedOut && c.TimedOut
+		})
+		if c.Required && !stuck { // what never ended is not the work's
 			return fmt.Sprintf("the required check `%s` fails", firstLine(c.Command))
 		}
 	}
@@ -98,6 +114,21 @@ func (r *Run) lastVerdict() *plan.Judgement {
 		return nil
 	}
 	return &r.Verdicts[len(r.Verdicts)-1]
+}
+
+// tools are the digests of the ignored files that a check may execute: the first
+// that the run has, and the last.
+func (r *Run) tools() (before, after map[string]string) {
+	for _, s := range r.Snapshots {
+		if s.Tools == nil {
+			continue
+		}
+		if before == nil {
+			before = s.Tools
+		}
+		after = s.Tools
+	}
+	return before, after
 }
 
 // closing is the last thing that was said in a conversation.

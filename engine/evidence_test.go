@@ -258,12 +258,12 @@ func TestFindingsAreNoticedOnce(t *testing.T) {
 	b.crew.outcome = usual(2)
 	finding := plan.Finding{Kind: plan.FindScope, Path: "p", Text: "p was changed."}
 	var patches []string
-	b.cfg.Inspect = func(patch, _ string, doc *plan.PlanDoc, checks []plan.Check) []plan.Finding {
-		patches = append(patches, patch)
-		if doc == nil || len(checks) != 1 {
-			t.Errorf("inspected with the plan %v and the checks %v", doc, checks)
+	b.cfg.Inspect = func(_ context.Context, in plan.Inspection) ([]plan.Finding, error) {
+		patches = append(patches, in.Patch)
+		if in.Plan == nil || len(in.Checks) != 1 || len(in.Baseline) != 1 || len(in.After) != 1 || in.Trees.Start != "tree-start" {
+			t.Errorf("inspected with %+v", in)
 		}
-		return []plan.Finding{finding}
+		return []plan.Finding{finding}, nil
 	}
 	b.finish()
 	if diff := cmp.Diff([]string{"diff tree-start tree-implement-1", "diff tree-start tree-implement-2"}, patches); diff != "" {

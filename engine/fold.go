@@ -74,8 +74,9 @@ type Run struct {
 	asked              string // the call of the plan that a person was asked about last
 	remarks, remarksBy string // that the next version of the plan answers
 	setUp              bool
-	rechecked          bool   // this attempt to implement went on for a check that fails
-	judged             string // the tree that the current review looks at
+	rechecked          bool      // this attempt to implement went on for a check that fails
+	toolsAt            time.Time // of the first snapshot with a digest of tools
+	judged             string    // the tree that the current review looks at
 	reviews            []reviewed
 	reopened           map[string]int // by gap
 }
@@ -235,6 +236,9 @@ func (r *Run) applyResult(ev plan.Event) {
 	case plan.FindingMade:
 		r.Findings = append(r.Findings, b.Finding)
 	case plan.Snapshot:
+		if before, _ := r.tools(); before == nil && b.Tools != nil {
+			r.toolsAt = ev.Time
+		}
 		r.Snapshots = append(r.Snapshots, b)
 	case plan.CheckEnd:
 		r.applyCheck(b.CheckResult)

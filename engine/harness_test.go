@@ -219,6 +219,7 @@ type snapshots struct {
 	named    map[string]string // trees by label, where two are the same
 	edited   bool              // the tree changes before each implement
 	snapshot func(label string) error
+	tools    func(label string) map[string]string
 	diff     error
 	stat     error
 	labels   []string
@@ -248,7 +249,11 @@ func (s *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 	if same, ok := s.named[label]; ok {
 		tree = same
 	}
-	return plan.Snapshot{Label: label, Tree: tree, Ref: "refs/plan/" + string(run) + "/" + label}, ctx.Err()
+	snap := plan.Snapshot{Label: label, Tree: tree, Ref: "refs/plan/" + string(run) + "/" + label}
+	if s.tools != nil {
+		snap.Tools = s.tools(label)
+	}
+	return snap, ctx.Err()
 }
 
 func (s *snapshots) Diff(_ context.Context, from, to string) (string, error) {

@@ -77,7 +77,8 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 }
 
 // snapBefore names the tree as an attempt to implement finds it, where somebody
-// changed it since it was last named.
+// changed it since it was last named, and the first time for the tools that
+// checks have before anything is implemented.
 func (e *Engine) snapBefore(ctx context.Context) error {
 	if e.run.phaseBegun {
 		return nil
@@ -87,7 +88,8 @@ func (e *Engine) snapBefore(ctx context.Context) error {
 	if err != nil {
 		return &plan.Outage{Err: fmt.Errorf("take a snapshot before implementing: %w", err)}
 	}
-	if snap.Tree == e.run.Tree() {
+	before, _ := e.run.tools()
+	if snap.Tree == e.run.Tree() && (snap.Tools == nil || before != nil) {
 		return nil
 	}
 	return e.emit(ctx, e.event(snap))

@@ -23,6 +23,11 @@ const (
 	grace = 50 * time.Millisecond
 )
 
+// cutOff is what a model reads as the result of each call of an answer that was
+// cut off.
+const cutOff = "The answer that makes this call was cut off by the output limit, so none of its calls was run. " +
+	"Send them again in smaller answers: fewer calls at a time, and long content split over several calls."
+
 // call is one tool call of the open turn.
 type call struct {
 	id, name string
@@ -89,7 +94,7 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		c.reject("refused", l.notOffered(b.Name, suggestion))
 		return c
 	case cut:
-		c.reject("invalid", "The answer that makes this call was cut off by the output limit, so none of its calls was run. Send them again in smaller answers: fewer calls at a time, and long content split over several calls.")
+		c.reject("invalid", cutOff)
 		return c
 	}
 	c.offer, c.name = o, name

@@ -129,7 +129,7 @@ const (
 	Limited   EndReason = "limit"     // a bound was reached
 	Vetoed    EndReason = "vetoed"    // a hook ended it
 	Rejected  EndReason = "rejected"  // a filter refused a prompt
-	Refused   EndReason = "refused"   // the model declined to answer, or a filter ended the answer; Text is what there is of it
+	Refused   EndReason = "refused"   // the model, or a filter of its server; Text is what there is of the answer
 	Waiting   EndReason = "waiting"   // a call waits for a person
 	External  EndReason = "external"  // calls are to be run elsewhere; see Submit
 	Stuck     EndReason = "stuck"     // the model repeated itself to no effect; Text says so

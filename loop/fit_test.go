@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,34 @@ text = "Known: pages were read."
 		t.Error("no summary stands in the conversation")
 	}
 	balanced(t, b.j.events())
+}
+
+// TestASummaryThatIsNotWholeIsNone: neither a refusal nor half a summary stands
+// for what was said.
+func TestASummaryThatIsNotWholeIsNone(t *testing.T) {
+	t.Parallel()
+	wordy := "[[reply]]\nphase = \"implement\"\ntext = \"Reading on. " + strings.Repeat("Indeed. ", 700) + "\""
+	for _, answer := range []string{"refusal = 'I will not sum this up.'", "text = 'Known: pages'\nfinish = 'length'"} {
+		b, _ := reading(t, "[[reply]]\nphase = \"compact\"\n"+answer+"\n"+strings.Replace(repeating, "[[reply]]", wordy, 1))
+		b.cfg.Compaction = loop.CompactFull
+		b.cfg.Headers = map[string]string{"X-Plan-Phase": "implement", "X-Plan-Attempt": "1"}
+		l := b.loop()
+		if _, err := l.Run(context.Background(), plan.UserText("Read it all, please.")); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range l.Messages() {
+			if m.Origin == plan.OriginSummary {
+				t.Errorf("this stands for what was said: %q", m.Text())
+			}
+		}
+		told := slices.ContainsFunc(compactions(b.j.events()), func(c plan.CompactionEnd) bool {
+			return strings.Contains(c.Error, "not whole")
+		})
+		if !told {
+			t.Errorf("nothing is said of %s", answer)
+		}
+		balanced(t, b.j.events())
+	}
 }
 
 // TestAConversationThatRestedIsShortened: after an hour no server has its

@@ -167,3 +167,43 @@ func TestAnEmptyAnswerThatEndsEarlyIsNoSilence(t *testing.T) {
 		}
 	}
 }
+
+// TestACutAnswerOfAnEarlierVersion: that one ran the calls before the last, and
+// what its journal says of each of them counts.
+func TestACutAnswerOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	write, ran := writes()
+	b := setup(t, "[[reply]]\nturn = 1\ntext = \"Done.\"\n", write)
+	answer := plan.Message{Role: plan.RoleAssistant}
+	for n := range 3 {
+		answer.Blocks = append(answer.Blocks, plan.Block{
+			Type: plan.BlockToolCall,
+			Call: fmt.Sprint("w", n),
+			Name: "write",
+			Args: fmt.Sprintf(`{"n":%d}`, n),
+		})
+	}
+	first := 0
+	var past []plan.Event
+	for _, body := range []plan.Body{
+		plan.MessageStart{Role: plan.RoleUser},
+		plan.MessageEnd{Message: plan.UserText("Go.")},
+		plan.TurnStart{Trigger: plan.TriggerUser},
+		plan.MessageStart{Role: plan.RoleAssistant},
+		plan.MessageEnd{Message: answer, Stop: string(loop.StopLength)},
+		plan.ToolStart{Call: "w2", Name: "write", Args: []byte(`{"n":2}`)},
+		plan.ToolEnd{Call: "w2", Name: "write", Error: true, Output: "cut off", Status: "invalid"},
+		plan.ToolStart{Call: "w0", Name: "write", Args: []byte(`{"n":0}`), Effect: plan.EffectUnknown},
+		plan.ToolEnd{Call: "w0", Name: "write", Output: "written"},
+	} {
+		past = append(past, plan.Event{Conv: "c1", Attempt: 1, Turn: &first, Body: body})
+	}
+	end, err := b.loop(past...).Run(context.Background())
+	if err != nil || end.Text != "Done." || ran.Load() != 1 {
+		t.Fatalf("%+v, %v; %d calls ran", end, err, ran.Load())
+	}
+	if r := b.results(); len(r) != 1 || r[0].Call != "w1" || r[0].Error {
+		t.Errorf("it went on with %+v", r)
+	}
+	balanced(t, append(past, b.j.events()...))
+}

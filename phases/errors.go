@@ -89,7 +89,8 @@ func refusedDetail(phase plan.Phase, end loop.End) string {
 }
 
 func refusedAdvice(phase plan.Phase) string {
-	return fmt.Sprintf("go on with another model (--model NAME, or --phase-model %s=NAME), say more with `plan steer`, or put the request otherwise in a new run; going on as it is asks again", phase)
+	return fmt.Sprintf("go on with another model (--model NAME, or --phase-model %s=NAME), say more with `plan steer`, "+
+		"or put the request otherwise in a new run; going on as it is asks again", phase)
 }
 
 // quotedWords bounds how much of a model's words stands in a detail, in runes.

@@ -42,27 +42,50 @@ func (s *session) handOver(ctx context.Context, p product, first ...plan.Message
 		text, again := strings.TrimSpace(s.end.Text), n-s.judged
 		switch {
 		case s.end.Cut && again >= cutAgain:
-			return "", s.park(plan.ParkLimit, fmt.Sprintf("the %s was cut off by the output limit %d times; %s", p.noun, again+1, cutAdvice))
+			return "", s.park(plan.ParkLimit, p.cutDetail())
 		case s.end.Cut:
-			prompt = []plan.Message{plan.UserText(fmt.Sprintf("The %s was cut off by the output limit. Hand it over again, whole and shorter, in the same form.", p.noun))}
+			prompt = []plan.Message{plan.UserText(p.askWhole())}
 		case text == "":
 			return "", errEmpty(p.phase, p.noun)
-		case p.fits(ctx, text):
+		case !declines().MatchString(text) || p.fits(ctx, text):
 			return text, nil
 		case again >= formAgain:
-			return "", s.park(plan.ParkRefused, fmt.Sprintf("%s handed over no %s, asked twice, but: %s; %s", p.phase, p.noun, quote(text), refusedAdvice(s.phase)))
+			return "", s.park(plan.ParkRefused, p.noneDetail(text, s.phase))
 		default:
-			prompt = []plan.Message{plan.UserText(p.reask(text))}
+			prompt = []plan.Message{plan.UserText(p.askProper(text))}
 		}
 	}
 }
 
-const cutAdvice = "go on with another model (--model), or start a run with a higher max_output_tokens; going on as it is asks again"
+// declines finds where a text says of its writer that it cannot or will not do
+// something. What was done all the same has the form of a product, or names what
+// it is about; a text that has neither is a refusal.
+var declines = lazy.Regexp(`(?i)\b(?:I|we)(?:['’]m|\s+am|['’]re|\s+are)?\s+(?:\w+ly\s+)?` +
+	`(?:sorry|afraid|unable|cannot|can\s+not|can['’]?t|won['’]?t|will\s+not|(?:must|have\s+to)\s+(?:decline|refuse)|decline|refuse|not\s+(?:able|allowed|permitted|going))` +
+	`|^\W*(?:sorry|apologies|my\s+apologies)\b|\bas\s+an?\s+(?:AI|language\s+model)\b|\bagainst\s+(?:my|our|the)\s+(?:\w+\s+)?(?:policy|policies|guidelines)\b`)
 
-// reask asks for the product once more.
-func (p product) reask(text string) string {
+// askWhole asks for the product again because it was cut off.
+func (p product) askWhole() string {
+	return fmt.Sprintf("The %s was cut off by the output limit. "+
+		"Hand it over again, whole and shorter, in the same form.", p.noun)
+}
+
+// askProper asks for the product again because what was handed over is none.
+func (p product) askProper(text string) string {
 	return fmt.Sprintf("This is no %s: %s.\n\n%s\n\n%s\n\nIf you will not do this, say so in one sentence.",
 		p.noun, p.lacks, fence("handed-over", "", cut(text, quoted, "the rest is above")), p.form)
+}
+
+// cutDetail says why a phase parks whose product stays cut off.
+func (p product) cutDetail() string {
+	return fmt.Sprintf("the %s was cut off by the output limit each time it was asked for; go on with another model "+
+		"(--model NAME), or start a run with a higher max_output_tokens; going on as it is asks again", p.noun)
+}
+
+// noneDetail says why a phase parks that handed over no product.
+func (p product) noneDetail(text string, phase plan.Phase) string {
+	return fmt.Sprintf("%s handed over no %s, though asked again, but: %s; %s",
+		p.phase, p.noun, quote(text), refusedAdvice(phase))
 }
 
 // report is what Explore hands over: something with the parts of a report, that
@@ -71,7 +94,8 @@ func (ph *Phases) report(b plan.Brief, s *session) product {
 	return product{
 		phase: "Explore",
 		noun:  "report",
-		lacks: "it names no file of this repository, rests on nothing that was looked at, and has none of the parts that were asked for",
+		lacks: "it names no file of this repository, rests on nothing that was looked at, " +
+			"and has none of the parts that were asked for",
 		form: "Look at the repository, and hand over the report in the form that was asked for: **What is asked**, " +
 			"**Where it happens** (files and functions, as `path:line`), **What to reuse**, **How it is checked**, " +
 			"**What to watch**, **Not looked at**.",

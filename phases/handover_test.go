@@ -83,8 +83,8 @@ func planOf(out plan.Outcome) string {
 	return out.Plan.Text
 }
 
-// TestWhatCountsAsHandedOver is by its form and by what it names, not by its
-// words.
+// TestWhatCountsAsHandedOver: where the words are those of a refusal, the form
+// and what it names decide.
 func TestWhatCountsAsHandedOver(t *testing.T) {
 	t.Parallel()
 	const look = "[[reply]]\nturn = 0\nuser = 1\n[[reply.call]]\nname = \"grep\"\nargs = { pattern = \"alpha\" }\n"
@@ -95,7 +95,9 @@ func TestWhatCountsAsHandedOver(t *testing.T) {
 		ok    bool
 	}{
 		{plan.Explore, sorry, false, false},
-		{plan.Explore, "Es tut mir leid, dabei kann ich nicht helfen.", false, false},
+		{plan.Explore, "As an AI model, helping with this is against our policy.", false, false},
+		{plan.Explore, "Nothing is there yet.", false, true},
+		{plan.Plan, "Write two.", false, true},
 		{plan.Explore, "I can't help. See https://example.com/policy for what I may do.", false, false},
 		{plan.Explore, "It is in a.txt.", false, true},
 		{plan.Explore, "It is (README:3).", false, true},

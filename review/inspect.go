@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,7 +16,20 @@ type Work struct {
 	Patch   string        // against the start, as git prints it
 	Plan    *plan.PlanDoc // nil when there is none
 	Closing string        // the implementer's closing words
-	Checks  []plan.Check  // the commands that decide
+	// Baseline and After are the results of the checks before the change and
+	// after it.
+	Baseline []plan.CheckResult
+	After    []plan.CheckResult
+	// Judges are files that the checks read and that say otherwise than before
+	// what is run, with what each is: a noun with its article.
+	Judges map[string]string
+	// Lost are tests of go that are built in no file any more, by the file that
+	// they stood in. Mains are files whose TestMain is another one.
+	Lost  map[string][]string
+	Mains []string
+	// Tools are the top folders in which ignored files that a check may execute
+	// are not what they were, with files that were written to since.
+	Tools map[string][]string
 }
 
 // Inspect looks at a change for what a reviewer could overlook: files that the
@@ -30,13 +44,70 @@ func Inspect(w Work) []plan.Finding {
 		}
 	}
 	var out []plan.Finding
+	told := map[string]bool{} // files whose change to what decides is told
 	for _, f := range files {
 		out = append(out, w.scope(f)...)
-		out = append(out, w.judges(f)...)
+		judged := w.judges(f)
+		told[f.path], told[f.old] = told[f.path] || judged != nil, told[f.old] || judged != nil
+		out = append(out, judged...)
 		if isTest(f.path) || isTest(f.old) {
 			out = append(out, gone(f, declared)...)
+		}
+		if isTest(f.path) || isTest(f.old) || path.Ext(f.path) == ".rs" { // rust keeps tests beside the code
 			out = append(out, skipped(f)...)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Judges)) {
+		if !told[name] { // its patch is not there, as of a file that is binary
+			out = append(out, w.judge(name, w.Judges[name]))
+		}
+	}
+	return slices.Concat(out, w.lost(files, declared), w.ran(), w.tools())
+}
+
+// lost notes tests of go that stand where go does not build them any more. Those
+// that are gone from the tree altogether are told of with their file.
+func (w Work) lost(files []fileChange, declared map[string]bool) []plan.Finding {
+	told := map[string]bool{}
+	for _, f := range files {
+		for _, name := range lostNames(f, declared) {
+			told[f.old+" "+name], told[f.path+" "+name] = true, true
+		}
+	}
+	var out []plan.Finding
+	for _, file := range slices.Sorted(maps.Keys(w.Lost)) {
+		names := slices.DeleteFunc(slices.Clone(w.Lost[file]), func(name string) bool { return told[file+" "+name] })
+		if len(names) == 0 {
+			continue
+		}
+		out = append(out, plan.Finding{
+			Kind: plan.FindFewer, Path: file, Answer: true,
+			Text: fmt.Sprintf("Go built %s of %s before the change, and does not any more, there or elsewhere: %s.",
+				count(len(names), "test", "tests"), file, cut(strings.Join(names, ", "), 300)),
+		})
+	}
+	for _, file := range w.Mains {
+		out = append(out, plan.Finding{
+			Kind: plan.FindFewer, Path: file, Answer: true,
+			Text: fmt.Sprintf("%s has a TestMain that was added or changed: it decides whether any test of its package runs.", file),
+		})
+	}
+	return out
+}
+
+// tools notes ignored files that a check may execute and that are not as they
+// were before the work began. No patch shows them.
+func (w Work) tools() []plan.Finding {
+	var out []plan.Finding
+	for _, top := range slices.Sorted(maps.Keys(w.Tools)) {
+		names := ""
+		if files := w.Tools[top]; len(files) > 0 && files[0] != top {
+			names = " (" + cut(strings.Join(files[:min(3, len(files))], ", "), 300) + ")"
+		}
+		out = append(out, plan.Finding{
+			Kind: plan.FindTools, Path: top, Answer: true,
+			Text: fmt.Sprintf("While the work was being done, files in %s changed%s that git ignores and a check may execute: it may pass for that reason.", top, names),
+		})
 	}
 	return out
 }
@@ -85,28 +156,29 @@ func reasonFor(text, name string) string {
 	return ""
 }
 
-// judges notes a change to what decides about the work. A plan that names the
-// file has said that it would change.
+// judges notes a change to what decides about the work.
 func (w Work) judges(f fileChange) []plan.Finding {
-	what := ""
 	for _, name := range []string{f.path, f.old} {
 		switch {
-		case what != "" || name == "":
+		case name == "":
 		case isPipeline(name):
-			what = "the project's continuous integration"
-		case isTestSetup(name) || setsTests(name, f):
-			what = "how the project is tested"
-		case slices.ContainsFunc(w.Checks, func(c plan.Check) bool { return runs(c.Command, name) }):
-			what = "a script that a check runs"
+			return []plan.Finding{w.judge(f.path, "the project's continuous integration")}
+		case isTestSetup(name):
+			return []plan.Finding{w.judge(f.path, "how the project is tested")}
+		case w.Judges[name] != "":
+			return []plan.Finding{w.judge(f.path, w.Judges[name])}
 		}
 	}
-	if what == "" {
-		return nil
+	return nil
+}
+
+// judge says what a file that was changed is. A plan that names it has said
+// that it would change.
+func (w Work) judge(name, what string) plan.Finding {
+	return plan.Finding{
+		Kind: plan.FindJudges, Path: name, Answer: !w.planned(name),
+		Text: fmt.Sprintf("%s was changed, and it is %s: it may pass for that reason.", name, what),
 	}
-	return []plan.Finding{{
-		Kind: plan.FindJudges, Path: f.path, Answer: !w.planned(f.path),
-		Text: fmt.Sprintf("%s was changed, and it is %s: it may pass for that reason.", f.path, what),
-	}}
 }
 
 func isPipeline(name string) bool {
@@ -123,34 +195,14 @@ func isTestSetup(name string) bool {
 	base := path.Base(name)
 	switch base {
 	case "Makefile", "makefile", "GNUmakefile", "Justfile", "justfile", "Taskfile.yml", "Rakefile",
-		"pytest.ini", "conftest.py", "tox.ini", "noxfile.py", ".coveragerc", "phpunit.xml", ".rspec":
+		"pytest.ini", "conftest.py", "sitecustomize.py", "usercustomize.py", "tox.ini", "noxfile.py", ".coveragerc",
+		"phpunit.xml", ".rspec":
 		return true
 	}
 	return strings.HasSuffix(base, ".mk") || testConfig().MatchString(base)
 }
 
-var (
-	testConfig = lazy.Regexp(`^(jest|vitest|karma|playwright|cypress|mocha|ava|babel)\.config\.[a-z]+$|^\.mocharc|^\.golangci\.|^\.eslintrc`)
-	testKey    = lazy.Regexp(`"(pre|post)?test[^"]*"\s*:|pytest|testpaths|addopts`)
-)
-
-// setsTests looks for test settings in files that hold much else.
-func setsTests(name string, f fileChange) bool {
-	if !slices.Contains([]string{"package.json", "pyproject.toml", "setup.cfg", "composer.json"}, path.Base(name)) {
-		return false
-	}
-	return slices.ContainsFunc(slices.Concat(f.added, f.removed), testKey().MatchString)
-}
-
-// runs reports whether a command line names a file of the tree.
-func runs(command, name string) bool {
-	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>'\"`=", r) }) {
-		if path.Clean(word) == name {
-			return true
-		}
-	}
-	return false
-}
+var testConfig = lazy.Regexp(`^(jest|vitest|karma|playwright|cypress|mocha|ava|babel)\.config\.[a-z]+$|^\.mocharc|^\.golangci\.|^\.eslintrc`)
 
 // isTest knows test files by their names.
 func isTest(name string) bool {
@@ -178,15 +230,21 @@ func testNames(lines []string) []string {
 	return out
 }
 
-// gone notes tests that are no longer there. One that turns up elsewhere in the
-// change was moved.
-func gone(f fileChange, declared map[string]bool) []plan.Finding {
+// lostNames are the tests that a change takes out of a file and adds to none.
+func lostNames(f fileChange, declared map[string]bool) []string {
 	var lost []string
 	for _, name := range testNames(f.removed) {
 		if !declared[name] && !slices.Contains(lost, name) {
 			lost = append(lost, name)
 		}
 	}
+	return lost
+}
+
+// gone notes tests that are no longer there. One that turns up elsewhere in the
+// change was moved.
+func gone(f fileChange, declared map[string]bool) []plan.Finding {
+	lost := lostNames(f, declared)
 	text := ""
 	switch {
 	case f.deleted && (len(lost) > 0 || len(testNames(f.removed)) == 0):
@@ -197,29 +255,4 @@ func gone(f fileChange, declared map[string]bool) []plan.Finding {
 		return nil
 	}
 	return []plan.Finding{{Kind: plan.FindGone, Path: f.path, Text: text, Answer: true}}
-}
-
-// skip finds what keeps a test from running.
-var skip = lazy.Regexp(`\b[tbf]\.Skip(?:f|Now)?\(|@(?:pytest\.mark\.)?(?:skip|xfail)|pytest\.skip\(|unittest\.(?:skip|expectedFailure)|\b(?:it|test|describe|context)\.(?:skip|only|todo)\b|\b(?:xit|xdescribe|xtest|fit|fdescribe)\s*\(|#\[ignore|@(?:Disabled|Ignore)\b|^//go:build\s+(?:ignore|never|skip)|\bcollect_ignore\b|pending\(`)
-
-func skipped(f fileChange) []plan.Finding {
-	before := 0
-	for _, line := range f.removed {
-		if skip().MatchString(line) {
-			before++
-		}
-	}
-	var marks []string
-	for _, line := range f.added {
-		if skip().MatchString(line) {
-			marks = append(marks, strings.TrimSpace(line))
-		}
-	}
-	if len(marks) <= before {
-		return nil
-	}
-	return []plan.Finding{{
-		Kind: plan.FindSkip, Path: f.path, Answer: true,
-		Text: fmt.Sprintf("%s keeps tests from running: `%s`.", f.path, cut(marks[0], 120)),
-	}}
 }

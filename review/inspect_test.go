@@ -44,7 +44,7 @@ func TestInspect(t *testing.T) {
 		patch   string
 		plan    *plan.PlanDoc
 		closing string
-		checks  string
+		judge   string
 		want    []want
 		reason  string
 	}{
@@ -69,10 +69,11 @@ func TestInspect(t *testing.T) {
 		"rust":                      {patchOf("docs/tests/a.rs", "", "+#[ignore]"), doc, "", "", []want{{plan.FindSkip, "docs/tests/a.rs", "#[ignore]", true}}, ""},
 		"a planned makefile":        {patchOf("Makefile", "", "+test:"), doc, "", "", []want{{plan.FindJudges, "Makefile", "how the project is tested", false}}, ""},
 		"continuous integration":    {patchOf(".github/workflows/ci.yml", "", "-x", "+y"), nil, "", "", []want{{plan.FindJudges, ".github/workflows/ci.yml", "continuous integration", true}}, ""},
-		"a script of a check":       {patchOf("scripts/check.sh", "", "-go test", "+true"), nil, "", "A=b ./scripts/check.sh --all", []want{{plan.FindJudges, "scripts/check.sh", "a script that a check runs", true}}, ""},
-		"a script of no check":      {patchOf("scripts/check.sh", "", "-go test", "+true"), nil, "", "make test", nil, ""},
+		"a script of a check":       {patchOf("scripts/check.sh", "", "-go test", "+true"), nil, "", "scripts/check.sh", []want{{plan.FindJudges, "scripts/check.sh", "a script that a check runs", true}}, ""},
+		"a script of no check":      {patchOf("scripts/check.sh", "", "-go test", "+true"), nil, "", "", nil, ""},
 		"dependencies":              {patchOf("package.json", "", `+  "left-pad": "1"`), nil, "", "", nil, ""},
-		"the test script":           {patchOf("package.json", "", `-    "test": "jest"`, `+    "test": "true"`), nil, "", "", []want{{plan.FindJudges, "package.json", "how the project is tested", true}}, ""},
+		"the test script":           {patchOf("package.json", "", `-    "test": "jest"`, `+    "test": "true"`), nil, "", "package.json", []want{{plan.FindJudges, "package.json", "a script that a check runs", true}}, ""},
+		"what a check reads":        {"", nil, "", "lib.sh", []want{{plan.FindJudges, "lib.sh", "a script that a check runs", true}}, ""},
 		"a name with a blank":       {patchOf("my file.go", "", "+x"), doc, "", "", []want{{plan.FindScope, "my file.go", "was changed", false}}, ""},
 		"a name that git quotes":    {"diff --git \"a/h\\303\\251.go\" \"b/h\\303\\251.go\"\nindex 1..2\n", doc, "", "", []want{{plan.FindScope, "hé.go", "was changed", false}}, ""},
 		"a makefile that was moved": {"diff --git a/sub/tests.mk b/docs/x.txt\nsimilarity index 90%\nrename from sub/tests.mk\nrename to docs/x.txt\n", doc, "", "", []want{{plan.FindJudges, "docs/x.txt", "how the project is tested", false}}, ""},
@@ -80,8 +81,8 @@ func TestInspect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := review.Work{Patch: c.patch, Plan: c.plan, Closing: c.closing}
-			if c.checks != "" {
-				w.Checks = []plan.Check{{Command: c.checks}}
+			if c.judge != "" {
+				w.Judges = map[string]string{c.judge: "a script that a check runs"}
 			}
 			found := review.Inspect(w)
 			var got, wanted []want

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/plan-engine/plan"
 )
@@ -157,6 +158,10 @@ func judgeDone(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 		why := fmt.Sprintf("The reviewer said DONE and named %s.", count(len(contradicted), "gap", "gaps"))
 		return judgement(v, plan.NeedsFix, why, slices.Concat(broken, contradicted), ev.Gaps, true), nil
 	}
+	if stuck := stuckChecks(ev); len(broken) == 0 && len(stuck) > 0 {
+		why := fmt.Sprintf("The required check `%s` did not come to an end before the work either, so nothing can be said here.", short(stuck[0]))
+		return judgement(v, plan.CannotSay, why, nil, ev.Gaps, false), nil
+	}
 	if len(broken) > 0 {
 		why := fmt.Sprintf("The reviewer said DONE, but %s.", count(len(broken), "check does not pass", "checks do not pass"))
 		return judgement(v, plan.NeedsFix, why, broken, ev.Gaps, true), nil
@@ -246,13 +251,9 @@ func failingChecks(ev Evidence) []plan.CheckResult {
 // unanswered lists the findings and the failing checks that a DONE has to speak
 // of in its checklist and does not. A checklist in prose answers nothing.
 func unanswered(v plan.Verdict, ev Evidence) []string {
-	var said strings.Builder
-	for _, item := range v.Checklist {
-		if !item.Prose {
-			said.WriteString(item.Item + "\n" + item.Evidence + "\n")
-		}
+	names := func(name string) bool {
+		return name != "" && slices.ContainsFunc(v.Checklist, func(item plan.ListItem) bool { return speaksOf(item, name) })
 	}
-	names := func(name string) bool { return name != "" && strings.Contains(said.String(), name) }
 	var out []string
 	for _, f := range ev.Findings {
 		if f.Answer && !names(f.Path) && (strings.Contains(f.Path, " ") || !names(path.Base(f.Path))) {
@@ -283,6 +284,17 @@ func Shown(v plan.Verdict, ev Evidence) bool { return ev.prove(v).best == shown 
 func EndsAsClaimed(l Line, ev Evidence) bool {
 	w, _ := ev.weigh(l)
 	return w == unbroken || w == shown
+}
+
+// speaksOf reports whether a requirement says something of a file or a command. To
+// give a command as evidence and no word more is to say nothing of it.
+func speaksOf(item plan.ListItem, name string) bool {
+	if item.Prose {
+		return false
+	}
+	before, after, cited := strings.Cut(item.Evidence, name)
+	words := strings.FieldsFunc(before+" "+after, func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.Contains(item.Item, name) || cited && len(words) > 1
 }
 
 // bySeverity parts what a review names into what stands in the way and what only
@@ -351,6 +363,7 @@ func brokenChecks(ev Evidence) []plan.Missing {
 		case r.Flaky && required && !(known && (was.Flaky || !passed(was))):
 			out = append(out, checkGap(ev.Gaps, command, "is required and passes only sometimes: it failed, and passed when it was run again at once. It failed "+result(r)))
 		case r.Flaky: // no regression: it is not known to fail
+		case r.TimedOut && was.TimedOut: // see stuckChecks: no change can answer for that
 		case required:
 			out = append(out, checkGap(ev.Gaps, command, "is required and fails "+result(r)))
 		case known && passed(was):
@@ -358,6 +371,17 @@ func brokenChecks(ev Evidence) []plan.Missing {
 		}
 	}
 	return out
+}
+
+// stuckChecks are the required checks that came to no end before the work, and
+// come to none after it.
+func stuckChecks(ev Evidence) []string {
+	now, order := latest(ev.Checks)
+	base, _ := latest(ev.Baseline)
+	return slices.DeleteFunc(order, func(command string) bool {
+		r, was := now[command], base[command]
+		return !r.Required && !was.Required || r.Flaky || !r.TimedOut || !was.TimedOut
+	})
 }
 
 // latest is the last result of every command, and the commands in order. A

@@ -219,8 +219,12 @@ func TestJudgeDone(t *testing.T) {
 		"advisory fails since": {doneWith(ran("t", 0)), review.Evidence{
 			Checks: []plan.CheckResult{check("t", 127, false)}, Baseline: []plan.CheckResult{check("t", 0, false)},
 		}, "", "", "The check `t` passed before the change and fails now with exit code 127."},
-		"required once":     {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
-		"out of time":       {doneWith(), review.Evidence{Checks: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, TimedOut: true}}}, "", "", "it ran out of time"},
+		"required once": {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
+		"out of time":   {doneWith(), review.Evidence{Checks: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, TimedOut: true}}}, "", "", "it ran out of time"},
+		"stuck before and after": {doneWith(), review.Evidence{
+			Checks:   []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, ExitCode: 124, TimedOut: true}},
+			Baseline: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, ExitCode: 124, TimedOut: true}},
+		}, "", "", "BLOCKED"},
 		"required is flaky": {doneWith(), review.Evidence{Checks: []plan.CheckResult{with(check("t", 1, true), func(r *plan.CheckResult) { r.Flaky = true })}}, "", "", "passes only sometimes"},
 		"as flaky as before": {doneWith(ran("l", 0)), review.Evidence{
 			Checks:   []plan.CheckResult{with(check("t", 1, true), func(r *plan.CheckResult) { r.Flaky = true })},
@@ -247,6 +251,12 @@ func TestJudgeDone(t *testing.T) {
 			if tt.approved != "" {
 				if len(j.Gaps) != 0 || len(j.Missing) != 0 {
 					t.Errorf("approved with gaps %v", j.Gaps)
+				}
+				return
+			}
+			if tt.gap == string(plan.CannotSay) {
+				if j.Verdict != plan.CannotSay || len(j.Gaps) > 0 {
+					t.Errorf("judged %+v", j)
 				}
 				return
 			}

@@ -302,10 +302,10 @@ func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it me
 	if took := cpuTime(t) - before; took > 8*time.Second {
 		t.Errorf("many verdicts took %v", took)
 	}
-	long := strings.Repeat("- a gap\\n", n/10)
+	long := strings.Repeat("- a gap\\n", n/32)
 	before = cpuTime(t)
 	v, err := parse(`{"verdict":"NEEDS_FIX","missing":"` + long + `"}`)
-	if err != nil || len(v.Missing) != n/10 {
+	if err != nil || len(v.Missing) != n/32 {
 		t.Fatalf("%d gaps, %v", len(v.Missing), err)
 	}
 	if j, _ := review.Judge(v, review.Evidence{}); len(j.Gaps) != 1 {

@@ -18,7 +18,10 @@ import (
 // the reviewer means.
 func checklistFrom(done, again bool) func(element) (plan.ListItem, bool, error) {
 	return func(el element) (plan.ListItem, bool, error) {
-		if el.obj == nil {
+		switch {
+		case el.obj == nil && saysNothing(el.text), el.obj != nil && len(el.obj) == 0:
+			return plan.ListItem{}, false, nil
+		case el.obj == nil:
 			return proseItem(el.text, done, again)
 		}
 		s, err := el.obj.strs("item", "evidence")
@@ -26,32 +29,24 @@ func checklistFrom(done, again bool) func(element) (plan.ListItem, bool, error) 
 			return plan.ListItem{}, false, err
 		}
 		item := plan.ListItem{Item: s[0], Evidence: s[1]}
-		if len(el.obj) == 0 {
-			return item, false, nil
-		}
 		if item.Item == "" {
 			return item, false, errors.New(`has no "item"`)
 		}
 		met, err := el.obj.met()
 		item.Met = met && err == nil
-		if !done {
-			return item, true, nil
-		}
-		if err == nil {
-			err = listBeside(el.obj, "item", "met", "evidence")
-		}
-		if err != nil {
-			return item, false, err
-		}
 		switch {
+		case !done:
+			return item, true, nil
+		case err != nil:
+			return item, false, err
 		case again:
-			item.Met = item.Met && !denies(item.Item)
-		case !item.Met:
+			item.Met = met && !denies(item.Item)
+		case !met:
 			return item, false, errors.New("is not met")
 		case contradicted(el.obj, item):
 			return item, false, errors.New("says that it is met and that it is not")
 		}
-		return item, true, nil
+		return item, true, listBeside(el.obj, "item", "met", "evidence")
 	}
 }
 
@@ -199,7 +194,7 @@ func commandFrom(done bool) func(element) (plan.RanCommand, bool, error) {
 	return func(el element) (plan.RanCommand, bool, error) {
 		if el.obj == nil {
 			c := plan.RanCommand{Command: strings.TrimSpace(strings.Trim(el.text, "`"))}
-			return c, c.Command != "", nil
+			return c, !saysNothing(c.Command), nil
 		}
 		s, err := el.obj.strs("command", "call")
 		if err != nil {

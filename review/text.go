@@ -15,7 +15,7 @@ var bullet = lazy.Regexp(`^\s*(?:[-*+•–—]|[0-9]{1,3}[.)])(?:\s+|$)`)
 // splitItems makes items of a text. Where there are bullets, each starts an
 // item and the lines below it belong to it, up to an empty line; a heading
 // above them that ends in a colon is dropped. Without bullets every line is an
-// item.
+// item. An item may be empty.
 func splitItems(text string) []string {
 	text = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "\r", "\n").Replace(text)
 	lines := strings.Split(text, "\n")
@@ -38,15 +38,11 @@ func splitItems(text string) []string {
 			items = append(items, body)
 		}
 	}
-	return slices.DeleteFunc(items, saysNothing)
+	return items
 }
 
 func stripBullet(text string) string {
-	item := strings.TrimSpace(text[len(bullet().FindString(text)):])
-	if saysNothing(item) {
-		return ""
-	}
-	return item
+	return strings.TrimSpace(text[len(bullet().FindString(text)):])
 }
 
 // cut shortens a text to at most n bytes at a rune boundary and says so.

@@ -49,7 +49,10 @@ const (
 // Markdown around them.
 func clauses(text string) []string {
 	var out []string
-	text = strings.NewReplacer("/", "", "'", "", "’", "").Replace(strings.ToLower(text))
+	text = strings.ToLower(text)
+	for _, inWords := range []string{"/", "'", "’"} {
+		text = strings.ReplaceAll(text, inWords, "")
+	}
 	for _, c := range clauseEnd().Split(text, -1) {
 		if c = strings.Join(strings.Fields(strings.Trim(c, emptyMarks)), " "); c != "" {
 			out = append(out, c)
@@ -60,7 +63,17 @@ func clauses(text string) []string {
 
 // saysNothing reports whether a text is a way to write an empty list or value.
 // An ellipsis is none: it stands for something.
-func saysNothing(text string) bool {
+func saysNothing(text string) bool { return onlySays(text, isEmpty) }
+
+// namesNoGap reports whether a text in the place of a gap says that there is
+// none, also by saying that all is well.
+func namesNoGap(text string) bool {
+	return onlySays(text, func(clause string) bool { return isEmpty(clause) || wellClause().MatchString(clause) })
+}
+
+// onlySays reports whether a text says a certain thing, and nothing else but
+// that there is nothing.
+func onlySays(text string, says func(clause string) bool) bool {
 	if len(text) > maxNothing {
 		return strings.TrimSpace(text) == ""
 	}
@@ -68,20 +81,8 @@ func saysNothing(text string) bool {
 		return !strings.Contains(text, "..")
 	}
 	parts := clauses(text)
-	return slices.ContainsFunc(parts, isEmpty) && !slices.ContainsFunc(parts, func(c string) bool {
+	return slices.ContainsFunc(parts, says) && !slices.ContainsFunc(parts, func(c string) bool {
 		return !isEmpty(c) && !wellClause().MatchString(c) && !labelClause().MatchString(c)
-	})
-}
-
-// namesNoGap reports whether a text in the place of a gap says that there is
-// none.
-func namesNoGap(text string) bool {
-	if saysNothing(text) {
-		return true
-	}
-	parts := clauses(text)
-	return len(text) <= maxNothing && len(parts) > 0 && !slices.ContainsFunc(parts, func(c string) bool {
-		return !wellClause().MatchString(c)
 	})
 }
 

@@ -205,6 +205,7 @@ func (c *copied) sameFile(root *os.Root, name string, was, is copiedFile) bool {
 		return false
 	}
 	before := standing{mode: was.mode, size: was.size, link: was.link, open: from.open}
-	now := standing{mode: is.mode, size: is.size, link: is.link, open: func() (io.ReadCloser, error) { return openPlain(root, name) }}
+	now := standing{mode: is.mode, size: is.size, link: is.link}
+	now.open = func() (io.ReadCloser, error) { return openPlain(root, name) }
 	return now.same(before)
 }

@@ -246,7 +246,11 @@ func setTime(path string, at time.Time) error {
 	if err != nil {
 		return fmt.Errorf("set the time of %s: %w", path, err)
 	}
-	return unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{stamp, stamp}, unix.AT_SYMLINK_NOFOLLOW) //nolint:wrapcheck // callers name the path
+	stamps := []unix.Timespec{stamp, stamp}
+	if err := unix.UtimesNanoAt(unix.AT_FDCWD, path, stamps, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return fmt.Errorf("set the time of %s: %w", path, err)
+	}
+	return nil
 }
 
 // putInCopy writes the puts into the copy of the tree.

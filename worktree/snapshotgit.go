@@ -157,14 +157,16 @@ func (v *SnapshotViews) index(ctx context.Context, at place, tree string) (sandb
 	if err != nil {
 		return sandbox.Put{}, err
 	}
-	if kept := keptPrefix + mark; mark == "" || !exists(v.repo.gitDir, kept) || copyIndex(filepath.Join(v.repo.gitDir, kept), index) != nil {
+	kept := filepath.Join(v.repo.gitDir, keptPrefix+mark)
+	if mark == "" || !exists(v.repo.gitDir, keptPrefix+mark) || copyIndex(kept, index) != nil {
 		_ = os.Remove(index) // of a copy that was not finished
 		if err := copyIndex(users, index); err != nil {
 			return sandbox.Put{}, err
 		}
 	}
 	a := area{dir: v.repo.root, index: index}
-	if _, err := v.repo.git.run(ctx, v.repo.call(a, "", "read-tree", "--reset", "--no-recurse-submodules", tree)); err != nil {
+	read := v.repo.call(a, "", "read-tree", "--reset", "--no-recurse-submodules", tree)
+	if _, err := v.repo.git.run(ctx, read); err != nil {
 		return sandbox.Put{}, err
 	}
 	info, err := os.Stat(index)

@@ -112,7 +112,7 @@ func (v *SnapshotViews) once(key string, make func() ([]sandbox.Put, error)) ([]
 // and is no test. It is start where only tests differ, and work where nothing
 // does. A renamed file counts under both names; a submodule stays where it is,
 // since its files cannot be put back.
-func (v *SnapshotViews) Counter(ctx context.Context, start, work string, isTest func(path string) bool) (string, error) {
+func (v *SnapshotViews) Counter(ctx context.Context, start, work string, isTest func(string) bool) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	tree, err := v.counter(ctx, start, work, isTest)
@@ -122,7 +122,7 @@ func (v *SnapshotViews) Counter(ctx context.Context, start, work string, isTest 
 	return tree, nil
 }
 
-func (v *SnapshotViews) counter(ctx context.Context, start, work string, isTest func(path string) bool) (string, error) {
+func (v *SnapshotViews) counter(ctx context.Context, start, work string, isTest func(string) bool) (string, error) {
 	if err := v.open(); err != nil {
 		return "", err
 	}
@@ -234,7 +234,8 @@ func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, er
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	out, err := r.git.run(ctx, call{dir: r.root, stdin: joinNUL(asked), args: []string{"check-ignore", "-z", "--stdin", "--no-index"}})
+	ask := r.call(area{dir: r.root}, joinNUL(asked), "check-ignore", "-z", "--stdin", "--no-index")
+	out, err := r.git.run(ctx, ask)
 	var ge *gitError
 	if errors.As(err, &ge) && ge.code == 1 { // none
 		return nil, nil

@@ -73,7 +73,7 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	eng, err := engine.New(engine.Config{
 		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.first},
 		Checker: check,
-		Changes: changes{w.repo}, Inspect: inspect, Desk: desk{w},
+		Changes: changes{w.repo}, Inspect: inspector{w.repo}.inspect, Desk: desk{w},
 		Baselines: known,
 		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly, Setup: w.cfg.Checks.Setup,
 		Critique: isSet(w.cfg.Critique), ApprovePlan: isSet(w.cfg.ApprovePlan),

@@ -16,7 +16,6 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/review"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -53,11 +52,6 @@ func configured(cfg config.Config, fromFlags bool) []plan.Check {
 		}
 	}
 	return out
-}
-
-// inspect notices what a reviewer could overlook.
-func inspect(patch, closing string, doc *plan.PlanDoc, checks []plan.Check) []plan.Finding {
-	return review.Inspect(review.Work{Patch: patch, Closing: closing, Plan: doc, Checks: checks})
 }
 
 // changes says which checks a change concerns.
@@ -122,6 +116,10 @@ func (b *baselines) Keep(ctx context.Context, res plan.CheckResult, _ []plan.Blo
 	_ = b.db.KeepBaseline(ctx, b.key(res.Check), res)
 }
 
+// baselineForm is another one where results hold more than those of earlier
+// versions: from the second on, what test runners reported.
+const baselineForm = "2"
+
 // try makes a trial, unless what it came to is remembered. A tree without the
 // change that is the tree of the start may have been tried as the baseline.
 func (b *baselines) try(ctx context.Context, c *checker, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
@@ -176,7 +174,7 @@ func (b *baselines) keyOf(c plan.Check, tree string, seen ...string) string {
 		return slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID"}, name)
 	})
 	slices.Sort(env)
-	parts := []string{b.repo.Root(), tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}
+	parts := []string{baselineForm, b.repo.Root(), tree, b.setup, c.Command, fmt.Sprint(c.TimeoutMS)}
 	for _, part := range slices.Concat(parts, env, seen) {
 		_, _ = io.WriteString(sum, part+"\x00") // a hash takes everything
 	}

@@ -342,3 +342,105 @@ func TestTheStartAndTheCounterTree(t *testing.T) {
 		}
 	})
 }
+
+// A run of a version that showed the repository as it was goes on with that, and
+// so do the phases that work on it.
+func TestTheRepositoryIsSeenAsItIs(t *testing.T) {
+	t.Parallel()
+	levels(t, func(t *testing.T, level sandbox.Level) {
+		c := changed(t, committed(t), level, work)
+		for _, test := range []struct {
+			phase plan.Phase
+			trees plan.Trees
+		}{{plan.Review, plan.Trees{}}, {plan.Explore, c.trees}} {
+			room, err := c.walls.room(t.Context(), test.phase, test.trees)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := room.Shell.Run(t.Context(), sandbox.Command{Line: "git rev-parse HEAD && git diff --quiet", Dir: room.Dir})
+			if err != nil || res.ExitCode != 1 || strings.TrimSpace(string(res.Output)) != c.base || room.Changes != nil {
+				t.Errorf("%s: %v, %+v, %s", test.phase, err, res, res.Output)
+			}
+			if err := room.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestAReviewersFilesAreFound(t *testing.T) {
+	t.Parallel()
+	levels(t, func(t *testing.T, level sandbox.Level) {
+		c := changed(t, committed(t), level, work)
+		room, run := c.review(t)
+		run("mkdir -p probes build; echo p >probes/p_test; chmod 700 probes/p_test; echo l >x.log; echo b >build/b; ln -s / away; cd probes && git init -q; echo t >${TMPDIR:-.}/t; echo x >>../calc")
+		files, err := room.Added(t.Context())
+		want := []plan.AddedFile{{Path: "probes/p_test", Mode: 0o700, Size: 2}}
+		if level == sandbox.LevelNone {
+			want = append(want, plan.AddedFile{Path: "probes/t", Mode: 0o644, Size: 2})
+		} else {
+			want = append(want, plan.AddedFile{Path: "/tmp/t", Mode: 0o644, Size: 2})
+		}
+		if diff := cmp.Diff(want, files); err != nil || diff != "" {
+			t.Errorf("%v (-want +got)\n%s", err, diff)
+		}
+		for _, f := range files {
+			if data, mode, err := room.Read(f.Path); len(data) != 2 || uint32(mode) != f.Mode || err != nil {
+				t.Errorf("%s: %q, %v, %v", f.Path, data, mode, err)
+			}
+		}
+		changes, err := room.Changes(t.Context())
+		if diff := cmp.Diff([]string{"calc"}, changes.Altered); err != nil || diff != "" {
+			t.Errorf("%v (-want +got)\n%s", err, diff)
+		}
+	})
+}
+
+// BenchmarkRoom builds walls around 10,000 files and asks git there for a status,
+// with the repository as it is and as a snapshot.
+func BenchmarkRoom(b *testing.B) {
+	dir := committed(b)
+	files := map[string]string{}
+	for i := range 10_000 {
+		files[fmt.Sprintf("d%d/f%d", i%100, i)] = fmt.Sprintf("file %d\n", i)
+	}
+	write(b, dir, files)
+	git(b, dir, "add", "-A")
+	git(b, dir, "commit", "-q", "-m", "many")
+	c := changed(b, dir, sandbox.LevelNamespaces, work)
+	for name, run := range map[string]struct {
+		trees plan.Trees
+		line  string
+	}{
+		"as it is":            {plan.Trees{}, "true"},
+		"snapshot":            {c.trees, "true"},
+		"as it is and status": {plan.Trees{}, "git status --porcelain"},
+		"snapshot and status": {c.trees, "git status --porcelain"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				room, err := c.walls.room(b.Context(), plan.Review, run.trees)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := room.Shell.Run(b.Context(), sandbox.Command{Line: run.line, Dir: room.Dir}); err != nil {
+					b.Fatal(err)
+				}
+				if err := room.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("the first of a snapshot", func(b *testing.B) {
+		for b.Loop() {
+			v := c.walls.repo().SnapshotViews(c.base)
+			if _, err := v.Git(b.Context(), c.trees.Start, c.trees.Work, false); err != nil {
+				b.Fatal(err)
+			}
+			if err := v.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

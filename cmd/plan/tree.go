@@ -224,13 +224,30 @@ type trees struct {
 	first *plan.Snapshot // of a run that is about to begin, if it was taken
 }
 
-// Snapshot implements engine.Snapshots.
+// Snapshot implements engine.Snapshots. Around an Implement it also notes the
+// ignored files that a check may execute.
 func (t *trees) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
 	if first := t.first; first != nil && first.Label == label {
 		t.first = nil
 		return *first, nil
 	}
-	return t.Repo.Snapshot(ctx, run, label)
+	if !strings.Contains(label, "implement") {
+		return t.Repo.Snapshot(ctx, run, label)
+	}
+	var snap plan.Snapshot
+	var tools map[string]string
+	var both errgroup.Group
+	both.Go(func() (err error) {
+		snap, err = t.Repo.Snapshot(ctx, run, label)
+		return err
+	})
+	both.Go(func() (err error) {
+		tools, err = t.Tools(ctx)
+		return err
+	})
+	err := both.Wait()
+	snap.Tools = tools
+	return snap, err //nolint:wrapcheck // worktree's
 }
 
 // Diff implements engine.Snapshots.

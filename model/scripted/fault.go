@@ -61,6 +61,9 @@ var settings = map[FaultKind][]string{
 	FaultRefuse:        {"body"},
 }
 
+// onAnswers are the kinds that need an answer to work on.
+var onAnswers = []FaultKind{FaultTruncate, FaultSlow, FaultFilter}
+
 // kind is the kind of a fault, "" without one.
 func (f *Fault) kind() FaultKind {
 	if f == nil {
@@ -84,10 +87,14 @@ func (f *Fault) check(r *Reply) error {
 	}
 	allowed, ok := settings[f.Kind]
 	if !ok {
-		return fmt.Errorf("fault kind %q is not one of status, hang, reset, truncate, half_call, malformed_args, error_frame, empty, slow, garbage, filter, refuse", f.Kind)
+		return fmt.Errorf("fault kind %q is not one of status, hang, reset, truncate, half_call, malformed_args, "+
+			"error_frame, empty, slow, garbage, filter, refuse", f.Kind)
 	}
 	if err := f.checkSettings(allowed); err != nil {
 		return err
+	}
+	if slices.Contains(onAnswers, f.Kind) && !r.says() {
+		return fmt.Errorf("fault %s needs an answer to work on; give the reply text, reasoning or a call", f.Kind)
 	}
 	switch f.Kind {
 	case FaultStatus:
@@ -100,9 +107,6 @@ func (f *Fault) check(r *Reply) error {
 		}
 	case FaultHalfCall, FaultMalformedArgs:
 		return f.checkCall(r)
-	}
-	if needsAnswer := []FaultKind{FaultTruncate, FaultSlow, FaultFilter}; slices.Contains(needsAnswer, f.Kind) && !r.says() {
-		return fmt.Errorf("fault %s needs an answer to work on; give the reply text, reasoning or a call", f.Kind)
 	}
 	return nil
 }

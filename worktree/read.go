@@ -1,0 +1,85 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxRead bounds a file that is read out of a tree. What is larger is no source
+// that somebody wrote.
+const maxRead = 1 << 20
+
+// Files are the files of a git tree. A symbolic link is a file that holds its
+// target; submodules are left out.
+type Files struct {
+	repo  *Repo
+	ids   map[string]string // by path
+	large map[string]bool   // files that are not read
+}
+
+// FilesOf lists the files of a tree or commit.
+func (r *Repo) FilesOf(ctx context.Context, tree string) (*Files, error) {
+	if tree == "" || strings.HasPrefix(tree, "-") {
+		return nil, fmt.Errorf("list the files of a tree of %q: %q is not a tree or a commit", r.root, tree)
+	}
+	out, err := r.git.run(ctx, call{dir: r.root, args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", tree}})
+	if err != nil {
+		return nil, fmt.Errorf("list the files of tree %s of %q: %w", tree, r.root, err)
+	}
+	f := &Files{repo: r, ids: map[string]string{}, large: map[string]bool{}}
+	for _, line := range splitNUL(out) { // MODE TYPE ID SIZE<tab>PATH
+		head, path, ok := strings.Cut(line, "\t")
+		fields := strings.Fields(head)
+		if !ok || len(fields) != 4 {
+			return nil, fmt.Errorf("list the files of tree %s of %q: git printed %q, which is not an entry", tree, r.root, line)
+		}
+		if fields[1] != "blob" {
+			continue
+		}
+		f.ids[path] = fields[2]
+		if size, err := strconv.Atoi(fields[3]); err != nil || size > maxRead {
+			f.large[path] = true
+		}
+	}
+	return f, nil
+}
+
+// IDs gives the id of each file's content by its path, which is relative to the
+// root with slashes. It must not be changed.
+func (f *Files) IDs() map[string]string { return f.ids }
+
+// Read returns the contents of files by path. Those that are not in the tree
+// or hold more than 1 MiB are left out.
+func (f *Files) Read(ctx context.Context, paths ...string) (map[string]string, error) {
+	var there []string
+	var ask strings.Builder
+	for _, path := range paths {
+		if id := f.ids[path]; id != "" && !f.large[path] {
+			there = append(there, path)
+			ask.WriteString(id + "\n")
+		}
+	}
+	out := make(map[string]string, len(there))
+	if len(there) == 0 {
+		return out, nil
+	}
+	text, err := f.repo.git.run(ctx, call{dir: f.repo.root, stdin: ask.String(), args: []string{"cat-file", "--batch"}})
+	if err != nil {
+		return nil, fmt.Errorf("read files of a tree of %q: %w", f.repo.root, err)
+	}
+	for _, path := range there { // ID TYPE SIZE<newline>CONTENT<newline>
+		head, rest, _ := strings.Cut(text, "\n")
+		fields := strings.Fields(head)
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("read files of a tree of %q: git says %q of %s", f.repo.root, head, path)
+		}
+		size, err := strconv.Atoi(fields[2])
+		if err != nil || size >= len(rest) {
+			return nil, fmt.Errorf("read files of a tree of %q: git says %q of %s, and less follows", f.repo.root, head, path)
+		}
+		out[path], text = rest[:size], rest[size+1:]
+	}
+	return out, nil
+}
