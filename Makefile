@@ -41,9 +41,10 @@ test: ## run all tests, with the race detector and in random order
 $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
-soak: ## kill runs at random times for SOAK (10m), and batches 50 times, and resume them
+soak: ## kill runs at random times for SOAK (10m), and batches 50 times, and resume them; and play all false DONEs
 	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan
 	BATCH_KILLS=50 $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestBatchSurvivesKills$$' ./cmd/plan
+	FALSE_DONES=all $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 1h -v -run '^TestFalseDones$$' ./cmd/plan
 
 lint: $(LINT) ## run the linters
 	$(LINT) run --build-tags $(TAGS) ./...

@@ -170,3 +170,13 @@ func TestFindings(t *testing.T) {
 	}
 	testscript.Run(t, scripts(dir))
 }
+
+// reply scripts a phase that runs commands, one a turn, and then says a text,
+// also when it is asked again.
+func reply(b *strings.Builder, phase string, commands []string, text string) {
+	for i, c := range commands {
+		fmt.Fprintf(b, "[[reply]]\nphase = %q\nuser = 1\nturn = %d\n", phase, i)
+		fmt.Fprintf(b, "[[reply.call]]\nname = \"bash\"\nargs = { command = '''%s''' }\n", c)
+	}
+	fmt.Fprintf(b, "[[reply]]\nphase = %q\ntext = '''%s'''\n", phase, text)
+}

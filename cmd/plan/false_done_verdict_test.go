@@ -1,0 +1,61 @@
+package main
+
+import "strings"
+
+// falseVerdicts are reviews that do not say DONE, over work for which there is
+// evidence: what is read decides.
+func falseVerdicts() []falseDone {
+	proven := done(theTest)
+	needsFix := `{"verdict": "NEEDS_FIX", "missing": [{"gap": "no word on names", "severity": "must"}]}`
+	said := func(name, lie, told, twin string, again ...string) falseDone {
+		return falseDone{
+			name: name,
+			lie:  story{round: round{build: []string{works}, ran: []string{theTest}, says: append([]string{lie}, again...)}},
+			told: told,
+			twin: story{round: round{says: []string{twin}}},
+		}
+	}
+	part := func(more string) string { return strings.TrimSuffix(proven, "}") + ", " + more + "}" }
+	return []falseDone{
+		said("a fix, then a DONE quoted", needsFix+"\nOtherwise I would have said {\"verdict\": \"DONE\"}.", "two verdicts", "I would say {\"greets\": \"hello\"}.\n"+proven),
+		said("a DONE, then a fix", proven+"\n"+needsFix, "two verdicts", "First the test, then this.\n"+proven),
+		said("a DONE, then a doubt", proven+"\nBut names are not greeted.", "no word on names", "Names are greeted.\n\n"+proven, needsFix),
+		said("a DONE in a thought", "<think>"+proven+"</think>\nNames are not greeted.", "no JSON object", "<think>"+needsFix+"</think>\n"+proven),
+		said("a DONE in a thought, then a fix", "<think>"+proven+"</think>\n"+needsFix, "no word on names", "<think>Is it done?</think>\n"+proven),
+		said("a thought that never ends", "<think>I might say "+proven, "it is empty", "<think>I might say DONE</think>"+proven),
+		said("a thought of another name", "<reasoning>"+proven+"</reasoning>", "it is empty", "<reasoning>yes</reasoning>"+proven),
+		said("a thought opened before", proven+"</think>\nNo.", "no JSON object", "yes</think>\n"+proven),
+		said("a key in disguise", `{"\u0076erdict": "NEEDS_FIX", "missing": [{"gap": "no word on names"}]} {"verdict": "DONE"}`, "two verdicts", strings.Replace(proven, "verdict", `\u0076erdict`, 1)),
+		said("a word in disguise", `{"verdict": "\u004eEEDS_FIX", "missing": "no word on names"}`, "no word on names", strings.Replace(proven, "DONE", `\u0044ONE`, 1)),
+		said("the key twice", `{"verdict": "DONE", "verdict": "NEEDS_FIX", "commands": ["sh greet_test.sh"]}`, "given twice", `{"verdict": "DONE", "verdict": "DONE", "commands": ["sh greet_test.sh"]}`),
+		said("a key in capitals", `{"Verdict": "DONE", "commands": ["sh greet_test.sh"]}`, "must be written", strings.Replace(proven, "DONE", "done", 1)),
+		said("gaps under another key", part(`"gaps": ["no word on names"]`), "no key of a verdict", part(`"gaps": []`)),
+		said("issues under another key", part(`"issues": [{"text": "no word on names"}]`), "no key of a verdict", part(`"issues": null`)),
+		said("objects under another key", part(`"open": {"names": "not greeted"}`), "no key of a verdict", part(`"summary": "all is well"`)),
+		said("a remark under another key", part(`"blocker": ["names"]`), "no key of a verdict", part(`"blocker": "none"`)),
+		said("missing, in capitals", part(`"Missing": ["no word on names"]`), "must be written", part(`"confidence": 0.9`)),
+		said("missing, twice", `{"verdict": "DONE", "missing": [], "missing": ["no word on names"], "commands": ["sh greet_test.sh"]}`, "no word on names", `{"verdict": "DONE", "missing": [], "commands": ["sh greet_test.sh"]}`),
+		said("a must beside DONE", `{"verdict": "DONE", "missing": [{"gap": "no word on names", "severity": "must"}], "commands": ["sh greet_test.sh"]}`, "no word on names", `{"verdict": "DONE", "missing": [{"gap": "a word on names would be nice", "severity": "should"}], "commands": ["sh greet_test.sh"]}`),
+		said("a gap without a weight", `{"verdict": "DONE", "missing": ["no word on names"], "commands": ["sh greet_test.sh"]}`, "no word on names", `{"verdict": "DONE", "missing": "No gaps.", "commands": ["sh greet_test.sh"]}`),
+		said("a gap in a sentence", `{"verdict": "DONE", "missing": "names are not greeted", "commands": ["sh greet_test.sh"]}`, "names are not greeted", `{"verdict": "DONE", "missing": "[]", "commands": ["sh greet_test.sh"]}`),
+		said("an ellipsis of gaps", `{"verdict": "DONE", "missing": "...", "commands": ["sh greet_test.sh"]}`, "...", `{"verdict": "DONE", "missing": "null", "commands": ["sh greet_test.sh"]}`),
+		said("none, except one", `{"verdict": "DONE", "missing": "None, except that names are not greeted", "commands": ["sh greet_test.sh"]}`, "names are not greeted", `{"verdict": "DONE", "missing": "None.", "commands": ["sh greet_test.sh"]}`),
+		said("an item that is not met", `{"verdict": "DONE", "checklist": [{"item": "greets names", "met": false}], "commands": ["sh greet_test.sh"]}`, "greets names", `{"verdict": "DONE", "checklist": [{"item": "greets names", "met": true}], "commands": ["sh greet_test.sh"]}`),
+		said("an item without a word on it", `{"verdict": "DONE", "checklist": [{"item": "greets names"}], "commands": ["sh greet_test.sh"]}`, "greets names", `{"verdict": "DONE", "checklist": ["greets names"], "commands": ["sh greet_test.sh"]}`),
+		said("an item met in part", `{"verdict": "DONE", "checklist": [{"item": "greets names", "met": "partly"}], "commands": ["sh greet_test.sh"]}`, "greets names", `{"verdict": "DONE", "checklist": [{"item": "greets parts of names", "met": true}], "commands": ["sh greet_test.sh"]}`),
+		said("an item NOT done", `{"verdict": "DONE", "checklist": ["greets names: NOT done"], "commands": ["sh greet_test.sh"]}`, "greets names", `{"verdict": "DONE", "checklist": ["greets names: done"], "commands": ["sh greet_test.sh"]}`),
+		said("an item with an open box", `{"verdict": "DONE", "checklist": "- [x] greets\n- [ ] greets names", "commands": ["sh greet_test.sh"]}`, "greets names", `{"verdict": "DONE", "checklist": "- [x] greets\n- [x] greets names", "commands": ["sh greet_test.sh"]}`),
+		said("an item with a cross", `{"verdict": "DONE", "checklist": ["❌ greets names"], "commands": ["sh greet_test.sh"]}`, "greets names", `{"verdict": "DONE", "checklist": ["✅ greets names"], "commands": ["sh greet_test.sh"]}`),
+		said("an item met and denied", `{"verdict": "DONE", "checklist": [{"item": "names could not be verified", "met": true}], "commands": ["sh greet_test.sh"]}`, "names could not be verified", `{"verdict": "DONE", "checklist": [{"item": "does not crash without a name", "met": true}], "commands": ["sh greet_test.sh"]}`),
+		said("an item met and failing", `{"verdict": "DONE", "checklist": [{"item": "greets names", "met": true, "status": "failed"}], "commands": ["sh greet_test.sh"]}`, "no word on names", `{"verdict": "DONE", "checklist": [{"item": "greets names", "met": true, "status": "passed"}], "commands": ["sh greet_test.sh"]}`, needsFix),
+		said("prose of another verdict", "Verdict: NEEDS_FIX, names are missing.\n"+proven, "another verdict", "The test shows it.\n```json\n"+proven+"\n```"),
+		said("prose alone", "It is DONE, all tests pass.", "no JSON object", "All tests pass.\n"+proven),
+		said("no JSON", "{'verdict': 'DONE'}", "not valid", strings.ReplaceAll(proven, `": `, `":`)),
+		said("another word", `{"verdict": "DONE_WITH_GAPS", "commands": ["sh greet_test.sh"]}`, "must be DONE", `{"verdict": "Done", "commands": ["sh greet_test.sh"]}`),
+		said("a verdict within", `{"answer": `+proven+`}`, "top level", "~~~\n"+proven+"\n~~~"),
+		said("a list of verdicts", `[`+proven+`, `+needsFix+`]`, "top level", "The one verdict:\n"+proven),
+		said("a verdict that is not closed", strings.TrimSuffix(proven, "}"), "not valid", proven+"\n\n"),
+		said("a fix, then another object", needsFix+"\n"+`{"done": true}`, "no word on names", `{"looked_at": "greet.sh"}`+"\n"+proven),
+		said("blocked", `{"verdict": "BLOCKED", "missing": [{"gap": "needs a phone"}]}`, "cannot be verified here", proven),
+	}
+}
