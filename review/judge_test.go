@@ -89,6 +89,12 @@ func TestWhatALineIsWorth(t *testing.T) {
 			review.Evidence{},
 			review.DoubtShown, "it ran no test",
 		},
+		"does not say that it runs one": {
+			ran("t", 0),
+			[]plan.CheckResult{with(onWork("t", 0), func(r *plan.CheckResult) { r.Tests = &plan.TestReport{Runners: []string{"go"}, Passed: -1} }), without("t", 1)},
+			review.Evidence{},
+			review.DoubtShown, "does not say that a test ran",
+		},
 		"runs no test without": {
 			ran("t", 0),
 			[]plan.CheckResult{

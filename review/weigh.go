@@ -125,6 +125,8 @@ func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
 		return objection, fmt.Sprintf("%s is said to have ended with %d. Run alone on the work as it is, it %s", name, l.ExitCode, endedHow(last))
 	case last.Tests != nil && !last.Tests.Ran():
 		return unproven, fmt.Sprintf("%s ended as claimed, but by its own report it ran no test.", name)
+	case last.Tests != nil && last.Tests.Passed <= 0 && last.Tests.Failed <= 0:
+		return unproven, fmt.Sprintf("%s ended as claimed, but what it shows does not say that a test ran: claim it without what hides its output.", name)
 	case len(last.Wrote) > 0:
 		return unproven, fmt.Sprintf("%s writes to files of the work (%s), so it does not speak of the work as it is.", name, strings.Join(last.Wrote, ", "))
 	}
