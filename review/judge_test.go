@@ -91,7 +91,10 @@ func TestWhatALineIsWorth(t *testing.T) {
 		},
 		"does not say that it runs one": {
 			ran("t", 0),
-			[]plan.CheckResult{with(onWork("t", 0), func(r *plan.CheckResult) { r.Tests = &plan.TestReport{Runners: []string{"go"}, Passed: -1} }), without("t", 1)},
+			[]plan.CheckResult{
+				with(onWork("t", 0), func(r *plan.CheckResult) { r.Tests = &plan.TestReport{Runners: []string{"go"}, Passed: -1} }),
+				with(without("t", 1), func(r *plan.CheckResult) { r.Output = "FAIL\tm [build failed]\n" }),
+			},
 			review.Evidence{},
 			review.DoubtShown, "does not say that a test ran",
 		},

@@ -125,8 +125,6 @@ func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
 		return objection, fmt.Sprintf("%s is said to have ended with %d. Run alone on the work as it is, it %s", name, l.ExitCode, endedHow(last))
 	case last.Tests != nil && !last.Tests.Ran():
 		return unproven, fmt.Sprintf("%s ended as claimed, but by its own report it ran no test.", name)
-	case last.Tests != nil && last.Tests.Passed <= 0 && last.Tests.Failed <= 0:
-		return unproven, fmt.Sprintf("%s ended as claimed, but what it shows does not say that a test ran: claim it without what hides its output.", name)
 	case len(last.Wrote) > 0:
 		return unproven, fmt.Sprintf("%s writes to files of the work (%s), so it does not speak of the work as it is.", name, strings.Join(last.Wrote, ", "))
 	}
@@ -137,7 +135,21 @@ func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
 	if why := ev.alike(l.Command, last, without); why != "" {
 		return unbroken, why
 	}
+	if silent(last) && notBuilt(without[len(without)-1]) {
+		return unbroken, fmt.Sprintf("%s does not say that a test ran on the work, and without the change it cannot be built: claim it without what hides its output.", name)
+	}
 	return shown, ""
+}
+
+// silent reports whether a test runner ran that does not say how many tests it
+// ran: it may have been told to run none.
+func silent(r plan.CheckResult) bool {
+	return r.Tests != nil && r.Tests.Passed <= 0 && r.Tests.Failed <= 0
+}
+
+// notBuilt reports whether go could not build what it was to test.
+func notBuilt(r plan.CheckResult) bool {
+	return strings.Contains(r.Output, "[build failed]") || strings.Contains(r.Output, "[setup failed]")
 }
 
 // weighCheck weighs one of the engine's own checks, which has to pass.
