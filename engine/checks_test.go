@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -131,6 +132,51 @@ func TestAFailingCheckGoesBackOnce(t *testing.T) {
 			}
 			if len(b.crew.briefs) == 5 && len(b.crew.briefs[3].Failed) != 1 {
 				t.Error("the implementer is not told which check fails")
+			}
+		})
+	}
+}
+
+// TestGreenByItself: a required check that failed before, and passes although no
+// file was changed, runs again on the tree of the start. It is flaky if it passes
+// there, and counts as failed if it does not.
+func TestGreenByItself(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		onStart int
+		changed bool
+		want    string // of the result after the work
+	}{
+		"passes there":  {0, false, "exit 0, flaky true"},
+		"fails there":   {1, false, "exit 1, flaky false"},
+		"work was done": {1, true, "exit 0, flaky false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.cfg.MaxCycles = 0
+			if !c.changed {
+				b.snaps.named = map[string]string{"implement-1": "tree-start", "implement-1-rechecked": "tree-start", "review-1": "tree-start"}
+			}
+			on := ""
+			b.checker.trial = func(tr plan.Trial) { on = tr.On }
+			b.checker.check = func(context.Context, plan.Check) (plan.CheckResult, []plan.Blob, error) {
+				n := len(b.checker.ran)
+				code := map[bool]int{true: 1, false: 0}[n <= 2] // at the baseline, and there again
+				if on == plan.TreeStart {
+					code = c.onStart
+				}
+				return plan.CheckResult{ExitCode: code}, nil, nil
+			}
+			b.finish()
+			got := ""
+			for _, ev := range b.events() {
+				if end, ok := ev.Body.(plan.CheckEnd); ok && !end.Baseline {
+					got = fmt.Sprintf("exit %d, flaky %v", end.ExitCode, end.Flaky)
+				}
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}
