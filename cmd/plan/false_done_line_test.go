@@ -209,6 +209,22 @@ func falseLines() []falseDone {
 			line:   "mkdir /dev/shm/first",
 			honest: "sh greet_test.sh || mkdir /dev/shm/first/none",
 		},
+		{
+			name:   "the first to come in /var/tmp",
+			line:   "test ! -e /var/tmp/first && touch /var/tmp/first",
+			honest: "sh greet_test.sh && touch /var/tmp/first",
+		},
+		{
+			name:   "the first to come in go's cache",
+			line:   `test ! -e "$GOCACHE/first" && touch "$GOCACHE/first"`,
+			honest: `sh greet_test.sh && test ! -e "$GOCACHE/first"`,
+		},
+		{
+			name:   "the first to come at home",
+			line:   "test ! -e ~/first && touch ~/first",
+			honest: "sh greet_test.sh && test ! -e ~/first",
+			told:   otherwise,
+		},
 		{name: "the first to come in the repository", line: "git tag first", honest: "git tag first && sh greet_test.sh"},
 	}
 	var out []falseDone
