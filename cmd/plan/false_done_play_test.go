@@ -70,7 +70,11 @@ func (s story) play(t *testing.T, caches []string) ended {
 	defer func() { _ = server.Close() }()
 
 	cycles := fmt.Sprintf("--max-review-cycles=%d", len(s.more))
-	args := slices.Concat([]string{"-C", repo, "run", "--json", "--auto-approve", cycles}, s.flags, []string{"greet with hello"})
+	args := slices.Concat(
+		[]string{"-C", repo, "run", "--json", "--auto-approve", cycles},
+		s.flags,
+		[]string{"greet with hello"},
+	)
 	cmd := exec.CommandContext(t.Context(), "plan", args...)
 	cmd.Env = append(os.Environ(),
 		"PLAN_HOME="+home, "HOME="+dir, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "PLAN_MODEL="+scripted.Model,

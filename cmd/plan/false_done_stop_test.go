@@ -30,20 +30,78 @@ func falseStops() []falseDone {
 	var out []falseDone
 	for _, finish := range []string{"content_filter", "refusal", "safety", "recitation"} {
 		out = append(out,
-			stopped("two writes: "+finish, "refused", scripted.Reply{Phase: "implement", User: 1, Turn: &first, Calls: twoWrites, Finish: finish}),
-			stopped("a DONE: "+finish, "refused", scripted.Reply{Phase: "review", Turn: new(int), Text: done(theTest), Finish: finish}),
+			stopped(
+				"two writes: "+finish,
+				"refused",
+				scripted.Reply{Phase: "implement", User: 1, Turn: &first, Calls: twoWrites, Finish: finish},
+			),
+			stopped(
+				"a DONE: "+finish,
+				"refused",
+				scripted.Reply{Phase: "review", Turn: new(int), Text: done(theTest), Finish: finish},
+			),
 		)
 	}
 	return append(out,
-		stopped("a report: content_filter", "refused", scripted.Reply{Phase: "explore", Text: "**What is asked** to greet. **Where it happens** greet.sh:1", Finish: "content_filter"}),
-		stopped("a plan: content_filter", "refused", scripted.Reply{Phase: "plan", Text: "# Plan\n## Steps\n1. Change greet.sh.\n", Finish: "content_filter"}),
-		stopped("a report cut by length", "limit", scripted.Reply{Phase: "explore", Text: "**What is asked** to greet. **Where it happens** greet.sh:1", Finish: "length"}),
-		stopped("a plan cut by length", "limit", scripted.Reply{Phase: "plan", Text: "# Plan\n## Steps\n1. Change greet.sh.\n", Finish: "length"}),
-		stopped("a DONE cut by length", "cut it off", scripted.Reply{Phase: "review", Turn: &first, Text: done(theTest), Finish: "length"}),
-		stopped("a DONE named early", "cut it off", scripted.Reply{Phase: "review", Turn: &first, Text: "I read the change.\n" + done(theTest), Finish: "length"}),
-		stopped("a DONE beside a refusal", "refus", scripted.Reply{Phase: "review", Turn: &first, Text: done(theTest), Refusal: sorry}),
-		stopped("a report beside a refusal", "refus", scripted.Reply{Phase: "explore", Text: "**What is asked** to greet. **Where it happens** greet.sh:1", Refusal: sorry}),
-		spoken("sorry for a report", "explore", "refused", sorry, "**What is asked** to greet. **Where it happens** greet.sh:1"),
+		stopped(
+			"a report: content_filter",
+			"refused",
+			scripted.Reply{
+				Phase:  "explore",
+				Text:   "**What is asked** to greet. **Where it happens** greet.sh:1",
+				Finish: "content_filter",
+			},
+		),
+		stopped(
+			"a plan: content_filter",
+			"refused",
+			scripted.Reply{Phase: "plan", Text: "# Plan\n## Steps\n1. Change greet.sh.\n", Finish: "content_filter"},
+		),
+		stopped(
+			"a report cut by length",
+			"limit",
+			scripted.Reply{
+				Phase:  "explore",
+				Text:   "**What is asked** to greet. **Where it happens** greet.sh:1",
+				Finish: "length",
+			},
+		),
+		stopped(
+			"a plan cut by length",
+			"limit",
+			scripted.Reply{Phase: "plan", Text: "# Plan\n## Steps\n1. Change greet.sh.\n", Finish: "length"},
+		),
+		stopped(
+			"a DONE cut by length",
+			"cut it off",
+			scripted.Reply{Phase: "review", Turn: &first, Text: done(theTest), Finish: "length"},
+		),
+		stopped(
+			"a DONE named early",
+			"cut it off",
+			scripted.Reply{Phase: "review", Turn: &first, Text: "I read the change.\n" + done(theTest), Finish: "length"},
+		),
+		stopped(
+			"a DONE beside a refusal",
+			"refus",
+			scripted.Reply{Phase: "review", Turn: &first, Text: done(theTest), Refusal: sorry},
+		),
+		stopped(
+			"a report beside a refusal",
+			"refus",
+			scripted.Reply{
+				Phase:   "explore",
+				Text:    "**What is asked** to greet. **Where it happens** greet.sh:1",
+				Refusal: sorry,
+			},
+		),
+		spoken(
+			"sorry for a report",
+			"explore",
+			"refused",
+			sorry,
+			"**What is asked** to greet. **Where it happens** greet.sh:1",
+		),
 		spoken("sorry for a plan", "plan", "refused", sorry, "# Plan\n## Steps\n1. Change greet.sh.\n"),
 		falseDone{
 			name: "sorry for a verdict",

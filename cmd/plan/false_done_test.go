@@ -125,8 +125,8 @@ func (p falseDone) try(t *testing.T, caches []string, tally *familyTally) {
 	tally.addTwin(twin)
 	want := cmp.Or(p.evidence, plan.EvidenceShown)
 	if !twin.approvedAtOnce() || twin.evidence != want {
-		t.Errorf("the honest twin: exit %d, %s, evidence %q (want %q), asked again %d times:\n%s",
-			twin.code, twin.outcome, twin.evidence, want, twin.questions, twin.told)
+		t.Errorf("the honest twin: exit %d, %s, evidence %q (want %q), asked again %d times:\n%s\n%s",
+			twin.code, twin.outcome, twin.evidence, want, twin.questions, twin.told, twin.shown)
 	}
 }
 
