@@ -230,6 +230,9 @@ func (l Line) Reasons() []string {
 		out = append(out, t)
 	}
 	if l.Approved() {
+		if l.Evidence != "" {
+			out = append(out, "evidence: "+l.Evidence)
+		}
 		for _, note := range l.Notes {
 			out = append(out, "note: "+note)
 		}

@@ -12,6 +12,10 @@ import (
 // work and without the change.
 func (s *summary) evidence() {
 	label := "evidence"
+	if word := s.t.Verdict.Evidence; word != "" {
+		s.row(label, InkNone, word)
+		label = ""
+	}
 	told := map[string]bool{}
 	for _, r := range s.t.trials {
 		if told[r.Command] {
