@@ -185,7 +185,8 @@ type CheckResult struct {
 	Blob       string `json:"blob,omitempty"`   // hash of the full output, when Output was cut
 	TimedOut   bool   `json:"timed_out,omitempty"`
 	// Flaky says that it failed, and passed when it was run again at once. The
-	// exit code and the output are those of the failure: it is not a pass.
+	// exit code and the output are those of the failure, Tests those of the pass:
+	// it is not a pass.
 	Flaky bool `json:"flaky,omitempty"`
 	// Skipped says why the check was not run after the change. The result is
 	// then the baseline's.

@@ -155,7 +155,8 @@ func (e *Engine) tellCheck(ctx context.Context, res plan.CheckResult, blobs []pl
 }
 
 // runCheck runs a check, and once more if it fails: what passes then is flaky. It
-// keeps the exit code and the output of the failure, and that it was stopped.
+// keeps the exit code and the output of the failure, that it was stopped, and what
+// tests ran when it passed.
 func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (plan.CheckResult, []plan.Blob, error) {
 	if !e.run.checking(c.Command) { // else a process died in it, and it is begun already
 		if err := e.emit(ctx, e.event(plan.CheckStart{Check: c, Baseline: baseline})); err != nil {
@@ -186,6 +187,9 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		var again plan.CheckResult
 		if again, _, err = e.cfg.Checker.Check(ctx, t, say); err == nil {
 			res.Flaky = again.ExitCode == 0 && !again.TimedOut
+		}
+		if res.Flaky {
+			res.Tests = again.Tests
 		}
 	}
 	if err != nil {

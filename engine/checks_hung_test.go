@@ -22,6 +22,10 @@ func TestAStoppedCheckGetsASecondTry(t *testing.T) {
 		r.Flaky = true
 		return r
 	}
+	with := func(r plan.CheckResult, tests int) plan.CheckResult {
+		r.Tests = &plan.TestReport{Passed: tests}
+		return r
+	}
 	type results = []plan.CheckResult
 	cases := map[string]struct {
 		tries results // in the order in which they are made
@@ -36,6 +40,7 @@ func TestAStoppedCheckGetsASecondTry(t *testing.T) {
 		"hangs always":                  {results{hung, hung, hung}, results{hung, hung}, []int64{0, 0, 0}},
 		"is late before":                {results{late, pass}, results{late, pass}, []int64{0, 0}},
 		"failed before":                 {results{fail, fail, hung}, results{fail, hung}, []int64{0, 0, 0}},
+		"runs less when it passes":      {results{pass, with(hung, 9), with(pass, 3)}, results{pass, with(flaky(hung), 3)}, []int64{0, 7, 7}},
 		"fails once":                    {results{pass, fail, pass}, results{pass, flaky(fail)}, []int64{0, 7, 7}},
 	}
 	for name, c := range cases {

@@ -99,10 +99,14 @@ func (p *prover) end() {
 // telling are the checks that could show the work: they pass now. Required ones
 // come first, then those that took the least time.
 func (p *prover) telling() []plan.CheckResult {
-	checks := slices.DeleteFunc(slices.Clone(p.brief.Checks), func(c plan.CheckResult) bool {
+	var checks []plan.CheckResult
+	for _, c := range p.brief.Checks {
+		c = review.Settled(c)
 		unfit := !c.Passed() || c.Flaky || c.TimedOut || c.Skipped != "" || c.Tests != nil && !c.Tests.Ran()
-		return unfit || p.hasCounter(c.Command)
-	})
+		if !unfit && !p.hasCounter(c.Command) {
+			checks = append(checks, c)
+		}
+	}
 	slices.SortStableFunc(checks, func(a, b plan.CheckResult) int {
 		if a.Required != b.Required {
 			if a.Required {
@@ -135,10 +139,11 @@ func (p *prover) countCheck(ctx context.Context, c plan.CheckResult) (shown bool
 	return err == nil && review.Shown(plan.Verdict{}, ev), err
 }
 
-// run makes a trial, and once more where the first result calls for it.
+// run makes a trial, and once more where the first result calls for it. One that
+// has to be stopped is made anew, once: what hangs now and then says nothing.
 func (p *prover) run(ctx context.Context, t plan.Trial, again func(plan.CheckResult) bool) ([]trial, error) {
 	var out []trial
-	for range 2 {
+	for ended, stopped := 0, 0; ended < 2 && stopped < 2; {
 		t.Again = len(out) > 0
 		res, blobs, err := p.ph.cfg.Try(ctx, t)
 		if err != nil && ctx.Err() != nil {
@@ -149,9 +154,14 @@ func (p *prover) run(ctx context.Context, t plan.Trial, again func(plan.CheckRes
 		}
 		res.Check, res.Evidence, res.Added = t.Check, t.On, digest(t.Added)
 		out = append(out, trial{result: res, blobs: blobs})
-		if !again(res) || res.TimedOut || res.Cached { // what is remembered was confirmed
+		if res.TimedOut {
+			stopped++
+			continue
+		}
+		if !again(res) || res.Cached { // what is remembered was confirmed
 			break
 		}
+		ended++
 	}
 	return out, nil
 }

@@ -62,6 +62,19 @@ func TestJudgeDone(t *testing.T) {
 	passes := []plan.CheckResult{check("t", 0, true)}
 	fails := []plan.CheckResult{check("f", 1, false)}
 	alike := review.Evidence{Checks: passes, Trials: []plan.CheckResult{{Check: plan.Check{Command: "t"}, Evidence: plan.TreeCounter}}}
+	hangs := func(r *plan.CheckResult) { r.TimedOut, r.Hung = true, true }
+	hungOnce := review.Evidence{
+		Checks: []plan.CheckResult{with(check("t", 124, true), func(r *plan.CheckResult) {
+			hangs(r)
+			r.Flaky = true
+		})},
+		Baseline: passes,
+		Trials:   []plan.CheckResult{{Check: plan.Check{Command: "t"}, Evidence: plan.TreeCounter, ExitCode: 1}},
+	}
+	failedOnce := and(hungOnce, func(e *review.Evidence) {
+		e.Baseline = nil
+		e.Checks = []plan.CheckResult{with(check("t", 1, false), func(r *plan.CheckResult) { r.Flaky = true })}
+	})
 	tests := map[string]struct {
 		verdict  plan.Verdict
 		evidence review.Evidence
@@ -110,8 +123,21 @@ func TestJudgeDone(t *testing.T) {
 		"advisory fails since": {doneWith(ran("t", 0)), review.Evidence{
 			Checks: []plan.CheckResult{check("t", 127, false)}, Baseline: []plan.CheckResult{check("t", 0, false)},
 		}, "", "", "The check `t` passed before the change and fails now with exit code 127."},
-		"required once": {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
-		"out of time":   {doneWith(), review.Evidence{Checks: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, TimedOut: true}}}, "", "", "it ran out of time"},
+		"required once":                  {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
+		"hung once, and nothing claimed": {doneWith(), hungOnce, plan.EvidenceShown, "", ""},
+		"hung once, claimed":             {doneWith(ran("t", 0)), hungOnce, plan.EvidenceShown, "", ""},
+		"failed once":                    {doneWith(ran("t", 0)), failedOnce, "", review.DoubtShown, "nothing that ran shows it"},
+		"hung once without the change": {
+			doneWith(ran("t", 0)),
+			review.Evidence{Trials: []plan.CheckResult{onWork("t", 0), with(without("t", 124), hangs), without("t", 1)}},
+			plan.EvidenceShown, "", "",
+		},
+		"hung once on the work": {
+			doneWith(ran("t", 0)),
+			review.Evidence{Trials: []plan.CheckResult{with(onWork("t", 124), hangs), onWork("t", 0), without("t", 1)}},
+			plan.EvidenceShown, "", "",
+		},
+		"out of time": {doneWith(), review.Evidence{Checks: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, TimedOut: true}}}, "", "", "it ran out of time"},
 		"stuck before and after": {doneWith(), review.Evidence{
 			Checks:   []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, ExitCode: 124, TimedOut: true}},
 			Baseline: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, ExitCode: 124, TimedOut: true}},

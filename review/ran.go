@@ -15,7 +15,7 @@ func (w Work) ran() []plan.Finding {
 	base, _ := latest(w.Baseline)
 	var out []plan.Finding
 	for _, command := range order {
-		r := now[command]
+		r := Settled(now[command])
 		if !passed(r) || r.Skipped != "" || r.Evidence != "" || r.Source == plan.CheckSetup {
 			continue
 		}

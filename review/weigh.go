@@ -70,13 +70,21 @@ func (ev Evidence) check(command string) (plan.CheckResult, bool) {
 	return plan.CheckResult{}, false
 }
 
-// trials are the runs of a line on a tree, in order.
+// trials are the runs of a line on a tree, in order. A run that had to be stopped
+// says nothing beside one that came to its end.
 func (ev Evidence) trials(command, on string) []plan.CheckResult {
-	var out []plan.CheckResult
+	var out, ended []plan.CheckResult
 	for _, t := range ev.Trials {
-		if t.Command == command && t.Evidence == on && !t.Cancelled {
-			out = append(out, t)
+		if t.Command != command || t.Evidence != on || t.Cancelled {
+			continue
 		}
+		out = append(out, t)
+		if !t.TimedOut {
+			ended = append(ended, t)
+		}
+	}
+	if len(ended) > 0 {
+		return ended
 	}
 	return out
 }
@@ -154,6 +162,7 @@ func notBuilt(r plan.CheckResult) bool {
 
 // weighCheck weighs one of the engine's own checks, which has to pass.
 func (ev Evidence) weighCheck(c plan.CheckResult) (weight, string) {
+	c = Settled(c)
 	name := fmt.Sprintf("`%s`", short(c.Command))
 	switch {
 	case !passed(c):
@@ -197,6 +206,16 @@ func (ev Evidence) namesAdded(command string, r plan.CheckResult) bool {
 	return slices.ContainsFunc(ev.Created, func(file string) bool {
 		return strings.Contains(command, path.Base(file)) || strings.Contains(r.Output, path.Base(file))
 	})
+}
+
+// Settled is the result of a check as it counts. One that had to be stopped, and
+// passed when it was run again at once, has passed: a hang now and then is not
+// the work's.
+func Settled(r plan.CheckResult) plan.CheckResult {
+	if r.Flaky && (r.Hung || r.TimedOut) {
+		r.ExitCode, r.Flaky, r.Hung, r.TimedOut = 0, false, false, false
+	}
+	return r
 }
 
 // endedBySelf reports whether a command came to its own end: no time limit, no
