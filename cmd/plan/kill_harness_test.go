@@ -255,6 +255,9 @@ func (p place) normal(events []plan.Event) (_ []plan.Event, lost bool, err error
 	replace := strings.NewReplacer(string(events[0].Run), "RUN", p.dir, "PLACE")
 	var out []plan.Event
 	for _, ev := range events {
+		if weighs(ev) { // how much of it is needed depends on what is known first
+			continue
+		}
 		switch b := ev.Body.(type) {
 		case plan.Retry:
 			if b.Reason == "the run was resumed while the model was answering" {
@@ -343,6 +346,13 @@ func (r *killRange) same(got killed) string {
 // differs says how an outcome differs from another.
 func (k killed) differs(want killed) string {
 	return gocmp.Diff(want, k, gocmp.AllowUnexported(killed{}))
+}
+
+// weighs reports whether an event is of a run that was made to weigh a verdict.
+func weighs(ev plan.Event) bool {
+	start, _ := ev.Body.(plan.CheckStart)
+	end, _ := ev.Body.(plan.CheckEnd)
+	return start.Evidence != "" || end.Evidence != ""
 }
 
 // tally counts what became of the processes that were killed.
