@@ -35,7 +35,12 @@ func (a *app) newGuard(w *workshop) (*guard, error) {
 	if !filepath.IsAbs(temp) {
 		temp = "/tmp"
 	}
-	place := permit.Place{Root: w.repo.Root(), Home: a.getenv("HOME"), Temp: temp}
+	place := permit.Place{
+		Root:    w.repo.Root(),
+		Home:    a.getenv("HOME"),
+		Temp:    temp,
+		OwnTemp: w.walls.ownTemp,
+	}
 	policy, err := permit.New(place, layers(w.cfg.Permission)...)
 	if err != nil {
 		return nil, err

@@ -219,6 +219,13 @@ func (wl *walls) around(ctx context.Context, wall *sandbox.Wall, discard func() 
 	}
 }
 
+// ownTemp reports whether commands see a temporary folder of their own under the
+// name of the real one.
+func (wl *walls) ownTemp() bool {
+	level, _ := wl.level()
+	return level == sandbox.LevelNamespaces || level == sandbox.LevelBubblewrap
+}
+
 // haveHooks makes sure that there is a folder of hooks: what is not there
 // cannot be kept as it is.
 func (wl *walls) haveHooks() error {

@@ -90,6 +90,9 @@ type Place struct {
 	Root string // absolute: the tree
 	Home string // absolute, or ""
 	Temp string // absolute, or "": a folder that counts as inside
+	// OwnTemp reports whether commands have a Temp of their own, so that what
+	// lies beside the tree in the real one is not there. Nil: they have not.
+	OwnTemp func() bool
 }
 
 // Policy is rules in force. Its methods are safe for concurrent use.
@@ -114,9 +117,7 @@ func New(place Place, layers ...Layer) (*Policy, error) {
 	}
 	place.Root = resolved(place.Root)
 	if place.Temp != "" {
-		if place.Temp = resolved(place.Temp); within(place.Temp, place.Root) {
-			place.Temp = "" // what lies beside the tree is not scratch space
-		}
+		place.Temp = resolved(place.Temp)
 	}
 	return &Policy{place: place, layers: layers}, nil
 }
@@ -235,9 +236,10 @@ func (p *Policy) at(dir string) Place {
 	place := p.place
 	if dir != "" {
 		place.Root = resolved(dir)
-		if place.Temp != "" && within(place.Temp, place.Root) {
-			place.Temp = "" // the copy lies there, and what is beside it is somebody else's
-		}
+	}
+	holds := place.Temp != "" && (within(place.Temp, p.place.Root) || within(place.Temp, place.Root))
+	if holds && (place.OwnTemp == nil || !place.OwnTemp()) {
+		place.Temp = "" // what lies beside the tree, or its copy, is not scratch space
 	}
 	return place
 }

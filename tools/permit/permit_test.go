@@ -242,3 +242,18 @@ func FuzzCommands(f *testing.F) {
 
 // swallows reports whether a line may take the next one into it.
 func swallows(line string) bool { return strings.ContainsAny(line, "<\\#") }
+
+// TestATemporaryFolderOfTheWalls is scratch space also where the tree lies in the
+// real one: what is beside the tree there is not behind the walls.
+func TestATemporaryFolderOfTheWalls(t *testing.T) {
+	t.Parallel()
+	place := at(t)
+	beside := bash("touch " + filepath.Join(os.TempDir(), "probe.sh"))
+	if got := policy(t, place).Judge(beside); got.Action != permit.Ask {
+		t.Errorf("beside the tree: %s, want it to be asked", got.Action)
+	}
+	place.OwnTemp = func() bool { return true }
+	if got := policy(t, place).Judge(beside); got.Action != permit.Allow {
+		t.Errorf("in a folder of the walls': %s (%s), want it to be allowed", got.Action, got.Reason)
+	}
+}
