@@ -74,8 +74,8 @@ ok 5 - par
 `
 
 const nodeFile = `TAP version 13
-# Subtest: /work/a.test.js
-ok 1 - /work/a.test.js
+# Subtest: /repo/a.test.js
+ok 1 - /repo/a.test.js
   ---
   duration_ms: 103.020383
   ...

@@ -15,7 +15,7 @@ out=${1:-$here/home.tar.gz}
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 
-mkdir "$temp/source" "$temp/work"
+mkdir "$temp/source" "$temp/run"
 git -C "$here/../../../.." archive "$commit" | tar -xC "$temp/source"
 {
 	cat "$here/make.txtar"
@@ -24,10 +24,10 @@ git -C "$here/../../../.." archive "$commit" | tar -xC "$temp/source"
 } >"$temp/source/cmd/plan/testdata/script/home.txtar"
 
 cd "$temp/source/cmd/plan"
-TMPDIR=$temp/work go test -tags sqlite_fts5 -count=1 -v -run '^TestScripts$/^home$' -testwork .
+TMPDIR=$temp/run go test -tags sqlite_fts5 -count=1 -v -run '^TestScripts$/^home$' -testwork .
 
 # The path in all these files, which the test changes to where it unpacks them.
-cd "$temp"/work/go-test-script*/script-home
+cd "$temp"/run/go-test-script*/script-home
 printf %s "$PWD" >root
 rm -r greet nothing repo
 tar -c --sort=name --owner=0 --group=0 --numeric-owner root */ | gzip -9n >"$out"
