@@ -229,6 +229,9 @@ type TestReport struct {
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`
 	Skipped int `json:"skipped"`
+	// Silent is how many packages passed and named no test, although their runner
+	// was to name every one: their programs ended before it, or chose to run none.
+	Silent int `json:"silent,omitempty"`
 }
 
 // Ran reports whether any test was run and not skipped.

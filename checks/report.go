@@ -31,6 +31,7 @@ func Report(output string) *plan.TestReport {
 		report.Passed = sum(report.Passed, c.ran())
 		report.Failed = sum(report.Failed, c.failed)
 		report.Skipped = sum(report.Skipped, c.notRun())
+		report.Silent += c.quiet
 	}
 	add("go", readGo(lines))
 	for _, r := range runners {
@@ -58,6 +59,8 @@ type count struct {
 	names bool
 	// unsaid says that it ran tests and did not tell how many.
 	unsaid bool
+	// quiet is how many packages passed and named no test, where others do.
+	quiet int
 }
 
 // ran is how many tests passed, -1 if that is not known.

@@ -42,7 +42,12 @@ func readGo(lines []string) *count {
 	if !r.found {
 		return nil
 	}
-	r.names, r.unsaid = true, r.silent > 0 && !r.named
+	r.names = true
+	if r.named {
+		r.quiet = r.silent
+	} else {
+		r.unsaid = r.silent > 0
+	}
 	return &r.count
 }
 

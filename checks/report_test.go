@@ -184,10 +184,34 @@ func TestReport(t *testing.T) {
 				want.Failed += w.failed
 				want.Skipped += w.skipped
 			}
-			if diff := cmp.Diff(want, checks.Report(c.output)); diff != "" {
+			got := checks.Report(c.output)
+			if got != nil {
+				got.Silent = 0 // see TestPackagesThatNameNoTest
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestPackagesThatNameNoTest are counted where go was to name every test.
+func TestPackagesThatNameNoTest(t *testing.T) {
+	t.Parallel()
+	const named = "=== RUN   TestX\n--- PASS: TestX (0.00s)\nPASS\nok  \tlab/a\t0.01s\n"
+	for output, want := range map[string]int{
+		goVerbose:                                1,
+		named:                                    0,
+		named + "ok  \tlab/b\t0.01s\n":           1,
+		"ok  \tlab/b\t0.01s\n" + named:           1,
+		named + "?   \tlab/b\t[no test files]\n": 0,
+		named + "ok  \tlab/b\t0.01s [no tests to run]\n": 0,
+		named + "FAIL\tlab/b [build failed]\n":           0,
+		"ok  \tlab/a\t0.01s\nok  \tlab/b\t(cached)\n":    0, // it was not to name them
+	} {
+		if got := checks.Report(output).Silent; got != want {
+			t.Errorf("%d packages of\n%s\nwant %d", got, output, want)
+		}
 	}
 }
 

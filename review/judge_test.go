@@ -71,6 +71,16 @@ func TestJudgeDone(t *testing.T) {
 		Baseline: passes,
 		Trials:   []plan.CheckResult{{Check: plan.Check{Command: "t"}, Evidence: plan.TreeCounter, ExitCode: 1}},
 	}
+	unnamed := review.Evidence{
+		Checks: []plan.CheckResult{with(check("t", 0, true), func(r *plan.CheckResult) { r.Tests = &plan.TestReport{Passed: -1} })},
+		Trials: []plan.CheckResult{{
+			Check:    plan.Check{Command: "t"},
+			Evidence: plan.TreeCounter,
+			ExitCode: 1,
+			Output:   "FAIL\tm [build failed]",
+			Tests:    &plan.TestReport{},
+		}},
+	}
 	failedOnce := and(hungOnce, func(e *review.Evidence) {
 		e.Baseline = nil
 		e.Checks = []plan.CheckResult{with(check("t", 1, false), func(r *plan.CheckResult) { r.Flaky = true })}
@@ -123,10 +133,11 @@ func TestJudgeDone(t *testing.T) {
 		"advisory fails since": {doneWith(ran("t", 0)), review.Evidence{
 			Checks: []plan.CheckResult{check("t", 127, false)}, Baseline: []plan.CheckResult{check("t", 0, false)},
 		}, "", "", "The check `t` passed before the change and fails now with exit code 127."},
-		"required once":                  {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
-		"hung once, and nothing claimed": {doneWith(), hungOnce, plan.EvidenceShown, "", ""},
-		"hung once, claimed":             {doneWith(ran("t", 0)), hungOnce, plan.EvidenceShown, "", ""},
-		"failed once":                    {doneWith(ran("t", 0)), failedOnce, "", review.DoubtShown, "nothing that ran shows it"},
+		"required once":                                 {doneWith(), review.Evidence{Checks: []plan.CheckResult{check("t", 0, true), check("t", 1, false)}}, "", "", "is required"},
+		"hung once, and nothing claimed":                {doneWith(), hungOnce, plan.EvidenceShown, "", ""},
+		"hung once, claimed":                            {doneWith(ran("t", 0)), hungOnce, plan.EvidenceShown, "", ""},
+		"a check that names no test, and did not build": {doneWith(), unnamed, "", review.DoubtShown, "does not say that a test ran"},
+		"failed once":                                   {doneWith(ran("t", 0)), failedOnce, "", review.DoubtShown, "nothing that ran shows it"},
 		"hung once without the change": {
 			doneWith(ran("t", 0)),
 			review.Evidence{Trials: []plan.CheckResult{onWork("t", 0), with(without("t", 124), hangs), without("t", 1)}},

@@ -49,6 +49,9 @@ func nothingRan(now *plan.TestReport) string {
 // fewer says in what a report tells of less than the one before the change, ""
 // for nothing. What either does not count is not compared.
 func fewer(was, now *plan.TestReport) string {
+	if was != nil && now != nil && now.Silent > was.Silent {
+		return fmt.Sprintf("%s of it passed without naming a test, which was so of %d before the change", count(now.Silent, "package", "packages"), was.Silent)
+	}
 	if !was.Ran() {
 		return ""
 	}

@@ -15,6 +15,13 @@ func reportOf(runner string, passed, failed, skipped int) *plan.TestReport {
 	return &plan.TestReport{Runners: []string{runner}, Passed: passed, Failed: failed, Skipped: skipped}
 }
 
+// silent is a report of go with packages that named no test.
+func silent(passed, packages int) *plan.TestReport {
+	r := reportOf("go", passed, 0, 0)
+	r.Silent = packages
+	return r
+}
+
 // TestWhatRan: a check that passes is spoken of where its runners ran less than
 // before, or nothing.
 func TestWhatRan(t *testing.T) {
@@ -41,6 +48,8 @@ func TestWhatRan(t *testing.T) {
 		"it says nothing":            {reportOf("pytest", 3, 0, 0), nil, 0, "it says nothing of the tests that it ran before the change (3 tests, by pytest)"},
 		"another one speaks":         {reportOf("pytest", 3, 0, 0), reportOf("jest", 9, 0, 0), 0, "pytest reported of tests before the change, and says nothing now"},
 		"node knows of a file alone": {reportOf("tap", 1, 0, 0), reportOf("node files", 1, 0, 0), 0, "tap reported of tests"},
+		"silent as before":           {silent(3, 1), silent(3, 1), 0, ""},
+		"one falls silent":           {silent(0, 0), silent(3, 1), 0, "1 package of it passed without naming a test, which was so of 0 before"},
 		"a test program ends early":  {reportOf("go", 3, 0, 0), reportOf("go", -1, 0, -1), 0, "it ran 3 tests before the change, and does not name its tests any more"},
 	} {
 		w := review.Work{}

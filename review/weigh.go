@@ -143,9 +143,6 @@ func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
 	if why := ev.alike(l.Command, last, without); why != "" {
 		return unbroken, why
 	}
-	if silent(last) && notBuilt(without[len(without)-1]) {
-		return unbroken, fmt.Sprintf("%s does not say that a test ran on the work, and without the change it cannot be built: claim it without what hides its output.", name)
-	}
 	return shown, ""
 }
 
@@ -188,6 +185,8 @@ func (ev Evidence) alike(command string, onWork plan.CheckResult, without []plan
 	name, last := fmt.Sprintf("`%s`", short(command)), without[len(without)-1]
 	ranNone := onWork.Tests.Ran() && last.Tests != nil && !last.Tests.Ran()
 	switch {
+	case silent(onWork) && notBuilt(last):
+		return fmt.Sprintf("%s does not say that a test ran on the work, and without the change it cannot be built: claim a line that names the tests it runs.", name)
 	case ranNone:
 		return ""
 	case without[0].ExitCode != last.ExitCode:

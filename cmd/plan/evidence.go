@@ -134,8 +134,9 @@ func (b *baselines) Keep(ctx context.Context, res plan.CheckResult, _ []plan.Blo
 }
 
 // baselineForm is another one where results hold more than those of earlier
-// versions: from the second on, what test runners reported.
-const baselineForm = "2"
+// versions: from the second on, what test runners reported, and from the third on,
+// which packages they said nothing of.
+const baselineForm = "3"
 
 // try makes a trial, unless what it came to is remembered. A tree without the
 // change that is the tree of the start may have been tried as the baseline.
