@@ -164,3 +164,28 @@ func TestWhatDecides(t *testing.T) {
 		})
 	}
 }
+
+// TestAListOfWhatACheckGoesThrough decides what runs; a file that is read for
+// anything else does not.
+func TestAListOfWhatACheckGoesThrough(t *testing.T) {
+	t.Parallel()
+	const change = "tests.list"
+	for command, want := range map[string]bool{
+		"for t in $(cat tests.list); do sh $t || exit 1; done":   true,
+		"for t in $(< tests.list); do sh $t; done":               true,
+		"while read -r t; do sh $t || exit 1; done < tests.list": true,
+		"sh run.sh":                                 true,
+		`test "$(cat tests.list)" = a_test.sh`:      false,
+		"grep -q x tests.list":                      false,
+		"for t in a b; do grep $t tests.list; done": false,
+	} {
+		start := tree{
+			"tests.list": "a_test.sh",
+			"run.sh":     "for t in `cat tests.list`; do sh $t || exit 1; done\n",
+		}
+		got := compare(t, start, tree{change: "other.sh"}, command)
+		if _, noted := got.Judges[change]; noted != want {
+			t.Errorf("%s: judges %v", command, got.Judges)
+		}
+	}
+}

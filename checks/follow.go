@@ -14,6 +14,7 @@ const (
 	roleMake     = "a makefile that a check reads"
 	roleSettings = "the settings of what a check runs"
 	roleModule   = "what decides which code a check builds"
+	roleList     = "a list of what a check goes through"
 )
 
 // reading follows commands through the files of a tree. An error of the tree
@@ -136,6 +137,16 @@ func (r *reading) walk(root syntax.Node, s *scope) {
 			return false
 		case *syntax.Assign:
 			r.assign(n, s)
+		case *syntax.ForClause:
+			if words, ok := n.Loop.(*syntax.WordIter); ok {
+				for _, w := range words.Items {
+					r.list(w, s)
+				}
+			}
+		case *syntax.Stmt:
+			if _, loops := n.Cmd.(*syntax.WhileClause); loops {
+				r.redirected(n, s)
+			}
 		case *syntax.CallExpr:
 			words := make([]string, len(n.Args))
 			for i, w := range n.Args {
@@ -151,6 +162,33 @@ func (r *reading) walk(root syntax.Node, s *scope) {
 		}
 		return true
 	})
+}
+
+// list notes the files that the words of a loop are read from: $(cat FILE) and
+// $(<FILE). A file that is read for anything else is data.
+func (r *reading) list(w *syntax.Word, s *scope) {
+	syntax.Walk(w, func(n syntax.Node) bool {
+		stmt, ok := n.(*syntax.Stmt)
+		if !ok {
+			return true
+		}
+		r.redirected(stmt, s)
+		if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 1 && call.Args[0].Lit() == "cat" {
+			for _, a := range call.Args[1:] {
+				r.note(r.find(s.expand(a.Parts), s.dir, s.script), roleList)
+			}
+		}
+		return true
+	})
+}
+
+// redirected notes the files that a statement reads its input from.
+func (r *reading) redirected(stmt *syntax.Stmt, s *scope) {
+	for _, redirect := range stmt.Redirs {
+		if redirect.Op == syntax.RdrIn && redirect.Word != nil {
+			r.note(r.find(s.expand(redirect.Word.Parts), s.dir, s.script), roleList)
+		}
+	}
 }
 
 // assign notes a variable, and folders of the tree that PATH is given.

@@ -23,6 +23,8 @@ const (
 	proofTime = 10 * time.Minute
 	// mostAdded bounds the reviewer's new files together, in bytes.
 	mostAdded = 1 << 20
+	// mostFiles bounds their number.
+	mostFiles = 1000
 )
 
 // prover finds out what claimed lines and checks are worth, by running them on
@@ -368,7 +370,7 @@ func (p *prover) addedFiles(ctx context.Context) ([]plan.NewFile, error) {
 		if review.Configures(f.Path) {
 			continue
 		}
-		if left -= f.Size; left < 0 {
+		if left -= f.Size; left < 0 || len(out) == mostFiles {
 			break // the others are larger
 		}
 		data, _, err := room.Read(f.Path)
