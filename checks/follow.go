@@ -148,20 +148,25 @@ func (r *reading) walk(root syntax.Node, s *scope) {
 				r.redirected(n, s)
 			}
 		case *syntax.CallExpr:
-			words := make([]string, len(n.Args))
-			for i, w := range n.Args {
-				words[i] = s.expand(w.Parts)
-			}
-			if len(words) > 1 && words[0] == "cd" && !strings.Contains(words[1], unknown) {
-				s.dir = path.Join(s.dir, words[1])
-			}
-			for _, a := range n.Assigns { // they come first
-				r.assign(a, s)
-			}
-			r.call(words, s.dir, s.script)
+			r.command(n, s)
 		}
 		return true
 	})
+}
+
+// command follows a simple command: what it sets comes before what it runs.
+func (r *reading) command(n *syntax.CallExpr, s *scope) {
+	words := make([]string, len(n.Args))
+	for i, w := range n.Args {
+		words[i] = s.expand(w.Parts)
+	}
+	if len(words) > 1 && words[0] == "cd" && !strings.Contains(words[1], unknown) {
+		s.dir = path.Join(s.dir, words[1])
+	}
+	for _, a := range n.Assigns { // they come first
+		r.assign(a, s)
+	}
+	r.call(words, s.dir, s.script)
 }
 
 // list notes the files that the words of a loop are read from: $(cat FILE) and
