@@ -1,6 +1,14 @@
 package plan
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Trees are the git trees between which a change is judged. They are empty in
 // runs of versions that showed commands the repository as it was.
@@ -31,4 +39,20 @@ type Trial struct {
 type NewFile struct {
 	AddedFile
 	Data []byte
+}
+
+// DigestOf tells sets of added files apart; it is "" for none.
+func DigestOf(files []NewFile) string {
+	if len(files) == 0 {
+		return ""
+	}
+	lines := make([]string, 0, len(files))
+	for _, f := range files {
+		content := sha256.Sum256(f.Data)
+		lines = append(lines, fmt.Sprintf("%o %x %s\x00", f.Mode, content, f.Path))
+	}
+	slices.Sort(lines)
+	sum := sha256.New()
+	_, _ = io.WriteString(sum, strings.Join(lines, "")) // a hash takes everything
+	return hex.EncodeToString(sum.Sum(nil))
 }

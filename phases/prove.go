@@ -3,8 +3,6 @@ package phases
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -154,7 +152,7 @@ func (p *prover) run(ctx context.Context, t plan.Trial, again func(plan.CheckRes
 		if err != nil {
 			return out, &plan.Outage{Err: fmt.Errorf("run %q again to weigh the verdict: %w", t.Command, err)}
 		}
-		res.Check, res.Evidence, res.Added = t.Check, t.On, digest(t.Added)
+		res.Check, res.Evidence, res.Added = t.Check, t.On, plan.DigestOf(t.Added)
 		out = append(out, trial{result: res, blobs: blobs})
 		if res.TimedOut {
 			stopped++
@@ -342,7 +340,7 @@ func (p *prover) keep(ctx context.Context, trials []trial) error {
 
 // about are the trials that were made with these files, or that are of checks.
 func (p *prover) about(added []plan.NewFile) []plan.CheckResult {
-	with := digest(added)
+	with := plan.DigestOf(added)
 	return slices.DeleteFunc(slices.Clone(p.trials), func(r plan.CheckResult) bool {
 		return r.Source == plan.CheckClaim && r.Added != with
 	})
@@ -381,17 +379,4 @@ func (p *prover) addedFiles(ctx context.Context) ([]plan.NewFile, error) {
 	}
 	slices.SortFunc(out, func(a, b plan.NewFile) int { return cmp.Compare(a.Path, b.Path) })
 	return out, nil
-}
-
-// digest names a set of files; "" for none.
-func digest(files []plan.NewFile) string {
-	if len(files) == 0 {
-		return ""
-	}
-	sum := sha256.New()
-	for _, f := range files {
-		_, _ = fmt.Fprintf(sum, "%s\x00%o\x00%d\x00", f.Path, f.Mode, len(f.Data))
-		_, _ = sum.Write(f.Data) // a hash takes everything
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }

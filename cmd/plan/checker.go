@@ -2,13 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/plan-engine/plan"
@@ -88,7 +83,7 @@ func (c *checker) Try(ctx context.Context, t plan.Trial) (plan.CheckResult, []pl
 		return plan.CheckResult{}, nil, err
 	}
 	res, blobs, err := c.runner(room.Room).Run(ctx, room.Dir, t, nil)
-	res.Evidence, res.Added = t.On, addedDigest(t.Added)
+	res.Evidence, res.Added = t.On, plan.DigestOf(t.Added)
 	if err == nil && room.Changes != nil {
 		var changed phases.Changes
 		changed, err = room.Changes(ctx)
@@ -183,20 +178,4 @@ func (c *checker) Close() error {
 		s.mu.Unlock()
 	}
 	return errors.Join(errs...)
-}
-
-// addedDigest tells sets of added files apart; it is "" for none.
-func addedDigest(files []plan.NewFile) string {
-	if len(files) == 0 {
-		return ""
-	}
-	lines := make([]string, 0, len(files))
-	for _, f := range files {
-		content := sha256.Sum256(f.Data)
-		lines = append(lines, fmt.Sprintf("%o %x %s\x00", f.Mode, content, f.Path))
-	}
-	slices.Sort(lines)
-	sum := sha256.New()
-	_, _ = io.WriteString(sum, strings.Join(lines, "")) // a hash takes everything
-	return hex.EncodeToString(sum.Sum(nil))
 }

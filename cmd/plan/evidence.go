@@ -172,7 +172,7 @@ func (b *baselines) try(ctx context.Context, c *checker, t plan.Trial) (plan.Che
 
 // trialKey is the key of a trial. What git shows before HEAD is part of it.
 func (b *baselines) trialKey(t plan.Trial, tree string) string {
-	return b.keyOf(t.Check, tree, "evidence", t.Trees.Start, addedDigest(t.Added))
+	return b.keyOf(t.Check, tree, "evidence", t.Trees.Start, plan.DigestOf(t.Added))
 }
 
 // key is the key of a check on the work tree as it is.
