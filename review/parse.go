@@ -158,7 +158,7 @@ func (a Answer) read(obj object, kind plan.VerdictKind) (plan.Verdict, error) {
 var parts = []string{"verdict", "checklist", "missing", "commands", "notes", "no_change", "unchanged"}
 
 // remarks are keys that reviewers add to say more, and under which a word
-// stands in nobody's way.
+// stands in the way of no other.
 var remarks = []string{
 	"summary", "reason", "reasons", "reasoning", "rationale", "explanation", "justification",
 	"comment", "comments", "note", "confidence", "score",

@@ -67,7 +67,7 @@ func (n *notes) alter(name string) { n.altered[name], n.wrote[name] = true, true
 func (n *notes) write(name string) { n.wrote[name] = true }
 func (n *notes) add(name string)   { n.added[name] = true }
 
-// ended reports whether nobody waits for the answer any more.
+// ended reports whether no caller waits for the answer any more.
 func (n *notes) ended() error { return context.Cause(n.ctx) }
 
 func (n *notes) changes() Changes {

@@ -107,7 +107,7 @@ type comparison struct {
 func (c *comparison) folder(name string, hides bool) error {
 	names, err := readNames(c.over, name)
 	if errors.Is(err, fs.ErrPermission) {
-		return c.lose(name) // nobody can tell what is in it
+		return c.lose(name) // it is not known what is in it
 	}
 	if err != nil {
 		return passing(err)

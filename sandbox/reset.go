@@ -178,7 +178,7 @@ func (c *copied) putBack(root *os.Root, name string, is copiedFile, there bool) 
 		if err := c.write(root, name, was); err != nil {
 			return err
 		}
-	default: // nobody reads it, and there is no making it again
+	default: // it is not read, and cannot be made again
 		return nil
 	}
 	info, err := root.Lstat(name)
