@@ -276,6 +276,8 @@ type UsageReport struct {
 	Usage   Usage   `json:"usage"`
 	CostUSD float64 `json:"cost_usd"`
 	Priced  bool    `json:"priced"`
+	// Reported says that CostUSD is what the server said the call cost.
+	Reported bool `json:"reported,omitempty"`
 	// Inherited says that another run paid for the call: the one that this run
 	// was forked from. It does not count towards this run's usage.
 	Inherited bool `json:"inherited,omitempty"`

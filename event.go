@@ -201,6 +201,7 @@ var decoders = map[EventType]func(string) (Body, error){
 	TypeTurnStart: decoderOf[TurnStart](), TypeTurnEnd: decoderOf[TurnEnd](),
 	TypeMessageStart: decoderOf[MessageStart](), TypeMessageUpdate: decoderOf[MessageUpdate](), TypeMessageEnd: decoderOf[MessageEnd](),
 	TypeToolStart: decoderOf[ToolStart](), TypeToolUpdate: decoderOf[ToolUpdate](), TypeToolEnd: decoderOf[ToolEnd](),
+	TypeAdjusted: decoderOf[Adjusted](), TypeRoute: decoderOf[Route](),
 	TypeRequest: decoderOf[Request](), TypeRetry: decoderOf[Retry](), TypeLimit: decoderOf[LimitHit](), TypeUsage: decoderOf[UsageReport](),
 	TypeReport: decoderOf[Report](), TypePlan: decoderOf[PlanMade](), TypeSnapshot: decoderOf[Snapshot](),
 	TypeCheckStart: decoderOf[CheckStart](), TypeCheckEnd: decoderOf[CheckEnd](),

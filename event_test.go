@@ -59,6 +59,8 @@ func bodies() []plan.Body {
 		plan.Request{Model: "m", Messages: 2, Prefix: "p", Hash: "h", Moved: "messages"},
 		plan.Retry{Attempt: 1, Reason: "r", WaitMS: 500, Status: 429},
 		plan.LimitHit{Kind: "turns", Value: 3, Max: 3},
+		plan.Adjusted{Model: "m", Part: "reasoning_effort", From: "high", To: "medium", Why: "w"},
+		plan.Route{For: "review", Model: "a/m", Asked: "@cheap", Why: "w"},
 		plan.UsageReport{Model: "m", Usage: usage, CostUSD: 0.5, Priced: true},
 		plan.Report{Text: "t"},
 		plan.PlanMade{PlanDoc: plan.PlanDoc{Version: 1, Text: "t", Files: map[string]string{"a": "h"}, Verify: []string{"v"}, Base: "b"}},

@@ -88,6 +88,7 @@ const (
 	ParkQuestion    ParkReason = "question"
 	ParkLimit       ParkReason = "limit"
 	ParkRateLimit   ParkReason = "rate_limit"
+	ParkUnreachable ParkReason = "unreachable"
 	ParkRefused     ParkReason = "refused"
 	ParkDrift       ParkReason = "drift"
 	ParkInterrupted ParkReason = "interrupted"
@@ -129,24 +130,29 @@ func (r ParkReason) ExitCode() int {
 }
 
 // Usage counts what model calls consumed. Token counts are as the provider
-// reported them; Cached is the part of Input served from a prompt cache, and
-// Reasoning the part of Output that was not shown.
+// reported them. Of Input, Cached was served from a prompt cache, and Written and
+// WrittenHour were put into one, to be kept for minutes or for an hour: the three
+// do not overlap. Of Output, Reasoning was not shown.
 type Usage struct {
-	Requests  int   `json:"requests"`
-	Input     int64 `json:"input"`
-	Cached    int64 `json:"cached"`
-	Output    int64 `json:"output"`
-	Reasoning int64 `json:"reasoning,omitempty"`
+	Requests    int   `json:"requests"`
+	Input       int64 `json:"input"`
+	Cached      int64 `json:"cached"`
+	Written     int64 `json:"written,omitempty"`
+	WrittenHour int64 `json:"written_hour,omitempty"`
+	Output      int64 `json:"output"`
+	Reasoning   int64 `json:"reasoning,omitempty"`
 }
 
 // Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		Requests:  u.Requests + v.Requests,
-		Input:     u.Input + v.Input,
-		Cached:    u.Cached + v.Cached,
-		Output:    u.Output + v.Output,
-		Reasoning: u.Reasoning + v.Reasoning,
+		Requests:    u.Requests + v.Requests,
+		Input:       u.Input + v.Input,
+		Cached:      u.Cached + v.Cached,
+		Written:     u.Written + v.Written,
+		WrittenHour: u.WrittenHour + v.WrittenHour,
+		Output:      u.Output + v.Output,
+		Reasoning:   u.Reasoning + v.Reasoning,
 	}
 }
 

@@ -46,6 +46,10 @@ type Settings struct {
 	Temperature     *float64
 	Effort          string // reasoning effort: low, medium, high, …
 	MaxOutputTokens int
+	// LongCache asks servers that keep prompts for as long as they are told to
+	// keep what all conversations of a phase begin with, tools and system
+	// prompt, for an hour rather than for minutes.
+	LongCache bool
 }
 
 // Format names a JSON schema for the answer.
@@ -96,6 +100,10 @@ type Answer struct {
 	Usage   plan.Usage
 	Model   string // as the server names it; may be ""
 	Finish  string // the server's own word for why it stopped, where that is another than Stop
+	// CostUSD is what the server says the call cost; nil if it does not say.
+	CostUSD *float64
+	// Adjusted is what the server refused of this request before it took it.
+	Adjusted []plan.Adjusted
 }
 
 // ErrorKind sorts model failures by what can be done about them.
@@ -103,9 +111,12 @@ type ErrorKind string
 
 // The kinds of model failure.
 const (
-	// ErrUnserved: nothing answered (connection refused or reset, DNS, 502,
-	// 503, 504, 529). Trying again later can help.
+	// ErrUnserved: nothing answered (connection reset, 502, 503, 504, 529).
+	// Trying again later can help.
 	ErrUnserved ErrorKind = "unserved"
+	// ErrUnreachable: there is no server (DNS, TLS, connection refused). It can
+	// come back, but hardly within seconds.
+	ErrUnreachable ErrorKind = "unreachable"
 	// ErrServed: the server answered and failed (500, an error frame, garbage
 	// or a cut stream). Trying again may help.
 	ErrServed ErrorKind = "served"
@@ -135,6 +146,13 @@ type ModelError struct {
 	RetryAfter time.Duration // how long the server asked to wait; 0 if it did not
 	Message    string        // the server's words, or ours, in one line, without secrets
 	Err        error         // the cause, if there is one
+	// Window is the model's window in tokens, where Kind is ErrTooLong and the
+	// server said it; 0 if it did not.
+	Window int64
+	// Usage is what the server reported before it failed: it is billed.
+	Usage plan.Usage
+	// Adjusted is as in [Answer]: what was mended before the call failed.
+	Adjusted []plan.Adjusted
 }
 
 // Error says what failed in one line.
@@ -151,7 +169,7 @@ func (e *ModelError) Unwrap() error { return e.Err }
 // Transient reports whether the same call may succeed if it is made again.
 func (e *ModelError) Transient() bool {
 	switch e.Kind {
-	case ErrUnserved, ErrServed, ErrRateLimit, ErrIdle:
+	case ErrUnserved, ErrUnreachable, ErrServed, ErrRateLimit, ErrIdle:
 		return true
 	}
 	return false

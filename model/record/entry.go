@@ -64,6 +64,9 @@ type answer struct {
 	Usage   plan.Usage      `json:"usage"`
 	Model   string          `json:"model,omitempty"`
 	Finish  string          `json:"finish,omitempty"`
+
+	CostUSD  *float64        `json:"cost_usd,omitempty"`
+	Adjusted []plan.Adjusted `json:"adjusted,omitempty"`
 }
 
 // failure is a loop.ModelError without its cause, which its message tells.

@@ -1,0 +1,56 @@
+package plan
+
+// What is recorded of how models are spoken to.
+const (
+	TypeAdjusted EventType = "adjusted"
+	TypeRoute    EventType = "route"
+)
+
+// Adjusted says what a model server did not take of a request, and what it was
+// sent instead. It also says what a server did to a request unasked.
+type Adjusted struct {
+	Model string `json:"model"` // as the settings name it
+	// Part is the parameter or field, as the wire calls it, such as
+	// reasoning_effort; "context" where a server reads less than it was sent.
+	Part string `json:"part"`
+	From string `json:"from,omitempty"` // its value before; "" where it does not matter
+	To   string `json:"to,omitempty"`   // what was sent instead; "" for nothing
+	// Why is the server's words, or what was noticed, in one line.
+	Why string `json:"why"`
+}
+
+// String is the change in one line.
+func (a Adjusted) String() string {
+	what := a.Part
+	if a.From != "" {
+		what += " " + a.From
+	}
+	if a.Part == PartContext {
+		return a.Model + ": " + a.Why
+	}
+	if a.To == "" {
+		return a.Model + ": the server refuses " + what + "; went on without"
+	}
+	return a.Model + ": the server refuses " + what + "; sent " + a.To + " instead"
+}
+
+// PartContext is the part of an [Adjusted] that says a server read less than it
+// was sent.
+const PartContext = "context"
+
+// Route says which model a conversation is held with, and why, where that is
+// not simply the one that is set.
+type Route struct {
+	For   string `json:"for"`   // a phase, "compact" for a summary, "task" for a sub-agent
+	Model string `json:"model"` // as the settings name it
+	Asked string `json:"asked,omitempty"`
+	// Why says it in words: the hint that was followed, or what kept another
+	// model from being used.
+	Why string `json:"why"`
+}
+
+// Type implements Body.
+func (Adjusted) Type() EventType { return TypeAdjusted }
+
+// Type implements Body.
+func (Route) Type() EventType { return TypeRoute }
