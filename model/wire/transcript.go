@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"bytes"
@@ -18,16 +18,16 @@ const (
 // transcript is a conversation as it is sent. Each request says again what the
 // one before said, so only what is new is encoded.
 type transcript struct {
-	reasoning bool
-	raw       []byte // JSON values with commas between them
-	lines     []line
+	form  string // what the encodings depend on beside the messages
+	raw   []byte // JSON values with commas between them
+	lines []line
 }
 
 // line is a message of a transcript.
 type line struct {
 	of       plan.Message // its blocks are a copy, so that it is noticed when somebody changes them
 	end      int          // of raw, with this message
-	optional []string
+	optional []Optional
 }
 
 // common is how many messages at the beginning the transcript has as they are.
@@ -54,7 +54,7 @@ func (t *transcript) cut(n int) {
 }
 
 // add appends a message that was encoded to raw, which may be nothing.
-func (t *transcript) add(m plan.Message, raw []byte, optional []string) {
+func (t *transcript) add(m plan.Message, raw []byte, optional []Optional) {
 	if len(raw) > 0 && len(t.raw) > 0 {
 		t.raw = append(t.raw, ',')
 	}
@@ -91,12 +91,12 @@ type transcripts struct {
 // take takes out the transcript that has most of the messages, and leaves those
 // on it that they have in common; an empty one where there is none. Whoever has
 // taken one has it alone.
-func (ts *transcripts) take(messages []plan.Message, reasoning bool) *transcript {
+func (ts *transcripts) take(messages []plan.Message, form string) *transcript {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	best, most := -1, 0
 	for i, t := range ts.kept {
-		if t.reasoning != reasoning {
+		if t.form != form {
 			continue
 		}
 		if n := t.common(messages); n > most {
@@ -107,7 +107,7 @@ func (ts *transcripts) take(messages []plan.Message, reasoning bool) *transcript
 		}
 	}
 	if best < 0 {
-		return &transcript{reasoning: reasoning}
+		return &transcript{form: form}
 	}
 	t := ts.kept[best]
 	ts.kept = slices.Delete(ts.kept, best, best+1)

@@ -1,13 +1,16 @@
-package openai
+package wire
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -18,31 +21,42 @@ import (
 // maxMessage bounds an error message, in runes.
 const maxMessage = 300
 
-// failure is a model error on its way out, with the text it was made from.
-type failure struct {
+// Failure is a model error on its way out, with the text it was made from.
+type Failure struct {
 	*loop.ModelError
 	text string // the server's whole words, in lower case
 }
 
 // Unwrap returns the model error.
-func (f failure) Unwrap() error { return f.ModelError }
+func (f Failure) Unwrap() error { return f.ModelError }
 
-// orRefusal returns the model error as callers want it, or, when the request
-// might be made acceptable, the refusal with its text.
-func (f failure) orRefusal() error {
-	if f.Kind == loop.ErrRefused && (f.Status == http.StatusBadRequest || f.Status == http.StatusUnprocessableEntity) {
-		return &refusal{failure: f}
-	}
-	return f.ModelError
+// Served is a failure of a server that answered.
+func Served(format string, args ...any) Failure {
+	return Failure{ModelError: &loop.ModelError{Kind: loop.ErrServed, Message: fmt.Sprintf(format, args...)}}
 }
 
-// refusal is a 400 or 422 that is no other kind of failure.
-type refusal struct{ failure }
+// kindOfNetwork sorts the failures of a network. There is no server where its name
+// is not known, nothing listens, or who answers is not who was asked for.
+func kindOfNetwork(err error) loop.ErrorKind {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &dns), isTLS(err):
+		return loop.ErrUnreachable
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return loop.ErrUnreachable
+	case errors.As(err, &op) && op.Op == "dial":
+		return loop.ErrUnreachable
+	}
+	return loop.ErrUnserved
+}
 
 // httpFailure reads the failure that a response with an error status reports.
-func httpFailure(res *http.Response, text []byte, now time.Time) failure {
+func httpFailure(res *http.Response, text []byte, now time.Time) Failure {
 	f := classify(res.StatusCode, text)
-	f.RetryAfter = retryAfter(res.Header, now)
+	if f.Kind == loop.ErrRateLimit || f.Kind == loop.ErrUnserved || f.Kind == loop.ErrQuota {
+		f.RetryAfter = retryAfter(res.Header, f.text, now)
+	}
 	switch {
 	case res.StatusCode < http.StatusBadRequest:
 		f.Message = "the server redirects to " + res.Header.Get("Location") + ": make that the base URL, or check it"
@@ -52,9 +66,9 @@ func httpFailure(res *http.Response, text []byte, now time.Time) failure {
 	return f
 }
 
-// frameFailure reads the failure that an answer with a good status reports in
-// its body. The server answered, so it never counts as unserved.
-func frameFailure(text []byte) failure {
+// Reported reads the failure that an answer with a good status reports in its
+// body. The server answered, so it never counts as unserved.
+func Reported(text []byte) Failure {
 	_, codes := readError(text)
 	status := 0
 	for _, code := range codes {
@@ -66,30 +80,29 @@ func frameFailure(text []byte) failure {
 	if f.Kind == loop.ErrUnserved {
 		f.Kind = loop.ErrServed
 	}
+	if f.Kind == loop.ErrRateLimit {
+		f.RetryAfter = retryAfter(nil, f.text, time.Time{})
+	}
 	return f
 }
 
-// servedFailure is a failure of a server that answered.
-func servedFailure(format string, args ...any) failure {
-	return failure{ModelError: &loop.ModelError{Kind: loop.ErrServed, Message: fmt.Sprintf(format, args...)}}
-}
-
-// classify makes a failure of a status (0 if there is none) and the body that
-// explains it.
-func classify(status int, text []byte) failure {
+func classify(status int, text []byte) Failure {
 	message, codes := readError(text)
-	f := failure{
+	f := Failure{
 		ModelError: &loop.ModelError{Status: status, Message: message},
 		text:       strings.ToLower(string(text)),
 	}
 	if message == "" {
 		f.Message = http.StatusText(status)
 	}
-	f.Kind = kindOf(status, codes, strings.ToLower(message))
+	f.Kind = kindOf(status, codes, f.text, strings.ToLower(message))
 	if status == http.StatusBadRequest && len(bytes.TrimSpace(text)) == 0 {
-		// Whoever refuses a request says what is wrong with it. A gateway that was
-		// sent more than fits says nothing.
+		// Servers that refuse a request say what is wrong with it. A gateway that
+		// was sent more than fits says nothing.
 		f.Kind, f.Message = loop.ErrTooLong, "Bad Request, and not a word why, which is how some servers answer what does not fit the model's window"
+	}
+	if f.Kind == loop.ErrTooLong {
+		f.Window = windowIn(f.text)
 	}
 	return f
 }
@@ -99,19 +112,15 @@ func classify(status int, text []byte) failure {
 var (
 	quotaWords = []string{
 		"insufficient_quota", "insufficient quota", "insufficient balance", "insufficient credits", "billing_hard_limit",
-		"billing hard limit", "credit balance is too low", "requires more credits",
-	}
-	tooLongWords = []string{
-		"context_length_exceeded", "exceed_context_size", "maximum context length", "context length", "context window",
-		"available context size", "prompt is too long", "input is too long", "request too large", "maximum prompt length",
-		"input token count exceeds", "model_context_window",
+		"billing hard limit", "credit balance is too low", "requires more credits", "exceeded_current_quota_error", "billing_not_active",
 	}
 	authWords = []string{
 		"invalid_api_key", "invalid api key", "incorrect api key", "api key not valid", "api_key_invalid", "invalid api-key",
 		"missing api key", "no api key", "no auth credentials", "authentication_error", "authentication failed",
-		"invalid authentication", "unauthenticated", "unauthorized",
+		"invalid authentication", "unauthenticated", "unauthorized", "invalid x-api-key",
 	}
 	rateWords     = []string{"rate_limit", "rate limit", "too many requests"}
+	overWords     = []string{"overloaded_error"}
 	notFoundWords = []string{"model_not_found"}
 	filterWords   = []string{
 		"content_filter", "content_policy_violation", "content management policy", "responsibleaipolicyviolation",
@@ -120,7 +129,7 @@ var (
 )
 
 // kindOf sorts a failure. Text decides where servers disagree about statuses.
-func kindOf(status int, codes []string, message string) loop.ErrorKind {
+func kindOf(status int, codes []string, text, message string) loop.ErrorKind {
 	said := strings.ToLower(strings.Join(codes, " ")) + " " + message
 	says := func(words []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
@@ -134,7 +143,7 @@ func kindOf(status int, codes []string, message string) loop.ErrorKind {
 		return loop.ErrAuth
 	case status == http.StatusTooManyRequests:
 		return loop.ErrRateLimit
-	case status == http.StatusRequestEntityTooLarge, says(tooLongWords):
+	case status == http.StatusRequestEntityTooLarge, tooLong(status, said, text):
 		return loop.ErrTooLong
 	case says(authWords):
 		return loop.ErrAuth
@@ -142,6 +151,8 @@ func kindOf(status int, codes []string, message string) loop.ErrorKind {
 		return loop.ErrNotFound
 	case status == 0 && says(rateWords):
 		return loop.ErrRateLimit
+	case status == 0 && says(overWords):
+		return loop.ErrServed
 	}
 	return kindOfStatus(status)
 }
@@ -173,6 +184,9 @@ func readError(text []byte) (message string, codes []string) {
 	fields, ok := value.(map[string]any)
 	if !ok {
 		return asText(value), nil
+	}
+	if response, ok := fields["response"].(map[string]any); ok && fields["error"] == nil {
+		fields = response // the event of a response that failed
 	}
 	switch inner := fields["error"].(type) {
 	case map[string]any:
@@ -230,8 +244,8 @@ func plainError(text string) string {
 	return "an HTML page"
 }
 
-// oneLine makes text fit for one line of a terminal.
-func oneLine(text string) string {
+// OneLine makes text fit for one line of a terminal.
+func OneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
@@ -243,28 +257,4 @@ func oneLine(text string) string {
 		text = string(runes[:maxMessage-1]) + "…"
 	}
 	return text
-}
-
-// retryAfter reads how long the server asks to wait.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return wait(ms / 1000)
-	}
-	text := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		return wait(seconds)
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
-}
-
-// wait turns seconds from the wire, which may be anything, into a duration of
-// at most a year.
-func wait(seconds float64) time.Duration {
-	if !(seconds > 0) { // also not a number
-		return 0
-	}
-	return time.Duration(min(seconds, 365*24*3600) * float64(time.Second))
 }

@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+// Mends says what a model's server was found not to take: for each part of a
+// request what is sent in its place, "" for nothing. It is never changed once
+// made.
+type Mends map[string]string
+
+// Has reports whether a part is not taken as it is.
+func (m Mends) Has(part string) bool {
+	_, ok := m[part]
+	return ok
+}
+
+// with returns the mends with these in them.
+func (m Mends) with(parts []Optional) Mends {
+	out := make(Mends, len(m)+len(parts))
+	maps.Copy(out, m)
+	for _, p := range parts {
+		out[p.Part] = p.To
+	}
+	return out
+}
+
+// Form names the mends, so that what was written with the same ones can be told
+// from the rest.
+func (m Mends) Form() string {
+	if len(m) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, part := range slices.Sorted(maps.Keys(m)) {
+		b.WriteString(part + "=" + m[part] + ";")
+	}
+	return b.String()
+}
+
+// Optional is a part of a request that the server may refuse.
+type Optional struct {
+	Part string // as [plan.Adjusted] names it
+	From string // its value, for the record; "" where it does not matter
+	To   string // what is sent instead; "" for nothing
+	// Words are the names under which servers complain about it, in lower case;
+	// default Part.
+	Words []string
+	// Missing says that the part is not in the request and that a server may
+	// demand it.
+	Missing bool
+}
+
+// names reports whether the text of a refusal, in lower case, speaks of the part.
+func (o Optional) names(text string) bool {
+	words := o.Words
+	if len(words) == 0 {
+		words = []string{strings.ToLower(o.Part)}
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// Optionals collects the optional parts of a request while it is written.
+type Optionals struct {
+	Mends Mends
+	list  []Optional
+}
+
+// May reports whether the server has not refused a part, and notes that it is
+// used.
+func (o *Optionals) May(part Optional) bool {
+	if o.Mends.Has(part.Part) {
+		return false
+	}
+	if !slices.ContainsFunc(o.list, func(p Optional) bool { return p.Part == part.Part && p.Missing == part.Missing }) {
+		o.list = append(o.list, part)
+	}
+	return true
+}
+
+// List is what was noted.
+func (o *Optionals) List() []Optional { return o.list }
+
+// PartOutput is the part that holds an output limit which was too large.
+const PartOutput = "output limit"
+
+// What servers write about a part that they do not take, and about one that they
+// miss.
+var (
+	complaints = []string{
+		"unsupported", "not support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed", "invalid",
+		"extra inputs", "extra fields", "deprecated", "cannot be used", "can't be used", "is only", "not available", "not compatible",
+	}
+	missing = []string{"must be passed", "missing", "required", "must be", "must provide", "expected", "pass back", "passed back", "without"}
+)
+
+// mendable returns the optional parts that a refusal speaks of.
+func (f Failure) mendable(optional []Optional) []Optional {
+	switch f.Status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusNotImplemented:
+	default:
+		return nil
+	}
+	says := func(words []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(f.text, w) })
+	}
+	complains := says(complaints)
+	if f.Kind != loop.ErrRefused && (!complains || f.Kind != loop.ErrTooLong && f.Kind != loop.ErrNotFound) {
+		return nil
+	}
+	if part, ok := f.outputLimit(optional); ok {
+		return []Optional{part}
+	}
+	misses := says(missing)
+	var out []Optional
+	for _, part := range optional {
+		if !part.names(f.text) || part.Missing && !misses {
+			continue
+		}
+		same := func(p Optional) bool { return p.Part == part.Part }
+		switch i := slices.IndexFunc(out, same); {
+		case i < 0:
+			out = append(out, part)
+		case part.Missing: // what is demanded is not left out
+			out[i] = part
+		}
+	}
+	return out
+}
+
+// outputLimit is the limit that the server has for an answer, where it refused a
+// larger one.
+func (f Failure) outputLimit(optional []Optional) (Optional, bool) {
+	limit := largestOutput(f.text)
+	if limit == "" {
+		return Optional{}, false
+	}
+	for _, part := range optional {
+		if part.Part == PartOutput && part.From != limit {
+			part.To = limit
+			return part, true
+		}
+	}
+	return Optional{}, false
+}
+
+// memory is what was found about each model.
+type memory struct {
+	mu    sync.Mutex
+	found map[string]Mends
+}
+
+func (m *memory) of(model string) Mends {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.found[model]
+}
+
+// keep remembers what had to be mended of a request that was then taken.
+func (m *memory) keep(model string, mends Mends) {
+	if len(mends) == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.found == nil {
+		m.found = map[string]Mends{}
+	}
+	merged := maps.Clone(m.found[model])
+	if merged == nil {
+		merged = Mends{}
+	}
+	maps.Copy(merged, mends)
+	m.found[model] = merged
+}
+
+// recall takes over what was recorded.
+func (m *memory) recall(known []plan.Adjusted) {
+	for _, a := range known {
+		if a.Part != plan.PartContext {
+			m.keep(a.Model, Mends{a.Part: a.To})
+		}
+	}
+}

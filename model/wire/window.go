@@ -1,0 +1,116 @@
+package wire
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/plan-engine/plan/internal/lazy"
+)
+
+// tooLongCodes say by themselves that a request does not fit.
+var tooLongCodes = []string{
+	"context_length_exceeded", "exceed_context_size", "model_context_window", "contextwindowexceeded", "context_window_exceeded",
+	"prompt_too_long", "input_too_long", "max_context_length", "request_too_large", "maximum context length", "prompt is too long",
+	"available context size", "context window exceeded",
+}
+
+var (
+	// ofLength speaks of what is sent, and ofLimit of there being too much of it.
+	ofLength = lazy.Regexp(`context|prompt|input|token|request|message|conversation|sequence`)
+	ofLimit  = lazy.Regexp(`exceed|maximum|\bmax\b|\blimit|too long|too large|too many|too big|longer than|larger than|more than|less than|greater than|at most|<=|overflow|does not fit|truncat|reduce the length|n_ctx`)
+	// ofOther speaks of other limits than that of the window.
+	ofOther = lazy.Regexp(`image|file size|temperature|top_p|budget_tokens|rate limit|per minute|tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema`)
+	// ofOutput speaks of how long an answer may be.
+	ofOutput = lazy.Regexp(`max_tokens|max_completion_tokens|max_output_tokens|max_new_tokens|completion tokens|output tokens`)
+	ofInput  = lazy.Regexp(`context|prompt|input|window|messages`)
+)
+
+// tooLong reports whether a refusal says that the request does not fit the
+// model's window: a code that says so, or words of length and of a limit, where
+// the status is one of a refusal. Both texts are in lower case; said is the
+// message with its codes, text all of it.
+func tooLong(status int, said, text string) bool {
+	for _, code := range tooLongCodes {
+		if strings.Contains(text, code) && !(ofOther().MatchString(said) && status == http.StatusTooManyRequests) {
+			return true
+		}
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, 0:
+	default:
+		return strings.Contains(said, "input is too long") || strings.Contains(said, "request too large")
+	}
+	switch {
+	case ofOther().MatchString(said):
+		return false
+	case ofOutput().MatchString(said) && !ofInput().MatchString(strings.ReplaceAll(said, "completion", "")):
+		return false
+	}
+	return ofLength().MatchString(said) && ofLimit().MatchString(said)
+}
+
+// smallestWindow is less than any model has, in tokens.
+const smallestWindow = 256
+
+var (
+	thousands = lazy.Regexp(`(\d)[,_](\d{3})\b`)
+	// windows say how large a window is, the surest first.
+	windows = []func() *regexp.Regexp{
+		lazy.Regexp(`"?n_ctx(?:_train)?"?\D{0,20}?(\d{3,9})(k?)`),
+		lazy.Regexp(`>=?\s*(\d{3,9})(k?)`),
+		lazy.Regexp(`(?:less than|<=|<|at most|up to|larger than|longer than|more than)\D{0,40}?(\d{3,9})(k?)`),
+		lazy.Regexp(`(?:\bmaximum|\bmax\b|\blimit|\bwindow|max_model_len|\bcapacity)[^\d.]{0,60}?(\d{3,9})(k?)`),
+		lazy.Regexp(`(?:context (?:length|size|limit)|context)[^\d.]{0,40}?(\d{3,9})(k?)`),
+		lazy.Regexp(`(\d{3,9})(k?)[ -](?:tokens? )?(?:maximum|limit|context|window)`),
+	}
+)
+
+// windowIn reads the model's window in tokens out of a refusal in lower case; 0
+// where it does not say.
+func windowIn(text string) int64 {
+	for thousands().MatchString(text) {
+		text = thousands().ReplaceAllString(text, "$1$2")
+	}
+	for _, form := range windows {
+		found := form().FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		n, err := strconv.ParseInt(found[1], 10, 64)
+		if err != nil {
+			continue
+		}
+		if found[2] != "" {
+			n *= 1000
+		}
+		if n >= smallestWindow {
+			return n
+		}
+	}
+	return 0
+}
+
+var (
+	mostOutput = []func() *regexp.Regexp{
+		lazy.Regexp(`max_(?:completion_|output_|new_)?tokens.{0,20}\d+\s*>\s*(\d+)`),
+		lazy.Regexp(`at most (\d+) (?:completion|output) tokens`),
+		lazy.Regexp(`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|maximum(?: value)?(?: is| of)?|range (?:is|of) \[1,)\s*\W?\s*(\d+)`),
+		lazy.Regexp(`(?:less than or equal to|<=) .?(\d+).{0,10} the maximum value for .?max_`),
+	}
+)
+
+// largestOutput reads the largest answer that a server gives out of a refusal of
+// a larger one, in lower case; "" where it does not speak of that.
+func largestOutput(text string) string {
+	for thousands().MatchString(text) {
+		text = thousands().ReplaceAllString(text, "$1$2")
+	}
+	for _, form := range mostOutput {
+		if found := form().FindStringSubmatch(text); found != nil {
+			return found[1]
+		}
+	}
+	return ""
+}
