@@ -1,42 +1,66 @@
-package openai
+package chat
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // assembly puts an answer together from its chunks.
 type assembly struct {
+	provider   string
+	asked      string // the model, as it was asked for
+	endings    *endings
 	formatTool string // the tool whose call is the answer
 	live       func(loop.Delta)
 
-	ids    ids
+	ids    wire.IDs
 	chunks int // how many chunks were added
 	calls  []*call
 
 	text, reasoning, refused strings.Builder
-	finish                   string // as the server says it, in lower case
-	usage                    plan.Usage
-	model                    string
+	thinking                 thinking
+	thoughts                 map[string]bool // the names that reasoning came under
+	details                  details
+
+	finish string // as the server says it, in lower case
+	usage  plan.Usage
+	cost   *float64
+	model  string
 }
 
-func newAssembly(req loop.Call, formatTool string, live func(loop.Delta)) *assembly {
-	if live == nil {
-		live = func(loop.Delta) {}
+// Complete implements [wire.Assembly].
+func (a *assembly) Complete() bool { return a.finish != "" }
+
+// marked takes the end mark. Where a server never says why it stopped, a whole
+// answer before the mark has ended.
+func (a *assembly) marked() {
+	if a.finish != "" {
+		a.endings.reason(a.asked)
+		return
 	}
-	return &assembly{formatTool: formatTool, live: live, ids: ids{said: req.Messages}, usage: plan.Usage{Requests: 1}}
+	whole := a.text.Len() > 0 || len(a.calls) > 0
+	for _, c := range a.calls {
+		whole = whole && c.name != "" && json.Valid([]byte(c.args.String()))
+	}
+	if whole && a.endings.none(a.asked) {
+		a.finish = "stop"
+	}
 }
 
 // add takes the next chunk.
 func (a *assembly) add(chunk sdk.ChatCompletionChunk) {
 	a.chunks++
 	if a.model == "" {
-		a.model = valid(chunk.Model)
+		a.model = wire.Valid(chunk.Model)
 	}
 	if chunk.JSON.Usage.Valid() {
 		a.count(chunk.Usage)
@@ -62,22 +86,21 @@ func (a *assembly) delta(d sdk.ChatCompletionChunkChoiceDelta) {
 	if raw := d.JSON.Content.Raw(); strings.HasPrefix(raw, "[") {
 		content, thought = readParts(raw)
 	}
-	// Servers that send both of these send the same words twice.
-	extra := d.JSON.ExtraFields
-	if said := stringOf(extra["reasoning_content"].Raw()); said != "" {
-		thought += said
-	} else {
-		thought += stringOf(extra["reasoning"].Raw())
-	}
-	a.say(plan.BlockReasoning, &a.reasoning, thought)
-	a.say(plan.BlockText, &a.text, content)
+	thought += a.thought(d.JSON.ExtraFields)
+	said, inside := a.thinking.split(content)
+	a.say(plan.BlockReasoning, &a.reasoning, thought+inside)
+	a.say(plan.BlockText, &a.text, said)
 	a.say(plan.BlockText, &a.refused, d.Refusal)
 	for _, t := range d.ToolCalls {
-		p := piece{
-			chunk: a.chunks, index: t.Index, indexed: t.JSON.Index.Valid(), id: t.ID,
-			name: t.Function.Name, args: argumentText(t.Function.JSON.Arguments.Raw()), extras: t.JSON.ExtraFields,
-		}
-		a.call(p)
+		a.call(piece{
+			chunk:   a.chunks,
+			index:   t.Index,
+			indexed: t.JSON.Index.Valid(),
+			id:      t.ID,
+			name:    t.Function.Name,
+			args:    argumentText(t.Function.JSON.Arguments.Raw()),
+			extras:  t.JSON.ExtraFields,
+		})
 	}
 	//nolint:staticcheck // deprecated, but there are servers that still send it
 	if f := d.FunctionCall; f.Name != "" || f.Arguments != "" { // the form before tool_calls
@@ -85,42 +108,50 @@ func (a *assembly) delta(d sdk.ChatCompletionChunkChoiceDelta) {
 	}
 }
 
+// thought reads the reasoning of a chunk, and notes the name that it is under.
+// Servers that send several of these send the same words more than once.
+func (a *assembly) thought(extra map[string]respjson.Field) string {
+	said := ""
+	for _, name := range []string{partReasoning, "reasoning"} {
+		raw := extra[name].Raw()
+		if !strings.HasPrefix(raw, `"`) {
+			continue
+		}
+		a.thoughts[name] = true
+		if said == "" {
+			said = stringOf(raw)
+		}
+	}
+	words := a.details.add(extra["reasoning_details"].Raw())
+	if said == "" {
+		said = words
+	}
+	return said
+}
+
 func (a *assembly) say(kind plan.BlockType, to *strings.Builder, text string) {
 	if text == "" {
 		return
 	}
 	to.WriteString(text)
-	a.live(loop.Delta{Kind: kind, Text: valid(text)})
+	a.live(loop.Delta{Kind: kind, Text: wire.Valid(text)})
 }
 
 // call takes a piece of a tool call.
 func (a *assembly) call(p piece) {
 	c := slotOf(a.calls, p)
 	if c == nil {
-		c = &call{index: p.index, out: a.ids.next(p.id), chunk: p.chunk}
+		c = &call{index: p.index, out: a.ids.Next(p.id), chunk: p.chunk}
 		a.calls = append(a.calls, c)
 	}
 	c.add(p)
 	switch {
 	case a.formatTool != "" && c.name == a.formatTool:
 		if p.args != "" {
-			a.live(loop.Delta{Kind: plan.BlockText, Text: valid(p.args)})
+			a.live(loop.Delta{Kind: plan.BlockText, Text: wire.Valid(p.args)})
 		}
 	case p.args != "" || p.name != "":
-		a.live(loop.Delta{Kind: plan.BlockToolCall, Call: c.out, Name: valid(c.name), Text: valid(p.args)})
-	}
-}
-
-// count takes the usage so far; servers that repeat it count up.
-func (a *assembly) count(u sdk.CompletionUsage) {
-	cached := u.PromptTokensDetails.CachedTokens
-	if cached == 0 { // DeepSeek's name for it
-		_ = json.Unmarshal([]byte(u.JSON.ExtraFields["prompt_cache_hit_tokens"].Raw()), &cached)
-	}
-	input, output := max(0, u.PromptTokens), max(0, u.CompletionTokens)
-	a.usage = plan.Usage{
-		Requests: 1, Input: input, Cached: min(max(0, cached), input),
-		Output: output, Reasoning: max(0, u.CompletionTokensDetails.ReasoningTokens),
+		a.live(loop.Delta{Kind: plan.BlockToolCall, Call: c.out, Name: wire.Valid(c.name), Text: wire.Valid(p.args)})
 	}
 }
 
@@ -128,41 +159,69 @@ func (a *assembly) count(u sdk.CompletionUsage) {
 func (a *assembly) failed() error {
 	switch a.finish {
 	case "error", "network_error", "insufficient_system_resource":
-		return servedFailure("the model server gave up on the answer: %s", a.finish)
+		return wire.Served("the model server gave up on the answer: %s", a.finish)
 	}
 	return nil
 }
 
-// finished returns the answer. Nothing said makes an answer without blocks.
-func (a *assembly) finished() loop.Answer {
+// Answer implements [wire.Assembly]. Nothing said makes an answer without blocks.
+func (a *assembly) Answer() loop.Answer {
+	if rest := a.thinking.rest(); rest != "" {
+		a.say(plan.BlockText, &a.text, rest)
+	}
 	var blocks []plan.Block
-	if a.reasoning.Len() > 0 {
-		blocks = append(blocks, plan.Block{Type: plan.BlockReasoning, Text: valid(a.reasoning.String())})
+	if thought := a.thoughtBlock(); thought.Text != "" || thought.Opaque != nil {
+		blocks = append(blocks, thought)
 	}
 	for _, text := range []*strings.Builder{&a.text, &a.refused} {
 		if text.Len() > 0 {
-			blocks = append(blocks, plan.Block{Type: plan.BlockText, Text: valid(text.String())})
+			blocks = append(blocks, plan.Block{Type: plan.BlockText, Text: wire.Valid(text.String())})
 		}
 	}
 	calls := 0
 	for _, c := range a.calls {
 		if a.formatTool != "" && c.name == a.formatTool {
-			blocks = append(blocks, plan.Block{Type: plan.BlockText, Text: valid(c.args.String())})
+			blocks = append(blocks, plan.Block{Type: plan.BlockText, Text: wire.Valid(c.args.String())})
 			continue
 		}
 		calls++
-		blocks = append(blocks, c.block())
+		blocks = append(blocks, c.block(a.provider))
 	}
 	answer := loop.Answer{
 		Message: plan.Message{Role: plan.RoleAssistant, Blocks: blocks},
-		Stop:    a.stop(calls), Usage: a.usage, Model: a.model,
+		Stop:    a.stop(calls),
+		Usage:   a.usage,
+		CostUSD: a.cost,
+		Model:   a.model,
 	}
+	answer.Usage.Requests = 1
 	switch a.finish {
 	case "stop", "tool_calls", "function_call", string(answer.Stop):
 	default:
-		answer.Finish = valid(a.finish)
+		answer.Finish = wire.Valid(a.finish)
 	}
 	return answer
+}
+
+// thoughtBlock is the reasoning, with the names that it goes back under. A field
+// without a value stands for the block's text. An answer that made no calls and
+// whose reasoning came without words has none.
+func (a *assembly) thoughtBlock() plan.Block {
+	fields := map[string]json.RawMessage{}
+	if a.reasoning.Len() > 0 || len(a.calls) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(a.thoughts)) {
+			fields[name] = json.RawMessage("null")
+		}
+	}
+	if raw := a.details.raw(); raw != nil {
+		fields["reasoning_details"] = raw
+		delete(fields, "reasoning") // the same words, for people
+	}
+	return plan.Block{
+		Type:   plan.BlockReasoning,
+		Text:   wire.Valid(a.reasoning.String()),
+		Opaque: wire.Seal(Name, a.provider, fields),
+	}
 }
 
 // stop says why the model stopped. A refusal counts beside calls and under any
@@ -230,6 +289,3 @@ func stringOf(raw string) string {
 	}
 	return s
 }
-
-// valid keeps what cannot be stored as text out of the journal.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"encoding/json"
@@ -17,31 +17,27 @@ func BenchmarkRequest(b *testing.B) {
 	for _, turns := range []int{20, 200} {
 		b.Run(fmt.Sprint(turns), func(b *testing.B) {
 			client := newClient(b)
-			benchmarkRequest(b, historyOf(turns), func() *Client { return client })
+			benchmarkRequest(b, historyOf(turns), func() *protocol { return client })
 		})
 		b.Run(fmt.Sprint(turns, "-anew"), func(b *testing.B) {
-			benchmarkRequest(b, historyOf(turns), func() *Client { return newClient(b) })
+			benchmarkRequest(b, historyOf(turns), func() *protocol { return newClient(b) })
 		})
 	}
 }
 
-func benchmarkRequest(b *testing.B, call loop.Call, client func() *Client) {
+func benchmarkRequest(b *testing.B, call loop.Call, client func() *protocol) {
 	b.ReportAllocs()
 	for b.Loop() {
-		body, err := client().encode(call, nil)
+		req, err := client().Encode(call, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		said, err := body.text()
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(said.size())
+		b.SetBytes(req.Body.Size())
 	}
 }
 
-func newClient(b *testing.B) *Client {
-	client, err := New(Config{})
+func newClient(b *testing.B) *protocol {
+	client, err := newProtocol(Config{})
 	if err != nil {
 		b.Fatal(err)
 	}

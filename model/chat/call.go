@@ -1,14 +1,13 @@
-package openai
+package chat
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // call is a tool call as it grows.
@@ -98,45 +97,8 @@ func (c *call) add(p piece) {
 
 // block returns the finished call. What the provider added to it and may want
 // back is kept as it came.
-func (c *call) block() plan.Block {
-	b := plan.Block{Type: plan.BlockToolCall, Call: c.out, Name: valid(c.name), Args: valid(c.args.String())}
-	if len(c.extras) > 0 {
-		if opaque, err := plan.MarshalCompact(c.extras); err == nil {
-			b.Opaque = opaque
-		}
-	}
+func (c *call) block(provider string) plan.Block {
+	b := plan.Block{Type: plan.BlockToolCall, Call: c.out, Name: wire.Valid(c.name), Args: wire.Valid(c.args.String())}
+	b.Opaque = wire.Seal(Name, provider, c.extras)
 	return b
-}
-
-// ids hands out the ids of calls, unique within a conversation. Servers leave
-// them out, or number the calls of every answer from the start.
-type ids struct {
-	said  []plan.Message
-	given []string
-}
-
-// known reports whether a call has this id, and how many calls there are.
-func (s *ids) known(id string) (found bool, calls int) {
-	for _, m := range s.said {
-		for i := range m.Blocks {
-			if b := &m.Blocks[i]; b.Type == plan.BlockToolCall {
-				found = found || b.Call == id
-				calls++
-			}
-		}
-	}
-	return found || slices.Contains(s.given, id), calls + len(s.given)
-}
-
-// next returns wanted if it is free, or else an id made from the number of the
-// call, so that the same answer gets the same ids.
-func (s *ids) next(wanted string) string {
-	id := valid(wanted)
-	taken, n := s.known(id)
-	for ; id == "" || taken; n++ {
-		id = fmt.Sprintf("call_%d", n)
-		taken, _ = s.known(id)
-	}
-	s.given = append(s.given, id)
-	return id
 }

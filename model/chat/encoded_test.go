@@ -1,44 +1,39 @@
-package openai
+package chat
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/iotest"
 
 	"pgregory.net/rapid"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // What is kept of a message is only taken for one that says the same.
 func TestKeptEncodings(t *testing.T) {
 	t.Parallel()
-	client, err := New(Config{Caps: func(model string) Caps { return Caps{SendReasoning: model == "thinks"} }})
+	client, err := newProtocol(Config{Caps: func(model string) Caps { return Caps{SendReasoning: model == "thinks"} }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := func(model string, refused nameSet, messages ...plan.Message) string {
+	sent := func(model string, refused wire.Mends, messages ...plan.Message) string {
 		t.Helper()
-		body, err := client.encode(loop.Call{Model: model, Messages: messages}, refused)
+		body, err := client.Encode(loop.Call{Model: model, Messages: messages}, refused)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said, err := body.text()
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := body.Body
 		data := bytes.Join(said, nil)
-		if refused == nil && slices.Contains(body.optional, paramReasoning) != strings.Contains(string(data), paramReasoning) {
-			t.Errorf("optional %v of %s", body.optional, data)
+		optional := slices.ContainsFunc(body.Optional, func(o wire.Optional) bool { return o.Part == partReasoning && !o.Missing })
+		if refused == nil && optional != strings.Contains(string(data), partReasoning) {
+			t.Errorf("optional %v of %s", body.Optional, data)
 		}
 		return string(data)
 	}
@@ -50,7 +45,7 @@ func TestKeptEncodings(t *testing.T) {
 		if got := sent("thinks", nil, said); !strings.Contains(got, "hm") {
 			t.Errorf("to one that is: %s", got)
 		}
-		if got := sent("thinks", nameSet{paramReasoning: true}, said); strings.Contains(got, "hm") {
+		if got := sent("thinks", wire.Mends{partReasoning: ""}, said); strings.Contains(got, "hm") {
 			t.Errorf("to one that refused it: %s", got)
 		}
 	}
@@ -70,7 +65,7 @@ func TestKeptEncodings(t *testing.T) {
 // sends its own.
 func TestForksAtOnce(t *testing.T) {
 	t.Parallel()
-	client, err := New(Config{})
+	client, err := newProtocol(Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +77,12 @@ func TestForksAtOnce(t *testing.T) {
 			for j := range 300 {
 				own := fmt.Sprintf("fork %d.%d", i, j)
 				call.Messages = append(begun, plan.UserText(own)) // cuts what another fork has kept
-				body, err := client.encode(call, nil)
+				body, err := client.Encode(call, nil)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				data := bytes.Join(body.messages, []byte{','})
+				data := bytes.Join(body.Body, nil)
 				if !bytes.Contains(data, []byte(own)) || bytes.Count(data, []byte("fork ")) != 1 {
 					t.Errorf("%s sends %s", own, data)
 					return
@@ -98,93 +93,27 @@ func TestForksAtOnce(t *testing.T) {
 	forks.Wait()
 }
 
-// However much is said, no more is kept than the bound allows.
-func TestKeptEncodingsAreBounded(t *testing.T) {
-	t.Parallel()
-	client, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 40 {
-		text := fmt.Sprint(i) + strings.Repeat("x", maxKept/10)
-		if _, err := client.encode(loop.Call{Messages: []plan.Message{plan.UserText(text)}}, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	size := 0
-	for _, kept := range client.said.kept {
-		size += len(kept.raw)
-	}
-	if size > maxKept || size < maxKept/2 {
-		t.Errorf("%d bytes are kept, bounded by %d", size, maxKept)
-	}
-}
-
-// A request says how long it is, as if it were not in pieces, and can be sent
-// again.
-func TestPiecesAreOneBody(t *testing.T) {
-	t.Parallel()
-	client, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := client.encode(historyOf(3), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	said, err := body.text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := string(bytes.Join(said, nil))
-	x := client.begin(t.Context(), "")
-	x.said = said
-	defer x.end()
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", said.open())
-	_, err = x.watch(req, func(req *http.Request) (*http.Response, error) {
-		again, err := req.GetBody()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range []io.Reader{req.Body, again} {
-			if got, err := io.ReadAll(iotest.OneByteReader(r)); err != nil || string(got) != want {
-				t.Errorf("%v, sent %s\nwant %s", err, got, want)
-			}
-		}
-		if req.ContentLength != int64(len(want)) || !json.Valid([]byte(want)) {
-			t.Errorf("length %d of %s", req.ContentLength, want)
-		}
-		return nil, nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // A conversation may go back to an earlier message and go on otherwise, or have
 // its middle changed: what is sent is as if nothing were kept.
 func TestTranscriptsFollowTheConversation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		client, err := New(Config{})
+		client, err := newProtocol(Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		check := func(messages []plan.Message) {
-			fresh, err := New(Config{})
+			fresh, err := newProtocol(Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var out [2]string
-			for i, c := range []*Client{client, fresh} {
-				body, err := c.encode(loop.Call{Messages: messages}, nil)
+			for i, c := range []*protocol{client, fresh} {
+				body, err := c.Encode(loop.Call{Messages: messages}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				said, err := body.text()
-				if err != nil {
-					t.Fatal(err)
-				}
+				said := body.Body
 				out[i] = string(bytes.Join(said, nil))
 			}
 			if out[0] != out[1] {

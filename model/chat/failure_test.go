@@ -1,4 +1,4 @@
-package openai_test
+package chat_test
 
 import (
 	"bufio"
@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 func TestStatuses(t *testing.T) {
@@ -121,7 +122,7 @@ func TestRetryAfter(t *testing.T) {
 				w.Header().Set(tt.header, tt.value)
 				w.WriteHeader(http.StatusTooManyRequests)
 			})
-			client := f.client(t, func(c *openai.Config) { c.Now = func() time.Time { return now } })
+			client := f.client(t, func(c *chat.Config) { c.Now = func() time.Time { return now } })
 			_, err := client.Generate(t.Context(), call("hi"), nil)
 			if me := modelError(t, err, loop.ErrRateLimit); me.RetryAfter != tt.want {
 				t.Errorf("RetryAfter = %s, want %s", me.RetryAfter, tt.want)
@@ -193,7 +194,7 @@ func TestKeys(t *testing.T) {
 	_, err := f.client(t, withKey("two\nlines")).Generate(t.Context(), call("hi"), nil)
 	modelError(t, err, loop.ErrAuth)
 	broken := errors.New("keyring locked")
-	_, err = f.client(t, func(c *openai.Config) {
+	_, err = f.client(t, func(c *chat.Config) {
 		c.Key = func(context.Context) (string, error) { return "", broken }
 	}).Generate(t.Context(), call("hi"), nil)
 	if modelError(t, err, loop.ErrAuth); !errors.Is(err, broken) {
@@ -207,11 +208,11 @@ func TestKeys(t *testing.T) {
 func TestOpenAIHost(t *testing.T) {
 	t.Parallel()
 	var body, host string
-	client, err := openai.New(openai.Config{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		data, err := io.ReadAll(r.Body)
 		body, host = string(data), r.URL.String()
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(bufio.NewReader(strings.NewReader(sse(stopped))))}, err
-	})}})
+	})}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"bytes"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // What is kept of tools and the system prompt is what the SDK writes, and only
 // taken for the same ones.
 func TestFixedParts(t *testing.T) {
 	t.Parallel()
-	client, err := New(Config{Structured: StructuredTool})
+	client, err := newProtocol(Config{Structured: StructuredTool})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,15 +34,17 @@ func TestFixedParts(t *testing.T) {
 	}
 	for range 2 {
 		for i, call := range calls {
-			b, err := client.encode(call, nameSet{paramUsage: call.Model == ""}) // so that some have nothing else in them
+			var mends wire.Mends
+			if call.Model == "" { // so that some have nothing else in them
+				mends = wire.Mends{partUsage: ""}
+			}
+			b, err := client.Encode(call, mends)
 			if err != nil {
 				t.Fatal(err)
 			}
-			said, err := b.text()
-			if err != nil {
-				t.Fatal(err)
-			}
-			whole := b.params
+			said := b.Body
+			whole := sdk.ChatCompletionNewParams{Model: call.Model, Messages: []sdk.ChatCompletionMessageParamUnion{}}
+			client.settings(&whole, &wire.Optionals{Mends: mends}, call)
 			if call.System != "" {
 				whole.Messages = []sdk.ChatCompletionMessageParamUnion{sdk.SystemMessage(call.System)}
 			}
@@ -62,21 +65,7 @@ func TestFixedParts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := client.encode(loop.Call{Tools: []loop.Spec{{Name: "broken", Schema: json.RawMessage(`{`)}}}, nil); err == nil || !strings.Contains(err.Error(), "broken") {
+	if _, err := client.Encode(loop.Call{Tools: []loop.Spec{{Name: "broken", Schema: json.RawMessage(`{`)}}}, nil); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a schema that is no JSON: %v", err)
-	}
-}
-
-// However many tools there are, no more is kept than the bound allows.
-func TestFixedPartsAreBounded(t *testing.T) {
-	t.Parallel()
-	var f fixed
-	for i := range 5 {
-		if _, err := f.system(strings.Repeat(string(rune('a'+i)), maxKept/2)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if f.size > maxKept || len(f.kept) > 2 || len(f.kept) == 0 {
-		t.Errorf("%d bytes in %d parts are kept", f.size, len(f.kept))
 	}
 }

@@ -1,4 +1,4 @@
-package openai_test
+package chat_test
 
 import (
 	"io"
@@ -8,15 +8,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // answerTo feeds bytes to a client as the body of a good response.
 func answerTo(t *testing.T, body string) (loop.Answer, error) {
 	t.Helper()
-	client, err := openai.New(openai.Config{HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
-	})}})
+	})}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package openai_test
+package chat_test
 
 import (
 	"bytes"
@@ -16,7 +16,8 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -78,21 +79,21 @@ func (f *fake) count() int {
 }
 
 // client makes a client for the server.
-func (f *fake) client(t *testing.T, change ...func(*openai.Config)) *openai.Client {
+func (f *fake) client(t *testing.T, change ...func(*chat.Config)) *wire.Client {
 	t.Helper()
-	cfg := openai.Config{BaseURL: f.URL + "/v1", HTTP: f.Client()}
+	cfg := chat.Config{Config: wire.Config{BaseURL: f.URL + "/v1", HTTP: f.Client()}}
 	for _, c := range change {
 		c(&cfg)
 	}
-	client, err := openai.New(cfg)
+	client, err := chat.New(cfg)
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
 	return client
 }
 
-func withKey(key string) func(*openai.Config) {
-	return func(c *openai.Config) {
+func withKey(key string) func(*chat.Config) {
+	return func(c *chat.Config) {
 		c.Key = func(context.Context) (string, error) { return key, nil }
 	}
 }

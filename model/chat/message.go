@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"encoding/json"
@@ -9,39 +9,57 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire"
 )
+
+// conversation writes the messages of a call, each as one or more JSON values
+// with commas between them.
+func (p *protocol) conversation(o *wire.Optionals, call loop.Call, caps Caps) ([][]byte, error) {
+	var parts [][]byte
+	if call.System != "" {
+		raw, err := p.kept.System(call.System, func(text string) ([]byte, error) {
+			return wire.Join(len(text), sdk.SystemMessage(text))
+		})
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it says what it is about
+		}
+		parts = append(parts, raw)
+	}
+	e := encoder{provider: p.cfg.Provider, reasoning: caps.SendReasoning}
+	form := ""
+	if e.reasoning {
+		form = partReasoning
+	}
+	o.Also(wire.Optional{Part: partReasoning, To: toEvery, Missing: true})
+	said, err := p.history.Encoded(call.Messages, form, o, e.message)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what it is about
+	}
+	if len(said) > 0 {
+		parts = append(parts, said)
+	}
+	return parts, nil
+}
 
 // encoder writes messages. Each is written by itself, so a longer conversation
 // begins with the bytes of a shorter one.
 type encoder struct {
-	refused   nameSet
-	reasoning bool     // send reasoning back
-	optional  []string // what was written and need not have been
-}
-
-// may reports whether the server has not refused the optional parameter name,
-// and notes that it is used.
-func (e *encoder) may(name string) bool {
-	if e.refused[name] {
-		return false
-	}
-	if !slices.Contains(e.optional, name) {
-		e.optional = append(e.optional, name)
-	}
-	return true
+	provider  string
+	reasoning bool // send all reasoning back
 }
 
 // message writes a message, which is nothing for one with nothing to send, and
 // several for one with several tool results.
-func (e *encoder) message(m plan.Message) []any {
+func (e encoder) message(m plan.Message, o *wire.Optionals) []any {
 	var out []any
 	switch m.Role {
 	case plan.RoleUser:
 		out = append(out, userMessage(m))
 	case plan.RoleAssistant:
-		if said, ok := e.plainMessage(m); ok {
+		if said, ok := e.plainMessage(m, o); ok {
 			out = append(out, said)
-		} else if said, ok := e.assistantMessage(m); ok {
+		} else if said, ok := e.assistantMessage(m, o); ok {
 			out = append(out, said)
 		}
 	case plan.RoleTool:
@@ -78,49 +96,95 @@ func userMessage(m plan.Message) sdk.ChatCompletionMessageParamUnion {
 
 // assistantMessage writes what the model said. It is false for a message with
 // nothing in it to send, which strict servers refuse.
-func (e *encoder) assistantMessage(m plan.Message) (sdk.ChatCompletionMessageParamUnion, bool) {
+func (e encoder) assistantMessage(m plan.Message, o *wire.Optionals) (sdk.ChatCompletionMessageParamUnion, bool) {
 	var said sdk.ChatCompletionAssistantMessageParam
-	text, reasoning := m.Text(), ""
+	text := m.Text()
 	for _, b := range m.Blocks {
-		switch b.Type {
-		case plan.BlockToolCall:
-			said.ToolCalls = append(said.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: e.toolCall(b)})
-		case plan.BlockReasoning:
-			reasoning += b.Text
+		if b.Type == plan.BlockToolCall {
+			said.ToolCalls = append(said.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: e.toolCall(b, o)})
 		}
 	}
-	if text == "" && len(said.ToolCalls) == 0 {
-		return sdk.ChatCompletionMessageParamUnion{}, false
-	}
-	if text != "" {
+	switch {
+	case text != "":
 		said.Content.OfString = sdk.String(text)
-	} else {
+	case len(said.ToolCalls) == 0:
+		return sdk.ChatCompletionMessageParamUnion{}, false
+	case o.May(nullContent()):
 		// Some servers want the field even when it says nothing.
 		said.Content = param.NullStruct[sdk.ChatCompletionAssistantMessageParamContentUnion]()
+	default:
+		said.Content.OfString = sdk.String("")
 	}
-	if e.reasoning && reasoning != "" && e.may(paramReasoning) {
-		said.SetExtraFields(map[string]any{paramReasoning: reasoning})
+	if extra := e.thoughts(m, o); len(extra) > 0 {
+		said.SetExtraFields(extra)
 	}
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &said}, true
 }
 
+// nullContent is the content of an answer that only makes calls.
+func nullContent() wire.Optional {
+	return wire.Optional{
+		Part: partNull,
+		To:   `""`,
+		Words: []string{
+			"content is null", "content cannot be null", "content must be a string", "content: none", "content must not be null",
+			"content: input should be a valid string", "invalid type: null", "expected string, received null", "null content", "content field is required",
+			"none is not an allowed value",
+		},
+	}
+}
+
+// thoughts are the fields with reasoning that go back: under the names that it
+// came under, and where the server demands it, under the usual one. Several
+// blocks with the same field are joined.
+func (e encoder) thoughts(m plan.Message, o *wire.Optionals) map[string]any {
+	extra := map[string]any{}
+	whole, demanded := "", o.Mends[partReasoning] == toEvery
+	for _, b := range m.Blocks {
+		if b.Type != plan.BlockReasoning {
+			continue
+		}
+		whole += b.Text
+		fields := wire.Open(b.Opaque, Name, e.provider)
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if !demanded && !o.May(wire.Optional{Part: name}) {
+				continue
+			}
+			if string(fields[name]) == "null" { // the text itself, under this name
+				said, _ := extra[name].(string)
+				extra[name] = said + b.Text
+			} else {
+				extra[name] = fields[name]
+			}
+		}
+	}
+	switch _, there := extra[partReasoning]; {
+	case there:
+	case demanded:
+		extra[partReasoning] = whole
+	case e.reasoning && whole != "" && o.May(wire.Optional{Part: partReasoning}):
+		extra[partReasoning] = whole
+	}
+	return extra
+}
+
 // toolCall writes a call with its arguments as the model wrote them, and with
 // what the provider added to it.
-func (e *encoder) toolCall(b plan.Block) *sdk.ChatCompletionMessageFunctionToolCallParam {
+func (e encoder) toolCall(b plan.Block, o *wire.Optionals) *sdk.ChatCompletionMessageFunctionToolCallParam {
 	call := &sdk.ChatCompletionMessageFunctionToolCallParam{
 		ID:       b.Call,
 		Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: b.Name, Arguments: b.Args},
 	}
-	var added map[string]json.RawMessage
-	if json.Unmarshal(b.Opaque, &added) != nil {
-		return call // not from this package
+	added := wire.Open(b.Opaque, Name, e.provider)
+	if !wire.Sealed(b.Opaque) && json.Unmarshal(b.Opaque, &added) != nil {
+		return call // not from this wire
 	}
 	extras := make(map[string]any, len(added))
 	for _, name := range slices.Sorted(maps.Keys(added)) {
 		switch name {
 		case "id", "type", "function", "index":
 		default:
-			if e.may(name) {
+			if o.May(wire.Optional{Part: name}) {
 				extras[name] = added[name]
 			}
 		}

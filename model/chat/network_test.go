@@ -1,4 +1,4 @@
-package openai_test
+package chat_test
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // hijack answers with raw bytes and closes the connection, with a reset if asked.
@@ -90,19 +91,19 @@ func TestNetworkFailures(t *testing.T) {
 		client := f.client(t)
 		f.Close()
 		_, err := client.Generate(t.Context(), call("hi"), nil)
-		if me := modelError(t, err, loop.ErrUnserved); !strings.Contains(me.Message, f.URL) || !me.Transient() {
+		if me := modelError(t, err, loop.ErrUnreachable); !strings.Contains(me.Message, f.URL) || !me.Transient() {
 			t.Errorf("error = %+v, want the address in it", me)
 		}
 	})
 	t.Run("no such host", func(t *testing.T) {
 		t.Parallel()
-		client, err := openai.New(openai.Config{BaseURL: "http://host.invalid/v1"})
+		client, err := chat.New(chat.Config{Config: wire.Config{BaseURL: "http://host.invalid/v1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer client.Close()
 		_, err = client.Generate(t.Context(), call("hi"), nil)
-		modelError(t, err, loop.ErrUnserved)
+		modelError(t, err, loop.ErrUnreachable)
 	})
 	t.Run("an unknown certificate", func(t *testing.T) {
 		t.Parallel()
@@ -110,13 +111,13 @@ func TestNetworkFailures(t *testing.T) {
 		srv.Config.ErrorLog = nil
 		srv.StartTLS()
 		defer srv.Close()
-		client, err := openai.New(openai.Config{BaseURL: srv.URL})
+		client, err := chat.New(chat.Config{Config: wire.Config{BaseURL: srv.URL}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer client.Close()
 		_, err = client.Generate(t.Context(), call("hi"), nil)
-		modelError(t, err, loop.ErrUnserved)
+		modelError(t, err, loop.ErrUnreachable)
 	})
 }
 
@@ -150,7 +151,7 @@ func TestIdle(t *testing.T) {
 	for name, text := range map[string]string{"before the headers": "", "between chunks": he, "within an event": he + "data: {", "in a document": "{"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, hang(text)).client(t, func(c *openai.Config) { c.Idle = 30 * time.Millisecond })
+			client := serve(t, hang(text)).client(t, func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond })
 			_, err := client.Generate(t.Context(), call("hi"), nil)
 			if me := modelError(t, err, loop.ErrIdle); !strings.Contains(me.Message, "30ms") || !me.Transient() {
 				t.Errorf("error = %+v", me)
@@ -162,14 +163,14 @@ func TestIdle(t *testing.T) {
 		client := serve(t, func(w http.ResponseWriter, r *http.Request, n int, body string) {
 			w.WriteHeader(http.StatusInternalServerError)
 			hang("{")(w, r, n, body)
-		}).client(t, func(c *openai.Config) { c.Idle = 30 * time.Millisecond })
+		}).client(t, func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond })
 		_, err := client.Generate(t.Context(), call("hi"), nil)
 		modelError(t, err, loop.ErrIdle)
 	})
 	t.Run("after the reason", func(t *testing.T) {
 		t.Parallel()
 		client := serve(t, hang("data: "+deltaOf(`{"content":"hello"}`, "stop")+"\n\n")).
-			client(t, func(c *openai.Config) { c.Idle = 500 * time.Millisecond })
+			client(t, func(c *chat.Config) { c.Idle = 500 * time.Millisecond })
 		answer, err := client.Generate(t.Context(), call("hi"), nil)
 		if err != nil || answer.Message.Text() != "hello" {
 			t.Errorf("answer = %+v, %v", answer, err)
@@ -192,7 +193,7 @@ func TestKeepAliveBreaksTheSilence(t *testing.T) {
 		}
 		fmt.Fprint(w, sse(stopped))
 	})
-	client := f.client(t, func(c *openai.Config) { c.Idle = idle })
+	client := f.client(t, func(c *chat.Config) { c.Idle = idle })
 	if _, err := client.Generate(t.Context(), call("hi"), nil); err != nil {
 		t.Error(err)
 	}
@@ -273,7 +274,7 @@ func TestSlowEnd(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	client, err := openai.New(openai.Config{BaseURL: srv.URL})
+	client, err := chat.New(chat.Config{Config: wire.Config{BaseURL: srv.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}

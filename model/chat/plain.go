@@ -1,6 +1,9 @@
-package openai
+package chat
 
-import "github.com/plan-engine/plan"
+import (
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/wire"
+)
 
 // What a long history is made of: results of tools, and answers with nothing in
 // them that only their provider knows. The SDK's types would write the same
@@ -16,6 +19,8 @@ type plainAnswer struct {
 	Content   *string     `json:"content"` // null rather than nothing: some servers want the field
 	ToolCalls []plainCall `json:"tool_calls,omitempty"`
 	Role      string      `json:"role"`
+	// Reasoning is there where the answer came with it under this name.
+	Reasoning *string `json:"reasoning_content,omitempty"`
 }
 
 type plainCall struct {
@@ -30,20 +35,38 @@ type plainFunction struct {
 }
 
 // plainMessage writes an answer. It is false for one that has more to it.
-func (e *encoder) plainMessage(m plan.Message) (said plainAnswer, ok bool) {
+func (e encoder) plainMessage(m plan.Message, o *wire.Optionals) (said plainAnswer, ok bool) {
 	said.Role = string(plan.RoleAssistant)
+	if e.reasoning || o.Mends[partReasoning] == toEvery {
+		return said, false
+	}
 	for _, b := range m.Blocks {
 		switch {
 		case b.Type == plan.BlockToolCall && len(b.Opaque) == 0:
 			said.ToolCalls = append(said.ToolCalls, plainCall{
-				ID: b.Call, Function: plainFunction{Arguments: b.Args, Name: b.Name}, Type: "function",
+				ID:       b.Call,
+				Function: plainFunction{Arguments: b.Args, Name: b.Name},
+				Type:     "function",
 			})
-		case b.Type == plan.BlockToolCall, b.Type == plan.BlockReasoning && e.reasoning:
+		case b.Type == plan.BlockReasoning && len(b.Opaque) == 0:
+		case b.Type == plan.BlockReasoning && said.Reasoning == nil && e.isContent(b):
+			if o.May(wire.Optional{Part: partReasoning}) {
+				said.Reasoning = &b.Text
+			}
+		case b.Type == plan.BlockToolCall, b.Type == plan.BlockReasoning:
 			return said, false
 		}
 	}
 	if text := m.Text(); text != "" {
 		said.Content = &text
+	} else if len(said.ToolCalls) > 0 && !o.May(nullContent()) {
+		said.Content = &text
 	}
 	return said, said.Content != nil || len(said.ToolCalls) > 0
+}
+
+// isContent reports whether reasoning came as reasoning_content and nothing else.
+func (e encoder) isContent(b plan.Block) bool {
+	fields := wire.Open(b.Opaque, Name, e.provider)
+	return len(fields) == 1 && string(fields[partReasoning]) == "null"
 }

@@ -1,11 +1,13 @@
-package openai
+package chat
 
 import (
+	"encoding/json"
 	"testing"
 
 	sdk "github.com/openai/openai-go/v3"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // FuzzPlainMessages: what is written without the SDK has the SDK's bytes.
@@ -20,12 +22,18 @@ func FuzzPlainMessages(f *testing.F) {
 			answer.Blocks = append(answer.Blocks, plan.Block{Type: plan.BlockToolCall, Call: call, Name: name, Args: args})
 		}
 		var e encoder
-		plain, short := e.plainMessage(answer)
-		whole, long := e.assistantMessage(answer)
+		plain, short := e.plainMessage(answer, &wire.Optionals{})
+		whole, long := e.assistantMessage(answer, &wire.Optionals{})
 		if short != long {
 			t.Fatalf("it is written plainly: %v, by the SDK: %v", short, long)
 		}
 		if short {
+			sameBytes(t, plain, whole)
+		}
+		answer.Blocks[0].Opaque = wire.Seal(Name, "here", map[string]json.RawMessage{partReasoning: json.RawMessage("null")})
+		e.provider = "here"
+		plain, short = e.plainMessage(answer, &wire.Optionals{})
+		if whole, long = e.assistantMessage(answer, &wire.Optionals{}); short && long {
 			sameBytes(t, plain, whole)
 		}
 		sameBytes(t, toolResult{Content: text, Call: call, Role: "tool"}, sdk.ToolMessage(text, call))
@@ -34,11 +42,11 @@ func FuzzPlainMessages(f *testing.F) {
 
 func sameBytes(t *testing.T, plain, whole any) {
 	t.Helper()
-	got, err := joined(0, plain)
+	got, err := wire.Join(0, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := joined(0, whole)
+	want, err := wire.Join(0, whole)
 	if err != nil || string(got) != string(want) {
 		t.Errorf("%v\n%s\n%s", err, got, want)
 	}

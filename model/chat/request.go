@@ -1,140 +1,176 @@
-package openai
+package chat
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/shared"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire"
 )
 
-// The parameters that a request can do without, or say in another way.
+// The parts that a request can do without, or say in another way.
 const (
-	paramUsage       = "stream_options"
-	paramFormat      = "response_format"
-	paramEffort      = "reasoning_effort"
-	paramTemperature = "temperature"
-	paramMaxNew      = "max_completion_tokens"
-	paramMaxOld      = "max_tokens"
-	paramReasoning   = "reasoning_content"
-	paramMetadata    = "metadata"
+	partUsage       = "stream_options"
+	partFormat      = "response_format"
+	partEffort      = "reasoning_effort"
+	partTemperature = "temperature"
+	partMaxNew      = "max_completion_tokens"
+	partMaxOld      = "max_tokens"
+	partMetadata    = "metadata"
+	partReasoning   = "reasoning_content"
+	partNull        = "content null"
+	partSchema      = "schema keywords"
 )
 
-// body is an encoded request. Nothing but the call, the configuration and what
-// the server refused decides its bytes.
-type body struct {
-	params   sdk.ChatCompletionNewParams // without messages and tools
-	messages [][]byte                    // the inside of a JSON array, to be joined by commas
-	tools    [][]byte                    // the same; nothing is sent for none
-	// optional names what is in params and need not be.
-	optional []string
-	// formatTool is the tool whose call is the answer, if there is one.
-	formatTool string
+// toEvery is what partReasoning is mended to where a server demands the field.
+const toEvery = "one in every answer"
+
+// Encode implements [wire.Protocol]. What a strict server could refuse is in a
+// request only when the call asks for it.
+func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error) {
+	caps := Caps{}
+	if p.cfg.Caps != nil {
+		caps = p.cfg.Caps(call.Model)
+	}
+	o := &wire.Optionals{Mends: mends}
+	messages, err := p.conversation(o, call, caps)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	params := sdk.ChatCompletionNewParams{Model: call.Model, Messages: []sdk.ChatCompletionMessageParamUnion{}}
+	p.settings(&params, o, call)
+	formatTool, specs := p.askFormat(&params, o, call, caps)
+	tools, err := p.tools(o, specs)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	body, err := p.text(params, messages, tools)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	return wire.Request{Path: "chat/completions", Body: body, Optional: o.List(), Tool: formatTool}, nil
 }
 
-// named returns the optional parameters that the text of a refusal speaks of.
-func (b body) named(text string) []string {
-	var out []string
-	for _, name := range b.optional {
-		if slices.ContainsFunc(words(name), func(w string) bool { return strings.Contains(text, strings.ToLower(w)) }) {
-			out = append(out, name)
+// settings sets what the call asks for.
+func (p *protocol) settings(params *sdk.ChatCompletionNewParams, o *wire.Optionals, call loop.Call) {
+	if o.May(wire.Optional{Part: partUsage}) {
+		params.StreamOptions.IncludeUsage = sdk.Bool(true)
+	}
+	if t := call.Settings.Temperature; t != nil {
+		value := strconv.FormatFloat(*t, 'g', -1, 64)
+		if o.May(wire.Optional{Part: partTemperature, From: value}) {
+			params.Temperature = sdk.Float(*t)
 		}
 	}
-	return out
+	p.effort(params, o, call)
+	if len(call.Metadata) > 0 && o.May(wire.Optional{Part: partMetadata}) {
+		params.Metadata = call.Metadata
+	}
+	p.limitOutput(params, o, call.Settings.MaxOutputTokens)
 }
 
-// words are the names under which servers complain about a parameter.
-func words(name string) []string {
-	switch name {
-	case paramFormat:
-		return []string{name, "json_schema", "json mode"}
-	case paramMaxNew, paramMaxOld:
-		return []string{paramMaxNew, paramMaxOld}
+// effort sets the reasoning effort. There are models that take tools on this wire
+// only with the effort "none", which then has to be said.
+func (p *protocol) effort(params *sdk.ChatCompletionNewParams, o *wire.Optionals, call loop.Call) {
+	effort := call.Settings.Effort
+	if to, mended := o.Mends[partEffort]; mended {
+		params.ReasoningEffort = shared.ReasoningEffort(to)
+		return
 	}
-	return []string{name}
-}
-
-// encode makes the body of a call, without what the server refused. What a
-// strict server could refuse is in it only when the call asks for it.
-func (c *Client) encode(req loop.Call, refused nameSet) (body, error) {
-	caps := Caps{}
-	if c.cfg.Caps != nil {
-		caps = c.cfg.Caps(req.Model)
+	if len(call.Tools) > 0 {
+		o.May(wire.Optional{
+			Part:  partEffort,
+			From:  effort,
+			To:    "none",
+			Words: []string{"tools with reasoning_effort", "tools with reasoning effort", "tools are not supported with reasoning"},
+		})
 	}
-	enc := encoder{refused: refused, reasoning: caps.SendReasoning}
-	messages, err := c.conversation(&enc, req)
-	if err != nil {
-		return body{}, err
+	if effort != "" {
+		o.Also(wire.Optional{Part: partEffort, From: effort})
+		params.ReasoningEffort = shared.ReasoningEffort(effort)
 	}
-	b := body{params: sdk.ChatCompletionNewParams{Model: req.Model, Messages: []sdk.ChatCompletionMessageParamUnion{}}, messages: messages}
-	if enc.may(paramUsage) {
-		b.params.StreamOptions.IncludeUsage = sdk.Bool(true)
-	}
-	if t := req.Settings.Temperature; t != nil && enc.may(paramTemperature) {
-		b.params.Temperature = sdk.Float(*t)
-	}
-	if effort := req.Settings.Effort; effort != "" && enc.may(paramEffort) {
-		b.params.ReasoningEffort = shared.ReasoningEffort(effort)
-	}
-	if len(req.Metadata) > 0 && enc.may(paramMetadata) {
-		b.params.Metadata = req.Metadata
-	}
-	c.limitOutput(&enc, &b, req.Settings.MaxOutputTokens)
-	tools := append(slices.Clip(req.Tools), c.askFormat(&enc, &b, req.Format, caps)...)
-	if b.tools, err = c.fixed.tools(tools); err != nil {
-		return body{}, err
-	}
-	b.optional = enc.optional
-	return b, nil
 }
 
 // limitOutput sets the output limit under the name the server knows. A limit
 // is never dropped: when the first name is refused, the other one is final.
-func (c *Client) limitOutput(enc *encoder, b *body, limit int) {
+func (p *protocol) limitOutput(params *sdk.ChatCompletionNewParams, o *wire.Optionals, limit int) {
 	if limit <= 0 {
 		return
 	}
-	first, second := paramMaxOld, paramMaxNew
-	if c.base.Hostname() == openAIHost {
+	if most, err := strconv.Atoi(o.Mends[wire.PartOutput]); err == nil {
+		limit = min(limit, most)
+	}
+	o.Also(wire.Optional{Part: wire.PartOutput, From: strconv.Itoa(limit), Words: []string{}})
+	first, second := partMaxOld, partMaxNew
+	if p.openAI {
 		first, second = second, first
 	}
 	name := second
-	if enc.may(first) {
+	if o.May(wire.Optional{Part: first, To: second, Words: []string{partMaxOld, partMaxNew}}) {
 		name = first
 	}
-	if name == paramMaxNew {
-		b.params.MaxCompletionTokens = sdk.Int(int64(limit))
+	if name == partMaxNew {
+		params.MaxCompletionTokens = sdk.Int(int64(limit))
 	} else {
-		b.params.MaxTokens = sdk.Int(int64(limit))
+		params.MaxTokens = sdk.Int(int64(limit))
 	}
 }
 
 // askFormat asks for an answer in the call's format, in the configured way. It
 // may take one more tool.
-func (c *Client) askFormat(enc *encoder, b *body, format *loop.Format, caps Caps) []loop.Spec {
+func (p *protocol) askFormat(params *sdk.ChatCompletionNewParams, o *wire.Optionals, call loop.Call, caps Caps) (string, []loop.Spec) {
+	format := call.Format
 	if format == nil {
-		return nil
+		return "", call.Tools
 	}
-	mode := c.cfg.Structured
-	if mode == StructuredAuto && (caps.StructuredOutput || c.base.Hostname() == openAIHost) {
+	mode := p.cfg.Structured
+	if mode == StructuredAuto && (caps.StructuredOutput || p.openAI) {
 		mode = StructuredSchema
 	}
 	switch {
 	case mode == StructuredTool:
-		b.formatTool = format.Name
-		return []loop.Spec{{Name: format.Name, Description: "Give the final answer.", Schema: format.Schema}}
-	case mode == StructuredSchema && enc.may(paramFormat):
-		b.params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
+		own := loop.Spec{Name: format.Name, Description: "Give the final answer.", Schema: format.Schema}
+		return format.Name, append(slices.Clip(call.Tools), own)
+	case mode == StructuredSchema && o.May(wire.Optional{Part: partFormat, Words: []string{partFormat, "json_schema", "json mode"}}):
+		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-				Name: format.Name, Strict: sdk.Bool(true), Schema: format.Schema,
+				Name:   format.Name,
+				Strict: sdk.Bool(true),
+				Schema: format.Schema,
 			},
 		}
 	}
-	return nil
+	return "", call.Tools
+}
+
+// tools encodes tools, without the schema keywords that the server refuses.
+func (p *protocol) tools(o *wire.Optionals, specs []loop.Spec) ([][]byte, error) {
+	plain := false
+	if len(specs) > 0 {
+		plain = !o.May(wire.Optional{
+			Part:  partSchema,
+			To:    "type, description, properties, required, items and enum alone",
+			Words: wire.SchemaWords(),
+		})
+	}
+	form := ""
+	if plain {
+		form = "plain"
+	}
+	return p.kept.Tools(specs, form, func(s loop.Spec) ([]byte, error) {
+		if plain {
+			s.Schema = wire.PlainSchema(s.Schema)
+		}
+		return plan.MarshalCompact(functionTool(s))
+	})
 }
 
 // functionTool describes a tool. The SDK's own parameters are a map, which
@@ -145,4 +181,41 @@ func functionTool(spec loop.Spec) sdk.ChatCompletionToolUnionParam {
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parameters,omitempty"`
 	}{spec.Name, spec.Description, spec.Schema}))
+}
+
+// noMessages is how the parameters begin that hold none.
+var noMessages = []byte(`{"messages":[]`)
+
+// text is the body as it is sent: the parameters with the messages in their place
+// and the tools in theirs, which is the last, streamed.
+func (p *protocol) text(params sdk.ChatCompletionNewParams, messages, tools [][]byte) (wire.Text, error) {
+	rest, err := plan.MarshalCompact(params)
+	if err != nil {
+		return nil, fmt.Errorf("encode the parameters: %w", err)
+	}
+	rest, ok := bytes.CutPrefix(rest, noMessages)
+	if !ok {
+		return nil, fmt.Errorf("encode the parameters: %.20q is not how they begin", rest)
+	}
+	tail := []byte{'{'}
+	if fields := bytes.TrimPrefix(rest[:len(rest)-1], []byte{','}); len(fields) > 0 {
+		tail = append(append(tail, fields...), ',')
+	}
+	if len(tools) > 0 {
+		tail = append(tail, `"tools":[`...)
+		tail = append(tail, bytes.Join(tools, []byte{','})...)
+		tail = append(tail, "],"...)
+	}
+	tail, err = wire.Laid(append(tail, `"stream":true}`...), p.cfg.Body)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what it is about
+	}
+	out := wire.Text{[]byte(`{"messages":[`)}
+	for i, raw := range messages {
+		if i > 0 {
+			out = append(out, []byte{','})
+		}
+		out = append(out, raw)
+	}
+	return append(out, []byte("],"), tail[1:]), nil
 }

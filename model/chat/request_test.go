@@ -1,4 +1,4 @@
-package openai_test
+package chat_test
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 var readTool = loop.Spec{
@@ -55,7 +56,7 @@ func TestBody(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*loop.Call)
-		config func(*openai.Config)
+		config func(*chat.Config)
 		want   string
 	}{
 		{name: "nothing asked for", want: `{` + user + `,` + end + `,"stream":true}`},
@@ -77,27 +78,27 @@ func TestBody(t *testing.T) {
 		},
 		{
 			name: "auto with the ability", change: func(c *loop.Call) { c.Format = format },
-			config: func(c *openai.Config) {
-				c.Caps = func(model string) openai.Caps { return openai.Caps{StructuredOutput: model == "m"} }
+			config: func(c *chat.Config) {
+				c.Caps = func(model string) chat.Caps { return chat.Caps{StructuredOutput: model == "m"} }
 			},
 			want: `{` + user + `,` + end + schema + `,"stream":true}`,
 		},
 		{
 			name: "schema", change: func(c *loop.Call) { c.Format = format },
-			config: func(c *openai.Config) { c.Structured = openai.StructuredSchema },
+			config: func(c *chat.Config) { c.Structured = chat.StructuredSchema },
 			want:   `{` + user + `,` + end + schema + `,"stream":true}`,
 		},
 		{
 			name: "text with the ability", change: func(c *loop.Call) { c.Format = format },
-			config: func(c *openai.Config) {
-				c.Structured = openai.StructuredText
-				c.Caps = func(string) openai.Caps { return openai.Caps{StructuredOutput: true} }
+			config: func(c *chat.Config) {
+				c.Structured = chat.StructuredText
+				c.Caps = func(string) chat.Caps { return chat.Caps{StructuredOutput: true} }
 			},
 			want: `{` + user + `,` + end + `,"stream":true}`,
 		},
 		{
 			name: "tool", change: func(c *loop.Call) { c.Format = format },
-			config: func(c *openai.Config) { c.Structured = openai.StructuredTool },
+			config: func(c *chat.Config) { c.Structured = chat.StructuredTool },
 			want:   `{` + user + `,` + end + `,"tools":[{"function":{"name":"verdict","description":"Give the final answer.","parameters":{"type":"object","z":1,"a":2}},"type":"function"}],"stream":true}`,
 		},
 	}
@@ -109,7 +110,7 @@ func TestBody(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&req)
 			}
-			var config []func(*openai.Config)
+			var config []func(*chat.Config)
 			if tt.config != nil {
 				config = append(config, tt.config)
 			}
@@ -139,7 +140,7 @@ func TestMessages(t *testing.T) {
 		`{"content":[{"text":"this","type":"text"},{"image_url":{"url":"data:image/png;base64,AAAA"},"type":"image_url"}],"role":"user"}`,
 	}
 	f := serveText(t, "text/event-stream", sse(stopped))
-	send := func(config ...func(*openai.Config)) []string {
+	send := func(config ...func(*chat.Config)) []string {
 		req := loop.Call{Model: "m", System: "be good", Messages: conversation()}
 		if _, err := f.client(t, config...).Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
@@ -158,8 +159,8 @@ func TestMessages(t *testing.T) {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 	want[2] = strings.TrimSuffix(want[2], "}") + `,"reasoning_content":"hm"}`
-	got := send(func(c *openai.Config) {
-		c.Caps = func(string) openai.Caps { return openai.Caps{SendReasoning: true} }
+	got := send(func(c *chat.Config) {
+		c.Caps = func(string) chat.Caps { return chat.Caps{SendReasoning: true} }
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages with reasoning (-want +got):\n%s", diff)
@@ -206,7 +207,7 @@ func TestHeaders(t *testing.T) {
 	req := call("hi")
 	req.Headers = map[string]string{"X-Plan-Run": "01J", "X-Plan-Phase": "review", "X-Plan-Attempt": "2"}
 	asked := 0
-	client := f.client(t, func(c *openai.Config) {
+	client := f.client(t, func(c *chat.Config) {
 		c.Key = func(context.Context) (string, error) {
 			asked++
 			return []string{"", " sk-later\n"}[asked-1], nil
@@ -257,9 +258,9 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 				}
 				fmt.Fprint(w, sse(stopped))
 			})
-			client := f.client(t, func(c *openai.Config) {
-				c.Structured = openai.StructuredSchema
-				c.Caps = func(string) openai.Caps { return openai.Caps{SendReasoning: true} }
+			client := f.client(t, func(c *chat.Config) {
+				c.Structured = chat.StructuredSchema
+				c.Caps = func(string) chat.Caps { return chat.Caps{SendReasoning: true} }
 			})
 			for range 2 {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
@@ -347,16 +348,16 @@ func TestNewRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := openai.New(openai.Config{BaseURL: tt.baseURL, Structured: tt.structured})
+			_, err := chat.New(chat.Config{Config: wire.Config{BaseURL: tt.baseURL}, Structured: tt.structured})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("error = %v, want one with %q", err, tt.want)
 			}
 		})
 	}
-	if _, err := openai.New(openai.Config{Idle: -1}); err == nil {
+	if _, err := chat.New(chat.Config{Config: wire.Config{Idle: -1}}); err == nil {
 		t.Error("a negative idle timeout was taken")
 	}
-	if _, err := openai.New(openai.Config{}); err != nil {
+	if _, err := chat.New(chat.Config{}); err != nil {
 		t.Errorf("the zero configuration was refused: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package openai_test
+package chat_test
 
 import (
 	"encoding/json"
@@ -11,12 +11,20 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 func textBlock(s string) plan.Block { return plan.Block{Type: plan.BlockText, Text: s} }
 
-func thought(s string) plan.Block { return plan.Block{Type: plan.BlockReasoning, Text: s} }
+// thought is reasoning that came as the fields of these names.
+func thought(s string, names ...string) plan.Block {
+	fields := map[string]json.RawMessage{}
+	for _, name := range names {
+		fields[name] = json.RawMessage("null")
+	}
+	return plan.Block{Type: plan.BlockReasoning, Text: s, Opaque: wire.Seal(chat.Name, "default", fields)}
+}
 
 func callBlock(id, name, args string) plan.Block {
 	return plan.Block{Type: plan.BlockToolCall, Call: id, Name: name, Args: args}
@@ -96,15 +104,15 @@ func TestAnswers(t *testing.T) {
 		{name: "broken UTF-8", events: []string{deltaOf("{\"content\":\"a\xff\"}", "stop")}, blocks: []plan.Block{textBlock("a\uFFFD")}},
 		{name: "a rune in two chunks", events: []string{deltaOf("{\"content\":\"\xc3\"}", ""), deltaOf("{\"content\":\"\xa9\"}", "stop")}, blocks: []plan.Block{textBlock("é")}},
 		{
-			name: "reasoning_content", blocks: []plan.Block{thought("think hard"), textBlock("hello")},
+			name: "reasoning_content", blocks: []plan.Block{thought("think hard", "reasoning_content"), textBlock("hello")},
 			events: []string{deltaOf(`{"reasoning_content":"think "}`, ""), deltaOf(`{"content":null,"reasoning_content":"hard"}`, ""), he, llo, stopped},
 		},
 		{
-			name: "reasoning", blocks: []plan.Block{thought("think hard"), textBlock("hello")},
+			name: "reasoning", blocks: []plan.Block{thought("think hard", "reasoning"), textBlock("hello")},
 			events: []string{deltaOf(`{"reasoning":"think "}`, ""), deltaOf(`{"reasoning":"hard"}`, ""), he, llo, stopped},
 		},
 		{
-			name: "both kinds of reasoning are the same words", blocks: []plan.Block{thought("think")},
+			name: "both kinds of reasoning are the same words", blocks: []plan.Block{thought("think", "reasoning", "reasoning_content")},
 			events: []string{deltaOf(`{"reasoning":"think","reasoning_content":"think"}`, "stop")},
 		},
 		{name: "reasoning that is no text", events: []string{deltaOf(`{"reasoning":{"a":1},"content":"hello"}`, "stop")}, blocks: hello},
@@ -193,7 +201,7 @@ func TestDocumentAnswer(t *testing.T) {
 	const document = `{"id":"x","object":"chat.completion","model":"m-1","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hello","reasoning_content":"hm","tool_calls":[{"type":"function","function":{"name":"a","arguments":""}},{"type":"function","function":{"name":"a","arguments":"{}"}}]}}],"usage":{"prompt_tokens":4,"completion_tokens":2}}`
 	runAnswers(t, []answerTest{{
 		name: "in one piece", kind: "application/json", raw: "\n" + document,
-		blocks: []plan.Block{thought("hm"), textBlock("hello"), callBlock("call_0", "a", ""), callBlock("call_1", "a", "{}")},
+		blocks: []plan.Block{thought("hm", "reasoning_content"), textBlock("hello"), callBlock("call_0", "a", ""), callBlock("call_1", "a", "{}")},
 		stop:   loop.StopTools, usage: plan.Usage{Input: 4, Output: 2},
 	}})
 }
@@ -204,7 +212,7 @@ func TestToolCalls(t *testing.T) {
 	noIDs := []plan.Block{callBlock("call_0", "read", `{"p":1}`), callBlock("call_1", "grep", `{"q":2}`)}
 	sameTool := []plan.Block{callBlock("call_0", "read", `{"p":1}`), callBlock("call_1", "read", `{"p":2}`)}
 	extra := callBlock("a", "read", "{}")
-	extra.Opaque = json.RawMessage(`{"extra_content":{"google":{"thought_signature":"<s>"}},"more":[1]}`)
+	extra.Opaque = json.RawMessage(`{"wire":"chat","provider":"default","fields":{"extra_content":{"google":{"thought_signature":"<s>"}},"more":[1]}}`)
 	tests := []struct {
 		name   string
 		events []string
@@ -349,7 +357,7 @@ func TestLive(t *testing.T) {
 	))
 	req := call("hi")
 	req.Format = &loop.Format{Name: "verdict", Schema: json.RawMessage(`{}`)}
-	client := f.client(t, func(c *openai.Config) { c.Structured = openai.StructuredTool })
+	client := f.client(t, func(c *chat.Config) { c.Structured = chat.StructuredTool })
 	var got []loop.Delta
 	answer, err := client.Generate(t.Context(), req, func(d loop.Delta) { got = append(got, d) })
 	if err != nil {
@@ -367,7 +375,8 @@ func TestLive(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("live (-want +got):\n%s", diff)
 	}
-	blocks := []plan.Block{thought("hm"), textBlock("hello"), callBlock("call_0", "read", "{}"), textBlock(`{"a":1}`)}
+	reasoning := thought("hm", "reasoning")
+	blocks := []plan.Block{reasoning, textBlock("hello"), callBlock("call_0", "read", "{}"), textBlock(`{"a":1}`)}
 	if diff := cmp.Diff(blocks, answer.Message.Blocks); diff != "" {
 		t.Errorf("blocks (-want +got):\n%s", diff)
 	}
@@ -380,7 +389,7 @@ func TestFormatToolAlone(t *testing.T) {
 	))
 	req := call("hi")
 	req.Format = &loop.Format{Name: "verdict", Schema: json.RawMessage(`{}`)}
-	answer, err := f.client(t, func(c *openai.Config) { c.Structured = openai.StructuredTool }).Generate(t.Context(), req, nil)
+	answer, err := f.client(t, func(c *chat.Config) { c.Structured = chat.StructuredTool }).Generate(t.Context(), req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

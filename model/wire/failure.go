@@ -90,21 +90,27 @@ func classify(status int, text []byte) Failure {
 	message, codes := readError(text)
 	f := Failure{
 		ModelError: &loop.ModelError{Status: status, Message: message},
-		text:       strings.ToLower(string(text)),
+		text:       strings.ToLower(beginning(string(text))),
 	}
 	if message == "" {
 		f.Message = http.StatusText(status)
 	}
-	f.Kind = kindOf(status, codes, f.text, strings.ToLower(message))
+	f.Kind = kindOf(status, codes, f.text, strings.ToLower(beginning(message)))
 	if status == http.StatusBadRequest && len(bytes.TrimSpace(text)) == 0 {
 		// Servers that refuse a request say what is wrong with it. A gateway that
 		// was sent more than fits says nothing.
 		f.Kind, f.Message = loop.ErrTooLong, "Bad Request, and not a word why, which is how some servers answer what does not fit the model's window"
 	}
 	if f.Kind == loop.ErrTooLong {
-		f.Window = windowIn(f.text)
+		f.Window = windowIn(f.text, strings.ToLower(beginning(message)))
 	}
 	return f
+}
+
+// beginning is as much of a server's words as is looked at.
+func beginning(text string) string {
+	const most = 16 << 10
+	return text[:min(len(text), most)]
 }
 
 // What servers write, in lower case, in codes and messages, whatever the

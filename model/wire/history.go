@@ -33,7 +33,7 @@ func (h *History) Encoded(messages []plan.Message, form string, o *Optionals, en
 	}
 	for _, l := range t.lines {
 		for _, part := range l.optional {
-			o.May(part)
+			o.Also(part)
 		}
 	}
 	said := t.raw

@@ -79,10 +79,20 @@ func (o *Optionals) May(part Optional) bool {
 	if o.Mends.Has(part.Part) {
 		return false
 	}
-	if !slices.ContainsFunc(o.list, func(p Optional) bool { return p.Part == part.Part && p.Missing == part.Missing }) {
+	o.Also(part)
+	return true
+}
+
+// Also notes a part that can be said in yet another way. Of several ways to mend
+// one part the first that fits a refusal is taken.
+func (o *Optionals) Also(part Optional) {
+	if to, mended := o.Mends[part.Part]; mended && to == part.To {
+		return
+	}
+	same := func(p Optional) bool { return p.Part == part.Part && p.To == part.To }
+	if !slices.ContainsFunc(o.list, same) {
 		o.list = append(o.list, part)
 	}
-	return true
 }
 
 // List is what was noted.

@@ -19,7 +19,7 @@ var tooLongCodes = []string{
 var (
 	// ofLength speaks of what is sent, and ofLimit of there being too much of it.
 	ofLength = lazy.Regexp(`context|prompt|input|token|request|message|conversation|sequence`)
-	ofLimit  = lazy.Regexp(`exceed|maximum|\bmax\b|\blimit|too long|too large|too many|too big|longer than|larger than|more than|less than|greater than|at most|<=|overflow|does not fit|truncat|reduce the length|n_ctx`)
+	ofLimit  = lazy.Regexp(`exceed|maximum|\bmax\b|\blimit|too long|too large|too many|too big|longer than|larger than|more than|less than|greater than|at most|<=|overflow|does not fit|truncat|reduce the length|n_ctx|range of`)
 	// ofOther speaks of other limits than that of the window.
 	ofOther = lazy.Regexp(`image|file size|temperature|top_p|budget_tokens|rate limit|per minute|tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema`)
 	// ofOutput speaks of how long an answer may be.
@@ -54,38 +54,50 @@ func tooLong(status int, said, text string) bool {
 // smallestWindow is less than any model has, in tokens.
 const smallestWindow = 256
 
+// smallestInBrackets is the smallest window that stands in brackets: a smaller
+// number there is a code.
+const smallestInBrackets = 2048
+
 var (
 	thousands = lazy.Regexp(`(\d)[,_](\d{3})\b`)
 	// windows say how large a window is, the surest first.
 	windows = []func() *regexp.Regexp{
-		lazy.Regexp(`"?n_ctx(?:_train)?"?\D{0,20}?(\d{3,9})(k?)`),
-		lazy.Regexp(`>=?\s*(\d{3,9})(k?)`),
-		lazy.Regexp(`(?:less than|<=|<|at most|up to|larger than|longer than|more than)\D{0,40}?(\d{3,9})(k?)`),
-		lazy.Regexp(`(?:\bmaximum|\bmax\b|\blimit|\bwindow|max_model_len|\bcapacity)[^\d.]{0,60}?(\d{3,9})(k?)`),
-		lazy.Regexp(`(?:context (?:length|size|limit)|context)[^\d.]{0,40}?(\d{3,9})(k?)`),
-		lazy.Regexp(`(\d{3,9})(k?)[ -](?:tokens? )?(?:maximum|limit|context|window)`),
+		lazy.Regexp(`"?n_ctx(?:_train)?"?\D{0,20}?(\d{3,9}|\d{1,3}k)`),
+		lazy.Regexp(`\[1, ?(\d{3,9})\]`),
+		lazy.Regexp(`(?:cannot|must not|may not|can't) exceed\D{0,20}?(\d{3,9}|\d{1,3}k)`),
+		lazy.Regexp(`>=?\s*(\d{3,9}|\d{1,3}k)`),
+		lazy.Regexp(`(?:less than|<=|<|at most|up to|larger than|longer than|more than)\D{0,40}?(\d{3,9}|\d{1,3}k)`),
+		lazy.Regexp(`(?:\bmaximum|\bmax\b|\blimit|\bwindow|max_model_len|\bcapacity)[^\d.]{0,60}?(\d{3,9}|\d{1,3}k)`),
+		lazy.Regexp(`(?:context (?:length|size|limit)|context)[^\d.]{0,40}?(\d{3,9}|\d{1,3}k)`),
+		lazy.Regexp(`(\d{3,9}|\d{1,3}k)[ -](?:tokens? )?(?:maximum|limit|context|window)`),
 	}
 )
 
-// windowIn reads the model's window in tokens out of a refusal in lower case; 0
-// where it does not say.
-func windowIn(text string) int64 {
+// windowIn reads the model's window in tokens out of a refusal in lower case: a
+// field of its text, or its message. It is 0 where neither says.
+func windowIn(text, message string) int64 {
+	if found := windows[0]().FindStringSubmatch(text); found != nil {
+		message = found[0]
+	}
+	text = message
 	for thousands().MatchString(text) {
 		text = thousands().ReplaceAllString(text, "$1$2")
 	}
 	for _, form := range windows {
 		found := form().FindStringSubmatch(text)
-		if found == nil {
+		if found == nil || strings.Contains(found[0], " by ") { // by how much it is too long
 			continue
 		}
-		n, err := strconv.ParseInt(found[1], 10, 64)
+		digits, thousand := strings.CutSuffix(found[1], "k")
+		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
 			continue
 		}
-		if found[2] != "" {
+		if thousand {
 			n *= 1000
 		}
-		if n >= smallestWindow {
+		code := strings.Contains(text, "("+found[1]+")") && n < smallestInBrackets
+		if n >= smallestWindow && !code {
 			return n
 		}
 	}
@@ -96,7 +108,8 @@ var (
 	mostOutput = []func() *regexp.Regexp{
 		lazy.Regexp(`max_(?:completion_|output_|new_)?tokens.{0,20}\d+\s*>\s*(\d+)`),
 		lazy.Regexp(`at most (\d+) (?:completion|output) tokens`),
-		lazy.Regexp(`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|maximum(?: value)?(?: is| of)?|range (?:is|of) \[1,)\s*\W?\s*(\d+)`),
+		lazy.Regexp(`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|maximum(?: value)?(?: is| of)?|\[1,)\s*\W?\s*(\d+)`),
+		lazy.Regexp(`range of max_tokens is \[1, ?(\d+)\]`),
 		lazy.Regexp(`(?:less than or equal to|<=) .?(\d+).{0,10} the maximum value for .?max_`),
 	}
 )
