@@ -20,30 +20,47 @@ type Entry struct {
 	// Prices in USD per million tokens. They mean something only if Priced.
 	InputUSD  float64
 	CachedUSD float64 // input read from a prompt cache; 0 means as InputUSD
-	OutputUSD float64
-	Priced    bool
+	// WriteUSD and WriteHourUSD are for input that is put into a prompt cache,
+	// to be kept for minutes or for an hour; 0 means as InputUSD.
+	WriteUSD     float64
+	WriteHourUSD float64
+	OutputUSD    float64
+	Priced       bool
 
 	StructuredOutput bool // json_schema is known to work on this server
 	Reasoning        bool
+
+	// Wire is how an override says that the model is spoken to; "" for what is
+	// usual at its provider, which [Catalog.Wire] says.
+	Wire string
 
 	// Source says in a few words where the entry comes from and how sure that is.
 	Source string
 }
 
 // Cost is the price of what was consumed, in USD; priced is false, and the cost
-// 0, when no price is known. What a provider charges for writing to its cache
-// or for very long inputs is not in it.
+// 0, when no price is known. Cached, Written and WrittenHour are parts of Input
+// that do not overlap; the rest of it is fresh. What a provider charges for very
+// long inputs is not in it.
 func (e Entry) Cost(u plan.Usage) (usd float64, priced bool) {
 	if !e.Priced {
 		return 0, false
 	}
-	cached := min(max(0, u.Cached), max(0, u.Input))
-	fresh := max(0, u.Input) - cached
+	rest := max(0, u.Input)
+	take := func(n int64) float64 {
+		n = min(max(0, n), rest)
+		rest -= n
+		return float64(n)
+	}
 	cachedUSD := e.CachedUSD
 	if cachedUSD == 0 {
 		cachedUSD = e.InputUSD
 	}
-	sum := float64(fresh)*e.InputUSD + float64(cached)*cachedUSD + float64(max(0, u.Output))*e.OutputUSD
+	sum := take(u.Cached) * cachedUSD
+	sum += take(u.WrittenHour) * max(e.WriteHourUSD, e.WriteUSD, e.InputUSD)
+	sum += take(u.Written) * max(e.WriteUSD, e.InputUSD)
+	sum += float64(rest) * e.InputUSD
+	sum += float64(max(0, u.Output)) * e.OutputUSD
 	return sum / 1e6, true
 }
 
