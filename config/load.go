@@ -45,7 +45,10 @@ func (w Warning) String() string {
 // switched on. Its permission rules count where they are tighter than the
 // user's. Every other key in it is ignored with a warning, unless src.Trusted
 // says that the user has trusted the file as it is: then it is a layer like any
-// other. Each of its hooks is trusted by itself.
+// other, but for where keys come from and what is sent with them: key_env,
+// key_command and headers of providers never count in it, and it cannot move a
+// provider that the user's own file has a key for. Each of its hooks is trusted
+// by itself.
 func Load(src Source) (Config, []Warning, error) {
 	cfg := Default()
 	if src.Home != "" {
@@ -82,6 +85,9 @@ func Load(src Source) (Config, []Warning, error) {
 			return Config{}, nil, fmt.Errorf("read the settings: %s: %w", layer.name, errors.Join(asErrors(errs)...))
 		}
 		cfg = over(cfg, layer.cfg)
+	}
+	if err := unresolved(cfg); err != nil {
+		return Config{}, nil, fmt.Errorf("read the settings: %w", err)
 	}
 	return cfg, warnings, nil
 }
