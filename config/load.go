@@ -86,10 +86,36 @@ func Load(src Source) (Config, []Warning, error) {
 		}
 		cfg = over(cfg, layer.cfg)
 	}
-	if err := unresolved(cfg); err != nil {
-		return Config{}, nil, fmt.Errorf("read the settings: %w", err)
+	var errs []error
+	for _, f := range unresolved(cfg) {
+		errs = append(errs, fmt.Errorf("%s: %w", src.whereModel(f.key, env), f))
+	}
+	if len(errs) > 0 {
+		return Config{}, nil, fmt.Errorf("read the settings: %w", errors.Join(errs...))
 	}
 	return cfg, warnings, nil
+}
+
+// whereModel is the layer that a model's name comes from, with the line where
+// that is a file.
+func (src Source) whereModel(key string, env Config) string {
+	switch {
+	case namedModels(src.Flags)[key] != "":
+		return "command line"
+	case namedModels(env)[key] != "":
+		return "environment"
+	}
+	files := Files(src.Home, src.Repo)
+	if src.Home == "" {
+		files = files[1:]
+	}
+	for _, path := range files {
+		data, err := readFile(path)
+		if n := lineOf(data, key, 0); err == nil && n > 0 {
+			return fmt.Sprintf("%s:%d", path, n)
+		}
+	}
+	return "config.toml"
 }
 
 // APIKey is the key that model calls are made with, "" for none.

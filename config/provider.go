@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,12 +64,12 @@ func (c Config) Resolve(name string) (model, why string, err error) {
 		key, model = "route.strong", c.Route.Strong
 	default:
 		if strings.HasPrefix(name, "@") {
-			return "", "", fmt.Errorf("model %q is not known: write @cheap, @strong or a model's name", name)
+			return "", "", fmt.Errorf("%q is not a model: write @cheap, @strong or a model's name", name)
 		}
 		return name, "", nil
 	}
 	if model == "" {
-		return "", "", fmt.Errorf("model %q has no meaning yet: set %s in config.toml, or name a model in its place", name, key)
+		return "", "", fmt.Errorf("%q stands for no model: set %s in config.toml, or name a model in its place", name, key)
 	}
 	return model, key, nil
 }
@@ -122,24 +121,30 @@ func variableOf(value string) (name string, ok bool) {
 	return name, ok && isVariable(name)
 }
 
-// unresolved says which settings name a model that [route] does not know.
-func unresolved(c Config) error {
-	named := map[string]string{
+// unresolved finds the settings that name a model which [route] does not know.
+func unresolved(c Config) []fault {
+	named := namedModels(c)
+	var out []fault
+	for _, key := range slices.Sorted(maps.Keys(named)) {
+		if _, _, err := c.Resolve(named[key]); err != nil {
+			out = append(out, fault{key: key, text: "= " + err.Error()})
+		}
+	}
+	return out
+}
+
+// namedModels are the names of models that may be hints, by their keys.
+func namedModels(c Config) map[string]string {
+	out := map[string]string{
 		"model":           c.Model,
 		"route.summary":   c.Route.Summary,
 		"route.sub_agent": c.Route.SubAgent,
 	}
 	for phase, p := range c.Phase {
-		named["phase."+string(phase)+".model"] = p.Model
-		named["phase."+string(phase)+".escalate"] = p.Escalate
+		out["phase."+string(phase)+".model"] = p.Model
+		out["phase."+string(phase)+".escalate"] = p.Escalate
 	}
-	var errs []error
-	for _, key := range slices.Sorted(maps.Keys(named)) {
-		if _, _, err := c.Resolve(named[key]); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", key, err))
-		}
-	}
-	return errors.Join(errs...)
+	return out
 }
 
 // providerFaults checks what the fields of providers and routes cannot say of

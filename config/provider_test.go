@@ -234,7 +234,7 @@ func TestResolve(t *testing.T) {
 		{both, "@strong", "corp/big", "route.strong", ""},
 		{both, "plain", "plain", "", ""},
 		{both, "", "", "", ""},
-		{both, "@strongest", "", "", `model "@strongest" is not known: write @cheap, @strong`},
+		{both, "@strongest", "", "", `"@strongest" is not a model: write @cheap, @strong`},
 		{config.Config{}, "@cheap", "", "", "set route.cheap in config.toml, or name a model"},
 		{config.Config{}, "@strong", "", "", "set route.strong in config.toml, or name a model"},
 	}

@@ -145,11 +145,7 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 
 // goOn drives a run that is owned and folded from its past.
 func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *render.Tally, past []plan.Event, flags said) (err error) {
-	now, err := a.settings(run.Start.Repo, config.Config{})
-	if err != nil {
-		return err
-	}
-	was, cfg, changed, err := a.resumeSettings(run, now, flags)
+	was, cfg, changed, err := a.resumeSettings(run, flags)
 	if err != nil {
 		return err
 	}
@@ -157,7 +153,6 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
-	cfg = withRules(cfg, now)
 	var head string
 	var instructions []worktree.Instruction
 	var asked errgroup.Group // each is a git process, and most of its time is spent in starting
@@ -232,11 +227,22 @@ func finalExit(s plan.State) error {
 	return nil
 }
 
-// resumeSettings are those the run went on with before, under what the flags say
+// resumeSettings are those the run goes on with, under the rules and hooks that
+// hold now.
+func (a *app) resumeSettings(run *engine.Run, flags said) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+	files, err := a.settings(run.Start.Repo, config.Config{})
+	if err != nil {
+		return was, cfg, nil, err
+	}
+	was, cfg, changed, err = a.keptSettings(run, files, flags)
+	return was, withRules(cfg, files), changed, err
+}
+
+// keptSettings are those the run went on with before, under what the flags say
 // now. How servers are reached comes from the files and the environment as they
 // are now, for no key is kept with a run. Changed is nil where nothing is
 // different.
-func (a *app) resumeSettings(run *engine.Run, files config.Config, flags said) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+func (a *app) keptSettings(run *engine.Run, files config.Config, flags said) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
 	data := run.Start.Config
 	if run.Settings != nil {
 		data = run.Settings.Config

@@ -11,9 +11,9 @@ import (
 	"github.com/plan-engine/plan/engine"
 )
 
-// TestResumeSettings: how servers are reached is read anew, all else is as it
+// TestKeptSettings: how servers are reached is read anew, all else is as it
 // was kept.
-func TestResumeSettings(t *testing.T) {
+func TestKeptSettings(t *testing.T) {
 	t.Parallel()
 	const key = "https://me:hunter22@corp.example/v1?key=hunter22"
 	kept := config.Config{
@@ -27,7 +27,7 @@ func TestResumeSettings(t *testing.T) {
 	run := &engine.Run{Start: &plan.RunStart{Config: kept.JSON()}}
 	a := &app{}
 
-	_, cfg, changed, err := a.resumeSettings(run, files, said{})
+	_, cfg, changed, err := a.keptSettings(run, files, said{})
 	if err != nil || changed != nil {
 		t.Fatalf("%+v, %v", changed, err)
 	}
@@ -38,7 +38,7 @@ func TestResumeSettings(t *testing.T) {
 	moved := files
 	moved.BaseURL = "https://other.example/v1"
 	moved.Providers = map[string]config.ProviderConfig{"corp": {BaseURL: "https://moved.example/v1", Headers: map[string]string{"X": "hunter22"}}}
-	_, cfg, changed, err = a.resumeSettings(run, moved, said{})
+	_, cfg, changed, err = a.keptSettings(run, moved, said{})
 	if err != nil || cfg.BaseURL != "https://corp.example/v1" || cfg.Model != "corp/big" || cfg.Providers["corp"].Headers["X"] != "hunter22" {
 		t.Errorf("moved: %+v, %v", cfg, err)
 	}
@@ -57,7 +57,7 @@ func TestResumeSettings(t *testing.T) {
 		"another model":   {said{Config: config.Config{Model: "m", Route: config.RouteConfig{Cheap: "m"}}}, true},
 		"only the phases": {said{Config: config.Config{Model: "m"}}, false},
 	} {
-		_, _, _, err := a.resumeSettings(run, gone, c.flags)
+		_, _, _, err := a.keptSettings(run, gone, c.flags)
 		if (err == nil) != c.ok || err != nil && !strings.Contains(hintOf(err), "[providers.corp]") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -70,7 +70,7 @@ func TestOldRunsResumeAsTheyWere(t *testing.T) {
 	t.Parallel()
 	const old = `{"model":"m","base_url":"http://127.0.0.1:1/v1","max_turns":5,"retry":{"served":2},"timeouts":{"idle":"2m0s"}}`
 	run := &engine.Run{Start: &plan.RunStart{Config: []byte(old)}}
-	_, cfg, changed, err := (&app{}).resumeSettings(run, config.Default(), said{})
+	_, cfg, changed, err := (&app{}).keptSettings(run, config.Default(), said{})
 	if err != nil || changed != nil || string(cfg.JSON()) != old {
 		t.Errorf("%s, %+v, %v", cfg.JSON(), changed, err)
 	}
