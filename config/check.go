@@ -65,6 +65,7 @@ func faults(c Config) []fault {
 			out = append(out, fault{key: "checks.run", text: fmt.Sprintf("has as entry %d a check whose %s", i+1, text)})
 		}
 	}
+	out = append(out, providerFaults(c)...)
 	return append(out, ruleFaults(c)...)
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +17,13 @@ import (
 type Config struct {
 	Model   string `toml:"model" json:"model,omitempty"`
 	BaseURL string `toml:"base_url" json:"base_url,omitempty"` // of an OpenAI-compatible server
+
+	// Provider is where names of models go that name no provider themselves.
+	// Unset: the server of BaseURL, else openai. Providers are servers by name,
+	// laid over what the catalogue says of the usual ones.
+	Provider  string                    `toml:"provider,omitempty" json:"provider,omitempty"`
+	Providers map[string]ProviderConfig `toml:"providers,omitempty" json:"providers,omitempty"`
+	Route     RouteConfig               `toml:"route,omitempty" json:"route,omitzero"`
 
 	// Phase overrides model and sampling for single phases.
 	Phase map[plan.Phase]PhaseConfig `toml:"phase" json:"phase,omitempty"`
@@ -90,6 +96,9 @@ type PhaseConfig struct {
 	Effort          string   `toml:"effort" json:"effort,omitempty"`
 	Temperature     *float64 `toml:"temperature" json:"temperature,omitempty" max:"2"`
 	MaxOutputTokens int      `toml:"max_output_tokens" json:"max_output_tokens,omitempty" max:"10000000"`
+	// Escalate is the model that takes the phase over where its own gets no
+	// further: a name, or "@strong". Unset: none does.
+	Escalate string `toml:"escalate,omitempty" json:"escalate,omitempty"`
 }
 
 // ChecksConfig says which commands decide. Run is for those of which more is to
@@ -126,6 +135,22 @@ type RetryConfig struct {
 	Base          Duration `toml:"base" json:"base,omitzero"`                       // first wait; default 500ms
 	Max           Duration `toml:"max" json:"max,omitzero"`                         // longest wait; default 30s
 	RetryAfterMax Duration `toml:"retry_after_max" json:"retry_after_max,omitzero"` // longest wait that a server may ask for; default 60s
+	// UnreachableFor is how long to try where no server is found (a refused
+	// connection, DNS, TLS). Unset: 10s before a run's first answer, 2m after it.
+	UnreachableFor Duration `toml:"unreachable_for,omitempty" json:"unreachable_for,omitzero"`
+}
+
+// Unreachable is how long to go on trying where no server is found. Answered
+// says that the run has had an answer.
+func (c RetryConfig) Unreachable(answered bool) time.Duration {
+	switch {
+	case c.UnreachableFor.Duration > 0:
+		return c.UnreachableFor.Duration
+	case answered:
+		return 2 * time.Minute
+	default:
+		return 10 * time.Second
+	}
 }
 
 // MemoryConfig says what is remembered across runs.
@@ -146,24 +171,6 @@ type SkillsConfig struct {
 	NoDraft bool `toml:"no_draft" json:"no_draft,omitempty"` // draft none
 	// Seed makes the choice among skills repeatable; 0: a new one each time.
 	Seed int64 `toml:"seed" json:"seed,omitempty"`
-}
-
-// TimeoutsConfig bounds single waits.
-type TimeoutsConfig struct {
-	Idle Duration `toml:"idle" json:"idle,omitzero"` // silence of a model's stream; default 2m
-	Bash Duration `toml:"bash" json:"bash,omitzero"` // a command of a model that names no time; default 120s
-}
-
-// ModelConfig overrides what the catalogue says of a model. Prices are USD per
-// million tokens, and negative nowhere.
-type ModelConfig struct {
-	Window           int     `toml:"window" json:"window,omitempty" max:"1000000000"`         // tokens
-	MaxOutput        int     `toml:"max_output" json:"max_output,omitempty" max:"1000000000"` // tokens
-	Input            float64 `toml:"input" json:"input,omitempty" max:"1000000"`
-	CachedInput      float64 `toml:"cached_input" json:"cached_input,omitempty" max:"1000000"`
-	Output           float64 `toml:"output" json:"output,omitempty" max:"1000000"`
-	StructuredOutput string  `toml:"structured_output" json:"structured_output,omitempty" oneof:"auto,schema,tool,text"`
-	SendReasoning    bool    `toml:"send_reasoning" json:"send_reasoning,omitempty"` // send earlier reasoning back
 }
 
 // Default is the settings that hold where nothing else is said.
@@ -190,28 +197,15 @@ func (c Config) For(phase plan.Phase) PhaseConfig {
 	}, c.Phase[phase])
 }
 
-// JSON is the settings as they are kept with a run. A name, password or query
-// in the server's address is left out, for it may be a key. The result can be
-// read back with encoding/json. It is nil for numbers that JSON cannot hold,
-// which Load never returns.
+// JSON is the settings as they are kept with a run: without what may be a key,
+// as Public leaves it out. The result can be read back with encoding/json. It
+// is nil for numbers that JSON cannot hold, which Load never returns.
 func (c Config) JSON() json.RawMessage {
-	c.BaseURL = c.PublicURL()
-	data, err := plan.MarshalCompact(c)
+	data, err := plan.MarshalCompact(c.Public())
 	if err != nil {
 		return nil
 	}
 	return data
-}
-
-// PublicURL is the server's address without a name, password or query, which
-// may be a key.
-func (c Config) PublicURL() string {
-	u, err := url.Parse(c.BaseURL)
-	if err != nil {
-		return ""
-	}
-	u.User, u.RawQuery, u.Fragment, u.RawFragment = nil, "", "", ""
-	return u.String()
 }
 
 // Duration is a time span that is written like "90s" or "1h30m".

@@ -77,6 +77,8 @@ func find(key []string) (found reflect.Type, known []string) {
 			continue
 		case t.Kind() == reflect.Slice:
 			t = t.Elem()
+		case t.Kind() == reflect.Interface: // whatever a server takes
+			return t, nil
 		}
 		if !isGroup(t) {
 			return nil, nil

@@ -45,7 +45,10 @@ func (w Warning) String() string {
 // switched on. Its permission rules count where they are tighter than the
 // user's. Every other key in it is ignored with a warning, unless src.Trusted
 // says that the user has trusted the file as it is: then it is a layer like any
-// other. Each of its hooks is trusted by itself.
+// other, but for where keys come from and what is sent with them: key_env,
+// key_command and headers of providers never count in it, and it cannot move a
+// provider that the user's own file has a key for. Each of its hooks is trusted
+// by itself.
 func Load(src Source) (Config, []Warning, error) {
 	cfg := Default()
 	if src.Home != "" {
@@ -83,7 +86,36 @@ func Load(src Source) (Config, []Warning, error) {
 		}
 		cfg = over(cfg, layer.cfg)
 	}
+	var errs []error
+	for _, f := range unresolved(cfg) {
+		errs = append(errs, fmt.Errorf("%s: %w", src.whereModel(f.key, env), f))
+	}
+	if len(errs) > 0 {
+		return Config{}, nil, fmt.Errorf("read the settings: %w", errors.Join(errs...))
+	}
 	return cfg, warnings, nil
+}
+
+// whereModel is the layer that a model's name comes from, with the line where
+// that is a file.
+func (src Source) whereModel(key string, env Config) string {
+	switch {
+	case namedModels(src.Flags)[key] != "":
+		return "command line"
+	case namedModels(env)[key] != "":
+		return "environment"
+	}
+	files := Files(src.Home, src.Repo)
+	if src.Home == "" {
+		files = files[1:]
+	}
+	for _, path := range files {
+		data, err := readFile(path)
+		if n := lineOf(data, key, 0); err == nil && n > 0 {
+			return fmt.Sprintf("%s:%d", path, n)
+		}
+	}
+	return "config.toml"
 }
 
 // APIKey is the key that model calls are made with, "" for none.

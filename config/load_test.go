@@ -13,6 +13,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/config/trust"
 )
 
 // place writes the two files and returns a source that reads them; "" writes
@@ -367,6 +368,12 @@ func TestLoadRefusesInOtherLayers(t *testing.T) {
 		"flag for a phase": {func(_ *testing.T, src *config.Source) {
 			src.Flags.Phase = map[plan.Phase]config.PhaseConfig{"test": {Model: "x"}}
 		}, "command line: phase.test is not a phase"},
+		"hint in the environment": {func(_ *testing.T, src *config.Source) {
+			src.Getenv = getenv(map[string]string{"PLAN_MODEL": "@cheap"})
+		}, `environment: model = "@cheap" stands for no model`},
+		"hint on the command line": {func(_ *testing.T, src *config.Source) {
+			src.Flags.Model = "@cheap"
+		}, `command line: model = "@cheap" stands for no model`},
 		"a directory": {func(t *testing.T, src *config.Source) {
 			t.Helper()
 			write(t, filepath.Join(src.Home, "config.toml", "x"), "x")
@@ -410,7 +417,7 @@ func TestJSONLeavesSecretsOut(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, text := range []string{everything, "", "max_turns = -1", "[checks", "a.b = {c = 1}", "timeout = 1979-05-27", "[[phase]]", "retry = {base = 10}", "phase.'' = {}"} {
+	for _, text := range []string{everything, "", "max_turns = -1", "[checks", "a.b = {c = 1}", "timeout = 1979-05-27", "[[phase]]", "retry = {base = 10}", "phase.'' = {}", providers, theirProviders, "providers.a.headers.X = '$'", "providers.'' = {body = {x = inf}}"} {
 		f.Add(text)
 	}
 	dir := f.TempDir()
@@ -418,7 +425,8 @@ func FuzzLoad(f *testing.F) {
 		src := config.Source{Home: filepath.Join(dir, t.Name()), Repo: filepath.Join(dir, t.Name())}
 		write(t, filepath.Join(src.Home, "config.toml"), text)
 		write(t, filepath.Join(src.Repo, ".plan", "config.toml"), text)
-		for _, src := range []config.Source{{Home: src.Home}, {Repo: src.Repo}} {
+		trusts := func(trust.Item) bool { return true }
+		for _, src := range []config.Source{{Home: src.Home}, {Repo: src.Repo}, {Repo: src.Repo, Trusted: trusts}} {
 			cfg, warnings, err := config.Load(src)
 			if err != nil {
 				if !strings.Contains(err.Error(), "config.toml") {
@@ -434,7 +442,12 @@ func FuzzLoad(f *testing.F) {
 			if cfg.MaxTurns < 0 || cfg.MaxReviewCycles == nil || *cfg.MaxReviewCycles < 0 || math.IsNaN(cfg.MaxCost) {
 				t.Fatalf("accepted %s", cfg.JSON())
 			}
-			if src.Repo != "" && (cfg.MaxTurns > 100 || *cfg.MaxReviewCycles > 2 || cfg.Model != "" || cfg.Checks.Setup != "") {
+			for _, p := range cfg.Providers {
+				if src.Repo != "" && (src.Trusted == nil || p.KeyEnv != "" || p.KeyCommand != "" || len(p.Headers) > 0) {
+					t.Fatalf("a repository brought %+v", p)
+				}
+			}
+			if src.Repo != "" && src.Trusted == nil && (cfg.MaxTurns > 100 || *cfg.MaxReviewCycles > 2 || cfg.Model != "" || cfg.Checks.Setup != "") {
 				t.Fatalf("a repository loosened the settings to %s", cfg.JSON())
 			}
 			var again config.Config

@@ -45,7 +45,8 @@ func isGroup(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t != reflect.TypeFor[Duration]()
 }
 
-// leaves calls visit for every set value of a group, with its dotted key.
+// leaves calls visit for every set value of a group, with its dotted key. Tables
+// whose keys are no settings, such as headers, are not looked into.
 func leaves(group reflect.Value, prefix string, visit func(key string, value reflect.Value, tag reflect.StructTag)) {
 	for i := range group.NumField() {
 		field, value := group.Type().Field(i), group.Field(i)
@@ -54,6 +55,7 @@ func leaves(group reflect.Value, prefix string, visit func(key string, value ref
 		case value.IsZero():
 		case isGroup(field.Type):
 			leaves(value, key+".", visit)
+		case field.Type.Kind() == reflect.Map && !isGroup(field.Type.Elem()):
 		case field.Type.Kind() == reflect.Map:
 			for _, name := range sortedKeys(value) {
 				leaves(value.MapIndex(name), key+"."+name.String()+".", visit)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Secret is a value that must not be shown, under the name it is known by.
@@ -57,11 +59,46 @@ func Redactor(secrets []Secret) func(string) string {
 	return strings.NewReplacer(pairs...).Replace
 }
 
+// KnownSecrets are values that must not be shown, of which more may become known
+// while a program runs, such as what a key_command prints. The methods may be
+// called from several goroutines.
+type KnownSecrets struct {
+	mu      sync.Mutex // for adding
+	secrets []Secret
+	replace atomic.Pointer[func(string) string]
+}
+
+// NewKnownSecrets begins with these.
+func NewKnownSecrets(secrets []Secret) *KnownSecrets {
+	k := &KnownSecrets{}
+	k.Add(secrets...)
+	return k
+}
+
+// Add makes values known. Those too short or too ordinary to be found in a text
+// are left alone.
+func (k *KnownSecrets) Add(secrets ...Secret) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, s := range secrets {
+		s.Value = strings.TrimSpace(s.Value)
+		if len(s.Value) >= shortest && !isOrdinary(s.Value) && !slices.Contains(k.secrets, s) {
+			k.secrets = append(k.secrets, s)
+		}
+	}
+	replace := Redactor(k.secrets)
+	k.replace.Store(&replace)
+}
+
+// Redact replaces every value that is known by now.
+func (k *KnownSecrets) Redact(text string) string { return (*k.replace.Load())(text) }
+
 // secretWords and secretEnds are what a part of a secret's name says: the part
 // between underscores, whole or at its end ("authToken", "APIKEY").
 var (
 	secretWords = []string{
 		"KEY", "KEYS", "PASS", "PAT", "PWD", "AUTH", "CRED", "CREDS", "CREDENTIAL", "CREDENTIALS", "APIKEY", "APIKEYS", "DSN",
+		"AUTHORIZATION", "BEARER", "COOKIE", "SIG", "SIGNATURE",
 	}
 	secretEnds = []string{
 		"TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE",

@@ -20,10 +20,9 @@ func Files(home, root string) []string {
 	return files
 }
 
-// TOML writes the settings as a configuration file would.
+// TOML writes the settings as a configuration file would, as Public has them.
 func (c Config) TOML() (string, error) {
-	c.BaseURL = c.PublicURL()
-	data, err := toml.Marshal(c)
+	data, err := toml.Marshal(c.Public())
 	if err != nil {
 		return "", fmt.Errorf("write the settings as TOML: %w", err)
 	}

@@ -71,6 +71,9 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 		var all Config
 		if _, err := decode(t.path, t.data, &all); err == nil && len(faults(all)) == 0 {
 			all.Permission, all.Hooks = nil, nil
+			var refused []Warning
+			all.Providers, refused = t.withoutKeys(all.Providers, cfg.Providers)
+			warnings = append(warnings, refused...)
 			cfg, from = over(cfg, all), FromTrusted
 		}
 	}
@@ -106,6 +109,7 @@ func (t theirs) item() trust.Item {
 			keys = append(keys, "permission allow "+strings.Join(strings.Fields(p.Tool+" "+p.Path+" "+p.Command), " "))
 		}
 	}
+	keys = append(keys, t.addresses()...)
 	return trust.Item{Kind: "config", Path: theirFile, Digest: trust.Text(string(t.data)), Detail: "sets " + strings.Join(keys, ", ")}
 }
 

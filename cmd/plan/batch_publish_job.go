@@ -41,7 +41,8 @@ func (a *app) publishJob(ctx context.Context, db *memory.DB, j memory.Job, run *
 	}
 	defer os.RemoveAll(place.temp) //nolint:errcheck // a copy of what the journal has
 	p.Commit = place.commit
-	shell, err := sandbox.New(sandbox.Config{Env: a.environ, Own: true, Set: place.env, Timeout: publishLimit, Now: a.now})
+	own := a.ownSettings()
+	shell, err := sandbox.New(sandbox.Config{Env: own.ForChildren(a.environ), Own: true, Set: place.env, Timeout: publishLimit, Now: a.now})
 	if err != nil {
 		return refuse(err)
 	}
@@ -52,7 +53,7 @@ func (a *app) publishJob(ctx context.Context, db *memory.DB, j memory.Job, run *
 	if err != nil {
 		return refuse(err)
 	}
-	output := config.Redactor(config.Secrets(a.environ))(strings.TrimSpace(string(res.Output)))
+	output := config.Redactor(own.Secrets(a.environ))(strings.TrimSpace(string(res.Output)))
 	p.Output, _ = sandbox.Cut([]byte(output), publishShown)
 	p.ExitCode, p.Seconds = res.ExitCode, res.Duration.Seconds()
 	switch last := lastLine(p.Output); {

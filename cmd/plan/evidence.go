@@ -88,7 +88,7 @@ func (a *app) openBaselines(w *workshop, check *checker, view string) *baselines
 	known := &baselines{
 		db:    w.db,
 		repo:  w.repo,
-		env:   a.environ,
+		env:   w.cfg.ForChildren(a.environ),
 		setup: w.cfg.Checks.Setup,
 		fresh: w.freshBaseline,
 		view:  view,

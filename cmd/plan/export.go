@@ -82,7 +82,7 @@ func (a *app) outward() (func(string) string, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := config.Redactor(config.Secrets(a.environ))
+	known := config.Redactor(cfg.Secrets(a.environ))
 	rules, err := config.Rules(cfg.Redact.Patterns)
 	if err != nil {
 		return nil, failed(err)

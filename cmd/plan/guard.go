@@ -46,7 +46,7 @@ func (a *app) newGuard(w *workshop) (*guard, error) {
 		return nil, err
 	}
 	runner, err := hook.New(hook.Config{
-		Hooks: hooksOf(w.repo.Root(), w.cfg.Hooks), Dir: w.repo.Root(), Env: a.environ, Path: os.Getenv("PATH"), Redact: w.redact, Now: a.now,
+		Hooks: hooksOf(w.repo.Root(), w.cfg.Hooks), Dir: w.repo.Root(), Env: w.cfg.ForChildren(a.environ), Path: os.Getenv("PATH"), Redact: w.redact, Now: a.now,
 	})
 	if err != nil {
 		return nil, err
@@ -209,10 +209,9 @@ func (a *app) trustStore(paths config.Paths) *trust.Store {
 	return trust.Open(filepath.Join(paths.Home, "trust.json"), a.now)
 }
 
-// rulesNow takes the rules and hooks from the files as they are now: a rule
+// withRules takes the rules and hooks from the files as they are now: a rule
 // that came into force since a run began holds for it, too.
-func (a *app) rulesNow(root string, cfg config.Config) (config.Config, error) {
-	now, err := a.settings(root, config.Config{})
+func withRules(cfg, now config.Config) config.Config {
 	cfg.Permission, cfg.Hooks, cfg.AutoApprove = now.Permission, now.Hooks, now.AutoApprove
-	return cfg, err
+	return cfg
 }

@@ -55,7 +55,7 @@ func (mailbox) Taken(...int64) {}
 // post puts a letter into the inbox of a run. Secrets are replaced on the way
 // in: the inbox is on disk.
 func (a *app) post(ctx context.Context, db *memory.DB, id plan.RunID, kind loop.LetterKind, l letterText) error {
-	redact := config.Redactor(config.Secrets(a.environ))
+	redact := config.Redactor(a.ownSettings().Secrets(a.environ))
 	l.Text, l.Plan = redact(strings.TrimSpace(l.Text)), redact(l.Plan)
 	data, err := plan.MarshalCompact(l)
 	if err != nil {

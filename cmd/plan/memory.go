@@ -69,7 +69,7 @@ func (a *app) memoryAdd() *cobra.Command {
 				return err
 			}
 			f := plan.Fact{
-				Text: config.Redactor(config.Secrets(a.environ))(strings.Join(args, " ")),
+				Text: config.Redactor(a.ownSettings().Secrets(a.environ))(strings.Join(args, " ")),
 				Repo: repo, Source: plan.FactFromPerson,
 			}
 			if keep > 0 {

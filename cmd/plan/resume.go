@@ -153,9 +153,6 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 	if err != nil {
 		return err
 	}
-	if cfg, err = a.rulesNow(run.Start.Repo, cfg); err != nil {
-		return err
-	}
 	var head string
 	var instructions []worktree.Instruction
 	var asked errgroup.Group // each is a git process, and most of its time is spent in starting
@@ -230,10 +227,22 @@ func finalExit(s plan.State) error {
 	return nil
 }
 
-// resumeSettings are those the run went on with before, under what the
-// environment says of the connection and what the flags say now. Changed is nil
-// where the flags change nothing.
+// resumeSettings are those the run goes on with, under the rules and hooks that
+// hold now.
 func (a *app) resumeSettings(run *engine.Run, flags said) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+	files, err := a.settings(run.Start.Repo, config.Config{})
+	if err != nil {
+		return was, cfg, nil, err
+	}
+	was, cfg, changed, err = a.keptSettings(run, files, flags)
+	return was, withRules(cfg, files), changed, err
+}
+
+// keptSettings are those the run went on with before, under what the flags say
+// now. How servers are reached comes from the files and the environment as they
+// are now, for no key is kept with a run. Changed is nil where nothing is
+// different.
+func (a *app) keptSettings(run *engine.Run, files config.Config, flags said) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
 	data := run.Start.Config
 	if run.Settings != nil {
 		data = run.Settings.Config
@@ -241,13 +250,16 @@ func (a *app) resumeSettings(run *engine.Run, flags said) (was stored, cfg confi
 	if err := json.Unmarshal(data, &was); err != nil {
 		return was, cfg, nil, failed(fmt.Errorf("read the settings the run was started with: %w", err))
 	}
+	cfg = reachedNow(was.Config, files)
 	now := was
-	now.Config = flags.over(was.Config)
+	now.Config = flags.over(cfg)
 	now.ChecksByFlag = was.ChecksByFlag || len(flags.Checks.Required) > 0
+	if err := missingProvider(was.Config, now.Config); err != nil {
+		return was, cfg, nil, failed(err)
+	}
 	if changed, err = settingsChanged(was, now); err != nil {
 		return was, cfg, nil, failed(err)
 	}
-	cfg = was.Config
 	if url := a.getenv("OPENAI_BASE_URL"); url != "" {
 		cfg.BaseURL = url
 	}

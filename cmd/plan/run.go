@@ -332,7 +332,7 @@ type stored struct {
 func (w *workshop) startConfig(opts startOptions) json.RawMessage {
 	cfg := w.cfg
 	cfg.Publish, cfg.PublishInterval = "", config.Of(0) // none of a run's business
-	data, err := plan.MarshalCompact(stored{Config: cfg, PlanOnly: opts.planOnly, ChecksByFlag: opts.checksByFlag})
+	data, err := plan.MarshalCompact(stored{Config: cfg.Public(), PlanOnly: opts.planOnly, ChecksByFlag: opts.checksByFlag})
 	if err != nil {
 		return json.RawMessage("{}") // the settings are plain data; this cannot happen
 	}

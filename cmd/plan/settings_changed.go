@@ -9,7 +9,7 @@ import (
 )
 
 // settingsChanged says what is different between two settings of a run; nil
-// for nothing. A server's address is kept without what may be a key.
+// for nothing. They are kept without what may be a key.
 func settingsChanged(was, now stored) (*plan.SettingsChanged, error) {
 	before, _, err := flatten(was)
 	if err != nil {
@@ -41,7 +41,7 @@ func settingsChanged(was, now stored) (*plan.SettingsChanged, error) {
 
 // flatten writes settings as JSON, and as dotted keys with their values.
 func flatten(s stored) (map[string]string, json.RawMessage, error) {
-	s.BaseURL = s.PublicURL()
+	s.Config = s.Public()
 	data, err := plan.MarshalCompact(s)
 	if err != nil {
 		return nil, nil, fmt.Errorf("write the settings of the run: %w", err)

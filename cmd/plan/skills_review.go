@@ -24,7 +24,7 @@ import (
 // learningSettings are what learning needs to know outside a run.
 func (a *app) learningSettings(root string) (config.Config, func(string) string, error) {
 	cfg, err := a.settings(root, config.Config{})
-	return cfg, config.Redactor(config.Secrets(a.environ)), err
+	return cfg, config.Redactor(cfg.Secrets(a.environ)), err
 }
 
 // reviewed is a draft in `plan skills review --json`.

@@ -42,7 +42,8 @@ type workshop struct {
 	writer  *memory.Writer
 	shell   *sandbox.Shell
 	walls   *walls
-	redact  func(string) string
+	secrets *config.KnownSecrets
+	redact  func(string) string // of secrets
 	journal *journal
 	model   loop.Model
 	learn   *learning
@@ -64,8 +65,9 @@ type workshop struct {
 func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB) (*workshop, error) {
 	w := &workshop{
 		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove, force: flags.force, freshBaseline: flags.freshBaseline,
-		redact: config.Redactor(config.Secrets(a.environ)), close: func() error { return nil },
+		secrets: config.NewKnownSecrets(cfg.Secrets(a.environ)), close: func() error { return nil },
 	}
+	w.redact = w.secrets.Redact
 	if err := a.openModel(ctx, w, &cfg, flags); err != nil {
 		return nil, failed(err)
 	}
@@ -77,7 +79,12 @@ func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, r
 	if w.learn, err = a.newLearning(cfg, db, home, w.redact); err != nil {
 		return nil, failed(err)
 	}
-	w.shell, err = sandbox.New(sandbox.Config{Env: a.environ, Path: os.Getenv("PATH"), Timeout: cfg.Timeouts.Bash.Duration, Now: a.now})
+	w.shell, err = sandbox.New(sandbox.Config{
+		Env:     cfg.ForChildren(a.environ),
+		Path:    os.Getenv("PATH"),
+		Timeout: cfg.Timeouts.Bash.Duration,
+		Now:     a.now,
+	})
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -128,9 +135,16 @@ func catalogue(cfg config.Config) *catalog.Catalog {
 	over := map[string]catalog.Entry{}
 	for name, m := range cfg.Models {
 		over[name] = catalog.Entry{
-			Window: m.Window, MaxOutput: m.MaxOutput,
-			InputUSD: m.Input, CachedUSD: m.CachedInput, OutputUSD: m.Output,
-			Priced: m.Input > 0 || m.Output > 0, StructuredOutput: m.StructuredOutput == "schema",
+			Window:           m.Window,
+			MaxOutput:        m.MaxOutput,
+			InputUSD:         m.Input,
+			CachedUSD:        m.CachedInput,
+			WriteUSD:         m.CacheWrite,
+			WriteHourUSD:     m.CacheWriteHour,
+			OutputUSD:        m.Output,
+			Priced:           m.Input > 0 || m.Output > 0,
+			StructuredOutput: m.StructuredOutput == "schema",
+			Wire:             m.Wire,
 		}
 	}
 	return catalog.New(over)

@@ -20,30 +20,47 @@ type Entry struct {
 	// Prices in USD per million tokens. They mean something only if Priced.
 	InputUSD  float64
 	CachedUSD float64 // input read from a prompt cache; 0 means as InputUSD
-	OutputUSD float64
-	Priced    bool
+	// WriteUSD and WriteHourUSD are for input that is put into a prompt cache,
+	// to be kept for minutes or for an hour; 0 means as InputUSD.
+	WriteUSD     float64
+	WriteHourUSD float64
+	OutputUSD    float64
+	Priced       bool
 
 	StructuredOutput bool // json_schema is known to work on this server
 	Reasoning        bool
+
+	// Wire is how an override says that the model is spoken to; "" for what is
+	// usual at its provider, which [Catalog.Wire] says.
+	Wire string
 
 	// Source says in a few words where the entry comes from and how sure that is.
 	Source string
 }
 
 // Cost is the price of what was consumed, in USD; priced is false, and the cost
-// 0, when no price is known. What a provider charges for writing to its cache
-// or for very long inputs is not in it.
+// 0, when no price is known. Cached, Written and WrittenHour are parts of Input
+// that do not overlap; the rest of it is fresh. What a provider charges for very
+// long inputs is not in it.
 func (e Entry) Cost(u plan.Usage) (usd float64, priced bool) {
 	if !e.Priced {
 		return 0, false
 	}
-	cached := min(max(0, u.Cached), max(0, u.Input))
-	fresh := max(0, u.Input) - cached
+	rest := max(0, u.Input)
+	take := func(n int64) float64 {
+		n = min(max(0, n), rest)
+		rest -= n
+		return float64(n)
+	}
 	cachedUSD := e.CachedUSD
 	if cachedUSD == 0 {
 		cachedUSD = e.InputUSD
 	}
-	sum := float64(fresh)*e.InputUSD + float64(cached)*cachedUSD + float64(max(0, u.Output))*e.OutputUSD
+	sum := take(u.Cached) * cachedUSD
+	sum += take(u.WrittenHour) * max(e.WriteHourUSD, e.WriteUSD, e.InputUSD)
+	sum += take(u.Written) * max(e.WriteUSD, e.InputUSD)
+	sum += float64(rest) * e.InputUSD
+	sum += float64(max(0, u.Output)) * e.OutputUSD
 	return sum / 1e6, true
 }
 
@@ -58,7 +75,7 @@ type Catalog struct {
 	asked map[question]answer // without overrides: a run asks the same every turn
 }
 
-type question struct{ model, baseURL string }
+type question struct{ provider, model, baseURL string }
 
 type answer struct {
 	entry Entry
@@ -66,9 +83,10 @@ type answer struct {
 }
 
 // New makes a catalog. The keys of overrides are model names as they are used
-// in requests. The fields an override sets win: a window, an output cap, the
-// three prices together when Priced is set (so that a free model is Priced with
-// prices of zero), and the abilities, which it can only add.
+// in requests, or "provider/model", which count before those. The fields an
+// override sets win: a window, an output cap, the prices together when Priced is
+// set (so that a free model is Priced with prices of zero), those of cache
+// writes also alone, a wire, and the abilities, which it can only add.
 func New(overrides map[string]Entry) *Catalog {
 	own := make(map[string]Entry, len(overrides))
 	for name, entry := range overrides {
@@ -90,22 +108,47 @@ func New(overrides map[string]Entry) *Catalog {
 // then without a vendor prefix, then without a date. A server on this machine
 // or a private network has no price unless an override gives it one.
 func (c *Catalog) Lookup(model, baseURL string) (Entry, bool) {
-	override, overridden := c.overrides[strings.ToLower(model)]
-	entry, found := c.listed(model, baseURL)
-	if !overridden {
-		return entry, found
+	return c.LookupAt("", model, baseURL)
+}
+
+// LookupAt is Lookup for a provider that has a name: the settings' or the
+// catalogue's. Its prices count where the base URL is "" or nobody's that is
+// known; else those of whose host it is do. An own name with a base URL of "" is
+// no provider's.
+func (c *Catalog) LookupAt(provider, model, baseURL string) (Entry, bool) {
+	entry, found := c.listed(provider, model, baseURL)
+	for _, override := range c.overridesOf(provider, model, baseURL) {
+		entry, found = entry.with(override), true
 	}
-	return entry.with(override), true
+	return entry, found
+}
+
+// overridesOf are the overrides that hold for a model, the most exact one last.
+func (c *Catalog) overridesOf(provider, model, baseURL string) []Entry {
+	if len(c.overrides) == 0 {
+		return nil
+	}
+	if provider == "" {
+		provider, _ = c.At(baseURL)
+	}
+	model = strings.ToLower(model)
+	var out []Entry
+	for _, name := range []string{model, strings.ToLower(provider) + "/" + model} {
+		if override, ok := c.overrides[name]; ok {
+			out = append(out, override)
+		}
+	}
+	return out
 }
 
 // listed looks a model up in the list, once.
-func (c *Catalog) listed(model, baseURL string) (Entry, bool) {
+func (c *Catalog) listed(provider, model, baseURL string) (Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	q := question{model, baseURL}
+	q := question{provider, model, baseURL}
 	a, ok := c.asked[q]
 	if !ok {
-		a.entry, a.found = c.load().lookup(model, baseURL)
+		a.entry, a.found = c.load().lookup(provider, model, baseURL)
 		c.asked[q] = a
 	}
 	return a.entry, a.found
@@ -120,7 +163,17 @@ func (e Entry) with(o Entry) Entry {
 		e.MaxOutput = o.MaxOutput
 	}
 	if o.Priced {
+		e.WriteUSD, e.WriteHourUSD = scaled(e.WriteUSD, e.InputUSD, o.InputUSD), scaled(e.WriteHourUSD, e.InputUSD, o.InputUSD)
 		e.InputUSD, e.CachedUSD, e.OutputUSD, e.Priced = o.InputUSD, o.CachedUSD, o.OutputUSD, true
+	}
+	if o.WriteUSD > 0 {
+		e.WriteUSD = o.WriteUSD
+	}
+	if o.WriteHourUSD > 0 {
+		e.WriteHourUSD = o.WriteHourUSD
+	}
+	if o.Wire != "" {
+		e.Wire = o.Wire
 	}
 	e.StructuredOutput = e.StructuredOutput || o.StructuredOutput
 	e.Reasoning = e.Reasoning || o.Reasoning
@@ -129,8 +182,16 @@ func (e Entry) with(o Entry) Entry {
 		e.Source = o.Source
 	case e.Source == "":
 		e.Source = "override"
-	default:
+	case !strings.HasPrefix(e.Source, "override"):
 		e.Source = "override over " + e.Source
 	}
 	return e
+}
+
+// scaled is a price in the proportion that it had to another one, 0 for none.
+func scaled(price, to, now float64) float64 {
+	if to <= 0 {
+		return 0
+	}
+	return price * now / to
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -33,12 +34,25 @@ func TestModelsAreThoseOfTheList(t *testing.T) {
 func written(providers []catwalk.Provider) string {
 	var b strings.Builder
 	for _, p := range providers {
-		fmt.Fprintf(&b, "%s%s\t%s\n", providerMark, p.ID, p.APIEndpoint)
+		fmt.Fprintf(&b, "%s%s\t%s\t%s\t%s\n", providerMark, p.ID, p.APIEndpoint, strings.TrimPrefix(p.APIKey, "$"), wireOf(p))
 		for _, m := range p.Models {
 			b.WriteString(listingOf(string(p.ID), m).line() + "\n")
 		}
 	}
 	return b.String()
+}
+
+// wireOf is how a provider is spoken to. The type of the list says it of those
+// with Anthropic's; that a server is compatible with OpenAI's does not mean that
+// it has Responses.
+func wireOf(p catwalk.Provider) string {
+	switch {
+	case p.Type == catwalk.TypeAnthropic:
+		return WireAnthropic
+	case p.ID == theOpenAI, p.ID == theXAI, p.ID == theAzure:
+		return WireResponses
+	}
+	return WireChat
 }
 
 func listingOf(provider string, m catwalk.Model) listing {
@@ -66,8 +80,17 @@ func (l listing) line() string {
 	if strings.HasSuffix(e.Source, corrected) {
 		flags += "c"
 	}
-	fmt.Fprintf(&b, "%d\t%d\t%v\t%v\t%v\t%s", e.Window, e.MaxOutput, e.InputUSD, e.CachedUSD, e.OutputUSD, flags)
+	fmt.Fprintf(&b, "%d\t%d\t%v\t%v\t%s\t%s\t%v\t%s",
+		e.Window, e.MaxOutput, e.InputUSD, e.CachedUSD, orNothing(e.WriteUSD), orNothing(e.WriteHourUSD), e.OutputUSD, flags)
 	return b.String()
+}
+
+// orNothing writes a price that most models do not have.
+func orNothing(price float64) string {
+	if price == 0 {
+		return ""
+	}
+	return fmt.Sprint(price)
 }
 
 // TestEveryModelIsRead: each line says what the list does, under each of its names.
@@ -162,8 +185,25 @@ func entryOf(provider string, m catwalk.Model) Entry {
 		e.InputUSD, e.CachedUSD, e.OutputUSD = c.InputUSD, c.CachedUSD, c.OutputUSD
 		e.Source += corrected
 	}
+	e.WriteUSD, e.WriteHourUSD = writePrices(provider, id, m, e.InputUSD)
 	return e
 }
+
+// writePrices are those of input that is put into a cache for minutes and for an
+// hour, where that is dearer than to send it: the list's, or what Anthropic asks.
+// Of the list's two cache prices the one above the input's is that of writing.
+func writePrices(provider, id string, m catwalk.Model, input float64) (minutes, hour float64) {
+	if theirs := max(m.CostPer1MInCached, m.CostPer1MOutCached); theirs > input && input > 0 {
+		minutes = theirs
+	}
+	if provider == theAnthropic || makerOf(id) == theAnthropic {
+		minutes, hour = max(minutes, rounded(1.25*input)), rounded(2*input)
+	}
+	return minutes, hour
+}
+
+// rounded is a price without what a product of decimals leaves at its end.
+func rounded(price float64) float64 { return math.Round(price*1e6) / 1e6 }
 
 // cachedPrice is the price of input read from the cache. The list holds two
 // cache prices, to write and to read, and its sources do not agree on which is

@@ -11,8 +11,8 @@ import (
 )
 
 // models is the list that is part of this program: a line for each provider, with
-// where it serves, and behind it one for each of its models, as
-// readListing reads it. A test makes it, and sees to it that it is what catwalk
+// where it serves, the variable of its key and its wire, and behind it one for
+// each of its models, as readListing reads it. A test makes it, and sees to it that it is what catwalk
 // has: to decode that list takes longer than all else before the first request.
 //
 //go:embed models.tsv
@@ -25,8 +25,14 @@ const providerMark = "@ "
 // index finds models by ever looser forms of their names.
 type index []seller
 
-// seller is a provider with its address and the lines of its models.
-type seller struct{ provider, endpoint, models string }
+// seller is a provider with the lines of its models.
+type seller struct {
+	provider string
+	endpoint string // an address, or "$NAME" where that is left to the environment
+	keyEnv   string // the variable of its key; "" where there is none
+	wire     string
+	models   string
+}
 
 // listing is one model as one provider sells it.
 type listing struct {
@@ -40,17 +46,27 @@ type listing struct {
 func newIndex(text string) index {
 	var x index
 	for _, part := range strings.Split(text, providerMark)[1:] {
-		provider, rest, _ := strings.Cut(part, "\t")
-		endpoint, lines, _ := strings.Cut(rest, "\n")
-		x = append(x, seller{provider, endpoint, lines})
+		head, lines, _ := strings.Cut(part, "\n")
+		fields := strings.Split(head, "\t")
+		if len(fields) != fieldsOfProvider {
+			continue
+		}
+		x = append(x, seller{
+			provider: fields[0],
+			endpoint: fields[1],
+			keyEnv:   fields[2],
+			wire:     fields[3],
+			models:   lines,
+		})
 	}
 	return x
 }
 
-// lookup finds a model at a base URL.
-func (x index) lookup(model, baseURL string) (Entry, bool) {
+// lookup finds a model at a base URL, where the provider is called as said; ""
+// leaves that to the base URL.
+func (x index) lookup(provider, model, baseURL string) (Entry, bool) {
 	model = strings.ToLower(strings.TrimSpace(model))
-	where := x.locate(baseURL)
+	where := x.locateNamed(provider, baseURL)
 	if where.provider != "" {
 		if found := x.find(model, where.provider); len(found) > 0 {
 			l := settle(found)
@@ -117,8 +133,9 @@ func (s seller) appendListed(out []listing, form string) []listing {
 // A model's line has the forms of its name, where one that is like that before
 // is left empty, and then its entry.
 const (
-	formsOfName = 4
-	fieldsOfAll = formsOfName + 6
+	formsOfName      = 4
+	fieldsOfAll      = formsOfName + 8
+	fieldsOfProvider = 4
 )
 
 // readListing reads a line if one of the model's names is this form.
@@ -134,7 +151,8 @@ func readListing(provider, line, form string) (listing, bool) {
 	entry, flags := fields[formsOfName:], fields[fieldsOfAll-1]
 	l.entry = Entry{
 		Window: int(number(entry[0])), MaxOutput: int(number(entry[1])),
-		InputUSD: number(entry[2]), CachedUSD: number(entry[3]), OutputUSD: number(entry[4]),
+		InputUSD: number(entry[2]), CachedUSD: number(entry[3]),
+		WriteUSD: number(entry[4]), WriteHourUSD: number(entry[5]), OutputUSD: number(entry[6]),
 		Priced: strings.Contains(flags, "p"), Reasoning: strings.Contains(flags, "r"), Source: provider,
 	}
 	if strings.Contains(flags, "c") {
@@ -146,7 +164,7 @@ func readListing(provider, line, form string) (listing, bool) {
 // corrected ends the source of an entry whose price the list has wrong.
 const corrected = " (corrected)"
 
-// number reads a number of the list, which a test has checked.
+// number reads a number of the list, which a test has checked; "" is 0.
 func number(s string) float64 {
 	v, _ := strconv.ParseFloat(s, 64)
 	return v
@@ -168,6 +186,10 @@ func settle(found []listing) listing {
 		out.entry.Window = min(out.entry.Window, l.entry.Window)
 		out.entry.MaxOutput = min(out.entry.MaxOutput, l.entry.MaxOutput)
 		out.entry.Reasoning = out.entry.Reasoning && l.entry.Reasoning
+		if out.entry.Priced { // too low a price breaks a limit, too high a one stops early
+			out.entry.WriteUSD = max(out.entry.WriteUSD, l.entry.WriteUSD)
+			out.entry.WriteHourUSD = max(out.entry.WriteHourUSD, l.entry.WriteHourUSD)
+		}
 	}
 	return out
 }
@@ -187,6 +209,7 @@ func (e Entry) samePrice(o Entry) bool {
 // unpriced takes the prices away and says why, once.
 func (e Entry) unpriced(why string) Entry {
 	e.InputUSD, e.CachedUSD, e.OutputUSD, e.Priced = 0, 0, 0, false
+	e.WriteUSD, e.WriteHourUSD = 0, 0
 	if !strings.Contains(e.Source, why) {
 		e.Source += why
 	}

@@ -8,16 +8,21 @@ import (
 
 // Providers that more is known about than the list says, by their names there.
 const (
-	theAnthropic = "anthropic"
-	theAzure     = "azure"
-	theBedrock   = "bedrock"
-	theDeepSeek  = "deepseek"
-	theGemini    = "gemini"
-	theMiniMax   = "minimax"
-	theOpenAI    = "openai"
-	theVertexAI  = "vertexai"
-	theXAI       = "xai"
-	theZAI       = "zai"
+	theAnthropic    = "anthropic"
+	theAzure        = "azure"
+	theBedrock      = "bedrock"
+	theCopilot      = "copilot"
+	theDeepSeek     = "deepseek"
+	theGemini       = "gemini"
+	theKimiCoding   = "kimi-coding"
+	theMiniMax      = "minimax"
+	theMiniMaxChina = "minimax-china"
+	theMoonshot     = "moonshot"
+	theOpenAI       = "openai"
+	theVertexAI     = "vertexai"
+	theXAI          = "xai"
+	theZAI          = "zai"
+	theZen          = "opencode-zen"
 )
 
 // place is where a provider serves: a host (or, with a leading dot, all hosts
@@ -55,6 +60,11 @@ func (x index) places() []place {
 	for _, s := range x {
 		out = append(out, placesOf(s.provider, s.endpoint)...)
 	}
+	for _, p := range ours {
+		if _, listed := x.seller(p.Name); !listed {
+			out = append(out, placesOf(p.Name, p.BaseURL)...)
+		}
+	}
 	return out
 }
 
@@ -89,6 +99,23 @@ func (x index) locate(baseURL string) location {
 		}
 	}
 	return best
+}
+
+// locateNamed is the location of a base URL where the provider is called as
+// said. The host says who serves there, and the name only where the host is no
+// known provider's, or none is given.
+func (x index) locateNamed(provider, baseURL string) location {
+	if provider == "" {
+		return x.locate(baseURL)
+	}
+	var where location
+	if baseURL != "" {
+		where = x.locate(baseURL)
+	}
+	if _, known := x.provider(provider); known && where == (location{}) {
+		where.provider = canonical(provider)
+	}
+	return where
 }
 
 // common counts the leading path elements that two paths share.

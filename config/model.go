@@ -1,0 +1,70 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// TimeoutsConfig bounds single waits.
+type TimeoutsConfig struct {
+	// FirstByte is the wait for the first byte of a model's answer: local
+	// servers read the prompt before it, and others think. Unset: 15m, and an
+	// hour for a server on this machine.
+	FirstByte Duration `toml:"first_byte,omitempty" json:"first_byte,omitzero"`
+	Idle      Duration `toml:"idle" json:"idle,omitzero"` // silence of a stream after its first byte; default 2m
+	// Answer bounds a model's whole answer. Unset: 45m more than FirstByte.
+	Answer Duration `toml:"answer,omitempty" json:"answer,omitzero"`
+	Bash   Duration `toml:"bash" json:"bash,omitzero"` // a command of a model that names no time; default 120s
+}
+
+// First is how long the server at baseURL may take for the first byte of an
+// answer.
+func (c TimeoutsConfig) First(baseURL string) time.Duration {
+	switch {
+	case c.FirstByte.Duration > 0:
+		return c.FirstByte.Duration
+	case isLoopback(baseURL):
+		return time.Hour
+	default:
+		return 15 * time.Minute
+	}
+}
+
+// Whole is how long the server at baseURL may take for all of an answer.
+func (c TimeoutsConfig) Whole(baseURL string) time.Duration {
+	if c.Answer.Duration > 0 {
+		return c.Answer.Duration
+	}
+	return c.First(baseURL) + 45*time.Minute
+}
+
+// isLoopback reports whether an address is on this machine.
+func isLoopback(baseURL string) bool {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback() || ip.IsUnspecified()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// ModelConfig overrides what the catalogue says of a model. It is kept under
+// the model's name, or under "provider/model", which counts before it. Prices
+// are USD per million tokens, and negative nowhere.
+type ModelConfig struct {
+	Window           int     `toml:"window" json:"window,omitempty" max:"1000000000"`         // tokens
+	MaxOutput        int     `toml:"max_output" json:"max_output,omitempty" max:"1000000000"` // tokens
+	Input            float64 `toml:"input" json:"input,omitempty" max:"1000000"`
+	CachedInput      float64 `toml:"cached_input" json:"cached_input,omitempty" max:"1000000"`
+	CacheWrite       float64 `toml:"cache_write,omitempty" json:"cache_write,omitempty" max:"1000000"`           // input kept for minutes; unset: as input
+	CacheWriteHour   float64 `toml:"cache_write_hour,omitempty" json:"cache_write_hour,omitempty" max:"1000000"` // input kept for an hour; unset: as input
+	Output           float64 `toml:"output" json:"output,omitempty" max:"1000000"`
+	Wire             string  `toml:"wire,omitempty" json:"wire,omitempty" oneof:"chat,responses,anthropic"` // unset: the provider's
+	StructuredOutput string  `toml:"structured_output" json:"structured_output,omitempty" oneof:"auto,schema,tool,text"`
+	SendReasoning    bool    `toml:"send_reasoning" json:"send_reasoning,omitempty"` // send earlier reasoning back
+}
