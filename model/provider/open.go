@@ -1,0 +1,127 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/catalog"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/wire"
+)
+
+// open makes the client of a place.
+func (s *Set) open(p Place) (*wire.Client, error) {
+	base, err := s.wireConfig(p)
+	if err != nil {
+		return nil, err
+	}
+	switch p.Wire {
+	case catalog.WireChat:
+		return chat.New(chat.Config{
+			Config:     base,
+			Structured: p.own.Structured,
+			Caps: func(model string) chat.Caps {
+				entry, _ := s.cfg.Catalog.LookupAt(p.Provider, model, p.BaseURL)
+				return chat.Caps{
+					StructuredOutput: entry.StructuredOutput,
+					SendReasoning:    s.sendsReasoning(p, model),
+				}
+			},
+		})
+	}
+	return nil, fmt.Errorf("the wire %q is unknown: use chat, responses or anthropic", p.Wire)
+}
+
+// sendsReasoning reports whether the settings want all reasoning of a model sent
+// back.
+func (s *Set) sendsReasoning(p Place, model string) bool {
+	return s.cfg.Settings.Models[model].SendReasoning || s.cfg.Settings.Models[p.Provider+"/"+model].SendReasoning
+}
+
+// wireConfig is what all wires need.
+func (s *Set) wireConfig(p Place) (wire.Config, error) {
+	body := map[string]json.RawMessage{}
+	for name, value := range p.own.Body {
+		data, err := plan.MarshalCompact(value)
+		if err != nil {
+			return wire.Config{}, fmt.Errorf("encode providers.%s.body.%s: %w", p.Provider, name, err)
+		}
+		body[name] = data
+	}
+	headers := map[string]string{}
+	for name, value := range p.own.Headers {
+		if variable, ok := strings.CutPrefix(value, "$"); ok {
+			value = s.cfg.Getenv(variable)
+			s.secret(value)
+		}
+		headers[name] = value
+	}
+	var known []plan.Adjusted
+	for _, a := range s.cfg.Known {
+		if at, err := s.Place(a.Model); err == nil && at.Provider == p.Provider && at.Wire == p.Wire {
+			a.Model = at.Model
+			known = append(known, a)
+		}
+	}
+	timeouts := s.cfg.Settings.Timeouts
+	return wire.Config{
+		Provider:  p.Provider,
+		BaseURL:   p.BaseURL,
+		Auth:      p.Auth,
+		Headers:   headers,
+		Query:     p.own.Query,
+		Body:      body,
+		HTTP:      s.cfg.HTTP,
+		FirstByte: timeouts.First(p.BaseURL),
+		Idle:      timeouts.Idle.Duration,
+		Whole:     timeouts.Whole(p.BaseURL),
+		Known:     known,
+		Now:       s.cfg.Now,
+		Key:       func(ctx context.Context) (string, error) { return s.key(ctx, p) },
+	}, nil
+}
+
+// key is the key of a place. A command is asked once.
+func (s *Set) key(ctx context.Context, p Place) (string, error) {
+	if p.own.KeyCommand == "" {
+		if p.KeyFrom == "" {
+			return "", nil
+		}
+		key := trimmed(s.cfg.Getenv(p.KeyFrom))
+		if key == "" && !p.NoKey {
+			return "", fmt.Errorf("the provider %s has no key: set %s", p.Provider, p.KeyFrom)
+		}
+		return key, nil
+	}
+	s.mu.Lock()
+	key, asked := s.keys[p.Provider]
+	s.mu.Unlock()
+	if asked {
+		return key, nil
+	}
+	if s.cfg.Command == nil {
+		return "", fmt.Errorf("the key of %s comes from a command, which cannot be run here", p.Provider)
+	}
+	out, err := s.cfg.Command(ctx, p.own.KeyCommand)
+	if err != nil {
+		return "", fmt.Errorf("run the key_command of %s: %w", p.Provider, err)
+	}
+	if key = trimmed(out); key == "" {
+		return "", fmt.Errorf("the key_command of %s printed nothing", p.Provider)
+	}
+	s.secret(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys[p.Provider] = key
+	return key, nil
+}
+
+// secret makes a key known as one, so that it stays out of the journal.
+func (s *Set) secret(key string) {
+	if s.cfg.Secret != nil && key != "" {
+		s.cfg.Secret(key)
+	}
+}
