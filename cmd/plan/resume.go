@@ -254,16 +254,14 @@ func (a *app) keptSettings(run *engine.Run, files config.Config, flags said) (wa
 	now := was
 	now.Config = flags.over(cfg)
 	now.ChecksByFlag = was.ChecksByFlag || len(flags.Checks.Required) > 0
-	if err := missingProvider(was.Config, now.Config); err != nil {
-		return was, cfg, nil, failed(err)
-	}
 	if changed, err = settingsChanged(was, now); err != nil {
 		return was, cfg, nil, failed(err)
 	}
 	if url := a.getenv("OPENAI_BASE_URL"); url != "" {
 		cfg.BaseURL = url
 	}
-	return was, flags.over(cfg), changed, nil
+	cfg = flags.over(cfg)
+	return was, cfg, changed, failed(missingProvider(was.Config, cfg))
 }
 
 // foldRun reads a run's journal, once, for the engine and for people.

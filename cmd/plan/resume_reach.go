@@ -11,10 +11,10 @@ import (
 
 // reachedNow is how servers are reached now: the settings that a run kept, which
 // hold no keys, with the providers of the files, and with the base URL of the
-// files where it is the same but for what may be a key.
+// files where that is the same and has what may be a key.
 func reachedNow(kept, files config.Config) config.Config {
 	kept.Providers = files.Providers
-	if kept.PublicURL() == files.PublicURL() {
+	if kept.PublicURL() == files.PublicURL() && files.BaseURL != files.PublicURL() {
 		kept.BaseURL = files.BaseURL
 	}
 	return kept
@@ -23,8 +23,9 @@ func reachedNow(kept, files config.Config) config.Config {
 // missingProvider refuses to go on where a model was at a provider that no
 // settings have any more: its name would be taken for a model of another server.
 func missingProvider(was, now config.Config) error {
+	known := knownProviders(now)
 	for _, name := range slices.Sorted(maps.Keys(was.Providers)) {
-		if _, ok := now.Providers[name]; ok {
+		if known(name) {
 			continue
 		}
 		uses := func(model string) bool { return strings.HasPrefix(model, name+"/") }

@@ -64,6 +64,21 @@ func TestKeptSettings(t *testing.T) {
 	}
 }
 
+// TestAProviderOfTheCatalogueIsNotMissed: it is known without settings, unless
+// all names go to one base URL.
+func TestAProviderOfTheCatalogueIsNotMissed(t *testing.T) {
+	t.Parallel()
+	was := config.Config{Model: "anthropic/claude", Providers: map[string]config.ProviderConfig{"anthropic": {KeyEnv: "K"}}}
+	now := config.Config{Model: "anthropic/claude"}
+	if err := missingProvider(was, now); err != nil {
+		t.Error(err)
+	}
+	now.BaseURL = "https://openrouter.ai/api/v1"
+	if err := missingProvider(was, now); err == nil {
+		t.Error("its models would be taken for ones of the base URL's")
+	}
+}
+
 // TestOldRunsResumeAsTheyWere: settings without providers stay as they are kept,
 // where the files have none either.
 func TestOldRunsResumeAsTheyWere(t *testing.T) {
@@ -73,5 +88,10 @@ func TestOldRunsResumeAsTheyWere(t *testing.T) {
 	_, cfg, changed, err := (&app{}).keptSettings(run, config.Default(), said{})
 	if err != nil || changed != nil || string(cfg.JSON()) != old {
 		t.Errorf("%s, %+v, %v", cfg.JSON(), changed, err)
+	}
+	const address = "http://u:p@127.0.0.1:1/v1?key=k"
+	run.Start.Config = []byte(`{"base_url":"` + address + `"}`) // an earlier version kept it whole
+	if _, cfg, _, err = (&app{}).keptSettings(run, config.Config{BaseURL: "http://127.0.0.1:1/v1"}, said{}); err != nil || cfg.BaseURL != address {
+		t.Errorf("%s, %v", cfg.BaseURL, err)
 	}
 }

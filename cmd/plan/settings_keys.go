@@ -79,6 +79,15 @@ func (a *app) keyOf(cfg config.Config, cat *catalog.Catalog, name string) keySta
 	return out
 }
 
+// knownProviders says which first parts of models' names are providers.
+func knownProviders(cfg config.Config) func(name string) bool {
+	cat := catalogue(cfg)
+	return cfg.Known(func(name string) bool {
+		_, ok := cat.Provider(name)
+		return ok
+	})
+}
+
 // ownSettings are the user's own, which say what holds keys. Where they cannot
 // be read they say nothing: what needs them says why.
 func (a *app) ownSettings() config.Config {

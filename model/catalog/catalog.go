@@ -1,8 +1,9 @@
 // Package catalog knows the windows, output caps and prices of models, from
-// the list that catwalk keeps and from overrides.
+// the list that catwalk keeps and from overrides; and of the usual providers
+// where they serve, which variable their key is in, and which wire they speak.
 //
-// It must not know about requests, servers or runs: it is asked for a model's
-// name and a base URL, and answers from memory.
+// It must not know about requests, keys or runs: it is asked for a model's name,
+// a provider and a base URL, and answers from memory.
 package catalog
 
 import (
