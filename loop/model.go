@@ -38,6 +38,9 @@ type Call struct {
 	Metadata map[string]string
 	// Key is the key to send; "" is the model's own. It is never recorded.
 	Key string `json:"-"`
+	// Patience is how often this call has already ended in silence: 0, 1 or 2. A
+	// client waits longer each time. It is neither recorded nor sent.
+	Patience int `json:"-"`
 }
 
 // Settings are sent only when they are set, because strict servers refuse
