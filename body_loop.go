@@ -60,7 +60,16 @@ type CompactionStart struct {
 	Level  string `json:"level"`
 	Tokens int64  `json:"tokens"` // estimated size of the next request
 	Window int64  `json:"window"` // of the model
+	// Learnt says how Window became known, where a refusal of the server taught
+	// it: one of the words below. "" for a window that was known before.
+	Learnt string `json:"learnt,omitempty"`
 }
+
+// How a window was learnt from a request that was refused as too long.
+const (
+	WindowSaid    = "said"    // the server named it
+	WindowGuessed = "guessed" // it did not, so a little less than what was sent is taken for it
+)
 
 // CompactionEnd replaces what is sent of the conversation so far. Messages is
 // nil when nothing was gained.

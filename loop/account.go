@@ -34,6 +34,33 @@ func (a *account) total() (plan.Usage, float64) {
 	return a.usage, a.cost
 }
 
+// left is what the limits on cost leave, in USD, and the limit that leaves
+// least. Without such a limit here or above it reports false.
+func (a *account) left() (usd float64, hit plan.LimitHit, limited bool) {
+	for ; a != nil; a = a.above {
+		most := a.limits.CostUSD
+		if most <= 0 {
+			continue
+		}
+		_, cost := a.total()
+		if rest := most - cost; !limited || rest < usd {
+			usd, limited = rest, true
+			hit = plan.LimitHit{Kind: "cost", Value: cost, Max: most}
+		}
+	}
+	return usd, hit, limited
+}
+
+// served reports whether a model server has answered in this run.
+func (a *account) served() bool {
+	for ; a != nil; a = a.above {
+		if usage, _ := a.total(); usage.Requests > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // spent is the bound that leaves nothing for another model call, if any: the
 // account's own, or one above it.
 func (a *account) spent() *plan.LimitHit {

@@ -24,9 +24,12 @@ const (
 // tokens.
 type room struct {
 	Window int64 // 0: unknown, so nothing is ever due
-	Output int64 // kept free for the answer
-	Stop   int64 // kept free besides; where only this is left, the loop stops
-	Auto   int64 // kept free besides; where only this is left, history is compacted
+	// Guessed says that Window was guessed from a request that was too long.
+	// History is compacted by it, but no request is held back for it.
+	Guessed bool
+	Output  int64 // kept free for the answer
+	Stop    int64 // kept free besides; where only this is left, the loop stops
+	Auto    int64 // kept free besides; where only this is left, history is compacted
 	// Keep is how many of the latest tool results are left as they are.
 	Keep int
 	// Early is the fraction of the trigger from which old tool results are
@@ -35,6 +38,9 @@ type room struct {
 	// Target is the fraction of what made a compaction due that is left
 	// standing, if possible. Less than 1, or each turn would compact anew.
 	Target float64
+	// Refused is the size of the request that a server found too long, while
+	// history is made smaller for that; else 0.
+	Refused int64
 }
 
 // What is kept free of a window. In a window below smallWindow the same parts
@@ -69,7 +75,7 @@ func (r room) ceiling() (tokens int64, known bool) {
 // full reports whether a request is too large to be sent.
 func (r room) full(tokens int64) bool {
 	ceiling, known := r.ceiling()
-	return known && tokens >= ceiling
+	return known && !r.Guessed && tokens >= ceiling
 }
 
 // trigger is the input at which history is compacted.
@@ -82,6 +88,9 @@ const (
 	notDue  occasion = ""
 	dueTrim occasion = "trim" // many old results fill a good part of the window
 	dueAuto occasion = "auto" // the window is nearly full
+	// dueNow: the server has refused the request as too long. Even what the
+	// model has not seen yet is shortened then, where nothing else helps.
+	dueNow occasion = "now"
 )
 
 // due says which compaction a request of this size needs before it is sent.
@@ -110,7 +119,16 @@ func (r room) goal(o occasion) int64 {
 	if o == dueTrim {
 		base *= r.Early
 	}
+	if o == dueNow {
+		base = min(base, float64(r.Refused))
+	}
 	return int64(base * r.Target)
+}
+
+// sendable reports whether a request that a server refused as too long may be
+// taken in this size.
+func (r room) sendable(tokens int64) bool {
+	return tokens <= r.Refused-r.Refused/10 && (r.Guessed || tokens < r.Window)
 }
 
 // worthwhile reports whether a compaction gained enough to pay for the prompt
@@ -155,7 +173,7 @@ func (c *compactor) dueCold(messages []plan.Message, tokens int64) occasion {
 
 // short reports whether a trim left so much that a summary is needed.
 func (c *compactor) short(o occasion, after int64) bool {
-	return c.level == CompactFull && o == dueAuto && after > c.room.goal(o)
+	return c.level == CompactFull && (o == dueAuto || o == dueNow) && after > c.room.goal(o)
 }
 
 // breaker decides whether a compaction that is due may be tried. The zero

@@ -33,8 +33,9 @@ const (
 
 // trimming is one way to shorten.
 type trimming struct {
-	keep  int // latest results, and the calls before them, that are left alone
-	bytes int // of the others
+	keep  int  // latest results, and the calls before them, that are left alone
+	bytes int  // of the others
+	live  bool // the results of the live turn are shortened as well
 }
 
 // trim shortens old tool results and arguments of a request that has this many
@@ -43,13 +44,19 @@ type trimming struct {
 // ends, then little more than a pointer, then the latest ones are no longer
 // spared. With gently it leaves it at the first.
 //
-// It never touches what people and the workflow said, the live turn, or the
-// order of messages, and no call loses its result. The same input gives the
+// It never touches what people and the workflow said, the order of messages, or
+// the live turn, unless the request was refused and could not be sent without
+// that. No call loses its result. The same input gives the
 // same output, which shares what has not changed with it; trimming the output
 // again changes nothing.
 func (c *compactor) trim(o occasion, messages []plan.Message, tokens int64, gently bool) ([]plan.Message, shrinking) {
 	rep := shrinking{Before: tokens, After: tokens}
-	steps := []trimming{{c.room.Keep, resultBytes}, {c.room.Keep, stubBytes}, {0, resultBytes}, {0, stubBytes}}
+	steps := []trimming{
+		{keep: c.room.Keep, bytes: resultBytes},
+		{keep: c.room.Keep, bytes: stubBytes},
+		{bytes: resultBytes},
+		{bytes: stubBytes},
+	}
 	switch {
 	case o == notDue:
 		return messages, rep
@@ -57,9 +64,14 @@ func (c *compactor) trim(o occasion, messages []plan.Message, tokens int64, gent
 		steps = steps[:1]
 	case o == dueTrim:
 		steps = steps[:2]
+	case o == dueNow:
+		steps = append(steps, trimming{bytes: resultBytes, live: true}, trimming{bytes: stubBytes, live: true})
 	}
 	out, size := messages, c.size(messages)
 	for _, step := range steps {
+		if step.live && c.room.sendable(rep.After) {
+			break
+		}
 		t := trimmer{step: step, verbatim: c.verbatim}
 		// Each step begins anew, so that a pointer never points to a stub.
 		out = t.trim(messages)
@@ -115,7 +127,7 @@ func (t *trimmer) trim(messages []plan.Message) []plan.Message {
 	live := liveTurn(messages)
 	t.spare = t.step.keep
 	for i, msg := range slices.Backward(messages) {
-		if i >= live {
+		if i >= live && !t.step.live {
 			t.spare -= countResults(msg, t.verbatim)
 			continue
 		}

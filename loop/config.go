@@ -48,11 +48,24 @@ type Config struct {
 	Spent plan.Usage
 	Cost  float64 // USD
 
-	// Window is the model's window in tokens; 0: unknown, so nothing is ever
-	// compacted. Compaction says what may be done where it gets full; default
-	// CompactSafe.
+	// Window is the model's window in tokens; 0: unknown, so nothing is compacted
+	// before a server refuses a request as too long. Compaction says what may be
+	// done where it gets full; default CompactSafe.
 	Window     int64
 	Compaction Level
+	// WindowOf tells the window of a model, in tokens; 0: not known, so Window
+	// counts. It is asked before each request, because a window can become known
+	// while a run goes on. Nil: Window is all there is.
+	WindowOf func(model string) int64
+	// LearnWindow is called when a server has named the window of a model, in
+	// tokens, while it refused a request as too long. Nil: it is not told on.
+	LearnWindow func(model string, window int64)
+	// MaxOutput tells how long an answer of a model can become, in tokens; 0 or
+	// nil: not known. It matters where Limits.CostUSD bounds what a call may cost.
+	MaxOutput func(model string) int
+	// SummaryModel is asked for summaries; default Name. SummaryWhy says for the
+	// record why it is another one.
+	SummaryModel, SummaryWhy string
 	// Count tells the tokens of a text with a real vocabulary. It is asked about
 	// a whole conversation before each request, but only once that comes near
 	// the window; it should load itself when it is first asked, and remember.
@@ -61,7 +74,7 @@ type Config struct {
 	Count func(text string) int64
 
 	// Price says what a usage of a model costs, and whether the price is known.
-	// Default: unknown.
+	// Default: unknown. What a server says that a call cost counts before it.
 	Price func(model string, u plan.Usage) (usd float64, known bool)
 	Retry Retry
 	// Refuse is what to tell a model that calls a tool it was not offered.

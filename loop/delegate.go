@@ -26,8 +26,9 @@ type Delegate struct {
 	// Depth is how deep sub-agents may stand under the first conversation;
 	// default 1: a sub-agent has none of its own.
 	Depth int
-	// Model and System are the sub-agent's; default the parent's.
-	Model, System string
+	// Model and System are the sub-agent's; default the parent's. Why says for
+	// the record why Model is another one.
+	Model, System, Why string
 	// Prompt stands before the task in the sub-agent's first message.
 	Prompt string
 	// Fallback is the result of a sub-agent that ends without a word.
@@ -109,6 +110,9 @@ func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if child.cfg.Name != l.cfg.Name {
+		child.record(plan.Route{For: routeTask, Model: child.cfg.Name, Why: cmp.Or(d.Why, "the model that is set for sub-agents")})
+	}
 	end, err := child.Run(ctx, plan.UserText(d.Prompt+"\n\n"+args.Task))
 	switch {
 	case child.dead != nil:
@@ -144,6 +148,9 @@ func (l *Loop) childConfig(c *call, emit plan.Emit) Config {
 	cfg.Tools, cfg.Limits, cfg.Format = d.Tools, d.Limits, nil
 	cfg.Mail, cfg.Filters, cfg.Skills = nil, nil, nil // the parent's prompt has the skills in it
 	cfg.Name, cfg.System = cmp.Or(d.Model, cfg.Name), cmp.Or(d.System, cfg.System)
+	if cfg.Name != l.cfg.Name && cfg.WindowOf != nil {
+		cfg.Window = 0 // it is the parent's
+	}
 	cfg.Conv, cfg.Parent, cfg.Trigger = l.taskConv(c), l.cfg.Conv, plan.TriggerSubAgent
 	cfg.Spent, cfg.Cost = plan.Usage{}, 0
 	cfg.Hooks = Hooks{BeforeTool: l.cfg.Hooks.BeforeTool, AfterTool: l.cfg.Hooks.AfterTool}

@@ -165,6 +165,7 @@ func TestWhatAParentReadsOfASubAgent(t *testing.T) {
 	}}
 	const answer = "\n[[reply]]\nabout = \"sub\"\nturn = 1\ntext = \"The late answer.\"\n"
 	const looks = "[[reply]]\nabout = \"sub\"\nturn = 0\ntext = \"Early words.\"\n[[reply.call]]\nname = \"look\"\nargs = { n = 1 }\n"
+	const mute, silent = "[[reply]]\nabout = \"sub\"\n", "[reply.fault]\nkind = \"empty\"\ntimes = 0\n"
 	for _, c := range []struct {
 		name, args, child string
 		d                 loop.Delegate
@@ -173,7 +174,7 @@ func TestWhatAParentReadsOfASubAgent(t *testing.T) {
 		failed            bool
 	}{
 		{name: "its last words", args: `{ task = "sub" }`, child: looks + answer, want: "The late answer.", not: "Early words."},
-		{name: "no words", args: `{ task = "sub" }`, child: looks + "\n[[reply]]\nabout = \"sub\"\nturn = 1\n[reply.fault]\nkind = \"empty\"\ntimes = 0\n", want: "nothing to say", d: loop.Delegate{Fallback: "nothing to say"}},
+		{name: "no words", args: `{ task = "sub" }`, child: mute + "user = 2\n" + silent + looks + mute + "turn = 1\n" + silent, want: "nothing to say", d: loop.Delegate{Fallback: "nothing to say"}},
 		{name: "a turn limit", args: `{ task = "sub" }`, child: looks + answer, d: loop.Delegate{Limits: plan.Limits{Turns: 1}}, want: "limit on turns", not: "The late answer.", failed: true},
 		{name: "no task", args: `{ }`, child: looks, want: `missing "task"`, failed: true},
 		{name: "a blank task", args: `{ task = " " }`, child: looks, want: "`task` is missing or empty", failed: true},

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,9 @@ import (
 // cacheKept is how long a server keeps a prompt cache at the most.
 const cacheKept = time.Hour
 
-// fit makes room for the next request if it needs some. What it replaces in
-// the conversation is recorded, so a loop that is restored has the same.
+// fit makes room for the next request if it needs some.
 func (l *Loop) fit(ctx context.Context) error {
+	l.resize()
 	l.measure()
 	tokens := l.size.tokens(l.counted)
 	due := l.compactor.due(l.messages, tokens)
@@ -25,10 +26,21 @@ func (l *Loop) fit(ctx context.Context) error {
 	if due == notDue {
 		return nil
 	}
+	_, err := l.compact(ctx, due, tokens)
+	return err
+}
+
+// compact makes the conversation smaller, and reports whether it did. What it
+// replaces is recorded, so a loop that is restored has the same.
+func (l *Loop) compact(ctx context.Context, due occasion, tokens int64) (gained bool, err error) {
 	if before := l.cfg.Hooks.BeforeCompaction; before != nil && !before(ctx, tokens) {
-		return nil
+		return false, nil
 	}
-	l.record(plan.CompactionStart{Level: string(l.compactor.level), Tokens: tokens, Window: l.cfg.Window})
+	start := plan.CompactionStart{Level: string(l.compactor.level), Tokens: tokens, Window: l.compactor.room.Window}
+	if due == dueNow {
+		start.Learnt = l.learnt.how
+	}
+	l.record(start)
 	view, rep, err := l.shrink(ctx, due, tokens)
 	if ctx.Err() != nil {
 		err = nil // it was stopped, which is no failure of the compaction
@@ -37,7 +49,7 @@ func (l *Loop) fit(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		end.After = tokens
-	case rep.gained():
+	case rep.gained(), due == dueNow && rep.After < rep.Before:
 		end.Messages = view
 	}
 	if err != nil {
@@ -56,16 +68,16 @@ func (l *Loop) fit(ctx context.Context) error {
 		after(ctx, tokens, end.After)
 	}
 	if ctx.Err() != nil {
-		return errors.Join(context.Cause(ctx), l.flush(ctx))
+		return false, errors.Join(context.Cause(ctx), l.flush(ctx))
 	}
-	return nil
+	return end.Messages != nil, nil
 }
 
 // shrink trims, and where that is not enough lets a summary stand for the
 // middle of the conversation. Where no summary can be had, trimming harder has
 // to do; the error then says why.
 func (l *Loop) shrink(ctx context.Context, due occasion, tokens int64) ([]plan.Message, shrinking, error) {
-	full := l.compactor.level == CompactFull && due == dueAuto
+	full := l.compactor.level == CompactFull && (due == dueAuto || due == dueNow)
 	view, rep := l.compactor.trim(due, l.messages, tokens, full)
 	if !l.compactor.short(due, rep.After) {
 		return view, rep, nil
@@ -80,28 +92,44 @@ func (l *Loop) shrink(ctx context.Context, due occasion, tokens int64) ([]plan.M
 	if err == nil {
 		var short shrinking
 		if view, short, err = l.compactor.assemble(s, summary); err == nil {
-			short.Before, short.Blobs = rep.Before, rep.Blobs
-			return view, short, nil
+			return l.trimmed(due, view, rep, short)
 		}
 	}
 	view, rep = l.compactor.trim(due, l.messages, tokens, false)
 	return view, rep, fmt.Errorf("summarise the conversation: %w", err)
 }
 
-// summarise asks the model, in a conversation of its own and without tools. One
+// trimmed is a conversation with its summary. What was refused as too long is
+// trimmed harder where the summary alone does not make it fit.
+func (l *Loop) trimmed(due occasion, view []plan.Message, rep, short shrinking) ([]plan.Message, shrinking, error) {
+	short.Before, short.Blobs = rep.Before, rep.Blobs
+	if due != dueNow || l.compactor.room.sendable(short.After) {
+		return view, short, nil
+	}
+	view, hard := l.compactor.trim(due, view, short.After, false)
+	short.After = hard.After
+	short.Blobs = append(short.Blobs, hard.Blobs...)
+	return view, short, nil
+}
+
+// summarise asks a model, in a conversation of its own and without tools. One
 // that finds the record too long is given less of it, twice.
 func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 	headers := maps.Clone(l.cfg.Headers)
 	if headers[phaseHeader] != "" {
 		headers[phaseHeader] = "compact"
 	}
+	model := cmp.Or(l.cfg.SummaryModel, l.cfg.Name)
+	if model != l.cfg.Name {
+		l.record(plan.Route{For: routeSummary, Model: model, Why: cmp.Or(l.cfg.SummaryWhy, "the model that is set for summaries")})
+	}
 	for lighter := 0; ; lighter++ {
 		prompt, most := l.compactor.prompt(s)
 		settings := l.cfg.Settings
 		settings.MaxOutputTokens = most
-		call := Call{Model: l.cfg.Name, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers}
+		call := Call{Model: model, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers}
 		l.stamp(ctx, &call)
-		ans, err := l.try(ctx, call)
+		ans, err := l.try(ctx, call, l.size.size(call.Messages))
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
 			if s, ok = s.lighter(); ok {
 				continue
@@ -110,13 +138,19 @@ func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		l.pay(ans)
+		l.pay(model, ans.Usage, ans.CostUSD)
 		if !ans.Stop.Whole() {
 			return "", fmt.Errorf("the summary is not whole: it ended as %s", ans.Stop)
 		}
 		return ans.Message.Text(), nil
 	}
 }
+
+// What a [plan.Route] of a loop is for.
+const (
+	routeSummary = "compact"
+	routeTask    = "task"
+)
 
 // phaseHeader says what a call is for; see the contracts of the workflow.
 const phaseHeader = "X-Plan-Phase"
@@ -136,6 +170,7 @@ func (l *Loop) measure() {
 	l.sum()
 	if l.size.refine(l.counted, l.compactor.room) {
 		l.summed = 0
+		l.read = reading{} // it was made with the other count
 		l.sum()
 	}
 }

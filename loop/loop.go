@@ -36,10 +36,19 @@ type Loop struct {
 	counted   int64 // of the next request, uncorrected
 	summed    int   // messages that are in it
 	compactor compactor
-	stuck     string  // why the storm breaker ended the conversation
-	taking    []int64 // letters whose taking is not yet recorded
-	stopped   bool    // a hook or the tools ended the loop after this turn
-	busy      atomic.Bool
+
+	learnt    learnt // of the model's window
+	windowSet bool   // a hook has named the window
+	reliefs   int    // requests in a row that were made smaller for being too long
+	sentTo    string // the model of the latest recorded request
+
+	read       reading
+	complained bool // it was said that the server cuts what it is sent
+
+	stuck   string  // why the storm breaker ended the conversation
+	taking  []int64 // letters whose taking is not yet recorded
+	stopped bool    // a hook or the tools ended the loop after this turn
+	busy    atomic.Bool
 
 	kind    Kind              // how the next turn comes to go on, if Continue said so
 	rulings map[string]Ruling // what Resume was given, by call
@@ -84,7 +93,8 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		l.names = append(l.names, info.Name)
 	}
 	l.size.count = cfg.Count
-	l.compactor = compactor{level: cfg.Compaction, room: newRoom(cfg.Window), size: l.size.size, verbatim: l.asks}
+	l.compactor = compactor{level: cfg.Compaction, size: l.size.size, verbatim: l.asks}
+	l.resize()
 	l.storm.stormConfig = stormConfig{Mutating: l.mutating, Exempt: l.repeatable}
 	if err := l.prefix.start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
@@ -300,7 +310,10 @@ func (l *Loop) limit() *plan.LimitHit {
 	if hit := l.account.spent(); hit != nil {
 		return hit
 	}
-	return l.overfull()
+	if hit := l.overfull(); hit != nil {
+		return hit
+	}
+	return l.unaffordable(l.cfg.Name, l.size.tokens(l.counted))
 }
 
 // record queues events for the next commit.

@@ -323,7 +323,7 @@ func TestLimits(t *testing.T) {
   name = "look"
   args = { n = 1 }
 `
-	price := func(_ string, u plan.Usage) (float64, bool) { return float64(u.Tokens()) / 1000, true }
+	price := func(_ string, u plan.Usage) (float64, bool) { return float64(u.Requests) / 10, true }
 	for _, c := range []struct {
 		limits plan.Limits
 		kind   string

@@ -38,8 +38,8 @@ type Call struct {
 	Metadata map[string]string
 	// Key is the key to send; "" is the model's own. It is never recorded.
 	Key string `json:"-"`
-	// Patience is how often this call has already ended in silence: each time
-	// the server is given longer. It is neither sent nor recorded.
+	// Patience is how often this call has already ended in silence: 0, 1 or 2. A
+	// client waits longer each time. It is neither recorded nor sent.
 	Patience int `json:"-"`
 }
 

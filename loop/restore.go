@@ -46,6 +46,7 @@ func (l *Loop) apply(ev plan.Event, settled bool) error {
 			l.used++
 		}
 	case plan.Request:
+		l.sentTo = b.Model
 		l.prefix.recall(b)
 		l.measure()
 	case plan.MessageStart:
@@ -57,6 +58,25 @@ func (l *Loop) apply(ev plan.Event, settled bool) error {
 		}
 	case plan.StormBroken:
 		l.stuck = b.Notice
+	case plan.UsageReport:
+		if l.open.answered { // else it was for a summary, or for a call that failed
+			l.reported(b.Usage.Input)
+		}
+	case plan.TurnEnd:
+		l.applyTurnEnd(ev)
+	default:
+		l.applyRoom(b)
+		l.applyCall(b)
+	}
+	return nil
+}
+
+// applyRoom takes the events that say how large the conversation may be, and
+// what became of it.
+func (l *Loop) applyRoom(body plan.Body) {
+	switch b := body.(type) {
+	case plan.CompactionStart:
+		l.relearn(b)
 	case plan.CompactionEnd:
 		l.compactor.breaker.record(b)
 		if b.Messages != nil {
@@ -66,16 +86,9 @@ func (l *Loop) apply(ev plan.Event, settled bool) error {
 		if b.Messages != nil {
 			l.replace(b.Messages)
 		}
-	case plan.UsageReport:
-		if l.open.answered { // else it was for a summary
-			l.size.observe(l.counted, b.Usage.Input)
-		}
-	case plan.TurnEnd:
-		l.applyTurnEnd(ev)
-	default:
-		l.applyCall(b)
+	case plan.Adjusted:
+		l.complained = l.complained || b.Part == plan.PartContext
 	}
-	return nil
 }
 
 // applyCall takes the events that say how far a call of the open turn got.

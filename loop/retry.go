@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -16,8 +17,14 @@ import (
 // Retry says how often and how long a failing model call is tried again. The
 // zero value means the defaults.
 type Retry struct {
-	Served        int           // retries of a call that was answered with a failure; default 2
-	UnservedFor   time.Duration // how long to keep trying while nothing answers; default 5 minutes
+	Served      int           // retries of a call that was answered with a failure; default 2
+	UnservedFor time.Duration // how long to keep trying while nothing answers; default 5 minutes
+	// How long to keep trying while there is no server (DNS, TLS, connection
+	// refused): before the first answer of the run, default 10 seconds, and
+	// after it, default 2 minutes.
+	UnreachableFirst time.Duration
+	UnreachableFor   time.Duration
+
 	RateLimited   int           // retries of a 429; default 5
 	Empty         int           // times an empty answer is asked again; default 2
 	Base          time.Duration // first wait; doubles; default 500 ms
@@ -27,13 +34,15 @@ type Retry struct {
 
 func (r Retry) withDefaults() Retry {
 	return Retry{
-		Served:        cmp.Or(r.Served, 2),
-		UnservedFor:   cmp.Or(r.UnservedFor, 5*time.Minute),
-		RateLimited:   cmp.Or(r.RateLimited, 5),
-		Empty:         cmp.Or(r.Empty, 2),
-		Base:          cmp.Or(r.Base, 500*time.Millisecond),
-		Max:           cmp.Or(r.Max, 30*time.Second),
-		RetryAfterMax: cmp.Or(r.RetryAfterMax, time.Minute),
+		Served:           cmp.Or(r.Served, 2),
+		UnservedFor:      cmp.Or(r.UnservedFor, 5*time.Minute),
+		UnreachableFirst: cmp.Or(r.UnreachableFirst, 10*time.Second),
+		UnreachableFor:   cmp.Or(r.UnreachableFor, 2*time.Minute),
+		RateLimited:      cmp.Or(r.RateLimited, 5),
+		Empty:            cmp.Or(r.Empty, 2),
+		Base:             cmp.Or(r.Base, 500*time.Millisecond),
+		Max:              cmp.Or(r.Max, 30*time.Second),
+		RetryAfterMax:    cmp.Or(r.RetryAfterMax, time.Minute),
 	}
 }
 
@@ -54,7 +63,7 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 	if h.PrePrompt != nil {
 		call = h.PrePrompt(ctx, call)
 	}
-	return l.try(ctx, call)
+	return l.try(ctx, call, l.size.tokens(l.counted))
 }
 
 // stamp adds what each call carries of its own.
@@ -78,34 +87,67 @@ func laid(base, top map[string]string) map[string]string {
 	return out
 }
 
-// try makes a call until it is answered or trying again is pointless.
-func (l *Loop) try(ctx context.Context, call Call) (Answer, error) {
-	tries := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
+// try makes a call of this many tokens until it is answered or trying again is
+// pointless. What failed attempts consumed is paid; the answer is the caller's
+// to pay.
+func (l *Loop) try(ctx context.Context, call Call, tokens int64) (Answer, error) {
+	t := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
 	for {
-		ans, err := l.attempt(ctx, &call, tries.refused)
-		tries.refused = "" // told once
-		if err == nil && (len(ans.Message.Blocks) > 0 || !ans.Stop.Whole() || tries.empty >= l.cfg.Retry.Empty) {
+		next, err := l.bounded(call, tokens)
+		if err != nil {
+			return Answer{}, err
+		}
+		next.Messages = t.messages(call)
+		next.Patience = min(t.count[ErrIdle], mostPatience)
+		ans, err := l.attempt(ctx, &next, t.refused)
+		t.refused = "" // told once
+		l.noted(call.Model, ans, err)
+		if err == nil && (t.empty >= l.cfg.Retry.Empty || !l.speechless(ans)) {
 			return ans, nil
 		}
 		if ctx.Err() != nil {
 			return Answer{}, context.Cause(ctx)
 		}
-		wait, reason, again := l.again(&tries, call, err)
+		if err == nil {
+			l.pay(call.Model, ans.Usage, ans.CostUSD)
+		}
+		wait, reason, again := l.again(&t, next, ans, err)
 		if !again {
 			return Answer{}, err
 		}
-		tries.all++
-		retry := plan.Retry{Attempt: tries.all, Reason: reason, WaitMS: wait.Milliseconds()}
-		if me, ok := AsModelError(err); ok {
-			retry.Status = me.Status
-		}
-		l.record(retry)
-		if err := l.flush(ctx); err != nil {
+		if err := l.pause(ctx, &t, wait, reason, err); err != nil {
 			return Answer{}, err
 		}
-		if err := l.cfg.Sleep(ctx, wait); err != nil {
-			return Answer{}, context.Cause(ctx)
-		}
+	}
+}
+
+// pause records that a call is made again, and waits for as long as it should.
+func (l *Loop) pause(ctx context.Context, t *tries, wait time.Duration, reason string, cause error) error {
+	t.all++
+	t.waited += wait
+	retry := plan.Retry{Attempt: t.all, Reason: reason, WaitMS: wait.Milliseconds()}
+	if me, ok := AsModelError(cause); ok {
+		retry.Status = me.Status
+	}
+	l.record(retry)
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	if err := l.cfg.Sleep(ctx, wait); err != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// noted records what came with an answer or with a failure beside it.
+func (l *Loop) noted(model string, ans Answer, err error) {
+	if err == nil {
+		l.adjusted(model, ans.Adjusted)
+		return
+	}
+	if me, ok := AsModelError(err); ok {
+		l.adjusted(model, me.Adjusted)
+		l.payFailed(model, me)
 	}
 }
 
@@ -136,14 +178,38 @@ func (l *Loop) attempt(ctx context.Context, call *Call, refused string) (ans Ans
 	})
 }
 
+// mostPatience is the most that a [Call.Patience] becomes.
+const mostPatience = 2
+
 // tries counts the failures of one call.
 type tries struct {
 	began   time.Time
+	waited  time.Duration
 	all     int
-	empty   int
+	empty   int  // answers that said nothing
+	plain   bool // the server does not take the words that ask for an answer
 	count   map[ErrorKind]int
 	refused string // the key that was refused, if one was
 	renewed bool   // another key has been asked for
+}
+
+// messages are what a call sends: after an answer that said nothing, with words
+// that ask for one. They are no part of the conversation.
+func (t *tries) messages(call Call) []plan.Message {
+	if t.empty == 0 || t.plain {
+		return call.Messages
+	}
+	words := "[Your last answer said nothing: reasoning alone reaches nobody. Answer now, in words.]"
+	if len(call.Tools) > 0 {
+		words = "[Your last answer said nothing and called no tool: reasoning alone reaches nobody. Call a tool now, or answer in words.]"
+	}
+	return append(slices.Clip(call.Messages), outside(words, plan.OriginNotice))
+}
+
+// over reports whether nothing has answered for too long, if the call is made
+// again after this wait.
+func (t *tries) over(now time.Time, wait, most time.Duration) bool {
+	return max(now.Sub(t.began), t.waited)+wait > most
 }
 
 // renews reports whether a failed call is made again with another key: once,
@@ -158,11 +224,13 @@ func (t *tries) renews(call Call, me *ModelError, source bool) bool {
 }
 
 // again decides whether a failed call is made again, and when. A nil err stands
-// for an empty answer.
-func (l *Loop) again(t *tries, call Call, err error) (wait time.Duration, reason string, ok bool) {
-	r := l.cfg.Retry
+// for an answer that says nothing.
+func (l *Loop) again(t *tries, call Call, ans Answer, err error) (wait time.Duration, reason string, ok bool) {
 	if err == nil {
 		t.empty++
+		if len(ans.Message.Blocks) > 0 {
+			return 0, "the model only reasoned and said nothing", true
+		}
 		return 0, "the model answered nothing", true
 	}
 	var me *ModelError
@@ -172,31 +240,49 @@ func (l *Loop) again(t *tries, call Call, err error) (wait time.Duration, reason
 	if t.renews(call, me, l.cfg.Key != nil) {
 		return 0, "the key was refused, so another one is asked for: " + me.Error(), true
 	}
+	if me.Kind == ErrRefused && t.empty > 0 && !t.plain {
+		t.plain = true
+		return 0, "the server does not take the words that ask for an answer, so they are left out: " + me.Error(), true
+	}
 	if !me.Transient() {
 		return 0, "", false
 	}
+	wait, ok = l.waits(t, me)
+	return wait, me.Error(), ok
+}
+
+// waits says how long to wait after a failure that may pass, and whether it is
+// worth it.
+func (l *Loop) waits(t *tries, me *ModelError) (wait time.Duration, ok bool) {
+	r := l.cfg.Retry
 	n := t.count[me.Kind]
 	t.count[me.Kind]++
 	wait = l.backoff(n)
 	switch me.Kind {
 	case ErrRateLimit:
 		if me.RetryAfter > r.RetryAfterMax || n >= r.RateLimited {
-			return 0, "", false
+			return 0, false
 		}
 		if me.RetryAfter > 0 {
 			wait = me.RetryAfter
 		}
 	case ErrUnserved:
-		if l.cfg.Now().Add(wait).Sub(t.began) > r.UnservedFor {
-			return 0, "", false
+		if t.over(l.cfg.Now(), wait, r.UnservedFor) {
+			return 0, false
 		}
 		wait = max(wait, min(me.RetryAfter, r.RetryAfterMax))
+	case ErrUnreachable:
+		most := r.UnreachableFirst
+		if !l.spokeAt.IsZero() || l.account.served() {
+			most = r.UnreachableFor
+		}
+		return wait, !t.over(l.cfg.Now(), wait, most)
 	default:
 		if t.count[ErrServed]+t.count[ErrIdle] > r.Served {
-			return 0, "", false
+			return 0, false
 		}
 	}
-	return wait, me.Error(), true
+	return wait, true
 }
 
 // backoff is the n-th wait: doubling, capped, and spread by up to a quarter so

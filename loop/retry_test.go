@@ -32,7 +32,6 @@ func TestRetries(t *testing.T) {
 		{"reset", "kind = \"reset\"\ntimes = 1", "", []time.Duration{500 * ms}},
 		{"error frame", "kind = \"error_frame\"\ntimes = 1", "", []time.Duration{500 * ms}},
 		{"garbage", "kind = \"garbage\"\ntimes = 1", "", []time.Duration{500 * ms}},
-		{"empty once", "kind = \"empty\"\ntimes = 1", "", []time.Duration{0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -27,6 +27,9 @@ const (
 //	<function=read>{…}</function>, or with <parameter=path>…</parameter> inside
 //	<invoke name="read"><parameter name="path">…</parameter></invoke>, also
 //	with a namespace or the DSML mark in its tags
+//	the tokens of other templates; see tokenCalls
+//
+// Names are found as those of real calls are.
 //
 // A call stands at the beginning of a line or after the end of a sentence, and
 // nothing but calls follows it on its last line. Code, in whatever form
@@ -39,17 +42,39 @@ const (
 //
 // The blocks have no id: only the caller knows which ids are in use.
 func scavenge(text string, offered []Spec, looks func(tool string) bool) []plan.Block {
-	if len(text) > scavengeBytes {
+	s := searched(text, offered, looks)
+	return s.found[:min(len(s.found), scavengeCalls)]
+}
+
+// scavengeLast is [scavenge] for what a model only thought: the calls count if
+// the text ends with them, because it waits for their results then.
+func scavengeLast(text string, offered []Spec, looks func(tool string) bool) []plan.Block {
+	s := searched(text, offered, looks)
+	if len(s.found) == 0 || strings.Trim(wrap().ReplaceAllString(text[s.end:], ""), jsonSpace) != "" {
 		return nil
 	}
+	return s.found[:min(len(s.found), scavengeCalls)]
+}
+
+// searched looks through a text.
+func searched(text string, offered []Spec, looks func(tool string) bool) scavenger {
 	s := scavenger{text: text, offered: offered, tries: scavengeTries}
+	if len(text) > scavengeBytes {
+		return s
+	}
+	for _, o := range offered {
+		s.names = append(s.names, o.Name)
+	}
 	for at := 0; at < len(text) && len(s.found) < scavengeCalls && s.tries > 0; {
 		at = s.line(at)
 	}
 	if len(s.found) == 0 && s.bareEnd > 0 && strings.Trim(text[s.bareEnd:], jsonSpace) == "" {
-		s.take(slices.DeleteFunc(s.bare, func(c textCall) bool { return !looks(c.name) }))
+		s.take(s.bareEnd, slices.DeleteFunc(s.bare, func(c textCall) bool {
+			name, _ := resolveName(c.name, s.names)
+			return !looks(name)
+		}))
 	}
-	return s.found[:min(len(s.found), scavengeCalls)]
+	return s
 }
 
 // scavenger is one text being searched. Its methods take the place where they
@@ -57,8 +82,10 @@ func scavenge(text string, offered []Spec, looks func(tool string) bool) []plan.
 type scavenger struct {
 	text    string
 	offered []Spec
+	names   []string // of the offered tools
 	tries   int
 	found   []plan.Block
+	end     int // where the last of them ends
 
 	bare    []textCall // calls without anything around their JSON
 	bareEnd int        // where the last of them ends
@@ -73,7 +100,8 @@ var (
 	wrapHere = lazy.Regexp(`^(?:` + wrapTag + `)`)
 )
 
-const wrapTag = `</?(?:[|｜]DSML[|｜]|[a-z]+:)?(?:function_calls|tool_calls|think|thinking)>`
+const wrapTag = `</?(?:[|｜]DSML[|｜]|[a-z]+:)?(?:function_calls|tool_calls|think|thinking)>` +
+	`|<\|(?:tool_calls_section_begin|tool_calls_section_end|call|eom_id|eot_id|im_end)\|>|</s>`
 
 // line looks through the line that begins here. A call, a fence or an example
 // may end on a later one; then it goes on from there.
@@ -88,8 +116,12 @@ func (s *scavenger) line(start int) int {
 			return s.fence(start+len(f[0]), f[1], strings.TrimSpace(f[2]))
 		}
 	}
-	for at := start; at < len(s.text); {
-		next := strings.IndexAny(s.text[at:], "<`{\n")
+	at := start
+	if end, ok := s.plain(len(s.text) - len(text)); ok {
+		at = end
+	}
+	for at < len(s.text) {
+		next := strings.IndexAny(s.text[at:], "<`{[\n")
 		if next < 0 {
 			break
 		}
@@ -103,6 +135,11 @@ func (s *scavenger) line(start int) int {
 		case '{':
 			at = s.object(start, at)
 			continue
+		case '[':
+			if !strings.HasPrefix(s.text[at:], mistralTag) {
+				at++
+				continue
+			}
 		}
 		if tag := about().FindStringSubmatch(s.text[at:]); tag != nil {
 			at = s.after(at, "</"+tag[1]+">")
@@ -176,7 +213,7 @@ func (s *scavenger) fence(body int, marks, info string) int {
 			continue
 		}
 		if info == "tool_call" || info == "tool_calls" {
-			s.take(fenced(s.text[body:end]))
+			s.take(s.after(end, "\n"), fenced(s.text[body:end]))
 		}
 		return s.after(end, "\n")
 	}
@@ -223,18 +260,18 @@ func (s *scavenger) run(start, at int) (end int, ok bool) {
 				continue
 			}
 		}
-		c, size, ok := s.call(rest)
+		some, size, ok := s.calls(rest)
 		if !ok {
 			break
 		}
-		calls, marked = append(calls, c), marked || c.marked
+		calls, marked = append(calls, some...), marked || some[0].marked
 		at += size
 	}
 	if len(calls) == 0 {
 		return 0, false
 	}
 	if (at == len(s.text) || s.text[at] == '\n') && opens(lead, marked) {
-		s.take(calls)
+		s.take(at, calls)
 	}
 	return at, true
 }
@@ -254,15 +291,17 @@ func opens(lead string, marked bool) bool {
 	return lead == "" || strings.ContainsRune(".!?…。！？", last)
 }
 
-// take keeps the calls of tools that are offered.
-func (s *scavenger) take(calls []textCall) {
+// take keeps the calls of tools that are offered; they end at a place.
+func (s *scavenger) take(end int, calls []textCall) {
 	for _, c := range calls {
-		i := slices.IndexFunc(s.offered, func(o Spec) bool { return o.Name == c.name })
+		name, _ := resolveName(c.name, s.names)
+		i := slices.Index(s.names, name)
 		if i < 0 {
 			continue
 		}
 		if args, ok := c.arguments(s.offered[i].Schema); ok {
-			s.found = append(s.found, plan.Block{Type: plan.BlockToolCall, Name: c.name, Args: args})
+			s.found = append(s.found, plan.Block{Type: plan.BlockToolCall, Name: name, Args: args})
+			s.end = end
 		}
 	}
 }

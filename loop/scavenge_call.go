@@ -33,9 +33,26 @@ var (
 	paramNamed  = lazy.Regexp(`^<([|｜]DSML[|｜]|[a-z]+:|)parameter name="([^"<>\n]+)"(?: string="(true|false)")?\s*>`)
 )
 
+// calls reads the calls that one mark begins at the beginning of rest, and says
+// how long they are.
+func (s *scavenger) calls(rest string) (calls []textCall, size int, ok bool) {
+	if rest == "" || rest[0] != '<' && rest[0] != '[' || s.tries <= 0 {
+		return nil, 0, false
+	}
+	if calls, size, ok = tokenCalls(rest); ok {
+		return calls, size, true
+	}
+	if size > 0 {
+		s.tries--
+		return nil, 0, false
+	}
+	c, size, ok := s.call(rest)
+	return []textCall{c}, size, ok
+}
+
 // call reads one call at the beginning of rest and says how long it is.
 func (s *scavenger) call(rest string) (c textCall, size int, ok bool) {
-	if rest == "" || rest[0] != '<' || s.tries <= 0 {
+	if rest[0] != '<' {
 		return c, 0, false
 	}
 	tag := callTag().FindString(rest)

@@ -90,11 +90,12 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 	if hook == nil {
 		return nil
 	}
-	was := Next{Model: l.cfg.Name, Window: l.cfg.Window, Settings: l.cfg.Settings, Messages: l.messages}
+	l.resize()
+	was := Next{Model: l.cfg.Name, Window: l.compactor.room.Window, Settings: l.cfg.Settings, Messages: l.messages}
 	next := hook(ctx, l.turn, was)
 	l.cfg.Settings = next.Settings
 	if next.Window != was.Window {
-		l.cfg.Window, l.compactor.room = next.Window, newRoom(next.Window)
+		l.cfg.Window, l.windowSet = next.Window, true
 	}
 	if next.Model != was.Model && next.Model != "" {
 		l.cfg.Name = next.Model
@@ -102,13 +103,15 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 		if err := l.prefix.start(next.Model, l.cfg.System, l.specs); err != nil {
 			return err
 		}
+		l.read = reading{} // another server may count otherwise
 	}
+	l.resize()
 	if again || len(next.Messages) == 0 || sameMessages(next.Messages, was.Messages) {
 		return nil
 	}
 	before := l.size.size(l.messages)
 	end := plan.CompactionEnd{Level: levelHook, Before: before, After: l.size.size(next.Messages), Messages: next.Messages}
-	l.record(plan.CompactionStart{Level: levelHook, Tokens: before, Window: l.cfg.Window}, end)
+	l.record(plan.CompactionStart{Level: levelHook, Tokens: before, Window: l.compactor.room.Window}, end)
 	l.compactor.breaker.record(end)
 	l.replace(next.Messages)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/plan-engine/plan"
 )
@@ -32,19 +33,10 @@ func (l *Loop) ask(ctx context.Context) (End, error) {
 		l.record(plan.Retry{Attempt: 1, Reason: "the run was resumed while the model was answering"})
 	} else {
 		l.openTurn()
-		req, err := l.prefix.extend(l.messages)
-		if err != nil {
-			return End{}, err
-		}
-		l.record(req, plan.MessageStart{Role: plan.RoleAssistant})
-		l.open.asked = true
 	}
-	if err := l.flush(ctx); err != nil {
-		return End{}, err
-	}
-	ans, err := l.generate(ctx)
+	ans, err := l.answer(ctx)
 	if err != nil {
-		return End{}, l.abandon(ctx, err)
+		return l.unheard(ctx, err)
 	}
 	if ans.Stop.Declined() {
 		return l.decline(ctx, ans)
@@ -54,6 +46,42 @@ func (l *Loop) ask(ctx context.Context) (End, error) {
 		l.closeTurn(plan.EndCompleted)
 	}
 	return End{Reason: More}, nil
+}
+
+// answer makes the request of the open turn. One that the server finds too long
+// is made again with less history, a few times.
+func (l *Loop) answer(ctx context.Context) (Answer, error) {
+	for {
+		if err := l.request(ctx); err != nil {
+			return Answer{}, err
+		}
+		ans, err := l.generate(ctx)
+		if err == nil {
+			return ans, nil
+		}
+		again, failed := l.relieve(ctx, err)
+		if failed != nil {
+			return Answer{}, failed
+		}
+		if !again {
+			return Answer{}, err
+		}
+	}
+}
+
+// request records that the model is being called, unless it is so already.
+func (l *Loop) request(ctx context.Context) error {
+	if !l.open.asked {
+		req, err := l.prefix.extend(l.messages)
+		if err != nil {
+			return err
+		}
+		l.record(req, plan.MessageStart{Role: plan.RoleAssistant})
+		l.open.asked = true
+		l.sentTo = req.Model
+	}
+	l.measure() // as a process does that finds the request in the journal
+	return l.flush(ctx)
 }
 
 // openTurn begins a turn, unless one is open.
@@ -81,9 +109,12 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 		Finish:  ans.Finish,
 		Model:   ans.Model,
 	})
-	l.pay(ans)
-	l.size.observe(l.counted, ans.Usage.Input)
+	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
+	if sent := l.size.tokens(l.counted); l.reported(ans.Usage.Input) {
+		l.complain(sent, ans.Usage.Input)
+	}
 	l.compactor.breaker.turned()
+	l.reliefs = 0
 	l.open.asked, l.open.answered = false, true
 	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
 }
@@ -101,7 +132,7 @@ func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
 		Model:     ans.Model,
 		Discarded: true,
 	})
-	l.pay(ans)
+	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
 	for _, b := range ans.Message.Calls() {
 		c := &call{id: b.Call, name: b.Name, text: b.Args}
 		c.args, _ = parseArgs(b.Args)
@@ -120,19 +151,33 @@ func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
 	return end, l.flush(ctx)
 }
 
-// pay counts what an answer consumed.
-func (l *Loop) pay(ans Answer) {
-	usd, known := l.cfg.Price(l.cfg.Name, ans.Usage)
-	l.account.pay(ans.Usage, usd)
-	l.record(plan.UsageReport{Model: l.cfg.Name, Usage: ans.Usage, CostUSD: usd, Priced: known})
+// unheard ends a turn whose model call did not come to an answer. The loop
+// ends with it where a bound did not let the call be made.
+func (l *Loop) unheard(ctx context.Context, cause error) (End, error) {
+	var over *overBudget
+	if err := l.abandon(ctx, cause); !errors.As(err, &over) {
+		return End{}, err
+	}
+	return l.stop(ctx, over.hit)
+}
+
+// discard ends an answer that did not come.
+func (l *Loop) discard() {
+	if l.open.asked {
+		l.record(plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{}}, Discarded: true})
+		l.open.asked = false
+	}
 }
 
 // abandon balances the events of a turn whose model call did not come to an
 // answer, and returns why.
 func (l *Loop) abandon(ctx context.Context, cause error) error {
-	l.record(plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{}}, Discarded: true})
-	l.open.asked = false
-	l.closeTurn(endReason(ctx))
+	l.discard()
+	reason := endReason(ctx)
+	if over := new(overBudget); reason == plan.EndError && errors.As(cause, &over) {
+		reason = plan.EndLimit
+	}
+	l.closeTurn(reason)
 	l.used-- // it was not answered, so it does not count
 	if err := l.flush(ctx); err != nil {
 		return err
@@ -258,9 +303,38 @@ func (l *Loop) spoken(ans Answer) []plan.Block {
 	if len(ans.Message.Calls()) > 0 {
 		return ans.Message.Blocks
 	}
-	found := scavenge(ans.Message.Text(), l.specs, l.looksOnly)
+	found := l.written(ans.Message)
 	for i := range found {
 		found[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
 	}
 	return append(slices.Clip(ans.Message.Blocks), found...)
+}
+
+// written are the calls in the words of an answer. What it only thought is looked
+// at where it says nothing else.
+func (l *Loop) written(m plan.Message) []plan.Block {
+	if text := m.Text(); strings.TrimSpace(text) != "" {
+		return scavenge(text, l.specs, l.looksOnly)
+	}
+	var found []plan.Block
+	for _, b := range m.Blocks {
+		if b.Type == plan.BlockReasoning {
+			found = append(found, scavengeLast(b.Text, l.specs, l.looksOnly)...)
+		}
+	}
+	return found[:min(len(found), scavengeCalls)]
+}
+
+// speechless reports whether an answer says nothing and calls nothing, which
+// may be asked again.
+func (l *Loop) speechless(ans Answer) bool {
+	if !ans.Stop.Whole() || strings.TrimSpace(ans.Message.Text()) != "" {
+		return false
+	}
+	for _, b := range ans.Message.Blocks {
+		if b.Type != plan.BlockText && b.Type != plan.BlockReasoning {
+			return false
+		}
+	}
+	return len(l.written(ans.Message)) == 0
 }

@@ -35,40 +35,80 @@ func errEmpty(phase, what string) error {
 // shortWait is when to try again after a failure that named no time.
 const shortWait = time.Minute
 
-// classify decides what a failed phase means for the run: a model that cannot be
-// reached or has been used up parks it, because going on later can help;
-// everything else ends it.
-func classify(err error, phase plan.Phase, now time.Time, worked bool) (plan.Outcome, error) {
+// classify decides what a failed phase means for the run. Going on later, or with
+// other settings, can help in most cases: those park it. A wrong key or an
+// unknown model before anything was done ends it.
+func (ph *Phases) classify(err error, b plan.Brief, worked bool) (plan.Outcome, error) {
 	var me *loop.ModelError
 	if !errors.As(err, &me) {
 		return plan.Outcome{}, err
 	}
+	model := ph.choose(b).model
 	if worked && (me.Kind == loop.ErrAuth || me.Kind == loop.ErrNotFound) {
 		// It answered before, so this is a key that ran out or a model that was
 		// withdrawn; what was done so far is not lost for that.
-		return park(plan.ParkLimit, nil, me, "check OPENAI_API_KEY and the model's name before going on"), nil
+		advice := fmt.Sprintf("check %s and the name of the model (%s) before going on", ph.keyOf(model), model)
+		return park(plan.ParkLimit, nil, me, advice), nil
 	}
-	wake := now.UTC().Add(shortWait)
+	wake := ph.cfg.Now().UTC().Add(shortWait)
 	switch me.Kind {
 	case loop.ErrRateLimit:
 		if me.RetryAfter > 0 {
-			wake = now.UTC().Add(me.RetryAfter)
+			wake = ph.cfg.Now().UTC().Add(me.RetryAfter)
 		}
 		return park(plan.ParkRateLimit, &wake, me, ""), nil
 	case loop.ErrUnserved, loop.ErrServed, loop.ErrIdle:
 		return park(plan.ParkRateLimit, &wake, me, ""), nil
+	case loop.ErrUnreachable:
+		advice := "check the network and the base URL; `plan doctor` makes a test call"
+		if !worked {
+			return park(plan.ParkUnreachable, nil, me, advice), nil
+		}
+		return park(plan.ParkUnreachable, &wake, me, advice), nil
 	case loop.ErrQuota:
 		return park(plan.ParkLimit, nil, me, "add credit, or go on with another model"), nil
 	case loop.ErrFiltered:
-		return park(plan.ParkRefused, nil, me, refusedAdvice(phase)), nil
+		return park(plan.ParkRefused, nil, me, refusedAdvice(b.Phase)), nil
 	case loop.ErrTooLong:
-		return park(plan.ParkLimit, nil, me, "go on with --compaction full, or a --model with a larger window"), nil
+		return park(plan.ParkLimit, nil, me, ph.shorterAdvice()), nil
 	case loop.ErrAuth:
-		return plan.Outcome{}, &Error{Err: err, Advice: "Check OPENAI_API_KEY, and that it belongs to the server at OPENAI_BASE_URL; `plan doctor` makes a test call."}
+		advice := fmt.Sprintf("Check %s, and that it belongs to the server at its base URL; `plan doctor` makes a test call.", ph.keyOf(model))
+		return plan.Outcome{}, &Error{Err: err, Advice: advice}
 	case loop.ErrNotFound:
-		return plan.Outcome{}, &Error{Err: err, Advice: "Check the model's name (--model, PLAN_MODEL) and the base URL, which usually ends in /v1; `plan doctor` lists what the server offers."}
+		advice := fmt.Sprintf("Check the name of the model (%s; set it with --model or PLAN_MODEL) and the base URL, which usually ends in /v1; "+
+			"`plan doctor` lists what the server offers.", model)
+		return plan.Outcome{}, &Error{Err: err, Advice: advice}
 	}
-	return plan.Outcome{}, &Error{Err: err, Advice: "The server refused the request as it is; `plan doctor` makes a small test call."}
+	return park(plan.ParkRefused, nil, me, changeAdvice(b.Phase)), nil
+}
+
+// keyOf names the key that a model is called with.
+func (ph *Phases) keyOf(model string) string {
+	name, _, within := strings.Cut(model, "/")
+	if !within {
+		name = ""
+	}
+	if ph.cfg.Provider != nil {
+		name = ph.cfg.Provider(model)
+	}
+	if name == "" {
+		return "the key of the model server (OPENAI_API_KEY)"
+	}
+	return "the key of provider " + name
+}
+
+// shorterAdvice says what helps where a request stays too long.
+func (ph *Phases) shorterAdvice() string {
+	if ph.cfg.Compaction == loop.CompactFull {
+		return "go on with a --model with a larger window"
+	}
+	return "go on with --compaction full, or a --model with a larger window"
+}
+
+// changeAdvice says what can be changed about a request that a server refuses.
+func changeAdvice(phase plan.Phase) string {
+	return fmt.Sprintf("going on as it is asks the same again: go on with another model (--model NAME, or --phase-model %s=NAME) or another effort, "+
+		"or change what [providers.NAME] sends; `plan doctor` makes a small test call", phase)
 }
 
 // refusedDetail says whose refusal it is, in its own words, and what can be

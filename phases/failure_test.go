@@ -29,7 +29,7 @@ func TestModelFailures(t *testing.T) {
 		{"too long", "status = 400\nbody = '{\"error\":{\"message\":\"too long\",\"code\":\"context_length_exceeded\"}}'", plan.ParkLimit, nil, "--compaction full"},
 		{"a wrong key", "status = 401", "", nil, "OPENAI_API_KEY"},
 		{"an unknown model", "status = 404", "", nil, "--model"},
-		{"a request it does not like", "status = 400", "", nil, "plan doctor"},
+		{"a request it does not like", "status = 400", plan.ParkRefused, nil, "plan doctor"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -88,14 +88,14 @@ func TestLimitsParkWithAdvice(t *testing.T) {
 	}{
 		{plan.Limits{Turns: 2}, "turns: 2 of 2 used; go on with a higher --max-turns"},
 		{plan.Limits{Tokens: 150}, "tokens: 220 of 150 used; go on with a higher --max-tokens"},
-		{plan.Limits{CostUSD: 0.15}, "cost: 0.22 of 0.15 used; go on with a higher --max-cost"},
+		{plan.Limits{CostUSD: 0.15}, "cost: 0.1 of 0.15 used, and the next call could cost more than is left; go on with a higher --max-cost"},
 	} {
 		for _, p := range plan.Phases() {
 			t.Run(fmt.Sprint(c.says, " in ", p), func(t *testing.T) {
 				t.Parallel()
 				b := setup(t, endless, map[string]string{"a.txt": ""})
 				b.cfg.Limits = c.limits
-				b.cfg.Price = func(_ string, u plan.Usage) (float64, bool) { return float64(u.Tokens()) / 1000, true }
+				b.cfg.Price = func(_ string, u plan.Usage) (float64, bool) { return float64(u.Requests) / 10, true }
 				out, err := b.run(briefFor(p, 1))
 				if err != nil || out.Park == nil || out.Park.Reason != plan.ParkLimit || out.Park.Detail != c.says {
 					t.Errorf("%+v, %v", out.Park, err)

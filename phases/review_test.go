@@ -58,7 +58,7 @@ var reviews = []struct {
 	{"by the id of a call", run(1, 0) + say(1, 1, byID), false, plan.Done, true, 1, ""},
 	{"remarks, then DONE", say(1, 0, remarks) + say(2, 0, claims), false, plan.Done, true, 2, "named nothing that must be closed"},
 	{"remarks twice", say(1, 0, remarks) + say(2, 0, remarks), false, plan.Done, true, 2, "named nothing that must be closed"},
-	{"empty, then a verdict", "[[reply]]\nuser = 1\n[reply.fault]\nkind = \"empty\"\ntimes = 0\n" + say(2, 0, simple), true, plan.Done, true, 2, "could not be read"},
+	{"empty, then a verdict", "[[reply]]\nabout = \"could not be read\"\ntext = '" + simple + "'\n[[reply]]\n[reply.fault]\nkind = \"empty\"\ntimes = 0\n", true, plan.Done, true, 2, "could not be read"},
 }
 
 func reviewBrief(checked bool) plan.Brief {

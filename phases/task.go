@@ -59,11 +59,25 @@ func (ph *Phases) offered(b plan.Brief, room Room) (out []loop.Tool, shut func()
 			return nil, nil, err
 		}
 		if name == taskTool {
-			own = []loop.Tool{loop.SubAgent(loop.Delegate{Name: name, Prompt: ph.cfg.Kit.Prompts[name], Tools: ph.cfg.Kit.dress(own)})}
+			own = []loop.Tool{loop.SubAgent(ph.delegate(ph.cfg.Kit.dress(own)))}
 		}
 		out = append(out, own...)
 	}
 	return ph.cfg.Kit.dress(out), shut, nil
+}
+
+// delegate is a sub-agent with these tools.
+func (ph *Phases) delegate(own []loop.Tool) loop.Delegate {
+	d := loop.Delegate{
+		Name:   taskTool,
+		Prompt: ph.cfg.Kit.Prompts[taskTool],
+		Tools:  own,
+		Model:  ph.cfg.Route.SubAgent,
+	}
+	if d.Model != "" {
+		d.Why = ph.cfg.Route.hint(d.Model) + "as [route] subagent asks"
+	}
+	return d
 }
 
 func (ph *Phases) openTools(room Room, seen map[string]string) (*tools.Set, error) {

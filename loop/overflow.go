@@ -1,0 +1,114 @@
+package loop
+
+import (
+	"context"
+
+	"github.com/plan-engine/plan"
+)
+
+const (
+	// mostReliefs is how often in a row a request that was refused as too long is
+	// made smaller and sent again.
+	mostReliefs = 3
+	// leastWindow is the smallest window that a server is believed to have, in
+	// tokens. A smaller number in its words is about something else.
+	leastWindow = 1024
+)
+
+// learnt is what a refusal has taught about a model's window.
+type learnt struct {
+	model  string
+	window int64  // tokens; 0: nothing
+	how    string // plan.WindowSaid or plan.WindowGuessed
+}
+
+// resize takes over what is known of the model's window by now: what the server
+// said counts most. A guess only ever makes it smaller.
+func (l *Loop) resize() {
+	window, guessed := l.cfg.Window, false
+	if l.cfg.WindowOf != nil && !l.windowSet {
+		if known := l.cfg.WindowOf(l.cfg.Name); known > 0 {
+			window = known
+		}
+	}
+	if k := l.learnt; k.window > 0 && k.model == l.cfg.Name {
+		switch {
+		case k.how == plan.WindowSaid:
+			window = k.window
+		case window <= 0 || k.window < window:
+			window, guessed = k.window, true
+		}
+	}
+	l.compactor.room = newRoom(window)
+	l.compactor.room.Guessed = guessed
+}
+
+// relieve makes the conversation smaller after its request was refused as too
+// long, and reports whether it is worth sending again. The turn stays open; the
+// answer that did not come is recorded as none.
+func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
+	me, ok := AsModelError(cause)
+	if !ok || me.Kind != ErrTooLong || ctx.Err() != nil {
+		return false, nil
+	}
+	tokens := l.size.tokens(l.counted)
+	answer := l.answerRoom(tokens)
+	l.learn(me, tokens)
+	if l.reliefs >= mostReliefs {
+		return false, nil
+	}
+	l.reliefs++
+	again := plan.Retry{Attempt: l.reliefs, Status: me.Status}
+	if less := l.answerRoom(tokens); less < answer && tokens+less <= l.learnt.window {
+		again.Reason = "the request was too long, so less room is asked for the answer: " + me.Error()
+		l.record(again)
+		return true, nil
+	}
+	if l.compactor.level == CompactOff {
+		return false, nil
+	}
+	l.discard()
+	l.compactor.room.Refused = tokens
+	smaller, err := l.compact(ctx, dueNow, tokens)
+	l.compactor.room.Refused = 0
+	if !smaller || err != nil {
+		return false, err
+	}
+	again.Reason = "the request was too long, so the history was made shorter: " + me.Error()
+	l.record(again)
+	return true, nil
+}
+
+// answerRoom is how many tokens a request of this size asks for its answer; 0
+// where it does not say.
+func (l *Loop) answerRoom(tokens int64) int64 {
+	call, err := l.bounded(Call{Model: l.cfg.Name, Settings: l.cfg.Settings}, tokens)
+	if err != nil {
+		return 0
+	}
+	return int64(call.Settings.MaxOutputTokens)
+}
+
+// learn takes the window from the server's words. Where it named none, a little
+// less than the request that it refused is taken for it.
+func (l *Loop) learn(me *ModelError, tokens int64) {
+	switch known := l.learnt.model == l.cfg.Name && l.learnt.how == plan.WindowSaid; {
+	case me.Window >= leastWindow:
+		l.learnt = learnt{model: l.cfg.Name, window: me.Window, how: plan.WindowSaid}
+		if l.cfg.LearnWindow != nil {
+			l.cfg.LearnWindow(l.cfg.Name, me.Window)
+		}
+	case !known:
+		l.learnt = learnt{model: l.cfg.Name, window: max(tokens-tokens/10, leastWindow), how: plan.WindowGuessed}
+	}
+	l.resize()
+}
+
+// relearn takes over what an earlier process has learnt.
+func (l *Loop) relearn(start plan.CompactionStart) {
+	if start.Learnt == "" || start.Window <= 0 {
+		return
+	}
+	l.learnt = learnt{model: l.sentTo, window: start.Window, how: start.Learnt}
+	l.resize()
+}

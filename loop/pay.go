@@ -1,0 +1,55 @@
+package loop
+
+import (
+	"math"
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// mostWords bounds what a server says in one event, in characters.
+const mostWords = 400
+
+// pay counts what a call consumed. What the server says that it cost is the
+// truth; nil stands for a server that does not say.
+func (l *Loop) pay(model string, used plan.Usage, said *float64) {
+	usd, known := l.cfg.Price(model, used)
+	report := plan.UsageReport{Model: model, Usage: used, CostUSD: usd, Priced: known}
+	if said != nil && *said >= 0 && !math.IsInf(*said, 1) {
+		report.CostUSD = *said
+		report.Priced, report.Reported = true, true
+	}
+	l.account.pay(used, report.CostUSD)
+	l.record(report)
+}
+
+// payFailed counts what a server reported of a call before it failed.
+func (l *Loop) payFailed(model string, me *ModelError) {
+	used := me.Usage
+	if used.Tokens() <= 0 {
+		return
+	}
+	used.Requests = max(used.Requests, 1)
+	l.pay(model, used, nil)
+}
+
+// adjusted records what a server did not take of a call.
+func (l *Loop) adjusted(model string, changes []plan.Adjusted) {
+	for _, a := range changes {
+		if a.Model == "" {
+			a.Model = model
+		}
+		a.Part, a.From, a.To = l.words(a.Part), l.words(a.From), l.words(a.To)
+		a.Why = l.words(a.Why)
+		l.record(a)
+	}
+}
+
+// words are a server's words on one line, bounded and without known secrets.
+func (l *Loop) words(text string) string {
+	text = strings.Join(strings.Fields(l.cfg.Redact(text)), " ")
+	if runes := []rune(text); len(runes) > mostWords {
+		text = string(runes[:mostWords-1]) + "…"
+	}
+	return text
+}

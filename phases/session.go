@@ -1,0 +1,206 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
+)
+
+// session is one phase attempt's conversation with its tools.
+type session struct {
+	loop   *loop.Loop
+	close  func() error // gives its tools back
+	told   int          // prompts of this attempt that the journal holds already
+	judged int          // which of them, from 0, the phase last parked over
+	brief  plan.Brief
+	phase  plan.Phase
+	mark   bool    // the first prompt gets the mark that advice stands in for
+	ran    *record // what commands came to, for a review; nil elsewhere
+	room   Room
+	emit   plan.Emit
+	end    loop.End
+	parked *plan.Parked
+}
+
+// errParked ends the work of a phase that has to park.
+var errParked = errors.New("the phase has to park")
+
+// open makes the conversation as the brief says it stands, with tools that
+// work in the room.
+func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.Emit) (*session, error) {
+	advice, begun, err := ph.advise(ctx, b, emit)
+	if err != nil {
+		return nil, err
+	}
+	offered, shut, err := ph.offered(b, room)
+	if err != nil {
+		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
+	}
+	var format *loop.Format
+	var ran *record
+	if b.Phase == plan.Review {
+		format = &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}
+		ran = newRecord(b.Past)
+		emit = ran.watch(emit)
+		offered = recordCommands(offered, ran, room.Changes)
+	}
+	var hooks loop.Hooks
+	var filters []loop.Filter
+	if ph.cfg.Watch != nil {
+		hooks, filters = ph.cfg.Watch(b, room.Dir, emit)
+	}
+	chosen := ph.choose(b)
+	if err := chosen.record(ctx, b, emit); err != nil {
+		return nil, errors.Join(err, shut())
+	}
+	cfg := ph.conversing(b, chosen.model)
+	cfg.Tools, cfg.Format, cfg.Emit = offered, format, emit
+	cfg.Hooks, cfg.Filters = loop.Join(advised(advice), hooks), filters
+	l, err := loop.New(cfg, b.Past)
+	if err != nil {
+		return nil, errors.Join(err, shut())
+	}
+	prompts, judged := told(b)
+	return &session{
+		loop:   l,
+		close:  shut,
+		told:   prompts,
+		judged: judged,
+		brief:  b,
+		phase:  b.Phase,
+		mark:   advice != "" && !begun,
+		ran:    ran,
+		room:   room,
+		emit:   emit,
+	}, nil
+}
+
+// conversing is what a conversation of a phase is made of, apart from what is
+// opened for it.
+func (ph *Phases) conversing(b plan.Brief, model string) loop.Config {
+	cfg := loop.Config{
+		Model:        ph.cfg.Model,
+		Name:         model,
+		System:       ph.cfg.Kit.System,
+		Settings:     ph.cfg.Settings[b.Phase],
+		Headers:      headers(b),
+		Run:          b.Run,
+		Conv:         b.Conv,
+		Attempt:      b.Attempt,
+		Limits:       ph.limits(b.Phase),
+		Spent:        b.Spent,
+		Cost:         b.Cost,
+		Price:        ph.cfg.Price,
+		Retry:        ph.cfg.Retry,
+		Refuse:       func(name string) string { return refuse(b.Phase, name) },
+		Redact:       ph.cfg.Redact,
+		Now:          ph.cfg.Now,
+		Sleep:        ph.cfg.Sleep,
+		Notice:       b.Notice,
+		Mail:         ph.mail(b.Phase),
+		Gate:         ph.gate(),
+		Conversation: ph.conversation(b.Run),
+		WindowOf:     ph.cfg.Window,
+		LearnWindow:  ph.cfg.LearnWindow,
+		MaxOutput:    ph.cfg.MaxOutput,
+		Compaction:   ph.cfg.Compaction,
+		Count:        ph.cfg.Count,
+	}
+	if name := ph.cfg.Route.Summary; name != "" {
+		cfg.SummaryModel, cfg.SummaryWhy = name, ph.cfg.Route.hint(name)+"as [route] summary asks"
+	}
+	return cfg
+}
+
+// ask puts the n-th prompt of this attempt (from 0) to the model and runs the
+// conversation until it answers. A prompt that the journal holds already is
+// not repeated. The error is errParked when the phase has to park.
+func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error {
+	if n < s.told {
+		prompt = nil
+		if n < s.told-1 {
+			s.end = answered(s.brief, n) // before the process died
+			return nil
+		}
+	}
+	if s.mark && len(prompt) > 0 {
+		s.mark = false
+		prompt[len(prompt)-1] = advisable(prompt[len(prompt)-1])
+	}
+	end, err := s.loop.Run(ctx, prompt...)
+	if err != nil {
+		return err
+	}
+	switch end.Reason {
+	case loop.Completed:
+		s.end = end
+		return nil
+	case loop.Limited:
+		return s.park(plan.ParkLimit, limitDetail(*end.Limit))
+	case loop.Refused:
+		return s.park(plan.ParkRefused, refusedDetail(s.phase, end))
+	case loop.Waiting:
+		s.parked = waitingPark(end.Waiting)
+		return errParked
+	case loop.Vetoed, loop.Rejected:
+		return s.park(plan.ParkLimit, vetoDetail(end.Rejection))
+	case loop.Stuck:
+		// What was built or judged so far still counts, and says that it is
+		// unfinished; an unfinished report or plan is none.
+		if s.phase == plan.Implement || s.phase == plan.Review {
+			s.end = end
+			return nil
+		}
+		return &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
+	}
+	return fmt.Errorf("the conversation of %s ended as %s, which no phase does", s.phase, end.Reason)
+}
+
+// park notes why the phase has to park, and returns errParked.
+func (s *session) park(reason plan.ParkReason, detail string) error {
+	s.parked = &plan.Parked{Reason: reason, Detail: detail}
+	return errParked
+}
+
+// waitingPark says what a person is asked.
+func waitingPark(calls []loop.Pending) *plan.Parked {
+	p := &plan.Parked{Reason: plan.ParkQuestion}
+	for _, c := range calls {
+		if c.Question == "" {
+			p.Reason = plan.ParkApproval
+		}
+		p.Waiting = append(p.Waiting, plan.WaitingCall{Call: c.Call, Name: c.Name, Args: c.Args, Why: c.Why, Rule: c.Rule, Effect: c.Effect, Grant: c.Grant, Question: c.Question, Options: c.Options})
+	}
+	first := calls[0]
+	if p.Detail = first.Question; p.Detail == "" {
+		p.Detail = fmt.Sprintf("may it call %s %s?", first.Name, first.Args)
+	}
+	return p
+}
+
+func vetoDetail(why string) string {
+	if why == "" {
+		why = "see the last hook in `plan events`"
+	}
+	return "a hook does not let it go on: " + why
+}
+
+func limitDetail(l plan.LimitHit) string {
+	if l.Kind == "time" {
+		return fmt.Sprintf("time: the time limit of %s is reached; going on gives the run as much again", time.Duration(l.Max*float64(time.Second)))
+	}
+	format := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	used := fmt.Sprintf("%s: %s of %s used", l.Kind, format(l.Value), format(l.Max))
+	switch {
+	case l.Kind == "context":
+		return used + "; go on with --compaction full, or a --model with a larger window"
+	case l.Kind == "cost" && l.Value < l.Max:
+		used += ", and the next call could cost more than is left"
+	}
+	return used + "; go on with a higher --max-" + l.Kind
+}
