@@ -55,14 +55,15 @@ func isLoopback(baseURL string) bool {
 
 // ModelConfig overrides what the catalogue says of a model. It is kept under
 // the model's name, or under "provider/model", which counts before it. Prices
-// are USD per million tokens, and negative nowhere.
+// are USD per million tokens, and negative nowhere; those of cache writes, for
+// minutes and for an hour, are as input where they are unset.
 type ModelConfig struct {
 	Window           int     `toml:"window" json:"window,omitempty" max:"1000000000"`         // tokens
 	MaxOutput        int     `toml:"max_output" json:"max_output,omitempty" max:"1000000000"` // tokens
 	Input            float64 `toml:"input" json:"input,omitempty" max:"1000000"`
 	CachedInput      float64 `toml:"cached_input" json:"cached_input,omitempty" max:"1000000"`
-	CacheWrite       float64 `toml:"cache_write,omitempty" json:"cache_write,omitempty" max:"1000000"`           // input kept for minutes; unset: as input
-	CacheWriteHour   float64 `toml:"cache_write_hour,omitempty" json:"cache_write_hour,omitempty" max:"1000000"` // input kept for an hour; unset: as input
+	CacheWrite       float64 `toml:"cache_write,omitempty" json:"cache_write,omitempty" max:"1000000"`
+	CacheWriteHour   float64 `toml:"cache_write_hour,omitempty" json:"cache_write_hour,omitempty" max:"1000000"`
 	Output           float64 `toml:"output" json:"output,omitempty" max:"1000000"`
 	Wire             string  `toml:"wire,omitempty" json:"wire,omitempty" oneof:"chat,responses,anthropic"` // unset: the provider's
 	StructuredOutput string  `toml:"structured_output" json:"structured_output,omitempty" oneof:"auto,schema,tool,text"`

@@ -27,9 +27,11 @@ type ProviderConfig struct {
 	Query   map[string]string `toml:"query,omitempty" json:"query,omitempty"` // such as api-version
 	// Body is laid over each request, such as chat_template_kwargs, provider
 	// or service_tier.
-	Body       map[string]any `toml:"body,omitempty" json:"body,omitempty"`
-	Structured string         `toml:"structured,omitempty" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // unset: the general one
-	Cache      string         `toml:"cache,omitempty" json:"cache,omitempty" oneof:"auto,off"`                        // marks for prompt caches; unset: auto
+	Body map[string]any `toml:"body,omitempty" json:"body,omitempty"`
+	// Structured is how a verdict is asked for. Unset: as the settings say.
+	Structured string `toml:"structured,omitempty" json:"structured,omitempty" oneof:"auto,schema,tool,text"`
+	// Cache says whether to mark what a prompt cache should keep. Unset: auto.
+	Cache string `toml:"cache,omitempty" json:"cache,omitempty" oneof:"auto,off"`
 }
 
 // RouteConfig names models by what they are for. Cheap and Strong are what

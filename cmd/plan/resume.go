@@ -242,7 +242,9 @@ func (a *app) resumeSettings(run *engine.Run, flags said) (was stored, cfg confi
 // now. How servers are reached comes from the files and the environment as they
 // are now, for no key is kept with a run. Changed is nil where nothing is
 // different.
-func (a *app) keptSettings(run *engine.Run, files config.Config, flags said) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+func (a *app) keptSettings(
+	run *engine.Run, files config.Config, flags said,
+) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
 	data := run.Start.Config
 	if run.Settings != nil {
 		data = run.Settings.Config

@@ -219,8 +219,11 @@ func TestCacheWrites(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			e, ok := c.LookupAt(tt.provider, tt.model, tt.baseURL)
-			if !ok || tt.input >= 0 && math.Abs(e.InputUSD-tt.input) > 1e-9 || math.Abs(e.WriteUSD-tt.write) > 1e-9 || math.Abs(e.WriteHourUSD-tt.hour) > 1e-9 {
-				t.Errorf("found %v, input %v, writes %v and %v; want %v, %v, %v (%s)", ok, e.InputUSD, e.WriteUSD, e.WriteHourUSD, tt.input, tt.write, tt.hour, e.Source)
+			got, want := []float64{e.InputUSD, e.WriteUSD, e.WriteHourUSD}, []float64{tt.input, tt.write, tt.hour}
+			for i := range want {
+				if !ok || want[i] >= 0 && math.Abs(got[i]-want[i]) > 1e-9 {
+					t.Errorf("found %v, input and writes %v, want %v (%s)", ok, got, want, e.Source)
+				}
 			}
 		})
 	}
