@@ -1,6 +1,14 @@
 // Package scripted is a model server that says what a scenario file tells it
-// to: it speaks Chat Completions over loopback HTTP, streamed or plain, so
-// that tests and the demo go through the real wire, failures included.
+// to, over loopback HTTP, so that tests and the demo go through the real wires,
+// failures included. Below its URL it speaks, streamed or plain,
+//
+//   - /chat/completions: OpenAI's Chat Completions
+//   - /responses: OpenAI's Responses
+//   - /messages: Anthropic's Messages
+//   - /models: the list of models, in Anthropic's shape for a request with the
+//     header anthropic-version
+//
+// The same scenario is played over all of them.
 //
 // # How a reply is chosen
 //
@@ -10,7 +18,10 @@
 //   - user: how many user messages the conversation holds, so 1 answers the
 //     first of them. A retry that continues a conversation, a second question
 //     in a review and steering each add one.
-//   - turn: how many assistant messages follow the last user message, from 0
+//     By Messages, each text block of a user message counts, because messages
+//     are joined there for the roles to alternate; results of tools do not.
+//   - turn: how many assistant messages follow the last user message, from 0. By
+//     Responses, the items of one answer are one message.
 //   - about: words in any of its user messages, which tell a sub-agent's
 //     conversation from its parent's
 //
@@ -47,6 +58,17 @@
 // the conversation goes on, an assistant message that says nothing: each is
 // answered 400 with a text that names the fault, so that every test that uses
 // this server also checks that its conversations are valid.
+//
+// By Responses, reasoning has to come back right before the rest of its answer,
+// with the encrypted content that was asked for. By Messages, thinking has to
+// come back unchanged with the calls of its answer while thinking is enabled,
+// and cache_control has to keep to the rules: four blocks at most, an hour
+// before minutes, nothing empty. What they mark is kept and counted in the
+// usage as a server does it, unless the reply has a usage of its own. Signatures
+// and encrypted content follow from the answer, so that the server knows its own
+// after a restart, too.
+//
+// Both serve reasoning even to a request that does not ask for it.
 //
 // The package must not know what phases mean, how the client works, or
 // anything of runs and journals.
