@@ -60,6 +60,14 @@ func makeAnswer(r *Reply, at place, model string) (*answer, error) {
 	return a, nil
 }
 
+// shown is the reasoning that is to be seen.
+func (a *answer) shown() string {
+	if a.redacted {
+		return ""
+	}
+	return a.reasoning
+}
+
 // spoken is how many bytes the answer says.
 func (a *answer) spoken() int {
 	size := len(a.text) + len(a.reasoning) + len(a.refusal)

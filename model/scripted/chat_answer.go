@@ -24,17 +24,20 @@ type (
 		Finish  *string  `json:"finish_reason"`
 	}
 	content struct {
-		Role      string     `json:"role,omitempty"`
-		Content   *string    `json:"content,omitempty"`
-		Reasoning string     `json:"reasoning_content,omitempty"`
-		Refusal   string     `json:"refusal,omitempty"`
-		ToolCalls []callPart `json:"tool_calls,omitempty"`
+		Role          string     `json:"role,omitempty"`
+		Content       *string    `json:"content,omitempty"`
+		Reasoning     *string    `json:"reasoning_content,omitempty"`
+		ReasoningText *string    `json:"reasoning,omitempty"`
+		Details       []detail   `json:"reasoning_details,omitempty"`
+		Refusal       string     `json:"refusal,omitempty"`
+		ToolCalls     []callPart `json:"tool_calls,omitempty"`
 	}
 	callPart struct {
-		Index    *int     `json:"index,omitempty"`
-		ID       string   `json:"id,omitempty"`
-		Type     string   `json:"type,omitempty"`
-		Function callText `json:"function"`
+		Index    *int          `json:"index,omitempty"`
+		ID       string        `json:"id,omitempty"`
+		Type     string        `json:"type,omitempty"`
+		Function callText      `json:"function"`
+		Extra    *extraContent `json:"extra_content,omitempty"`
 	}
 	callText struct {
 		Name      string `json:"name,omitempty"`
@@ -43,51 +46,46 @@ type (
 )
 
 // chatUsage is the usage object of an answer.
-func chatUsage(u Usage) json.RawMessage {
-	written := ""
+func (g *Gateway) chatUsage(u Usage) json.RawMessage {
+	written, cost := "", ""
 	if n := u.Written + u.WrittenHour; n > 0 {
 		written = fmt.Sprintf(`,"cache_write_tokens":%d`, n)
 	}
-	return json.RawMessage(fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,`+
-		`"prompt_tokens_details":{"cached_tokens":%d%s},"completion_tokens_details":{"reasoning_tokens":%d}}`,
-		u.Input, u.Output, u.Input+u.Output, u.Cached, written, u.Reasoning))
-}
-
-// chatFinish is the finish reason in the words of this wire.
-func chatFinish(finish string) string {
-	switch finish {
-	case finishPause:
-		return "stop"
-	case finishWindow:
-		return "length"
+	if g.Cost != nil {
+		cost = fmt.Sprintf(`,"cost":%s`, encoded(*g.Cost))
 	}
-	return finish
+	completed := u.Output
+	if g.UsageWithoutReasoning {
+		completed -= u.Reasoning
+	}
+	return json.RawMessage(fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,`+
+		`"prompt_tokens_details":{"cached_tokens":%d%s},"completion_tokens_details":{"reasoning_tokens":%d}%s}`,
+		u.Input, completed, u.Input+u.Output, u.Cached, written, u.Reasoning, cost))
 }
 
-// chatCallID is the id of the i-th call of an answer.
-func chatCallID(a *answer, i int) string { return fmt.Sprintf("call_%s_%d", a.tag, i) }
+// chatFinish is the finish reason in the words of this wire; nil for none.
+func (g *Gateway) chatFinish(finish string) *string {
+	switch {
+	case g.NoFinish:
+		return nil
+	case finish == finishPause:
+		finish = "stop"
+	case finish == finishWindow:
+		finish = "length"
+	}
+	return &finish
+}
 
 // plain implements question.
 func (r *chatRequest) plain(a *answer) ([]byte, error) {
-	said := &content{Role: "assistant", Refusal: a.refusal}
-	if !a.redacted {
-		said.Reasoning = a.reasoning
-	}
-	if a.text != "" || len(a.calls) == 0 {
-		said.Content = &a.text
-	}
-	for i, c := range a.calls {
-		part := callPart{ID: chatCallID(a, i), Type: "function", Function: callText{Name: c.name, Arguments: c.args}}
-		said.ToolCalls = append(said.ToolCalls, part)
-	}
-	finish := chatFinish(a.finish)
+	g := r.gateway
 	data, err := plan.MarshalCompact(completion{
 		ID:      "chatcmpl-" + a.tag,
 		Object:  "chat.completion",
 		Created: created,
 		Model:   a.model,
-		Choices: []choice{{Message: said, Finish: &finish}},
-		Usage:   chatUsage(a.usage),
+		Choices: []choice{{Message: g.chatMessage(a), Finish: g.chatFinish(a.finish)}},
+		Usage:   g.chatUsage(a.usage),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
@@ -95,23 +93,60 @@ func (r *chatRequest) plain(a *answer) ([]byte, error) {
 	return data, nil
 }
 
+// chatMessage is an answer as one message.
+func (g *Gateway) chatMessage(a *answer) *content {
+	said := &content{Role: "assistant", Refusal: a.refusal}
+	reasoning, text := a.shown(), a.text
+	if reasoning != "" || g.showsEmpty(a) {
+		switch g.field() {
+		case ReasoningContent:
+			said.Reasoning = &reasoning
+		case ReasoningThink:
+			text = thinkText(reasoning) + text
+		default:
+			said.ReasoningText = &reasoning
+		}
+	}
+	if g.field() == ReasoningDetails {
+		said.Details = g.details(a)
+	}
+	if text != "" || len(a.calls) == 0 {
+		said.Content = &text
+	}
+	for i, c := range a.calls {
+		said.ToolCalls = append(said.ToolCalls, callPart{
+			ID:       g.chatCallID(a, i),
+			Type:     "function",
+			Function: callText{Name: c.name, Arguments: c.args},
+			Extra:    g.extra(a, i),
+		})
+	}
+	return said
+}
+
+// showsEmpty reports whether an answer has the field for its reasoning even
+// when it has no reasoning.
+func (g *Gateway) showsEmpty(a *answer) bool {
+	return g.NeedsReasoning && len(a.calls) > 0 && (g.field() == ReasoningContent || g.field() == ReasoningText)
+}
+
 // streamed implements question. [DONE] is the last chunk, unless the answer
 // fails.
 func (r *chatRequest) streamed(a *answer) ([]chunk, error) {
-	deltas, lastArgs := chatDeltas(a)
+	g := r.gateway
+	deltas, lastArgs := g.chatDeltas(a)
 	bodies := make([]completion, 0, len(deltas)+2)
 	for i := range deltas {
 		bodies = append(bodies, completion{Choices: []choice{{Delta: &deltas[i]}}})
 	}
-	if !a.failed {
-		finish := chatFinish(a.finish)
-		bodies = append(bodies, completion{Choices: []choice{{Delta: &content{}, Finish: &finish}}})
+	if finish := g.chatFinish(a.finish); finish != nil && !a.failed {
+		bodies = append(bodies, completion{Choices: []choice{{Delta: &content{}, Finish: finish}}})
 	}
 	if r.StreamOptions != nil && r.StreamOptions.IncludeUsage {
 		for i := range bodies {
 			bodies[i].Usage = json.RawMessage("null")
 		}
-		bodies = append(bodies, completion{Choices: []choice{}, Usage: chatUsage(a.usage)})
+		bodies = append(bodies, completion{Choices: []choice{}, Usage: g.chatUsage(a.usage)})
 	}
 
 	out := make([]chunk, 0, len(bodies)+1)
@@ -135,14 +170,9 @@ func (r *chatRequest) streamed(a *answer) ([]chunk, error) {
 
 // chatDeltas are what the chunks of an answer add, and the index of the first
 // that carries arguments of the last call.
-func chatDeltas(a *answer) (deltas []content, lastArgs int) {
+func (g *Gateway) chatDeltas(a *answer) (deltas []content, lastArgs int) {
 	empty := ""
-	deltas = []content{{Role: "assistant", Content: &empty}}
-	if !a.redacted {
-		for _, p := range pieces(a.reasoning, pieceSize) {
-			deltas = append(deltas, content{Reasoning: p})
-		}
-	}
+	deltas = append([]content{{Role: "assistant", Content: &empty}}, g.reasoningDeltas(a)...)
 	for _, p := range pieces(a.text, pieceSize) {
 		deltas = append(deltas, content{Content: &p})
 	}
@@ -150,7 +180,16 @@ func chatDeltas(a *answer) (deltas []content, lastArgs int) {
 		deltas = append(deltas, content{Refusal: p})
 	}
 	for i, c := range a.calls {
-		begin := callPart{Index: &i, ID: chatCallID(a, i), Type: "function", Function: callText{Name: c.name}}
+		begin := callPart{
+			Index:    &i,
+			ID:       g.chatCallID(a, i),
+			Type:     "function",
+			Function: callText{Name: c.name},
+			Extra:    g.extra(a, i),
+		}
+		if g.field() == ReasoningDetails {
+			deltas = append(deltas, content{Details: []detail{g.callDetail(a, i)}})
+		}
 		deltas = append(deltas, content{ToolCalls: []callPart{begin}})
 		lastArgs = len(deltas)
 		for _, p := range argPieces(c.args) {
@@ -158,4 +197,27 @@ func chatDeltas(a *answer) (deltas []content, lastArgs int) {
 		}
 	}
 	return deltas, lastArgs
+}
+
+// reasoningDeltas are the pieces of an answer's reasoning.
+func (g *Gateway) reasoningDeltas(a *answer) []content {
+	reasoning := a.shown()
+	if reasoning == "" {
+		if g.showsEmpty(a) {
+			return []content{g.reasoningDelta("")}
+		}
+		return nil
+	}
+	said := reasoning
+	if g.field() == ReasoningThink {
+		said = thinkText(reasoning)
+	}
+	var out []content
+	for _, p := range pieces(said, pieceSize) {
+		out = append(out, g.reasoningDelta(p))
+	}
+	if g.field() == ReasoningDetails {
+		out = append(out, content{Details: []detail{textDetail("", seal("text", reasoning))}})
+	}
+	return out
 }

@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type chatRequest struct {
 	// decoded is Messages, decoded and checked.
 	decoded []message
 	size    int // bytes of the body
+	gateway *Gateway
 }
 
 type streamOptions struct {
@@ -60,9 +62,9 @@ type responseFormat struct {
 	} `json:"json_schema"`
 }
 
-// readChat decodes and checks a request.
-func readChat(body []byte) (*chatRequest, error) {
-	req := chatRequest{size: len(body)}
+// readChat decodes and checks a request to a gateway.
+func readChat(body []byte, g *Gateway) (*chatRequest, error) {
+	req := chatRequest{size: len(body), gateway: g}
 	if err := decodeStrict(body, &req); err != nil {
 		return nil, err
 	}
@@ -74,8 +76,11 @@ func readChat(body []byte) (*chatRequest, error) {
 		if err := decodeStrict(raw, &m); err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}
-		if err := m.check(); err != nil {
+		if err := cmp.Or(g.checkFields(&m), m.check()); err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
+		}
+		if err := g.checkReturned(&m, i); err != nil {
+			return nil, err
 		}
 		req.decoded = append(req.decoded, m)
 	}

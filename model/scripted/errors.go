@@ -15,11 +15,12 @@ const statusOverloaded = 529
 // refuse is an error response in the words of the wire. The code is for the
 // wires that have one; "" is none.
 func (w Wire) refuse(status int, message, code string) *performance {
-	return document(status, w.errorJSON(status, message, code))
+	return document(status, w.errorJSON(status, message, code, ""))
 }
 
-// errorJSON is the body of an error response.
-func (w Wire) errorJSON(status int, message, code string) string {
+// errorJSON is the body of an error response. A code and the parameter that is
+// to blame are for the wires that have them; "" is none.
+func (w Wire) errorJSON(status int, message, code, param string) string {
 	if w == WireAnthropic {
 		return encoded(object{
 			"type":       "error",
@@ -43,6 +44,9 @@ func (w Wire) errorJSON(status int, message, code string) string {
 	d := detail{Message: message, Type: kind}
 	if code != "" {
 		d.Code = &code
+	}
+	if param != "" {
+		d.Param = &param
 	}
 	return encoded(map[string]detail{"error": d})
 }
@@ -73,10 +77,12 @@ func anthropicError(status int) string {
 	return "invalid_request_error"
 }
 
-// What error_frame, garbage and refuse send when a scenario does not say.
+// What error_frame, garbage, refuse and reasoning_only send when a scenario does not say.
 const (
 	failureWords = "scripted fault: the model failed"
 	refusalWords = "scripted fault: this is not something to help with"
+
+	reasoningWords = "scripted fault: there is more to think about"
 
 	chatFailure      = `{"error":{"message":"` + failureWords + `","type":"server_error","code":"server_error"}}`
 	anthropicFailure = `{"type":"error","error":{"type":"api_error","message":"` + failureWords + `"}}`

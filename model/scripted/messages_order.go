@@ -107,9 +107,6 @@ func (r *messagesRequest) checkOrder() error {
 	if len(waiting) > 0 {
 		return unanswered(len(r.Messages)-1, waiting)
 	}
-	if len(r.Messages)%2 == 0 {
-		return wrong("This model does not support assistant message prefill. The conversation must end with a user message.")
-	}
 	return nil
 }
 

@@ -187,7 +187,12 @@ func (r *messagesRequest) checkThinking() error {
 // asks implements question. Each text of a user message is a turn of its own,
 // because messages may have to be joined for the roles to alternate.
 func (r *messagesRequest) asks() *asked {
-	q := &asked{model: r.Model, stream: r.Stream, spans: r.spans}
+	q := &asked{
+		model:     r.Model,
+		stream:    r.Stream,
+		continues: len(r.Messages)%2 == 0,
+		spans:     r.spans,
+	}
 	for i, m := range r.Messages {
 		if m.Role == "assistant" {
 			q.turns = append(q.turns, turn{assistant: true})

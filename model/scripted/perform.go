@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"cmp"
+	"maps"
 	"net"
 	"net/http"
 	"time"
@@ -21,27 +22,37 @@ type performance struct {
 	status int
 	header map[string]string
 	chunks []chunk
-	pause  time.Duration // before each chunk
-	end    ending
+	// silence comes before the response and pause before each chunk.
+	silence time.Duration
+	pause   time.Duration
+	end     ending
 }
 
 // stage works out how a is served to q, with the fault f or without one (nil).
-// Streamed chunks come with the usual pause.
-func stage(w Wire, q question, a *answer, f *Fault, usual Duration) (*performance, error) {
+func (s *Scenario) stage(w Wire, q question, a *answer, f *Fault) (*performance, error) {
 	f.change(a)
+	s.Server.speak(a)
 	if !q.asks().stream {
 		switch f.kind() {
 		case FaultErrorFrame:
 			return document(http.StatusInternalServerError, w.failure(f.Body)), nil
 		case FaultGarbage:
 			return document(http.StatusOK, w.garbage(f.Body)), nil
+		case FaultFailed:
+			if w != WireResponses { // which has a document for it
+				return document(http.StatusInternalServerError, w.failure("")), nil
+			}
 		}
 	}
-	p := &performance{status: http.StatusOK, header: map[string]string{"Content-Type": "application/json"}}
+	p := &performance{
+		status:  http.StatusOK,
+		header:  map[string]string{"Content-Type": "application/json"},
+		silence: time.Duration(s.Server.Silence),
+	}
 	var err error
 	if q.asks().stream {
 		p.header = map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
-		p.pause = time.Duration(usual)
+		p.pause = time.Duration(s.Delay)
 		p.chunks, err = q.streamed(a)
 	} else {
 		var data []byte
@@ -54,6 +65,11 @@ func stage(w Wire, q question, a *answer, f *Fault, usual Duration) (*performanc
 		return nil, err
 	}
 	p.strike(w, f)
+	if q.asks().stream && s.Server.Comments {
+		for i, c := range p.chunks {
+			p.chunks[i].data = append([]byte(": scripted\n\n"), c.data...)
+		}
+	}
 	return p, nil
 }
 
@@ -65,6 +81,12 @@ func (f *Fault) change(a *answer) {
 		a.finish = "stop"
 	case FaultFilter:
 		a.finish = "content_filter"
+	case FaultFailed:
+		a.failed = true
+	case FaultReasoningOnly:
+		a.text, a.refusal, a.calls = "", "", nil
+		a.reasoning = cmp.Or(a.reasoning, f.Body, reasoningWords)
+		a.finish = "stop"
 	case FaultRefuse:
 		a.text, a.reasoning, a.refusal, a.calls = "", "", cmp.Or(f.Body, refusalWords), nil
 		a.finish = "stop"
@@ -110,12 +132,13 @@ func lastArguments(chunks []chunk) int {
 func (w Wire) failed(f *Fault) *performance {
 	body := f.Body
 	if body == "" {
-		body = w.errorJSON(f.Status, "scripted fault: "+http.StatusText(f.Status), "")
+		body = w.errorJSON(f.Status, "scripted fault: "+cmp.Or(http.StatusText(f.Status), "Overloaded"), "", "")
 	}
 	p := document(f.Status, body)
 	if f.RetryAfter != "" {
 		p.header["Retry-After"] = f.RetryAfter
 	}
+	maps.Copy(p.header, f.Headers)
 	return p
 }
 
@@ -135,6 +158,9 @@ func (p *performance) play(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(key, value)
 	}
 	control := http.NewResponseController(w)
+	if !wait(r, p.silence) {
+		return
+	}
 	for i, c := range p.chunks {
 		if !wait(r, p.pause) {
 			return

@@ -187,7 +187,7 @@ func (r *responsesRequest) response(a *answer, status string, items []object) ob
 	if status == "in_progress" {
 		return doc
 	}
-	doc["usage"] = responsesUsage(a.usage)
+	doc["usage"] = responsesUsage(a.usage, r.gateway.Cost)
 	if _, reason := responsesEnd(a); reason != "" {
 		doc["incomplete_details"] = object{"reason": reason}
 	}
@@ -197,9 +197,10 @@ func (r *responsesRequest) response(a *answer, status string, items []object) ob
 	return doc
 }
 
-// responsesUsage is the usage object of an answer.
-func responsesUsage(u Usage) object {
-	return object{
+// responsesUsage is the usage object of an answer, with its cost in dollars if
+// that is said.
+func responsesUsage(u Usage, cost *float64) object {
+	out := object{
 		"input_tokens": u.Input,
 		"input_tokens_details": object{
 			"cached_tokens":      u.Cached,
@@ -209,6 +210,10 @@ func responsesUsage(u Usage) object {
 		"output_tokens_details": object{"reasoning_tokens": u.Reasoning},
 		"total_tokens":          u.Input + u.Output,
 	}
+	if cost != nil {
+		out["cost"] = *cost
+	}
+	return out
 }
 
 // streamed implements question.

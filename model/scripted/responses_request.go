@@ -36,8 +36,9 @@ type responsesRequest struct {
 	Metadata           map[string]string `json:"metadata"`
 
 	// items is Input, decoded and checked.
-	items []inputItem
-	size  int // bytes of the body
+	items   []inputItem
+	size    int // bytes of the body
+	gateway *Gateway
 }
 
 type obfuscation struct {
@@ -77,9 +78,9 @@ var includes = []string{includeEncrypted, "message.output_text.logprobs", "messa
 // minOutput is the least output that can be asked for, in tokens.
 const minOutput = 16
 
-// readResponses decodes and checks a request.
-func readResponses(body []byte) (*responsesRequest, error) {
-	req := responsesRequest{size: len(body)}
+// readResponses decodes and checks a request to a gateway.
+func readResponses(body []byte, g *Gateway) (*responsesRequest, error) {
+	req := responsesRequest{size: len(body), gateway: g}
 	if err := decodeStrict(body, &req); err != nil {
 		return nil, err
 	}

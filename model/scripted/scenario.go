@@ -22,6 +22,8 @@ type Scenario struct {
 	Name string `toml:"name"`
 	// Delay is the pause before each streamed chunk; 0 means none.
 	Delay Duration `toml:"delay"`
+	// Server says how the server differs from the plain one.
+	Server Gateway `toml:"server"`
 	// Replies are tried in this order; the first that fits is served.
 	Replies []Reply `toml:"reply"`
 }
@@ -164,6 +166,9 @@ func (s *Scenario) check() (int, error) {
 	}
 	if s.Delay < 0 {
 		return len(s.Replies), fmt.Errorf("delay is %s; it cannot be negative", time.Duration(s.Delay))
+	}
+	if err := s.Server.check(); err != nil {
+		return len(s.Replies), err
 	}
 	for i := range s.Replies {
 		r := &s.Replies[i]

@@ -67,3 +67,29 @@ func checkStrictObject(part map[string]json.RawMessage, path []string) error {
 	}
 	return nil
 }
+
+// keywords are the keywords of a schema, at any depth. The names of properties
+// are none.
+func keywords(raw json.RawMessage) []string {
+	var list []json.RawMessage
+	_ = json.Unmarshal(raw, &list) // a schema can be in a list, in an object, or neither
+	var part map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &part)
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(part)) {
+		out = append(out, name)
+		switch name {
+		case "enum", "const", "default":
+		case "properties", "$defs", "definitions", "patternProperties":
+			var inner map[string]json.RawMessage
+			_ = json.Unmarshal(part[name], &inner)
+			list = slices.AppendSeq(list, maps.Values(inner))
+		default:
+			list = append(list, part[name])
+		}
+	}
+	for _, inner := range list {
+		out = append(out, keywords(inner)...)
+	}
+	return out
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -21,11 +22,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		wire.refuse(http.StatusUnauthorized, wire.wrongKey(), "invalid_api_key").play(w, r)
 		return
 	}
-	switch r.Method + " " + r.URL.Path {
-	case "POST " + wire.path():
+	route := r.Method + " " + r.URL.Path
+	switch {
+	case route == "POST "+wire.path() && s.scenario.Server.speaks(wire):
 		s.complete(wire, r, body).play(w, r)
-	case "GET /v1/models":
-		document(http.StatusOK, wire.models()).play(w, r)
+	case route == "GET /v1/models":
+		document(http.StatusOK, s.scenario.Server.models(wire)).play(w, r)
 	default:
 		wire.refuse(http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path, "").play(w, r)
 	}
@@ -71,34 +73,26 @@ func (w Wire) wrongKey() string {
 	return "the bearer token is missing or wrong"
 }
 
-// models is the list of models.
-func (w Wire) models() string {
-	if w == WireAnthropic {
-		return encoded(object{
-			"data": []object{{
-				"type":         "model",
-				"id":           Model,
-				"display_name": "Scripted",
-				"created_at":   "2023-11-14T22:13:20Z",
-			}},
-			"has_more": false,
-			"first_id": Model,
-			"last_id":  Model,
-		})
-	}
-	return fmt.Sprintf(`{"object":"list","data":[{"id":%q,"object":"model","created":%d,"owned_by":"scripted"}]}`, Model, created)
-}
-
 // complete works out the response to a request for an answer.
 func (s *Server) complete(w Wire, r *http.Request, body []byte) *performance {
-	q, err := w.read(body, r.Header)
+	gateway := &s.scenario.Server
+	if p := gateway.refused(w, body); p != nil {
+		return p
+	}
+	q, err := w.read(gateway.without(body), r.Header, gateway)
 	if err != nil {
 		return w.refuse(http.StatusBadRequest, err.Error(), "invalid_request")
 	}
 	asks := q.asks()
+	if p := gateway.tooLong(w, asks.length()); p != nil {
+		return p
+	}
 	at, err := placeOf(r.Header, asks.turns)
 	if err != nil {
 		return w.refuse(http.StatusBadRequest, err.Error(), "invalid_request")
+	}
+	if asks.continues && !s.scenario.paused(at) {
+		return w.refuse(http.StatusBadRequest, prefillWords, "")
 	}
 	reply, fault := s.choose(at)
 	if reply == nil {
@@ -113,11 +107,21 @@ func (s *Server) complete(w Wire, r *http.Request, body []byte) *performance {
 		return w.refuse(http.StatusInternalServerError, err.Error(), "")
 	}
 	a.usage = s.usage(reply, a, asks)
-	p, err := stage(w, q, a, fault, s.scenario.Delay)
+	p, err := s.scenario.stage(w, q, a, fault)
 	if err != nil {
 		return w.refuse(http.StatusInternalServerError, err.Error(), "")
 	}
 	return p
+}
+
+// prefillWords refuse a conversation that ends with the model's own words.
+const prefillWords = "This model does not support assistant message prefill. The conversation must end with a user message."
+
+// paused reports whether what the model said last, right before the place, may
+// be an answer that it did not end.
+func (s *Scenario) paused(at place) bool {
+	at.turn--
+	return slices.ContainsFunc(s.Replies, func(r Reply) bool { return r.Finish == finishPause && r.fits(at) })
 }
 
 // usage is what an answer is said to have consumed.
@@ -128,12 +132,12 @@ func (s *Server) usage(r *Reply, a *answer, q *asked) Usage {
 	} else {
 		u = Usage{Input: tokens(q.size), Cached: tokens(q.cached)}
 	}
-	if r.Usage != nil {
-		return *r.Usage
-	}
 	u.Output = tokens(a.spoken())
 	u.Reasoning = tokens(len(a.reasoning))
-	return u
+	if r.Usage != nil {
+		u = *r.Usage
+	}
+	return s.scenario.Server.report(u)
 }
 
 // choose finds the reply for a place, and its fault if that strikes now.

@@ -43,6 +43,8 @@ type asked struct {
 	model  string
 	stream bool
 	turns  []turn
+	// continues says that the last to speak was the model: it is to go on.
+	continues bool
 	// size is how long the request is and cached how much of it the request
 	// before it held, in bytes.
 	size   int
@@ -50,6 +52,14 @@ type asked struct {
 	// spans are the parts of a request that says what to keep of it; nil for
 	// one that does not.
 	spans []span
+}
+
+// length is how long the request is, in tokens.
+func (q *asked) length() int64 {
+	if q.spans != nil {
+		return tokens(q.spans[len(q.spans)-1].size)
+	}
+	return tokens(q.size)
 }
 
 // turn is that the user or the model said something.
@@ -60,14 +70,14 @@ type turn struct {
 
 // read decodes a request of this wire and checks everything that a strict
 // server checks. The error is what the client is told.
-func (w Wire) read(body []byte, h http.Header) (question, error) {
+func (w Wire) read(body []byte, h http.Header, g *Gateway) (question, error) {
 	switch w {
 	case WireResponses:
-		return readResponses(body)
+		return readResponses(body, g)
 	case WireAnthropic:
 		return readMessages(body, h)
 	}
-	return readChat(body)
+	return readChat(body, g)
 }
 
 // place is where a request stands: what a reply is chosen by. It is a map key.
