@@ -1,0 +1,2 @@
+// Package anthropic speaks the Messages wire.
+package anthropic
