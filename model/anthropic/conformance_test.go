@@ -162,4 +162,3 @@ func pieces(text string) (out []string) {
 	}
 	return append(out, string(runes))
 }
-

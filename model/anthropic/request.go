@@ -165,24 +165,20 @@ func (p *protocol) sets(field string) bool {
 }
 
 // textBlock writes a text as a block.
-func textBlock(text string) ([]byte, error) {
-	raw, err := plan.MarshalCompact(sdk.TextBlockParam{Text: text})
+func textBlock(said string) ([]byte, error) {
+	raw, err := plan.MarshalCompact(text{said, typeText})
 	if err != nil {
 		return nil, fmt.Errorf("encode the system prompt: %w", err)
 	}
 	return raw, nil
 }
 
-// toolParam describes a tool. The SDK's own schema is a map, which would reorder a
-// canonical one, so ours goes in as it is.
+// toolParam describes a tool. The SDK's own type would reorder a canonical schema,
+// and write < as six letters.
 func toolParam(spec loop.Spec) ([]byte, error) {
-	tool := sdk.ToolParam{
-		Name:        spec.Name,
-		InputSchema: param.Override[sdk.ToolInputSchemaParam](inputSchema(spec.Schema)),
-	}
-	if spec.Description != "" {
-		tool.Description = sdk.String(spec.Description)
-	}
-	return plan.MarshalCompact(tool) //nolint:wrapcheck // the caller names the tool
+	return plan.MarshalCompact(struct { //nolint:wrapcheck // the caller names the tool
+		Schema      json.RawMessage `json:"input_schema"`
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+	}{inputSchema(spec.Schema), spec.Name, spec.Description})
 }
-
