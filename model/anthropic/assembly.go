@@ -213,7 +213,7 @@ type block struct {
 // startOf reads the beginning of a block.
 func startOf(c sdk.ContentBlockStartEventContentBlockUnion) *block {
 	b := &block{
-		kind:      kindOf(c.Type),
+		kind:      kindOf(c.Type, c.Name, c.Thinking, c.Text),
 		signature: c.Signature,
 		data:      c.Data,
 		id:        c.ID,
@@ -228,7 +228,7 @@ func startOf(c sdk.ContentBlockStartEventContentBlockUnion) *block {
 // blockOf reads a block of a whole answer.
 func blockOf(c sdk.ContentBlockUnion) *block {
 	b := &block{
-		kind:      kindOf(c.Type),
+		kind:      kindOf(c.Type, c.Name, c.Thinking, c.Text),
 		signature: c.Signature,
 		data:      c.Data,
 		id:        c.ID,
@@ -244,13 +244,25 @@ func blockOf(c sdk.ContentBlockUnion) *block {
 // runs itself, which are never asked for.
 const typeOther = "other"
 
-// kindOf is the type of a block; "" where the server does not say it.
-func kindOf(kind string) string {
+// kindOf is the type of a block; where the server does not say it, what the block
+// has in it says it, and its pieces where it has nothing yet.
+func kindOf(kind, name, thinking, text string) string {
 	switch kind {
-	case typeText, typeThinking, typeRedacted, typeToolUse, "":
+	case typeText, typeThinking, typeRedacted, typeToolUse:
 		return kind
+	case "":
+	default:
+		return typeOther
 	}
-	return typeOther
+	switch {
+	case name != "":
+		return typeToolUse
+	case thinking != "":
+		return typeThinking
+	case text != "":
+		return typeText
+	}
+	return ""
 }
 
 // inputOf is what a call begins with.
