@@ -108,10 +108,12 @@ func strike(w http.ResponseWriter, r *http.Request, fault looptest.Fault, events
 // replied is a reply as a stream, in pieces of some letters.
 func replied(r looptest.Reply) []string {
 	u := r.Usage
-	events := []string{fmt.Sprintf("event: message_start\ndata: "+
-		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[],`+
-		`"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":0,"output_tokens":0}}}`+"\n\n", u.Input-u.Cached, u.Cached),
-		event("ping", "")}
+	events := []string{
+		fmt.Sprintf("event: message_start\ndata: "+
+			`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[],`+
+			`"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":0,"output_tokens":0}}}`+"\n\n", u.Input-u.Cached, u.Cached),
+		event("ping", ""),
+	}
 	index := 0
 	add := func(block, kind, field, text string) {
 		events = append(events, event("content_block_start", fmt.Sprintf(`"index":%d,"content_block":%s`, index, block)))

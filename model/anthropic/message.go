@@ -167,6 +167,7 @@ func results(m plan.Message) (out []any) {
 // no message that ends in thinking.
 func (p *protocol) assistantBlocks(m plan.Message, o *wire.Optionals) (out []any) {
 	how, again := o.Mends[partBlocks]
+	refused := again && how == ""
 	end := 0
 	for _, b := range m.Blocks {
 		switch {
@@ -176,7 +177,7 @@ func (p *protocol) assistantBlocks(m plan.Message, o *wire.Optionals) (out []any
 		case b.Type == plan.BlockToolCall:
 			out = append(out, p.toolUse(b, o))
 			end = len(out)
-		case b.Type == plan.BlockReasoning && !(again && how == ""):
+		case b.Type == plan.BlockReasoning && !refused:
 			if block := p.thought(b); block != nil {
 				out = append(out, block)
 			}

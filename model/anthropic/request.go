@@ -133,7 +133,7 @@ func (p *protocol) tail(r *request, marks marks) ([]byte, error) {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
 	if params, err = wire.Laid(params, p.cfg.Body); err != nil {
-		return nil, err //nolint:wrapcheck // says what it was doing
+		return nil, err
 	}
 	tail := append([]byte("],"), params[1:len(params)-1]...)
 	if !p.sets("system") && strings.TrimSpace(r.call.System) != "" {
@@ -149,7 +149,7 @@ func (p *protocol) tail(r *request, marks marks) ([]byte, error) {
 	if !p.sets("tools") && len(r.tools) > 0 {
 		tools, err := p.kept.Tools(r.tools, "", toolParam)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // names the tool
+			return nil, err
 		}
 		tail = append(tail, `,"tools":[`...)
 		tail = append(tail, bytes.Join(tools, []byte{','})...)

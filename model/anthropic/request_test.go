@@ -208,9 +208,11 @@ func TestBody(t *testing.T) {
 				`,"tools":[{"input_schema":` + string(readTool.Schema) + `,"name":"read","description":"Read <one> file & more."},{"input_schema":{"type":"object"},"name":"bare"}]` + end,
 		},
 		{
-			name:   "schemas that are not taken",
-			change: func(c *loop.Call) { c.Tools = []loop.Spec{{Name: "x", Schema: json.RawMessage(`{"oneOf":[],"z":1,"a":2}`)}} },
-			want:   head(16384) + cache + `,"tools":[{"input_schema":{"a":2,"type":"object","z":1},"name":"x"}]` + end,
+			name: "schemas that are not taken",
+			change: func(c *loop.Call) {
+				c.Tools = []loop.Spec{{Name: "x", Schema: json.RawMessage(`{"oneOf":[],"z":1,"a":2}`)}}
+			},
+			want: head(16384) + cache + `,"tools":[{"input_schema":{"a":2,"type":"object","z":1},"name":"x"}]` + end,
 		},
 		{name: "auto without the ability", change: func(c *loop.Call) { c.Format = format }, want: head(16384) + cache + end},
 		{

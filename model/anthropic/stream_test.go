@@ -36,7 +36,9 @@ const (
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	format := func(c *loop.Call) { c.Format = &loop.Format{Name: "verdict", Schema: json.RawMessage(`{"type":"object"}`)} }
+	format := func(c *loop.Call) {
+		c.Format = &loop.Format{Name: "verdict", Schema: json.RawMessage(`{"type":"object"}`)}
+	}
 	tests := []struct {
 		name   string
 		stream string

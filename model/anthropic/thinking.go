@@ -217,30 +217,30 @@ func (r *request) drop() {
 const dropBlock = "drop_block"
 
 // limit says how long the answer may be. What is thought counts as part of it, so
-// a limit that was set for the answer has the budget added to it.
+// a limit that was set for the answer has the budget added to it. A budget that
+// leaves too little for the answer is cut, and one that is too small to be taken
+// is none.
 func (p *protocol) limit(r *request, budget int64) {
-	limit := int64(r.call.Settings.MaxOutputTokens)
+	limit := int64(max(0, r.call.Settings.MaxOutputTokens))
 	most := int64(0)
 	if p.cfg.MaxOutput != nil {
-		most = p.cfg.MaxOutput(r.call.Model)
+		most = max(0, p.cfg.MaxOutput(r.call.Model))
 	}
-	tokens := limit
-	if tokens <= 0 {
-		tokens = cmp.Or(max(0, most), DefaultMaxOutput)
-	}
+	tokens := cmp.Or(limit, most, DefaultMaxOutput)
 	switch {
 	case budget > 0 && limit > 0:
 		tokens += budget
 	case budget > 0:
 		tokens = max(tokens, budget+leastAnswer)
 	}
-	if n, err := strconv.ParseInt(r.mends[wire.PartOutput], 10, 64); err == nil && n > 0 {
-		most = n
-		tokens = min(tokens, n)
-	} else if budget > 0 && most > 0 {
-		tokens = min(tokens, max(most, limit))
+	if most > 0 {
+		tokens = min(tokens, max(most, limit)) // what a person sets may be more than is known
 	}
-	if budget = min(budget, tokens-max(leastBudget, tokens/4)); budget >= leastBudget {
+	if n, err := strconv.ParseInt(r.mends[wire.PartOutput], 10, 64); err == nil && n > 0 {
+		tokens = min(tokens, n)
+	}
+	budget = min(budget, tokens-max(leastBudget, tokens/4))
+	if budget >= leastBudget {
 		r.params.Thinking.OfEnabled = &sdk.ThinkingConfigEnabledParam{BudgetTokens: budget}
 	}
 	r.params.MaxTokens = tokens
