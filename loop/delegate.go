@@ -148,6 +148,7 @@ func (l *Loop) childConfig(c *call, emit plan.Emit) Config {
 	cfg.Tools, cfg.Limits, cfg.Format = d.Tools, d.Limits, nil
 	cfg.Mail, cfg.Filters, cfg.Skills = nil, nil, nil // the parent's prompt has the skills in it
 	cfg.Name, cfg.System = cmp.Or(d.Model, cfg.Name), cmp.Or(d.System, cfg.System)
+	cfg.Wire = l.wireOf(cfg.Name)
 	if cfg.Name != l.cfg.Name && cfg.WindowOf != nil {
 		cfg.Window = 0 // it is the parent's
 	}

@@ -189,7 +189,7 @@ func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktre
 		Mail:           mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
 		Window: w.servers.Window, LearnWindow: w.servers.Learn, MaxOutput: w.servers.MaxOutput,
-		Route: route, Why: why, SameServer: w.servers.Same, Provider: w.servers.Provider,
+		Route: route, Why: why, SameServer: w.servers.Same, Wire: w.servers.Wire, Provider: w.servers.Provider,
 		Compaction: loop.Level(w.cfg.Compact.Level), Count: new(tokens.Counter).Count,
 		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
 		Retry:  retryOf(w.cfg),

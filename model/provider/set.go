@@ -204,8 +204,23 @@ func (s *Set) HasKey(name string) bool {
 	return err == nil && (place.KeyFrom == "command" || place.KeyFrom != "" && s.cfg.Getenv(place.KeyFrom) != "")
 }
 
+// over is the place, spoken to over a wire that was chosen before.
+func (p Place) over(name string) Place {
+	p.Wire = name
+	return p
+}
+
 // Name is the model's whole name, which finds the same place from anywhere.
 func (p Place) Name() string { return p.Provider + "/" + p.Model }
+
+// Wire is how a model is spoken to; "" for one that has no place.
+func (s *Set) Wire(name string) string {
+	place, err := s.Place(name)
+	if err != nil {
+		return ""
+	}
+	return place.Wire
+}
 
 // Same reports whether two models are reached at the same server, over the same
 // wire.
@@ -223,6 +238,9 @@ func (s *Set) Generate(ctx context.Context, call loop.Call, live func(loop.Delta
 	place, err := s.Place(call.Model)
 	if err != nil {
 		return loop.Answer{}, &loop.ModelError{Kind: loop.ErrNotFound, Message: err.Error(), Err: err}
+	}
+	if call.Wire != "" {
+		place = place.over(call.Wire)
 	}
 	client, err := s.client(place)
 	if err != nil {
