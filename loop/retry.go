@@ -93,7 +93,7 @@ func laid(base, top map[string]string) map[string]string {
 func (l *Loop) try(ctx context.Context, call Call, tokens int64) (Answer, error) {
 	t := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
 	for {
-		next, err := l.bounded(call, tokens)
+		next, err := l.reserve(ctx, call, tokens)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -145,6 +145,7 @@ func (l *Loop) noted(model string, ans Answer, err error) {
 		l.adjusted(model, ans.Adjusted)
 		return
 	}
+	defer l.giveBack()
 	if me, ok := AsModelError(err); ok {
 		l.adjusted(model, me.Adjusted)
 		l.payFailed(model, me)
