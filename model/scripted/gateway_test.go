@@ -176,6 +176,8 @@ func TestGatewayRefuses(t *testing.T) {
 		{"developer", with("", `{"role":"developer","content":"s"},`+user), "unknown variant `developer`"},
 		{"developer", with("", system+","+user), ""},
 		{"null_content", with("", user+","+calls("a")+","+result("a")), "messages[1].content: Input should be a valid string"},
+		{"repeated_roles", with("", user+","+user), `found multiple "user" roles in a row`},
+		{"repeated_roles", with("", system+","+user+","+calls("a", "b")+","+result("a")+","+result("b")), ""},
 		{"images", with("", image), "does not support image input"},
 		{"thinking", with(`"thinking":{"type":"enabled"},`, user), "'thinking'"},
 	}
