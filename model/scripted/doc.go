@@ -18,11 +18,11 @@
 //   - phase and attempt: the headers X-Plan-Phase and X-Plan-Attempt
 //   - user: how many user messages the conversation holds, so 1 answers the
 //     first of them. A retry that continues a conversation, a second question
-//     in a review and steering each add one. By Messages, each text block of a
-//     user message counts, because messages are joined there for the roles to
-//     alternate; results of tools do not.
+//     in a review and steering each add one. By Messages, one that holds
+//     results of tools and nothing else does not count.
 //   - turn: how many assistant messages follow the last user message, from 0.
-//     By Responses, the items of one answer are one message.
+//     By Responses, the items of one answer are one message, and by Messages
+//     what the model said in several messages in a row is.
 //   - about: words in any of its user messages, which tell a sub-agent's
 //     conversation from its parent's
 //
@@ -68,7 +68,7 @@
 //	window_field    = "max_model_len"   # the list of models says it under this name
 //	truncates       = 4096              # tokens; more is cut in silence, as the usage shows
 //	refuses         = ["max_tokens", "reasoning_effort=high", "reasoning.effort",
-//	                   "schema:pattern", "developer", "null_content", "strict", "images"]
+//	                   "schema:pattern", "developer", "null_content", "repeated_roles", "strict", "images"]
 //	refuse_words    = "unknown parameter: {name}"
 //	accepts         = ["chat_template_kwargs"] # taken and ignored
 //	reasoning_field = "reasoning"       # reasoning_content, reasoning, think, reasoning_details
@@ -93,9 +93,9 @@
 // By Responses, reasoning has to come back right before the rest of its answer,
 // with the encrypted content that was asked for. By Messages, thinking has to
 // come back unchanged with the calls of its answer while thinking is enabled;
-// the roles have to alternate, and a message has to begin with the results of
-// tools; only an answer that stopped with pause_turn may come last, for the
-// rest of it. cache_control has to keep to the rules: four blocks at most, an
+// messages of one role that follow each other are one, which has to begin with
+// the results of tools; only an answer that stopped with pause_turn may come
+// last, for the rest of it. cache_control has to keep to the rules: four blocks at most, an
 // hour before minutes, nothing empty. What it marks is kept and counted in the
 // usage as a server does it, however short, unless the reply has a usage of its
 // own.

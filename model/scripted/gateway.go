@@ -115,7 +115,7 @@ func (g *Gateway) check() error {
 	for _, name := range g.Refuses {
 		if !refusable(name) {
 			return fmt.Errorf("server: refuses %q: name a parameter, such as max_tokens, reasoning.effort or reasoning_effort=high, "+
-				"schema:KEYWORD, developer, null_content, strict or images", name)
+				"schema:KEYWORD, developer, null_content, repeated_roles, strict or images", name)
 		}
 	}
 	switch {

@@ -188,7 +188,10 @@ func (b *block) check(where string) error {
 
 // checkResult looks at what a result holds, which can be left out or empty.
 func (b *block) checkResult(where string) error {
-	if b.Content == nil || string(b.Content) == `""` {
+	if b.Content == nil || string(b.Content) == `""` || string(b.Content) == "[]" {
+		if b.IsError != nil && *b.IsError {
+			return wrong("%s: content cannot be empty if `is_error` is true", strings.TrimSuffix(where, ".content"))
+		}
 		return nil
 	}
 	inner, err := readBlocks(where, b.Content, blockText, blockImage)

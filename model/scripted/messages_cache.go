@@ -56,10 +56,10 @@ func (r *messagesRequest) split() []span {
 		add(fmt.Sprintf("system.%d", i), &r.system[i])
 	}
 	fmt.Fprintf(all, "thinking:%s choice:%s", encoded(r.Thinking), encoded(r.ToolChoice))
-	for i := range r.content {
-		fmt.Fprintf(all, "role:%s", r.Messages[i].Role)
-		for j := range r.content[i] {
-			add(fmt.Sprintf("messages.%d.content.%d", i, j), &r.content[i][j])
+	for i := range r.joined {
+		fmt.Fprintf(all, "role:%s", r.joined[i].role)
+		for j := range r.joined[i].blocks {
+			add(fmt.Sprintf("messages.%d.content.%d", i, j), &r.joined[i].blocks[j])
 		}
 	}
 	return out

@@ -76,24 +76,34 @@ func (r *messagesRequest) readContent() error {
 			return wrong("messages.%d: The final block in an assistant message cannot be `thinking`.", i)
 		}
 		r.content = append(r.content, blocks)
+		r.join(m.Role, blocks)
 	}
 	return nil
 }
 
-// checkOrder looks at how the messages follow one another.
+// join adds a message to the one before it, if both are of one role.
+func (r *messagesRequest) join(role string, blocks []block) {
+	if n := len(r.joined); n > 0 && r.joined[n-1].role == role {
+		r.joined[n-1].blocks = append(slices.Clip(r.joined[n-1].blocks), blocks...)
+		return
+	}
+	r.joined = append(r.joined, joinedMessage{role, blocks})
+}
+
+// checkOrder looks at how the messages follow one another. Their numbers in
+// its errors are those of the joined ones.
 func (r *messagesRequest) checkOrder() error {
+	if r.joined[0].role != "user" {
+		return wrong("messages: first message must use the \"user\" role")
+	}
 	ids := map[string]bool{}
 	var waiting []string
-	for i, m := range r.Messages {
-		if want := []string{"user", "assistant"}[i%2]; m.Role != want {
-			return wrong("messages: roles must alternate between \"user\" and \"assistant\", beginning with \"user\", "+
-				"but messages.%d is of \"%s\"", i, m.Role)
-		}
-		if err := checkResultBlocks(i, r.content[i], waiting); err != nil {
+	for i, m := range r.joined {
+		if err := checkResultBlocks(i, m.blocks, waiting); err != nil {
 			return err
 		}
 		waiting = nil
-		for _, b := range r.content[i] {
+		for _, b := range m.blocks {
 			if b.Type != blockCall {
 				continue
 			}
@@ -105,7 +115,7 @@ func (r *messagesRequest) checkOrder() error {
 		}
 	}
 	if len(waiting) > 0 {
-		return unanswered(len(r.Messages)-1, waiting)
+		return unanswered(len(r.joined)-1, waiting)
 	}
 	return nil
 }
@@ -149,23 +159,24 @@ func (r *messagesRequest) checkReturned() error {
 	if !r.thinks() {
 		return nil
 	}
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role == "user" {
-			if r.shows(i) {
+	for i := len(r.joined) - 1; i >= 0; i-- {
+		blocks := r.joined[i].blocks
+		if r.joined[i].role == "user" {
+			if speaks(blocks) {
 				return nil
 			}
 			continue
 		}
 		var thought []string
-		for j := range r.content[i] {
-			b := &r.content[i][j]
+		for j := range blocks {
+			b := &blocks[j]
 			if tag, ok := b.thought(); ok {
 				thought = append(thought, tag)
 			}
 			if tag, ok := thoughtCall(b.ID); ok && !slices.Contains(thought, tag) {
 				return wrong("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
 					"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
-					"(preceding the lastmost set of `tool_use` and `tool_result` blocks).", i, r.content[i][0].Type)
+					"(preceding the lastmost set of `tool_use` and `tool_result` blocks).", i, blocks[0].Type)
 			}
 		}
 	}

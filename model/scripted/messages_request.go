@@ -32,8 +32,15 @@ type messagesRequest struct {
 
 	tools   []block
 	system  []block
-	content [][]block // of the messages
+	content [][]block // of Messages
+	joined  []joinedMessage
 	spans   []span
+}
+
+// joinedMessage is what messages of one role that follow each other are.
+type joinedMessage struct {
+	role   string
+	blocks []block
 }
 
 type messagesMessage struct {
@@ -184,35 +191,37 @@ func (r *messagesRequest) checkThinking() error {
 	return nil
 }
 
-// asks implements question. Each text of a user message is a turn of its own,
-// because messages may have to be joined for the roles to alternate.
+// asks implements question. A user message of results only is no turn.
 func (r *messagesRequest) asks() *asked {
 	q := &asked{
 		model:     r.Model,
 		stream:    r.Stream,
-		continues: len(r.Messages)%2 == 0,
+		continues: r.joined[len(r.joined)-1].role == "assistant",
 		spans:     r.spans,
 	}
 	for i, m := range r.Messages {
-		if m.Role == "assistant" {
+		switch {
+		case m.Role == "user" && speaks(r.content[i]):
+			q.turns = append(q.turns, turn{text: textOf(r.content[i])})
+		case m.Role == "assistant" && (i == 0 || r.Messages[i-1].Role != m.Role):
 			q.turns = append(q.turns, turn{assistant: true})
-			continue
-		}
-		said := false
-		for _, b := range r.content[i] {
-			if b.Type == blockText {
-				q.turns = append(q.turns, turn{text: b.Text})
-				said = true
-			}
-		}
-		if !said && r.shows(i) {
-			q.turns = append(q.turns, turn{}) // images alone
 		}
 	}
 	return q
 }
 
-// shows reports whether a message holds more than results.
-func (r *messagesRequest) shows(i int) bool {
-	return slices.ContainsFunc(r.content[i], func(b block) bool { return b.Type != blockResult })
+// speaks reports whether a user message holds more than results.
+func speaks(blocks []block) bool {
+	return slices.ContainsFunc(blocks, func(b block) bool { return b.Type != blockResult })
+}
+
+// textOf is the text of a message.
+func textOf(blocks []block) string {
+	var out []string
+	for _, b := range blocks {
+		if b.Type == blockText {
+			out = append(out, b.Text)
+		}
+	}
+	return strings.Join(out, "\n")
 }

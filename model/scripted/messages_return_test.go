@@ -111,3 +111,21 @@ text = "and end."
 		t.Errorf("%v %v %s", resp, err, data)
 	}
 }
+
+// Two messages of the user in a row are two, as by the other wires; results
+// are none.
+func TestMessagesPlace(t *testing.T) {
+	t.Parallel()
+	c := start(t, "[[reply]]\nuser = 1\nturn = 1\ntext = 'b'\n[[reply]]\nuser = 1\ntext = 'a'\n[[reply]]\nuser = 3\nabout = 'second'\ntext = 'c'\n")
+	called := []string{userTurn, turnOf("assistant", callBlock("x")), turnOf("user", resultBlock("x"))}
+	for want, messages := range map[string][]string{
+		"a": {turnOf("user", textBlock("one"), textBlock("message"))},
+		"b": called,
+		"c": append(called, turnOf("user", textBlock("second")), userTurn),
+	} {
+		_, data, err := c.postAt("/messages", nil, askMessages(false, messages...))
+		if got := readMessage(t, data); err != nil || got.Text != want {
+			t.Errorf("%v %+v, want %q", err, got, want)
+		}
+	}
+}

@@ -205,8 +205,8 @@ func TestMessagesStrictness(t *testing.T) {
 		{"block type", one(`{"type":"input_text","text":"x"}`), "messages.0.content.0: Input tag 'input_text'"},
 		{"block field", one(`{"type":"text","text":"x","id":"y"}`), "messages.0.content.0.text.id: Extra inputs are not permitted"},
 		{"user's call", one(callBlock("a")), "a block of type 'tool_use' cannot stand here"},
-		{"two users", with("", userTurn, userTurn), "roles must alternate"},
-		{"assistant first", with("", saidTurn, userTurn), "roles must alternate"},
+		{"assistant first", with("", saidTurn, userTurn), "first message must use the \"user\" role"},
+		{"silent error", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", `{"type":"tool_result","tool_use_id":"a","is_error":true,"content":[]}`)), "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true"},
 		{"prefill", with("", userTurn, saidTurn), "does not support assistant message prefill"},
 		{"input", with("", userTurn, turnOf("assistant", strings.Replace(callBlock("a"), "{}", `"{}"`, 1)), turnOf("user", resultBlock("a"))), "tool_use.input: Input should be a valid dictionary"},
 		{"call id", with("", userTurn, turnOf("assistant", callBlock("a.b")), turnOf("user", resultBlock("a"))), "tool_use.id: String should match pattern"},
@@ -217,6 +217,8 @@ func TestMessagesStrictness(t *testing.T) {
 		{"answered late", with("", userTurn, turnOf("assistant", callBlock("a")), userTurn), "immediately after: a."},
 		{"unknown result", with("", turnOf("user", resultBlock("z"))), "unexpected `tool_use_id` found in `tool_result` blocks: z."},
 		{"answered twice", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", resultBlock("a"), resultBlock("a"))), "each tool_use must have a single result."},
+		{"results in two messages", with("", userTurn, turnOf("assistant", callBlock("a"), callBlock("b")), turnOf("user", resultBlock("b")), turnOf("user", resultBlock("a"), textBlock("x"))), ""},
+		{"results after a text", with("", userTurn, turnOf("assistant", callBlock("a")), userTurn, turnOf("user", resultBlock("a"))), "`tool_result` blocks must come first"},
 		{"results after text", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", textBlock("x"), resultBlock("a"))), "`tool_result` blocks must come first"},
 		{"call id twice", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", resultBlock("a")), turnOf("assistant", callBlock("a")), turnOf("user", resultBlock("a"))), "`tool_use` ids must be unique"},
 
@@ -231,7 +233,7 @@ func TestMessagesStrictness(t *testing.T) {
 			`"output_config":{"effort":"low","format":{"type":"json_schema","schema":{}}},"service_tier":"auto",`,
 			turnOf("user", textBlock("x"), `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}`),
 			turnOf("assistant", textBlock("x"), callBlock("a"), callBlock("b")),
-			turnOf("user", resultBlock("b"), `{"type":"tool_result","tool_use_id":"a","is_error":true}`, textBlock("and?")),
+			turnOf("user", resultBlock("b"), `{"type":"tool_result","tool_use_id":"a"}`, textBlock("and?")), userTurn,
 			saidTurn, marks("1h", "5m")), ""},
 	}
 	for _, tt := range tests {

@@ -16,7 +16,8 @@ const (
 	refuseNull      = "null_content" // an assistant message without content
 	refuseStrict    = "strict"       // of a tool or a schema
 	refuseImages    = "images"
-	refuseSchema    = "schema:" // and a keyword of JSON Schema, in a tool or a format
+	refuseRepeated  = "repeated_roles" // two messages of the user or of the model in a row
+	refuseSchema    = "schema:"        // and a keyword of JSON Schema, in a tool or a format
 )
 
 // refusable reports whether name can stand in [Gateway.Refuses]: a parameter
@@ -103,7 +104,7 @@ func (e *envelope) refusal(w Wire, name string, fields map[string]json.RawMessag
 		return "", ""
 	case name == refuseStrict:
 		return e.refuseStrict(), ""
-	case name == refuseDeveloper, name == refuseNull, name == refuseImages:
+	case name == refuseDeveloper, name == refuseNull, name == refuseImages, name == refuseRepeated:
 		return e.refuseMessage(name), ""
 	}
 	path, value, valued := strings.Cut(name, "=")
@@ -152,13 +153,18 @@ func (e *envelope) refuseMessage(name string) string {
 	if list == nil {
 		_ = json.Unmarshal(e.Input, &list) // text has no messages
 	}
+	before := ""
 	for i, raw := range list {
 		var m struct {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 		}
 		_ = json.Unmarshal(raw, &m)
+		repeated := m.Role == before && (m.Role == "user" || m.Role == "assistant")
+		before = m.Role
 		switch content := string(m.Content); {
+		case name == refuseRepeated && repeated:
+			return fmt.Sprintf("messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles in a row", m.Role)
 		case name == refuseDeveloper && m.Role == "developer":
 			return fmt.Sprintf("messages[%d].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`", i)
 		case name == refuseNull && m.Role == "assistant" && (content == "" || content == "null"):
