@@ -25,7 +25,7 @@ var floors = map[string]int{
 
 // owners says which package alone may import a library.
 var owners = map[string]string{
-	"github.com/openai/openai-go":  "model/openai bench/floor",
+	"github.com/openai/openai-go":  "model/openai model/responses bench/floor",
 	"github.com/mattn/go-sqlite3":  "memory bench/floor",
 	"github.com/looplab/fsm":       "engine",
 	"github.com/spf13/cobra":       "cmd/plan",
