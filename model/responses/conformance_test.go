@@ -103,7 +103,7 @@ func place(input []inputItem) (n int, problem string) {
 				return 0, "reasoning without its following item"
 			}
 		case it.Type == "function_call":
-			if strings.HasSuffix(it.CallID, "_r") && !thought(input, i) {
+			if strings.HasSuffix(it.CallID, "_r") && !thoughtBefore(input, i) {
 				return 0, "function_call without its required reasoning item"
 			}
 			open[it.CallID] = true
@@ -122,8 +122,8 @@ func place(input []inputItem) (n int, problem string) {
 	return n, ""
 }
 
-// thought reports whether reasoning came before an item of the same answer.
-func thought(input []inputItem, i int) bool {
+// thoughtBefore reports whether reasoning came before an item of the same answer.
+func thoughtBefore(input []inputItem, i int) bool {
 	for i--; i >= 0; i-- {
 		switch {
 		case input[i].Type == "reasoning":

@@ -156,8 +156,8 @@ func (p *protocol) answerItems(m plan.Message, o *wire.Optionals) []any {
 }
 
 // thoughts are the reasoning items of an answer that can go back, by the numbers
-// of their blocks, and whether they are all that the answer had. Reasoning that
-// nothing followed is refused.
+// of their blocks, and whether they are all that something followed. Reasoning
+// that nothing followed is refused.
 func (p *protocol) thoughts(m plan.Message, o *wire.Optionals) (items map[int]any, whole bool) {
 	whole = true
 	last := -1
@@ -167,11 +167,11 @@ func (p *protocol) thoughts(m plan.Message, o *wire.Optionals) (items map[int]an
 		}
 	}
 	for i, b := range m.Blocks {
-		if b.Type != plan.BlockReasoning {
+		if b.Type != plan.BlockReasoning || i > last {
 			continue
 		}
 		fields := wire.Open(b.Opaque, Wire, p.provider)
-		if i > last || !carries(fields) || !o.May(partReasoning) {
+		if !carries(fields) || !o.May(partReasoning) {
 			whole = false
 			continue
 		}
