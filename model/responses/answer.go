@@ -29,21 +29,27 @@ func (a *assembly) meta(r *sdk.Response) {
 func (a *assembly) count(u *sdk.ResponseUsage) {
 	input := max(0, u.InputTokens)
 	cached := min(max(0, u.InputTokensDetails.CachedTokens), input)
+	output := max(0, u.OutputTokens, u.TotalTokens-input)
 	a.usage = plan.Usage{
 		Input:     input,
 		Cached:    cached,
 		Written:   min(max(0, u.InputTokensDetails.CacheWriteTokens), input-cached),
-		Output:    max(0, u.OutputTokens, u.TotalTokens-input),
-		Reasoning: max(0, u.OutputTokensDetails.ReasoningTokens),
+		Output:    output,
+		Reasoning: min(max(0, u.OutputTokensDetails.ReasoningTokens), output),
 	}
-	for name, unit := range map[string]float64{"cost": 1, "cost_in_usd_ticks": ticks} {
-		var cost float64
-		raw := u.JSON.ExtraFields[name].Raw()
-		if raw != "" && raw != "null" && json.Unmarshal([]byte(raw), &cost) == nil && cost >= 0 {
-			cost /= unit
-			a.cost = &cost
-		}
+	a.charge(u.JSON.ExtraFields["cost_in_usd_ticks"].Raw(), ticks)
+	a.charge(u.JSON.ExtraFields["cost"].Raw(), 1)
+}
+
+// charge takes what the server says that the call cost, in units of which so many
+// are a dollar.
+func (a *assembly) charge(raw string, units float64) {
+	var cost float64
+	if raw == "" || raw == "null" || json.Unmarshal([]byte(raw), &cost) != nil || cost < 0 {
+		return
 	}
+	cost /= units
+	a.cost = &cost
 }
 
 // Answer implements [wire.Assembly].

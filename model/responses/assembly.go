@@ -61,7 +61,7 @@ func (a *assembly) Add(ev wire.Event) error {
 	case "response.output_item.added":
 		a.begin(&e)
 	case "response.output_item.done":
-		a.settle(a.itemOf(placeOf(&e, e.Item.ID), e.Item.Type), &e.Item, true)
+		a.settle(a.itemOf(placeOf(&e, e.Item.ID), e.Item.Type), &e.Item)
 	case "", "message":
 		return a.document(ev.Data)
 	default:
@@ -154,54 +154,49 @@ func (a *assembly) add(at place, kind string) *item {
 // begin takes an item that begins. There may have been deltas of it.
 func (a *assembly) begin(e *sdk.ResponseStreamEventUnion) {
 	at := placeOf(e, e.Item.ID)
-	for _, it := range slices.Backward(a.items) {
-		if it.fits(at, e.Item.Type) > 0 && !it.begun && !it.done {
-			a.settle(it, &e.Item, false)
-			return
+	var it *item
+	for _, open := range slices.Backward(a.items) {
+		if open.fits(at, e.Item.Type) > 0 && !open.begun && !open.done {
+			it = open
+			break
 		}
 	}
-	a.settle(a.add(at, e.Item.Type), &e.Item, false)
-}
-
-// settle takes what the server says about a whole item: at its beginning, where
-// it is mostly empty, and, done, at its end, where it counts for more than the
-// deltas did.
-func (a *assembly) settle(it *item, from *sdk.ResponseOutputItemUnion, done bool) {
-	it.begun = true
-	it.id = cmp.Or(it.id, from.ID)
-	it.status = cmp.Or(from.Status, it.status)
-	it.callID = cmp.Or(it.callID, from.CallID)
-	it.name = cmp.Or(from.Name, it.name)
-	if parts := partsOf(from); len(parts) > 0 {
-		before := it.text()
-		grown := item{kind: it.kind, parts: parts}
-		if text := grown.text(); text != "" {
-			it.parts = parts
-			if more, ok := strings.CutPrefix(text, before); ok {
-				a.show(it, more)
-			}
-		}
+	if it == nil {
+		it = a.add(at, e.Item.Type)
 	}
-	if it.kind == itemCall {
-		a.setArguments(it, argumentsOf(from))
-	}
-	if done {
-		it.done = true
-		it.keep(bytes.ToValidUTF8([]byte(from.RawJSON()), []byte("\uFFFD")))
-	}
+	it.describe(&e.Item)
+	it.opening = &e.Item
 	if it.kind == itemCall {
 		a.showCall(it, false)
 	}
 }
 
-// keep keeps an item as it ended. What the end of the stream says about it counts
-// unless its reasoning was left out there.
-func (it *item) keep(raw json.RawMessage) {
-	before := it.raw
-	had := it.carries()
-	it.raw = raw
-	if had && !it.carries() {
-		it.raw = before
+// settle takes a whole item. What it says counts for more than the deltas did.
+func (a *assembly) settle(it *item, from *sdk.ResponseOutputItemUnion) {
+	it.describe(from)
+	a.fill(it, from)
+	it.done = true
+	it.keep(bytes.ToValidUTF8([]byte(from.RawJSON()), []byte("\uFFFD")))
+	if it.kind == itemCall {
+		a.showCall(it, false)
+	}
+}
+
+// fill takes what is in an item, if anything is.
+func (a *assembly) fill(it *item, from *sdk.ResponseOutputItemUnion) {
+	if it.kind == itemCall {
+		a.setArguments(it, argumentsOf(from))
+		return
+	}
+	before := it.text()
+	whole := item{kind: it.kind, parts: partsOf(from)}
+	text := whole.text()
+	if text == "" {
+		return
+	}
+	it.parts = whole.parts
+	if more, ok := strings.CutPrefix(text, before); ok {
+		a.show(it, more)
 	}
 }
 
@@ -305,6 +300,9 @@ func (a *assembly) close(status string) {
 	a.ended = true
 	a.status = status
 	for _, it := range a.items {
+		if it.opening != nil && !it.done && len(it.args) == 0 && it.text() == "" {
+			a.fill(it, it.opening)
+		}
 		if it.kind == itemCall {
 			a.showCall(it, true)
 		}
@@ -323,7 +321,7 @@ func (a *assembly) output(items []sdk.ResponseOutputItemUnion) {
 		}
 		taken[it] = true
 		it.index, it.indexed = int64(i), true
-		a.settle(it, from, true)
+		a.settle(it, from)
 	}
 }
 

@@ -93,13 +93,13 @@ func historyOf(turns int, reasons bool) loop.Call {
 		if reasons {
 			said.Blocks = append(said.Blocks, plan.Block{
 				Type: plan.BlockReasoning,
-				Opaque: wire.Seal(Wire, "default", map[string]json.RawMessage{
+				Opaque: wire.Seal(Name, "default", map[string]json.RawMessage{
 					fieldID:        json.RawMessage(fmt.Sprintf(`"rs_%d"`, i)),
 					fieldEncrypted: json.RawMessage(`"` + strings.Repeat("gAAAAABk", 100) + `"`),
 					fieldSummary:   json.RawMessage("[]"),
 				}),
 			})
-			read.Opaque = wire.Seal(Wire, "default", map[string]json.RawMessage{fieldID: json.RawMessage(fmt.Sprintf(`"fc_%d"`, i))})
+			read.Opaque = wire.Seal(Name, "default", map[string]json.RawMessage{fieldID: json.RawMessage(fmt.Sprintf(`"fc_%d"`, i))})
 		}
 		said.Blocks = append(said.Blocks, read)
 		result := plan.Block{Type: plan.BlockToolResult, Call: id, Name: "read", Text: text}

@@ -28,21 +28,51 @@ func TestFailures(t *testing.T) {
 		{"not JSON", begun + "data: {\"type\":\n\n", loop.ErrServed, "not an event"},
 		{"a web page", "<html><title>Welcome</title>", loop.ErrNotFound, "base URL"},
 		{"failed", begun + sse(failed(`"code":"server_error","message":"The model failed."`)), loop.ErrServed, "The model failed."},
-		{"failed for the rate", sse(failed(`"code":"rate_limit_exceeded","message":"Rate limit reached. Please try again in 7s."`)), loop.ErrRateLimit, "Rate limit"},
+		{
+			"failed for the rate",
+			sse(failed(`"code":"rate_limit_exceeded","message":"Rate limit reached. Please try again in 7s."`)),
+			loop.ErrRateLimit,
+			"Rate limit",
+		},
 		{"failed for the quota", sse(failed(`"code":"insufficient_quota","message":"You exceeded your quota."`)), loop.ErrQuota, "quota"},
-		{"failed for the length", sse(failed(`"code":"context_length_exceeded","message":"Your input exceeds the context window."`)), loop.ErrTooLong, "window"},
+		{
+			"failed for the length",
+			sse(failed(`"code":"context_length_exceeded","message":"Your input exceeds the context window."`)),
+			loop.ErrTooLong,
+			"window",
+		},
 		{"failed for the prompt", sse(failed(`"code":"invalid_prompt","message":"Your prompt was flagged."`)), loop.ErrFiltered, "flagged"},
 		{"failed for a policy", sse(failed(`"code":"cyber_policy","message":"Not this."`)), loop.ErrFiltered, "Not this."},
 		{"failed for an image", sse(failed(`"code":"invalid_image_format","message":"No image."`)), loop.ErrRefused, "No image."},
 		{"failed for no reason", sse(event("failed", `"status":"failed"`)), loop.ErrServed, ""},
 		{"cancelled", sse(event("cancelled", `"status":"cancelled"`)), loop.ErrServed, ""},
-		{"an end that failed", sse(event("completed", `"status":"failed","error":{"code":"server_error","message":"Oh no."}`)), loop.ErrServed, "Oh no."},
-		{"an error", begun + sse(`{"type":"error","code":"server_error","message":"Oh no.","param":null,"sequence_number":3}`), loop.ErrServed, "Oh no."},
+		{
+			"an end that failed",
+			sse(event("completed", `"status":"failed","error":{"code":"server_error","message":"Oh no."}`)),
+			loop.ErrServed,
+			"Oh no.",
+		},
+		{
+			"an error",
+			begun + sse(`{"type":"error","code":"server_error","message":"Oh no.","param":null,"sequence_number":3}`),
+			loop.ErrServed,
+			"Oh no.",
+		},
 		{"an error in an error", begun + sse(`{"type":"error","error":{"type":"server_error","message":"Oh no."}}`), loop.ErrServed, "Oh no."},
 		{"an error by name", begun + "event: error\ndata: {\"message\":\"Oh no.\"}\n\n", loop.ErrServed, "Oh no."},
 		{"an error of a gateway", begun + sse(`{"error":{"message":"Upstream is gone.","code":502}}`), loop.ErrServed, "Upstream is gone."},
-		{"an error that is wrong for good", sse(`{"type":"error","error":{"type":"invalid_request_error","message":"No such thing."}}`), loop.ErrRefused, "No such thing."},
-		{"a document that failed", `{"object":"response","status":"failed","error":{"code":"server_error","message":"Oh no."},"output":[]}`, loop.ErrServed, "Oh no."},
+		{
+			"an error that is wrong for good",
+			sse(`{"type":"error","error":{"type":"invalid_request_error","message":"No such thing."}}`),
+			loop.ErrRefused,
+			"No such thing.",
+		},
+		{
+			"a document that failed",
+			`{"object":"response","status":"failed","error":{"code":"server_error","message":"Oh no."},"output":[]}`,
+			loop.ErrServed,
+			"Oh no.",
+		},
 		{"a document that is an error", `{"error":{"message":"Oh no."}}`, loop.ErrServed, "Oh no."},
 		{"a document that is not done", `{"object":"response","status":"queued","error":null,"output":[]}`, loop.ErrServed, "broke off"},
 		{"a document that is none", `{"object":`, loop.ErrServed, "not an answer"},
@@ -66,7 +96,9 @@ func TestFailures(t *testing.T) {
 // What failed after it reported its usage is billed.
 func TestFailureIsBilled(t *testing.T) {
 	t.Parallel()
-	body := sse(event("failed", `"status":"failed","error":{"code":"server_error","message":"Oh no."},"usage":{"input_tokens":70,"output_tokens":7}`))
+	body := sse(
+		event("failed", `"status":"failed","error":{"code":"server_error","message":"Oh no."},"usage":{"input_tokens":70,"output_tokens":7}`),
+	)
 	_, err := serveText(t, "text/event-stream", body).client(t).Generate(t.Context(), call("hi"), nil)
 	if me := modelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 70, Output: 7}) {
 		t.Errorf("usage = %+v", me.Usage)
@@ -92,9 +124,18 @@ func TestMendedInAStream(t *testing.T) {
 // What an answer came with goes back with it, in its order.
 func TestCarried(t *testing.T) {
 	t.Parallel()
-	thinking, looking := thoughtItem("rs_1", "gA", "hm"), strings.Replace(messageItem("msg_1", "look"), `"role"`, `"phase":"commentary","role"`, 1)
+	thinking, looking := thoughtItem("rs_1", "gA", "hm"), strings.Replace(
+		messageItem("msg_1", "look"),
+		`"role"`,
+		`"phase":"commentary","role"`,
+		1,
+	)
 	first, again, second := callItem("fc_1", "a", "read", `{ "p":1}`), thoughtItem("rs_2", "gB"), callItem("fc_2", "b", "read", "{}")
-	f := serveText(t, "text/event-stream", sse(done("0", thinking), done("1", looking), done("2", first), done("3", again), done("4", second), completed))
+	f := serveText(
+		t,
+		"text/event-stream",
+		sse(done("0", thinking), done("1", looking), done("2", first), done("3", again), done("4", second), completed),
+	)
 	client := f.client(t)
 	req := call("hi")
 	answer, err := client.Generate(t.Context(), req, nil)
@@ -129,7 +170,10 @@ func TestFormatTool(t *testing.T) {
 	t.Parallel()
 	item := callItem("fc_1", "a", "verdict", `{"ok":true}`)
 	f := serveText(t, "text/event-stream", sse(
-		added("0", strings.Replace(item, `{\"ok\":true}`, "", 1)), argsDelta("fc_1", "0", `{"ok"`), argsDelta("fc_1", "0", `:true}`), done("0", item), completed,
+		added(
+			"0",
+			strings.Replace(item, `{\"ok\":true}`, "", 1),
+		), argsDelta("fc_1", "0", `{"ok"`), argsDelta("fc_1", "0", `:true}`), done("0", item), completed,
 	))
 	client := f.client(t, func(c *responses.Config) { c.Structured = responses.StructuredTool })
 	req := call("hi")

@@ -43,8 +43,17 @@ func wholeStream() string {
 		added("0", `{"id":"rs_1","type":"reasoning","summary":[]}`),
 		`{"type":"response.reasoning_summary_text.delta","item_id":"rs_1","output_index":0,"summary_index":0,"delta":"think"}`,
 		done("0", thinking),
-		added("1", emptyMessage("msg_1")), textDelta("msg_1", "1", "look"), said("output_text.done", "msg_1", "1", "text", "look"), done("1", messageItem("msg_1", "look")),
-		added("2", callItem("fc_1", "a", "read", "")), argsDelta("fc_1", "2", `{"p":`), argsDelta("fc_1", "2", `1}`), done("2", callItem("fc_1", "a", "read", `{"p":1}`)),
+		added("1", emptyMessage("msg_1")), textDelta("msg_1", "1", "look"), said(
+			"output_text.done",
+			"msg_1",
+			"1",
+			"text",
+			"look",
+		), done("1", messageItem("msg_1", "look")),
+		added("2", callItem("fc_1", "a", "read", "")), argsDelta("fc_1", "2", `{"p":`), argsDelta("fc_1", "2", `1}`), done(
+			"2",
+			callItem("fc_1", "a", "read", `{"p":1}`),
+		),
 		event("completed", `"model":"m-1","status":"completed","usage":{"input_tokens":3,"output_tokens":4},"output":[`+
 			strings.Join([]string{thinking, messageItem("msg_1", "look"), callItem("fc_1", "a", "read", `{"p":1}`)}, ",")+`]`),
 	)
@@ -55,11 +64,16 @@ func wholeStream() string {
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		wholeStream(), sse(completed), "data: [DONE]\n\n", "<html>", "event: error\ndata: x\n\n", sse(`null`), sse(`[]`), sse(`{"type":7}`),
-		`{"object":"response","status":"completed","output":[` + messageItem("m", "x") + `,null,7,{},{"type":"function_call"},{"type":"reasoning","summary":7}]}`,
+		`{"object":"response","status":"completed","output":[` + messageItem(
+			"m",
+			"x",
+		) + `,null,7,{},{"type":"function_call"},{"type":"reasoning","summary":7}]}`,
 		sse(`{"type":"response.completed","response":7}`), sse(`{"type":"response.output_item.done","item":[]}`, completed),
 		sse(argsDelta("", "", "{"), argsDelta("x", "-1", "}"), `{"type":"response.completed","response":{"usage":[]}}`),
 		sse(done("0", `{"type":"reasoning","encrypted_content":["x"],"content":"y","summary":"z"}`), done("0", messageItem("m", "x")), completed),
-		sse(`{"type":"response.failed"}`), sse(`{"error":"x"}`), "data: {\"type\":\"response.output_text.delta\",\"delta\":\"\xff\"}\n\n" + sse(completed),
+		sse(
+			`{"type":"response.failed"}`,
+		), sse(`{"error":"x"}`), "data: {\"type\":\"response.output_text.delta\",\"delta\":\"\xff\"}\n\n" + sse(completed),
 	} {
 		f.Add(seed)
 	}

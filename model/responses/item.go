@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -32,6 +33,9 @@ type item struct {
 	out    string // the id that the call is known by outside, once it is
 
 	raw json.RawMessage // the whole item as the server wrote it, once it is done
+	// opening is the item as it began. What is in it counts where nothing follows:
+	// some servers say it all there, and once more in deltas.
+	opening *sdk.ResponseOutputItemUnion
 }
 
 // part is a piece of a message or of reasoning.
@@ -74,6 +78,26 @@ func (it *item) part(kind string, index int64) *part {
 	}
 	it.parts = append(it.parts, part{kind: kind, index: index})
 	return &it.parts[len(it.parts)-1]
+}
+
+// describe takes what the server says about the item beside what is in it.
+func (it *item) describe(from *sdk.ResponseOutputItemUnion) {
+	it.begun = true
+	it.id = cmp.Or(it.id, from.ID)
+	it.status = cmp.Or(from.Status, it.status)
+	it.callID = cmp.Or(it.callID, from.CallID)
+	it.name = cmp.Or(from.Name, it.name)
+}
+
+// keep keeps an item as it ended. What the end of the stream says about it counts
+// unless its reasoning was left out there.
+func (it *item) keep(raw json.RawMessage) {
+	before := it.raw
+	had := it.carries()
+	it.raw = raw
+	if had && !it.carries() {
+		it.raw = before
+	}
 }
 
 // place is where an event belongs.
@@ -151,13 +175,13 @@ func (it *item) block(provider string, paired bool) (plan.Block, bool) {
 		if !paired {
 			delete(fields, fieldID)
 		}
-		return wire.Seal(Wire, provider, fields)
+		return wire.Seal(Name, provider, fields)
 	}
 	switch it.kind {
 	case itemReasoning:
 		b := plan.Block{Type: plan.BlockReasoning, Text: wire.Valid(it.text())}
 		if it.carries() {
-			b.Opaque = wire.Seal(Wire, provider, it.fields(fieldType))
+			b.Opaque = wire.Seal(Name, provider, it.fields(fieldType))
 		}
 		return b, b.Text != "" || b.Opaque != nil
 	case itemMessage:

@@ -170,7 +170,7 @@ func (p *protocol) thoughts(m plan.Message, o *wire.Optionals) (items map[int]an
 		if b.Type != plan.BlockReasoning || i > last {
 			continue
 		}
-		fields := wire.Open(b.Opaque, Wire, p.provider)
+		fields := wire.Open(b.Opaque, Name, p.provider)
 		if !carries(fields) || !o.May(partReasoning) {
 			whole = false
 			continue
@@ -202,7 +202,7 @@ func carries(fields map[string]json.RawMessage) bool {
 
 // saidText writes a text of an answer.
 func (p *protocol) saidText(b *plan.Block, ids bool, o *wire.Optionals) any {
-	fields := wire.Open(b.Opaque, Wire, p.provider)
+	fields := wire.Open(b.Opaque, Name, p.provider)
 	phase := fields[fieldPhase]
 	if phase != nil && !o.May(partPhase) {
 		phase = nil
@@ -229,7 +229,7 @@ func (p *protocol) saidCall(b *plan.Block, ids bool, o *wire.Optionals) any {
 		Name:      functionName(b.Name),
 		Arguments: b.Args,
 	}
-	fields := wire.Open(b.Opaque, Wire, p.provider)
+	fields := wire.Open(b.Opaque, Name, p.provider)
 	if ids {
 		call.ID = fields[fieldID]
 	}

@@ -66,6 +66,10 @@ var refusals = []refusal{
 		text: `{"error":{"message":"The 'metadata' parameter is only allowed when 'store' is enabled."}}`,
 	},
 	{
+		name: "schema keywords", has: `"maximum":9007199254740993`, part: "schema keywords", becomes: `"limit":{}`,
+		text: `{"error":{"message":"Unsupported schema keyword 'maximum'.","code":400}}`,
+	},
+	{
 		name: "strict", has: `"strict":false`, part: "strict",
 		text: `{"error":"Unknown parameter: 'tools[0].strict'."}`,
 	},
@@ -171,7 +175,8 @@ func TestMended(t *testing.T) {
 func kept(t *testing.T, first, last string, mended []string) {
 	t.Helper()
 	fields := map[string]string{
-		"include": `"include":`, "reasoning.summary": `"summary":"auto"`, "reasoning.effort": `"effort":"low"`, "temperature": `"temperature":0.5`,
+		"include": `"include":`, "reasoning.summary": `"summary":"auto"`, "reasoning.effort": `"effort":"low"`,
+		"temperature": `"temperature":0.5`, "schema keywords": `"maximum":`,
 		"prompt_cache_key": `"prompt_cache_key":`, "metadata": `"metadata":`, "strict": `"strict":false`, "text.format": `"format":`,
 		wire.PartOutput: `"max_output_tokens":90000`, "reasoning items": `"encrypted_content":"gA<="`, "phase": `"phase":`,
 		"namespace": `"namespace":`, "stream": `"stream":true`,
@@ -217,20 +222,24 @@ func TestKnown(t *testing.T) {
 // A refusal that no part is named in is one.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	for text, kind := range map[string]loop.ErrorKind{
-		`{"error":{"message":"Invalid schema for function 'read': In context=(), object schema missing properties.","code":"invalid_function_parameters"}}`: loop.ErrRefused,
-		`{"error":{"message":"No tool output found for function call call_1.","type":"invalid_request_error","param":"input"}}`:                             loop.ErrRefused,
-		`{"error":{"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded","param":"input"}}`:                     loop.ErrTooLong,
+	for _, tt := range []struct {
+		message string
+		kind    loop.ErrorKind
+	}{
+		{`"message":"Provider returned error","code":400,"metadata":{"raw":"no","provider_name":"P"}`, loop.ErrRefused},
+		{`"message":"Invalid schema for function 'read': no properties.","code":"invalid_function_parameters"`, loop.ErrRefused},
+		{`"message":"No tool output found for function call call_1.","type":"invalid_request_error","param":"input"`, loop.ErrRefused},
+		{`"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded","param":"input"`, loop.ErrTooLong},
 	} {
 		f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprint(w, text)
+			fmt.Fprintf(w, `{"error":{%s}}`, tt.message)
 		})
-		req := loop.Call{Model: "m", Messages: conversation(), Tools: []loop.Spec{readTool}}
+		req := loop.Call{Model: "m", Messages: conversation(), Tools: []loop.Spec{readTool}, Metadata: map[string]string{"a": "b"}}
 		_, err := f.client(t).Generate(t.Context(), req, nil)
-		modelError(t, err, kind)
+		modelError(t, err, tt.kind)
 		if f.count() != 1 {
-			t.Errorf("%d requests after %s", f.count(), text)
+			t.Errorf("%d requests after %s", f.count(), tt.message)
 		}
 	}
 }

@@ -27,8 +27,14 @@ var (
 		Words: append([]string{"reasoning.summary", "reasoning summar", "'summary'", `"summary"`}, allReasoning...),
 	}
 	partCacheKey = wire.Optional{Part: "prompt_cache_key"}
-	partMetadata = wire.Optional{Part: "metadata"}
-	partStrict   = wire.Optional{
+	partMetadata = wire.Optional{
+		Part: "metadata",
+		// OpenRouter has a field of this name in its errors.
+		Words: []string{
+			"'metadata'", "`metadata`", `"body","metadata"`, `"body", "metadata"`, `"param":"metadata"`, "parameter: metadata", "field metadata",
+		},
+	}
+	partStrict = wire.Optional{
 		Part:  "strict",
 		From:  "false",
 		Words: []string{"'strict'", `"strict"`, "`strict`", ".strict", "parameter: strict", "field strict"},
@@ -75,6 +81,15 @@ func partEffort(effort string) wire.Optional {
 		Part:  "reasoning.effort",
 		From:  effort,
 		Words: append([]string{"effort"}, allReasoning...),
+	}
+}
+
+// partSchema are the keywords of the tools' schemas that not every server takes.
+func partSchema() wire.Optional {
+	return wire.Optional{
+		Part:  "schema keywords",
+		To:    "type, description, properties, required, items and enum alone",
+		Words: wire.SchemaWords(),
 	}
 }
 

@@ -118,7 +118,7 @@ func limitOutput(params *sdk.ResponseNewParams, limit int, o *wire.Optionals) {
 		}
 		limit = min(limit, most)
 	}
-	o.May(partOutput(limit))
+	o.Also(partOutput(limit))
 	params.MaxOutputTokens = param.NewOpt(int64(limit))
 }
 
@@ -189,14 +189,22 @@ type functionTool struct {
 	Strict      *bool           `json:"strict,omitempty"`
 }
 
-// tools writes tools, each by itself.
+// tools writes tools, each by itself, without the schema keywords that the server
+// refuses.
 func (p *protocol) tools(specs []loop.Spec, o *wire.Optionals) ([][]byte, error) {
 	var strict *bool
-	form := "plain"
+	form := ""
 	if o.May(partStrict) {
-		strict, form = new(bool), "strict:false"
+		strict, form = new(bool), "strict "
+	}
+	plain := !o.May(partSchema())
+	if plain {
+		form += "plain"
 	}
 	return p.fixed.Tools(specs, form, func(s loop.Spec) ([]byte, error) {
+		if plain {
+			s.Schema = wire.PlainSchema(s.Schema)
+		}
 		return plan.MarshalCompact(functionTool{
 			Type:        "function",
 			Name:        s.Name,

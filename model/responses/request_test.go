@@ -72,8 +72,8 @@ func TestBody(t *testing.T) {
 			change: func(c *loop.Call) {
 				c.System, c.Tools = "be <good>", []loop.Spec{readTool}
 			},
-			want: begin + `,"instructions":"be <good>","tools":[{"type":"function","name":"read","description":"Read <one> file & more.","parameters":` +
-				string(readTool.Schema) + `,"strict":false}]` + usual + end,
+			want: begin + `,"instructions":"be <good>","tools":[{"type":"function","name":"read","description":"Read <one> file & more.",` +
+				`"parameters":` + string(readTool.Schema) + `,"strict":false}]` + usual + end,
 		},
 		{name: "a format", change: withFormat, want: begin + usual + schema + end},
 		{name: "a format by schema", change: withFormat, config: structured("schema"), want: begin + usual + schema + end},
@@ -255,7 +255,11 @@ func conversation() []plan.Message {
 	return []plan.Message{
 		plan.UserText("look <here>"),
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{
-			{Type: plan.BlockReasoning, Text: "hm", Opaque: sealed(`{"id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gA<="}`)},
+			{
+				Type:   plan.BlockReasoning,
+				Text:   "hm",
+				Opaque: sealed(`{"id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gA<="}`),
+			},
 			{Type: plan.BlockText, Text: "reading", Opaque: sealed(`{"id":"msg_1","phase":"commentary"}`)},
 			{Type: plan.BlockReasoning, Opaque: sealed(`{"id":"rs_2","encrypted_content":"gB","status":"completed"}`)},
 			{Type: plan.BlockToolCall, Call: "a", Name: "read", Args: `{"path" : "x"`, Opaque: sealed(`{"id":"fc_1","namespace":"n"}`)},
@@ -271,13 +275,27 @@ func conversation() []plan.Message {
 		plan.UserText("on"),
 		{Role: plan.RoleExtension, Blocks: []plan.Block{{Type: plan.BlockText, Text: "secret"}}},
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{
-			{Type: plan.BlockReasoning, Text: "another's", Opaque: json.RawMessage(`{"wire":"responses","provider":"other","fields":{"id":"rs_9","encrypted_content":"x"}}`)},
-			{Type: plan.BlockReasoning, Text: "signed", Opaque: json.RawMessage(`{"wire":"anthropic","provider":"default","fields":{"signature":"x"}}`)},
+			{
+				Type:   plan.BlockReasoning,
+				Text:   "another's",
+				Opaque: json.RawMessage(`{"wire":"responses","provider":"other","fields":{"id":"rs_9","encrypted_content":"x"}}`),
+			},
+			{
+				Type:   plan.BlockReasoning,
+				Text:   "signed",
+				Opaque: json.RawMessage(`{"wire":"anthropic","provider":"default","fields":{"signature":"x"}}`),
+			},
 			{Type: plan.BlockReasoning, Text: "from before", Opaque: json.RawMessage(`{"reasoning_content":"x"}`)},
 			{Type: plan.BlockText, Text: ""},
 			{Type: plan.BlockText, Text: "first", Opaque: sealed(`{"id":"msg_9","phase":"final_answer"}`)},
 			{Type: plan.BlockText, Text: "second"},
-			{Type: plan.BlockToolCall, Call: strings.Repeat("c", 70), Name: "functions.read file", Args: "{}", Opaque: json.RawMessage(`{"extra_content":{}}`)},
+			{
+				Type:   plan.BlockToolCall,
+				Call:   strings.Repeat("c", 70),
+				Name:   "functions.read file",
+				Args:   "{}",
+				Opaque: json.RawMessage(`{"extra_content":{}}`),
+			},
 		}},
 		{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: strings.Repeat("c", 70), Text: ""}}},
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{

@@ -46,8 +46,8 @@ import (
 	"github.com/plan-engine/plan/model/wire"
 )
 
-// Wire is the name of the wire. It marks what only this wire may see.
-const Wire = "responses"
+// Name is the wire's name.
+const Name = "responses"
 
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"

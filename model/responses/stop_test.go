@@ -39,7 +39,13 @@ func TestStopReasons(t *testing.T) {
 		{cutTool, incomplete("because"), read, loop.StopLength, "because"},
 		{cutTool, completed, read, loop.StopTools, ""},
 		{text, event("incomplete", `"model":"m-1"`), x, loop.StopEnd, "incomplete"},
-		{text, event("completed", `"model":"m-1","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`), x, loop.StopLength, "max_output_tokens"},
+		{
+			text,
+			event("completed", `"model":"m-1","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`),
+			x,
+			loop.StopLength,
+			"max_output_tokens",
+		},
 	} {
 		tests = append(tests, answerTest{
 			name: fmt.Sprint(i, " ", tt.stop, " ", tt.finish), events: []string{tt.first, tt.end},
@@ -52,14 +58,20 @@ func TestStopReasons(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	of := func(name, usage string, want plan.Usage, cost float64) answerTest {
-		return answerTest{name: name, events: []string{event("completed", `"model":"m-1","status":"completed","usage":`+usage)}, usage: want, cost: cost}
+		return answerTest{
+			name:   name,
+			events: []string{event("completed", `"model":"m-1","status":"completed","usage":`+usage)},
+			usage:  want,
+			cost:   cost,
+		}
 	}
 	runAnswers(t, []answerTest{
 		of("all of it", `{"input_tokens":5000,"input_tokens_details":{"cached_tokens":4096,"cache_write_tokens":512},"output_tokens":300,`+
 			`"output_tokens_details":{"reasoning_tokens":256},"total_tokens":5300}`,
 			plan.Usage{Input: 5000, Cached: 4096, Written: 512, Output: 300, Reasoning: 256}, 0),
 		of("without details", `{"input_tokens":5,"output_tokens":3}`, plan.Usage{Input: 5, Output: 3}, 0),
-		of("output without its reasoning", `{"input_tokens":5,"output_tokens":3,"output_tokens_details":{"reasoning_tokens":90},"total_tokens":98}`,
+		of("output without its reasoning",
+			`{"input_tokens":5,"output_tokens":3,"output_tokens_details":{"reasoning_tokens":90},"total_tokens":98}`,
 			plan.Usage{Input: 5, Output: 93, Reasoning: 90}, 0),
 		of("more than there is", `{"input_tokens":5,"input_tokens_details":{"cached_tokens":9,"cache_write_tokens":9},"output_tokens":-3}`,
 			plan.Usage{Input: 5, Cached: 5}, 0),

@@ -63,7 +63,12 @@ func thoughtItem(id, encrypted string, summaries ...string) string {
 	for _, s := range summaries {
 		parts = append(parts, fmt.Sprintf(`{"type":"summary_text","text":%q}`, s))
 	}
-	return fmt.Sprintf(`{"id":%q,"type":"reasoning","summary":[%s],"encrypted_content":%q,"status":null}`, id, strings.Join(parts, ","), encrypted)
+	return fmt.Sprintf(
+		`{"id":%q,"type":"reasoning","summary":[%s],"encrypted_content":%q,"status":null}`,
+		id,
+		strings.Join(parts, ","),
+		encrypted,
+	)
 }
 
 func textBlock(s string) plan.Block { return plan.Block{Type: plan.BlockText, Text: s} }
@@ -178,99 +183,141 @@ func TestAnswers(t *testing.T) {
 		{name: "an end mark", raw: sse(plain...) + "data: [DONE]\n\n", blocks: hello},
 		{name: "comments", raw: ": one\n\n" + strings.ReplaceAll(sse(plain...), "\n\n", "\n\n: ping\n\n"), blocks: hello},
 		{name: "carriage returns", raw: strings.ReplaceAll(sse(plain...), "\n", "\r\n"), blocks: hello},
-		{name: "only names", raw: strings.ReplaceAll(strings.ReplaceAll(sse(plain...), `{"type":"response.output_text.delta",`, `{`), `{"type":"response.completed",`, `{`), blocks: hello},
+		{
+			name: "only names",
+			raw: strings.ReplaceAll(
+				strings.ReplaceAll(sse(plain...), `{"type":"response.output_text.delta",`, `{`),
+				`{"type":"response.completed",`,
+				`{`,
+			),
+			blocks: hello,
+		},
 		{name: "events that mean nothing", events: append([]string{
-			`{"type":"response.in_progress","response":{"status":"in_progress"}}`, `{"type":"response.content_part.added","part":{"type":"output_text","text":""}}`,
+			`{"type":"response.in_progress","response":{"status":"in_progress"}}`,
+			`{"type":"response.content_part.added","part":{"type":"output_text","text":""}}`,
 			`{"type":"keepalive"}`, `{"type":"response.web_search_call.searching","output_index":4}`, `null`, `{}`,
 		}, plain...), blocks: hello},
 		{name: "all of it at the end", events: []string{ended("completed", messageItem("msg_1", "hello"))}, blocks: hello},
 		{name: "at the end once more", events: []string{begin, he, llo, whole, ended("completed", messageItem("msg_1", "hello"))}, blocks: hello},
 		{name: "the rest at the end", events: []string{begin, he, ended("completed", messageItem("msg_1", "hello"))}, blocks: hello},
 		{name: "only whole items", events: []string{whole, completed}, blocks: hello},
-		{name: "only whole items and the end mark", raw: sse(event("created", `"model":"m-1","status":"in_progress","output":[]`), whole) + "data: [DONE]\n\n", blocks: hello},
+		{
+			name:   "only whole items and the end mark",
+			raw:    sse(event("created", `"model":"m-1","status":"in_progress","output":[]`), whole) + "data: [DONE]\n\n",
+			blocks: hello,
+		},
 		{name: "deltas alone", events: []string{he, llo, completed}, blocks: hello},
 		{name: "deltas before the item", events: []string{he, llo, begin, whole, completed}, blocks: hello},
 		{name: "the whole part", events: []string{begin, he, said("output_text.done", "msg_1", "0", "text", "hello"), completed}, blocks: hello},
 		{name: "no ids", events: []string{textDelta("", "0", "he"), textDelta("", "0", "llo"), completed}, blocks: hello},
-		{name: "no ids and no indexes", events: []string{added("", emptyMessage("")), textDelta("", "", "he"), textDelta("", "", "llo"), done("", messageItem("", "hello")), completed}, blocks: hello},
-		{name: "other ids in every event", events: []string{begin, textDelta("x1", "0", "he"), textDelta("x2", "0", "llo"), done("0", messageItem("x3", "hello")), ended("completed", messageItem("x4", "hello"))}, blocks: hello},
-		{name: "what was said last counts", events: []string{begin, he, done("0", messageItem("msg_1", "goodbye")), completed}, blocks: []plan.Block{textBlock("goodbye")}, late: true},
-		{name: "an end without its items", events: []string{begin, he, llo, whole, event("completed", `"model":"m-1","status":"completed"`)}, blocks: hello},
-		{name: "an end without a status", events: []string{begin, he, llo, whole, event("completed", `"model":"m-1","usage":null`)}, blocks: hello},
-		{name: "another name for the end", events: []string{begin, he, llo, whole, event("done", `"model":"m-1"`)}, blocks: hello},
-		{name: "two texts", events: []string{done("0", messageItem("msg_1", "one")), done("1", messageItem("msg_2", "two")), completed}, blocks: []plan.Block{textBlock("one"), textBlock("two")}},
-		{name: "in the order of their numbers", events: []string{done("1", messageItem("msg_2", "two")), done("0", messageItem("msg_1", "one")), completed}, blocks: []plan.Block{textBlock("one"), textBlock("two")}, late: true},
-		{name: "always the same number", events: []string{added("0", emptyMessage("a")), textDelta("a", "0", "one"), done("0", messageItem("a", "one")), added("0", emptyMessage("b")), textDelta("b", "0", "two"), done("0", messageItem("b", "two")), completed}, blocks: []plan.Block{textBlock("one"), textBlock("two")}},
-		{name: "a phase", events: []string{done("0", strings.Replace(messageItem("msg_1", "hello"), `"role"`, `"phase":"final_answer","role"`, 1)), completed}, blocks: []plan.Block{with(textBlock("hello"), `{"phase":"final_answer"}`)}},
-		{name: "no phase", events: []string{done("0", strings.Replace(messageItem("msg_1", "hello"), `"role"`, `"phase":null,"role"`, 1)), completed}, blocks: hello},
-		{name: "broken UTF-8", events: []string{begin, textDelta("msg_1", "0", "a") + "", strings.Replace(textDelta("msg_1", "0", "b"), `"b"`, "\"\xff\"", 1), completed}, blocks: []plan.Block{textBlock("a\uFFFD")}},
-		{name: "a rune in two pieces", events: []string{begin, strings.Replace(he, "he", "\xc3", 1), strings.Replace(he, "he", "\xa9", 1), completed}, blocks: []plan.Block{textBlock("é")}, late: true},
-		{name: "items of other tools", events: []string{done("0", `{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search"}}`), done("1", messageItem("msg_1", "hello")), completed}, blocks: hello},
-		{name: "a document in an event", raw: `data: {"object":"response","model":"m-1","status":"completed","output":[` + messageItem("msg_1", "hello") + "]}\n\n", blocks: hello},
-		{name: "a document", raw: `{"object":"response","model":"m-1","status":"completed","error":null,"output":[` + messageItem("msg_1", "hello") + `]}`, blocks: hello},
-		{name: "a document without a status", raw: `{"model":"m-1","output":[` + messageItem("msg_1", "hello") + `]}`, blocks: hello},
-	})
-}
-
-func TestCalls(t *testing.T) {
-	t.Parallel()
-	open := strings.Replace(callItem("fc_1", "a", "read", ""), "completed", "in_progress", 1)
-	whole := callItem("fc_1", "a", "read", `{"p":1}`)
-	read := []plan.Block{callBlock("a", "read", `{"p":1}`)}
-	first, second := argsDelta("fc_1", "0", `{"p"`), argsDelta("fc_1", "0", `:1}`)
-	of := func(name string, blocks []plan.Block, events ...string) answerTest {
-		return answerTest{name: name, blocks: blocks, events: events, stop: loop.StopTools}
-	}
-	runAnswers(t, []answerTest{
-		of("streamed", read, added("0", open), first, second, done("0", whole), completed),
-		of("and whole at the end", read, added("0", open), first, second, done("0", whole), ended("completed", whole)),
-		of("only done", read, done("0", whole), completed),
-		of("only at the end", read, ended("completed", whole)),
-		of("arguments only in their end", read, added("0", open), said("function_call_arguments.done", "fc_1", "0", "arguments", `{"p":1}`), completed),
-		of("no end of the item", read, added("0", open), first, second, completed),
-		of("deltas before the item", read, first, second, done("0", whole), completed),
-		of("deltas alone, and then all", read, first, second, ended("completed", whole)),
-		of("arguments that are an object", read, done("0", strings.Replace(whole, `"{\"p\":1}"`, `{"p":1}`, 1)), completed),
-		of("no arguments", []plan.Block{callBlock("a", "read", "")}, added("0", open), done("0", open), completed),
-		of("no call id", []plan.Block{callBlock("fc_1", "read", `{"p":1}`)}, added("0", strings.Replace(open, `"call_id":"a",`, "", 1)), first, done("0", strings.Replace(whole, `"call_id":"a",`, "", 1)), completed),
-		of("no id at all", []plan.Block{callBlock("call_0", "read", `{"p":1}`)}, done("", strings.NewReplacer(`"call_id":"a",`, "", `"id":"fc_1",`, "").Replace(whole)), completed),
-		of("the same id twice", []plan.Block{callBlock("a", "read", `{"p":1}`), callBlock("call_1", "read", "{}")}, done("0", whole), done("1", callItem("fc_2", "a", "read", "{}")), completed),
-		of("side by side", []plan.Block{callBlock("a", "read", `{"p":1}`), callBlock("b", "bash", `{"c":2}`)},
-			added("0", open), added("1", callItem("fc_2", "b", "bash", "")), argsDelta("fc_2", "1", `{"c"`), first, second, argsDelta("fc_2", "1", `:2}`), completed),
-		of("without numbers", []plan.Block{callBlock("a", "read", `{"p":1}`), callBlock("b", "bash", `{"c":2}`)},
-			added("", open), argsDelta("fc_1", "", `{"p":1}`), added("", callItem("fc_2", "b", "bash", "")), argsDelta("fc_2", "", `{"c":2}`), completed),
-		of("a text first", []plan.Block{textBlock("look"), callBlock("a", "read", `{"p":1}`)}, done("0", messageItem("msg_1", "look")), done("1", whole), completed),
-		of("what the server adds", []plan.Block{with(callBlock("a", "read", `{"p":1}`), `{"caller":{"type":"direct"},"namespace":"n"}`)},
-			done("0", strings.Replace(whole, `"name"`, `"caller":{"type":"direct"},"namespace":"n","created_by":null,"name"`, 1)), completed),
-	})
-}
-
-func TestReasoning(t *testing.T) {
-	t.Parallel()
-	open := `{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"half"}`
-	whole := thoughtItem("rs_1", "gA", "think", "hard")
-	kept := `{"encrypted_content":"gA","id":"rs_1","summary":[{"type":"summary_text","text":"think"},{"type":"summary_text","text":"hard"}]}`
-	hm := with(thought("think\n\nhard"), kept)
-	part := func(n int, text string) string {
-		return fmt.Sprintf(`{"type":"response.reasoning_summary_text.delta","item_id":"rs_1","output_index":0,"summary_index":%d,"delta":%q}`, n, text)
-	}
-	runAnswers(t, []answerTest{
-		{name: "streamed", blocks: []plan.Block{hm}, events: []string{added("0", open), part(0, "thi"), part(0, "nk"), part(1, "ha"), part(1, "rd"), done("0", whole), completed}},
-		{name: "only at the end", blocks: []plan.Block{hm}, events: []string{ended("completed", whole)}},
-		{name: "without a summary", blocks: []plan.Block{with(thought(""), `{"encrypted_content":"gA","id":"rs_1","summary":[]}`)}, events: []string{added("0", open), done("0", thoughtItem("rs_1", "gA")), completed}},
-		{name: "what began is not kept", blocks: []plan.Block{thought("think")}, events: []string{added("0", open), part(0, "think"), completed}},
-		{name: "a summary alone is not kept", blocks: []plan.Block{thought("think")}, events: []string{done("0", `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"think"}],"encrypted_content":null}`), completed}},
-		{name: "the end has left it out", blocks: []plan.Block{hm}, events: []string{done("0", whole), ended("completed", `{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":null}`)}},
-		{name: "in the open", blocks: []plan.Block{with(thought("think"), `{"content":[{"type":"reasoning_text","text":"think"}],"id":"rs_1","summary":[]}`)}, events: []string{
-			said("reasoning_text.delta", "rs_1", "0", "delta", "think"), done("0", `{"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"think"}]}`), completed,
-		}},
 		{
-			name: "the ids of what it led to", stop: loop.StopTools,
-			events: []string{done("0", whole), done("1", messageItem("msg_1", "look")), done("2", thoughtItem("rs_2", "gB")), done("3", callItem("fc_1", "a", "read", "{}")), done("4", callItem("item/2", "b", "read", "{}")), completed},
-			blocks: []plan.Block{
-				hm, with(textBlock("look"), `{"id":"msg_1"}`), with(thought(""), `{"encrypted_content":"gB","id":"rs_2","summary":[]}`),
-				with(callBlock("a", "read", "{}"), `{"id":"fc_1"}`), callBlock("b", "read", "{}"),
+			name: "no ids and no indexes",
+			events: []string{
+				added("", emptyMessage("")),
+				textDelta("", "", "he"),
+				textDelta("", "", "llo"),
+				done("", messageItem("", "hello")),
+				completed,
 			},
+			blocks: hello,
 		},
+		{
+			name: "other ids in every event",
+			events: []string{
+				begin,
+				textDelta("x1", "0", "he"),
+				textDelta("x2", "0", "llo"),
+				done("0", messageItem("x3", "hello")),
+				ended("completed", messageItem("x4", "hello")),
+			},
+			blocks: hello,
+		},
+		{
+			name:   "what was said last counts",
+			events: []string{begin, he, done("0", messageItem("msg_1", "goodbye")), completed},
+			blocks: []plan.Block{textBlock("goodbye")},
+			late:   true,
+		},
+		{
+			name:   "an end without its items",
+			events: []string{begin, he, llo, whole, event("completed", `"model":"m-1","status":"completed"`)},
+			blocks: hello,
+		},
+		{
+			name:   "an end without a status",
+			events: []string{begin, he, llo, whole, event("completed", `"model":"m-1","usage":null`)},
+			blocks: hello,
+		},
+		{name: "another name for the end", events: []string{begin, he, llo, whole, event("done", `"model":"m-1"`)}, blocks: hello},
+		{
+			name:   "two texts",
+			events: []string{done("0", messageItem("msg_1", "one")), done("1", messageItem("msg_2", "two")), completed},
+			blocks: []plan.Block{textBlock("one"), textBlock("two")},
+		},
+		{
+			name:   "in the order of their numbers",
+			events: []string{done("1", messageItem("msg_2", "two")), done("0", messageItem("msg_1", "one")), completed},
+			blocks: []plan.Block{textBlock("one"), textBlock("two")},
+			late:   true,
+		},
+		{
+			name: "always the same number",
+			events: []string{
+				added("0", emptyMessage("a")),
+				textDelta("a", "0", "one"),
+				done("0", messageItem("a", "one")),
+				added("0", emptyMessage("b")),
+				textDelta("b", "0", "two"),
+				done("0", messageItem("b", "two")),
+				completed,
+			},
+			blocks: []plan.Block{textBlock("one"), textBlock("two")},
+		},
+		{
+			name:   "a phase",
+			events: []string{done("0", strings.Replace(messageItem("msg_1", "hello"), `"role"`, `"phase":"final_answer","role"`, 1)), completed},
+			blocks: []plan.Block{with(textBlock("hello"), `{"phase":"final_answer"}`)},
+		},
+		{
+			name:   "no phase",
+			events: []string{done("0", strings.Replace(messageItem("msg_1", "hello"), `"role"`, `"phase":null,"role"`, 1)), completed},
+			blocks: hello,
+		},
+		{
+			name: "broken UTF-8",
+			events: []string{
+				begin,
+				textDelta("msg_1", "0", "a") + "",
+				strings.Replace(textDelta("msg_1", "0", "b"), `"b"`, "\"\xff\"", 1),
+				completed,
+			},
+			blocks: []plan.Block{textBlock("a\uFFFD")},
+		},
+		{
+			name:   "a rune in two pieces",
+			events: []string{begin, strings.Replace(he, "he", "\xc3", 1), strings.Replace(he, "he", "\xa9", 1), completed},
+			blocks: []plan.Block{textBlock("é")},
+			late:   true,
+		},
+		{
+			name: "items of other tools",
+			events: []string{
+				done("0", `{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search"}}`),
+				done("1", messageItem("msg_1", "hello")),
+				completed,
+			},
+			blocks: hello,
+		},
+		{
+			name:   "a document in an event",
+			raw:    `data: {"object":"response","model":"m-1","status":"completed","output":[` + messageItem("msg_1", "hello") + "]}\n\n",
+			blocks: hello,
+		},
+		{
+			name:   "a document",
+			raw:    `{"object":"response","model":"m-1","status":"completed","error":null,"output":[` + messageItem("msg_1", "hello") + `]}`,
+			blocks: hello,
+		},
+		{name: "a document without a status", raw: `{"model":"m-1","output":[` + messageItem("msg_1", "hello") + `]}`, blocks: hello},
 	})
 }
