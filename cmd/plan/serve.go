@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -79,7 +80,7 @@ func (a *app) tellServer(server *scripted.Server) error {
 }
 
 // joinScenarios reads scenario files as one: the replies of all, in order,
-// and the longest delay.
+// the longest delay, and the ways of the server from the file that says them.
 func joinScenarios(files []string) (*scripted.Scenario, error) {
 	var names []string
 	joined := &scripted.Scenario{}
@@ -90,6 +91,12 @@ func joinScenarios(files []string) (*scripted.Scenario, error) {
 		}
 		if s.Name != "" {
 			names = append(names, s.Name)
+		}
+		if !reflect.ValueOf(s.Server).IsZero() {
+			if !reflect.ValueOf(joined.Server).IsZero() {
+				return nil, fmt.Errorf("%s has a [server] table, as a file before it has: one server has one; take the other out", file)
+			}
+			joined.Server = s.Server
 		}
 		joined.Delay = max(joined.Delay, s.Delay)
 		joined.Replies = append(joined.Replies, s.Replies...)

@@ -23,7 +23,7 @@ func writeScenario(t *testing.T, text string) string {
 func TestServeAnswersUntilStandardInputCloses(t *testing.T) {
 	t.Parallel()
 	first := writeScenario(t, "name = \"one\"\n[[reply]]\nphase = \"explore\"\ntext = \"from the first\"\n")
-	second := writeScenario(t, "name = \"two\"\n[[reply]]\ntext = \"from the second\"\n")
+	second := writeScenario(t, "name = \"two\"\n[server]\ncost = 0.25\n[[reply]]\ntext = \"from the second\"\n")
 	in, hold := io.Pipe()
 	where, out := io.Pipe()
 	var stderr bytes.Buffer
@@ -62,7 +62,7 @@ func TestServeAnswersUntilStandardInputCloses(t *testing.T) {
 		text, err := io.ReadAll(resp.Body)
 		return string(text), err
 	}
-	for phase, want := range map[string]string{"explore": "from the first", "review": "from the second"} {
+	for phase, want := range map[string]string{"explore": "from the first", "review": "from the second", "plan": `"cost":0.25`} {
 		if got, err := ask(phase); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s is answered with %s, %v; want %q", phase, got, err, want)
 		}
@@ -83,6 +83,7 @@ func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	all := writeScenario(t, "[[reply]]\ntext = \"a\"\n")
 	bad := writeScenario(t, "[[reply]]\ntxt = \"a\"\n")
+	ways := writeScenario(t, "[server]\nno_finish = true\n[[reply]]\nphase = \"plan\"\ntext = \"a\"\n")
 	for name, tt := range map[string]struct {
 		args []string
 		code int
@@ -91,6 +92,7 @@ func TestServeRefuses(t *testing.T) {
 		"no file":       {nil, 2, "needs a scenario file"},
 		"missing file":  {[]string{"nowhere.toml"}, 1, "nowhere.toml"},
 		"unknown key":   {[]string{all, bad}, 1, bad + `: line 2: unknown key "reply.txt"`},
+		"two servers":   {[]string{ways, ways}, 1, ways + " has a [server] table"},
 		"hidden by all": {[]string{all, all}, 1, "never served"},
 	} {
 		t.Run(name, func(t *testing.T) {
