@@ -148,7 +148,7 @@ func (s *Server) Close() error {
 }
 
 // Requests returns the requests that came so far, refused ones included, in
-// order. Once 64 MiB are kept, the oldest are dropped.
+// order; questions for the list of models are not among them. Once 64 MiB are kept, the oldest are dropped.
 func (s *Server) Requests() []Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,6 +159,9 @@ func (s *Server) Requests() []Seen {
 
 // remember keeps a request for Requests.
 func (s *Server) remember(r *http.Request, w Wire, body []byte) {
+	if r.Method == http.MethodGet {
+		return // a question for the list of models, which a client may ask or not
+	}
 	header := http.Header{}
 	for key, values := range r.Header {
 		if strings.HasPrefix(key, "X-Plan-") || strings.HasPrefix(key, "Anthropic-") {
