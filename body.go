@@ -245,6 +245,7 @@ type ToolEnd struct {
 // Request records a model call before it is made.
 type Request struct {
 	Model    string `json:"model"`
+	Wire     string `json:"wire,omitempty"` // how the server is spoken to; "" in runs of versions that had one way
 	Messages int    `json:"messages"`
 	// Prefix is the hash of everything that an earlier request of this
 	// conversation sent; Hash covers this request. Moved says what changed

@@ -22,6 +22,7 @@ type Run struct {
 	Report    string
 	Plans     []plan.PlanDoc
 	Snapshots []plan.Snapshot
+	Adjusted  []plan.Adjusted // what model servers turned out not to take
 	// Baseline holds the checks before the first Implement, Checks those of
 	// the latest attempt, in the order in which they ran.
 	Baseline []plan.CheckResult
@@ -240,6 +241,8 @@ func (r *Run) applyResult(ev plan.Event) {
 			r.toolsAt = ev.Time
 		}
 		r.Snapshots = append(r.Snapshots, b)
+	case plan.Adjusted:
+		r.Adjusted = append(r.Adjusted, b)
 	case plan.CheckEnd:
 		r.applyCheck(b.CheckResult)
 	case plan.VerdictGiven:

@@ -11,6 +11,9 @@ import (
 type account struct {
 	limits plan.Limits
 	above  *account
+	purse  *purse  // shared with the accounts above and below
+	calls  int     // on their way, that have set money aside; under purse.mu
+	held   float64 // USD that they may still cost; under purse.mu
 
 	mu    sync.Mutex
 	usage plan.Usage
@@ -34,21 +37,57 @@ func (a *account) total() (plan.Usage, float64) {
 	return a.usage, a.cost
 }
 
-// left is what the limits on cost leave, in USD, and the limit that leaves
-// least. Without such a limit here or above it reports false.
-func (a *account) left() (usd float64, hit plan.LimitHit, limited bool) {
+// purse lets sub-agents that work at the same time see what the others are about
+// to spend.
+type purse struct {
+	mu    sync.Mutex
+	freed chan struct{} // closed when something is given back, and made anew
+}
+
+func newPurse() *purse { return &purse{freed: make(chan struct{})} }
+
+// hold sets money aside for a call here and above, under the lock of the purse.
+func (a *account) hold(usd float64) {
+	for ; a != nil; a = a.above {
+		a.calls++
+		a.held += usd
+	}
+}
+
+// free gives back what a call has set aside, under the lock of the purse.
+func (a *account) free(usd float64) {
+	close(a.purse.freed)
+	a.purse.freed = make(chan struct{})
+	for ; a != nil; a = a.above {
+		a.held -= usd
+		if a.calls--; a.calls == 0 {
+			a.held = 0 // and not what rounding has left of it
+		}
+	}
+}
+
+// balance is what the limits on cost leave.
+type balance struct {
+	left float64       // USD
+	held float64       // USD of it that are set aside; 0 where no call is on its way
+	hit  plan.LimitHit // the limit that leaves least
+}
+
+// balance is what is left here, or above where that is less, under the lock of
+// the purse. Without a limit on cost it reports false.
+func (a *account) balance() (b balance, limited bool) {
 	for ; a != nil; a = a.above {
 		most := a.limits.CostUSD
 		if most <= 0 {
 			continue
 		}
 		_, cost := a.total()
-		if rest := most - cost; !limited || rest < usd {
-			usd, limited = rest, true
-			hit = plan.LimitHit{Kind: "cost", Value: cost, Max: most}
+		if rest := most - cost; !limited || rest-a.held < b.left-b.held {
+			limited = true
+			b = balance{left: rest, held: a.held, hit: plan.LimitHit{Kind: "cost", Value: cost, Max: most}}
 		}
 	}
-	return usd, hit, limited
+	return b, limited
 }
 
 // served reports whether a model server has answered in this run.

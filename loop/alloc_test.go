@@ -7,8 +7,9 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // turnAllocations is how often a turn of a conversation of twenty allocates, the
@@ -27,7 +28,7 @@ func TestTurnAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	client, err := openai.New(openai.Config{BaseURL: server.URL(), Key: func(context.Context) (string, error) { return server.Key(), nil }})
+	client, err := chat.New(chat.Config{Config: wire.Config{BaseURL: server.URL(), Key: func(context.Context) (string, error) { return server.Key(), nil }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,9 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // BenchmarkTurn measures a turn with a tool that does nothing, beside the same
@@ -22,7 +23,7 @@ func BenchmarkTurn(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	client, err := openai.New(openai.Config{BaseURL: server.URL(), Key: func(context.Context) (string, error) { return server.Key(), nil }})
+	client, err := chat.New(chat.Config{Config: wire.Config{BaseURL: server.URL(), Key: func(context.Context) (string, error) { return server.Key(), nil }}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/plan-engine/plan"
@@ -14,6 +15,9 @@ const (
 	// mostOutput stands for the longest answer of a model where that is not
 	// known, in tokens.
 	mostOutput = 128_000
+	// likelyOutput is how long an answer is likely to become at the most, in
+	// tokens: so much is set aside while sub-agents work at the same time.
+	likelyOutput = 8_192
 )
 
 // overBudget is the failure of a call that was not made, because the limit on
@@ -25,22 +29,73 @@ func (e *overBudget) Error() string {
 	return fmt.Sprintf("the limit on cost leaves too little for another call: %.4g of %.4g USD are spent", e.hit.Value, e.hit.Max)
 }
 
-// bounded is a call of this many tokens whose answer fits what is left of the
-// window and of the money. It is an error if that is too little.
-func (l *Loop) bounded(call Call, tokens int64) (Call, error) {
-	if hit := l.unaffordable(call.Model, tokens); hit != nil {
-		return call, &overBudget{hit: *hit}
+// reserve is a call of this many tokens whose answer fits what is left of the
+// window and of the money. What it is likely to cost is set aside until it is
+// paid. While other calls have set money aside it waits for what they leave; it
+// is an error if that is too little.
+func (l *Loop) reserve(ctx context.Context, call Call, tokens int64) (Call, error) {
+	l.giveBack()
+	purse := l.account.purse
+	for {
+		purse.mu.Lock()
+		b, limited := l.account.balance()
+		next, usd, ok := l.bounded(call, tokens, b.left-b.held, limited)
+		if ok && usd > 0 {
+			l.account.hold(usd)
+			l.setAside = usd
+		}
+		freed := purse.freed
+		purse.mu.Unlock()
+		if ok {
+			return next, nil
+		}
+		if b.held <= 0 {
+			return call, &overBudget{hit: b.hit}
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return call, context.Cause(ctx)
+		}
 	}
+}
+
+// giveBack ends what was set aside for the latest call.
+func (l *Loop) giveBack() {
+	if l.setAside <= 0 {
+		return
+	}
+	l.account.purse.mu.Lock()
+	defer l.account.purse.mu.Unlock()
+	l.account.free(l.setAside)
+	l.setAside = 0
+}
+
+// bounded is a call of this many tokens with no more output than what the window
+// and the money that is left pay for, and what it is likely to cost at the most.
+// It reports false if the money does not pay for a short answer.
+func (l *Loop) bounded(call Call, tokens int64, left float64, limited bool) (_ Call, usd float64, ok bool) {
 	asked := int64(call.Settings.MaxOutputTokens)
-	if fits, limited := l.affordable(call.Model, tokens); limited && fits < l.possible(call, tokens) {
-		asked = fits
+	in, out, known := 0.0, 0.0, false
+	if limited {
+		in, out, known = l.dearest(call.Model, tokens)
+	}
+	if known && left < in+out {
+		return call, 0, false
+	}
+	if known {
+		longest := l.possible(call, tokens)
+		if fits := min((left-in)/out*leastOutput, 1<<40); out > 0 && int64(fits) < longest {
+			asked, longest = int64(fits), int64(fits)
+		}
+		usd = in + out*float64(min(longest, likelyOutput))/leastOutput
 	}
 	if k := l.learnt; k.how == plan.WindowSaid && k.model == call.Model && asked > 0 {
 		// A server that names its window counts the room for the answer into it.
 		asked = min(asked, max(k.window-tokens, leastOutput))
 	}
 	call.Settings.MaxOutputTokens = int(asked)
-	return call, nil
+	return call, usd, true
 }
 
 // possible is how long the answer to a call can become, in tokens.
@@ -58,34 +113,20 @@ func (l *Loop) possible(call Call, tokens int64) int64 {
 	return most
 }
 
-// unaffordable is the limit on cost that a call with an input of this many tokens
-// might break even with a short answer, if any.
-func (l *Loop) unaffordable(model string, tokens int64) *plan.LimitHit {
-	left, hit, limited := l.account.left()
+// unaffordable is the limit on cost that the next request might break even with a
+// short answer, if any. What others have set aside may be given back.
+func (l *Loop) unaffordable() *plan.LimitHit {
+	l.account.purse.mu.Lock()
+	b, limited := l.account.balance()
+	l.account.purse.mu.Unlock()
 	if !limited {
 		return nil
 	}
-	in, out, known := l.dearest(model, tokens)
-	if !known || left >= in+out {
+	in, out, known := l.dearest(l.cfg.Name, l.size.tokens(l.counted))
+	if !known || b.left >= in+out {
 		return nil
 	}
-	return &hit
-}
-
-// affordable is how long an answer may become before a limit on cost breaks, in
-// tokens.
-func (l *Loop) affordable(model string, tokens int64) (output int64, limited bool) {
-	left, _, limited := l.account.left()
-	if !limited {
-		return 0, false
-	}
-	in, out, known := l.dearest(model, tokens)
-	if !known || out <= 0 {
-		return 0, false
-	}
-	// So many answers fit that the length does not matter: no number that large.
-	fits := min((left-in)/out*leastOutput, 1<<40)
-	return int64(fits), true
+	return &b.hit
 }
 
 // dearest is the most that an input of this many tokens can cost, however much of

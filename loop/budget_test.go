@@ -3,7 +3,9 @@ package loop_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
@@ -157,4 +159,95 @@ func TestTheBudgetHoldsWhereACallIsMadeAgain(t *testing.T) {
 		t.Errorf("the turn ended as %+v", ends)
 	}
 	balanced(t, b.j.events())
+}
+
+// TestSubAgentsSpendTheSameMoneyOnce: those that work at the same time see what
+// the others are about to spend, and wait for what they leave.
+func TestSubAgentsSpendTheSameMoneyOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		usd     float64
+		used    int64 // output tokens of each
+		helpers int   // that get an answer
+		alone   bool
+	}{
+		{"enough for both", 200, 100, 2, false},
+		{"enough for one after the other", 13, 100, 2, true},
+		{"enough for one", 13, 2500, 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			team := &team{used: c.used}
+			b, _ := played(t, nil, loop.SubAgent(loop.Delegate{}))
+			b.cfg.Model, b.cfg.Price, b.cfg.Limits.CostUSD = team, dollars, c.usd
+			var end loop.End
+			synctest.Test(t, func(*testing.T) {
+				if !c.alone {
+					team.pair = new(sync.WaitGroup)
+					team.pair.Add(2)
+				}
+				end = b.run("Go.")
+			})
+			if team.most > 1 == c.alone || team.helpers != c.helpers {
+				t.Errorf("%d helpers, %d at once; ended with %+v", team.helpers, team.most, end)
+			}
+			var cost float64
+			for _, u := range those[plan.UsageReport](b.j.events()) {
+				cost += u.CostUSD
+			}
+			if cost > c.usd {
+				t.Errorf("spent %f of %f", cost, c.usd)
+			}
+			balanced(t, b.j.events())
+		})
+	}
+}
+
+// team is a model that gives two tasks away and answers them.
+type team struct {
+	mu      sync.Mutex
+	pair    *sync.WaitGroup // of helpers that are to be asked at the same time; nil: none are
+	used    int64           // output tokens of each
+	helpers int
+	now     int
+	most    int
+}
+
+// Generate implements loop.Model.
+func (m *team) Generate(_ context.Context, call loop.Call, _ func(loop.Delta)) (loop.Answer, error) {
+	if len(call.Tools) > 0 {
+		if len(call.Messages) > 1 {
+			return says("Done."), nil
+		}
+		ans := answered(
+			plan.Block{Type: plan.BlockToolCall, Call: "t1", Name: "task", Args: `{"task":"one"}`},
+			plan.Block{Type: plan.BlockToolCall, Call: "t2", Name: "task", Args: `{"task":"two"}`},
+		)
+		ans.Usage = plan.Usage{Requests: 1, Output: 100}
+		return ans, nil
+	}
+	m.count(1)
+	defer m.count(-1)
+	if m.pair != nil {
+		m.pair.Done()
+		m.pair.Wait()
+	} else {
+		synctest.Wait() // until the other one is asked, or waits for money
+	}
+	ans := says("One.")
+	ans.Usage.Output = m.used
+	if most := call.Settings.MaxOutputTokens; most > 0 {
+		ans.Usage.Output = min(m.used, int64(most))
+	}
+	return ans, nil
+}
+
+// count notes that a helper is being answered, or no longer.
+func (m *team) count(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now += n
+	m.most = max(m.most, m.now)
+	m.helpers += max(n, 0)
 }

@@ -10,8 +10,12 @@ import (
 
 // Config is what one conversation is made of.
 type Config struct {
-	Model  Model
-	Name   string // the model's name, as sent
+	Model Model
+	Name  string // the model's name, as sent
+	// Wire goes into every call of this conversation; WireOf tells that of
+	// another model, for summaries and sub-agents. Nil: it is not known.
+	Wire   string
+	WireOf func(model string) string
 	System string
 	Tools  []Tool // offered in this order; no others run
 	// Skills are indexed at the end of the system prompt, and never change in

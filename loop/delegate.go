@@ -110,6 +110,7 @@ func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	defer child.giveBack()
 	if child.cfg.Name != l.cfg.Name {
 		child.record(plan.Route{For: routeTask, Model: child.cfg.Name, Why: cmp.Or(d.Why, "the model that is set for sub-agents")})
 	}
@@ -148,6 +149,7 @@ func (l *Loop) childConfig(c *call, emit plan.Emit) Config {
 	cfg.Tools, cfg.Limits, cfg.Format = d.Tools, d.Limits, nil
 	cfg.Mail, cfg.Filters, cfg.Skills = nil, nil, nil // the parent's prompt has the skills in it
 	cfg.Name, cfg.System = cmp.Or(d.Model, cfg.Name), cmp.Or(d.System, cfg.System)
+	cfg.Wire = l.wireOf(cfg.Name)
 	if cfg.Name != l.cfg.Name && cfg.WindowOf != nil {
 		cfg.Window = 0 // it is the parent's
 	}
@@ -170,7 +172,8 @@ func (l *Loop) child(cfg Config, past []plan.Event) (*Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the sub-agent %s: %w", cfg.Conv, err)
 	}
-	child.account.above, child.depth, child.grace = &l.account, l.depth+1, l.grace/2
+	child.account.above, child.account.purse = &l.account, l.account.purse
+	child.depth, child.grace = l.depth+1, l.grace/2
 	return child, nil
 }
 

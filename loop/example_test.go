@@ -8,8 +8,9 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // clock is a tool that tells the time, always the same.
@@ -43,10 +44,10 @@ func exampleModel(scenario string) (model loop.Model, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	client, err := openai.New(openai.Config{
+	client, err := chat.New(chat.Config{Config: wire.Config{
 		BaseURL: server.URL(),
 		Key:     func(context.Context) (string, error) { return server.Key(), nil },
-	})
+	}})
 	if err != nil {
 		log.Fatal(err)
 	}

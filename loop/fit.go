@@ -127,7 +127,7 @@ func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 		prompt, most := l.compactor.prompt(s)
 		settings := l.cfg.Settings
 		settings.MaxOutputTokens = most
-		call := Call{Model: model, Messages: []plan.Message{prompt}, Settings: settings, Headers: headers}
+		call := Call{Model: model, Wire: l.wireOf(model), Messages: []plan.Message{prompt}, Settings: settings, Headers: headers}
 		l.stamp(ctx, &call)
 		ans, err := l.try(ctx, call, l.size.size(call.Messages))
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
@@ -193,4 +193,15 @@ func (l *Loop) overfull() *plan.LimitHit {
 	}
 	ceiling, _ := l.compactor.room.ceiling()
 	return &plan.LimitHit{Kind: "context", Value: float64(tokens), Max: float64(ceiling)}
+}
+
+// wireOf is how a model is spoken to; this conversation's own way for its model.
+func (l *Loop) wireOf(model string) string {
+	switch {
+	case model == l.cfg.Name:
+		return l.cfg.Wire
+	case l.cfg.WireOf != nil:
+		return l.cfg.WireOf(model)
+	}
+	return ""
 }

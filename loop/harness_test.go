@@ -12,8 +12,9 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -121,10 +122,10 @@ func setup(t *testing.T, scenario string, tools ...loop.Tool) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := openai.New(openai.Config{
+	client, err := chat.New(chat.Config{Config: wire.Config{
 		BaseURL: server.URL(),
 		Key:     func(context.Context) (string, error) { return server.Key(), nil },
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,6 +139,9 @@ func (l *Loop) entering(blocks []plan.Block) (_ []plan.Block, masked map[string]
 	for i := range blocks {
 		b := &blocks[i]
 		b.Text = l.cfg.Redact(b.Text)
+		if opaque := string(b.Opaque); opaque != "" && l.cfg.Redact(opaque) != opaque {
+			b.Opaque = nil // it goes back whole or not at all
+		}
 		if b.Type != plan.BlockToolCall {
 			continue
 		}

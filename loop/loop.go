@@ -42,6 +42,7 @@ type Loop struct {
 	reliefs   int    // requests in a row that were made smaller for being too long
 	sentTo    string // the model of the latest recorded request
 
+	setAside   float64 // USD, for the call that is on its way
 	read       reading
 	complained bool // it was said that the server cuts what it is sent
 
@@ -78,7 +79,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	l := &Loop{
 		cfg: cfg, offered: map[string]*offer{},
 		grace:   grace,
-		account: account{limits: cfg.Limits, usage: cfg.Spent, cost: cfg.Cost},
+		account: account{limits: cfg.Limits, usage: cfg.Spent, cost: cfg.Cost, purse: newPurse()},
 	}
 	for _, t := range cfg.Tools {
 		info := t.Info()
@@ -313,7 +314,7 @@ func (l *Loop) limit() *plan.LimitHit {
 	if hit := l.overfull(); hit != nil {
 		return hit
 	}
-	return l.unaffordable(l.cfg.Name, l.size.tokens(l.counted))
+	return l.unaffordable()
 }
 
 // record queues events for the next commit.

@@ -24,7 +24,11 @@ type Model interface {
 // its fields: the same call gives the same bytes, and a call whose Messages
 // extend another's extends that one's bytes.
 type Call struct {
-	Model    string
+	Model string
+	// Wire is how the server is to be spoken to, in the words of what opened the
+	// model; "" is as is usual there. A conversation keeps its wire, also where
+	// another is usual by now.
+	Wire     string `json:"-"`
 	System   string
 	Tools    []Spec // in this order
 	Messages []plan.Message

@@ -82,10 +82,7 @@ func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
 // answerRoom is how many tokens a request of this size asks for its answer; 0
 // where it does not say.
 func (l *Loop) answerRoom(tokens int64) int64 {
-	call, err := l.bounded(Call{Model: l.cfg.Name, Settings: l.cfg.Settings}, tokens)
-	if err != nil {
-		return 0
-	}
+	call, _, _ := l.bounded(Call{Model: l.cfg.Name, Settings: l.cfg.Settings}, tokens, 0, false)
 	return int64(call.Settings.MaxOutputTokens)
 }
 

@@ -109,7 +109,7 @@ func TestAWindowIsLearntFromARefusal(t *testing.T) {
 			}
 			sent := map[string]bool{}
 			for _, call := range p.calls {
-				sent[wire(t, call)] = true
+				sent[asked(t, call)] = true
 			}
 			for cut := range b.j.commits {
 				again, q := fresh()
@@ -122,7 +122,7 @@ func TestAWindowIsLearntFromARefusal(t *testing.T) {
 					t.Fatalf("after commit %d the conversation differs:\n%s", cut+1, diff)
 				}
 				for _, call := range q.calls {
-					if !sent[wire(t, call)] {
+					if !sent[asked(t, call)] {
 						t.Errorf("after commit %d a request is new", cut+1)
 					}
 				}

@@ -20,6 +20,7 @@ func (l *Loop) pay(model string, used plan.Usage, said *float64) {
 		report.Priced, report.Reported = true, true
 	}
 	l.account.pay(used, report.CostUSD)
+	l.giveBack()
 	l.record(report)
 }
 

@@ -83,8 +83,8 @@ func sizeOf(call loop.Call) int64 {
 	return int64(n / 4)
 }
 
-// wire is a call as its bytes.
-func wire(t *testing.T, call loop.Call) string {
+// asked is a call as its bytes.
+func asked(t *testing.T, call loop.Call) string {
 	t.Helper()
 	data, err := json.Marshal(call)
 	if err != nil {

@@ -56,7 +56,7 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 		messages = h.ConvertMessages(ctx, messages)
 	}
 	call := Call{
-		Model: l.cfg.Name, System: l.cfg.System, Tools: l.specs, Messages: repair(messages, unanswered),
+		Model: l.cfg.Name, Wire: l.cfg.Wire, System: l.cfg.System, Tools: l.specs, Messages: repair(messages, unanswered),
 		Settings: l.cfg.Settings, Format: l.cfg.Format, Headers: l.cfg.Headers,
 	}
 	l.stamp(ctx, &call)
@@ -93,7 +93,7 @@ func laid(base, top map[string]string) map[string]string {
 func (l *Loop) try(ctx context.Context, call Call, tokens int64) (Answer, error) {
 	t := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
 	for {
-		next, err := l.bounded(call, tokens)
+		next, err := l.reserve(ctx, call, tokens)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -145,6 +145,7 @@ func (l *Loop) noted(model string, ans Answer, err error) {
 		l.adjusted(model, ans.Adjusted)
 		return
 	}
+	defer l.giveBack()
 	if me, ok := AsModelError(err); ok {
 		l.adjusted(model, me.Adjusted)
 		l.payFailed(model, me)
@@ -199,9 +200,9 @@ func (t *tries) messages(call Call) []plan.Message {
 	if t.empty == 0 || t.plain {
 		return call.Messages
 	}
-	words := "[Your last answer said nothing: reasoning alone reaches nobody. Answer now, in words.]"
+	words := "[Your last answer said nothing: reasoning alone is not seen. Answer now, in words.]"
 	if len(call.Tools) > 0 {
-		words = "[Your last answer said nothing and called no tool: reasoning alone reaches nobody. Call a tool now, or answer in words.]"
+		words = "[Your last answer said nothing and called no tool: reasoning alone is not seen. Call a tool now, or answer in words.]"
 	}
 	return append(slices.Clip(call.Messages), outside(words, plan.OriginNotice))
 }

@@ -139,7 +139,7 @@ func TestSilence(t *testing.T) {
 	if diff := cmp.Diff([]int{0, 1, 2}, patience); diff != "" {
 		t.Error(diff)
 	}
-	if strings.Contains(wire(t, p.calls[2]), "atience") {
+	if strings.Contains(asked(t, p.calls[2]), "atience") {
 		t.Error("it is written down")
 	}
 }

@@ -76,6 +76,7 @@ func (l *Loop) request(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		req.Wire = l.cfg.Wire
 		l.record(req, plan.MessageStart{Role: plan.RoleAssistant})
 		l.open.asked = true
 		l.sentTo = req.Model

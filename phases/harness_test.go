@@ -20,8 +20,9 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wire"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools"
@@ -62,10 +63,10 @@ func setup(t testing.TB, scenario string, files map[string]string) *bench {
 	if b.server, err = scripted.Start(context.Background(), s, scripted.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := openai.New(openai.Config{
+	client, err := chat.New(chat.Config{Config: wire.Config{
 		BaseURL: b.server.URL(),
 		Key:     func(context.Context) (string, error) { return b.server.Key(), nil },
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,4 +408,4 @@ func hint(err error) string {
 	return ""
 }
 
-var _ loop.Model = (*openai.Client)(nil)
+var _ loop.Model = (*wire.Client)(nil)

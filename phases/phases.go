@@ -29,6 +29,9 @@ type Config struct {
 	// same place, so that a conversation can go from one to the other. Nil: they
 	// always are.
 	SameServer func(a, b string) bool
+	// Wire names how a model is spoken to. Nil: it is not known, and in no
+	// record.
+	Wire func(model string) string
 	// Provider names the provider of a model, "" for the default one. Nil: it is
 	// what stands before the first slash of the model's name.
 	Provider func(model string) string

@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,6 +41,7 @@ const keepsProvider = "a conversation keeps its provider; it counts from the nex
 // without a reason in it, nothing.
 type choice struct {
 	model string
+	wire  string
 	route plan.Route
 }
 
@@ -56,7 +58,24 @@ func (ph *Phases) choose(b plan.Brief) choice {
 	if held := heldWith(b.Past); held != "" && !ph.sameServer(held, wanted) {
 		route = plan.Route{For: string(b.Phase), Model: held, Asked: wanted, Why: keepsProvider}
 	}
-	return choice{model: route.Model, route: route}
+	return choice{model: route.Model, wire: ph.wire(b.Past, route.Model), route: route}
+}
+
+// firstWire is how all models were spoken to before a request said it.
+const firstWire = "chat"
+
+// wire is how a conversation is held: as it was begun, and else as is usual for
+// its model.
+func (ph *Phases) wire(past []plan.Event, model string) string {
+	if ph.cfg.Wire == nil {
+		return ""
+	}
+	for _, ev := range slices.Backward(past) {
+		if req, ok := ev.Body.(plan.Request); ok {
+			return cmp.Or(req.Wire, firstWire)
+		}
+	}
+	return ph.cfg.Wire(model)
 }
 
 // record puts a reason into the journal, unless it stands there already.

@@ -59,6 +59,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 		return nil, errors.Join(err, shut())
 	}
 	cfg := ph.conversing(b, chosen.model)
+	cfg.Wire, cfg.WireOf = chosen.wire, ph.cfg.Wire
 	cfg.Tools, cfg.Format, cfg.Emit = offered, format, emit
 	cfg.Hooks, cfg.Filters = loop.Join(advised(advice), hooks), filters
 	l, err := loop.New(cfg, b.Past)

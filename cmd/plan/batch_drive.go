@@ -185,15 +185,17 @@ func (a *app) batchModel(ctx context.Context, b memory.Batch, settings batchSett
 	if named == "" {
 		cfg.Model = "named by the jobs"
 	}
-	if _, err := a.connect(ctx, &cfg); err != nil {
+	servers, err := a.connect(ctx, &cfg, nil, nil)
+	if err != nil {
 		return err
 	}
+	defer servers.Close()
 	if given.BaseURL == "" {
 		given.BaseURL = cfg.BaseURL
 	}
 	if named != "" && settings.MaxCost > 0 {
 		cfg.MaxCost = settings.MaxCost
-		return checkBudget(cfg)
+		return checkBudget(cfg, servers)
 	}
 	return nil
 }

@@ -210,7 +210,7 @@ func (a *app) startJob(ctx context.Context, r *jobRunner, try batch.Try, flags s
 			return err
 		}
 	}
-	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, tree, place.source.Root(), r.db)
+	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, tree, place.source.Root(), r.db, nil)
 	if err != nil {
 		return err
 	}

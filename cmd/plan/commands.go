@@ -29,6 +29,7 @@ func (a *app) commands() []command {
 		{"graph", a.graphCommand},
 		{"demo", a.demoCommand},
 		{"doctor", a.doctorCommand},
+		{"models", a.modelsCommand},
 		{"config", a.configCommand},
 		{"version", a.versionCommand},
 		{"__serve", a.serveCommand},

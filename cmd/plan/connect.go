@@ -3,68 +3,158 @@ package main
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"strings"
+	"time"
 
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/provider"
 	"github.com/plan-engine/plan/model/record"
 )
 
-// openModel connects to a model, or to the recording of one.
-func (a *app) openModel(ctx context.Context, w *workshop, cfg *config.Config, flags said) error {
+// openModel connects to the models, or to the recording of one.
+func (a *app) openModel(ctx context.Context, w *workshop, cfg *config.Config, flags said, known []plan.Adjusted) error {
 	if flags.replay != "" {
 		if cfg.Model == "" {
 			return errNoModelName
 		}
+		w.servers = a.servers(*cfg, w.secrets, known)
+		w.close = a.closing(w.servers, nil)
 		player, err := record.Open(flags.replay, w.redact)
 		w.model = player
 		return err
 	}
-	client, err := a.connect(ctx, cfg)
+	servers, err := a.connect(ctx, cfg, w.secrets, known)
 	if err != nil {
 		return err
 	}
-	w.model = a.job.gate(client)
+	w.servers, w.model = servers, a.job.gate(servers)
+	w.close = a.closing(servers, nil)
 	if flags.record == "" {
 		return nil
 	}
-	recorder, err := record.New(client, flags.record, w.redact)
+	recorder, err := record.New(servers, flags.record, w.redact)
 	if err != nil {
 		return err
 	}
-	w.model, w.close = recorder, recorder.Close
+	w.model, w.close = recorder, a.closing(servers, recorder.Close)
 	return nil
 }
 
-// connect makes the model client. A configuration that names no server gets
-// what is listening on this machine.
-func (a *app) connect(ctx context.Context, cfg *config.Config) (*openai.Client, error) {
-	key := config.APIKey(a.getenv)
-	if cfg.BaseURL == "" && key == "" {
-		server, ok := openai.Discover(ctx, nil)
-		if !ok {
-			return nil, failed(errNoModel)
+// closing closes the recording of a model, if there is one, and then its servers.
+func (a *app) closing(servers *provider.Set, recording func() error) func() error {
+	return func() (err error) {
+		if recording != nil {
+			err = recording()
 		}
-		cfg.BaseURL = server.BaseURL
-		if cfg.Model == "" && len(server.Models) > 0 {
-			cfg.Model = server.Models[0]
-		}
-		fmt.Fprintf(a.err, "plan: no key and no base URL are set; using %s at %s with model %s\n", server.Name, server.BaseURL, cfg.Model)
+		servers.Close()
+		return err
 	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = openai.DefaultBaseURL
+}
+
+// connect finds the servers of the settings. Settings that name none get what is
+// listening on this machine. Nothing is sent to any other.
+func (a *app) connect(ctx context.Context, cfg *config.Config, secrets *config.KnownSecrets, known []plan.Adjusted) (*provider.Set, error) {
+	servers := a.servers(*cfg, secrets, known)
+	if err := a.place(ctx, cfg, servers); err != nil {
+		servers.Close()
+		return nil, err
+	}
+	if cfg.BaseURL != servers.BaseURL() { // one was found on this machine
+		servers.Close()
+		servers = a.servers(*cfg, secrets, known)
+	}
+	return servers, nil
+}
+
+// place makes sure that there is a server for the model of each phase.
+func (a *app) place(ctx context.Context, cfg *config.Config, servers *provider.Set) error {
+	if a.nowhere(*cfg, servers) {
+		if err := a.discover(ctx, cfg); err != nil {
+			return err
+		}
 	}
 	if cfg.Model == "" {
-		return nil, failed(errNoModelName)
+		return failed(errNoModelName)
 	}
-	client, err := openai.New(openai.Config{
-		BaseURL:    cfg.BaseURL,
-		HTTP:       a.job.client(),
-		Key:        func(context.Context) (string, error) { return key, nil },
-		Idle:       cfg.Timeouts.Idle.Duration,
-		Structured: cfg.Structured,
-		Caps:       capabilities(*cfg),
+	for _, name := range modelsOf(*cfg) {
+		if _, err := servers.Place(name); err != nil {
+			return failed(err)
+		}
+	}
+	return nil
+}
+
+// nowhere reports whether the default provider is needed and nothing says where
+// it is.
+func (a *app) nowhere(cfg config.Config, servers *provider.Set) bool {
+	if cfg.BaseURL != "" || cfg.Provider != "" || config.APIKey(a.getenv) != "" || servers.HasKey("openai") {
+		return false
+	}
+	for _, name := range modelsOf(cfg) {
+		if place, err := servers.Place(name); name == "" || err == nil && place.Usual {
+			return true
+		}
+	}
+	return false
+}
+
+// discover takes what is listening on this machine.
+func (a *app) discover(ctx context.Context, cfg *config.Config) error {
+	found, ok, passed := provider.Discover(ctx, nil)
+	for _, what := range passed {
+		fmt.Fprintf(a.err, "plan: note: %s\n", render.SafeLine(what))
+	}
+	if !ok {
+		return failed(errNoModel)
+	}
+	cfg.BaseURL = found.BaseURL
+	if cfg.Model == "" {
+		cfg.Model = found.Model
+		fmt.Fprintf(a.err, "plan: no key and no base URL are set; using %s at %s with model %s: %s\n",
+			found.Name, found.BaseURL, render.SafeLine(found.Model), found.Why)
+		return nil
+	}
+	fmt.Fprintf(a.err, "plan: no key and no base URL are set; using %s at %s with model %s\n",
+		found.Name, found.BaseURL, render.SafeLine(cfg.Model))
+	return nil
+}
+
+// servers are the model servers of settings. Nothing is opened yet.
+func (a *app) servers(cfg config.Config, secrets *config.KnownSecrets, known []plan.Adjusted) *provider.Set {
+	return provider.New(provider.Config{
+		Settings: cfg,
+		Catalog:  catalogue(cfg),
+		Getenv:   a.getenv,
+		Command:  a.keyCommand,
+		Secret: func(key string) {
+			if secrets != nil {
+				secrets.Add(config.Secret{Name: "KEY", Value: key})
+			}
+		},
+		HTTP:  a.job.client(),
+		Known: known,
+		Now:   a.now,
 	})
-	return client, failed(err)
+}
+
+// keyTime bounds a command that prints a key.
+const keyTime = 30 * time.Second
+
+// keyCommand runs a command of the user's own settings that prints a key.
+func (a *app) keyCommand(ctx context.Context, line string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Env = a.environ
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "", err //nolint:wrapcheck // the provider is named around it
+	}
+	return string(out), nil
 }
 
 // advice is an error with a hint.
@@ -85,10 +175,23 @@ func (e *hinted) Unwrap() error { return e.error }
 var (
 	errNoModel = &advice{
 		"there is no model to talk to",
-		"Set OPENAI_API_KEY for api.openai.com; or OPENAI_BASE_URL for a gateway or any other compatible server; or start a local server (Ollama, LM Studio, llama.cpp, vLLM). `plan demo` needs none.",
+		"Set OPENAI_API_KEY for api.openai.com; or name a model of another provider, such as anthropic/claude-sonnet-4-5, and set its key; " +
+			"or OPENAI_BASE_URL for a gateway or any other compatible server; or start a local server (Ollama, LM Studio, llama.cpp, vLLM) " +
+			"with a model that can call tools. `plan demo` needs none.",
 	}
 	errNoModelName = &advice{
 		"no model is named",
-		"Name one with --model, PLAN_MODEL, or `model = \"…\"` in config.toml; `plan doctor` lists what the server offers.",
+		"Name one with --model, PLAN_MODEL, or `model = \"…\"` in config.toml; `plan models` lists what the server offers.",
 	}
 )
+
+// providerKeys says in a few words what to set for models of a provider.
+func providerKeys(place provider.Place) string {
+	switch {
+	case place.KeyFrom == "command":
+		return fmt.Sprintf("Check the key_command of [providers.%s].", place.Provider)
+	case place.KeyFrom != "":
+		return fmt.Sprintf("Check %s, the base URL %s and the model's name.", place.KeyFrom, strings.TrimSuffix(place.BaseURL, "/"))
+	}
+	return fmt.Sprintf("Check the base URL %s and the model's name.", strings.TrimSuffix(place.BaseURL, "/"))
+}

@@ -7,16 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/model/openai"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -33,36 +30,52 @@ type finding struct {
 
 func (a *app) doctorCommand() *cobra.Command {
 	var onlyDB bool
+	var probe probe
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what plan needs, and say what to do about what is missing",
 		Long: `Doctor checks git, the shell, what the kernel offers for walls, the database, the
-configuration and the model (with one call of at most a few tokens). It exits
-with 1 if something that plan needs is missing.
+configuration and the models: the model of each phase is asked to call a tool and
+then to answer, as a run does, which costs a few hundred tokens. It exits with 1
+if something that plan needs is missing.
+
+With --provider it looks at that provider alone, and asks the model that a phase
+uses there, the one that --model names, or the first that the server offers. With
+--record it keeps what was said, without keys, in a file that can be sent with a
+bug report and played again.
 
 With --db it looks at the database alone, and reads all of it: the structure of
 the file, the hash chain of every journal, and every blob.`,
 		Example: `  plan doctor
   plan doctor --db
+  plan doctor --provider deepseek --record deepseek.jsonl
   plan -C ../other doctor --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if onlyDB {
 				return a.diagnosis(a.auditDB(cmd.Context()))
 			}
-			return a.doctor(cmd.Context())
+			if probe.provider != "" {
+				return a.diagnosis(a.checkModels(cmd.Context(), probe))
+			}
+			return a.doctor(cmd.Context(), probe)
 		},
 	}
 	cmd.Flags().BoolVar(&onlyDB, "db", false, "only the database, and all of it")
+	cmd.Flags().StringVar(&probe.provider, "provider", "", "only the provider `NAME`")
+	cmd.Flags().StringVar(&probe.model, "model", "", "`NAME` of the model to ask")
+	cmd.Flags().StringVar(&probe.record, "record", "", "keep what was said in `FILE`")
+	cmd.MarkFlagsMutuallyExclusive("db", "provider")
+	cmd.MarkFlagsMutuallyExclusive("db", "record")
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context) error {
+func (a *app) doctor(ctx context.Context, p probe) error {
 	var found []finding
 	found = append(found, a.checkGit(ctx), a.checkShell(), a.checkRepo(ctx))
 	found = append(found, a.checkWalls(ctx)...)
 	found = append(found, a.checkDB(ctx)...)
-	found = append(found, a.checkModel(ctx)...)
+	found = append(found, a.checkModels(ctx, p)...)
 	return a.diagnosis(found)
 }
 
@@ -168,71 +181,4 @@ func (a *app) checkDB(ctx context.Context) []finding {
 	}
 	f.OK, f.Detail = true, paths.DB
 	return []finding{f, place}
-}
-
-// checkModel makes a call of a few tokens to the model of each phase.
-func (a *app) checkModel(ctx context.Context) []finding {
-	root := ""
-	if repo, err := worktree.Open(ctx, a.dir); err == nil {
-		root = repo.Root()
-	}
-	cfg, err := a.settings(root, config.Config{})
-	if err != nil {
-		return []finding{{Name: "config", Needed: true, Detail: err.Error(), Do: hintOf(err)}}
-	}
-	client, err := a.connect(ctx, &cfg)
-	if err != nil {
-		f := finding{Name: "model", Needed: true, Detail: err.Error(), Do: hintOf(err)}
-		if client != nil && errors.Is(err, errNoModelName) {
-			if names, lerr := client.Models(ctx); lerr == nil && len(names) > 0 {
-				f.Do += " It offers: " + strings.Join(names[:min(len(names), 12)], ", ")
-			}
-		}
-		return []finding{f}
-	}
-	out := []finding{{Name: "config", OK: true, Detail: "server " + cfg.BaseURL}}
-	tried := map[string]bool{}
-	for _, p := range plan.Phases() {
-		if m := modelsOf(cfg)[p]; !tried[m] {
-			tried[m] = true
-			out = append(out, tryModel(ctx, client, cfg, m))
-		}
-	}
-	return out
-}
-
-func tryModel(ctx context.Context, client *openai.Client, cfg config.Config, model string) finding {
-	f := finding{Name: "model", Needed: true}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	began := time.Now()
-	_, err := client.Generate(ctx, loop.Call{
-		Model: model, System: "Answer with one word.", Messages: []plan.Message{plan.UserText("Say ok.")},
-		Headers:  map[string]string{"X-Plan-Run": "doctor", "X-Plan-Phase": "doctor", "X-Plan-Attempt": "1"},
-		Settings: loop.Settings{MaxOutputTokens: 16},
-	}, nil)
-	if me, ok := loop.AsModelError(err); ok {
-		f.Detail = fmt.Sprintf("%s: %v", model, me)
-		f.Do = "Check OPENAI_API_KEY, OPENAI_BASE_URL and the model's name."
-		if me.Kind == loop.ErrNotFound {
-			if names, lerr := client.Models(ctx); lerr == nil && len(names) > 0 {
-				f.Do = "The server offers: " + strings.Join(names[:min(len(names), 12)], ", ")
-			}
-		}
-		return f
-	}
-	if err != nil {
-		f.Detail, f.Do = fmt.Sprintf("%s: %v", model, err), "Check that the server is up and not too slow."
-		return f
-	}
-	f.OK, f.Detail = true, fmt.Sprintf("%s answered in %s%s", model, time.Since(began).Round(time.Millisecond), pricing(cfg, model))
-	return f
-}
-
-func pricing(cfg config.Config, model string) string {
-	entry, ok := catalogue(cfg).Lookup(model, cfg.BaseURL)
-	if !ok || !entry.Priced {
-		return "; its price is not known (give it in [models] to use --max-cost)"
-	}
-	return fmt.Sprintf("; window %d, $%g in and $%g out per million tokens", entry.Window, entry.InputUSD, entry.OutputUSD)
 }

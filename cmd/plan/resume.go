@@ -167,7 +167,7 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 		return err
 	}
 	defer func() { err = errors.Join(err, failed(hold.Close())) }()
-	w, err := a.openWorkshop(ctx, cfg, flags, repo, run.Start.Repo, db)
+	w, err := a.openWorkshop(ctx, cfg, flags, repo, run.Start.Repo, db, run.Adjusted)
 	if err != nil {
 		return err
 	}

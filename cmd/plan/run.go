@@ -139,7 +139,7 @@ func (a *app) start(ctx context.Context, opts startOptions, flags said) (err err
 	if err := keepApart(paths.Home, opts.source.Root()); err != nil {
 		return failed(err)
 	}
-	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, opts.source, opts.source.Root(), db)
+	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, opts.source, opts.source.Root(), db, nil)
 	if err != nil {
 		return err
 	}

@@ -42,16 +42,17 @@ func (a *app) writeDraft(ctx context.Context, l *learning, d auto.Draft, model s
 	if model != "" {
 		cfg.Model = model
 	}
-	client, err := a.connect(ctx, &cfg)
+	servers, err := a.connect(ctx, &cfg, nil, nil)
 	if err != nil {
 		return err
 	}
+	defer servers.Close()
 	var run plan.RunID
 	if n := len(d.Meta.Runs); n > 0 {
 		run = d.Meta.Runs[n-1]
 	}
 	body, used, err := phases.WriteDraft(ctx, phases.DraftConfig{
-		Model: client, Name: cfg.Model, Settings: settingsOf(cfg)[plan.Plan], Retry: retryOf(cfg), Run: run,
+		Model: servers, Name: modelsOf(cfg)[plan.Plan], Settings: settingsOf(cfg)[plan.Plan], Retry: retryOf(cfg), Run: run,
 	}, l.redact(d.Body))
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/catalog"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/provider"
 	"github.com/plan-engine/plan/model/tokens"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
@@ -30,7 +30,7 @@ var (
 	_ engine.Journal   = (*journal)(nil)
 	_ engine.Checker   = (*checker)(nil)
 	_ engine.Snapshots = (*trees)(nil)
-	_ loop.Model       = (*openai.Client)(nil)
+	_ loop.Model       = (*provider.Set)(nil)
 	_ loop.Mailbox     = mailbox{}
 )
 
@@ -45,7 +45,8 @@ type workshop struct {
 	secrets *config.KnownSecrets
 	redact  func(string) string // of secrets
 	journal *journal
-	model   loop.Model
+	servers *provider.Set // of the models
+	model   loop.Model    // the servers, or what stands before them
 	learn   *learning
 	close   func() error   // of the recording, if there is one
 	behind  sync.WaitGroup // removals of copies that nobody waits for
@@ -62,17 +63,17 @@ type workshop struct {
 // openWorkshop connects to the model and lays the tools out, to work in repo for
 // the user's repository at home: what is learned there is learned about that
 // one. Nothing is written yet.
-func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB) (*workshop, error) {
+func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB, known []plan.Adjusted) (*workshop, error) {
 	w := &workshop{
 		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove, force: flags.force, freshBaseline: flags.freshBaseline,
 		secrets: config.NewKnownSecrets(cfg.Secrets(a.environ)), close: func() error { return nil },
 	}
 	w.redact = w.secrets.Redact
-	if err := a.openModel(ctx, w, &cfg, flags); err != nil {
+	if err := a.openModel(ctx, w, &cfg, flags, known); err != nil {
 		return nil, failed(err)
 	}
 	w.cfg = cfg
-	if err := checkBudget(cfg); err != nil {
+	if err := checkBudget(cfg, w.servers); err != nil {
 		return nil, err
 	}
 	var err error
@@ -150,31 +151,14 @@ func catalogue(cfg config.Config) *catalog.Catalog {
 	return catalog.New(over)
 }
 
-func capabilities(cfg config.Config) func(string) openai.Caps {
-	cat := catalogue(cfg)
-	return func(model string) openai.Caps {
-		entry, _ := cat.Lookup(model, cfg.BaseURL)
-		return openai.Caps{StructuredOutput: entry.StructuredOutput, SendReasoning: cfg.Models[model].SendReasoning}
-	}
-}
-
-// modelsOf is the model of each phase.
-func modelsOf(cfg config.Config) map[plan.Phase]string {
-	out := map[plan.Phase]string{}
-	for _, p := range plan.Phases() {
-		out[p] = cfg.For(p).Model
-	}
-	if isSet(cfg.Critique) {
-		out[plan.Critique] = critiqueOf(cfg).Model
-	}
-	return out
-}
-
 func settingsOf(cfg config.Config) map[plan.Phase]loop.Settings {
 	out := map[plan.Phase]loop.Settings{}
 	for _, p := range plan.Phases() {
-		own := cfg.For(p)
-		out[p] = settingsFor(own)
+		out[p] = settingsFor(cfg.For(p))
+		// Their commands can take longer than a cache is kept for otherwise.
+		long := out[p]
+		long.LongCache = p == plan.Implement || p == plan.Review
+		out[p] = long
 	}
 	out[plan.Critique] = settingsFor(critiqueOf(cfg))
 	return out
@@ -184,34 +168,7 @@ func settingsFor(own config.PhaseConfig) loop.Settings {
 	return loop.Settings{Temperature: own.Temperature, Effort: own.Effort, MaxOutputTokens: own.MaxOutputTokens}
 }
 
-// critiqueOf is the model and sampling of a critique; the model is Plan's, where
-// no other is named.
-func critiqueOf(cfg config.Config) config.PhaseConfig {
-	own := cfg.For(plan.Critique)
-	if cfg.Phase[plan.Critique].Model == "" {
-		own.Model = cfg.For(plan.Plan).Model
-	}
-	return own
-}
-
 func isSet(flag *bool) bool { return flag != nil && *flag }
-
-// checkBudget refuses a cost limit that could not be kept.
-func checkBudget(cfg config.Config) error {
-	if cfg.MaxCost <= 0 {
-		return nil
-	}
-	cat := catalogue(cfg)
-	for p, m := range modelsOf(cfg) {
-		if entry, ok := cat.Lookup(m, cfg.BaseURL); !ok || !entry.Priced {
-			return failed(&advice{
-				fmt.Sprintf("--max-cost cannot be kept: the price of model %s (%s) is not known", m, p),
-				fmt.Sprintf("Give it one in config.toml: [models.%q] with input and output in USD per million tokens.", m),
-			})
-		}
-	}
-	return nil
-}
 
 // newPhases brings model, tools and tree together.
 func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktree.Instruction) (*phases.Phases, error) {
@@ -219,7 +176,10 @@ func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktre
 	for _, in := range instructions {
 		words = append(words, phases.Instruction{Path: in.Path, Text: w.redact(in.Text)})
 	}
-	cat := catalogue(w.cfg)
+	route, why, err := routeOf(w.cfg)
+	if err != nil {
+		return nil, err
+	}
 	return phases.New(phases.Config{
 		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
 		Root: w.repo.Root(), Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
@@ -228,20 +188,12 @@ func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktre
 		StrictEvidence: w.cfg.Checks.Evidence == plan.EvidenceShown,
 		Mail:           mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
 		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
-		Window: func(name string) int64 {
-			entry, _ := cat.Lookup(name, w.cfg.BaseURL)
-			return int64(entry.Window)
-		},
+		Window: w.servers.Window, LearnWindow: w.servers.Learn, MaxOutput: w.servers.MaxOutput,
+		Route: route, Why: why, SameServer: w.servers.Same, Wire: w.servers.Wire, Provider: w.servers.Provider,
 		Compaction: loop.Level(w.cfg.Compact.Level), Count: new(tokens.Counter).Count,
 		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
 		Retry:  retryOf(w.cfg),
-		Price: func(name string, u plan.Usage) (float64, bool) {
-			entry, ok := cat.Lookup(name, w.cfg.BaseURL)
-			if !ok {
-				return 0, false
-			}
-			return entry.Cost(u)
-		},
+		Price:  w.servers.Price,
 	})
 }
 

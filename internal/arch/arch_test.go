@@ -25,14 +25,15 @@ var floors = map[string]int{
 
 // owners says which package alone may import a library.
 var owners = map[string]string{
-	"github.com/openai/openai-go":  "model/openai model/responses bench/floor",
-	"github.com/mattn/go-sqlite3":  "memory bench/floor",
-	"github.com/looplab/fsm":       "engine",
-	"github.com/spf13/cobra":       "cmd/plan",
-	"github.com/tree-sitter":       "tools",
-	"charm.land/catwalk":           "model/catalog",
-	"github.com/tiktoken-go":       "model/tokens",
-	"github.com/pelletier/go-toml": "config model/scripted",
+	"github.com/openai/openai-go":            "model/chat model/responses bench/floor",
+	"github.com/anthropics/anthropic-sdk-go": "model/anthropic",
+	"github.com/mattn/go-sqlite3":            "memory bench/floor",
+	"github.com/looplab/fsm":                 "engine",
+	"github.com/spf13/cobra":                 "cmd/plan",
+	"github.com/tree-sitter":                 "tools",
+	"charm.land/catwalk":                     "model/catalog",
+	"github.com/tiktoken-go":                 "model/tokens",
+	"github.com/pelletier/go-toml":           "config model/scripted",
 }
 
 type pkg struct {

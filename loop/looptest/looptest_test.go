@@ -13,9 +13,10 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/loop/looptest"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/record"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,16 +85,16 @@ func TestRecord(t *testing.T) {
 }
 
 // serve makes a client for a server that plays s.
-func serve(t testing.TB, s looptest.Scenario) (*openai.Client, *scripted.Server) {
+func serve(t testing.TB, s looptest.Scenario) (*wire.Client, *scripted.Server) {
 	t.Helper()
 	server, err := scripted.Start(context.Background(), script(t, s), scripted.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := openai.New(openai.Config{
+	client, err := chat.New(chat.Config{Config: wire.Config{
 		BaseURL: server.URL(),
 		Key:     func(context.Context) (string, error) { return server.Key(), nil },
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

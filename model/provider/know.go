@@ -38,6 +38,22 @@ func (s *Set) Price(name string, u plan.Usage) (usd float64, known bool) {
 	return entry.Cost(u)
 }
 
+// MaxOutput is how long an answer of a model can become in tokens, 0 if it is not
+// known.
+func (s *Set) MaxOutput(name string) int {
+	entry, _ := s.Entry(name)
+	return entry.MaxOutput
+}
+
+// Provider names the provider of a model, "" where the name is of none.
+func (s *Set) Provider(name string) string {
+	place, err := s.Place(name)
+	if err != nil || place.Usual {
+		return ""
+	}
+	return place.Provider
+}
+
 // Window is a model's window in tokens, 0 while it is not known: what the server
 // named in a refusal, else what it lists, else what the settings and the catalogue
 // have. A smaller window of the settings always counts.

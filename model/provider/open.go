@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
 )
 
@@ -18,21 +20,43 @@ func (s *Set) open(p Place) (*wire.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	structured := p.own.Structured
 	switch p.Wire {
 	case catalog.WireChat:
 		return chat.New(chat.Config{
 			Config:     base,
-			Structured: p.own.Structured,
+			Structured: structured,
 			Caps: func(model string) chat.Caps {
-				entry, _ := s.cfg.Catalog.LookupAt(p.Provider, model, p.BaseURL)
 				return chat.Caps{
-					StructuredOutput: entry.StructuredOutput,
+					StructuredOutput: s.entry(p, model).StructuredOutput,
 					SendReasoning:    s.sendsReasoning(p, model),
 				}
 			},
 		})
+	case catalog.WireResponses:
+		return responses.New(responses.Config{
+			Config:     base,
+			Structured: structured,
+			Plain: func(model string) bool {
+				entry := s.entry(p, model)
+				return entry.Window > 0 && !entry.Reasoning
+			},
+		})
+	case catalog.WireAnthropic:
+		return anthropic.New(anthropic.Config{
+			Config:     base,
+			Structured: structured,
+			NoCache:    p.own.Cache == "off",
+			MaxOutput:  func(model string) int64 { return int64(s.entry(p, model).MaxOutput) },
+		})
 	}
 	return nil, fmt.Errorf("the wire %q is unknown: use chat, responses or anthropic", p.Wire)
+}
+
+// entry is what is known of a model of a place.
+func (s *Set) entry(p Place, model string) catalog.Entry {
+	entry, _ := s.cfg.Catalog.LookupAt(p.Provider, model, p.BaseURL)
+	return entry
 }
 
 // sendsReasoning reports whether the settings want all reasoning of a model sent

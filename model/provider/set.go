@@ -108,6 +108,8 @@ type Place struct {
 	KeyFrom string
 	// NoKey says that the server wants no key.
 	NoKey bool
+	// Usual says that this is the default provider: the model's name has none.
+	Usual bool
 
 	own config.ProviderConfig
 }
@@ -115,13 +117,12 @@ type Place struct {
 // Place finds the server of a model.
 func (s *Set) Place(name string) (Place, error) {
 	provider, model := config.Split(name, s.cfg.Settings.Known(s.inCatalogue))
-	if provider == "" && s.cfg.Settings.Provider != "" {
-		provider = s.cfg.Settings.Provider
+	if provider != "" {
+		return s.named(provider, model)
 	}
-	if provider == "" {
-		return s.usual(model)
-	}
-	return s.named(provider, model)
+	place, err := s.usual(model)
+	place.Usual = true
+	return place, err
 }
 
 func (s *Set) inCatalogue(provider string) bool {
@@ -129,8 +130,12 @@ func (s *Set) inCatalogue(provider string) bool {
 	return ok
 }
 
-// usual is the default provider: the one at the base URL that is set, else OpenAI.
+// usual is the default provider: the one that the settings name, else the one at
+// the base URL that is set, else OpenAI.
 func (s *Set) usual(model string) (Place, error) {
+	if name := s.cfg.Settings.Provider; name != "" {
+		return s.named(name, model)
+	}
 	baseURL := s.cfg.Settings.BaseURL
 	if baseURL == "" {
 		return s.named(openAI, model)
@@ -190,8 +195,32 @@ func (s *Set) complete(name, model string, own config.ProviderConfig) Place {
 	return p
 }
 
+// BaseURL is where the default provider is, "" for OpenAI's own.
+func (s *Set) BaseURL() string { return s.cfg.Settings.BaseURL }
+
+// HasKey reports whether the key of a provider is set.
+func (s *Set) HasKey(name string) bool {
+	place, err := s.named(name, "")
+	return err == nil && (place.KeyFrom == "command" || place.KeyFrom != "" && s.cfg.Getenv(place.KeyFrom) != "")
+}
+
+// over is the place, spoken to over a wire that was chosen before.
+func (p Place) over(name string) Place {
+	p.Wire = name
+	return p
+}
+
 // Name is the model's whole name, which finds the same place from anywhere.
 func (p Place) Name() string { return p.Provider + "/" + p.Model }
+
+// Wire is how a model is spoken to; "" for one that has no place.
+func (s *Set) Wire(name string) string {
+	place, err := s.Place(name)
+	if err != nil {
+		return ""
+	}
+	return place.Wire
+}
 
 // Same reports whether two models are reached at the same server, over the same
 // wire.
@@ -209,6 +238,9 @@ func (s *Set) Generate(ctx context.Context, call loop.Call, live func(loop.Delta
 	place, err := s.Place(call.Model)
 	if err != nil {
 		return loop.Answer{}, &loop.ModelError{Kind: loop.ErrNotFound, Message: err.Error(), Err: err}
+	}
+	if call.Wire != "" {
+		place = place.over(call.Wire)
 	}
 	client, err := s.client(place)
 	if err != nil {

@@ -23,6 +23,7 @@ const headerLine = `{"plan_recording":1}` + "\n"
 // is set.
 type entry struct {
 	Request   json.RawMessage `json:"request"`
+	Wire      string          `json:"wire,omitempty"` // how the server was spoken to, for people
 	Pieces    []piece         `json:"pieces,omitempty"`
 	Answer    json.RawMessage `json:"answer,omitempty"`
 	Error     *failure        `json:"error,omitempty"`
@@ -75,6 +76,10 @@ type failure struct {
 	Status     int            `json:"status,omitempty"`
 	RetryAfter time.Duration  `json:"retry_after_ns,omitempty"`
 	Message    string         `json:"message"`
+
+	Window   int64           `json:"window,omitempty"`
+	Usage    *plan.Usage     `json:"usage,omitempty"`
+	Adjusted []plan.Adjusted `json:"adjusted,omitempty"`
 }
 
 // encodeRequest writes a call as it stands in a file: the same call gives the

@@ -13,9 +13,10 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/openai"
+	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/record"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,7 +48,7 @@ func assistant(blocks ...plan.Block) plan.Message {
 }
 
 // server starts a scripted server and makes a client for it.
-func server(t *testing.T, scenario string) *openai.Client {
+func server(t *testing.T, scenario string) *wire.Client {
 	t.Helper()
 	s, err := scripted.Parse([]byte(scenario))
 	if err != nil {
@@ -57,10 +58,10 @@ func server(t *testing.T, scenario string) *openai.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := openai.New(openai.Config{
+	client, err := chat.New(chat.Config{Config: wire.Config{
 		BaseURL: srv.URL(),
 		Key:     func(context.Context) (string, error) { return srv.Key(), nil },
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

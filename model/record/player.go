@@ -75,7 +75,18 @@ func (p *Player) end(call *recorded) (loop.Answer, error) {
 	switch {
 	case call.Error != nil:
 		e := call.Error
-		return loop.Answer{}, &loop.ModelError{Kind: e.Kind, Status: e.Status, RetryAfter: e.RetryAfter, Message: e.Message}
+		failed := &loop.ModelError{
+			Kind:       e.Kind,
+			Status:     e.Status,
+			RetryAfter: e.RetryAfter,
+			Message:    e.Message,
+			Window:     e.Window,
+			Adjusted:   e.Adjusted,
+		}
+		if e.Usage != nil {
+			failed.Usage = *e.Usage
+		}
+		return loop.Answer{}, failed
 	case call.Failed != "":
 		return loop.Answer{}, errors.New(call.Failed)
 	case call.Cancelled != "":

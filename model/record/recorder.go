@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -140,7 +141,7 @@ func (r *Recorder) Generate(ctx context.Context, req loop.Call, live func(loop.D
 	if err != nil {
 		return loop.Answer{}, r.failure(err)
 	}
-	e := entry{Request: encoded}
+	e := entry{Request: encoded, Wire: req.Wire}
 	ans, failed := r.inner.Generate(ctx, req, func(d loop.Delta) {
 		e.Pieces = append(e.Pieces, piece(d))
 		if live != nil {
@@ -166,7 +167,17 @@ func (r *Recorder) Generate(ctx context.Context, req loop.Call, live func(loop.D
 // ended notes why a call has no answer.
 func (e *entry) ended(ctx context.Context, err error) {
 	if me, ok := loop.AsModelError(err); ok {
-		e.Error = &failure{Kind: me.Kind, Status: me.Status, RetryAfter: me.RetryAfter, Message: me.Message}
+		e.Error = &failure{
+			Kind:       me.Kind,
+			Status:     me.Status,
+			RetryAfter: me.RetryAfter,
+			Message:    me.Message,
+			Window:     me.Window,
+			Adjusted:   me.Adjusted,
+		}
+		if me.Usage != (plan.Usage{}) {
+			e.Error.Usage = &me.Usage
+		}
 		return
 	}
 	text := err.Error()

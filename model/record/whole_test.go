@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +19,18 @@ func TestErrorsAreReplayed(t *testing.T) {
 	t.Parallel()
 	c := call("explore", "Where?")
 	for _, kind := range []loop.ErrorKind{
-		loop.ErrUnserved, loop.ErrServed, loop.ErrRateLimit, loop.ErrQuota, loop.ErrAuth, loop.ErrNotFound,
+		loop.ErrUnserved, loop.ErrUnreachable, loop.ErrServed, loop.ErrRateLimit, loop.ErrQuota, loop.ErrAuth, loop.ErrNotFound,
 		loop.ErrTooLong, loop.ErrRefused, loop.ErrIdle,
 	} {
-		want := loop.ModelError{Kind: kind, Status: 418, RetryAfter: 1500 * time.Millisecond, Message: "what it said about “" + string(kind) + "”"}
+		want := loop.ModelError{
+			Kind:       kind,
+			Status:     418,
+			RetryAfter: 1500 * time.Millisecond,
+			Message:    "what it said about “" + string(kind) + "”",
+			Window:     4096,
+			Usage:      plan.Usage{Requests: 1, Input: 7},
+			Adjusted:   []plan.Adjusted{{Model: "m", Part: "stream_options", Why: "no"}},
+		}
 		made := want
 		made.Err = errors.New("the cause")
 		got := ask(t, player(t, recording(t, fails(&made), c)), c)
@@ -125,7 +134,10 @@ func TestEveryFieldMatters(t *testing.T) {
 				continue // its fields are looked at
 			}
 			field.Set(other(t, field.Type()))
-			check(at.of+"."+kind.Field(i).Name, c, kind.Field(i).Name != "Key") // it proves who asks
+			// What proves who asks, and how long and over which wire it is asked,
+			// is no part of what is said.
+			apart := []string{"Key", "Wire", "Patience", "LongCache"}
+			check(at.of+"."+kind.Field(i).Name, c, !slices.Contains(apart, kind.Field(i).Name))
 		}
 	}
 	withHeader := func(name string) loop.Call {
@@ -156,6 +168,8 @@ func other(t *testing.T, kind reflect.Type) reflect.Value {
 		text = `"other"`
 	case reflect.Int:
 		text = `7`
+	case reflect.Bool:
+		text = `true`
 	case reflect.Pointer:
 		text = `0.5`
 		if kind.Elem().Kind() == reflect.Struct {
@@ -188,7 +202,9 @@ func TestWholeAnswer(t *testing.T) {
 			plan.Block{Type: plan.BlockExtension, Kind: "k", Opaque: json.RawMessage(`[1]`)},
 		),
 		Stop: loop.StopTools, Model: "m-2026", Finish: "tool_use",
-		Usage: plan.Usage{Requests: 1, Input: 10, Cached: 8, Output: 5, Reasoning: 3},
+		Usage:    plan.Usage{Requests: 1, Input: 10, Cached: 4, Written: 3, WrittenHour: 2, Output: 5, Reasoning: 3},
+		CostUSD:  new(0.25),
+		Adjusted: []plan.Adjusted{{Model: "m", Part: "temperature", From: "1", Why: "no"}},
 	}
 	inner := generate(func(context.Context, loop.Call, func(loop.Delta)) (loop.Answer, error) { return want, nil })
 	c := call("explore", "Where?")

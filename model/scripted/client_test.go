@@ -49,11 +49,19 @@ func at(phase string, attempt int) headers {
 
 // do sends a request. The response's body is the caller's.
 func (c *client) do(ctx context.Context, h headers, body string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.srv.URL()+"/chat/completions", strings.NewReader(body))
+	return c.doAt(ctx, "/chat/completions", h, body)
+}
+
+// doAt sends a request to a path, which is the wire.
+func (c *client) doAt(ctx context.Context, path string, h headers, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.srv.URL()+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.srv.Key())
+	if strings.HasPrefix(path, "/messages") {
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	}
 	for k, v := range h {
 		req.Header.Set(k, v)
 	}
@@ -63,7 +71,13 @@ func (c *client) do(ctx context.Context, h headers, body string) (*http.Response
 // post sends a request and reads the whole response; err is what broke it off.
 func (c *client) post(h headers, body string) (resp *http.Response, data string, err error) {
 	c.t.Helper()
-	resp, err = c.do(c.t.Context(), h, body)
+	return c.postAt("/chat/completions", h, body)
+}
+
+// postAt is post to a path.
+func (c *client) postAt(path string, h headers, body string) (resp *http.Response, data string, err error) {
+	c.t.Helper()
+	resp, err = c.doAt(c.t.Context(), path, h, body)
 	if err != nil {
 		return nil, "", err
 	}

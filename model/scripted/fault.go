@@ -24,6 +24,8 @@ const (
 	FaultGarbage       FaultKind = "garbage"        // something that is not JSON at the cut; plain: as the body
 	FaultFilter        FaultKind = "filter"         // a whole answer, calls and all, that a content filter ended
 	FaultRefuse        FaultKind = "refuse"         // a refusal instead of an answer, with Fault.Body as its words
+	FaultReasoningOnly FaultKind = "reasoning_only" // the reasoning, or Fault.Body as such, and nothing else
+	FaultFailed        FaultKind = "failed"         // a whole answer and its usage, then an error instead of the end
 )
 
 // Fault is what goes wrong with a reply.
@@ -35,8 +37,12 @@ type Fault struct {
 
 	Status     int    `toml:"status"`      // status: 400 to 599
 	RetryAfter string `toml:"retry_after"` // status: the Retry-After header; "" = none
+	// Headers are further headers of a status, such as
+	// x-ratelimit-reset-requests.
+	Headers map[string]string `toml:"headers"`
 	// Body is what is sent instead of the default: the body of a status, the
-	// data of an error_frame or garbage, the words of a refuse.
+	// data of an error_frame or garbage, the words of a refuse, the reasoning
+	// of a reasoning_only whose reply has none.
 	Body string `toml:"body"`
 	// AfterChunks is where hang, reset, truncate, error_frame and garbage cut:
 	// after so many chunks. 0 is before the response has begun, status line
@@ -47,7 +53,7 @@ type Fault struct {
 
 // settings lists, for every kind, the optional settings that mean something.
 var settings = map[FaultKind][]string{
-	FaultStatus:        {"status", "retry_after", "body"},
+	FaultStatus:        {"status", "retry_after", "headers", "body"},
 	FaultHang:          {"after_chunks"},
 	FaultReset:         {"after_chunks"},
 	FaultTruncate:      {"after_chunks"},
@@ -59,10 +65,12 @@ var settings = map[FaultKind][]string{
 	FaultGarbage:       {"after_chunks", "body"},
 	FaultFilter:        {},
 	FaultRefuse:        {"body"},
+	FaultReasoningOnly: {"body"},
+	FaultFailed:        {},
 }
 
 // onAnswers are the kinds that need an answer to work on.
-var onAnswers = []FaultKind{FaultTruncate, FaultSlow, FaultFilter}
+var onAnswers = []FaultKind{FaultTruncate, FaultSlow, FaultFilter, FaultFailed}
 
 // kind is the kind of a fault, "" without one.
 func (f *Fault) kind() FaultKind {
@@ -88,7 +96,7 @@ func (f *Fault) check(r *Reply) error {
 	allowed, ok := settings[f.Kind]
 	if !ok {
 		return fmt.Errorf("fault kind %q is not one of status, hang, reset, truncate, half_call, malformed_args, "+
-			"error_frame, empty, slow, garbage, filter, refuse", f.Kind)
+			"error_frame, empty, slow, garbage, filter, refuse, reasoning_only, failed", f.Kind)
 	}
 	if err := f.checkSettings(allowed); err != nil {
 		return err
@@ -122,12 +130,18 @@ func (f *Fault) checkSettings(allowed []string) error {
 	if strings.ContainsAny(f.RetryAfter, "\r\n") {
 		return fmt.Errorf("fault %s: retry_after is a header, which has one line", f.Kind)
 	}
+	for name, value := range f.Headers {
+		if !validName(name) || strings.ContainsAny(value, "\r\n") {
+			return fmt.Errorf("fault %s: header %q is not a name of letters, digits and - with one line", f.Kind, name)
+		}
+	}
 	given := []struct {
 		name string
 		set  bool
 	}{
 		{"status", f.Status != 0},
 		{"retry_after", f.RetryAfter != ""},
+		{"headers", len(f.Headers) > 0},
 		{"body", f.Body != ""},
 		{"after_chunks", f.AfterChunks != nil},
 		{"delay", f.Delay != 0},

@@ -1,6 +1,8 @@
 package scripted
 
 import (
+	"cmp"
+	"maps"
 	"net"
 	"net/http"
 	"time"
@@ -20,49 +22,82 @@ type performance struct {
 	status int
 	header map[string]string
 	chunks []chunk
-	pause  time.Duration // before each chunk
-	end    ending
+	// silence comes before the response and pause before each chunk.
+	silence time.Duration
+	pause   time.Duration
+	end     ending
 }
 
-// stage works out how a is served to req, with the fault f or without one
-// (nil). Streamed chunks come with the usual pause.
-func stage(a answer, f *Fault, req *request, usual Duration) (*performance, error) {
-	kind := f.kind()
-	switch {
-	case kind == FaultStatus:
-		return refusal(f), nil
-	case kind == FaultErrorFrame && !req.Stream:
-		return document(http.StatusInternalServerError, f.body(errorFrame)), nil
-	case kind == FaultGarbage && !req.Stream:
-		return document(http.StatusOK, f.body(garbage)), nil
-	case kind == FaultEmpty:
-		a.text, a.reasoning, a.refusal, a.calls, a.finish = "", "", "", nil, "stop"
-	case kind == FaultFilter:
-		a.finish = "content_filter"
-	case kind == FaultRefuse:
-		a.text, a.reasoning, a.refusal, a.calls, a.finish = "", "", f.body(refusalWords), nil, "stop"
-	case kind == FaultMalformedArgs:
-		last := &a.calls[len(a.calls)-1]
-		last.args = last.args[:boundary(last.args, len(last.args)/2)]
+// stage works out how a is served to q, with the fault f or without one (nil).
+func (s *Scenario) stage(w Wire, q question, a *answer, f *Fault) (*performance, error) {
+	f.change(a)
+	s.Server.speak(a)
+	if !q.asks().stream {
+		switch f.kind() {
+		case FaultErrorFrame:
+			return document(http.StatusInternalServerError, w.failure(f.Body)), nil
+		case FaultGarbage:
+			return document(http.StatusOK, w.garbage(f.Body)), nil
+		case FaultFailed:
+			if w != WireResponses { // which has a document for it
+				return document(http.StatusInternalServerError, w.failure("")), nil
+			}
+		}
 	}
-	p := &performance{status: http.StatusOK, header: map[string]string{"Content-Type": "application/json"}}
+	p := &performance{
+		status:  http.StatusOK,
+		header:  map[string]string{"Content-Type": "application/json"},
+		silence: time.Duration(s.Server.Silence),
+	}
 	var err error
-	if req.Stream {
+	if q.asks().stream {
 		p.header = map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
-		p.pause = time.Duration(usual)
-		p.chunks, err = a.streamed(req.StreamOptions != nil && req.StreamOptions.IncludeUsage)
+		p.pause = time.Duration(s.Delay)
+		p.chunks, err = q.streamed(a)
 	} else {
-		p.chunks, err = a.plain()
+		var data []byte
+		data, err = q.plain(a)
+		for _, part := range pieces(string(data), plainSize) {
+			p.chunks = append(p.chunks, chunk{data: []byte(part)})
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.strike(f)
+	p.strike(w, f)
+	if q.asks().stream && s.Server.Comments {
+		for i, c := range p.chunks {
+			p.chunks[i].data = append([]byte(": scripted\n\n"), c.data...)
+		}
+	}
 	return p, nil
 }
 
-// strike does to a whole answer what the fault does to it.
-func (p *performance) strike(f *Fault) {
+// change does to an answer what the fault does before it is written.
+func (f *Fault) change(a *answer) {
+	switch f.kind() {
+	case FaultEmpty:
+		a.text, a.reasoning, a.refusal, a.calls = "", "", "", nil
+		a.finish = "stop"
+	case FaultFilter:
+		a.finish = "content_filter"
+	case FaultFailed:
+		a.failed = true
+	case FaultReasoningOnly:
+		a.text, a.refusal, a.calls = "", "", nil
+		a.reasoning = cmp.Or(a.reasoning, f.Body, reasoningWords)
+		a.finish = "stop"
+	case FaultRefuse:
+		a.text, a.reasoning, a.refusal, a.calls = "", "", cmp.Or(f.Body, refusalWords), nil
+		a.finish = "stop"
+	case FaultMalformedArgs:
+		last := &a.calls[len(a.calls)-1]
+		last.args = last.args[:boundary(last.args, len(last.args)/2)]
+	}
+}
+
+// strike does to a whole response what the fault does to it.
+func (p *performance) strike(w Wire, f *Fault) {
 	switch f.kind() {
 	case FaultSlow:
 		p.pause = time.Duration(f.Delay)
@@ -75,9 +110,10 @@ func (p *performance) strike(f *Fault) {
 	case FaultHalfCall:
 		p.chunks = p.chunks[:lastArguments(p.chunks)]
 	case FaultErrorFrame:
-		p.chunks = append(p.chunks[:f.cut(len(p.chunks))], chunk{data: sse(f.body(errorFrame))})
+		n := f.cut(len(p.chunks))
+		p.chunks = append(p.chunks[:n], chunk{data: w.errorEvent(f.Body, n)})
 	case FaultGarbage:
-		p.chunks = append(p.chunks[:f.cut(len(p.chunks))], chunk{data: sse(f.body(garbage))})
+		p.chunks = append(p.chunks[:f.cut(len(p.chunks))], chunk{data: w.garbageEvent(f.Body)})
 	}
 }
 
@@ -92,32 +128,17 @@ func lastArguments(chunks []chunk) int {
 	return len(chunks) / 2
 }
 
-// What error_frame, garbage and refuse send when a scenario does not say.
-const (
-	errorFrame = `{"error":{"message":"scripted fault: the model failed","type":"server_error","code":"server_error"}}`
-	garbage    = `{"choices":[{"delta":{"content":<html>`
-
-	refusalWords = "scripted fault: this is not something to help with"
-)
-
-// body is the fault's own body or the default.
-func (f *Fault) body(usual string) string {
-	if f.Body != "" {
-		return f.Body
-	}
-	return usual
-}
-
-// refusal is a status fault.
-func refusal(f *Fault) *performance {
+// failed is the response of a status fault.
+func (w Wire) failed(f *Fault) *performance {
 	body := f.Body
 	if body == "" {
-		body = errorJSON(f.Status, "scripted fault: "+http.StatusText(f.Status), "")
+		body = w.errorJSON(f.Status, "scripted fault: "+cmp.Or(http.StatusText(f.Status), "Overloaded"), "", "")
 	}
 	p := document(f.Status, body)
 	if f.RetryAfter != "" {
 		p.header["Retry-After"] = f.RetryAfter
 	}
+	maps.Copy(p.header, f.Headers)
 	return p
 }
 
@@ -137,6 +158,9 @@ func (p *performance) play(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(key, value)
 	}
 	control := http.NewResponseController(w)
+	if !wait(r, p.silence) {
+		return
+	}
 	for i, c := range p.chunks {
 		if !wait(r, p.pause) {
 			return

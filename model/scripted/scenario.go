@@ -22,6 +22,8 @@ type Scenario struct {
 	Name string `toml:"name"`
 	// Delay is the pause before each streamed chunk; 0 means none.
 	Delay Duration `toml:"delay"`
+	// Server says how the server differs from the plain one.
+	Server Gateway `toml:"server"`
 	// Replies are tried in this order; the first that fits is served.
 	Replies []Reply `toml:"reply"`
 }
@@ -36,12 +38,18 @@ type Reply struct {
 	About   string `toml:"about"`   // words that some user message holds; "" = any
 
 	Reasoning string `toml:"reasoning"`
-	Text      string `toml:"text"`
-	Refusal   string `toml:"refusal"` // what stands in the answer's field of that name
-	Calls     []Call `toml:"call"`
+	// Redacted says that the reasoning is not shown: by Anthropic Messages it
+	// is a redacted_thinking block, by Responses an item without a summary.
+	// Chat Completions leaves it out.
+	Redacted bool   `toml:"redacted"`
+	Text     string `toml:"text"`
+	Refusal  string `toml:"refusal"` // what stands in the answer's field of that name
+	Calls    []Call `toml:"call"`
 	// Finish is the finish reason: stop, tool_calls, length, content_filter,
-	// or another that some server uses: refusal, safety, recitation, other.
-	// Default: tool_calls if there are calls, else stop.
+	// or another that some server uses: refusal, safety, recitation, other,
+	// and Anthropic's pause_turn and model_context_window_exceeded. Each wire
+	// says it in its own words. Default: tool_calls if there are calls, else
+	// stop.
 	Finish string `toml:"finish"`
 	// Usage is what the answer is said to have consumed. Default: derived
 	// from sizes, a quarter token a byte.
@@ -62,12 +70,15 @@ type Call struct {
 	Raw *string `toml:"raw"`
 }
 
-// Usage counts tokens. Cached is a part of Input.
+// Usage counts tokens. Cached, Written and WrittenHour are disjoint parts of
+// Input, and Reasoning is one of Output.
 type Usage struct {
-	Input     int64 `toml:"input"`
-	Cached    int64 `toml:"cached"`
-	Output    int64 `toml:"output"`
-	Reasoning int64 `toml:"reasoning"`
+	Input       int64 `toml:"input"`
+	Cached      int64 `toml:"cached"`
+	Written     int64 `toml:"written"`      // to a cache, for minutes
+	WrittenHour int64 `toml:"written_hour"` // to a cache, for an hour
+	Output      int64 `toml:"output"`
+	Reasoning   int64 `toml:"reasoning"`
 }
 
 // Duration is a time.Duration that TOML writes as a string such as "30ms".
@@ -156,6 +167,9 @@ func (s *Scenario) check() (int, error) {
 	if s.Delay < 0 {
 		return len(s.Replies), fmt.Errorf("delay is %s; it cannot be negative", time.Duration(s.Delay))
 	}
+	if err := s.Server.check(); err != nil {
+		return len(s.Replies), err
+	}
 	for i := range s.Replies {
 		r := &s.Replies[i]
 		if err := r.check(); err != nil {
@@ -171,7 +185,15 @@ func (s *Scenario) check() (int, error) {
 }
 
 // finishes are the finish reasons that a reply may have.
-var finishes = []string{"stop", "tool_calls", "length", "content_filter", "refusal", "safety", "recitation", "other"}
+var finishes = []string{
+	"stop", "tool_calls", "length", "content_filter", "refusal", "safety", "recitation", "other", finishPause, finishWindow,
+}
+
+// Anthropic's own finish reasons.
+const (
+	finishPause  = "pause_turn"
+	finishWindow = "model_context_window_exceeded"
+)
 
 func (r *Reply) check() error {
 	switch {
@@ -190,10 +212,25 @@ func (r *Reply) check() error {
 			return err
 		}
 	}
-	if u := r.Usage; u != nil && (u.Output < u.Reasoning || u.Input < u.Cached || u.Cached < 0 || u.Reasoning < 0) {
-		return errors.New("usage: cached is a part of input and reasoning of output, and none is negative")
+	if r.Redacted && r.Reasoning == "" {
+		return errors.New("redacted: there is no reasoning to hide")
+	}
+	if err := r.Usage.check(); err != nil {
+		return err
 	}
 	return r.Fault.check(r)
+}
+
+func (u *Usage) check() error {
+	if u == nil {
+		return nil
+	}
+	parts := u.Cached + u.Written + u.WrittenHour
+	if min(u.Cached, u.Written, u.WrittenHour, u.Reasoning) < 0 || u.Output < u.Reasoning || u.Input < parts {
+		return errors.New("usage: cached is a part of input, written and written_hour are others, " +
+			"reasoning is one of output, and none is negative")
+	}
+	return nil
 }
 
 func (c *Call) check() error {

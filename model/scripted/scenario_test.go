@@ -131,7 +131,7 @@ func TestDocumentedScenario(t *testing.T) {
 		}
 	}
 	s, err := scripted.Parse([]byte(example.String()))
-	if err != nil || len(s.Replies) != 1 || s.Replies[0].Fault == nil || len(s.Replies[0].Calls) != 1 {
+	if err != nil || len(s.Replies) != 1 || s.Replies[0].Fault == nil || len(s.Replies[0].Calls) != 1 || !s.Server.Comments {
 		t.Errorf("%v: %+v", err, s)
 	}
 }

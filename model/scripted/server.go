@@ -3,17 +3,13 @@ package scripted
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/plan-engine/plan"
 )
 
 // Model is the name of the model that the server lists. It answers to any.
@@ -28,9 +24,11 @@ const (
 
 // Config is how a server is started.
 type Config struct {
-	// Token is the bearer token that requests must carry. Default: random.
+	// Token is the key that requests must carry, as a bearer token or as
+	// x-api-key or api-key. Default: random.
 	Token string
-	// Now tells the time for [Seen.At]. Default: requests have no time.
+	// Now tells the time for [Seen.At], and for how long prompts stay cached.
+	// Default: requests have no time, and prompts stay.
 	Now func() time.Time
 }
 
@@ -43,6 +41,8 @@ type Server struct {
 	http     *http.Server
 	close    func() error // once; waits
 	stop     func() bool  // watching the context of Start
+
+	prompts promptCache
 
 	mu     sync.Mutex
 	struck map[strike]int
@@ -58,10 +58,16 @@ type strike struct {
 
 // Seen is a request that the server was sent.
 type Seen struct {
-	Method, Path string
-	Header       http.Header // only X-Plan-…
-	Body         []byte
-	At           time.Time // when all of it had come; see [Config.Now]
+	Method string
+	Path   string
+	Query  string      // as in the URL, without the question mark
+	Wire   Wire        // by which it was sent, or would have been
+	Header http.Header // only X-Plan-… and Anthropic-…
+	// KeyHeader is the header that held the right key: Authorization,
+	// X-Api-Key or Api-Key; "" if none did.
+	KeyHeader string
+	Body      []byte
+	At        time.Time // when all of it had come; see [Config.Now]
 }
 
 // Start listens on a free loopback port and serves the scenario, which must
@@ -131,7 +137,7 @@ func (s *Server) run(ctx context.Context, listener net.Listener) {
 // URL is the base URL for clients; it ends in /v1.
 func (s *Server) URL() string { return s.url }
 
-// Key is the bearer token that requests must carry.
+// Key is the key that requests must carry; see [Config.Token].
 func (s *Server) Key() string { return s.token }
 
 // Close stops the server, hanging requests included, and waits until nothing
@@ -151,101 +157,23 @@ func (s *Server) Requests() []Seen {
 	return out
 }
 
-// serve answers every request.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		refuse(http.StatusBadRequest, "the body cannot be read: "+err.Error(), "").play(w, r)
-		return
-	}
-	s.remember(r, body)
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 {
-		refuse(http.StatusUnauthorized, "the bearer token is missing or wrong", "invalid_api_key").play(w, r)
-		return
-	}
-	switch r.Method + " " + r.URL.Path {
-	case "POST /v1/chat/completions":
-		s.complete(r, body).play(w, r)
-	case "GET /v1/models":
-		list := fmt.Sprintf(`{"object":"list","data":[{"id":%q,"object":"model","created":%d,"owned_by":"scripted"}]}`, Model, created)
-		document(http.StatusOK, list).play(w, r)
-	default:
-		refuse(http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path, "").play(w, r)
-	}
-}
-
-// complete works out the response to a completion request.
-func (s *Server) complete(r *http.Request, body []byte) *performance {
-	req, err := parseRequest(body)
-	if err != nil {
-		return refuse(http.StatusBadRequest, err.Error(), "invalid_request")
-	}
-	at, err := placeOf(r.Header, req.decoded)
-	if err != nil {
-		return refuse(http.StatusBadRequest, err.Error(), "invalid_request")
-	}
-	reply, fault := s.choose(at)
-	if reply == nil {
-		text := fmt.Sprintf("the scenario %q has no reply for %s", s.scenario.Name, at)
-		return refuse(http.StatusNotFound, text, "no_reply")
-	}
-	a, err := makeAnswer(reply, at, req, len(body), req.sentBefore(len(body)))
-	if err != nil {
-		return refuse(http.StatusInternalServerError, err.Error(), "")
-	}
-	p, err := stage(a, fault, req, s.scenario.Delay)
-	if err != nil {
-		return refuse(http.StatusInternalServerError, err.Error(), "")
-	}
-	return p
-}
-
-// sentBefore is how many of the request's size bytes the request before it
-// held: all but the last assistant message and what follows.
-func (r *request) sentBefore(size int) int {
-	fresh := 0
-	for i := len(r.decoded) - 1; i >= 0; i-- {
-		fresh += len(r.Messages[i])
-		if r.decoded[i].Role == "assistant" {
-			return size - fresh
-		}
-	}
-	return 0
-}
-
-// choose finds the reply for a place, and its fault if that strikes now.
-func (s *Server) choose(at place) (*Reply, *Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.scenario.Replies {
-		r := &s.scenario.Replies[i]
-		if !r.fits(at) {
-			continue
-		}
-		if r.Fault == nil || r.Fault.times() == 0 {
-			return r, r.Fault
-		}
-		if key := (strike{at, i}); s.struck[key] < r.Fault.times() {
-			s.struck[key]++
-			return r, r.Fault
-		}
-		if r.says() {
-			return r, nil
-		}
-	}
-	return nil, nil
-}
-
 // remember keeps a request for Requests.
-func (s *Server) remember(r *http.Request, body []byte) {
+func (s *Server) remember(r *http.Request, w Wire, body []byte) {
 	header := http.Header{}
 	for key, values := range r.Header {
-		if strings.HasPrefix(key, "X-Plan-") {
+		if strings.HasPrefix(key, "X-Plan-") || strings.HasPrefix(key, "Anthropic-") {
 			header[key] = values
 		}
 	}
-	seen := Seen{Method: r.Method, Path: r.URL.Path, Header: header, Body: body}
+	seen := Seen{
+		Method:    r.Method,
+		Path:      r.URL.Path,
+		Query:     r.URL.RawQuery,
+		Wire:      w,
+		Header:    header,
+		KeyHeader: s.keyHeader(r.Header),
+		Body:      body,
+	}
 	if s.now != nil {
 		seen.At = s.now()
 	}
@@ -257,35 +185,4 @@ func (s *Server) remember(r *http.Request, body []byte) {
 		s.size -= len(s.seen[0].Body) + seenCost
 		s.seen = s.seen[1:]
 	}
-}
-
-// refuse is an error response.
-func refuse(status int, message, code string) *performance {
-	return document(status, errorJSON(status, message, code))
-}
-
-// errorJSON is the body of an error response.
-func errorJSON(status int, message, code string) string {
-	kind := "invalid_request_error"
-	switch {
-	case status == http.StatusTooManyRequests:
-		kind = "rate_limit_error"
-	case status >= http.StatusInternalServerError:
-		kind = "server_error"
-	}
-	type detail struct {
-		Message string  `json:"message"`
-		Type    string  `json:"type"`
-		Param   *string `json:"param"`
-		Code    *string `json:"code"`
-	}
-	d := detail{Message: message, Type: kind}
-	if code != "" {
-		d.Code = &code
-	}
-	data, err := plan.MarshalCompact(map[string]detail{"error": d})
-	if err != nil {
-		return `{"error":{"message":"the error cannot be encoded"}}` // strings always can
-	}
-	return string(data)
 }

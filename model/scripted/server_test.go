@@ -234,10 +234,10 @@ func TestRequestsAreSeen(t *testing.T) {
 		}
 	}
 	want := []scripted.Seen{
-		{Method: "POST", Path: "/v1/chat/completions", Body: []byte(body), Header: http.Header{
+		{Method: "POST", Path: "/v1/chat/completions", Wire: "chat", KeyHeader: "Authorization", Body: []byte(body), Header: http.Header{
 			"X-Plan-Run": {"R1"}, "X-Plan-Phase": {"review"}, "X-Plan-Attempt": {"2"},
 		}},
-		{Method: "POST", Path: "/v1/chat/completions", Body: []byte(body), Header: http.Header{}},
+		{Method: "POST", Path: "/v1/chat/completions", Wire: "chat", Body: []byte(body), Header: http.Header{}},
 	}
 	if diff := cmp.Diff(want, c.srv.Requests()); diff != "" {
 		t.Error("-want +got:\n" + diff)

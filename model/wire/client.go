@@ -245,15 +245,16 @@ func (c *Client) Generate(ctx context.Context, call loop.Call, live func(loop.De
 		return loop.Answer{}, err
 	}
 	mends := c.mends.of(call.Model)
+	lasting := mends
 	var adjusted []plan.Adjusted
-	for {
+	for left := mostMends; ; left-- {
 		req, err := c.protocol.Encode(call, mends)
 		if err != nil {
 			return loop.Answer{}, fmt.Errorf("encode the request: %w", err)
 		}
 		answer, err := c.attempt(ctx, key, call, req, live)
 		if err == nil {
-			c.mends.keep(call.Model, mends)
+			c.mends.keep(call.Model, lasting)
 			answer.Adjusted = adjusted
 			return answer, nil
 		}
@@ -262,22 +263,16 @@ func (c *Client) Generate(ctx context.Context, call loop.Call, live func(loop.De
 			return loop.Answer{}, err
 		}
 		named := failed.mendable(req.Optional)
-		if len(named) == 0 || len(adjusted) >= mostMends {
+		if len(named) == 0 || left == 0 {
 			if failed.Kind != loop.ErrRefused {
 				failed.Adjusted = adjusted
-				c.mends.keep(call.Model, mends)
+				c.mends.keep(call.Model, lasting)
 			}
 			return loop.Answer{}, failed.ModelError
 		}
-		mends = mends.with(named)
+		mends, lasting = mends.with(named), lasting.lasting(named)
 		for _, part := range named {
-			adjusted = append(adjusted, plan.Adjusted{
-				Model: call.Model,
-				Part:  part.Part,
-				From:  part.From,
-				To:    part.To,
-				Why:   failed.Message,
-			})
+			adjusted = append(without(adjusted, part), part.adjusted(call.Model, failed.Message))
 		}
 	}
 }

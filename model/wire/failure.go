@@ -86,11 +86,14 @@ func Reported(text []byte) Failure {
 	return f
 }
 
+// unescaped undoes what Go's encoder does to signs that limits are written with.
+var unescaped = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
 func classify(status int, text []byte) Failure {
 	message, codes := readError(text)
 	f := Failure{
 		ModelError: &loop.ModelError{Status: status, Message: message},
-		text:       strings.ToLower(beginning(string(text))),
+		text:       unescaped.Replace(strings.ToLower(beginning(string(text)))),
 	}
 	if message == "" {
 		f.Message = http.StatusText(status)

@@ -32,6 +32,30 @@ func (m Mends) with(parts []Optional) Mends {
 	return out
 }
 
+// without returns the records without those of a part that is mended once after
+// all: what was tried before that did not help, and is not to be remembered.
+func without(adjusted []plan.Adjusted, part Optional) []plan.Adjusted {
+	if !part.Once {
+		return adjusted
+	}
+	return slices.DeleteFunc(adjusted, func(a plan.Adjusted) bool { return a.Part == part.Part })
+}
+
+// lasting returns the mends with those in them that are to be remembered. What
+// was mended once goes back to how it was.
+func (m Mends) lasting(parts []Optional) Mends {
+	var kept []Optional
+	out := maps.Clone(m)
+	for _, p := range parts {
+		if p.Once {
+			delete(out, p.Part)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	return out.with(kept)
+}
+
 // Form names the mends, so that what was written with the same ones can be told
 // from the rest.
 func (m Mends) Form() string {
@@ -56,6 +80,21 @@ type Optional struct {
 	// Missing says that the part is not in the request and that a server may
 	// demand it.
 	Missing bool
+	// Once says that a refusal is about this conversation rather than the model:
+	// the request is mended, and nothing is remembered.
+	Once bool
+}
+
+// once is what the record of a part that is mended for one request ends in.
+const once = ", for this request"
+
+// adjusted is the record of a part that was mended.
+func (o Optional) adjusted(model, why string) plan.Adjusted {
+	a := plan.Adjusted{Model: model, Part: o.Part, From: o.From, To: o.To, Why: why}
+	if o.Once {
+		a.Part += once
+	}
+	return a
 }
 
 // names reports whether the text of a refusal, in lower case, speaks of the part.
@@ -194,7 +233,7 @@ func (m *memory) keep(model string, mends Mends) {
 // recall takes over what was recorded.
 func (m *memory) recall(known []plan.Adjusted) {
 	for _, a := range known {
-		if a.Part != plan.PartContext {
+		if a.Part != plan.PartContext && !strings.HasSuffix(a.Part, once) {
 			m.keep(a.Model, Mends{a.Part: a.To})
 		}
 	}

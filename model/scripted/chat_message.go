@@ -10,13 +10,15 @@ import (
 // message is one message of a request. Decoding refuses any field that is not
 // here.
 type message struct {
-	Role       string          `json:"role"`
-	Content    json.RawMessage `json:"content"`
-	Name       string          `json:"name"`
-	Reasoning  *string         `json:"reasoning_content"`
-	Refusal    *string         `json:"refusal"`
-	ToolCalls  []messageCall   `json:"tool_calls"`
-	ToolCallID string          `json:"tool_call_id"`
+	Role          string          `json:"role"`
+	Content       json.RawMessage `json:"content"`
+	Name          string          `json:"name"`
+	Reasoning     *string         `json:"reasoning_content"`
+	ReasoningText *string         `json:"reasoning"`
+	Details       []detail        `json:"reasoning_details"`
+	Refusal       *string         `json:"refusal"`
+	ToolCalls     []messageCall   `json:"tool_calls"`
+	ToolCallID    string          `json:"tool_call_id"`
 }
 
 type messageCall struct {
@@ -26,6 +28,7 @@ type messageCall struct {
 		Name      string  `json:"name"`
 		Arguments *string `json:"arguments"`
 	} `json:"function"`
+	Extra *extraContent `json:"extra_content"`
 }
 
 type contentPart struct {
@@ -54,7 +57,8 @@ func (m *message) text() string {
 
 // check looks at a message by itself.
 func (m *message) check() error {
-	if m.Role != "assistant" && (m.ToolCalls != nil || m.Reasoning != nil || m.Refusal != nil) {
+	reasons := m.Reasoning != nil || m.ReasoningText != nil || m.Details != nil
+	if m.Role != "assistant" && (m.ToolCalls != nil || reasons || m.Refusal != nil) {
 		return fmt.Errorf("a %s message cannot hold tool_calls, reasoning_content or refusal", m.Role)
 	}
 	if m.Role != "tool" && m.ToolCallID != "" {

@@ -2,18 +2,17 @@ package scripted
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strconv"
 	"strings"
 )
 
-// request is a chat completion request. Decoding refuses any field that is not
+// chatRequest is a Chat Completions request. Decoding refuses any field that is not
 // here, as a strict provider does.
-type request struct {
+type chatRequest struct {
 	Model           string            `json:"model"`
 	Messages        []json.RawMessage `json:"messages"`
 	Tools           []requestTool     `json:"tools"`
@@ -35,6 +34,8 @@ type request struct {
 
 	// decoded is Messages, decoded and checked.
 	decoded []message
+	size    int // bytes of the body
+	gateway *Gateway
 }
 
 type streamOptions struct {
@@ -61,10 +62,9 @@ type responseFormat struct {
 	} `json:"json_schema"`
 }
 
-// parseRequest decodes a request and checks everything that a strict server
-// checks. The error is what the client is told.
-func parseRequest(body []byte) (*request, error) {
-	var req request
+// readChat decodes and checks a request to a gateway.
+func readChat(body []byte, g *Gateway) (*chatRequest, error) {
+	req := chatRequest{size: len(body), gateway: g}
 	if err := decodeStrict(body, &req); err != nil {
 		return nil, err
 	}
@@ -76,8 +76,11 @@ func parseRequest(body []byte) (*request, error) {
 		if err := decodeStrict(raw, &m); err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}
-		if err := m.check(); err != nil {
+		if err := cmp.Or(g.checkFields(&m), m.check()); err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
+		}
+		if err := g.checkReturned(&m, i); err != nil {
+			return nil, err
 		}
 		req.decoded = append(req.decoded, m)
 	}
@@ -85,6 +88,33 @@ func parseRequest(body []byte) (*request, error) {
 		return nil, err
 	}
 	return &req, nil
+}
+
+// asks implements question.
+func (r *chatRequest) asks() *asked {
+	q := &asked{model: r.Model, stream: r.Stream, size: r.size, cached: r.sentBefore()}
+	for i := range r.decoded {
+		switch m := &r.decoded[i]; m.Role {
+		case "user":
+			q.turns = append(q.turns, turn{text: m.text()})
+		case "assistant":
+			q.turns = append(q.turns, turn{assistant: true})
+		}
+	}
+	return q
+}
+
+// sentBefore is how many of the request's bytes the request before it held:
+// all but the last assistant message and what follows.
+func (r *chatRequest) sentBefore() int {
+	fresh := 0
+	for i := len(r.decoded) - 1; i >= 0; i-- {
+		fresh += len(r.Messages[i])
+		if r.decoded[i].Role == "assistant" {
+			return r.size - fresh
+		}
+	}
+	return 0
 }
 
 // decodeStrict decodes one JSON value into v and refuses unknown fields.
@@ -101,7 +131,7 @@ func decodeStrict(data []byte, v any) error {
 }
 
 // check looks at all but the messages.
-func (r *request) check() error {
+func (r *chatRequest) check() error {
 	switch {
 	case r.Model == "":
 		return errors.New("model is missing")
@@ -168,39 +198,4 @@ func validName(s string) bool {
 func isObject(raw json.RawMessage) bool {
 	var object map[string]json.RawMessage
 	return json.Unmarshal(raw, &object) == nil && object != nil
-}
-
-// place is where a request stands: what a reply is chosen by. It is a map key.
-type place struct {
-	run, phase          string
-	attempt, user, turn int
-	said                string // by the user, in all messages
-}
-
-// placeOf finds the place of a request.
-func placeOf(h http.Header, messages []message) (place, error) {
-	at := place{run: h.Get("X-Plan-Run"), phase: h.Get("X-Plan-Phase")}
-	if text := h.Get("X-Plan-Attempt"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return place{}, fmt.Errorf("header X-Plan-Attempt is %q; attempts count 1, 2, …", text)
-		}
-		at.attempt = n
-	}
-	for _, m := range messages {
-		switch m.Role {
-		case "user":
-			at.user++
-			at.turn = 0
-			at.said += m.text() + "\n"
-		case "assistant":
-			at.turn++
-		}
-	}
-	return at, nil
-}
-
-// String says the place in words.
-func (p place) String() string {
-	return fmt.Sprintf("phase %q, attempt %d, user %d, turn %d", p.phase, p.attempt, p.user, p.turn)
 }
