@@ -58,6 +58,14 @@ func TestCalls(t *testing.T) {
 			done("1", callItem("fc_2", "a", "read", "{}")),
 			completed,
 		),
+		of(
+			"some of them before the end", []plan.Block{callBlock("b", "bash", `{"c":2}`), callBlock("a", "read", `{"p":1}`)},
+			done("1", whole), ended("completed", callItem("", "b", "bash", `{"c":2}`), callItem("", "a", "read", `{"p":1}`)),
+		),
+		of(
+			"without ids and numbers", []plan.Block{callBlock("a", "read", `{"p":1}`), callBlock("b", "bash", `{"c":2}`)},
+			done("", callItem("", "a", "read", `{"p":1}`)), done("", callItem("", "b", "bash", `{"c":2}`)), completed,
+		),
 		of("side by side", []plan.Block{callBlock("a", "read", `{"p":1}`), callBlock("b", "bash", `{"c":2}`)},
 			added("0", open), added("1", callItem("fc_2", "b", "bash", "")), argsDelta("fc_2", "1", `{"c"`),
 			first, second, argsDelta("fc_2", "1", `:2}`), completed),
@@ -74,6 +82,21 @@ func TestCalls(t *testing.T) {
 		of("what the server adds", []plan.Block{with(callBlock("a", "read", `{"p":1}`), `{"caller":{"type":"direct"},"namespace":"n"}`)},
 			done("0", strings.Replace(whole, `"name"`, `"caller":{"type":"direct"},"namespace":"n","created_by":null,"name"`, 1)), completed),
 	})
+}
+
+// What was shown of a call cannot be taken back.
+func TestCallsThatEndOtherwise(t *testing.T) {
+	t.Parallel()
+	begun := added("0", callItem("fc_1", "a", "read", ""))
+	for _, args := range []string{"{}", `{"path":2}`, `{"p":1,"q":2}`} {
+		runAnswers(t, []answerTest{{
+			name:   args,
+			events: []string{begun, argsDelta("fc_1", "0", `{"p":1}`), done("0", callItem("fc_1", "a", "read", args)), completed},
+			blocks: []plan.Block{callBlock("a", "read", args)},
+			stop:   loop.StopTools,
+			late:   true,
+		}})
+	}
 }
 
 func TestReasoning(t *testing.T) {

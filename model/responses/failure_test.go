@@ -178,6 +178,8 @@ func TestFormatTool(t *testing.T) {
 	client := f.client(t, func(c *responses.Config) { c.Structured = responses.StructuredTool })
 	req := call("hi")
 	req.Format = &verdict
+	req.Tools = make([]loop.Spec, 1, 2)
+	req.Tools[0] = readTool
 	var shown watch
 	answer, err := client.Generate(t.Context(), req, shown.see)
 	if err != nil {
@@ -187,4 +189,7 @@ func TestFormatTool(t *testing.T) {
 		t.Errorf("answer = %+v", answer)
 	}
 	shown.check(t, answer.Message)
+	if own := req.Tools[:2][1]; own.Name != "" {
+		t.Errorf("the caller's tools became %+v", own)
+	}
 }

@@ -10,9 +10,14 @@ import (
 // The parts of a request that it could do without, and the words of servers that
 // refuse them. Messages quote the conversation's own fields and values, so a
 // parameter is looked for as it is quoted there and not as a mere word.
-//
-// store is none of them: a server that is not told so keeps the conversation.
 var (
+	// partStore keeps the conversation off the server. It is left out only where
+	// the server does not know it, and so has no store.
+	partStore = wire.Optional{
+		Part:  "store",
+		From:  "false",
+		Words: []string{"parameter: 'store'", "parameter: store", `"body","store"`, `"body", "store"`, "field store"},
+	}
 	partInclude = wire.Optional{
 		Part: "include",
 		From: "reasoning.encrypted_content",

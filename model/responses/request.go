@@ -73,12 +73,11 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	}, nil
 }
 
-// params are the parameters of a call that are neither long nor kept. Rest of it
-// that a server may refuse is noted in o.
+// params are the parameters of a call that are neither long nor kept.
 func (p *protocol) params(call loop.Call, o *wire.Optionals) sdk.ResponseNewParams {
-	params := sdk.ResponseNewParams{
-		Model: call.Model,
-		Store: param.NewOpt(false),
+	params := sdk.ResponseNewParams{Model: call.Model}
+	if o.May(partStore) {
+		params.Store = param.NewOpt(false)
 	}
 	if reasons := p.plain == nil || !p.plain(call.Model); reasons {
 		if o.May(partInclude) {

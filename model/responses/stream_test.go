@@ -248,6 +248,16 @@ func TestAnswers(t *testing.T) {
 			events: []string{begin, he, llo, whole, event("completed", `"model":"m-1","usage":null`)},
 			blocks: hello,
 		},
+		{
+			name: "some of the items before the end",
+			events: []string{
+				added("1", emptyMessage("msg_2")),
+				textDelta("msg_2", "1", "two"),
+				ended("completed", messageItem("msg_1", "one"), messageItem("msg_2", "two")),
+			},
+			blocks: []plan.Block{textBlock("one"), textBlock("two")},
+			late:   true,
+		},
 		{name: "another name for the end", events: []string{begin, he, llo, whole, event("done", `"model":"m-1"`)}, blocks: hello},
 		{
 			name:   "two texts",
