@@ -10,11 +10,11 @@
 //
 //   - Messages: one role after the other is not demanded; messages of one role
 //     that follow each other are one, and become one for servers that do demand
-//     it. The first and the last have to be the
-//     user's, for newer models do not go on with an assistant's text (prefill).
-//     No text may be blank, no message empty or end in thinking, and a result
-//     that is an error has to say something. Results of calls stand before what
-//     else the user says. Ids and names are letters, digits, _ and -.
+//     it. The first and the last have to be the user's, for newer models do not
+//     go on with an assistant's text (prefill). No text may be blank, no message
+//     empty or end in thinking, and a result that is an error has to say
+//     something. Results of calls stand before what else the user says. Ids and
+//     names are letters, digits, _ and -.
 //   - Tool use: the input of a call is an object. What a model wrote and is none
 //     is sent as {"_invalid_arguments": "..."}; white space between the parts of
 //     one that is an object is left out, and nothing else of it changes. A tool's
