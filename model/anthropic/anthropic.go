@@ -18,8 +18,8 @@ const Wire = "anthropic"
 const DefaultBaseURL = "https://api.anthropic.com/v1"
 
 // DefaultMaxOutput is the output limit of a request, in tokens, where neither the
-// settings nor [Config.MaxOutput] know one. The wire demands a limit. A server
-// that gives less says so, and is then asked for that.
+// settings nor [Config.MaxOutput] know one, beside what is thought. The wire
+// demands a limit. A server that gives less says so, and is then asked for that.
 const DefaultMaxOutput = 16384
 
 // The ways to ask for an answer that fits a schema (see [Config.Structured]).

@@ -61,47 +61,12 @@ func (p *protocol) marks(r *request) (m marks) {
 	return m
 }
 
-// What is said where a conversation does not begin, or end, as the wire wants it.
-var (
-	opening = plan.UserText("(The conversation goes on.)")
-	closing = plan.UserText("Go on.")
-)
-
 // endOfUser is how a message of the user ends.
 var endOfUser = []byte(`}],"role":"user"}`)
 
-// conversation puts together what stands in the list of messages: what the
-// messages were written as, between what has to stand around it. The user speaks
-// first and last: models do not go on with what an assistant has begun to say.
-func (p *protocol) conversation(messages []plan.Message, said []byte, m marks) wire.Text {
-	var out wire.Text
-	first := slices.IndexFunc(messages, sent)
-	if first >= 0 && messages[first].Role == plan.RoleAssistant {
-		out = append(out, p.encoded(opening), comma)
-	}
-	if m.blocks {
-		out = append(out, p.marked(messages, said)...)
-	} else {
-		out = append(out, said)
-	}
-	last := len(messages) - 1
-	for last >= 0 && !sent(messages[last]) {
-		last--
-	}
-	if last < 0 || messages[last].Role == plan.RoleAssistant {
-		if len(said) > 0 {
-			out = append(out, comma)
-		}
-		out = append(out, p.encoded(closing))
-	}
-	return out
-}
-
-var comma = []byte{','}
-
 // marked puts marks on the last messages of the user. What was said is not
 // written over: it is cut where the marks belong.
-func (p *protocol) marked(messages []plan.Message, said []byte) wire.Text {
+func (p *protocol) marked(messages []plan.Message, said []byte, mends wire.Mends) wire.Text {
 	end := len(said)
 	rest, found := end, 0
 	var out wire.Text
@@ -109,7 +74,7 @@ func (p *protocol) marked(messages []plan.Message, said []byte) wire.Text {
 		if found == marked || end <= 0 {
 			break
 		}
-		raw := p.encoded(m)
+		raw := p.encoded(m, mends)
 		if len(raw) == 0 {
 			continue
 		}
@@ -123,13 +88,4 @@ func (p *protocol) marked(messages []plan.Message, said []byte) wire.Text {
 	out = append(out, said[:rest])
 	slices.Reverse(out)
 	return out
-}
-
-// encoded writes one message by itself.
-func (p *protocol) encoded(m plan.Message) []byte {
-	raw, err := wire.Join(0, p.message(m, &wire.Optionals{})...)
-	if err != nil {
-		return nil // it was written before
-	}
-	return raw
 }

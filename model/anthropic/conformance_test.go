@@ -14,14 +14,17 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	looptest.Run(t, func(t *testing.T, s looptest.Scenario) loop.Model {
-		t.Helper()
-		p := &player{scenario: s, struck: map[int]int{}}
-		f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) { p.play(t, w, r, body) })
-		client := f.client(t)
-		t.Cleanup(client.Close)
-		return client
-	})
+	looptest.Run(t, play)
+}
+
+// play makes a model for a server that plays a scenario.
+func play(t *testing.T, s looptest.Scenario) loop.Model {
+	t.Helper()
+	p := &player{scenario: s, struck: map[int]int{}}
+	f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) { p.play(t, w, r, body) })
+	client := f.client(t)
+	t.Cleanup(client.Close)
+	return client
 }
 
 // player plays a scenario over the Messages wire.

@@ -9,11 +9,12 @@
 // What it relies on, by the names of the API's documentation:
 //
 //   - Messages: one role after the other is not demanded; messages of one role
-//     that follow each other are one. The first and the last have to be the
-//     user's, for newer models do not go on with an assistant's text (prefill).
-//     No text may be blank, no message empty or end in thinking, and a result
-//     that is an error has to say something. Results of calls stand before what
-//     else the user says. Ids and names are letters, digits, _ and -.
+//     that follow each other are one, and become one for servers that do demand
+//     it. The first and the last have to be the user's, for newer models do not
+//     go on with an assistant's text (prefill). No text may be blank, no message
+//     empty or end in thinking, and a result that is an error has to say
+//     something. Results of calls stand before what else the user says. Ids and
+//     names are letters, digits, _ and -.
 //   - Tool use: the input of a call is an object. What a model wrote and is none
 //     is sent as {"_invalid_arguments": "..."}; white space between the parts of
 //     one that is an object is left out, and nothing else of it changes. A tool's
@@ -34,7 +35,9 @@
 //   - Prompt caching: tools and system prompt end in a mark, for five minutes or,
 //     if asked, an hour. The conversation has one mark for all of it (automatic
 //     caching), so no byte of it moves. Gateways that do not take that get marks
-//     on the last blocks of the last two messages of the user instead.
+//     on the last blocks of the last two messages of the user instead. The server
+//     looks back over 20 blocks for what it has: a turn of more than that, such
+//     as eleven calls and their results, is written anew once.
 //   - Stop reasons: see assembly.stop. A turn that was paused (pause_turn) is none
 //     that has ended: it counts as cut off, so that it is not taken for the whole
 //     answer. Server tools, which are what such turns are made of, are never asked

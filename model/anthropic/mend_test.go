@@ -181,6 +181,31 @@ func TestMends(t *testing.T) {
 			adjusted: []string{"output_config.format →"}, has: []string{effortHigh}, hasNot: []string{"json_schema"}, requests: 3,
 		},
 		{
+			name: "schema keywords", model: "m", rules: []refusal{{`"oneOf"`, `Unknown name "oneOf" at 'tools[0].function_declarations[0].parameters'`}}, requests: 3,
+			change: func(c *loop.Call) {
+				c.Tools = []loop.Spec{{Name: "x", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"oneOf":[],"type":"string"}}}`)}}
+			},
+			adjusted: []string{"schema keywords →type, description, properties, required, items and enum alone"},
+			has:      []string{`"input_schema":{"properties":{"a":{"type":"string"}},"type":"object"}`},
+		},
+		{
+			name: "images", change: func(c *loop.Call) { c.Messages = conversation() }, rules: []refusal{{`"image"`, "this model does not support image input"}},
+			adjusted: []string{"images →a word that there was one"}, has: []string{`(an image of the type image/png, which cannot be sent)`}, requests: 3,
+		},
+		{
+			name: "two messages in a row", change: func(c *loop.Call) { c.Messages = conversation() }, requests: 4,
+			rules: []refusal{
+				{`"role":"user"},{"content":[{"text":"and`, `messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row`},
+				{`"model":"claude-opus-4-7","cache_control"`, noTop},
+			},
+			adjusted: []string{"messages of one role in a row →one message", "cache_control →marks on blocks"},
+			has: []string{
+				`"type":"tool_result"},{"text":"and a letter","type":"text","cache_control":{"type":"ephemeral"}}],"role":"user"},{"content":[{"id":"c"`,
+				`"type":"tool_result"},{"text":"(no text)","type":"text"},{"text":"this","type":"text"}`,
+				`which cannot be sent)","type":"text","cache_control":{"type":"ephemeral"}}],"role":"user"}],"max_tokens"`,
+			},
+		},
+		{
 			name: "neither format nor effort", change: func(c *loop.Call) { c.Format = format }, config: schema, rules: []refusal{{`"output_config"`, noConfig}},
 			adjusted: []string{"output_config.effort high→", "output_config.format →"}, hasNot: []string{"json_schema", "effort"}, requests: 3,
 		},
@@ -310,55 +335,6 @@ func TestResendHasAnEnd(t *testing.T) {
 	modelError(t, err, loop.ErrRefused)
 	if f.count() > 9 {
 		t.Errorf("%d requests", f.count())
-	}
-}
-
-func TestEfforts(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		model, effort string
-		limit         int
-		most          int64
-		want          string
-	}{
-		{"claude-opus-4-7", "", 0, 0, `"max_tokens":16384,"model"`},
-		{"claude-opus-4-7", "High", 100, 0, `"max_tokens":100,"model":"claude-opus-4-7","cache_control":{"type":"ephemeral"},` + effortHigh + `,` + adaptive},
-		{"claude-opus-4-7", "minimal", 0, 0, `"output_config":{"effort":"low"},` + adaptive},
-		{"claude-opus-4-7", "max", 0, 0, `"output_config":{"effort":"max"},` + adaptive},
-		{"claude-opus-4-7", "off", 0, 0, `"thinking":{"type":"disabled"}`},
-		{"claude-mythos-preview", "low", 0, 0, adaptive},
-		{"us.anthropic.claude-sonnet-5-v1:0", "low", 0, 0, adaptive},
-		{"claude-sonnet-4.6", "low", 0, 0, adaptive},
-		{"claude-haiku-4-5-20251001", "high", 0, 0, budgeted},
-		{"anthropic/claude-opus-4.5", "high", 0, 0, budgeted},
-		{"anthropic.claude-opus-4-20250514-v1:0", "high", 0, 0, budgeted},
-		{"claude-3-7-sonnet-20250219", "high", 0, 64000, budgeted},
-		{"MiniMax-M2.5", "high", 0, 0, budgeted},
-		{"claude-opus-4-1", "high", 0, 32000, `"max_tokens":32000`},
-		{"claude-opus-4-1", "xhigh", 0, 32000, `"budget_tokens":24000`},
-		{"claude-opus-4-1", "high", 1000, 0, `"max_tokens":17384`},
-		{"claude-opus-4-1", "minimal", 0, 0, `"budget_tokens":1024`},
-		{"claude-opus-4-1", "high", 0, 1500, `"max_tokens":1500,"model":"claude-opus-4-1","cache_control":{"type":"ephemeral"},"stream"`},
-		{"claude-opus-4-1", "strange", 0, 0, `"budget_tokens":8192`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.model+" "+tt.effort, func(t *testing.T) {
-			t.Parallel()
-			f := serveText(t, answered)
-			client := f.client(t, func(c *anthropic.Config) { c.MaxOutput = func(string) int64 { return tt.most } })
-			req := call("hi")
-			half := 0.5
-			req.Model, req.Settings = tt.model, loop.Settings{Effort: tt.effort, MaxOutputTokens: tt.limit}
-			if strings.Contains(tt.want, `"thinking"`) {
-				req.Settings.Temperature = &half
-			}
-			if _, err := client.Generate(t.Context(), req, nil); err != nil {
-				t.Fatal(err)
-			}
-			if body := f.body(t, 0); !strings.Contains(body, tt.want) || strings.Contains(body, "temperature") {
-				t.Errorf("body is %s, want %s in it and no temperature", body, tt.want)
-			}
-		})
 	}
 }
 

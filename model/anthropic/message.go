@@ -107,7 +107,7 @@ func (p *protocol) message(m plan.Message, o *wire.Optionals) []any {
 	}
 	switch m.Role {
 	case plan.RoleUser:
-		return []any{message{Content: userBlocks(m), Role: "user"}}
+		return []any{message{Content: userBlocks(m, o), Role: "user"}}
 	case plan.RoleTool:
 		return []any{message{Content: results(m), Role: "user"}}
 	case plan.RoleAssistant:
@@ -118,14 +118,15 @@ func (p *protocol) message(m plan.Message, o *wire.Optionals) []any {
 
 // userBlocks writes what the user says. A message with nothing in it holds its
 // place: without it two answers would be one.
-func userBlocks(m plan.Message) (out []any) {
+func userBlocks(m plan.Message, o *wire.Optionals) (out []any) {
 	for _, b := range m.Blocks {
 		switch {
 		case b.Type == plan.BlockText && !blank(b.Text):
 			out = append(out, text{b.Text, typeText})
-		case b.Type == plan.BlockImage && showable(b.MIME):
+		case b.Type != plan.BlockImage:
+		case showable(b.MIME) && o.May(images):
 			out = append(out, image{imageSource{b.Data, b.MIME, "base64"}, typeImage})
-		case b.Type == plan.BlockImage:
+		default:
 			out = append(out, text{"(an image of the type " + b.MIME + ", which cannot be sent)", typeText})
 		}
 	}
@@ -133,6 +134,13 @@ func userBlocks(m plan.Message) (out []any) {
 		out = append(out, text{nothingSaid, typeText})
 	}
 	return out
+}
+
+// images are what not every model takes.
+var images = wire.Optional{
+	Part:  partImages,
+	To:    "a word that there was one",
+	Words: []string{"image input", "support image", "images are not", "image is not supported", "image content is not"},
 }
 
 // showable reports whether the wire takes images of a type.

@@ -28,6 +28,9 @@ const (
 	partMetadata    = "metadata"
 	partCache       = "cache_control"
 	partHour        = "cache_control.ttl"
+	partRoles       = "messages of one role in a row"
+	partImages      = "images"
+	partSchema      = "schema keywords"
 )
 
 // request is a request while it is written.
@@ -72,7 +75,11 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 		return wire.Request{}, err
 	}
 	body := wire.Text{[]byte(`{"messages":[`)}
-	body = append(body, p.conversation(call.Messages, said, marks)...)
+	if r.may(partsJoined) {
+		body = append(body, p.conversation(call.Messages, said, marks, mends)...)
+	} else {
+		body = append(body, p.joined(call.Messages, marks, mends))
+	}
 	return wire.Request{
 		Path:     "messages",
 		Body:     append(body, tail),
@@ -147,7 +154,7 @@ func (p *protocol) tail(r *request, marks marks) ([]byte, error) {
 		tail = append(tail, "}]"...)
 	}
 	if !p.sets("tools") && len(r.tools) > 0 {
-		tools, err := p.kept.Tools(r.tools, "", toolParam)
+		tools, err := p.toolParams(r)
 		if err != nil {
 			return nil, err
 		}
@@ -171,6 +178,29 @@ func textBlock(said string) ([]byte, error) {
 		return nil, fmt.Errorf("encode the system prompt: %w", err)
 	}
 	return raw, nil
+}
+
+// toolParams describes the tools, without the schema keywords that the server
+// refuses. Where a schema for the answer is in the request as well, a refusal
+// would be about that one.
+func (p *protocol) toolParams(r *request) ([][]byte, error) {
+	form, write := "", toolParam
+	part := wire.Optional{
+		Part:  partSchema,
+		To:    "type, description, properties, required, items and enum alone",
+		Words: wire.SchemaWords(),
+	}
+	switch {
+	case r.mends.Has(partSchema):
+		form = "plain"
+		write = func(spec loop.Spec) ([]byte, error) {
+			spec.Schema = wire.PlainSchema(spec.Schema)
+			return toolParam(spec)
+		}
+	case param.IsOmitted(r.params.OutputConfig.Format):
+		r.optional = append(r.optional, part)
+	}
+	return p.kept.Tools(r.tools, form, write)
 }
 
 // toolParam describes a tool. The SDK's own type would reorder a canonical schema,

@@ -98,7 +98,11 @@ func (p *protocol) think(r *request) {
 	case effort != "":
 		budget = r.effort(effort)
 	}
-	p.limit(r, budget)
+	room := int64(0)
+	if r.params.Thinking.OfAdaptive != nil {
+		room = budgetOf(effort)
+	}
+	p.limit(r, budget, room)
 	r.bind()
 	if r.params.Thinking.OfEnabled != nil || r.params.Thinking.OfAdaptive != nil {
 		r.optional = append(r.optional, wire.Optional{
@@ -217,16 +221,16 @@ func (r *request) drop() {
 const dropBlock = "drop_block"
 
 // limit says how long the answer may be. What is thought counts as part of it, so
-// a limit that was set for the answer has the budget added to it. A budget that
-// leaves too little for the answer is cut, and one that is too small to be taken
-// is none.
-func (p *protocol) limit(r *request, budget int64) {
+// a limit that was set for the answer has the budget added to it, and the default
+// has room for what a model that decides itself may think. A budget that leaves
+// too little for the answer is cut, and one that is too small to be taken is none.
+func (p *protocol) limit(r *request, budget, room int64) {
 	limit := int64(max(0, r.call.Settings.MaxOutputTokens))
 	most := int64(0)
 	if p.cfg.MaxOutput != nil {
 		most = max(0, p.cfg.MaxOutput(r.call.Model))
 	}
-	tokens := cmp.Or(limit, most, DefaultMaxOutput)
+	tokens := cmp.Or(limit, most, DefaultMaxOutput+room)
 	switch {
 	case budget > 0 && limit > 0:
 		tokens += budget
