@@ -126,7 +126,9 @@ func TestASummaryIsPaidFromWhatIsLeft(t *testing.T) {
 			paid++
 		}
 	}
-	if routes := those[plan.Route](b.j.events()); paid != len(summaries) || len(routes) != paid || routes[0] != (plan.Route{For: "compact", Model: "cheap", Why: "@cheap"}) {
+	routes := those[plan.Route](b.j.events())
+	want := plan.Route{For: "compact", Model: "cheap", Why: "@cheap"}
+	if paid != len(summaries) || len(routes) != paid || routes[0] != want {
 		t.Errorf("%d summaries, %d paid, recorded %+v", len(summaries), paid, routes)
 	}
 	balanced(t, b.j.events())
@@ -142,6 +144,38 @@ func TestASummaryIsPaidFromWhatIsLeft(t *testing.T) {
 		t.Errorf("%d summaries, %+v", len(summaries), got)
 	}
 	balanced(t, poor.j.events())
+}
+
+// TestASmallModelSummarisesWhatItTakes, whether its window is known before or is
+// learnt from its refusal.
+func TestASmallModelSummarisesWhatItTakes(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]int64{"it is known": 4000, "it is learnt": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused, took := 0, 0
+			b, _ := played(t, func(_ int, call loop.Call) (loop.Answer, error) {
+				switch size := sizeOf(call); {
+				case call.Model != "m" && size > 4000:
+					refused++
+					return loop.Answer{}, tooLong(4000)
+				case call.Model != "m":
+					took++
+					return says("Known: pages were read."), nil
+				}
+				ans := looks(countCalls(call.Messages))
+				ans.Message.Blocks = append(ans.Message.Blocks, plan.Block{Type: plan.BlockText, Text: strings.Repeat("Indeed. ", 700)})
+				return ans, nil
+			}, page(6000))
+			b.cfg.Window, b.cfg.Compaction, b.cfg.Limits.Turns = 48_000, loop.CompactFull, 20
+			b.cfg.SummaryModel = "small"
+			b.cfg.WindowOf = func(model string) int64 { return map[string]int64{"small": known}[model] }
+			b.run("Go.")
+			if took == 0 || (known > 0) != (refused == 0) {
+				t.Errorf("%d summaries, and %d refused", took, refused)
+			}
+		})
+	}
 }
 
 // TestTheBudgetHoldsWhereACallIsMadeAgain: what failed has cost something too.

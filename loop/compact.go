@@ -24,12 +24,13 @@ const (
 // tokens.
 type room struct {
 	Window int64 // 0: unknown, so nothing is ever due
-	// Guessed says that Window was guessed from a request that was too long.
-	// History is compacted by it, but no request is held back for it.
-	Guessed bool
-	Output  int64 // kept free for the answer
-	Stop    int64 // kept free besides; where only this is left, the loop stops
-	Auto    int64 // kept free besides; where only this is left, history is compacted
+	// Learnt says that Window is known from a request that was refused. History
+	// is compacted by it, but no request is held back for it: the server itself
+	// says what is too long.
+	Learnt bool
+	Output int64 // kept free for the answer
+	Stop   int64 // kept free besides; where only this is left, the loop stops
+	Auto   int64 // kept free besides; where only this is left, history is compacted
 	// Keep is how many of the latest tool results are left as they are.
 	Keep int
 	// Early is the fraction of the trigger from which old tool results are
@@ -38,8 +39,8 @@ type room struct {
 	// Target is the fraction of what made a compaction due that is left
 	// standing, if possible. Less than 1, or each turn would compact anew.
 	Target float64
-	// Refused is the size of the request that a server found too long, while
-	// history is made smaller for that; else 0.
+	// Refused is the size of the request that is too long, while history is made
+	// smaller for that; else 0.
 	Refused int64
 }
 
@@ -75,7 +76,7 @@ func (r room) ceiling() (tokens int64, known bool) {
 // full reports whether a request is too large to be sent.
 func (r room) full(tokens int64) bool {
 	ceiling, known := r.ceiling()
-	return known && !r.Guessed && tokens >= ceiling
+	return known && !r.Learnt && tokens >= ceiling
 }
 
 // trigger is the input at which history is compacted.
@@ -88,8 +89,8 @@ const (
 	notDue  occasion = ""
 	dueTrim occasion = "trim" // many old results fill a good part of the window
 	dueAuto occasion = "auto" // the window is nearly full
-	// dueNow: the server has refused the request as too long. Even what the
-	// model has not seen yet is shortened then, where nothing else helps.
+	// dueNow: the request cannot be sent, or the server has refused it. Even what
+	// the model has not seen yet is shortened then, where nothing else helps.
 	dueNow occasion = "now"
 )
 
@@ -125,10 +126,9 @@ func (r room) goal(o occasion) int64 {
 	return int64(base * r.Target)
 }
 
-// sendable reports whether a request that a server refused as too long may be
-// taken in this size.
+// sendable reports whether a request that was too long can be sent in this size.
 func (r room) sendable(tokens int64) bool {
-	return tokens <= r.Refused-r.Refused/10 && (r.Guessed || tokens < r.Window)
+	return tokens <= r.Refused-r.Refused/10 && tokens < r.Window && !r.full(tokens)
 }
 
 // worthwhile reports whether a compaction gained enough to pay for the prompt

@@ -29,6 +29,18 @@
 // class: it is run again, or its intent is settled ([Verifiable]), or the model
 // reads that the outcome is unknown.
 //
+// # Servers as they are
+//
+// What a server refuses, cuts or leaves out ends no conversation that could go
+// on. A request that is too long is made shorter and sent again, three times in
+// a row at most, and the window that this taught is kept (see Config.WindowOf
+// and LearnWindow). An answer that says nothing is asked again. A call that
+// failed is paid if the server reported usage, and its own word about the cost
+// is the truth. With Limits.CostUSD no call is made whose answer could break the
+// bound: it is sent with less room for the answer, or not at all. What was
+// changed about a request is in the journal as [plan.Adjusted], and another
+// model than the conversation's as [plan.Route].
+//
 // # Taking part
 //
 // [Hooks] are moments at which a program can look in or take a hand; they can

@@ -23,10 +23,15 @@ func (l *Loop) fit(ctx context.Context) error {
 	if due == notDue && !l.spokeAt.IsZero() && l.cfg.Now().Sub(l.spokeAt) >= cacheKept {
 		due = l.compactor.dueCold(l.messages, tokens)
 	}
-	if due == notDue {
+	if due != notDue {
+		if _, err := l.compact(ctx, due, tokens); err != nil {
+			return err
+		}
+	}
+	if l.overfull() == nil || l.compactor.level == CompactOff || l.compactor.breaker.isOpen() {
 		return nil
 	}
-	_, err := l.compact(ctx, due, tokens)
+	_, err := l.squeeze(ctx, l.size.tokens(l.counted))
 	return err
 }
 
@@ -37,7 +42,7 @@ func (l *Loop) compact(ctx context.Context, due occasion, tokens int64) (gained 
 		return false, nil
 	}
 	start := plan.CompactionStart{Level: string(l.compactor.level), Tokens: tokens, Window: l.compactor.room.Window}
-	if due == dueNow {
+	if l.compactor.room.Learnt {
 		start.Learnt = l.learnt.how
 	}
 	l.record(start)
@@ -123,14 +128,18 @@ func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 	if model != l.cfg.Name {
 		l.record(plan.Route{For: routeSummary, Model: model, Why: cmp.Or(l.cfg.SummaryWhy, "the model that is set for summaries")})
 	}
+	window := l.windowOf(model)
 	for lighter := 0; ; lighter++ {
-		prompt, most := l.compactor.prompt(s)
+		prompt, most := l.compactor.prompt(l.lightened(s, window))
 		settings := l.cfg.Settings
 		settings.MaxOutputTokens = most
 		call := Call{Model: model, Wire: l.wireOf(model), Messages: []plan.Message{prompt}, Settings: settings, Headers: headers}
 		l.stamp(ctx, &call)
 		ans, err := l.try(ctx, call, l.size.size(call.Messages))
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
+			if l.tellsWindow(model, me) {
+				window = me.Window
+			}
 			if s, ok = s.lighter(); ok {
 				continue
 			}
@@ -144,6 +153,23 @@ func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 		}
 		return ans.Message.Text(), nil
 	}
+}
+
+// lightened is as much of a section as the window of the model that summarises it
+// takes, 0 for one that is not known.
+func (l *Loop) lightened(s section, window int64) section {
+	for window > 0 {
+		prompt, most := l.compactor.prompt(s)
+		if l.size.size([]plan.Message{prompt})+int64(most) < window-window/20 {
+			break
+		}
+		less, ok := s.lighter()
+		if !ok {
+			break
+		}
+		s = less
+	}
+	return s
 }
 
 // What a [plan.Route] of a loop is for.

@@ -22,25 +22,45 @@ type learnt struct {
 	how    string // plan.WindowSaid or plan.WindowGuessed
 }
 
+// windowOf is what is known of the window of a model, in tokens; 0 for nothing.
+func (l *Loop) windowOf(model string) int64 {
+	if model == l.cfg.Name {
+		return l.compactor.room.Window
+	}
+	if l.cfg.WindowOf == nil {
+		return 0
+	}
+	return l.cfg.WindowOf(model)
+}
+
+// tellsWindow reports whether a refusal names the window of a model, and tells it on.
+func (l *Loop) tellsWindow(model string, me *ModelError) bool {
+	if me.Window < leastWindow {
+		return false
+	}
+	if l.cfg.LearnWindow != nil {
+		l.cfg.LearnWindow(model, me.Window)
+	}
+	return true
+}
+
 // resize takes over what is known of the model's window by now: what the server
 // said counts most. A guess only ever makes it smaller.
 func (l *Loop) resize() {
-	window, guessed := l.cfg.Window, false
+	window := l.cfg.Window
 	if l.cfg.WindowOf != nil && !l.windowSet {
 		if known := l.cfg.WindowOf(l.cfg.Name); known > 0 {
 			window = known
 		}
 	}
-	if k := l.learnt; k.window > 0 && k.model == l.cfg.Name {
-		switch {
-		case k.how == plan.WindowSaid:
-			window = k.window
-		case window <= 0 || k.window < window:
-			window, guessed = k.window, true
-		}
+	k := l.learnt
+	taught := k.window > 0 && k.model == l.cfg.Name &&
+		(k.how == plan.WindowSaid || window <= 0 || k.window < window)
+	if taught {
+		window = k.window
 	}
 	l.compactor.room = newRoom(window)
-	l.compactor.room.Guessed = guessed
+	l.compactor.room.Learnt = taught
 }
 
 // relieve makes the conversation smaller after its request was refused as too
@@ -68,15 +88,20 @@ func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
 		return false, nil
 	}
 	l.discard()
-	l.compactor.room.Refused = tokens
-	smaller, err := l.compact(ctx, dueNow, tokens)
-	l.compactor.room.Refused = 0
+	smaller, err := l.squeeze(ctx, tokens)
 	if !smaller || err != nil {
 		return false, err
 	}
 	again.Reason = "the request was too long, so the history was made shorter: " + me.Error()
 	l.record(again)
 	return true, nil
+}
+
+// squeeze makes a conversation smaller that is too long to be sent.
+func (l *Loop) squeeze(ctx context.Context, tokens int64) (smaller bool, err error) {
+	l.compactor.room.Refused = tokens
+	defer func() { l.compactor.room.Refused = 0 }()
+	return l.compact(ctx, dueNow, tokens)
 }
 
 // answerRoom is how many tokens a request of this size asks for its answer; 0
@@ -90,11 +115,8 @@ func (l *Loop) answerRoom(tokens int64) int64 {
 // less than the request that it refused is taken for it.
 func (l *Loop) learn(me *ModelError, tokens int64) {
 	switch known := l.learnt.model == l.cfg.Name && l.learnt.how == plan.WindowSaid; {
-	case me.Window >= leastWindow:
+	case l.tellsWindow(l.cfg.Name, me):
 		l.learnt = learnt{model: l.cfg.Name, window: me.Window, how: plan.WindowSaid}
-		if l.cfg.LearnWindow != nil {
-			l.cfg.LearnWindow(l.cfg.Name, me.Window)
-		}
 	case !known:
 		l.learnt = learnt{model: l.cfg.Name, window: max(tokens-tokens/10, leastWindow), how: plan.WindowGuessed}
 	}

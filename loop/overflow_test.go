@@ -132,29 +132,43 @@ func TestAWindowIsLearntFromARefusal(t *testing.T) {
 	}
 }
 
-// TestWhatTheModelHasNotSeenIsShortened where nothing else makes a request fit.
+// TestWhatTheModelHasNotSeenIsShortened where nothing else makes a request fit,
+// whether or not the window is known before.
 func TestWhatTheModelHasNotSeenIsShortened(t *testing.T) {
 	t.Parallel()
-	b, p := played(t, func(n int, call loop.Call) (loop.Answer, error) {
-		switch {
-		case n == 0:
-			return looks(1), nil
-		case sizeOf(call) > 5000:
-			return loop.Answer{}, tooLong(0)
-		}
-		return says("Done."), nil
-	}, page(60_000))
-	if end := b.run("Go."); end.Text != "Done." {
-		t.Fatalf("ended with %+v", end)
+	for name, c := range map[string]struct {
+		window int64 // as the settings know it
+		calls  int
+	}{
+		"it is known":  {8000, 2},
+		"it is learnt": {0, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, p := played(t, func(n int, call loop.Call) (loop.Answer, error) {
+				switch {
+				case n == 0:
+					return looks(1), nil
+				case sizeOf(call) > 5000:
+					return loop.Answer{}, tooLong(0)
+				}
+				return says("Done."), nil
+			}, page(60_000))
+			b.cfg.Window = c.window
+			if end := b.run("Go."); end.Text != "Done." {
+				t.Fatalf("ended with %+v", end)
+			}
+			last := p.calls[len(p.calls)-1].Messages
+			shown := last[len(last)-1].Blocks[0]
+			if !strings.Contains(shown.Text, "to see the whole, read path \"blob:") || shown.Blob == "" {
+				t.Errorf("the model reads %.300q", shown.Text)
+			}
+			if len(p.calls) != c.calls {
+				t.Errorf("%d calls, want %d", len(p.calls), c.calls)
+			}
+			balanced(t, b.j.events())
+		})
 	}
-	last := p.calls[len(p.calls)-1].Messages
-	if shown := last[len(last)-1].Blocks[0]; !strings.Contains(shown.Text, "to see the whole, read path \"blob:") || shown.Blob == "" {
-		t.Errorf("the model reads %.300q", shown.Text)
-	}
-	if len(p.calls) != 3 {
-		t.Errorf("%d calls", len(p.calls))
-	}
-	balanced(t, b.j.events())
 }
 
 // TestARequestThatStaysTooLong is given up, with the server's words.

@@ -39,21 +39,26 @@ func (s *scavenger) calls(rest string) (calls []textCall, size int, ok bool) {
 	if rest == "" || rest[0] != '<' && rest[0] != '[' || s.tries <= 0 {
 		return nil, 0, false
 	}
-	if calls, size, ok = tokenCalls(rest); ok {
-		return calls, size, true
-	}
-	if size > 0 {
-		s.tries--
-		return nil, 0, false
+	if strings.HasPrefix(rest, "<|") || rest[0] == '[' {
+		if calls, size, ok = tokenCalls(rest); ok {
+			return calls, size, true
+		}
+		if size > 0 {
+			s.tries--
+			return nil, 0, false
+		}
 	}
 	c, size, ok := s.call(rest)
-	return []textCall{c}, size, ok
+	if !ok {
+		return nil, 0, false
+	}
+	return []textCall{c}, size, true
 }
 
 // call reads one call at the beginning of rest and says how long it is.
 func (s *scavenger) call(rest string) (c textCall, size int, ok bool) {
 	if rest[0] != '<' {
-		return c, 0, false
+		return c, 0, false // it was a mark, and no call followed
 	}
 	tag := callTag().FindString(rest)
 	switch {

@@ -244,7 +244,20 @@ func BenchmarkScavengeHostile(b *testing.B) {
 }
 
 func FuzzScavenge(f *testing.F) {
-	for _, text := range []string{oneCall, invoked, "```tool_call\n{\"name\":\"read\"}\n```", "`" + oneCall + "`", `<function=read>{"a":1}</function>`, `<｜DSML｜invoke name="read"></｜DSML｜invoke>`} {
+	for _, text := range []string{
+		oneCall,
+		invoked,
+		"```tool_call\n{\"name\":\"read\"}\n```",
+		"`" + oneCall + "`",
+		`<function=read>{"a":1}</function>`,
+		`<｜DSML｜invoke name="read"></｜DSML｜invoke>`,
+		mistralTag + `[{"name":"read","arguments":{}}]`,
+		mistralTag + `read[ARGS]{"path":"a"}` + mistralTag + `grep{}`,
+		pythonTag + `read.call(path="a", n=[1], on=True, x='\'')`,
+		`<|start|>assistant to=functions.read<|channel|>commentary<|message|>{}<|call|>`,
+		`<|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{}<|tool_call_end|>`,
+		`functions.read({"path":"a"})`,
+	} {
 		f.Add(text)
 	}
 	offered := specs("read", "grep")
@@ -257,6 +270,9 @@ func FuzzScavenge(f *testing.F) {
 			if !slices.ContainsFunc(offered, func(s Spec) bool { return s.Name == b.Name }) || !isObjectText(json.RawMessage(b.Args)) {
 				t.Fatalf("took %+v", b)
 			}
+		}
+		if last := scavengeLast(text, offered, harmless); len(last) > 0 && found(last) != found(got) {
+			t.Fatalf("took %s, and %s at the end", found(got), found(last))
 		}
 		fence := strings.Repeat("`", strings.Count(text, "`")+3)
 		if taken := scavenge(fence+"\n"+text+"\n"+fence, offered, harmless); taken != nil {

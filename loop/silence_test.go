@@ -41,7 +41,8 @@ func TestAnAnswerThatIsNone(t *testing.T) {
 			var asked []string
 			for _, call := range p.calls {
 				last := call.Messages[len(call.Messages)-1]
-				asked = append(asked, fmt.Sprintf("%d %s %t", len(call.Messages), last.Role, strings.Contains(last.Text(), "Call a tool now, or answer")))
+				told := strings.Contains(last.Text(), "Call a tool now, or answer")
+				asked = append(asked, fmt.Sprintf("%d %s %t", len(call.Messages), last.Role, told))
 			}
 			if diff := cmp.Diff([]string{"1 user false", "2 user true", "2 user true"}, asked); diff != "" {
 				t.Error(diff)

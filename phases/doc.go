@@ -7,5 +7,10 @@
 // message into what the workflow passes on: a report, a plan, a summary, a
 // judgement.
 //
+// Which model holds a conversation is said by Config.Models, or by a hint
+// ([Route]); one that has begun stays with its server. A model that cannot be
+// reached, refuses or has been used up parks the phase, with the server's words
+// and what to change.
+//
 // The package must not know the order of the phases or where events are kept.
 package phases

@@ -107,7 +107,8 @@ func (ph *Phases) shorterAdvice() string {
 
 // changeAdvice says what can be changed about a request that a server refuses.
 func changeAdvice(phase plan.Phase) string {
-	return fmt.Sprintf("going on as it is asks the same again: go on with another model (--model NAME, or --phase-model %s=NAME) or another effort, "+
+	return fmt.Sprintf("going on as it is asks the same again: go on with another model "+
+		"(--model NAME, or --phase-model %s=NAME) or another effort, "+
 		"or change what [providers.NAME] sends; `plan doctor` makes a small test call", phase)
 }
 

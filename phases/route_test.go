@@ -53,6 +53,9 @@ func played(t *testing.T, calls func(n int) (name, args string)) (*bench, *playe
 	return b, p
 }
 
+// keeps is why a conversation stays with its model.
+const keeps = "a conversation keeps its provider; it counts from the next phase"
+
 func words(int) (name, args string) { return "", "" }
 
 // routes are the choices that were recorded.
@@ -109,6 +112,7 @@ func TestAHintIsRecorded(t *testing.T) {
 // same.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
+	const usual, strong = "model-implement", "model-strong"
 	again := func(int) (string, string) { return "read", `{"path":"a.txt"}` }
 	other := func(a, b string) bool { return strings.HasPrefix(a, "model") == strings.HasPrefix(b, "model") }
 	for _, c := range []struct {
@@ -120,17 +124,27 @@ func TestEscalation(t *testing.T) {
 		models   []string // of each attempt
 		routes   []plan.Route
 	}{
-		{name: "the third attempt", attempts: 4, strong: "model-strong", models: []string{"model-implement", "model-implement", "model-strong", "model-strong"}, routes: []plan.Route{
-			{For: "implement", Model: "model-strong", Why: "@strong, as [route] escalate asks: this is attempt 3"},
-			{For: "implement", Model: "model-strong", Why: "@strong, as [route] escalate asks: this is attempt 4"},
-		}},
-		{name: "after one that made no progress", attempts: 2, stuck: true, strong: "model-strong", models: []string{"model-implement", "model-strong"}, routes: []plan.Route{
-			{For: "implement", Model: "model-strong", Why: "@strong, as [route] escalate asks: attempt 1 made no progress"},
-		}},
-		{name: "another server", attempts: 3, strong: "elsewhere", same: other, models: []string{"model-implement", "model-implement", "model-implement"}, routes: []plan.Route{
-			{For: "implement", Model: "model-implement", Asked: "elsewhere", Why: "a conversation keeps its provider; it counts from the next phase"},
-		}},
-		{name: "no such hint", attempts: 3, stuck: true, models: []string{"model-implement", "model-implement", "model-implement"}},
+		{
+			name: "the third attempt", attempts: 4, strong: strong,
+			models: []string{usual, usual, strong, strong},
+			routes: []plan.Route{
+				{For: "implement", Model: strong, Why: "@strong, as [route] escalate asks: this is attempt 3"},
+				{For: "implement", Model: strong, Why: "@strong, as [route] escalate asks: this is attempt 4"},
+			},
+		},
+		{
+			name: "after one that made no progress", attempts: 2, stuck: true, strong: strong,
+			models: []string{usual, strong},
+			routes: []plan.Route{
+				{For: "implement", Model: strong, Why: "@strong, as [route] escalate asks: attempt 1 made no progress"},
+			},
+		},
+		{
+			name: "another server", attempts: 3, strong: "elsewhere", same: other,
+			models: []string{usual, usual, usual},
+			routes: []plan.Route{{For: "implement", Model: usual, Asked: "elsewhere", Why: keeps}},
+		},
+		{name: "no such hint", attempts: 3, stuck: true, models: []string{usual, usual, usual}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +198,7 @@ func TestAConversationKeepsItsProvider(t *testing.T) {
 	if diff := cmp.Diff([]string{"model-plan", "model-plan", "other/model"}, p.models()); diff != "" {
 		t.Error(diff)
 	}
-	want := []plan.Route{{For: "plan", Model: "model-plan", Asked: "other/model", Why: "a conversation keeps its provider; it counts from the next phase"}}
+	want := []plan.Route{{For: "plan", Model: "model-plan", Asked: "other/model", Why: keeps}}
 	if diff := cmp.Diff(want, b.routes()); diff != "" {
 		t.Error(diff)
 	}
@@ -236,7 +250,10 @@ func TestWhatAServerRefuses(t *testing.T) {
 		provider func(string) string
 		full     bool
 	}{
-		{name: "refused", kind: loop.ErrRefused, park: plan.ParkRefused, says: []string{"--phase-model explore=NAME", "effort", "[providers.NAME]", "plan doctor"}},
+		{
+			name: "refused", kind: loop.ErrRefused, park: plan.ParkRefused,
+			says: []string{"--phase-model explore=NAME", "effort", "[providers.NAME]", "plan doctor"},
+		},
 		{name: "refused later", kind: loop.ErrRefused, worked: true, park: plan.ParkRefused},
 		{name: "not there", kind: loop.ErrUnreachable, park: plan.ParkUnreachable, says: []string{"base URL", "plan doctor"}},
 		{name: "not there any more", kind: loop.ErrUnreachable, worked: true, park: plan.ParkUnreachable, wakes: true},
@@ -245,9 +262,18 @@ func TestWhatAServerRefuses(t *testing.T) {
 		{name: "too long for all that can be done", kind: loop.ErrTooLong, full: true, park: plan.ParkLimit, says: []string{"larger window"}},
 		{name: "a key of the default provider", kind: loop.ErrAuth, says: []string{"OPENAI_API_KEY"}},
 		{name: "a key of another provider", kind: loop.ErrAuth, model: "openrouter/x/y", says: []string{"the key of provider openrouter"}},
-		{name: "a key of a provider that is asked for", kind: loop.ErrAuth, model: "x/y", provider: func(m string) string { return "the one of " + m }, says: []string{"the key of provider the one of x/y"}},
-		{name: "a slash that names no provider", kind: loop.ErrAuth, model: "x/y", provider: func(string) string { return "" }, says: []string{"OPENAI_API_KEY"}},
-		{name: "a key that ran out", kind: loop.ErrAuth, model: "openrouter/x", worked: true, park: plan.ParkLimit, says: []string{"the key of provider openrouter", "(openrouter/x)"}},
+		{
+			name: "a key of a provider that is asked for", kind: loop.ErrAuth, model: "x/y",
+			provider: func(m string) string { return "P-" + m }, says: []string{"the key of provider P-x/y"},
+		},
+		{
+			name: "a slash that names no provider", kind: loop.ErrAuth, model: "x/y",
+			provider: func(string) string { return "" }, says: []string{"OPENAI_API_KEY"},
+		},
+		{
+			name: "a key that ran out", kind: loop.ErrAuth, model: "openrouter/x", worked: true, park: plan.ParkLimit,
+			says: []string{"the key of provider openrouter", "(openrouter/x)"},
+		},
 		{name: "an unknown model", kind: loop.ErrNotFound, model: "openrouter/x", says: []string{"openrouter/x", "--model", "/v1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -277,7 +303,8 @@ func TestWhatAServerRefuses(t *testing.T) {
 				}
 			}
 			switch {
-			case c.park == "" && (err == nil || out.Park != nil), c.park != "" && (err != nil || out.Park == nil || out.Park.Reason != c.park):
+			case c.park == "" && (err == nil || out.Park != nil),
+				c.park != "" && (err != nil || out.Park == nil || out.Park.Reason != c.park):
 				t.Fatalf("%+v, %v", out.Park, err)
 			case c.full && strings.Contains(text, "--compaction"):
 				t.Errorf("advises %q", text)

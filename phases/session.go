@@ -193,7 +193,8 @@ func vetoDetail(why string) string {
 
 func limitDetail(l plan.LimitHit) string {
 	if l.Kind == "time" {
-		return fmt.Sprintf("time: the time limit of %s is reached; going on gives the run as much again", time.Duration(l.Max*float64(time.Second)))
+		limit := time.Duration(l.Max * float64(time.Second))
+		return fmt.Sprintf("time: the time limit of %s is reached; going on gives the run as much again", limit)
 	}
 	format := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	used := fmt.Sprintf("%s: %s of %s used", l.Kind, format(l.Value), format(l.Max))
