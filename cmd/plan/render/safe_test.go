@@ -137,7 +137,8 @@ func nastyEvents(t *testing.T) []plan.Event {
 		&plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant}}, &plan.MessageUpdate{Kind: plan.BlockText}, &plan.Retry{},
 		&plan.ToolStart{}, &plan.ToolUpdate{}, &plan.ToolEnd{Error: true}, &plan.LimitHit{}, &plan.UsageReport{}, &plan.Report{}, &plan.PlanMade{},
 		&plan.Snapshot{}, &plan.CheckStart{}, &plan.Progress{}, &plan.CheckEnd{CheckResult: plan.CheckResult{ExitCode: 3}}, &plan.VerdictGiven{},
-		&plan.GapChange{}, &plan.PhaseEnd{}, &plan.StateChange{}, &plan.Parked{}, &plan.Unparked{}, &plan.Failure{}, &plan.RunEnd{},
+		&plan.GapChange{}, &plan.PhaseEnd{}, &plan.StateChange{}, &plan.Parked{}, &plan.Unparked{}, &plan.Failure{},
+		&plan.Adjusted{}, &plan.Adjusted{Part: plan.PartContext}, &plan.Route{}, &plan.CompactionStart{}, &plan.RunEnd{},
 	}
 	events := make([]plan.Event, 0, len(bodies))
 	for i, b := range bodies {
