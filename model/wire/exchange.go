@@ -166,7 +166,7 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 	res.Body = &watchedBody{Reader: io.LimitReader(res.Body, limit), Closer: res.Body, x: x}
 	if failed {
 		x.heard() // an error is not thought about
-		x.within(explaining)
+		x.within(min(explaining, x.idle))
 		text, _ := io.ReadAll(res.Body) // the status alone says much
 		return httpFailure(res, text, x.client.cfg.Now())
 	}
@@ -264,7 +264,7 @@ func (x *exchange) events(r io.Reader, a Assembly, split func(io.Reader) iter.Se
 			return err
 		}
 		if a.Complete() {
-			x.within(trailing)
+			x.within(min(trailing, x.idle))
 		}
 	}
 	return nil
