@@ -44,7 +44,6 @@ func (a *assembly) Complete() bool { return a.finish != "" }
 // answer before the mark has ended.
 func (a *assembly) marked() {
 	if a.finish != "" {
-		a.endings.reason(a.asked)
 		return
 	}
 	whole := a.text.Len() > 0 || len(a.calls) > 0
@@ -72,6 +71,7 @@ func (a *assembly) add(chunk sdk.ChatCompletionChunk) {
 		a.delta(choice.Delta)
 		if choice.FinishReason != "" {
 			a.finish = strings.ToLower(choice.FinishReason)
+			a.endings.reason(a.asked)
 		}
 		// Some servers report usage beside the reason for stopping.
 		var usage sdk.CompletionUsage

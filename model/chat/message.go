@@ -192,7 +192,7 @@ func (e encoder) toolCall(b plan.Block, o *wire.Optionals) *sdk.ChatCompletionMe
 	extras := make(map[string]any, len(added))
 	for _, name := range slices.Sorted(maps.Keys(added)) {
 		switch name {
-		case "id", "type", "function", "index", "custom":
+		case "id", "type", "function", "index", "custom", "name", "arguments", "role", "content", "tool_calls", "tool_call_id":
 		default:
 			if o.May(wire.Optional{Part: name}) {
 				extras[name] = added[name]

@@ -20,6 +20,7 @@ type thinking struct {
 const (
 	atStart = iota // only white space so far, or a part of the tag
 	inside
+	closed // only white space so far behind the closing tag
 	outside
 )
 
@@ -32,7 +33,12 @@ const (
 
 // split takes the next piece and returns what of it is text and what reasoning.
 func (t *thinking) split(piece string) (text, thought string) {
-	if t.state == outside || piece == "" {
+	if t.state == closed {
+		if piece = strings.TrimLeftFunc(piece, unicode.IsSpace); piece != "" {
+			t.state = outside
+		}
+	}
+	if t.state >= closed || piece == "" {
 		return piece, ""
 	}
 	t.held += piece
@@ -48,9 +54,10 @@ func (t *thinking) split(piece string) (text, thought string) {
 			return t.take(), ""
 		}
 	}
-	if said, rest, closed := strings.Cut(t.held, closeThink); closed {
-		t.state, t.held = outside, ""
-		return strings.TrimLeftFunc(rest, unicode.IsSpace), said
+	if said, rest, ok := strings.Cut(t.held, closeThink); ok {
+		t.state, t.held = closed, ""
+		text, _ = t.split(rest)
+		return text, said
 	}
 	// The end may be the beginning of the closing tag.
 	keep := 0
