@@ -44,7 +44,6 @@ func (a *assembly) Complete() bool { return a.finish != "" }
 // answer before the mark has ended.
 func (a *assembly) marked() {
 	if a.finish != "" {
-		a.endings.reason(a.asked)
 		return
 	}
 	whole := a.text.Len() > 0 || len(a.calls) > 0
@@ -72,6 +71,7 @@ func (a *assembly) add(chunk sdk.ChatCompletionChunk) {
 		a.delta(choice.Delta)
 		if choice.FinishReason != "" {
 			a.finish = strings.ToLower(choice.FinishReason)
+			a.endings.reason(a.asked)
 		}
 		// Some servers report usage beside the reason for stopping.
 		var usage sdk.CompletionUsage
@@ -112,7 +112,7 @@ func (a *assembly) delta(d sdk.ChatCompletionChunkChoiceDelta) {
 // Servers that send several of these send the same words more than once.
 func (a *assembly) thought(extra map[string]respjson.Field) string {
 	said := ""
-	for _, name := range []string{partReasoning, "reasoning"} {
+	for _, name := range []string{partReasoning, partThought} {
 		raw := extra[name].Raw()
 		if !strings.HasPrefix(raw, `"`) {
 			continue
@@ -122,7 +122,7 @@ func (a *assembly) thought(extra map[string]respjson.Field) string {
 			said = stringOf(raw)
 		}
 	}
-	words := a.details.add(extra["reasoning_details"].Raw())
+	words := a.details.add(extra[partDetails].Raw())
 	if said == "" {
 		said = words
 	}
@@ -214,8 +214,8 @@ func (a *assembly) thoughtBlock() plan.Block {
 		}
 	}
 	if raw := a.details.raw(); raw != nil {
-		fields["reasoning_details"] = raw
-		delete(fields, "reasoning") // the same words, for people
+		fields[partDetails] = raw
+		delete(fields, partThought) // the same words, for people
 	}
 	return plan.Block{
 		Type:   plan.BlockReasoning,

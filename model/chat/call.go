@@ -73,7 +73,8 @@ func (c *call) endsBefore(p piece) bool {
 	case p.name != c.name:
 		return true
 	}
-	return p.args != "" && json.Valid([]byte(args))
+	// Most pieces are not the end of an object, which is seen at once.
+	return p.args != "" && strings.HasSuffix(strings.TrimRight(args, " \t\r\n"), "}") && json.Valid([]byte(args))
 }
 
 // add takes the next piece.

@@ -63,7 +63,7 @@ func New(cfg Config) (*wire.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.New(p.cfg.Config, p, "/chat/completions") //nolint:wrapcheck // it says what is wrong
+	return wire.New(p.cfg.Config, p, "/chat/completions")
 }
 
 // protocol is Chat Completions.
@@ -86,6 +86,9 @@ func newProtocol(cfg Config) (*protocol, error) {
 	case StructuredAuto, StructuredSchema, StructuredTool, StructuredText:
 	default:
 		return nil, fmt.Errorf("structured output mode %q is unknown: use auto, schema, tool or text", cfg.Structured)
+	}
+	if _, ok := cfg.Body[fieldMessages]; ok {
+		return nil, fmt.Errorf("the provider's own body sets %q, which is the conversation: leave it out", fieldMessages)
 	}
 	p := &protocol{cfg: cfg}
 	if base, err := url.Parse(cfg.BaseURL); err == nil {

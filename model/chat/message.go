@@ -22,7 +22,7 @@ func (p *protocol) conversation(o *wire.Optionals, call loop.Call, caps Caps) ([
 			return wire.Join(len(text), sdk.SystemMessage(text))
 		})
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it says what it is about
+			return nil, err
 		}
 		parts = append(parts, raw)
 	}
@@ -34,7 +34,7 @@ func (p *protocol) conversation(o *wire.Optionals, call loop.Call, caps Caps) ([
 	o.Also(wire.Optional{Part: partReasoning, To: toEvery, Missing: true})
 	said, err := p.history.Encoded(call.Messages, form, o, e.message)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what it is about
+		return nil, err
 	}
 	if len(said) > 0 {
 		parts = append(parts, said)
@@ -147,7 +147,7 @@ func (e encoder) thoughts(m plan.Message, o *wire.Optionals) map[string]any {
 		whole += b.Text
 		fields := wire.Open(b.Opaque, Name, e.provider)
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			if !demanded && !o.May(wire.Optional{Part: name}) {
+			if !isThought(name) || !demanded && !o.May(wire.Optional{Part: name}) {
 				continue
 			}
 			if string(fields[name]) == "null" { // the text itself, under this name
@@ -168,6 +168,16 @@ func (e encoder) thoughts(m plan.Message, o *wire.Optionals) map[string]any {
 	return extra
 }
 
+// isThought reports whether a field holds reasoning. Blocks may come from a journal
+// of elsewhere, and no other field is one's own to send.
+func isThought(name string) bool {
+	switch name {
+	case partReasoning, partThought, partDetails:
+		return true
+	}
+	return false
+}
+
 // toolCall writes a call with its arguments as the model wrote them, and with
 // what the provider added to it.
 func (e encoder) toolCall(b plan.Block, o *wire.Optionals) *sdk.ChatCompletionMessageFunctionToolCallParam {
@@ -182,7 +192,7 @@ func (e encoder) toolCall(b plan.Block, o *wire.Optionals) *sdk.ChatCompletionMe
 	extras := make(map[string]any, len(added))
 	for _, name := range slices.Sorted(maps.Keys(added)) {
 		switch name {
-		case "id", "type", "function", "index":
+		case "id", "type", "function", "index", "custom", "name", "arguments", "role", "content", "tool_calls", "tool_call_id":
 		default:
 			if o.May(wire.Optional{Part: name}) {
 				extras[name] = added[name]

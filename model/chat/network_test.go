@@ -165,7 +165,7 @@ func TestIdle(t *testing.T) {
 			hang("{")(w, r, n, body)
 		}).client(t, func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond })
 		_, err := client.Generate(t.Context(), call("hi"), nil)
-		modelError(t, err, loop.ErrIdle)
+		modelError(t, err, loop.ErrServed) // as its status says
 	})
 	t.Run("after the reason", func(t *testing.T) {
 		t.Parallel()

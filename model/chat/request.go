@@ -26,6 +26,8 @@ const (
 	partMaxOld      = "max_tokens"
 	partMetadata    = "metadata"
 	partReasoning   = "reasoning_content"
+	partThought     = "reasoning"
+	partDetails     = "reasoning_details"
 	partNull        = "content null"
 	partSchema      = "schema keywords"
 )
@@ -71,10 +73,22 @@ func (p *protocol) settings(params *sdk.ChatCompletionNewParams, o *wire.Optiona
 		}
 	}
 	p.effort(params, o, call)
-	if len(call.Metadata) > 0 && o.May(wire.Optional{Part: partMetadata}) {
+	if len(call.Metadata) > 0 && o.May(metadata()) {
 		params.Metadata = call.Metadata
 	}
 	p.limitOutput(params, o, call.Settings.MaxOutputTokens)
+}
+
+// metadata is what a server may keep with the call. Errors of gateways have a
+// field of that name, which says nothing about it.
+func metadata() wire.Optional {
+	return wire.Optional{
+		Part: partMetadata,
+		Words: []string{
+			"'metadata'", "`metadata`", `\"metadata\"`, ": metadata", "metadata: ", "parameter metadata", "field metadata",
+			"metadata parameter", "metadata is", "metadata not", `"param":"metadata"`, `"body","metadata"`, `"body", "metadata"`,
+		},
+	}
 }
 
 // effort sets the reasoning effort. There are models that take tools on this wire
@@ -183,6 +197,9 @@ func functionTool(spec loop.Spec) sdk.ChatCompletionToolUnionParam {
 	}{spec.Name, spec.Description, spec.Schema}))
 }
 
+// fieldMessages is the conversation.
+const fieldMessages = "messages"
+
 // noMessages is how the parameters begin that hold none.
 var noMessages = []byte(`{"messages":[]`)
 
@@ -208,7 +225,7 @@ func (p *protocol) text(params sdk.ChatCompletionNewParams, messages, tools [][]
 	}
 	tail, err = wire.Laid(append(tail, `"stream":true}`...), p.cfg.Body)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what it is about
+		return nil, err
 	}
 	out := wire.Text{[]byte(`{"messages":[`)}
 	for i, raw := range messages {

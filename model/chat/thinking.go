@@ -20,17 +20,25 @@ type thinking struct {
 const (
 	atStart = iota // only white space so far, or a part of the tag
 	inside
+	closed // only white space so far behind the closing tag
 	outside
 )
 
 const (
 	openThink  = "<think>"
 	closeThink = "</think>"
+	// longestStart is how much white space before the tag is waited through.
+	longestStart = 1 << 10
 )
 
 // split takes the next piece and returns what of it is text and what reasoning.
 func (t *thinking) split(piece string) (text, thought string) {
-	if t.state == outside || piece == "" {
+	if t.state == closed {
+		if piece = strings.TrimLeftFunc(piece, unicode.IsSpace); piece != "" {
+			t.state = outside
+		}
+	}
+	if t.state >= closed || piece == "" {
 		return piece, ""
 	}
 	t.held += piece
@@ -39,16 +47,17 @@ func (t *thinking) split(piece string) (text, thought string) {
 		switch {
 		case strings.HasPrefix(begun, openThink):
 			t.state, t.held = inside, begun[len(openThink):]
-		case strings.HasPrefix(openThink, begun):
+		case strings.HasPrefix(openThink, begun) && len(t.held) < longestStart:
 			return "", ""
 		default:
 			t.state = outside
 			return t.take(), ""
 		}
 	}
-	if said, rest, closed := strings.Cut(t.held, closeThink); closed {
-		t.state, t.held = outside, ""
-		return strings.TrimLeftFunc(rest, unicode.IsSpace), said
+	if said, rest, ok := strings.Cut(t.held, closeThink); ok {
+		t.state, t.held = closed, ""
+		text, _ = t.split(rest)
+		return text, said
 	}
 	// The end may be the beginning of the closing tag.
 	keep := 0
@@ -80,7 +89,14 @@ func (t *thinking) take() string {
 // details collects reasoning_details, which gateways want back unchanged. Pieces
 // of one detail follow each other in a stream; they are joined as the gateway
 // would have sent them whole.
-type details struct{ list []map[string]json.RawMessage }
+type details struct{ list []*detail }
+
+// detail is one of them as it grows. Its words are kept apart from its fields, so
+// that a long one is not written anew with each piece.
+type detail struct {
+	fields map[string]json.RawMessage
+	words  map[string]*strings.Builder // of the fields text and summary
+}
 
 // add takes the details of a chunk and returns their words.
 func (d *details) add(raw string) (words string) {
@@ -88,44 +104,51 @@ func (d *details) add(raw string) (words string) {
 	if !strings.HasPrefix(raw, "[") || json.Unmarshal([]byte(raw), &pieces) != nil {
 		return ""
 	}
+	before := len(d.list)
 	for _, p := range pieces {
 		for _, name := range []string{"text", "summary"} {
 			words += stringOf(string(p[name]))
 		}
-		if last := len(d.list) - 1; last >= 0 && continues(d.list[last], p) {
-			extend(d.list[last], p)
+		last := len(d.list) - 1
+		// Without a number, those that come together are as many as they are.
+		together := last >= before && p["index"] == nil
+		if last >= 0 && !together && d.list[last].goesOn(p) {
+			d.list[last].extend(p)
 			continue
 		}
-		d.list = append(d.list, p)
+		begun := &detail{fields: map[string]json.RawMessage{}, words: map[string]*strings.Builder{}}
+		begun.extend(p)
+		d.list = append(d.list, begun)
 	}
 	return words
 }
 
-// continues reports whether p goes on with the detail before it.
-func continues(last, p map[string]json.RawMessage) bool {
-	if string(last["type"]) != string(p["type"]) || string(last["index"]) != string(p["index"]) {
+// goesOn reports whether p goes on with the detail.
+func (d *detail) goesOn(p map[string]json.RawMessage) bool {
+	if string(d.fields["type"]) != string(p["type"]) || string(d.fields["index"]) != string(p["index"]) {
 		return false
 	}
-	if id := string(p["id"]); id != "" && id != "null" && string(last["id"]) != "null" && id != string(last["id"]) {
+	had := string(d.fields["id"])
+	if id := string(p["id"]); id != "" && id != "null" && had != "null" && id != had {
 		return false
 	}
 	// What is encrypted comes whole, and what is signed is complete.
-	return string(p["type"]) != `"reasoning.encrypted"` && stringOf(string(last["signature"])) == ""
+	return string(p["type"]) != `"reasoning.encrypted"` && stringOf(string(d.fields["signature"])) == ""
 }
 
-// extend joins the words of p to a detail and takes over what else it has.
-func extend(last, p map[string]json.RawMessage) {
+// extend joins the words of p to the detail and takes over what else it has.
+func (d *detail) extend(p map[string]json.RawMessage) {
 	for name, value := range p {
-		switch name {
-		case "text", "summary":
-			joined, err := plan.MarshalCompact(stringOf(string(last[name])) + stringOf(string(value)))
-			if err == nil {
-				last[name] = joined
+		had, there := d.fields[name]
+		switch {
+		case (name == "text" || name == "summary") && strings.HasPrefix(string(value), `"`):
+			if d.words[name] == nil {
+				d.words[name] = &strings.Builder{}
 			}
-		default:
-			if had := string(last[name]); had == "" || had == "null" || string(value) != "null" {
-				last[name] = value
-			}
+			d.words[name].WriteString(stringOf(string(value)))
+			d.fields[name] = nil // where it stands
+		case !there, string(had) == "null", string(value) != "null" && d.words[name] == nil:
+			d.fields[name] = value
 		}
 	}
 }
@@ -135,7 +158,17 @@ func (d *details) raw() json.RawMessage {
 	if len(d.list) == 0 {
 		return nil
 	}
-	data, err := plan.MarshalCompact(d.list)
+	out := make([]map[string]any, len(d.list))
+	for i, one := range d.list {
+		out[i] = make(map[string]any, len(one.fields))
+		for name, value := range one.fields {
+			out[i][name] = value
+		}
+		for name, text := range one.words {
+			out[i][name] = text.String()
+		}
+	}
+	data, err := plan.MarshalCompact(out)
 	if err != nil {
 		return nil
 	}

@@ -175,6 +175,7 @@ func (p *protocol) thoughts(m plan.Message, o *wire.Optionals) (items map[int]an
 			whole = false
 			continue
 		}
+		delete(fields, "role")
 		fields[fieldType] = json.RawMessage(`"` + itemReasoning + `"`)
 		if _, ok := fields[fieldSummary]; !ok {
 			fields[fieldSummary] = json.RawMessage("[]")
@@ -207,7 +208,7 @@ func (p *protocol) saidText(b *plan.Block, ids bool, o *wire.Optionals) any {
 	if phase != nil && !o.May(partPhase) {
 		phase = nil
 	}
-	if id := fields[fieldID]; ids && id != nil {
+	if id := fields[fieldID]; ids && itemID().Match(id) {
 		return saidMessage{
 			Type:    itemMessage,
 			ID:      id,
@@ -230,12 +231,11 @@ func (p *protocol) saidCall(b *plan.Block, ids bool, o *wire.Optionals) any {
 		Arguments: b.Args,
 	}
 	fields := wire.Open(b.Opaque, Name, p.provider)
-	if ids {
-		call.ID = fields[fieldID]
+	if id := fields[fieldID]; ids && itemID().Match(id) {
+		call.ID = id
 	}
-	delete(fields, fieldID)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !o.May(partExtra(name)) {
+		if !addable(name) || !o.May(partExtra(name)) {
 			delete(fields, name)
 		}
 	}
@@ -243,6 +243,16 @@ func (p *protocol) saidCall(b *plan.Block, ids bool, o *wire.Optionals) any {
 		return call
 	}
 	return extendedCall{call, fields}
+}
+
+// addable reports whether a provider may add a field of this name to a call. Blocks
+// may come from a journal of elsewhere, and the call's own fields are ours.
+func addable(name string) bool {
+	switch name {
+	case fieldID, fieldType, fieldStatus, fieldContent, "call_id", "name", "arguments", "role", "output", "input":
+		return false
+	}
+	return true
 }
 
 // extendedCall is a call with fields that a provider added.

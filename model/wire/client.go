@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +50,9 @@ type Config struct {
 	// Headers and Query go with every request.
 	Headers map[string]string
 	Query   map[string]string
+	// Secrets are texts beside the key that no error may hold, such as values of
+	// headers. Those of less than four bytes are no secrets.
+	Secrets []string
 	// Body is laid over every request: a field that is there already is
 	// replaced.
 	Body map[string]json.RawMessage
@@ -143,6 +148,11 @@ func New(cfg Config, p Protocol, suffixes ...string) (*Client, error) {
 	default:
 		return nil, fmt.Errorf("the way to authenticate %q is unknown: use bearer, api-key, x-api-key or none", cfg.Auth)
 	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
+		if err := checkHeader(name, cfg.Headers[name]); err != nil {
+			return nil, modelError(err)
+		}
+	}
 	firstByte := DefaultFirstByte
 	if isLoopback(base.Hostname()) {
 		firstByte = LocalFirstByte
@@ -169,6 +179,7 @@ func (c *Client) BaseURL() string { return c.base.String() }
 
 // isLoopback reports whether a host is this machine.
 func isLoopback(host string) bool {
+	host = strings.ToLower(host)
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
@@ -296,13 +307,35 @@ func (c *Client) attempt(ctx context.Context, key string, call loop.Call, req Re
 		}
 		return loop.Answer{}, err
 	}
-	return assembly.Answer(), nil
+	answer := assembly.Answer()
+	answer.Usage = bounded(answer.Usage)
+	if answer.CostUSD != nil && *answer.CostUSD > mostCost {
+		answer.CostUSD = nil // no call costs as much
+	}
+	return answer, nil
+}
+
+// What a server may say that one call used. More would make sums overflow.
+const (
+	mostTokens = 1e12
+	mostCost   = 1e6 // USD
+)
+
+// bounded takes no number of tokens that cannot be.
+func bounded(u plan.Usage) plan.Usage {
+	u.Input = min(max(0, u.Input), mostTokens)
+	u.Cached = min(max(0, u.Cached), u.Input)
+	u.Written = min(max(0, u.Written), u.Input-u.Cached)
+	u.WrittenHour = min(max(0, u.WrittenHour), u.Input-u.Cached-u.Written)
+	u.Output = min(max(0, u.Output), mostTokens)
+	u.Reasoning = min(max(0, u.Reasoning), u.Output)
+	return u
 }
 
 // reported is the usage of an answer that broke off; nothing where the server
 // reported none.
 func reported(a Assembly) plan.Usage {
-	usage := a.Answer().Usage
+	usage := bounded(a.Answer().Usage)
 	if usage.Tokens() == 0 {
 		return plan.Usage{}
 	}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,12 +22,15 @@ import (
 const (
 	maxAnswer = 256 << 20 // bytes of an answer; longer ones count as cut off
 	maxError  = 1 << 20   // bytes of an error; the rest is not looked at
-	// trailing is how long to wait for the usage and the end mark of an
-	// answer that is complete.
+	// trailing is how long to wait for the next event of an answer that is
+	// complete: its usage and the end mark. Comments do not make it longer.
 	trailing = 5 * time.Second
 	// closing is how long to wait for the end of the body after the end mark,
 	// so that the connection can be used again.
 	closing = 100 * time.Millisecond
+	// explaining is how long an error may take once its status is here. What has
+	// come by then is looked at.
+	explaining = 10 * time.Second
 )
 
 // silence is why an exchange is given up.
@@ -51,12 +56,12 @@ type exchange struct {
 // begin starts the clocks. Patience is how often the call has ended in silence
 // already: each time it is given longer.
 func (c *Client) begin(ctx context.Context, key string, patience int) *exchange {
-	x := &exchange{client: c, key: key, caller: ctx, times: 1 + max(patience, 0), idle: c.cfg.Idle}
+	x := &exchange{client: c, key: key, caller: ctx, times: 1 + max(patience, 0)}
+	x.idle = x.longer(c.cfg.Idle)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	first, whole := x.longer(c.cfg.FirstByte), x.longer(c.cfg.Whole)
 	x.timer = time.AfterFunc(first, func() { x.silent("sent nothing for", first, "first_byte") })
 	x.whole = time.AfterFunc(whole, func() { x.silent("did not come to an end within", whole, "answer") })
-	x.idle = x.longer(c.cfg.Idle)
 	return x
 }
 
@@ -84,15 +89,13 @@ func (x *exchange) heard() {
 	}
 	x.begun = true
 	x.timer.Stop()
-	x.within(x.idle)
+	x.timer = time.AfterFunc(x.idle, func() { x.silent("was silent for", x.idle, "idle") })
 }
 
-// within bounds the silence from now on.
+// within bounds what is still to come, however many bytes come meanwhile.
 func (x *exchange) within(d time.Duration) {
-	x.idle = min(x.idle, d)
-	x.timer.Stop()
-	idle := x.idle
-	x.timer = time.AfterFunc(idle, func() { x.silent("was silent for", idle, "idle") })
+	x.whole.Stop()
+	x.whole = time.AfterFunc(d, func() { x.silent("did not come to an end within", d, "answer") })
 }
 
 // post sends a request and waits for the headers of the response.
@@ -143,11 +146,14 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 		hr.Header.Set(x.client.cfg.Auth, x.key)
 	}
 	for _, set := range append(headers, x.client.cfg.Headers) {
-		for name, value := range set {
-			hr.Header.Set(name, value)
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			if err := checkHeader(name, set[name]); err != nil {
+				return err
+			}
+			hr.Header.Set(name, set[name])
 		}
 	}
-	res, err := x.client.cfg.HTTP.Do(hr)
+	res, err := x.client.cfg.HTTP.Do(hr) //nolint:bodyclose // end closes it
 	if err != nil {
 		return err //nolint:wrapcheck // failure says what it means
 	}
@@ -160,10 +166,8 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 	res.Body = &watchedBody{Reader: io.LimitReader(res.Body, limit), Closer: res.Body, x: x}
 	if failed {
 		x.heard() // an error is not thought about
-		text, _ := io.ReadAll(res.Body)
-		if cause := context.Cause(x.ctx); cause != nil {
-			return cause //nolint:wrapcheck // failure says what it means
-		}
+		x.within(min(explaining, x.idle))
+		text, _ := io.ReadAll(res.Body) // the status alone says much
 		return httpFailure(res, text, x.client.cfg.Now())
 	}
 	return nil
@@ -199,7 +203,7 @@ func (x *exchange) read(a Assembly, split func(io.Reader) iter.Seq2[Event, error
 			return err //nolint:wrapcheck // failure says what it means
 		}
 		if err := a.Add(Event{Data: data, Whole: true}); err != nil {
-			return err //nolint:wrapcheck // a Failure
+			return err
 		}
 	case '<':
 		data, err := io.ReadAll(io.LimitReader(r, maxError))
@@ -251,16 +255,16 @@ func (x *exchange) events(r io.Reader, a Assembly, split func(io.Reader) iter.Se
 		if bytes.HasPrefix(ev.Data, []byte(EventDone)) {
 			x.within(closing)
 			_, _ = io.CopyN(io.Discard, r, 4<<10)
-			return a.Add(Event{Type: EventDone}) //nolint:wrapcheck // a Failure
+			return a.Add(Event{Type: EventDone})
 		}
 		if len(ev.Data) == 0 {
 			continue
 		}
 		if err := a.Add(ev); err != nil {
-			return err //nolint:wrapcheck // a Failure
+			return err
 		}
 		if a.Complete() {
-			x.within(trailing)
+			x.within(min(trailing, x.idle))
 		}
 	}
 	return nil
@@ -273,7 +277,7 @@ func (x *exchange) failure(err error) error {
 		return context.Cause(x.caller)
 	}
 	failed := x.describe(err)
-	failed.Message = OneLine(x.hideKey(failed.Message))
+	failed.Message = OneLine(x.hide(failed.Message))
 	if failed.Message == "" {
 		failed.Message = "the model server gave no reason"
 	}
@@ -298,7 +302,7 @@ func (x *exchange) describe(err error) Failure {
 		return Failure{ModelError: &loop.ModelError{
 			Kind:    kindOfNetwork(asked.Err),
 			Message: fmt.Sprintf("no answer from the model server at %s: %v", x.client.base, asked.Err),
-			Err:     err,
+			Err:     asked.Err, // without the address, whose query may hold a key
 		}}
 	}
 	return Failure{ModelError: &loop.ModelError{
@@ -306,10 +310,17 @@ func (x *exchange) describe(err error) Failure {
 	}}
 }
 
-// hideKey replaces the key, which some servers repeat in their errors.
-func (x *exchange) hideKey(text string) string {
-	if len(x.key) < 4 { // a placeholder, and part of ordinary words
-		return text
+// hide replaces the key and what else is secret, which some servers repeat in
+// their errors, also as it stands in a URL.
+func (x *exchange) hide(text string) string {
+	const shortest = 4 // less is a placeholder, and part of ordinary words
+	for _, secret := range append([]string{x.key}, x.client.cfg.Secrets...) {
+		if len(secret) < shortest {
+			continue
+		}
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
+			text = strings.ReplaceAll(text, form, "[key]")
+		}
 	}
-	return strings.ReplaceAll(text, x.key, "[key]")
+	return text
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,11 +60,20 @@ func httpFailure(res *http.Response, text []byte, now time.Time) Failure {
 	}
 	switch {
 	case res.StatusCode < http.StatusBadRequest:
-		f.Message = "the server redirects to " + res.Header.Get("Location") + ": make that the base URL, or check it"
+		f.Message = "the server redirects to " + elsewhere(res.Header.Get("Location")) + ": make that the base URL, or check it"
 	case f.Kind == loop.ErrNotFound && !json.Valid(text):
 		f.Message += " (is the base URL right?)"
 	}
 	return f
+}
+
+// elsewhere is an address without what could be a key in it.
+func elsewhere(location string) string {
+	at, err := url.Parse(location)
+	if err != nil || location == "" {
+		return "another address"
+	}
+	return (&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String()
 }
 
 // Reported reads the failure that an answer with a good status reports in its
@@ -133,8 +143,11 @@ var (
 	notFoundWords = []string{"model_not_found"}
 	filterWords   = []string{
 		"content_filter", "content_policy_violation", "content management policy", "responsibleaipolicyviolation",
-		"data_inspection_failed", "input was flagged", "prohibited_content",
+		"data_inspection_failed", "input was flagged", "prohibited_content", "bio_policy", "cyber_policy", "misalignment_policy_violation",
 	}
+	// flagged is what a filter's refusal is called where it is not that of a
+	// prompt that is too long.
+	flagged = []string{"invalid_prompt"}
 )
 
 // kindOf sorts a failure. Text decides where servers disagree about statuses.
@@ -154,6 +167,8 @@ func kindOf(status int, codes []string, text, message string) loop.ErrorKind {
 		return loop.ErrRateLimit
 	case status == http.StatusRequestEntityTooLarge, tooLong(status, said, text):
 		return loop.ErrTooLong
+	case status < http.StatusInternalServerError && says(flagged):
+		return loop.ErrFiltered
 	case says(authWords):
 		return loop.ErrAuth
 	case status == http.StatusNotFound, says(notFoundWords):

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -99,12 +100,31 @@ func (o Optional) adjusted(model, why string) plan.Adjusted {
 
 // names reports whether the text of a refusal, in lower case, speaks of the part.
 func (o Optional) names(text string) bool {
-	words := o.Words
-	if len(words) == 0 {
-		words = []string{strings.ToLower(o.Part)}
+	if len(o.Words) == 0 {
+		return hasName(text, strings.ToLower(o.Part))
 	}
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	return slices.ContainsFunc(o.Words, func(w string) bool { return strings.Contains(text, w) })
 }
+
+// hasName reports whether a name stands in a text by itself: reasoning is not in
+// reasoning_effort.
+func hasName(text, name string) bool {
+	for rest := text; name != ""; {
+		at := strings.Index(rest, name)
+		if at < 0 {
+			return false
+		}
+		end := at + len(name)
+		if (at == 0 || !inName(rest[at-1])) && (end == len(rest) || !inName(rest[end])) {
+			return true
+		}
+		rest = rest[end:]
+	}
+	return false
+}
+
+// inName reports whether a byte of a text in lower case can be part of a name.
+func inName(b byte) bool { return b == '_' || b >= 'a' && b <= 'z' || b >= '0' && b <= '9' }
 
 // Optionals collects the optional parts of a request while it is written.
 type Optionals struct {
@@ -141,10 +161,11 @@ func (o *Optionals) List() []Optional { return o.list }
 const PartOutput = "output limit"
 
 // What servers write about a part that they do not take, and about one that they
-// miss.
+// miss. "Invalid" is no complaint: it is the type of most errors, those of a
+// request that is too long among them.
 var (
 	complaints = []string{
-		"unsupported", "not support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed", "invalid",
+		"unsupported", "not support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed",
 		"extra inputs", "extra fields", "deprecated", "cannot be used", "can't be used", "is only", "not available", "not compatible",
 	}
 	missing = []string{"must be passed", "missing", "required", "must be", "must provide", "expected", "pass back", "passed back", "without"}
@@ -160,8 +181,11 @@ func (f Failure) mendable(optional []Optional) []Optional {
 	says := func(words []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(f.text, w) })
 	}
-	complains := says(complaints)
-	if f.Kind != loop.ErrRefused && (!complains || f.Kind != loop.ErrTooLong && f.Kind != loop.ErrNotFound) {
+	switch {
+	case f.Kind == loop.ErrRefused:
+	case f.Kind == loop.ErrTooLong && says(complaints):
+	case f.Kind == loop.ErrNotFound && (says(complaints) || strings.Contains(f.text, "invalid")):
+	default:
 		return nil
 	}
 	if part, ok := f.outputLimit(optional); ok {
@@ -187,17 +211,30 @@ func (f Failure) mendable(optional []Optional) []Optional {
 // outputLimit is the limit that the server has for an answer, where it refused a
 // larger one.
 func (f Failure) outputLimit(optional []Optional) (Optional, bool) {
-	limit := largestOutput(f.text)
-	if limit == "" {
+	limit, ok := outputOf(largestOutput(f.text))
+	if !ok {
 		return Optional{}, false
 	}
 	for _, part := range optional {
-		if part.Part == PartOutput && part.From != limit {
-			part.To = limit
+		if part.Part != PartOutput {
+			continue
+		}
+		if sent, err := strconv.ParseInt(part.From, 10, 64); err == nil && limit < sent {
+			part.To = strconv.FormatInt(limit, 10)
 			return part, true
 		}
 	}
 	return Optional{}, false
+}
+
+// smallestOutput is a limit of an answer, in tokens, below which no model could
+// work. A server that names less means something else.
+const smallestOutput = 256
+
+// outputOf reads a limit that an answer can have.
+func outputOf(text string) (tokens int64, ok bool) {
+	tokens, err := strconv.ParseInt(text, 10, 64)
+	return tokens, err == nil && tokens >= smallestOutput
 }
 
 // memory is what was found about each model.
@@ -233,8 +270,19 @@ func (m *memory) keep(model string, mends Mends) {
 // recall takes over what was recorded.
 func (m *memory) recall(known []plan.Adjusted) {
 	for _, a := range known {
-		if a.Part != plan.PartContext && !strings.HasSuffix(a.Part, once) {
+		if a.Part != plan.PartContext && !strings.HasSuffix(a.Part, once) && sensible(a) {
 			m.keep(a.Model, Mends{a.Part: a.To})
 		}
 	}
+}
+
+// sensible reports whether a record can be one of ours. A journal may come from
+// elsewhere, and what it says a part is mended to can be sent.
+func sensible(a plan.Adjusted) bool {
+	const longest = 100 // bytes
+	if a.Part == PartOutput {
+		_, ok := outputOf(a.To)
+		return ok
+	}
+	return a.Part != "" && len(a.Part) <= longest && len(a.To) <= longest && OneLine(a.Part) == a.Part && OneLine(a.To) == a.To
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Offer is a model that a server offers.
@@ -20,18 +22,39 @@ type Offer struct {
 // listing is an entry of a server's list, as the various servers write it.
 type listing struct {
 	ID            string   `json:"id"`
-	ContextLength int64    `json:"context_length"`
-	MaxModelLen   int64    `json:"max_model_len"`
-	ContextWindow int64    `json:"context_window"`
-	MaxInput      int64    `json:"max_input_tokens"`
-	Loaded        int64    `json:"loaded_context_length"`
+	ContextLength count    `json:"context_length"`
+	MaxModelLen   count    `json:"max_model_len"`
+	ContextWindow count    `json:"context_window"`
+	MaxInput      count    `json:"max_input_tokens"`
+	Loaded        count    `json:"loaded_context_length"`
 	Type          string   `json:"type"` // LM Studio: llm, vlm, embeddings
 	Parameters    []string `json:"supported_parameters"`
 	Capabilities  any      `json:"capabilities"` // LM Studio: a list with tool_use in it
 	Meta          struct {
-		Context int64 `json:"n_ctx"`
+		Context count `json:"n_ctx"`
 	} `json:"meta"`
 }
+
+// count is a number of tokens; 0 for what is none. Some servers write it as a
+// text, or with a fraction.
+type count int64
+
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails: one odd entry is no
+// reason to know none of the others.
+func (c *count) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
+	if *c = 0; err == nil && n >= 1 && n <= largestWindow {
+		*c = count(n)
+	}
+	return nil
+}
+
+// Bounds on a list of models.
+const (
+	largestWindow = 1e9      // tokens
+	longestName   = 200      // bytes
+	maxList       = 16 << 20 // bytes
+)
 
 // Models lists the models that the server offers, in the server's order.
 func (c *Client) Models(ctx context.Context) ([]Offer, error) {
@@ -48,7 +71,7 @@ func (c *Client) Models(ctx context.Context) ([]Offer, error) {
 	if err := x.get("models", headers); err != nil {
 		return nil, modelError(x.failure(err))
 	}
-	data, err := io.ReadAll(x.res.Body)
+	data, err := io.ReadAll(io.LimitReader(x.res.Body, maxList))
 	if err != nil {
 		return nil, modelError(x.failure(err))
 	}
@@ -68,13 +91,14 @@ func modelError(err error) error {
 	return err
 }
 
-// readOffers reads {"data":[…]}, {"models":[…]} and a list by itself.
+// readOffers reads {"data":[…]}, {"models":[…]} and a list by itself. An entry that
+// has a field of another type than usual is read without that field.
 func readOffers(data []byte) ([]Offer, error) {
 	var page struct {
-		Data   []listing `json:"data"`
-		Models []listing `json:"models"`
+		Data   []json.RawMessage `json:"data"`
+		Models []json.RawMessage `json:"models"`
 	}
-	var list []listing
+	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil {
 		page.Data = list
 	} else if err := json.Unmarshal(data, &page); err != nil {
@@ -84,21 +108,31 @@ func readOffers(data []byte) ([]Offer, error) {
 		page.Data = page.Models
 	}
 	offers := make([]Offer, 0, len(page.Data))
-	for _, l := range page.Data {
-		if l.ID != "" {
+	for _, entry := range page.Data {
+		var l listing
+		var odd *json.UnmarshalTypeError
+		if err := json.Unmarshal(entry, &l); err != nil && !errors.As(err, &odd) {
+			return nil, err //nolint:wrapcheck // as above
+		}
+		if named(l.ID) {
 			offers = append(offers, l.offer())
 		}
 	}
 	return offers, nil
 }
 
+// named reports whether a name can be a model's. It is shown, and asked for.
+func named(id string) bool {
+	return id != "" && len(id) <= longestName && OneLine(id) == id
+}
+
 // offer reads an entry. Of several windows the smallest is what a request must
 // fit.
 func (l listing) offer() Offer {
-	o := Offer{Name: Valid(l.ID)}
-	for _, window := range []int64{l.Loaded, l.MaxModelLen, l.Meta.Context, l.ContextLength, l.ContextWindow, l.MaxInput} {
-		if window >= smallestWindow && (o.Window == 0 || window < o.Window) {
-			o.Window = window
+	o := Offer{Name: l.ID}
+	for _, window := range []count{l.Loaded, l.MaxModelLen, l.Meta.Context, l.ContextLength, l.ContextWindow, l.MaxInput} {
+		if window >= smallestWindow && (o.Window == 0 || int64(window) < o.Window) {
+			o.Window = int64(window)
 		}
 	}
 	if l.Type == "embeddings" || l.Type == "embedding" {
