@@ -184,20 +184,21 @@ const mostPatience = 2
 
 // tries counts the failures of one call.
 type tries struct {
-	began   time.Time
-	waited  time.Duration
-	all     int
-	empty   int  // answers that said nothing
-	plain   bool // the server does not take the words that ask for an answer
-	count   map[ErrorKind]int
-	refused string // the key that was refused, if one was
-	renewed bool   // another key has been asked for
+	began    time.Time
+	waited   time.Duration
+	all      int
+	empty    int  // answers that said nothing
+	reasoned bool // one of them held reasoning
+	plain    bool // the server does not take the words that ask for an answer
+	count    map[ErrorKind]int
+	refused  string // the key that was refused, if one was
+	renewed  bool   // another key has been asked for
 }
 
-// messages are what a call sends: after an answer that said nothing, with words
-// that ask for one. They are no part of the conversation.
+// messages are what a call sends: after an answer of reasoning alone, with words
+// that ask for more. They are no part of the conversation.
 func (t *tries) messages(call Call) []plan.Message {
-	if t.empty == 0 || t.plain {
+	if !t.reasoned || t.plain {
 		return call.Messages
 	}
 	words := "[Your last answer said nothing: reasoning alone is not seen. Answer now, in words.]"
@@ -230,6 +231,7 @@ func (l *Loop) again(t *tries, call Call, ans Answer, err error) (wait time.Dura
 	if err == nil {
 		t.empty++
 		if len(ans.Message.Blocks) > 0 {
+			t.reasoned = true
 			return 0, "the model only reasoned and said nothing", true
 		}
 		return 0, "the model answered nothing", true
@@ -241,7 +243,7 @@ func (l *Loop) again(t *tries, call Call, ans Answer, err error) (wait time.Dura
 	if t.renews(call, me, l.cfg.Key != nil) {
 		return 0, "the key was refused, so another one is asked for: " + me.Error(), true
 	}
-	if me.Kind == ErrRefused && t.empty > 0 && !t.plain {
+	if me.Kind == ErrRefused && t.reasoned && !t.plain {
 		t.plain = true
 		return 0, "the server does not take the words that ask for an answer, so they are left out: " + me.Error(), true
 	}

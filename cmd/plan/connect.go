@@ -79,9 +79,25 @@ func (a *app) place(ctx context.Context, cfg *config.Config, servers *provider.S
 	if cfg.Model == "" {
 		return failed(errNoModelName)
 	}
-	for _, name := range modelsOf(*cfg) {
-		if _, err := servers.Place(name); err != nil {
+	return reachable(*cfg, servers)
+}
+
+// reachable makes sure that every model that a run can use has a server and a key.
+func reachable(cfg config.Config, servers *provider.Set) error {
+	used, err := usedNames(cfg)
+	if err != nil {
+		return err
+	}
+	for name, what := range used {
+		place, err := servers.Place(name)
+		if err != nil {
 			return failed(err)
+		}
+		if !place.NoKey && !servers.KeySet(place) {
+			return failed(&advice{
+				fmt.Sprintf("there is no key for the provider %s, which has the model %s (%s)", place.Provider, place.Model, what),
+				fmt.Sprintf("Set %s, or key_env or key_command in [providers.%s] of config.toml.", place.KeyFrom, place.Provider),
+			})
 		}
 	}
 	return nil

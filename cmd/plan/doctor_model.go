@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/provider"
@@ -107,7 +108,7 @@ func probed(ctx context.Context, cfg config.Config, servers *provider.Set, p pro
 	}
 	offers, err := servers.Offers(ctx, p.provider)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says which server
+		return nil, err
 	}
 	for _, o := range offers {
 		if o.Chat == nil || *o.Chat {
@@ -154,7 +155,7 @@ func tryModel(ctx context.Context, model loop.Model, servers *provider.Set, name
 	began := time.Now()
 	said, err := converse(ctx, model, name)
 	if me, ok := loop.AsModelError(err); ok {
-		f.Detail, f.Do = fmt.Sprintf("%s: %v", name, me), providerKeys(place)
+		f.Detail, f.Do = fmt.Sprintf("%s: %v", placed(name, place), me), providerKeys(place)
 		if me.Kind == loop.ErrNotFound {
 			if offers := offered(ctx, servers, servers.Provider(name)); offers != "" {
 				f.Do = "The server offers: " + offers
@@ -163,11 +164,11 @@ func tryModel(ctx context.Context, model loop.Model, servers *provider.Set, name
 		return f
 	}
 	if err != nil {
-		f.Detail, f.Do = fmt.Sprintf("%s: %v", name, err), "Check that the server is up and not too slow."
+		f.Detail, f.Do = fmt.Sprintf("%s: %v", placed(name, place), err), "Check that the server is up and not too slow."
 		return f
 	}
 	f.OK = true
-	f.Detail = fmt.Sprintf("%s at %s over %s %s in %s%s", name, place.Provider, place.Wire, said.what,
+	f.Detail = fmt.Sprintf("%s: %s over the wire %s in %s; %s", placed(name, place), said.what, place.Wire,
 		time.Since(began).Round(time.Millisecond), pricing(servers, name))
 	if !said.called {
 		f.OK, f.Needed = false, false
@@ -198,7 +199,7 @@ func converse(ctx context.Context, model loop.Model, name string) (conversation,
 	}
 	first, err := model.Generate(ctx, call, nil)
 	if err != nil {
-		return conversation{}, err //nolint:wrapcheck // a model's error
+		return conversation{}, err
 	}
 	out := conversation{adjusted: first.Adjusted, what: "answered without calling the tool"}
 	calls := first.Message.Calls()
@@ -219,10 +220,23 @@ func converse(ctx context.Context, model loop.Model, name string) (conversation,
 	return out, nil
 }
 
+// placed is a model's name, with its provider where the name does not say it.
+func placed(name string, place provider.Place) string {
+	if place.Provider == provider.Default || strings.HasPrefix(name, place.Provider+"/") {
+		return name
+	}
+	return name + " at " + place.Provider
+}
+
+// pricing says what is known of a model's window and prices.
 func pricing(servers *provider.Set, name string) string {
+	window := "its window is not known yet"
+	if n := servers.Window(name); n > 0 {
+		window = "window " + render.Tokens(n)
+	}
 	entry, ok := servers.Entry(name)
 	if !ok || !entry.Priced {
-		return "; its price is not known (give it in [models] to use --max-cost)"
+		return window + ", no price is known (--max-cost needs one: [models])"
 	}
-	return fmt.Sprintf("; window %d, $%g in and $%g out per million tokens", entry.Window, entry.InputUSD, entry.OutputUSD)
+	return fmt.Sprintf("%s, $%g in and $%g out per million tokens", window, entry.InputUSD, entry.OutputUSD)
 }

@@ -84,11 +84,17 @@ func (a *app) due(ctx context.Context, db *memory.DB, flags said) ([]plan.RunID,
 
 // wakeOf is when a parked run can go on without a person, if it can.
 func wakeOf(r memory.RunInfo) (time.Time, bool) {
-	switch {
-	case r.Parked != plan.ParkRateLimit && (r.Parked != plan.ParkLimit || r.WakeAt == nil):
+	switch r.Parked {
+	case plan.ParkRateLimit:
+		if r.WakeAt == nil {
+			return r.Updated.Add(unsaidWake), true
+		}
+	case plan.ParkLimit, plan.ParkUnreachable:
+		if r.WakeAt == nil {
+			return time.Time{}, false
+		}
+	default:
 		return time.Time{}, false
-	case r.WakeAt == nil:
-		return r.Updated.Add(unsaidWake), true
 	}
 	return *r.WakeAt, true
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -239,18 +238,9 @@ func (a *app) listProviders() error {
 	return a.columns(table)
 }
 
-// columns writes rows with their cells under each other.
-func (a *app) columns(rows [][]string) error {
-	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = render.SafeLine(cell)
-		}
-		fmt.Fprintln(tw, strings.Join(cells, "\t"))
-	}
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("write the table: %w", err)
-	}
-	return nil
+// columns writes rows with their cells under each other; those at the indexes
+// that are named are set to the right.
+func (a *app) columns(rows [][]string, right ...int) error {
+	look := render.NewLook(a.viewing())
+	return failed(render.UnlessReaderLeft(render.WriteLines(a.out, look.Columns(rows, right...))))
 }

@@ -71,14 +71,11 @@ func routeOf(cfg config.Config) (phases.Route, map[plan.Phase]string, error) {
 	return route, why, nil
 }
 
-// checkBudget refuses a cost limit that could not be kept.
-func checkBudget(cfg config.Config, servers *provider.Set) error {
-	if cfg.MaxCost <= 0 {
-		return nil
-	}
+// usedNames are the models that a run can use, and what for.
+func usedNames(cfg config.Config) (map[string]string, error) {
 	route, _, err := routeOf(cfg)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	used := map[string]string{route.Summary: "summaries", route.SubAgent: "sub-agents"}
 	for p, m := range modelsOf(cfg) {
@@ -88,6 +85,18 @@ func checkBudget(cfg config.Config, servers *provider.Set) error {
 		used[m] = string(p)
 	}
 	delete(used, "")
+	return used, nil
+}
+
+// checkBudget refuses a cost limit that could not be kept.
+func checkBudget(cfg config.Config, servers *provider.Set) error {
+	if cfg.MaxCost <= 0 {
+		return nil
+	}
+	used, err := usedNames(cfg)
+	if err != nil {
+		return err
+	}
 	for m, what := range used {
 		if entry, ok := servers.Entry(m); !ok || !entry.Priced {
 			return failed(&advice{

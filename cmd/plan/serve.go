@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -15,35 +17,66 @@ import (
 	"github.com/plan-engine/plan/model/scripted"
 )
 
-// serveCommand is for scripts and tests: it stands in for a model, so that
-// other commands can be tried from a shell without a provider. It is hidden
-// because it is no part of working with runs, and its form may change.
+// demoServeCommand serves a scripted model, so that a gateway's ways can be tried
+// without the gateway.
+func (a *app) demoServeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve SCENARIO.toml…",
+		Short: "Serve a model that says what scenario files tell it to",
+		Long: `Serve starts a model server on this machine that says what the scenario files
+tell it to, as if they were one file: their replies are tried in order. It speaks
+Chat Completions, Responses and Messages below one base URL. It prints the base
+URL, the key, and tables for config.toml with a provider for each wire.
+
+A scenario's [server] table has it play the ways of a gateway: parameters that it
+refuses, a window, reasoning that must come back, costs, silence. How a scenario
+is written stands in docs/models.md.
+
+It serves until it is told to stop (Ctrl-C, SIGTERM). Where standard input is a
+pipe, it also ends when that is closed, so that it does not outlive the script
+that holds the other end.`,
+		Example: `  plan demo serve scenario.toml
+  plan demo serve deepseek.toml replies.toml
+  plan demo serve scenario.toml --json | jq -r .config`,
+		Args: needsScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return failed(a.serve(cmd.Context(), args, a.inputIsPipe(), a.tellProviders))
+		},
+	}
+}
+
+// serveCommand is the same under the name that scripts and tests know, with what
+// they read: shell assignments and nothing else.
 func (a *app) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "__serve SCENARIO.toml…",
 		Short:  "Serve a scripted model, for scripts and tests",
 		Hidden: true,
-		Long: `Serve starts a model server on this machine that says what the scenario files
-tell it to, as if they were one file: their replies are tried in order. It
-prints how to reach it,
+		Long: `Serve is "plan demo serve" for scripts. It prints how to reach the server,
 
   OPENAI_BASE_URL=…
   OPENAI_API_KEY=…
 
 and serves until it is told to stop (SIGINT, SIGTERM) or standard input is
-closed, so that it never outlives the script that holds the other end.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("plan __serve needs a scenario file")
-			}
-			return nil
+closed.`,
+		Args: needsScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return failed(a.serve(cmd.Context(), args, true, a.tellServer))
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return failed(a.serve(cmd.Context(), args)) },
 	}
 }
 
-// serve plays the scenario in files until it is told to stop.
-func (a *app) serve(ctx context.Context, files []string) (err error) {
+// needsScenario refuses a command line without a file.
+func needsScenario(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("%s needs a scenario file", cmd.CommandPath())
+	}
+	return nil
+}
+
+// serve plays the scenario in files until it is told to stop; held says that the
+// end of standard input stops it, too. Tell says where.
+func (a *app) serve(ctx context.Context, files []string, held bool, tell func(*scripted.Server, *scripted.Scenario) error) (err error) {
 	scenario, err := joinScenarios(files)
 	if err != nil {
 		return err
@@ -55,28 +88,92 @@ func (a *app) serve(ctx context.Context, files []string) (err error) {
 		return fmt.Errorf("serve %s: %w", strings.Join(files, " "), err)
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	if err := a.tellServer(server); err != nil {
+	if err := tell(server, scenario); err != nil {
 		return err
 	}
-	go func() { // it ends with the process at the latest
-		_, _ = io.Copy(io.Discard, a.in)
-		stop()
-	}()
+	if held {
+		go func() { // it ends with the process at the latest
+			_, _ = io.Copy(io.Discard, a.in)
+			stop()
+		}()
+	}
 	<-ctx.Done()
 	return nil
 }
 
+// inputIsPipe reports whether another program holds the other end of standard
+// input. A terminal would stop a process in the background that reads from it, and
+// /dev/null, which is what such a process gets from a shell, ends at once.
+func (a *app) inputIsPipe() bool {
+	f, ok := a.in.(*os.File)
+	if !ok {
+		return true
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+}
+
 // tellServer prints how to reach a server, as shell assignments.
-func (a *app) tellServer(server *scripted.Server) error {
-	where := map[string]string{"OPENAI_BASE_URL": server.URL(), "OPENAI_API_KEY": server.Key()}
+func (a *app) tellServer(server *scripted.Server, _ *scripted.Scenario) error {
+	where := map[string]string{"OPENAI_BASE_URL": server.URL(), openAIKey: server.Key()}
 	if a.json {
 		return a.document(where)
 	}
-	_, err := fmt.Fprintf(a.out, "OPENAI_BASE_URL=%s\nOPENAI_API_KEY=%s\n", server.URL(), server.Key())
-	if err != nil {
+	return a.tell(assignments(server))
+}
+
+// assignments set the variables of a server, for a shell.
+func assignments(server *scripted.Server) string {
+	return fmt.Sprintf("OPENAI_BASE_URL=%s\n%s=%s\n", server.URL(), openAIKey, server.Key())
+}
+
+func (a *app) tell(text string) error {
+	if _, err := io.WriteString(a.out, text); err != nil {
 		return fmt.Errorf("say where the scripted model is: %w", err)
 	}
 	return nil
+}
+
+// servedDocument is what `plan demo serve --json` prints.
+type servedDocument struct {
+	BaseURL string   `json:"base_url"`
+	Key     string   `json:"key"`
+	KeyEnv  string   `json:"key_env"` // the variable that the tables take it from
+	Wires   []string `json:"wires"`
+	Config  string   `json:"config"` // tables for config.toml
+}
+
+// tellProviders prints how to reach a server over each of its wires.
+func (a *app) tellProviders(server *scripted.Server, scenario *scripted.Scenario) error {
+	wires := demoWires()
+	if len(scenario.Server.Wires) > 0 {
+		wires = slices.DeleteFunc(wires, func(w string) bool { return !slices.Contains(scenario.Server.Wires, scripted.Wire(w)) })
+	}
+	tables := providerTables(server, wires)
+	if a.json {
+		return a.document(servedDocument{
+			BaseURL: server.URL(),
+			Key:     server.Key(),
+			KeyEnv:  openAIKey,
+			Wires:   wires,
+			Config:  tables,
+		})
+	}
+	return a.tell(assignments(server) + "\n# For config.toml: a provider for each wire. Use one as --model NAME/any.\n" + tables)
+}
+
+// providerTables describe a server as config.toml does, once for each wire.
+func providerTables(server *scripted.Server, wires []string) string {
+	var b strings.Builder
+	for i, wire := range wires {
+		name := demoProvider
+		if i > 0 {
+			b.WriteString("\n")
+			name += "-" + wire
+		}
+		fmt.Fprintf(&b, "[providers.%s]\nbase_url = %q\nwire = %q\nkey_env = %q\n", name, server.URL(), wire, openAIKey)
+	}
+	return b.String()
 }
 
 // joinScenarios reads scenario files as one: the replies of all, in order,

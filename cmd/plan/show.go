@@ -15,7 +15,7 @@ import (
 // shown is what to show of a run.
 type shown struct {
 	plan, report, diff bool
-	transcript         bool
+	transcript, cost   bool
 	version            int
 	phase              string
 	attempt            int
@@ -31,14 +31,18 @@ func (a *app) showCommand() *cobra.Command {
   --transcript   everything that was said to and by the model, and every call
   --plan         the plan; its versions with --version, what changed with --diff
   --report       what Explore found
+  --cost         tokens and cost by phase and model, sub-agents and summaries on
+                 rows of their own; what is not known of it is said
 
---phase and --attempt choose a part of a timeline or transcript. All views can
+--phase and --attempt choose a part of a timeline, transcript or cost. All views can
 be piped into a pager; --json gives each as one document.`,
 		Example: `  plan show 01JX                               the timeline and how it stands
   plan show 01JX --transcript | less           the conversations
   plan show 01JX --transcript --phase review --attempt 2
   plan show 01JX --plan                        the latest plan
   plan show 01JX --plan --version 2 --diff     what version 2 changed of version 1
+  plan show 01JX --cost                        where the money went
+  plan show 01JX --cost --json | jq .total.cost_usd
   plan show 01JX --json                        all of it as one document`,
 		Args: oneArg("the id of a run, or a prefix of it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,9 +65,10 @@ be piped into a pager; --json gives each as one document.`,
 	fl.BoolVar(&what.diff, "diff", false, "with --plan: what the version changed of the one before it")
 	fl.BoolVar(&what.report, "report", false, "only the report of Explore")
 	fl.BoolVar(&what.transcript, "transcript", false, "the conversations, in full")
+	fl.BoolVar(&what.cost, "cost", false, "tokens and cost by phase and model")
 	fl.StringVar(&what.phase, "phase", "", "only what happened in this `PHASE`")
 	fl.IntVar(&what.attempt, "attempt", 0, "only attempt `N` of each phase (0: all)")
-	cmd.MarkFlagsMutuallyExclusive("plan", "report", "transcript")
+	cmd.MarkFlagsMutuallyExclusive("plan", "report", "transcript", "cost")
 	return cmd
 }
 
@@ -73,8 +78,8 @@ func (s shown) check() error {
 		return usage("there is no phase %q; the phases are %s", s.phase, phaseNames())
 	case s.attempt < 0:
 		return usage("--attempt counts from 1")
-	case s.transcript && (s.plan || s.report):
-		return usage("--transcript, --plan and --report are different views; choose one")
+	case (s.transcript || s.cost) && (s.plan || s.report), s.transcript && s.cost:
+		return usage("--transcript, --cost, --plan and --report are different views; choose one")
 	}
 	return nil
 }
@@ -99,6 +104,9 @@ func (s shown) part(events iter.Seq2[plan.Event, error]) iter.Seq2[plan.Event, e
 func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown) error {
 	if what.transcript {
 		return a.transcript(what.part(db.Events(ctx, id, memory.Query{})), id)
+	}
+	if what.cost {
+		return a.showCost(ctx, db, id, what)
 	}
 	t := &render.Tally{}
 	run, err := foldRun(ctx, db, id, t)

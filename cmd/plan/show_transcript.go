@@ -165,6 +165,14 @@ func (s *scribe) mark(e plan.Event) {
 			title += " (resumed)"
 		}
 		s.lines = append(s.lines, "", s.Heading(render.MaxColumns-1, render.InkBold, title, s.Joined(e.Conv, render.SafeLine(b.Model))))
+	case plan.Adjusted:
+		s.head(render.InkDim, "note", b.String())
+	case plan.Route:
+		s.head(render.InkDim, "model", render.RouteWords(b))
+	case plan.CompactionStart:
+		if words := render.LearntWords(b); words != "" {
+			s.head(render.InkYellow, "context", words)
+		}
 	case plan.CompactionEnd:
 		if b.Messages != nil {
 			s.head(render.InkYellow, "compaction", fmt.Sprintf("about %s tokens became %s; from here on the model reads the short form", render.Tokens(b.Before), render.Tokens(b.After)))

@@ -144,7 +144,10 @@ func (s *Set) usual(model string) (Place, error) {
 	if !known {
 		name = Default
 	}
-	p := s.complete(name, model, config.ProviderConfig{BaseURL: baseURL, Structured: s.cfg.Settings.Structured})
+	own := s.cfg.Settings.Providers[name]
+	own.BaseURL = baseURL
+	own.Structured = cmp.Or(own.Structured, s.cfg.Settings.Structured)
+	p := s.complete(name, model, own)
 	if s.cfg.Getenv(defaultKey) != "" || !known {
 		p.KeyFrom = defaultKey
 	}
@@ -201,7 +204,12 @@ func (s *Set) BaseURL() string { return s.cfg.Settings.BaseURL }
 // HasKey reports whether the key of a provider is set.
 func (s *Set) HasKey(name string) bool {
 	place, err := s.named(name, "")
-	return err == nil && (place.KeyFrom == "command" || place.KeyFrom != "" && s.cfg.Getenv(place.KeyFrom) != "")
+	return err == nil && s.KeySet(place)
+}
+
+// KeySet reports whether the key of a place is set, or can be asked for.
+func (s *Set) KeySet(p Place) bool {
+	return p.own.KeyCommand != "" || p.KeyFrom != "" && trimmed(s.cfg.Getenv(p.KeyFrom)) != ""
 }
 
 // over is the place, spoken to over a wire that was chosen before.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -82,62 +83,43 @@ func TestSeals(t *testing.T) {
 	}
 }
 
-// refusals are the words of servers for what does not fit a window, and for what
-// is something else, with the window that they name.
-var refusals = []struct {
-	server string
-	status int
-	text   string
-	kind   loop.ErrorKind
-	window int64
-}{
-	{"OpenAI", 400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9013 tokens.","code":"context_length_exceeded"}}`, loop.ErrTooLong, 8192},
-	{"OpenAI Responses", 400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","code":"context_length_exceeded"}}`, loop.ErrTooLong, 0},
-	{"Anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213123 tokens > 200000 maximum"}}`, loop.ErrTooLong, 200000},
-	{"Anthropic, with the answer", 400, "{\"error\":{\"message\":\"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again\"}}", loop.ErrTooLong, 200000},
-	{"Anthropic, bytes", 413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, loop.ErrTooLong, 0},
-	{"Gemini", 400, `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`, loop.ErrTooLong, 1048576},
-	{"Moonshot", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 131072","type":"invalid_request_error"}}`, loop.ErrTooLong, 131072},
-	{"Z.ai", 400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`, loop.ErrTooLong, 0},
-	{"Copilot", 400, `{"error":{"message":"prompt token count of 140211 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}`, loop.ErrTooLong, 128000},
-	{"vLLM", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4900 in the messages, 100 in the completion).","code":400}`, loop.ErrTooLong, 4096},
-	{"vLLM, decoder", 400, `{"object":"error","message":"The decoder prompt (length 9000) is longer than the maximum model length of 8192. Make sure that max_model_len is no smaller than the number of text tokens."}`, loop.ErrTooLong, 8192},
-	{"LiteLLM", 400, `{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: This model's maximum context length is 16,385 tokens.","code":"400"}}`, loop.ErrTooLong, 16385},
-	{"TGI", 422, "{\"error\":\"Input validation error: `inputs` must have less than 4096 tokens. Given: 5012\",\"error_type\":\"validation\"}", loop.ErrTooLong, 4096},
-	{"Together", 422, "{\"error\":{\"message\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens and 512 `max_new_tokens`\"}}", loop.ErrTooLong, 8193},
-	{"llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`, loop.ErrTooLong, 4096},
-	{"LM Studio", 400, `{"error":"The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length"}`, loop.ErrTooLong, 0},
-	{"Mistral", 400, `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","code":"3051"}`, loop.ErrTooLong, 32768},
-	{"Groq", 400, `{"error":{"message":"Please reduce the length of the messages or completion.","code":"context_length_exceeded"}}`, loop.ErrTooLong, 0},
-	{"xAI", 400, `{"error":"This model's maximum prompt length is 131072 but the request contains 140000 tokens."}`, loop.ErrTooLong, 131072},
-	{"Bedrock", 400, `{"message":"Input is too long for requested model."}`, loop.ErrTooLong, 0},
-	{"DeepSeek", 400, `{"error":{"message":"This model's maximum context length is 131072 tokens. However, you requested 140000 tokens"}}`, loop.ErrTooLong, 131072},
-	{"Cohere", 400, `{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081"}`, loop.ErrTooLong, 4081},
-	{"Fireworks", 400, `{"error":{"message":"The prompt is too long: 140000, model maximum context length: 131071"}}`, loop.ErrTooLong, 131071},
-	{"OpenRouter", 400, `{"error":{"message":"This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens (39000 of text input, 1000 in the output).","code":400}}`, loop.ErrTooLong, 32768},
-	{"SGLang", 400, `{"message":"Requested token count exceeds the model's maximum context length of 32768 tokens. You requested a total of 40000 tokens"}`, loop.ErrTooLong, 32768},
-	{"Ollama", 400, `{"error":"prompt too long; exceeded max context length by 1200 tokens"}`, loop.ErrTooLong, 0},
-	{"Cerebras", 400, `{"message":"Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192","type":"invalid_request_error","code":"context_length_exceeded"}`, loop.ErrTooLong, 8192},
-	{"Azure", 400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.","code":"context_length_exceeded"}}`, loop.ErrTooLong, 272000},
-	{"Qwen", 400, `{"error":{"message":"Range of input length should be [1, 129024]","code":"invalid_parameter_error"}}`, loop.ErrTooLong, 129024},
-	{"MiniMax", 400, `{"error":{"message":"invalid params, context window exceeds limit (2013)"}}`, loop.ErrTooLong, 0},
-	{"HuggingFace", 422, `{"error":"Input validation error: inputs must have less than 32k tokens"}`, loop.ErrTooLong, 32000},
+// refusal is what a server says, and what it means.
+type refusal struct {
+	Server string         `json:"server"`
+	Status int            `json:"status"`
+	Text   string         `json:"text"`
+	Kind   loop.ErrorKind `json:"kind"`
+	Window int64          `json:"window"` // tokens, as far as the text names it
+}
 
-	{"a parameter", 400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","code":"unsupported_parameter"}}`, loop.ErrRefused, 0},
-	{"an output limit", 400, `{"error":{"message":"max_tokens is too large: 50000. This model supports at most 16384 completion tokens, whereas you provided 50000."}}`, loop.ErrRefused, 0},
-	{"an image", 400, `{"error":{"message":"messages.0.content.1.image: image exceeds 5 MB maximum"}}`, loop.ErrRefused, 0},
-	{"a temperature", 400, `{"error":{"message":"temperature must be less than or equal to 1"}}`, loop.ErrRefused, 0},
-	{"a description", 400, `{"error":{"message":"Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024."}}`, loop.ErrRefused, 0},
-	{"an id", 400, `{"error":{"message":"Invalid 'messages[2].tool_call_id': string too long. Expected maximum length 40"}}`, loop.ErrRefused, 0},
-	{"tokens per minute", 429, `{"error":{"message":"Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000."}}`, loop.ErrRateLimit, 0},
+// refusals are the words of servers for what does not fit a window, and for what
+// is something else.
+func refusals(t testing.TB) []refusal {
+	t.Helper()
+	data, err := os.ReadFile("testdata/refusals.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []refusal
+	for line := range strings.Lines(string(data)) {
+		var r refusal
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	if len(out) < 30 {
+		t.Fatalf("only %d refusals", len(out))
+	}
+	return out
 }
 
 func TestTooLong(t *testing.T) {
 	t.Parallel()
-	for _, c := range refusals {
-		f := classify(c.status, []byte(c.text))
-		if f.Kind != c.kind || f.Window != c.window {
-			t.Errorf("%s: %s with a window of %d, want %s and %d", c.server, f.Kind, f.Window, c.kind, c.window)
+	for _, c := range refusals(t) {
+		f := classify(c.Status, []byte(c.Text))
+		if f.Kind != c.Kind || f.Window != c.Window {
+			t.Errorf("%s: %s with a window of %d, want %s and %d", c.Server, f.Kind, f.Window, c.Kind, c.Window)
 		}
 	}
 }
@@ -200,8 +182,8 @@ func TestOutputLimits(t *testing.T) {
 
 // FuzzFailure: whatever a server says, it is read in time into one line.
 func FuzzFailure(f *testing.F) {
-	for _, c := range refusals {
-		f.Add(c.status, c.text)
+	for _, c := range refusals(f) {
+		f.Add(c.Status, c.Text)
 	}
 	f.Fuzz(func(t *testing.T, status int, text string) {
 		got := classify(status, []byte(text))

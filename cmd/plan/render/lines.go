@@ -110,6 +110,8 @@ func (n *narrator) notes(body plan.Body) []string {
 		if n.opts.Verbose {
 			return n.labelled(n.note, InkDim, "snapshot", b.Label+" "+b.Tree)
 		}
+	default:
+		return n.modelNotes(body)
 	}
 	return nil
 }

@@ -44,8 +44,42 @@ func TestNarratorsWords(t *testing.T) {
 		"a call out of time":       {plan.ToolEnd{Name: "bash", Error: true, Status: "timeout", Output: "killed"}, "  ✗ bash                                                 timeout     0ms\n      killed"},
 		"a call of old":            {plan.ToolEnd{Name: "write", Error: true, Status: "unknown"}, "  ? write                                                unknown     0ms"},
 		"a call without a name":    {plan.ToolEnd{}, "  ✓ tool                                                             0ms"},
-		"nothing to say":           {plan.StateChange{From: plan.Exploring, To: plan.Planning}, ""},
-		"an event of the future":   {plan.Unknown{Kind: "storm"}, ""},
+		"a part that is refused": {
+			plan.Adjusted{Model: "b/m", Part: "reasoning_effort", From: "high", Why: "Unsupported value"},
+			"  • note        b/m: the server refuses reasoning_effort high; went on …",
+		},
+		"a part under another name": {
+			plan.Adjusted{Model: "m", Part: "max_tokens", To: "max_completion_tokens", Why: "x"},
+			"  • note        m: the server refuses max_tokens; sent max_completion_t…",
+		},
+		"a window that is too small": {
+			plan.Adjusted{Model: "m", Part: plan.PartContext, Why: "the server read 4,096 of about 55,000 tokens: raise its window"},
+			"  ■ context     m: the server read 4,096 of about 55,000 tokens: raise\n                its window",
+		},
+		"a chosen model": {
+			plan.Route{For: "review", Model: "b/m", Why: "@strong, as [phase.review] asks"},
+			"  • model       review with b/m: @strong, as [phase.review] asks",
+		},
+		"a model that is not taken yet": {
+			plan.Route{For: "implement", Model: "a/m", Asked: "b/m", Why: "it keeps its provider"},
+			"  • model       implement with a/m, not b/m: it keeps its provider",
+		},
+		"a model for summaries":  {plan.Route{For: "compact", Model: "s", Why: "@cheap"}, "  • model       summaries with s: @cheap"},
+		"a model for sub-agents": {plan.Route{For: "task", Model: "s"}, "  • model       sub-agents with s"},
+		"a window that was said": {
+			plan.CompactionStart{Tokens: 41200, Window: 32000, Learnt: plan.WindowSaid},
+			"  • context     the server takes 32.0k tokens, as it said; about 41.2k\n                are made shorter",
+		},
+		"a window that was not said": {
+			plan.CompactionStart{Tokens: 41200, Window: 37080, Learnt: plan.WindowGuessed},
+			"  • context     the server found the request too long and named no\n" +
+				"                window, so 37.1k tokens are taken for it; about 41.2k\n" +
+				"                are made shorter",
+		},
+		"a window known before":  {plan.CompactionStart{Tokens: 41200, Window: 32000}, ""},
+		"nowhere to be reached":  {plan.Parked{Reason: plan.ParkUnreachable, Detail: "no such host"}, "  ■ parked      unreachable: no such host"},
+		"nothing to say":         {plan.StateChange{From: plan.Exploring, To: plan.Planning}, ""},
+		"an event of the future": {plan.Unknown{Kind: "storm"}, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -137,7 +137,8 @@ func nastyEvents(t *testing.T) []plan.Event {
 		&plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant}}, &plan.MessageUpdate{Kind: plan.BlockText}, &plan.Retry{},
 		&plan.ToolStart{}, &plan.ToolUpdate{}, &plan.ToolEnd{Error: true}, &plan.LimitHit{}, &plan.UsageReport{}, &plan.Report{}, &plan.PlanMade{},
 		&plan.Snapshot{}, &plan.CheckStart{}, &plan.Progress{}, &plan.CheckEnd{CheckResult: plan.CheckResult{ExitCode: 3}}, &plan.VerdictGiven{},
-		&plan.GapChange{}, &plan.PhaseEnd{}, &plan.StateChange{}, &plan.Parked{}, &plan.Unparked{}, &plan.Failure{}, &plan.RunEnd{},
+		&plan.GapChange{}, &plan.PhaseEnd{}, &plan.StateChange{}, &plan.Parked{}, &plan.Unparked{}, &plan.Failure{},
+		&plan.Adjusted{}, &plan.Adjusted{Part: plan.PartContext}, &plan.Route{}, &plan.CompactionStart{}, &plan.RunEnd{},
 	}
 	events := make([]plan.Event, 0, len(bodies))
 	for i, b := range bodies {
@@ -170,13 +171,21 @@ func TestNothingNastyReachesATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		WriteSummary(&sheet, tallyOf(events), opts)
+		var costs Costs
+		for _, e := range events {
+			costs.Add(e)
+		}
+		var money strings.Builder
+		if err := WriteCosts(&money, &costs, opts); err != nil {
+			t.Fatal(err)
+		}
 		vt := newTerminal(t, 80) // it fails the test when it sees a control character
 		v := NewScreen(vt, opts)
 		showAll(v, events)
 		if err := v.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for name, out := range map[string]string{"plain": plain.String(), "timeline": timeline.String(), "summary": sheet.String(), "screen": vt.text()} {
+		for name, out := range map[string]string{"plain": plain.String(), "timeline": timeline.String(), "summary": sheet.String(), "costs": money.String(), "screen": vt.text()} {
 			if opts.Color { // colours are ours, and only ours
 				for _, k := range []Ink{"0", InkBold, InkDim, InkRed, InkGreen, InkYellow, InkCyan} {
 					out = strings.ReplaceAll(out, "\x1b["+string(k)+"m", "")

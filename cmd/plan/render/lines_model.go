@@ -1,0 +1,82 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/plan-engine/plan"
+)
+
+// modelNotes tells how models are spoken to: what a server did not take, which
+// model was chosen, and what was learnt about a window.
+func (n *narrator) modelNotes(body plan.Body) []string {
+	switch b := body.(type) {
+	case plan.Adjusted:
+		return n.adjusted(b)
+	case plan.Route:
+		return n.oneLine(n.note, InkDim, "model", RouteWords(b))
+	case plan.CompactionStart:
+		if words := LearntWords(b); words != "" {
+			return n.labelled(n.note, InkYellow, "context", words)
+		}
+	}
+	return nil
+}
+
+// adjusted is one line, and the server's own words where all is to be told. That
+// a server reads less than it is sent needs something done about it: it is never
+// cut.
+func (n *narrator) adjusted(b plan.Adjusted) []string {
+	if b.Part == plan.PartContext {
+		return n.labelled(n.halt, InkYellow, "context", b.String())
+	}
+	lines := n.oneLine(n.note, InkDim, "note", b.String())
+	if n.opts.Verbose && b.Why != "" {
+		lines = append(lines, n.hang(n.Columns(), []Span{{Text: fmt.Sprintf("%*s", restColumn, "")}}, InkDim, b.Why)...)
+	}
+	return lines
+}
+
+// oneLine is a labelled line that is cut rather than wrapped.
+func (n *narrator) oneLine(glyph string, k Ink, label, text string) []string {
+	head := []Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad(label) + " "}}
+	return []string{n.fill(n.Columns(), head, Span{Text: n.firstLine(text)}, nil)}
+}
+
+// What a [plan.Route] can be for beside a phase.
+const (
+	routeSummary = "compact"
+	routeTask    = "task"
+)
+
+// RouteWords say what a model was chosen for, and why.
+func RouteWords(b plan.Route) string {
+	what := b.For
+	switch b.For {
+	case routeSummary:
+		what = "summaries"
+	case routeTask:
+		what = "sub-agents"
+	}
+	words := what + " with " + b.Model
+	if b.Asked != "" {
+		words += ", not " + b.Asked
+	}
+	if b.Why != "" {
+		words += ": " + b.Why
+	}
+	return words
+}
+
+// LearntWords say why history is made shorter, where a refusal of the server is
+// the reason; "" where the window was known before.
+func LearntWords(b plan.CompactionStart) string {
+	size, window := Tokens(b.Tokens), Tokens(b.Window)
+	switch b.Learnt {
+	case "":
+		return ""
+	case plan.WindowSaid:
+		return fmt.Sprintf("the server takes %s tokens, as it said; about %s are made shorter", window, size)
+	}
+	return fmt.Sprintf("the server found the request too long and named no window, so %s tokens are taken for it; about %s are made shorter",
+		window, size)
+}
