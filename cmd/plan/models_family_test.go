@@ -104,6 +104,10 @@ func TestFamilies(t *testing.T) {
 			if work := bodies(s, "implement"); !strings.Contains(work[len(work)-1], c.back) {
 				t.Errorf("the last of these has not %s:\n%s", c.back, strings.Join(work, "\n"))
 			}
+			provider, _, _ := strings.Cut(c.model, "/")
+			if doctor := h.plan("doctor", "--provider", provider); doctor.code != plan.ExitOK || !strings.Contains(doctor.out, c.model) {
+				t.Errorf("doctor ended with %d\n%s%s", doctor.code, doctor.out, doctor.shown)
+			}
 		})
 	}
 }

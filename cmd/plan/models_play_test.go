@@ -233,6 +233,8 @@ func usualReplies() []scripted.Reply {
 		{Phase: "implement", Text: "Done."},
 		{Phase: "review", User: 1, Turn: at(0), Reasoning: "Is it so?", Calls: []scripted.Call{reads("greet.sh")}},
 		{Phase: "review", Text: done()},
+		{Phase: "doctor", Turn: at(0), Reasoning: "A tool.", Calls: []scripted.Call{{Name: "lookup", Args: map[string]any{"key": "colour"}}}},
+		{Phase: "doctor", Text: "It is green."},
 	}
 }
 
@@ -244,7 +246,7 @@ func reads(path string) scripted.Call {
 // served before those of the usual work.
 func usual(ways scripted.Gateway, first ...scripted.Reply) *scripted.Scenario {
 	rest := slices.DeleteFunc(usualReplies(), func(r scripted.Reply) bool {
-		return slices.ContainsFunc(first, func(f scripted.Reply) bool { return lasts(f) && inPlaceOf(f, r) })
+		return slices.ContainsFunc(first, func(f scripted.Reply) bool { return lasts(f) && f.Attempt == 0 && inPlaceOf(f, r) })
 	})
 	return &scripted.Scenario{
 		Server:  ways,
