@@ -71,7 +71,12 @@ func (a *app) writeDraft(ctx context.Context, l *learning, d auto.Draft, model s
 // retryOf is how often and how long failed model calls are repeated.
 func retryOf(cfg config.Config) loop.Retry {
 	return loop.Retry{
-		Served: cfg.Retry.Served, UnservedFor: cfg.Retry.UnservedFor.Duration,
-		Base: cfg.Retry.Base.Duration, Max: cfg.Retry.Max.Duration, RetryAfterMax: cfg.Retry.RetryAfterMax.Duration,
+		Served:           cfg.Retry.Served,
+		UnservedFor:      cfg.Retry.UnservedFor.Duration,
+		UnreachableFirst: cfg.Retry.Unreachable(false),
+		UnreachableFor:   cfg.Retry.Unreachable(true),
+		Base:             cfg.Retry.Base.Duration,
+		Max:              cfg.Retry.Max.Duration,
+		RetryAfterMax:    cfg.Retry.RetryAfterMax.Duration,
 	}
 }

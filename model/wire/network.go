@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net/http"
 )
 
 // isTLS reports whether a connection failed because of who answered, or how.
@@ -16,6 +17,6 @@ func isTLS(err error) bool {
 		host      x509.HostnameError
 		invalid   x509.CertificateInvalidError
 	)
-	return errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
 		errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
 }
