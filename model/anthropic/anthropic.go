@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net/url"
 	"strings"
@@ -22,14 +21,6 @@ const DefaultBaseURL = "https://api.anthropic.com/v1"
 // demands a limit. A server that gives less says so, and is then asked for that.
 const DefaultMaxOutput = 16384
 
-// The ways to ask for an answer that fits a schema (see [Config.Structured]).
-const (
-	StructuredAuto   = "auto"   // schema where it is known to work, else text
-	StructuredSchema = "schema" // output_config.format with a json_schema
-	StructuredTool   = "tool"   // an extra tool whose input is the answer
-	StructuredText   = "text"   // nothing: the prompt alone asks
-)
-
 // The ways in which models are told to think (see [Caps.Thinking]).
 const (
 	ThinkingAdaptive = "adaptive" // thinking.type adaptive, with output_config.effort
@@ -43,8 +34,6 @@ type Config struct {
 	// is added to one that does not end in it. Auth is by default
 	// [wire.AuthXAPIKey].
 	wire.Config
-	// Structured is one of the Structured constants; default StructuredAuto.
-	Structured string
 	// Caps says what a model can do; nil means that only its name is known.
 	Caps func(model string) Caps
 	// MaxOutput is the longest answer that a model gives, in tokens; nil, or 0 for
@@ -93,12 +82,7 @@ func New(cfg Config) (*wire.Client, error) {
 }
 
 func newProtocol(cfg Config) (*protocol, error) {
-	cfg.Structured = cmp.Or(cfg.Structured, StructuredAuto)
-	switch cfg.Structured {
-	case StructuredAuto, StructuredSchema, StructuredTool, StructuredText:
-	default:
-		return nil, fmt.Errorf("structured output mode %q is unknown: use auto, schema, tool or text", cfg.Structured)
-	}
+	cfg.Structured = cmp.Or(cfg.Structured, wire.StructuredAuto)
 	cfg.BaseURL = withVersion(cmp.Or(cfg.BaseURL, DefaultBaseURL))
 	cfg.Auth = cmp.Or(cfg.Auth, wire.AuthXAPIKey)
 	p := &protocol{provider: cmp.Or(cfg.Provider, "default")}

@@ -12,6 +12,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // refusal is a server's complaint about requests that have a text in them.
@@ -80,7 +81,7 @@ func TestMends(t *testing.T) {
 	t.Parallel()
 	half := 0.5
 	format := &loop.Format{Name: "v", Schema: json.RawMessage(`{"type":"object"}`)}
-	schema := func(c *anthropic.Config) { c.Structured = anthropic.StructuredSchema }
+	schema := func(c *anthropic.Config) { c.Structured = wire.StructuredSchema }
 	tests := []struct {
 		name     string
 		model    string

@@ -108,15 +108,15 @@ func (p *protocol) format(r *request) {
 		return
 	}
 	mode := p.cfg.Structured
-	if mode == StructuredAuto && r.caps.StructuredOutput {
-		mode = StructuredSchema
+	if mode == wire.StructuredAuto && r.caps.StructuredOutput {
+		mode = wire.StructuredSchema
 	}
 	switch mode {
-	case StructuredTool:
+	case wire.StructuredTool:
 		r.tool = format.Name
 		answer := loop.Spec{Name: format.Name, Description: "Give the final answer.", Schema: format.Schema}
 		r.tools = append(slices.Clip(r.tools), answer)
-	case StructuredSchema:
+	case wire.StructuredSchema:
 		part := wire.Optional{
 			Part: partFormat,
 			Words: []string{

@@ -224,12 +224,12 @@ func TestBody(t *testing.T) {
 		},
 		{
 			name: "schema", change: func(c *loop.Call) { c.Format = format },
-			config: func(c *anthropic.Config) { c.Structured = anthropic.StructuredSchema },
+			config: func(c *anthropic.Config) { c.Structured = wire.StructuredSchema },
 			want:   head(16384) + cache + schema + end,
 		},
 		{
 			name: "tool", change: func(c *loop.Call) { c.Format = format },
-			config: func(c *anthropic.Config) { c.Structured = anthropic.StructuredTool },
+			config: func(c *anthropic.Config) { c.Structured = wire.StructuredTool },
 			want:   head(16384) + cache + `,"tools":[{"input_schema":{"type":"object","z":1,"a":2},"name":"verdict","description":"Give the final answer."}]` + end,
 		},
 		{
@@ -337,7 +337,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := anthropic.New(anthropic.Config{Config: wire.Config{BaseURL: tt.baseURL}, Structured: tt.structured})
+			_, err := anthropic.New(anthropic.Config{Config: wire.Config{BaseURL: tt.baseURL, Structured: tt.structured}})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("error = %v, want one with %q", err, tt.want)
 			}

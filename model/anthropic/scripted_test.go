@@ -129,7 +129,7 @@ func TestGateways(t *testing.T) {
 					{Turn: &second, Text: "Done."},
 					{Reasoning: "Look first.", Text: "I look.", Calls: []scripted.Call{{Name: "read"}, {Name: "read"}}},
 				},
-			}, func(c *anthropic.Config) { c.Structured = anthropic.StructuredSchema })
+			}, func(c *anthropic.Config) { c.Structured = wire.StructuredSchema })
 			call := loop.Call{
 				Model:    "claude-opus-4-7",
 				System:   "be good",

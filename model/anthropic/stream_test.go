@@ -12,6 +12,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // answerOf plays a stream to a client.
@@ -23,7 +24,7 @@ func answerOf(t *testing.T, stream string, change ...func(*loop.Call)) (loop.Ans
 		c(&req)
 	}
 	var deltas []loop.Delta
-	client := f.client(t, func(c *anthropic.Config) { c.Structured = anthropic.StructuredTool })
+	client := f.client(t, func(c *anthropic.Config) { c.Structured = wire.StructuredTool })
 	answer, err := client.Generate(t.Context(), req, func(d loop.Delta) { deltas = append(deltas, d) })
 	return answer, deltas, err
 }

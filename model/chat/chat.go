@@ -28,14 +28,6 @@ import (
 // Name is the wire's name.
 const Name = "chat"
 
-// The ways to ask for an answer that fits a schema (see [Config.Structured]).
-const (
-	StructuredAuto   = "auto"   // schema where it is known to work, else text
-	StructuredSchema = "schema" // response_format json_schema, strict
-	StructuredTool   = "tool"   // an extra function tool whose arguments are the answer
-	StructuredText   = "text"   // nothing: the prompt alone asks
-)
-
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
@@ -45,8 +37,6 @@ const openAIHost = "api.openai.com"
 // Config describes a server. The zero value talks to OpenAI without a key.
 type Config struct {
 	wire.Config
-	// Structured is one of the Structured constants; default StructuredAuto.
-	Structured string
 	// Caps says what a model can do; nil means nothing out of the ordinary.
 	Caps func(model string) Caps
 }
@@ -80,13 +70,7 @@ var _ wire.Protocol = (*protocol)(nil)
 func newProtocol(cfg Config) (*protocol, error) {
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
 	cfg.Provider = cmp.Or(cfg.Provider, "default")
-	switch cfg.Structured {
-	case "":
-		cfg.Structured = StructuredAuto
-	case StructuredAuto, StructuredSchema, StructuredTool, StructuredText:
-	default:
-		return nil, fmt.Errorf("structured output mode %q is unknown: use auto, schema, tool or text", cfg.Structured)
-	}
+	cfg.Structured = cmp.Or(cfg.Structured, wire.StructuredAuto)
 	if _, ok := cfg.Body[fieldMessages]; ok {
 		return nil, fmt.Errorf("the provider's own body sets %q, which is the conversation: leave it out", fieldMessages)
 	}

@@ -17,7 +17,7 @@ import (
 // taken for the same ones.
 func TestFixedParts(t *testing.T) {
 	t.Parallel()
-	client, err := newProtocol(Config{Structured: StructuredTool})
+	client, err := newProtocol(Config{Config: wire.Config{Structured: wire.StructuredTool}})
 	if err != nil {
 		t.Fatal(err)
 	}

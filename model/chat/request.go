@@ -146,14 +146,14 @@ func (p *protocol) askFormat(params *sdk.ChatCompletionNewParams, o *wire.Option
 		return "", call.Tools
 	}
 	mode := p.cfg.Structured
-	if mode == StructuredAuto && (caps.StructuredOutput || p.openAI) {
-		mode = StructuredSchema
+	if mode == wire.StructuredAuto && (caps.StructuredOutput || p.openAI) {
+		mode = wire.StructuredSchema
 	}
 	switch {
-	case mode == StructuredTool:
+	case mode == wire.StructuredTool:
 		own := loop.Spec{Name: format.Name, Description: "Give the final answer.", Schema: format.Schema}
 		return format.Name, append(slices.Clip(call.Tools), own)
-	case mode == StructuredSchema && o.May(wire.Optional{Part: partFormat, Words: []string{partFormat, "json_schema", "json mode"}}):
+	case mode == wire.StructuredSchema && o.May(wire.Optional{Part: partFormat, Words: []string{partFormat, "json_schema", "json mode"}}):
 		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
 				Name:   format.Name,

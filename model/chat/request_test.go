@@ -85,20 +85,20 @@ func TestBody(t *testing.T) {
 		},
 		{
 			name: "schema", change: func(c *loop.Call) { c.Format = format },
-			config: func(c *chat.Config) { c.Structured = chat.StructuredSchema },
+			config: func(c *chat.Config) { c.Structured = wire.StructuredSchema },
 			want:   `{` + user + `,` + end + schema + `,"stream":true}`,
 		},
 		{
 			name: "text with the ability", change: func(c *loop.Call) { c.Format = format },
 			config: func(c *chat.Config) {
-				c.Structured = chat.StructuredText
+				c.Structured = wire.StructuredText
 				c.Caps = func(string) chat.Caps { return chat.Caps{StructuredOutput: true} }
 			},
 			want: `{` + user + `,` + end + `,"stream":true}`,
 		},
 		{
 			name: "tool", change: func(c *loop.Call) { c.Format = format },
-			config: func(c *chat.Config) { c.Structured = chat.StructuredTool },
+			config: func(c *chat.Config) { c.Structured = wire.StructuredTool },
 			want:   `{` + user + `,` + end + `,"tools":[{"function":{"name":"verdict","description":"Give the final answer.","parameters":{"type":"object","z":1,"a":2}},"type":"function"}],"stream":true}`,
 		},
 	}
@@ -259,7 +259,7 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 				fmt.Fprint(w, sse(stopped))
 			})
 			client := f.client(t, func(c *chat.Config) {
-				c.Structured = chat.StructuredSchema
+				c.Structured = wire.StructuredSchema
 				c.Caps = func(string) chat.Caps { return chat.Caps{SendReasoning: true} }
 			})
 			for range 2 {
@@ -348,7 +348,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := chat.New(chat.Config{Config: wire.Config{BaseURL: tt.baseURL}, Structured: tt.structured})
+			_, err := chat.New(chat.Config{Config: wire.Config{BaseURL: tt.baseURL, Structured: tt.structured}})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("error = %v, want one with %q", err, tt.want)
 			}

@@ -357,7 +357,7 @@ func TestLive(t *testing.T) {
 	))
 	req := call("hi")
 	req.Format = &loop.Format{Name: "verdict", Schema: json.RawMessage(`{}`)}
-	client := f.client(t, func(c *chat.Config) { c.Structured = chat.StructuredTool })
+	client := f.client(t, func(c *chat.Config) { c.Structured = wire.StructuredTool })
 	var got []loop.Delta
 	answer, err := client.Generate(t.Context(), req, func(d loop.Delta) { got = append(got, d) })
 	if err != nil {
@@ -389,7 +389,7 @@ func TestFormatToolAlone(t *testing.T) {
 	))
 	req := call("hi")
 	req.Format = &loop.Format{Name: "verdict", Schema: json.RawMessage(`{}`)}
-	answer, err := f.client(t, func(c *chat.Config) { c.Structured = chat.StructuredTool }).Generate(t.Context(), req, nil)
+	answer, err := f.client(t, func(c *chat.Config) { c.Structured = wire.StructuredTool }).Generate(t.Context(), req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

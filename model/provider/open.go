@@ -20,12 +20,10 @@ func (s *Set) open(p Place) (*wire.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	structured := p.own.Structured
 	switch p.Wire {
 	case catalog.WireChat:
 		return chat.New(chat.Config{
-			Config:     base,
-			Structured: structured,
+			Config: base,
 			Caps: func(model string) chat.Caps {
 				return chat.Caps{
 					StructuredOutput: s.entry(p, model).StructuredOutput,
@@ -35,8 +33,7 @@ func (s *Set) open(p Place) (*wire.Client, error) {
 		})
 	case catalog.WireResponses:
 		return responses.New(responses.Config{
-			Config:     base,
-			Structured: structured,
+			Config: base,
 			Plain: func(model string) bool {
 				entry := s.entry(p, model)
 				return entry.Window > 0 && !entry.Reasoning
@@ -44,10 +41,9 @@ func (s *Set) open(p Place) (*wire.Client, error) {
 		})
 	case catalog.WireAnthropic:
 		return anthropic.New(anthropic.Config{
-			Config:     base,
-			Structured: structured,
-			NoCache:    p.own.Cache == "off",
-			MaxOutput:  func(model string) int64 { return int64(s.entry(p, model).MaxOutput) },
+			Config:    base,
+			NoCache:   p.own.Cache == "off",
+			MaxOutput: func(model string) int64 { return int64(s.entry(p, model).MaxOutput) },
 		})
 	}
 	return nil, fmt.Errorf("the wire %q is unknown: use chat, responses or anthropic", p.Wire)
@@ -92,19 +88,20 @@ func (s *Set) wireConfig(p Place) (wire.Config, error) {
 	}
 	timeouts := s.cfg.Settings.Timeouts
 	return wire.Config{
-		Provider:  p.Provider,
-		BaseURL:   p.BaseURL,
-		Auth:      p.Auth,
-		Headers:   headers,
-		Query:     p.own.Query,
-		Body:      body,
-		HTTP:      s.cfg.HTTP,
-		FirstByte: timeouts.First(p.BaseURL),
-		Idle:      timeouts.Idle.Duration,
-		Whole:     timeouts.Whole(p.BaseURL),
-		Known:     known,
-		Now:       s.cfg.Now,
-		Key:       func(ctx context.Context) (string, error) { return s.key(ctx, p) },
+		Provider:   p.Provider,
+		BaseURL:    p.BaseURL,
+		Auth:       p.Auth,
+		Structured: p.own.Structured,
+		Headers:    headers,
+		Query:      p.own.Query,
+		Body:       body,
+		HTTP:       s.cfg.HTTP,
+		FirstByte:  timeouts.First(p.BaseURL),
+		Idle:       timeouts.Idle.Duration,
+		Whole:      timeouts.Whole(p.BaseURL),
+		Known:      known,
+		Now:        s.cfg.Now,
+		Key:        func(ctx context.Context) (string, error) { return s.key(ctx, p) },
 	}, nil
 }
 

@@ -33,7 +33,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-func newProtocol() *protocol { return &protocol{provider: "default", structured: StructuredAuto} }
+func newProtocol() *protocol { return &protocol{provider: "default", structured: wire.StructuredAuto} }
 
 func benchmarkEncode(b *testing.B, call loop.Call, protocol func() *protocol) {
 	b.ReportAllocs()

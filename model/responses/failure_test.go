@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 func TestFailures(t *testing.T) {
@@ -175,7 +176,7 @@ func TestFormatTool(t *testing.T) {
 			strings.Replace(item, `{\"ok\":true}`, "", 1),
 		), argsDelta("fc_1", "0", `{"ok"`), argsDelta("fc_1", "0", `:true}`), done("0", item), completed,
 	))
-	client := f.client(t, func(c *responses.Config) { c.Structured = responses.StructuredTool })
+	client := f.client(t, func(c *responses.Config) { c.Structured = wire.StructuredTool })
 	req := call("hi")
 	req.Format = &verdict
 	req.Tools = make([]loop.Spec, 1, 2)

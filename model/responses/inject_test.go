@@ -7,6 +7,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // What a journal of elsewhere holds puts no field into an item that is not the
@@ -27,7 +28,7 @@ func TestOpaqueCannotInject(t *testing.T) {
 			block(plan.Block{Type: plan.BlockToolCall, Call: "a", Name: "read", Args: "{}"}),
 		}},
 	}}
-	p := &protocol{provider: "default", structured: StructuredAuto}
+	p := &protocol{provider: "default", structured: wire.StructuredAuto}
 	req, err := p.Encode(call, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -46,10 +46,10 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	params := p.params(call, o)
 	tools, formatTool := slices.Clip(call.Tools), ""
 	switch p.mode(call.Format) {
-	case StructuredTool:
+	case wire.StructuredTool:
 		formatTool = call.Format.Name
 		tools = append(tools, loop.Spec{Name: formatTool, Description: "Give the final answer.", Schema: call.Format.Schema})
-	case StructuredSchema:
+	case wire.StructuredSchema:
 		if o.May(partFormat) {
 			params.Text.Format = schemaFormat(*call.Format)
 		}
@@ -126,8 +126,8 @@ func (p *protocol) mode(format *loop.Format) string {
 	switch {
 	case format == nil:
 		return ""
-	case p.structured == StructuredAuto:
-		return StructuredSchema
+	case p.structured == wire.StructuredAuto:
+		return wire.StructuredSchema
 	}
 	return p.structured
 }

@@ -232,7 +232,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := responses.Config{Config: wire.Config{BaseURL: tt.baseURL}, Structured: tt.structured}
+			cfg := responses.Config{Config: wire.Config{BaseURL: tt.baseURL, Structured: tt.structured}}
 			if tt.body != "" {
 				cfg.Body = map[string]json.RawMessage{tt.body: json.RawMessage("[]")}
 			}

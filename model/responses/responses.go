@@ -52,19 +52,9 @@ const Name = "responses"
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// The ways to ask for an answer that fits a schema (see [Config.Structured]).
-const (
-	StructuredAuto   = "auto"   // schema, which servers of this wire know; text where it is refused
-	StructuredSchema = "schema" // text.format json_schema, strict
-	StructuredTool   = "tool"   // an extra function tool whose arguments are the answer
-	StructuredText   = "text"   // nothing: the prompt alone asks
-)
-
 // Config describes a server. The zero value talks to OpenAI without a key.
 type Config struct {
 	wire.Config
-	// Structured is one of the Structured constants; default StructuredAuto.
-	Structured string
 	// Plain reports whether a model is known not to reason: it is not asked for
 	// summaries of its reasoning, nor for reasoning to send back. Nil takes every
 	// model for one that does. A server that then refuses is asked without.
@@ -73,11 +63,6 @@ type Config struct {
 
 // New makes a client, or says what is wrong with cfg. It sends nothing.
 func New(cfg Config) (*wire.Client, error) {
-	switch cfg.Structured {
-	case "", StructuredAuto, StructuredSchema, StructuredTool, StructuredText:
-	default:
-		return nil, fmt.Errorf("structured output mode %q is unknown: use auto, schema, tool or text", cfg.Structured)
-	}
 	if _, ok := cfg.Body[fieldInput]; ok {
 		return nil, fmt.Errorf("the provider's own body sets %q, which is the conversation: leave it out", fieldInput)
 	}
@@ -85,7 +70,7 @@ func New(cfg Config) (*wire.Client, error) {
 	cfg.Provider = cmp.Or(cfg.Provider, "default")
 	p := &protocol{
 		provider:   cfg.Provider,
-		structured: cmp.Or(cfg.Structured, StructuredAuto),
+		structured: cmp.Or(cfg.Structured, wire.StructuredAuto),
 		plain:      cfg.Plain,
 		body:       cfg.Body,
 	}

@@ -36,6 +36,14 @@ const (
 	AuthNone    = "none"      // nothing
 )
 
+// The ways to ask for an answer that fits a schema (see [Config.Structured]).
+const (
+	StructuredAuto   = "auto"   // schema where it is known to work, else text
+	StructuredSchema = "schema" // the wire's own way, strict
+	StructuredTool   = "tool"   // an extra tool whose arguments are the answer
+	StructuredText   = "text"   // nothing: the prompt alone asks
+)
+
 // Config describes a server.
 type Config struct {
 	// Provider is the server's name in the settings. It marks what only this
@@ -56,6 +64,8 @@ type Config struct {
 	// Body is laid over every request: a field that is there already is
 	// replaced.
 	Body map[string]json.RawMessage
+	// Structured is one of the Structured constants; default StructuredAuto.
+	Structured string
 	// HTTP carries the requests; default a client of our own, without a total
 	// timeout. Redirects are not followed unless its CheckRedirect says so.
 	HTTP *http.Client
@@ -142,6 +152,11 @@ func New(cfg Config, p Protocol, suffixes ...string) (*Client, error) {
 		if d < 0 {
 			return nil, fmt.Errorf("the %s timeout %s is negative: use a positive duration, or 0 for the default", name, d)
 		}
+	}
+	switch cfg.Structured {
+	case "", StructuredAuto, StructuredSchema, StructuredTool, StructuredText:
+	default:
+		return nil, fmt.Errorf("structured output mode %q is unknown: use auto, schema, tool or text", cfg.Structured)
 	}
 	switch cfg.Auth {
 	case "", AuthBearer, AuthAPIKey, AuthXAPIKey, AuthNone:
