@@ -53,7 +53,8 @@ func TestLoadDefaults(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, warnings, err)
 		}
 		want := `{"max_review_cycles":2,"max_turns":100,"checks":{"detect":true},` +
-			`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},"timeouts":{"idle":"2m0s","bash":"2m0s"},"max_processes":4096}`
+			`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},"timeouts":{"idle":"2m0s",` +
+			`"bash":"2m0s"},"max_processes":4096}`
 		if got := string(cfg.JSON()); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
@@ -154,7 +155,8 @@ func TestLoadReadsEveryKey(t *testing.T) {
 
 func TestLoadLaysLayers(t *testing.T) {
 	t.Parallel()
-	src := place(t, "model = 'own'\nbase_url = 'http://own/v1'\nmax_turns = 50\n[phase.review]\nmodel = 'r'\neffort = 'low'\n[phase.explore]\nmodel = 'e'\n[checks]\nrequired = ['own']", "max_turns = 40\nmax_review_cycles = 1")
+	src := place(t, "model = 'own'\nbase_url = 'http://own/v1'\nmax_turns = 50\n[phase.review]\nmodel = "+
+		"'r'\neffort = 'low'\n[phase.explore]\nmodel = 'e'\n[checks]\nrequired = ['own']", "max_turns = 40\nmax_review_cycles = 1")
 	src.Getenv = getenv(map[string]string{"PLAN_MODEL": " env ", "OPENAI_BASE_URL": "http://env/v1", "OPENAI_API_KEY": "k"})
 	src.Flags = config.Config{
 		BaseURL: "http://flag/v1", MaxReviewCycles: ptr(5), Checks: config.ChecksConfig{Required: []string{"flag"}},
@@ -198,11 +200,13 @@ func TestLoadRepositoryOnlyTightens(t *testing.T) {
 				c.MaxTurns, c.MaxTokens, c.MaxCost, c.Timeout, c.MaxReviewCycles = 10, 10, 0.5, config.Of(5*time.Minute), ptr(0)
 			},
 		},
-		"larger":               {"max_turns = 1000\nmax_tokens = 10000\nmax_cost = 5\nmax_review_cycles = 9\nmax_processes = 100000", func(*config.Config) {}},
-		"zero is not no bound": {"max_turns = 0\nmax_tokens = 0\nmax_cost = 0.0\ntimeout = '0s'\nmax_memory = '0'\nmax_processes = 0", func(*config.Config) {}},
-		"checks":               {"[checks]\nrequired = ['b', 'a']", func(c *config.Config) { c.Checks.Required = []string{"a", "b"} }},
-		"ignored files":        {"worktree_include = ['.env']", func(c *config.Config) { c.WorktreeInclude = []string{".env"} }},
-		"no checks":            {"[checks]\nrequired = []", func(*config.Config) {}},
+		"larger": {"max_turns = 1000\nmax_tokens = 10000\nmax_cost = 5\nmax_review_cycles = " +
+			"9\nmax_processes = 100000", func(*config.Config) {}},
+		"zero is not no bound": {"max_turns = 0\nmax_tokens = 0\nmax_cost = 0.0\ntimeout = '0s'\nmax_memory " +
+			"= '0'\nmax_processes = 0", func(*config.Config) {}},
+		"checks":        {"[checks]\nrequired = ['b', 'a']", func(c *config.Config) { c.Checks.Required = []string{"a", "b"} }},
+		"ignored files": {"worktree_include = ['.env']", func(c *config.Config) { c.WorktreeInclude = []string{".env"} }},
+		"no checks":     {"[checks]\nrequired = []", func(*config.Config) {}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -269,12 +273,14 @@ input = 0.0
 		}
 		got = append(got, strings.TrimPrefix(w.String(), file+":"))
 	}
-	const yours = " is ignored: you have not trusted this repository's settings; see what they say with `plan trust`, or put it in your own config.toml"
+	const yours = " is ignored: you have not trusted this repository's settings; see what they say with `plan trust`," +
+		" or put it in your own config.toml"
 	wantWarnings := []string{
 		"4: max_turn is ignored: it is not a setting; did you mean max_turns?", "5: api_key is ignored: it is not a setting",
 		"1: model" + yours, "2: base_url" + yours, "6: wait" + yours,
 		"9: checks.setup" + yours, "10: checks.detect" + yours, "21: phase.review" + yours, "24: models.big" + yours,
-		`13: the session_start hook "evil" is ignored: the repository's hook is not trusted as it is now; see it and allow it with ` + "`plan trust`",
+		`13: the session_start hook "evil" is ignored: the repository's hook is not trusted as it is now; ` +
+			`see it and allow it with ` + "`plan trust`",
 	}
 	if diff := cmp.Diff(wantWarnings, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -294,7 +300,8 @@ func TestLoadRefuses(t *testing.T) {
 		"table forgotten":    {"required = ['a']", "FILE:1: required is not a setting; did you mean checks.required?"},
 		"unknown table":      {"\n[[hoks]]\ncommand = 'a'", "FILE:2: hoks is not a setting; did you mean hooks?"},
 		"unknown in a hook":  {"[[hooks]]\nevnt = 'verdict'\ncommand = 'a'", "FILE:2: hooks.evnt is not a setting; did you mean hooks.event?"},
-		"a hook at no time":  {"[[hooks]]\nevent = 'verdict'\ncommand = 'a'\n[[hooks]]\nevent = 'never'\ncommand = 'a'", "FILE:4: hooks number 2: event = \"never\" must be one of"},
+		"a hook at no time": {"[[hooks]]\nevent = 'verdict'\ncommand = 'a'\n[[hooks]]\nevent = 'never'\ncommand " +
+			"= 'a'", "FILE:4: hooks number 2: event = \"never\" must be one of"},
 		"a rule of nothing":  {"[[permission]]\naction = 'deny'", "FILE:1: permission number 1: it needs a tool, a path or a command"},
 		"a rule that may be": {"[[permission]]\ntool = 'bash'\naction = 'maybe'", "must be one of allow, ask, deny"},
 		"odd key":            {`"a b".c = 1`, `FILE:1: "a b".c is not a setting`},
@@ -417,7 +424,9 @@ func TestJSONLeavesSecretsOut(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, text := range []string{everything, "", "max_turns = -1", "[checks", "a.b = {c = 1}", "timeout = 1979-05-27", "[[phase]]", "retry = {base = 10}", "phase.'' = {}", providers, theirProviders, "providers.a.headers.X = '$'", "providers.'' = {body = {x = inf}}"} {
+	for _, text := range []string{everything, "", "max_turns = -1", "[checks", "a.b = {c = 1}", "timeout " +
+		"= 1979-05-27", "[[phase]]", "retry = {base = 10}", "phase.'' = {}", providers, theirProviders, "providers.a.headers.X " +
+		"= '$'", "providers.'' = {body = {x = inf}}"} {
 		f.Add(text)
 	}
 	dir := f.TempDir()
@@ -460,14 +469,16 @@ func FuzzLoad(f *testing.F) {
 
 func TestSizes(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]config.Size{"4GiB": 4 << 30, "512 MiB": 512 << 20, "20000KiB": 20000 << 10, "1TiB": 1 << 40, "0": 0, "33554432": 32 << 20} {
+	for text, want := range map[string]config.Size{"4GiB": 4 << 30, "512 " +
+		"MiB": 512 << 20, "20000KiB": 20000 << 10, "1TiB": 1 << 40, "0": 0, "33554432": 32 << 20} {
 		cfg, _, err := config.Load(place(t, "max_memory = '"+text+"'", ""))
 		if err != nil || cfg.MaxMemory != want {
 			t.Errorf("%s: %d, %v", text, cfg.MaxMemory, err)
 		}
 	}
 	for _, text := range []string{"4GB", "lots", "-1GiB", "1.5GiB", "99999999999GiB", "4", "GiB", ""} {
-		if _, _, err := config.Load(place(t, "max_memory = '"+text+"'", "")); err == nil || !strings.Contains(err.Error(), "is not a size: write a whole number with a unit") {
+		if _, _, err := config.Load(place(t, "max_memory = '"+text+"'", "")); err == nil || !strings.Contains(err.Error(), "is "+
+			"not a size: write a whole number with a unit") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -14,30 +14,34 @@ import (
 func TestLoadRefusesProviders(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ own, want string }{
-		"wire":              {"[providers.a]\nwire = 'grpc'", `FILE:2: providers.a.wire = "grpc" must be one of chat, responses, anthropic`},
-		"auth":              {"[providers.a]\nauth = 'basic'", `FILE:2: providers.a.auth = "basic" must be one of bearer, api-key, x-api-key, none`},
-		"cache":             {"[providers.a]\ncache = 'on'", `FILE:2: providers.a.cache = "on" must be one of auto, off`},
-		"structured":        {"[providers.a]\nstructured = 'on'", `FILE:2: providers.a.structured = "on" must be one of`},
-		"address":           {"[providers.a]\nbase_url = 'host/v1'", "FILE:2: providers.a.base_url must be an address like"},
-		"name":              {"[providers.'A b']\nwire = 'chat'", `FILE:1: providers.A b = "A b" is not a provider's name: write lower-case letters`},
-		"default":           {"provider = 'a/b'", `FILE:1: provider = "a/b" is not a provider's name`},
-		"unknown key":       {"[providers.a]\nbase_ur = 'x'", "FILE:2: providers.a.base_ur is not a setting; did you mean providers.a.base_url?"},
-		"two keys":          {"[providers.a]\nkey_env = 'A'\nkey_command = 'b'", "FILE:2: providers.a.key_env and key_command are both set"},
-		"blank command":     {"[providers.a]\nkey_command = ' '", "FILE:2: providers.a.key_command is blank"},
-		"header's name":     {"[providers.a.headers]\n'a b' = 'x'", "FILE:2: providers.a.headers.a b is not the name of a header"},
-		"our header":        {"[providers.a.headers]\nX-Plan-Run = 'x'", "FILE:2: providers.a.headers.X-Plan-Run is a header that plan sends itself"},
+		"wire": {"[providers.a]\nwire = 'grpc'", `FILE:2: providers.a.wire = "grpc" must be one of chat, responses, anthropic`},
+		"auth": {"[providers.a]\nauth = 'basic'", `FILE:2: providers.a.auth = "basic" must be one of bearer, api-key,` +
+			` x-api-key, none`},
+		"cache":      {"[providers.a]\ncache = 'on'", `FILE:2: providers.a.cache = "on" must be one of auto, off`},
+		"structured": {"[providers.a]\nstructured = 'on'", `FILE:2: providers.a.structured = "on" must be one of`},
+		"address":    {"[providers.a]\nbase_url = 'host/v1'", "FILE:2: providers.a.base_url must be an address like"},
+		"name": {"[providers.'A b']\nwire = 'chat'", `FILE:1: providers.A b = "A b" is not a ` +
+			`provider's name: write lower-case letters`},
+		"default":       {"provider = 'a/b'", `FILE:1: provider = "a/b" is not a provider's name`},
+		"unknown key":   {"[providers.a]\nbase_ur = 'x'", "FILE:2: providers.a.base_ur is not a setting; did you mean providers.a.base_url?"},
+		"two keys":      {"[providers.a]\nkey_env = 'A'\nkey_command = 'b'", "FILE:2: providers.a.key_env and key_command are both set"},
+		"blank command": {"[providers.a]\nkey_command = ' '", "FILE:2: providers.a.key_command is blank"},
+		"header's name": {"[providers.a.headers]\n'a b' = 'x'", "FILE:2: providers.a.headers.a b is not the name of a header"},
+		"our header": {"[providers.a.headers]\nX-Plan-Run = 'x'", "FILE:2: providers.a.headers.X-Plan-Run " +
+			"is a header that plan sends itself"},
 		"header of no name": {"[providers.a]\nheaders = {X = '$a-b'}", "FILE:2: providers.a.headers.X must name a variable behind the $"},
 		"query":             {"[providers.a.query]\nq = \"a\\u0000\"", "FILE:2: providers.a.query.q must be a name and a text"},
 		"body of ours":      {"[providers.a.body]\nstream = false", "FILE:2: providers.a.body.stream is what plan sends itself"},
 		"body of no number": {"[providers.a.body.deep]\nx = [nan]", "providers.a.body holds a number that JSON cannot"},
 		"header as number":  {"[providers.a.headers]\nX = 1", "FILE:2:5: providers.a.headers.X: cannot decode TOML integer into string"},
 		"hint of a hint":    {"[route]\ncheap = '@strong'\nstrong = 'a'", `FILE:2: route.cheap = "@strong" must be a model's name`},
-		"hint of nothing":   {"[phase.review]\nmodel = '@strong'", `FILE:2: phase.review.model = "@strong" stands for no model: set route.strong`},
-		"odd hint":          {"[phase.implement]\nescalate = '@best'", `FILE:2: phase.implement.escalate = "@best" is not a model`},
-		"odd summary":       {"[route]\nsummary = '@cheap'", "FILE:2: route.summary = \"@cheap\" stands for no model: set route.cheap"},
-		"wire of a model":   {"[models.a]\nwire = 'x'", `FILE:2: models.a.wire = "x" must be one of`},
-		"negative write":    {"[models.a]\ncache_write = -1", "FILE:2: models.a.cache_write = -1 must be between"},
-		"long wait":         {"[timeouts]\nfirst_byte = '9999h'", "FILE:2: timeouts.first_byte = "},
+		"hint of nothing": {"[phase.review]\nmodel = '@strong'", `FILE:2: phase.review.model = "@strong" ` +
+			`stands for no model: set route.strong`},
+		"odd hint":        {"[phase.implement]\nescalate = '@best'", `FILE:2: phase.implement.escalate = "@best" is not a model`},
+		"odd summary":     {"[route]\nsummary = '@cheap'", "FILE:2: route.summary = \"@cheap\" stands for no model: set route.cheap"},
+		"wire of a model": {"[models.a]\nwire = 'x'", `FILE:2: models.a.wire = "x" must be one of`},
+		"negative write":  {"[models.a]\ncache_write = -1", "FILE:2: models.a.cache_write = -1 must be between"},
+		"long wait":       {"[timeouts]\nfirst_byte = '9999h'", "FILE:2: timeouts.first_byte = "},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -174,19 +174,24 @@ func TestWhatAParentReadsOfASubAgent(t *testing.T) {
 		failed            bool
 	}{
 		{name: "its last words", args: `{ task = "sub" }`, child: looks + answer, want: "The late answer.", not: "Early words."},
-		{name: "no words", args: `{ task = "sub" }`, child: mute + "user = 2\n" + silent + looks + mute + "turn = 1\n" + silent, want: "nothing to say", d: loop.Delegate{Fallback: "nothing to say"}},
+		{name: "no words", args: `{ task = "sub" }`, child: mute + "user = 2\n" + silent + looks + mute + "turn " +
+			"= 1\n" + silent, want: "nothing to say", d: loop.Delegate{Fallback: "nothing to say"}},
 		{name: "a turn limit", args: `{ task = "sub" }`, child: looks + answer, d: loop.Delegate{Limits: plan.Limits{Turns: 1}}, want: "limit on turns", not: "The late answer.", failed: true},
 		{name: "no task", args: `{ }`, child: looks, want: `missing "task"`, failed: true},
 		{name: "a blank task", args: `{ task = " " }`, child: looks, want: "`task` is missing or empty", failed: true},
 		{name: "a hook that wants a person", args: `{ task = "sub" }`, child: looks + answer, hooks: confirm, want: "The late answer."},
-		{name: "a model that fails", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\n[reply.fault]\nkind = \"status\"\nstatus = 400\n", want: "could not go on", failed: true},
-		{name: "a refusal", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\nrefusal = \"I will not look.\"\n", want: "ended as refused. I will not look.", failed: true},
-		{name: "time", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\n[reply.fault]\nkind = \"hang\"\n", d: loop.Delegate{Limits: plan.Limits{Time: 30 * time.Millisecond}}, want: "limit on time", failed: true},
+		{name: "a model that fails", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\n[reply.fault]\nkind " +
+			"= \"status\"\nstatus = 400\n", want: "could not go on", failed: true},
+		{name: "a refusal", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\nrefusal = \"I will " +
+			"not look.\"\n", want: "ended as refused. I will not look.", failed: true},
+		{name: "time", args: `{ task = "sub" }`, child: "[[reply]]\nabout = \"sub\"\n[reply.fault]\nkind = " +
+			"\"hang\"\n", d: loop.Delegate{Limits: plan.Limits{Time: 30 * time.Millisecond}}, want: "limit on time", failed: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.d.Tools = []loop.Tool{look()}
-			b := setup(t, c.child+"\n[[reply]]\nturn = 0\n[[reply.call]]\nname = \"task\"\nargs = "+c.args+"\n[[reply]]\nturn = 1\ntext = \"Done.\"\n", loop.SubAgent(c.d))
+			b := setup(t, c.child+"\n[[reply]]\nturn = 0\n[[reply.call]]\nname = \"task\"\nargs = "+c.args+"\n[[reply]]\nturn "+
+				"= 1\ntext = \"Done.\"\n", loop.SubAgent(c.d))
 			b.cfg.Hooks = c.hooks
 			if end := b.run("Go."); end.Text != "Done." {
 				t.Fatalf("ended with %+v", end)
@@ -230,7 +235,8 @@ text = "Done."
 `, outer)
 	b.run("Go.")
 	results := b.results()
-	if len(results) != 2 || !results[0].Error || !strings.Contains(results[0].Output, "depth limit is 1") || results[1].Output != "Did it myself." {
+	if len(results) != 2 || !results[0].Error || !strings.Contains(results[0].Output, "depth limit is "+
+		"1") || results[1].Output != "Did it myself." {
 		t.Errorf("results: %+v", results)
 	}
 	balanced(t, b.j.events())

@@ -15,7 +15,8 @@ import (
 func specs(names ...string) []Spec {
 	var out []Spec
 	for _, n := range names {
-		out = append(out, Spec{Name: n, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer"},"on":{"type":"boolean"}}}`)})
+		out = append(out, Spec{Name: n, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},` +
+			`"n":{"type":"integer"},"on":{"type":"boolean"}}}`)})
 	}
 	return out
 }
@@ -73,18 +74,25 @@ func TestScavenge(t *testing.T) {
 		{"in an envelope", `<tool_call>{"type":"function","function":{"name":"read","arguments":{"path":"a"}}}</tool_call>`, read},
 		{"no arguments", `<tool_call>{"name":"read"}</tool_call>`, "read {}"},
 		{"a server that stops at the closing tag", `<tool_call>{"name":"read","arguments":{"path":"a"}}` + "\n", read},
-		{"a closing tag inside the arguments", `<tool_call>{"name":"read","arguments":{"path":"</tool_call>"}}</tool_call>`, `read {"path":"</tool_call>"}`},
+		{"a closing tag inside the arguments", `<tool_call>{"name":"read","arguments":{"path":"</tool_call>"}}</tool_call>`, `read ` +
+			`{"path":"</tool_call>"}`},
 		{"a fence for calls", "```tool_call\n{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}\n```", read},
-		{"a fence with several", "~~~ tool_calls\n[{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}},{\"name\":\"grep\"}]\n{\"name\":\"grep\"}\n~~~\n", read + "\ngrep {}\ngrep {}"},
+		{"a fence with several", "~~~ tool_calls\n[{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}," +
+			"{\"name\":\"grep\"}]\n{\"name\":\"grep\"}\n~~~\n", read + "\ngrep {}\ngrep {}"},
 		{"a function tag with JSON", `<function=read>{"path":"a"}</function>`, read},
-		{"a function tag with parameters", "<tool_call>\n<function=read>\n<parameter=path>\na\n</parameter>\n<parameter=n>\n 3 \n</parameter>\n</function>\n</tool_call>", `read {"n":3,"path":"a"}`},
+		{"a function tag with parameters", "<tool_call>\n<function=read>\n<parameter=path>\na\n</parameter>\n<parameter=n>\n " +
+			"3 \n</parameter>\n</function>\n</tool_call>", `read {"n":3,"path":"a"}`},
 		{"a function tag with nothing", `<function=read></function>`, "read {}"},
 		{"an invocation", invoked, read},
 		{"an invocation in its wrapper", "<function_calls>\n" + invoked + "\n</function_calls>", read},
 		{"an invocation with a namespace", strings.NewReplacer("<invoke", "<x:invoke", "</invoke", "</x:invoke", "<param", "<x:param", "</param", "</x:param").Replace(invoked), read},
-		{"the schema says what a value is", `<invoke name="read"><parameter name="path">12</parameter><parameter name="n">12</parameter><parameter name="on">true</parameter></invoke>`, `read {"n":12,"on":true,"path":"12"}`},
-		{"the tag says what a value is", `<|DSML|invoke name="read"><|DSML|parameter name="path" string="true">1</|DSML|parameter><|DSML|parameter name="x" string="false">[1]</|DSML|parameter></|DSML|invoke>`, `read {"path":"1","x":[1]}`},
-		{"marked with wide bars, after words", `I look <｜DSML｜function_calls><｜DSML｜invoke name="read"></｜DSML｜invoke></｜DSML｜function_calls>`, "read {}"},
+		{"the schema says what a value is", `<invoke name="read"><parameter name="path">12</parameter><parameter ` +
+			`name="n">12</parameter><parameter name="on">true</parameter></invoke>`, `read {"n":12,"on":true,"path":"12"}`},
+		{"the tag says what a value is", `<|DSML|invoke name="read"><|DSML|parameter name="path" ` +
+			`string="true">1</|DSML|parameter><|DSML|parameter name="x" string="false">[1]</|DSML|parameter></|DSML|invoke>`, `read ` +
+			`{"path":"1","x":[1]}`},
+		{"marked with wide bars, after words", `I look <｜DSML｜function_calls><｜DSML｜invoke ` +
+			`name="read"></｜DSML｜invoke></｜DSML｜function_calls>`, "read {}"},
 		{"after a sentence", "Let me look. " + oneCall, read},
 		{"after thinking", "<think>Hm, a</think>" + oneCall, ""},
 		{"after a thought that is a sentence", "<think>Look at a.</think>" + oneCall, read},
@@ -93,7 +101,8 @@ func TestScavenge(t *testing.T) {
 		{"only what is offered", `<tool_call>{"name":"rm","arguments":{}}</tool_call>` + oneCall, read},
 		{"a call after a code span", "`x` is there.\n" + oneCall, read},
 		{"a call after code about tags", "`<example>` begins one.\n" + oneCall, read},
-		{"at most four from a fence", "```tool_call\n" + strings.Repeat("{\"name\":\"grep\"}\n", 6) + "```", strings.Repeat("grep {}\n", 3) + "grep {}"},
+		{"at most four from a fence", "```tool_call\n" + strings.Repeat("{\"name\":\"grep\"}\n", 6) + "```", strings.Repeat("grep "+
+			"{}\n", 3) + "grep {}"},
 		{"JSON at the end", `So call {"name":"read","arguments":{"path":"a"}}` + "\n", read},
 		{"JSON over lines", "I look.\n{\n \"name\": \"read\",\n \"arguments\": {\"path\": \"a\"}\n}", read},
 		{"JSON twice, and words between", `{"name":"read","arguments":{"path":"a"}} and {"name":"grep","arguments":{}}`, read + "\ngrep {}"},
@@ -109,12 +118,14 @@ func TestScavenge(t *testing.T) {
 		{"Mistral's name with marks", mistralTag + `read[CALL_ID]x9y8z7[ARGS]{"path":"a"}`, read},
 		{"Mistral's object", mistralTag + `{"name":"read","arguments":{"path":"a"}}`, read},
 		{"Llama's object", pythonTag + `{"type":"function","name":"read","parameters":{"path":"a"}}<|eom_id|>`, read},
-		{"Llama's call", pythonTag + `read.call(path="a", n=3, on=True, x=[1, "b"], y=None, z='it\'s')`, `read {"n":3,"on":true,"path":"a","x":[1,"b"],"y":null,"z":"it's"}`},
+		{"Llama's call", pythonTag + `read.call(path="a", n=3, on=True, x=[1, "b"], y=None, z='it\'s')`, `read {"n":3,"on":true,` +
+			`"path":"a","x":[1,"b"],"y":null,"z":"it's"}`},
 		{"Llama's call of nothing", pythonTag + `read.call()`, "read {}"},
 		{"Llama's call as a function", pythonTag + `read(path="a")` + "<|eot_id|>\n", read},
 		{"Harmony", `<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path":"a"}<|call|>`, read},
 		{"Harmony, the tool first", `<|start|>assistant to=functions.read<|channel|>commentary json<|message|>{"path":"a"}<|call|>`, read},
-		{"Harmony after a thought", `<|channel|>analysis<|message|>I look<|end|><|start|>assistant<|channel|>commentary to=functions.read<|message|>{"path":"a"}`, read},
+		{"Harmony after a thought", `<|channel|>analysis<|message|>I look<|end|><|start|>assistant<|channel|>commentary ` +
+			`to=functions.read<|message|>{"path":"a"}`, read},
 		{"Harmony without its tokens", `commentary to=functions.read json {"path":"a"}`, read},
 		{"Kimi", `<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{"path":"a"}<|tool_call_end|><|tool_call_begin|>functions.grep:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>`, read + "\ngrep {}"},
 		{"a function with its name space", "I look:\n" + `functions.read({"path":"a"})`, read},

@@ -24,7 +24,8 @@ func TestAnAnswerThatIsNone(t *testing.T) {
 		told   bool // the requests that follow ask for more
 	}{
 		{"only reasoning", []plan.Block{thought("I should look.")}, "the model only reasoned and said nothing", true},
-		{"reasoning and blanks", []plan.Block{thought("Hm."), {Type: plan.BlockText, Text: " \n"}}, "the model only reasoned and said nothing", true},
+		{"reasoning and blanks", []plan.Block{thought("Hm."), {Type: plan.BlockText, Text: " \n"}}, "the model " +
+			"only reasoned and said nothing", true},
 		{"nothing", nil, "the model answered nothing", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,9 +16,11 @@ const (
 	simple  = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": []}`
 	lies    = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "test -e b.txt", "exit_code": 0}]}`
 	alike   = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "true", "exit_code": 0}]}`
-	because = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "true", "exit_code": 0}], "unchanged": "it only moves code"}`
+	because = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"command": "true", "exit_code": 0}],` +
+		` "unchanged": "it only moves code"}`
 	byID    = `{"verdict": "DONE", "checklist": [], "missing": [], "commands": [{"call": "b1"}]}`
-	remarks = `{"verdict": "NEEDS_FIX", "checklist": [], "missing": [{"id": "", "gap": "a comment", "severity": "should"}], "commands": [{"command": "cat a.txt", "exit_code": 0}]}`
+	remarks = `{"verdict": "NEEDS_FIX", "checklist": [], "missing": [{"id": "", "gap": "a comment", "severity": "should"}],` +
+		` "commands": [{"command": "cat a.txt", "exit_code": 0}]}`
 	needs   = `{"verdict": "NEEDS_FIX", "checklist": [], "missing": [{"id": "", "gap": "it is wrong", "severity": "must"}], "commands": []}`
 	blocked = `{"verdict": "BLOCKED", "checklist": [], "missing": [], "commands": []}`
 )
@@ -54,11 +56,13 @@ var reviews = []struct {
 	{"alike with and without", say(1, 0, alike) + say(2, 0, alike), false, plan.NeedsFix, false, 2, "does not count yet"},
 	{"nothing is proven", say(1, 0, simple) + say(2, 0, simple), false, plan.NeedsFix, false, 2, "does not count yet"},
 	{"a false claim, then a gap", say(1, 0, lies) + say(2, 0, needs), true, plan.NeedsFix, false, 2, "does not count yet"},
-	{"a false claim, then no verdict", say(1, 0, lies) + say(2, 0, "Trust me.") + say(3, 0, "Trust me."), true, plan.NeedsFix, false, 3, "does not count yet"},
+	{"a false claim, then no verdict", say(1, 0, lies) + say(2, 0, "Trust me.") + say(3, 0, "Trust "+
+		"me."), true, plan.NeedsFix, false, 3, "does not count yet"},
 	{"by the id of a call", run(1, 0) + say(1, 1, byID), false, plan.Done, true, 1, ""},
 	{"remarks, then DONE", say(1, 0, remarks) + say(2, 0, claims), false, plan.Done, true, 2, "named nothing that must be closed"},
 	{"remarks twice", say(1, 0, remarks) + say(2, 0, remarks), false, plan.Done, true, 2, "named nothing that must be closed"},
-	{"empty, then a verdict", "[[reply]]\nabout = \"could not be read\"\ntext = '" + simple + "'\n[[reply]]\n[reply.fault]\nkind = \"empty\"\ntimes = 0\n", true, plan.Done, true, 2, "could not be read"},
+	{"empty, then a verdict", "[[reply]]\nabout = \"could not be read\"\ntext = '" + simple + "'\n[[reply]]\n[reply.fault]\nkind " +
+		"= \"empty\"\ntimes = 0\n", true, plan.Done, true, 2, "could not be read"},
 }
 
 func reviewBrief(checked bool) plan.Brief {

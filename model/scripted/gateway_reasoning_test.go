@@ -103,7 +103,8 @@ func TestGatewayThink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := listen(t, data); got.Text != "<think>\nWhere is it, then?\n</think>\n\nI look." || got.Reasoning != "" || got.Text != c.first()["content"] {
+	if got := listen(t, data); got.Text != "<think>\nWhere is it, then?\n</think>\n\nI "+
+		"look." || got.Reasoning != "" || got.Text != c.first()["content"] {
 		t.Errorf("%+v", got)
 	}
 }

@@ -155,11 +155,13 @@ func TestGatewayRefuses(t *testing.T) {
 		return `{"model":"m",` + params + `"messages":[` + message + `]}`
 	}
 	const (
-		tool  = `"tools":[{"type":"function","function":{"name":"read","strict":true,"parameters":{"type":"object","properties":{"pattern":{"type":"string"}},"additionalProperties":false}}}],`
+		tool = `"tools":[{"type":"function","function":{"name":"read","strict":true,"parameters":{"type":"object",` +
+			`"properties":{"pattern":{"type":"string"}},"additionalProperties":false}}}],`
 		image = `{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`
 	)
 	tests := []struct{ refuses, body, want string }{
-		{"max_tokens", with(`"max_tokens":5,`, user), "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},
+		{"max_tokens", with(`"max_tokens":5,`, user), "Unsupported parameter: 'max_tokens' is not supported " +
+			"with this model. Use 'max_completion_tokens' instead."},
 		{"max_completion_tokens", with(`"max_completion_tokens":5,`, user), "Use 'max_tokens' instead."},
 		{"max_tokens", with(`"max_completion_tokens":5,`, user), ""},
 		{"temperature", with(`"temperature":0.5,`, user), "'temperature'"},
@@ -195,7 +197,8 @@ func TestGatewayRefuses(t *testing.T) {
 
 func TestGatewayRefusesOnOtherWires(t *testing.T) {
 	t.Parallel()
-	c := start(t, "[server]\nrefuses = ['reasoning.effort=high', 'temperature', 'thinking']\nrefuse_words = 'no {name} here'\naccepts = ['provider']\n[[reply]]\ntext = 'x'\n")
+	c := start(t, "[server]\nrefuses = ['reasoning.effort=high', 'temperature', 'thinking']\nrefuse_words "+
+		"= 'no {name} here'\naccepts = ['provider']\n[[reply]]\ntext = 'x'\n")
 	for body, want := range map[string]string{
 		strings.Replace(askResponses(false, userItem), "{", `{"reasoning":{"effort":"high"},`, 1): "no reasoning.effort here",
 		strings.Replace(askResponses(false, userItem), "{", `{"reasoning":{"effort":"low"},`, 1):  "",
@@ -315,21 +318,21 @@ func TestFaultsOfGateways(t *testing.T) {
 func TestGatewayErrors(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"wires = ['soap']":                                   `server: wire "soap" is not one of chat, responses, anthropic`,
-		"refuses = ['a b']":                                  `server: refuses "a b"`,
-		"refuses = ['a=']":                                   `server: refuses "a="`,
-		"reasoning_field = 'x'":                              `reasoning_field "x" is not one of`,
-		"calls_as_text = 'x'":                                `calls_as_text "x" is not one of`,
-		"in_reasoning = true":                                "say how calls are written",
-		"refuse_words = 'x'":                                 "no use without refuses",
-		"silence = '-1s'":                                    "cannot be negative",
-		"cost = nan":                                         "give dollars from 0 up",
-		"window = -1":                                        "cannot be negative",
-		"too_long = { status = 400 }":                        "no use without a window",
-		"window_field = 'max_model_len'":                     "no use without a window",
-		"window = 5\ntoo_long = { status = 200 }":            "give one from 400 to 599",
+		"wires = ['soap']":                        `server: wire "soap" is not one of chat, responses, anthropic`,
+		"refuses = ['a b']":                       `server: refuses "a b"`,
+		"refuses = ['a=']":                        `server: refuses "a="`,
+		"reasoning_field = 'x'":                   `reasoning_field "x" is not one of`,
+		"calls_as_text = 'x'":                     `calls_as_text "x" is not one of`,
+		"in_reasoning = true":                     "say how calls are written",
+		"refuse_words = 'x'":                      "no use without refuses",
+		"silence = '-1s'":                         "cannot be negative",
+		"cost = nan":                              "give dollars from 0 up",
+		"window = -1":                             "cannot be negative",
+		"too_long = { status = 400 }":             "no use without a window",
+		"window_field = 'max_model_len'":          "no use without a window",
+		"window = 5\ntoo_long = { status = 200 }": "give one from 400 to 599",
 		"window = 5\ntoo_long = { words = 'a', body = 'b' }": "give one of them",
-		"windows = 5":                                        `line 3: unknown key "server.windows"`,
+		"windows = 5": `line 3: unknown key "server.windows"`,
 	} {
 		_, err := scripted.Parse([]byte("name = 'x'\n[server]\n" + in + "\n[[reply]]\ntext = 'x'\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -340,7 +343,8 @@ func TestGatewayErrors(t *testing.T) {
 
 // FuzzRequest checks that no request of any wire brings the server down.
 func FuzzRequest(f *testing.F) {
-	s, err := scripted.Parse([]byte(behind("refuses = ['strict', 'images', 'schema:format', 'a.b=c']\naccepts = ['x']\nextra_content = true\nreasoning_field = 'reasoning_details'\nneeds_reasoning = true\nwindow = 9999")))
+	s, err := scripted.Parse([]byte(behind("refuses = ['strict', 'images', 'schema:format', 'a.b=c']\naccepts " +
+		"= ['x']\nextra_content = true\nreasoning_field = 'reasoning_details'\nneeds_reasoning = true\nwindow = 9999")))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -357,8 +361,10 @@ func FuzzRequest(f *testing.F) {
 		f.Add(i, p.ask(true))
 	}
 	f.Add(0, ask(false, user, calls("call_plan_1_1_0_0_d_t"), result("call_plan_1_1_0_0_d_t")))
-	f.Add(1, askResponses(false, fullItem, saidItem, `{"type":"reasoning","summary":[],"encrypted_content":"eA.x"}`, callItem("call_x_1_r"), resultItem("call_x_1_r")))
-	f.Add(2, askMessages(false, userTurn, turnOf("assistant", `{"type":"thinking","thinking":"x","signature":"eA.x"}`, callBlock("a_r")), turnOf("user", marked(resultBlock("a_r"), "1h"))))
+	f.Add(1, askResponses(false, fullItem, saidItem, `{"type":"reasoning","summary":[],`+
+		`"encrypted_content":"eA.x"}`, callItem("call_x_1_r"), resultItem("call_x_1_r")))
+	f.Add(2, askMessages(false, userTurn, turnOf("assistant", `{"type":"thinking","thinking":"x",`+
+		`"signature":"eA.x"}`, callBlock("a_r")), turnOf("user", marked(resultBlock("a_r"), "1h"))))
 	f.Fuzz(func(t *testing.T, wire int, body string) {
 		list := protocols()
 		p := list[((wire%len(list))+len(list))%len(list)]

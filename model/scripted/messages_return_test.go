@@ -38,10 +38,12 @@ text = "Done."
 		changed := strings.NewReplacer("Where?", "There?", `"data":"`, `"data":"x`).Replace(thought)
 		foreign := strings.NewReplacer(`"signature":"`, `"signature":"EqQBCgIYAhIM`, ".", "", `"data":"`, `"data":"EqQBCgIYAhIM`).Replace(thought)
 		unchanged := map[string]string{"false": "cannot be modified", "true": "Invalid `data` in `redacted_thinking` block"}[redacted]
-		invalid := map[string]string{"false": "Invalid `signature` in `thinking` block", "true": "Invalid `data` in `redacted_thinking` block"}[redacted]
+		invalid := map[string]string{"false": "Invalid `signature` in `thinking` block", "true": "Invalid " +
+			"`data` in `redacted_thinking` block"}[redacted]
 		tests := []struct{ name, body, want string }{
 			{"as it was", think(askMessages(false, userTurn, turnOf("assistant", thought, call), result)), ""},
-			{"without", think(askMessages(false, userTurn, turnOf("assistant", call), result)), "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`"},
+			{"without", think(askMessages(false, userTurn, turnOf("assistant", call), result)), "messages.1.content.0.type: " +
+				"Expected `thinking` or `redacted_thinking`, but found `tool_use`"},
 			{"after the call", think(askMessages(false, userTurn, turnOf("assistant", call, thought, textBlock("x")), result)), "Expected `thinking` or `redacted_thinking`, but found `tool_use`"},
 			{"changed", think(askMessages(false, userTurn, turnOf("assistant", changed, call), result)), unchanged},
 			{"not its own", think(askMessages(false, userTurn, turnOf("assistant", foreign, call), result)), invalid},
@@ -116,7 +118,8 @@ text = "and end."
 // are none.
 func TestMessagesPlace(t *testing.T) {
 	t.Parallel()
-	c := start(t, "[[reply]]\nuser = 1\nturn = 1\ntext = 'b'\n[[reply]]\nuser = 1\ntext = 'a'\n[[reply]]\nuser = 3\nabout = 'second'\ntext = 'c'\n")
+	c := start(t, "[[reply]]\nuser = 1\nturn = 1\ntext = 'b'\n[[reply]]\nuser = 1\ntext = 'a'\n[[reply]]\nuser "+
+		"= 3\nabout = 'second'\ntext = 'c'\n")
 	called := []string{userTurn, turnOf("assistant", callBlock("x")), turnOf("user", resultBlock("x"))}
 	for want, messages := range map[string][]string{
 		"a": {turnOf("user", textBlock("one"), textBlock("message"))},

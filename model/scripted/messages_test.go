@@ -149,7 +149,8 @@ func TestMessagesEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	block := " content_block_start content_block_delta content_block_stop"
-	want := "message_start content_block_start ping content_block_delta content_block_stop" + block + block + block + block + " message_delta message_stop"
+	want := "message_start content_block_start ping content_block_delta content_block_stop" + block + block + block + block + " " +
+		"message_delta message_stop"
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(names(named(data)))); diff != "" {
 		t.Error(diff)
 	}
@@ -184,15 +185,19 @@ func TestMessagesStrictness(t *testing.T) {
 		{"temperature", with(`"temperature":1.5,`), "temperature: range: 0..1"},
 		{"two ways", with(`"temperature":0.5,"top_p":0.5,`), "cannot both be specified"},
 		{"small budget", with(`"thinking":{"type":"enabled","budget_tokens":100},`), "greater than or equal to 1024"},
-		{"large budget", with(`"thinking":{"type":"enabled","budget_tokens":2048},`), "`max_tokens` must be greater than `thinking.budget_tokens`."},
+		{"large budget", with(`"thinking":{"type":"enabled","budget_tokens":2048},`), "`max_tokens` must be " +
+			"greater than `thinking.budget_tokens`."},
 		{"budget of adaptive", with(`"thinking":{"type":"adaptive","budget_tokens":2000},`), "thinking.adaptive.budget_tokens: Extra inputs"},
-		{"thinking and temperature", with(`"temperature":0.5,"thinking":{"type":"enabled","budget_tokens":1024},`), "`temperature` may only be set to 1 when thinking is enabled."},
-		{"thinking and force", with(`"tools":[` + tool + `],"tool_choice":{"type":"any"},"thinking":{"type":"adaptive"},`), "Thinking may not be enabled when tool_choice forces tool use."},
+		{"thinking and temperature", with(`"temperature":0.5,"thinking":{"type":"enabled","budget_tokens":1024},`), "`temperature` " +
+			"may only be set to 1 when thinking is enabled."},
+		{"thinking and force", with(`"tools":[` + tool + `],"tool_choice":{"type":"any"},"thinking":{"type":"adaptive"},`), "Thinking " +
+			"may not be enabled when tool_choice forces tool use."},
 		{"choice", with(`"tools":[` + tool + `],"tool_choice":{"type":"required"},`), "tool_choice: Input tag 'required'"},
 		{"choice without tools", with(`"tool_choice":{"type":"auto"},`), "while providing tools"},
 		{"chat's tool", with(`"tools":[{"type":"function","function":{"name":"read"}}],`), "tools.0: Input tag 'function'"},
 		{"tool without schema", with(`"tools":[{"name":"read"}],`), "tools.0.custom.input_schema: Field required"},
-		{"tool field", with(`"tools":[` + strings.Replace(tool, "{", `{"parameters":{},`, 1) + `],`), "tools.0.custom.parameters: Extra inputs are not permitted"},
+		{"tool field", with(`"tools":[` + strings.Replace(tool, "{", `{"parameters":{},`, 1) + `],`), "tools.0.custom.parameters: " +
+			"Extra inputs are not permitted"},
 		{"tool twice", with(`"tools":[` + tool + `,` + tool + `],`), "Tool names must be unique."},
 		{"empty system", with(`"system":"",`), "system: text content blocks must be non-empty"},
 
@@ -206,12 +211,16 @@ func TestMessagesStrictness(t *testing.T) {
 		{"block field", one(`{"type":"text","text":"x","id":"y"}`), "messages.0.content.0.text.id: Extra inputs are not permitted"},
 		{"user's call", one(callBlock("a")), "a block of type 'tool_use' cannot stand here"},
 		{"assistant first", with("", saidTurn, userTurn), "first message must use the \"user\" role"},
-		{"silent error", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", `{"type":"tool_result","tool_use_id":"a","is_error":true,"content":[]}`)), "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true"},
+		{"silent error", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", `{"type":"tool_result",`+
+			`"tool_use_id":"a","is_error":true,"content":[]}`)), "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true"},
 		{"prefill", with("", userTurn, saidTurn), "does not support assistant message prefill"},
 		{"input", with("", userTurn, turnOf("assistant", strings.Replace(callBlock("a"), "{}", `"{}"`, 1)), turnOf("user", resultBlock("a"))), "tool_use.input: Input should be a valid dictionary"},
-		{"call id", with("", userTurn, turnOf("assistant", callBlock("a.b")), turnOf("user", resultBlock("a"))), "tool_use.id: String should match pattern"},
-		{"thinking last", with("", userTurn, turnOf("assistant", textBlock("x"), `{"type":"thinking","thinking":"x","signature":"x"}`), userTurn), "Invalid `signature` in `thinking` block"},
-		{"cached thinking", with("", userTurn, turnOf("assistant", marked(`{"type":"thinking","thinking":"x","signature":"x"}`, "5m"), textBlock("x")), userTurn), "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted"},
+		{"call id", with("", userTurn, turnOf("assistant", callBlock("a.b")), turnOf("user", resultBlock("a"))), "tool_use.id: " +
+			"String should match pattern"},
+		{"thinking last", with("", userTurn, turnOf("assistant", textBlock("x"), `{"type":"thinking","thinking":"x",`+
+			`"signature":"x"}`), userTurn), "Invalid `signature` in `thinking` block"},
+		{"cached thinking", with("", userTurn, turnOf("assistant", marked(`{"type":"thinking","thinking":"x",`+
+			`"signature":"x"}`, "5m"), textBlock("x")), userTurn), "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted"},
 
 		{"unanswered", with("", userTurn, turnOf("assistant", callBlock("a"), callBlock("b")), turnOf("user", resultBlock("a"))), "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: b."},
 		{"answered late", with("", userTurn, turnOf("assistant", callBlock("a")), userTurn), "immediately after: a."},
@@ -224,12 +233,15 @@ func TestMessagesStrictness(t *testing.T) {
 
 		{"five breakpoints", with("", marks("5m", "5m", "5m", "5m", "5m")), "A maximum of 4 blocks with cache_control may be provided. Found 5."},
 		{"four and the automatic one", with(`"cache_control":{"type":"ephemeral"},`, turnOf("user", marked(textBlock("x"), "5m"), marked(textBlock("x"), "5m"), marked(textBlock("x"), "5m"), marked(textBlock("x"), "5m"), textBlock("x"))), "Found 5."},
-		{"hour after minutes", with("", marks("5m", "1h")), "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m'"},
+		{"hour after minutes", with("", marks("5m", "1h")), "messages.0.content.1.cache_control.ttl: a ttl='1h' " +
+			"cache_control block must not come after a ttl='5m'"},
 		{"hour in messages after minutes in tools", with(`"tools":[`+marked(tool, "5m")+`],`, marks("1h")), "must not come after"},
 		{"ttl", with("", marks("2h")), "cache_control.ephemeral.ttl: Input should be '5m' or '1h'"},
 
-		{"all that is allowed", with(`"stream":false,"system":[`+marked(textBlock("s"), "1h")+`],"tools":[`+marked(tool, "1h")+`],"tool_choice":{"type":"auto","disable_parallel_tool_use":true},`+
-			`"thinking":{"type":"enabled","budget_tokens":1024,"display":"omitted"},"temperature":1,"stop_sequences":["x"],"metadata":{"user_id":"u"},`+
+		{"all that is allowed", with(`"stream":false,"system":[`+marked(textBlock("s"), "1h")+`],"tools":[`+marked(tool, "1h")+`],`+
+			`"tool_choice":{"type":"auto","disable_parallel_tool_use":true},`+
+			`"thinking":{"type":"enabled","budget_tokens":1024,"display":"omitted"},"temperature":1,"stop_sequences":["x"],`+
+			`"metadata":{"user_id":"u"},`+
 			`"output_config":{"effort":"low","format":{"type":"json_schema","schema":{}}},"service_tier":"auto",`,
 			turnOf("user", textBlock("x"), `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}`),
 			turnOf("assistant", textBlock("x"), callBlock("a"), callBlock("b")),

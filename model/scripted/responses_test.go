@@ -11,8 +11,10 @@ import (
 
 const (
 	userItem = `{"role":"user","content":"u"}`
-	fullItem = `{"type":"message","role":"user","content":[{"type":"input_text","text":"u"},{"type":"input_image","image_url":"data:image/png;base64,AA=="}]}`
-	saidItem = `{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[]}]}`
+	fullItem = `{"type":"message","role":"user","content":[{"type":"input_text","text":"u"},{"type":"input_image",` +
+		`"image_url":"data:image/png;base64,AA=="}]}`
+	saidItem = `{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"a",` +
+		`"annotations":[]}]}`
 )
 
 // askResponses makes a request of items.
@@ -146,7 +148,8 @@ func TestResponsesEvents(t *testing.T) {
 	if err != nil || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%v %v", resp, err)
 	}
-	call := " response.output_item.added response.function_call_arguments.delta response.function_call_arguments.done response.output_item.done"
+	call := " response.output_item.added response.function_call_arguments.delta response.function_call_arguments.done " +
+		"response.output_item.done"
 	want := "response.created response.in_progress" +
 		" response.output_item.added response.reasoning_summary_part.added response.reasoning_summary_text.delta" +
 		" response.reasoning_summary_text.done response.reasoning_summary_part.done response.output_item.done" +
@@ -185,12 +188,15 @@ text = "Done."
 	tests := []struct{ name, items, want string }{
 		{"as it was", list(thought, text, first, second, results), ""},
 		{"without the text", list(thought, first, second, results), ""},
-		{"without the reasoning", list(text, first, second, results), "Item 'fc_plan_1_1_0_0_r' of type 'function_call' was provided without its required 'reasoning' item: 'rs_plan_1_1_0'."},
-		{"reasoning after a call", list(first, thought, second, results), "'fc_plan_1_1_0_0_r' of type 'function_call' was provided without its required"},
+		{"without the reasoning", list(text, first, second, results), "Item 'fc_plan_1_1_0_0_r' of type 'function_call' " +
+			"was provided without its required 'reasoning' item: 'rs_plan_1_1_0'."},
+		{"reasoning after a call", list(first, thought, second, results), "'fc_plan_1_1_0_0_r' of type 'function_call' " +
+			"was provided without its required"},
 		{"reasoning alone", list(thought), "'rs_plan_1_1_0' of type 'reasoning' was provided without its required following item"},
 		{"reasoning before the user", list(thought, userItem, first, second, results), "without its required following item"},
 		{"not its secret", list(strings.Replace(thought, `"encrypted_content":"`, `"encrypted_content":"x`, 1), first, second, results), "The encrypted content for item rs_plan_1_1_0 could not be verified."},
-		{"without its secret", list(`{"type":"reasoning","id":"rs_plan_1_1_0","summary":[]}`, first, second, results), "Item with id 'rs_plan_1_1_0' not found. Items are not persisted"},
+		{"without its secret", list(`{"type":"reasoning","id":"rs_plan_1_1_0","summary":[]}`, first, second, results), "Item " +
+			"with id 'rs_plan_1_1_0' not found. Items are not persisted"},
 		{"twice", list(thought, first, first, results), "Duplicate item found with id fc_plan_1_1_0_0_r"},
 	}
 	for _, tt := range tests {
@@ -229,7 +235,8 @@ func TestResponsesStrictness(t *testing.T) {
 		{"include", with(`"include":["everything"],`), "Invalid value: 'everything'"},
 		{"chat's tool", with(`"tools":[{"type":"function","function":{"name":"read"}}],`), `unknown field "function"`},
 		{"tool name", with(`"tools":[{"type":"function","name":"a b"}],`), "Invalid 'tools[0].name'"},
-		{"open schema", with(`"tools":[` + strings.Replace(tool, `,"additionalProperties":false`, "", 1) + `],`), "Invalid schema for function 'read': In context=(), 'additionalProperties' is required"},
+		{"open schema", with(`"tools":[` + strings.Replace(tool, `,"additionalProperties":false`, "", 1) + `],`), "Invalid " +
+			"schema for function 'read': In context=(), 'additionalProperties' is required"},
 		{"optional property", with(`"tools":[` + strings.Replace(tool, `"required":["a"]`, `"required":[]`, 1) + `],`), "Missing 'a'"},
 		{"format", with(`"text":{"format":{"type":"yaml"}},`), "Invalid value: 'yaml'"},
 
@@ -238,24 +245,33 @@ func TestResponsesStrictness(t *testing.T) {
 		{"reference", with("", `{"type":"item_reference","id":"rs_1"}`), "Item with id 'rs_1' not found."},
 		{"field", with("", `{"role":"user","content":"x","tool_calls":[]}`), `unknown field "tool_calls"`},
 		{"empty user", with("", `{"role":"user","content":""}`), "the user message has no content"},
-		{"user's output", with("", strings.Replace(fullItem, "input_text", "output_text", 1)), "Invalid value: 'output_text'. Supported values are: 'input_text' and 'input_image'."},
-		{"assistant's input", with("", userItem, strings.Replace(saidItem, "output_text", "input_text", 1), userItem), "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'."},
+		{"user's output", with("", strings.Replace(fullItem, "input_text", "output_text", 1)), "Invalid value: " +
+			"'output_text'. Supported values are: 'input_text' and 'input_image'."},
+		{"assistant's input", with("", userItem, strings.Replace(saidItem, "output_text", "input_text", 1), userItem), "Invalid " +
+			"value: 'input_text'. Supported values are: 'output_text' and 'refusal'."},
 		{"message id", with("", userItem, strings.Replace(saidItem, "msg_1", "m1", 1), userItem), "Expected an ID that begins with 'msg'."},
-		{"call id", with("", userItem, strings.Replace(callItem("a"), "{", `{"id":"call_a",`, 1), resultItem("a")), "Expected an ID that begins with 'fc'."},
-		{"call without arguments", with("", userItem, strings.Replace(callItem("a"), `,"arguments":"{}"`, "", 1), resultItem("a")), "Missing required parameter: 'arguments'."},
+		{"call id", with("", userItem, strings.Replace(callItem("a"), "{", `{"id":"call_a",`, 1), resultItem("a")), "Expected " +
+			"an ID that begins with 'fc'."},
+		{"call without arguments", with("", userItem, strings.Replace(callItem("a"), `,`+
+			`"arguments":"{}"`, "", 1), resultItem("a")), "Missing required parameter: 'arguments'."},
 		{"call unanswered", with("", userItem, callItem("a"), callItem("b"), resultItem("a")), "No tool output found for function call b."},
 		{"call unanswered before user", with("", userItem, callItem("a"), userItem), "No tool output found for function call a."},
 		{"result of nothing", with("", userItem, resultItem("a")), "No tool call found for function call output with call_id a."},
-		{"answered twice", with("", userItem, callItem("a"), resultItem("a"), resultItem("a")), "No tool call found for function call output with call_id a."},
+		{"answered twice", with("", userItem, callItem("a"), resultItem("a"), resultItem("a")), "No tool call " +
+			"found for function call output with call_id a."},
 		{"last is assistant", with("", userItem, saidItem), "leaves nothing to answer"},
 		{"late system", with("", userItem, `{"role":"developer","content":"x"}`), "a developer message comes after the conversation began"},
 
 		{"text", `{"model":"m","input":"x"}`, ""},
-		{"all that is allowed", with(`"instructions":"i","stream":false,"store":false,"include":["reasoning.encrypted_content"],"tools":[`+tool+`],"tool_choice":"auto",`+
-			`"parallel_tool_calls":true,"temperature":0.5,"max_output_tokens":99,"reasoning":{"effort":"low","summary":"auto"},"truncation":"disabled",`+
-			`"text":{"verbosity":"low","format":{"type":"json_schema","name":"v","schema":`+schema+`,"strict":true}},"prompt_cache_key":"k","service_tier":"flex","metadata":{"a":"b"},`,
+		{"all that is allowed", with(`"instructions":"i","stream":false,"store":false,"include":["reasoning.encrypted_content"],`+
+			`"tools":[`+tool+`],"tool_choice":"auto",`+
+			`"parallel_tool_calls":true,"temperature":0.5,"max_output_tokens":99,"reasoning":{"effort":"low","summary":"auto"},`+
+			`"truncation":"disabled",`+
+			`"text":{"verbosity":"low","format":{"type":"json_schema","name":"v","schema":`+schema+`,"strict":true}},`+
+			`"prompt_cache_key":"k","service_tier":"flex","metadata":{"a":"b"},`,
 			`{"role":"developer","content":"s"}`, fullItem, saidItem, callItem("a"), callItem("b"), resultItem("b"),
-			`{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"r"}]}`, `{"role":"assistant","content":"easy"}`, userItem), ""},
+			`{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"r"}]}`, `{"role":"assistant",`+
+				`"content":"easy"}`, userItem), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
