@@ -166,7 +166,9 @@ func TestEndlessRefusals(t *testing.T) {
 			parts := []string{"stream_options", "temperature", "metadata", "reasoning_effort", "max_tokens", "max_completion_tokens", "messages", "tools"}
 			return "Unsupported parameter: '" + parts[n%len(parts)] + "'"
 		},
-		"all at once":         func(int) string { return "unknown: messages, tools, model, stream, temperature, 'metadata', max_tokens" },
+		"all at once": func(int) string {
+			return "unknown: messages, tools, model, stream, temperature, 'metadata', max_tokens"
+		},
 		"a shrinking limit":   func(n int) string { return fmt.Sprintf("max_tokens: 99999 > %d", 9000-n) },
 		"a limit of one":      func(int) string { return "max_tokens: 99999 > 1" },
 		"a limit beyond all":  func(int) string { return "max_tokens: 1 > 999999999999999999999999999" },
@@ -217,8 +219,8 @@ func TestMetadataInAnError(t *testing.T) {
 	t.Parallel()
 	answers := map[string]bool{ // whether metadata is sent again
 		`{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"unsupported parameter: temperature","provider_name":"x"}}}`: true,
-		`{"error":{"message":"Unknown parameter: 'metadata', temperature.","param":"metadata"}}`:                                                   false,
-		`{"detail":[{"loc":["body","metadata"],"msg":"Extra inputs are not permitted"}]}`:                                                          false,
+		`{"error":{"message":"Unknown parameter: 'metadata', temperature.","param":"metadata"}}`:                                                 false,
+		`{"detail":[{"loc":["body","metadata"],"msg":"Extra inputs are not permitted"}]}`:                                                        false,
 	}
 	for text, kept := range answers {
 		f := serve(t, func(w http.ResponseWriter, _ *http.Request, n int, _ string) {
