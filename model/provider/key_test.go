@@ -182,7 +182,7 @@ func TestKeyCommandAgain(t *testing.T) {
 func TestWhatGoesWithEachRequest(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, r *http.Request, n int) bool {
-		if n == 0 {
+		if n <= 0 {
 			return false
 		}
 		w.WriteHeader(http.StatusBadRequest)

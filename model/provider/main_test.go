@@ -51,16 +51,23 @@ type fake struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []request
+	calls    int // of the requests, those for answers
 }
 
-// serve starts a server. Handle may be nil; it reports whether it answered.
+// serve starts a server. Handle may be nil; it reports whether it answered. It is
+// given the number of the request from 0, or -1 for lists of models, which are
+// asked for behind calls.
 func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, n int) bool) *fake {
 	t.Helper()
 	f := &fake{}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		f.mu.Lock()
-		n := len(f.requests)
+		n := -1
+		if !strings.HasSuffix(r.URL.Path, "/models") {
+			n = f.calls
+			f.calls++
+		}
 		f.requests = append(f.requests, request{path: r.URL.Path, query: r.URL.RawQuery, body: string(body), header: r.Header.Clone()})
 		f.mu.Unlock()
 		if handle != nil && handle(w, r, n) {
