@@ -124,6 +124,8 @@ func (p *protocol) format(r *request) {
 				"json_schema", "structured output", "output format", "output_format", "compiled grammar",
 			},
 		}
+		// Keywords that are refused are first thought to be those of this schema.
+		part.Words = append(part.Words, wire.SchemaWords()...)
 		if r.may(part) {
 			r.params.OutputConfig.Format = param.Override[sdk.JSONOutputFormatParam](struct {
 				Schema json.RawMessage `json:"schema"`

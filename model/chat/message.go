@@ -178,6 +178,18 @@ func isThought(name string) bool {
 	return false
 }
 
+// isOfCall reports whether a field is a call's or a message's own, so that no
+// provider may have added it.
+func isOfCall(name string) bool {
+	switch name {
+	case "id", "type", "index", "function", "custom", "name", "arguments":
+		return true
+	case "role", "content", "tool_calls", "tool_call_id":
+		return true
+	}
+	return false
+}
+
 // toolCall writes a call with its arguments as the model wrote them, and with
 // what the provider added to it.
 func (e encoder) toolCall(b plan.Block, o *wire.Optionals) *sdk.ChatCompletionMessageFunctionToolCallParam {
@@ -191,12 +203,8 @@ func (e encoder) toolCall(b plan.Block, o *wire.Optionals) *sdk.ChatCompletionMe
 	}
 	extras := make(map[string]any, len(added))
 	for _, name := range slices.Sorted(maps.Keys(added)) {
-		switch name {
-		case "id", "type", "function", "index", "custom", "name", "arguments", "role", "content", "tool_calls", "tool_call_id":
-		default:
-			if o.May(wire.Optional{Part: name}) {
-				extras[name] = added[name]
-			}
+		if !isOfCall(name) && o.May(wire.Optional{Part: name}) {
+			extras[name] = added[name]
 		}
 	}
 	if len(extras) > 0 {

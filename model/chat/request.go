@@ -153,7 +153,7 @@ func (p *protocol) askFormat(params *sdk.ChatCompletionNewParams, o *wire.Option
 	case mode == wire.StructuredTool:
 		own := loop.Spec{Name: format.Name, Description: "Give the final answer.", Schema: format.Schema}
 		return format.Name, append(slices.Clip(call.Tools), own)
-	case mode == wire.StructuredSchema && o.May(wire.Optional{Part: partFormat, Words: []string{partFormat, "json_schema", "json mode"}}):
+	case mode == wire.StructuredSchema && o.May(formatPart(len(call.Tools) == 0 || o.Mends.Has(partSchema))):
 		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
 				Name:   format.Name,
@@ -163,6 +163,16 @@ func (p *protocol) askFormat(params *sdk.ChatCompletionNewParams, o *wire.Option
 		}
 	}
 	return "", call.Tools
+}
+
+// formatPart is the format of an answer. Alone says that no other schema in the
+// request has keywords that a server could refuse.
+func formatPart(alone bool) wire.Optional {
+	words := []string{partFormat, "json_schema", "json mode"}
+	if alone {
+		words = append(words, wire.SchemaWords()...)
+	}
+	return wire.Optional{Part: partFormat, Words: words}
 }
 
 // tools encodes tools, without the schema keywords that the server refuses.

@@ -61,10 +61,15 @@ func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (fo
 	if len(candidates) == 0 {
 		candidates = LocalServers()
 	}
-	if probe == nil {
-		probe = &http.Client{Transport: &http.Transport{}}
-		defer probe.CloseIdleConnections()
+	own := http.Client{Transport: &http.Transport{}}
+	if probe != nil {
+		own = *probe
+	} else {
+		defer own.CloseIdleConnections()
 	}
+	// What is asked here stays here.
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	probe = &own
 	answers := make([][]wire.Offer, len(candidates))
 	var asking sync.WaitGroup
 	for i, server := range candidates {
@@ -133,9 +138,9 @@ func offered(ctx context.Context, probe *http.Client, server Server) []wire.Offe
 func listed(ctx context.Context, probe *http.Client, base string) ([]wire.Offer, error) {
 	client, err := chat.New(chat.Config{Config: wire.Config{BaseURL: base, HTTP: probe}})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it only says that there is no such list
+		return nil, err
 	}
-	return client.Models(ctx) //nolint:wrapcheck // the same
+	return client.Models(ctx)
 }
 
 // shown asks Ollama what a model can do.

@@ -100,7 +100,7 @@ func (s *Set) found(name string) int64 {
 	if window := s.learnt[place.Name()]; window > 0 {
 		return window
 	}
-	asked := s.offers[place.Provider]
+	asked := s.offers[place.server()]
 	if asked == nil {
 		return 0
 	}
@@ -138,20 +138,20 @@ func (s *Set) ask(name string, place Place, client *wire.Client) {
 	if entry, _ := s.Entry(name); entry.Window > 0 {
 		return
 	}
-	s.asked(place.Provider, client)
+	s.asked(place, client)
 }
 
 // asked is the question to a server for its models, which is put at the first
 // call.
-func (s *Set) asked(provider string, client *wire.Client) *offers {
+func (s *Set) asked(place Place, client *wire.Client) *offers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := s.offers[provider]
+	o := s.offers[place.server()]
 	if o != nil || s.ctx.Err() != nil {
 		return o
 	}
 	o = &offers{done: make(chan struct{})}
-	s.offers[provider] = o
+	s.offers[place.server()] = o
 	s.behind.Go(func() {
 		defer close(o.done)
 		ctx, cancel := context.WithTimeout(s.ctx, askTime)
@@ -167,7 +167,7 @@ func (s *Set) learn(ctx context.Context, name string, place Place, client *wire.
 		return
 	}
 	if failed.Window == 0 {
-		if o := s.asked(place.Provider, client); o != nil {
+		if o := s.asked(place, client); o != nil { //nolint:contextcheck // the answer is for later calls, too
 			select {
 			case <-o.done:
 				failed.Window = windowOf(o.list, place.Model)
@@ -188,7 +188,7 @@ func (s *Set) Offers(ctx context.Context, provider string) ([]wire.Offer, error)
 	if err != nil {
 		return nil, err
 	}
-	return client.Models(ctx) //nolint:wrapcheck // a model's error
+	return client.Models(ctx)
 }
 
 // At is where a provider's models are; "" is the default one's.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/chat"
@@ -71,11 +73,13 @@ func (s *Set) wireConfig(p Place) (wire.Config, error) {
 		}
 		body[name] = data
 	}
+	var secrets []string
 	headers := map[string]string{}
 	for name, value := range p.own.Headers {
 		if variable, ok := strings.CutPrefix(value, "$"); ok {
-			value = s.cfg.Getenv(variable)
+			value = trimmed(s.cfg.Getenv(variable))
 			s.secret(value)
+			secrets = append(secrets, value)
 		}
 		headers[name] = value
 	}
@@ -93,6 +97,7 @@ func (s *Set) wireConfig(p Place) (wire.Config, error) {
 		Auth:       p.Auth,
 		Structured: p.own.Structured,
 		Headers:    headers,
+		Secrets:    secrets,
 		Query:      p.own.Query,
 		Body:       body,
 		HTTP:       s.cfg.HTTP,
@@ -117,10 +122,13 @@ func (s *Set) key(ctx context.Context, p Place) (string, error) {
 		}
 		return key, nil
 	}
-	s.mu.Lock()
-	key, asked := s.keys[p.Provider]
-	s.mu.Unlock()
-	if asked {
+	select {
+	case s.commands <- struct{}{}: // a command may ask a person, so one runs at a time
+		defer func() { <-s.commands }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	if key := s.printed(p); key != "" {
 		return key, nil
 	}
 	if s.cfg.Command == nil {
@@ -130,7 +138,8 @@ func (s *Set) key(ctx context.Context, p Place) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("run the key_command of %s: %w", p.Provider, err)
 	}
-	if key = trimmed(out); key == "" {
+	key := trimmed(out)
+	if key == "" {
 		return "", fmt.Errorf("the key_command of %s printed nothing", p.Provider)
 	}
 	s.secret(key)
@@ -138,6 +147,32 @@ func (s *Set) key(ctx context.Context, p Place) (string, error) {
 	defer s.mu.Unlock()
 	s.keys[p.Provider] = key
 	return key, nil
+}
+
+// printed is what the key command of a place printed, "" while it was not run.
+func (s *Set) printed(p Place) string {
+	if p.own.KeyCommand == "" {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keys[p.Provider]
+}
+
+// forget forgets the key that a command printed for an earlier call, where the
+// server does not take it any more: there are keys that hold for an hour. It
+// reports whether the command is worth running again.
+func (s *Set) forget(p Place, had string, err error) bool {
+	failed, ok := loop.AsModelError(err)
+	if !ok || had == "" || failed.Kind != loop.ErrAuth || failed.Status != http.StatusUnauthorized {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keys[p.Provider] == had {
+		delete(s.keys, p.Provider)
+	}
+	return true
 }
 
 // secret makes a key known as one, so that it stays out of the journal.

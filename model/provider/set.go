@@ -61,10 +61,19 @@ type Set struct {
 	clients map[clientKey]*wire.Client
 	keys    map[string]string // what key commands printed, by provider
 	learnt  map[string]int64  // windows that servers named, by the model's whole name
-	offers  map[string]*offers
+	offers  map[server]*offers
+
+	commands chan struct{} // holds one where a key command runs
 }
 
-type clientKey struct{ provider, wire string }
+// server is one of a provider, which can be at two addresses: its own, and one
+// that the settings give as their base URL.
+type server struct{ provider, baseURL, keyFrom string }
+
+type clientKey struct {
+	server
+	wire string
+}
 
 var _ loop.Model = (*Set)(nil)
 
@@ -81,13 +90,17 @@ func New(cfg Config) *Set {
 		clients: map[clientKey]*wire.Client{},
 		keys:    map[string]string{},
 		learnt:  map[string]int64{},
-		offers:  map[string]*offers{},
+		offers:  map[server]*offers{},
+
+		commands: make(chan struct{}, 1),
 	}
 }
 
 // Close ends what goes on behind calls, and drops idle connections.
 func (s *Set) Close() {
-	s.cancel()
+	s.mu.Lock()
+	s.cancel() // nothing more is begun from now on
+	s.mu.Unlock()
 	s.behind.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,6 +231,8 @@ func (p Place) over(name string) Place {
 	return p
 }
 
+func (p Place) server() server { return server{p.Provider, p.BaseURL, p.KeyFrom} }
+
 // Name is the model's whole name, which finds the same place from anywhere.
 func (p Place) Name() string { return p.Provider + "/" + p.Model }
 
@@ -238,7 +253,7 @@ func (s *Set) Same(a, b string) bool {
 		return false
 	}
 	y, err := s.Place(b)
-	return err == nil && x.Provider == y.Provider && x.Wire == y.Wire
+	return err == nil && x.server() == y.server() && x.Wire == y.Wire
 }
 
 // Generate implements [loop.Model].
@@ -255,15 +270,19 @@ func (s *Set) Generate(ctx context.Context, call loop.Call, live func(loop.Delta
 		return loop.Answer{}, &loop.ModelError{Kind: loop.ErrRefused, Message: err.Error(), Err: err}
 	}
 	name := call.Model
-	s.ask(name, place, client)
+	s.ask(name, place, client) //nolint:contextcheck // it goes on behind the call, until Close
 	call.Model = place.Model
+	had := s.printed(place)
 	answer, err := client.Generate(ctx, call, live)
+	if call.Key == "" && s.forget(place, had, err) {
+		answer, err = client.Generate(ctx, call, live)
+	}
 	rename(answer.Adjusted, name)
 	if failed, ok := loop.AsModelError(err); ok {
 		rename(failed.Adjusted, name)
 		s.learn(ctx, name, place, client, failed)
 	}
-	return answer, err //nolint:wrapcheck // a model's error
+	return answer, err
 }
 
 // rename gives what was adjusted the name that the settings have for the model.
@@ -277,7 +296,7 @@ func rename(adjusted []plan.Adjusted, name string) {
 func (s *Set) client(p Place) (*wire.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := clientKey{p.Provider, p.Wire}
+	key := clientKey{p.server(), p.Wire}
 	if c := s.clients[key]; c != nil {
 		return c, nil
 	}

@@ -50,7 +50,11 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 		formatTool = call.Format.Name
 		tools = append(tools, loop.Spec{Name: formatTool, Description: "Give the final answer.", Schema: call.Format.Schema})
 	case wire.StructuredSchema:
-		if o.May(partFormat) {
+		part := partFormat
+		if len(call.Tools) == 0 || mends.Has(partSchema().Part) { // no other schema can be meant
+			part.Words = slices.Concat(part.Words, wire.SchemaWords())
+		}
+		if o.May(part) {
 			params.Text.Format = schemaFormat(*call.Format)
 		}
 	}
