@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,7 +103,8 @@ func TestSwitchInTheMiddle(t *testing.T) {
 				For: "explore", Model: "one/m", Asked: "two/m", Why: "a conversation keeps its provider; it counts from the next phase",
 			}
 			shown := h.plan("show", string(p.events[0].Run)).out
-			if len(routes) != 1 || routes[0] != told || !strings.Contains(shown, "explore with one/m, not two/m: a conversation keeps its provider") {
+			const line = "explore with one/m, not two/m: a conversation keeps its provider"
+			if len(routes) != 1 || routes[0] != told || !strings.Contains(shown, line) {
 				t.Errorf("%+v\n%s", routes, shown)
 			}
 		})
@@ -128,5 +130,40 @@ func TestWireIsKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, wires); diff != "" {
 		t.Errorf("wires (-want +got):\n%s", diff)
+	}
+}
+
+// TestForkByAnother: a fork of a run that goes on by another provider ends the
+// conversation it was cut in where that was held, and the other provider sees
+// nothing of what is for the first alone.
+func TestForkByAnother(t *testing.T) {
+	t.Parallel()
+	for _, wire := range []string{"chat", "responses", "anthropic"} {
+		t.Run(wire, func(t *testing.T) {
+			t.Parallel()
+			h := newModelHome(t)
+			ways := scripted.Gateway{}
+			if wire == "chat" {
+				ways = scripted.Gateway{NeedsReasoning: true, ReasoningField: scripted.ReasoningDetails}
+			}
+			h.serve("one", usual(ways))
+			two := h.serve("two", usual(scripted.Gateway{}))
+			h.settings("model = \"one/m\"\neffort = \"high\"\n" + providerTable("one", wire) + providerTable("two", wire))
+			first := h.run("--max-turns", "1")
+			first.parked(plan.ParkLimit, "")
+			var fork struct {
+				ID string `json:"id"`
+			}
+			end := first.events[len(first.events)-1].Seq
+			decode(t, h.plan("fork", "--json", string(first.events[0].Run), "--at", strconv.FormatInt(end, 10)).out, &fork)
+			p := h.journaled("resume", "--json", fork.ID, "--max-turns", "9", "--model", "two/m")
+			p.approved()
+			if diff := cmp.Diff([]string{"implement", "plan", "review"}, phasesOf(two)); diff != "" {
+				t.Errorf("the other one's phases (-want +got):\n%s", diff)
+			}
+			if holds(bodies(two, ""), "Where does it greet?") > 0 {
+				t.Errorf("the other one was sent the explorer's thoughts: %v", bodies(two, ""))
+			}
+		})
 	}
 }

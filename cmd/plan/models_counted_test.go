@@ -159,7 +159,8 @@ func TestBudgetBeforeTheRequest(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)
 			s := h.serve("x", usual(scripted.Gateway{}))
-			h.settings("model = \"x/m\"\nmax_output_tokens = 100\n" + providerTable("x", wire) + "[models.\"x/m\"]\ninput = 1000\noutput = 1000\n")
+			h.settings("model = \"x/m\"\nmax_output_tokens = 100\n" + providerTable("x", wire) +
+				"[models.\"x/m\"]\ninput = 1000\noutput = 1000\n")
 			p := h.run("--max-cost", "4") // one request is about $2.50
 			p.parked(plan.ParkLimit, "cost")
 			var doc document
@@ -177,7 +178,8 @@ func TestBudgetWithoutPrices(t *testing.T) {
 	t.Parallel()
 	h := newModelHome(t)
 	s := h.serve("x", usual(scripted.Gateway{}))
-	h.settings("model = \"x/m\"\n" + providerTable("x", "chat") + "[phase.review]\nmodel = \"x/other\"\n[models.\"x/m\"]\ninput = 1\noutput = 1\n")
+	h.settings("model = \"x/m\"\n" + providerTable("x", "chat") +
+		"[phase.review]\nmodel = \"x/other\"\n[models.\"x/m\"]\ninput = 1\noutput = 1\n")
 	p := h.run("--max-cost", "4")
 	if p.code != plan.ExitFailed || len(s.Requests()) > 0 || !strings.Contains(p.shown, "the price of model x/other (review) is not known") {
 		t.Errorf("exit %d, %d requests\n%s", p.code, len(s.Requests()), p.shown)

@@ -29,7 +29,7 @@ func familyCases() []familyCase {
 		{
 			name: "OpenAI today", model: "openai/gpt-5.2", keyEnv: "OPENAI_API_KEY", wire: "responses",
 			set:      "effort = \"high\"\n" + temperature,
-			ways:     scripted.Gateway{Wires: []scripted.Wire{scripted.WireResponses}, Refuses: []string{"temperature", "max_tokens"}},
+			ways:     scripted.Gateway{Wires: []scripted.Wire{scripted.WireResponses}, Refuses: []string{"temperature"}},
 			adjusted: "temperature",
 			back:     `"encrypted_content":"`,
 		},

@@ -21,7 +21,6 @@ import (
 type modelHome struct {
 	t       *testing.T
 	dir     string
-	config  string // behind what all homes have
 	env     []string
 	servers map[string]*scripted.Server
 }
@@ -64,7 +63,6 @@ func (h *modelHome) settings(text string) {
 	for name, server := range h.servers {
 		text = strings.ReplaceAll(text, "{"+name+"}", server.URL())
 	}
-	h.config = text
 	const always = "[memory]\noff = true\n[skills]\noff = true\n[retry]\nbase = \"1ms\"\nmax = \"5ms\"\n"
 	if !strings.Contains(text, "[retry]") {
 		text += always
