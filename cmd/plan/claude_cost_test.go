@@ -144,7 +144,7 @@ func onClaude(t *testing.T, scenario *scripted.Scenario, dir, request string, fl
 	flags.Model, flags.Providers = settings.Model, settings.Providers
 	err = a.start(t.Context(), startOptions{request: request}, said{Config: flags})
 	var ended *exit
-	if err != nil && !(errors.As(err, &ended) && ended.code == plan.ExitNotApproved) {
+	if err != nil && (!errors.As(err, &ended) || ended.code != plan.ExitNotApproved) {
 		t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
 	}
 	return claudeRun{scenario: scenario, requests: server.Requests()}

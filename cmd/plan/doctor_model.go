@@ -108,7 +108,7 @@ func probed(ctx context.Context, cfg config.Config, servers *provider.Set, p pro
 	}
 	offers, err := servers.Offers(ctx, p.provider)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says which server
+		return nil, err
 	}
 	for _, o := range offers {
 		if o.Chat == nil || *o.Chat {
@@ -199,7 +199,7 @@ func converse(ctx context.Context, model loop.Model, name string) (conversation,
 	}
 	first, err := model.Generate(ctx, call, nil)
 	if err != nil {
-		return conversation{}, err //nolint:wrapcheck // a model's error
+		return conversation{}, err
 	}
 	out := conversation{adjusted: first.Adjusted, what: "answered without calling the tool"}
 	calls := first.Message.Calls()

@@ -222,7 +222,7 @@ func (a *app) offeredModels(ctx context.Context, servers *provider.Set, names []
 func (a *app) offersOf(ctx context.Context, servers *provider.Set, name string) ([]modelRow, error) {
 	offers, err := servers.Offers(ctx, name)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says which server
+		return nil, err
 	}
 	slices.SortStableFunc(offers, func(x, y wire.Offer) int { return cmp.Compare(x.Name, y.Name) })
 	var out []modelRow
