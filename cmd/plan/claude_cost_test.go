@@ -85,7 +85,8 @@ func TestClaudeCost(t *testing.T) {
 			for _, p := range paces() {
 				costs := priced(t, played, p, entry)
 				if p.command > time.Minute && costs["as sent"] >= costs["5m for all"] {
-					t.Errorf("%s: keeping tools and system prompt for an hour does not pay: $%.4f, and $%.4f without", p.name, costs["as sent"], costs["5m for all"])
+					t.Errorf("%s: keeping tools and system prompt for an hour does not pay: $%.4f, and $%.4f without",
+						p.name, costs["as sent"], costs["5m for all"])
 				}
 				if ratio := costs["no cache"] / costs["as sent"]; p.command < time.Minute && ratio < run.least {
 					t.Errorf("%s: without a cache it costs %.2f times as much, want at least %v", p.name, ratio, run.least)

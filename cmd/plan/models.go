@@ -122,7 +122,8 @@ func (a *app) lookAround(ctx context.Context, cfg *config.Config, offered *bool)
 		}
 	}
 	if cfg.Model == "" && !*offered {
-		fmt.Fprintln(a.err, "plan: no model is named; this is what is offered. Name one with --model, PLAN_MODEL, or `model = \"…\"` in config.toml.")
+		fmt.Fprintln(a.err, "plan: no model is named; this is what is offered. "+
+			"Name one with --model, PLAN_MODEL, or `model = \"…\"` in config.toml.")
 		*offered = true
 	}
 	return nil
