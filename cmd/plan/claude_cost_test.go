@@ -85,7 +85,8 @@ func TestClaudeCost(t *testing.T) {
 			for _, p := range paces() {
 				costs := priced(t, played, p, entry)
 				if p.command > time.Minute && costs["as sent"] >= costs["5m for all"] {
-					t.Errorf("%s: keeping tools and system prompt for an hour does not pay: $%.4f, and $%.4f without", p.name, costs["as sent"], costs["5m for all"])
+					t.Errorf("%s: keeping tools and system prompt for an hour does not pay: $%.4f, and $%.4f without",
+						p.name, costs["as sent"], costs["5m for all"])
 				}
 				if ratio := costs["no cache"] / costs["as sent"]; p.command < time.Minute && ratio < run.least {
 					t.Errorf("%s: without a cache it costs %.2f times as much, want at least %v", p.name, ratio, run.least)
@@ -144,7 +145,7 @@ func onClaude(t *testing.T, scenario *scripted.Scenario, dir, request string, fl
 	flags.Model, flags.Providers = settings.Model, settings.Providers
 	err = a.start(t.Context(), startOptions{request: request}, said{Config: flags})
 	var ended *exit
-	if err != nil && !(errors.As(err, &ended) && ended.code == plan.ExitNotApproved) {
+	if err != nil && (!errors.As(err, &ended) || ended.code != plan.ExitNotApproved) {
 		t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
 	}
 	return claudeRun{scenario: scenario, requests: server.Requests()}

@@ -117,25 +117,40 @@ func (a *app) nowhere(cfg config.Config, servers *provider.Set) bool {
 	return false
 }
 
-// discover takes what is listening on this machine.
+// discover takes what is listening on this machine, and says what and why.
 func (a *app) discover(ctx context.Context, cfg *config.Config) error {
 	found, ok, passed := provider.Discover(ctx, nil)
-	for _, what := range passed {
-		fmt.Fprintf(a.err, "plan: note: %s\n", render.SafeLine(what))
-	}
-	if !ok {
+	a.notePassed(passed)
+	switch {
+	case !ok && len(passed) > 0:
+		return failed(errNoWorker)
+	case !ok:
 		return failed(errNoModel)
 	}
 	cfg.BaseURL = found.BaseURL
+	why := ""
 	if cfg.Model == "" {
 		cfg.Model = found.Model
-		fmt.Fprintf(a.err, "plan: no key and no base URL are set; using %s at %s with model %s: %s\n",
-			found.Name, found.BaseURL, render.SafeLine(found.Model), found.Why)
-		return nil
+		why = " (" + found.Why + ")"
 	}
-	fmt.Fprintf(a.err, "plan: no key and no base URL are set; using %s at %s with model %s\n",
-		found.Name, found.BaseURL, render.SafeLine(cfg.Model))
+	fmt.Fprintf(a.err, "plan: no key and no base URL are set; using %s at %s with model %s%s\n",
+		found.Name, found.BaseURL, render.SafeLine(cfg.Model), why)
 	return nil
+}
+
+// mostPassed bounds how many models that were passed over are named.
+const mostPassed = 6
+
+// notePassed says which local models were passed over, and why, in one line.
+func (a *app) notePassed(passed []string) {
+	if len(passed) == 0 {
+		return
+	}
+	more := ""
+	if extra := len(passed) - mostPassed; extra > 0 {
+		passed, more = passed[:mostPassed], fmt.Sprintf("; and %d more", extra)
+	}
+	fmt.Fprintf(a.err, "plan: note: not used: %s%s\n", render.SafeLine(strings.Join(passed, "; ")), more)
 }
 
 // servers are the model servers of settings. Nothing is opened yet.
@@ -194,6 +209,11 @@ var (
 		"Set OPENAI_API_KEY for api.openai.com; or name a model of another provider, such as anthropic/claude-sonnet-4-5, and set its key; " +
 			"or OPENAI_BASE_URL for a gateway or any other compatible server; or start a local server (Ollama, LM Studio, llama.cpp, vLLM) " +
 			"with a model that can call tools. `plan demo` needs none.",
+	}
+	errNoWorker = &advice{
+		"no model on this machine can do the work",
+		"Load one that can chat and call tools into the local server; or set OPENAI_API_KEY, OPENAI_BASE_URL, or the key of another provider " +
+			"(`plan models --providers` lists them) and name a model.",
 	}
 	errNoModelName = &advice{
 		"no model is named",

@@ -146,8 +146,20 @@ write run the result, until the verdict is DONE.
 Every step is on disk before it happens, so a run survives any crash:
 stop it with Ctrl-C or kill it, and go on with "plan resume".
 
+A model is named provider/model, such as anthropic/claude-sonnet-4-5; a name
+without a provider is a model of the default one. "plan models" shows what each
+phase uses, "plan models --providers" which providers need nothing but a key.
+
+Environment:
+  PLAN_MODEL        the model of every phase
+  OPENAI_BASE_URL   the server of the default provider, where it is not OpenAI's
+  OPENAI_API_KEY    its key; other providers have variables of their own, such
+                    as ANTHROPIC_API_KEY or OPENROUTER_API_KEY
+  PLAN_HOME         where runs and config.toml are
+
 Exit codes: 0 approved or planned · 1 failed · 2 usage · 3 not approved
-· 4 waiting for a person · 5 stopped by a limit · 130 interrupted or cancelled`
+· 4 waiting for a person · 5 parked by a limit or a model server
+· 130 interrupted or cancelled`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{

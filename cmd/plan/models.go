@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/provider"
+	"github.com/plan-engine/plan/model/wire"
 	"github.com/plan-engine/plan/worktree"
 )
 
@@ -42,9 +44,15 @@ func (a *app) modelsCommand() *cobra.Command {
 		Use:   "models [PROVIDER]",
 		Short: "List the models that phases use, and what providers offer",
 		Long: `Models lists what each phase uses: the model, its provider and wire, its window
-and its prices. With --offered, or with the name of a provider, the servers are
-asked for what they offer. With --providers it lists the providers that can be
-named without any settings but a key.`,
+in tokens, and its prices in USD per million tokens of input, of input read from
+a prompt cache and written to one, and of output. "?" is not known, "-" is as
+input. Where neither a key nor a base URL is set, it looks for a server on this
+machine, as a run does.
+
+With --offered, or with the name of a provider, the servers are asked for what
+they offer; so is the one of the settings where no model is named yet. With
+--providers it lists the providers that can be named without any settings but a
+key.`,
 		Example: `  plan models
   plan models --offered
   plan models openrouter
@@ -75,23 +83,54 @@ func (a *app) listModels(ctx context.Context, name string, offered bool) error {
 	if err != nil {
 		return err
 	}
+	if name == "" {
+		if err := a.lookAround(ctx, &cfg, &offered); err != nil {
+			return err
+		}
+	}
 	servers := a.servers(cfg, nil, nil)
 	defer servers.Close()
-	rows, err := usedModels(cfg, servers)
+	rows, err := a.usedModels(cfg, servers)
 	if err != nil {
 		return err
 	}
 	if name != "" {
 		rows = slices.DeleteFunc(rows, func(r modelRow) bool { return r.Provider != name })
 	}
-	if offered {
-		rows = append(rows, a.offeredModels(ctx, servers, rows, name, cfg)...)
+	if !offered {
+		return a.showModels(rows)
 	}
-	return a.showModels(rows)
+	names := []string{name}
+	if name == "" {
+		names = toAsk(cfg, servers, rows)
+	}
+	lists, err := a.offeredModels(ctx, servers, names)
+	if err != nil && name != "" {
+		return failed(err)
+	}
+	return a.showModels(joinModels(rows, lists))
+}
+
+// lookAround finds a server on this machine where a run would, and has the server
+// of the settings asked where they name no model.
+func (a *app) lookAround(ctx context.Context, cfg *config.Config, offered *bool) error {
+	servers := a.servers(*cfg, nil, nil)
+	defer servers.Close()
+	if a.nowhere(*cfg, servers) {
+		if err := a.discover(ctx, cfg); err != nil && cfg.Model == "" {
+			return err
+		}
+	}
+	if cfg.Model == "" && !*offered {
+		fmt.Fprintln(a.err, "plan: no model is named; this is what is offered. "+
+			"Name one with --model, PLAN_MODEL, or `model = \"…\"` in config.toml.")
+		*offered = true
+	}
+	return nil
 }
 
 // usedModels are the models that a run would use, and for what.
-func usedModels(cfg config.Config, servers *provider.Set) ([]modelRow, error) {
+func (a *app) usedModels(cfg config.Config, servers *provider.Set) ([]modelRow, error) {
 	route, _, err := routeOf(cfg)
 	if err != nil {
 		return nil, err
@@ -107,7 +146,7 @@ func usedModels(cfg config.Config, servers *provider.Set) ([]modelRow, error) {
 				return
 			}
 		}
-		row := rowOf(servers, name)
+		row := a.rowOf(servers, name)
 		row.UsedBy = []string{use}
 		rows = append(rows, row)
 	}
@@ -124,7 +163,7 @@ func usedModels(cfg config.Config, servers *provider.Set) ([]modelRow, error) {
 }
 
 // rowOf is what is known of a model beforehand.
-func rowOf(servers *provider.Set, name string) modelRow {
+func (a *app) rowOf(servers *provider.Set, name string) modelRow {
 	row := modelRow{Name: name}
 	place, err := servers.Place(name)
 	if err != nil {
@@ -135,65 +174,94 @@ func rowOf(servers *provider.Set, name string) modelRow {
 	row.Provider, row.Wire, row.Window = place.Provider, place.Wire, servers.Window(name)
 	row.Priced = entry.Priced
 	row.InputUSD, row.CachedUSD, row.CacheWriteUSD, row.OutputUSD = entry.InputUSD, entry.CachedUSD, entry.WriteUSD, entry.OutputUSD
-	if !place.NoKey && !servers.HasKey(place.Provider) && !place.Usual {
+	if !place.NoKey && place.KeyFrom != "command" && a.getenv(place.KeyFrom) == "" {
 		row.Problem = "no key: set " + place.KeyFrom
 	}
 	return row
 }
 
-// offeredModels asks the servers of the rows, or of one provider, at once.
-func (a *app) offeredModels(ctx context.Context, servers *provider.Set, used []modelRow, name string, cfg config.Config) []modelRow {
-	names := []string{name}
-	if name == "" {
-		names = nil
-		for _, r := range used {
-			if p := servers.Provider(r.Name); r.Problem == "" && !slices.Contains(names, p) {
-				names = append(names, p)
-			}
-		}
-		for p := range cfg.Providers {
-			if !slices.Contains(names, p) {
-				names = append(names, p)
-			}
-		}
-		slices.Sort(names)
+// toAsk are the providers of the models that are used, and those of the settings.
+// Where no model is named, the default provider is one of them.
+func toAsk(cfg config.Config, servers *provider.Set, used []modelRow) []string {
+	var names []string
+	if len(used) == 0 {
+		names = append(names, "")
 	}
-	lists := make([][]modelRow, len(names))
-	var asking sync.WaitGroup
-	for i, p := range names {
-		asking.Go(func() { lists[i] = offersOf(ctx, servers, p) })
-	}
-	asking.Wait()
-	var out []modelRow
-	for _, r := range slices.Concat(lists...) {
-		if !slices.ContainsFunc(used, func(u modelRow) bool { return u.Name == r.Name && r.Problem == "" }) {
-			out = append(out, r)
+	for _, r := range used {
+		if p := servers.Provider(r.Name); r.Problem == "" && !slices.Contains(names, p) {
+			names = append(names, p)
 		}
 	}
-	return out
+	for p := range cfg.Providers {
+		if !slices.Contains(names, p) {
+			names = append(names, p)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
-// offersOf lists what one provider offers; a row with a problem where it does not
-// say.
-func offersOf(ctx context.Context, servers *provider.Set, name string) []modelRow {
+// offeredModels asks the servers of providers at once. One that does not say has
+// a row with its problem; the error is the first of them.
+func (a *app) offeredModels(ctx context.Context, servers *provider.Set, names []string) ([]modelRow, error) {
+	lists := make([][]modelRow, len(names))
+	wrong := make([]error, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() { lists[i], wrong[i] = a.offersOf(ctx, servers, name) })
+	}
+	asking.Wait()
+	for i, err := range wrong {
+		if err != nil {
+			lists[i] = []modelRow{{Provider: cmp.Or(names[i], provider.Default), Problem: err.Error()}}
+		}
+	}
+	return slices.Concat(lists...), cmp.Or(wrong...)
+}
+
+// offersOf lists what one provider offers, by name.
+func (a *app) offersOf(ctx context.Context, servers *provider.Set, name string) ([]modelRow, error) {
 	offers, err := servers.Offers(ctx, name)
 	if err != nil {
-		return []modelRow{{Provider: name, Problem: err.Error()}}
+		return nil, err
 	}
+	slices.SortStableFunc(offers, func(x, y wire.Offer) int { return cmp.Compare(x.Name, y.Name) })
 	var out []modelRow
 	for _, o := range offers {
 		whole := o.Name
 		if name != "" {
 			whole = name + "/" + o.Name
 		}
-		row := rowOf(servers, whole)
+		row := a.rowOf(servers, whole)
 		row.Offered = true
 		if o.Window > 0 {
 			row.Window = o.Window
 		}
+		switch {
+		case o.Chat != nil && !*o.Chat:
+			row.Problem = "does not chat"
+		case o.Tools != nil && !*o.Tools:
+			row.Problem = "cannot call tools"
+		}
 		out = append(out, row)
 	}
-	return out
+	return out, nil
+}
+
+// joinModels puts what is offered behind what is used. Of a model that is both, the
+// server's word counts.
+func joinModels(used, offered []modelRow) []modelRow {
+	for _, o := range offered {
+		at := slices.IndexFunc(used, func(u modelRow) bool { return o.Offered && u.Name == o.Name })
+		if at < 0 {
+			used = append(used, o)
+			continue
+		}
+		u := &used[at]
+		u.Offered, u.Window = true, o.Window
+		u.Problem = cmp.Or(u.Problem, o.Problem)
+	}
+	return used
 }
 
 func (a *app) showModels(rows []modelRow) error {
@@ -203,22 +271,46 @@ func (a *app) showModels(rows []modelRow) error {
 	if len(rows) == 0 {
 		return failed(errNoModelName)
 	}
-	table := [][]string{{"MODEL", "PROVIDER", "WIRE", "WINDOW", "USD PER MILLION IN/CACHED/OUT", "USED BY"}}
+	table := [][]string{{"MODEL", "PROVIDER", "WIRE", "WINDOW", "$ IN", "CACHED", "WRITTEN", "OUT", "USED BY"}}
 	for _, r := range rows {
-		window, price := "?", "?"
-		if r.Window > 0 {
-			window = render.Tokens(r.Window)
-		}
-		if r.Priced {
-			price = fmt.Sprintf("%g/%g/%g", r.InputUSD, r.CachedUSD, r.OutputUSD)
-		}
-		use := strings.Join(r.UsedBy, ", ")
-		if r.Problem != "" {
-			use = strings.TrimPrefix(use+"; "+r.Problem, "; ")
-		}
-		table = append(table, []string{r.Name, r.Provider, r.Wire, window, price, use})
+		table = append(table, r.cells())
 	}
-	return a.columns(table)
+	return a.columns(table, 3, 4, 5, 6, 7)
+}
+
+// cells are those of a row as people see it.
+func (r modelRow) cells() []string {
+	use := strings.Join(r.UsedBy, ", ")
+	if r.Problem != "" {
+		use = strings.TrimPrefix(use+"; "+r.Problem, "; ")
+	}
+	if r.Name == "" { // its provider does not say what it has
+		return []string{"", r.Provider, "", "", "", "", "", "", use}
+	}
+	window := "?"
+	if r.Window > 0 {
+		window = render.Tokens(r.Window)
+	}
+	price := func(usd float64) string {
+		switch {
+		case !r.Priced:
+			return "?"
+		case usd == 0 && r.InputUSD > 0:
+			return "-"
+		}
+		return fmt.Sprint(usd)
+	}
+	return []string{
+		r.Name,
+		r.Provider,
+		r.Wire,
+		window,
+		price(r.InputUSD),
+		price(r.CachedUSD),
+		price(r.CacheWriteUSD),
+		price(r.OutputUSD),
+		use,
+	}
 }
 
 // listProviders lists the providers of the catalogue.
@@ -233,9 +325,10 @@ func (a *app) listProviders() error {
 		if key != "" && a.getenv(key) != "" {
 			key += " (set)"
 		}
-		table = append(table, []string{p.Name, p.Wire, key, fmt.Sprint(p.Models), p.BaseURL})
+		where := cmp.Or(p.BaseURL, "(set base_url in [providers."+p.Name+"])")
+		table = append(table, []string{p.Name, p.Wire, key, fmt.Sprint(p.Models), where})
 	}
-	return a.columns(table)
+	return a.columns(table, 3)
 }
 
 // columns writes rows with their cells under each other; those at the indexes

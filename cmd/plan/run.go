@@ -39,7 +39,7 @@ The request is the argument, or standard input with "-". Ctrl-C once parks the
 run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		Example: `  plan run "Make the cache safe for concurrent use"
   plan run --check "go test ./..." --max-cost 2 "Fix issue 41"
-  plan run --phase-model review=gpt-5 "Add pagination to /users"
+  plan run --model openai/gpt-5 --phase-model review=anthropic/claude-sonnet-4-5 "Add pagination to /users"
   git diff main | plan run --plan-only -`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

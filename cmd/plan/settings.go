@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +78,11 @@ func (a *app) showSettings(cfg config.Config, root string) error {
 	}
 	fmt.Fprintf(a.out, "home        %s\n", paths.Home)
 	for _, f := range config.Files(paths.Home, root) {
-		fmt.Fprintf(a.out, "file        %s\n", f)
+		note := ""
+		if _, err := os.Stat(f); errors.Is(err, os.ErrNotExist) {
+			note = " (there is none)"
+		}
+		fmt.Fprintf(a.out, "file        %s%s\n", render.SafeLine(f), note)
 	}
 	for _, k := range keys {
 		fmt.Fprintf(a.out, "key         %s\n", render.SafeLine(k.String()))

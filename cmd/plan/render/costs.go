@@ -244,13 +244,17 @@ func costNotes(c *Costs, models []CostRow) []string {
 	var notes []string
 	total := c.Total()
 	if total.Said > 0 {
-		notes = append(notes, fmt.Sprintf("$%.4f of it, for %s, is what the servers themselves said; the rest goes by the list of prices.",
-			total.Reported, Count(total.Said, "call")))
+		note := fmt.Sprintf("$%.4f of it, for %s, is what the servers themselves said", total.Reported, Count(total.Said, "call"))
+		if total.Calls > total.Said+total.Unpriced {
+			note += "; the rest goes by the list of prices"
+		}
+		notes = append(notes, note+".")
 	}
 	for _, m := range models {
 		if m.Unpriced > 0 {
 			notes = append(notes, fmt.Sprintf(
-				"Without a known price, and not in the sum: %s of %s. Give it one in config.toml: [models.%q] with input and output, in USD per million tokens.",
+				"Without a known price, and not in the sum: %s of %s. "+
+					"Give it one in config.toml: [models.%q] with input and output, in USD per million tokens.",
 				Count(m.Unpriced, "call"), m.Model, m.Model))
 		}
 	}

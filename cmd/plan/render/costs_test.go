@@ -53,7 +53,13 @@ func costsOf(events []plan.Event) *Costs {
 
 func TestWriteCosts(t *testing.T) {
 	t.Parallel()
-	inherited := spent(plan.Explore, 1, "c1", "", plan.UsageReport{Model: "a/m", Usage: plan.Usage{Input: 7000, Output: 70}, CostUSD: 0.5, Priced: true, Inherited: true})
+	inherited := spent(plan.Explore, 1, "c1", "", plan.UsageReport{
+		Model:     "a/m",
+		Usage:     plan.Usage{Input: 7000, Output: 70},
+		CostUSD:   0.5,
+		Priced:    true,
+		Inherited: true,
+	})
 	for name, test := range map[string]struct {
 		opts   Options
 		events []plan.Event

@@ -185,7 +185,13 @@ func TestNothingNastyReachesATerminal(t *testing.T) {
 		if err := v.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for name, out := range map[string]string{"plain": plain.String(), "timeline": timeline.String(), "summary": sheet.String(), "costs": money.String(), "screen": vt.text()} {
+		for name, out := range map[string]string{
+			"plain":    plain.String(),
+			"timeline": timeline.String(),
+			"summary":  sheet.String(),
+			"costs":    money.String(),
+			"screen":   vt.text(),
+		} {
 			if opts.Color { // colours are ours, and only ours
 				for _, k := range []Ink{"0", InkBold, InkDim, InkRed, InkGreen, InkYellow, InkCyan} {
 					out = strings.ReplaceAll(out, "\x1b["+string(k)+"m", "")
