@@ -83,11 +83,11 @@ func TestPlace(t *testing.T) {
 			provider.Place{Provider: "deepseek", Model: "deepseek-chat", Wire: "chat", BaseURL: "https://api.deepseek.com/v1", Auth: "bearer", KeyFrom: "OPENAI_API_KEY", Usual: true},
 		},
 		{
-			"a known host is not shown another's key",
+			"OPENAI_API_KEY is the key of OPENAI_BASE_URL, wherever that is",
 			config.Config{BaseURL: "https://api.deepseek.com/v1"},
 			[]string{"OPENAI_API_KEY=o", "DEEPSEEK_API_KEY=d"},
 			"deepseek-chat",
-			provider.Place{Provider: "deepseek", Model: "deepseek-chat", Wire: "chat", BaseURL: "https://api.deepseek.com/v1", Auth: "bearer", KeyFrom: "DEEPSEEK_API_KEY", Usual: true},
+			provider.Place{Provider: "deepseek", Model: "deepseek-chat", Wire: "chat", BaseURL: "https://api.deepseek.com/v1", Auth: "bearer", KeyFrom: "OPENAI_API_KEY", Usual: true},
 		},
 		{
 			"Azure, as of today",

@@ -158,6 +158,9 @@ func (s *Set) usual(model string) (Place, error) {
 		name = Default
 	}
 	own := s.cfg.Settings.Providers[name]
+	if at, _ := s.cfg.Catalog.At(own.BaseURL); own.BaseURL != "" && at != name {
+		own = config.ProviderConfig{} // of another host, which has its own key and headers
+	}
 	own.BaseURL = baseURL
 	own.Structured = cmp.Or(own.Structured, s.cfg.Settings.Structured)
 	p := s.complete(name, model, own)
