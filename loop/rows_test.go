@@ -38,15 +38,17 @@ var phiRows = map[string]row{
 		"less the output's reserve and a buffer, and the target lies below it, so that a compaction is not due again at once"},
 	"working_context_prune": {tests: []string{"TestPrune"}, why: "one log in the order of its sequence," +
 		" not two streams by timestamp; whole groups of calls and results, one memo"},
-	"tool_timeout":        {tests: []string{"TestAToolThatTakesTooLongIsStopped", "TestAToolsOwnTimeCountsFirst"}, why: "no tool is unbounded: its category bounds it where nothing else does"},
+	"tool_timeout": {tests: []string{"TestAToolThatTakesTooLongIsStopped", "TestAToolsOwnTimeCountsFirst"}, why: "no " +
+		"tool is unbounded: its category bounds it where nothing else does"},
 	"sub_agent_limits":    {tests: []string{"TestWhatAParentReadsOfASubAgent", "TestASubAgentIsCancelledWithItsParent"}, why: "nothing starts after a cancel, so a call that was cancelled beforehand says that, not the fallback"},
 	"cross_session_child": {tests: []string{"TestSubAgentsWorkAtTheSameTime"}},
 	"recorder_turns": {tests: []string{"TestTriggers", "TestATurnWithAToolCostsTwoCommits"}, why: "no " +
 		"journal of ours has the legacy trigger name"},
 	"atomic_concurrent_saves": {tests: []string{"memory.TestAppendFromManyGoroutinesHasNoGaps", "memory.TestSecondProcessIsRefusedUntilTheFirstIsKilled"}, why: "a run has one writer, and its journal is a database"},
-	"env_and_refs":            {tests: []string{"config.TestLoadReadsEveryKey", "config.TestLoadRefuses"}, why: "settings hold no references to variables or to each other, and an unknown key is an error"},
-	"extract_json":            {tests: []string{"model/chat.TestFormatToolAlone", "review.TestParseCases"}},
-	"classify_errors":         {tests: []string{"model/chat.TestStatuses"}},
+	"env_and_refs": {tests: []string{"config.TestLoadReadsEveryKey", "config.TestLoadRefuses"}, why: "settings " +
+		"hold no references to variables or to each other, and an unknown key is an error"},
+	"extract_json":    {tests: []string{"model/chat.TestFormatToolAlone", "review.TestParseCases"}},
+	"classify_errors": {tests: []string{"model/chat.TestStatuses"}},
 	"thinking_translation": {tests: []string{"model/chat.TestMessages"}, why: "one wire; " +
 		"reasoning goes back where the server wants it and is left out elsewhere"},
 	"skills_index": {tests: []string{"TestSkillIndex"}, why: "the loop takes skills " +

@@ -26,8 +26,10 @@ func TestRateLimits(t *testing.T) {
 	millis.Headers = map[string]string{"retry-after-ms": "50"}
 	limits.Headers = map[string]string{"x-ratelimit-reset-requests": "60ms", "x-ratelimit-remaining-requests": "0"}
 	date.RetryAfter = "Sun, 06 Nov 1994 08:49:37 GMT" // is over
-	inText := status(429, `{"error":{"message":"Rate limit reached for m. Please try again in 70ms.","type":"tokens","code":"rate_limit_exceeded"}}`)
-	inBody := status(429, `[{"error":{"code":429,"message":"Resource exhausted","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"0.08s"}]}}]`)
+	inText := status(429, `{"error":{"message":"Rate limit reached for m. Please try again in 70ms.","type":"tokens",`+
+		`"code":"rate_limit_exceeded"}}`)
+	inBody := status(429, `[{"error":{"code":429,"message":"Resource exhausted",`+
+		`"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"0.08s"}]}}]`)
 
 	h := newModelHome(t)
 	h.serve("x", usual(scripted.Gateway{},
@@ -69,11 +71,13 @@ func parkedCases() []parkedCase {
 	return []parkedCase{
 		{
 			name: "a quota", wire: "chat", reason: plan.ParkLimit, told: "You exceeded your current quota",
-			fault: status(429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`),
+			fault: status(429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.",`+
+				`"type":"insufficient_quota","code":"insufficient_quota"}}`),
 		},
 		{
 			name: "Anthropic's balance", wire: "anthropic", reason: plan.ParkLimit, told: "credit balance is too low",
-			fault: status(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`),
+			fault: status(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit `+
+				`balance is too low to access the Anthropic API."}}`),
 		},
 		{
 			name: "a limit of hours", wire: "chat", reason: plan.ParkRateLimit, told: "429",

@@ -62,7 +62,8 @@ func longCases() []longCase {
 		},
 		{
 			name: "Gemini", wire: "chat", learnt: plan.WindowSaid,
-			words: scripted.TooLong{Body: `[{"error":{"code":400,"message":"The input token count ({sent}) exceeds the maximum number of tokens allowed ({window}).","status":"INVALID_ARGUMENT"}}]`},
+			words: scripted.TooLong{Body: `[{"error":{"code":400,"message":"The input token count ({sent}) exceeds ` +
+				`the maximum number of tokens allowed ({window}).","status":"INVALID_ARGUMENT"}}]`},
 		},
 		{
 			name: "Moonshot", wire: "chat", learnt: plan.WindowSaid,
@@ -74,11 +75,14 @@ func longCases() []longCase {
 		},
 		{
 			name: "vLLM", wire: "chat", learnt: plan.WindowSaid,
-			words: scripted.TooLong{Body: `{"object":"error","message":"This model's maximum context length is {window} tokens. However, your request has {sent} input tokens. Please reduce the length of the input messages.","type":"BadRequestError","param":null,"code":400}`},
+			words: scripted.TooLong{Body: `{"object":"error","message":"This model's maximum context length is {window} tokens. However,` +
+				` your request has {sent} input tokens. Please reduce the length of the input messages.","type":"BadRequestError",` +
+				`"param":null,"code":400}`},
 		},
 		{
 			name: "TGI", wire: "chat", learnt: plan.WindowSaid,
-			words: scripted.TooLong{Status: 422, Body: "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= {window}. Given: {sent} `inputs` tokens\",\"error_type\":\"validation\"}"},
+			words: scripted.TooLong{Status: 422, Body: "{\"error\":\"Input validation error: `inputs` tokens " +
+				"+ `max_new_tokens` must be <= {window}. Given: {sent} `inputs` tokens\",\"error_type\":\"validation\"}"},
 		},
 		{
 			name: "a gateway with 413", wire: "chat", learnt: plan.WindowGuessed,
@@ -92,7 +96,8 @@ func longCases() []longCase {
 		},
 		{
 			name: "LiteLLM", wire: "chat", learnt: plan.WindowSaid,
-			words: scripted.TooLong{Words: "litellm.ContextWindowExceededError: litellm.BadRequestError: This model's maximum context length is {window} tokens."},
+			words: scripted.TooLong{Words: "litellm.ContextWindowExceededError: litellm.BadRequestError: This " +
+				"model's maximum context length is {window} tokens."},
 		},
 		{
 			name: "the list of models has it", wire: "chat", field: "max_model_len",

@@ -114,7 +114,8 @@ func replied(r looptest.Reply) []string {
 	events := []string{
 		fmt.Sprintf("event: message_start\ndata: "+
 			`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[],`+
-			`"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":0,"output_tokens":0}}}`+"\n\n", u.Input-u.Cached, u.Cached),
+			`"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":0,`+
+			`"output_tokens":0}}}`+"\n\n", u.Input-u.Cached, u.Cached),
 		event("ping", ""),
 	}
 	index := 0
@@ -124,7 +125,8 @@ func replied(r looptest.Reply) []string {
 			events = append(events, event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":%s`, index, delta(kind, field, piece))))
 		}
 		if kind == "thinking_delta" {
-			events = append(events, event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":%s`, index, delta("signature_delta", "signature", "c2ln"))))
+			events = append(events, event("content_block_delta", fmt.Sprintf(`"index":%d,`+
+				`"delta":%s`, index, delta("signature_delta", "signature", "c2ln"))))
 		}
 		events = append(events, event("content_block_stop", fmt.Sprintf(`"index":%d`, index)))
 		index++

@@ -48,9 +48,11 @@ var whole = begun +
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		whole, answered, begun, "", "<html>", "data: null\n\n", "data: 1\n\n", "data: {}\n\n", "event: error\ndata: x\n\n",
-		`{"type":"message","content":[{"type":"text","text":"x"},{"type":"tool_use","input":[1]},{"type":"thinking"}],"stop_reason":"end_turn","usage":[]}`,
+		`{"type":"message","content":[{"type":"text","text":"x"},{"type":"tool_use","input":[1]},{"type":"thinking"}],` +
+			`"stop_reason":"end_turn","usage":[]}`,
 		begun + event("content_block_start", `"index":0,"content_block":null`) + ended("x"),
-		begun + event("content_block_start", `"index":"a","content_block":[1]`) + event("content_block_delta", `"index":-1,"delta":[]`) + ended("refusal"),
+		begun + event("content_block_start", `"index":"a","content_block":[1]`) + event("content_block_delta", `"index":-1,`+
+			`"delta":[]`) + ended("refusal"),
 		begun + said(0, `{"type":"tool_use","id":7,"name":null,"input":"text","caller":"x"}`) + ended("tool_use"),
 		event("message_delta", `"delta":{"stop_reason":"refusal","stop_details":{"explanation":"x"}},"usage":{"output_tokens":1e99}`),
 	} {

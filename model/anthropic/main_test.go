@@ -110,7 +110,8 @@ func event(kind, fields string) string {
 
 // begun begins a message.
 const begun = "event: message_start\n" +
-	`data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}` +
+	`data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[],` +
+	`"usage":{"input_tokens":3,"output_tokens":1}}}` +
 	"\n\n"
 
 // said is a whole block that comes in pieces.

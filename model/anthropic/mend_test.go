@@ -37,19 +37,22 @@ func refusing(t *testing.T, rules ...refusal) *fake {
 
 // What servers say, word for word.
 const (
-	onlyAdaptive = `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`
-	noAdaptive   = `adaptive thinking is not supported on this model`
-	noTag        = `thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'`
-	noEffort     = `This model does not support the effort parameter.`
-	noXHigh      = `output_config.effort: Input should be 'low', 'medium', 'high' or 'max'`
-	noTop        = `cache_control: Extra inputs are not permitted`
-	noHour       = `system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted`
-	noMark       = `system.0.cache_control: Extra inputs are not permitted`
-	otherTalk    = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. " +
+	onlyAdaptive = `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" ` +
+		`and "output_config.effort" to control thinking behavior.`
+	noAdaptive = `adaptive thinking is not supported on this model`
+	noTag      = `thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'`
+	noEffort   = `This model does not support the effort parameter.`
+	noXHigh    = `output_config.effort: Input should be 'low', 'medium', 'high' or 'max'`
+	noTop      = `cache_control: Extra inputs are not permitted`
+	noHour     = `system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted`
+	noMark     = `system.0.cache_control: Extra inputs are not permitted`
+	otherTalk  = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. " +
 		"Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
 	badSignature = "messages.1.content.0: Invalid `signature` in `thinking` block"
-	expected     = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` " +
-		"message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). To avoid this requirement, disable `thinking`."
+	expected     = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. " +
+		"When `thinking` is enabled, a final `assistant` " +
+		"message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` " +
+		"blocks). To avoid this requirement, disable `thinking`."
 	tooMuch       = `max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku-20241022`
 	noTemperature = "`temperature` is deprecated for this model."
 	noFormat      = `output_config.format: Extra inputs are not permitted`
@@ -99,7 +102,8 @@ func TestMends(t *testing.T) {
 		},
 		{
 			name: "an older model does not decide", model: "claude-new", rules: []refusal{{`"effort"`, noEffort}, {`"adaptive"`, noAdaptive}},
-			adjusted: []string{"output_config.effort high→", "thinking adaptive→enabled"}, has: []string{budgeted}, hasNot: []string{"effort"}, requests: 4,
+			adjusted: []string{"output_config.effort high→", "thinking " +
+				"adaptive→enabled"}, has: []string{budgeted}, hasNot: []string{"effort"}, requests: 4,
 		},
 		{
 			name: "an older model does not know the word", model: "claude-new", rules: []refusal{{`"adaptive"`, noTag}},
@@ -158,7 +162,8 @@ func TestMends(t *testing.T) {
 		{
 			name: "not for an hour", change: func(c *loop.Call) { c.Settings.LongCache = true }, rules: []refusal{{`"ttl"`, noHour}}, requests: 3,
 			adjusted: []string{"cache_control.ttl 1h→5m"},
-			has:      []string{`"system":[{"text":"be good","type":"text","cache_control":{"type":"ephemeral"}}]`, `,"cache_control":{"type":"ephemeral"},"output`},
+			has: []string{`"system":[{"text":"be good","type":"text","cache_control":{"type":"ephemeral"}}]`, `,` +
+				`"cache_control":{"type":"ephemeral"},"output`},
 		},
 		{
 			name: "no marks at all", change: func(c *loop.Call) { c.Settings.LongCache = true }, requests: 4,
@@ -182,7 +187,8 @@ func TestMends(t *testing.T) {
 			adjusted: []string{"output_config.format →"}, has: []string{effortHigh}, hasNot: []string{"json_schema"}, requests: 3,
 		},
 		{
-			name: "schema keywords", model: "m", rules: []refusal{{`"oneOf"`, `Unknown name "oneOf" at 'tools[0].function_declarations[0].parameters'`}}, requests: 3,
+			name: "schema keywords", model: "m", rules: []refusal{{`"oneOf"`, `Unknown name "oneOf" at ` +
+				`'tools[0].function_declarations[0].parameters'`}}, requests: 3,
 			change: func(c *loop.Call) {
 				c.Tools = []loop.Spec{{Name: "x", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"oneOf":[],"type":"string"}}}`)}}
 			},
@@ -190,18 +196,22 @@ func TestMends(t *testing.T) {
 			has:      []string{`"input_schema":{"properties":{"a":{"type":"string"}},"type":"object"}`},
 		},
 		{
-			name: "images", change: func(c *loop.Call) { c.Messages = conversation() }, rules: []refusal{{`"image"`, "this model does not support image input"}},
-			adjusted: []string{"images →a word that there was one"}, has: []string{`(an image of the type image/png, which cannot be sent)`}, requests: 3,
+			name: "images", change: func(c *loop.Call) { c.Messages = conversation() }, rules: []refusal{{`"image"`, "this " +
+				"model does not support image input"}},
+			adjusted: []string{"images →a word that there was one"}, has: []string{`(an image of the type image/png,` +
+				` which cannot be sent)`}, requests: 3,
 		},
 		{
 			name: "two messages in a row", change: func(c *loop.Call) { c.Messages = conversation() }, requests: 4,
 			rules: []refusal{
-				{`"role":"user"},{"content":[{"text":"and`, `messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row`},
+				{`"role":"user"},{"content":[{"text":"and`, `messages: roles must alternate between "user" and "assistant",` +
+					` but found multiple "user" roles in a row`},
 				{`"model":"claude-opus-4-7","cache_control"`, noTop},
 			},
 			adjusted: []string{"messages of one role in a row →one message", "cache_control →marks on blocks"},
 			has: []string{
-				`"type":"tool_result"},{"text":"and a letter","type":"text","cache_control":{"type":"ephemeral"}}],"role":"user"},{"content":[{"id":"c"`,
+				`"type":"tool_result"},{"text":"and a letter","type":"text","cache_control":{"type":"ephemeral"}}],"role":"user"},` +
+					`{"content":[{"id":"c"`,
 				`"type":"tool_result"},{"text":"(no text)","type":"text"},{"text":"this","type":"text"}`,
 				`which cannot be sent)","type":"text","cache_control":{"type":"ephemeral"}}],"role":"user"}],"max_tokens"`,
 			},
@@ -329,7 +339,8 @@ func TestResendHasAnEnd(t *testing.T) {
 	t.Parallel()
 	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, `{"error":{"type":"invalid_request_error","message":"thinking: cache_control: effort signature temperature display ttl are all wrong"}}`)
+		fmt.Fprint(w, `{"error":{"type":"invalid_request_error","message":"thinking: cache_control: effort `+
+			`signature temperature display ttl are all wrong"}}`)
 	})
 	req := loop.Call{Model: "claude-opus-4-7", System: "s", Messages: thought(), Settings: loop.Settings{Effort: "max", LongCache: true}}
 	_, err := f.client(t).Generate(t.Context(), req, nil)

@@ -57,7 +57,8 @@ func conversation() []plan.Message {
 		{Role: plan.RoleExtension, Blocks: []plan.Block{{Type: plan.BlockText, Text: "secret"}}},
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: "c", Name: "read"}, {Type: plan.BlockToolCall, Call: "d"}}},
 		{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "c"}, {Type: plan.BlockToolResult, Call: "d", Error: true}}},
-		{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockReasoning, Text: "nothing to say", Opaque: sealed("house", "signature", "v")}}},
+		{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockReasoning, Text: "nothing to " +
+			"say", Opaque: sealed("house", "signature", "v")}}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockText, Text: " "}}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{
 			{Type: plan.BlockText, Text: "this"}, {Type: plan.BlockImage, MIME: "image/png", Data: "AAAA"}, {Type: plan.BlockImage, MIME: "image/bmp", Data: "BBBB"},
@@ -70,15 +71,18 @@ func TestMessages(t *testing.T) {
 	want := []string{
 		`{"content":[{"text":"look <here>","type":"text"}],"role":"user"}`,
 		`{"content":[{"signature":"s/+=","thinking":"hm","type":"thinking"},{"data":"hidden","type":"redacted_thinking"},` +
-			`{"text":"reading ","type":"text"},{"id":"toolu_a","input":{"_invalid_arguments":"{\"path\" : \"x\""},"name":"read","type":"tool_use"},` +
+			`{"text":"reading ","type":"text"},{"id":"toolu_a","input":{"_invalid_arguments":"{\"path\" : \"x\""},"name":"read",` +
+			`"type":"tool_use"},` +
 			`{"signature":"t","thinking":"between","type":"thinking"},` +
 			`{"id":"call_b_1_32d692a94ce5","input":{"n":1.0},"name":"fs_read","caller":{"type":"direct"},"type":"tool_use"}],"role":"assistant"}`,
 		`{"content":[{"tool_use_id":"toolu_a","content":[{"text":"one","type":"text"}],"type":"tool_result"},` +
 			`{"tool_use_id":"call_b_1_32d692a94ce5","is_error":true,"content":[{"text":"two","type":"text"}],"type":"tool_result"}],"role":"user"}`,
 		`{"content":[{"text":"and a letter","type":"text"}],"role":"user"}`,
-		`{"content":[{"id":"c","input":{},"name":"read","type":"tool_use"},{"id":"d","input":{},"name":"unnamed","type":"tool_use"}],"role":"assistant"}`,
+		`{"content":[{"id":"c","input":{},"name":"read","type":"tool_use"},{"id":"d","input":{},"name":"unnamed","type":"tool_use"}],` +
+			`"role":"assistant"}`,
 		`{"content":[{"tool_use_id":"c","type":"tool_result"},` +
-			`{"tool_use_id":"d","is_error":true,"content":[{"text":"(it failed, and said nothing)","type":"text"}],"type":"tool_result"}],"role":"user"}`,
+			`{"tool_use_id":"d","is_error":true,"content":[{"text":"(it failed, and said nothing)","type":"text"}],` +
+			`"type":"tool_result"}],"role":"user"}`,
 		`{"content":[{"text":"(no text)","type":"text"}],"role":"user"}`,
 		`{"content":[{"text":"this","type":"text"},{"source":{"data":"AAAA","media_type":"image/png","type":"base64"},"type":"image"},` +
 			`{"text":"(an image of the type image/bmp, which cannot be sent)","type":"text"}],"role":"user"}`,
@@ -205,7 +209,8 @@ func TestBody(t *testing.T) {
 				c.System, c.Tools, c.Settings.LongCache = "be <good>", []loop.Spec{readTool, {Name: "bare"}}, true
 			},
 			want: head(16384) + cache + `,"system":[{"text":"be <good>","type":"text","cache_control":{"ttl":"1h","type":"ephemeral"}}]` +
-				`,"tools":[{"input_schema":` + string(readTool.Schema) + `,"name":"read","description":"Read <one> file & more."},{"input_schema":{"type":"object"},"name":"bare"}]` + end,
+				`,"tools":[{"input_schema":` + string(readTool.Schema) + `,"name":"read","description":"Read <one> file & more."},` +
+				`{"input_schema":{"type":"object"},"name":"bare"}]` + end,
 		},
 		{
 			name: "schemas that are not taken",
@@ -230,7 +235,8 @@ func TestBody(t *testing.T) {
 		{
 			name: "tool", change: func(c *loop.Call) { c.Format = format },
 			config: func(c *anthropic.Config) { c.Structured = wire.StructuredTool },
-			want:   head(16384) + cache + `,"tools":[{"input_schema":{"type":"object","z":1,"a":2},"name":"verdict","description":"Give the final answer."}]` + end,
+			want: head(16384) + cache + `,"tools":[{"input_schema":{"type":"object","z":1,"a":2},"name":"verdict",` +
+				`"description":"Give the final answer."}]` + end,
 		},
 		{
 			name: "a body of one's own",
@@ -311,7 +317,8 @@ func TestHeadersAndPath(t *testing.T) {
 func TestModels(t *testing.T) {
 	t.Parallel()
 	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
-		fmt.Fprint(w, `{"data":[{"type":"model","id":"claude-opus-5","max_input_tokens":1000000,"max_tokens":128000,"capabilities":{"thinking":{"supported":true}}}],"has_more":false}`)
+		fmt.Fprint(w, `{"data":[{"type":"model","id":"claude-opus-5","max_input_tokens":1000000,"max_tokens":128000,`+
+			`"capabilities":{"thinking":{"supported":true}}}],"has_more":false}`)
 	})
 	client := f.client(t, func(c *anthropic.Config) { c.BaseURL = f.URL + "/anthropic" })
 	offers, err := client.Models(t.Context())

@@ -50,9 +50,11 @@ func TestAnswers(t *testing.T) {
 	}{
 		{
 			name: "in the server's order",
-			stream: begun + said(0, hmm, delta("thinking_delta", "thinking", "so "), delta("thinking_delta", "thinking", "it is"), delta("signature_delta", "signature", "sig")) +
+			stream: begun + said(0, hmm, delta("thinking_delta", "thinking", "so "), delta("thinking_delta", "thinking", "it "+
+				"is"), delta("signature_delta", "signature", "sig")) +
 				said(1, `{"type":"redacted_thinking","data":"hidden"}`) + words(2, "one") +
-				said(3, use, delta("input_json_delta", "partial_json", ""), delta("input_json_delta", "partial_json", `{ "a"`), delta("input_json_delta", "partial_json", ` : 1}`)) +
+				said(3, use, delta("input_json_delta", "partial_json", ""), delta("input_json_delta", "partial_json", `{ `+
+					`"a"`), delta("input_json_delta", "partial_json", ` : 1}`)) +
 				said(4, hmm, delta("signature_delta", "signature", "only")) + words(5, "two") + ended("tool_use"),
 			want: []plan.Block{
 				{Type: plan.BlockReasoning, Text: "so it is", Opaque: sealed("house", "signature", "sig")},
@@ -66,9 +68,11 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "blocks and events that are not known",
-			stream: begun + said(0, `{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`, delta("input_json_delta", "partial_json", `{"q":1}`)) +
+			stream: begun + said(0, `{"type":"server_tool_use","id":"s","name":"web_search",`+
+				`"input":{}}`, delta("input_json_delta", "partial_json", `{"q":1}`)) +
 				event("made_up", `"x":1`) + event("ping", "") +
-				said(1, text, `{"type":"citations_delta","citation":{"type":"char_location","cited_text":"x"}}`, delta("text_delta", "text", "ok"), delta("new_delta", "x", "y")) +
+				said(1, text, `{"type":"citations_delta","citation":{"type":"char_location",`+
+					`"cited_text":"x"}}`, delta("text_delta", "text", "ok"), delta("new_delta", "x", "y")) +
 				said(2, `{"type":"web_search_tool_result","tool_use_id":"s","content":[]}`) + ended("end_turn"),
 			want: []plan.Block{{Type: plan.BlockText, Text: "ok"}},
 			stop: loop.StopEnd,
@@ -80,8 +84,9 @@ func TestAnswers(t *testing.T) {
 			stop:   loop.StopTools,
 		},
 		{
-			name:   "a call with its arguments at once",
-			stream: begun + said(0, `{"type":"tool_use","id":"toolu_1","name":"read","input":{"a": 1.0},"caller":{"type":"direct"}}`) + ended("tool_use"),
+			name: "a call with its arguments at once",
+			stream: begun + said(0, `{"type":"tool_use","id":"toolu_1","name":"read","input":{"a": 1.0},`+
+				`"caller":{"type":"direct"}}`) + ended("tool_use"),
 			want: []plan.Block{{
 				Type: plan.BlockToolCall, Call: "toolu_1", Name: "read", Args: `{"a": 1.0}`,
 				Opaque: json.RawMessage(`{"wire":"anthropic","provider":"house","fields":{"caller":{"type":"direct"}}}`),
@@ -117,13 +122,15 @@ func TestAnswers(t *testing.T) {
 			stop:   loop.StopEnd,
 		},
 		{
-			name: "words at the beginning of a block", stream: begun + said(0, `{"type":"text","text":"o"}`, delta("text_delta", "text", "k")) + ended("end_turn"),
+			name: "words at the beginning of a block", stream: begun + said(0, `{"type":"text",`+
+				`"text":"o"}`, delta("text_delta", "text", "k")) + ended("end_turn"),
 			want: []plan.Block{{Type: plan.BlockText, Text: "ok"}}, stop: loop.StopEnd,
 		},
 		{
 			name: "the answer as a call", change: format,
-			stream: begun + said(0, `{"type":"tool_use","id":"t","name":"verdict","input":{}}`, delta("input_json_delta", "partial_json", `{"ok":true}`)) + ended("tool_use"),
-			want:   []plan.Block{{Type: plan.BlockText, Text: `{"ok":true}`}}, stop: loop.StopEnd,
+			stream: begun + said(0, `{"type":"tool_use","id":"t","name":"verdict",`+
+				`"input":{}}`, delta("input_json_delta", "partial_json", `{"ok":true}`)) + ended("tool_use"),
+			want: []plan.Block{{Type: plan.BlockText, Text: `{"ok":true}`}}, stop: loop.StopEnd,
 		},
 		{name: "nothing", stream: begun + ended("end_turn"), stop: loop.StopEnd},
 		{name: "nothing in a block", stream: begun + said(0, text) + said(1, hmm) + ended("end_turn"), stop: loop.StopEnd},
@@ -161,13 +168,16 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "refused without a word",
-			stream: begun + event("message_delta", `"delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"It could do harm."}}`) +
+			stream: begun + event("message_delta", `"delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber",`+
+				`"explanation":"It could do harm."}}`) +
 				event("message_stop", ""),
 			want: []plan.Block{{Type: plan.BlockText, Text: "It could do harm."}}, stop: loop.StopRefused,
 		},
 		{
-			name:   "in one piece",
-			stream: `{"id":"m","type":"message","role":"assistant","model":"claude-1","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"ok"},{"type":"tool_use","id":"t","name":"read","input":{"a": 1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":5}}`,
+			name: "in one piece",
+			stream: `{"id":"m","type":"message","role":"assistant","model":"claude-1","content":[{"type":"thinking","thinking":"hm",` +
+				`"signature":"sig"},{"type":"text","text":"ok"},{"type":"tool_use","id":"t","name":"read","input":{"a": 1}}],` +
+				`"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":5}}`,
 			want: []plan.Block{
 				{Type: plan.BlockReasoning, Text: "hm", Opaque: sealed("house", "signature", "sig")},
 				{Type: plan.BlockText, Text: "ok"},
@@ -221,12 +231,14 @@ func TestUsage(t *testing.T) {
 	}{
 		{"plain", `{"input_tokens":10,"output_tokens":1}`, `{"output_tokens":7}`, plan.Usage{Input: 10, Output: 7}},
 		{
-			"cache, not split", `{"input_tokens":10,"cache_read_input_tokens":100,"cache_creation_input_tokens":20,"output_tokens":1}`, `{"output_tokens":7}`,
+			"cache, not split", `{"input_tokens":10,"cache_read_input_tokens":100,"cache_creation_input_tokens":20,` +
+				`"output_tokens":1}`, `{"output_tokens":7}`,
 			plan.Usage{Input: 130, Cached: 100, Written: 20, Output: 7},
 		},
 		{
 			"cache, split",
-			`{"input_tokens":10,"cache_creation_input_tokens":50,"cache_creation":{"ephemeral_5m_input_tokens":20,"ephemeral_1h_input_tokens":30},"output_tokens":1}`,
+			`{"input_tokens":10,"cache_creation_input_tokens":50,"cache_creation":{"ephemeral_5m_input_tokens":20,` +
+				`"ephemeral_1h_input_tokens":30},"output_tokens":1}`,
 			`{"output_tokens":7,"output_tokens_details":{"thinking_tokens":4}}`,
 			plan.Usage{Input: 60, Written: 20, WrittenHour: 30, Output: 7, Reasoning: 4},
 		},
@@ -235,12 +247,15 @@ func TestUsage(t *testing.T) {
 			plan.Usage{Input: 50, Written: 20, WrittenHour: 30},
 		},
 		{
-			"said again at the end", `{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":1}`, `{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":9}`,
+			"said again at the end", `{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":1}`, `{"input_tokens":10,` +
+				`"cache_read_input_tokens":5,"output_tokens":9}`,
 			plan.Usage{Input: 15, Cached: 5, Output: 9},
 		},
-		{"said at the end only", `{"input_tokens":0,"output_tokens":0}`, `{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":9}`, plan.Usage{Input: 15, Cached: 5, Output: 9}},
+		{"said at the end only", `{"input_tokens":0,"output_tokens":0}`, `{"input_tokens":10,"cache_read_input_tokens":5,` +
+			`"output_tokens":9}`, plan.Usage{Input: 15, Cached: 5, Output: 9}},
 		{"zero at the end", `{"input_tokens":10,"output_tokens":0}`, `{"input_tokens":0,"output_tokens":9}`, plan.Usage{Input: 10, Output: 9}},
-		{"absurd", `{"input_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807,"output_tokens":-5}`, `{}`, plan.Usage{Input: 1e12, Cached: 1e12}},
+		{"absurd", `{"input_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807,` +
+			`"output_tokens":-5}`, `{}`, plan.Usage{Input: 1e12, Cached: 1e12}},
 		{"none", `null`, `null`, plan.Usage{}},
 	}
 	for _, tt := range tests {
@@ -264,7 +279,8 @@ func TestFailures(t *testing.T) {
 	}{
 		{"overloaded", begun + event("error", `"error":{"type":"overloaded_error","message":"Overloaded"}`), loop.ErrServed, "Overloaded"},
 		{"rate limit", begun + event("error", `"error":{"type":"rate_limit_error","message":"Slow down"}`), loop.ErrRateLimit, "Slow down"},
-		{"too long", event("error", `"error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}`), loop.ErrTooLong, "208310"},
+		{"too long", event("error", `"error":{"type":"invalid_request_error","message":"prompt is too long: `+
+			`208310 tokens > 200000 maximum"}`), loop.ErrTooLong, "208310"},
 		{"an error that only its name says", begun + "event: error\ndata: {\"message\":\"gone\"}\n\n", loop.ErrServed, "gone"},
 		{"an error without a type", begun + "data: {\"error\":{\"message\":\"gone\"}}\n\n", loop.ErrServed, "gone"},
 		{"an error as a document", `{"type":"error","error":{"type":"api_error","message":"gone"}}`, loop.ErrServed, "gone"},
@@ -275,7 +291,8 @@ func TestFailures(t *testing.T) {
 		{"only an end mark", "data: [DONE]\n\n", loop.ErrServed, "broke off"},
 		{"no end", begun + words(0, "ok"), loop.ErrServed, "broke off"},
 		{"no reason", begun + words(0, "ok") + event("message_delta", `"delta":{"stop_reason":null}`), loop.ErrServed, "broke off"},
-		{"arguments of no call", begun + event("content_block_delta", `"index":0,"delta":`+delta("input_json_delta", "partial_json", "{")) + ended("tool_use"), loop.ErrServed, "did not begin"},
+		{"arguments of no call", begun + event("content_block_delta", `"index":0,`+
+			`"delta":`+delta("input_json_delta", "partial_json", "{")) + ended("tool_use"), loop.ErrServed, "did not begin"},
 		{"garbage", begun + "data: {\"type\n\n", loop.ErrServed, "not an event"},
 	}
 	for _, tt := range tests {
@@ -309,7 +326,8 @@ func TestStatuses(t *testing.T) {
 		window  int64
 	}{
 		{400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum", loop.ErrTooLong, 200000},
-		{400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again", loop.ErrTooLong, 200000},
+		{400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000," +
+			" decrease input length or `max_tokens` and try again", loop.ErrTooLong, 200000},
 		{413, "request_too_large", "Request exceeds the maximum size", loop.ErrTooLong, 0},
 		{400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", loop.ErrQuota, 0},
 		{402, "billing_error", "Payment required", loop.ErrQuota, 0},
@@ -355,9 +373,12 @@ func TestRoundTrip(t *testing.T) {
 	req := call("hi")
 	req.Messages = append(req.Messages, answer.Message, plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "toolu_1", Text: "ok"}}})
 	for provider, want := range map[string]string{
-		"house": `{"content":[{"signature":"EqQB+/=","thinking":"a <b> \u2028 é\n","type":"thinking"},{"data":"x+/=","type":"redacted_thinking"},` +
-			`{"text":"Look.","type":"text"},{"id":"toolu_1","input":{"n":12345678901234567890,"s":"\u00e9"},"name":"read","type":"tool_use"}],"role":"assistant"}`,
-		"other": `{"content":[{"text":"Look.","type":"text"},{"id":"toolu_1","input":{"n":12345678901234567890,"s":"\u00e9"},"name":"read","type":"tool_use"}],"role":"assistant"}`,
+		"house": `{"content":[{"signature":"EqQB+/=","thinking":"a <b> \u2028 é\n","type":"thinking"},{"data":"x+/=",` +
+			`"type":"redacted_thinking"},` +
+			`{"text":"Look.","type":"text"},{"id":"toolu_1","input":{"n":12345678901234567890,"s":"\u00e9"},"name":"read",` +
+			`"type":"tool_use"}],"role":"assistant"}`,
+		"other": `{"content":[{"text":"Look.","type":"text"},{"id":"toolu_1","input":{"n":12345678901234567890,"s":"\u00e9"},` +
+			`"name":"read","type":"tool_use"}],"role":"assistant"}`,
 	} {
 		f := serveText(t, answered)
 		if _, err := f.client(t, func(c *anthropic.Config) { c.Provider = provider }).Generate(t.Context(), req, nil); err != nil {

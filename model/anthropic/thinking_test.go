@@ -17,7 +17,8 @@ func TestEfforts(t *testing.T) {
 		want          string
 	}{
 		{"claude-opus-4-7", "", 0, 0, `"max_tokens":16384,"model"`},
-		{"claude-opus-4-7", "High", 100, 0, `"max_tokens":100,"model":"claude-opus-4-7","cache_control":{"type":"ephemeral"},` + effortHigh + `,` + adaptive},
+		{"claude-opus-4-7", "High", 100, 0, `"max_tokens":100,"model":"claude-opus-4-7",` +
+			`"cache_control":{"type":"ephemeral"},` + effortHigh + `,` + adaptive},
 		{"claude-opus-4-7", "high", 0, 0, `"max_tokens":32768,"model"`},
 		{"claude-opus-4-7", "max", 0, 64000, `"max_tokens":64000,"model"`},
 		{"claude-opus-4-7", "minimal", 0, 0, `"output_config":{"effort":"low"},` + adaptive},

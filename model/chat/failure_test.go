@@ -32,7 +32,8 @@ func TestStatuses(t *testing.T) {
 	}{
 		{"unauthorized", 401, message("invalid_api_key", "Incorrect API key provided"), loop.ErrAuth, "Incorrect"},
 		{"forbidden", 403, "", loop.ErrAuth, "Forbidden"},
-		{"auth as a bad request", 400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, loop.ErrAuth, "API key not valid"},
+		{"auth as a bad request", 400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.",` +
+			`"status":"INVALID_ARGUMENT"}}]`, loop.ErrAuth, "API key not valid"},
 		{"auth as a server error", 500, message("", "Invalid API key"), loop.ErrAuth, ""},
 		{"payment", 402, message("", "This request requires more credits"), loop.ErrQuota, ""},
 		{"quota as 429", 429, message("insufficient_quota", "You exceeded your current quota"), loop.ErrQuota, "exceeded"},
@@ -47,8 +48,10 @@ func TestStatuses(t *testing.T) {
 		{"too large, without a word", 400, "  ", loop.ErrTooLong, "not a word why"},
 		{"too long in capitals", 400, message("", "Prompt Is Too Long: 9 tokens"), loop.ErrTooLong, ""},
 		{"invalid format", 400, message("", "invalid request format"), loop.ErrRefused, "invalid request format"},
-		{"too long", 400, message("context_length_exceeded", "This model's maximum context length is 8192 tokens. However, max_tokens"), loop.ErrTooLong, "8192"},
-		{"too long, llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, loop.ErrTooLong, ""},
+		{"too long", 400, message("context_length_exceeded", "This model's maximum context length is 8192 tokens. However,"+
+			" max_tokens"), loop.ErrTooLong, "8192"},
+		{"too long, llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size",` +
+			`"type":"exceed_context_size_error"}}`, loop.ErrTooLong, ""},
 		{"too long, as a server error", 500, message("", "prompt is too long: 9 tokens"), loop.ErrTooLong, ""},
 		{"timeout", 408, "", loop.ErrServed, "Timeout"},
 		{"conflict", 409, "", loop.ErrServed, ""},
@@ -63,7 +66,8 @@ func TestStatuses(t *testing.T) {
 		{"HTML without a title", 503, "<!DOCTYPE html><p>sorry", loop.ErrUnserved, "an HTML page"},
 		{"gateway timeout", 504, "", loop.ErrUnserved, ""},
 		{"overloaded", 529, message("overloaded_error", "Overloaded"), loop.ErrUnserved, "Overloaded"},
-		{"behind a gateway", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"messages must alternate"}}}`, loop.ErrRefused, "Provider returned error: messages must alternate"},
+		{"behind a gateway", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"messages ` +
+			`must alternate"}}}`, loop.ErrRefused, "Provider returned error: messages must alternate"},
 		{"escape codes and lines", 500, "\x1b[31mred\x1b[0m\r\nnext\u202eline\x00\xff", loop.ErrServed, "[31mred [0m next line"},
 		{"endless", 500, strings.Repeat("é", 5<<20), loop.ErrServed, "é…"},
 		{"somewhat long", 500, strings.Repeat("x", 400), loop.ErrServed, "xxx…"},
@@ -155,9 +159,11 @@ func TestBrokenStreams(t *testing.T) {
 		{"an error document", `{"error":{"message":"out of memory"}}`, loop.ErrServed, "out of memory"},
 		{"an error frame", sse(he, `{"error":{"message":"overloaded","type":"server_error"}}`), loop.ErrServed, "overloaded"},
 		{"an error frame after the reason", sse(he, stopped, `{"error":"late"}`), loop.ErrServed, "late"},
-		{"an error frame with a status", sse(`{"id":"x","error":{"code":502,"message":"Provider disconnected"},"choices":[]}`), loop.ErrServed, "Provider disconnected"},
+		{"an error frame with a status", sse(`{"id":"x","error":{"code":502,"message":"Provider disconnected"},` +
+			`"choices":[]}`), loop.ErrServed, "Provider disconnected"},
 		{"a rate limit frame", sse(`{"error":{"code":429,"message":"slow down"}}`), loop.ErrRateLimit, "slow down"},
-		{"a rate limit frame without a status", sse(`{"error":{"code":"rate_limit_exceeded","message":"slow down"}}`), loop.ErrRateLimit, "slow down"},
+		{"a rate limit frame without a status", sse(`{"error":{"code":"rate_limit_exceeded","message":"slow ` +
+			`down"}}`), loop.ErrRateLimit, "slow down"},
 		{"a too long frame", sse(`{"error":{"code":"context_length_exceeded","message":"too many"}}`), loop.ErrTooLong, "too many"},
 		{"an error event", "event: error\ndata: {\"message\":\"gone wrong\"}\n\n", loop.ErrServed, "gone wrong"},
 		{"the reason is an error", sse(he, deltaOf("{}", "error")), loop.ErrServed, "gave up"},

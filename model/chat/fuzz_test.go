@@ -29,7 +29,8 @@ func answerTo(t *testing.T, body string) (loop.Answer, error) {
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		sse(deltaOf(`{"content":"he","reasoning":"x"}`, ""), stopped, usageOf(`"prompt_tokens":1`)),
-		sse(tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{}"},"extra_content":{"a":1}}`, `{"function":{"name":"b","arguments":{}}}`), deltaOf("{}", "tool_calls")),
+		sse(tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{}"},`+
+			`"extra_content":{"a":1}}`, `{"function":{"name":"b","arguments":{}}}`), deltaOf("{}", "tool_calls")),
 		`{"choices":[{"message":{"content":[{"text":"x"},{"thinking":[{"text":"y"}]}]},"finish_reason":"stop"}]}`,
 		sse(`{"error":{"code":500}}`), "<html>", "event: error\ndata: x\n\n", sse(`null`), sse(`{"choices":null,"usage":[]}`),
 		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[null,1,{}]},\"finish_reason\":\"stop\"}]}\n\n",

@@ -113,7 +113,8 @@ func deltaOf(delta, finish string) string {
 	if finish != "" {
 		reason = `"` + finish + `"`
 	}
-	return fmt.Sprintf(`{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m-1","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`, delta, reason)
+	return fmt.Sprintf(`{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m-1","choices":[{"index":0,"delta":%s,`+
+		`"finish_reason":%s}]}`, delta, reason)
 }
 
 const stopped = `{"id":"c1","model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`

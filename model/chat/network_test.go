@@ -148,7 +148,8 @@ func hang(text string) func(http.ResponseWriter, *http.Request, int, string) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	he := "data: " + deltaOf(`{"content":"he"}`, "") + "\n\n"
-	for name, text := range map[string]string{"before the headers": "", "between chunks": he, "within an event": he + "data: {", "in a document": "{"} {
+	for name, text := range map[string]string{"before the headers": "", "between chunks": he, "within an " +
+		"event": he + "data: {", "in a document": "{"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := serve(t, hang(text)).client(t, func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond })

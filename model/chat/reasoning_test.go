@@ -110,7 +110,8 @@ func TestReasoningGoesBack(t *testing.T) {
 				detailsOf(`{"type":"reasoning.encrypted","data":"y","id":"1","index":0}`),
 				made,
 			},
-			map[string]string{"reasoning_details": `[{"data":"x","id":"1","index":0,"type":"reasoning.encrypted"},{"data":"y","id":"1","index":0,"type":"reasoning.encrypted"}]`},
+			map[string]string{"reasoning_details": `[{"data":"x","id":"1","index":0,"type":"reasoning.encrypted"},{"data":"y","id":"1",` +
+				`"index":0,"type":"reasoning.encrypted"}]`},
 		},
 		{
 			"without a number, several at once are several",
@@ -124,7 +125,8 @@ func TestReasoningGoesBack(t *testing.T) {
 		},
 		{
 			"details that are none",
-			[]string{deltaOf(`{"reasoning_details":"x"}`, ""), deltaOf(`{"reasoning_details":[1,null]}`, ""), deltaOf(`{"reasoning_details":{}}`, ""), made},
+			[]string{deltaOf(`{"reasoning_details":"x"}`, ""), deltaOf(`{"reasoning_details":[1,`+
+				`null]}`, ""), deltaOf(`{"reasoning_details":{}}`, ""), made},
 			map[string]string{},
 		},
 	}

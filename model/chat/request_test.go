@@ -28,7 +28,8 @@ func conversation() []plan.Message {
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{
 			{Type: plan.BlockReasoning, Text: "hm"},
 			{Type: plan.BlockText, Text: "reading"},
-			{Type: plan.BlockToolCall, Call: "a", Name: "read", Args: `{"path" : "x"`, Opaque: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"s/+="}}}`)},
+			{Type: plan.BlockToolCall, Call: "a", Name: "read", Args: `{"path" : ` +
+				`"x"`, Opaque: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"s/+="}}}`)},
 			{Type: plan.BlockToolCall, Call: "b", Name: "read"},
 			{Type: plan.BlockExtension, Kind: "mark", Opaque: json.RawMessage(`{}`)},
 		}},
@@ -52,7 +53,8 @@ func TestBody(t *testing.T) {
 	format := &loop.Format{Name: "verdict", Schema: json.RawMessage(`{"type":"object","z":1,"a":2}`)}
 	const user = `"messages":[{"content":"hi","role":"user"}],"model":"m"`
 	const end = `"stream_options":{"include_usage":true}`
-	const schema = `,"response_format":{"json_schema":{"name":"verdict","strict":true,"schema":{"type":"object","z":1,"a":2}},"type":"json_schema"}`
+	const schema = `,"response_format":{"json_schema":{"name":"verdict","strict":true,"schema":{"type":"object","z":1,"a":2}},` +
+		`"type":"json_schema"}`
 	tests := []struct {
 		name   string
 		change func(*loop.Call)
@@ -70,7 +72,8 @@ func TestBody(t *testing.T) {
 		{
 			name:   "tools",
 			change: func(c *loop.Call) { c.Tools = []loop.Spec{readTool} },
-			want:   `{` + user + `,` + end + `,"tools":[{"function":{"name":"read","description":"Read <one> file & more.","parameters":` + string(readTool.Schema) + `},"type":"function"}],"stream":true}`,
+			want: `{` + user + `,` + end + `,"tools":[{"function":{"name":"read","description":"Read <one> file & more.",` +
+				`"parameters":` + string(readTool.Schema) + `},"type":"function"}],"stream":true}`,
 		},
 		{
 			name: "auto without the ability", change: func(c *loop.Call) { c.Format = format },
@@ -99,7 +102,8 @@ func TestBody(t *testing.T) {
 		{
 			name: "tool", change: func(c *loop.Call) { c.Format = format },
 			config: func(c *chat.Config) { c.Structured = wire.StructuredTool },
-			want:   `{` + user + `,` + end + `,"tools":[{"function":{"name":"verdict","description":"Give the final answer.","parameters":{"type":"object","z":1,"a":2}},"type":"function"}],"stream":true}`,
+			want: `{` + user + `,` + end + `,"tools":[{"function":{"name":"verdict","description":"Give the final answer.",` +
+				`"parameters":{"type":"object","z":1,"a":2}},"type":"function"}],"stream":true}`,
 		},
 	}
 	for _, tt := range tests {
@@ -132,7 +136,9 @@ func TestMessages(t *testing.T) {
 	want := []string{
 		`{"content":"be good","role":"system"}`,
 		`{"content":"look <here>","role":"user"}`,
-		`{"content":"reading","tool_calls":[{"id":"a","function":{"arguments":"{\"path\" : \"x\"","name":"read"},"type":"function","extra_content":{"google":{"thought_signature":"s/+="}}},{"id":"b","function":{"arguments":"","name":"read"},"type":"function"}],"role":"assistant"}`,
+		`{"content":"reading","tool_calls":[{"id":"a","function":{"arguments":"{\"path\" : \"x\"","name":"read"},"type":"function",` +
+			`"extra_content":{"google":{"thought_signature":"s/+="}}},{"id":"b","function":{"arguments":"","name":"read"},` +
+			`"type":"function"}],"role":"assistant"}`,
 		`{"content":"one","tool_call_id":"a","role":"tool"}`,
 		`{"content":"two","tool_call_id":"b","role":"tool"}`,
 		`{"content":null,"tool_calls":[{"id":"c","function":{"arguments":"{}","name":"read"},"type":"function"}],"role":"assistant"}`,
@@ -241,8 +247,10 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 		{"usage", "stream_options", "422", `{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`, ""},
 		{"format", "response_format", "400", `{"error":{"message":"This model does not support json_schema"}}`, ""},
 		{"effort", "reasoning_effort", "400", `{"error":"Unrecognized request argument supplied: reasoning_effort"}`, ""},
-		{"temperature", "temperature", "400", `{"error":{"message":"Unsupported value: 'temperature' does not support 0.5","param":"temperature"}}`, ""},
-		{"output limit", "max_tokens", "400", `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}`, "max_completion_tokens"},
+		{"temperature", "temperature", "400", `{"error":{"message":"Unsupported value: 'temperature' does not support 0.5",` +
+			`"param":"temperature"}}`, ""},
+		{"output limit", "max_tokens", "400", `{"error":{"message":"Unsupported parameter: 'max_tokens' is ` +
+			`not supported with this model. Use 'max_completion_tokens' instead."}}`, "max_completion_tokens"},
 		{"output limit, by the other name", "max_tokens", "400", `{"error":"use max_completion_tokens"}`, "max_completion_tokens"},
 		{"reasoning", "reasoning_content", "422", `property 'reasoning_content' is unsupported`, ""},
 		{"what a provider added", "extra_content", "400", `unknown field extra_content`, ""},

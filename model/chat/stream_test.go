@@ -90,7 +90,8 @@ func TestAnswers(t *testing.T) {
 		{name: "nothing", events: []string{stopped}},
 		{name: "no end mark", raw: strings.TrimSuffix(sse(he, llo, stopped), "data: [DONE]\n\n"), blocks: hello},
 		{name: "nothing after the reason is missed", events: []string{deltaOf(`{"content":"hello"}`, "stop")}, blocks: hello},
-		{name: "comments between events", raw: ": one\n\n:\n\n" + strings.ReplaceAll(sse(he, llo, stopped), "\n\n", "\n\n: ping\n\n"), blocks: hello},
+		{name: "comments between events", raw: ": one\n\n:\n\n" + strings.ReplaceAll(sse(he, llo, stopped), "\n\n", "\n\n: "+
+			"ping\n\n"), blocks: hello},
 		{name: "carriage returns", raw: strings.ReplaceAll(sse(he, llo, stopped), "\n", "\r\n"), blocks: hello},
 		{name: "no space after the colon", raw: strings.ReplaceAll(sse(he, llo, stopped), "data: ", "data:"), blocks: hello},
 		{name: "event names", raw: strings.ReplaceAll(sse(he, llo, stopped), "data: ", "event: message\nid: 4\ndata: "), blocks: hello},
@@ -99,13 +100,16 @@ func TestAnswers(t *testing.T) {
 		{name: "another content type", kind: "application/json", events: []string{he, llo, stopped}, blocks: hello},
 		{name: "ids that change", events: []string{he, strings.Replace(llo, `"c1"`, `"c2"`, 1), strings.Replace(stopped, `"c1"`, `""`, 1), strings.Replace(usageOf(`"prompt_tokens":5,"completion_tokens":2`), `"c1"`, `""`, 1)}, blocks: hello, usage: plan.Usage{Input: 5, Output: 2}},
 		{name: "a null error", events: []string{strings.Replace(he, "{", `{"error":null,`, 1), llo, stopped}, blocks: hello},
-		{name: "another choice", events: []string{he, `{"choices":[{"index":1,"delta":{"content":"other"},"finish_reason":"length"}]}`, llo, stopped}, blocks: hello},
-		{name: "content in parts", events: []string{deltaOf(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hello"}]}`, "stop")}, blocks: []plan.Block{thought("hm"), textBlock("hello")}},
+		{name: "another choice", events: []string{he, `{"choices":[{"index":1,"delta":{"content":"other"},` +
+			`"finish_reason":"length"}]}`, llo, stopped}, blocks: hello},
+		{name: "content in parts", events: []string{deltaOf(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},`+
+			`{"type":"text","text":"hello"}]}`, "stop")}, blocks: []plan.Block{thought("hm"), textBlock("hello")}},
 		{name: "broken UTF-8", events: []string{deltaOf("{\"content\":\"a\xff\"}", "stop")}, blocks: []plan.Block{textBlock("a\uFFFD")}},
 		{name: "a rune in two chunks", events: []string{deltaOf("{\"content\":\"\xc3\"}", ""), deltaOf("{\"content\":\"\xa9\"}", "stop")}, blocks: []plan.Block{textBlock("é")}},
 		{
 			name: "reasoning_content", blocks: []plan.Block{thought("think hard", "reasoning_content"), textBlock("hello")},
-			events: []string{deltaOf(`{"reasoning_content":"think "}`, ""), deltaOf(`{"content":null,"reasoning_content":"hard"}`, ""), he, llo, stopped},
+			events: []string{deltaOf(`{"reasoning_content":"think "}`, ""), deltaOf(`{"content":null,`+
+				`"reasoning_content":"hard"}`, ""), he, llo, stopped},
 		},
 		{
 			name: "reasoning", blocks: []plan.Block{thought("think hard", "reasoning"), textBlock("hello")},
@@ -174,8 +178,10 @@ func TestUsage(t *testing.T) {
 		want         plan.Usage
 	}{
 		{"plain", `"prompt_tokens":10,"completion_tokens":3,"total_tokens":13`, plan.Usage{Input: 10, Output: 3}},
-		{"details", `"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8},"completion_tokens_details":{"reasoning_tokens":2}`, plan.Usage{Input: 10, Cached: 8, Output: 3, Reasoning: 2}},
-		{"DeepSeek's cache", `"prompt_tokens":10,"completion_tokens":3,"prompt_cache_hit_tokens":7,"prompt_cache_miss_tokens":3`, plan.Usage{Input: 10, Cached: 7, Output: 3}},
+		{"details", `"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8},` +
+			`"completion_tokens_details":{"reasoning_tokens":2}`, plan.Usage{Input: 10, Cached: 8, Output: 3, Reasoning: 2}},
+		{"DeepSeek's cache", `"prompt_tokens":10,"completion_tokens":3,"prompt_cache_hit_tokens":7,` +
+			`"prompt_cache_miss_tokens":3`, plan.Usage{Input: 10, Cached: 7, Output: 3}},
 		{"null details", `"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":null`, plan.Usage{Input: 10, Output: 3}},
 		{"nonsense", `"prompt_tokens":-4,"completion_tokens":-1,"prompt_tokens_details":{"cached_tokens":9}`, plan.Usage{}},
 	} {
@@ -188,9 +194,10 @@ func TestUsage(t *testing.T) {
 			usage:  plan.Usage{Input: 10, Output: 4},
 		},
 		answerTest{
-			name:   "beside the reason",
-			events: []string{`{"model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":6,"completion_tokens":2}}]}`},
-			usage:  plan.Usage{Input: 6, Output: 2},
+			name: "beside the reason",
+			events: []string{`{"model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":6,` +
+				`"completion_tokens":2}}]}`},
+			usage: plan.Usage{Input: 6, Output: 2},
 		},
 	)
 	runAnswers(t, tests)
@@ -198,7 +205,10 @@ func TestUsage(t *testing.T) {
 
 func TestDocumentAnswer(t *testing.T) {
 	t.Parallel()
-	const document = `{"id":"x","object":"chat.completion","model":"m-1","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hello","reasoning_content":"hm","tool_calls":[{"type":"function","function":{"name":"a","arguments":""}},{"type":"function","function":{"name":"a","arguments":"{}"}}]}}],"usage":{"prompt_tokens":4,"completion_tokens":2}}`
+	const document = `{"id":"x","object":"chat.completion","model":"m-1","choices":[{"index":0,"finish_reason":"stop",` +
+		`"message":{"role":"assistant","content":"hello","reasoning_content":"hm","tool_calls":[{"type":"function",` +
+		`"function":{"name":"a","arguments":""}},{"type":"function","function":{"name":"a","arguments":"{}"}}]}}],` +
+		`"usage":{"prompt_tokens":4,"completion_tokens":2}}`
 	runAnswers(t, []answerTest{{
 		name: "in one piece", kind: "application/json", raw: "\n" + document,
 		blocks: []plan.Block{thought("hm", "reasoning_content"), textBlock("hello"), callBlock("call_0", "a", ""), callBlock("call_1", "a", "{}")},
@@ -212,7 +222,8 @@ func TestToolCalls(t *testing.T) {
 	noIDs := []plan.Block{callBlock("call_0", "read", `{"p":1}`), callBlock("call_1", "grep", `{"q":2}`)}
 	sameTool := []plan.Block{callBlock("call_0", "read", `{"p":1}`), callBlock("call_1", "read", `{"p":2}`)}
 	extra := callBlock("a", "read", "{}")
-	extra.Opaque = json.RawMessage(`{"wire":"chat","provider":"default","fields":{"extra_content":{"google":{"thought_signature":"<s>"}},"more":[1]}}`)
+	extra.Opaque = json.RawMessage(`{"wire":"chat","provider":"default",` +
+		`"fields":{"extra_content":{"google":{"thought_signature":"<s>"}},"more":[1]}}`)
 	tests := []struct {
 		name   string
 		events []string
@@ -241,10 +252,12 @@ func TestToolCalls(t *testing.T) {
 			tools(`{"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`, `{"id":"a","function":{"name":"grep","arguments":"{\"q\":2}"}}`),
 		}, []plan.Block{two[0], callBlock("call_1", "grep", `{"q":2}`)}},
 		{"one id for all, no index, a chunk each", []string{
-			tools(`{"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`), tools(`{"id":"a","function":{"name":"grep","arguments":"{\"q\":2}"}}`),
+			tools(`{"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`), tools(`{"id":"a","function":{"name":"grep",` +
+				`"arguments":"{\"q\":2}"}}`),
 		}, []plan.Block{two[0], callBlock("call_1", "grep", `{"q":2}`)}},
 		{"several pieces in one chunk", []string{
-			tools(`{"index":0,"id":"a","function":{"name":"read"}}`, `{"index":0,"function":{"arguments":"{\"p\""}}`, `{"index":0,"function":{"arguments":":1}"}}`),
+			tools(`{"index":0,"id":"a","function":{"name":"read"}}`, `{"index":0,"function":{"arguments":"{\"p\""}}`, `{"index":0,`+
+				`"function":{"arguments":":1}"}}`),
 		}, two[:1]},
 		{"all of them number 0", []string{
 			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`),
@@ -252,7 +265,8 @@ func TestToolCalls(t *testing.T) {
 			tools(`{"index":0,"function":{"arguments":":2}"}}`),
 		}, two},
 		{"all number 0, in one chunk", []string{
-			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`, `{"index":0,"id":"b","function":{"name":"grep","arguments":"{\"q\":2}"}}`),
+			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`, `{"index":0,"id":"b",`+
+				`"function":{"name":"grep","arguments":"{\"q\":2}"}}`),
 		}, two},
 		{"all number 0, earlier call goes on", []string{
 			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\""}}`),
@@ -306,7 +320,8 @@ func TestToolCalls(t *testing.T) {
 			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":null}}`),
 		}, []plan.Block{callBlock("a", "read", "")}},
 		{"what a provider adds", []string{
-			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{}"},"extra_content":{"google":{"thought_signature":"<s>"}},"nothing":null}`),
+			tools(`{"index":0,"id":"a","function":{"name":"read","arguments":"{}"},` +
+				`"extra_content":{"google":{"thought_signature":"<s>"}},"nothing":null}`),
 			tools(`{"index":0,"more":[1]}`),
 		}, []plan.Block{extra}},
 		{"the old form", []string{
@@ -325,7 +340,8 @@ func TestToolCalls(t *testing.T) {
 func TestCallIDsAreUniqueInTheConversation(t *testing.T) {
 	t.Parallel()
 	f := serveText(t, "text/event-stream", sse(
-		tools(`{"index":0,"id":"call_0","function":{"name":"read","arguments":"{}"}}`, `{"index":1,"function":{"name":"read"}}`, `{"index":2,"id":"new","function":{"name":"read"}}`),
+		tools(`{"index":0,"id":"call_0","function":{"name":"read","arguments":"{}"}}`, `{"index":1,`+
+			`"function":{"name":"read"}}`, `{"index":2,"id":"new","function":{"name":"read"}}`),
 		deltaOf("{}", "tool_calls"),
 	))
 	req := call("hi")

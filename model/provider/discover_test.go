@@ -73,7 +73,8 @@ func TestDiscover(t *testing.T) {
 	silent := local(t, "silent", "", map[string]string{"/v1/models": "hang"})
 	away := local(t, "a redirect", "", map[string]string{"/v1/models": vllm.BaseURL + "/models"})
 	shownAway := local(t, "a redirect of Ollama", ollama, map[string]string{"/v1/models": models("llama"), ollama: vllm.BaseURL})
-	hostile := local(t, "hostile", "", map[string]string{"/v1/models": `{"data":[{"id":"a\u001b[31m\nb"},{"id":"` + strings.Repeat("x", 9000) + `"}]}`})
+	hostile := local(t, "hostile", "", map[string]string{"/v1/models": `{"data":[{"id":"a\u001b[31m\nb"},` +
+		`{"id":"` + strings.Repeat("x", 9000) + `"}]}`})
 	nothing := provider.Server{Name: "nothing", BaseURL: "http://127.0.0.1:1/v1"}
 	tests := []struct {
 		name         string

@@ -119,7 +119,8 @@ func TestMissingKeys(t *testing.T) {
 	}{
 		{"no variable", config.ProviderConfig{KeyEnv: "CORP_KEY"}, nil, "set CORP_KEY"},
 		{"no commands here", config.ProviderConfig{KeyCommand: "x"}, nil, "cannot be run here"},
-		{"a command that fails", config.ProviderConfig{KeyCommand: "x"}, prints("k-half", errors.New("exit status 1")), "key_command of corp: exit status 1"},
+		{"a command that fails", config.ProviderConfig{KeyCommand: "x"}, prints("k-half", errors.New("exit "+
+			"status 1")), "key_command of corp: exit status 1"},
 		{"a command that says nothing", config.ProviderConfig{KeyCommand: "x"}, prints(" \n", nil), "printed nothing"},
 		{"a command that says more", config.ProviderConfig{KeyCommand: "x"}, prints("k-secret\nand more", nil), "white space"},
 	}

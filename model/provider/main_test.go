@@ -27,7 +27,8 @@ var said = map[string]string{
 	"/v1/chat/completions": `{"model":"m","choices":[{"index":0,"message":{"content":"hello"},"finish_reason":"stop"}]}`,
 	"/v1/responses": `{"id":"r","object":"response","status":"completed","model":"m",` +
 		`"output":[{"type":"message","id":"i","role":"assistant","status":"completed","content":[{"type":"output_text","text":"hello"}]}]}`,
-	"/v1/messages": `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn",` +
+	"/v1/messages": `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hello"}],` +
+		`"stop_reason":"end_turn",` +
 		`"usage":{"input_tokens":1,"output_tokens":1}}`,
 }
 

@@ -78,8 +78,10 @@ func TestMendable(t *testing.T) {
 		{"a part of a longer name", 400, `{"error":{"message":"Unknown parameter: reasoning_effort"}}`, []string{"reasoning_effort"}},
 		{"several", 400, `{"error":{"message":"Unknown: temperature, reasoning_effort"}}`, []string{"temperature", "reasoning_effort"}},
 		{"what cannot be left out", 400, `{"error":{"message":"unsupported: messages, tools, model"}}`, nil},
-		{"too long, and a word on the limit", 400, `{"error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 20000 > 200000"}}`, nil},
-		{"too long in looks", 400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported, the context is at most 9000 tokens"}}`, []string{"max_tokens"}},
+		{"too long, and a word on the limit", 400, `{"error":{"type":"invalid_request_error","message":"input ` +
+			`length and max_tokens exceed context limit: 190000 + 20000 > 200000"}}`, nil},
+		{"too long in looks", 400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported,` +
+			` the context is at most 9000 tokens"}}`, []string{"max_tokens"}},
 		{"a limit of rates", 429, `{"error":{"message":"unsupported temperature"}}`, nil},
 		{"a failure", 500, `{"error":{"message":"unsupported temperature"}}`, nil},
 	}
@@ -127,7 +129,8 @@ func TestFilters(t *testing.T) {
 		text   string
 		want   loop.ErrorKind
 	}{
-		{400, `{"error":{"code":"invalid_prompt","message":"Your prompt was flagged as potentially violating our usage policy."}}`, loop.ErrFiltered},
+		{400, `{"error":{"code":"invalid_prompt","message":"Your prompt was flagged as potentially violating ` +
+			`our usage policy."}}`, loop.ErrFiltered},
 		{400, `{"error":{"code":"invalid_prompt","message":"The prompt is too long: 9000 tokens, maximum 8192"}}`, loop.ErrTooLong},
 		{400, `{"error":{"code":"bio_policy","message":"no"}}`, loop.ErrFiltered},
 		{400, `{"error":{"code":"cyber_policy","message":"no"}}`, loop.ErrFiltered},
@@ -171,8 +174,10 @@ func TestOffers(t *testing.T) {
 			{"id":"d","context_length":null,"max_model_len":8192.0},{"id":"e","context_length":{"max":1}},{"id":"f","context_window":10}
 		]}`, []Offer{{Name: "a"}, {Name: "b"}, {Name: "c", Window: 32768}, {Name: "d", Window: 8192}, {Name: "e"}, {Name: "f"}}},
 		{"the smallest of several", `[{"id":"a","context_length":131072,"loaded_context_length":4096}]`, []Offer{{Name: "a", Window: 4096}}},
-		{"odd fields", `{"models":[{"id":"a","meta":"x","supported_parameters":{}},{"id":7},{"id":"b","type":3}]}`, []Offer{{Name: "a"}, {Name: "b"}}},
-		{"names that are none", `{"data":[{"id":""},{"id":"a\nb"},{"id":"\u001b[31m"},{"id":"` + strings.Repeat("x", 5000) + `"},{"id":"ok"}]}`, []Offer{{Name: "ok"}}},
+		{"odd fields", `{"models":[{"id":"a","meta":"x","supported_parameters":{}},{"id":7},{"id":"b",` +
+			`"type":3}]}`, []Offer{{Name: "a"}, {Name: "b"}}},
+		{"names that are none", `{"data":[{"id":""},{"id":"a\nb"},{"id":"\u001b[31m"},{"id":"` + strings.Repeat("x", 5000) + `"},` +
+			`{"id":"ok"}]}`, []Offer{{Name: "ok"}}},
 	}
 	for _, tt := range tests {
 		got, err := readOffers([]byte(tt.text))

@@ -202,7 +202,8 @@ func FuzzFailure(f *testing.F) {
 
 func TestPlainSchema(t *testing.T) {
 	t.Parallel()
-	got := PlainSchema(json.RawMessage(`{"type":"object","properties":{"type":{"type":["string","null"],"minLength":1},"n":{"type":"array","items":{"type":"integer","minimum":1}}},"required":["n"],"additionalProperties":false}`))
+	got := PlainSchema(json.RawMessage(`{"type":"object","properties":{"type":{"type":["string","null"],"minLength":1},` +
+		`"n":{"type":"array","items":{"type":"integer","minimum":1}}},"required":["n"],"additionalProperties":false}`))
 	want := `{"properties":{"n":{"items":{"type":"integer"},"type":"array"},"type":{"type":"string"}},"required":["n"],"type":"object"}`
 	if string(got) != want {
 		t.Errorf("%s\nwant %s", got, want)

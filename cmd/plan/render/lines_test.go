@@ -22,28 +22,37 @@ func TestNarratorsWords(t *testing.T) {
 		body plan.Body
 		want string
 	}{
-		"a limit of cost":     {plan.LimitHit{Kind: "cost", Value: 1.25, Max: 1}, "  ■ limit       cost: $1.2500 of $1.0000"},
-		"a limit of time":     {plan.LimitHit{Kind: "time", Value: 90, Max: 60}, "  ■ limit       time: 1m30s of 1m00s"},
-		"a limit of tokens":   {plan.LimitHit{Kind: "tokens", Value: 12000, Max: 10000}, "  ■ limit       tokens: 12.0k of 10.0k"},
-		"a retry with status": {plan.Retry{Attempt: 2, Reason: "overloaded", Status: 529, WaitMS: 1500}, "  ↻ retry       2 in 1.5s: overloaded (HTTP 529)"},
-		"status said already": {plan.Retry{Attempt: 2, Reason: "answered 529", Status: 529, WaitMS: 1500}, "  ↻ retry       2 in 1.5s: answered 529"},
-		"a retry at once":     {plan.Retry{Attempt: 1, Reason: "the run was resumed"}, "  ↻ retry       1: the run was resumed"},
-		"parked with a time":  {plan.Parked{Reason: plan.ParkRateLimit, WakeAt: &wake}, "  ■ parked      rate_limit, go on after 2026-03-14 11:00:00 UTC"},
-		"done but not proven": {judged(plan.Judgement{Verdict: plan.Done, Why: "Nothing was run."}), "  ✗ verdict     DONE, not approved  Nothing was run."},
-		"no verdict":          {judged(plan.Judgement{Why: "It was empty."}), "  ✗ verdict     no verdict  It was empty."},
-		"blocked":             {judged(plan.Judgement{Verdict: plan.CannotSay, Why: "No network."}), "  ✗ verdict     BLOCKED  No network."},
-		"a gap again":         {plan.GapChange{Gap: plan.Gap{ID: "G1", Gap: "x", Status: plan.GapReopened}}, "  ↻ gap         G1 reopened: x"},
+		"a limit of cost":   {plan.LimitHit{Kind: "cost", Value: 1.25, Max: 1}, "  ■ limit       cost: $1.2500 of $1.0000"},
+		"a limit of time":   {plan.LimitHit{Kind: "time", Value: 90, Max: 60}, "  ■ limit       time: 1m30s of 1m00s"},
+		"a limit of tokens": {plan.LimitHit{Kind: "tokens", Value: 12000, Max: 10000}, "  ■ limit       tokens: 12.0k of 10.0k"},
+		"a retry with status": {plan.Retry{Attempt: 2, Reason: "overloaded", Status: 529, WaitMS: 1500}, " " +
+			" ↻ retry       2 in 1.5s: overloaded (HTTP 529)"},
+		"status said already": {plan.Retry{Attempt: 2, Reason: "answered 529", Status: 529, WaitMS: 1500}, " " +
+			" ↻ retry       2 in 1.5s: answered 529"},
+		"a retry at once": {plan.Retry{Attempt: 1, Reason: "the run was resumed"}, "  ↻ retry       1: the run was resumed"},
+		"parked with a time": {plan.Parked{Reason: plan.ParkRateLimit, WakeAt: &wake}, "  ■ parked      rate_limit," +
+			" go on after 2026-03-14 11:00:00 UTC"},
+		"done but not proven": {judged(plan.Judgement{Verdict: plan.Done, Why: "Nothing was run."}), "  ✗ verdict     DONE," +
+			" not approved  Nothing was run."},
+		"no verdict":  {judged(plan.Judgement{Why: "It was empty."}), "  ✗ verdict     no verdict  It was empty."},
+		"blocked":     {judged(plan.Judgement{Verdict: plan.CannotSay, Why: "No network."}), "  ✗ verdict     BLOCKED  No network."},
+		"a gap again": {plan.GapChange{Gap: plan.Gap{ID: "G1", Gap: "x", Status: plan.GapReopened}}, "  ↻ gap         G1 reopened: x"},
 		"an error with advice": {
 			plan.Failure{Error: "no key", Hint: "set OPENAI_API_KEY"},
 			"  ✗ error       no key\n                set OPENAI_API_KEY",
 		},
-		"a check that was stopped": {checked(plan.CheckResult{ExitCode: -1, Cancelled: true, Output: "x"}), "  ? check       ---- make test           stopped, will run again     0ms"},
-		"a check that hung":        {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, Hung: true, DurationMS: 60000}), "  ✗ check       FAIL make test                              hung   1m00s"},
-		"a hang that went away":    {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, Hung: true, Flaky: true, DurationMS: 60000}), "  ✗ check       FAIL make test                       hung, flaky   1m00s"},
-		"a check out of time":      {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, DurationMS: 60000}), "  ✗ check       FAIL make test                         timed out   1m00s"},
-		"a call out of time":       {plan.ToolEnd{Name: "bash", Error: true, Status: "timeout", Output: "killed"}, "  ✗ bash                                                 timeout     0ms\n      killed"},
-		"a call of old":            {plan.ToolEnd{Name: "write", Error: true, Status: "unknown"}, "  ? write                                                unknown     0ms"},
-		"a call without a name":    {plan.ToolEnd{}, "  ✓ tool                                                             0ms"},
+		"a check that was stopped": {checked(plan.CheckResult{ExitCode: -1, Cancelled: true, Output: "x"}), " " +
+			" ? check       ---- make test           stopped, will run again     0ms"},
+		"a check that hung": {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, Hung: true, DurationMS: 60000}), " " +
+			" ✗ check       FAIL make test                              hung   1m00s"},
+		"a hang that went away": {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, Hung: true, Flaky: true, DurationMS: 60000}), "  ✗ check       FAIL make test                       hung, flaky   1m00s"},
+		"a check out of time": {checked(plan.CheckResult{ExitCode: 124, TimedOut: true, DurationMS: 60000}), " " +
+			" ✗ check       FAIL make test                         timed out   1m00s"},
+		"a call out of time": {plan.ToolEnd{Name: "bash", Error: true, Status: "timeout", Output: "killed"}, " " +
+			" ✗ bash                                                 timeout     0ms\n      killed"},
+		"a call of old": {plan.ToolEnd{Name: "write", Error: true, Status: "unknown"}, "  ? write " +
+			"                                               unknown     0ms"},
+		"a call without a name": {plan.ToolEnd{}, "  ✓ tool                                                             0ms"},
 		"a part that is refused": {
 			plan.Adjusted{Model: "b/m", Part: "reasoning_effort", From: "high", Why: "Unsupported value"},
 			"  • note        b/m: the server refuses reasoning_effort high; went on …",
@@ -76,8 +85,9 @@ func TestNarratorsWords(t *testing.T) {
 				"                window, so 37.1k tokens are taken for it; about 41.2k\n" +
 				"                are made shorter",
 		},
-		"a window known before":  {plan.CompactionStart{Tokens: 41200, Window: 32000}, ""},
-		"nowhere to be reached":  {plan.Parked{Reason: plan.ParkUnreachable, Detail: "no such host"}, "  ■ parked      unreachable: no such host"},
+		"a window known before": {plan.CompactionStart{Tokens: 41200, Window: 32000}, ""},
+		"nowhere to be reached": {plan.Parked{Reason: plan.ParkUnreachable, Detail: "no such host"}, "  ■ " +
+			"parked      unreachable: no such host"},
 		"nothing to say":         {plan.StateChange{From: plan.Exploring, To: plan.Planning}, ""},
 		"an event of the future": {plan.Unknown{Kind: "storm"}, ""},
 	}
