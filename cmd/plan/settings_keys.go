@@ -53,6 +53,9 @@ func (a *app) defaultKey(cfg config.Config, cat *catalog.Catalog) keyState {
 			Wire:     cat.WireAt("", cfg.Model, cfg.BaseURL),
 			BaseURL:  cfg.PublicURL(),
 		}
+		if known, ok := cat.Provider(name); ok && !out.Set && known.KeyEnv != "" && a.getenv(known.KeyEnv) != "" {
+			out.From, out.Set = known.KeyEnv, true // the key of the host goes second
+		}
 	}
 	out.Default = true
 	return out
