@@ -35,7 +35,7 @@ func (r Route) hint(model string) string {
 const longFrom = 3
 
 // keepsProvider is why a conversation does not change to another server.
-const keepsProvider = "a conversation keeps its provider; it counts from the next phase"
+const keepsProvider = "it counts from the next phase, for a conversation keeps its provider"
 
 // choice is the model of a conversation. Route is what is to be recorded of it;
 // without a reason in it, nothing.

@@ -54,7 +54,7 @@ func played(t *testing.T, calls func(n int) (name, args string)) (*bench, *playe
 }
 
 // keeps is why a conversation stays with its model.
-const keeps = "a conversation keeps its provider; it counts from the next phase"
+const keeps = "it counts from the next phase, for a conversation keeps its provider"
 
 func words(int) (name, args string) { return "", "" }
 

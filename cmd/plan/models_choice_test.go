@@ -100,10 +100,10 @@ func TestSwitchInTheMiddle(t *testing.T) {
 			}
 			routes := bodiesOf[plan.Route](p)
 			told := plan.Route{
-				For: "explore", Model: "one/m", Asked: "two/m", Why: "a conversation keeps its provider; it counts from the next phase",
+				For: "explore", Model: "one/m", Asked: "two/m", Why: "it counts from the next phase, for a conversation keeps its provider",
 			}
 			shown := h.plan("show", string(p.events[0].Run)).out
-			const line = "explore with one/m, not two/m: a conversation keeps its provider"
+			const line = "explore with one/m, not two/m: it counts from the next phase"
 			if len(routes) != 1 || routes[0] != told || !strings.Contains(shown, line) {
 				t.Errorf("%+v\n%s", routes, shown)
 			}
