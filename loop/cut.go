@@ -63,8 +63,8 @@ func (l *Loop) cut(reported int64) bool {
 // holds, or a few less.
 func roundWindow(tokens int64) bool { return (tokens+15)/1024 > (tokens-1)/1024 }
 
-// pictures reports whether the conversation holds images, whose tokens nobody
-// can tell.
+// pictures reports whether the conversation holds images, whose tokens are not
+// known.
 func (l *Loop) pictures() bool {
 	for _, m := range l.messages {
 		for _, b := range m.Blocks {

@@ -360,7 +360,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// What came goes back as it came, and to nobody else.
+// What came goes back as it came, and to no other server.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	stream := begun + said(0, hmm, delta("thinking_delta", "thinking", "a <b> \u2028 é\n"), delta("signature_delta", "signature", "EqQB+/=")) +

@@ -113,7 +113,7 @@ func (c *Catalog) Lookup(model, baseURL string) (Entry, bool) {
 }
 
 // LookupAt is Lookup for a provider that has a name: the settings' or the
-// catalogue's. Its prices count where the base URL is "" or nobody's that is
+// catalogue's. Its prices count where the base URL is "" or that of no provider that is
 // known; else those of whose host it is do. An own name with a base URL of "" is
 // no provider's.
 func (c *Catalog) LookupAt(provider, model, baseURL string) (Entry, bool) {

@@ -137,7 +137,7 @@ func (c *Catalog) Providers() []Provider {
 func (c *Catalog) Provider(name string) (Provider, bool) { return c.load().provider(name) }
 
 // At is the provider whose host a base URL is on; "" is OpenAI's. It is false
-// for servers of this machine and for those of nobody known.
+// for servers of this machine and for those that are not known.
 func (c *Catalog) At(baseURL string) (provider string, ok bool) {
 	provider = c.load().locate(baseURL).provider
 	return provider, provider != ""
