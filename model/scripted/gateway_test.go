@@ -317,26 +317,26 @@ func TestFaultsOfGateways(t *testing.T) {
 
 func TestGatewayErrors(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		"wires = ['soap']":                                   `server: wire "soap" is not one of chat, responses, anthropic`,
-		"refuses = ['a b']":                                  `server: refuses "a b"`,
-		"refuses = ['a=']":                                   `server: refuses "a="`,
-		"reasoning_field = 'x'":                              `reasoning_field "x" is not one of`,
-		"calls_as_text = 'x'":                                `calls_as_text "x" is not one of`,
-		"in_reasoning = true":                                "say how calls are written",
-		"refuse_words = 'x'":                                 "no use without refuses",
-		"silence = '-1s'":                                    "cannot be negative",
-		"cost = nan":                                         "give dollars from 0 up",
-		"window = -1":                                        "cannot be negative",
-		"too_long = { status = 400 }":                        "no use without a window",
-		"window_field = 'max_model_len'":                     "no use without a window",
-		"window = 5\ntoo_long = { status = 200 }":            "give one from 400 to 599",
-		"window = 5\ntoo_long = { words = 'a', body = 'b' }": "give one of them",
-		"windows = 5":                                        `line 3: unknown key "server.windows"`,
+	for _, c := range []struct{ in, want string }{
+		{"wires = ['soap']", `server: wire "soap" is not one of chat, responses, anthropic`},
+		{"refuses = ['a b']", `server: refuses "a b"`},
+		{"refuses = ['a=']", `server: refuses "a="`},
+		{"reasoning_field = 'x'", `reasoning_field "x" is not one of`},
+		{"calls_as_text = 'x'", `calls_as_text "x" is not one of`},
+		{"in_reasoning = true", "say how calls are written"},
+		{"refuse_words = 'x'", "no use without refuses"},
+		{"silence = '-1s'", "cannot be negative"},
+		{"cost = nan", "give dollars from 0 up"},
+		{"window = -1", "cannot be negative"},
+		{"too_long = { status = 400 }", "no use without a window"},
+		{"window_field = 'max_model_len'", "no use without a window"},
+		{"window = 5\ntoo_long = { status = 200 }", "give one from 400 to 599"},
+		{"window = 5\ntoo_long = { words = 'a', body = 'b' }", "give one of them"},
+		{"windows = 5", `line 3: unknown key "server.windows"`},
 	} {
-		_, err := scripted.Parse([]byte("name = 'x'\n[server]\n" + in + "\n[[reply]]\ntext = 'x'\n"))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v\nwant an error with %q", in, err, want)
+		_, err := scripted.Parse([]byte("name = 'x'\n[server]\n" + c.in + "\n[[reply]]\ntext = 'x'\n"))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v\nwant an error with %q", c.in, err, c.want)
 		}
 	}
 }
