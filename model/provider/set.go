@@ -273,7 +273,6 @@ func (s *Set) Generate(ctx context.Context, call loop.Call, live func(loop.Delta
 		return loop.Answer{}, &loop.ModelError{Kind: loop.ErrRefused, Message: err.Error(), Err: err}
 	}
 	name := call.Model
-	s.ask(name, place, client) //nolint:contextcheck // it goes on behind the call, until Close
 	call.Model = place.Model
 	had := s.printed(place)
 	answer, err := client.Generate(ctx, call, live)
@@ -284,6 +283,9 @@ func (s *Set) Generate(ctx context.Context, call loop.Call, live func(loop.Delta
 	if failed, ok := loop.AsModelError(err); ok {
 		rename(failed.Adjusted, name)
 		s.learn(ctx, name, place, client, failed)
+	} else {
+		// The first request is not kept waiting for it.
+		s.ask(name, place, client) //nolint:contextcheck // it goes on behind the calls, until Close
 	}
 	return answer, err
 }
