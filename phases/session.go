@@ -157,7 +157,10 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 			s.end = end
 			return nil
 		}
-		return &Error{Err: fmt.Errorf("%s made no progress: %s", s.phase, end.Text), Advice: "Say more precisely what is wanted, or run it with another model (--model)."}
+		return &Error{
+			Err:    fmt.Errorf("%s made no progress: %s", s.phase, end.Text),
+			Advice: "Say more precisely what is wanted, or run it with another model (--model).",
+		}
 	}
 	return fmt.Errorf("the conversation of %s ended as %s, which no phase does", s.phase, end.Reason)
 }
@@ -175,7 +178,17 @@ func waitingPark(calls []loop.Pending) *plan.Parked {
 		if c.Question == "" {
 			p.Reason = plan.ParkApproval
 		}
-		p.Waiting = append(p.Waiting, plan.WaitingCall{Call: c.Call, Name: c.Name, Args: c.Args, Why: c.Why, Rule: c.Rule, Effect: c.Effect, Grant: c.Grant, Question: c.Question, Options: c.Options})
+		p.Waiting = append(p.Waiting, plan.WaitingCall{
+			Call:     c.Call,
+			Name:     c.Name,
+			Args:     c.Args,
+			Why:      c.Why,
+			Rule:     c.Rule,
+			Effect:   c.Effect,
+			Grant:    c.Grant,
+			Question: c.Question,
+			Options:  c.Options,
+		})
 	}
 	first := calls[0]
 	if p.Detail = first.Question; p.Detail == "" {

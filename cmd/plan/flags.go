@@ -36,7 +36,8 @@ type runFlags struct {
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.model, "model", "", "`NAME` of the model, for every phase: provider/model, a model of the default provider, @cheap or @strong")
+	fl.StringVar(&f.model, "model", "",
+		"`NAME` of the model, for every phase: provider/model, a model of the default provider, @cheap or @strong")
 	fl.StringVar(&f.baseURL, "base-url", "", "`URL` of the default provider, usually ending in /v1; others have theirs in config.toml")
 	fl.StringArrayVar(&f.phaseModels, "phase-model", nil, "`PHASE=NAME`: another model for one phase, also of another provider (repeatable)")
 	fl.IntVar(&f.cycles, "max-review-cycles", 2, "at most `N` rounds of fixing after a review")

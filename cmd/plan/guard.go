@@ -46,7 +46,12 @@ func (a *app) newGuard(w *workshop) (*guard, error) {
 		return nil, err
 	}
 	runner, err := hook.New(hook.Config{
-		Hooks: hooksOf(w.repo.Root(), w.cfg.Hooks), Dir: w.repo.Root(), Env: w.cfg.ForChildren(a.environ), Path: os.Getenv("PATH"), Redact: w.redact, Now: a.now,
+		Hooks:  hooksOf(w.repo.Root(), w.cfg.Hooks),
+		Dir:    w.repo.Root(),
+		Env:    w.cfg.ForChildren(a.environ),
+		Path:   os.Getenv("PATH"),
+		Redact: w.redact,
+		Now:    a.now,
 	})
 	if err != nil {
 		return nil, err

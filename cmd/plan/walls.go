@@ -43,7 +43,16 @@ func (a *app) openWalls(ctx context.Context, w *workshop) (*walls, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	wl := &walls{cfg: w.cfg, repo: func() *worktree.Repo { return w.repo }, shell: w.shell, env: w.cfg.ForChildren(a.environ), home: paths.Home, view: w.view, now: a.now, behind: &w.behind}
+	wl := &walls{
+		cfg:    w.cfg,
+		repo:   func() *worktree.Repo { return w.repo },
+		shell:  w.shell,
+		env:    w.cfg.ForChildren(a.environ),
+		home:   paths.Home,
+		view:   w.view,
+		now:    a.now,
+		behind: &w.behind,
+	}
 	wl.level = sync.OnceValues(func() (sandbox.Level, []string) { return wl.choose(context.WithoutCancel(ctx)) })
 	wl.whole = sync.OnceValue(func() error { return sandbox.Bounded(context.WithoutCancel(ctx)) })
 	if w.cfg.MaxMemory > 0 && w.cfg.Sandbox != "off" {

@@ -112,7 +112,8 @@ func classify(status int, text []byte) Failure {
 	if status == http.StatusBadRequest && len(bytes.TrimSpace(text)) == 0 {
 		// Servers that refuse a request say what is wrong with it. A gateway that
 		// was sent more than fits says nothing.
-		f.Kind, f.Message = loop.ErrTooLong, "Bad Request, and not a word why, which is how some servers answer what does not fit the model's window"
+		f.Kind = loop.ErrTooLong
+		f.Message = "Bad Request, and not a word why, which is how some servers answer what does not fit the model's window"
 	}
 	if f.Kind == loop.ErrTooLong {
 		f.Window = windowIn(f.text, strings.ToLower(beginning(message)))

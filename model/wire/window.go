@@ -20,9 +20,11 @@ var tooLongCodes = []string{
 var (
 	// ofLength speaks of what is sent, and ofLimit of there being too much of it.
 	ofLength = lazy.Regexp(`context|prompt|input|token|request|message|conversation|sequence`)
-	ofLimit  = lazy.Regexp(`exceed|maximum|\bmax\b|\blimit|too long|too large|too many|too big|longer than|larger than|more than|less than|greater than|at most|<=|overflow|does not fit|truncat|reduce the length|n_ctx|range of`)
+	ofLimit  = lazy.Regexp(`exceed|maximum|\bmax\b|\blimit|too long|too large|too many|too big|` +
+		`longer than|larger than|more than|less than|greater than|at most|<=|overflow|does not fit|truncat|reduce the length|n_ctx|range of`)
 	// ofOther speaks of other limits than that of the window.
-	ofOther = lazy.Regexp(`image|file size|temperature|top_p|budget_tokens|rate limit|per minute|tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema|effort|input should (?:not )?be`)
+	ofOther = lazy.Regexp(`image|file size|temperature|top_p|budget_tokens|rate limit|per minute|` +
+		`tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema|effort|input should (?:not )?be`)
 	// ofOutput speaks of how long an answer may be.
 	ofOutput = lazy.Regexp(`max_tokens|max_completion_tokens|max_output_tokens|max_new_tokens|completion tokens|output tokens`)
 	ofInput  = lazy.Regexp(`context|prompt|input|window|messages`)
