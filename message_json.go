@@ -26,7 +26,19 @@ type messageEndOwn struct {
 }
 
 var (
-	blockFields   = []string{"type", "text", "call", "name", "args", "error", "blob", "mime", "data", "kind", "opaque"}
+	blockFields = []string{
+		"type",
+		"text",
+		"call",
+		"name",
+		"args",
+		"error",
+		"blob",
+		"mime",
+		"data",
+		"kind",
+		"opaque",
+	}
 	messageFields = []string{"role", "blocks", "origin", "kind", "data"}
 	endFields     = append([]string{"stop", "finish", "model", "discarded"}, messageFields...)
 )
@@ -66,7 +78,12 @@ type flatMessage struct {
 }
 
 func (m Message) flat() (out flatMessage, ok bool) {
-	out = flatMessage{Role: m.Role, Origin: m.Origin, Kind: m.Kind, Data: m.Data}
+	out = flatMessage{
+		Role:   m.Role,
+		Origin: m.Origin,
+		Kind:   m.Kind,
+		Data:   m.Data,
+	}
 	if m.Blocks != nil {
 		out.Blocks = make([]plainBlock, len(m.Blocks))
 	}
@@ -99,7 +116,12 @@ type messageEndJSON struct {
 
 // MarshalJSON writes the event as one object, the message's fields first.
 func (e MessageEnd) MarshalJSON() ([]byte, error) {
-	own := messageEndOwn{Stop: e.Stop, Finish: e.Finish, Model: e.Model, Discarded: e.Discarded}
+	own := messageEndOwn{
+		Stop:      e.Stop,
+		Finish:    e.Finish,
+		Model:     e.Model,
+		Discarded: e.Discarded,
+	}
 	if flat, ok := e.flat(); ok {
 		return joinFields(struct {
 			flatMessage

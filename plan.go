@@ -190,5 +190,9 @@ func (t *TimeUp) Error() string {
 
 // Hit is the limit that was reached.
 func (t *TimeUp) Hit() LimitHit {
-	return LimitHit{Kind: "time", Value: t.Max.Seconds(), Max: t.Max.Seconds()}
+	return LimitHit{
+		Kind:  "time",
+		Value: t.Max.Seconds(),
+		Max:   t.Max.Seconds(),
+	}
 }

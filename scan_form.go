@@ -45,7 +45,9 @@ func formOf(t reflect.Type) *form {
 		return &form{kind: asRaw}
 	case reflect.TypeFor[map[string]string]():
 		return &form{kind: asNames}
-	case reflect.TypeFor[Block](), reflect.TypeFor[Message](), reflect.TypeFor[MessageEnd](): // their methods add what is in no field
+	case reflect.TypeFor[Block](),
+		reflect.TypeFor[Message](),
+		reflect.TypeFor[MessageEnd](): // their methods add what is in no field
 		return structForm(t)
 	}
 	for _, own := range []reflect.Type{reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()} {
@@ -101,7 +103,11 @@ func (f *form) add(t reflect.Type, index []int) bool {
 		case sf.Anonymous, !sf.IsExported(), name == "", strings.Contains(options, "string"), twice:
 			return false
 		default:
-			f.fields = append(f.fields, field{name: name, index: at, form: formOf(sf.Type)})
+			f.fields = append(f.fields, field{
+				name:  name,
+				index: at,
+				form:  formOf(sf.Type),
+			})
 		}
 	}
 	return true

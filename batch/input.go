@@ -44,7 +44,12 @@ type InvalidError struct {
 // Error lists it, one a line.
 func (e *InvalidError) Error() string {
 	shown := e.Wrong[:min(len(e.Wrong), maxShown)]
-	text := fmt.Sprintf("%s: nothing was started, because of %d error(s) in it:\n  %s", e.Name, len(e.Wrong), strings.Join(shown, "\n  "))
+	text := fmt.Sprintf(
+		"%s: nothing was started, because of %d error(s) in it:\n  %s",
+		e.Name,
+		len(e.Wrong),
+		strings.Join(shown, "\n  "),
+	)
 	if more := len(e.Wrong) - len(shown); more > 0 {
 		text += fmt.Sprintf("\n  … and %d more", more)
 	}
@@ -102,7 +107,12 @@ func ForRepos(r io.Reader, from Source, request string) (*List, error) {
 		for k := 2; id == "" || p.ids[strings.ToLower(id)] > 0; k++ {
 			id = strings.Trim(fmt.Sprintf("%s-%d", name, k), "-.")
 		}
-		p.add(raw{id: id, repo: repo, request: request, line: n})
+		p.add(raw{
+			id:      id,
+			repo:    repo,
+			request: request,
+			line:    n,
+		})
 	}
 	if len(p.list.Jobs) == 0 && len(p.wrong) == 0 {
 		p.say(1, "it names no repository; write one path or URL a line")
@@ -217,8 +227,14 @@ func (p *parser) job(node *yaml.Node, defaults entry) {
 	before := len(p.wrong)
 	e := p.entry(node, "a job", jobKeys)
 	j := raw{
-		id: e.ID, repo: or(e.Repo, defaults.Repo), ref: or(e.Ref, defaults.Ref), request: or(e.Request, defaults.Request),
-		vars: map[string]string{}, own: p.settings(e), line: node.Line, priority: defaults.Priority,
+		id:       e.ID,
+		repo:     or(e.Repo, defaults.Repo),
+		ref:      or(e.Ref, defaults.Ref),
+		request:  or(e.Request, defaults.Request),
+		vars:     map[string]string{},
+		own:      p.settings(e),
+		line:     node.Line,
+		priority: defaults.Priority,
 	}
 	if e.Priority != 0 {
 		j.priority = e.Priority
@@ -272,7 +288,12 @@ func (p *parser) add(r raw) {
 	}
 	text, unknown := fill(r.request, r.vars)
 	for _, name := range unknown {
-		p.say(r.line, "the request asks for {{%s}}, which is not among the job's vars%s", name, didYouMean(name, sortedKeys(r.vars)))
+		p.say(
+			r.line,
+			"the request asks for {{%s}}, which is not among the job's vars%s",
+			name,
+			didYouMean(name, sortedKeys(r.vars)),
+		)
 	}
 	switch text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); {
 	case text == "":
@@ -286,7 +307,15 @@ func (p *parser) add(r raw) {
 	}
 	if len(p.wrong) == before {
 		p.list.Jobs = append(p.list.Jobs, Job{
-			ID: r.id, Repo: repo, Ref: r.ref, Request: text, Vars: given, Priority: r.priority, own: r.own, Settings: r.own, Line: r.line,
+			ID:       r.id,
+			Repo:     repo,
+			Ref:      r.ref,
+			Request:  text,
+			Vars:     given,
+			Priority: r.priority,
+			own:      r.own,
+			Settings: r.own,
+			Line:     r.line,
 		})
 	}
 }

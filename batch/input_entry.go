@@ -38,10 +38,21 @@ type limits struct {
 }
 
 var (
-	defaultKeys = []string{"repo", "ref", "request", "vars", "checks", "setup", "model", "phases", "limits", "priority"}
-	jobKeys     = append([]string{"id"}, defaultKeys...)
-	limitKeys   = []string{"max_review_cycles", "max_turns", "max_tokens", "max_cost", "timeout"}
-	phaseKeys   = []string{"model", "effort", "temperature", "max_output_tokens"}
+	defaultKeys = []string{
+		"repo",
+		"ref",
+		"request",
+		"vars",
+		"checks",
+		"setup",
+		"model",
+		"phases",
+		"limits",
+		"priority",
+	}
+	jobKeys   = append([]string{"id"}, defaultKeys...)
+	limitKeys = []string{"max_review_cycles", "max_turns", "max_tokens", "max_cost", "timeout"}
+	phaseKeys = []string{"model", "effort", "temperature", "max_output_tokens"}
 )
 
 // fields calls visit for each known key of a mapping, and complains about the
@@ -76,13 +87,22 @@ func (p *parser) entry(node *yaml.Node, what string, known []string) entry {
 		switch key {
 		case "phases":
 			e.phases = map[plan.Phase]config.PhaseConfig{}
-			p.fields(v, "phases", phaseNames(), func(name string, v *yaml.Node) { e.phases[plan.Phase(name)] = p.phase(v) })
+			p.fields(
+				v,
+				"phases",
+				phaseNames(),
+				func(name string, v *yaml.Node) { e.phases[plan.Phase(name)] = p.phase(v) },
+			)
 		case "limits":
 			p.fields(v, "limits", limitKeys, func(key string, v *yaml.Node) { p.decode(key, v, &e.limits) })
 			p.bounds(v.Line, e.limits)
 		case "checks":
 			if v.Kind == yaml.ScalarNode { // one command needs no list
-				v = &yaml.Node{Kind: yaml.SequenceNode, Line: v.Line, Content: []*yaml.Node{v}}
+				v = &yaml.Node{
+					Kind:    yaml.SequenceNode,
+					Line:    v.Line,
+					Content: []*yaml.Node{v},
+				}
 			}
 			p.decode(key, v, &e)
 			for _, c := range e.Checks {
@@ -99,9 +119,13 @@ func (p *parser) entry(node *yaml.Node, what string, known []string) entry {
 
 // decode puts one value into the field of a struct that has its key.
 func (p *parser) decode(key string, v *yaml.Node, into any) {
-	one := &yaml.Node{Kind: yaml.MappingNode, Line: v.Line, Content: []*yaml.Node{
-		{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: v.Line}, v,
-	}}
+	one := &yaml.Node{
+		Kind: yaml.MappingNode,
+		Line: v.Line,
+		Content: []*yaml.Node{
+			{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: v.Line}, v,
+		},
+	}
 	if err := one.Decode(into); err != nil {
 		text := strings.TrimPrefix(err.Error(), "yaml: unmarshal errors:\n")
 		for line := range strings.Lines(text) {
@@ -126,7 +150,12 @@ func (p *parser) phase(v *yaml.Node) config.PhaseConfig {
 		MaxOutputTokens int      `yaml:"max_output_tokens"`
 	}
 	p.fields(v, "a phase", phaseKeys, func(key string, v *yaml.Node) { p.decode(key, v, &raw) })
-	return config.PhaseConfig{Model: raw.Model, Effort: raw.Effort, Temperature: raw.Temperature, MaxOutputTokens: raw.MaxOutputTokens}
+	return config.PhaseConfig{
+		Model:           raw.Model,
+		Effort:          raw.Effort,
+		Temperature:     raw.Temperature,
+		MaxOutputTokens: raw.MaxOutputTokens,
+	}
 }
 
 // bounds complains about limits that make no sense.
@@ -145,10 +174,14 @@ func (p *parser) bounds(line int, l limits) {
 func (p *parser) settings(e entry) config.Config {
 	d, _ := time.ParseDuration(e.limits.Timeout) // bounds has complained
 	return config.Config{
-		Model: e.Model, Phase: e.phases,
-		MaxReviewCycles: e.limits.MaxReviewCycles, MaxTurns: e.limits.MaxTurns, MaxTokens: e.limits.MaxTokens,
-		MaxCost: e.limits.MaxCost, Timeout: config.Of(d),
-		Checks: config.ChecksConfig{Required: e.Checks, Setup: e.Setup},
+		Model:           e.Model,
+		Phase:           e.phases,
+		MaxReviewCycles: e.limits.MaxReviewCycles,
+		MaxTurns:        e.limits.MaxTurns,
+		MaxTokens:       e.limits.MaxTokens,
+		MaxCost:         e.limits.MaxCost,
+		Timeout:         config.Of(d),
+		Checks:          config.ChecksConfig{Required: e.Checks, Setup: e.Setup},
 	}
 }
 

@@ -100,7 +100,13 @@ func Entries(jobs []Job) ([]memory.Job, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode job %s: %w", j.ID, err)
 		}
-		out[i] = memory.Job{ID: j.ID, Place: i, Turn: turns[j.Repo], Priority: j.Priority, Spec: spec}
+		out[i] = memory.Job{
+			ID:       j.ID,
+			Place:    i,
+			Turn:     turns[j.Repo],
+			Priority: j.Priority,
+			Spec:     spec,
+		}
 		turns[j.Repo]++
 	}
 	return out, nil

@@ -45,7 +45,11 @@ func NewLimiter(most int, now func() time.Time) *Limiter {
 		now = time.Now
 	}
 	n := float64(max(most, 1))
-	return &Limiter{most: n, window: n, now: now}
+	return &Limiter{
+		most:   n,
+		window: n,
+		now:    now,
+	}
 }
 
 // Model is m behind the gate.

@@ -52,7 +52,10 @@ func (p *Publication) Trouble() string {
 	if p == nil || p.Why == "" || p.State == Published || p.State == Publishing {
 		return ""
 	}
-	return fmt.Sprintf("publishing %s: %s", map[PublishState]string{PublishFailed: "failed", PublishUnknown: "is unknown"}[p.State], p.Why)
+	return fmt.Sprintf("publishing %s: %s", map[PublishState]string{
+		PublishFailed:  "failed",
+		PublishUnknown: "is unknown",
+	}[p.State], p.Why)
 }
 
 // Tell says in a line how far it got.
@@ -73,7 +76,9 @@ func (p *Publication) Tell() string {
 func (p *Publication) Cut() {
 	if p != nil && p.State == Publishing {
 		p.State = PublishUnknown
-		p.Why = "the process died while its command ran, begun at " + p.Began.UTC().Format(time.RFC3339) + "; see whether it has done its work, then publish again with --retry"
+		p.Why = "the process died while its command ran, begun at " + p.Began.UTC().Format(
+			time.RFC3339,
+		) + "; see whether it has done its work, then publish again with --retry"
 	}
 }
 

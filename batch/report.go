@@ -197,7 +197,19 @@ func (r Report) text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "JOB\tOUTCOME\tCHANGE\tCHECKS\tVERDICT\tCOST\tTIME\tRUN\tPUBLISHED")
 	for _, l := range r.Jobs {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(l.ID), l.Standing(), l.Change(), l.Passed(), dash(l.Verdict), l.Cost(), l.Took(), dash(string(l.Run)), dash(l.Published.Word()))
+		fmt.Fprintf(
+			tw,
+			"%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			plain(l.ID),
+			l.Standing(),
+			l.Change(),
+			l.Passed(),
+			dash(l.Verdict),
+			l.Cost(),
+			l.Took(),
+			dash(string(l.Run)),
+			dash(l.Published.Word()),
+		)
 	}
 	if err := tw.Flush(); err != nil {
 		return err //nolint:wrapcheck // Write says what was done
@@ -267,7 +279,10 @@ func cell(text string) string {
 
 func (r Report) markdown(w io.Writer) error {
 	fmt.Fprintf(w, "# Batch %s\n\n%s · %s · %d tokens\n\n", r.ID, r.Standing(), r.Cost(), r.Tokens)
-	fmt.Fprintln(w, "| job | outcome | change | checks | verdict | cost | time | published | why |\n|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(
+		w,
+		"| job | outcome | change | checks | verdict | cost | time | published | why |\n|---|---|---|---|---|---|---|---|---|",
+	)
 	for _, l := range r.Jobs {
 		why := strings.Join(l.Reasons(), "; ")
 		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", cell(l.ID), cell(l.Standing()), l.Change(), l.Passed(),
@@ -309,11 +324,20 @@ type (
 // junit tells a job that was judged and not approved as a failure, one that came
 // to no judgement as an error, and one that has not ended as skipped.
 func (r Report) junit(w io.Writer) error {
-	s := junitSuite{Name: "plan batch " + r.ID, Tests: len(r.Jobs), Stamp: r.Created.UTC().Format("2006-01-02T15:04:05")}
+	s := junitSuite{
+		Name:  "plan batch " + r.ID,
+		Tests: len(r.Jobs),
+		Stamp: r.Created.UTC().Format("2006-01-02T15:04:05"),
+	}
 	total := 0.0
 	for _, l := range r.Jobs {
 		total += l.Seconds
-		c := junitCase{Name: plain(l.ID), Class: plain(l.Repo), Time: fmt.Sprintf("%.3f", l.Seconds), Out: plain(l.Published.Tell())}
+		c := junitCase{
+			Name:  plain(l.ID),
+			Class: plain(l.Repo),
+			Time:  fmt.Sprintf("%.3f", l.Seconds),
+			Out:   plain(l.Published.Tell()),
+		}
 		text := &junitMessage{Message: plain(l.Standing()), Text: plain(strings.Join(l.Reasons(), "; "))}
 		switch {
 		case l.Approved():

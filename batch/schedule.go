@@ -152,7 +152,14 @@ func (s *schedule) attempt(ctx context.Context, try Try) Result {
 	case res := <-done:
 		return res
 	case <-patience.C:
-		return Result{State: memory.JobFailed, Why: fmt.Sprintf("the job was to stop (%v), did not within %s, and was given up", context.Cause(ctx), s.Grace)}
+		return Result{
+			State: memory.JobFailed,
+			Why: fmt.Sprintf(
+				"the job was to stop (%v), did not within %s, and was given up",
+				context.Cause(ctx),
+				s.Grace,
+			),
+		}
 	}
 }
 
@@ -160,7 +167,10 @@ func (s *schedule) attempt(ctx context.Context, try Try) Result {
 func (s *schedule) guarded(ctx context.Context, try Try) (res Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			res = Result{State: memory.JobFailed, Why: fmt.Sprintf("the job crashed: %v (%s)", p, where(debug.Stack()))}
+			res = Result{
+				State: memory.JobFailed,
+				Why:   fmt.Sprintf("the job crashed: %v (%s)", p, where(debug.Stack())),
+			}
 		}
 	}()
 	res, err := s.Runner.Run(ctx, try)
@@ -168,9 +178,17 @@ func (s *schedule) guarded(ctx context.Context, try Try) (res Result) {
 	switch {
 	case err == nil:
 	case errors.As(context.Cause(ctx), &up):
-		res = Result{State: memory.JobParked, Parked: plan.ParkLimit, Why: up.Error()}
+		res = Result{
+			State:  memory.JobParked,
+			Parked: plan.ParkLimit,
+			Why:    up.Error(),
+		}
 	case ctx.Err() != nil:
-		res = Result{State: memory.JobParked, Parked: plan.ParkInterrupted, Why: "stopped before its run began"}
+		res = Result{
+			State:  memory.JobParked,
+			Parked: plan.ParkInterrupted,
+			Why:    "stopped before its run began",
+		}
 	default:
 		res = Result{State: memory.JobFailed, Why: err.Error()}
 	}

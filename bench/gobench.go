@@ -63,28 +63,111 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 		scale              float64
 		baseMetric         string // "" for the same
 	}{
-		{figure{what: "appends a second, 64 runs at once", unit: "/s", baseline: "one run", leastRatio: 10, bound: "processor time, some 20 µs of SQLite and encoding for an append: what a group saves is the sync, and the shorter that takes on a disk the less there is to save"}, "Runs/64", "Runs/1", "appends/s", 1, ""},
-		{figure{what: "durable append of a turn's three events", unit: "µs", baseline: "bare SQLite, the same rows"}, "Append", "BareInsert", "p50-µs", 1, ""},
-		{figure{what: "a turn of the loop, without a journal", unit: "µs", baseline: "the client alone"}, "Turn/loop", "Turn/client", "µs/turn", 1, ""},
-		{figure{what: "building a request, 200 turns of history", unit: "µs", baseline: "20 turns", mostRatio: 2, bound: "the comparison of each message with what was sent of it, 0.05 µs, so that one that was changed in place is noticed; nothing is encoded or copied again. The goal was set when tools and system prompt were encoded for each request, which was most of what 20 turns took (54 µs); without that the ratio says little. That nothing grows but this is what the next row says"}, "Request/200", "Request/20", "ns/op", 1e-3, ""},
-		{figure{what: "building a request, 200 turns of history", unit: "µs", baseline: "encoding all of it", mostRatio: 0.1}, "Request/200", "Request/200-anew", "ns/op", 1e-3, ""},
-		{figure{what: "a command in Review", unit: "ms", baseline: "exec of bash", mostMore: 5}, "Command/namespaces", "Command/exec", "p50-ms", 1, ""},
-		{figure{what: "recall, median", unit: "ms", baseline: "all words with OR"}, "Recall/recall", "Recall/baseline-or", "p50-ms", 1, ""},
-		{figure{what: "recall, 99th percentile", unit: "ms", baseline: "all words with OR", mostOurs: 30}, "Recall/recall", "Recall/baseline-or", "p99-ms", 1, ""},
-		{figure{what: "choosing a skill, median", unit: "µs", baseline: "bare draws"}, "Choose/choose", "Choose/bare-draws", "p50-µs", 1, ""},
-		{figure{what: "choosing a skill, 99th percentile", unit: "µs", baseline: "bare draws"}, "Choose/choose", "Choose/bare-draws", "p99-µs", 1, ""},
-		{figure{what: "reading and folding 10,000 events", unit: "ms", baseline: "1,000 events", mostOurs: 150}, "Resume/10000", "Resume/1000", "ns/op", 1e-6, ""},
-		{figure{what: "regret of the router, 10 skills", unit: "lost successes", baseline: "the bound of Lai and Robbins", mostRatio: 1.5}, "Regret/skills=10", "Regret/skills=10", "thompson-regret", 1, "bound-regret"},
-		{figure{what: "regret of the router, 10 skills", unit: "lost successes", baseline: "UCB1", mostRatio: 1}, "Regret/skills=10", "Regret/skills=10", "thompson-regret", 1, "ucb1-regret"},
-		{figure{what: "regret of the router, 100 skills", unit: "lost successes", baseline: "UCB1", mostRatio: 1}, "Regret/skills=100", "Regret/skills=100", "thompson-regret", 1, "ucb1-regret"},
-		{figure{what: "regret of the router, 1,000 skills", unit: "lost successes", baseline: "UCB1", mostRatio: 1}, "Regret/skills=1000", "Regret/skills=1000", "thompson-regret", 1, "ucb1-regret"},
-		{figure{what: "regret of always the best so far, 1,000 skills", about: "greedy", unit: "lost successes", baseline: "the router"}, "Regret/skills=1000", "Regret/skills=1000", "greedy-regret", 1, "thompson-regret"},
+		{figure{
+			what:       "appends a second, 64 runs at once",
+			unit:       "/s",
+			baseline:   "one run",
+			leastRatio: 10,
+			bound:      "processor time, some 20 µs of SQLite and encoding for an append: what a group saves is the sync, and the shorter that takes on a disk the less there is to save",
+		}, "Runs/64", "Runs/1", "appends/s", 1, ""},
+		{figure{
+			what:     "durable append of a turn's three events",
+			unit:     "µs",
+			baseline: "bare SQLite, the same rows",
+		}, "Append", "BareInsert", "p50-µs", 1, ""},
+		{figure{
+			what:     "a turn of the loop, without a journal",
+			unit:     "µs",
+			baseline: "the client alone",
+		}, "Turn/loop", "Turn/client", "µs/turn", 1, ""},
+		{figure{
+			what:      "building a request, 200 turns of history",
+			unit:      "µs",
+			baseline:  "20 turns",
+			mostRatio: 2,
+			bound:     "the comparison of each message with what was sent of it, 0.05 µs, so that one that was changed in place is noticed; nothing is encoded or copied again. The goal was set when tools and system prompt were encoded for each request, which was most of what 20 turns took (54 µs); without that the ratio says little. That nothing grows but this is what the next row says",
+		}, "Request/200", "Request/20", "ns/op", 1e-3, ""},
+		{figure{
+			what:      "building a request, 200 turns of history",
+			unit:      "µs",
+			baseline:  "encoding all of it",
+			mostRatio: 0.1,
+		}, "Request/200", "Request/200-anew", "ns/op", 1e-3, ""},
+		{figure{
+			what:     "a command in Review",
+			unit:     "ms",
+			baseline: "exec of bash",
+			mostMore: 5,
+		}, "Command/namespaces", "Command/exec", "p50-ms", 1, ""},
+		{figure{
+			what:     "recall, median",
+			unit:     "ms",
+			baseline: "all words with OR",
+		}, "Recall/recall", "Recall/baseline-or", "p50-ms", 1, ""},
+		{figure{
+			what:     "recall, 99th percentile",
+			unit:     "ms",
+			baseline: "all words with OR",
+			mostOurs: 30,
+		}, "Recall/recall", "Recall/baseline-or", "p99-ms", 1, ""},
+		{figure{
+			what:     "choosing a skill, median",
+			unit:     "µs",
+			baseline: "bare draws",
+		}, "Choose/choose", "Choose/bare-draws", "p50-µs", 1, ""},
+		{figure{
+			what:     "choosing a skill, 99th percentile",
+			unit:     "µs",
+			baseline: "bare draws",
+		}, "Choose/choose", "Choose/bare-draws", "p99-µs", 1, ""},
+		{figure{
+			what:     "reading and folding 10,000 events",
+			unit:     "ms",
+			baseline: "1,000 events",
+			mostOurs: 150,
+		}, "Resume/10000", "Resume/1000", "ns/op", 1e-6, ""},
+		{figure{
+			what:      "regret of the router, 10 skills",
+			unit:      "lost successes",
+			baseline:  "the bound of Lai and Robbins",
+			mostRatio: 1.5,
+		}, "Regret/skills=10", "Regret/skills=10", "thompson-regret", 1, "bound-regret"},
+		{figure{
+			what:      "regret of the router, 10 skills",
+			unit:      "lost successes",
+			baseline:  "UCB1",
+			mostRatio: 1,
+		}, "Regret/skills=10", "Regret/skills=10", "thompson-regret", 1, "ucb1-regret"},
+		{figure{
+			what:      "regret of the router, 100 skills",
+			unit:      "lost successes",
+			baseline:  "UCB1",
+			mostRatio: 1,
+		}, "Regret/skills=100", "Regret/skills=100", "thompson-regret", 1, "ucb1-regret"},
+		{figure{
+			what:      "regret of the router, 1,000 skills",
+			unit:      "lost successes",
+			baseline:  "UCB1",
+			mostRatio: 1,
+		}, "Regret/skills=1000", "Regret/skills=1000", "thompson-regret", 1, "ucb1-regret"},
+		{figure{
+			what:     "regret of always the best so far, 1,000 skills",
+			about:    "greedy",
+			unit:     "lost successes",
+			baseline: "the router",
+		}, "Regret/skills=1000", "Regret/skills=1000", "greedy-regret", 1, "thompson-regret"},
 	} {
 		mine, size := all.named(f.ours)
 		theirs, _ := all.named(f.base)
 		ours, base := median(mine[f.metric]), median(theirs[cmp.Or(f.baseMetric, f.metric)])
 		if ours == 0 || base == 0 {
-			return nil, fmt.Errorf("%s does not hold %s of Benchmark%s and Benchmark%s", b.goBench, f.metric, f.ours, f.base)
+			return nil, fmt.Errorf(
+				"%s does not hold %s of Benchmark%s and Benchmark%s",
+				b.goBench,
+				f.metric,
+				f.ours,
+				f.base,
+			)
 		}
 		if size != "" {
 			f.what += " (" + size + ")"

@@ -27,7 +27,12 @@ func main() {
 	flag.StringVar(&b.floor, "floor", "bin/floor", "measure it beside the floor in `FILE`")
 	flag.StringVar(&b.goBench, "go", "", "take in the output of Go benchmarks in `FILE`")
 	flag.IntVar(&b.files, "files", 50_000, "how many files are searched")
-	flag.StringVar(&b.only, "only", "", "measure only `NAMES`, with commas: starts, turns, history, resume, trees, searches, go")
+	flag.StringVar(
+		&b.only,
+		"only",
+		"",
+		"measure only `NAMES`, with commas: starts, turns, history, resume, trees, searches, go",
+	)
 	out := flag.String("o", "", "write to `FILE` (default: standard output)")
 	flag.Parse()
 	exit(b.all(context.Background(), *out, time.Now))

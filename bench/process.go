@@ -115,7 +115,12 @@ func (p *player) play(ctx context.Context, dir string, env, argv []string, want 
 	if err != nil {
 		return out, err
 	}
-	told, err := p.launch(ctx, dir, append(env, "OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key()), argv)
+	told, err := p.launch(
+		ctx,
+		dir,
+		append(env, "OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key()),
+		argv,
+	)
 	seen := server.Requests()
 	if err := errors.Join(err, server.Close()); err != nil {
 		return out, err
@@ -149,7 +154,12 @@ func (p *player) launch(ctx context.Context, dir string, env, argv []string) (la
 		return told, fmt.Errorf("read the report on %s: %w", argv[0], err)
 	}
 	if told.Exit != 0 && told.Exit != 5 {
-		return told, fmt.Errorf("%s ended with exit code %d:\n%s", strings.Join(argv, " "), told.Exit, output[max(0, len(output)-2000):])
+		return told, fmt.Errorf(
+			"%s ended with exit code %d:\n%s",
+			strings.Join(argv, " "),
+			told.Exit,
+			output[max(0, len(output)-2000):],
+		)
 	}
 	return told, nil
 }

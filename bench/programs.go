@@ -21,7 +21,11 @@ const floorFiles = 320 // in the repository that is read
 // planned is plan, stopping once there is a plan, in a home that stays.
 func (b *bench) planned(repo, home string, flags ...string) program {
 	argv := append([]string{b.plan, "-C", repo, "run", "--plan-only", "--max-turns", "2000"}, flags...)
-	return program{argv: append(argv, "Add a header to every file"), env: []string{"PLAN_HOME=" + home}, want: []int{0}}
+	return program{
+		argv: append(argv, "Add a header to every file"),
+		env:  []string{"PLAN_HOME=" + home},
+		want: []int{0},
+	}
 }
 
 // bare is the floor; with a file, each message is durable.
@@ -45,7 +49,11 @@ git update-ref refs/plan/bench "$(git -c user.name=b -c user.email=b@example.com
 // rounds runs the programs by turns, A B C A B C, and returns what each did. A
 // round before them is not counted: it fills caches and makes databases.
 func (b *bench) play(ctx context.Context, turns int, programs ...program) ([][]sample, error) {
-	p := player{self: b.self, scenario: reads(turns, 1), env: b.env}
+	p := player{
+		self:     b.self,
+		scenario: reads(turns, 1),
+		env:      b.env,
+	}
 	out := make([][]sample, len(programs))
 	for round := range b.rounds + 1 {
 		for i, prog := range programs {
@@ -98,16 +106,82 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		starting = "git, which is a process for each of its answers, five of them, four one after another, and the start of a program of 60 MiB, about 5 ms; the floor asks git nothing, and the row that has it do so is the goal that can be reached. docs/profiling.md has the start in pieces"
 		mapped   = "the size of the program file: some 27 MiB of its pages are touched or lie beside those that are, which are the file's own and shared; half are code, most of the rest the tables that Go keeps of types and functions. The next row is what the process itself takes"
 	)
-	bytes := figure{what: "bytes of the first request", unit: "KiB", ours: over(got[0], sample.kib), base: over(got[2], sample.kib), baseline: "floor", mostOurs: 12}
+	bytes := figure{
+		what:     "bytes of the first request",
+		unit:     "KiB",
+		ours:     over(got[0], sample.kib),
+		base:     over(got[2], sample.kib),
+		baseline: "floor",
+		mostOurs: 12,
+	}
 	return []figure{
-		{what: "start to first request, database there", unit: "ms", ours: over(got[0], sample.started), base: over(got[3], sample.started), baseline: "durable floor", mostRatio: 2, bound: starting},
-		{what: "start to first request, new database", unit: "ms", ours: over(got[1], sample.started), base: over(got[4], sample.started), baseline: "durable floor, new file", mostRatio: 3, bound: starting + "; and the making of the tables"},
-		{what: "start to first request, not durable", unit: "ms", ours: over(got[0], sample.started), base: over(got[2], sample.started), baseline: "floor"},
-		{what: "start to first request, database there", unit: "ms", ours: over(got[0], sample.started), base: over(got[6], sample.started), baseline: "the same questions to git, then the durable floor", mostRatio: 2, bound: starting},
-		{what: "start to first request, openai-go", about: "floor", unit: "ms", ours: over(got[2], sample.started), base: over(got[5], sample.started), baseline: "raw HTTP"},
-		{what: "whole process, two phases of one turn", unit: "ms", ours: over(got[0], sample.whole), base: over(got[3], sample.whole), baseline: "durable floor", mostRatio: 2, bound: starting},
-		{what: "peak memory, two phases of one turn", unit: "MiB", ours: over(got[0], sample.mib), base: over(got[2], sample.mib), baseline: "floor", mostOurs: 32, bound: mapped},
-		{what: "of it, what is no page of a file", unit: "MiB", ours: over(got[0], sample.mine), base: over(got[2], sample.mine), baseline: "floor"},
+		{
+			what:      "start to first request, database there",
+			unit:      "ms",
+			ours:      over(got[0], sample.started),
+			base:      over(got[3], sample.started),
+			baseline:  "durable floor",
+			mostRatio: 2,
+			bound:     starting,
+		},
+		{
+			what:      "start to first request, new database",
+			unit:      "ms",
+			ours:      over(got[1], sample.started),
+			base:      over(got[4], sample.started),
+			baseline:  "durable floor, new file",
+			mostRatio: 3,
+			bound:     starting + "; and the making of the tables",
+		},
+		{
+			what:     "start to first request, not durable",
+			unit:     "ms",
+			ours:     over(got[0], sample.started),
+			base:     over(got[2], sample.started),
+			baseline: "floor",
+		},
+		{
+			what:      "start to first request, database there",
+			unit:      "ms",
+			ours:      over(got[0], sample.started),
+			base:      over(got[6], sample.started),
+			baseline:  "the same questions to git, then the durable floor",
+			mostRatio: 2,
+			bound:     starting,
+		},
+		{
+			what:     "start to first request, openai-go",
+			about:    "floor",
+			unit:     "ms",
+			ours:     over(got[2], sample.started),
+			base:     over(got[5], sample.started),
+			baseline: "raw HTTP",
+		},
+		{
+			what:      "whole process, two phases of one turn",
+			unit:      "ms",
+			ours:      over(got[0], sample.whole),
+			base:      over(got[3], sample.whole),
+			baseline:  "durable floor",
+			mostRatio: 2,
+			bound:     starting,
+		},
+		{
+			what:     "peak memory, two phases of one turn",
+			unit:     "MiB",
+			ours:     over(got[0], sample.mib),
+			base:     over(got[2], sample.mib),
+			baseline: "floor",
+			mostOurs: 32,
+			bound:    mapped,
+		},
+		{
+			what:     "of it, what is no page of a file",
+			unit:     "MiB",
+			ours:     over(got[0], sample.mine),
+			base:     over(got[2], sample.mine),
+			baseline: "floor",
+		},
 		bytes,
 	}, nil
 }
@@ -118,7 +192,12 @@ func (b *bench) turns(ctx context.Context) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	programs := []program{b.planned(repo, filepath.Join(b.work, "old")), b.bare(repo, filepath.Join(b.work, "old.db")), b.bare(repo, ""), b.bare(repo, "")}
+	programs := []program{
+		b.planned(repo, filepath.Join(b.work, "old")),
+		b.bare(repo, filepath.Join(b.work, "old.db")),
+		b.bare(repo, ""),
+		b.bare(repo, ""),
+	}
 	programs[3].argv = append(programs[3].argv, "-raw")
 	few, err := b.play(ctx, 20, programs...)
 	if err != nil {
@@ -133,10 +212,37 @@ func (b *bench) turns(ctx context.Context) ([]figure, error) {
 		per[i] = (over(many[i], sample.whole) - over(few[i], sample.whole)) / 80
 	}
 	return []figure{
-		{what: "one more turn with a read, durable", unit: "ms", ours: per[0], base: per[1], baseline: "durable floor's turn (two commits)", mostRatio: 1.3, bound: "what a turn records beside its two messages: intents, usage, request and their hashes, and the encoding of each for the disk and for the wire"},
-		{what: "one more turn with a read", unit: "ms", ours: per[0], base: per[2], baseline: "floor's turn"},
-		{what: "one more turn with a read, openai-go", about: "floor", unit: "ms", ours: per[2], base: per[3], baseline: "raw HTTP's turn"},
-		{what: "peak memory, 100 turns", unit: "MiB", ours: over(many[0], sample.mib), base: over(many[2], sample.mib), baseline: "floor"},
+		{
+			what:      "one more turn with a read, durable",
+			unit:      "ms",
+			ours:      per[0],
+			base:      per[1],
+			baseline:  "durable floor's turn (two commits)",
+			mostRatio: 1.3,
+			bound:     "what a turn records beside its two messages: intents, usage, request and their hashes, and the encoding of each for the disk and for the wire",
+		},
+		{
+			what:     "one more turn with a read",
+			unit:     "ms",
+			ours:     per[0],
+			base:     per[2],
+			baseline: "floor's turn",
+		},
+		{
+			what:     "one more turn with a read, openai-go",
+			about:    "floor",
+			unit:     "ms",
+			ours:     per[2],
+			base:     per[3],
+			baseline: "raw HTTP's turn",
+		},
+		{
+			what:     "peak memory, 100 turns",
+			unit:     "MiB",
+			ours:     over(many[0], sample.mib),
+			base:     over(many[2], sample.mib),
+			baseline: "floor",
+		},
 	}, nil
 }
 
@@ -146,16 +252,42 @@ func (b *bench) history(ctx context.Context) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, err := b.play(ctx, 210, b.planned(repo, filepath.Join(b.work, "old")), b.bare(repo, filepath.Join(b.work, "old.db")))
+	got, err := b.play(
+		ctx,
+		210,
+		b.planned(repo, filepath.Join(b.work, "old")),
+		b.bare(repo, filepath.Join(b.work, "old.db")),
+	)
 	if err != nil {
 		return nil, err
 	}
 	early, late := around(20), around(200)
 	grown := func(samples []sample) float64 { return over(samples, late) - over(samples, early) }
 	return []figure{
-		{what: "what 180 turns more of history add to a turn", unit: "ms", ours: grown(got[0]), base: grown(got[1]), baseline: "durable floor", mostRatio: 1.3, bound: "the server of the measurement, which decodes ten times the request"},
-		{what: "a turn at 200 turns of history", unit: "ms", ours: over(got[0], late), base: over(got[0], early), baseline: "plan at 20"},
-		{what: "a turn at 200 turns of history, server and floor", unit: "ms", ours: over(got[1], late), base: over(got[1], early), baseline: "floor at 20", about: "durable floor"},
+		{
+			what:      "what 180 turns more of history add to a turn",
+			unit:      "ms",
+			ours:      grown(got[0]),
+			base:      grown(got[1]),
+			baseline:  "durable floor",
+			mostRatio: 1.3,
+			bound:     "the server of the measurement, which decodes ten times the request",
+		},
+		{
+			what:     "a turn at 200 turns of history",
+			unit:     "ms",
+			ours:     over(got[0], late),
+			base:     over(got[0], early),
+			baseline: "plan at 20",
+		},
+		{
+			what:     "a turn at 200 turns of history, server and floor",
+			unit:     "ms",
+			ours:     over(got[1], late),
+			base:     over(got[1], early),
+			baseline: "floor at 20",
+			about:    "durable floor",
+		},
 	}, nil
 }
 
@@ -173,13 +305,28 @@ func around(turn int) func(sample) float64 {
 // resumed is how long a run of 10,000 events takes to its next request.
 func (b *bench) resumed(ctx context.Context) ([]figure, error) {
 	const turns, each = 300, 15
-	repo, home, copied := filepath.Join(b.work, "long"), filepath.Join(b.work, "longhome"), filepath.Join(b.work, "longcopy")
+	repo := filepath.Join(b.work, "long")
+	home := filepath.Join(b.work, "longhome")
+	copied := filepath.Join(b.work, "longcopy")
 	if err := plant(ctx, repo, turns*each); err != nil {
 		return nil, err
 	}
-	p := player{self: b.self, scenario: reads(turns, each), env: b.env}
+	p := player{
+		self:     b.self,
+		scenario: reads(turns, each),
+		env:      b.env,
+	}
 	env := []string{"PLAN_HOME=" + home}
-	stopped := []string{b.plan, "-C", repo, "run", "--plan-only", "--max-turns", fmt.Sprint(turns), "Add a header to every file"}
+	stopped := []string{
+		b.plan,
+		"-C",
+		repo,
+		"run",
+		"--plan-only",
+		"--max-turns",
+		fmt.Sprint(turns),
+		"Add a header to every file",
+	}
 	if _, err := p.play(ctx, b.work, env, stopped, 5); err != nil {
 		return nil, err
 	}
@@ -192,7 +339,13 @@ func (b *bench) resumed(ctx context.Context) ([]figure, error) {
 		if err := os.CopyFS(copied, os.DirFS(home)); err != nil {
 			return nil, fmt.Errorf("copy the journal: %w", err)
 		}
-		s, err := p.play(ctx, repo, []string{"PLAN_HOME=" + copied}, []string{b.plan, "resume", "--max-turns", fmt.Sprint(2 * turns)}, 0)
+		s, err := p.play(
+			ctx,
+			repo,
+			[]string{"PLAN_HOME=" + copied},
+			[]string{b.plan, "resume", "--max-turns", fmt.Sprint(2 * turns)},
+			0,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -207,8 +360,22 @@ func (b *bench) resumed(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		{what: fmt.Sprintf("resume of a run of %d events to its next request", events), unit: "ms", ours: median(first), base: version[0], baseline: "plan version", mostOurs: 150, bound: "processor time: reading and proving 6 MiB of journal about 25 ms and, beside it, decoding it 30; encoding the history for its hash and for the wire 25, on all processors; restoring the conversation 10; collecting garbage 20; then git, five processes one after another"},
-		{what: "plan version", unit: "ms", ours: version[0], base: version[1], baseline: "exec of true"},
+		{
+			what:     fmt.Sprintf("resume of a run of %d events to its next request", events),
+			unit:     "ms",
+			ours:     median(first),
+			base:     version[0],
+			baseline: "plan version",
+			mostOurs: 150,
+			bound:    "processor time: reading and proving 6 MiB of journal about 25 ms and, beside it, decoding it 30; encoding the history for its hash and for the wire 25, on all processors; restoring the conversation 10; collecting garbage 20; then git, five processes one after another",
+		},
+		{
+			what:     "plan version",
+			unit:     "ms",
+			ours:     version[0],
+			base:     version[1],
+			baseline: "exec of true",
+		},
 	}, nil
 }
 

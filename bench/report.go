@@ -55,7 +55,18 @@ func (f figure) line() string {
 	if f.about != "" {
 		ours = f.about + ": "
 	}
-	return fmt.Sprintf("| %s | %s%s %s | %s: %s %s | %.2f | %s |", f.what, ours, number(f.ours), f.unit, f.baseline, number(f.base), f.unit, f.ours/f.base, text)
+	return fmt.Sprintf(
+		"| %s | %s%s %s | %s: %s %s | %.2f | %s |",
+		f.what,
+		ours,
+		number(f.ours),
+		f.unit,
+		f.baseline,
+		number(f.base),
+		f.unit,
+		f.ours/f.base,
+		text,
+	)
 }
 
 // number writes three digits that matter.
@@ -82,13 +93,46 @@ func median(all []float64) float64 {
 }
 
 // report writes the figures as Markdown.
-func report(ctx context.Context, to io.Writer, rounds int, began time.Time, took time.Duration, figures []figure) error {
+func report(
+	ctx context.Context,
+	to io.Writer,
+	rounds int,
+	began time.Time,
+	took time.Duration,
+	figures []figure,
+) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Results\n\nWritten by `make bench`; do not edit. Medians of %d runs (Go benchmarks: of their own), programs run by turns.\n\n", rounds)
-	fmt.Fprintf(&b, "- %s, %d processors used, %s/%s; load when it began: %s\n", processor(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, load())
-	fmt.Fprintf(&b, "- %s; %s; %s\n", runtime.Version(), version(ctx, "git", "--version"), version(ctx, "rg", "--version"))
-	fmt.Fprintf(&b, "- plan at %s, %s, in %s\n\n", version(ctx, "git", "describe", "--always"), began.UTC().Format(time.DateOnly), took.Round(time.Second))
-	b.WriteString("Programs are read from the disk anew before they are measured: one that was just linked lies in memory in larger pieces, and all of a piece counts as used.\n\n")
+	fmt.Fprintf(
+		&b,
+		"# Results\n\nWritten by `make bench`; do not edit. Medians of %d runs (Go benchmarks: of their own), programs run by turns.\n\n",
+		rounds,
+	)
+	fmt.Fprintf(
+		&b,
+		"- %s, %d processors used, %s/%s; load when it began: %s\n",
+		processor(),
+		runtime.GOMAXPROCS(0),
+		runtime.GOOS,
+		runtime.GOARCH,
+		load(),
+	)
+	fmt.Fprintf(
+		&b,
+		"- %s; %s; %s\n",
+		runtime.Version(),
+		version(ctx, "git", "--version"),
+		version(ctx, "rg", "--version"),
+	)
+	fmt.Fprintf(
+		&b,
+		"- plan at %s, %s, in %s\n\n",
+		version(ctx, "git", "describe", "--always"),
+		began.UTC().Format(time.DateOnly),
+		took.Round(time.Second),
+	)
+	b.WriteString(
+		"Programs are read from the disk anew before they are measured: one that was just linked lies in memory in larger pieces, and all of a piece counts as used.\n\n",
+	)
 	b.WriteString("| what | plan | baseline in the same run | ratio | goal |\n|---|---|---|---|---|\n")
 	for _, f := range figures {
 		b.WriteString(f.line() + "\n")

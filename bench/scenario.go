@@ -19,12 +19,18 @@ func reads(turns, each int) *scripted.Scenario {
 	for i := range turns {
 		reply := scripted.Reply{Phase: string(plan.Explore), Turn: new(i)}
 		for j := range each {
-			reply.Calls = append(reply.Calls, scripted.Call{Name: "read", Args: map[string]any{"path": fileName(i*each + j)}})
+			reply.Calls = append(reply.Calls, scripted.Call{
+				Name: "read",
+				Args: map[string]any{"path": fileName(i*each + j)},
+			})
 		}
 		s.Replies = append(s.Replies, reply)
 	}
 	s.Replies = append(s.Replies,
-		scripted.Reply{Phase: string(plan.Explore), Text: "**What is asked.** A header for every file. **Where.** `f000.txt:1` and its like."},
+		scripted.Reply{
+			Phase: string(plan.Explore),
+			Text:  "**What is asked.** A header for every file. **Where.** `f000.txt:1` and its like.",
+		},
 		scripted.Reply{Phase: string(plan.Plan), Text: planText},
 	)
 	return s

@@ -58,8 +58,11 @@ func (b *bench) trees(ctx context.Context) ([]figure, error) {
 		took = append(took, ms(time.Since(start)))
 	}
 	return []figure{{
-		what: "a tree of its own: what --worktree adds before the first request", unit: "ms",
-		ours: over(got[1], sample.started) - over(got[0], sample.started), base: median(took), baseline: "git worktree add",
+		what:     "a tree of its own: what --worktree adds before the first request",
+		unit:     "ms",
+		ours:     over(got[1], sample.started) - over(got[0], sample.started),
+		base:     median(took),
+		baseline: "git worktree add",
 	}}, nil
 }
 
@@ -99,7 +102,12 @@ func (b *bench) searches(ctx context.Context) (_ []figure, err error) {
 }
 
 // search runs a tool and a program by turns.
-func (b *bench) search(ctx context.Context, set *tools.Set, dir, tool, pattern string, argv []string) (figure, error) {
+func (b *bench) search(
+	ctx context.Context,
+	set *tools.Set,
+	dir, tool, pattern string,
+	argv []string,
+) (figure, error) {
 	offered, err := set.Tools(tool)
 	if err != nil {
 		return figure{}, err
@@ -126,7 +134,12 @@ func (b *bench) search(ctx context.Context, set *tools.Set, dir, tool, pattern s
 			ours, base = append(ours, ms(mine)), append(base, ms(time.Since(start)))
 		}
 	}
-	f := figure{unit: "ms", ours: median(ours), base: median(base), baseline: argv[0]}
+	f := figure{
+		unit:     "ms",
+		ours:     median(ours),
+		base:     median(base),
+		baseline: argv[0],
+	}
 	if argv[0] == "rg" {
 		f.mostRatio = 2
 		if tool == "glob" {

@@ -79,7 +79,12 @@ func New(cfg Config) *Runner {
 //
 // A check that fails is a result. An error means that ctx ended, and then the
 // result holds what there was until then, or that the shell cannot start.
-func (r *Runner) Run(ctx context.Context, dir string, t plan.Trial, update func(text string)) (plan.CheckResult, []plan.Blob, error) {
+func (r *Runner) Run(
+	ctx context.Context,
+	dir string,
+	t plan.Trial,
+	update func(text string),
+) (plan.CheckResult, []plan.Blob, error) {
 	lines := &lineWriter{
 		redact: r.cfg.Redact,
 		show:   update,

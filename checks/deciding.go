@@ -29,7 +29,15 @@ func (r *reading) deciding(name string) string {
 	case base == "Cargo.toml":
 		return cargoPart(text)
 	case base == "pyproject.toml":
-		return sections(text, "tool.pytest", "tool.tox", "tool.nox", "tool.poe", "tool.pdm.scripts", "tool.hatch.envs")
+		return sections(
+			text,
+			"tool.pytest",
+			"tool.tox",
+			"tool.nox",
+			"tool.poe",
+			"tool.pdm.scripts",
+			"tool.hatch.envs",
+		)
 	case base == "setup.cfg" || base == "tox.ini":
 		return sections(text, "tool:pytest", "pytest", "tox", "testenv")
 	case base == ".npmrc" || base == ".yarnrc" || base == ".yarnrc.yml":

@@ -84,7 +84,8 @@ func (r *reading) settings(dir, role string, patterns ...string) {
 		for _, pattern := range patterns {
 			base, deep := strings.CutPrefix(pattern, "**/")
 			here := inside(name, dir) && (deep || path.Dir(name) == path.Clean(dir))
-			if ok, _ := path.Match(base, path.Base(name)); ok && here && !strings.Contains("/"+name, "/node_modules/") {
+			if ok, _ := path.Match(base, path.Base(name)); ok && here &&
+				!strings.Contains("/"+name, "/node_modules/") {
 				r.note(name, role)
 			}
 		}
@@ -113,7 +114,11 @@ func (r *reading) shell(text, dir, script string) {
 		}
 		return
 	}
-	r.walk(file, &scope{dir: dir, script: script, vars: map[string]string{}})
+	r.walk(file, &scope{
+		dir:    dir,
+		script: script,
+		vars:   map[string]string{},
+	})
 }
 
 // maxFollowed bounds what is followed in a tree that is out to make it endless.

@@ -8,9 +8,13 @@ import (
 
 var (
 	pytestBegin = lazy.Regexp(`^=+ test session starts =+$|^collected \d+ items?\b|^collecting \.\.\.`)
-	pytestSum   = lazy.Regexp(`^=*\s*(?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|` +
-		`subtests passed|subtests failed)(?:, )?)+ in [\d.]+s\b`)
-	pytestNone   = lazy.Regexp(`^=*\s*(?:no tests ran|no tests collected|\d+(?:/\d+)? tests? collected)\b.* in [\d.]+s\b`)
+	pytestSum   = lazy.Regexp(
+		`^=*\s*(?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|` +
+			`subtests passed|subtests failed)(?:, )?)+ in [\d.]+s\b`,
+	)
+	pytestNone = lazy.Regexp(
+		`^=*\s*(?:no tests ran|no tests collected|\d+(?:/\d+)? tests? collected)\b.* in [\d.]+s\b`,
+	)
 	pytestTests  = lazy.Regexp(`\d+ (?:passed|failed)\b`)
 	pytestErrors = lazy.Regexp(`, \d+ errors?\b`)
 	pytestDots   = lazy.Regexp(`^(?:\S+ )?([.FEsxX]+)\s+\[ *\d+%\]$`)

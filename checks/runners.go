@@ -63,7 +63,9 @@ var runners = []runner{
 	},
 	{
 		name: "rspec",
-		sums: lazy.Regexp(`^\d+ examples?, \d+ failures?(?:, \d+ pending)?(?:, \d+ errors? occurred outside of examples)?$`),
+		sums: lazy.Regexp(
+			`^\d+ examples?, \d+ failures?(?:, \d+ pending)?(?:, \d+ errors? occurred outside of examples)?$`,
+		),
 		none: lazy.Regexp(`^No examples found\.$`),
 	},
 	{

@@ -26,13 +26,21 @@ var readers = map[string][]string{
 	"nox":     {"noxfile.py"},
 	"npm":     {".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml"},
 	"phpunit": {"phpunit.xml", "phpunit.xml.dist", "**/bootstrap.php"},
-	"pytest":  {"pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "**/conftest.py"},
-	"python":  {"**/sitecustomize.py", "**/usercustomize.py", "*.pth"},
-	"rake":    {"Rakefile", "**/*.rake", "**/test_helper.rb"},
-	"rspec":   {".rspec", "**/spec_helper.rb", "**/rails_helper.rb"},
-	"task":    {"Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml"},
-	"tox":     {"tox.ini", "setup.cfg", "pyproject.toml", "**/conftest.py"},
-	"vitest":  {"vitest.config.*", "vitest.workspace.*", "vite.config.*", "vitest.setup.*", "package.json"},
+	"pytest": {
+		"pytest.ini",
+		".pytest.ini",
+		"pytest.toml",
+		"tox.ini",
+		"setup.cfg",
+		"pyproject.toml",
+		"**/conftest.py",
+	},
+	"python": {"**/sitecustomize.py", "**/usercustomize.py", "*.pth"},
+	"rake":   {"Rakefile", "**/*.rake", "**/test_helper.rb"},
+	"rspec":  {".rspec", "**/spec_helper.rb", "**/rails_helper.rb"},
+	"task":   {"Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml"},
+	"tox":    {"tox.ini", "setup.cfg", "pyproject.toml", "**/conftest.py"},
+	"vitest": {"vitest.config.*", "vitest.workspace.*", "vite.config.*", "vitest.setup.*", "package.json"},
 }
 
 // aliases are other names of runners; "" is for one that runs another command.

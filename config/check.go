@@ -46,14 +46,20 @@ func faults(c Config) []fault {
 	})
 	for _, phase := range sortedKeys(reflect.ValueOf(c.Phase)) {
 		if name := plan.Phase(phase.String()); name != plan.Critique && !slices.Contains(plan.Phases(), name) {
-			out = append(out, fault{key: "phase." + phase.String(), text: "is not a phase: there are explore, plan, critique, implement and review"})
+			out = append(out, fault{
+				key:  "phase." + phase.String(),
+				text: "is not a phase: there are explore, plan, critique, implement and review",
+			})
 		}
 	}
 	if c.BaseURL != "" && !webAddress(c.BaseURL) {
 		out = append(out, fault{key: "base_url", text: `must be an address like "https://host/v1"`})
 	}
 	if i := slices.IndexFunc(c.Checks.Required, isBlank); i >= 0 {
-		out = append(out, fault{key: "checks.required", text: fmt.Sprintf("has a blank command as entry %d: name a command or remove the entry", i+1)})
+		out = append(out, fault{
+			key:  "checks.required",
+			text: fmt.Sprintf("has a blank command as entry %d: name a command or remove the entry", i+1),
+		})
 	}
 	for i, p := range c.Redact.Patterns {
 		if _, err := compileRule(p); err != nil {
@@ -62,7 +68,10 @@ func faults(c Config) []fault {
 	}
 	for i, c := range c.Checks.Run {
 		if text := wrongCheck(c); text != "" {
-			out = append(out, fault{key: "checks.run", text: fmt.Sprintf("has as entry %d a check whose %s", i+1, text)})
+			out = append(out, fault{
+				key:  "checks.run",
+				text: fmt.Sprintf("has as entry %d a check whose %s", i+1, text),
+			})
 		}
 	}
 	out = append(out, providerFaults(c)...)
@@ -122,7 +131,8 @@ func wrong(value reflect.Value, tag reflect.StructTag) string {
 // wrongText refuses what no name or command holds and what a terminal or a
 // header would choke on.
 func wrongText(s string) string {
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+	if !utf8.ValidString(s) ||
+		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
 		return fmt.Sprintf("= %q must not hold control characters", s)
 	}
 	return ""

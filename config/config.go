@@ -182,8 +182,11 @@ func Default() Config {
 		MaxProcesses:    4096,
 		Checks:          ChecksConfig{Detect: &detect},
 		Retry: RetryConfig{
-			Served: 2, UnservedFor: Of(5 * time.Minute), Base: Of(500 * time.Millisecond),
-			Max: Of(30 * time.Second), RetryAfterMax: Of(time.Minute),
+			Served:        2,
+			UnservedFor:   Of(5 * time.Minute),
+			Base:          Of(500 * time.Millisecond),
+			Max:           Of(30 * time.Second),
+			RetryAfterMax: Of(time.Minute),
 		},
 		Timeouts: TimeoutsConfig{Idle: Of(2 * time.Minute), Bash: Of(2 * time.Minute)},
 	}
@@ -193,7 +196,10 @@ func Default() Config {
 // general ones where it has none.
 func (c Config) For(phase plan.Phase) PhaseConfig {
 	return over(PhaseConfig{
-		Model: c.Model, Effort: c.Effort, Temperature: c.Temperature, MaxOutputTokens: c.MaxOutputTokens,
+		Model:           c.Model,
+		Effort:          c.Effort,
+		Temperature:     c.Temperature,
+		MaxOutputTokens: c.MaxOutputTokens,
 	}, c.Phase[phase])
 }
 
@@ -257,7 +263,10 @@ func (s *Size) UnmarshalText(text []byte) error {
 	}
 	v, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || v < 0 || v > math.MaxInt64>>shift || v<<shift != 0 && v<<shift < smallestSize {
-		return fmt.Errorf("%q is not a size: write a whole number with a unit, like \"512MiB\" or \"4GiB\", of at least 16MiB", text)
+		return fmt.Errorf(
+			"%q is not a size: write a whole number with a unit, like \"512MiB\" or \"4GiB\", of at least 16MiB",
+			text,
+		)
 	}
 	*s = Size(v << shift)
 	return nil

@@ -29,7 +29,10 @@ func FindHome(getenv func(string) string) (Paths, error) {
 	case filepath.IsAbs(user):
 		home = filepath.Join(user, ".local", "share", "plan")
 	default:
-		return Paths{}, fmt.Errorf("find the home directory: HOME is %q; set PLAN_HOME or HOME to an absolute path", user)
+		return Paths{}, fmt.Errorf(
+			"find the home directory: HOME is %q; set PLAN_HOME or HOME to an absolute path",
+			user,
+		)
 	}
 	home = filepath.Clean(home)
 	return Paths{

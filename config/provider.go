@@ -71,7 +71,11 @@ func (c Config) Resolve(name string) (model, why string, err error) {
 		return name, "", nil
 	}
 	if model == "" {
-		return "", "", fmt.Errorf("%q stands for no model: set %s in config.toml, or name a model in its place", name, key)
+		return "", "", fmt.Errorf(
+			"%q stands for no model: set %s in config.toml, or name a model in its place",
+			name,
+			key,
+		)
 	}
 	return model, key, nil
 }
@@ -172,7 +176,11 @@ func providerFaults(c Config) []fault {
 }
 
 func wrongProvider(name string) string {
-	return fmt.Sprintf("= %q is not a provider's name: write lower-case letters, digits, - and _, at most %d", name, longestName)
+	return fmt.Sprintf(
+		"= %q is not a provider's name: write lower-case letters, digits, - and _, at most %d",
+		name,
+		longestName,
+	)
 }
 
 func (p ProviderConfig) faults(key string) []fault {

@@ -54,12 +54,20 @@ func ruleFaults(c Config) []fault {
 	var out []fault
 	for i, p := range c.Permission {
 		if text := p.wrong(); text != "" {
-			out = append(out, fault{key: "permission", text: fmt.Sprintf("number %d: %s", i+1, text), nth: i + 1})
+			out = append(out, fault{
+				key:  "permission",
+				text: fmt.Sprintf("number %d: %s", i+1, text),
+				nth:  i + 1,
+			})
 		}
 	}
 	for i, h := range c.Hooks {
 		if text := h.wrong(); text != "" {
-			out = append(out, fault{key: "hooks", text: fmt.Sprintf("number %d: %s", i+1, text), nth: i + 1})
+			out = append(out, fault{
+				key:  "hooks",
+				text: fmt.Sprintf("number %d: %s", i+1, text),
+				nth:  i + 1,
+			})
 		}
 	}
 	return out

@@ -152,7 +152,8 @@ func isPath(value, home string) bool {
 func beginsPath(value string) bool {
 	if rest, ok := strings.CutPrefix(value, "/"); ok {
 		first, _, _ := strings.Cut(rest, "/")
-		return len(first) > 1 && strings.Trim(first, lower) == "" || slices.Contains([]string{"Users", "Library", "Applications"}, first)
+		return len(first) > 1 && strings.Trim(first, lower) == "" ||
+			slices.Contains([]string{"Users", "Library", "Applications"}, first)
 	}
 	drive, _, ok := strings.Cut(value, `:\`)
 	return ok && len(drive) == 1 && strings.Contains(lower, strings.ToLower(drive)) ||

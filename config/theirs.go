@@ -43,7 +43,11 @@ func readTheirs(root string) (theirs, error) {
 		return t, err
 	}
 	for _, u := range extra {
-		w := Warning{File: t.path, Line: u.line, Key: u.name()}
+		w := Warning{
+			File: t.path,
+			Line: u.line,
+			Key:  u.name(),
+		}
 		if isKnown(u.key) {
 			w.Why = "you have not trusted this repository's settings; see what they say with `plan trust`, or put it in your own config.toml"
 			t.loosens = append(t.loosens, w)
@@ -87,8 +91,10 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 	for i, h := range t.hooks {
 		if h.Digest == "" || !trusted(t.hookItem(i)) {
 			warnings = append(warnings, Warning{
-				File: t.path, Line: lineOf(t.data, "hooks", i+1), Key: fmt.Sprintf("the %s hook %q", h.Event, h.Command),
-				Why: "the repository's hook is not trusted as it is now; see it and allow it with `plan trust`",
+				File: t.path,
+				Line: lineOf(t.data, "hooks", i+1),
+				Key:  fmt.Sprintf("the %s hook %q", h.Event, h.Command),
+				Why:  "the repository's hook is not trusted as it is now; see it and allow it with `plan trust`",
 			})
 			continue
 		}
@@ -106,16 +112,29 @@ func (t theirs) item() trust.Item {
 	}
 	for _, p := range t.tight.Permission {
 		if p.Action == "allow" {
-			keys = append(keys, "permission allow "+strings.Join(strings.Fields(p.Tool+" "+p.Path+" "+p.Command), " "))
+			keys = append(
+				keys,
+				"permission allow "+strings.Join(strings.Fields(p.Tool+" "+p.Path+" "+p.Command), " "),
+			)
 		}
 	}
 	keys = append(keys, t.addresses()...)
-	return trust.Item{Kind: "config", Path: theirFile, Digest: trust.Text(string(t.data)), Detail: "sets " + strings.Join(keys, ", ")}
+	return trust.Item{
+		Kind:   "config",
+		Path:   theirFile,
+		Digest: trust.Text(string(t.data)),
+		Detail: "sets " + strings.Join(keys, ", "),
+	}
 }
 
 func (t theirs) hookItem(i int) trust.Item {
 	h := t.hooks[i]
-	item := trust.Item{Kind: "hook", Path: fmt.Sprintf("%s#%s %s", theirFile, h.Event, h.Command), Digest: h.Digest, Detail: fmt.Sprintf("at %s runs: %s", h.Event, h.Command)}
+	item := trust.Item{
+		Kind:   "hook",
+		Path:   fmt.Sprintf("%s#%s %s", theirFile, h.Event, h.Command),
+		Digest: h.Digest,
+		Detail: fmt.Sprintf("at %s runs: %s", h.Event, h.Command),
+	}
 	if err := t.hookErrs[i]; err != nil {
 		item.Detail += "; it cannot be trusted: " + err.Error()
 	}
@@ -124,7 +143,13 @@ func (t theirs) hookItem(i int) trust.Item {
 
 // HookDigest is what a repository's hook would be trusted as now.
 func HookDigest(root string, h Hook) (string, error) {
-	entry, err := plan.MarshalCompact(Hook{Event: h.Event, Tool: h.Tool, Path: h.Path, Command: h.Command, Timeout: h.Timeout})
+	entry, err := plan.MarshalCompact(Hook{
+		Event:   h.Event,
+		Tool:    h.Tool,
+		Path:    h.Path,
+		Command: h.Command,
+		Timeout: h.Timeout,
+	})
 	if err != nil {
 		return "", fmt.Errorf("encode a hook: %w", err)
 	}
@@ -139,7 +164,8 @@ func Claims(root string) ([]trust.Item, error) {
 		return nil, err
 	}
 	var out []trust.Item
-	loosens := len(t.loosens) > 0 || slices.ContainsFunc(t.tight.Permission, func(p Permission) bool { return p.Action == "allow" })
+	loosens := len(t.loosens) > 0 ||
+		slices.ContainsFunc(t.tight.Permission, func(p Permission) bool { return p.Action == "allow" })
 	if loosens {
 		out = append(out, t.item())
 	}
@@ -164,7 +190,12 @@ func (t theirs) servers() ([]trust.Item, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the settings: %s: mcp.%s: %w", t.path, name, err)
 		}
-		out = append(out, trust.Item{Kind: "mcp", Path: theirFile + "#mcp." + name, Digest: trust.Text(string(text)), Detail: "an MCP server: " + string(text)})
+		out = append(out, trust.Item{
+			Kind:   "mcp",
+			Path:   theirFile + "#mcp." + name,
+			Digest: trust.Text(string(text)),
+			Detail: "an MCP server: " + string(text),
+		})
 	}
 	return out, nil
 }
@@ -192,9 +223,21 @@ type tightening struct {
 // asConfig is the same in the general form, for checking.
 func (t tightening) asConfig() Config {
 	return Config{
-		MaxReviewCycles: t.MaxReviewCycles, MaxTurns: t.MaxTurns, MaxTokens: t.MaxTokens, MaxCost: t.MaxCost,
-		Timeout: t.Timeout, WorktreeInclude: t.WorktreeInclude, Checks: ChecksConfig{Required: t.Checks.Required, Run: t.Checks.Run, Evidence: t.Checks.Evidence},
-		MaxMemory: t.MaxMemory, MaxProcesses: t.MaxProcesses, Permission: t.Permission, Hooks: t.Hooks,
+		MaxReviewCycles: t.MaxReviewCycles,
+		MaxTurns:        t.MaxTurns,
+		MaxTokens:       t.MaxTokens,
+		MaxCost:         t.MaxCost,
+		Timeout:         t.Timeout,
+		WorktreeInclude: t.WorktreeInclude,
+		Checks: ChecksConfig{
+			Required: t.Checks.Required,
+			Run:      t.Checks.Run,
+			Evidence: t.Checks.Evidence,
+		},
+		MaxMemory:    t.MaxMemory,
+		MaxProcesses: t.MaxProcesses,
+		Permission:   t.Permission,
+		Hooks:        t.Hooks,
 	}
 }
 

@@ -16,7 +16,12 @@ func (t theirs) withoutKeys(providers, own map[string]ProviderConfig) (map[strin
 		p, mine := providers[name], own[name]
 		refuse := func(key string, said bool, why string) bool {
 			if said {
-				warnings = append(warnings, Warning{File: t.path, Line: t.lineOfProvider(name, key), Key: "providers." + name + "." + key, Why: why})
+				warnings = append(warnings, Warning{
+					File: t.path,
+					Line: t.lineOfProvider(name, key),
+					Key:  "providers." + name + "." + key,
+					Why:  why,
+				})
 			}
 			return said
 		}

@@ -66,7 +66,14 @@ func (e *Engine) setUp(ctx context.Context) error {
 	}
 	res, _, err := e.runCheck(ctx, plan.Check{Command: e.cfg.Setup, Source: plan.CheckSetup}, true)
 	if err == nil && !res.Passed() {
-		err = &plan.Outage{Err: fmt.Errorf("the setup command %q ended with exit code %d, so the checks would say nothing; mend it or remove checks.setup. It said:\n%s", e.cfg.Setup, res.ExitCode, res.Output)}
+		err = &plan.Outage{
+			Err: fmt.Errorf(
+				"the setup command %q ended with exit code %d, so the checks would say nothing; mend it or remove checks.setup. It said:\n%s",
+				e.cfg.Setup,
+				res.ExitCode,
+				res.Output,
+			),
+		}
 	}
 	return err
 }
@@ -132,7 +139,9 @@ func (e *Engine) untouched(ctx context.Context, c plan.Check) (plan.CheckResult,
 		}
 		hit, err := e.cfg.Changes.Touches(ctx, e.run.Origin(), e.run.Tree(), c.Paths)
 		if err != nil {
-			return plan.CheckResult{}, false, &plan.Outage{Err: fmt.Errorf("find out whether the check %q has to run: %w", c.Command, err)}
+			return plan.CheckResult{}, false, &plan.Outage{
+				Err: fmt.Errorf("find out whether the check %q has to run: %w", c.Command, err),
+			}
 		}
 		was.Check, was.Baseline, was.Cached, was.DurationMS = c, false, false, 0
 		was.Skipped = "none of its paths changed, so it stands as before"
@@ -193,7 +202,11 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		}
 	}
 	if err != nil {
-		res = plan.CheckResult{ExitCode: -1, Cancelled: true, Output: err.Error()}
+		res = plan.CheckResult{
+			ExitCode:  -1,
+			Cancelled: true,
+			Output:    err.Error(),
+		}
 		blobs = nil
 	}
 	res.Check, res.Baseline = c, baseline

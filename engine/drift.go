@@ -114,7 +114,12 @@ func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error
 	case on == DriftReplans && e.replannable() && e.run.moved(evReplan) < maxReplans:
 		return nil, e.replan(ctx, d, "the work tree changed: "+driftWords(d))
 	case on == DriftParks:
-		return &plan.Parked{Reason: plan.ParkDrift, Detail: driftWords(d), Drift: d, Waiting: e.waiting}, nil
+		return &plan.Parked{
+			Reason:  plan.ParkDrift,
+			Detail:  driftWords(d),
+			Drift:   d,
+			Waiting: e.waiting,
+		}, nil
 	}
 	d.Choice = plan.DriftAccepted
 	return nil, e.accept(ctx, d)
@@ -242,7 +247,8 @@ func (e *Engine) unseen(ctx context.Context, err error) error {
 // of all that changed; only what the plan rests on makes it stale.
 func (e *Engine) stale(ctx context.Context) (moved bool, err error) {
 	doc := e.run.Plan()
-	if e.cfg.Sight == nil || doc == nil || e.run.phaseBegun || e.run.convs[plan.Implement] != "" || e.run.settled(doc.Version) {
+	if e.cfg.Sight == nil || doc == nil || e.run.phaseBegun || e.run.convs[plan.Implement] != "" ||
+		e.run.settled(doc.Version) {
 		return false, nil
 	}
 	d, err := e.drifted(ctx)
@@ -255,7 +261,11 @@ func (e *Engine) stale(ctx context.Context) (moved bool, err error) {
 	d.Choice = plan.DriftNoted
 	rests := len(d.Planned) > 0 || d.Base != ""
 	if rests && e.cfg.OnDrift == DriftReplans && e.run.moved(evReplan) < maxReplans {
-		return true, e.replan(ctx, d, fmt.Sprintf("version %d of the plan was outdated before it was begun: %s", doc.Version, driftWords(d)))
+		return true, e.replan(
+			ctx,
+			d,
+			fmt.Sprintf("version %d of the plan was outdated before it was begun: %s", doc.Version, driftWords(d)),
+		)
 	}
 	return false, e.accept(ctx, d)
 }
@@ -277,7 +287,12 @@ func (e *Engine) outdated(ctx context.Context, doc *plan.PlanDoc, d *plan.Drift)
 	if d == nil {
 		return e.run.drift(names, e.run.Tree(), e.run.Tree(), doc.Base), nil
 	}
-	more := e.run.drift(slices.Sorted(slices.Values(slices.Concat(d.Files, names))), d.From, d.Tree, cmp.Or(d.Head, doc.Base))
+	more := e.run.drift(
+		slices.Sorted(slices.Values(slices.Concat(d.Files, names))),
+		d.From,
+		d.Tree,
+		cmp.Or(d.Head, doc.Base),
+	)
 	more.Total = d.Total + len(names)
 	return more, nil
 }

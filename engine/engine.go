@@ -152,7 +152,14 @@ func (e *Engine) State() *Run { return e.run }
 // Begin writes the first events of a run: what it was started with, the tree
 // as it was found, and the first move. A plan that is given skips Explore and
 // Plan. Blobs are what start refers to by hash.
-func (e *Engine) Begin(ctx context.Context, id plan.RunID, job string, start plan.RunStart, given *plan.PlanDoc, blobs []plan.Blob) error {
+func (e *Engine) Begin(
+	ctx context.Context,
+	id plan.RunID,
+	job string,
+	start plan.RunStart,
+	given *plan.PlanDoc,
+	blobs []plan.Blob,
+) error {
 	snap, err := e.cfg.Snapshots.Snapshot(ctx, id, LabelStart)
 	if err != nil {
 		return &TreeError{Err: err}
@@ -173,7 +180,11 @@ func (e *Engine) Begin(ctx context.Context, id plan.RunID, job string, start pla
 	if err != nil {
 		return err
 	}
-	events = append(events, e.event(plan.StateChange{From: plan.Unstarted, To: to, Event: event}))
+	events = append(events, e.event(plan.StateChange{
+		From:  plan.Unstarted,
+		To:    to,
+		Event: event,
+	}))
 	e.new = true
 	return e.emit(ctx, events...)
 }
@@ -202,14 +213,21 @@ func (e *Engine) Run(ctx context.Context) (End, error) {
 			if err := e.park(ctx, *park); err != nil {
 				return End{}, err
 			}
-			return End{State: e.run.State, Parked: park, ExitCode: park.Reason.ExitCode()}, nil
+			return End{
+				State:    e.run.State,
+				Parked:   park,
+				ExitCode: park.Reason.ExitCode(),
+			}, nil
 		}
 	}
 	return End{State: e.run.State, ExitCode: e.run.State.ExitCode()}, nil
 }
 
 // attempt does one piece of work, and sorts what stopped it.
-func (e *Engine) attempt(ctx context.Context, work func(context.Context) (*plan.Parked, error)) (*plan.Parked, error) {
+func (e *Engine) attempt(
+	ctx context.Context,
+	work func(context.Context) (*plan.Parked, error),
+) (*plan.Parked, error) {
 	ctx, done := e.wish.during(ctx, e.met && e.replannable())
 	defer done()
 	park, err := work(ctx)
@@ -251,7 +269,10 @@ func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 			return nil, e.replan(context.WithoutCancel(ctx), nil, e.wish.take())
 		case errors.As(cause, &up):
 			// In a conversation it is the loop that says so, and parks by itself.
-			park := &plan.Parked{Reason: plan.ParkLimit, Detail: "time: " + up.Error() + "; going on gives the run as much again"}
+			park := &plan.Parked{
+				Reason: plan.ParkLimit,
+				Detail: "time: " + up.Error() + "; going on gives the run as much again",
+			}
 			return park, e.emit(ctx, e.event(up.Hit()))
 		}
 		return &plan.Parked{Reason: plan.ParkInterrupted}, nil

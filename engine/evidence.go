@@ -142,7 +142,9 @@ func closing(work []plan.Event) string {
 }
 
 // testWords finds commands that test something by the words that are used for it.
-var testWords = lazy.Regexp(`(?i)\b(test|tests|check|spec|verify|pytest|jest|vitest|tox|nox|ctest|rspec|phpunit|mocha)\b`)
+var testWords = lazy.Regexp(
+	`(?i)\b(test|tests|check|spec|verify|pytest|jest|vitest|tox|nox|ctest|rspec|phpunit|mocha)\b`,
+)
 
 // oldTests notes that the implementer changed something after it had last tested,
 // or never tested. Changes that a command makes are not seen here; what the
@@ -170,9 +172,19 @@ func oldTests(work []plan.Event, checks []plan.Check) (plan.Finding, bool) {
 	case lastEdit < 0 || lastTest > lastEdit:
 		return plan.Finding{}, false
 	case lastTest < 0:
-		return plan.Finding{Kind: plan.FindStale, Text: "The implementer ran no test after it had changed the work."}, true
+		return plan.Finding{
+			Kind: plan.FindStale,
+			Text: "The implementer ran no test after it had changed the work.",
+		}, true
 	}
-	return plan.Finding{Kind: plan.FindStale, Text: fmt.Sprintf("The implementer's last test run (`%s`) is older than its last edit (%s).", firstLine(command), file)}, true
+	return plan.Finding{
+		Kind: plan.FindStale,
+		Text: fmt.Sprintf(
+			"The implementer's last test run (`%s`) is older than its last edit (%s).",
+			firstLine(command),
+			file,
+		),
+	}, true
 }
 
 func tests(command string, checks []plan.Check) bool {
@@ -211,7 +223,11 @@ func (e *Engine) stuck(changes []plan.Gap) string {
 	open := e.run.openAfter(changes)
 	before, last := e.run.reviews[n-2].Open, e.run.reviews[n-1].Open
 	if len(open) > 0 && len(last) > 0 && maps.Equal(open, before) && !maps.Equal(open, last) {
-		return fmt.Sprintf("the reviews do not converge: they go back and forth between %s and %s", ids(last), ids(open))
+		return fmt.Sprintf(
+			"the reviews do not converge: they go back and forth between %s and %s",
+			ids(last),
+			ids(open),
+		)
 	}
 	return ""
 }

@@ -96,7 +96,12 @@ func (r *Run) inFlight() (paths, temps map[string]bool, anywhere bool) {
 
 // drift describes changes that are not the run's.
 func (r *Run) drift(paths []string, from, tree, head string) *plan.Drift {
-	d := &plan.Drift{Files: paths[:min(len(paths), plan.MostDriftFiles)], Total: len(paths), From: from, Tree: tree}
+	d := &plan.Drift{
+		Files: paths[:min(len(paths), plan.MostDriftFiles)],
+		Total: len(paths),
+		From:  from,
+		Tree:  tree,
+	}
 	if doc := r.Plan(); doc != nil {
 		d.Plan = doc.Version
 		for _, p := range d.Files {
@@ -155,6 +160,8 @@ func (r *Run) notice() string {
 	if more := r.untold.Total - len(r.untold.Files); more > 0 {
 		fmt.Fprintf(&b, "- and %d more\n", more)
 	}
-	b.WriteString("\nWhat you read of them before may be out of date: look again before you rely on it. These changes are somebody else's; keep them, unless your task says otherwise.")
+	b.WriteString(
+		"\nWhat you read of them before may be out of date: look again before you rely on it. These changes are somebody else's; keep them, unless your task says otherwise.",
+	)
 	return b.String()
 }

@@ -66,7 +66,12 @@ func (e *Engine) moveWith(ctx context.Context, event, why string, blobs []plan.B
 	for _, b := range results {
 		events = append(events, e.event(b))
 	}
-	events = append(events, e.event(plan.StateChange{From: e.run.State, To: to, Event: event, Why: why}))
+	events = append(events, e.event(plan.StateChange{
+		From:  e.run.State,
+		To:    to,
+		Event: event,
+		Why:   why,
+	}))
 	events[len(events)-1].Blobs = blobs
 	if to.Final() {
 		for _, b := range e.cfg.Closing(context.WithoutCancel(ctx), to, results) {
@@ -102,8 +107,12 @@ const lookLimit = 10 * time.Second
 // end sums a run up.
 func (e *Engine) end(ctx context.Context, to plan.State, why string, results []plan.Body) plan.RunEnd {
 	end := plan.RunEnd{
-		Outcome: to, ExitCode: to.ExitCode(), Why: why,
-		Usage: e.run.Usage, CostUSD: e.run.Cost, Priced: e.run.Priced,
+		Outcome:  to,
+		ExitCode: to.ExitCode(),
+		Why:      why,
+		Usage:    e.run.Usage,
+		CostUSD:  e.run.Cost,
+		Priced:   e.run.Priced,
 	}
 	end.Checks.Failed = len(failed(e.run.Checks))
 	tree := e.run.Tree()
@@ -126,7 +135,11 @@ func (e *Engine) end(ctx context.Context, to plan.State, why string, results []p
 
 // event puts the run's envelope around a body.
 func (e *Engine) event(b plan.Body) plan.Event {
-	ev := plan.Event{Run: e.run.ID, Job: e.run.Job, Body: b}
+	ev := plan.Event{
+		Run:  e.run.ID,
+		Job:  e.run.Job,
+		Body: b,
+	}
 	if p := e.run.working(); p != "" {
 		ev.Phase, ev.Attempt = p, e.run.Attempt(p)
 		if e.run.phaseOpen {

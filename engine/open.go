@@ -54,9 +54,20 @@ func (r *Run) ends(reason string, wanted func(plan.Body) bool) []plan.Event {
 		case plan.MessageStart:
 			ev.Body = plan.MessageEnd{Message: plan.Message{Role: b.Role, Blocks: []plan.Block{}}, Discarded: true}
 		case plan.ToolStart:
-			ev.Body = plan.ToolEnd{Call: b.Call, Name: b.Name, Error: true, Output: lostWords, Status: "unknown"}
+			ev.Body = plan.ToolEnd{
+				Call:   b.Call,
+				Name:   b.Name,
+				Error:  true,
+				Output: lostWords,
+				Status: "unknown",
+			}
 		case plan.CheckStart:
-			ev.Body = plan.CheckEnd{CheckResult: plan.CheckResult{Check: b.Check, Baseline: b.Baseline, ExitCode: -1, Cancelled: true}}
+			ev.Body = plan.CheckEnd{CheckResult: plan.CheckResult{
+				Check:     b.Check,
+				Baseline:  b.Baseline,
+				ExitCode:  -1,
+				Cancelled: true,
+			}}
 		}
 		ev.Seq, ev.Blobs = 0, nil
 		out = append(out, ev)

@@ -85,7 +85,12 @@ func (e *Engine) critique(ctx context.Context) (*plan.Parked, error) {
 		done.Error = out.Park.Detail
 	case out.Remarks != "":
 		done.Findings = out.Remarks
-		return nil, e.move(ctx, evRevise, fmt.Sprintf("a critique of version %d found something to change", doc.Version), done)
+		return nil, e.move(
+			ctx,
+			evRevise,
+			fmt.Sprintf("a critique of version %d found something to change", doc.Version),
+			done,
+		)
 	}
 	reason := plan.EndCompleted
 	if done.Error != "" {
@@ -109,12 +114,24 @@ func (e *Engine) approval(ctx context.Context) (*plan.Parked, error) {
 	if r == nil {
 		return e.awaitApproval(ctx, *doc)
 	}
-	resolved := plan.ApprovalResolved{Call: plan.PlanCall(doc.Version), Approved: r.Approved, Reason: r.Text, By: r.By, Letter: r.Letter}
+	resolved := plan.ApprovalResolved{
+		Call:     plan.PlanCall(doc.Version),
+		Approved: r.Approved,
+		Reason:   r.Text,
+		By:       r.By,
+		Letter:   r.Letter,
+	}
 	switch {
 	case r.Approved && r.Plan != nil:
 		edited := *r.Plan
 		edited.Version, edited.By = doc.Version+1, "person"
-		return nil, e.move(ctx, e.planned(), fmt.Sprintf("version %d of the plan was approved with changes", doc.Version), resolved, plan.PlanMade{PlanDoc: edited})
+		return nil, e.move(
+			ctx,
+			e.planned(),
+			fmt.Sprintf("version %d of the plan was approved with changes", doc.Version),
+			resolved,
+			plan.PlanMade{PlanDoc: edited},
+		)
 	case r.Approved:
 		return nil, e.move(ctx, e.planned(), "", resolved)
 	case r.Rejected:
@@ -134,13 +151,25 @@ func (e *Engine) awaitApproval(ctx context.Context, doc plan.PlanDoc) (*plan.Par
 	}
 	why := fmt.Sprintf("version %d of the plan waits to be approved", doc.Version)
 	if e.run.asked != call {
-		if err := e.emit(ctx, e.event(plan.ApprovalRequired{Call: call, Name: plan.PlanTool, Args: args, Why: why})); err != nil {
+		if err := e.emit(ctx, e.event(plan.ApprovalRequired{
+			Call: call,
+			Name: plan.PlanTool,
+			Args: args,
+			Why:  why,
+		})); err != nil {
 			return nil, err
 		}
 	}
 	return &plan.Parked{
-		Reason: plan.ParkApproval, Detail: why,
-		Waiting: []plan.WaitingCall{{Call: call, Name: plan.PlanTool, Args: args, Why: why, Effect: doc.Text}},
+		Reason: plan.ParkApproval,
+		Detail: why,
+		Waiting: []plan.WaitingCall{{
+			Call:   call,
+			Name:   plan.PlanTool,
+			Args:   args,
+			Why:    why,
+			Effect: doc.Text,
+		}},
 	}, nil
 }
 

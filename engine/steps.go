@@ -14,7 +14,11 @@ import (
 func (e *Engine) step(ctx context.Context) (_ *plan.Parked, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Defect{State: e.run.State, Panic: p, Stack: debug.Stack()}
+			err = &Defect{
+				State: e.run.State,
+				Panic: p,
+				Stack: debug.Stack(),
+			}
 		}
 	}()
 	if ctx.Err() != nil {
@@ -168,10 +172,21 @@ func (e *Engine) moved(ctx context.Context, j *plan.Judgement) ([]plan.Body, err
 	j.Approved, j.Verdict = false, plan.NeedsFix
 	j.Why = "The tree changed while it was reviewed, so the verdict is not about what is there now."
 	gap := plan.Gap{
-		ID: fmt.Sprintf("G%d", len(e.run.Gaps)+1), Severity: plan.SeverityMust, Status: plan.GapOpened,
-		Gap: fmt.Sprintf("While the work was being reviewed, %d files changed in the tree (+%d -%d lines). Look at what changed there, and keep only what belongs to the request.", stat.Files, stat.Insertions, stat.Deletions),
+		ID:       fmt.Sprintf("G%d", len(e.run.Gaps)+1),
+		Severity: plan.SeverityMust,
+		Status:   plan.GapOpened,
+		Gap: fmt.Sprintf(
+			"While the work was being reviewed, %d files changed in the tree (+%d -%d lines). Look at what changed there, and keep only what belongs to the request.",
+			stat.Files,
+			stat.Insertions,
+			stat.Deletions,
+		),
 	}
-	j.Missing = append(j.Missing, plan.Missing{ID: gap.ID, Gap: gap.Gap, Severity: gap.Severity})
+	j.Missing = append(j.Missing, plan.Missing{
+		ID:       gap.ID,
+		Gap:      gap.Gap,
+		Severity: gap.Severity,
+	})
 	j.Gaps = append(j.Gaps, gap)
 	return []plan.Body{snap}, nil
 }
@@ -216,9 +231,18 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 		}
 	}
 	brief := plan.Brief{
-		Run: e.run.ID, Phase: p, Attempt: e.run.Attempt(p), Conv: conv,
-		Request: e.run.Start.Request, Said: e.run.Said, Gaps: slices.Clone(e.run.Gaps), Past: past,
-		Spent: e.run.Usage, Cost: e.run.Cost, Notice: e.run.notice(), Trees: e.run.trees(),
+		Run:     e.run.ID,
+		Phase:   p,
+		Attempt: e.run.Attempt(p),
+		Conv:    conv,
+		Request: e.run.Start.Request,
+		Said:    e.run.Said,
+		Gaps:    slices.Clone(e.run.Gaps),
+		Past:    past,
+		Spent:   e.run.Usage,
+		Cost:    e.run.Cost,
+		Notice:  e.run.notice(),
+		Trees:   e.run.trees(),
 	}
 	fill(&brief)
 	out, err := e.cfg.Runner.Run(ctx, brief, e.emit)

@@ -84,7 +84,15 @@ func (a *account) balance() (b balance, limited bool) {
 		_, cost := a.total()
 		if rest := most - cost; !limited || rest-a.held < b.left-b.held {
 			limited = true
-			b = balance{left: rest, held: a.held, hit: plan.LimitHit{Kind: "cost", Value: cost, Max: most}}
+			b = balance{
+				left: rest,
+				held: a.held,
+				hit: plan.LimitHit{
+					Kind:  "cost",
+					Value: cost,
+					Max:   most,
+				},
+			}
 		}
 	}
 	return b, limited
@@ -107,9 +115,17 @@ func (a *account) spent() *plan.LimitHit {
 		usage, cost := a.total()
 		switch lim := a.limits; {
 		case lim.Tokens > 0 && usage.Tokens() >= lim.Tokens:
-			return &plan.LimitHit{Kind: "tokens", Value: float64(usage.Tokens()), Max: float64(lim.Tokens)}
+			return &plan.LimitHit{
+				Kind:  "tokens",
+				Value: float64(usage.Tokens()),
+				Max:   float64(lim.Tokens),
+			}
 		case lim.CostUSD > 0 && cost >= lim.CostUSD:
-			return &plan.LimitHit{Kind: "cost", Value: cost, Max: lim.CostUSD}
+			return &plan.LimitHit{
+				Kind:  "cost",
+				Value: cost,
+				Max:   lim.CostUSD,
+			}
 		}
 	}
 	return nil

@@ -13,20 +13,33 @@ import (
 // (search, find, open, plan) are in no group on purpose: running the wrong one
 // is worse than asking.
 func synonyms() [][]string {
-	return [][]string{
-		{"read", "cat", "view", "readfile", "openfile", "viewfile", "fileread", "fileview", "getfile", "getfilecontent", "getfilecontents", "loadfile", "showfile", "readtextfile", "readfilecontent", "fsread"},
-		{"listdir", "ls", "dir", "list", "listfiles", "listfile", "listdirectory", "listdirectorycontents", "listfolder", "readdir", "readdirectory", "directorylist", "directorytree"},
-		{"grep", "rg", "ripgrep", "searchfiles", "searchfile", "searchtext", "searchcode", "searchcontent", "searchfilecontent", "searchinfiles", "grepsearch", "grepfiles", "findinfiles", "textsearch"},
-		{"glob", "findfiles", "findfile", "filesearch", "globfiles", "globsearch", "fileglob", "findfilesbyname", "findbyname"},
-		{"symbols", "symbol", "outline", "listsymbols", "findsymbol", "findsymbols", "getsymbols", "symbolsearch", "documentsymbols", "fileoutline", "codeoutline", "listcodedefinitionnames"},
-		{"write", "writefile", "createfile", "writetofile", "filewrite", "filecreate", "newfile", "savefile", "fswrite"},
-		{"edit", "editfile", "fileedit", "strreplace", "stringreplace", "strreplaceeditor", "strreplacebasededittool", "replaceinfile", "replacestringinfile", "searchreplace", "searchandreplace", "replace"},
-		{"applypatch", "patch", "applydiff", "patchfile", "gitapply"},
-		{"bash", "sh", "zsh", "shell", "cmd", "exec", "execute", "run", "command", "terminal", "runcommand", "execcommand", "executecommand", "shellcommand", "bashcommand", "executebash", "runbash", "runshell", "runshellcommand", "runterminalcmd", "runterminalcommand", "runinterminal", "localshell"},
-		{"remember", "memorize", "savememory", "storememory", "addmemory", "writememory"},
-		{"ask", "askuser", "askhuman", "question", "askquestion", "askuserquestion", "askfollowupquestion"},
-		{"todo", "todowrite", "writetodo", "writetodos", "writetodolist", "todolist", "updatetodos", "updatetodolist", "managetodolist"},
+	rows := []string{
+		"read cat view readfile openfile viewfile fileread fileview getfile getfilecontent " +
+			"getfilecontents loadfile showfile readtextfile readfilecontent fsread",
+		"listdir ls dir list listfiles listfile listdirectory listdirectorycontents listfolder " +
+			"readdir readdirectory directorylist directorytree",
+		"grep rg ripgrep searchfiles searchfile searchtext searchcode searchcontent searchfilecontent " +
+			"searchinfiles grepsearch grepfiles findinfiles textsearch",
+		"glob findfiles findfile filesearch globfiles globsearch fileglob findfilesbyname findbyname",
+		"symbols symbol outline listsymbols findsymbol findsymbols getsymbols symbolsearch " +
+			"documentsymbols fileoutline codeoutline listcodedefinitionnames",
+		"write writefile createfile writetofile filewrite filecreate newfile savefile fswrite",
+		"edit editfile fileedit strreplace stringreplace strreplaceeditor strreplacebasededittool " +
+			"replaceinfile replacestringinfile searchreplace searchandreplace replace",
+		"applypatch patch applydiff patchfile gitapply",
+		"bash sh zsh shell cmd exec execute run command terminal runcommand execcommand " +
+			"executecommand shellcommand bashcommand executebash runbash runshell runshellcommand " +
+			"runterminalcmd runterminalcommand runinterminal localshell",
+		"remember memorize savememory storememory addmemory writememory",
+		"ask askuser askhuman question askquestion askuserquestion askfollowupquestion",
+		"todo todowrite writetodo writetodos writetodolist todolist updatetodos updatetodolist " +
+			"managetodolist",
 	}
+	var sets [][]string
+	for _, row := range rows {
+		sets = append(sets, strings.Fields(row))
+	}
+	return sets
 }
 
 // resolveName finds the offered tool that a model means. A name that is

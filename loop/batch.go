@@ -85,7 +85,11 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 // result; none runs of an answer that was cut off, because the rest of it might
 // have said otherwise.
 func (l *Loop) examine(b plan.Block, cut bool) *call {
-	c := &call{id: b.Call, name: b.Name, text: b.Args}
+	c := &call{
+		id:   b.Call,
+		name: b.Name,
+		text: b.Args,
+	}
 	c.args, _ = parseArgs(b.Args)
 	name, suggestion := resolveName(b.Name, l.names)
 	o, ok := l.offered[name]
@@ -104,7 +108,10 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		return c
 	}
 	if o.info.Writes && copiesStub(args) {
-		c.reject("invalid", "These arguments copy a mark that stands for something left out of the history, so running the call would write the mark itself. Read what you need again and send the call with the real content.")
+		c.reject(
+			"invalid",
+			"These arguments copy a mark that stands for something left out of the history, so running the call would write the mark itself. Read what you need again and send the call with the real content.",
+		)
 		return c
 	}
 	c.args, c.notes = args, tell(notes)
@@ -125,7 +132,11 @@ func (l *Loop) calm(calls []*call) plan.StormBroken {
 			continue // it has its answer
 		}
 		judged = append(judged, c)
-		storm = append(storm, stormCall{Name: c.name, Args: c.args, Verdict: v})
+		storm = append(storm, stormCall{
+			Name:    c.name,
+			Args:    c.args,
+			Verdict: v,
+		})
 	}
 	ruling := l.storm.rule(storm)
 	broken := plan.StormBroken{Action: ruling.Action, Notice: ruling.Notice}
@@ -163,7 +174,11 @@ func (l *Loop) notOffered(name, suggestion string) string {
 
 func (c *call) reject(status, text string) {
 	c.offer = nil
-	c.finish(plan.ToolEnd{Error: true, Output: text, Status: status})
+	c.finish(plan.ToolEnd{
+		Error:  true,
+		Output: text,
+		Status: status,
+	})
 }
 
 func (c *call) finish(end plan.ToolEnd) {
@@ -243,7 +258,10 @@ func (l *Loop) runGroups(ctx context.Context, groups [][]*call) error {
 		case ctx.Err() != nil || failed != nil:
 			l.skip(g, "Cancelled before it started; nothing was done.")
 		case steered:
-			l.skip(g, "Skipped; nothing was done: the person who asked for this work has something to say first. Read it, then decide what is still needed.")
+			l.skip(
+				g,
+				"Skipped; nothing was done: the person who asked for this work has something to say first. Read it, then decide what is still needed.",
+			)
 		default:
 			failed = l.runGroup(ctx, g)
 		}
@@ -254,7 +272,11 @@ func (l *Loop) runGroups(ctx context.Context, groups [][]*call) error {
 // skip answers calls that this process has not begun.
 func (l *Loop) skip(group []*call, text string) {
 	for _, c := range group {
-		end := &plan.ToolEnd{Error: true, Status: "cancelled", Output: text}
+		end := &plan.ToolEnd{
+			Error:  true,
+			Status: "cancelled",
+			Output: text,
+		}
 		if c.lost && !c.external() && c.effect != plan.EffectReplay {
 			end = unknownEnd() // another process has
 		}
@@ -338,7 +360,11 @@ func (l *Loop) heard(ctx context.Context, n news, cancel context.CancelCauseFunc
 		l.relay(ctx, n.post)
 		return
 	}
-	if err := l.show(ctx, plan.ToolUpdate{Call: n.call.id, Name: n.call.name, Text: l.cfg.Redact(n.update)}); err != nil {
+	if err := l.show(ctx, plan.ToolUpdate{
+		Call: n.call.id,
+		Name: n.call.name,
+		Text: l.cfg.Redact(n.update),
+	}); err != nil {
 		cancel(err)
 	}
 }
@@ -359,7 +385,8 @@ func (l *Loop) finished(n news) {
 // observe tells the storm breaker how a call ended that ran.
 func (l *Loop) observe(name string, args json.RawMessage, end *plan.ToolEnd) {
 	l.storm.observe(name, args, outcome{
-		Result: fingerprint(end.Output, end.Error), Timeout: end.Status == "timeout",
+		Result:  fingerprint(end.Output, end.Error),
+		Timeout: end.Status == "timeout",
 	})
 }
 

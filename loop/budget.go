@@ -26,7 +26,11 @@ type overBudget struct{ hit plan.LimitHit }
 
 // Error implements error.
 func (e *overBudget) Error() string {
-	return fmt.Sprintf("the limit on cost leaves too little for another call: %.4g of %.4g USD are spent", e.hit.Value, e.hit.Max)
+	return fmt.Sprintf(
+		"the limit on cost leaves too little for another call: %.4g of %.4g USD are spent",
+		e.hit.Value,
+		e.hit.Max,
+	)
 }
 
 // reserve is a call of this many tokens whose answer fits what is left of the

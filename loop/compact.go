@@ -62,8 +62,13 @@ func newRoom(window int64) room {
 		return n * max(window, 0) / smallWindow
 	}
 	return room{
-		Window: window, Output: part(outputReserve), Stop: part(stopBuffer), Auto: part(autoBuffer),
-		Keep: 5, Early: 0.5, Target: 0.6,
+		Window: window,
+		Output: part(outputReserve),
+		Stop:   part(stopBuffer),
+		Auto:   part(autoBuffer),
+		Keep:   5,
+		Early:  0.5,
+		Target: 0.6,
 	}
 }
 
@@ -165,7 +170,8 @@ func (c *compactor) due(messages []plan.Message, tokens int64) occasion {
 // knows its beginning any more. It is paid for in full then, so that making it
 // shorter costs nothing.
 func (c *compactor) dueCold(messages []plan.Message, tokens int64) occasion {
-	if c.level == CompactOff || c.room.Window <= 0 || !c.breaker.allows(tokens, c.room) || large(messages, c.verbatim) <= c.room.Keep {
+	if c.level == CompactOff || c.room.Window <= 0 || !c.breaker.allows(tokens, c.room) ||
+		large(messages, c.verbatim) <= c.room.Keep {
 		return notDue
 	}
 	return dueTrim

@@ -241,7 +241,14 @@ func (t *trimmer) call(b plan.Block) plan.Block {
 	for key, value := range fields {
 		if len(value) > valueBytes {
 			stubbed = true
-			fields[key] = quoted(fmt.Sprintf("%s%s; all arguments: read path \"blob:%s\"]", stubMark, counted(len(value), "byte"), hash))
+			fields[key] = quoted(
+				fmt.Sprintf(
+					"%s%s; all arguments: read path \"blob:%s\"]",
+					stubMark,
+					counted(len(value), "byte"),
+					hash,
+				),
+			)
 		}
 	}
 	args, err := plan.MarshalCompact(fields)

@@ -48,7 +48,13 @@ func tidied(res Result, level Level) Result {
 	case !folded || res.Full != nil:
 		res.Output = short
 	default:
-		short = strings.TrimRight(short, "\n") + fmt.Sprintf("\n[to see all of it, read path \"blob:%s\"]\n", plan.NewBlob([]byte(whole)).Hash)
+		short = strings.TrimRight(
+			short,
+			"\n",
+		) + fmt.Sprintf(
+			"\n[to see all of it, read path \"blob:%s\"]\n",
+			plan.NewBlob([]byte(whole)).Hash,
+		)
 		if res.Output = whole; len(short) < len(whole) {
 			res.Output, res.Full = short, []byte(whole)
 		}

@@ -46,8 +46,11 @@ func (c *compactor) cut(messages []plan.Message, tokens int64) (section, bool) {
 		}
 	}
 	s := section{
-		head: messages[:head], middle: messages[head:max(from, head)], tail: messages[max(from, head):],
-		tokens: tokens, size: c.size(messages),
+		head:   messages[:head],
+		middle: messages[head:max(from, head)],
+		tail:   messages[max(from, head):],
+		tokens: tokens,
+		size:   c.size(messages),
 	}
 	for _, m := range s.middle {
 		if saidByPeople(m) {
@@ -191,7 +194,13 @@ func (c *compactor) assemble(s section, summary string) ([]plan.Message, shrinki
 		return nil, rep, errors.New("the model was asked to summarise the conversation and answered nothing")
 	}
 	n := s.left + len(s.middle) - len(s.kept)
-	m := plan.UserText(fmt.Sprintf("[%s before this point had to be taken out to make room. This summary stands for them; what people said is kept above. It was written from the record: check what matters before you rely on it.]\n\n%s", counted(n, "message"), summary))
+	m := plan.UserText(
+		fmt.Sprintf(
+			"[%s before this point had to be taken out to make room. This summary stands for them; what people said is kept above. It was written from the record: check what matters before you rely on it.]\n\n%s",
+			counted(n, "message"),
+			summary,
+		),
+	)
 	m.Origin = plan.OriginSummary
 	out := slices.Concat(s.head, s.kept, []plan.Message{m}, s.tail)
 	rep.After = s.tokens - s.size + c.size(out)

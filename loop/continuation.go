@@ -52,14 +52,24 @@ type Ruled struct {
 func (l *Loop) handOver(waiting []Pending) *Continuation {
 	usage, cost := l.account.total()
 	c := &Continuation{
-		Version: ContinuationVersion, Reason: Waiting, Run: l.cfg.Run, Conv: l.cfg.Conv, Turn: l.turn,
-		Calls: waiting, Usage: usage, CostUSD: cost,
+		Version: ContinuationVersion,
+		Reason:  Waiting,
+		Run:     l.cfg.Run,
+		Conv:    l.cfg.Conv,
+		Turn:    l.turn,
+		Calls:   waiting,
+		Usage:   usage,
+		CostUSD: cost,
 	}
 	if len(waiting) == 0 {
 		c.Reason = External
 		for _, x := range handable(unfinished(l.open.calls)) {
 			l.intend(x)
-			c.Calls = append(c.Calls, Pending{Call: x.id, Name: x.name, Args: x.args})
+			c.Calls = append(c.Calls, Pending{
+				Call: x.id,
+				Name: x.name,
+				Args: x.args,
+			})
 		}
 	}
 	if len(c.Calls) == 0 {
@@ -137,7 +147,11 @@ func (l *Loop) takeUp(ctx context.Context, c Continuation) (End, error) {
 func (l *Loop) ours(c Continuation, reason EndReason, ids []string) error {
 	switch {
 	case c.Version < 1 || c.Version > ContinuationVersion:
-		return fmt.Errorf("loop: the continuation is of version %d, and this program knows version %d: take it back with the program that made it", c.Version, ContinuationVersion)
+		return fmt.Errorf(
+			"loop: the continuation is of version %d, and this program knows version %d: take it back with the program that made it",
+			c.Version,
+			ContinuationVersion,
+		)
 	case c.Run != l.cfg.Run:
 		return fmt.Errorf("loop: the continuation belongs to run %q, not to %q", c.Run, l.cfg.Run)
 	case c.Conv != l.cfg.Conv:
@@ -145,7 +159,11 @@ func (l *Loop) ours(c Continuation, reason EndReason, ids []string) error {
 	case c.Reason != reason:
 		return fmt.Errorf("loop: the continuation is for calls that are %s, not %s", c.Reason, reason)
 	case c.Turn > l.turn:
-		return fmt.Errorf("loop: the continuation is from turn %d, and the conversation has only come to turn %d: restore it from all of its events", c.Turn, l.turn)
+		return fmt.Errorf(
+			"loop: the continuation is from turn %d, and the conversation has only come to turn %d: restore it from all of its events",
+			c.Turn,
+			l.turn,
+		)
 	}
 	var problems []string
 	seen := map[string]bool{}
@@ -193,7 +211,9 @@ func (l *Loop) submit(ctx context.Context, c Continuation, results []Submission)
 		return nil
 	}
 	if len(calls) < len(results) {
-		return errors.New("loop: some of these calls have their result already and some have none: submit what the latest continuation asks for")
+		return errors.New(
+			"loop: some of these calls have their result already and some have none: submit what the latest continuation asks for",
+		)
 	}
 	l.reopen()
 	ends := make([]*plan.ToolEnd, len(calls))
@@ -219,7 +239,11 @@ func (l *Loop) submit(ctx context.Context, c Continuation, results []Submission)
 // afterTool shows a result to the hook that may change it.
 func (l *Loop) afterTool(ctx context.Context, c *call, r Result) Result {
 	if after := l.cfg.Hooks.AfterTool; after != nil {
-		return after(ctx, ToolCall{ID: c.id, Info: c.offer.info, Args: c.args}, r)
+		return after(ctx, ToolCall{
+			ID:   c.id,
+			Info: c.offer.info,
+			Args: c.args,
+		}, r)
 	}
 	return r
 }
@@ -236,7 +260,11 @@ func (l *Loop) resume(c Continuation, rulings []Ruled) error {
 		return err
 	}
 	if c.Turn < l.turn {
-		return fmt.Errorf("loop: the continuation is from turn %d, which has ended: the conversation is at turn %d", c.Turn, l.turn)
+		return fmt.Errorf(
+			"loop: the continuation is from turn %d, which has ended: the conversation is at turn %d",
+			c.Turn,
+			l.turn,
+		)
 	}
 	for id := range given {
 		if x := l.find(id); x == nil || x.pending == nil {

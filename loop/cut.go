@@ -85,8 +85,12 @@ func (l *Loop) complain(sent, reported int64) {
 	l.record(plan.Adjusted{
 		Model: l.cfg.Name,
 		Part:  plan.PartContext,
-		Why: fmt.Sprintf("the server read %s of about %s tokens: raise its window (Ollama: OLLAMA_CONTEXT_LENGTH), or set [models.%s] window",
-			thousands(reported), thousands(sent), tomlKey(l.cfg.Name)),
+		Why: fmt.Sprintf(
+			"the server read %s of about %s tokens: raise its window (Ollama: OLLAMA_CONTEXT_LENGTH), or set [models.%s] window",
+			thousands(reported),
+			thousands(sent),
+			tomlKey(l.cfg.Name),
+		),
 	})
 }
 

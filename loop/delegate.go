@@ -63,8 +63,14 @@ func SubAgent(d Delegate) Tool {
 	d.Limits.Turns = cmp.Or(d.Limits.Turns, taskTurns)
 	d.Limits.Time = cmp.Or(d.Limits.Time, taskTime)
 	info := Info{
-		Spec:   Spec{Name: d.Name, Description: d.Description, Schema: json.RawMessage(taskSchema)},
-		Effect: plan.EffectUnknown, Timeout: d.Limits.Time + windUp, Delegate: &d,
+		Spec: Spec{
+			Name:        d.Name,
+			Description: d.Description,
+			Schema:      json.RawMessage(taskSchema),
+		},
+		Effect:   plan.EffectUnknown,
+		Timeout:  d.Limits.Time + windUp,
+		Delegate: &d,
 	}
 	for _, t := range d.Tools {
 		own := t.Info()
@@ -104,7 +110,12 @@ func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
 		return Failed("Give a task: the argument `task` is missing or empty."), nil
 	}
 	if l.depth >= d.Depth {
-		return Failed(fmt.Sprintf("A helper cannot have helpers of its own here (the depth limit is %d). Do the work yourself.", d.Depth)), nil
+		return Failed(
+			fmt.Sprintf(
+				"A helper cannot have helpers of its own here (the depth limit is %d). Do the work yourself.",
+				d.Depth,
+			),
+		), nil
 	}
 	child, err := l.child(*c.child, nil)
 	if err != nil {
@@ -112,7 +123,11 @@ func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
 	}
 	defer child.giveBack()
 	if child.cfg.Name != l.cfg.Name {
-		child.record(plan.Route{For: routeTask, Model: child.cfg.Name, Why: cmp.Or(d.Why, "the model that is set for sub-agents")})
+		child.record(plan.Route{
+			For:   routeTask,
+			Model: child.cfg.Name,
+			Why:   cmp.Or(d.Why, "the model that is set for sub-agents"),
+		})
 	}
 	end, err := child.Run(ctx, plan.UserText(d.Prompt+"\n\n"+args.Task))
 	switch {
@@ -131,7 +146,17 @@ func (l *Loop) taskResult(d Delegate, end End) Result {
 	text := strings.TrimSpace(end.Text)
 	switch {
 	case end.Reason == Limited:
-		return Failed(strings.TrimSpace(cmp.Or(text, d.Fallback) + fmt.Sprintf("\n\n[the helper was stopped: the limit on %s was reached, so this may be unfinished]", end.Limit.Kind)))
+		return Failed(
+			strings.TrimSpace(
+				cmp.Or(
+					text,
+					d.Fallback,
+				) + fmt.Sprintf(
+					"\n\n[the helper was stopped: the limit on %s was reached, so this may be unfinished]",
+					end.Limit.Kind,
+				),
+			),
+		)
 	case end.Reason != Completed:
 		return Failed(fmt.Sprintf("The helper ended as %s. %s", end.Reason, cmp.Or(text, end.Rejection, d.Fallback)))
 	case text == "":
@@ -186,7 +211,10 @@ func (l *Loop) taskGate(ctx context.Context, p Pending) (Ruling, bool) {
 			return r, true
 		}
 	}
-	return Ruling{By: "policy", Text: "a helper cannot wait for a person. Leave this to whoever gave you the task, and say so."}, true
+	return Ruling{
+		By:   "policy",
+		Text: "a helper cannot wait for a person. Leave this to whoever gave you the task, and say so.",
+	}, true
 }
 
 // recoverTasks looks after sub-agents whose process died. One that came to its
@@ -254,7 +282,10 @@ func checkTasks(info Info) error {
 		return nil
 	}
 	if i := slices.IndexFunc(info.Delegate.Tools, func(t Tool) bool { return t.Info().External }); i >= 0 {
-		return fmt.Errorf("loop: tool %s is run elsewhere, so a sub-agent cannot have it", info.Delegate.Tools[i].Info().Name)
+		return fmt.Errorf(
+			"loop: tool %s is run elsewhere, so a sub-agent cannot have it",
+			info.Delegate.Tools[i].Info().Name,
+		)
 	}
 	return nil
 }

@@ -24,7 +24,9 @@ const (
 // What keeps a conversation from being continued.
 var (
 	ErrEmpty    = errors.New("loop: there is no message to answer: begin with Run and a prompt")
-	ErrAnswered = errors.New("loop: the last message is the model's own, so there is nothing to answer: add a prompt with Run")
+	ErrAnswered = errors.New(
+		"loop: the last message is the model's own, so there is nothing to answer: add a prompt with Run",
+	)
 )
 
 // Continue goes on from history, without a new prompt. The history is what the
@@ -53,7 +55,10 @@ func (l *Loop) goOn(kind Kind, history []plan.Message) error {
 	if len(history) > 0 && len(l.messages) > 0 {
 		return errors.New("loop: the conversation has a history already: continue it without another one")
 	}
-	whole := slices.DeleteFunc(slices.Concat(l.messages, history), func(m plan.Message) bool { return m.Role == plan.RoleExtension })
+	whole := slices.DeleteFunc(
+		slices.Concat(l.messages, history),
+		func(m plan.Message) bool { return m.Role == plan.RoleExtension },
+	)
 	switch {
 	case len(whole) == 0:
 		return ErrEmpty

@@ -46,7 +46,10 @@ func plainly(err error) []string {
 		lines = lines[1:] // the alternatives, after a list of them without names
 	}
 	for i, line := range lines {
-		lines[i] = "- " + shortly(strings.TrimPrefix(strings.TrimPrefix(line, "validating "), "root: "), 200) // it may hold all of a value
+		lines[i] = "- " + shortly(
+			strings.TrimPrefix(strings.TrimPrefix(line, "validating "), "root: "),
+			200,
+		) // it may hold all of a value
 	}
 	return lines
 }

@@ -41,7 +41,11 @@ func (l *Loop) compact(ctx context.Context, due occasion, tokens int64) (gained 
 	if before := l.cfg.Hooks.BeforeCompaction; before != nil && !before(ctx, tokens) {
 		return false, nil
 	}
-	start := plan.CompactionStart{Level: string(l.compactor.level), Tokens: tokens, Window: l.compactor.room.Window}
+	start := plan.CompactionStart{
+		Level:  string(l.compactor.level),
+		Tokens: tokens,
+		Window: l.compactor.room.Window,
+	}
 	if l.compactor.room.Learnt {
 		start.Learnt = l.learnt.how
 	}
@@ -50,7 +54,11 @@ func (l *Loop) compact(ctx context.Context, due occasion, tokens int64) (gained 
 	if ctx.Err() != nil {
 		err = nil // it was stopped, which is no failure of the compaction
 	}
-	end := plan.CompactionEnd{Level: string(l.compactor.level), Before: tokens, After: rep.After}
+	end := plan.CompactionEnd{
+		Level:  string(l.compactor.level),
+		Before: tokens,
+		After:  rep.After,
+	}
 	switch {
 	case ctx.Err() != nil:
 		end.After = tokens
@@ -126,14 +134,24 @@ func (l *Loop) summarise(ctx context.Context, s section) (string, error) {
 	}
 	model := cmp.Or(l.cfg.SummaryModel, l.cfg.Name)
 	if model != l.cfg.Name {
-		l.record(plan.Route{For: routeSummary, Model: model, Why: cmp.Or(l.cfg.SummaryWhy, "the model that is set for summaries")})
+		l.record(plan.Route{
+			For:   routeSummary,
+			Model: model,
+			Why:   cmp.Or(l.cfg.SummaryWhy, "the model that is set for summaries"),
+		})
 	}
 	window := l.windowOf(model)
 	for lighter := 0; ; lighter++ {
 		prompt, most := l.compactor.prompt(l.lightened(s, window))
 		settings := l.cfg.Settings
 		settings.MaxOutputTokens = most
-		call := Call{Model: model, Wire: l.wireOf(model), Messages: []plan.Message{prompt}, Settings: settings, Headers: headers}
+		call := Call{
+			Model:    model,
+			Wire:     l.wireOf(model),
+			Messages: []plan.Message{prompt},
+			Settings: settings,
+			Headers:  headers,
+		}
 		l.stamp(ctx, &call)
 		ans, err := l.try(ctx, call, l.size.size(call.Messages))
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
@@ -218,7 +236,11 @@ func (l *Loop) overfull() *plan.LimitHit {
 		return nil
 	}
 	ceiling, _ := l.compactor.room.ceiling()
-	return &plan.LimitHit{Kind: "context", Value: float64(tokens), Max: float64(ceiling)}
+	return &plan.LimitHit{
+		Kind:  "context",
+		Value: float64(tokens),
+		Max:   float64(ceiling),
+	}
 }
 
 // wireOf is how a model is spoken to; this conversation's own way for its model.

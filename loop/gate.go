@@ -88,9 +88,23 @@ func (l *Loop) change(c *call, args json.RawMessage) bool {
 
 // awaitYes is await with all that the person should know.
 func (l *Loop) awaitYes(c *call, d Decision) {
-	c.pending = &Pending{Call: c.id, Name: c.name, Args: c.args, Why: d.Reason, Rule: d.Rule, Effect: l.cfg.Redact(d.Effect), Grant: d.Grant}
+	c.pending = &Pending{
+		Call:   c.id,
+		Name:   c.name,
+		Args:   c.args,
+		Why:    d.Reason,
+		Rule:   d.Rule,
+		Effect: l.cfg.Redact(d.Effect),
+		Grant:  d.Grant,
+	}
 	l.record(plan.ApprovalRequired{
-		Call: c.id, Name: c.name, Args: c.args, Why: d.Reason, Rule: d.Rule, Effect: c.pending.Effect, Grant: d.Grant,
+		Call:   c.id,
+		Name:   c.name,
+		Args:   c.args,
+		Why:    d.Reason,
+		Rule:   d.Rule,
+		Effect: c.pending.Effect,
+		Grant:  d.Grant,
 	})
 }
 
@@ -106,7 +120,11 @@ func (l *Loop) await(c *call) {
 	if c.pending != nil {
 		return
 	}
-	c.pending = &Pending{Call: c.id, Name: c.name, Args: c.args}
+	c.pending = &Pending{
+		Call: c.id,
+		Name: c.name,
+		Args: c.args,
+	}
 	var q struct {
 		Question string   `json:"question"`
 		Options  []string `json:"options"`
@@ -117,7 +135,11 @@ func (l *Loop) await(c *call) {
 		return
 	}
 	c.pending.Question, c.pending.Options = q.Question, q.Options
-	l.record(plan.Question{Call: c.id, Question: q.Question, Options: q.Options})
+	l.record(plan.Question{
+		Call:     c.id,
+		Question: q.Question,
+		Options:  q.Options,
+	})
 }
 
 // maxAsks is how often a call is asked about that its hooks keep changing.
@@ -169,7 +191,12 @@ func (l *Loop) ruling(ctx context.Context, p Pending) (Ruling, bool, error) {
 		}
 		x := letters[i]
 		l.taking = append(l.taking, x.ID)
-		return Ruling{Approved: kind == Approve, Text: l.cfg.Redact(x.Text), Scope: x.Scope, letter: x.ID}, true, nil
+		return Ruling{
+			Approved: kind == Approve,
+			Text:     l.cfg.Redact(x.Text),
+			Scope:    x.Scope,
+			letter:   x.ID,
+		}, true, nil
 	}
 	if l.cfg.Gate == nil {
 		return Ruling{}, false, nil
@@ -184,11 +211,23 @@ func (l *Loop) ruling(ctx context.Context, p Pending) (Ruling, bool, error) {
 func (l *Loop) rule(ctx context.Context, c *call, r Ruling) {
 	by := orWord(r.By, "person")
 	if c.pending.Question != "" {
-		l.record(plan.Answered{Call: c.id, Text: r.Text, By: by, Letter: r.letter})
+		l.record(plan.Answered{
+			Call:   c.id,
+			Text:   r.Text,
+			By:     by,
+			Letter: r.letter,
+		})
 		l.answered(c, r.Text)
 		return
 	}
-	resolved := plan.ApprovalResolved{Call: c.id, Approved: r.Approved, Reason: r.Text, By: by, Rule: c.pending.Rule, Letter: r.letter}
+	resolved := plan.ApprovalResolved{
+		Call:     c.id,
+		Approved: r.Approved,
+		Reason:   r.Text,
+		By:       by,
+		Rule:     c.pending.Rule,
+		Letter:   r.letter,
+	}
 	if r.Approved && r.Scope != plan.ScopeOnce {
 		resolved.Scope, resolved.Grant = r.Scope, c.pending.Grant
 	}
@@ -230,7 +269,13 @@ func (l *Loop) ruled(ctx context.Context, c *call, approved bool, reason string)
 			return
 		}
 	}
-	c.reject("refused", "Not allowed: "+orWord(reason, "the person said no.")+" Do not try the same again; find another way or say what is needed.")
+	c.reject(
+		"refused",
+		"Not allowed: "+orWord(
+			reason,
+			"the person said no.",
+		)+" Do not try the same again; find another way or say what is needed.",
+	)
 	l.intend(c)
 	l.record(*c.end)
 }

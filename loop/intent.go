@@ -16,7 +16,12 @@ func (l *Loop) intend(c *call) {
 		return
 	}
 	c.started = true
-	start := plan.ToolStart{Call: c.id, Name: c.name, Args: c.args, Conv: l.taskConv(c)}
+	start := plan.ToolStart{
+		Call: c.id,
+		Name: c.name,
+		Args: c.args,
+		Conv: l.taskConv(c),
+	}
 	if c.offer != nil {
 		start.Effect, start.Intent = c.offer.info.Effect, c.intent
 		if start.Effect == plan.EffectVerifiable && start.Intent == nil {
@@ -71,7 +76,12 @@ func prepared(ctx context.Context, v Verifiable, in Input) (made *plan.Intent) {
 
 // input is a call as its tool gets it.
 func (c *call) input(update func(string)) Input {
-	return Input{Call: c.id, Key: c.key, Args: c.args, Update: update}
+	return Input{
+		Call:   c.id,
+		Key:    c.key,
+		Args:   c.args,
+		Update: update,
+	}
 }
 
 // carryOut carries a call's intent out, or runs it if it has none. A sub-agent
@@ -126,7 +136,11 @@ func (c *call) recoverable() bool {
 
 // unknownEnd is the result of a call in which a process died.
 func unknownEnd() *plan.ToolEnd {
-	return &plan.ToolEnd{Error: true, Status: "unknown", Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again, and something that it started may still be running. Check what it left behind before you go on."}
+	return &plan.ToolEnd{
+		Error:  true,
+		Status: "unknown",
+		Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again, and something that it started may still be running. Check what it left behind before you go on.",
+	}
 }
 
 // entering is what an answer holds, as it enters the conversation: with known

@@ -54,7 +54,12 @@ func overdueEnd(c *call, limit time.Duration, said string) *plan.ToolEnd {
 	if said != "" {
 		text = said + "\n" + text
 	}
-	return &plan.ToolEnd{Error: true, Status: "timeout", Output: text, DurationMS: limit.Milliseconds()}
+	return &plan.ToolEnd{
+		Error:      true,
+		Status:     "timeout",
+		Output:     text,
+		DurationMS: limit.Milliseconds(),
+	}
 }
 
 // call runs the tool. A panic becomes an error result: one bad tool must not
@@ -64,7 +69,15 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 	n.call = c
 	defer func() {
 		if p := recover(); p != nil {
-			n.end = &plan.ToolEnd{Error: true, Output: fmt.Sprintf("%s crashed: %v. This is a defect of the tool; try another way.\n%s", c.name, p, firstFrames(debug.Stack()))}
+			n.end = &plan.ToolEnd{
+				Error: true,
+				Output: fmt.Sprintf(
+					"%s crashed: %v. This is a defect of the tool; try another way.\n%s",
+					c.name,
+					p,
+					firstFrames(debug.Stack()),
+				),
+			}
 			n.blobs = nil
 		}
 		n.end.DurationMS = l.cfg.Now().Sub(began).Milliseconds()
@@ -91,8 +104,13 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 // endOf turns a result into its event, with known secrets replaced.
 func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 	end := &plan.ToolEnd{
-		Error: res.Error, Output: l.cfg.Redact(res.Output), ExitCode: res.ExitCode,
-		Files: res.Files, Status: res.Status, Terminate: res.Terminate, Altered: res.Altered,
+		Error:     res.Error,
+		Output:    l.cfg.Redact(res.Output),
+		ExitCode:  res.ExitCode,
+		Files:     res.Files,
+		Status:    res.Status,
+		Terminate: res.Terminate,
+		Altered:   res.Altered,
 	}
 	if res.Full == nil {
 		return end, nil
@@ -109,7 +127,11 @@ func (l *Loop) cancelledEnd(c *call) *plan.ToolEnd {
 	if c.offer != nil && c.offer.info.Writes {
 		text = "Cancelled while it may have been running: it may have done all, part or none of its work. Check before you go on."
 	}
-	return &plan.ToolEnd{Error: true, Status: "cancelled", Output: text}
+	return &plan.ToolEnd{
+		Error:  true,
+		Status: "cancelled",
+		Output: text,
+	}
 }
 
 // firstFrames keeps the part of a stack that says where it broke.

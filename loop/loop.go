@@ -77,9 +77,15 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	}
 	cfg.Skills = nil
 	l := &Loop{
-		cfg: cfg, offered: map[string]*offer{},
+		cfg:     cfg,
+		offered: map[string]*offer{},
 		grace:   grace,
-		account: account{limits: cfg.Limits, usage: cfg.Spent, cost: cfg.Cost, purse: newPurse()},
+		account: account{
+			limits: cfg.Limits,
+			usage:  cfg.Spent,
+			cost:   cfg.Cost,
+			purse:  newPurse(),
+		},
 	}
 	for _, t := range cfg.Tools {
 		info := t.Info()
@@ -94,7 +100,11 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		l.names = append(l.names, info.Name)
 	}
 	l.size.count = cfg.Count
-	l.compactor = compactor{level: cfg.Compaction, size: l.size.size, verbatim: l.asks}
+	l.compactor = compactor{
+		level:    cfg.Compaction,
+		size:     l.size.size,
+		verbatim: l.asks,
+	}
 	l.resize()
 	l.storm.stormConfig = stormConfig{Mutating: l.mutating, Exempt: l.repeatable}
 	if err := l.prefix.start(cfg.Name, cfg.System, l.specs); err != nil {
@@ -246,7 +256,12 @@ func (l *Loop) between(ctx context.Context) (End, bool, error) {
 		return end, true, err
 	}
 	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
-		l.notice(fmt.Sprintf("[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say what is left undone.]", left))
+		l.notice(
+			fmt.Sprintf(
+				"[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say what is left undone.]",
+				left,
+			),
+		)
 	}
 	return l.blocked(ctx)
 }
@@ -306,7 +321,11 @@ func (l *Loop) done() bool {
 // limit says which bound the next turn would break, if any.
 func (l *Loop) limit() *plan.LimitHit {
 	if lim := l.cfg.Limits; lim.Turns > 0 && l.used >= lim.Turns {
-		return &plan.LimitHit{Kind: "turns", Value: float64(l.used), Max: float64(lim.Turns)}
+		return &plan.LimitHit{
+			Kind:  "turns",
+			Value: float64(l.used),
+			Max:   float64(lim.Turns),
+		}
 	}
 	if hit := l.account.spent(); hit != nil {
 		return hit
@@ -326,7 +345,12 @@ func (l *Loop) record(bodies ...plan.Body) {
 
 // event puts an envelope around a body. Outside a turn it has no turn number.
 func (l *Loop) event(b plan.Body) plan.Event {
-	ev := plan.Event{Run: l.cfg.Run, Conv: l.cfg.Conv, Parent: l.cfg.Parent, Body: b}
+	ev := plan.Event{
+		Run:    l.cfg.Run,
+		Conv:   l.cfg.Conv,
+		Parent: l.cfg.Parent,
+		Body:   b,
+	}
 	if l.open.started {
 		ev.Turn = new(l.turn)
 	}

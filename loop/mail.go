@@ -60,7 +60,11 @@ func (q *Queue) Put(kind LetterKind, text string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.next++
-	q.letters = append(q.letters, Letter{ID: q.next, Kind: kind, Text: text})
+	q.letters = append(q.letters, Letter{
+		ID:   q.next,
+		Kind: kind,
+		Text: text,
+	})
 }
 
 // Waiting implements Mailbox.
@@ -156,7 +160,8 @@ func outside(text, origin string) plan.Message {
 
 // guidance wraps steering so that a model does not take it for a new task.
 func guidance(text string) string {
-	return "Guidance from the person who asked for this work, given while you are at it. It does not replace your task; take it into account from here on.\n\n" + strings.TrimSpace(text)
+	return "Guidance from the person who asked for this work, given while you are at it. " +
+		"It does not replace your task; take it into account from here on.\n\n" + strings.TrimSpace(text)
 }
 
 // screen passes a text through the filters, and says why it was rejected if it
@@ -165,7 +170,12 @@ func (l *Loop) screen(ctx context.Context, text string, letter int64) (fit, why 
 	for _, f := range l.cfg.Filters {
 		s := f(ctx, text)
 		if s.Reject != "" {
-			l.record(plan.Filtered{Action: "reject", Why: s.Reject, Text: text, Letter: letter})
+			l.record(plan.Filtered{
+				Action: "reject",
+				Why:    s.Reject,
+				Text:   text,
+				Letter: letter,
+			})
 			return "", s.Reject
 		}
 		if s.Warn != "" {

@@ -48,10 +48,16 @@ func mend(o *offer, text string) (json.RawMessage, []note, string) {
 			return args, nil, problem
 		}
 		if !m.safe {
-			return args, nil, fmt.Sprintf("The arguments of %s broke off before their end. The call was not run, because half of it must not be done. Send the whole call again; if it is long, split the work over several calls.", info.Name)
+			return args, nil, fmt.Sprintf(
+				"The arguments of %s broke off before their end. The call was not run, because half of it must not be done. Send the whole call again; if it is long, split the work over several calls.",
+				info.Name,
+			)
 		}
 		source = closed
-		m.note(mendClosed, "the arguments broke off and were closed where they ended, so the last value may be incomplete")
+		m.note(
+			mendClosed,
+			"the arguments broke off and were closed where they ended, so the last value may be incomplete",
+		)
 	}
 	value, err := decodeJSON(source)
 	if err != nil {

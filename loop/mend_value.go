@@ -97,7 +97,8 @@ func unquote(text string, want kinds) (any, string, bool) {
 // like one item of it.
 func severalOrCut(s string) bool {
 	s = strings.TrimSpace(s)
-	return s == "" || strings.ContainsAny(s[:1], `[{"`) || strings.ContainsAny(s[len(s)-1:], `]}"`) || strings.ContainsAny(s, ",;\n")
+	return s == "" || strings.ContainsAny(s[:1], `[{"`) || strings.ContainsAny(s[len(s)-1:], `]}"`) ||
+		strings.ContainsAny(s, ",;\n")
 }
 
 // object repairs the fields of v. Null in a field that cannot be null means
@@ -143,7 +144,13 @@ func (m *mender) pairs(schema, v map[string]any, at string) {
 		for _, name := range missing {
 			if value, ok := defaults[name]; ok {
 				v[name] = value
-				m.note(mendPair, "%s was set to %s, because %s needs it", under(at, name), describe(value), strings.Join(there, " and "))
+				m.note(
+					mendPair,
+					"%s was set to %s, because %s needs it",
+					under(at, name),
+					describe(value),
+					strings.Join(there, " and "),
+				)
 			}
 		}
 	}

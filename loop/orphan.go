@@ -33,7 +33,13 @@ func repair(messages []plan.Message, outcome func(call plan.Block) (plan.Block, 
 			b.Type, b.Call, b.Name = plan.BlockToolResult, call.Call, call.Name
 			return b, true
 		}
-		return plan.Block{Type: plan.BlockToolResult, Call: call.Call, Name: call.Name, Text: neverStarted, Error: true}, true
+		return plan.Block{
+			Type:  plan.BlockToolResult,
+			Call:  call.Call,
+			Name:  call.Name,
+			Text:  neverStarted,
+			Error: true,
+		}, true
 	})
 }
 
@@ -50,8 +56,10 @@ func withoutOpenCalls(messages []plan.Message) []plan.Message {
 // that has none, or says that the call is to be left out.
 func pairUp(messages []plan.Message, missing func(call plan.Block) (plan.Block, bool)) []plan.Message {
 	p := pairing{
-		messages: messages, missing: missing,
-		slots: map[int][]slot{}, stray: map[position]bool{},
+		messages: messages,
+		missing:  missing,
+		slots:    map[int][]slot{},
+		stray:    map[position]bool{},
 	}
 	p.collect()
 	for i := 0; i < len(messages); {
@@ -198,7 +206,10 @@ func (p *pairing) rewrite(i int) {
 	for j, b := range m.Blocks {
 		switch {
 		case b.Type == plan.BlockToolResult && p.stray[position{i, j}] && strings.TrimSpace(b.Text) != "":
-			text := plan.Block{Type: plan.BlockText, Text: fmt.Sprintf("[result of a call that is not part of this conversation]\n%s", b.Text)}
+			text := plan.Block{
+				Type: plan.BlockText,
+				Text: fmt.Sprintf("[result of a call that is not part of this conversation]\n%s", b.Text),
+			}
 			if m.Role == plan.RoleUser {
 				own.Blocks = append(own.Blocks, text)
 			} else {

@@ -116,9 +116,17 @@ func (l *Loop) answerRoom(tokens int64) int64 {
 func (l *Loop) learn(me *ModelError, tokens int64) {
 	switch known := l.learnt.model == l.cfg.Name && l.learnt.how == plan.WindowSaid; {
 	case l.tellsWindow(l.cfg.Name, me):
-		l.learnt = learnt{model: l.cfg.Name, window: me.Window, how: plan.WindowSaid}
+		l.learnt = learnt{
+			model:  l.cfg.Name,
+			window: me.Window,
+			how:    plan.WindowSaid,
+		}
 	case !known:
-		l.learnt = learnt{model: l.cfg.Name, window: max(tokens-tokens/10, leastWindow), how: plan.WindowGuessed}
+		l.learnt = learnt{
+			model:  l.cfg.Name,
+			window: max(tokens-tokens/10, leastWindow),
+			how:    plan.WindowGuessed,
+		}
 	}
 	l.resize()
 }
@@ -128,6 +136,10 @@ func (l *Loop) relearn(start plan.CompactionStart) {
 	if start.Learnt == "" || start.Window <= 0 {
 		return
 	}
-	l.learnt = learnt{model: l.sentTo, window: start.Window, how: start.Learnt}
+	l.learnt = learnt{
+		model:  l.sentTo,
+		window: start.Window,
+		how:    start.Learnt,
+	}
 	l.resize()
 }

@@ -14,7 +14,12 @@ const mostWords = 400
 // truth; nil stands for a server that does not say.
 func (l *Loop) pay(model string, used plan.Usage, said *float64) {
 	usd, known := l.cfg.Price(model, used)
-	report := plan.UsageReport{Model: model, Usage: used, CostUSD: usd, Priced: known}
+	report := plan.UsageReport{
+		Model:   model,
+		Usage:   used,
+		CostUSD: usd,
+		Priced:  known,
+	}
 	if said != nil && *said >= 0 && !math.IsInf(*said, 1) {
 		report.CostUSD = *said
 		report.Priced, report.Reported = true, true

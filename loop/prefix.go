@@ -54,7 +54,12 @@ func (p *prefix) extend(messages []plan.Message) (plan.Request, error) {
 	for i, data := range written {
 		p.chain = append(p.chain, digest(p.at(i+len(messages)-len(written)), data))
 	}
-	req := plan.Request{Model: p.model, Messages: len(messages), Prefix: p.at(p.sent), Hash: p.at(len(messages))}
+	req := plan.Request{
+		Model:    p.model,
+		Messages: len(messages),
+		Prefix:   p.at(p.sent),
+		Hash:     p.at(len(messages)),
+	}
 	if p.last != "" && req.Prefix != p.last {
 		req.Moved = "messages"
 		if p.first != p.base {

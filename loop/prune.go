@@ -44,12 +44,16 @@ func (l *Loop) without(tokens int64, memo string) ([]plan.Message, plan.Pruned) 
 			continue
 		}
 		group := l.messages[i : i+2] // the calls, and the message that answers them
-		if group[1].Role != plan.RoleTool || slices.ContainsFunc(calls, func(b plan.Block) bool { return l.asks(b.Name) }) {
+		if group[1].Role != plan.RoleTool ||
+			slices.ContainsFunc(calls, func(b plan.Block) bool { return l.asks(b.Name) }) {
 			left = append(left, m)
 			continue
 		}
 		if len(done.Calls) == 0 && memo != "" {
-			left = append(left, outside("[memo about results that were taken out of the history here]\n\n"+memo, plan.OriginSummary))
+			left = append(
+				left,
+				outside("[memo about results that were taken out of the history here]\n\n"+memo, plan.OriginSummary),
+			)
 		}
 		for _, b := range calls {
 			done.Calls = append(done.Calls, b.Call)

@@ -106,11 +106,25 @@ func (l *Loop) applyCall(body plan.Body) {
 	case plan.ApprovalRequired:
 		if c := l.find(b.Call); c != nil {
 			c.asked, c.args = true, b.Args // hooks may have changed them
-			c.pending = &Pending{Call: b.Call, Name: b.Name, Args: b.Args, Why: b.Why, Rule: b.Rule, Effect: b.Effect, Grant: b.Grant}
+			c.pending = &Pending{
+				Call:   b.Call,
+				Name:   b.Name,
+				Args:   b.Args,
+				Why:    b.Why,
+				Rule:   b.Rule,
+				Effect: b.Effect,
+				Grant:  b.Grant,
+			}
 		}
 	case plan.Question:
 		if c := l.find(b.Call); c != nil {
-			c.asked, c.pending = true, &Pending{Call: b.Call, Name: c.name, Args: c.args, Question: b.Question, Options: b.Options}
+			c.asked, c.pending = true, &Pending{
+				Call:     b.Call,
+				Name:     c.name,
+				Args:     c.args,
+				Question: b.Question,
+				Options:  b.Options,
+			}
 		}
 	case plan.ApprovalResolved:
 		if c := l.find(b.Call); c != nil {
@@ -159,7 +173,11 @@ func eachCall(b plan.MessageEnd, look func(plan.Block, bool) *call, cut bool) []
 
 // named is what has to be known of a call whose end follows in the journal.
 func (l *Loop) named(b plan.Block, cut bool) *call {
-	c := &call{id: b.Call, name: b.Name, text: b.Args}
+	c := &call{
+		id:   b.Call,
+		name: b.Name,
+		text: b.Args,
+	}
 	if name, _ := resolveName(b.Name, l.names); !cut && l.offered[name] != nil {
 		c.name = name
 	}

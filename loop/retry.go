@@ -56,8 +56,14 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 		messages = h.ConvertMessages(ctx, messages)
 	}
 	call := Call{
-		Model: l.cfg.Name, Wire: l.cfg.Wire, System: l.cfg.System, Tools: l.specs, Messages: repair(messages, unanswered),
-		Settings: l.cfg.Settings, Format: l.cfg.Format, Headers: l.cfg.Headers,
+		Model:    l.cfg.Name,
+		Wire:     l.cfg.Wire,
+		System:   l.cfg.System,
+		Tools:    l.specs,
+		Messages: repair(messages, unanswered),
+		Settings: l.cfg.Settings,
+		Format:   l.cfg.Format,
+		Headers:  l.cfg.Headers,
 	}
 	l.stamp(ctx, &call)
 	if h.PrePrompt != nil {
@@ -125,7 +131,11 @@ func (l *Loop) try(ctx context.Context, call Call, tokens int64) (Answer, error)
 func (l *Loop) pause(ctx context.Context, t *tries, wait time.Duration, reason string, cause error) error {
 	t.all++
 	t.waited += wait
-	retry := plan.Retry{Attempt: t.all, Reason: reason, WaitMS: wait.Milliseconds()}
+	retry := plan.Retry{
+		Attempt: t.all,
+		Reason:  reason,
+		WaitMS:  wait.Milliseconds(),
+	}
 	if me, ok := AsModelError(cause); ok {
 		retry.Status = me.Status
 	}
@@ -168,11 +178,20 @@ func (l *Loop) attempt(ctx context.Context, call *Call, refused string) (ans Ans
 	}()
 	if l.cfg.Key != nil {
 		if call.Key, err = l.cfg.Key(ctx, refused); err != nil {
-			return Answer{}, &ModelError{Kind: ErrAuth, Message: "get the key of this call: " + err.Error(), Err: err}
+			return Answer{}, &ModelError{
+				Kind:    ErrAuth,
+				Message: "get the key of this call: " + err.Error(),
+				Err:     err,
+			}
 		}
 	}
 	return l.cfg.Model.Generate(ctx, *call, func(d Delta) {
-		if err := l.show(ctx, plan.MessageUpdate{Kind: d.Kind, Call: d.Call, Name: d.Name, Text: d.Text}); err != nil {
+		if err := l.show(ctx, plan.MessageUpdate{
+			Kind: d.Kind,
+			Call: d.Call,
+			Name: d.Name,
+			Text: d.Text,
+		}); err != nil {
 			cancel(err)
 		}
 		l.storm.prepare() // while the rest arrives: it may have a long conversation to take in

@@ -58,7 +58,11 @@ func scavengeLast(text string, offered []Spec, looks func(tool string) bool) []p
 
 // searched looks through a text.
 func searched(text string, offered []Spec, looks func(tool string) bool) scavenger {
-	s := scavenger{text: text, offered: offered, tries: scavengeTries}
+	s := scavenger{
+		text:    text,
+		offered: offered,
+		tries:   scavengeTries,
+	}
 	if len(text) > scavengeBytes {
 		return s
 	}
@@ -94,7 +98,9 @@ type scavenger struct {
 var (
 	fenceLine = lazy.Regexp("^ {0,3}(```+|~~~+)([^\n`]*)(?:\n|\\z)")
 	// about begins a part that speaks of calls, or shows what came of them.
-	about = lazy.Regexp(`^<(code|pre|samp|example|examples|blockquote|tool_response|tool_result|function_results)\b[^<>\n]*>`)
+	about = lazy.Regexp(
+		`^<(code|pre|samp|example|examples|blockquote|tool_response|tool_result|function_results)\b[^<>\n]*>`,
+	)
 	// wrap is what stands around calls.
 	wrap     = lazy.Regexp(wrapTag)
 	wrapHere = lazy.Regexp(`^(?:` + wrapTag + `)`)
@@ -300,7 +306,11 @@ func (s *scavenger) take(end int, calls []textCall) {
 			continue
 		}
 		if args, ok := c.arguments(s.offered[i].Schema); ok {
-			s.found = append(s.found, plan.Block{Type: plan.BlockToolCall, Name: name, Args: args})
+			s.found = append(s.found, plan.Block{
+				Type: plan.BlockToolCall,
+				Name: name,
+				Args: args,
+			})
 			s.end = end
 		}
 	}

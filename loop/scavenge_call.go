@@ -123,7 +123,11 @@ func function(rest string) (c textCall, size int, ok bool) {
 		if !ok {
 			return c, 0, false
 		}
-		c.params = append(c.params, param{name: p[2], text: value, kind: p[3]})
+		c.params = append(c.params, param{
+			name: p[2],
+			text: value,
+			kind: p[3],
+		})
 		size += len(p[0]) + n
 	}
 	size, ok = closed(rest, size, "</"+prefix+"invoke>", false)
@@ -194,7 +198,11 @@ func objectCall(object json.RawMessage) (c textCall, ok bool) {
 	case json.Unmarshal(args, &text) == nil && args[0] == '"':
 		args = json.RawMessage(text)
 	}
-	c = textCall{name: fields.Name, object: args, explicit: fields.Arguments != nil || fields.Parameters != nil}
+	c = textCall{
+		name:     fields.Name,
+		object:   args,
+		explicit: fields.Arguments != nil || fields.Parameters != nil,
+	}
 	return c, c.name != "" && isObjectText(args)
 }
 

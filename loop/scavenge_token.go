@@ -27,10 +27,14 @@ var (
 	kimiName    = lazy.Regexp(`^\s*([\w.:-]+)\s*<\|tool_call_argument_begin\|>\s*`)
 	// harmonyTag begins a message to a tool. The end of the message before it
 	// says that it is no quotation.
-	harmonyTag = lazy.Regexp(`^((?:<\|end\|>)?<\|start\|>assistant)?(?:\s*to=([\w.:-]+)\s*)?<\|channel\|>(?:commentary|analysis)` +
-		`(?:\s+to=([\w.:-]+))?\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*<\|message\|>\s*`)
+	harmonyTag = lazy.Regexp(
+		`^((?:<\|end\|>)?<\|start\|>assistant)?(?:\s*to=([\w.:-]+)\s*)?<\|channel\|>(?:commentary|analysis)` +
+			`(?:\s+to=([\w.:-]+))?\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*<\|message\|>\s*`,
+	)
 	// plainCall is what is left of such calls where a server drops the tokens.
-	plainCall = lazy.Regexp(`^(?:(?:assistant)?(?:commentary|analysis)?\s*to=)?functions\.([\w-]+)(?::\d+)?\s*(?:json|code)?\s*(\()?\s*`)
+	plainCall = lazy.Regexp(
+		`^(?:(?:assistant)?(?:commentary|analysis)?\s*to=)?functions\.([\w-]+)(?::\d+)?\s*(?:json|code)?\s*(\()?\s*`,
+	)
 )
 
 // tokenCalls reads the calls at the beginning of rest that stand in tokens of a
@@ -54,7 +58,11 @@ func tokenCalls(rest string) (calls []textCall, size int, ok bool) {
 		return nil, 0, false
 	}
 	object, n := leadingObject(rest[len(t[0]):])
-	c := textCall{name: t[2], object: object, marked: t[1] != ""}
+	c := textCall{
+		name:   t[2],
+		object: object,
+		marked: t[1] != "",
+	}
 	if c.name == "" {
 		c.name = t[3]
 	}

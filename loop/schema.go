@@ -25,7 +25,11 @@ func compileSchema(raw json.RawMessage, r rules) (*jsonschema.Resolved, error) {
 	}
 	// References lead nowhere but into the schema, so its name is of no use.
 	s.Schema, s.ID = draft, ""
-	check := soundness{rules: r, lists: draft == draft07, state: map[uintptr]visit{}}
+	check := soundness{
+		rules: r,
+		lists: draft == draft07,
+		state: map[uintptr]visit{},
+	}
 	if err := check.schema(r.root); err != nil {
 		return nil, err
 	}
@@ -130,7 +134,13 @@ func (c *soundness) under(keyword string, part any, keywords bool) error {
 
 func holdsNames(keyword string) bool {
 	switch keyword {
-	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependentRequired", "dependencies":
+	case "properties",
+		"patternProperties",
+		"$defs",
+		"definitions",
+		"dependentSchemas",
+		"dependentRequired",
+		"dependencies":
 		return true
 	}
 	return false

@@ -91,7 +91,12 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 		return nil
 	}
 	l.resize()
-	was := Next{Model: l.cfg.Name, Window: l.compactor.room.Window, Settings: l.cfg.Settings, Messages: l.messages}
+	was := Next{
+		Model:    l.cfg.Name,
+		Window:   l.compactor.room.Window,
+		Settings: l.cfg.Settings,
+		Messages: l.messages,
+	}
 	next := hook(ctx, l.turn, was)
 	l.cfg.Settings = next.Settings
 	if next.Window != was.Window {
@@ -110,8 +115,17 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 		return nil
 	}
 	before := l.size.size(l.messages)
-	end := plan.CompactionEnd{Level: levelHook, Before: before, After: l.size.size(next.Messages), Messages: next.Messages}
-	l.record(plan.CompactionStart{Level: levelHook, Tokens: before, Window: l.compactor.room.Window}, end)
+	end := plan.CompactionEnd{
+		Level:    levelHook,
+		Before:   before,
+		After:    l.size.size(next.Messages),
+		Messages: next.Messages,
+	}
+	l.record(plan.CompactionStart{
+		Level:  levelHook,
+		Tokens: before,
+		Window: l.compactor.room.Window,
+	}, end)
 	l.compactor.breaker.record(end)
 	l.replace(next.Messages)
 	return nil
@@ -129,8 +143,15 @@ func sameMessages(a, b []plan.Message) bool {
 func (l *Loop) judge(ctx context.Context, c *call) (d Decision) {
 	defer func() {
 		if p := recover(); p != nil {
-			d = Decision{Verb: Block, Reason: fmt.Sprintf("the rule that decides about this call crashed (%v), so it was not run.", p)}
+			d = Decision{
+				Verb:   Block,
+				Reason: fmt.Sprintf("the rule that decides about this call crashed (%v), so it was not run.", p),
+			}
 		}
 	}()
-	return l.cfg.Hooks.BeforeTool(ctx, ToolCall{ID: c.id, Info: c.offer.info, Args: c.args})
+	return l.cfg.Hooks.BeforeTool(ctx, ToolCall{
+		ID:   c.id,
+		Info: c.offer.info,
+		Args: c.args,
+	})
 }

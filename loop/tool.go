@@ -91,8 +91,10 @@ const (
 // none. Tools that run commands bound them themselves; theirs is the outermost.
 func DefaultTimeouts() map[Category]time.Duration {
 	return map[Category]time.Duration{
-		CategoryInfo: 30 * time.Second, CategoryEdit: 30 * time.Second,
-		CategoryExec: 610 * time.Second, CategoryMCP: 2 * time.Minute,
+		CategoryInfo: 30 * time.Second,
+		CategoryEdit: 30 * time.Second,
+		CategoryExec: 610 * time.Second,
+		CategoryMCP:  2 * time.Minute,
 	}
 }
 

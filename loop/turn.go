@@ -135,7 +135,11 @@ func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
 	})
 	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
 	for _, b := range ans.Message.Calls() {
-		c := &call{id: b.Call, name: b.Name, text: b.Args}
+		c := &call{
+			id:   b.Call,
+			name: b.Name,
+			text: b.Args,
+		}
 		c.args, _ = parseArgs(b.Args)
 		c.reject("refused", fmt.Sprintf("Not run: the answer that makes this call ended as %s.", ans.Stop))
 		l.rejected(c)
@@ -165,7 +169,10 @@ func (l *Loop) unheard(ctx context.Context, cause error) (End, error) {
 // discard ends an answer that did not come.
 func (l *Loop) discard() {
 	if l.open.asked {
-		l.record(plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{}}, Discarded: true})
+		l.record(plan.MessageEnd{
+			Message:   plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{}},
+			Discarded: true,
+		})
 		l.open.asked = false
 	}
 }
@@ -291,8 +298,12 @@ func resultsOf(calls []*call) plan.Message {
 	m := plan.Message{Role: plan.RoleTool}
 	for _, c := range calls {
 		m.Blocks = append(m.Blocks, plan.Block{
-			Type: plan.BlockToolResult, Call: c.id, Name: c.name,
-			Text: c.end.Output, Error: c.end.Error, Blob: c.end.Blob,
+			Type:  plan.BlockToolResult,
+			Call:  c.id,
+			Name:  c.name,
+			Text:  c.end.Output,
+			Error: c.end.Error,
+			Blob:  c.end.Blob,
 		})
 	}
 	return m

@@ -53,7 +53,11 @@ func parseArgs(text string) (args json.RawMessage, problem string) {
 	if errors.As(err, &syntax) {
 		where = fmt.Sprintf(" at byte %d of %d", syntax.Offset, len(text))
 	}
-	return quoted, fmt.Sprintf("The arguments are not valid JSON%s: %v. The call was not run; send it again with one complete JSON object.", where, err)
+	return quoted, fmt.Sprintf(
+		"The arguments are not valid JSON%s: %v. The call was not run; send it again with one complete JSON object.",
+		where,
+		err,
+	)
 }
 
 // validate checks arguments against the tool's schema. It returns "" or what
@@ -76,7 +80,11 @@ func (o *offer) validateValue(value any) string {
 	if err == nil {
 		return ""
 	}
-	return fmt.Sprintf("The arguments of %s do not fit; the call was not run.\n%s", o.info.Name, strings.Join(explain(o.rules, value, err), "\n"))
+	return fmt.Sprintf(
+		"The arguments of %s do not fit; the call was not run.\n%s",
+		o.info.Name,
+		strings.Join(explain(o.rules, value, err), "\n"),
+	)
 }
 
 func (o *offer) compile() {

@@ -79,7 +79,12 @@ func (db *DB) complain(ctx context.Context, query string) error {
 			return db.fail("check", err)
 		}
 		if what != "ok" {
-			return &Error{Op: "check", Path: db.path, Err: errors.New(what), Hint: hintDamaged}
+			return &Error{
+				Op:   "check",
+				Path: db.path,
+				Err:  errors.New(what),
+				Hint: hintDamaged,
+			}
 		}
 	}
 	return db.fail("check", rows.Err())
@@ -120,14 +125,20 @@ func (db *DB) prove(ctx context.Context, run plan.RunID) (n int64, err error) {
 		}
 		var e plan.Event
 		if err := e.Read(s.line); err != nil {
-			return n, &ChainError{Run: run, Seq: s.seq, Why: err.Error()}
+			return n, &ChainError{
+				Run: run,
+				Seq: s.seq,
+				Why: err.Error(),
+			}
 		}
 		found = found.fold(e)
 	}
 	if err == nil && !found.same(said) {
 		err = &Error{
-			Op: "check", Path: db.path, Hint: hintDamaged,
-			Err: fmt.Errorf("the list of runs does not say of run %s what its journal says, which is whole", run),
+			Op:   "check",
+			Path: db.path,
+			Hint: hintDamaged,
+			Err:  fmt.Errorf("the list of runs does not say of run %s what its journal says, which is whole", run),
 		}
 	}
 	return n, err
@@ -157,8 +168,10 @@ func (db *DB) auditBlobs(ctx context.Context, a *Audit) error {
 		a.Blobs++
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
 			a.note(&Error{
-				Op: "check", Path: db.path, Hint: hintDamaged,
-				Err: fmt.Errorf("the %d bytes of blob %s have changed", len(data), hash),
+				Op:   "check",
+				Path: db.path,
+				Hint: hintDamaged,
+				Err:  fmt.Errorf("the %d bytes of blob %s have changed", len(data), hash),
 			})
 		}
 	}

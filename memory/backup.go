@@ -61,14 +61,29 @@ func (db *DB) mayWrite(path string, replace bool) error {
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if own, err := os.Stat(db.path + suffix); err == nil && os.SameFile(own, there) {
-			return &Error{Op: "back up to", Path: path, Err: errors.New("it is the database itself"), Hint: "name another file"}
+			return &Error{
+				Op:   "back up to",
+				Path: path,
+				Err:  errors.New("it is the database itself"),
+				Hint: "name another file",
+			}
 		}
 	}
 	switch {
 	case !there.Mode().IsRegular():
-		return &Error{Op: "back up to", Path: path, Err: errors.New("it is there and is not a file"), Hint: "name another file"}
+		return &Error{
+			Op:   "back up to",
+			Path: path,
+			Err:  errors.New("it is there and is not a file"),
+			Hint: "name another file",
+		}
 	case !replace:
-		return &Error{Op: "back up to", Path: path, Err: fs.ErrExist, Hint: "name another file, or allow it to be replaced"}
+		return &Error{
+			Op:   "back up to",
+			Path: path,
+			Err:  fs.ErrExist,
+			Hint: "name another file, or allow it to be replaced",
+		}
 	}
 	return nil
 }

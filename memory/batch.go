@@ -97,7 +97,20 @@ func scanJob(scan func(...any) error) (Job, error) {
 	var j Job
 	var started, ended int64
 	var spec, result, published string
-	err := scan(&j.Batch, &j.ID, &j.Place, &j.Turn, &j.Priority, &j.State, &j.Run, &started, &ended, &spec, &result, &published)
+	err := scan(
+		&j.Batch,
+		&j.ID,
+		&j.Place,
+		&j.Turn,
+		&j.Priority,
+		&j.State,
+		&j.Run,
+		&started,
+		&ended,
+		&spec,
+		&result,
+		&published,
+	)
 	if started != 0 {
 		j.Started = fromNanos(started)
 	}
@@ -159,7 +172,14 @@ func (db *DB) SettleJob(ctx context.Context, batch, id string, state JobState, r
 // MoveJobs moves the jobs of a batch that are in one of the states from to
 // another state, and returns how many. With ids it moves only those. With anew
 // they forget their run and their result, and begin from the start.
-func (db *DB) MoveJobs(ctx context.Context, batch string, to JobState, from []JobState, ids []string, anew bool) (int64, error) {
+func (db *DB) MoveJobs(
+	ctx context.Context,
+	batch string,
+	to JobState,
+	from []JobState,
+	ids []string,
+	anew bool,
+) (int64, error) {
 	set := "state = ?, ended = 0"
 	args := []any{string(to)}
 	if to == JobCancelled {
@@ -191,7 +211,13 @@ func (db *DB) MoveJobs(ctx context.Context, batch string, to JobState, from []Jo
 // RecordPublished keeps how far the change of a job was published. It is on disk
 // when this returns.
 func (db *DB) RecordPublished(ctx context.Context, batch, id string, how json.RawMessage) error {
-	_, err := db.write.ExecContext(ctx, "UPDATE batch_jobs SET published = ? WHERE batch = ? AND id = ?", string(orNull(how)), batch, id)
+	_, err := db.write.ExecContext(
+		ctx,
+		"UPDATE batch_jobs SET published = ? WHERE batch = ? AND id = ?",
+		string(orNull(how)),
+		batch,
+		id,
+	)
 	return db.fail("record what was published in", err)
 }
 

@@ -25,7 +25,13 @@ func (db *DB) Batches(ctx context.Context, digest string) ([]Batch, error) {
 		if err := rows.Scan(&b.ID, &b.Digest, &b.Name, &settings, &b.Most, &created, &updated); err != nil {
 			return nil, db.fail(op, err)
 		}
-		b.Settings, b.Created, b.Updated, b.Jobs = []byte(settings), fromNanos(created), fromNanos(updated), map[JobState]int{}
+		b.Settings, b.Created, b.Updated, b.Jobs = []byte(
+			settings,
+		), fromNanos(
+			created,
+		), fromNanos(
+			updated,
+		), map[JobState]int{}
 		at[b.ID] = len(out)
 		out = append(out, b)
 	}
@@ -37,8 +43,11 @@ func (db *DB) Batches(ctx context.Context, digest string) ([]Batch, error) {
 
 // countJobs fills in how the jobs of batches stand, and what they cost so far.
 func (db *DB) countJobs(ctx context.Context, out []Batch, at map[string]int) error {
-	rows, err := db.read.QueryContext(ctx, `SELECT j.batch, j.state, count(*), coalesce(sum(r.cost_usd), 0), coalesce(sum(r.input + r.output), 0)
-		FROM batch_jobs AS j LEFT JOIN runs AS r ON r.id = j.run GROUP BY j.batch, j.state`)
+	rows, err := db.read.QueryContext(
+		ctx,
+		`SELECT j.batch, j.state, count(*), coalesce(sum(r.cost_usd), 0), coalesce(sum(r.input + r.output), 0)
+		FROM batch_jobs AS j LEFT JOIN runs AS r ON r.id = j.run GROUP BY j.batch, j.state`,
+	)
 	if err != nil {
 		return err //nolint:wrapcheck // Batches says what was done
 	}
@@ -83,13 +92,23 @@ func (db *DB) Batch(ctx context.Context, prefix string) (Batch, error) {
 	case 1:
 		return fit[0], nil
 	}
-	return Batch{}, fmt.Errorf("%q fits %d batches, give more letters: %s, %s, …", prefix, len(fit), fit[0].ID, fit[1].ID)
+	return Batch{}, fmt.Errorf(
+		"%q fits %d batches, give more letters: %s, %s, …",
+		prefix,
+		len(fit),
+		fit[0].ID,
+		fit[1].ID,
+	)
 }
 
 // Jobs lists the jobs of a batch in the order of the list that they came from.
 func (db *DB) Jobs(ctx context.Context, batch string) ([]Job, error) {
 	const op = "list jobs in"
-	rows, err := db.read.QueryContext(ctx, "SELECT "+jobColumns+" FROM batch_jobs WHERE batch = ? ORDER BY place", batch)
+	rows, err := db.read.QueryContext(
+		ctx,
+		"SELECT "+jobColumns+" FROM batch_jobs WHERE batch = ? ORDER BY place",
+		batch,
+	)
 	if err != nil {
 		return nil, db.fail(op, err)
 	}

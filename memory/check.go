@@ -38,11 +38,22 @@ type links struct {
 
 // linksAfter starts a proof behind event after.
 func (db *DB) linksAfter(ctx context.Context, run plan.RunID, now standing, after int64) (*links, error) {
-	l := &links{run: run, now: now, seq: max(after, 0)}
+	l := &links{
+		run: run,
+		now: now,
+		seq: max(after, 0),
+	}
 	if after <= 0 {
 		return l, nil
 	}
-	err := db.read.QueryRowContext(ctx, "SELECT sha FROM events WHERE run = ? AND seq = ?", now.key, after).Scan(&l.chain)
+	err := db.read.QueryRowContext(
+		ctx,
+		"SELECT sha FROM events WHERE run = ? AND seq = ?",
+		now.key,
+		after,
+	).Scan(
+		&l.chain,
+	)
 	if errors.Is(err, sql.ErrNoRows) { // beyond the head, or a hole, which then shows
 		err = nil
 	}
@@ -52,15 +63,27 @@ func (db *DB) linksAfter(ctx context.Context, run plan.RunID, now standing, afte
 // next proves that an event follows what came before.
 func (l *links) next(s stored) error {
 	if s.seq != l.seq+1 {
-		return &ChainError{Run: l.run, Seq: l.seq + 1, Why: "it is missing"}
+		return &ChainError{
+			Run: l.run,
+			Seq: l.seq + 1,
+			Why: "it is missing",
+		}
 	}
 	l.seq++
 	l.line = append(l.line[:0], s.line...)
 	if l.chain = link(l.chain, l.line); !bytes.Equal(l.chain, s.sha) {
-		return &ChainError{Run: l.run, Seq: l.seq, Why: "its bytes have changed"}
+		return &ChainError{
+			Run: l.run,
+			Seq: l.seq,
+			Why: "its bytes have changed",
+		}
 	}
 	if l.seq == l.now.head && !bytes.Equal(l.chain, l.now.chain) {
-		return &ChainError{Run: l.run, Seq: l.seq, Why: "it is not the event that was committed last"}
+		return &ChainError{
+			Run: l.run,
+			Seq: l.seq,
+			Why: "it is not the event that was committed last",
+		}
 	}
 	return nil
 }
@@ -68,7 +91,11 @@ func (l *links) next(s stored) error {
 // end proves that nothing is missing at the end.
 func (l *links) end() error {
 	if l.seq < l.now.head {
-		return &ChainError{Run: l.run, Seq: l.seq + 1, Why: "it is missing"}
+		return &ChainError{
+			Run: l.run,
+			Seq: l.seq + 1,
+			Why: "it is missing",
+		}
 	}
 	return nil
 }

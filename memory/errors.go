@@ -120,7 +120,12 @@ func fail(op, path string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s %s: %w", op, path, err)
 	}
-	return &Error{Op: op, Path: path, Err: err, Hint: hint(err)}
+	return &Error{
+		Op:   op,
+		Path: path,
+		Err:  err,
+		Hint: hint(err),
+	}
 }
 
 func hint(err error) string {

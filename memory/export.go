@@ -55,14 +55,27 @@ type Portable struct {
 // reads. Every text in it goes through redact first (nil for none). Where that
 // changes something the hashes are made anew, so the result is a whole journal,
 // but another one.
-func (db *DB) Export(ctx context.Context, run plan.RunID, to io.Writer, redact func(string) string) (Portable, error) {
+func (db *DB) Export(
+	ctx context.Context,
+	run plan.RunID,
+	to io.Writer,
+	redact func(string) string,
+) (Portable, error) {
 	out := bufio.NewWriterSize(to, 64<<10)
-	x := &exporter{out: out, cleaner: cleaner{redact: redact}, sum: Portable{Run: run}}
+	x := &exporter{
+		out:     out,
+		cleaner: cleaner{redact: redact},
+		sum:     Portable{Run: run},
+	}
 	now, err := db.standing(ctx, run)
 	if err != nil {
 		return x.sum, db.runError("export", run, err)
 	}
-	if err := x.write(header{Version: exportVersion, Run: run, Created: db.now().UTC()}); err != nil {
+	if err := x.write(header{
+		Version: exportVersion,
+		Run:     run,
+		Created: db.now().UTC(),
+	}); err != nil {
 		return x.sum, err
 	}
 	if err := db.exportBlobs(ctx, now, x); err != nil {
@@ -79,7 +92,11 @@ func (db *DB) Export(ctx context.Context, run plan.RunID, to io.Writer, redact f
 			return x.sum, fmt.Errorf("export event %d of run %s: %w", s.seq, run, err)
 		}
 	}
-	end := ending{Events: x.sum.Events, Blobs: x.sum.Blobs, Chain: hex.EncodeToString(x.chain)}
+	end := ending{
+		Events: x.sum.Events,
+		Blobs:  x.sum.Blobs,
+		Chain:  hex.EncodeToString(x.chain),
+	}
 	if err := x.write(portion{End: &end}); err != nil {
 		return x.sum, err
 	}
@@ -164,7 +181,10 @@ func (x *exporter) event(line Line) error {
 	clean := x.json(line.JSON)
 	var e plan.Event
 	if err := e.UnmarshalJSON(clean); err != nil {
-		return fmt.Errorf("a redaction rule has made it unreadable; take back what was added in redact.patterns: %w", err)
+		return fmt.Errorf(
+			"a redaction rule has made it unreadable; take back what was added in redact.patterns: %w",
+			err,
+		)
 	}
 	x.chain = link(x.chain, clean)
 	x.sum.Events++

@@ -62,19 +62,43 @@ func addFact(ctx context.Context, tx *sql.Tx, f plan.Fact, hash []byte) (plan.Fa
 	if n > 0 {
 		return f, FactForgotten, nil
 	}
-	old, err := scanFact(tx.QueryRowContext(ctx, selectFact+` WHERE repo IN (?, '') AND hash = ? ORDER BY repo = ? DESC`, f.Repo, hash, f.Repo))
+	old, err := scanFact(
+		tx.QueryRowContext(
+			ctx,
+			selectFact+` WHERE repo IN (?, '') AND hash = ? ORDER BY repo = ? DESC`,
+			f.Repo,
+			hash,
+			f.Repo,
+		),
+	)
 	switch {
 	case err == nil:
 		if !old.Expires.IsZero() && (f.Expires.IsZero() || f.Expires.After(old.Expires)) {
 			old.Expires = f.Expires
-			_, err = tx.ExecContext(ctx, `UPDATE facts SET expires = ? WHERE id = ?`, nanosOrZero(old.Expires), old.ID)
+			_, err = tx.ExecContext(
+				ctx,
+				`UPDATE facts SET expires = ? WHERE id = ?`,
+				nanosOrZero(old.Expires),
+				old.ID,
+			)
 		}
 		return old, FactMerged, err //nolint:wrapcheck // the caller says what was done
 	case !errors.Is(err, sql.ErrNoRows):
 		return f, "", err //nolint:wrapcheck // the caller says what was done
 	}
-	res, err := tx.ExecContext(ctx, `INSERT INTO facts (repo, hash, source, run, seq, created, used, expires, text) VALUES (?,?,?,?,?,?,?,?,?)`,
-		f.Repo, hash, f.Source, string(f.Run), f.Seq, f.Created.UnixNano(), f.Used, nanosOrZero(f.Expires), f.Text)
+	res, err := tx.ExecContext(
+		ctx,
+		`INSERT INTO facts (repo, hash, source, run, seq, created, used, expires, text) VALUES (?,?,?,?,?,?,?,?,?)`,
+		f.Repo,
+		hash,
+		f.Source,
+		string(f.Run),
+		f.Seq,
+		f.Created.UnixNano(),
+		f.Used,
+		nanosOrZero(f.Expires),
+		f.Text,
+	)
 	if err != nil {
 		return f, "", err //nolint:wrapcheck // the caller says what was done
 	}
@@ -121,7 +145,13 @@ func (db *DB) Facts(ctx context.Context, repo string, limit int) ([]plan.Fact, e
 	if limit <= 0 {
 		limit = -1
 	}
-	rows, err := db.read.QueryContext(ctx, selectFact+` WHERE ? = '*' OR repo IN (?, '') ORDER BY created DESC, id DESC LIMIT ?`, repo, repo, limit)
+	rows, err := db.read.QueryContext(
+		ctx,
+		selectFact+` WHERE ? = '*' OR repo IN (?, '') ORDER BY created DESC, id DESC LIMIT ?`,
+		repo,
+		repo,
+		limit,
+	)
 	if err != nil {
 		return nil, db.fail("list facts of", err)
 	}
@@ -177,7 +207,10 @@ func nanosOrZero(t time.Time) int64 {
 // factHash is the same for texts of the same words in the same order, whatever
 // their case, spacing and punctuation.
 func factHash(text string) []byte {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := strings.FieldsFunc(
+		strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) },
+	)
 	if len(words) == 0 {
 		words = []string{text}
 	}

@@ -26,7 +26,10 @@ func moduleOf(ctx context.Context, tx querier) (fullText, error) {
 		return fullText{}, fmt.Errorf("ask SQLite for its modules: %w", err)
 	}
 	if has {
-		return fullText{"fts5", `fts5(text, content='', contentless_delete=1, detail=none, tokenize='porter unicode61 remove_diacritics 2')`}, nil
+		return fullText{
+			"fts5",
+			`fts5(text, content='', contentless_delete=1, detail=none, tokenize='porter unicode61 remove_diacritics 2')`,
+		}, nil
 	}
 	return fullText{"fts4", `fts4(text, tokenize=porter)`}, nil
 }
@@ -45,7 +48,13 @@ func (db *DB) FullText(ctx context.Context) (string, error) {
 // current reports whether an index holds what the facts are.
 func (m fullText) current(ctx context.Context, tx querier) (bool, error) {
 	var same bool
-	err := tx.QueryRowContext(ctx, `SELECT i.version = f.version FROM fact_index i, fact_index f WHERE i.name = ? AND f.name = 'facts'`, m.name).Scan(&same)
+	err := tx.QueryRowContext(
+		ctx,
+		`SELECT i.version = f.version FROM fact_index i, fact_index f WHERE i.name = ? AND f.name = 'facts'`,
+		m.name,
+	).Scan(
+		&same,
+	)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -137,8 +137,14 @@ func idf(total, holding int) float64 {
 // with all ids costs a fraction of as many rows.
 func (db *DB) holding(ctx context.Context, m fullText, match string) ([]int64, error) {
 	var list sql.NullString
-	err := db.read.QueryRowContext(ctx, `SELECT group_concat(rowid) FROM (SELECT rowid FROM `+m.table()+` WHERE `+m.table()+` MATCH ? LIMIT ?)`,
-		match, common+1).Scan(&list)
+	err := db.read.QueryRowContext(
+		ctx,
+		`SELECT group_concat(rowid) FROM (SELECT rowid FROM `+m.table()+` WHERE `+m.table()+` MATCH ? LIMIT ?)`,
+		match,
+		common+1,
+	).Scan(
+		&list,
+	)
 	if err != nil || !list.Valid {
 		return nil, err //nolint:wrapcheck // SearchFacts says what was done
 	}
@@ -205,7 +211,8 @@ func hit(f plan.Fact, w weight, now time.Time) FactHit {
 	const usual, k, b = 16, 1.2, 0.75 // words in a fact; BM25's constants
 	length := float64(len(strings.Fields(f.Text)))
 	return FactHit{
-		Fact: f, Matched: w.words,
+		Fact:    f,
+		Matched: w.words,
 		Score:   w.idf * (k + 1) / (1 + k*(1-b+b*length/usual)),
 		Expired: !f.Expires.IsZero() && !now.IsZero() && !now.Before(f.Expires),
 	}
@@ -217,8 +224,13 @@ func (db *DB) factsOf(ctx context.Context, ids []int64, repo string) ([]plan.Fac
 	if err != nil {
 		return nil, err //nolint:wrapcheck // numbers can be encoded
 	}
-	rows, err := db.read.QueryContext(ctx, selectFact+` WHERE id IN (SELECT value FROM json_each(?)) AND (? = '*' OR repo IN (?, '')) ORDER BY id DESC`,
-		string(list), repo, repo)
+	rows, err := db.read.QueryContext(
+		ctx,
+		selectFact+` WHERE id IN (SELECT value FROM json_each(?)) AND (? = '*' OR repo IN (?, '')) ORDER BY id DESC`,
+		string(list),
+		repo,
+		repo,
+	)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // SearchFacts says what was done
 	}

@@ -41,7 +41,11 @@ type Feed struct {
 // A reader that wants all events subscribes first, reads the journal, and then
 // skips those of the feed that it has. [DB.Follow] does.
 func (db *DB) Subscribe(run plan.RunID, buffer int) *Feed {
-	f := &Feed{feeds: &db.feeds, run: run, lines: make(chan Line, max(buffer, 1))}
+	f := &Feed{
+		feeds: &db.feeds,
+		run:   run,
+		lines: make(chan Line, max(buffer, 1)),
+	}
 	db.feeds.add(f)
 	return f
 }

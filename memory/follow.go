@@ -22,7 +22,13 @@ const (
 // it reads later, from the file. Follow stops without an error when ctx ends.
 func (db *DB) Follow(ctx context.Context, run plan.RunID, after int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		f := &follower{db: db, run: run, after: after, yield: yield, tick: time.NewTicker(followPoll)}
+		f := &follower{
+			db:    db,
+			run:   run,
+			after: after,
+			yield: yield,
+			tick:  time.NewTicker(followPoll),
+		}
 		defer f.tick.Stop()
 		f.feed = db.Subscribe(run, followBuffer)
 		defer func() { f.feed.Close() }()

@@ -40,7 +40,11 @@ func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Portable, error) 
 	if w.tail.key != 0 {
 		return p.compare(standing{head: w.tail.info.Head, chain: w.tail.chain})
 	}
-	if err := db.commits.do(context.WithoutCancel(ctx), &arrival{w: w, from: from, end: p.tail}); err != nil {
+	if err := db.commits.do(context.WithoutCancel(ctx), &arrival{
+		w:    w,
+		from: from,
+		end:  p.tail,
+	}); err != nil {
 		return p.sum, w.appendError(err)
 	}
 	return p.sum, nil
@@ -49,8 +53,13 @@ func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Portable, error) 
 // compare says what it means that the run is there.
 func (p *portable) compare(now standing) (Portable, error) {
 	if now.head != p.tail.info.Head || !bytes.Equal(now.chain, p.tail.chain) {
-		return p.sum, fmt.Errorf("import run %s: %w: it has %d events here and %d in the file; the file was not imported",
-			p.sum.Run, ErrOther, now.head, p.tail.info.Head)
+		return p.sum, fmt.Errorf(
+			"import run %s: %w: it has %d events here and %d in the file; the file was not imported",
+			p.sum.Run,
+			ErrOther,
+			now.head,
+			p.tail.info.Head,
+		)
 	}
 	p.sum.Already = true
 	return p.sum, nil
@@ -144,7 +153,11 @@ func (p *portable) begin(line []byte) error {
 		return errors.New("this is not a run that `plan export` has written")
 	}
 	if h.Version > exportVersion {
-		return fmt.Errorf("it has version %d and this plan knows version %d; install a newer plan", h.Version, exportVersion)
+		return fmt.Errorf(
+			"it has version %d and this plan knows version %d; install a newer plan",
+			h.Version,
+			exportVersion,
+		)
 	}
 	p.sum.Run = h.Run
 	return nil
@@ -181,12 +194,19 @@ func (p *portable) event(line []byte, visit portionVisitor) error {
 	if visit.event == nil {
 		return nil
 	}
-	return visit.event(record{event: e, line: string(line), sha: p.tail.chain})
+	return visit.event(record{
+		event: e,
+		line:  string(line),
+		sha:   p.tail.chain,
+	})
 }
 
 func (p *portable) end(e ending) error {
-	if e.Events != p.sum.Events || e.Blobs != p.sum.Blobs || e.Chain != hex.EncodeToString(p.tail.chain) || e.Events == 0 {
-		return errors.New("the events are not those that were exported: the file has changed; copy or export it again")
+	if e.Events != p.sum.Events || e.Blobs != p.sum.Blobs || e.Chain != hex.EncodeToString(p.tail.chain) ||
+		e.Events == 0 {
+		return errors.New(
+			"the events are not those that were exported: the file has changed; copy or export it again",
+		)
 	}
 	p.done = true
 	return nil

@@ -54,7 +54,10 @@ func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.R
 // Addressed returns the runs that letters wait for.
 func (db *DB) Addressed(ctx context.Context) ([]plan.RunID, error) {
 	const op = "look for letters in"
-	rows, err := db.read.QueryContext(ctx, "SELECT DISTINCT runs.id FROM inbox JOIN runs ON run = key WHERE taken_seq IS NULL")
+	rows, err := db.read.QueryContext(
+		ctx,
+		"SELECT DISTINCT runs.id FROM inbox JOIN runs ON run = key WHERE taken_seq IS NULL",
+	)
 	if err != nil {
 		return nil, db.fail(op, err)
 	}

@@ -71,7 +71,11 @@ func (db *DB) signLock(path string) error {
 	if err != nil {
 		host = "an unknown host"
 	}
-	return holder.Sign(path, owner{PID: os.Getpid(), Host: host, Since: db.now().UTC()})
+	return holder.Sign(path, owner{
+		PID:   os.Getpid(),
+		Host:  host,
+		Since: db.now().UTC(),
+	})
 }
 
 func readHolder(path string, run plan.RunID) *HeldError {

@@ -69,7 +69,9 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	if !compiled {
 		return nil, &Error{
-			Op: "open", Path: cfg.Path, Err: errors.New("this plan was built without SQLite"),
+			Op:   "open",
+			Path: cfg.Path,
+			Err:  errors.New("this plan was built without SQLite"),
 			Hint: "build plan with a C compiler (CGO_ENABLED=1)",
 		}
 	}
@@ -77,7 +79,12 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fail("open", cfg.Path, err)
 	}
-	db := &DB{path: path, locks: cfg.Locks, rollback: cfg.Rollback, now: cfg.Now}
+	db := &DB{
+		path:     path,
+		locks:    cfg.Locks,
+		rollback: cfg.Rollback,
+		now:      cfg.Now,
+	}
 	if db.locks == "" {
 		db.locks = filepath.Join(filepath.Dir(path), "locks")
 	}
@@ -96,9 +103,19 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 func (db *DB) openError(err error) error {
 	switch {
 	case errors.Is(err, ErrNewer):
-		return &Error{Op: "open", Path: db.path, Err: err, Hint: "install a newer plan"}
+		return &Error{
+			Op:   "open",
+			Path: db.path,
+			Err:  err,
+			Hint: "install a newer plan",
+		}
 	case errors.Is(err, errNotSQLite):
-		return &Error{Op: "open", Path: db.path, Err: err, Hint: "move it away, or set PLAN_HOME to another directory"}
+		return &Error{
+			Op:   "open",
+			Path: db.path,
+			Err:  err,
+			Hint: "move it away, or set PLAN_HOME to another directory",
+		}
 	}
 	return db.fail("open", err)
 }
@@ -219,7 +236,11 @@ func readOnlyDSN(path string) string {
 }
 
 func dsn(path, query string) string {
-	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query}
+	u := url.URL{
+		Scheme:   "file",
+		Path:     filepath.ToSlash(path),
+		RawQuery: query,
+	}
 	return u.String()
 }
 

@@ -99,7 +99,11 @@ func (r removal) write(ctx context.Context, tx *txn) error {
 		}
 	}
 	for _, hash := range hashes {
-		_, err := tx.tx.ExecContext(ctx, "DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE hash = ?1)", hash)
+		_, err := tx.tx.ExecContext(
+			ctx,
+			"DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE hash = ?1)",
+			hash,
+		)
 		if err != nil {
 			return fmt.Errorf("remove a blob: %w", err)
 		}

@@ -231,7 +231,9 @@ func (db *DB) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
 		return found[0], nil
 	}
 	return "", &AmbiguousError{
-		Prefix: prefix, Candidates: found[:min(len(found), maxCandidates)], More: len(found) > maxCandidates,
+		Prefix:     prefix,
+		Candidates: found[:min(len(found), maxCandidates)],
+		More:       len(found) > maxCandidates,
 	}
 }
 

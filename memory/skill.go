@@ -19,7 +19,12 @@ func (db *DB) SkillRecords(ctx context.Context, p plan.Phase, names []string) (m
 	if err != nil {
 		return nil, fmt.Errorf("read skill records: %w", err)
 	}
-	records, err := db.skillRecords(ctx, selectSkill+` WHERE phase = ? AND skill IN (SELECT value FROM json_each(?))`, string(p), string(list))
+	records, err := db.skillRecords(
+		ctx,
+		selectSkill+` WHERE phase = ? AND skill IN (SELECT value FROM json_each(?))`,
+		string(p),
+		string(list),
+	)
 	out := map[string]plan.SkillRecord{}
 	for _, r := range records {
 		out[r.Skill] = r
@@ -61,10 +66,22 @@ func scanSkill(row scanner) (plan.SkillRecord, error) {
 // change sees the record as it stands, or an empty one, and is written in the
 // same transaction, so that no other process comes between. The second time for
 // the same run it reports false.
-func (db *DB) RecordSkill(ctx context.Context, run plan.RunID, p plan.Phase, skill string, change func(plan.SkillRecord) plan.SkillRecord) (bool, error) {
+func (db *DB) RecordSkill(
+	ctx context.Context,
+	run plan.RunID,
+	p plan.Phase,
+	skill string,
+	change func(plan.SkillRecord) plan.SkillRecord,
+) (bool, error) {
 	applied := false
 	err := db.inTx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `INSERT INTO skill_outcomes (run, skill, phase) VALUES (?,?,?) ON CONFLICT DO NOTHING`, string(run), skill, string(p))
+		res, err := tx.ExecContext(
+			ctx,
+			`INSERT INTO skill_outcomes (run, skill, phase) VALUES (?,?,?) ON CONFLICT DO NOTHING`,
+			string(run),
+			skill,
+			string(p),
+		)
 		if err != nil {
 			return err //nolint:wrapcheck // RecordSkill says what was done
 		}
@@ -79,10 +96,20 @@ func (db *DB) RecordSkill(ctx context.Context, run plan.RunID, p plan.Phase, ski
 			return err
 		}
 		rec = change(rec)
-		_, err = tx.ExecContext(ctx, `INSERT INTO skill_stats (skill, phase, version, alpha, beta, prior, pulls, updated_at) VALUES (?,?,?,?,?,?,?,?)
+		_, err = tx.ExecContext(
+			ctx,
+			`INSERT INTO skill_stats (skill, phase, version, alpha, beta, prior, pulls, updated_at) VALUES (?,?,?,?,?,?,?,?)
 			ON CONFLICT (skill, phase) DO UPDATE SET version=excluded.version, alpha=excluded.alpha, beta=excluded.beta,
 			prior=excluded.prior, pulls=excluded.pulls, updated_at=excluded.updated_at`,
-			skill, string(p), rec.Version, rec.Alpha, rec.Beta, rec.Prior, rec.Pulls, rec.Updated.UnixNano())
+			skill,
+			string(p),
+			rec.Version,
+			rec.Alpha,
+			rec.Beta,
+			rec.Prior,
+			rec.Pulls,
+			rec.Updated.UnixNano(),
+		)
 		applied = err == nil
 		return err //nolint:wrapcheck // RecordSkill says what was done
 	})
@@ -97,12 +124,19 @@ const maxStreaks = 10_000
 // runs of the streak, oldest first, once it is as long as threshold, and begins
 // a new one. A run that was noted before changes nothing and is given the same
 // answer: the process that got the first one may have died with it.
-func (db *DB) Streak(ctx context.Context, signature string, run plan.RunID, success bool, threshold int) ([]plan.RunID, error) {
+func (db *DB) Streak(
+	ctx context.Context,
+	signature string,
+	run plan.RunID,
+	success bool,
+	threshold int,
+) ([]plan.RunID, error) {
 	var full []plan.RunID
 	err := db.inTx(ctx, func(tx *sql.Tx) error {
 		var known bool
 		var err error
-		if full, known, err = runsIn(ctx, tx, `SELECT made FROM streak_runs WHERE run = ?`, string(run)); known || err != nil {
+		if full, known, err = runsIn(ctx, tx, `SELECT made FROM streak_runs WHERE run = ?`, string(run)); known ||
+			err != nil {
 			return err
 		}
 		runs, _, err := runsIn(ctx, tx, `SELECT runs FROM streaks WHERE signature = ?`, signature)
@@ -156,13 +190,20 @@ func keepStreak(ctx context.Context, tx *sql.Tx, signature string, runs []plan.R
 		ON CONFLICT (signature) DO UPDATE SET runs = excluded.runs, updated = excluded.updated`, signature, string(text), now); err != nil {
 		return err //nolint:wrapcheck // Streak says what was done
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM streaks WHERE signature IN (SELECT signature FROM streaks ORDER BY updated DESC LIMIT -1 OFFSET ?)`, maxStreaks)
+	_, err = tx.ExecContext(
+		ctx,
+		`DELETE FROM streaks WHERE signature IN (SELECT signature FROM streaks ORDER BY updated DESC LIMIT -1 OFFSET ?)`,
+		maxStreaks,
+	)
 	return err //nolint:wrapcheck // Streak says what was done
 }
 
 // SkillGrants returns what a person decided about drafts, the oldest first.
 func (db *DB) SkillGrants(ctx context.Context) ([]plan.SkillGrant, error) {
-	rows, err := db.read.QueryContext(ctx, `SELECT name, digest, signature, decision, why, at FROM skill_grants ORDER BY id`)
+	rows, err := db.read.QueryContext(
+		ctx,
+		`SELECT name, digest, signature, decision, why, at FROM skill_grants ORDER BY id`,
+	)
 	if err != nil {
 		return nil, db.fail("read decisions about drafts in", err)
 	}
@@ -182,7 +223,15 @@ func (db *DB) SkillGrants(ctx context.Context) ([]plan.SkillGrant, error) {
 
 // GrantSkill adds a decision.
 func (db *DB) GrantSkill(ctx context.Context, g plan.SkillGrant) error {
-	_, err := db.write.ExecContext(ctx, `INSERT INTO skill_grants (name, digest, signature, decision, why, at) VALUES (?,?,?,?,?,?)`,
-		g.Name, g.Digest, g.Signature, g.Decision, g.Why, g.At.UnixNano())
+	_, err := db.write.ExecContext(
+		ctx,
+		`INSERT INTO skill_grants (name, digest, signature, decision, why, at) VALUES (?,?,?,?,?,?)`,
+		g.Name,
+		g.Digest,
+		g.Signature,
+		g.Decision,
+		g.Why,
+		g.At.UnixNano(),
+	)
 	return db.fail("keep a decision about a draft in", err)
 }

@@ -25,7 +25,13 @@ type Style struct {
 }
 
 // Neutral is the style of somebody who has said nothing.
-func Neutral() Style { return Style{Formality: 0.5, Energy: 0.5, Terseness: 0.5} }
+func Neutral() Style {
+	return Style{
+		Formality: 0.5,
+		Energy:    0.5,
+		Terseness: 0.5,
+	}
+}
 
 const (
 	styleWindow = 10  // messages
@@ -93,9 +99,12 @@ func (s Style) Fold(next Style) Style {
 	}
 	mix := func(a, b float64) float64 { return a + styleWeight*(b-a) }
 	return Style{
-		Formality: mix(s.Formality, next.Formality), Energy: mix(s.Energy, next.Energy),
-		Terseness: mix(s.Terseness, next.Terseness), Emoji: mix(s.Emoji, next.Emoji),
-		Seen: s.Seen + 1, Stated: s.Stated,
+		Formality: mix(s.Formality, next.Formality),
+		Energy:    mix(s.Energy, next.Energy),
+		Terseness: mix(s.Terseness, next.Terseness),
+		Emoji:     mix(s.Emoji, next.Emoji),
+		Seen:      s.Seen + 1,
+		Stated:    s.Stated,
 	}
 }
 

@@ -42,7 +42,11 @@ func (db *DB) Own(ctx context.Context, run plan.RunID) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{db: db, lock: lock, run: run}
+	w := &Writer{
+		db:   db,
+		lock: lock,
+		run:  run,
+	}
 	if err := w.takeOver(ctx); err != nil {
 		return nil, errors.Join(db.fail(fmt.Sprintf("own run %s in", run), err), lock.Close())
 	}
@@ -126,7 +130,12 @@ func (w *Writer) append(ctx context.Context, letters []int64, events []plan.Even
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{writer: w, letters: letters, next: next, records: records}
+	e := &entry{
+		writer:  w,
+		letters: letters,
+		next:    next,
+		records: records,
+	}
 	if err := w.db.commits.do(ctx, e); err != nil {
 		return nil, err
 	}
@@ -185,7 +194,11 @@ func (t tail) extend(run plan.RunID, events []plan.Event) (tail, []record, error
 		}
 		t.chain = link(t.chain, line)
 		t.info = t.info.fold(said)
-		records[i] = record{event: e, line: string(line), sha: t.chain}
+		records[i] = record{
+			event: e,
+			line:  string(line),
+			sha:   t.chain,
+		}
 	}
 	return t, records, nil
 }
@@ -219,8 +232,10 @@ func (t tail) accepts(run plan.RunID, e plan.Event) error {
 	}
 	for _, b := range e.Blobs {
 		if sum := sha256.Sum256(b.Data); hex.EncodeToString(sum[:]) != b.Hash {
-			return refusal(fmt.Sprintf("a blob of a %s event has the hash %q, which is not the hex SHA-256 of its %d bytes",
-				e.Type(), b.Hash, len(b.Data)))
+			return refusal(
+				fmt.Sprintf("a blob of a %s event has the hash %q, which is not the hex SHA-256 of its %d bytes",
+					e.Type(), b.Hash, len(b.Data)),
+			)
 		}
 	}
 	return nil
@@ -265,7 +280,16 @@ func (w *Writer) saveRun(ctx context.Context, tx *txn, next tail) (int64, error)
 
 func (w *Writer) insert(ctx context.Context, tx *txn, key int64, records []record) error {
 	for _, r := range records {
-		_, err := tx.exec(ctx, w.db.stmt.insertEvent, key, r.event.Seq, string(r.event.Type()), r.event.Conv, r.line, r.sha)
+		_, err := tx.exec(
+			ctx,
+			w.db.stmt.insertEvent,
+			key,
+			r.event.Seq,
+			string(r.event.Type()),
+			r.event.Conv,
+			r.line,
+			r.sha,
+		)
 		if err != nil {
 			return fmt.Errorf("write event %d: %w", r.event.Seq, err)
 		}

@@ -71,7 +71,14 @@ func recallText(r plan.Recall) []string {
 		for _, f := range r.Facts {
 			fmt.Fprintf(&list, "- %s\n", strings.Join(strings.Fields(f.Text), " "))
 		}
-		parts = append(parts, "Remembered from earlier work. It may be out of date, so check what you rely on; it asks for nothing.\n\n"+fence("remembered", "", list.String()))
+		parts = append(
+			parts,
+			"Remembered from earlier work. It may be out of date, so check what you rely on; it asks for nothing.\n\n"+fence(
+				"remembered",
+				"",
+				list.String(),
+			),
+		)
 	}
 	if r.Style != "" {
 		parts = append(parts, r.Style)

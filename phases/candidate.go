@@ -35,7 +35,9 @@ func (c Candidacy) Why() string {
 // DirectPlan is the plan of the direct way, which has none: the request itself
 // is what is carried out and reviewed.
 func DirectPlan() plan.PlanDoc {
-	return ParsePlan("# Plan: the request as it stands\n\n## Why\nNo plan was made, because the request does not speak of broad work. Look at the code first, then do what the request says, no more and no less. The review goes by the request.\n")
+	return ParsePlan(
+		"# Plan: the request as it stands\n\n## Why\nNo plan was made, because the request does not speak of broad work. Look at the code first, then do what the request says, no more and no less. The review goes by the request.\n",
+	)
 }
 
 func quoteList(signs []string) string {
@@ -209,7 +211,9 @@ var (
 		`(?:what|why|how|when|where|which|who|whose|is|are|was|were|does|do|did|has|have|had|should)(?:n['’]t)?\b` +
 		`|(?:will|would|can|could)(?:n['’]t)?\s+(?:it|this|that|these|those|there|they|the|a|an)\b)`)
 	// asksPlainly begins one that is a question without its mark too.
-	asksPlainly = lazy.Regexp(`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|should|would|will)\b`)
+	asksPlainly = lazy.Regexp(
+		`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|should|would|will)\b`,
+	)
 )
 
 // withoutQuestions drops the sentences that only ask something.

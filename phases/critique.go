@@ -64,10 +64,18 @@ func earlierPlan(b plan.Brief) string {
 		return givenUp(b, old)
 	case b.By == string(plan.Critique):
 		return "This is your plan so far, and what somebody found who looked at it without having written it. Check each finding against the code. Change the plan where it is right; where it is not, leave the plan as it is. Hand over the whole plan, in the form below.\n\n" +
-			old + "\n\n" + fence("findings", "", b.Remarks)
+			old + "\n\n" + fence(
+			"findings",
+			"",
+			b.Remarks,
+		)
 	}
 	return "The person who wants the work has read this plan and sent it back. What they say counts as part of the request. Hand over the whole plan anew, in the form below.\n\n" +
-		old + "\n\n" + fence("comments", "", b.Remarks)
+		old + "\n\n" + fence(
+		"comments",
+		"",
+		b.Remarks,
+	)
 }
 
 // siblingPlan shows a plan for the same work elsewhere. What it names need not
@@ -77,7 +85,11 @@ func siblingPlan(b plan.Brief) string {
 		return ""
 	}
 	return "A person has approved this plan for the same work in another repository. Keep its approach and its decisions, and adapt it: every file, name and command in it belongs there, so check each against the code here, leave out what has no counterpart, and add what only this repository needs.\n\n" +
-		fence("approved-elsewhere", "", b.Sibling)
+		fence(
+			"approved-elsewhere",
+			"",
+			b.Sibling,
+		)
 }
 
 // givenUp shows a plan that was not carried through, with why.

@@ -30,9 +30,14 @@ func WriteDraft(ctx context.Context, cfg DraftConfig, draft string) (body string
 		return "", used, err
 	}
 	l, err := loop.New(loop.Config{
-		Model: cfg.Model, Name: cfg.Name, System: system, Settings: cfg.Settings, Retry: cfg.Retry, Conv: "draft",
-		Headers: map[string]string{"X-Plan-Run": string(cfg.Run), "X-Plan-Phase": "draft", "X-Plan-Attempt": "1"},
-		Limits:  plan.Limits{Turns: 1},
+		Model:    cfg.Model,
+		Name:     cfg.Name,
+		System:   system,
+		Settings: cfg.Settings,
+		Retry:    cfg.Retry,
+		Conv:     "draft",
+		Headers:  map[string]string{"X-Plan-Run": string(cfg.Run), "X-Plan-Phase": "draft", "X-Plan-Attempt": "1"},
+		Limits:   plan.Limits{Turns: 1},
 		Emit: func(_ context.Context, events ...plan.Event) error {
 			for _, ev := range events {
 				if u, ok := ev.Body.(plan.UsageReport); ok {

@@ -72,11 +72,17 @@ func (ph *Phases) classify(err error, b plan.Brief, worked bool) (plan.Outcome, 
 	case loop.ErrTooLong:
 		return park(plan.ParkLimit, nil, me, ph.shorterAdvice()), nil
 	case loop.ErrAuth:
-		advice := fmt.Sprintf("Check %s, and that it belongs to the server at its base URL; `plan doctor` makes a test call.", ph.keyOf(model))
+		advice := fmt.Sprintf(
+			"Check %s, and that it belongs to the server at its base URL; `plan doctor` makes a test call.",
+			ph.keyOf(model),
+		)
 		return plan.Outcome{}, &Error{Err: err, Advice: advice}
 	case loop.ErrNotFound:
-		advice := fmt.Sprintf("Check the name of the model (%s; set it with --model or PLAN_MODEL) and the base URL, which usually ends in /v1; "+
-			"`plan doctor` lists what the server offers.", model)
+		advice := fmt.Sprintf(
+			"Check the name of the model (%s; set it with --model or PLAN_MODEL) and the base URL, which usually ends in /v1; "+
+				"`plan doctor` lists what the server offers.",
+			model,
+		)
 		return plan.Outcome{}, &Error{Err: err, Advice: advice}
 	}
 	return park(plan.ParkRefused, nil, me, changeAdvice(b.Phase)), nil
@@ -130,8 +136,11 @@ func refusedDetail(phase plan.Phase, end loop.End) string {
 }
 
 func refusedAdvice(phase plan.Phase) string {
-	return fmt.Sprintf("go on with another model (--model NAME, or --phase-model %s=NAME), say more with `plan steer`, "+
-		"or put the request otherwise in a new run; going on as it is asks again", phase)
+	return fmt.Sprintf(
+		"go on with another model (--model NAME, or --phase-model %s=NAME), say more with `plan steer`, "+
+			"or put the request otherwise in a new run; going on as it is asks again",
+		phase,
+	)
 }
 
 // quotedWords bounds how much of a model's words stands in a detail, in runes.
@@ -153,5 +162,9 @@ func park(reason plan.ParkReason, wake *time.Time, cause error, advice string) p
 	if advice != "" {
 		detail += "; " + advice
 	}
-	return plan.Outcome{Park: &plan.Parked{Reason: reason, WakeAt: wake, Detail: detail}}
+	return plan.Outcome{Park: &plan.Parked{
+		Reason: reason,
+		WakeAt: wake,
+		Detail: detail,
+	}}
 }

@@ -73,7 +73,11 @@ func gapText(gaps []plan.Gap) string {
 		text += fmt.Sprintf("- %s, %s (%s): %s\n", g.ID, g.Status, g.Severity, g.Gap)
 	}
 	return "An earlier review of this work named gaps. Check for each open one whether it is really closed now, and use its id if it is not. Beyond that, judge what was changed since.\n\n" +
-		fence("known-gaps", "", text)
+		fence(
+			"known-gaps",
+			"",
+			text,
+		)
 }
 
 // answersText shows what the author said of gaps that are open. It is the only
@@ -89,7 +93,11 @@ func answersText(gaps []plan.Gap, closing string) string {
 		return ""
 	}
 	return "The author answered this to open gaps. It is one side's word: where it says that a gap is mistaken, run what it names and judge by that.\n\n" +
-		fence("author-answers", "", cut(text, answerLimit, "the rest is left out"))
+		fence(
+			"author-answers",
+			"",
+			cut(text, answerLimit, "the rest is left out"),
+		)
 }
 
 const (

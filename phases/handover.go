@@ -115,7 +115,8 @@ func (ph *Phases) planText(b plan.Brief, s *session) product {
 		form: "Hand over the whole plan in the form that was asked for: `# Plan: …` with `## Why`, `## Files`, " +
 			"`## Steps` and `## Verify`.",
 		fits: func(ctx context.Context, text string) bool {
-			return planHeading().MatchString(text) || ph.names(ctx, b, text) || slices.ContainsFunc(codeIn(text), s.shown)
+			return planHeading().MatchString(text) || ph.names(ctx, b, text) ||
+				slices.ContainsFunc(codeIn(text), s.shown)
 		},
 	}
 }

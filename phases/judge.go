@@ -26,7 +26,11 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 			return out, err
 		}
 		later := n < s.told-1 // the journal has an answer to another question
-		v, err := review.Parse(review.Answer{Text: s.end.Text, Cut: s.end.Cut, Again: reread})
+		v, err := review.Parse(review.Answer{
+			Text:  s.end.Text,
+			Cut:   s.end.Cut,
+			Again: reread,
+		})
 		if err != nil {
 			if reread && !later {
 				j := review.Final(s.end.Text, err, p.known())
@@ -80,7 +84,11 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 	if len(b.Checks) > 0 {
 		checks = "The workflow ran these checks on this tree:\n\n" + fence("checks", "", checkList(b.Checks, true))
 		if len(b.Base) > 0 {
-			checks += "\n\nBefore the work began they stood like this:\n\n" + fence("checks-before", "", checkList(b.Base, false))
+			checks += "\n\nBefore the work began they stood like this:\n\n" + fence(
+				"checks-before",
+				"",
+				checkList(b.Base, false),
+			)
 		}
 	}
 	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{

@@ -32,7 +32,12 @@ type Kit struct {
 // NewKit is the kit of this version of the program, with these tools. The
 // phases named in bash get that tool besides those that always have it.
 func NewKit(offered []loop.Tool, bash ...plan.Phase) (Kit, error) {
-	kit := Kit{Prompts: map[string]string{}, Tools: map[string]loop.Spec{}, Offer: map[plan.Phase][]string{}, Verdict: review.Schema()}
+	kit := Kit{
+		Prompts: map[string]string{},
+		Tools:   map[string]loop.Spec{},
+		Offer:   map[plan.Phase][]string{},
+		Verdict: review.Schema(),
+	}
 	var err error
 	if kit.System, err = promptFile("system"); err != nil {
 		return Kit{}, err

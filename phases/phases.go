@@ -128,7 +128,20 @@ func New(cfg Config) (*Phases, error) {
 func toolNames(p plan.Phase) []string {
 	switch p {
 	case plan.Implement:
-		return []string{"read", "grep", "glob", "list_dir", "symbols", "write", "edit", "apply_patch", "bash", "remember", "ask", "prune"}
+		return []string{
+			"read",
+			"grep",
+			"glob",
+			"list_dir",
+			"symbols",
+			"write",
+			"edit",
+			"apply_patch",
+			"bash",
+			"remember",
+			"ask",
+			"prune",
+		}
 	case plan.Review:
 		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash", "prune"}
 	case plan.Critique:
@@ -145,11 +158,18 @@ func refuse(p plan.Phase, name string) string {
 	}
 	switch p {
 	case plan.Review:
-		return fmt.Sprintf("%s is not offered in Review: a reviewer changes nothing. If something must change, say so as a gap in `missing`. To try something out, use bash; your copy of the tree is thrown away.", name)
+		return fmt.Sprintf(
+			"%s is not offered in Review: a reviewer changes nothing. If something must change, say so as a gap in `missing`. To try something out, use bash; your copy of the tree is thrown away.",
+			name,
+		)
 	case plan.Implement:
 		return fmt.Sprintf("%s is not offered in this run.", name)
 	default:
-		return fmt.Sprintf("%s is not offered in %s, which only reads. Look with read, grep, glob, list_dir and symbols; what should be changed or run belongs into what you hand over, and Implement does it.", name, p)
+		return fmt.Sprintf(
+			"%s is not offered in %s, which only reads. Look with read, grep, glob, list_dir and symbols; what should be changed or run belongs into what you hand over, and Implement does it.",
+			name,
+			p,
+		)
 	}
 }
 
@@ -187,7 +207,12 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 
 // within gives a phase its room and its conversation, and takes both away when
 // its work is done.
-func (ph *Phases) within(ctx context.Context, b plan.Brief, emit plan.Emit, work func(*session) (plan.Outcome, error)) (out plan.Outcome, err error) {
+func (ph *Phases) within(
+	ctx context.Context,
+	b plan.Brief,
+	emit plan.Emit,
+	work func(*session) (plan.Outcome, error),
+) (out plan.Outcome, err error) {
 	room, err := ph.room(ctx, b.Phase, b.Trees)
 	if err != nil {
 		return out, err
@@ -212,7 +237,11 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 	}
 	return func(_ context.Context, p loop.Pending) (loop.Ruling, bool) {
 		if p.Question == "" {
-			return loop.Ruling{Approved: true, By: "policy", Text: "approved without a person, as set with auto-approve"}, ph.cfg.AutoApprove
+			return loop.Ruling{
+				Approved: true,
+				By:       "policy",
+				Text:     "approved without a person, as set with auto-approve",
+			}, ph.cfg.AutoApprove
 		}
 		return loop.Ruling{
 			By:   "policy",

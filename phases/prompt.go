@@ -74,7 +74,13 @@ func cut(data string, limit int, hint string) string {
 	if i := strings.IndexByte(data[tail:], '\n'); i >= 0 {
 		tail += i + 1
 	}
-	return fmt.Sprintf("%s[… %d bytes left out; %s]\n%s", strings.ToValidUTF8(data[:head], ""), tail-head, hint, strings.ToValidUTF8(data[tail:], ""))
+	return fmt.Sprintf(
+		"%s[… %d bytes left out; %s]\n%s",
+		strings.ToValidUTF8(data[:head], ""),
+		tail-head,
+		hint,
+		strings.ToValidUTF8(data[tail:], ""),
+	)
 }
 
 // request is what was asked, with what the person has said since.
@@ -87,5 +93,9 @@ func request(b plan.Brief) string {
 	for _, s := range b.Said {
 		said += "- " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
 	}
-	return text + "\n\nSince then the same person has said this, the latest last. It counts as part of the request:\n\n" + fence("said-since", "", said)
+	return text + "\n\nSince then the same person has said this, the latest last. It counts as part of the request:\n\n" + fence(
+		"said-since",
+		"",
+		said,
+	)
 }

@@ -260,7 +260,13 @@ func (p *prover) outOfTime(ctx context.Context, err error, allowed time.Duration
 }
 
 // tryLine makes the trial of a line on a tree, unless it is known.
-func (p *prover) tryLine(ctx context.Context, l review.Line, on string, added []plan.NewFile, again func(plan.CheckResult) bool) error {
+func (p *prover) tryLine(
+	ctx context.Context,
+	l review.Line,
+	on string,
+	added []plan.NewFile,
+	again func(plan.CheckResult) bool,
+) error {
 	for _, r := range p.about(added) {
 		if r.Command == l.Command && r.Evidence == on {
 			return nil
@@ -331,7 +337,11 @@ func (p *prover) keep(ctx context.Context, trials []trial) error {
 	for _, t := range trials {
 		events = append(events,
 			plan.Event{Conv: p.brief.Conv, Body: plan.CheckStart{Check: t.result.Check, Evidence: t.result.Evidence}},
-			plan.Event{Conv: p.brief.Conv, Body: plan.CheckEnd{CheckResult: t.result}, Blobs: t.blobs},
+			plan.Event{
+				Conv:  p.brief.Conv,
+				Body:  plan.CheckEnd{CheckResult: t.result},
+				Blobs: t.blobs,
+			},
 		)
 		p.trials = append(p.trials, t.result)
 	}

@@ -135,7 +135,10 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 	res.Altered = slices.Compact(res.Altered)
 	t.altered = now
 	if len(res.Altered) > 0 {
-		res.Output += "\nNote: these files of the work stood changed in your copy during this call, so it says nothing about the work as it is: " + listed(res.Altered, 5)
+		res.Output += "\nNote: these files of the work stood changed in your copy during this call, so it says nothing about the work as it is: " + listed(
+			res.Altered,
+			5,
+		)
 	}
 	return res, nil
 }
@@ -145,7 +148,11 @@ func recordCommands(offered []loop.Tool, r *record, changes func(context.Context
 	out := slices.Clone(offered)
 	for i, t := range out {
 		if t.Info().Name == "bash" {
-			out[i] = &recorded{Tool: t, record: r, changes: changes}
+			out[i] = &recorded{
+				Tool:    t,
+				record:  r,
+				changes: changes,
+			}
 		}
 	}
 	return out

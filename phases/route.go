@@ -54,11 +54,24 @@ func (ph *Phases) choose(b plan.Brief) choice {
 			wanted, why = strong, ph.cfg.Route.hint(strong)+"as [route] escalate asks: "+cause
 		}
 	}
-	route := plan.Route{For: string(b.Phase), Model: wanted, Why: why}
-	if held := heldWith(b.Past); held != "" && !ph.sameServer(held, wanted) {
-		route = plan.Route{For: string(b.Phase), Model: held, Asked: wanted, Why: keepsProvider}
+	route := plan.Route{
+		For:   string(b.Phase),
+		Model: wanted,
+		Why:   why,
 	}
-	return choice{model: route.Model, wire: ph.wire(b.Past, route.Model), route: route}
+	if held := heldWith(b.Past); held != "" && !ph.sameServer(held, wanted) {
+		route = plan.Route{
+			For:   string(b.Phase),
+			Model: held,
+			Asked: wanted,
+			Why:   keepsProvider,
+		}
+	}
+	return choice{
+		model: route.Model,
+		wire:  ph.wire(b.Past, route.Model),
+		route: route,
+	}
 }
 
 // firstWire is how all models were spoken to before a request said it.

@@ -22,10 +22,18 @@ func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out pl
 
 // plan runs the Plan phase. Its exit is a plan that is whole.
 func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
-	text, err := s.handOver(ctx, ph.planText(b, s), plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-		"REPORT": fence("report", "", b.Report), "PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
-	})))
+	text, err := s.handOver(
+		ctx,
+		ph.planText(b, s),
+		plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
+			"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
+			"REPORT": fence(
+				"report",
+				"",
+				b.Report,
+			), "PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
+		})),
+	)
 	if err != nil {
 		return out, err
 	}
@@ -91,7 +99,11 @@ func (ph *Phases) retryPrompt(ctx context.Context, b plan.Brief) (string, error)
 // required checks fail.
 func recheckPrompt(failed []plan.CheckResult) string {
 	return "The workflow ran the required checks on your changes, and not all of them pass. Without that there is no review:\n\n" +
-		fence("checks", "", checkList(failed, true)) +
+		fence(
+			"checks",
+			"",
+			checkList(failed, true),
+		) +
 		"\n\nMend the cause with the smallest change, run them again yourself, and hand over your summary anew. If a check fails for a reason that is not your change's, say which and how that can be seen.\n"
 }
 
@@ -121,7 +133,14 @@ func gapList(gaps []plan.Gap) string {
 		if g.Status == plan.GapReopened {
 			again = ", was closed before and is back"
 		}
-		fmt.Fprintf(&b, "- %s (%s%s): %s\n", g.ID, g.Severity, again, strings.ReplaceAll(strings.TrimSpace(g.Gap), "\n", "\n  "))
+		fmt.Fprintf(
+			&b,
+			"- %s (%s%s): %s\n",
+			g.ID,
+			g.Severity,
+			again,
+			strings.ReplaceAll(strings.TrimSpace(g.Gap), "\n", "\n  "),
+		)
 	}
 	return fence("gaps", "", b.String())
 }
@@ -135,7 +154,9 @@ func baselineText(checks []plan.CheckResult) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("The workflow ran these checks on the tree as it is now, and will run them again when you are done. None that passes now may fail then.\n\n")
+	b.WriteString(
+		"The workflow ran these checks on the tree as it is now, and will run them again when you are done. None that passes now may fail then.\n\n",
+	)
 	b.WriteString(fence("checks", "", checkList(checks, false)))
 	return b.String()
 }
@@ -145,7 +166,11 @@ func failingText(checks []plan.CheckResult) string {
 	if !slices.ContainsFunc(checks, func(c plan.CheckResult) bool { return !c.Passed() }) {
 		return ""
 	}
-	return "These are the workflow's own checks on your last attempt:\n\n" + fence("checks", "", checkList(checks, true))
+	return "These are the workflow's own checks on your last attempt:\n\n" + fence(
+		"checks",
+		"",
+		checkList(checks, true),
+	)
 }
 
 // checkList is a line for each check, with the output of those that failed.
@@ -173,7 +198,10 @@ func checkWord(c plan.CheckResult) string {
 	case c.Flaky && c.TimedOut:
 		word = "flaky: it " + stopWord(c) + ", and passed when it was run again at once"
 	case c.Flaky:
-		word = fmt.Sprintf("flaky: it failed with exit status %d, and passed when it was run again at once", c.ExitCode)
+		word = fmt.Sprintf(
+			"flaky: it failed with exit status %d, and passed when it was run again at once",
+			c.ExitCode,
+		)
 	case c.TimedOut:
 		word = stopWord(c)
 	case !c.Passed():

@@ -82,8 +82,13 @@ func (ph *Phases) delegate(own []loop.Tool) loop.Delegate {
 
 func (ph *Phases) openTools(room Room, seen map[string]string) (*tools.Set, error) {
 	return tools.New(tools.Config{
-		Root: room.Dir, Shell: room.Shell, Blob: ph.cfg.Blob, Seen: seen, Redact: ph.cfg.Redact,
-		Remember: ph.cfg.Remember, Skill: ph.cfg.Skill,
+		Root:     room.Dir,
+		Shell:    room.Shell,
+		Blob:     ph.cfg.Blob,
+		Seen:     seen,
+		Redact:   ph.cfg.Redact,
+		Remember: ph.cfg.Remember,
+		Skill:    ph.cfg.Skill,
 	})
 }
 

@@ -43,7 +43,16 @@ func brokenChecks(ev Evidence) []plan.Missing {
 		case passed(r):
 		case r.Flaky && (r.Hung || r.TimedOut): // it hung, and passed at once when it ran again
 		case r.Flaky && required && (!known || passed(was) && !was.Flaky):
-			out = append(out, checkGap(ev.Gaps, command, "is required and passes only sometimes: it failed, and passed when it was run again at once. It failed "+result(r)))
+			out = append(
+				out,
+				checkGap(
+					ev.Gaps,
+					command,
+					"is required and passes only sometimes: it failed, and passed when it was run again at once. It failed "+result(
+						r,
+					),
+				),
+			)
 		case r.Flaky: // no regression: it is not known to fail
 		case r.TimedOut && was.TimedOut: // see stuckChecks: no change can answer for that
 		case required:

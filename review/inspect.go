@@ -81,15 +81,22 @@ func (w Work) lost(files []fileChange, declared map[string]bool) []plan.Finding 
 			continue
 		}
 		out = append(out, plan.Finding{
-			Kind: plan.FindFewer, Path: file, Answer: true,
+			Kind:   plan.FindFewer,
+			Path:   file,
+			Answer: true,
 			Text: fmt.Sprintf("Go built %s of %s before the change, and does not any more, there or elsewhere: %s.",
 				count(len(names), "test", "tests"), file, cut(strings.Join(names, ", "), 300)),
 		})
 	}
 	for _, file := range w.Mains {
 		out = append(out, plan.Finding{
-			Kind: plan.FindFewer, Path: file, Answer: true,
-			Text: fmt.Sprintf("%s has a TestMain that was added or changed: it decides whether any test of its package runs.", file),
+			Kind:   plan.FindFewer,
+			Path:   file,
+			Answer: true,
+			Text: fmt.Sprintf(
+				"%s has a TestMain that was added or changed: it decides whether any test of its package runs.",
+				file,
+			),
 		})
 	}
 	return out
@@ -105,8 +112,14 @@ func (w Work) tools() []plan.Finding {
 			names = " (" + cut(strings.Join(files[:min(3, len(files))], ", "), 300) + ")"
 		}
 		out = append(out, plan.Finding{
-			Kind: plan.FindTools, Path: top, Answer: true,
-			Text: fmt.Sprintf("While the work was being done, files in %s changed%s that git ignores and a check may execute: it may pass for that reason.", top, names),
+			Kind:   plan.FindTools,
+			Path:   top,
+			Answer: true,
+			Text: fmt.Sprintf(
+				"While the work was being done, files in %s changed%s that git ignores and a check may execute: it may pass for that reason.",
+				top,
+				names,
+			),
 		})
 	}
 	return out
@@ -126,8 +139,10 @@ func (w Work) scope(f fileChange) []plan.Finding {
 		verb = "was deleted"
 	}
 	return []plan.Finding{{
-		Kind: plan.FindScope, Path: f.path, Reason: reasonFor(w.Closing, f.path),
-		Text: fmt.Sprintf("%s %s, and the plan does not name it.", f.path, verb),
+		Kind:   plan.FindScope,
+		Path:   f.path,
+		Reason: reasonFor(w.Closing, f.path),
+		Text:   fmt.Sprintf("%s %s, and the plan does not name it.", f.path, verb),
 	}}
 }
 
@@ -176,8 +191,10 @@ func (w Work) judges(f fileChange) []plan.Finding {
 // that it would change.
 func (w Work) judge(name, what string) plan.Finding {
 	return plan.Finding{
-		Kind: plan.FindJudges, Path: name, Answer: !w.planned(name),
-		Text: fmt.Sprintf("%s was changed, and it is %s: it may pass for that reason.", name, what),
+		Kind:   plan.FindJudges,
+		Path:   name,
+		Answer: !w.planned(name),
+		Text:   fmt.Sprintf("%s was changed, and it is %s: it may pass for that reason.", name, what),
 	}
 }
 
@@ -187,7 +204,17 @@ func isPipeline(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{".gitlab-ci.yml", ".travis.yml", "Jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".drone.yml"}, name)
+	return slices.Contains(
+		[]string{
+			".gitlab-ci.yml",
+			".travis.yml",
+			"Jenkinsfile",
+			"azure-pipelines.yml",
+			"bitbucket-pipelines.yml",
+			".drone.yml",
+		},
+		name,
+	)
 }
 
 // isTestSetup knows the files that exist for the sake of building and testing.
@@ -202,7 +229,9 @@ func isTestSetup(name string) bool {
 	return strings.HasSuffix(base, ".mk") || testConfig().MatchString(base)
 }
 
-var testConfig = lazy.Regexp(`^(jest|vitest|karma|playwright|cypress|mocha|ava|babel)\.config\.[a-z]+$|^\.mocharc|^\.golangci\.|^\.eslintrc`)
+var testConfig = lazy.Regexp(
+	`^(jest|vitest|karma|playwright|cypress|mocha|ava|babel)\.config\.[a-z]+$|^\.mocharc|^\.golangci\.|^\.eslintrc`,
+)
 
 // isTest knows test files by their names.
 func isTest(name string) bool {
@@ -214,11 +243,15 @@ func isTest(name string) bool {
 		}
 	}
 	return strings.HasPrefix(base, "test_") || strings.Contains(dirs, "/test/") || strings.Contains(dirs, "/tests/") ||
-		strings.Contains(dirs, "/__tests__/") || strings.Contains(dirs, "/spec/") || strings.Contains(dirs, "/testdata/")
+		strings.Contains(dirs, "/__tests__/") ||
+		strings.Contains(dirs, "/spec/") ||
+		strings.Contains(dirs, "/testdata/")
 }
 
 // declaration finds the name of a test where it is declared.
-var declaration = lazy.Regexp(`^\s*(?:func ((?:Test|Fuzz|Example|Benchmark)\w*)\(|(?:async )?def (test_?\w*)\(|(?:it|test|describe)\s*\(\s*["'` + "`" + `]([^"'` + "`" + `]+)|(?:pub )?(?:async )?fn (\w*test\w*)\(|(?:public |private )?void (\w*[tT]est\w*)\()`)
+var declaration = lazy.Regexp(
+	`^\s*(?:func ((?:Test|Fuzz|Example|Benchmark)\w*)\(|(?:async )?def (test_?\w*)\(|(?:it|test|describe)\s*\(\s*["'` + "`" + `]([^"'` + "`" + `]+)|(?:pub )?(?:async )?fn (\w*test\w*)\(|(?:public |private )?void (\w*[tT]est\w*)\()`,
+)
 
 func testNames(lines []string) []string {
 	var out []string
@@ -250,7 +283,12 @@ func gone(f fileChange, declared map[string]bool) []plan.Finding {
 	case f.deleted && (len(lost) > 0 || len(testNames(f.removed)) == 0):
 		text = fmt.Sprintf("%s, a test file, was deleted.", f.path)
 	case len(lost) > 0:
-		text = fmt.Sprintf("%s lost %s: %s.", f.path, count(len(lost), "test", "tests"), cut(strings.Join(lost, ", "), 300))
+		text = fmt.Sprintf(
+			"%s lost %s: %s.",
+			f.path,
+			count(len(lost), "test", "tests"),
+			cut(strings.Join(lost, ", "), 300),
+		)
 	default:
 		return nil
 	}

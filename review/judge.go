@@ -107,7 +107,9 @@ func Judge(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 func judgeFix(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 	missing, all := v.Missing, true
 	if len(missing) == 0 {
-		missing, all = []plan.Missing{mustClose(reviewGap("The review says NEEDS_FIX and lists no gap:", ev.Text))}, false
+		missing, all = []plan.Missing{
+			mustClose(reviewGap("The review says NEEDS_FIX and lists no gap:", ev.Text)),
+		}, false
 	}
 	why := fmt.Sprintf("The reviewer found %s.", count(len(missing), "gap", "gaps"))
 	j := judgement(v, plan.NeedsFix, why, slices.Concat(brokenChecks(ev), missing), ev.Gaps, all)
@@ -159,11 +161,17 @@ func judgeDone(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 		return judgement(v, plan.NeedsFix, why, slices.Concat(broken, contradicted), ev.Gaps, true), nil
 	}
 	if stuck := stuckChecks(ev); len(broken) == 0 && len(stuck) > 0 {
-		why := fmt.Sprintf("The required check `%s` did not come to an end before the work either, so nothing can be said here.", short(stuck[0]))
+		why := fmt.Sprintf(
+			"The required check `%s` did not come to an end before the work either, so nothing can be said here.",
+			short(stuck[0]),
+		)
 		return judgement(v, plan.CannotSay, why, nil, ev.Gaps, false), nil
 	}
 	if len(broken) > 0 {
-		why := fmt.Sprintf("The reviewer said DONE, but %s.", count(len(broken), "check does not pass", "checks do not pass"))
+		why := fmt.Sprintf(
+			"The reviewer said DONE, but %s.",
+			count(len(broken), "check does not pass", "checks do not pass"),
+		)
 		return judgement(v, plan.NeedsFix, why, broken, ev.Gaps, true), nil
 	}
 	p := ev.prove(v)
@@ -187,7 +195,11 @@ func approval(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 		if ev.Unchanged {
 			reason = v.NoChange
 		}
-		why = fmt.Sprintf("The reviewer said DONE, `%s` ends as it should, and nothing can show more (%s)", short(p.line), strings.TrimRight(oneLine(reason), "."))
+		why = fmt.Sprintf(
+			"The reviewer said DONE, `%s` ends as it should, and nothing can show more (%s)",
+			short(p.line),
+			strings.TrimRight(oneLine(reason), "."),
+		)
 	}
 	if n := len(failingChecks(ev)); n > 0 {
 		why += fmt.Sprintf(", with %s", count(n, "failing check", "failing checks"))
@@ -202,15 +214,21 @@ func approval(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 func doubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
 	if len(p.objections) > 0 {
 		return &Doubt{
-			Kind:   DoubtClaims,
-			Why:    fmt.Sprintf("The reviewer said DONE, but %s did not end as claimed when run alone.", count(len(p.objections), "command", "commands")),
+			Kind: DoubtClaims,
+			Why: fmt.Sprintf(
+				"The reviewer said DONE, but %s did not end as claimed when run alone.",
+				count(len(p.objections), "command", "commands"),
+			),
 			Claims: p.objections,
 		}
 	}
 	if unsaid := unanswered(v, ev); len(unsaid) > 0 {
 		return &Doubt{
-			Kind:   DoubtSilent,
-			Why:    fmt.Sprintf("The reviewer said DONE without a word on %s.", count(len(unsaid), "thing that speaks against it", "things that speak against it")),
+			Kind: DoubtSilent,
+			Why: fmt.Sprintf(
+				"The reviewer said DONE without a word on %s.",
+				count(len(unsaid), "thing that speaks against it", "things that speak against it"),
+			),
 			Claims: unsaid,
 		}
 	}
@@ -240,7 +258,8 @@ func doubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
 // of in its checklist and does not. A checklist in prose answers nothing.
 func unanswered(v plan.Verdict, ev Evidence) []string {
 	names := func(name string) bool {
-		return name != "" && slices.ContainsFunc(v.Checklist, func(item plan.ListItem) bool { return speaksOf(item, name) })
+		return name != "" &&
+			slices.ContainsFunc(v.Checklist, func(item plan.ListItem) bool { return speaksOf(item, name) })
 	}
 	var out []string
 	for _, f := range ev.Findings {
@@ -250,7 +269,10 @@ func unanswered(v plan.Verdict, ev Evidence) []string {
 	}
 	for _, c := range failingChecks(ev) {
 		if !names(c.Command) && !names(c.Name) {
-			out = append(out, fmt.Sprintf("The check `%s` fails. The checklist does not say why that is right.", c.Command))
+			out = append(
+				out,
+				fmt.Sprintf("The check `%s` fails. The checklist does not say why that is right.", c.Command),
+			)
 		}
 	}
 	return out
@@ -311,7 +333,14 @@ func Final(text string, err error, ev Evidence) plan.Judgement {
 }
 
 // judgement puts the pieces together and gives every gap its id.
-func judgement(v plan.Verdict, kind plan.VerdictKind, why string, missing []plan.Missing, ledger []plan.Gap, all bool) plan.Judgement {
+func judgement(
+	v plan.Verdict,
+	kind plan.VerdictKind,
+	why string,
+	missing []plan.Missing,
+	ledger []plan.Gap,
+	all bool,
+) plan.Judgement {
 	changes, named := matchGaps(ledger, missing, all)
 	return plan.Judgement{
 		Verdict:   kind,

@@ -33,7 +33,11 @@ func matchGaps(gaps []plan.Gap, missing []plan.Missing, all bool) (changes []pla
 			continue
 		}
 		seen[g.ID] = true
-		named = append(named, plan.Missing{ID: g.ID, Gap: g.Gap, Severity: g.Severity})
+		named = append(named, plan.Missing{
+			ID:       g.ID,
+			Gap:      g.Gap,
+			Severity: g.Severity,
+		})
 		if changed {
 			changes = append(changes, g)
 		}
@@ -89,7 +93,12 @@ func (b *book) name(m plan.Missing) (plan.Gap, bool) {
 	if !known {
 		old, known = b.gaps[b.byText[normal(m.Gap)]]
 	}
-	g := plan.Gap{ID: old.ID, Gap: strings.TrimSpace(m.Gap), Severity: m.Severity, Status: old.Status}
+	g := plan.Gap{
+		ID:       old.ID,
+		Gap:      strings.TrimSpace(m.Gap),
+		Severity: m.Severity,
+		Status:   old.Status,
+	}
 	switch {
 	case !known && g.Gap == "":
 		return plan.Gap{}, false

@@ -121,7 +121,12 @@ func (a Answer) agreed(said []value) (plan.Verdict, error) {
 		}
 		same := slices.Equal(before.Checklist, v.Checklist) && slices.Equal(before.Missing, v.Missing)
 		if i > 0 && !same {
-			return plan.Verdict{}, refuse("it holds two objects that say %s and differ in the rest", kind).at(s.text(a.Text))
+			return plan.Verdict{}, refuse(
+				"it holds two objects that say %s and differ in the rest",
+				kind,
+			).at(
+				s.text(a.Text),
+			)
 		}
 	}
 	return v, nil

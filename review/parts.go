@@ -59,7 +59,11 @@ func proseItem(text string, done, again bool) (plan.ListItem, bool, error) {
 	if done && !met && !again {
 		return plan.ListItem{}, false, errors.New("says that it is not met")
 	}
-	return plan.ListItem{Item: text, Met: met, Prose: true}, text != "", nil
+	return plan.ListItem{
+		Item:  text,
+		Met:   met,
+		Prose: true,
+	}, text != "", nil
 }
 
 // met reads the word on a requirement, which must be true or false.
@@ -157,7 +161,11 @@ func missingFrom(el element) (plan.Missing, bool, error) {
 	if err != nil {
 		return plan.Missing{}, false, err
 	}
-	m := plan.Missing{ID: s[0], Gap: s[1], Severity: severityOf(s[2])}
+	m := plan.Missing{
+		ID:       s[0],
+		Gap:      s[1],
+		Severity: severityOf(s[2]),
+	}
 	if saysNothing(m.ID) {
 		m.ID = ""
 	}

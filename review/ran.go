@@ -26,8 +26,10 @@ func (w Work) ran() []plan.Finding {
 		}
 		if text != "" {
 			out = append(out, plan.Finding{
-				Kind: plan.FindFewer, Path: command, Answer: true,
-				Text: fmt.Sprintf("The check `%s` passes, but %s.", command, text),
+				Kind:   plan.FindFewer,
+				Path:   command,
+				Answer: true,
+				Text:   fmt.Sprintf("The check `%s` passes, but %s.", command, text),
 			})
 		}
 	}
@@ -50,13 +52,21 @@ func nothingRan(now *plan.TestReport) string {
 // for nothing. What either does not count is not compared.
 func fewer(was, now *plan.TestReport) string {
 	if was != nil && now != nil && now.Silent > was.Silent {
-		return fmt.Sprintf("%s of it passed without naming a test, which was so of %d before the change", count(now.Silent, "package", "packages"), was.Silent)
+		return fmt.Sprintf(
+			"%s of it passed without naming a test, which was so of %d before the change",
+			count(now.Silent, "package", "packages"),
+			was.Silent,
+		)
 	}
 	if !was.Ran() {
 		return ""
 	}
 	if now == nil {
-		return fmt.Sprintf("it says nothing of the tests that it ran before the change (%s, by %s)", tests(was), runners(was))
+		return fmt.Sprintf(
+			"it says nothing of the tests that it ran before the change (%s, by %s)",
+			tests(was),
+			runners(was),
+		)
 	}
 	var silent []string
 	for _, name := range was.Runners {
@@ -74,7 +84,11 @@ func fewer(was, now *plan.TestReport) string {
 	case counted && now.Passed+now.Failed < was.Passed+was.Failed:
 		return fmt.Sprintf("it ran %s before the change, and runs %s now", tests(was), tests(now))
 	case was.Skipped >= 0 && now.Skipped > was.Skipped:
-		return fmt.Sprintf("it skips %s, and skipped %d before the change", count(now.Skipped, "test", "tests"), was.Skipped)
+		return fmt.Sprintf(
+			"it skips %s, and skipped %d before the change",
+			count(now.Skipped, "test", "tests"),
+			was.Skipped,
+		)
 	}
 	return ""
 }

@@ -55,11 +55,19 @@ func (s *scanner) step(i int) int {
 		}
 	case '{':
 		if json := s.inJSON() || startsObject(s.text[i:]); json || almostObject(s.text[i:]) {
-			s.push(opener{pos: i, kind: c, json: json})
+			s.push(opener{
+				pos:  i,
+				kind: c,
+				json: json,
+			})
 		}
 	case '[':
 		if s.inJSON() || startsArray(s.text[i:]) {
-			s.push(opener{pos: i, kind: c, json: true})
+			s.push(opener{
+				pos:  i,
+				kind: c,
+				json: true,
+			})
 		}
 	case '}':
 		s.pop('{', i+1)

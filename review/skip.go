@@ -85,7 +85,9 @@ func skipped(f fileChange) []plan.Finding {
 		return nil
 	}
 	return []plan.Finding{{
-		Kind: plan.FindSkip, Path: f.path, Answer: true,
-		Text: fmt.Sprintf("%s keeps tests from running: `%s`.", f.path, cut(marks[0], 120)),
+		Kind:   plan.FindSkip,
+		Path:   f.path,
+		Answer: true,
+		Text:   fmt.Sprintf("%s keeps tests from running: `%s`.", f.path, cut(marks[0], 120)),
 	}}
 }

@@ -107,7 +107,12 @@ func (ev Evidence) weigh(l Line) (weight, string) {
 	}
 	if own, ok := ev.check(l.Command); ok {
 		if endedBySelf(own) && own.ExitCode != l.ExitCode && !own.Flaky {
-			return objection, fmt.Sprintf("`%s` is said to have ended with %d, but it is one of the workflow's own checks, and that ended with %d.", short(l.Command), l.ExitCode, own.ExitCode)
+			return objection, fmt.Sprintf(
+				"`%s` is said to have ended with %d, but it is one of the workflow's own checks, and that ended with %d.",
+				short(l.Command),
+				l.ExitCode,
+				own.ExitCode,
+			)
 		}
 		return ev.weighCheck(own)
 	}
@@ -124,17 +129,36 @@ func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
 	name := fmt.Sprintf("`%s`", short(l.Command))
 	switch {
 	case first.ExitCode != last.ExitCode:
-		return unproven, fmt.Sprintf("%s ended with %d and then with %d when it was run alone, so it proves nothing.", name, first.ExitCode, last.ExitCode)
+		return unproven, fmt.Sprintf(
+			"%s ended with %d and then with %d when it was run alone, so it proves nothing.",
+			name,
+			first.ExitCode,
+			last.ExitCode,
+		)
 	case !endedBySelf(last):
 		return unproven, fmt.Sprintf("%s, run alone on the work, %s", name, endedHow(last))
 	case last.ExitCode != l.ExitCode && ev.ranAltered(l):
-		return unproven, fmt.Sprintf("%s ran while files of the work stood changed in your copy (%s), so it says nothing about the work. Alone it %s", name, strings.Join(ev.altered(l), ", "), endedHow(last))
+		return unproven, fmt.Sprintf(
+			"%s ran while files of the work stood changed in your copy (%s), so it says nothing about the work. Alone it %s",
+			name,
+			strings.Join(ev.altered(l), ", "),
+			endedHow(last),
+		)
 	case last.ExitCode != l.ExitCode:
-		return objection, fmt.Sprintf("%s is said to have ended with %d. Run alone on the work as it is, it %s", name, l.ExitCode, endedHow(last))
+		return objection, fmt.Sprintf(
+			"%s is said to have ended with %d. Run alone on the work as it is, it %s",
+			name,
+			l.ExitCode,
+			endedHow(last),
+		)
 	case last.Tests != nil && !last.Tests.Ran():
 		return unproven, fmt.Sprintf("%s ended as claimed, but by its own report it ran no test.", name)
 	case len(last.Wrote) > 0:
-		return unproven, fmt.Sprintf("%s writes to files of the work (%s), so it does not speak of the work as it is.", name, strings.Join(last.Wrote, ", "))
+		return unproven, fmt.Sprintf(
+			"%s writes to files of the work (%s), so it does not speak of the work as it is.",
+			name,
+			strings.Join(last.Wrote, ", "),
+		)
 	}
 	without := ev.trials(l.Command, plan.TreeCounter)
 	if len(without) == 0 {
@@ -186,7 +210,10 @@ func (ev Evidence) alike(command string, onWork plan.CheckResult, without []plan
 	ranNone := onWork.Tests.Ran() && last.Tests != nil && !last.Tests.Ran()
 	switch {
 	case silent(onWork) && notBuilt(last):
-		return fmt.Sprintf("%s does not say that a test ran on the work, and without the change it cannot be built: claim a line that names the tests it runs.", name)
+		return fmt.Sprintf(
+			"%s does not say that a test ran on the work, and without the change it cannot be built: claim a line that names the tests it runs.",
+			name,
+		)
 	case ranNone:
 		return ""
 	case without[0].ExitCode != last.ExitCode:

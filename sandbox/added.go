@@ -44,7 +44,10 @@ func (w *Wall) Temporary(ctx context.Context) ([]TemporaryFile, error) {
 			return fs.SkipAll
 		}
 		if info.Mode().IsRegular() && !strings.HasPrefix(name, privateCache) {
-			out = append(out, TemporaryFile{temporaryRoot + "/" + filepath.ToSlash(name), info.Size(), info.Mode().Perm()})
+			out = append(
+				out,
+				TemporaryFile{temporaryRoot + "/" + filepath.ToSlash(name), info.Size(), info.Mode().Perm()},
+			)
 		}
 		return context.Cause(ctx)
 	})

@@ -44,7 +44,11 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 	cmd := exec.Command(path, args...) //nolint:noctx // it lives as long as its wall
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	s := setup{Write: writablePlaces(steps), Internet: true, Processes: p.MaxProcesses}
+	s := setup{
+		Write:     writablePlaces(steps),
+		Internet:  true,
+		Processes: p.MaxProcesses,
+	}
 	return w.begin(ctx, cmd, s)
 }
 

@@ -40,8 +40,10 @@ func (w *Wall) begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, erro
 
 func (w *Wall) ground() ground {
 	return ground{
-		home: homeOf(w.env), shown: filepath.SplitList(variable(w.env, "PATH")),
-		scratch: w.scratch, mounts: mountPoints(),
+		home:    homeOf(w.env),
+		shown:   filepath.SplitList(variable(w.env, "PATH")),
+		scratch: w.scratch,
+		mounts:  mountPoints(),
 	}
 }
 
@@ -57,8 +59,12 @@ func (w *Wall) buildNamespaces(ctx context.Context) (*inside, error) {
 		}
 	}
 	s := setup{
-		Steps: steps, Write: writablePlaces(steps), Internet: true, Loopback: !w.policy.Network,
-		Processes: w.policy.MaxProcesses, RootKeeps: os.Getuid() == 0,
+		Steps:     steps,
+		Write:     writablePlaces(steps),
+		Internet:  true,
+		Loopback:  !w.policy.Network,
+		Processes: w.policy.MaxProcesses,
+		RootKeeps: os.Getuid() == 0,
 	}
 	cmd := again(roleBuild)
 	cmd.SysProcAttr = namespaces(w.policy.Network)
@@ -87,12 +93,16 @@ func again(role string) *exec.Cmd {
 // namespaces is how a process starts that has rights of its own in new
 // namespaces, under the user that the caller is.
 func namespaces(network bool) *syscall.SysProcAttr {
-	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP)
+	flags := uintptr(
+		unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
+	)
 	if !network {
 		flags |= unix.CLONE_NEWNET
 	}
 	attr := &syscall.SysProcAttr{
-		Cloneflags: flags, Setsid: true, Pdeathsig: syscall.SIGKILL,
+		Cloneflags:  flags,
+		Setsid:      true,
+		Pdeathsig:   syscall.SIGKILL,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
 		// Whoever is not root loses the rights of a new namespace when it
@@ -119,7 +129,11 @@ func identity(file string) []syscall.SysProcIDMap {
 	for line := range strings.Lines(string(data)) {
 		var first, outside, count int
 		if _, err := fmt.Sscan(line, &first, &outside, &count); err == nil {
-			out = append(out, syscall.SysProcIDMap{ContainerID: first, HostID: first, Size: count})
+			out = append(out, syscall.SysProcIDMap{
+				ContainerID: first,
+				HostID:      first,
+				Size:        count,
+			})
 		}
 	}
 	return out
@@ -143,7 +157,11 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 			write = append(write, c.Dir)
 		}
 	}
-	s := setup{Read: allBut(w.policy.Hidden, append(write, w.policy.Tree, w.self())), Write: write, Internet: w.policy.Network}
+	s := setup{
+		Read:     allBut(w.policy.Hidden, append(write, w.policy.Tree, w.self())),
+		Write:    write,
+		Internet: w.policy.Network,
+	}
 	cmd := again(roleGuard)
 	// No Pdeathsig: the guard has to outlive us by the moment that it takes to
 	// end what is left.

@@ -128,7 +128,10 @@ func (g *group) strain() strain {
 	if g == nil {
 		return strain{}
 	}
-	return strain{killed: counted(filepath.Join(g.dir, "memory.events"), "oom_kill"), refused: counted(filepath.Join(g.dir, "pids.events"), "max")}
+	return strain{
+		killed:  counted(filepath.Join(g.dir, "memory.events"), "oom_kill"),
+		refused: counted(filepath.Join(g.dir, "pids.events"), "max"),
+	}
 }
 
 // since says, for whoever gave a command, which bounds were met since then.
@@ -140,10 +143,16 @@ func (g *group) since(before strain) string {
 	case g.p.MaxMemory == 0:
 		out = "[Killed: the machine, or what plan itself may use of it, ran out of memory. Make the command do less at a time.]\n"
 	default:
-		out = fmt.Sprintf("[Killed: the commands of this phase together used more than %s of memory, which is the bound (max_memory in the settings). Make the command do less at a time.]\n", bytesText(g.p.MaxMemory))
+		out = fmt.Sprintf(
+			"[Killed: the commands of this phase together used more than %s of memory, which is the bound (max_memory in the settings). Make the command do less at a time.]\n",
+			bytesText(g.p.MaxMemory),
+		)
 	}
 	if now.refused != before.refused {
-		out += fmt.Sprintf("[A process could not be started: the commands of this phase together may have %d processes and threads (max_processes in the settings). Make the command start fewer at a time.]\n", g.p.MaxProcesses)
+		out += fmt.Sprintf(
+			"[A process could not be started: the commands of this phase together may have %d processes and threads (max_processes in the settings). Make the command start fewer at a time.]\n",
+			g.p.MaxProcesses,
+		)
 	}
 	return out
 }

@@ -43,7 +43,12 @@ func (w *Wall) Changes(ctx context.Context) (Changes, error) {
 	case w.cleared:
 		return Changes{}, errClosed
 	}
-	n := &notes{ctx: ctx, altered: map[string]bool{}, wrote: map[string]bool{}, added: map[string]bool{}}
+	n := &notes{
+		ctx:     ctx,
+		altered: map[string]bool{},
+		wrote:   map[string]bool{},
+		added:   map[string]bool{},
+	}
 	var err error
 	switch {
 	case w.level.NeedsCopy():
@@ -71,7 +76,11 @@ func (n *notes) add(name string)   { n.added[name] = true }
 func (n *notes) ended() error { return context.Cause(n.ctx) }
 
 func (n *notes) changes() Changes {
-	return Changes{Altered: listed(n.altered), Wrote: listed(n.wrote), Added: listed(n.added)}
+	return Changes{
+		Altered: listed(n.altered),
+		Wrote:   listed(n.wrote),
+		Added:   listed(n.added),
+	}
 }
 
 func listed(paths map[string]bool) []string {
@@ -109,7 +118,11 @@ func standingPut(p Put) (standing, error) {
 		return standing{mode: fs.ModeSymlink, link: string(p.Data)}, nil
 	}
 	size, err := p.size()
-	return standing{mode: p.Mode.Perm(), size: size, open: p.open}, err
+	return standing{
+		mode: p.Mode.Perm(),
+		size: size,
+		open: p.open,
+	}, err
 }
 
 // same reports whether two stand alike. What cannot be read does not.

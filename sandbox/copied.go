@@ -34,7 +34,13 @@ type copiedFile struct {
 // newCopied notes how a copy stands. What could not be had again from the tree
 // or from the puts is kept in a folder.
 func newCopied(p Policy, keep string) (*copied, error) {
-	c := &copied{dir: p.Copy, tree: p.Tree, puts: map[string]Put{}, skip: p.unwatchedIn(p.Tree), keep: keep}
+	c := &copied{
+		dir:  p.Copy,
+		tree: p.Tree,
+		puts: map[string]Put{},
+		skip: p.unwatchedIn(p.Tree),
+		keep: keep,
+	}
 	for _, put := range p.putsIn(p.Tree) {
 		c.puts[put.name] = put.put
 	}
@@ -72,7 +78,12 @@ func (c *copied) look(root *os.Root) (map[string]copiedFile, error) {
 
 // copiedNow is how a path of the copy stands.
 func copiedNow(root *os.Root, name string, info fs.FileInfo) (copiedFile, error) {
-	file := copiedFile{mark: markOf(info), mode: info.Mode(), size: info.Size(), mtime: info.ModTime()}
+	file := copiedFile{
+		mark:  markOf(info),
+		mode:  info.Mode(),
+		size:  info.Size(),
+		mtime: info.ModTime(),
+	}
 	var err error
 	if info.Mode()&fs.ModeSymlink != 0 {
 		file.link, err = root.Readlink(name)
@@ -204,8 +215,17 @@ func (c *copied) sameFile(root *os.Root, name string, was, is copiedFile) bool {
 	if err != nil && was.mode.IsRegular() {
 		return false
 	}
-	before := standing{mode: was.mode, size: was.size, link: was.link, open: from.open}
-	now := standing{mode: is.mode, size: is.size, link: is.link}
+	before := standing{
+		mode: was.mode,
+		size: was.size,
+		link: was.link,
+		open: from.open,
+	}
+	now := standing{
+		mode: is.mode,
+		size: is.size,
+		link: is.link,
+	}
 	now.open = func() (io.ReadCloser, error) { return openPlain(root, name) }
 	return now.same(before)
 }

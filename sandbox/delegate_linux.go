@@ -40,12 +40,18 @@ func delegated() (string, error) {
 				return "", err
 			}
 		}
-		if err = os.WriteFile(enable, []byte("+"+strings.Join(controllers(), " +")), 0); !errors.Is(err, unix.EBUSY) && err != nil {
+		err = os.WriteFile(enable, []byte("+"+strings.Join(controllers(), " +")), 0)
+		if err != nil && !errors.Is(err, unix.EBUSY) {
 			break
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("the control group %s is not delegated to plan (%w); %s", base, unwrapPath(err), howToDelegate)
+		return "", fmt.Errorf(
+			"the control group %s is not delegated to plan (%w); %s",
+			base,
+			unwrapPath(err),
+			howToDelegate,
+		)
 	}
 	return base, nil
 }
@@ -65,16 +71,31 @@ func evacuate(base string) error {
 		}
 	}
 	if strangers > 0 && !handedOver(base) {
-		return fmt.Errorf("the control group %s is not plan's alone (%d other processes are in it); %s", base, strangers, howToDelegate)
+		return fmt.Errorf(
+			"the control group %s is not plan's alone (%d other processes are in it); %s",
+			base,
+			strangers,
+			howToDelegate,
+		)
 	}
 	leaf := filepath.Join(base, outsideGroup)
 	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("the control group %s is not delegated to plan (%w); %s", base, unwrapPath(err), howToDelegate)
+		return fmt.Errorf(
+			"the control group %s is not delegated to plan (%w); %s",
+			base,
+			unwrapPath(err),
+			howToDelegate,
+		)
 	}
 	for _, pid := range pids {
 		err := os.WriteFile(filepath.Join(leaf, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
 		if err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("the control group %s is not delegated to plan (%w); %s", base, unwrapPath(err), howToDelegate)
+			return fmt.Errorf(
+				"the control group %s is not delegated to plan (%w); %s",
+				base,
+				unwrapPath(err),
+				howToDelegate,
+			)
 		}
 	}
 	return nil
@@ -159,7 +180,11 @@ func otherVersion() string {
 		return ""
 	}
 	for line := range strings.Lines(string(data)) {
-		if fields := strings.SplitN(line, ":", 3); len(fields) == 3 && slices.ContainsFunc(strings.Split(fields[1], ","), func(name string) bool { return slices.Contains(controllers(), name) }) {
+		if fields := strings.SplitN(line, ":", 3); len(fields) == 3 &&
+			slices.ContainsFunc(
+				strings.Split(fields[1], ","),
+				func(name string) bool { return slices.Contains(controllers(), name) },
+			) {
 			return ": they are mounted as version 1 here, which cannot be delegated"
 		}
 	}

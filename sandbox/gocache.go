@@ -111,7 +111,12 @@ func lookUp(dir string, action []byte) (cacheResponse, bool) {
 	if info, err := os.Stat(path); err != nil || info.Size() != size {
 		return cacheResponse{}, false
 	}
-	return cacheResponse{OutputID: output, Size: size, Time: &at, DiskPath: path}, true
+	return cacheResponse{
+		OutputID: output,
+		Size:     size,
+		Time:     &at,
+		DiskPath: path,
+	}, true
 }
 
 func (c goCache) put(q cacheRequest, body []byte) (cacheResponse, error) {
@@ -124,7 +129,12 @@ func (c goCache) put(q cacheRequest, body []byte) (cacheResponse, error) {
 	if err == nil {
 		err = replace(cacheFile(c.upper, q.ActionID, "a"), []byte(entry))
 	}
-	return cacheResponse{OutputID: q.OutputID, Size: q.BodySize, Time: &now, DiskPath: path}, err
+	return cacheResponse{
+		OutputID: q.OutputID,
+		Size:     q.BodySize,
+		Time:     &now,
+		DiskPath: path,
+	}, err
 }
 
 // cacheFile is where go keeps an entry ("a") or an output ("d").

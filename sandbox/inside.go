@@ -43,7 +43,12 @@ func begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &inside{cmd: cmd, conn: ours, done: make(chan struct{}), waiting: map[int64]chan reply{}}
+	in := &inside{
+		cmd:     cmd,
+		conn:    ours,
+		done:    make(chan struct{}),
+		waiting: map[int64]chan reply{},
+	}
 	theirLife, life, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make a pipe: %w", err), ours.Close(), theirs.Close())
@@ -216,7 +221,11 @@ func (s started) ask(ctx context.Context, a ask) (told, error) {
 	if replied == nil {
 		return told{}, errGone
 	}
-	if err := s.in.order(order{ID: id, Of: s.id, Ask: &a}, nil); err != nil {
+	if err := s.in.order(order{
+		ID:  id,
+		Of:  s.id,
+		Ask: &a,
+	}, nil); err != nil {
 		return told{}, fmt.Errorf("ask the sandbox: %w", err)
 	}
 	late := time.NewTimer(killPatience)

@@ -74,7 +74,11 @@ func become() error {
 		_, _ = conn.Write(data)
 		return err
 	}
-	err := syscall.Exec("/proc/self/exe", []string{os.Args[0], Verb, roleServe}, os.Environ()) //nolint:gosec // it is this program
+	err := syscall.Exec(
+		"/proc/self/exe",
+		[]string{os.Args[0], Verb, roleServe},
+		os.Environ(),
+	) //nolint:gosec // it is this program
 	// The server finds it open, unless it is collected just before it begins.
 	runtime.KeepAlive(conn)
 	return fmt.Errorf("start the server: %w", err)
@@ -128,7 +132,10 @@ func guard() error {
 		return fmt.Errorf("become a subreaper: %w", err)
 	}
 	conn := os.NewFile(control, "control")
-	life := os.NewFile(control+1, "life")                  // a pipe that nobody writes to; it ends with the other side
+	life := os.NewFile(
+		control+1,
+		"life",
+	) // a pipe that nobody writes to; it ends with the other side
 	cmd := exec.Command("/proc/self/exe", Verb, roleBuild) //nolint:noctx // it ends with the other side
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = os.Environ()

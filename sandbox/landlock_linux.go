@@ -65,8 +65,13 @@ func landlock(read, write []string) error {
 	if read == nil {
 		attr.Handled_access_fs &^= landlockRead
 	}
-	const size = 3 * 8                                                                                      // the fields since; later ones stay zero
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // there is no other way to make the call
+	const size = 3 * 8 // the fields since; later ones stay zero
+	fd, _, errno := unix.Syscall(
+		unix.SYS_LANDLOCK_CREATE_RULESET,
+		uintptr(unsafe.Pointer(&attr)),
+		size,
+		0,
+	) //nolint:gosec // there is no other way to make the call
 	if errno != 0 {
 		return fmt.Errorf("landlock: make a ruleset: %w", errno)
 	}
@@ -108,7 +113,15 @@ func landlockAllow(ruleset int, path string, access uint64) error {
 		return nil
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // there is no other way to make the call
+	_, _, errno := unix.Syscall6(
+		unix.SYS_LANDLOCK_ADD_RULE,
+		uintptr(ruleset),
+		unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)),
+		0,
+		0,
+		0,
+	) //nolint:gosec // there is no other way to make the call
 	if errno != 0 {
 		return fmt.Errorf("landlock: allow %s: %w", path, errno)
 	}

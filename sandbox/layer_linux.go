@@ -21,7 +21,9 @@ type layer struct {
 // newLayer notes how a layer stands that puts were written into.
 func newLayer(upper, lower string, puts []namedPut, skip map[string]bool) (layer, error) {
 	l := layer{
-		upper: upper, lower: lower, skip: skip,
+		upper:   upper,
+		lower:   lower,
+		skip:    skip,
 		puts:    map[string]Put{},
 		laid:    map[string]mark{},
 		folders: map[string]bool{},
@@ -73,7 +75,12 @@ func (l layer) compare(n *notes) error {
 		return err //nolint:wrapcheck // names the path
 	}
 	defer func() { _ = lower.Close() }()
-	c := &comparison{layer: l, notes: n, over: upper, under: lower}
+	c := &comparison{
+		layer: l,
+		notes: n,
+		over:  upper,
+		under: lower,
+	}
 	if err := c.folder(".", false); err != nil {
 		return err
 	}

@@ -64,7 +64,10 @@ func layout(p Policy, g ground) ([]step, error) {
 // own reports whether a place is seen with the directories that commands work in
 // anyway, and may be written like them.
 func own(p Policy, place string) bool {
-	return slices.ContainsFunc(slices.Concat(p.writable(), p.layered()), func(dir string) bool { return within(place, dir) })
+	return slices.ContainsFunc(
+		slices.Concat(p.writable(), p.layered()),
+		func(dir string) bool { return within(place, dir) },
+	)
 }
 
 type layouter struct {
@@ -88,7 +91,12 @@ func (l *layouter) add(k kind, at, from string) {
 		l.errs = append(l.errs, fmt.Errorf("plan the wall: %w", err))
 		return
 	}
-	s := step{Kind: k, At: at, From: from, Dir: info.IsDir()}
+	s := step{
+		Kind: k,
+		At:   at,
+		From: from,
+		Dir:  info.IsDir(),
+	}
 	if k == kindOwn {
 		l.make(from, info)
 	}

@@ -120,7 +120,11 @@ func look(path string, fd *int) (err error) {
 
 // clone makes a mount of a place that is attached nowhere.
 func clone(path string) (int, error) {
-	return unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE) //nolint:wrapcheck // open names the path
+	return unix.OpenTree(
+		unix.AT_FDCWD,
+		path,
+		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE,
+	) //nolint:wrapcheck // open names the path
 }
 
 // attach puts a source at its place.
@@ -130,9 +134,23 @@ func (s source) attach() error {
 	}
 	switch s.Kind {
 	case kindOwn, kindBind, kindShow:
-		return unix.MoveMount(s.fd, "", unix.AT_FDCWD, s.At, unix.MOVE_MOUNT_F_EMPTY_PATH) //nolint:wrapcheck // build names the place
+		return unix.MoveMount(
+			s.fd,
+			"",
+			unix.AT_FDCWD,
+			s.At,
+			unix.MOVE_MOUNT_F_EMPTY_PATH,
+		) //nolint:wrapcheck // build names the place
 	case kindLayer:
-		return overlay(s.At, fmt.Sprintf("lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr", s.fd, s.upper, s.work))
+		return overlay(
+			s.At,
+			fmt.Sprintf(
+				"lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr",
+				s.fd,
+				s.upper,
+				s.work,
+			),
+		)
 	case kindView:
 		// An overlay without an upper layer: what listens on a socket in it
 		// cannot be reached. Where the file system refuses that, the place
@@ -140,16 +158,34 @@ func (s source) attach() error {
 		if s.Dir && overlay(s.At, fmt.Sprintf("lowerdir=/proc/self/fd/%d:%s,userxattr", s.fd, nothing)) == nil {
 			return nil
 		}
-		return unix.MoveMount(s.upper, "", unix.AT_FDCWD, s.At, unix.MOVE_MOUNT_F_EMPTY_PATH) //nolint:wrapcheck // build names the place
+		return unix.MoveMount(
+			s.upper,
+			"",
+			unix.AT_FDCWD,
+			s.At,
+			unix.MOVE_MOUNT_F_EMPTY_PATH,
+		) //nolint:wrapcheck // build names the place
 	}
 	if s.Dir {
-		return unix.Mount("tmpfs", s.At, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=1m,mode=0755") //nolint:wrapcheck // build names the place
+		return unix.Mount(
+			"tmpfs",
+			s.At,
+			"tmpfs",
+			unix.MS_NOSUID|unix.MS_NODEV,
+			"size=1m,mode=0755",
+		) //nolint:wrapcheck // build names the place
 	}
 	return unix.Mount("/dev/null", s.At, "", unix.MS_BIND, "") //nolint:wrapcheck // build names the place
 }
 
 func overlay(at, options string) error {
-	return unix.Mount("overlay", at, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options) //nolint:wrapcheck // build names the place
+	return unix.Mount(
+		"overlay",
+		at,
+		"overlay",
+		unix.MS_NOSUID|unix.MS_NODEV,
+		options,
+	) //nolint:wrapcheck // build names the place
 }
 
 // point makes sure that there is something to mount on.
@@ -192,6 +228,12 @@ func makeDev() error {
 		return fmt.Errorf("fill /dev: %w", err)
 	}
 	// Without terminals almost everything works.
-	_ = unix.Mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+	_ = unix.Mount(
+		"devpts",
+		"/dev/pts",
+		"devpts",
+		unix.MS_NOSUID|unix.MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=620",
+	)
 	return nil
 }

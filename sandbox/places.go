@@ -137,11 +137,16 @@ func Caches(env []string, now time.Time) []Cache {
 		out = append(out, c)
 	}
 	add("go", Cache{
-		Dir: absolute(variable(env, "GOCACHE"), filepath.Join(base, "go-build")), Var: "GOCACHE", Through: "GOCACHEPROG",
-		Seed: map[string]string{"testexpire.txt": strconv.FormatInt(now.UnixNano(), 10) + "\n"},
+		Dir:     absolute(variable(env, "GOCACHE"), filepath.Join(base, "go-build")),
+		Var:     "GOCACHE",
+		Through: "GOCACHEPROG",
+		Seed:    map[string]string{"testexpire.txt": strconv.FormatInt(now.UnixNano(), 10) + "\n"},
 	})
 	add("go", Cache{Dir: absolute(variable(env, "GOMODCACHE"), filepath.Join(gopath, "pkg", "mod"))})
-	add("npm", Cache{Dir: absolute(variable(env, "npm_config_cache"), filepath.Join(home, ".npm")), Var: "npm_config_cache"})
+	add("npm", Cache{
+		Dir: absolute(variable(env, "npm_config_cache"), filepath.Join(home, ".npm")),
+		Var: "npm_config_cache",
+	})
 	add("cargo", Cache{Dir: filepath.Join(cargo, "registry")})
 	add("pip", Cache{Dir: absolute(variable(env, "PIP_CACHE_DIR"), filepath.Join(base, "pip")), Var: "PIP_CACHE_DIR"})
 	for _, dir := range []string{

@@ -41,7 +41,11 @@ func printsOf(dir string, unwatched []string) (prints, error) {
 		if err != nil {
 			return fmt.Errorf("look at %s: %w", path, err)
 		}
-		p := print{mode: info.Mode(), size: info.Size(), mtime: info.ModTime()}
+		p := print{
+			mode:  info.Mode(),
+			size:  info.Size(),
+			mtime: info.ModTime(),
+		}
 		p.inode, p.owner = identityOf(info)
 		out[path] = p
 		return nil

@@ -40,7 +40,12 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 	if err = errors.Join(err, os.WriteFile(secret, []byte("secret\n"), 0o600)); err != nil {
 		return fmt.Errorf("prepare to try the sandbox: %w", err)
 	}
-	w, err := NewWall(level, Policy{Tree: tree, Discard: true, Copy: stand, Hidden: []string{secret}}, env)
+	w, err := NewWall(level, Policy{
+		Tree:    tree,
+		Discard: true,
+		Copy:    stand,
+		Hidden:  []string{secret},
+	}, env)
 	if err != nil {
 		return err
 	}
@@ -51,7 +56,11 @@ grep -q after file || echo cannot read what it wrote
 { echo x >%q; } 2>/dev/null
 grep -q secret %q 2>/dev/null && echo can read what is hidden
 :`, outside, secret)
-	res, err := w.Shell(base).Run(ctx, Command{Line: line, Dir: tree, Timeout: probePatience})
+	res, err := w.Shell(base).Run(ctx, Command{
+		Line:    line,
+		Dir:     tree,
+		Timeout: probePatience,
+	})
 	if err != nil {
 		return err
 	}

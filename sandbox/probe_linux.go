@@ -14,7 +14,14 @@ import (
 
 // Features looks at what the kernel offers for walls, by trying.
 func Features(ctx context.Context) []Feature {
-	return []Feature{landlockFeature(), userNamespaces(ctx), overlayFeature(), seccompFeature(), bubblewrapFeature(), groupFeature(ctx)}
+	return []Feature{
+		landlockFeature(),
+		userNamespaces(ctx),
+		overlayFeature(),
+		seccompFeature(),
+		bubblewrapFeature(),
+		groupFeature(ctx),
+	}
 }
 
 func landlockFeature() Feature {
@@ -73,14 +80,25 @@ func bubblewrapFeature() Feature {
 	if err != nil {
 		return Feature{Name: "bubblewrap", Detail: "not installed"}
 	}
-	return Feature{Name: "bubblewrap", OK: true, Detail: path}
+	return Feature{
+		Name:   "bubblewrap",
+		OK:     true,
+		Detail: path,
+	}
 }
 
 func groupFeature(ctx context.Context) Feature {
 	if err := Bounded(ctx); err != nil {
-		return Feature{Name: "cgroup", Detail: fmt.Sprintf("max_memory holds for each process alone, and max_processes not for root: %v", err)}
+		return Feature{
+			Name:   "cgroup",
+			Detail: fmt.Sprintf("max_memory holds for each process alone, and max_processes not for root: %v", err),
+		}
 	}
-	return Feature{Name: "cgroup", OK: true, Detail: "max_memory and max_processes hold for all commands of a phase together"}
+	return Feature{
+		Name:   "cgroup",
+		OK:     true,
+		Detail: "max_memory and max_processes hold for all commands of a phase together",
+	}
 }
 
 // Bounded returns nil if what runs behind a wall can be put into a control group

@@ -107,7 +107,11 @@ func (w *Wall) putInLayers(steps []step) error {
 			return fmt.Errorf("put files into the layers: %w", err)
 		}
 		puts := w.policy.putsIn(dir)
-		if err := (writer{root: steps[i].Upper, lower: at, owner: owner}).write(puts); err != nil {
+		if err := (writer{
+			root:  steps[i].Upper,
+			lower: at,
+			owner: owner,
+		}).write(puts); err != nil {
 			return err
 		}
 		if dir != w.policy.Tree {

@@ -88,7 +88,12 @@ func New(cfg Config) (*Shell, error) {
 	if cfg.Own {
 		env = OwnEnv(cfg.Env)
 	}
-	s := &Shell{env: append(env, cfg.Set...), timeout: cfg.Timeout, now: cfg.Now, spawner: direct{}}
+	s := &Shell{
+		env:     append(env, cfg.Set...),
+		timeout: cfg.Timeout,
+		now:     cfg.Now,
+		spawner: direct{},
+	}
 	if cfg.Path == "" {
 		cfg.Path = variable(s.env, "PATH")
 	}
@@ -184,13 +189,22 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 
 	out := &capture{live: c.Output}
 	w := newWatch(c, timeout, cancel, out)
-	t := task{Path: s.path, Args: append([]string{s.path}, append(slices.Clone(s.args), guarded(c.Line))...), Dir: c.Dir, Env: s.env}
+	t := task{
+		Path: s.path,
+		Args: append([]string{s.path}, append(slices.Clone(s.args), guarded(c.Line))...),
+		Dir:  c.Dir,
+		Env:  s.env,
+	}
 	start := s.now()
 	end, err := s.spawner.spawn(limited, t, w)
 	if end.note != "" && c.Output != nil {
 		c.Output([]byte(end.note))
 	}
-	res := Result{Output: append(onOwnLine(out.bytes(), end.note), end.note...), Duration: s.now().Sub(start), ExitCode: end.code}
+	res := Result{
+		Output:   append(onOwnLine(out.bytes(), end.note), end.note...),
+		Duration: s.now().Sub(start),
+		ExitCode: end.code,
+	}
 	killed := end.stopped && end.code == exitSignal+int(syscall.SIGKILL)
 	switch {
 	case err != nil:
@@ -225,10 +239,16 @@ func (s *Shell) notStarted(ctx context.Context, c Command, res Result, err error
 		return res, ended(ctx, c.Line)
 	case errors.Is(err, syscall.E2BIG):
 		// The author of the line can do something about it, so it is theirs.
-		text := fmt.Sprintf("the command line is %d bytes long, more than the system takes; put the contents into a file first\n", len(c.Line))
+		text := fmt.Sprintf(
+			"the command line is %d bytes long, more than the system takes; put the contents into a file first\n",
+			len(c.Line),
+		)
 		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
 	case errors.Is(err, syscall.EAGAIN):
-		text := fmt.Sprintf("the command could not be started: what earlier ones left running uses up all the processes there may be; end it first, or start less in the background\n%s", res.Output)
+		text := fmt.Sprintf(
+			"the command could not be started: what earlier ones left running uses up all the processes there may be; end it first, or start less in the background\n%s",
+			res.Output,
+		)
 		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
 	}
 	return res, fmt.Errorf("run command %q in %q with %s: %w", shorten(c.Line), c.Dir, s.path, err)

@@ -44,7 +44,13 @@ func seatbelt(p Policy, scratch string) string {
 	b.add("deny mach-lookup", `(global-name "com.apple.SecurityServer")`, `(global-name "com.apple.securityd.xpc")`,
 		`(global-name-prefix "com.apple.coreservices.")`, `(global-name "com.apple.pasteboard.1")`)
 	b.add("deny file-write*")
-	b.add("allow file-write*", `(literal "/dev/null")`, `(literal "/dev/zero")`, `(literal "/dev/tty")`, `(literal "/dev/dtracehelper")`)
+	b.add(
+		"allow file-write*",
+		`(literal "/dev/null")`,
+		`(literal "/dev/zero")`,
+		`(literal "/dev/tty")`,
+		`(literal "/dev/dtracehelper")`,
+	)
 	b.below("deny file-read* file-write*", p.Hidden)
 	b.below("allow file-read*", read)
 	b.below("allow file-write*", written)

@@ -20,7 +20,12 @@ func seccomp(internet bool) error {
 	}
 	program := filter(arch, internet)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))) //nolint:gosec // there is no other way to make the call
+	_, _, errno := unix.Syscall(
+		unix.SYS_SECCOMP,
+		unix.SECCOMP_SET_MODE_FILTER,
+		0,
+		uintptr(unsafe.Pointer(&prog)),
+	) //nolint:gosec // there is no other way to make the call
 	runtime.KeepAlive(program)
 	if errno != 0 {
 		return fmt.Errorf("seccomp: %w", errno)
@@ -128,7 +133,12 @@ func (a *assembler) load(offset uint32) {
 
 // when skips yes instructions if the comparison with k holds, else no.
 func (a *assembler) when(op uint16, k uint32, yes, no uint8) {
-	a.code = append(a.code, unix.SockFilter{Code: unix.BPF_JMP | op | unix.BPF_K, K: k, Jt: yes, Jf: no})
+	a.code = append(a.code, unix.SockFilter{
+		Code: unix.BPF_JMP | op | unix.BPF_K,
+		K:    k,
+		Jt:   yes,
+		Jf:   no,
+	})
 }
 
 func (a *assembler) ret(k uint32) {

@@ -48,7 +48,12 @@ func serve() error {
 		return fmt.Errorf("close its memory: %w", err)
 	}
 	spareThreads(8)
-	s := &server{conn: conn, null: null, running: map[int]int64{}, quit: map[int64]*leaving{}}
+	s := &server{
+		conn:    conn,
+		null:    null,
+		running: map[int]int64{},
+		quit:    map[int64]*leaving{},
+	}
 	signals := make(chan os.Signal, 16)
 	// Signals that commands send to their first process are noticed and change
 	// nothing. Ignoring them would be inherited.
@@ -147,16 +152,26 @@ func (s *server) start(id int64, t task, output *os.File) error {
 	if info, err := os.Stat(t.Dir); err != nil {
 		return err //nolint:wrapcheck // names the path
 	} else if !info.IsDir() {
-		return &os.PathError{Op: "chdir", Path: t.Dir, Err: syscall.ENOTDIR}
+		return &os.PathError{
+			Op:   "chdir",
+			Path: t.Dir,
+			Err:  syscall.ENOTDIR,
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pid, err := syscall.ForkExec(t.Path, t.Args, &syscall.ProcAttr{
-		Dir: t.Dir, Env: t.Env, Files: []uintptr{s.null.Fd(), output.Fd(), output.Fd()},
-		Sys: &syscall.SysProcAttr{Setpgid: true},
+		Dir:   t.Dir,
+		Env:   t.Env,
+		Files: []uintptr{s.null.Fd(), output.Fd(), output.Fd()},
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
-		return &os.PathError{Op: "exec", Path: t.Path, Err: err}
+		return &os.PathError{
+			Op:   "exec",
+			Path: t.Path,
+			Err:  err,
+		}
 	}
 	s.running[pid] = id
 	if t.Memory > 0 {

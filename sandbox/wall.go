@@ -61,7 +61,12 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 	if policy.MaxProcesses == 0 {
 		policy.MaxProcesses = 4096
 	}
-	w := &Wall{level: level, policy: policy, env: CleanEnv(env), planned: len(policy.Put)}
+	w := &Wall{
+		level:   level,
+		policy:  policy,
+		env:     CleanEnv(env),
+		planned: len(policy.Put),
+	}
 	if policy.Discard && !level.mounts() {
 		var err error
 		if w.before, err = printsOf(policy.Tree, policy.Unwatched); err != nil {

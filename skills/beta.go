@@ -40,7 +40,11 @@ func (p Posterior) Draw(src rand.Source) float64 {
 	if !(p.Alpha > 0 && p.Beta > 0) || math.IsInf(p.Alpha+p.Beta, 0) { // also for NaN
 		return 0.5
 	}
-	return distuv.Beta{Alpha: p.Alpha, Beta: p.Beta, Src: src}.Rand()
+	return distuv.Beta{
+		Alpha: p.Alpha,
+		Beta:  p.Beta,
+		Src:   src,
+	}.Rand()
 }
 
 // SeedSuccesses is how many successes a measured score is worth before there
@@ -63,7 +67,15 @@ func PosteriorOf(rec plan.SkillRecord, s Skill, now time.Time) Posterior {
 func aged(rec plan.SkillRecord, s Skill, now time.Time) plan.SkillRecord {
 	prior := 1 + float64(SeedSuccesses(s.Score))
 	if rec.Version != s.Digest || rec.Updated.IsZero() {
-		return plan.SkillRecord{Skill: s.Name, Phase: rec.Phase, Version: s.Digest, Alpha: prior, Beta: 1, Prior: prior, Updated: now}
+		return plan.SkillRecord{
+			Skill:   s.Name,
+			Phase:   rec.Phase,
+			Version: s.Digest,
+			Alpha:   prior,
+			Beta:    1,
+			Prior:   prior,
+			Updated: now,
+		}
 	}
 	keep := 1.0
 	if age := now.Sub(rec.Updated); age > 0 {

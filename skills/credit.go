@@ -37,8 +37,19 @@ func Reward(r Result) (reward float64, neutral bool) {
 // Credit records how a pick turned out and says what it recorded. A skill that
 // was hinted and never loaded had no part in it. Doing without a skill has no
 // loading, so it always counts.
-func (r *Router) Credit(ctx context.Context, run plan.RunID, p plan.Phase, s Skill, loaded bool, res Result) (plan.SkillOutcome, error) {
-	out := plan.SkillOutcome{Skill: s.Name, Phase: p, Why: string(res.Outcome)}
+func (r *Router) Credit(
+	ctx context.Context,
+	run plan.RunID,
+	p plan.Phase,
+	s Skill,
+	loaded bool,
+	res Result,
+) (plan.SkillOutcome, error) {
+	out := plan.SkillOutcome{
+		Skill: s.Name,
+		Phase: p,
+		Why:   string(res.Outcome),
+	}
 	out.Reward, out.Neutral = Reward(res)
 	switch {
 	case out.Neutral:

@@ -59,7 +59,11 @@ func (p Problem) Error() string { return p.Path + ": " + p.Err.Error() }
 
 // Get returns the usable skill of that name.
 func (c *Catalog) Get(name string) (Skill, bool) {
-	i, ok := slices.BinarySearchFunc(c.Skills, name, func(s Skill, n string) int { return strings.Compare(s.Name, n) })
+	i, ok := slices.BinarySearchFunc(
+		c.Skills,
+		name,
+		func(s Skill, n string) int { return strings.Compare(s.Name, n) },
+	)
 	if !ok {
 		return Skill{}, false
 	}
@@ -121,7 +125,8 @@ func (f Folder) Skills(ctx context.Context) (Shelf, error) {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(f.Dir, e.Name())
-		if info, err := os.Stat(filepath.Join(dir, File)); err != nil || strings.HasPrefix(e.Name(), ".") || !info.Mode().IsRegular() {
+		if info, err := os.Stat(filepath.Join(dir, File)); err != nil || strings.HasPrefix(e.Name(), ".") ||
+			!info.Mode().IsRegular() {
 			continue // a folder without a SKILL.md is no skill
 		}
 		s, _, err := Read(os.DirFS(dir), e.Name())

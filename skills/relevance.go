@@ -38,14 +38,22 @@ type Match struct {
 
 // NewIndex indexes skills by their names and descriptions.
 func NewIndex(skills []Skill) *Index {
-	ix := &Index{skills: skills, lengths: make([]float64, len(skills)), postings: map[string][]posting{}}
+	ix := &Index{
+		skills:   skills,
+		lengths:  make([]float64, len(skills)),
+		postings: map[string][]posting{},
+	}
 	for i, s := range skills {
 		weights := map[string]posting{}
 		for _, t := range Terms(s.Description) {
 			weights[t] = posting{skill: i, weight: 1}
 		}
 		for _, t := range Terms(s.Name) {
-			weights[t] = posting{skill: i, weight: weights[t].weight + nameWeight, name: true}
+			weights[t] = posting{
+				skill:  i,
+				weight: weights[t].weight + nameWeight,
+				name:   true,
+			}
 		}
 		for t, p := range weights {
 			ix.postings[t] = append(ix.postings[t], p)

@@ -25,7 +25,13 @@ type Records interface {
 	SkillRecords(ctx context.Context, p plan.Phase, names []string) (map[string]plan.SkillRecord, error)
 	// RecordSkill changes one record in a transaction of its own, once for
 	// each run, skill and phase; the second time it reports false.
-	RecordSkill(ctx context.Context, run plan.RunID, p plan.Phase, skill string, change func(plan.SkillRecord) plan.SkillRecord) (bool, error)
+	RecordSkill(
+		ctx context.Context,
+		run plan.RunID,
+		p plan.Phase,
+		skill string,
+		change func(plan.SkillRecord) plan.SkillRecord,
+	) (bool, error)
 }
 
 // Router picks skills.
@@ -60,7 +66,11 @@ func Sample(arms []Arm, src rand.Source) (int, []float64, error) {
 // cannot be read the pick is none and says why.
 func (r *Router) Choose(ctx context.Context, ix *Index, p plan.Phase, request string) plan.SkillPick {
 	if s, ok := ix.override(request); ok {
-		return plan.SkillPick{Skill: s.Name, Why: plan.PickOverride, Version: s.Digest}
+		return plan.SkillPick{
+			Skill:   s.Name,
+			Why:     plan.PickOverride,
+			Version: s.Digest,
+		}
 	}
 	matches := ix.Relevant(request, p, maxCandidates)
 	if len(matches) == 0 {
@@ -85,7 +95,12 @@ func (r *Router) Choose(ctx context.Context, ix *Index, p plan.Phase, request st
 	}
 	pick := plan.SkillPick{Skill: arms[best].Name, Why: plan.PickSampled}
 	for i, a := range arms {
-		c := plan.SkillCandidate{Skill: a.Name, Alpha: a.Alpha, Beta: a.Beta, Draw: draws[i]}
+		c := plan.SkillCandidate{
+			Skill: a.Name,
+			Alpha: a.Alpha,
+			Beta:  a.Beta,
+			Draw:  draws[i],
+		}
 		if i > 0 {
 			c.Relevance = matches[i-1].Score
 		}
@@ -138,7 +153,11 @@ func Hint(pick plan.SkillPick, c *Catalog) string {
 	if !ok || s.Hidden && pick.Why != plan.PickOverride {
 		return ""
 	}
-	return fmt.Sprintf("The skill %q may help here: %s Load it with the skill tool if it fits; it does not change what is asked.", s.Name, sentence(s.Description))
+	return fmt.Sprintf(
+		"The skill %q may help here: %s Load it with the skill tool if it fits; it does not change what is asked.",
+		s.Name,
+		sentence(s.Description),
+	)
 }
 
 func sentence(text string) string {

@@ -56,7 +56,11 @@ type frontmatter struct {
 // The name must be that of the folder.
 func Parse(data []byte, folder string) (Skill, string, error) {
 	if len(data) > maxFile {
-		return Skill{}, "", fmt.Errorf("it has %d bytes; %d are allowed. Move details into files beside it", len(data), maxFile)
+		return Skill{}, "", fmt.Errorf(
+			"it has %d bytes; %d are allowed. Move details into files beside it",
+			len(data),
+			maxFile,
+		)
 	}
 	if !utf8.Valid(data) {
 		return Skill{}, "", errors.New("it is not UTF-8 text")
@@ -69,7 +73,11 @@ func Parse(data []byte, folder string) (Skill, string, error) {
 	if err := yaml.Unmarshal(head, &fm); err != nil {
 		return Skill{}, "", fmt.Errorf("the frontmatter cannot be read: %w", err)
 	}
-	s := Skill{Name: fm.Name, Description: strings.Join(strings.Fields(fm.Description), " "), Hidden: fm.Hidden}
+	s := Skill{
+		Name:        fm.Name,
+		Description: strings.Join(strings.Fields(fm.Description), " "),
+		Hidden:      fm.Hidden,
+	}
 	if s.Phases, err = phasesOf(fm.Metadata["phases"]); err != nil {
 		return Skill{}, "", err
 	}
@@ -77,13 +85,21 @@ func Parse(data []byte, folder string) (Skill, string, error) {
 	case s.Name == "":
 		return Skill{}, "", errors.New("the frontmatter has no name")
 	case !ValidName(s.Name):
-		return Skill{}, "", fmt.Errorf("the name %q is not allowed: 1 to %d of a-z, 0-9 and single hyphens, none at the ends", s.Name, maxName)
+		return Skill{}, "", fmt.Errorf(
+			"the name %q is not allowed: 1 to %d of a-z, 0-9 and single hyphens, none at the ends",
+			s.Name,
+			maxName,
+		)
 	case s.Name != folder:
 		return Skill{}, "", fmt.Errorf("its name is %q and its folder is %q; they must be the same", s.Name, folder)
 	case s.Description == "":
 		return Skill{}, "", errors.New("the frontmatter has no description, so nobody can tell when to use it")
 	case utf8.RuneCountInString(s.Description) > maxDescription:
-		return Skill{}, "", fmt.Errorf("the description has %d characters; %d are allowed", utf8.RuneCountInString(s.Description), maxDescription)
+		return Skill{}, "", fmt.Errorf(
+			"the description has %d characters; %d are allowed",
+			utf8.RuneCountInString(s.Description),
+			maxDescription,
+		)
 	}
 	return s, strings.TrimSpace(string(body)), nil
 }
@@ -103,7 +119,9 @@ func split(data []byte) (head, body []byte, err error) {
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	rest, ok := bytes.CutPrefix(data, []byte("---\n"))
 	if !ok {
-		return nil, nil, errors.New("it does not begin with a frontmatter: a line of three hyphens, name and description, and three hyphens again")
+		return nil, nil, errors.New(
+			"it does not begin with a frontmatter: a line of three hyphens, name and description, and three hyphens again",
+		)
 	}
 	if body, ok := bytes.CutPrefix(rest, []byte("---\n")); ok {
 		return nil, body, nil
@@ -137,7 +155,10 @@ func phasesOf(text string) ([]plan.Phase, error) {
 	for _, n := range names {
 		p := plan.Phase(strings.ToLower(n))
 		if !slices.Contains(plan.Phases(), p) {
-			return nil, fmt.Errorf("metadata.phases names %q, which is no phase; there are explore, plan, implement and review", n)
+			return nil, fmt.Errorf(
+				"metadata.phases names %q, which is no phase; there are explore, plan, implement and review",
+				n,
+			)
 		}
 		out = append(out, p)
 	}

@@ -22,7 +22,8 @@ type askArgs struct {
 func ask() loop.Tool {
 	return define(loop.Info{
 		Spec:   loop.Spec{Name: "ask", Description: strings.TrimSpace(askDoc)},
-		Effect: plan.EffectReplay, Asks: true,
+		Effect: plan.EffectReplay,
+		Asks:   true,
 	}, func(context.Context, askArgs, loop.Input) (loop.Result, error) {
 		return loop.Result{}, errors.New("a question is answered, not run")
 	})

@@ -57,7 +57,10 @@ func (s *Set) load(name string) (file, error) {
 		return file{}, err
 	}
 	if inGit(p) || inGit(target) {
-		return file{}, fmt.Errorf("%s is inside .git, which these tools never change, because the run's own record depends on it; leave it to git", show(p))
+		return file{}, fmt.Errorf(
+			"%s is inside .git, which these tools never change, because the run's own record depends on it; leave it to git",
+			show(p),
+		)
 	}
 	f := file{path: p, target: target}
 	in, info, err := openRegular(s.root, target)
@@ -70,9 +73,18 @@ func (s *Set) load(name string) (file, error) {
 	defer in.Close() //nolint:errcheck // only read from
 	switch perm := info.Mode().Perm(); {
 	case perm&0o222 == 0:
-		return file{}, fmt.Errorf("%s is read-only (mode %04o), so it was left alone; if it must change, make it writable with chmod first", show(p), perm)
+		return file{}, fmt.Errorf(
+			"%s is read-only (mode %04o), so it was left alone; if it must change, make it writable with chmod first",
+			show(p),
+			perm,
+		)
 	case info.Size() > maxFile:
-		return file{}, fmt.Errorf("%s is too large to change here (%s, at most %s); use a command instead", show(p), sizeText(info.Size()), sizeText(maxFile))
+		return file{}, fmt.Errorf(
+			"%s is too large to change here (%s, at most %s); use a command instead",
+			show(p),
+			sizeText(info.Size()),
+			sizeText(maxFile),
+		)
 	}
 	f.data, err = io.ReadAll(io.LimitReader(in, maxFile))
 	if err != nil {
@@ -103,7 +115,10 @@ func (s *Set) resolve(p string) (string, error) {
 		name := rest[0]
 		rest = rest[1:]
 		if name == ".." && done == "." {
-			return "", fmt.Errorf("%s leads outside the repository through a symbolic link; only files inside can be written", show(p))
+			return "", fmt.Errorf(
+				"%s leads outside the repository through a symbolic link; only files inside can be written",
+				show(p),
+			)
 		}
 		next := path.Join(done, name)
 		info, err := s.root.Lstat(next)
@@ -121,7 +136,11 @@ func (s *Set) resolve(p string) (string, error) {
 		if filepath.IsAbs(to) {
 			inside := s.inside(to)
 			if !filepath.IsLocal(inside) {
-				return "", fmt.Errorf("%s leads outside the repository through a symbolic link to %s; only files inside can be written", show(p), show(to))
+				return "", fmt.Errorf(
+					"%s leads outside the repository through a symbolic link to %s; only files inside can be written",
+					show(p),
+					show(to),
+				)
 			}
 			done, to = ".", inside
 		}

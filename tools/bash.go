@@ -30,8 +30,11 @@ type bashArgs struct {
 
 func (s *Set) bash() loop.Tool {
 	return define(loop.Info{
-		Spec:   loop.Spec{Name: "bash", Description: strings.TrimSpace(bashDoc)},
-		Effect: plan.EffectUnknown, Serial: true, Writes: true, Category: loop.CategoryExec,
+		Spec:     loop.Spec{Name: "bash", Description: strings.TrimSpace(bashDoc)},
+		Effect:   plan.EffectUnknown,
+		Serial:   true,
+		Writes:   true,
+		Category: loop.CategoryExec,
 	}, s.runBash)
 }
 
@@ -47,7 +50,10 @@ func (s *Set) runBash(ctx context.Context, args bashArgs, in loop.Input) (loop.R
 	live := &liveText{update: in.Update}
 	failpoint.Hit("before a command")
 	res, err := s.cfg.Shell.Run(ctx, sandbox.Command{
-		Line: args.Command, Dir: s.dir, Timeout: time.Duration(seconds) * time.Second, Output: live.write,
+		Line:    args.Command,
+		Dir:     s.dir,
+		Timeout: time.Duration(seconds) * time.Second,
+		Output:  live.write,
 	})
 	failpoint.Hit("after a command")
 	live.close()
@@ -61,7 +67,11 @@ func (s *Set) runBash(ctx context.Context, args bashArgs, in loop.Input) (loop.R
 		return loop.Failed(clean([]byte("the command did not start: " + err.Error()))), nil
 	case res.TimedOut:
 		out.Status = "timeout"
-		out.Output += fmt.Sprintf("timed out: killed after %d s, with everything it had started; it may have run partly. %s\n", seconds, advice(seconds))
+		out.Output += fmt.Sprintf(
+			"timed out: killed after %d s, with everything it had started; it may have run partly. %s\n",
+			seconds,
+			advice(seconds),
+		)
 	}
 	out.Output += fmt.Sprintf("exit status %d", res.ExitCode)
 	out.ExitCode, out.Error = &res.ExitCode, res.ExitCode != 0

@@ -56,10 +56,21 @@ func (r *ready) take(key string) *working {
 // changing makes a tool that changes files.
 func changing[A any](s *Set, name, doc string, work func(context.Context, *working, A) error) loop.Tool {
 	info := loop.Info{
-		Spec:   loop.Spec{Name: name, Description: strings.TrimSpace(doc), Schema: schemaOf[A]()},
-		Effect: plan.EffectVerifiable, Serial: true, Writes: true, Category: loop.CategoryEdit,
+		Spec: loop.Spec{
+			Name:        name,
+			Description: strings.TrimSpace(doc),
+			Schema:      schemaOf[A](),
+		},
+		Effect:   plan.EffectVerifiable,
+		Serial:   true,
+		Writes:   true,
+		Category: loop.CategoryEdit,
 	}
-	return &changer[A]{set: s, info: info, work: work}
+	return &changer[A]{
+		set:  s,
+		info: info,
+		work: work,
+	}
 }
 
 // Info implements loop.Tool.
@@ -95,7 +106,11 @@ func (t *changer[A]) Settle(ctx context.Context, in loop.Input, intent plan.Inte
 func (t *changer[A]) prepare(ctx context.Context, in loop.Input) plan.Intent {
 	w, err := t.workOut(ctx, in, nil)
 	if err != nil {
-		return plan.Intent{Key: in.Key, Output: clean([]byte(err.Error())), Error: true}
+		return plan.Intent{
+			Key:    in.Key,
+			Output: clean([]byte(err.Error())),
+			Error:  true,
+		}
 	}
 	t.ready.put(in.Key, w)
 	return w.intent(in.Key)
@@ -107,12 +122,21 @@ func (t *changer[A]) workOut(ctx context.Context, in loop.Input, done map[string
 	if err := json.Unmarshal(in.Args, &args); err != nil {
 		return nil, fmt.Errorf("%s: the arguments do not fit the schema: %w", t.info.Name, err)
 	}
-	w := &working{set: t.set, key: in.Key, files: map[string]*entry{}, done: done}
+	w := &working{
+		set:   t.set,
+		key:   in.Key,
+		files: map[string]*entry{},
+		done:  done,
+	}
 	if err := t.work(ctx, w, args); err != nil {
 		return nil, err
 	}
 	if name, ok := w.leaks(); ok {
-		return nil, fmt.Errorf("this would write a mark like %s…» into %s. The mark stands for a secret that is there, or belongs there, and that you are not shown; the file would lose it. Nothing was changed. Change the other parts of the file with edit, and leave the secret to the person", plan.SecretMark, show(name))
+		return nil, fmt.Errorf(
+			"this would write a mark like %s…» into %s. The mark stands for a secret that is there, or belongs there, and that you are not shown; the file would lose it. Nothing was changed. Change the other parts of the file with edit, and leave the secret to the person",
+			plan.SecretMark,
+			show(name),
+		)
 	}
 	return w, nil
 }
@@ -193,7 +217,12 @@ func (s *Set) standing(intent plan.Intent) standing {
 			st.words = append(st.words, show(c.Path)+": as it was before")
 		default:
 			st.odd = true
-			st.words = append(st.words, show(c.Path)+": changed by somebody else; it is neither as it was before this call nor as this call leaves it")
+			st.words = append(
+				st.words,
+				show(
+					c.Path,
+				)+": changed by somebody else; it is neither as it was before this call nor as this call leaves it",
+			)
 		}
 	}
 	return st
@@ -202,12 +231,17 @@ func (s *Set) standing(intent plan.Intent) standing {
 // conflict tells the model how things stand.
 func (st standing) conflict(why string) loop.Result {
 	said := "This call cannot be brought to its end: the files are no longer as they were when it was begun. Nothing was written over.\n- " +
-		strings.Join(st.words, "\n- ")
+		strings.Join(
+			st.words,
+			"\n- ",
+		)
 	if why != "" {
 		said += "\n(" + why + ")"
 	}
 	return loop.Result{
-		Output: clean([]byte(said + "\nRead these files again and decide what is still needed.")), Error: true, Status: "conflict",
+		Output: clean([]byte(said + "\nRead these files again and decide what is still needed.")),
+		Error:  true,
+		Status: "conflict",
 	}
 }
 
@@ -215,7 +249,11 @@ func (st standing) conflict(why string) loop.Result {
 // that an earlier process has done are made to survive a loss of power, because
 // it may have died before it saw to that.
 func (s *Set) settled(intent plan.Intent, done map[string]bool) loop.Result {
-	res := loop.Result{Output: intent.Output, Error: intent.Error, Files: map[string]string{}}
+	res := loop.Result{
+		Output: intent.Output,
+		Error:  intent.Error,
+		Files:  map[string]string{},
+	}
 	for _, c := range intent.Files {
 		for _, name := range c.Names() {
 			s.note(name, c.After)
@@ -224,7 +262,9 @@ func (s *Set) settled(intent plan.Intent, done map[string]bool) loop.Result {
 	}
 	for target := range done {
 		if err := s.syncDirs([]string{path.Dir(target)}); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return loop.Failed(clean([]byte(intent.Output + "\nBut it may not survive a loss of power: " + err.Error())))
+			return loop.Failed(
+				clean([]byte(intent.Output + "\nBut it may not survive a loss of power: " + err.Error())),
+			)
 		}
 	}
 	return res

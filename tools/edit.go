@@ -74,7 +74,10 @@ func sameText(args editArgs) string {
 // fill is an edit of nothing: it fits a file that has nothing.
 func (w *working) fill(f file, content string) error {
 	if len(bytes.TrimPrefix(f.data, byteOrderMark)) > 0 {
-		return fmt.Errorf("old_string is empty but %s is not. Give the text to replace; to replace the whole file use write", show(f.path))
+		return fmt.Errorf(
+			"old_string is empty but %s is not. Give the text to replace; to replace the whole file use write",
+			show(f.path),
+		)
 	}
 	said := "created"
 	if f.exists {
@@ -109,8 +112,11 @@ func find(text, old, new string, all bool) ([]int, error) {
 	case times == 0:
 		return nil, errors.New(notFound(text, old, new))
 	case times > 1 && !all:
-		return nil, fmt.Errorf("old_string is there %d times, beginning at %s; nothing was changed. Add lines around it until it is unique, or set replace_all",
-			times, places(text, at, times))
+		return nil, fmt.Errorf(
+			"old_string is there %d times, beginning at %s; nothing was changed. Add lines around it until it is unique, or set replace_all",
+			times,
+			places(text, at, times),
+		)
 	}
 	return at, nil
 }
@@ -141,14 +147,23 @@ func notFound(text, old, new string) string {
 		said += "It differs from this only in white space (indentation, tabs, blanks at the end); give it exactly as it is here:\n"
 	case made >= 0 && len(strings.TrimSpace(new)) > 8:
 		line, want = lineOf(text, made), splitLines(new)
-		said += fmt.Sprintf("new_string is already there, at line %d: the change may have been made before. The file reads:\n", line)
+		said += fmt.Sprintf(
+			"new_string is already there, at line %d: the change may have been made before. The file reads:\n",
+			line,
+		)
 	case line == 0:
-		return said + fmt.Sprintf("Nothing like it is there either (%s). Read the file again, or grep for what you want to change",
-			count(len(have), "line", "lines"))
+		return said + fmt.Sprintf(
+			"Nothing like it is there either (%s). Read the file again, or grep for what you want to change",
+			count(len(have), "line", "lines"),
+		)
 	default:
 		said += "The most similar part of the file is:\n"
 	}
-	return said + numbered(have, line-1, line+len(want)) + "Copy the text exactly (without the line numbers) and try again"
+	return said + numbered(
+		have,
+		line-1,
+		line+len(want),
+	) + "Copy the text exactly (without the line numbers) and try again"
 }
 
 // edited says what an edit did and shows it.

@@ -207,9 +207,15 @@ func (s *Set) newMatcher(pattern string) (*matcher, string) {
 	case p == "":
 		return nil, "the glob pattern is empty; give one such as **/*.go"
 	case p == ".." || strings.HasPrefix(p, "../") || strings.Contains(p, "/../"):
-		return nil, fmt.Sprintf("the glob pattern %q leads outside; give one relative to the repository root", pattern)
+		return nil, fmt.Sprintf(
+			"the glob pattern %q leads outside; give one relative to the repository root",
+			pattern,
+		)
 	case !doublestar.ValidatePattern(p):
-		return nil, fmt.Sprintf("the glob pattern %q is malformed; brackets and braces must be closed (\\ escapes them)", pattern)
+		return nil, fmt.Sprintf(
+			"the glob pattern %q is malformed; brackets and braces must be closed (\\ escapes them)",
+			pattern,
+		)
 	}
 	return &matcher{p, byName}, ""
 }

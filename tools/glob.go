@@ -56,7 +56,11 @@ func (s *Set) runGlob(ctx context.Context, a globArgs, _ loop.Input) (loop.Resul
 		return loop.Result{Output: fmt.Sprintf("every file that matches %s was deleted\n", a.Pattern)}, nil
 	}
 	if more := len(where.files) - shown - gone; more > 0 {
-		fmt.Fprintf(&out, "[%s; narrow the pattern or the path]\n", count(more, "more file matches", "more files match"))
+		fmt.Fprintf(
+			&out,
+			"[%s; narrow the pattern or the path]\n",
+			count(more, "more file matches", "more files match"),
+		)
 	}
 	return loop.Result{Output: out.String()}, nil
 }

@@ -50,7 +50,12 @@ func (s *Set) runGrep(ctx context.Context, a grepArgs, _ loop.Input) (loop.Resul
 	if err != nil || failed != nil {
 		return orFailed(failed), err
 	}
-	sc := scanner{re: re, context: min(max(a.Context, 0), grepContext), maxSize: grepTree, named: where.single}
+	sc := scanner{
+		re:      re,
+		context: min(max(a.Context, 0), grepContext),
+		maxSize: grepTree,
+		named:   where.single,
+	}
 	if where.single {
 		sc.maxSize = grepFile
 	}
@@ -79,8 +84,10 @@ func (s *Set) unsearched(ctx context.Context, f scanned) loop.Result {
 	case errors.Is(f.skipped, errBinary):
 		return loop.Failed(show(f.name) + " is binary; grep searches text only")
 	case errors.Is(f.skipped, errTooLarge):
-		return loop.Failed(fmt.Sprintf("%s is larger than %s, too large to search; read it in pages with offset and limit",
-			show(f.name), sizeText(grepFile)))
+		return loop.Failed(
+			fmt.Sprintf("%s is larger than %s, too large to search; read it in pages with offset and limit",
+				show(f.name), sizeText(grepFile)),
+		)
 	}
 	return s.explain(ctx, f.name, f.skipped)
 }
@@ -230,5 +237,11 @@ func (p *grepPage) result(pattern string) loop.Result {
 	if p.matches > 0 {
 		return loop.Result{Output: p.out.String() + notes.String()}
 	}
-	return loop.Result{Output: fmt.Sprintf("no match for `%s` in %s\n", clean([]byte(pattern)), count(p.looked, "file", "files")) + notes.String()}
+	return loop.Result{
+		Output: fmt.Sprintf(
+			"no match for `%s` in %s\n",
+			clean([]byte(pattern)),
+			count(p.looked, "file", "files"),
+		) + notes.String(),
+	}
 }

@@ -44,7 +44,9 @@ func (s *Set) runListDir(ctx context.Context, a listDirArgs, _ loop.Input) (loop
 		return s.explain(ctx, dir, err), nil
 	}
 	if !info.IsDir() {
-		return loop.Failed(fmt.Sprintf("%s is a file (%s); use read to see it", show(dir), sizeText(info.Size()))), nil
+		return loop.Failed(
+			fmt.Sprintf("%s is a file (%s); use read to see it", show(dir), sizeText(info.Size())),
+		), nil
 	}
 	listed, err := s.list(ctx, dir)
 	if err != nil {
@@ -53,7 +55,11 @@ func (s *Set) runListDir(ctx context.Context, a listDirArgs, _ loop.Input) (loop
 		}
 		return s.explain(ctx, dir, err), nil
 	}
-	t := tree{set: s, top: dir, kept: kept(listed)}
+	t := tree{
+		set:  s,
+		top:  dir,
+		kept: kept(listed),
+	}
 	asked := min(max(a.Depth, 1), listDepth)
 	depth, entries := asked, []string(nil)
 	for ; ; depth-- {
@@ -215,7 +221,13 @@ func (t *tree) result(lines []string, asked, depth int) loop.Result {
 		b.WriteString(l + "\n")
 	}
 	if depth < asked {
-		fmt.Fprintf(&b, "[shown to depth %d, because depth %d has more than %d entries; list a directory below]\n", depth, depth+1, listEntries)
+		fmt.Fprintf(
+			&b,
+			"[shown to depth %d, because depth %d has more than %d entries; list a directory below]\n",
+			depth,
+			depth+1,
+			listEntries,
+		)
 	}
 	if more := t.count - len(lines); more > 0 {
 		fmt.Fprintf(&b, "[%s not shown; use glob to find files by name]\n", count(more, "more entry", "more entries"))

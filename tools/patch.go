@@ -74,7 +74,11 @@ func (w *working) add(e *entry, c change) error {
 	for _, h := range c.hunks {
 		for _, l := range h.lines {
 			if l.kind != '+' {
-				return fmt.Errorf("%s is new, so every line of its hunk begins with +, but one is %q", show(c.path), string(l.kind)+brief(l.text))
+				return fmt.Errorf(
+					"%s is new, so every line of its hunk begins with +, but one is %q",
+					show(c.path),
+					string(l.kind)+brief(l.text),
+				)
 			}
 			lines = append(lines, patchLine{l.text, ending(nil, 0, true, l.cr)})
 		}
@@ -89,7 +93,10 @@ func (w *working) add(e *entry, c change) error {
 // drop deletes a file. Whoever deletes shows that they know what is lost.
 func (w *working) drop(e *entry, c change) error {
 	if len(c.hunks) == 0 && !e.known && len(e.now.data) > 0 {
-		return fmt.Errorf("%s has not been read in this conversation, so it was not deleted. Read it first, or delete it with a command", show(c.path))
+		return fmt.Errorf(
+			"%s has not been read in this conversation, so it was not deleted. Read it first, or delete it with a command",
+			show(c.path),
+		)
 	}
 	if len(c.hunks) > 0 {
 		_, lines := patchLines(e.now.data)
@@ -98,8 +105,11 @@ func (w *working) drop(e *entry, c change) error {
 			return fmt.Errorf("%s: %w", show(c.path), err)
 		}
 		if rest := patched(e.now.data, places); len(bytes.TrimPrefix(rest, byteOrderMark)) > 0 {
-			return fmt.Errorf("%s is to be deleted, but the patch leaves %s of it over; the file has more than the patch knows. Read it again",
-				show(c.path), count(len(rest), "byte", "bytes"))
+			return fmt.Errorf(
+				"%s is to be deleted, but the patch leaves %s of it over; the file has more than the patch knows. Read it again",
+				show(c.path),
+				count(len(rest), "byte", "bytes"),
+			)
 		}
 	}
 	e.present = false

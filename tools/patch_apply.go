@@ -79,7 +79,11 @@ func (f *fitting) place(h *hunk) (placed, error) {
 		if err == nil && !f.free(at, at) {
 			err = fmt.Errorf("adds lines at line %d, in the middle of another hunk: make one hunk of the two", at+1)
 		}
-		return placed{hunk: h, start: at, end: at}, err
+		return placed{
+			hunk:  h,
+			start: at,
+			end:   at,
+		}, err
 	}
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return a == b },
@@ -226,7 +230,9 @@ func (f *fitting) insertion(h *hunk) (int, error) {
 	case h.old == 0 && f.known && h.at+f.drift() <= len(f.lines):
 		return max(h.at+f.drift(), 0), nil
 	}
-	return 0, errors.New("only adds lines, and nothing proves where they go: give it lines of context, beginning with a blank, from before and after the place")
+	return 0, errors.New(
+		"only adds lines, and nothing proves where they go: give it lines of context, beginning with a blank, from before and after the place",
+	)
 }
 
 func ambiguous(found []int) string {
@@ -234,8 +240,11 @@ func ambiguous(found []int) string {
 	for _, at := range found[:min(len(found), shownPlaces)] {
 		lines = append(lines, fmt.Sprint(at+1))
 	}
-	return fmt.Sprintf("fits at %d places (lines %s) and nothing says which is meant: add context lines until it is unique, or state the right line in its @@ header",
-		len(found), strings.Join(lines, ", "))
+	return fmt.Sprintf(
+		"fits at %d places (lines %s) and nothing says which is meant: add context lines until it is unique, or state the right line in its @@ header",
+		len(found),
+		strings.Join(lines, ", "),
+	)
 }
 
 // missing says that a hunk's lines are not there, and what is.

@@ -92,7 +92,9 @@ func parsePatch(text string) ([]change, error) {
 		return nil, err
 	}
 	if len(changes) == 0 {
-		return nil, errors.New("there is no change in the patch. Give a unified diff (--- a/FILE, +++ b/FILE, @@ … @@) or *** Begin Patch, *** Update File: FILE, @@, …, *** End Patch")
+		return nil, errors.New(
+			"there is no change in the patch. Give a unified diff (--- a/FILE, +++ b/FILE, @@ … @@) or *** Begin Patch, *** Update File: FILE, @@, …, *** End Patch",
+		)
 	}
 	return changes, nil
 }
@@ -120,7 +122,8 @@ const (
 )
 
 func isSection(line string) bool {
-	return strings.HasPrefix(line, sectionUpdate) || strings.HasPrefix(line, sectionAdd) || strings.HasPrefix(line, sectionDelete)
+	return strings.HasPrefix(line, sectionUpdate) || strings.HasPrefix(line, sectionAdd) ||
+		strings.HasPrefix(line, sectionDelete)
 }
 
 // sections reads the form with a section for each file.
@@ -182,7 +185,11 @@ func (p *patchParser) one(line string) (change, error) {
 
 // added reads the lines of a new file.
 func (p *patchParser) added() (hunk, error) {
-	h := hunk{at: -1, old: -1, new: -1}
+	h := hunk{
+		at:  -1,
+		old: -1,
+		new: -1,
+	}
 	for ; !p.done() && !strings.HasPrefix(p.line(0), "*** ") && !isFence(p.line(0)); p.i++ {
 		line := p.line(0)
 		switch {
@@ -206,7 +213,11 @@ func (p *patchParser) added() (hunk, error) {
 // hunkLine takes the current line as one of a hunk, without its first n bytes.
 func (p *patchParser) hunkLine(kind byte, n int) hunkLine {
 	text, cr := strings.CutSuffix(p.lines[p.i][n:], "\r")
-	return hunkLine{kind: kind, text: text, cr: cr && !p.crlf}
+	return hunkLine{
+		kind: kind,
+		text: text,
+		cr:   cr && !p.crlf,
+	}
 }
 
 // hunks reads the hunks of one file. In a section the first may have no header.
@@ -214,7 +225,11 @@ func (p *patchParser) hunks() ([]hunk, error) {
 	var hunks []hunk
 	var anchors []string
 	for !p.done() {
-		h := hunk{at: -1, old: -1, new: -1}
+		h := hunk{
+			at:  -1,
+			old: -1,
+			new: -1,
+		}
 		if strings.HasPrefix(p.line(0), "@@") {
 			if err := p.header(&h); err != nil {
 				return nil, err
@@ -295,7 +310,10 @@ func (p *patchParser) body(h *hunk) error {
 			h.trim()
 			return nil // what follows is prose or the next message
 		default:
-			return p.errorf("%q begins with none of blank, + and -; a line that stays as it is begins with a blank", brief(line))
+			return p.errorf(
+				"%q begins with none of blank, + and -; a line that stays as it is begins with a blank",
+				brief(line),
+			)
 		}
 	}
 	h.trim()

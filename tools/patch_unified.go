@@ -34,7 +34,10 @@ func (p *patchParser) unified() ([]change, error) {
 		case strings.HasPrefix(line, "@@ -"):
 			return nil, p.errorf("a hunk without a file; put --- a/FILE and +++ b/FILE before it")
 		case len(changes) > 0 && line != "-- " && (strings.HasPrefix(line, "+") || strings.HasPrefix(line, "-")):
-			return nil, p.errorf("%q belongs to no hunk; the line before it begins with none of blank, + and -", brief(line))
+			return nil, p.errorf(
+				"%q belongs to no hunk; the line before it begins with none of blank, + and -",
+				brief(line),
+			)
 		default:
 			p.i++ // what people write around a diff
 		}
@@ -159,7 +162,13 @@ func (h *header) change() (change, bool) {
 		h.old, h.new = gitNames(h.git)
 	}
 	from, to := h.names()
-	c := change{op: opUpdate, path: from, to: to, mode: h.mode, loose: from != to && !h.moved}
+	c := change{
+		op:    opUpdate,
+		path:  from,
+		to:    to,
+		mode:  h.mode,
+		loose: from != to && !h.moved,
+	}
 	switch {
 	case h.added:
 		c.op, c.path = opAdd, to
@@ -190,7 +199,8 @@ func gitNames(names string) (old, new string) {
 		}
 	}
 	half := len(names) / 2
-	if len(names)%2 == 1 && names[half] == ' ' && strings.TrimPrefix(names[:half], "a/") == strings.TrimPrefix(names[half+1:], "b/") {
+	if len(names)%2 == 1 && names[half] == ' ' &&
+		strings.TrimPrefix(names[:half], "a/") == strings.TrimPrefix(names[half+1:], "b/") {
 		return names[:half], names[half+1:]
 	}
 	return "", ""

@@ -81,7 +81,12 @@ func (s *Set) explain(ctx context.Context, name string, err error) loop.Result {
 	case errors.As(err, &special):
 		return loop.Failed(fmt.Sprintf("%s is a %s, which is never opened", show(name), special.kind()))
 	case escapes(err):
-		return loop.Failed(fmt.Sprintf("%s leads outside the repository through a symbolic link; only what is inside can be used", show(name)))
+		return loop.Failed(
+			fmt.Sprintf(
+				"%s leads outside the repository through a symbolic link; only what is inside can be used",
+				show(name),
+			),
+		)
 	case errors.Is(err, fs.ErrPermission):
 		return loop.Failed(fmt.Sprintf("%s cannot be read: permission denied", show(name)))
 	}

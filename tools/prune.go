@@ -21,7 +21,8 @@ type pruneArgs struct {
 func prune() loop.Tool {
 	return define(loop.Info{
 		Spec:   loop.Spec{Name: "prune", Description: strings.TrimSpace(pruneDoc)},
-		Effect: plan.EffectReplay, Prunes: true,
+		Effect: plan.EffectReplay,
+		Prunes: true,
 	}, func(context.Context, pruneArgs, loop.Input) (loop.Result, error) {
 		return loop.Result{Output: "The oldest calls and their results are taken out before your next turn."}, nil
 	})

@@ -55,8 +55,10 @@ func (s *Set) runRead(ctx context.Context, a readArgs, _ loop.Input) (loop.Resul
 	}
 	defer f.Close() //nolint:errcheck // only read from
 	if info.Size() > wholeBytes && a.Offset == 0 && a.Limit == 0 {
-		return loop.Failed(fmt.Sprintf("%s has %s; give offset and limit to page through it, or grep it for what you need",
-			show(name), sizeText(info.Size()))), nil
+		return loop.Failed(
+			fmt.Sprintf("%s has %s; give offset and limit to page through it, or grep it for what you need",
+				show(name), sizeText(info.Size())),
+		), nil
 	}
 	// A file that is being appended to is read as far as it was when opened.
 	in := bufio.NewReaderSize(untilDone{ctx, io.LimitReader(f, info.Size())}, int(min(info.Size(), 64<<10)))

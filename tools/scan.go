@@ -40,7 +40,12 @@ type scanner struct {
 
 // scanBatch searches files concurrently and returns their results in order,
 // with the lines of at most keep matches each.
-func (sc scanner) scanBatch(ctx context.Context, root *os.Root, files []string, keep, maxCount int) ([]scanned, error) {
+func (sc scanner) scanBatch(
+	ctx context.Context,
+	root *os.Root,
+	files []string,
+	keep, maxCount int,
+) ([]scanned, error) {
 	return parallel(ctx, root, files, func(_ context.Context, r *reader, name string) scanned {
 		return sc.scanFile(r, name, keep, maxCount)
 	})
@@ -48,7 +53,12 @@ func (sc scanner) scanBatch(ctx context.Context, root *os.Root, files []string, 
 
 // parallel does a piece of work for every file on several goroutines, each with
 // a reader of its own, and returns what came of them, in order.
-func parallel[T any](ctx context.Context, root *os.Root, files []string, work func(context.Context, *reader, string) T) ([]T, error) {
+func parallel[T any](
+	ctx context.Context,
+	root *os.Root,
+	files []string,
+	work func(context.Context, *reader, string) T,
+) ([]T, error) {
 	out := make([]T, len(files))
 	var next atomic.Int64
 	var g errgroup.Group
@@ -84,7 +94,11 @@ func (sc scanner) scanFile(r *reader, name string, keep, maxCount int) scanned {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	}
 	lines, matches := sc.scan(data, keep, maxCount)
-	return scanned{name: name, lines: lines, matches: matches}
+	return scanned{
+		name:    name,
+		lines:   lines,
+		matches: matches,
+	}
 }
 
 // hit is one matching line of a text.
@@ -130,7 +144,11 @@ func (sc scanner) next(data []byte, pos int) (hit, bool) {
 	if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
 		end = at + i
 	}
-	return hit{start: start, end: end, at: at - start}, true
+	return hit{
+		start: start,
+		end:   end,
+		at:    at - start,
+	}, true
 }
 
 // withContext makes lines to show of hits and the lines around them.

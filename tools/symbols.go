@@ -54,13 +54,28 @@ func (s *Set) runSymbols(ctx context.Context, a symbolsArgs, _ loop.Input) (loop
 	}
 	switch {
 	case len(files) == 0 && where.single:
-		return loop.Failed(fmt.Sprintf("symbols does not know the language of %s (it knows %s); use grep", show(where.files[0]), supported)), nil
+		return loop.Failed(
+			fmt.Sprintf(
+				"symbols does not know the language of %s (it knows %s); use grep",
+				show(where.files[0]),
+				supported,
+			),
+		), nil
 	case len(files) == 0:
-		return loop.Result{Output: fmt.Sprintf("no file there is in a language that symbols knows (%s); use grep\n", supported)}, nil
+		return loop.Result{
+			Output: fmt.Sprintf("no file there is in a language that symbols knows (%s); use grep\n", supported),
+		}, nil
 	}
-	search := symbolSearch{set: s, languages: ls, want: newWanted(a.Query), named: where.single}
+	search := symbolSearch{
+		set:       s,
+		languages: ls,
+		want:      newWanted(a.Query),
+		named:     where.single,
+	}
 	if a.Query != "" && search.want.name == "" {
-		return loop.Failed(fmt.Sprintf("the query %q has no name in it; give a name such as Config or Config.Load", a.Query)), nil
+		return loop.Failed(
+			fmt.Sprintf("the query %q has no name in it; give a name such as Config or Config.Load", a.Query),
+		), nil
 	}
 	if err := search.run(ctx, files); err != nil {
 		return loop.Result{}, fmt.Errorf("symbols: %w", err)
@@ -80,7 +95,9 @@ func (s *Set) unparsed(ctx context.Context, name string, err error) loop.Result 
 	case errors.Is(err, errBinary):
 		return loop.Failed(show(name) + " is binary; symbols reads source code only")
 	case errors.Is(err, errTooLarge):
-		return loop.Failed(fmt.Sprintf("%s is larger than %s, too large to parse; use grep", show(name), sizeText(symbolFile)))
+		return loop.Failed(
+			fmt.Sprintf("%s is larger than %s, too large to parse; use grep", show(name), sizeText(symbolFile)),
+		)
 	}
 	return s.explain(ctx, name, err)
 }
@@ -153,7 +170,11 @@ func (q *symbolSearch) file(ctx context.Context, r *reader, name string) outline
 	if q.want.name != "" {
 		all = slices.DeleteFunc(all, func(s symbol) bool { return q.want.rank(s) == 0 })
 	}
-	return outlined{symbols: all, parsed: len(text), err: err}
+	return outlined{
+		symbols: all,
+		parsed:  len(text),
+		err:     err,
+	}
 }
 
 // wanted is a query for a name.
@@ -195,8 +216,10 @@ func (w wanted) rank(s symbol) int {
 // matches is the result for a query, the best first.
 func (q *symbolSearch) matches(query string) loop.Result {
 	if len(q.found) == 0 {
-		return loop.Result{Output: fmt.Sprintf("no definition is named like %s in %s (%s); grep finds other mentions\n%s",
-			clean([]byte(query)), count(q.files, "file", "files"), supported, q.unfinished())}
+		return loop.Result{
+			Output: fmt.Sprintf("no definition is named like %s in %s (%s); grep finds other mentions\n%s",
+				clean([]byte(query)), count(q.files, "file", "files"), supported, q.unfinished()),
+		}
 	}
 	secondary := func(s symbol) int { // not the definition itself
 		if s.kind == "declaration" || s.kind == "impl" {
@@ -209,7 +232,10 @@ func (q *symbolSearch) matches(query string) loop.Result {
 	})
 	text, shown := symbolText(q.found, symbolFound)
 	if more := len(q.found) - shown; more > 0 {
-		text += fmt.Sprintf("[%s; give a longer name or a path]\n", count(more, "more definition fits", "more definitions fit"))
+		text += fmt.Sprintf(
+			"[%s; give a longer name or a path]\n",
+			count(more, "more definition fits", "more definitions fit"),
+		)
 	}
 	return loop.Result{Output: text + q.unfinished()}
 }
@@ -233,7 +259,10 @@ func (q *symbolSearch) outline() loop.Result {
 		text += fmt.Sprintf("[%d definitions shown, up to %s; there are %s: give a path or a query]\n",
 			shown, show(q.found[shown-1].path), count(q.of, "file", "files"))
 	case shown < len(q.found):
-		text += fmt.Sprintf("[%s not shown; give a path or a query]\n", count(len(q.found)-shown, "definition", "definitions"))
+		text += fmt.Sprintf(
+			"[%s not shown; give a path or a query]\n",
+			count(len(q.found)-shown, "definition", "definitions"),
+		)
 	}
 	return loop.Result{Output: text}
 }

@@ -86,7 +86,12 @@ func New(cfg Config) (*Set, error) {
 	if cfg.Redact == nil {
 		cfg.Redact = func(text string) string { return text }
 	}
-	s := &Set{cfg: cfg, dir: dir, root: root, seen: newSeen(cfg.Seen)}
+	s := &Set{
+		cfg:  cfg,
+		dir:  dir,
+		root: root,
+		seen: newSeen(cfg.Seen),
+	}
 	s.tools = map[string]loop.Tool{
 		"read": s.read(), "grep": s.grep(), "glob": s.glob(), "list_dir": s.listDir(), "symbols": s.symbols(),
 		"write": s.write(), "edit": s.edit(), "apply_patch": s.applyPatch(), "ask": ask(), "prune": prune(),
@@ -156,7 +161,11 @@ func schemaOf[A any]() json.RawMessage {
 	if known, ok := schemas.Load(of); ok {
 		return known.(json.RawMessage) //nolint:forcetypeassert // nothing else is stored below
 	}
-	r := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, DoNotReference: true}
+	r := jsonschema.Reflector{
+		Anonymous:      true,
+		ExpandedStruct: true,
+		DoNotReference: true,
+	}
 	schema := r.Reflect(new(A))
 	schema.Version = ""
 	data, err := plan.MarshalCompact(schema)

@@ -35,7 +35,11 @@ type entry struct {
 
 // put takes in what a file was and what it becomes.
 func (w *working) put(was, now file) {
-	e := &entry{was: was, now: now, present: true}
+	e := &entry{
+		was:     was,
+		now:     now,
+		present: true,
+	}
 	w.files[was.target] = e
 	w.order = append(w.order, e)
 }
@@ -49,7 +53,12 @@ func (w *working) open(name string) (*entry, error) {
 	if e, ok := w.files[f.target]; ok {
 		return e, nil
 	}
-	e := &entry{was: f, now: f, present: f.exists, done: w.done[f.target]}
+	e := &entry{
+		was:     f,
+		now:     f,
+		present: f.exists,
+		done:    w.done[f.target],
+	}
 	if !e.done {
 		if e.known, err = w.set.current(f); err != nil {
 			return nil, err
@@ -213,9 +222,16 @@ func (w *working) rollBack(done []undo, why error) error {
 	}
 	switch {
 	case len(lost) > 0:
-		return fmt.Errorf("%w. Not all that had been written could be taken back: look at %s", why, strings.Join(lost, ", "))
+		return fmt.Errorf(
+			"%w. Not all that had been written could be taken back: look at %s",
+			why,
+			strings.Join(lost, ", "),
+		)
 	case len(w.done) > 0:
-		return fmt.Errorf("%w. This call had been cut off before, and a part of it stays done: look at all of its files", why)
+		return fmt.Errorf(
+			"%w. This call had been cut off before, and a part of it stays done: look at all of its files",
+			why,
+		)
 	}
 	return fmt.Errorf("%w. What had been written before was taken back: no file is changed", why)
 }

@@ -48,7 +48,9 @@ func workWrite(_ context.Context, w *working, args writeArgs) error {
 	}
 	w.say("replaced %s: %s (before: %s)", show(f.path), size(next.data), size(f.data))
 	if bytes.Contains(f.data, []byte("\r\n")) && !bytes.Contains(next.data, []byte("\r\n")) {
-		w.say("Note: it had CRLF line endings and now has LF ones. If that was not intended, write it again with CRLF.")
+		w.say(
+			"Note: it had CRLF line endings and now has LF ones. If that was not intended, write it again with CRLF.",
+		)
 	}
 	return nil
 }
@@ -61,7 +63,11 @@ func (s *Set) fresh(f file, done string) error {
 	case err != nil:
 		return err
 	case !known && f.exists:
-		return fmt.Errorf("%s exists and has not been read in this conversation, so it was not %s. Read it first", show(f.path), done)
+		return fmt.Errorf(
+			"%s exists and has not been read in this conversation, so it was not %s. Read it first",
+			show(f.path),
+			done,
+		)
 	}
 	return nil
 }

@@ -22,7 +22,11 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
 	defer os.RemoveAll(half) //nolint:errcheck // what is left is a hidden folder
-	if _, err := git.run(ctx, call{dir: half, env: reach(), args: []string{"clone", "-q", "--no-checkout", "--", url, "repo"}}); err != nil {
+	if _, err := git.run(ctx, call{
+		dir:  half,
+		env:  reach(),
+		args: []string{"clone", "-q", "--no-checkout", "--", url, "repo"},
+	}); err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
 	if err := os.Rename(filepath.Join(half, "repo"), dir); err != nil {
@@ -34,7 +38,11 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 // Fetch brings a clone up to date with where it came from.
 func (r *Repo) Fetch(ctx context.Context) error {
 	fetch := []string{"fetch", "-q", "--prune", "--tags", "--force", "origin"}
-	if _, err := r.git.run(ctx, call{dir: r.root, env: reach(), args: fetch}); err != nil {
+	if _, err := r.git.run(ctx, call{
+		dir:  r.root,
+		env:  reach(),
+		args: fetch,
+	}); err != nil {
 		return fmt.Errorf("fetch: %w", err)
 	}
 	_, _ = r.run(ctx, "remote", "set-head", "origin", "--auto") // a server may have no HEAD

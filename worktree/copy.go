@@ -45,7 +45,11 @@ type meta struct {
 func copyTree(ctx context.Context, from, to string) ([]string, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(copiers)
-	c := &copier{from: from, to: to, group: group}
+	c := &copier{
+		from:  from,
+		to:    to,
+		group: group,
+	}
 	walkErr := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -59,7 +59,11 @@ func (r *Repo) diffTree(ctx context.Context, from, to string, flags ...string) (
 	if from == to {
 		return "", nil // git need not be asked
 	}
-	args := slices.Concat([]string{"diff-tree", "-r", "--ignore-submodules=none"}, flags, []string{from + "^{tree}", to + "^{tree}", "--"})
+	args := slices.Concat(
+		[]string{"diff-tree", "-r", "--ignore-submodules=none"},
+		flags,
+		[]string{from + "^{tree}", to + "^{tree}", "--"},
+	)
 	out, err := r.git.run(ctx, call{dir: r.root, args: args})
 	if err != nil {
 		return "", fmt.Errorf("compare trees of %q: %w", r.root, err)

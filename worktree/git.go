@@ -87,7 +87,13 @@ func (p program) run(ctx context.Context, c call) (string, error) {
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("git %s: %w", c.args[0], context.Cause(ctx))
 	}
-	return "", &gitError{verb: c.args[0], code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String(), err: err}
+	return "", &gitError{
+		verb:   c.args[0],
+		code:   cmd.ProcessState.ExitCode(),
+		stdout: stdout.String(),
+		stderr: stderr.String(),
+		err:    err,
+	}
 }
 
 // run runs git in the root and strips the newline that ends its output, and

@@ -36,7 +36,13 @@ func (e *BusyError) Error() string {
 	case who.PID == 0:
 		return fmt.Sprintf("the work tree %s is in use by another process", e.Root)
 	case who.Run == "":
-		return fmt.Sprintf("the work tree %s is in use by process %d on %s since %s", e.Root, who.PID, who.Host, who.Since.Format(time.RFC3339))
+		return fmt.Sprintf(
+			"the work tree %s is in use by process %d on %s since %s",
+			e.Root,
+			who.PID,
+			who.Host,
+			who.Since.Format(time.RFC3339),
+		)
 	default:
 		return fmt.Sprintf("the work tree %s is in use by run %s, which process %d on %s drives since %s",
 			e.Root, who.Run, who.PID, who.Host, who.Since.Format(time.RFC3339))

@@ -16,7 +16,10 @@ import (
 func checkGlobs(globs []string) error {
 	for _, glob := range globs {
 		if !doublestar.ValidatePattern(glob) || strings.HasPrefix(glob, "/") {
-			return fmt.Errorf("worktree_include: %q is no glob of a path in the repository; write one like \"**/.env\" or \"node_modules\"", glob)
+			return fmt.Errorf(
+				"worktree_include: %q is no glob of a path in the repository; write one like \"**/.env\" or \"node_modules\"",
+				glob,
+			)
 		}
 	}
 	return nil
@@ -53,7 +56,11 @@ func (r *Repo) copyIgnored(ctx context.Context, to *Repo, globs []string) error 
 	}
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(copiers)
-	c := &copier{from: r.root, to: to.root, group: group}
+	c := &copier{
+		from:  r.root,
+		to:    to.root,
+		group: group,
+	}
 	for _, path := range splitNUL(out) {
 		if !included(globs, path) {
 			continue

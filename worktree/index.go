@@ -45,7 +45,11 @@ func (r *Repo) seedIndex(ctx context.Context, t *treeWriter, fromKept bool) (see
 	// Under a name of its own: the kept one may be replaced meanwhile.
 	asked := t.newIndex()
 	if err := errors.Join(copyIndex(s.keep, s.index), copyIndex(s.keep, asked)); err != nil {
-		return seed{index: s.index, keep: s.keep, good: func() (bool, error) { return false, nil }}, nil
+		return seed{
+			index: s.index,
+			keep:  s.keep,
+			good:  func() (bool, error) { return false, nil },
+		}, nil
 	}
 	var plain bool
 	var asking errgroup.Group

@@ -10,7 +10,11 @@ import (
 
 // Keep keeps a tree under a private ref of a run, like a snapshot.
 func (r *Repo) Keep(ctx context.Context, run plan.RunID, label, tree string) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Label: label, Tree: tree, Ref: refOf(run, label)}
+	snap := plan.Snapshot{
+		Label: label,
+		Tree:  tree,
+		Ref:   refOf(run, label),
+	}
 	head, err := r.Head(ctx)
 	if err == nil {
 		err = r.keep(ctx, run, snap, head)
@@ -46,7 +50,11 @@ func (r *Repo) Forget(ctx context.Context, run plan.RunID, labels ...string) err
 	for _, label := range labels {
 		fmt.Fprintf(&commands, "delete %s\n", refOf(run, label))
 	}
-	_, err := r.git.run(ctx, call{dir: r.root, args: []string{"update-ref", "--stdin"}, stdin: commands.String()})
+	_, err := r.git.run(ctx, call{
+		dir:   r.root,
+		args:  []string{"update-ref", "--stdin"},
+		stdin: commands.String(),
+	})
 	if err != nil {
 		return fmt.Errorf("forget %d trees of run %s in %q: %w", len(labels), run, r.root, refused(err))
 	}

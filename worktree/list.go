@@ -19,7 +19,11 @@ type area struct {
 
 // call makes a git command that works in the area.
 func (r *Repo) call(a area, stdin string, args ...string) call {
-	c := call{dir: a.dir, stdin: stdin, args: args}
+	c := call{
+		dir:   a.dir,
+		stdin: stdin,
+		args:  args,
+	}
 	if a.index != "" {
 		c.env = append(c.env, "GIT_INDEX_FILE="+a.index)
 	}
@@ -31,7 +35,11 @@ func (r *Repo) call(a area, stdin string, args ...string) call {
 
 // nested is the area of a directory within a.
 func (a area) nested(path, index string) area {
-	return area{dir: filepath.Join(a.dir, path), prefix: a.prefix + path, index: index}
+	return area{
+		dir:    filepath.Join(a.dir, path),
+		prefix: a.prefix + path,
+		index:  index,
+	}
 }
 
 // entry is one path that git lists.

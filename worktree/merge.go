@@ -62,7 +62,9 @@ func (r *Repo) mergeTrees(ctx context.Context, base, ours, theirs string) (strin
 		}
 		sides = append(sides, side)
 	}
-	out, err := r.run(ctx, append([]string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"}, sides...)...)
+	out, err := r.run(
+		ctx,
+		append([]string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"}, sides...)...)
 	var ge *gitError
 	if errors.As(err, &ge) {
 		switch ge.code {
@@ -95,7 +97,11 @@ func (r *Repo) commitDated(ctx context.Context, date, tree, message string, pare
 	for _, p := range parents {
 		args = append(args, "-p", p)
 	}
-	out, err := r.git.run(ctx, call{dir: r.root, env: asPlan(date), args: args})
+	out, err := r.git.run(ctx, call{
+		dir:  r.root,
+		env:  asPlan(date),
+		args: args,
+	})
 	return strings.TrimSpace(out), err
 }
 
@@ -186,7 +192,10 @@ func (r *Repo) unstaged(ctx context.Context, from, to string) ([]delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.git.run(ctx, call{dir: r.root, args: []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", from}})
+	out, err := r.git.run(ctx, call{
+		dir:  r.root,
+		args: []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", from},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +218,11 @@ func (r *Repo) follow(ctx context.Context, changes []delta) error {
 	for _, c := range changes {
 		fmt.Fprintf(&info, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
 	}
-	if _, err := r.git.run(ctx, call{dir: r.root, stdin: info.String(), args: []string{"update-index", "-z", "--index-info"}}); err != nil {
+	if _, err := r.git.run(ctx, call{
+		dir:   r.root,
+		stdin: info.String(),
+		args:  []string{"update-index", "-z", "--index-info"},
+	}); err != nil {
 		return err
 	}
 	// It only saves git time later, and fails where files differ.
@@ -257,7 +270,11 @@ func (e *AnonymousError) Hint() string {
 // CommitTo adds the change between two trees, as one commit in the user's name,
 // to a branch that is not checked out anywhere; one that is not there begins at
 // start. Files and index stay as they are.
-func (r *Repo) CommitTo(ctx context.Context, branch, start, base, theirs, message string, check bool) (string, error) {
+func (r *Repo) CommitTo(
+	ctx context.Context,
+	branch, start, base, theirs, message string,
+	check bool,
+) (string, error) {
 	commit, err := r.commitTo(ctx, branch, start, base, theirs, message, check)
 	if err != nil {
 		return "", fmt.Errorf("commit to branch %q: %w", branch, refused(err))
@@ -265,7 +282,11 @@ func (r *Repo) CommitTo(ctx context.Context, branch, start, base, theirs, messag
 	return commit, nil
 }
 
-func (r *Repo) commitTo(ctx context.Context, branch, start, base, theirs, message string, check bool) (string, error) {
+func (r *Repo) commitTo(
+	ctx context.Context,
+	branch, start, base, theirs, message string,
+	check bool,
+) (string, error) {
 	if _, err := r.run(ctx, "check-ref-format", "--branch", branch); err != nil {
 		return "", errors.New("git takes no branch of this name")
 	}

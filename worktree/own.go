@@ -108,7 +108,10 @@ func OpenOwn(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	if r.root != real {
-		return nil, fmt.Errorf("%q is no work tree any more, its .git file is gone: move what you need out of it and remove it", dir)
+		return nil, fmt.Errorf(
+			"%q is no work tree any more, its .git file is gone: move what you need out of it and remove it",
+			dir,
+		)
 	}
 	return r, nil
 }
@@ -122,7 +125,11 @@ func (r *Repo) checkOut(ctx context.Context, tree string) ([]string, error) {
 	if !errors.As(err, &ge) || !strings.Contains(ge.stderr, "lfs") {
 		return nil, err
 	}
-	if _, again := r.git.run(ctx, call{dir: r.root, args: args, env: []string{"GIT_LFS_SKIP_SMUDGE=1"}}); again != nil {
+	if _, again := r.git.run(ctx, call{
+		dir:  r.root,
+		args: args,
+		env:  []string{"GIT_LFS_SKIP_SMUDGE=1"},
+	}); again != nil {
 		return nil, err
 	}
 	return []string{"large files (Git LFS) are there as pointers only: " + ge.Error()}, nil

@@ -28,12 +28,21 @@ func (r *Repo) FilesOf(ctx context.Context, tree string) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the files of tree %s of %q: %w", tree, r.root, err)
 	}
-	f := &Files{repo: r, ids: map[string]string{}, large: map[string]bool{}}
+	f := &Files{
+		repo:  r,
+		ids:   map[string]string{},
+		large: map[string]bool{},
+	}
 	for _, line := range splitNUL(out) { // MODE TYPE ID SIZE<tab>PATH
 		head, path, ok := strings.Cut(line, "\t")
 		fields := strings.Fields(head)
 		if !ok || len(fields) != 4 {
-			return nil, fmt.Errorf("list the files of tree %s of %q: git printed %q, which is not an entry", tree, r.root, line)
+			return nil, fmt.Errorf(
+				"list the files of tree %s of %q: git printed %q, which is not an entry",
+				tree,
+				r.root,
+				line,
+			)
 		}
 		if fields[1] != "blob" {
 			continue
@@ -65,7 +74,11 @@ func (f *Files) Read(ctx context.Context, paths ...string) (map[string]string, e
 	if len(there) == 0 {
 		return out, nil
 	}
-	text, err := f.repo.git.run(ctx, call{dir: f.repo.root, stdin: ask.String(), args: []string{"cat-file", "--batch"}})
+	text, err := f.repo.git.run(ctx, call{
+		dir:   f.repo.root,
+		stdin: ask.String(),
+		args:  []string{"cat-file", "--batch"},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read files of a tree of %q: %w", f.repo.root, err)
 	}
@@ -77,7 +90,12 @@ func (f *Files) Read(ctx context.Context, paths ...string) (map[string]string, e
 		}
 		size, err := strconv.Atoi(fields[2])
 		if err != nil || size >= len(rest) {
-			return nil, fmt.Errorf("read files of a tree of %q: git says %q of %s, and less follows", f.repo.root, head, path)
+			return nil, fmt.Errorf(
+				"read files of a tree of %q: git says %q of %s, and less follows",
+				f.repo.root,
+				head,
+				path,
+			)
 		}
 		out[path], text = rest[:size], rest[size+1:]
 	}

@@ -45,7 +45,8 @@ func (r *Repo) deltas(ctx context.Context, from, to string) ([]delta, error) {
 		}
 		all = append(all, delta{
 			path: fields[i+1],
-			from: entryState{parts[0], parts[2]}, to: entryState{parts[1], parts[3]},
+			from: entryState{parts[0], parts[2]},
+			to:   entryState{parts[1], parts[3]},
 		})
 	}
 	return all, nil
@@ -154,7 +155,8 @@ func (r *Repo) inTheWay(changes []delta) error {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(r.root, c.path))
-		if errors.Is(err, fs.ErrNotExist) || err != nil && underFile(r.root, c.path, goes) || err == nil && info.IsDir() {
+		if errors.Is(err, fs.ErrNotExist) || err != nil && underFile(r.root, c.path, goes) ||
+			err == nil && info.IsDir() {
 			continue // a directory with something in it is refused by git itself
 		}
 		paths = append(paths, c.path)

@@ -86,7 +86,11 @@ func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan
 
 // SnapshotOf is Snapshot of a work tree as it was found a moment ago.
 func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, seen Sighting) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Label: label, Ref: refOf(run, label), Tree: seen.Tree}
+	snap := plan.Snapshot{
+		Label: label,
+		Ref:   refOf(run, label),
+		Tree:  seen.Tree,
+	}
 	failpoint.Hit("before a snapshot")
 	defer failpoint.Hit("after a snapshot")
 	if err := r.keep(ctx, run, snap, seen.Head); err != nil {
@@ -262,7 +266,10 @@ type work struct {
 }
 
 func sortOut(dir string, entries []entry) work {
-	w := work{marks: map[string][]string{}, add: []string{"add", "-A", "--sparse"}} // else git refuses paths outside a sparse part
+	w := work{
+		marks: map[string][]string{},
+		add:   []string{"add", "-A", "--sparse"},
+	} // else git refuses paths outside a sparse part
 	mark := func(flag, path string) { w.marks[flag] = append(w.marks[flag], path) }
 	for _, e := range entries {
 		w.special = w.special || e.gitlink || e.tag == 'S'

@@ -112,7 +112,11 @@ func (p place) interim() []sandbox.Put {
 
 // text is a file with one line.
 func (p place) text(dir, name, line string) sandbox.Put {
-	return sandbox.Put{Path: filepath.Join(dir, name), Mode: 0o644, Data: []byte(line + "\n")}
+	return sandbox.Put{
+		Path: filepath.Join(dir, name),
+		Mode: 0o644,
+		Data: []byte(line + "\n"),
+	}
 }
 
 // commits makes the commits of the start and of the tree, and returns the latter.
@@ -173,7 +177,12 @@ func (v *SnapshotViews) index(ctx context.Context, at place, tree string) (sandb
 	if err != nil {
 		return sandbox.Put{}, err //nolint:wrapcheck // names the path
 	}
-	return sandbox.Put{Path: filepath.Join(at.dir, "index"), Mode: 0o644, From: index, Time: info.ModTime()}, nil
+	return sandbox.Put{
+		Path: filepath.Join(at.dir, "index"),
+		Mode: 0o644,
+		From: index,
+		Time: info.ModTime(),
+	}, nil
 }
 
 // objects are those that the repository does not have.
@@ -185,7 +194,11 @@ func (v *SnapshotViews) objects(at place) ([]sandbox.Put, error) {
 			return err
 		}
 		rel, err := filepath.Rel(from, path)
-		out = append(out, sandbox.Put{Path: filepath.Join(at.objects, rel), Mode: 0o444, From: path})
+		out = append(out, sandbox.Put{
+			Path: filepath.Join(at.objects, rel),
+			Mode: 0o444,
+			From: path,
+		})
 		return err //nolint:wrapcheck // cannot happen below from
 	})
 	return out, err //nolint:wrapcheck // names the path

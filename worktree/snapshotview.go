@@ -42,7 +42,12 @@ type SnapshotViews struct {
 
 // SnapshotViews prepares views of changes on top of a commit. Nothing is made yet.
 func (r *Repo) SnapshotViews(base string) *SnapshotViews {
-	return &SnapshotViews{base: base, plain: r, made: map[string][]sandbox.Put{}, paths: map[string]map[string]bool{}}
+	return &SnapshotViews{
+		base:  base,
+		plain: r,
+		made:  map[string][]sandbox.Put{},
+		paths: map[string]map[string]bool{},
+	}
 }
 
 // Close removes what was made. What was put behind a wall by then stays there.

@@ -16,7 +16,10 @@ func (r *Repo) lendSubmodules(ctx context.Context, tree *Repo) ([]string, error)
 	}
 	var notes []string
 	for _, path := range links {
-		module, err := r.git.run(ctx, call{dir: filepath.Join(r.root, path), args: []string{"rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir"}})
+		module, err := r.git.run(ctx, call{
+			dir:  filepath.Join(r.root, path),
+			args: []string{"rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir"},
+		})
 		top, dir, ok := strings.Cut(strings.TrimSuffix(module, "\n"), "\n")
 		if err != nil || !ok || top != filepath.Join(r.root, path) {
 			continue // it is not checked out here either
@@ -78,9 +81,12 @@ func (r *Repo) DirtySubmodules(ctx context.Context) ([]string, error) {
 		}
 		dirty := true
 		if r.quiet(ctx, path) {
-			out, err := r.git.run(ctx, call{dir: filepath.Join(r.root, path), args: []string{
-				"--work-tree=.", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty",
-			}})
+			out, err := r.git.run(ctx, call{
+				dir: filepath.Join(r.root, path),
+				args: []string{
+					"--work-tree=.", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty",
+				},
+			})
 			if err != nil {
 				return nil, fmt.Errorf("look into submodule %q: %w", path, err)
 			}
@@ -105,7 +111,10 @@ var harmless = []string{
 // may put any repository there. Remotes are harmless, for nothing is fetched,
 // unless they promise objects that are not there.
 func (r *Repo) quiet(ctx context.Context, path string) bool {
-	out, err := r.git.run(ctx, call{dir: filepath.Join(r.root, path), args: []string{"config", "--show-scope", "--includes", "--name-only", "-z", "--list"}})
+	out, err := r.git.run(ctx, call{
+		dir:  filepath.Join(r.root, path),
+		args: []string{"config", "--show-scope", "--includes", "--name-only", "-z", "--list"},
+	})
 	if err != nil {
 		return false
 	}
@@ -114,7 +123,9 @@ func (r *Repo) quiet(ctx context.Context, path string) bool {
 		scope, name := words[i], words[i+1]
 		switch kind, _, _ := strings.Cut(name, "."); {
 		case scope != "local" && scope != "worktree", slices.Contains(harmless, name):
-		case kind == "branch", kind == "submodule", kind == "remote" && (strings.HasSuffix(name, ".url") || strings.HasSuffix(name, ".fetch")):
+		case kind == "branch",
+			kind == "submodule",
+			kind == "remote" && (strings.HasSuffix(name, ".url") || strings.HasSuffix(name, ".fetch")):
 		default:
 			return false
 		}
@@ -132,22 +143,37 @@ func (r *Repo) InSubmodules(ctx context.Context) (string, error) {
 	var text strings.Builder
 	for _, path := range paths {
 		if !r.quiet(ctx, path) {
-			fmt.Fprintf(&text, "Submodule %s has settings of its own that name commands or other places, so git was not asked what differs in it.\n", path)
+			fmt.Fprintf(
+				&text,
+				"Submodule %s has settings of its own that name commands or other places, so git was not asked what differs in it.\n",
+				path,
+			)
 			continue
 		}
 		dir := filepath.Join(r.root, path)
-		diff, err := r.git.run(ctx, call{dir: dir, args: []string{
-			"--work-tree=.", "diff-index", "-p", "--ignore-submodules=dirty", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
-			"--src-prefix=a/" + path + "/", "--dst-prefix=b/" + path + "/", "HEAD", "--",
-		}})
+		diff, err := r.git.run(ctx, call{
+			dir: dir,
+			args: []string{
+				"--work-tree=.", "diff-index", "-p", "--ignore-submodules=dirty", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
+				"--src-prefix=a/" + path + "/", "--dst-prefix=b/" + path + "/", "HEAD", "--",
+			},
+		})
 		if err != nil {
 			return "", fmt.Errorf("look into submodule %q: %w", path, err)
 		}
-		fresh, err := r.git.run(ctx, call{dir: dir, args: []string{"--work-tree=.", "ls-files", "-o", "--exclude-standard", "-z"}})
+		fresh, err := r.git.run(ctx, call{
+			dir:  dir,
+			args: []string{"--work-tree=.", "ls-files", "-o", "--exclude-standard", "-z"},
+		})
 		if err != nil {
 			return "", fmt.Errorf("look into submodule %q: %w", path, err)
 		}
-		fmt.Fprintf(&text, "Submodule %s has changes that are not committed in it, and no commit of this repository can hold them:\n%s", path, diff)
+		fmt.Fprintf(
+			&text,
+			"Submodule %s has changes that are not committed in it, and no commit of this repository can hold them:\n%s",
+			path,
+			diff,
+		)
 		for _, name := range splitNUL(fresh) {
 			fmt.Fprintf(&text, "untracked file %s/%s\n", path, name)
 		}

@@ -92,7 +92,10 @@ func byTop(all []tool) map[string][]tool {
 }
 
 func (r *Repo) tools(ctx context.Context) ([]tool, error) {
-	names, err := r.git.run(ctx, call{dir: r.root, args: []string{"ls-files", "-o", "-i", "--exclude-standard", "-z"}})
+	names, err := r.git.run(
+		ctx,
+		call{dir: r.root, args: []string{"ls-files", "-o", "-i", "--exclude-standard", "-z"}},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("list the ignored files of %q: %w", r.root, err)
 	}

@@ -43,7 +43,8 @@ func (r *Repo) View(ctx context.Context) (*View, error) {
 	}
 	v := &View{
 		Dir:  filepath.Join(base, cmp.Or(strings.Trim(filepath.Base(r.root), "/"), "root")),
-		base: base, lock: flock.New(filepath.Join(base, lockName)),
+		base: base,
+		lock: flock.New(filepath.Join(base, lockName)),
 	}
 	if err := v.lock.Lock(); err != nil {
 		return nil, fmt.Errorf("copy work tree %q: %w", r.root, errors.Join(err, v.Close()))
@@ -121,9 +122,12 @@ func (r *Repo) seedGit(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	refs, err := r.git.run(ctx, call{dir: r.root, args: []string{
-		"for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/", "refs/remotes/",
-	}})
+	refs, err := r.git.run(ctx, call{
+		dir: r.root,
+		args: []string{
+			"for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/", "refs/remotes/",
+		},
+	})
 	if err != nil {
 		return fmt.Errorf("read refs: %w", err)
 	}

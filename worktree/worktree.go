@@ -41,7 +41,9 @@ var (
 	// ErrUnreadable: there is a repository, but git refuses to read it.
 	ErrUnreadable = errors.New("git cannot read the repository: see what `git status` and `git fsck` say there")
 	// ErrReadOnly: the .git directory cannot be written to.
-	ErrReadOnly = errors.New("snapshots are kept in .git, which cannot be written to: make it writable, or work on a clone")
+	ErrReadOnly = errors.New(
+		"snapshots are kept in .git, which cannot be written to: make it writable, or work on a clone",
+	)
 )
 
 // Repo is one work tree of a git repository. It holds nothing that changes
@@ -214,7 +216,10 @@ func whyClosed(ctx context.Context, err error) error {
 	case strings.Contains(ge.stderr, "not a git repository"):
 		return ErrNotRepo
 	case strings.Contains(ge.stderr, "dubious ownership"):
-		return fmt.Errorf("it belongs to another user, trust it with `git config --global --add safe.directory DIR`: %w", ErrUnreadable)
+		return fmt.Errorf(
+			"it belongs to another user, trust it with `git config --global --add safe.directory DIR`: %w",
+			ErrUnreadable,
+		)
 	}
 	return fmt.Errorf("%w: %w", ErrUnreadable, err)
 }

@@ -26,9 +26,18 @@ import (
 func main() {
 	var b bench
 	flag.StringVar(&b.plan, "plan", "bin/plan", "measure the plan in `FILE`")
-	flag.IntVar(&b.jobs, "jobs", 1000, "`N` jobs in the large batch; the others have a tenth, and at least as many as run at a time")
+	flag.IntVar(
+		&b.jobs,
+		"jobs",
+		1000,
+		"`N` jobs in the large batch; the others have a tenth, and at least as many as run at a time",
+	)
 	flag.IntVar(&b.width, "width", 4, "run `N` jobs of the large batch at a time, and as many processes beside it")
-	widths := flag.String("widths", "1,4,16,64,256,512", "`LIST` of how many jobs run at a time in the small batches, and wait for the model")
+	widths := flag.String(
+		"widths",
+		"1,4,16,64,256,512",
+		"`LIST` of how many jobs run at a time in the small batches, and wait for the model",
+	)
 	out := flag.String("o", "", "write to `FILE` (default: standard output)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -36,13 +36,33 @@ func (r row) percentile(p int) float64 {
 }
 
 func (r row) line() string {
-	return fmt.Sprintf("%s: %d jobs, %d at a time: %.2f jobs/s, p50 %.2f s, p99 %.2f s, %.2f CPU s/job, peak %d MiB, %d KiB/job",
-		r.what, r.jobs, r.width, float64(r.jobs)/r.took.Seconds(), r.percentile(50), r.percentile(99), r.cpu.Seconds()/float64(r.jobs), r.peak>>10, r.database>>10/int64(r.jobs))
+	return fmt.Sprintf(
+		"%s: %d jobs, %d at a time: %.2f jobs/s, p50 %.2f s, p99 %.2f s, %.2f CPU s/job, peak %d MiB, %d KiB/job",
+		r.what,
+		r.jobs,
+		r.width,
+		float64(r.jobs)/r.took.Seconds(),
+		r.percentile(50),
+		r.percentile(99),
+		r.cpu.Seconds()/float64(r.jobs),
+		r.peak>>10,
+		r.database>>10/int64(r.jobs),
+	)
 }
 
 func (r row) markdown() string {
-	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %d | %d |",
-		r.what, r.jobs, r.width, float64(r.jobs)/r.took.Seconds(), r.percentile(50), r.percentile(99), r.cpu.Seconds()/float64(r.jobs), r.peak>>10, r.database>>10/int64(r.jobs))
+	return fmt.Sprintf(
+		"| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %d | %d |",
+		r.what,
+		r.jobs,
+		r.width,
+		float64(r.jobs)/r.took.Seconds(),
+		r.percentile(50),
+		r.percentile(99),
+		r.cpu.Seconds()/float64(r.jobs),
+		r.peak>>10,
+		r.database>>10/int64(r.jobs),
+	)
 }
 
 // run runs a command that must succeed. It returns the peak of its resident
@@ -70,7 +90,12 @@ func run(cmd *exec.Cmd) (peak int64, cpu time.Duration, err error) {
 		break
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args[1:], " "), err, said.Bytes()[max(0, said.Len()-2000):])
+		return 0, 0, fmt.Errorf(
+			"%s: %w: %s",
+			strings.Join(cmd.Args[1:], " "),
+			err,
+			said.Bytes()[max(0, said.Len()-2000):],
+		)
 	}
 	return peak, cmd.ProcessState.SystemTime() + cmd.ProcessState.UserTime(), nil
 }
@@ -105,7 +130,11 @@ func sizeOf(home string) (n int64) {
 
 // batch measures n jobs in one process.
 func (b *bench) batch(ctx context.Context, server *scripted.Server, n, width int) (row, error) {
-	r := row{what: "plan batch run", jobs: n, width: width}
+	r := row{
+		what:  "plan batch run",
+		jobs:  n,
+		width: width,
+	}
 	home, list, err := b.home(n)
 	if err != nil {
 		return r, err
@@ -136,7 +165,12 @@ func (b *bench) batch(ctx context.Context, server *scripted.Server, n, width int
 
 // processes measures n jobs as runs of their own.
 func (b *bench) processes(ctx context.Context, server *scripted.Server, n, width int) (row, error) {
-	r := row{what: "as many `plan run --worktree`", jobs: n, width: width, each: make([]time.Duration, n)}
+	r := row{
+		what:  "as many `plan run --worktree`",
+		jobs:  n,
+		width: width,
+		each:  make([]time.Duration, n),
+	}
 	home, _, err := b.home(0)
 	if err != nil {
 		return r, err
@@ -148,7 +182,9 @@ func (b *bench) processes(ctx context.Context, server *scripted.Server, n, width
 	for i := range n {
 		group.Go(func() (err error) {
 			begun := time.Now()
-			peaks[i], cpus[i], err = run(b.command(gctx, home, server, "-C", b.repos[i], "run", "--worktree", "--check", check, request))
+			peaks[i], cpus[i], err = run(
+				b.command(gctx, home, server, "-C", b.repos[i], "run", "--worktree", "--check", check, request),
+			)
 			r.each[i] = time.Since(begun)
 			return err
 		})

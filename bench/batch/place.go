@@ -23,33 +23,64 @@ const (
 // approves.
 func work() *scripted.Scenario {
 	reply := func(phase plan.Phase, turn int, text string, calls ...scripted.Call) scripted.Reply {
-		return scripted.Reply{Phase: string(phase), Turn: new(turn), Text: text, Calls: calls}
+		return scripted.Reply{
+			Phase: string(phase),
+			Turn:  new(turn),
+			Text:  text,
+			Calls: calls,
+		}
 	}
 	call := func(name string, args map[string]any) scripted.Call { return scripted.Call{Name: name, Args: args} }
-	return &scripted.Scenario{Name: "work", Replies: []scripted.Reply{
-		reply(plan.Explore, 0, "", call("read", map[string]any{"path": "a.txt"}), call("grep", map[string]any{"pattern": "hi"})),
-		reply(plan.Explore, 1, "The greeting is at a.txt:1."),
-		reply(plan.Plan, 0, planText),
-		reply(plan.Implement, 0, "", call("read", map[string]any{"path": "a.txt"})),
-		reply(plan.Implement, 1, "", call("edit", map[string]any{"path": "a.txt", "old_string": "hi", "new_string": "hello"})),
-		reply(plan.Implement, 2, "", call("bash", map[string]any{"command": check})),
-		reply(plan.Implement, 3, "It greets."),
-		reply(plan.Review, 0, "", call("bash", map[string]any{"command": check})),
-		reply(plan.Review, 1, verdict),
-	}}
+	return &scripted.Scenario{
+		Name: "work",
+		Replies: []scripted.Reply{
+			reply(
+				plan.Explore,
+				0,
+				"",
+				call("read", map[string]any{"path": "a.txt"}),
+				call("grep", map[string]any{"pattern": "hi"}),
+			),
+			reply(plan.Explore, 1, "The greeting is at a.txt:1."),
+			reply(plan.Plan, 0, planText),
+			reply(plan.Implement, 0, "", call("read", map[string]any{"path": "a.txt"})),
+			reply(
+				plan.Implement,
+				1,
+				"",
+				call("edit", map[string]any{"path": "a.txt", "old_string": "hi", "new_string": "hello"}),
+			),
+			reply(plan.Implement, 2, "", call("bash", map[string]any{"command": check})),
+			reply(plan.Implement, 3, "It greets."),
+			reply(plan.Review, 0, "", call("bash", map[string]any{"command": check})),
+			reply(plan.Review, 1, verdict),
+		},
+	}
 }
 
 // silence is a model that never answers.
 func silence() *scripted.Scenario {
-	return &scripted.Scenario{Name: "silence", Replies: []scripted.Reply{
-		{Text: "Never said.", Fault: &scripted.Fault{Kind: scripted.FaultHang, Times: new(0), AfterChunks: new(0)}},
-	}}
+	return &scripted.Scenario{
+		Name: "silence",
+		Replies: []scripted.Reply{
+			{
+				Text: "Never said.",
+				Fault: &scripted.Fault{
+					Kind:        scripted.FaultHang,
+					Times:       new(0),
+					AfterChunks: new(0),
+				},
+			},
+		},
+	}
 }
 
 // plant makes n repositories, each a copy of one with a few files.
 func (b *bench) plant(ctx context.Context, n int) error {
 	b.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(b.work, "user"), "LANG=C.UTF-8", "NO_COLOR=1", "PLAN_MODEL=" + scripted.Model,
+		"PATH=" + os.Getenv(
+			"PATH",
+		), "HOME=" + filepath.Join(b.work, "user"), "LANG=C.UTF-8", "NO_COLOR=1", "PLAN_MODEL=" + scripted.Model,
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 	}
 	first := filepath.Join(b.work, "repos", "r0")
@@ -95,7 +126,14 @@ func (b *bench) home(n int) (home, list string, err error) {
 	}
 	var text strings.Builder
 	for i := range n {
-		fmt.Fprintf(&text, "{\"id\":\"j%d\",\"repo\":%q,\"request\":%q,\"checks\":[%q]}\n", i, b.repos[i], request, check)
+		fmt.Fprintf(
+			&text,
+			"{\"id\":\"j%d\",\"repo\":%q,\"request\":%q,\"checks\":[%q]}\n",
+			i,
+			b.repos[i],
+			request,
+			check,
+		)
 	}
 	list = filepath.Join(home, "jobs.jsonl")
 	if err := os.WriteFile(list, []byte(text.String()), 0o600); err != nil {

@@ -69,7 +69,10 @@ func open(ctx context.Context, file string) (*sql.DB, func(context.Context, any)
 	if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS message (id INTEGER PRIMARY KEY, line TEXT)"); err != nil {
 		return nil, nil, err //nolint:wrapcheck // the caller names the file
 	}
-	insert, err := db.PrepareContext(ctx, "INSERT INTO message (line) VALUES (?)") //nolint:sqlclosecheck // it ends with db
+	insert, err := db.PrepareContext(
+		ctx,
+		"INSERT INTO message (line) VALUES (?)",
+	) //nolint:sqlclosecheck // it ends with db
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // the caller names the file
 	}
@@ -83,13 +86,22 @@ func open(ctx context.Context, file string) (*sql.DB, func(context.Context, any)
 }
 
 // converse asks until an answer holds no call.
-func converse(ctx context.Context, client *openai.Client, phase, dir string, keep func(context.Context, any) error) error {
+func converse(
+	ctx context.Context,
+	client *openai.Client,
+	phase, dir string,
+	keep func(context.Context, any) error,
+) error {
 	params := openai.ChatCompletionNewParams{
 		Model:    "scripted",
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Read the files.")},
 		Tools: []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
-			Name: "read", Description: openai.String("Reads a file."),
-			Parameters: shared.FunctionParameters{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}},
+			Name:        "read",
+			Description: openai.String("Reads a file."),
+			Parameters: shared.FunctionParameters{
+				"type":       "object",
+				"properties": map[string]any{"path": map[string]any{"type": "string"}},
+			},
 		})},
 	}
 	for {
@@ -115,7 +127,12 @@ func converse(ctx context.Context, client *openai.Client, phase, dir string, kee
 }
 
 // ask makes one streamed request.
-func ask(ctx context.Context, client *openai.Client, phase string, params openai.ChatCompletionNewParams) (openai.ChatCompletionMessage, error) {
+func ask(
+	ctx context.Context,
+	client *openai.Client,
+	phase string,
+	params openai.ChatCompletionNewParams,
+) (openai.ChatCompletionMessage, error) {
 	stream := client.Chat.Completions.NewStreaming(ctx, params, option.WithHeader("X-Plan-Phase", phase))
 	defer stream.Close() //nolint:errcheck // it has been read
 	var all openai.ChatCompletionAccumulator

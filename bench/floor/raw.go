@@ -59,7 +59,11 @@ func runRaw(ctx context.Context, dir, _ string, phases []string) error {
 			}
 			messages = append(messages, said)
 			for _, c := range said.Calls {
-				messages = append(messages, message{Role: "tool", Call: c.ID, Content: read(dir, c.Function.Arguments)})
+				messages = append(messages, message{
+					Role:    "tool",
+					Call:    c.ID,
+					Content: read(dir, c.Function.Arguments),
+				})
 			}
 		}
 	}
@@ -75,12 +79,19 @@ func askRaw(ctx context.Context, phase string, messages []message) (message, err
 	if err != nil {
 		return said, fmt.Errorf("encode the request: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("OPENAI_BASE_URL")+"/chat/completions", bytes.NewReader(body)) //nolint:gosec // the scripted server
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		os.Getenv("OPENAI_BASE_URL")+"/chat/completions",
+		bytes.NewReader(body),
+	) //nolint:gosec // the scripted server
 	if err != nil {
 		return said, fmt.Errorf("make the request: %w", err)
 	}
 	req.Header = http.Header{
-		"Content-Type": {"application/json"}, "Authorization": {"Bearer " + os.Getenv("OPENAI_API_KEY")}, "X-Plan-Phase": {phase},
+		"Content-Type": {
+			"application/json",
+		}, "Authorization": {"Bearer " + os.Getenv("OPENAI_API_KEY")}, "X-Plan-Phase": {phase},
 	}
 	res, err := http.DefaultClient.Do(req) //nolint:gosec // the scripted server
 	if err != nil {

@@ -115,7 +115,12 @@ func (a *app) apply(ctx context.Context, db *memory.DB, run *engine.Run, how app
 		return failed(err)
 	}
 	if held, ok := db.Holder(run.ID); ok && !how.check {
-		return failed(&advice{fmt.Sprintf("run %s is not at its end: process %d drives it", run.ID, held.PID), "Wait for it, or stop it with Ctrl-C."})
+		return failed(
+			&advice{
+				fmt.Sprintf("run %s is not at its end: process %d drives it", run.ID, held.PID),
+				"Wait for it, or stop it with Ctrl-C.",
+			},
+		)
 	}
 	if a.dir != "." {
 		if repo, err = openRepo(ctx, a.dir); err != nil {
@@ -123,7 +128,12 @@ func (a *app) apply(ctx context.Context, db *memory.DB, run *engine.Run, how app
 		}
 	}
 	if _, err := repo.Stat(ctx, from, to); err != nil {
-		return failed(&advice{fmt.Sprintf("the repository %s does not have the change of run %s: %v", repo.Root(), run.ID, err), "The run was made in " + run.Start.Repo + "; elsewhere use --patch."})
+		return failed(
+			&advice{
+				fmt.Sprintf("the repository %s does not have the change of run %s: %v", repo.Root(), run.ID, err),
+				"The run was made in " + run.Start.Repo + "; elsewhere use --patch.",
+			},
+		)
 	}
 	hold, err := a.occupy(repo, run.ID)
 	if err != nil {
@@ -135,13 +145,23 @@ func (a *app) apply(ctx context.Context, db *memory.DB, run *engine.Run, how app
 
 // bring does what apply was asked for, in a work tree that is held.
 func (a *app) bring(ctx context.Context, repo *worktree.Repo, run *engine.Run, from, to string, how applying) error {
-	out := outcome{ID: run.ID, Result: "applied", Check: how.check, Repo: repo.Root(), Branch: how.branch}
+	out := outcome{
+		ID:     run.ID,
+		Result: "applied",
+		Check:  how.check,
+		Repo:   repo.Root(),
+		Branch: how.branch,
+	}
 	message := how.message
 	if message == "" {
 		message = messageOf(run)
 	}
 	var made step
-	opts := worktree.Options{Check: how.check, Force: how.markers, Keep: keeping(ctx, repo, run.ID, "apply", &made)}
+	opts := worktree.Options{
+		Check: how.check,
+		Force: how.markers,
+		Keep:  keeping(ctx, repo, run.ID, "apply", &made),
+	}
 	var moved worktree.Moved
 	var err error
 	switch {
@@ -160,7 +180,13 @@ func (a *app) bring(ctx context.Context, repo *worktree.Repo, run *engine.Run, f
 			out.Result = "nothing"
 		}
 	}
-	return a.moved(out, moved, made, err, "--3way leaves markers in them, --branch puts the change on a branch of its own")
+	return a.moved(
+		out,
+		moved,
+		made,
+		err,
+		"--3way leaves markers in them, --branch puts the change on a branch of its own",
+	)
 }
 
 // moved tells what a change to a work tree came to.
@@ -195,7 +221,11 @@ func (a *app) moved(out outcome, moved worktree.Moved, made step, err error, ins
 	}
 	if conflict == nil {
 		return failed(&advice{
-			fmt.Sprintf("%s with conflict markers: %s", render.Count(len(out.Conflicts), "file"), strings.Join(out.Conflicts, ", ")),
+			fmt.Sprintf(
+				"%s with conflict markers: %s",
+				render.Count(len(out.Conflicts), "file"),
+				strings.Join(out.Conflicts, ", "),
+			),
 			"Edit them. The tree as it was is kept as " + out.Undo + ".",
 		})
 	}
@@ -203,7 +233,12 @@ func (a *app) moved(out outcome, moved worktree.Moved, made step, err error, ins
 }
 
 func (a *app) tellMoved(out outcome, moved worktree.Moved) {
-	words := map[string]string{"applied": "applied to", "restored": "restored in", "undone": "undone in", "committed": "committed in"}
+	words := map[string]string{
+		"applied":   "applied to",
+		"restored":  "restored in",
+		"undone":    "undone in",
+		"committed": "committed in",
+	}
 	what := words[out.Result]
 	if out.Check && what != "" {
 		what = "would be " + what
@@ -212,7 +247,14 @@ func (a *app) tellMoved(out outcome, moved worktree.Moved) {
 	case out.Result == "nothing":
 		fmt.Fprintf(a.out, "%s: there is nothing to do, %s has it already\n", out.ID, render.SafeLine(out.Repo))
 	case what != "":
-		fmt.Fprintf(a.out, "%s: %s %s %s\n", out.ID, render.Count(len(moved.Paths), "file"), what, render.SafeLine(out.Repo))
+		fmt.Fprintf(
+			a.out,
+			"%s: %s %s %s\n",
+			out.ID,
+			render.Count(len(moved.Paths), "file"),
+			what,
+			render.SafeLine(out.Repo),
+		)
 		for _, path := range moved.Paths {
 			fmt.Fprintf(a.out, "  %s\n", render.SafeLine(path))
 		}
@@ -224,7 +266,12 @@ func (a *app) tellMoved(out outcome, moved worktree.Moved) {
 		a.note(fmt.Sprintf("submodule %s should stand at another commit; move it with `git submodule update`", path))
 	}
 	if out.Undo != "" {
-		fmt.Fprintf(a.out, "The tree as it was is kept as %s; `plan restore %s --undo` goes back to it.\n", out.Undo, out.ID)
+		fmt.Fprintf(
+			a.out,
+			"The tree as it was is kept as %s; `plan restore %s --undo` goes back to it.\n",
+			out.Undo,
+			out.ID,
+		)
 	}
 }
 

@@ -36,10 +36,17 @@ func (d desk) Ruling(ctx context.Context, doc plan.PlanDoc) (*engine.Ruling, err
 	for _, l := range letters {
 		var text letterText
 		kind := loop.LetterKind(l.Kind)
-		if (kind != loop.Approve && kind != loop.Deny) || json.Unmarshal(l.Data, &text) != nil || text.Call != plan.PlanCall(doc.Version) {
+		if (kind != loop.Approve && kind != loop.Deny) || json.Unmarshal(l.Data, &text) != nil ||
+			text.Call != plan.PlanCall(doc.Version) {
 			continue
 		}
-		r := &engine.Ruling{Approved: kind == loop.Approve, Rejected: text.Reject, Text: text.Text, By: "person", Letter: l.ID}
+		r := &engine.Ruling{
+			Approved: kind == loop.Approve,
+			Rejected: text.Reject,
+			Text:     text.Text,
+			By:       "person",
+			Letter:   l.ID,
+		}
 		if r.Approved && text.Plan != "" {
 			if r.Plan, err = d.w.readPlan(ctx, text.Plan, doc.Base); err != nil {
 				return nil, err
@@ -76,10 +83,20 @@ type planFlags struct {
 
 func (f *planFlags) register(cmd *cobra.Command, kind loop.LetterKind) {
 	if kind == loop.Approve {
-		cmd.Flags().StringVar(&f.file, "plan", "", "where a plan waits: approve the text in `FILE` (- for standard input) in its place")
+		cmd.Flags().StringVar(
+			&f.file,
+			"plan",
+			"",
+			"where a plan waits: approve the text in `FILE` (- for standard input) in its place",
+		)
 		return
 	}
-	cmd.Flags().StringVar(&f.comment, "comment", "", "where a plan waits: send it back with this `TEXT`, to be written anew")
+	cmd.Flags().StringVar(
+		&f.comment,
+		"comment",
+		"",
+		"where a plan waits: send it back with this `TEXT`, to be written anew",
+	)
 	cmd.Flags().BoolVar(&f.reject, "reject", false, "where a plan waits: end the run")
 	cmd.MarkFlagsMutuallyExclusive("comment", "reject")
 }
@@ -88,14 +105,26 @@ func (f *planFlags) given() bool { return f.file != "" || f.comment != "" || f.r
 
 // address turns a ruling into one about the plan that waits, if one does. It
 // then names the version that waits now, so that it cannot meet another.
-func (f *planFlags) address(ctx context.Context, a *app, db *memory.DB, id plan.RunID, kind loop.LetterKind, l letterText) (letterText, error) {
+func (f *planFlags) address(
+	ctx context.Context,
+	a *app,
+	db *memory.DB,
+	id plan.RunID,
+	kind loop.LetterKind,
+	l letterText,
+) (letterText, error) {
 	call, err := waitingPlan(ctx, db, id)
 	if err != nil {
 		return l, failed(err)
 	}
 	switch {
 	case call == "" && f.given():
-		return l, failed(&advice{fmt.Sprintf("no plan of run %s waits to be approved", id), "`plan show RUN` says what a run waits for."})
+		return l, failed(
+			&advice{
+				fmt.Sprintf("no plan of run %s waits to be approved", id),
+				"`plan show RUN` says what a run waits for.",
+			},
+		)
 	case call == "" || l.Call != "" && l.Call != call:
 		return l, nil
 	}
@@ -105,8 +134,14 @@ func (f *planFlags) address(ctx context.Context, a *app, db *memory.DB, id plan.
 	}
 	if info.Parked == plan.ParkDrift && !f.reject {
 		return l, failed(&advice{
-			fmt.Sprintf("the work tree of run %s changed while its plan waited, so the plan cannot be decided about yet", id),
-			fmt.Sprintf("Say first whether to go on with the tree as it is: plan resume %s --accept-drift, or --replan. Then decide about the plan.", id),
+			fmt.Sprintf(
+				"the work tree of run %s changed while its plan waited, so the plan cannot be decided about yet",
+				id,
+			),
+			fmt.Sprintf(
+				"Say first whether to go on with the tree as it is: plan resume %s --accept-drift, or --replan. Then decide about the plan.",
+				id,
+			),
 		})
 	}
 	l.Call, l.Reject = call, f.reject
@@ -139,7 +174,9 @@ func (a *app) readText(file string) (string, error) {
 	}
 	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
 	if text == "" {
-		return "", failed(&advice{fmt.Sprintf("the plan in %s is empty", file), "Write what to change and how to verify it."})
+		return "", failed(
+			&advice{fmt.Sprintf("the plan in %s is empty", file), "Write what to change and how to verify it."},
+		)
 	}
 	return text, nil
 }
@@ -168,7 +205,11 @@ func (a *app) askAboutPlan(ctx context.Context, doc *plan.PlanDoc) (loop.LetterK
 	l := letterText{Call: plan.PlanCall(doc.Version)}
 	fmt.Fprintf(a.out, "\n%s\n\n", render.SafeText(doc.Text))
 	for {
-		fmt.Fprintf(a.out, "Version %d: (a)pprove, (e)dit, (c)omment TEXT to send it back, (r)eject (empty: leave it for later): ", doc.Version)
+		fmt.Fprintf(
+			a.out,
+			"Version %d: (a)pprove, (e)dit, (c)omment TEXT to send it back, (r)eject (empty: leave it for later): ",
+			doc.Version,
+		)
 		line, ok := a.readLine(ctx)
 		if !ok || line == "" {
 			return "", l, false

@@ -43,11 +43,26 @@ func (a *app) widen(ctx context.Context, db *memory.DB, prefix string, l *letter
 	waiting = slices.DeleteFunc(waiting, func(w plan.WaitingCall) bool { return l.Call != "" && w.Call != l.Call })
 	switch {
 	case len(waiting) == 0:
-		return failed(&advice{fmt.Sprintf("run %s waits with no such call", id), "See what it waits with: plan approve " + prefix + " --show"})
+		return failed(
+			&advice{
+				fmt.Sprintf("run %s waits with no such call", id),
+				"See what it waits with: plan approve " + prefix + " --show",
+			},
+		)
 	case len(waiting) > 1:
-		return failed(&advice{fmt.Sprintf("run %s waits with %d calls; say which one is allowed for longer", id, len(waiting)), "See them: plan approve " + prefix + " --show"})
+		return failed(
+			&advice{
+				fmt.Sprintf("run %s waits with %d calls; say which one is allowed for longer", id, len(waiting)),
+				"See them: plan approve " + prefix + " --show",
+			},
+		)
 	case waiting[0].Grant == (plan.Grant{}):
-		return failed(&advice{"this call can only be allowed once: no rule can say what else the yes would be for", "Leave --for-run and --always out, or write a rule of your own into config.toml."})
+		return failed(
+			&advice{
+				"this call can only be allowed once: no rule can say what else the yes would be for",
+				"Leave --for-run and --always out, or write a rule of your own into config.toml.",
+			},
+		)
 	}
 	l.Call, l.Scope = waiting[0].Call, plan.ScopeRun
 	if r.always {
@@ -69,7 +84,15 @@ func approvals(ctx context.Context, db *memory.DB, id plan.RunID) ([]plan.Waitin
 		}
 		switch b := ev.Body.(type) {
 		case plan.ApprovalRequired:
-			out = append(out, plan.WaitingCall{Call: b.Call, Name: b.Name, Args: b.Args, Why: b.Why, Rule: b.Rule, Effect: b.Effect, Grant: b.Grant})
+			out = append(out, plan.WaitingCall{
+				Call:   b.Call,
+				Name:   b.Name,
+				Args:   b.Args,
+				Why:    b.Why,
+				Rule:   b.Rule,
+				Effect: b.Effect,
+				Grant:  b.Grant,
+			})
 		case plan.ApprovalResolved:
 			done(b.Call)
 		case plan.ToolEnd:
@@ -85,7 +108,12 @@ func (a *app) always(ctx context.Context, g plan.Grant) error {
 	if err != nil {
 		return failed(err)
 	}
-	file, err := config.AddPermission(ctx, paths.Home, config.Permission{Tool: g.Tool, Path: g.Path, Command: g.Command, Action: "allow"})
+	file, err := config.AddPermission(ctx, paths.Home, config.Permission{
+		Tool:    g.Tool,
+		Path:    g.Path,
+		Command: g.Command,
+		Action:  "allow",
+	})
 	if err != nil {
 		return failed(err)
 	}

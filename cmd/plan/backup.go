@@ -31,13 +31,20 @@ repositories.`,
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
 				c, err := db.Backup(ctx, args[0], force)
 				if errors.Is(err, fs.ErrExist) {
-					return failed(&advice{fmt.Sprintf("%s is there already", args[0]), "Name another file, or replace it with --force."})
+					return failed(
+						&advice{
+							fmt.Sprintf("%s is there already", args[0]),
+							"Name another file, or replace it with --force.",
+						},
+					)
 				}
 				if err != nil {
 					return failed(err)
 				}
 				if a.json {
-					return a.document(map[string]any{"path": c.Path, "bytes": c.Bytes, "runs": c.Runs, "events": c.Events})
+					return a.document(
+						map[string]any{"path": c.Path, "bytes": c.Bytes, "runs": c.Runs, "events": c.Events},
+					)
 				}
 				_, err = fmt.Fprintf(a.out, "%s: %s, %s, %s; read back and whole\n",
 					render.SafeLine(c.Path), counted(c.Runs, "run"), counted(c.Events, "event"), spokenBytes(c.Bytes))

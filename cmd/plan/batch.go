@@ -29,9 +29,18 @@ process, "plan batch resume" goes on where each job stood.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		a.batchRunCommand(), a.batchResumeCommand(), a.batchContinueCommand(), a.batchRetryCommand(), a.batchCancelCommand(),
-		a.batchListCommand(), a.batchShowCommand("show"), a.batchShowCommand("status"), a.batchReportCommand(),
-		a.batchExportCommand(), a.batchApplyCommand(), a.batchPublishCommand(),
+		a.batchRunCommand(),
+		a.batchResumeCommand(),
+		a.batchContinueCommand(),
+		a.batchRetryCommand(),
+		a.batchCancelCommand(),
+		a.batchListCommand(),
+		a.batchShowCommand("show"),
+		a.batchShowCommand("status"),
+		a.batchReportCommand(),
+		a.batchExportCommand(),
+		a.batchApplyCommand(),
+		a.batchPublishCommand(),
 		a.batchRuleCommand("approve", "Approve the plan that a batch shares", loop.Approve),
 		a.batchRuleCommand("deny", "Send the plan that a batch shares back, or reject it", loop.Deny),
 	)
@@ -56,7 +65,12 @@ func (f *batchFlags) register(cmd *cobra.Command) {
 	for _, name := range []string{"record", "replay"} {
 		fl.Lookup(name).Hidden = true // a recording is of one run
 	}
-	fl.IntVar(&f.concurrency, "concurrency", 0, "run `N` jobs at the same time (default: twice the cores, at least 4)")
+	fl.IntVar(
+		&f.concurrency,
+		"concurrency",
+		0,
+		"run `N` jobs at the same time (default: twice the cores, at least 4)",
+	)
 	fl.BoolVar(&f.failFast, "fail-fast", false, "start no further job once one has ended without approval")
 }
 
@@ -146,12 +160,32 @@ Ctrl-C, which parks the jobs that run.`,
 		},
 	}
 	flags.register(cmd)
-	cmd.Flags().IntVar(&flags.most, "limit", 0, "start only `N` jobs for now; \"plan batch continue\" starts the others")
+	cmd.Flags().IntVar(
+		&flags.most,
+		"limit",
+		0,
+		"start only `N` jobs for now; \"plan batch continue\" starts the others",
+	)
 	cmd.Flags().BoolVar(&from.anew, "new", false, "start another batch although there is one of the same jobs")
-	cmd.Flags().StringVar(&from.repos, "repos", "", "one job for each repository in `FILE`: a path or URL a line (- for standard input)")
+	cmd.Flags().StringVar(
+		&from.repos,
+		"repos",
+		"",
+		"one job for each repository in `FILE`: a path or URL a line (- for standard input)",
+	)
 	cmd.Flags().StringVar(&from.request, "request", "", "with --repos: what should change, as `TEXT`")
-	cmd.Flags().BoolVar(&from.sharedPlan, "shared-plan", false, "plan one job first, have a person approve it (plan batch approve), and show that plan to the others when they make theirs")
-	cmd.Flags().StringVar(&from.planJob, "plan-job", "", "with --shared-plan: the job `ID` to plan first (default: the first)")
+	cmd.Flags().BoolVar(
+		&from.sharedPlan,
+		"shared-plan",
+		false,
+		"plan one job first, have a person approve it (plan batch approve), and show that plan to the others when they make theirs",
+	)
+	cmd.Flags().StringVar(
+		&from.planJob,
+		"plan-job",
+		"",
+		"with --shared-plan: the job `ID` to plan first (default: the first)",
+	)
 	cmd.MarkFlagsRequiredTogether("repos", "request")
 	return cmd
 }
@@ -170,7 +204,9 @@ func (a *app) readJobs(from batchSource) (*batch.List, string, error) {
 	case path != "" && from.repos != "":
 		return nil, "", usage("a list of jobs and --repos do not go together")
 	case path == "" && from.repos == "":
-		return nil, "", usage("name a list of jobs, or give --repos and --request; `plan batch run --help` shows what a list looks like")
+		return nil, "", usage(
+			"name a list of jobs, or give --repos and --request; `plan batch run --help` shows what a list looks like",
+		)
 	case path == "":
 		path = from.repos
 	}
@@ -219,15 +255,31 @@ func (a *app) batchContinueCommand() *cobra.Command {
 func (a *app) batchAgain(use, short, long, example string, lift bool) *cobra.Command {
 	var flags batchFlags
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Example: example, Args: cobra.MaximumNArgs(1),
+		Use:     use,
+		Short:   short,
+		Long:    long,
+		Example: example,
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.batchDrive(cmd, strings.Join(args, ""), &flags, func(ctx context.Context, db *memory.DB, b *memory.Batch) error {
-				if lift {
-					b.Most = 0
-				}
-				_, err := db.MoveJobs(ctx, b.ID, memory.JobQueued, []memory.JobState{memory.JobParked}, nil, false)
-				return failed(err)
-			})
+			return a.batchDrive(
+				cmd,
+				strings.Join(args, ""),
+				&flags,
+				func(ctx context.Context, db *memory.DB, b *memory.Batch) error {
+					if lift {
+						b.Most = 0
+					}
+					_, err := db.MoveJobs(
+						ctx,
+						b.ID,
+						memory.JobQueued,
+						[]memory.JobState{memory.JobParked},
+						nil,
+						false,
+					)
+					return failed(err)
+				},
+			)
 		},
 	}
 	flags.register(cmd)
@@ -250,9 +302,14 @@ failed, or those that --only names. What is approved is never run again.`,
 			if everything == (len(only) > 0) {
 				return usage("say which jobs: --failed, or --only ID")
 			}
-			return a.batchDrive(cmd, strings.Join(args, ""), &flags, func(ctx context.Context, db *memory.DB, b *memory.Batch) error {
-				return a.requeue(ctx, db, b, only)
-			})
+			return a.batchDrive(
+				cmd,
+				strings.Join(args, ""),
+				&flags,
+				func(ctx context.Context, db *memory.DB, b *memory.Batch) error {
+					return a.requeue(ctx, db, b, only)
+				},
+			)
 		},
 	}
 	flags.register(cmd)
@@ -313,7 +370,10 @@ process runs are asked to stop.`,
   plan batch cancel 01JX --only auth`,
 		Args: oneArg("the id of a batch, or a prefix of it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error { return a.batchCancel(ctx, db, args[0], only) })
+			return a.withDB(
+				cmd,
+				func(ctx context.Context, db *memory.DB) error { return a.batchCancel(ctx, db, args[0], only) },
+			)
 		},
 	}
 	cmd.Flags().StringSliceVar(&only, "only", nil, "only the jobs of these `ID`s (repeatable, or with commas)")

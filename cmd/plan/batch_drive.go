@@ -43,7 +43,15 @@ func (s batchSettings) workers() int {
 }
 
 // batchStart stores a batch and drives it, unless there is one of the same jobs.
-func (a *app) batchStart(ctx context.Context, jobs []batch.Job, name string, most int, anew bool, settings batchSettings, given said) error {
+func (a *app) batchStart(
+	ctx context.Context,
+	jobs []batch.Job,
+	name string,
+	most int,
+	anew bool,
+	settings batchSettings,
+	given said,
+) error {
 	return a.readDB(ctx, func(db *memory.DB) error {
 		b, err := a.addBatch(ctx, db, jobs, name, most, anew, settings)
 		if err != nil {
@@ -55,7 +63,15 @@ func (a *app) batchStart(ctx context.Context, jobs []batch.Job, name string, mos
 
 // addBatch stores a batch. One of the same jobs is an error that carries the
 // batch's own exit code.
-func (a *app) addBatch(ctx context.Context, db *memory.DB, jobs []batch.Job, name string, most int, anew bool, settings batchSettings) (memory.Batch, error) {
+func (a *app) addBatch(
+	ctx context.Context,
+	db *memory.DB,
+	jobs []batch.Job,
+	name string,
+	most int,
+	anew bool,
+	settings batchSettings,
+) (memory.Batch, error) {
 	var b memory.Batch
 	digest, err := batch.Digest(jobs)
 	if err != nil {
@@ -83,8 +99,11 @@ func (a *app) addBatch(ctx context.Context, db *memory.DB, jobs []batch.Job, nam
 		return b, failed(err)
 	}
 	b = memory.Batch{
-		ID: ulid.MustNew(ulid.Timestamp(a.now()), ulid.DefaultEntropy()).String(), Digest: digest,
-		Name: name, Settings: data, Most: most,
+		ID:       ulid.MustNew(ulid.Timestamp(a.now()), ulid.DefaultEntropy()).String(),
+		Digest:   digest,
+		Name:     name,
+		Settings: data,
+		Most:     most,
 	}
 	return b, failed(db.AddBatch(ctx, b, entries))
 }
@@ -104,13 +123,24 @@ func (a *app) sameBatch(ctx context.Context, db *memory.DB, b memory.Batch) erro
 	default:
 		hint = "go on with `plan batch resume " + b.ID + "`"
 	}
-	fmt.Fprintf(a.err, "plan: batch %s has the same jobs and is %s (%s): nothing was started. Now %s, or start another one with --new.\n",
-		b.ID, state, jobCounts(b.Jobs), hint)
+	fmt.Fprintf(
+		a.err,
+		"plan: batch %s has the same jobs and is %s (%s): nothing was started. Now %s, or start another one with --new.\n",
+		b.ID,
+		state,
+		jobCounts(b.Jobs),
+		hint,
+	)
 	return &exit{code: batchExit(b, jobs)}
 }
 
 // batchDrive goes on with a batch after prepare has changed what is left to do.
-func (a *app) batchDrive(cmd *cobra.Command, prefix string, flags *batchFlags, prepare func(context.Context, *memory.DB, *memory.Batch) error) error {
+func (a *app) batchDrive(
+	cmd *cobra.Command,
+	prefix string,
+	flags *batchFlags,
+	prepare func(context.Context, *memory.DB, *memory.Batch) error,
+) error {
 	return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
 		b, err := findBatch(ctx, db, prefix)
 		if err != nil {
@@ -126,7 +156,12 @@ func (a *app) batchDrive(cmd *cobra.Command, prefix string, flags *batchFlags, p
 		}
 		// What another process drives is not to be changed under it.
 		if held, ok := db.BatchHolder(b.ID); ok {
-			return failed(&advice{fmt.Sprintf("batch %s is driven by process %d", b.ID, held.PID), "Watch it with `plan batch status " + b.ID + "`."})
+			return failed(
+				&advice{
+					fmt.Sprintf("batch %s is driven by process %d", b.ID, held.PID),
+					"Watch it with `plan batch status " + b.ID + "`.",
+				},
+			)
 		}
 		if err := prepare(ctx, db, &b); err != nil {
 			return err
@@ -143,7 +178,13 @@ func (a *app) batchDrive(cmd *cobra.Command, prefix string, flags *batchFlags, p
 }
 
 // batchWork drives a batch until nothing is left that this process can do.
-func (a *app) batchWork(ctx context.Context, db *memory.DB, b memory.Batch, settings batchSettings, given said) error {
+func (a *app) batchWork(
+	ctx context.Context,
+	db *memory.DB,
+	b memory.Batch,
+	settings batchSettings,
+	given said,
+) error {
 	release, err := db.OwnBatch(ctx, b.ID)
 	if err != nil {
 		return failed(err)
@@ -201,15 +242,32 @@ func (a *app) batchModel(ctx context.Context, b memory.Batch, settings batchSett
 }
 
 // schedule runs the jobs.
-func (a *app) schedule(ctx context.Context, db *memory.DB, b memory.Batch, settings batchSettings, given said, view *batchView, stop func(error)) error {
+func (a *app) schedule(
+	ctx context.Context,
+	db *memory.DB,
+	b memory.Batch,
+	settings batchSettings,
+	given said,
+	view *batchView,
+	stop func(error),
+) error {
 	workers := settings.workers()
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
-		MaxIdleConns: workers, MaxIdleConnsPerHost: workers, DisableCompression: true,
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:   true,
+		TLSHandshakeTimeout: 10 * time.Second,
+		IdleConnTimeout:     90 * time.Second,
+		MaxIdleConns:        workers,
+		MaxIdleConnsPerHost: workers,
+		DisableCompression:  true,
 	}
 	defer transport.CloseIdleConnections()
-	budget := &batch.Budget{MaxCost: settings.MaxCost, MaxTokens: settings.MaxTokens, Stop: stop}
+	budget := &batch.Budget{
+		MaxCost:   settings.MaxCost,
+		MaxTokens: settings.MaxTokens,
+		Stop:      stop,
+	}
 	budget.Add(b.Tokens, b.CostUSD)
 	limiter := batch.NewLimiter(workers, a.now)
 	view.limiter = limiter
@@ -217,14 +275,31 @@ func (a *app) schedule(ctx context.Context, db *memory.DB, b memory.Batch, setti
 	if err != nil {
 		return err
 	}
-	runner := &jobRunner{app: a, db: db, flags: given, http: &http.Client{Transport: transport}, limiter: limiter, budget: budget, view: view, shared: shared}
+	runner := &jobRunner{
+		app:     a,
+		db:      db,
+		flags:   given,
+		http:    &http.Client{Transport: transport},
+		limiter: limiter,
+		budget:  budget,
+		view:    view,
+		shared:  shared,
+	}
 	view.start(workers)
 	defer view.stop()
 	defer during(ctx, func(ctx context.Context) { runner.post.work(ctx, db.Addressed) })()
 	return failed(batch.Run(ctx, batch.Config{
-		Queue: queue{db: db, batch: b.ID, now: a.now, shared: shared}, Runner: runner,
-		Workers: min(workers, max(b.Jobs[memory.JobQueued], 1)), FailFast: settings.FailFast,
-		Started: view.begin, Settled: func(try batch.Try, res batch.Result) {
+		Queue: queue{
+			db:     db,
+			batch:  b.ID,
+			now:    a.now,
+			shared: shared,
+		},
+		Runner:   runner,
+		Workers:  min(workers, max(b.Jobs[memory.JobQueued], 1)),
+		FailFast: settings.FailFast,
+		Started:  view.begin,
+		Settled: func(try batch.Try, res batch.Result) {
 			view.settled(try, res)
 			shared.settled(try.ID)
 		},
@@ -297,7 +372,9 @@ func (a *app) batchEnd(ctx context.Context, db *memory.DB, id string, view *batc
 	}
 	a.batchSummary(b, jobs, cause)
 	if view.err != nil {
-		return failed(fmt.Errorf("the batch came to its end, but not all of its output could be written: %w", view.err))
+		return failed(
+			fmt.Errorf("the batch came to its end, but not all of its output could be written: %w", view.err),
+		)
 	}
 	code := batchExit(b, jobs)
 	if code != plan.ExitOK && isInterrupt(cause) {

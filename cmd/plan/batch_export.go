@@ -34,12 +34,17 @@ does no harm.`,
 			if (patches == "") == !branches {
 				return usage("say how: --patches DIR or --branches")
 			}
-			return a.eachResult(cmd, strings.Join(args, ""), every, func(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run) (string, error) {
-				if branches {
-					return a.commitJob(ctx, db, run)
-				}
-				return patchJob(ctx, patches, j.ID, run)
-			})
+			return a.eachResult(
+				cmd,
+				strings.Join(args, ""),
+				every,
+				func(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run) (string, error) {
+					if branches {
+						return a.commitJob(ctx, db, run)
+					}
+					return patchJob(ctx, patches, j.ID, run)
+				},
+			)
 		},
 	}
 	cmd.Flags().StringVar(&patches, "patches", "", "write JOB.patch files into `DIR`")
@@ -61,18 +66,23 @@ them.`,
   plan batch apply 01JX --commit`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.eachResult(cmd, strings.Join(args, ""), how.anyway, func(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run) (string, error) {
-				s, err := showJob(j, false)
-				if err != nil {
-					return "", err
-				}
-				if batch.IsURL(s.Repo) {
-					return "", errors.New("it was cloned: use `plan batch export --branches` or --patches")
-				}
-				quiet := *a
-				quiet.out, quiet.dir, quiet.json = io.Discard, ".", false
-				return "applied to " + run.Start.Repo, quiet.apply(ctx, db, run, how)
-			})
+			return a.eachResult(
+				cmd,
+				strings.Join(args, ""),
+				how.anyway,
+				func(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run) (string, error) {
+					s, err := showJob(j, false)
+					if err != nil {
+						return "", err
+					}
+					if batch.IsURL(s.Repo) {
+						return "", errors.New("it was cloned: use `plan batch export --branches` or --patches")
+					}
+					quiet := *a
+					quiet.out, quiet.dir, quiet.json = io.Discard, ".", false
+					return "applied to " + run.Start.Repo, quiet.apply(ctx, db, run, how)
+				},
+			)
 		},
 	}
 	cmd.Flags().BoolVar(&how.check, "check", false, "only say what would be done")
@@ -185,5 +195,8 @@ func (a *app) commitJob(ctx context.Context, db *memory.DB, run *engine.Run) (st
 	}
 	quiet := *a
 	quiet.out, quiet.json = io.Discard, false
-	return branch, errors.Join(quiet.bring(ctx, tree, run, from, to, applying{commit: true, anyway: true}), hold.Close())
+	return branch, errors.Join(quiet.bring(ctx, tree, run, from, to, applying{
+		commit: true,
+		anyway: true,
+	}), hold.Close())
 }

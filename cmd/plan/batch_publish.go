@@ -72,7 +72,12 @@ the others wait for the next time, unless --keep-going is given.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&how.command, "publish", "", "`CMD` for the shell (default: publish in your config.toml)")
-	fl.DurationVar(&how.interval, "interval", 0, "at least `D` between the beginnings of two commands (default: publish_interval in your config.toml, else 2s)")
+	fl.DurationVar(
+		&how.interval,
+		"interval",
+		0,
+		"at least `D` between the beginnings of two commands (default: publish_interval in your config.toml, else 2s)",
+	)
 	fl.BoolVar(&how.dry, "dry-run", false, "only say what would be run")
 	fl.BoolVar(&how.retry, "retry", false, "also jobs that failed to be published, or of which nobody knows")
 	fl.BoolVar(&how.persist, "keep-going", false, "go on with the other jobs after a failure")
@@ -147,7 +152,12 @@ func (a *app) batchPublish(ctx context.Context, db *memory.DB, prefix string, ho
 
 // publishEach goes through the jobs in their order. What is begun is finished
 // also after Ctrl-C: nobody would know what had come of it.
-func (a *app) publishEach(ctx context.Context, db *memory.DB, jobs []memory.Job, how publishing) ([]jobPublished, error) {
+func (a *app) publishEach(
+	ctx context.Context,
+	db *memory.DB,
+	jobs []memory.Job,
+	how publishing,
+) ([]jobPublished, error) {
 	out, began, trouble := []jobPublished{}, false, 0
 	for _, j := range jobs {
 		line, run, err := a.publishable(ctx, db, j, how)
@@ -156,7 +166,10 @@ func (a *app) publishEach(ctx context.Context, db *memory.DB, jobs []memory.Job,
 		}
 		if run != nil {
 			if began && !a.pause(ctx, how.interval) {
-				return out, &exit{code: plan.ExitInterrupted, err: errors.New("interrupted; `plan batch publish` goes on with the jobs that are left")}
+				return out, &exit{
+					code: plan.ExitInterrupted,
+					err:  errors.New("interrupted; `plan batch publish` goes on with the jobs that are left"),
+				}
 			}
 			began = true
 			if line.Publication, err = a.publishJob(context.WithoutCancel(ctx), db, j, run, how); err != nil {
@@ -173,7 +186,12 @@ func (a *app) publishEach(ctx context.Context, db *memory.DB, jobs []memory.Job,
 		}
 	}
 	if trouble > 0 {
-		return out, failed(&advice{render.Count(trouble, "job") + " could not be published", "--retry tries them again; --keep-going does not stop at the first."})
+		return out, failed(
+			&advice{
+				render.Count(trouble, "job") + " could not be published",
+				"--retry tries them again; --keep-going does not stop at the first.",
+			},
+		)
 	}
 	return out, nil
 }
@@ -186,7 +204,12 @@ func (a *app) pause(ctx context.Context, d time.Duration) bool {
 
 // publishable says whether there is something to publish: then, unless it is
 // only to be told, it returns the run.
-func (a *app) publishable(ctx context.Context, db *memory.DB, j memory.Job, how publishing) (jobPublished, *engine.Run, error) {
+func (a *app) publishable(
+	ctx context.Context,
+	db *memory.DB,
+	j memory.Job,
+	how publishing,
+) (jobPublished, *engine.Run, error) {
 	line := jobPublished{Job: j.ID, Branch: jobBranch(j.Batch, j.ID)}
 	p, err := publicationOf(j, false)
 	if err != nil {

@@ -19,8 +19,18 @@ import (
 
 // publishJob runs the command for one job. What is on disk before and after it
 // says how far it got; an error means that this could not be written.
-func (a *app) publishJob(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run, how publishing) (*batch.Publication, error) {
-	p := &batch.Publication{State: batch.Publishing, Began: a.now().UTC(), ExitCode: -1}
+func (a *app) publishJob(
+	ctx context.Context,
+	db *memory.DB,
+	j memory.Job,
+	run *engine.Run,
+	how publishing,
+) (*batch.Publication, error) {
+	p := &batch.Publication{
+		State:    batch.Publishing,
+		Began:    a.now().UTC(),
+		ExitCode: -1,
+	}
 	record := func() error {
 		data, err := json.Marshal(p)
 		if err != nil {
@@ -42,7 +52,13 @@ func (a *app) publishJob(ctx context.Context, db *memory.DB, j memory.Job, run *
 	defer os.RemoveAll(place.temp) //nolint:errcheck // a copy of what the journal has
 	p.Commit = place.commit
 	own := a.ownSettings()
-	shell, err := sandbox.New(sandbox.Config{Env: own.ForChildren(a.environ), Own: true, Set: place.env, Timeout: publishLimit, Now: a.now})
+	shell, err := sandbox.New(sandbox.Config{
+		Env:     own.ForChildren(a.environ),
+		Own:     true,
+		Set:     place.env,
+		Timeout: publishLimit,
+		Now:     a.now,
+	})
 	if err != nil {
 		return refuse(err)
 	}
@@ -58,7 +74,10 @@ func (a *app) publishJob(ctx context.Context, db *memory.DB, j memory.Job, run *
 	p.ExitCode, p.Seconds = res.ExitCode, res.Duration.Seconds()
 	switch last := lastLine(p.Output); {
 	case res.TimedOut:
-		p.State, p.Why = batch.PublishUnknown, fmt.Sprintf("the command was killed after %s; see whether it has done its work, then publish again with --retry", publishLimit)
+		p.State, p.Why = batch.PublishUnknown, fmt.Sprintf(
+			"the command was killed after %s; see whether it has done its work, then publish again with --retry",
+			publishLimit,
+		)
 	case res.ExitCode == 0:
 		p.State, p.URL = batch.Published, batch.AddressIn(output)
 	case last == "":
@@ -81,7 +100,12 @@ type publishPlace struct {
 	env               []string
 }
 
-func (a *app) publishPlace(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run) (p publishPlace, err error) {
+func (a *app) publishPlace(
+	ctx context.Context,
+	db *memory.DB,
+	j memory.Job,
+	run *engine.Run,
+) (p publishPlace, err error) {
 	l, err := a.jobReport(ctx, db, j, true)
 	if err != nil {
 		return p, err

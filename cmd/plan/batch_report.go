@@ -71,7 +71,13 @@ func (a *app) batchReport(ctx context.Context, db *memory.DB, prefix string) (ba
 		return batch.Report{}, failed(err)
 	}
 	r := batch.Report{
-		ID: b.ID, State: batchState(db, b), Name: b.Name, Created: b.Created, Counts: b.Jobs, CostUSD: b.CostUSD, Tokens: b.Tokens,
+		ID:      b.ID,
+		State:   batchState(db, b),
+		Name:    b.Name,
+		Created: b.Created,
+		Counts:  b.Jobs,
+		CostUSD: b.CostUSD,
+		Tokens:  b.Tokens,
 	}
 	_, publishes := db.BatchHolder(publishLock + b.ID)
 	for _, j := range jobs {
@@ -91,8 +97,17 @@ func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job, publis
 		return batch.Line{}, err
 	}
 	l := batch.Line{
-		ID: s.ID, State: s.State, Outcome: s.Outcome, Parked: s.Parked, Why: s.Why, Run: s.Run,
-		Repo: s.Repo, Ref: s.Ref, Branch: s.Branch, Request: s.Request, Published: s.Published,
+		ID:        s.ID,
+		State:     s.State,
+		Outcome:   s.Outcome,
+		Parked:    s.Parked,
+		Why:       s.Why,
+		Run:       s.Run,
+		Repo:      s.Repo,
+		Ref:       s.Ref,
+		Branch:    s.Branch,
+		Request:   s.Request,
+		Published: s.Published,
 	}
 	if s.Run == "" {
 		return l, nil
@@ -125,7 +140,12 @@ func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job, publis
 		l.Diff, _ = repo.Diff(ctx, from, to)
 	}
 	if len(l.Diff) > mostDiff {
-		l.Diff = strings.ToValidUTF8(l.Diff[:mostDiff], "") + "\n… cut; `plan diff " + string(l.Run) + "` shows all of it\n"
+		l.Diff = strings.ToValidUTF8(
+			l.Diff[:mostDiff],
+			"",
+		) + "\n… cut; `plan diff " + string(
+			l.Run,
+		) + "` shows all of it\n"
 	}
 	return l, nil
 }

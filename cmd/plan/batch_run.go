@@ -78,14 +78,19 @@ func (r *jobRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error
 	a := *r.app
 	a.in, a.out, a.json = strings.NewReader(""), io.Discard, false
 	a.err = &noteWriter{view: r.view, job: try.ID}
-	a.job = &jobView{http: r.http, limiter: r.limiter, post: &r.post, feed: func(ev plan.Event) {
-		told.add(ev)
-		if b, ok := ev.Body.(plan.UsageReport); ok && !b.Inherited {
-			r.budget.Spend(b.Usage, b.CostUSD)
-		}
-		r.view.feed(try.ID, ev)
-		r.shared.heard(try.ID, ev)
-	}}
+	a.job = &jobView{
+		http:    r.http,
+		limiter: r.limiter,
+		post:    &r.post,
+		feed: func(ev plan.Event) {
+			told.add(ev)
+			if b, ok := ev.Body.(plan.UsageReport); ok && !b.Inherited {
+				r.budget.Spend(b.Usage, b.CostUSD)
+			}
+			r.view.feed(try.ID, ev)
+			r.shared.heard(try.ID, ev)
+		},
+	}
 	flags := r.flags
 	flags.Config = try.Settings.With(r.flags.Config)
 	flags.Timeout = config.Of(0) // the schedule's
@@ -142,7 +147,12 @@ func (r *jobRunner) standing(ctx context.Context, try batch.Try, told *telling, 
 	case err != nil:
 		return batch.Result{}, err
 	}
-	res := batch.Result{State: memory.JobFailed, Outcome: info.Outcome, Parked: info.Parked, Why: oneLine(told.why)}
+	res := batch.Result{
+		State:   memory.JobFailed,
+		Outcome: info.Outcome,
+		Parked:  info.Parked,
+		Why:     oneLine(told.why),
+	}
 	switch {
 	case info.State == plan.Cancelled:
 		res.State = memory.JobCancelled
@@ -192,9 +202,15 @@ func (a *app) startJob(ctx context.Context, r *jobRunner, try batch.Try, flags s
 		return err
 	}
 	opts := startOptions{
-		id: try.Run, job: try.ID, request: try.Request, title: try.ID + ": " + cutRunes(oneLine(try.Request), mostTitle), source: place.source,
-		base: place.base, branch: jobBranch(try.Batch, try.ID), checksByFlag: len(flags.Checks.Required) > 0,
-		sibling: r.shared.seed(try.ID),
+		id:           try.Run,
+		job:          try.ID,
+		request:      try.Request,
+		title:        try.ID + ": " + cutRunes(oneLine(try.Request), mostTitle),
+		source:       place.source,
+		base:         place.base,
+		branch:       jobBranch(try.Batch, try.ID),
+		checksByFlag: len(flags.Checks.Required) > 0,
+		sibling:      r.shared.seed(try.ID),
 	}
 	cfg, err := a.settings(place.settings, flags.Config)
 	if err != nil {
@@ -228,7 +244,14 @@ func jobBranch(batch, job string) string { return "plan/" + strings.ToLower(batc
 
 // jobTree makes the work tree of a job. What it returns removes it again if the
 // run never began.
-func (a *app) jobTree(ctx context.Context, r *jobRunner, p jobPlace, run plan.RunID, branch string, include []string) (*worktree.Repo, func() error, error) {
+func (a *app) jobTree(
+	ctx context.Context,
+	r *jobRunner,
+	p jobPlace,
+	run plan.RunID,
+	branch string,
+	include []string,
+) (*worktree.Repo, func() error, error) {
 	paths, err := config.FindHome(a.getenv)
 	if err != nil {
 		return nil, nil, failed(err)
@@ -240,7 +263,13 @@ func (a *app) jobTree(ctx context.Context, r *jobRunner, p jobPlace, run plan.Ru
 	if _, err := p.source.Drop(ctx, dir, branch, p.base); err != nil {
 		return nil, nil, failed(err)
 	}
-	tree, notes, err := p.source.Add(ctx, worktree.NewTree{Dir: dir, Branch: branch, Base: p.base, Tree: p.base, Include: include})
+	tree, notes, err := p.source.Add(ctx, worktree.NewTree{
+		Dir:     dir,
+		Branch:  branch,
+		Base:    p.base,
+		Tree:    p.base,
+		Include: include,
+	})
 	if err != nil {
 		return nil, nil, failed(err)
 	}
@@ -306,7 +335,11 @@ func (c *repoCache) open(ctx context.Context, a *app, try batch.Try) (jobPlace, 
 	if e.err != nil {
 		return jobPlace{}, failed(e.err)
 	}
-	p := jobPlace{source: e.repo, clone: e.clone, mu: &e.Mutex}
+	p := jobPlace{
+		source: e.repo,
+		clone:  e.clone,
+		mu:     &e.Mutex,
+	}
 	if !e.clone {
 		p.settings = e.repo.Root()
 	}

@@ -39,7 +39,12 @@ func openSharedPlan(ctx context.Context, db *memory.DB, b memory.Batch, settings
 	if settings.PlanJob == "" {
 		return nil, nil
 	}
-	s := &sharedPlan{db: db, batch: b.ID, job: settings.PlanJob, known: make(chan struct{})}
+	s := &sharedPlan{
+		db:    db,
+		batch: b.ID,
+		job:   settings.PlanJob,
+		known: make(chan struct{}),
+	}
 	return s, failed(s.read(ctx))
 }
 
@@ -218,10 +223,22 @@ func (p *planStanding) tell(to io.Writer, b memory.Batch) bool {
 	case p.parked == plan.ParkApproval:
 		fmt.Fprintf(to, "  the other jobs wait for the plan of job %s to be approved\n", id)
 		fmt.Fprintf(to, "  next  plan show %s --plan\n", p.job.Run)
-		fmt.Fprintf(to, "        plan batch approve %s, with --plan FILE to change it, or plan batch deny %s --comment TEXT\n", b.ID, b.ID)
+		fmt.Fprintf(
+			to,
+			"        plan batch approve %s, with --plan FILE to change it, or plan batch deny %s --comment TEXT\n",
+			b.ID,
+			b.ID,
+		)
 		fmt.Fprintf(to, "        plan batch resume %s\n", b.ID)
 	case p.job.State == memory.JobFailed || p.job.State == memory.JobCancelled:
-		fmt.Fprintf(to, "  the other jobs wait for a plan, and job %s that was to make it is %s: plan batch retry %s --only %s\n", id, p.job.State, b.ID, id)
+		fmt.Fprintf(
+			to,
+			"  the other jobs wait for a plan, and job %s that was to make it is %s: plan batch retry %s --only %s\n",
+			id,
+			p.job.State,
+			b.ID,
+			id,
+		)
 	default:
 		return false
 	}
@@ -257,7 +274,14 @@ with "plan show RUN --plan"; after this, "plan batch resume" goes on.`,
 	return cmd
 }
 
-func (a *app) batchRule(ctx context.Context, db *memory.DB, b memory.Batch, kind loop.LetterKind, flags *planFlags, reason string) error {
+func (a *app) batchRule(
+	ctx context.Context,
+	db *memory.DB,
+	b memory.Batch,
+	kind loop.LetterKind,
+	flags *planFlags,
+	reason string,
+) error {
 	jobs, err := db.Jobs(ctx, b.ID)
 	if err != nil {
 		return failed(err)
@@ -265,7 +289,12 @@ func (a *app) batchRule(ctx context.Context, db *memory.DB, b memory.Batch, kind
 	id := planJobOf(b)
 	at := slices.IndexFunc(jobs, func(j memory.Job) bool { return j.ID == id })
 	if at < 0 {
-		return failed(&advice{fmt.Sprintf("batch %s shares no plan", b.ID), "A single job is decided about with `plan approve RUN` or `plan deny RUN`."})
+		return failed(
+			&advice{
+				fmt.Sprintf("batch %s shares no plan", b.ID),
+				"A single job is decided about with `plan approve RUN` or `plan deny RUN`.",
+			},
+		)
 	}
 	run := jobs[at].Run
 	call := ""
@@ -275,7 +304,12 @@ func (a *app) batchRule(ctx context.Context, db *memory.DB, b memory.Batch, kind
 		}
 	}
 	if call == "" {
-		return failed(&advice{fmt.Sprintf("no plan of batch %s waits to be approved", b.ID), "`plan batch show " + b.ID + "` says how it stands."})
+		return failed(
+			&advice{
+				fmt.Sprintf("no plan of batch %s waits to be approved", b.ID),
+				"`plan batch show " + b.ID + "` says how it stands.",
+			},
+		)
 	}
 	letter, err := flags.address(ctx, a, db, run, kind, letterText{Text: reason})
 	if err != nil {

@@ -56,8 +56,15 @@ type listedBatch struct {
 
 func listBatch(db *memory.DB, b memory.Batch, jobs []memory.Job) listedBatch {
 	l := listedBatch{
-		ID: b.ID, State: batchState(db, b), Counts: b.Jobs, Name: b.Name, Created: b.Created, Updated: b.Updated,
-		CostUSD: b.CostUSD, Tokens: b.Tokens, ExitCode: batchExit(b, jobs),
+		ID:       b.ID,
+		State:    batchState(db, b),
+		Counts:   b.Jobs,
+		Name:     b.Name,
+		Created:  b.Created,
+		Updated:  b.Updated,
+		CostUSD:  b.CostUSD,
+		Tokens:   b.Tokens,
+		ExitCode: batchExit(b, jobs),
 	}
 	for _, n := range b.Jobs {
 		l.Jobs += n
@@ -108,8 +115,17 @@ func (a *app) batchListCommand() *cobra.Command {
 				tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(tw, "BATCH\tSTATE\tAGE\tJOBS\tCOST\tFROM\tSTANDING")
 				for _, b := range out {
-					fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", b.ID, b.State, render.Duration(a.now().Sub(b.Created)), b.Jobs,
-						batchCost(b.CostUSD), render.SafeLine(b.Name), jobCounts(b.Counts))
+					fmt.Fprintf(
+						tw,
+						"%s\t%s\t%s\t%d\t%s\t%s\t%s\n",
+						b.ID,
+						b.State,
+						render.Duration(a.now().Sub(b.Created)),
+						b.Jobs,
+						batchCost(b.CostUSD),
+						render.SafeLine(b.Name),
+						jobCounts(b.Counts),
+					)
 				}
 				return failed(render.UnlessReaderLeft(tw.Flush()))
 			})
@@ -138,7 +154,15 @@ func showJob(j memory.Job, publishes bool) (shownJob, error) {
 	if err := json.Unmarshal(j.Spec, &spec); err != nil {
 		return shownJob{}, fmt.Errorf("read job %s: %w", j.ID, err)
 	}
-	s := shownJob{ID: j.ID, State: j.State, Run: j.Run, Repo: spec.Repo, Ref: spec.Ref, Request: spec.Request, Branch: jobBranch(j.Batch, j.ID)}
+	s := shownJob{
+		ID:      j.ID,
+		State:   j.State,
+		Run:     j.Run,
+		Repo:    spec.Repo,
+		Ref:     spec.Ref,
+		Request: spec.Request,
+		Branch:  jobBranch(j.Batch, j.ID),
+	}
 	if j.Result != nil {
 		if err := json.Unmarshal(j.Result, &s.Result); err != nil {
 			return shownJob{}, fmt.Errorf("read what came of job %s: %w", j.ID, err)
@@ -165,7 +189,9 @@ func (a *app) batchShowCommand(name string) *cobra.Command {
 		short, long = "Say how a batch stands", "Status says how many jobs are how far, and lists those that run, wait or have failed.\nWithout BATCH it takes the newest."
 	}
 	return &cobra.Command{
-		Use: name + " [BATCH]", Short: short, Long: long,
+		Use:     name + " [BATCH]",
+		Short:   short,
+		Long:    long,
 		Example: fmt.Sprintf("  plan batch %s\n  plan batch %s 01JX --json", name, name),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -210,7 +236,14 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 			if j.Published != nil {
 				why = strings.TrimSpace(why + " " + j.Published.Tell())
 			}
-			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", render.SafeLine(j.ID), standingWord(j), j.Run, render.SafeLine(cutRunes(why, 160)))
+			fmt.Fprintf(
+				tw,
+				"  %s\t%s\t%s\t%s\n",
+				render.SafeLine(j.ID),
+				standingWord(j),
+				j.Run,
+				render.SafeLine(cutRunes(why, 160)),
+			)
 		}
 	}
 	if err := tw.Flush(); err != nil {
@@ -239,7 +272,14 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 	if a.json {
 		to = a.err
 	}
-	fmt.Fprintf(to, "\nbatch %s: %s; %s, %s tokens\n", b.ID, jobCounts(b.Jobs), batchCost(b.CostUSD), render.Tokens(b.Tokens))
+	fmt.Fprintf(
+		to,
+		"\nbatch %s: %s; %s, %s tokens\n",
+		b.ID,
+		jobCounts(b.Jobs),
+		batchCost(b.CostUSD),
+		render.Tokens(b.Tokens),
+	)
 	var full *batch.CapError
 	var up *plan.TimeUp
 	switch {

@@ -59,8 +59,14 @@ const (
 func (a *app) openBatchView(b memory.Batch) *batchView {
 	opts := a.viewing()
 	v := &batchView{
-		app: a, look: render.NewLook(opts), opts: opts, counts: map[memory.JobState]int{}, running: map[string]*jobLine{},
-		began: a.now(), cost: b.CostUSD, tokens: b.Tokens,
+		app:     a,
+		look:    render.NewLook(opts),
+		opts:    opts,
+		counts:  map[memory.JobState]int{},
+		running: map[string]*jobLine{},
+		began:   a.now(),
+		cost:    b.CostUSD,
+		tokens:  b.Tokens,
 	}
 	for state, n := range b.Jobs {
 		v.total += n
@@ -149,12 +155,23 @@ func (v *batchView) settled(try batch.Try, res batch.Result) {
 	}
 	if v.show != nil {
 		if res.Outcome == "" && res.Parked == "" { // no run says it
-			v.show(plan.Event{Job: try.ID, Time: v.app.now(), Body: plan.Failure{Error: res.Why}})
+			v.show(plan.Event{
+				Job:  try.ID,
+				Time: v.app.now(),
+				Body: plan.Failure{Error: res.Why},
+			})
 		}
 		return
 	}
 	finished := v.total - v.counts[memory.JobQueued] - v.counts[memory.JobRunning]
-	text := fmt.Sprintf("[%d/%d] %-9s %s  %s", finished, v.total, resultWord(res), render.SafeLine(try.ID), render.Duration(took))
+	text := fmt.Sprintf(
+		"[%d/%d] %-9s %s  %s",
+		finished,
+		v.total,
+		resultWord(res),
+		render.SafeLine(try.ID),
+		render.Duration(took),
+	)
 	if line.cost > 0 {
 		text += "  " + render.Cost(line.cost, true)
 	}
@@ -236,8 +253,17 @@ func (v *batchView) draw() {
 	shown := v.order[:min(len(v.order), mostJobRows)]
 	for _, id := range shown {
 		l := v.running[id]
-		rest := []string{string(l.phase), fmt.Sprintf("turn %d", l.turns), batchCost(l.cost), render.Clock(v.app.now().Sub(l.began)), l.tool}
-		rows = append(rows, v.look.CutTo("  "+render.PadTo(render.SafeLine(id), 24)+" "+strings.Join(rest, "  "), width, false))
+		rest := []string{
+			string(l.phase),
+			fmt.Sprintf("turn %d", l.turns),
+			batchCost(l.cost),
+			render.Clock(v.app.now().Sub(l.began)),
+			l.tool,
+		}
+		rows = append(
+			rows,
+			v.look.CutTo("  "+render.PadTo(render.SafeLine(id), 24)+" "+strings.Join(rest, "  "), width, false),
+		)
 	}
 	if more := len(v.order) - len(shown); more > 0 {
 		rows = append(rows, fmt.Sprintf("  … and %d more", more))
@@ -262,10 +288,16 @@ func (v *batchView) bar() string {
 		v.total-left, v.total, jobCounts(v.counts), batchCost(v.cost))
 	if v.ended > 0 && left > 0 {
 		each := v.worked / time.Duration(v.ended)
-		text += "  about " + render.Duration(each*time.Duration(left)/time.Duration(max(min(v.workers, left), 1))) + " left"
+		text += "  about " + render.Duration(
+			each*time.Duration(left)/time.Duration(max(min(v.workers, left), 1)),
+		) + " left"
 	}
 	if calls, until := v.limiter.Window(); until.After(v.app.now()) {
-		text += fmt.Sprintf("  waiting for the server %s (%d at a time)", render.Duration(until.Sub(v.app.now())), calls)
+		text += fmt.Sprintf(
+			"  waiting for the server %s (%d at a time)",
+			render.Duration(until.Sub(v.app.now())),
+			calls,
+		)
 	}
 	return text
 }
@@ -275,7 +307,14 @@ func batchCost(usd float64) string { return render.Cost(usd, usd > 0) }
 
 // jobStates is the order in which states are told.
 func jobStates() []memory.JobState {
-	return []memory.JobState{memory.JobDone, memory.JobFailed, memory.JobParked, memory.JobCancelled, memory.JobRunning, memory.JobQueued}
+	return []memory.JobState{
+		memory.JobDone,
+		memory.JobFailed,
+		memory.JobParked,
+		memory.JobCancelled,
+		memory.JobRunning,
+		memory.JobQueued,
+	}
 }
 
 // jobCounts tells how many jobs are in each state that any is in.

@@ -73,8 +73,16 @@ func (a *app) cancel(ctx context.Context, db *memory.DB, id plan.RunID) (err err
 		}
 	}
 	eng, err := engine.New(engine.Config{
-		Runner: noRunner{}, Checker: &checker{}, Snapshots: trees, Now: a.now,
-		Journal: &journal{db: db, writer: writer, run: id, taken: func() []int64 { return nil }},
+		Runner:    noRunner{},
+		Checker:   &checker{},
+		Snapshots: trees,
+		Now:       a.now,
+		Journal: &journal{
+			db:     db,
+			writer: writer,
+			run:    id,
+			taken:  func() []int64 { return nil },
+		},
 	}, run)
 	if err != nil {
 		return failed(err)

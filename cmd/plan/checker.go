@@ -32,7 +32,11 @@ func (a *app) openChecker(w *workshop, base string) (*checker, func()) {
 }
 
 // Check implements engine.Checker.
-func (c *checker) Check(ctx context.Context, t plan.Trial, update func(string)) (plan.CheckResult, []plan.Blob, error) {
+func (c *checker) Check(
+	ctx context.Context,
+	t plan.Trial,
+	update func(string),
+) (plan.CheckResult, []plan.Blob, error) {
 	failpoint.Hit("before a check")
 	defer failpoint.Hit("after a check")
 	room, err := c.room(ctx, t)
@@ -69,7 +73,11 @@ func (c *checker) room(ctx context.Context, t plan.Trial) (phases.Room, error) {
 }
 
 func (c *checker) runner(room phases.Room) *checks.Runner {
-	return checks.New(checks.Config{Shell: room.Shell, Timeout: c.walls.cfg.Checks.Timeout.Duration, Redact: c.redact})
+	return checks.New(checks.Config{
+		Shell:   room.Shell,
+		Timeout: c.walls.cfg.Checks.Timeout.Duration,
+		Redact:  c.redact,
+	})
 }
 
 // Try runs the command of a trial alone, on a tree as it was made: t.On with

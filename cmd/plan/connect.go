@@ -15,7 +15,13 @@ import (
 )
 
 // openModel connects to the models, or to the recording of one.
-func (a *app) openModel(ctx context.Context, w *workshop, cfg *config.Config, flags said, known []plan.Adjusted) error {
+func (a *app) openModel(
+	ctx context.Context,
+	w *workshop,
+	cfg *config.Config,
+	flags said,
+	known []plan.Adjusted,
+) error {
 	if flags.replay != "" {
 		if cfg.Model == "" {
 			return errNoModelName
@@ -56,7 +62,12 @@ func (a *app) closing(servers *provider.Set, recording func() error) func() erro
 
 // connect finds the servers of the settings. Settings that name none get what is
 // listening on this machine. Nothing is sent to any other.
-func (a *app) connect(ctx context.Context, cfg *config.Config, secrets *config.KnownSecrets, known []plan.Adjusted) (*provider.Set, error) {
+func (a *app) connect(
+	ctx context.Context,
+	cfg *config.Config,
+	secrets *config.KnownSecrets,
+	known []plan.Adjusted,
+) (*provider.Set, error) {
 	servers := a.servers(*cfg, secrets, known)
 	if err := a.place(ctx, cfg, servers); err != nil {
 		servers.Close()
@@ -95,8 +106,17 @@ func reachable(cfg config.Config, servers *provider.Set) error {
 		}
 		if !place.NoKey && !servers.KeySet(place) {
 			return failed(&advice{
-				fmt.Sprintf("there is no key for the provider %s, which has the model %s (%s)", place.Provider, place.Model, what),
-				fmt.Sprintf("Set %s, or key_env or key_command in [providers.%s] of config.toml.", place.KeyFrom, place.Provider),
+				fmt.Sprintf(
+					"there is no key for the provider %s, which has the model %s (%s)",
+					place.Provider,
+					place.Model,
+					what,
+				),
+				fmt.Sprintf(
+					"Set %s, or key_env or key_command in [providers.%s] of config.toml.",
+					place.KeyFrom,
+					place.Provider,
+				),
 			})
 		}
 	}
@@ -227,7 +247,11 @@ func providerKeys(place provider.Place) string {
 	case place.KeyFrom == "command":
 		return fmt.Sprintf("Check the key_command of [providers.%s].", place.Provider)
 	case place.KeyFrom != "":
-		return fmt.Sprintf("Check %s, the base URL %s and the model's name.", place.KeyFrom, strings.TrimSuffix(place.BaseURL, "/"))
+		return fmt.Sprintf(
+			"Check %s, the base URL %s and the model's name.",
+			place.KeyFrom,
+			strings.TrimSuffix(place.BaseURL, "/"),
+		)
 	}
 	return fmt.Sprintf("Check the base URL %s and the model's name.", strings.TrimSuffix(place.BaseURL, "/"))
 }

@@ -23,18 +23,27 @@ type looseMessage struct {
 func readContext(file string, redact func(string) string) ([]plan.Message, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &hinted{fmt.Errorf("read the conversation: %w", err), "--context takes a file, relative to where you are and not to -C."}
+		return nil, &hinted{
+			fmt.Errorf("read the conversation: %w", err),
+			"--context takes a file, relative to where you are and not to -C.",
+		}
 	}
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '[' {
 		text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
 		if text == "" {
-			return nil, &advice{fmt.Sprintf("the conversation in %s is empty", file), "Give a JSON array of messages, or plain text."}
+			return nil, &advice{
+				fmt.Sprintf("the conversation in %s is empty", file),
+				"Give a JSON array of messages, or plain text.",
+			}
 		}
 		return []plan.Message{plan.UserText("An earlier conversation, for context:\n\n" + redact(text))}, nil
 	}
 	var loose []looseMessage
 	if err := json.Unmarshal(data, &loose); err != nil {
-		return nil, &advice{fmt.Sprintf("the conversation in %s cannot be read: %v", file, err), `It is a JSON array of messages like {"role": "user", "content": "…"}.`}
+		return nil, &advice{
+			fmt.Sprintf("the conversation in %s cannot be read: %v", file, err),
+			`It is a JSON array of messages like {"role": "user", "content": "…"}.`,
+		}
 	}
 	var out []plan.Message
 	for i, m := range loose {
@@ -52,7 +61,10 @@ func readContext(file string, redact func(string) string) ([]plan.Message, error
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		out = append(out, plan.Message{Role: m.Role, Blocks: []plan.Block{{Type: plan.BlockText, Text: redact(text)}}})
+		out = append(
+			out,
+			plan.Message{Role: m.Role, Blocks: []plan.Block{{Type: plan.BlockText, Text: redact(text)}}},
+		)
 	}
 	return out, nil
 }

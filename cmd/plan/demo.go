@@ -45,7 +45,12 @@ has a say in it. With "plan demo serve" the server plays a part of yours.`,
 			return a.demo(cmd.Context(), wire)
 		},
 	}
-	cmd.Flags().StringVar(&wire, "wire", catalog.WireChat, "speak to the model over `WIRE`: "+strings.Join(demoWires(), ", "))
+	cmd.Flags().StringVar(
+		&wire,
+		"wire",
+		catalog.WireChat,
+		"speak to the model over `WIRE`: "+strings.Join(demoWires(), ", "),
+	)
 	cmd.AddCommand(a.demoServeCommand())
 	return cmd
 }
@@ -105,8 +110,14 @@ func (a *app) demo(ctx context.Context, wire string) (err error) {
 	if runErr == nil {
 		runErr = a.demoDiff(ctx, text)
 	}
-	fmt.Fprintf(text, "\nLook around:\n  git -C %s diff\n  PLAN_HOME=%s plan show 0\n  PLAN_HOME=%s plan show 0 --cost\n\n"+
-		"Then, in a repository of yours: plan run \"what should change\"\n", repo, home, home)
+	fmt.Fprintf(
+		text,
+		"\nLook around:\n  git -C %s diff\n  PLAN_HOME=%s plan show 0\n  PLAN_HOME=%s plan show 0 --cost\n\n"+
+			"Then, in a repository of yours: plan run \"what should change\"\n",
+		repo,
+		home,
+		home,
+	)
 	return runErr
 }
 

@@ -156,7 +156,11 @@ func (a *app) checkRepo(ctx context.Context) finding {
 func (a *app) checkWalls(ctx context.Context) []finding {
 	var out []finding
 	for _, feature := range sandbox.Features(ctx) {
-		out = append(out, finding{Name: feature.Name, OK: feature.OK, Detail: feature.Detail})
+		out = append(out, finding{
+			Name:   feature.Name,
+			OK:     feature.OK,
+			Detail: feature.Detail,
+		})
 	}
 	return append(out, a.wallsFinding(ctx))
 }
@@ -168,7 +172,11 @@ func (a *app) checkDB(ctx context.Context) []finding {
 		f.Detail, f.Do = err.Error(), "Set PLAN_HOME or HOME."
 		return []finding{f}
 	}
-	db, err := memory.Open(ctx, memory.Config{Path: paths.DB, Locks: paths.Locks, Now: a.now})
+	db, err := memory.Open(ctx, memory.Config{
+		Path:  paths.DB,
+		Locks: paths.Locks,
+		Now:   a.now,
+	})
 	if err != nil {
 		f.Detail, f.Do = err.Error(), doForDB(err)
 		return []finding{f}

@@ -24,7 +24,11 @@ func (a *app) auditDB(ctx context.Context) []finding {
 		f.Detail, f.Do = err.Error(), "Set PLAN_HOME or HOME."
 		return []finding{f}
 	}
-	db, err := memory.Open(ctx, memory.Config{Path: paths.DB, Locks: paths.Locks, Now: a.now})
+	db, err := memory.Open(ctx, memory.Config{
+		Path:  paths.DB,
+		Locks: paths.Locks,
+		Now:   a.now,
+	})
 	if err != nil {
 		f.Detail, f.Do = err.Error(), doForDB(err)
 		return []finding{f}
@@ -44,10 +48,19 @@ func (a *app) auditDB(ctx context.Context) []finding {
 	out := make([]finding, 0, 2)
 	for i, fault := range audit.Faults {
 		if i == maxFaults {
-			out = append(out, finding{Name: "database", Needed: true, Detail: fmt.Sprintf("and %d more", len(audit.Faults)-i)})
+			out = append(out, finding{
+				Name:   "database",
+				Needed: true,
+				Detail: fmt.Sprintf("and %d more", len(audit.Faults)-i),
+			})
 			break
 		}
-		out = append(out, finding{Name: "database", Needed: true, Detail: fault.Error(), Do: doForDB(fault)})
+		out = append(out, finding{
+			Name:   "database",
+			Needed: true,
+			Detail: fault.Error(),
+			Do:     doForDB(fault),
+		})
 	}
 	if len(audit.Faults) == 0 {
 		f.OK = true
@@ -62,7 +75,10 @@ func (a *app) auditDB(ctx context.Context) []finding {
 func doForDB(err error) string {
 	var broken *memory.ChainError
 	if errors.As(err, &broken) {
-		return fmt.Sprintf("Keep a copy of the file. Restore a backup that has run %s; without one, the run is lost from that event on, and other runs are not.", broken.Run)
+		return fmt.Sprintf(
+			"Keep a copy of the file. Restore a backup that has run %s; without one, the run is lost from that event on, and other runs are not.",
+			broken.Run,
+		)
 	}
 	return hintOf(err)
 }
@@ -70,7 +86,11 @@ func doForDB(err error) string {
 // onFileSystem says what the database is on.
 func onFileSystem(db *memory.DB) finding {
 	name, network := db.FileSystem()
-	f := finding{Name: "disk", OK: !network, Detail: "the database is on " + name}
+	f := finding{
+		Name:   "disk",
+		OK:     !network,
+		Detail: "the database is on " + name,
+	}
 	if name == "" {
 		f.Detail = "the file system of the database is not known here"
 	}

@@ -74,7 +74,12 @@ func (a *app) checkModels(ctx context.Context, p probe) []finding {
 // noModel says why there is no model, and what the server offers where only the
 // name is missing.
 func (a *app) noModel(ctx context.Context, cfg config.Config, err error) finding {
-	f := finding{Name: "model", Needed: true, Detail: err.Error(), Do: hintOf(err)}
+	f := finding{
+		Name:   "model",
+		Needed: true,
+		Detail: err.Error(),
+		Do:     hintOf(err),
+	}
 	if !errors.Is(err, errNoModelName) {
 		return f
 	}
@@ -164,7 +169,8 @@ func tryModel(ctx context.Context, model loop.Model, servers *provider.Set, name
 		return f
 	}
 	if err != nil {
-		f.Detail, f.Do = fmt.Sprintf("%s: %v", placed(name, place), err), "Check that the server is up and not too slow."
+		f.Detail = fmt.Sprintf("%s: %v", placed(name, place), err)
+		f.Do = "Check that the server is up and not too slow."
 		return f
 	}
 	f.OK = true
@@ -208,7 +214,12 @@ func converse(ctx context.Context, model loop.Model, name string) (conversation,
 	}
 	results := plan.Message{Role: plan.RoleTool}
 	for _, c := range calls {
-		results.Blocks = append(results.Blocks, plan.Block{Type: plan.BlockToolResult, Call: c.Call, Name: c.Name, Text: "green"})
+		results.Blocks = append(results.Blocks, plan.Block{
+			Type: plan.BlockToolResult,
+			Call: c.Call,
+			Name: c.Name,
+			Text: "green",
+		})
 	}
 	call.Messages = append(call.Messages, first.Message, results)
 	second, err := model.Generate(ctx, call, nil)

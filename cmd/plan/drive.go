@@ -51,7 +51,15 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 		})
 	}
 	inbox := &inbox{}
-	w.journal = &journal{db: w.db, writer: w.writer, run: d.id, taken: inbox.take, guard: w.guard, learn: w.learn, past: d.past}
+	w.journal = &journal{
+		db:     w.db,
+		writer: w.writer,
+		run:    d.id,
+		taken:  inbox.take,
+		guard:  w.guard,
+		learn:  w.learn,
+		past:   d.past,
+	}
 	w.learn.run = d.id
 	w.learn.saw(d.past...)
 	d.past = nil // it may be large, and the journal lets go of it
@@ -60,16 +68,30 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	defer leave()
 	must, advise := decisive(w, d.checksByFlag)
 	eng, err := engine.New(engine.Config{
-		Runner: d.phases, Journal: w.journal, Snapshots: &trees{Repo: w.repo, first: d.first},
-		Checker: check,
-		Changes: changes{w.repo}, Inspect: inspector{w.repo}.inspect, Desk: desk{w},
-		Baselines: a.openBaselines(w, check, d.view),
-		MaxCycles: *w.cfg.MaxReviewCycles, PlanOnly: d.planOnly, Setup: w.cfg.Checks.Setup,
-		Critique: isSet(w.cfg.Critique), ApprovePlan: isSet(w.cfg.ApprovePlan),
-		Required: must, Detected: advise,
-		Context: d.context, Show: show.feed, Now: a.now,
-		Closing: w.learn.closing(*w.cfg.MaxReviewCycles),
-		Sight:   sight{w.repo}, Carrier: w.repo, OnDrift: onDrift(d.said, w.cfg), Replan: d.said.replan, Settings: d.settings,
+		Runner:      d.phases,
+		Journal:     w.journal,
+		Snapshots:   &trees{Repo: w.repo, first: d.first},
+		Checker:     check,
+		Changes:     changes{w.repo},
+		Inspect:     inspector{w.repo}.inspect,
+		Desk:        desk{w},
+		Baselines:   a.openBaselines(w, check, d.view),
+		MaxCycles:   *w.cfg.MaxReviewCycles,
+		PlanOnly:    d.planOnly,
+		Setup:       w.cfg.Checks.Setup,
+		Critique:    isSet(w.cfg.Critique),
+		ApprovePlan: isSet(w.cfg.ApprovePlan),
+		Required:    must,
+		Detected:    advise,
+		Context:     d.context,
+		Show:        show.feed,
+		Now:         a.now,
+		Closing:     w.learn.closing(*w.cfg.MaxReviewCycles),
+		Sight:       sight{w.repo},
+		Carrier:     w.repo,
+		OnDrift:     onDrift(d.said, w.cfg),
+		Replan:      d.said.replan,
+		Settings:    d.settings,
 	}, d.run)
 	if err != nil {
 		return failed(err)
@@ -93,7 +115,12 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 			return failed(err)
 		}
 	}
-	end, err := w.guard.session(ctx, w.journal, show.feed, func() (engine.End, error) { return a.runThrough(ctx, w, eng, show) })
+	end, err := w.guard.session(
+		ctx,
+		w.journal,
+		show.feed,
+		func() (engine.End, error) { return a.runThrough(ctx, w, eng, show) },
+	)
 	show.close()
 	if err != nil {
 		return failed(err)
@@ -102,7 +129,9 @@ func (a *app) drive(ctx context.Context, w *workshop, d driving) error {
 	a.mentionDrafts(ctx, w)
 	w.leave()
 	if show.err != nil && end.ExitCode == plan.ExitOK {
-		return failed(fmt.Errorf("the run is %s, but not all of its output could be written: %w", end.State, show.err))
+		return failed(
+			fmt.Errorf("the run is %s, but not all of its output could be written: %w", end.State, show.err),
+		)
 	}
 	if end.ExitCode != plan.ExitOK {
 		return &exit{code: end.ExitCode}
@@ -127,7 +156,13 @@ func (a *app) runThrough(ctx context.Context, w *workshop, eng *engine.Engine, s
 
 // mend does what this process can do about what parked the run, and reports
 // whether it can go on.
-func (a *app) mend(ctx context.Context, w *workshop, eng *engine.Engine, show *display, end *engine.End) (again bool, err error) {
+func (a *app) mend(
+	ctx context.Context,
+	w *workshop,
+	eng *engine.Engine,
+	show *display,
+	end *engine.End,
+) (again bool, err error) {
 	switch {
 	case end.Parked.Reason == plan.ParkRateLimit && a.waits(w.cfg):
 		if a.sleepUntil(ctx, end.Parked.WakeAt) {
@@ -251,7 +286,11 @@ type display struct {
 
 // openDisplay makes the display of a run and opens it.
 func (a *app) openDisplay(d driving) *display {
-	s := &display{app: a, tally: d.tally, opts: a.viewing()}
+	s := &display{
+		app:   a,
+		tally: d.tally,
+		opts:  a.viewing(),
+	}
 	s.opts.Resume = fmt.Sprintf("plan resume %s", d.id)
 	s.open()
 	return s

@@ -46,8 +46,12 @@ func configured(cfg config.Config, fromFlags bool) []plan.Check {
 	for _, c := range cfg.Checks.Run {
 		if !slices.ContainsFunc(out, func(have plan.Check) bool { return have.Command == c.Command }) {
 			out = append(out, plan.Check{
-				Command: c.Command, Name: c.Name, Required: !c.Advice, Source: plan.CheckConfig,
-				TimeoutMS: c.Timeout.Milliseconds(), Paths: c.Paths,
+				Command:   c.Command,
+				Name:      c.Name,
+				Required:  !c.Advice,
+				Source:    plan.CheckConfig,
+				TimeoutMS: c.Timeout.Milliseconds(),
+				Paths:     c.Paths,
 			})
 		}
 	}

@@ -68,7 +68,15 @@ func (a *app) export(ctx context.Context, db *memory.DB, id plan.RunID, file str
 		return failed(err)
 	}
 	if a.json {
-		return a.document(map[string]any{"id": id, "path": file, "events": sent.Events, "blobs": sent.Blobs, "replaced": sent.Replaced})
+		return a.document(
+			map[string]any{
+				"id":       id,
+				"path":     file,
+				"events":   sent.Events,
+				"blobs":    sent.Blobs,
+				"replaced": sent.Replaced,
+			},
+		)
 	}
 	_, err = fmt.Fprintf(a.out, "%s: %s and %s of run %s; secrets replaced in %s\n", render.SafeLine(file),
 		counted(sent.Events, "event"), counted(sent.Blobs, "blob"), id, counted(sent.Replaced, "text"))
@@ -147,7 +155,15 @@ func (a *app) imported(ctx context.Context, db *memory.DB, got memory.Portable) 
 		return failed(err)
 	}
 	if a.json {
-		return a.document(map[string]any{"id": got.Run, "events": got.Events, "blobs": got.Blobs, "already": got.Already, "state": info.State})
+		return a.document(
+			map[string]any{
+				"id":      got.Run,
+				"events":  got.Events,
+				"blobs":   got.Blobs,
+				"already": got.Already,
+				"state":   info.State,
+			},
+		)
 	}
 	if got.Already {
 		return a.said(got.Run, "it is there already, and the same")
@@ -157,7 +173,11 @@ func (a *app) imported(ctx context.Context, db *memory.DB, got memory.Portable) 
 		return err
 	}
 	if _, err := openRepo(ctx, info.Repo); err != nil && !info.Ended() {
-		fmt.Fprintf(a.err, "plan: note: its repository (%s) is not here, so it cannot be resumed\n", render.SafeLine(info.Repo))
+		fmt.Fprintf(
+			a.err,
+			"plan: note: its repository (%s) is not here, so it cannot be resumed\n",
+			render.SafeLine(info.Repo),
+		)
 	}
 	return nil
 }

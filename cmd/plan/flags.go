@@ -38,31 +38,81 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.model, "model", "",
 		"`NAME` of the model, for every phase: provider/model, a model of the default provider, @cheap or @strong")
-	fl.StringVar(&f.baseURL, "base-url", "", "`URL` of the default provider, usually ending in /v1; others have theirs in config.toml")
-	fl.StringArrayVar(&f.phaseModels, "phase-model", nil, "`PHASE=NAME`: another model for one phase, also of another provider (repeatable)")
+	fl.StringVar(
+		&f.baseURL,
+		"base-url",
+		"",
+		"`URL` of the default provider, usually ending in /v1; others have theirs in config.toml",
+	)
+	fl.StringArrayVar(
+		&f.phaseModels,
+		"phase-model",
+		nil,
+		"`PHASE=NAME`: another model for one phase, also of another provider (repeatable)",
+	)
 	fl.IntVar(&f.cycles, "max-review-cycles", 2, "at most `N` rounds of fixing after a review")
 	fl.IntVar(&f.turns, "max-turns", 100, "at most `N` model calls in a phase")
 	fl.Int64Var(&f.tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
 	fl.Float64Var(&f.cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
 	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
 	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
-	fl.BoolVar(&f.autoApprove, "auto-approve", false, "do not wait for a person: what would be asked is allowed, and where the model asks, it is told to decide and say so")
-	fl.BoolVar(&f.force, "force", false, "ask and deny nothing that a tool does; also --yolo, --dangerously-skip-permissions (what a phase cannot do, it still cannot)")
+	fl.BoolVar(
+		&f.autoApprove,
+		"auto-approve",
+		false,
+		"do not wait for a person: what would be asked is allowed, and where the model asks, it is told to decide and say so",
+	)
+	fl.BoolVar(
+		&f.force,
+		"force",
+		false,
+		"ask and deny nothing that a tool does; also --yolo, --dangerously-skip-permissions (what a phase cannot do, it still cannot)",
+	)
 	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "yolo" || name == "dangerously-skip-permissions" {
 			name = "force"
 		}
 		return pflag.NormalizedName(name)
 	})
-	fl.BoolVar(&f.approvePlan, "approve-plan", false, "wait for a person before a plan is carried out: approve, edit, send back or reject it")
-	fl.BoolVar(&f.critique, "critique", false, "have the plan looked at a second time, by a fresh conversation, before it is carried out")
-	fl.BoolVar(&f.freshBaseline, "fresh-baseline", false, "run every check before the work, also where an earlier run knows the result")
-	fl.StringVar(&f.compaction, "compaction", "safe", "what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary, and outputs with similar lines folded)")
-	fl.StringVar(&f.sandbox, "sandbox", "auto", "`WALLS` for commands: auto (the strongest there are), required (or refuse), off, or namespaces, bubblewrap, landlock, sandbox-exec (macOS)")
+	fl.BoolVar(
+		&f.approvePlan,
+		"approve-plan",
+		false,
+		"wait for a person before a plan is carried out: approve, edit, send back or reject it",
+	)
+	fl.BoolVar(
+		&f.critique,
+		"critique",
+		false,
+		"have the plan looked at a second time, by a fresh conversation, before it is carried out",
+	)
+	fl.BoolVar(
+		&f.freshBaseline,
+		"fresh-baseline",
+		false,
+		"run every check before the work, also where an earlier run knows the result",
+	)
+	fl.StringVar(
+		&f.compaction,
+		"compaction",
+		"safe",
+		"what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary, and outputs with similar lines folded)",
+	)
+	fl.StringVar(
+		&f.sandbox,
+		"sandbox",
+		"auto",
+		"`WALLS` for commands: auto (the strongest there are), required (or refuse), off, or namespaces, bubblewrap, landlock, sandbox-exec (macOS)",
+	)
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
-	fl.BoolVar(&f.replanOnDrift, "replan-on-drift", false, "where the tree changes under the run, make another plan instead of parking (at most twice)")
+	fl.BoolVar(
+		&f.replanOnDrift,
+		"replan-on-drift",
+		false,
+		"where the tree changes under the run, make another plan instead of parking (at most twice)",
+	)
 	fl.BoolVar(&f.wait, "wait", false, "sleep through a rate limit instead of parking (default on a terminal)")
 }
 
@@ -105,11 +155,15 @@ func (s said) over(c config.Config) config.Config {
 func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	given := cmd.Flags().Changed
 	c := said{
-		Config:      config.Config{Model: f.model, BaseURL: f.baseURL},
-		autoApprove: f.autoApprove, force: f.force, freshBaseline: f.freshBaseline, record: f.record, replay: f.replay,
-		noTimeout: given("timeout") && f.timeout == 0,
-		noTokens:  given("max-tokens") && f.tokens == 0,
-		noCost:    given("max-cost") && f.cost == 0,
+		Config:        config.Config{Model: f.model, BaseURL: f.baseURL},
+		autoApprove:   f.autoApprove,
+		force:         f.force,
+		freshBaseline: f.freshBaseline,
+		record:        f.record,
+		replay:        f.replay,
+		noTimeout:     given("timeout") && f.timeout == 0,
+		noTokens:      given("max-tokens") && f.tokens == 0,
+		noCost:        given("max-cost") && f.cost == 0,
 	}
 	switch {
 	case given("max-review-cycles") && f.cycles < 0:

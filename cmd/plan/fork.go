@@ -52,7 +52,12 @@ sends it another way.`,
 		},
 	}
 	cmd.Flags().Int64Var(&at, "at", 0, "the `SEQ` of the event to begin at")
-	cmd.Flags().StringVar(&request, "request", "", "a further request, given to the implementer when it would otherwise be done")
+	cmd.Flags().StringVar(
+		&request,
+		"request",
+		"",
+		"a further request, given to the implementer when it would otherwise be done",
+	)
 	return cmd
 }
 
@@ -81,9 +86,15 @@ func cut(ctx context.Context, db *memory.DB, id plan.RunID, at int64) (prefix, e
 	}
 	switch {
 	case at > run.Head:
-		return prefix{}, &advice{fmt.Sprintf("run %s has no event %d; its last is %d", id, at, run.Head), "`plan events " + string(id) + "` lists them."}
+		return prefix{}, &advice{
+			fmt.Sprintf("run %s has no event %d; its last is %d", id, at, run.Head),
+			"`plan events " + string(id) + "` lists them.",
+		}
 	case end == 0 && next > 0:
-		return prefix{}, &advice{fmt.Sprintf("no run can go on from event %d of run %s", at, id), fmt.Sprintf("The first moment from which one can is event %d.", next)}
+		return prefix{}, &advice{
+			fmt.Sprintf("no run can go on from event %d of run %s", at, id),
+			fmt.Sprintf("The first moment from which one can is event %d.", next),
+		}
 	case end == 0:
 		return prefix{}, fmt.Errorf("run %s has no moment from which a run could go on", id)
 	}
@@ -115,7 +126,11 @@ func (a *app) fork(ctx context.Context, db *memory.DB, from plan.RunID, at int64
 	}
 	id := newRunID(a.now)
 	start := *p.run.Start
-	start.ForkedFrom = &plan.Fork{Run: from, Seq: p.run.Head, Time: a.now().UTC()}
+	start.ForkedFrom = &plan.Fork{
+		Run:  from,
+		Seq:  p.run.Head,
+		Time: a.now().UTC(),
+	}
 	tree, err := a.forkTree(ctx, repo, id, p.run, &start)
 	if err != nil {
 		return err
@@ -133,19 +148,43 @@ func (a *app) fork(ctx context.Context, db *memory.DB, from plan.RunID, at int64
 		}
 	}
 	out := forked{
-		ID: id, From: *start.ForkedFrom, State: p.run.State, Tree: p.run.Snapshots[len(p.run.Snapshots)-1].Label,
-		Worktree: start.Worktree, Branch: start.WorkBranch,
+		ID:       id,
+		From:     *start.ForkedFrom,
+		State:    p.run.State,
+		Tree:     p.run.Snapshots[len(p.run.Snapshots)-1].Label,
+		Worktree: start.Worktree,
+		Branch:   start.WorkBranch,
 	}
 	if a.json {
 		return a.document(out)
 	}
-	fmt.Fprintf(a.out, "%s: forked from %s after event %d (%s), with the tree as of %q\n", id, from, out.From.Seq, out.State, out.Tree)
-	_, err = fmt.Fprintf(a.out, "  work tree  %s\n  branch     %s\nGo on with: plan resume %s\n", render.SafeLine(out.Worktree), out.Branch, id)
+	fmt.Fprintf(
+		a.out,
+		"%s: forked from %s after event %d (%s), with the tree as of %q\n",
+		id,
+		from,
+		out.From.Seq,
+		out.State,
+		out.Tree,
+	)
+	_, err = fmt.Fprintf(
+		a.out,
+		"  work tree  %s\n  branch     %s\nGo on with: plan resume %s\n",
+		render.SafeLine(out.Worktree),
+		out.Branch,
+		id,
+	)
 	return failed(err)
 }
 
 // forkTree makes the work tree of a fork.
-func (a *app) forkTree(ctx context.Context, repo *worktree.Repo, id plan.RunID, run *engine.Run, start *plan.RunStart) (*worktree.Repo, error) {
+func (a *app) forkTree(
+	ctx context.Context,
+	repo *worktree.Repo,
+	id plan.RunID,
+	run *engine.Run,
+	start *plan.RunStart,
+) (*worktree.Repo, error) {
 	paths, err := config.FindHome(a.getenv)
 	if err != nil {
 		return nil, failed(err)
@@ -155,7 +194,10 @@ func (a *app) forkTree(ctx context.Context, repo *worktree.Repo, id plan.RunID, 
 		return nil, failed(fmt.Errorf("read the settings the run was started with: %w", err))
 	}
 	tree, branch, err := a.addTree(ctx, repo, id, worktree.NewTree{
-		Dir: filepath.Join(paths.Worktrees, string(id)), Base: start.Base, Tree: run.Tree(), Include: was.WorktreeInclude,
+		Dir:     filepath.Join(paths.Worktrees, string(id)),
+		Base:    start.Base,
+		Tree:    run.Tree(),
+		Include: was.WorktreeInclude,
 	})
 	if err != nil {
 		return nil, err
@@ -165,7 +207,14 @@ func (a *app) forkTree(ctx context.Context, repo *worktree.Repo, id plan.RunID, 
 }
 
 // beginFork writes the journal of a fork in one commit, and parks it.
-func (a *app) beginFork(ctx context.Context, db *memory.DB, repo *worktree.Repo, id plan.RunID, start plan.RunStart, p prefix) (err error) {
+func (a *app) beginFork(
+	ctx context.Context,
+	db *memory.DB,
+	repo *worktree.Repo,
+	id plan.RunID,
+	start plan.RunStart,
+	p prefix,
+) (err error) {
 	events, err := inherit(ctx, repo, id, start, p.events)
 	if err != nil {
 		return err
@@ -186,8 +235,16 @@ func (a *app) beginFork(ctx context.Context, db *memory.DB, repo *worktree.Repo,
 		return err
 	}
 	eng, err := engine.New(engine.Config{
-		Runner: noRunner{}, Checker: &checker{}, Snapshots: repo, Now: a.now,
-		Journal: &journal{db: db, writer: writer, run: id, taken: func() []int64 { return nil }},
+		Runner:    noRunner{},
+		Checker:   &checker{},
+		Snapshots: repo,
+		Now:       a.now,
+		Journal: &journal{
+			db:     db,
+			writer: writer,
+			run:    id,
+			taken:  func() []int64 { return nil },
+		},
 	}, run)
 	if err != nil {
 		return err
@@ -200,7 +257,13 @@ func (a *app) beginFork(ctx context.Context, db *memory.DB, repo *worktree.Repo,
 
 // inherit makes another run's events those of a fork, with snapshots that the
 // fork keeps for itself.
-func inherit(ctx context.Context, repo *worktree.Repo, id plan.RunID, start plan.RunStart, from []plan.Event) ([]plan.Event, error) {
+func inherit(
+	ctx context.Context,
+	repo *worktree.Repo,
+	id plan.RunID,
+	start plan.RunStart,
+	from []plan.Event,
+) ([]plan.Event, error) {
 	events := make([]plan.Event, 0, len(from))
 	for _, ev := range from {
 		ev.Run, ev.Seq = id, 0

@@ -50,7 +50,12 @@ The space is used again by later runs; --shrink gives it back to the disk.`,
 	}
 	cmd.Flags().IntVar(&p.keep, "keep", 0, "keep the newest `N` runs that have ended")
 	cmd.Flags().StringVar(&older, "older-than", "", "remove what has been over for `D`, such as 90d or 12h")
-	cmd.Flags().StringVar(&size, "max-size", "", "remove the oldest until the database uses at most `S`, such as 500MB")
+	cmd.Flags().StringVar(
+		&size,
+		"max-size",
+		"",
+		"remove the oldest until the database uses at most `S`, such as 500MB",
+	)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would go")
 	cmd.Flags().BoolVar(&shrink, "shrink", false, "give free space back to the disk, if no run is live")
 	return cmd
@@ -104,7 +109,12 @@ func byteSize(s string) (int64, error) {
 }
 
 // choose picks from runs that may go, newest first, those that go.
-func (p gcPolicy) choose(runs []memory.RunInfo, sizes map[plan.RunID]int64, used int64, now time.Time) []memory.RunInfo {
+func (p gcPolicy) choose(
+	runs []memory.RunInfo,
+	sizes map[plan.RunID]int64,
+	used int64,
+	now time.Time,
+) []memory.RunInfo {
 	var gone, left []memory.RunInfo
 	for i, r := range runs {
 		switch {
@@ -157,7 +167,12 @@ func (a *app) gc(ctx context.Context, db *memory.DB, p gcPolicy, dryRun, shrink 
 	out := make([]collected, 0, len(gone))
 	var faults []error
 	for _, r := range gone {
-		c := collected{ID: r.ID, State: r.State, Updated: r.Updated, Bytes: sizes[r.ID]}
+		c := collected{
+			ID:      r.ID,
+			State:   r.State,
+			Updated: r.Updated,
+			Bytes:   sizes[r.ID],
+		}
 		if c.Refs, err = keeper.forget(ctx, r, dryRun); err == nil && !dryRun {
 			err = db.Remove(ctx, r.ID)
 		}
@@ -173,7 +188,11 @@ func (a *app) gc(ctx context.Context, db *memory.DB, p gcPolicy, dryRun, shrink 
 	if after, err := db.Used(ctx); err == nil && !dryRun {
 		used = after
 	}
-	return errors.Join(a.tellGC(out, len(runs)-len(out), used, dryRun), a.tellUnshrunk(shrink, live), failed(errors.Join(faults...)))
+	return errors.Join(
+		a.tellGC(out, len(runs)-len(out), used, dryRun),
+		a.tellUnshrunk(shrink, live),
+		failed(errors.Join(faults...)),
+	)
 }
 
 // removable leaves out what is never removed, and counts the live runs.
@@ -203,7 +222,9 @@ func (a *app) tellGC(gone []collected, kept int, used int64, dryRun bool) error 
 		bytes += c.Bytes
 	}
 	if a.json {
-		return a.document(map[string]any{"dry_run": dryRun, "removed": gone, "kept": kept, "freed": bytes, "used": used})
+		return a.document(
+			map[string]any{"dry_run": dryRun, "removed": gone, "kept": kept, "freed": bytes, "used": used},
+		)
 	}
 	verb, sum := "removed", "freed"
 	if dryRun {

@@ -23,7 +23,11 @@ func newRefKeeper(db *memory.DB, runs, gone []memory.RunInfo) *refKeeper {
 		going[r.ID] = true
 	}
 	stay := slices.DeleteFunc(slices.Clone(runs), func(r memory.RunInfo) bool { return going[r.ID] })
-	return &refKeeper{db: db, stay: stay, inUse: map[string]map[string]bool{}}
+	return &refKeeper{
+		db:    db,
+		stay:  stay,
+		inUse: map[string]map[string]bool{},
+	}
 }
 
 // forget lets go of a run's snapshots, and says how many there are. Where the

@@ -56,7 +56,12 @@ func (a *app) newGuard(w *workshop) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &guard{app: a, policy: policy, hooks: runner, force: w.force}, nil
+	return &guard{
+		app:    a,
+		policy: policy,
+		hooks:  runner,
+		force:  w.force,
+	}, nil
 }
 
 // layers sorts rules by whose they are. What a trusted repository allows comes
@@ -67,7 +72,13 @@ func layers(rules []config.Permission) []permit.Layer {
 	user := permit.Layer{Name: "config.toml"}
 	repo := permit.Layer{Name: ".plan/config.toml", Tightens: true}
 	for _, p := range rules {
-		rule := permit.Rule{Tool: p.Tool, Path: p.Path, Command: p.Command, Action: permit.Action(p.Action), Reason: p.Reason}
+		rule := permit.Rule{
+			Tool:    p.Tool,
+			Path:    p.Path,
+			Command: p.Command,
+			Action:  permit.Action(p.Action),
+			Reason:  p.Reason,
+		}
 		if p.From == config.FromUser {
 			user.Rules = append(user.Rules, rule)
 			continue
@@ -85,12 +96,20 @@ func layers(rules []config.Permission) []permit.Layer {
 func hooksOf(root string, from []config.Hook) []hook.Hook {
 	var out []hook.Hook
 	for _, c := range from {
-		h := hook.Hook{Event: c.Event, Tool: c.Tool, Path: c.Path, Command: c.Command, Timeout: c.Timeout.Duration}
+		h := hook.Hook{
+			Event:   c.Event,
+			Tool:    c.Tool,
+			Path:    c.Path,
+			Command: c.Command,
+			Timeout: c.Timeout.Duration,
+		}
 		if c.From != config.FromUser {
 			h.Check = func() error {
 				now, err := config.HookDigest(root, c)
 				if err == nil && now != c.Digest {
-					err = errors.New("it has changed since it was trusted; look at it, and allow it again with `plan trust`")
+					err = errors.New(
+						"it has changed since it was trusted; look at it, and allow it again with `plan trust`",
+					)
 				}
 				return err
 			}
@@ -104,8 +123,12 @@ func hooksOf(root string, from []config.Hook) []hook.Hook {
 // judge what will really be called.
 func (g *guard) watch(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []loop.Filter) {
 	scope := hook.Scope{
-		Run: b.Run, Phase: b.Phase, Attempt: b.Attempt, Conv: b.Conv, Emit: emit,
-		Paths: func(tool string, args []byte) []string { return permit.Read(tool, args, dir).Paths },
+		Run:     b.Run,
+		Phase:   b.Phase,
+		Attempt: b.Attempt,
+		Conv:    b.Conv,
+		Emit:    emit,
+		Paths:   func(tool string, args []byte) []string { return permit.Read(tool, args, dir).Paths },
 	}
 	return loop.Join(g.hooks.Loop(scope), g.policy.Hooks(dir, g.force)), g.hooks.Filters(scope)
 }
@@ -139,7 +162,14 @@ func (g *guard) beside(ctx context.Context, events []plan.Event) []plan.Event {
 	if !ok {
 		return events
 	}
-	in := hook.Input{Event: hook.Verdict, Run: ev.Run, Phase: ev.Phase, Attempt: ev.Attempt, Conv: ev.Conv, Verdict: &verdict.Judgement}
+	in := hook.Input{
+		Event:   hook.Verdict,
+		Run:     ev.Run,
+		Phase:   ev.Phase,
+		Attempt: ev.Attempt,
+		Conv:    ev.Conv,
+		Verdict: &verdict.Judgement,
+	}
 	var ran []plan.Event
 	for _, rep := range g.hooks.Each(ctx, in, nil) {
 		ev.Body = rep.Event(in, false)
@@ -151,9 +181,18 @@ func (g *guard) beside(ctx context.Context, events []plan.Event) []plan.Event {
 // session runs work between the hooks for its beginning and its end. The latter
 // run however it ends, and are told to people alone: a journal ends with the
 // run.
-func (g *guard) session(ctx context.Context, j *journal, show func(plan.Event), work func() (engine.End, error)) (end engine.End, err error) {
+func (g *guard) session(
+	ctx context.Context,
+	j *journal,
+	show func(plan.Event),
+	work func() (engine.End, error),
+) (end engine.End, err error) {
 	defer func() {
-		in := hook.Input{Event: hook.SessionEnd, Run: j.run, State: g.state}
+		in := hook.Input{
+			Event: hook.SessionEnd,
+			Run:   j.run,
+			State: g.state,
+		}
 		if end.Parked != nil {
 			in.Parked = end.Parked.Reason
 		}
@@ -163,9 +202,17 @@ func (g *guard) session(ctx context.Context, j *journal, show func(plan.Event), 
 			}
 		}
 	}()
-	in := hook.Input{Event: hook.SessionStart, Run: j.run, State: g.state}
+	in := hook.Input{
+		Event: hook.SessionStart,
+		Run:   j.run,
+		State: g.state,
+	}
 	for _, rep := range g.hooks.Each(ctx, in, nil) {
-		stored, err := j.writer.Append(context.WithoutCancel(ctx), plan.Event{Run: j.run, Time: g.app.now(), Body: rep.Event(in, false)})
+		stored, err := j.writer.Append(context.WithoutCancel(ctx), plan.Event{
+			Run:  j.run,
+			Time: g.app.now(),
+			Body: rep.Event(in, false),
+		})
 		if err != nil {
 			return engine.End{}, fmt.Errorf("record a hook: %w", err)
 		}

@@ -56,20 +56,47 @@ type learning struct {
 var _ phases.Adviser = (*learning)(nil)
 
 // newLearning lays out what can be learned from and added to for a repository.
-func (a *app) newLearning(cfg config.Config, db *memory.DB, repo string, redact func(string) string) (*learning, error) {
+func (a *app) newLearning(
+	cfg config.Config,
+	db *memory.DB,
+	repo string,
+	redact func(string) string,
+) (*learning, error) {
 	paths, err := config.FindHome(a.getenv)
 	if err != nil {
 		return nil, err
 	}
-	l := &learning{cfg: cfg, db: db, repo: repo, redact: redact, now: a.now}
-	l.library = &auto.Library{Dir: filepath.Join(paths.Home, "skills", "auto"), Grants: db, Redact: redact, Now: a.now}
-	l.router = &skills.Router{Records: db, Now: a.now, Rand: randomSource(cfg.Skills.Seed)}
+	l := &learning{
+		cfg:    cfg,
+		db:     db,
+		repo:   repo,
+		redact: redact,
+		now:    a.now,
+	}
+	l.library = &auto.Library{
+		Dir:    filepath.Join(paths.Home, "skills", "auto"),
+		Grants: db,
+		Redact: redact,
+		Now:    a.now,
+	}
+	l.router = &skills.Router{
+		Records: db,
+		Now:     a.now,
+		Rand:    randomSource(cfg.Skills.Seed),
+	}
 	if repo != "" {
 		for _, dir := range []string{".plan", ".agents", ".claude"} {
-			l.places = append(l.places, skills.Folder{Label: dir + "/skills", Dir: filepath.Join(repo, dir, "skills"), Allow: a.trusted(paths, repo)})
+			l.places = append(l.places, skills.Folder{
+				Label: dir + "/skills",
+				Dir:   filepath.Join(repo, dir, "skills"),
+				Allow: a.trusted(paths, repo),
+			})
 		}
 	}
-	l.places = append(l.places, l.library, skills.Folder{Label: "user", Dir: filepath.Join(paths.Home, "skills")}, skills.BuiltIn())
+	l.places = append(l.places, l.library, skills.Folder{
+		Label: "user",
+		Dir:   filepath.Join(paths.Home, "skills"),
+	}, skills.BuiltIn())
 	return l, nil
 }
 
@@ -181,8 +208,16 @@ func (l *learning) recall(ctx context.Context, p plan.Phase, request string) *pl
 // facts fills in what is told and what is withheld.
 func (l *learning) facts(ctx context.Context, request string, r *plan.Recall) {
 	r.Facts = []plan.Recalled{}
-	r.Terms = slices.DeleteFunc(skills.Words(request), func(w string) bool { return strings.Contains(generic, " "+w+" ") })
-	hits, err := l.db.SearchFacts(ctx, memory.FactQuery{Words: r.Terms, Repo: l.repo, Now: l.now(), Limit: 20})
+	r.Terms = slices.DeleteFunc(
+		skills.Words(request),
+		func(w string) bool { return strings.Contains(generic, " "+w+" ") },
+	)
+	hits, err := l.db.SearchFacts(ctx, memory.FactQuery{
+		Words: r.Terms,
+		Repo:  l.repo,
+		Now:   l.now(),
+		Limit: 20,
+	})
 	if err != nil {
 		r.Error = err.Error()
 		return
@@ -204,12 +239,20 @@ func (l *learning) facts(ctx context.Context, request string, r *plan.Recall) {
 			why = "too long"
 		}
 		if why != "" {
-			r.Withheld = append(r.Withheld, plan.WithheldFact{ID: h.ID, Score: h.Score, Why: why})
+			r.Withheld = append(r.Withheld, plan.WithheldFact{
+				ID:    h.ID,
+				Score: h.Score,
+				Why:   why,
+			})
 			continue
 		}
 		size += len(h.Text)
 		used = append(used, h.ID)
-		r.Facts = append(r.Facts, plan.Recalled{ID: h.ID, Text: h.Text, Score: h.Score})
+		r.Facts = append(r.Facts, plan.Recalled{
+			ID:    h.ID,
+			Text:  h.Text,
+			Score: h.Score,
+		})
 	}
 	if err := l.db.UseFacts(ctx, used, l.now().Add(l.retention())); err != nil {
 		r.Error = err.Error()
@@ -229,7 +272,11 @@ func (l *learning) remember(ctx context.Context, text string) (string, error) {
 		return noMemoryAnswer, nil
 	}
 	_, how, err := l.db.AddFact(ctx, plan.Fact{
-		Text: l.redact(text), Repo: l.repo, Source: plan.FactFromTool, Run: l.run, Expires: l.now().Add(l.retention()),
+		Text:    l.redact(text),
+		Repo:    l.repo,
+		Source:  plan.FactFromTool,
+		Run:     l.run,
+		Expires: l.now().Add(l.retention()),
 	})
 	switch {
 	case err != nil:
@@ -262,7 +309,10 @@ func (l *learning) skill(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if len(files) > 0 {
-		body += "\n\nFiles beside it, which the skill tool loads by these names:\n- " + name + "/" + strings.Join(files, "\n- "+name+"/")
+		body += "\n\nFiles beside it, which the skill tool loads by these names:\n- " + name + "/" + strings.Join(
+			files,
+			"\n- "+name+"/",
+		)
 	}
 	return l.redact(body), nil
 }

@@ -18,7 +18,11 @@ import (
 func (l *learning) closing(maxCycles int) func(context.Context, plan.State, []plan.Body) []plan.Body {
 	return func(ctx context.Context, to plan.State, last []plan.Body) []plan.Body {
 		h := l.history(last)
-		out := l.outcomes(ctx, &h, skills.Result{Outcome: to, Reviews: h.reviews, MaxCycles: maxCycles})
+		out := l.outcomes(ctx, &h, skills.Result{
+			Outcome:   to,
+			Reviews:   h.reviews,
+			MaxCycles: maxCycles,
+		})
 		if draft := l.draft(ctx, &h, to, last); draft != nil {
 			out = append(out, *draft)
 		}
@@ -68,7 +72,11 @@ func (l *learning) history(last []plan.Body) history {
 		h.take(ev)
 	}
 	for _, b := range last {
-		h.take(plan.Event{Run: l.run, Phase: plan.Review, Body: b})
+		h.take(plan.Event{
+			Run:   l.run,
+			Phase: plan.Review,
+			Body:  b,
+		})
 	}
 	return h
 }
@@ -82,7 +90,11 @@ func (l *learning) events(ctx context.Context, last []plan.Body) iter.Seq2[plan.
 			}
 		}
 		for _, b := range last {
-			if !yield(plan.Event{Run: l.run, Phase: plan.Review, Body: b}, nil) {
+			if !yield(plan.Event{
+				Run:   l.run,
+				Phase: plan.Review,
+				Body:  b,
+			}, nil) {
 				return
 			}
 		}
@@ -144,7 +156,12 @@ func (l *learning) outcomes(ctx context.Context, h *history, res skills.Result) 
 		s := skills.Skill{}
 		if pick.Skill != "" {
 			if s, ok = l.current(ctx, pick); !ok {
-				out = append(out, plan.SkillOutcome{Skill: pick.Skill, Phase: p, Neutral: true, Why: "the skill has changed or gone since"})
+				out = append(out, plan.SkillOutcome{
+					Skill:   pick.Skill,
+					Phase:   p,
+					Neutral: true,
+					Why:     "the skill has changed or gone since",
+				})
 				continue
 			}
 		}
@@ -182,12 +199,21 @@ func (l *learning) draft(ctx context.Context, h *history, to plan.State, last []
 	}
 	draft, err := l.draftFrom(ctx, signature, runs, last)
 	if err != nil {
-		return &plan.SkillDraft{Signature: signature, Runs: runs, Error: err.Error()}
+		return &plan.SkillDraft{
+			Signature: signature,
+			Runs:      runs,
+			Error:     err.Error(),
+		}
 	}
 	return draft
 }
 
-func (l *learning) draftFrom(ctx context.Context, signature string, runs []plan.RunID, last []plan.Body) (*plan.SkillDraft, error) {
+func (l *learning) draftFrom(
+	ctx context.Context,
+	signature string,
+	runs []plan.RunID,
+	last []plan.Body,
+) (*plan.SkillDraft, error) {
 	var all []auto.Evidence
 	for _, run := range runs {
 		events := l.db.Events(ctx, run, memory.Query{})
@@ -225,8 +251,11 @@ func (l *learning) lessons(ctx context.Context, h *history, to plan.State) {
 		}
 		// A fact that cannot be kept is no reason for a run to end otherwise.
 		_, _, _ = l.db.AddFact(ctx, plan.Fact{
-			Text: "A review found missing, and it was then done: " + cutText(l.redact(g.Gap), 400), Repo: l.repo,
-			Source: plan.FactFromLesson, Run: l.run, Expires: l.now().Add(l.retention()),
+			Text:    "A review found missing, and it was then done: " + cutText(l.redact(g.Gap), 400),
+			Repo:    l.repo,
+			Source:  plan.FactFromLesson,
+			Run:     l.run,
+			Expires: l.now().Add(l.retention()),
 		})
 	}
 }

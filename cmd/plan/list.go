@@ -96,7 +96,10 @@ func filterState(f *memory.Filter, state string) error {
 		plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled:
 		f.States = []plan.State{s}
 	default:
-		return usage("there is no state %q; the states are exploring, planning, implementing, reviewing, approved, planned, exhausted, blocked, failed, cancelled, and parked", state)
+		return usage(
+			"there is no state %q; the states are exploring, planning, implementing, reviewing, approved, planned, exhausted, blocked, failed, cancelled, and parked",
+			state,
+		)
 	}
 	return nil
 }
@@ -106,8 +109,19 @@ func (a *app) list(runs []memory.RunInfo, filter memory.Filter) error {
 		out := make([]listed, 0, len(runs))
 		for _, r := range runs {
 			out = append(out, listed{
-				ID: r.ID, State: r.State, Parked: r.Parked, Outcome: r.Outcome, Request: r.Request, Title: titleOf(r), Repo: r.Repo,
-				Created: r.Created, Updated: r.Updated, Usage: r.Usage, CostUSD: r.CostUSD, Priced: r.Priced, WakeAt: r.WakeAt,
+				ID:       r.ID,
+				State:    r.State,
+				Parked:   r.Parked,
+				Outcome:  r.Outcome,
+				Request:  r.Request,
+				Title:    titleOf(r),
+				Repo:     r.Repo,
+				Created:  r.Created,
+				Updated:  r.Updated,
+				Usage:    r.Usage,
+				CostUSD:  r.CostUSD,
+				Priced:   r.Priced,
+				WakeAt:   r.WakeAt,
 				Worktree: a.worktreeDir(r.ID),
 			})
 		}
@@ -125,9 +139,17 @@ func (a *app) list(runs []memory.RunInfo, filter memory.Filter) error {
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "RUN\tSTATE\tAGE\tTOKENS\tCOST\tREPOSITORY\tTITLE")
 	for _, r := range runs {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, a.standingOf(r), render.Duration(a.now().Sub(r.Created)),
-			render.Tokens(r.Usage.Tokens()), render.Cost(r.CostUSD, r.Priced),
-			look.Safe(render.SafeLine(filepath.Base(r.Repo))), look.Safe(render.SafeLine(cutRunes(titleOf(r), 60))))
+		fmt.Fprintf(
+			tw,
+			"%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			r.ID,
+			a.standingOf(r),
+			render.Duration(a.now().Sub(r.Created)),
+			render.Tokens(r.Usage.Tokens()),
+			render.Cost(r.CostUSD, r.Priced),
+			look.Safe(render.SafeLine(filepath.Base(r.Repo))),
+			look.Safe(render.SafeLine(cutRunes(titleOf(r), 60))),
+		)
 	}
 	return failed(render.UnlessReaderLeft(tw.Flush()))
 }

@@ -44,7 +44,13 @@ func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
 		if l.Kind == letterCancel || l.Kind == letterReplan || json.Unmarshal(l.Data, &text) != nil {
 			continue
 		}
-		out = append(out, loop.Letter{ID: l.ID, Kind: loop.LetterKind(l.Kind), Text: text.Text, Call: text.Call, Scope: text.Scope})
+		out = append(out, loop.Letter{
+			ID:    l.ID,
+			Kind:  loop.LetterKind(l.Kind),
+			Text:  text.Text,
+			Call:  text.Call,
+			Scope: text.Scope,
+		})
 	}
 	return out, nil
 }
@@ -63,7 +69,12 @@ func (a *app) post(ctx context.Context, db *memory.DB, id plan.RunID, kind loop.
 	}
 	_, err = db.Post(ctx, id, string(kind), data)
 	if errors.Is(err, memory.ErrEnded) {
-		return failed(&advice{fmt.Sprintf("run %s is final; nobody reads letters to it any more", id), "Start a new run with what you have to say."})
+		return failed(
+			&advice{
+				fmt.Sprintf("run %s is final; nobody reads letters to it any more", id),
+				"Start a new run with what you have to say.",
+			},
+		)
 	}
 	return failed(err)
 }
@@ -152,7 +163,14 @@ func (r *reader) register(cmd *cobra.Command) {
 
 // deliver puts a letter into a run's inbox and says when it will be read, or
 // reads it here.
-func (a *app) deliver(ctx context.Context, db *memory.DB, prefix string, kind loop.LetterKind, l letterText, then reader) error {
+func (a *app) deliver(
+	ctx context.Context,
+	db *memory.DB,
+	prefix string,
+	kind loop.LetterKind,
+	l letterText,
+	then reader,
+) error {
 	id, err := findRun(ctx, db, prefix)
 	if err != nil {
 		return err
@@ -173,7 +191,11 @@ func (a *app) deliver(ctx context.Context, db *memory.DB, prefix string, kind lo
 	if holder, ok := db.Holder(id); ok {
 		return a.told(id, "now", fmt.Sprintf("process %d reads it at its next step", holder.PID))
 	}
-	return a.told(id, "resume", fmt.Sprintf("it waits; nobody is driving the run now, so go on with: plan resume %s", id))
+	return a.told(
+		id,
+		"resume",
+		fmt.Sprintf("it waits; nobody is driving the run now, so go on with: plan resume %s", id),
+	)
 }
 
 // wanted refuses a decision, an answer or a wish that nothing waits for: it
@@ -193,7 +215,10 @@ func (a *app) wanted(ctx context.Context, db *memory.DB, id plan.RunID, kind loo
 		if len(run.Plans) == 0 || run.State == plan.Planning {
 			return failed(&advice{
 				fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
-				fmt.Sprintf("Without --replan, the text reaches the implementer; `plan steer %s TEXT` reaches the planner.", id),
+				fmt.Sprintf(
+					"Without --replan, the text reaches the implementer; `plan steer %s TEXT` reaches the planner.",
+					id,
+				),
 			})
 		}
 		return nil
@@ -218,9 +243,23 @@ func (l *letterText) meet(run *engine.Run, kind loop.LetterKind) error {
 	parked := run.Parked != nil && run.Parked.Reason == reason
 	switch {
 	case len(calls) == 0 && !parked:
-		return failed(&advice{fmt.Sprintf("no %s in run %s", what, run.ID), fmt.Sprintf("`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.", run.ID, run.ID)})
+		return failed(
+			&advice{
+				fmt.Sprintf("no %s in run %s", what, run.ID),
+				fmt.Sprintf(
+					"`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.",
+					run.ID,
+					run.ID,
+				),
+			},
+		)
 	case l.Call != "" && len(calls) > 0 && !slices.Contains(calls, l.Call):
-		return failed(&advice{fmt.Sprintf("call %q does not wait in run %s", l.Call, run.ID), "Those that do: " + strings.Join(calls, ", ")})
+		return failed(
+			&advice{
+				fmt.Sprintf("call %q does not wait in run %s", l.Call, run.ID),
+				"Those that do: " + strings.Join(calls, ", "),
+			},
+		)
 	}
 	return nil
 }
@@ -237,12 +276,20 @@ func (a *app) told(id plan.RunID, reaches, what string) error {
 func (a *app) mailCommands() []command {
 	return []command{
 		{"steer", func() *cobra.Command {
-			return a.sayCommand("steer", "Give a running run guidance",
-				"Steer reaches the run within one turn, also when another process drives it. It does\nnot replace the request; later phases and the reviewer see it too.", loop.Steer)
+			return a.sayCommand(
+				"steer",
+				"Give a running run guidance",
+				"Steer reaches the run within one turn, also when another process drives it. It does\nnot replace the request; later phases and the reviewer see it too.",
+				loop.Steer,
+			)
 		}},
 		{"follow-up", func() *cobra.Command {
-			return a.sayCommand("follow-up", "Add to what a run is asked to do",
-				"The text is given to the implementer when it would otherwise be done. With --replan\nthe run gives its plan up at once, and the planner reads the text.", loop.FollowUp)
+			return a.sayCommand(
+				"follow-up",
+				"Add to what a run is asked to do",
+				"The text is given to the implementer when it would otherwise be done. With --replan\nthe run gives its plan up at once, and the planner reads the text.",
+				loop.FollowUp,
+			)
 		}},
 		{"answer", func() *cobra.Command {
 			return a.sayCommand("answer", "Answer a question of a run",

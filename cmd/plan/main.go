@@ -26,8 +26,11 @@ import (
 func main() {
 	sandbox.Enter() // this may be the inside of a wall
 	a := &app{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		environ: os.Environ(), now: time.Now,
+		in:      os.Stdin,
+		out:     os.Stdout,
+		err:     os.Stderr,
+		environ: os.Environ(),
+		now:     time.Now,
 	}
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }
@@ -182,7 +185,12 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "work in the repository at `DIR`")
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "machine output on standard output; people's text goes to standard error")
+	root.PersistentFlags().BoolVar(
+		&a.json,
+		"json",
+		false,
+		"machine output on standard output; people's text goes to standard error",
+	)
 	a.profiling.register(root)
 	begin := root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {

@@ -69,8 +69,9 @@ func (a *app) memoryAdd() *cobra.Command {
 				return err
 			}
 			f := plan.Fact{
-				Text: config.Redactor(a.ownSettings().Secrets(a.environ))(strings.Join(args, " ")),
-				Repo: repo, Source: plan.FactFromPerson,
+				Text:   config.Redactor(a.ownSettings().Secrets(a.environ))(strings.Join(args, " ")),
+				Repo:   repo,
+				Source: plan.FactFromPerson,
 			}
 			if keep > 0 {
 				f.Expires = a.now().Add(keep)
@@ -114,7 +115,12 @@ func (a *app) memorySearch() *cobra.Command {
 				}
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				hits, err := db.SearchFacts(ctx, memory.FactQuery{Words: skills.Words(strings.Join(args, " ")), Repo: repo, Limit: limit, Now: a.now()})
+				hits, err := db.SearchFacts(ctx, memory.FactQuery{
+					Words: skills.Words(strings.Join(args, " ")),
+					Repo:  repo,
+					Limit: limit,
+					Now:   a.now(),
+				})
 				if err != nil {
 					return failed(err)
 				}
@@ -183,13 +189,25 @@ func (a *app) showFacts(facts []plan.Fact, none string) error {
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "FACT\tFROM\tAGE\tUSED\tTEXT")
 	for _, f := range facts {
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%d\t%s\n", f.ID, f.Source, render.Duration(a.now().Sub(f.Created)), f.Used, render.SafeLine(f.Text))
+		fmt.Fprintf(
+			tw,
+			"%d\t%s\t%s\t%d\t%s\n",
+			f.ID,
+			f.Source,
+			render.Duration(a.now().Sub(f.Created)),
+			f.Used,
+			render.SafeLine(f.Text),
+		)
 	}
 	return failed(tw.Flush())
 }
 
 // withFact does something with the fact that the argument names.
-func (a *app) withFact(cmd *cobra.Command, arg string, do func(ctx context.Context, db *memory.DB, id int64) error) error {
+func (a *app) withFact(
+	cmd *cobra.Command,
+	arg string,
+	do func(ctx context.Context, db *memory.DB, id int64) error,
+) error {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil {
 		return usage("%q is no fact; facts are numbers, as `plan memory list` shows them", arg)
@@ -199,7 +217,10 @@ func (a *app) withFact(cmd *cobra.Command, arg string, do func(ctx context.Conte
 
 func (a *app) memoryShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show FACT", Short: "Show a fact and where it comes from", Example: `  plan memory show 12`, Args: cobra.ExactArgs(1),
+		Use:     "show FACT",
+		Short:   "Show a fact and where it comes from",
+		Example: `  plan memory show 12`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withFact(cmd, args[0], func(ctx context.Context, db *memory.DB, id int64) error {
 				f, err := db.Fact(ctx, id)
@@ -217,7 +238,13 @@ func (a *app) memoryShow() *cobra.Command {
 				if scope == "" {
 					scope = "every repository"
 				}
-				fmt.Fprintf(a.out, "holds    %s\ncreated  %s\nused     %d times\n", render.SafeLine(scope), f.Created.Format(time.RFC3339), f.Used)
+				fmt.Fprintf(
+					a.out,
+					"holds    %s\ncreated  %s\nused     %d times\n",
+					render.SafeLine(scope),
+					f.Created.Format(time.RFC3339),
+					f.Used,
+				)
 				if !f.Expires.IsZero() {
 					fmt.Fprintf(a.out, "expires  %s\n", f.Expires.Format(time.RFC3339))
 				}
@@ -229,7 +256,10 @@ func (a *app) memoryShow() *cobra.Command {
 
 func (a *app) memoryForget() *cobra.Command {
 	return &cobra.Command{
-		Use: "forget FACT", Short: "Forget a fact for good: no run learns it again", Example: `  plan memory forget 12`, Args: cobra.ExactArgs(1),
+		Use:     "forget FACT",
+		Short:   "Forget a fact for good: no run learns it again",
+		Example: `  plan memory forget 12`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withFact(cmd, args[0], func(ctx context.Context, db *memory.DB, id int64) error {
 				f, err := db.ForgetFact(ctx, id)
@@ -248,7 +278,10 @@ func (a *app) memoryForget() *cobra.Command {
 
 func (a *app) memoryExport() *cobra.Command {
 	return &cobra.Command{
-		Use: "export", Short: "Write all facts to standard output, one JSON object a line", Example: `  plan memory export > facts.jsonl`, Args: cobra.NoArgs,
+		Use:     "export",
+		Short:   "Write all facts to standard output, one JSON object a line",
+		Example: `  plan memory export > facts.jsonl`,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
 				facts, err := db.Facts(ctx, "*", 0)
@@ -273,7 +306,10 @@ func (a *app) memoryExport() *cobra.Command {
 
 func (a *app) memoryImport() *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE|-", Short: "Add the facts that export wrote", Example: `  plan memory import facts.jsonl`, Args: cobra.ExactArgs(1),
+		Use:     "import FILE|-",
+		Short:   "Add the facts that export wrote",
+		Example: `  plan memory import facts.jsonl`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			in := a.in
 			if args[0] != "-" {
@@ -300,7 +336,13 @@ func (a *app) memoryImport() *cobra.Command {
 				if a.json {
 					return a.document(count)
 				}
-				_, err := fmt.Fprintf(a.out, "%d new, %d known, %d forgotten before and left out.\n", count[memory.FactNew], count[memory.FactMerged], count[memory.FactForgotten])
+				_, err := fmt.Fprintf(
+					a.out,
+					"%d new, %d known, %d forgotten before and left out.\n",
+					count[memory.FactNew],
+					count[memory.FactMerged],
+					count[memory.FactForgotten],
+				)
 				return failed(err)
 			})
 		},
@@ -368,7 +410,15 @@ func (a *app) memoryStyle() *cobra.Command {
 }
 
 func (a *app) showStyle(s memory.Style) error {
-	fmt.Fprintf(a.out, "formality  %.2f\nenergy     %.2f\nterseness  %.2f\nemoji      %.2f\nseen       %d\n", s.Formality, s.Energy, s.Terseness, s.Emoji, s.Seen)
+	fmt.Fprintf(
+		a.out,
+		"formality  %.2f\nenergy     %.2f\nterseness  %.2f\nemoji      %.2f\nseen       %d\n",
+		s.Formality,
+		s.Energy,
+		s.Terseness,
+		s.Emoji,
+		s.Seen,
+	)
 	for _, w := range s.Stated {
 		fmt.Fprintf(a.out, "stated     %s\n", render.SafeLine(w))
 	}

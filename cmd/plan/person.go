@@ -40,7 +40,11 @@ func (a *app) consult(ctx context.Context, w *workshop, end engine.End, doc *pla
 }
 
 // askPerson puts one call, or the plan, to the person.
-func (a *app) askPerson(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc) (loop.LetterKind, letterText, bool) {
+func (a *app) askPerson(
+	ctx context.Context,
+	c plan.WaitingCall,
+	doc *plan.PlanDoc,
+) (loop.LetterKind, letterText, bool) {
 	if c.IsPlan() && doc != nil {
 		return a.askAboutPlan(ctx, doc)
 	}

@@ -66,7 +66,11 @@ func (a *app) restore(ctx context.Context, db *memory.DB, run *engine.Run, how r
 	if errors.Is(err, fs.ErrNotExist) {
 		return failed(&advice{
 			fmt.Sprintf("the work tree of run %s is gone, so there is nothing to restore in it", run.ID),
-			fmt.Sprintf("Its snapshots stay: `plan apply %s` brings the change over, `plan fork %s --at SEQ` makes a tree as it was.", run.ID, run.ID),
+			fmt.Sprintf(
+				"Its snapshots stay: `plan apply %s` brings the change over, `plan fork %s --at SEQ` makes a tree as it was.",
+				run.ID,
+				run.ID,
+			),
 		})
 	}
 	if err != nil {
@@ -78,7 +82,12 @@ func (a *app) restore(ctx context.Context, db *memory.DB, run *engine.Run, how r
 	}
 	defer func() { err = errors.Join(err, failed(hold.Close())) }()
 	const instead = "--force overwrites them, and keeps what was there"
-	out := outcome{ID: run.ID, Result: "restored", Check: how.check, Repo: repo.Root()}
+	out := outcome{
+		ID:     run.ID,
+		Result: "restored",
+		Check:  how.check,
+		Repo:   repo.Root(),
+	}
 	opts := worktree.Options{Check: how.check, Force: how.force}
 	if how.undo {
 		out.Result = "undone"
@@ -96,7 +105,9 @@ func (a *app) restore(ctx context.Context, db *memory.DB, run *engine.Run, how r
 		out.Result = "nothing"
 	}
 	if err == nil && !run.State.Final() {
-		a.note("the run is not final: if it goes on, it finds another tree than it left; `plan fork` goes on from an earlier moment instead")
+		a.note(
+			"the run is not final: if it goes on, it finds another tree than it left; `plan fork` goes on from an earlier moment instead",
+		)
 	}
 	return a.moved(out, moved, made, err, instead)
 }
@@ -127,7 +138,12 @@ func (a *app) restoreIn(ctx context.Context, run *engine.Run, how restoring) (*w
 // goal is the last snapshot up to an event, with what somebody else changed
 // after it. Loose says that the run may have changed the tree since its latest
 // snapshot.
-func goal(ctx context.Context, db *memory.DB, run *engine.Run, seq int64) (to plan.Snapshot, since []plan.Drift, loose bool, err error) {
+func goal(
+	ctx context.Context,
+	db *memory.DB,
+	run *engine.Run,
+	seq int64,
+) (to plan.Snapshot, since []plan.Drift, loose bool, err error) {
 	to = run.Snapshots[0]
 	for ev, err := range db.Events(ctx, run.ID, memory.Query{Types: []plan.EventType{plan.TypeSnapshot, plan.TypePhaseStart, plan.TypeDrift}}) {
 		if err != nil {
@@ -151,11 +167,22 @@ func goal(ctx context.Context, db *memory.DB, run *engine.Run, seq int64) (to pl
 }
 
 // restoreEnds finds the tree that the run left and the one to go back to.
-func restoreEnds(ctx context.Context, db *memory.DB, repo *worktree.Repo, run *engine.Run, how restoring) (left string, to plan.Snapshot, err error) {
+func restoreEnds(
+	ctx context.Context,
+	db *memory.DB,
+	repo *worktree.Repo,
+	run *engine.Run,
+	how restoring,
+) (left string, to plan.Snapshot, err error) {
 	seq := int64(1)
 	if how.to != engine.LabelStart {
 		if seq, err = strconv.ParseInt(how.to, 10, 64); err != nil || seq < 1 || seq > run.Head {
-			return "", to, usage("--to %q: write start, or the seq of an event; run %s has 1 to %d", how.to, run.ID, run.Head)
+			return "", to, usage(
+				"--to %q: write start, or the seq of an event; run %s has 1 to %d",
+				how.to,
+				run.ID,
+				run.Head,
+			)
 		}
 	}
 	to, since, loose, err := goal(ctx, db, run, seq)
@@ -172,8 +199,15 @@ func restoreEnds(ctx context.Context, db *memory.DB, repo *worktree.Repo, run *e
 	}
 	if !how.force {
 		return "", to, failed(&advice{
-			fmt.Sprintf("run %s stopped in the middle of Implement, and no snapshot says which changes are its own", run.ID),
-			fmt.Sprintf("`plan resume %s` goes on with it, `plan cancel %s` ends it with a snapshot; --force takes everything in the tree for the run's.", run.ID, run.ID),
+			fmt.Sprintf(
+				"run %s stopped in the middle of Implement, and no snapshot says which changes are its own",
+				run.ID,
+			),
+			fmt.Sprintf(
+				"`plan resume %s` goes on with it, `plan cancel %s` ends it with a snapshot; --force takes everything in the tree for the run's.",
+				run.ID,
+				run.ID,
+			),
 		})
 	}
 	left, err = repo.Tree(ctx)

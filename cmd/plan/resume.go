@@ -74,7 +74,12 @@ type driftFlags struct {
 }
 
 func (f *driftFlags) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.accept, "accept-drift", false, "go on although the work tree changed; the model is told which files")
+	cmd.Flags().BoolVar(
+		&f.accept,
+		"accept-drift",
+		false,
+		"go on although the work tree changed; the model is told which files",
+	)
 	cmd.Flags().BoolVar(&f.replan, "replan", false, "give the plan up and make another one")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "with --replan: a `TEXT` that the planner reads")
 	cmd.MarkFlagsMutuallyExclusive("accept-drift", "replan")
@@ -137,14 +142,26 @@ func (a *app) resumeRun(ctx context.Context, db *memory.DB, id plan.RunID, flags
 	if flags.replan != "" && run.State != plan.Implementing && run.State != plan.Reviewing {
 		return failed(&advice{
 			fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
-			fmt.Sprintf("`plan steer %s TEXT` gives it guidance; `plan resume %s --accept-drift` goes on with a changed tree.", id, id),
+			fmt.Sprintf(
+				"`plan steer %s TEXT` gives it guidance; `plan resume %s --accept-drift` goes on with a changed tree.",
+				id,
+				id,
+			),
 		})
 	}
 	return a.goOn(ctx, db, writer, run, t, past, flags)
 }
 
 // goOn drives a run that is owned and folded from its past.
-func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, run *engine.Run, t *render.Tally, past []plan.Event, flags said) (err error) {
+func (a *app) goOn(
+	ctx context.Context,
+	db *memory.DB,
+	writer *memory.Writer,
+	run *engine.Run,
+	t *render.Tally,
+	past []plan.Event,
+	flags said,
+) (err error) {
 	was, cfg, changed, err := a.resumeSettings(run, flags)
 	if err != nil {
 		return err
@@ -188,9 +205,18 @@ func (a *app) goOn(ctx context.Context, db *memory.DB, writer *memory.Writer, ru
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: run.ID, base: run.Start.Base, view: run.Start.View, phases: ph, run: run, tally: t, past: past, context: frozen,
-		planOnly: was.PlanOnly, checksByFlag: was.ChecksByFlag || len(flags.Checks.Required) > 0,
-		said: flags, settings: changed,
+		id:           run.ID,
+		base:         run.Start.Base,
+		view:         run.Start.View,
+		phases:       ph,
+		run:          run,
+		tally:        t,
+		past:         past,
+		context:      frozen,
+		planOnly:     was.PlanOnly,
+		checksByFlag: was.ChecksByFlag || len(flags.Checks.Required) > 0,
+		said:         flags,
+		settings:     changed,
 	})
 }
 
@@ -200,7 +226,10 @@ func (a *app) pick(ctx context.Context, db *memory.DB, prefix string, here bool)
 	if prefix != "" {
 		return findRun(ctx, db, prefix)
 	}
-	filter := memory.Filter{Limit: 1, States: []plan.State{plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing}}
+	filter := memory.Filter{
+		Limit:  1,
+		States: []plan.State{plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing},
+	}
 	where := ""
 	if here {
 		repo, err := openRepo(ctx, a.dir)
@@ -214,7 +243,12 @@ func (a *app) pick(ctx context.Context, db *memory.DB, prefix string, here bool)
 		return "", failed(err)
 	}
 	if len(runs) == 0 {
-		return "", failed(&advice{"there is no run to resume" + where + ": none is unfinished", "`plan list` shows all runs; `plan run \"…\"` starts one."})
+		return "", failed(
+			&advice{
+				"there is no run to resume" + where + ": none is unfinished",
+				"`plan list` shows all runs; `plan run \"…\"` starts one.",
+			},
+		)
 	}
 	return runs[0].ID, nil
 }
@@ -229,7 +263,10 @@ func finalExit(s plan.State) error {
 
 // resumeSettings are those the run goes on with, under the rules and hooks that
 // hold now.
-func (a *app) resumeSettings(run *engine.Run, flags said) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+func (a *app) resumeSettings(
+	run *engine.Run,
+	flags said,
+) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
 	files, err := a.settings(run.Start.Repo, config.Config{})
 	if err != nil {
 		return was, cfg, nil, err

@@ -32,7 +32,10 @@ func missingProvider(was, now config.Config) error {
 		if now.Provider == name || slices.ContainsFunc(modelNames(now), uses) {
 			return &advice{
 				fmt.Sprintf("the run has models at the provider %s, which is in no settings any more", name),
-				fmt.Sprintf("Put [providers.%s] back into config.toml, or name other models with --model and --phase-model.", name),
+				fmt.Sprintf(
+					"Put [providers.%s] back into config.toml, or name other models with --model and --phase-model.",
+					name,
+				),
 			}
 		}
 	}

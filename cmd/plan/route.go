@@ -101,7 +101,10 @@ func checkBudget(cfg config.Config, servers *provider.Set) error {
 		if entry, ok := servers.Entry(m); !ok || !entry.Priced {
 			return failed(&advice{
 				fmt.Sprintf("--max-cost cannot be kept: the price of model %s (%s) is not known", m, what),
-				fmt.Sprintf("Give it one in config.toml: [models.%q] with input and output in USD per million tokens.", m),
+				fmt.Sprintf(
+					"Give it one in config.toml: [models.%q] with input and output in USD per million tokens.",
+					m,
+				),
 			})
 		}
 	}

@@ -64,14 +64,39 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		},
 	}
 	flags.register(cmd)
-	cmd.Flags().StringVar(&opts.title, "title", "", "what to call the run in lists: `TEXT` (default: the request's first line)")
+	cmd.Flags().StringVar(
+		&opts.title,
+		"title",
+		"",
+		"what to call the run in lists: `TEXT` (default: the request's first line)",
+	)
 	cmd.Flags().BoolVar(&opts.planOnly, "plan-only", false, "stop once there is a plan")
-	cmd.Flags().StringVar(&opts.planFile, "from-plan", "", "implement the plan in `FILE` (- for standard input), without Explore and Plan")
-	cmd.Flags().StringVar(&opts.contextFile, "context", "", "start Explore from the conversation in `FILE`: a JSON array of messages, or plain text")
+	cmd.Flags().StringVar(
+		&opts.planFile,
+		"from-plan",
+		"",
+		"implement the plan in `FILE` (- for standard input), without Explore and Plan",
+	)
+	cmd.Flags().StringVar(
+		&opts.contextFile,
+		"context",
+		"",
+		"start Explore from the conversation in `FILE`: a JSON array of messages, or plain text",
+	)
 	cmd.Flags().StringVar(&resumeID, "resume", "", "go on with run `ID` instead of starting one")
 	cmd.Flags().BoolVar(&latest, "resume-latest", false, "go on with the newest run that is not final")
-	cmd.Flags().BoolVar(&opts.worktree, "worktree", false, "work in a tree of its own, made from this one as it is; plan apply brings the result over")
-	cmd.Flags().BoolVar(&opts.auto, "auto", false, "leave Explore and Plan out where the request does not speak of broad work; says which way it takes, and why")
+	cmd.Flags().BoolVar(
+		&opts.worktree,
+		"worktree",
+		false,
+		"work in a tree of its own, made from this one as it is; plan apply brings the result over",
+	)
+	cmd.Flags().BoolVar(
+		&opts.auto,
+		"auto",
+		false,
+		"leave Explore and Plan out where the request does not speak of broad work; says which way it takes, and why",
+	)
 	cmd.MarkFlagsMutuallyExclusive("plan-only", "from-plan", "auto")
 	cmd.MarkFlagsMutuallyExclusive("auto", "approve-plan")
 	cmd.MarkFlagsMutuallyExclusive("auto", "critique")
@@ -118,7 +143,10 @@ func (a *app) request(args []string) (string, error) {
 	case text == "":
 		return "", usage("the request is empty; say what should change, as in: plan run \"Fix the flaky retry test\"")
 	case len(text) > maxRequest:
-		return "", usage("the request is larger than %d KiB; put long material into a file in the repository and name it", maxRequest>>10)
+		return "", usage(
+			"the request is larger than %d KiB; put long material into a file in the repository and name it",
+			maxRequest>>10,
+		)
 	}
 	return text, nil
 }
@@ -207,8 +235,18 @@ func (a *app) begin(ctx context.Context, w *workshop, opts startOptions, flags s
 		return failed(err)
 	}
 	return a.drive(ctx, w, driving{
-		id: opts.id, base: b.start.Base, view: b.start.View, stop: stop, phases: ph, run: &engine.Run{}, tally: &render.Tally{},
-		planOnly: opts.planOnly, checksByFlag: opts.checksByFlag, context: mat.context, first: b.first, said: flags,
+		id:           opts.id,
+		base:         b.start.Base,
+		view:         b.start.View,
+		stop:         stop,
+		phases:       ph,
+		run:          &engine.Run{},
+		tally:        &render.Tally{},
+		planOnly:     opts.planOnly,
+		checksByFlag: opts.checksByFlag,
+		context:      mat.context,
+		first:        b.first,
+		said:         flags,
 		begin: func(ctx context.Context, e *engine.Engine) error {
 			return e.Begin(ctx, opts.id, opts.job, b.start, b.given, b.blobs)
 		},
@@ -283,7 +321,13 @@ func (a *app) readMaterial(w *workshop, opts startOptions) (m material, err erro
 }
 
 // prepare collects what a run is started with. Around waits for what git says.
-func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions, mat material, around func() (found, error)) (b beginning, err error) {
+func (w *workshop) prepare(
+	ctx context.Context,
+	a *app,
+	opts startOptions,
+	mat material,
+	around func() (found, error),
+) (b beginning, err error) {
 	if b.kit, err = w.newKit(); err != nil {
 		return b, err
 	}
@@ -296,9 +340,14 @@ func (w *workshop) prepare(ctx context.Context, a *app, opts startOptions, mat m
 	}
 	b.blobs = []plan.Blob{kit}
 	b.start = plan.RunStart{
-		Request: w.redact(opts.request), Title: w.redact(oneLine(opts.title)),
-		Sibling: w.redact(opts.sibling), Models: modelsOf(w.cfg), Config: w.startConfig(opts), Kit: kit.Hash, Version: version(),
-		View: plan.ViewSnapshot,
+		Request: w.redact(opts.request),
+		Title:   w.redact(oneLine(opts.title)),
+		Sibling: w.redact(opts.sibling),
+		Models:  modelsOf(w.cfg),
+		Config:  w.startConfig(opts),
+		Kit:     kit.Hash,
+		Version: version(),
+		View:    plan.ViewSnapshot,
 	}
 	if b.found, err = around(); err != nil {
 		return b, err
@@ -332,7 +381,11 @@ type stored struct {
 func (w *workshop) startConfig(opts startOptions) json.RawMessage {
 	cfg := w.cfg
 	cfg.Publish, cfg.PublishInterval = "", config.Of(0) // none of a run's business
-	data, err := plan.MarshalCompact(stored{Config: cfg.Public(), PlanOnly: opts.planOnly, ChecksByFlag: opts.checksByFlag})
+	data, err := plan.MarshalCompact(stored{
+		Config:       cfg.Public(),
+		PlanOnly:     opts.planOnly,
+		ChecksByFlag: opts.checksByFlag,
+	})
 	if err != nil {
 		return json.RawMessage("{}") // the settings are plain data; this cannot happen
 	}

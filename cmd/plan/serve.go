@@ -76,7 +76,12 @@ func needsScenario(cmd *cobra.Command, args []string) error {
 
 // serve plays the scenario in files until it is told to stop; held says that the
 // end of standard input stops it, too. Tell says where.
-func (a *app) serve(ctx context.Context, files []string, held bool, tell func(*scripted.Server, *scripted.Scenario) error) (err error) {
+func (a *app) serve(
+	ctx context.Context,
+	files []string,
+	held bool,
+	tell func(*scripted.Server, *scripted.Scenario) error,
+) (err error) {
 	scenario, err := joinScenarios(files)
 	if err != nil {
 		return err
@@ -147,7 +152,10 @@ type servedDocument struct {
 func (a *app) tellProviders(server *scripted.Server, scenario *scripted.Scenario) error {
 	wires := demoWires()
 	if len(scenario.Server.Wires) > 0 {
-		wires = slices.DeleteFunc(wires, func(w string) bool { return !slices.Contains(scenario.Server.Wires, scripted.Wire(w)) })
+		wires = slices.DeleteFunc(
+			wires,
+			func(w string) bool { return !slices.Contains(scenario.Server.Wires, scripted.Wire(w)) },
+		)
 	}
 	tables := providerTables(server, wires)
 	if a.json {
@@ -159,7 +167,11 @@ func (a *app) tellProviders(server *scripted.Server, scenario *scripted.Scenario
 			Config:  tables,
 		})
 	}
-	return a.tell(assignments(server) + "\n# For config.toml: a provider for each wire. Use one as --model NAME/any.\n" + tables)
+	return a.tell(
+		assignments(
+			server,
+		) + "\n# For config.toml: a provider for each wire. Use one as --model NAME/any.\n" + tables,
+	)
 }
 
 // providerTables describe a server as config.toml does, once for each wire.
@@ -171,7 +183,14 @@ func providerTables(server *scripted.Server, wires []string) string {
 			b.WriteString("\n")
 			name += "-" + wire
 		}
-		fmt.Fprintf(&b, "[providers.%s]\nbase_url = %q\nwire = %q\nkey_env = %q\n", name, server.URL(), wire, openAIKey)
+		fmt.Fprintf(
+			&b,
+			"[providers.%s]\nbase_url = %q\nwire = %q\nkey_env = %q\n",
+			name,
+			server.URL(),
+			wire,
+			openAIKey,
+		)
 	}
 	return b.String()
 }
@@ -191,7 +210,10 @@ func joinScenarios(files []string) (*scripted.Scenario, error) {
 		}
 		if !reflect.ValueOf(s.Server).IsZero() {
 			if !reflect.ValueOf(joined.Server).IsZero() {
-				return nil, fmt.Errorf("%s has a [server] table, as a file before it has: one server has one; take the other out", file)
+				return nil, fmt.Errorf(
+					"%s has a [server] table, as a file before it has: one server has one; take the other out",
+					file,
+				)
 			}
 			joined.Server = s.Server
 		}

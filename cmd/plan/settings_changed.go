@@ -36,7 +36,11 @@ func settingsChanged(was, now stored) (*plan.SettingsChanged, error) {
 		return nil, nil
 	}
 	slices.Sort(changed)
-	return &plan.SettingsChanged{Changed: changed, Config: data, Models: modelsOf(now.Config)}, nil
+	return &plan.SettingsChanged{
+		Changed: changed,
+		Config:  data,
+		Models:  modelsOf(now.Config),
+	}, nil
 }
 
 // flatten writes settings as JSON, and as dotted keys with their values.

@@ -91,7 +91,8 @@ func (s shown) part(events iter.Seq2[plan.Event, error]) iter.Seq2[plan.Event, e
 	}
 	return func(yield func(plan.Event, error) bool) {
 		for ev, err := range events {
-			if err == nil && (s.phase != "" && ev.Phase != plan.Phase(s.phase) || s.attempt != 0 && ev.Attempt != s.attempt) {
+			if err == nil &&
+				(s.phase != "" && ev.Phase != plan.Phase(s.phase) || s.attempt != 0 && ev.Attempt != s.attempt) {
 				continue
 			}
 			if !yield(ev, err) {

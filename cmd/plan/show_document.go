@@ -65,12 +65,29 @@ type phaseDocument struct {
 
 func documentOf(run *engine.Run, info memory.RunInfo, t *render.Tally) document {
 	d := document{
-		ID: run.ID, Title: titleOf(info), State: run.State, Parked: run.Parked, Outcome: info.Outcome, Why: t.Why,
-		Created: info.Created, Updated: info.Updated, Report: run.Report, Said: listOf(run.Said),
-		Plans: listOf(run.Plans), Baseline: listOf(run.Baseline), Checks: listOf(run.Checks),
-		Verdicts: listOf(run.Verdicts), Gaps: listOf(run.Gaps), Moves: listOf(run.Moves),
-		Drifts: listOf(run.Drifts), Trees: listOf(run.Snapshots), Phases: []phaseDocument{},
-		Usage: run.Usage, CostUSD: run.Cost, Priced: run.Priced, Events: run.Head,
+		ID:       run.ID,
+		Title:    titleOf(info),
+		State:    run.State,
+		Parked:   run.Parked,
+		Outcome:  info.Outcome,
+		Why:      t.Why,
+		Created:  info.Created,
+		Updated:  info.Updated,
+		Report:   run.Report,
+		Said:     listOf(run.Said),
+		Plans:    listOf(run.Plans),
+		Baseline: listOf(run.Baseline),
+		Checks:   listOf(run.Checks),
+		Verdicts: listOf(run.Verdicts),
+		Gaps:     listOf(run.Gaps),
+		Moves:    listOf(run.Moves),
+		Drifts:   listOf(run.Drifts),
+		Trees:    listOf(run.Snapshots),
+		Phases:   []phaseDocument{},
+		Usage:    run.Usage,
+		CostUSD:  run.Cost,
+		Priced:   run.Priced,
+		Events:   run.Head,
 	}
 	if start := run.Start; start != nil {
 		d.Request, d.Repo, d.Base, d.Branch, d.Dirty = start.Request, start.Repo, start.Base, start.Branch, start.Dirty
@@ -88,8 +105,15 @@ func documentOf(run *engine.Run, info memory.RunInfo, t *render.Tally) document 
 	}
 	for _, p := range t.Phases {
 		d.Phases = append(d.Phases, phaseDocument{
-			Phase: p.Phase, Attempt: p.Attempt, Open: p.Open, DurationMS: p.Took.Milliseconds(),
-			Turns: p.Turns, Tools: p.Tools, Usage: p.Usage, CostUSD: p.Cost, Priced: !p.Unpriced,
+			Phase:      p.Phase,
+			Attempt:    p.Attempt,
+			Open:       p.Open,
+			DurationMS: p.Took.Milliseconds(),
+			Turns:      p.Turns,
+			Tools:      p.Tools,
+			Usage:      p.Usage,
+			CostUSD:    p.Cost,
+			Priced:     !p.Unpriced,
 		})
 	}
 	return d

@@ -27,14 +27,23 @@ func (a *app) showPlan(run *engine.Run, what shown) error {
 func (a *app) showPlanDiff(run *engine.Run, doc *plan.PlanDoc) error {
 	if doc.Version == 1 {
 		return failed(&advice{
-			fmt.Sprintf("version 1 of the plan of run %s is the first: there is none before it to compare with", run.ID),
+			fmt.Sprintf(
+				"version 1 of the plan of run %s is the first: there is none before it to compare with",
+				run.ID,
+			),
 			fmt.Sprintf("`plan show %s --plan` shows it.", run.ID),
 		})
 	}
 	before := run.Plans[doc.Version-2]
 	name := func(v int) string { return fmt.Sprintf("plan version %d", v) }
 	old, now := before.Text+"\n", doc.Text+"\n"
-	text, err := udiff.ToUnified(name(before.Version), name(doc.Version), old, udiff.Lines(old, now), udiff.DefaultContextLines)
+	text, err := udiff.ToUnified(
+		name(before.Version),
+		name(doc.Version),
+		old,
+		udiff.Lines(old, now),
+		udiff.DefaultContextLines,
+	)
 	if err != nil {
 		return failed(fmt.Errorf("compare the plans of run %s: %w", run.ID, err))
 	}
@@ -60,7 +69,9 @@ func versionOf(run *engine.Run, version int) (*plan.PlanDoc, error) {
 	case version == 0:
 		return run.Plan(), nil
 	case version < 0 || version > len(run.Plans):
-		return nil, failed(fmt.Errorf("run %s has no version %d of its plan; it has 1 to %d", run.ID, version, len(run.Plans)))
+		return nil, failed(
+			fmt.Errorf("run %s has no version %d of its plan; it has 1 to %d", run.ID, version, len(run.Plans)),
+		)
 	}
 	return &run.Plans[version-1], nil
 }

@@ -34,7 +34,13 @@ type utterance struct {
 // utteranceOf is what an event adds to a transcript, if it adds something.
 func utteranceOf(e plan.Event) (utterance, bool) {
 	u := utterance{
-		Seq: e.Seq, Time: e.Time, Conv: e.Conv, Parent: e.Parent, Phase: e.Phase, Attempt: e.Attempt, Turn: e.Turn,
+		Seq:     e.Seq,
+		Time:    e.Time,
+		Conv:    e.Conv,
+		Parent:  e.Parent,
+		Phase:   e.Phase,
+		Attempt: e.Attempt,
+		Turn:    e.Turn,
 	}
 	switch b := e.Body.(type) {
 	case plan.MessageEnd:
@@ -134,7 +140,10 @@ func (s *scribe) block(b plan.Block) {
 	case plan.BlockReasoning:
 		s.body(render.InkDim, b.Text)
 	case plan.BlockToolCall:
-		s.lines = append(s.lines, "  "+s.Paint(render.InkCyan, s.Arrow+" "+render.SafeLine(b.Name))+" "+s.Safe(render.SafeLine(b.Args)))
+		s.lines = append(
+			s.lines,
+			"  "+s.Paint(render.InkCyan, s.Arrow+" "+render.SafeLine(b.Name))+" "+s.Safe(render.SafeLine(b.Args)),
+		)
 	case plan.BlockImage:
 		s.lines = append(s.lines, s.Paint(render.InkDim, "  (an image, "+render.SafeLine(b.MIME)+")"))
 	}

@@ -114,7 +114,11 @@ func (wl *walls) addedPuts(files []plan.NewFile) []sandbox.Put {
 			}
 			path = filepath.Join(wl.repo().Root(), path)
 		}
-		out = append(out, sandbox.Put{Path: path, Mode: fs.FileMode(f.Mode).Perm(), Data: f.Data})
+		out = append(out, sandbox.Put{
+			Path: path,
+			Mode: fs.FileMode(f.Mode).Perm(),
+			Data: f.Data,
+		})
 	}
 	return out
 }
@@ -156,7 +160,11 @@ func (wl *walls) added(ctx context.Context, wall *sandbox.Wall, tree string) ([]
 	for _, path := range changed.Added {
 		size, mode, err := wall.Look(path)
 		if err == nil { // else it is no file, or gone again
-			out = append(out, plan.AddedFile{Path: path, Mode: uint32(mode), Size: size})
+			out = append(out, plan.AddedFile{
+				Path: path,
+				Mode: uint32(mode),
+				Size: size,
+			})
 		}
 	}
 	files, err := wall.Temporary(ctx)
@@ -164,7 +172,11 @@ func (wl *walls) added(ctx context.Context, wall *sandbox.Wall, tree string) ([]
 		return nil, err
 	}
 	for _, f := range files {
-		out = append(out, plan.AddedFile{Path: f.Path, Mode: uint32(f.Mode), Size: f.Size})
+		out = append(out, plan.AddedFile{
+			Path: f.Path,
+			Mode: uint32(f.Mode),
+			Size: f.Size,
+		})
 	}
 	return out, nil
 }

@@ -75,8 +75,15 @@ type skillLine struct {
 
 func lineOf(s skills.Skill, status, why string) skillLine {
 	return skillLine{
-		Name: s.Name, Description: s.Description, Source: s.Source, Status: status, Why: why,
-		Path: s.Dir, Phases: s.Phases, Hidden: s.Hidden, Digest: s.Digest,
+		Name:        s.Name,
+		Description: s.Description,
+		Source:      s.Source,
+		Status:      status,
+		Why:         why,
+		Path:        s.Dir,
+		Phases:      s.Phases,
+		Hidden:      s.Hidden,
+		Digest:      s.Digest,
 	}
 }
 
@@ -92,15 +99,21 @@ func skillLines(c *skills.Catalog) []skillLine {
 		out = append(out, lineOf(s.Skill, "withheld", s.Why))
 	}
 	for _, p := range c.Problems {
-		out = append(out, skillLine{Path: p.Path, Status: "broken", Why: p.Err.Error()})
+		out = append(out, skillLine{
+			Path:   p.Path,
+			Status: "broken",
+			Why:    p.Err.Error(),
+		})
 	}
 	return out
 }
 
 func (a *app) skillsList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List all skills, which of them count, and what is wrong with the others",
-		Example: `  plan skills list --json`, Args: cobra.NoArgs,
+		Use:     "list",
+		Short:   "List all skills, which of them count, and what is wrong with the others",
+		Example: `  plan skills list --json`,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
 				c, _, err := l.find(ctx)
@@ -121,7 +134,14 @@ func (a *app) skillsList() *cobra.Command {
 					if s.Name == "" {
 						s.Name, s.Source = s.Path, "-"
 					}
-					fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", render.SafeLine(s.Name), s.Source, s.Status, render.SafeLine(cutText(what, 80)))
+					fmt.Fprintf(
+						tw,
+						"%s\t%s\t%s\t%s\n",
+						render.SafeLine(s.Name),
+						s.Source,
+						s.Status,
+						render.SafeLine(cutText(what, 80)),
+					)
 				}
 				return tw.Flush()
 			})
@@ -132,7 +152,10 @@ func (a *app) skillsList() *cobra.Command {
 func (a *app) skillsShow() *cobra.Command {
 	var revision int
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Show a skill or a draft as a model would read it", Example: `  plan skills show bug-fix`, Args: cobra.ExactArgs(1),
+		Use:     "show NAME",
+		Short:   "Show a skill or a draft as a model would read it",
+		Example: `  plan skills show bug-fix`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
 				c, _, err := l.find(ctx)
@@ -154,7 +177,12 @@ func (a *app) skillsShow() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&revision, "revision", 0, "of a draft: revision `N` (0: the one that waits for you, else the latest)")
+	cmd.Flags().IntVar(
+		&revision,
+		"revision",
+		0,
+		"of a draft: revision `N` (0: the one that waits for you, else the latest)",
+	)
 	return cmd
 }
 
@@ -165,7 +193,15 @@ func (a *app) showSkill(s skillLine, body string) error {
 			Body string `json:"body"`
 		}{s, body})
 	}
-	_, err := fmt.Fprintf(a.out, "%s (%s, %s)\n%s\n\n%s\n", s.Name, orDash(s.Source), s.Status, render.SafeLine(s.Description), render.SafeText(body))
+	_, err := fmt.Fprintf(
+		a.out,
+		"%s (%s, %s)\n%s\n\n%s\n",
+		s.Name,
+		orDash(s.Source),
+		s.Status,
+		render.SafeLine(s.Description),
+		render.SafeText(body),
+	)
 	return err //nolint:wrapcheck // withSkills tells it
 }
 
@@ -177,7 +213,12 @@ func orDash(s string) string {
 }
 
 // withDraft does something with the draft that the argument names.
-func (a *app) withDraft(cmd *cobra.Command, name string, revision int, do func(ctx context.Context, l *learning, d auto.Draft) error) error {
+func (a *app) withDraft(
+	cmd *cobra.Command,
+	name string,
+	revision int,
+	do func(ctx context.Context, l *learning, d auto.Draft) error,
+) error {
 	return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
 		d, err := l.library.Get(ctx, name, revision)
 		if err != nil {
@@ -190,7 +231,10 @@ func (a *app) withDraft(cmd *cobra.Command, name string, revision int, do func(c
 func (a *app) skillsDiff() *cobra.Command {
 	var revision int
 	cmd := &cobra.Command{
-		Use: "diff NAME", Short: "Show what a draft would change", Example: `  plan skills diff parser-tidy`, Args: cobra.ExactArgs(1),
+		Use:     "diff NAME",
+		Short:   "Show what a draft would change",
+		Example: `  plan skills diff parser-tidy`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDraft(cmd, args[0], revision, func(ctx context.Context, l *learning, d auto.Draft) error {
 				text, err := l.draftDiff(ctx, d)
@@ -213,7 +257,8 @@ func (a *app) skillsApprove() *cobra.Command {
 	var revision int
 	var digest string
 	cmd := &cobra.Command{
-		Use: "approve NAME", Short: "Let models see a draft, exactly as it is now",
+		Use:   "approve NAME",
+		Short: "Let models see a draft, exactly as it is now",
 		Example: `  plan skills approve parser-tidy
   plan skills approve parser-tidy --digest 3f2a…   only if these are still its bytes`,
 		Args: cobra.ExactArgs(1),
@@ -227,7 +272,11 @@ func (a *app) skillsApprove() *cobra.Command {
 				if err := l.library.Approve(ctx, d, digest); err != nil {
 					return err
 				}
-				return a.decided(d, "approved", "From now on runs may be told about it. Take it back with: plan skills rollback "+d.Name)
+				return a.decided(
+					d,
+					"approved",
+					"From now on runs may be told about it. Take it back with: plan skills rollback "+d.Name,
+				)
 			})
 		},
 	}
@@ -240,8 +289,10 @@ func (a *app) skillsReject() *cobra.Command {
 	var revision int
 	var why string
 	cmd := &cobra.Command{
-		Use: "reject NAME", Short: "Keep a draft out for good; nothing of its kind is drafted again",
-		Example: `  plan skills reject parser-tidy --why "says nothing new"`, Args: cobra.ExactArgs(1),
+		Use:     "reject NAME",
+		Short:   "Keep a draft out for good; nothing of its kind is drafted again",
+		Example: `  plan skills reject parser-tidy --why "says nothing new"`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDraft(cmd, args[0], revision, func(ctx context.Context, l *learning, d auto.Draft) error {
 				if err := l.library.Reject(ctx, d, why); err != nil {
@@ -258,7 +309,9 @@ func (a *app) skillsReject() *cobra.Command {
 
 func (a *app) decided(d auto.Draft, decision, note string) error {
 	if a.json {
-		return a.document(map[string]any{"name": d.Name, "revision": d.Revision, "digest": d.Skill.Digest, "decision": decision})
+		return a.document(
+			map[string]any{"name": d.Name, "revision": d.Revision, "digest": d.Skill.Digest, "decision": decision},
+		)
 	}
 	_, err := fmt.Fprintf(a.out, "%s revision %d: %s. %s\n", d.Name, d.Revision, decision, note)
 	return err //nolint:wrapcheck // withSkills tells it
@@ -267,8 +320,10 @@ func (a *app) decided(d auto.Draft, decision, note string) error {
 func (a *app) skillsRollback() *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
-		Use: "rollback NAME", Short: "Take the latest approval back and use the revision before it, or none",
-		Example: `  plan skills rollback parser-tidy --why "made reviews longer"`, Args: cobra.ExactArgs(1),
+		Use:     "rollback NAME",
+		Short:   "Take the latest approval back and use the revision before it, or none",
+		Example: `  plan skills rollback parser-tidy --why "made reviews longer"`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
 				now, err := l.library.Rollback(ctx, args[0], why)
@@ -297,8 +352,10 @@ func (a *app) skillsRollback() *cobra.Command {
 
 func (a *app) skillsEdit() *cobra.Command {
 	return &cobra.Command{
-		Use: "edit NAME", Short: "Change a draft in your editor; it has to be approved afterwards",
-		Example: `  EDITOR=vim plan skills edit parser-tidy`, Args: cobra.ExactArgs(1),
+		Use:     "edit NAME",
+		Short:   "Change a draft in your editor; it has to be approved afterwards",
+		Example: `  EDITOR=vim plan skills edit parser-tidy`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDraft(cmd, args[0], 0, func(ctx context.Context, l *learning, d auto.Draft) error {
 				file := d.Dir + string(os.PathSeparator) + skills.File

@@ -91,8 +91,17 @@ func (a *app) measure(ctx context.Context, l *learning, d auto.Draft) error {
 	}
 	fmt.Fprintf(a.out, "%s revision %d: score %.2f over %d tasks\n", d.Name, d.Revision, score, counted)
 	for _, m := range all {
-		fmt.Fprintf(a.out, "  %s  with %s after %d reviews, %s tokens · without %s after %d reviews, %s tokens\n", m.Run,
-			m.With.Outcome, m.With.Reviews, render.Tokens(m.With.Tokens), m.Without.Outcome, m.Without.Reviews, render.Tokens(m.Without.Tokens))
+		fmt.Fprintf(
+			a.out,
+			"  %s  with %s after %d reviews, %s tokens · without %s after %d reviews, %s tokens\n",
+			m.Run,
+			m.With.Outcome,
+			m.With.Reviews,
+			render.Tokens(m.With.Tokens),
+			m.Without.Outcome,
+			m.Without.Reviews,
+			render.Tokens(m.Without.Tokens),
+		)
 	}
 	return nil
 }
@@ -141,7 +150,13 @@ func startOf(ctx context.Context, db *memory.DB, run plan.RunID) (plan.RunStart,
 
 // trial does a task in a clone and a home of its own, which hold the user's
 // settings and, if there is one, the draft as an ordinary skill.
-func (a *app) trial(ctx context.Context, dir string, start plan.RunStart, request string, d *auto.Draft) (trial, error) {
+func (a *app) trial(
+	ctx context.Context,
+	dir string,
+	start plan.RunStart,
+	request string,
+	d *auto.Draft,
+) (trial, error) {
 	home, tree := filepath.Join(dir, "home"), filepath.Join(dir, "tree")
 	paths, err := config.FindHome(a.getenv)
 	if err != nil {
@@ -209,6 +224,10 @@ func (a *app) runTrial(ctx context.Context, home, tree, request string) (trial, 
 	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil && !errors.As(err, &ended) {
 		return t, fmt.Errorf("run it: %w", err)
 	}
-	t.Reward, t.Neutral = skills.Reward(skills.Result{Outcome: t.Outcome, Reviews: t.Reviews, MaxCycles: maxCycles})
+	t.Reward, t.Neutral = skills.Reward(skills.Result{
+		Outcome:   t.Outcome,
+		Reviews:   t.Reviews,
+		MaxCycles: maxCycles,
+	})
 	return t, nil
 }

@@ -52,7 +52,11 @@ func (a *app) writeDraft(ctx context.Context, l *learning, d auto.Draft, model s
 		run = d.Meta.Runs[n-1]
 	}
 	body, used, err := phases.WriteDraft(ctx, phases.DraftConfig{
-		Model: servers, Name: modelsOf(cfg)[plan.Plan], Settings: settingsOf(cfg)[plan.Plan], Retry: retryOf(cfg), Run: run,
+		Model:    servers,
+		Name:     modelsOf(cfg)[plan.Plan],
+		Settings: settingsOf(cfg)[plan.Plan],
+		Retry:    retryOf(cfg),
+		Run:      run,
 	}, l.redact(d.Body))
 	if err != nil {
 		return err
@@ -64,7 +68,13 @@ func (a *app) writeDraft(ctx context.Context, l *learning, d auto.Draft, model s
 	if a.json {
 		return a.document(made)
 	}
-	_, err = fmt.Fprintf(a.out, "%s revision %d is written (%s tokens) and waits for you: plan skills review\n", made.Name, made.Revision, render.Tokens(used.Tokens()))
+	_, err = fmt.Fprintf(
+		a.out,
+		"%s revision %d is written (%s tokens) and waits for you: plan skills review\n",
+		made.Name,
+		made.Revision,
+		render.Tokens(used.Tokens()),
+	)
 	return err //nolint:wrapcheck // withSkills tells it
 }
 

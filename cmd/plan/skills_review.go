@@ -87,8 +87,17 @@ func (a *app) reviewDocument(ctx context.Context, l *learning, waiting []auto.Dr
 func (l *learning) reviewed(ctx context.Context, d auto.Draft) (reviewed, error) {
 	text, err := l.draftDiff(ctx, d)
 	return reviewed{
-		Name: d.Name, Revision: d.Revision, Status: string(d.Status), Signature: d.Meta.Signature, Digest: d.Skill.Digest,
-		Score: d.Meta.Score, Runs: d.Meta.Runs, Change: d.Meta.Change, Body: d.Body, Diff: text, Router: l.wouldHave(ctx, d),
+		Name:      d.Name,
+		Revision:  d.Revision,
+		Status:    string(d.Status),
+		Signature: d.Meta.Signature,
+		Digest:    d.Skill.Digest,
+		Score:     d.Meta.Score,
+		Runs:      d.Meta.Runs,
+		Change:    d.Meta.Change,
+		Body:      d.Body,
+		Diff:      text,
+		Router:    l.wouldHave(ctx, d),
 	}, err
 }
 
@@ -137,7 +146,11 @@ func (l *learning) wouldHave(ctx context.Context, d auto.Draft) string {
 			}
 		}
 	}
-	return fmt.Sprintf("the most relevant skill for %d of its %d runs in Implement; it would start at even odds there", n, len(d.Meta.Runs))
+	return fmt.Sprintf(
+		"the most relevant skill for %d of its %d runs in Implement; it would start at even odds there",
+		n,
+		len(d.Meta.Runs),
+	)
 }
 
 func (a *app) reviewDrafts(ctx context.Context, l *learning, waiting []auto.Draft) error {
@@ -154,7 +167,12 @@ func (a *app) reviewDrafts(ctx context.Context, l *learning, waiting []auto.Draf
 		}
 		fmt.Fprintf(a.out, "\n%s\n", render.SafeText(r.Diff))
 		if !a.interactive() {
-			fmt.Fprintf(a.out, "Decide with: plan skills approve %s, or plan skills reject %s --why …\n\n", d.Name, d.Name)
+			fmt.Fprintf(
+				a.out,
+				"Decide with: plan skills approve %s, or plan skills reject %s --why …\n\n",
+				d.Name,
+				d.Name,
+			)
 			continue
 		}
 		stop, err := a.reviewOne(ctx, l, d, in)

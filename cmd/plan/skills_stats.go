@@ -77,7 +77,12 @@ func (l *learning) stats(ctx context.Context) ([]skillStat, error) {
 	out := []skillStat{}
 	for _, r := range records {
 		s, ok := c.Get(r.Skill)
-		stat := skillStat{Skill: r.Skill, Phase: r.Phase, Pulls: r.Pulls, Stale: r.Skill != "" && (!ok || s.Digest != r.Version)}
+		stat := skillStat{
+			Skill: r.Skill,
+			Phase: r.Phase,
+			Pulls: r.Pulls,
+			Stale: r.Skill != "" && (!ok || s.Digest != r.Version),
+		}
 		s.Name, s.Digest = r.Skill, r.Version
 		p := skills.PosteriorOf(r, s, l.now())
 		stat.Alpha, stat.Beta, stat.Mean = p.Alpha, p.Beta, p.Mean()
@@ -89,7 +94,10 @@ func (l *learning) stats(ctx context.Context) ([]skillStat, error) {
 
 func (a *app) showStats(stats []skillStat) error {
 	if len(stats) == 0 {
-		_, err := fmt.Fprintln(a.out, "No skill has a record yet. Records come from the reviews of runs that loaded one.")
+		_, err := fmt.Fprintln(
+			a.out,
+			"No skill has a record yet. Records come from the reviews of runs that loaded one.",
+		)
 		return err //nolint:wrapcheck // withSkills tells it
 	}
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -99,7 +107,18 @@ func (a *app) showStats(stats []skillStat) error {
 		if s.Stale {
 			note = " (changed or gone)"
 		}
-		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%.2f\t%.2f–%.2f\t%s\n", s.name(), note, s.Phase, s.Pulls, s.Mean, s.Low, s.High, sparkline(s, 32))
+		fmt.Fprintf(
+			tw,
+			"%s%s\t%s\t%d\t%.2f\t%.2f–%.2f\t%s\n",
+			s.name(),
+			note,
+			s.Phase,
+			s.Pulls,
+			s.Mean,
+			s.Low,
+			s.High,
+			sparkline(s, 32),
+		)
 	}
 	return tw.Flush() //nolint:wrapcheck // withSkills tells it
 }
@@ -131,7 +150,12 @@ func statsSVG(stats []skillStat) []byte {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13"><rect width="100%%" height="100%%" fill="#fff"/>`, w, h+20*len(stats))
+	fmt.Fprintf(
+		&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13"><rect width="100%%" height="100%%" fill="#fff"/>`,
+		w,
+		h+20*len(stats),
+	)
 	fmt.Fprintf(&b, `<text x="%d" y="28" font-size="16">What is believed of each skill's rate of success</text>`, pad)
 	fmt.Fprintf(&b, `<path d="M%d %dH%d" stroke="#111"/>`, pad, h-pad, w-pad)
 	for i := range 6 {

@@ -31,13 +31,23 @@ func (a *app) occupy(repo *worktree.Repo, id plan.RunID) (*worktree.Hold, error)
 	if err != nil {
 		host = "an unknown host"
 	}
-	hold, err := repo.Hold(paths.Locks, worktree.Holder{Run: id, PID: os.Getpid(), Host: host, Since: a.now().UTC()})
+	hold, err := repo.Hold(paths.Locks, worktree.Holder{
+		Run:   id,
+		PID:   os.Getpid(),
+		Host:  host,
+		Since: a.now().UTC(),
+	})
 	return hold, failed(err)
 }
 
 // ownTree makes a work tree for a new run, with the files as they are in the
 // user's, dirt included: what somebody asks to be changed is what they see.
-func (a *app) ownTree(ctx context.Context, source *worktree.Repo, id plan.RunID, include []string) (*worktree.Repo, string, error) {
+func (a *app) ownTree(
+	ctx context.Context,
+	source *worktree.Repo,
+	id plan.RunID,
+	include []string,
+) (*worktree.Repo, string, error) {
 	paths, err := config.FindHome(a.getenv)
 	if err != nil {
 		return nil, "", failed(err)
@@ -53,7 +63,12 @@ func (a *app) ownTree(ctx context.Context, source *worktree.Repo, id plan.RunID,
 }
 
 // addTree makes the work tree of a run on a branch of its own.
-func (a *app) addTree(ctx context.Context, source *worktree.Repo, id plan.RunID, spec worktree.NewTree) (*worktree.Repo, string, error) {
+func (a *app) addTree(
+	ctx context.Context,
+	source *worktree.Repo,
+	id plan.RunID,
+	spec worktree.NewTree,
+) (*worktree.Repo, string, error) {
 	var err error
 	if spec.Branch, err = source.FreeBranch(ctx, "plan/", strings.ToLower(string(id))); err != nil {
 		return nil, "", failed(err)
@@ -76,7 +91,12 @@ func (a *app) note(notes ...string) {
 // noteSubmodules says which submodules the run cannot see into.
 func (a *app) noteSubmodules(paths []string) {
 	if len(paths) > 0 {
-		a.note(fmt.Sprintf("changes inside submodules are in no snapshot, diff or review, and there are some in %s: commit them there first if they matter", strings.Join(paths, ", ")))
+		a.note(
+			fmt.Sprintf(
+				"changes inside submodules are in no snapshot, diff or review, and there are some in %s: commit them there first if they matter",
+				strings.Join(paths, ", "),
+			),
+		)
 	}
 }
 
@@ -91,7 +111,12 @@ func treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, error) {
 // backTree opens the work tree of a run that goes on. One of the run's own that
 // is gone is made again from the last snapshot; what came after that is lost,
 // and the model is told.
-func (a *app) backTree(ctx context.Context, db *memory.DB, run *engine.Run, include []string) (*worktree.Repo, error) {
+func (a *app) backTree(
+	ctx context.Context,
+	db *memory.DB,
+	run *engine.Run,
+	include []string,
+) (*worktree.Repo, error) {
 	if err := a.ownsTree(run); err != nil {
 		return nil, err
 	}
@@ -104,16 +129,30 @@ func (a *app) backTree(ctx context.Context, db *memory.DB, run *engine.Run, incl
 		return nil, err
 	}
 	tree, notes, err := source.Add(ctx, worktree.NewTree{
-		Dir: run.Start.Worktree, Branch: run.Start.WorkBranch, Base: run.Start.Base, Tree: run.Tree(), Include: include,
+		Dir:     run.Start.Worktree,
+		Branch:  run.Start.WorkBranch,
+		Base:    run.Start.Base,
+		Tree:    run.Tree(),
+		Include: include,
 	})
 	if err != nil {
 		return nil, failed(err)
 	}
 	last := run.Snapshots[len(run.Snapshots)-1].Label
-	a.note(append(notes, fmt.Sprintf("the run's work tree %s was gone; it was made again from the snapshot %q", run.Start.Worktree, last))...)
+	a.note(
+		append(
+			notes,
+			fmt.Sprintf(
+				"the run's work tree %s was gone; it was made again from the snapshot %q",
+				run.Start.Worktree,
+				last,
+			),
+		)...)
 	if run.State == plan.Implementing {
 		err = a.post(ctx, db, run.ID, loop.Steer, letterText{Text: fmt.Sprintf(
-			"The work tree was lost and made again from an earlier snapshot (%s). Edits that you made after it are gone: look at the files again before you go on.", last)})
+			"The work tree was lost and made again from an earlier snapshot (%s). Edits that you made after it are gone: look at the files again before you go on.",
+			last,
+		)})
 	}
 	return tree, err
 }

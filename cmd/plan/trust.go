@@ -42,7 +42,11 @@ Exit code 4 says that something is not trusted and nobody was there to ask.`,
 			if err != nil {
 				return failed(err)
 			}
-			t := trusting{app: a, store: a.trustStore(paths), root: repo.Root()}
+			t := trusting{
+				app:   a,
+				store: a.trustStore(paths),
+				root:  repo.Root(),
+			}
 			switch {
 			case revoke:
 				return t.revoke(cmd.Context())
@@ -153,9 +157,12 @@ func (t trusting) decide(ctx context.Context, yes bool) error {
 	case t.app.interactive():
 		return nil // the person said no
 	}
-	return &exit{code: plan.ExitWaiting, err: &advice{
-		fmt.Sprintf("%d of %d are not trusted", left, len(items)), "Look at them, then: plan trust --yes",
-	}}
+	return &exit{
+		code: plan.ExitWaiting,
+		err: &advice{
+			fmt.Sprintf("%d of %d are not trusted", left, len(items)), "Look at them, then: plan trust --yes",
+		},
+	}
 }
 
 // ask puts one item to the person, if there is one.

@@ -33,7 +33,13 @@ func steps(kept map[string]string) []step {
 
 // keeping keeps the trees on both sides of a change before it is made, and
 // names the step.
-func keeping(ctx context.Context, repo *worktree.Repo, id plan.RunID, kind string, made *step) func(before, after string) error {
+func keeping(
+	ctx context.Context,
+	repo *worktree.Repo,
+	id plan.RunID,
+	kind string,
+	made *step,
+) func(before, after string) error {
 	return func(before, after string) error {
 		kept, err := repo.Kept(ctx, id)
 		if err != nil {

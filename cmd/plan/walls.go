@@ -86,7 +86,8 @@ func (wl *walls) choose(ctx context.Context) (sandbox.Level, []string) {
 		}
 	}
 	if err := sandbox.Layerable(wl.repo().Root()); err != nil {
-		out, why = append(out, sandbox.LevelNamespaces), append(why, fmt.Sprintf("no layer fits over %s: %v", wl.repo().Root(), err))
+		out = append(out, sandbox.LevelNamespaces)
+		why = append(why, fmt.Sprintf("no layer fits over %s: %v", wl.repo().Root(), err))
 	}
 	level, tried := sandbox.Strongest(ctx, wl.shell, wl.env, out...)
 	return level, append(why, tried...)
@@ -114,20 +115,32 @@ func (wl *walls) insists(level sandbox.Level) []string {
 		return nil
 	}
 	link := wl.repo().GitLink()
-	unkept := slices.DeleteFunc(wl.policy(plan.Implement).Unkept(level), func(path string) bool { return path == link }) // which is put back
+	unkept := slices.DeleteFunc(
+		wl.policy(plan.Implement).Unkept(level),
+		func(path string) bool { return path == link },
+	) // which is put back
 	if len(unkept) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: Implement could write %s; with --worktree, and without allow_commit, it could not", level, strings.Join(unkept, ", "))}
+	return []string{
+		fmt.Sprintf(
+			"%s: Implement could write %s; with --worktree, and without allow_commit, it could not",
+			level,
+			strings.Join(unkept, ", "),
+		),
+	}
 }
 
 // policy is what the commands of a phase may do.
 func (wl *walls) policy(p plan.Phase) sandbox.Policy {
 	policy := sandbox.Policy{
-		Tree: wl.repo().Root(), Discard: p != plan.Implement,
-		Hidden: append(sandbox.Secrets(wl.env), wl.home),
-		Caches: sandbox.Caches(wl.env, wl.now()), Unwatched: wl.repo().GitDirs(),
-		MaxMemory: uint64(wl.cfg.MaxMemory), MaxProcesses: uint64(wl.cfg.MaxProcesses),
+		Tree:         wl.repo().Root(),
+		Discard:      p != plan.Implement,
+		Hidden:       append(sandbox.Secrets(wl.env), wl.home),
+		Caches:       sandbox.Caches(wl.env, wl.now()),
+		Unwatched:    wl.repo().GitDirs(),
+		MaxMemory:    uint64(wl.cfg.MaxMemory),
+		MaxProcesses: uint64(wl.cfg.MaxProcesses),
 	}
 	policy.Network = p == plan.Implement
 	if said := wl.cfg.Phase[p].Network; said != nil {
@@ -216,7 +229,8 @@ func (wl *walls) copied(ctx context.Context, policy sandbox.Policy) (sandbox.Pol
 // around is the room behind a wall.
 func (wl *walls) around(ctx context.Context, wall *sandbox.Wall, discard func() error) phases.Room {
 	return phases.Room{
-		Dir: wall.Dir(), Shell: wall.Shell(wl.shell),
+		Dir:   wall.Dir(),
+		Shell: wall.Shell(wl.shell),
 		Close: func() error {
 			if ctx.Err() == nil {
 				return errors.Join(wall.Close(), discard())

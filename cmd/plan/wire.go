@@ -63,10 +63,23 @@ type workshop struct {
 // openWorkshop connects to the model and lays the tools out, to work in repo for
 // the user's repository at home: what is learned there is learned about that
 // one. Nothing is written yet.
-func (a *app) openWorkshop(ctx context.Context, cfg config.Config, flags said, repo *worktree.Repo, home string, db *memory.DB, known []plan.Adjusted) (*workshop, error) {
+func (a *app) openWorkshop(
+	ctx context.Context,
+	cfg config.Config,
+	flags said,
+	repo *worktree.Repo,
+	home string,
+	db *memory.DB,
+	known []plan.Adjusted,
+) (*workshop, error) {
 	w := &workshop{
-		repo: repo, db: db, autoApprove: flags.autoApprove || cfg.AutoApprove, force: flags.force, freshBaseline: flags.freshBaseline,
-		secrets: config.NewKnownSecrets(cfg.Secrets(a.environ)), close: func() error { return nil },
+		repo:          repo,
+		db:            db,
+		autoApprove:   flags.autoApprove || cfg.AutoApprove,
+		force:         flags.force,
+		freshBaseline: flags.freshBaseline,
+		secrets:       config.NewKnownSecrets(cfg.Secrets(a.environ)),
+		close:         func() error { return nil },
 	}
 	w.redact = w.secrets.Redact
 	if err := a.openModel(ctx, w, &cfg, flags, known); err != nil {
@@ -102,7 +115,11 @@ func (a *app) openDB(ctx context.Context) (*memory.DB, config.Paths, error) {
 	if err != nil {
 		return nil, paths, failed(err)
 	}
-	db, err := memory.Open(ctx, memory.Config{Path: paths.DB, Locks: paths.Locks, Now: a.now})
+	db, err := memory.Open(ctx, memory.Config{
+		Path:  paths.DB,
+		Locks: paths.Locks,
+		Now:   a.now,
+	})
 	if err != nil {
 		return nil, paths, failed(err)
 	}
@@ -121,7 +138,13 @@ func (a *app) settings(repo string, flags config.Config) (config.Config, error) 
 	if err != nil {
 		return config.Config{}, failed(err)
 	}
-	cfg, warnings, err := config.Load(config.Source{Home: paths.Home, Repo: repo, Getenv: a.getenv, Flags: flags, Trusted: a.trustedItems(paths, repo)})
+	cfg, warnings, err := config.Load(config.Source{
+		Home:    paths.Home,
+		Repo:    repo,
+		Getenv:  a.getenv,
+		Flags:   flags,
+		Trusted: a.trustedItems(paths, repo),
+	})
 	if err != nil {
 		return config.Config{}, failed(err)
 	}
@@ -165,13 +188,21 @@ func settingsOf(cfg config.Config) map[plan.Phase]loop.Settings {
 }
 
 func settingsFor(own config.PhaseConfig) loop.Settings {
-	return loop.Settings{Temperature: own.Temperature, Effort: own.Effort, MaxOutputTokens: own.MaxOutputTokens}
+	return loop.Settings{
+		Temperature:     own.Temperature,
+		Effort:          own.Effort,
+		MaxOutputTokens: own.MaxOutputTokens,
+	}
 }
 
 func isSet(flag *bool) bool { return flag != nil && *flag }
 
 // newPhases brings model, tools and tree together.
-func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktree.Instruction) (*phases.Phases, error) {
+func (w *workshop) newPhases(
+	kit phases.Kit,
+	base string,
+	instructions []worktree.Instruction,
+) (*phases.Phases, error) {
 	var words []phases.Instruction
 	for _, in := range instructions {
 		words = append(words, phases.Instruction{Path: in.Path, Text: w.redact(in.Text)})
@@ -181,19 +212,45 @@ func (w *workshop) newPhases(kit phases.Kit, base string, instructions []worktre
 		return nil, err
 	}
 	return phases.New(phases.Config{
-		Model: w.model, Models: modelsOf(w.cfg), Settings: settingsOf(w.cfg), Kit: kit,
-		Root: w.repo.Root(), Blob: w.db.Blob, Hashes: w.repo.Hashes, Base: base,
-		Room: w.walls.room, Sandbox: w.walls.record, Instructions: words, Redact: w.redact, Conversation: w.conversation,
+		Model:          w.model,
+		Models:         modelsOf(w.cfg),
+		Settings:       settingsOf(w.cfg),
+		Kit:            kit,
+		Root:           w.repo.Root(),
+		Blob:           w.db.Blob,
+		Hashes:         w.repo.Hashes,
+		Base:           base,
+		Room:           w.walls.room,
+		Sandbox:        w.walls.record,
+		Instructions:   words,
+		Redact:         w.redact,
+		Conversation:   w.conversation,
 		Try:            func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) { return w.try(ctx, t) },
 		StrictEvidence: w.cfg.Checks.Evidence == plan.EvidenceShown,
-		Mail:           mailbox{w.writer}, NobodyAnswers: w.autoApprove, AutoApprove: w.autoApprove, Watch: w.guard.watch,
-		Adviser: w.learn, Remember: w.learn.remember, Skill: w.learn.skill,
-		Window: w.servers.Window, LearnWindow: w.servers.Learn, MaxOutput: w.servers.MaxOutput,
-		Route: route, Why: why, SameServer: w.servers.Same, Wire: w.servers.Wire, Provider: w.servers.Provider,
-		Compaction: loop.Level(w.cfg.Compact.Level), Count: new(tokens.Counter).Count,
-		Limits: plan.Limits{Turns: w.cfg.MaxTurns, Tokens: w.cfg.MaxTokens, CostUSD: w.cfg.MaxCost},
-		Retry:  retryOf(w.cfg),
-		Price:  w.servers.Price,
+		Mail:           mailbox{w.writer},
+		NobodyAnswers:  w.autoApprove,
+		AutoApprove:    w.autoApprove,
+		Watch:          w.guard.watch,
+		Adviser:        w.learn,
+		Remember:       w.learn.remember,
+		Skill:          w.learn.skill,
+		Window:         w.servers.Window,
+		LearnWindow:    w.servers.Learn,
+		MaxOutput:      w.servers.MaxOutput,
+		Route:          route,
+		Why:            why,
+		SameServer:     w.servers.Same,
+		Wire:           w.servers.Wire,
+		Provider:       w.servers.Provider,
+		Compaction:     loop.Level(w.cfg.Compact.Level),
+		Count:          new(tokens.Counter).Count,
+		Limits: plan.Limits{
+			Turns:   w.cfg.MaxTurns,
+			Tokens:  w.cfg.MaxTokens,
+			CostUSD: w.cfg.MaxCost,
+		},
+		Retry: retryOf(w.cfg),
+		Price: w.servers.Price,
 	})
 }
 
@@ -283,7 +340,11 @@ func required(cfg config.Config, fromFlags bool) []plan.Check {
 	}
 	var out []plan.Check
 	for _, c := range cfg.Checks.Required {
-		out = append(out, plan.Check{Command: c, Required: true, Source: source})
+		out = append(out, plan.Check{
+			Command:  c,
+			Required: true,
+			Source:   source,
+		})
 	}
 	return out
 }

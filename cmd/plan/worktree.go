@@ -50,7 +50,10 @@ func (a *app) worktreeCommand() *cobra.Command {
 		Example: `  plan worktree list --json`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error { return a.pruneTrees(ctx, db, true) })
+			return a.withDB(
+				cmd,
+				func(ctx context.Context, db *memory.DB) error { return a.pruneTrees(ctx, db, true) },
+			)
 		},
 	}
 	var dry bool
@@ -77,7 +80,10 @@ snapshot.`,
 		Example: `  plan worktree remove 01JX`,
 		Args:    oneArg("the id of a run, or a prefix of it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error { return a.removeTree(ctx, db, args[0]) })
+			return a.withDB(
+				cmd,
+				func(ctx context.Context, db *memory.DB) error { return a.removeTree(ctx, db, args[0]) },
+			)
 		},
 	}
 	cmd.AddCommand(list, prune, remove)

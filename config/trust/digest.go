@@ -152,7 +152,10 @@ func Command(root, entry, command string) (string, error) {
 
 // named are the words of a command that may name files of the repository.
 func named(root, command string) []string {
-	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`;|&<>(){}$=,:", r) })
+	words := strings.FieldsFunc(
+		command,
+		func(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`;|&<>(){}$=,:", r) },
+	)
 	var out []string
 	for _, w := range words {
 		if filepath.IsAbs(w) {

@@ -101,7 +101,11 @@ func (s *Store) read() (kept, error) {
 		return k, fmt.Errorf("read what is trusted: %s: %w; move it away and trust again", s.path, err)
 	}
 	if k.Version > version {
-		return kept{}, fmt.Errorf("read what is trusted: %s was written by a newer plan (version %d); install it, or move the file away and trust again", s.path, k.Version)
+		return kept{}, fmt.Errorf(
+			"read what is trusted: %s was written by a newer plan (version %d); install it, or move the file away and trust again",
+			s.path,
+			k.Version,
+		)
 	}
 	return k, nil
 }

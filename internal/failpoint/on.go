@@ -28,7 +28,11 @@ func Hit(name string) {
 	defer counter.Unlock()
 	counter.n++
 	if path := os.Getenv("PLAN_FAILPOINT_LOG"); path != "" {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the test that sets it names the file
+		f, err := os.OpenFile(
+			path,
+			os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+			0o600,
+		) //nolint:gosec // the test that sets it names the file
 		if err != nil {
 			panic(err)
 		}

@@ -46,25 +46,53 @@ func answers() []testCase {
 	unknown.Replies[0].Usage = plan.Usage{}
 	return []testCase{
 		of("text", Reply{Text: "The file splits amounts into shares of whole cents."}),
-		of("unicode", Reply{Text: "Zwei Äpfel 🍏🍎, ein\nUmbruch,\tein Tabulator, “quotes” \"and\" \\slashes\\ <b>&amp;</b> и ещё."}),
+		of(
+			"unicode",
+			Reply{
+				Text: "Zwei Äpfel 🍏🍎, ein\nUmbruch,\tein Tabulator, “quotes” \"and\" \\slashes\\ <b>&amp;</b> и ещё.",
+			},
+		),
 		of("long_text", Reply{Text: strings.Repeat("Line upon line of an answer that takes its time.\n", 200)}),
-		of("reasoning_and_text", Reply{Reasoning: "Where would the rounding be? In Split, I think.", Text: "It rounds in Split."}),
+		of("reasoning_and_text", Reply{
+			Reasoning: "Where would the rounding be? In Split, I think.",
+			Text:      "It rounds in Split.",
+		}),
 		of("reasoning_only", Reply{Reasoning: "There is nothing to say about this."}),
 		of("one_call", Reply{Calls: []Call{read}}),
 		of("two_calls", Reply{Calls: []Call{read, bash}}),
 		of("same_call_twice", Reply{Calls: []Call{read, read}}),
-		of("text_and_call", Reply{Reasoning: "Look first.", Text: "I look at the file first.", Calls: []Call{read}}),
+		of("text_and_call", Reply{
+			Reasoning: "Look first.",
+			Text:      "I look at the file first.",
+			Calls:     []Call{read},
+		}),
 		of("call_without_arguments", Reply{Calls: []Call{{Name: "read", Args: `{}`}}}),
-		of("arguments_as_written", Reply{Calls: []Call{{Name: "read", Args: "{ \"path\" :\n \"calc.go\" , \"limit\": 1.0 }"}}}),
+		of("arguments_as_written", Reply{Calls: []Call{{
+			Name: "read",
+			Args: "{ \"path\" :\n \"calc.go\" , \"limit\": 1.0 }",
+		}}}),
 		of("broken_arguments", Reply{Calls: []Call{{Name: "read", Args: `{"path": "calc`}}}),
 		of("call_then_text", Reply{Calls: []Call{read}}, Reply{Text: "It is in calc.go."}),
 		of(
 			"conversation",
-			Reply{Text: "First these.", Calls: []Call{read, bash}}, Reply{Calls: []Call{bash}},
-			Reply{Text: "Both are fine."}, Reply{Reasoning: "Again?", Calls: []Call{read}}, Reply{Text: "Still fine."},
+			Reply{Text: "First these.", Calls: []Call{read, bash}},
+			Reply{Calls: []Call{bash}},
+			Reply{
+				Text: "Both are fine.",
+			},
+			Reply{Reasoning: "Again?", Calls: []Call{read}},
+			Reply{Text: "Still fine."},
 		),
 		of("empty", Reply{}),
-		of("usage", Reply{Text: "Counted.", Usage: plan.Usage{Input: 5000, Cached: 4096, Output: 300, Reasoning: 256}}),
+		of("usage", Reply{
+			Text: "Counted.",
+			Usage: plan.Usage{
+				Input:     5000,
+				Cached:    4096,
+				Output:    300,
+				Reasoning: 256,
+			},
+		}),
 		of("length", Reply{Text: "This goes on and on until it", Finish: string(loop.StopLength)}),
 		of("refused", Reply{Text: "That is not something to help with.", Finish: string(loop.StopRefused)}),
 		of("filtered", Reply{Text: "It begins like", Finish: string(loop.StopFiltered)}),
@@ -119,9 +147,15 @@ func manners() []testCase {
 	return []testCase{
 		{Scenario: Scenario{Name: "cancel", Replies: hanging}, run: cancelMidStream},
 		{Scenario: Scenario{Name: "cancelled_before", Replies: plain}, run: cancelledBefore},
-		{Scenario: Scenario{Name: "repeated", Replies: []Reply{{
-			Reasoning: "Twice the same?", Text: text, Calls: []Call{{Name: "read", Args: `{"path":"a"}`}}, Usage: usual,
-		}}}, run: repeated},
+		{Scenario: Scenario{
+			Name: "repeated",
+			Replies: []Reply{{
+				Reasoning: "Twice the same?",
+				Text:      text,
+				Calls:     []Call{{Name: "read", Args: `{"path":"a"}`}},
+				Usage:     usual,
+			}},
+		}, run: repeated},
 		{Scenario: Scenario{Name: "unwatched", Replies: plain}, run: unwatched},
 		{Scenario: Scenario{Name: "at_the_same_time", Replies: plain}, run: atTheSameTime},
 	}

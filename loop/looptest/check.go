@@ -57,10 +57,19 @@ func checkBlocks(r Reply, blocks []plan.Block) error {
 		want = append(want, plan.Block{Type: plan.BlockText, Text: r.Text})
 	}
 	for _, c := range r.Calls {
-		want = append(want, plan.Block{Type: plan.BlockToolCall, Name: c.Name, Args: c.Args})
+		want = append(want, plan.Block{
+			Type: plan.BlockToolCall,
+			Name: c.Name,
+			Args: c.Args,
+		})
 	}
 	for _, b := range blocks {
-		got = append(got, plan.Block{Type: b.Type, Text: b.Text, Name: b.Name, Args: b.Args})
+		got = append(got, plan.Block{
+			Type: b.Type,
+			Text: b.Text,
+			Name: b.Name,
+			Args: b.Args,
+		})
 	}
 	for i := range max(len(got), len(want)) {
 		switch {
@@ -93,7 +102,11 @@ func checkIDs(before []plan.Message, calls []plan.Block) error {
 		case c.Call == "":
 			return fmt.Errorf("call %d of the answer has no id", i)
 		case taken[c.Call]:
-			return fmt.Errorf("call %d of the answer has the id %q, which another call of the conversation has too", i, c.Call)
+			return fmt.Errorf(
+				"call %d of the answer has the id %q, which another call of the conversation has too",
+				i,
+				c.Call,
+			)
 		}
 		taken[c.Call] = true
 	}

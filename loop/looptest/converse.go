@@ -44,7 +44,10 @@ func goOn(c loop.Call, ans loop.Answer) loop.Call {
 		next = plan.Message{Role: plan.RoleTool}
 		for i, b := range calls {
 			next.Blocks = append(next.Blocks, plan.Block{
-				Type: plan.BlockToolResult, Call: b.Call, Name: b.Name, Text: fmt.Sprintf("Result %d of %s.", i, b.Name),
+				Type: plan.BlockToolResult,
+				Call: b.Call,
+				Name: b.Name,
+				Text: fmt.Sprintf("Result %d of %s.", i, b.Name),
 			})
 		}
 	}
@@ -124,7 +127,10 @@ func cancelMidStream(ctx context.Context, m loop.Model, s Scenario) error {
 		case err := <-done:
 			cancel(nil)
 			if !errors.Is(err, why) {
-				return fmt.Errorf("a call that was cancelled returns %w, want the cause that the context was ended with", orNoError(err))
+				return fmt.Errorf(
+					"a call that was cancelled returns %w, want the cause that the context was ended with",
+					orNoError(err),
+				)
 			}
 		case <-time.After(patience / 4):
 			cancel(nil)
@@ -152,7 +158,10 @@ func cancelledBefore(ctx context.Context, m loop.Model, s Scenario) error {
 	cancel(why)
 	_, shown, err := ask(ended, m, begin(s))
 	if !errors.Is(err, why) {
-		return fmt.Errorf("a call after its context ended returns %w, want the cause that the context was ended with", orNoError(err))
+		return fmt.Errorf(
+			"a call after its context ended returns %w, want the cause that the context was ended with",
+			orNoError(err),
+		)
 	}
 	if shown.count > 0 {
 		return fmt.Errorf("a call after its context ended showed %d pieces", shown.count)

@@ -40,7 +40,11 @@ func (a *assembly) start(index int64, b *block) {
 		b.answer = a.formatTool != "" && b.name == a.formatTool
 		if !b.answer {
 			b.call = a.ids.Next(b.id)
-			a.live(loop.Delta{Kind: plan.BlockToolCall, Call: b.call, Name: b.name})
+			a.live(loop.Delta{
+				Kind: plan.BlockToolCall,
+				Call: b.call,
+				Name: b.name,
+			})
 		}
 		return
 	}
@@ -93,7 +97,12 @@ func (a *assembly) say(b *block, text string) {
 	case b.kind == typeThinking:
 		a.live(loop.Delta{Kind: plan.BlockReasoning, Text: wire.Valid(text)})
 	case b.kind == typeToolUse:
-		a.live(loop.Delta{Kind: plan.BlockToolCall, Call: b.call, Name: b.name, Text: wire.Valid(text)})
+		a.live(loop.Delta{
+			Kind: plan.BlockToolCall,
+			Call: b.call,
+			Name: b.name,
+			Text: wire.Valid(text),
+		})
 	}
 }
 
@@ -281,11 +290,20 @@ func (b *block) said(provider string) (plan.Block, bool) {
 		return plan.Block{Type: plan.BlockText, Text: text}, text != ""
 	case b.kind == typeThinking:
 		opaque := seal(provider, fieldSignature, b.signature)
-		return plan.Block{Type: plan.BlockReasoning, Text: text, Opaque: opaque}, text != "" || b.signature != ""
+		return plan.Block{
+			Type:   plan.BlockReasoning,
+			Text:   text,
+			Opaque: opaque,
+		}, text != "" || b.signature != ""
 	case b.kind == typeRedacted:
 		return plan.Block{Type: plan.BlockReasoning, Opaque: seal(provider, fieldData, b.data)}, b.data != ""
 	case b.kind == typeToolUse:
-		out := plan.Block{Type: plan.BlockToolCall, Call: b.call, Name: b.name, Args: text}
+		out := plan.Block{
+			Type: plan.BlockToolCall,
+			Call: b.call,
+			Name: b.name,
+			Args: text,
+		}
 		if b.caller != "" && b.caller != "null" {
 			out.Opaque = wire.Seal(Wire, provider, map[string]json.RawMessage{fieldCaller: json.RawMessage(b.caller)})
 		}

@@ -54,7 +54,12 @@ func (p *protocol) marks(r *request) (m marks) {
 	}
 	r.optional = append(r.optional, part)
 	m.system = mark
-	hour := wire.Optional{Part: partHour, From: "1h", To: "5m", Words: []string{"ttl", "extended cache", "extended-cache", "1h"}}
+	hour := wire.Optional{
+		Part:  partHour,
+		From:  "1h",
+		To:    "5m",
+		Words: []string{"ttl", "extended cache", "extended-cache", "1h"},
+	}
 	if r.call.Settings.LongCache && r.may(hour) {
 		m.system = markHour
 	}

@@ -138,9 +138,15 @@ func userBlocks(m plan.Message, o *wire.Optionals) (out []any) {
 
 // images are what not every model takes.
 var images = wire.Optional{
-	Part:  partImages,
-	To:    "a word that there was one",
-	Words: []string{"image input", "support image", "images are not", "image is not supported", "image content is not"},
+	Part: partImages,
+	To:   "a word that there was one",
+	Words: []string{
+		"image input",
+		"support image",
+		"images are not",
+		"image is not supported",
+		"image content is not",
+	},
 }
 
 // showable reports whether the wire takes images of a type.
@@ -158,7 +164,11 @@ func results(m plan.Message) (out []any) {
 		if b.Type != plan.BlockToolResult {
 			continue
 		}
-		result := toolResult{Call: callID(b.Call), Error: b.Error, Type: typeToolResult}
+		result := toolResult{
+			Call:  callID(b.Call),
+			Error: b.Error,
+			Type:  typeToolResult,
+		}
 		switch {
 		case !blank(b.Text):
 			result.Content = []text{{b.Text, typeText}}
@@ -212,7 +222,12 @@ func (p *protocol) thought(b plan.Block) any {
 
 // toolUse writes a call.
 func (p *protocol) toolUse(b plan.Block, o *wire.Optionals) toolUse {
-	use := toolUse{ID: callID(b.Call), Input: input(b.Args), Name: toolName(b.Name), Type: typeToolUse}
+	use := toolUse{
+		ID:    callID(b.Call),
+		Input: input(b.Args),
+		Name:  toolName(b.Name),
+		Type:  typeToolUse,
+	}
 	caller := wire.Open(b.Opaque, Wire, p.provider)[fieldCaller]
 	if caller != nil && o.May(wire.Optional{Part: fieldCaller}) {
 		use.Caller = caller

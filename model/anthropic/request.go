@@ -64,7 +64,12 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	if err != nil {
 		return wire.Request{}, err
 	}
-	r := request{call: call, caps: p.caps(call.Model), mends: mends, tools: call.Tools}
+	r := request{
+		call:  call,
+		caps:  p.caps(call.Model),
+		mends: mends,
+		tools: call.Tools,
+	}
 	r.params.Model = call.Model
 	p.think(&r)
 	r.settings()
@@ -95,7 +100,10 @@ func (r *request) settings() {
 	if t := r.call.Settings.Temperature; t != nil && !thinks && r.may(wire.Optional{Part: partTemperature}) {
 		r.params.Temperature = sdk.Float(*t)
 	}
-	if id := r.call.Metadata["user_id"]; id != "" && r.may(wire.Optional{Part: partMetadata, Words: []string{"metadata", "user_id"}}) {
+	if id := r.call.Metadata["user_id"]; id != "" && r.may(wire.Optional{
+		Part:  partMetadata,
+		Words: []string{"metadata", "user_id"},
+	}) {
 		r.params.Metadata.UserID = sdk.String(id)
 	}
 }
@@ -114,7 +122,11 @@ func (p *protocol) format(r *request) {
 	switch mode {
 	case wire.StructuredTool:
 		r.tool = format.Name
-		answer := loop.Spec{Name: format.Name, Description: "Give the final answer.", Schema: format.Schema}
+		answer := loop.Spec{
+			Name:        format.Name,
+			Description: "Give the final answer.",
+			Schema:      format.Schema,
+		}
 		r.tools = append(slices.Clip(r.tools), answer)
 	case wire.StructuredSchema:
 		part := wire.Optional{

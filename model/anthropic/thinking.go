@@ -65,7 +65,10 @@ func thinkingOf(model string) string {
 // versionIn reads the version out of the rest of a name such as -opus-4-5-20251101
 // or -3-7-sonnet; it is zero where there is none.
 func versionIn(name string) (v [2]int) {
-	parts := strings.FieldsFunc(name, func(r rune) bool { return r != 'v' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	parts := strings.FieldsFunc(
+		name,
+		func(r rune) bool { return r != 'v' && (r < 'a' || r > 'z') && (r < '0' || r > '9') },
+	)
 	found := 0
 	for _, part := range parts {
 		n, err := strconv.Atoi(part)
@@ -92,7 +95,11 @@ func (p *protocol) think(r *request) {
 	switch {
 	case r.mends.Has(partTurn):
 	case effort == effortNone, effort == effortOff:
-		if r.may(wire.Optional{Part: partOff, From: "disabled", Words: []string{"disabled", "thinking"}}) {
+		if r.may(wire.Optional{
+			Part:  partOff,
+			From:  "disabled",
+			Words: []string{"disabled", "thinking"},
+		}) {
 			r.params.Thinking.OfDisabled = &sdk.ThinkingConfigDisabledParam{}
 		}
 	case effort != "":
@@ -151,7 +158,11 @@ func (r *request) effort(effort string) (budget int64) {
 // asked for in words: newer models keep it to themselves otherwise.
 func (r *request) adaptive(effort string) {
 	thinking := &sdk.ThinkingConfigAdaptiveParam{}
-	if r.may(wire.Optional{Part: partDisplay, From: "summarized", Words: []string{"display"}}) {
+	if r.may(wire.Optional{
+		Part:  partDisplay,
+		From:  "summarized",
+		Words: []string{"display"},
+	}) {
 		thinking.Display = sdk.ThinkingConfigAdaptiveDisplaySummarized
 	}
 	r.params.Thinking.OfAdaptive = thinking
@@ -194,7 +205,8 @@ func (r *request) bind() {
 		Once: true,
 	}
 	thinking := &r.params.Thinking
-	able := r.caps.Thinking == ThinkingAdaptive && !r.mends.Has(partTurn) && thinking.OfEnabled == nil && thinking.OfDisabled == nil
+	able := r.caps.Thinking == ThinkingAdaptive && !r.mends.Has(partTurn) && thinking.OfEnabled == nil &&
+		thinking.OfDisabled == nil
 	switch {
 	case able && again:
 		part.Words = append(part.Words, "adaptive", "beta")

@@ -164,7 +164,15 @@ func (e Entry) with(o Entry) Entry {
 		e.MaxOutput = o.MaxOutput
 	}
 	if o.Priced {
-		e.WriteUSD, e.WriteHourUSD = scaled(e.WriteUSD, e.InputUSD, o.InputUSD), scaled(e.WriteHourUSD, e.InputUSD, o.InputUSD)
+		e.WriteUSD, e.WriteHourUSD = scaled(
+			e.WriteUSD,
+			e.InputUSD,
+			o.InputUSD,
+		), scaled(
+			e.WriteHourUSD,
+			e.InputUSD,
+			o.InputUSD,
+		)
 		e.InputUSD, e.CachedUSD, e.OutputUSD, e.Priced = o.InputUSD, o.CachedUSD, o.OutputUSD, true
 	}
 	if o.WriteUSD > 0 {

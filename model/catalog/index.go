@@ -144,16 +144,26 @@ func readListing(provider, line, form string) (listing, bool) {
 	if len(fields) != fieldsOfAll {
 		return listing{}, false
 	}
-	l := listing{provider: provider, id: fields[0], level: slices.Index(fields[:formsOfName], form)}
+	l := listing{
+		provider: provider,
+		id:       fields[0],
+		level:    slices.Index(fields[:formsOfName], form),
+	}
 	if l.level < 0 {
 		return listing{}, false
 	}
 	entry, flags := fields[formsOfName:], fields[fieldsOfAll-1]
 	l.entry = Entry{
-		Window: int(number(entry[0])), MaxOutput: int(number(entry[1])),
-		InputUSD: number(entry[2]), CachedUSD: number(entry[3]),
-		WriteUSD: number(entry[4]), WriteHourUSD: number(entry[5]), OutputUSD: number(entry[6]),
-		Priced: strings.Contains(flags, "p"), Reasoning: strings.Contains(flags, "r"), Source: provider,
+		Window:       int(number(entry[0])),
+		MaxOutput:    int(number(entry[1])),
+		InputUSD:     number(entry[2]),
+		CachedUSD:    number(entry[3]),
+		WriteUSD:     number(entry[4]),
+		WriteHourUSD: number(entry[5]),
+		OutputUSD:    number(entry[6]),
+		Priced:       strings.Contains(flags, "p"),
+		Reasoning:    strings.Contains(flags, "r"),
+		Source:       provider,
 	}
 	if strings.Contains(flags, "c") {
 		l.entry.Source += corrected
@@ -203,7 +213,8 @@ func preferred(found []listing, good func(listing) bool) []listing {
 }
 
 func (e Entry) samePrice(o Entry) bool {
-	return e.Priced == o.Priced && e.InputUSD == o.InputUSD && e.CachedUSD == o.CachedUSD && e.OutputUSD == o.OutputUSD
+	return e.Priced == o.Priced && e.InputUSD == o.InputUSD && e.CachedUSD == o.CachedUSD &&
+		e.OutputUSD == o.OutputUSD
 }
 
 // unpriced takes the prices away and says why, once.

@@ -49,7 +49,11 @@ func placesOf(provider, endpoint string) []place {
 		out = append(out, place{provider: provider, host: host})
 	}
 	if u, err := url.Parse(endpoint); err == nil && u.Hostname() != "" {
-		out = append(out, place{provider: provider, host: u.Hostname(), path: u.Path})
+		out = append(out, place{
+			provider: provider,
+			host:     u.Hostname(),
+			path:     u.Path,
+		})
 	}
 	return out
 }

@@ -75,7 +75,8 @@ func (a *assembly) add(chunk sdk.ChatCompletionChunk) {
 		}
 		// Some servers report usage beside the reason for stopping.
 		var usage sdk.CompletionUsage
-		if raw := choice.JSON.ExtraFields["usage"].Raw(); strings.HasPrefix(raw, "{") && json.Unmarshal([]byte(raw), &usage) == nil {
+		if raw := choice.JSON.ExtraFields["usage"].Raw(); strings.HasPrefix(raw, "{") &&
+			json.Unmarshal([]byte(raw), &usage) == nil {
 			a.count(usage)
 		}
 	}
@@ -104,7 +105,12 @@ func (a *assembly) delta(d sdk.ChatCompletionChunkChoiceDelta) {
 	}
 	//nolint:staticcheck // deprecated, but there are servers that still send it
 	if f := d.FunctionCall; f.Name != "" || f.Arguments != "" { // the form before tool_calls
-		a.call(piece{chunk: a.chunks, indexed: true, name: f.Name, args: f.Arguments})
+		a.call(piece{
+			chunk:   a.chunks,
+			indexed: true,
+			name:    f.Name,
+			args:    f.Arguments,
+		})
 	}
 }
 
@@ -141,7 +147,11 @@ func (a *assembly) say(kind plan.BlockType, to *strings.Builder, text string) {
 func (a *assembly) call(p piece) {
 	c := slotOf(a.calls, p)
 	if c == nil {
-		c = &call{index: p.index, out: a.ids.Next(p.id), chunk: p.chunk}
+		c = &call{
+			index: p.index,
+			out:   a.ids.Next(p.id),
+			chunk: p.chunk,
+		}
 		a.calls = append(a.calls, c)
 	}
 	c.add(p)
@@ -151,7 +161,12 @@ func (a *assembly) call(p piece) {
 			a.live(loop.Delta{Kind: plan.BlockText, Text: wire.Valid(p.args)})
 		}
 	case p.args != "" || p.name != "":
-		a.live(loop.Delta{Kind: plan.BlockToolCall, Call: c.out, Name: wire.Valid(c.name), Text: wire.Valid(p.args)})
+		a.live(loop.Delta{
+			Kind: plan.BlockToolCall,
+			Call: c.out,
+			Name: wire.Valid(c.name),
+			Text: wire.Valid(p.args),
+		})
 	}
 }
 

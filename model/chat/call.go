@@ -99,7 +99,12 @@ func (c *call) add(p piece) {
 // block returns the finished call. What the provider added to it and may want
 // back is kept as it came.
 func (c *call) block(provider string) plan.Block {
-	b := plan.Block{Type: plan.BlockToolCall, Call: c.out, Name: wire.Valid(c.name), Args: wire.Valid(c.args.String())}
+	b := plan.Block{
+		Type: plan.BlockToolCall,
+		Call: c.out,
+		Name: wire.Valid(c.name),
+		Args: wire.Valid(c.args.String()),
+	}
 	b.Opaque = wire.Seal(Name, provider, c.extras)
 	return b
 }

@@ -72,7 +72,10 @@ func newProtocol(cfg Config) (*protocol, error) {
 	cfg.Provider = cmp.Or(cfg.Provider, "default")
 	cfg.Structured = cmp.Or(cfg.Structured, wire.StructuredAuto)
 	if _, ok := cfg.Body[fieldMessages]; ok {
-		return nil, fmt.Errorf("the provider's own body sets %q, which is the conversation: leave it out", fieldMessages)
+		return nil, fmt.Errorf(
+			"the provider's own body sets %q, which is the conversation: leave it out",
+			fieldMessages,
+		)
 	}
 	p := &protocol{cfg: cfg}
 	if base, err := url.Parse(cfg.BaseURL); err == nil {

@@ -31,7 +31,11 @@ func (p *protocol) conversation(o *wire.Optionals, call loop.Call, caps Caps) ([
 	if e.reasoning {
 		form = partReasoning
 	}
-	o.Also(wire.Optional{Part: partReasoning, To: toEvery, Missing: true})
+	o.Also(wire.Optional{
+		Part:    partReasoning,
+		To:      toEvery,
+		Missing: true,
+	})
 	said, err := p.history.Encoded(call.Messages, form, o, e.message)
 	if err != nil {
 		return nil, err
@@ -65,7 +69,11 @@ func (e encoder) message(m plan.Message, o *wire.Optionals) []any {
 	case plan.RoleTool:
 		for _, b := range m.Blocks {
 			if b.Type == plan.BlockToolResult {
-				out = append(out, toolResult{Content: b.Text, Call: b.Call, Role: "tool"})
+				out = append(out, toolResult{
+					Content: b.Text,
+					Call:    b.Call,
+					Role:    "tool",
+				})
 			}
 		}
 	}
@@ -101,7 +109,10 @@ func (e encoder) assistantMessage(m plan.Message, o *wire.Optionals) (sdk.ChatCo
 	text := m.Text()
 	for _, b := range m.Blocks {
 		if b.Type == plan.BlockToolCall {
-			said.ToolCalls = append(said.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: e.toolCall(b, o)})
+			said.ToolCalls = append(
+				said.ToolCalls,
+				sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: e.toolCall(b, o)},
+			)
 		}
 	}
 	switch {

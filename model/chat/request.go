@@ -58,7 +58,12 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	if err != nil {
 		return wire.Request{}, err
 	}
-	return wire.Request{Path: "chat/completions", Body: body, Optional: o.List(), Tool: formatTool}, nil
+	return wire.Request{
+		Path:     "chat/completions",
+		Body:     body,
+		Optional: o.List(),
+		Tool:     formatTool,
+	}, nil
 }
 
 // settings sets what the call asks for.
@@ -101,10 +106,14 @@ func (p *protocol) effort(params *sdk.ChatCompletionNewParams, o *wire.Optionals
 	}
 	if len(call.Tools) > 0 {
 		o.May(wire.Optional{
-			Part:  partEffort,
-			From:  effort,
-			To:    "none",
-			Words: []string{"tools with reasoning_effort", "tools with reasoning effort", "tools are not supported with reasoning"},
+			Part: partEffort,
+			From: effort,
+			To:   "none",
+			Words: []string{
+				"tools with reasoning_effort",
+				"tools with reasoning effort",
+				"tools are not supported with reasoning",
+			},
 		})
 	}
 	if effort != "" {
@@ -122,13 +131,21 @@ func (p *protocol) limitOutput(params *sdk.ChatCompletionNewParams, o *wire.Opti
 	if most, err := strconv.Atoi(o.Mends[wire.PartOutput]); err == nil {
 		limit = min(limit, most)
 	}
-	o.Also(wire.Optional{Part: wire.PartOutput, From: strconv.Itoa(limit), Words: []string{}})
+	o.Also(wire.Optional{
+		Part:  wire.PartOutput,
+		From:  strconv.Itoa(limit),
+		Words: []string{},
+	})
 	first, second := partMaxOld, partMaxNew
 	if p.openAI {
 		first, second = second, first
 	}
 	name := second
-	if o.May(wire.Optional{Part: first, To: second, Words: []string{partMaxOld, partMaxNew}}) {
+	if o.May(wire.Optional{
+		Part:  first,
+		To:    second,
+		Words: []string{partMaxOld, partMaxNew},
+	}) {
 		name = first
 	}
 	if name == partMaxNew {
@@ -140,7 +157,12 @@ func (p *protocol) limitOutput(params *sdk.ChatCompletionNewParams, o *wire.Opti
 
 // askFormat asks for an answer in the call's format, in the configured way. It
 // may take one more tool.
-func (p *protocol) askFormat(params *sdk.ChatCompletionNewParams, o *wire.Optionals, call loop.Call, caps Caps) (string, []loop.Spec) {
+func (p *protocol) askFormat(
+	params *sdk.ChatCompletionNewParams,
+	o *wire.Optionals,
+	call loop.Call,
+	caps Caps,
+) (string, []loop.Spec) {
 	format := call.Format
 	if format == nil {
 		return "", call.Tools
@@ -151,7 +173,11 @@ func (p *protocol) askFormat(params *sdk.ChatCompletionNewParams, o *wire.Option
 	}
 	switch {
 	case mode == wire.StructuredTool:
-		own := loop.Spec{Name: format.Name, Description: "Give the final answer.", Schema: format.Schema}
+		own := loop.Spec{
+			Name:        format.Name,
+			Description: "Give the final answer.",
+			Schema:      format.Schema,
+		}
 		return format.Name, append(slices.Clip(call.Tools), own)
 	case mode == wire.StructuredSchema && o.May(formatPart(len(call.Tools) == 0 || o.Mends.Has(partSchema))):
 		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{

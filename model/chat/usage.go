@@ -37,7 +37,8 @@ func (a *assembly) count(u sdk.CompletionUsage) {
 		Reasoning: min(max(0, u.CompletionTokensDetails.ReasoningTokens), output),
 	}
 	var cost float64
-	if raw := extra["cost"].Raw(); raw != "" && raw != "null" && json.Unmarshal([]byte(raw), &cost) == nil && cost >= 0 {
+	if raw := extra["cost"].Raw(); raw != "" && raw != "null" && json.Unmarshal([]byte(raw), &cost) == nil &&
+		cost >= 0 {
 		a.cost = &cost
 	}
 }

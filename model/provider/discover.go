@@ -83,11 +83,19 @@ func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (fo
 			case !chats(o):
 				passed = append(passed, fmt.Sprintf("%s at %s does not chat", o.Name, server.Name))
 			case o.Tools == nil && maybe.Model == "":
-				maybe = Found{Server: server, Model: o.Name, Why: "the first that it offers; it does not say which can call tools"}
+				maybe = Found{
+					Server: server,
+					Model:  o.Name,
+					Why:    "the first that it offers; it does not say which can call tools",
+				}
 			case o.Tools != nil && !*o.Tools:
 				passed = append(passed, fmt.Sprintf("%s at %s cannot call tools", o.Name, server.Name))
 			case o.Tools != nil:
-				return Found{Server: server, Model: o.Name, Why: "it says that it can call tools"}, true, passed
+				return Found{
+					Server: server,
+					Model:  o.Name,
+					Why:    "it says that it can call tools",
+				}, true, passed
 			}
 		}
 	}
@@ -95,7 +103,17 @@ func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (fo
 }
 
 // notChats are parts of names of models that are for something else.
-var notChats = []string{"embed", "rerank", "whisper", "tts", "bge-", "clip", "moderation", "dall-e", "stable-diffusion"}
+var notChats = []string{
+	"embed",
+	"rerank",
+	"whisper",
+	"tts",
+	"bge-",
+	"clip",
+	"moderation",
+	"dall-e",
+	"stable-diffusion",
+}
 
 func chats(o wire.Offer) bool {
 	if o.Chat != nil {
@@ -162,7 +180,8 @@ func shown(ctx context.Context, probe *http.Client, address, model string) (chat
 		Capabilities []string `json:"capabilities"`
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxDetail))
-	if err != nil || res.StatusCode != http.StatusOK || json.Unmarshal(data, &says) != nil || len(says.Capabilities) == 0 {
+	if err != nil || res.StatusCode != http.StatusOK || json.Unmarshal(data, &says) != nil ||
+		len(says.Capabilities) == 0 {
 		return nil, nil
 	}
 	can := func(what string) *bool {

@@ -263,14 +263,22 @@ func (s *Set) Same(a, b string) bool {
 func (s *Set) Generate(ctx context.Context, call loop.Call, live func(loop.Delta)) (loop.Answer, error) {
 	place, err := s.Place(call.Model)
 	if err != nil {
-		return loop.Answer{}, &loop.ModelError{Kind: loop.ErrNotFound, Message: err.Error(), Err: err}
+		return loop.Answer{}, &loop.ModelError{
+			Kind:    loop.ErrNotFound,
+			Message: err.Error(),
+			Err:     err,
+		}
 	}
 	if call.Wire != "" {
 		place = place.over(call.Wire)
 	}
 	client, err := s.client(place)
 	if err != nil {
-		return loop.Answer{}, &loop.ModelError{Kind: loop.ErrRefused, Message: err.Error(), Err: err}
+		return loop.Answer{}, &loop.ModelError{
+			Kind:    loop.ErrRefused,
+			Message: err.Error(),
+			Err:     err,
+		}
 	}
 	name := call.Model
 	call.Model = place.Model
@@ -320,7 +328,10 @@ func (u *unknown) Error() string { return fmt.Sprintf("there is no provider name
 
 // Hint says what to do.
 func (u *unknown) Hint() string {
-	return fmt.Sprintf("Describe it as [providers.%s] in config.toml, or use one that `plan models --providers` lists.", u.name)
+	return fmt.Sprintf(
+		"Describe it as [providers.%s] in config.toml, or use one that `plan models --providers` lists.",
+		u.name,
+	)
 }
 
 // adviceError is an error with a hint.

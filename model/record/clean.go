@@ -62,7 +62,9 @@ var shapes = []shape{
 	{[]string{"eyJ"}, lazy.Regexp(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
 	{
 		[]string{"PRIVATE KEY"},
-		lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY-----\s*[A-Za-z0-9+/=\s]{40,}(?:-----END [A-Z ]*PRIVATE KEY-----)?`),
+		lazy.Regexp(
+			`-----BEGIN [A-Z ]*PRIVATE KEY-----\s*[A-Za-z0-9+/=\s]{40,}(?:-----END [A-Z ]*PRIVATE KEY-----)?`,
+		),
 	},
 }
 
@@ -168,7 +170,12 @@ func (c cleaner) pieces(in []piece) []piece {
 	out := make([]piece, len(in))
 	for i, p := range in {
 		s := stream{p.Kind, p.Call}
-		out[i] = piece{Kind: p.Kind, Text: p.Text, Call: c.text(p.Call), Name: c.text(p.Name)}
+		out[i] = piece{
+			Kind: p.Kind,
+			Text: p.Text,
+			Call: c.text(p.Call),
+			Name: c.text(p.Name),
+		}
 		if left, ok := rest[s]; ok {
 			n := boundary(left, len(p.Text))
 			if i == last[s] {

@@ -86,9 +86,15 @@ type failure struct {
 // same bytes.
 func encodeRequest(c loop.Call, clean cleaner) (json.RawMessage, error) {
 	r := request{
-		Headers: keptHeaders(c.Headers), Model: c.Model,
-		Temperature: c.Settings.Temperature, Effort: c.Settings.Effort, MaxOutput: c.Settings.MaxOutputTokens,
-		System: c.System, Tools: c.Tools, Messages: slices.Clone(c.Messages), Metadata: c.Metadata,
+		Headers:     keptHeaders(c.Headers),
+		Model:       c.Model,
+		Temperature: c.Settings.Temperature,
+		Effort:      c.Settings.Effort,
+		MaxOutput:   c.Settings.MaxOutputTokens,
+		System:      c.System,
+		Tools:       c.Tools,
+		Messages:    slices.Clone(c.Messages),
+		Metadata:    c.Metadata,
 	}
 	if c.Format != nil {
 		r.Format = &answerFormat{Name: c.Format.Name, Schema: c.Format.Schema}

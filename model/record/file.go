@@ -64,7 +64,11 @@ func checkHeader(line []byte) error {
 	case err != nil, header.Format == nil, *header.Format < 1:
 		return errNoRecording
 	case *header.Format > format:
-		return fmt.Errorf("it has format %d and this program reads no format after %d: use a newer version", *header.Format, format)
+		return fmt.Errorf(
+			"it has format %d and this program reads no format after %d: use a newer version",
+			*header.Format,
+			format,
+		)
 	}
 	return nil
 }

@@ -40,8 +40,13 @@ func (e *MismatchError) Error() string {
 	if len(lines) > shownLines {
 		diff = strings.Join(lines[:shownLines], "") + fmt.Sprintf("… %d more lines\n", len(lines)-shownLines)
 	}
-	return fmt.Sprintf("replay %s: the request (%s) differs from the one recorded in line %d; undo what changed it, or record anew:\n%s",
-		e.File, place{e.Phase, e.Attempt}, e.Line, diff)
+	return fmt.Sprintf(
+		"replay %s: the request (%s) differs from the one recorded in line %d; undo what changed it, or record anew:\n%s",
+		e.File,
+		place{e.Phase, e.Attempt},
+		e.Line,
+		diff,
+	)
 }
 
 // missing says why there is no call for a request. It is called with p.mu held.
@@ -64,13 +69,29 @@ func (p *Player) missing(request json.RawMessage) error {
 	switch {
 	case closest != nil:
 		return &MismatchError{
-			File: p.file, Line: closest.line, Phase: at.phase, Attempt: at.attempt, Diff: diff(closest.Request, request),
+			File:    p.file,
+			Line:    closest.line,
+			Phase:   at.phase,
+			Attempt: at.attempt,
+			Diff:    diff(closest.Request, request),
 		}
 	case p.torn > 0:
-		return fmt.Errorf("replay %s: a call of %s is not in it, and line %d is not whole, because recording it was interrupted: %w; "+
-			"resume with recording on, or record anew", p.file, at, p.torn, ErrCutOff)
+		return fmt.Errorf(
+			"replay %s: a call of %s is not in it, and line %d is not whole, because recording it was interrupted: %w; "+
+				"resume with recording on, or record anew",
+			p.file,
+			at,
+			p.torn,
+			ErrCutOff,
+		)
 	}
-	return fmt.Errorf("replay %s: one more call of %s than the %d in it: %w; record anew, or end sooner", p.file, at, held, ErrEnd)
+	return fmt.Errorf(
+		"replay %s: one more call of %s than the %d in it: %w; record anew, or end sooner",
+		p.file,
+		at,
+		held,
+		ErrEnd,
+	)
 }
 
 // alikeness is how many bytes two requests have in common at their beginning,

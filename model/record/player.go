@@ -40,7 +40,12 @@ func Open(file string, redact ...func(string) string) (*Player, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open recording %s: %w", file, err)
 	}
-	return &Player{file: file, clean: newCleaner(redact...), torn: c.torn, calls: c.calls}, nil
+	return &Player{
+		file:  file,
+		clean: newCleaner(redact...),
+		torn:  c.torn,
+		calls: c.calls,
+	}, nil
 }
 
 // Generate implements [loop.Model]. A request that the recording does not have
@@ -90,8 +95,13 @@ func (p *Player) end(call *recorded) (loop.Answer, error) {
 	case call.Failed != "":
 		return loop.Answer{}, errors.New(call.Failed)
 	case call.Cancelled != "":
-		return loop.Answer{}, fmt.Errorf("replay %s: line %d is a call that was cancelled (%s), so there is no answer to it: "+
-			"cancel it again, or record it anew", p.file, call.line, call.Cancelled)
+		return loop.Answer{}, fmt.Errorf(
+			"replay %s: line %d is a call that was cancelled (%s), so there is no answer to it: "+
+				"cancel it again, or record it anew",
+			p.file,
+			call.line,
+			call.Cancelled,
+		)
 	}
 	ans, err := call.answer()
 	if err != nil {

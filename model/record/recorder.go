@@ -55,7 +55,13 @@ func New(inner loop.Model, file string, redact func(string) string) (*Recorder, 
 		_ = lock.Close()
 		return fail(err)
 	}
-	return &Recorder{inner: inner, clean: newCleaner(redact), path: file, lock: lock, file: f}, nil
+	return &Recorder{
+		inner: inner,
+		clean: newCleaner(redact),
+		path:  file,
+		lock:  lock,
+		file:  f,
+	}, nil
 }
 
 // checkRegular refuses what cannot be appended to; opening a pipe would wait.

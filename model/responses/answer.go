@@ -100,7 +100,14 @@ func (a *assembly) word() string {
 func (a *assembly) stop(refused bool, calls int) loop.StopReason {
 	word := strings.ReplaceAll(a.word(), "-", "_")
 	switch word {
-	case "content_filter", "content_filtered", "safety", "moderation", "sensitive", "recitation", "blocklist", "prohibited_content":
+	case "content_filter",
+		"content_filtered",
+		"safety",
+		"moderation",
+		"sensitive",
+		"recitation",
+		"blocklist",
+		"prohibited_content":
 		return loop.StopFiltered
 	case "refusal", "refused":
 		return loop.StopRefused
@@ -123,5 +130,8 @@ func (a *assembly) stop(refused bool, calls int) loop.StopReason {
 
 // cut reports whether the server says that an item is not all there.
 func (a *assembly) cut() bool {
-	return slices.ContainsFunc(a.items, func(it *item) bool { return it.status == "incomplete" || it.status == "in_progress" })
+	return slices.ContainsFunc(
+		a.items,
+		func(it *item) bool { return it.status == "incomplete" || it.status == "in_progress" },
+	)
 }

@@ -143,7 +143,12 @@ func (a *assembly) itemOf(at place, kind string) *item {
 
 // add makes an item. Without an index it stands where it came.
 func (a *assembly) add(at place, kind string) *item {
-	it := &item{kind: kind, id: at.id, index: at.index, indexed: at.indexed}
+	it := &item{
+		kind:    kind,
+		id:      at.id,
+		index:   at.index,
+		indexed: at.indexed,
+	}
 	if !it.indexed {
 		it.index = int64(len(a.items))
 	}
@@ -254,7 +259,12 @@ func (a *assembly) showCall(it *item, end bool) {
 			a.live(loop.Delta{Kind: plan.BlockText, Text: wire.Valid(text)})
 		}
 	case first || text != "":
-		a.live(loop.Delta{Kind: plan.BlockToolCall, Call: it.out, Name: wire.Valid(it.name), Text: wire.Valid(text)})
+		a.live(loop.Delta{
+			Kind: plan.BlockToolCall,
+			Call: it.out,
+			Name: wire.Valid(it.name),
+			Text: wire.Valid(text),
+		})
 	}
 }
 
@@ -265,7 +275,10 @@ func (a *assembly) document(data []byte) error {
 		return wire.Served("the server sent something that is not an answer: %v", err)
 	}
 	switch r.Status {
-	case sdk.ResponseStatusCompleted, sdk.ResponseStatusIncomplete, sdk.ResponseStatusFailed, sdk.ResponseStatusCancelled:
+	case sdk.ResponseStatusCompleted,
+		sdk.ResponseStatusIncomplete,
+		sdk.ResponseStatusFailed,
+		sdk.ResponseStatusCancelled:
 		return a.end(&r, string(r.Status), data)
 	}
 	if err := reported(data); err != nil {

@@ -13,7 +13,13 @@ import (
 // ResponseErrorCode).
 var (
 	// filteredCodes: the prompt is not let through.
-	filteredCodes = []string{"invalid_prompt", "bio_policy", "cyber_policy", "misalignment_policy_violation", "image_content_policy_violation"}
+	filteredCodes = []string{
+		"invalid_prompt",
+		"bio_policy",
+		"cyber_policy",
+		"misalignment_policy_violation",
+		"image_content_policy_violation",
+	}
 	// refusedCodes: the request is wrong and stays wrong.
 	refusedCodes = []string{
 		"invalid_request_error", "invalid_encrypted_content", "data_residency_mismatch", "invalid_image", "invalid_image_format",

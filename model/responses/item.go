@@ -108,7 +108,11 @@ type place struct {
 }
 
 func placeOf(e *sdk.ResponseStreamEventUnion, id string) place {
-	return place{index: e.OutputIndex, indexed: e.JSON.OutputIndex.Valid(), id: id}
+	return place{
+		index:   e.OutputIndex,
+		indexed: e.JSON.OutputIndex.Valid(),
+		id:      id,
+	}
 }
 
 // fits says how well an event of the given kind of item belongs to the item; 0 if
@@ -140,10 +144,18 @@ func (it *item) fits(at place, kind string) int {
 func partsOf(from *sdk.ResponseOutputItemUnion) []part {
 	var out []part
 	for i, s := range from.Summary {
-		out = append(out, part{kind: partSummed, index: int64(i), text: []byte(s.Text)})
+		out = append(out, part{
+			kind:  partSummed,
+			index: int64(i),
+			text:  []byte(s.Text),
+		})
 	}
 	for i, c := range from.Content {
-		p := part{kind: c.Type, index: int64(i), text: []byte(c.Text)}
+		p := part{
+			kind:  c.Type,
+			index: int64(i),
+			text:  []byte(c.Text),
+		}
 		if c.Type == partRefusal {
 			p.text = []byte(c.Refusal)
 		}
@@ -190,8 +202,15 @@ func (it *item) block(provider string, paired bool) (plan.Block, bool) {
 		b.Opaque = seal(pick(fields, fieldID, fieldPhase))
 		return b, b.Text != ""
 	case itemCall:
-		b := plan.Block{Type: plan.BlockToolCall, Call: it.out, Name: wire.Valid(it.name), Args: wire.Valid(string(it.args))}
-		b.Opaque = seal(it.fields(fieldType, fieldStatus, "call_id", "name", "arguments", "parsed_arguments", "created_by"))
+		b := plan.Block{
+			Type: plan.BlockToolCall,
+			Call: it.out,
+			Name: wire.Valid(it.name),
+			Args: wire.Valid(string(it.args)),
+		}
+		b.Opaque = seal(
+			it.fields(fieldType, fieldStatus, "call_id", "name", "arguments", "parsed_arguments", "created_by"),
+		)
 		return b, true
 	}
 	return plan.Block{}, false

@@ -89,7 +89,11 @@ func (p *protocol) items(m plan.Message, o *wire.Optionals) []any {
 	switch m.Role {
 	case plan.RoleUser:
 		if content := userContent(m); content != nil {
-			return []any{message{Type: itemMessage, Role: "user", Content: content}}
+			return []any{message{
+				Type:    itemMessage,
+				Role:    "user",
+				Content: content,
+			}}
 		}
 	case plan.RoleAssistant:
 		return p.answerItems(m, o)
@@ -97,7 +101,11 @@ func (p *protocol) items(m plan.Message, o *wire.Optionals) []any {
 		var out []any
 		for _, b := range m.Blocks {
 			if b.Type == plan.BlockToolResult {
-				out = append(out, functionResult{Type: itemResult, CallID: short(b.Call), Output: b.Text})
+				out = append(out, functionResult{
+					Type:   itemResult,
+					CallID: short(b.Call),
+					Output: b.Text,
+				})
 			}
 		}
 		return out
@@ -218,7 +226,12 @@ func (p *protocol) saidText(b *plan.Block, ids bool, o *wire.Optionals) any {
 			Phase:   phase,
 		}
 	}
-	return message{Type: itemMessage, Role: "assistant", Content: b.Text, Phase: phase}
+	return message{
+		Type:    itemMessage,
+		Role:    "assistant",
+		Content: b.Text,
+		Phase:   phase,
+	}
 }
 
 // saidCall writes a call with its arguments as the model wrote them, and with

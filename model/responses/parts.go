@@ -45,17 +45,31 @@ var (
 		Words: []string{"'strict'", `"strict"`, "`strict`", ".strict", "parameter: strict", "field strict"},
 	}
 	partFormat = wire.Optional{
-		Part:  "text.format",
-		From:  "json_schema",
-		Words: []string{"text.format", "response_format", "json_schema", "json schema", "parameter: text", "parameter: 'text'"},
+		Part: "text.format",
+		From: "json_schema",
+		Words: []string{
+			"text.format",
+			"response_format",
+			"json_schema",
+			"json schema",
+			"parameter: text",
+			"parameter: 'text'",
+		},
 	}
 	// An organisation that is not verified may use some models, but not stream
 	// them.
 	partStream = wire.Optional{
-		Part:  fieldStream,
-		From:  "true",
-		To:    "false",
-		Words: []string{"to stream this model", "'stream'", `"stream"`, "`stream`", "parameter: stream", "streaming is not supported"},
+		Part: fieldStream,
+		From: "true",
+		To:   "false",
+		Words: []string{
+			"to stream this model",
+			"'stream'",
+			`"stream"`,
+			"`stream`",
+			"parameter: stream",
+			"streaming is not supported",
+		},
 	}
 	// partReasoning is the reasoning of earlier answers. What another key, model
 	// or account encrypted cannot be read, and what is paired wrongly is refused.

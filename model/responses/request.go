@@ -48,7 +48,11 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	switch p.mode(call.Format) {
 	case wire.StructuredTool:
 		formatTool = call.Format.Name
-		tools = append(tools, loop.Spec{Name: formatTool, Description: "Give the final answer.", Schema: call.Format.Schema})
+		tools = append(tools, loop.Spec{
+			Name:        formatTool,
+			Description: "Give the final answer.",
+			Schema:      call.Format.Schema,
+		})
 	case wire.StructuredSchema:
 		part := partFormat
 		if len(call.Tools) == 0 || mends.Has(partSchema().Part) { // no other schema can be meant

@@ -117,7 +117,12 @@ func (m *message) contentSize() (int, error) {
 		case p.Type == "image_url" && p.ImageURL != nil && p.ImageURL.URL != "" && m.Role == "user":
 			size += len(p.ImageURL.URL)
 		default:
-			return 0, fmt.Errorf("content[%d]: a %s message cannot hold this part of type %q, or the part is empty", i, m.Role, p.Type)
+			return 0, fmt.Errorf(
+				"content[%d]: a %s message cannot hold this part of type %q, or the part is empty",
+				i,
+				m.Role,
+				p.Type,
+			)
 		}
 	}
 	return size, nil
@@ -172,7 +177,11 @@ func checkOrder(messages []message) error {
 	last := messages[len(messages)-1].Role
 	switch {
 	case len(waiting) > 0:
-		return fmt.Errorf("messages end before the result of tool call %q (%s)", waiting[0].ID, waiting[0].Function.Name)
+		return fmt.Errorf(
+			"messages end before the result of tool call %q (%s)",
+			waiting[0].ID,
+			waiting[0].Function.Name,
+		)
 	case last != "user" && last != "tool":
 		return fmt.Errorf("the last message is a %s message, which leaves nothing to answer", last)
 	}
@@ -185,7 +194,12 @@ func answers(id string, waiting []messageCall) error {
 	case len(waiting) == 0:
 		return fmt.Errorf("tool result %q answers no call that is waiting: it was answered before, or never made", id)
 	case waiting[0].ID != id:
-		return fmt.Errorf("tool result %q is out of order: the next call waiting is %q (%s)", id, waiting[0].ID, waiting[0].Function.Name)
+		return fmt.Errorf(
+			"tool result %q is out of order: the next call waiting is %q (%s)",
+			id,
+			waiting[0].ID,
+			waiting[0].Function.Name,
+		)
 	}
 	return nil
 }

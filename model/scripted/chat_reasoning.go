@@ -66,7 +66,13 @@ func (g *Gateway) extra(a *answer, i int) *extraContent {
 
 // textDetail is an entry with a piece of the reasoning.
 func textDetail(text, signature string) detail {
-	return detail{Type: detailText, Text: text, Signature: signature, Format: formatText, Index: new(int)}
+	return detail{
+		Type:      detailText,
+		Text:      text,
+		Signature: signature,
+		Format:    formatText,
+		Index:     new(int),
+	}
 }
 
 // callDetail is the entry of the i-th call. It vouches for the reasoning that
@@ -75,7 +81,13 @@ func (g *Gateway) callDetail(a *answer, i int) detail {
 	id := g.chatCallID(a, i)
 	index := i + 1
 	data := seal("detail", id, a.shown())
-	return detail{Type: detailEncrypted, Data: data, ID: id, Format: formatEncrypted, Index: &index}
+	return detail{
+		Type:   detailEncrypted,
+		Data:   data,
+		ID:     id,
+		Format: formatEncrypted,
+		Index:  &index,
+	}
 }
 
 // details are all entries of an answer.
@@ -136,8 +148,12 @@ func (g *Gateway) checkReturned(m *message, i int) error {
 			continue
 		}
 		if c.Extra == nil || c.Extra.Google.ThoughtSignature != seal("thought", c.ID) {
-			return wrong("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. "+
-				"Additional data, function call `default_api:%s`, position %d.", c.Function.Name, at+1)
+			return wrong(
+				"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. "+
+					"Additional data, function call `default_api:%s`, position %d.",
+				c.Function.Name,
+				at+1,
+			)
 		}
 	}
 	if !g.NeedsReasoning {

@@ -92,7 +92,12 @@ func readChat(body []byte, g *Gateway) (*chatRequest, error) {
 
 // asks implements question.
 func (r *chatRequest) asks() *asked {
-	q := &asked{model: r.Model, stream: r.Stream, size: r.size, cached: r.sentBefore()}
+	q := &asked{
+		model:  r.Model,
+		stream: r.Stream,
+		size:   r.size,
+		cached: r.sentBefore(),
+	}
 	for i := range r.decoded {
 		switch m := &r.decoded[i]; m.Role {
 		case "user":
@@ -173,7 +178,9 @@ func (f *responseFormat) check() error {
 		return nil
 	case "json_schema":
 		if f.Schema == nil || !validName(f.Schema.Name) || !isObject(f.Schema.Schema) {
-			return errors.New("response_format: json_schema needs a name of letters, digits, _ or - and a schema object")
+			return errors.New(
+				"response_format: json_schema needs a name of letters, digits, _ or - and a schema object",
+			)
 		}
 		return nil
 	}

@@ -107,7 +107,11 @@ func (w Wire) failure(body string) string {
 // or the default.
 func (w Wire) errorEvent(body string, at int) []byte {
 	if body == "" && w == WireResponses {
-		body = fmt.Sprintf(`{"type":"error","code":"server_error","message":%q,"param":null,"sequence_number":%d}`, failureWords, at)
+		body = fmt.Sprintf(
+			`{"type":"error","code":"server_error","message":%q,"param":null,"sequence_number":%d}`,
+			failureWords,
+			at,
+		)
 	}
 	return sse(w.eventName(w.failure(body), "error"), w.failure(body))
 }

@@ -132,7 +132,11 @@ func (f *Fault) checkSettings(allowed []string) error {
 	}
 	for name, value := range f.Headers {
 		if !validName(name) || strings.ContainsAny(value, "\r\n") {
-			return fmt.Errorf("fault %s: header %q is not a name of letters, digits and - with one line", f.Kind, name)
+			return fmt.Errorf(
+				"fault %s: header %q is not a name of letters, digits and - with one line",
+				f.Kind,
+				name,
+			)
 		}
 	}
 	given := []struct {

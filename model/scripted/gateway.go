@@ -114,16 +114,24 @@ func (g *Gateway) check() error {
 	}
 	for _, name := range g.Refuses {
 		if !refusable(name) {
-			return fmt.Errorf("server: refuses %q: name a parameter, such as max_tokens, reasoning.effort or reasoning_effort=high, "+
-				"schema:KEYWORD, developer, null_content, repeated_roles, strict or images", name)
+			return fmt.Errorf(
+				"server: refuses %q: name a parameter, such as max_tokens, reasoning.effort or reasoning_effort=high, "+
+					"schema:KEYWORD, developer, null_content, repeated_roles, strict or images",
+				name,
+			)
 		}
 	}
 	switch {
 	case !slices.Contains(reasoningFields, g.ReasoningField):
-		return fmt.Errorf("server: reasoning_field %q is not one of reasoning_content, reasoning, think, reasoning_details", g.ReasoningField)
+		return fmt.Errorf(
+			"server: reasoning_field %q is not one of reasoning_content, reasoning, think, reasoning_details",
+			g.ReasoningField,
+		)
 	case !slices.Contains(textCalls, g.CallsAsText):
-		return fmt.Errorf("server: calls_as_text %q is not one of tool_call, mistral, mistral_named, llama, harmony, kimi, functions",
-			g.CallsAsText)
+		return fmt.Errorf(
+			"server: calls_as_text %q is not one of tool_call, mistral, mistral_named, llama, harmony, kimi, functions",
+			g.CallsAsText,
+		)
 	case g.InReasoning && g.CallsAsText == "":
 		return errors.New("server: in_reasoning is for calls_as_text; say how calls are written")
 	case g.RefuseWords != "" && len(g.Refuses) == 0:
@@ -213,5 +221,10 @@ func (g *Gateway) models(w Wire) string {
 	if g.WindowField != "" {
 		window = fmt.Sprintf(",%q:%d", g.WindowField, g.Window)
 	}
-	return fmt.Sprintf(`{"object":"list","data":[{"id":%q,"object":"model","created":%d,"owned_by":"scripted"%s}]}`, Model, created, window)
+	return fmt.Sprintf(
+		`{"object":"list","data":[{"id":%q,"object":"model","created":%d,"owned_by":"scripted"%s}]}`,
+		Model,
+		created,
+		window,
+	)
 }

@@ -16,7 +16,11 @@ type messagesOutput struct {
 
 // output works out the content of an answer and the events that it comes by.
 func (r *messagesRequest) output(a *answer) *messagesOutput {
-	o := &messagesOutput{a: a, tag: idTag(a.tag), omitted: r.Thinking != nil && r.Thinking.Display == "omitted"}
+	o := &messagesOutput{
+		a:       a,
+		tag:     idTag(a.tag),
+		omitted: r.Thinking != nil && r.Thinking.Display == "omitted",
+	}
 	begun := o.message([]object{})
 	begun["stop_reason"] = nil
 	delete(begun, "stop_details")
@@ -131,7 +135,11 @@ func (o *messagesOutput) usage(output int64) object {
 // stop is why the answer ended, and in a refusal's words if it is one.
 func (o *messagesOutput) stop() (reason string, details object) {
 	switch finish := o.a.finish; {
-	case o.a.refusal != "", finish == "content_filter", finish == "refusal", finish == "safety", finish == "recitation":
+	case o.a.refusal != "",
+		finish == "content_filter",
+		finish == "refusal",
+		finish == "safety",
+		finish == "recitation":
 		reason = "refusal"
 	case finish == "stop":
 		return "end_turn", nil

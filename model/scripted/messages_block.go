@@ -61,7 +61,15 @@ func blockFields(kind string) []string {
 	case blockResult:
 		return []string{"tool_use_id", "content", "is_error", "cache_control"}
 	case blockTool:
-		return []string{"name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming", "input_examples"}
+		return []string{
+			"name",
+			"description",
+			"input_schema",
+			"strict",
+			"cache_control",
+			"eager_input_streaming",
+			"input_examples",
+		}
 	}
 	return nil
 }
@@ -79,7 +87,11 @@ func readBlock(where string, raw json.RawMessage, kind string) (block, error) {
 	}
 	known := blockFields(b.Type)
 	if known == nil {
-		return block{}, wrong("%s: Input tag '%s' found using 'type' does not match any of the expected tags", where, b.Type)
+		return block{}, wrong(
+			"%s: Input tag '%s' found using 'type' does not match any of the expected tags",
+			where,
+			b.Type,
+		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if name != "type" && !slices.Contains(known, name) {
@@ -99,7 +111,11 @@ func readBlock(where string, raw json.RawMessage, kind string) (block, error) {
 func (c *cacheControl) check(where string) error {
 	switch {
 	case c.Type != "ephemeral":
-		return wrong("%s.cache_control: Input tag '%s' found using 'type' does not match any of the expected tags: 'ephemeral'", where, c.Type)
+		return wrong(
+			"%s.cache_control: Input tag '%s' found using 'type' does not match any of the expected tags: 'ephemeral'",
+			where,
+			c.Type,
+		)
 	case c.TTL != "" && c.TTL != ttlMinutes && c.TTL != ttlHour:
 		return wrong("%s.cache_control.ephemeral.ttl: Input should be '5m' or '1h'", where)
 	}
@@ -127,7 +143,12 @@ func readBlocks(where string, raw json.RawMessage, kinds ...string) ([]block, er
 			return nil, err
 		}
 		if !slices.Contains(kinds, b.Type) {
-			return nil, wrong("%s: a block of type '%s' cannot stand here; it can be one of '%s'", at, b.Type, strings.Join(kinds, "', '"))
+			return nil, wrong(
+				"%s: a block of type '%s' cannot stand here; it can be one of '%s'",
+				at,
+				b.Type,
+				strings.Join(kinds, "', '"),
+			)
 		}
 		if err := b.check(at); err != nil {
 			return nil, err
@@ -175,8 +196,11 @@ func (b *block) check(where string) error {
 		case !ok && tag == "":
 			return wrong("%s: Invalid `signature` in `thinking` block", where)
 		case !ok:
-			return wrong("%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "+
-				"These blocks must remain as they were in the original response.", where)
+			return wrong(
+				"%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "+
+					"These blocks must remain as they were in the original response.",
+				where,
+			)
 		}
 	case blockRedacted:
 		if _, ok := unseal("redacted", b.Data, ""); !ok {

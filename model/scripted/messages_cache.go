@@ -45,7 +45,11 @@ func (r *messagesRequest) split() []span {
 	add := func(where string, b *block) {
 		fmt.Fprintf(all, "%d:%s", len(b.raw), b.raw)
 		size += len(b.raw)
-		s := span{where: where, size: size, ttl: b.CacheControl.ttl()}
+		s := span{
+			where: where,
+			size:  size,
+			ttl:   b.CacheControl.ttl(),
+		}
 		all.Sum(s.sum[:0])
 		out = append(out, s)
 	}

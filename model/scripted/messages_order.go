@@ -60,8 +60,10 @@ func (r *messagesRequest) readContent() error {
 		case "assistant":
 			kinds = []string{blockText, blockThinking, blockRedacted, blockCall}
 		case "system":
-			return wrong("messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, " +
-				"not \"system\" as an input message role.")
+			return wrong(
+				"messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, " +
+					"not \"system\" as an input message role.",
+			)
 		default:
 			return wrong("messages.%d.role: Input should be 'user' or 'assistant'", i)
 		}
@@ -139,8 +141,12 @@ func checkResultBlocks(at int, blocks []block, waiting []string) error {
 			return wrong("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
 				"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", at, i, b.ToolUseID)
 		case slices.Contains(given, b.ToolUseID):
-			return wrong("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s",
-				at, i, b.ToolUseID)
+			return wrong(
+				"messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s",
+				at,
+				i,
+				b.ToolUseID,
+			)
 		case i != len(given):
 			return wrong("messages.%d.content.%d: `tool_result` blocks must come first in a message", at, i)
 		}
@@ -174,9 +180,13 @@ func (r *messagesRequest) checkReturned() error {
 				thought = append(thought, tag)
 			}
 			if tag, ok := thoughtCall(b.ID); ok && !slices.Contains(thought, tag) {
-				return wrong("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
-					"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
-					"(preceding the lastmost set of `tool_use` and `tool_result` blocks).", i, blocks[0].Type)
+				return wrong(
+					"messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+						"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
+						"(preceding the lastmost set of `tool_use` and `tool_result` blocks).",
+					i,
+					blocks[0].Type,
+				)
 			}
 		}
 	}
@@ -197,8 +207,11 @@ func (r *messagesRequest) checkBreakpoints() error {
 		}
 		count++
 		if s.ttl == ttlHour && minutes {
-			return wrong("%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "+
-				"Note that blocks are processed in the following order: `tools`, `system`, `messages`.", s.where)
+			return wrong(
+				"%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "+
+					"Note that blocks are processed in the following order: `tools`, `system`, `messages`.",
+				s.where,
+			)
 		}
 		minutes = minutes || s.ttl == ttlMinutes
 	}
@@ -220,7 +233,10 @@ func (r *messagesRequest) markLast() error {
 	}
 	last := &r.spans[len(r.spans)-1]
 	if last.ttl != "" && last.ttl != c.ttl() {
-		return wrong("%s.cache_control: the last block has another ttl than the request's own cache_control", last.where)
+		return wrong(
+			"%s.cache_control: the last block has another ttl than the request's own cache_control",
+			last.where,
+		)
 	}
 	last.ttl = c.ttl()
 	return nil

@@ -128,7 +128,8 @@ func (r *messagesRequest) check() error {
 	case r.ServiceTier != "" && r.ServiceTier != "auto" && r.ServiceTier != "standard_only":
 		return wrong("service_tier: Input should be 'auto' or 'standard_only'")
 	}
-	if o := r.OutputConfig; o != nil && o.Format != nil && (o.Format.Type != "json_schema" || !isObject(o.Format.Schema)) {
+	if o := r.OutputConfig; o != nil && o.Format != nil &&
+		(o.Format.Type != "json_schema" || !isObject(o.Format.Schema)) {
 		return wrong("output_config.format: a format is of type 'json_schema' and has a schema")
 	}
 	if c := r.ToolChoice; c != nil {

@@ -97,8 +97,12 @@ func (e *envelope) refusal(w Wire, name string, fields map[string]json.RawMessag
 	case isSchema:
 		for i, schema := range e.schemas() {
 			if slices.Contains(keywords(schema), keyword) {
-				return fmt.Sprintf("Invalid JSON payload received. Unknown name %q at 'tools[0].function_declarations[%d].parameters': "+
-					"Cannot find field.", keyword, i), "INVALID_ARGUMENT"
+				return fmt.Sprintf(
+					"Invalid JSON payload received. Unknown name %q at 'tools[0].function_declarations[%d].parameters': "+
+						"Cannot find field.",
+					keyword,
+					i,
+				), "INVALID_ARGUMENT"
 			}
 		}
 		return "", ""
@@ -117,7 +121,11 @@ func (e *envelope) refusal(w Wire, name string, fields map[string]json.RawMessag
 	case w == WireAnthropic:
 		return path + ": Extra inputs are not permitted", ""
 	case valued:
-		return fmt.Sprintf("Unsupported value: '%s' does not support '%s' with this model.", path, value), "unsupported_value"
+		return fmt.Sprintf(
+			"Unsupported value: '%s' does not support '%s' with this model.",
+			path,
+			value,
+		), "unsupported_value"
 	}
 	words = fmt.Sprintf("Unsupported parameter: '%s' is not supported with this model.", path)
 	switch path {
@@ -164,9 +172,15 @@ func (e *envelope) refuseMessage(name string) string {
 		before = m.Role
 		switch content := string(m.Content); {
 		case name == refuseRepeated && repeated:
-			return fmt.Sprintf("messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles in a row", m.Role)
+			return fmt.Sprintf(
+				"messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles in a row",
+				m.Role,
+			)
 		case name == refuseDeveloper && m.Role == "developer":
-			return fmt.Sprintf("messages[%d].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`", i)
+			return fmt.Sprintf(
+				"messages[%d].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`",
+				i,
+			)
 		case name == refuseNull && m.Role == "assistant" && (content == "" || content == "null"):
 			return fmt.Sprintf("messages[%d].content: Input should be a valid string", i)
 		case name == refuseImages && (strings.Contains(content, `"image_url"`) || strings.Contains(content, `"type":"image"`)):

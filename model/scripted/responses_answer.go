@@ -72,7 +72,10 @@ func (o *responsesOutput) reasoning() {
 			return fields
 		}
 		part := object{"type": "summary_text", "text": o.a.reasoning}
-		o.event("response.reasoning_summary_part.added", at(object{"part": object{"type": "summary_text", "text": ""}}))
+		o.event(
+			"response.reasoning_summary_part.added",
+			at(object{"part": object{"type": "summary_text", "text": ""}}),
+		)
 		for _, p := range pieces(o.a.reasoning, pieceSize) {
 			o.event("response.reasoning_summary_text.delta", at(object{"delta": p}))
 		}
@@ -139,11 +142,21 @@ func (o *responsesOutput) call(i int) {
 	tail := fmt.Sprintf("_%s_%d%s", o.tag, i, o.mark)
 	id := "fc" + tail
 	item := func(status, args string) object {
-		return object{"id": id, "type": itemCall, "status": status, "call_id": "call" + tail, "name": c.name, "arguments": args}
+		return object{
+			"id":        id,
+			"type":      itemCall,
+			"status":    status,
+			"call_id":   "call" + tail,
+			"name":      c.name,
+			"arguments": args,
+		}
 	}
 	o.begin(item("in_progress", ""))
 	for _, p := range argPieces(c.args) {
-		o.event("response.function_call_arguments.delta", object{"item_id": id, "output_index": len(o.items), "delta": p})
+		o.event(
+			"response.function_call_arguments.delta",
+			object{"item_id": id, "output_index": len(o.items), "delta": p},
+		)
 		o.chunks[len(o.chunks)-1].args = i == len(o.a.calls)-1
 	}
 	o.event("response.function_call_arguments.done", object{

@@ -127,7 +127,10 @@ func (it *inputItem) check() error {
 		}
 		return wrong("Item with id '%s' not found.", id)
 	}
-	return wrong("Invalid value: '%s'. Supported values are: 'message', 'reasoning', 'function_call', and 'function_call_output'.", it.Type)
+	return wrong(
+		"Invalid value: '%s'. Supported values are: 'message', 'reasoning', 'function_call', and 'function_call_output'.",
+		it.Type,
+	)
 }
 
 // checkID looks at the id of an item, which can be left out.
@@ -148,7 +151,10 @@ func (it *inputItem) checkMessage() error {
 	case "system", "developer":
 		types = types[:1]
 	default:
-		return wrong("Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", it.Role)
+		return wrong(
+			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
+			it.Role,
+		)
 	}
 	if err := it.checkID("msg"); err != nil {
 		return err
@@ -184,7 +190,11 @@ func (it *inputItem) parts(raw json.RawMessage, types ...string) (string, error)
 	var out []string
 	for _, p := range parts {
 		if !slices.Contains(types, p.Type) {
-			return "", wrong("Invalid value: '%s'. Supported values are: '%s'.", p.Type, strings.Join(types, "' and '"))
+			return "", wrong(
+				"Invalid value: '%s'. Supported values are: '%s'.",
+				p.Type,
+				strings.Join(types, "' and '"),
+			)
 		}
 		said := p.Text + p.Refusal + p.ImageURL
 		if said == "" {

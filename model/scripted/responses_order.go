@@ -17,7 +17,10 @@ func checkItems(items []inputItem, stored bool) error {
 			continue
 		}
 		if ids[*id] {
-			return wrong("Duplicate item found with id %s. Remove duplicate items from your input and try again.", *id)
+			return wrong(
+				"Duplicate item found with id %s. Remove duplicate items from your input and try again.",
+				*id,
+			)
 		}
 		ids[*id] = true
 	}
@@ -96,13 +99,19 @@ func checkReasoning(items []inputItem, stored bool) error {
 				return err
 			}
 			if i+1 == len(items) || !items[i+1].output() || items[i+1].Type == itemReasoning {
-				return wrong("Item 'rs_%s' of type 'reasoning' was provided without its required following item.", tag)
+				return wrong(
+					"Item 'rs_%s' of type 'reasoning' was provided without its required following item.",
+					tag,
+				)
 			}
 			thought = tag
 		case it.Type == itemCall:
 			if tag, ok := thoughtCall(it.CallID); ok && tag != thought {
-				return wrong("Item '%s' of type 'function_call' was provided without its required 'reasoning' item: 'rs_%s'.",
-					"fc"+strings.TrimPrefix(it.CallID, "call"), tag)
+				return wrong(
+					"Item '%s' of type 'function_call' was provided without its required 'reasoning' item: 'rs_%s'.",
+					"fc"+strings.TrimPrefix(it.CallID, "call"),
+					tag,
+				)
 			}
 		case !it.output():
 			thought = ""

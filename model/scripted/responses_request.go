@@ -115,8 +115,11 @@ func (r *responsesRequest) check() error {
 	case r.StreamOptions != nil && !r.Stream:
 		return wrong("The 'stream_options' parameter is only allowed when 'stream' is enabled.")
 	case r.MaxOutputTokens != nil && *r.MaxOutputTokens < minOutput:
-		return wrong("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= %d, but got %d instead.",
-			minOutput, *r.MaxOutputTokens)
+		return wrong(
+			"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= %d, but got %d instead.",
+			minOutput,
+			*r.MaxOutputTokens,
+		)
 	case r.Truncation != "" && r.Truncation != "auto" && r.Truncation != "disabled":
 		return wrong("Invalid value: '%s'. Supported values are: 'auto' and 'disabled'.", r.Truncation)
 	}
@@ -181,7 +184,10 @@ func (o *textOptions) check() error {
 		}
 		return nil
 	}
-	return wrong("Invalid value: '%s' (text.format.type). Supported values are: 'json_object', 'json_schema', and 'text'.", f.Type)
+	return wrong(
+		"Invalid value: '%s' (text.format.type). Supported values are: 'json_object', 'json_schema', and 'text'.",
+		f.Type,
+	)
 }
 
 // asks implements question.

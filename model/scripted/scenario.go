@@ -177,7 +177,11 @@ func (s *Scenario) check() (int, error) {
 		}
 		for j := range s.Replies[:i] {
 			if s.Replies[j].hides(r) {
-				return i, fmt.Errorf("reply %d: it is never served, because reply %d fits first; say phase, attempt, user, turn or about", i+1, j+1)
+				return i, fmt.Errorf(
+					"reply %d: it is never served, because reply %d fits first; say phase, attempt, user, turn or about",
+					i+1,
+					j+1,
+				)
 			}
 		}
 	}

@@ -61,8 +61,11 @@ func checkStrictObject(part map[string]json.RawMessage, path []string) error {
 	_ = json.Unmarshal(part["required"], &required)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if !slices.Contains(required, name) {
-			return wrong("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.",
-				where, name)
+			return wrong(
+				"In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.",
+				where,
+				name,
+			)
 		}
 	}
 	return nil

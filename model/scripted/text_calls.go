@@ -20,7 +20,16 @@ const (
 )
 
 // textCalls are all of them.
-var textCalls = []TextCalls{"", TextToolCall, TextMistral, TextMistralNamed, TextLlama, TextHarmony, TextKimi, TextFunctions}
+var textCalls = []TextCalls{
+	"",
+	TextToolCall,
+	TextMistral,
+	TextMistralNamed,
+	TextLlama,
+	TextHarmony,
+	TextKimi,
+	TextFunctions,
+}
 
 // write is calls as text.
 func (t TextCalls) write(calls []answerCall) string {
@@ -35,7 +44,10 @@ func (t TextCalls) write(calls []answerCall) string {
 		case TextLlama:
 			parts = append(parts, "<|python_tag|>"+`{"name":`+name+`,"parameters":`+c.args+`}`)
 		case TextHarmony:
-			parts = append(parts, "<|channel|>commentary to=functions."+c.name+" <|constrain|>json<|message|>"+c.args+"<|call|>")
+			parts = append(
+				parts,
+				"<|channel|>commentary to=functions."+c.name+" <|constrain|>json<|message|>"+c.args+"<|call|>",
+			)
 		case TextKimi:
 			parts = append(parts, "<|tool_call_begin|>functions."+c.name+":"+strconv.Itoa(i)+
 				"<|tool_call_argument_begin|>"+c.args+"<|tool_call_end|>")

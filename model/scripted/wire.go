@@ -134,5 +134,12 @@ func idTag(tag string) string {
 	if clean == tag && len(tag) <= maxTag {
 		return tag
 	}
-	return clean[:min(len(clean), maxTag-10)] + "-" + strings.NewReplacer("+", "-", "/", "_").Replace(seal("tag", tag)[:9])
+	return clean[:min(len(clean), maxTag-10)] + "-" + strings.NewReplacer(
+		"+",
+		"-",
+		"/",
+		"_",
+	).Replace(
+		seal("tag", tag)[:9],
+	)
 }

@@ -150,7 +150,11 @@ func New(cfg Config, p Protocol, suffixes ...string) (*Client, error) {
 	}
 	for name, d := range map[string]time.Duration{"first byte": cfg.FirstByte, "idle": cfg.Idle, "answer": cfg.Whole} {
 		if d < 0 {
-			return nil, fmt.Errorf("the %s timeout %s is negative: use a positive duration, or 0 for the default", name, d)
+			return nil, fmt.Errorf(
+				"the %s timeout %s is negative: use a positive duration, or 0 for the default",
+				name,
+				d,
+			)
 		}
 	}
 	switch cfg.Structured {
@@ -161,7 +165,10 @@ func New(cfg Config, p Protocol, suffixes ...string) (*Client, error) {
 	switch cfg.Auth {
 	case "", AuthBearer, AuthAPIKey, AuthXAPIKey, AuthNone:
 	default:
-		return nil, fmt.Errorf("the way to authenticate %q is unknown: use bearer, api-key, x-api-key or none", cfg.Auth)
+		return nil, fmt.Errorf(
+			"the way to authenticate %q is unknown: use bearer, api-key, x-api-key or none",
+			cfg.Auth,
+		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
 		if err := checkHeader(name, cfg.Headers[name]); err != nil {
@@ -181,7 +188,11 @@ func New(cfg Config, p Protocol, suffixes ...string) (*Client, error) {
 		cfg.Now = time.Now
 	}
 	cfg.HTTP = httpClient(cfg.HTTP)
-	c := &Client{cfg: cfg, base: base, protocol: p}
+	c := &Client{
+		cfg:      cfg,
+		base:     base,
+		protocol: p,
+	}
 	c.mends.recall(cfg.Known)
 	return c, nil
 }
@@ -304,7 +315,13 @@ func (c *Client) Generate(ctx context.Context, call loop.Call, live func(loop.De
 }
 
 // attempt sends one request and reads its answer.
-func (c *Client) attempt(ctx context.Context, key string, call loop.Call, req Request, live func(loop.Delta)) (loop.Answer, error) {
+func (c *Client) attempt(
+	ctx context.Context,
+	key string,
+	call loop.Call,
+	req Request,
+	live func(loop.Delta),
+) (loop.Answer, error) {
 	x := c.begin(ctx, key, call.Patience)
 	defer x.end()
 	if err := x.post(req, call.Headers); err != nil {
@@ -370,7 +387,11 @@ func (c *Client) key(ctx context.Context, own string) (string, error) {
 	case err != nil && ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		return "", &loop.ModelError{Kind: loop.ErrAuth, Message: OneLine("get the API key: " + err.Error()), Err: err}
+		return "", &loop.ModelError{
+			Kind:    loop.ErrAuth,
+			Message: OneLine("get the API key: " + err.Error()),
+			Err:     err,
+		}
 	}
 	return checkKey(key)
 }

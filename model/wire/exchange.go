@@ -56,7 +56,12 @@ type exchange struct {
 // begin starts the clocks. Patience is how often the call has ended in silence
 // already: each time it is given longer.
 func (c *Client) begin(ctx context.Context, key string, patience int) *exchange {
-	x := &exchange{client: c, key: key, caller: ctx, times: 1 + max(patience, 0)}
+	x := &exchange{
+		client: c,
+		key:    key,
+		caller: ctx,
+		times:  1 + max(patience, 0),
+	}
 	x.idle = x.longer(c.cfg.Idle)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	first, whole := x.longer(c.cfg.FirstByte), x.longer(c.cfg.Whole)
@@ -163,7 +168,11 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 		limit = maxError
 	}
 	x.res = res
-	res.Body = &watchedBody{Reader: io.LimitReader(res.Body, limit), Closer: res.Body, x: x}
+	res.Body = &watchedBody{
+		Reader: io.LimitReader(res.Body, limit),
+		Closer: res.Body,
+		x:      x,
+	}
 	if failed {
 		x.heard() // an error is not thought about
 		x.within(min(explaining, x.idle))
@@ -212,7 +221,8 @@ func (x *exchange) read(a Assembly, split func(io.Reader) iter.Seq2[Event, error
 		}
 		// A web page is what stands at a wrong address; asking again finds it again.
 		return Failure{ModelError: &loop.ModelError{
-			Kind: loop.ErrNotFound, Message: fmt.Sprintf("the server answered with %s (is the base URL right?)", plainError(string(data))),
+			Kind:    loop.ErrNotFound,
+			Message: fmt.Sprintf("the server answered with %s (is the base URL right?)", plainError(string(data))),
 		}}
 	default:
 		if err := x.events(r, a, split); err != nil {
@@ -294,7 +304,9 @@ func (x *exchange) describe(err error) Failure {
 		return Failure{ModelError: &loop.ModelError{Kind: loop.ErrIdle, Message: quiet.text}}
 	case x.res != nil:
 		return Failure{ModelError: &loop.ModelError{
-			Kind: loop.ErrServed, Message: "the model server's answer could not be read: " + err.Error(), Err: err,
+			Kind:    loop.ErrServed,
+			Message: "the model server's answer could not be read: " + err.Error(),
+			Err:     err,
 		}}
 	}
 	var asked *url.Error
@@ -306,7 +318,9 @@ func (x *exchange) describe(err error) Failure {
 		}}
 	}
 	return Failure{ModelError: &loop.ModelError{
-		Kind: loop.ErrRefused, Message: "the request could not be made: " + err.Error(), Err: err,
+		Kind:    loop.ErrRefused,
+		Message: "the request could not be made: " + err.Error(),
+		Err:     err,
 	}}
 }
 

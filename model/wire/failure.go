@@ -44,7 +44,9 @@ func kindOfNetwork(err error) loop.ErrorKind {
 	switch {
 	case errors.As(err, &dns), isTLS(err):
 		return loop.ErrUnreachable
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case errors.Is(err, syscall.ECONNREFUSED),
+		errors.Is(err, syscall.EHOSTUNREACH),
+		errors.Is(err, syscall.ENETUNREACH):
 		return loop.ErrUnreachable
 	case errors.As(err, &op) && op.Op == "dial":
 		return loop.ErrUnreachable
@@ -60,7 +62,9 @@ func httpFailure(res *http.Response, text []byte, now time.Time) Failure {
 	}
 	switch {
 	case res.StatusCode < http.StatusBadRequest:
-		f.Message = "the server redirects to " + elsewhere(res.Header.Get("Location")) + ": make that the base URL, or check it"
+		f.Message = "the server redirects to " + elsewhere(
+			res.Header.Get("Location"),
+		) + ": make that the base URL, or check it"
 	case f.Kind == loop.ErrNotFound && !json.Valid(text):
 		f.Message += " (is the base URL right?)"
 	}
@@ -73,7 +77,11 @@ func elsewhere(location string) string {
 	if err != nil || location == "" {
 		return "another address"
 	}
-	return (&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String()
+	return (&url.URL{
+		Scheme: at.Scheme,
+		Host:   at.Host,
+		Path:   at.Path,
+	}).String()
 }
 
 // Reported reads the failure that an answer with a good status reports in its

@@ -42,7 +42,13 @@ func (k *Kept) System(text string, encode func(text string) ([]byte, error)) ([]
 func (k *Kept) Tools(specs []loop.Spec, form string, encode func(loop.Spec) ([]byte, error)) ([][]byte, error) {
 	out := make([][]byte, len(specs))
 	for i, s := range specs {
-		p := part{tool: true, name: s.Name, text: s.Description, schema: string(s.Schema), form: form}
+		p := part{
+			tool:   true,
+			name:   s.Name,
+			text:   s.Description,
+			schema: string(s.Schema),
+			form:   form,
+		}
 		if out[i] = k.find(p); out[i] != nil {
 			continue
 		}

@@ -91,7 +91,13 @@ const once = ", for this request"
 
 // adjusted is the record of a part that was mended.
 func (o Optional) adjusted(model, why string) plan.Adjusted {
-	a := plan.Adjusted{Model: model, Part: o.Part, From: o.From, To: o.To, Why: why}
+	a := plan.Adjusted{
+		Model: model,
+		Part:  o.Part,
+		From:  o.From,
+		To:    o.To,
+		Why:   why,
+	}
 	if o.Once {
 		a.Part += once
 	}
@@ -168,7 +174,17 @@ var (
 		"unsupported", "not support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed",
 		"extra inputs", "extra fields", "deprecated", "cannot be used", "can't be used", "is only", "not available", "not compatible",
 	}
-	missing = []string{"must be passed", "missing", "required", "must be", "must provide", "expected", "pass back", "passed back", "without"}
+	missing = []string{
+		"must be passed",
+		"missing",
+		"required",
+		"must be",
+		"must provide",
+		"expected",
+		"pass back",
+		"passed back",
+		"without",
+	}
 )
 
 // mendable returns the optional parts that a refusal speaks of.
@@ -284,5 +300,6 @@ func sensible(a plan.Adjusted) bool {
 		_, ok := outputOf(a.To)
 		return ok
 	}
-	return a.Part != "" && len(a.Part) <= longest && len(a.To) <= longest && OneLine(a.Part) == a.Part && OneLine(a.To) == a.To
+	return a.Part != "" && len(a.Part) <= longest && len(a.To) <= longest && OneLine(a.Part) == a.Part &&
+		OneLine(a.To) == a.To
 }

@@ -18,5 +18,6 @@ func isTLS(err error) bool {
 		invalid   x509.CertificateInvalidError
 	)
 	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
-		errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
+		errors.As(err, &authority) || errors.As(err, &host) ||
+		errors.As(err, &invalid)
 }

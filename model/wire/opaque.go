@@ -20,7 +20,11 @@ func Seal(wire, provider string, fields map[string]json.RawMessage) json.RawMess
 	if len(fields) == 0 {
 		return nil
 	}
-	data, err := plan.MarshalCompact(sealed{Wire: wire, Provider: provider, Fields: fields})
+	data, err := plan.MarshalCompact(sealed{
+		Wire:     wire,
+		Provider: provider,
+		Fields:   fields,
+	})
 	if err != nil {
 		return nil // a field is not JSON, so it cannot go back
 	}

@@ -63,7 +63,11 @@ func (t *transcript) add(m plan.Message, raw []byte, optional []Optional) {
 	for i := range blocks {
 		blocks[i].Opaque = slices.Clone(blocks[i].Opaque)
 	}
-	t.lines = append(t.lines, line{of: plan.Message{Role: m.Role, Blocks: blocks}, end: len(t.raw), optional: optional})
+	t.lines = append(t.lines, line{
+		of:       plan.Message{Role: m.Role, Blocks: blocks},
+		end:      len(t.raw),
+		optional: optional,
+	})
 }
 
 // same reports whether two messages are sent as the same bytes. It is asked of

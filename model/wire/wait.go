@@ -14,10 +14,14 @@ const longestWait = 365 * 24 * time.Hour
 
 var (
 	// inText is how servers write a wait in words, and inBody in a field.
-	inText = lazy.Regexp(`(?:try again|retry|retry after|wait|available|reset)(?:[a-z ]{0,30}?)\b(?:in|after|for)?\s*` +
-		`((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\s*)+)`)
-	inBody = lazy.Regexp(`"(retrydelay|retry_delay|retry_after|retryafter|retry_after_seconds|retry_after_ms)"\s*:\s*"?([\d.]+)(ms|s|m|h)?"?`)
-	piece  = lazy.Regexp(`(\d+(?:\.\d+)?)\s*(ms|mil|h|m|s)`)
+	inText = lazy.Regexp(
+		`(?:try again|retry|retry after|wait|available|reset)(?:[a-z ]{0,30}?)\b(?:in|after|for)?\s*` +
+			`((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\s*)+)`,
+	)
+	inBody = lazy.Regexp(
+		`"(retrydelay|retry_delay|retry_after|retryafter|retry_after_seconds|retry_after_ms)"\s*:\s*"?([\d.]+)(ms|s|m|h)?"?`,
+	)
+	piece = lazy.Regexp(`(\d+(?:\.\d+)?)\s*(ms|mil|h|m|s)`)
 )
 
 // retryAfter reads how long the server asks to wait: from its headers, else from

@@ -26,8 +26,10 @@ var (
 	ofOther = lazy.Regexp(`image|file size|temperature|top_p|budget_tokens|rate limit|per minute|` +
 		`tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema|effort|input should (?:not )?be`)
 	// ofOutput speaks of how long an answer may be.
-	ofOutput = lazy.Regexp(`max_tokens|max_completion_tokens|max_output_tokens|max_new_tokens|completion tokens|output tokens`)
-	ofInput  = lazy.Regexp(`context|prompt|input|window|messages`)
+	ofOutput = lazy.Regexp(
+		`max_tokens|max_completion_tokens|max_output_tokens|max_new_tokens|completion tokens|output tokens`,
+	)
+	ofInput = lazy.Regexp(`context|prompt|input|window|messages`)
 )
 
 // tooLong reports whether a refusal says that the request does not fit the
@@ -131,7 +133,9 @@ var continued = lazy.Regexp(`^(?:\d|[.:/-]\d)`)
 var mostOutput = []func() *regexp.Regexp{
 	lazy.Regexp(`max_(?:completion_|output_|new_)?tokens.{0,20}\d+\s*>\s*(\d+)`),
 	lazy.Regexp(`at most (\d+) (?:completion|output) tokens`),
-	lazy.Regexp(`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|maximum(?: value)?(?: is| of)?|\[1,)\s*\W?\s*(\d+)`),
+	lazy.Regexp(
+		`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|maximum(?: value)?(?: is| of)?|\[1,)\s*\W?\s*(\d+)`,
+	),
 	lazy.Regexp(`range of max_tokens is \[1, ?(\d+)\]`),
 	lazy.Regexp(`(?:less than or equal to|<=) .?(\d+).{0,10} the maximum value for .?max_`),
 }

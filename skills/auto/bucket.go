@@ -28,7 +28,12 @@ type Bucketer struct {
 // Observe notes how a run ended. It returns the runs that a draft is to be made
 // from, oldest first, or none. Ends that say nothing about the work, and
 // requests without content words, are passed over.
-func (b Bucketer) Observe(ctx context.Context, run plan.RunID, request string, outcome plan.State) (signature string, runs []plan.RunID, err error) {
+func (b Bucketer) Observe(
+	ctx context.Context,
+	run plan.RunID,
+	request string,
+	outcome plan.State,
+) (signature string, runs []plan.RunID, err error) {
 	signature = skills.Signature(request)
 	success := outcome == plan.Approved
 	if signature == "" || !success && outcome != plan.Exhausted && outcome != plan.Failed {

@@ -57,8 +57,12 @@ func (l *Library) Rollback(ctx context.Context, name, why string) (active *Draft
 
 func (l *Library) decide(ctx context.Context, d Draft, decision, why string) error {
 	err := l.Grants.GrantSkill(ctx, plan.SkillGrant{
-		Name: d.Name, Digest: d.Skill.Digest, Signature: d.Meta.Signature,
-		Decision: decision, Why: why, At: l.Now(),
+		Name:      d.Name,
+		Digest:    d.Skill.Digest,
+		Signature: d.Meta.Signature,
+		Decision:  decision,
+		Why:       why,
+		At:        l.Now(),
 	})
 	if err != nil {
 		return fmt.Errorf("keep the decision about %s: %w", d.Name, err)

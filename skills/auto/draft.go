@@ -21,7 +21,12 @@ const alike = 0.5
 // there is nothing to draft: a person has rejected drafts of this signature, or
 // the same draft is there already. A draft that is much like one of the existing
 // skills becomes a proposed change to that one.
-func (l *Library) Draft(ctx context.Context, signature string, all []Evidence, existing []skills.Skill) (*plan.SkillDraft, error) {
+func (l *Library) Draft(
+	ctx context.Context,
+	signature string,
+	all []Evidence,
+	existing []skills.Skill,
+) (*plan.SkillDraft, error) {
 	grants, err := l.Grants.SkillGrants(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read what was decided about drafts: %w", err)
@@ -34,7 +39,12 @@ func (l *Library) Draft(ctx context.Context, signature string, all []Evidence, e
 		return nil, err
 	}
 	c := Compare(all)
-	meta := Meta{AutoDrafted: true, NeedsReview: true, Signature: signature, DraftedAt: l.Now().UTC()}
+	meta := Meta{
+		AutoDrafted: true,
+		NeedsReview: true,
+		Signature:   signature,
+		DraftedAt:   l.Now().UTC(),
+	}
 	for _, e := range all {
 		meta.Runs = append(meta.Runs, e.Run)
 	}
@@ -56,14 +66,24 @@ func (l *Library) Draft(ctx context.Context, signature string, all []Evidence, e
 		return nil, err
 	}
 	return &plan.SkillDraft{
-		Name: name, Signature: signature, Revision: meta.Revision,
-		Digest: meta.Digest, Runs: meta.Runs, Change: meta.Change,
+		Name:      name,
+		Signature: signature,
+		Revision:  meta.Revision,
+		Digest:    meta.Digest,
+		Runs:      meta.Runs,
+		Change:    meta.Change,
 	}, nil
 }
 
 // text writes the draft, or the change to a skill that is there already. No
 // text means that there is nothing to add to that skill.
-func (l *Library) text(signature string, c Common, runs int, existing []skills.Skill, meta *Meta) (string, []byte, error) {
+func (l *Library) text(
+	signature string,
+	c Common,
+	runs int,
+	existing []skills.Skill,
+	meta *Meta,
+) (string, []byte, error) {
 	name := skills.FolderName(signature)
 	data, err := compose(name, c, runs, l.Redact)
 	if err != nil {
@@ -218,7 +238,11 @@ func (l *Library) Rewrite(ctx context.Context, d Draft, body string) (*plan.Skil
 		return nil, err
 	}
 	return &plan.SkillDraft{
-		Name: d.Name, Signature: meta.Signature, Revision: meta.Revision,
-		Digest: meta.Digest, Runs: meta.Runs, Change: meta.Change,
+		Name:      d.Name,
+		Signature: meta.Signature,
+		Revision:  meta.Revision,
+		Digest:    meta.Digest,
+		Runs:      meta.Runs,
+		Change:    meta.Change,
 	}, nil
 }

@@ -95,7 +95,10 @@ func (l *Library) Skills(ctx context.Context) (skills.Shelf, error) {
 		case d.Active:
 			shelf.Usable = append(shelf.Usable, d.Skill)
 		case d.Status != Approved:
-			shelf.Withheld = append(shelf.Withheld, skills.Withheld{Skill: d.Skill, Why: "the draft is " + string(d.Status)})
+			shelf.Withheld = append(shelf.Withheld, skills.Withheld{
+				Skill: d.Skill,
+				Why:   "the draft is " + string(d.Status),
+			})
 		}
 	}
 	return shelf, nil
@@ -124,7 +127,10 @@ func (l *Library) List(ctx context.Context) ([]Draft, error) {
 	}
 	slices.SortFunc(out, func(a, b Draft) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Revision-b.Revision) })
 	for i := range out {
-		later := slices.ContainsFunc(out[i+1:], func(d Draft) bool { return d.Name == out[i].Name && d.Status == Approved })
+		later := slices.ContainsFunc(
+			out[i+1:],
+			func(d Draft) bool { return d.Name == out[i].Name && d.Status == Approved },
+		)
 		out[i].Active = out[i].Status == Approved && !later
 	}
 	return out, nil
@@ -132,7 +138,12 @@ func (l *Library) List(ctx context.Context) ([]Draft, error) {
 
 // read reads one revision. What is wrong with it is said in Err.
 func (l *Library) read(folder, name string, rev int, grants []plan.SkillGrant) Draft {
-	d := Draft{Name: name, Revision: rev, Dir: filepath.Join(l.Dir, folder), Status: Pending}
+	d := Draft{
+		Name:     name,
+		Revision: rev,
+		Dir:      filepath.Join(l.Dir, folder),
+		Status:   Pending,
+	}
 	data, err := os.ReadFile(filepath.Join(d.Dir, skills.Manifest))
 	if err == nil {
 		err = json.Unmarshal(data, &d.Meta)
@@ -179,7 +190,10 @@ func (l *Library) Get(ctx context.Context, name string, rev int) (Draft, error) 
 		}
 	}
 	if found == nil {
-		return Draft{}, fmt.Errorf("there is no draft %s; `plan skills review` shows those there are", strings.TrimSpace(name+" "+revText(rev)))
+		return Draft{}, fmt.Errorf(
+			"there is no draft %s; `plan skills review` shows those there are",
+			strings.TrimSpace(name+" "+revText(rev)),
+		)
 	}
 	return *found, found.Err
 }

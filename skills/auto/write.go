@@ -27,16 +27,27 @@ func compose(name string, c Common, runs int, redact func(string) string) ([]byt
 		about = strings.ReplaceAll(name, "-", ", ")
 	}
 	head, err := yaml.Marshal(map[string]any{
-		"name":        name,
-		"description": oneLine(fmt.Sprintf("How tasks about %s were done here. Use it when a request is of that kind. Drafted from %d approved runs.", redact(about), runs), 1000),
-		"metadata":    map[string]string{"phases": "plan, implement", "origin": "drafted"},
+		"name": name,
+		"description": oneLine(
+			fmt.Sprintf(
+				"How tasks about %s were done here. Use it when a request is of that kind. Drafted from %d approved runs.",
+				redact(about),
+				runs,
+			),
+			1000,
+		),
+		"metadata": map[string]string{"phases": "plan, implement", "origin": "drafted"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write the frontmatter: %w", err)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\n%s---\n# %s\n\n", head, strings.ReplaceAll(name, "-", " "))
-	fmt.Fprintf(&b, "What %d approved runs had in common. It describes what worked; what is asked now comes first.\n", runs)
+	fmt.Fprintf(
+		&b,
+		"What %d approved runs had in common. It describes what worked; what is asked now comes first.\n",
+		runs,
+	)
 	section := func(title string, items []string, quote func(string) string) {
 		if len(items) == 0 {
 			return

@@ -225,7 +225,10 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) Report {
 	case stopped() && ctx.Err() != nil:
 		rep.Err = fmt.Errorf("it was stopped: %w", context.Cause(ctx))
 	case stopped():
-		rep.Err = fmt.Errorf("it was killed after %s, the most it may take; make it faster or give it a longer timeout", h.Timeout)
+		rep.Err = fmt.Errorf(
+			"it was killed after %s, the most it may take; make it faster or give it a longer timeout",
+			h.Timeout,
+		)
 	case err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, syscall.EPIPE):
 		rep.Err = fmt.Errorf("it did not run: %w", err)
 	}
@@ -274,8 +277,14 @@ func (rep Report) Why() string {
 // stopped something.
 func (rep Report) Event(in Input, judges bool) plan.HookRan {
 	ev := plan.HookRan{
-		Event: rep.Hook.Event, Command: rep.Hook.Command, Tool: in.Tool, Call: in.Call, Action: "passed",
-		ExitCode: rep.ExitCode, Output: rep.Output, DurationMS: rep.Duration.Milliseconds(),
+		Event:      rep.Hook.Event,
+		Command:    rep.Hook.Command,
+		Tool:       in.Tool,
+		Call:       in.Call,
+		Action:     "passed",
+		ExitCode:   rep.ExitCode,
+		Output:     rep.Output,
+		DurationMS: rep.Duration.Milliseconds(),
 	}
 	if rep.Err != nil {
 		ev.Error = rep.Err.Error()

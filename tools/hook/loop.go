@@ -55,7 +55,13 @@ type conversation struct {
 }
 
 func (c conversation) input(event string) Input {
-	return Input{Event: event, Run: c.s.Run, Phase: c.s.Phase, Attempt: c.s.Attempt, Conv: c.s.Conv}
+	return Input{
+		Event:   event,
+		Run:     c.s.Run,
+		Phase:   c.s.Phase,
+		Attempt: c.s.Attempt,
+		Conv:    c.s.Conv,
+	}
 }
 
 func (c conversation) call(event string, t loop.ToolCall) Input {
@@ -87,7 +93,11 @@ func (c conversation) beforeTool(ctx context.Context, t loop.ToolCall) loop.Deci
 // afterTool advises: what a hook has to say is added to the result.
 func (c conversation) afterTool(ctx context.Context, t loop.ToolCall, res loop.Result) loop.Result {
 	in := c.call(PostToolUse, t)
-	in.Result = &Result{Output: res.Output, Error: res.Error, ExitCode: res.ExitCode}
+	in.Result = &Result{
+		Output:   res.Output,
+		Error:    res.Error,
+		ExitCode: res.ExitCode,
+	}
 	for _, rep := range c.r.Each(ctx, in, nil) {
 		res.Record = append(res.Record, rep.Event(in, false))
 		if rep.Context != "" {

@@ -34,7 +34,11 @@ type arguments struct {
 func Read(tool string, args []byte, dir string) Call {
 	var a arguments
 	_ = json.Unmarshal(args, &a) // what is not there is empty
-	c := Call{Tool: tool, Command: a.Command, Dir: dir}
+	c := Call{
+		Tool:    tool,
+		Command: a.Command,
+		Dir:     dir,
+	}
 	if a.Path != "" {
 		c.Paths = []string{a.Path}
 	}
@@ -49,7 +53,12 @@ func Read(tool string, args []byte, dir string) Call {
 func (p *Policy) Hooks(dir string, force bool) loop.Hooks {
 	return loop.Hooks{BeforeTool: func(_ context.Context, t loop.ToolCall) loop.Decision {
 		r := p.Judge(Read(t.Info.Name, t.Args, dir))
-		decided := plan.ApprovalResolved{Call: t.ID, Reason: r.Reason, By: "policy", Rule: r.Rule}
+		decided := plan.ApprovalResolved{
+			Call:   t.ID,
+			Reason: r.Reason,
+			By:     "policy",
+			Rule:   r.Rule,
+		}
 		switch {
 		case r.Action == Allow:
 			return loop.Decision{Verb: loop.Pass}
@@ -57,9 +66,20 @@ func (p *Policy) Hooks(dir string, force bool) loop.Hooks {
 			decided.Approved, decided.Reason = true, "forced: "+r.Reason
 			return loop.Decision{Verb: loop.Pass, Record: []plan.Body{decided}}
 		case r.Action == Ask:
-			return loop.Decision{Verb: loop.Confirm, Reason: r.Reason, Rule: r.Rule, Grant: r.Grant, Effect: Effect(dir, t.Info.Name, t.Args)}
+			return loop.Decision{
+				Verb:   loop.Confirm,
+				Reason: r.Reason,
+				Rule:   r.Rule,
+				Grant:  r.Grant,
+				Effect: Effect(dir, t.Info.Name, t.Args),
+			}
 		}
-		return loop.Decision{Verb: loop.Block, Reason: r.Reason, Rule: r.Rule, Record: []plan.Body{decided}}
+		return loop.Decision{
+			Verb:   loop.Block,
+			Reason: r.Reason,
+			Rule:   r.Rule,
+			Record: []plan.Body{decided},
+		}
 	}}
 }
 
@@ -136,7 +156,10 @@ func Effect(dir, tool string, args []byte) string {
 		text = difference(dir, a.Path, func(old string) (string, error) { return a.edited(old) })
 	}
 	if len(text) > mostEffect {
-		text = strings.ToValidUTF8(text[:mostEffect], "") + "\n(the rest is left out here; the arguments in the journal have all of it)"
+		text = strings.ToValidUTF8(
+			text[:mostEffect],
+			"",
+		) + "\n(the rest is left out here; the arguments in the journal have all of it)"
 	}
 	return text
 }
@@ -187,7 +210,11 @@ func current(dir, name string) (text, from string, err error) {
 	case err != nil:
 		return "", "", fmt.Errorf("it cannot be read: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > mostFile:
-		return "", "", fmt.Errorf("it is no file that can be compared (%s, %d bytes)", info.Mode().Type(), info.Size())
+		return "", "", fmt.Errorf(
+			"it is no file that can be compared (%s, %d bytes)",
+			info.Mode().Type(),
+			info.Size(),
+		)
 	}
 	f, err := root.Open(path.Clean(name))
 	if err != nil {

@@ -211,7 +211,15 @@ func (r *reader) variable(name string) {
 func (r *reader) redirect(rd *syntax.Redirect) {
 	r.within(rd, unfed)
 	switch rd.Op {
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.AppClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob:
+	case syntax.RdrOut,
+		syntax.AppOut,
+		syntax.RdrInOut,
+		syntax.RdrClob,
+		syntax.AppClob,
+		syntax.RdrAll,
+		syntax.RdrAllClob,
+		syntax.AppAll,
+		syntax.AppAllClob:
 	case syntax.DplOut:
 		if w := literal(rd.Word); w.known && strings.Trim(w.text, "0123456789-") == "" {
 			return // another descriptor
@@ -277,7 +285,11 @@ func (r *reader) simple(argv []word, in feed, here *string) {
 	if len(argv) == 0 {
 		return
 	}
-	p := Part{argv: argv, feed: in, Text: joined(argv)}
+	p := Part{
+		argv: argv,
+		feed: in,
+		Text: joined(argv),
+	}
 	name := p.name()
 	switch {
 	case !argv[0].known:
@@ -312,7 +324,8 @@ func (r *reader) cd(args []word) {
 func (r *reader) path(w word) (string, bool) {
 	text := w.text
 	for _, home := range []string{"~", "$HOME", "${HOME}"} {
-		if rest, ok := strings.CutPrefix(text, home); ok && (rest == "" || rest[0] == '/') && !strings.ContainsAny(rest, "$`") {
+		if rest, ok := strings.CutPrefix(text, home); ok && (rest == "" || rest[0] == '/') &&
+			!strings.ContainsAny(rest, "$`") {
 			dir := r.place.Home
 			if dir == "" {
 				dir = "/home"

@@ -65,7 +65,8 @@ func (p *Part) outside(place Place) string {
 		switch {
 		case within(place.Root, real):
 		case place.Temp != "" && within(place.Temp, real):
-		case slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"}, path), strings.HasPrefix(path, "/dev/fd/"):
+		case slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"}, path),
+			strings.HasPrefix(path, "/dev/fd/"):
 		default:
 			return fmt.Sprintf("%s: it writes outside the tree, to %s", short(p.Text), path)
 		}
@@ -117,7 +118,8 @@ var sometimes = map[string]func(*Part) string{
 		return ""
 	},
 	"kill": func(p *Part) string {
-		if slices.ContainsFunc(p.argv[1:], func(w word) bool { return w.text == "-1" || w.text == "0" }) && len(p.argv) > 2 {
+		if slices.ContainsFunc(p.argv[1:], func(w word) bool { return w.text == "-1" || w.text == "0" }) &&
+			len(p.argv) > 2 {
 			return "it ends every process it can"
 		}
 		return ""
@@ -130,22 +132,96 @@ var sometimes = map[string]func(*Part) string{
 		}
 		return ""
 	},
-	"git":     gitHazard,
-	"gh":      verbs("it changes what others see on the server", "api", "auth", "secret", "create", "merge", "close", "delete", "edit", "upload", "fork", "run", "comment", "review", "reopen", "rename", "archive", "transfer", "sync", "publish"),
-	"glab":    verbs("it changes what others see on the server", "api", "auth", "create", "merge", "close", "delete", "update"),
-	"kubectl": verbs("it changes what runs elsewhere", "apply", "delete", "create", "replace", "patch", "scale", "rollout", "exec", "edit", "drain", "cordon", "set", "run", "expose", "label", "annotate"),
-	"helm":    verbs("it changes what runs elsewhere", "install", "upgrade", "uninstall", "delete", "rollback", "push"),
-	"docker":  verbs("it reaches beyond the tree", "push", "login", "logout", "prune", "rmi", "swarm", "stack"),
-	"podman":  verbs("it reaches beyond the tree", "push", "login", "logout", "prune", "rmi"),
-	"apt":     verbs("it changes the machine", "install", "remove", "purge", "upgrade", "update", "full-upgrade", "autoremove"),
-	"apt-get": verbs("it changes the machine", "install", "remove", "purge", "upgrade", "update", "dist-upgrade", "autoremove"),
-	"yum":     verbs("it changes the machine", "install", "remove", "update", "upgrade"),
-	"dnf":     verbs("it changes the machine", "install", "remove", "update", "upgrade"),
-	"apk":     verbs("it changes the machine", "add", "del", "upgrade"),
-	"pacman":  flagged("it changes the machine", "SRU"),
-	"brew":    verbs("it changes the machine", "install", "uninstall", "remove", "upgrade", "link", "tap"),
-	"snap":    verbs("it changes the machine", "install", "remove", "refresh"),
-	"npm":     global, "pnpm": global, "yarn": verbs("it changes the machine", "global"),
+	"git": gitHazard,
+	"gh": verbs(
+		"it changes what others see on the server",
+		"api",
+		"auth",
+		"secret",
+		"create",
+		"merge",
+		"close",
+		"delete",
+		"edit",
+		"upload",
+		"fork",
+		"run",
+		"comment",
+		"review",
+		"reopen",
+		"rename",
+		"archive",
+		"transfer",
+		"sync",
+		"publish",
+	),
+	"glab": verbs(
+		"it changes what others see on the server",
+		"api",
+		"auth",
+		"create",
+		"merge",
+		"close",
+		"delete",
+		"update",
+	),
+	"kubectl": verbs(
+		"it changes what runs elsewhere",
+		"apply",
+		"delete",
+		"create",
+		"replace",
+		"patch",
+		"scale",
+		"rollout",
+		"exec",
+		"edit",
+		"drain",
+		"cordon",
+		"set",
+		"run",
+		"expose",
+		"label",
+		"annotate",
+	),
+	"helm": verbs(
+		"it changes what runs elsewhere",
+		"install",
+		"upgrade",
+		"uninstall",
+		"delete",
+		"rollback",
+		"push",
+	),
+	"docker": verbs("it reaches beyond the tree", "push", "login", "logout", "prune", "rmi", "swarm", "stack"),
+	"podman": verbs("it reaches beyond the tree", "push", "login", "logout", "prune", "rmi"),
+	"apt": verbs(
+		"it changes the machine",
+		"install",
+		"remove",
+		"purge",
+		"upgrade",
+		"update",
+		"full-upgrade",
+		"autoremove",
+	),
+	"apt-get": verbs(
+		"it changes the machine",
+		"install",
+		"remove",
+		"purge",
+		"upgrade",
+		"update",
+		"dist-upgrade",
+		"autoremove",
+	),
+	"yum":    verbs("it changes the machine", "install", "remove", "update", "upgrade"),
+	"dnf":    verbs("it changes the machine", "install", "remove", "update", "upgrade"),
+	"apk":    verbs("it changes the machine", "add", "del", "upgrade"),
+	"pacman": flagged("it changes the machine", "SRU"),
+	"brew":   verbs("it changes the machine", "install", "uninstall", "remove", "upgrade", "link", "tap"),
+	"snap":   verbs("it changes the machine", "install", "remove", "refresh"),
+	"npm":    global, "pnpm": global, "yarn": verbs("it changes the machine", "global"),
 	"pip": userWide, "pip3": userWide,
 }
 
@@ -191,17 +267,28 @@ func userWide(p *Part) string {
 
 // publishers are the subcommands that make a package public.
 var publishers = map[string][]string{
-	"npm":   {"publish", "unpublish", "deprecate", "dist-tag", "owner", "access", "token", "adduser", "login"},
-	"pnpm":  {"publish", "login"},
-	"yarn":  {"publish", "login"},
-	"bun":   {"publish"},
-	"lerna": {"publish"}, "changeset": {"publish"}, "nx": {"release"}, "jsr": {"publish"}, "deno": {"publish"}, "vsce": {"publish"}, "ovsx": {"publish"},
+	"npm":  {"publish", "unpublish", "deprecate", "dist-tag", "owner", "access", "token", "adduser", "login"},
+	"pnpm": {"publish", "login"},
+	"yarn": {"publish", "login"},
+	"bun":  {"publish"},
+	"lerna": {
+		"publish",
+	}, "changeset": {"publish"}, "nx": {"release"}, "jsr": {"publish"}, "deno": {"publish"}, "vsce": {"publish"}, "ovsx": {"publish"},
 	"cargo": {"publish", "yank", "owner", "login"},
 	"gem":   {"push", "yank", "owner", "signin"},
-	"rake":  {"release"}, "poetry": {"publish"}, "uv": {"publish"}, "hatch": {"publish"}, "flit": {"publish"}, "pdm": {"publish"}, "maturin": {"publish", "upload"},
-	"mvn": {"deploy"}, "gradle": {"publish"}, "gradlew": {"publish"}, "sbt": {"publish"}, "dotnet": {"push"}, "nuget": {"push"}, "dart": {"publish"}, "flutter": {"publish"},
-	"mix": {"hex.publish"}, "cabal": {"upload"}, "opam": {"publish"}, "conan": {"upload"}, "fastlane": {"release", "deliver"}, "vercel": {""}, "netlify": {"deploy"},
-	"wrangler": {"deploy", "publish"}, "firebase": {"deploy"}, "heroku": {""}, "flyctl": {"deploy"}, "fly": {"deploy"},
+	"rake": {
+		"release",
+	}, "poetry": {"publish"}, "uv": {"publish"}, "hatch": {"publish"}, "flit": {"publish"}, "pdm": {"publish"}, "maturin": {"publish", "upload"},
+	"mvn": {
+		"deploy",
+	}, "gradle": {"publish"}, "gradlew": {"publish"}, "sbt": {"publish"}, "dotnet": {"push"}, "nuget": {"push"}, "dart": {"publish"}, "flutter": {"publish"},
+	"mix": {
+		"hex.publish",
+	}, "cabal": {"upload"}, "opam": {"publish"}, "conan": {"upload"}, "fastlane": {"release", "deliver"}, "vercel": {""}, "netlify": {"deploy"},
+	"wrangler": {
+		"deploy",
+		"publish",
+	}, "firebase": {"deploy"}, "heroku": {""}, "flyctl": {"deploy"}, "fly": {"deploy"},
 }
 
 // publishes reports whether the command makes something public. Runners that
@@ -234,13 +321,18 @@ func published(name string, args []word) bool {
 		return false
 	}
 	for _, w := range args {
-		if !strings.HasPrefix(w.text, "-") && slices.Contains([]string{"test", "run", "build", "check", "install", "ci", "exec", "view", "info", "help", "add"}, w.text) {
+		if !strings.HasPrefix(w.text, "-") &&
+			slices.Contains(
+				[]string{"test", "run", "build", "check", "install", "ci", "exec", "view", "info", "help", "add"},
+				w.text,
+			) {
 			return false // what follows is a name of something else
 		}
 	}
 	return slices.ContainsFunc(args, func(w word) bool {
 		return slices.ContainsFunc(subs, func(s string) bool {
-			return w.text == s || (strings.HasPrefix(name, "gradle") && strings.HasPrefix(w.text[strings.LastIndexByte(w.text, ':')+1:], s))
+			return w.text == s ||
+				(strings.HasPrefix(name, "gradle") && strings.HasPrefix(w.text[strings.LastIndexByte(w.text, ':')+1:], s))
 		}) || (len(subs) == 1 && subs[0] == "")
 	})
 }

@@ -6,7 +6,28 @@ import (
 )
 
 // harmless are the settings of git that only shape what it prints or records.
-var harmless = []string{"user.", "author.", "committer.", "color.", "advice.", "init.", "commit.gpgsign", "tag.gpgsign", "core.quotepath", "core.autocrlf", "core.abbrev", "core.filemode", "gc.auto", "log.", "status.", "safe.directory", "diff.renames", "merge.conflictstyle", "protocol.version", "http.version"}
+var harmless = []string{
+	"user.",
+	"author.",
+	"committer.",
+	"color.",
+	"advice.",
+	"init.",
+	"commit.gpgsign",
+	"tag.gpgsign",
+	"core.quotepath",
+	"core.autocrlf",
+	"core.abbrev",
+	"core.filemode",
+	"gc.auto",
+	"log.",
+	"status.",
+	"safe.directory",
+	"diff.renames",
+	"merge.conflictstyle",
+	"protocol.version",
+	"http.version",
+}
 
 // gitHazard says why git is asked about.
 func gitHazard(p *Part) string {
@@ -22,7 +43,8 @@ func gitHazard(p *Part) string {
 	if ops := g.operands(); len(ops) > 0 {
 		first = ops[0].text
 	}
-	if h, ok := gitHazards[sub.text]; ok && (len(h.options)+len(h.first) == 0 || slices.Contains(h.first, first) || g.has(h.options)) {
+	if h, ok := gitHazards[sub.text]; ok &&
+		(len(h.options)+len(h.first) == 0 || slices.Contains(h.first, first) || g.has(h.options)) {
 		return h.why
 	}
 	if sub.text == "config" && len(g.operands()) > 1 && !isHarmless(first) {
@@ -55,10 +77,16 @@ var gitHazards = map[string]struct {
 	"gc":            {why: "it throws kept work away", options: []string{"--prune"}},
 	"prune":         {why: "it throws kept work away"},
 	"checkout":      {why: "it throws uncommitted work away", options: []string{"-f", "--force"}},
-	"switch":        {why: "it throws uncommitted work away", options: []string{"-f", "--force", "--discard-changes"}},
-	"worktree":      {why: "it removes a work tree", first: []string{"remove", "prune"}},
-	"config":        {why: "it changes settings outside the tree", options: []string{"--global", "--system"}},
-	"remote":        {why: "it changes where work is sent", first: []string{"add", "set-url", "rename", "remove", "rm"}},
+	"switch": {
+		why:     "it throws uncommitted work away",
+		options: []string{"-f", "--force", "--discard-changes"},
+	},
+	"worktree": {why: "it removes a work tree", first: []string{"remove", "prune"}},
+	"config":   {why: "it changes settings outside the tree", options: []string{"--global", "--system"}},
+	"remote": {
+		why:   "it changes where work is sent",
+		first: []string{"add", "set-url", "rename", "remove", "rm"},
+	},
 }
 
 // risky reports whether git is given a setting, before its subcommand, that may
@@ -82,7 +110,10 @@ func risky(argv []word) bool {
 }
 
 func isHarmless(setting string) bool {
-	return slices.ContainsFunc(harmless, func(h string) bool { return strings.HasPrefix(strings.ToLower(setting), h) })
+	return slices.ContainsFunc(
+		harmless,
+		func(h string) bool { return strings.HasPrefix(strings.ToLower(setting), h) },
+	)
 }
 
 // has reports whether one of the options is given, also one letter in a group.

@@ -146,7 +146,12 @@ type Ruling struct {
 func (p *Policy) Grant(g plan.Grant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.grants = append(p.grants, Rule{Tool: g.Tool, Path: g.Path, Command: g.Command, Action: Allow})
+	p.grants = append(p.grants, Rule{
+		Tool:    g.Tool,
+		Path:    g.Path,
+		Command: g.Command,
+		Action:  Allow,
+	})
 }
 
 // granted reports whether a person said yes to all of this before.
@@ -179,7 +184,11 @@ func (p *Policy) Judge(c Call) Ruling {
 func (p *Policy) judge(s subject) Ruling {
 	worst := Ruling{Action: Allow}
 	if why := s.hazard(); why != "" {
-		worst = Ruling{Action: Ask, Rule: "default", Reason: why}
+		worst = Ruling{
+			Action: Ask,
+			Rule:   "default",
+			Reason: why,
+		}
 	}
 	for _, l := range p.layers {
 		if r, ok := l.last(s); ok && !l.Tightens {
@@ -204,7 +213,11 @@ func (l Layer) last(s subject) (Ruling, bool) {
 		if reason == "" {
 			reason = fmt.Sprintf("%s says: %s", l.Name, r)
 		}
-		return Ruling{Action: r.Action, Rule: fmt.Sprintf("%s: %s", l.Name, r), Reason: s.about(reason)}, true
+		return Ruling{
+			Action: r.Action,
+			Rule:   fmt.Sprintf("%s: %s", l.Name, r),
+			Reason: s.about(reason),
+		}, true
 	}
 	return Ruling{}, false
 }
@@ -250,7 +263,12 @@ func (p *Policy) subjects(c Call) []subject {
 	if c.Command != "" {
 		var out []subject
 		for _, part := range Commands(place, c.Command) {
-			out = append(out, subject{place: place, tool: c.Tool, line: strings.TrimSpace(c.Command), part: &part})
+			out = append(out, subject{
+				place: place,
+				tool:  c.Tool,
+				line:  strings.TrimSpace(c.Command),
+				part:  &part,
+			})
 		}
 		return out
 	}
@@ -259,7 +277,11 @@ func (p *Policy) subjects(c Call) []subject {
 	}
 	var out []subject
 	for _, path := range c.Paths {
-		out = append(out, subject{place: place, tool: c.Tool, paths: []string{place.abs("", path)}})
+		out = append(out, subject{
+			place: place,
+			tool:  c.Tool,
+			paths: []string{place.abs("", path)},
+		})
 	}
 	return out
 }
@@ -312,7 +334,10 @@ func (s subject) fitsCommand(pattern string, loose bool) bool {
 	if loose {
 		return s.part.Opaque == "" && !s.part.Redirect && fitsText(pattern, oneLine(s.part.Text), false)
 	}
-	return slices.ContainsFunc(s.part.names(), func(text string) bool { return fitsText(pattern, oneLine(text), true) })
+	return slices.ContainsFunc(
+		s.part.names(),
+		func(text string) bool { return fitsText(pattern, oneLine(text), true) },
+	)
 }
 
 // fitsPath matches paths: for an allow all that are written, else any that is
@@ -332,7 +357,8 @@ func (s subject) fitsPath(pattern string, loose bool) bool {
 		}
 	}
 	if loose {
-		return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool { return !fits(p) || !fits(resolved(p)) })
+		return len(paths) > 0 &&
+			!slices.ContainsFunc(paths, func(p string) bool { return !fits(p) || !fits(resolved(p)) })
 	}
 	return slices.ContainsFunc(paths, func(p string) bool { return fits(p) || fits(resolved(p)) })
 }

@@ -20,19 +20,62 @@ type wrapper struct {
 
 // wrappers knows the commands that run another one.
 var wrappers = map[string]wrapper{
-	"builtin": {}, "busybox": {}, "command": {lookup: "vV"}, "doas": {takes: "uC", assigns: true}, "env": {takes: "uCS", long: "--unset --chdir --split-string", assigns: true},
-	"exec": {takes: "a"}, "flock": {takes: "wE", skip: 1}, "ionice": {takes: "cnpPu"}, "ltrace": {takes: "eopu"}, "nice": {takes: "n", long: "--adjustment"},
-	"nohup": {}, "parallel": {appended: true, takes: "jSPn"}, "setarch": {skip: 1}, "setsid": {}, "stdbuf": {takes: "ioe"}, "strace": {takes: "eopPs"},
-	"sudo": {takes: "ugpChrRtTD", long: "--user --group --prompt --host --chdir --chroot", assigns: true}, "taskset": {skip: 1},
-	"time": {takes: "of"}, "timeout": {takes: "ks", long: "--kill-after --signal", skip: 1}, "unbuffer": {}, "watch": {takes: "n"}, "winpty": {}, "xvfb-run": {takes: "nsef"},
-	"xargs": {takes: "adEILnPs", long: "--arg-file --delimiter --max-args --max-procs --max-lines --replace --max-chars", appended: true},
+	"builtin": {}, "busybox": {}, "command": {lookup: "vV"}, "doas": {
+		takes:   "uC",
+		assigns: true,
+	}, "env": {
+		takes:   "uCS",
+		long:    "--unset --chdir --split-string",
+		assigns: true,
+	},
+	"exec": {takes: "a"}, "flock": {
+		takes: "wE",
+		skip:  1,
+	}, "ionice": {takes: "cnpPu"}, "ltrace": {takes: "eopu"}, "nice": {
+		takes: "n",
+		long:  "--adjustment",
+	},
+	"nohup": {}, "parallel": {
+		appended: true,
+		takes:    "jSPn",
+	}, "setarch": {skip: 1}, "setsid": {}, "stdbuf": {takes: "ioe"}, "strace": {takes: "eopPs"},
+	"sudo": {
+		takes:   "ugpChrRtTD",
+		long:    "--user --group --prompt --host --chdir --chroot",
+		assigns: true,
+	}, "taskset": {skip: 1},
+	"time": {takes: "of"}, "timeout": {
+		takes: "ks",
+		long:  "--kill-after --signal",
+		skip:  1,
+	}, "unbuffer": {}, "watch": {takes: "n"}, "winpty": {}, "xvfb-run": {takes: "nsef"},
+	"xargs": {
+		takes:    "adEILnPs",
+		long:     "--arg-file --delimiter --max-args --max-procs --max-lines --replace --max-chars",
+		appended: true,
+	},
 }
 
 // shells run a script.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"}
 
 // interpreters run a program that they may read on standard input.
-var interpreters = []string{"python", "python2", "python3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "Rscript", "osascript", "pwsh"}
+var interpreters = []string{
+	"python",
+	"python2",
+	"python3",
+	"perl",
+	"ruby",
+	"node",
+	"nodejs",
+	"deno",
+	"bun",
+	"php",
+	"lua",
+	"Rscript",
+	"osascript",
+	"pwsh",
+}
 
 // unwrap looks into a command for the commands that it is given to run.
 func (r *reader) unwrap(at int, in feed, here *string) {
@@ -220,7 +263,8 @@ func (r *reader) splits(option string, rest []word) bool {
 
 func isAssign(text string) bool {
 	name, _, ok := strings.Cut(text, "=")
-	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+	return ok && name != "" &&
+		strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 // find reads the commands that find runs on what it finds.
@@ -230,7 +274,9 @@ func (r *reader) find(args []word) {
 		start = args[0]
 	}
 	for i := 0; i < len(args); i++ {
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}, args[i].text) {
+		switch args[i].text {
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
+		default:
 			continue
 		}
 		var argv []word
@@ -258,7 +304,11 @@ func (r *reader) git(at int) {
 		case sub.text == "bisect" && a.text == "run":
 			value = next
 		case sub.text == "submodule" && a.text == "foreach":
-			r.evaluated(at, "eval", slices.DeleteFunc(slices.Clone(next), func(w word) bool { return strings.HasPrefix(w.text, "--") }))
+			r.evaluated(
+				at,
+				"eval",
+				slices.DeleteFunc(slices.Clone(next), func(w word) bool { return strings.HasPrefix(w.text, "--") }),
+			)
 			return
 		case sub.text == "rebase" && (a.text == "-x" || a.text == "--exec") && len(next) > 0:
 			r.evaluated(at, "eval", next[:1])
@@ -276,7 +326,13 @@ func (r *reader) git(at int) {
 func gitCommand(argv []word) (sub word, args []word) {
 	for i := 1; i < len(argv); i++ {
 		switch a := argv[i].text; {
-		case a == "-C", a == "-c", a == "--git-dir", a == "--work-tree", a == "--namespace", a == "--config-env", a == "--exec-path":
+		case a == "-C",
+			a == "-c",
+			a == "--git-dir",
+			a == "--work-tree",
+			a == "--namespace",
+			a == "--config-env",
+			a == "--exec-path":
 			i++
 		case strings.HasPrefix(a, "-"):
 		default:

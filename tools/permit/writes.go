@@ -74,7 +74,8 @@ func (p *Part) flag(short string, long ...string) bool {
 			return false
 		case strings.HasPrefix(w.text, "--"):
 			for _, l := range long {
-				if w.text == l || strings.HasPrefix(w.text, l+"=") || (len(w.text) > 4 && strings.HasPrefix(l, w.text)) {
+				if w.text == l || strings.HasPrefix(w.text, l+"=") ||
+					(len(w.text) > 4 && strings.HasPrefix(l, w.text)) {
 					return true
 				}
 			}
@@ -165,5 +166,8 @@ func (p *Part) writesOnly() bool {
 
 // fetches reports whether the command prints what it gets over the network.
 func (p *Part) fetches() bool {
-	return slices.Contains([]string{"curl", "wget", "nc", "ncat", "socat", "fetch", "http", "https", "aria2c", "lynx"}, p.name())
+	return slices.Contains(
+		[]string{"curl", "wget", "nc", "ncat", "socat", "fetch", "http", "https", "aria2c", "lynx"},
+		p.name(),
+	)
 }

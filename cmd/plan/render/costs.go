@@ -67,7 +67,11 @@ func (c *Costs) Add(e plan.Event) {
 }
 
 func rowOfReport(b plan.UsageReport) CostRow {
-	row := CostRow{Usage: b.Usage, USD: b.CostUSD, Calls: 1}
+	row := CostRow{
+		Usage: b.Usage,
+		USD:   b.CostUSD,
+		Calls: 1,
+	}
 	switch {
 	case b.Reported:
 		row.Reported, row.Said = b.CostUSD, 1
@@ -244,7 +248,11 @@ func costNotes(c *Costs, models []CostRow) []string {
 	var notes []string
 	total := c.Total()
 	if total.Said > 0 {
-		note := fmt.Sprintf("$%.4f of it, for %s, is what the servers themselves said", total.Reported, Count(total.Said, "call"))
+		note := fmt.Sprintf(
+			"$%.4f of it, for %s, is what the servers themselves said",
+			total.Reported,
+			Count(total.Said, "call"),
+		)
 		if total.Calls > total.Said+total.Unpriced {
 			note += "; the rest goes by the list of prices"
 		}
@@ -259,7 +267,10 @@ func costNotes(c *Costs, models []CostRow) []string {
 		}
 	}
 	if c.Inherited.Usage != (plan.Usage{}) {
-		notes = append(notes, "What is inherited was paid by the run that this one was forked from, and is not in the sum.")
+		notes = append(
+			notes,
+			"What is inherited was paid by the run that this one was forked from, and is not in the sum.",
+		)
 	}
 	if len(notes) > 0 {
 		notes = append([]string{""}, notes...)

@@ -22,7 +22,12 @@ type narrator struct {
 }
 
 func newNarrator(opts Options) *narrator {
-	return &narrator{Look: NewLook(opts), opts: opts, tally: opts.Before.Clone(), calls: map[string]Span{}}
+	return &narrator{
+		Look:  NewLook(opts),
+		opts:  opts,
+		tally: opts.Before.Clone(),
+		calls: map[string]Span{},
+	}
 }
 
 // Columns is the width of a line. The last column of a terminal stays free:
@@ -41,7 +46,10 @@ const (
 
 // labelled draws a line of one glyph, a label and a text, wrapped.
 func (n *narrator) labelled(glyph string, k Ink, label, text string) []string {
-	return n.hang(n.Columns(), []Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad(label) + " "}}, InkNone, text)
+	return n.hang(n.Columns(), []Span{{Text: "  "}, {
+		Ink:  k,
+		Text: glyph,
+	}, {Text: " " + labelPad(label) + " "}}, InkNone, text)
 }
 
 // lines tells one event, in as many lines as it deserves: often none. The end
@@ -129,7 +137,13 @@ func (n *narrator) runStart(e plan.Event, b plan.RunStart) []string {
 	}
 	width := n.Columns()
 	row := func(label, text string, keepEnd bool) string {
-		return n.fill(width, []Span{{Ink: InkDim, Text: "  " + PadTo(label, labelColumns+2) + " "}}, Span{Text: text, keepEnd: keepEnd}, nil)
+		return n.fill(width, []Span{{
+			Ink:  InkDim,
+			Text: "  " + PadTo(label, labelColumns+2) + " ",
+		}}, Span{
+			Text:    text,
+			keepEnd: keepEnd,
+		}, nil)
 	}
 	return []string{
 		n.PaintAll([]Span{{Ink: InkBold, Text: "plan "}, {Ink: InkBold, Text: string(e.Run)}}),
@@ -279,7 +293,9 @@ func (n *narrator) verdictGiven(b plan.VerdictGiven) []string {
 	head := []Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad("verdict") + " "}}
 	lines := n.hang(n.Columns(), append(head, Span{Ink: k, Text: word + "  "}), InkNone, b.Why)
 	if note := checklistNote(b.Judgement); note != "" {
-		lines = append(lines, n.hang(n.Columns(), []Span{{Text: strings.Repeat(" ", n.measure(head))}}, InkDim, note)...)
+		lines = append(
+			lines,
+			n.hang(n.Columns(), []Span{{Text: strings.Repeat(" ", n.measure(head))}}, InkDim, note)...)
 	}
 	return lines
 }
@@ -302,7 +318,10 @@ func (n *narrator) gapChange(b plan.GapChange) []string {
 func (n *narrator) planMade(b plan.PlanMade) []string {
 	lines := n.labelled(n.note, InkDim, "plan", n.planWords(b.PlanDoc))
 	for _, command := range b.Verify {
-		lines = append(lines, n.fill(n.Columns(), []Span{{Ink: InkDim, Text: strings.Repeat(" ", restColumn) + "verify: "}}, Span{Text: n.firstLine(command)}, nil))
+		lines = append(lines, n.fill(n.Columns(), []Span{{
+			Ink:  InkDim,
+			Text: strings.Repeat(" ", restColumn) + "verify: ",
+		}}, Span{Text: n.firstLine(command)}, nil))
 	}
 	return lines
 }

@@ -31,7 +31,9 @@ func (n *narrator) adjusted(b plan.Adjusted) []string {
 	}
 	lines := n.oneLine(n.note, InkDim, "note", b.String())
 	if n.opts.Verbose && b.Why != "" {
-		lines = append(lines, n.hang(n.Columns(), []Span{{Text: fmt.Sprintf("%*s", restColumn, "")}}, InkDim, b.Why)...)
+		lines = append(
+			lines,
+			n.hang(n.Columns(), []Span{{Text: fmt.Sprintf("%*s", restColumn, "")}}, InkDim, b.Why)...)
 	}
 	return lines
 }
@@ -77,6 +79,9 @@ func LearntWords(b plan.CompactionStart) string {
 	case plan.WindowSaid:
 		return fmt.Sprintf("the server takes %s tokens, as it said; about %s are made shorter", window, size)
 	}
-	return fmt.Sprintf("the server found the request too long and named no window, so %s tokens are taken for it; about %s are made shorter",
-		window, size)
+	return fmt.Sprintf(
+		"the server found the request too long and named no window, so %s tokens are taken for it; about %s are made shorter",
+		window,
+		size,
+	)
 }

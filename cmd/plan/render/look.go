@@ -40,16 +40,40 @@ const (
 
 // NewLook makes the look that the options ask for.
 func NewLook(opts Options) Look {
-	l := Look{color: opts.Color, ascii: opts.ASCII, glyphs: glyphs{
-		ok: "✓", fail: "✗", refused: "⊘", unsure: "?", again: "↻", halt: "■", open: "○", note: "•",
-		rule: "─", dot: "·", cut: "…", Arrow: "→",
-		spin: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
-	}}
+	l := Look{
+		color: opts.Color,
+		ascii: opts.ASCII,
+		glyphs: glyphs{
+			ok:      "✓",
+			fail:    "✗",
+			refused: "⊘",
+			unsure:  "?",
+			again:   "↻",
+			halt:    "■",
+			open:    "○",
+			note:    "•",
+			rule:    "─",
+			dot:     "·",
+			cut:     "…",
+			Arrow:   "→",
+			spin:    []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
+		},
+	}
 	if l.ascii {
 		l.glyphs = glyphs{
-			ok: "+", fail: "x", refused: "!", unsure: "?", again: "~", halt: "#", open: "o", note: "*",
-			rule: "-", dot: "|", cut: "...", Arrow: ">",
-			spin: []string{"|", "/", "-", "\\"},
+			ok:      "+",
+			fail:    "x",
+			refused: "!",
+			unsure:  "?",
+			again:   "~",
+			halt:    "#",
+			open:    "o",
+			note:    "*",
+			rule:    "-",
+			dot:     "|",
+			cut:     "...",
+			Arrow:   ">",
+			spin:    []string{"|", "/", "-", "\\"},
 		}
 	}
 	return l

@@ -24,7 +24,13 @@ const (
 // the process; a patience of 0 waits for as long as it takes. Events fed after
 // stop are ignored.
 func NewPump(v Viewer, patience time.Duration) (feed func(plan.Event), stop func() error) {
-	p := &pump{viewer: v, patience: patience, wake: make(chan struct{}, 1), done: make(chan struct{}), cut: map[string]bool{}}
+	p := &pump{
+		viewer:   v,
+		patience: patience,
+		wake:     make(chan struct{}, 1),
+		done:     make(chan struct{}),
+		cut:      map[string]bool{},
+	}
 	go p.run()
 	return p.feed, p.stop
 }

@@ -52,7 +52,13 @@ type screen struct {
 // NewScreen returns a viewer for a terminal whose cursor can be moved.
 // The bottom row stays a line of status until Close.
 func NewScreen(w io.Writer, opts Options) Viewer {
-	s := &screen{w: w, opts: opts, narr: newNarrator(opts), quit: make(chan struct{}), done: make(chan struct{})}
+	s := &screen{
+		w:    w,
+		opts: opts,
+		narr: newNarrator(opts),
+		quit: make(chan struct{}),
+		done: make(chan struct{}),
+	}
 	s.status.idle = true
 	s.status.started = opts.now()
 	go s.run()

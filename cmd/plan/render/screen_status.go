@@ -80,11 +80,21 @@ func (s *status) observe(l Look, e plan.Event, now time.Time) {
 func (s *status) observeWork(l Look, e plan.Event, now time.Time) {
 	switch b := e.Body.(type) {
 	case plan.ToolStart:
-		s.begin(runningWork{key: e.Conv + "\x00" + b.Call, label: b.Name, arg: l.tellingArgument(b.Name, b.Args), since: now})
+		s.begin(runningWork{
+			key:   e.Conv + "\x00" + b.Call,
+			label: b.Name,
+			arg:   l.tellingArgument(b.Name, b.Args),
+			since: now,
+		})
 	case plan.ToolEnd:
 		s.finish(e.Conv + "\x00" + b.Call)
 	case plan.CheckStart:
-		s.begin(runningWork{key: "check " + b.Command, label: "check", arg: Span{Text: l.firstLine(b.Command)}, since: now})
+		s.begin(runningWork{
+			key:   "check " + b.Command,
+			label: "check",
+			arg:   Span{Text: l.firstLine(b.Command)},
+			since: now,
+		})
 	case plan.CheckEnd:
 		s.finish("check " + b.Command)
 		s.say("", now) // what was noted is the check's own output

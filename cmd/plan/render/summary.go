@@ -204,7 +204,11 @@ func (t *Tally) openAttempt(e plan.Event, resumed bool) {
 		t.Phases[n-1].Open = true
 		return
 	}
-	t.Phases = append(t.Phases, phaseTally{Phase: e.Phase, Attempt: e.Attempt, Open: true})
+	t.Phases = append(t.Phases, phaseTally{
+		Phase:   e.Phase,
+		Attempt: e.Attempt,
+		Open:    true,
+	})
 }
 
 // addCheck keeps a result; a check that was stopped has none.

@@ -91,7 +91,10 @@ func (s *summary) reviews() {
 	var parts []string
 	for _, p := range s.t.Phases {
 		if p.Phase == plan.Review {
-			parts = append(parts, fmt.Sprintf("%d: %s, %s tokens", p.Attempt, Cost(p.Cost, !p.Unpriced), Tokens(p.Usage.Tokens())))
+			parts = append(
+				parts,
+				fmt.Sprintf("%d: %s, %s tokens", p.Attempt, Cost(p.Cost, !p.Unpriced), Tokens(p.Usage.Tokens())),
+			)
 		}
 	}
 	if len(parts) > 1 {

@@ -12,7 +12,12 @@ import (
 // WriteSummary writes what a run came to and what can be done next. It goes to
 // a terminal at the end, so a write error is left to whoever writes next.
 func WriteSummary(w io.Writer, t *Tally, opts Options) {
-	s := summary{Look: NewLook(opts), t: t, opts: opts, width: min(opts.Columns()-1, MaxColumns)}
+	s := summary{
+		Look:  NewLook(opts),
+		t:     t,
+		opts:  opts,
+		width: min(opts.Columns()-1, MaxColumns),
+	}
 	s.outcome()
 	s.verdict()
 	s.gaps()
@@ -46,7 +51,10 @@ func (s *summary) rowOf(head []Span, k Ink, text string) {
 }
 
 func (s *summary) rowOfParts(label string, parts []string) {
-	s.lines = append(s.lines, s.hangParts(s.width, []Span{{Ink: InkDim, Text: summaryLabel(label)}}, InkNone, parts...)...)
+	s.lines = append(s.lines, s.hangParts(s.width, []Span{{
+		Ink:  InkDim,
+		Text: summaryLabel(label),
+	}}, InkNone, parts...)...)
 }
 
 func summaryLabel(label string) string { return "  " + PadTo(label, 10) }
@@ -188,11 +196,20 @@ func (s *summary) checks() {
 			now = c.baseline
 			head = append(head, s.checkWord(now), Span{Text: "  "}, Span{Ink: InkDim, Text: "baseline only  "})
 		case c.baseline != nil:
-			head = append(head, s.checkWord(c.baseline), Span{Ink: InkDim, Text: " " + s.Arrow + " "}, s.checkWord(now), Span{Text: "  "})
+			head = append(head, s.checkWord(c.baseline), Span{
+				Ink:  InkDim,
+				Text: " " + s.Arrow + " ",
+			}, s.checkWord(now), Span{Text: "  "})
 		default:
 			head = append(head, s.checkWord(now), Span{Text: "  "})
 		}
-		tail := []Span{{Ink: InkDim, Text: checkNote(*now)}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(Millis(now.DurationMS)))}}
+		tail := []Span{{
+			Ink:  InkDim,
+			Text: checkNote(*now),
+		}, {
+			Ink:  InkDim,
+			Text: fmt.Sprintf("%8s", Duration(Millis(now.DurationMS))),
+		}}
 		s.lines = append(s.lines, s.fill(s.width, head, Span{Text: s.firstLine(now.Command)}, tail))
 		label = ""
 	}
@@ -268,7 +285,11 @@ func DiffWords(d plan.DiffStat) string {
 
 // planWords sizes a plan in one line.
 func (l Look) planWords(p plan.PlanDoc) string {
-	return l.Joined(fmt.Sprintf("version %d", p.Version), Count(len(p.Files), "file"), Count(lineCount(p.Text), "line"))
+	return l.Joined(
+		fmt.Sprintf("version %d", p.Version),
+		Count(len(p.Files), "file"),
+		Count(lineCount(p.Text), "line"),
+	)
 }
 
 func (s *summary) spent() {
@@ -278,7 +299,16 @@ func (s *summary) spent() {
 		s.row("cost", InkNone, Cost(s.t.Cost, !s.t.Unpriced))
 	}
 	if in, from := s.t.inherited, s.t.start.ForkedFrom; from != nil && in.Tokens() > 0 {
-		s.row("inherited", InkDim, fmt.Sprintf("%s tokens, %s, spent by run %s", Tokens(in.Tokens()), Cost(s.t.inheritedCost, s.t.inheritedCost > 0), from.Run))
+		s.row(
+			"inherited",
+			InkDim,
+			fmt.Sprintf(
+				"%s tokens, %s, spent by run %s",
+				Tokens(in.Tokens()),
+				Cost(s.t.inheritedCost, s.t.inheritedCost > 0),
+				from.Run,
+			),
+		)
 	}
 	if s.t.Total <= 0 {
 		return

@@ -146,7 +146,14 @@ func (t toolLine) plainSuccess() bool { return t.note == "" && len(t.more) == 0 
 // finished describes the end of a call.
 func (n *narrator) finished(e plan.Event, b plan.ToolEnd) toolLine {
 	key := e.Conv + "\x00" + b.Call
-	t := toolLine{name: orElse(b.Name, "tool"), arg: n.calls[key], glyph: n.ok, ink: InkGreen, took: b.DurationMS, times: 1}
+	t := toolLine{
+		name:  orElse(b.Name, "tool"),
+		arg:   n.calls[key],
+		glyph: n.ok,
+		ink:   InkGreen,
+		took:  b.DurationMS,
+		times: 1,
+	}
 	delete(n.calls, key)
 	if e.Parent != "" {
 		t.depth = 1
