@@ -1,0 +1,144 @@
+package connect
+
+import (
+	"fmt"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/provider"
+	"github.com/plan-engine/plan/phases"
+)
+
+// PhaseModels is the model of each phase. A hint that stands for nothing, which
+// settings that were read do not hold, leaves a phase without one.
+func PhaseModels(cfg config.Config) map[plan.Phase]string {
+	out := map[plan.Phase]string{}
+	for _, p := range plan.Phases() {
+		out[p], _, _ = cfg.Resolve(cfg.For(p).Model)
+	}
+	if cfg.Critique != nil && *cfg.Critique {
+		out[plan.Critique], _, _ = cfg.Resolve(critiqueSettings(cfg).Model)
+	}
+	return out
+}
+
+// critiqueSettings is the model and sampling of a critique; the model is Plan's, where
+// no other is named.
+func critiqueSettings(cfg config.Config) config.PhaseConfig {
+	own := cfg.For(plan.Critique)
+	if cfg.Phase[plan.Critique].Model == "" {
+		own.Model = cfg.For(plan.Plan).Model
+	}
+	return own
+}
+
+// RouteOf is what [route] and the hints of the phases come to, and why a phase has
+// its model where a hint chose it.
+func RouteOf(cfg config.Config) (phases.Route, map[plan.Phase]string, error) {
+	route := phases.Route{
+		Cheap:    cfg.Route.Cheap,
+		Strong:   cfg.Route.Strong,
+		Escalate: map[plan.Phase]string{},
+	}
+	var err error
+	if route.Summary, _, err = cfg.Resolve(cfg.Route.Summary); err != nil {
+		return route, nil, err
+	}
+	if route.SubAgent, _, err = cfg.Resolve(cfg.Route.SubAgent); err != nil {
+		return route, nil, err
+	}
+	why := map[plan.Phase]string{}
+	for p, own := range cfg.Phase {
+		_, by, err := cfg.Resolve(own.Model)
+		if err != nil {
+			return route, nil, err
+		}
+		if by != "" {
+			why[p] = fmt.Sprintf("%s, as [phase.%s] asks", own.Model, p)
+		}
+		if own.Escalate == "" {
+			continue
+		}
+		if route.Escalate[p], _, err = cfg.Resolve(own.Escalate); err != nil {
+			return route, nil, err
+		}
+	}
+	for _, p := range plan.Phases() {
+		if _, by, err := cfg.Resolve(cfg.Model); err == nil && by != "" && why[p] == "" && cfg.Phase[p].Model == "" {
+			why[p] = cfg.Model + ", as the settings ask"
+		}
+	}
+	return route, why, nil
+}
+
+// UsedModels are the models that a run can use, and what for.
+func UsedModels(cfg config.Config) (map[string]string, error) {
+	route, _, err := RouteOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]string{route.Summary: "summaries", route.SubAgent: "sub-agents"}
+	for p, m := range PhaseModels(cfg) {
+		used[m] = string(p)
+	}
+	for p, m := range route.Escalate {
+		used[m] = string(p)
+	}
+	delete(used, "")
+	return used, nil
+}
+
+// CheckBudget refuses a cost limit that could not be kept.
+func CheckBudget(cfg config.Config, servers *provider.Set) error {
+	if cfg.MaxCost <= 0 {
+		return nil
+	}
+	used, err := UsedModels(cfg)
+	if err != nil {
+		return err
+	}
+	for m, what := range used {
+		if entry, ok := servers.Entry(m); !ok || !entry.Priced {
+			return hint.New(
+				fmt.Sprintf("--max-cost cannot be kept: the price of model %s (%s) is not known", m, what),
+				fmt.Sprintf("Give it one in config.toml: [models.%q] with input and output in USD per million tokens.", m))
+		}
+	}
+	return nil
+}
+
+// PhaseSettings is how the models of each phase are asked.
+func PhaseSettings(cfg config.Config) map[plan.Phase]loop.Settings {
+	out := map[plan.Phase]loop.Settings{}
+	for _, p := range plan.Phases() {
+		own := settingsOf(cfg.For(p))
+		// Their commands can take longer than a cache is kept for otherwise.
+		own.LongCache = p == plan.Implement || p == plan.Review
+		out[p] = own
+	}
+	out[plan.Critique] = settingsOf(critiqueSettings(cfg))
+	return out
+}
+
+func settingsOf(own config.PhaseConfig) loop.Settings {
+	return loop.Settings{
+		Temperature:     own.Temperature,
+		Effort:          own.Effort,
+		MaxOutputTokens: own.MaxOutputTokens,
+	}
+}
+
+// Retry is how often and how long failed model calls are repeated.
+func Retry(cfg config.Config) loop.Retry {
+	return loop.Retry{
+		Served:           cfg.Retry.Served,
+		UnservedFor:      cfg.Retry.UnservedFor.Duration,
+		UnreachableFirst: cfg.Retry.Unreachable(false),
+		UnreachableFor:   cfg.Retry.Unreachable(true),
+		Base:             cfg.Retry.Base.Duration,
+		Max:              cfg.Retry.Max.Duration,
+		RetryAfterMax:    cfg.Retry.RetryAfterMax.Duration,
+	}
+}
