@@ -87,7 +87,7 @@ bench-compare: $(BENCHSTAT) ## compare bench/go.txt with the last commit's
 	$(BENCHSTAT) bin/go-before.txt bench/go.txt
 
 golden: ## rewrite the golden files; look at the diff before you commit
-	$(GO) test $(GOFLAGS_ALL) -count=1 ./engine ./review ./model/catalog ./cmd/plan/render -update
+	$(GO) test $(GOFLAGS_ALL) -count=1 ./engine ./review ./model/catalog ./face/render -update
 
 tidy-check: ## fail if go.mod or go.sum would change
 	$(GO) mod tidy -diff

@@ -58,7 +58,7 @@ var phiRows = map[string]row{
 }
 
 var bipaRows = map[string]row{
-	"stream_feed_bounded":           {tests: []string{"cmd/plan/render.TestPumpDropsLiveEventsOfASlowViewer", "cmd/plan/render.TestPumpGivesUpOnABlockedViewer"}},
+	"stream_feed_bounded":           {tests: []string{"face/render.TestPumpDropsLiveEventsOfASlowViewer", "face/render.TestPumpGivesUpOnABlockedViewer"}},
 	"guardrail_blocks_fresh_prompt": {tests: []string{"TestARejectedPromptLeavesNoTrace"}},
 	"envelope_invariants":           {tests: []string{"memory.TestAppendGivesSeqAndStoresTheBytes", "memory.TestAppendFromManyGoroutinesHasNoGaps"}, why: "an event is named by its run and its seq, which counts from 1"},
 	"listen_tool": {why: "there are no tools that listen before they act; a question " +
@@ -77,7 +77,7 @@ var bipaRows = map[string]row{
 	"crash_points":            {tests: []string{"TestResumeAtEveryCommit", "engine.TestDyingAfterEveryAppend", "memory.TestVerifyChainNamesTheFirstBrokenEvent"}},
 	"crash_in_commit_txn":     {tests: []string{"memory.TestKilledBetweenAppendsLosesNothing", "TestNothingIsRecordedAfterAFailedCommit"}},
 	"kill_9_question":         {tests: []string{"TestAQuestionWaitsForItsAnswer"}},
-	"lagging_subscriber":      {tests: []string{"memory.TestFollowSeesAnotherProcess", "cmd/plan/render.TestPumpKeepsTheOrder"}, why: "a reader that falls behind reads on from the database, from the last seq it had; nobody has to tell it to"},
+	"lagging_subscriber":      {tests: []string{"memory.TestFollowSeesAnotherProcess", "face/render.TestPumpKeepsTheOrder"}, why: "a reader that falls behind reads on from the database, from the last seq it had; nobody has to tell it to"},
 	"durable_confirmation":    {tests: []string{"TestConfirmationAcrossARestart", "TestAConfirmationIsResumed", "TestAGateDecidesAtOnce"}},
 	"seeded_simulation": {tests: []string{"engine.TestDyingAnywhere", "memory.TestFencing"}, why: "there " +
 		"are no leases: what is simulated is death at any point"},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/plan-engine/plan/memory"
 
-	"github.com/plan-engine/plan/cmd/plan/render"
+	"github.com/plan-engine/plan/face/render"
 )
 
 func (a *app) backupCommand() *cobra.Command {

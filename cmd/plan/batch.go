@@ -13,7 +13,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
-	"github.com/plan-engine/plan/cmd/plan/render"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 )

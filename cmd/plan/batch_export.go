@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/batch"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
 )

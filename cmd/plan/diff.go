@@ -7,8 +7,8 @@ import (
 	"io/fs"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
 	"github.com/spf13/cobra"

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/provider"
 	"github.com/plan-engine/plan/model/record"

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/worktree"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/checks"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"

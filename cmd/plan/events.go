@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/spf13/cobra"
 )

@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/skills"
 	"github.com/plan-engine/plan/tools/hook"

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/spf13/cobra"
 )

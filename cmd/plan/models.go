@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/provider"
 	"github.com/plan-engine/plan/model/wire"

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/loop"
 )
 

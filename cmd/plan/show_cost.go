@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/memory"
 )
 

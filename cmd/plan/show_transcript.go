@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
+	"github.com/plan-engine/plan/face/render"
 )
 
 // utterance is one entry of a transcript in `plan show --transcript --json`: a

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/skills/auto"

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/cmd/plan/render"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/face/render"
 )
 
 func (a *app) trustCommand() *cobra.Command {
