@@ -16,7 +16,6 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/memory"
 )
 
 // Job is one request to one repository.
@@ -51,9 +50,23 @@ type Try struct {
 	Run plan.RunID
 }
 
+// JobState is how far a job has got.
+type JobState string
+
+// The states of a job. Done, failed and cancelled are final until another try is
+// asked for.
+const (
+	JobQueued    JobState = "queued"
+	JobRunning   JobState = "running"
+	JobDone      JobState = "done"   // approved, or planned where that was all
+	JobFailed    JobState = "failed" // came to an end that is not approval
+	JobParked    JobState = "parked" // stopped before its end, and can go on
+	JobCancelled JobState = "cancelled"
+)
+
 // Result is what came of a try.
 type Result struct {
-	State memory.JobState `json:"-"`
+	State JobState `json:"-"`
 	// Outcome is the run's final state, or "" where it has none.
 	Outcome plan.State `json:"outcome,omitempty"`
 	// Parked says why the run stopped where it stands, where it did.
@@ -90,17 +103,27 @@ func (l *List) Merge(flags config.Config) []Job {
 	return l.Jobs
 }
 
-// Entries are jobs as a queue keeps them. Each repository's jobs get their
+// Entry is a job as a queue is given it.
+type Entry struct {
+	ID       string
+	Place    int // in the list that it came from, from 0
+	Turn     int // place among the jobs of its repository, from 0
+	Priority int // higher goes first
+	// Spec is the [Job] as JSON. A queue keeps it byte for byte.
+	Spec json.RawMessage
+}
+
+// Entries are jobs as a queue is given them. Each repository's jobs get their
 // turns, so that a repository with many jobs does not hold up the others.
-func Entries(jobs []Job) ([]memory.Job, error) {
+func Entries(jobs []Job) ([]Entry, error) {
 	turns := map[string]int{}
-	out := make([]memory.Job, len(jobs))
+	out := make([]Entry, len(jobs))
 	for i, j := range jobs {
 		spec, err := json.Marshal(j)
 		if err != nil {
 			return nil, fmt.Errorf("encode job %s: %w", j.ID, err)
 		}
-		out[i] = memory.Job{
+		out[i] = Entry{
 			ID:       j.ID,
 			Place:    i,
 			Turn:     turns[j.Repo],

@@ -14,25 +14,24 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/memory"
 )
 
 // Report is what came of a batch.
 type Report struct {
-	ID      string                  `json:"id"`
-	State   string                  `json:"state"`
-	Name    string                  `json:"name"` // where the jobs were read from
-	Created time.Time               `json:"created"`
-	Counts  map[memory.JobState]int `json:"counts"`
-	CostUSD float64                 `json:"cost_usd"`
-	Tokens  int64                   `json:"tokens"`
-	Jobs    []Line                  `json:"jobs"`
+	ID      string           `json:"id"`
+	State   string           `json:"state"`
+	Name    string           `json:"name"` // where the jobs were read from
+	Created time.Time        `json:"created"`
+	Counts  map[JobState]int `json:"counts"`
+	CostUSD float64          `json:"cost_usd"`
+	Tokens  int64            `json:"tokens"`
+	Jobs    []Line           `json:"jobs"`
 }
 
 // Line is what came of one job.
 type Line struct {
 	ID      string          `json:"id"`
-	State   memory.JobState `json:"state"`
+	State   JobState        `json:"state"`
 	Outcome plan.State      `json:"outcome,omitempty"`
 	Parked  plan.ParkReason `json:"parked,omitempty"`
 	// Why explains everything that is not approval.
@@ -73,14 +72,14 @@ func (r Report) Cost() string {
 }
 
 // Approved says that nothing is left to do about the job.
-func (l Line) Approved() bool { return l.State == memory.JobDone }
+func (l Line) Approved() bool { return l.State == JobDone }
 
 // Standing names where the job stands, as exactly as is known.
 func (l Line) Standing() string {
 	switch {
-	case l.State == memory.JobParked && l.Parked != "":
+	case l.State == JobParked && l.Parked != "":
 		return "parked: " + string(l.Parked)
-	case (l.State == memory.JobDone || l.State == memory.JobFailed) && l.Outcome != "":
+	case (l.State == JobDone || l.State == JobFailed) && l.Outcome != "":
 		if l.Outcome == plan.Approved {
 			return plan.ApprovedWith(l.failing())
 		}
@@ -145,7 +144,7 @@ func (l Line) Passed() string {
 // Standing is the whole batch in words.
 func (r Report) Standing() string {
 	var parts []string
-	for _, s := range []memory.JobState{memory.JobDone, memory.JobFailed, memory.JobParked, memory.JobCancelled, memory.JobRunning, memory.JobQueued} {
+	for _, s := range []JobState{JobDone, JobFailed, JobParked, JobCancelled, JobRunning, JobQueued} {
 		if n := r.Counts[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
@@ -215,7 +214,7 @@ func (r Report) text(w io.Writer) error {
 		return err //nolint:wrapcheck // Write says what was done
 	}
 	for _, l := range r.Jobs {
-		if l.Approved() && l.Published.Trouble() == "" || l.State == memory.JobQueued {
+		if l.Approved() && l.Published.Trouble() == "" || l.State == JobQueued {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s: %s\n", plain(l.ID), l.Standing())
@@ -341,10 +340,10 @@ func (r Report) junit(w io.Writer) error {
 		text := &junitMessage{Message: plain(l.Standing()), Text: plain(strings.Join(l.Reasons(), "; "))}
 		switch {
 		case l.Approved():
-		case l.State == memory.JobFailed && slices.Contains([]plan.State{plan.Exhausted, plan.Blocked}, l.Outcome):
+		case l.State == JobFailed && slices.Contains([]plan.State{plan.Exhausted, plan.Blocked}, l.Outcome):
 			c.Failure = text
 			s.Failures++
-		case l.State == memory.JobFailed:
+		case l.State == JobFailed:
 			c.Error = text
 			s.Errors++
 		default:

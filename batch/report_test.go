@@ -10,20 +10,19 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
-	"github.com/plan-engine/plan/memory"
 )
 
 func hostile() batch.Report {
 	const evil = "<script>alert(1)</script> | `x` \x1b[31m ]]>\x00"
 	return batch.Report{
-		ID: "B", Created: time.Unix(0, 0), Name: evil, Counts: map[memory.JobState]int{memory.JobDone: 1, memory.JobFailed: 1},
+		ID: "B", Created: time.Unix(0, 0), Name: evil, Counts: map[batch.JobState]int{batch.JobDone: 1, batch.JobFailed: 1},
 		Jobs: []batch.Line{
-			{ID: "a", State: memory.JobDone, Outcome: plan.Approved, Repo: evil, Request: evil, Diff: "+" + evil, Verdict: "DONE", Priced: true, CostUSD: 0.5},
+			{ID: "a", State: batch.JobDone, Outcome: plan.Approved, Repo: evil, Request: evil, Diff: "+" + evil, Verdict: "DONE", Priced: true, CostUSD: 0.5},
 			{
-				ID: "b", State: memory.JobFailed, Outcome: plan.Exhausted, Why: evil, Said: evil,
+				ID: "b", State: batch.JobFailed, Outcome: plan.Exhausted, Why: evil, Said: evil,
 				Checks: []plan.CheckResult{{Check: plan.Check{Command: evil}, ExitCode: 1}}, Gaps: []plan.Gap{{ID: "G1", Gap: evil, Status: plan.GapOpened}},
 			},
-			{ID: "c", State: memory.JobQueued},
+			{ID: "c", State: batch.JobQueued},
 		},
 	}
 }

@@ -12,16 +12,28 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/memory"
 )
 
-// Queue remembers the jobs of one batch.
+// Queue keeps the jobs of one batch. It is called from several goroutines, and
+// other processes may take jobs from the same queue.
 type Queue interface {
-	// Claim takes the next job, so that nobody else gets it; false if there is
+	// Claim takes the next job, which no other worker gets then; false if there is
 	// none left to take.
-	Claim(ctx context.Context) (memory.Job, bool, error)
-	// Settle records where a claimed job has got to.
-	Settle(ctx context.Context, id string, state memory.JobState, result json.RawMessage) error
+	Claim(ctx context.Context) (Claimed, bool, error)
+	// RecordResult stores the state that a claimed job has reached, and its
+	// [Result] as JSON.
+	RecordResult(ctx context.Context, id string, state JobState, result json.RawMessage) error
+}
+
+// Claimed is a job that a worker has taken from a queue.
+type Claimed struct {
+	Batch string
+	ID    string
+	// Run is the run that does the job, the same one for each try until the job
+	// is begun anew.
+	Run plan.RunID
+	// Spec is that of the job's [Entry].
+	Spec json.RawMessage
 }
 
 // Config is what a batch is driven with.
@@ -84,14 +96,14 @@ type schedule struct {
 
 func (s *schedule) work(ctx context.Context) {
 	for ctx.Err() == nil && !s.failed.Load() {
-		job, ok, err := s.Queue.Claim(ctx)
+		claimed, ok, err := s.Queue.Claim(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.fail(err)
 		}
 		if err != nil || !ok {
 			return
 		}
-		s.do(ctx, job)
+		s.do(ctx, claimed)
 	}
 }
 
@@ -104,10 +116,10 @@ func (s *schedule) fail(err error) {
 }
 
 // do runs one job and records what came of it.
-func (s *schedule) do(ctx context.Context, entry memory.Job) {
-	try := Try{Batch: entry.Batch, Run: entry.Run}
-	res := Result{State: memory.JobFailed}
-	if err := json.Unmarshal(entry.Spec, &try.Job); err != nil {
+func (s *schedule) do(ctx context.Context, claimed Claimed) {
+	try := Try{Batch: claimed.Batch, Run: claimed.Run}
+	res := Result{State: JobFailed}
+	if err := json.Unmarshal(claimed.Spec, &try.Job); err != nil {
 		res.Why = "the job cannot be read any more: " + err.Error()
 	} else {
 		if s.Started != nil {
@@ -117,13 +129,13 @@ func (s *schedule) do(ctx context.Context, entry memory.Job) {
 	}
 	data, err := json.Marshal(res)
 	if err == nil {
-		err = s.Queue.Settle(context.WithoutCancel(ctx), entry.ID, res.State, data)
+		err = s.Queue.RecordResult(context.WithoutCancel(ctx), claimed.ID, res.State, data)
 	}
 	if err != nil {
 		s.fail(err)
 		return
 	}
-	if s.FailFast && res.State == memory.JobFailed {
+	if s.FailFast && res.State == JobFailed {
 		s.failed.Store(true)
 	}
 	if s.Settled != nil {
@@ -153,7 +165,7 @@ func (s *schedule) attempt(ctx context.Context, try Try) Result {
 		return res
 	case <-patience.C:
 		return Result{
-			State: memory.JobFailed,
+			State: JobFailed,
 			Why: fmt.Sprintf(
 				"the job was to stop (%v), did not within %s, and was given up",
 				context.Cause(ctx),
@@ -168,7 +180,7 @@ func (s *schedule) guarded(ctx context.Context, try Try) (res Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			res = Result{
-				State: memory.JobFailed,
+				State: JobFailed,
 				Why:   fmt.Sprintf("the job crashed: %v (%s)", p, where(debug.Stack())),
 			}
 		}
@@ -179,20 +191,20 @@ func (s *schedule) guarded(ctx context.Context, try Try) (res Result) {
 	case err == nil:
 	case errors.As(context.Cause(ctx), &up):
 		res = Result{
-			State:  memory.JobParked,
+			State:  JobParked,
 			Parked: plan.ParkLimit,
 			Why:    up.Error(),
 		}
 	case ctx.Err() != nil:
 		res = Result{
-			State:  memory.JobParked,
+			State:  JobParked,
 			Parked: plan.ParkInterrupted,
 			Why:    "stopped before its run began",
 		}
 	default:
-		res = Result{State: memory.JobFailed, Why: err.Error()}
+		res = Result{State: JobFailed, Why: err.Error()}
 	}
-	if cause := new(CapError); res.State == memory.JobParked && errors.As(context.Cause(ctx), &cause) {
+	if cause := new(CapError); res.State == JobParked && errors.As(context.Cause(ctx), &cause) {
 		res.Why = cause.Error()
 	}
 	return res

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -13,62 +13,63 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
-	"github.com/plan-engine/plan/memory"
 )
 
-// store is a queue in a real database.
-type store struct {
-	*memory.DB
-	id string
+// queue is a queue of jobs that lie in this process.
+type queue struct {
+	mu      sync.Mutex
+	waiting []batch.Entry
+	results map[string]string // the state of each job, and why
 }
 
-func (s store) Claim(ctx context.Context) (memory.Job, bool, error) {
-	return s.ClaimJob(ctx, s.id, "R", "")
-}
-
-func (s store) Settle(ctx context.Context, id string, state memory.JobState, result json.RawMessage) error {
-	return s.SettleJob(ctx, s.id, id, state, result)
-}
-
-func newStore(t *testing.T, ids ...string) store {
+func newQueue(t *testing.T, ids ...string) *queue {
 	t.Helper()
-	db, err := memory.Open(t.Context(), memory.Config{Path: filepath.Join(t.TempDir(), "plan.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	var jobs []batch.Job
+	jobs := make([]batch.Job, 0, len(ids))
+	q := &queue{results: map[string]string{}}
 	for _, id := range ids {
 		jobs = append(jobs, batch.Job{ID: id, Repo: "/r", Request: "x"})
+		q.results[id] = string(batch.JobQueued)
 	}
-	entries, err := batch.Entries(jobs)
-	if err != nil {
+	var err error
+	if q.waiting, err = batch.Entries(jobs); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.AddBatch(t.Context(), memory.Batch{ID: "B"}, entries); err != nil {
-		t.Fatal(err)
-	}
-	return store{db, "B"}
+	return q
 }
 
-// standing is the state of each job and why.
-func (s store) standing(t *testing.T) map[string]string {
-	t.Helper()
-	jobs, err := s.Jobs(context.Background(), s.id)
-	if err != nil {
-		t.Fatal(err)
+func (q *queue) Claim(context.Context) (batch.Claimed, bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		return batch.Claimed{}, false, nil
 	}
-	out := map[string]string{}
-	for _, j := range jobs {
-		var res batch.Result
-		if j.Result != nil {
-			if err := json.Unmarshal(j.Result, &res); err != nil {
-				t.Fatal(err)
-			}
-		}
-		out[j.ID] = strings.TrimSpace(string(j.State) + " " + res.Why)
+	next := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	q.results[next.ID] = string(batch.JobRunning)
+	return batch.Claimed{
+		Batch: "B",
+		ID:    next.ID,
+		Run:   "R",
+		Spec:  next.Spec,
+	}, true, nil
+}
+
+func (q *queue) RecordResult(_ context.Context, id string, state batch.JobState, result json.RawMessage) error {
+	var res batch.Result
+	if err := json.Unmarshal(result, &res); err != nil {
+		return err
 	}
-	return out
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.results[id] = strings.TrimSpace(string(state) + " " + res.Why)
+	return nil
+}
+
+// outcomes is the state of each job, and why.
+func (q *queue) outcomes() map[string]string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return maps.Clone(q.results)
 }
 
 type runnerFunc func(context.Context, batch.Try) (batch.Result, error)
@@ -77,7 +78,7 @@ func (f runnerFunc) Run(ctx context.Context, try batch.Try) (batch.Result, error
 
 func TestACrashAndAHangHarmNoOtherJob(t *testing.T) {
 	t.Parallel()
-	q := newStore(t, "good", "crash", "deaf", "slow", "error", "last")
+	q := newQueue(t, "good", "crash", "deaf", "slow", "error", "last")
 	release := make(chan struct{})
 	err := batch.Run(t.Context(), batch.Config{
 		Queue: q, Workers: 2, Timeout: 50 * time.Millisecond, Grace: 50 * time.Millisecond,
@@ -93,14 +94,14 @@ func TestACrashAndAHangHarmNoOtherJob(t *testing.T) {
 			case "error":
 				return batch.Result{}, errors.New("no such repository")
 			}
-			return batch.Result{State: memory.JobDone}, nil
+			return batch.Result{State: batch.JobDone}, nil
 		}),
 	})
 	close(release)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := q.standing(t)
+	got := q.outcomes()
 	for id, want := range map[string]string{
 		"good": "done", "last": "done", "error": "failed no such repository", "crash": "failed the job crashed: out of luck (",
 		"slow": "parked the time limit of 50ms is reached", "deaf": "failed the job was to stop (the time limit of 50ms is reached), did not within 50ms",
@@ -116,24 +117,24 @@ func TestACrashAndAHangHarmNoOtherJob(t *testing.T) {
 
 func TestFailFastStartsNoFurtherJob(t *testing.T) {
 	t.Parallel()
-	q := newStore(t, "a", "b", "c")
+	q := newQueue(t, "a", "b", "c")
 	err := batch.Run(t.Context(), batch.Config{
 		Queue: q, Workers: 1, FailFast: true,
 		Runner: runnerFunc(func(_ context.Context, try batch.Try) (batch.Result, error) {
 			if try.ID == "b" {
-				return batch.Result{State: memory.JobFailed, Why: "no"}, nil
+				return batch.Result{State: batch.JobFailed, Why: "no"}, nil
 			}
-			return batch.Result{State: memory.JobDone}, nil
+			return batch.Result{State: batch.JobDone}, nil
 		}),
 	})
-	if got := fmt.Sprint(q.standing(t)); err != nil || got != "map[a:done b:failed no c:queued]" {
+	if got := fmt.Sprint(q.outcomes()); err != nil || got != "map[a:done b:failed no c:queued]" {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
 func TestAFullBudgetParksWhatRuns(t *testing.T) {
 	t.Parallel()
-	q := newStore(t, "a", "b", "c")
+	q := newQueue(t, "a", "b", "c")
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
 	budget := &batch.Budget{MaxCost: 1, Stop: stop}
@@ -143,12 +144,12 @@ func TestAFullBudgetParksWhatRuns(t *testing.T) {
 		Runner: runnerFunc(func(ctx context.Context, _ batch.Try) (batch.Result, error) {
 			budget.Spend(plan.Usage{Input: 5}, 0.35)
 			if ctx.Err() != nil {
-				return batch.Result{State: memory.JobParked, Parked: plan.ParkInterrupted}, nil
+				return batch.Result{State: batch.JobParked, Parked: plan.ParkInterrupted}, nil
 			}
-			return batch.Result{State: memory.JobDone}, nil
+			return batch.Result{State: batch.JobDone}, nil
 		}),
 	})
-	if got := fmt.Sprint(q.standing(t)); err != nil || got != "map[a:done b:parked the batch has reached its limit: $1.10 of $1.00 c:queued]" {
+	if got := fmt.Sprint(q.outcomes()); err != nil || got != "map[a:done b:parked the batch has reached its limit: $1.10 of $1.00 c:queued]" {
 		t.Errorf("%v, %v", got, err)
 	}
 	if tokens, _ := budget.Spent(); tokens != 20 {
@@ -157,15 +158,15 @@ func TestAFullBudgetParksWhatRuns(t *testing.T) {
 }
 
 // brokenQueue cannot be written to.
-type brokenQueue struct{ store }
+type brokenQueue struct{ *queue }
 
-func (brokenQueue) Settle(context.Context, string, memory.JobState, json.RawMessage) error {
+func (brokenQueue) RecordResult(context.Context, string, batch.JobState, json.RawMessage) error {
 	return errors.New("disk full")
 }
 
 func TestAQueueThatCannotBeKeptStopsEverything(t *testing.T) {
 	t.Parallel()
-	q := newStore(t, "a", "b", "c", "d")
+	q := newQueue(t, "a", "b", "c", "d")
 	var mu sync.Mutex
 	ran := 0
 	err := batch.Run(t.Context(), batch.Config{
@@ -174,7 +175,7 @@ func TestAQueueThatCannotBeKeptStopsEverything(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			ran++
-			return batch.Result{State: memory.JobDone}, nil
+			return batch.Result{State: batch.JobDone}, nil
 		}),
 	})
 	if err == nil || !strings.Contains(err.Error(), "disk full") || ran != 1 {
