@@ -105,7 +105,7 @@ func (a *app) addBatch(
 		Settings: data,
 		Most:     most,
 	}
-	return b, failed(db.AddBatch(ctx, b, entries))
+	return b, failed(db.AddBatch(ctx, b, storedJobs(entries)))
 }
 
 // sameBatch says how a batch stands that was to be started once more.
@@ -329,21 +329,41 @@ type queue struct {
 var _ batch.Queue = queue{}
 
 // Claim implements batch.Queue.
-func (q queue) Claim(ctx context.Context) (memory.Job, bool, error) {
+func (q queue) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 	only, ok, err := q.shared.admit(ctx)
 	if err != nil || !ok {
-		return memory.Job{}, false, err
+		return batch.Claimed{}, false, err
 	}
 	job, ok, err := q.db.ClaimJob(ctx, q.batch, newRunID(q.now), only)
 	if only != "" && !ok { // it has ended without a plan
 		q.shared.look()
 	}
-	return job, ok, err
+	return batch.Claimed{
+		Batch: job.Batch,
+		ID:    job.ID,
+		Run:   job.Run,
+		Spec:  job.Spec,
+	}, ok, err
 }
 
-// Settle implements batch.Queue.
-func (q queue) Settle(ctx context.Context, id string, state memory.JobState, result json.RawMessage) error {
-	return q.db.SettleJob(ctx, q.batch, id, state, result)
+// RecordResult implements batch.Queue.
+func (q queue) RecordResult(ctx context.Context, id string, state batch.JobState, result json.RawMessage) error {
+	return q.db.SettleJob(ctx, q.batch, id, memory.JobState(state), result)
+}
+
+// storedJobs are entries of a batch as the database keeps them.
+func storedJobs(entries []batch.Entry) []memory.Job {
+	jobs := make([]memory.Job, len(entries))
+	for i, e := range entries {
+		jobs[i] = memory.Job{
+			ID:       e.ID,
+			Place:    e.Place,
+			Turn:     e.Turn,
+			Priority: e.Priority,
+			Spec:     e.Spec,
+		}
+	}
+	return jobs
 }
 
 // parkRest parks the jobs that a limit of the batch has kept from beginning.

@@ -75,9 +75,12 @@ func (a *app) batchReport(ctx context.Context, db *memory.DB, prefix string) (ba
 		State:   batchState(db, b),
 		Name:    b.Name,
 		Created: b.Created,
-		Counts:  b.Jobs,
+		Counts:  make(map[batch.JobState]int, len(b.Jobs)),
 		CostUSD: b.CostUSD,
 		Tokens:  b.Tokens,
+	}
+	for state, n := range b.Jobs {
+		r.Counts[batch.JobState(state)] = n
 	}
 	_, publishes := db.BatchHolder(publishLock + b.ID)
 	for _, j := range jobs {
@@ -98,7 +101,7 @@ func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job, publis
 	}
 	l := batch.Line{
 		ID:        s.ID,
-		State:     s.State,
+		State:     batch.JobState(s.State),
 		Outcome:   s.Outcome,
 		Parked:    s.Parked,
 		Why:       s.Why,

@@ -115,7 +115,7 @@ func (r *jobRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error
 // it says so, too.
 func (r *jobRunner) result(ctx context.Context, try batch.Try, told *telling, cause error) (batch.Result, error) {
 	res, err := r.standing(ctx, try, told, cause)
-	if err == nil && res.State == memory.JobDone {
+	if err == nil && res.State == batch.JobDone {
 		return res, nil
 	}
 	switch full := r.app.fullDisks(try); {
@@ -148,18 +148,18 @@ func (r *jobRunner) standing(ctx context.Context, try batch.Try, told *telling, 
 		return batch.Result{}, err
 	}
 	res := batch.Result{
-		State:   memory.JobFailed,
+		State:   batch.JobFailed,
 		Outcome: info.Outcome,
 		Parked:  info.Parked,
 		Why:     oneLine(told.why),
 	}
 	switch {
 	case info.State == plan.Cancelled:
-		res.State = memory.JobCancelled
+		res.State = batch.JobCancelled
 	case info.State.Final() && info.State.ExitCode() == plan.ExitOK:
-		res.State, res.Why = memory.JobDone, ""
+		res.State, res.Why = batch.JobDone, ""
 	case info.Parked != "":
-		res.State = memory.JobParked
+		res.State = batch.JobParked
 	case cause != nil:
 		res.Why = oneLine(cause.Error())
 	}

@@ -148,7 +148,7 @@ func (v *batchView) settled(try batch.Try, res batch.Result) {
 	delete(v.running, try.ID)
 	v.order = slices.DeleteFunc(v.order, func(id string) bool { return id == try.ID })
 	v.counts[memory.JobRunning]--
-	v.counts[res.State]++
+	v.counts[memory.JobState(res.State)]++
 	if res.Outcome != "" { // one that could not begin says nothing about the others
 		v.ended++
 		v.worked += took

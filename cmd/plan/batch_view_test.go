@@ -37,7 +37,7 @@ func TestTheBatchScreenIsPaintedOver(t *testing.T) {
 	}
 	out.Reset()
 	now = now.Add(time.Minute)
-	v.settled(one, batch.Result{State: memory.JobDone, Outcome: plan.Approved})
+	v.settled(one, batch.Result{State: batch.JobDone, Outcome: plan.Approved})
 	text := out.String()
 	if !strings.HasPrefix(text, "\x1b[3A\x1b[J[1/3] approved  one") || !strings.Contains(text, "1/3  1 done, 1 running, 1 queued") || !strings.Contains(text, "about 1m00s left") {
 		t.Errorf("after the first job: %q", text)

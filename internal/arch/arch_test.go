@@ -103,7 +103,7 @@ func violation(from, to string) string {
 		return fmt.Sprintf("%s imports %s: faces do not know each other", from, to)
 	case fromRoom == toRoom:
 		return ""
-	case apart[fromRoom] == toRoom:
+	case toRoom != "" && apart[fromRoom] == toRoom:
 		return fmt.Sprintf("%s imports %s, from which it stays apart", from, to)
 	case toFloor > fromFloor:
 		return fmt.Sprintf("%s (floor %d) imports %s above it (floor %d)", from, fromFloor, to, toFloor)
