@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/arguments"
+	"github.com/plan-engine/plan/loop/compact"
+	"github.com/plan-engine/plan/loop/pairing"
+	"github.com/plan-engine/plan/loop/storm"
 )
 
 const (
@@ -90,8 +94,8 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		name: b.Name,
 		text: b.Args,
 	}
-	c.args, _ = parseArgs(b.Args)
-	name, suggestion := resolveName(b.Name, l.names)
+	c.args, _ = arguments.Parse(b.Args)
+	name, suggestion := arguments.ResolveName(b.Name, l.names)
 	o, ok := l.offered[name]
 	switch {
 	case !ok:
@@ -102,19 +106,19 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		return c
 	}
 	c.offer, c.name = o, name
-	args, notes, problem := mend(o, b.Args)
+	args, notes, problem := o.args.Mend(b.Args)
 	if problem != "" {
 		c.reject("invalid", problem)
 		return c
 	}
-	if o.info.Writes && copiesStub(args) {
+	if o.info.Writes && compact.CopiesStub(args) {
 		c.reject(
 			"invalid",
 			"These arguments copy a mark that stands for something left out of the history, so running the call would write the mark itself. Read what you need again and send the call with the real content.",
 		)
 		return c
 	}
-	c.args, c.notes = args, tell(notes)
+	c.args, c.notes = args, arguments.Tell(notes)
 	return c
 }
 
@@ -123,22 +127,22 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 // times before either.
 func (l *Loop) calm(calls []*call) plan.StormBroken {
 	var judged []*call
-	var storm []stormCall
+	var asked []storm.Call
 	for _, c := range calls {
-		var v verdict
+		var v storm.Verdict
 		if c.end == nil {
-			v = l.storm.judge(c.name, c.args)
-		} else if v = l.storm.refused(c.name, json.RawMessage(c.text)); v == pass {
+			v = l.storm.Judge(c.name, c.args)
+		} else if v = l.storm.JudgeRejected(c.name, json.RawMessage(c.text)); v == storm.Pass {
 			continue // it has its answer
 		}
 		judged = append(judged, c)
-		storm = append(storm, stormCall{
+		asked = append(asked, storm.Call{
 			Name:    c.name,
 			Args:    c.args,
 			Verdict: v,
 		})
 	}
-	ruling := l.storm.rule(storm)
+	ruling := l.storm.Rule(asked)
 	broken := plan.StormBroken{Action: ruling.Action, Notice: ruling.Notice}
 	for i, c := range judged {
 		if text := ruling.Results[i]; text != "" {
@@ -256,7 +260,7 @@ func (l *Loop) runGroups(ctx context.Context, groups [][]*call) error {
 		}
 		switch {
 		case ctx.Err() != nil || failed != nil:
-			l.skip(g, "Cancelled before it started; nothing was done.")
+			l.skip(g, pairing.NeverStarted)
 		case steered:
 			l.skip(
 				g,
@@ -384,8 +388,8 @@ func (l *Loop) finished(n news) {
 
 // observe tells the storm breaker how a call ended that ran.
 func (l *Loop) observe(name string, args json.RawMessage, end *plan.ToolEnd) {
-	l.storm.observe(name, args, outcome{
-		Result:  fingerprint(end.Output, end.Error),
+	l.storm.Observe(name, args, storm.Outcome{
+		Result:  storm.Fingerprint(end.Output, end.Error),
 		Timeout: end.Status == "timeout",
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/compact"
+	"github.com/plan-engine/plan/loop/prompt"
 )
 
 // Config is what one conversation is made of.
@@ -113,6 +115,19 @@ type Config struct {
 	// Rand gives the jitter of retries, in [0,1).
 	Rand func() float64
 }
+
+// Level says how much may be taken out of a conversation to make room.
+type Level = compact.Level
+
+// The levels of compaction; [compact.Level] says what each takes out.
+const (
+	CompactOff  = compact.Off
+	CompactSafe = compact.Safe
+	CompactFull = compact.Full
+)
+
+// Skill is something that a model can read up on when it needs it.
+type Skill = prompt.Skill
 
 // End is how a run of the loop came to its end.
 type End struct {

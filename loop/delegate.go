@@ -121,7 +121,7 @@ func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer child.giveBack()
+	defer child.account.GiveBack()
 	if child.cfg.Name != l.cfg.Name {
 		child.record(plan.Route{
 			For:   routeTask,
@@ -197,7 +197,7 @@ func (l *Loop) child(cfg Config, past []plan.Event) (*Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the sub-agent %s: %w", cfg.Conv, err)
 	}
-	child.account.above, child.account.purse = &l.account, l.account.purse
+	child.account.PutUnder(l.account)
 	child.depth, child.grace = l.depth+1, l.grace/2
 	return child, nil
 }

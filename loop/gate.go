@@ -78,7 +78,7 @@ func (l *Loop) change(c *call, args json.RawMessage) bool {
 	if len(args) == 0 {
 		return true
 	}
-	if problem := c.offer.validate(args); problem != "" {
+	if problem := c.offer.args.Validate(args); problem != "" {
 		c.reject("refused", "A hook changed the arguments so that they no longer fit: "+problem)
 		return false
 	}

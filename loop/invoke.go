@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/compact"
 )
 
 // invoke runs one call to its result, within the time of its category. What
@@ -94,7 +95,10 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 	}
 	res = l.afterTool(ctx, c, res)
 	if c.offer.info.Category == CategoryExec {
-		res = tidied(res, l.cfg.Compaction)
+		short, whole := compact.Output(res.Output, l.cfg.Compaction, res.Full != nil)
+		if res.Output = short; whole != nil {
+			res.Full = whole
+		}
 	}
 	n.end, n.blobs = l.endOf(res)
 	n.record = res.Record

@@ -11,39 +11,44 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/account"
+	"github.com/plan-engine/plan/loop/compact"
+	"github.com/plan-engine/plan/loop/estimate"
+	"github.com/plan-engine/plan/loop/prompt"
+	"github.com/plan-engine/plan/loop/storm"
+	"github.com/plan-engine/plan/loop/textcalls"
 )
 
 // Loop is one conversation. It is used by one goroutine at a time.
 type Loop struct {
-	cfg     Config
-	offered map[string]*offer
-	specs   []Spec
-	names   []string // of the offered tools
+	cfg       Config
+	offered   map[string]*offer
+	specs     []Spec
+	names     []string         // of the offered tools
+	textTools []textcalls.Tool // the same, as calls in text are looked for
 
 	messages  []plan.Message
-	prefix    prefix
+	prefix    prompt.Prefix
 	turn      int // index of the current or next turn
 	used      int // turns begun in this attempt
-	account   account
+	account   *account.Account
 	depth     int           // 0; of a sub-agent, how deep it stands
 	grace     time.Duration // how long a tool may take to return once it was cancelled
 	gating    sync.Mutex    // held while the gate decides for a sub-agent
 	last      StopReason
 	spokeAt   time.Time // when the model answered last; zero: not known
 	open      openTurn
-	storm     storm
-	size      estimator
+	storm     storm.Breaker
+	size      estimate.Estimator
 	counted   int64 // of the next request, uncorrected
 	summed    int   // messages that are in it
-	compactor compactor
+	compactor compact.Compactor
 
 	learnt    learnt // of the model's window
 	windowSet bool   // a hook has named the window
 	reliefs   int    // requests in a row that were made smaller for being too long
 	sentTo    string // the model of the latest recorded request
 
-	setAside   float64 // USD, for the call that is on its way
-	read       reading
 	complained bool // it was said that the server cuts what it is sent
 
 	stuck   string  // why the storm breaker ended the conversation
@@ -72,7 +77,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	}
 	cfg = cfg.withDefaults()
 	var err error
-	if cfg.System, err = withSkills(cfg.System, cfg.Skills); err != nil {
+	if cfg.System, err = prompt.WithSkills(cfg.System, cfg.Skills); err != nil {
 		return nil, err
 	}
 	cfg.Skills = nil
@@ -80,12 +85,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		cfg:     cfg,
 		offered: map[string]*offer{},
 		grace:   grace,
-		account: account{
-			limits: cfg.Limits,
-			usage:  cfg.Spent,
-			cost:   cfg.Cost,
-			purse:  newPurse(),
-		},
+		account: account.New(cfg.Limits, cfg.Spent, cfg.Cost),
 	}
 	for _, t := range cfg.Tools {
 		info := t.Info()
@@ -95,19 +95,20 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		if err := checkTasks(info); err != nil {
 			return nil, err
 		}
-		l.offered[info.Name] = &offer{tool: t, info: info}
+		l.offered[info.Name] = newOffer(t)
 		l.specs = append(l.specs, info.Spec)
 		l.names = append(l.names, info.Name)
+		l.textTools = append(l.textTools, textcalls.Tool{Name: info.Name, Schema: info.Schema})
 	}
-	l.size.count = cfg.Count
-	l.compactor = compactor{
-		level:    cfg.Compaction,
-		size:     l.size.size,
-		verbatim: l.asks,
+	l.size.Count = cfg.Count
+	l.compactor = compact.Compactor{
+		Level:    cfg.Compaction,
+		Size:     l.size.Size,
+		Verbatim: l.asks,
 	}
 	l.resize()
-	l.storm.stormConfig = stormConfig{Mutating: l.mutating, Exempt: l.repeatable}
-	if err := l.prefix.start(cfg.Name, cfg.System, l.specs); err != nil {
+	l.storm.Config = storm.Config{Mutating: l.mutating, Exempt: l.repeatable}
+	if err := l.prefix.Start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
 	}
 	if err := l.restore(past); err != nil {
@@ -165,7 +166,7 @@ func (l *Loop) begin(ctx context.Context, prompts []plan.Message) (End, bool, er
 // prompt adds prompts to the conversation, all or none: none if a filter
 // refuses one, or if nothing is left to answer them with.
 func (l *Loop) prompt(ctx context.Context, prompts []plan.Message) (End, bool) {
-	if hit := l.account.spent(); hit != nil {
+	if hit := l.account.Spent(); hit != nil {
 		l.record(*hit)
 		end := l.ending(Limited)
 		end.Limit = hit
@@ -305,7 +306,7 @@ func (l *Loop) ending(reason EndReason) End {
 // say puts a message from outside into the conversation.
 func (l *Loop) say(m plan.Message) {
 	if m.Origin != plan.OriginNotice {
-		l.storm.reset() // somebody has spoken: what was no progress may be some now
+		l.storm.Reset() // a person has spoken: what was no progress may be some now
 		l.stuck = ""
 	}
 	l.messages = append(l.messages, m)
@@ -327,7 +328,7 @@ func (l *Loop) limit() *plan.LimitHit {
 			Max:   float64(lim.Turns),
 		}
 	}
-	if hit := l.account.spent(); hit != nil {
+	if hit := l.account.Spent(); hit != nil {
 		return hit
 	}
 	if hit := l.overfull(); hit != nil {

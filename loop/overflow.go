@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/compact"
 )
 
 const (
@@ -25,7 +26,7 @@ type learnt struct {
 // windowOf is what is known of the window of a model, in tokens; 0 for nothing.
 func (l *Loop) windowOf(model string) int64 {
 	if model == l.cfg.Name {
-		return l.compactor.room.Window
+		return l.compactor.Room.Window
 	}
 	if l.cfg.WindowOf == nil {
 		return 0
@@ -59,8 +60,8 @@ func (l *Loop) resize() {
 	if taught {
 		window = k.window
 	}
-	l.compactor.room = newRoom(window)
-	l.compactor.room.Learnt = taught
+	l.compactor.Room = compact.NewRoom(window)
+	l.compactor.Room.Learnt = taught
 }
 
 // relieve makes the conversation smaller after its request was refused as too
@@ -71,7 +72,7 @@ func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
 	if !ok || me.Kind != ErrTooLong || ctx.Err() != nil {
 		return false, nil
 	}
-	tokens := l.size.tokens(l.counted)
+	tokens := l.size.Tokens(l.counted)
 	answer := l.answerRoom(tokens)
 	l.learn(me, tokens)
 	if l.reliefs >= mostReliefs {
@@ -84,7 +85,7 @@ func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
 		l.record(again)
 		return true, nil
 	}
-	if l.compactor.level == CompactOff {
+	if l.compactor.Level == CompactOff {
 		return false, nil
 	}
 	l.discard()
@@ -99,9 +100,9 @@ func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
 
 // squeeze makes a conversation smaller that is too long to be sent.
 func (l *Loop) squeeze(ctx context.Context, tokens int64) (smaller bool, err error) {
-	l.compactor.room.Refused = tokens
-	defer func() { l.compactor.room.Refused = 0 }()
-	return l.compact(ctx, dueNow, tokens)
+	l.compactor.Room.Refused = tokens
+	defer func() { l.compactor.Room.Refused = 0 }()
+	return l.compact(ctx, compact.DueNow, tokens)
 }
 
 // answerRoom is how many tokens a request of this size asks for its answer; 0

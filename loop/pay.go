@@ -24,8 +24,8 @@ func (l *Loop) pay(model string, used plan.Usage, said *float64) {
 		report.CostUSD = *said
 		report.Priced, report.Reported = true, true
 	}
-	l.account.pay(used, report.CostUSD)
-	l.giveBack()
+	l.account.Pay(used, report.CostUSD)
+	l.account.GiveBack()
 	l.record(report)
 }
 

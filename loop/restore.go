@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/arguments"
 )
 
 // restore folds what the conversation has journalled into the loop. Whatever
@@ -47,7 +48,7 @@ func (l *Loop) apply(ev plan.Event, settled bool) error {
 		}
 	case plan.Request:
 		l.sentTo = b.Model
-		l.prefix.recall(b)
+		l.prefix.Recall(b)
 		l.measure()
 	case plan.MessageStart:
 		l.open.asked = b.Role == plan.RoleAssistant
@@ -60,7 +61,7 @@ func (l *Loop) apply(ev plan.Event, settled bool) error {
 		l.stuck = b.Notice
 	case plan.UsageReport:
 		if l.open.answered { // else it was for a summary, or for a call that failed
-			l.reported(b.Usage.Input)
+			l.size.Reported(l.counted, b.Usage.Input, l.messages)
 		}
 	case plan.TurnEnd:
 		l.applyTurnEnd(ev)
@@ -78,7 +79,7 @@ func (l *Loop) applyRoom(body plan.Body) {
 	case plan.CompactionStart:
 		l.relearn(b)
 	case plan.CompactionEnd:
-		l.compactor.breaker.record(b)
+		l.compactor.Breaker.Record(b)
 		if b.Messages != nil {
 			l.replace(b.Messages)
 		}
@@ -141,7 +142,7 @@ func (l *Loop) applyMessage(b plan.MessageEnd, settled bool) {
 	l.messages = append(l.messages, b.Message)
 	if b.Role != plan.RoleAssistant {
 		if b.Origin != plan.OriginNotice {
-			l.storm.reset()
+			l.storm.Reset()
 			l.stuck = ""
 		}
 		return
@@ -156,7 +157,7 @@ func (l *Loop) applyMessage(b plan.MessageEnd, settled bool) {
 	for _, c := range l.open.calls {
 		c.end = nil // the journal has it
 	}
-	l.storm.relive(func() { l.calm(eachCall(b, l.examine, StopReason(b.Stop) == StopLength)) })
+	l.storm.Replay(func() { l.calm(eachCall(b, l.examine, StopReason(b.Stop) == StopLength)) })
 }
 
 // eachCall looks at the calls of an answer. Whether a cut-off one may have run
@@ -178,7 +179,7 @@ func (l *Loop) named(b plan.Block, cut bool) *call {
 		name: b.Name,
 		text: b.Args,
 	}
-	if name, _ := resolveName(b.Name, l.names); !cut && l.offered[name] != nil {
+	if name, _ := arguments.ResolveName(b.Name, l.names); !cut && l.offered[name] != nil {
 		c.name = name
 	}
 	return c
@@ -220,6 +221,6 @@ func (l *Loop) relive(c *call) {
 	case "refused", "invalid", "storm":
 	default:
 		name, args, end := c.name, c.args, c.end // the call goes
-		l.storm.relive(func() { l.observe(name, args, end) })
+		l.storm.Replay(func() { l.observe(name, args, end) })
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/pairing"
 )
 
 // Retry says how often and how long a failing model call is tried again. The
@@ -60,7 +61,7 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 		Wire:     l.cfg.Wire,
 		System:   l.cfg.System,
 		Tools:    l.specs,
-		Messages: repair(messages, unanswered),
+		Messages: pairing.Repair(messages),
 		Settings: l.cfg.Settings,
 		Format:   l.cfg.Format,
 		Headers:  l.cfg.Headers,
@@ -69,7 +70,7 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 	if h.PrePrompt != nil {
 		call = h.PrePrompt(ctx, call)
 	}
-	return l.try(ctx, call, l.size.tokens(l.counted))
+	return l.try(ctx, call, l.size.Tokens(l.counted))
 }
 
 // stamp adds what each call carries of its own.
@@ -155,16 +156,12 @@ func (l *Loop) noted(model string, ans Answer, err error) {
 		l.adjusted(model, ans.Adjusted)
 		return
 	}
-	defer l.giveBack()
+	defer l.account.GiveBack()
 	if me, ok := AsModelError(err); ok {
 		l.adjusted(model, me.Adjusted)
 		l.payFailed(model, me)
 	}
 }
-
-// unanswered knows the result of no call: a loop's own calls have theirs in the
-// conversation, so only messages that came from outside can lack one.
-func unanswered(plan.Block) (plan.Block, bool) { return plan.Block{}, false }
 
 // attempt makes the call once, showing the answer as it arrives. A model that
 // panics has failed like any other.
@@ -194,7 +191,7 @@ func (l *Loop) attempt(ctx context.Context, call *Call, refused string) (ans Ans
 		}); err != nil {
 			cancel(err)
 		}
-		l.storm.prepare() // while the rest arrives: it may have a long conversation to take in
+		l.storm.Prepare() // while the rest arrives: it may have a long conversation to take in
 	})
 }
 
@@ -295,7 +292,7 @@ func (l *Loop) waits(t *tries, me *ModelError) (wait time.Duration, ok bool) {
 		wait = max(wait, min(me.RetryAfter, r.RetryAfterMax))
 	case ErrUnreachable:
 		most := r.UnreachableFirst
-		if !l.spokeAt.IsZero() || l.account.served() {
+		if !l.spokeAt.IsZero() || l.account.Served() {
 			most = r.UnreachableFor
 		}
 		return wait, !t.over(l.cfg.Now(), wait, most)

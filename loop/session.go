@@ -93,7 +93,7 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 	l.resize()
 	was := Next{
 		Model:    l.cfg.Name,
-		Window:   l.compactor.room.Window,
+		Window:   l.compactor.Room.Window,
 		Settings: l.cfg.Settings,
 		Messages: l.messages,
 	}
@@ -104,29 +104,28 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 	}
 	if next.Model != was.Model && next.Model != "" {
 		l.cfg.Name = next.Model
-		l.prefix.chain = nil
-		if err := l.prefix.start(next.Model, l.cfg.System, l.specs); err != nil {
+		if err := l.prefix.Start(next.Model, l.cfg.System, l.specs); err != nil {
 			return err
 		}
-		l.read = reading{} // another server may count otherwise
+		l.size.OtherServer()
 	}
 	l.resize()
 	if again || len(next.Messages) == 0 || sameMessages(next.Messages, was.Messages) {
 		return nil
 	}
-	before := l.size.size(l.messages)
+	before := l.size.Size(l.messages)
 	end := plan.CompactionEnd{
 		Level:    levelHook,
 		Before:   before,
-		After:    l.size.size(next.Messages),
+		After:    l.size.Size(next.Messages),
 		Messages: next.Messages,
 	}
 	l.record(plan.CompactionStart{
 		Level:  levelHook,
 		Tokens: before,
-		Window: l.compactor.room.Window,
+		Window: l.compactor.Room.Window,
 	}, end)
-	l.compactor.breaker.record(end)
+	l.compactor.Breaker.Record(end)
 	l.replace(next.Messages)
 	return nil
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/arguments"
+	"github.com/plan-engine/plan/loop/pairing"
+	"github.com/plan-engine/plan/loop/textcalls"
 )
 
 // openTurn is what is known of a turn that has begun and not ended.
@@ -72,7 +75,7 @@ func (l *Loop) answer(ctx context.Context) (Answer, error) {
 // request records that the model is being called, unless it is so already.
 func (l *Loop) request(ctx context.Context) error {
 	if !l.open.asked {
-		req, err := l.prefix.extend(l.messages)
+		req, err := l.prefix.Extend(l.messages)
 		if err != nil {
 			return err
 		}
@@ -111,10 +114,10 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 		Model:   ans.Model,
 	})
 	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
-	if sent := l.size.tokens(l.counted); l.reported(ans.Usage.Input) {
+	if sent := l.size.Tokens(l.counted); l.size.Reported(l.counted, ans.Usage.Input, l.messages) {
 		l.complain(sent, ans.Usage.Input)
 	}
-	l.compactor.breaker.turned()
+	l.compactor.Breaker.TurnSucceeded()
 	l.reliefs = 0
 	l.open.asked, l.open.answered = false, true
 	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
@@ -140,7 +143,7 @@ func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
 			name: b.Name,
 			text: b.Args,
 		}
-		c.args, _ = parseArgs(b.Args)
+		c.args, _ = arguments.Parse(b.Args)
 		c.reject("refused", fmt.Sprintf("Not run: the answer that makes this call ended as %s.", ans.Stop))
 		l.rejected(c)
 	}
@@ -237,7 +240,7 @@ func (l *Loop) settle(ctx context.Context) (*Continuation, error) {
 	}
 	for _, c := range unfinished(l.open.calls) { // a tool failed while others waited
 		c.pending = nil
-		l.skip([]*call{c}, "Cancelled before it started; nothing was done.")
+		l.skip([]*call{c}, pairing.NeverStarted)
 	}
 	if failed == nil && ctx.Err() == nil {
 		l.prune()
@@ -315,26 +318,16 @@ func (l *Loop) spoken(ans Answer) []plan.Block {
 	if len(ans.Message.Calls()) > 0 {
 		return ans.Message.Blocks
 	}
-	found := l.written(ans.Message)
+	found := l.callsInText(ans.Message)
 	for i := range found {
 		found[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
 	}
 	return append(slices.Clip(ans.Message.Blocks), found...)
 }
 
-// written are the calls in the words of an answer. What it only thought is looked
-// at where it says nothing else.
-func (l *Loop) written(m plan.Message) []plan.Block {
-	if text := m.Text(); strings.TrimSpace(text) != "" {
-		return scavenge(text, l.specs, l.looksOnly)
-	}
-	var found []plan.Block
-	for _, b := range m.Blocks {
-		if b.Type == plan.BlockReasoning {
-			found = append(found, scavengeLast(b.Text, l.specs, l.looksOnly)...)
-		}
-	}
-	return found[:min(len(found), scavengeCalls)]
+// callsInText are the calls in the words of an answer.
+func (l *Loop) callsInText(m plan.Message) []plan.Block {
+	return textcalls.InMessage(m, l.textTools, l.looksOnly)
 }
 
 // speechless reports whether an answer says nothing and calls nothing, which
@@ -348,5 +341,5 @@ func (l *Loop) speechless(ans Answer) bool {
 			return false
 		}
 	}
-	return len(l.written(ans.Message)) == 0
+	return len(l.callsInText(ans.Message)) == 0
 }
