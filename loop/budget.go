@@ -45,7 +45,7 @@ func (l *Loop) reserve(ctx context.Context, call Call, tokens int64) (Call, erro
 	})
 	switch {
 	case err != nil:
-		return call, err //nolint:wrapcheck // the cause of the context's end
+		return call, err
 	case hit != nil:
 		return call, &overBudget{hit: *hit}
 	}

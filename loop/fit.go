@@ -78,9 +78,6 @@ func (l *Loop) compact(ctx context.Context, due compact.Occasion, tokens int64) 
 	if end.Messages != nil {
 		l.replace(end.Messages)
 	}
-	if after := l.cfg.Hooks.AfterCompaction; after != nil {
-		after(ctx, tokens, end.After)
-	}
 	if ctx.Err() != nil {
 		return false, errors.Join(context.Cause(ctx), l.flush(ctx))
 	}

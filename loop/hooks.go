@@ -15,17 +15,10 @@ import (
 //
 // What a hook changes about the conversation is recorded like everything else,
 // so a loop that is restored does not call hooks for what is past.
+//
+// What a caller can see or do without a hook has none: it has called Run itself,
+// Emit tells of every compaction and failure, and RunTurn stops after a turn.
 type Hooks struct {
-	// BeforeLoop is called when Run begins. An error ends the run as vetoed.
-	BeforeLoop func(ctx context.Context) error
-	// AfterLoop is called when Run ends, however it ends.
-	AfterLoop func(ctx context.Context, end End, err error)
-	// SessionEnd is called when an entry point hands back anything but More:
-	// after AfterLoop, also when it was cancelled, failed or panicked. Its
-	// context has not ended.
-	SessionEnd func(ctx context.Context, end End, err error)
-	// BeforeTurn may veto the next turn: false ends the loop.
-	BeforeTurn func(ctx context.Context, turn int) bool
 	// PrepareTurn may choose another model, other settings or another history
 	// from the next turn on. It is called before room is made and limits are
 	// looked at.
@@ -35,14 +28,10 @@ type Hooks struct {
 	// reason in the conversation and in End.Rejection.
 	TurnStart func(ctx context.Context, turn int) (block string)
 	// TransformContext changes what the next request sends, and nothing else:
-	// the conversation stays as it is. It must not modify its argument. It
-	// costs the prompt cache whatever it changes.
+	// the conversation stays as it is. It is also how a program sends messages
+	// of its own, those with plan.RoleExtension, which are otherwise left out. It
+	// must not modify its argument. It costs the prompt cache whatever it changes.
 	TransformContext func(ctx context.Context, messages []plan.Message) []plan.Message
-	// ConvertMessages turns what TransformContext left into messages that a
-	// model is sent, for programs that keep messages of their own in a
-	// conversation: those with plan.RoleExtension, which are otherwise left
-	// out. It must not modify its argument.
-	ConvertMessages func(ctx context.Context, messages []plan.Message) []plan.Message
 	// PrePrompt sees each request once, whole, before it is made for the first
 	// time, and returns the one to make. It must not modify its argument. What
 	// it changes is not recorded.
@@ -51,15 +40,8 @@ type Hooks struct {
 	BeforeTool func(ctx context.Context, c ToolCall) Decision
 	// AfterTool may change a result before it is recorded.
 	AfterTool func(ctx context.Context, c ToolCall, r Result) Result
-	// StopAfterTurn ends the loop after a turn.
-	StopAfterTurn func(ctx context.Context, turn int) bool
 	// BeforeCompaction may refuse a compaction: false leaves history as it is.
 	BeforeCompaction func(ctx context.Context, tokens int64) bool
-	// AfterCompaction is told what one came to, in tokens.
-	AfterCompaction func(ctx context.Context, before, after int64)
-	// OnError is called with an error that ends the run; not when it was
-	// cancelled.
-	OnError func(ctx context.Context, err error)
 }
 
 // Next is what the next request is made with.
@@ -109,33 +91,13 @@ type Decision struct {
 // counts, and b sees what a changed.
 func Join(a, b Hooks) Hooks {
 	return Hooks{
-		BeforeLoop:       joinErr(a.BeforeLoop, b.BeforeLoop),
-		AfterLoop:        both3(a.AfterLoop, b.AfterLoop),
-		SessionEnd:       both3(a.SessionEnd, b.SessionEnd),
-		BeforeTurn:       all(a.BeforeTurn, b.BeforeTurn),
 		TransformContext: chain(a.TransformContext, b.TransformContext),
-		ConvertMessages:  chain(a.ConvertMessages, b.ConvertMessages),
 		PrePrompt:        chain(a.PrePrompt, b.PrePrompt),
 		PrepareTurn:      chain2(a.PrepareTurn, b.PrepareTurn),
 		TurnStart:        firstWord(a.TurnStart, b.TurnStart),
 		BeforeTool:       stricter(a.BeforeTool, b.BeforeTool),
 		AfterTool:        chain2(a.AfterTool, b.AfterTool),
-		StopAfterTurn:    any2(a.StopAfterTurn, b.StopAfterTurn),
 		BeforeCompaction: all(a.BeforeCompaction, b.BeforeCompaction),
-		AfterCompaction:  both3(a.AfterCompaction, b.AfterCompaction),
-		OnError:          both2(a.OnError, b.OnError),
-	}
-}
-
-func joinErr(a, b func(context.Context) error) func(context.Context) error {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(ctx context.Context) error {
-		if err := a(ctx); err != nil {
-			return err
-		}
-		return b(ctx)
 	}
 }
 
@@ -145,20 +107,6 @@ func either[F any](a, b F, missing bool) F {
 		return b
 	}
 	return a
-}
-
-func both2[T any](a, b func(context.Context, T)) func(context.Context, T) {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(ctx context.Context, v T) { a(ctx, v); b(ctx, v) }
-}
-
-func both3[T, U any](a, b func(context.Context, T, U)) func(context.Context, T, U) {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(ctx context.Context, v T, w U) { a(ctx, v, w); b(ctx, v, w) }
 }
 
 func all[T any](a, b func(context.Context, T) bool) func(context.Context, T) bool {
@@ -178,13 +126,6 @@ func firstWord[T any](a, b func(context.Context, T) string) func(context.Context
 		}
 		return b(ctx, v)
 	}
-}
-
-func any2[T any](a, b func(context.Context, T) bool) func(context.Context, T) bool {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(ctx context.Context, v T) bool { return a(ctx, v) || b(ctx, v) }
 }
 
 func chain[T any](a, b func(context.Context, T) T) func(context.Context, T) T {

@@ -243,9 +243,6 @@ func (l *Loop) between(ctx context.Context) (End, bool, error) {
 	if ctx.Err() != nil {
 		return End{}, true, errors.Join(l.flush(ctx), context.Cause(ctx))
 	}
-	if veto := l.cfg.Hooks.BeforeTurn; veto != nil && !veto(ctx, l.turn) {
-		return l.ending(Vetoed), true, l.flush(ctx)
-	}
 	if err := l.prepareNext(ctx, false); err != nil {
 		return End{}, true, err
 	}

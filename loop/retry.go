@@ -53,9 +53,6 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 	if h.TransformContext != nil {
 		messages = h.TransformContext(ctx, messages)
 	}
-	if h.ConvertMessages != nil {
-		messages = h.ConvertMessages(ctx, messages)
-	}
 	call := Call{
 		Model:    l.cfg.Name,
 		Wire:     l.cfg.Wire,

@@ -11,8 +11,7 @@ import (
 // errCrashed is what a session ends with whose loop, or a hook of it, panicked.
 var errCrashed = errors.New("loop: a defect stopped this conversation; restore it from its events")
 
-// during runs one entry point at a time, within its time, and between the hooks
-// that surround it.
+// during runs one entry point at a time, within its time.
 func (l *Loop) during(ctx context.Context, run func(context.Context) (End, error)) (end End, err error) {
 	if !l.busy.CompareAndSwap(false, true) {
 		return End{}, ErrBusy
@@ -21,15 +20,10 @@ func (l *Loop) during(ctx context.Context, run func(context.Context) (End, error
 	if l.dead != nil {
 		return End{}, l.dead
 	}
-	h := l.cfg.Hooks
 	ended := false
 	defer func() {
-		if !ended { // a panic goes on from here, and nobody knows how the loop stands
-			err = errCrashed
-			l.dead = err
-		}
-		if h.SessionEnd != nil && (err != nil || end.Reason != More) {
-			h.SessionEnd(context.WithoutCancel(ctx), end, err)
+		if !ended { // a panic goes on from here, and the state of the loop is not known
+			l.dead = errCrashed
 		}
 	}()
 	end, err = l.inTime(ctx, run)
@@ -39,16 +33,6 @@ func (l *Loop) during(ctx context.Context, run func(context.Context) (End, error
 
 // inTime runs an entry point for as long as it may take.
 func (l *Loop) inTime(ctx context.Context, run func(context.Context) (End, error)) (end End, err error) {
-	h := l.cfg.Hooks
-	if h.AfterLoop != nil {
-		outer := ctx
-		defer func() { h.AfterLoop(outer, end, err) }()
-	}
-	if h.BeforeLoop != nil {
-		if err := h.BeforeLoop(ctx); err != nil {
-			return End{Reason: Vetoed, Rejection: err.Error()}, nil
-		}
-	}
 	own := &plan.TimeUp{Max: l.cfg.Limits.Time}
 	if own.Max > 0 {
 		within, cancel := context.WithTimeoutCause(ctx, own.Max, own)
@@ -60,9 +44,6 @@ func (l *Loop) inTime(ctx context.Context, run func(context.Context) (End, error
 	// A sub-agent whose parent's time is up is cancelled: the limit is not its own.
 	if errors.As(err, &up) && l.dead == nil && (up == own || l.depth == 0) {
 		return l.stop(ctx, up.Hit())
-	}
-	if err != nil && ctx.Err() == nil && h.OnError != nil {
-		h.OnError(ctx, err)
 	}
 	return end, err
 }

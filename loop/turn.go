@@ -247,7 +247,7 @@ func (l *Loop) settle(ctx context.Context) (*Continuation, error) {
 	}
 	l.messages = append(l.messages, resultsOf(l.open.calls))
 	if failed == nil && ctx.Err() == nil {
-		l.closing(ctx)
+		l.stopped = l.terminated()
 		l.closeTurn(plan.EndCompleted)
 		return nil, nil
 	}
@@ -286,14 +286,14 @@ func (l *Loop) rest(ctx context.Context) error {
 	return nil
 }
 
-// closing looks whether the loop ends with this turn.
-func (l *Loop) closing(ctx context.Context) {
-	ends := len(l.open.calls) > 0
+// terminated reports whether every result of the turn ends the loop.
+func (l *Loop) terminated() bool {
 	for _, c := range l.open.calls {
-		ends = ends && c.end.Terminate
+		if !c.end.Terminate {
+			return false
+		}
 	}
-	stop := l.cfg.Hooks.StopAfterTurn
-	l.stopped = ends || (stop != nil && stop(ctx, l.turn))
+	return len(l.open.calls) > 0
 }
 
 // resultsOf makes the message that answers a turn's calls, in their order.

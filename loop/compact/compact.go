@@ -96,11 +96,12 @@ func (r Room) trigger() int64 { return max(r.Window-r.Output-r.Auto, 0) }
 // Occasion says which compaction is due.
 type Occasion string
 
+// The occasions.
 const (
 	NotDue  Occasion = ""
 	DueTrim Occasion = "trim" // many old results fill a good part of the window
 	DueAuto Occasion = "auto" // the window is nearly full
-	// DueNow: the request cannot be sent, or the server has refused it. Even what
+	// DueNow says that the request cannot be sent, or the server has refused it. Even what
 	// the model has not seen yet is shortened then, where nothing else helps.
 	DueNow Occasion = "now"
 )

@@ -15,6 +15,7 @@ import (
 // Verdict is what the storm breaker says about one call.
 type Verdict string
 
+// The verdicts.
 const (
 	Pass          Verdict = "pass"
 	Suppress      Verdict = "suppress"       // it was made too often, to no effect
