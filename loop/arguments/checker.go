@@ -106,7 +106,7 @@ func (c *Checker) validateValue(value any) string {
 func (c *Checker) compile() {
 	rules, err := c.readRules()
 	if err == nil {
-		c.validator, err = compileSchema(c.schema, rules)
+		c.validator, err = compileSchema(rules)
 	}
 	if err != nil {
 		c.broken = fmt.Errorf("the schema of %s is broken: %w", c.tool, err)

@@ -27,11 +27,18 @@ const schemaDepth = 8
 
 // rules is a JSON schema, read for what it says about shapes. Validation is
 // not its business: what it does not understand, it takes for anything.
-type rules struct{ root any }
+type rules struct {
+	root  any
+	draft string // draft07 or draft2020
+}
 
 func readSchema(schema json.RawMessage) (rules, error) {
 	root, err := Decode(string(schema))
-	return rules{root}, err
+	if err != nil {
+		return rules{}, err
+	}
+	root, draft, err := translate(root)
+	return rules{root: root, draft: draft}, err
 }
 
 // Decode reads one JSON value and keeps its numbers as they are written.

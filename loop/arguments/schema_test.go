@@ -106,17 +106,17 @@ func TestABrokenSchemaIsCalledBroken(t *testing.T) {
 		`{"required":"path"}`:                 "cannot unmarshal",
 		`{"pattern":"("}`:                     "missing closing",
 		`{"properties":{"a":{"items":[{}]}}}`: "prefixItems",
-		`{"properties":{"default":{"items":[{}]}}}`:                                "prefixItems",
-		`{"properties":{"x-a":{"type":"strin"}}}`:                                  `no type "strin"`,
-		`{"$ref":"#/$defs/none","$defs":{}}`:                                       "none",
-		`{"$ref":"http://example.com/s"}`:                                          "is not a place in it",
-		`{"$ref":"#"}`:                                                             "itself without end",
-		`{"properties":{"default":{"$ref":"#/properties/default"}}}`:               "itself without end",
-		`{"$defs":{"a":{"anyOf":[{"not":{"$ref":"#/$defs/a"}}]}}}`:                 "itself without end",
-		`{"$dynamicRef":"#a","$dynamicAnchor":"a"}`:                                "dynamic",
-		`{"properties":{"a":{"$id":"http://example.com/a"}}}`:                      "name of its own",
-		`{"$schema":"http://json-schema.org/draft-04/schema#"}`:                    "draft-07 and 2020-12",
-		`{"$schema":"https://json-schema.org/draft/2019-09/schema","type":"null"}`: "draft-07 and 2020-12",
+		`{"properties":{"default":{"items":[{}]}}}`:                  "prefixItems",
+		`{"properties":{"x-a":{"type":"strin"}}}`:                    `no type "strin"`,
+		`{"$ref":"#/$defs/none","$defs":{}}`:                         "none",
+		`{"$ref":"http://example.com/s"}`:                            "is not a place in it",
+		`{"$ref":"#"}`:                                               "itself without end",
+		`{"properties":{"default":{"$ref":"#/properties/default"}}}`: "itself without end",
+		`{"$defs":{"a":{"anyOf":[{"not":{"$ref":"#/$defs/a"}}]}}}`:   "itself without end",
+		`{"$dynamicRef":"#a","$dynamicAnchor":"a"}`:                  "itself without end",
+		`{"items":{"$dynamicRef":"#a"},"$defs":{"a":{"$dynamicAnchor":"a"},"b":{"$dynamicAnchor":"a"}}}`: "dynamic",
+		`{"items":{"$ref":"http://example.com/b"},"$defs":{"a":{"$id":"http://example.com/a"}}}`:         "is not a place in it",
+		`{"$schema":"http://json-schema.org/draft-03/schema#"}`:                                          "04, 06, 07, 2019-09 and 2020-12",
 	} {
 		o := reader(schema)
 		got := o.Validate([]byte(`{}`))
@@ -127,5 +127,35 @@ func TestABrokenSchemaIsCalledBroken(t *testing.T) {
 	o := reader(`{"properties":{"type":{"default":{"type":"of mine","items":[1]}},"x-hints":{"type":"string"}},"x-hints":{"type":7,"$ref":"out"}}`)
 	if got := o.Validate([]byte(`{}`)); got != "" {
 		t.Errorf("values taken for keywords: %s", got)
+	}
+}
+
+// TestOlderDraftsAndNames: schemas of every draft, with names inside, are read as
+// their draft means them.
+func TestOlderDraftsAndNames(t *testing.T) {
+	t.Parallel()
+	const (
+		four     = `"$schema":"http://json-schema.org/draft-04/schema#"`
+		seven    = `"$schema":"http://json-schema.org/draft-07/schema#"`
+		nineteen = `"$schema":"https://json-schema.org/draft/2019-09/schema"`
+	)
+	for _, c := range []struct{ schema, args, want string }{
+		{`{` + four + `,"id":"http://e.com/s","minimum":1,"exclusiveMinimum":true}`, `1`, `- the arguments: expected more than 1, got number 1`},
+		{`{` + four + `,"maximum":1,"exclusiveMaximum":false}`, `1`, ``},
+		{`{` + four + `,"properties":{"id":{"type":"string"}}}`, `{"id":1}`, `- id: expected string, got number 1`},
+		{`{` + four + `,"items":[{"type":"string"}],"additionalItems":false}`, `["a"]`, ``},
+		{`{` + four + `,"properties":{"a":{"$ref":"#n"}},"definitions":{"n":{"id":"#n","type":"integer"}}}`, `{"a":"1"}`, `- a: expected integer, got string "1"`},
+		{`{` + nineteen + `,"items":[{"type":"string"}],"additionalItems":{"type":"null"}}`, `["a",1]`, `- 1: expected null, got number 1`},
+		{`{` + nineteen + `,"type":"object","properties":{"next":{"$recursiveRef":"#"}},"required":["v"],"$recursiveAnchor":true}`, `{"v":1,"next":{}}`, `- next: missing "v"`},
+		{`{"properties":{"a":{"$ref":"item"}},"$defs":{"i":{"$id":"item","$ref":"#/$defs/n","$defs":{"n":{"type":"integer"}}}}}`, `{"a":"1"}`, `- a: expected integer, got string "1"`},
+		{`{"$id":"http://e.com/s","properties":{"a":{"$ref":"http://e.com/s#/$defs/a~1b"}},"$defs":{"a/b":{"type":"null"}}}`, `{"a":1}`, `- a: expected null, got number 1`},
+		{`{"properties":{"a":{"$ref":"#x"}},"$defs":{"50%":{"$anchor":"x","type":"null"}}}`, `{"a":1}`, `- a: expected null, got number 1`},
+		{`{"type":"object","properties":{"next":{"$dynamicRef":"#node"}},"$dynamicAnchor":"node"}`, `{"next":1}`, `- next: expected object, got number 1`},
+		{`{` + seven + `,"definitions":{"$id":{"$id":"named","type":"string"}},"properties":{"$id":{"$ref":"named"}}}`, `{"$id":1}`, `- $id: expected string, got number 1`},
+		{`{"default":{"$id":"x","$ref":"nowhere"},"enum":[{"$ref":"nowhere"}]}`, `{"$ref":"nowhere"}`, ``},
+	} {
+		if got := strings.Join(complaints(t, c.schema, c.args), "\n"); got != c.want {
+			t.Errorf("%s with %s:\n%s\nwant:\n%s", c.schema, c.args, got, c.want)
+		}
 	}
 }
