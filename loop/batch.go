@@ -19,10 +19,10 @@ import (
 const (
 	// parallel is how many calls of one batch run at once.
 	parallel = 8
-	// linger is how long a result waits for its siblings before it is
+	// flushDelay is how long a result waits for its siblings before it is
 	// recorded alone, so that fast batches cost one commit and a stalled
 	// sibling loses nothing.
-	linger = 20 * time.Millisecond
+	flushDelay = 20 * time.Millisecond
 	// grace is how long a tool may take to return once it was cancelled.
 	grace = 50 * time.Millisecond
 )
@@ -63,13 +63,13 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 		calls[i].masked = masked[b.Call]
 		calls[i].index = i
 	}
-	broken := l.calm(calls)
+	broken := l.judgeRepetition(calls)
 	if l.stuck = broken.Notice; len(broken.Calls) > 0 {
 		l.record(broken)
 	}
 	for _, c := range calls {
 		l.decide(ctx, c)
-		l.rejected(c)
+		l.recordRejected(c)
 	}
 	todo := unfinished(calls)
 	if serial(todo) {
@@ -77,8 +77,8 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 	}
 	for _, c := range todo {
 		if c.pending == nil {
-			l.foresee(ctx, c)
-			l.intend(c)
+			l.workOutIntent(ctx, c)
+			l.recordIntent(c)
 		}
 	}
 	return calls
@@ -122,10 +122,10 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 	return c
 }
 
-// calm asks the storm breaker about the calls of an answer. What makes no
+// judgeRepetition asks the storm breaker about the calls of an answer. What makes no
 // progress is answered instead of run, and so are calls that could not run the
 // times before either.
-func (l *Loop) calm(calls []*call) plan.StormBroken {
+func (l *Loop) judgeRepetition(calls []*call) plan.StormBroken {
 	var judged []*call
 	var asked []storm.Call
 	for _, c := range calls {
@@ -156,10 +156,10 @@ func (l *Loop) calm(calls []*call) plan.StormBroken {
 	return broken
 }
 
-// rejected records the intent and the result of a call that will not run.
-func (l *Loop) rejected(c *call) {
+// recordRejected records the intent and the result of a call that will not run.
+func (l *Loop) recordRejected(c *call) {
 	if c.end != nil && !c.started {
-		l.intend(c)
+		l.recordIntent(c)
 		l.record(*c.end)
 	}
 }
@@ -213,14 +213,14 @@ func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
 	}
 	for _, c := range calls {
 		if c.end == nil && c.lost && !c.external() && !c.recoverable() {
-			l.finished(news{call: c, end: unknownEnd()})
+			l.takeResult(toolReport{call: c, end: unknownOutcome()})
 		}
 		if !c.asked {
 			l.decide(ctx, c)
-			l.rejected(c)
+			l.recordRejected(c)
 		}
 	}
-	waiting, err := l.resolve(ctx, calls)
+	waiting, err := l.resolvePending(ctx, calls)
 	if err != nil {
 		return nil, err
 	}
@@ -282,18 +282,18 @@ func (l *Loop) skip(group []*call, text string) {
 			Output: text,
 		}
 		if c.lost && !c.external() && c.effect != plan.EffectReplay {
-			end = unknownEnd() // another process has
+			end = unknownOutcome() // another process has
 		}
-		l.intend(c)
-		l.finished(news{call: c, end: end})
+		l.recordIntent(c)
+		l.takeResult(toolReport{call: c, end: end})
 	}
 }
 
-// news is what a running tool has to say: an update, or its result.
-type news struct {
+// toolReport is what a running tool has to say: an update, or its result.
+type toolReport struct {
 	call   *call
 	update string
-	post   *posting
+	post   *subAgentEvents
 	end    *plan.ToolEnd
 	blobs  []plan.Blob
 	record []plan.Body // comes before the result
@@ -304,8 +304,8 @@ type news struct {
 // is there. All events are emitted from this goroutine.
 func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	for _, c := range group {
-		l.foresee(ctx, c)
-		l.intend(c)
+		l.workOutIntent(ctx, c)
+		l.recordIntent(c)
 	}
 	if err := l.flush(ctx); err != nil {
 		return err
@@ -314,10 +314,10 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	defer cancel(nil)
 	done := make(chan struct{})
 	defer close(done)
-	feed := make(chan news)
+	feed := make(chan toolReport)
 	for _, c := range group {
 		if c.offer.info.Delegate != nil {
-			child := l.childConfig(c, poster(c, feed, done))
+			child := l.childConfig(c, emitThroughLoop(c, feed, done))
 			c.child = &child
 		}
 	}
@@ -331,16 +331,16 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 		select {
 		case n := <-feed:
 			if n.end == nil {
-				l.heard(ctx, n, cancel)
+				l.handleUpdate(ctx, n, cancel)
 				continue
 			}
 			running--
-			l.finished(n)
+			l.takeResult(n)
 			if n.err != nil {
 				fatal = errors.Join(fatal, n.err)
 				cancel(n.err)
 			}
-			lingering = time.After(linger)
+			lingering = time.After(flushDelay)
 		case <-lingering:
 			lingering = nil
 			if err := l.flush(ctx); err != nil {
@@ -350,7 +350,7 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 			cancelled, giveUp = nil, time.After(l.grace)
 		case <-giveUp:
 			for _, c := range unfinished(group) {
-				l.finished(news{call: c, end: l.cancelledEnd(c)})
+				l.takeResult(toolReport{call: c, end: l.cancelledEnd(c)})
 			}
 			running = 0
 		}
@@ -358,13 +358,13 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	return fatal
 }
 
-// heard takes what a call has to say while it runs.
-func (l *Loop) heard(ctx context.Context, n news, cancel context.CancelCauseFunc) {
+// handleUpdate takes what a call has to say while it runs.
+func (l *Loop) handleUpdate(ctx context.Context, n toolReport, cancel context.CancelCauseFunc) {
 	if n.post != nil {
-		l.relay(ctx, n.post)
+		l.recordForSubAgent(ctx, n.post)
 		return
 	}
-	if err := l.show(ctx, plan.ToolUpdate{
+	if err := l.emitLive(ctx, plan.ToolUpdate{
 		Call: n.call.id,
 		Name: n.call.name,
 		Text: l.cfg.Redact(n.update),
@@ -373,8 +373,8 @@ func (l *Loop) heard(ctx context.Context, n news, cancel context.CancelCauseFunc
 	}
 }
 
-// finished takes a result over.
-func (l *Loop) finished(n news) {
+// takeResult takes a result over.
+func (l *Loop) takeResult(n toolReport) {
 	if n.call.notes != "" {
 		n.end.Output, n.call.notes = n.call.notes+n.end.Output, ""
 	}
@@ -396,9 +396,9 @@ func (l *Loop) observe(name string, args json.RawMessage, end *plan.ToolEnd) {
 
 // launch starts the calls of a group, a few at a time, in order. Nothing
 // starts once ctx has ended.
-func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- news, done <-chan struct{}) {
+func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- toolReport, done <-chan struct{}) {
 	slots := make(chan struct{}, l.cfg.Strategy.atOnce())
-	say := func(n news) {
+	say := func(n toolReport) {
 		select {
 		case feed <- n:
 		case <-done:
@@ -416,7 +416,7 @@ func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- news, done
 			}
 			go func() {
 				defer func() { <-slots }()
-				say(l.invoke(ctx, c, func(text string) { say(news{call: c, update: text}) }))
+				say(l.invoke(ctx, c, func(text string) { say(toolReport{call: c, update: text}) }))
 			}()
 		}
 	}()

@@ -59,19 +59,19 @@ func (l *Loop) bounded(call Call, tokens int64, left float64, limited bool) (_ C
 	asked := int64(call.Settings.MaxOutputTokens)
 	in, out, known := 0.0, 0.0, false
 	if limited {
-		in, out, known = l.dearest(call.Model, tokens)
+		in, out, known = l.worstCost(call.Model, tokens)
 	}
 	if known && left < in+out {
 		return call, 0, false
 	}
 	if known {
-		longest := l.possible(call, tokens)
+		longest := l.longestAnswer(call, tokens)
 		if fits := min((left-in)/out*leastOutput, 1<<40); out > 0 && int64(fits) < longest {
 			asked, longest = int64(fits), int64(fits)
 		}
 		usd = in + out*float64(min(longest, likelyOutput))/leastOutput
 	}
-	if k := l.learnt; k.how == plan.WindowSaid && k.model == call.Model && asked > 0 {
+	if k := l.learnedWindow; k.how == plan.WindowSaid && k.model == call.Model && asked > 0 {
 		// A server that names its window counts the room for the answer into it.
 		asked = min(asked, max(k.window-tokens, leastOutput))
 	}
@@ -79,8 +79,8 @@ func (l *Loop) bounded(call Call, tokens int64, left float64, limited bool) (_ C
 	return call, usd, true
 }
 
-// possible is how long the answer to a call can become, in tokens.
-func (l *Loop) possible(call Call, tokens int64) int64 {
+// longestAnswer is how long the answer to a call can become, in tokens.
+func (l *Loop) longestAnswer(call Call, tokens int64) int64 {
 	most := int64(mostOutput)
 	if l.cfg.MaxOutput != nil {
 		most = cmp.Or(int64(max(l.cfg.MaxOutput(call.Model), 0)), most)
@@ -97,16 +97,16 @@ func (l *Loop) possible(call Call, tokens int64) int64 {
 // unaffordable is the limit on cost that the next request might break even with a
 // short answer, if any.
 func (l *Loop) unaffordable() *plan.LimitHit {
-	in, out, known := l.dearest(l.cfg.Name, l.size.Tokens(l.counted))
+	in, out, known := l.worstCost(l.cfg.Name, l.size.Tokens(l.counted))
 	if !known {
 		return nil
 	}
 	return l.account.Unaffordable(in + out)
 }
 
-// dearest is the most that an input of this many tokens can cost, and what a
+// worstCost is the most that an input of this many tokens can cost, and what a
 // short answer to it costs, in USD.
-func (l *Loop) dearest(model string, tokens int64) (in, out float64, known bool) {
+func (l *Loop) worstCost(model string, tokens int64) (in, out float64, known bool) {
 	price := func(u plan.Usage) (float64, bool) { return l.cfg.Price(model, u) }
 	return account.Dearest(price, tokens, leastOutput)
 }

@@ -105,7 +105,7 @@ type Config struct {
 	Filters []Filter
 	Hooks   Hooks
 	// Gate decides about calls that need a person, and answers questions. It
-	// reports false where nobody can decide now; the loop then ends, waiting.
+	// reports false where no one can decide now; the loop then ends, waiting.
 	Gate func(ctx context.Context, p Pending) (Ruling, bool)
 	// Timeouts bounds the tools of a category; see DefaultTimeouts.
 	Timeouts map[Category]time.Duration

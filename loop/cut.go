@@ -7,8 +7,8 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// complain says that a server cuts what it is sent, once a conversation.
-func (l *Loop) complain(sent, reported int64) {
+// recordCutInput says that a server cuts what it is sent, once a conversation.
+func (l *Loop) recordCutInput(sent, reported int64) {
 	if l.complained {
 		return
 	}

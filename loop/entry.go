@@ -18,7 +18,7 @@ const (
 	Default    Kind = "default"
 	Rerun      Kind = "rerun"      // the same turn is to be made again
 	Branch     Kind = "branch"     // from the same history another way
-	Compaction Kind = "compaction" // the history was made smaller by somebody else
+	Compaction Kind = "compaction" // the history was made smaller by the caller
 )
 
 // What keeps a conversation from being continued.
@@ -35,16 +35,16 @@ var (
 // that ends with the model's words, and then records nothing. The turn that
 // follows begins for a continuation, or for a branch; its index goes on.
 func (l *Loop) Continue(ctx context.Context, kind Kind, history ...plan.Message) (End, error) {
-	return l.during(ctx, func(ctx context.Context) (End, error) {
-		if err := l.goOn(kind, history); err != nil {
+	return l.exclusively(ctx, func(ctx context.Context) (End, error) {
+		if err := l.continueFrom(kind, history); err != nil {
 			return End{}, err
 		}
-		return l.through(ctx)
+		return l.runToEnd(ctx)
 	})
 }
 
-// goOn takes a history in and remembers how it is continued.
-func (l *Loop) goOn(kind Kind, history []plan.Message) error {
+// continueFrom takes a history in and remembers how it is continued.
+func (l *Loop) continueFrom(kind Kind, history []plan.Message) error {
 	switch kind {
 	case "", Initial:
 		kind = Default
@@ -66,37 +66,37 @@ func (l *Loop) goOn(kind Kind, history []plan.Message) error {
 		return ErrAnswered
 	}
 	for _, m := range history {
-		l.say(m)
+		l.appendMessage(m)
 	}
 	l.kind = kind
 	return nil
 }
 
-// through runs turn after turn until the loop hands back.
-func (l *Loop) through(ctx context.Context) (End, error) {
+// runToEnd runs turn after turn until the loop hands back.
+func (l *Loop) runToEnd(ctx context.Context) (End, error) {
 	for {
-		end, err := l.advance(ctx)
+		end, err := l.makeTurn(ctx)
 		if err != nil || end.Reason != More {
 			return end, err
 		}
 	}
 }
 
-// step runs one turn with its tools.
-func (l *Loop) step(ctx context.Context) (End, error) {
-	end, err := l.advance(ctx)
+// runOneTurn runs one turn with its tools.
+func (l *Loop) runOneTurn(ctx context.Context) (End, error) {
+	end, err := l.makeTurn(ctx)
 	if err != nil || end.Reason != More {
-		return l.stepping(end), err
+		return l.wantsOneTurn(end), err
 	}
-	if c, err := l.settle(ctx); err != nil || c != nil {
-		return l.stepping(handedOver(c)), err
+	if c, err := l.finishTurn(ctx); err != nil || c != nil {
+		return l.wantsOneTurn(endFor(c)), err
 	}
 	return end, l.flush(ctx)
 }
 
-// stepping notes in a continuation that whoever takes it up again wants one
+// wantsOneTurn notes in a continuation that the caller that takes it up again wants one
 // turn at a time.
-func (l *Loop) stepping(end End) End {
+func (l *Loop) wantsOneTurn(end End) End {
 	if end.Continuation != nil {
 		end.Continuation.OneTurn = true
 	}

@@ -15,9 +15,9 @@ import (
 // cacheKept is how long a server keeps a prompt cache at the most.
 const cacheKept = time.Hour
 
-// fit makes room for the next request if it needs some.
-func (l *Loop) fit(ctx context.Context) error {
-	l.resize()
+// makeRoom makes room for the next request if it needs some.
+func (l *Loop) makeRoom(ctx context.Context) error {
+	l.updateWindow()
 	l.measure()
 	tokens := l.size.Tokens(l.counted)
 	due := l.compactor.Due(l.messages, tokens)
@@ -29,10 +29,10 @@ func (l *Loop) fit(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.overfull() == nil || l.compactor.Level == CompactOff || l.compactor.Breaker.IsOpen() {
+	if l.windowLimit() == nil || l.compactor.Level == CompactOff || l.compactor.Breaker.IsOpen() {
 		return nil
 	}
-	_, err := l.squeeze(ctx, l.size.Tokens(l.counted))
+	_, err := l.compactNow(ctx, l.size.Tokens(l.counted))
 	return err
 }
 
@@ -48,7 +48,7 @@ func (l *Loop) compact(ctx context.Context, due compact.Occasion, tokens int64) 
 		Window: l.compactor.Room.Window,
 	}
 	if l.compactor.Room.Learnt {
-		start.Learnt = l.learnt.how
+		start.Learnt = l.learnedWindow.how
 	}
 	l.record(start)
 	view, out, err := l.compactor.Shrink(ctx, due, l.messages, tokens, l.summarise)
@@ -76,7 +76,7 @@ func (l *Loop) compact(ctx context.Context, due compact.Occasion, tokens int64) 
 		l.compactor.Breaker.Record(end)
 	}
 	if end.Messages != nil {
-		l.replace(end.Messages)
+		l.replaceHistory(end.Messages)
 	}
 	if ctx.Err() != nil {
 		return false, errors.Join(context.Cause(ctx), l.flush(ctx))
@@ -111,10 +111,10 @@ func (l *Loop) summarise(ctx context.Context, s compact.Section) (string, error)
 			Settings: settings,
 			Headers:  headers,
 		}
-		l.stamp(ctx, &call)
-		ans, err := l.try(ctx, call, l.size.Size(call.Messages))
+		l.addHeaders(ctx, &call)
+		ans, err := l.callWithRetries(ctx, call, l.size.Size(call.Messages))
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
-			if l.tellsWindow(model, me) {
+			if l.learnWindow(model, me) {
 				window = me.Window
 			}
 			if s, ok = s.Lighter(); ok {
@@ -141,10 +141,10 @@ const (
 // phaseHeader says what a call is for; see the contracts of the workflow.
 const phaseHeader = "X-Plan-Phase"
 
-// replace puts another history in the place of the conversation's. The prompt
+// replaceHistory puts another history in the place of the conversation's. The prompt
 // cache begins anew with it, and so does the storm breaker: reading again what
 // was taken out of sight is no storm.
-func (l *Loop) replace(messages []plan.Message) {
+func (l *Loop) replaceHistory(messages []plan.Message) {
 	l.messages, l.summed = messages, 0
 	l.prefix.Restart()
 	l.storm.Reset()
@@ -173,8 +173,8 @@ func (l *Loop) sum() {
 	l.summed = len(l.messages)
 }
 
-// overfull is the limit that a request breaks which does not fit the window.
-func (l *Loop) overfull() *plan.LimitHit {
+// windowLimit is the limit that a request breaks which does not fit the window.
+func (l *Loop) windowLimit() *plan.LimitHit {
 	tokens := l.size.Tokens(l.counted)
 	if !l.compactor.Room.IsFull(tokens) {
 		return nil

@@ -15,12 +15,12 @@ import (
 
 // invoke runs one call to its result, within the time of its category. What
 // does not return even then is left behind.
-func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
+func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) toolReport {
 	limit := l.timeout(c.offer.info)
 	within, cancel := context.WithTimeoutCause(ctx, limit, errOverdue)
 	defer cancel()
-	result := make(chan news, 1)
-	go func() { result <- l.call(within, c, update) }()
+	result := make(chan toolReport, 1)
+	go func() { result <- l.runCall(within, c, update) }()
 	overdue := time.NewTimer(limit + grace)
 	defer overdue.Stop()
 	select {
@@ -30,7 +30,7 @@ func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
 		}
 		return n
 	case <-overdue.C:
-		return news{call: c, end: overdueEnd(c, limit, "")}
+		return toolReport{call: c, end: overdueEnd(c, limit, "")}
 	}
 }
 
@@ -63,9 +63,9 @@ func overdueEnd(c *call, limit time.Duration, said string) *plan.ToolEnd {
 	}
 }
 
-// call runs the tool. A panic becomes an error result: one bad tool must not
+// runCall runs the tool. A panic becomes an error result: one bad tool must not
 // end the run.
-func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) {
+func (l *Loop) runCall(ctx context.Context, c *call, update func(string)) (n toolReport) {
 	began := l.cfg.Now()
 	n.call = c
 	defer func() {
@@ -83,7 +83,7 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 		}
 		n.end.DurationMS = l.cfg.Now().Sub(began).Milliseconds()
 	}()
-	res, err := l.carryOut(ctx, c, update)
+	res, err := l.runTool(ctx, c, update)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		n.end = l.cancelledEnd(c)

@@ -44,7 +44,7 @@ type Loop struct {
 	summed    int   // messages that are in it
 	compactor compact.Compactor
 
-	learnt    learnt // of the model's window
+	learnedWindow    learnedWindow // of the model's window
 	windowSet bool   // a hook has named the window
 	reliefs   int    // requests in a row that were made smaller for being too long
 	sentTo    string // the model of the latest recorded request
@@ -106,7 +106,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		Size:     l.size.Size,
 		Verbatim: l.asks,
 	}
-	l.resize()
+	l.updateWindow()
 	l.storm.Config = storm.Config{Mutating: l.mutating, Exempt: l.repeatable}
 	if err := l.prefix.Start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
@@ -121,51 +121,51 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 func (l *Loop) Messages() []plan.Message { return l.messages }
 
 // Run adds the prompts and goes on until an answer holds no tool call and
-// nobody has anything to add, a bound is reached, or something stops it. An
+// no letter adds to it, a bound is reached, or something stops it. An
 // error is a *ModelError, the cause of ctx's end, or a failure of Emit; in each
 // case the events are balanced, unless it was Emit that failed.
 //
 // Calls that are left open from before come to their end first. While some
 // wait, the prompts are not taken: the loop ends as Waiting or External.
 func (l *Loop) Run(ctx context.Context, prompts ...plan.Message) (End, error) {
-	return l.during(ctx, func(ctx context.Context) (End, error) {
-		if end, ok, err := l.begin(ctx, prompts); !ok || err != nil {
+	return l.exclusively(ctx, func(ctx context.Context) (End, error) {
+		if end, ok, err := l.takePrompts(ctx, prompts); !ok || err != nil {
 			return end, err
 		}
-		return l.through(ctx)
+		return l.runToEnd(ctx)
 	})
 }
 
 // RunTurn adds the prompts and runs one turn with its tools, for a scheduler
 // that owns the loop. End.Reason is More when there is another turn to run.
 func (l *Loop) RunTurn(ctx context.Context, prompts ...plan.Message) (End, error) {
-	return l.during(ctx, func(ctx context.Context) (End, error) {
-		if end, ok, err := l.begin(ctx, prompts); !ok || err != nil {
-			return l.stepping(end), err
+	return l.exclusively(ctx, func(ctx context.Context) (End, error) {
+		if end, ok, err := l.takePrompts(ctx, prompts); !ok || err != nil {
+			return l.wantsOneTurn(end), err
 		}
-		return l.step(ctx)
+		return l.runOneTurn(ctx)
 	})
 }
 
-// begin takes prompts in. It reports false if the loop ends instead.
-func (l *Loop) begin(ctx context.Context, prompts []plan.Message) (End, bool, error) {
+// takePrompts takes prompts in. It reports false if the loop ends instead.
+func (l *Loop) takePrompts(ctx context.Context, prompts []plan.Message) (End, bool, error) {
 	if len(prompts) == 0 {
 		return End{}, true, nil
 	}
-	c, err := l.settle(ctx)
+	c, err := l.finishTurn(ctx)
 	if c != nil || err != nil {
-		return handedOver(c), false, err
+		return endFor(c), false, err
 	}
-	end, ok := l.prompt(ctx, prompts)
+	end, ok := l.addPrompts(ctx, prompts)
 	if !ok {
 		err = l.flush(ctx)
 	}
 	return end, ok, err
 }
 
-// prompt adds prompts to the conversation, all or none: none if a filter
+// addPrompts adds prompts to the conversation, all or none: none if a filter
 // refuses one, or if nothing is left to answer them with.
-func (l *Loop) prompt(ctx context.Context, prompts []plan.Message) (End, bool) {
+func (l *Loop) addPrompts(ctx context.Context, prompts []plan.Message) (End, bool) {
 	if hit := l.account.Spent(); hit != nil {
 		l.record(*hit)
 		end := l.ending(Limited)
@@ -176,7 +176,7 @@ func (l *Loop) prompt(ctx context.Context, prompts []plan.Message) (End, bool) {
 	for i, p := range prompts {
 		fit[i] = p
 		if len(l.cfg.Filters) > 0 {
-			text, why := l.screen(ctx, p.Text(), 0)
+			text, why := l.applyFilters(ctx, p.Text(), 0)
 			if why != "" {
 				return End{Reason: Rejected, Rejection: why}, false
 			}
@@ -184,7 +184,7 @@ func (l *Loop) prompt(ctx context.Context, prompts []plan.Message) (End, bool) {
 		}
 	}
 	for _, p := range fit {
-		l.say(p)
+		l.appendMessage(p)
 	}
 	return End{}, true
 }
@@ -197,12 +197,12 @@ func (l *Loop) reworded(m plan.Message, text string) plan.Message {
 	return m
 }
 
-// advance ends what is open and makes one model call, unless the loop has come
+// makeTurn ends what is open and makes one model call, unless the loop has come
 // to an end.
-func (l *Loop) advance(ctx context.Context) (End, error) {
-	c, err := l.settle(ctx)
+func (l *Loop) makeTurn(ctx context.Context) (End, error) {
+	c, err := l.finishTurn(ctx)
 	if err != nil || c != nil {
-		return handedOver(c), err
+		return endFor(c), err
 	}
 	switch {
 	case l.stuck != "":
@@ -214,27 +214,27 @@ func (l *Loop) advance(ctx context.Context) (End, error) {
 		return l.ending(Completed), l.flush(ctx)
 	}
 	if !l.open.started {
-		if end, over, err := l.between(ctx); err != nil || over {
+		if end, over, err := l.beforeTurn(ctx); err != nil || over {
 			return end, err
 		}
 	}
-	return l.ask(ctx)
+	return l.callModel(ctx)
 }
 
-// between is what happens before a turn: letters are taken in, and the loop
+// beforeTurn is what happens before a turn: letters are taken in, and the loop
 // may come to its end.
-func (l *Loop) between(ctx context.Context) (End, bool, error) {
+func (l *Loop) beforeTurn(ctx context.Context) (End, bool, error) {
 	if len(l.messages) == 0 {
 		return End{}, true, ErrEmpty
 	}
 	if l.cfg.Notice != "" {
-		l.say(outside(l.cfg.Notice, plan.OriginDrift))
+		l.appendMessage(messageFrom(l.cfg.Notice, plan.OriginDrift))
 		l.cfg.Notice = ""
 	}
 	if _, err := l.deliver(ctx, Steer); err != nil {
 		return End{}, true, errors.Join(err, l.flush(ctx))
 	}
-	if l.done() {
+	if l.isDone() {
 		more, err := l.deliver(ctx, FollowUp)
 		if err != nil || !more {
 			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
@@ -246,11 +246,11 @@ func (l *Loop) between(ctx context.Context) (End, bool, error) {
 	if err := l.prepareNext(ctx, false); err != nil {
 		return End{}, true, err
 	}
-	if err := l.fit(ctx); err != nil {
+	if err := l.makeRoom(ctx); err != nil {
 		return End{}, true, err
 	}
-	if hit := l.limit(); hit != nil {
-		end, err := l.stop(ctx, *hit)
+	if hit := l.brokenLimit(); hit != nil {
+		end, err := l.stopAtLimit(ctx, *hit)
 		return end, true, err
 	}
 	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
@@ -261,7 +261,7 @@ func (l *Loop) between(ctx context.Context) (End, bool, error) {
 			),
 		)
 	}
-	return l.blocked(ctx)
+	return l.blockedByHook(ctx)
 }
 
 const (
@@ -271,8 +271,8 @@ const (
 	wrapUpFrom = 6
 )
 
-// stop ends the loop because of a bound, and says so in the conversation.
-func (l *Loop) stop(ctx context.Context, hit plan.LimitHit) (End, error) {
+// stopAtLimit ends the loop because of a bound, and says so in the conversation.
+func (l *Loop) stopAtLimit(ctx context.Context, hit plan.LimitHit) (End, error) {
 	l.record(hit)
 	l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
 	end := l.ending(Limited)
@@ -285,7 +285,7 @@ func (l *Loop) notice(text string) {
 	if n := len(l.messages); n > 0 && l.messages[n-1].Origin == plan.OriginNotice && l.messages[n-1].Text() == text {
 		return
 	}
-	l.say(outside(text, plan.OriginNotice))
+	l.appendMessage(messageFrom(text, plan.OriginNotice))
 }
 
 // ending is the end of a loop as the conversation stands.
@@ -300,8 +300,8 @@ func (l *Loop) ending(reason EndReason) End {
 	return end
 }
 
-// say puts a message from outside into the conversation.
-func (l *Loop) say(m plan.Message) {
+// appendMessage puts a message from outside into the conversation.
+func (l *Loop) appendMessage(m plan.Message) {
 	if m.Origin != plan.OriginNotice {
 		l.storm.Reset() // a person has spoken: what was no progress may be some now
 		l.stuck = ""
@@ -310,14 +310,14 @@ func (l *Loop) say(m plan.Message) {
 	l.record(plan.MessageStart{Role: m.Role}, plan.MessageEnd{Message: m})
 }
 
-// done reports whether the model has nothing left to do.
-func (l *Loop) done() bool {
+// isDone reports whether the model has nothing left to do.
+func (l *Loop) isDone() bool {
 	m := l.messages[len(l.messages)-1]
 	return m.Role == plan.RoleAssistant && len(m.Calls()) == 0
 }
 
-// limit says which bound the next turn would break, if any.
-func (l *Loop) limit() *plan.LimitHit {
+// brokenLimit says which bound the next turn would break, if any.
+func (l *Loop) brokenLimit() *plan.LimitHit {
 	if lim := l.cfg.Limits; lim.Turns > 0 && l.used >= lim.Turns {
 		return &plan.LimitHit{
 			Kind:  "turns",
@@ -328,7 +328,7 @@ func (l *Loop) limit() *plan.LimitHit {
 	if hit := l.account.Spent(); hit != nil {
 		return hit
 	}
-	if hit := l.overfull(); hit != nil {
+	if hit := l.windowLimit(); hit != nil {
 		return hit
 	}
 	return l.unaffordable()
@@ -356,7 +356,7 @@ func (l *Loop) event(b plan.Body) plan.Event {
 }
 
 // flush commits what is queued. Once that failed, nothing is recorded any more:
-// nobody knows what the failed commit left behind.
+// what the failed commit left behind is not known.
 func (l *Loop) flush(ctx context.Context) error {
 	if l.dead != nil || len(l.queue) == 0 {
 		return l.dead
@@ -368,12 +368,12 @@ func (l *Loop) flush(ctx context.Context) error {
 		l.dead = fmt.Errorf("record the conversation: %w", err)
 		return l.dead
 	}
-	l.posted()
+	l.lettersTaken()
 	return nil
 }
 
-// show emits a live event.
-func (l *Loop) show(ctx context.Context, b plan.Body) error {
+// emitLive emits a live event.
+func (l *Loop) emitLive(ctx context.Context, b plan.Body) error {
 	return l.cfg.Emit(ctx, l.event(b))
 }
 
@@ -390,7 +390,7 @@ func (l *Loop) repeatable(name string) bool {
 }
 
 // looksOnly says whether a tool may run by mistake: it changes nothing, asks
-// nobody and leaves the conversation as it is.
+// no person and leaves the conversation as it is.
 func (l *Loop) looksOnly(name string) bool {
 	if !l.repeatable(name) {
 		return false

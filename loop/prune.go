@@ -28,13 +28,13 @@ func (l *Loop) prune() {
 		memo := strings.TrimSpace(args.Memo)
 		var stand plan.Message // for the results, where the model left a memo
 		if memo != "" {
-			stand = outside(memoHeading+memo, plan.OriginSummary)
+			stand = messageFrom(memoHeading+memo, plan.OriginSummary)
 		}
 		left, done := l.compactor.Prune(l.messages, args.Tokens, stand)
 		done.Memo = memo
 		l.record(done)
 		if done.Messages != nil {
-			l.replace(left)
+			l.replaceHistory(left)
 		}
 	}
 }

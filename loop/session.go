@@ -11,8 +11,8 @@ import (
 // errCrashed is what a session ends with whose loop, or a hook of it, panicked.
 var errCrashed = errors.New("loop: a defect stopped this conversation; restore it from its events")
 
-// during runs one entry point at a time, within its time.
-func (l *Loop) during(ctx context.Context, run func(context.Context) (End, error)) (end End, err error) {
+// exclusively runs one entry point at a time, within its time.
+func (l *Loop) exclusively(ctx context.Context, run func(context.Context) (End, error)) (end End, err error) {
 	if !l.busy.CompareAndSwap(false, true) {
 		return End{}, ErrBusy
 	}
@@ -26,13 +26,13 @@ func (l *Loop) during(ctx context.Context, run func(context.Context) (End, error
 			l.dead = errCrashed
 		}
 	}()
-	end, err = l.inTime(ctx, run)
+	end, err = l.withinTimeLimit(ctx, run)
 	ended = true
 	return end, err
 }
 
-// inTime runs an entry point for as long as it may take.
-func (l *Loop) inTime(ctx context.Context, run func(context.Context) (End, error)) (end End, err error) {
+// withinTimeLimit runs an entry point for as long as it may take.
+func (l *Loop) withinTimeLimit(ctx context.Context, run func(context.Context) (End, error)) (end End, err error) {
 	own := &plan.TimeUp{Max: l.cfg.Limits.Time}
 	if own.Max > 0 {
 		within, cancel := context.WithTimeoutCause(ctx, own.Max, own)
@@ -43,13 +43,13 @@ func (l *Loop) inTime(ctx context.Context, run func(context.Context) (End, error
 	var up *plan.TimeUp
 	// A sub-agent whose parent's time is up is cancelled: the limit is not its own.
 	if errors.As(err, &up) && l.dead == nil && (up == own || l.depth == 0) {
-		return l.stop(ctx, up.Hit())
+		return l.stopAtLimit(ctx, up.Hit())
 	}
 	return end, err
 }
 
-// blocked asks the hook whether the turn that comes next may run.
-func (l *Loop) blocked(ctx context.Context) (End, bool, error) {
+// blockedByHook asks the hook whether the turn that comes next may run.
+func (l *Loop) blockedByHook(ctx context.Context) (End, bool, error) {
 	start := l.cfg.Hooks.TurnStart
 	if start == nil {
 		return End{}, false, nil
@@ -71,7 +71,7 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 	if hook == nil {
 		return nil
 	}
-	l.resize()
+	l.updateWindow()
 	was := Next{
 		Model:    l.cfg.Name,
 		Window:   l.compactor.Room.Window,
@@ -90,7 +90,7 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 		}
 		l.size.OtherServer()
 	}
-	l.resize()
+	l.updateWindow()
 	if again || len(next.Messages) == 0 || sameMessages(next.Messages, was.Messages) {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 		Window: l.compactor.Room.Window,
 	}, end)
 	l.compactor.Breaker.Record(end)
-	l.replace(next.Messages)
+	l.replaceHistory(next.Messages)
 	return nil
 }
 
@@ -119,8 +119,8 @@ func sameMessages(a, b []plan.Message) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// judge asks the hooks about a call. One that crashes lets nothing through.
-func (l *Loop) judge(ctx context.Context, c *call) (d Decision) {
+// askBeforeTool asks the hooks about a call. One that crashes lets nothing through.
+func (l *Loop) askBeforeTool(ctx context.Context, c *call) (d Decision) {
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{

@@ -25,10 +25,10 @@ type openTurn struct {
 	resting bool
 }
 
-// ask makes one model call and records the answer with the intents that can be
+// callModel makes one model call and records the answer with the intents that can be
 // known at once. A call that was in flight when the process died is made again.
 // The end's reason is More, or Refused for an answer that is none.
-func (l *Loop) ask(ctx context.Context) (End, error) {
+func (l *Loop) callModel(ctx context.Context) (End, error) {
 	if l.open.asked {
 		if err := l.prepareNext(ctx, true); err != nil {
 			return End{}, err
@@ -39,12 +39,12 @@ func (l *Loop) ask(ctx context.Context) (End, error) {
 	}
 	ans, err := l.answer(ctx)
 	if err != nil {
-		return l.unheard(ctx, err)
+		return l.endUnanswered(ctx, err)
 	}
 	if ans.Stop.Declined() {
-		return l.decline(ctx, ans)
+		return l.declineAnswer(ctx, ans)
 	}
-	l.accept(ctx, ans)
+	l.acceptAnswer(ctx, ans)
 	if len(l.open.calls) == 0 {
 		l.closeTurn(plan.EndCompleted)
 	}
@@ -62,7 +62,7 @@ func (l *Loop) answer(ctx context.Context) (Answer, error) {
 		if err == nil {
 			return ans, nil
 		}
-		again, failed := l.relieve(ctx, err)
+		again, failed := l.retrySmaller(ctx, err)
 		if failed != nil {
 			return Answer{}, failed
 		}
@@ -98,12 +98,12 @@ func (l *Loop) openTurn() {
 	l.record(l.trigger())
 }
 
-// accept takes an answer into the conversation.
-func (l *Loop) accept(ctx context.Context, ans Answer) {
+// acceptAnswer takes an answer into the conversation.
+func (l *Loop) acceptAnswer(ctx context.Context, ans Answer) {
 	if ans.Message.Blocks == nil {
 		ans.Message.Blocks = []plan.Block{} // readers find a list, an empty one too
 	}
-	blocks, masked := l.entering(l.spoken(ans))
+	blocks, masked := l.cleanAnswer(l.withTextCalls(ans))
 	ans.Message.Blocks = blocks
 	l.last, l.spokeAt = ans.Stop, l.cfg.Now()
 	l.messages = append(l.messages, ans.Message)
@@ -115,7 +115,7 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	})
 	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
 	if sent := l.size.Tokens(l.counted); l.size.Reported(l.counted, ans.Usage.Input, l.messages) {
-		l.complain(sent, ans.Usage.Input)
+		l.recordCutInput(sent, ans.Usage.Input)
 	}
 	l.compactor.Breaker.TurnSucceeded()
 	l.reliefs = 0
@@ -123,11 +123,11 @@ func (l *Loop) accept(ctx context.Context, ans Answer) {
 	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
 }
 
-// decline records an answer that was refused or filtered. None of its calls
+// declineAnswer records an answer that was refused or filtered. None of its calls
 // runs, and it is no part of the conversation: what is asked next, perhaps of
 // another model, is what was asked before it.
-func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
-	blocks, _ := l.entering(ans.Message.Blocks)
+func (l *Loop) declineAnswer(ctx context.Context, ans Answer) (End, error) {
+	blocks, _ := l.cleanAnswer(ans.Message.Blocks)
 	ans.Message.Blocks = append([]plan.Block{}, blocks...)
 	l.record(plan.MessageEnd{
 		Message:   ans.Message,
@@ -145,7 +145,7 @@ func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
 		}
 		c.args, _ = arguments.Parse(b.Args)
 		c.reject("refused", fmt.Sprintf("Not run: the answer that makes this call ended as %s.", ans.Stop))
-		l.rejected(c)
+		l.recordRejected(c)
 	}
 	l.open.asked = false
 	l.closeTurn(plan.EndRefused)
@@ -159,18 +159,18 @@ func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
 	return end, l.flush(ctx)
 }
 
-// unheard ends a turn whose model call did not come to an answer. The loop
+// endUnanswered ends a turn whose model call did not come to an answer. The loop
 // ends with it where a bound did not let the call be made.
-func (l *Loop) unheard(ctx context.Context, cause error) (End, error) {
+func (l *Loop) endUnanswered(ctx context.Context, cause error) (End, error) {
 	var over *overBudget
-	if err := l.abandon(ctx, cause); !errors.As(err, &over) {
+	if err := l.abandonTurn(ctx, cause); !errors.As(err, &over) {
 		return End{}, err
 	}
-	return l.stop(ctx, over.hit)
+	return l.stopAtLimit(ctx, over.hit)
 }
 
-// discard ends an answer that did not come.
-func (l *Loop) discard() {
+// discardAnswer ends an answer that did not come.
+func (l *Loop) discardAnswer() {
 	if l.open.asked {
 		l.record(plan.MessageEnd{
 			Message:   plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{}},
@@ -180,10 +180,10 @@ func (l *Loop) discard() {
 	}
 }
 
-// abandon balances the events of a turn whose model call did not come to an
+// abandonTurn balances the events of a turn whose model call did not come to an
 // answer, and returns why.
-func (l *Loop) abandon(ctx context.Context, cause error) error {
-	l.discard()
+func (l *Loop) abandonTurn(ctx context.Context, cause error) error {
+	l.discardAnswer()
 	reason := endReason(ctx)
 	if over := new(overBudget); reason == plan.EndError && errors.As(cause, &over) {
 		reason = plan.EndLimit
@@ -220,22 +220,22 @@ func (l *Loop) closeTurn(reason string) {
 	l.open = openTurn{}
 }
 
-// settle brings an answered turn to its end: it runs the calls that have no
+// finishTurn brings an answered turn to its end: it runs the calls that have no
 // result yet, and puts the results into the conversation in call order. While
 // calls wait for a person, or for their results from elsewhere, the turn rests:
-// it ends as parked, and is opened again by the settle that goes on with it.
-func (l *Loop) settle(ctx context.Context) (*Continuation, error) {
+// it ends as parked, and is opened again when its results are asked for anew.
+func (l *Loop) finishTurn(ctx context.Context) (*Continuation, error) {
 	if !l.open.answered {
 		return nil, nil
 	}
-	l.reopen()
+	l.reopenTurn()
 	waiting, failed := l.runCalls(ctx, l.open.calls)
 	if l.dead != nil {
 		return nil, l.dead
 	}
 	if failed == nil {
 		if c := l.handOver(waiting); c != nil {
-			return c, l.rest(ctx)
+			return c, l.parkTurn(ctx)
 		}
 	}
 	for _, c := range unfinished(l.open.calls) { // a tool failed while others waited
@@ -261,16 +261,16 @@ func (l *Loop) settle(ctx context.Context) (*Continuation, error) {
 	return nil, context.Cause(ctx)
 }
 
-// reopen takes up a turn that rested.
-func (l *Loop) reopen() {
+// reopenTurn takes up a turn that rested.
+func (l *Loop) reopenTurn() {
 	if l.open.resting {
 		l.open.resting = false
 		l.record(plan.TurnStart{Trigger: plan.TriggerContinuation})
 	}
 }
 
-// rest lays a turn down whose calls wait.
-func (l *Loop) rest(ctx context.Context) error {
+// parkTurn lays a turn down whose calls wait.
+func (l *Loop) parkTurn(ctx context.Context) error {
 	l.open.resting = true
 	if n := len(l.queue); n > 0 && l.queue[n-1].Type() == plan.TypeTurnStart {
 		l.queue = l.queue[:n-1] // it was only looked whether there is an answer
@@ -312,9 +312,9 @@ func resultsOf(calls []*call) plan.Message {
 	return m
 }
 
-// spoken is what an answer says, with the calls that the model wrote as text
+// withTextCalls is what an answer says, with the calls that the model wrote as text
 // instead of making them.
-func (l *Loop) spoken(ans Answer) []plan.Block {
+func (l *Loop) withTextCalls(ans Answer) []plan.Block {
 	if len(ans.Message.Calls()) > 0 {
 		return ans.Message.Blocks
 	}
@@ -330,9 +330,9 @@ func (l *Loop) callsInText(m plan.Message) []plan.Block {
 	return textcalls.InMessage(m, l.textTools, l.looksOnly)
 }
 
-// speechless reports whether an answer says nothing and calls nothing, which
+// saysNothing reports whether an answer says nothing and calls nothing, which
 // may be asked again.
-func (l *Loop) speechless(ans Answer) bool {
+func (l *Loop) saysNothing(ans Answer) bool {
 	if !ans.Stop.Whole() || strings.TrimSpace(ans.Message.Text()) != "" {
 		return false
 	}

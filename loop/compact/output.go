@@ -178,7 +178,7 @@ func foldLines(lines []string) []string {
 }
 
 // trouble finds lines that say that something went wrong, or was not done. Among
-// lines that do not, they are what somebody looks for.
+// lines that do not, they are what a reader looks for.
 var trouble = lazy.Regexp(`(?i)fail|error|panic|fatal|denied|exception|not ok|no test|skip|[✗✘✖❌]`)
 
 // runEnd is where the run of similar lines that starts at i ends. Lines of
