@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/plan-engine/plan"
@@ -181,4 +182,92 @@ func severity(v Verb) int {
 		return 2
 	}
 	return 3
+}
+
+// blockedByHook asks the hook whether the turn that comes next may run.
+func (l *Loop) blockedByHook(ctx context.Context) (End, bool, error) {
+	start := l.cfg.Hooks.TurnStart
+	if start == nil {
+		return End{}, false, nil
+	}
+	why := start(ctx, l.turn)
+	if why == "" {
+		return End{}, false, nil
+	}
+	l.notice(fmt.Sprintf("[stopped: %s]", why))
+	end := l.ending(Vetoed)
+	end.Rejection = why
+	return end, true, l.flush(ctx)
+}
+
+// prepareNext lets the hook choose what the next request is made with. A turn
+// that is made again keeps its history.
+func (l *Loop) prepareNext(ctx context.Context, again bool) error {
+	hook := l.cfg.Hooks.PrepareTurn
+	if hook == nil {
+		return nil
+	}
+	l.updateWindow()
+	was := Next{
+		Model:    l.cfg.Name,
+		Window:   l.compactor.Room.Window,
+		Settings: l.cfg.Settings,
+		Messages: l.messages,
+	}
+	next := hook(ctx, l.turn, was)
+	l.cfg.Settings = next.Settings
+	if next.Window != was.Window {
+		l.cfg.Window, l.windowSet = next.Window, true
+	}
+	if next.Model != was.Model && next.Model != "" {
+		l.cfg.Name = next.Model
+		if err := l.prefix.Start(next.Model, l.cfg.System, l.specs); err != nil {
+			return err
+		}
+		l.size.OtherServer()
+	}
+	l.updateWindow()
+	if again || len(next.Messages) == 0 || sameMessages(next.Messages, was.Messages) {
+		return nil
+	}
+	before := l.size.Size(l.messages)
+	end := plan.CompactionEnd{
+		Level:    levelHook,
+		Before:   before,
+		After:    l.size.Size(next.Messages),
+		Messages: next.Messages,
+	}
+	l.record(plan.CompactionStart{
+		Level:  levelHook,
+		Tokens: before,
+		Window: l.compactor.Room.Window,
+	}, end)
+	l.compactor.Breaker.Record(end)
+	l.replaceHistory(next.Messages)
+	return nil
+}
+
+// levelHook is the level of a compaction that a hook made.
+const levelHook = "hook"
+
+// sameMessages reports whether a hook left the conversation as it was.
+func sameMessages(a, b []plan.Message) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// askBeforeTool asks the hooks about a call. One that crashes lets nothing through.
+func (l *Loop) askBeforeTool(ctx context.Context, c *call) (d Decision) {
+	defer func() {
+		if p := recover(); p != nil {
+			d = Decision{
+				Verb:   Block,
+				Reason: fmt.Sprintf("the rule that decides about this call crashed (%v), so it was not run.", p),
+			}
+		}
+	}()
+	return l.cfg.Hooks.BeforeTool(ctx, ToolCall{
+		ID:   c.id,
+		Info: c.offer.info,
+		Args: c.args,
+	})
 }

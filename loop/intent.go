@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/plan-engine/plan"
 )
@@ -141,33 +140,4 @@ func unknownOutcome() *plan.ToolEnd {
 		Status: "unknown",
 		Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again, and something that it started may still be running. Check what it left behind before you go on.",
 	}
-}
-
-// cleanAnswer is what an answer holds, as it enters the conversation: with known
-// secrets replaced and an id of its own for every call. Masked are the calls
-// whose arguments held a secret.
-func (l *Loop) cleanAnswer(blocks []plan.Block) (_ []plan.Block, masked map[string]bool) {
-	blocks = slices.Clone(blocks)
-	masked = map[string]bool{}
-	taken := map[string]bool{}
-	for i := range blocks {
-		b := &blocks[i]
-		b.Text = l.cfg.Redact(b.Text)
-		if opaque := string(b.Opaque); opaque != "" && l.cfg.Redact(opaque) != opaque {
-			b.Opaque = nil // it goes back whole or not at all
-		}
-		if b.Type != plan.BlockToolCall {
-			continue
-		}
-		wanted := b.Call
-		for n := 2; b.Call == "" || taken[b.Call]; n++ {
-			b.Call = fmt.Sprintf("%s_%d_%d", orElse(wanted, "call"), l.turn, n)
-		}
-		taken[b.Call] = true
-		if args := l.cfg.Redact(b.Args); args != b.Args {
-			b.Args = args
-			masked[b.Call] = true
-		}
-	}
-	return blocks, masked
 }

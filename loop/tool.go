@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/loop/arguments"
 )
 
 // Tool is one thing a model can do.
@@ -133,20 +132,3 @@ type Result struct {
 
 // Failed makes a result that tells the model what went wrong and what to do.
 func Failed(text string) Result { return Result{Output: text, Error: true} }
-
-// offer is a tool as a conversation may use it.
-type offer struct {
-	tool Tool
-	info Info
-	args *arguments.Checker
-}
-
-func newOffer(t Tool) *offer {
-	info := t.Info()
-	safe := !info.Writes && info.Effect == plan.EffectReplay
-	return &offer{
-		tool: t,
-		info: info,
-		args: arguments.New(info.Name, info.Schema, safe),
-	}
-}

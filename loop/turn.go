@@ -4,14 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/loop/arguments"
 	"github.com/plan-engine/plan/loop/pairing"
-	"github.com/plan-engine/plan/loop/textcalls"
 )
+
+// A turn is one answer of the model and the calls that it makes:
+//
+//   - makeTurn finishes the turn before, and begins another unless beforeTurn
+//     finds that the loop has come to an end. There letters are taken in, history
+//     is made to fit, and limits and hooks are asked.
+//   - callModel records turn_start and the request, makes the call, and records
+//     the answer together with the intents of its calls (calls.go).
+//   - finishTurn runs the calls (batch.go), puts their results into the
+//     conversation and records turn_end. While calls wait for a person or for
+//     results from elsewhere, the turn is parked instead.
+//
+// What a process has recorded and not ended, the next one takes up (restore.go).
 
 // openTurn is what is known of a turn that has begun and not ended.
 type openTurn struct {
@@ -24,6 +33,80 @@ type openTurn struct {
 	// resting says that the turn was ended as parked while calls wait.
 	resting bool
 }
+
+// makeTurn ends what is open and makes one model call, unless the loop has come
+// to an end.
+func (l *Loop) makeTurn(ctx context.Context) (End, error) {
+	c, err := l.finishTurn(ctx)
+	if err != nil || c != nil {
+		return endFor(c), err
+	}
+	switch {
+	case l.stuck != "":
+		end := l.ending(Stuck)
+		end.Text = l.stuck
+		return end, l.flush(ctx)
+	case l.stopped:
+		l.stopped = false
+		return l.ending(Completed), l.flush(ctx)
+	}
+	if !l.open.started {
+		if end, over, err := l.beforeTurn(ctx); err != nil || over {
+			return end, err
+		}
+	}
+	return l.callModel(ctx)
+}
+
+// beforeTurn is what happens before a turn: letters are taken in, and the loop
+// may come to its end.
+func (l *Loop) beforeTurn(ctx context.Context) (End, bool, error) {
+	if len(l.messages) == 0 {
+		return End{}, true, ErrEmpty
+	}
+	if l.cfg.Notice != "" {
+		l.appendMessage(messageFrom(l.cfg.Notice, plan.OriginDrift))
+		l.cfg.Notice = ""
+	}
+	if _, err := l.deliver(ctx, Steer); err != nil {
+		return End{}, true, errors.Join(err, l.flush(ctx))
+	}
+	if l.isDone() {
+		more, err := l.deliver(ctx, FollowUp)
+		if err != nil || !more {
+			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
+		}
+	}
+	if ctx.Err() != nil {
+		return End{}, true, errors.Join(l.flush(ctx), context.Cause(ctx))
+	}
+	if err := l.prepareNext(ctx, false); err != nil {
+		return End{}, true, err
+	}
+	if err := l.makeRoom(ctx); err != nil {
+		return End{}, true, err
+	}
+	if hit := l.brokenLimit(); hit != nil {
+		end, err := l.stopAtLimit(ctx, *hit)
+		return end, true, err
+	}
+	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
+		l.notice(
+			fmt.Sprintf(
+				"[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say what is left undone.]",
+				left,
+			),
+		)
+	}
+	return l.blockedByHook(ctx)
+}
+
+const (
+	// wrapUpAt is how many turns are left when the model is told to come to an
+	// end; limits below wrapUpFrom are too small for that.
+	wrapUpAt   = 2
+	wrapUpFrom = 6
+)
 
 // callModel makes one model call and records the answer with the intents that can be
 // known at once. A call that was in flight when the process died is made again.
@@ -96,118 +179,6 @@ func (l *Loop) openTurn() {
 	l.open = openTurn{started: true}
 	l.used++
 	l.record(l.trigger())
-}
-
-// acceptAnswer takes an answer into the conversation.
-func (l *Loop) acceptAnswer(ctx context.Context, ans Answer) {
-	if ans.Message.Blocks == nil {
-		ans.Message.Blocks = []plan.Block{} // readers find a list, an empty one too
-	}
-	blocks, masked := l.cleanAnswer(l.withTextCalls(ans))
-	ans.Message.Blocks = blocks
-	l.last, l.spokeAt = ans.Stop, l.cfg.Now()
-	l.messages = append(l.messages, ans.Message)
-	l.record(plan.MessageEnd{
-		Message: ans.Message,
-		Stop:    string(ans.Stop),
-		Finish:  ans.Finish,
-		Model:   ans.Model,
-	})
-	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
-	if sent := l.size.Tokens(l.counted); l.size.Reported(l.counted, ans.Usage.Input, l.messages) {
-		l.recordCutInput(sent, ans.Usage.Input)
-	}
-	l.compactor.Breaker.TurnSucceeded()
-	l.reliefs = 0
-	l.open.asked, l.open.answered = false, true
-	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
-}
-
-// declineAnswer records an answer that was refused or filtered. None of its calls
-// runs, and it is no part of the conversation: what is asked next, perhaps of
-// another model, is what was asked before it.
-func (l *Loop) declineAnswer(ctx context.Context, ans Answer) (End, error) {
-	blocks, _ := l.cleanAnswer(ans.Message.Blocks)
-	ans.Message.Blocks = append([]plan.Block{}, blocks...)
-	l.record(plan.MessageEnd{
-		Message:   ans.Message,
-		Stop:      string(ans.Stop),
-		Finish:    ans.Finish,
-		Model:     ans.Model,
-		Discarded: true,
-	})
-	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
-	for _, b := range ans.Message.Calls() {
-		c := &call{
-			id:   b.Call,
-			name: b.Name,
-			text: b.Args,
-		}
-		c.args, _ = arguments.Parse(b.Args)
-		c.reject("refused", fmt.Sprintf("Not run: the answer that makes this call ended as %s.", ans.Stop))
-		l.recordRejected(c)
-	}
-	l.open.asked = false
-	l.closeTurn(plan.EndRefused)
-	l.used-- // it was not answered, so it does not count
-	end := End{
-		Reason: Refused,
-		Text:   ans.Message.Text(),
-		Stop:   ans.Stop,
-		Finish: ans.Finish,
-	}
-	return end, l.flush(ctx)
-}
-
-// endUnanswered ends a turn whose model call did not come to an answer. The loop
-// ends with it where a bound did not let the call be made.
-func (l *Loop) endUnanswered(ctx context.Context, cause error) (End, error) {
-	var over *overBudget
-	if err := l.abandonTurn(ctx, cause); !errors.As(err, &over) {
-		return End{}, err
-	}
-	return l.stopAtLimit(ctx, over.hit)
-}
-
-// discardAnswer ends an answer that did not come.
-func (l *Loop) discardAnswer() {
-	if l.open.asked {
-		l.record(plan.MessageEnd{
-			Message:   plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{}},
-			Discarded: true,
-		})
-		l.open.asked = false
-	}
-}
-
-// abandonTurn balances the events of a turn whose model call did not come to an
-// answer, and returns why.
-func (l *Loop) abandonTurn(ctx context.Context, cause error) error {
-	l.discardAnswer()
-	reason := endReason(ctx)
-	if over := new(overBudget); reason == plan.EndError && errors.As(cause, &over) {
-		reason = plan.EndLimit
-	}
-	l.closeTurn(reason)
-	l.used-- // it was not answered, so it does not count
-	if err := l.flush(ctx); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return cause
-}
-
-func endReason(ctx context.Context) string {
-	var up *plan.TimeUp
-	switch {
-	case errors.As(context.Cause(ctx), &up):
-		return plan.EndLimit
-	case ctx.Err() != nil:
-		return plan.EndCancelled
-	}
-	return plan.EndError
 }
 
 // closeTurn ends the open turn. A turn that got no answer keeps its number:
@@ -310,36 +281,4 @@ func resultsOf(calls []*call) plan.Message {
 		})
 	}
 	return m
-}
-
-// withTextCalls is what an answer says, with the calls that the model wrote as text
-// instead of making them.
-func (l *Loop) withTextCalls(ans Answer) []plan.Block {
-	if len(ans.Message.Calls()) > 0 {
-		return ans.Message.Blocks
-	}
-	found := l.callsInText(ans.Message)
-	for i := range found {
-		found[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
-	}
-	return append(slices.Clip(ans.Message.Blocks), found...)
-}
-
-// callsInText are the calls in the words of an answer.
-func (l *Loop) callsInText(m plan.Message) []plan.Block {
-	return textcalls.InMessage(m, l.textTools, l.looksOnly)
-}
-
-// saysNothing reports whether an answer says nothing and calls nothing, which
-// may be asked again.
-func (l *Loop) saysNothing(ans Answer) bool {
-	if !ans.Stop.Whole() || strings.TrimSpace(ans.Message.Text()) != "" {
-		return false
-	}
-	for _, b := range ans.Message.Blocks {
-		if b.Type != plan.BlockText && b.Type != plan.BlockReasoning {
-			return false
-		}
-	}
-	return len(l.callsInText(ans.Message)) == 0
 }
