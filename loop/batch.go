@@ -83,7 +83,8 @@ func (l *Loop) runGroups(ctx context.Context, groups [][]*call) error {
 		case steered:
 			l.skip(
 				g,
-				"Skipped; nothing was done: the person who asked for this work has something to say first. Read it, then decide what is still needed.",
+				"Skipped; nothing was done: the person who asked for this work has something to say first. Read "+
+					"it, then decide what is still needed.",
 			)
 		default:
 			failed = l.runGroup(ctx, g)

@@ -100,7 +100,8 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 	if o.info.Writes && compact.CopiesStub(args) {
 		c.reject(
 			"invalid",
-			"These arguments copy a mark that stands for something left out of the history, so running the call would write the mark itself. Read what you need again and send the call with the real content.",
+			"These arguments copy a mark that stands for something left out of the history, so running the call "+
+				"would write the mark itself. Read what you need again and send the call with the real content.",
 		)
 		return c
 	}

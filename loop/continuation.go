@@ -148,7 +148,8 @@ func (l *Loop) checkContinuation(c Continuation, reason EndReason, ids []string)
 	switch {
 	case c.Version < 1 || c.Version > ContinuationVersion:
 		return fmt.Errorf(
-			"loop: the continuation is of version %d, and this program knows version %d: take it back with the program that made it",
+			"loop: the continuation is of version %d, and this program knows version %d: take it back with the "+
+				"program that made it",
 			c.Version,
 			ContinuationVersion,
 		)
@@ -160,7 +161,8 @@ func (l *Loop) checkContinuation(c Continuation, reason EndReason, ids []string)
 		return fmt.Errorf("loop: the continuation is for calls that are %s, not %s", c.Reason, reason)
 	case c.Turn > l.turn:
 		return fmt.Errorf(
-			"loop: the continuation is from turn %d, and the conversation has only come to turn %d: restore it from all of its events",
+			"loop: the continuation is from turn %d, and the conversation has only come to turn %d: restore it "+
+				"from all of its events",
 			c.Turn,
 			l.turn,
 		)
@@ -212,7 +214,8 @@ func (l *Loop) submit(ctx context.Context, c Continuation, results []Submission)
 	}
 	if len(calls) < len(results) {
 		return errors.New(
-			"loop: some of these calls have their result already and some have none: submit what the latest continuation asks for",
+			"loop: some of these calls have their result already and some have none: submit what the latest " +
+				"continuation asks for",
 		)
 	}
 	l.reopenTurn()

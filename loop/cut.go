@@ -17,7 +17,8 @@ func (l *Loop) recordCutInput(sent, reported int64) {
 		Model: l.cfg.Name,
 		Part:  plan.PartContext,
 		Why: fmt.Sprintf(
-			"the server read %s of about %s tokens: raise its window (Ollama: OLLAMA_CONTEXT_LENGTH), or set [models.%s] window",
+			"the server read %s of about %s tokens: raise its window (Ollama: OLLAMA_CONTEXT_LENGTH), or set "+
+				"[models.%s] window",
 			thousands(reported),
 			thousands(sent),
 			tomlKey(l.cfg.Name),

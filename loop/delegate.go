@@ -38,11 +38,15 @@ type Delegate struct {
 // The defaults of a [Delegate].
 const (
 	taskName        = "task"
-	taskDescription = "Give one self-contained task to a helper that starts with an empty conversation. It knows nothing of this one, so say all that it has to know. You get back its last message and nothing else. Several calls in one answer run at the same time."
-	taskPrompt      = "Another agent has given you the task below. It reads nothing but your last message: put everything it needs to know into that, with the places you found it at, and say what you could not find out. Nobody can answer questions."
-	taskFallback    = "The helper ended without a word."
-	taskTurns       = 10
-	taskTime        = 5 * time.Minute
+	taskDescription = "Give one self-contained task to a helper that starts with an empty conversation. It knows " +
+		"nothing of this one, so say all that it has to know. You get back its last message and nothing else. " +
+		"Several calls in one answer run at the same time."
+	taskPrompt = "Another agent has given you the task below. It reads nothing but your last message: put " +
+		"everything it needs to know into that, with the places you found it at, and say what you could not find " +
+		"out. Nobody can answer questions."
+	taskFallback = "The helper ended without a word."
+	taskTurns    = 10
+	taskTime     = 5 * time.Minute
 	// taskGrace is what a sub-agent has to come to its end once its time is up.
 	taskGrace = 5 * time.Second
 )

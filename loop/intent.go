@@ -138,6 +138,8 @@ func unknownOutcome() *plan.ToolEnd {
 	return &plan.ToolEnd{
 		Error:  true,
 		Status: "unknown",
-		Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again, and something that it started may still be running. Check what it left behind before you go on.",
+		Output: "The process was stopped while this call was running, so its outcome is unknown: it may have " +
+			"done all, part or none of its work. It was not run again, and something that it started may still " +
+			"be running. Check what it left behind before you go on.",
 	}
 }

@@ -129,7 +129,8 @@ func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 func (l *Loop) cancelledEnd(c *call) *plan.ToolEnd {
 	text := "Cancelled."
 	if c.offer != nil && c.offer.info.Writes {
-		text = "Cancelled while it may have been running: it may have done all, part or none of its work. Check before you go on."
+		text = "Cancelled while it may have been running: it may have done all, part or none of its work. Check " +
+			"before you go on."
 	}
 	return &plan.ToolEnd{
 		Error:  true,

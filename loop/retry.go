@@ -216,7 +216,8 @@ func (t *attempts) messages(call Call) []plan.Message {
 	}
 	words := "[Your last answer said nothing: reasoning alone is not seen. Answer now, in words.]"
 	if len(call.Tools) > 0 {
-		words = "[Your last answer said nothing and called no tool: reasoning alone is not seen. Call a tool now, or answer in words.]"
+		words = "[Your last answer said nothing and called no tool: reasoning alone is not seen. Call a tool " +
+			"now, or answer in words.]"
 	}
 	return append(slices.Clip(call.Messages), messageFrom(words, plan.OriginNotice))
 }

@@ -93,7 +93,8 @@ func (l *Loop) beforeTurn(ctx context.Context) (End, bool, error) {
 	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
 		l.notice(
 			fmt.Sprintf(
-				"[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say what is left undone.]",
+				"[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say "+
+					"what is left undone.]",
 				left,
 			),
 		)

@@ -112,18 +112,23 @@ func (t *translator) collect(v any, path, base string, keywords bool) (err error
 		}
 		for key, inner := range v {
 			at := path + "/" + escapePointer(key)
-			named, isNames := inner.(map[string]any)
-			if !keywords || !isNames || !holdsNames(key) {
-				if err := t.collect(inner, at, base, keywords && !holdsValue(key)); err != nil {
-					return err
-				}
-				continue
+			if err := t.collectUnder(key, inner, at, base, keywords); err != nil {
+				return err
 			}
-			for field, schema := range named {
-				if err := t.collect(schema, at+"/"+escapePointer(field), base, true); err != nil {
-					return err
-				}
-			}
+		}
+	}
+	return nil
+}
+
+// collectUnder is collect for what a schema has under a keyword.
+func (t *translator) collectUnder(keyword string, inner any, path, base string, keywords bool) error {
+	named, isNames := inner.(map[string]any)
+	if !keywords || !isNames || !holdsNames(keyword) {
+		return t.collect(inner, path, base, keywords && !holdsValue(keyword))
+	}
+	for field, schema := range named {
+		if err := t.collect(schema, path+"/"+escapePointer(field), base, true); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -164,39 +169,20 @@ func (t *translator) rewrite(p part) error {
 	s := p.schema
 	delete(s, "$schema")
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
-		ref, ok := s[key].(string)
-		if !ok {
-			continue
-		}
-		delete(s, key)
-		full, fragment, err := resolveURI(p.base, ref)
-		if err != nil {
+		if err := t.rewriteRef(s, key, p.base); err != nil {
 			return err
 		}
-		if key != "$ref" && t.dynamic[fragment] > 1 {
-			return fmt.Errorf("the reference %q is a dynamic one, which may mean several places", ref)
-		}
-		path, ok := t.place(full, fragment)
-		if !ok {
-			return fmt.Errorf("the reference %q is not a place in it", ref)
-		}
-		target := any("#")
-		if path != "" {
-			target = (&url.URL{Fragment: path}).String()
-		}
-		if _, twice := s["$ref"]; twice {
-			return fmt.Errorf("the reference %q stands beside another one", ref)
-		}
-		s["$ref"] = target
 	}
 	for _, key := range []string{"Minimum", "Maximum"} {
 		exclusive, bound := "exclusive"+key, strings.ToLower(key)
-		if flag, ok := s[exclusive].(bool); ok && t.flags {
-			delete(s, exclusive)
-			if limit, ok := s[bound]; ok && flag {
-				s[exclusive] = limit
-				delete(s, bound)
-			}
+		flag, ok := s[exclusive].(bool)
+		if !ok || !t.flags {
+			continue
+		}
+		delete(s, exclusive)
+		if limit, ok := s[bound]; ok && flag {
+			s[exclusive] = limit
+			delete(s, bound)
 		}
 	}
 	if list, ok := s["items"].([]any); ok && t.lists {
@@ -205,6 +191,34 @@ func (t *translator) rewrite(p part) error {
 		if rest, ok := s["additionalItems"]; ok {
 			s["items"] = rest
 		}
+	}
+	return nil
+}
+
+// rewriteRef makes the reference under a keyword a path from the root.
+func (t *translator) rewriteRef(s map[string]any, key, base string) error {
+	ref, ok := s[key].(string)
+	if !ok {
+		return nil
+	}
+	delete(s, key)
+	full, fragment, err := resolveURI(base, ref)
+	if err != nil {
+		return err
+	}
+	if key != "$ref" && t.dynamic[fragment] > 1 {
+		return fmt.Errorf("the reference %q is a dynamic one, which may mean several places", ref)
+	}
+	path, ok := t.place(full, fragment)
+	if !ok {
+		return fmt.Errorf("the reference %q is not a place in it", ref)
+	}
+	if _, twice := s["$ref"]; twice {
+		return fmt.Errorf("the reference %q stands beside another one", ref)
+	}
+	s["$ref"] = "#"
+	if path != "" {
+		s["$ref"] = (&url.URL{Fragment: path}).String()
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func (c *Checker) Mend(text string) (json.RawMessage, []Note, string) {
 		}
 		if !m.safe {
 			return args, nil, fmt.Sprintf(
-				"The arguments of %s broke off before their end. The call was not run, because half of it must not be done. Send the whole call again; if it is long, split the work over several calls.",
+				"The arguments of %s broke off before their end. The call was not run, because half of it must "+
+					"not be done. Send the whole call again; if it is long, split the work over several calls.",
 				c.tool,
 			)
 		}

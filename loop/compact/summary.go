@@ -196,7 +196,8 @@ func (c *Compactor) assemble(s Section, summary string) ([]plan.Message, Outcome
 	n := s.left + len(s.middle) - len(s.kept)
 	m := plan.UserText(
 		fmt.Sprintf(
-			"[%s before this point had to be taken out to make room. This summary stands for them; what people said is kept above. It was written from the record: check what matters before you rely on it.]\n\n%s",
+			"[%s before this point had to be taken out to make room. This summary stands for them; what people "+
+				"said is kept above. It was written from the record: check what matters before you rely on it.]\n\n%s",
 			counted(n, "message"),
 			summary,
 		),

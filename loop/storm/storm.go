@@ -324,7 +324,8 @@ func (s *Breaker) Rule(calls []Call) Ruling {
 		switch {
 		case c.Verdict == Pass:
 		case r.Action == Stop:
-			r.Results[i] = "Not run: the same calls came again after the request to change the approach. The conversation ends here."
+			r.Results[i] = "Not run: the same calls came again after the request to change the approach. The " +
+				"conversation ends here."
 		case r.Action == Reflect:
 			r.Results[i] = s.reflection(c)
 		default:
@@ -337,9 +338,11 @@ func (s *Breaker) Rule(calls []Call) Ruling {
 // reason is the short answer to a call that was not run.
 func reason(c Call) string {
 	if c.Verdict == SuppressInert {
-		return "Not run: commands that only print or return a status do no work. Say what you want to say as text, and call a tool only to find something out or to change something."
+		return "Not run: commands that only print or return a status do no work. Say what you want to say as " +
+			"text, and call a tool only to find something out or to change something."
 	}
-	return "Not run: this very call was made several times, and nothing has changed since that could give it another result. Use the result above, or do something different."
+	return "Not run: this very call was made several times, and nothing has changed since that could give it " +
+		"another result. Use the result above, or do something different."
 }
 
 // reflection makes the model look for its mistake before it goes on.
@@ -360,7 +363,8 @@ Given up, do not come back to these:
 }
 
 func (s *Breaker) notice() string {
-	return "[stopped: no progress] The same calls were repeated even after a request to change the approach, so the work was ended unfinished. Repeated to no effect:\n" + s.list()
+	return "[stopped: no progress] The same calls were repeated even after a request to change the approach, so " +
+		"the work was ended unfinished. Repeated to no effect:\n" + s.list()
 }
 
 // shownApproaches bounds the list of abandoned approaches.
