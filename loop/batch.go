@@ -4,201 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/pairing"
+	"github.com/plan-engine/plan/loop/storm"
 )
 
 const (
 	// parallel is how many calls of one batch run at once.
 	parallel = 8
-	// linger is how long a result waits for its siblings before it is
+	// flushDelay is how long a result waits for its siblings before it is
 	// recorded alone, so that fast batches cost one commit and a stalled
 	// sibling loses nothing.
-	linger = 20 * time.Millisecond
+	flushDelay = 20 * time.Millisecond
 	// grace is how long a tool may take to return once it was cancelled.
 	grace = 50 * time.Millisecond
 )
-
-// cutOff is what a model reads as the result of each call of an answer that was
-// cut off.
-const cutOff = "The answer that makes this call was cut off by the output limit, so none of its calls was run. " +
-	"Send them again in smaller answers: fewer calls at a time, and long content split over several calls."
-
-// call is one tool call of the open turn.
-type call struct {
-	id, name string
-	index    int // among the calls of its answer
-	args     json.RawMessage
-	text     string // the arguments as the model wrote them
-	offer    *offer // nil for a call that will not run
-	started  bool   // the intent is recorded
-	masked   bool   // its arguments held a secret, which was replaced
-	intent   *plan.Intent
-	lost     bool     // it was started by a process that died
-	effect   string   // of a lost call: the class it was started with
-	notes    string   // what was repaired in the arguments, for the model
-	asked    bool     // the hooks have decided about it
-	pending  *Pending // what a person has to decide first
-	key      string   // names it among all calls; known once it is to run
-	child    *Config  // of the sub-agent that does it, if one does
-	end      *plan.ToolEnd
-}
-
-// prepare looks at the calls of an answer. Calls that will not run are
-// answered at once; for the others the intents that can be known now are
-// queued, so that they are committed with the message.
-func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, masked map[string]bool) []*call {
-	blocks := m.Calls()
-	calls := make([]*call, len(blocks))
-	for i, b := range blocks {
-		calls[i] = l.examine(b, stop == StopLength)
-		calls[i].masked = masked[b.Call]
-		calls[i].index = i
-	}
-	broken := l.calm(calls)
-	if l.stuck = broken.Notice; len(broken.Calls) > 0 {
-		l.record(broken)
-	}
-	for _, c := range calls {
-		l.decide(ctx, c)
-		l.rejected(c)
-	}
-	todo := unfinished(calls)
-	if serial(todo) {
-		todo = todo[:1] // the later ones are only intended once the earlier ones are done
-	}
-	for _, c := range todo {
-		if c.pending == nil {
-			l.foresee(ctx, c)
-			l.intend(c)
-		}
-	}
-	return calls
-}
-
-// examine checks one call against what was offered, and repairs arguments that
-// can be meant in one way only. A call that must not run comes back with its
-// result; none runs of an answer that was cut off, because the rest of it might
-// have said otherwise.
-func (l *Loop) examine(b plan.Block, cut bool) *call {
-	c := &call{
-		id:   b.Call,
-		name: b.Name,
-		text: b.Args,
-	}
-	c.args, _ = parseArgs(b.Args)
-	name, suggestion := resolveName(b.Name, l.names)
-	o, ok := l.offered[name]
-	switch {
-	case !ok:
-		c.reject("refused", l.notOffered(b.Name, suggestion))
-		return c
-	case cut:
-		c.reject("invalid", cutOff)
-		return c
-	}
-	c.offer, c.name = o, name
-	args, notes, problem := mend(o, b.Args)
-	if problem != "" {
-		c.reject("invalid", problem)
-		return c
-	}
-	if o.info.Writes && copiesStub(args) {
-		c.reject(
-			"invalid",
-			"These arguments copy a mark that stands for something left out of the history, so running the call would write the mark itself. Read what you need again and send the call with the real content.",
-		)
-		return c
-	}
-	c.args, c.notes = args, tell(notes)
-	return c
-}
-
-// calm asks the storm breaker about the calls of an answer. What makes no
-// progress is answered instead of run, and so are calls that could not run the
-// times before either.
-func (l *Loop) calm(calls []*call) plan.StormBroken {
-	var judged []*call
-	var storm []stormCall
-	for _, c := range calls {
-		var v verdict
-		if c.end == nil {
-			v = l.storm.judge(c.name, c.args)
-		} else if v = l.storm.refused(c.name, json.RawMessage(c.text)); v == pass {
-			continue // it has its answer
-		}
-		judged = append(judged, c)
-		storm = append(storm, stormCall{
-			Name:    c.name,
-			Args:    c.args,
-			Verdict: v,
-		})
-	}
-	ruling := l.storm.rule(storm)
-	broken := plan.StormBroken{Action: ruling.Action, Notice: ruling.Notice}
-	for i, c := range judged {
-		if text := ruling.Results[i]; text != "" {
-			if c.end != nil { // why it cannot run stays said
-				text = c.end.Output + "\n\n" + text
-			}
-			c.reject("storm", text)
-			broken.Calls = append(broken.Calls, c.id)
-		}
-	}
-	return broken
-}
-
-// rejected records the intent and the result of a call that will not run.
-func (l *Loop) rejected(c *call) {
-	if c.end != nil && !c.started {
-		l.intend(c)
-		l.record(*c.end)
-	}
-}
-
-// notOffered is what a model reads when it calls a tool it does not have.
-func (l *Loop) notOffered(name, suggestion string) string {
-	if why := l.cfg.Refuse(name); why != "" {
-		return why
-	}
-	text := fmt.Sprintf("There is no tool named %q here.", name)
-	if suggestion != "" {
-		text += fmt.Sprintf(" Did you mean %s?", suggestion)
-	}
-	return text + fmt.Sprintf(" The tools are: %s.", strings.Join(l.names, ", "))
-}
-
-func (c *call) reject(status, text string) {
-	c.offer = nil
-	c.finish(plan.ToolEnd{
-		Error:  true,
-		Output: text,
-		Status: status,
-	})
-}
-
-func (c *call) finish(end plan.ToolEnd) {
-	end.Call, end.Name = c.id, c.name
-	c.end = &end
-}
-
-func unfinished(calls []*call) []*call {
-	var out []*call
-	for _, c := range calls {
-		if c.end == nil {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-func serial(calls []*call) bool {
-	return slices.ContainsFunc(calls, func(c *call) bool { return c.offer != nil && c.offer.info.Serial })
-}
 
 // runCalls gives every call a result, those excepted that wait for a person.
 // It returns an error only if the run cannot go on; a cancelled context shows
@@ -209,14 +32,14 @@ func (l *Loop) runCalls(ctx context.Context, calls []*call) ([]Pending, error) {
 	}
 	for _, c := range calls {
 		if c.end == nil && c.lost && !c.external() && !c.recoverable() {
-			l.finished(news{call: c, end: unknownEnd()})
+			l.takeResult(toolReport{call: c, end: unknownOutcome()})
 		}
 		if !c.asked {
 			l.decide(ctx, c)
-			l.rejected(c)
+			l.recordRejected(c)
 		}
 	}
-	waiting, err := l.resolve(ctx, calls)
+	waiting, err := l.resolvePending(ctx, calls)
 	if err != nil {
 		return nil, err
 	}
@@ -256,11 +79,12 @@ func (l *Loop) runGroups(ctx context.Context, groups [][]*call) error {
 		}
 		switch {
 		case ctx.Err() != nil || failed != nil:
-			l.skip(g, "Cancelled before it started; nothing was done.")
+			l.skip(g, pairing.NeverStarted)
 		case steered:
 			l.skip(
 				g,
-				"Skipped; nothing was done: the person who asked for this work has something to say first. Read it, then decide what is still needed.",
+				"Skipped; nothing was done: the person who asked for this work has something to say first. Read "+
+					"it, then decide what is still needed.",
 			)
 		default:
 			failed = l.runGroup(ctx, g)
@@ -278,18 +102,18 @@ func (l *Loop) skip(group []*call, text string) {
 			Output: text,
 		}
 		if c.lost && !c.external() && c.effect != plan.EffectReplay {
-			end = unknownEnd() // another process has
+			end = unknownOutcome() // another process has
 		}
-		l.intend(c)
-		l.finished(news{call: c, end: end})
+		l.recordIntent(c)
+		l.takeResult(toolReport{call: c, end: end})
 	}
 }
 
-// news is what a running tool has to say: an update, or its result.
-type news struct {
+// toolReport is what a running tool has to say: an update, or its result.
+type toolReport struct {
 	call   *call
 	update string
-	post   *posting
+	post   *subAgentEvents
 	end    *plan.ToolEnd
 	blobs  []plan.Blob
 	record []plan.Body // comes before the result
@@ -300,8 +124,8 @@ type news struct {
 // is there. All events are emitted from this goroutine.
 func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	for _, c := range group {
-		l.foresee(ctx, c)
-		l.intend(c)
+		l.workOutIntent(ctx, c)
+		l.recordIntent(c)
 	}
 	if err := l.flush(ctx); err != nil {
 		return err
@@ -310,10 +134,10 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	defer cancel(nil)
 	done := make(chan struct{})
 	defer close(done)
-	feed := make(chan news)
+	feed := make(chan toolReport)
 	for _, c := range group {
 		if c.offer.info.Delegate != nil {
-			child := l.childConfig(c, poster(c, feed, done))
+			child := l.childConfig(c, emitThroughLoop(c, feed, done))
 			c.child = &child
 		}
 	}
@@ -327,16 +151,16 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 		select {
 		case n := <-feed:
 			if n.end == nil {
-				l.heard(ctx, n, cancel)
+				l.handleUpdate(ctx, n, cancel)
 				continue
 			}
 			running--
-			l.finished(n)
+			l.takeResult(n)
 			if n.err != nil {
 				fatal = errors.Join(fatal, n.err)
 				cancel(n.err)
 			}
-			lingering = time.After(linger)
+			lingering = time.After(flushDelay)
 		case <-lingering:
 			lingering = nil
 			if err := l.flush(ctx); err != nil {
@@ -346,7 +170,7 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 			cancelled, giveUp = nil, time.After(l.grace)
 		case <-giveUp:
 			for _, c := range unfinished(group) {
-				l.finished(news{call: c, end: l.cancelledEnd(c)})
+				l.takeResult(toolReport{call: c, end: l.cancelledEnd(c)})
 			}
 			running = 0
 		}
@@ -354,13 +178,13 @@ func (l *Loop) runGroup(ctx context.Context, group []*call) error {
 	return fatal
 }
 
-// heard takes what a call has to say while it runs.
-func (l *Loop) heard(ctx context.Context, n news, cancel context.CancelCauseFunc) {
+// handleUpdate takes what a call has to say while it runs.
+func (l *Loop) handleUpdate(ctx context.Context, n toolReport, cancel context.CancelCauseFunc) {
 	if n.post != nil {
-		l.relay(ctx, n.post)
+		l.recordForSubAgent(ctx, n.post)
 		return
 	}
-	if err := l.show(ctx, plan.ToolUpdate{
+	if err := l.emitLive(ctx, plan.ToolUpdate{
 		Call: n.call.id,
 		Name: n.call.name,
 		Text: l.cfg.Redact(n.update),
@@ -369,8 +193,8 @@ func (l *Loop) heard(ctx context.Context, n news, cancel context.CancelCauseFunc
 	}
 }
 
-// finished takes a result over.
-func (l *Loop) finished(n news) {
+// takeResult takes a result over.
+func (l *Loop) takeResult(n toolReport) {
 	if n.call.notes != "" {
 		n.end.Output, n.call.notes = n.call.notes+n.end.Output, ""
 	}
@@ -384,17 +208,17 @@ func (l *Loop) finished(n news) {
 
 // observe tells the storm breaker how a call ended that ran.
 func (l *Loop) observe(name string, args json.RawMessage, end *plan.ToolEnd) {
-	l.storm.observe(name, args, outcome{
-		Result:  fingerprint(end.Output, end.Error),
+	l.storm.Observe(name, args, storm.Outcome{
+		Result:  storm.Fingerprint(end.Output, end.Error),
 		Timeout: end.Status == "timeout",
 	})
 }
 
 // launch starts the calls of a group, a few at a time, in order. Nothing
 // starts once ctx has ended.
-func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- news, done <-chan struct{}) {
+func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- toolReport, done <-chan struct{}) {
 	slots := make(chan struct{}, l.cfg.Strategy.atOnce())
-	say := func(n news) {
+	say := func(n toolReport) {
 		select {
 		case feed <- n:
 		case <-done:
@@ -412,7 +236,7 @@ func (l *Loop) launch(ctx context.Context, group []*call, feed chan<- news, done
 			}
 			go func() {
 				defer func() { <-slots }()
-				say(l.invoke(ctx, c, func(text string) { say(news{call: c, update: text}) }))
+				say(l.invoke(ctx, c, func(text string) { say(toolReport{call: c, update: text}) }))
 			}()
 		}
 	}()

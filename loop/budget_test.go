@@ -147,7 +147,7 @@ func TestASummaryIsPaidFromWhatIsLeft(t *testing.T) {
 }
 
 // TestASmallModelSummarisesWhatItTakes, whether its window is known before or is
-// learnt from its refusal.
+// learnedWindow from its refusal.
 func TestASmallModelSummarisesWhatItTakes(t *testing.T) {
 	t.Parallel()
 	for name, known := range map[string]int64{"it is known": 4000, "it is learnt": 0} {

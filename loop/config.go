@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/compact"
+	"github.com/plan-engine/plan/loop/prompt"
 )
 
 // Config is what one conversation is made of.
@@ -103,7 +105,7 @@ type Config struct {
 	Filters []Filter
 	Hooks   Hooks
 	// Gate decides about calls that need a person, and answers questions. It
-	// reports false where nobody can decide now; the loop then ends, waiting.
+	// reports false where no one can decide now; the loop then ends, waiting.
 	Gate func(ctx context.Context, p Pending) (Ruling, bool)
 	// Timeouts bounds the tools of a category; see DefaultTimeouts.
 	Timeouts map[Category]time.Duration
@@ -113,6 +115,19 @@ type Config struct {
 	// Rand gives the jitter of retries, in [0,1).
 	Rand func() float64
 }
+
+// Level says how much may be taken out of a conversation to make room.
+type Level = compact.Level
+
+// The levels of compaction; [compact.Level] says what each takes out.
+const (
+	CompactOff  = compact.Off
+	CompactSafe = compact.Safe
+	CompactFull = compact.Full
+)
+
+// Skill is something that a model can read up on when it needs it.
+type Skill = prompt.Skill
 
 // End is how a run of the loop came to its end.
 type End struct {

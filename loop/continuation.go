@@ -30,8 +30,8 @@ type Continuation struct {
 	Results []plan.ToolEnd `json:"results,omitempty"`
 	Usage   plan.Usage     `json:"usage"` // so far, with what the run had used before
 	CostUSD float64        `json:"cost_usd"`
-	// OneTurn says that RunTurn handed it over, so that whoever takes it back
-	// wants one turn as well.
+	// OneTurn says that RunTurn handed it over, so that the caller that takes it
+	// back wants one turn as well.
 	OneTurn bool `json:"one_turn,omitempty"`
 }
 
@@ -50,7 +50,7 @@ type Ruled struct {
 // handOver makes the continuation for calls that wait: those for a person
 // first, and once there is none those that run elsewhere.
 func (l *Loop) handOver(waiting []Pending) *Continuation {
-	usage, cost := l.account.total()
+	usage, cost := l.account.Total()
 	c := &Continuation{
 		Version: ContinuationVersion,
 		Reason:  Waiting,
@@ -63,8 +63,8 @@ func (l *Loop) handOver(waiting []Pending) *Continuation {
 	}
 	if len(waiting) == 0 {
 		c.Reason = External
-		for _, x := range handable(unfinished(l.open.calls)) {
-			l.intend(x)
+		for _, x := range externalCalls(unfinished(l.open.calls)) {
+			l.recordIntent(x)
 			c.Calls = append(c.Calls, Pending{
 				Call: x.id,
 				Name: x.name,
@@ -83,9 +83,9 @@ func (l *Loop) handOver(waiting []Pending) *Continuation {
 	return c
 }
 
-// handable are the calls that can run elsewhere now: in a serial batch the
+// externalCalls are the calls that can run elsewhere now: in a serial batch the
 // first one only.
-func handable(todo []*call) []*call {
+func externalCalls(todo []*call) []*call {
 	if serial(todo) {
 		todo = todo[:1]
 	}
@@ -95,8 +95,8 @@ func handable(todo []*call) []*call {
 // external reports whether a call runs elsewhere.
 func (c *call) external() bool { return c.offer != nil && c.offer.info.External }
 
-// handedOver is the end of a run that hands calls over, if it does.
-func handedOver(c *Continuation) End {
+// endFor is the end of a run that hands calls over, if it does.
+func endFor(c *Continuation) End {
 	if c == nil {
 		return End{}
 	}
@@ -114,11 +114,11 @@ func handedOver(c *Continuation) End {
 // cannot be recorded the calls have none, and a loop restored from the events
 // takes them anew.
 func (l *Loop) Submit(ctx context.Context, c Continuation, results ...Submission) (End, error) {
-	return l.during(ctx, func(ctx context.Context) (End, error) {
+	return l.exclusively(ctx, func(ctx context.Context) (End, error) {
 		if err := l.submit(ctx, c, results); err != nil {
 			return End{}, err
 		}
-		return l.takeUp(ctx, c)
+		return l.goOnAfter(ctx, c)
 	})
 }
 
@@ -126,29 +126,30 @@ func (l *Loop) Submit(ctx context.Context, c Continuation, results ...Submission
 // and goes on. A call without a ruling waits on. The hooks are asked again
 // about a call that was approved, and calls that have ended are not run again.
 func (l *Loop) Resume(ctx context.Context, c Continuation, rulings ...Ruled) (End, error) {
-	return l.during(ctx, func(ctx context.Context) (End, error) {
+	return l.exclusively(ctx, func(ctx context.Context) (End, error) {
 		if err := l.resume(c, rulings); err != nil {
 			return End{}, err
 		}
 		defer func() { l.rulings = nil }()
-		return l.takeUp(ctx, c)
+		return l.goOnAfter(ctx, c)
 	})
 }
 
-func (l *Loop) takeUp(ctx context.Context, c Continuation) (End, error) {
+func (l *Loop) goOnAfter(ctx context.Context, c Continuation) (End, error) {
 	if c.OneTurn {
-		return l.step(ctx)
+		return l.runOneTurn(ctx)
 	}
-	return l.through(ctx)
+	return l.runToEnd(ctx)
 }
 
-// ours checks whether a continuation can be this loop's, and the ids that come
+// checkContinuation checks whether a continuation can be this loop's, and the ids that come
 // with it.
-func (l *Loop) ours(c Continuation, reason EndReason, ids []string) error {
+func (l *Loop) checkContinuation(c Continuation, reason EndReason, ids []string) error {
 	switch {
 	case c.Version < 1 || c.Version > ContinuationVersion:
 		return fmt.Errorf(
-			"loop: the continuation is of version %d, and this program knows version %d: take it back with the program that made it",
+			"loop: the continuation is of version %d, and this program knows version %d: take it back with the "+
+				"program that made it",
 			c.Version,
 			ContinuationVersion,
 		)
@@ -160,7 +161,8 @@ func (l *Loop) ours(c Continuation, reason EndReason, ids []string) error {
 		return fmt.Errorf("loop: the continuation is for calls that are %s, not %s", c.Reason, reason)
 	case c.Turn > l.turn:
 		return fmt.Errorf(
-			"loop: the continuation is from turn %d, and the conversation has only come to turn %d: restore it from all of its events",
+			"loop: the continuation is from turn %d, and the conversation has only come to turn %d: restore it "+
+				"from all of its events",
 			c.Turn,
 			l.turn,
 		)
@@ -193,12 +195,12 @@ func (l *Loop) submit(ctx context.Context, c Continuation, results []Submission)
 	for _, r := range results {
 		ids = append(ids, r.Call)
 	}
-	if err := l.ours(c, External, ids); err != nil {
+	if err := l.checkContinuation(c, External, ids); err != nil {
 		return err
 	}
 	var calls []*call
 	for _, r := range results {
-		x := l.find(r.Call)
+		x := l.openCall(r.Call)
 		if x == nil || c.Turn < l.turn {
 			continue // it has its result
 		}
@@ -212,13 +214,14 @@ func (l *Loop) submit(ctx context.Context, c Continuation, results []Submission)
 	}
 	if len(calls) < len(results) {
 		return errors.New(
-			"loop: some of these calls have their result already and some have none: submit what the latest continuation asks for",
+			"loop: some of these calls have their result already and some have none: submit what the latest " +
+				"continuation asks for",
 		)
 	}
-	l.reopen()
+	l.reopenTurn()
 	ends := make([]*plan.ToolEnd, len(calls))
 	for i, x := range calls {
-		l.intend(x)
+		l.recordIntent(x)
 		end, blobs := l.endOf(l.afterTool(ctx, x, results[i].Result))
 		end.Call, end.Name = x.id, x.name
 		ends[i] = end
@@ -256,7 +259,7 @@ func (l *Loop) resume(c Continuation, rulings []Ruled) error {
 		ids = append(ids, r.Call)
 		given[r.Call] = r.Ruling
 	}
-	if err := l.ours(c, Waiting, ids); err != nil {
+	if err := l.checkContinuation(c, Waiting, ids); err != nil {
 		return err
 	}
 	if c.Turn < l.turn {
@@ -267,7 +270,7 @@ func (l *Loop) resume(c Continuation, rulings []Ruled) error {
 		)
 	}
 	for id := range given {
-		if x := l.find(id); x == nil || x.pending == nil {
+		if x := l.openCall(id); x == nil || x.pending == nil {
 			return fmt.Errorf("loop: call %q does not wait any more: it has been decided", id)
 		}
 	}

@@ -38,13 +38,17 @@ type Delegate struct {
 // The defaults of a [Delegate].
 const (
 	taskName        = "task"
-	taskDescription = "Give one self-contained task to a helper that starts with an empty conversation. It knows nothing of this one, so say all that it has to know. You get back its last message and nothing else. Several calls in one answer run at the same time."
-	taskPrompt      = "Another agent has given you the task below. It reads nothing but your last message: put everything it needs to know into that, with the places you found it at, and say what you could not find out. Nobody can answer questions."
-	taskFallback    = "The helper ended without a word."
-	taskTurns       = 10
-	taskTime        = 5 * time.Minute
-	// windUp is what a sub-agent has to come to its end once its time is up.
-	windUp = 5 * time.Second
+	taskDescription = "Give one self-contained task to a helper that starts with an empty conversation. It knows " +
+		"nothing of this one, so say all that it has to know. You get back its last message and nothing else. " +
+		"Several calls in one answer run at the same time."
+	taskPrompt = "Another agent has given you the task below. It reads nothing but your last message: put " +
+		"everything it needs to know into that, with the places you found it at, and say what you could not find " +
+		"out. Nobody can answer questions."
+	taskFallback = "The helper ended without a word."
+	taskTurns    = 10
+	taskTime     = 5 * time.Minute
+	// taskGrace is what a sub-agent has to come to its end once its time is up.
+	taskGrace = 5 * time.Second
 )
 
 const taskSchema = `{"type":"object","properties":{"task":{"type":"string","minLength":1,"description":"what is to be done or found out, with all that is needed to do it"}},"required":["task"],"additionalProperties":false}`
@@ -52,7 +56,7 @@ const taskSchema = `{"type":"object","properties":{"task":{"type":"string","minL
 // SubAgent makes the tool. Each call has a conversation of its own, with this
 // one as its parent in every event: its requests carry the parent's headers and
 // keys, its tools pass the parent's hooks, and its last words are the result.
-// Who would have to wait for a person is told that nobody can answer. Several
+// A call that would have to wait for a person is refused. Several
 // calls run at the same time if none of the tools wants to run alone.
 func SubAgent(d Delegate) Tool {
 	d.Name = cmp.Or(d.Name, taskName)
@@ -69,7 +73,7 @@ func SubAgent(d Delegate) Tool {
 			Schema:      json.RawMessage(taskSchema),
 		},
 		Effect:   plan.EffectUnknown,
-		Timeout:  d.Limits.Time + windUp,
+		Timeout:  d.Limits.Time + taskGrace,
 		Delegate: &d,
 	}
 	for _, t := range d.Tools {
@@ -100,8 +104,8 @@ func (l *Loop) taskConv(c *call) string {
 	return fmt.Sprintf("%s.%d.%d", l.cfg.Conv, l.turn, c.index)
 }
 
-// delegate runs a sub-agent to its end.
-func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
+// runSubAgent runs a sub-agent to its end.
+func (l *Loop) runSubAgent(ctx context.Context, c *call) (Result, error) {
 	d := c.offer.info.Delegate
 	var args struct {
 		Task string `json:"task"`
@@ -121,7 +125,7 @@ func (l *Loop) delegate(ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer child.giveBack()
+	defer child.account.GiveBack()
 	if child.cfg.Name != l.cfg.Name {
 		child.record(plan.Route{
 			For:   routeTask,
@@ -197,7 +201,7 @@ func (l *Loop) child(cfg Config, past []plan.Event) (*Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the sub-agent %s: %w", cfg.Conv, err)
 	}
-	child.account.above, child.account.purse = &l.account, l.account.purse
+	child.account.PutUnder(l.account)
 	child.depth, child.grace = l.depth+1, l.grace/2
 	return child, nil
 }
@@ -242,8 +246,8 @@ func (l *Loop) recoverTasks(ctx context.Context, calls []*call) error {
 		if err != nil {
 			return err
 		}
-		if child.whole() {
-			l.finished(news{call: c, end: l.taskEnd(ctx, c, child)})
+		if child.hasEnded() {
+			l.takeResult(toolReport{call: c, end: l.taskEnd(ctx, c, child)})
 			continue
 		}
 		over, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -268,12 +272,12 @@ func (l *Loop) taskEnd(ctx context.Context, c *call, child *Loop) *plan.ToolEnd 
 	return done
 }
 
-// whole reports whether a restored conversation had come to its end.
-func (l *Loop) whole() bool {
+// hasEnded reports whether a restored conversation had come to its end.
+func (l *Loop) hasEnded() bool {
 	if l.open.started || len(l.messages) == 0 {
 		return false
 	}
-	return l.stuck != "" || l.done() || l.messages[len(l.messages)-1].Origin == plan.OriginNotice
+	return l.stuck != "" || l.isDone() || l.messages[len(l.messages)-1].Origin == plan.OriginNotice
 }
 
 // checkTasks refuses tools that a sub-agent cannot have.
@@ -290,19 +294,19 @@ func checkTasks(info Info) error {
 	return nil
 }
 
-// posting is what a sub-agent wants recorded.
-type posting struct {
+// subAgentEvents is what a sub-agent wants recorded.
+type subAgentEvents struct {
 	events []plan.Event
 	done   chan error
 }
 
-// poster gives a call the means to record events through the loop's own
+// emitThroughLoop gives a call the means to record events through the loop's own
 // goroutine, for as long as that waits for the call.
-func poster(c *call, feed chan<- news, over <-chan struct{}) plan.Emit {
+func emitThroughLoop(c *call, feed chan<- toolReport, over <-chan struct{}) plan.Emit {
 	return func(_ context.Context, events ...plan.Event) error {
-		p := &posting{events: slices.Clone(events), done: make(chan error, 1)}
+		p := &subAgentEvents{events: slices.Clone(events), done: make(chan error, 1)}
 		select {
-		case feed <- news{call: c, post: p}:
+		case feed <- toolReport{call: c, post: p}:
 			return <-p.done
 		case <-over:
 			return errors.New("the conversation that this sub-agent works for has ended")
@@ -310,8 +314,8 @@ func poster(c *call, feed chan<- news, over <-chan struct{}) plan.Emit {
 	}
 }
 
-// relay records what a sub-agent has to say.
-func (l *Loop) relay(ctx context.Context, p *posting) {
+// recordForSubAgent records what a sub-agent has to say.
+func (l *Loop) recordForSubAgent(ctx context.Context, p *subAgentEvents) {
 	if l.dead == nil {
 		if err := l.cfg.Emit(context.WithoutCancel(ctx), p.events...); err != nil {
 			l.dead = fmt.Errorf("record the conversation of a sub-agent: %w", err)

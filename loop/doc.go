@@ -26,7 +26,7 @@
 // A loop is rebuilt from its own events: [New] takes what the conversation has
 // journalled so far and goes on in the same turn, with the same bytes. A call
 // that was in flight is made again. A tool that was started goes by its effect
-// class: it is run again, or its intent is settled ([Verifiable]), or the model
+// class: it is run again, or its intent is carried out ([Verifiable]), or the model
 // reads that the outcome is unknown.
 //
 // # Servers as they are

@@ -345,15 +345,8 @@ func TestARunThatIsCancelledBeforehandKeepsThePrompt(t *testing.T) {
 	b := setup(t, oneTool, look())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	ended := 0
-	b.cfg.Hooks.SessionEnd = func(ctx context.Context, _ loop.End, err error) {
-		ended++
-		if !errors.Is(err, context.Canceled) || ctx.Err() != nil {
-			t.Errorf("the session ended with %v, %v", err, ctx.Err())
-		}
-	}
-	if _, err := b.loop().Run(ctx, plan.UserText("Go.")); !errors.Is(err, context.Canceled) || ended != 1 {
-		t.Errorf("%v, ended %d times", err, ended)
+	if _, err := b.loop().Run(ctx, plan.UserText("Go.")); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 	if l := b.loop(b.j.events()...); len(l.Messages()) != 1 || len(b.server.Requests()) != 0 || len(turns(b.j.events())) != 0 {
 		t.Errorf("%d messages, %d requests", len(l.Messages()), len(b.server.Requests()))

@@ -315,3 +315,91 @@ text = "The helper says: ten past nine."
 	// c1 task said: Ten past nine.
 	// The helper says: ten past nine.
 }
+
+// A conversation goes on from a history that was kept elsewhere: the model has
+// not answered its last message yet.
+func ExampleLoop_Continue() {
+	model, stop := exampleModel(asksTheClock)
+	defer stop()
+	l, err := loop.New(loop.Config{
+		Model: model, Name: "scripted", Tools: []loop.Tool{clock{}},
+		Emit: func(context.Context, ...plan.Event) error { return nil },
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	history := plan.UserText("What time is it in Ghent?")
+	end, err := l.Continue(context.Background(), loop.Branch, history)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(end.Reason, "-", end.Text)
+	// Output: completed - Ten past nine.
+}
+
+// A program that decides about calls itself takes the continuation back with a
+// ruling. A yes is for this call alone.
+func ExampleLoop_Resume() {
+	model, stop := exampleModel(asksTheClock)
+	defer stop()
+	l, err := loop.New(loop.Config{
+		Model: model, Name: "scripted", Tools: []loop.Tool{clock{}},
+		Hooks: loop.Hooks{BeforeTool: func(context.Context, loop.ToolCall) loop.Decision {
+			return loop.Decision{Verb: loop.Confirm, Reason: "the clock is fragile"}
+		}},
+		Emit: func(context.Context, ...plan.Event) error { return nil },
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	end, err := l.Run(context.Background(), plan.UserText("What time is it in Ghent?"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for end.Reason == loop.Waiting {
+		call := end.Waiting[0]
+		fmt.Printf("%s %s: %s\n", call.Name, call.Args, call.Why)
+		end, err = l.Resume(context.Background(), *end.Continuation, loop.Ruled{
+			Call:   call.Call,
+			Ruling: loop.Ruling{Approved: true},
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(end.Text)
+	// Output:
+	// clock {"city":"Ghent"}: the clock is fragile
+	// Ten past nine.
+}
+
+// Of two hooks at one moment the stricter decision counts.
+func ExampleJoin() {
+	model, stop := exampleModel(asksTheClock)
+	defer stop()
+	lets := loop.Hooks{BeforeTool: func(context.Context, loop.ToolCall) loop.Decision {
+		return loop.Decision{Verb: loop.Pass}
+	}}
+	blocks := loop.Hooks{BeforeTool: func(context.Context, loop.ToolCall) loop.Decision {
+		return loop.Decision{Verb: loop.Block, Reason: "no clocks today"}
+	}}
+	l, err := loop.New(loop.Config{
+		Model: model, Name: "scripted", Tools: []loop.Tool{clock{}},
+		Hooks: loop.Join(lets, blocks),
+		Emit: func(_ context.Context, events ...plan.Event) error {
+			for _, ev := range events {
+				if end, ok := ev.Body.(plan.ToolEnd); ok {
+					fmt.Println(end.Status, "-", end.Output)
+				}
+			}
+			return nil
+		},
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := l.Run(context.Background(), plan.UserText("What time is it in Ghent?")); err != nil {
+		log.Fatal(err)
+	}
+	// Output: refused - Blocked: no clocks today
+}

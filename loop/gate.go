@@ -45,7 +45,7 @@ func (l *Loop) decide(ctx context.Context, c *call) {
 		return
 	}
 	if c.offer.info.Asks {
-		l.await(c)
+		l.askQuestion(c)
 		return
 	}
 	if l.cfg.Hooks.BeforeTool == nil {
@@ -54,13 +54,13 @@ func (l *Loop) decide(ctx context.Context, c *call) {
 	switch d := l.askHooks(ctx, c); d.Verb {
 	case Pass:
 	case Change:
-		l.change(c, d.Args)
+		l.changeArgs(c, d.Args)
 	case Confirm:
-		if l.change(c, d.Args) {
-			l.awaitYes(c, d)
+		if l.changeArgs(c, d.Args) {
+			l.askApproval(c, d)
 		}
 	case Block:
-		c.reject("refused", "Blocked: "+orWord(d.Reason, "a rule does not allow this call."))
+		c.reject("refused", "Blocked: "+orElse(d.Reason, "a rule does not allow this call."))
 	default:
 		c.reject("refused", fmt.Sprintf("Blocked: a hook answered %q, which is no decision.", d.Verb))
 	}
@@ -68,17 +68,17 @@ func (l *Loop) decide(ctx context.Context, c *call) {
 
 // askHooks asks the hooks about a call, and records what they want recorded.
 func (l *Loop) askHooks(ctx context.Context, c *call) Decision {
-	d := l.judge(ctx, c)
+	d := l.askBeforeTool(ctx, c)
 	l.record(d.Record...)
 	return d
 }
 
-// change gives a call other arguments, if there are any and they fit.
-func (l *Loop) change(c *call, args json.RawMessage) bool {
+// changeArgs gives a call other arguments, if there are any and they fit.
+func (l *Loop) changeArgs(c *call, args json.RawMessage) bool {
 	if len(args) == 0 {
 		return true
 	}
-	if problem := c.offer.validate(args); problem != "" {
+	if problem := c.offer.args.Validate(args); problem != "" {
 		c.reject("refused", "A hook changed the arguments so that they no longer fit: "+problem)
 		return false
 	}
@@ -86,8 +86,8 @@ func (l *Loop) change(c *call, args json.RawMessage) bool {
 	return true
 }
 
-// awaitYes is await with all that the person should know.
-func (l *Loop) awaitYes(c *call, d Decision) {
+// askApproval is await with all that the person should know.
+func (l *Loop) askApproval(c *call, d Decision) {
 	c.pending = &Pending{
 		Call:   c.id,
 		Name:   c.name,
@@ -108,15 +108,15 @@ func (l *Loop) awaitYes(c *call, d Decision) {
 	})
 }
 
-func orWord(text, other string) string {
+func orElse(text, other string) string {
 	if strings.TrimSpace(text) == "" {
 		return other
 	}
 	return text
 }
 
-// await marks a question as waiting for a person, and records what is asked.
-func (l *Loop) await(c *call) {
+// askQuestion marks a question as waiting for a person, and records what is asked.
+func (l *Loop) askQuestion(c *call) {
 	if c.pending != nil {
 		return
 	}
@@ -145,16 +145,16 @@ func (l *Loop) await(c *call) {
 // maxAsks is how often a call is asked about that its hooks keep changing.
 const maxAsks = 3
 
-// resolve looks for rulings on the calls that wait, and returns those that
+// resolvePending looks for rulings on the calls that wait, and returns those that
 // still do. Nothing but a clear yes lets a call run.
-func (l *Loop) resolve(ctx context.Context, calls []*call) ([]Pending, error) {
+func (l *Loop) resolvePending(ctx context.Context, calls []*call) ([]Pending, error) {
 	var still []Pending
 	for _, c := range calls {
 		if c.pending == nil || c.end != nil {
 			continue
 		}
-		for tries := 0; c.pending != nil && c.end == nil; tries++ {
-			ruling, ok, err := l.ruling(ctx, *c.pending)
+		for attempts := 0; c.pending != nil && c.end == nil; attempts++ {
+			ruling, ok, err := l.findRuling(ctx, *c.pending)
 			if err != nil {
 				return nil, err
 			}
@@ -162,17 +162,17 @@ func (l *Loop) resolve(ctx context.Context, calls []*call) ([]Pending, error) {
 				still = append(still, *c.pending)
 				break
 			}
-			if tries == maxAsks {
+			if attempts == maxAsks {
 				ruling = Ruling{By: "policy", Text: "the hooks change this call each time that it is approved."}
 			}
-			l.rule(ctx, c, ruling)
+			l.recordRuling(ctx, c, ruling)
 		}
 	}
 	return still, nil
 }
 
-// ruling asks the mailbox, then the gate.
-func (l *Loop) ruling(ctx context.Context, p Pending) (Ruling, bool, error) {
+// findRuling asks the mailbox, then the gate.
+func (l *Loop) findRuling(ctx context.Context, p Pending) (Ruling, bool, error) {
 	if r, ok := l.rulings[p.Call]; ok {
 		return r, true, nil
 	}
@@ -205,11 +205,11 @@ func (l *Loop) ruling(ctx context.Context, p Pending) (Ruling, bool, error) {
 	return r, ok && ctx.Err() == nil, nil
 }
 
-// rule carries a ruling out. An approved call is put to the hooks once more: a
+// recordRuling carries a ruling out. An approved call is put to the hooks once more: a
 // rule that has come into force since may still block it, and a call that they
 // change now is another one, which is asked about again.
-func (l *Loop) rule(ctx context.Context, c *call, r Ruling) {
-	by := orWord(r.By, "person")
+func (l *Loop) recordRuling(ctx context.Context, c *call, r Ruling) {
+	by := orElse(r.By, "person")
 	if c.pending.Question != "" {
 		l.record(plan.Answered{
 			Call:   c.id,
@@ -217,7 +217,7 @@ func (l *Loop) rule(ctx context.Context, c *call, r Ruling) {
 			By:     by,
 			Letter: r.letter,
 		})
-		l.answered(c, r.Text)
+		l.answerQuestion(c, r.Text)
 		return
 	}
 	resolved := plan.ApprovalResolved{
@@ -232,19 +232,19 @@ func (l *Loop) rule(ctx context.Context, c *call, r Ruling) {
 		resolved.Scope, resolved.Grant = r.Scope, c.pending.Grant
 	}
 	l.record(resolved)
-	l.ruled(ctx, c, r.Approved, r.Text)
+	l.applyRuling(ctx, c, r.Approved, r.Text)
 }
 
-// answered gives a question its answer as the result of the call.
-func (l *Loop) answered(c *call, text string) {
+// answerQuestion gives a question its answer as the result of the call.
+func (l *Loop) answerQuestion(c *call, text string) {
 	c.pending = nil
-	l.intend(c)
+	l.recordIntent(c)
 	c.finish(plan.ToolEnd{Output: text})
 	l.record(*c.end)
 }
 
-// ruled lets a call run, or gives it the refusal as its result.
-func (l *Loop) ruled(ctx context.Context, c *call, approved bool, reason string) {
+// applyRuling lets a call run, or gives it the refusal as its result.
+func (l *Loop) applyRuling(ctx context.Context, c *call, approved bool, reason string) {
 	c.pending = nil
 	if approved {
 		if l.cfg.Hooks.BeforeTool == nil {
@@ -257,26 +257,26 @@ func (l *Loop) ruled(ctx context.Context, c *call, approved bool, reason string)
 			reason = d.Reason
 		case !changed:
 			return
-		case l.change(c, d.Args):
+		case l.changeArgs(c, d.Args):
 			if d.Verb != Confirm {
 				d.Reason = "the hooks have changed it since it was approved"
 			}
-			l.awaitYes(c, d)
+			l.askApproval(c, d)
 			return
 		default: // the change does not fit, and is the result
-			l.intend(c)
+			l.recordIntent(c)
 			l.record(*c.end)
 			return
 		}
 	}
 	c.reject(
 		"refused",
-		"Not allowed: "+orWord(
+		"Not allowed: "+orElse(
 			reason,
 			"the person said no.",
 		)+" Do not try the same again; find another way or say what is needed.",
 	)
-	l.intend(c)
+	l.recordIntent(c)
 	l.record(*c.end)
 }
 

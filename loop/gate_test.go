@@ -254,22 +254,21 @@ func TestHooks(t *testing.T) {
 	var calls []string
 	say := func(what string) { calls = append(calls, what) }
 	h := loop.Hooks{
-		BeforeLoop: func(context.Context) error { say("before loop"); return nil },
-		AfterLoop:  func(_ context.Context, e loop.End, _ error) { say("after loop: " + string(e.Reason)) },
-		BeforeTurn: func(_ context.Context, turn int) bool { say("turn"); return turn < 1 },
+		TurnStart: func(_ context.Context, turn int) string {
+			say("turn")
+			return map[int]string{1: "enough"}[turn]
+		},
 		AfterTool: func(_ context.Context, _ loop.ToolCall, r loop.Result) loop.Result {
 			r.Output += ", after"
 			return r
 		},
-		OnError: func(context.Context, error) { say("error") },
 	}
-	b.cfg.Hooks = loop.Join(h, loop.Hooks{BeforeTurn: func(context.Context, int) bool { say("second"); return true }})
+	b.cfg.Hooks = loop.Join(h, loop.Hooks{TurnStart: func(context.Context, int) string { say("second"); return "" }})
 	end := b.run("Go.")
 	if end.Reason != loop.Vetoed {
 		t.Errorf("ended with %+v", end)
 	}
-	want := []string{"before loop", "turn", "second", "turn", "after loop: vetoed"}
-	if diff := cmp.Diff(want, calls); diff != "" {
+	if diff := cmp.Diff([]string{"turn", "second", "turn"}, calls); diff != "" {
 		t.Error(diff)
 	}
 	if got := b.results()[0].Output; got != "saw 1, after" {

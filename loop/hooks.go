@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/plan-engine/plan"
@@ -15,17 +16,10 @@ import (
 //
 // What a hook changes about the conversation is recorded like everything else,
 // so a loop that is restored does not call hooks for what is past.
+//
+// What a caller can see or do without a hook has none: it has called Run itself,
+// Emit tells of every compaction and failure, and RunTurn stops after a turn.
 type Hooks struct {
-	// BeforeLoop is called when Run begins. An error ends the run as vetoed.
-	BeforeLoop func(ctx context.Context) error
-	// AfterLoop is called when Run ends, however it ends.
-	AfterLoop func(ctx context.Context, end End, err error)
-	// SessionEnd is called when an entry point hands back anything but More:
-	// after AfterLoop, also when it was cancelled, failed or panicked. Its
-	// context has not ended.
-	SessionEnd func(ctx context.Context, end End, err error)
-	// BeforeTurn may veto the next turn: false ends the loop.
-	BeforeTurn func(ctx context.Context, turn int) bool
 	// PrepareTurn may choose another model, other settings or another history
 	// from the next turn on. It is called before room is made and limits are
 	// looked at.
@@ -35,14 +29,10 @@ type Hooks struct {
 	// reason in the conversation and in End.Rejection.
 	TurnStart func(ctx context.Context, turn int) (block string)
 	// TransformContext changes what the next request sends, and nothing else:
-	// the conversation stays as it is. It must not modify its argument. It
-	// costs the prompt cache whatever it changes.
+	// the conversation stays as it is. It is also how a program sends messages
+	// of its own, those with plan.RoleExtension, which are otherwise left out. It
+	// must not modify its argument. It costs the prompt cache whatever it changes.
 	TransformContext func(ctx context.Context, messages []plan.Message) []plan.Message
-	// ConvertMessages turns what TransformContext left into messages that a
-	// model is sent, for programs that keep messages of their own in a
-	// conversation: those with plan.RoleExtension, which are otherwise left
-	// out. It must not modify its argument.
-	ConvertMessages func(ctx context.Context, messages []plan.Message) []plan.Message
 	// PrePrompt sees each request once, whole, before it is made for the first
 	// time, and returns the one to make. It must not modify its argument. What
 	// it changes is not recorded.
@@ -51,15 +41,8 @@ type Hooks struct {
 	BeforeTool func(ctx context.Context, c ToolCall) Decision
 	// AfterTool may change a result before it is recorded.
 	AfterTool func(ctx context.Context, c ToolCall, r Result) Result
-	// StopAfterTurn ends the loop after a turn.
-	StopAfterTurn func(ctx context.Context, turn int) bool
 	// BeforeCompaction may refuse a compaction: false leaves history as it is.
 	BeforeCompaction func(ctx context.Context, tokens int64) bool
-	// AfterCompaction is told what one came to, in tokens.
-	AfterCompaction func(ctx context.Context, before, after int64)
-	// OnError is called with an error that ends the run; not when it was
-	// cancelled.
-	OnError func(ctx context.Context, err error)
 }
 
 // Next is what the next request is made with.
@@ -109,33 +92,13 @@ type Decision struct {
 // counts, and b sees what a changed.
 func Join(a, b Hooks) Hooks {
 	return Hooks{
-		BeforeLoop:       joinErr(a.BeforeLoop, b.BeforeLoop),
-		AfterLoop:        both3(a.AfterLoop, b.AfterLoop),
-		SessionEnd:       both3(a.SessionEnd, b.SessionEnd),
-		BeforeTurn:       all(a.BeforeTurn, b.BeforeTurn),
 		TransformContext: chain(a.TransformContext, b.TransformContext),
-		ConvertMessages:  chain(a.ConvertMessages, b.ConvertMessages),
 		PrePrompt:        chain(a.PrePrompt, b.PrePrompt),
 		PrepareTurn:      chain2(a.PrepareTurn, b.PrepareTurn),
 		TurnStart:        firstWord(a.TurnStart, b.TurnStart),
 		BeforeTool:       stricter(a.BeforeTool, b.BeforeTool),
 		AfterTool:        chain2(a.AfterTool, b.AfterTool),
-		StopAfterTurn:    any2(a.StopAfterTurn, b.StopAfterTurn),
 		BeforeCompaction: all(a.BeforeCompaction, b.BeforeCompaction),
-		AfterCompaction:  both3(a.AfterCompaction, b.AfterCompaction),
-		OnError:          both2(a.OnError, b.OnError),
-	}
-}
-
-func joinErr(a, b func(context.Context) error) func(context.Context) error {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(ctx context.Context) error {
-		if err := a(ctx); err != nil {
-			return err
-		}
-		return b(ctx)
 	}
 }
 
@@ -145,20 +108,6 @@ func either[F any](a, b F, missing bool) F {
 		return b
 	}
 	return a
-}
-
-func both2[T any](a, b func(context.Context, T)) func(context.Context, T) {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(ctx context.Context, v T) { a(ctx, v); b(ctx, v) }
-}
-
-func both3[T, U any](a, b func(context.Context, T, U)) func(context.Context, T, U) {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(ctx context.Context, v T, w U) { a(ctx, v, w); b(ctx, v, w) }
 }
 
 func all[T any](a, b func(context.Context, T) bool) func(context.Context, T) bool {
@@ -178,13 +127,6 @@ func firstWord[T any](a, b func(context.Context, T) string) func(context.Context
 		}
 		return b(ctx, v)
 	}
-}
-
-func any2[T any](a, b func(context.Context, T) bool) func(context.Context, T) bool {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(ctx context.Context, v T) bool { return a(ctx, v) || b(ctx, v) }
 }
 
 func chain[T any](a, b func(context.Context, T) T) func(context.Context, T) T {
@@ -240,4 +182,92 @@ func severity(v Verb) int {
 		return 2
 	}
 	return 3
+}
+
+// blockedByHook asks the hook whether the turn that comes next may run.
+func (l *Loop) blockedByHook(ctx context.Context) (End, bool, error) {
+	start := l.cfg.Hooks.TurnStart
+	if start == nil {
+		return End{}, false, nil
+	}
+	why := start(ctx, l.turn)
+	if why == "" {
+		return End{}, false, nil
+	}
+	l.notice(fmt.Sprintf("[stopped: %s]", why))
+	end := l.ending(Vetoed)
+	end.Rejection = why
+	return end, true, l.flush(ctx)
+}
+
+// prepareNext lets the hook choose what the next request is made with. A turn
+// that is made again keeps its history.
+func (l *Loop) prepareNext(ctx context.Context, again bool) error {
+	hook := l.cfg.Hooks.PrepareTurn
+	if hook == nil {
+		return nil
+	}
+	l.updateWindow()
+	was := Next{
+		Model:    l.cfg.Name,
+		Window:   l.compactor.Room.Window,
+		Settings: l.cfg.Settings,
+		Messages: l.messages,
+	}
+	next := hook(ctx, l.turn, was)
+	l.cfg.Settings = next.Settings
+	if next.Window != was.Window {
+		l.cfg.Window, l.windowSet = next.Window, true
+	}
+	if next.Model != was.Model && next.Model != "" {
+		l.cfg.Name = next.Model
+		if err := l.prefix.Start(next.Model, l.cfg.System, l.specs); err != nil {
+			return err
+		}
+		l.size.OtherServer()
+	}
+	l.updateWindow()
+	if again || len(next.Messages) == 0 || sameMessages(next.Messages, was.Messages) {
+		return nil
+	}
+	before := l.size.Size(l.messages)
+	end := plan.CompactionEnd{
+		Level:    levelHook,
+		Before:   before,
+		After:    l.size.Size(next.Messages),
+		Messages: next.Messages,
+	}
+	l.record(plan.CompactionStart{
+		Level:  levelHook,
+		Tokens: before,
+		Window: l.compactor.Room.Window,
+	}, end)
+	l.compactor.Breaker.Record(end)
+	l.replaceHistory(next.Messages)
+	return nil
+}
+
+// levelHook is the level of a compaction that a hook made.
+const levelHook = "hook"
+
+// sameMessages reports whether a hook left the conversation as it was.
+func sameMessages(a, b []plan.Message) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// askBeforeTool asks the hooks about a call. One that crashes lets nothing through.
+func (l *Loop) askBeforeTool(ctx context.Context, c *call) (d Decision) {
+	defer func() {
+		if p := recover(); p != nil {
+			d = Decision{
+				Verb:   Block,
+				Reason: fmt.Sprintf("the rule that decides about this call crashed (%v), so it was not run.", p),
+			}
+		}
+	}()
+	return l.cfg.Hooks.BeforeTool(ctx, ToolCall{
+		ID:   c.id,
+		Info: c.offer.info,
+		Args: c.args,
+	})
 }

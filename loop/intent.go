@@ -5,13 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/plan-engine/plan"
 )
 
-// intend queues the intent to run a call.
-func (l *Loop) intend(c *call) {
+// recordIntent queues the intent to run a call.
+func (l *Loop) recordIntent(c *call) {
 	if c.started {
 		return
 	}
@@ -31,12 +30,12 @@ func (l *Loop) intend(c *call) {
 	l.record(start)
 }
 
-// foresee works out what a call is going to do, for its intent. It is asked
+// workOutIntent works out what a call is going to do, for its intent. It is asked
 // when nothing else stands between the call and its run, because the calls
 // before it may change the same files. A call whose arguments are not those
 // that the model wrote, because they held a secret, has no intent; nor has one
 // that the tool cannot work out.
-func (l *Loop) foresee(ctx context.Context, c *call) {
+func (l *Loop) workOutIntent(ctx context.Context, c *call) {
 	c.key = l.key(c) // here and not where the tool runs: it may outlive the turn
 	if c.started || c.offer == nil || c.masked || ctx.Err() != nil {
 		return
@@ -84,15 +83,15 @@ func (c *call) input(update func(string)) Input {
 	}
 }
 
-// carryOut carries a call's intent out, or runs it if it has none. A sub-agent
+// runTool carries a call's intent out, or runs it if it has none. A sub-agent
 // runs in a conversation of its own.
-func (l *Loop) carryOut(ctx context.Context, c *call, update func(string)) (Result, error) {
+func (l *Loop) runTool(ctx context.Context, c *call, update func(string)) (Result, error) {
 	if c.offer.info.Delegate != nil {
-		return l.delegate(ctx, c)
+		return l.runSubAgent(ctx, c)
 	}
 	in := c.input(update)
 	if v := verifiable(c.offer.tool); v != nil && c.intent != nil {
-		return v.Settle(ctx, in, *c.intent)
+		return v.Apply(ctx, in, *c.intent)
 	}
 	return c.offer.tool.Run(ctx, in)
 }
@@ -107,9 +106,9 @@ func (l *Loop) key(c *call) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// found takes up a call that the journal says was begun. How it ended may
+// restoreStarted takes up a call that the journal says was begun. How it ended may
 // still follow; until then it is lost.
-func (l *Loop) found(c *call, b plan.ToolStart) {
+func (l *Loop) restoreStarted(c *call, b plan.ToolStart) {
 	c.started, c.lost, c.asked = true, true, true
 	c.name, c.args, c.pending = b.Name, b.Args, nil
 	c.effect, c.intent = b.Effect, b.Intent
@@ -134,40 +133,13 @@ func (c *call) recoverable() bool {
 	return false
 }
 
-// unknownEnd is the result of a call in which a process died.
-func unknownEnd() *plan.ToolEnd {
+// unknownOutcome is the result of a call in which a process died.
+func unknownOutcome() *plan.ToolEnd {
 	return &plan.ToolEnd{
 		Error:  true,
 		Status: "unknown",
-		Output: "The process was stopped while this call was running, so its outcome is unknown: it may have done all, part or none of its work. It was not run again, and something that it started may still be running. Check what it left behind before you go on.",
+		Output: "The process was stopped while this call was running, so its outcome is unknown: it may have " +
+			"done all, part or none of its work. It was not run again, and something that it started may still " +
+			"be running. Check what it left behind before you go on.",
 	}
-}
-
-// entering is what an answer holds, as it enters the conversation: with known
-// secrets replaced and an id of its own for every call. Masked are the calls
-// whose arguments held a secret.
-func (l *Loop) entering(blocks []plan.Block) (_ []plan.Block, masked map[string]bool) {
-	blocks = slices.Clone(blocks)
-	masked = map[string]bool{}
-	taken := map[string]bool{}
-	for i := range blocks {
-		b := &blocks[i]
-		b.Text = l.cfg.Redact(b.Text)
-		if opaque := string(b.Opaque); opaque != "" && l.cfg.Redact(opaque) != opaque {
-			b.Opaque = nil // it goes back whole or not at all
-		}
-		if b.Type != plan.BlockToolCall {
-			continue
-		}
-		wanted := b.Call
-		for n := 2; b.Call == "" || taken[b.Call]; n++ {
-			b.Call = fmt.Sprintf("%s_%d_%d", orWord(wanted, "call"), l.turn, n)
-		}
-		taken[b.Call] = true
-		if args := l.cfg.Redact(b.Args); args != b.Args {
-			b.Args = args
-			masked[b.Call] = true
-		}
-	}
-	return blocks, masked
 }

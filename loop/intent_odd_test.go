@@ -29,7 +29,7 @@ func cutIn(t *testing.T, events []plan.Event, name string) []plan.Event {
 }
 
 // TestWhatTheIntentDoesNotFit: an intent that is another call's, a class that
-// was unknown when the call was begun, or a tool that cannot settle, makes a
+// was unknown when the call was begun, or a tool that cannot apply it, makes a
 // lost call unknown. Nothing is guessed.
 func TestWhatTheIntentDoesNotFit(t *testing.T) {
 	t.Parallel()
@@ -239,6 +239,6 @@ func (s *stubborn) Prepare(context.Context, loop.Input) (plan.Intent, error) {
 	return plan.Intent{}, errors.New("who knows")
 }
 
-func (s *stubborn) Settle(context.Context, loop.Input, plan.Intent) (loop.Result, error) {
+func (s *stubborn) Apply(context.Context, loop.Input, plan.Intent) (loop.Result, error) {
 	return loop.Result{}, errors.New("there was no intent")
 }

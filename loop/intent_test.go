@@ -28,7 +28,7 @@ func newCell() *cell {
 	c := &cell{}
 	c.fake = tool("put", plan.EffectVerifiable, true, nil).(fake)
 	c.run = func(context.Context, loop.Input) (loop.Result, error) {
-		return loop.Result{}, errors.New("a call with an intent is not run, it is settled")
+		return loop.Result{}, errors.New("a call with an intent is not run, it is applied")
 	}
 	return c
 }
@@ -45,7 +45,7 @@ func (c *cell) Prepare(_ context.Context, in loop.Input) (plan.Intent, error) {
 	}, nil
 }
 
-func (c *cell) Settle(_ context.Context, in loop.Input, intent plan.Intent) (loop.Result, error) {
+func (c *cell) Apply(_ context.Context, in loop.Input, intent plan.Intent) (loop.Result, error) {
 	c.inputs = append(c.inputs, in)
 	f := intent.Files[0]
 	switch fmt.Sprint(c.value) {
@@ -83,11 +83,11 @@ turn = 2
 text = "Done."
 `
 
-// TestAVerifiableCallIsSettledWhereverItStopped cuts a conversation after each
+// TestAVerifiableCallIsAppliedWhereverItStopped cuts a conversation after each
 // commit, once before and once after the effect that was intended then. Every
 // cut must come to the same conversation, the same requests and the same value,
 // and each change is made once.
-func TestAVerifiableCallIsSettledWhereverItStopped(t *testing.T) {
+func TestAVerifiableCallIsAppliedWhereverItStopped(t *testing.T) {
 	t.Parallel()
 	file := newCell()
 	whole := setup(t, puts, file, look())

@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/compact"
 )
 
 // invoke runs one call to its result, within the time of its category. What
 // does not return even then is left behind.
-func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
+func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) toolReport {
 	limit := l.timeout(c.offer.info)
 	within, cancel := context.WithTimeoutCause(ctx, limit, errOverdue)
 	defer cancel()
-	result := make(chan news, 1)
-	go func() { result <- l.call(within, c, update) }()
+	result := make(chan toolReport, 1)
+	go func() { result <- l.runCall(within, c, update) }()
 	overdue := time.NewTimer(limit + grace)
 	defer overdue.Stop()
 	select {
@@ -29,7 +30,7 @@ func (l *Loop) invoke(ctx context.Context, c *call, update func(string)) news {
 		}
 		return n
 	case <-overdue.C:
-		return news{call: c, end: overdueEnd(c, limit, "")}
+		return toolReport{call: c, end: overdueEnd(c, limit, "")}
 	}
 }
 
@@ -62,9 +63,9 @@ func overdueEnd(c *call, limit time.Duration, said string) *plan.ToolEnd {
 	}
 }
 
-// call runs the tool. A panic becomes an error result: one bad tool must not
+// runCall runs the tool. A panic becomes an error result: one bad tool must not
 // end the run.
-func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) {
+func (l *Loop) runCall(ctx context.Context, c *call, update func(string)) (n toolReport) {
 	began := l.cfg.Now()
 	n.call = c
 	defer func() {
@@ -82,7 +83,7 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 		}
 		n.end.DurationMS = l.cfg.Now().Sub(began).Milliseconds()
 	}()
-	res, err := l.carryOut(ctx, c, update)
+	res, err := l.runTool(ctx, c, update)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		n.end = l.cancelledEnd(c)
@@ -94,7 +95,10 @@ func (l *Loop) call(ctx context.Context, c *call, update func(string)) (n news) 
 	}
 	res = l.afterTool(ctx, c, res)
 	if c.offer.info.Category == CategoryExec {
-		res = tidied(res, l.cfg.Compaction)
+		short, whole := compact.Output(res.Output, l.cfg.Compaction, res.Full != nil)
+		if res.Output = short; whole != nil {
+			res.Full = whole
+		}
 	}
 	n.end, n.blobs = l.endOf(res)
 	n.record = res.Record
@@ -125,7 +129,8 @@ func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 func (l *Loop) cancelledEnd(c *call) *plan.ToolEnd {
 	text := "Cancelled."
 	if c.offer != nil && c.offer.info.Writes {
-		text = "Cancelled while it may have been running: it may have done all, part or none of its work. Check before you go on."
+		text = "Cancelled while it may have been running: it may have done all, part or none of its work. Check " +
+			"before you go on."
 	}
 	return &plan.ToolEnd{
 		Error:  true,

@@ -1,49 +1,51 @@
 package loop
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/account"
+	"github.com/plan-engine/plan/loop/compact"
+	"github.com/plan-engine/plan/loop/estimate"
+	"github.com/plan-engine/plan/loop/prompt"
+	"github.com/plan-engine/plan/loop/storm"
+	"github.com/plan-engine/plan/loop/textcalls"
 )
 
 // Loop is one conversation. It is used by one goroutine at a time.
 type Loop struct {
-	cfg     Config
-	offered map[string]*offer
-	specs   []Spec
-	names   []string // of the offered tools
+	cfg       Config
+	offered   map[string]*offer
+	specs     []Spec
+	names     []string         // of the offered tools
+	textTools []textcalls.Tool // the same, as calls in text are looked for
 
 	messages  []plan.Message
-	prefix    prefix
+	prefix    prompt.Prefix
 	turn      int // index of the current or next turn
 	used      int // turns begun in this attempt
-	account   account
+	account   *account.Account
 	depth     int           // 0; of a sub-agent, how deep it stands
 	grace     time.Duration // how long a tool may take to return once it was cancelled
 	gating    sync.Mutex    // held while the gate decides for a sub-agent
 	last      StopReason
 	spokeAt   time.Time // when the model answered last; zero: not known
 	open      openTurn
-	storm     storm
-	size      estimator
+	storm     storm.Breaker
+	size      estimate.Estimator
 	counted   int64 // of the next request, uncorrected
 	summed    int   // messages that are in it
-	compactor compactor
+	compactor compact.Compactor
 
-	learnt    learnt // of the model's window
-	windowSet bool   // a hook has named the window
-	reliefs   int    // requests in a row that were made smaller for being too long
-	sentTo    string // the model of the latest recorded request
+	learnedWindow learnedWindow // of the model's window
+	windowSet     bool          // a hook has named the window
+	reliefs       int           // requests in a row that were made smaller for being too long
+	sentTo        string        // the model of the latest recorded request
 
-	setAside   float64 // USD, for the call that is on its way
-	read       reading
 	complained bool // it was said that the server cuts what it is sent
 
 	stuck   string  // why the storm breaker ended the conversation
@@ -72,7 +74,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	}
 	cfg = cfg.withDefaults()
 	var err error
-	if cfg.System, err = withSkills(cfg.System, cfg.Skills); err != nil {
+	if cfg.System, err = prompt.WithSkills(cfg.System, cfg.Skills); err != nil {
 		return nil, err
 	}
 	cfg.Skills = nil
@@ -80,12 +82,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		cfg:     cfg,
 		offered: map[string]*offer{},
 		grace:   grace,
-		account: account{
-			limits: cfg.Limits,
-			usage:  cfg.Spent,
-			cost:   cfg.Cost,
-			purse:  newPurse(),
-		},
+		account: account.New(cfg.Limits, cfg.Spent, cfg.Cost),
 	}
 	for _, t := range cfg.Tools {
 		info := t.Info()
@@ -95,19 +92,20 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		if err := checkTasks(info); err != nil {
 			return nil, err
 		}
-		l.offered[info.Name] = &offer{tool: t, info: info}
+		l.offered[info.Name] = newOffer(t)
 		l.specs = append(l.specs, info.Spec)
 		l.names = append(l.names, info.Name)
+		l.textTools = append(l.textTools, textcalls.Tool{Name: info.Name, Schema: info.Schema})
 	}
-	l.size.count = cfg.Count
-	l.compactor = compactor{
-		level:    cfg.Compaction,
-		size:     l.size.size,
-		verbatim: l.asks,
+	l.size.Count = cfg.Count
+	l.compactor = compact.Compactor{
+		Level:    cfg.Compaction,
+		Size:     l.size.Size,
+		Verbatim: l.asks,
 	}
-	l.resize()
-	l.storm.stormConfig = stormConfig{Mutating: l.mutating, Exempt: l.repeatable}
-	if err := l.prefix.start(cfg.Name, cfg.System, l.specs); err != nil {
+	l.updateWindow()
+	l.storm.Config = storm.Config{Mutating: l.mutating, Exempt: l.repeatable}
+	if err := l.prefix.Start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
 	}
 	if err := l.restore(past); err != nil {
@@ -118,291 +116,3 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 
 // Messages is the conversation as the model sees it. It must not be changed.
 func (l *Loop) Messages() []plan.Message { return l.messages }
-
-// Run adds the prompts and goes on until an answer holds no tool call and
-// nobody has anything to add, a bound is reached, or something stops it. An
-// error is a *ModelError, the cause of ctx's end, or a failure of Emit; in each
-// case the events are balanced, unless it was Emit that failed.
-//
-// Calls that are left open from before come to their end first. While some
-// wait, the prompts are not taken: the loop ends as Waiting or External.
-func (l *Loop) Run(ctx context.Context, prompts ...plan.Message) (End, error) {
-	return l.during(ctx, func(ctx context.Context) (End, error) {
-		if end, ok, err := l.begin(ctx, prompts); !ok || err != nil {
-			return end, err
-		}
-		return l.through(ctx)
-	})
-}
-
-// RunTurn adds the prompts and runs one turn with its tools, for a scheduler
-// that owns the loop. End.Reason is More when there is another turn to run.
-func (l *Loop) RunTurn(ctx context.Context, prompts ...plan.Message) (End, error) {
-	return l.during(ctx, func(ctx context.Context) (End, error) {
-		if end, ok, err := l.begin(ctx, prompts); !ok || err != nil {
-			return l.stepping(end), err
-		}
-		return l.step(ctx)
-	})
-}
-
-// begin takes prompts in. It reports false if the loop ends instead.
-func (l *Loop) begin(ctx context.Context, prompts []plan.Message) (End, bool, error) {
-	if len(prompts) == 0 {
-		return End{}, true, nil
-	}
-	c, err := l.settle(ctx)
-	if c != nil || err != nil {
-		return handedOver(c), false, err
-	}
-	end, ok := l.prompt(ctx, prompts)
-	if !ok {
-		err = l.flush(ctx)
-	}
-	return end, ok, err
-}
-
-// prompt adds prompts to the conversation, all or none: none if a filter
-// refuses one, or if nothing is left to answer them with.
-func (l *Loop) prompt(ctx context.Context, prompts []plan.Message) (End, bool) {
-	if hit := l.account.spent(); hit != nil {
-		l.record(*hit)
-		end := l.ending(Limited)
-		end.Limit = hit
-		return end, false
-	}
-	fit := make([]plan.Message, len(prompts))
-	for i, p := range prompts {
-		fit[i] = p
-		if len(l.cfg.Filters) > 0 {
-			text, why := l.screen(ctx, p.Text(), 0)
-			if why != "" {
-				return End{Reason: Rejected, Rejection: why}, false
-			}
-			fit[i] = l.reworded(p, text)
-		}
-	}
-	for _, p := range fit {
-		l.say(p)
-	}
-	return End{}, true
-}
-
-// reworded is a message with what the filters added to it.
-func (l *Loop) reworded(m plan.Message, text string) plan.Message {
-	if added, ok := strings.CutPrefix(text, m.Text()); ok && added != "" {
-		m.Blocks = append(slices.Clip(m.Blocks), plan.Block{Type: plan.BlockText, Text: strings.TrimSpace(added)})
-	}
-	return m
-}
-
-// advance ends what is open and makes one model call, unless the loop has come
-// to an end.
-func (l *Loop) advance(ctx context.Context) (End, error) {
-	c, err := l.settle(ctx)
-	if err != nil || c != nil {
-		return handedOver(c), err
-	}
-	switch {
-	case l.stuck != "":
-		end := l.ending(Stuck)
-		end.Text = l.stuck
-		return end, l.flush(ctx)
-	case l.stopped:
-		l.stopped = false
-		return l.ending(Completed), l.flush(ctx)
-	}
-	if !l.open.started {
-		if end, over, err := l.between(ctx); err != nil || over {
-			return end, err
-		}
-	}
-	return l.ask(ctx)
-}
-
-// between is what happens before a turn: letters are taken in, and the loop
-// may come to its end.
-func (l *Loop) between(ctx context.Context) (End, bool, error) {
-	if len(l.messages) == 0 {
-		return End{}, true, ErrEmpty
-	}
-	if l.cfg.Notice != "" {
-		l.say(outside(l.cfg.Notice, plan.OriginDrift))
-		l.cfg.Notice = ""
-	}
-	if _, err := l.deliver(ctx, Steer); err != nil {
-		return End{}, true, errors.Join(err, l.flush(ctx))
-	}
-	if l.done() {
-		more, err := l.deliver(ctx, FollowUp)
-		if err != nil || !more {
-			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
-		}
-	}
-	if ctx.Err() != nil {
-		return End{}, true, errors.Join(l.flush(ctx), context.Cause(ctx))
-	}
-	if veto := l.cfg.Hooks.BeforeTurn; veto != nil && !veto(ctx, l.turn) {
-		return l.ending(Vetoed), true, l.flush(ctx)
-	}
-	if err := l.prepareNext(ctx, false); err != nil {
-		return End{}, true, err
-	}
-	if err := l.fit(ctx); err != nil {
-		return End{}, true, err
-	}
-	if hit := l.limit(); hit != nil {
-		end, err := l.stop(ctx, *hit)
-		return end, true, err
-	}
-	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
-		l.notice(
-			fmt.Sprintf(
-				"[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say what is left undone.]",
-				left,
-			),
-		)
-	}
-	return l.blocked(ctx)
-}
-
-const (
-	// wrapUpAt is how many turns are left when the model is told to come to an
-	// end; limits below wrapUpFrom are too small for that.
-	wrapUpAt   = 2
-	wrapUpFrom = 6
-)
-
-// stop ends the loop because of a bound, and says so in the conversation.
-func (l *Loop) stop(ctx context.Context, hit plan.LimitHit) (End, error) {
-	l.record(hit)
-	l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
-	end := l.ending(Limited)
-	end.Limit = &hit
-	return end, l.flush(ctx)
-}
-
-// notice says something to the model, once.
-func (l *Loop) notice(text string) {
-	if n := len(l.messages); n > 0 && l.messages[n-1].Origin == plan.OriginNotice && l.messages[n-1].Text() == text {
-		return
-	}
-	l.say(outside(text, plan.OriginNotice))
-}
-
-// ending is the end of a loop as the conversation stands.
-func (l *Loop) ending(reason EndReason) End {
-	end := End{Reason: reason, Cut: l.last == StopLength}
-	for i := len(l.messages) - 1; i >= 0; i-- {
-		if m := l.messages[i]; m.Role == plan.RoleAssistant {
-			end.Text = m.Text()
-			break
-		}
-	}
-	return end
-}
-
-// say puts a message from outside into the conversation.
-func (l *Loop) say(m plan.Message) {
-	if m.Origin != plan.OriginNotice {
-		l.storm.reset() // somebody has spoken: what was no progress may be some now
-		l.stuck = ""
-	}
-	l.messages = append(l.messages, m)
-	l.record(plan.MessageStart{Role: m.Role}, plan.MessageEnd{Message: m})
-}
-
-// done reports whether the model has nothing left to do.
-func (l *Loop) done() bool {
-	m := l.messages[len(l.messages)-1]
-	return m.Role == plan.RoleAssistant && len(m.Calls()) == 0
-}
-
-// limit says which bound the next turn would break, if any.
-func (l *Loop) limit() *plan.LimitHit {
-	if lim := l.cfg.Limits; lim.Turns > 0 && l.used >= lim.Turns {
-		return &plan.LimitHit{
-			Kind:  "turns",
-			Value: float64(l.used),
-			Max:   float64(lim.Turns),
-		}
-	}
-	if hit := l.account.spent(); hit != nil {
-		return hit
-	}
-	if hit := l.overfull(); hit != nil {
-		return hit
-	}
-	return l.unaffordable()
-}
-
-// record queues events for the next commit.
-func (l *Loop) record(bodies ...plan.Body) {
-	for _, b := range bodies {
-		l.queue = append(l.queue, l.event(b))
-	}
-}
-
-// event puts an envelope around a body. Outside a turn it has no turn number.
-func (l *Loop) event(b plan.Body) plan.Event {
-	ev := plan.Event{
-		Run:    l.cfg.Run,
-		Conv:   l.cfg.Conv,
-		Parent: l.cfg.Parent,
-		Body:   b,
-	}
-	if l.open.started {
-		ev.Turn = new(l.turn)
-	}
-	return ev
-}
-
-// flush commits what is queued. Once that failed, nothing is recorded any more:
-// nobody knows what the failed commit left behind.
-func (l *Loop) flush(ctx context.Context) error {
-	if l.dead != nil || len(l.queue) == 0 {
-		return l.dead
-	}
-	// What has happened is recorded even when the run is being stopped.
-	err := l.cfg.Emit(context.WithoutCancel(ctx), l.queue...)
-	l.queue = l.queue[:0]
-	if err != nil {
-		l.dead = fmt.Errorf("record the conversation: %w", err)
-		return l.dead
-	}
-	l.posted()
-	return nil
-}
-
-// show emits a live event.
-func (l *Loop) show(ctx context.Context, b plan.Body) error {
-	return l.cfg.Emit(ctx, l.event(b))
-}
-
-// mutating says whether a tool may change something.
-func (l *Loop) mutating(name string) bool {
-	o, ok := l.offered[name]
-	return !ok || o.info.Writes
-}
-
-// repeatable says whether running a tool again does no harm.
-func (l *Loop) repeatable(name string) bool {
-	o, ok := l.offered[name]
-	return ok && !o.info.Writes && o.info.Effect == plan.EffectReplay
-}
-
-// looksOnly says whether a tool may run by mistake: it changes nothing, asks
-// nobody and leaves the conversation as it is.
-func (l *Loop) looksOnly(name string) bool {
-	if !l.repeatable(name) {
-		return false
-	}
-	i := l.offered[name].info
-	return !i.Asks && !i.Prunes && !i.External && i.Delegate == nil
-}
-
-// asks says whether a tool's results are a person's words.
-func (l *Loop) asks(name string) bool {
-	o, ok := l.offered[name]
-	return ok && o.info.Asks
-}

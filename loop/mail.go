@@ -27,7 +27,7 @@ const (
 	Reply   LetterKind = "answer"
 )
 
-// Letter is something that somebody outside has to say to a conversation.
+// Letter is something that a person outside has to say to a conversation.
 type Letter struct {
 	ID   int64 // more than 0
 	Kind LetterKind
@@ -136,23 +136,23 @@ func (l *Loop) deliver(ctx context.Context, kind LetterKind) (bool, error) {
 	for _, x := range letters {
 		l.taking = append(l.taking, x.ID)
 		text := l.cfg.Redact(x.Text)
-		text, why := l.screen(ctx, text, x.ID)
+		text, why := l.applyFilters(ctx, text, x.ID)
 		if why != "" {
 			continue
 		}
 		took = true
 		if kind == Steer {
 			l.record(plan.Steering{Text: text, Letter: x.ID})
-			l.say(outside(guidance(text), plan.OriginSteering))
+			l.appendMessage(messageFrom(guidance(text), plan.OriginSteering))
 			continue
 		}
 		l.record(plan.FollowUp{Text: text, Letter: x.ID})
-		l.say(outside(text, plan.OriginFollowUp))
+		l.appendMessage(messageFrom(text, plan.OriginFollowUp))
 	}
 	return took, nil
 }
 
-func outside(text, origin string) plan.Message {
+func messageFrom(text, origin string) plan.Message {
 	m := plan.UserText(text)
 	m.Origin = origin
 	return m
@@ -164,9 +164,9 @@ func guidance(text string) string {
 		"It does not replace your task; take it into account from here on.\n\n" + strings.TrimSpace(text)
 }
 
-// screen passes a text through the filters, and says why it was rejected if it
+// applyFilters passes a text through the filters, and says why it was rejected if it
 // was. What they object to is recorded.
-func (l *Loop) screen(ctx context.Context, text string, letter int64) (fit, why string) {
+func (l *Loop) applyFilters(ctx context.Context, text string, letter int64) (fit, why string) {
 	for _, f := range l.cfg.Filters {
 		s := f(ctx, text)
 		if s.Reject != "" {
@@ -186,8 +186,8 @@ func (l *Loop) screen(ctx context.Context, text string, letter int64) (fit, why 
 	return text, ""
 }
 
-// posted tells the mailbox which letters have been dealt with for good.
-func (l *Loop) posted() {
+// lettersTaken tells the mailbox which letters have been dealt with for good.
+func (l *Loop) lettersTaken() {
 	if len(l.taking) > 0 {
 		l.cfg.Mail.Taken(l.taking...)
 		l.taking = nil

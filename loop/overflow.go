@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/compact"
 )
 
 const (
@@ -15,8 +16,8 @@ const (
 	leastWindow = 1024
 )
 
-// learnt is what a refusal has taught about a model's window.
-type learnt struct {
+// learnedWindow is what a refusal has taught about a model's window.
+type learnedWindow struct {
 	model  string
 	window int64  // tokens; 0: nothing
 	how    string // plan.WindowSaid or plan.WindowGuessed
@@ -25,7 +26,7 @@ type learnt struct {
 // windowOf is what is known of the window of a model, in tokens; 0 for nothing.
 func (l *Loop) windowOf(model string) int64 {
 	if model == l.cfg.Name {
-		return l.compactor.room.Window
+		return l.compactor.Room.Window
 	}
 	if l.cfg.WindowOf == nil {
 		return 0
@@ -33,8 +34,8 @@ func (l *Loop) windowOf(model string) int64 {
 	return l.cfg.WindowOf(model)
 }
 
-// tellsWindow reports whether a refusal names the window of a model, and tells it on.
-func (l *Loop) tellsWindow(model string, me *ModelError) bool {
+// learnWindow reports whether a refusal names the window of a model, and tells it on.
+func (l *Loop) learnWindow(model string, me *ModelError) bool {
 	if me.Window < leastWindow {
 		return false
 	}
@@ -44,34 +45,34 @@ func (l *Loop) tellsWindow(model string, me *ModelError) bool {
 	return true
 }
 
-// resize takes over what is known of the model's window by now: what the server
+// updateWindow takes over what is known of the model's window by now: what the server
 // said counts most. A guess only ever makes it smaller.
-func (l *Loop) resize() {
+func (l *Loop) updateWindow() {
 	window := l.cfg.Window
 	if l.cfg.WindowOf != nil && !l.windowSet {
 		if known := l.cfg.WindowOf(l.cfg.Name); known > 0 {
 			window = known
 		}
 	}
-	k := l.learnt
+	k := l.learnedWindow
 	taught := k.window > 0 && k.model == l.cfg.Name &&
 		(k.how == plan.WindowSaid || window <= 0 || k.window < window)
 	if taught {
 		window = k.window
 	}
-	l.compactor.room = newRoom(window)
-	l.compactor.room.Learnt = taught
+	l.compactor.Room = compact.NewRoom(window)
+	l.compactor.Room.Learnt = taught
 }
 
-// relieve makes the conversation smaller after its request was refused as too
+// retrySmaller makes the conversation smaller after its request was refused as too
 // long, and reports whether it is worth sending again. The turn stays open; the
 // answer that did not come is recorded as none.
-func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
+func (l *Loop) retrySmaller(ctx context.Context, cause error) (bool, error) {
 	me, ok := AsModelError(cause)
 	if !ok || me.Kind != ErrTooLong || ctx.Err() != nil {
 		return false, nil
 	}
-	tokens := l.size.tokens(l.counted)
+	tokens := l.size.Tokens(l.counted)
 	answer := l.answerRoom(tokens)
 	l.learn(me, tokens)
 	if l.reliefs >= mostReliefs {
@@ -79,16 +80,16 @@ func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
 	}
 	l.reliefs++
 	again := plan.Retry{Attempt: l.reliefs, Status: me.Status}
-	if less := l.answerRoom(tokens); less < answer && tokens+less <= l.learnt.window {
+	if less := l.answerRoom(tokens); less < answer && tokens+less <= l.learnedWindow.window {
 		again.Reason = "the request was too long, so less room is asked for the answer: " + me.Error()
 		l.record(again)
 		return true, nil
 	}
-	if l.compactor.level == CompactOff {
+	if l.compactor.Level == CompactOff {
 		return false, nil
 	}
-	l.discard()
-	smaller, err := l.squeeze(ctx, tokens)
+	l.discardAnswer()
+	smaller, err := l.compactNow(ctx, tokens)
 	if !smaller || err != nil {
 		return false, err
 	}
@@ -97,11 +98,11 @@ func (l *Loop) relieve(ctx context.Context, cause error) (bool, error) {
 	return true, nil
 }
 
-// squeeze makes a conversation smaller that is too long to be sent.
-func (l *Loop) squeeze(ctx context.Context, tokens int64) (smaller bool, err error) {
-	l.compactor.room.Refused = tokens
-	defer func() { l.compactor.room.Refused = 0 }()
-	return l.compact(ctx, dueNow, tokens)
+// compactNow makes a conversation smaller that is too long to be sent.
+func (l *Loop) compactNow(ctx context.Context, tokens int64) (smaller bool, err error) {
+	l.compactor.Room.Refused = tokens
+	defer func() { l.compactor.Room.Refused = 0 }()
+	return l.compact(ctx, compact.DueNow, tokens)
 }
 
 // answerRoom is how many tokens a request of this size asks for its answer; 0
@@ -114,32 +115,32 @@ func (l *Loop) answerRoom(tokens int64) int64 {
 // learn takes the window from the server's words. Where it named none, a little
 // less than the request that it refused is taken for it.
 func (l *Loop) learn(me *ModelError, tokens int64) {
-	switch known := l.learnt.model == l.cfg.Name && l.learnt.how == plan.WindowSaid; {
-	case l.tellsWindow(l.cfg.Name, me):
-		l.learnt = learnt{
+	switch known := l.learnedWindow.model == l.cfg.Name && l.learnedWindow.how == plan.WindowSaid; {
+	case l.learnWindow(l.cfg.Name, me):
+		l.learnedWindow = learnedWindow{
 			model:  l.cfg.Name,
 			window: me.Window,
 			how:    plan.WindowSaid,
 		}
 	case !known:
-		l.learnt = learnt{
+		l.learnedWindow = learnedWindow{
 			model:  l.cfg.Name,
 			window: max(tokens-tokens/10, leastWindow),
 			how:    plan.WindowGuessed,
 		}
 	}
-	l.resize()
+	l.updateWindow()
 }
 
-// relearn takes over what an earlier process has learnt.
-func (l *Loop) relearn(start plan.CompactionStart) {
+// restoreWindow takes over what an earlier process has learnt.
+func (l *Loop) restoreWindow(start plan.CompactionStart) {
 	if start.Learnt == "" || start.Window <= 0 {
 		return
 	}
-	l.learnt = learnt{
+	l.learnedWindow = learnedWindow{
 		model:  l.sentTo,
 		window: start.Window,
 		how:    start.Learnt,
 	}
-	l.resize()
+	l.updateWindow()
 }

@@ -24,8 +24,8 @@ func (l *Loop) pay(model string, used plan.Usage, said *float64) {
 		report.CostUSD = *said
 		report.Priced, report.Reported = true, true
 	}
-	l.account.pay(used, report.CostUSD)
-	l.giveBack()
+	l.account.Pay(used, report.CostUSD)
+	l.account.GiveBack()
 	l.record(report)
 }
 
@@ -39,20 +39,20 @@ func (l *Loop) payFailed(model string, me *ModelError) {
 	l.pay(model, used, nil)
 }
 
-// adjusted records what a server did not take of a call.
-func (l *Loop) adjusted(model string, changes []plan.Adjusted) {
+// recordAdjusted records what a server did not take of a call.
+func (l *Loop) recordAdjusted(model string, changes []plan.Adjusted) {
 	for _, a := range changes {
 		if a.Model == "" {
 			a.Model = model
 		}
-		a.Part, a.From, a.To = l.words(a.Part), l.words(a.From), l.words(a.To)
-		a.Why = l.words(a.Why)
+		a.Part, a.From, a.To = l.redactedLine(a.Part), l.redactedLine(a.From), l.redactedLine(a.To)
+		a.Why = l.redactedLine(a.Why)
 		l.record(a)
 	}
 }
 
-// words are a server's words on one line, bounded and without known secrets.
-func (l *Loop) words(text string) string {
+// redactedLine are a server's words on one line, bounded and without known secrets.
+func (l *Loop) redactedLine(text string) string {
 	text = strings.Join(strings.Fields(l.cfg.Redact(text)), " ")
 	if runes := []rune(text); len(runes) > mostWords {
 		text = string(runes[:mostWords-1]) + "…"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/arguments"
 )
 
 // restore folds what the conversation has journalled into the loop. Whatever
@@ -30,8 +31,8 @@ func lastAnswer(past []plan.Event) int {
 	return -1
 }
 
-// apply takes one event. Of an answer that is settled, other answers follow.
-func (l *Loop) apply(ev plan.Event, settled bool) error {
+// apply takes one event. After an answer that has ended, other answers follow.
+func (l *Loop) apply(ev plan.Event, ended bool) error {
 	switch b := ev.Body.(type) {
 	case plan.TurnStart:
 		if ev.Turn == nil {
@@ -47,12 +48,12 @@ func (l *Loop) apply(ev plan.Event, settled bool) error {
 		}
 	case plan.Request:
 		l.sentTo = b.Model
-		l.prefix.recall(b)
+		l.prefix.Recall(b)
 		l.measure()
 	case plan.MessageStart:
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:
-		l.applyMessage(b, settled)
+		l.applyMessage(b, ended)
 		if b.Role == plan.RoleAssistant && !b.Discarded {
 			l.spokeAt = ev.Time
 		}
@@ -60,7 +61,7 @@ func (l *Loop) apply(ev plan.Event, settled bool) error {
 		l.stuck = b.Notice
 	case plan.UsageReport:
 		if l.open.answered { // else it was for a summary, or for a call that failed
-			l.reported(b.Usage.Input)
+			l.size.Reported(l.counted, b.Usage.Input, l.messages)
 		}
 	case plan.TurnEnd:
 		l.applyTurnEnd(ev)
@@ -76,15 +77,15 @@ func (l *Loop) apply(ev plan.Event, settled bool) error {
 func (l *Loop) applyRoom(body plan.Body) {
 	switch b := body.(type) {
 	case plan.CompactionStart:
-		l.relearn(b)
+		l.restoreWindow(b)
 	case plan.CompactionEnd:
-		l.compactor.breaker.record(b)
+		l.compactor.Breaker.Record(b)
 		if b.Messages != nil {
-			l.replace(b.Messages)
+			l.replaceHistory(b.Messages)
 		}
 	case plan.Pruned:
 		if b.Messages != nil {
-			l.replace(b.Messages)
+			l.replaceHistory(b.Messages)
 		}
 	case plan.Adjusted:
 		l.complained = l.complained || b.Part == plan.PartContext
@@ -95,16 +96,16 @@ func (l *Loop) applyRoom(body plan.Body) {
 func (l *Loop) applyCall(body plan.Body) {
 	switch b := body.(type) {
 	case plan.ToolStart:
-		if c := l.find(b.Call); c != nil {
-			l.found(c, b)
+		if c := l.openCall(b.Call); c != nil {
+			l.restoreStarted(c, b)
 		}
 	case plan.ToolEnd:
-		if c := l.find(b.Call); c != nil {
+		if c := l.openCall(b.Call); c != nil {
 			c.finish(b)
-			l.relive(c)
+			l.replayResult(c)
 		}
 	case plan.ApprovalRequired:
-		if c := l.find(b.Call); c != nil {
+		if c := l.openCall(b.Call); c != nil {
 			c.asked, c.args = true, b.Args // hooks may have changed them
 			c.pending = &Pending{
 				Call:   b.Call,
@@ -117,7 +118,7 @@ func (l *Loop) applyCall(body plan.Body) {
 			}
 		}
 	case plan.Question:
-		if c := l.find(b.Call); c != nil {
+		if c := l.openCall(b.Call); c != nil {
 			c.asked, c.pending = true, &Pending{
 				Call:     b.Call,
 				Name:     c.name,
@@ -127,13 +128,13 @@ func (l *Loop) applyCall(body plan.Body) {
 			}
 		}
 	case plan.ApprovalResolved:
-		if c := l.find(b.Call); c != nil {
+		if c := l.openCall(b.Call); c != nil {
 			c.pending = nil
 		}
 	}
 }
 
-func (l *Loop) applyMessage(b plan.MessageEnd, settled bool) {
+func (l *Loop) applyMessage(b plan.MessageEnd, ended bool) {
 	l.open.asked = false
 	if b.Discarded {
 		return
@@ -141,7 +142,7 @@ func (l *Loop) applyMessage(b plan.MessageEnd, settled bool) {
 	l.messages = append(l.messages, b.Message)
 	if b.Role != plan.RoleAssistant {
 		if b.Origin != plan.OriginNotice {
-			l.storm.reset()
+			l.storm.Reset()
 			l.stuck = ""
 		}
 		return
@@ -149,19 +150,19 @@ func (l *Loop) applyMessage(b plan.MessageEnd, settled bool) {
 	l.last, l.stuck = StopReason(b.Stop), ""
 	l.open.answered = true
 	look := l.examine
-	if settled {
-		look = l.named
+	if ended {
+		look = l.restoreName
 	}
-	l.open.calls = eachCall(b, look, false)
+	l.open.calls = lookAtCalls(b, look, false)
 	for _, c := range l.open.calls {
 		c.end = nil // the journal has it
 	}
-	l.storm.relive(func() { l.calm(eachCall(b, l.examine, StopReason(b.Stop) == StopLength)) })
+	l.storm.Replay(func() { l.judgeRepetition(lookAtCalls(b, l.examine, StopReason(b.Stop) == StopLength)) })
 }
 
-// eachCall looks at the calls of an answer. Whether a cut-off one may have run
+// lookAtCalls looks at the calls of an answer. Whether a cut-off one may have run
 // is for the journal to say: earlier versions ran the calls before the last.
-func eachCall(b plan.MessageEnd, look func(plan.Block, bool) *call, cut bool) []*call {
+func lookAtCalls(b plan.MessageEnd, look func(plan.Block, bool) *call, cut bool) []*call {
 	blocks := b.Calls()
 	calls := make([]*call, len(blocks))
 	for i, block := range blocks {
@@ -171,14 +172,14 @@ func eachCall(b plan.MessageEnd, look func(plan.Block, bool) *call, cut bool) []
 	return calls
 }
 
-// named is what has to be known of a call whose end follows in the journal.
-func (l *Loop) named(b plan.Block, cut bool) *call {
+// restoreName is what has to be known of a call whose end follows in the journal.
+func (l *Loop) restoreName(b plan.Block, cut bool) *call {
 	c := &call{
 		id:   b.Call,
 		name: b.Name,
 		text: b.Args,
 	}
-	if name, _ := resolveName(b.Name, l.names); !cut && l.offered[name] != nil {
+	if name, _ := arguments.ResolveName(b.Name, l.names); !cut && l.offered[name] != nil {
 		c.name = name
 	}
 	return c
@@ -203,8 +204,8 @@ func (l *Loop) applyTurnEnd(ev plan.Event) {
 	l.open = openTurn{}
 }
 
-// find returns the open turn's call with this id.
-func (l *Loop) find(id string) *call {
+// openCall returns the open turn's call with this id.
+func (l *Loop) openCall(id string) *call {
 	for _, c := range l.open.calls {
 		if c.id == id && c.end == nil {
 			return c
@@ -213,13 +214,13 @@ func (l *Loop) find(id string) *call {
 	return nil
 }
 
-// relive shows the storm breaker how a call of an earlier process ended, if it
+// replayResult shows the storm breaker how a call of an earlier process ended, if it
 // ran.
-func (l *Loop) relive(c *call) {
+func (l *Loop) replayResult(c *call) {
 	switch c.end.Status {
 	case "refused", "invalid", "storm":
 	default:
 		name, args, end := c.name, c.args, c.end // the call goes
-		l.storm.relive(func() { l.observe(name, args, end) })
+		l.storm.Replay(func() { l.observe(name, args, end) })
 	}
 }

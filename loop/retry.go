@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/pairing"
 )
 
 // Retry says how often and how long a failing model call is tried again. The
@@ -52,38 +53,35 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 	if h.TransformContext != nil {
 		messages = h.TransformContext(ctx, messages)
 	}
-	if h.ConvertMessages != nil {
-		messages = h.ConvertMessages(ctx, messages)
-	}
 	call := Call{
 		Model:    l.cfg.Name,
 		Wire:     l.cfg.Wire,
 		System:   l.cfg.System,
 		Tools:    l.specs,
-		Messages: repair(messages, unanswered),
+		Messages: pairing.Repair(messages),
 		Settings: l.cfg.Settings,
 		Format:   l.cfg.Format,
 		Headers:  l.cfg.Headers,
 	}
-	l.stamp(ctx, &call)
+	l.addHeaders(ctx, &call)
 	if h.PrePrompt != nil {
 		call = h.PrePrompt(ctx, call)
 	}
-	return l.try(ctx, call, l.size.tokens(l.counted))
+	return l.callWithRetries(ctx, call, l.size.Tokens(l.counted))
 }
 
-// stamp adds what each call carries of its own.
-func (l *Loop) stamp(ctx context.Context, call *Call) {
+// addHeaders adds what each call carries of its own.
+func (l *Loop) addHeaders(ctx context.Context, call *Call) {
 	call.Metadata = l.cfg.Metadata
 	if l.cfg.PerCall == nil {
 		return
 	}
 	headers, metadata := l.cfg.PerCall(ctx, l.turn)
-	call.Headers, call.Metadata = laid(call.Headers, headers), laid(call.Metadata, metadata)
+	call.Headers, call.Metadata = merged(call.Headers, headers), merged(call.Metadata, metadata)
 }
 
-// laid is base with the entries of top over it; neither is changed.
-func laid(base, top map[string]string) map[string]string {
+// merged is base with the entries of top over it; neither is changed.
+func merged(base, top map[string]string) map[string]string {
 	if len(top) == 0 {
 		return base
 	}
@@ -93,11 +91,11 @@ func laid(base, top map[string]string) map[string]string {
 	return out
 }
 
-// try makes a call of this many tokens until it is answered or trying again is
+// callWithRetries makes a call of this many tokens until it is answered or trying again is
 // pointless. What failed attempts consumed is paid; the answer is the caller's
 // to pay.
-func (l *Loop) try(ctx context.Context, call Call, tokens int64) (Answer, error) {
-	t := tries{began: l.cfg.Now(), count: map[ErrorKind]int{}}
+func (l *Loop) callWithRetries(ctx context.Context, call Call, tokens int64) (Answer, error) {
+	t := attempts{began: l.cfg.Now(), count: map[ErrorKind]int{}}
 	for {
 		next, err := l.reserve(ctx, call, tokens)
 		if err != nil {
@@ -105,10 +103,10 @@ func (l *Loop) try(ctx context.Context, call Call, tokens int64) (Answer, error)
 		}
 		next.Messages = t.messages(call)
 		next.Patience = min(t.count[ErrIdle], mostPatience)
-		ans, err := l.attempt(ctx, &next, t.refused)
+		ans, err := l.callOnce(ctx, &next, t.refused)
 		t.refused = "" // told once
-		l.noted(call.Model, ans, err)
-		if err == nil && (t.empty >= l.cfg.Retry.Empty || !l.speechless(ans)) {
+		l.recordAttempt(call.Model, ans, err)
+		if err == nil && (t.empty >= l.cfg.Retry.Empty || !l.saysNothing(ans)) {
 			return ans, nil
 		}
 		if ctx.Err() != nil {
@@ -117,18 +115,18 @@ func (l *Loop) try(ctx context.Context, call Call, tokens int64) (Answer, error)
 		if err == nil {
 			l.pay(call.Model, ans.Usage, ans.CostUSD)
 		}
-		wait, reason, again := l.again(&t, next, ans, err)
+		wait, reason, again := l.shouldRetry(&t, next, ans, err)
 		if !again {
 			return Answer{}, err
 		}
-		if err := l.pause(ctx, &t, wait, reason, err); err != nil {
+		if err := l.waitToRetry(ctx, &t, wait, reason, err); err != nil {
 			return Answer{}, err
 		}
 	}
 }
 
-// pause records that a call is made again, and waits for as long as it should.
-func (l *Loop) pause(ctx context.Context, t *tries, wait time.Duration, reason string, cause error) error {
+// waitToRetry records that a call is made again, and waits for as long as it should.
+func (l *Loop) waitToRetry(ctx context.Context, t *attempts, wait time.Duration, reason string, cause error) error {
 	t.all++
 	t.waited += wait
 	retry := plan.Retry{
@@ -149,26 +147,22 @@ func (l *Loop) pause(ctx context.Context, t *tries, wait time.Duration, reason s
 	return nil
 }
 
-// noted records what came with an answer or with a failure beside it.
-func (l *Loop) noted(model string, ans Answer, err error) {
+// recordAttempt records what came with an answer or with a failure beside it.
+func (l *Loop) recordAttempt(model string, ans Answer, err error) {
 	if err == nil {
-		l.adjusted(model, ans.Adjusted)
+		l.recordAdjusted(model, ans.Adjusted)
 		return
 	}
-	defer l.giveBack()
+	defer l.account.GiveBack()
 	if me, ok := AsModelError(err); ok {
-		l.adjusted(model, me.Adjusted)
+		l.recordAdjusted(model, me.Adjusted)
 		l.payFailed(model, me)
 	}
 }
 
-// unanswered knows the result of no call: a loop's own calls have theirs in the
-// conversation, so only messages that came from outside can lack one.
-func unanswered(plan.Block) (plan.Block, bool) { return plan.Block{}, false }
-
-// attempt makes the call once, showing the answer as it arrives. A model that
+// callOnce makes the call once, showing the answer as it arrives. A model that
 // panics has failed like any other.
-func (l *Loop) attempt(ctx context.Context, call *Call, refused string) (ans Answer, err error) {
+func (l *Loop) callOnce(ctx context.Context, call *Call, refused string) (ans Answer, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer func() {
@@ -186,7 +180,7 @@ func (l *Loop) attempt(ctx context.Context, call *Call, refused string) (ans Ans
 		}
 	}
 	return l.cfg.Model.Generate(ctx, *call, func(d Delta) {
-		if err := l.show(ctx, plan.MessageUpdate{
+		if err := l.emitLive(ctx, plan.MessageUpdate{
 			Kind: d.Kind,
 			Call: d.Call,
 			Name: d.Name,
@@ -194,15 +188,15 @@ func (l *Loop) attempt(ctx context.Context, call *Call, refused string) (ans Ans
 		}); err != nil {
 			cancel(err)
 		}
-		l.storm.prepare() // while the rest arrives: it may have a long conversation to take in
+		l.storm.Prepare() // while the rest arrives: it may have a long conversation to take in
 	})
 }
 
 // mostPatience is the most that a [Call.Patience] becomes.
 const mostPatience = 2
 
-// tries counts the failures of one call.
-type tries struct {
+// attempts counts the failures of one call.
+type attempts struct {
 	began    time.Time
 	waited   time.Duration
 	all      int
@@ -216,27 +210,28 @@ type tries struct {
 
 // messages are what a call sends: after an answer of reasoning alone, with words
 // that ask for more. They are no part of the conversation.
-func (t *tries) messages(call Call) []plan.Message {
+func (t *attempts) messages(call Call) []plan.Message {
 	if !t.reasoned || t.plain {
 		return call.Messages
 	}
 	words := "[Your last answer said nothing: reasoning alone is not seen. Answer now, in words.]"
 	if len(call.Tools) > 0 {
-		words = "[Your last answer said nothing and called no tool: reasoning alone is not seen. Call a tool now, or answer in words.]"
+		words = "[Your last answer said nothing and called no tool: reasoning alone is not seen. Call a tool " +
+			"now, or answer in words.]"
 	}
-	return append(slices.Clip(call.Messages), outside(words, plan.OriginNotice))
+	return append(slices.Clip(call.Messages), messageFrom(words, plan.OriginNotice))
 }
 
 // over reports whether nothing has answered for too long, if the call is made
 // again after this wait.
-func (t *tries) over(now time.Time, wait, most time.Duration) bool {
+func (t *attempts) over(now time.Time, wait, most time.Duration) bool {
 	return max(now.Sub(t.began), t.waited)+wait > most
 }
 
 // renews reports whether a failed call is made again with another key: once,
 // where there is a source of keys and the server did not accept the one it
 // gave. A server that knows the key and forbids the call is not asked again.
-func (t *tries) renews(call Call, me *ModelError, source bool) bool {
+func (t *attempts) renews(call Call, me *ModelError, source bool) bool {
 	if me.Kind != ErrAuth || me.Status == http.StatusForbidden || me.Status == 0 || !source || t.renewed {
 		return false
 	}
@@ -244,9 +239,9 @@ func (t *tries) renews(call Call, me *ModelError, source bool) bool {
 	return true
 }
 
-// again decides whether a failed call is made again, and when. A nil err stands
+// shouldRetry decides whether a failed call is made again, and when. A nil err stands
 // for an answer that says nothing.
-func (l *Loop) again(t *tries, call Call, ans Answer, err error) (wait time.Duration, reason string, ok bool) {
+func (l *Loop) shouldRetry(t *attempts, call Call, ans Answer, err error) (wait time.Duration, reason string, ok bool) {
 	if err == nil {
 		t.empty++
 		if len(ans.Message.Blocks) > 0 {
@@ -269,13 +264,13 @@ func (l *Loop) again(t *tries, call Call, ans Answer, err error) (wait time.Dura
 	if !me.Transient() {
 		return 0, "", false
 	}
-	wait, ok = l.waits(t, me)
+	wait, ok = l.retryWait(t, me)
 	return wait, me.Error(), ok
 }
 
-// waits says how long to wait after a failure that may pass, and whether it is
+// retryWait says how long to wait after a failure that may pass, and whether it is
 // worth it.
-func (l *Loop) waits(t *tries, me *ModelError) (wait time.Duration, ok bool) {
+func (l *Loop) retryWait(t *attempts, me *ModelError) (wait time.Duration, ok bool) {
 	r := l.cfg.Retry
 	n := t.count[me.Kind]
 	t.count[me.Kind]++
@@ -295,7 +290,7 @@ func (l *Loop) waits(t *tries, me *ModelError) (wait time.Duration, ok bool) {
 		wait = max(wait, min(me.RetryAfter, r.RetryAfterMax))
 	case ErrUnreachable:
 		most := r.UnreachableFirst
-		if !l.spokeAt.IsZero() || l.account.served() {
+		if !l.spokeAt.IsZero() || l.account.Served() {
 			most = r.UnreachableFor
 		}
 		return wait, !t.over(l.cfg.Now(), wait, most)

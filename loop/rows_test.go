@@ -34,7 +34,7 @@ var phiRows = map[string]row{
 	"filter_rejects_follow_up":              {tests: []string{"TestAFollowUpThatIsRejectedIsDropped"}},
 	"tool_round_trip":                       {tests: []string{"TestATurnWithAToolCostsTwoCommits", "TestAFailedToolIsReadAndTheLoopGoesOn"}},
 	"auth_never_retried_but_refreshed_once": {tests: []string{"TestKeysAreAskedForEachCall"}},
-	"threshold_arithmetic": {tests: []string{"TestRoom"}, why: "our trigger is the window " +
+	"threshold_arithmetic": {tests: []string{"loop/compact.TestRoom"}, why: "our trigger is the window " +
 		"less the output's reserve and a buffer, and the target lies below it, so that a compaction is not due again at once"},
 	"working_context_prune": {tests: []string{"TestPrune"}, why: "one log in the order of its sequence," +
 		" not two streams by timestamp; whole groups of calls and results, one memo"},
@@ -67,7 +67,7 @@ var bipaRows = map[string]row{
 	"external_runtime":        {tests: []string{"TestToolsThatRunElsewhere", "TestAResultFromElsewhereIsWaitedFor"}},
 	"usage_budget":            {tests: []string{"TestLimits", "TestWhoHasNothingLeftTakesNoPrompt"}},
 	"parallel_observe":        {tests: []string{"TestParallelResultsKeepCallOrder", "TestStrategies"}},
-	"orphan_recovery":         {tests: []string{"TestAHistoryThatEndsInACallIsBalanced", "TestRepair"}},
+	"orphan_recovery":         {tests: []string{"TestAHistoryThatEndsInACallIsBalanced", "loop/pairing.TestRepair"}},
 	"cancel_parallel_batch":   {tests: []string{"TestACancelledBatchIsBalanced"}},
 	"panics":                  {tests: []string{"TestAPanicIsAResult", "TestAModelThatPanicsHasFailed", "TestAToolThatTakesTooLongIsStopped"}},
 	"intent_written_first":    {tests: []string{"TestAJournalThatFailsStopsBeforeTheEffect", "TestATurnWithAToolCostsTwoCommits", "TestACancelledBatchIsBalanced"}},
@@ -82,7 +82,7 @@ var bipaRows = map[string]row{
 	"seeded_simulation": {tests: []string{"engine.TestDyingAnywhere", "memory.TestFencing"}, why: "there " +
 		"are no leases: what is simulated is death at any point"},
 	"subagent":         {tests: []string{"TestSubAgentsStandOnlySoDeep", "TestWhatAParentReadsOfASubAgent"}},
-	"compaction_pairs": {tests: []string{"TestCutProperties", "TestTrimProperties", "TestBreaker", "TestFullCompactionSummarises"}},
+	"compaction_pairs": {tests: []string{"loop/compact.TestCutProperties", "loop/compact.TestTrimProperties", "loop/compact.TestBreaker", "TestFullCompactionSummarises"}},
 }
 
 // TestEveryRowHasItsTest: a row without an entry, an entry without a row, and a

@@ -34,13 +34,16 @@ func TestAVetoEndsTheLoop(t *testing.T) {
 	n := 0
 	b := setup(t, repeating, tool("look", plan.EffectReplay, false, func(context.Context, int) string { n++; return strings.Repeat("x", n) }))
 	asked := 0
-	b.cfg.Hooks.BeforeTurn = func(_ context.Context, turn int) bool { asked++; return turn < 2 }
+	b.cfg.Hooks.TurnStart = func(_ context.Context, turn int) string {
+		asked++
+		return map[int]string{2: "enough"}[turn]
+	}
 	l := b.loop()
 	end, err := l.Run(context.Background(), plan.UserText("Go."))
 	if err != nil || end.Reason != loop.Vetoed || asked != 3 {
 		t.Errorf("%+v, %v, asked %d times", end, err, asked)
 	}
-	if diff := cmp.Diff([]plan.Role{u, a, o, a, o}, roles(l.Messages())); diff != "" {
+	if diff := cmp.Diff([]plan.Role{u, a, o, a, o, u}, roles(l.Messages())); diff != "" { // the last says why
 		t.Error(diff)
 	}
 	balanced(t, b.j.events())

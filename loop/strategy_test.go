@@ -11,6 +11,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/loop/prompt"
 )
 
 const fiveCalls = `
@@ -113,7 +114,7 @@ func TestStrategies(t *testing.T) {
 
 func TestSkillIndex(t *testing.T) {
 	t.Parallel()
-	got, err := loop.SkillIndex([]loop.Skill{
+	got, err := prompt.SkillIndex([]loop.Skill{
 		{Name: "weather", Description: "the old one"},
 		{Name: "git", Description: "Use <tags> & \"quotes\"\nin one line", Path: "a&b/SKILL.md"},
 		{Name: "weather", Description: "Tells the weather."},
@@ -122,7 +123,7 @@ func TestSkillIndex(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	if got, err := loop.SkillIndex(nil); got != "" || err != nil {
+	if got, err := prompt.SkillIndex(nil); got != "" || err != nil {
 		t.Errorf("no skills: %q, %v", got, err)
 	}
 	b := setup(t, oneTool, look())

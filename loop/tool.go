@@ -20,16 +20,16 @@ type Tool interface {
 }
 
 // Verifiable is a tool of the class plan.EffectVerifiable. What a call does to
-// files is worked out before it is done, so that whoever finds the call cut off
+// files is worked out before it is done, so that a later process that finds the call cut off
 // can tell from the files how far it got.
 type Verifiable interface {
 	// Prepare works out what a call will do, and does nothing. A call that is
 	// going to fail has an intent without files.
 	Prepare(ctx context.Context, in Input) (plan.Intent, error)
-	// Settle carries an intent out as far as that has not happened yet: files
+	// Apply carries an intent out as far as that has not happened yet: files
 	// that are as before are changed, files that are as after are left. If any
 	// file is neither, nothing is changed and the result says so.
-	Settle(ctx context.Context, in Input, intent plan.Intent) (Result, error)
+	Apply(ctx context.Context, in Input, intent plan.Intent) (Result, error)
 }
 
 // verifiable finds what is verifiable in a tool, also inside one that wraps

@@ -4,11 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/pairing"
 )
+
+// A turn is one answer of the model and the calls that it makes:
+//
+//   - makeTurn finishes the turn before, and begins another unless beforeTurn
+//     finds that the loop has come to an end. There letters are taken in, history
+//     is made to fit, and limits and hooks are asked.
+//   - callModel records turn_start and the request, makes the call, and records
+//     the answer together with the intents of its calls (calls.go).
+//   - finishTurn runs the calls (batch.go), puts their results into the
+//     conversation and records turn_end. While calls wait for a person or for
+//     results from elsewhere, the turn is parked instead.
+//
+// What a process has recorded and not ended, the next one takes up (restore.go).
 
 // openTurn is what is known of a turn that has begun and not ended.
 type openTurn struct {
@@ -22,10 +34,85 @@ type openTurn struct {
 	resting bool
 }
 
-// ask makes one model call and records the answer with the intents that can be
+// makeTurn ends what is open and makes one model call, unless the loop has come
+// to an end.
+func (l *Loop) makeTurn(ctx context.Context) (End, error) {
+	c, err := l.finishTurn(ctx)
+	if err != nil || c != nil {
+		return endFor(c), err
+	}
+	switch {
+	case l.stuck != "":
+		end := l.ending(Stuck)
+		end.Text = l.stuck
+		return end, l.flush(ctx)
+	case l.stopped:
+		l.stopped = false
+		return l.ending(Completed), l.flush(ctx)
+	}
+	if !l.open.started {
+		if end, over, err := l.beforeTurn(ctx); err != nil || over {
+			return end, err
+		}
+	}
+	return l.callModel(ctx)
+}
+
+// beforeTurn is what happens before a turn: letters are taken in, and the loop
+// may come to its end.
+func (l *Loop) beforeTurn(ctx context.Context) (End, bool, error) {
+	if len(l.messages) == 0 {
+		return End{}, true, ErrEmpty
+	}
+	if l.cfg.Notice != "" {
+		l.appendMessage(messageFrom(l.cfg.Notice, plan.OriginDrift))
+		l.cfg.Notice = ""
+	}
+	if _, err := l.deliver(ctx, Steer); err != nil {
+		return End{}, true, errors.Join(err, l.flush(ctx))
+	}
+	if l.isDone() {
+		more, err := l.deliver(ctx, FollowUp)
+		if err != nil || !more {
+			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
+		}
+	}
+	if ctx.Err() != nil {
+		return End{}, true, errors.Join(l.flush(ctx), context.Cause(ctx))
+	}
+	if err := l.prepareNext(ctx, false); err != nil {
+		return End{}, true, err
+	}
+	if err := l.makeRoom(ctx); err != nil {
+		return End{}, true, err
+	}
+	if hit := l.brokenLimit(); hit != nil {
+		end, err := l.stopAtLimit(ctx, *hit)
+		return end, true, err
+	}
+	if left := l.cfg.Limits.Turns - l.used; l.cfg.Limits.Turns >= wrapUpFrom && left == wrapUpAt {
+		l.notice(
+			fmt.Sprintf(
+				"[%d turns are left. Bring the work to a good end and hand over what this phase asks for; say "+
+					"what is left undone.]",
+				left,
+			),
+		)
+	}
+	return l.blockedByHook(ctx)
+}
+
+const (
+	// wrapUpAt is how many turns are left when the model is told to come to an
+	// end; limits below wrapUpFrom are too small for that.
+	wrapUpAt   = 2
+	wrapUpFrom = 6
+)
+
+// callModel makes one model call and records the answer with the intents that can be
 // known at once. A call that was in flight when the process died is made again.
 // The end's reason is More, or Refused for an answer that is none.
-func (l *Loop) ask(ctx context.Context) (End, error) {
+func (l *Loop) callModel(ctx context.Context) (End, error) {
 	if l.open.asked {
 		if err := l.prepareNext(ctx, true); err != nil {
 			return End{}, err
@@ -36,12 +123,12 @@ func (l *Loop) ask(ctx context.Context) (End, error) {
 	}
 	ans, err := l.answer(ctx)
 	if err != nil {
-		return l.unheard(ctx, err)
+		return l.endUnanswered(ctx, err)
 	}
 	if ans.Stop.Declined() {
-		return l.decline(ctx, ans)
+		return l.declineAnswer(ctx, ans)
 	}
-	l.accept(ctx, ans)
+	l.acceptAnswer(ctx, ans)
 	if len(l.open.calls) == 0 {
 		l.closeTurn(plan.EndCompleted)
 	}
@@ -59,7 +146,7 @@ func (l *Loop) answer(ctx context.Context) (Answer, error) {
 		if err == nil {
 			return ans, nil
 		}
-		again, failed := l.relieve(ctx, err)
+		again, failed := l.retrySmaller(ctx, err)
 		if failed != nil {
 			return Answer{}, failed
 		}
@@ -72,7 +159,7 @@ func (l *Loop) answer(ctx context.Context) (Answer, error) {
 // request records that the model is being called, unless it is so already.
 func (l *Loop) request(ctx context.Context) error {
 	if !l.open.asked {
-		req, err := l.prefix.extend(l.messages)
+		req, err := l.prefix.Extend(l.messages)
 		if err != nil {
 			return err
 		}
@@ -95,118 +182,6 @@ func (l *Loop) openTurn() {
 	l.record(l.trigger())
 }
 
-// accept takes an answer into the conversation.
-func (l *Loop) accept(ctx context.Context, ans Answer) {
-	if ans.Message.Blocks == nil {
-		ans.Message.Blocks = []plan.Block{} // readers find a list, an empty one too
-	}
-	blocks, masked := l.entering(l.spoken(ans))
-	ans.Message.Blocks = blocks
-	l.last, l.spokeAt = ans.Stop, l.cfg.Now()
-	l.messages = append(l.messages, ans.Message)
-	l.record(plan.MessageEnd{
-		Message: ans.Message,
-		Stop:    string(ans.Stop),
-		Finish:  ans.Finish,
-		Model:   ans.Model,
-	})
-	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
-	if sent := l.size.tokens(l.counted); l.reported(ans.Usage.Input) {
-		l.complain(sent, ans.Usage.Input)
-	}
-	l.compactor.breaker.turned()
-	l.reliefs = 0
-	l.open.asked, l.open.answered = false, true
-	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
-}
-
-// decline records an answer that was refused or filtered. None of its calls
-// runs, and it is no part of the conversation: what is asked next, perhaps of
-// another model, is what was asked before it.
-func (l *Loop) decline(ctx context.Context, ans Answer) (End, error) {
-	blocks, _ := l.entering(ans.Message.Blocks)
-	ans.Message.Blocks = append([]plan.Block{}, blocks...)
-	l.record(plan.MessageEnd{
-		Message:   ans.Message,
-		Stop:      string(ans.Stop),
-		Finish:    ans.Finish,
-		Model:     ans.Model,
-		Discarded: true,
-	})
-	l.pay(l.cfg.Name, ans.Usage, ans.CostUSD)
-	for _, b := range ans.Message.Calls() {
-		c := &call{
-			id:   b.Call,
-			name: b.Name,
-			text: b.Args,
-		}
-		c.args, _ = parseArgs(b.Args)
-		c.reject("refused", fmt.Sprintf("Not run: the answer that makes this call ended as %s.", ans.Stop))
-		l.rejected(c)
-	}
-	l.open.asked = false
-	l.closeTurn(plan.EndRefused)
-	l.used-- // it was not answered, so it does not count
-	end := End{
-		Reason: Refused,
-		Text:   ans.Message.Text(),
-		Stop:   ans.Stop,
-		Finish: ans.Finish,
-	}
-	return end, l.flush(ctx)
-}
-
-// unheard ends a turn whose model call did not come to an answer. The loop
-// ends with it where a bound did not let the call be made.
-func (l *Loop) unheard(ctx context.Context, cause error) (End, error) {
-	var over *overBudget
-	if err := l.abandon(ctx, cause); !errors.As(err, &over) {
-		return End{}, err
-	}
-	return l.stop(ctx, over.hit)
-}
-
-// discard ends an answer that did not come.
-func (l *Loop) discard() {
-	if l.open.asked {
-		l.record(plan.MessageEnd{
-			Message:   plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{}},
-			Discarded: true,
-		})
-		l.open.asked = false
-	}
-}
-
-// abandon balances the events of a turn whose model call did not come to an
-// answer, and returns why.
-func (l *Loop) abandon(ctx context.Context, cause error) error {
-	l.discard()
-	reason := endReason(ctx)
-	if over := new(overBudget); reason == plan.EndError && errors.As(cause, &over) {
-		reason = plan.EndLimit
-	}
-	l.closeTurn(reason)
-	l.used-- // it was not answered, so it does not count
-	if err := l.flush(ctx); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return cause
-}
-
-func endReason(ctx context.Context) string {
-	var up *plan.TimeUp
-	switch {
-	case errors.As(context.Cause(ctx), &up):
-		return plan.EndLimit
-	case ctx.Err() != nil:
-		return plan.EndCancelled
-	}
-	return plan.EndError
-}
-
 // closeTurn ends the open turn. A turn that got no answer keeps its number:
 // the next one is the same turn, made again.
 func (l *Loop) closeTurn(reason string) {
@@ -217,34 +192,34 @@ func (l *Loop) closeTurn(reason string) {
 	l.open = openTurn{}
 }
 
-// settle brings an answered turn to its end: it runs the calls that have no
+// finishTurn brings an answered turn to its end: it runs the calls that have no
 // result yet, and puts the results into the conversation in call order. While
 // calls wait for a person, or for their results from elsewhere, the turn rests:
-// it ends as parked, and is opened again by the settle that goes on with it.
-func (l *Loop) settle(ctx context.Context) (*Continuation, error) {
+// it ends as parked, and is opened again when its results are asked for anew.
+func (l *Loop) finishTurn(ctx context.Context) (*Continuation, error) {
 	if !l.open.answered {
 		return nil, nil
 	}
-	l.reopen()
+	l.reopenTurn()
 	waiting, failed := l.runCalls(ctx, l.open.calls)
 	if l.dead != nil {
 		return nil, l.dead
 	}
 	if failed == nil {
 		if c := l.handOver(waiting); c != nil {
-			return c, l.rest(ctx)
+			return c, l.parkTurn(ctx)
 		}
 	}
 	for _, c := range unfinished(l.open.calls) { // a tool failed while others waited
 		c.pending = nil
-		l.skip([]*call{c}, "Cancelled before it started; nothing was done.")
+		l.skip([]*call{c}, pairing.NeverStarted)
 	}
 	if failed == nil && ctx.Err() == nil {
 		l.prune()
 	}
 	l.messages = append(l.messages, resultsOf(l.open.calls))
 	if failed == nil && ctx.Err() == nil {
-		l.closing(ctx)
+		l.stopped = l.terminated()
 		l.closeTurn(plan.EndCompleted)
 		return nil, nil
 	}
@@ -258,16 +233,16 @@ func (l *Loop) settle(ctx context.Context) (*Continuation, error) {
 	return nil, context.Cause(ctx)
 }
 
-// reopen takes up a turn that rested.
-func (l *Loop) reopen() {
+// reopenTurn takes up a turn that rested.
+func (l *Loop) reopenTurn() {
 	if l.open.resting {
 		l.open.resting = false
 		l.record(plan.TurnStart{Trigger: plan.TriggerContinuation})
 	}
 }
 
-// rest lays a turn down whose calls wait.
-func (l *Loop) rest(ctx context.Context) error {
+// parkTurn lays a turn down whose calls wait.
+func (l *Loop) parkTurn(ctx context.Context) error {
 	l.open.resting = true
 	if n := len(l.queue); n > 0 && l.queue[n-1].Type() == plan.TypeTurnStart {
 		l.queue = l.queue[:n-1] // it was only looked whether there is an answer
@@ -283,14 +258,14 @@ func (l *Loop) rest(ctx context.Context) error {
 	return nil
 }
 
-// closing looks whether the loop ends with this turn.
-func (l *Loop) closing(ctx context.Context) {
-	ends := len(l.open.calls) > 0
+// terminated reports whether every result of the turn ends the loop.
+func (l *Loop) terminated() bool {
 	for _, c := range l.open.calls {
-		ends = ends && c.end.Terminate
+		if !c.end.Terminate {
+			return false
+		}
 	}
-	stop := l.cfg.Hooks.StopAfterTurn
-	l.stopped = ends || (stop != nil && stop(ctx, l.turn))
+	return len(l.open.calls) > 0
 }
 
 // resultsOf makes the message that answers a turn's calls, in their order.
@@ -307,46 +282,4 @@ func resultsOf(calls []*call) plan.Message {
 		})
 	}
 	return m
-}
-
-// spoken is what an answer says, with the calls that the model wrote as text
-// instead of making them.
-func (l *Loop) spoken(ans Answer) []plan.Block {
-	if len(ans.Message.Calls()) > 0 {
-		return ans.Message.Blocks
-	}
-	found := l.written(ans.Message)
-	for i := range found {
-		found[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
-	}
-	return append(slices.Clip(ans.Message.Blocks), found...)
-}
-
-// written are the calls in the words of an answer. What it only thought is looked
-// at where it says nothing else.
-func (l *Loop) written(m plan.Message) []plan.Block {
-	if text := m.Text(); strings.TrimSpace(text) != "" {
-		return scavenge(text, l.specs, l.looksOnly)
-	}
-	var found []plan.Block
-	for _, b := range m.Blocks {
-		if b.Type == plan.BlockReasoning {
-			found = append(found, scavengeLast(b.Text, l.specs, l.looksOnly)...)
-		}
-	}
-	return found[:min(len(found), scavengeCalls)]
-}
-
-// speechless reports whether an answer says nothing and calls nothing, which
-// may be asked again.
-func (l *Loop) speechless(ans Answer) bool {
-	if !ans.Stop.Whole() || strings.TrimSpace(ans.Message.Text()) != "" {
-		return false
-	}
-	for _, b := range ans.Message.Blocks {
-		if b.Type != plan.BlockText && b.Type != plan.BlockReasoning {
-			return false
-		}
-	}
-	return len(l.written(ans.Message)) == 0
 }

@@ -96,8 +96,8 @@ func (t *changer[A]) Prepare(ctx context.Context, in loop.Input) (plan.Intent, e
 	return t.prepare(ctx, in), nil
 }
 
-// Settle implements loop.Verifiable.
-func (t *changer[A]) Settle(ctx context.Context, in loop.Input, intent plan.Intent) (loop.Result, error) {
+// Apply implements loop.Verifiable.
+func (t *changer[A]) Apply(ctx context.Context, in loop.Input, intent plan.Intent) (loop.Result, error) {
 	t.set.writing.Lock()
 	defer t.set.writing.Unlock()
 	return t.settle(ctx, in, intent), nil

@@ -65,7 +65,7 @@ func TestRandomPatchesCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := tool.Settle(t.Context(), in, intent)
+		want, err := tool.Apply(t.Context(), in, intent)
 		if err != nil || want.Error && len(intent.Files) > 0 {
 			t.Fatalf("%s\n%+v, %v", patch, want, err)
 		}
@@ -77,7 +77,7 @@ func TestRandomPatchesCutOff(t *testing.T) {
 				d.take(whole, f.Path)
 			}
 			stood := d.tree()
-			got, err := d.verifiable("apply_patch", before).Settle(t.Context(), in, intent)
+			got, err := d.verifiable("apply_patch", before).Apply(t.Context(), in, intent)
 			switch {
 			case err != nil:
 				t.Fatal(err)

@@ -102,7 +102,7 @@ func TestACallIsBroughtToItsEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			sameTree(t, before, whole.tree())
-			want, err := tool.Settle(t.Context(), in, intent)
+			want, err := tool.Apply(t.Context(), in, intent)
 			if err != nil || want.Error {
 				t.Fatalf("%+v, %v", want, err)
 			}
@@ -129,7 +129,7 @@ func TestACallIsBroughtToItsEnd(t *testing.T) {
 					d.put(filepath.Dir(f.Path)+"/.plan-"+in.Key+".tmp", "half of a fi")
 				}
 				stood := d.tree()
-				got, err := d.verifiable(c.tool, c.before).Settle(t.Context(), in, stored(t, intent))
+				got, err := d.verifiable(c.tool, c.before).Apply(t.Context(), in, stored(t, intent))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -163,7 +163,7 @@ func TestAPatchIsFinishedFromEveryStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tool.Settle(t.Context(), in, intent); err != nil {
+	if _, err := tool.Apply(t.Context(), in, intent); err != nil {
 		t.Fatal(err)
 	}
 	steps := []string{"new/b.txt", "e.txt", "a.txt", "c.txt", "d.txt"}
@@ -175,7 +175,7 @@ func TestAPatchIsFinishedFromEveryStep(t *testing.T) {
 		for _, name := range steps[:n] {
 			d.take(whole, name)
 		}
-		res, err := d.verifiable(c.tool, c.before).Settle(t.Context(), in, intent)
+		res, err := d.verifiable(c.tool, c.before).Apply(t.Context(), in, intent)
 		if err != nil || res.Error {
 			t.Errorf("after %d steps: %+v, %v", n, res, err)
 		}
@@ -239,7 +239,7 @@ func TestNothingIsWrittenOver(t *testing.T) {
 					must(t, os.MkdirAll(d.path(f.Path), 0o755))
 				}
 				stood := d.tree()
-				res, err := d.verifiable(c.tool, c.before).Settle(t.Context(), in, intent)
+				res, err := d.verifiable(c.tool, c.before).Apply(t.Context(), in, intent)
 				if err != nil || res.Status != "conflict" || !res.Error || len(res.Files) > 0 {
 					t.Fatalf("%+v, %v", res, err)
 				}
@@ -264,7 +264,7 @@ func TestOnlyOwnLeftoversAreSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.put("a.txt", "new\n") // another process has done it
-	if res, err := d.verifiable("write", nil).Settle(t.Context(), in, intent); err != nil || res.Error {
+	if res, err := d.verifiable("write", nil).Apply(t.Context(), in, intent); err != nil || res.Error {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	d.has(".plan-0123456789abcdef.tmp", "(gone)")
@@ -284,7 +284,7 @@ func TestACallThatFailsHasAnEmptyIntent(t *testing.T) {
 		t.Fatalf("%+v, %v", intent, err)
 	}
 	d.put("a.txt", "nowhere\n")
-	res, err := d.verifiable("edit", nil).Settle(t.Context(), in, intent)
+	res, err := d.verifiable("edit", nil).Apply(t.Context(), in, intent)
 	if err != nil || !res.Error || res.Output != intent.Output {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -330,7 +330,7 @@ func TestAStoppedSettlement(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		res, err := d.verifiable("apply_patch", before).Settle(ctx, in, intent)
+		res, err := d.verifiable("apply_patch", before).Apply(ctx, in, intent)
 		if err != nil || (res.Status == "cancelled") == begun {
 			t.Errorf("begun %v: %+v, %v", begun, res, err)
 		}

@@ -188,7 +188,7 @@ func repeated(ctx context.Context, m loop.Model, s Scenario) error {
 	return again.check(second.Message)
 }
 
-// unwatched makes a call that nobody watches the answer of.
+// unwatched makes a call whose answer is not watched.
 func unwatched(ctx context.Context, m loop.Model, s Scenario) error {
 	ans, err := m.Generate(ctx, begin(s), nil)
 	if err != nil {

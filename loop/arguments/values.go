@@ -1,0 +1,205 @@
+package arguments
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// mender repairs one set of arguments.
+type mender struct {
+	rules rules
+	// safe says that a wrong guess costs nothing but a wrong answer.
+	safe  bool
+	notes []Note
+}
+
+func (m *mender) note(kind, format string, a ...any) {
+	m.notes = append(m.notes, Note{kind, fmt.Sprintf(format, a...)})
+}
+
+// value repairs v, found at a place, so that it fits schema. It changes v.
+func (m *mender) value(schema, v any, at string, path bool) any {
+	v = m.shape(schema, v, at)
+	k := kindOf(v)
+	if m.rules.kinds(schema)&k == 0 {
+		return v
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		m.object(m.rules.facets(schema, k), v, at)
+	case []any:
+		facets := m.rules.facets(schema, k)
+		for i := range v {
+			v[i] = m.value(item(facets, i), v[i], fmt.Sprintf("%s[%d]", at, i), path)
+		}
+	case string:
+		if plain, ok := unwrapLink(v); path && ok {
+			m.note(mendLink, "%s was the link %s and is now %s", at, describe(v), describe(plain))
+			return plain
+		}
+	}
+	return v
+}
+
+// shape turns v into the type that schema wants, where v says the same in
+// another type.
+func (m *mender) shape(schema, v any, at string) any {
+	want := m.rules.kinds(schema)
+	if want&kindOf(v) != 0 {
+		return v
+	}
+	switch v := v.(type) {
+	case string:
+		if parsed, kind, ok := unquote(v, want); ok {
+			m.note(kind, "%s was JSON inside a string and is now the value itself", place(at))
+			return parsed
+		}
+		if want&isArray == 0 {
+			return v
+		}
+		warning := ""
+		if severalOrCut(v) {
+			if !m.safe {
+				return v
+			}
+			warning = "; it looks like several items or like a broken list, so check that one item was meant"
+		}
+		m.note(mendWrap, "%s was %s and is now a list of that one item%s", place(at), describe(v), warning)
+		return []any{v}
+	case map[string]any:
+		if len(v) == 0 && want&isArray != 0 {
+			m.note(mendEmpty, "%s was {} and is now an empty list", place(at))
+			return []any{}
+		}
+	}
+	return v
+}
+
+// unquote reads a string as the JSON array or object that is wanted.
+func unquote(text string, want kinds) (any, string, bool) {
+	v, err := Decode(text)
+	if err != nil {
+		return nil, "", false
+	}
+	switch kindOf(v) & want {
+	case isArray:
+		return v, mendArray, true
+	case isObject:
+		return v, mendObject, true
+	}
+	return nil, "", false
+}
+
+// severalOrCut reports whether a string that stands for a list does not look
+// like one item of it.
+func severalOrCut(s string) bool {
+	s = strings.TrimSpace(s)
+	return s == "" || strings.ContainsAny(s[:1], `[{"`) || strings.ContainsAny(s[len(s)-1:], `]}"`) ||
+		strings.ContainsAny(s, ",;\n")
+}
+
+// object repairs the fields of v. Null in a field that cannot be null means
+// nothing and goes; if the field is needed, it is missed when the result is
+// validated.
+func (m *mender) object(facets []map[string]any, v map[string]any, at string) {
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		where, schema := fieldPath(at, key), property(facets, key)
+		if v[key] == nil && m.rules.kinds(schema)&isNull == 0 {
+			delete(v, key)
+			m.note(mendNull, "%s was null and was left out", where)
+			continue
+		}
+		v[key] = m.value(schema, v[key], where, m.pathLike(key, schema))
+	}
+	for _, f := range facets {
+		m.pairs(f, v, at)
+	}
+}
+
+// pairs fills in what fields need beside them. The schema says so in
+// "x-hints": {"relational": [{"requires": [names], "defaults": {name: value}}]}:
+// as soon as one of the names is there, the others get their defaults.
+func (m *mender) pairs(schema, v map[string]any, at string) {
+	hints, _ := schema["x-hints"].(map[string]any)
+	groups, _ := hints["relational"].([]any)
+	for _, g := range groups {
+		group, _ := g.(map[string]any)
+		names, _ := group["requires"].([]any)
+		defaults, _ := group["defaults"].(map[string]any)
+		var there, missing []string
+		for _, n := range names {
+			name, _ := n.(string)
+			if _, ok := v[name]; ok {
+				there = append(there, name)
+			} else {
+				missing = append(missing, name)
+			}
+		}
+		if len(there) == 0 {
+			continue
+		}
+		for _, name := range missing {
+			if value, ok := defaults[name]; ok {
+				v[name] = value
+				m.note(
+					mendPair,
+					"%s was set to %s, because %s needs it",
+					fieldPath(at, name),
+					describe(value),
+					strings.Join(there, " and "),
+				)
+			}
+		}
+	}
+}
+
+// pathLike reports whether a field holds a path. A schema can say so with
+// "x-kind"; otherwise the last word of the name decides, so that file_path is
+// one and file_text is not.
+func (m *mender) pathLike(key string, schema any) bool {
+	for _, f := range m.rules.facets(schema, isString|isArray) {
+		if kind, ok := f["x-kind"].(string); ok {
+			return strings.Contains(kind, "path") || strings.Contains(kind, "file")
+		}
+	}
+	checkKeywords := strings.FieldsFunc(splitCamel(key), func(r rune) bool { return !unicode.IsLetter(r) })
+	if len(checkKeywords) == 0 {
+		return false
+	}
+	switch strings.TrimSuffix(strings.ToLower(checkKeywords[len(checkKeywords)-1]), "s") {
+	case "path", "file", "filename", "filepath", "dir", "directory", "directorie", "folder", "cwd", "root":
+		return true
+	}
+	return false
+}
+
+// splitCamel puts a space before each capital that follows a small letter.
+func splitCamel(s string) string {
+	var out strings.Builder
+	small := false
+	for _, r := range s {
+		if small && unicode.IsUpper(r) {
+			out.WriteByte(' ')
+		}
+		small = unicode.IsLower(r)
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+func fieldPath(at, key string) string {
+	if at == "" {
+		return key
+	}
+	return at + "." + key
+}
+
+func place(at string) string {
+	if at == "" {
+		return "the whole of the arguments"
+	}
+	return at
+}

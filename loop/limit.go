@@ -1,0 +1,53 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/plan-engine/plan"
+)
+
+// stopAtLimit ends the loop because of a bound, and says so in the conversation.
+func (l *Loop) stopAtLimit(ctx context.Context, hit plan.LimitHit) (End, error) {
+	l.record(hit)
+	l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
+	end := l.ending(Limited)
+	end.Limit = &hit
+	return end, l.flush(ctx)
+}
+
+// brokenLimit says which bound the next turn would break, if any.
+func (l *Loop) brokenLimit() *plan.LimitHit {
+	if lim := l.cfg.Limits; lim.Turns > 0 && l.used >= lim.Turns {
+		return &plan.LimitHit{
+			Kind:  "turns",
+			Value: float64(l.used),
+			Max:   float64(lim.Turns),
+		}
+	}
+	if hit := l.account.Spent(); hit != nil {
+		return hit
+	}
+	if hit := l.windowLimit(); hit != nil {
+		return hit
+	}
+	return l.unaffordable()
+}
+
+// ending is the end of a loop as the conversation stands.
+func (l *Loop) ending(reason EndReason) End {
+	end := End{Reason: reason, Cut: l.last == StopLength}
+	for i := len(l.messages) - 1; i >= 0; i-- {
+		if m := l.messages[i]; m.Role == plan.RoleAssistant {
+			end.Text = m.Text()
+			break
+		}
+	}
+	return end
+}
+
+// isDone reports whether the model has nothing left to do.
+func (l *Loop) isDone() bool {
+	m := l.messages[len(l.messages)-1]
+	return m.Role == plan.RoleAssistant && len(m.Calls()) == 0
+}

@@ -1,0 +1,51 @@
+package loop
+
+import (
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/arguments"
+)
+
+// offer is a tool as a conversation may use it.
+type offer struct {
+	tool Tool
+	info Info
+	args *arguments.Checker
+}
+
+func newOffer(t Tool) *offer {
+	info := t.Info()
+	safe := !info.Writes && info.Effect == plan.EffectReplay
+	return &offer{
+		tool: t,
+		info: info,
+		args: arguments.New(info.Name, info.Schema, safe),
+	}
+}
+
+// mutating says whether a tool may change something.
+func (l *Loop) mutating(name string) bool {
+	o, ok := l.offered[name]
+	return !ok || o.info.Writes
+}
+
+// repeatable says whether running a tool again does no harm.
+func (l *Loop) repeatable(name string) bool {
+	o, ok := l.offered[name]
+	return ok && !o.info.Writes && o.info.Effect == plan.EffectReplay
+}
+
+// looksOnly says whether a tool may run by mistake: it changes nothing, asks
+// no person and leaves the conversation as it is.
+func (l *Loop) looksOnly(name string) bool {
+	if !l.repeatable(name) {
+		return false
+	}
+	i := l.offered[name].info
+	return !i.Asks && !i.Prunes && !i.External && i.Delegate == nil
+}
+
+// asks says whether a tool's results are a person's words.
+func (l *Loop) asks(name string) bool {
+	o, ok := l.offered[name]
+	return ok && o.info.Asks
+}

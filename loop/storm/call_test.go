@@ -1,0 +1,116 @@
+package storm
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+func TestCanonical(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][]string{
+		{`{"a":1,"b":[2,{"c":null}]}`, ` { "b" : [2.0, {"c":null}], "a": 10e-1 } `},
+		{`{}`, ``, ` `, `{ }`},
+		{`100`, `1e2`, `100.00`, `1E+2`, `0.01e4`},
+		{`0`, `-0`, `0.0`, `0e9`},
+		{`1e99999999999999999999`, `10e99999999999999999998`},
+		{`9007199254740993`, `9007199254740993.0`},
+		{`{"a`, ` {"a `},
+	} {
+		for _, other := range same[1:] {
+			if a, b := canonical(json.RawMessage(same[0])), canonical(json.RawMessage(other)); string(a) != string(b) {
+				t.Errorf("%q and %q differ: %s, %s", same[0], other, a, b)
+			}
+		}
+	}
+	for _, two := range [][2]string{
+		{`1`, `-1`},
+		{`1`, `"1"`},
+		{`10`, `1`},
+		{`0.1`, `1`},
+		{`9007199254740993`, `9007199254740992`},
+		{`{"a":null}`, `{}`},
+		{`[1,2]`, `[2,1]`},
+		{`1.5`, `15`},
+		{`{"a`, `{"b`},
+	} {
+		if a, b := canonical(json.RawMessage(two[0])), canonical(json.RawMessage(two[1])); string(a) == string(b) {
+			t.Errorf("%q and %q are both %s", two[0], two[1], a)
+		}
+	}
+}
+
+func TestInert(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{
+		`echo a; echo 'b; c' && : || false`: true,
+		"echo a\n\ntrue\n":                  true,
+		"echo a &&\ntrue":                   true,
+		"true;":                             true,
+		"true &&":                           false,
+		"echo a &":                          false,
+		"echo a & make":                     false,
+		"echo a | sh":                       false,
+		"; true":                            false,
+		"echo 'open":                        false,
+		"echo $HOME":                        false,
+		"echo `ls`":                         false,
+		`echo "$(ls)"`:                      false,
+		"echo a\nmake":                      false,
+		"{ echo a; }":                       false,
+		"echofoo":                           false,
+		"  ":                                false,
+		"FOO=1 echo a":                      false,
+		`echo "a && make"`:                  false,
+		"true < f":                          false,
+		`echo a\`:                           false,
+	} {
+		if got := inert(command); got != want {
+			t.Errorf("inert(%q) = %v", command, got)
+		}
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	base := Fingerprint("ok  \tpkg\t0.012s\nat 2026-05-09T07:29:33Z, 12:30:01, took 3 ms, 1m2.5s", false)
+	if got := Fingerprint("ok  \tpkg\t1.5s\nat 2027-01-19 23:29:33.5+02:00, 9:30:59, took 41 ms, 12.25s", false); got != base {
+		t.Error("results that differ in times only have different fingerprints")
+	}
+	for _, two := range [][2]string{{"3 failures", "4 failures"}, {"a.go:3:4", "a.go:3:5"}, {"a", "b"}, {"45%", "46%"}} {
+		if Fingerprint(two[0], false) == Fingerprint(two[1], false) {
+			t.Errorf("%q and %q have the same fingerprint", two[0], two[1])
+		}
+	}
+	if Fingerprint("a", false) == Fingerprint("a", true) {
+		t.Error("a failure has the fingerprint of a success")
+	}
+}
+
+// What the fingerprint leaves out to be fast must not change what it finds.
+func FuzzFingerprint(f *testing.F) {
+	for _, text := range []string{
+		"ok  \tpkg\t0.012s\nat 2026-05-09T07:29:33Z, 12:30:01\n", "took 3 ms", "1m2.5s", "5µs 5μs 7 µs", "12h3s", "a 1,5 s b",
+		"12026-05-09 07:29", "no 12\n3s\r\n", "x86 h", "1-2:3", "3\n", "\n9 minutes",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want := digest("ok\x00", clockwork().ReplaceAll([]byte(text), []byte("0s")))
+		if Fingerprint(text, false) != want {
+			t.Errorf("%q has another fingerprint than without the look ahead", text)
+		}
+	})
+}
+
+func FuzzCanonical(f *testing.F) {
+	f.Add([]byte(`{"b":[1.0,-0,1e5],"a":"x"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		once := canonical(data)
+		if twice := canonical(once); !bytes.Equal(once, twice) {
+			t.Errorf("%q becomes %q becomes %q", data, once, twice)
+		}
+		inert(string(data))
+		_ = brief("t", data)
+	})
+}
