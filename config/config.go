@@ -83,8 +83,8 @@ type Config struct {
 	Publish         string   `toml:"publish" json:"publish,omitempty"`
 	PublishInterval Duration `toml:"publish_interval" json:"publish_interval,omitzero"` // unset: 2s
 
-	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
-	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
+	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                // sleep through a rate limit; unset: on a terminal and in batches
+	Structured string `toml:"structured" json:"structured,omitempty" known:"structured"` // how a verdict is asked for; unset: auto
 }
 
 // PhaseConfig overrides the settings of the same names for one phase.

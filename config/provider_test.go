@@ -13,6 +13,8 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/model/catalog"
+	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 const providers = `
@@ -259,15 +261,15 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestChoicesAreTheCatalogues: config does not know the catalogue, but writes
-// the same words.
-func TestChoicesAreTheCatalogues(t *testing.T) {
+// TestCatalogueIsTaken: what the wires and the catalogue say of themselves can
+// stand in the settings.
+func TestCatalogueIsTaken(t *testing.T) {
 	t.Parallel()
 	var own strings.Builder
-	for i, wire := range []string{catalog.WireChat, catalog.WireResponses, catalog.WireAnthropic} {
-		own.WriteString("[providers.w" + string(rune('0'+i)) + "]\nwire = '" + wire + "'\n")
+	for i, name := range wires.Names() {
+		own.WriteString("[providers.w" + string(rune('0'+i)) + "]\nwire = '" + name + "'\n")
 	}
-	for i, auth := range []string{catalog.AuthBearer, catalog.AuthAPIKey, catalog.AuthXAPIKey, catalog.AuthNone} {
+	for i, auth := range wire.Auths() {
 		own.WriteString("[providers.a" + string(rune('0'+i)) + "]\nauth = '" + auth + "'\n")
 	}
 	for _, p := range catalog.New(nil).Providers() {

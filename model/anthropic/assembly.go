@@ -305,7 +305,7 @@ func (b *block) said(provider string) (plan.Block, bool) {
 			Args: text,
 		}
 		if b.caller != "" && b.caller != "null" {
-			out.Opaque = wire.Seal(Wire, provider, map[string]json.RawMessage{fieldCaller: json.RawMessage(b.caller)})
+			out.Opaque = wire.Seal(Name, provider, map[string]json.RawMessage{fieldCaller: json.RawMessage(b.caller)})
 		}
 		return out, true
 	}
@@ -318,5 +318,5 @@ func seal(provider, field, text string) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	return wire.Seal(Wire, provider, map[string]json.RawMessage{field: raw})
+	return wire.Seal(Name, provider, map[string]json.RawMessage{field: raw})
 }

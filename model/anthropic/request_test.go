@@ -24,7 +24,7 @@ var readTool = loop.Spec{
 // sealed marks a field as this wire and the provider of the tests do.
 func sealed(provider, field, text string) json.RawMessage {
 	raw, _ := json.Marshal(text)
-	return wire.Seal(anthropic.Wire, provider, map[string]json.RawMessage{field: raw})
+	return wire.Seal(anthropic.Name, provider, map[string]json.RawMessage{field: raw})
 }
 
 // conversation has every kind of message and block in it.
@@ -44,7 +44,7 @@ func conversation() []plan.Message {
 			{Type: plan.BlockReasoning, Text: "between", Opaque: sealed("house", "signature", "t")},
 			{
 				Type: plan.BlockToolCall, Call: "call|b.1", Name: "fs.read", Args: "{ \"n\": 1.0 }",
-				Opaque: wire.Seal(anthropic.Wire, "house", map[string]json.RawMessage{"caller": json.RawMessage(`{"type":"direct"}`)}),
+				Opaque: wire.Seal(anthropic.Name, "house", map[string]json.RawMessage{"caller": json.RawMessage(`{"type":"direct"}`)}),
 			},
 			{Type: plan.BlockReasoning, Text: "last", Opaque: sealed("house", "signature", "u")},
 			{Type: plan.BlockExtension, Kind: "mark", Opaque: json.RawMessage(`{}`)},

@@ -9,7 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/responses"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // usual is every provider with its key, wire, way of sending the key and address.
@@ -83,7 +87,7 @@ func TestAt(t *testing.T) {
 	c := catalog.New(nil)
 	for _, p := range c.Providers() {
 		want := p.Name
-		if p.Auth == catalog.AuthNone || p.BaseURL == "" {
+		if p.Auth == wire.AuthNone || p.BaseURL == "" {
 			continue
 		}
 		if got, ok := c.At(p.BaseURL); got != want || !ok {
@@ -109,9 +113,9 @@ func TestAt(t *testing.T) {
 func TestWire(t *testing.T) {
 	t.Parallel()
 	c := catalog.New(map[string]catalog.Entry{
-		"old":           {Wire: catalog.WireChat},
-		"anthropic/old": {Wire: catalog.WireResponses},
-		"corp/new":      {Wire: catalog.WireAnthropic},
+		"old":           {Wire: chat.Name},
+		"anthropic/old": {Wire: responses.Name},
+		"corp/new":      {Wire: anthropic.Name},
 	})
 	tests := []struct{ provider, model, baseURL, want string }{
 		{"openai", "gpt-5.5", "", "responses"},

@@ -66,7 +66,7 @@ func TestPlace(t *testing.T) {
 			"a gateway takes names whole",
 			config.Config{BaseURL: "http://gw/v1"},
 			nil, "anthropic/claude",
-			provider.Place{Provider: "default", Model: "anthropic/claude", Wire: "chat", BaseURL: "http://gw/v1", KeyFrom: "OPENAI_API_KEY", NoKey: true, Usual: true},
+			provider.Place{Provider: "default", Model: "anthropic/claude", Wire: "chat", BaseURL: "http://gw/v1", Auth: "bearer", KeyFrom: "OPENAI_API_KEY", NoKey: true, Usual: true},
 		},
 		{
 			"a known host with its own key",

@@ -77,6 +77,21 @@ func New(cfg Config) (*wire.Client, error) {
 	return wire.New(cfg.Config, p, "/"+path)
 }
 
+// Wire is what the wire says about itself.
+func Wire() wire.Kind {
+	return wire.Kind{
+		Name:   Name,
+		Auth:   wire.AuthBearer,
+		Fields: []string{fieldInput},
+		Open: func(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
+			return New(Config{
+				Config: cfg,
+				Plain:  func(model string) bool { return about(model).Plain },
+			})
+		},
+	}
+}
+
 // protocol is a [wire.Protocol].
 type protocol struct {
 	provider   string

@@ -66,6 +66,9 @@ type Config struct {
 	Body map[string]json.RawMessage
 	// Structured is one of the Structured constants; default StructuredAuto.
 	Structured string
+	// NoCache leaves out the marks that let a server keep the prompt, on wires that
+	// have such marks.
+	NoCache bool
 	// HTTP carries the requests; default a client of our own, without a total
 	// timeout. Redirects are not followed unless its CheckRedirect says so.
 	HTTP *http.Client
@@ -157,17 +160,18 @@ func New(cfg Config, p Protocol, suffixes ...string) (*Client, error) {
 			)
 		}
 	}
-	switch cfg.Structured {
-	case "", StructuredAuto, StructuredSchema, StructuredTool, StructuredText:
-	default:
-		return nil, fmt.Errorf("structured output mode %q is unknown: use auto, schema, tool or text", cfg.Structured)
-	}
-	switch cfg.Auth {
-	case "", AuthBearer, AuthAPIKey, AuthXAPIKey, AuthNone:
-	default:
+	if cfg.Structured != "" && !slices.Contains(StructuredModes(), cfg.Structured) {
 		return nil, fmt.Errorf(
-			"the way to authenticate %q is unknown: use bearer, api-key, x-api-key or none",
+			"structured output mode %q is unknown: use one of %s",
+			cfg.Structured,
+			strings.Join(StructuredModes(), ", "),
+		)
+	}
+	if cfg.Auth != "" && !slices.Contains(Auths(), cfg.Auth) {
+		return nil, fmt.Errorf(
+			"the way to authenticate %q is unknown: use one of %s",
 			cfg.Auth,
+			strings.Join(Auths(), ", "),
 		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
