@@ -163,7 +163,7 @@ func (r *chatRequest) streamed(a *answer) ([]chunk, error) {
 		out = append(out, chunk{data: sse("", string(data)), args: args})
 	}
 	if a.failed {
-		return append(out, chunk{data: WireChat.errorEvent("", len(out))}), nil
+		return append(out, chunk{data: chatProtocol().errorEvent("", len(out))}), nil
 	}
 	return append(out, chunk{data: sse("", "[DONE]")}), nil
 }
