@@ -13,17 +13,14 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // fed plays bytes to a client as the body of a good response, and returns what
 // the next request would say.
 func fed(t *testing.T, body string, messages []plan.Message) (answer loop.Answer, sent string, err error) {
 	t.Helper()
-	client, err := anthropic.New(anthropic.Config{Config: wire.Config{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+	client, err := anthropic.New(anthropic.Config{Config: wire.Config{HTTP: &http.Client{Transport: wiretest.RoundTrip(func(r *http.Request) (*http.Response, error) {
 		data, _ := io.ReadAll(r.Body)
 		sent = string(data)
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
@@ -147,7 +144,7 @@ func FuzzCut(f *testing.F) {
 		answer, _, err := fed(t, whole[:n], nil)
 		switch {
 		case err != nil:
-			modelError(t, err, loop.ErrServed)
+			wiretest.ModelError(t, err, loop.ErrServed)
 		case n < end:
 			t.Fatalf("cut at %d of %d: answer %+v", n, end, answer)
 		case !reflect.DeepEqual(want, answer):

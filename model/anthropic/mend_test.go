@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // refusal is a server's complaint about requests that have a text in them.
@@ -258,10 +259,10 @@ func TestMends(t *testing.T) {
 			if diff := cmp.Diff(tt.adjusted, adjusted); diff != "" {
 				t.Errorf("adjusted (-want +got):\n%s", diff)
 			}
-			if f.count() != tt.requests {
-				t.Errorf("%d requests, want %d", f.count(), tt.requests)
+			if f.Count() != tt.requests {
+				t.Errorf("%d requests, want %d", f.Count(), tt.requests)
 			}
-			last := f.body(t, f.count()-1)
+			last := f.Body(t, f.Count()-1)
 			if !json.Valid([]byte(last)) {
 				t.Errorf("no JSON: %s", last)
 			}
@@ -304,11 +305,11 @@ func TestBetas(t *testing.T) {
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.headers[1].Get("Anthropic-Beta"); got != "own-1,thinking-binding-controls-2026-08-01" {
+	if got := f.Request(t, 1).Header.Get("Anthropic-Beta"); got != "own-1,thinking-binding-controls-2026-08-01" {
 		t.Errorf("betas = %q", got)
 	}
-	if want := `"thinking":{"type":"adaptive",` + dropping + `}`; !strings.Contains(f.body(t, 1), want) {
-		t.Errorf("no %s in %s", want, f.body(t, 1))
+	if want := `"thinking":{"type":"adaptive",` + dropping + `}`; !strings.Contains(f.Body(t, 1), want) {
+		t.Errorf("no %s in %s", want, f.Body(t, 1))
 	}
 }
 
@@ -328,8 +329,8 @@ func TestKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{`"thinking":{"type":"adaptive"}`, `"signature":"sig"`, `"max_tokens":500`} {
-		if !strings.Contains(f.body(t, 0), text) {
-			t.Errorf("no %s in %s", text, f.body(t, 0))
+		if !strings.Contains(f.Body(t, 0), text) {
+			t.Errorf("no %s in %s", text, f.Body(t, 0))
 		}
 	}
 }
@@ -344,9 +345,9 @@ func TestResendHasAnEnd(t *testing.T) {
 	})
 	req := loop.Call{Model: "claude-opus-4-7", System: "s", Messages: thought(), Settings: loop.Settings{Effort: "max", LongCache: true}}
 	_, err := f.client(t).Generate(t.Context(), req, nil)
-	modelError(t, err, loop.ErrRefused)
-	if f.count() > 9 {
-		t.Errorf("%d requests", f.count())
+	wiretest.ModelError(t, err, loop.ErrRefused)
+	if f.Count() > 9 {
+		t.Errorf("%d requests", f.Count())
 	}
 }
 
@@ -357,11 +358,11 @@ func TestMarksMove(t *testing.T) {
 	client := f.client(t)
 	all := conversation()
 	for n := 1; n <= len(all); n++ {
-		before := f.count()
+		before := f.Count()
 		if _, err := client.Generate(t.Context(), loop.Call{Model: "m", Messages: all[:n]}, nil); err != nil {
 			t.Fatal(err)
 		}
-		body := f.body(t, f.count()-1)
+		body := f.Body(t, f.Count()-1)
 		const mark = `,"cache_control":{"type":"ephemeral"}`
 		if got := strings.Count(body, mark); got < 1 || got > 2 || !json.Valid([]byte(body)) {
 			t.Errorf("%d marks in %s", got, body)
@@ -370,7 +371,7 @@ func TestMarksMove(t *testing.T) {
 		if _, err := plain.client(t, func(c *anthropic.Config) { c.NoCache = true }).Generate(t.Context(), loop.Call{Model: "m", Messages: all[:n]}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(plain.body(t, 0), strings.ReplaceAll(body, mark, "")); diff != "" {
+		if diff := cmp.Diff(plain.Body(t, 0), strings.ReplaceAll(body, mark, "")); diff != "" {
 			t.Errorf("without marks, %d messages, request %d (-want +got):\n%s", n, before, diff)
 		}
 	}

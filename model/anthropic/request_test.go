@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 var readTool = loop.Spec{
@@ -93,7 +94,7 @@ func TestMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var raw []json.RawMessage
-	if err := json.Unmarshal([]byte(field(t, f.body(t, 0), "messages")), &raw); err != nil {
+	if err := json.Unmarshal([]byte(wiretest.Field(t, f.Body(t, 0), "messages")), &raw); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -134,7 +135,7 @@ func TestWhoSpeaks(t *testing.T) {
 			if _, err := f.client(t).Generate(t.Context(), loop.Call{Model: "m", Messages: tt.messages}, nil); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff("["+tt.want+"]", field(t, f.body(t, 0), "messages")); diff != "" {
+			if diff := cmp.Diff("["+tt.want+"]", wiretest.Field(t, f.Body(t, 0), "messages")); diff != "" {
 				t.Errorf("messages (-want +got):\n%s", diff)
 			}
 		})
@@ -153,13 +154,13 @@ func TestBodyExtends(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		body := f.body(t, n-1)
+		body := f.Body(t, n-1)
 		messages, rest, found := strings.Cut(body, `],"max_tokens"`)
 		messages = strings.TrimSuffix(messages, `,{"content":[{"text":"Go on.","type":"text"}],"role":"user"}`)
 		if !found || !strings.HasPrefix(messages, previous) || !strings.HasPrefix(body, `{"messages":[{`) {
 			t.Errorf("%d messages do not extend %d:\n%s\n%s", n, n-1, previous, body)
 		}
-		if _, first, _ := strings.Cut(f.body(t, 0), `],"max_tokens"`); rest != first {
+		if _, first, _ := strings.Cut(f.Body(t, 0), `],"max_tokens"`); rest != first {
 			t.Errorf("what follows the messages changed with message %d: %s", n, rest)
 		}
 		previous = messages
@@ -267,7 +268,7 @@ func TestBody(t *testing.T) {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.want, f.body(t, n)); diff != "" {
+				if diff := cmp.Diff(tt.want, f.Body(t, n)); diff != "" {
 					t.Errorf("body %d (-want +got):\n%s", n, diff)
 				}
 			}
@@ -300,14 +301,14 @@ func TestHeadersAndPath(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		if f.paths[0] != want {
-			t.Errorf("the path below %q is %s, want %s", base, f.paths[0], want)
+		if f.Request(t, 0).Path != want {
+			t.Errorf("the path below %q is %s, want %s", base, f.Request(t, 0).Path, want)
 		}
 		for name, want := range map[string]string{
 			"X-Api-Key": "sk-1", "Authorization": "", "Anthropic-Version": "2023-06-01", "Anthropic-Beta": "one,two",
 			"X-Plan-Run": "01J", "X-Custom": "", "Content-Type": "application/json",
 		} {
-			if got := f.headers[0].Get(name); got != want {
+			if got := f.Request(t, 0).Header.Get(name); got != want {
 				t.Errorf("header %s = %q, want %q", name, got, want)
 			}
 		}
@@ -325,8 +326,8 @@ func TestModels(t *testing.T) {
 	if err != nil || len(offers) != 1 || offers[0].Name != "claude-opus-5" || offers[0].Window != 1000000 {
 		t.Errorf("models = %+v, %v", offers, err)
 	}
-	if f.paths[0] != "/anthropic/v1/models" || f.headers[0].Get("Anthropic-Version") == "" {
-		t.Errorf("asked for %s with %v", f.paths[0], f.headers[0])
+	if f.Request(t, 0).Path != "/anthropic/v1/models" || f.Request(t, 0).Header.Get("Anthropic-Version") == "" {
+		t.Errorf("asked for %s with %v", f.Request(t, 0).Path, f.Request(t, 0).Header)
 	}
 }
 

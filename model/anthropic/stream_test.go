@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // answerOf plays a stream to a client.
@@ -299,7 +300,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := answerOf(t, tt.stream)
-			if me := modelError(t, err, tt.kind); !strings.Contains(me.Message, tt.says) {
+			if me := wiretest.ModelError(t, err, tt.kind); !strings.Contains(me.Message, tt.says) {
 				t.Errorf("message = %q, want %q in it", me.Message, tt.says)
 			}
 		})
@@ -310,7 +311,7 @@ func TestFailures(t *testing.T) {
 func TestUsageOfAFailure(t *testing.T) {
 	t.Parallel()
 	_, _, err := answerOf(t, begun+words(0, "ok"))
-	if me := modelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 3, Output: 1}) {
+	if me := wiretest.ModelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 3, Output: 1}) {
 		t.Errorf("usage = %+v", me.Usage)
 	}
 }
@@ -350,11 +351,11 @@ func TestStatuses(t *testing.T) {
 			req := call("hi")
 			req.Settings = loop.Settings{Effort: "high", LongCache: true}
 			_, err := f.client(t).Generate(t.Context(), req, nil)
-			if me := modelError(t, err, tt.want); me.Window != tt.window || me.Status != tt.status {
+			if me := wiretest.ModelError(t, err, tt.want); me.Window != tt.window || me.Status != tt.status {
 				t.Errorf("window = %d, status = %d", me.Window, me.Status)
 			}
-			if f.count() != 1 {
-				t.Errorf("%d requests, want 1", f.count())
+			if f.Count() != 1 {
+				t.Errorf("%d requests, want 1", f.Count())
 			}
 		})
 	}
@@ -384,8 +385,8 @@ func TestRoundTrip(t *testing.T) {
 		if _, err := f.client(t, func(c *anthropic.Config) { c.Provider = provider }).Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(f.body(t, 0), want) {
-			t.Errorf("%s is sent %s\nwant %s", provider, f.body(t, 0), want)
+		if !strings.Contains(f.Body(t, 0), want) {
+			t.Errorf("%s is sent %s\nwant %s", provider, f.Body(t, 0), want)
 		}
 	}
 }

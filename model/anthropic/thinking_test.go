@@ -53,7 +53,7 @@ func TestEfforts(t *testing.T) {
 			if _, err := client.Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
-			if body := f.body(t, 0); !strings.Contains(body, tt.want) || strings.Contains(body, "temperature") {
+			if body := f.Body(t, 0); !strings.Contains(body, tt.want) || strings.Contains(body, "temperature") {
 				t.Errorf("body is %s, want %s in it and no temperature", body, tt.want)
 			}
 		})

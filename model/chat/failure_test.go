@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 func TestStatuses(t *testing.T) {
@@ -87,13 +88,13 @@ func TestStatuses(t *testing.T) {
 			for what, err := range map[string]error{
 				"Generate": second(client.Generate(t.Context(), call("hi"), nil)), "Models": second(client.Models(t.Context())),
 			} {
-				me := modelError(t, err, tt.kind)
+				me := wiretest.ModelError(t, err, tt.kind)
 				if me.Status != tt.status || !strings.Contains(me.Message, tt.message) {
 					t.Errorf("%s: status %d, message %q; want %d and %q", what, me.Status, me.Message, tt.status, tt.message)
 				}
 			}
-			if f.count() != 2 {
-				t.Errorf("%d requests for 2 calls: the SDK must not retry", f.count())
+			if f.Count() != 2 {
+				t.Errorf("%d requests for 2 calls: the SDK must not retry", f.Count())
 			}
 		})
 	}
@@ -128,7 +129,7 @@ func TestRetryAfter(t *testing.T) {
 			})
 			client := f.client(t, func(c *chat.Config) { c.Now = func() time.Time { return now } })
 			_, err := client.Generate(t.Context(), call("hi"), nil)
-			if me := modelError(t, err, loop.ErrRateLimit); me.RetryAfter != tt.want {
+			if me := wiretest.ModelError(t, err, loop.ErrRateLimit); me.RetryAfter != tt.want {
 				t.Errorf("RetryAfter = %s, want %s", me.RetryAfter, tt.want)
 			}
 		})
@@ -172,7 +173,7 @@ func TestBrokenStreams(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			answer, err := serveText(t, "text/event-stream", tt.raw).client(t).Generate(t.Context(), call("hi"), nil)
-			me := modelError(t, err, tt.kind)
+			me := wiretest.ModelError(t, err, tt.kind)
 			if !strings.Contains(me.Message, tt.message) {
 				t.Errorf("message = %q, want %q in it", me.Message, tt.message)
 			}
@@ -198,23 +199,23 @@ func TestKeys(t *testing.T) {
 	}
 	f := serveText(t, "", sse(stopped))
 	_, err := f.client(t, withKey("two\nlines")).Generate(t.Context(), call("hi"), nil)
-	modelError(t, err, loop.ErrAuth)
+	wiretest.ModelError(t, err, loop.ErrAuth)
 	broken := errors.New("keyring locked")
 	_, err = f.client(t, func(c *chat.Config) {
 		c.Key = func(context.Context) (string, error) { return "", broken }
 	}).Generate(t.Context(), call("hi"), nil)
-	if modelError(t, err, loop.ErrAuth); !errors.Is(err, broken) {
+	if wiretest.ModelError(t, err, loop.ErrAuth); !errors.Is(err, broken) {
 		t.Errorf("error = %v, want the cause in it", err)
 	}
-	if f.count() != 0 {
-		t.Errorf("%d requests were made without a key", f.count())
+	if f.Count() != 0 {
+		t.Errorf("%d requests were made without a key", f.Count())
 	}
 }
 
 func TestOpenAIHost(t *testing.T) {
 	t.Parallel()
 	var body, host string
-	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: wiretest.RoundTrip(func(r *http.Request) (*http.Response, error) {
 		data, err := io.ReadAll(r.Body)
 		body, host = string(data), r.URL.String()
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(bufio.NewReader(strings.NewReader(sse(stopped))))}, err
@@ -228,8 +229,8 @@ func TestOpenAIHost(t *testing.T) {
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if host != "https://api.openai.com/v1/chat/completions" || field(t, body, "max_completion_tokens") != "7" ||
-		field(t, body, "max_tokens") != "" || field(t, body, "response_format") == "" {
+	if host != "https://api.openai.com/v1/chat/completions" || wiretest.Field(t, body, "max_completion_tokens") != "7" ||
+		wiretest.Field(t, body, "max_tokens") != "" || wiretest.Field(t, body, "response_format") == "" {
 		t.Errorf("sent to %s: %s", host, body)
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // answerTo feeds bytes to a client as the body of a good response.
 func answerTo(t *testing.T, body string) (loop.Answer, error) {
 	t.Helper()
-	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: wiretest.RoundTrip(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
 	})}}})
 	if err != nil {
@@ -85,6 +86,6 @@ func FuzzCut(f *testing.F) {
 		if err == nil {
 			t.Fatalf("cut at %d of %d: answer %+v", n, end, answer)
 		}
-		modelError(t, err, loop.ErrServed)
+		wiretest.ModelError(t, err, loop.ErrServed)
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // detailsOf makes a chunk with pieces of reasoning_details.
@@ -47,7 +48,7 @@ func echoed(t *testing.T, whole string, events ...string) map[string]json.RawMes
 		t.Fatal(err)
 	}
 	var said []map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(field(t, f.body(t, 1), "messages")), &said); err != nil {
+	if err := json.Unmarshal([]byte(wiretest.Field(t, f.Body(t, 1), "messages")), &said); err != nil {
 		t.Fatal(err)
 	}
 	return said[1]
@@ -253,7 +254,7 @@ func TestEndWithoutAReason(t *testing.T) {
 					got += "y"
 					continue
 				}
-				modelError(t, err, loop.ErrServed)
+				wiretest.ModelError(t, err, loop.ErrServed)
 				got += "n"
 			}
 			if got != tt.want {

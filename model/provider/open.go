@@ -22,7 +22,7 @@ func (s *Set) open(p Place) (*wire.Client, error) {
 	}
 	kind, ok := wires.Find(p.Wire)
 	if !ok {
-		return nil, fmt.Errorf("the wire %q is unknown: use one of %s", p.Wire, strings.Join(wires.Names(), ", "))
+		return nil, fmt.Errorf("the wire %q is unknown: use %s", p.Wire, wire.Alternatives(wires.Names()))
 	}
 	return kind.Open(base, func(model string) wire.Model {
 		entry := s.entry(p, model)

@@ -11,6 +11,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 func TestFailures(t *testing.T) {
@@ -83,7 +84,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := serveText(t, "text/event-stream", tt.body).client(t).Generate(t.Context(), call("hi"), nil)
-			me := modelError(t, err, tt.kind)
+			me := wiretest.ModelError(t, err, tt.kind)
 			if !strings.Contains(me.Message, tt.says) {
 				t.Errorf("message = %q, want one with %q", me.Message, tt.says)
 			}
@@ -101,7 +102,7 @@ func TestFailureIsBilled(t *testing.T) {
 		event("failed", `"status":"failed","error":{"code":"server_error","message":"Oh no."},"usage":{"input_tokens":70,"output_tokens":7}`),
 	)
 	_, err := serveText(t, "text/event-stream", body).client(t).Generate(t.Context(), call("hi"), nil)
-	if me := modelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 70, Output: 7}) {
+	if me := wiretest.ModelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 70, Output: 7}) {
 		t.Errorf("usage = %+v", me.Usage)
 	}
 }
@@ -151,7 +152,7 @@ func TestCarried(t *testing.T) {
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := inputOf(t, f.body(t, 1))
+	got := inputOf(t, f.Body(t, 1))
 	for i, item := range []string{thinking, looking, first, again, second} {
 		want := strings.NewReplacer(`,"status":null`, "", `,"logprobs":[]`, "").Replace(item)
 		if strings.Contains(want, "function_call") {
@@ -181,15 +182,15 @@ func TestFormatTool(t *testing.T) {
 	req.Format = &verdict
 	req.Tools = make([]loop.Spec, 1, 2)
 	req.Tools[0] = readTool
-	var shown watch
-	answer, err := client.Generate(t.Context(), req, shown.see)
+	var shown wiretest.Shown
+	answer, err := client.Generate(t.Context(), req, shown.Add)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if answer.Message.Text() != `{"ok":true}` || answer.Stop != loop.StopEnd || len(answer.Message.Calls()) != 0 {
 		t.Errorf("answer = %+v", answer)
 	}
-	shown.check(t, answer.Message)
+	shown.Check(t, answer.Message)
 	if own := req.Tools[:2][1]; own.Name != "" {
 		t.Errorf("the caller's tools became %+v", own)
 	}

@@ -12,17 +12,14 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // answerTo feeds bytes to a client as the body of a good response.
 func answerTo(t *testing.T, body string, messages ...plan.Message) (loop.Answer, error) {
 	t.Helper()
 	client, err := responses.New(responses.Config{Config: wire.Config{HTTP: &http.Client{
-		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		Transport: wiretest.RoundTrip(func(r *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
 		}),
@@ -118,7 +115,7 @@ func FuzzCut(f *testing.F) {
 		}
 		answer, err := answerTo(t, whole[:n])
 		if err != nil {
-			modelError(t, err, loop.ErrServed)
+			wiretest.ModelError(t, err, loop.ErrServed)
 			return
 		}
 		want, err := answerTo(t, whole)

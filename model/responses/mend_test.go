@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // refusal is a request that a server does not take while something is in it.
@@ -163,13 +164,13 @@ func TestMended(t *testing.T) {
 			if diff := cmp.Diff(want, parts); diff != "" {
 				t.Errorf("mended parts (-want +got):\n%s", diff)
 			}
-			if last := f.body(t, f.count()-1); !strings.Contains(last, tt.becomes) {
+			if last := f.Body(t, f.Count()-1); !strings.Contains(last, tt.becomes) {
 				t.Errorf("there is no %s in %s", tt.becomes, last)
 			}
-			kept(t, f.body(t, 0), f.body(t, f.count()-1), want)
-			before := f.count()
-			if _, err := client.Generate(t.Context(), req, nil); err != nil || f.count() != before+1 {
-				t.Errorf("the next call made %d requests (%v), want 1", f.count()-before, err)
+			kept(t, f.Body(t, 0), f.Body(t, f.Count()-1), want)
+			before := f.Count()
+			if _, err := client.Generate(t.Context(), req, nil); err != nil || f.Count() != before+1 {
+				t.Errorf("the next call made %d requests (%v), want 1", f.Count()-before, err)
 			}
 		})
 	}
@@ -214,7 +215,7 @@ func TestKnown(t *testing.T) {
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	body := f.body(t, 0)
+	body := f.Body(t, 0)
 	if strings.Contains(body, "summary") || !strings.Contains(body, `"max_output_tokens":4096`) || !strings.Contains(body, `"include"`) {
 		t.Errorf("the request is %s", body)
 	}
@@ -238,9 +239,9 @@ func TestRefused(t *testing.T) {
 		})
 		req := loop.Call{Model: "m", Messages: conversation(), Tools: []loop.Spec{readTool}, Metadata: map[string]string{"a": "b"}}
 		_, err := f.client(t).Generate(t.Context(), req, nil)
-		modelError(t, err, tt.kind)
-		if f.count() != 1 {
-			t.Errorf("%d requests after %s", f.count(), tt.message)
+		wiretest.ModelError(t, err, tt.kind)
+		if f.Count() != 1 {
+			t.Errorf("%d requests after %s", f.Count(), tt.message)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 var readTool = loop.Spec{
@@ -113,7 +114,7 @@ func TestBody(t *testing.T) {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.want, f.body(t, n)); diff != "" {
+				if diff := cmp.Diff(tt.want, f.Body(t, n)); diff != "" {
 					t.Errorf("body %d (-want +got):\n%s", n, diff)
 				}
 			}
@@ -134,7 +135,7 @@ func TestBodyExtends(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		body := f.body(t, n-1)
+		body := f.Body(t, f.Count()-1)
 		if !strings.HasPrefix(body, previous) {
 			t.Errorf("%d messages do not extend %d:\n%s\n%s", n, n-1, previous, body)
 		}
@@ -146,16 +147,13 @@ func TestBodyExtends(t *testing.T) {
 		if !ok {
 			t.Fatalf("the input does not end in %s", body)
 		}
-		if _, first, _ := strings.Cut(f.body(t, 0), `],"instructions":`); rest != first {
+		if _, first, _ := strings.Cut(f.Body(t, 0), `],"instructions":`); rest != first {
 			t.Errorf("the rest changed with message %d: %s", n, rest)
 		}
 		previous = said
-		f.mu.Lock()
-		if f.bodies[n] != body {
-			t.Errorf("a new client writes %d messages in another way:\n%s\n%s", n, f.bodies[n], body)
+		if again := f.Body(t, f.Count()-1); again != body {
+			t.Errorf("a new client writes %d messages in another way:\n%s\n%s", n, again, body)
 		}
-		f.bodies = f.bodies[:n]
-		f.mu.Unlock()
 	}
 }
 
@@ -184,7 +182,7 @@ func TestHeaders(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		h := f.headers[f.count()-1]
+		h := f.Request(t, f.Count()-1).Header
 		want["X-Plan-Run"], want["X-Plan-Phase"], want["X-Plan-Attempt"], want["Openai-Organization"] = "01J", "review", "2", ""
 		for name, value := range want {
 			if got := h.Get(name); got != value {
@@ -204,7 +202,7 @@ func TestCacheKey(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		return strings.Trim(field(t, f.body(t, f.count()-1), "prompt_cache_key"), `"`)
+		return strings.Trim(wiretest.Field(t, f.Body(t, f.Count()-1), "prompt_cache_key"), `"`)
 	}
 	long := strings.Repeat("x", 80)
 	of := func(run, phase, attempt string) map[string]string {

@@ -162,16 +162,16 @@ func New(cfg Config, p Protocol, suffixes ...string) (*Client, error) {
 	}
 	if cfg.Structured != "" && !slices.Contains(StructuredModes(), cfg.Structured) {
 		return nil, fmt.Errorf(
-			"structured output mode %q is unknown: use one of %s",
+			"structured output mode %q is unknown: use %s",
 			cfg.Structured,
-			strings.Join(StructuredModes(), ", "),
+			Alternatives(StructuredModes()),
 		)
 	}
 	if cfg.Auth != "" && !slices.Contains(Auths(), cfg.Auth) {
 		return nil, fmt.Errorf(
-			"the way to authenticate %q is unknown: use one of %s",
+			"the way to authenticate %q is unknown: use %s",
 			cfg.Auth,
-			strings.Join(Auths(), ", "),
+			Alternatives(Auths()),
 		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {

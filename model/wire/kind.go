@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // Kind is what a wire says about itself. Everything else that knows the wires
 // asks their list, which the package wires has.
 type Kind struct {
@@ -23,6 +25,15 @@ type Model struct {
 	SendReasoning    bool  // the settings want all its reasoning sent back
 	Plain            bool  // it is known not to reason
 	MaxOutput        int64 // its longest answer in tokens; 0 if that is not known
+}
+
+// Alternatives writes a list for a sentence that says what else to use.
+func Alternatives(list []string) string {
+	last := len(list) - 1
+	if last < 1 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
 // Auths lists the ways to say who is calling.
