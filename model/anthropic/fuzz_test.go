@@ -2,7 +2,6 @@ package anthropic_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -20,11 +19,8 @@ import (
 // the next request would say.
 func fed(t *testing.T, body string, messages []plan.Message) (answer loop.Answer, sent string, err error) {
 	t.Helper()
-	client, err := anthropic.New(anthropic.Config{Config: wire.Config{HTTP: &http.Client{Transport: wiretest.RoundTrip(func(r *http.Request) (*http.Response, error) {
-		data, _ := io.ReadAll(r.Body)
-		sent = string(data)
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
-	})}}})
+	keep := func(_ *http.Request, body string) { sent = body }
+	client, err := anthropic.New(anthropic.Config{Config: wire.Config{HTTP: wiretest.Always(body, keep)}})
 	if err != nil {
 		t.Fatal(err)
 	}

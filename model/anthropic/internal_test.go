@@ -11,6 +11,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // What is written by hand is what the SDK's types write.
@@ -83,27 +84,15 @@ func BenchmarkRequest(b *testing.B) {
 	for _, turns := range []int{20, 200} {
 		b.Run(fmt.Sprint(turns), func(b *testing.B) {
 			p := newTest(b)
-			benchmarkRequest(b, historyOf(turns), nil, func() *protocol { return p })
+			wiretest.Encode(b, wiretest.History(turns), nil, func() wire.Protocol { return p })
 		})
 		b.Run(fmt.Sprint(turns, "-marked"), func(b *testing.B) {
 			p := newTest(b)
-			benchmarkRequest(b, historyOf(turns), wire.Mends{partCache: onBlocks}, func() *protocol { return p })
+			wiretest.Encode(b, wiretest.History(turns), wire.Mends{partCache: onBlocks}, func() wire.Protocol { return p })
 		})
 		b.Run(fmt.Sprint(turns, "-anew"), func(b *testing.B) {
-			benchmarkRequest(b, historyOf(turns), nil, func() *protocol { return newTest(b) })
+			wiretest.Encode(b, wiretest.History(turns), nil, func() wire.Protocol { return newTest(b) })
 		})
-	}
-}
-
-func benchmarkRequest(b *testing.B, call loop.Call, mends wire.Mends, p func() *protocol) {
-	b.Helper()
-	b.ReportAllocs()
-	for b.Loop() {
-		req, err := p().Encode(call, mends)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(req.Body.Size())
 	}
 }
 
@@ -136,20 +125,4 @@ func newTest(b *testing.B) *protocol {
 		b.Fatal(err)
 	}
 	return p
-}
-
-// historyOf is a call after so many turns of one read each.
-func historyOf(turns int) loop.Call {
-	call := loop.Call{
-		Model: "m", System: strings.Repeat("You explore a repository. ", 160), Messages: []plan.Message{plan.UserText("Go.")},
-		Tools: []loop.Spec{{Name: "read", Description: strings.Repeat("Reads a file. ", 40), Schema: json.RawMessage(`{"type":"object"}`)}},
-	}
-	for i := range turns {
-		id, text := fmt.Sprint("call_", i), strings.Repeat("a line of a file\n", 12)
-		call.Messages = append(call.Messages,
-			plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: id, Name: "read", Args: `{"path":"f.txt"}`}}},
-			plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: id, Name: "read", Text: text}}},
-		)
-	}
-	return call
 }

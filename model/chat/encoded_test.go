@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // What is kept of a message is only taken for one that says the same.
@@ -72,7 +73,7 @@ func TestForksAtOnce(t *testing.T) {
 	var forks sync.WaitGroup
 	for i := range 4 {
 		forks.Go(func() {
-			call := historyOf(3)
+			call := wiretest.History(3)
 			begun := slices.Clip(call.Messages)
 			for j := range 300 {
 				own := fmt.Sprintf("fork %d.%d", i, j)

@@ -1,11 +1,9 @@
 package chat_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -215,11 +213,8 @@ func TestKeys(t *testing.T) {
 func TestOpenAIHost(t *testing.T) {
 	t.Parallel()
 	var body, host string
-	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: wiretest.RoundTrip(func(r *http.Request) (*http.Response, error) {
-		data, err := io.ReadAll(r.Body)
-		body, host = string(data), r.URL.String()
-		return &http.Response{StatusCode: 200, Body: io.NopCloser(bufio.NewReader(strings.NewReader(sse(stopped))))}, err
-	})}}})
+	keep := func(r *http.Request, sent string) { body, host = sent, r.URL.String() }
+	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: wiretest.Always(sse(stopped), keep)}})
 	if err != nil {
 		t.Fatal(err)
 	}

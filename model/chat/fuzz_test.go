@@ -1,8 +1,6 @@
 package chat_test
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -16,9 +14,7 @@ import (
 // answerTo feeds bytes to a client as the body of a good response.
 func answerTo(t *testing.T, body string) (loop.Answer, error) {
 	t.Helper()
-	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: wiretest.RoundTrip(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
-	})}}})
+	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: wiretest.Always(body, nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package responses_test
 
 import (
-	"io"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -18,12 +16,7 @@ import (
 // answerTo feeds bytes to a client as the body of a good response.
 func answerTo(t *testing.T, body string, messages ...plan.Message) (loop.Answer, error) {
 	t.Helper()
-	client, err := responses.New(responses.Config{Config: wire.Config{HTTP: &http.Client{
-		Transport: wiretest.RoundTrip(func(r *http.Request) (*http.Response, error) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
-		}),
-	}}})
+	client, err := responses.New(responses.Config{Config: wire.Config{HTTP: wiretest.Always(body, nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}

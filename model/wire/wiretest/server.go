@@ -115,15 +115,15 @@ type RoundTrip func(*http.Request) (*http.Response, error)
 func (f RoundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Always makes a client for HTTP that answers every request with a body, without
-// a network. Sent is told the body of each request; nil: it need not be.
-func Always(body string, sent func(body string)) *http.Client {
+// a network. Sent is told of each request; nil: it need not be.
+func Always(body string, sent func(r *http.Request, body string)) *http.Client {
 	return &http.Client{Transport: RoundTrip(func(r *http.Request) (*http.Response, error) {
 		data, err := io.ReadAll(r.Body)
 		if err != nil {
 			return nil, fmt.Errorf("read the request: %w", err)
 		}
 		if sent != nil {
-			sent(string(data))
+			sent(r, string(data))
 		}
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
 	})}
