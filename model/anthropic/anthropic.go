@@ -167,6 +167,6 @@ func (p *protocol) Begin(call loop.Call, sent wire.Request, live func(loop.Delta
 		provider:   p.provider,
 		formatTool: sent.Tool,
 		live:       live,
-		ids:        wire.IDs{Said: call.Messages},
+		ids:        wire.IDs{Messages: call.Messages},
 	}
 }

@@ -168,7 +168,7 @@ func TestSettlePrefersPrices(t *testing.T) {
 	t.Parallel()
 	subscription := listing{provider: "a", id: "m", entry: Entry{Window: 10, Source: "a"}}
 	sold := listing{provider: "b", id: "m", entry: Entry{Window: 20, InputUSD: 1, Priced: true, Source: "b"}}
-	got := settle([]listing{subscription, sold})
+	got := mergeListings([]listing{subscription, sold})
 	if got != sold {
 		t.Errorf("settle = %+v, want %+v", got, sold)
 	}

@@ -110,7 +110,7 @@ func (p *protocol) Begin(call loop.Call, sent wire.Request, live func(loop.Delta
 		asked:      call.Model,
 		formatTool: sent.Tool,
 		live:       live,
-		ids:        wire.IDs{Said: call.Messages},
+		ids:        wire.IDs{Messages: call.Messages},
 		thoughts:   map[string]bool{},
 	}
 }

@@ -129,9 +129,9 @@ func partOutput(limit int) wire.Optional {
 
 // partExtra is a field that a server added to a call.
 func partExtra(name string) wire.Optional {
-	said := strings.ToLower(name)
+	lower := strings.ToLower(name)
 	return wire.Optional{
 		Part:  name,
-		Words: []string{"'" + said + "'", `"` + said + `"`, "." + said, "parameter: " + said, "field " + said},
+		Words: []string{"'" + lower + "'", `"` + lower + `"`, "." + lower, "parameter: " + lower, "field " + lower},
 	}
 }

@@ -98,7 +98,7 @@ type protocol struct {
 	structured string
 	plain      func(model string) bool
 	body       map[string]json.RawMessage
-	said       wire.History
+	history    wire.History
 	fixed      wire.Kept
 }
 
@@ -108,7 +108,7 @@ func (p *protocol) Begin(call loop.Call, sent wire.Request, live func(loop.Delta
 		provider: p.provider,
 		tool:     sent.Tool,
 		live:     live,
-		ids:      wire.IDs{Said: call.Messages},
+		ids:      wire.IDs{Messages: call.Messages},
 	}
 }
 

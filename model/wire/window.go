@@ -34,26 +34,26 @@ var (
 
 // tooLong reports whether a refusal says that the request does not fit the
 // model's window: a code that says so, or words of length and of a limit, where
-// the status is one of a refusal. Both texts are in lower case; said is the
+// the status is one of a refusal. Both texts are in lower case; message is the
 // message with its codes, text all of it.
-func tooLong(status int, said, text string) bool {
+func tooLong(status int, message, text string) bool {
 	for _, code := range tooLongCodes {
-		if strings.Contains(text, code) && (!ofOther().MatchString(said) || status != http.StatusTooManyRequests) {
+		if strings.Contains(text, code) && (!ofOther().MatchString(message) || status != http.StatusTooManyRequests) {
 			return true
 		}
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, 0:
 	default:
-		return strings.Contains(said, "input is too long") || strings.Contains(said, "request too large")
+		return strings.Contains(message, "input is too long") || strings.Contains(message, "request too large")
 	}
 	switch {
-	case ofOther().MatchString(said):
+	case ofOther().MatchString(message):
 		return false
-	case ofOutput().MatchString(said) && !ofInput().MatchString(strings.ReplaceAll(said, "completion", "")):
+	case ofOutput().MatchString(message) && !ofInput().MatchString(strings.ReplaceAll(message, "completion", "")):
 		return false
 	}
-	return ofLength().MatchString(said) && ofLimit().MatchString(said)
+	return ofLength().MatchString(message) && ofLimit().MatchString(message)
 }
 
 // smallestWindow is less than any model has, in tokens.
