@@ -128,9 +128,15 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		MaxReviewCycles: ptr(0), MaxTurns: 50, MaxTokens: 1_000_000, MaxCost: 2.5, Timeout: config.Of(90 * time.Minute),
 		Wait: ptr(false), Structured: "tool", Sandbox: "required", ExploreBash: true, AllowCommit: true, MaxMemory: 3 << 30, MaxProcesses: 300,
 		Publish: "gh pr create", PublishInterval: config.Of(5 * time.Second),
-		Phase: map[plan.Phase]config.PhaseConfig{plan.Review: {Network: ptr(true), Model: "other", Temperature: ptr(1.0)}, plan.Plan: {Effort: "low"}},
+		Phase: map[plan.Phase]config.PhaseConfig{
+			plan.Review: {Network: ptr(true), Model: "other", Temperature: ptr(1.0)},
+			plan.Plan:   {Effort: "low"},
+		},
 		Checks: config.ChecksConfig{
-			Required: []string{"make test", "make lint"}, Setup: "make deps", Timeout: config.Of(10 * time.Minute), Detect: ptr(false),
+			Required: []string{
+				"make test",
+				"make lint",
+			}, Setup: "make deps", Timeout: config.Of(10 * time.Minute), Detect: ptr(false),
 		},
 		Retry: config.RetryConfig{
 			Served: 5, UnservedFor: config.Of(time.Minute), Base: config.Of(time.Second),
@@ -456,7 +462,8 @@ func FuzzLoad(f *testing.F) {
 					t.Fatalf("a repository brought %+v", p)
 				}
 			}
-			if src.Repo != "" && src.Trusted == nil && (cfg.MaxTurns > 100 || *cfg.MaxReviewCycles > 2 || cfg.Model != "" || cfg.Checks.Setup != "") {
+			if src.Repo != "" && src.Trusted == nil &&
+				(cfg.MaxTurns > 100 || *cfg.MaxReviewCycles > 2 || cfg.Model != "" || cfg.Checks.Setup != "") {
 				t.Fatalf("a repository loosened the settings to %s", cfg.JSON())
 			}
 			var again config.Config

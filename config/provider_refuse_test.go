@@ -95,7 +95,8 @@ func TestProvidersOfARepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]config.ProviderConfig{"corp": own}, cfg.Providers); diff != "" || cfg.Provider != "" || cfg.Route.Cheap != "" {
+	if diff := cmp.Diff(map[string]config.ProviderConfig{"corp": own}, cfg.Providers); diff != "" ||
+		cfg.Provider != "" || cfg.Route.Cheap != "" {
 		t.Errorf("not trusted: %+v (-want +got):\n%s", cfg.Route, diff)
 	}
 	if len(warnings) != 5 {

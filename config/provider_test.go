@@ -255,7 +255,8 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		model, why, err := tt.cfg.Resolve(tt.name)
-		if model != tt.model || why != tt.why || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+		if model != tt.model || why != tt.why || (err == nil) != (tt.err == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("Resolve(%q) = %q, %q, %v; want %q, %q, %q", tt.name, model, why, err, tt.model, tt.why, tt.err)
 		}
 	}

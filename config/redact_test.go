@@ -61,7 +61,8 @@ func TestRulesRefuseWhatCannotBeMeant(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	for pattern, want := range map[string]string{"(": "not a regular expression", "x*": "matches the empty text"} {
-		if _, err := config.Rules([]string{"fine", pattern}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 2") {
+		if _, err := config.Rules([]string{"fine", pattern}); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "entry 2") {
 			t.Errorf("%q: %v", pattern, err)
 		}
 		file := filepath.Join(home, "config.toml")

@@ -47,7 +47,10 @@ func FuzzAnswer(f *testing.F) {
 		begun + event("content_block_start", `"index":"a","content_block":[1]`) + event("content_block_delta", `"index":-1,`+
 			`"delta":[]`) + ended("refusal"),
 		begun + said(0, `{"type":"tool_use","id":7,"name":null,"input":"text","caller":"x"}`) + ended("tool_use"),
-		event("message_delta", `"delta":{"stop_reason":"refusal","stop_details":{"explanation":"x"}},"usage":{"output_tokens":1e99}`),
+		event(
+			"message_delta",
+			`"delta":{"stop_reason":"refusal","stop_details":{"explanation":"x"}},"usage":{"output_tokens":1e99}`,
+		),
 	} {
 		f.Add(seed)
 	}

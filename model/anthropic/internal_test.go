@@ -27,9 +27,17 @@ func TestBlocksAreTheSDKs(t *testing.T) {
 		{text{"é \"x\"", typeText}, "user", sdk.NewTextBlock("é \"x\"")},
 		{thinking{"s+/=", "hm", typeThinking}, "assistant", sdk.NewThinkingBlock("s+/=", "hm")},
 		{redacted{"d", typeRedacted}, "assistant", sdk.NewRedactedThinkingBlock("d")},
-		{toolUse{ID: "c", Input: json.RawMessage(`{"z":1,"a":2.0}`), Name: "read", Type: typeToolUse}, "assistant", sdk.NewToolUseBlock("c", json.RawMessage(`{"z":1,"a":2.0}`), "read")},
+		{
+			toolUse{ID: "c", Input: json.RawMessage(`{"z":1,"a":2.0}`), Name: "read", Type: typeToolUse},
+			"assistant",
+			sdk.NewToolUseBlock("c", json.RawMessage(`{"z":1,"a":2.0}`), "read"),
+		},
 		{toolResult{Call: "c", Error: true, Content: []text{{"two", typeText}}, Type: typeToolResult}, "user", result},
-		{toolResult{Call: "c", Type: typeToolResult}, "user", sdk.ContentBlockParamUnion{OfToolResult: &sdk.ToolResultBlockParam{ToolUseID: "c"}}},
+		{
+			toolResult{Call: "c", Type: typeToolResult},
+			"user",
+			sdk.ContentBlockParamUnion{OfToolResult: &sdk.ToolResultBlockParam{ToolUseID: "c"}},
+		},
 		{struct {
 			Source imageSource `json:"source"`
 			Type   string      `json:"type"`

@@ -89,7 +89,10 @@ func delta(kind, field, text string) string {
 
 // ended ends a message.
 func ended(why string) string {
-	return event("message_delta", fmt.Sprintf(`"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":5}`, why)) +
+	return event(
+		"message_delta",
+		fmt.Sprintf(`"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":5}`, why),
+	) +
 		event("message_stop", "")
 }
 

@@ -37,7 +37,11 @@ func conversation() []plan.Message {
 			{Type: plan.BlockReasoning, Opaque: sealed("house", "data", "hidden")},
 			{Type: plan.BlockReasoning, Text: "another house's", Opaque: sealed("other", "signature", "x")},
 			{Type: plan.BlockReasoning, Text: "not marked", Opaque: json.RawMessage(`{"signature":"x"}`)},
-			{Type: plan.BlockReasoning, Text: "another wire's", Opaque: wire.Seal("chat", "house", map[string]json.RawMessage{"signature": json.RawMessage(`"x"`)})},
+			{
+				Type:   plan.BlockReasoning,
+				Text:   "another wire's",
+				Opaque: wire.Seal("chat", "house", map[string]json.RawMessage{"signature": json.RawMessage(`"x"`)}),
+			},
 			{Type: plan.BlockReasoning, Text: "bare"},
 			{Type: plan.BlockText, Text: "\n\n"},
 			{Type: plan.BlockText, Text: "reading "},
@@ -45,7 +49,11 @@ func conversation() []plan.Message {
 			{Type: plan.BlockReasoning, Text: "between", Opaque: sealed("house", "signature", "t")},
 			{
 				Type: plan.BlockToolCall, Call: "call|b.1", Name: "fs.read", Args: "{ \"n\": 1.0 }",
-				Opaque: wire.Seal(anthropic.Name, "house", map[string]json.RawMessage{"caller": json.RawMessage(`{"type":"direct"}`)}),
+				Opaque: wire.Seal(
+					anthropic.Name,
+					"house",
+					map[string]json.RawMessage{"caller": json.RawMessage(`{"type":"direct"}`)},
+				),
 			},
 			{Type: plan.BlockReasoning, Text: "last", Opaque: sealed("house", "signature", "u")},
 			{Type: plan.BlockExtension, Kind: "mark", Opaque: json.RawMessage(`{}`)},
@@ -56,8 +64,14 @@ func conversation() []plan.Message {
 		}},
 		plan.UserText("and a letter"),
 		{Role: plan.RoleExtension, Blocks: []plan.Block{{Type: plan.BlockText, Text: "secret"}}},
-		{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: "c", Name: "read"}, {Type: plan.BlockToolCall, Call: "d"}}},
-		{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "c"}, {Type: plan.BlockToolResult, Call: "d", Error: true}}},
+		{
+			Role:   plan.RoleAssistant,
+			Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: "c", Name: "read"}, {Type: plan.BlockToolCall, Call: "d"}},
+		},
+		{
+			Role:   plan.RoleTool,
+			Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "c"}, {Type: plan.BlockToolResult, Call: "d", Error: true}},
+		},
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockReasoning, Text: "nothing to " +
 			"say", Opaque: sealed("house", "signature", "v")}}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockText, Text: " "}}},

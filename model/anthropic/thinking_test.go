@@ -36,7 +36,13 @@ func TestEfforts(t *testing.T) {
 		{"claude-opus-4-1", "xhigh", 0, 32000, `"budget_tokens":24000`},
 		{"claude-opus-4-1", "high", 1000, 0, `"max_tokens":17384`},
 		{"claude-opus-4-1", "minimal", 0, 0, `"budget_tokens":1024`},
-		{"claude-opus-4-1", "high", 0, 1500, `"max_tokens":1500,"model":"claude-opus-4-1","cache_control":{"type":"ephemeral"},"stream"`},
+		{
+			"claude-opus-4-1",
+			"high",
+			0,
+			1500,
+			`"max_tokens":1500,"model":"claude-opus-4-1","cache_control":{"type":"ephemeral"},"stream"`,
+		},
 		{"claude-opus-4-1", "strange", 0, 0, `"budget_tokens":8192`},
 	}
 	for _, tt := range tests {

@@ -61,7 +61,13 @@ func TestStatuses(t *testing.T) {
 		{"teapot", 418, "short and stout", loop.ErrRefused, "short and stout"},
 		{"server error", 500, `{"message":"boom"}`, loop.ErrServed, "boom"},
 		{"not implemented", 501, "", loop.ErrServed, ""},
-		{"bad gateway", 502, "<html>\n<head><title>502 Bad\nGateway</title></head><body>" + strings.Repeat("x", 4000), loop.ErrUnserved, "an HTML page: 502 Bad Gateway"},
+		{
+			"bad gateway",
+			502,
+			"<html>\n<head><title>502 Bad\nGateway</title></head><body>" + strings.Repeat("x", 4000),
+			loop.ErrUnserved,
+			"an HTML page: 502 Bad Gateway",
+		},
 		{"HTML without a title", 503, "<!DOCTYPE html><p>sorry", loop.ErrUnserved, "an HTML page"},
 		{"gateway timeout", 504, "", loop.ErrUnserved, ""},
 		{"overloaded", 529, message("overloaded_error", "Overloaded"), loop.ErrUnserved, "Overloaded"},
@@ -163,7 +169,12 @@ func TestBrokenStreams(t *testing.T) {
 		{"a rate limit frame", sse(`{"error":{"code":429,"message":"slow down"}}`), loop.ErrRateLimit, "slow down"},
 		{"a rate limit frame without a status", sse(`{"error":{"code":"rate_limit_exceeded","message":"slow ` +
 			`down"}}`), loop.ErrRateLimit, "slow down"},
-		{"a too long frame", sse(`{"error":{"code":"context_length_exceeded","message":"too many"}}`), loop.ErrTooLong, "too many"},
+		{
+			"a too long frame",
+			sse(`{"error":{"code":"context_length_exceeded","message":"too many"}}`),
+			loop.ErrTooLong,
+			"too many",
+		},
 		{"an error event", "event: error\ndata: {\"message\":\"gone wrong\"}\n\n", loop.ErrServed, "gone wrong"},
 		{"the reason is an error", sse(he, deltaOf("{}", "error")), loop.ErrServed, "gave up"},
 	}

@@ -62,7 +62,8 @@ func TestTrickle(t *testing.T) {
 			client := serve(t, trickle(status, "what is wrong ")).client(t, func(c *chat.Config) { c.Idle = idle })
 			began := time.Now()
 			_, err := client.Generate(t.Context(), call("hi"), nil)
-			if me := wiretest.ModelError(t, err, kind); !strings.Contains(me.Message, "what is wrong") || time.Since(began) > most {
+			if me := wiretest.ModelError(t, err, kind); !strings.Contains(me.Message, "what is wrong") ||
+				time.Since(began) > most {
 				t.Errorf("after %s: %v", time.Since(began), err)
 			}
 		})
@@ -90,7 +91,8 @@ func TestPatience(t *testing.T) {
 		_, err := client.Generate(t.Context(), req, nil)
 		waited := time.Duration(1+patience) * first
 		me := wiretest.ModelError(t, err, loop.ErrIdle)
-		if !strings.Contains(me.Message, waited.String()) || !strings.Contains(me.Message, "timeouts.first_byte") || time.Since(began) < waited {
+		if !strings.Contains(me.Message, waited.String()) ||
+			!strings.Contains(me.Message, "timeouts.first_byte") || time.Since(began) < waited {
 			t.Errorf("patience %d: %v after %s", patience, err, time.Since(began))
 		}
 	}
@@ -164,7 +166,16 @@ func TestEndlessRefusals(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(n int) string{
 		"one part after the other": func(n int) string {
-			parts := []string{"stream_options", "temperature", "metadata", "reasoning_effort", "max_tokens", "max_completion_tokens", "messages", "tools"}
+			parts := []string{
+				"stream_options",
+				"temperature",
+				"metadata",
+				"reasoning_effort",
+				"max_tokens",
+				"max_completion_tokens",
+				"messages",
+				"tools",
+			}
 			return "Unsupported parameter: '" + parts[n%len(parts)] + "'"
 		},
 		"all at once": func(int) string {
@@ -280,7 +291,8 @@ func TestOpaqueCannotInject(t *testing.T) {
 	if _, err := there.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if said := wiretest.Field(t, f.Body(t, 1), "messages"); strings.Contains(said, "extra_content") || strings.Contains(said, "reasoning") {
+	if said := wiretest.Field(t, f.Body(t, 1), "messages"); strings.Contains(said, "extra_content") ||
+		strings.Contains(said, "reasoning") {
 		t.Errorf("another provider sees it: %s", said)
 	}
 }
@@ -299,7 +311,11 @@ func TestProvidersOwnBody(t *testing.T) {
 	f := serveText(t, "", sse(stopped))
 	client := f.client(t, cfg)
 	longer := everything()
-	longer.Messages = append(longer.Messages, plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockText, Text: "yes"}}}, plan.UserText("more"))
+	longer.Messages = append(
+		longer.Messages,
+		plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockText, Text: "yes"}}},
+		plan.UserText("more"),
+	)
 	for _, req := range []loop.Call{everything(), everything(), longer} {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)

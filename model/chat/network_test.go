@@ -153,7 +153,10 @@ func TestIdle(t *testing.T) {
 		"event": he + "data: {", "in a document": "{"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, hang(text)).client(t, func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond })
+			client := serve(t, hang(text)).client(
+				t,
+				func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond },
+			)
 			_, err := client.Generate(t.Context(), call("hi"), nil)
 			if me := wiretest.ModelError(t, err, loop.ErrIdle); !strings.Contains(me.Message, "30ms") || !me.Transient() {
 				t.Errorf("error = %+v", me)

@@ -245,14 +245,26 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 		Format:   &loop.Format{Name: "v", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
 	tests := []struct{ name, param, status, text, becomes string }{
-		{"usage", "stream_options", "422", `{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`, ""},
+		{
+			"usage",
+			"stream_options",
+			"422",
+			`{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`,
+			"",
+		},
 		{"format", "response_format", "400", `{"error":{"message":"This model does not support json_schema"}}`, ""},
 		{"effort", "reasoning_effort", "400", `{"error":"Unrecognized request argument supplied: reasoning_effort"}`, ""},
 		{"temperature", "temperature", "400", `{"error":{"message":"Unsupported value: 'temperature' does not support 0.5",` +
 			`"param":"temperature"}}`, ""},
 		{"output limit", "max_tokens", "400", `{"error":{"message":"Unsupported parameter: 'max_tokens' is ` +
 			`not supported with this model. Use 'max_completion_tokens' instead."}}`, "max_completion_tokens"},
-		{"output limit, by the other name", "max_tokens", "400", `{"error":"use max_completion_tokens"}`, "max_completion_tokens"},
+		{
+			"output limit, by the other name",
+			"max_tokens",
+			"400",
+			`{"error":"use max_completion_tokens"}`,
+			"max_completion_tokens",
+		},
 		{"reasoning", "reasoning_content", "422", `property 'reasoning_content' is unsupported`, ""},
 		{"what a provider added", "extra_content", "400", `unknown field extra_content`, ""},
 	}

@@ -51,20 +51,46 @@ func TestAnswers(t *testing.T) {
 			"ping\n\n"), Blocks: hello},
 		{Name: "carriage returns", Raw: strings.ReplaceAll(sse(he, llo, stopped), "\n", "\r\n"), Blocks: hello},
 		{Name: "no space after the colon", Raw: strings.ReplaceAll(sse(he, llo, stopped), "data: ", "data:"), Blocks: hello},
-		{Name: "event names", Raw: strings.ReplaceAll(sse(he, llo, stopped), "data: ", "event: message\nid: 4\ndata: "), Blocks: hello},
+		{
+			Name:   "event names",
+			Raw:    strings.ReplaceAll(sse(he, llo, stopped), "data: ", "event: message\nid: 4\ndata: "),
+			Blocks: hello,
+		},
 		{Name: "byte order mark and blank lines", Raw: "\xEF\xBB\xBF\n\n" + sse(he, llo, stopped), Blocks: hello},
 		{Name: "empty data", Events: []string{he, "", llo, stopped}, Blocks: hello},
 		{Name: "another content type", Type: "application/json", Events: []string{he, llo, stopped}, Blocks: hello},
-		{Name: "ids that change", Events: []string{he, strings.Replace(llo, `"c1"`, `"c2"`, 1), strings.Replace(stopped, `"c1"`, `""`, 1), strings.Replace(usageOf(`"prompt_tokens":5,"completion_tokens":2`), `"c1"`, `""`, 1)}, Blocks: hello, Usage: plan.Usage{Input: 5, Output: 2}},
+		{
+			Name: "ids that change",
+			Events: []string{
+				he,
+				strings.Replace(llo, `"c1"`, `"c2"`, 1),
+				strings.Replace(stopped, `"c1"`, `""`, 1),
+				strings.Replace(usageOf(`"prompt_tokens":5,"completion_tokens":2`), `"c1"`, `""`, 1),
+			},
+			Blocks: hello,
+			Usage:  plan.Usage{Input: 5, Output: 2},
+		},
 		{Name: "a null error", Events: []string{strings.Replace(he, "{", `{"error":null,`, 1), llo, stopped}, Blocks: hello},
 		{Name: "another choice", Events: []string{he, `{"choices":[{"index":1,"delta":{"content":"other"},` +
 			`"finish_reason":"length"}]}`, llo, stopped}, Blocks: hello},
 		{Name: "content in parts", Events: []string{deltaOf(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},`+
 			`{"type":"text","text":"hello"}]}`, "stop")}, Blocks: []plan.Block{thought("hm"), wiretest.TextBlock("hello")}},
-		{Name: "broken UTF-8", Events: []string{deltaOf("{\"content\":\"a\xff\"}", "stop")}, Blocks: []plan.Block{wiretest.TextBlock("a\uFFFD")}},
-		{Name: "a rune in two chunks", Late: true, Events: []string{deltaOf("{\"content\":\"\xc3\"}", ""), deltaOf("{\"content\":\"\xa9\"}", "stop")}, Blocks: []plan.Block{wiretest.TextBlock("é")}},
 		{
-			Name: "reasoning_content", Blocks: []plan.Block{thought("think hard", "reasoning_content"), wiretest.TextBlock("hello")},
+			Name:   "broken UTF-8",
+			Events: []string{deltaOf("{\"content\":\"a\xff\"}", "stop")},
+			Blocks: []plan.Block{wiretest.TextBlock("a\uFFFD")},
+		},
+		{
+			Name:   "a rune in two chunks",
+			Late:   true,
+			Events: []string{deltaOf("{\"content\":\"\xc3\"}", ""), deltaOf("{\"content\":\"\xa9\"}", "stop")},
+			Blocks: []plan.Block{wiretest.TextBlock("é")},
+		},
+		{
+			Name: "reasoning_content", Blocks: []plan.Block{
+				thought("think hard", "reasoning_content"),
+				wiretest.TextBlock("hello"),
+			},
 			Events: []string{deltaOf(`{"reasoning_content":"think "}`, ""), deltaOf(`{"content":null,`+
 				`"reasoning_content":"hard"}`, ""), he, llo, stopped},
 		},
@@ -73,10 +99,16 @@ func TestAnswers(t *testing.T) {
 			Events: []string{deltaOf(`{"reasoning":"think "}`, ""), deltaOf(`{"reasoning":"hard"}`, ""), he, llo, stopped},
 		},
 		{
-			Name: "both kinds of reasoning are the same words", Blocks: []plan.Block{thought("think", "reasoning", "reasoning_content")},
+			Name: "both kinds of reasoning are the same words", Blocks: []plan.Block{
+				thought("think", "reasoning", "reasoning_content"),
+			},
 			Events: []string{deltaOf(`{"reasoning":"think","reasoning_content":"think"}`, "stop")},
 		},
-		{Name: "reasoning that is no text", Events: []string{deltaOf(`{"reasoning":{"a":1},"content":"hello"}`, "stop")}, Blocks: hello},
+		{
+			Name:   "reasoning that is no text",
+			Events: []string{deltaOf(`{"reasoning":{"a":1},"content":"hello"}`, "stop")},
+			Blocks: hello,
+		},
 	})
 }
 
@@ -113,7 +145,11 @@ func TestStopReasons(t *testing.T) {
 			blocks = read
 		}
 		tests = append(tests, wiretest.Answer{
-			Name: fmt.Sprintf("%s after %d bytes", tt.reason, len(tt.first)), Events: []string{tt.first, deltaOf("{}", tt.reason)},
+			Name: fmt.Sprintf(
+				"%s after %d bytes",
+				tt.reason,
+				len(tt.first),
+			), Events: []string{tt.first, deltaOf("{}", tt.reason)},
 			Blocks: blocks, Stop: tt.stop, Finish: tt.finish,
 		})
 	}
@@ -139,16 +175,24 @@ func TestUsage(t *testing.T) {
 			`"completion_tokens_details":{"reasoning_tokens":2}`, plan.Usage{Input: 10, Cached: 8, Output: 3, Reasoning: 2}},
 		{"DeepSeek's cache", `"prompt_tokens":10,"completion_tokens":3,"prompt_cache_hit_tokens":7,` +
 			`"prompt_cache_miss_tokens":3`, plan.Usage{Input: 10, Cached: 7, Output: 3}},
-		{"null details", `"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":null`, plan.Usage{Input: 10, Output: 3}},
+		{
+			"null details",
+			`"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":null`,
+			plan.Usage{Input: 10, Output: 3},
+		},
 		{"nonsense", `"prompt_tokens":-4,"completion_tokens":-1,"prompt_tokens_details":{"cached_tokens":9}`, plan.Usage{}},
 	} {
 		tests = append(tests, wiretest.Answer{Name: tt.name, Events: []string{stopped, usageOf(tt.fields)}, Usage: tt.want})
 	}
 	tests = append(tests,
 		wiretest.Answer{
-			Name:   "the last one counts",
-			Events: []string{usageOf(`"prompt_tokens":10,"completion_tokens":1`), stopped, usageOf(`"prompt_tokens":10,"completion_tokens":4`)},
-			Usage:  plan.Usage{Input: 10, Output: 4},
+			Name: "the last one counts",
+			Events: []string{
+				usageOf(`"prompt_tokens":10,"completion_tokens":1`),
+				stopped,
+				usageOf(`"prompt_tokens":10,"completion_tokens":4`),
+			},
+			Usage: plan.Usage{Input: 10, Output: 4},
 		},
 		wiretest.Answer{
 			Name: "beside the reason",
@@ -168,8 +212,13 @@ func TestDocumentAnswer(t *testing.T) {
 		`"usage":{"prompt_tokens":4,"completion_tokens":2}}`
 	runAnswers(t, []wiretest.Answer{{
 		Name: "in one piece", Type: "application/json", Raw: "\n" + document,
-		Blocks: []plan.Block{thought("hm", "reasoning_content"), wiretest.TextBlock("hello"), wiretest.CallBlock("call_0", "a", ""), wiretest.CallBlock("call_1", "a", "{}")},
-		Stop:   loop.StopTools, Usage: plan.Usage{Input: 4, Output: 2},
+		Blocks: []plan.Block{
+			thought("hm", "reasoning_content"),
+			wiretest.TextBlock("hello"),
+			wiretest.CallBlock("call_0", "a", ""),
+			wiretest.CallBlock("call_1", "a", "{}"),
+		},
+		Stop: loop.StopTools, Usage: plan.Usage{Input: 4, Output: 2},
 	}})
 }
 
@@ -206,7 +255,10 @@ func TestToolCalls(t *testing.T) {
 			tools(`{"id":"b"}`), tools(`{"function":{"name":"grep","arguments":"{\"q\":2}"}}`),
 		}, two},
 		{"one id for all, no index", []string{
-			tools(`{"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`, `{"id":"a","function":{"name":"grep","arguments":"{\"q\":2}"}}`),
+			tools(
+				`{"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`,
+				`{"id":"a","function":{"name":"grep","arguments":"{\"q\":2}"}}`,
+			),
 		}, []plan.Block{two[0], wiretest.CallBlock("call_1", "grep", `{"q":2}`)}},
 		{"one id for all, no index, a chunk each", []string{
 			tools(`{"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}`), tools(`{"id":"a","function":{"name":"grep",` +
@@ -351,7 +403,12 @@ func TestLive(t *testing.T) {
 		t.Errorf("live (-want +got):\n%s", diff)
 	}
 	reasoning := thought("hm", "reasoning")
-	blocks := []plan.Block{reasoning, wiretest.TextBlock("hello"), wiretest.CallBlock("call_0", "read", "{}"), wiretest.TextBlock(`{"a":1}`)}
+	blocks := []plan.Block{
+		reasoning,
+		wiretest.TextBlock("hello"),
+		wiretest.CallBlock("call_0", "read", "{}"),
+		wiretest.TextBlock(`{"a":1}`),
+	}
 	if diff := cmp.Diff(blocks, answer.Message.Blocks); diff != "" {
 		t.Errorf("blocks (-want +got):\n%s", diff)
 	}

@@ -196,7 +196,8 @@ func TestWhatGoesWithEachRequest(t *testing.T) {
 	}}}, []string{"TOKEN=t-secret-1\n"}, func(c *provider.Config) { c.Secret = func(key string) { told = append(told, key) } })
 	ask(t, set, "corp/m")
 	sent := server.seen()[0]
-	if sent.header.Get("X-Token") != "t-secret-1" || sent.header.Get("X-Title") != "plan" || sent.query != "api-version=2026-01-01" {
+	if sent.header.Get("X-Token") != "t-secret-1" || sent.header.Get("X-Title") != "plan" ||
+		sent.query != "api-version=2026-01-01" {
 		t.Errorf("sent %+v", sent)
 	}
 	if !strings.Contains(sent.body, `"service_tier":"flex"`) || !strings.Contains(sent.body, `"provider":{"order":["a"]}`) {

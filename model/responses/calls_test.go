@@ -60,11 +60,17 @@ func TestCalls(t *testing.T) {
 			completed,
 		),
 		of(
-			"some of them before the end", []plan.Block{wiretest.CallBlock("b", "bash", `{"c":2}`), wiretest.CallBlock("a", "read", `{"p":1}`)},
+			"some of them before the end", []plan.Block{
+				wiretest.CallBlock("b", "bash", `{"c":2}`),
+				wiretest.CallBlock("a", "read", `{"p":1}`),
+			},
 			done("1", whole), ended("completed", callItem("", "b", "bash", `{"c":2}`), callItem("", "a", "read", `{"p":1}`)),
 		),
 		of(
-			"without ids and numbers", []plan.Block{wiretest.CallBlock("a", "read", `{"p":1}`), wiretest.CallBlock("b", "bash", `{"c":2}`)},
+			"without ids and numbers", []plan.Block{
+				wiretest.CallBlock("a", "read", `{"p":1}`),
+				wiretest.CallBlock("b", "bash", `{"c":2}`),
+			},
 			done("", callItem("", "a", "read", `{"p":1}`)), done("", callItem("", "b", "bash", `{"c":2}`)), completed,
 		),
 		of("side by side", []plan.Block{wiretest.CallBlock("a", "read", `{"p":1}`), wiretest.CallBlock("b", "bash", `{"c":2}`)},
@@ -117,7 +123,15 @@ func TestReasoning(t *testing.T) {
 		{
 			Name:   "streamed",
 			Blocks: []plan.Block{hm},
-			Events: []string{added("0", open), part(0, "thi"), part(0, "nk"), part(1, "ha"), part(1, "rd"), done("0", whole), completed},
+			Events: []string{
+				added("0", open),
+				part(0, "thi"),
+				part(0, "nk"),
+				part(1, "ha"),
+				part(1, "rd"),
+				done("0", whole),
+				completed,
+			},
 		},
 		{Name: "only at the end", Blocks: []plan.Block{hm}, Events: []string{ended("completed", whole)}},
 		{
@@ -125,19 +139,29 @@ func TestReasoning(t *testing.T) {
 			Blocks: []plan.Block{with(thought(""), `{"encrypted_content":"gA","id":"rs_1","summary":[]}`)},
 			Events: []string{added("0", open), done("0", thoughtItem("rs_1", "gA")), completed},
 		},
-		{Name: "what began is not kept", Blocks: []plan.Block{thought("think")}, Events: []string{added("0", open), part(0, "think"), completed}},
+		{
+			Name:   "what began is not kept",
+			Blocks: []plan.Block{thought("think")},
+			Events: []string{added("0", open), part(0, "think"), completed},
+		},
 		{
 			Name:   "a summary alone is not kept",
 			Blocks: []plan.Block{thought("think")},
 			Events: []string{
-				done("0", `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"think"}],"encrypted_content":null}`),
+				done(
+					"0",
+					`{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"think"}],"encrypted_content":null}`,
+				),
 				completed,
 			},
 		},
 		{
 			Name:   "the end has left it out",
 			Blocks: []plan.Block{hm},
-			Events: []string{done("0", whole), ended("completed", `{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":null}`)},
+			Events: []string{
+				done("0", whole),
+				ended("completed", `{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":null}`),
+			},
 		},
 		{Name: "in the open", Blocks: []plan.Block{
 			with(thought("think"), `{"content":[{"type":"reasoning_text","text":"think"}],"id":"rs_1","summary":[]}`),
@@ -158,7 +182,10 @@ func TestReasoning(t *testing.T) {
 				completed,
 			},
 			Blocks: []plan.Block{
-				hm, with(wiretest.TextBlock("look"), `{"id":"msg_1"}`), with(thought(""), `{"encrypted_content":"gB","id":"rs_2","summary":[]}`),
+				hm, with(wiretest.TextBlock("look"), `{"id":"msg_1"}`), with(
+					thought(""),
+					`{"encrypted_content":"gB","id":"rs_2","summary":[]}`,
+				),
 				with(wiretest.CallBlock("a", "read", "{}"), `{"id":"fc_1"}`), wiretest.CallBlock("b", "read", "{}"),
 			},
 		},

@@ -60,7 +60,11 @@ func FuzzAnswer(f *testing.F) {
 		) + `,null,7,{},{"type":"function_call"},{"type":"reasoning","summary":7}]}`,
 		sse(`{"type":"response.completed","response":7}`), sse(`{"type":"response.output_item.done","item":[]}`, completed),
 		sse(argsDelta("", "", "{"), argsDelta("x", "-1", "}"), `{"type":"response.completed","response":{"usage":[]}}`),
-		sse(done("0", `{"type":"reasoning","encrypted_content":["x"],"content":"y","summary":"z"}`), done("0", messageItem("m", "x")), completed),
+		sse(
+			done("0", `{"type":"reasoning","encrypted_content":["x"],"content":"y","summary":"z"}`),
+			done("0", messageItem("m", "x")),
+			completed,
+		),
 		sse(
 			`{"type":"response.failed"}`,
 		), sse(`{"error":"x"}`), "data: {\"type\":\"response.output_text.delta\",\"delta\":\"\xff\"}\n\n" + sse(completed),

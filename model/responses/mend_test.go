@@ -216,7 +216,8 @@ func TestKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := f.Body(t, 0)
-	if strings.Contains(body, "summary") || !strings.Contains(body, `"max_output_tokens":4096`) || !strings.Contains(body, `"include"`) {
+	if strings.Contains(body, "summary") || !strings.Contains(body, `"max_output_tokens":4096`) ||
+		!strings.Contains(body, `"include"`) {
 		t.Errorf("the request is %s", body)
 	}
 }
@@ -230,14 +231,25 @@ func TestRefused(t *testing.T) {
 	}{
 		{`"message":"Provider returned error","code":400,"metadata":{"raw":"no","provider_name":"P"}`, loop.ErrRefused},
 		{`"message":"Invalid schema for function 'read': no properties.","code":"invalid_function_parameters"`, loop.ErrRefused},
-		{`"message":"No tool output found for function call call_1.","type":"invalid_request_error","param":"input"`, loop.ErrRefused},
-		{`"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded","param":"input"`, loop.ErrTooLong},
+		{
+			`"message":"No tool output found for function call call_1.","type":"invalid_request_error","param":"input"`,
+			loop.ErrRefused,
+		},
+		{
+			`"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded","param":"input"`,
+			loop.ErrTooLong,
+		},
 	} {
 		f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprintf(w, `{"error":{%s}}`, tt.message)
 		})
-		req := loop.Call{Model: "m", Messages: conversation(), Tools: []loop.Spec{readTool}, Metadata: map[string]string{"a": "b"}}
+		req := loop.Call{
+			Model:    "m",
+			Messages: conversation(),
+			Tools:    []loop.Spec{readTool},
+			Metadata: map[string]string{"a": "b"},
+		}
 		_, err := f.client(t).Generate(t.Context(), req, nil)
 		wiretest.ModelError(t, err, tt.kind)
 		if f.Count() != 1 {

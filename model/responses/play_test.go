@@ -45,7 +45,10 @@ func (s *script) item(begun, whole object, delta string, pieces []string, at obj
 // write writes an answer.
 func write(r looptest.Reply, n int) *script {
 	s := &script{}
-	s.add("response.created", object{"response": object{"status": "in_progress", "model": "m-1", "output": []any{}, "usage": nil}})
+	s.add(
+		"response.created",
+		object{"response": object{"status": "in_progress", "model": "m-1", "output": []any{}, "usage": nil}},
+	)
 	mark := ""
 	if r.Reasoning != "" {
 		id := fmt.Sprintf("rs_%d", n)

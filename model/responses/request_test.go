@@ -260,7 +260,13 @@ func conversation() []plan.Message {
 			},
 			{Type: plan.BlockText, Text: "reading", Opaque: sealed(`{"id":"msg_1","phase":"commentary"}`)},
 			{Type: plan.BlockReasoning, Opaque: sealed(`{"id":"rs_2","encrypted_content":"gB","status":"completed"}`)},
-			{Type: plan.BlockToolCall, Call: "a", Name: "read", Args: `{"path" : "x"`, Opaque: sealed(`{"id":"fc_1","namespace":"n"}`)},
+			{
+				Type:   plan.BlockToolCall,
+				Call:   "a",
+				Name:   "read",
+				Args:   `{"path" : "x"`,
+				Opaque: sealed(`{"id":"fc_1","namespace":"n"}`),
+			},
 			{Type: plan.BlockToolCall, Call: "b", Name: "read"},
 			{Type: plan.BlockExtension, Kind: "mark", Opaque: json.RawMessage(`{}`)},
 			{Type: plan.BlockReasoning, Text: "and then nothing", Opaque: sealed(`{"id":"rs_3","summary":[]}`)},
@@ -297,7 +303,11 @@ func conversation() []plan.Message {
 		}},
 		{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: strings.Repeat("c", 70), Text: ""}}},
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{
-			{Type: plan.BlockReasoning, Text: "nothing to say", Opaque: sealed(`{"id":"rs_4","encrypted_content":"gC","summary":[]}`)},
+			{
+				Type:   plan.BlockReasoning,
+				Text:   "nothing to say",
+				Opaque: sealed(`{"id":"rs_4","encrypted_content":"gC","summary":[]}`),
+			},
 		}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{
 			{Type: plan.BlockText, Text: "this"}, {Type: plan.BlockText}, {Type: plan.BlockImage, MIME: "image/png", Data: "AAAA"},

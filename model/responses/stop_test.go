@@ -12,7 +12,10 @@ import (
 func TestStopReasons(t *testing.T) {
 	t.Parallel()
 	text, tool := done("0", messageItem("msg_1", "x")), done("0", callItem("fc_1", "a", "read", "{}"))
-	cutTool := done("0", `{"id":"fc_1","type":"function_call","status":"incomplete","call_id":"a","name":"read","arguments":"{}"}`)
+	cutTool := done(
+		"0",
+		`{"id":"fc_1","type":"function_call","status":"incomplete","call_id":"a","name":"read","arguments":"{}"}`,
+	)
 	refusal := done("0", `{"id":"msg_1","type":"message","status":"completed","content":[{"type":"refusal","refusal":"x"}]}`)
 	incomplete := func(reason string) string {
 		return event("incomplete", `"model":"m-1","status":"incomplete","incomplete_details":{"reason":"`+reason+`"},"output":[]`)
@@ -78,7 +81,12 @@ func TestUsage(t *testing.T) {
 			plan.Usage{Input: 5, Cached: 5}, 0),
 		of("null", `null`, plan.Usage{}, 0),
 		of("a cost", `{"input_tokens":5,"output_tokens":3,"cost":0.0125}`, plan.Usage{Input: 5, Output: 3}, 0.0125),
-		of("a cost in ticks", `{"input_tokens":5,"output_tokens":3,"cost_in_usd_ticks":37756000}`, plan.Usage{Input: 5, Output: 3}, 0.0037756),
+		of(
+			"a cost in ticks",
+			`{"input_tokens":5,"output_tokens":3,"cost_in_usd_ticks":37756000}`,
+			plan.Usage{Input: 5, Output: 3},
+			0.0037756,
+		),
 		of("a cost of parts", `{"input_tokens":5,"output_tokens":3,"cost":{"total":1}}`, plan.Usage{Input: 5, Output: 3}, 0),
 	})
 }

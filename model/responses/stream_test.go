@@ -54,7 +54,13 @@ func emptyMessage(id string) string {
 }
 
 func callItem(id, callID, name, args string) string {
-	return fmt.Sprintf(`{"id":%q,"type":"function_call","status":"completed","call_id":%q,"name":%q,"arguments":%q}`, id, callID, name, args)
+	return fmt.Sprintf(
+		`{"id":%q,"type":"function_call","status":"completed","call_id":%q,"name":%q,"arguments":%q}`,
+		id,
+		callID,
+		name,
+		args,
+	)
 }
 
 func thoughtItem(id, encrypted string, summaries ...string) string {
@@ -111,8 +117,16 @@ func TestAnswers(t *testing.T) {
 			`{"type":"keepalive"}`, `{"type":"response.web_search_call.searching","output_index":4}`, `null`, `{}`,
 		}, plain...), Blocks: hello},
 		{Name: "all of it at the end", Events: []string{ended("completed", messageItem("msg_1", "hello"))}, Blocks: hello},
-		{Name: "at the end once more", Events: []string{begin, he, llo, whole, ended("completed", messageItem("msg_1", "hello"))}, Blocks: hello},
-		{Name: "the rest at the end", Events: []string{begin, he, ended("completed", messageItem("msg_1", "hello"))}, Blocks: hello},
+		{
+			Name:   "at the end once more",
+			Events: []string{begin, he, llo, whole, ended("completed", messageItem("msg_1", "hello"))},
+			Blocks: hello,
+		},
+		{
+			Name:   "the rest at the end",
+			Events: []string{begin, he, ended("completed", messageItem("msg_1", "hello"))},
+			Blocks: hello,
+		},
 		{Name: "only whole items", Events: []string{whole, completed}, Blocks: hello},
 		{
 			Name:   "only whole items and the end mark",
@@ -121,7 +135,11 @@ func TestAnswers(t *testing.T) {
 		},
 		{Name: "deltas alone", Events: []string{he, llo, completed}, Blocks: hello},
 		{Name: "deltas before the item", Events: []string{he, llo, begin, whole, completed}, Blocks: hello},
-		{Name: "the whole part", Events: []string{begin, he, said("output_text.done", "msg_1", "0", "text", "hello"), completed}, Blocks: hello},
+		{
+			Name:   "the whole part",
+			Events: []string{begin, he, said("output_text.done", "msg_1", "0", "text", "hello"), completed},
+			Blocks: hello,
+		},
 		{Name: "no ids", Events: []string{textDelta("", "0", "he"), textDelta("", "0", "llo"), completed}, Blocks: hello},
 		{
 			Name: "no ids and no indexes",
@@ -171,7 +189,11 @@ func TestAnswers(t *testing.T) {
 			Blocks: []plan.Block{wiretest.TextBlock("one"), wiretest.TextBlock("two")},
 			Late:   true,
 		},
-		{Name: "another name for the end", Events: []string{begin, he, llo, whole, event("done", `"model":"m-1"`)}, Blocks: hello},
+		{
+			Name:   "another name for the end",
+			Events: []string{begin, he, llo, whole, event("done", `"model":"m-1"`)},
+			Blocks: hello,
+		},
 		{
 			Name:   "two texts",
 			Events: []string{done("0", messageItem("msg_1", "one")), done("1", messageItem("msg_2", "two")), completed},
@@ -197,13 +219,19 @@ func TestAnswers(t *testing.T) {
 			Blocks: []plan.Block{wiretest.TextBlock("one"), wiretest.TextBlock("two")},
 		},
 		{
-			Name:   "a phase",
-			Events: []string{done("0", strings.Replace(messageItem("msg_1", "hello"), `"role"`, `"phase":"final_answer","role"`, 1)), completed},
+			Name: "a phase",
+			Events: []string{
+				done("0", strings.Replace(messageItem("msg_1", "hello"), `"role"`, `"phase":"final_answer","role"`, 1)),
+				completed,
+			},
 			Blocks: []plan.Block{with(wiretest.TextBlock("hello"), `{"phase":"final_answer"}`)},
 		},
 		{
-			Name:   "no phase",
-			Events: []string{done("0", strings.Replace(messageItem("msg_1", "hello"), `"role"`, `"phase":null,"role"`, 1)), completed},
+			Name: "no phase",
+			Events: []string{
+				done("0", strings.Replace(messageItem("msg_1", "hello"), `"role"`, `"phase":null,"role"`, 1)),
+				completed,
+			},
 			Blocks: hello,
 		},
 		{
@@ -232,15 +260,25 @@ func TestAnswers(t *testing.T) {
 			Blocks: hello,
 		},
 		{
-			Name:   "a document in an event",
-			Raw:    `data: {"object":"response","model":"m-1","status":"completed","output":[` + messageItem("msg_1", "hello") + "]}\n\n",
+			Name: "a document in an event",
+			Raw: `data: {"object":"response","model":"m-1","status":"completed","output":[` + messageItem(
+				"msg_1",
+				"hello",
+			) + "]}\n\n",
 			Blocks: hello,
 		},
 		{
-			Name:   "a document",
-			Raw:    `{"object":"response","model":"m-1","status":"completed","error":null,"output":[` + messageItem("msg_1", "hello") + `]}`,
+			Name: "a document",
+			Raw: `{"object":"response","model":"m-1","status":"completed","error":null,"output":[` + messageItem(
+				"msg_1",
+				"hello",
+			) + `]}`,
 			Blocks: hello,
 		},
-		{Name: "a document without a status", Raw: `{"model":"m-1","output":[` + messageItem("msg_1", "hello") + `]}`, Blocks: hello},
+		{
+			Name:   "a document without a status",
+			Raw:    `{"model":"m-1","output":[` + messageItem("msg_1", "hello") + `]}`,
+			Blocks: hello,
+		},
 	})
 }

@@ -43,7 +43,8 @@ func TestFaultStatus(t *testing.T) {
 	c := start(t, faulty("kind = 'status'\nstatus = 429\nretry_after = '7'\ntimes = 2\n"))
 	for range 2 {
 		resp, data, err := c.post(at("plan", 1), ask(true, user))
-		if err != nil || resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "7" || errorOf(data) != "scripted fault: Too Many Requests" {
+		if err != nil || resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "7" ||
+			errorOf(data) != "scripted fault: Too Many Requests" {
 			t.Errorf("%v %v %s", resp, err, data)
 		}
 	}
@@ -118,7 +119,8 @@ func TestFaultsThatCut(t *testing.T) {
 		}},
 		{"half call", "kind = 'half_call'\n", true, func(t *testing.T, _ *http.Response, data string, err error) {
 			h := listen(t, data)
-			if err != nil || h.Done || h.Finish != "" || len(h.Calls) != 1 || h.Calls[0].Args == "" || json.Valid([]byte(h.Calls[0].Args)) {
+			if err != nil || h.Done || h.Finish != "" || len(h.Calls) != 1 || h.Calls[0].Args == "" ||
+				json.Valid([]byte(h.Calls[0].Args)) {
 				t.Errorf("%v %+v", err, h)
 			}
 		}},
@@ -129,7 +131,8 @@ func TestFaultsThatCut(t *testing.T) {
 		}},
 		{"malformed args", "kind = 'malformed_args'\n", true, func(t *testing.T, _ *http.Response, data string, err error) {
 			h := listen(t, data)
-			if err != nil || !h.Done || h.Finish != "tool_calls" || len(h.Calls) != 1 || h.Calls[0].Args == "" || json.Valid([]byte(h.Calls[0].Args)) {
+			if err != nil || !h.Done || h.Finish != "tool_calls" || len(h.Calls) != 1 || h.Calls[0].Args == "" ||
+				json.Valid([]byte(h.Calls[0].Args)) {
 				t.Errorf("%v %+v", err, h)
 			}
 		}},

@@ -165,7 +165,11 @@ func TestGatewayRefuses(t *testing.T) {
 		{"max_completion_tokens", with(`"max_completion_tokens":5,`, user), "Use 'max_tokens' instead."},
 		{"max_tokens", with(`"max_completion_tokens":5,`, user), ""},
 		{"temperature", with(`"temperature":0.5,`, user), "'temperature'"},
-		{"temperature=0.5", with(`"temperature":0.5,`, user), "Unsupported value: 'temperature' does not support '0.5' with this model."},
+		{
+			"temperature=0.5",
+			with(`"temperature":0.5,`, user),
+			"Unsupported value: 'temperature' does not support '0.5' with this model.",
+		},
 		{"temperature=0.5", with(`"temperature":1,`, user), ""},
 		{"reasoning_effort=high", with(`"reasoning_effort":"high",`, user), "'reasoning_effort' does not support 'high'"},
 		{"reasoning_effort=high", with(`"reasoning_effort":"low",`, user), ""},
@@ -228,7 +232,8 @@ func TestGatewayUsageAndFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := listen(t, data)
-	if got.Finish != "" || !got.Done || got.Usage.Completion != 10 || got.Usage.Total != 130 || !strings.Contains(data, `"cost":0.0123`) {
+	if got.Finish != "" || !got.Done || got.Usage.Completion != 10 || got.Usage.Total != 130 ||
+		!strings.Contains(data, `"cost":0.0123`) {
 		t.Errorf("%+v\n%s", got, data)
 	}
 	_, data, err = c.postAt("/responses", at("plan", 1), askResponses(false, userItem))
@@ -289,12 +294,16 @@ func TestGatewaySilenceAndComments(t *testing.T) {
 func TestFaultsOfGateways(t *testing.T) {
 	t.Parallel()
 	for _, p := range protocols() {
-		c := start(t, strings.Replace(behind(""), "[[reply]]\nturn = 1", "[reply.fault]\nkind = 'reasoning_only'\n[[reply]]\nturn = 1", 1))
+		c := start(
+			t,
+			strings.Replace(behind(""), "[[reply]]\nturn = 1", "[reply.fault]\nkind = 'reasoning_only'\n[[reply]]\nturn = 1", 1),
+		)
 		_, data, err := c.postAt(p.path, at("plan", 1), p.ask(true))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.hear(t, data); got.Reasoning != "Where is it, then?" || got.Text != "" || got.Calls != nil || got.Stop != p.stop["stop"] {
+		if got := p.hear(t, data); got.Reasoning != "Where is it, then?" || got.Text != "" || got.Calls != nil ||
+			got.Stop != p.stop["stop"] {
 			t.Errorf("%s: reasoning only: %+v", p.wire, got)
 		}
 
@@ -308,7 +317,10 @@ func TestFaultsOfGateways(t *testing.T) {
 			t.Errorf("%s: failed: %+v", p.wire, got)
 		}
 	}
-	c := start(t, faulty("kind = 'status'\nstatus = 429\nheaders = { \"x-ratelimit-reset-requests\" = '4s', Retry-After-Ms = '4000' }\n"))
+	c := start(
+		t,
+		faulty("kind = 'status'\nstatus = 429\nheaders = { \"x-ratelimit-reset-requests\" = '4s', Retry-After-Ms = '4000' }\n"),
+	)
 	resp, _, err := c.post(at("plan", 1), ask(true, user))
 	if err != nil || resp.Header.Get("X-Ratelimit-Reset-Requests") != "4s" || resp.Header.Get("Retry-After-Ms") != "4000" {
 		t.Errorf("%v %v", resp, err)
