@@ -79,7 +79,10 @@ func TestProvidersAreRead(t *testing.T) {
 	}
 	corp := cfg.Providers["corp"]
 	want := config.ProviderConfig{
-		Wire: "responses", BaseURL: "https://me:hunter22-pw@models.corp.example/v1?sig=url-signature-1", KeyEnv: "CORP_CREDIT", Auth: "api-key",
+		Wire:       "responses",
+		BaseURL:    "https://me:hunter22-pw@models.corp.example/v1?sig=url-signature-1",
+		KeyEnv:     "CORP_CREDIT",
+		Auth:       "api-key",
 		Structured: "tool", Cache: "off",
 		Headers: map[string]string{
 			"X-Team":        "blue",
@@ -133,7 +136,15 @@ func TestSettingsAreKeptWithoutKeys(t *testing.T) {
 		}
 	}
 	for _, word := range []string{
-		"https://models.corp.example/v1", "CORP_CREDIT", "$CORP_TRACE", "X-Api-Token", "2026-01-01", "flex", "4096", "enable_thinking", "plain",
+		"https://models.corp.example/v1",
+		"CORP_CREDIT",
+		"$CORP_TRACE",
+		"X-Api-Token",
+		"2026-01-01",
+		"flex",
+		"4096",
+		"enable_thinking",
+		"plain",
 	} {
 		if !strings.Contains(string(cfg.JSON()), word) || !strings.Contains(text, word) {
 			t.Errorf("%s is missing in\n%s\n%s", word, cfg.JSON(), text)
@@ -167,7 +178,14 @@ func TestSecretsOfSettings(t *testing.T) {
 	}
 	redact := config.NewKnownSecrets(cfg.Secrets(environ)).Redact
 	for _, secret := range []string{
-		"env-credit-1", "env-trace-1", "gemini-key-1", "hunter22-pw", "url-signature-1", "literal-token-1", "Basic bGl0ZXJhbA==", "bGl0ZXJhbA==",
+		"env-credit-1",
+		"env-trace-1",
+		"gemini-key-1",
+		"hunter22-pw",
+		"url-signature-1",
+		"literal-token-1",
+		"Basic bGl0ZXJhbA==",
+		"bGl0ZXJhbA==",
 		"query-secret-1", "body-secret-1", "body-user-77", "body-pass-88", "body-list-99", "sk-aaaaaaaaaaaaaaaaaaaaaaaa",
 		"general-pw-1", "general-query",
 	} {
@@ -323,7 +341,8 @@ func TestWaits(t *testing.T) {
 func TestOldSettingsAreStillRead(t *testing.T) {
 	t.Parallel()
 	const old = `{"model":"m","base_url":"http://127.0.0.1:1/v1","max_review_cycles":2,"max_turns":100,"checks":{"detect":true},` +
-		`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},"timeouts":{"idle":"2m0s","bash":"2m0s"}}`
+		`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},` +
+		`"timeouts":{"idle":"2m0s","bash":"2m0s"}}`
 	var cfg config.Config
 	if err := json.Unmarshal([]byte(old), &cfg); err != nil {
 		t.Fatal(err)

@@ -115,7 +115,8 @@ func checkRequest(t *testing.T, body string) {
 		for j, b := range m.Content {
 			switch {
 			case b.Type == "text" && strings.TrimSpace(b.Text) == "",
-				b.Type == "tool_use" && (!strings.HasPrefix(string(b.Input), "{") || b.ID == "" || b.Name == "" || strings.Trim(b.ID+b.Name, letters) != ""),
+				b.Type == "tool_use" && (!strings.HasPrefix(string(b.Input), "{") || b.ID == "" || b.Name == "" ||
+					strings.Trim(b.ID+b.Name, letters) != ""),
 				strings.HasSuffix(b.Type, "thinking") && j == len(m.Content)-1:
 				t.Errorf("block %d of message %d of %s", j, i, body)
 			}

@@ -47,7 +47,10 @@ func TestBlocksAreTheSDKs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := plan.MarshalCompact(sdk.MessageParam{Content: []sdk.ContentBlockParamUnion{tt.want}, Role: sdk.MessageParamRole(tt.role)})
+		want, err := plan.MarshalCompact(sdk.MessageParam{
+			Content: []sdk.ContentBlockParamUnion{tt.want},
+			Role:    sdk.MessageParamRole(tt.role),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +113,8 @@ func BenchmarkAnswer(b *testing.B) {
 	var stream strings.Builder
 	stream.WriteString("data: {\"type\":\"message_start\",\"message\":{\"model\":\"m\"}}\n\n")
 	for range 1000 {
-		stream.WriteString("data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"words \"}}\n\n")
+		stream.WriteString("data: {\"type\":\"content_block_delta\",\"index\":0," +
+			"\"delta\":{\"type\":\"text_delta\",\"text\":\"words \"}}\n\n")
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -125,7 +125,9 @@ func TestMends(t *testing.T) {
 			}, hasNot: []string{`"thinking":{`, "effort"}, requests: 4,
 		},
 		{
-			name: "an effort is too high", change: func(c *loop.Call) { c.Settings.Effort = "xhigh" }, rules: []refusal{{`"xhigh"`, noXHigh}},
+			name:     "an effort is too high",
+			change:   func(c *loop.Call) { c.Settings.Effort = "xhigh" },
+			rules:    []refusal{{`"xhigh"`, noXHigh}},
 			adjusted: []string{"output_config.effort xhigh→high"}, has: []string{adaptive, effortHigh}, requests: 3,
 		},
 		{
@@ -191,7 +193,10 @@ func TestMends(t *testing.T) {
 			},
 		},
 		{
-			name: "not for an hour", change: func(c *loop.Call) { c.Settings.LongCache = true }, rules: []refusal{{`"ttl"`, noHour}}, requests: 3,
+			name:     "not for an hour",
+			change:   func(c *loop.Call) { c.Settings.LongCache = true },
+			rules:    []refusal{{`"ttl"`, noHour}},
+			requests: 3,
 			adjusted: []string{"cache_control.ttl 1h→5m"},
 			has: []string{`"system":[{"text":"be good","type":"text","cache_control":{"type":"ephemeral"}}]`, `,` +
 				`"cache_control":{"type":"ephemeral"},"output`},
@@ -220,7 +225,9 @@ func TestMends(t *testing.T) {
 			}, requests: 3,
 		},
 		{
-			name: "temperature", change: func(c *loop.Call) { c.Settings = loop.Settings{Temperature: &half} }, rules: []refusal{{`"temperature"`, noTemperature}},
+			name:     "temperature",
+			change:   func(c *loop.Call) { c.Settings = loop.Settings{Temperature: &half} },
+			rules:    []refusal{{`"temperature"`, noTemperature}},
 			adjusted: []string{"temperature →"}, hasNot: []string{"temperature"}, requests: 3,
 		},
 		{
@@ -430,7 +437,8 @@ func TestMarksMove(t *testing.T) {
 			t.Errorf("%d marks in %s", got, body)
 		}
 		plain := serveText(t, answered)
-		if _, err := plain.client(t, func(c *anthropic.Config) { c.NoCache = true }).Generate(t.Context(), loop.Call{Model: "m", Messages: all[:n]}, nil); err != nil {
+		unmarked := plain.client(t, func(c *anthropic.Config) { c.NoCache = true })
+		if _, err := unmarked.Generate(t.Context(), loop.Call{Model: "m", Messages: all[:n]}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(plain.Body(t, 0), strings.ReplaceAll(body, mark, "")); diff != "" {

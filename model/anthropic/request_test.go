@@ -76,7 +76,9 @@ func conversation() []plan.Message {
 			"say", Opaque: sealed("house", "signature", "v")}}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockText, Text: " "}}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{
-			{Type: plan.BlockText, Text: "this"}, {Type: plan.BlockImage, MIME: "image/png", Data: "AAAA"}, {Type: plan.BlockImage, MIME: "image/bmp", Data: "BBBB"},
+			{Type: plan.BlockText, Text: "this"},
+			{Type: plan.BlockImage, MIME: "image/png", Data: "AAAA"},
+			{Type: plan.BlockImage, MIME: "image/bmp", Data: "BBBB"},
 		}},
 	}
 }
@@ -89,9 +91,11 @@ func TestMessages(t *testing.T) {
 			`{"text":"reading ","type":"text"},{"id":"toolu_a","input":{"_invalid_arguments":"{\"path\" : \"x\""},"name":"read",` +
 			`"type":"tool_use"},` +
 			`{"signature":"t","thinking":"between","type":"thinking"},` +
-			`{"id":"call_b_1_32d692a94ce5","input":{"n":1.0},"name":"fs_read","caller":{"type":"direct"},"type":"tool_use"}],"role":"assistant"}`,
+			`{"id":"call_b_1_32d692a94ce5","input":{"n":1.0},"name":"fs_read","caller":{"type":"direct"},` +
+			`"type":"tool_use"}],"role":"assistant"}`,
 		`{"content":[{"tool_use_id":"toolu_a","content":[{"text":"one","type":"text"}],"type":"tool_result"},` +
-			`{"tool_use_id":"call_b_1_32d692a94ce5","is_error":true,"content":[{"text":"two","type":"text"}],"type":"tool_result"}],"role":"user"}`,
+			`{"tool_use_id":"call_b_1_32d692a94ce5","is_error":true,"content":[{"text":"two","type":"text"}],` +
+			`"type":"tool_result"}],"role":"user"}`,
 		`{"content":[{"text":"and a letter","type":"text"}],"role":"user"}`,
 		`{"content":[{"id":"c","input":{},"name":"read","type":"tool_use"},{"id":"d","input":{},"name":"unnamed","type":"tool_use"}],` +
 			`"role":"assistant"}`,
@@ -257,11 +261,15 @@ func TestBody(t *testing.T) {
 			name: "a body of one's own",
 			config: func(c *anthropic.Config) {
 				c.Body = map[string]json.RawMessage{
-					"service_tier": json.RawMessage(`"auto"`), "max_tokens": json.RawMessage(`5`), "stream": json.RawMessage(`false`), "system": json.RawMessage(`"own"`),
+					"service_tier": json.RawMessage(`"auto"`),
+					"max_tokens":   json.RawMessage(`5`),
+					"stream":       json.RawMessage(`false`),
+					"system":       json.RawMessage(`"own"`),
 				}
 			},
 			change: func(c *loop.Call) { c.System = "be good" },
-			want: `{"messages":[{"content":[{"text":"hi","type":"text"}],"role":"user"}],"cache_control":{"type":"ephemeral"},"max_tokens":5,` +
+			want: `{"messages":[{"content":[{"text":"hi","type":"text"}],"role":"user"}],` +
+				`"cache_control":{"type":"ephemeral"},"max_tokens":5,` +
 				`"model":"claude-opus-4-6","service_tier":"auto","system":"own"` + end,
 		},
 	}

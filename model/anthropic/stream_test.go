@@ -237,7 +237,8 @@ func TestAnswers(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	usage := func(start, end string) string {
-		return "event: message_start\ndata: " + `{"type":"message_start","message":{"model":"m","content":[],"usage":` + start + `}}` + "\n\n" +
+		return "event: message_start\ndata: " + `{"type":"message_start","message":{"model":"m","content":[],` +
+			`"usage":` + start + `}}` + "\n\n" +
 			words(0, "ok") + event("message_delta", `"delta":{"stop_reason":"end_turn"},"usage":`+end)
 	}
 	tests := []struct {

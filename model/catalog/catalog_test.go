@@ -325,7 +325,9 @@ func TestLookup(t *testing.T) {
 
 func TestLookupFindsNothing(t *testing.T) {
 	t.Parallel()
-	for _, model := range []string{"", "no-such-model", "qwen3:8b", "hf:", "openai/", "a/\ngpt-5", "gpt-5\t\t\t\t400000", "128000", "@", "-latest"} {
+	for _, model := range []string{
+		"", "no-such-model", "qwen3:8b", "hf:", "openai/", "a/\ngpt-5", "gpt-5\t\t\t\t400000", "128000", "@", "-latest",
+	} {
 		if e, ok := catalog.New(nil).Lookup(model, openAI); ok {
 			t.Errorf("Lookup(%q) = %+v, want nothing", model, e)
 		}
@@ -353,7 +355,13 @@ func TestOverrides(t *testing.T) {
 			StructuredOutput: true, Reasoning: true, Source: "override over openai",
 		}},
 		{"prices come together", "gpt-4.1", openAI, catalog.Entry{
-			Window: 1047576, MaxOutput: 16384, InputUSD: 1, OutputUSD: 3, Priced: true, StructuredOutput: true, Source: "override over openai",
+			Window:           1047576,
+			MaxOutput:        16384,
+			InputUSD:         1,
+			OutputUSD:        3,
+			Priced:           true,
+			StructuredOutput: true,
+			Source:           "override over openai",
 		}},
 		{"a local model that is said to be free", "my-local", "http://127.0.0.1:11434/v1", catalog.Entry{
 			Window: 32768, MaxOutput: 4096, Priced: true, Source: "override",

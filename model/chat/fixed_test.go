@@ -72,7 +72,8 @@ func TestFixedParts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := client.Encode(loop.Call{Tools: []loop.Spec{{Name: "broken", Schema: json.RawMessage(`{`)}}}, nil); err == nil || !strings.Contains(err.Error(), "broken") {
+	broken := loop.Call{Tools: []loop.Spec{{Name: "broken", Schema: json.RawMessage(`{`)}}}
+	if _, err := client.Encode(broken, nil); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a schema that is no JSON: %v", err)
 	}
 }

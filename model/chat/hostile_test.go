@@ -56,7 +56,12 @@ func TestTrickle(t *testing.T) {
 			}
 		})
 	}
-	for status, kind := range map[int]loop.ErrorKind{401: loop.ErrAuth, 429: loop.ErrRateLimit, 400: loop.ErrRefused, 503: loop.ErrUnserved} {
+	for status, kind := range map[int]loop.ErrorKind{
+		401: loop.ErrAuth,
+		429: loop.ErrRateLimit,
+		400: loop.ErrRefused,
+		503: loop.ErrUnserved,
+	} {
 		t.Run(fmt.Sprint("in an error ", status), func(t *testing.T) {
 			t.Parallel()
 			client := serve(t, trickle(status, "what is wrong ")).client(t, func(c *chat.Config) { c.Idle = idle })
@@ -281,7 +286,9 @@ func TestOpaqueCannotInject(t *testing.T) {
 			t.Errorf("%s is in the messages: %s", word, said)
 		}
 	}
-	for _, word := range []string{`"role":"assistant"`, `"content":"said"`, `"id":"a"`, `"name":"read"`, `"extra_content":{"ok":1}`, `"reasoning_details":[`} {
+	for _, word := range []string{
+		`"role":"assistant"`, `"content":"said"`, `"id":"a"`, `"name":"read"`, `"extra_content":{"ok":1}`, `"reasoning_details":[`,
+	} {
 		if !strings.Contains(said, word) {
 			t.Errorf("%s is not in the messages: %s", word, said)
 		}
@@ -357,7 +364,10 @@ func TestIPv6(t *testing.T) {
 	srv.Listener = listener
 	srv.Start()
 	defer srv.Close()
-	client, err := chat.New(chat.Config{Config: wire.Config{BaseURL: srv.URL + "/a/b%20c//", Query: map[string]string{"api-version": "1 2"}}})
+	client, err := chat.New(chat.Config{Config: wire.Config{
+		BaseURL: srv.URL + "/a/b%20c//",
+		Query:   map[string]string{"api-version": "1 2"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -379,7 +379,8 @@ func TestLive(t *testing.T) {
 	f := serveText(t, "text/event-stream", sse(
 		deltaOf(`{"reasoning":"hm"}`, ""), deltaOf(`{"content":"he"}`, ""), deltaOf(`{"content":"llo"}`, ""),
 		tools(`{"index":0,"function":{"name":"read","arguments":""}}`), tools(`{"index":0,"function":{"arguments":"{}"}}`),
-		tools(`{"index":1,"id":"b","function":{"name":"verdict","arguments":"{\"a\""}}`), tools(`{"index":1,"function":{"arguments":":1}"}}`),
+		tools(`{"index":1,"id":"b","function":{"name":"verdict","arguments":"{\"a\""}}`),
+		tools(`{"index":1,"function":{"arguments":":1}"}}`),
 		deltaOf("{}", "tool_calls"),
 	))
 	req := call("hi")

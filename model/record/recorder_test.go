@@ -169,7 +169,8 @@ func TestDurable(t *testing.T) {
 			t.Errorf("after %d calls the file is\n%s", n, data)
 		}
 	}
-	if !strings.HasPrefix(read(t, file), `{"plan_recording":1}`+"\n"+`{"request":{"headers":{"X-Plan-Attempt":"1","X-Plan-Phase":"explore"},"model":"m"`) {
+	if !strings.HasPrefix(read(t, file), `{"plan_recording":1}`+"\n"+
+		`{"request":{"headers":{"X-Plan-Attempt":"1","X-Plan-Phase":"explore"},"model":"m"`) {
 		t.Errorf("the file is\n%s", read(t, file))
 	}
 	info, err := os.Stat(file)

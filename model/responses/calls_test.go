@@ -86,8 +86,11 @@ func TestCalls(t *testing.T) {
 			done("1", whole),
 			completed,
 		),
-		of("what the server adds", []plan.Block{with(wiretest.CallBlock("a", "read", `{"p":1}`), `{"caller":{"type":"direct"},"namespace":"n"}`)},
-			done("0", strings.Replace(whole, `"name"`, `"caller":{"type":"direct"},"namespace":"n","created_by":null,"name"`, 1)), completed),
+		of("what the server adds", []plan.Block{
+			with(wiretest.CallBlock("a", "read", `{"p":1}`), `{"caller":{"type":"direct"},"namespace":"n"}`),
+		},
+			done("0", strings.Replace(whole, `"name"`, `"caller":{"type":"direct"},"namespace":"n",`+
+				`"created_by":null,"name"`, 1)), completed),
 	})
 }
 
@@ -110,7 +113,8 @@ func TestReasoning(t *testing.T) {
 	t.Parallel()
 	open := `{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"half"}`
 	whole := thoughtItem("rs_1", "gA", "think", "hard")
-	kept := `{"encrypted_content":"gA","id":"rs_1","summary":[{"type":"summary_text","text":"think"},{"type":"summary_text","text":"hard"}]}`
+	kept := `{"encrypted_content":"gA","id":"rs_1","summary":[{"type":"summary_text","text":"think"},` +
+		`{"type":"summary_text","text":"hard"}]}`
 	hm := with(thought("think\n\nhard"), kept)
 	part := func(n int, text string) string {
 		return fmt.Sprintf(

@@ -51,7 +51,8 @@ var refusals = []refusal{
 	},
 	{
 		name: "include", has: `"include":[`, part: "include",
-		text: `{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include"}}`,
+		text: `{"error":{"message":"Encrypted content is not supported with this model.",` +
+			`"type":"invalid_request_error","param":"include"}}`,
 		also: []string{"reasoning items"},
 	},
 	{
@@ -98,7 +99,8 @@ var refusals = []refusal{
 	{
 		name: "what is not there", has: `"id":"rs_1"`, part: "reasoning items", status: http.StatusNotFound,
 		text: `{"error":{"message":"Item with id 'rs_1' not found. Items are not persisted when ` + "`store`" + ` is set to false. ` +
-			`Try again with ` + "`store`" + ` set to true, or remove this item from your input.","type":"invalid_request_error","param":"input"}}`,
+			`Try again with ` + "`store`" + ` set to true, or remove this item from your input.",` +
+			`"type":"invalid_request_error","param":"input"}}`,
 	},
 	{
 		name: "reasoning by itself", has: `"id":"rs_1"`, part: "reasoning items",

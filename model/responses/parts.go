@@ -36,7 +36,13 @@ var (
 		Part: "metadata",
 		// OpenRouter has a field of this name in its errors.
 		Words: []string{
-			"'metadata'", "`metadata`", `"body","metadata"`, `"body", "metadata"`, `"param":"metadata"`, "parameter: metadata", "field metadata",
+			"'metadata'",
+			"`metadata`",
+			`"body","metadata"`,
+			`"body", "metadata"`,
+			`"param":"metadata"`,
+			"parameter: metadata",
+			"field metadata",
 		},
 	}
 	partStrict = wire.Optional{

@@ -112,7 +112,13 @@ func (s *script) response(r looptest.Reply) object {
 		output = []object{}
 	}
 	return object{
-		"id": "resp_1", "object": "response", "model": "m-1", "status": status, "incomplete_details": details, "error": nil, "output": output,
+		"id":                 "resp_1",
+		"object":             "response",
+		"model":              "m-1",
+		"status":             status,
+		"incomplete_details": details,
+		"error":              nil,
+		"output":             output,
 		"usage": object{
 			"input_tokens": r.Usage.Input, "input_tokens_details": object{"cached_tokens": r.Usage.Cached},
 			"output_tokens": r.Usage.Output, "output_tokens_details": object{"reasoning_tokens": r.Usage.Reasoning},

@@ -93,7 +93,8 @@ func TestBody(t *testing.T) {
 					"instructions": json.RawMessage(`"be bad"`), "tools": json.RawMessage(`[]`),
 				}
 			},
-			want: begin + `,"include":[],"instructions":"be bad","model":"m","reasoning":{"summary":"auto"},"service_tier":"flex","store":false,` +
+			want: begin + `,"include":[],"instructions":"be bad","model":"m","reasoning":{"summary":"auto"},` +
+				`"service_tier":"flex","store":false,` +
 				`"stream":false,"tools":[]}`,
 		},
 	}

@@ -107,11 +107,16 @@ func TestFaultsThatCut(t *testing.T) {
 				t.Errorf("%v %+v", err, h)
 			}
 		}},
-		{"truncate at the start", "kind = 'truncate'\nafter_chunks = 0\n", true, func(t *testing.T, resp *http.Response, data string, err error) {
-			if err != nil || resp.StatusCode != 200 || data != "" {
-				t.Errorf("%v %v %q", err, resp, data)
-			}
-		}},
+		{
+			"truncate at the start",
+			"kind = 'truncate'\nafter_chunks = 0\n",
+			true,
+			func(t *testing.T, resp *http.Response, data string, err error) {
+				if err != nil || resp.StatusCode != 200 || data != "" {
+					t.Errorf("%v %v %q", err, resp, data)
+				}
+			},
+		},
 		{"truncate plain", "kind = 'truncate'\n", false, func(t *testing.T, _ *http.Response, data string, err error) {
 			if err != nil || data == "" || json.Valid([]byte(data)) {
 				t.Errorf("%v %q", err, data)
@@ -148,11 +153,16 @@ func TestFaultsThatCut(t *testing.T) {
 				t.Errorf("%v %v %q", err, resp, list)
 			}
 		}},
-		{"error frame plain", "kind = 'error_frame'\nbody = '{\"error\":{\"message\":\"mine\"}}'\n", false, func(t *testing.T, resp *http.Response, data string, err error) {
-			if err != nil || resp.StatusCode != 500 || errorOf(data) != "mine" {
-				t.Errorf("%v %v %q", err, resp, data)
-			}
-		}},
+		{
+			"error frame plain",
+			"kind = 'error_frame'\nbody = '{\"error\":{\"message\":\"mine\"}}'\n",
+			false,
+			func(t *testing.T, resp *http.Response, data string, err error) {
+				if err != nil || resp.StatusCode != 500 || errorOf(data) != "mine" {
+					t.Errorf("%v %v %q", err, resp, data)
+				}
+			},
+		},
 		{"empty", "kind = 'empty'\n", true, func(t *testing.T, _ *http.Response, data string, err error) {
 			h := listen(t, data)
 			h.Usage = nil
@@ -173,11 +183,16 @@ func TestFaultsThatCut(t *testing.T) {
 				t.Errorf("%v %q", err, list)
 			}
 		}},
-		{"garbage of two lines", "kind = 'garbage'\nbody = \"a\\nb\"\nafter_chunks = 0\n", true, func(t *testing.T, _ *http.Response, data string, err error) {
-			if err != nil || data != "data: a\ndata: b\n\n" {
-				t.Errorf("%v %q", err, data)
-			}
-		}},
+		{
+			"garbage of two lines",
+			"kind = 'garbage'\nbody = \"a\\nb\"\nafter_chunks = 0\n",
+			true,
+			func(t *testing.T, _ *http.Response, data string, err error) {
+				if err != nil || data != "data: a\ndata: b\n\n" {
+					t.Errorf("%v %q", err, data)
+				}
+			},
+		},
 		{"garbage plain", "kind = 'garbage'\n", false, func(t *testing.T, resp *http.Response, data string, err error) {
 			if err != nil || resp.StatusCode != 200 || json.Valid([]byte(data)) {
 				t.Errorf("%v %q", err, data)

@@ -91,7 +91,9 @@ func TestGatewayWindow(t *testing.T) {
 			scripted.WireAnthropic: "tokens > 100 maximum",
 		}},
 		{"in words", "window = 100\ntoo_long = { status = 413, words = 'of {window}, {sent}' }", 413, map[scripted.Wire]string{
-			scripted.WireChat: `"message":"of 100, `, scripted.WireResponses: `"message":"of 100, `, scripted.WireAnthropic: `"message":"of 100, `,
+			scripted.WireChat:      `"message":"of 100, `,
+			scripted.WireResponses: `"message":"of 100, `,
+			scripted.WireAnthropic: `"message":"of 100, `,
 		}},
 		{"as a body", "window = 100\ntoo_long = { body = 'n_ctx: {window}' }", 400, map[scripted.Wire]string{
 			scripted.WireChat: "n_ctx: 100", scripted.WireResponses: "n_ctx: 100", scripted.WireAnthropic: "n_ctx: 100",
@@ -250,8 +252,9 @@ func TestGatewayCallsAsText(t *testing.T) {
 		"mistral_named": `[TOOL_CALLS]read{"path":"a"}`,
 		"llama":         `<|python_tag|>{"name":"read","parameters":{"path":"a"}}`,
 		"harmony":       `<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path":"a"}<|call|>`,
-		"kimi":          `<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{"path":"a"}<|tool_call_end|><|tool_calls_section_end|>`,
-		"functions":     `functions.read({"path":"a"})`,
+		"kimi": `<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0` +
+			`<|tool_call_argument_begin|>{"path":"a"}<|tool_call_end|><|tool_calls_section_end|>`,
+		"functions": `functions.read({"path":"a"})`,
 	} {
 		for _, inside := range []string{"false", "true"} {
 			c := start(t, behind("calls_as_text = '"+way+"'\nin_reasoning = "+inside))
@@ -265,7 +268,8 @@ func TestGatewayCallsAsText(t *testing.T) {
 					text, reasoning = "I look.", reasoning+"\n"+want
 				}
 				got := p.hear(t, data)
-				if diff := cmp.Diff([]string{text, reasoning, p.stop["stop"]}, []string{got.Text, got.Reasoning, got.Stop}); diff != "" || got.Calls != nil {
+				want := []string{text, reasoning, p.stop["stop"]}
+				if diff := cmp.Diff(want, []string{got.Text, got.Reasoning, got.Stop}); diff != "" || got.Calls != nil {
 					t.Errorf("%s, %s:\n%s%v", way, p.wire, diff, got.Calls)
 				}
 			}

@@ -220,7 +220,8 @@ func TestMessagesStrictness(t *testing.T) {
 		{"user's call", one(callBlock("a")), "a block of type 'tool_use' cannot stand here"},
 		{"assistant first", with("", saidTurn, userTurn), "first message must use the \"user\" role"},
 		{"silent error", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", `{"type":"tool_result",`+
-			`"tool_use_id":"a","is_error":true,"content":[]}`)), "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true"},
+			`"tool_use_id":"a","is_error":true,"content":[]}`)), "messages.2.content.0.tool_result: content " +
+			"cannot be empty if `is_error` is true"},
 		{"prefill", with("", userTurn, saidTurn), "does not support assistant message prefill"},
 		{
 			"input",

@@ -135,7 +135,8 @@ func hearResponses(t *testing.T, stream string) told {
 			whole := d.Response.told(t)
 			pieces := out
 			out = whole
-			pieces.Stop, pieces.Input, pieces.Cached, pieces.Output, pieces.Failed = whole.Stop, whole.Input, whole.Cached, whole.Output, whole.Failed
+			pieces.Stop, pieces.Failed = whole.Stop, whole.Failed
+			pieces.Input, pieces.Cached, pieces.Output = whole.Input, whole.Cached, whole.Output
 			if diff := cmp.Diff(whole, pieces); diff != "" {
 				t.Error("-whole +pieces:\n" + diff)
 			}

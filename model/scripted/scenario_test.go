@@ -159,7 +159,8 @@ func TestDocumentedScenario(t *testing.T) {
 
 // FuzzParse checks that whatever parses can also be served.
 func FuzzParse(f *testing.F) {
-	f.Add("name = 'x'\n[[reply]]\nphase = 'plan'\nturn = 1\ntext = 'y'\n[[reply.call]]\nname = 'read'\nargs = { path = 'a', n = 1.5, at = 2020-01-01 }\n")
+	f.Add("name = 'x'\n[[reply]]\nphase = 'plan'\nturn = 1\ntext = 'y'\n[[reply.call]]\nname = 'read'\nargs = { " +
+		"path = 'a', n = 1.5, at = 2020-01-01 }\n")
 	f.Add("[[reply]]\n[reply.fault]\nkind = 'status'\nstatus = 429\n[[reply]]\ntext = 'x'\n[reply.fault]\nkind = 'half_call'\n")
 	f.Add("delay = '1ms'\n[[reply.call]]\nraw = '{'\n")
 	f.Fuzz(func(t *testing.T, in string) {

@@ -124,9 +124,12 @@ func TestStrictness(t *testing.T) {
 			"the tool message has no content",
 		},
 
-		{"all that is allowed", with(`"stream":false,"tools":[`+tool+`],"tool_choice":"auto","parallel_tool_calls":true,"temperature":0.5,"max_completion_tokens":9,`+
-			`"reasoning_effort":"low","response_format":{"type":"json_schema","json_schema":{"name":"v","schema":{},"strict":true}},"prompt_cache_key":"k",`,
-			system, `{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`,
+		{"all that is allowed", with(`"stream":false,"tools":[`+tool+`],"tool_choice":"auto",`+
+			`"parallel_tool_calls":true,"temperature":0.5,"max_completion_tokens":9,`+
+			`"reasoning_effort":"low","response_format":{"type":"json_schema","json_schema":{"name":"v",`+
+			`"schema":{},"strict":true}},"prompt_cache_key":"k",`,
+			system,
+			`{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`,
 			`{"role":"assistant","content":"x","reasoning_content":"r","tool_calls":`+calls("a", "b")[strings.Index(calls("a", "b"), "["):],
 			result("a"), `{"role":"tool","tool_call_id":"b","content":""}`, calls("a"), result("a"), said, user), ""},
 		{"JSON object", with(`"response_format":{"type":"json_object"},`), ""},

@@ -21,7 +21,8 @@ var (
 	// ofLength speaks of what is sent, and ofLimit of there being too much of it.
 	ofLength = lazy.Regexp(`context|prompt|input|token|request|message|conversation|sequence`)
 	ofLimit  = lazy.Regexp(`exceed|maximum|\bmax\b|\blimit|too long|too large|too many|too big|` +
-		`longer than|larger than|more than|less than|greater than|at most|<=|overflow|does not fit|truncat|reduce the length|n_ctx|range of`)
+		`longer than|larger than|more than|less than|greater than|at most|<=|overflow|` +
+		`does not fit|truncat|reduce the length|n_ctx|range of`)
 	// ofOther speaks of other limits than that of the window.
 	ofOther = lazy.Regexp(`image|file size|temperature|top_p|budget_tokens|rate limit|per minute|` +
 		`tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema|effort|input should (?:not )?be`)
@@ -134,7 +135,8 @@ var mostOutput = []func() *regexp.Regexp{
 	lazy.Regexp(`max_(?:completion_|output_|new_)?tokens.{0,20}\d+\s*>\s*(\d+)`),
 	lazy.Regexp(`at most (\d+) (?:completion|output) tokens`),
 	lazy.Regexp(
-		`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|maximum(?: value)?(?: is| of)?|\[1,)\s*\W?\s*(\d+)`,
+		`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|` +
+			`maximum(?: value)?(?: is| of)?|\[1,)\s*\W?\s*(\d+)`,
 	),
 	lazy.Regexp(`range of max_tokens is \[1, ?(\d+)\]`),
 	lazy.Regexp(`(?:less than or equal to|<=) .?(\d+).{0,10} the maximum value for .?max_`),

@@ -46,21 +46,7 @@ func Answers(t *testing.T, stream func(events ...string) string, open func(*Serv
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := loop.Answer{
-				Message: plan.Message{Role: plan.RoleAssistant, Blocks: tt.Blocks},
-				Stop:    tt.Stop,
-				Usage:   tt.Usage,
-				Model:   "m-1",
-				Finish:  tt.Finish,
-			}
-			if want.Stop == "" {
-				want.Stop = loop.StopEnd
-			}
-			if tt.Cost != 0 {
-				want.CostUSD = &tt.Cost
-			}
-			want.Usage.Requests = 1
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(tt.want(), got); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 			if !tt.Late {
@@ -68,6 +54,25 @@ func Answers(t *testing.T, stream func(events ...string) string, open func(*Serv
 			}
 		})
 	}
+}
+
+// want is the answer that the client must return.
+func (a Answer) want() loop.Answer {
+	want := loop.Answer{
+		Message: plan.Message{Role: plan.RoleAssistant, Blocks: a.Blocks},
+		Stop:    a.Stop,
+		Usage:   a.Usage,
+		Model:   "m-1",
+		Finish:  a.Finish,
+	}
+	if want.Stop == "" {
+		want.Stop = loop.StopEnd
+	}
+	if a.Cost != 0 {
+		want.CostUSD = &a.Cost
+	}
+	want.Usage.Requests = 1
+	return want
 }
 
 // Shown is what was shown of an answer while it came.

@@ -147,7 +147,7 @@ func conformFailures(t *testing.T, kind wire.Kind) {
 	}
 	_, stranger := start(t, kind, "sk-wrong")
 	_, err = stranger.Generate(t.Context(), call, nil)
-	ModelError(t, err, loop.ErrAuth)
+	_ = ModelError(t, err, loop.ErrAuth)
 	for kindOf, want := range map[scripted.FaultKind]loop.ErrorKind{
 		scripted.FaultTruncate:   loop.ErrServed,
 		scripted.FaultReset:      loop.ErrServed,
@@ -156,6 +156,6 @@ func conformFailures(t *testing.T, kind wire.Kind) {
 	} {
 		_, client := start(t, kind, "", scripted.Reply{Text: "It begins like this.", Fault: &scripted.Fault{Kind: kindOf}})
 		_, err := client.Generate(t.Context(), call, nil)
-		ModelError(t, err, want)
+		_ = ModelError(t, err, want)
 	}
 }
