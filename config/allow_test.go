@@ -13,10 +13,12 @@ import (
 
 func TestAddPermission(t *testing.T) {
 	t.Parallel()
-	const before = "# mine\nmodel = \"a\" # a comment\n\n[[permission]]\ntool = \"write\"\naction = \"ask\"\n[checks]\nrequired = [\"x\"]\n\n\n"
+	const before = "# mine\nmodel = \"a\" # a comment\n\n[[permission]]\ntool = \"write\"\naction = \"ask\"\n" +
+		"[checks]\nrequired = [\"x\"]\n\n\n"
 	for name, c := range map[string]struct{ before, want string }{
-		"no file":       {"", "[[permission]]\ntool = 'bash'\ncommand = 'git push \\*'\naction = 'allow'\n"},
-		"with comments": {before, strings.TrimRight(before, "\n") + "\n\n[[permission]]\ntool = 'bash'\ncommand = 'git push \\*'\naction = 'allow'\n"},
+		"no file": {"", "[[permission]]\ntool = 'bash'\ncommand = 'git push \\*'\naction = 'allow'\n"},
+		"with comments": {before, strings.TrimRight(before, "\n") + "\n\n[[permission]]\ntool = 'bash'\ncommand " +
+			"= 'git push \\*'\naction = 'allow'\n"},
 	} {
 		src := place(t, c.before, "")
 		file := filepath.Join(src.Home, "config.toml")

@@ -15,6 +15,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // longest is the longest span that a setting may name.
@@ -107,8 +109,8 @@ func wrong(value reflect.Value, tag reflect.StructTag) string {
 			return fmt.Sprintf("= %q must be between 0s and %s", v, Of(longest))
 		}
 	case string:
-		if choices := tag.Get("oneof"); choices != "" && !slices.Contains(strings.Split(choices, ","), v) {
-			return fmt.Sprintf("= %q must be one of %s", v, strings.ReplaceAll(choices, ",", ", "))
+		if allowed := choices(tag); allowed != nil && !slices.Contains(allowed, v) {
+			return fmt.Sprintf("= %q must be one of %s", v, strings.Join(allowed, ", "))
 		}
 		return wrongText(v)
 	case []string:
@@ -126,6 +128,23 @@ func wrong(value reflect.Value, tag reflect.StructTag) string {
 		}
 	}
 	return ""
+}
+
+// choices are the texts that a field may hold, nil where it may hold any. The tag
+// oneof has them itself; known names a list that stands elsewhere.
+func choices(tag reflect.StructTag) []string {
+	switch tag.Get("known") {
+	case "wire":
+		return wires.Names()
+	case "auth":
+		return wire.Auths()
+	case "structured":
+		return wire.StructuredModes()
+	}
+	if list := tag.Get("oneof"); list != "" {
+		return strings.Split(list, ",")
+	}
+	return nil
 }
 
 // wrongText refuses what no name or command holds and what a terminal or a

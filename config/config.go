@@ -28,15 +28,18 @@ type Config struct {
 	// Phase overrides model and sampling for single phases.
 	Phase map[plan.Phase]PhaseConfig `toml:"phase" json:"phase,omitempty"`
 
-	Effort          string   `toml:"effort" json:"effort,omitempty"`                                      // reasoning effort, as the server names it
-	Temperature     *float64 `toml:"temperature" json:"temperature,omitempty" max:"2"`                    // unset: not sent
-	MaxOutputTokens int      `toml:"max_output_tokens" json:"max_output_tokens,omitempty" max:"10000000"` // of one answer; unset: the server's
+	// Effort is the reasoning effort, as the server names it.
+	Effort      string   `toml:"effort" json:"effort,omitempty"`
+	Temperature *float64 `toml:"temperature" json:"temperature,omitempty" max:"2"` // unset: not sent
+	// MaxOutputTokens bounds one answer. Unset: the server's bound.
+	MaxOutputTokens int `toml:"max_output_tokens" json:"max_output_tokens,omitempty" max:"10000000"`
 
-	MaxReviewCycles *int     `toml:"max_review_cycles" json:"max_review_cycles,omitempty" max:"1000"` // fix cycles; default 2
-	MaxTurns        int      `toml:"max_turns" json:"max_turns,omitempty" max:"1000000"`              // per phase attempt; default 100
-	MaxTokens       int64    `toml:"max_tokens" json:"max_tokens,omitempty" max:"1000000000000"`      // over the whole run; unset: no bound
-	MaxCost         float64  `toml:"max_cost" json:"max_cost,omitempty" max:"1000000"`                // USD over the whole run; unset: no bound
-	Timeout         Duration `toml:"timeout" json:"timeout,omitzero"`                                 // per process; unset: no bound
+	MaxReviewCycles *int  `toml:"max_review_cycles" json:"max_review_cycles,omitempty" max:"1000"` // fix cycles; default 2
+	MaxTurns        int   `toml:"max_turns" json:"max_turns,omitempty" max:"1000000"`              // per phase attempt; default 100
+	MaxTokens       int64 `toml:"max_tokens" json:"max_tokens,omitempty" max:"1000000000000"`      // over the whole run; unset: no bound
+	// MaxCost is in USD, over the whole run. Unset: no bound.
+	MaxCost float64  `toml:"max_cost" json:"max_cost,omitempty" max:"1000000"`
+	Timeout Duration `toml:"timeout" json:"timeout,omitzero"` // per process; unset: no bound
 
 	Checks   ChecksConfig           `toml:"checks" json:"checks,omitzero"`
 	Compact  CompactConfig          `toml:"compact" json:"compact,omitzero"`
@@ -45,9 +48,11 @@ type Config struct {
 	Redact   RedactConfig           `toml:"redact" json:"redact,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
 
-	Memory        MemoryConfig `toml:"memory" json:"memory,omitzero"`
-	Skills        SkillsConfig `toml:"skills" json:"skills,omitzero"`
-	ReplanOnDrift *bool        `toml:"replan_on_drift" json:"replan_on_drift,omitempty"` // make another plan where the tree changed under a run, instead of parking; unset: no
+	Memory MemoryConfig `toml:"memory" json:"memory,omitzero"`
+	Skills SkillsConfig `toml:"skills" json:"skills,omitzero"`
+	// ReplanOnDrift makes another plan where the tree changed under a run, instead
+	// of parking. Unset: no.
+	ReplanOnDrift *bool `toml:"replan_on_drift" json:"replan_on_drift,omitempty"`
 
 	// Permission says what tools may do, Hooks what is run beside them. The rules
 	// and hooks of a repository are behind the user's own, with their origin.
@@ -60,9 +65,13 @@ type Config struct {
 	Worktree        *bool    `toml:"worktree" json:"worktree,omitempty"`
 	WorktreeInclude []string `toml:"worktree_include" json:"worktree_include,omitempty"`
 
-	SubAgents   *bool `toml:"sub_agents" json:"sub_agents,omitempty"`     // offer the tool task, which hands work to a helper that only reads; default false
-	Critique    *bool `toml:"critique" json:"critique,omitempty"`         // have the plan looked at a second time; default false
-	ApprovePlan *bool `toml:"approve_plan" json:"approve_plan,omitempty"` // let no plan be carried out that a person has not approved; default false
+	// SubAgents offers the tool task, which hands work to a helper that only
+	// reads. Default false.
+	SubAgents *bool `toml:"sub_agents" json:"sub_agents,omitempty"`
+	Critique  *bool `toml:"critique" json:"critique,omitempty"` // have the plan looked at a second time; default false
+	// ApprovePlan lets no plan be carried out that a person has not approved.
+	// Default false.
+	ApprovePlan *bool `toml:"approve_plan" json:"approve_plan,omitempty"`
 	// Sandbox says what walls commands run behind: auto takes the strongest that
 	// can be built, required refuses to run without any, off does without, and
 	// the name of a level takes that one or refuses. Unset: auto.
@@ -83,8 +92,9 @@ type Config struct {
 	Publish         string   `toml:"publish" json:"publish,omitempty"`
 	PublishInterval Duration `toml:"publish_interval" json:"publish_interval,omitzero"` // unset: 2s
 
-	Wait       *bool  `toml:"wait" json:"wait,omitempty"`                                           // sleep through a rate limit; unset: on a terminal and in batches
-	Structured string `toml:"structured" json:"structured,omitempty" oneof:"auto,schema,tool,text"` // how a verdict is asked for; unset: auto
+	// Wait sleeps through a rate limit. Unset: on a terminal and in batches.
+	Wait       *bool  `toml:"wait" json:"wait,omitempty"`
+	Structured string `toml:"structured" json:"structured,omitempty" known:"structured"` // how a verdict is asked for; unset: auto
 }
 
 // PhaseConfig overrides the settings of the same names for one phase.
@@ -106,9 +116,11 @@ type PhaseConfig struct {
 type ChecksConfig struct {
 	Required []string      `toml:"required" json:"required,omitempty"`
 	Run      []CheckConfig `toml:"run" json:"run,omitempty"`
-	Setup    string        `toml:"setup" json:"setup,omitempty"`    // runs once before the first check, in the work tree itself
-	Timeout  Duration      `toml:"timeout" json:"timeout,omitzero"` // of one check; unset: 60m before the change, then 15m or three times what it took
-	Detect   *bool         `toml:"detect" json:"detect,omitempty"`  // look for the usual test commands; default true
+	Setup    string        `toml:"setup" json:"setup,omitempty"` // runs once before the first check, in the work tree itself
+	// Timeout bounds one check. Unset: 60m before the change, then 15m or three
+	// times what it took.
+	Timeout Duration `toml:"timeout" json:"timeout,omitzero"`
+	Detect  *bool    `toml:"detect" json:"detect,omitempty"` // look for the usual test commands; default true
 	// Evidence is the least that an approval rests on; unset: unbroken.
 	Evidence string `toml:"evidence" json:"evidence,omitempty" oneof:"shown,unbroken"`
 }

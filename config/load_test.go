@@ -126,11 +126,18 @@ func TestLoadReadsEveryKey(t *testing.T) {
 	want := config.Config{
 		Model: "big", BaseURL: "https://models.example/v1", Effort: "high", Temperature: ptr(0.0), MaxOutputTokens: 4096,
 		MaxReviewCycles: ptr(0), MaxTurns: 50, MaxTokens: 1_000_000, MaxCost: 2.5, Timeout: config.Of(90 * time.Minute),
-		Wait: ptr(false), Structured: "tool", Sandbox: "required", ExploreBash: true, AllowCommit: true, MaxMemory: 3 << 30, MaxProcesses: 300,
+		Wait: ptr(false), Structured: "tool", Sandbox: "required", ExploreBash: true, AllowCommit: true,
+		MaxMemory: 3 << 30, MaxProcesses: 300,
 		Publish: "gh pr create", PublishInterval: config.Of(5 * time.Second),
-		Phase: map[plan.Phase]config.PhaseConfig{plan.Review: {Network: ptr(true), Model: "other", Temperature: ptr(1.0)}, plan.Plan: {Effort: "low"}},
+		Phase: map[plan.Phase]config.PhaseConfig{
+			plan.Review: {Network: ptr(true), Model: "other", Temperature: ptr(1.0)},
+			plan.Plan:   {Effort: "low"},
+		},
 		Checks: config.ChecksConfig{
-			Required: []string{"make test", "make lint"}, Setup: "make deps", Timeout: config.Of(10 * time.Minute), Detect: ptr(false),
+			Required: []string{"make test", "make lint"},
+			Setup:    "make deps",
+			Timeout:  config.Of(10 * time.Minute),
+			Detect:   ptr(false),
 		},
 		Retry: config.RetryConfig{
 			Served: 5, UnservedFor: config.Of(time.Minute), Base: config.Of(time.Second),
@@ -194,7 +201,8 @@ func TestLoadRepositoryOnlyTightens(t *testing.T) {
 		want   func(*config.Config)
 	}{
 		"smaller": {
-			"max_turns = 10\nmax_tokens = 10\nmax_cost = 0.5\ntimeout = '5m'\nmax_review_cycles = 0\nmax_memory = '1GiB'\nmax_processes = 99",
+			"max_turns = 10\nmax_tokens = 10\nmax_cost = 0.5\ntimeout = '5m'\nmax_review_cycles = 0\nmax_memory " +
+				"= '1GiB'\nmax_processes = 99",
 			func(c *config.Config) {
 				c.MaxMemory, c.MaxProcesses = 1<<30, 99
 				c.MaxTurns, c.MaxTokens, c.MaxCost, c.Timeout, c.MaxReviewCycles = 10, 10, 0.5, config.Of(5*time.Minute), ptr(0)
@@ -296,10 +304,12 @@ func TestLoadRefuses(t *testing.T) {
 		"unknown":            {"model = 'a'\nmax_trun = 3", "FILE:2: max_trun is not a setting; did you mean max_turns?"},
 		"flag spelling":      {"max-turns = 3", "FILE:1: max-turns is not a setting; did you mean max_turns?"},
 		"unknown in a table": {"[checks]\nrequire = ['a']", "FILE:2: checks.require is not a setting; did you mean checks.required?"},
-		"unknown in a phase": {"[phase.review]\nmodle = 'a'", "FILE:2: phase.review.modle is not a setting; did you mean phase.review.model?"},
-		"table forgotten":    {"required = ['a']", "FILE:1: required is not a setting; did you mean checks.required?"},
-		"unknown table":      {"\n[[hoks]]\ncommand = 'a'", "FILE:2: hoks is not a setting; did you mean hooks?"},
-		"unknown in a hook":  {"[[hooks]]\nevnt = 'verdict'\ncommand = 'a'", "FILE:2: hooks.evnt is not a setting; did you mean hooks.event?"},
+		"unknown in a phase": {"[phase.review]\nmodle = 'a'", "FILE:2: phase.review.modle is not a setting; did " +
+			"you mean phase.review.model?"},
+		"table forgotten": {"required = ['a']", "FILE:1: required is not a setting; did you mean checks.required?"},
+		"unknown table":   {"\n[[hoks]]\ncommand = 'a'", "FILE:2: hoks is not a setting; did you mean hooks?"},
+		"unknown in a hook": {"[[hooks]]\nevnt = 'verdict'\ncommand = 'a'", "FILE:2: hooks.evnt is not a " +
+			"setting; did you mean hooks.event?"},
 		"a hook at no time": {"[[hooks]]\nevent = 'verdict'\ncommand = 'a'\n[[hooks]]\nevent = 'never'\ncommand " +
 			"= 'a'", "FILE:4: hooks number 2: event = \"never\" must be one of"},
 		"a rule of nothing":  {"[[permission]]\naction = 'deny'", "FILE:1: permission number 1: it needs a tool, a path or a command"},
@@ -456,7 +466,8 @@ func FuzzLoad(f *testing.F) {
 					t.Fatalf("a repository brought %+v", p)
 				}
 			}
-			if src.Repo != "" && src.Trusted == nil && (cfg.MaxTurns > 100 || *cfg.MaxReviewCycles > 2 || cfg.Model != "" || cfg.Checks.Setup != "") {
+			if src.Repo != "" && src.Trusted == nil &&
+				(cfg.MaxTurns > 100 || *cfg.MaxReviewCycles > 2 || cfg.Model != "" || cfg.Checks.Setup != "") {
 				t.Fatalf("a repository loosened the settings to %s", cfg.JSON())
 			}
 			var again config.Config

@@ -65,7 +65,7 @@ type ModelConfig struct {
 	CacheWrite       float64 `toml:"cache_write,omitempty" json:"cache_write,omitempty" max:"1000000"`
 	CacheWriteHour   float64 `toml:"cache_write_hour,omitempty" json:"cache_write_hour,omitempty" max:"1000000"`
 	Output           float64 `toml:"output" json:"output,omitempty" max:"1000000"`
-	Wire             string  `toml:"wire,omitempty" json:"wire,omitempty" oneof:"chat,responses,anthropic"` // unset: the provider's
-	StructuredOutput string  `toml:"structured_output" json:"structured_output,omitempty" oneof:"auto,schema,tool,text"`
+	Wire             string  `toml:"wire,omitempty" json:"wire,omitempty" known:"wire"` // unset: the provider's
+	StructuredOutput string  `toml:"structured_output" json:"structured_output,omitempty" known:"structured"`
 	SendReasoning    bool    `toml:"send_reasoning" json:"send_reasoning,omitempty"` // send earlier reasoning back
 }

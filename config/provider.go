@@ -7,20 +7,21 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // ProviderConfig is a server that models are reached at. What is unset is as the
 // catalogue says of a provider of that name.
 type ProviderConfig struct {
 	// Wire is how it is spoken to. Unset: as the catalogue says, else chat.
-	Wire    string `toml:"wire,omitempty" json:"wire,omitempty" oneof:"chat,responses,anthropic"`
+	Wire    string `toml:"wire,omitempty" json:"wire,omitempty" known:"wire"`
 	BaseURL string `toml:"base_url,omitempty" json:"base_url,omitempty"`
 	// KeyEnv is the name of the variable that holds the key, and KeyCommand a
 	// command that prints it. Neither is read from a repository's file.
 	KeyEnv     string `toml:"key_env,omitempty" json:"key_env,omitempty"`
 	KeyCommand string `toml:"key_command,omitempty" json:"key_command,omitempty"`
 	// Auth is how the key is sent. Unset: as is usual there.
-	Auth string `toml:"auth,omitempty" json:"auth,omitempty" oneof:"bearer,api-key,x-api-key,none"`
+	Auth string `toml:"auth,omitempty" json:"auth,omitempty" known:"auth"`
 	// Headers are sent with each request. A value "$NAME" is that variable's.
 	// None is read from a repository's file.
 	Headers map[string]string `toml:"headers,omitempty" json:"headers,omitempty"`
@@ -29,7 +30,7 @@ type ProviderConfig struct {
 	// or service_tier.
 	Body map[string]any `toml:"body,omitempty" json:"body,omitempty"`
 	// Structured is how a verdict is asked for. Unset: as the settings say.
-	Structured string `toml:"structured,omitempty" json:"structured,omitempty" oneof:"auto,schema,tool,text"`
+	Structured string `toml:"structured,omitempty" json:"structured,omitempty" known:"structured"`
 	// Cache says whether to mark what a prompt cache should keep. Unset: auto.
 	Cache string `toml:"cache,omitempty" json:"cache,omitempty" oneof:"auto,off"`
 }
@@ -207,7 +208,7 @@ func (p ProviderConfig) faults(key string) []fault {
 			add(".query."+name, "must be a name and a text without control characters")
 		}
 	}
-	for _, name := range []string{"messages", "input", "model", "stream", "system", "tools"} {
+	for _, name := range ownFields() {
 		if _, ok := p.Body[name]; ok {
 			add(".body."+name, "is what plan sends itself: remove it")
 		}
@@ -216,6 +217,16 @@ func (p ProviderConfig) faults(key string) []fault {
 		add(".body", "holds a number that JSON cannot: write no nan and no inf")
 	}
 	return out
+}
+
+// ownFields are the fields of a request that no settings replace, on any wire.
+func ownFields() []string {
+	out := []string{"model", "stream", "tools"}
+	for _, kind := range wires.All() {
+		out = append(out, kind.Fields...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // wrongHeader says what is wrong with a header, "" for nothing.

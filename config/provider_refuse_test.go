@@ -22,8 +22,9 @@ func TestLoadRefusesProviders(t *testing.T) {
 		"address":    {"[providers.a]\nbase_url = 'host/v1'", "FILE:2: providers.a.base_url must be an address like"},
 		"name": {"[providers.'A b']\nwire = 'chat'", `FILE:1: providers.A b = "A b" is not a ` +
 			`provider's name: write lower-case letters`},
-		"default":       {"provider = 'a/b'", `FILE:1: provider = "a/b" is not a provider's name`},
-		"unknown key":   {"[providers.a]\nbase_ur = 'x'", "FILE:2: providers.a.base_ur is not a setting; did you mean providers.a.base_url?"},
+		"default": {"provider = 'a/b'", `FILE:1: provider = "a/b" is not a provider's name`},
+		"unknown key": {"[providers.a]\nbase_ur = 'x'", "FILE:2: providers.a.base_ur is not a setting; did " +
+			"you mean providers.a.base_url?"},
 		"two keys":      {"[providers.a]\nkey_env = 'A'\nkey_command = 'b'", "FILE:2: providers.a.key_env and key_command are both set"},
 		"blank command": {"[providers.a]\nkey_command = ' '", "FILE:2: providers.a.key_command is blank"},
 		"header's name": {"[providers.a.headers]\n'a b' = 'x'", "FILE:2: providers.a.headers.a b is not the name of a header"},
@@ -95,7 +96,8 @@ func TestProvidersOfARepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]config.ProviderConfig{"corp": own}, cfg.Providers); diff != "" || cfg.Provider != "" || cfg.Route.Cheap != "" {
+	if diff := cmp.Diff(map[string]config.ProviderConfig{"corp": own}, cfg.Providers); diff != "" ||
+		cfg.Provider != "" || cfg.Route.Cheap != "" {
 		t.Errorf("not trusted: %+v (-want +got):\n%s", cfg.Route, diff)
 	}
 	if len(warnings) != 5 {

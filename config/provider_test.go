@@ -13,6 +13,8 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/model/catalog"
+	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 const providers = `
@@ -77,7 +79,10 @@ func TestProvidersAreRead(t *testing.T) {
 	}
 	corp := cfg.Providers["corp"]
 	want := config.ProviderConfig{
-		Wire: "responses", BaseURL: "https://me:hunter22-pw@models.corp.example/v1?sig=url-signature-1", KeyEnv: "CORP_CREDIT", Auth: "api-key",
+		Wire:       "responses",
+		BaseURL:    "https://me:hunter22-pw@models.corp.example/v1?sig=url-signature-1",
+		KeyEnv:     "CORP_CREDIT",
+		Auth:       "api-key",
 		Structured: "tool", Cache: "off",
 		Headers: map[string]string{
 			"X-Team":        "blue",
@@ -131,7 +136,15 @@ func TestSettingsAreKeptWithoutKeys(t *testing.T) {
 		}
 	}
 	for _, word := range []string{
-		"https://models.corp.example/v1", "CORP_CREDIT", "$CORP_TRACE", "X-Api-Token", "2026-01-01", "flex", "4096", "enable_thinking", "plain",
+		"https://models.corp.example/v1",
+		"CORP_CREDIT",
+		"$CORP_TRACE",
+		"X-Api-Token",
+		"2026-01-01",
+		"flex",
+		"4096",
+		"enable_thinking",
+		"plain",
 	} {
 		if !strings.Contains(string(cfg.JSON()), word) || !strings.Contains(text, word) {
 			t.Errorf("%s is missing in\n%s\n%s", word, cfg.JSON(), text)
@@ -165,7 +178,14 @@ func TestSecretsOfSettings(t *testing.T) {
 	}
 	redact := config.NewKnownSecrets(cfg.Secrets(environ)).Redact
 	for _, secret := range []string{
-		"env-credit-1", "env-trace-1", "gemini-key-1", "hunter22-pw", "url-signature-1", "literal-token-1", "Basic bGl0ZXJhbA==", "bGl0ZXJhbA==",
+		"env-credit-1",
+		"env-trace-1",
+		"gemini-key-1",
+		"hunter22-pw",
+		"url-signature-1",
+		"literal-token-1",
+		"Basic bGl0ZXJhbA==",
+		"bGl0ZXJhbA==",
 		"query-secret-1", "body-secret-1", "body-user-77", "body-pass-88", "body-list-99", "sk-aaaaaaaaaaaaaaaaaaaaaaaa",
 		"general-pw-1", "general-query",
 	} {
@@ -253,21 +273,22 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		model, why, err := tt.cfg.Resolve(tt.name)
-		if model != tt.model || why != tt.why || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+		if model != tt.model || why != tt.why || (err == nil) != (tt.err == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("Resolve(%q) = %q, %q, %v; want %q, %q, %q", tt.name, model, why, err, tt.model, tt.why, tt.err)
 		}
 	}
 }
 
-// TestChoicesAreTheCatalogues: config does not know the catalogue, but writes
-// the same words.
-func TestChoicesAreTheCatalogues(t *testing.T) {
+// TestCatalogueIsTaken: what the wires and the catalogue say of themselves can
+// stand in the settings.
+func TestCatalogueIsTaken(t *testing.T) {
 	t.Parallel()
 	var own strings.Builder
-	for i, wire := range []string{catalog.WireChat, catalog.WireResponses, catalog.WireAnthropic} {
-		own.WriteString("[providers.w" + string(rune('0'+i)) + "]\nwire = '" + wire + "'\n")
+	for i, name := range wires.Names() {
+		own.WriteString("[providers.w" + string(rune('0'+i)) + "]\nwire = '" + name + "'\n")
 	}
-	for i, auth := range []string{catalog.AuthBearer, catalog.AuthAPIKey, catalog.AuthXAPIKey, catalog.AuthNone} {
+	for i, auth := range wire.Auths() {
 		own.WriteString("[providers.a" + string(rune('0'+i)) + "]\nauth = '" + auth + "'\n")
 	}
 	for _, p := range catalog.New(nil).Providers() {
@@ -320,7 +341,8 @@ func TestWaits(t *testing.T) {
 func TestOldSettingsAreStillRead(t *testing.T) {
 	t.Parallel()
 	const old = `{"model":"m","base_url":"http://127.0.0.1:1/v1","max_review_cycles":2,"max_turns":100,"checks":{"detect":true},` +
-		`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},"timeouts":{"idle":"2m0s","bash":"2m0s"}}`
+		`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},` +
+		`"timeouts":{"idle":"2m0s","bash":"2m0s"}}`
 	var cfg config.Config
 	if err := json.Unmarshal([]byte(old), &cfg); err != nil {
 		t.Fatal(err)

@@ -32,11 +32,12 @@ func TestRulesFindSecretsByTheirShape(t *testing.T) {
 		"https://bob:hunter22@host/x":             "https://bob:«secret»@host/x",
 		"export DB_PASSWORD=correct-horse":        "export DB_PASSWORD=«secret»",
 		`API_KEY: "abcdefgh1234"`:                 `API_KEY: "«secret»"`,
-		"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----": "-----BEGIN RSA PRIVATE KEY-----«secret»-----END RSA PRIVATE KEY-----",
-		"-----BEGIN PRIVATE KEY-----\ncut":                                    "-----BEGIN PRIVATE KEY-----«secret»",
-		"serial ACME-123456 and pin is 1234":                                  "serial «secret» and pin is «secret»",
-		"both sk-" + long + " and ghp_" + long:                                "both «secret» and «secret»",
-		"API_KEY=«secret API_KEY»":                                            "API_KEY=«secret API_KEY»",
+		"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----": "" +
+			"-----BEGIN RSA PRIVATE KEY-----«secret»-----END RSA PRIVATE KEY-----",
+		"-----BEGIN PRIVATE KEY-----\ncut":     "-----BEGIN PRIVATE KEY-----«secret»",
+		"serial ACME-123456 and pin is 1234":   "serial «secret» and pin is «secret»",
+		"both sk-" + long + " and ghp_" + long: "both «secret» and «secret»",
+		"API_KEY=«secret API_KEY»":             "API_KEY=«secret API_KEY»",
 	} {
 		if got := redact(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
@@ -61,7 +62,8 @@ func TestRulesRefuseWhatCannotBeMeant(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	for pattern, want := range map[string]string{"(": "not a regular expression", "x*": "matches the empty text"} {
-		if _, err := config.Rules([]string{"fine", pattern}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 2") {
+		if _, err := config.Rules([]string{"fine", pattern}); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "entry 2") {
 			t.Errorf("%q: %v", pattern, err)
 		}
 		file := filepath.Join(home, "config.toml")

@@ -111,7 +111,14 @@ func TestFindHome(t *testing.T) {
 				return
 			}
 			in := func(name string) string { return filepath.Join(tt.want, name) }
-			want := config.Paths{Home: tt.want, DB: in("plan.db"), Locks: in("locks"), Logs: in("logs"), Skills: in("skills"), Worktrees: in("worktrees")}
+			want := config.Paths{
+				Home:      tt.want,
+				DB:        in("plan.db"),
+				Locks:     in("locks"),
+				Logs:      in("logs"),
+				Skills:    in("skills"),
+				Worktrees: in("worktrees"),
+			}
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}

@@ -49,7 +49,8 @@ func readTheirs(root string) (theirs, error) {
 			Key:  u.name(),
 		}
 		if isKnown(u.key) {
-			w.Why = "you have not trusted this repository's settings; see what they say with `plan trust`, or put it in your own config.toml"
+			w.Why = "you have not trusted this repository's settings; see what they say with `plan trust`, or " +
+				"put it in your own config.toml"
 			t.loosens = append(t.loosens, w)
 			continue
 		}

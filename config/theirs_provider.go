@@ -14,8 +14,8 @@ func (t theirs) withoutKeys(providers, own map[string]ProviderConfig) (map[strin
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		p, mine := providers[name], own[name]
-		refuse := func(key string, said bool, why string) bool {
-			if said {
+		refuse := func(key string, isSet bool, why string) bool {
+			if isSet {
 				warnings = append(warnings, Warning{
 					File: t.path,
 					Line: t.lineOfProvider(name, key),
@@ -23,7 +23,7 @@ func (t theirs) withoutKeys(providers, own map[string]ProviderConfig) (map[strin
 					Why:  why,
 				})
 			}
-			return said
+			return isSet
 		}
 		const keys = "keys and headers are never taken from a repository; put it in your own config.toml"
 		if refuse("key_env", p.KeyEnv != "", keys) {

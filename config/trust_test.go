@@ -132,7 +132,12 @@ func TestTrustFailsClosed(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	for _, c := range []struct{ root, kind, path, digest string }{
-		{"/other", "hook", "p", "d"}, {"/r", "skill", "p", "d"}, {"/r", "hook", "q", "d"}, {"/r", "hook", "p", "e"}, {"/r", "hook", "p", ""},
+		{
+			"/other",
+			"hook",
+			"p",
+			"d",
+		}, {"/r", "skill", "p", "d"}, {"/r", "hook", "q", "d"}, {"/r", "hook", "p", "e"}, {"/r", "hook", "p", ""},
 	} {
 		if ok, err := store.Trusted(c.root, c.kind, c.path, c.digest); ok || err != nil {
 			t.Errorf("%+v: %v, %v", c, ok, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/demo"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/scripted"
 )
@@ -141,7 +142,7 @@ func onClaude(t *testing.T, scenario *scripted.Scenario, dir, request string, fl
 		dir:     dir,
 		environ: append(os.Environ(), "PLAN_HOME="+t.TempDir(), demoKey+"="+server.Key(), "OPENAI_BASE_URL=", "PLAN_MODEL="),
 	}
-	settings := demoSettings(server, catalog.WireAnthropic)
+	settings := demoSettings(server, anthropic.Name)
 	flags.Model, flags.Providers = settings.Model, settings.Providers
 	err = a.start(t.Context(), startOptions{request: request}, said{Config: flags})
 	var ended *exit

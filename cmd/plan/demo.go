@@ -16,8 +16,8 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 func (a *app) demoCommand() *cobra.Command {
@@ -48,7 +48,7 @@ has a say in it. With "plan demo serve" the server plays a part of yours.`,
 	cmd.Flags().StringVar(
 		&wire,
 		"wire",
-		catalog.WireChat,
+		wires.Default,
 		"speak to the model over `WIRE`: "+strings.Join(demoWires(), ", "),
 	)
 	cmd.AddCommand(a.demoServeCommand())
@@ -57,7 +57,7 @@ has a say in it. With "plan demo serve" the server plays a part of yours.`,
 
 // demoWires are the wires that the scripted server speaks.
 func demoWires() []string {
-	return []string{catalog.WireChat, catalog.WireResponses, catalog.WireAnthropic}
+	return wires.Names()
 }
 
 // The provider of the demo, and where its key is.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/model/catalog"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // openAIKey is the variable of the key for the base URL that the settings have.
@@ -72,7 +73,7 @@ func (a *app) keyOf(cfg config.Config, cat *catalog.Catalog, name string) keySta
 	}
 	out.Wire = cmp.Or(own.Wire, cat.WireAt(name, "", out.BaseURL))
 	switch {
-	case cmp.Or(own.Auth, known.Auth) == catalog.AuthNone:
+	case cmp.Or(own.Auth, known.Auth) == wire.AuthNone:
 		out.From = keyFromNone
 	case own.KeyCommand != "":
 		out.From, out.Set = keyFromCommand, true

@@ -10,8 +10,8 @@ import (
 	"github.com/plan-engine/plan/model/wire"
 )
 
-// Wire is the wire's name. It marks what only a server of this wire may see.
-const Wire = "anthropic"
+// Name is the wire's name. It marks what only a server of this wire may see.
+const Name = "anthropic"
 
 // DefaultBaseURL is Anthropic's own server.
 const DefaultBaseURL = "https://api.anthropic.com/v1"
@@ -39,8 +39,6 @@ type Config struct {
 	// MaxOutput is the longest answer that a model gives, in tokens; nil, or 0 for
 	// a model, where that is not known.
 	MaxOutput func(model string) int64
-	// NoCache leaves out the marks that let the server keep the prompt.
-	NoCache bool
 }
 
 // Caps are abilities that not every server or model has.
@@ -79,6 +77,21 @@ func New(cfg Config) (*wire.Client, error) {
 		return nil, err
 	}
 	return wire.New(p.cfg.Config, p, "/messages")
+}
+
+// Wire is what the wire says about itself.
+func Wire() wire.Kind {
+	return wire.Kind{
+		Name:   Name,
+		Auth:   wire.AuthXAPIKey,
+		Fields: []string{"messages", "system"},
+		Open: func(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
+			return New(Config{
+				Config:    cfg,
+				MaxOutput: func(model string) int64 { return about(model).MaxOutput },
+			})
+		},
+	}
 }
 
 func newProtocol(cfg Config) (*protocol, error) {
@@ -154,6 +167,6 @@ func (p *protocol) Begin(call loop.Call, sent wire.Request, live func(loop.Delta
 		provider:   p.provider,
 		formatTool: sent.Tool,
 		live:       live,
-		ids:        wire.IDs{Said: call.Messages},
+		ids:        wire.IDs{Messages: call.Messages},
 	}
 }

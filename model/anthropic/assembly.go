@@ -48,9 +48,9 @@ func (a *assembly) start(index int64, b *block) {
 		}
 		return
 	}
-	said := b.text.String() // some servers begin a block with words
+	words := b.text.String() // some servers begin a block with words
 	b.text.Reset()
-	a.say(b, said)
+	a.say(b, words)
 }
 
 // at is the block with a number, where it is of the kind that its next piece
@@ -106,9 +106,9 @@ func (a *assembly) say(b *block, text string) {
 	}
 }
 
-// settle takes a block as it is. The arguments of a call that came in no piece are
+// closeBlock takes a block as it is. The arguments of a call that came in no piece are
 // those it began with.
-func (a *assembly) settle(b *block) {
+func (a *assembly) closeBlock(b *block) {
 	if b == nil || b.kind != typeToolUse || b.text.Len() > 0 {
 		return
 	}
@@ -146,7 +146,7 @@ func (a *assembly) end() {
 	}
 	a.done = true
 	for _, b := range a.blocks {
-		a.settle(b)
+		a.closeBlock(b)
 	}
 }
 
@@ -158,12 +158,12 @@ func (a *assembly) Answer() loop.Answer {
 	var blocks []plan.Block
 	calls := 0
 	for _, b := range a.blocks {
-		said, ok := b.said(a.provider)
+		finished, ok := b.finished(a.provider)
 		if !ok {
 			continue
 		}
-		blocks = append(blocks, said)
-		if said.Type == plan.BlockToolCall {
+		blocks = append(blocks, finished)
+		if finished.Type == plan.BlockToolCall {
 			calls++
 		}
 	}
@@ -282,8 +282,8 @@ func inputOf(raw string) string {
 	return raw
 }
 
-// said is the finished block; it is false for one with nothing in it.
-func (b *block) said(provider string) (plan.Block, bool) {
+// finished is the finished block; it is false for one with nothing in it.
+func (b *block) finished(provider string) (plan.Block, bool) {
 	text := wire.Valid(b.text.String())
 	switch {
 	case b.kind == typeText, b.answer:
@@ -305,7 +305,7 @@ func (b *block) said(provider string) (plan.Block, bool) {
 			Args: text,
 		}
 		if b.caller != "" && b.caller != "null" {
-			out.Opaque = wire.Seal(Wire, provider, map[string]json.RawMessage{fieldCaller: json.RawMessage(b.caller)})
+			out.Opaque = wire.Seal(Name, provider, map[string]json.RawMessage{fieldCaller: json.RawMessage(b.caller)})
 		}
 		return out, true
 	}
@@ -318,5 +318,5 @@ func seal(provider, field, text string) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	return wire.Seal(Wire, provider, map[string]json.RawMessage{field: raw})
+	return wire.Seal(Name, provider, map[string]json.RawMessage{field: raw})
 }

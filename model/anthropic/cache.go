@@ -71,8 +71,8 @@ var endOfUser = []byte(`}],"role":"user"}`)
 
 // marked puts marks on the last messages of the user. What was said is not
 // written over: it is cut where the marks belong.
-func (p *protocol) marked(messages []plan.Message, said []byte, mends wire.Mends) wire.Text {
-	end := len(said)
+func (p *protocol) marked(messages []plan.Message, encoded []byte, mends wire.Mends) wire.Text {
+	end := len(encoded)
 	rest, found := end, 0
 	var out wire.Text
 	for _, m := range slices.Backward(messages) {
@@ -83,14 +83,14 @@ func (p *protocol) marked(messages []plan.Message, said []byte, mends wire.Mends
 		if len(raw) == 0 {
 			continue
 		}
-		if at := end - len(endOfUser); at > 0 && bytes.HasSuffix(said[:end], endOfUser) {
-			out = append(out, said[at:rest], mark)
+		if at := end - len(endOfUser); at > 0 && bytes.HasSuffix(encoded[:end], endOfUser) {
+			out = append(out, encoded[at:rest], mark)
 			rest = at
 			found++
 		}
 		end -= len(raw) + len(comma)
 	}
-	out = append(out, said[:rest])
+	out = append(out, encoded[:rest])
 	slices.Reverse(out)
 	return out
 }

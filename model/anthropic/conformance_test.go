@@ -84,7 +84,13 @@ func refuse(w http.ResponseWriter, fault looptest.Fault) {
 	}
 	kind := fault.Code
 	if kind == "" {
-		kind = map[int]string{400: "invalid_request_error", 403: "permission_error", 429: "rate_limit_error", 500: "api_error", 503: "overloaded_error"}[fault.Status]
+		kind = map[int]string{
+			400: "invalid_request_error",
+			403: "permission_error",
+			429: "rate_limit_error",
+			500: "api_error",
+			503: "overloaded_error",
+		}[fault.Status]
 	}
 	w.WriteHeader(fault.Status)
 	fmt.Fprintf(w, `{"type":"error","error":{"type":%q,"message":"It did not work."},"request_id":"req_1"}`, kind)
@@ -122,7 +128,10 @@ func replied(r looptest.Reply) []string {
 	add := func(block, kind, field, text string) {
 		events = append(events, event("content_block_start", fmt.Sprintf(`"index":%d,"content_block":%s`, index, block)))
 		for _, piece := range pieces(text) {
-			events = append(events, event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":%s`, index, delta(kind, field, piece))))
+			events = append(
+				events,
+				event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":%s`, index, delta(kind, field, piece))),
+			)
 		}
 		if kind == "thinking_delta" {
 			events = append(events, event("content_block_delta", fmt.Sprintf(`"index":%d,`+
@@ -138,7 +147,12 @@ func replied(r looptest.Reply) []string {
 		add(`{"type":"text","text":""}`, "text_delta", "text", r.Text)
 	}
 	for i, c := range r.Calls {
-		add(fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":%q,"input":{}}`, i, c.Name), "input_json_delta", "partial_json", c.Args)
+		add(
+			fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":%q,"input":{}}`, i, c.Name),
+			"input_json_delta",
+			"partial_json",
+			c.Args,
+		)
 	}
 	return append(events, event("message_delta", fmt.Sprintf(
 		`"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}`,

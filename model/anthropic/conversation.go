@@ -19,19 +19,19 @@ var comma = []byte{','}
 // conversation puts together what stands in the list of messages: what the
 // messages were written as, between what has to stand around it. The user speaks
 // first and last: models do not go on with what an assistant has begun to say.
-func (p *protocol) conversation(messages []plan.Message, said []byte, m marks, mends wire.Mends) wire.Text {
+func (p *protocol) conversation(messages []plan.Message, encoded []byte, m marks, mends wire.Mends) wire.Text {
 	var out wire.Text
 	first, last := lacks(messages)
 	if first {
 		out = append(out, p.encoded(opening, mends), comma)
 	}
 	if m.blocks {
-		out = append(out, p.marked(messages, said, mends)...)
+		out = append(out, p.marked(messages, encoded, mends)...)
 	} else {
-		out = append(out, said)
+		out = append(out, encoded)
 	}
 	if last {
-		if len(said) > 0 {
+		if len(encoded) > 0 {
 			out = append(out, comma)
 		}
 		out = append(out, p.encoded(closing, mends))
@@ -80,7 +80,7 @@ func (p *protocol) joined(messages []plan.Message, m marks, mends wire.Mends) []
 	if last {
 		messages = append(slices.Clip(messages), closing)
 	}
-	var said [][]byte
+	var encoded [][]byte
 	before := plan.Role("")
 	for _, message := range messages {
 		raw := p.encoded(message, mends)
@@ -92,24 +92,24 @@ func (p *protocol) joined(messages []plan.Message, m marks, mends wire.Mends) []
 			role = plan.RoleUser
 		}
 		if role == before {
-			n := len(said) - 1
-			said[n] = merged(said[n], raw, role)
+			n := len(encoded) - 1
+			encoded[n] = merged(encoded[n], raw, role)
 		} else {
-			said = append(said, raw)
+			encoded = append(encoded, raw)
 		}
 		before = role
 	}
 	if m.blocks {
 		mark := slices.Concat(mark, endOfUser)
 		found := 0
-		for i, raw := range slices.Backward(said) {
+		for i, raw := range slices.Backward(encoded) {
 			if text, ok := bytes.CutSuffix(raw, endOfUser); ok && found < marked {
-				said[i] = slices.Concat(text, mark)
+				encoded[i] = slices.Concat(text, mark)
 				found++
 			}
 		}
 	}
-	return bytes.Join(said, comma)
+	return bytes.Join(encoded, comma)
 }
 
 // merged puts the blocks of two messages of one role into one.

@@ -73,7 +73,7 @@ func (a *assembly) Add(ev wire.Event) error {
 	case eventBlockDelta:
 		return a.delta(e.Index, e.Delta)
 	case eventBlockStop:
-		a.settle(a.open[e.Index])
+		a.closeBlock(a.open[e.Index])
 	case eventDelta:
 		a.usage.addDelta(e.Usage)
 		a.stopped(string(e.Delta.StopReason), e.Delta.StopDetails)
@@ -120,7 +120,7 @@ func (a *assembly) document(data []byte) error {
 	a.usage.add(m.Usage)
 	for i, c := range m.Content {
 		a.start(int64(i), blockOf(c))
-		a.settle(a.open[int64(i)])
+		a.closeBlock(a.open[int64(i)])
 	}
 	a.stopped(string(m.StopReason), m.StopDetails)
 	return nil

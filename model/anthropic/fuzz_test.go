@@ -2,7 +2,6 @@ package anthropic_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -13,21 +12,15 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // fed plays bytes to a client as the body of a good response, and returns what
 // the next request would say.
 func fed(t *testing.T, body string, messages []plan.Message) (answer loop.Answer, sent string, err error) {
 	t.Helper()
-	client, err := anthropic.New(anthropic.Config{Config: wire.Config{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		data, _ := io.ReadAll(r.Body)
-		sent = string(data)
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
-	})}}})
+	keep := func(_ *http.Request, body string) { sent = body }
+	client, err := anthropic.New(anthropic.Config{Config: wire.Config{HTTP: wiretest.Always(body, keep)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +47,10 @@ func FuzzAnswer(f *testing.F) {
 		begun + event("content_block_start", `"index":"a","content_block":[1]`) + event("content_block_delta", `"index":-1,`+
 			`"delta":[]`) + ended("refusal"),
 		begun + said(0, `{"type":"tool_use","id":7,"name":null,"input":"text","caller":"x"}`) + ended("tool_use"),
-		event("message_delta", `"delta":{"stop_reason":"refusal","stop_details":{"explanation":"x"}},"usage":{"output_tokens":1e99}`),
+		event(
+			"message_delta",
+			`"delta":{"stop_reason":"refusal","stop_details":{"explanation":"x"}},"usage":{"output_tokens":1e99}`,
+		),
 	} {
 		f.Add(seed)
 	}
@@ -119,7 +115,8 @@ func checkRequest(t *testing.T, body string) {
 		for j, b := range m.Content {
 			switch {
 			case b.Type == "text" && strings.TrimSpace(b.Text) == "",
-				b.Type == "tool_use" && (!strings.HasPrefix(string(b.Input), "{") || b.ID == "" || b.Name == "" || strings.Trim(b.ID+b.Name, letters) != ""),
+				b.Type == "tool_use" && (!strings.HasPrefix(string(b.Input), "{") || b.ID == "" || b.Name == "" ||
+					strings.Trim(b.ID+b.Name, letters) != ""),
 				strings.HasSuffix(b.Type, "thinking") && j == len(m.Content)-1:
 				t.Errorf("block %d of message %d of %s", j, i, body)
 			}
@@ -147,7 +144,7 @@ func FuzzCut(f *testing.F) {
 		answer, _, err := fed(t, whole[:n], nil)
 		switch {
 		case err != nil:
-			modelError(t, err, loop.ErrServed)
+			wiretest.ModelError(t, err, loop.ErrServed)
 		case n < end:
 			t.Fatalf("cut at %d of %d: answer %+v", n, end, answer)
 		case !reflect.DeepEqual(want, answer):

@@ -11,6 +11,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // What is written by hand is what the SDK's types write.
@@ -26,9 +27,17 @@ func TestBlocksAreTheSDKs(t *testing.T) {
 		{text{"é \"x\"", typeText}, "user", sdk.NewTextBlock("é \"x\"")},
 		{thinking{"s+/=", "hm", typeThinking}, "assistant", sdk.NewThinkingBlock("s+/=", "hm")},
 		{redacted{"d", typeRedacted}, "assistant", sdk.NewRedactedThinkingBlock("d")},
-		{toolUse{ID: "c", Input: json.RawMessage(`{"z":1,"a":2.0}`), Name: "read", Type: typeToolUse}, "assistant", sdk.NewToolUseBlock("c", json.RawMessage(`{"z":1,"a":2.0}`), "read")},
+		{
+			toolUse{ID: "c", Input: json.RawMessage(`{"z":1,"a":2.0}`), Name: "read", Type: typeToolUse},
+			"assistant",
+			sdk.NewToolUseBlock("c", json.RawMessage(`{"z":1,"a":2.0}`), "read"),
+		},
 		{toolResult{Call: "c", Error: true, Content: []text{{"two", typeText}}, Type: typeToolResult}, "user", result},
-		{toolResult{Call: "c", Type: typeToolResult}, "user", sdk.ContentBlockParamUnion{OfToolResult: &sdk.ToolResultBlockParam{ToolUseID: "c"}}},
+		{
+			toolResult{Call: "c", Type: typeToolResult},
+			"user",
+			sdk.ContentBlockParamUnion{OfToolResult: &sdk.ToolResultBlockParam{ToolUseID: "c"}},
+		},
 		{struct {
 			Source imageSource `json:"source"`
 			Type   string      `json:"type"`
@@ -38,7 +47,10 @@ func TestBlocksAreTheSDKs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := plan.MarshalCompact(sdk.MessageParam{Content: []sdk.ContentBlockParamUnion{tt.want}, Role: sdk.MessageParamRole(tt.role)})
+		want, err := plan.MarshalCompact(sdk.MessageParam{
+			Content: []sdk.ContentBlockParamUnion{tt.want},
+			Role:    sdk.MessageParamRole(tt.role),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,27 +95,15 @@ func BenchmarkRequest(b *testing.B) {
 	for _, turns := range []int{20, 200} {
 		b.Run(fmt.Sprint(turns), func(b *testing.B) {
 			p := newTest(b)
-			benchmarkRequest(b, historyOf(turns), nil, func() *protocol { return p })
+			wiretest.Encode(b, wiretest.History(turns), nil, func() wire.Protocol { return p })
 		})
 		b.Run(fmt.Sprint(turns, "-marked"), func(b *testing.B) {
 			p := newTest(b)
-			benchmarkRequest(b, historyOf(turns), wire.Mends{partCache: onBlocks}, func() *protocol { return p })
+			wiretest.Encode(b, wiretest.History(turns), wire.Mends{partCache: onBlocks}, func() wire.Protocol { return p })
 		})
 		b.Run(fmt.Sprint(turns, "-anew"), func(b *testing.B) {
-			benchmarkRequest(b, historyOf(turns), nil, func() *protocol { return newTest(b) })
+			wiretest.Encode(b, wiretest.History(turns), nil, func() wire.Protocol { return newTest(b) })
 		})
-	}
-}
-
-func benchmarkRequest(b *testing.B, call loop.Call, mends wire.Mends, p func() *protocol) {
-	b.Helper()
-	b.ReportAllocs()
-	for b.Loop() {
-		req, err := p().Encode(call, mends)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(req.Body.Size())
 	}
 }
 
@@ -113,7 +113,8 @@ func BenchmarkAnswer(b *testing.B) {
 	var stream strings.Builder
 	stream.WriteString("data: {\"type\":\"message_start\",\"message\":{\"model\":\"m\"}}\n\n")
 	for range 1000 {
-		stream.WriteString("data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"words \"}}\n\n")
+		stream.WriteString("data: {\"type\":\"content_block_delta\",\"index\":0," +
+			"\"delta\":{\"type\":\"text_delta\",\"text\":\"words \"}}\n\n")
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -136,20 +137,4 @@ func newTest(b *testing.B) *protocol {
 		b.Fatal(err)
 	}
 	return p
-}
-
-// historyOf is a call after so many turns of one read each.
-func historyOf(turns int) loop.Call {
-	call := loop.Call{
-		Model: "m", System: strings.Repeat("You explore a repository. ", 160), Messages: []plan.Message{plan.UserText("Go.")},
-		Tools: []loop.Spec{{Name: "read", Description: strings.Repeat("Reads a file. ", 40), Schema: json.RawMessage(`{"type":"object"}`)}},
-	}
-	for i := range turns {
-		id, text := fmt.Sprint("call_", i), strings.Repeat("a line of a file\n", 12)
-		call.Messages = append(call.Messages,
-			plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: id, Name: "read", Args: `{"path":"f.txt"}`}}},
-			plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: id, Name: "read", Text: text}}},
-		)
-	}
-	return call
 }

@@ -1,89 +1,39 @@
 package anthropic_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a model server that answers with a handler of the test and keeps what
-// it was sent.
-type fake struct {
-	*httptest.Server
-	mu      sync.Mutex
-	bodies  []string
-	headers []http.Header
-	paths   []string
-}
+// fake is a server for clients of the wire.
+type fake struct{ *wiretest.Server }
 
-// serve starts a server. The handler is given the number of the request, from 0,
-// and its body.
-func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, n int, body string)) *fake {
+func serve(t testing.TB, handle wiretest.Handler) *fake {
 	t.Helper()
-	f := &fake{}
-	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Errorf("read request: %v", err)
-		}
-		f.mu.Lock()
-		n := len(f.bodies)
-		f.bodies = append(f.bodies, string(body))
-		f.headers = append(f.headers, r.Header.Clone())
-		f.paths = append(f.paths, r.URL.Path)
-		f.mu.Unlock()
-		handle(w, r, n, string(body))
-	}))
-	t.Cleanup(f.Close)
-	return f
+	return &fake{wiretest.Serve(t, handle)}
 }
 
 // serveText starts a server that answers every request with text.
-func serveText(t *testing.T, text string) *fake {
+func serveText(t testing.TB, text string) *fake {
 	t.Helper()
-	return serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, text)
-	})
-}
-
-// body returns the n-th request body.
-func (f *fake) body(t *testing.T, n int) string {
-	t.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if n >= len(f.bodies) {
-		t.Fatalf("the server got %d requests, want more than %d", len(f.bodies), n)
-	}
-	return f.bodies[n]
-}
-
-func (f *fake) count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.bodies)
+	return serve(t, wiretest.Text(wiretest.EventStream, text))
 }
 
 // client makes a client for the server.
-func (f *fake) client(t *testing.T, change ...func(*anthropic.Config)) *wire.Client {
+func (f *fake) client(t testing.TB, change ...func(*anthropic.Config)) *wire.Client {
 	t.Helper()
-	cfg := anthropic.Config{Config: wire.Config{BaseURL: f.URL + "/v1", HTTP: f.Client(), Provider: "house"}}
+	cfg := anthropic.Config{Config: f.Config()}
+	cfg.Provider = "house"
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -96,7 +46,7 @@ func (f *fake) client(t *testing.T, change ...func(*anthropic.Config)) *wire.Cli
 
 func withKey(key string) func(*anthropic.Config) {
 	return func(c *anthropic.Config) {
-		c.Key = func(context.Context) (string, error) { return key, nil }
+		c.Key = wiretest.Key(key)
 	}
 }
 
@@ -139,7 +89,10 @@ func delta(kind, field, text string) string {
 
 // ended ends a message.
 func ended(why string) string {
-	return event("message_delta", fmt.Sprintf(`"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":5}`, why)) +
+	return event(
+		"message_delta",
+		fmt.Sprintf(`"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":5}`, why),
+	) +
 		event("message_stop", "")
 }
 
@@ -148,31 +101,5 @@ var answered = begun + words(0, "ok") + ended("end_turn")
 
 // call is a request of one user message.
 func call(text string) loop.Call {
-	return loop.Call{Model: "claude-opus-4-6", Messages: []plan.Message{plan.UserText(text)}}
-}
-
-// field returns one top-level field of a JSON object, as it stands there.
-func field(t *testing.T, object, name string) string {
-	t.Helper()
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(object), &fields); err != nil {
-		t.Fatalf("request is not a JSON object: %v\n%s", err, object)
-	}
-	return string(bytes.TrimSpace(fields[name]))
-}
-
-// modelError asserts that err is a model error of the kind.
-func modelError(t *testing.T, err error, kind loop.ErrorKind) *loop.ModelError {
-	t.Helper()
-	me, ok := loop.AsModelError(err)
-	if !ok {
-		t.Fatalf("error is %T %v, want a model error", err, err)
-	}
-	if me.Kind != kind {
-		t.Fatalf("kind = %s (%v), want %s", me.Kind, err, kind)
-	}
-	if strings.ContainsAny(me.Message, "\n\r\x1b") || len([]rune(me.Message)) > 300 || me.Message == "" {
-		t.Errorf("message is not one line of at most 300 runes: %q", me.Message)
-	}
-	return me
+	return wiretest.Call("claude-opus-4-6", text)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // refusal is a server's complaint about requests that have a text in them.
@@ -101,29 +102,46 @@ func TestMends(t *testing.T) {
 			adjusted: []string{"thinking enabled→adaptive"}, has: []string{adaptive, effortHigh}, requests: 3,
 		},
 		{
-			name: "an older model does not decide", model: "claude-new", rules: []refusal{{`"effort"`, noEffort}, {`"adaptive"`, noAdaptive}},
+			name: "an older model does not decide", model: "claude-new", rules: []refusal{
+				{`"effort"`, noEffort},
+				{`"adaptive"`, noAdaptive},
+			},
 			adjusted: []string{"output_config.effort high→", "thinking " +
 				"adaptive→enabled"}, has: []string{budgeted}, hasNot: []string{"effort"}, requests: 4,
 		},
 		{
 			name: "an older model does not know the word", model: "claude-new", rules: []refusal{{`"adaptive"`, noTag}},
-			adjusted: []string{"thinking adaptive→enabled"}, has: []string{budgeted}, hasNot: []string{"output_config"}, requests: 3,
+			adjusted: []string{
+				"thinking adaptive→enabled",
+			}, has: []string{budgeted}, hasNot: []string{"output_config"}, requests: 3,
 		},
 		{
-			name: "a model does not think", model: "house-model", rules: []refusal{{`"thinking":{`, "thinking is not supported by this model"}},
-			adjusted: []string{"thinking enabled→adaptive", "thinking adaptive→"}, hasNot: []string{`"thinking":{`, "effort"}, requests: 4,
+			name: "a model does not think", model: "house-model", rules: []refusal{
+				{`"thinking":{`, "thinking is not supported by this model"},
+			},
+			adjusted: []string{
+				"thinking enabled→adaptive",
+				"thinking adaptive→",
+			}, hasNot: []string{`"thinking":{`, "effort"}, requests: 4,
 		},
 		{
-			name: "an effort is too high", change: func(c *loop.Call) { c.Settings.Effort = "xhigh" }, rules: []refusal{{`"xhigh"`, noXHigh}},
+			name:     "an effort is too high",
+			change:   func(c *loop.Call) { c.Settings.Effort = "xhigh" },
+			rules:    []refusal{{`"xhigh"`, noXHigh}},
 			adjusted: []string{"output_config.effort xhigh→high"}, has: []string{adaptive, effortHigh}, requests: 3,
 		},
 		{
 			name: "no efforts at all", rules: []refusal{{`"output_config"`, noConfig}},
-			adjusted: []string{"output_config.effort high→"}, has: []string{adaptive}, hasNot: []string{"output_config"}, requests: 3,
+			adjusted: []string{
+				"output_config.effort high→",
+			}, has: []string{adaptive}, hasNot: []string{"output_config"}, requests: 3,
 		},
 		{
 			name: "no display", rules: []refusal{{`"display"`, noDisplay}},
-			adjusted: []string{"thinking.display summarized→"}, has: []string{`"thinking":{"type":"adaptive"}`, effortHigh}, requests: 3,
+			adjusted: []string{"thinking.display summarized→"}, has: []string{
+				`"thinking":{"type":"adaptive"}`,
+				effortHigh,
+			}, requests: 3,
 		},
 		{
 			name: "thinking cannot be switched off", change: func(c *loop.Call) { c.Settings.Effort = "none" },
@@ -136,22 +154,37 @@ func TestMends(t *testing.T) {
 		},
 		{
 			name: "a signature that is none", rules: []refusal{{`"signature"`, badSignature}}, requests: 6,
-			adjusted: []string{"thinking blocks, for this request →"}, hasNot: []string{dropping, `"signature"`}, has: []string{adaptive},
+			adjusted: []string{
+				"thinking blocks, for this request →",
+			}, hasNot: []string{dropping, `"signature"`}, has: []string{adaptive},
 		},
 		{
-			name: "a signature that is none, and no binding", rules: []refusal{{dropping, noBinding}, {`"signature"`, otherTalk}}, requests: 6,
-			adjusted: []string{"thinking blocks, for this request →"}, hasNot: []string{dropping, `"signature"`}, has: []string{adaptive},
+			name: "a signature that is none, and no binding", rules: []refusal{
+				{dropping, noBinding},
+				{`"signature"`, otherTalk},
+			}, requests: 6,
+			adjusted: []string{
+				"thinking blocks, for this request →",
+			}, hasNot: []string{dropping, `"signature"`}, has: []string{adaptive},
 		},
 		{
-			name: "a signature that is none, with a budget", model: "claude-opus-4-1", rules: []refusal{{`"signature"`, badSignature}}, requests: 4,
+			name: "a signature that is none, with a budget", model: "claude-opus-4-1", rules: []refusal{
+				{`"signature"`, badSignature},
+			}, requests: 4,
 			adjusted: []string{"thinking blocks, for this request →"}, hasNot: []string{`"signature"`}, has: []string{budgeted},
 		},
 		{
-			name: "thinking in the middle of a turn", model: "claude-opus-4-1", rules: []refusal{{`"thinking":{"budget`, expected}}, requests: 4,
-			adjusted: []string{"thinking in this turn, for this request →"}, hasNot: []string{`"thinking":{`}, has: []string{`"signature"`},
+			name: "thinking in the middle of a turn", model: "claude-opus-4-1", rules: []refusal{
+				{`"thinking":{"budget`, expected},
+			}, requests: 4,
+			adjusted: []string{
+				"thinking in this turn, for this request →",
+			}, hasNot: []string{`"thinking":{`}, has: []string{`"signature"`},
 		},
 		{
-			name: "no mark for the conversation", rules: []refusal{{`"model":"claude-opus-4-7","cache_control"`, noTop}}, requests: 3,
+			name: "no mark for the conversation", rules: []refusal{
+				{`"model":"claude-opus-4-7","cache_control"`, noTop},
+			}, requests: 3,
 			adjusted: []string{"cache_control →marks on blocks"},
 			has: []string{
 				`"text":"look","type":"text","cache_control":{"type":"ephemeral"}}],"role":"user"}`,
@@ -160,37 +193,56 @@ func TestMends(t *testing.T) {
 			},
 		},
 		{
-			name: "not for an hour", change: func(c *loop.Call) { c.Settings.LongCache = true }, rules: []refusal{{`"ttl"`, noHour}}, requests: 3,
+			name:     "not for an hour",
+			change:   func(c *loop.Call) { c.Settings.LongCache = true },
+			rules:    []refusal{{`"ttl"`, noHour}},
+			requests: 3,
 			adjusted: []string{"cache_control.ttl 1h→5m"},
 			has: []string{`"system":[{"text":"be good","type":"text","cache_control":{"type":"ephemeral"}}]`, `,` +
 				`"cache_control":{"type":"ephemeral"},"output`},
 		},
 		{
 			name: "no marks at all", change: func(c *loop.Call) { c.Settings.LongCache = true }, requests: 4,
-			rules:    []refusal{{`"type":"text","cache_control"`, noMark}},
-			adjusted: []string{"cache_control →marks on blocks", "cache_control marks on blocks→"}, hasNot: []string{"cache_control"},
+			rules: []refusal{{`"type":"text","cache_control"`, noMark}},
+			adjusted: []string{
+				"cache_control →marks on blocks",
+				"cache_control marks on blocks→",
+			}, hasNot: []string{"cache_control"},
 		},
 		{
-			name: "an answer that is too long", change: func(c *loop.Call) { c.Settings.Effort = "" }, rules: []refusal{{`"max_tokens":16384`, tooMuch}}, requests: 3,
+			name: "an answer that is too long", change: func(c *loop.Call) { c.Settings.Effort = "" }, rules: []refusal{
+				{`"max_tokens":16384`, tooMuch},
+			}, requests: 3,
 			adjusted: []string{"output limit 16384→8192"}, has: []string{`"max_tokens":8192`},
 		},
 		{
-			name: "an answer that is too long, with a budget", model: "claude-3-7-sonnet", rules: []refusal{{`"max_tokens":24576`, strings.Replace(tooMuch, "16384", "24576", 1)}},
-			adjusted: []string{"output limit 24576→8192"}, has: []string{`"max_tokens":8192`, `"budget_tokens":6144`}, requests: 3,
+			name: "an answer that is too long, with a budget", model: "claude-3-7-sonnet", rules: []refusal{
+				{`"max_tokens":24576`, strings.Replace(tooMuch, "16384", "24576", 1)},
+			},
+			adjusted: []string{"output limit 24576→8192"}, has: []string{
+				`"max_tokens":8192`,
+				`"budget_tokens":6144`,
+			}, requests: 3,
 		},
 		{
-			name: "temperature", change: func(c *loop.Call) { c.Settings = loop.Settings{Temperature: &half} }, rules: []refusal{{`"temperature"`, noTemperature}},
+			name:     "temperature",
+			change:   func(c *loop.Call) { c.Settings = loop.Settings{Temperature: &half} },
+			rules:    []refusal{{`"temperature"`, noTemperature}},
 			adjusted: []string{"temperature →"}, hasNot: []string{"temperature"}, requests: 3,
 		},
 		{
-			name: "format", change: func(c *loop.Call) { c.Format = format }, config: schema, rules: []refusal{{`"format"`, noFormat}},
+			name: "format", change: func(c *loop.Call) { c.Format = format }, config: schema, rules: []refusal{
+				{`"format"`, noFormat},
+			},
 			adjusted: []string{"output_config.format →"}, has: []string{effortHigh}, hasNot: []string{"json_schema"}, requests: 3,
 		},
 		{
 			name: "schema keywords", model: "m", rules: []refusal{{`"oneOf"`, `Unknown name "oneOf" at ` +
 				`'tools[0].function_declarations[0].parameters'`}}, requests: 3,
 			change: func(c *loop.Call) {
-				c.Tools = []loop.Spec{{Name: "x", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"oneOf":[],"type":"string"}}}`)}}
+				c.Tools = []loop.Spec{
+					{Name: "x", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"oneOf":[],"type":"string"}}}`)},
+				}
 			},
 			adjusted: []string{"schema keywords →type, description, properties, required, items and enum alone"},
 			has:      []string{`"input_schema":{"properties":{"a":{"type":"string"}},"type":"object"}`},
@@ -217,8 +269,13 @@ func TestMends(t *testing.T) {
 			},
 		},
 		{
-			name: "neither format nor effort", change: func(c *loop.Call) { c.Format = format }, config: schema, rules: []refusal{{`"output_config"`, noConfig}},
-			adjusted: []string{"output_config.effort high→", "output_config.format →"}, hasNot: []string{"json_schema", "effort"}, requests: 3,
+			name: "neither format nor effort", change: func(c *loop.Call) { c.Format = format }, config: schema, rules: []refusal{
+				{`"output_config"`, noConfig},
+			},
+			adjusted: []string{
+				"output_config.effort high→",
+				"output_config.format →",
+			}, hasNot: []string{"json_schema", "effort"}, requests: 3,
 		},
 	}
 	for _, tt := range tests {
@@ -231,7 +288,12 @@ func TestMends(t *testing.T) {
 			if tt.rules == nil {
 				f = binding(t)
 			}
-			req := loop.Call{Model: "claude-opus-4-7", System: "be good", Messages: thought(), Settings: loop.Settings{Effort: "high"}}
+			req := loop.Call{
+				Model:    "claude-opus-4-7",
+				System:   "be good",
+				Messages: thought(),
+				Settings: loop.Settings{Effort: "high"},
+			}
 			if tt.model != "" {
 				req.Model = tt.model
 			}
@@ -258,10 +320,10 @@ func TestMends(t *testing.T) {
 			if diff := cmp.Diff(tt.adjusted, adjusted); diff != "" {
 				t.Errorf("adjusted (-want +got):\n%s", diff)
 			}
-			if f.count() != tt.requests {
-				t.Errorf("%d requests, want %d", f.count(), tt.requests)
+			if f.Count() != tt.requests {
+				t.Errorf("%d requests, want %d", f.Count(), tt.requests)
 			}
-			last := f.body(t, f.count()-1)
+			last := f.Body(t, f.Count()-1)
 			if !json.Valid([]byte(last)) {
 				t.Errorf("no JSON: %s", last)
 			}
@@ -285,7 +347,10 @@ func binding(t *testing.T) *fake {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) {
 		switch {
-		case strings.Contains(body, dropping) && strings.Contains(r.Header.Get("Anthropic-Beta"), "thinking-binding-controls-2026-08-01"):
+		case strings.Contains(body, dropping) && strings.Contains(
+			r.Header.Get("Anthropic-Beta"),
+			"thinking-binding-controls-2026-08-01",
+		):
 			fmt.Fprint(w, answered)
 		default:
 			w.WriteHeader(http.StatusBadRequest)
@@ -304,11 +369,11 @@ func TestBetas(t *testing.T) {
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.headers[1].Get("Anthropic-Beta"); got != "own-1,thinking-binding-controls-2026-08-01" {
+	if got := f.Request(t, 1).Header.Get("Anthropic-Beta"); got != "own-1,thinking-binding-controls-2026-08-01" {
 		t.Errorf("betas = %q", got)
 	}
-	if want := `"thinking":{"type":"adaptive",` + dropping + `}`; !strings.Contains(f.body(t, 1), want) {
-		t.Errorf("no %s in %s", want, f.body(t, 1))
+	if want := `"thinking":{"type":"adaptive",` + dropping + `}`; !strings.Contains(f.Body(t, 1), want) {
+		t.Errorf("no %s in %s", want, f.Body(t, 1))
 	}
 }
 
@@ -328,8 +393,8 @@ func TestKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{`"thinking":{"type":"adaptive"}`, `"signature":"sig"`, `"max_tokens":500`} {
-		if !strings.Contains(f.body(t, 0), text) {
-			t.Errorf("no %s in %s", text, f.body(t, 0))
+		if !strings.Contains(f.Body(t, 0), text) {
+			t.Errorf("no %s in %s", text, f.Body(t, 0))
 		}
 	}
 }
@@ -342,11 +407,16 @@ func TestResendHasAnEnd(t *testing.T) {
 		fmt.Fprint(w, `{"error":{"type":"invalid_request_error","message":"thinking: cache_control: effort `+
 			`signature temperature display ttl are all wrong"}}`)
 	})
-	req := loop.Call{Model: "claude-opus-4-7", System: "s", Messages: thought(), Settings: loop.Settings{Effort: "max", LongCache: true}}
+	req := loop.Call{
+		Model:    "claude-opus-4-7",
+		System:   "s",
+		Messages: thought(),
+		Settings: loop.Settings{Effort: "max", LongCache: true},
+	}
 	_, err := f.client(t).Generate(t.Context(), req, nil)
-	modelError(t, err, loop.ErrRefused)
-	if f.count() > 9 {
-		t.Errorf("%d requests", f.count())
+	wiretest.ModelError(t, err, loop.ErrRefused)
+	if f.Count() > 9 {
+		t.Errorf("%d requests", f.Count())
 	}
 }
 
@@ -357,20 +427,21 @@ func TestMarksMove(t *testing.T) {
 	client := f.client(t)
 	all := conversation()
 	for n := 1; n <= len(all); n++ {
-		before := f.count()
+		before := f.Count()
 		if _, err := client.Generate(t.Context(), loop.Call{Model: "m", Messages: all[:n]}, nil); err != nil {
 			t.Fatal(err)
 		}
-		body := f.body(t, f.count()-1)
+		body := f.Body(t, f.Count()-1)
 		const mark = `,"cache_control":{"type":"ephemeral"}`
 		if got := strings.Count(body, mark); got < 1 || got > 2 || !json.Valid([]byte(body)) {
 			t.Errorf("%d marks in %s", got, body)
 		}
 		plain := serveText(t, answered)
-		if _, err := plain.client(t, func(c *anthropic.Config) { c.NoCache = true }).Generate(t.Context(), loop.Call{Model: "m", Messages: all[:n]}, nil); err != nil {
+		unmarked := plain.client(t, func(c *anthropic.Config) { c.NoCache = true })
+		if _, err := unmarked.Generate(t.Context(), loop.Call{Model: "m", Messages: all[:n]}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(plain.body(t, 0), strings.ReplaceAll(body, mark, "")); diff != "" {
+		if diff := cmp.Diff(plain.Body(t, 0), strings.ReplaceAll(body, mark, "")); diff != "" {
 			t.Errorf("without marks, %d messages, request %d (-want +got):\n%s", n, before, diff)
 		}
 	}

@@ -207,7 +207,7 @@ func (p *protocol) assistantBlocks(m plan.Message, o *wire.Optionals) (out []any
 // thought writes what the model thought, as it came; nil where it came from
 // another server.
 func (p *protocol) thought(b plan.Block) any {
-	fields := wire.Open(b.Opaque, Wire, p.provider)
+	fields := wire.Open(b.Opaque, Name, p.provider)
 	var data, signature string
 	switch {
 	case fields == nil:
@@ -228,7 +228,7 @@ func (p *protocol) toolUse(b plan.Block, o *wire.Optionals) toolUse {
 		Name:  toolName(b.Name),
 		Type:  typeToolUse,
 	}
-	caller := wire.Open(b.Opaque, Wire, p.provider)[fieldCaller]
+	caller := wire.Open(b.Opaque, Name, p.provider)[fieldCaller]
 	if caller != nil && o.May(wire.Optional{Part: fieldCaller}) {
 		use.Caller = caller
 	}

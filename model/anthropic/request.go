@@ -60,7 +60,7 @@ func (r *request) may(part wire.Optional) bool {
 // only when the call asks for it.
 func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error) {
 	o := wire.Optionals{Mends: mends}
-	said, err := p.history.Encoded(call.Messages, "", &o, p.message)
+	encoded, err := p.history.Encoded(call.Messages, "", &o, p.message)
 	if err != nil {
 		return wire.Request{}, err
 	}
@@ -81,7 +81,7 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	}
 	body := wire.Text{[]byte(`{"messages":[`)}
 	if r.may(partsJoined) {
-		body = append(body, p.conversation(call.Messages, said, marks, mends)...)
+		body = append(body, p.conversation(call.Messages, encoded, marks, mends)...)
 	} else {
 		body = append(body, p.joined(call.Messages, marks, mends))
 	}
@@ -186,8 +186,8 @@ func (p *protocol) sets(field string) bool {
 }
 
 // textBlock writes a text as a block.
-func textBlock(said string) ([]byte, error) {
-	raw, err := plan.MarshalCompact(text{said, typeText})
+func textBlock(content string) ([]byte, error) {
+	raw, err := plan.MarshalCompact(text{content, typeText})
 	if err != nil {
 		return nil, fmt.Errorf("encode the system prompt: %w", err)
 	}

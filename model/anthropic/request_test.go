@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 var readTool = loop.Spec{
@@ -24,7 +25,7 @@ var readTool = loop.Spec{
 // sealed marks a field as this wire and the provider of the tests do.
 func sealed(provider, field, text string) json.RawMessage {
 	raw, _ := json.Marshal(text)
-	return wire.Seal(anthropic.Wire, provider, map[string]json.RawMessage{field: raw})
+	return wire.Seal(anthropic.Name, provider, map[string]json.RawMessage{field: raw})
 }
 
 // conversation has every kind of message and block in it.
@@ -36,7 +37,11 @@ func conversation() []plan.Message {
 			{Type: plan.BlockReasoning, Opaque: sealed("house", "data", "hidden")},
 			{Type: plan.BlockReasoning, Text: "another house's", Opaque: sealed("other", "signature", "x")},
 			{Type: plan.BlockReasoning, Text: "not marked", Opaque: json.RawMessage(`{"signature":"x"}`)},
-			{Type: plan.BlockReasoning, Text: "another wire's", Opaque: wire.Seal("chat", "house", map[string]json.RawMessage{"signature": json.RawMessage(`"x"`)})},
+			{
+				Type:   plan.BlockReasoning,
+				Text:   "another wire's",
+				Opaque: wire.Seal("chat", "house", map[string]json.RawMessage{"signature": json.RawMessage(`"x"`)}),
+			},
 			{Type: plan.BlockReasoning, Text: "bare"},
 			{Type: plan.BlockText, Text: "\n\n"},
 			{Type: plan.BlockText, Text: "reading "},
@@ -44,7 +49,11 @@ func conversation() []plan.Message {
 			{Type: plan.BlockReasoning, Text: "between", Opaque: sealed("house", "signature", "t")},
 			{
 				Type: plan.BlockToolCall, Call: "call|b.1", Name: "fs.read", Args: "{ \"n\": 1.0 }",
-				Opaque: wire.Seal(anthropic.Wire, "house", map[string]json.RawMessage{"caller": json.RawMessage(`{"type":"direct"}`)}),
+				Opaque: wire.Seal(
+					anthropic.Name,
+					"house",
+					map[string]json.RawMessage{"caller": json.RawMessage(`{"type":"direct"}`)},
+				),
 			},
 			{Type: plan.BlockReasoning, Text: "last", Opaque: sealed("house", "signature", "u")},
 			{Type: plan.BlockExtension, Kind: "mark", Opaque: json.RawMessage(`{}`)},
@@ -55,13 +64,21 @@ func conversation() []plan.Message {
 		}},
 		plan.UserText("and a letter"),
 		{Role: plan.RoleExtension, Blocks: []plan.Block{{Type: plan.BlockText, Text: "secret"}}},
-		{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: "c", Name: "read"}, {Type: plan.BlockToolCall, Call: "d"}}},
-		{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "c"}, {Type: plan.BlockToolResult, Call: "d", Error: true}}},
+		{
+			Role:   plan.RoleAssistant,
+			Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: "c", Name: "read"}, {Type: plan.BlockToolCall, Call: "d"}},
+		},
+		{
+			Role:   plan.RoleTool,
+			Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "c"}, {Type: plan.BlockToolResult, Call: "d", Error: true}},
+		},
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockReasoning, Text: "nothing to " +
 			"say", Opaque: sealed("house", "signature", "v")}}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockText, Text: " "}}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{
-			{Type: plan.BlockText, Text: "this"}, {Type: plan.BlockImage, MIME: "image/png", Data: "AAAA"}, {Type: plan.BlockImage, MIME: "image/bmp", Data: "BBBB"},
+			{Type: plan.BlockText, Text: "this"},
+			{Type: plan.BlockImage, MIME: "image/png", Data: "AAAA"},
+			{Type: plan.BlockImage, MIME: "image/bmp", Data: "BBBB"},
 		}},
 	}
 }
@@ -74,9 +91,11 @@ func TestMessages(t *testing.T) {
 			`{"text":"reading ","type":"text"},{"id":"toolu_a","input":{"_invalid_arguments":"{\"path\" : \"x\""},"name":"read",` +
 			`"type":"tool_use"},` +
 			`{"signature":"t","thinking":"between","type":"thinking"},` +
-			`{"id":"call_b_1_32d692a94ce5","input":{"n":1.0},"name":"fs_read","caller":{"type":"direct"},"type":"tool_use"}],"role":"assistant"}`,
+			`{"id":"call_b_1_32d692a94ce5","input":{"n":1.0},"name":"fs_read","caller":{"type":"direct"},` +
+			`"type":"tool_use"}],"role":"assistant"}`,
 		`{"content":[{"tool_use_id":"toolu_a","content":[{"text":"one","type":"text"}],"type":"tool_result"},` +
-			`{"tool_use_id":"call_b_1_32d692a94ce5","is_error":true,"content":[{"text":"two","type":"text"}],"type":"tool_result"}],"role":"user"}`,
+			`{"tool_use_id":"call_b_1_32d692a94ce5","is_error":true,"content":[{"text":"two","type":"text"}],` +
+			`"type":"tool_result"}],"role":"user"}`,
 		`{"content":[{"text":"and a letter","type":"text"}],"role":"user"}`,
 		`{"content":[{"id":"c","input":{},"name":"read","type":"tool_use"},{"id":"d","input":{},"name":"unnamed","type":"tool_use"}],` +
 			`"role":"assistant"}`,
@@ -93,7 +112,7 @@ func TestMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var raw []json.RawMessage
-	if err := json.Unmarshal([]byte(field(t, f.body(t, 0), "messages")), &raw); err != nil {
+	if err := json.Unmarshal([]byte(wiretest.Field(t, f.Body(t, 0), "messages")), &raw); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -134,7 +153,7 @@ func TestWhoSpeaks(t *testing.T) {
 			if _, err := f.client(t).Generate(t.Context(), loop.Call{Model: "m", Messages: tt.messages}, nil); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff("["+tt.want+"]", field(t, f.body(t, 0), "messages")); diff != "" {
+			if diff := cmp.Diff("["+tt.want+"]", wiretest.Field(t, f.Body(t, 0), "messages")); diff != "" {
 				t.Errorf("messages (-want +got):\n%s", diff)
 			}
 		})
@@ -153,13 +172,13 @@ func TestBodyExtends(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		body := f.body(t, n-1)
+		body := f.Body(t, n-1)
 		messages, rest, found := strings.Cut(body, `],"max_tokens"`)
 		messages = strings.TrimSuffix(messages, `,{"content":[{"text":"Go on.","type":"text"}],"role":"user"}`)
 		if !found || !strings.HasPrefix(messages, previous) || !strings.HasPrefix(body, `{"messages":[{`) {
 			t.Errorf("%d messages do not extend %d:\n%s\n%s", n, n-1, previous, body)
 		}
-		if _, first, _ := strings.Cut(f.body(t, 0), `],"max_tokens"`); rest != first {
+		if _, first, _ := strings.Cut(f.Body(t, 0), `],"max_tokens"`); rest != first {
 			t.Errorf("what follows the messages changed with message %d: %s", n, rest)
 		}
 		previous = messages
@@ -242,11 +261,15 @@ func TestBody(t *testing.T) {
 			name: "a body of one's own",
 			config: func(c *anthropic.Config) {
 				c.Body = map[string]json.RawMessage{
-					"service_tier": json.RawMessage(`"auto"`), "max_tokens": json.RawMessage(`5`), "stream": json.RawMessage(`false`), "system": json.RawMessage(`"own"`),
+					"service_tier": json.RawMessage(`"auto"`),
+					"max_tokens":   json.RawMessage(`5`),
+					"stream":       json.RawMessage(`false`),
+					"system":       json.RawMessage(`"own"`),
 				}
 			},
 			change: func(c *loop.Call) { c.System = "be good" },
-			want: `{"messages":[{"content":[{"text":"hi","type":"text"}],"role":"user"}],"cache_control":{"type":"ephemeral"},"max_tokens":5,` +
+			want: `{"messages":[{"content":[{"text":"hi","type":"text"}],"role":"user"}],` +
+				`"cache_control":{"type":"ephemeral"},"max_tokens":5,` +
 				`"model":"claude-opus-4-6","service_tier":"auto","system":"own"` + end,
 		},
 	}
@@ -267,7 +290,7 @@ func TestBody(t *testing.T) {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.want, f.body(t, n)); diff != "" {
+				if diff := cmp.Diff(tt.want, f.Body(t, n)); diff != "" {
 					t.Errorf("body %d (-want +got):\n%s", n, diff)
 				}
 			}
@@ -300,14 +323,14 @@ func TestHeadersAndPath(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		if f.paths[0] != want {
-			t.Errorf("the path below %q is %s, want %s", base, f.paths[0], want)
+		if f.Request(t, 0).Path != want {
+			t.Errorf("the path below %q is %s, want %s", base, f.Request(t, 0).Path, want)
 		}
 		for name, want := range map[string]string{
 			"X-Api-Key": "sk-1", "Authorization": "", "Anthropic-Version": "2023-06-01", "Anthropic-Beta": "one,two",
 			"X-Plan-Run": "01J", "X-Custom": "", "Content-Type": "application/json",
 		} {
-			if got := f.headers[0].Get(name); got != want {
+			if got := f.Request(t, 0).Header.Get(name); got != want {
 				t.Errorf("header %s = %q, want %q", name, got, want)
 			}
 		}
@@ -325,8 +348,8 @@ func TestModels(t *testing.T) {
 	if err != nil || len(offers) != 1 || offers[0].Name != "claude-opus-5" || offers[0].Window != 1000000 {
 		t.Errorf("models = %+v, %v", offers, err)
 	}
-	if f.paths[0] != "/anthropic/v1/models" || f.headers[0].Get("Anthropic-Version") == "" {
-		t.Errorf("asked for %s with %v", f.paths[0], f.headers[0])
+	if f.Request(t, 0).Path != "/anthropic/v1/models" || f.Request(t, 0).Header.Get("Anthropic-Version") == "" {
+		t.Errorf("asked for %s with %v", f.Request(t, 0).Path, f.Request(t, 0).Header)
 	}
 }
 

@@ -131,9 +131,11 @@ func TestGateways(t *testing.T) {
 				},
 			}, func(c *anthropic.Config) { c.Structured = wire.StructuredSchema })
 			call := loop.Call{
-				Model:    "claude-opus-4-7",
-				System:   "be good",
-				Tools:    []loop.Spec{{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"oneOf":[{"type":"string"}]}}}`)}},
+				Model:  "claude-opus-4-7",
+				System: "be good",
+				Tools: []loop.Spec{
+					{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"oneOf":[{"type":"string"}]}}}`)},
+				},
 				Messages: []plan.Message{plan.UserText("a"), conversation()[len(conversation())-1]},
 				Settings: loop.Settings{Effort: "high", LongCache: true},
 				Format:   &loop.Format{Name: "v", Schema: json.RawMessage(`{"type":"object"}`)},
@@ -151,7 +153,10 @@ func TestGateways(t *testing.T) {
 			}
 			results := plan.Message{Role: plan.RoleTool}
 			for _, c := range first.Message.Calls() {
-				results.Blocks = append(results.Blocks, plan.Block{Type: plan.BlockToolResult, Call: c.Call, Name: c.Name, Text: "ok"})
+				results.Blocks = append(
+					results.Blocks,
+					plan.Block{Type: plan.BlockToolResult, Call: c.Call, Name: c.Name, Text: "ok"},
+				)
 			}
 			call.Messages = slices.Concat(call.Messages, []plan.Message{first.Message, results})
 			answer, err := client.Generate(t.Context(), call, nil)

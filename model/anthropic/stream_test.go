@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // answerOf plays a stream to a client.
@@ -116,10 +117,14 @@ func TestAnswers(t *testing.T) {
 			stop: loop.StopEnd,
 		},
 		{
-			name:   "types in the names of events only",
-			stream: strings.ReplaceAll(begun+said(0, `{"text":"o"}`, delta("text_delta", "text", "k"))+ended("end_turn"), `"type":"content_block`, `"x":"`),
-			want:   []plan.Block{{Type: plan.BlockText, Text: "ok"}},
-			stop:   loop.StopEnd,
+			name: "types in the names of events only",
+			stream: strings.ReplaceAll(
+				begun+said(0, `{"text":"o"}`, delta("text_delta", "text", "k"))+ended("end_turn"),
+				`"type":"content_block`,
+				`"x":"`,
+			),
+			want: []plan.Block{{Type: plan.BlockText, Text: "ok"}},
+			stop: loop.StopEnd,
 		},
 		{
 			name: "words at the beginning of a block", stream: begun + said(0, `{"type":"text",`+
@@ -139,7 +144,10 @@ func TestAnswers(t *testing.T) {
 			want: []plan.Block{{Type: plan.BlockText, Text: "ok"}}, stop: loop.StopEnd,
 		},
 		{
-			name: "no stop after the reason for it", stream: begun + words(0, "ok") + event("message_delta", `"delta":{"stop_reason":"end_turn"}`),
+			name: "no stop after the reason for it", stream: begun + words(0, "ok") + event(
+				"message_delta",
+				`"delta":{"stop_reason":"end_turn"}`,
+			),
 			want: []plan.Block{{Type: plan.BlockText, Text: "ok"}}, stop: loop.StopEnd,
 		},
 		{
@@ -152,7 +160,9 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "the window is full", stream: begun + words(0, "ok") + ended("model_context_window_exceeded"),
-			want: []plan.Block{{Type: plan.BlockText, Text: "ok"}}, stop: loop.StopLength, finish: "model_context_window_exceeded",
+			want: []plan.Block{
+				{Type: plan.BlockText, Text: "ok"},
+			}, stop: loop.StopLength, finish: "model_context_window_exceeded",
 		},
 		{
 			name: "paused", stream: begun + words(0, "ok") + ended("pause_turn"),
@@ -160,11 +170,16 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "paused with a call", stream: begun + said(0, use) + ended("pause_turn"),
-			want: []plan.Block{{Type: plan.BlockToolCall, Call: "toolu_1", Name: "read", Args: "{}"}}, stop: loop.StopTools, finish: "pause_turn",
+			want: []plan.Block{
+				{Type: plan.BlockToolCall, Call: "toolu_1", Name: "read", Args: "{}"},
+			}, stop: loop.StopTools, finish: "pause_turn",
 		},
 		{
 			name: "refused beside a call", stream: begun + words(0, "no") + said(1, use) + ended("refusal"),
-			want: []plan.Block{{Type: plan.BlockText, Text: "no"}, {Type: plan.BlockToolCall, Call: "toolu_1", Name: "read", Args: "{}"}}, stop: loop.StopRefused,
+			want: []plan.Block{
+				{Type: plan.BlockText, Text: "no"},
+				{Type: plan.BlockToolCall, Call: "toolu_1", Name: "read", Args: "{}"},
+			}, stop: loop.StopRefused,
 		},
 		{
 			name: "refused without a word",
@@ -222,7 +237,8 @@ func TestAnswers(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	usage := func(start, end string) string {
-		return "event: message_start\ndata: " + `{"type":"message_start","message":{"model":"m","content":[],"usage":` + start + `}}` + "\n\n" +
+		return "event: message_start\ndata: " + `{"type":"message_start","message":{"model":"m","content":[],` +
+			`"usage":` + start + `}}` + "\n\n" +
 			words(0, "ok") + event("message_delta", `"delta":{"stop_reason":"end_turn"},"usage":`+end)
 	}
 	tests := []struct {
@@ -253,7 +269,12 @@ func TestUsage(t *testing.T) {
 		},
 		{"said at the end only", `{"input_tokens":0,"output_tokens":0}`, `{"input_tokens":10,"cache_read_input_tokens":5,` +
 			`"output_tokens":9}`, plan.Usage{Input: 15, Cached: 5, Output: 9}},
-		{"zero at the end", `{"input_tokens":10,"output_tokens":0}`, `{"input_tokens":0,"output_tokens":9}`, plan.Usage{Input: 10, Output: 9}},
+		{
+			"zero at the end",
+			`{"input_tokens":10,"output_tokens":0}`,
+			`{"input_tokens":0,"output_tokens":9}`,
+			plan.Usage{Input: 10, Output: 9},
+		},
 		{"absurd", `{"input_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807,` +
 			`"output_tokens":-5}`, `{}`, plan.Usage{Input: 1e12, Cached: 1e12}},
 		{"none", `null`, `null`, plan.Usage{}},
@@ -277,8 +298,18 @@ func TestFailures(t *testing.T) {
 		kind         loop.ErrorKind
 		says         string
 	}{
-		{"overloaded", begun + event("error", `"error":{"type":"overloaded_error","message":"Overloaded"}`), loop.ErrServed, "Overloaded"},
-		{"rate limit", begun + event("error", `"error":{"type":"rate_limit_error","message":"Slow down"}`), loop.ErrRateLimit, "Slow down"},
+		{
+			"overloaded",
+			begun + event("error", `"error":{"type":"overloaded_error","message":"Overloaded"}`),
+			loop.ErrServed,
+			"Overloaded",
+		},
+		{
+			"rate limit",
+			begun + event("error", `"error":{"type":"rate_limit_error","message":"Slow down"}`),
+			loop.ErrRateLimit,
+			"Slow down",
+		},
 		{"too long", event("error", `"error":{"type":"invalid_request_error","message":"prompt is too long: `+
 			`208310 tokens > 200000 maximum"}`), loop.ErrTooLong, "208310"},
 		{"an error that only its name says", begun + "event: error\ndata: {\"message\":\"gone\"}\n\n", loop.ErrServed, "gone"},
@@ -290,7 +321,12 @@ func TestFailures(t *testing.T) {
 		{"only an end", event("message_stop", ""), loop.ErrServed, "broke off"},
 		{"only an end mark", "data: [DONE]\n\n", loop.ErrServed, "broke off"},
 		{"no end", begun + words(0, "ok"), loop.ErrServed, "broke off"},
-		{"no reason", begun + words(0, "ok") + event("message_delta", `"delta":{"stop_reason":null}`), loop.ErrServed, "broke off"},
+		{
+			"no reason",
+			begun + words(0, "ok") + event("message_delta", `"delta":{"stop_reason":null}`),
+			loop.ErrServed,
+			"broke off",
+		},
 		{"arguments of no call", begun + event("content_block_delta", `"index":0,`+
 			`"delta":`+delta("input_json_delta", "partial_json", "{")) + ended("tool_use"), loop.ErrServed, "did not begin"},
 		{"garbage", begun + "data: {\"type\n\n", loop.ErrServed, "not an event"},
@@ -299,7 +335,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := answerOf(t, tt.stream)
-			if me := modelError(t, err, tt.kind); !strings.Contains(me.Message, tt.says) {
+			if me := wiretest.ModelError(t, err, tt.kind); !strings.Contains(me.Message, tt.says) {
 				t.Errorf("message = %q, want %q in it", me.Message, tt.says)
 			}
 		})
@@ -310,7 +346,7 @@ func TestFailures(t *testing.T) {
 func TestUsageOfAFailure(t *testing.T) {
 	t.Parallel()
 	_, _, err := answerOf(t, begun+words(0, "ok"))
-	if me := modelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 3, Output: 1}) {
+	if me := wiretest.ModelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 3, Output: 1}) {
 		t.Errorf("usage = %+v", me.Usage)
 	}
 }
@@ -338,7 +374,13 @@ func TestStatuses(t *testing.T) {
 		{500, "api_error", "Internal server error", loop.ErrServed, 0},
 		{504, "timeout_error", "Timed out", loop.ErrUnserved, 0},
 		{529, "overloaded_error", "Overloaded", loop.ErrUnserved, 0},
-		{400, "invalid_request_error", "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum", loop.ErrRefused, 0},
+		{
+			400,
+			"invalid_request_error",
+			"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum",
+			loop.ErrRefused,
+			0,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.status, " ", tt.message), func(t *testing.T) {
@@ -350,11 +392,11 @@ func TestStatuses(t *testing.T) {
 			req := call("hi")
 			req.Settings = loop.Settings{Effort: "high", LongCache: true}
 			_, err := f.client(t).Generate(t.Context(), req, nil)
-			if me := modelError(t, err, tt.want); me.Window != tt.window || me.Status != tt.status {
+			if me := wiretest.ModelError(t, err, tt.want); me.Window != tt.window || me.Status != tt.status {
 				t.Errorf("window = %d, status = %d", me.Window, me.Status)
 			}
-			if f.count() != 1 {
-				t.Errorf("%d requests, want 1", f.count())
+			if f.Count() != 1 {
+				t.Errorf("%d requests, want 1", f.Count())
 			}
 		})
 	}
@@ -363,7 +405,12 @@ func TestStatuses(t *testing.T) {
 // What came goes back as it came, and to no other server.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	stream := begun + said(0, hmm, delta("thinking_delta", "thinking", "a <b> \u2028 é\n"), delta("signature_delta", "signature", "EqQB+/=")) +
+	stream := begun + said(
+		0,
+		hmm,
+		delta("thinking_delta", "thinking", "a <b> \u2028 é\n"),
+		delta("signature_delta", "signature", "EqQB+/="),
+	) +
 		said(1, `{"type":"redacted_thinking","data":"x+/="}`) + words(2, "Look.") +
 		said(3, use, delta("input_json_delta", "partial_json", `{"n":12345678901234567890,"s":"\u00e9"}`)) + ended("tool_use")
 	answer, _, err := answerOf(t, stream)
@@ -371,7 +418,11 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	req := call("hi")
-	req.Messages = append(req.Messages, answer.Message, plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "toolu_1", Text: "ok"}}})
+	req.Messages = append(
+		req.Messages,
+		answer.Message,
+		plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "toolu_1", Text: "ok"}}},
+	)
 	for provider, want := range map[string]string{
 		"house": `{"content":[{"signature":"EqQB+/=","thinking":"a <b> \u2028 é\n","type":"thinking"},{"data":"x+/=",` +
 			`"type":"redacted_thinking"},` +
@@ -384,8 +435,8 @@ func TestRoundTrip(t *testing.T) {
 		if _, err := f.client(t, func(c *anthropic.Config) { c.Provider = provider }).Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(f.body(t, 0), want) {
-			t.Errorf("%s is sent %s\nwant %s", provider, f.body(t, 0), want)
+		if !strings.Contains(f.Body(t, 0), want) {
+			t.Errorf("%s is sent %s\nwant %s", provider, f.Body(t, 0), want)
 		}
 	}
 }

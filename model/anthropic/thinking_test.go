@@ -36,7 +36,13 @@ func TestEfforts(t *testing.T) {
 		{"claude-opus-4-1", "xhigh", 0, 32000, `"budget_tokens":24000`},
 		{"claude-opus-4-1", "high", 1000, 0, `"max_tokens":17384`},
 		{"claude-opus-4-1", "minimal", 0, 0, `"budget_tokens":1024`},
-		{"claude-opus-4-1", "high", 0, 1500, `"max_tokens":1500,"model":"claude-opus-4-1","cache_control":{"type":"ephemeral"},"stream"`},
+		{
+			"claude-opus-4-1",
+			"high",
+			0,
+			1500,
+			`"max_tokens":1500,"model":"claude-opus-4-1","cache_control":{"type":"ephemeral"},"stream"`,
+		},
 		{"claude-opus-4-1", "strange", 0, 0, `"budget_tokens":8192`},
 	}
 	for _, tt := range tests {
@@ -53,7 +59,7 @@ func TestEfforts(t *testing.T) {
 			if _, err := client.Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
-			if body := f.body(t, 0); !strings.Contains(body, tt.want) || strings.Contains(body, "temperature") {
+			if body := f.Body(t, 0); !strings.Contains(body, tt.want) || strings.Contains(body, "temperature") {
 				t.Errorf("body is %s, want %s in it and no temperature", body, tt.want)
 			}
 		})

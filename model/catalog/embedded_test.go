@@ -10,6 +10,10 @@ import (
 
 	"charm.land/catwalk/pkg/catwalk"
 	"charm.land/catwalk/pkg/embedded"
+
+	"github.com/plan-engine/plan/model/anthropic"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/responses"
 )
 
 var update = flag.Bool("update", false, "write models.tsv anew")
@@ -48,11 +52,11 @@ func written(providers []catwalk.Provider) string {
 func wireOf(p catwalk.Provider) string {
 	switch {
 	case p.Type == catwalk.TypeAnthropic:
-		return WireAnthropic
+		return anthropic.Name
 	case p.ID == theOpenAI, p.ID == theXAI, p.ID == theAzure:
-		return WireResponses
+		return responses.Name
 	}
-	return WireChat
+	return chat.Name
 }
 
 func listingOf(provider string, m catwalk.Model) listing {
@@ -164,7 +168,7 @@ func TestSettlePrefersPrices(t *testing.T) {
 	t.Parallel()
 	subscription := listing{provider: "a", id: "m", entry: Entry{Window: 10, Source: "a"}}
 	sold := listing{provider: "b", id: "m", entry: Entry{Window: 20, InputUSD: 1, Priced: true, Source: "b"}}
-	got := settle([]listing{subscription, sold})
+	got := mergeListings([]listing{subscription, sold})
 	if got != sold {
 		t.Errorf("settle = %+v, want %+v", got, sold)
 	}

@@ -62,23 +62,23 @@ func newIndex(text string) index {
 	return x
 }
 
-// lookup finds a model at a base URL, where the provider is called as said; ""
+// lookup finds a model at a base URL, where the provider has this name; ""
 // leaves that to the base URL.
 func (x index) lookup(provider, model, baseURL string) (Entry, bool) {
 	model = strings.ToLower(strings.TrimSpace(model))
 	where := x.locateNamed(provider, baseURL)
 	if where.provider != "" {
-		if found := x.find(model, where.provider); len(found) > 0 {
-			l := settle(found)
+		if matches := x.find(model, where.provider); len(matches) > 0 {
+			l := mergeListings(matches)
 			l.entry.StructuredOutput = structured(l.provider, l.id)
 			return l.entry, true
 		}
 	}
-	found := x.find(model, "")
-	if len(found) == 0 {
+	matches := x.find(model, "")
+	if len(matches) == 0 {
 		return Entry{}, false
 	}
-	l := settle(found)
+	l := mergeListings(matches)
 	switch {
 	case where.local:
 		return l.entry.unpriced("; a local server has no known price"), true
@@ -180,15 +180,15 @@ func number(s string) float64 {
 	return v
 }
 
-// settle makes one listing of those of a model: a priced one before others,
+// mergeListings makes one listing of those of a model: a priced one before others,
 // the maker's before others, the one that is closest to the name before others.
-func settle(found []listing) listing {
-	found = preferred(found, func(l listing) bool { return l.entry.Priced })
-	found = preferred(found, func(l listing) bool { return l.provider == makerOf(l.id) })
-	closest := slices.MinFunc(found, func(a, b listing) int { return a.level - b.level }).level
-	found = preferred(found, func(l listing) bool { return l.level == closest })
-	out := found[0]
-	for _, l := range found[1:] {
+func mergeListings(matches []listing) listing {
+	matches = preferred(matches, func(l listing) bool { return l.entry.Priced })
+	matches = preferred(matches, func(l listing) bool { return l.provider == makerOf(l.id) })
+	closest := slices.MinFunc(matches, func(a, b listing) int { return a.level - b.level }).level
+	matches = preferred(matches, func(l listing) bool { return l.level == closest })
+	out := matches[0]
+	for _, l := range matches[1:] {
 		if !out.entry.samePrice(l.entry) {
 			out.entry = out.entry.unpriced("; providers price it differently")
 		}
@@ -205,11 +205,11 @@ func settle(found []listing) listing {
 }
 
 // preferred returns the listings that are good, or all if none is.
-func preferred(found []listing, good func(listing) bool) []listing {
-	if rest := slices.DeleteFunc(slices.Clone(found), func(l listing) bool { return !good(l) }); len(rest) > 0 {
+func preferred(matches []listing, good func(listing) bool) []listing {
+	if rest := slices.DeleteFunc(slices.Clone(matches), func(l listing) bool { return !good(l) }); len(rest) > 0 {
 		return rest
 	}
-	return found
+	return matches
 }
 
 func (e Entry) samePrice(o Entry) bool {

@@ -74,7 +74,7 @@ func (x index) places() []place {
 
 // location is what a base URL says about who serves there.
 type location struct {
-	provider string // "" if it is nobody known
+	provider string // "" if it is not known
 	local    bool   // on this machine or a private network
 }
 
@@ -105,8 +105,8 @@ func (x index) locate(baseURL string) location {
 	return best
 }
 
-// locateNamed is the location of a base URL where the provider is called as
-// said. The host says who serves there, and the name only where the host is no
+// locateNamed is the location of a base URL where the provider has this
+// name. The host says who serves there, and the name only where the host is no
 // known provider's, or none is given.
 func (x index) locateNamed(provider, baseURL string) location {
 	if provider == "" {

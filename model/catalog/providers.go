@@ -5,21 +5,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-)
 
-// The wires that models are spoken to by.
-const (
-	WireChat      = "chat"      // OpenAI's Chat Completions, which most servers have
-	WireResponses = "responses" // OpenAI's Responses
-	WireAnthropic = "anthropic" // Anthropic's Messages
-)
-
-// The ways a key is sent.
-const (
-	AuthBearer  = "bearer"    // Authorization: Bearer KEY
-	AuthAPIKey  = "api-key"   // api-key: KEY
-	AuthXAPIKey = "x-api-key" // x-api-key: KEY
-	AuthNone    = "none"      // no key
+	"github.com/plan-engine/plan/model/anthropic"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/responses"
+	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // Provider is a server of models that is known by its name.
@@ -48,7 +39,7 @@ var ours = []Provider{
 	},
 	{
 		Name: theAzure,
-		Auth: AuthAPIKey,
+		Auth: wire.AuthAPIKey,
 	},
 	{
 		Name:    "fireworks",
@@ -62,7 +53,7 @@ var ours = []Provider{
 	{
 		Name:    "lmstudio",
 		BaseURL: "http://127.0.0.1:1234/v1",
-		Auth:    AuthNone,
+		Auth:    wire.AuthNone,
 	},
 	{
 		Name:    "mistral",
@@ -77,7 +68,7 @@ var ours = []Provider{
 	{
 		Name:    "ollama",
 		BaseURL: "http://127.0.0.1:11434/v1",
-		Auth:    AuthNone,
+		Auth:    wire.AuthNone,
 	},
 	{
 		Name:    theOpenAI,
@@ -150,12 +141,12 @@ func (c *Catalog) Wire(provider, model string) string { return c.WireAt(provider
 // WireAt is Wire at another base URL than the usual one. Where the provider's
 // name is not known, the host decides. An override goes before all.
 func (c *Catalog) WireAt(provider, model, baseURL string) string {
-	wire := ""
+	own := ""
 	for _, override := range c.overridesOf(provider, model, baseURL) {
-		wire = cmp.Or(override.Wire, wire)
+		own = cmp.Or(override.Wire, own)
 	}
-	if wire != "" {
-		return wire
+	if own != "" {
+		return own
 	}
 	x := c.load()
 	s, listed := x.seller(canonical(provider))
@@ -168,7 +159,7 @@ func (c *Catalog) WireAt(provider, model, baseURL string) string {
 	if s.provider == theZen {
 		return wireAtZen(strings.ToLower(model))
 	}
-	return cmp.Or(s.wire, WireChat)
+	return cmp.Or(s.wire, wires.Default)
 }
 
 // wireOfPath is the wire that a known provider's path says, "" for nothing.
@@ -180,13 +171,13 @@ func wireOfPath(provider, baseURL string) string {
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	switch {
 	case slices.Contains(path, "anthropic"):
-		return WireAnthropic
+		return anthropic.Name
 	case provider == theAzure && slices.Contains(path, "deployments"):
-		return WireChat // an address of the time before Responses
+		return chat.Name // an address of the time before Responses
 	case provider == theMiniMax, provider == theMiniMaxChina:
-		return WireChat
+		return chat.Name
 	case provider == theKimiCoding && path[len(path)-1] == "v1":
-		return WireChat
+		return chat.Name
 	}
 	return ""
 }
@@ -195,11 +186,11 @@ func wireOfPath(provider, baseURL string) string {
 func wireAtZen(model string) string {
 	switch makerOf(model) {
 	case theOpenAI:
-		return WireResponses
+		return responses.Name
 	case theAnthropic:
-		return WireAnthropic
+		return anthropic.Name
 	}
-	return WireChat
+	return chat.Name
 }
 
 // seller finds a provider of the list.
@@ -228,13 +219,8 @@ func (x index) provider(name string) (Provider, bool) {
 		out.BaseURL = cmp.Or(out.BaseURL, s.endpoint)
 	}
 	out.KeyEnv = cmp.Or(out.KeyEnv, s.keyEnv)
-	out.Wire = cmp.Or(out.Wire, s.wire, WireChat)
+	out.Wire = cmp.Or(out.Wire, s.wire, wires.Default)
 	out.Models = strings.Count(s.models, "\n")
-	if out.Auth == "" {
-		out.Auth = AuthBearer
-		if out.Wire == WireAnthropic {
-			out.Auth = AuthXAPIKey
-		}
-	}
+	out.Auth = cmp.Or(out.Auth, wires.Auth(out.Wire))
 	return out, true
 }

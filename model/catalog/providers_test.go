@@ -9,7 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/responses"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // usual is every provider with its key, wire, way of sending the key and address.
@@ -83,7 +87,7 @@ func TestAt(t *testing.T) {
 	c := catalog.New(nil)
 	for _, p := range c.Providers() {
 		want := p.Name
-		if p.Auth == catalog.AuthNone || p.BaseURL == "" {
+		if p.Auth == wire.AuthNone || p.BaseURL == "" {
 			continue
 		}
 		if got, ok := c.At(p.BaseURL); got != want || !ok {
@@ -109,9 +113,9 @@ func TestAt(t *testing.T) {
 func TestWire(t *testing.T) {
 	t.Parallel()
 	c := catalog.New(map[string]catalog.Entry{
-		"old":           {Wire: catalog.WireChat},
-		"anthropic/old": {Wire: catalog.WireResponses},
-		"corp/new":      {Wire: catalog.WireAnthropic},
+		"old":           {Wire: chat.Name},
+		"anthropic/old": {Wire: responses.Name},
+		"corp/new":      {Wire: anthropic.Name},
 	})
 	tests := []struct{ provider, model, baseURL, want string }{
 		{"openai", "gpt-5.5", "", "responses"},
@@ -179,7 +183,8 @@ func TestLookupAt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			e, ok := c.LookupAt(tt.provider, tt.model, tt.baseURL)
-			if !ok || e.Priced != (tt.input >= 0) || e.Priced && math.Abs(e.InputUSD-tt.input) > 1e-9 || !strings.Contains(e.Source, tt.source) {
+			if !ok || e.Priced != (tt.input >= 0) || e.Priced && math.Abs(e.InputUSD-tt.input) > 1e-9 ||
+				!strings.Contains(e.Source, tt.source) {
 				t.Errorf("found %v, %+v; want %v from %q", ok, e, tt.input, tt.source)
 			}
 		})
@@ -242,12 +247,32 @@ func TestCostOfWrites(t *testing.T) {
 		usage plan.Usage
 		want  float64
 	}{
-		{"parts of the input", claude, plan.Usage{Input: 1e6, Cached: 500e3, Written: 200e3, WrittenHour: 100e3}, 0.2 + 1 + 0.8 + 0.8},
+		{
+			"parts of the input",
+			claude,
+			plan.Usage{Input: 1e6, Cached: 500e3, Written: 200e3, WrittenHour: 100e3},
+			0.2 + 1 + 0.8 + 0.8,
+		},
 		{"all of it", claude, plan.Usage{Input: 1e6, Written: 1e6}, 5},
 		{"without a price of writes", plain, plan.Usage{Input: 1e6, Written: 300e3, WrittenHour: 300e3}, 4},
-		{"an hour is not cheaper than minutes", catalog.Entry{InputUSD: 4, WriteUSD: 5, Priced: true}, plan.Usage{Input: 1e6, WrittenHour: 1e6}, 5},
-		{"a write is not cheaper than input", catalog.Entry{InputUSD: 4, WriteUSD: 1, Priced: true}, plan.Usage{Input: 1e6, Written: 1e6}, 4},
-		{"more parts than there is", claude, plan.Usage{Input: 1e6, Cached: 600e3, Written: 9e6, WrittenHour: 100e3}, 0.24 + 0.8 + 1.5},
+		{
+			"an hour is not cheaper than minutes",
+			catalog.Entry{InputUSD: 4, WriteUSD: 5, Priced: true},
+			plan.Usage{Input: 1e6, WrittenHour: 1e6},
+			5,
+		},
+		{
+			"a write is not cheaper than input",
+			catalog.Entry{InputUSD: 4, WriteUSD: 1, Priced: true},
+			plan.Usage{Input: 1e6, Written: 1e6},
+			4,
+		},
+		{
+			"more parts than there is",
+			claude,
+			plan.Usage{Input: 1e6, Cached: 600e3, Written: 9e6, WrittenHour: 100e3},
+			0.24 + 0.8 + 1.5,
+		},
 		{"nonsense does not pay back", claude, plan.Usage{Input: 1e6, Written: -9e6, WrittenHour: -9e6}, 4},
 	}
 	for _, tt := range tests {

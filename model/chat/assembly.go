@@ -88,9 +88,9 @@ func (a *assembly) delta(d sdk.ChatCompletionChunkChoiceDelta) {
 		content, thought = readParts(raw)
 	}
 	thought += a.thought(d.JSON.ExtraFields)
-	said, inside := a.thinking.split(content)
+	visible, inside := a.thinking.split(content)
 	a.say(plan.BlockReasoning, &a.reasoning, thought+inside)
-	a.say(plan.BlockText, &a.text, said)
+	a.say(plan.BlockText, &a.text, visible)
 	a.say(plan.BlockText, &a.refused, d.Refusal)
 	for _, t := range d.ToolCalls {
 		a.call(piece{
@@ -117,22 +117,22 @@ func (a *assembly) delta(d sdk.ChatCompletionChunkChoiceDelta) {
 // thought reads the reasoning of a chunk, and notes the name that it is under.
 // Servers that send several of these send the same words more than once.
 func (a *assembly) thought(extra map[string]respjson.Field) string {
-	said := ""
+	reasoning := ""
 	for _, name := range []string{partReasoning, partThought} {
 		raw := extra[name].Raw()
 		if !strings.HasPrefix(raw, `"`) {
 			continue
 		}
 		a.thoughts[name] = true
-		if said == "" {
-			said = stringOf(raw)
+		if reasoning == "" {
+			reasoning = stringOf(raw)
 		}
 	}
 	words := a.details.add(extra[partDetails].Raw())
-	if said == "" {
-		said = words
+	if reasoning == "" {
+		reasoning = words
 	}
-	return said
+	return reasoning
 }
 
 func (a *assembly) say(kind plan.BlockType, to *strings.Builder, text string) {
@@ -276,8 +276,8 @@ func readParts(raw string) (text, thought string) {
 	}
 	for _, p := range parts {
 		if len(p.Thinking) > 0 {
-			said, _ := readParts(string(p.Thinking))
-			thought += said
+			inner, _ := readParts(string(p.Thinking))
+			thought += inner
 			continue
 		}
 		text += p.Text

@@ -56,6 +56,24 @@ func New(cfg Config) (*wire.Client, error) {
 	return wire.New(p.cfg.Config, p, "/chat/completions")
 }
 
+// Wire is what the wire says about itself.
+func Wire() wire.Kind {
+	return wire.Kind{
+		Name:   Name,
+		Auth:   wire.AuthBearer,
+		Fields: []string{fieldMessages},
+		Open: func(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
+			return New(Config{
+				Config: cfg,
+				Caps: func(model string) Caps {
+					known := about(model)
+					return Caps{StructuredOutput: known.StructuredOutput, SendReasoning: known.SendReasoning}
+				},
+			})
+		},
+	}
+}
+
 // protocol is Chat Completions.
 type protocol struct {
 	cfg     Config
@@ -92,7 +110,7 @@ func (p *protocol) Begin(call loop.Call, sent wire.Request, live func(loop.Delta
 		asked:      call.Model,
 		formatTool: sent.Tool,
 		live:       live,
-		ids:        wire.IDs{Said: call.Messages},
+		ids:        wire.IDs{Messages: call.Messages},
 		thoughts:   map[string]bool{},
 	}
 }

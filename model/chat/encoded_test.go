@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // What is kept of a message is only taken for one that says the same.
@@ -31,13 +32,19 @@ func TestKeptEncodings(t *testing.T) {
 		}
 		said := body.Body
 		data := bytes.Join(said, nil)
-		optional := slices.ContainsFunc(body.Optional, func(o wire.Optional) bool { return o.Part == partReasoning && !o.Missing })
+		optional := slices.ContainsFunc(
+			body.Optional,
+			func(o wire.Optional) bool { return o.Part == partReasoning && !o.Missing },
+		)
 		if refused == nil && optional != strings.Contains(string(data), partReasoning) {
 			t.Errorf("optional %v of %s", body.Optional, data)
 		}
 		return string(data)
 	}
-	said := plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockReasoning, Text: "hm"}, {Type: plan.BlockText, Text: "one"}}}
+	said := plan.Message{
+		Role:   plan.RoleAssistant,
+		Blocks: []plan.Block{{Type: plan.BlockReasoning, Text: "hm"}, {Type: plan.BlockText, Text: "one"}},
+	}
 	for range 2 {
 		if got := sent("m", nil, said); strings.Contains(got, "hm") || !strings.Contains(got, "one") {
 			t.Errorf("to a model that is not sent reasoning: %s", got)
@@ -49,7 +56,10 @@ func TestKeptEncodings(t *testing.T) {
 			t.Errorf("to one that refused it: %s", got)
 		}
 	}
-	called := plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: "c", Opaque: json.RawMessage(`{"sig":"a"}`)}}}
+	called := plan.Message{
+		Role:   plan.RoleAssistant,
+		Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: "c", Opaque: json.RawMessage(`{"sig":"a"}`)}},
+	}
 	_ = sent("m", nil, called)
 	called.Blocks[0].Opaque[8] = 'b'
 	if got := sent("m", nil, called); !strings.Contains(got, `"sig":"b"`) {
@@ -72,7 +82,7 @@ func TestForksAtOnce(t *testing.T) {
 	var forks sync.WaitGroup
 	for i := range 4 {
 		forks.Go(func() {
-			call := historyOf(3)
+			call := wiretest.History(3)
 			begun := slices.Clip(call.Messages)
 			for j := range 300 {
 				own := fmt.Sprintf("fork %d.%d", i, j)

@@ -1,11 +1,9 @@
 package chat_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 func TestStatuses(t *testing.T) {
@@ -62,7 +61,13 @@ func TestStatuses(t *testing.T) {
 		{"teapot", 418, "short and stout", loop.ErrRefused, "short and stout"},
 		{"server error", 500, `{"message":"boom"}`, loop.ErrServed, "boom"},
 		{"not implemented", 501, "", loop.ErrServed, ""},
-		{"bad gateway", 502, "<html>\n<head><title>502 Bad\nGateway</title></head><body>" + strings.Repeat("x", 4000), loop.ErrUnserved, "an HTML page: 502 Bad Gateway"},
+		{
+			"bad gateway",
+			502,
+			"<html>\n<head><title>502 Bad\nGateway</title></head><body>" + strings.Repeat("x", 4000),
+			loop.ErrUnserved,
+			"an HTML page: 502 Bad Gateway",
+		},
 		{"HTML without a title", 503, "<!DOCTYPE html><p>sorry", loop.ErrUnserved, "an HTML page"},
 		{"gateway timeout", 504, "", loop.ErrUnserved, ""},
 		{"overloaded", 529, message("overloaded_error", "Overloaded"), loop.ErrUnserved, "Overloaded"},
@@ -87,13 +92,13 @@ func TestStatuses(t *testing.T) {
 			for what, err := range map[string]error{
 				"Generate": second(client.Generate(t.Context(), call("hi"), nil)), "Models": second(client.Models(t.Context())),
 			} {
-				me := modelError(t, err, tt.kind)
+				me := wiretest.ModelError(t, err, tt.kind)
 				if me.Status != tt.status || !strings.Contains(me.Message, tt.message) {
 					t.Errorf("%s: status %d, message %q; want %d and %q", what, me.Status, me.Message, tt.status, tt.message)
 				}
 			}
-			if f.count() != 2 {
-				t.Errorf("%d requests for 2 calls: the SDK must not retry", f.count())
+			if f.Count() != 2 {
+				t.Errorf("%d requests for 2 calls: the SDK must not retry", f.Count())
 			}
 		})
 	}
@@ -128,7 +133,7 @@ func TestRetryAfter(t *testing.T) {
 			})
 			client := f.client(t, func(c *chat.Config) { c.Now = func() time.Time { return now } })
 			_, err := client.Generate(t.Context(), call("hi"), nil)
-			if me := modelError(t, err, loop.ErrRateLimit); me.RetryAfter != tt.want {
+			if me := wiretest.ModelError(t, err, loop.ErrRateLimit); me.RetryAfter != tt.want {
 				t.Errorf("RetryAfter = %s, want %s", me.RetryAfter, tt.want)
 			}
 		})
@@ -164,7 +169,12 @@ func TestBrokenStreams(t *testing.T) {
 		{"a rate limit frame", sse(`{"error":{"code":429,"message":"slow down"}}`), loop.ErrRateLimit, "slow down"},
 		{"a rate limit frame without a status", sse(`{"error":{"code":"rate_limit_exceeded","message":"slow ` +
 			`down"}}`), loop.ErrRateLimit, "slow down"},
-		{"a too long frame", sse(`{"error":{"code":"context_length_exceeded","message":"too many"}}`), loop.ErrTooLong, "too many"},
+		{
+			"a too long frame",
+			sse(`{"error":{"code":"context_length_exceeded","message":"too many"}}`),
+			loop.ErrTooLong,
+			"too many",
+		},
 		{"an error event", "event: error\ndata: {\"message\":\"gone wrong\"}\n\n", loop.ErrServed, "gone wrong"},
 		{"the reason is an error", sse(he, deltaOf("{}", "error")), loop.ErrServed, "gave up"},
 	}
@@ -172,7 +182,7 @@ func TestBrokenStreams(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			answer, err := serveText(t, "text/event-stream", tt.raw).client(t).Generate(t.Context(), call("hi"), nil)
-			me := modelError(t, err, tt.kind)
+			me := wiretest.ModelError(t, err, tt.kind)
 			if !strings.Contains(me.Message, tt.message) {
 				t.Errorf("message = %q, want %q in it", me.Message, tt.message)
 			}
@@ -198,27 +208,24 @@ func TestKeys(t *testing.T) {
 	}
 	f := serveText(t, "", sse(stopped))
 	_, err := f.client(t, withKey("two\nlines")).Generate(t.Context(), call("hi"), nil)
-	modelError(t, err, loop.ErrAuth)
+	wiretest.ModelError(t, err, loop.ErrAuth)
 	broken := errors.New("keyring locked")
 	_, err = f.client(t, func(c *chat.Config) {
 		c.Key = func(context.Context) (string, error) { return "", broken }
 	}).Generate(t.Context(), call("hi"), nil)
-	if modelError(t, err, loop.ErrAuth); !errors.Is(err, broken) {
+	if wiretest.ModelError(t, err, loop.ErrAuth); !errors.Is(err, broken) {
 		t.Errorf("error = %v, want the cause in it", err)
 	}
-	if f.count() != 0 {
-		t.Errorf("%d requests were made without a key", f.count())
+	if f.Count() != 0 {
+		t.Errorf("%d requests were made without a key", f.Count())
 	}
 }
 
 func TestOpenAIHost(t *testing.T) {
 	t.Parallel()
 	var body, host string
-	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		data, err := io.ReadAll(r.Body)
-		body, host = string(data), r.URL.String()
-		return &http.Response{StatusCode: 200, Body: io.NopCloser(bufio.NewReader(strings.NewReader(sse(stopped))))}, err
-	})}}})
+	keep := func(r *http.Request, sent string) { body, host = sent, r.URL.String() }
+	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: wiretest.Always(sse(stopped), keep)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,8 +235,8 @@ func TestOpenAIHost(t *testing.T) {
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if host != "https://api.openai.com/v1/chat/completions" || field(t, body, "max_completion_tokens") != "7" ||
-		field(t, body, "max_tokens") != "" || field(t, body, "response_format") == "" {
+	if host != "https://api.openai.com/v1/chat/completions" || wiretest.Field(t, body, "max_completion_tokens") != "7" ||
+		wiretest.Field(t, body, "max_tokens") != "" || wiretest.Field(t, body, "response_format") == "" {
 		t.Errorf("sent to %s: %s", host, body)
 	}
 }

@@ -21,7 +21,11 @@ func TestFixedParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := loop.Spec{Name: "look", Description: "Looks <there> & \"here\".", Schema: json.RawMessage(`{"z":1,"a":{"type":"object"}}`)}
+	look := loop.Spec{
+		Name:        "look",
+		Description: "Looks <there> & \"here\".",
+		Schema:      json.RawMessage(`{"z":1,"a":{"type":"object"}}`),
+	}
 	bare := loop.Spec{Name: "bare"}
 	other := loop.Spec{Name: "look", Description: look.Description, Schema: json.RawMessage(`{"type":"object"}`)}
 	calls := []loop.Call{
@@ -50,7 +54,10 @@ func TestFixedParts(t *testing.T) {
 			}
 			specs := call.Tools
 			if call.Format != nil {
-				specs = append(specs, loop.Spec{Name: call.Format.Name, Description: "Give the final answer.", Schema: call.Format.Schema})
+				specs = append(
+					specs,
+					loop.Spec{Name: call.Format.Name, Description: "Give the final answer.", Schema: call.Format.Schema},
+				)
 			}
 			for _, s := range specs {
 				whole.Tools = append(whole.Tools, functionTool(s))
@@ -65,7 +72,8 @@ func TestFixedParts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := client.Encode(loop.Call{Tools: []loop.Spec{{Name: "broken", Schema: json.RawMessage(`{`)}}}, nil); err == nil || !strings.Contains(err.Error(), "broken") {
+	broken := loop.Call{Tools: []loop.Spec{{Name: "broken", Schema: json.RawMessage(`{`)}}}
+	if _, err := client.Encode(broken, nil); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a schema that is no JSON: %v", err)
 	}
 }

@@ -1,8 +1,6 @@
 package chat_test
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,14 +8,13 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // answerTo feeds bytes to a client as the body of a good response.
 func answerTo(t *testing.T, body string) (loop.Answer, error) {
 	t.Helper()
-	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
-	})}}})
+	client, err := chat.New(chat.Config{Config: wire.Config{HTTP: wiretest.Always(body, nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +82,6 @@ func FuzzCut(f *testing.F) {
 		if err == nil {
 			t.Fatalf("cut at %d of %d: answer %+v", n, end, answer)
 		}
-		modelError(t, err, loop.ErrServed)
+		wiretest.ModelError(t, err, loop.ErrServed)
 	})
 }

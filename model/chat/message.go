@@ -36,12 +36,12 @@ func (p *protocol) conversation(o *wire.Optionals, call loop.Call, caps Caps) ([
 		To:      toEvery,
 		Missing: true,
 	})
-	said, err := p.history.Encoded(call.Messages, form, o, e.message)
+	encoded, err := p.history.Encoded(call.Messages, form, o, e.message)
 	if err != nil {
 		return nil, err
 	}
-	if len(said) > 0 {
-		parts = append(parts, said)
+	if len(encoded) > 0 {
+		parts = append(parts, encoded)
 	}
 	return parts, nil
 }
@@ -61,10 +61,10 @@ func (e encoder) message(m plan.Message, o *wire.Optionals) []any {
 	case plan.RoleUser:
 		out = append(out, userMessage(m))
 	case plan.RoleAssistant:
-		if said, ok := e.plainMessage(m, o); ok {
-			out = append(out, said)
-		} else if said, ok := e.assistantMessage(m, o); ok {
-			out = append(out, said)
+		if msg, ok := e.plainMessage(m, o); ok {
+			out = append(out, msg)
+		} else if msg, ok := e.assistantMessage(m, o); ok {
+			out = append(out, msg)
 		}
 	case plan.RoleTool:
 		for _, b := range m.Blocks {
@@ -105,31 +105,31 @@ func userMessage(m plan.Message) sdk.ChatCompletionMessageParamUnion {
 // assistantMessage writes what the model said. It is false for a message with
 // nothing in it to send, which strict servers refuse.
 func (e encoder) assistantMessage(m plan.Message, o *wire.Optionals) (sdk.ChatCompletionMessageParamUnion, bool) {
-	var said sdk.ChatCompletionAssistantMessageParam
+	var msg sdk.ChatCompletionAssistantMessageParam
 	text := m.Text()
 	for _, b := range m.Blocks {
 		if b.Type == plan.BlockToolCall {
-			said.ToolCalls = append(
-				said.ToolCalls,
+			msg.ToolCalls = append(
+				msg.ToolCalls,
 				sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: e.toolCall(b, o)},
 			)
 		}
 	}
 	switch {
 	case text != "":
-		said.Content.OfString = sdk.String(text)
-	case len(said.ToolCalls) == 0:
+		msg.Content.OfString = sdk.String(text)
+	case len(msg.ToolCalls) == 0:
 		return sdk.ChatCompletionMessageParamUnion{}, false
 	case o.May(nullContent()):
 		// Some servers want the field even when it says nothing.
-		said.Content = param.NullStruct[sdk.ChatCompletionAssistantMessageParamContentUnion]()
+		msg.Content = param.NullStruct[sdk.ChatCompletionAssistantMessageParamContentUnion]()
 	default:
-		said.Content.OfString = sdk.String("")
+		msg.Content.OfString = sdk.String("")
 	}
 	if extra := e.thoughts(m, o); len(extra) > 0 {
-		said.SetExtraFields(extra)
+		msg.SetExtraFields(extra)
 	}
-	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &said}, true
+	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &msg}, true
 }
 
 // nullContent is the content of an answer that only makes calls.
@@ -163,8 +163,8 @@ func (e encoder) thoughts(m plan.Message, o *wire.Optionals) map[string]any {
 				continue
 			}
 			if string(fields[name]) == "null" { // the text itself, under this name
-				said, _ := extra[name].(string)
-				extra[name] = said + b.Text
+				msg, _ := extra[name].(string)
+				extra[name] = msg + b.Text
 			} else {
 				extra[name] = fields[name]
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // hijack answers with raw bytes and closes the connection, with a reset if asked.
@@ -61,9 +62,9 @@ func TestNetworkFailures(t *testing.T) {
 			t.Parallel()
 			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) { hijack(t, w, tt.raw, tt.reset) })
 			_, err := f.client(t).Generate(t.Context(), call("hi"), nil)
-			modelError(t, err, tt.kind)
-			if f.count() != 1 {
-				t.Errorf("%d requests, want 1", f.count())
+			wiretest.ModelError(t, err, tt.kind)
+			if f.Count() != 1 {
+				t.Errorf("%d requests, want 1", f.Count())
 			}
 		})
 	}
@@ -83,7 +84,7 @@ func TestNetworkFailures(t *testing.T) {
 			_ = conn.(*net.TCPConn).SetLinger(0)
 		})
 		_, err := f.client(t).Generate(t.Context(), call("hi"), func(loop.Delta) { close(seen) })
-		modelError(t, err, loop.ErrServed)
+		wiretest.ModelError(t, err, loop.ErrServed)
 	})
 	t.Run("nobody listens", func(t *testing.T) {
 		t.Parallel()
@@ -91,7 +92,7 @@ func TestNetworkFailures(t *testing.T) {
 		client := f.client(t)
 		f.Close()
 		_, err := client.Generate(t.Context(), call("hi"), nil)
-		if me := modelError(t, err, loop.ErrUnreachable); !strings.Contains(me.Message, f.URL) || !me.Transient() {
+		if me := wiretest.ModelError(t, err, loop.ErrUnreachable); !strings.Contains(me.Message, f.URL) || !me.Transient() {
 			t.Errorf("error = %+v, want the address in it", me)
 		}
 	})
@@ -103,7 +104,7 @@ func TestNetworkFailures(t *testing.T) {
 		}
 		defer client.Close()
 		_, err = client.Generate(t.Context(), call("hi"), nil)
-		modelError(t, err, loop.ErrUnreachable)
+		wiretest.ModelError(t, err, loop.ErrUnreachable)
 	})
 	t.Run("an unknown certificate", func(t *testing.T) {
 		t.Parallel()
@@ -117,7 +118,7 @@ func TestNetworkFailures(t *testing.T) {
 		}
 		defer client.Close()
 		_, err = client.Generate(t.Context(), call("hi"), nil)
-		modelError(t, err, loop.ErrUnreachable)
+		wiretest.ModelError(t, err, loop.ErrUnreachable)
 	})
 }
 
@@ -152,9 +153,12 @@ func TestIdle(t *testing.T) {
 		"event": he + "data: {", "in a document": "{"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, hang(text)).client(t, func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond })
+			client := serve(t, hang(text)).client(
+				t,
+				func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond },
+			)
 			_, err := client.Generate(t.Context(), call("hi"), nil)
-			if me := modelError(t, err, loop.ErrIdle); !strings.Contains(me.Message, "30ms") || !me.Transient() {
+			if me := wiretest.ModelError(t, err, loop.ErrIdle); !strings.Contains(me.Message, "30ms") || !me.Transient() {
 				t.Errorf("error = %+v", me)
 			}
 		})
@@ -166,7 +170,7 @@ func TestIdle(t *testing.T) {
 			hang("{")(w, r, n, body)
 		}).client(t, func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond })
 		_, err := client.Generate(t.Context(), call("hi"), nil)
-		modelError(t, err, loop.ErrServed) // as its status says
+		wiretest.ModelError(t, err, loop.ErrServed) // as its status says
 	})
 	t.Run("after the reason", func(t *testing.T) {
 		t.Parallel()
@@ -246,8 +250,8 @@ func TestContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(why)
 		f := serveText(t, "", sse(stopped))
-		if _, err := f.client(t).Generate(ctx, call("hi"), nil); !errors.Is(err, why) || f.count() != 0 {
-			t.Errorf("error = %v after %d requests, want the cause and none", err, f.count())
+		if _, err := f.client(t).Generate(ctx, call("hi"), nil); !errors.Is(err, why) || f.Count() != 0 {
+			t.Errorf("error = %v after %d requests, want the cause and none", err, f.Count())
 		}
 	})
 }

@@ -15,12 +15,16 @@ func TestOddStreams(t *testing.T) {
 	plain := sse(he, llo)
 	big := fmt.Sprintf(`{"filler":%q,%s`, strings.Repeat("x", 3<<20), he[1:])
 	tests := map[string]string{
-		"as usual":              plain,
-		"CRLF":                  strings.ReplaceAll(plain, "\n", "\r\n"),
-		"a byte order mark":     "\ufeff" + plain,
-		"no space":              strings.ReplaceAll(plain, "data: ", "data:"),
-		"data in lines":         strings.ReplaceAll(plain, `,"choices"`, ",\ndata: \"choices\""),
-		"events without data":   "event: ping\n\nid: 7\n\nretry: 5\n\ndata:\n\n" + strings.ReplaceAll(plain, "data:", "event: message\ndata:"),
+		"as usual":          plain,
+		"CRLF":              strings.ReplaceAll(plain, "\n", "\r\n"),
+		"a byte order mark": "\ufeff" + plain,
+		"no space":          strings.ReplaceAll(plain, "data: ", "data:"),
+		"data in lines":     strings.ReplaceAll(plain, `,"choices"`, ",\ndata: \"choices\""),
+		"events without data": "event: ping\n\nid: 7\n\nretry: 5\n\ndata:\n\n" + strings.ReplaceAll(
+			plain,
+			"data:",
+			"event: message\ndata:",
+		),
 		"comments":              ": hi\n\n" + strings.ReplaceAll(plain, "\n\n", "\n\n: OPENROUTER PROCESSING\n\n"),
 		"ids that change":       sse(strings.Replace(he, `"c1"`, `""`, 1), strings.Replace(llo, `"c1"`, `"c2"`, 1)),
 		"a null error":          sse(strings.Replace(he, `{"id"`, `{"error":null,"id"`, 1), llo),
@@ -62,13 +66,20 @@ func TestManyCalls(t *testing.T) {
 	const calls, pieces = 300, 20_000
 	var events []string
 	for i := range calls {
-		events = append(events, tools(fmt.Sprintf(`{"index":%d,"id":"c%d","function":{"name":"read","arguments":"{\"n\":%d}"}}`, 7*i, i, i)))
+		events = append(
+			events,
+			tools(fmt.Sprintf(`{"index":%d,"id":"c%d","function":{"name":"read","arguments":"{\"n\":%d}"}}`, 7*i, i, i)),
+		)
 	}
 	events = append(events, tools(`{"index":5000,"id":"long","function":{"name":"write","arguments":"{\"text\":\""}}`))
 	for range pieces {
 		events = append(events, tools(`{"index":5000,"id":"long","function":{"name":"write","arguments":"some text "}}`))
 	}
-	events = append(events, tools(`{"index":5000,"id":"long","function":{"name":"write","arguments":"\"}"}}`), deltaOf("{}", "tool_calls"))
+	events = append(
+		events,
+		tools(`{"index":5000,"id":"long","function":{"name":"write","arguments":"\"}"}}`),
+		deltaOf("{}", "tool_calls"),
+	)
 	answer, err := serveText(t, "", sse(events...)).client(t).Generate(t.Context(), call("hi"), nil)
 	made := answer.Message.Calls()
 	if err != nil || len(made) != calls+1 {

@@ -35,34 +35,34 @@ type plainFunction struct {
 }
 
 // plainMessage writes an answer. It is false for one that has more to it.
-func (e encoder) plainMessage(m plan.Message, o *wire.Optionals) (said plainAnswer, ok bool) {
-	said.Role = string(plan.RoleAssistant)
+func (e encoder) plainMessage(m plan.Message, o *wire.Optionals) (msg plainAnswer, ok bool) {
+	msg.Role = string(plan.RoleAssistant)
 	if e.reasoning || o.Mends[partReasoning] == toEvery {
-		return said, false
+		return msg, false
 	}
 	for _, b := range m.Blocks {
 		switch {
 		case b.Type == plan.BlockToolCall && len(b.Opaque) == 0:
-			said.ToolCalls = append(said.ToolCalls, plainCall{
+			msg.ToolCalls = append(msg.ToolCalls, plainCall{
 				ID:       b.Call,
 				Function: plainFunction{Arguments: b.Args, Name: b.Name},
 				Type:     "function",
 			})
 		case b.Type == plan.BlockReasoning && len(b.Opaque) == 0:
-		case b.Type == plan.BlockReasoning && said.Reasoning == nil && e.isContent(b):
+		case b.Type == plan.BlockReasoning && msg.Reasoning == nil && e.isContent(b):
 			if o.May(wire.Optional{Part: partReasoning}) {
-				said.Reasoning = &b.Text
+				msg.Reasoning = &b.Text
 			}
 		case b.Type == plan.BlockToolCall, b.Type == plan.BlockReasoning:
-			return said, false
+			return msg, false
 		}
 	}
 	if text := m.Text(); text != "" {
-		said.Content = &text
-	} else if len(said.ToolCalls) > 0 && !o.May(nullContent()) {
-		said.Content = &text
+		msg.Content = &text
+	} else if len(msg.ToolCalls) > 0 && !o.May(nullContent()) {
+		msg.Content = &text
 	}
-	return said, said.Content != nil || len(said.ToolCalls) > 0
+	return msg, msg.Content != nil || len(msg.ToolCalls) > 0
 }
 
 // isContent reports whether reasoning came as reasoning_content and nothing else.

@@ -17,7 +17,10 @@ func FuzzPlainMessages(f *testing.F) {
 	f.Add("\u2028 \xff \x01 é", "<", "\"", "{", uint8(0))
 	f.Add("", "c", "", "", uint8(3))
 	f.Fuzz(func(t *testing.T, text, call, name, args string, calls uint8) {
-		answer := plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockReasoning, Text: "hm"}, {Type: plan.BlockText, Text: text}}}
+		answer := plan.Message{
+			Role:   plan.RoleAssistant,
+			Blocks: []plan.Block{{Type: plan.BlockReasoning, Text: "hm"}, {Type: plan.BlockText, Text: text}},
+		}
 		for range calls % 4 {
 			answer.Blocks = append(answer.Blocks, plan.Block{Type: plan.BlockToolCall, Call: call, Name: name, Args: args})
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // detailsOf makes a chunk with pieces of reasoning_details.
@@ -47,7 +48,7 @@ func echoed(t *testing.T, whole string, events ...string) map[string]json.RawMes
 		t.Fatal(err)
 	}
 	var said []map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(field(t, f.body(t, 1), "messages")), &said); err != nil {
+	if err := json.Unmarshal([]byte(wiretest.Field(t, f.Body(t, 1), "messages")), &said); err != nil {
 		t.Fatal(err)
 	}
 	return said[1]
@@ -90,7 +91,9 @@ func TestReasoningGoesBack(t *testing.T) {
 				detailsOf(`{"type":"reasoning.text","signature":"s","index":0}`),
 				made,
 			},
-			map[string]string{"reasoning_details": `[{"format":"f","id":null,"index":0,"signature":"s","text":"a b","type":"reasoning.text"}]`},
+			map[string]string{
+				"reasoning_details": `[{"format":"f","id":null,"index":0,"signature":"s","text":"a b","type":"reasoning.text"}]`,
+			},
 		},
 		{
 			"two details in turn",
@@ -116,12 +119,20 @@ func TestReasoningGoesBack(t *testing.T) {
 		{
 			"without a number, several at once are several",
 			[]string{detailsOf(`{"type":"reasoning.summary","summary":"a"}`, `{"type":"reasoning.summary","summary":"b"}`), made},
-			map[string]string{"reasoning_details": `[{"summary":"a","type":"reasoning.summary"},{"summary":"b","type":"reasoning.summary"}]`},
+			map[string]string{
+				"reasoning_details": `[{"summary":"a","type":"reasoning.summary"},{"summary":"b","type":"reasoning.summary"}]`,
+			},
 		},
 		{
 			"details of other ids",
-			[]string{detailsOf(`{"type":"reasoning.text","text":"a","id":"1"}`), detailsOf(`{"type":"reasoning.text","text":"b","id":"2"}`), made},
-			map[string]string{"reasoning_details": `[{"id":"1","text":"a","type":"reasoning.text"},{"id":"2","text":"b","type":"reasoning.text"}]`},
+			[]string{
+				detailsOf(`{"type":"reasoning.text","text":"a","id":"1"}`),
+				detailsOf(`{"type":"reasoning.text","text":"b","id":"2"}`),
+				made,
+			},
+			map[string]string{
+				"reasoning_details": `[{"id":"1","text":"a","type":"reasoning.text"},{"id":"2","text":"b","type":"reasoning.text"}]`,
+			},
 		},
 		{
 			"details that are none",
@@ -147,7 +158,10 @@ func TestReasoningGoesBack(t *testing.T) {
 	t.Run("of a whole answer", func(t *testing.T) {
 		t.Parallel()
 		const list = `[{"text":"a","type":"reasoning.text"},{"text":"b","type":"reasoning.text"}]`
-		said := echoed(t, `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"c","reasoning_details":`+list+`}}]}`)
+		said := echoed(
+			t,
+			`{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"c","reasoning_details":`+list+`}}]}`,
+		)
 		if got := string(said["reasoning_details"]); got != list {
 			t.Errorf("%s goes back, want %s", got, list)
 		}
@@ -253,7 +267,7 @@ func TestEndWithoutAReason(t *testing.T) {
 					got += "y"
 					continue
 				}
-				modelError(t, err, loop.ErrServed)
+				wiretest.ModelError(t, err, loop.ErrServed)
 				got += "n"
 			}
 			if got != tt.want {

@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 var readTool = loop.Spec{
@@ -123,7 +124,7 @@ func TestBody(t *testing.T) {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.want, f.body(t, n)); diff != "" {
+				if diff := cmp.Diff(tt.want, f.Body(t, n)); diff != "" {
 					t.Errorf("body %d (-want +got):\n%s", n, diff)
 				}
 			}
@@ -152,7 +153,7 @@ func TestMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []json.RawMessage
-		if err := json.Unmarshal([]byte(field(t, f.body(t, f.count()-1), "messages")), &got); err != nil {
+		if err := json.Unmarshal([]byte(wiretest.Field(t, f.Body(t, f.Count()-1), "messages")), &got); err != nil {
 			t.Fatal(err)
 		}
 		texts := make([]string, len(got))
@@ -185,12 +186,12 @@ func TestBodyExtends(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		body := f.body(t, n-1)
-		messages := strings.TrimSuffix(field(t, body, "messages"), "]")
+		body := f.Body(t, n-1)
+		messages := strings.TrimSuffix(wiretest.Field(t, body, "messages"), "]")
 		if !strings.HasPrefix(messages, previous) {
 			t.Errorf("%d messages do not extend %d:\n%s\n%s", n, n-1, previous, messages)
 		}
-		if got := field(t, body, "tools"); got != field(t, f.body(t, 0), "tools") {
+		if got := wiretest.Field(t, body, "tools"); got != wiretest.Field(t, f.Body(t, 0), "tools") {
 			t.Errorf("tools changed with message %d: %s", n, got)
 		}
 		previous = messages
@@ -223,7 +224,7 @@ func TestHeaders(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		h := f.headers[n]
+		h := f.Request(t, n).Header
 		for name, want := range map[string]string{
 			"X-Plan-Run": "01J", "X-Plan-Phase": "review", "X-Plan-Attempt": "2", "Authorization": authorization,
 			"OpenAI-Organization": "", "OpenAI-Project": "", "X-Custom": "", "Content-Type": "application/json",
@@ -244,14 +245,26 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 		Format:   &loop.Format{Name: "v", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
 	tests := []struct{ name, param, status, text, becomes string }{
-		{"usage", "stream_options", "422", `{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`, ""},
+		{
+			"usage",
+			"stream_options",
+			"422",
+			`{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`,
+			"",
+		},
 		{"format", "response_format", "400", `{"error":{"message":"This model does not support json_schema"}}`, ""},
 		{"effort", "reasoning_effort", "400", `{"error":"Unrecognized request argument supplied: reasoning_effort"}`, ""},
 		{"temperature", "temperature", "400", `{"error":{"message":"Unsupported value: 'temperature' does not support 0.5",` +
 			`"param":"temperature"}}`, ""},
 		{"output limit", "max_tokens", "400", `{"error":{"message":"Unsupported parameter: 'max_tokens' is ` +
 			`not supported with this model. Use 'max_completion_tokens' instead."}}`, "max_completion_tokens"},
-		{"output limit, by the other name", "max_tokens", "400", `{"error":"use max_completion_tokens"}`, "max_completion_tokens"},
+		{
+			"output limit, by the other name",
+			"max_tokens",
+			"400",
+			`{"error":"use max_completion_tokens"}`,
+			"max_completion_tokens",
+		},
 		{"reasoning", "reasoning_content", "422", `property 'reasoning_content' is unsupported`, ""},
 		{"what a provider added", "extra_content", "400", `unknown field extra_content`, ""},
 	}
@@ -275,15 +288,15 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if f.count() != 3 {
-				t.Errorf("%d requests, want 3: the second call must know what the first learned", f.count())
+			if f.Count() != 3 {
+				t.Errorf("%d requests, want 3: the second call must know what the first learned", f.Count())
 			}
-			last := f.body(t, f.count()-1)
-			if tt.becomes != "" && field(t, last, tt.becomes) == "" {
+			last := f.Body(t, f.Count()-1)
+			if tt.becomes != "" && wiretest.Field(t, last, tt.becomes) == "" {
 				t.Errorf("no %s in %s", tt.becomes, last)
 			}
 			for _, kept := range []string{"stream_options", "response_format", "reasoning_effort", "temperature"} {
-				if kept != tt.param && field(t, last, kept) == "" {
+				if kept != tt.param && wiretest.Field(t, last, kept) == "" {
 					t.Errorf("%s went too: %s", kept, last)
 				}
 			}
@@ -301,18 +314,18 @@ func TestResendHasAnEnd(t *testing.T) {
 	req := call("hi")
 	req.Settings.MaxOutputTokens = 9
 	_, err := client.Generate(t.Context(), req, nil)
-	me := modelError(t, err, loop.ErrRefused)
+	me := wiretest.ModelError(t, err, loop.ErrRefused)
 	if me.Status != 400 || me.Transient() {
 		t.Errorf("error = %+v", me)
 	}
-	if f.count() != 2 {
-		t.Errorf("%d requests, want 2", f.count())
+	if f.Count() != 2 {
+		t.Errorf("%d requests, want 2", f.Count())
 	}
 	// What did not help is not remembered.
 	if _, err := client.Generate(t.Context(), req, nil); err == nil {
 		t.Fatal("no error")
 	}
-	if diff := cmp.Diff(f.body(t, 0), f.body(t, 2)); diff != "" {
+	if diff := cmp.Diff(f.Body(t, 0), f.Body(t, 2)); diff != "" {
 		t.Errorf("body after a failed resend (-want +got):\n%s", diff)
 	}
 }
@@ -336,7 +349,7 @@ func TestRefusalIsPerModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := field(t, f.body(t, 2), "temperature"); got != "0.5" {
+	if got := wiretest.Field(t, f.Body(t, 2), "temperature"); got != "0.5" {
 		t.Errorf("temperature of the other model = %q, want 0.5", got)
 	}
 }

@@ -54,10 +54,10 @@ func (t *thinking) split(piece string) (text, thought string) {
 			return t.take(), ""
 		}
 	}
-	if said, rest, ok := strings.Cut(t.held, closeThink); ok {
+	if thought, rest, ok := strings.Cut(t.held, closeThink); ok {
 		t.state, t.held = closed, ""
 		text, _ = t.split(rest)
-		return text, said
+		return text, thought
 	}
 	// The end may be the beginning of the closing tag.
 	keep := 0

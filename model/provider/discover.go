@@ -36,8 +36,8 @@ type Server struct {
 	Details string
 }
 
-// Found is a local server with a model that can do the work.
-type Found struct {
+// LocalModel is a server on this machine with a model that can do the work.
+type LocalModel struct {
 	Server
 	Model string
 	Why   string // why it is this model, in a few words
@@ -57,7 +57,7 @@ func LocalServers() []Server {
 // returns the first of them, in their order, that offers a model which can chat
 // and call tools; a model of which that is not known comes after all of which it
 // is. Passed over says what was found and could not be used.
-func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (found Found, ok bool, passed []string) {
+func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (local LocalModel, ok bool, passed []string) {
 	if len(candidates) == 0 {
 		candidates = LocalServers()
 	}
@@ -76,14 +76,14 @@ func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (fo
 		asking.Go(func() { answers[i] = offered(ctx, probe, server) })
 	}
 	asking.Wait()
-	var maybe Found
+	var fallback LocalModel
 	for i, server := range candidates {
 		for _, o := range answers[i] {
 			switch {
 			case !chats(o):
 				passed = append(passed, fmt.Sprintf("%s at %s does not chat", o.Name, server.Name))
-			case o.Tools == nil && maybe.Model == "":
-				maybe = Found{
+			case o.Tools == nil && fallback.Model == "":
+				fallback = LocalModel{
 					Server: server,
 					Model:  o.Name,
 					Why:    "the first that it offers; it does not say which can call tools",
@@ -91,7 +91,7 @@ func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (fo
 			case o.Tools != nil && !*o.Tools:
 				passed = append(passed, fmt.Sprintf("%s at %s cannot call tools", o.Name, server.Name))
 			case o.Tools != nil:
-				return Found{
+				return LocalModel{
 					Server: server,
 					Model:  o.Name,
 					Why:    "it says that it can call tools",
@@ -99,7 +99,7 @@ func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (fo
 			}
 		}
 	}
-	return maybe, maybe.Model != "", passed
+	return fallback, fallback.Model != "", passed
 }
 
 // notChats are parts of names of models that are for something else.

@@ -12,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/provider"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // keysIn are the values of all headers of a request that hold a key.
@@ -73,7 +74,7 @@ func TestKeysStayWithTheirProvider(t *testing.T) {
 func TestTwoServersOfOneProvider(t *testing.T) {
 	t.Parallel()
 	asked := serve(t, nil)
-	inside := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+	inside := &http.Client{Transport: wiretest.RoundTrip(func(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Header.Set("X-Asked-Host", r.URL.Host)
 		r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(asked.URL, "http://")
@@ -96,10 +97,6 @@ func TestTwoServersOfOneProvider(t *testing.T) {
 		t.Errorf("asked %q", got)
 	}
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestMissingKeys(t *testing.T) {
 	t.Parallel()
@@ -199,7 +196,8 @@ func TestWhatGoesWithEachRequest(t *testing.T) {
 	}}}, []string{"TOKEN=t-secret-1\n"}, func(c *provider.Config) { c.Secret = func(key string) { told = append(told, key) } })
 	ask(t, set, "corp/m")
 	sent := server.seen()[0]
-	if sent.header.Get("X-Token") != "t-secret-1" || sent.header.Get("X-Title") != "plan" || sent.query != "api-version=2026-01-01" {
+	if sent.header.Get("X-Token") != "t-secret-1" || sent.header.Get("X-Title") != "plan" ||
+		sent.query != "api-version=2026-01-01" {
 		t.Errorf("sent %+v", sent)
 	}
 	if !strings.Contains(sent.body, `"service_tier":"flex"`) || !strings.Contains(sent.body, `"provider":{"order":["a"]}`) {

@@ -60,14 +60,14 @@ func (s *Set) Provider(name string) string {
 func (s *Set) Window(name string) int64 {
 	entry, _ := s.Entry(name)
 	window := int64(entry.Window)
-	found := s.found(name)
-	if found == 0 {
+	server := s.serverWindow(name)
+	if server == 0 {
 		return window
 	}
 	if own := s.ownWindow(name); own > 0 {
-		return min(own, found)
+		return min(own, server)
 	}
-	return found
+	return server
 }
 
 // ownWindow is the window that the settings give a model.
@@ -89,8 +89,8 @@ func (s *Set) keysOf(name string) []string {
 	return []string{place.Name(), place.Model, name}
 }
 
-// found is the window that the server itself named.
-func (s *Set) found(name string) int64 {
+// serverWindow is the window that the server itself named.
+func (s *Set) serverWindow(name string) int64 {
 	place, err := s.Place(name)
 	if err != nil {
 		return 0

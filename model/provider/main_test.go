@@ -69,7 +69,10 @@ func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, n i
 			n = f.calls
 			f.calls++
 		}
-		f.requests = append(f.requests, request{path: r.URL.Path, query: r.URL.RawQuery, body: string(body), header: r.Header.Clone()})
+		f.requests = append(
+			f.requests,
+			request{path: r.URL.Path, query: r.URL.RawQuery, body: string(body), header: r.Header.Clone()},
+		)
 		f.mu.Unlock()
 		if handle != nil && handle(w, r, n) {
 			return

@@ -9,11 +9,9 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
-	"github.com/plan-engine/plan/model/chat"
-	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // open makes the client of a place.
@@ -22,33 +20,19 @@ func (s *Set) open(p Place) (*wire.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch p.Wire {
-	case catalog.WireChat:
-		return chat.New(chat.Config{
-			Config: base,
-			Caps: func(model string) chat.Caps {
-				return chat.Caps{
-					StructuredOutput: s.entry(p, model).StructuredOutput,
-					SendReasoning:    s.sendsReasoning(p, model),
-				}
-			},
-		})
-	case catalog.WireResponses:
-		return responses.New(responses.Config{
-			Config: base,
-			Plain: func(model string) bool {
-				entry := s.entry(p, model)
-				return entry.Window > 0 && !entry.Reasoning
-			},
-		})
-	case catalog.WireAnthropic:
-		return anthropic.New(anthropic.Config{
-			Config:    base,
-			NoCache:   p.own.Cache == "off",
-			MaxOutput: func(model string) int64 { return int64(s.entry(p, model).MaxOutput) },
-		})
+	kind, ok := wires.Find(p.Wire)
+	if !ok {
+		return nil, fmt.Errorf("the wire %q is unknown: use %s", p.Wire, wire.Alternatives(wires.Names()))
 	}
-	return nil, fmt.Errorf("the wire %q is unknown: use chat, responses or anthropic", p.Wire)
+	return kind.Open(base, func(model string) wire.Model {
+		entry := s.entry(p, model)
+		return wire.Model{
+			StructuredOutput: entry.StructuredOutput,
+			SendReasoning:    s.sendsReasoning(p, model),
+			Plain:            entry.Window > 0 && !entry.Reasoning,
+			MaxOutput:        int64(entry.MaxOutput),
+		}
+	})
 }
 
 // entry is what is known of a model of a place.
@@ -96,6 +80,7 @@ func (s *Set) wireConfig(p Place) (wire.Config, error) {
 		BaseURL:    p.BaseURL,
 		Auth:       p.Auth,
 		Structured: p.own.Structured,
+		NoCache:    p.own.Cache == "off",
 		Headers:    headers,
 		Secrets:    secrets,
 		Query:      p.own.Query,

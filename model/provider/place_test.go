@@ -12,7 +12,9 @@ import (
 
 func TestPlace(t *testing.T) {
 	t.Parallel()
-	corp := map[string]config.ProviderConfig{"corp": {BaseURL: "https://llm.corp/v1", KeyEnv: "CORP_KEY", Wire: "responses", Auth: "api-key"}}
+	corp := map[string]config.ProviderConfig{
+		"corp": {BaseURL: "https://llm.corp/v1", KeyEnv: "CORP_KEY", Wire: "responses", Auth: "api-key"},
+	}
 	tests := []struct {
 		name     string
 		settings config.Config
@@ -24,88 +26,199 @@ func TestPlace(t *testing.T) {
 			"OpenAI where nothing is set",
 			config.Config{},
 			nil, "gpt-5",
-			provider.Place{Provider: "openai", Model: "gpt-5", Wire: "responses", BaseURL: "https://api.openai.com/v1", Auth: "bearer", KeyFrom: "OPENAI_API_KEY", Usual: true},
+			provider.Place{
+				Provider: "openai",
+				Model:    "gpt-5",
+				Wire:     "responses",
+				BaseURL:  "https://api.openai.com/v1",
+				Auth:     "bearer",
+				KeyFrom:  "OPENAI_API_KEY",
+				Usual:    true,
+			},
 		},
 		{
 			"one of the catalogue",
 			config.Config{},
 			nil, "anthropic/claude-opus-4-7",
-			provider.Place{Provider: "anthropic", Model: "claude-opus-4-7", Wire: "anthropic", BaseURL: "https://api.anthropic.com", Auth: "x-api-key", KeyFrom: "ANTHROPIC_API_KEY"},
+			provider.Place{
+				Provider: "anthropic",
+				Model:    "claude-opus-4-7",
+				Wire:     "anthropic",
+				BaseURL:  "https://api.anthropic.com",
+				Auth:     "x-api-key",
+				KeyFrom:  "ANTHROPIC_API_KEY",
+			},
 		},
 		{
 			"one of the catalogue with a maker in the model's name",
 			config.Config{},
 			nil, "openrouter/anthropic/claude-opus-4.5",
-			provider.Place{Provider: "openrouter", Model: "anthropic/claude-opus-4.5", Wire: "chat", BaseURL: "https://openrouter.ai/api/v1", Auth: "bearer", KeyFrom: "OPENROUTER_API_KEY"},
+			provider.Place{
+				Provider: "openrouter",
+				Model:    "anthropic/claude-opus-4.5",
+				Wire:     "chat",
+				BaseURL:  "https://openrouter.ai/api/v1",
+				Auth:     "bearer",
+				KeyFrom:  "OPENROUTER_API_KEY",
+			},
 		},
 		{
 			"one without a key",
 			config.Config{},
 			nil, "ollama/qwen3:8b",
-			provider.Place{Provider: "ollama", Model: "qwen3:8b", Wire: "chat", BaseURL: "http://127.0.0.1:11434/v1", Auth: "none", NoKey: true},
+			provider.Place{
+				Provider: "ollama",
+				Model:    "qwen3:8b",
+				Wire:     "chat",
+				BaseURL:  "http://127.0.0.1:11434/v1",
+				Auth:     "none",
+				NoKey:    true,
+			},
 		},
 		{
 			"one of the settings",
 			config.Config{Providers: corp},
 			nil, "corp/m",
-			provider.Place{Provider: "corp", Model: "m", Wire: "responses", BaseURL: "https://llm.corp/v1", Auth: "api-key", KeyFrom: "CORP_KEY"},
+			provider.Place{
+				Provider: "corp",
+				Model:    "m",
+				Wire:     "responses",
+				BaseURL:  "https://llm.corp/v1",
+				Auth:     "api-key",
+				KeyFrom:  "CORP_KEY",
+			},
 		},
 		{
 			"one of the settings beside a base URL",
 			config.Config{Providers: corp, BaseURL: "http://gw/v1"},
 			nil, "corp/m",
-			provider.Place{Provider: "corp", Model: "m", Wire: "responses", BaseURL: "https://llm.corp/v1", Auth: "api-key", KeyFrom: "CORP_KEY"},
+			provider.Place{
+				Provider: "corp",
+				Model:    "m",
+				Wire:     "responses",
+				BaseURL:  "https://llm.corp/v1",
+				Auth:     "api-key",
+				KeyFrom:  "CORP_KEY",
+			},
 		},
 		{
 			"the settings' own default",
 			config.Config{Providers: corp, Provider: "corp"},
 			nil, "m",
-			provider.Place{Provider: "corp", Model: "m", Wire: "responses", BaseURL: "https://llm.corp/v1", Auth: "api-key", KeyFrom: "CORP_KEY", Usual: true},
+			provider.Place{
+				Provider: "corp",
+				Model:    "m",
+				Wire:     "responses",
+				BaseURL:  "https://llm.corp/v1",
+				Auth:     "api-key",
+				KeyFrom:  "CORP_KEY",
+				Usual:    true,
+			},
 		},
 		{
 			"a gateway takes names whole",
 			config.Config{BaseURL: "http://gw/v1"},
 			nil, "anthropic/claude",
-			provider.Place{Provider: "default", Model: "anthropic/claude", Wire: "chat", BaseURL: "http://gw/v1", KeyFrom: "OPENAI_API_KEY", NoKey: true, Usual: true},
+			provider.Place{
+				Provider: "default",
+				Model:    "anthropic/claude",
+				Wire:     "chat",
+				BaseURL:  "http://gw/v1",
+				Auth:     "bearer",
+				KeyFrom:  "OPENAI_API_KEY",
+				NoKey:    true,
+				Usual:    true,
+			},
 		},
 		{
 			"a known host with its own key",
 			config.Config{BaseURL: "https://api.deepseek.com/v1"},
 			[]string{"DEEPSEEK_API_KEY=d"},
 			"deepseek-chat",
-			provider.Place{Provider: "deepseek", Model: "deepseek-chat", Wire: "chat", BaseURL: "https://api.deepseek.com/v1", Auth: "bearer", KeyFrom: "DEEPSEEK_API_KEY", Usual: true},
+			provider.Place{
+				Provider: "deepseek",
+				Model:    "deepseek-chat",
+				Wire:     "chat",
+				BaseURL:  "https://api.deepseek.com/v1",
+				Auth:     "bearer",
+				KeyFrom:  "DEEPSEEK_API_KEY",
+				Usual:    true,
+			},
 		},
 		{
 			"a known host with OpenAI's variable",
 			config.Config{BaseURL: "https://api.deepseek.com/v1"},
 			[]string{"OPENAI_API_KEY=o"},
 			"deepseek-chat",
-			provider.Place{Provider: "deepseek", Model: "deepseek-chat", Wire: "chat", BaseURL: "https://api.deepseek.com/v1", Auth: "bearer", KeyFrom: "OPENAI_API_KEY", Usual: true},
+			provider.Place{
+				Provider: "deepseek",
+				Model:    "deepseek-chat",
+				Wire:     "chat",
+				BaseURL:  "https://api.deepseek.com/v1",
+				Auth:     "bearer",
+				KeyFrom:  "OPENAI_API_KEY",
+				Usual:    true,
+			},
 		},
 		{
 			"OPENAI_API_KEY is the key of OPENAI_BASE_URL, wherever that is",
 			config.Config{BaseURL: "https://api.deepseek.com/v1"},
 			[]string{"OPENAI_API_KEY=o", "DEEPSEEK_API_KEY=d"},
 			"deepseek-chat",
-			provider.Place{Provider: "deepseek", Model: "deepseek-chat", Wire: "chat", BaseURL: "https://api.deepseek.com/v1", Auth: "bearer", KeyFrom: "OPENAI_API_KEY", Usual: true},
+			provider.Place{
+				Provider: "deepseek",
+				Model:    "deepseek-chat",
+				Wire:     "chat",
+				BaseURL:  "https://api.deepseek.com/v1",
+				Auth:     "bearer",
+				KeyFrom:  "OPENAI_API_KEY",
+				Usual:    true,
+			},
 		},
 		{
 			"Azure, as of today",
-			config.Config{Providers: map[string]config.ProviderConfig{"azure": {BaseURL: "https://us.openai.azure.com/openai/v1"}}},
+			config.Config{
+				Providers: map[string]config.ProviderConfig{"azure": {BaseURL: "https://us.openai.azure.com/openai/v1"}},
+			},
 			nil, "azure/gpt",
-			provider.Place{Provider: "azure", Model: "gpt", Wire: "responses", BaseURL: "https://us.openai.azure.com/openai/v1", Auth: "api-key", KeyFrom: "AZURE_OPENAI_API_KEY"},
+			provider.Place{
+				Provider: "azure",
+				Model:    "gpt",
+				Wire:     "responses",
+				BaseURL:  "https://us.openai.azure.com/openai/v1",
+				Auth:     "api-key",
+				KeyFrom:  "AZURE_OPENAI_API_KEY",
+			},
 		},
 		{
 			"Azure, an old address",
-			config.Config{Providers: map[string]config.ProviderConfig{"azure": {BaseURL: "https://us.openai.azure.com/openai/deployments/d"}}},
+			config.Config{
+				Providers: map[string]config.ProviderConfig{
+					"azure": {BaseURL: "https://us.openai.azure.com/openai/deployments/d"},
+				},
+			},
 			nil, "azure/gpt",
-			provider.Place{Provider: "azure", Model: "gpt", Wire: "chat", BaseURL: "https://us.openai.azure.com/openai/deployments/d", Auth: "api-key", KeyFrom: "AZURE_OPENAI_API_KEY"},
+			provider.Place{
+				Provider: "azure",
+				Model:    "gpt",
+				Wire:     "chat",
+				BaseURL:  "https://us.openai.azure.com/openai/deployments/d",
+				Auth:     "api-key",
+				KeyFrom:  "AZURE_OPENAI_API_KEY",
+			},
 		},
 		{
 			"a command",
 			config.Config{Providers: map[string]config.ProviderConfig{"openai": {KeyCommand: "pass openai"}}},
 			nil, "openai/gpt-5",
-			provider.Place{Provider: "openai", Model: "gpt-5", Wire: "responses", BaseURL: "https://api.openai.com/v1", Auth: "bearer", KeyFrom: "command"},
+			provider.Place{
+				Provider: "openai",
+				Model:    "gpt-5",
+				Wire:     "responses",
+				BaseURL:  "https://api.openai.com/v1",
+				Auth:     "bearer",
+				KeyFrom:  "command",
+			},
 		},
 	}
 	for _, tt := range tests {
@@ -116,7 +229,8 @@ func TestPlace(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(provider.Place{})); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
-			if again, err := set.Place(got.Name()); tt.settings.BaseURL == "" && (err != nil || again.Provider != got.Provider || again.Model != got.Model) {
+			if again, err := set.Place(got.Name()); tt.settings.BaseURL == "" &&
+				(err != nil || again.Provider != got.Provider || again.Model != got.Model) {
 				t.Errorf("%s is at %+v, %v", got.Name(), again, err)
 			}
 		})

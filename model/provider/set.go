@@ -21,6 +21,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // Default is the provider's name where the settings name none and the catalogue
@@ -113,7 +114,7 @@ func (s *Set) Close() {
 type Place struct {
 	Provider string // of the settings or the catalogue, or Default
 	Model    string // as the server knows it
-	Wire     string // one of the catalogue's
+	Wire     string // one of those that [wires.All] lists
 	BaseURL  string
 	Auth     string
 	// KeyFrom says where the key comes from: the name of a variable, "command",
@@ -198,10 +199,7 @@ func (s *Set) complete(name, model string, own config.ProviderConfig) Place {
 		own:      own,
 	}
 	p.Wire = cmp.Or(own.Wire, s.cfg.Catalog.WireAt(name, model, p.BaseURL))
-	p.Auth = cmp.Or(own.Auth, known.Auth)
-	if p.Auth == "" && p.Wire == catalog.WireAnthropic {
-		p.Auth = wire.AuthXAPIKey
-	}
+	p.Auth = cmp.Or(own.Auth, known.Auth, wires.Auth(p.Wire))
 	switch {
 	case p.Auth == wire.AuthNone:
 		p.NoKey = true

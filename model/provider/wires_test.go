@@ -7,8 +7,8 @@ import (
 
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // Keywords that a server does not take in a schema are left out, on each wire,
@@ -23,7 +23,7 @@ func TestSchemaKeywords(t *testing.T) {
 		"in a format": func(c *loop.Call) { c.Format = format },
 		"in both":     func(c *loop.Call) { c.Tools, c.Format = tools, format },
 	}
-	for _, spoken := range []string{catalog.WireChat, catalog.WireResponses, catalog.WireAnthropic} {
+	for _, spoken := range wires.Names() {
 		for _, structured := range []string{"auto", "schema", "tool", "text"} {
 			for name, change := range calls {
 				t.Run(spoken+", "+structured+", "+name, func(t *testing.T) {

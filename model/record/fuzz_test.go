@@ -20,7 +20,9 @@ func FuzzOpen(f *testing.F) {
 		`{"request":{"messages":[]},"error":{"kind":"served","message":"x"}}` + "\n"
 	for _, seed := range []string{
 		"", head, head[:5], whole, whole[:len(whole)-1], whole[:len(whole)-30], `{"plan_recording":2}`, head + "\n",
-		head + `{"request":{},"cancelled":"x"}` + "\n" + `{"request":{},"failed":"x"}` + "\n\x00\x00", head + "null\n", head + `{"request":{`,
+		head + `{"request":{},"cancelled":"x"}` + "\n" + `{"request":{},"failed":"x"}` + "\n\x00\x00",
+		head + "null\n",
+		head + `{"request":{`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -170,7 +170,8 @@ func TestMismatch(t *testing.T) {
 			if _, ok := loop.AsModelError(err); ok {
 				t.Error("a mismatch is a model error, which may be tried again")
 			}
-			if !strings.Contains(differs.Diff, strings.TrimPrefix(c.diff, "\n")) || !strings.HasPrefix(differs.Diff, "--- recorded\n+++ now\n@@ ") {
+			if !strings.Contains(differs.Diff, strings.TrimPrefix(c.diff, "\n")) ||
+				!strings.HasPrefix(differs.Diff, "--- recorded\n+++ now\n@@ ") {
 				t.Errorf("the diff is\n%s\nwant in it\n%s", differs.Diff, c.diff)
 			}
 			if differs.Line != c.line || differs.Phase != "explore" || differs.Attempt != "1" || differs.File != file {

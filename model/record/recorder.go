@@ -31,8 +31,8 @@ type Recorder struct {
 var _ loop.Model = (*Recorder)(nil)
 
 // New makes a recorder that appends to file, which is made, readable by its
-// owner alone, if it is not there, and which nobody else can record to until
-// Close. A recording that is there already goes on, so that a resumed run can
+// owner alone, if it is not there, and which no other recorder can write to
+// until Close. A recording that is there already goes on, so that a resumed run can
 // add to it; a file that is something else is refused. Redact replaces secrets
 // in a text, the same text always in the same way; nil replaces nothing beyond
 // what the package knows by itself.
@@ -93,7 +93,7 @@ func openRecording(file string) (*os.File, error) {
 }
 
 // prepare makes sure that f is a recording that ends with a whole line. What a
-// crash left of a call that nobody got an answer to is cut off.
+// crash left of a call without an answer is cut off.
 func prepare(f *os.File) error {
 	data, err := io.ReadAll(f)
 	if err != nil {
@@ -154,13 +154,13 @@ func (r *Recorder) Generate(ctx context.Context, req loop.Call, live func(loop.D
 			live(d)
 		}
 	})
-	var said *loop.Answer
+	var answered *loop.Answer
 	if failed == nil {
-		said = &ans
+		answered = &ans
 	} else {
 		e.ended(ctx, failed)
 	}
-	line, err := encodeEntry(e, said, clean)
+	line, err := encodeEntry(e, answered, clean)
 	if err != nil {
 		return loop.Answer{}, r.failure(err)
 	}

@@ -63,7 +63,12 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	if got := ask(t, r, c); got.Answer.Message.Blocks[0].Text != said {
 		t.Errorf("the recorder changed what its caller gets: %q", got.Answer.Message.Blocks[0].Text)
 	}
-	failing := recorder(t, fails(&loop.ModelError{Kind: loop.ErrAuth, Message: "no such key: " + key + " " + secret}), file+"2", redact)
+	failing := recorder(
+		t,
+		fails(&loop.ModelError{Kind: loop.ErrAuth, Message: "no such key: " + key + " " + secret}),
+		file+"2",
+		redact,
+	)
 	ask(t, failing, c)
 	for _, file := range []string{file, file + "2"} {
 		data := read(t, file)
@@ -117,7 +122,10 @@ func TestOrdinaryTextIsKept(t *testing.T) {
 	pem := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEow+/IBAAKCAQEA\n", 5) + "-----END RSA PRIVATE KEY-----"
 	for _, text := range []string{
 		"Authorization: Basic dXNlcjpwYXNz", `{"authorization": "Bearer abcd1234"}`, "bearer abcdefghij1234567890", pem,
-		"AKIAABCDEFGHIJKLMNOP", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123_-xyz", "xoxb-1234567890-abc", "AIza" + strings.Repeat("x", 35),
+		"AKIAABCDEFGHIJKLMNOP", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123_-xyz", "xoxb-1234567890-abc", "AIza" + strings.Repeat(
+			"x",
+			35,
+		),
 		"github_pat_11ABCDEFG0abcdefghijklmn", "glpat-abcdefghij0123456789", "sk-proj-abcdefghijklmnopqrst",
 	} {
 		got := record.Clean(nil, "a "+text+" b")
@@ -161,7 +169,8 @@ func TestDurable(t *testing.T) {
 			t.Errorf("after %d calls the file is\n%s", n, data)
 		}
 	}
-	if !strings.HasPrefix(read(t, file), `{"plan_recording":1}`+"\n"+`{"request":{"headers":{"X-Plan-Attempt":"1","X-Plan-Phase":"explore"},"model":"m"`) {
+	if !strings.HasPrefix(read(t, file), `{"plan_recording":1}`+"\n"+
+		`{"request":{"headers":{"X-Plan-Attempt":"1","X-Plan-Phase":"explore"},"model":"m"`) {
 		t.Errorf("the file is\n%s", read(t, file))
 	}
 	info, err := os.Stat(file)

@@ -198,7 +198,13 @@ func TestWholeAnswer(t *testing.T) {
 		Message: assistant(
 			plan.Block{Type: plan.BlockReasoning, Text: "Hm <b>\u2028", Opaque: json.RawMessage(`{"z":1.0,"a":"\u00e9"}`)},
 			plan.Block{Type: plan.BlockText, Text: "\tTwo\r\nlines & \"quotes\" 🍏"},
-			plan.Block{Type: plan.BlockToolCall, Call: "c1", Name: "read", Args: "{ \"path\" : \"a\",\n \"limit\": 1.0", Opaque: json.RawMessage(`{"sig":"x=="}`)},
+			plan.Block{
+				Type:   plan.BlockToolCall,
+				Call:   "c1",
+				Name:   "read",
+				Args:   "{ \"path\" : \"a\",\n \"limit\": 1.0",
+				Opaque: json.RawMessage(`{"sig":"x=="}`),
+			},
 			plan.Block{Type: plan.BlockExtension, Kind: "k", Opaque: json.RawMessage(`[1]`)},
 		),
 		Stop: loop.StopTools, Model: "m-2026", Finish: "tool_use",

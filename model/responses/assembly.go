@@ -61,7 +61,7 @@ func (a *assembly) Add(ev wire.Event) error {
 	case "response.output_item.added":
 		a.begin(&e)
 	case "response.output_item.done":
-		a.settle(a.itemOf(placeOf(&e, e.Item.ID), e.Item.Type), &e.Item)
+		a.closeItem(a.itemOf(placeOf(&e, e.Item.ID), e.Item.Type), &e.Item)
 	case "", "message":
 		return a.document(ev.Data)
 	default:
@@ -176,8 +176,8 @@ func (a *assembly) begin(e *sdk.ResponseStreamEventUnion) {
 	}
 }
 
-// settle takes a whole item. What it says counts for more than the deltas did.
-func (a *assembly) settle(it *item, from *sdk.ResponseOutputItemUnion) {
+// closeItem takes a whole item. What it says counts for more than the deltas did.
+func (a *assembly) closeItem(it *item, from *sdk.ResponseOutputItemUnion) {
 	it.describe(from)
 	a.fill(it, from)
 	it.done = true
@@ -334,7 +334,7 @@ func (a *assembly) output(items []sdk.ResponseOutputItemUnion) {
 		}
 		taken[it] = true
 		it.index, it.indexed = int64(i), true
-		a.settle(it, from)
+		a.closeItem(it, from)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // BenchmarkEncode is what building a request costs with a short and a long
@@ -26,25 +28,16 @@ func BenchmarkEncode(b *testing.B) {
 			call := historyOf(turns, reasons)
 			b.Run(name, func(b *testing.B) {
 				p := newProtocol()
-				benchmarkEncode(b, call, func() *protocol { return p })
+				wiretest.Encode(b, call, nil, func() wire.Protocol { return p })
 			})
-			b.Run(name+"-anew", func(b *testing.B) { benchmarkEncode(b, call, newProtocol) })
+			b.Run(name+"-anew", func(b *testing.B) {
+				wiretest.Encode(b, call, nil, func() wire.Protocol { return newProtocol() })
+			})
 		}
 	}
 }
 
 func newProtocol() *protocol { return &protocol{provider: "default", structured: wire.StructuredAuto} }
-
-func benchmarkEncode(b *testing.B, call loop.Call, protocol func() *protocol) {
-	b.ReportAllocs()
-	for b.Loop() {
-		req, err := protocol().Encode(call, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(req.Body.Size())
-	}
-}
 
 // BenchmarkAnswer is what reading a streamed answer costs.
 func BenchmarkAnswer(b *testing.B) {
@@ -74,36 +67,23 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// historyOf is a call after so many turns of one read each.
+// historyOf is a call after so many turns of one read each, with or without
+// reasoning before it.
 func historyOf(turns int, reasons bool) loop.Call {
-	call := loop.Call{
-		Model:    "m",
-		System:   strings.Repeat("You explore a repository. ", 160),
-		Messages: []plan.Message{plan.UserText("Go.")},
-		Tools: []loop.Spec{{
-			Name:        "read",
-			Description: strings.Repeat("Reads a file. ", 40),
-			Schema:      json.RawMessage(`{"type":"object"}`),
-		}},
-	}
-	for i := range turns {
-		id, text := fmt.Sprint("call_", i), strings.Repeat("a line of a file\n", 12)
-		said := plan.Message{Role: plan.RoleAssistant}
-		read := plan.Block{Type: plan.BlockToolCall, Call: id, Name: "read", Args: `{"path":"f.txt"}`}
-		if reasons {
-			said.Blocks = append(said.Blocks, plan.Block{
-				Type: plan.BlockReasoning,
-				Opaque: wire.Seal(Name, "default", map[string]json.RawMessage{
-					fieldID:        json.RawMessage(fmt.Sprintf(`"rs_%d"`, i)),
-					fieldEncrypted: json.RawMessage(`"` + strings.Repeat("gAAAAABk", 100) + `"`),
-					fieldSummary:   json.RawMessage("[]"),
-				}),
-			})
-			read.Opaque = wire.Seal(Name, "default", map[string]json.RawMessage{fieldID: json.RawMessage(fmt.Sprintf(`"fc_%d"`, i))})
-		}
-		said.Blocks = append(said.Blocks, read)
-		result := plan.Block{Type: plan.BlockToolResult, Call: id, Name: "read", Text: text}
-		call.Messages = append(call.Messages, said, plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{result}})
+	call := wiretest.History(turns)
+	for i := 0; reasons && i < turns; i++ {
+		answer := &call.Messages[1+2*i]
+		answer.Blocks[0].Opaque = wire.Seal(Name, "default", map[string]json.RawMessage{
+			fieldID: json.RawMessage(fmt.Sprintf(`"fc_%d"`, i)),
+		})
+		answer.Blocks = slices.Insert(answer.Blocks, 0, plan.Block{
+			Type: plan.BlockReasoning,
+			Opaque: wire.Seal(Name, "default", map[string]json.RawMessage{
+				fieldID:        json.RawMessage(fmt.Sprintf(`"rs_%d"`, i)),
+				fieldEncrypted: json.RawMessage(`"` + strings.Repeat("gAAAAABk", 100) + `"`),
+				fieldSummary:   json.RawMessage("[]"),
+			}),
+		})
 	}
 	return call
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 func TestFailures(t *testing.T) {
@@ -28,21 +29,36 @@ func TestFailures(t *testing.T) {
 		{"an end mark alone", "data: [DONE]\n\n", loop.ErrServed, "broke off"},
 		{"not JSON", begun + "data: {\"type\":\n\n", loop.ErrServed, "not an event"},
 		{"a web page", "<html><title>Welcome</title>", loop.ErrNotFound, "base URL"},
-		{"failed", begun + sse(failed(`"code":"server_error","message":"The model failed."`)), loop.ErrServed, "The model failed."},
+		{
+			"failed",
+			begun + sse(failed(`"code":"server_error","message":"The model failed."`)),
+			loop.ErrServed,
+			"The model failed.",
+		},
 		{
 			"failed for the rate",
 			sse(failed(`"code":"rate_limit_exceeded","message":"Rate limit reached. Please try again in 7s."`)),
 			loop.ErrRateLimit,
 			"Rate limit",
 		},
-		{"failed for the quota", sse(failed(`"code":"insufficient_quota","message":"You exceeded your quota."`)), loop.ErrQuota, "quota"},
+		{
+			"failed for the quota",
+			sse(failed(`"code":"insufficient_quota","message":"You exceeded your quota."`)),
+			loop.ErrQuota,
+			"quota",
+		},
 		{
 			"failed for the length",
 			sse(failed(`"code":"context_length_exceeded","message":"Your input exceeds the context window."`)),
 			loop.ErrTooLong,
 			"window",
 		},
-		{"failed for the prompt", sse(failed(`"code":"invalid_prompt","message":"Your prompt was flagged."`)), loop.ErrFiltered, "flagged"},
+		{
+			"failed for the prompt",
+			sse(failed(`"code":"invalid_prompt","message":"Your prompt was flagged."`)),
+			loop.ErrFiltered,
+			"flagged",
+		},
 		{"failed for a policy", sse(failed(`"code":"cyber_policy","message":"Not this."`)), loop.ErrFiltered, "Not this."},
 		{"failed for an image", sse(failed(`"code":"invalid_image_format","message":"No image."`)), loop.ErrRefused, "No image."},
 		{"failed for no reason", sse(event("failed", `"status":"failed"`)), loop.ErrServed, ""},
@@ -59,9 +75,19 @@ func TestFailures(t *testing.T) {
 			loop.ErrServed,
 			"Oh no.",
 		},
-		{"an error in an error", begun + sse(`{"type":"error","error":{"type":"server_error","message":"Oh no."}}`), loop.ErrServed, "Oh no."},
+		{
+			"an error in an error",
+			begun + sse(`{"type":"error","error":{"type":"server_error","message":"Oh no."}}`),
+			loop.ErrServed,
+			"Oh no.",
+		},
 		{"an error by name", begun + "event: error\ndata: {\"message\":\"Oh no.\"}\n\n", loop.ErrServed, "Oh no."},
-		{"an error of a gateway", begun + sse(`{"error":{"message":"Upstream is gone.","code":502}}`), loop.ErrServed, "Upstream is gone."},
+		{
+			"an error of a gateway",
+			begun + sse(`{"error":{"message":"Upstream is gone.","code":502}}`),
+			loop.ErrServed,
+			"Upstream is gone.",
+		},
 		{
 			"an error that is wrong for good",
 			sse(`{"type":"error","error":{"type":"invalid_request_error","message":"No such thing."}}`),
@@ -75,15 +101,25 @@ func TestFailures(t *testing.T) {
 			"Oh no.",
 		},
 		{"a document that is an error", `{"error":{"message":"Oh no."}}`, loop.ErrServed, "Oh no."},
-		{"a document that is not done", `{"object":"response","status":"queued","error":null,"output":[]}`, loop.ErrServed, "broke off"},
+		{
+			"a document that is not done",
+			`{"object":"response","status":"queued","error":null,"output":[]}`,
+			loop.ErrServed,
+			"broke off",
+		},
 		{"a document that is none", `{"object":`, loop.ErrServed, "not an answer"},
-		{"another wire", "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n", loop.ErrServed, "broke off"},
+		{
+			"another wire",
+			"data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n",
+			loop.ErrServed,
+			"broke off",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := serveText(t, "text/event-stream", tt.body).client(t).Generate(t.Context(), call("hi"), nil)
-			me := modelError(t, err, tt.kind)
+			me := wiretest.ModelError(t, err, tt.kind)
 			if !strings.Contains(me.Message, tt.says) {
 				t.Errorf("message = %q, want one with %q", me.Message, tt.says)
 			}
@@ -98,10 +134,13 @@ func TestFailures(t *testing.T) {
 func TestFailureIsBilled(t *testing.T) {
 	t.Parallel()
 	body := sse(
-		event("failed", `"status":"failed","error":{"code":"server_error","message":"Oh no."},"usage":{"input_tokens":70,"output_tokens":7}`),
+		event(
+			"failed",
+			`"status":"failed","error":{"code":"server_error","message":"Oh no."},"usage":{"input_tokens":70,"output_tokens":7}`,
+		),
 	)
 	_, err := serveText(t, "text/event-stream", body).client(t).Generate(t.Context(), call("hi"), nil)
-	if me := modelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 70, Output: 7}) {
+	if me := wiretest.ModelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 70, Output: 7}) {
 		t.Errorf("usage = %+v", me.Usage)
 	}
 }
@@ -111,7 +150,10 @@ func TestMendedInAStream(t *testing.T) {
 	t.Parallel()
 	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
 		if strings.Contains(body, `"encrypted_content"`) {
-			fmt.Fprint(w, sse(`{"type":"error","code":"invalid_encrypted_content","message":"The encrypted content gA could not be verified."}`))
+			fmt.Fprint(
+				w,
+				sse(`{"type":"error","code":"invalid_encrypted_content","message":"The encrypted content gA could not be verified."}`),
+			)
 			return
 		}
 		fmt.Fprint(w, sse(completed))
@@ -131,7 +173,12 @@ func TestCarried(t *testing.T) {
 		`"phase":"commentary","role"`,
 		1,
 	)
-	first, again, second := callItem("fc_1", "a", "read", `{ "p":1}`), thoughtItem("rs_2", "gB"), callItem("fc_2", "b", "read", "{}")
+	first, again, second := callItem(
+		"fc_1",
+		"a",
+		"read",
+		`{ "p":1}`,
+	), thoughtItem("rs_2", "gB"), callItem("fc_2", "b", "read", "{}")
 	f := serveText(
 		t,
 		"text/event-stream",
@@ -151,7 +198,7 @@ func TestCarried(t *testing.T) {
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := inputOf(t, f.body(t, 1))
+	got := inputOf(t, f.Body(t, 1))
 	for i, item := range []string{thinking, looking, first, again, second} {
 		want := strings.NewReplacer(`,"status":null`, "", `,"logprobs":[]`, "").Replace(item)
 		if strings.Contains(want, "function_call") {
@@ -181,15 +228,15 @@ func TestFormatTool(t *testing.T) {
 	req.Format = &verdict
 	req.Tools = make([]loop.Spec, 1, 2)
 	req.Tools[0] = readTool
-	var shown watch
-	answer, err := client.Generate(t.Context(), req, shown.see)
+	var shown wiretest.Shown
+	answer, err := client.Generate(t.Context(), req, shown.Add)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if answer.Message.Text() != `{"ok":true}` || answer.Stop != loop.StopEnd || len(answer.Message.Calls()) != 0 {
 		t.Errorf("answer = %+v", answer)
 	}
-	shown.check(t, answer.Message)
+	shown.Check(t, answer.Message)
 	if own := req.Tools[:2][1]; own.Name != "" {
 		t.Errorf("the caller's tools became %+v", own)
 	}

@@ -1,8 +1,6 @@
 package responses_test
 
 import (
-	"io"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,21 +10,13 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // answerTo feeds bytes to a client as the body of a good response.
 func answerTo(t *testing.T, body string, messages ...plan.Message) (loop.Answer, error) {
 	t.Helper()
-	client, err := responses.New(responses.Config{Config: wire.Config{HTTP: &http.Client{
-		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
-		}),
-	}}})
+	client, err := responses.New(responses.Config{Config: wire.Config{HTTP: wiretest.Always(body, nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +60,11 @@ func FuzzAnswer(f *testing.F) {
 		) + `,null,7,{},{"type":"function_call"},{"type":"reasoning","summary":7}]}`,
 		sse(`{"type":"response.completed","response":7}`), sse(`{"type":"response.output_item.done","item":[]}`, completed),
 		sse(argsDelta("", "", "{"), argsDelta("x", "-1", "}"), `{"type":"response.completed","response":{"usage":[]}}`),
-		sse(done("0", `{"type":"reasoning","encrypted_content":["x"],"content":"y","summary":"z"}`), done("0", messageItem("m", "x")), completed),
+		sse(
+			done("0", `{"type":"reasoning","encrypted_content":["x"],"content":"y","summary":"z"}`),
+			done("0", messageItem("m", "x")),
+			completed,
+		),
 		sse(
 			`{"type":"response.failed"}`,
 		), sse(`{"error":"x"}`), "data: {\"type\":\"response.output_text.delta\",\"delta\":\"\xff\"}\n\n" + sse(completed),
@@ -118,7 +112,7 @@ func FuzzCut(f *testing.F) {
 		}
 		answer, err := answerTo(t, whole[:n])
 		if err != nil {
-			modelError(t, err, loop.ErrServed)
+			wiretest.ModelError(t, err, loop.ErrServed)
 			return
 		}
 		want, err := answerTo(t, whole)

@@ -60,7 +60,7 @@ func sentItems(t *testing.T, messages []plan.Message, config ...func(*responses.
 	if _, err := f.client(t, config...).Generate(t.Context(), loop.Call{Model: "m", Messages: messages}, nil); err != nil {
 		t.Fatal(err)
 	}
-	return inputOf(t, f.body(t, 0))
+	return inputOf(t, f.Body(t, 0))
 }
 
 // Another provider sees none of what an answer came with.

@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // refusal is a request that a server does not take while something is in it.
@@ -50,7 +51,8 @@ var refusals = []refusal{
 	},
 	{
 		name: "include", has: `"include":[`, part: "include",
-		text: `{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include"}}`,
+		text: `{"error":{"message":"Encrypted content is not supported with this model.",` +
+			`"type":"invalid_request_error","param":"include"}}`,
 		also: []string{"reasoning items"},
 	},
 	{
@@ -97,7 +99,8 @@ var refusals = []refusal{
 	{
 		name: "what is not there", has: `"id":"rs_1"`, part: "reasoning items", status: http.StatusNotFound,
 		text: `{"error":{"message":"Item with id 'rs_1' not found. Items are not persisted when ` + "`store`" + ` is set to false. ` +
-			`Try again with ` + "`store`" + ` set to true, or remove this item from your input.","type":"invalid_request_error","param":"input"}}`,
+			`Try again with ` + "`store`" + ` set to true, or remove this item from your input.",` +
+			`"type":"invalid_request_error","param":"input"}}`,
 	},
 	{
 		name: "reasoning by itself", has: `"id":"rs_1"`, part: "reasoning items",
@@ -163,13 +166,13 @@ func TestMended(t *testing.T) {
 			if diff := cmp.Diff(want, parts); diff != "" {
 				t.Errorf("mended parts (-want +got):\n%s", diff)
 			}
-			if last := f.body(t, f.count()-1); !strings.Contains(last, tt.becomes) {
+			if last := f.Body(t, f.Count()-1); !strings.Contains(last, tt.becomes) {
 				t.Errorf("there is no %s in %s", tt.becomes, last)
 			}
-			kept(t, f.body(t, 0), f.body(t, f.count()-1), want)
-			before := f.count()
-			if _, err := client.Generate(t.Context(), req, nil); err != nil || f.count() != before+1 {
-				t.Errorf("the next call made %d requests (%v), want 1", f.count()-before, err)
+			kept(t, f.Body(t, 0), f.Body(t, f.Count()-1), want)
+			before := f.Count()
+			if _, err := client.Generate(t.Context(), req, nil); err != nil || f.Count() != before+1 {
+				t.Errorf("the next call made %d requests (%v), want 1", f.Count()-before, err)
 			}
 		})
 	}
@@ -214,8 +217,9 @@ func TestKnown(t *testing.T) {
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	body := f.body(t, 0)
-	if strings.Contains(body, "summary") || !strings.Contains(body, `"max_output_tokens":4096`) || !strings.Contains(body, `"include"`) {
+	body := f.Body(t, 0)
+	if strings.Contains(body, "summary") || !strings.Contains(body, `"max_output_tokens":4096`) ||
+		!strings.Contains(body, `"include"`) {
 		t.Errorf("the request is %s", body)
 	}
 }
@@ -229,18 +233,29 @@ func TestRefused(t *testing.T) {
 	}{
 		{`"message":"Provider returned error","code":400,"metadata":{"raw":"no","provider_name":"P"}`, loop.ErrRefused},
 		{`"message":"Invalid schema for function 'read': no properties.","code":"invalid_function_parameters"`, loop.ErrRefused},
-		{`"message":"No tool output found for function call call_1.","type":"invalid_request_error","param":"input"`, loop.ErrRefused},
-		{`"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded","param":"input"`, loop.ErrTooLong},
+		{
+			`"message":"No tool output found for function call call_1.","type":"invalid_request_error","param":"input"`,
+			loop.ErrRefused,
+		},
+		{
+			`"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded","param":"input"`,
+			loop.ErrTooLong,
+		},
 	} {
 		f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprintf(w, `{"error":{%s}}`, tt.message)
 		})
-		req := loop.Call{Model: "m", Messages: conversation(), Tools: []loop.Spec{readTool}, Metadata: map[string]string{"a": "b"}}
+		req := loop.Call{
+			Model:    "m",
+			Messages: conversation(),
+			Tools:    []loop.Spec{readTool},
+			Metadata: map[string]string{"a": "b"},
+		}
 		_, err := f.client(t).Generate(t.Context(), req, nil)
-		modelError(t, err, tt.kind)
-		if f.count() != 1 {
-			t.Errorf("%d requests after %s", f.count(), tt.message)
+		wiretest.ModelError(t, err, tt.kind)
+		if f.Count() != 1 {
+			t.Errorf("%d requests after %s", f.Count(), tt.message)
 		}
 	}
 }

@@ -36,7 +36,13 @@ var (
 		Part: "metadata",
 		// OpenRouter has a field of this name in its errors.
 		Words: []string{
-			"'metadata'", "`metadata`", `"body","metadata"`, `"body", "metadata"`, `"param":"metadata"`, "parameter: metadata", "field metadata",
+			"'metadata'",
+			"`metadata`",
+			`"body","metadata"`,
+			`"body", "metadata"`,
+			`"param":"metadata"`,
+			"parameter: metadata",
+			"field metadata",
 		},
 	}
 	partStrict = wire.Optional{
@@ -129,9 +135,9 @@ func partOutput(limit int) wire.Optional {
 
 // partExtra is a field that a server added to a call.
 func partExtra(name string) wire.Optional {
-	said := strings.ToLower(name)
+	lower := strings.ToLower(name)
 	return wire.Optional{
 		Part:  name,
-		Words: []string{"'" + said + "'", `"` + said + `"`, "." + said, "parameter: " + said, "field " + said},
+		Words: []string{"'" + lower + "'", `"` + lower + `"`, "." + lower, "parameter: " + lower, "field " + lower},
 	}
 }

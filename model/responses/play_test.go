@@ -45,7 +45,10 @@ func (s *script) item(begun, whole object, delta string, pieces []string, at obj
 // write writes an answer.
 func write(r looptest.Reply, n int) *script {
 	s := &script{}
-	s.add("response.created", object{"response": object{"status": "in_progress", "model": "m-1", "output": []any{}, "usage": nil}})
+	s.add(
+		"response.created",
+		object{"response": object{"status": "in_progress", "model": "m-1", "output": []any{}, "usage": nil}},
+	)
 	mark := ""
 	if r.Reasoning != "" {
 		id := fmt.Sprintf("rs_%d", n)
@@ -109,7 +112,13 @@ func (s *script) response(r looptest.Reply) object {
 		output = []object{}
 	}
 	return object{
-		"id": "resp_1", "object": "response", "model": "m-1", "status": status, "incomplete_details": details, "error": nil, "output": output,
+		"id":                 "resp_1",
+		"object":             "response",
+		"model":              "m-1",
+		"status":             status,
+		"incomplete_details": details,
+		"error":              nil,
+		"output":             output,
 		"usage": object{
 			"input_tokens": r.Usage.Input, "input_tokens_details": object{"cached_tokens": r.Usage.Cached},
 			"output_tokens": r.Usage.Output, "output_tokens_details": object{"reasoning_tokens": r.Usage.Reasoning},

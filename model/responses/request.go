@@ -39,7 +39,7 @@ const (
 // that the bytes of a longer one begin with those of a shorter one.
 func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error) {
 	o := &wire.Optionals{Mends: mends}
-	items, err := p.said.Encoded(call.Messages, "", o, p.items)
+	items, err := p.history.Encoded(call.Messages, "", o, p.items)
 	if err != nil {
 		return wire.Request{}, err
 	}

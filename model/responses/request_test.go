@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 var readTool = loop.Spec{
@@ -92,7 +93,8 @@ func TestBody(t *testing.T) {
 					"instructions": json.RawMessage(`"be bad"`), "tools": json.RawMessage(`[]`),
 				}
 			},
-			want: begin + `,"include":[],"instructions":"be bad","model":"m","reasoning":{"summary":"auto"},"service_tier":"flex","store":false,` +
+			want: begin + `,"include":[],"instructions":"be bad","model":"m","reasoning":{"summary":"auto"},` +
+				`"service_tier":"flex","store":false,` +
 				`"stream":false,"tools":[]}`,
 		},
 	}
@@ -113,7 +115,7 @@ func TestBody(t *testing.T) {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.want, f.body(t, n)); diff != "" {
+				if diff := cmp.Diff(tt.want, f.Body(t, n)); diff != "" {
 					t.Errorf("body %d (-want +got):\n%s", n, diff)
 				}
 			}
@@ -134,7 +136,7 @@ func TestBodyExtends(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		body := f.body(t, n-1)
+		body := f.Body(t, f.Count()-1)
 		if !strings.HasPrefix(body, previous) {
 			t.Errorf("%d messages do not extend %d:\n%s\n%s", n, n-1, previous, body)
 		}
@@ -146,16 +148,13 @@ func TestBodyExtends(t *testing.T) {
 		if !ok {
 			t.Fatalf("the input does not end in %s", body)
 		}
-		if _, first, _ := strings.Cut(f.body(t, 0), `],"instructions":`); rest != first {
+		if _, first, _ := strings.Cut(f.Body(t, 0), `],"instructions":`); rest != first {
 			t.Errorf("the rest changed with message %d: %s", n, rest)
 		}
 		previous = said
-		f.mu.Lock()
-		if f.bodies[n] != body {
-			t.Errorf("a new client writes %d messages in another way:\n%s\n%s", n, f.bodies[n], body)
+		if again := f.Body(t, f.Count()-1); again != body {
+			t.Errorf("a new client writes %d messages in another way:\n%s\n%s", n, again, body)
 		}
-		f.bodies = f.bodies[:n]
-		f.mu.Unlock()
 	}
 }
 
@@ -184,7 +183,7 @@ func TestHeaders(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		h := f.headers[f.count()-1]
+		h := f.Request(t, f.Count()-1).Header
 		want["X-Plan-Run"], want["X-Plan-Phase"], want["X-Plan-Attempt"], want["Openai-Organization"] = "01J", "review", "2", ""
 		for name, value := range want {
 			if got := h.Get(name); got != value {
@@ -204,7 +203,7 @@ func TestCacheKey(t *testing.T) {
 		if _, err := client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		return strings.Trim(field(t, f.body(t, f.count()-1), "prompt_cache_key"), `"`)
+		return strings.Trim(wiretest.Field(t, f.Body(t, f.Count()-1), "prompt_cache_key"), `"`)
 	}
 	long := strings.Repeat("x", 80)
 	of := func(run, phase, attempt string) map[string]string {
@@ -262,7 +261,13 @@ func conversation() []plan.Message {
 			},
 			{Type: plan.BlockText, Text: "reading", Opaque: sealed(`{"id":"msg_1","phase":"commentary"}`)},
 			{Type: plan.BlockReasoning, Opaque: sealed(`{"id":"rs_2","encrypted_content":"gB","status":"completed"}`)},
-			{Type: plan.BlockToolCall, Call: "a", Name: "read", Args: `{"path" : "x"`, Opaque: sealed(`{"id":"fc_1","namespace":"n"}`)},
+			{
+				Type:   plan.BlockToolCall,
+				Call:   "a",
+				Name:   "read",
+				Args:   `{"path" : "x"`,
+				Opaque: sealed(`{"id":"fc_1","namespace":"n"}`),
+			},
 			{Type: plan.BlockToolCall, Call: "b", Name: "read"},
 			{Type: plan.BlockExtension, Kind: "mark", Opaque: json.RawMessage(`{}`)},
 			{Type: plan.BlockReasoning, Text: "and then nothing", Opaque: sealed(`{"id":"rs_3","summary":[]}`)},
@@ -299,7 +304,11 @@ func conversation() []plan.Message {
 		}},
 		{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: strings.Repeat("c", 70), Text: ""}}},
 		{Role: plan.RoleAssistant, Blocks: []plan.Block{
-			{Type: plan.BlockReasoning, Text: "nothing to say", Opaque: sealed(`{"id":"rs_4","encrypted_content":"gC","summary":[]}`)},
+			{
+				Type:   plan.BlockReasoning,
+				Text:   "nothing to say",
+				Opaque: sealed(`{"id":"rs_4","encrypted_content":"gC","summary":[]}`),
+			},
 		}},
 		{Role: plan.RoleUser, Blocks: []plan.Block{
 			{Type: plan.BlockText, Text: "this"}, {Type: plan.BlockText}, {Type: plan.BlockImage, MIME: "image/png", Data: "AAAA"},

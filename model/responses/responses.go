@@ -77,13 +77,28 @@ func New(cfg Config) (*wire.Client, error) {
 	return wire.New(cfg.Config, p, "/"+path)
 }
 
+// Wire is what the wire says about itself.
+func Wire() wire.Kind {
+	return wire.Kind{
+		Name:   Name,
+		Auth:   wire.AuthBearer,
+		Fields: []string{fieldInput},
+		Open: func(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
+			return New(Config{
+				Config: cfg,
+				Plain:  func(model string) bool { return about(model).Plain },
+			})
+		},
+	}
+}
+
 // protocol is a [wire.Protocol].
 type protocol struct {
 	provider   string
 	structured string
 	plain      func(model string) bool
 	body       map[string]json.RawMessage
-	said       wire.History
+	history    wire.History
 	fixed      wire.Kept
 }
 
@@ -93,7 +108,7 @@ func (p *protocol) Begin(call loop.Call, sent wire.Request, live func(loop.Delta
 		provider: p.provider,
 		tool:     sent.Tool,
 		live:     live,
-		ids:      wire.IDs{Said: call.Messages},
+		ids:      wire.IDs{Messages: call.Messages},
 	}
 }
 

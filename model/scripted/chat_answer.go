@@ -95,33 +95,33 @@ func (r *chatRequest) plain(a *answer) ([]byte, error) {
 
 // chatMessage is an answer as one message.
 func (g *Gateway) chatMessage(a *answer) *content {
-	said := &content{Role: "assistant", Refusal: a.refusal}
+	msg := &content{Role: "assistant", Refusal: a.refusal}
 	reasoning, text := a.shown(), a.text
 	if reasoning != "" || g.showsEmpty(a) {
 		switch g.field() {
 		case ReasoningContent:
-			said.Reasoning = &reasoning
+			msg.Reasoning = &reasoning
 		case ReasoningThink:
 			text = thinkText(reasoning) + text
 		default:
-			said.ReasoningText = &reasoning
+			msg.ReasoningText = &reasoning
 		}
 	}
 	if g.field() == ReasoningDetails {
-		said.Details = g.details(a)
+		msg.Details = g.details(a)
 	}
 	if text != "" || len(a.calls) == 0 {
-		said.Content = &text
+		msg.Content = &text
 	}
 	for i, c := range a.calls {
-		said.ToolCalls = append(said.ToolCalls, callPart{
+		msg.ToolCalls = append(msg.ToolCalls, callPart{
 			ID:       g.chatCallID(a, i),
 			Type:     "function",
 			Function: callText{Name: c.name, Arguments: c.args},
 			Extra:    g.extra(a, i),
 		})
 	}
-	return said
+	return msg
 }
 
 // showsEmpty reports whether an answer has the field for its reasoning even
@@ -163,7 +163,7 @@ func (r *chatRequest) streamed(a *answer) ([]chunk, error) {
 		out = append(out, chunk{data: sse("", string(data)), args: args})
 	}
 	if a.failed {
-		return append(out, chunk{data: WireChat.errorEvent("", len(out))}), nil
+		return append(out, chunk{data: chatProtocol().errorEvent("", len(out))}), nil
 	}
 	return append(out, chunk{data: sse("", "[DONE]")}), nil
 }
@@ -208,12 +208,12 @@ func (g *Gateway) reasoningDeltas(a *answer) []content {
 		}
 		return nil
 	}
-	said := reasoning
+	text := reasoning
 	if g.field() == ReasoningThink {
-		said = thinkText(reasoning)
+		text = thinkText(reasoning)
 	}
 	var out []content
-	for _, p := range pieces(said, pieceSize) {
+	for _, p := range pieces(text, pieceSize) {
 		out = append(out, g.reasoningDelta(p))
 	}
 	if g.field() == ReasoningDetails {

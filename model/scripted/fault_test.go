@@ -43,7 +43,8 @@ func TestFaultStatus(t *testing.T) {
 	c := start(t, faulty("kind = 'status'\nstatus = 429\nretry_after = '7'\ntimes = 2\n"))
 	for range 2 {
 		resp, data, err := c.post(at("plan", 1), ask(true, user))
-		if err != nil || resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "7" || errorOf(data) != "scripted fault: Too Many Requests" {
+		if err != nil || resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "7" ||
+			errorOf(data) != "scripted fault: Too Many Requests" {
 			t.Errorf("%v %v %s", resp, err, data)
 		}
 	}
@@ -106,11 +107,16 @@ func TestFaultsThatCut(t *testing.T) {
 				t.Errorf("%v %+v", err, h)
 			}
 		}},
-		{"truncate at the start", "kind = 'truncate'\nafter_chunks = 0\n", true, func(t *testing.T, resp *http.Response, data string, err error) {
-			if err != nil || resp.StatusCode != 200 || data != "" {
-				t.Errorf("%v %v %q", err, resp, data)
-			}
-		}},
+		{
+			"truncate at the start",
+			"kind = 'truncate'\nafter_chunks = 0\n",
+			true,
+			func(t *testing.T, resp *http.Response, data string, err error) {
+				if err != nil || resp.StatusCode != 200 || data != "" {
+					t.Errorf("%v %v %q", err, resp, data)
+				}
+			},
+		},
 		{"truncate plain", "kind = 'truncate'\n", false, func(t *testing.T, _ *http.Response, data string, err error) {
 			if err != nil || data == "" || json.Valid([]byte(data)) {
 				t.Errorf("%v %q", err, data)
@@ -118,7 +124,8 @@ func TestFaultsThatCut(t *testing.T) {
 		}},
 		{"half call", "kind = 'half_call'\n", true, func(t *testing.T, _ *http.Response, data string, err error) {
 			h := listen(t, data)
-			if err != nil || h.Done || h.Finish != "" || len(h.Calls) != 1 || h.Calls[0].Args == "" || json.Valid([]byte(h.Calls[0].Args)) {
+			if err != nil || h.Done || h.Finish != "" || len(h.Calls) != 1 || h.Calls[0].Args == "" ||
+				json.Valid([]byte(h.Calls[0].Args)) {
 				t.Errorf("%v %+v", err, h)
 			}
 		}},
@@ -129,7 +136,8 @@ func TestFaultsThatCut(t *testing.T) {
 		}},
 		{"malformed args", "kind = 'malformed_args'\n", true, func(t *testing.T, _ *http.Response, data string, err error) {
 			h := listen(t, data)
-			if err != nil || !h.Done || h.Finish != "tool_calls" || len(h.Calls) != 1 || h.Calls[0].Args == "" || json.Valid([]byte(h.Calls[0].Args)) {
+			if err != nil || !h.Done || h.Finish != "tool_calls" || len(h.Calls) != 1 || h.Calls[0].Args == "" ||
+				json.Valid([]byte(h.Calls[0].Args)) {
 				t.Errorf("%v %+v", err, h)
 			}
 		}},
@@ -145,11 +153,16 @@ func TestFaultsThatCut(t *testing.T) {
 				t.Errorf("%v %v %q", err, resp, list)
 			}
 		}},
-		{"error frame plain", "kind = 'error_frame'\nbody = '{\"error\":{\"message\":\"mine\"}}'\n", false, func(t *testing.T, resp *http.Response, data string, err error) {
-			if err != nil || resp.StatusCode != 500 || errorOf(data) != "mine" {
-				t.Errorf("%v %v %q", err, resp, data)
-			}
-		}},
+		{
+			"error frame plain",
+			"kind = 'error_frame'\nbody = '{\"error\":{\"message\":\"mine\"}}'\n",
+			false,
+			func(t *testing.T, resp *http.Response, data string, err error) {
+				if err != nil || resp.StatusCode != 500 || errorOf(data) != "mine" {
+					t.Errorf("%v %v %q", err, resp, data)
+				}
+			},
+		},
 		{"empty", "kind = 'empty'\n", true, func(t *testing.T, _ *http.Response, data string, err error) {
 			h := listen(t, data)
 			h.Usage = nil
@@ -170,11 +183,16 @@ func TestFaultsThatCut(t *testing.T) {
 				t.Errorf("%v %q", err, list)
 			}
 		}},
-		{"garbage of two lines", "kind = 'garbage'\nbody = \"a\\nb\"\nafter_chunks = 0\n", true, func(t *testing.T, _ *http.Response, data string, err error) {
-			if err != nil || data != "data: a\ndata: b\n\n" {
-				t.Errorf("%v %q", err, data)
-			}
-		}},
+		{
+			"garbage of two lines",
+			"kind = 'garbage'\nbody = \"a\\nb\"\nafter_chunks = 0\n",
+			true,
+			func(t *testing.T, _ *http.Response, data string, err error) {
+				if err != nil || data != "data: a\ndata: b\n\n" {
+					t.Errorf("%v %q", err, data)
+				}
+			},
+		},
 		{"garbage plain", "kind = 'garbage'\n", false, func(t *testing.T, resp *http.Response, data string, err error) {
 			if err != nil || resp.StatusCode != 200 || json.Valid([]byte(data)) {
 				t.Errorf("%v %q", err, data)

@@ -27,7 +27,7 @@ type Gateway struct {
 	// silence: its usage says so much and no more. Default: 0, no cut.
 	Truncates int64 `toml:"truncates"`
 
-	// Refuses names parameters that are refused, as [refusable] has them.
+	// Refuses names parameters that are refused, as [isRefusable] has them.
 	Refuses []string `toml:"refuses"`
 	// RefuseWords are what is said to them, with {name} for the parameter.
 	// Default: the words of the wire's maker.
@@ -108,12 +108,12 @@ func (g *Gateway) speaks(w Wire) bool { return len(g.Wires) == 0 || slices.Conta
 // check finds what is wrong with the settings.
 func (g *Gateway) check() error {
 	for _, w := range g.Wires {
-		if !slices.Contains(wires(), w) {
-			return fmt.Errorf("server: wire %q is not one of chat, responses, anthropic", w)
+		if !slices.Contains(wireNames(), string(w)) {
+			return fmt.Errorf("server: wire %q is not one of %s", w, strings.Join(wireNames(), ", "))
 		}
 	}
 	for _, name := range g.Refuses {
-		if !refusable(name) {
+		if !isRefusable(name) {
 			return fmt.Errorf(
 				"server: refuses %q: name a parameter, such as max_tokens, reasoning.effort or reasoning_effort=high, "+
 					"schema:KEYWORD, developer, null_content, repeated_roles, strict or images",
@@ -160,7 +160,7 @@ func (g *Gateway) checkLength() error {
 }
 
 // tooLong is the refusal of a request of so many tokens; nil if it fits.
-func (g *Gateway) tooLong(w Wire, sent int64) *performance {
+func (g *Gateway) tooLong(w *protocol, sent int64) *performance {
 	if g.Window == 0 || sent <= g.Window {
 		return nil
 	}
@@ -175,21 +175,7 @@ func (g *Gateway) tooLong(w Wire, sent int64) *performance {
 	case g.TooLong.Words != "":
 		return w.refuse(status, fill.Replace(g.TooLong.Words), "")
 	}
-	words, param := w.tooLongWords()
-	return document(status, w.errorJSON(status, fill.Replace(words), "context_length_exceeded", param))
-}
-
-// tooLongWords are what the wire's maker says about a request that is too
-// long, and the parameter that is to blame.
-func (w Wire) tooLongWords() (words, param string) {
-	switch w {
-	case WireResponses:
-		return "Your input exceeds the context window of this model. Please adjust your input and try again.", "input"
-	case WireAnthropic:
-		return "prompt is too long: {sent} tokens > {window} maximum", ""
-	}
-	return "This model's maximum context length is {window} tokens. However, your messages resulted in {sent} tokens. " +
-		"Please reduce the length of the messages.", "messages"
+	return document(status, w.errorJSON(status, fill.Replace(w.tooLong), "context_length_exceeded", w.tooLongParam))
 }
 
 // report is a usage as the server reports it.
@@ -201,30 +187,4 @@ func (g *Gateway) report(u Usage) Usage {
 	u.Cached = min(u.Cached, g.Truncates)
 	u.Written, u.WrittenHour = 0, 0
 	return u
-}
-
-// models is the list of models.
-func (g *Gateway) models(w Wire) string {
-	if w == WireAnthropic {
-		model := object{
-			"type":         "model",
-			"id":           Model,
-			"display_name": "Scripted",
-			"created_at":   "2023-11-14T22:13:20Z",
-		}
-		if g.WindowField != "" {
-			model[g.WindowField] = g.Window
-		}
-		return encoded(object{"data": []object{model}, "has_more": false, "first_id": Model, "last_id": Model})
-	}
-	window := ""
-	if g.WindowField != "" {
-		window = fmt.Sprintf(",%q:%d", g.WindowField, g.Window)
-	}
-	return fmt.Sprintf(
-		`{"object":"list","data":[{"id":%q,"object":"model","created":%d,"owned_by":"scripted"%s}]}`,
-		Model,
-		created,
-		window,
-	)
 }

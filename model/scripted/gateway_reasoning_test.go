@@ -30,7 +30,12 @@ func TestGatewayReasoning(t *testing.T) {
 			if status, said := send(less); status != 400 || !strings.Contains(said, field) {
 				t.Errorf("without: %d %s", status, said)
 			}
-			other := map[string]string{"reasoning_content": "reasoning", "reasoning": "reasoning_content", "think": "reasoning", "reasoning_details": "reasoning_content"}[field]
+			other := map[string]string{
+				"reasoning_content": "reasoning",
+				"reasoning":         "reasoning_content",
+				"think":             "reasoning",
+				"reasoning_details": "reasoning_content",
+			}[field]
 			less[other] = "Where is it, then?"
 			if status, said := send(less); status != 400 || !strings.Contains(said, `unknown field "`+other+`"`) {
 				t.Errorf("as %s: %d %s", other, status, said)
@@ -84,7 +89,12 @@ func TestGatewayReasoningStreams(t *testing.T) {
 		if json.Unmarshal([]byte(encode(t, details)), &d) != nil {
 			t.Fatal(name)
 		}
-		m := map[string]any{"role": "assistant", "content": "I look.", "tool_calls": message["tool_calls"], "reasoning_details": change(d)}
+		m := map[string]any{
+			"role":              "assistant",
+			"content":           "I look.",
+			"tool_calls":        message["tool_calls"],
+			"reasoning_details": change(d),
+		}
 		resp, data, err := c.post(at("plan", 1), ask(false, user, encode(t, m), result(id)))
 		if err != nil || (resp.StatusCode == 200) != (name == "in pieces" || name == "put together") {
 			t.Errorf("%s: %v %v %s", name, resp, err, data)
@@ -140,7 +150,8 @@ func TestGatewayExtraContent(t *testing.T) {
 	} {
 		tt.change(message["tool_calls"].([]any)[0].(map[string]any))
 		resp, data, err := c.post(at("plan", 1), ask(false, user, encode(t, message), result(id)))
-		if err != nil || resp.StatusCode != tt.status || tt.status == 400 && !strings.Contains(data, "missing a thought_signature") {
+		if err != nil || resp.StatusCode != tt.status ||
+			tt.status == 400 && !strings.Contains(data, "missing a thought_signature") {
 			t.Errorf("%s: %v %v %s", tt.name, resp, err, data)
 		}
 	}

@@ -91,7 +91,9 @@ func TestGatewayWindow(t *testing.T) {
 			scripted.WireAnthropic: "tokens > 100 maximum",
 		}},
 		{"in words", "window = 100\ntoo_long = { status = 413, words = 'of {window}, {sent}' }", 413, map[scripted.Wire]string{
-			scripted.WireChat: `"message":"of 100, `, scripted.WireResponses: `"message":"of 100, `, scripted.WireAnthropic: `"message":"of 100, `,
+			scripted.WireChat:      `"message":"of 100, `,
+			scripted.WireResponses: `"message":"of 100, `,
+			scripted.WireAnthropic: `"message":"of 100, `,
 		}},
 		{"as a body", "window = 100\ntoo_long = { body = 'n_ctx: {window}' }", 400, map[scripted.Wire]string{
 			scripted.WireChat: "n_ctx: 100", scripted.WireResponses: "n_ctx: 100", scripted.WireAnthropic: "n_ctx: 100",
@@ -165,7 +167,11 @@ func TestGatewayRefuses(t *testing.T) {
 		{"max_completion_tokens", with(`"max_completion_tokens":5,`, user), "Use 'max_tokens' instead."},
 		{"max_tokens", with(`"max_completion_tokens":5,`, user), ""},
 		{"temperature", with(`"temperature":0.5,`, user), "'temperature'"},
-		{"temperature=0.5", with(`"temperature":0.5,`, user), "Unsupported value: 'temperature' does not support '0.5' with this model."},
+		{
+			"temperature=0.5",
+			with(`"temperature":0.5,`, user),
+			"Unsupported value: 'temperature' does not support '0.5' with this model.",
+		},
 		{"temperature=0.5", with(`"temperature":1,`, user), ""},
 		{"reasoning_effort=high", with(`"reasoning_effort":"high",`, user), "'reasoning_effort' does not support 'high'"},
 		{"reasoning_effort=high", with(`"reasoning_effort":"low",`, user), ""},
@@ -228,7 +234,8 @@ func TestGatewayUsageAndFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := listen(t, data)
-	if got.Finish != "" || !got.Done || got.Usage.Completion != 10 || got.Usage.Total != 130 || !strings.Contains(data, `"cost":0.0123`) {
+	if got.Finish != "" || !got.Done || got.Usage.Completion != 10 || got.Usage.Total != 130 ||
+		!strings.Contains(data, `"cost":0.0123`) {
 		t.Errorf("%+v\n%s", got, data)
 	}
 	_, data, err = c.postAt("/responses", at("plan", 1), askResponses(false, userItem))
@@ -245,8 +252,9 @@ func TestGatewayCallsAsText(t *testing.T) {
 		"mistral_named": `[TOOL_CALLS]read{"path":"a"}`,
 		"llama":         `<|python_tag|>{"name":"read","parameters":{"path":"a"}}`,
 		"harmony":       `<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path":"a"}<|call|>`,
-		"kimi":          `<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{"path":"a"}<|tool_call_end|><|tool_calls_section_end|>`,
-		"functions":     `functions.read({"path":"a"})`,
+		"kimi": `<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0` +
+			`<|tool_call_argument_begin|>{"path":"a"}<|tool_call_end|><|tool_calls_section_end|>`,
+		"functions": `functions.read({"path":"a"})`,
 	} {
 		for _, inside := range []string{"false", "true"} {
 			c := start(t, behind("calls_as_text = '"+way+"'\nin_reasoning = "+inside))
@@ -260,7 +268,8 @@ func TestGatewayCallsAsText(t *testing.T) {
 					text, reasoning = "I look.", reasoning+"\n"+want
 				}
 				got := p.hear(t, data)
-				if diff := cmp.Diff([]string{text, reasoning, p.stop["stop"]}, []string{got.Text, got.Reasoning, got.Stop}); diff != "" || got.Calls != nil {
+				want := []string{text, reasoning, p.stop["stop"]}
+				if diff := cmp.Diff(want, []string{got.Text, got.Reasoning, got.Stop}); diff != "" || got.Calls != nil {
 					t.Errorf("%s, %s:\n%s%v", way, p.wire, diff, got.Calls)
 				}
 			}
@@ -289,12 +298,16 @@ func TestGatewaySilenceAndComments(t *testing.T) {
 func TestFaultsOfGateways(t *testing.T) {
 	t.Parallel()
 	for _, p := range protocols() {
-		c := start(t, strings.Replace(behind(""), "[[reply]]\nturn = 1", "[reply.fault]\nkind = 'reasoning_only'\n[[reply]]\nturn = 1", 1))
+		c := start(
+			t,
+			strings.Replace(behind(""), "[[reply]]\nturn = 1", "[reply.fault]\nkind = 'reasoning_only'\n[[reply]]\nturn = 1", 1),
+		)
 		_, data, err := c.postAt(p.path, at("plan", 1), p.ask(true))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.hear(t, data); got.Reasoning != "Where is it, then?" || got.Text != "" || got.Calls != nil || got.Stop != p.stop["stop"] {
+		if got := p.hear(t, data); got.Reasoning != "Where is it, then?" || got.Text != "" || got.Calls != nil ||
+			got.Stop != p.stop["stop"] {
 			t.Errorf("%s: reasoning only: %+v", p.wire, got)
 		}
 
@@ -308,7 +321,10 @@ func TestFaultsOfGateways(t *testing.T) {
 			t.Errorf("%s: failed: %+v", p.wire, got)
 		}
 	}
-	c := start(t, faulty("kind = 'status'\nstatus = 429\nheaders = { \"x-ratelimit-reset-requests\" = '4s', Retry-After-Ms = '4000' }\n"))
+	c := start(
+		t,
+		faulty("kind = 'status'\nstatus = 429\nheaders = { \"x-ratelimit-reset-requests\" = '4s', Retry-After-Ms = '4000' }\n"),
+	)
 	resp, _, err := c.post(at("plan", 1), ask(true, user))
 	if err != nil || resp.Header.Get("X-Ratelimit-Reset-Requests") != "4s" || resp.Header.Get("Retry-After-Ms") != "4000" {
 		t.Errorf("%v %v", resp, err)

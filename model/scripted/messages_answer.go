@@ -198,7 +198,7 @@ func (r *messagesRequest) streamed(a *answer) ([]chunk, error) {
 	}
 	o.event("message_delta", object{"delta": delta, "usage": usage})
 	if a.failed {
-		return append(o.chunks, chunk{data: WireAnthropic.errorEvent("", len(o.chunks))}), nil
+		return append(o.chunks, chunk{data: messagesProtocol().errorEvent("", len(o.chunks))}), nil
 	}
 	o.event("message_stop", object{})
 	return o.chunks, nil

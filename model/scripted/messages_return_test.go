@@ -31,20 +31,35 @@ text = "Done."
 			t.Fatalf("%v %s", err, data)
 		}
 		thought, call := string(d.Content[0]), string(d.Content[1])
-		if strings.Contains(data, "Where?") != (redacted == "false") || strings.Contains(thought, "redacted_thinking") != (redacted == "true") {
+		if strings.Contains(data, "Where?") != (redacted == "false") ||
+			strings.Contains(thought, "redacted_thinking") != (redacted == "true") {
 			t.Errorf("redacted %s: %s", redacted, thought)
 		}
 		result := turnOf("user", resultBlock("toolu_plan_1_1_0_0_r"))
 		changed := strings.NewReplacer("Where?", "There?", `"data":"`, `"data":"x`).Replace(thought)
-		foreign := strings.NewReplacer(`"signature":"`, `"signature":"EqQBCgIYAhIM`, ".", "", `"data":"`, `"data":"EqQBCgIYAhIM`).Replace(thought)
-		unchanged := map[string]string{"false": "cannot be modified", "true": "Invalid `data` in `redacted_thinking` block"}[redacted]
+		foreign := strings.NewReplacer(
+			`"signature":"`,
+			`"signature":"EqQBCgIYAhIM`,
+			".",
+			"",
+			`"data":"`,
+			`"data":"EqQBCgIYAhIM`,
+		).Replace(thought)
+		unchanged := map[string]string{
+			"false": "cannot be modified",
+			"true":  "Invalid `data` in `redacted_thinking` block",
+		}[redacted]
 		invalid := map[string]string{"false": "Invalid `signature` in `thinking` block", "true": "Invalid " +
 			"`data` in `redacted_thinking` block"}[redacted]
 		tests := []struct{ name, body, want string }{
 			{"as it was", think(askMessages(false, userTurn, turnOf("assistant", thought, call), result)), ""},
 			{"without", think(askMessages(false, userTurn, turnOf("assistant", call), result)), "messages.1.content.0.type: " +
 				"Expected `thinking` or `redacted_thinking`, but found `tool_use`"},
-			{"after the call", think(askMessages(false, userTurn, turnOf("assistant", call, thought, textBlock("x")), result)), "Expected `thinking` or `redacted_thinking`, but found `tool_use`"},
+			{
+				"after the call",
+				think(askMessages(false, userTurn, turnOf("assistant", call, thought, textBlock("x")), result)),
+				"Expected `thinking` or `redacted_thinking`, but found `tool_use`",
+			},
 			{"changed", think(askMessages(false, userTurn, turnOf("assistant", changed, call), result)), unchanged},
 			{"not its own", think(askMessages(false, userTurn, turnOf("assistant", foreign, call), result)), invalid},
 			{"without, thinking being off", askMessages(false, userTurn, turnOf("assistant", call), result), ""},
@@ -53,13 +68,18 @@ text = "Done."
 			t.Run(tt.name+", redacted "+redacted, func(t *testing.T) {
 				t.Parallel()
 				resp, data, err := c.postAt("/messages", at("plan", 1), tt.body)
-				if err != nil || (resp.StatusCode == http.StatusOK) != (tt.want == "") || !strings.Contains(errorOf(data), tt.want) {
+				if err != nil || (resp.StatusCode == http.StatusOK) != (tt.want == "") ||
+					!strings.Contains(errorOf(data), tt.want) {
 					t.Errorf("%v %v %s\nwant %q", resp, err, data, tt.want)
 				}
 			})
 		}
 		// Once the user has said something, it need not.
-		resp, data, err := c.postAt("/messages", at("plan", 1), think(askMessages(false, userTurn, turnOf("assistant", call), turnOf("user", resultBlock("toolu_plan_1_1_0_0_r"), textBlock("and?")))))
+		resp, data, err := c.postAt(
+			"/messages",
+			at("plan", 1),
+			think(askMessages(false, userTurn, turnOf("assistant", call), turnOf("user", resultBlock("toolu_plan_1_1_0_0_r"), textBlock("and?")))),
+		)
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Errorf("%v %v %s", resp, err, data)
 		}

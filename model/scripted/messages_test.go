@@ -187,7 +187,11 @@ func TestMessagesStrictness(t *testing.T) {
 		{"small budget", with(`"thinking":{"type":"enabled","budget_tokens":100},`), "greater than or equal to 1024"},
 		{"large budget", with(`"thinking":{"type":"enabled","budget_tokens":2048},`), "`max_tokens` must be " +
 			"greater than `thinking.budget_tokens`."},
-		{"budget of adaptive", with(`"thinking":{"type":"adaptive","budget_tokens":2000},`), "thinking.adaptive.budget_tokens: Extra inputs"},
+		{
+			"budget of adaptive",
+			with(`"thinking":{"type":"adaptive","budget_tokens":2000},`),
+			"thinking.adaptive.budget_tokens: Extra inputs",
+		},
 		{"thinking and temperature", with(`"temperature":0.5,"thinking":{"type":"enabled","budget_tokens":1024},`), "`temperature` " +
 			"may only be set to 1 when thinking is enabled."},
 		{"thinking and force", with(`"tools":[` + tool + `],"tool_choice":{"type":"any"},"thinking":{"type":"adaptive"},`), "Thinking " +
@@ -208,13 +212,27 @@ func TestMessagesStrictness(t *testing.T) {
 		{"empty cached text", one(marked(textBlock(""), "5m")), "cache_control cannot be set for empty text blocks"},
 		{"no blocks", with("", turnOf("user")), "messages.0: all messages must have non-empty content"},
 		{"block type", one(`{"type":"input_text","text":"x"}`), "messages.0.content.0: Input tag 'input_text'"},
-		{"block field", one(`{"type":"text","text":"x","id":"y"}`), "messages.0.content.0.text.id: Extra inputs are not permitted"},
+		{
+			"block field",
+			one(`{"type":"text","text":"x","id":"y"}`),
+			"messages.0.content.0.text.id: Extra inputs are not permitted",
+		},
 		{"user's call", one(callBlock("a")), "a block of type 'tool_use' cannot stand here"},
 		{"assistant first", with("", saidTurn, userTurn), "first message must use the \"user\" role"},
 		{"silent error", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", `{"type":"tool_result",`+
-			`"tool_use_id":"a","is_error":true,"content":[]}`)), "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true"},
+			`"tool_use_id":"a","is_error":true,"content":[]}`)), "messages.2.content.0.tool_result: content " +
+			"cannot be empty if `is_error` is true"},
 		{"prefill", with("", userTurn, saidTurn), "does not support assistant message prefill"},
-		{"input", with("", userTurn, turnOf("assistant", strings.Replace(callBlock("a"), "{}", `"{}"`, 1)), turnOf("user", resultBlock("a"))), "tool_use.input: Input should be a valid dictionary"},
+		{
+			"input",
+			with(
+				"",
+				userTurn,
+				turnOf("assistant", strings.Replace(callBlock("a"), "{}", `"{}"`, 1)),
+				turnOf("user", resultBlock("a")),
+			),
+			"tool_use.input: Input should be a valid dictionary",
+		},
 		{"call id", with("", userTurn, turnOf("assistant", callBlock("a.b")), turnOf("user", resultBlock("a"))), "tool_use.id: " +
 			"String should match pattern"},
 		{"thinking last", with("", userTurn, turnOf("assistant", textBlock("x"), `{"type":"thinking","thinking":"x",`+
@@ -222,20 +240,83 @@ func TestMessagesStrictness(t *testing.T) {
 		{"cached thinking", with("", userTurn, turnOf("assistant", marked(`{"type":"thinking","thinking":"x",`+
 			`"signature":"x"}`, "5m"), textBlock("x")), userTurn), "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted"},
 
-		{"unanswered", with("", userTurn, turnOf("assistant", callBlock("a"), callBlock("b")), turnOf("user", resultBlock("a"))), "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: b."},
+		{
+			"unanswered",
+			with("", userTurn, turnOf("assistant", callBlock("a"), callBlock("b")), turnOf("user", resultBlock("a"))),
+			"messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: b.",
+		},
 		{"answered late", with("", userTurn, turnOf("assistant", callBlock("a")), userTurn), "immediately after: a."},
-		{"unknown result", with("", turnOf("user", resultBlock("z"))), "unexpected `tool_use_id` found in `tool_result` blocks: z."},
-		{"answered twice", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", resultBlock("a"), resultBlock("a"))), "each tool_use must have a single result."},
-		{"results in two messages", with("", userTurn, turnOf("assistant", callBlock("a"), callBlock("b")), turnOf("user", resultBlock("b")), turnOf("user", resultBlock("a"), textBlock("x"))), ""},
-		{"results after a text", with("", userTurn, turnOf("assistant", callBlock("a")), userTurn, turnOf("user", resultBlock("a"))), "`tool_result` blocks must come first"},
-		{"results after text", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", textBlock("x"), resultBlock("a"))), "`tool_result` blocks must come first"},
-		{"call id twice", with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", resultBlock("a")), turnOf("assistant", callBlock("a")), turnOf("user", resultBlock("a"))), "`tool_use` ids must be unique"},
+		{
+			"unknown result",
+			with("", turnOf("user", resultBlock("z"))),
+			"unexpected `tool_use_id` found in `tool_result` blocks: z.",
+		},
+		{
+			"answered twice",
+			with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", resultBlock("a"), resultBlock("a"))),
+			"each tool_use must have a single result.",
+		},
+		{
+			"results in two messages",
+			with(
+				"",
+				userTurn,
+				turnOf("assistant", callBlock("a"), callBlock("b")),
+				turnOf("user", resultBlock("b")),
+				turnOf("user", resultBlock("a"), textBlock("x")),
+			),
+			"",
+		},
+		{
+			"results after a text",
+			with("", userTurn, turnOf("assistant", callBlock("a")), userTurn, turnOf("user", resultBlock("a"))),
+			"`tool_result` blocks must come first",
+		},
+		{
+			"results after text",
+			with("", userTurn, turnOf("assistant", callBlock("a")), turnOf("user", textBlock("x"), resultBlock("a"))),
+			"`tool_result` blocks must come first",
+		},
+		{
+			"call id twice",
+			with(
+				"",
+				userTurn,
+				turnOf("assistant", callBlock("a")),
+				turnOf("user", resultBlock("a")),
+				turnOf("assistant", callBlock("a")),
+				turnOf("user", resultBlock("a")),
+			),
+			"`tool_use` ids must be unique",
+		},
 
-		{"five breakpoints", with("", marks("5m", "5m", "5m", "5m", "5m")), "A maximum of 4 blocks with cache_control may be provided. Found 5."},
-		{"four and the automatic one", with(`"cache_control":{"type":"ephemeral"},`, turnOf("user", marked(textBlock("x"), "5m"), marked(textBlock("x"), "5m"), marked(textBlock("x"), "5m"), marked(textBlock("x"), "5m"), textBlock("x"))), "Found 5."},
+		{
+			"five breakpoints",
+			with("", marks("5m", "5m", "5m", "5m", "5m")),
+			"A maximum of 4 blocks with cache_control may be provided. Found 5.",
+		},
+		{
+			"four and the automatic one",
+			with(
+				`"cache_control":{"type":"ephemeral"},`,
+				turnOf(
+					"user",
+					marked(textBlock("x"), "5m"),
+					marked(textBlock("x"), "5m"),
+					marked(textBlock("x"), "5m"),
+					marked(textBlock("x"), "5m"),
+					textBlock("x"),
+				),
+			),
+			"Found 5.",
+		},
 		{"hour after minutes", with("", marks("5m", "1h")), "messages.0.content.1.cache_control.ttl: a ttl='1h' " +
 			"cache_control block must not come after a ttl='5m'"},
-		{"hour in messages after minutes in tools", with(`"tools":[`+marked(tool, "5m")+`],`, marks("1h")), "must not come after"},
+		{
+			"hour in messages after minutes in tools",
+			with(`"tools":[`+marked(tool, "5m")+`],`, marks("1h")),
+			"must not come after",
+		},
 		{"ttl", with("", marks("2h")), "cache_control.ephemeral.ttl: Input should be '5m' or '1h'"},
 
 		{"all that is allowed", with(`"stream":false,"system":[`+marked(textBlock("s"), "1h")+`],"tools":[`+marked(tool, "1h")+`],`+

@@ -2,7 +2,6 @@ package scripted
 
 import (
 	"cmp"
-	"maps"
 	"net"
 	"net/http"
 	"time"
@@ -29,18 +28,18 @@ type performance struct {
 }
 
 // stage works out how a is served to q, with the fault f or without one (nil).
-func (s *Scenario) stage(w Wire, q question, a *answer, f *Fault) (*performance, error) {
+func (s *Scenario) stage(w *protocol, q question, a *answer, f *Fault) (*performance, error) {
 	f.change(a)
 	s.Server.speak(a)
 	if !q.asks().stream {
 		switch f.kind() {
 		case FaultErrorFrame:
-			return document(http.StatusInternalServerError, w.failure(f.Body)), nil
+			return document(http.StatusInternalServerError, cmp.Or(f.Body, w.failure)), nil
 		case FaultGarbage:
-			return document(http.StatusOK, w.garbage(f.Body)), nil
+			return document(http.StatusOK, cmp.Or(f.Body, w.garbage)), nil
 		case FaultFailed:
-			if w != WireResponses { // which has a document for it
-				return document(http.StatusInternalServerError, w.failure("")), nil
+			if !w.statesFailure {
+				return document(http.StatusInternalServerError, w.failure), nil
 			}
 		}
 	}
@@ -97,7 +96,7 @@ func (f *Fault) change(a *answer) {
 }
 
 // strike does to a whole response what the fault does to it.
-func (p *performance) strike(w Wire, f *Fault) {
+func (p *performance) strike(w *protocol, f *Fault) {
 	switch f.kind() {
 	case FaultSlow:
 		p.pause = time.Duration(f.Delay)
@@ -126,20 +125,6 @@ func lastArguments(chunks []chunk) int {
 		}
 	}
 	return len(chunks) / 2
-}
-
-// failed is the response of a status fault.
-func (w Wire) failed(f *Fault) *performance {
-	body := f.Body
-	if body == "" {
-		body = w.errorJSON(f.Status, "scripted fault: "+cmp.Or(http.StatusText(f.Status), "Overloaded"), "", "")
-	}
-	p := document(f.Status, body)
-	if f.RetryAfter != "" {
-		p.header["Retry-After"] = f.RetryAfter
-	}
-	maps.Copy(p.header, f.Headers)
-	return p
 }
 
 // document is a response of one JSON document.

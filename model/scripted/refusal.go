@@ -20,10 +20,10 @@ const (
 	refuseSchema    = "schema:"        // and a keyword of JSON Schema, in a tool or a format
 )
 
-// refusable reports whether name can stand in [Gateway.Refuses]: a parameter
+// isRefusable reports whether name can stand in [Gateway.Refuses]: a parameter
 // (max_tokens), one inside another (reasoning.effort), either with a value
 // (reasoning_effort=high), or one of the constants above.
-func refusable(name string) bool {
+func isRefusable(name string) bool {
 	name = strings.TrimPrefix(name, refuseSchema)
 	name, value, valued := strings.Cut(name, "=")
 	if valued && value == "" {
@@ -37,30 +37,34 @@ func refusable(name string) bool {
 	return true
 }
 
-// envelope is what of a request has to be known to refuse it, by any wire.
-type envelope struct {
-	Messages []json.RawMessage `json:"messages"`
-	Input    json.RawMessage   `json:"input"`
-	Tools    []struct {
-		Strict      json.RawMessage `json:"strict"`
-		Parameters  json.RawMessage `json:"parameters"`
-		InputSchema json.RawMessage `json:"input_schema"`
-		Function    struct {
-			Strict     json.RawMessage `json:"strict"`
-			Parameters json.RawMessage `json:"parameters"`
-		} `json:"function"`
-	} `json:"tools"`
-	ResponseFormat struct {
-		Schema schemaFormat `json:"json_schema"`
-	} `json:"response_format"`
-	Text struct {
-		Format schemaFormat `json:"format"`
-	} `json:"text"`
-	OutputConfig struct {
-		Format schemaFormat `json:"format"`
-	} `json:"output_config"`
+// refusable is what of a request a gateway can refuse beside parameters.
+type refusable struct {
+	messages []json.RawMessage
+	schemas  []json.RawMessage // of tools and of the answer
+	strict   string            // where strict stands; "" for nowhere
 }
 
+// addTool adds a tool's schema, and what it says of strict under a name.
+func (r *refusable) addTool(schema, strict json.RawMessage, i int, name string) {
+	if schema != nil {
+		r.schemas = append(r.schemas, schema)
+	}
+	if strict != nil && r.strict == "" {
+		r.strict = fmt.Sprintf("tools[%d].%s", i, name)
+	}
+}
+
+// addFormat adds the schema that the answer is to fit.
+func (r *refusable) addFormat(f schemaFormat) {
+	if f.Schema != nil {
+		r.schemas = append(r.schemas, f.Schema)
+	}
+	if f.Strict != nil && r.strict == "" {
+		r.strict = "response_format.json_schema.strict"
+	}
+}
+
+// schemaFormat is how an answer is asked for that fits a schema.
 type schemaFormat struct {
 	Strict json.RawMessage `json:"strict"`
 	Schema json.RawMessage `json:"schema"`
@@ -68,15 +72,14 @@ type schemaFormat struct {
 
 // refused is the refusal of a request that has something which the gateway
 // does not take; nil if it has not.
-func (g *Gateway) refused(w Wire, body []byte) *performance {
+func (g *Gateway) refused(w *protocol, body []byte) *performance {
 	var fields map[string]json.RawMessage
 	if len(g.Refuses) == 0 || json.Unmarshal(body, &fields) != nil {
 		return nil
 	}
-	var env envelope
-	_ = json.Unmarshal(body, &env) // what is wrong with it is found later
+	found := w.refusable(body)
 	for _, name := range g.Refuses {
-		words, code := env.refusal(w, name, fields)
+		words, code := found.refusal(w, name, fields)
 		if words == "" {
 			continue
 		}
@@ -91,11 +94,11 @@ func (g *Gateway) refused(w Wire, body []byte) *performance {
 
 // refusal is what is said if the request has what name names, and the error's
 // code; words is "" if it has not.
-func (e *envelope) refusal(w Wire, name string, fields map[string]json.RawMessage) (words, code string) {
+func (r *refusable) refusal(w *protocol, name string, fields map[string]json.RawMessage) (words, code string) {
 	keyword, isSchema := strings.CutPrefix(name, refuseSchema)
 	switch {
 	case isSchema:
-		for i, schema := range e.schemas() {
+		for i, schema := range r.schemas {
 			if slices.Contains(keywords(schema), keyword) {
 				return fmt.Sprintf(
 					"Invalid JSON payload received. Unknown name %q at 'tools[0].function_declarations[%d].parameters': "+
@@ -107,62 +110,25 @@ func (e *envelope) refusal(w Wire, name string, fields map[string]json.RawMessag
 		}
 		return "", ""
 	case name == refuseStrict:
-		return e.refuseStrict(), ""
+		if r.strict == "" {
+			return "", ""
+		}
+		return r.strict + ": Extra inputs are not permitted", ""
 	case name == refuseDeveloper, name == refuseNull, name == refuseImages, name == refuseRepeated:
-		return e.refuseMessage(name), ""
+		return r.refuseMessage(name), ""
 	}
 	path, value, valued := strings.Cut(name, "=")
 	found, ok := lookUp(fields, path)
-	switch {
-	case !ok, valued && !sameValue(found, value):
+	if !ok || valued && !sameValue(found, value) {
 		return "", ""
-	case w == WireAnthropic && valued:
-		return fmt.Sprintf("%s: Input should not be '%s'", path, value), ""
-	case w == WireAnthropic:
-		return path + ": Extra inputs are not permitted", ""
-	case valued:
-		return fmt.Sprintf(
-			"Unsupported value: '%s' does not support '%s' with this model.",
-			path,
-			value,
-		), "unsupported_value"
 	}
-	words = fmt.Sprintf("Unsupported parameter: '%s' is not supported with this model.", path)
-	switch path {
-	case "max_tokens":
-		words += " Use 'max_completion_tokens' instead."
-	case "max_completion_tokens":
-		words += " Use 'max_tokens' instead."
-	}
-	return words, "unsupported_parameter"
-}
-
-// refuseStrict is what is said to strict, wherever it stands.
-func (e *envelope) refuseStrict() string {
-	for i, t := range e.Tools {
-		if t.Strict != nil {
-			return fmt.Sprintf("tools[%d].strict: Extra inputs are not permitted", i)
-		}
-		if t.Function.Strict != nil {
-			return fmt.Sprintf("tools[%d].function.strict: Extra inputs are not permitted", i)
-		}
-	}
-	for _, f := range e.formats() {
-		if f.Strict != nil {
-			return "response_format.json_schema.strict: Extra inputs are not permitted"
-		}
-	}
-	return ""
+	return w.refusal(path, value)
 }
 
 // refuseMessage is what is said to the first message with what name names.
-func (e *envelope) refuseMessage(name string) string {
-	list := e.Messages
-	if list == nil {
-		_ = json.Unmarshal(e.Input, &list) // text has no messages
-	}
+func (r *refusable) refuseMessage(name string) string {
 	before := ""
-	for i, raw := range list {
+	for i, raw := range r.messages {
 		var m struct {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
@@ -188,23 +154,6 @@ func (e *envelope) refuseMessage(name string) string {
 		}
 	}
 	return ""
-}
-
-// formats are where a request can ask for a schema.
-func (e *envelope) formats() []schemaFormat {
-	return []schemaFormat{e.ResponseFormat.Schema, e.Text.Format, e.OutputConfig.Format}
-}
-
-// schemas are all schemas of the request.
-func (e *envelope) schemas() []json.RawMessage {
-	var out []json.RawMessage
-	for _, t := range e.Tools {
-		out = append(out, t.Parameters, t.InputSchema, t.Function.Parameters)
-	}
-	for _, f := range e.formats() {
-		out = append(out, f.Schema)
-	}
-	return slices.DeleteFunc(out, func(raw json.RawMessage) bool { return raw == nil })
 }
 
 // lookUp finds a parameter, of which a dot leads into another.

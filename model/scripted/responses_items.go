@@ -196,11 +196,11 @@ func (it *inputItem) parts(raw json.RawMessage, types ...string) (string, error)
 				strings.Join(types, "' and '"),
 			)
 		}
-		said := p.Text + p.Refusal + p.ImageURL
-		if said == "" {
+		content := p.Text + p.Refusal + p.ImageURL
+		if content == "" {
 			return "", fmt.Errorf("a part of type '%s' is empty", p.Type)
 		}
-		out = append(out, said)
+		out = append(out, content)
 	}
 	return strings.Join(out, "\n"), nil
 }

@@ -23,7 +23,10 @@ func askResponses(stream bool, items ...string) string {
 	if stream {
 		options = `"stream":true,`
 	}
-	return `{"model":"m","store":false,"include":["reasoning.encrypted_content"],` + options + `"input":[` + strings.Join(items, ",") + `]}`
+	return `{"model":"m","store":false,"include":["reasoning.encrypted_content"],` + options + `"input":[` + strings.Join(
+		items,
+		",",
+	) + `]}`
 }
 
 func callItem(id string) string {
@@ -132,7 +135,8 @@ func hearResponses(t *testing.T, stream string) told {
 			whole := d.Response.told(t)
 			pieces := out
 			out = whole
-			pieces.Stop, pieces.Input, pieces.Cached, pieces.Output, pieces.Failed = whole.Stop, whole.Input, whole.Cached, whole.Output, whole.Failed
+			pieces.Stop, pieces.Failed = whole.Stop, whole.Failed
+			pieces.Input, pieces.Cached, pieces.Output = whole.Input, whole.Cached, whole.Output
 			if diff := cmp.Diff(whole, pieces); diff != "" {
 				t.Error("-whole +pieces:\n" + diff)
 			}
@@ -192,9 +196,17 @@ text = "Done."
 			"was provided without its required 'reasoning' item: 'rs_plan_1_1_0'."},
 		{"reasoning after a call", list(first, thought, second, results), "'fc_plan_1_1_0_0_r' of type 'function_call' " +
 			"was provided without its required"},
-		{"reasoning alone", list(thought), "'rs_plan_1_1_0' of type 'reasoning' was provided without its required following item"},
+		{
+			"reasoning alone",
+			list(thought),
+			"'rs_plan_1_1_0' of type 'reasoning' was provided without its required following item",
+		},
 		{"reasoning before the user", list(thought, userItem, first, second, results), "without its required following item"},
-		{"not its secret", list(strings.Replace(thought, `"encrypted_content":"`, `"encrypted_content":"x`, 1), first, second, results), "The encrypted content for item rs_plan_1_1_0 could not be verified."},
+		{
+			"not its secret",
+			list(strings.Replace(thought, `"encrypted_content":"`, `"encrypted_content":"x`, 1), first, second, results),
+			"The encrypted content for item rs_plan_1_1_0 could not be verified.",
+		},
 		{"without its secret", list(`{"type":"reasoning","id":"rs_plan_1_1_0","summary":[]}`, first, second, results), "Item " +
 			"with id 'rs_plan_1_1_0' not found. Items are not persisted"},
 		{"twice", list(thought, first, first, results), "Duplicate item found with id fc_plan_1_1_0_0_r"},
@@ -237,7 +249,11 @@ func TestResponsesStrictness(t *testing.T) {
 		{"tool name", with(`"tools":[{"type":"function","name":"a b"}],`), "Invalid 'tools[0].name'"},
 		{"open schema", with(`"tools":[` + strings.Replace(tool, `,"additionalProperties":false`, "", 1) + `],`), "Invalid " +
 			"schema for function 'read': In context=(), 'additionalProperties' is required"},
-		{"optional property", with(`"tools":[` + strings.Replace(tool, `"required":["a"]`, `"required":[]`, 1) + `],`), "Missing 'a'"},
+		{
+			"optional property",
+			with(`"tools":[` + strings.Replace(tool, `"required":["a"]`, `"required":[]`, 1) + `],`),
+			"Missing 'a'",
+		},
 		{"format", with(`"text":{"format":{"type":"yaml"}},`), "Invalid value: 'yaml'"},
 
 		{"role", with("", `{"role":"narrator","content":"x"}`), "input[0]: Invalid value: 'narrator'"},
@@ -249,18 +265,30 @@ func TestResponsesStrictness(t *testing.T) {
 			"'output_text'. Supported values are: 'input_text' and 'input_image'."},
 		{"assistant's input", with("", userItem, strings.Replace(saidItem, "output_text", "input_text", 1), userItem), "Invalid " +
 			"value: 'input_text'. Supported values are: 'output_text' and 'refusal'."},
-		{"message id", with("", userItem, strings.Replace(saidItem, "msg_1", "m1", 1), userItem), "Expected an ID that begins with 'msg'."},
+		{
+			"message id",
+			with("", userItem, strings.Replace(saidItem, "msg_1", "m1", 1), userItem),
+			"Expected an ID that begins with 'msg'.",
+		},
 		{"call id", with("", userItem, strings.Replace(callItem("a"), "{", `{"id":"call_a",`, 1), resultItem("a")), "Expected " +
 			"an ID that begins with 'fc'."},
 		{"call without arguments", with("", userItem, strings.Replace(callItem("a"), `,`+
 			`"arguments":"{}"`, "", 1), resultItem("a")), "Missing required parameter: 'arguments'."},
-		{"call unanswered", with("", userItem, callItem("a"), callItem("b"), resultItem("a")), "No tool output found for function call b."},
+		{
+			"call unanswered",
+			with("", userItem, callItem("a"), callItem("b"), resultItem("a")),
+			"No tool output found for function call b.",
+		},
 		{"call unanswered before user", with("", userItem, callItem("a"), userItem), "No tool output found for function call a."},
 		{"result of nothing", with("", userItem, resultItem("a")), "No tool call found for function call output with call_id a."},
 		{"answered twice", with("", userItem, callItem("a"), resultItem("a"), resultItem("a")), "No tool call " +
 			"found for function call output with call_id a."},
 		{"last is assistant", with("", userItem, saidItem), "leaves nothing to answer"},
-		{"late system", with("", userItem, `{"role":"developer","content":"x"}`), "a developer message comes after the conversation began"},
+		{
+			"late system",
+			with("", userItem, `{"role":"developer","content":"x"}`),
+			"a developer message comes after the conversation began",
+		},
 
 		{"text", `{"model":"m","input":"x"}`, ""},
 		{"all that is allowed", with(`"instructions":"i","stream":false,"store":false,"include":["reasoning.encrypted_content"],`+

@@ -293,5 +293,5 @@ func (r *Reply) fits(at place) bool {
 		(r.Attempt == 0 || r.Attempt == at.attempt) &&
 		(r.User == 0 || r.User == at.user) &&
 		(r.Turn == nil || *r.Turn == at.turn) &&
-		strings.Contains(at.said, r.About)
+		strings.Contains(at.userText, r.About)
 }

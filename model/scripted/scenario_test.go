@@ -67,23 +67,43 @@ func TestParseErrors(t *testing.T) {
 		{"bad duration", "delay = 'soon'\n" + ok, `"soon" is not a duration such as "30ms"`},
 		{"negative delay", "delay = '-1s'\n" + ok, "delay is -1s; it cannot be negative"},
 		{"says nothing", ok + "\n# [[reply]]\n[[reply]]\nphase = 'plan'\n", "line 6: reply 2: it says nothing"},
-		{"never served", ok + "[[reply]]\nphase = 'review'\nturn = 1\ntext = '[[reply]]'\n", "line 4: reply 2: it is never served, because reply 1 fits first"},
+		{
+			"never served",
+			ok + "[[reply]]\nphase = 'review'\nturn = 1\ntext = '[[reply]]'\n",
+			"line 4: reply 2: it is never served, because reply 1 fits first",
+		},
 		{"attempt", ok + "attempt = -1\n", "line 1: reply 1: attempt and user count from 1"},
 		{"turn", ok + "turn = -1\n", "turn counts from 0"},
 		{"finish", ok + "finish = 'done'\n", `finish "done" is not one of`},
 		{"usage", ok + "usage = { input = 1, cached = 2 }\n", "cached is a part of input"},
 		{"call name", ok + "[[reply.call]]\nname = 'a b'\n", `call name "a b"`},
 		{"args and raw", ok + "[[reply.call]]\nname = 'read'\nargs = { path = 'a' }\nraw = '{}'\n", "call read has args and raw"},
-		{"args not JSON", ok + "[[reply.call]]\nname = 'read'\nargs = { limit = inf }\n", "call read: args: JSON cannot hold the value +Inf"},
+		{
+			"args not JSON",
+			ok + "[[reply.call]]\nname = 'read'\nargs = { limit = inf }\n",
+			"call read: args: JSON cannot hold the value +Inf",
+		},
 		{"fault kind", ok + "[reply.fault]\nkind = 'boom'\n", `fault kind "boom" is not one of status, hang`},
 		{"fault status", ok + "[reply.fault]\nkind = 'status'\nstatus = 200\n", "status is 200; give one from 400 to 599"},
-		{"fault setting without use", ok + "[reply.fault]\nkind = 'empty'\nafter_chunks = 3\n", "fault empty has no use for after_chunks; take it out"},
+		{
+			"fault setting without use",
+			ok + "[reply.fault]\nkind = 'empty'\nafter_chunks = 3\n",
+			"fault empty has no use for after_chunks; take it out",
+		},
 		{"fault times", ok + "[reply.fault]\nkind = 'empty'\ntimes = -1\n", "times is -1"},
 		{"fault cut", ok + "[reply.fault]\nkind = 'hang'\nafter_chunks = -1\n", "after_chunks is -1"},
-		{"fault header", ok + "[reply.fault]\nkind = 'status'\nstatus = 429\nretry_after = \"1\\r\\nX: y\"\n", "retry_after is a header"},
+		{
+			"fault header",
+			ok + "[reply.fault]\nkind = 'status'\nstatus = 429\nretry_after = \"1\\r\\nX: y\"\n",
+			"retry_after is a header",
+		},
 		{"slow without delay", ok + "[reply.fault]\nkind = 'slow'\n", "fault slow: give it a delay"},
 		{"half call without call", ok + "[reply.fault]\nkind = 'half_call'\n", "fault half_call needs a call"},
-		{"malformed too short", ok + "[[reply.call]]\nname = 'read'\nraw = '{'\n[reply.fault]\nkind = 'malformed_args'\n", "too short to halve"},
+		{
+			"malformed too short",
+			ok + "[[reply.call]]\nname = 'read'\nraw = '{'\n[reply.fault]\nkind = 'malformed_args'\n",
+			"too short to halve",
+		},
 		{"truncate nothing", "[[reply]]\n[reply.fault]\nkind = 'truncate'\n", "fault truncate needs an answer to work on"},
 	}
 	for _, tt := range tests {
@@ -106,7 +126,8 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(path, []byte("[[reply]]\ntext = 'x'\nfoo = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scripted.Load(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "line 3") {
+	if _, err := scripted.Load(path); err == nil || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "line 3") {
 		t.Errorf("got %v, want the path and the line", err)
 	}
 	if err := os.WriteFile(path, []byte("[[reply]]\ntext = 'x'\n"), 0o600); err != nil {
@@ -138,7 +159,8 @@ func TestDocumentedScenario(t *testing.T) {
 
 // FuzzParse checks that whatever parses can also be served.
 func FuzzParse(f *testing.F) {
-	f.Add("name = 'x'\n[[reply]]\nphase = 'plan'\nturn = 1\ntext = 'y'\n[[reply.call]]\nname = 'read'\nargs = { path = 'a', n = 1.5, at = 2020-01-01 }\n")
+	f.Add("name = 'x'\n[[reply]]\nphase = 'plan'\nturn = 1\ntext = 'y'\n[[reply.call]]\nname = 'read'\nargs = { " +
+		"path = 'a', n = 1.5, at = 2020-01-01 }\n")
 	f.Add("[[reply]]\n[reply.fault]\nkind = 'status'\nstatus = 429\n[[reply]]\ntext = 'x'\n[reply.fault]\nkind = 'half_call'\n")
 	f.Add("delay = '1ms'\n[[reply.call]]\nraw = '{'\n")
 	f.Fuzz(func(t *testing.T, in string) {

@@ -11,40 +11,26 @@ import (
 
 // serve answers every request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	wire := wireOf(r)
+	wire := protocolOf(r)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		wire.refuse(http.StatusBadRequest, "the body cannot be read: "+err.Error(), "").play(w, r)
 		return
 	}
-	s.remember(r, wire, body)
+	s.remember(r, wire.wire, body)
 	if s.keyHeader(r.Header) == "" {
-		wire.refuse(http.StatusUnauthorized, wire.wrongKey(), "invalid_api_key").play(w, r)
+		wire.refuse(http.StatusUnauthorized, wire.wrongKey, "invalid_api_key").play(w, r)
 		return
 	}
 	route := r.Method + " " + r.URL.Path
 	switch {
-	case route == "POST "+wire.path() && s.scenario.Server.speaks(wire):
+	case route == "POST "+wire.path && s.scenario.Server.speaks(wire.wire):
 		s.complete(wire, r, body).play(w, r)
 	case route == "GET /v1/models":
-		document(http.StatusOK, s.scenario.Server.models(wire)).play(w, r)
+		document(http.StatusOK, wire.models(&s.scenario.Server)).play(w, r)
 	default:
 		wire.refuse(http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path, "").play(w, r)
 	}
-}
-
-// wireOf finds the wire that a request was sent by: by its path or, for the
-// list of models, by its headers.
-func wireOf(r *http.Request) Wire {
-	for _, w := range wires() {
-		if r.URL.Path == w.path() {
-			return w
-		}
-	}
-	if r.Header.Get("Anthropic-Version") != "" {
-		return WireAnthropic
-	}
-	return WireChat
 }
 
 // keyHeader is the name of the header with the right key; "" if there is none.
@@ -65,16 +51,8 @@ func (s *Server) keyHeader(h http.Header) string {
 	return ""
 }
 
-// wrongKey is what is said about a missing or wrong key.
-func (w Wire) wrongKey() string {
-	if w == WireAnthropic {
-		return "invalid x-api-key"
-	}
-	return "the bearer token is missing or wrong"
-}
-
 // complete works out the response to a request for an answer.
-func (s *Server) complete(w Wire, r *http.Request, body []byte) *performance {
+func (s *Server) complete(w *protocol, r *http.Request, body []byte) *performance {
 	gateway := &s.scenario.Server
 	if p := gateway.refused(w, body); p != nil {
 		return p

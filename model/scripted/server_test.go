@@ -69,7 +69,8 @@ func TestAnswer(t *testing.T) {
 		t.Error("streamed (-want +got):\n" + diff)
 	}
 	list := events(t, data)
-	if before := list[len(list)-3]; !strings.Contains(before, `"finish_reason":"tool_calls"`) || !strings.Contains(before, `"usage":null`) {
+	if before := list[len(list)-3]; !strings.Contains(before, `"finish_reason":"tool_calls"`) ||
+		!strings.Contains(before, `"usage":null`) {
 		t.Errorf("the chunk before the usage is %s", before)
 	}
 	if len(list) < 15 {
@@ -156,10 +157,25 @@ text = "third turn"
 	}{
 		{"first", at("review", 1), []string{system, user}, "first turn"},
 		{"first again", at("review", 1), []string{system, user}, "first turn"},
-		{"turns count from the user message", at("review", 1), []string{user, calls("a", "b"), result("a"), result("b"), calls("a"), result("a")}, "third turn"},
+		{
+			"turns count from the user message",
+			at("review", 1),
+			[]string{user, calls("a", "b"), result("a"), result("b"), calls("a"), result("a")},
+			"third turn",
+		},
 		{"attempt", at("review", 2), []string{user}, "second review"},
-		{"no reply for the turn", at("review", 1), []string{user, calls("a"), result("a")}, `the scenario "places" has no reply for phase "review", attempt 1, user 1, turn 1`},
-		{"no reply for the phase", nil, []string{user, said, user, said, user}, `has no reply for phase "", attempt 0, user 3, turn 0`},
+		{
+			"no reply for the turn",
+			at("review", 1),
+			[]string{user, calls("a"), result("a")},
+			`the scenario "places" has no reply for phase "review", attempt 1, user 1, turn 1`,
+		},
+		{
+			"no reply for the phase",
+			nil,
+			[]string{user, said, user, said, user},
+			`has no reply for phase "", attempt 0, user 3, turn 0`,
+		},
 		{"bad attempt", headers{"X-Plan-Phase": "review", "X-Plan-Attempt": "0"}, []string{user}, `header X-Plan-Attempt is "0"`},
 	}
 	//nolint:paralleltest // one server, asked in order
@@ -198,7 +214,8 @@ func TestKeyIsRequired(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	if srv.Key() != "given" || c.srv.Key() == "" || !strings.HasPrefix(srv.URL(), "http://127.0.0.1:") || !strings.HasSuffix(srv.URL(), "/v1") {
+	if srv.Key() != "given" || c.srv.Key() == "" || !strings.HasPrefix(srv.URL(), "http://127.0.0.1:") ||
+		!strings.HasSuffix(srv.URL(), "/v1") {
 		t.Errorf("key %q, random key %q, url %q", srv.Key(), c.srv.Key(), srv.URL())
 	}
 }

@@ -69,7 +69,7 @@ func (t TextCalls) write(calls []answerCall) string {
 // speak changes an answer into what the gateway makes of it.
 func (g *Gateway) speak(a *answer) {
 	if g.CallsAsText != "" && len(a.calls) > 0 {
-		said := g.CallsAsText.write(a.calls)
+		written := g.CallsAsText.write(a.calls)
 		into := &a.text
 		if g.InReasoning {
 			into = &a.reasoning
@@ -77,7 +77,7 @@ func (g *Gateway) speak(a *answer) {
 		if *into != "" {
 			*into += "\n"
 		}
-		*into += said
+		*into += written
 		a.calls = nil
 		if a.finish == "tool_calls" {
 			a.finish = "stop"

@@ -291,13 +291,15 @@ func TestWiresGarbage(t *testing.T) {
 		c := start(t, faulty("kind = 'garbage'\nafter_chunks = 3\ntimes = 0\n"))
 		_, data, err := c.postAt(p.path, nil, p.ask(true))
 		list := named(data)
-		if err != nil || len(list) != 4 || json.Valid([]byte(list[3].Data)) || (list[3].Name == "") != (p.wire == scripted.WireChat) {
+		if err != nil || len(list) != 4 || json.Valid([]byte(list[3].Data)) ||
+			(list[3].Name == "") != (p.wire == scripted.WireChat) {
 			t.Errorf("%s: %v %q", p.wire, err, data)
 		}
 		for _, fault := range []string{"error_frame", "garbage"} {
 			c := start(t, faulty("kind = '"+fault+"'\ntimes = 0\n"))
 			resp, data, err := c.postAt(p.path, nil, p.ask(false))
-			if err != nil || (resp.StatusCode == 500) != (fault == "error_frame") || json.Valid([]byte(data)) != (fault == "error_frame") {
+			if err != nil || (resp.StatusCode == 500) != (fault == "error_frame") ||
+				json.Valid([]byte(data)) != (fault == "error_frame") {
 				t.Errorf("%s: plain %s: %v %v %q", p.wire, fault, resp, err, data)
 			}
 		}
@@ -324,7 +326,8 @@ func TestKeysOfAllWires(t *testing.T) {
 		}
 	}
 	seen := c.srv.Requests()
-	if last := seen[len(seen)-4]; last.Wire != scripted.WireAnthropic || last.KeyHeader != "Authorization" || last.Query != "api-version=2025-04-01" {
+	if last := seen[len(seen)-4]; last.Wire != scripted.WireAnthropic || last.KeyHeader != "Authorization" ||
+		last.Query != "api-version=2025-04-01" {
 		t.Errorf("seen: %+v", last)
 	}
 }

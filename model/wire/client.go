@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -66,6 +65,9 @@ type Config struct {
 	Body map[string]json.RawMessage
 	// Structured is one of the Structured constants; default StructuredAuto.
 	Structured string
+	// NoCache leaves out the marks that let a server keep the prompt, on wires that
+	// have such marks.
+	NoCache bool
 	// HTTP carries the requests; default a client of our own, without a total
 	// timeout. Redirects are not followed unless its CheckRedirect says so.
 	HTTP *http.Client
@@ -157,17 +159,18 @@ func New(cfg Config, p Protocol, suffixes ...string) (*Client, error) {
 			)
 		}
 	}
-	switch cfg.Structured {
-	case "", StructuredAuto, StructuredSchema, StructuredTool, StructuredText:
-	default:
-		return nil, fmt.Errorf("structured output mode %q is unknown: use auto, schema, tool or text", cfg.Structured)
-	}
-	switch cfg.Auth {
-	case "", AuthBearer, AuthAPIKey, AuthXAPIKey, AuthNone:
-	default:
+	if cfg.Structured != "" && !slices.Contains(StructuredModes(), cfg.Structured) {
 		return nil, fmt.Errorf(
-			"the way to authenticate %q is unknown: use bearer, api-key, x-api-key or none",
+			"structured output mode %q is unknown: use %s",
+			cfg.Structured,
+			Alternatives(StructuredModes()),
+		)
+	}
+	if cfg.Auth != "" && !slices.Contains(Auths(), cfg.Auth) {
+		return nil, fmt.Errorf(
+			"the way to authenticate %q is unknown: use %s",
 			cfg.Auth,
+			Alternatives(Auths()),
 		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
@@ -202,73 +205,6 @@ func (c *Client) Close() { c.cfg.HTTP.CloseIdleConnections() }
 
 // BaseURL is where the server is; it ends in "/".
 func (c *Client) BaseURL() string { return c.base.String() }
-
-// isLoopback reports whether a host is this machine.
-func isLoopback(host string) bool {
-	host = strings.ToLower(host)
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
-}
-
-// parseBase checks a base URL and returns it with a path that ends in "/".
-func parseBase(text string, suffixes []string) (*url.URL, error) {
-	base, err := url.Parse(text)
-	if err != nil {
-		var bad *url.Error
-		if errors.As(err, &bad) {
-			err = bad.Err
-		}
-		return nil, fmt.Errorf("the model server's base URL is not a URL: %w", err)
-	}
-	problem := ""
-	switch {
-	case base.Scheme != "http" && base.Scheme != "https", base.Hostname() == "":
-		problem = "start it with http:// or https:// and a host"
-	case base.User != nil:
-		problem = "leave the user name and password out and use an API key"
-	case base.RawQuery != "" || base.Fragment != "":
-		problem = "leave the part after ? or # out; parameters of each request are [providers.NAME.query]"
-	}
-	for _, end := range suffixes {
-		if strings.HasSuffix(strings.TrimRight(base.Path, "/"), end) {
-			problem = "leave " + end + " out: it is added"
-		}
-	}
-	if problem != "" {
-		return nil, fmt.Errorf("the model server's base URL %q cannot be used: %s", base.Redacted(), problem)
-	}
-	base.Path = strings.TrimRight(base.Path, "/") + "/"
-	return base, nil
-}
-
-// httpClient returns a copy of given, or a client of our own, that does not
-// follow redirects: net/http would turn the POST into a GET and the server's
-// complaint about that would hide the reason.
-func httpClient(given *http.Client) *http.Client {
-	client := http.Client{}
-	if given != nil {
-		client = *given
-	} else {
-		dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-		client.Transport = &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         dialer.DialContext,
-			ForceAttemptHTTP2:   true,
-			TLSHandshakeTimeout: 10 * time.Second,
-			IdleConnTimeout:     90 * time.Second,
-			MaxIdleConnsPerHost: 8,
-			// Compressed event streams arrive late, in lumps.
-			DisableCompression: true,
-			// A request goes out in one piece. What does not fit is copied
-			// through a buffer that is made for each request.
-			WriteBufferSize: 64 << 10,
-		}
-	}
-	if client.CheckRedirect == nil {
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
-	return &client
-}
 
 // mostMends is how many parts of one request can be mended, one after the other.
 const mostMends = 8

@@ -161,9 +161,9 @@ var (
 
 // kindOf sorts a failure. Text decides where servers disagree about statuses.
 func kindOf(status int, codes []string, text, message string) loop.ErrorKind {
-	said := strings.ToLower(strings.Join(codes, " ")) + " " + message
+	codesAndMessage := strings.ToLower(strings.Join(codes, " ")) + " " + message
 	says := func(words []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(codesAndMessage, w) })
 	}
 	switch {
 	case status < http.StatusInternalServerError && says(filterWords):
@@ -174,7 +174,7 @@ func kindOf(status int, codes []string, text, message string) loop.ErrorKind {
 		return loop.ErrAuth
 	case status == http.StatusTooManyRequests:
 		return loop.ErrRateLimit
-	case status == http.StatusRequestEntityTooLarge, tooLong(status, said, text):
+	case status == http.StatusRequestEntityTooLarge, tooLong(status, codesAndMessage, text):
 		return loop.ErrTooLong
 	case status < http.StatusInternalServerError && says(flagged):
 		return loop.ErrFiltered

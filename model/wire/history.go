@@ -36,9 +36,9 @@ func (h *History) Encoded(messages []plan.Message, form string, o *Optionals, en
 			o.Also(part)
 		}
 	}
-	said := t.raw
+	encoded := t.raw
 	h.kept.put(t) // from now on it is another's, who may cut it
-	return said, nil
+	return encoded, nil
 }
 
 // encoding is a message as it is sent.

@@ -75,8 +75,18 @@ func TestMendable(t *testing.T) {
 		want   []string
 	}{
 		{"one", 400, `{"error":{"message":"Unsupported value: 'temperature'"}}`, []string{"temperature"}},
-		{"a part of a longer name", 400, `{"error":{"message":"Unknown parameter: reasoning_effort"}}`, []string{"reasoning_effort"}},
-		{"several", 400, `{"error":{"message":"Unknown: temperature, reasoning_effort"}}`, []string{"temperature", "reasoning_effort"}},
+		{
+			"a part of a longer name",
+			400,
+			`{"error":{"message":"Unknown parameter: reasoning_effort"}}`,
+			[]string{"reasoning_effort"},
+		},
+		{
+			"several",
+			400,
+			`{"error":{"message":"Unknown: temperature, reasoning_effort"}}`,
+			[]string{"temperature", "reasoning_effort"},
+		},
 		{"what cannot be left out", 400, `{"error":{"message":"unsupported: messages, tools, model"}}`, nil},
 		{"too long, and a word on the limit", 400, `{"error":{"type":"invalid_request_error","message":"input ` +
 			`length and max_tokens exceed context limit: 190000 + 20000 > 200000"}}`, nil},
@@ -131,7 +141,11 @@ func TestFilters(t *testing.T) {
 	}{
 		{400, `{"error":{"code":"invalid_prompt","message":"Your prompt was flagged as potentially violating ` +
 			`our usage policy."}}`, loop.ErrFiltered},
-		{400, `{"error":{"code":"invalid_prompt","message":"The prompt is too long: 9000 tokens, maximum 8192"}}`, loop.ErrTooLong},
+		{
+			400,
+			`{"error":{"code":"invalid_prompt","message":"The prompt is too long: 9000 tokens, maximum 8192"}}`,
+			loop.ErrTooLong,
+		},
 		{400, `{"error":{"code":"bio_policy","message":"no"}}`, loop.ErrFiltered},
 		{400, `{"error":{"code":"cyber_policy","message":"no"}}`, loop.ErrFiltered},
 		{403, `{"error":{"code":"misalignment_policy_violation","message":"no"}}`, loop.ErrFiltered},
@@ -173,7 +187,11 @@ func TestOffers(t *testing.T) {
 			{"id":"a","context_length":1e30},{"id":"b","context_length":-1},{"id":"c","context_length":"32768"},
 			{"id":"d","context_length":null,"max_model_len":8192.0},{"id":"e","context_length":{"max":1}},{"id":"f","context_window":10}
 		]}`, []Offer{{Name: "a"}, {Name: "b"}, {Name: "c", Window: 32768}, {Name: "d", Window: 8192}, {Name: "e"}, {Name: "f"}}},
-		{"the smallest of several", `[{"id":"a","context_length":131072,"loaded_context_length":4096}]`, []Offer{{Name: "a", Window: 4096}}},
+		{
+			"the smallest of several",
+			`[{"id":"a","context_length":131072,"loaded_context_length":4096}]`,
+			[]Offer{{Name: "a", Window: 4096}},
+		},
 		{"odd fields", `{"models":[{"id":"a","meta":"x","supported_parameters":{}},{"id":7},{"id":"b",` +
 			`"type":3}]}`, []Offer{{Name: "a"}, {Name: "b"}}},
 		{"names that are none", `{"data":[{"id":""},{"id":"a\nb"},{"id":"\u001b[31m"},{"id":"` + strings.Repeat("x", 5000) + `"},` +

@@ -73,13 +73,13 @@ func Valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 // IDs hands out the ids of calls, unique within a conversation. Servers leave
 // them out, or number the calls of every answer from the start.
 type IDs struct {
-	Said  []plan.Message
-	given []string
+	Messages []plan.Message
+	given    []string
 }
 
 // known reports whether a call has this id, and how many calls there are.
 func (s *IDs) known(id string) (found bool, calls int) {
-	for _, m := range s.Said {
+	for _, m := range s.Messages {
 		for i := range m.Blocks {
 			if b := &m.Blocks[i]; b.Type == plan.BlockToolCall {
 				found = found || b.Call == id

@@ -25,7 +25,7 @@ type transcript struct {
 
 // line is a message of a transcript.
 type line struct {
-	of       plan.Message // its blocks are a copy, so that it is noticed when somebody changes them
+	of       plan.Message // its blocks are a copy, so that a change by the caller is noticed
 	end      int          // of raw, with this message
 	optional []Optional
 }
@@ -93,8 +93,8 @@ type transcripts struct {
 }
 
 // take takes out the transcript that has most of the messages, and leaves those
-// on it that they have in common; an empty one where there is none. Whoever has
-// taken one has it alone.
+// on it that they have in common; an empty one where there is none. A
+// caller that has taken one has it alone.
 func (ts *transcripts) take(messages []plan.Message, form string) *transcript {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

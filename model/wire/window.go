@@ -21,7 +21,8 @@ var (
 	// ofLength speaks of what is sent, and ofLimit of there being too much of it.
 	ofLength = lazy.Regexp(`context|prompt|input|token|request|message|conversation|sequence`)
 	ofLimit  = lazy.Regexp(`exceed|maximum|\bmax\b|\blimit|too long|too large|too many|too big|` +
-		`longer than|larger than|more than|less than|greater than|at most|<=|overflow|does not fit|truncat|reduce the length|n_ctx|range of`)
+		`longer than|larger than|more than|less than|greater than|at most|<=|overflow|` +
+		`does not fit|truncat|reduce the length|n_ctx|range of`)
 	// ofOther speaks of other limits than that of the window.
 	ofOther = lazy.Regexp(`image|file size|temperature|top_p|budget_tokens|rate limit|per minute|` +
 		`tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema|effort|input should (?:not )?be`)
@@ -34,26 +35,26 @@ var (
 
 // tooLong reports whether a refusal says that the request does not fit the
 // model's window: a code that says so, or words of length and of a limit, where
-// the status is one of a refusal. Both texts are in lower case; said is the
+// the status is one of a refusal. Both texts are in lower case; message is the
 // message with its codes, text all of it.
-func tooLong(status int, said, text string) bool {
+func tooLong(status int, message, text string) bool {
 	for _, code := range tooLongCodes {
-		if strings.Contains(text, code) && (!ofOther().MatchString(said) || status != http.StatusTooManyRequests) {
+		if strings.Contains(text, code) && (!ofOther().MatchString(message) || status != http.StatusTooManyRequests) {
 			return true
 		}
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, 0:
 	default:
-		return strings.Contains(said, "input is too long") || strings.Contains(said, "request too large")
+		return strings.Contains(message, "input is too long") || strings.Contains(message, "request too large")
 	}
 	switch {
-	case ofOther().MatchString(said):
+	case ofOther().MatchString(message):
 		return false
-	case ofOutput().MatchString(said) && !ofInput().MatchString(strings.ReplaceAll(said, "completion", "")):
+	case ofOutput().MatchString(message) && !ofInput().MatchString(strings.ReplaceAll(message, "completion", "")):
 		return false
 	}
-	return ofLength().MatchString(said) && ofLimit().MatchString(said)
+	return ofLength().MatchString(message) && ofLimit().MatchString(message)
 }
 
 // smallestWindow is less than any model has, in tokens.
@@ -134,7 +135,8 @@ var mostOutput = []func() *regexp.Regexp{
 	lazy.Regexp(`max_(?:completion_|output_|new_)?tokens.{0,20}\d+\s*>\s*(\d+)`),
 	lazy.Regexp(`at most (\d+) (?:completion|output) tokens`),
 	lazy.Regexp(
-		`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|maximum(?: value)?(?: is| of)?|\[1,)\s*\W?\s*(\d+)`,
+		`max_(?:completion_|output_|new_)?tokens\W.{0,60}(?:less than or equal to|<=|at most|` +
+			`maximum(?: value)?(?: is| of)?|\[1,)\s*\W?\s*(\d+)`,
 	),
 	lazy.Regexp(`range of max_tokens is \[1, ?(\d+)\]`),
 	lazy.Regexp(`(?:less than or equal to|<=) .?(\d+).{0,10} the maximum value for .?max_`),

@@ -7,30 +7,6 @@ import (
 	"strings"
 )
 
-// Wire names a protocol that the server speaks.
-type Wire string
-
-// The wires, and where below [Server.URL] each is spoken.
-const (
-	WireChat      Wire = "chat"      // OpenAI Chat Completions: /chat/completions
-	WireResponses Wire = "responses" // OpenAI Responses: /responses
-	WireAnthropic Wire = "anthropic" // Anthropic Messages: /messages
-)
-
-// wires are all of them.
-func wires() []Wire { return []Wire{WireChat, WireResponses, WireAnthropic} }
-
-// path is where requests of the wire are sent.
-func (w Wire) path() string {
-	switch w {
-	case WireResponses:
-		return "/v1/responses"
-	case WireAnthropic:
-		return "/v1/messages"
-	}
-	return "/v1/chat/completions"
-}
-
 // question is a request of one of the wires, decoded and checked.
 type question interface {
 	asks() *asked
@@ -68,23 +44,11 @@ type turn struct {
 	text      string // of the user
 }
 
-// read decodes a request of this wire and checks everything that a strict
-// server checks. The error is what the client is told.
-func (w Wire) read(body []byte, h http.Header, g *Gateway) (question, error) {
-	switch w {
-	case WireResponses:
-		return readResponses(body, g)
-	case WireAnthropic:
-		return readMessages(body, h)
-	}
-	return readChat(body, g)
-}
-
 // place is where a request stands: what a reply is chosen by. It is a map key.
 type place struct {
 	run, phase          string
 	attempt, user, turn int
-	said                string // by the user, in all messages
+	userText            string // of all messages
 }
 
 // placeOf finds the place of a request.
@@ -104,7 +68,7 @@ func placeOf(h http.Header, turns []turn) (place, error) {
 		}
 		at.user++
 		at.turn = 0
-		at.said += t.text + "\n"
+		at.userText += t.text + "\n"
 	}
 	return at, nil
 }
