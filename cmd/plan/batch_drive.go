@@ -299,7 +299,7 @@ func (a *app) schedule(
 		Workers:  min(workers, max(b.Jobs[memory.JobQueued], 1)),
 		FailFast: settings.FailFast,
 		Started:  view.begin,
-		Settled: func(try batch.Try, res batch.Result) {
+		Finished: func(try batch.Try, res batch.Result) {
 			view.settled(try, res)
 			shared.settled(try.ID)
 		},
@@ -368,7 +368,7 @@ func storedJobs(entries []batch.Entry) []memory.Job {
 
 // parkRest parks the jobs that a limit of the batch has kept from beginning.
 func parkRest(ctx context.Context, db *memory.DB, id string, cause error) error {
-	var full *batch.CapError
+	var full *batch.BudgetError
 	var up *plan.TimeUp
 	if !errors.As(cause, &full) && !errors.As(cause, &up) {
 		return nil

@@ -234,7 +234,7 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 		if !short || j.State != memory.JobDone && j.State != memory.JobQueued {
 			why := j.Why
 			if j.Published != nil {
-				why = strings.TrimSpace(why + " " + j.Published.Tell())
+				why = strings.TrimSpace(why + " " + j.Published.Summary())
 			}
 			fmt.Fprintf(
 				tw,
@@ -280,7 +280,7 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 		batchCost(b.CostUSD),
 		render.Tokens(b.Tokens),
 	)
-	var full *batch.CapError
+	var full *batch.BudgetError
 	var up *plan.TimeUp
 	switch {
 	case isInterrupt(cause):
