@@ -25,7 +25,7 @@ type launched struct {
 }
 
 // launch runs one command and tells descriptor 3 about it. It is a process of
-// its own because Linux counts the memory of whoever starts a process as a peak
+// its own because Linux counts the memory of the process that starts another as a peak
 // of that process, so the one that measures has to be small.
 func launch(args []string) error {
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) //nolint:gosec // running it is the purpose

@@ -30,7 +30,7 @@ type Skill struct {
 	Phases []plan.Phase
 	// Hidden skills are used only by their name: disable-model-invocation.
 	Hidden bool
-	// Score is a measured one in [0,1], nil while nobody has measured it.
+	// Score is a measured one in [0,1], nil before it was measured.
 	Score *float64
 
 	Dir    string // absolute path of its folder; "" for one that is built in

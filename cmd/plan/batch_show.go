@@ -314,7 +314,7 @@ func suggest(to io.Writer, b memory.Batch, waiting int) {
 		}
 	}
 	switch {
-	case b.Jobs[memory.JobQueued] > 0 && b.Most > 0 && started >= b.Most:
+	case b.Jobs[memory.JobQueued] > 0 && b.MaxStarts > 0 && started >= b.MaxStarts:
 		fmt.Fprintf(to, "        plan batch continue %s\n", b.ID)
 	case b.Jobs[memory.JobQueued]+b.Jobs[memory.JobParked]-waiting > 0:
 		fmt.Fprintf(to, "        plan batch resume %s\n", b.ID)

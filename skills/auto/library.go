@@ -56,7 +56,7 @@ type Status string
 
 // What can be said of a draft.
 const (
-	Pending  Status = "pending"  // nobody has decided
+	Pending  Status = "pending"  // no person has decided
 	Approved Status = "approved" // these bytes may be used
 	Rejected Status = "rejected"
 	Revoked  Status = "revoked" // approved before, taken back

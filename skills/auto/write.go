@@ -111,7 +111,7 @@ func amend(old []byte, c Common, runs int, redact func(string) string) []byte {
 }
 
 // valid makes sure that what was written is a skill: a draft that cannot be
-// read is of no use to anybody.
+// read is of no use.
 func valid(data []byte, name string) error {
 	if _, _, err := skills.Parse(data, name); err != nil {
 		return fmt.Errorf("the draft %s is no skill: %w", name, err)
