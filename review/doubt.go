@@ -2,8 +2,8 @@ package review
 
 import "strings"
 
-// words are what a reviewer is told of a doubt, and what can be done about it.
-func (d *Doubt) words() string {
+// text are what a reviewer is told of a doubt, and what can be done about it.
+func (d *Doubt) text() string {
 	var b strings.Builder
 	verdict := "DONE"
 	if d.Kind == DoubtSmall || d.Kind == DoubtAltered {
@@ -21,8 +21,10 @@ func (d *Doubt) words() string {
 func (d *Doubt) advice() string {
 	switch d.Kind {
 	case DoubtClaims:
-		return "Each claimed line was run alone in a fresh copy of the work, with the new files that you made, and nothing that earlier calls left behind. " +
-			"If it needs preparing, restate it as one line that prepares, asks and stops. If it shows that something is wrong, the verdict is NEEDS_FIX."
+		return "Each claimed line was run alone in a fresh copy of the work, with the new files that you made, and " +
+			"nothing that earlier calls left behind. " +
+			"If it needs preparing, restate it as one line that prepares, asks and stops. If it shows that something " +
+			"is wrong, the verdict is NEEDS_FIX."
 	case DoubtSilent:
 		return "Look into each. If it is right, give it an item of its own in the checklist, an object with `met` true that names the path or the command and says why; if it is not, the verdict is NEEDS_FIX."
 	case DoubtShown:

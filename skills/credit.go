@@ -61,7 +61,7 @@ func (r *Router) Credit(
 	now := r.Now()
 	applied, err := r.Records.RecordSkill(ctx, run, p, s.Name, func(rec plan.SkillRecord) plan.SkillRecord {
 		rec.Phase = p
-		return Rewarded(rec, s, out.Reward, now)
+		return AddReward(rec, s, out.Reward, now)
 	})
 	if err != nil {
 		return out, fmt.Errorf("record how the skill %q did: %w", s.Name, err)
