@@ -18,7 +18,7 @@ func (e *BudgetError) Error() string { return "the batch has reached its limit: 
 type Budget struct {
 	MaxCost   float64 // USD; 0: no bound
 	MaxTokens int64   // input and output; 0: no bound
-	// Stop is called once, with a *CapError.
+	// Stop is called once, with a *BudgetError.
 	Stop func(cause error)
 
 	mu       sync.Mutex

@@ -104,7 +104,8 @@ func report(
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		"# Results\n\nWritten by `make bench`; do not edit. Medians of %d runs (Go benchmarks: of their own), programs run by turns.\n\n",
+		"# Results\n\nWritten by `make bench`; do not edit. Medians of %d runs (Go benchmarks: of their own), "+
+			"programs run by turns.\n\n",
 		rounds,
 	)
 	fmt.Fprintf(

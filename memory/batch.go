@@ -66,7 +66,8 @@ func (db *DB) AddBatch(ctx context.Context, b Batch, jobs []Job) error {
 	now := db.now().UnixNano()
 	return db.wrapError("add a batch to", db.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO batches (id, digest, name, settings, most, created, updated)
-			VALUES (?,?,?,?,?,?,?)`, b.ID, b.Digest, b.Name, string(nullIfEmpty(b.Settings)), b.MaxStarts, now, now); err != nil {
+			VALUES (?,?,?,?,?,?,?)`, b.ID, b.Digest, b.Name,
+			string(nullIfEmpty(b.Settings)), b.MaxStarts, now, now); err != nil {
 			return fmt.Errorf("batch %s: %w", b.ID, err)
 		}
 		insert, err := tx.PrepareContext(ctx, `INSERT INTO batch_jobs

@@ -236,7 +236,8 @@ func findDoubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
 	if ev.Unchanged && v.NoChange == "" {
 		return &Doubt{
 			Kind: DoubtShown,
-			Why:  "The reviewer said DONE, but no file was changed, and the verdict does not say under `no_change` why nothing had to be.",
+			Why: "The reviewer said DONE, but no file was changed, and the verdict does not say under `no_change` " +
+				"why nothing had to be.",
 		}
 	}
 	excused := v.Unchanged != "" || ev.Unchanged

@@ -108,7 +108,8 @@ func (ev Evidence) weigh(l ClaimedLine) (claimWeight, string) {
 	if own, ok := ev.check(l.Command); ok {
 		if endedBySelf(own) && own.ExitCode != l.ExitCode && !own.Flaky {
 			return objection, fmt.Sprintf(
-				"`%s` is said to have ended with %d, but it is one of the workflow's own checks, and that ended with %d.",
+				"`%s` is said to have ended with %d, but it is one of the workflow's own checks, and that ended with "+
+					"%d.",
 				shortened(l.Command),
 				l.ExitCode,
 				own.ExitCode,
