@@ -7,24 +7,24 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// CapError says that a batch has used up what it may use.
-type CapError struct{ What string }
+// BudgetError says that a batch has used up what it may use.
+type BudgetError struct{ What string }
 
 // Error implements error.
-func (e *CapError) Error() string { return "the batch has reached its limit: " + e.What }
+func (e *BudgetError) Error() string { return "the batch has reached its limit: " + e.What }
 
 // Budget is what all jobs of a batch may use together. It is safe for
 // concurrent use.
 type Budget struct {
 	MaxCost   float64 // USD; 0: no bound
 	MaxTokens int64   // input and output; 0: no bound
-	// Stop is called once, with a *CapError.
+	// Stop is called once, with a *BudgetError.
 	Stop func(cause error)
 
-	mu     sync.Mutex
-	cost   float64
-	tokens int64
-	over   bool
+	mu       sync.Mutex
+	cost     float64
+	tokens   int64
+	exceeded bool
 }
 
 // Spend counts what a job used.
@@ -34,10 +34,11 @@ func (b *Budget) Spend(u plan.Usage, cost float64) { b.Add(u.Tokens(), cost) }
 func (b *Budget) Add(tokens int64, cost float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tokens, b.cost = b.tokens+tokens, b.cost+cost
+	b.tokens += tokens
+	b.cost += cost
 	what := ""
 	switch {
-	case b.over:
+	case b.exceeded:
 		return
 	case b.MaxCost > 0 && b.cost >= b.MaxCost:
 		what = fmt.Sprintf("$%.2f of $%.2f", b.cost, b.MaxCost)
@@ -46,9 +47,9 @@ func (b *Budget) Add(tokens int64, cost float64) {
 	default:
 		return
 	}
-	b.over = true
+	b.exceeded = true
 	if b.Stop != nil {
-		b.Stop(&CapError{What: what})
+		b.Stop(&BudgetError{What: what})
 	}
 }
 

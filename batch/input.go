@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,12 +19,12 @@ import (
 )
 
 const (
-	maxList    = 64 << 20 // bytes of a list of jobs
-	maxRequest = 256 << 10
-	maxShown   = 50 // errors that are told at once
+	maxListBytes     = 64 << 20 // bytes of a list of jobs
+	maxRequestBytes  = 256 << 10
+	maxProblemsShown = 50 // in one error
 )
 
-// List is a list of jobs as somebody wrote it.
+// List is a list of jobs as its author wrote it.
 type List struct {
 	Jobs     []Job
 	defaults config.Config
@@ -37,20 +38,16 @@ type Source struct {
 
 // InvalidError is everything that is wrong with a list.
 type InvalidError struct {
-	Name  string
-	Wrong []string // each with its line
+	Name     string
+	Problems []string // each with its line
 }
 
 // Error lists it, one a line.
 func (e *InvalidError) Error() string {
-	shown := e.Wrong[:min(len(e.Wrong), maxShown)]
-	text := fmt.Sprintf(
-		"%s: nothing was started, because of %d error(s) in it:\n  %s",
-		e.Name,
-		len(e.Wrong),
-		strings.Join(shown, "\n  "),
-	)
-	if more := len(e.Wrong) - len(shown); more > 0 {
+	shown := e.Problems[:min(len(e.Problems), maxProblemsShown)]
+	text := fmt.Sprintf("%s: nothing was started, because of %d error(s) in it:\n  %s",
+		e.Name, len(e.Problems), strings.Join(shown, "\n  "))
+	if more := len(e.Problems) - len(shown); more > 0 {
 		text += fmt.Sprintf("\n  … and %d more", more)
 	}
 	return text
@@ -61,24 +58,24 @@ func (e *InvalidError) Error() string {
 // object says. Everything that is wrong with it is told at once, as an
 // [*InvalidError].
 func Read(r io.Reader, from Source) (*List, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxList+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxListBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", from.Name, err)
 	}
-	if len(data) > maxList {
-		return nil, fmt.Errorf("read %s: it is larger than %d MiB", from.Name, maxList>>20)
+	if len(data) > maxListBytes {
+		return nil, fmt.Errorf("read %s: it is larger than %d MiB", from.Name, maxListBytes>>20)
 	}
 	p := &parser{from: from, ids: map[string]int{}}
-	if strings.HasSuffix(from.Name, ".jsonl") || isLines(data) {
+	if strings.HasSuffix(from.Name, ".jsonl") || isJSONLines(data) {
 		p.lines(data)
 	} else {
 		p.document(data)
 	}
-	if len(p.list.Jobs) == 0 && len(p.wrong) == 0 {
-		p.say(1, "there is no job in it; write jobs: and at least one entry with id, repo and request")
+	if len(p.list.Jobs) == 0 && len(p.problems) == 0 {
+		p.errorf(1, "there is no job in it; write jobs: and at least one entry with id, repo and request")
 	}
-	if len(p.wrong) > 0 {
-		return nil, &InvalidError{Name: from.Name, Wrong: p.wrong}
+	if len(p.problems) > 0 {
+		return nil, &InvalidError{Name: from.Name, Problems: p.problems}
 	}
 	return &p.list, nil
 }
@@ -86,7 +83,7 @@ func Read(r io.Reader, from Source) (*List, error) {
 // ForRepos makes the list of one request to many repositories, one a line;
 // empty lines and lines that begin with # do not count.
 func ForRepos(r io.Reader, from Source, request string) (*List, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxList))
+	data, err := io.ReadAll(io.LimitReader(r, maxListBytes))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", from.Name, err)
 	}
@@ -102,49 +99,55 @@ func ForRepos(r io.Reader, from Source, request string) (*List, error) {
 		if !IsURL(repo) {
 			where = filepath.Join(from.Dir, repo)
 		}
-		name := unfit().ReplaceAllString(strings.TrimSuffix(filepath.Base(where), ".git"), "-")
+		name := notInID().ReplaceAllString(strings.TrimSuffix(filepath.Base(where), ".git"), "-")
 		id := strings.Trim(name, "-.")
 		for k := 2; id == "" || p.ids[strings.ToLower(id)] > 0; k++ {
 			id = strings.Trim(fmt.Sprintf("%s-%d", name, k), "-.")
 		}
-		p.add(raw{
+		p.add(rawJob{
 			id:      id,
 			repo:    repo,
 			request: request,
 			line:    n,
 		})
 	}
-	if len(p.list.Jobs) == 0 && len(p.wrong) == 0 {
-		p.say(1, "it names no repository; write one path or URL a line")
+	if len(p.list.Jobs) == 0 && len(p.problems) == 0 {
+		p.errorf(1, "it names no repository; write one path or URL a line")
 	}
-	if len(p.wrong) > 0 {
-		return nil, &InvalidError{Name: from.Name, Wrong: p.wrong}
+	if len(p.problems) > 0 {
+		return nil, &InvalidError{Name: from.Name, Problems: p.problems}
 	}
 	return &p.list, nil
 }
 
 var (
-	unfit   = lazy.Regexp(`[^A-Za-z0-9._-]+`)
-	fitID   = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	notInID = lazy.Regexp(`[^A-Za-z0-9._-]+`)
+	validID = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 	scpLike = lazy.Regexp(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:`)
 )
 
-// isLines tells JSON lines by their first.
-func isLines(data []byte) bool {
+// isBranchPart reports whether git takes an id as a part of a branch's name.
+func isBranchPart(id string) bool {
+	return validID().MatchString(id) && !strings.Contains(id, "..") &&
+		!strings.HasSuffix(id, ".") && !strings.HasSuffix(id, ".lock")
+}
+
+// isJSONLines tells JSON lines by their first.
+func isJSONLines(data []byte) bool {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(data), []byte("\n"))
 	return bytes.HasPrefix(first, []byte("{")) && json.Valid(first)
 }
 
 // parser collects jobs and what is wrong with them.
 type parser struct {
-	from  Source
-	list  List
-	wrong []string
-	ids   map[string]int // line of each id, in lower case: file systems may not tell cases apart
+	from     Source
+	list     List
+	problems []string
+	ids      map[string]int // line of each id, in lower case: file systems may not tell cases apart
 }
 
-func (p *parser) say(line int, format string, args ...any) {
-	p.wrong = append(p.wrong, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...))
+func (p *parser) errorf(line int, format string, args ...any) {
+	p.problems = append(p.problems, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...))
 }
 
 // lines reads one JSON object a line.
@@ -158,12 +161,12 @@ func (p *parser) lines(data []byte) {
 		var v map[string]any
 		dec := json.NewDecoder(bytes.NewReader(line))
 		if err := dec.Decode(&v); err != nil {
-			p.say(n, "it is not a JSON object: %v", err)
+			p.errorf(n, "it is not a JSON object: %v", err)
 			continue
 		}
 		var node yaml.Node
 		if err := node.Encode(v); err != nil {
-			p.say(n, "%v", err)
+			p.errorf(n, "%v", err)
 			continue
 		}
 		setLine(&node, n)
@@ -185,12 +188,12 @@ func (p *parser) document(data []byte) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(&doc); err != nil {
 		if !errors.Is(err, io.EOF) {
-			p.wrong = append(p.wrong, strings.TrimPrefix(err.Error(), "yaml: "))
+			p.problems = append(p.problems, strings.TrimPrefix(err.Error(), "yaml: "))
 		}
 		return
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		p.say(1, "there is more than one document in it; put all jobs under one jobs:")
+		p.errorf(1, "there is more than one document in it; put all jobs under one jobs:")
 	}
 	root := doc.Content[0]
 	if root.Kind == yaml.SequenceNode { // only jobs
@@ -199,7 +202,7 @@ func (p *parser) document(data []byte) {
 	}
 	var defaults entry
 	var jobs *yaml.Node
-	p.fields(root, "the list", []string{"defaults", "jobs"}, func(key string, v *yaml.Node) {
+	p.mappingKeys(root, "the list", []string{"defaults", "jobs"}, func(key string, v *yaml.Node) {
 		if key == "jobs" {
 			jobs = v
 			return
@@ -214,7 +217,7 @@ func (p *parser) document(data []byte) {
 
 func (p *parser) jobs(node *yaml.Node, defaults entry) {
 	if node.Kind != yaml.SequenceNode {
-		p.say(node.Line, "jobs is a list: begin each entry with a dash")
+		p.errorf(node.Line, "jobs is a list: begin each entry with a dash")
 		return
 	}
 	for _, n := range node.Content {
@@ -224,56 +227,50 @@ func (p *parser) jobs(node *yaml.Node, defaults entry) {
 
 // job reads one job, over the defaults of the list.
 func (p *parser) job(node *yaml.Node, defaults entry) {
-	before := len(p.wrong)
+	before := len(p.problems)
 	e := p.entry(node, "a job", jobKeys)
-	j := raw{
-		id:       e.ID,
-		repo:     or(e.Repo, defaults.Repo),
-		ref:      or(e.Ref, defaults.Ref),
-		request:  or(e.Request, defaults.Request),
-		vars:     map[string]string{},
-		own:      p.settings(e),
-		line:     node.Line,
-		priority: defaults.Priority,
-	}
-	if e.Priority != 0 {
-		j.priority = e.Priority
+	j := rawJob{
+		id:          e.ID,
+		repo:        cmp.Or(e.Repo, defaults.Repo),
+		ref:         cmp.Or(e.Ref, defaults.Ref),
+		request:     cmp.Or(e.Request, defaults.Request),
+		vars:        map[string]string{},
+		ownSettings: p.settings(e),
+		line:        node.Line,
+		priority:    cmp.Or(e.Priority, defaults.Priority),
 	}
 	for _, vars := range []map[string]string{defaults.Vars, e.Vars} {
 		for k, v := range vars {
 			j.vars[k] = v
 		}
 	}
-	if len(p.wrong) == before {
+	if len(p.problems) == before {
 		p.add(j)
 	}
 }
 
-func or(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
+// rawJob is a job that was read and not checked yet.
+type rawJob struct {
+	id          string
+	repo        string
+	ref         string
+	request     string
+	vars        map[string]string
+	ownSettings config.Config
+	priority    int
+	line        int
 }
 
-// raw is a job before it was looked at.
-type raw struct {
-	id, repo, ref, request string
-	vars                   map[string]string
-	own                    config.Config
-	priority, line         int
-}
-
-// add looks at a job and takes it into the list.
-func (p *parser) add(r raw) {
-	before := len(p.wrong)
+// add checks a job and takes it into the list.
+func (p *parser) add(r rawJob) {
+	before := len(p.problems)
 	switch {
 	case r.id == "":
-		p.say(r.line, "the job has no id; give it a short name of its own")
-	case !fitID().MatchString(r.id) || strings.Contains(r.id, "..") || strings.HasSuffix(r.id, ".") || strings.HasSuffix(r.id, ".lock"):
-		p.say(r.line, "id %q cannot be a part of a branch's name: use up to 100 letters, digits, dots, - and _", r.id)
+		p.errorf(r.line, "the job has no id; give it a short name of its own")
+	case !isBranchPart(r.id):
+		p.errorf(r.line, "id %q cannot be a part of a branch's name: use up to 100 letters, digits, dots, - and _", r.id)
 	case p.ids[strings.ToLower(r.id)] > 0:
-		p.say(r.line, "id %q is that of the job on line %d already", r.id, p.ids[strings.ToLower(r.id)])
+		p.errorf(r.line, "id %q is that of the job on line %d already", r.id, p.ids[strings.ToLower(r.id)])
 	default:
 		p.ids[strings.ToLower(r.id)] = r.line
 	}
@@ -286,48 +283,44 @@ func (p *parser) add(r raw) {
 			r.vars[name] = value
 		}
 	}
-	text, unknown := fill(r.request, r.vars)
+	text, unknown := expandVars(r.request, r.vars)
 	for _, name := range unknown {
-		p.say(
-			r.line,
-			"the request asks for {{%s}}, which is not among the job's vars%s",
-			name,
-			didYouMean(name, sortedKeys(r.vars)),
-		)
+		hint := didYouMean(name, sortedKeys(r.vars))
+		p.errorf(r.line, "the request asks for {{%s}}, which is not among the job's vars%s", name, hint)
 	}
 	switch text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); {
 	case text == "":
-		p.say(r.line, "the job has no request; say what should change")
-	case len(text) > maxRequest:
-		p.say(r.line, "the request is larger than %d KiB", maxRequest>>10)
+		p.errorf(r.line, "the job has no request; say what should change")
+	case len(text) > maxRequestBytes:
+		p.errorf(r.line, "the request is larger than %d KiB", maxRequestBytes>>10)
 	}
 	repo := p.repo(r)
 	if strings.HasPrefix(r.ref, "-") {
-		p.say(r.line, "ref %q cannot begin with a dash", r.ref)
+		p.errorf(r.line, "ref %q cannot begin with a dash", r.ref)
 	}
-	if len(p.wrong) == before {
+	if len(p.problems) == before {
 		p.list.Jobs = append(p.list.Jobs, Job{
-			ID:       r.id,
-			Repo:     repo,
-			Ref:      r.ref,
-			Request:  text,
-			Vars:     given,
-			Priority: r.priority,
-			own:      r.own,
-			Settings: r.own,
-			Line:     r.line,
+			ID:          r.id,
+			Repo:        repo,
+			Ref:         r.ref,
+			Request:     text,
+			Vars:        given,
+			Priority:    r.priority,
+			ownSettings: r.ownSettings,
+			Settings:    r.ownSettings,
+			Line:        r.line,
 		})
 	}
 }
 
-// repo makes a path absolute, and looks at a URL.
-func (p *parser) repo(r raw) string {
+// repo makes a path absolute, and checks a URL.
+func (p *parser) repo(r rawJob) string {
 	switch {
 	case r.repo == "":
-		p.say(r.line, "the job has no repo; name a path or a git URL")
+		p.errorf(r.line, "the job has no repo; name a path or a git URL")
 		return ""
 	case strings.HasPrefix(r.repo, "-"):
-		p.say(r.line, "repo %q cannot begin with a dash", r.repo)
+		p.errorf(r.line, "repo %q cannot begin with a dash", r.repo)
 		return ""
 	case !IsURL(r.repo):
 		if filepath.IsAbs(r.repo) {
@@ -337,7 +330,7 @@ func (p *parser) repo(r raw) string {
 	}
 	if u, err := url.Parse(r.repo); err == nil && u.User != nil {
 		if _, secret := u.User.Password(); secret {
-			p.say(r.line, "repo: the URL holds a password; leave that to git's credential helper")
+			p.errorf(r.line, "repo: the URL holds a password; leave that to git's credential helper")
 		}
 	}
 	return r.repo

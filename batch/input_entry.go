@@ -55,14 +55,14 @@ var (
 	phaseKeys = []string{"model", "effort", "temperature", "max_output_tokens"}
 )
 
-// fields calls visit for each known key of a mapping, and complains about the
+// mappingKeys calls visit for each known key of a mapping, and complains about the
 // others.
-func (p *parser) fields(node *yaml.Node, what string, known []string, visit func(key string, value *yaml.Node)) {
+func (p *parser) mappingKeys(node *yaml.Node, what string, known []string, visit func(key string, value *yaml.Node)) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
 	if node.Kind != yaml.MappingNode {
-		p.say(node.Line, "%s is made of keys and values, such as %s: …", what, known[0])
+		p.errorf(node.Line, "%s is made of keys and values, such as %s: …", what, known[0])
 		return
 	}
 	seen := map[string]int{}
@@ -70,9 +70,9 @@ func (p *parser) fields(node *yaml.Node, what string, known []string, visit func
 		key, value := node.Content[i], node.Content[i+1]
 		switch {
 		case seen[key.Value] > 0:
-			p.say(key.Line, "%s: %q stands there twice, first on line %d", what, key.Value, seen[key.Value])
+			p.errorf(key.Line, "%s: %q stands there twice, first on line %d", what, key.Value, seen[key.Value])
 		case !slices.Contains(known, key.Value):
-			p.say(key.Line, "%s has no key %q%s", what, key.Value, didYouMean(key.Value, known))
+			p.errorf(key.Line, "%s has no key %q%s", what, key.Value, didYouMean(key.Value, known))
 		default:
 			visit(key.Value, value)
 		}
@@ -83,19 +83,16 @@ func (p *parser) fields(node *yaml.Node, what string, known []string, visit func
 // entry reads a job or the defaults.
 func (p *parser) entry(node *yaml.Node, what string, known []string) entry {
 	var e entry
-	p.fields(node, what, known, func(key string, v *yaml.Node) {
+	p.mappingKeys(node, what, known, func(key string, v *yaml.Node) {
 		switch key {
 		case "phases":
 			e.phases = map[plan.Phase]config.PhaseConfig{}
-			p.fields(
-				v,
-				"phases",
-				phaseNames(),
-				func(name string, v *yaml.Node) { e.phases[plan.Phase(name)] = p.phase(v) },
-			)
+			p.mappingKeys(v, "phases", phaseNames(), func(name string, v *yaml.Node) {
+				e.phases[plan.Phase(name)] = p.phase(v)
+			})
 		case "limits":
-			p.fields(v, "limits", limitKeys, func(key string, v *yaml.Node) { p.decode(key, v, &e.limits) })
-			p.bounds(v.Line, e.limits)
+			p.mappingKeys(v, "limits", limitKeys, func(key string, v *yaml.Node) { p.decode(key, v, &e.limits) })
+			p.checkLimits(v.Line, e.limits)
 		case "checks":
 			if v.Kind == yaml.ScalarNode { // one command needs no list
 				v = &yaml.Node{
@@ -107,7 +104,7 @@ func (p *parser) entry(node *yaml.Node, what string, known []string) entry {
 			p.decode(key, v, &e)
 			for _, c := range e.Checks {
 				if strings.TrimSpace(c) == "" {
-					p.say(v.Line, "checks: a check needs a command")
+					p.errorf(v.Line, "checks: a check needs a command")
 				}
 			}
 		default:
@@ -119,21 +116,25 @@ func (p *parser) entry(node *yaml.Node, what string, known []string) entry {
 
 // decode puts one value into the field of a struct that has its key.
 func (p *parser) decode(key string, v *yaml.Node, into any) {
-	one := &yaml.Node{
-		Kind: yaml.MappingNode,
-		Line: v.Line,
-		Content: []*yaml.Node{
-			{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: v.Line}, v,
-		},
+	keyNode := &yaml.Node{
+		Kind:  yaml.ScalarNode,
+		Tag:   "!!str",
+		Value: key,
+		Line:  v.Line,
 	}
-	if err := one.Decode(into); err != nil {
+	pair := &yaml.Node{
+		Kind:    yaml.MappingNode,
+		Line:    v.Line,
+		Content: []*yaml.Node{keyNode, v},
+	}
+	if err := pair.Decode(into); err != nil {
 		text := strings.TrimPrefix(err.Error(), "yaml: unmarshal errors:\n")
 		for line := range strings.Lines(text) {
 			_, after, found := strings.Cut(line, ": ")
 			if !found {
 				after = line
 			}
-			p.say(v.Line, "%s: %s", key, strings.TrimSpace(after))
+			p.errorf(v.Line, "%s: %s", key, strings.TrimSpace(after))
 		}
 	}
 }
@@ -149,7 +150,7 @@ func (p *parser) phase(v *yaml.Node) config.PhaseConfig {
 		Temperature     *float64 `yaml:"temperature"`
 		MaxOutputTokens int      `yaml:"max_output_tokens"`
 	}
-	p.fields(v, "a phase", phaseKeys, func(key string, v *yaml.Node) { p.decode(key, v, &raw) })
+	p.mappingKeys(v, "a phase", phaseKeys, func(key string, v *yaml.Node) { p.decode(key, v, &raw) })
 	return config.PhaseConfig{
 		Model:           raw.Model,
 		Effort:          raw.Effort,
@@ -158,14 +159,14 @@ func (p *parser) phase(v *yaml.Node) config.PhaseConfig {
 	}
 }
 
-// bounds complains about limits that make no sense.
-func (p *parser) bounds(line int, l limits) {
+// checkLimits complains about limits that make no sense.
+func (p *parser) checkLimits(line int, l limits) {
 	if l.MaxReviewCycles != nil && *l.MaxReviewCycles < 0 || l.MaxTurns < 0 || l.MaxTokens < 0 || l.MaxCost < 0 {
-		p.say(line, "limits: a limit cannot be negative")
+		p.errorf(line, "limits: a limit cannot be negative")
 	}
 	if l.Timeout != "" {
 		if d, err := time.ParseDuration(l.Timeout); err != nil || d <= 0 {
-			p.say(line, "limits: timeout %q is not a time span: write a number with a unit, such as 30m", l.Timeout)
+			p.errorf(line, "limits: timeout %q is not a time span: write a number with a unit, such as 30m", l.Timeout)
 		}
 	}
 }

@@ -86,8 +86,8 @@ func TestReadTellsEverythingThatIsWrong(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			for _, want := range c.want {
-				if !slices.ContainsFunc(invalid.Wrong, func(got string) bool { return strings.HasPrefix(got, want) }) {
-					t.Errorf("%q is not among\n  %s", want, strings.Join(invalid.Wrong, "\n  "))
+				if !slices.ContainsFunc(invalid.Problems, func(got string) bool { return strings.HasPrefix(got, want) }) {
+					t.Errorf("%q is not among\n  %s", want, strings.Join(invalid.Problems, "\n  "))
 				}
 			}
 		})

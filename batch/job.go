@@ -38,7 +38,7 @@ type Job struct {
 	// Line is where the job begins in the list that it was read from.
 	Line int `json:"-"`
 
-	own config.Config // settings of the job itself, before those of all jobs
+	ownSettings config.Config // settings of the job itself, before those of all jobs
 }
 
 // Try is a job that is to be run, or gone on with.
@@ -98,7 +98,7 @@ func Digest(jobs []Job) (string, error) {
 // over one another.
 func (l *List) Merge(flags config.Config) []Job {
 	for i := range l.Jobs {
-		l.Jobs[i].Settings = l.defaults.With(flags).With(l.Jobs[i].own)
+		l.Jobs[i].Settings = l.defaults.With(flags).With(l.Jobs[i].ownSettings)
 	}
 	return l.Jobs
 }

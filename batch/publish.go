@@ -36,8 +36,8 @@ type Publication struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Word names the state, with the address where there is one.
-func (p *Publication) Word() string {
+// Label names the state, with the address where there is one.
+func (p *Publication) Label() string {
 	switch {
 	case p == nil:
 		return ""
@@ -47,46 +47,47 @@ func (p *Publication) Word() string {
 	return string(p.State)
 }
 
-// Trouble says what is wrong with a publication, "" for nothing.
-func (p *Publication) Trouble() string {
+// Problem says what is wrong with a publication, "" for nothing.
+func (p *Publication) Problem() string {
 	if p == nil || p.Why == "" || p.State == Published || p.State == Publishing {
 		return ""
 	}
-	return fmt.Sprintf("publishing %s: %s", map[PublishState]string{
+	word := map[PublishState]string{
 		PublishFailed:  "failed",
 		PublishUnknown: "is unknown",
-	}[p.State], p.Why)
+	}[p.State]
+	return fmt.Sprintf("publishing %s: %s", word, p.Why)
 }
 
-// Tell says in a line how far it got.
-func (p *Publication) Tell() string {
+// Summary says in a line how far the publication got.
+func (p *Publication) Summary() string {
 	switch {
 	case p == nil:
 		return ""
-	case p.Trouble() != "":
-		return p.Trouble()
+	case p.Problem() != "":
+		return p.Problem()
 	case p.URL != "":
 		return "published " + p.URL
 	}
 	return string(p.State)
 }
 
-// Cut turns a publication whose command nobody waits for any more into one of
-// which nothing is known.
-func (p *Publication) Cut() {
+// MarkInterrupted turns a publication that was under way when its process died
+// into one of which nothing is known.
+func (p *Publication) MarkInterrupted() {
 	if p != nil && p.State == Publishing {
 		p.State = PublishUnknown
-		p.Why = "the process died while its command ran, begun at " + p.Began.UTC().Format(
-			time.RFC3339,
-		) + "; see whether it has done its work, then publish again with --retry"
+		began := p.Began.UTC().Format(time.RFC3339)
+		p.Why = "the process died while its command ran, begun at " + began +
+			"; see whether it has done its work, then publish again with --retry"
 	}
 }
 
-var address = lazy.Regexp(`https?://[^\s<>"'` + "`" + `\\^{}|]+`)
+var webAddress = lazy.Regexp(`https?://[^\s<>"'` + "`" + `\\^{}|]+`)
 
-// AddressIn is the last web address in a command's output, "" for none.
-func AddressIn(output string) string {
-	all := address().FindAllString(output, -1)
+// LastURL is the last web address in a command's output, "" for none.
+func LastURL(output string) string {
+	all := webAddress().FindAllString(output, -1)
 	if len(all) == 0 {
 		return ""
 	}
@@ -110,10 +111,10 @@ func PublishBody(request string, checks []plan.CheckResult, verdict string, run 
 		if !c.Passed() {
 			word = fmt.Sprintf("failed with %d", c.ExitCode)
 		}
-		fmt.Fprintf(&b, "| %s | %s |\n", cell(c.Command), word)
+		fmt.Fprintf(&b, "| %s | %s |\n", markdownCell(c.Command), word)
 	}
 	if verdict != "" {
-		fmt.Fprintf(&b, "\nReview: %s\n", cell(verdict))
+		fmt.Fprintf(&b, "\nReview: %s\n", markdownCell(verdict))
 	}
 	fmt.Fprintf(&b, "\nPlan-Run: %s\n", run)
 	return b.String()

@@ -16,7 +16,7 @@ func TestAddressInTakesTheLastOne(t *testing.T) {
 		"javascript:alert(1) file:///etc/passwd": "",
 		"<a href=\"http://c.example/\">":         "http://c.example/",
 	} {
-		if got := batch.AddressIn(text); got != want {
+		if got := batch.LastURL(text); got != want {
 			t.Errorf("in %q: %q, want %q", text, got, want)
 		}
 	}
@@ -25,16 +25,16 @@ func TestAddressInTakesTheLastOne(t *testing.T) {
 func TestAPublicationThatWasCutOffIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := &batch.Publication{State: batch.Publishing, Began: time.Unix(0, 0)}
-	if p.Trouble() != "" {
-		t.Errorf("one that runs: %q", p.Trouble())
+	if p.Problem() != "" {
+		t.Errorf("one that runs: %q", p.Problem())
 	}
-	p.Cut()
-	if p.Word() != "unknown" || !strings.Contains(p.Trouble(), "--retry") {
-		t.Errorf("%s: %s", p.Word(), p.Trouble())
+	p.MarkInterrupted()
+	if p.Label() != "unknown" || !strings.Contains(p.Problem(), "--retry") {
+		t.Errorf("%s: %s", p.Label(), p.Problem())
 	}
 	done := &batch.Publication{State: batch.Published, URL: "https://a.example/1"}
-	done.Cut()
-	if done.State != batch.Published || done.Word() != done.URL || done.Trouble() != "" {
+	done.MarkInterrupted()
+	if done.State != batch.Published || done.Label() != done.URL || done.Problem() != "" {
 		t.Errorf("%+v", done)
 	}
 }

@@ -25,27 +25,27 @@ type Report struct {
 	Counts  map[JobState]int `json:"counts"`
 	CostUSD float64          `json:"cost_usd"`
 	Tokens  int64            `json:"tokens"`
-	Jobs    []Line           `json:"jobs"`
+	Jobs    []JobReport      `json:"jobs"`
 }
 
-// Line is what came of one job.
-type Line struct {
+// JobReport is what came of one job.
+type JobReport struct {
 	ID      string          `json:"id"`
 	State   JobState        `json:"state"`
 	Outcome plan.State      `json:"outcome,omitempty"`
 	Parked  plan.ParkReason `json:"parked,omitempty"`
 	// Why explains everything that is not approval.
-	Why     string             `json:"why,omitempty"`
-	Run     plan.RunID         `json:"run,omitempty"`
-	Repo    string             `json:"repo"`
-	Ref     string             `json:"ref,omitempty"`
-	Branch  string             `json:"branch"`
-	Request string             `json:"request"`
-	Stat    plan.DiffStat      `json:"stat"`
-	Diff    string             `json:"diff,omitempty"`
-	Checks  []plan.CheckResult `json:"checks"` // the latest of each command
-	Verdict string             `json:"verdict,omitempty"`
-	Said    string             `json:"verdict_why,omitempty"`
+	Why        string             `json:"why,omitempty"`
+	Run        plan.RunID         `json:"run,omitempty"`
+	Repo       string             `json:"repo"`
+	Ref        string             `json:"ref,omitempty"`
+	Branch     string             `json:"branch"`
+	Request    string             `json:"request"`
+	Stat       plan.DiffStat      `json:"stat"`
+	Diff       string             `json:"diff,omitempty"`
+	Checks     []plan.CheckResult `json:"checks"` // the latest of each command
+	Verdict    string             `json:"verdict,omitempty"`
+	VerdictWhy string             `json:"verdict_why,omitempty"`
 	// Evidence is what an approval rests on; see [plan.Judgement].
 	Evidence string     `json:"evidence,omitempty"`
 	Notes    []string   `json:"notes,omitempty"` // the reviewer's remarks that do not block
@@ -55,13 +55,13 @@ type Line struct {
 	Priced   bool       `json:"priced"`
 	Tokens   int64      `json:"tokens"`
 	Seconds  float64    `json:"seconds"` // of work
-	// Published is nil for a job that nobody has published.
+	// Published is nil for a job that was never to be published.
 	Published *Publication `json:"published,omitempty"`
 }
 
-// Cost is the batch's price in words. A price that nobody knows is not zero.
+// Cost is the batch's price in words. A price that is not known is not zero.
 func (r Report) Cost() string {
-	unpriced := slices.ContainsFunc(r.Jobs, func(l Line) bool { return !l.Priced && l.Tokens > 0 })
+	unpriced := slices.ContainsFunc(r.Jobs, func(l JobReport) bool { return !l.Priced && l.Tokens > 0 })
 	switch {
 	case !unpriced:
 		return fmt.Sprintf("$%.4f", r.CostUSD)
@@ -72,24 +72,24 @@ func (r Report) Cost() string {
 }
 
 // Approved says that nothing is left to do about the job.
-func (l Line) Approved() bool { return l.State == JobDone }
+func (l JobReport) Approved() bool { return l.State == JobDone }
 
-// Standing names where the job stands, as exactly as is known.
-func (l Line) Standing() string {
+// Status names where the job stands, as exactly as is known.
+func (l JobReport) Status() string {
 	switch {
 	case l.State == JobParked && l.Parked != "":
 		return "parked: " + string(l.Parked)
 	case (l.State == JobDone || l.State == JobFailed) && l.Outcome != "":
 		if l.Outcome == plan.Approved {
-			return plan.ApprovedWith(l.failing())
+			return plan.ApprovedWith(l.failingChecks())
 		}
 		return string(l.Outcome)
 	}
 	return string(l.State)
 }
 
-// failing counts the checks that fail.
-func (l Line) failing() int {
+// failingChecks counts the checks that fail.
+func (l JobReport) failingChecks() int {
 	n := 0
 	for _, c := range l.Checks {
 		if c.Fails() {
@@ -100,7 +100,7 @@ func (l Line) failing() int {
 }
 
 // Change sizes the job's change.
-func (l Line) Change() string {
+func (l JobReport) Change() string {
 	if l.Stat.Files == 0 {
 		return "-"
 	}
@@ -112,23 +112,23 @@ func (l Line) Change() string {
 }
 
 // Lines counts the lines of the change.
-func (l Line) Lines() int { return l.Stat.Insertions + l.Stat.Deletions }
+func (l JobReport) Lines() int { return l.Stat.Insertions + l.Stat.Deletions }
 
 // Cost is the job's price in words.
-func (l Line) Cost() string {
+func (l JobReport) Cost() string {
 	if !l.Priced && l.CostUSD == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("$%.4f", l.CostUSD)
 }
 
-// Took is the job's working time in words.
-func (l Line) Took() string {
+// Duration is the job's working time in words.
+func (l JobReport) Duration() string {
 	return (time.Duration(l.Seconds*float64(time.Second)) / 100 * 100).Round(100 * time.Millisecond).String()
 }
 
-// Passed counts the checks that passed.
-func (l Line) Passed() string {
+// PassedChecks counts the checks that passed.
+func (l JobReport) PassedChecks() string {
 	if len(l.Checks) == 0 {
 		return "-"
 	}
@@ -141,8 +141,8 @@ func (l Line) Passed() string {
 	return fmt.Sprintf("%d/%d", n, len(l.Checks))
 }
 
-// Standing is the whole batch in words.
-func (r Report) Standing() string {
+// Summary is the whole batch in words.
+func (r Report) Summary() string {
 	var parts []string
 	for _, s := range []JobState{JobDone, JobFailed, JobParked, JobCancelled, JobRunning, JobQueued} {
 		if n := r.Counts[s]; n > 0 {
@@ -160,17 +160,17 @@ func (r Report) Write(w io.Writer, format string) error {
 	var err error
 	switch format {
 	case "text":
-		err = r.text(w)
+		err = r.writeText(w)
 	case "markdown":
-		err = r.markdown(w)
+		err = r.writeMarkdown(w)
 	case "json":
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		err = enc.Encode(r)
 	case "junit":
-		err = r.junit(w)
+		err = r.writeJUnit(w)
 	case "html":
-		err = r.html(w)
+		err = r.writeHTML(w)
 	default:
 		return fmt.Errorf("there is no format %q; the formats are %s", format, strings.Join(Formats(), ", "))
 	}
@@ -180,9 +180,9 @@ func (r Report) Write(w io.Writer, format string) error {
 	return nil
 }
 
-// plain makes a text of somebody else harmless for a terminal: one line without
-// control characters.
-func plain(text string) string {
+// singleLine makes text from a repository, a command or a model harmless for a
+// terminal: one line without control characters.
+func singleLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
 			return ' '
@@ -191,53 +191,53 @@ func plain(text string) string {
 	}, text)
 }
 
-func (r Report) text(w io.Writer) error {
-	fmt.Fprintf(w, "batch %s: %s; %s, %d tokens\n\n", r.ID, r.Standing(), r.Cost(), r.Tokens)
+func (r Report) writeText(w io.Writer) error {
+	fmt.Fprintf(w, "batch %s: %s; %s, %d tokens\n\n", r.ID, r.Summary(), r.Cost(), r.Tokens)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "JOB\tOUTCOME\tCHANGE\tCHECKS\tVERDICT\tCOST\tTIME\tRUN\tPUBLISHED")
 	for _, l := range r.Jobs {
 		fmt.Fprintf(
 			tw,
 			"%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			plain(l.ID),
-			l.Standing(),
+			singleLine(l.ID),
+			l.Status(),
 			l.Change(),
-			l.Passed(),
-			dash(l.Verdict),
+			l.PassedChecks(),
+			orDash(l.Verdict),
 			l.Cost(),
-			l.Took(),
-			dash(string(l.Run)),
-			dash(l.Published.Word()),
+			l.Duration(),
+			orDash(string(l.Run)),
+			orDash(l.Published.Label()),
 		)
 	}
 	if err := tw.Flush(); err != nil {
 		return err //nolint:wrapcheck // Write says what was done
 	}
 	for _, l := range r.Jobs {
-		if l.Approved() && l.Published.Trouble() == "" || l.State == JobQueued {
+		if l.Approved() && l.Published.Problem() == "" || l.State == JobQueued {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s: %s\n", plain(l.ID), l.Standing())
+		fmt.Fprintf(w, "\n%s: %s\n", singleLine(l.ID), l.Status())
 		for _, why := range l.Reasons() {
-			fmt.Fprintf(w, "  %s\n", plain(why))
+			fmt.Fprintf(w, "  %s\n", singleLine(why))
 		}
 	}
 	return nil
 }
 
-func dash(text string) string {
+func orDash(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return plain(text)
+	return singleLine(text)
 }
 
 // Reasons are what there is to explain: why the job is not approved (what
 // stopped it, checks that failed, gaps that are open), or what was noted about one
 // that is, and why its change is not published.
-func (l Line) Reasons() []string {
+func (l JobReport) Reasons() []string {
 	var out []string
-	if t := l.Published.Trouble(); t != "" {
+	if t := l.Published.Problem(); t != "" {
 		out = append(out, t)
 	}
 	if l.Approved() {
@@ -255,8 +255,8 @@ func (l Line) Reasons() []string {
 	if l.Why != "" {
 		out = append(out, l.Why)
 	}
-	if l.Said != "" && l.Said != l.Why {
-		out = append(out, "verdict: "+l.Said)
+	if l.VerdictWhy != "" && l.VerdictWhy != l.Why {
+		out = append(out, "verdict: "+l.VerdictWhy)
 	}
 	for _, c := range l.Checks {
 		if !c.Passed() && !c.Cancelled {
@@ -271,28 +271,36 @@ func (l Line) Reasons() []string {
 	return out
 }
 
-// cell makes a text harmless inside a Markdown table.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`, "*", `\*`, "_", `\_`).Replace(plain(text))
+// markdownCell makes a text harmless inside a Markdown table.
+func markdownCell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`, "*", `\*`, "_", `\_`).Replace(singleLine(text))
 }
 
-func (r Report) markdown(w io.Writer) error {
-	fmt.Fprintf(w, "# Batch %s\n\n%s · %s · %d tokens\n\n", r.ID, r.Standing(), r.Cost(), r.Tokens)
-	fmt.Fprintln(
-		w,
-		"| job | outcome | change | checks | verdict | cost | time | published | why |\n|---|---|---|---|---|---|---|---|---|",
-	)
+func (r Report) writeMarkdown(w io.Writer) error {
+	fmt.Fprintf(w, "# Batch %s\n\n%s · %s · %d tokens\n\n", r.ID, r.Summary(), r.Cost(), r.Tokens)
+	fmt.Fprintln(w, "| job | outcome | change | checks | verdict | cost | time | published | why |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
 	for _, l := range r.Jobs {
 		why := strings.Join(l.Reasons(), "; ")
-		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", cell(l.ID), cell(l.Standing()), l.Change(), l.Passed(),
-			cell(dash(l.Verdict)), l.Cost(), l.Took(), plain(dash(l.Published.Word())), cell(why)); err != nil {
+		cells := []string{
+			markdownCell(l.ID),
+			markdownCell(l.Status()),
+			l.Change(),
+			l.PassedChecks(),
+			markdownCell(orDash(l.Verdict)),
+			l.Cost(),
+			l.Duration(),
+			singleLine(orDash(l.Published.Label())),
+			markdownCell(why),
+		}
+		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")); err != nil {
 			return err //nolint:wrapcheck // Write says what was done
 		}
 	}
 	return nil
 }
 
-// The parts of JUnit's format that everybody reads.
+// The parts of JUnit's format that every reader of it knows.
 type (
 	junitSuite struct {
 		XMLName  xml.Name    `xml:"testsuite"`
@@ -320,9 +328,9 @@ type (
 	}
 )
 
-// junit tells a job that was judged and not approved as a failure, one that came
+// writeJUnit tells a job that was judged and not approved as a failure, one that came
 // to no judgement as an error, and one that has not ended as skipped.
-func (r Report) junit(w io.Writer) error {
+func (r Report) writeJUnit(w io.Writer) error {
 	s := junitSuite{
 		Name:  "plan batch " + r.ID,
 		Tests: len(r.Jobs),
@@ -332,12 +340,12 @@ func (r Report) junit(w io.Writer) error {
 	for _, l := range r.Jobs {
 		total += l.Seconds
 		c := junitCase{
-			Name:  plain(l.ID),
-			Class: plain(l.Repo),
+			Name:  singleLine(l.ID),
+			Class: singleLine(l.Repo),
 			Time:  fmt.Sprintf("%.3f", l.Seconds),
-			Out:   plain(l.Published.Tell()),
+			Out:   singleLine(l.Published.Summary()),
 		}
-		text := &junitMessage{Message: plain(l.Standing()), Text: plain(strings.Join(l.Reasons(), "; "))}
+		text := &junitMessage{Message: singleLine(l.Status()), Text: singleLine(strings.Join(l.Reasons(), "; "))}
 		switch {
 		case l.Approved():
 		case l.State == JobFailed && slices.Contains([]plan.State{plan.Exhausted, plan.Blocked}, l.Outcome):
@@ -366,10 +374,10 @@ func (r Report) junit(w io.Writer) error {
 }
 
 //go:embed report.html
-var page string
+var reportPage string
 
-func (r Report) html(w io.Writer) error {
-	t, err := template.New("report").Parse(page)
+func (r Report) writeHTML(w io.Writer) error {
+	t, err := template.New("report").Parse(reportPage)
 	if err != nil {
 		return err //nolint:wrapcheck // Write says what was done
 	}

@@ -16,10 +16,10 @@ func hostile() batch.Report {
 	const evil = "<script>alert(1)</script> | `x` \x1b[31m ]]>\x00"
 	return batch.Report{
 		ID: "B", Created: time.Unix(0, 0), Name: evil, Counts: map[batch.JobState]int{batch.JobDone: 1, batch.JobFailed: 1},
-		Jobs: []batch.Line{
+		Jobs: []batch.JobReport{
 			{ID: "a", State: batch.JobDone, Outcome: plan.Approved, Repo: evil, Request: evil, Diff: "+" + evil, Verdict: "DONE", Priced: true, CostUSD: 0.5},
 			{
-				ID: "b", State: batch.JobFailed, Outcome: plan.Exhausted, Why: evil, Said: evil,
+				ID: "b", State: batch.JobFailed, Outcome: plan.Exhausted, Why: evil, VerdictWhy: evil,
 				Checks: []plan.CheckResult{{Check: plan.Check{Command: evil}, ExitCode: 1}}, Gaps: []plan.Gap{{ID: "G1", Gap: evil, Status: plan.GapOpened}},
 			},
 			{ID: "c", State: batch.JobQueued},
@@ -52,12 +52,12 @@ func TestEveryFormatMakesForeignTextHarmless(t *testing.T) {
 
 func TestAPriceThatNobodyKnowsIsNotZero(t *testing.T) {
 	t.Parallel()
-	priced, free := batch.Line{Priced: true, Tokens: 10, CostUSD: 0.5}, batch.Line{Tokens: 10}
+	priced, free := batch.JobReport{Priced: true, Tokens: 10, CostUSD: 0.5}, batch.JobReport{Tokens: 10}
 	for want, r := range map[string]batch.Report{
-		"$0.0000":                  {Jobs: []batch.Line{{ID: "not begun"}}},
-		"$0.5000":                  {CostUSD: 0.5, Jobs: []batch.Line{priced}},
-		"unpriced":                 {Jobs: []batch.Line{free}},
-		"$0.5000 + unpriced calls": {CostUSD: 0.5, Jobs: []batch.Line{priced, free}},
+		"$0.0000":                  {Jobs: []batch.JobReport{{ID: "not begun"}}},
+		"$0.5000":                  {CostUSD: 0.5, Jobs: []batch.JobReport{priced}},
+		"unpriced":                 {Jobs: []batch.JobReport{free}},
+		"$0.5000 + unpriced calls": {CostUSD: 0.5, Jobs: []batch.JobReport{priced, free}},
 	} {
 		if got := r.Cost(); got != want {
 			t.Errorf("got %s, want %s", got, want)

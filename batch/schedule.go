@@ -51,9 +51,9 @@ type Config struct {
 	// Grace is how long a job may take to stop. One that does not is given up.
 	// Default: 30 seconds.
 	Grace time.Duration
-	// Started and Settled are told of each job, from several goroutines.
-	Started func(Try)
-	Settled func(Try, Result)
+	// Started and Finished are called for each try, from several goroutines.
+	Started  func(Try)
+	Finished func(Try, Result)
 }
 
 const (
@@ -73,7 +73,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s := &schedule{Config: cfg, stop: stop}
+	s := &scheduler{Config: cfg, stop: stop}
 	var workers sync.WaitGroup
 	for range max(cfg.Workers, 1) {
 		workers.Go(func() { s.work(ctx) })
@@ -81,42 +81,42 @@ func Run(ctx context.Context, cfg Config) error {
 	workers.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.broken
+	return s.queueErr
 }
 
-// schedule is a batch that is driven.
-type schedule struct {
+// scheduler drives a batch.
+type scheduler struct {
 	Config
 	stop   context.CancelCauseFunc
 	failed atomic.Bool // fail-fast: no further job
 
-	mu     sync.Mutex
-	broken error
+	mu       sync.Mutex
+	queueErr error
 }
 
-func (s *schedule) work(ctx context.Context) {
+func (s *scheduler) work(ctx context.Context) {
 	for ctx.Err() == nil && !s.failed.Load() {
 		claimed, ok, err := s.Queue.Claim(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.fail(err)
+			s.abort(err)
 		}
 		if err != nil || !ok {
 			return
 		}
-		s.do(ctx, claimed)
+		s.runJob(ctx, claimed)
 	}
 }
 
-// fail stops everything.
-func (s *schedule) fail(err error) {
+// abort stops everything.
+func (s *scheduler) abort(err error) {
 	s.mu.Lock()
-	s.broken = errors.Join(s.broken, err)
+	s.queueErr = errors.Join(s.queueErr, err)
 	s.mu.Unlock()
 	s.stop(err)
 }
 
-// do runs one job and records what came of it.
-func (s *schedule) do(ctx context.Context, claimed Claimed) {
+// runJob runs one job and records what came of it.
+func (s *scheduler) runJob(ctx context.Context, claimed Claimed) {
 	try := Try{Batch: claimed.Batch, Run: claimed.Run}
 	res := Result{State: JobFailed}
 	if err := json.Unmarshal(claimed.Spec, &try.Job); err != nil {
@@ -125,26 +125,27 @@ func (s *schedule) do(ctx context.Context, claimed Claimed) {
 		if s.Started != nil {
 			s.Started(try)
 		}
-		res = s.attempt(ctx, try)
+		res = s.runWithTimeout(ctx, try)
 	}
 	data, err := json.Marshal(res)
 	if err == nil {
 		err = s.Queue.RecordResult(context.WithoutCancel(ctx), claimed.ID, res.State, data)
 	}
 	if err != nil {
-		s.fail(err)
+		s.abort(err)
 		return
 	}
 	if s.FailFast && res.State == JobFailed {
 		s.failed.Store(true)
 	}
-	if s.Settled != nil {
-		s.Settled(try, res)
+	if s.Finished != nil {
+		s.Finished(try, res)
 	}
 }
 
-// attempt runs a job where its crash or its silence harms no other.
-func (s *schedule) attempt(ctx context.Context, try Try) Result {
+// runWithTimeout runs a job so that neither its crash nor its hanging harms
+// another one.
+func (s *scheduler) runWithTimeout(ctx context.Context, try Try) Result {
 	limit := s.Timeout
 	if own := try.Settings.Timeout.Duration; own > 0 {
 		limit = own
@@ -152,7 +153,7 @@ func (s *schedule) attempt(ctx context.Context, try Try) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &plan.TimeUp{Max: limit})
 	defer cancel()
 	done := make(chan Result, 1)
-	go func() { done <- s.guarded(ctx, try) }()
+	go func() { done <- s.runRecovered(ctx, try) }()
 	select {
 	case res := <-done:
 		return res
@@ -164,24 +165,21 @@ func (s *schedule) attempt(ctx context.Context, try Try) Result {
 	case res := <-done:
 		return res
 	case <-patience.C:
+		cause := context.Cause(ctx)
 		return Result{
 			State: JobFailed,
-			Why: fmt.Sprintf(
-				"the job was to stop (%v), did not within %s, and was given up",
-				context.Cause(ctx),
-				s.Grace,
-			),
+			Why:   fmt.Sprintf("the job was to stop (%v), did not within %s, and was given up", cause, s.Grace),
 		}
 	}
 }
 
-// guarded turns errors and panics into results.
-func (s *schedule) guarded(ctx context.Context, try Try) (res Result) {
+// runRecovered turns errors and panics into results.
+func (s *scheduler) runRecovered(ctx context.Context, try Try) (res Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			res = Result{
 				State: JobFailed,
-				Why:   fmt.Sprintf("the job crashed: %v (%s)", p, where(debug.Stack())),
+				Why:   fmt.Sprintf("the job crashed: %v (%s)", p, panicLocation(debug.Stack())),
 			}
 		}
 	}()
@@ -204,14 +202,14 @@ func (s *schedule) guarded(ctx context.Context, try Try) (res Result) {
 	default:
 		res = Result{State: JobFailed, Why: err.Error()}
 	}
-	if cause := new(CapError); res.State == JobParked && errors.As(context.Cause(ctx), &cause) {
+	if cause := new(BudgetError); res.State == JobParked && errors.As(context.Cause(ctx), &cause) {
 		res.Why = cause.Error()
 	}
 	return res
 }
 
-// where is the place of a panic: the first frame that is not the runtime's.
-func where(stack []byte) string {
+// panicLocation is the place of a panic: the first frame that is not the runtime's.
+func panicLocation(stack []byte) string {
 	lines := strings.Split(string(stack), "\n")
 	panicked := false
 	for i, line := range lines {

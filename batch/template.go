@@ -8,9 +8,9 @@ import (
 	"github.com/plan-engine/plan/internal/spell"
 )
 
-// fill puts the values of variables where {{name}} stands, in one pass: what a
+// expandVars puts the values of variables where {{name}} stands, in one pass: what a
 // value holds is never looked at again. Names that have no value are returned.
-func fill(text string, vars map[string]string) (string, []string) {
+func expandVars(text string, vars map[string]string) (string, []string) {
 	var b strings.Builder
 	var unknown []string
 	for {

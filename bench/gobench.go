@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// results are the metrics of Go benchmarks: by name, then by unit, of each run.
-type results map[string]map[string][]float64
+// benchResults are the metrics of Go benchmarks: by name, then by unit, of each run.
+type benchResults map[string]map[string][]float64
 
 // parse reads what `go test -bench` prints.
-func parse(text string) results {
-	out := results{}
+func parse(text string) benchResults {
+	out := benchResults{}
 	threads := regexp.MustCompile(`-\d+$`)
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -35,9 +35,9 @@ func parse(text string) results {
 	return out
 }
 
-// named finds a benchmark, also one whose name goes on with its size, as in
+// find finds a benchmark, also one whose name goes on with its size, as in
 // /facts=1000.
-func (r results) named(name string) (metrics map[string][]float64, size string) {
+func (r benchResults) find(name string) (metrics map[string][]float64, size string) {
 	for full, metrics := range r {
 		if rest, ok := strings.CutPrefix(full, name+"/"); ok && strings.Contains(rest, "=") {
 			return metrics, rest
@@ -68,7 +68,8 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 			unit:       "/s",
 			baseline:   "one run",
 			leastRatio: 10,
-			bound:      "processor time, some 20 µs of SQLite and encoding for an append: what a group saves is the sync, and the shorter that takes on a disk the less there is to save",
+			bound: "processor time, some 20 µs of SQLite and encoding for an append: what a group saves is the " +
+				"sync, and the shorter that takes on a disk the less there is to save",
 		}, "Runs/64", "Runs/1", "appends/s", 1, ""},
 		{figure{
 			what:     "durable append of a turn's three events",
@@ -85,7 +86,10 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 			unit:      "µs",
 			baseline:  "20 turns",
 			mostRatio: 2,
-			bound:     "the comparison of each message with what was sent of it, 0.05 µs, so that one that was changed in place is noticed; nothing is encoded or copied again. The goal was set when tools and system prompt were encoded for each request, which was most of what 20 turns took (54 µs); without that the ratio says little. That nothing grows but this is what the next row says",
+			bound: "the comparison of each message with what was sent of it, 0.05 µs, so that one that was " +
+				"changed in place is noticed; nothing is encoded or copied again. The goal was set when tools and " +
+				"system prompt were encoded for each request, which was most of what 20 turns took (54 µs); without " +
+				"that the ratio says little. That nothing grows but this is what the next row says",
 		}, "Request/200", "Request/20", "ns/op", 1e-3, ""},
 		{figure{
 			what:      "building a request, 200 turns of history",
@@ -157,8 +161,8 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 			baseline: "the router",
 		}, "Regret/skills=1000", "Regret/skills=1000", "greedy-regret", 1, "thompson-regret"},
 	} {
-		mine, size := all.named(f.ours)
-		theirs, _ := all.named(f.base)
+		mine, size := all.find(f.ours)
+		theirs, _ := all.find(f.base)
 		ours, base := median(mine[f.metric]), median(theirs[cmp.Or(f.baseMetric, f.metric)])
 		if ours == 0 || base == 0 {
 			return nil, fmt.Errorf(

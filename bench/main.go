@@ -65,7 +65,7 @@ func (b *bench) all(ctx context.Context, out string, now func() time.Time) (err 
 		}
 	}
 	for _, file := range []string{b.plan, b.floor} {
-		if err := forget(file); err != nil {
+		if err := dropFromCache(file); err != nil {
 			return fmt.Errorf("have %s read anew: %w", file, err)
 		}
 	}

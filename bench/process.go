@@ -15,8 +15,8 @@ import (
 	"github.com/plan-engine/plan/model/scripted"
 )
 
-// launched is what the launcher says about a process that it ran.
-type launched struct {
+// launchResult is what the launcher says about a process that it ran.
+type launchResult struct {
 	Start time.Time     `json:"start"`
 	Wall  time.Duration `json:"wall"`
 	Peak  int64         `json:"peak"` // KiB, of the process or the largest child it waited for
@@ -25,12 +25,12 @@ type launched struct {
 }
 
 // launch runs one command and tells descriptor 3 about it. It is a process of
-// its own because Linux counts the memory of whoever starts a process as a peak
+// its own because Linux counts the memory of the process that starts another as a peak
 // of that process, so the one that measures has to be small.
 func launch(args []string) error {
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) //nolint:gosec // running it is the purpose
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	told := launched{Start: time.Now()}
+	told := launchResult{Start: time.Now()}
 	err := cmd.Start()
 	if err == nil {
 		watched := watch(cmd.Process.Pid)
@@ -65,7 +65,7 @@ func watch(pid int) func() int64 {
 			case <-stop:
 				return
 			case <-tick.C:
-				most = max(most, anonymous(pid))
+				most = max(most, anonymousMemory(pid))
 			}
 		}
 	}()
@@ -76,8 +76,8 @@ func watch(pid int) func() int64 {
 	}
 }
 
-// anonymous is the memory of a process that is no page of a file, in KiB.
-func anonymous(pid int) int64 {
+// anonymousMemory is the memory of a process that is no page of a file, in KiB.
+func anonymousMemory(pid int) int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) //nolint:gosec // a number
 	if err != nil {
 		return 0
@@ -136,8 +136,8 @@ func (p *player) play(ctx context.Context, dir string, env, argv []string, want 
 }
 
 // launch runs a command through the launcher.
-func (p *player) launch(ctx context.Context, dir string, env, argv []string) (launched, error) {
-	var told launched
+func (p *player) launch(ctx context.Context, dir string, env, argv []string) (launchResult, error) {
+	var told launchResult
 	read, write, err := os.Pipe()
 	if err != nil {
 		return told, fmt.Errorf("open a pipe: %w", err)

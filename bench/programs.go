@@ -28,8 +28,8 @@ func (b *bench) planned(repo, home string, flags ...string) program {
 	}
 }
 
-// bare is the floor; with a file, each message is durable.
-func (b *bench) bare(repo, file string) program {
+// bareFloor is the floor; with a file, each message is durable.
+func (b *bench) bareFloor(repo, file string) program {
 	argv := []string{b.floor, "-dir", repo}
 	if file != "" {
 		argv = append(argv, "-db", file)
@@ -37,8 +37,8 @@ func (b *bench) bare(repo, file string) program {
 	return program{argv: argv, want: []int{0}}
 }
 
-// asking is a program that first asks git what plan asks it, at the same times.
-func (b *bench) asking(repo string, prog program) program {
+// withGitFloor is a program that first asks git what plan asks it, at the same times.
+func (b *bench) withGitFloor(repo string, prog program) program {
 	const script = `cd "$0" && git rev-parse --show-toplevel HEAD 'HEAD^{tree}' >/dev/null || exit
 git status --porcelain=v2 --branch -z --untracked-files=all >/dev/null & git ls-files -s -v -c -o -m --exclude-standard -z >/dev/null && wait &&
 git update-ref refs/plan/bench "$(git -c user.name=b -c user.email=b@example.com commit-tree 'HEAD^{tree}' -p HEAD -m bench)" && cd - >/dev/null && exec "$@"`
@@ -51,7 +51,7 @@ git update-ref refs/plan/bench "$(git -c user.name=b -c user.email=b@example.com
 func (b *bench) play(ctx context.Context, turns int, programs ...program) ([][]sample, error) {
 	p := player{
 		self:     b.self,
-		scenario: reads(turns, 1),
+		scenario: explorationScript(turns, 1),
 		env:      b.env,
 	}
 	out := make([][]sample, len(programs))
@@ -80,7 +80,7 @@ func (b *bench) repo(ctx context.Context) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	return dir, plant(ctx, dir, floorFiles)
+	return dir, makeRepo(ctx, dir, floorFiles)
 }
 
 // starts is one turn of a phase and one of the next, with nothing to do.
@@ -92,25 +92,29 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 	newHome, newDB := filepath.Join(b.work, "new"), filepath.Join(b.work, "newdb")
 	old, fresh := b.planned(repo, filepath.Join(b.work, "old")), b.planned(repo, newHome)
 	fresh.fresh = newHome
-	db := b.bare(repo, filepath.Join(b.work, "old.db"))
-	dbFresh := b.bare(repo, filepath.Join(newDB, "floor.db"))
+	db := b.bareFloor(repo, filepath.Join(b.work, "old.db"))
+	dbFresh := b.bareFloor(repo, filepath.Join(newDB, "floor.db"))
 	dbFresh.argv = append([]string{"sh", "-c", `mkdir -p "$0" && exec "$@"`, newDB}, dbFresh.argv...)
 	dbFresh.fresh = newDB
-	raw := b.bare(repo, "")
+	raw := b.bareFloor(repo, "")
 	raw.argv = append(raw.argv, "-raw")
-	got, err := b.play(ctx, 0, old, fresh, b.bare(repo, ""), db, dbFresh, raw, b.asking(repo, db))
+	got, err := b.play(ctx, 0, old, fresh, b.bareFloor(repo, ""), db, dbFresh, raw, b.withGitFloor(repo, db))
 	if err != nil {
 		return nil, err
 	}
 	const (
-		starting = "git, which is a process for each of its answers, five of them, four one after another, and the start of a program of 60 MiB, about 5 ms; the floor asks git nothing, and the row that has it do so is the goal that can be reached. docs/profiling.md has the start in pieces"
-		mapped   = "the size of the program file: some 27 MiB of its pages are touched or lie beside those that are, which are the file's own and shared; half are code, most of the rest the tables that Go keeps of types and functions. The next row is what the process itself takes"
+		starting = "git, which is a process for each of its answers, five of them, four one after another, and the " +
+			"start of a program of 60 MiB, about 5 ms; the floor asks git nothing, and the row that has it do so is " +
+			"the goal that can be reached. docs/profiling.md has the start in pieces"
+		mapped = "the size of the program file: some 27 MiB of its pages are touched or lie beside those that are, " +
+			"which are the file's own and shared; half are code, most of the rest the tables that Go keeps of types " +
+			"and functions. The next row is what the process itself takes"
 	)
 	bytes := figure{
 		what:     "bytes of the first request",
 		unit:     "KiB",
-		ours:     over(got[0], sample.kib),
-		base:     over(got[2], sample.kib),
+		ours:     medianOf(got[0], sample.kib),
+		base:     medianOf(got[2], sample.kib),
 		baseline: "floor",
 		mostOurs: 12,
 	}
@@ -118,8 +122,8 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:      "start to first request, database there",
 			unit:      "ms",
-			ours:      over(got[0], sample.started),
-			base:      over(got[3], sample.started),
+			ours:      medianOf(got[0], sample.started),
+			base:      medianOf(got[3], sample.started),
 			baseline:  "durable floor",
 			mostRatio: 2,
 			bound:     starting,
@@ -127,8 +131,8 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:      "start to first request, new database",
 			unit:      "ms",
-			ours:      over(got[1], sample.started),
-			base:      over(got[4], sample.started),
+			ours:      medianOf(got[1], sample.started),
+			base:      medianOf(got[4], sample.started),
 			baseline:  "durable floor, new file",
 			mostRatio: 3,
 			bound:     starting + "; and the making of the tables",
@@ -136,15 +140,15 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:     "start to first request, not durable",
 			unit:     "ms",
-			ours:     over(got[0], sample.started),
-			base:     over(got[2], sample.started),
+			ours:     medianOf(got[0], sample.started),
+			base:     medianOf(got[2], sample.started),
 			baseline: "floor",
 		},
 		{
 			what:      "start to first request, database there",
 			unit:      "ms",
-			ours:      over(got[0], sample.started),
-			base:      over(got[6], sample.started),
+			ours:      medianOf(got[0], sample.started),
+			base:      medianOf(got[6], sample.started),
 			baseline:  "the same questions to git, then the durable floor",
 			mostRatio: 2,
 			bound:     starting,
@@ -153,15 +157,15 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 			what:     "start to first request, openai-go",
 			about:    "floor",
 			unit:     "ms",
-			ours:     over(got[2], sample.started),
-			base:     over(got[5], sample.started),
+			ours:     medianOf(got[2], sample.started),
+			base:     medianOf(got[5], sample.started),
 			baseline: "raw HTTP",
 		},
 		{
 			what:      "whole process, two phases of one turn",
 			unit:      "ms",
-			ours:      over(got[0], sample.whole),
-			base:      over(got[3], sample.whole),
+			ours:      medianOf(got[0], sample.whole),
+			base:      medianOf(got[3], sample.whole),
 			baseline:  "durable floor",
 			mostRatio: 2,
 			bound:     starting,
@@ -169,8 +173,8 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:     "peak memory, two phases of one turn",
 			unit:     "MiB",
-			ours:     over(got[0], sample.mib),
-			base:     over(got[2], sample.mib),
+			ours:     medianOf(got[0], sample.peakMiB),
+			base:     medianOf(got[2], sample.peakMiB),
 			baseline: "floor",
 			mostOurs: 32,
 			bound:    mapped,
@@ -178,8 +182,8 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:     "of it, what is no page of a file",
 			unit:     "MiB",
-			ours:     over(got[0], sample.mine),
-			base:     over(got[2], sample.mine),
+			ours:     medianOf(got[0], sample.ownMemory),
+			base:     medianOf(got[2], sample.ownMemory),
 			baseline: "floor",
 		},
 		bytes,
@@ -194,9 +198,9 @@ func (b *bench) turns(ctx context.Context) ([]figure, error) {
 	}
 	programs := []program{
 		b.planned(repo, filepath.Join(b.work, "old")),
-		b.bare(repo, filepath.Join(b.work, "old.db")),
-		b.bare(repo, ""),
-		b.bare(repo, ""),
+		b.bareFloor(repo, filepath.Join(b.work, "old.db")),
+		b.bareFloor(repo, ""),
+		b.bareFloor(repo, ""),
 	}
 	programs[3].argv = append(programs[3].argv, "-raw")
 	few, err := b.play(ctx, 20, programs...)
@@ -209,7 +213,7 @@ func (b *bench) turns(ctx context.Context) ([]figure, error) {
 	}
 	per := make([]float64, len(programs))
 	for i := range programs {
-		per[i] = (over(many[i], sample.whole) - over(few[i], sample.whole)) / 80
+		per[i] = (medianOf(many[i], sample.whole) - medianOf(few[i], sample.whole)) / 80
 	}
 	return []figure{
 		{
@@ -219,7 +223,8 @@ func (b *bench) turns(ctx context.Context) ([]figure, error) {
 			base:      per[1],
 			baseline:  "durable floor's turn (two commits)",
 			mostRatio: 1.3,
-			bound:     "what a turn records beside its two messages: intents, usage, request and their hashes, and the encoding of each for the disk and for the wire",
+			bound: "what a turn records beside its two messages: intents, usage, request and their hashes, and " +
+				"the encoding of each for the disk and for the wire",
 		},
 		{
 			what:     "one more turn with a read",
@@ -239,8 +244,8 @@ func (b *bench) turns(ctx context.Context) ([]figure, error) {
 		{
 			what:     "peak memory, 100 turns",
 			unit:     "MiB",
-			ours:     over(many[0], sample.mib),
-			base:     over(many[2], sample.mib),
+			ours:     medianOf(many[0], sample.peakMiB),
+			base:     medianOf(many[2], sample.peakMiB),
 			baseline: "floor",
 		},
 	}, nil
@@ -256,13 +261,13 @@ func (b *bench) history(ctx context.Context) ([]figure, error) {
 		ctx,
 		210,
 		b.planned(repo, filepath.Join(b.work, "old")),
-		b.bare(repo, filepath.Join(b.work, "old.db")),
+		b.bareFloor(repo, filepath.Join(b.work, "old.db")),
 	)
 	if err != nil {
 		return nil, err
 	}
-	early, late := around(20), around(200)
-	grown := func(samples []sample) float64 { return over(samples, late) - over(samples, early) }
+	early, late := medianGapNear(20), medianGapNear(200)
+	grown := func(samples []sample) float64 { return medianOf(samples, late) - medianOf(samples, early) }
 	return []figure{
 		{
 			what:      "what 180 turns more of history add to a turn",
@@ -276,27 +281,27 @@ func (b *bench) history(ctx context.Context) ([]figure, error) {
 		{
 			what:     "a turn at 200 turns of history",
 			unit:     "ms",
-			ours:     over(got[0], late),
-			base:     over(got[0], early),
+			ours:     medianOf(got[0], late),
+			base:     medianOf(got[0], early),
 			baseline: "plan at 20",
 		},
 		{
 			what:     "a turn at 200 turns of history, server and floor",
 			unit:     "ms",
-			ours:     over(got[1], late),
-			base:     over(got[1], early),
+			ours:     medianOf(got[1], late),
+			base:     medianOf(got[1], early),
 			baseline: "floor at 20",
 			about:    "durable floor",
 		},
 	}, nil
 }
 
-// around is the median time between requests near one of them.
-func around(turn int) func(sample) float64 {
+// medianGapNear is the median time between requests near one of them.
+func medianGapNear(turn int) func(sample) float64 {
 	return func(s sample) float64 {
 		var near []float64
 		for _, gap := range s.gaps[max(turn-8, 0):min(turn+8, len(s.gaps))] {
-			near = append(near, ms(gap))
+			near = append(near, milliseconds(gap))
 		}
 		return median(near)
 	}
@@ -308,12 +313,12 @@ func (b *bench) resumed(ctx context.Context) ([]figure, error) {
 	repo := filepath.Join(b.work, "long")
 	home := filepath.Join(b.work, "longhome")
 	copied := filepath.Join(b.work, "longcopy")
-	if err := plant(ctx, repo, turns*each); err != nil {
+	if err := makeRepo(ctx, repo, turns*each); err != nil {
 		return nil, err
 	}
 	p := player{
 		self:     b.self,
-		scenario: reads(turns, each),
+		scenario: explorationScript(turns, each),
 		env:      b.env,
 	}
 	env := []string{"PLAN_HOME=" + home}
@@ -330,7 +335,7 @@ func (b *bench) resumed(ctx context.Context) ([]figure, error) {
 	if _, err := p.play(ctx, b.work, env, stopped, 5); err != nil {
 		return nil, err
 	}
-	p.scenario = reads(0, 0) // whatever the question is now: it has been explored
+	p.scenario = explorationScript(0, 0) // whatever the question is now: it has been explored
 	var first []float64
 	for range b.rounds {
 		if err := os.RemoveAll(copied); err != nil {
@@ -367,7 +372,9 @@ func (b *bench) resumed(ctx context.Context) ([]figure, error) {
 			base:     version[0],
 			baseline: "plan version",
 			mostOurs: 150,
-			bound:    "processor time: reading and proving 6 MiB of journal about 25 ms and, beside it, decoding it 30; encoding the history for its hash and for the wire 25, on all processors; restoring the conversation 10; collecting garbage 20; then git, five processes one after another",
+			bound: "processor time: reading and proving 6 MiB of journal about 25 ms and, beside it, decoding it " +
+				"30; encoding the history for its hash and for the wire 25, on all processors; restoring the " +
+				"conversation 10; collecting garbage 20; then git, five processes one after another",
 		},
 		{
 			what:     "plan version",
@@ -389,7 +396,7 @@ func (b *bench) walls(ctx context.Context, commands ...[]string) ([]float64, err
 			if err != nil {
 				return nil, err
 			}
-			took[i] = append(took[i], ms(told.Wall))
+			took[i] = append(took[i], milliseconds(told.Wall))
 		}
 	}
 	out := make([]float64, len(commands))
@@ -399,16 +406,16 @@ func (b *bench) walls(ctx context.Context, commands ...[]string) ([]float64, err
 	return out, nil
 }
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func (s sample) started() float64 { return ms(s.first) }
-func (s sample) whole() float64   { return ms(s.wall) }
-func (s sample) mib() float64     { return float64(s.peak) / 1024 }
-func (s sample) mine() float64    { return float64(s.own) / 1024 }
-func (s sample) kib() float64     { return float64(s.bytes) / 1024 }
+func (s sample) started() float64   { return milliseconds(s.first) }
+func (s sample) whole() float64     { return milliseconds(s.wall) }
+func (s sample) peakMiB() float64   { return float64(s.peak) / 1024 }
+func (s sample) ownMemory() float64 { return float64(s.own) / 1024 }
+func (s sample) kib() float64       { return float64(s.bytes) / 1024 }
 
-// over is the median of one measure over samples.
-func over(samples []sample, measure func(sample) float64) float64 {
+// medianOf is the median of one measure over samples.
+func medianOf(samples []sample, measure func(sample) float64) float64 {
 	var all []float64
 	for _, s := range samples {
 		all = append(all, measure(s))

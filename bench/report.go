@@ -104,7 +104,8 @@ func report(
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		"# Results\n\nWritten by `make bench`; do not edit. Medians of %d runs (Go benchmarks: of their own), programs run by turns.\n\n",
+		"# Results\n\nWritten by `make bench`; do not edit. Medians of %d runs (Go benchmarks: of their own), "+
+			"programs run by turns.\n\n",
 		rounds,
 	)
 	fmt.Fprintf(
@@ -131,7 +132,8 @@ func report(
 		took.Round(time.Second),
 	)
 	b.WriteString(
-		"Programs are read from the disk anew before they are measured: one that was just linked lies in memory in larger pieces, and all of a piece counts as used.\n\n",
+		"Programs are read from the disk anew before they are measured: one that was just linked lies in memory in " +
+			"larger pieces, and all of a piece counts as used.\n\n",
 	)
 	b.WriteString("| what | plan | baseline in the same run | ratio | goal |\n|---|---|---|---|---|\n")
 	for _, f := range figures {

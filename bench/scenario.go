@@ -12,9 +12,9 @@ import (
 	"github.com/plan-engine/plan/model/scripted"
 )
 
-// reads is a model that explores with turns turns of each reads, of another file
+// explorationScript is a model that explores with turns turns of each reads, of another file
 // every time, and then plans in one answer.
-func reads(turns, each int) *scripted.Scenario {
+func explorationScript(turns, each int) *scripted.Scenario {
 	s := &scripted.Scenario{Name: fmt.Sprint(turns, " reads")}
 	for i := range turns {
 		reply := scripted.Reply{Phase: string(plan.Explore), Turn: new(i)}
@@ -55,8 +55,8 @@ head -1 f000.txt
 
 func fileName(i int) string { return fmt.Sprintf("f%03d.txt", i) }
 
-// plant makes a committed repository of n small files.
-func plant(ctx context.Context, dir string, n int) error {
+// makeRepo makes a committed repository of n small files.
+func makeRepo(ctx context.Context, dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make a repository: %w", err)
 	}

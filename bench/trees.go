@@ -55,12 +55,12 @@ func (b *bench) trees(ctx context.Context) ([]figure, error) {
 		if out, err := git(ctx, repo, "worktree", "add", "-q", "--detach", filepath.Join(b.work, fmt.Sprint("wt", i))); err != nil {
 			return nil, fmt.Errorf("git worktree add: %w\n%s", err, out)
 		}
-		took = append(took, ms(time.Since(start)))
+		took = append(took, milliseconds(time.Since(start)))
 	}
 	return []figure{{
 		what:     "a tree of its own: what --worktree adds before the first request",
 		unit:     "ms",
-		ours:     over(got[1], sample.started) - over(got[0], sample.started),
+		ours:     medianOf(got[1], sample.started) - medianOf(got[0], sample.started),
 		base:     median(took),
 		baseline: "git worktree add",
 	}}, nil
@@ -131,7 +131,7 @@ func (b *bench) search(
 			return figure{}, fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
 		}
 		if round > 0 {
-			ours, base = append(ours, ms(mine)), append(base, ms(time.Since(start)))
+			ours, base = append(ours, milliseconds(mine)), append(base, milliseconds(time.Since(start)))
 		}
 	}
 	f := figure{
@@ -143,7 +143,8 @@ func (b *bench) search(
 	if argv[0] == "rg" {
 		f.mostRatio = 2
 		if tool == "glob" {
-			f.bound = "git, which reads its index twice at the same time, 15 to 20 ms of processor time each, where ripgrep only reads directories; what is ignored stays git's word"
+			f.bound = "git, which reads its index twice at the same time, 15 to 20 ms of processor time each, where " +
+				"ripgrep only reads directories; what is ignored stays git's word"
 		}
 	}
 	return f, nil

@@ -24,30 +24,30 @@ type Audit struct {
 // the result; the error says why there is none.
 func (db *DB) Audit(ctx context.Context, progress func(done, runs int)) (Audit, error) {
 	a := Audit{}
-	a.note(db.integrity(ctx))
+	a.addFault(db.integrity(ctx))
 	ids, err := db.runIDs(ctx)
 	if err != nil {
 		return a, errors.Join(append(a.Faults, err)...)
 	}
 	a.Runs = len(ids)
 	for i, id := range ids {
-		n, err := db.prove(ctx, id)
+		n, err := db.auditRun(ctx, id)
 		a.Events += n
-		if a.note(err); ctx.Err() != nil {
-			return a, db.fail("check", context.Cause(ctx))
+		if a.addFault(err); ctx.Err() != nil {
+			return a, db.wrapError("check", context.Cause(ctx))
 		}
 		if progress != nil {
 			progress(i+1, len(ids))
 		}
 	}
-	a.note(db.auditBlobs(ctx, &a))
+	a.addFault(db.auditBlobs(ctx, &a))
 	if ctx.Err() != nil {
-		return a, db.fail("check", context.Cause(ctx))
+		return a, db.wrapError("check", context.Cause(ctx))
 	}
 	return a, nil
 }
 
-func (a *Audit) note(err error) {
+func (a *Audit) addFault(err error) {
 	if err != nil {
 		a.Faults = append(a.Faults, err)
 	}
@@ -59,24 +59,24 @@ func (db *DB) integrity(ctx context.Context) error {
 		"PRAGMA integrity_check(1)",
 		`SELECT 'a row of ' || "table" || ' refers to nothing in ' || parent FROM pragma_foreign_key_check LIMIT 1`,
 	} {
-		if err := db.complain(ctx, query); err != nil {
+		if err := db.firstComplaint(ctx, query); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// complain runs a query whose first row says what is wrong, unless it says ok.
-func (db *DB) complain(ctx context.Context, query string) error {
+// firstComplaint runs a query whose first row says what is wrong, unless it says ok.
+func (db *DB) firstComplaint(ctx context.Context, query string) error {
 	rows, err := db.read.QueryContext(ctx, query)
 	if err != nil {
-		return db.fail("check", err)
+		return db.wrapError("check", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	if rows.Next() {
 		var what string
 		if err := rows.Scan(&what); err != nil {
-			return db.fail("check", err)
+			return db.wrapError("check", err)
 		}
 		if what != "ok" {
 			return &Error{
@@ -87,33 +87,33 @@ func (db *DB) complain(ctx context.Context, query string) error {
 			}
 		}
 	}
-	return db.fail("check", rows.Err())
+	return db.wrapError("check", rows.Err())
 }
 
 func (db *DB) runIDs(ctx context.Context) ([]plan.RunID, error) {
 	const op = "list runs in"
 	rows, err := db.read.QueryContext(ctx, "SELECT id FROM runs ORDER BY created, key")
 	if err != nil {
-		return nil, db.fail(op, err)
+		return nil, db.wrapError(op, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var ids []plan.RunID
 	for rows.Next() {
 		var id plan.RunID
 		if err := rows.Scan(&id); err != nil {
-			return nil, db.fail(op, err)
+			return nil, db.wrapError(op, err)
 		}
 		ids = append(ids, id)
 	}
-	return ids, db.fail(op, rows.Err())
+	return ids, db.wrapError(op, rows.Err())
 }
 
-// prove reads a journal until its end or a fault, counts its events, and
+// auditRun reads a journal until its end or a fault, counts its events, and
 // compares what they come to with what the list of runs says.
-func (db *DB) prove(ctx context.Context, run plan.RunID) (n int64, err error) {
+func (db *DB) auditRun(ctx context.Context, run plan.RunID) (n int64, err error) {
 	said, err := db.Run(ctx, run)
 	var found RunInfo
-	for s, err := range db.stored(ctx, run, Query{}) {
+	for s, err := range db.storedLines(ctx, run, Query{}) {
 		if errors.Is(err, ErrNoRun) { // removed meanwhile
 			return 0, nil
 		}
@@ -133,7 +133,7 @@ func (db *DB) prove(ctx context.Context, run plan.RunID) (n int64, err error) {
 		}
 		found = found.fold(e)
 	}
-	if err == nil && !found.same(said) {
+	if err == nil && !found.equal(said) {
 		err = &Error{
 			Op:   "check",
 			Path: db.path,
@@ -144,9 +144,9 @@ func (db *DB) prove(ctx context.Context, run plan.RunID) (n int64, err error) {
 	return n, err
 }
 
-// same compares what a journal comes to with the row of its run. Costs are sums
+// equal compares what a journal comes to with the row of its run. Costs are sums
 // of the same numbers in the same order.
-func (r RunInfo) same(row RunInfo) bool {
+func (r RunInfo) equal(row RunInfo) bool {
 	woken := (r.WakeAt == nil) == (row.WakeAt == nil) && (r.WakeAt == nil || r.WakeAt.Equal(*row.WakeAt))
 	r.WakeAt, row.WakeAt = nil, nil
 	return woken && r == row
@@ -156,18 +156,18 @@ func (r RunInfo) same(row RunInfo) bool {
 func (db *DB) auditBlobs(ctx context.Context, a *Audit) error {
 	rows, err := db.read.QueryContext(ctx, "SELECT hash, data FROM blobs")
 	if err != nil {
-		return db.fail("check", err)
+		return db.wrapError("check", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	for rows.Next() {
 		var hash string
 		var data []byte
 		if err := rows.Scan(&hash, &data); err != nil {
-			return db.fail("check", err)
+			return db.wrapError("check", err)
 		}
 		a.Blobs++
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
-			a.note(&Error{
+			a.addFault(&Error{
 				Op:   "check",
 				Path: db.path,
 				Hint: hintDamaged,
@@ -175,5 +175,5 @@ func (db *DB) auditBlobs(ctx context.Context, a *Audit) error {
 			})
 		}
 	}
-	return db.fail("check", rows.Err())
+	return db.wrapError("check", rows.Err())
 }

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Copy is a backup that was written.
-type Copy struct {
+// BackupFile is a backup that was written.
+type BackupFile struct {
 	Path   string
 	Bytes  int64
 	Runs   int
@@ -22,42 +22,42 @@ type Copy struct {
 // meanwhile, and what they append later is not in it. The file appears under
 // its name when all of that is done. One that is there already is an error
 // ([fs.ErrExist]) unless it may be replaced.
-func (db *DB) Backup(ctx context.Context, path string, replace bool) (Copy, error) {
+func (db *DB) Backup(ctx context.Context, path string, replace bool) (BackupFile, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return Copy{}, fail("back up to", path, err)
+		return BackupFile{}, wrapError("back up to", path, err)
 	}
-	if err := db.mayWrite(path, replace); err != nil {
-		return Copy{}, err
+	if err := db.checkBackupPath(path, replace); err != nil {
+		return BackupFile{}, err
 	}
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, ".plan-backup-*") // with mode 0600
 	if err != nil {
-		return Copy{}, fail("back up to", path, err)
+		return BackupFile{}, wrapError("back up to", path, err)
 	}
 	defer os.Remove(tmp.Name()) //nolint:errcheck // once it is renamed there is nothing to remove
-	c := Copy{Path: path}
-	err = errors.Join(db.copyInto(ctx, tmp.Name()), tmp.Sync(), tmp.Close())
+	c := BackupFile{Path: path}
+	err = errors.Join(db.writeSnapshot(ctx, tmp.Name()), tmp.Sync(), tmp.Close())
 	if err != nil {
-		return Copy{}, fail("back up to", path, err)
+		return BackupFile{}, wrapError("back up to", path, err)
 	}
-	if err := c.prove(ctx, tmp.Name()); err != nil {
-		return Copy{}, err
+	if err := c.verify(ctx, tmp.Name()); err != nil {
+		return BackupFile{}, err
 	}
 	if err := publishFile(tmp.Name(), path, replace); err != nil {
-		return Copy{}, fail("back up to", path, err)
+		return BackupFile{}, wrapError("back up to", path, err)
 	}
 	return c, nil
 }
 
-// mayWrite says why a backup cannot have this name.
-func (db *DB) mayWrite(path string, replace bool) error {
+// checkBackupPath says why a backup cannot have this name.
+func (db *DB) checkBackupPath(path string, replace bool) error {
 	there, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fail("back up to", path, err)
+		return wrapError("back up to", path, err)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if own, err := os.Stat(db.path + suffix); err == nil && os.SameFile(own, there) {
@@ -88,9 +88,9 @@ func (db *DB) mayWrite(path string, replace bool) error {
 	return nil
 }
 
-// copyInto writes a snapshot, through a connection of its own: those for
+// writeSnapshot writes a snapshot, through a connection of its own: those for
 // reading may write nothing at all.
-func (db *DB) copyInto(ctx context.Context, path string) error {
+func (db *DB) writeSnapshot(ctx context.Context, path string) error {
 	conn, err := openPool(dsn(db.path, "mode=ro&_busy_timeout=5000"), 1)
 	if err != nil {
 		return err
@@ -99,23 +99,23 @@ func (db *DB) copyInto(ctx context.Context, path string) error {
 	return errors.Join(err, conn.Close())
 }
 
-// prove reads all of a copy, and counts what is in it.
-func (c *Copy) prove(ctx context.Context, path string) error {
+// verify reads all of a copy, and counts what is in it.
+func (c *BackupFile) verify(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return fail("check the backup", c.Path, err)
+		return wrapError("check the backup", c.Path, err)
 	}
 	db := &DB{path: path}
-	if db.read, err = openPool(readOnlyDSN(path), readers); err != nil {
-		return fail("check the backup", c.Path, err)
+	if db.read, err = openPool(readOnlyDSN(path), maxReaders); err != nil {
+		return wrapError("check the backup", c.Path, err)
 	}
 	defer db.Close() //nolint:errcheck // nothing was written
 	if err := db.stmt.prepareReading(ctx, db.read); err != nil {
-		return fail("check the backup", c.Path, err)
+		return wrapError("check the backup", c.Path, err)
 	}
 	audit, err := db.Audit(ctx, nil)
 	if err != nil {
-		return fail("check the backup", c.Path, err)
+		return wrapError("check the backup", c.Path, err)
 	}
 	if len(audit.Faults) > 0 {
 		return fmt.Errorf("check the backup %s: the database it was made of is damaged: %w", c.Path, audit.Faults[0])

@@ -14,11 +14,12 @@ import (
 func (db *DB) KeepBaseline(ctx context.Context, key string, res plan.CheckResult) error {
 	data, err := json.Marshal(res)
 	if err != nil {
-		return db.fail("keep a baseline in", err)
+		return db.wrapError("keep a baseline in", err)
 	}
 	_, err = db.write.ExecContext(ctx, `INSERT INTO baselines (key, result, created) VALUES (?, ?, ?)
-		ON CONFLICT (key) DO UPDATE SET result = excluded.result, created = excluded.created`, key, string(data), db.now().UnixNano())
-	return db.fail("keep a baseline in", err)
+		ON CONFLICT (key) DO UPDATE SET result = excluded.result, created = excluded.created`,
+		key, string(data), db.now().UnixNano())
+	return db.wrapError("keep a baseline in", err)
 }
 
 // Baseline returns what was kept under a key, and whether anything was.
@@ -32,5 +33,5 @@ func (db *DB) Baseline(ctx context.Context, key string) (plan.CheckResult, bool,
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &res)
 	}
-	return res, err == nil, db.fail("read a baseline in", err)
+	return res, err == nil, db.wrapError("read a baseline in", err)
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// JobState is where a job of a batch stands.
+// JobState is how far a job of a batch has got.
 type JobState string
 
-// The states of a job. Done, failed and cancelled are final until somebody asks
-// for another try.
+// The states of a job. Done, failed and cancelled are final until another try
+// is asked for.
 const (
 	JobQueued    JobState = "queued"
 	JobRunning   JobState = "running"
 	JobDone      JobState = "done"   // approved, or planned where that was all
 	JobFailed    JobState = "failed" // came to an end that is not approval
-	JobParked    JobState = "parked" // stopped where it stands, and can go on
+	JobParked    JobState = "parked" // stopped before its end, and can go on
 	JobCancelled JobState = "cancelled"
 )
 
@@ -33,16 +33,16 @@ var ErrNoBatch = errors.New("no such batch")
 
 // Batch is a queue of jobs.
 type Batch struct {
-	ID       string
-	Digest   string // of the jobs
-	Name     string // where the jobs were read from
-	Settings json.RawMessage
-	Most     int // jobs that may be started; 0 means all
-	Created  time.Time
-	Updated  time.Time
-	Jobs     map[JobState]int // how many jobs are in each state
-	CostUSD  float64          // of the jobs' present runs
-	Tokens   int64            // of the jobs' present runs, input and output
+	ID        string
+	Digest    string // of the jobs
+	Name      string // where the jobs were read from
+	Settings  json.RawMessage
+	MaxStarts int // jobs that may be started; 0 means all
+	Created   time.Time
+	Updated   time.Time
+	Jobs      map[JobState]int // how many jobs are in each state
+	CostUSD   float64          // of the jobs' present runs
+	Tokens    int64            // of the jobs' present runs, input and output
 }
 
 // Job is one entry of a batch.
@@ -57,26 +57,30 @@ type Job struct {
 	Ended     time.Time  // zero while there is something left to do
 	Spec      json.RawMessage
 	Result    json.RawMessage // nil before there is one
-	Published json.RawMessage // nil for a job that nobody has published
+	Published json.RawMessage // nil for a job that was never to be published
 }
 
 // AddBatch stores a batch with its jobs, all or nothing. The states of the jobs
 // are set to queued.
 func (db *DB) AddBatch(ctx context.Context, b Batch, jobs []Job) error {
 	now := db.now().UnixNano()
-	return db.fail("add a batch to", db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.wrapError("add a batch to", db.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO batches (id, digest, name, settings, most, created, updated)
-			VALUES (?,?,?,?,?,?,?)`, b.ID, b.Digest, b.Name, string(orNull(b.Settings)), b.Most, now, now); err != nil {
+			VALUES (?,?,?,?,?,?,?)`, b.ID, b.Digest, b.Name,
+			string(nullIfEmpty(b.Settings)), b.MaxStarts, now, now); err != nil {
 			return fmt.Errorf("batch %s: %w", b.ID, err)
 		}
 		insert, err := tx.PrepareContext(ctx, `INSERT INTO batch_jobs
-			(batch, id, place, turn, priority, state, run, started, ended, spec, result) VALUES (?,?,?,?,?,?,'',0,0,?,'null')`)
+			(batch, id, place, turn, priority, state, run, started, ended, spec, result)
+			VALUES (?,?,?,?,?,?,'',0,0,?,'null')`)
 		if err != nil {
 			return err //nolint:wrapcheck // AddBatch says what was done
 		}
 		defer insert.Close() //nolint:errcheck // the transaction closes it
 		for _, j := range jobs {
-			if _, err := insert.ExecContext(ctx, b.ID, j.ID, j.Place, j.Turn, j.Priority, string(JobQueued), string(orNull(j.Spec))); err != nil {
+			_, err := insert.ExecContext(ctx, b.ID, j.ID, j.Place, j.Turn, j.Priority,
+				string(JobQueued), string(nullIfEmpty(j.Spec)))
+			if err != nil {
 				return fmt.Errorf("job %s: %w", j.ID, err)
 			}
 		}
@@ -84,7 +88,7 @@ func (db *DB) AddBatch(ctx context.Context, b Batch, jobs []Job) error {
 	}))
 }
 
-func orNull(data json.RawMessage) json.RawMessage {
+func nullIfEmpty(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 {
 		return json.RawMessage("null")
 	}
@@ -148,31 +152,33 @@ func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID, only s
 	if errors.Is(err, sql.ErrNoRows) {
 		return Job{}, false, nil
 	}
-	return j, err == nil, db.fail("take a job from", err)
+	return j, err == nil, db.wrapError("take a job from", err)
 }
 
-// SettleJob records where a running job has got to. A job that is not running
-// any more, because somebody cancelled it, stays as it is.
-func (db *DB) SettleJob(ctx context.Context, batch, id string, state JobState, result json.RawMessage) error {
+// RecordJobResult records where a running job has got to. A job that is not running
+// any more, because it was cancelled, stays as it is.
+func (db *DB) RecordJobResult(ctx context.Context, batch, id string, state JobState, result json.RawMessage) error {
 	now := db.now().UnixNano()
 	ended := int64(0)
 	if state.Final() {
 		ended = now
 	}
-	return db.fail("settle a job in", db.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `UPDATE batch_jobs SET state = ?, ended = ?, result = ?
-			WHERE batch = ? AND id = ? AND state = 'running'`, string(state), ended, string(orNull(result)), batch, id); err != nil {
-			return err //nolint:wrapcheck // SettleJob says what was done
+	return db.wrapError("settle a job in", db.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE batch_jobs SET state = ?, ended = ?, result = ?
+			WHERE batch = ? AND id = ? AND state = 'running'`,
+			string(state), ended, string(nullIfEmpty(result)), batch, id)
+		if err != nil {
+			return err //nolint:wrapcheck // RecordJobResult says what was done
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE batches SET updated = ? WHERE id = ?", now, batch)
-		return err //nolint:wrapcheck // SettleJob says what was done
+		_, err = tx.ExecContext(ctx, "UPDATE batches SET updated = ? WHERE id = ?", now, batch)
+		return err //nolint:wrapcheck // RecordJobResult says what was done
 	}))
 }
 
-// MoveJobs moves the jobs of a batch that are in one of the states from to
+// SetJobStates moves the jobs of a batch that are in one of the states from to
 // another state, and returns how many. With ids it moves only those. With anew
 // they forget their run and their result, and begin from the start.
-func (db *DB) MoveJobs(
+func (db *DB) SetJobStates(
 	ctx context.Context,
 	batch string,
 	to JobState,
@@ -183,29 +189,30 @@ func (db *DB) MoveJobs(
 	set := "state = ?, ended = 0"
 	args := []any{string(to)}
 	if to == JobCancelled {
-		set, args = "state = ?, ended = ?", append(args, db.now().UnixNano())
+		set = "state = ?, ended = ?"
+		args = append(args, db.now().UnixNano())
 	}
 	if anew {
 		set += ", run = '', result = 'null', published = 'null'"
 	}
 	//nolint:gosec // the parts are written above; what comes from outside is an argument
-	query := "UPDATE batch_jobs SET " + set + " WHERE batch = ? AND state IN (" + marks(len(from)) + ")"
+	query := "UPDATE batch_jobs SET " + set + " WHERE batch = ? AND state IN (" + placeholders(len(from)) + ")"
 	args = append(args, batch)
 	for _, s := range from {
 		args = append(args, string(s))
 	}
 	if len(ids) > 0 {
-		query += " AND id IN (" + marks(len(ids)) + ")"
+		query += " AND id IN (" + placeholders(len(ids)) + ")"
 		for _, id := range ids {
 			args = append(args, id)
 		}
 	}
 	res, err := db.write.ExecContext(ctx, query, args...)
 	if err != nil {
-		return 0, db.fail("move jobs in", err)
+		return 0, db.wrapError("move jobs in", err)
 	}
 	n, err := res.RowsAffected()
-	return n, db.fail("move jobs in", err)
+	return n, db.wrapError("move jobs in", err)
 }
 
 // RecordPublished keeps how far the change of a job was published. It is on disk
@@ -214,19 +221,19 @@ func (db *DB) RecordPublished(ctx context.Context, batch, id string, how json.Ra
 	_, err := db.write.ExecContext(
 		ctx,
 		"UPDATE batch_jobs SET published = ? WHERE batch = ? AND id = ?",
-		string(orNull(how)),
+		string(nullIfEmpty(how)),
 		batch,
 		id,
 	)
-	return db.fail("record what was published in", err)
+	return db.wrapError("record what was published in", err)
 }
 
 // ChangeBatch replaces what a batch is driven with, and how many of its jobs
 // may be started (0: all).
 func (db *DB) ChangeBatch(ctx context.Context, batch string, settings json.RawMessage, most int) error {
 	_, err := db.write.ExecContext(ctx, "UPDATE batches SET settings = ?, most = ?, updated = ? WHERE id = ?",
-		string(orNull(settings)), most, db.now().UnixNano(), batch)
-	return db.fail("change a batch in", err)
+		string(nullIfEmpty(settings)), most, db.now().UnixNano(), batch)
+	return db.wrapError("change a batch in", err)
 }
 
 // OwnBatch takes a batch for this process, until the returned function is

@@ -13,7 +13,7 @@ func (db *DB) Batches(ctx context.Context, digest string) ([]Batch, error) {
 	rows, err := db.read.QueryContext(ctx, `SELECT id, digest, name, settings, most, created, updated FROM batches
 		WHERE ? = '' OR digest = ? ORDER BY id DESC`, digest, digest)
 	if err != nil {
-		return nil, db.fail(op, err)
+		return nil, db.wrapError(op, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var out []Batch
@@ -22,23 +22,20 @@ func (db *DB) Batches(ctx context.Context, digest string) ([]Batch, error) {
 		var b Batch
 		var created, updated int64
 		var settings string
-		if err := rows.Scan(&b.ID, &b.Digest, &b.Name, &settings, &b.Most, &created, &updated); err != nil {
-			return nil, db.fail(op, err)
+		if err := rows.Scan(&b.ID, &b.Digest, &b.Name, &settings, &b.MaxStarts, &created, &updated); err != nil {
+			return nil, db.wrapError(op, err)
 		}
-		b.Settings, b.Created, b.Updated, b.Jobs = []byte(
-			settings,
-		), fromNanos(
-			created,
-		), fromNanos(
-			updated,
-		), map[JobState]int{}
+		b.Settings = []byte(settings)
+		b.Created = fromNanos(created)
+		b.Updated = fromNanos(updated)
+		b.Jobs = map[JobState]int{}
 		at[b.ID] = len(out)
 		out = append(out, b)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, db.fail(op, err)
+		return nil, db.wrapError(op, err)
 	}
-	return out, db.fail(op, db.countJobs(ctx, out, at))
+	return out, db.wrapError(op, db.countJobs(ctx, out, at))
 }
 
 // countJobs fills in how the jobs of batches stand, and what they cost so far.
@@ -110,16 +107,16 @@ func (db *DB) Jobs(ctx context.Context, batch string) ([]Job, error) {
 		batch,
 	)
 	if err != nil {
-		return nil, db.fail(op, err)
+		return nil, db.wrapError(op, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var out []Job
 	for rows.Next() {
 		j, err := scanJob(rows.Scan)
 		if err != nil {
-			return nil, db.fail(op, err)
+			return nil, db.wrapError(op, err)
 		}
 		out = append(out, j)
 	}
-	return out, db.fail(op, rows.Err())
+	return out, db.wrapError(op, rows.Err())
 }

@@ -21,7 +21,7 @@ func openBatches(t *testing.T, most int, jobs ...memory.Job) (*memory.DB, memory
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if err := db.AddBatch(ctx, memory.Batch{ID: "01AB", Digest: "d", Most: most}, jobs); err != nil {
+	if err := db.AddBatch(ctx, memory.Batch{ID: "01AB", Digest: "d", MaxStarts: most}, jobs); err != nil {
 		t.Fatal(err)
 	}
 	b, err := db.Batch(ctx, "01a")
@@ -107,20 +107,20 @@ func TestAJobThatWasStartedKeepsItsRunAndItsPlace(t *testing.T) {
 		t.Error("a second job was started although one may be")
 	}
 	// The process dies; the next one takes back what was running.
-	if n, err := db.MoveJobs(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobRunning}, nil, false); err != nil || n != 1 {
+	if n, err := db.SetJobStates(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobRunning}, nil, false); err != nil || n != 1 {
 		t.Fatalf("%d jobs moved, %v", n, err)
 	}
 	again, ok, err := db.ClaimJob(ctx, "01AB", "R3", "")
 	if err != nil || !ok || again.Run != "R1" {
 		t.Errorf("claimed again %+v, %v, %v: want the run R1", again, ok, err)
 	}
-	if err := db.SettleJob(ctx, "01AB", "a", memory.JobFailed, []byte(`{"why":"x"}`)); err != nil {
+	if err := db.RecordJobResult(ctx, "01AB", "a", memory.JobFailed, []byte(`{"why":"x"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok, _ := db.ClaimJob(ctx, "01AB", "R4", ""); ok {
 		t.Error("another job was started although one may be")
 	}
-	if n, err := db.MoveJobs(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, []string{"a"}, true); err != nil || n != 1 {
+	if n, err := db.SetJobStates(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, []string{"a"}, true); err != nil || n != 1 {
 		t.Fatalf("%d jobs moved, %v", n, err)
 	}
 	anew, ok, err := db.ClaimJob(ctx, "01AB", "R5", "")
@@ -136,10 +136,10 @@ func TestACancelledJobIsNotSettled(t *testing.T) {
 	if got := claimAll(t, db); len(got) != 1 {
 		t.Fatal(got)
 	}
-	if _, err := db.MoveJobs(ctx, "01AB", memory.JobCancelled, []memory.JobState{memory.JobRunning}, nil, false); err != nil {
+	if _, err := db.SetJobStates(ctx, "01AB", memory.JobCancelled, []memory.JobState{memory.JobRunning}, nil, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.SettleJob(ctx, "01AB", "a", memory.JobDone, nil); err != nil {
+	if err := db.RecordJobResult(ctx, "01AB", "a", memory.JobDone, nil); err != nil {
 		t.Fatal(err)
 	}
 	b, err := db.Batch(ctx, "")
@@ -185,13 +185,13 @@ func TestWhatWasPublishedStaysUntilTheJobBeginsAnew(t *testing.T) {
 	if got := published(); got != "" {
 		t.Errorf("before: %q", got)
 	}
-	if err := errors.Join(db.RecordPublished(ctx, "01AB", "a", []byte(`{"state":"published"}`)), db.SettleJob(ctx, "01AB", "a", memory.JobFailed, nil)); err != nil {
+	if err := errors.Join(db.RecordPublished(ctx, "01AB", "a", []byte(`{"state":"published"}`)), db.RecordJobResult(ctx, "01AB", "a", memory.JobFailed, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if got := published(); got != `{"state":"published"}` {
 		t.Errorf("after: %q", got)
 	}
-	if _, err := db.MoveJobs(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, nil, true); err != nil {
+	if _, err := db.SetJobStates(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, nil, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := published(); got != "" {

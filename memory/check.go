@@ -13,13 +13,13 @@ import (
 // Check looks for damage in the structure of the file. It reads all of it; see
 // [DB.Audit] for all else.
 func (db *DB) Check(ctx context.Context) error {
-	return db.complain(ctx, "PRAGMA quick_check(1)")
+	return db.firstComplaint(ctx, "PRAGMA quick_check(1)")
 }
 
 // VerifyChain proves that the journal of a run is what was committed, byte for
 // byte and without a gap. A [*ChainError] names the first event that is not.
 func (db *DB) VerifyChain(ctx context.Context, run plan.RunID) error {
-	for _, err := range db.stored(ctx, run, Query{}) {
+	for _, err := range db.storedLines(ctx, run, Query{}) {
 		if err != nil {
 			return err
 		}
@@ -27,21 +27,21 @@ func (db *DB) VerifyChain(ctx context.Context, run plan.RunID) error {
 	return nil
 }
 
-// links follows the hash chain of a journal.
-type links struct {
+// chainVerifier follows the hash chain of a journal.
+type chainVerifier struct {
 	run   plan.RunID
-	now   standing // where the journal stood at the beginning; it may grow
+	want  journalState // where the journal stood at the beginning; it may grow
 	seq   int64
 	chain []byte
 	line  []byte // of the last event, to be used again
 }
 
-// linksAfter starts a proof behind event after.
-func (db *DB) linksAfter(ctx context.Context, run plan.RunID, now standing, after int64) (*links, error) {
-	l := &links{
-		run: run,
-		now: now,
-		seq: max(after, 0),
+// verifierAfter starts a proof behind event after.
+func (db *DB) verifierAfter(ctx context.Context, run plan.RunID, now journalState, after int64) (*chainVerifier, error) {
+	l := &chainVerifier{
+		run:  run,
+		want: now,
+		seq:  max(after, 0),
 	}
 	if after <= 0 {
 		return l, nil
@@ -61,7 +61,7 @@ func (db *DB) linksAfter(ctx context.Context, run plan.RunID, now standing, afte
 }
 
 // next proves that an event follows what came before.
-func (l *links) next(s stored) error {
+func (l *chainVerifier) next(s storedLine) error {
 	if s.seq != l.seq+1 {
 		return &ChainError{
 			Run: l.run,
@@ -71,14 +71,14 @@ func (l *links) next(s stored) error {
 	}
 	l.seq++
 	l.line = append(l.line[:0], s.line...)
-	if l.chain = link(l.chain, l.line); !bytes.Equal(l.chain, s.sha) {
+	if l.chain = chainHash(l.chain, l.line); !bytes.Equal(l.chain, s.sha) {
 		return &ChainError{
 			Run: l.run,
 			Seq: l.seq,
 			Why: "its bytes have changed",
 		}
 	}
-	if l.seq == l.now.head && !bytes.Equal(l.chain, l.now.chain) {
+	if l.seq == l.want.head && !bytes.Equal(l.chain, l.want.chain) {
 		return &ChainError{
 			Run: l.run,
 			Seq: l.seq,
@@ -89,8 +89,8 @@ func (l *links) next(s stored) error {
 }
 
 // end proves that nothing is missing at the end.
-func (l *links) end() error {
-	if l.seq < l.now.head {
+func (l *chainVerifier) end() error {
+	if l.seq < l.want.head {
 		return &ChainError{
 			Run: l.run,
 			Seq: l.seq + 1,
@@ -100,8 +100,8 @@ func (l *links) end() error {
 	return nil
 }
 
-// link is the hash of a line and of all before it.
-func link(chain, line []byte) []byte {
+// chainHash is the hash of a line and of all before it.
+func chainHash(chain, line []byte) []byte {
 	hash := sha256.New()
 	hash.Write(chain)
 	hash.Write(line)

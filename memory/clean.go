@@ -10,20 +10,20 @@ import (
 // cleaner replaces what must not leave in texts, and the names of blobs whose
 // content has changed by that.
 type cleaner struct {
-	redact   func(string) string // nil changes nothing
-	names    map[string]string   // old hash → new
-	replaced int                 // texts that were changed
+	redact    func(string) string // nil changes nothing
+	newHashes map[string]string   // old hash → new
+	replaced  int                 // texts that were changed
 }
 
-func (c *cleaner) renamed(from, to string) {
-	if c.names == nil {
-		c.names = map[string]string{}
+func (c *cleaner) newHash(from, to string) {
+	if c.newHashes == nil {
+		c.newHashes = map[string]string{}
 	}
-	c.names[from] = to
+	c.newHashes[from] = to
 }
 
 func (c *cleaner) text(s string) string {
-	if to, ok := c.names[s]; ok {
+	if to, ok := c.newHashes[s]; ok {
 		return to
 	}
 	if c.redact == nil {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// maxGroup bounds how many appends one transaction carries, and so how long
+// maxGroupSize bounds how many appends one transaction carries, and so how long
 // the first of them waits for the last.
-const maxGroup = 256
+const maxGroupSize = 256
 
 // pending is an append that waits for its commit.
 type pending interface {
@@ -18,69 +18,69 @@ type pending interface {
 	write(ctx context.Context, tx *txn) error
 }
 
-// ticket is a pending append in the queue.
-type ticket struct {
+// queuedAppend is a pending append in the queue.
+type queuedAppend struct {
 	pending
 	err error
-	// woken hears once: true makes it the leader, false says that err holds. It
+	// wake hears once: true makes it the leader, false says that err holds. It
 	// is nil for one that leads from the beginning.
-	woken chan bool
+	wake chan bool
 }
 
 // committer carries the appends of all runs of this process to the disk. What
 // waits is committed together: each transaction pays for one sync, and with
 // many runs the syncs are what takes the time. The first to come leads: it
 // commits what waits, its own append included, and then hands over to the first
-// of those that came meanwhile. A run that is alone never waits for anybody.
+// of those that came meanwhile. A run that is alone never waits.
 type committer struct {
 	begin func(ctx context.Context) (*sql.Tx, error)
-	// proof says whether what was committed is where it can be found again.
-	proof func() error
+	// checkFiles says whether what was committed is where it can be found again.
+	checkFiles func() error
 
-	mu    sync.Mutex
-	queue []*ticket
-	led   bool // somebody commits right now
+	mu         sync.Mutex
+	queue      []*queuedAppend
+	committing bool // an append of the queue commits right now
 }
 
-// do returns when p is on disk, or has failed.
-func (c *committer) do(ctx context.Context, p pending) error {
-	t := &ticket{pending: p}
+// submit returns when p is on disk, or has failed.
+func (c *committer) submit(ctx context.Context, p pending) error {
+	t := &queuedAppend{pending: p}
 	c.mu.Lock()
-	if c.led {
-		t.woken = make(chan bool, 1)
+	if c.committing {
+		t.wake = make(chan bool, 1)
 	}
-	c.led = true
+	c.committing = true
 	c.queue = append(c.queue, t)
 	c.mu.Unlock()
-	if t.woken == nil || <-t.woken {
-		c.lead(ctx, t)
+	if t.wake == nil || <-t.wake {
+		c.commitQueue(ctx, t)
 	}
 	return t.err
 }
 
-// lead commits what waits, me first, and hands over.
-func (c *committer) lead(ctx context.Context, me *ticket) {
+// commitQueue commits what waits, me first, and hands over.
+func (c *committer) commitQueue(ctx context.Context, me *queuedAppend) {
 	c.mu.Lock()
-	n := min(len(c.queue), maxGroup)
+	n := min(len(c.queue), maxGroupSize)
 	group := c.queue[:n:n]
 	c.queue = c.queue[n:]
 	c.mu.Unlock()
 	c.commit(ctx, group)
 	for _, t := range group {
 		if t != me {
-			t.woken <- false
+			t.wake <- false
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.led = len(c.queue) > 0; c.led {
-		c.queue[0].woken <- true
+	if c.committing = len(c.queue) > 0; c.committing {
+		c.queue[0].wake <- true
 	}
 }
 
 // commit commits a group together. If that fails, each of it is tried alone,
 // so that what is wrong with one run does not fail another.
-func (c *committer) commit(ctx context.Context, group []*ticket) {
+func (c *committer) commit(ctx context.Context, group []*queuedAppend) {
 	undone, err := c.transact(ctx, group)
 	if len(group) == 1 || !undone {
 		for _, t := range group {
@@ -101,7 +101,7 @@ func (c *committer) commit(ctx context.Context, group []*ticket) {
 // transact writes a group in one transaction. Undone says that it failed for
 // what was in it. Other failures would meet any transaction, and each might
 // take as long to fail.
-func (c *committer) transact(ctx context.Context, group []*ticket) (undone bool, err error) {
+func (c *committer) transact(ctx context.Context, group []*queuedAppend) (undone bool, err error) {
 	tx, err := c.begin(ctx)
 	if err != nil {
 		return false, fmt.Errorf("begin: %w", err)
@@ -116,7 +116,7 @@ func (c *committer) transact(ctx context.Context, group []*ticket) (undone bool,
 	if err := tx.Commit(); err != nil {
 		return true, fmt.Errorf("commit: %w", err)
 	}
-	return false, c.proof()
+	return false, c.checkFiles()
 }
 
 // txn is a transaction that prepared statements are bound to once.

@@ -124,7 +124,7 @@ func TestOneOfAGroupFails(t *testing.T) {
 	}
 }
 
-// SQLite goes on writing to a file that nobody can find any more.
+// SQLite goes on writing to a file that has no name any more.
 func TestFilesTakenAway(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(t *testing.T, path string){

@@ -22,7 +22,7 @@
 //   - One writer. A run is owned through a kernel file lock, which ends with
 //     the process that holds it. Should two processes ever believe that they
 //     own a run, a fencing token in the database stops the earlier one.
-//   - No writing on. After a failed append a Writer is of no use: nobody knows
+//   - No writing on. After a failed append a Writer is of no use: it is not known
 //     what the failed one left behind, so the run must be read again.
 //   - Together. What many runs of a process append at the same time is committed
 //     in one transaction; one that fails does not fail the others.

@@ -105,11 +105,11 @@ const (
 	hintOther    = "run plan doctor to look into it"
 )
 
-// fail gives a failed operation its place and its hint. Errors that already
+// wrapError gives a failed operation its place and its hint. Errors that already
 // say what they are, and the context's, stay recognisable.
-func (db *DB) fail(op string, err error) error { return fail(op, db.path, err) }
+func (db *DB) wrapError(op string, err error) error { return wrapError(op, db.path, err) }
 
-func fail(op, path string, err error) error {
+func wrapError(op, path string, err error) error {
 	var known *Error
 	var broken *ChainError
 	switch {
@@ -124,11 +124,11 @@ func fail(op, path string, err error) error {
 		Op:   op,
 		Path: path,
 		Err:  err,
-		Hint: hint(err),
+		Hint: hintFor(err),
 	}
 }
 
-func hint(err error) string {
+func hintFor(err error) string {
 	if h := sqliteHint(err); h != "" {
 		return h
 	}

@@ -16,39 +16,39 @@ import (
 // a line, a header, then blobs, then events, then the end.
 const exportVersion = 1
 
-// header is the first line of an exported run.
-type header struct {
+// exportHeader is the first line of an exported run.
+type exportHeader struct {
 	Version int        `json:"plan_export"`
 	Run     plan.RunID `json:"run"`
 	Created time.Time  `json:"created"` // of the file
 }
 
-// portion is one of the other lines.
-type portion struct {
-	Blob  *portableBlob   `json:"blob,omitempty"`
+// exportLine is one of the other lines.
+type exportLine struct {
+	Blob  *exportedBlob   `json:"blob,omitempty"`
 	Event json.RawMessage `json:"event,omitempty"`
-	End   *ending         `json:"end,omitempty"`
+	End   *exportEnd      `json:"end,omitempty"`
 }
 
-type portableBlob struct {
+type exportedBlob struct {
 	Hash string `json:"hash"`
 	Data []byte `json:"data"` // in base64
 }
 
-// ending is the last line: it tells a whole file from one that was cut.
-type ending struct {
+// exportEnd is the last line: it tells a whole file from one that was cut.
+type exportEnd struct {
 	Events int64  `json:"events"`
 	Blobs  int    `json:"blobs"`
 	Chain  string `json:"chain"` // hex sha of the last event
 }
 
-// Portable is a run on its way from one database to another.
-type Portable struct {
+// Transfer is a run on its way from one database to another.
+type Transfer struct {
 	Run      plan.RunID
 	Events   int64
 	Blobs    int
 	Replaced int  // texts in which Export has replaced something
-	Already  bool // Import has found it there, and changed nothing
+	Existed  bool // Import has found it there, and changed nothing
 }
 
 // Export writes a run, as it stands at one moment, as lines that [DB.Import]
@@ -60,18 +60,18 @@ func (db *DB) Export(
 	run plan.RunID,
 	to io.Writer,
 	redact func(string) string,
-) (Portable, error) {
+) (Transfer, error) {
 	out := bufio.NewWriterSize(to, 64<<10)
 	x := &exporter{
 		out:     out,
 		cleaner: cleaner{redact: redact},
-		sum:     Portable{Run: run},
+		sum:     Transfer{Run: run},
 	}
-	now, err := db.standing(ctx, run)
+	now, err := db.readJournalState(ctx, run)
 	if err != nil {
 		return x.sum, db.runError("export", run, err)
 	}
-	if err := x.write(header{
+	if err := x.write(exportHeader{
 		Version: exportVersion,
 		Run:     run,
 		Created: db.now().UTC(),
@@ -81,7 +81,7 @@ func (db *DB) Export(
 	if err := db.exportBlobs(ctx, now, x); err != nil {
 		return x.sum, fmt.Errorf("export run %s: %w", run, err)
 	}
-	for s, err := range db.stored(ctx, run, Query{}) {
+	for s, err := range db.storedLines(ctx, run, Query{}) {
 		if err != nil {
 			return x.sum, err
 		}
@@ -92,12 +92,12 @@ func (db *DB) Export(
 			return x.sum, fmt.Errorf("export event %d of run %s: %w", s.seq, run, err)
 		}
 	}
-	end := ending{
+	end := exportEnd{
 		Events: x.sum.Events,
 		Blobs:  x.sum.Blobs,
 		Chain:  hex.EncodeToString(x.chain),
 	}
-	if err := x.write(portion{End: &end}); err != nil {
+	if err := x.write(exportLine{End: &end}); err != nil {
 		return x.sum, err
 	}
 	x.sum.Replaced = x.replaced
@@ -108,7 +108,7 @@ func (db *DB) Export(
 }
 
 // exportBlobs writes all that the run refers to, before what refers to it.
-func (db *DB) exportBlobs(ctx context.Context, now standing, x *exporter) error {
+func (db *DB) exportBlobs(ctx context.Context, now journalState, x *exporter) error {
 	hashes, err := db.blobsOf(ctx, now.key)
 	if err != nil {
 		return err
@@ -128,18 +128,18 @@ func (db *DB) exportBlobs(ctx context.Context, now standing, x *exporter) error 
 func (db *DB) blobsOf(ctx context.Context, key int64) ([]string, error) {
 	rows, err := db.read.QueryContext(ctx, "SELECT hash FROM blob_refs WHERE run = ? ORDER BY hash", key)
 	if err != nil {
-		return nil, db.fail("list blobs in", err)
+		return nil, db.wrapError("list blobs in", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var hashes []string
 	for rows.Next() {
 		var hash string
 		if err := rows.Scan(&hash); err != nil {
-			return nil, db.fail("list blobs in", err)
+			return nil, db.wrapError("list blobs in", err)
 		}
 		hashes = append(hashes, hash)
 	}
-	return hashes, db.fail("list blobs in", rows.Err())
+	return hashes, db.wrapError("list blobs in", rows.Err())
 }
 
 // exporter writes one file.
@@ -147,7 +147,7 @@ type exporter struct {
 	out *bufio.Writer
 	cleaner
 	chain []byte
-	sum   Portable
+	sum   Transfer
 }
 
 func (x *exporter) write(v any) error {
@@ -171,10 +171,10 @@ func (x *exporter) line(parts ...[]byte) error {
 func (x *exporter) blob(hash string, data []byte) error {
 	clean := plan.NewBlob(x.data(data))
 	if clean.Hash != hash {
-		x.renamed(hash, clean.Hash)
+		x.newHash(hash, clean.Hash)
 	}
 	x.sum.Blobs++
-	return x.write(portion{Blob: &portableBlob{Hash: clean.Hash, Data: clean.Data}})
+	return x.write(exportLine{Blob: &exportedBlob{Hash: clean.Hash, Data: clean.Data}})
 }
 
 func (x *exporter) event(line Line) error {
@@ -186,7 +186,7 @@ func (x *exporter) event(line Line) error {
 			err,
 		)
 	}
-	x.chain = link(x.chain, clean)
+	x.chain = chainHash(x.chain, clean)
 	x.sum.Events++
 	return x.line([]byte(`{"event":`), clean, []byte("}")) // the very bytes: they are what the chain is about
 }

@@ -38,7 +38,7 @@ func story(t testing.TB, db *memory.DB, run plan.RunID, ended bool) {
 
 func hide(s string) string { return strings.ReplaceAll(s, "hunter2hunter2", "«secret»") }
 
-func exported(t testing.TB, db *memory.DB, run plan.RunID, redact func(string) string) ([]byte, memory.Portable) {
+func exported(t testing.TB, db *memory.DB, run plan.RunID, redact func(string) string) ([]byte, memory.Transfer) {
 	t.Helper()
 	var file bytes.Buffer
 	p, err := db.Export(context.Background(), run, &file, redact)
@@ -55,7 +55,7 @@ func TestExportComesBackTheSame(t *testing.T) {
 		story(t, from, run, ended)
 		file, sent := exported(t, from, run, nil)
 		got, err := to.Import(ctx, bytes.NewReader(file))
-		if err != nil || got != sent || got.Already || sent.Replaced != 0 {
+		if err != nil || got != sent || got.Existed || sent.Replaced != 0 {
 			t.Fatalf("imported %+v, %v, want %+v", got, err, sent)
 		}
 		if diff := cmp.Diff(lines(t, from, run), lines(t, to, run)); diff != "" {
@@ -66,12 +66,12 @@ func TestExportComesBackTheSame(t *testing.T) {
 		if info, err := to.Run(ctx, run); err != nil || !cmp.Equal(want, info) {
 			t.Errorf("the row differs: %v\n%s", err, cmp.Diff(want, info))
 		}
-		if again, err := to.Import(ctx, bytes.NewReader(file)); err != nil || !again.Already {
+		if again, err := to.Import(ctx, bytes.NewReader(file)); err != nil || !again.Existed {
 			t.Errorf("the second import: %+v, %v", again, err)
 		}
 		if !ended { // and it can be gone on with
 			appendAll(t, own(t, to, run), report(run, "on"))
-			if _, err := to.Import(ctx, bytes.NewReader(file)); !errors.Is(err, memory.ErrOther) {
+			if _, err := to.Import(ctx, bytes.NewReader(file)); !errors.Is(err, memory.ErrOtherJournal) {
 				t.Errorf("got %v, want ErrOther", err)
 			}
 		}
@@ -123,7 +123,7 @@ func TestExportLeavesNoSecrets(t *testing.T) {
 			t.Errorf("the %s has the secret", name)
 		}
 	}
-	if _, err := from.Import(ctx, bytes.NewReader(file)); !errors.Is(err, memory.ErrOther) {
+	if _, err := from.Import(ctx, bytes.NewReader(file)); !errors.Is(err, memory.ErrOtherJournal) {
 		t.Errorf("where the run came from: %v, want ErrOther", err)
 	}
 }

@@ -46,17 +46,19 @@ func (db *DB) AddFact(ctx context.Context, f plan.Fact) (plan.Fact, Added, error
 		kept, how, err = addFact(ctx, tx, f, hash)
 		return err
 	})
-	return kept, how, db.fail("remember in", err)
+	return kept, how, db.wrapError("remember in", err)
 }
 
 func addFact(ctx context.Context, tx *sql.Tx, f plan.Fact, hash []byte) (plan.Fact, Added, error) {
 	if f.Source == plan.FactFromPerson {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM forgotten WHERE repo = ? AND hash = ?`, f.Repo, hash); err != nil {
+		_, err := tx.ExecContext(ctx, `DELETE FROM forgotten WHERE repo = ? AND hash = ?`, f.Repo, hash)
+		if err != nil {
 			return f, "", err //nolint:wrapcheck // the caller says what was done
 		}
 	}
 	var n int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM forgotten WHERE repo IN (?, '') AND hash = ?`, f.Repo, hash).Scan(&n); err != nil {
+	row := tx.QueryRowContext(ctx, `SELECT count(*) FROM forgotten WHERE repo IN (?, '') AND hash = ?`, f.Repo, hash)
+	if err := row.Scan(&n); err != nil {
 		return f, "", err //nolint:wrapcheck // the caller says what was done
 	}
 	if n > 0 {
@@ -116,7 +118,9 @@ func (db *DB) ForgetFact(ctx context.Context, id int64) (plan.Fact, error) {
 		if f, err = scanFact(tx.QueryRowContext(ctx, selectFact+` WHERE id = ?`, id)); err != nil {
 			return err
 		}
-		if _, err = tx.ExecContext(ctx, `INSERT INTO forgotten (repo, hash) VALUES (?,?) ON CONFLICT DO NOTHING`, f.Repo, factHash(f.Text)); err != nil {
+		_, err = tx.ExecContext(ctx, `INSERT INTO forgotten (repo, hash) VALUES (?,?) ON CONFLICT DO NOTHING`,
+			f.Repo, factHash(f.Text))
+		if err != nil {
 			return err //nolint:wrapcheck // the caller says what was done
 		}
 		if _, err = tx.ExecContext(ctx, `DELETE FROM facts WHERE id = ?`, id); err != nil {
@@ -127,7 +131,7 @@ func (db *DB) ForgetFact(ctx context.Context, id int64) (plan.Fact, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return f, fmt.Errorf("forget %d: %w; `plan memory list` shows those there are", id, ErrNoFact)
 	}
-	return f, db.fail("forget in", err)
+	return f, db.wrapError("forget in", err)
 }
 
 // Fact returns one fact.
@@ -136,7 +140,7 @@ func (db *DB) Fact(ctx context.Context, id int64) (plan.Fact, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return f, fmt.Errorf("fact %d: %w; `plan memory list` shows those there are", id, ErrNoFact)
 	}
-	return f, db.fail("read", err)
+	return f, db.wrapError("read", err)
 }
 
 // Facts lists the facts that hold for a repository, or all with "*", newest
@@ -153,26 +157,28 @@ func (db *DB) Facts(ctx context.Context, repo string, limit int) ([]plan.Fact, e
 		limit,
 	)
 	if err != nil {
-		return nil, db.fail("list facts of", err)
+		return nil, db.wrapError("list facts of", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var out []plan.Fact
 	for rows.Next() {
 		f, err := scanFact(rows)
 		if err != nil {
-			return nil, db.fail("list facts of", err)
+			return nil, db.wrapError("list facts of", err)
 		}
 		out = append(out, f)
 	}
-	return out, db.fail("list facts of", rows.Err())
+	return out, db.wrapError("list facts of", rows.Err())
 }
 
 // UseFacts counts a use of each fact and lets those that expire live on until
 // the given time.
 func (db *DB) UseFacts(ctx context.Context, ids []int64, expires time.Time) error {
-	return db.fail("note the use of facts in", db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.wrapError("note the use of facts in", db.inTx(ctx, func(tx *sql.Tx) error {
 		for _, id := range ids {
-			if _, err := tx.ExecContext(ctx, `UPDATE facts SET used = used + 1, expires = iif(expires = 0, 0, max(expires, ?)) WHERE id = ?`, nanosOrZero(expires), id); err != nil {
+			_, err := tx.ExecContext(ctx, `UPDATE facts SET used = used + 1,
+				expires = iif(expires = 0, 0, max(expires, ?)) WHERE id = ?`, nanosOrZero(expires), id)
+			if err != nil {
 				return err //nolint:wrapcheck // UseFacts says what was done
 			}
 		}

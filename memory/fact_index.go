@@ -28,7 +28,8 @@ func moduleOf(ctx context.Context, tx querier) (fullText, error) {
 	if has {
 		return fullText{
 			"fts5",
-			`fts5(text, content='', contentless_delete=1, detail=none, tokenize='porter unicode61 remove_diacritics 2')`,
+			`fts5(text, content='', contentless_delete=1, detail=none, ` +
+				`tokenize='porter unicode61 remove_diacritics 2')`,
 		}, nil
 	}
 	return fullText{"fts4", `fts4(text, tokenize=porter)`}, nil
@@ -42,11 +43,11 @@ type querier interface {
 // program was built without the tag sqlite_fts5.
 func (db *DB) FullText(ctx context.Context) (string, error) {
 	m, err := moduleOf(ctx, db.read)
-	return m.name, db.fail("read", err)
+	return m.name, db.wrapError("read", err)
 }
 
-// current reports whether an index holds what the facts are.
-func (m fullText) current(ctx context.Context, tx querier) (bool, error) {
+// isCurrent reports whether an index holds what the facts are.
+func (m fullText) isCurrent(ctx context.Context, tx querier) (bool, error) {
 	var same bool
 	err := tx.QueryRowContext(
 		ctx,
@@ -61,10 +62,10 @@ func (m fullText) current(ctx context.Context, tx querier) (bool, error) {
 	return same, err //nolint:wrapcheck // the callers say what was read
 }
 
-// ensure makes the index anew if it does not hold what the facts are, because
+// ensureIndex makes the index anew if it does not hold what the facts are, because
 // it is missing or the other module has been at work.
-func (m fullText) ensure(ctx context.Context, tx *sql.Tx) error {
-	ok, err := m.current(ctx, tx)
+func (m fullText) ensureIndex(ctx context.Context, tx *sql.Tx) error {
+	ok, err := m.isCurrent(ctx, tx)
 	if ok || err != nil {
 		return err
 	}
@@ -82,8 +83,8 @@ func (m fullText) ensure(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// changed notes one change of the facts, for them and for this index.
-func (m fullText) changed(ctx context.Context, tx *sql.Tx) error {
+// recordChange notes one change of the facts, for them and for this index.
+func (m fullText) recordChange(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `UPDATE fact_index SET version = version + 1 WHERE name IN ('facts', ?)`, m.name)
 	return err //nolint:wrapcheck // the callers say what was changed
 }
@@ -95,17 +96,18 @@ func indexFact(ctx context.Context, tx *sql.Tx, id int64, text string) error {
 	if err != nil {
 		return err
 	}
-	ok, err := m.current(ctx, tx)
+	ok, err := m.isCurrent(ctx, tx)
 	if err != nil {
 		return err
 	}
 	if !ok { // the fact is in the table already, and so comes into the new index
-		return m.ensure(ctx, tx)
+		return m.ensureIndex(ctx, tx)
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO `+m.table()+` (rowid, text) VALUES (?, ?)`, id, text); err != nil { //nolint:gosec // the name of the table is ours
+	query := `INSERT INTO ` + m.table() + ` (rowid, text) VALUES (?, ?)` //nolint:gosec // the name of the table is ours
+	if _, err := tx.ExecContext(ctx, query, id, text); err != nil {
 		return fmt.Errorf("index the fact: %w", err)
 	}
-	return m.changed(ctx, tx)
+	return m.recordChange(ctx, tx)
 }
 
 // unindexFact takes a fact out of the index in the transaction that removes it.
@@ -114,12 +116,13 @@ func unindexFact(ctx context.Context, tx *sql.Tx, f plan.Fact) error {
 	if err != nil {
 		return err
 	}
-	ok, err := m.current(ctx, tx)
+	ok, err := m.isCurrent(ctx, tx)
 	if err != nil || !ok {
 		return err // an index that is not current is made anew before it is used
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM `+m.table()+` WHERE rowid = ?`, f.ID); err != nil { //nolint:gosec // the name of the table is ours
+	query := `DELETE FROM ` + m.table() + ` WHERE rowid = ?` //nolint:gosec // the name of the table is ours
+	if _, err := tx.ExecContext(ctx, query, f.ID); err != nil {
 		return fmt.Errorf("take the fact out of the index: %w", err)
 	}
-	return m.changed(ctx, tx)
+	return m.recordChange(ctx, tx)
 }

@@ -20,10 +20,10 @@ import (
 // costs much: bm25 has to walk its whole list. Such words count only where
 // there are no others, and then only together.
 const (
-	common    = 3000
-	maxWords  = 12
-	firstPick = 64   // facts whose text is read for the final order
-	maxLooks  = 4096 // facts that are looked at in all
+	maxFactsPerWord = 3000
+	maxWords        = 12
+	maxRanked       = 64   // facts whose text is read for the final order
+	maxFactsRead    = 4096 // facts that are looked at in all
 )
 
 // FactQuery is a search for facts.
@@ -47,7 +47,7 @@ type FactHit struct {
 // SearchFacts finds the facts that hold some of the words, the best first.
 func (db *DB) SearchFacts(ctx context.Context, q FactQuery) ([]FactHit, error) {
 	hits, err := db.searchFacts(ctx, q)
-	return hits, db.fail("search facts in", err)
+	return hits, db.wrapError("search facts in", err)
 }
 
 func (db *DB) searchFacts(ctx context.Context, q FactQuery) ([]FactHit, error) {
@@ -63,7 +63,7 @@ func (db *DB) searchFacts(ctx context.Context, q FactQuery) ([]FactHit, error) {
 	if err := db.read.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM facts`).Scan(&total); err != nil {
 		return nil, err //nolint:wrapcheck // SearchFacts says what was done
 	}
-	found, err := db.lists(ctx, m, words, total)
+	found, err := db.weighFacts(ctx, m, words, total)
 	if err != nil {
 		return nil, err
 	}
@@ -76,32 +76,32 @@ func (db *DB) index(ctx context.Context) (fullText, error) {
 	if err != nil {
 		return m, err
 	}
-	if ok, err := m.current(ctx, db.read); ok || err != nil {
+	if ok, err := m.isCurrent(ctx, db.read); ok || err != nil {
 		return m, err
 	}
-	return m, db.inTx(ctx, func(tx *sql.Tx) error { return m.ensure(ctx, tx) })
+	return m, db.inTx(ctx, func(tx *sql.Tx) error { return m.ensureIndex(ctx, tx) })
 }
 
-// weight is what is known of a fact before its text was read.
-type weight struct {
+// factWeight is what is known of a fact before its text was read.
+type factWeight struct {
 	idf   float64
 	words int
 }
 
-// lists adds up, for every fact that holds a rare word, what its words weigh.
-func (db *DB) lists(ctx context.Context, m fullText, words []string, total int) (map[int64]weight, error) {
-	found := map[int64]weight{}
+// weighFacts adds up, for every fact that holds a rare word, what its words weigh.
+func (db *DB) weighFacts(ctx context.Context, m fullText, words []string, total int) (map[int64]factWeight, error) {
+	found := map[int64]factWeight{}
 	var frequent []string
 	for _, w := range words {
-		ids, err := db.holding(ctx, m, quote(w))
+		ids, err := db.factsHolding(ctx, m, quote(w))
 		if err != nil {
 			return nil, err
 		}
-		if len(ids) > common {
+		if len(ids) > maxFactsPerWord {
 			frequent = append(frequent, w)
 			continue
 		}
-		add(found, ids, idf(total, len(ids)), 1)
+		addWeight(found, ids, idf(total, len(ids)), 1)
 	}
 	if len(found) > 0 || len(frequent) == 0 {
 		return found, nil
@@ -110,18 +110,18 @@ func (db *DB) lists(ctx context.Context, m fullText, words []string, total int) 
 	for i, w := range frequent {
 		quoted[i] = quote(w)
 	}
-	ids, err := db.holding(ctx, m, strings.Join(quoted, " AND "))
+	ids, err := db.factsHolding(ctx, m, strings.Join(quoted, " AND "))
 	if err != nil {
 		return nil, err
 	}
-	add(found, ids, float64(len(frequent))*idf(total, common), len(frequent))
+	addWeight(found, ids, float64(len(frequent))*idf(total, maxFactsPerWord), len(frequent))
 	return found, nil
 }
 
-func add(found map[int64]weight, ids []int64, idf float64, words int) {
+func addWeight(found map[int64]factWeight, ids []int64, idf float64, words int) {
 	for _, id := range ids {
 		w := found[id]
-		found[id] = weight{w.idf + idf, w.words + words}
+		found[id] = factWeight{w.idf + idf, w.words + words}
 	}
 }
 
@@ -133,15 +133,15 @@ func idf(total, holding int) float64 {
 	return math.Log(1 + (max(float64(total), fewest, n)-n+0.5)/(n+0.5))
 }
 
-// holding lists the facts that match, at most one more than common. One row
+// factsHolding lists the facts that match, at most one more than common. One row
 // with all ids costs a fraction of as many rows.
-func (db *DB) holding(ctx context.Context, m fullText, match string) ([]int64, error) {
+func (db *DB) factsHolding(ctx context.Context, m fullText, match string) ([]int64, error) {
 	var list sql.NullString
 	err := db.read.QueryRowContext(
 		ctx,
 		`SELECT group_concat(rowid) FROM (SELECT rowid FROM `+m.table()+` WHERE `+m.table()+` MATCH ? LIMIT ?)`,
 		match,
-		common+1,
+		maxFactsPerWord+1,
 	).Scan(
 		&list,
 	)
@@ -164,9 +164,10 @@ func quote(word string) string { return `"` + strings.ReplaceAll(word, `"`, ``) 
 
 // cleanWords keeps what the index can hold: letters and numbers.
 func cleanWords(words []string) []string {
+	separates := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 	var out []string
 	for _, w := range words {
-		for _, part := range strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+		for _, part := range strings.FieldsFunc(w, separates) {
 			if !slices.Contains(out, part) && len(out) < maxWords {
 				out = append(out, part)
 			}
@@ -177,7 +178,7 @@ func cleanWords(words []string) []string {
 
 // rank reads the texts of the heaviest facts and orders them by BM25, in which
 // a long text counts for less.
-func (db *DB) rank(ctx context.Context, found map[int64]weight, q FactQuery) ([]FactHit, error) {
+func (db *DB) rank(ctx context.Context, found map[int64]factWeight, q FactQuery) ([]FactHit, error) {
 	ids := make([]int64, 0, len(found))
 	for id := range found {
 		ids = append(ids, id)
@@ -190,15 +191,15 @@ func (db *DB) rank(ctx context.Context, found map[int64]weight, q FactQuery) ([]
 		limit = 20
 	}
 	var hits []FactHit
-	for chunk := range slices.Chunk(ids[:min(len(ids), maxLooks)], firstPick) {
+	for chunk := range slices.Chunk(ids[:min(len(ids), maxFactsRead)], maxRanked) {
 		facts, err := db.factsOf(ctx, chunk, q.Repo)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range facts {
-			hits = append(hits, hit(f, found[f.ID], q.Now))
+			hits = append(hits, scoreFact(f, found[f.ID], q.Now))
 		}
-		if len(hits) >= max(firstPick, limit) {
+		if len(hits) >= max(maxRanked, limit) {
 			break
 		}
 	}
@@ -206,8 +207,8 @@ func (db *DB) rank(ctx context.Context, found map[int64]weight, q FactQuery) ([]
 	return hits[:min(len(hits), limit)], nil
 }
 
-// hit weighs a fact by BM25, now that its length is known.
-func hit(f plan.Fact, w weight, now time.Time) FactHit {
+// scoreFact weighs a fact by BM25, now that its length is known.
+func scoreFact(f plan.Fact, w factWeight, now time.Time) FactHit {
 	const usual, k, b = 16, 1.2, 0.75 // words in a fact; BM25's constants
 	length := float64(len(strings.Fields(f.Text)))
 	return FactHit{

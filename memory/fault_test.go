@@ -36,7 +36,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	wantSeqs(t, lines(t, db, "R1"), 2)
 }
 
-// TestFlippedByte: one bit of a stored event changes while nobody looks.
+// TestFlippedByte: one bit of a stored event changes while no process has the file open.
 // Nothing that reads the run takes it for what was committed.
 func TestFlippedByte(t *testing.T) {
 	t.Parallel()

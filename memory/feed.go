@@ -55,18 +55,18 @@ func (db *DB) Subscribe(run plan.RunID, buffer int) *Feed {
 func (f *Feed) Next(ctx context.Context) (Line, error) {
 	select {
 	case line, ok := <-f.lines:
-		return f.took(line, ok)
+		return f.delivered(line, ok)
 	default:
 	}
 	select {
 	case line, ok := <-f.lines:
-		return f.took(line, ok)
+		return f.delivered(line, ok)
 	case <-ctx.Done():
 		return Line{}, fmt.Errorf("wait for run %s: %w", f.run, context.Cause(ctx))
 	}
 }
 
-func (f *Feed) took(line Line, ok bool) (Line, error) {
+func (f *Feed) delivered(line Line, ok bool) (Line, error) {
 	switch {
 	case ok:
 		f.last = line.Seq
@@ -81,7 +81,7 @@ func (f *Feed) took(line Line, ok bool) (Line, error) {
 // Close ends the subscription.
 func (f *Feed) Close() {
 	f.done = true
-	f.feeds.cut(f)
+	f.feeds.closeWriteSide(f)
 }
 
 // feeds are the subscriptions of one open database.
@@ -102,8 +102,8 @@ func (s *feeds) add(f *Feed) {
 	s.open[f.run][f] = struct{}{}
 }
 
-// cut ends a feed: its reader gets what it holds and no more.
-func (s *feeds) cut(f *Feed) {
+// closeWriteSide ends a feed: its reader gets what it holds and no more.
+func (s *feeds) closeWriteSide(f *Feed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(f)
@@ -120,7 +120,7 @@ func (s *feeds) drop(f *Feed) {
 	}
 }
 
-// publish gives committed events to whoever listens. It never waits. The
+// publish gives committed events to the subscribers. It never waits. The
 // appends of a run come one after the other, so they arrive in order.
 func (s *feeds) publish(run plan.RunID, records []record) {
 	s.mu.Lock()

@@ -49,7 +49,7 @@ func TestLaggingSubscriber(t *testing.T) {
 	}
 }
 
-// Nobody reads: appends go on, also the last one, and nothing is lost.
+// The feed is not read: appends go on, also the last one, and nothing is lost.
 func TestFeedNobodyReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

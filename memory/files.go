@@ -30,7 +30,7 @@ func (f *files) remember(path string) error {
 }
 
 // check fails when a file was taken away. SQLite goes on writing to a file that
-// has no name any more, without an error, and nobody will ever read it.
+// has no name any more, without an error, and no process will ever read it.
 func (f *files) check() error {
 	for name, info := range f.known {
 		now, err := os.Stat(name)

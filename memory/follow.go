@@ -39,7 +39,7 @@ func (db *DB) Follow(ctx context.Context, run plan.RunID, after int64) iter.Seq2
 			if err != nil && ctx.Err() == nil {
 				yield(Line{}, db.runError("follow", run, err))
 			}
-			if done || err != nil || !f.wait(ctx) {
+			if done || err != nil || !f.waitForMore(ctx) {
 				return
 			}
 		}
@@ -56,20 +56,20 @@ type follower struct {
 	tick  *time.Ticker
 }
 
-// wait returns when there may be more to read, and false when nobody wants it.
-func (f *follower) wait(ctx context.Context) bool {
+// waitForMore returns when there may be more to read, and false when the consumer has stopped.
+func (f *follower) waitForMore(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
 	case <-f.tick.C:
 		return true
 	case line, ok := <-f.feed.lines:
-		return f.live(line, ok)
+		return f.yieldLive(line, ok)
 	}
 }
 
-// live yields what the feed holds, as long as it continues what was yielded.
-func (f *follower) live(line Line, ok bool) bool {
+// yieldLive yields what the feed holds, as long as it continues what was yielded.
+func (f *follower) yieldLive(line Line, ok bool) bool {
 	for {
 		if !ok { // cut: the journal has what is missing
 			f.feed = f.db.Subscribe(f.run, followBuffer)
@@ -90,13 +90,14 @@ func (f *follower) live(line Line, ok bool) bool {
 }
 
 // catchUp yields what the journal has after the last event. It is done when
-// nothing more can come, or nobody wants it.
+// nothing more can come, or the consumer has
+// stopped.
 func (f *follower) catchUp(ctx context.Context) (done bool, err error) {
-	now, err := f.db.standing(ctx, f.run)
+	now, err := f.db.readJournalState(ctx, f.run)
 	if err != nil || now.head <= f.after {
 		return now.ended, err
 	}
-	for s, err := range f.db.stored(ctx, f.run, Query{After: f.after}) {
+	for s, err := range f.db.storedLines(ctx, f.run, Query{After: f.after}) {
 		if err != nil {
 			return false, err
 		}

@@ -9,18 +9,30 @@ import (
 // lustre has no constant in x/sys.
 const lustre = 0x0BD00BD0
 
-// shared names the file systems that several hosts may write to, or that do
+// networkFilesystems names the file systems that several hosts may write to, or that do
 // not promise to map the same memory into all processes.
-var shared = map[uint32]string{
-	unix.NFS_SUPER_MAGIC: "nfs", unix.SMB_SUPER_MAGIC: "smb", unix.SMB2_SUPER_MAGIC: "smb2", unix.CIFS_SUPER_MAGIC: "cifs",
-	unix.V9FS_MAGIC: "9p", unix.FUSE_SUPER_MAGIC: "fuse", unix.CEPH_SUPER_MAGIC: "ceph", unix.AFS_SUPER_MAGIC: "afs",
-	unix.AFS_FS_MAGIC: "afs", unix.CODA_SUPER_MAGIC: "coda", lustre: "lustre",
+var networkFilesystems = map[uint32]string{
+	unix.NFS_SUPER_MAGIC:  "nfs",
+	unix.SMB_SUPER_MAGIC:  "smb",
+	unix.SMB2_SUPER_MAGIC: "smb2",
+	unix.CIFS_SUPER_MAGIC: "cifs",
+	unix.V9FS_MAGIC:       "9p",
+	unix.FUSE_SUPER_MAGIC: "fuse",
+	unix.CEPH_SUPER_MAGIC: "ceph",
+	unix.AFS_SUPER_MAGIC:  "afs",
+	unix.AFS_FS_MAGIC:     "afs",
+	unix.CODA_SUPER_MAGIC: "coda",
+	lustre:                "lustre",
 }
 
-// local names some of the others, for people.
-var local = map[uint32]string{
-	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.TMPFS_MAGIC: "tmpfs",
-	unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.F2FS_SUPER_MAGIC: "f2fs",
+// localFilesystems names some of the others, for people.
+var localFilesystems = map[uint32]string{
+	unix.EXT4_SUPER_MAGIC:      "ext4",
+	unix.XFS_SUPER_MAGIC:       "xfs",
+	unix.BTRFS_SUPER_MAGIC:     "btrfs",
+	unix.TMPFS_MAGIC:           "tmpfs",
+	unix.OVERLAYFS_SUPER_MAGIC: "overlay",
+	unix.F2FS_SUPER_MAGIC:      "f2fs",
 }
 
 // filesystem says what a directory is on, and whether other hosts may be on it
@@ -30,15 +42,15 @@ func filesystem(dir string) (name string, network bool, err error) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return "", false, fmt.Errorf("look at the file system of %s: %w", dir, err)
 	}
-	name, network = ofMagic(uint32(s.Type)) // the type is as wide as a word, the numbers have 32 bits
+	name, network = filesystemOf(uint32(s.Type)) // the type is as wide as a word, the numbers have 32 bits
 	return name, network, nil
 }
 
-func ofMagic(magic uint32) (name string, network bool) {
-	if name, ok := shared[magic]; ok {
+func filesystemOf(magic uint32) (name string, network bool) {
+	if name, ok := networkFilesystems[magic]; ok {
 		return name, true
 	}
-	if name, ok := local[magic]; ok {
+	if name, ok := localFilesystems[magic]; ok {
 		return name, false
 	}
 	return fmt.Sprintf("type %#x", magic), false

@@ -16,20 +16,20 @@ import (
 // maxImportLine bounds a line of an exported run, in bytes: a blob or an event.
 const maxImportLine = 1 << 30
 
-// ErrOther says that a run of this id is there already, with another journal.
-var ErrOther = errors.New("there is another run of this id")
+// ErrOtherJournal says that a run of this id is there already, with another journal.
+var ErrOtherJournal = errors.New("there is another run of this id")
 
 // Import reads a run that [DB.Export] has written. It is checked from the first
 // byte to the last before anything is stored, keeps its id, and is stored in
 // one transaction. A run that is there already with the same journal is left as
 // it is; one with another journal is [ErrOther].
-func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Portable, error) {
+func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Transfer, error) {
 	p, err := readPortable(ctx, from, portionVisitor{})
 	if err != nil {
 		return p.sum, fmt.Errorf("import a run: %w", err)
 	}
 	run := p.sum.Run
-	if now, err := db.standing(ctx, run); err == nil {
+	if now, err := db.readJournalState(ctx, run); err == nil {
 		return p.compare(now)
 	}
 	w, err := db.Own(ctx, run)
@@ -38,9 +38,9 @@ func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Portable, error) 
 	}
 	defer w.Close() //nolint:errcheck // what was committed stays
 	if w.tail.key != 0 {
-		return p.compare(standing{head: w.tail.info.Head, chain: w.tail.chain})
+		return p.compare(journalState{head: w.tail.info.Head, chain: w.tail.chain})
 	}
-	if err := db.commits.do(context.WithoutCancel(ctx), &arrival{
+	if err := db.commits.submit(context.WithoutCancel(ctx), &importAppend{
 		w:    w,
 		from: from,
 		end:  p.tail,
@@ -51,29 +51,29 @@ func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Portable, error) 
 }
 
 // compare says what it means that the run is there.
-func (p *portable) compare(now standing) (Portable, error) {
+func (p *portable) compare(now journalState) (Transfer, error) {
 	if now.head != p.tail.info.Head || !bytes.Equal(now.chain, p.tail.chain) {
 		return p.sum, fmt.Errorf(
 			"import run %s: %w: it has %d events here and %d in the file; the file was not imported",
 			p.sum.Run,
-			ErrOther,
+			ErrOtherJournal,
 			now.head,
 			p.tail.info.Head,
 		)
 	}
-	p.sum.Already = true
+	p.sum.Existed = true
 	return p.sum, nil
 }
 
-// arrival stores a run that was checked.
-type arrival struct {
+// importAppend stores a run that was checked.
+type importAppend struct {
 	w    *Writer
 	from io.ReadSeeker
-	end  tail
+	end  journalTail
 }
 
 // write implements pending.
-func (a *arrival) write(ctx context.Context, tx *txn) error {
+func (a *importAppend) write(ctx context.Context, tx *txn) error {
 	key, err := a.w.saveRun(ctx, tx, a.end)
 	if err != nil {
 		return err
@@ -96,8 +96,8 @@ type portionVisitor struct {
 
 // portable is an exported run while it is read.
 type portable struct {
-	tail tail
-	sum  Portable
+	tail journalTail
+	sum  Transfer
 	done bool
 }
 
@@ -130,7 +130,7 @@ func (p *portable) line(n int, line []byte, visit portionVisitor) error {
 	if n == 1 {
 		return p.begin(line)
 	}
-	var in portion
+	var in exportLine
 	if err := json.Unmarshal(line, &in); err != nil {
 		return fmt.Errorf("it is damaged: %w", err)
 	}
@@ -148,7 +148,7 @@ func (p *portable) line(n int, line []byte, visit portionVisitor) error {
 }
 
 func (p *portable) begin(line []byte) error {
-	var h header
+	var h exportHeader
 	if err := json.Unmarshal(line, &h); err != nil || h.Version == 0 || h.Run == "" {
 		return errors.New("this is not a run that `plan export` has written")
 	}
@@ -163,7 +163,7 @@ func (p *portable) begin(line []byte) error {
 	return nil
 }
 
-func (p *portable) blob(b portableBlob, visit portionVisitor) error {
+func (p *portable) blob(b exportedBlob, visit portionVisitor) error {
 	blob := plan.NewBlob(b.Data)
 	if blob.Hash != b.Hash {
 		return fmt.Errorf("the content of blob %q has changed", b.Hash)
@@ -185,10 +185,10 @@ func (p *portable) event(line []byte, visit portionVisitor) error {
 	if want := p.tail.info.Head + 1; e.Seq != want {
 		return fmt.Errorf("event %d stands where event %d should", e.Seq, want)
 	}
-	if err := errors.Join(p.tail.accepts(p.sum.Run, e), endsWell(e)); err != nil {
+	if err := errors.Join(p.tail.checkNext(p.sum.Run, e), checkRunEnd(e)); err != nil {
 		return err
 	}
-	p.tail.chain = link(p.tail.chain, line)
+	p.tail.chain = chainHash(p.tail.chain, line)
 	p.tail.info = p.tail.info.fold(e)
 	p.sum.Events++
 	if visit.event == nil {
@@ -201,7 +201,7 @@ func (p *portable) event(line []byte, visit portionVisitor) error {
 	})
 }
 
-func (p *portable) end(e ending) error {
+func (p *portable) end(e exportEnd) error {
 	if e.Events != p.sum.Events || e.Blobs != p.sum.Blobs || e.Chain != hex.EncodeToString(p.tail.chain) ||
 		e.Events == 0 {
 		return errors.New(

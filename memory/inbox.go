@@ -51,26 +51,26 @@ func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.R
 	return id, nil
 }
 
-// Addressed returns the runs that letters wait for.
-func (db *DB) Addressed(ctx context.Context) ([]plan.RunID, error) {
+// RunsWithLetters returns the runs that letters wait for.
+func (db *DB) RunsWithLetters(ctx context.Context) ([]plan.RunID, error) {
 	const op = "look for letters in"
 	rows, err := db.read.QueryContext(
 		ctx,
 		"SELECT DISTINCT runs.id FROM inbox JOIN runs ON run = key WHERE taken_seq IS NULL",
 	)
 	if err != nil {
-		return nil, db.fail(op, err)
+		return nil, db.wrapError(op, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var out []plan.RunID
 	for rows.Next() {
 		var id plan.RunID
 		if err := rows.Scan(&id); err != nil {
-			return nil, db.fail(op, err)
+			return nil, db.wrapError(op, err)
 		}
 		out = append(out, id)
 	}
-	return out, db.fail(op, rows.Err())
+	return out, db.wrapError(op, rows.Err())
 }
 
 // Letters returns the letters that wait in the inbox, oldest first. They wait

@@ -13,12 +13,12 @@ import (
 	"github.com/plan-engine/plan/internal/holder"
 )
 
-// probeGrace is how long Own keeps trying: somebody who only asks who holds
+// probeGrace is how long Own keeps trying: a process that only asks who holds
 // the run (Holder) has the lock for an instant too.
 const probeGrace = 20 * lockPoll
 
-// owner is what a lock file says, for people.
-type owner struct {
+// lockOwner is what a lock file says, for people.
+type lockOwner struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
@@ -58,20 +58,20 @@ func (db *DB) lockRun(ctx context.Context, run plan.RunID) (*flock.Flock, error)
 	case !ok && errors.Is(err, context.DeadlineExceeded):
 		return nil, errors.Join(readHolder(path, run), lock.Close())
 	case err != nil:
-		return nil, errors.Join(fail(fmt.Sprintf("lock run %s with", run), path, err), lock.Close())
+		return nil, errors.Join(wrapError(fmt.Sprintf("lock run %s with", run), path, err), lock.Close())
 	}
-	if err := db.signLock(path); err != nil {
-		return nil, errors.Join(fail(fmt.Sprintf("lock run %s with", run), path, err), lock.Close())
+	if err := db.writeLockOwner(path); err != nil {
+		return nil, errors.Join(wrapError(fmt.Sprintf("lock run %s with", run), path, err), lock.Close())
 	}
 	return lock, nil
 }
 
-func (db *DB) signLock(path string) error {
+func (db *DB) writeLockOwner(path string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "an unknown host"
 	}
-	return holder.Sign(path, owner{
+	return holder.Sign(path, lockOwner{
 		PID:   os.Getpid(),
 		Host:  host,
 		Since: db.now().UTC(),
@@ -80,13 +80,13 @@ func (db *DB) signLock(path string) error {
 
 func readHolder(path string, run plan.RunID) *HeldError {
 	held := &HeldError{Run: run}
-	if h := (owner{}); holder.Read(path, &h) { // else the holder is just signing
+	if h := (lockOwner{}); holder.Read(path, &h) { // else the holder is just signing
 		held.PID, held.Host, held.Since = h.PID, h.Host, h.Since
 	}
 	return held
 }
 
-// Holder says who writes a run right now, if anybody does.
+// Holder says who writes a run right now, if any process does.
 func (db *DB) Holder(run plan.RunID) (*HeldError, bool) {
 	path, err := db.lockPath(run)
 	if err != nil {

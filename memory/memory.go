@@ -15,8 +15,8 @@ import (
 
 const (
 	driver = "sqlite3"
-	// readers bounds the connections that read at the same time.
-	readers = 4
+	// maxReaders bounds the connections that read at the same time.
+	maxReaders = 4
 	// migrateLock is the name of the lock file that is held while the database
 	// is created or brought to a newer version.
 	migrateLock = "migrate.lock"
@@ -67,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Path == "" {
 		return nil, errors.New("open the database: Config.Path is empty; name the file")
 	}
-	if !compiled {
+	if !sqliteCompiled {
 		return nil, &Error{
 			Op:   "open",
 			Path: cfg.Path,
@@ -77,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	path, err := filepath.Abs(cfg.Path)
 	if err != nil {
-		return nil, fail("open", cfg.Path, err)
+		return nil, wrapError("open", cfg.Path, err)
 	}
 	db := &DB{
 		path:     path,
@@ -92,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		db.now = time.Now
 	}
 	db.commits.begin = func(ctx context.Context) (*sql.Tx, error) { return db.write.BeginTx(ctx, nil) }
-	db.commits.proof = db.files.check
+	db.commits.checkFiles = db.files.check
 	if err := db.open(ctx); err != nil {
 		return nil, errors.Join(db.openError(err), db.Close())
 	}
@@ -117,7 +117,7 @@ func (db *DB) openError(err error) error {
 			Hint: "move it away, or set PLAN_HOME to another directory",
 		}
 	}
-	return db.fail("open", err)
+	return db.wrapError("open", err)
 }
 
 func (db *DB) open(ctx context.Context) error {
@@ -145,8 +145,8 @@ func (db *DB) open(ctx context.Context) error {
 	if err := db.write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read the version: %w", err)
 	}
-	if version > len(scripts) { // somebody else was faster
-		return newer(version, len(scripts))
+	if version > len(scripts) { // another process was faster
+		return newerError(version, len(scripts))
 	}
 	if err := db.stmt.prepare(ctx, db.write, db.read); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (db *DB) upgrade(ctx context.Context, scripts []string) error {
 		return err
 	}
 	if version > known {
-		return newer(version, known)
+		return newerError(version, known)
 	}
 	lock := flock.New(filepath.Join(db.locks, migrateLock))
 	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
@@ -174,7 +174,7 @@ func (db *DB) upgrade(ctx context.Context, scripts []string) error {
 		return err
 	}
 	if version > known {
-		return newer(version, known)
+		return newerError(version, known)
 	}
 	f, err := os.OpenFile(db.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -196,7 +196,7 @@ func (db *DB) connect() error {
 			return err
 		}
 	}
-	db.read, err = openPool(db.readDSN(), readers)
+	db.read, err = openPool(db.readDSN(), maxReaders)
 	return err
 }
 
@@ -223,7 +223,7 @@ func (db *DB) writeDSN() string {
 
 // readDSN names a connection that changes nothing, except that it takes back
 // what a killed process left half done, which a rollback journal makes
-// everybody's task.
+// every reader's task.
 func (db *DB) readDSN() string {
 	if db.rollback {
 		return dsn(db.path, "mode=rw&_query_only=on&_busy_timeout=5000")
@@ -259,5 +259,5 @@ func (db *DB) Close() error {
 			errs = append(errs, pool.Close())
 		}
 	}
-	return db.fail("close", errors.Join(errs...))
+	return db.wrapError("close", errors.Join(errs...))
 }

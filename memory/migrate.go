@@ -46,7 +46,7 @@ func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
 		return fmt.Errorf("read the version: %w", err)
 	}
 	if version > len(scripts) {
-		return newer(version, len(scripts))
+		return newerError(version, len(scripts))
 	}
 	for i, script := range scripts[version:] {
 		if _, err := tx.ExecContext(ctx, script); err != nil {
@@ -62,13 +62,13 @@ func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
 	return nil
 }
 
-func newer(found, known int) error {
+func newerError(found, known int) error {
 	return fmt.Errorf("%w: it has version %d and this plan knows version %d", ErrNewer, found, known)
 }
 
 // Where a database file keeps what tells its version.
 const (
-	magic         = "SQLite format 3\x00"
+	magicBytes    = "SQLite format 3\x00"
 	versionOffset = 60 // big-endian uint32
 )
 
@@ -114,7 +114,7 @@ func headerVersion(path string) (int, error) {
 		return 0, nil
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return 0, err //nolint:wrapcheck // it names the file
-	case !bytes.HasPrefix(header[:], []byte(magic)):
+	case !bytes.HasPrefix(header[:], []byte(magicBytes)):
 		return 0, errNotSQLite
 	}
 	return int(binary.BigEndian.Uint32(header[versionOffset:])), nil

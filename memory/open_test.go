@@ -56,7 +56,7 @@ func TestOpenFromManyAtOnce(t *testing.T) {
 }
 
 // A process that changes the database makes those wait that would change it
-// too, however long it takes, and nobody else.
+// too, however long it takes, and no one else.
 func TestOpenWaitsForAMigration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -34,22 +34,22 @@ type Line struct {
 	JSON []byte // the exact bytes that were committed, without a newline
 }
 
-// stored is a line and its place in the hash chain. The line is a string, as
+// storedLine is a line and its place in the hash chain. The line is a string, as
 // SQLite hands it over, so that an event can keep parts of it.
-type stored struct {
+type storedLine struct {
 	seq  int64
 	line string
 	sha  []byte
 }
 
-func (s stored) bytes() Line { return Line{Seq: s.seq, JSON: []byte(s.line)} }
+func (s storedLine) bytes() Line { return Line{Seq: s.seq, JSON: []byte(s.line)} }
 
 // Events returns the events of a run in the order of Seq. Events that are
 // committed while it goes on may be included. The last pair holds an error if
 // there was one: [ErrNoRun], or what stopped the reading.
 func (db *DB) Events(ctx context.Context, run plan.RunID, q Query) iter.Seq2[plan.Event, error] {
 	return func(yield func(plan.Event, error) bool) {
-		for s, err := range db.stored(ctx, run, q) {
+		for s, err := range db.storedLines(ctx, run, q) {
 			var e plan.Event
 			if err == nil {
 				err = decodeEvent(&e, run, s)
@@ -67,7 +67,7 @@ func (db *DB) ReadAll(ctx context.Context, run plan.RunID) ([]plan.Event, error)
 	var decoding errgroup.Group
 	decoding.SetLimit(runtime.GOMAXPROCS(0))
 	var parts []*[]plan.Event
-	var lines []stored
+	var lines []storedLine
 	decode := func() {
 		part, todo := &[]plan.Event{}, lines
 		parts, lines = append(parts, part), nil
@@ -76,7 +76,7 @@ func (db *DB) ReadAll(ctx context.Context, run plan.RunID) ([]plan.Event, error)
 			return err
 		})
 	}
-	for s, err := range db.stored(ctx, run, Query{}) {
+	for s, err := range db.storedLines(ctx, run, Query{}) {
 		if err != nil {
 			_ = decoding.Wait() // the first fault is this one
 			return nil, err
@@ -96,7 +96,7 @@ func (db *DB) ReadAll(ctx context.Context, run plan.RunID) ([]plan.Event, error)
 	return out, nil
 }
 
-func decodeAll(run plan.RunID, lines []stored) ([]plan.Event, error) {
+func decodeAll(run plan.RunID, lines []storedLine) ([]plan.Event, error) {
 	out := make([]plan.Event, len(lines))
 	for i, s := range lines {
 		if err := decodeEvent(&out[i], run, s); err != nil {
@@ -108,7 +108,7 @@ func decodeAll(run plan.RunID, lines []stored) ([]plan.Event, error) {
 
 // decodeEvent does not go through encoding/json, which would look at every byte
 // twice more.
-func decodeEvent(e *plan.Event, run plan.RunID, s stored) error {
+func decodeEvent(e *plan.Event, run plan.RunID, s storedLine) error {
 	if err := e.Read(s.line); err != nil {
 		return fmt.Errorf("read event %d of run %s: %w", s.seq, run, err)
 	}
@@ -119,7 +119,7 @@ func decodeEvent(e *plan.Event, run plan.RunID, s stored) error {
 // than after, like [DB.Events].
 func (db *DB) Lines(ctx context.Context, run plan.RunID, after int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		for s, err := range db.stored(ctx, run, Query{After: after}) {
+		for s, err := range db.storedLines(ctx, run, Query{After: after}) {
 			if !yield(s.bytes(), err) {
 				return
 			}
@@ -127,44 +127,45 @@ func (db *DB) Lines(ctx context.Context, run plan.RunID, after int64) iter.Seq2[
 	}
 }
 
-// stored reads page by page. No connection is held, and no read transaction
+// storedLines reads page by page. No connection is held, and no read transaction
 // open, while the consumer works. A reader of whole journals gets nothing that
 // is not what was committed: a [*ChainError] ends it before the first event
 // that is not.
-func (db *DB) stored(ctx context.Context, run plan.RunID, q Query) iter.Seq2[stored, error] {
-	return func(yield func(stored, error) bool) {
-		now, err := db.standing(ctx, run)
+func (db *DB) storedLines(ctx context.Context, run plan.RunID, q Query) iter.Seq2[storedLine, error] {
+	return func(yield func(storedLine, error) bool) {
+		now, err := db.readJournalState(ctx, run)
 		if err == nil && q.Conv == "" && len(q.Types) == 0 {
-			var proof *links
-			if proof, err = db.linksAfter(ctx, run, now, q.After); err == nil {
-				err = db.walk(ctx, now.key, q, func(s stored) error {
+			var proof *chainVerifier
+			if proof, err = db.verifierAfter(ctx, run, now, q.After); err == nil {
+				err = db.walkEvents(ctx, now.key, q, func(s storedLine) error {
 					if err := proof.next(s); err != nil {
 						return err
 					}
-					return wanted(yield(s, nil))
+					return stopUnless(yield(s, nil))
 				}, proof.end)
 			}
 		} else if err == nil {
-			err = db.walk(ctx, now.key, q, func(s stored) error { return wanted(yield(s, nil)) }, func() error { return nil })
+			visit := func(s storedLine) error { return stopUnless(yield(s, nil)) }
+			err = db.walkEvents(ctx, now.key, q, visit, func() error { return nil })
 		}
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(stored{}, db.runError("read", run, err))
+		if err != nil && !errors.Is(err, errStopReading) {
+			yield(storedLine{}, db.runError("read", run, err))
 		}
 	}
 }
 
-// errEnough ends a reading whose consumer has left.
-var errEnough = errors.New("nobody reads on")
+// errStopReading ends a reading whose consumer has left.
+var errStopReading = errors.New("nobody reads on")
 
-func wanted(more bool) error {
+func stopUnless(more bool) error {
 	if more {
 		return nil
 	}
-	return errEnough
+	return errStopReading
 }
 
-// walk visits events until there are none, and then the end.
-func (db *DB) walk(ctx context.Context, key int64, q Query, visit func(stored) error, end func() error) error {
+// walkEvents visits events until there are none, and then the end.
+func (db *DB) walkEvents(ctx context.Context, key int64, q Query, visit func(storedLine) error, end func() error) error {
 	for {
 		page, err := db.page(ctx, key, q)
 		if err != nil {
@@ -182,21 +183,21 @@ func (db *DB) walk(ctx context.Context, key int64, q Query, visit func(stored) e
 	}
 }
 
-// standing is where a journal stood at one moment.
-type standing struct {
+// journalState is where a journal stood at one moment.
+type journalState struct {
 	key, head int64
 	chain     []byte
 	ended     bool
 }
 
-func (db *DB) standing(ctx context.Context, run plan.RunID) (standing, error) {
-	var s standing
+func (db *DB) readJournalState(ctx context.Context, run plan.RunID) (journalState, error) {
+	var s journalState
 	row := db.stmt.standing.QueryRowContext(ctx, string(run))
 	err := row.Scan(&s.key, &s.head, &s.chain, &s.ended)
 	return s, err //nolint:wrapcheck // the callers name the run
 }
 
-func (db *DB) page(ctx context.Context, key int64, q Query) ([]stored, error) {
+func (db *DB) page(ctx context.Context, key int64, q Query) ([]storedLine, error) {
 	query := strings.Builder{}
 	query.WriteString("SELECT seq, line, sha FROM events WHERE run = ? AND seq > ?")
 	args := []any{key, q.After}
@@ -205,7 +206,7 @@ func (db *DB) page(ctx context.Context, key int64, q Query) ([]stored, error) {
 		args = append(args, q.Conv)
 	}
 	if len(q.Types) > 0 {
-		query.WriteString(" AND type IN (" + marks(len(q.Types)) + ")")
+		query.WriteString(" AND type IN (" + placeholders(len(q.Types)) + ")")
 		for _, t := range q.Types {
 			args = append(args, string(t))
 		}
@@ -216,9 +217,9 @@ func (db *DB) page(ctx context.Context, key int64, q Query) ([]stored, error) {
 		return nil, err //nolint:wrapcheck // stored names the run
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
-	var page []stored
+	var page []storedLine
 	for size := 0; size < pageBytes && rows.Next(); {
-		var s stored
+		var s storedLine
 		if err := rows.Scan(&s.seq, &s.line, &s.sha); err != nil {
 			return nil, err //nolint:wrapcheck // stored names the run
 		}
@@ -235,5 +236,5 @@ func (db *DB) Blob(ctx context.Context, hash string) ([]byte, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("read blob %q: %w", hash, ErrNoBlob)
 	}
-	return data, db.fail("read a blob in", err)
+	return data, db.wrapError("read a blob in", err)
 }

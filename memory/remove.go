@@ -12,9 +12,9 @@ import (
 // ErrUnfinished says that a run has not ended, and so is not to be removed.
 var ErrUnfinished = errors.New("the run has not ended")
 
-// perEvent is about what an event takes beside its line: its row, its hash and
+// bytesPerEvent is about what an event takes beside its line: its row, its hash and
 // its places in the indexes, in bytes.
-const perEvent = 160
+const bytesPerEvent = 160
 
 // Sizes returns about how many bytes each run would give free: its events, and
 // the blobs that no other run has.
@@ -24,9 +24,9 @@ func (db *DB) Sizes(ctx context.Context) (map[plan.RunID]int64, error) {
 		(SELECT ifnull(sum(octet_length(line) + ?), 0) FROM events WHERE run = key) +
 		(SELECT ifnull(sum(size), 0) FROM blobs JOIN blob_refs USING (hash) WHERE run = key
 			AND NOT EXISTS (SELECT 1 FROM blob_refs AS other WHERE other.hash = blobs.hash AND other.run <> key))
-		FROM runs`, perEvent)
+		FROM runs`, bytesPerEvent)
 	if err != nil {
-		return nil, db.fail(op, err)
+		return nil, db.wrapError(op, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	sizes := map[plan.RunID]int64{}
@@ -34,20 +34,20 @@ func (db *DB) Sizes(ctx context.Context) (map[plan.RunID]int64, error) {
 		var id plan.RunID
 		var size int64
 		if err := rows.Scan(&id, &size); err != nil {
-			return nil, db.fail(op, err)
+			return nil, db.wrapError(op, err)
 		}
 		sizes[id] = size
 	}
-	return sizes, db.fail(op, rows.Err())
+	return sizes, db.wrapError(op, rows.Err())
 }
 
-// Used is how many bytes of the file hold something. What removed runs have
+// UsedBytes is how many bytes of the file hold something. What removed runs have
 // given free is used again before the file grows.
-func (db *DB) Used(ctx context.Context) (int64, error) {
+func (db *DB) UsedBytes(ctx context.Context) (int64, error) {
 	var used int64
 	err := db.read.QueryRowContext(ctx, `SELECT (page_count - freelist_count) * page_size
 		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).Scan(&used)
-	return used, db.fail("measure", err)
+	return used, db.wrapError("measure", err)
 }
 
 // Remove takes a run that has ended out of the database, with all that only it
@@ -63,12 +63,12 @@ func (db *DB) Remove(ctx context.Context, run plan.RunID) error {
 		return err
 	}
 	defer w.Close() //nolint:errcheck // nothing is written with it
-	if err := db.commits.do(context.WithoutCancel(ctx), removal{w}); err != nil {
+	if err := db.commits.submit(context.WithoutCancel(ctx), removal{w}); err != nil {
 		return db.runError("remove", run, err)
 	}
-	// Nobody waits for the lock of a run that is gone.
+	// No process waits for the lock of a run that is gone.
 	if err := os.Remove(w.lock.Path()); err != nil {
-		return fail("remove", w.lock.Path(), err)
+		return wrapError("remove", w.lock.Path(), err)
 	}
 	w.lock.Close() //nolint:errcheck // closing the file releases it in any case
 	w.lock = nil
@@ -81,19 +81,25 @@ type removal struct{ w *Writer }
 // write implements pending.
 func (r removal) write(ctx context.Context, tx *txn) error {
 	key := r.w.tail.key
-	hashes, err := r.w.db.blobsOf(ctx, key) // nobody else changes them while the run is owned
+	hashes, err := r.w.db.blobsOf(ctx, key) // no other process changes them while the run is owned
 	if err != nil {
 		return err
 	}
 	for _, query := range []string{
-		"DELETE FROM inbox WHERE run = ?", "DELETE FROM events WHERE run = ?", "DELETE FROM blob_refs WHERE run = ?", "DELETE FROM runs WHERE key = ?",
+		"DELETE FROM inbox WHERE run = ?",
+		"DELETE FROM events WHERE run = ?",
+		"DELETE FROM blob_refs WHERE run = ?",
+		"DELETE FROM runs WHERE key = ?",
 	} {
 		if _, err := tx.tx.ExecContext(ctx, query, key); err != nil {
 			return fmt.Errorf("%.24s: %w", query, err)
 		}
 	}
 	// Notes that the run has been counted: it will not come to an end again.
-	for _, query := range []string{"DELETE FROM skill_outcomes WHERE run = ?", "DELETE FROM streak_runs WHERE run = ?"} {
+	for _, query := range []string{
+		"DELETE FROM skill_outcomes WHERE run = ?",
+		"DELETE FROM streak_runs WHERE run = ?",
+	} {
 		if _, err := tx.tx.ExecContext(ctx, query, string(r.w.run)); err != nil {
 			return fmt.Errorf("%.32s: %w", query, err)
 		}
@@ -115,11 +121,11 @@ func (r removal) write(ctx context.Context, tx *txn) error {
 // second copy, and keeps all who write waiting; no run should be live.
 func (db *DB) Shrink(ctx context.Context) error {
 	if _, err := db.write.ExecContext(ctx, "VACUUM"); err != nil {
-		return db.fail("shrink", err)
+		return db.wrapError("shrink", err)
 	}
 	if !db.rollback {
 		if _, err := db.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-			return db.fail("shrink", err)
+			return db.wrapError("shrink", err)
 		}
 	}
 	return nil

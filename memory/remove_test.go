@@ -35,7 +35,7 @@ func TestRemove(t *testing.T) {
 		_, err = db.RecordSkill(ctx, run, plan.Plan, "x", func(r plan.SkillRecord) plan.SkillRecord { return r })
 		must(t, err)
 	}
-	before, err := db.Used(ctx)
+	before, err := db.UsedBytes(ctx)
 	must(t, err)
 	sizes, err := db.Sizes(ctx)
 	must(t, err)
@@ -43,7 +43,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("R1 has %d bytes, want about 131,000", n)
 	}
 	must(t, db.Remove(ctx, "R1"))
-	after, err := db.Used(ctx)
+	after, err := db.UsedBytes(ctx)
 	must(t, err)
 	if freed := before - after; freed < 120_000 || freed > 145_000 {
 		t.Errorf("%d bytes are free, want about 131,000", freed)
@@ -74,7 +74,7 @@ func TestRemove(t *testing.T) {
 	if err := db.Remove(ctx, "PARKED"); !errors.Is(err, memory.ErrUnfinished) {
 		t.Errorf("got %v, want ErrUnfinished", err)
 	}
-	own(t, db, "R2") // somebody works with it
+	own(t, db, "R2") // another process works with it
 	var held *memory.HeldError
 	if err := open(t, dir).Remove(ctx, "R2"); !errors.As(err, &held) {
 		t.Errorf("got %v, want a HeldError", err)

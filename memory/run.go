@@ -92,8 +92,10 @@ func scanRun(scan func(...any) error, also ...any) (RunInfo, error) {
 		wake             sql.NullString
 	)
 	err := scan(append([]any{
-		&r.ID, &r.State, &r.Parked, &wake, &r.Outcome, &r.Title, &r.Request, &r.Repo, &r.Job, &created, &updated, &r.Head,
-		&r.Usage.Requests, &r.Usage.Input, &r.Usage.Cached, &r.Usage.Output, &r.Usage.Reasoning, &r.CostUSD, &r.Priced,
+		&r.ID, &r.State, &r.Parked, &wake, &r.Outcome, &r.Title, &r.Request, &r.Repo, &r.Job,
+		&created, &updated, &r.Head,
+		&r.Usage.Requests, &r.Usage.Input, &r.Usage.Cached, &r.Usage.Output, &r.Usage.Reasoning,
+		&r.CostUSD, &r.Priced,
 	}, also...)...)
 	r.Created, r.Updated = fromNanos(created), fromNanos(updated)
 	if err == nil && wake.Valid {
@@ -129,7 +131,7 @@ func (db *DB) Runs(ctx context.Context, f Filter) ([]RunInfo, error) {
 		where, args = append(where, "repo = ?"), append(args, f.Repo)
 	}
 	if len(f.States) > 0 {
-		where = append(where, "state IN ("+marks(len(f.States))+")")
+		where = append(where, "state IN ("+placeholders(len(f.States))+")")
 		for _, s := range f.States {
 			args = append(args, string(s))
 		}
@@ -147,21 +149,21 @@ func (db *DB) Runs(ctx context.Context, f Filter) ([]RunInfo, error) {
 	}
 	rows, err := db.read.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, db.fail("list runs in", err)
+		return nil, db.wrapError("list runs in", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var runs []RunInfo
 	for rows.Next() {
 		r, err := scanRun(rows.Scan)
 		if err != nil {
-			return nil, db.fail("list runs in", err)
+			return nil, db.wrapError("list runs in", err)
 		}
 		runs = append(runs, r)
 	}
-	return runs, db.fail("list runs in", rows.Err())
+	return runs, db.wrapError("list runs in", rows.Err())
 }
 
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
 
 // Run returns what is known about one run, or [ErrNoRun].
 func (db *DB) Run(ctx context.Context, run plan.RunID) (RunInfo, error) {
@@ -178,21 +180,21 @@ func (db *DB) Latest(ctx context.Context) (plan.RunID, error) {
 	const op = "find the newest run in"
 	rows, err := db.read.QueryContext(ctx, "SELECT id, state FROM runs ORDER BY created DESC, key DESC")
 	if err != nil {
-		return "", db.fail(op, err)
+		return "", db.wrapError(op, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	for rows.Next() {
 		var id plan.RunID
 		var state plan.State
 		if err := rows.Scan(&id, &state); err != nil {
-			return "", db.fail(op, err)
+			return "", db.wrapError(op, err)
 		}
 		if !state.Final() {
 			return id, nil
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return "", db.fail(op, err)
+		return "", db.wrapError(op, err)
 	}
 	return "", fmt.Errorf("find the newest run that is not final: %w", ErrNoRun)
 }
@@ -210,19 +212,19 @@ func (db *DB) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
 	rows, err := db.read.QueryContext(ctx, `SELECT id FROM runs WHERE id LIKE ? || '%' ESCAPE '\'
 		ORDER BY id = ? COLLATE NOCASE DESC, created DESC, key DESC LIMIT ?`, escaped, prefix, maxCandidates+1)
 	if err != nil {
-		return "", db.fail("find a run in", err)
+		return "", db.wrapError("find a run in", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var found []plan.RunID
 	for rows.Next() {
 		var id plan.RunID
 		if err := rows.Scan(&id); err != nil {
-			return "", db.fail("find a run in", err)
+			return "", db.wrapError("find a run in", err)
 		}
 		found = append(found, id)
 	}
 	if err := rows.Err(); err != nil {
-		return "", db.fail("find a run in", err)
+		return "", db.wrapError("find a run in", err)
 	}
 	switch {
 	case len(found) == 0:
@@ -242,5 +244,5 @@ func (db *DB) runError(op string, run plan.RunID, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%s run %s: %w", op, run, ErrNoRun)
 	}
-	return db.fail(fmt.Sprintf("%s run %s in", op, run), err)
+	return db.wrapError(fmt.Sprintf("%s run %s in", op, run), err)
 }

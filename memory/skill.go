@@ -40,18 +40,18 @@ func (db *DB) AllSkillRecords(ctx context.Context) ([]plan.SkillRecord, error) {
 func (db *DB) skillRecords(ctx context.Context, query string, args ...any) ([]plan.SkillRecord, error) {
 	rows, err := db.read.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, db.fail("read skill records of", err)
+		return nil, db.wrapError("read skill records of", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var out []plan.SkillRecord
 	for rows.Next() {
 		r, err := scanSkill(rows)
 		if err != nil {
-			return nil, db.fail("read skill records of", err)
+			return nil, db.wrapError("read skill records of", err)
 		}
 		out = append(out, r)
 	}
-	return out, db.fail("read skill records of", rows.Err())
+	return out, db.wrapError("read skill records of", rows.Err())
 }
 
 func scanSkill(row scanner) (plan.SkillRecord, error) {
@@ -98,7 +98,8 @@ func (db *DB) RecordSkill(
 		rec = change(rec)
 		_, err = tx.ExecContext(
 			ctx,
-			`INSERT INTO skill_stats (skill, phase, version, alpha, beta, prior, pulls, updated_at) VALUES (?,?,?,?,?,?,?,?)
+			`INSERT INTO skill_stats (skill, phase, version, alpha, beta, prior, pulls, updated_at)
+			VALUES (?,?,?,?,?,?,?,?)
 			ON CONFLICT (skill, phase) DO UPDATE SET version=excluded.version, alpha=excluded.alpha, beta=excluded.beta,
 			prior=excluded.prior, pulls=excluded.pulls, updated_at=excluded.updated_at`,
 			skill,
@@ -113,7 +114,7 @@ func (db *DB) RecordSkill(
 		applied = err == nil
 		return err //nolint:wrapcheck // RecordSkill says what was done
 	})
-	return applied && err == nil, db.fail("record a skill's outcome in", err)
+	return applied && err == nil, db.wrapError("record a skill's outcome in", err)
 }
 
 // maxStreaks bounds how many kinds of task are counted: the oldest are
@@ -135,11 +136,11 @@ func (db *DB) Streak(
 	err := db.inTx(ctx, func(tx *sql.Tx) error {
 		var known bool
 		var err error
-		if full, known, err = runsIn(ctx, tx, `SELECT made FROM streak_runs WHERE run = ?`, string(run)); known ||
+		if full, known, err = parseRuns(ctx, tx, `SELECT made FROM streak_runs WHERE run = ?`, string(run)); known ||
 			err != nil {
 			return err
 		}
-		runs, _, err := runsIn(ctx, tx, `SELECT runs FROM streaks WHERE signature = ?`, signature)
+		runs, _, err := parseRuns(ctx, tx, `SELECT runs FROM streaks WHERE signature = ?`, signature)
 		if err != nil {
 			return err
 		}
@@ -152,16 +153,17 @@ func (db *DB) Streak(
 		if err != nil {
 			return fmt.Errorf("write the streak: %w", err)
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO streak_runs (run, made) VALUES (?,?)`, string(run), string(made)); err != nil {
+		_, err = tx.ExecContext(ctx, `INSERT INTO streak_runs (run, made) VALUES (?,?)`, string(run), string(made))
+		if err != nil {
 			return err //nolint:wrapcheck // Streak says what was done
 		}
-		return keepStreak(ctx, tx, signature, runs, db.now().UnixNano())
+		return saveStreak(ctx, tx, signature, runs, db.now().UnixNano())
 	})
-	return full, db.fail("count a streak in", err)
+	return full, db.wrapError("count a streak in", err)
 }
 
-// runsIn reads a JSON array of runs, and whether there is one.
-func runsIn(ctx context.Context, tx *sql.Tx, query, key string) ([]plan.RunID, bool, error) {
+// parseRuns reads a JSON array of runs, and whether there is one.
+func parseRuns(ctx context.Context, tx *sql.Tx, query, key string) ([]plan.RunID, bool, error) {
 	var text string
 	err := tx.QueryRowContext(ctx, query, key).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -177,7 +179,7 @@ func runsIn(ctx context.Context, tx *sql.Tx, query, key string) ([]plan.RunID, b
 	return slices.Clip(runs), true, nil
 }
 
-func keepStreak(ctx context.Context, tx *sql.Tx, signature string, runs []plan.RunID, now int64) error {
+func saveStreak(ctx context.Context, tx *sql.Tx, signature string, runs []plan.RunID, now int64) error {
 	if len(runs) == 0 {
 		_, err := tx.ExecContext(ctx, `DELETE FROM streaks WHERE signature = ?`, signature)
 		return err //nolint:wrapcheck // Streak says what was done
@@ -186,15 +188,14 @@ func keepStreak(ctx context.Context, tx *sql.Tx, signature string, runs []plan.R
 	if err != nil {
 		return fmt.Errorf("write the streak: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO streaks (signature, runs, updated) VALUES (?,?,?)
-		ON CONFLICT (signature) DO UPDATE SET runs = excluded.runs, updated = excluded.updated`, signature, string(text), now); err != nil {
+	_, err = tx.ExecContext(ctx, `INSERT INTO streaks (signature, runs, updated) VALUES (?,?,?)
+		ON CONFLICT (signature) DO UPDATE SET runs = excluded.runs, updated = excluded.updated`,
+		signature, string(text), now)
+	if err != nil {
 		return err //nolint:wrapcheck // Streak says what was done
 	}
-	_, err = tx.ExecContext(
-		ctx,
-		`DELETE FROM streaks WHERE signature IN (SELECT signature FROM streaks ORDER BY updated DESC LIMIT -1 OFFSET ?)`,
-		maxStreaks,
-	)
+	_, err = tx.ExecContext(ctx, `DELETE FROM streaks WHERE signature IN
+		(SELECT signature FROM streaks ORDER BY updated DESC LIMIT -1 OFFSET ?)`, maxStreaks)
 	return err //nolint:wrapcheck // Streak says what was done
 }
 
@@ -205,7 +206,7 @@ func (db *DB) SkillGrants(ctx context.Context) ([]plan.SkillGrant, error) {
 		`SELECT name, digest, signature, decision, why, at FROM skill_grants ORDER BY id`,
 	)
 	if err != nil {
-		return nil, db.fail("read decisions about drafts in", err)
+		return nil, db.wrapError("read decisions about drafts in", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var out []plan.SkillGrant
@@ -213,12 +214,12 @@ func (db *DB) SkillGrants(ctx context.Context) ([]plan.SkillGrant, error) {
 		var g plan.SkillGrant
 		var at int64
 		if err := rows.Scan(&g.Name, &g.Digest, &g.Signature, &g.Decision, &g.Why, &at); err != nil {
-			return nil, db.fail("read decisions about drafts in", err)
+			return nil, db.wrapError("read decisions about drafts in", err)
 		}
 		g.At = fromNanos(at)
 		out = append(out, g)
 	}
-	return out, db.fail("read decisions about drafts in", rows.Err())
+	return out, db.wrapError("read decisions about drafts in", rows.Err())
 }
 
 // GrantSkill adds a decision.
@@ -233,5 +234,5 @@ func (db *DB) GrantSkill(ctx context.Context, g plan.SkillGrant) error {
 		g.Why,
 		g.At.UnixNano(),
 	)
-	return db.fail("keep a decision about a draft in", err)
+	return db.wrapError("keep a decision about a draft in", err)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// compiled says whether SQLite is part of this program.
-const compiled = true
+// sqliteCompiled says whether SQLite is part of this program.
+const sqliteCompiled = true
 
 // sqliteHint says what to do about a failure that SQLite reports, "" for any
 // other error.

@@ -2,8 +2,8 @@
 
 package memory
 
-// compiled says whether SQLite is part of this program. SQLite is written in
+// sqliteCompiled says whether SQLite is part of this program. SQLite is written in
 // C; without cgo its driver is a stub whose every query fails.
-const compiled = false
+const sqliteCompiled = false
 
 func sqliteHint(error) string { return "" }

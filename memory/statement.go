@@ -28,7 +28,7 @@ func (s *statements) prepareReading(ctx context.Context, read *sql.DB) error {
 
 func (s *statements) prepareWriting(ctx context.Context, write *sql.DB) error {
 	return prepareAll(ctx, write, map[**sql.Stmt]string{
-		// A run that exists already was started by somebody else.
+		// A run that exists already was started by another writer.
 		&s.insertRun: `INSERT INTO runs (head, chain, state, parked, wake_at, outcome, updated,
 			requests, input, cached, output, reasoning, cost_usd, priced, id, token, created, repo, job, title, request)
 			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`,
@@ -46,10 +46,11 @@ func (s *statements) prepareWriting(ctx context.Context, write *sql.DB) error {
 
 func prepareAll(ctx context.Context, db *sql.DB, queries map[**sql.Stmt]string) error {
 	for stmt, query := range queries {
-		var err error
-		if *stmt, err = db.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closing the database closes it
+		prepared, err := db.PrepareContext(ctx, query) //nolint:sqlclosecheck // closing the database closes it
+		if err != nil {
 			return fmt.Errorf("prepare %.20q: %w", query, err)
 		}
+		*stmt = prepared
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Style struct {
 	Stated []string `json:"stated,omitempty"`
 }
 
-// Neutral is the style of somebody who has said nothing.
+// Neutral is the style of a person who has written nothing yet.
 func Neutral() Style {
 	return Style{
 		Formality: 0.5,
@@ -108,11 +108,11 @@ func (s Style) Fold(next Style) Style {
 	}
 }
 
-// far is how far from neutral an axis must be to be worth a word.
-const far = 0.2
+// minDeviation is how far from neutral an axis must be to be worth a word.
+const minDeviation = 0.2
 
-// surely is how many windows have to be seen before anything is inferred.
-const surely = 3
+// minWindows is how many windows have to be seen before anything is inferred.
+const minWindows = 3
 
 // Line says in a line how to write for this person, "" while there is nothing
 // worth saying. What the person has stated replaces what was inferred.
@@ -120,15 +120,15 @@ func (s Style) Line() string {
 	if len(s.Stated) > 0 {
 		return "The person has said how they want to be written to: " + strings.Join(s.Stated, "; ") + "."
 	}
-	if s.Seen < surely {
+	if s.Seen < minWindows {
 		return ""
 	}
 	var words []string
 	say := func(value float64, low, high string) {
 		switch {
-		case value >= 0.5+far && high != "":
+		case value >= 0.5+minDeviation && high != "":
 			words = append(words, high)
-		case value <= 0.5-far && low != "":
+		case value <= 0.5-minDeviation && low != "":
 			words = append(words, low)
 		}
 	}
@@ -151,7 +151,7 @@ func (db *DB) Style(ctx context.Context) (Style, error) {
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &s)
 	}
-	return s, db.fail("read the style in", err)
+	return s, db.wrapError("read the style in", err)
 }
 
 // ObserveStyle folds the style of the last messages in. Blank messages change
@@ -177,11 +177,11 @@ func (db *DB) StateStyle(ctx context.Context, words string) error {
 // ResetStyle forgets all of it.
 func (db *DB) ResetStyle(ctx context.Context) error {
 	_, err := db.write.ExecContext(ctx, `DELETE FROM style`)
-	return db.fail("reset the style in", err)
+	return db.wrapError("reset the style in", err)
 }
 
 func (db *DB) changeStyle(ctx context.Context, change func(Style) Style) error {
-	return db.fail("keep the style in", db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.wrapError("keep the style in", db.inTx(ctx, func(tx *sql.Tx) error {
 		s := Neutral()
 		var text string
 		err := tx.QueryRowContext(ctx, `SELECT data FROM style WHERE id = 1`).Scan(&text)
@@ -196,7 +196,8 @@ func (db *DB) changeStyle(ctx context.Context, change func(Style) Style) error {
 			return err //nolint:wrapcheck // numbers and text can be encoded
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO style (id, data, updated) VALUES (1, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET data = excluded.data, updated = excluded.updated`, string(data), db.now().UnixNano())
+			ON CONFLICT (id) DO UPDATE SET data = excluded.data, updated = excluded.updated`,
+			string(data), db.now().UnixNano())
 		return err //nolint:wrapcheck // changeStyle says what was done
 	}))
 }

@@ -30,7 +30,7 @@ import (
 //   - A bad record that was committed is one that stands in the place of an
 //     event. Which of its fields is bad does not matter: it is not what was
 //     committed.
-//   - "wal_deleted" is what is left when everybody has closed: no log if all
+//   - "wal_deleted" is what is left when all processes have closed: no log if all
 //     went well, and every byte of the bad record if not.
 
 type walMessage struct {
@@ -109,7 +109,7 @@ func TestWALRows(t *testing.T) {
 	}
 }
 
-// session is a run with a letter for every message that somebody sent.
+// session is a run with a letter for every message that was sent.
 type session struct {
 	db      *memory.DB
 	w       *memory.Writer
@@ -242,7 +242,7 @@ func badRecord(t *testing.T, r walRow) {
 	}
 	n := len(lines(t, s.db, "R1"))
 	must(t, s.db.Exec(ctx, "UPDATE events SET line = CAST(? AS TEXT) WHERE seq = ?", []byte(bad), n))
-	for range 2 { // also the second time: nothing is put right behind anybody's back
+	for range 2 { // also the second time: nothing is repaired without a word
 		var broken *memory.ChainError
 		var last error
 		for _, err := range s.db.Events(ctx, "R1", memory.Query{}) {

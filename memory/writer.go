@@ -23,11 +23,11 @@ type Writer struct {
 
 	mu   sync.Mutex
 	err  error // the first failure; nothing is appended after it
-	tail tail
+	tail journalTail
 }
 
-// tail is the end of a journal, and what the next append continues.
-type tail struct {
+// journalTail is the end of a journal, and what the next append continues.
+type journalTail struct {
 	key   int64 // 0 until the run exists
 	token int64
 	chain []byte
@@ -48,7 +48,7 @@ func (db *DB) Own(ctx context.Context, run plan.RunID) (*Writer, error) {
 		run:  run,
 	}
 	if err := w.takeOver(ctx); err != nil {
-		return nil, errors.Join(db.fail(fmt.Sprintf("own run %s in", run), err), lock.Close())
+		return nil, errors.Join(db.wrapError(fmt.Sprintf("own run %s in", run), err), lock.Close())
 	}
 	return w, nil
 }
@@ -64,7 +64,7 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	if _, err := tx.ExecContext(ctx, "UPDATE runs SET token = token + 1 WHERE id = ?", string(w.run)); err != nil {
 		return fmt.Errorf("raise the token: %w", err)
 	}
-	var t tail
+	var t journalTail
 	row := tx.QueryRowContext(ctx, "SELECT "+runColumns+", key, token, chain FROM runs WHERE id = ?", string(w.run))
 	t.info, err = scanRun(row.Scan, &t.key, &t.token, &t.chain)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -117,11 +117,11 @@ type record struct {
 	sha   []byte
 }
 
-// entry is an append on its way to the disk.
-type entry struct {
+// appendEntry is an append on its way to the disk.
+type appendEntry struct {
 	writer  *Writer
 	letters []int64
-	next    tail
+	next    journalTail
 	records []record
 }
 
@@ -130,13 +130,13 @@ func (w *Writer) append(ctx context.Context, letters []int64, events []plan.Even
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{
+	e := &appendEntry{
 		writer:  w,
 		letters: letters,
 		next:    next,
 		records: records,
 	}
-	if err := w.db.commits.do(ctx, e); err != nil {
+	if err := w.db.commits.submit(ctx, e); err != nil {
 		return nil, err
 	}
 	w.tail = e.next
@@ -149,7 +149,7 @@ func (w *Writer) append(ctx context.Context, letters []int64, events []plan.Even
 }
 
 // write implements pending.
-func (e *entry) write(ctx context.Context, tx *txn) error {
+func (e *appendEntry) write(ctx context.Context, tx *txn) error {
 	w := e.writer
 	var err error
 	if e.next.key, err = w.saveRun(ctx, tx, e.next); err != nil {
@@ -164,35 +164,35 @@ func (e *entry) write(ctx context.Context, tx *txn) error {
 			return fmt.Errorf("take letter %d: %w", id, err)
 		}
 		if n, err := res.RowsAffected(); err != nil || n != 1 {
-			return errors.Join(refusal(fmt.Sprintf("letter %d is not waiting in this run's inbox", id)), err)
+			return errors.Join(ruleError(fmt.Sprintf("letter %d is not waiting in this run's inbox", id)), err)
 		}
 	}
 	return nil
 }
 
 // extend gives events their place after t and returns the tail that they make.
-func (t tail) extend(run plan.RunID, events []plan.Event) (tail, []record, error) {
+func (t journalTail) extend(run plan.RunID, events []plan.Event) (journalTail, []record, error) {
 	records := make([]record, len(events))
 	var line []byte
 	for i, e := range events {
 		e.Seq = t.info.Head + 1
-		if err := t.accepts(run, e); err != nil {
-			return tail{}, nil, err
+		if err := t.checkNext(run, e); err != nil {
+			return journalTail{}, nil, err
 		}
 		var err error
 		if line, err = e.AppendJSON(line[:0]); err != nil {
-			return tail{}, nil, refusal(err.Error())
+			return journalTail{}, nil, ruleError(err.Error())
 		}
 		said := e
 		if projected(e.Type()) { // what the row says must follow from the bytes that are stored
 			if err := said.UnmarshalJSON(line); err != nil {
-				return tail{}, nil, refusal(err.Error())
+				return journalTail{}, nil, ruleError(err.Error())
 			}
 		}
-		if err := endsWell(said); err != nil {
-			return tail{}, nil, err
+		if err := checkRunEnd(said); err != nil {
+			return journalTail{}, nil, err
 		}
-		t.chain = link(t.chain, line)
+		t.chain = chainHash(t.chain, line)
 		t.info = t.info.fold(said)
 		records[i] = record{
 			event: e,
@@ -203,36 +203,36 @@ func (t tail) extend(run plan.RunID, events []plan.Event) (tail, []record, error
 	return t, records, nil
 }
 
-// endsWell refuses a run_end that ends nothing.
-func endsWell(e plan.Event) error {
+// checkRunEnd refuses a run_end that ends nothing.
+func checkRunEnd(e plan.Event) error {
 	if end, ok := e.Body.(plan.RunEnd); ok && !end.Outcome.Final() {
-		return refusal(fmt.Sprintf("a run cannot end with the outcome %q, which is not final", end.Outcome))
+		return ruleError(fmt.Sprintf("a run cannot end with the outcome %q, which is not final", end.Outcome))
 	}
 	return nil
 }
 
-// accepts says why an event cannot come next in this journal.
-func (t tail) accepts(run plan.RunID, e plan.Event) error {
+// checkNext says why an event cannot come next in this journal.
+func (t journalTail) checkNext(run plan.RunID, e plan.Event) error {
 	first := t.info.Head == 0
 	switch isStart := e.Type() == plan.TypeRunStart; {
 	case e.Body == nil:
-		return refusal("an event has no body")
+		return ruleError("an event has no body")
 	case e.Run != run:
-		return refusal(fmt.Sprintf("a %s event belongs to run %q", e.Type(), e.Run))
+		return ruleError(fmt.Sprintf("a %s event belongs to run %q", e.Type(), e.Run))
 	case e.Live():
-		return refusal(fmt.Sprintf("a %s event is live, and live events are never stored", e.Type()))
+		return ruleError(fmt.Sprintf("a %s event is live, and live events are never stored", e.Type()))
 	case !fromNanos(e.Time.UnixNano()).Equal(e.Time): // the zero time and times centuries away
-		return refusal(fmt.Sprintf("a %s event has no usable time (%s)", e.Type(), e.Time))
+		return ruleError(fmt.Sprintf("a %s event has no usable time (%s)", e.Type(), e.Time))
 	case t.info.Ended():
 		return fmt.Errorf("a %s event cannot follow run_end: %w", e.Type(), ErrEnded)
 	case first && !isStart:
-		return refusal(fmt.Sprintf("a journal cannot begin with a %s event, it begins with run_start", e.Type()))
+		return ruleError(fmt.Sprintf("a journal cannot begin with a %s event, it begins with run_start", e.Type()))
 	case !first && isStart:
-		return refusal("the run has started already")
+		return ruleError("the run has started already")
 	}
 	for _, b := range e.Blobs {
 		if sum := sha256.Sum256(b.Data); hex.EncodeToString(sum[:]) != b.Hash {
-			return refusal(
+			return ruleError(
 				fmt.Sprintf("a blob of a %s event has the hash %q, which is not the hex SHA-256 of its %d bytes",
 					e.Type(), b.Hash, len(b.Data)),
 			)
@@ -243,7 +243,7 @@ func (t tail) accepts(run plan.RunID, e plan.Event) error {
 
 // saveRun writes the row of the run, if it is still this writer's to write,
 // and returns the row's key.
-func (w *Writer) saveRun(ctx context.Context, tx *txn, next tail) (int64, error) {
+func (w *Writer) saveRun(ctx context.Context, tx *txn, next journalTail) (int64, error) {
 	var res sql.Result
 	var err error
 	values := next.info.values(next.chain)
@@ -256,7 +256,7 @@ func (w *Writer) saveRun(ctx context.Context, tx *txn, next tail) (int64, error)
 			next.info.Repo, next.info.Job, next.info.Title, next.info.Request)
 		res, err = tx.exec(ctx, w.db.stmt.insertRun, values...)
 	default:
-		return 0, refusal("the run has not started, so it has no letters to take")
+		return 0, ruleError("the run has not started, so it has no letters to take")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("write the run: %w", err)
@@ -327,17 +327,17 @@ func (w *Writer) Close() error {
 	path := w.lock.Path()
 	err := errors.Join(os.Truncate(path, 0), w.lock.Close())
 	w.lock = nil
-	return fail(fmt.Sprintf("release run %s with", w.run), path, err)
+	return wrapError(fmt.Sprintf("release run %s with", w.run), path, err)
 }
 
-// refusal is an append that breaks the rules of the journal: a mistake of the
+// ruleError is an append that breaks the rules of the journal: a mistake of the
 // program, not of the file.
-type refusal string
+type ruleError string
 
-func (r refusal) Error() string { return string(r) }
+func (r ruleError) Error() string { return string(r) }
 
 func (w *Writer) appendError(err error) error {
-	var r refusal
+	var r ruleError
 	if errors.As(err, &r) || errors.Is(err, ErrFenced) || errors.Is(err, ErrEnded) {
 		return fmt.Errorf("append to run %s: %w", w.run, err)
 	}

@@ -191,7 +191,7 @@ func TestBlobsAreKeptOnce(t *testing.T) {
 	}
 }
 
-// A lock file that somebody removes lets a second writer in: the token in the
+// A lock file that is removed lets a second writer in: the token in the
 // database stops the first.
 func TestFencing(t *testing.T) {
 	t.Parallel()
@@ -273,7 +273,7 @@ func TestInbox(t *testing.T) {
 		{ID: ids[1], Kind: "steer", Data: []byte(`{"text":"right"}`), Created: start},
 		{ID: ids[2], Kind: "steer", Data: []byte(`null`), Created: start},
 	}
-	if runs, err := db.Addressed(ctx); err != nil || len(runs) != 1 || runs[0] != "R1" {
+	if runs, err := db.RunsWithLetters(ctx); err != nil || len(runs) != 1 || runs[0] != "R1" {
 		t.Errorf("letters wait for %v, %v", runs, err)
 	}
 	got, err := w.Letters(ctx)

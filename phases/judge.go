@@ -28,8 +28,8 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 		later := n < s.told-1 // the journal has an answer to another question
 		v, err := review.Parse(review.Answer{
 			Text:  s.end.Text,
-			Cut:   s.end.Cut,
-			Again: reread,
+			Truncated:   s.end.Cut,
+			FormatRetry: reread,
 		})
 		if err != nil {
 			if reread && !later {
@@ -43,7 +43,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 		if err != nil {
 			return out, err
 		}
-		ev.Text, ev.Asked = s.end.Text, doubts
+		ev.Text, ev.AskedDoubts = s.end.Text, doubts
 		j, doubt := review.Judge(v, ev)
 		switch {
 		case doubt != nil:

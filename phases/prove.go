@@ -101,7 +101,7 @@ func (p *prover) end() {
 func (p *prover) telling() []plan.CheckResult {
 	var checks []plan.CheckResult
 	for _, c := range p.brief.Checks {
-		c = review.Settled(c)
+		c = review.EffectiveResult(c)
 		unfit := !c.Passed() || c.Flaky || c.TimedOut || c.Skipped != "" || c.Tests != nil && !c.Tests.Ran()
 		if !unfit && !p.hasCounter(c.Command) {
 			checks = append(checks, c)
@@ -177,7 +177,7 @@ func (p *prover) hasCounter(command string) bool {
 func (p *prover) known() review.Evidence {
 	ran, _ := p.s.ran.calls()
 	return review.Evidence{
-		Ran:       ran,
+		Calls:       ran,
 		Checks:    p.brief.Checks,
 		Baseline:  p.brief.Base,
 		Limit:     p.limit,
@@ -192,8 +192,8 @@ func (p *prover) known() review.Evidence {
 // evidence runs what a verdict claims, as far as that decides something.
 func (p *prover) evidence(ctx context.Context, v plan.Verdict, asked []review.DoubtKind) (review.Evidence, error) {
 	ev := p.known()
-	ev.Asked = asked
-	if !review.Rests(v, ev) || p.ph.cfg.Try == nil {
+	ev.AskedDoubts = asked
+	if !review.DependsOnClaims(v, ev) || p.ph.cfg.Try == nil {
 		return ev, nil
 	}
 	added, err := p.addedFiles(ctx)
@@ -214,7 +214,7 @@ func (p *prover) evidence(ctx context.Context, v plan.Verdict, asked []review.Do
 // tryLines runs claimed lines on the work, and those that end as claimed on the
 // counter tree, until one of them ends otherwise there.
 func (p *prover) tryLines(ctx context.Context, v plan.Verdict, added []plan.NewFile) error {
-	lines := review.Lines(v, p.known())
+	lines := review.ClaimedLines(v, p.known())
 	p.limit = ""
 	if len(lines) > mostLines {
 		lines, p.limit = lines[:mostLines], fmt.Sprintf("only the first %d lines of a verdict are", mostLines)
@@ -262,7 +262,7 @@ func (p *prover) outOfTime(ctx context.Context, err error, allowed time.Duration
 // tryLine makes the trial of a line on a tree, unless it is known.
 func (p *prover) tryLine(
 	ctx context.Context,
-	l review.Line,
+	l review.ClaimedLine,
 	on string,
 	added []plan.NewFile,
 	again func(plan.CheckResult) bool,
@@ -287,7 +287,7 @@ func (p *prover) tryLine(
 }
 
 // endedAsClaimed reports whether it makes sense to try a line without the change.
-func (p *prover) endedAsClaimed(l review.Line, added []plan.NewFile) bool {
+func (p *prover) endedAsClaimed(l review.ClaimedLine, added []plan.NewFile) bool {
 	ev := p.known()
 	ev.Trials = p.about(added)
 	return review.EndsAsClaimed(l, ev)
@@ -375,7 +375,7 @@ func (p *prover) addedFiles(ctx context.Context) ([]plan.NewFile, error) {
 	var out []plan.NewFile
 	left := int64(mostAdded)
 	for _, f := range all {
-		if review.Configures(f.Path) {
+		if review.IsBuildConfig(f.Path) {
 			continue
 		}
 		if left -= f.Size; left < 0 || len(out) == mostFiles {

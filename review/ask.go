@@ -11,8 +11,8 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// shape is the answer that a reviewer is asked for, in words it can fill in.
-const shape = `{"verdict": "DONE | NEEDS_FIX | BLOCKED",
+// answerTemplate is the answer that a reviewer is asked for, in words it can fill in.
+const answerTemplate = `{"verdict": "DONE | NEEDS_FIX | BLOCKED",
  "checklist": [{"item": "the requirement", "met": true, "evidence": "a command or file:line"}],
  "missing": [{"id": "G1, or empty for a new gap", "gap": "what is left to do", "severity": "must | should"}],
  "commands": [{"command": "exactly as it ran", "exit_code": 0, "call": "or, for a long one, the id of its call"}],
@@ -26,31 +26,32 @@ func Reask(err error, d *Doubt) string {
 	var b strings.Builder
 	switch {
 	case err != nil:
-		b.WriteString(unread(err))
+		b.WriteString(parseFailureText(err))
 	case d != nil:
-		b.WriteString(d.words())
+		b.WriteString(d.text())
 	default:
 		b.WriteString("Your verdict is needed once more.\n")
 	}
-	b.WriteString("Answer with one JSON object and nothing else, in this shape; missing is [] for DONE:\n" + shape)
+	b.WriteString("Answer with one JSON object and nothing else, in this shape; missing is [] for DONE:\n" + answerTemplate)
 	return b.String()
 }
 
-// unread says why an answer could not be read, and asks about what stood in the
+// parseFailureText says why an answer could not be read, and asks about what stood in the
 // way.
-func unread(err error) string {
+func parseFailureText(err error) string {
 	text := fmt.Sprintf("Your verdict could not be read: %s.\n", reason(err))
 	var pe *ParseError
-	if !errors.As(err, &pe) || pe.Met == "" {
+	if !errors.As(err, &pe) || pe.Excerpt == "" {
 		return text
 	}
-	return text + "This is what stands there:\n\n" + quoted(pe.Met) + "\n\n" +
-		"Does it name anything that is wrong, missing or not shown? Then the verdict is NEEDS_FIX, with that in missing. " +
+	return text + "This is what stands there:\n\n" + fenced(pe.Excerpt) + "\n\n" +
+		"Does it name anything that is wrong, missing or not shown? Then the verdict is NEEDS_FIX, with that in " +
+		"missing. " +
 		"If not, the object alone says so; a remark that does not block belongs in notes.\n"
 }
 
-// quoted puts a text in a fence that it cannot close.
-func quoted(text string) string {
+// fenced puts a text in a fence that it cannot close.
+func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -65,9 +66,9 @@ func Schema() json.RawMessage {
 	r := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true}
 	s := r.Reflect(plan.Verdict{})
 	s.Version = ""
-	strict(s)
+	requireAllProperties(s)
 	for _, def := range s.Definitions {
-		strict(def)
+		requireAllProperties(def)
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -76,10 +77,10 @@ func Schema() json.RawMessage {
 	return data
 }
 
-// strict makes every property of an object schema required; that no other is
+// requireAllProperties makes every property of an object schema required; that no other is
 // allowed is the reflector's default. The properties of plan.Verdict are
 // objects by reference only, so there is nothing to descend into.
-func strict(s *jsonschema.Schema) {
+func requireAllProperties(s *jsonschema.Schema) {
 	if s.Properties == nil {
 		return
 	}

@@ -161,7 +161,7 @@ func step(text string, asked bool, cycles int) (string, plan.Judgement) {
 	v, err := parse(text)
 	ev := oneCheck(text)
 	if asked {
-		ev.Asked = []review.DoubtKind{review.DoubtClaims, review.DoubtSilent, review.DoubtShown, review.DoubtSmall, review.DoubtAltered}
+		ev.AskedDoubts = []review.DoubtKind{review.DoubtClaims, review.DoubtSilent, review.DoubtShown, review.DoubtSmall, review.DoubtAltered}
 	}
 	var j plan.Judgement
 	var d *review.Doubt

@@ -33,7 +33,7 @@ func (r reading) check(t *testing.T, text string) {
 		if again {
 			want = r.again
 		}
-		v, err := review.Parse(review.Answer{Text: text, Again: again})
+		v, err := review.Parse(review.Answer{Text: text, FormatRetry: again})
 		got := string(v.Verdict)
 		if v.Verdict == plan.Done && unmet(v) {
 			got = "NEEDS_FIX" // as Judge has it
@@ -41,8 +41,8 @@ func (r reading) check(t *testing.T, text string) {
 		var pe *review.ParseError
 		if errors.As(err, &pe) {
 			got = pe.Why
-			if len(pe.Met) > 510 {
-				t.Errorf("%d bytes are quoted", len(pe.Met))
+			if len(pe.Excerpt) > 510 {
+				t.Errorf("%d bytes are quoted", len(pe.Excerpt))
 			}
 		}
 		isWord := want == "DONE" || want == "NEEDS_FIX"
@@ -110,7 +110,7 @@ var isDoneNever = reading{"must be", "must be"}
 func TestACutAnswerIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{done, needs, done + "\nBut", "", "<think>" + done} {
-		v, err := review.Parse(review.Answer{Text: text, Cut: true})
+		v, err := review.Parse(review.Answer{Text: text, Truncated: true})
 		if err == nil || v.Verdict != plan.NoVerdict || !strings.Contains(err.Error(), "cut it off") {
 			t.Errorf("%q: %+v, %v", text, v, err)
 		}

@@ -10,7 +10,7 @@ import (
 
 // failingChecks are the checks that do not pass after the change.
 func failingChecks(ev Evidence) []plan.CheckResult {
-	now, order := latest(ev.Checks)
+	now, order := latestResults(ev.Checks)
 	var out []plan.CheckResult
 	for _, command := range order {
 		if now[command].Fails() {
@@ -25,8 +25,8 @@ func failingChecks(ev Evidence) []plan.CheckResult {
 // first in every list, so that a reviewer who names the same gap does not take
 // its output away.
 func brokenChecks(ev Evidence) []plan.Missing {
-	now, order := latest(ev.Checks)
-	base, before := latest(ev.Baseline)
+	now, order := latestResults(ev.Checks)
+	base, before := latestResults(ev.Baseline)
 	for _, command := range before {
 		if _, ok := now[command]; !ok && base[command].Required {
 			order = append(order, command)
@@ -48,7 +48,8 @@ func brokenChecks(ev Evidence) []plan.Missing {
 				checkGap(
 					ev.Gaps,
 					command,
-					"is required and passes only sometimes: it failed, and passed when it was run again at once. It failed "+result(
+					"is required and passes only sometimes: it failed, and passed when it was run again at once. It "+
+						"failed "+result(
 						r,
 					),
 				),
@@ -67,17 +68,17 @@ func brokenChecks(ev Evidence) []plan.Missing {
 // stuckChecks are the required checks that came to no end before the work, and
 // come to none after it.
 func stuckChecks(ev Evidence) []string {
-	now, order := latest(ev.Checks)
-	base, _ := latest(ev.Baseline)
+	now, order := latestResults(ev.Checks)
+	base, _ := latestResults(ev.Baseline)
 	return slices.DeleteFunc(order, func(command string) bool {
 		r, was := now[command], base[command]
 		return !r.Required && !was.Required || r.Flaky || !r.TimedOut || !was.TimedOut
 	})
 }
 
-// latest is the last result of every command, and the commands in order. A
+// latestResults is the last result of every command, and the commands in order. A
 // command that is required once is required.
-func latest(results []plan.CheckResult) (map[string]plan.CheckResult, []string) {
+func latestResults(results []plan.CheckResult) (map[string]plan.CheckResult, []string) {
 	by := make(map[string]plan.CheckResult, len(results))
 	var order []string
 	for _, r := range results {

@@ -7,9 +7,9 @@ import (
 	"github.com/plan-engine/plan/internal/lazy"
 )
 
-// Configures reports whether a file configures a build or a test runner: a
+// IsBuildConfig reports whether a file configures a build or a test runner: a
 // reviewer's new file of that kind could decide what a claimed line comes to.
-func Configures(name string) bool {
+func IsBuildConfig(name string) bool {
 	base := path.Base(name)
 	hidden := strings.HasPrefix(base, ".") || strings.Contains(name, "/.") || strings.HasPrefix(name, ".")
 	return hidden || configFile().MatchString(base)

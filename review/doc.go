@@ -10,7 +10,7 @@
 // [Reask], once for each kind of doubt; an answer that still cannot be read is
 // judged by [Final].
 //
-// What a DONE claims is never believed: [Lines] says which command lines have to
+// What a DONE claims is never believed: [ClaimedLines] says which command lines have to
 // be run again, and Judge weighs what they came to on the work and without it.
 // [Inspect] looks at the change itself for what a reviewer could overlook.
 //

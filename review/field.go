@@ -16,9 +16,9 @@ type object map[string]field
 // field is the values of one key in order, without repetitions.
 type field []json.RawMessage
 
-// last is the value that counts where a contradiction does no harm; nil for a
+// effective is the value that counts where a contradiction does no harm; nil for a
 // key that is absent.
-func (f field) last() json.RawMessage {
+func (f field) effective() json.RawMessage {
 	if len(f) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func syntaxError(data []byte) error {
 // one element and reports whether there is anything in it.
 func readField[T any](obj object, key string, from func(element) (T, bool, error)) ([]T, error) {
 	out := []T{}
-	elements, err := elementsOf(obj[key].last())
+	elements, err := elementsOf(obj[key].effective())
 	if err != nil {
 		return out, refuse("%q %v", key, err)
 	}
@@ -159,14 +159,14 @@ func isList(raw json.RawMessage) bool {
 	return k == '[' || k == '{'
 }
 
-// filled reports whether a value says something that may speak against a DONE.
+// hasContent reports whether a value says something that may speak against a DONE.
 // Words for nothing, zero, and lists and objects of nothing else do not.
-func filled(raw json.RawMessage) bool {
+func hasContent(raw json.RawMessage) bool {
 	var value any
-	return len(raw) > 0 && json.Unmarshal(raw, &value) == nil && says(value)
+	return len(raw) > 0 && json.Unmarshal(raw, &value) == nil && contentOf(value)
 }
 
-func says(value any) bool {
+func contentOf(value any) bool {
 	switch v := value.(type) {
 	case nil:
 		return false
@@ -175,9 +175,9 @@ func says(value any) bool {
 	case float64:
 		return v != 0
 	case []any:
-		return slices.ContainsFunc(v, says)
+		return slices.ContainsFunc(v, contentOf)
 	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), says)
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), contentOf)
 	}
 	return true
 }
@@ -190,28 +190,28 @@ func stringOf(raw json.RawMessage) (string, bool) {
 	return *s, true
 }
 
-// str reads a string property; an absent or null one is "".
-func (o object) str(key string) (string, error) {
+// stringField reads a string property; an absent or null one is "".
+func (o object) stringField(key string) (string, error) {
 	f := o[key]
 	if len(f) > 1 {
 		return "", fmt.Errorf("gives %q twice with different values", key)
 	}
-	if k := kindOfJSON(f.last()); k == 0 || k == 'n' {
+	if k := kindOfJSON(f.effective()); k == 0 || k == 'n' {
 		return "", nil
 	}
-	s, ok := stringOf(f.last())
+	s, ok := stringOf(f.effective())
 	if !ok {
 		return "", fmt.Errorf("has a %q that is not a string", key)
 	}
 	return strings.TrimSpace(s), nil
 }
 
-// strs reads several string properties at once.
-func (o object) strs(keys ...string) ([]string, error) {
+// stringFields reads several string properties at once.
+func (o object) stringFields(keys ...string) ([]string, error) {
 	out := make([]string, len(keys))
 	for i, key := range keys {
 		var err error
-		if out[i], err = o.str(key); err != nil {
+		if out[i], err = o.stringField(key); err != nil {
 			return nil, err
 		}
 	}

@@ -20,16 +20,16 @@ type Work struct {
 	// after it.
 	Baseline []plan.CheckResult
 	After    []plan.CheckResult
-	// Judges are files that the checks read and that say otherwise than before
+	// ChangedJudges are files that the checks read and that say otherwise than before
 	// what is run, with what each is: a noun with its article.
-	Judges map[string]string
-	// Lost are tests of go that are built in no file any more, by the file that
+	ChangedJudges map[string]string
+	// LostTests are tests of go that are built in no file any more, by the file that
 	// they stood in. Mains are files whose TestMain is another one.
-	Lost  map[string][]string
-	Mains []string
-	// Tools are the top folders in which ignored files that a check may execute
+	LostTests map[string][]string
+	Mains     []string
+	// ChangedTools are the top folders in which ignored files that a check may execute
 	// are not what they were, with files that were written to since.
-	Tools map[string][]string
+	ChangedTools map[string][]string
 }
 
 // Inspect looks at a change for what a reviewer could overlook: files that the
@@ -46,28 +46,28 @@ func Inspect(w Work) []plan.Finding {
 	var out []plan.Finding
 	told := map[string]bool{} // files whose change to what decides is told
 	for _, f := range files {
-		out = append(out, w.scope(f)...)
-		judged := w.judges(f)
+		out = append(out, w.noteUnplannedFile(f)...)
+		judged := w.noteJudges(f)
 		told[f.path], told[f.old] = told[f.path] || judged != nil, told[f.old] || judged != nil
 		out = append(out, judged...)
 		if isTest(f.path) || isTest(f.old) {
-			out = append(out, gone(f, declared)...)
+			out = append(out, noteRemovedTests(f, declared)...)
 		}
 		if isTest(f.path) || isTest(f.old) || path.Ext(f.path) == ".rs" { // rust keeps tests beside the code
-			out = append(out, skipped(f)...)
+			out = append(out, noteSkippedTests(f)...)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.Judges)) {
+	for _, name := range slices.Sorted(maps.Keys(w.ChangedJudges)) {
 		if !told[name] { // its patch is not there, as of a file that is binary
-			out = append(out, w.judge(name, w.Judges[name]))
+			out = append(out, w.judgeKind(name, w.ChangedJudges[name]))
 		}
 	}
-	return slices.Concat(out, w.lost(files, declared), w.ran(), w.tools())
+	return slices.Concat(out, w.noteLostTests(files, declared), w.noteFewerTests(), w.noteChangedTools())
 }
 
-// lost notes tests of go that stand where go does not build them any more. Those
+// noteLostTests notes tests of go that stand where go does not build them any more. Those
 // that are gone from the tree altogether are told of with their file.
-func (w Work) lost(files []fileChange, declared map[string]bool) []plan.Finding {
+func (w Work) noteLostTests(files []fileChange, declared map[string]bool) []plan.Finding {
 	told := map[string]bool{}
 	for _, f := range files {
 		for _, name := range lostNames(f, declared) {
@@ -75,8 +75,8 @@ func (w Work) lost(files []fileChange, declared map[string]bool) []plan.Finding 
 		}
 	}
 	var out []plan.Finding
-	for _, file := range slices.Sorted(maps.Keys(w.Lost)) {
-		names := slices.DeleteFunc(slices.Clone(w.Lost[file]), func(name string) bool { return told[file+" "+name] })
+	for _, file := range slices.Sorted(maps.Keys(w.LostTests)) {
+		names := slices.DeleteFunc(slices.Clone(w.LostTests[file]), func(name string) bool { return told[file+" "+name] })
 		if len(names) == 0 {
 			continue
 		}
@@ -102,13 +102,13 @@ func (w Work) lost(files []fileChange, declared map[string]bool) []plan.Finding 
 	return out
 }
 
-// tools notes ignored files that a check may execute and that are not as they
+// noteChangedTools notes ignored files that a check may execute and that are not as they
 // were before the work began. No patch shows them.
-func (w Work) tools() []plan.Finding {
+func (w Work) noteChangedTools() []plan.Finding {
 	var out []plan.Finding
-	for _, top := range slices.Sorted(maps.Keys(w.Tools)) {
+	for _, top := range slices.Sorted(maps.Keys(w.ChangedTools)) {
 		names := ""
-		if files := w.Tools[top]; len(files) > 0 && files[0] != top {
+		if files := w.ChangedTools[top]; len(files) > 0 && files[0] != top {
 			names = " (" + cut(strings.Join(files[:min(3, len(files))], ", "), 300) + ")"
 		}
 		out = append(out, plan.Finding{
@@ -116,7 +116,8 @@ func (w Work) tools() []plan.Finding {
 			Path:   top,
 			Answer: true,
 			Text: fmt.Sprintf(
-				"While the work was being done, files in %s changed%s that git ignores and a check may execute: it may pass for that reason.",
+				"While the work was being done, files in %s changed%s that git ignores and a check may execute: it "+
+					"may pass for that reason.",
 				top,
 				names,
 			),
@@ -125,9 +126,9 @@ func (w Work) tools() []plan.Finding {
 	return out
 }
 
-// scope notes a file that the plan does not name, with what the implementer
+// noteUnplannedFile notes a file that the plan does not name, with what the implementer
 // said of it. A plan that names no file cannot be left.
-func (w Work) scope(f fileChange) []plan.Finding {
+func (w Work) noteUnplannedFile(f fileChange) []plan.Finding {
 	if w.Plan == nil || len(w.Plan.Files) == 0 || w.planned(f.path) {
 		return nil
 	}
@@ -171,25 +172,25 @@ func reasonFor(text, name string) string {
 	return ""
 }
 
-// judges notes a change to what decides about the work.
-func (w Work) judges(f fileChange) []plan.Finding {
+// noteJudges notes a change to what decides about the work.
+func (w Work) noteJudges(f fileChange) []plan.Finding {
 	for _, name := range []string{f.path, f.old} {
 		switch {
 		case name == "":
-		case isPipeline(name):
-			return []plan.Finding{w.judge(f.path, "the project's continuous integration")}
+		case isCIConfig(name):
+			return []plan.Finding{w.judgeKind(f.path, "the project's continuous integration")}
 		case isTestSetup(name):
-			return []plan.Finding{w.judge(f.path, "how the project is tested")}
-		case w.Judges[name] != "":
-			return []plan.Finding{w.judge(f.path, w.Judges[name])}
+			return []plan.Finding{w.judgeKind(f.path, "how the project is tested")}
+		case w.ChangedJudges[name] != "":
+			return []plan.Finding{w.judgeKind(f.path, w.ChangedJudges[name])}
 		}
 	}
 	return nil
 }
 
-// judge says what a file that was changed is. A plan that names it has said
+// judgeKind says what a file that was changed is. A plan that names it has said
 // that it would change.
-func (w Work) judge(name, what string) plan.Finding {
+func (w Work) judgeKind(name, what string) plan.Finding {
 	return plan.Finding{
 		Kind:   plan.FindJudges,
 		Path:   name,
@@ -198,7 +199,7 @@ func (w Work) judge(name, what string) plan.Finding {
 	}
 }
 
-func isPipeline(name string) bool {
+func isCIConfig(name string) bool {
 	for _, dir := range []string{".github/workflows/", ".github/actions/", ".circleci/", ".ci/", ".buildkite/", ".gitlab/ci/"} {
 		if strings.HasPrefix(name, dir) {
 			return true
@@ -274,9 +275,9 @@ func lostNames(f fileChange, declared map[string]bool) []string {
 	return lost
 }
 
-// gone notes tests that are no longer there. One that turns up elsewhere in the
+// noteRemovedTests notes tests that are no longer there. One that turns up elsewhere in the
 // change was moved.
-func gone(f fileChange, declared map[string]bool) []plan.Finding {
+func noteRemovedTests(f fileChange, declared map[string]bool) []plan.Finding {
 	lost := lostNames(f, declared)
 	text := ""
 	switch {

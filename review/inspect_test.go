@@ -82,7 +82,7 @@ func TestInspect(t *testing.T) {
 			t.Parallel()
 			w := review.Work{Patch: c.patch, Plan: c.plan, Closing: c.closing}
 			if c.judge != "" {
-				w.Judges = map[string]string{c.judge: "a script that a check runs"}
+				w.ChangedJudges = map[string]string{c.judge: "a script that a check runs"}
 			}
 			found := review.Inspect(w)
 			var got, wanted []want

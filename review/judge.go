@@ -13,9 +13,9 @@ import (
 
 // Evidence is what is known of a review beside the reviewer's word.
 type Evidence struct {
-	// Ran are the commands that ran in this review, in order, as the journal has
+	// Calls are the commands that ran in this review, in order, as the journal has
 	// them.
-	Ran []Call
+	Calls []Call
 	// Checks are the results after the latest implement, Baseline those from
 	// before the first one. Where a command is there twice, the later counts.
 	Checks   []plan.CheckResult
@@ -38,9 +38,9 @@ type Evidence struct {
 	Findings []plan.Finding
 	// Text is the review itself: the gap of a NEEDS_FIX that names none.
 	Text string
-	// Asked are the doubts that the reviewer was told of before. None is raised
+	// AskedDoubts are the doubts that the reviewer was told of before. None is raised
 	// twice.
-	Asked []DoubtKind
+	AskedDoubts []DoubtKind
 }
 
 // Doubt says why a verdict does not count yet: the reviewer is asked once for
@@ -93,7 +93,7 @@ func Judge(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 	case v.Verdict == plan.Done:
 		return judgeDone(v, ev)
 	case len(must) == 0 && len(should) > 0:
-		if !slices.Contains(ev.Asked, DoubtSmall) {
+		if !slices.Contains(ev.AskedDoubts, DoubtSmall) {
 			why := "The reviewer said NEEDS_FIX and named nothing that must be closed."
 			return judgement(v, plan.NeedsFix, why, v.Missing, ev.Gaps, true), &Doubt{Kind: DoubtSmall, Why: why}
 		}
@@ -113,23 +113,24 @@ func judgeFix(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 	}
 	why := fmt.Sprintf("The reviewer found %s.", count(len(missing), "gap", "gaps"))
 	j := judgement(v, plan.NeedsFix, why, slices.Concat(brokenChecks(ev), missing), ev.Gaps, all)
-	if slices.Contains(ev.Asked, DoubtAltered) {
+	if slices.Contains(ev.AskedDoubts, DoubtAltered) {
 		return j, nil
 	}
 	lines := claims(v, ev)
-	if files := onOtherFiles(lines, ev); len(files) > 0 {
+	if files := filesAlteredDuringClaims(lines, ev); len(files) > 0 {
 		return j, &Doubt{
-			Kind:   DoubtAltered,
-			Why:    "The reviewer said NEEDS_FIX by commands that ran while files of the work stood changed in its copy.",
+			Kind: DoubtAltered,
+			Why: "The reviewer said NEEDS_FIX by commands that ran while files of the work stood changed in its " +
+				"copy.",
 			Claims: []string{"Changed there: " + strings.Join(files, ", ") + "."},
 		}
 	}
 	return j, nil
 }
 
-// onOtherFiles are the files that stood changed while the claimed lines ran, if
+// filesAlteredDuringClaims are the files that stood changed while the claimed lines ran, if
 // that is so for all that did not end well.
-func onOtherFiles(lines []Line, ev Evidence) []string {
+func filesAlteredDuringClaims(lines []ClaimedLine, ev Evidence) []string {
 	var out []string
 	for _, l := range lines {
 		if l.ExitCode == 0 {
@@ -163,7 +164,7 @@ func judgeDone(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 	if stuck := stuckChecks(ev); len(broken) == 0 && len(stuck) > 0 {
 		why := fmt.Sprintf(
 			"The required check `%s` did not come to an end before the work either, so nothing can be said here.",
-			short(stuck[0]),
+			shortened(stuck[0]),
 		)
 		return judgement(v, plan.CannotSay, why, nil, ev.Gaps, false), nil
 	}
@@ -175,20 +176,20 @@ func judgeDone(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 		return judgement(v, plan.NeedsFix, why, broken, ev.Gaps, true), nil
 	}
 	p := ev.prove(v)
-	if d := doubt(v, ev, p); d != nil {
+	if d := findDoubt(v, ev, p); d != nil {
 		j := judgement(v, plan.NeedsFix, d.Why, unprovenGaps(d), ev.Gaps, false)
-		if slices.Contains(ev.Asked, d.Kind) {
+		if slices.Contains(ev.AskedDoubts, d.Kind) {
 			return j, nil
 		}
 		return j, d
 	}
-	return approval(v, ev, p), nil
+	return approve(v, ev, p), nil
 }
 
-// approval is the judgement of a DONE that the evidence bears out.
-func approval(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
+// approve is the judgement of a DONE that the evidence bears out.
+func approve(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 	evidence := plan.EvidenceShown
-	why := fmt.Sprintf("The reviewer said DONE, and `%s` tells the work from what was there before", short(p.line))
+	why := fmt.Sprintf("The reviewer said DONE, and `%s` tells the work from what was there before", shortened(p.line))
 	if p.best != shown {
 		evidence = plan.EvidenceUnbroken
 		reason := v.Unchanged
@@ -197,7 +198,7 @@ func approval(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 		}
 		why = fmt.Sprintf(
 			"The reviewer said DONE, `%s` ends as it should, and nothing can show more (%s)",
-			short(p.line),
+			shortened(p.line),
 			strings.TrimRight(oneLine(reason), "."),
 		)
 	}
@@ -209,9 +210,9 @@ func approval(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 	return j
 }
 
-// doubt is what keeps a DONE from counting, the gravest first; nil if nothing
+// findDoubt is what keeps a DONE from counting, the gravest first; nil if nothing
 // does.
-func doubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
+func findDoubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
 	if len(p.objections) > 0 {
 		return &Doubt{
 			Kind: DoubtClaims,
@@ -235,7 +236,8 @@ func doubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
 	if ev.Unchanged && v.NoChange == "" {
 		return &Doubt{
 			Kind: DoubtShown,
-			Why:  "The reviewer said DONE, but no file was changed, and the verdict does not say under `no_change` why nothing had to be.",
+			Why: "The reviewer said DONE, but no file was changed, and the verdict does not say under `no_change` " +
+				"why nothing had to be.",
 		}
 	}
 	excused := v.Unchanged != "" || ev.Unchanged
@@ -245,7 +247,8 @@ func doubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
 	d := &Doubt{Kind: DoubtShown, Claims: p.why}
 	switch {
 	case excused && p.best == unbroken:
-		d.Why = "The reviewer said DONE, but nothing tells the work from what was there before, and the settings insist on that."
+		d.Why = "The reviewer said DONE, but nothing tells the work from what was there before, and the settings " +
+			"insist on that."
 	case p.best == unbroken:
 		d.Why = "The reviewer said DONE, but nothing tells the work from what was there before."
 	default:
@@ -259,7 +262,7 @@ func doubt(v plan.Verdict, ev Evidence, p proof) *Doubt {
 func unanswered(v plan.Verdict, ev Evidence) []string {
 	names := func(name string) bool {
 		return name != "" &&
-			slices.ContainsFunc(v.Checklist, func(item plan.ListItem) bool { return speaksOf(item, name) })
+			slices.ContainsFunc(v.Checklist, func(item plan.ListItem) bool { return addresses(item, name) })
 	}
 	var out []string
 	for _, f := range ev.Findings {
@@ -278,11 +281,11 @@ func unanswered(v plan.Verdict, ev Evidence) []string {
 	return out
 }
 
-// Rests reports whether it matters what a verdict claims: nothing else keeps it
+// DependsOnClaims reports whether it matters what a verdict claims: nothing else keeps it
 // from being approved.
-func Rests(v plan.Verdict, ev Evidence) bool {
+func DependsOnClaims(v plan.Verdict, ev Evidence) bool {
 	must, should := bySeverity(v.Missing)
-	remarks := v.Verdict == plan.NeedsFix && len(should) > 0 && slices.Contains(ev.Asked, DoubtSmall)
+	remarks := v.Verdict == plan.NeedsFix && len(should) > 0 && slices.Contains(ev.AskedDoubts, DoubtSmall)
 	unmet := slices.ContainsFunc(v.Checklist, func(item plan.ListItem) bool { return !item.Met })
 	return (v.Verdict == plan.Done || remarks) && len(must) == 0 && !unmet && len(brokenChecks(ev)) == 0
 }
@@ -291,14 +294,14 @@ func Rests(v plan.Verdict, ev Evidence) bool {
 func Shown(v plan.Verdict, ev Evidence) bool { return ev.prove(v).best == shown }
 
 // EndsAsClaimed reports whether a line ended as claimed when it was run again.
-func EndsAsClaimed(l Line, ev Evidence) bool {
+func EndsAsClaimed(l ClaimedLine, ev Evidence) bool {
 	w, _ := ev.weigh(l)
 	return w == unbroken || w == shown
 }
 
-// speaksOf reports whether a requirement says something of a file or a command. To
+// addresses reports whether a requirement says something of a file or a command. To
 // give a command as evidence and no word more is to say nothing of it.
-func speaksOf(item plan.ListItem, name string) bool {
+func addresses(item plan.ListItem, name string) bool {
 	if item.Prose {
 		return false
 	}

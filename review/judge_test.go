@@ -216,14 +216,14 @@ func TestRemarksDoNotBlock(t *testing.T) {
 		t.Errorf("doubt %+v", d)
 	}
 	asked := []review.DoubtKind{review.DoubtSmall}
-	j, d := review.Judge(v, and(proven(), func(e *review.Evidence) { e.Asked = asked }))
+	j, d := review.Judge(v, and(proven(), func(e *review.Evidence) { e.AskedDoubts = asked }))
 	if !j.Approved || d != nil {
 		t.Errorf("repeated: %+v, %+v", j, d)
 	}
 	if diff := cmp.Diff([]string{"slow", "a comment"}, j.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	if j, d := review.Judge(v, review.Evidence{Asked: asked}); j.Approved || kindOf(d) != review.DoubtShown {
+	if j, d := review.Judge(v, review.Evidence{AskedDoubts: asked}); j.Approved || kindOf(d) != review.DoubtShown {
 		t.Errorf("repeated without evidence: %+v, %+v", j, d)
 	}
 }
@@ -233,17 +233,17 @@ func TestRemarksDoNotBlock(t *testing.T) {
 func TestAGapOnOtherFiles(t *testing.T) {
 	t.Parallel()
 	v := plan.Verdict{Verdict: plan.NeedsFix, Missing: []plan.Missing{{Gap: "it fails"}}, Commands: []plan.RanCommand{ran("t", 1)}}
-	ev := review.Evidence{Ran: []review.Call{{Command: "t", ExitCode: 1, Altered: []string{"x.go"}}}}
+	ev := review.Evidence{Calls: []review.Call{{Command: "t", ExitCode: 1, Altered: []string{"x.go"}}}}
 	_, d := review.Judge(v, ev)
 	if kindOf(d) != review.DoubtAltered || !strings.Contains(d.Claims[0], "x.go") {
 		t.Errorf("doubt %+v", d)
 	}
-	ev.Asked = []review.DoubtKind{review.DoubtAltered}
+	ev.AskedDoubts = []review.DoubtKind{review.DoubtAltered}
 	if j, d := review.Judge(v, ev); j.Verdict != plan.NeedsFix || d != nil {
 		t.Errorf("repeated: %+v, %+v", j, d)
 	}
-	ev.Asked = nil
-	ev.Ran = append(ev.Ran, review.Call{Command: "t", ExitCode: 1})
+	ev.AskedDoubts = nil
+	ev.Calls = append(ev.Calls, review.Call{Command: "t", ExitCode: 1})
 	if j, d := review.Judge(v, ev); j.Verdict != plan.NeedsFix || d != nil {
 		t.Errorf("on the work as well: %+v, %+v", j, d)
 	}

@@ -24,11 +24,11 @@ func Ledger(gaps []plan.Gap, missing []plan.Missing, all bool) []plan.Gap {
 // matchGaps is Ledger, and returns what is missing with the ids filled in and
 // repetitions left out.
 func matchGaps(gaps []plan.Gap, missing []plan.Missing, all bool) (changes []plan.Gap, named []plan.Missing) {
-	b := newBook(gaps)
+	b := newLedgerIndex(gaps)
 	seen := make(map[string]bool, len(missing))
 	named = []plan.Missing{}
 	for _, m := range missing {
-		g, changed := b.name(m)
+		g, changed := b.resolve(m)
 		if g.ID == "" || seen[g.ID] {
 			continue
 		}
@@ -51,47 +51,47 @@ func matchGaps(gaps []plan.Gap, missing []plan.Missing, all bool) (changes []pla
 	return changes, named
 }
 
-// book is the ledger by id and by text.
-type book struct {
+// ledgerIndex is the ledger by id and by text.
+type ledgerIndex struct {
 	gaps   map[string]plan.Gap // by upper-case id
 	byText map[string]string   // normalised text to upper-case id
 	order  []string
 	last   int // the highest number given so far
 }
 
-func newBook(gaps []plan.Gap) *book {
-	b := &book{gaps: make(map[string]plan.Gap, len(gaps)), byText: make(map[string]string, len(gaps))}
+func newLedgerIndex(gaps []plan.Gap) *ledgerIndex {
+	b := &ledgerIndex{gaps: make(map[string]plan.Gap, len(gaps)), byText: make(map[string]string, len(gaps))}
 	for _, g := range gaps {
 		if g.ID != "" {
-			b.put(g)
+			b.add(g)
 		}
 	}
 	return b
 }
 
-func (b *book) put(g plan.Gap) {
+func (b *ledgerIndex) add(g plan.Gap) {
 	key := strings.ToUpper(g.ID)
 	if old, ok := b.gaps[key]; ok {
-		delete(b.byText, normal(old.Gap))
+		delete(b.byText, normalized(old.Gap))
 	} else {
 		b.order = append(b.order, key)
 	}
 	b.gaps[key] = g
-	if other, ok := b.byText[normal(g.Gap)]; !ok || !b.gaps[other].Open() {
-		b.byText[normal(g.Gap)] = key
+	if other, ok := b.byText[normalized(g.Gap)]; !ok || !b.gaps[other].Open() {
+		b.byText[normalized(g.Gap)] = key
 	}
 	if n, err := strconv.Atoi(strings.TrimPrefix(key, "G")); err == nil && strings.HasPrefix(key, "G") {
 		b.last = max(b.last, n)
 	}
 }
 
-// name finds or makes the gap that a reviewer names, and reports whether that
+// resolve finds or makes the gap that a reviewer names, and reports whether that
 // changes the ledger. A gap without an id means that nothing was named.
-func (b *book) name(m plan.Missing) (plan.Gap, bool) {
+func (b *ledgerIndex) resolve(m plan.Missing) (plan.Gap, bool) {
 	key := strings.ToUpper(strings.TrimSpace(m.ID))
 	old, known := b.gaps[key]
 	if !known {
-		old, known = b.gaps[b.byText[normal(m.Gap)]]
+		old, known = b.gaps[b.byText[normalized(m.Gap)]]
 	}
 	g := plan.Gap{
 		ID:       old.ID,
@@ -117,7 +117,7 @@ func (b *book) name(m plan.Missing) (plan.Gap, bool) {
 		g.Severity = plan.SeverityMust
 	}
 	if g != old {
-		b.put(g)
+		b.add(g)
 	}
 	return g, g != old
 }

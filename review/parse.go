@@ -15,12 +15,12 @@ type Answer struct {
 	// Text is the answer. Reasoning that a server left in it, between tags such
 	// as <think>, does not count.
 	Text string
-	// Cut says that the output limit ended it. Such an answer is no verdict,
+	// Truncated says that the output limit ended it. Such an answer is no verdict,
 	// whatever it named before that.
-	Cut bool
-	// Again says that it answers a question about its form, so that prose around
+	Truncated bool
+	// FormatRetry says that it answers a question about its form, so that prose around
 	// the object was asked about already.
-	Again bool
+	FormatRetry bool
 }
 
 // ParseError says why an answer could not be read as a verdict.
@@ -28,20 +28,20 @@ type ParseError struct {
 	// Why is a clause without a full stop, fit for a person and for the
 	// reviewer.
 	Why string
-	// Met is the part of the answer that stands in the way, at most maxMet
+	// Excerpt is the part of the answer that stands in the way, at most maxMet
 	// bytes; "" where it is what the answer lacks.
-	Met string
+	Excerpt string
 }
 
-// maxMet bounds what is quoted of an answer or kept of it as a note, in bytes.
-const maxMet = 500
+// maxExcerpt bounds what is quoted of an answer or kept of it as a note, in bytes.
+const maxExcerpt = 500
 
 // Error is the reason with what it is about.
 func (e *ParseError) Error() string {
-	if e.Met == "" {
+	if e.Excerpt == "" {
 		return "read the verdict: " + e.Why
 	}
-	return fmt.Sprintf("read the verdict: %s: %q", e.Why, e.Met)
+	return fmt.Sprintf("read the verdict: %s: %q", e.Why, e.Excerpt)
 }
 
 func refuse(format string, args ...any) *ParseError {
@@ -50,7 +50,7 @@ func refuse(format string, args ...any) *ParseError {
 
 // at says what of the answer the error is about.
 func (e *ParseError) at(part string) *ParseError {
-	e.Met = cut(strings.TrimSpace(part), maxMet)
+	e.Excerpt = cut(strings.TrimSpace(part), maxExcerpt)
 	return e
 }
 
@@ -75,7 +75,7 @@ func (e *ParseError) at(part string) *ParseError {
 //
 // Every error is a *ParseError. The slices of a returned verdict are not nil.
 func Parse(a Answer) (plan.Verdict, error) {
-	if a.Cut {
+	if a.Truncated {
 		return plan.Verdict{}, refuse("the output limit cut it off before its end")
 	}
 	a.Text = strings.TrimPrefix(withoutReasoning(a.Text), "\ufeff")
@@ -86,11 +86,11 @@ func Parse(a Answer) (plan.Verdict, error) {
 	if err != nil {
 		return plan.Verdict{}, err
 	}
-	v, err := a.agreed(found.verdicts)
+	v, err := a.mergeVerdicts(found.verdicts)
 	if err != nil || v.Verdict != plan.Done {
 		return v, err
 	}
-	notes, err := a.around(found)
+	notes, err := a.checkProse(found)
 	if err != nil {
 		return plan.Verdict{}, err
 	}
@@ -98,8 +98,8 @@ func Parse(a Answer) (plan.Verdict, error) {
 	return v, nil
 }
 
-// agreed is what all verdict objects of an answer say.
-func (a Answer) agreed(said []value) (plan.Verdict, error) {
+// mergeVerdicts is what all verdict objects of an answer say.
+func (a Answer) mergeVerdicts(said []locatedObject) (plan.Verdict, error) {
 	kind, err := readKind(said[0].obj["verdict"])
 	if err != nil {
 		return plan.Verdict{}, err
@@ -116,7 +116,7 @@ func (a Answer) agreed(said []value) (plan.Verdict, error) {
 	var v plan.Verdict
 	for i, s := range said {
 		before := v
-		if v, err = a.read(s.obj, kind); err != nil {
+		if v, err = a.readVerdict(s.obj, kind); err != nil {
 			return plan.Verdict{}, err
 		}
 		same := slices.Equal(before.Checklist, v.Checklist) && slices.Equal(before.Missing, v.Missing)
@@ -132,18 +132,18 @@ func (a Answer) agreed(said []value) (plan.Verdict, error) {
 	return v, nil
 }
 
-// read reads one verdict object.
-func (a Answer) read(obj object, kind plan.VerdictKind) (plan.Verdict, error) {
+// readVerdict reads one verdict object.
+func (a Answer) readVerdict(obj object, kind plan.VerdictKind) (plan.Verdict, error) {
 	done := kind == plan.Done
 	if key := misspelled(obj); done && key != "" {
-		return plan.Verdict{}, refuse("the key %q must be written %q", key, plain(key))
+		return plan.Verdict{}, refuse("the key %q must be written %q", key, normalKey(key))
 	}
 	v := plan.Verdict{Verdict: kind}
 	var errs [6]error
-	v.Checklist, errs[0] = readField(obj, "checklist", checklistFrom(done, a.Again))
-	v.Missing, errs[1] = readField(obj, "missing", missingFrom)
-	v.Commands, errs[2] = readField(obj, "commands", commandFrom(done))
-	v.Notes, errs[3] = readField(obj, "notes", noteFrom)
+	v.Checklist, errs[0] = readField(obj, "checklist", readRequirement(done, a.FormatRetry))
+	v.Missing, errs[1] = readField(obj, "missing", readGap)
+	v.Commands, errs[2] = readField(obj, "commands", readClaim(done))
+	v.Notes, errs[3] = readField(obj, "notes", readNote)
 	v.NoChange, errs[4] = readWhy(obj, "no_change")
 	v.Unchanged, errs[5] = readWhy(obj, "unchanged")
 	if !done {
@@ -154,53 +154,53 @@ func (a Answer) read(obj object, kind plan.VerdictKind) (plan.Verdict, error) {
 			return plan.Verdict{}, err
 		}
 	}
-	more, err := a.unknown(obj)
+	more, err := a.checkUnknownKeys(obj)
 	v.Notes = append(v.Notes, more...)
 	return v, err
 }
 
-// parts are the keys of a verdict.
-var parts = []string{"verdict", "checklist", "missing", "commands", "notes", "no_change", "unchanged"}
+// verdictKeys are the keys of a verdict.
+var verdictKeys = []string{"verdict", "checklist", "missing", "commands", "notes", "no_change", "unchanged"}
 
-// remarks are keys that reviewers add to say more, and under which a word
+// remarkKeys are keys that reviewers add to say more, and under which a word
 // stands in the way of no other.
-var remarks = []string{
+var remarkKeys = []string{
 	"summary", "reason", "reasons", "reasoning", "rationale", "explanation", "justification",
 	"comment", "comments", "note", "confidence", "score",
 }
 
-// plain is a key in small letters, without blanks around it.
-func plain(key string) string { return strings.ToLower(strings.TrimSpace(key)) }
+// normalKey is a key in small letters, without blanks around it.
+func normalKey(key string) string { return strings.ToLower(strings.TrimSpace(key)) }
 
 // misspelled is a key that would be one of the verdict's if it were written in
 // small letters, or "". What stands under it may speak against a DONE.
 func misspelled(obj object) string {
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
-		if lower := plain(key); key != lower && slices.Contains(parts, lower) {
+		if lower := normalKey(key); key != lower && slices.Contains(verdictKeys, lower) {
 			return key
 		}
 	}
 	return ""
 }
 
-// unknown looks at what a DONE says under keys that no verdict has. A filled
+// checkUnknownKeys looks at what a DONE says under keys that no verdict has. A filled
 // list may be one of gaps, so it is refused; anything else that says something
 // is asked about once and then kept as a note.
-func (a Answer) unknown(obj object) ([]string, error) {
+func (a Answer) checkUnknownKeys(obj object) ([]string, error) {
 	var notes []string
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
-		if slices.Contains(parts, key) {
+		if slices.Contains(verdictKeys, key) {
 			continue
 		}
 		for _, raw := range obj[key] {
 			list := isList(raw)
 			told := fmt.Sprintf("%s: %s", key, raw)
 			switch {
-			case !filled(raw), !list && slices.Contains(remarks, plain(key)):
-			case list || !a.Again:
+			case !hasContent(raw), !list && slices.Contains(remarkKeys, normalKey(key)):
+			case list || !a.FormatRetry:
 				return nil, refuse("it says DONE and something under %q, which is no key of a verdict", key).at(told)
 			default:
-				notes = append(notes, cut(told, maxMet))
+				notes = append(notes, cut(told, maxExcerpt))
 			}
 		}
 	}
@@ -213,33 +213,33 @@ var statedVerdict = lazy.Regexp(`(?im:(?:^|[.!?]\s)[^\w\n]*(?:(?:so|my|the|final
 	`verdict\b[^\w\n]{1,8}(?:is\b[^\w\n]{1,4})?(?:needs[_ -]?fix|blocked|not[_ -]done)\b)` +
 	`|(?m:^[^\w\n]*(?:NEEDS[_ -]FIX|BLOCKED)[^\w\n]*$)`)
 
-// around looks at what stands around a DONE. Prose before it explains it; behind
+// checkProse looks at what stands around a DONE. Prose before it explains it; behind
 // it, it may take something back. The notes that are returned hold the prose of
 // a second answer.
-func (a Answer) around(found findings) ([]string, error) {
+func (a Answer) checkProse(found verdictObjects) ([]string, error) {
 	said := found.verdicts
-	prose := outside(a.Text, 0, said)
+	prose := textOutside(a.Text, 0, said)
 	if stated := statedVerdict().FindString(prose); stated != "" {
 		return nil, refuse("the object says DONE and the text another verdict").at(stated)
 	}
 	last := said[len(said)-1]
 	for _, other := range found.others {
-		behind := a.Again && other.start > last.start
-		if behind || filled(other.obj["checklist"].last()) || filled(other.obj["missing"].last()) {
+		behind := a.FormatRetry && other.start > last.start
+		if behind || hasContent(other.obj["checklist"].effective()) || hasContent(other.obj["missing"].effective()) {
 			return nil, refuse("another object stands beside the DONE").at(other.text(a.Text))
 		}
 	}
 	after := withoutMarkup(a.Text[last.end:])
-	if after != "" && (!a.Again || len(said) > 1) {
+	if after != "" && (!a.FormatRetry || len(said) > 1) {
 		return nil, refuse("text follows the object").at(a.Text[last.end:])
 	}
-	if !a.Again {
+	if !a.FormatRetry {
 		return nil, nil
 	}
 	var notes []string
 	for _, text := range []string{withoutMarkup(a.Text[:said[0].start]), after} {
 		if text != "" {
-			notes = append(notes, cut(text, maxMet))
+			notes = append(notes, cut(text, maxExcerpt))
 		}
 	}
 	return notes, nil

@@ -24,7 +24,7 @@ const (
 func parse(text string) (plan.Verdict, error) { return review.Parse(review.Answer{Text: text}) }
 
 func second(text string) (plan.Verdict, error) {
-	return review.Parse(review.Answer{Text: text, Again: true})
+	return review.Parse(review.Answer{Text: text, FormatRetry: true})
 }
 
 func TestParseFindsTheVerdict(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"github.com/plan-engine/plan/internal/lazy"
 )
 
-// checklistFrom reads requirements. One given in words counts as met when the
+// readRequirement reads requirements. One given in words counts as met when the
 // reviewer says DONE, unless a mark or its own words say that it is not. A DONE
 // over a requirement that is not met is an error; in a second answer it is what
 // the reviewer means.
-func checklistFrom(done, again bool) func(element) (plan.ListItem, bool, error) {
+func readRequirement(done, again bool) func(element) (plan.ListItem, bool, error) {
 	return func(el element) (plan.ListItem, bool, error) {
 		switch {
 		case el.obj == nil && saysNothing(el.text), el.obj != nil && len(el.obj) == 0:
@@ -24,7 +24,7 @@ func checklistFrom(done, again bool) func(element) (plan.ListItem, bool, error) 
 		case el.obj == nil:
 			return proseItem(el.text, done, again)
 		}
-		s, err := el.obj.strs("item", "evidence")
+		s, err := el.obj.stringFields("item", "evidence")
 		if err != nil {
 			return plan.ListItem{}, false, err
 		}
@@ -46,13 +46,13 @@ func checklistFrom(done, again bool) func(element) (plan.ListItem, bool, error) 
 		case contradicted(el.obj, item):
 			return item, false, errors.New("says that it is met and that it is not")
 		}
-		return item, true, listBeside(el.obj, "item", "met", "evidence")
+		return item, true, refuseListUnder(el.obj, "item", "met", "evidence")
 	}
 }
 
 // proseItem is a requirement given in words.
 func proseItem(text string, done, again bool) (plan.ListItem, bool, error) {
-	text, met := boxed(text, done)
+	text, met := checkMark(text, done)
 	if done && (denies(text) || fails(text) || endsBadly(text)) {
 		met = false
 	}
@@ -103,11 +103,11 @@ func contradicted(obj object, item plan.ListItem) bool {
 	return false
 }
 
-// listBeside refuses a filled list under a key that an object should not have.
-func listBeside(obj object, known ...string) error {
+// refuseListUnder refuses a filled list under a key that an object should not have.
+func refuseListUnder(obj object, known ...string) error {
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
 		for _, raw := range obj[key] {
-			if !slices.Contains(known, key) && isList(raw) && filled(raw) {
+			if !slices.Contains(known, key) && isList(raw) && hasContent(raw) {
 				return fmt.Errorf("says something under %q, which is none of its keys", key)
 			}
 		}
@@ -124,9 +124,9 @@ var (
 	}
 )
 
-// boxed takes a check mark off the front of a text and says what it means. A
+// checkMark takes a check mark off the front of a text and says what it means. A
 // mark for what is open counts at the end as well.
-func boxed(text string, met bool) (string, bool) {
+func checkMark(text string, met bool) (string, bool) {
 	bare := strings.TrimRight(text, " .)\ufe0f")
 	if slices.ContainsFunc(openMarks, func(mark string) bool { return strings.HasSuffix(bare, mark) }) {
 		met = false
@@ -145,11 +145,11 @@ func boxed(text string, met bool) (string, bool) {
 var leadingID = lazy.Regexp(`^(?:[\[(*]+([Gg][0-9]{1,9}):?[\])*]+\s*[:.–—-]?|` +
 	`([Gg][0-9]{1,9})(?:\s*[:.)]|\s+[–—-]|$))(?:\s+|$)`)
 
-// missingFrom reads gaps. What does not say how much it matters must be fixed.
+// readGap reads gaps. What does not say how much it matters must be fixed.
 // An object that does not say its gap in the words asked for is kept as it
 // stands: a gap that is hard to read is still a gap. A way of saying that there
 // is none is none, unless it is said of a known gap.
-func missingFrom(el element) (plan.Missing, bool, error) {
+func readGap(el element) (plan.Missing, bool, error) {
 	if el.obj == nil {
 		m := plan.Missing{Gap: el.text, Severity: plan.SeverityMust}
 		if id := leadingID().FindStringSubmatch(el.text); id != nil {
@@ -157,7 +157,7 @@ func missingFrom(el element) (plan.Missing, bool, error) {
 		}
 		return m, m.ID != "" || !namesNoGap(m.Gap), nil
 	}
-	s, err := el.obj.strs("id", "gap", "severity")
+	s, err := el.obj.stringFields("id", "gap", "severity")
 	if err != nil {
 		return plan.Missing{}, false, err
 	}
@@ -189,22 +189,22 @@ func severityOf(s string) string {
 // those known.
 func saysMore(obj object, known ...string) bool {
 	for key, values := range obj {
-		if !slices.Contains(known, key) && slices.ContainsFunc(values, filled) {
+		if !slices.Contains(known, key) && slices.ContainsFunc(values, hasContent) {
 			return true
 		}
 	}
 	return false
 }
 
-// commandFrom reads claimed commands, each by its line or by the id of its call.
+// readClaim reads claimed commands, each by its line or by the id of its call.
 // One without an exit code is claimed to have succeeded.
-func commandFrom(done bool) func(element) (plan.RanCommand, bool, error) {
+func readClaim(done bool) func(element) (plan.RanCommand, bool, error) {
 	return func(el element) (plan.RanCommand, bool, error) {
 		if el.obj == nil {
 			c := plan.RanCommand{Command: strings.TrimSpace(strings.Trim(el.text, "`"))}
 			return c, !saysNothing(c.Command), nil
 		}
-		s, err := el.obj.strs("command", "call")
+		s, err := el.obj.stringFields("command", "call")
 		if err != nil {
 			return plan.RanCommand{}, false, err
 		}
@@ -219,7 +219,7 @@ func commandFrom(done bool) func(element) (plan.RanCommand, bool, error) {
 			return c, false, err
 		}
 		if done {
-			err = listBeside(el.obj)
+			err = refuseListUnder(el.obj)
 		}
 		return c, true, err
 	}
@@ -231,7 +231,7 @@ func (o object) exitCode() (int, error) {
 	if len(f) > 1 {
 		return 0, errors.New(`gives "exit_code" twice with different values`)
 	}
-	if k := kindOfJSON(f.last()); k == 0 || k == 'n' {
+	if k := kindOfJSON(f.effective()); k == 0 || k == 'n' {
 		return 0, nil
 	}
 	code, err := strconv.Atoi(strings.Trim(string(f[0]), `"`))
@@ -241,11 +241,11 @@ func (o object) exitCode() (int, error) {
 	return code, nil
 }
 
-// noteFrom reads remarks. An object is one by its "note", or as it stands.
-func noteFrom(el element) (string, bool, error) {
+// readNote reads remarks. An object is one by its "note", or as it stands.
+func readNote(el element) (string, bool, error) {
 	text := el.text
 	if el.obj != nil {
-		text, _ = el.obj.str("note")
+		text, _ = el.obj.stringField("note")
 		if text == "" && saysMore(el.obj) {
 			text = string(el.raw)
 		}
@@ -256,10 +256,10 @@ func noteFrom(el element) (string, bool, error) {
 // readWhy reads a reason that is only given where there is one. "" stands for
 // none, as does a text whose first clause says that there is none.
 func readWhy(obj object, key string) (string, error) {
-	if string(obj[key].last()) == "false" && len(obj[key]) == 1 {
+	if string(obj[key].effective()) == "false" && len(obj[key]) == 1 {
 		return "", nil
 	}
-	why, err := obj.str(key)
+	why, err := obj.stringField(key)
 	if err != nil {
 		return "", refuse("the verdict %v", err)
 	}

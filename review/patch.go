@@ -119,7 +119,8 @@ func gitNames(text string) (from, to string) {
 		if end := strings.Index(text[1:], `" `); end >= 0 {
 			from, to = text[:end+2], text[end+3:]
 		}
-	} else if half := len(text) / 2; len(text)%2 == 1 && text[half] == ' ' && strings.TrimPrefix(text[:half], "a/") == strings.TrimPrefix(text[half+1:], "b/") {
+	} else if half := len(text) / 2; len(text)%2 == 1 && text[half] == ' ' &&
+		strings.TrimPrefix(text[:half], "a/") == strings.TrimPrefix(text[half+1:], "b/") {
 		from, to = text[:half], text[half+1:]
 	} else {
 		from, to, _ = strings.Cut(text, " ")

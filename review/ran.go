@@ -8,21 +8,21 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// ran notes checks that pass and mean less than before: their test runners, by
+// noteFewerTests notes checks that pass and mean less than before: their test runners, by
 // what they say themselves, ran fewer tests, or none.
-func (w Work) ran() []plan.Finding {
-	now, order := latest(w.After)
-	base, _ := latest(w.Baseline)
+func (w Work) noteFewerTests() []plan.Finding {
+	now, order := latestResults(w.After)
+	base, _ := latestResults(w.Baseline)
 	var out []plan.Finding
 	for _, command := range order {
-		r := Settled(now[command])
+		r := EffectiveResult(now[command])
 		if !passed(r) || r.Skipped != "" || r.Evidence != "" || r.Source == plan.CheckSetup {
 			continue
 		}
 		was, known := base[command]
 		text := nothingRan(r.Tests)
 		if text == "" && known {
-			text = fewer(was.Tests, r.Tests)
+			text = fewerTests(was.Tests, r.Tests)
 		}
 		if text != "" {
 			out = append(out, plan.Finding{
@@ -48,9 +48,9 @@ func nothingRan(now *plan.TestReport) string {
 	return fmt.Sprintf("by its own report (%s) it ran no test", runners(now))
 }
 
-// fewer says in what a report tells of less than the one before the change, ""
+// fewerTests says in what a report tells of less than the one before the change, ""
 // for nothing. What either does not count is not compared.
-func fewer(was, now *plan.TestReport) string {
+func fewerTests(was, now *plan.TestReport) string {
 	if was != nil && now != nil && now.Silent > was.Silent {
 		return fmt.Sprintf(
 			"%s of it passed without naming a test, which was so of %d before the change",

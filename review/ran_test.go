@@ -15,8 +15,8 @@ func reportOf(runner string, passed, failed, skipped int) *plan.TestReport {
 	return &plan.TestReport{Runners: []string{runner}, Passed: passed, Failed: failed, Skipped: skipped}
 }
 
-// silent is a report of go with packages that named no test.
-func silent(passed, packages int) *plan.TestReport {
+// noTestCount is a report of go with packages that named no test.
+func noTestCount(passed, packages int) *plan.TestReport {
 	r := reportOf("go", passed, 0, 0)
 	r.Silent = packages
 	return r
@@ -48,8 +48,8 @@ func TestWhatRan(t *testing.T) {
 		"it says nothing":            {reportOf("pytest", 3, 0, 0), nil, 0, "it says nothing of the tests that it ran before the change (3 tests, by pytest)"},
 		"another one speaks":         {reportOf("pytest", 3, 0, 0), reportOf("jest", 9, 0, 0), 0, "pytest reported of tests before the change, and says nothing now"},
 		"node knows of a file alone": {reportOf("tap", 1, 0, 0), reportOf("node files", 1, 0, 0), 0, "tap reported of tests"},
-		"silent as before":           {silent(3, 1), silent(3, 1), 0, ""},
-		"one falls silent":           {silent(0, 0), silent(3, 1), 0, "1 package of it passed without naming a test, which was so of 0 before"},
+		"silent as before":           {noTestCount(3, 1), noTestCount(3, 1), 0, ""},
+		"one falls silent":           {noTestCount(0, 0), noTestCount(3, 1), 0, "1 package of it passed without naming a test, which was so of 0 before"},
 		"a test program ends early":  {reportOf("go", 3, 0, 0), reportOf("go", -1, 0, -1), 0, "it ran 3 tests before the change, and does not name its tests any more"},
 	} {
 		w := review.Work{}
@@ -74,10 +74,10 @@ func TestWhatRan(t *testing.T) {
 func TestWhatTheTreesSay(t *testing.T) {
 	t.Parallel()
 	w := review.Work{
-		Patch: patchOf("a_test.go", "", "-func TestGone(t *testing.T) {", "+//go:build slow"),
-		Lost:  map[string][]string{"a_test.go": {"TestGone", "TestSlow"}, "b_test.go": {"TestMoved"}},
-		Mains: []string{"c_test.go"},
-		Tools: map[string][]string{"build": {"build/a", "build/b", "build/c", "build/d"}, "tool.py": {"tool.py"}, ".venv": nil},
+		Patch:        patchOf("a_test.go", "", "-func TestGone(t *testing.T) {", "+//go:build slow"),
+		LostTests:    map[string][]string{"a_test.go": {"TestGone", "TestSlow"}, "b_test.go": {"TestMoved"}},
+		Mains:        []string{"c_test.go"},
+		ChangedTools: map[string][]string{"build": {"build/a", "build/b", "build/c", "build/d"}, "tool.py": {"tool.py"}, ".venv": nil},
 	}
 	var got []string
 	for _, f := range review.Inspect(w) {

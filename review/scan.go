@@ -187,23 +187,23 @@ func unescaped(text string) string {
 
 func meansVerdict(text string) bool { return verdictKey().MatchString(unescaped(text)) }
 
-// value is a JSON object and where it stands in a text.
-type value struct {
+// locatedObject is a JSON object and where it stands in a text.
+type locatedObject struct {
 	region
 	obj object
 }
 
-func (v value) text(text string) string { return text[v.start:v.end] }
+func (v locatedObject) text(text string) string { return text[v.start:v.end] }
 
-// findings are the outermost JSON objects of a text, in order: those with the
+// verdictObjects are the outermost JSON objects of a text, in order: those with the
 // key of a verdict, of which there is at least one, and the others.
-type findings struct{ verdicts, others []value }
+type verdictObjects struct{ verdicts, others []locatedObject }
 
 // findVerdicts finds the objects that are verdicts. What was meant as a verdict
 // and cannot be read stands for a word that was not heard, so it is an error and
 // not skipped.
-func findVerdicts(text string) (findings, error) {
-	var found findings
+func findVerdicts(text string) (verdictObjects, error) {
+	var found verdictObjects
 	regions, unclosed := scan(text)
 	for _, r := range regions {
 		chunk := text[r.start:r.end]
@@ -217,17 +217,17 @@ func findVerdicts(text string) (findings, error) {
 		obj, err := decodeObject([]byte(chunk))
 		switch {
 		case err == nil && obj["verdict"] != nil:
-			found.verdicts = append(found.verdicts, value{r, obj})
-		case err == nil && plain(misspelled(obj)) == "verdict":
+			found.verdicts = append(found.verdicts, locatedObject{r, obj})
+		case err == nil && normalKey(misspelled(obj)) == "verdict":
 			return found, refuse("the key %q must be written %q", misspelled(obj), "verdict")
 		case quotedKey().MatchString(unescaped(chunk)):
 			return found, refuse(`the key "verdict" is not at the top level of the JSON object`).at(chunk)
 		case err == nil && len(obj) > 0:
-			found.others = append(found.others, value{r, obj})
+			found.others = append(found.others, locatedObject{r, obj})
 		}
 	}
 	if unclosed >= 0 {
-		rest := outside(text, unclosed, found.verdicts)
+		rest := textOutside(text, unclosed, found.verdicts)
 		switch {
 		case !meansVerdict(rest):
 		case len(found.verdicts) > 0:
@@ -243,8 +243,8 @@ func findVerdicts(text string) (findings, error) {
 	return found, nil
 }
 
-// outside is a text from a position on without the given values in it.
-func outside(text string, from int, values []value) string {
+// textOutside is a text from a position on without the given values in it.
+func textOutside(text string, from int, values []locatedObject) string {
 	var b strings.Builder
 	for _, v := range values {
 		if v.start >= from {

@@ -36,8 +36,8 @@ var skips = map[string]func() *regexp.Regexp{
 	".sh":    lazy.Regexp(`^\s*skip\b`),
 }
 
-// likewise are endings of the same language.
-var likewise = map[string]string{
+// sameLanguage are endings of the same language.
+var sameLanguage = map[string]string{
 	".bats":   ".sh",
 	".c":      ".cc",
 	".cjs":    ".js",
@@ -58,11 +58,11 @@ var likewise = map[string]string{
 	".vue":    ".js",
 }
 
-// skipped notes marks that keep tests from running, where there are more of them
+// noteSkippedTests notes marks that keep tests from running, where there are more of them
 // than before.
-func skipped(f fileChange) []plan.Finding {
+func noteSkippedTests(f fileChange) []plan.Finding {
 	ending := path.Ext(f.path)
-	if other := likewise[ending]; other != "" {
+	if other := sameLanguage[ending]; other != "" {
 		ending = other
 	}
 	skip := skips[ending]

@@ -57,7 +57,7 @@ func cut(text string, n int) string {
 	return text[:n] + "…"
 }
 
-// normal is a text without what two tellings of the same gap may differ in.
-func normal(text string) string {
+// normalized is a text without what two tellings of the same gap may differ in.
+func normalized(text string) string {
 	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), " .!;,")
 }

@@ -20,16 +20,16 @@ type Call struct {
 	Altered []string
 }
 
-// Line is a claimed command line that can be run again.
-type Line struct {
+// ClaimedLine is a claimed command line that can be run again.
+type ClaimedLine struct {
 	Command  string
 	ExitCode int // that it is claimed to end with
 }
 
-// Lines are the claimed lines that have to be run again, without repetitions. A
+// ClaimedLines are the claimed lines that have to be run again, without repetitions. A
 // claim that names one of the engine's own checks needs no other run.
-func Lines(v plan.Verdict, ev Evidence) []Line {
-	var out []Line
+func ClaimedLines(v plan.Verdict, ev Evidence) []ClaimedLine {
+	var out []ClaimedLine
 	for _, c := range claims(v, ev) {
 		if _, own := ev.check(c.Command); c.Command != "" && !own && !slices.Contains(out, c) {
 			out = append(out, c)
@@ -40,20 +40,20 @@ func Lines(v plan.Verdict, ev Evidence) []Line {
 
 // claims are the claimed lines. One that names a call which is not in the
 // record has no command.
-func claims(v plan.Verdict, ev Evidence) []Line {
-	var out []Line
+func claims(v plan.Verdict, ev Evidence) []ClaimedLine {
+	var out []ClaimedLine
 	for _, c := range v.Commands {
 		if call := strings.TrimSpace(c.Call); call != "" {
-			i := slices.IndexFunc(ev.Ran, func(r Call) bool { return r.ID == call || r.Key == call })
+			i := slices.IndexFunc(ev.Calls, func(r Call) bool { return r.ID == call || r.Key == call })
 			if i < 0 {
-				out = append(out, Line{ExitCode: c.ExitCode})
+				out = append(out, ClaimedLine{ExitCode: c.ExitCode})
 				continue
 			}
 			// The id names what ran, with what it came to.
-			c.Command, c.ExitCode = ev.Ran[i].Command, ev.Ran[i].ExitCode
+			c.Command, c.ExitCode = ev.Calls[i].Command, ev.Calls[i].ExitCode
 		}
 		if command := strings.TrimSpace(c.Command); command != "" {
-			out = append(out, Line{Command: command, ExitCode: c.ExitCode})
+			out = append(out, ClaimedLine{Command: command, ExitCode: c.ExitCode})
 		}
 	}
 	return out
@@ -89,27 +89,28 @@ func (ev Evidence) trials(command, on string) []plan.CheckResult {
 	return out
 }
 
-// weight is what a line that was run again is worth.
-type weight int
+// claimWeight is what a line that was run again is worth.
+type claimWeight int
 
 const (
-	unproven  weight = iota // it is not known how it ends by itself
-	unbroken                // it ends as claimed
-	shown                   // it ends as claimed, and otherwise without the work
-	objection               // it ends otherwise than claimed
+	unproven  claimWeight = iota // it is not known how it ends by itself
+	unbroken                     // it ends as claimed
+	shown                        // it ends as claimed, and otherwise without the work
+	objection                    // it ends otherwise than claimed
 )
 
 // weigh says what a claimed line is worth, and why it is worth no more than
 // that.
-func (ev Evidence) weigh(l Line) (weight, string) {
+func (ev Evidence) weigh(l ClaimedLine) (claimWeight, string) {
 	if l.Command == "" {
 		return unproven, "A claim names a call that is not in the record of this review."
 	}
 	if own, ok := ev.check(l.Command); ok {
 		if endedBySelf(own) && own.ExitCode != l.ExitCode && !own.Flaky {
 			return objection, fmt.Sprintf(
-				"`%s` is said to have ended with %d, but it is one of the workflow's own checks, and that ended with %d.",
-				short(l.Command),
+				"`%s` is said to have ended with %d, but it is one of the workflow's own checks, and that ended with "+
+					"%d.",
+				shortened(l.Command),
 				l.ExitCode,
 				own.ExitCode,
 			)
@@ -118,15 +119,15 @@ func (ev Evidence) weigh(l Line) (weight, string) {
 	}
 	onWork := ev.trials(l.Command, plan.TreeReviewed)
 	if len(onWork) == 0 {
-		return unproven, fmt.Sprintf("`%s` was not run again: %s.", short(l.Command), ev.limits())
+		return unproven, fmt.Sprintf("`%s` was not run again: %s.", shortened(l.Command), ev.limits())
 	}
 	return ev.compare(l, onWork)
 }
 
 // compare weighs a line by how it ended on the work and without it.
-func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
+func (ev Evidence) compare(l ClaimedLine, onWork []plan.CheckResult) (claimWeight, string) {
 	first, last := onWork[0], onWork[len(onWork)-1]
-	name := fmt.Sprintf("`%s`", short(l.Command))
+	name := fmt.Sprintf("`%s`", shortened(l.Command))
 	switch {
 	case first.ExitCode != last.ExitCode:
 		return unproven, fmt.Sprintf(
@@ -139,7 +140,8 @@ func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
 		return unproven, fmt.Sprintf("%s, run alone on the work, %s", name, endedHow(last))
 	case last.ExitCode != l.ExitCode && ev.ranAltered(l):
 		return unproven, fmt.Sprintf(
-			"%s ran while files of the work stood changed in your copy (%s), so it says nothing about the work. Alone it %s",
+			"%s ran while files of the work stood changed in your copy (%s), so it says nothing about the work. "+
+				"Alone it %s",
 			name,
 			strings.Join(ev.altered(l), ", "),
 			endedHow(last),
@@ -164,15 +166,15 @@ func (ev Evidence) compare(l Line, onWork []plan.CheckResult) (weight, string) {
 	if len(without) == 0 {
 		return unbroken, ""
 	}
-	if why := ev.alike(l.Command, last, without); why != "" {
+	if why := ev.whyIndistinct(l.Command, last, without); why != "" {
 		return unbroken, why
 	}
 	return shown, ""
 }
 
-// silent reports whether a test runner ran that does not say how many tests it
+// noTestCount reports whether a test runner ran that does not say how many tests it
 // ran: it may have been told to run none.
-func silent(r plan.CheckResult) bool {
+func noTestCount(r plan.CheckResult) bool {
 	return r.Tests != nil && r.Tests.Passed <= 0 && r.Tests.Failed <= 0
 }
 
@@ -182,9 +184,9 @@ func notBuilt(r plan.CheckResult) bool {
 }
 
 // weighCheck weighs one of the engine's own checks, which has to pass.
-func (ev Evidence) weighCheck(c plan.CheckResult) (weight, string) {
-	c = Settled(c)
-	name := fmt.Sprintf("`%s`", short(c.Command))
+func (ev Evidence) weighCheck(c plan.CheckResult) (claimWeight, string) {
+	c = EffectiveResult(c)
+	name := fmt.Sprintf("`%s`", shortened(c.Command))
 	switch {
 	case !passed(c):
 		return unproven, fmt.Sprintf("%s does not pass.", name)
@@ -197,21 +199,22 @@ func (ev Evidence) weighCheck(c plan.CheckResult) (weight, string) {
 	if len(without) == 0 {
 		return unbroken, ""
 	}
-	if why := ev.alike(c.Command, c, without); why != "" {
+	if why := ev.whyIndistinct(c.Command, c, without); why != "" {
 		return unbroken, why
 	}
 	return shown, ""
 }
 
-// alike says why what a line came to without the work is not told apart from
+// whyIndistinct says why what a line came to without the work is not told apart from
 // what it came to on it; "" where it is.
-func (ev Evidence) alike(command string, onWork plan.CheckResult, without []plan.CheckResult) string {
-	name, last := fmt.Sprintf("`%s`", short(command)), without[len(without)-1]
+func (ev Evidence) whyIndistinct(command string, onWork plan.CheckResult, without []plan.CheckResult) string {
+	name, last := fmt.Sprintf("`%s`", shortened(command)), without[len(without)-1]
 	ranNone := onWork.Tests.Ran() && last.Tests != nil && !last.Tests.Ran()
 	switch {
-	case silent(onWork) && notBuilt(last):
+	case noTestCount(onWork) && notBuilt(last):
 		return fmt.Sprintf(
-			"%s does not say that a test ran on the work, and without the change it cannot be built: claim a line that names the tests it runs.",
+			"%s does not say that a test ran on the work, and without the change it cannot be built: claim a line "+
+				"that names the tests it runs.",
 			name,
 		)
 	case ranNone:
@@ -234,10 +237,10 @@ func (ev Evidence) namesAdded(command string, r plan.CheckResult) bool {
 	})
 }
 
-// Settled is the result of a check as it counts. One that had to be stopped, and
+// EffectiveResult is the result of a check as it counts. One that had to be stopped, and
 // passed when it was run again at once, has passed: a hang now and then is not
 // the work's.
-func Settled(r plan.CheckResult) plan.CheckResult {
+func EffectiveResult(r plan.CheckResult) plan.CheckResult {
 	if r.Flaky && (r.Hung || r.TimedOut) {
 		r.ExitCode, r.Flaky, r.Hung, r.TimedOut = 0, false, false, false
 	}
@@ -279,9 +282,9 @@ func endedHow(r plan.CheckResult) string {
 
 // ranAltered reports whether a line ended as claimed in this review only while
 // files of the work stood changed.
-func (ev Evidence) ranAltered(l Line) bool {
+func (ev Evidence) ranAltered(l ClaimedLine) bool {
 	found := false
-	for _, c := range ev.Ran {
+	for _, c := range ev.Calls {
 		if strings.TrimSpace(c.Command) != l.Command || c.ExitCode != l.ExitCode {
 			continue
 		}
@@ -294,9 +297,9 @@ func (ev Evidence) ranAltered(l Line) bool {
 }
 
 // altered are the files that stood changed while a line ran.
-func (ev Evidence) altered(l Line) []string {
+func (ev Evidence) altered(l ClaimedLine) []string {
 	var out []string
-	for _, c := range ev.Ran {
+	for _, c := range ev.Calls {
 		if strings.TrimSpace(c.Command) == l.Command {
 			out = append(out, c.Altered...)
 		}
@@ -313,11 +316,11 @@ func (ev Evidence) limits() string {
 	return ev.Limit
 }
 
-func short(command string) string { return cut(strings.TrimSpace(command), 200) }
+func shortened(command string) string { return cut(strings.TrimSpace(command), 200) }
 
 // proof is what a DONE rests on.
 type proof struct {
-	best       weight
+	best       claimWeight
 	line       string   // that shows it
 	objections []string // claims that are false
 	why        []string // why lines prove nothing, or not enough
@@ -326,7 +329,7 @@ type proof struct {
 // prove weighs every claimed line and every check.
 func (ev Evidence) prove(v plan.Verdict) proof {
 	var p proof
-	take := func(w weight, line, why string) {
+	take := func(w claimWeight, line, why string) {
 		switch {
 		case w == objection:
 			p.objections = append(p.objections, why)

@@ -71,25 +71,25 @@ func TestWhatALineIsWorth(t *testing.T) {
 		"ran on other files": {
 			ran("t", 0),
 			[]plan.CheckResult{onWork("t", 1), onWork("t", 1)},
-			review.Evidence{Ran: []review.Call{{ID: "b1", Command: "t", Altered: []string{"x.go"}}}},
+			review.Evidence{Calls: []review.Call{{ID: "b1", Command: "t", Altered: []string{"x.go"}}}},
 			review.DoubtShown, "stood changed in your copy (x.go)",
 		},
 		"ran on both": {
 			ran("t", 0),
 			[]plan.CheckResult{onWork("t", 1), onWork("t", 1)},
-			review.Evidence{Ran: []review.Call{{ID: "b1", Command: "t", Altered: []string{"x.go"}}, {ID: "b2", Command: "t"}}},
+			review.Evidence{Calls: []review.Call{{ID: "b1", Command: "t", Altered: []string{"x.go"}}, {ID: "b2", Command: "t"}}},
 			review.DoubtClaims, "",
 		},
 		"by its id": {
 			plan.RanCommand{Call: "b2"},
 			[]plan.CheckResult{onWork("t", 3), without("t", 0)},
-			review.Evidence{Ran: []review.Call{{ID: "b1", Command: "u"}, {ID: "b2", Command: "t", ExitCode: 3}}},
+			review.Evidence{Calls: []review.Call{{ID: "b1", Command: "u"}, {ID: "b2", Command: "t", ExitCode: 3}}},
 			"", "",
 		},
 		"by the server's id": {
 			plan.RanCommand{Call: "call_9"},
 			[]plan.CheckResult{onWork("t", 0), without("t", 1)},
-			review.Evidence{Ran: []review.Call{{ID: "b1", Key: "call_9", Command: "t"}}},
+			review.Evidence{Calls: []review.Call{{ID: "b1", Key: "call_9", Command: "t"}}},
 			"", "",
 		},
 		"by no id": {plan.RanCommand{Call: "b7"}, nil, review.Evidence{}, review.DoubtShown, "not in the record"},
@@ -136,7 +136,7 @@ func TestWhatALineIsWorth(t *testing.T) {
 			if d.Kind != tt.want || !strings.Contains(review.Reask(nil, d), tt.says) {
 				t.Errorf("doubt %s:\n%s\nwant %s with %q", d.Kind, review.Reask(nil, d), tt.want, tt.says)
 			}
-			tt.evidence.Asked = []review.DoubtKind{d.Kind}
+			tt.evidence.AskedDoubts = []review.DoubtKind{d.Kind}
 			again, d := review.Judge(v, tt.evidence)
 			if again.Approved || again.Verdict != plan.NeedsFix || d != nil || len(again.Gaps) == 0 {
 				t.Errorf("asked before: %+v, doubt %+v", again, d)

@@ -21,9 +21,9 @@ type TemporaryFile struct {
 	Mode fs.FileMode // permission bits
 }
 
-// Temporary lists the regular files in the wall's own /tmp, as far as 10,000
+// TemporaryFiles lists the regular files in the wall's own /tmp, as far as 10,000
 // paths, without those that it stands in for caches. [LevelNone] has none.
-func (w *Wall) Temporary(ctx context.Context) ([]TemporaryFile, error) {
+func (w *Wall) TemporaryFiles(ctx context.Context) ([]TemporaryFile, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cleared {
@@ -43,11 +43,12 @@ func (w *Wall) Temporary(ctx context.Context) ([]TemporaryFile, error) {
 		if seen++; seen > maxListed {
 			return fs.SkipAll
 		}
-		if info.Mode().IsRegular() && !strings.HasPrefix(name, privateCache) {
-			out = append(
-				out,
-				TemporaryFile{temporaryRoot + "/" + filepath.ToSlash(name), info.Size(), info.Mode().Perm()},
-			)
+		if info.Mode().IsRegular() && !strings.HasPrefix(name, privateCachePrefix) {
+			out = append(out, TemporaryFile{
+				Path: temporaryRoot + "/" + filepath.ToSlash(name),
+				Size: info.Size(),
+				Mode: info.Mode().Perm(),
+			})
 		}
 		return context.Cause(ctx)
 	})
@@ -80,7 +81,7 @@ func (w *Wall) Read(path string, limit int64) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	defer func() { _ = root.Close() }()
-	f, err := openPlain(root, name)
+	f, err := openRegular(root, name)
 	if err != nil {
 		return nil, 0, fmt.Errorf("sandbox: read a file behind the wall: %w", err)
 	}
@@ -96,8 +97,8 @@ func (w *Wall) Read(path string, limit int64) ([]byte, fs.FileMode, error) {
 	return data, info.Mode().Perm(), err
 }
 
-// Look is Read without reading: how long a regular file is, and its mode.
-func (w *Wall) Look(path string) (size int64, mode fs.FileMode, err error) {
+// Stat is Read without reading: how long a regular file is, and its mode.
+func (w *Wall) Stat(path string) (size int64, mode fs.FileMode, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	root, name, err := w.rootOf(path)

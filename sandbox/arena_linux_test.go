@@ -94,7 +94,7 @@ func newArena(t *testing.T, template string) *arena {
 	if a.leaked, err = os.OpenFile(filepath.Join(a.tree, "file"), os.O_RDWR|os.O_APPEND, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := unix.FcntlInt(a.leaked.Fd(), unix.F_SETFD, 0); err != nil { // inherited by whoever forgets
+	if _, err := unix.FcntlInt(a.leaked.Fd(), unix.F_SETFD, 0); err != nil { // inherited by a child whose parent does not close it
 		t.Fatal(err)
 	}
 	if os.Getuid() == 0 {
@@ -209,7 +209,7 @@ func (a *arena) environ(helper string) []string {
 }
 
 // look tells how everything in the home looks from outside. A change of any
-// kind moves the time of the last change, which nobody can set.
+// kind moves the time of the last change, which no program can set.
 func (a *arena) look() map[string]string {
 	out := map[string]string{}
 	_ = filepath.WalkDir(a.home, func(path string, d fs.DirEntry, err error) error {

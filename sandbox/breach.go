@@ -25,14 +25,14 @@ func (b *Breach) Error() string {
 		{"what decides what git runs was changed, and could not be put back", b.Lost},
 	} {
 		if len(part.paths) > 0 {
-			parts = append(parts, part.text+": "+few(part.paths))
+			parts = append(parts, part.text+": "+firstPaths(part.paths))
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// few lists some paths and says how many more there are.
-func few(paths []string) string {
+// firstPaths lists some paths and says how many more there are.
+func firstPaths(paths []string) string {
 	const most = 10
 	text := strings.Join(paths[:min(len(paths), most)], ", ")
 	if len(paths) > most {

@@ -22,7 +22,7 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	p, g := w.policy, w.ground()
+	p, g := w.policy, w.layoutInput()
 	if p.Discard { // no layers: they are read, and written to elsewhere
 		for _, c := range p.Caches {
 			g.shown = append(g.shown, c.Dir)
@@ -49,13 +49,14 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 		Internet:  true,
 		Processes: p.MaxProcesses,
 	}
-	return w.begin(ctx, cmd, s)
+	return w.startInside(ctx, cmd, s)
 }
 
-// bwrapArgs says the steps in bwrap's words.
+// bwrapArgs are the arguments that make bwrap carry out the steps.
 func (w *Wall) bwrapArgs(steps []step) ([]string, error) {
 	args := []string{
-		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
+		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent",
 		"--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/dev/shm", "--proc", "/proc", "--as-pid-1",
 		"--uid", strconv.Itoa(os.Getuid()), "--gid", strconv.Itoa(os.Getgid()),
 	}

@@ -29,19 +29,19 @@ func (w *Wall) build(ctx context.Context) (*inside, error) {
 	return nil, fmt.Errorf("there is no level %q", w.level)
 }
 
-// begin starts the inside of the wall, in its control group if there is one.
-func (w *Wall) begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
+// startInside starts the inside of the wall, in its control group if there is one.
+func (w *Wall) startInside(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
 	if w.group != nil {
 		s.Processes = 0 // the group counts, and says so when it refuses
 	}
-	w.group.hold(cmd)
-	return begin(ctx, cmd, s)
+	w.group.startIn(cmd)
+	return startInside(ctx, cmd, s)
 }
 
-func (w *Wall) ground() ground {
-	return ground{
+func (w *Wall) layoutInput() layoutInput {
+	return layoutInput{
 		home:    homeOf(w.env),
-		shown:   filepath.SplitList(variable(w.env, "PATH")),
+		shown:   filepath.SplitList(lookupEnv(w.env, "PATH")),
 		scratch: w.scratch,
 		mounts:  mountPoints(),
 	}
@@ -49,11 +49,11 @@ func (w *Wall) ground() ground {
 
 // buildNamespaces puts the commands into namespaces of their own.
 func (w *Wall) buildNamespaces(ctx context.Context) (*inside, error) {
-	steps, err := layout(w.policy, w.ground())
+	steps, err := layout(w.policy, w.layoutInput())
 	if err != nil {
 		return nil, err
 	}
-	if !w.laid { // else what was left there stands
+	if !w.putsWritten { // else the layers hold what earlier commands left
 		if err := w.putInLayers(steps); err != nil {
 			return nil, err
 		}
@@ -66,9 +66,9 @@ func (w *Wall) buildNamespaces(ctx context.Context) (*inside, error) {
 		Processes: w.policy.MaxProcesses,
 		RootKeeps: os.Getuid() == 0,
 	}
-	cmd := again(roleBuild)
+	cmd := selfCommand(roleBuild)
 	cmd.SysProcAttr = namespaces(w.policy.Network)
-	return w.begin(ctx, cmd, s)
+	return w.startInside(ctx, cmd, s)
 }
 
 // writablePlaces lists where Landlock lets the commands write.
@@ -82,8 +82,8 @@ func writablePlaces(steps []step) []string {
 	return out
 }
 
-// again is this program, to be started once more in a role.
-func again(role string) *exec.Cmd {
+// selfCommand is this program, to be started once more in a role.
+func selfCommand(role string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", Verb, role) //nolint:noctx // it lives as long as its wall
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -93,9 +93,8 @@ func again(role string) *exec.Cmd {
 // namespaces is how a process starts that has rights of its own in new
 // namespaces, under the user that the caller is.
 func namespaces(network bool) *syscall.SysProcAttr {
-	flags := uintptr(
-		unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
-	)
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
+		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP)
 	if !network {
 		flags |= unix.CLONE_NEWNET
 	}
@@ -105,15 +104,16 @@ func namespaces(network bool) *syscall.SysProcAttr {
 		Pdeathsig:   syscall.SIGKILL,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
-		// Whoever is not root loses the rights of a new namespace when it
-		// starts a program, unless they are ambient.
+		// A process that is not root's loses the rights of a new namespace when
+		// it starts a program, unless they are ambient.
 		AmbientCaps: []uintptr{
 			unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETGID, unix.CAP_SETUID,
 			unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN, unix.CAP_MKNOD, unix.CAP_KILL,
 		},
 	}
 	if os.Getuid() == 0 {
-		attr.UidMappings, attr.GidMappings = identity("uid_map"), identity("gid_map")
+		attr.UidMappings = identity("uid_map")
+		attr.GidMappings = identity("gid_map")
 		attr.GidMappingsEnableSetgroups = true
 	}
 	return attr
@@ -158,35 +158,35 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 		}
 	}
 	s := setup{
-		Read:     allBut(w.policy.Hidden, append(write, w.policy.Tree, w.self())),
+		Read:     pathsExcept(w.policy.Hidden, append(write, w.policy.Tree, w.self())),
 		Write:    write,
 		Internet: w.policy.Network,
 	}
-	cmd := again(roleGuard)
+	cmd := selfCommand(roleGuard)
 	// No Pdeathsig: the guard has to outlive us by the moment that it takes to
 	// end what is left.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	in, err := w.begin(ctx, cmd, s)
+	in, err := w.startInside(ctx, cmd, s)
 	if in != nil {
-		in.soft = true
+		in.endsItself = true
 	}
 	return in, err
 }
 
-// allBut lists paths that together hold everything but what is hidden, and
+// pathsExcept lists paths that together hold everything but what is hidden, and
 // what is to be kept although it lies in there.
-func allBut(hidden, keep []string) []string {
+func pathsExcept(hidden, keep []string) []string {
 	var real []string
 	for _, h := range hidden {
 		if p, err := filepath.EvalSymlinks(h); err == nil {
 			real = append(real, p)
 		}
 	}
-	return append(around("/", real), keep...)
+	return append(pathsAround("/", real), keep...)
 }
 
-// around lists dir, or what is in it, as far as it holds nothing hidden.
-func around(dir string, hidden []string) []string {
+// pathsAround lists dir, or what is in it, as far as it holds nothing hidden.
+func pathsAround(dir string, hidden []string) []string {
 	inside := false
 	for _, h := range hidden {
 		if within(dir, h) {
@@ -204,7 +204,7 @@ func around(dir string, hidden []string) []string {
 	var out []string
 	for _, e := range entries {
 		if e.Type()&os.ModeSymlink == 0 { // what it leads to has a path of its own
-			out = append(out, around(filepath.Join(dir, e.Name()), hidden)...)
+			out = append(out, pathsAround(filepath.Join(dir, e.Name()), hidden)...)
 		}
 	}
 	return out

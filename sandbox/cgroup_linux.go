@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// outsideGroup is the control group that whoever builds walls moves into: one
-	// that holds processes cannot bound groups below it.
+	// outsideGroup is the control group that a process which builds walls moves
+	// into: a group that holds processes cannot bound groups below it.
 	outsideGroup = "plan-outside"
 	// groupPatience is how long the kernel may take to be done with what was killed.
 	groupPatience = 2 * time.Second
@@ -26,9 +26,9 @@ const (
 // group is a control group (version 2) that holds everything behind one wall.
 // A nil group bounds nothing and counts nothing.
 type group struct {
-	dir  string
-	file *os.File // of dir; locked, so that nobody sweeps it
-	p    Policy
+	dir    string
+	file   *os.File // of dir; locked, so that no other process sweeps it
+	policy Policy
 }
 
 // newGroup makes a group with the bounds of a policy, below the one that this
@@ -38,8 +38,8 @@ func newGroup(p Policy) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{p: p}
-	for g.file == nil { // until nobody sweeps it between its making and its locking
+	g := &group{policy: p}
+	for g.file == nil { // another process may sweep it between its making and its locking
 		if g.dir, err = os.MkdirTemp(base, wallPrefix); err != nil {
 			return nil, fmt.Errorf("no control group can be made in %s: %w", base, unwrapPath(err))
 		}
@@ -47,20 +47,20 @@ func newGroup(p Policy) (*group, error) {
 			return nil, errors.Join(err, unix.Rmdir(g.dir))
 		}
 	}
-	if err := g.bound(); err != nil {
+	if err := g.writeLimits(); err != nil {
 		return nil, errors.Join(err, g.remove())
 	}
 	return g, nil
 }
 
-// bound sets the bounds.
-func (g *group) bound() error {
+// writeLimits sets the bounds.
+func (g *group) writeLimits() error {
 	var errs []error
-	if g.p.MaxProcesses > 0 {
-		errs = append(errs, g.write("pids.max", strconv.FormatUint(g.p.MaxProcesses, 10)))
+	if g.policy.MaxProcesses > 0 {
+		errs = append(errs, g.write("pids.max", strconv.FormatUint(g.policy.MaxProcesses, 10)))
 	}
-	if g.p.MaxMemory > 0 {
-		errs = append(errs, g.write("memory.max", strconv.FormatUint(g.p.MaxMemory, 10)))
+	if g.policy.MaxMemory > 0 {
+		errs = append(errs, g.write("memory.max", strconv.FormatUint(g.policy.MaxMemory, 10)))
 		if err := g.write("memory.swap.max", "0"); !errors.Is(err, fs.ErrNotExist) { // without swap there is none
 			errs = append(errs, err)
 		}
@@ -72,10 +72,11 @@ func (g *group) write(file, text string) error {
 	return os.WriteFile(filepath.Join(g.dir, file), []byte(text), 0) //nolint:wrapcheck // names the path
 }
 
-// hold has a process start inside the group.
-func (g *group) hold(cmd *exec.Cmd) {
+// startIn has a process start inside the group.
+func (g *group) startIn(cmd *exec.Cmd) {
 	if g != nil {
-		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(g.file.Fd())
+		cmd.SysProcAttr.UseCgroupFD = true
+		cmd.SysProcAttr.CgroupFD = int(g.file.Fd())
 	}
 }
 
@@ -121,38 +122,41 @@ func (g *group) awaitChange(patience time.Duration) {
 	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(events.Fd()), Events: unix.POLLPRI}}, int(patience.Milliseconds()))
 }
 
-// strain is how often the bounds were met.
-type strain struct{ killed, refused uint64 }
+// limitHits is how often the bounds were met.
+type limitHits struct {
+	killed  uint64 // processes, for want of memory
+	refused uint64 // processes that were not started
+}
 
-func (g *group) strain() strain {
+func (g *group) readHits() limitHits {
 	if g == nil {
-		return strain{}
+		return limitHits{}
 	}
-	return strain{
-		killed:  counted(filepath.Join(g.dir, "memory.events"), "oom_kill"),
-		refused: counted(filepath.Join(g.dir, "pids.events"), "max"),
+	return limitHits{
+		killed:  readCounter(filepath.Join(g.dir, "memory.events"), "oom_kill"),
+		refused: readCounter(filepath.Join(g.dir, "pids.events"), "max"),
 	}
 }
 
-// since says, for whoever gave a command, which bounds were met since then.
-func (g *group) since(before strain) string {
+// hitsSince says, for the reader of a command's output, which bounds were met
+// since before.
+func (g *group) hitsSince(before limitHits) string {
 	var out string
-	now := g.strain()
+	now := g.readHits()
 	switch {
 	case now.killed == before.killed:
-	case g.p.MaxMemory == 0:
-		out = "[Killed: the machine, or what plan itself may use of it, ran out of memory. Make the command do less at a time.]\n"
+	case g.policy.MaxMemory == 0:
+		out = "[Killed: the machine, or what plan itself may use of it, ran out of memory. " +
+			"Make the command do less at a time.]\n"
 	default:
-		out = fmt.Sprintf(
-			"[Killed: the commands of this phase together used more than %s of memory, which is the bound (max_memory in the settings). Make the command do less at a time.]\n",
-			bytesText(g.p.MaxMemory),
-		)
+		out = fmt.Sprintf("[Killed: the commands of this phase together used more than %s of memory, "+
+			"which is the bound (max_memory in the settings). Make the command do less at a time.]\n",
+			bytesText(g.policy.MaxMemory))
 	}
 	if now.refused != before.refused {
-		out += fmt.Sprintf(
-			"[A process could not be started: the commands of this phase together may have %d processes and threads (max_processes in the settings). Make the command start fewer at a time.]\n",
-			g.p.MaxProcesses,
-		)
+		out += fmt.Sprintf("[A process could not be started: the commands of this phase together may have "+
+			"%d processes and threads (max_processes in the settings). Make the command start fewer at a time.]\n",
+			g.policy.MaxProcesses)
 	}
 	return out
 }
@@ -167,8 +171,8 @@ func bytesText(n uint64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// counted reads one number of a file of names and numbers; 0 if it is not there.
-func counted(file, name string) uint64 {
+// readCounter reads one number of a file of names and numbers; 0 if it is not there.
+func readCounter(file, name string) uint64 {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return 0
@@ -182,8 +186,8 @@ func counted(file, name string) uint64 {
 	return 0
 }
 
-// sweepGroups removes the groups that killed processes left: those that nobody
-// has locked. What still runs in one is ended first.
+// sweepGroups removes the groups that killed processes left: those that no
+// process has locked. What still runs in one is ended first.
 func sweepGroups() {
 	base, _, err := ownGroup()
 	if err != nil {
@@ -213,7 +217,7 @@ func lockGroup(dir string) (*os.File, error) {
 		_, err = os.Stat(dir)
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = fs.ErrNotExist // somebody sweeps it
+		err = fs.ErrNotExist // another process sweeps it
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

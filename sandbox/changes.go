@@ -21,9 +21,9 @@ type Changes struct {
 	// Altered are files and links that are gone or stand otherwise: in their
 	// content, their type, or whether they may be executed.
 	Altered []string
-	// Wrote are those that were written to at all, even if they stand as before:
+	// Written are those that were written to at all, even if they stand as before:
 	// Altered are among them.
-	Wrote []string
+	Written []string
 	// Added are files and links that were not there.
 	Added []string
 }
@@ -43,10 +43,10 @@ func (w *Wall) Changes(ctx context.Context) (Changes, error) {
 	case w.cleared:
 		return Changes{}, errClosed
 	}
-	n := &notes{
+	n := &changeRecorder{
 		ctx:     ctx,
 		altered: map[string]bool{},
-		wrote:   map[string]bool{},
+		written: map[string]bool{},
 		added:   map[string]bool{},
 	}
 	var err error
@@ -62,28 +62,28 @@ func (w *Wall) Changes(ctx context.Context) (Changes, error) {
 	return n.changes(), nil
 }
 
-// notes collects changes.
-type notes struct {
-	ctx                   context.Context
-	altered, wrote, added map[string]bool
+// changeRecorder collects changes.
+type changeRecorder struct {
+	ctx                     context.Context
+	altered, written, added map[string]bool
 }
 
-func (n *notes) alter(name string) { n.altered[name], n.wrote[name] = true, true }
-func (n *notes) write(name string) { n.wrote[name] = true }
-func (n *notes) add(name string)   { n.added[name] = true }
+func (n *changeRecorder) recordAltered(name string) { n.altered[name], n.written[name] = true, true }
+func (n *changeRecorder) recordWritten(name string) { n.written[name] = true }
+func (n *changeRecorder) recordAdded(name string)   { n.added[name] = true }
 
-// ended reports whether no caller waits for the answer any more.
-func (n *notes) ended() error { return context.Cause(n.ctx) }
+// cancelled reports whether no caller waits for the answer any more.
+func (n *changeRecorder) cancelled() error { return context.Cause(n.ctx) }
 
-func (n *notes) changes() Changes {
+func (n *changeRecorder) changes() Changes {
 	return Changes{
-		Altered: listed(n.altered),
-		Wrote:   listed(n.wrote),
-		Added:   listed(n.added),
+		Altered: sortedPaths(n.altered),
+		Written: sortedPaths(n.written),
+		Added:   sortedPaths(n.added),
 	}
 }
 
-func listed(paths map[string]bool) []string {
+func sortedPaths(paths map[string]bool) []string {
 	var out []string
 	for path := range paths {
 		out = append(out, filepath.ToSlash(path))
@@ -92,41 +92,41 @@ func listed(paths map[string]bool) []string {
 	return out
 }
 
-// standing is a file or a link as it stands, or stood.
-type standing struct {
+// fileState is a file or a link as it stands, or stood.
+type fileState struct {
 	mode fs.FileMode
 	size int64
 	link string // where it leads
 	open func() (io.ReadCloser, error)
 }
 
-// standingIn looks at a path in a root without following it.
-func standingIn(root *os.Root, name string, info fs.FileInfo) (standing, error) {
-	s := standing{mode: info.Mode(), size: info.Size()}
+// stateIn looks at a path in a root without following it.
+func stateIn(root *os.Root, name string, info fs.FileInfo) (fileState, error) {
+	s := fileState{mode: info.Mode(), size: info.Size()}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		var err error
 		s.link, err = root.Readlink(name)
 		return s, err //nolint:wrapcheck // names the path
 	}
-	s.open = func() (io.ReadCloser, error) { return openPlain(root, name) }
+	s.open = func() (io.ReadCloser, error) { return openRegular(root, name) }
 	return s, nil
 }
 
-// standingPut is what a put makes of its path.
-func standingPut(p Put) (standing, error) {
+// stateOfPut is what a put makes of its path.
+func stateOfPut(p Put) (fileState, error) {
 	if p.Mode&fs.ModeSymlink != 0 {
-		return standing{mode: fs.ModeSymlink, link: string(p.Data)}, nil
+		return fileState{mode: fs.ModeSymlink, link: string(p.Data)}, nil
 	}
 	size, err := p.size()
-	return standing{
+	return fileState{
 		mode: p.Mode.Perm(),
 		size: size,
 		open: p.open,
 	}, err
 }
 
-// same reports whether two stand alike. What cannot be read does not.
-func (s standing) same(other standing) bool {
+// equal reports whether two stand alike. What cannot be read does not.
+func (s fileState) equal(other fileState) bool {
 	if s.mode.Type() != other.mode.Type() {
 		return false
 	}
@@ -161,17 +161,17 @@ func sameContent(a, b io.Reader) bool {
 			return false
 		}
 		if errA != nil || errB != nil {
-			return ends(errA) && ends(errB)
+			return isEOF(errA) && isEOF(errB)
 		}
 	}
 }
 
-// ends reports whether a reading came to the end of its file.
-func ends(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+// isEOF reports whether io.ReadFull came to the end of its file.
+func isEOF(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// openPlain opens a regular file in a root that commands may have written to:
+// openRegular opens a regular file in a root that commands may have written to:
 // no link is followed out of it, nor at its end, and nothing waits at a pipe.
-func openPlain(root *os.Root, name string) (*os.File, error) {
+func openRegular(root *os.Root, name string) (*os.File, error) {
 	is, err := root.Lstat(name)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // names the path
@@ -215,20 +215,20 @@ func (p Policy) unwatchedIn(dir string) map[string]bool {
 	return out
 }
 
-// mark tells whether a file was written since.
-type mark struct {
+// fileStamp tells whether a file was written since it was taken.
+type fileStamp struct {
 	inode uint64
 	ctime time.Time
 }
 
-func markOf(info fs.FileInfo) mark {
+func stampOf(info fs.FileInfo) fileStamp {
 	inode, _ := identityOf(info)
-	return mark{inode, changeTime(info)}
+	return fileStamp{inode, changeTime(info)}
 }
 
-// passing leaves out what comes of commands that go on meanwhile, and of what
-// they have closed to everybody.
-func passing(err error) error {
+// ignoreConcurrentChange leaves out the errors that come of commands which go on
+// meanwhile, and of files that they have made unreadable.
+func ignoreConcurrentChange(err error) error {
 	for _, kind := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP} {
 		if errors.Is(err, kind) {
 			return nil

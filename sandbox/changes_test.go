@@ -79,18 +79,18 @@ var changing = map[string]struct {
 	"written":            {"echo x >>file", altered("file")},
 	"in place":           {"sed -i s/a/z/ dir/a", altered("dir/a")},
 	"same size and time": {"touch -r dir/a ref; printf 'z\\n' >dir/a; touch -r ref dir/a; rm ref", altered("dir/a")},
-	"written as it was":  {"printf 'a\\n' >dir/a", sandbox.Changes{Wrote: []string{"dir/a"}}},
-	"touched":            {"touch dir/a", sandbox.Changes{Wrote: []string{"dir/a"}}},
-	"there and back":     {"mv dir/a x; mv x dir/a", sandbox.Changes{Wrote: []string{"dir/a"}}},
+	"written as it was":  {"printf 'a\\n' >dir/a", sandbox.Changes{Written: []string{"dir/a"}}},
+	"touched":            {"touch dir/a", sandbox.Changes{Written: []string{"dir/a"}}},
+	"there and back":     {"mv dir/a x; mv x dir/a", sandbox.Changes{Written: []string{"dir/a"}}},
 	"executable":         {"chmod +x dir/a", altered("dir/a")},
-	"closed":             {"chmod go= dir/a", sandbox.Changes{Wrote: []string{"dir/a"}}},
+	"closed":             {"chmod go= dir/a", sandbox.Changes{Written: []string{"dir/a"}}},
 	"removed":            {"rm dir/a", altered("dir/a")},
-	"moved":              {"mv dir/a dir/z", sandbox.Changes{Altered: []string{"dir/a"}, Wrote: []string{"dir/a"}, Added: []string{"dir/z"}}},
+	"moved":              {"mv dir/a dir/z", sandbox.Changes{Altered: []string{"dir/a"}, Written: []string{"dir/a"}, Added: []string{"dir/z"}}},
 	"folder removed":     {"rm -r dir", altered("dir/a", "dir/b", "dir/sub/c")},
-	"folder made anew":   {"rm -r dir; mkdir -p dir/sub; printf 'a\\n' >dir/a; echo n >dir/n", sandbox.Changes{Altered: []string{"dir/b", "dir/sub/c"}, Wrote: []string{"dir/a", "dir/b", "dir/sub/c"}, Added: []string{"dir/n"}}},
-	"folder moved":       {"mv one two", sandbox.Changes{Altered: []string{"one/file"}, Wrote: []string{"one/file"}, Added: []string{"two/file"}}},
-	"file for folder":    {"rm -r dir/sub; echo x >dir/sub", sandbox.Changes{Altered: []string{"dir/sub/c"}, Wrote: []string{"dir/sub/c"}, Added: []string{"dir/sub"}}},
-	"folder for file":    {"rm dir/a; mkdir dir/a; echo x >dir/a/x", sandbox.Changes{Altered: []string{"dir/a"}, Wrote: []string{"dir/a"}, Added: []string{"dir/a/x"}}},
+	"folder made anew":   {"rm -r dir; mkdir -p dir/sub; printf 'a\\n' >dir/a; echo n >dir/n", sandbox.Changes{Altered: []string{"dir/b", "dir/sub/c"}, Written: []string{"dir/a", "dir/b", "dir/sub/c"}, Added: []string{"dir/n"}}},
+	"folder moved":       {"mv one two", sandbox.Changes{Altered: []string{"one/file"}, Written: []string{"one/file"}, Added: []string{"two/file"}}},
+	"file for folder":    {"rm -r dir/sub; echo x >dir/sub", sandbox.Changes{Altered: []string{"dir/sub/c"}, Written: []string{"dir/sub/c"}, Added: []string{"dir/sub"}}},
+	"folder for file":    {"rm dir/a; mkdir dir/a; echo x >dir/a/x", sandbox.Changes{Altered: []string{"dir/a"}, Written: []string{"dir/a"}, Added: []string{"dir/a/x"}}},
 	"link elsewhere":     {"ln -sfn dir/a link", altered("link")},
 	"link made a file":   {"rm link; cp file link", altered("link")},
 	"file made a link":   {"ln -sf b dir/a", altered("dir/a")},
@@ -100,14 +100,14 @@ var changing = map[string]struct {
 	"an odd name":        {"echo x >odd*name", altered("odd\xff name")},
 	// of what was put there
 	"put, written":      {"echo x >>put/file", altered("put/file")},
-	"put, the same":     {"printf 'put\\n' >put/file", sandbox.Changes{Wrote: []string{"put/file"}}},
+	"put, the same":     {"printf 'put\\n' >put/file", sandbox.Changes{Written: []string{"put/file"}}},
 	"put, removed":      {"rm -r put", altered("put/file", "put/run")},
 	"put over, removed": {"rm over", altered("over")},
 	"put over, back":    {"printf 'before\\n' >one/file", altered("one/file")},
 	"gone, made":        {"mkdir -p fixed; printf 'b\\n' >dir/b", sandbox.Changes{Added: []string{"dir/b"}}},
 }
 
-func altered(paths ...string) sandbox.Changes { return sandbox.Changes{Altered: paths, Wrote: paths} }
+func altered(paths ...string) sandbox.Changes { return sandbox.Changes{Altered: paths, Written: paths} }
 
 func TestChangesAreSeenAndUndone(t *testing.T) {
 	t.Parallel()
@@ -153,9 +153,9 @@ func putting() []sandbox.Put {
 		{Path: "put/run", Mode: 0o755, Data: []byte("#!/bin/sh\n")},
 		{Path: "over", Mode: fs.ModeSymlink, Data: []byte("file")},
 		{Path: "one/file", Mode: 0o644, Data: []byte("other\n")},
-		{Path: "dir/b", Gone: true},
-		{Path: "dir/sub/c", Gone: true},
-		{Path: "link", Gone: true},
+		{Path: "dir/b", Deleted: true},
+		{Path: "dir/sub/c", Deleted: true},
+		{Path: "link", Deleted: true},
 		{Path: "link/x", Mode: 0o644, Data: []byte("below\n")},
 	}
 }
@@ -173,7 +173,7 @@ func TestPuts(t *testing.T) {
 			if res := g.run("cd $TMPDIR && sh ./probe.sh && echo new >$TMPDIR/other"); string(res.Output) != "probed\n" {
 				t.Errorf("what is put into the temporary folder: %q", res.Output)
 			}
-			files, err := g.wall.Temporary(t.Context())
+			files, err := g.wall.TemporaryFiles(t.Context())
 			want := []sandbox.TemporaryFile{{Path: "/tmp/other", Size: 4, Mode: 0o644}, {Path: "/tmp/probe.sh", Size: 12, Mode: 0o755}}
 			if diff := cmp.Diff(want, files); diff != "" || err != nil {
 				t.Errorf("%v (-want +got)\n%s", err, diff)

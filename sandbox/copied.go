@@ -11,35 +11,35 @@ import (
 	"time"
 )
 
-// copied is a copy of the tree as it was when its wall was planned.
-type copied struct {
+// treeCopy is a copy of the tree as it was when its wall was planned.
+type treeCopy struct {
 	dir, tree string
-	files     map[string]copiedFile // and folders, by path in it
+	files     map[string]copyEntry // and folders, by path in it
 	puts      map[string]Put
-	besides   []string        // what was put there by the last reset
-	skip      map[string]bool // directories that are not compared, but made anew
-	keep      string          // a folder for what the tree does not have like this
+	extraPuts []string        // what was put there by the last reset
+	unwatched map[string]bool // directories that are not compared, but made anew
+	savedDir  string          // a folder for contents that the tree does not have
 }
 
-// copiedFile is one path of a copy.
-type copiedFile struct {
-	mark
-	mode  fs.FileMode
-	size  int64
-	mtime time.Time
-	link  string // where it leads
-	kept  string // the file that its content is kept in, "" for the tree's or a put's
+// copyEntry is one path of a copy.
+type copyEntry struct {
+	fileStamp
+	mode    fs.FileMode
+	size    int64
+	mtime   time.Time
+	link    string // where it leads
+	savedTo string // the file that its content is kept in, "" for the tree's or a put's
 }
 
-// newCopied notes how a copy stands. What could not be had again from the tree
+// newTreeCopy notes how a copy stands. What could not be had again from the tree
 // or from the puts is kept in a folder.
-func newCopied(p Policy, keep string) (*copied, error) {
-	c := &copied{
-		dir:  p.Copy,
-		tree: p.Tree,
-		puts: map[string]Put{},
-		skip: p.unwatchedIn(p.Tree),
-		keep: keep,
+func newTreeCopy(p Policy, keep string) (*treeCopy, error) {
+	c := &treeCopy{
+		dir:       p.Copy,
+		tree:      p.Tree,
+		puts:      map[string]Put{},
+		unwatched: p.unwatchedIn(p.Tree),
+		savedDir:  keep,
 	}
 	for _, put := range p.putsIn(p.Tree) {
 		c.puts[put.name] = put.put
@@ -49,14 +49,14 @@ func newCopied(p Policy, keep string) (*copied, error) {
 		return nil, err //nolint:wrapcheck // names the path
 	}
 	defer func() { _ = root.Close() }()
-	c.files, err = c.look(root)
+	c.files, err = c.scan(root)
 	if err != nil {
 		return nil, err
 	}
 	for name, file := range c.files {
-		if file.mode.IsRegular() && !c.again(name, file) {
-			file.kept = filepath.Join(keep, strconv.Itoa(int(file.inode)))
-			if err := keepFile(root, name, file.kept); err != nil {
+		if file.mode.IsRegular() && !c.recoverable(name, file) {
+			file.savedTo = filepath.Join(keep, strconv.Itoa(int(file.inode)))
+			if err := saveContent(root, name, file.savedTo); err != nil {
 				return nil, err
 			}
 			c.files[name] = file
@@ -65,30 +65,30 @@ func newCopied(p Policy, keep string) (*copied, error) {
 	return c, nil
 }
 
-// look notes every path at and below one of the copy.
-func (c *copied) look(root *os.Root) (map[string]copiedFile, error) {
-	out := map[string]copiedFile{}
+// scan notes every path at and below one of the copy.
+func (c *treeCopy) scan(root *os.Root) (map[string]copyEntry, error) {
+	out := map[string]copyEntry{}
 	err := walk(root, ".", func(name string, info fs.FileInfo) error {
-		file, err := copiedNow(root, name, info)
+		file, err := readCopyEntry(root, name, info)
 		out[name] = file
 		return err
 	})
 	return out, err
 }
 
-// copiedNow is how a path of the copy stands.
-func copiedNow(root *os.Root, name string, info fs.FileInfo) (copiedFile, error) {
-	file := copiedFile{
-		mark:  markOf(info),
-		mode:  info.Mode(),
-		size:  info.Size(),
-		mtime: info.ModTime(),
+// readCopyEntry is how a path of the copy stands.
+func readCopyEntry(root *os.Root, name string, info fs.FileInfo) (copyEntry, error) {
+	file := copyEntry{
+		fileStamp: stampOf(info),
+		mode:      info.Mode(),
+		size:      info.Size(),
+		mtime:     info.ModTime(),
 	}
 	var err error
 	if info.Mode()&fs.ModeSymlink != 0 {
 		file.link, err = root.Readlink(name)
 	}
-	return file, passing(err)
+	return file, ignoreConcurrentChange(err)
 }
 
 // walk visits what is below a directory, folders before what is in them. What
@@ -96,12 +96,12 @@ func copiedNow(root *os.Root, name string, info fs.FileInfo) (copiedFile, error)
 func walk(root *os.Root, dir string, visit func(name string, info fs.FileInfo) error) error {
 	names, err := readNames(root, dir)
 	if err != nil {
-		return passing(err)
+		return ignoreConcurrentChange(err)
 	}
 	for _, entry := range names {
 		name := filepath.Join(dir, entry)
 		info, err := root.Lstat(name)
-		if passing(err) != nil {
+		if ignoreConcurrentChange(err) != nil {
 			return err //nolint:wrapcheck // names the path
 		}
 		if err != nil {
@@ -119,32 +119,32 @@ func walk(root *os.Root, dir string, visit func(name string, info fs.FileInfo) e
 	return nil
 }
 
-// again reports whether the content of a file can be had again.
-func (c *copied) again(name string, file copiedFile) bool {
+// recoverable reports whether the content of a file can be had again.
+func (c *treeCopy) recoverable(name string, file copyEntry) bool {
 	if _, put := c.puts[name]; put {
 		return true
 	}
-	if c.skipped(name) { // others may write there meanwhile
+	if c.inUnwatched(name) { // others may write there meanwhile
 		return false
 	}
 	info, err := os.Lstat(filepath.Join(c.tree, name))
 	return err == nil && info.Mode().IsRegular() && info.Size() == file.size && info.ModTime().Equal(file.mtime)
 }
 
-func (c *copied) skipped(name string) bool {
+func (c *treeCopy) inUnwatched(name string) bool {
 	for ; name != "."; name = filepath.Dir(name) {
-		if c.skip[name] {
+		if c.unwatched[name] {
 			return true
 		}
 	}
 	return false
 }
 
-// keepFile keeps the content of a file.
-func keepFile(root *os.Root, name, to string) error {
-	from, err := openPlain(root, name)
+// saveContent keeps the content of a file.
+func saveContent(root *os.Root, name, to string) error {
+	from, err := openRegular(root, name)
 	if err != nil {
-		return passing(err)
+		return ignoreConcurrentChange(err)
 	}
 	defer func() { _ = from.Close() }()
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -158,74 +158,74 @@ func keepFile(root *os.Root, name, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// source is where the content of a file can be had again.
-func (c *copied) source(name string) (Put, error) {
+// contentSource is where the content of a file can be had again.
+func (c *treeCopy) contentSource(name string) (Put, error) {
 	file := c.files[name]
 	switch put, laid := c.puts[name]; {
 	case laid:
 		return put, nil
-	case file.kept != "":
-		return Put{From: file.kept}, nil
-	case !c.again(name, file):
+	case file.savedTo != "":
+		return Put{From: file.savedTo}, nil
+	case !c.recoverable(name, file):
 		return Put{}, fmt.Errorf("%s is not what it was any more", filepath.Join(c.tree, name))
 	}
 	return Put{From: filepath.Join(c.tree, name)}, nil
 }
 
 // compare notes how the copy stands against how it was.
-func (c *copied) compare(n *notes) error {
+func (c *treeCopy) compare(n *changeRecorder) error {
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
 	defer func() { _ = root.Close() }()
-	now, err := c.look(root)
+	now, err := c.scan(root)
 	if err != nil {
 		return err
 	}
 	for name, is := range now {
-		if err := n.ended(); err != nil {
+		if err := n.cancelled(); err != nil {
 			return err
 		}
 		was, there := c.files[name]
 		switch {
-		case c.skipped(name) || is.mode.IsDir() && (!there || was.mode.IsDir()):
+		case c.inUnwatched(name) || is.mode.IsDir() && (!there || was.mode.IsDir()):
 		case is.mode.IsDir():
-			n.alter(name)
+			n.recordAltered(name)
 		case !there || was.mode.IsDir():
-			n.add(name)
-		case is.mark != was.mark:
-			n.write(name)
-			if !c.sameFile(root, name, was, is) {
-				n.alter(name)
+			n.recordAdded(name)
+		case is.fileStamp != was.fileStamp:
+			n.recordWritten(name)
+			if !c.sameAsBefore(root, name, was, is) {
+				n.recordAltered(name)
 			}
 		}
 	}
 	for name, was := range c.files {
-		if _, there := now[name]; !there && !was.mode.IsDir() && !c.skipped(name) {
-			n.alter(name)
+		if _, there := now[name]; !there && !was.mode.IsDir() && !c.inUnwatched(name) {
+			n.recordAltered(name)
 		}
 	}
 	return nil
 }
 
-// sameFile reports whether a file that was written stands as before.
-func (c *copied) sameFile(root *os.Root, name string, was, is copiedFile) bool {
-	from, err := c.source(name)
+// sameAsBefore reports whether a file that was written stands as before.
+func (c *treeCopy) sameAsBefore(root *os.Root, name string, was, is copyEntry) bool {
+	from, err := c.contentSource(name)
 	if err != nil && was.mode.IsRegular() {
 		return false
 	}
-	before := standing{
+	before := fileState{
 		mode: was.mode,
 		size: was.size,
 		link: was.link,
 		open: from.open,
 	}
-	now := standing{
+	now := fileState{
 		mode: is.mode,
 		size: is.size,
 		link: is.link,
 	}
-	now.open = func() (io.ReadCloser, error) { return openPlain(root, name) }
-	return now.same(before)
+	now.open = func() (io.ReadCloser, error) { return openRegular(root, name) }
+	return now.equal(before)
 }

@@ -28,7 +28,7 @@ func delegated() (string, error) {
 		return "", err
 	}
 	if !holdsWords(filepath.Join(base, "cgroup.controllers"), controllers()) {
-		return "", fmt.Errorf("the control group %s does not offer memory and pids%s", base, otherVersion())
+		return "", fmt.Errorf("the control group %s does not offer memory and pids%s", base, versionOneHint())
 	}
 	enable := filepath.Join(base, "cgroup.subtree_control")
 	for range 10 { // what is started meanwhile has to move too
@@ -36,7 +36,7 @@ func delegated() (string, error) {
 			return base, nil
 		}
 		if !root {
-			if err := evacuate(base); err != nil {
+			if err := moveProcesses(base); err != nil {
 				return "", err
 			}
 		}
@@ -46,19 +46,14 @@ func delegated() (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf(
-			"the control group %s is not delegated to plan (%w); %s",
-			base,
-			unwrapPath(err),
-			howToDelegate,
-		)
+		return "", notDelegated(base, err)
 	}
 	return base, nil
 }
 
-// evacuate moves the processes of a group into one beside those of the walls.
+// moveProcesses moves the processes of a group into one beside those of the walls.
 // Those of others move only where the group was handed over as a whole.
-func evacuate(base string) error {
+func moveProcesses(base string) error {
 	strangers := 0
 	pids, err := processesOf(base)
 	if err != nil {
@@ -70,35 +65,26 @@ func evacuate(base string) error {
 			strangers++
 		}
 	}
-	if strangers > 0 && !handedOver(base) {
-		return fmt.Errorf(
-			"the control group %s is not plan's alone (%d other processes are in it); %s",
-			base,
-			strangers,
-			howToDelegate,
-		)
+	if strangers > 0 && !isDelegated(base) {
+		return fmt.Errorf("the control group %s is not plan's alone (%d other processes are in it); %s",
+			base, strangers, howToDelegate)
 	}
 	leaf := filepath.Join(base, outsideGroup)
 	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf(
-			"the control group %s is not delegated to plan (%w); %s",
-			base,
-			unwrapPath(err),
-			howToDelegate,
-		)
+		return notDelegated(base, err)
 	}
 	for _, pid := range pids {
 		err := os.WriteFile(filepath.Join(leaf, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
 		if err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf(
-				"the control group %s is not delegated to plan (%w); %s",
-				base,
-				unwrapPath(err),
-				howToDelegate,
-			)
+			return notDelegated(base, err)
 		}
 	}
 	return nil
+}
+
+// notDelegated is the error of a group that the kernel does not let plan change.
+func notDelegated(group string, err error) error {
+	return fmt.Errorf("the control group %s is not delegated to plan (%w); %s", group, unwrapPath(err), howToDelegate)
 }
 
 // processesOf lists the processes of a group; one that is not visible from here
@@ -117,8 +103,8 @@ func processesOf(dir string) ([]int, error) {
 	return out, nil
 }
 
-// handedOver reports whether systemd has marked a group as delegated.
-func handedOver(dir string) bool {
+// isDelegated reports whether systemd has marked a group as delegated.
+func isDelegated(dir string) bool {
 	for _, name := range []string{"user.delegate", "trusted.delegate"} {
 		mark := make([]byte, 8)
 		if n, err := unix.Getxattr(dir, name, mark); err == nil && string(mark[:n]) == "1" {
@@ -173,19 +159,21 @@ func groupMount() (at, top string, ok bool) {
 	return "", "", false
 }
 
-// otherVersion says that version 1 has taken the controllers, if it has.
-func otherVersion() string {
+// versionOneHint says that version 1 has taken the controllers, if it has.
+func versionOneHint() string {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return ""
 	}
 	for line := range strings.Lines(string(data)) {
-		if fields := strings.SplitN(line, ":", 3); len(fields) == 3 &&
-			slices.ContainsFunc(
-				strings.Split(fields[1], ","),
-				func(name string) bool { return slices.Contains(controllers(), name) },
-			) {
-			return ": they are mounted as version 1 here, which cannot be delegated"
+		fields := strings.SplitN(line, ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		for _, name := range strings.Split(fields[1], ",") {
+			if slices.Contains(controllers(), name) {
+				return ": they are mounted as version 1 here, which cannot be delegated"
+			}
 		}
 	}
 	return ""

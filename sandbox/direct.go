@@ -20,23 +20,25 @@ func (direct) ready(context.Context) error { return nil }
 // child is the first process of a task that is a child of this process. What
 // left the group is known as long as those that it comes from live.
 type child struct {
-	pid  int
-	quit quitting
+	pid   int
+	quits quitQueue
 }
 
-// ask implements watched.
-func (c *child) ask(_ context.Context, a ask) (told, error) {
+// query implements queryable.
+func (c *child) query(_ context.Context, a taskQuery) (taskStatus, error) {
 	all, err := processes()
 	if err != nil {
-		return told{}, err
+		return taskStatus{}, err
 	}
-	return c.quit.answer(a, c.pid, all, groupAndBelow(all, c.pid)), nil
+	return c.quits.answer(a, c.pid, all, groupAndBelow(all, c.pid)), nil
 }
 
 // spawn implements spawner.
 func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 	cmd := exec.CommandContext(ctx, t.Path)
-	cmd.Args, cmd.Dir, cmd.Env = t.Args, t.Dir, t.Env
+	cmd.Args = t.Args
+	cmd.Dir = t.Dir
+	cmd.Env = t.Env
 	from, to, err := os.Pipe() // one, because both outputs are the same
 	if err != nil {
 		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
@@ -46,7 +48,7 @@ func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 	dieWithParent(cmd)
 
 	// Pdeathsig fires when the thread that forked ends, not the process. While
-	// the thread is locked nobody else can end it.
+	// the thread is locked no other goroutine can end it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = cmd.Start()
@@ -70,11 +72,11 @@ func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 		return ending{}, fmt.Errorf("wait for it: %w", waitErr)
 	}
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return ending{code: codeOf(status), stopped: stopped()}, nil
+	return ending{code: exitCode(status), stopped: stopped()}, nil
 }
 
-// drain waits until what a task printed was read. Whoever reads may come late on
-// a busy machine, and nothing is to be lost for that.
+// drain waits until what a task printed was read. On a busy machine the reading
+// goroutine may come late, and nothing is to be lost for that.
 func drain(from *os.File, read <-chan struct{}, stopped bool) {
 	patience := drainGrace
 	if stopped {

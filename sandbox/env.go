@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fixed is set for every child, so that nothing asks, pages or paints.
-var fixed = []string{
+// fixedEnv is set for every child, so that nothing asks, pages or paints.
+var fixedEnv = []string{
 	"DEBIAN_FRONTEND=noninteractive",
 	"GIT_PAGER=cat",
 	"GIT_TERMINAL_PROMPT=0",
@@ -32,9 +32,9 @@ var droppedPrefixes = []string{"ANTHROPIC_", "AWS_", "AZURE_", "VAULT_"}
 // programPrefixes belong to this program and to the model that it talks to.
 var programPrefixes = []string{"OPENAI_", "PLAN_"}
 
-// misleading variables make a child work on another repository than the one
-// it stands in, run code before the command, or colour its output.
-var misleading = []string{
+// misleadingVars make a child work on another repository than the one that is its
+// working directory, run code before the command, or colour its output.
+var misleadingVars = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH",
 	"GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS",
@@ -54,25 +54,25 @@ var misleadingPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_T
 // commands from asking, paging and colouring. Values are not looked at, so a
 // password inside a URL stays. The order is kept; the last of two equal names
 // wins.
-func CleanEnv(environ []string) []string { return without(environ, unwanted) }
+func CleanEnv(environ []string) []string { return filterEnv(environ, isDropped) }
 
 // OwnEnv is the environment of commands that the user wrote to be run in the
 // user's name, where credentials are what they need: as CleanEnv makes it, but
 // with everything in it that looks like a secret. The keys and settings of this
 // program (OPENAI_*, PLAN_*) stay away from them too.
 func OwnEnv(environ []string) []string {
-	return without(environ, func(name string) bool {
+	return filterEnv(environ, func(name string) bool {
 		name = strings.ToUpper(name)
-		return hasPrefix(name, programPrefixes) || misleads(name)
+		return hasPrefix(name, programPrefixes) || isMisleading(name)
 	})
 }
 
-// without is environ without the entries whose names are left out, each name
+// filterEnv is environ without the entries whose names are left out, each name
 // once, and with what is fixed for every child.
-func without(environ []string, leaves func(name string) bool) []string {
-	out := make([]string, 0, len(environ)+len(fixed))
+func filterEnv(environ []string, leaves func(name string) bool) []string {
+	out := make([]string, 0, len(environ)+len(fixedEnv))
 	seen := map[string]bool{}
-	for _, entry := range fixed {
+	for _, entry := range fixedEnv {
 		seen[nameOf(entry)] = true
 	}
 	for _, entry := range slices.Backward(environ) {
@@ -84,7 +84,7 @@ func without(environ []string, leaves func(name string) bool) []string {
 		out = append(out, entry)
 	}
 	slices.Reverse(out)
-	return append(out, fixed...)
+	return append(out, fixedEnv...)
 }
 
 // nameOf is the name of a NAME=value entry, "" for anything else.
@@ -96,17 +96,17 @@ func nameOf(entry string) string {
 	return name
 }
 
-// misleads takes a name in upper case.
-func misleads(name string) bool {
-	return slices.Contains(misleading, name) || hasPrefix(name, misleadingPrefixes)
+// isMisleading takes a name in upper case.
+func isMisleading(name string) bool {
+	return slices.Contains(misleadingVars, name) || hasPrefix(name, misleadingPrefixes)
 }
 
-func unwanted(name string) bool {
+func isDropped(name string) bool {
 	name = strings.ToUpper(name)
 	if name == "GOAUTH" { // says how go finds credentials; holds none
 		return false
 	}
-	if misleads(name) || hasPrefix(name, programPrefixes) || hasPrefix(name, droppedPrefixes) {
+	if isMisleading(name) || hasPrefix(name, programPrefixes) || hasPrefix(name, droppedPrefixes) {
 		return true
 	}
 	for i, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {
@@ -125,8 +125,8 @@ func hasPrefix(name string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// variable is the value of a variable in env, "" when it is not set.
-func variable(env []string, name string) string {
+// lookupEnv is the value of a variable in env, "" when it is not set.
+func lookupEnv(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value

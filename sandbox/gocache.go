@@ -81,7 +81,7 @@ func (c goCache) answer(q cacheRequest, body []byte) (cacheResponse, error) {
 	switch q.Command {
 	case "get":
 		for _, dir := range []string{c.upper, c.lower} {
-			if r, ok := lookUp(dir, q.ActionID); ok {
+			if r, ok := readCacheEntry(dir, q.ActionID); ok {
 				return r, nil
 			}
 		}
@@ -94,8 +94,8 @@ func (c goCache) answer(q cacheRequest, body []byte) (cacheResponse, error) {
 	return cacheResponse{}, fmt.Errorf("%q is not known", q.Command)
 }
 
-// lookUp reads an entry: its version, action, output, size and time.
-func lookUp(dir string, action []byte) (cacheResponse, bool) {
+// readCacheEntry reads an entry: its version, action, output, size and time.
+func readCacheEntry(dir string, action []byte) (cacheResponse, bool) {
 	data, err := os.ReadFile(cacheFile(dir, action, "a"))
 	fields := strings.Fields(string(data))
 	if err != nil || len(fields) != 5 || fields[0] != "v1" || fields[1] != hex.EncodeToString(action) {
@@ -125,9 +125,9 @@ func (c goCache) put(q cacheRequest, body []byte) (cacheResponse, error) {
 	}
 	path, now := cacheFile(c.upper, q.OutputID, "d"), time.Now()
 	entry := fmt.Sprintf("v1 %x %x %20d %20d\n", q.ActionID, q.OutputID, q.BodySize, now.UnixNano())
-	err := replace(path, body)
+	err := replaceFile(path, body)
 	if err == nil {
-		err = replace(cacheFile(c.upper, q.ActionID, "a"), []byte(entry))
+		err = replaceFile(cacheFile(c.upper, q.ActionID, "a"), []byte(entry))
 	}
 	return cacheResponse{
 		OutputID: q.OutputID,
@@ -143,8 +143,8 @@ func cacheFile(dir string, id []byte, kind string) string {
 	return filepath.Join(dir, name[:min(2, len(name))], name+"-"+kind)
 }
 
-// replace puts a file in its place at once, so that nobody reads half of it.
-func replace(path string, data []byte) error {
+// replaceFile puts a file in its place at once, so that no reader sees half of it.
+func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err //nolint:wrapcheck // names the path
 	}

@@ -22,13 +22,13 @@ const killPatience = 2 * time.Second
 
 // inside is the other side of a wall: a process that runs tasks.
 type inside struct {
-	cmd   *exec.Cmd
-	conn  *net.UnixConn
-	life  *os.File      // held open while this process lives
-	done  chan struct{} // closed once the process is gone
-	soft  bool          // it ends by itself, once it has ended its children
-	group *group        // that it runs in; nil where there is none
-	errs  bytes.Buffer  // what it said; read after done
+	cmd        *exec.Cmd
+	conn       *net.UnixConn
+	lifePipe   *os.File      // held open while this process lives
+	done       chan struct{} // closed once the process is gone
+	endsItself bool          // it ends by itself, once it has ended its children
+	group      *group        // that it runs in; nil where there is none
+	errs       bytes.Buffer  // what it wrote to stderr; read after done
 
 	sending sync.Mutex
 	mu      sync.Mutex
@@ -36,10 +36,10 @@ type inside struct {
 	waiting map[int64]chan reply // nil once the connection is gone
 }
 
-// begin starts cmd as the inside of a wall, tells it what to build, and waits
+// startInside starts cmd as the inside of a wall, tells it what to build, and waits
 // until it stands. The descriptors that cmd inherits are its own.
-func begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
-	ours, theirs, err := pair()
+func startInside(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
+	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make a pipe: %w", err), ours.Close(), theirs.Close())
 	}
-	in.life = life
+	in.lifePipe = life
 	cmd.ExtraFiles = append([]*os.File{theirs, theirLife}, cmd.ExtraFiles...)
 	cmd.Stderr = &in.errs
 	cmd.WaitDelay = pipeGrace
@@ -62,14 +62,14 @@ func begin(ctx context.Context, cmd *exec.Cmd, s setup) (*inside, error) {
 	if err != nil {
 		return nil, errors.Join(err, ours.Close(), life.Close())
 	}
-	if err := in.greet(ctx, s); err != nil {
+	if err := in.handshake(ctx, s); err != nil {
 		in.end()
-		if said := strings.TrimSpace(in.errs.String()); said != "" {
-			err = fmt.Errorf("%w (%s)", err, said)
+		if stderr := strings.TrimSpace(in.errs.String()); stderr != "" {
+			err = fmt.Errorf("%w (%s)", err, stderr)
 		}
 		return nil, err
 	}
-	go in.listen()
+	go in.readReplies()
 	return in, nil
 }
 
@@ -93,27 +93,26 @@ func (in *inside) start() error {
 	return nil
 }
 
-// greet tells the process what to build and waits for its answer.
-func (in *inside) greet(ctx context.Context, s setup) error {
+// handshake tells the process what to build and waits for its answer.
+func (in *inside) handshake(ctx context.Context, s setup) error {
 	ctx, cancel := context.WithTimeout(ctx, buildPatience)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = in.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	data, err := frame(s)
+	data, err := encodeFrame(s)
 	if err != nil {
 		return err
 	}
-	var r reply
-	if _, err := in.conn.Write(data); err == nil {
-		err = readFrame(in.conn, &r)
-		if err != nil && ctx.Err() != nil {
-			return fmt.Errorf("wait for it: %w", context.Cause(ctx))
-		}
-		if err != nil {
-			return fmt.Errorf("it ended: %w", err)
-		}
-	} else {
+	if _, err := in.conn.Write(data); err != nil {
 		return fmt.Errorf("tell it what to build: %w", err)
+	}
+	var r reply
+	err = readFrame(in.conn, &r)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("wait for it: %w", context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("it ended: %w", err)
 	}
 	if !r.Ready {
 		return errors.New(r.Error)
@@ -121,8 +120,8 @@ func (in *inside) greet(ctx context.Context, s setup) error {
 	return nil
 }
 
-// listen hands replies to those that wait for them.
-func (in *inside) listen() {
+// readReplies hands each reply to the goroutine that waits for it.
+func (in *inside) readReplies() {
 	for {
 		var r reply
 		err := readFrame(in.conn, &r)
@@ -153,8 +152,8 @@ func (in *inside) dead() bool {
 // end ends the process and everything behind the wall, and waits for that.
 func (in *inside) end() {
 	_ = in.conn.Close()
-	_ = in.life.Close()
-	if !in.soft {
+	_ = in.lifePipe.Close()
+	if !in.endsItself {
 		_ = in.cmd.Process.Kill()
 	}
 	timer := time.AfterFunc(killPatience, func() { _ = in.cmd.Process.Kill() })
@@ -175,12 +174,12 @@ func (in *inside) run(ctx context.Context, t task, w *watch) (ending, error) {
 		return ending{}, fmt.Errorf("make a pipe: %w", err)
 	}
 	defer func() { _ = read.Close() }()
-	id, replied := in.expect()
+	id, replied := in.awaitReply()
 	if replied == nil {
 		_ = write.Close()
 		return ending{}, errGone
 	}
-	err = in.order(order{ID: id, Task: &t}, write)
+	err = in.send(order{ID: id, Task: &t}, write)
 	_ = write.Close()
 	if err != nil {
 		return ending{}, fmt.Errorf("tell the sandbox: %w", err)
@@ -190,11 +189,11 @@ func (in *inside) run(ctx context.Context, t task, w *watch) (ending, error) {
 		defer close(copied)
 		_, _ = io.Copy(w, read)
 	}()
-	w.begin(ctx, started{in, id})
-	r, end, err := in.await(ctx, id, replied)
+	w.begin(ctx, startedTask{in, id})
+	r, end, err := in.waitForEnd(ctx, id, replied)
 	asked := w.end(ctx, copied)
 	if asked {
-		_ = in.order(order{ID: id, Kill: true}, nil) // if it cannot be told, all of it is gone
+		_ = in.send(order{ID: id, Kill: true}, nil) // if it cannot be told, all of it is gone
 	}
 	drain(read, copied, end.stopped || asked)
 	switch {
@@ -209,41 +208,41 @@ func (in *inside) run(ctx context.Context, t task, w *watch) (ending, error) {
 	return end, nil
 }
 
-// started is a task that the inside was told to start.
-type started struct {
+// startedTask is a task that the inside was told to start.
+type startedTask struct {
 	in *inside
 	id int64
 }
 
-// ask implements watched.
-func (s started) ask(ctx context.Context, a ask) (told, error) {
-	id, replied := s.in.expect()
+// query implements queryable.
+func (s startedTask) query(ctx context.Context, a taskQuery) (taskStatus, error) {
+	id, replied := s.in.awaitReply()
 	if replied == nil {
-		return told{}, errGone
+		return taskStatus{}, errGone
 	}
-	if err := s.in.order(order{
-		ID:  id,
-		Of:  s.id,
-		Ask: &a,
+	if err := s.in.send(order{
+		ID:     id,
+		TaskID: s.id,
+		Query:  &a,
 	}, nil); err != nil {
-		return told{}, fmt.Errorf("ask the sandbox: %w", err)
+		return taskStatus{}, fmt.Errorf("ask the sandbox: %w", err)
 	}
 	late := time.NewTimer(killPatience)
 	defer late.Stop()
 	select {
 	case r, ok := <-replied:
 		if !ok {
-			return told{}, errGone
+			return taskStatus{}, errGone
 		}
-		if r.Told == nil {
-			return told{}, fmt.Errorf("ask the sandbox: %s", r.Error)
+		if r.Status == nil {
+			return taskStatus{}, fmt.Errorf("ask the sandbox: %s", r.Error)
 		}
-		return *r.Told, nil
+		return *r.Status, nil
 	case <-late.C:
 	case <-ctx.Done():
 	}
-	s.in.forget(id)
-	return told{}, errors.New("the sandbox does not answer")
+	s.in.dropReply(id)
+	return taskStatus{}, errors.New("the sandbox does not answer")
 }
 
 // startError is why a task was not started, told by the inside.
@@ -255,8 +254,8 @@ type startError struct {
 func (e startError) Error() string { return e.text }
 func (e startError) Unwrap() error { return e.errno }
 
-// expect makes room for a reply; the channel is nil if none can come.
-func (in *inside) expect() (int64, chan reply) {
+// awaitReply makes room for a reply; the channel is nil if none can come.
+func (in *inside) awaitReply() (int64, chan reply) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.waiting == nil {
@@ -268,15 +267,15 @@ func (in *inside) expect() (int64, chan reply) {
 	return in.next, ch
 }
 
-// forget gives up waiting for a reply.
-func (in *inside) forget(id int64) {
+// dropReply gives up waiting for a reply.
+func (in *inside) dropReply(id int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	delete(in.waiting, id)
 }
 
-func (in *inside) order(o order, file *os.File) error {
-	data, err := frame(o)
+func (in *inside) send(o order, file *os.File) error {
+	data, err := encodeFrame(o)
 	if err != nil {
 		return err
 	}
@@ -289,8 +288,8 @@ func (in *inside) order(o order, file *os.File) error {
 	return err //nolint:wrapcheck // run says what it was for
 }
 
-// await waits for the end of a task, which is killed when ctx ends.
-func (in *inside) await(ctx context.Context, id int64, replied chan reply) (reply, ending, error) {
+// waitForEnd waits for the end of a task, which is killed when ctx ends.
+func (in *inside) waitForEnd(ctx context.Context, id int64, replied chan reply) (reply, ending, error) {
 	var end ending
 	stop := ctx.Done()
 	var late <-chan time.Time
@@ -306,7 +305,7 @@ func (in *inside) await(ctx context.Context, id int64, replied chan reply) (repl
 			timer := time.NewTimer(killPatience)
 			defer timer.Stop()
 			late = timer.C
-			if err := in.order(order{ID: id, Kill: true}, nil); err != nil {
+			if err := in.send(order{ID: id, Kill: true}, nil); err != nil {
 				_ = in.cmd.Process.Kill()
 			}
 		case <-late:
@@ -316,8 +315,8 @@ func (in *inside) await(ctx context.Context, id int64, replied chan reply) (repl
 	}
 }
 
-// pair makes the two ends of a connection.
-func pair() (*net.UnixConn, *os.File, error) {
+// socketPair makes the two ends of a connection.
+func socketPair() (*net.UnixConn, *os.File, error) {
 	syscall.ForkLock.RLock() // no child may inherit them before they are marked
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err == nil {

@@ -24,8 +24,8 @@ const (
 	roleGuard = "guard" // have a wall built, and end whatever it leaves behind
 )
 
-// control is the descriptor of the connection to the other side.
-const control = 3
+// controlFD is the descriptor of the connection to the other side.
+const controlFD = 3
 
 // Enter turns this process into the inside of a wall, if it was started to be
 // that, and then does not return. It must be the first thing that main does,
@@ -36,16 +36,15 @@ func Enter() {
 		return
 	}
 	runtime.LockOSThread()
-	// Whatever else was open where plan was started is none of the commands'
-	// business.
-	err := unix.CloseRange(control+1, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	// Commands must not inherit what else was open where plan was started.
+	err := unix.CloseRange(controlFD+1, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if err != nil {
 		err = fmt.Errorf("close what was inherited: %w", err)
 	}
 	switch role := os.Args[2]; {
 	case err != nil:
 	case role == roleBuild:
-		err = become()
+		err = buildAndServe()
 	case role == roleServe:
 		err = serve()
 	case role == roleGuard:
@@ -62,37 +61,34 @@ func Enter() {
 	syscall.Exit(0) // at once: os.Exit waits a second under the race detector
 }
 
-// become builds the wall around this process and makes it the server in it.
-func become() error {
+// buildAndServe builds the wall around this process and makes it the server in it.
+func buildAndServe() error {
 	var s setup
-	conn := os.NewFile(control, "control")
+	conn := os.NewFile(controlFD, "control")
 	if err := readFrame(conn, &s); err != nil {
 		return fmt.Errorf("read what to build: %w", err)
 	}
-	if err := raise(s); err != nil {
-		data, _ := frame(reply{Error: err.Error()}) // plain text: it cannot fail
+	if err := buildWall(s); err != nil {
+		data, _ := encodeFrame(reply{Error: err.Error()}) // plain text: it cannot fail
 		_, _ = conn.Write(data)
 		return err
 	}
-	err := syscall.Exec(
-		"/proc/self/exe",
-		[]string{os.Args[0], Verb, roleServe},
-		os.Environ(),
-	) //nolint:gosec // it is this program
+	args := []string{os.Args[0], Verb, roleServe}
+	err := syscall.Exec("/proc/self/exe", args, os.Environ()) //nolint:gosec // it is this program
 	// The server finds it open, unless it is collected just before it begins.
 	runtime.KeepAlive(conn)
 	return fmt.Errorf("start the server: %w", err)
 }
 
-// raise makes the mounts and gives up everything else.
-func raise(s setup) error {
+// buildWall makes the mounts and gives up everything else.
+func buildWall(s setup) error {
 	if s.Loopback {
 		if err := loopback(); err != nil {
 			return err
 		}
 	}
 	if len(s.Steps) > 0 {
-		if err := build(s.Steps); err != nil {
+		if err := buildMounts(s.Steps); err != nil {
 			return err
 		}
 	}
@@ -131,11 +127,8 @@ func guard() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become a subreaper: %w", err)
 	}
-	conn := os.NewFile(control, "control")
-	life := os.NewFile(
-		control+1,
-		"life",
-	) // a pipe that nobody writes to; it ends with the other side
+	conn := os.NewFile(controlFD, "control")
+	life := os.NewFile(controlFD+1, "life")                // a pipe without writes; it ends with the other side
 	cmd := exec.Command("/proc/self/exe", Verb, roleBuild) //nolint:noctx // it ends with the other side
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = os.Environ()
@@ -199,7 +192,7 @@ func parentsOf() map[int]int {
 
 // connection makes the inherited descriptor a connection.
 func connection() (*net.UnixConn, error) {
-	file := os.NewFile(control, "control")
+	file := os.NewFile(controlFD, "control")
 	defer func() { _ = file.Close() }()
 	conn, err := net.FileConn(file)
 	if err != nil {

@@ -9,30 +9,30 @@ import (
 	"slices"
 )
 
-// keepsake is a file, a folder or nothing, as it was when a wall was planned. It
+// savedPath is a file, a folder or nothing, as it was when a wall was planned. It
 // is put back when the wall falls, for levels that can only grant.
-type keepsake struct {
-	root string // the directory that may be written
-	name string // in it
-	was  map[string]kept
+type savedPath struct {
+	root    string // the directory that may be written
+	name    string // in it
+	entries map[string]savedEntry
 }
 
-// kept is how one path was.
-type kept struct {
+// savedEntry is how one path was.
+type savedEntry struct {
 	mode fs.FileMode
 	text string // of a file; where a symbolic link leads
 }
 
-// keepsakes notes the policy's Code, as far as the level cannot keep it.
-func keepsakes(l Level, p Policy) ([]keepsake, error) {
-	var out []keepsake
-	for _, path := range loose(l, p, p.Code) {
+// savePaths notes the policy's Code, as far as the level cannot keep it.
+func savePaths(l Level, p Policy) ([]savedPath, error) {
+	var out []savedPath
+	for _, path := range unenforcedPaths(l, p, p.Code) {
 		i := slices.IndexFunc(p.writable(), func(dir string) bool { return within(path, dir) })
 		root := p.writable()[i]
 		name, err := filepath.Rel(root, path)
 		if err == nil {
-			k := keepsake{root: root, name: name}
-			if k.was, err = k.look(); err == nil {
+			k := savedPath{root: root, name: name}
+			if k.entries, err = k.read(); err == nil {
 				out = append(out, k)
 			}
 		}
@@ -43,11 +43,11 @@ func keepsakes(l Level, p Policy) ([]keepsake, error) {
 	return out, nil
 }
 
-// Unkept lists what is fixed by the policy and can be written all the same,
+// Unenforced lists what is fixed by the policy and can be written all the same,
 // because a level can only grant whole directories.
-func (p Policy) Unkept(l Level) []string { return loose(l, p, p.Fixed) }
+func (p Policy) Unenforced(l Level) []string { return unenforcedPaths(l, p, p.Fixed) }
 
-func loose(l Level, p Policy, paths []string) []string {
+func unenforcedPaths(l Level, p Policy, paths []string) []string {
 	if l != LevelLandlock {
 		return nil
 	}
@@ -60,18 +60,18 @@ func loose(l Level, p Policy, paths []string) []string {
 	return out
 }
 
-// look reads what is there now, without following links out of the root.
-func (k keepsake) look() (map[string]kept, error) {
+// read reads what is there now, without following links out of the root.
+func (k savedPath) read() (map[string]savedEntry, error) {
 	root, err := os.OpenRoot(k.root)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // names the path
 	}
 	defer func() { _ = root.Close() }()
-	out := map[string]kept{}
-	return out, lookAt(root, k.name, out)
+	out := map[string]savedEntry{}
+	return out, readEntries(root, k.name, out)
 }
 
-func lookAt(root *os.Root, name string, out map[string]kept) error {
+func readEntries(root *os.Root, name string, out map[string]savedEntry) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -79,7 +79,7 @@ func lookAt(root *os.Root, name string, out map[string]kept) error {
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	is := kept{mode: info.Mode()}
+	is := savedEntry{mode: info.Mode()}
 	switch {
 	case info.Mode().IsRegular():
 		data, err := root.ReadFile(name)
@@ -101,7 +101,7 @@ func lookAt(root *os.Root, name string, out map[string]kept) error {
 			return err
 		}
 		for _, below := range names {
-			if err := lookAt(root, filepath.Join(name, below), out); err != nil {
+			if err := readEntries(root, filepath.Join(name, below), out); err != nil {
 				return err
 			}
 		}
@@ -112,11 +112,11 @@ func lookAt(root *os.Root, name string, out map[string]kept) error {
 
 // putBack makes what was noted so again. It reports whether anything was not.
 // Nothing that could interfere may be running any more.
-func (k keepsake) putBack() (changed bool, err error) {
-	now, err := k.look()
-	if err == nil && len(now) == len(k.was) {
+func (k savedPath) putBack() (changed bool, err error) {
+	now, err := k.read()
+	if err == nil && len(now) == len(k.entries) {
 		same := true
-		for name, was := range k.was {
+		for name, was := range k.entries {
 			same = same && now[name] == was
 		}
 		if same {
@@ -131,20 +131,20 @@ func (k keepsake) putBack() (changed bool, err error) {
 	if err := root.RemoveAll(k.name); err != nil {
 		return true, err //nolint:wrapcheck // names the path
 	}
-	names := make([]string, 0, len(k.was))
-	for name := range k.was {
+	names := make([]string, 0, len(k.entries))
+	for name := range k.entries {
 		names = append(names, name)
 	}
 	slices.Sort(names) // folders before what is in them
 	for _, name := range names {
-		if err := k.was[name].write(root, name); err != nil {
+		if err := k.entries[name].write(root, name); err != nil {
 			return true, err
 		}
 	}
 	return true, nil
 }
 
-func (is kept) write(root *os.Root, name string) error {
+func (is savedEntry) write(root *os.Root, name string) error {
 	var err error
 	switch {
 	case is.mode.IsDir():

@@ -86,17 +86,17 @@ func TestCodeIsPutBack(t *testing.T) {
 // What is fixed and cannot be kept is named.
 func TestUnkept(t *testing.T) {
 	t.Parallel()
-	p := sandbox.Policy{Tree: "/tree", Also: []string{"/git"}, Fixed: []string{"/tree/.git", "/git/hooks", "/elsewhere/git"}}
-	if got := strings.Join(p.Unkept(sandbox.LevelLandlock), " "); got != "/tree/.git /git/hooks" {
+	p := sandbox.Policy{Tree: "/tree", ExtraDirs: []string{"/git"}, Fixed: []string{"/tree/.git", "/git/hooks", "/elsewhere/git"}}
+	if got := strings.Join(p.Unenforced(sandbox.LevelLandlock), " "); got != "/tree/.git /git/hooks" {
 		t.Errorf("landlock: %s", got)
 	}
 	for _, level := range []sandbox.Level{sandbox.LevelNamespaces, sandbox.LevelBubblewrap, sandbox.LevelSeatbelt} {
-		if got := p.Unkept(level); got != nil {
+		if got := p.Unenforced(level); got != nil {
 			t.Errorf("%s: %s", level, got)
 		}
 	}
 	p.Discard = true
-	if got := p.Unkept(sandbox.LevelLandlock); got != nil {
+	if got := p.Unenforced(sandbox.LevelLandlock); got != nil {
 		t.Errorf("a review: %s", got)
 	}
 }

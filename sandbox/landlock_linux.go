@@ -11,14 +11,17 @@ import (
 
 // What Landlock rules speak of, by what a child wants with a path.
 const (
-	landlockRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	landlockFile  = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	landlockRead = unix.LANDLOCK_ACCESS_FS_EXECUTE |
+		unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	landlockFile = unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	landlockWrite = landlockFile | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
 	// landlockAny may be granted for something that is not a directory.
-	landlockAny = landlockFile | unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+	landlockAny = landlockFile | unix.LANDLOCK_ACCESS_FS_EXECUTE |
+		unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 )
 
 // landlockABI is the version of Landlock that the kernel speaks; 0 is none.
@@ -66,12 +69,8 @@ func landlock(read, write []string) error {
 		attr.Handled_access_fs &^= landlockRead
 	}
 	const size = 3 * 8 // the fields since; later ones stay zero
-	fd, _, errno := unix.Syscall(
-		unix.SYS_LANDLOCK_CREATE_RULESET,
-		uintptr(unsafe.Pointer(&attr)),
-		size,
-		0,
-	) //nolint:gosec // there is no other way to make the call
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET,
+		uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // there is no other way to make the call
 	if errno != 0 {
 		return fmt.Errorf("landlock: make a ruleset: %w", errno)
 	}
@@ -113,15 +112,8 @@ func landlockAllow(ruleset int, path string, access uint64) error {
 		return nil
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(
-		unix.SYS_LANDLOCK_ADD_RULE,
-		uintptr(ruleset),
-		unix.LANDLOCK_RULE_PATH_BENEATH,
-		uintptr(unsafe.Pointer(&rule)),
-		0,
-		0,
-		0,
-	) //nolint:gosec // there is no other way to make the call
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // there is no other way to make the call
 	if errno != 0 {
 		return fmt.Errorf("landlock: allow %s: %w", path, errno)
 	}

@@ -10,8 +10,8 @@ var errNoLayers = errors.New("this system has no layers")
 // layer would lie over the tree and take the writes.
 type layer struct{ upper string }
 
-func (layer) compare(*notes) error { return errNoLayers }
+func (layer) compare(*changeRecorder) error { return errNoLayers }
 
-func (writer) whiteOut(string) error { return errNoLayers }
+func (putWriter) whiteOut(string) error { return errNoLayers }
 
 func makeOpaque(string) error { return errNoLayers }

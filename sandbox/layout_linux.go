@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// ground is what a layout is made on.
-type ground struct {
+// layoutInput is what a layout is made on.
+type layoutInput struct {
 	home    string   // of the user
 	shown   []string // what is seen wherever it lies: where programs are found
 	scratch string   // the wall's own folder, outside the wall
@@ -25,8 +25,8 @@ type ground struct {
 func temporary() []string { return []string{"/tmp", "/var/tmp"} }
 
 // layout turns a policy into mounts, and makes the folders that they need.
-func layout(p Policy, g ground) ([]step, error) {
-	l := &layouter{ground: g}
+func layout(p Policy, g layoutInput) ([]step, error) {
+	l := &layoutBuilder{layoutInput: g}
 	for i, dir := range temporary() {
 		l.add(kindOwn, dir, filepath.Join(g.scratch, "tmp"+strconv.Itoa(i)))
 	}
@@ -34,7 +34,7 @@ func layout(p Policy, g ground) ([]step, error) {
 	l.add(kindView, "/var", "")
 	l.add(kindView, g.home, "")
 	for _, dir := range slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)) {
-		if l.covered(dir) && !own(p, dir) {
+		if l.hiddenByWall(dir) && !inWorkDirs(p, dir) {
 			l.add(kindShow, dir, "")
 		}
 	}
@@ -61,24 +61,24 @@ func layout(p Policy, g ground) ([]step, error) {
 	return l.steps, errors.Join(l.errs...)
 }
 
-// own reports whether a place is seen with the directories that commands work in
+// inWorkDirs reports whether a place is seen with the directories that commands work in
 // anyway, and may be written like them.
-func own(p Policy, place string) bool {
+func inWorkDirs(p Policy, place string) bool {
 	return slices.ContainsFunc(
 		slices.Concat(p.writable(), p.layered()),
 		func(dir string) bool { return within(place, dir) },
 	)
 }
 
-type layouter struct {
-	ground
+type layoutBuilder struct {
+	layoutInput
 	steps  []step
 	layers int
 	errs   []error
 }
 
 // add plans one mount. A place that does not exist needs none.
-func (l *layouter) add(k kind, at, from string) {
+func (l *layoutBuilder) add(k kind, at, from string) {
 	at, err := filepath.EvalSymlinks(at)
 	if errors.Is(err, fs.ErrNotExist) || at == "/" {
 		return
@@ -104,7 +104,7 @@ func (l *layouter) add(k kind, at, from string) {
 }
 
 // layer plans a layer over a directory.
-func (l *layouter) layer(dir string, seed map[string]string) {
+func (l *layoutBuilder) layer(dir string, seed map[string]string) {
 	n := len(l.steps)
 	l.add(kindLayer, dir, "")
 	if len(l.steps) == n {
@@ -129,7 +129,7 @@ func (l *layouter) layer(dir string, seed map[string]string) {
 }
 
 // make makes a folder that looks like another one.
-func (l *layouter) make(dir string, like fs.FileInfo) {
+func (l *layoutBuilder) make(dir string, like fs.FileInfo) {
 	err := os.MkdirAll(dir, 0o700)
 	if st, ok := like.Sys().(*syscall.Stat_t); ok && err == nil && os.Getuid() == 0 {
 		err = os.Chown(dir, int(st.Uid), int(st.Gid))
@@ -142,9 +142,9 @@ func (l *layouter) make(dir string, like fs.FileInfo) {
 	}
 }
 
-// covered reports whether a place would be lost under what the wall puts over
+// hiddenByWall reports whether a place would be lost under what the wall puts over
 // the temporary folders and /run.
-func (l *layouter) covered(path string) bool {
+func (l *layoutBuilder) hiddenByWall(path string) bool {
 	path, err := filepath.EvalSymlinks(path)
 	return err == nil && slices.ContainsFunc(l.steps, func(s step) bool {
 		return (s.Kind == kindOwn || s.Kind == kindEmpty || s.Kind == kindView) && within(path, s.At) && path != s.At

@@ -14,25 +14,25 @@ func devices() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 }
 
-// source is a step with what it needs, opened: a mount that is attached nowhere
+// mountSource is a step with what it needs, opened: a mount that is attached nowhere
 // yet, or the directories of an overlay.
-type source struct {
+type mountSource struct {
 	step
 	fd, upper, work int // upper is the place itself, for a view
 }
 
-// build makes the mounts of a new mount namespace.
-func build(steps []step) error {
+// buildMounts makes the mounts of a new mount namespace.
+func buildMounts(steps []step) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the mounts private: %w", err)
 	}
 	// Everything is opened first: later steps hide what earlier ones need.
-	sources, err := open(steps)
+	sources, err := openSources(steps)
 	if err != nil {
 		return err
 	}
-	const still = unix.MS_NOSUID | unix.MS_NOEXEC | unix.MS_NODEV
-	if err := unix.Mount("proc", "/proc", "proc", still, ""); err != nil {
+	const flags = unix.MS_NOSUID | unix.MS_NOEXEC | unix.MS_NODEV
+	if err := unix.Mount("proc", "/proc", "proc", flags, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	if err := makeDev(); err != nil {
@@ -43,16 +43,17 @@ func build(steps []step) error {
 			return fmt.Errorf("put %s at %s: %w", s.Kind, s.At, err)
 		}
 	}
-	return seal(sources)
+	return setMountFlags(sources)
 }
 
-// seal makes everything read-only, and then writable what is meant to be.
-func seal(sources []source) error {
+// setMountFlags makes everything read-only, and then writable what is meant to be.
+func setMountFlags(sources []mountSource) error {
 	all := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &all); err != nil {
 		return fmt.Errorf("make everything read-only: %w", err)
 	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/dev/shm", 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
+	writable := unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/dev/shm", 0, &writable); err != nil {
 		return fmt.Errorf("make /dev/shm writable: %w", err)
 	}
 	for _, s := range sources { // from the root down: the deeper one has the last word
@@ -81,28 +82,28 @@ func seal(sources []source) error {
 	return nil
 }
 
-// open opens what the steps and the devices need.
-func open(steps []step) ([]source, error) {
-	var out []source
+// openSources opens what the steps and the devices need.
+func openSources(steps []step) ([]mountSource, error) {
+	var out []mountSource
 	for _, dev := range devices() {
-		if fd, err := clone(dev); err == nil {
-			out = append(out, source{step: step{Kind: kindBind, At: dev}, fd: fd})
+		if fd, err := cloneMount(dev); err == nil {
+			out = append(out, mountSource{step: step{Kind: kindBind, At: dev}, fd: fd})
 		}
 	}
 	for _, s := range steps {
-		src := source{step: s}
+		src := mountSource{step: s}
 		var err error
 		switch s.Kind {
 		case kindBind, kindShow:
-			src.fd, err = clone(s.At)
+			src.fd, err = cloneMount(s.At)
 		case kindOwn:
-			src.fd, err = clone(s.From)
+			src.fd, err = cloneMount(s.From)
 		case kindLayer:
-			err = errors.Join(look(s.At, &src.fd), look(s.Upper, &src.upper), look(s.Work, &src.work))
+			err = errors.Join(openPath(s.At, &src.fd), openPath(s.Upper, &src.upper), openPath(s.Work, &src.work))
 		case kindView:
 			var cloneErr error
-			src.upper, cloneErr = clone(s.At)
-			err = errors.Join(look(s.At, &src.fd), cloneErr)
+			src.upper, cloneErr = cloneMount(s.At)
+			err = errors.Join(openPath(s.At, &src.fd), cloneErr)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("open %s for the wall: %w", s.At, err)
@@ -112,84 +113,58 @@ func open(steps []step) ([]source, error) {
 	return out, nil
 }
 
-// look opens a path only to name it later, whatever hides it by then.
-func look(path string, fd *int) (err error) {
+// openPath opens a path only to name it later, whatever hides it by then.
+func openPath(path string, fd *int) (err error) {
 	*fd, err = unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	return err //nolint:wrapcheck // open names the path
+	return err //nolint:wrapcheck // openSources names the path
 }
 
-// clone makes a mount of a place that is attached nowhere.
-func clone(path string) (int, error) {
-	return unix.OpenTree(
-		unix.AT_FDCWD,
-		path,
-		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE,
-	) //nolint:wrapcheck // open names the path
+// cloneMount makes a mount of a place that is attached nowhere.
+func cloneMount(path string) (int, error) {
+	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+	return unix.OpenTree(unix.AT_FDCWD, path, flags) //nolint:wrapcheck // openSources names the path
 }
 
 // attach puts a source at its place.
-func (s source) attach() error {
-	if err := point(s.At, s.Dir); err != nil {
+func (s mountSource) attach() error {
+	if err := makeMountPoint(s.At, s.Dir); err != nil {
 		return err
 	}
 	switch s.Kind {
 	case kindOwn, kindBind, kindShow:
-		return unix.MoveMount(
-			s.fd,
-			"",
-			unix.AT_FDCWD,
-			s.At,
-			unix.MOVE_MOUNT_F_EMPTY_PATH,
-		) //nolint:wrapcheck // build names the place
+		return attachMount(s.fd, s.At)
 	case kindLayer:
-		return overlay(
-			s.At,
-			fmt.Sprintf(
-				"lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr",
-				s.fd,
-				s.upper,
-				s.work,
-			),
-		)
+		const options = "lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr"
+		return overlay(s.At, fmt.Sprintf(options, s.fd, s.upper, s.work))
 	case kindView:
 		// An overlay without an upper layer: what listens on a socket in it
 		// cannot be reached. Where the file system refuses that, the place
 		// stays as it is, which is read-only too.
-		if s.Dir && overlay(s.At, fmt.Sprintf("lowerdir=/proc/self/fd/%d:%s,userxattr", s.fd, nothing)) == nil {
+		if s.Dir && overlay(s.At, fmt.Sprintf("lowerdir=/proc/self/fd/%d:%s,userxattr", s.fd, emptyLowerDir)) == nil {
 			return nil
 		}
-		return unix.MoveMount(
-			s.upper,
-			"",
-			unix.AT_FDCWD,
-			s.At,
-			unix.MOVE_MOUNT_F_EMPTY_PATH,
-		) //nolint:wrapcheck // build names the place
+		return attachMount(s.upper, s.At)
 	}
 	if s.Dir {
-		return unix.Mount(
-			"tmpfs",
-			s.At,
-			"tmpfs",
-			unix.MS_NOSUID|unix.MS_NODEV,
-			"size=1m,mode=0755",
-		) //nolint:wrapcheck // build names the place
+		const flags = unix.MS_NOSUID | unix.MS_NODEV
+		err := unix.Mount("tmpfs", s.At, "tmpfs", flags, "size=1m,mode=0755")
+		return err //nolint:wrapcheck // buildMounts names the place
 	}
-	return unix.Mount("/dev/null", s.At, "", unix.MS_BIND, "") //nolint:wrapcheck // build names the place
+	return unix.Mount("/dev/null", s.At, "", unix.MS_BIND, "") //nolint:wrapcheck // buildMounts names the place
+}
+
+// attachMount puts a mount that is attached nowhere at its place.
+func attachMount(fd int, at string) error {
+	return unix.MoveMount(fd, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH) //nolint:wrapcheck // as above
 }
 
 func overlay(at, options string) error {
-	return unix.Mount(
-		"overlay",
-		at,
-		"overlay",
-		unix.MS_NOSUID|unix.MS_NODEV,
-		options,
-	) //nolint:wrapcheck // build names the place
+	const flags = unix.MS_NOSUID | unix.MS_NODEV
+	return unix.Mount("overlay", at, "overlay", flags, options) //nolint:wrapcheck // buildMounts names the place
 }
 
-// point makes sure that there is something to mount on.
-func point(at string, dir bool) error {
+// makeMountPoint makes sure that there is something to mount on.
+func makeMountPoint(at string, dir bool) error {
 	if _, err := os.Lstat(at); err == nil {
 		return nil
 	}
@@ -202,9 +177,9 @@ func point(at string, dir bool) error {
 	return os.WriteFile(at, nil, 0o600) //nolint:wrapcheck // names the path
 }
 
-// nothing is an empty folder that lies in no other: an overlay that is to have
+// emptyLowerDir is an empty folder that lies in no other: an overlay that is to have
 // no upper layer needs two lower ones.
-const nothing = "/dev/.nothing"
+const emptyLowerDir = "/dev/.nothing"
 
 // makeDev makes a /dev with nothing in it yet but terminals, shared memory and
 // the usual links; the devices follow as mounts.
@@ -213,27 +188,27 @@ func makeDev() error {
 		return fmt.Errorf("mount /dev: %w", err)
 	}
 	links := map[string]string{
-		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx",
+		"fd":     "/proc/self/fd",
+		"stdin":  "/proc/self/fd/0",
+		"stdout": "/proc/self/fd/1",
+		"stderr": "/proc/self/fd/2",
+		"ptmx":   "pts/ptmx",
 	}
 	var errs []error
 	for name, to := range links {
 		errs = append(errs, os.Symlink(to, filepath.Join("/dev", name)))
 	}
-	errs = append(
-		errs,
-		os.Mkdir(nothing, 0o755), os.Mkdir("/dev/pts", 0o755), os.Mkdir("/dev/shm", 0o1777),
+	errs = append(errs,
+		os.Mkdir(emptyLowerDir, 0o755),
+		os.Mkdir("/dev/pts", 0o755),
+		os.Mkdir("/dev/shm", 0o1777),
 		unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"),
 	)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("fill /dev: %w", err)
 	}
 	// Without terminals almost everything works.
-	_ = unix.Mount(
-		"devpts",
-		"/dev/pts",
-		"devpts",
-		unix.MS_NOSUID|unix.MS_NOEXEC,
-		"newinstance,ptmxmode=0666,mode=620",
-	)
+	const flags = unix.MS_NOSUID | unix.MS_NOEXEC
+	_ = unix.Mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
 	return nil
 }

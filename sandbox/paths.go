@@ -10,8 +10,8 @@ func within(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// moved is path with the directory from at its head replaced by to.
-func moved(path, from, to string) string {
+// rebase is path with the directory from at its head replaced by to.
+func rebase(path, from, to string) string {
 	if rel, err := filepath.Rel(from, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.Join(to, rel)
 	}

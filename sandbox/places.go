@@ -11,7 +11,7 @@ import (
 
 // homeOf is the home directory in an environment, "/" if there is none.
 func homeOf(env []string) string {
-	if home := variable(env, "HOME"); filepath.IsAbs(home) {
+	if home := lookupEnv(env, "HOME"); filepath.IsAbs(home) {
 		return filepath.Clean(home)
 	}
 	return "/"
@@ -22,13 +22,16 @@ func homeOf(env []string) string {
 var secretPlaces = []string{
 	".ssh", ".gnupg", ".pki", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", "Library/Keychains",
 	".aws", ".azure", ".oci", ".boto", ".config/gcloud", ".config/doctl", ".config/hcloud", ".config/rclone", ".s3cfg",
-	".kube", ".docker", ".config/containers", ".config/helm", ".vault-token", ".terraform.d", ".config/op", ".config/sops",
+	".kube", ".docker", ".config/containers", ".config/helm", ".vault-token", ".terraform.d", ".config/op",
+	".config/sops",
 	".netrc", "_netrc", ".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli",
-	".pypirc", ".gem/credentials", ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".gradle/gradle.properties",
+	".pypirc", ".gem/credentials", ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml",
+	".gradle/gradle.properties",
 	".pgpass", ".my.cnf", ".mylogin.cnf", ".databrickscfg", ".snowflake", ".config/sqlcl",
 	".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".node_repl_history",
 	".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".thunderbird",
-	".*/*credential*", ".*/auth.json", ".config/*/*credential*", ".config/*/*token*", ".config/*/auth.json", ".local/share/*/auth.json",
+	".*/*credential*", ".*/auth.json", ".config/*/*credential*", ".config/*/*token*", ".config/*/auth.json",
+	".local/share/*/auth.json",
 }
 
 // maybeSecret are files that are needed by builds and that some people keep
@@ -53,8 +56,9 @@ var maybeSecret = map[string][]string{
 
 // secretFiles are environment variables that name a file or folder with keys.
 var secretFiles = []string{
-	"KUBECONFIG", "GOOGLE_APPLICATION_CREDENTIALS", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "NETRC", "GNUPGHOME",
-	"DOCKER_CONFIG", "CLOUDSDK_CONFIG", "GH_CONFIG_DIR", "AZURE_CONFIG_DIR", "PGPASSFILE", "BOTO_CONFIG", "VAULT_TOKEN_FILE",
+	"KUBECONFIG", "GOOGLE_APPLICATION_CREDENTIALS", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE",
+	"NETRC", "GNUPGHOME", "DOCKER_CONFIG", "CLOUDSDK_CONFIG", "GH_CONFIG_DIR", "AZURE_CONFIG_DIR",
+	"PGPASSFILE", "BOTO_CONFIG", "VAULT_TOKEN_FILE",
 }
 
 // Secrets lists the places of this machine where keys are kept, as far as they
@@ -62,7 +66,7 @@ var secretFiles = []string{
 func Secrets(env []string) []string {
 	out := []string{"/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/krb5.keytab"}
 	for _, name := range secretFiles {
-		for _, path := range filepath.SplitList(variable(env, name)) {
+		for _, path := range filepath.SplitList(lookupEnv(env, name)) {
 			if filepath.IsAbs(path) {
 				out = append(out, path)
 			}
@@ -77,16 +81,16 @@ func Secrets(env []string) []string {
 		out = append(out, found...)
 	}
 	for name, words := range maybeSecret {
-		if path := filepath.Join(home, name); holds(path, words) {
+		if path := filepath.Join(home, name); containsAny(path, words) {
 			out = append(out, path)
 		}
 	}
 	return existing(out)
 }
 
-// holds reports whether a file holds one of the words. A file that cannot be
-// read holds whatever one fears.
-func holds(path string, words []string) bool {
+// containsAny reports whether a file holds one of the words. A file that cannot be
+// read counts as one that does.
+func containsAny(path string, words []string) bool {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return !os.IsNotExist(err)
@@ -123,10 +127,10 @@ func Caches(env []string, now time.Time) []Cache {
 	if home == "/" {
 		return nil
 	}
-	base := absolute(variable(env, "XDG_CACHE_HOME"), filepath.Join(home, ".cache"))
-	gopath, _, _ := strings.Cut(variable(env, "GOPATH"), string(filepath.ListSeparator))
-	gopath = absolute(gopath, filepath.Join(home, "go"))
-	cargo := absolute(variable(env, "CARGO_HOME"), filepath.Join(home, ".cargo"))
+	base := absoluteOr(lookupEnv(env, "XDG_CACHE_HOME"), filepath.Join(home, ".cache"))
+	gopath, _, _ := strings.Cut(lookupEnv(env, "GOPATH"), string(filepath.ListSeparator))
+	gopath = absoluteOr(gopath, filepath.Join(home, "go"))
+	cargo := absoluteOr(lookupEnv(env, "CARGO_HOME"), filepath.Join(home, ".cargo"))
 	var out []Cache
 	add := func(tool string, c Cache) {
 		if _, err := os.Stat(c.Dir); err != nil {
@@ -137,29 +141,39 @@ func Caches(env []string, now time.Time) []Cache {
 		out = append(out, c)
 	}
 	add("go", Cache{
-		Dir:     absolute(variable(env, "GOCACHE"), filepath.Join(base, "go-build")),
-		Var:     "GOCACHE",
-		Through: "GOCACHEPROG",
-		Seed:    map[string]string{"testexpire.txt": strconv.FormatInt(now.UnixNano(), 10) + "\n"},
+		Dir:      absoluteOr(lookupEnv(env, "GOCACHE"), filepath.Join(base, "go-build")),
+		Var:      "GOCACHE",
+		ProxyVar: "GOCACHEPROG",
+		Seed:     map[string]string{"testexpire.txt": strconv.FormatInt(now.UnixNano(), 10) + "\n"},
 	})
-	add("go", Cache{Dir: absolute(variable(env, "GOMODCACHE"), filepath.Join(gopath, "pkg", "mod"))})
+	add("go", Cache{Dir: absoluteOr(lookupEnv(env, "GOMODCACHE"), filepath.Join(gopath, "pkg", "mod"))})
 	add("npm", Cache{
-		Dir: absolute(variable(env, "npm_config_cache"), filepath.Join(home, ".npm")),
+		Dir: absoluteOr(lookupEnv(env, "npm_config_cache"), filepath.Join(home, ".npm")),
 		Var: "npm_config_cache",
 	})
 	add("cargo", Cache{Dir: filepath.Join(cargo, "registry")})
-	add("pip", Cache{Dir: absolute(variable(env, "PIP_CACHE_DIR"), filepath.Join(base, "pip")), Var: "PIP_CACHE_DIR"})
+	add("pip", Cache{
+		Dir: absoluteOr(lookupEnv(env, "PIP_CACHE_DIR"), filepath.Join(base, "pip")),
+		Var: "PIP_CACHE_DIR",
+	})
 	for _, dir := range []string{
-		filepath.Join(cargo, "git"), filepath.Join(base, "uv"), filepath.Join(base, "yarn"), filepath.Join(base, "ccache"),
-		filepath.Join(base, "golangci-lint"), filepath.Join(home, ".ccache"), filepath.Join(home, ".gradle", "caches"),
-		filepath.Join(home, ".m2", "repository"), filepath.Join(home, ".local", "share", "pnpm", "store"), filepath.Join(base, "pypoetry"),
+		filepath.Join(cargo, "git"),
+		filepath.Join(base, "uv"),
+		filepath.Join(base, "yarn"),
+		filepath.Join(base, "ccache"),
+		filepath.Join(base, "golangci-lint"),
+		filepath.Join(home, ".ccache"),
+		filepath.Join(home, ".gradle", "caches"),
+		filepath.Join(home, ".m2", "repository"),
+		filepath.Join(home, ".local", "share", "pnpm", "store"),
+		filepath.Join(base, "pypoetry"),
 	} {
 		add("", Cache{Dir: dir})
 	}
 	return out
 }
 
-func absolute(path, otherwise string) string {
+func absoluteOr(path, otherwise string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}

@@ -41,7 +41,7 @@ func (l Level) mounts() bool { return l == LevelNamespaces || l == LevelBubblewr
 type Policy struct {
 	// Tree is where the commands work, and may write.
 	Tree string
-	// Discard says that what is written to Tree and Also is thrown away when
+	// Discard says that what is written to Tree and ExtraDirs is thrown away when
 	// the wall is closed. Otherwise it is the real thing.
 	Discard bool
 	// Put are files that stand otherwise behind the wall than in the tree. They
@@ -53,15 +53,15 @@ type Policy struct {
 	// Copy is a copy of Tree to work in, where Discard is set and the level
 	// needs one.
 	Copy string
-	// Also are further directories that may be written like Tree.
-	Also []string
-	// Fixed are files and directories in Tree and Also that stay as they are.
+	// ExtraDirs are further directories that may be written like Tree.
+	ExtraDirs []string
+	// Fixed are files and directories in Tree and ExtraDirs that stay as they are.
 	Fixed []string
-	// Code are those files and directories in Tree and Also that decide what others
-	// run who work there. Where a level cannot keep Fixed as it is, these are put
-	// back as soon as the commands have ended.
+	// Code are those files and directories in Tree and ExtraDirs that decide which
+	// programs others run who work there, such as git's hooks. Where a level cannot
+	// keep Fixed as it is, these are put back as soon as the commands have ended.
 	Code []string
-	// Hidden are files and directories that cannot be read. Tree, Also and
+	// Hidden are files and directories that cannot be read. Tree, ExtraDirs and
 	// what else is named here can lie in them all the same.
 	Hidden []string
 	// Caches make builds fast. With Discard their writes are thrown away too.
@@ -90,10 +90,10 @@ type Cache struct {
 	Var string
 	// Seed are files to put into a layer over it, by name.
 	Seed map[string]string
-	// Through is the environment variable that names a program for the tool to
+	// ProxyVar is the environment variable that names a program for the tool to
 	// ask for what it caches, "" if there is none. Where no layer can be laid over
 	// Dir, such a program reads it and keeps writes apart.
-	Through string
+	ProxyVar string
 }
 
 // Refusal says that a wall was asked for that cannot be built here.
@@ -107,7 +107,8 @@ func (r *Refusal) Error() string {
 
 // Hint says what to do about it.
 func (r *Refusal) Hint() string {
-	return `Allow user namespaces, install bubblewrap or use a kernel with Landlock ("plan doctor" says what is missing); or let it run without: --sandbox auto.`
+	return `Allow user namespaces, install bubblewrap or use a kernel with Landlock ` +
+		`("plan doctor" says what is missing); or let it run without: --sandbox auto.`
 }
 
 // writable lists the directories that are the real thing.
@@ -115,7 +116,7 @@ func (p Policy) writable() []string {
 	if p.Discard {
 		return nil
 	}
-	return append([]string{p.Tree}, p.Also...)
+	return append([]string{p.Tree}, p.ExtraDirs...)
 }
 
 // layered lists the directories whose changes are thrown away.
@@ -123,13 +124,13 @@ func (p Policy) layered() []string {
 	if !p.Discard {
 		return nil
 	}
-	return append([]string{p.Tree}, p.Also...)
+	return append([]string{p.Tree}, p.ExtraDirs...)
 }
 
 // dir is where a command works that says it works in dir.
 func (p Policy) dir(l Level, dir string) string {
 	if p.Discard && !l.mounts() && p.Copy != "" {
-		return moved(dir, p.Tree, p.Copy)
+		return rebase(dir, p.Tree, p.Copy)
 	}
 	return dir
 }

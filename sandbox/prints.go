@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// prints is how the files of a tree look from outside: enough to see any
+// treeSnapshot is how the files of a tree look from outside: enough to see any
 // write, chmod, chown or touch.
-type prints map[string]print
+type treeSnapshot map[string]fileSnapshot
 
-type print struct {
+type fileSnapshot struct {
 	mode  fs.FileMode
 	size  int64
 	mtime time.Time
@@ -21,9 +21,9 @@ type print struct {
 	inode uint64
 }
 
-// printsOf looks at every path in a directory but those in unwatched ones.
-func printsOf(dir string, unwatched []string) (prints, error) {
-	out := prints{}
+// snapshotTree looks at every path in a directory but those in unwatched ones.
+func snapshotTree(dir string, unwatched []string) (treeSnapshot, error) {
+	out := treeSnapshot{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() && slices.Contains(unwatched, path) {
 			return fs.SkipDir
@@ -41,7 +41,7 @@ func printsOf(dir string, unwatched []string) (prints, error) {
 		if err != nil {
 			return fmt.Errorf("look at %s: %w", path, err)
 		}
-		p := print{
+		p := fileSnapshot{
 			mode:  info.Mode(),
 			size:  info.Size(),
 			mtime: info.ModTime(),
@@ -57,10 +57,10 @@ func printsOf(dir string, unwatched []string) (prints, error) {
 }
 
 // changed lists what is not the same any more, sorted.
-func (p prints) changed(now prints) []string {
+func (p treeSnapshot) changed(now treeSnapshot) []string {
 	var out []string
 	for path, was := range p {
-		if is, ok := now[path]; !ok || !is.same(was) {
+		if is, ok := now[path]; !ok || !is.equal(was) {
 			out = append(out, path)
 		}
 	}
@@ -73,6 +73,6 @@ func (p prints) changed(now prints) []string {
 	return out
 }
 
-func (p print) same(q print) bool {
+func (p fileSnapshot) equal(q fileSnapshot) bool {
 	return p.mode == q.mode && p.size == q.size && p.mtime.Equal(q.mtime) && p.owner == q.owner && p.inode == q.inode
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,8 +34,10 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	outside := filepath.Join(dir, "outside")
-	tree, stand, secret := filepath.Join(dir, "tree"), filepath.Join(dir, "copy"), filepath.Join(dir, "secret")
-	for _, d := range []string{tree, stand} {
+	tree := filepath.Join(dir, "tree")
+	copied := filepath.Join(dir, "copy")
+	secret := filepath.Join(dir, "secret")
+	for _, d := range []string{tree, copied} {
 		err = errors.Join(err, os.Mkdir(d, 0o700), os.WriteFile(filepath.Join(d, "file"), []byte("before\n"), 0o600))
 	}
 	if err = errors.Join(err, os.WriteFile(secret, []byte("secret\n"), 0o600)); err != nil {
@@ -43,7 +46,7 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 	w, err := NewWall(level, Policy{
 		Tree:    tree,
 		Discard: true,
-		Copy:    stand,
+		Copy:    copied,
 		Hidden:  []string{secret},
 	}, env)
 	if err != nil {
@@ -83,7 +86,7 @@ func Strongest(ctx context.Context, base *Shell, env []string, ruledOut ...Level
 	var why []string
 	for _, level := range Levels() {
 		err := errors.New("ruled out")
-		if !contains(ruledOut, level) {
+		if !slices.Contains(ruledOut, level) {
 			err = Try(ctx, level, base, env)
 		}
 		if err == nil {
@@ -92,13 +95,4 @@ func Strongest(ctx context.Context, base *Shell, env []string, ruledOut ...Level
 		why = append(why, fmt.Sprintf("%s: %v", level, err))
 	}
 	return LevelNone, why
-}
-
-func contains(levels []Level, level Level) bool {
-	for _, l := range levels {
-		if l == level {
-			return true
-		}
-	}
-	return false
 }

@@ -111,7 +111,7 @@ func Bounded(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, "true")
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
-	g.hold(cmd)
+	g.startIn(cmd)
 	if err = cmd.Run(); err != nil {
 		err = fmt.Errorf("nothing can be started in a control group: %w", err)
 	}

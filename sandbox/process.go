@@ -21,18 +21,18 @@ type process struct {
 	Parent int
 	Group  int
 	Used   time.Duration // of the processor, with what ended children used that it waited for
-	Dead   bool          // it waits for its parent to collect it
+	Zombie bool          // it waits for its parent to collect it
 	Line   string        // its command line, where the system's list holds it
 }
 
-// ask is a question about a running task.
-type ask struct {
+// taskQuery is a question about a running task.
+type taskQuery struct {
 	Names bool `json:",omitempty"` // tell its command lines
 	Quit  bool `json:",omitempty"` // and send SIGQUIT to the next of its processes
 }
 
-// told is the answer.
-type told struct {
+// taskStatus is the answer.
+type taskStatus struct {
 	Alive   bool                  // the task has not ended
 	Used    map[int]time.Duration `json:",omitempty"` // processor time of each process
 	Running []string              `json:",omitempty"` // command lines, children before their parents
@@ -40,16 +40,16 @@ type told struct {
 
 // answer answers a question about the task that leader is the first process of,
 // and which is made of some of the system's processes.
-func (q *quitting) answer(a ask, leader int, all, its []process) told {
-	t := told{Used: make(map[int]time.Duration, len(its))}
+func (q *quitQueue) answer(a taskQuery, leader int, all, its []process) taskStatus {
+	t := taskStatus{Used: make(map[int]time.Duration, len(its))}
 	for _, p := range its {
 		t.Used[p.PID] = p.Used
-		t.Alive = t.Alive || p.PID == leader && !p.Dead
+		t.Alive = t.Alive || p.PID == leader && !p.Zombie
 	}
-	its = slices.DeleteFunc(deepestFirst(all, its), func(p process) bool { return p.Dead })
+	its = slices.DeleteFunc(deepestFirst(all, its), func(p process) bool { return p.Zombie })
 	if a.Names {
 		for _, p := range its[:min(len(its), maxNamed)] {
-			t.Running = append(t.Running, named(p))
+			t.Running = append(t.Running, commandLine(p))
 		}
 	}
 	if a.Quit && (t.Alive || q.begun()) {
@@ -61,42 +61,42 @@ func (q *quitting) answer(a ask, leader int, all, its []process) told {
 	return t
 }
 
-// quitting is which processes of a task are still to be sent SIGQUIT, of those
+// quitQueue is which processes of a task are still to be sent SIGQUIT, of those
 // that were there when the first was. It goes from the children to their parents:
 // one such as go test holds back what its children print, and drops it when it is
 // told to quit itself.
-type quitting struct{ left map[int]bool }
+type quitQueue struct{ pending map[int]bool }
 
-func (q *quitting) begun() bool { return q.left != nil }
+func (q *quitQueue) begun() bool { return q.pending != nil }
 
 // next takes the processes whose turn it is: those without children that are
 // still to come.
-func (q *quitting) next(living []process) []int {
-	if q.left == nil {
-		q.left = make(map[int]bool, len(living))
+func (q *quitQueue) next(living []process) []int {
+	if q.pending == nil {
+		q.pending = make(map[int]bool, len(living))
 		for _, p := range living {
-			q.left[p.PID] = true
+			q.pending[p.PID] = true
 		}
 	}
 	parent := map[int]bool{}
 	for _, p := range living {
-		if q.left[p.PID] {
+		if q.pending[p.PID] {
 			parent[p.Parent] = true
 		}
 	}
 	var out []int
 	for _, p := range living {
-		if q.left[p.PID] && !parent[p.PID] {
+		if q.pending[p.PID] && !parent[p.PID] {
 			out = append(out, p.PID)
-			delete(q.left, p.PID)
+			delete(q.pending, p.PID)
 		}
 	}
 	return out
 }
 
-// named is the command line of a process on one line.
-func named(p process) string {
-	line := strings.Join(strings.Fields(lineOf(p)), " ")
+// commandLine is the command line of a process on one line.
+func commandLine(p process) string {
+	line := strings.Join(strings.Fields(rawCommandLine(p)), " ")
 	return line[:min(len(line), maxName)]
 }
 
@@ -170,9 +170,9 @@ func deepestFirst(all, some []process) []process {
 	return out
 }
 
-// spent is how much processor time was used from one answer to the next. What a
+// processorTime is how much processor time was used from one answer to the next. What a
 // process used whose parent waited for it is counted with the parent.
-func spent(before, now map[int]time.Duration) time.Duration {
+func processorTime(before, now map[int]time.Duration) time.Duration {
 	var sum time.Duration
 	for pid, used := range now {
 		if was := before[pid]; was <= used {

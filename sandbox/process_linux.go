@@ -56,15 +56,15 @@ func readStat(pid int, stat []byte) (process, bool) {
 	}
 	return process{
 		PID:    pid,
-		Dead:   fields[0] == "Z" || fields[0] == "X",
+		Zombie: fields[0] == "Z" || fields[0] == "X",
 		Parent: number(1),
 		Group:  number(2),
 		Used:   time.Duration(number(11)+number(12)+number(13)+number(14)) * clockTick,
 	}, true
 }
 
-// lineOf is the command line of a process, "" if it has ended.
-func lineOf(p process) string {
+// rawCommandLine is the command line of a process, "" if it has ended.
+func rawCommandLine(p process) string {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/cmdline")
 	if err != nil {
 		return ""

@@ -49,7 +49,7 @@ func readPS(line string) (process, bool) {
 		PID:    ids[0],
 		Parent: ids[1],
 		Group:  ids[2],
-		Dead:   strings.HasPrefix(fields[3], "Z"),
+		Zombie: strings.HasPrefix(fields[3], "Z"),
 		Used:   psTime(fields[4]),
 		Line:   strings.Join(fields[5:], " "),
 	}, true

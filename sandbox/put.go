@@ -20,7 +20,7 @@ import (
 // Put is a file that stands otherwise behind a wall than in the tree that the
 // wall is built around. What is in its way there goes.
 type Put struct {
-	// Path is absolute, in Tree or Also, or below /tmp, which is the wall's own.
+	// Path is absolute, in Tree or ExtraDirs, or below /tmp, which is the wall's own.
 	// Where commands see no file system of their own, what is put below /tmp
 	// stands in their TMPDIR: a line that names /tmp itself does not find it.
 	// [LevelNone] has no such folder and leaves those out.
@@ -30,8 +30,8 @@ type Put struct {
 	Data []byte    // the content, or where a link leads
 	From string    // the file that has the content, in place of Data
 	Time time.Time // of its last change; zero is now
-	// Gone says that nothing is there. Folders that have become empty go too.
-	Gone bool
+	// Deleted says that nothing is there. Folders that have become empty go too.
+	Deleted bool
 }
 
 // open opens the content of a file.
@@ -63,13 +63,13 @@ func (p Policy) putsIn(dir string) []namedPut {
 	var out []namedPut
 	for _, put := range p.Put {
 		rel, err := filepath.Rel(dir, put.Path)
-		if err == nil && rel != "." && filepath.IsLocal(rel) && p.home(put.Path) == dir {
+		if err == nil && rel != "." && filepath.IsLocal(rel) && p.dirOfPut(put.Path) == dir {
 			out = append(out, namedPut{rel, put})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b namedPut) int {
-		if a.put.Gone != b.put.Gone {
-			if a.put.Gone {
+		if a.put.Deleted != b.put.Deleted {
+			if a.put.Deleted {
 				return -1
 			}
 			return 1
@@ -79,9 +79,9 @@ func (p Policy) putsIn(dir string) []namedPut {
 	return out
 }
 
-// home is the directory that a put belongs to: the innermost of Tree and Also
+// dirOfPut is the directory that a put belongs to: the innermost of Tree and ExtraDirs
 // that it lies in, or the temporary folder.
-func (p Policy) home(path string) string {
+func (p Policy) dirOfPut(path string) string {
 	best := ""
 	for _, dir := range p.layered() {
 		if within(path, dir) && len(dir) > len(best) {
@@ -100,20 +100,20 @@ type namedPut struct {
 	put  Put
 }
 
-// writer writes puts into a directory that no command can reach yet: a copy,
+// putWriter writes puts into a directory that no command can reach yet: a copy,
 // a temporary folder, or the upper directory of a layer.
-type writer struct {
+type putWriter struct {
 	root  string
 	lower string // what the layer lies over; "" where there is none
 	owner fs.FileInfo
 }
 
 // write writes all of them.
-func (w writer) write(puts []namedPut) error {
+func (w putWriter) write(puts []namedPut) error {
 	for _, p := range puts {
 		var err error
 		switch {
-		case p.put.Gone:
+		case p.put.Deleted:
 			err = w.remove(p.name)
 		default:
 			err = w.add(p.name, p.put)
@@ -126,8 +126,8 @@ func (w writer) write(puts []namedPut) error {
 }
 
 // add writes a file or a link.
-func (w writer) add(name string, p Put) error {
-	if err := w.folder(filepath.Dir(name)); err != nil {
+func (w putWriter) add(name string, p Put) error {
+	if err := w.makeFolders(filepath.Dir(name)); err != nil {
 		return err
 	}
 	at := filepath.Join(w.root, name)
@@ -135,7 +135,7 @@ func (w writer) add(name string, p Put) error {
 		return err //nolint:wrapcheck // names the path
 	}
 	if p.Mode&fs.ModeSymlink != 0 {
-		return errors.Join(os.Symlink(string(p.Data), at), w.own(at, w.owner), setTime(at, p.Time))
+		return errors.Join(os.Symlink(string(p.Data), at), w.chownLike(at, w.owner), setTime(at, p.Time))
 	}
 	from, err := p.open()
 	if err != nil {
@@ -147,13 +147,13 @@ func (w writer) add(name string, p Put) error {
 		return err //nolint:wrapcheck // names the path
 	}
 	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close(), w.own(at, w.owner), os.Chmod(at, p.Mode.Perm()), setTime(at, p.Time))
+	return errors.Join(err, to.Close(), w.chownLike(at, w.owner), os.Chmod(at, p.Mode.Perm()), setTime(at, p.Time))
 }
 
 // remove makes a path nothing, and the folders that it leaves empty.
-func (w writer) remove(name string) error {
+func (w putWriter) remove(name string) error {
 	at := filepath.Join(w.root, name)
-	if !w.reaches(name) {
+	if !w.parentsExist(name) {
 		return nil
 	}
 	if err := os.RemoveAll(at); err != nil {
@@ -170,9 +170,9 @@ func (w writer) remove(name string) error {
 	return nil
 }
 
-// reaches reports whether the folders that lead to a path are folders. Where one
+// parentsExist reports whether the folders that lead to a path are folders. Where one
 // is not, nothing stands at the path.
-func (w writer) reaches(name string) bool {
+func (w putWriter) parentsExist(name string) bool {
 	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(filepath.Join(w.root, dir))
 		if w.lower != "" && errors.Is(err, fs.ErrNotExist) {
@@ -185,8 +185,8 @@ func (w writer) reaches(name string) bool {
 	return true
 }
 
-// folder makes the folders that lead to a file, like those of the tree.
-func (w writer) folder(name string) error {
+// makeFolders makes the folders that lead to a file, like those of the tree.
+func (w putWriter) makeFolders(name string) error {
 	at := "."
 	for _, part := range strings.Split(name, string(filepath.Separator)) {
 		at = filepath.Join(at, part)
@@ -210,26 +210,26 @@ func (w writer) folder(name string) error {
 
 // makeFolder makes one folder. Where something hid one that the tree has, it
 // begins empty.
-func (w writer) makeFolder(name string, hid bool) error {
+func (w putWriter) makeFolder(name string, hid bool) error {
 	path := filepath.Join(w.root, name)
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
 	if w.lower == "" {
-		return w.own(path, w.owner)
+		return w.chownLike(path, w.owner)
 	}
 	below, err := os.Lstat(filepath.Join(w.lower, name))
 	if err != nil || !below.IsDir() {
-		return w.own(path, w.owner)
+		return w.chownLike(path, w.owner)
 	}
 	if hid {
 		err = makeOpaque(path)
 	}
-	return errors.Join(err, w.own(path, below), os.Chmod(path, below.Mode().Perm()))
+	return errors.Join(err, w.chownLike(path, below), os.Chmod(path, below.Mode().Perm()))
 }
 
-// own gives a path the owner of another.
-func (w writer) own(path string, like fs.FileInfo) error {
+// chownLike gives a path the owner of another.
+func (w putWriter) chownLike(path string, like fs.FileInfo) error {
 	st, ok := like.Sys().(*syscall.Stat_t)
 	if !ok || os.Getuid() != 0 {
 		return nil
@@ -259,7 +259,7 @@ func (p Policy) putInCopy() error {
 	if err != nil {
 		return fmt.Errorf("put files into the copy: %w", err)
 	}
-	return writer{root: p.Copy, owner: owner}.write(p.putsIn(p.Tree))
+	return putWriter{root: p.Copy, owner: owner}.write(p.putsIn(p.Tree))
 }
 
 // putInTemporary writes the puts of the temporary folder.
@@ -275,11 +275,11 @@ func (p Policy) putInTemporary(dir string) error {
 	if err != nil {
 		return fmt.Errorf("put files into the temporary folder: %w", err)
 	}
-	return writer{root: dir, owner: owner}.write(puts)
+	return putWriter{root: dir, owner: owner}.write(puts)
 }
 
-// furnish puts files into the copy and notes how it stands then.
-func (w *Wall) furnish() error {
+// prepareCopy puts files into the copy and notes how it stands then.
+func (w *Wall) prepareCopy() error {
 	if err := w.policy.putInCopy(); err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
@@ -290,7 +290,7 @@ func (w *Wall) furnish() error {
 		return err
 	}
 	var err error
-	if w.copied, err = newCopied(w.policy, filepath.Join(w.scratch, keptName)); err != nil {
+	if w.copied, err = newTreeCopy(w.policy, filepath.Join(w.scratch, savedDirName)); err != nil {
 		return fmt.Errorf("sandbox: note how the copy looks: %w", err)
 	}
 	return nil
@@ -299,7 +299,7 @@ func (w *Wall) furnish() error {
 // putInTemporary makes the temporary folder with what the policy puts there,
 // once.
 func (w *Wall) putInTemporary() error {
-	if w.laid {
+	if w.putsWritten {
 		return nil
 	}
 	return w.policy.putInTemporary(filepath.Join(w.scratch, "tmp0"))

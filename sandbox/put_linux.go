@@ -39,12 +39,12 @@ func isWhiteout(info fs.FileInfo) bool {
 
 // whiteOut marks a path of a layer as gone, if there is something below, and
 // then the folders that hold nothing else any more.
-func (w writer) whiteOut(name string) error {
+func (w putWriter) whiteOut(name string) error {
 	for name != "." {
 		if _, err := os.Lstat(filepath.Join(w.lower, name)); err != nil {
 			return nil // nothing has to be hidden
 		}
-		if err := w.folder(filepath.Dir(name)); err != nil {
+		if err := w.makeFolders(filepath.Dir(name)); err != nil {
 			return err
 		}
 		at := filepath.Join(w.root, name)
@@ -55,15 +55,15 @@ func (w writer) whiteOut(name string) error {
 			return fmt.Errorf("mark %s as gone: %w", name, err)
 		}
 		name = filepath.Dir(name)
-		if name == "." || !w.hollow(name) {
+		if name == "." || !w.showsNothing(name) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// hollow reports whether a folder of a layer shows nothing.
-func (w writer) hollow(name string) bool {
+// showsNothing reports whether a folder of a layer shows nothing.
+func (w putWriter) showsNothing(name string) bool {
 	entries, err := os.ReadDir(filepath.Join(w.root, name))
 	if err != nil {
 		return false
@@ -107,7 +107,7 @@ func (w *Wall) putInLayers(steps []step) error {
 			return fmt.Errorf("put files into the layers: %w", err)
 		}
 		puts := w.policy.putsIn(dir)
-		if err := (writer{
+		if err := (putWriter{
 			root:  steps[i].Upper,
 			lower: at,
 			owner: owner,

@@ -13,8 +13,8 @@ import (
 	"github.com/plan-engine/plan/internal/scratch"
 )
 
-// keptName is the folder of the scratch folder that outlives a reset.
-const keptName = "kept"
+// savedDirName is the folder of the scratch folder that outlives a reset.
+const savedDirName = "kept"
 
 // Reset ends everything that runs behind the wall and makes what stands there
 // as it was when the wall was built: the tree, the temporary folders and the
@@ -37,8 +37,8 @@ func (w *Wall) Reset(besides ...Put) error {
 		w.inside = nil
 	}
 	err := w.emptyScratch()
-	w.laid, w.layer = false, layer{}
-	w.policy.Put = append(w.policy.Put[:w.planned:w.planned], besides...)
+	w.putsWritten, w.layer = false, layer{}
+	w.policy.Put = append(w.policy.Put[:w.policyPuts:w.policyPuts], besides...)
 	if w.copied != nil {
 		err = errors.Join(err, w.copied.restore(w.policy.putsIn(w.policy.Tree)))
 	}
@@ -58,7 +58,7 @@ func (w *Wall) emptyScratch() error {
 		return err //nolint:wrapcheck // names the path
 	}
 	for _, e := range entries {
-		if e.Name() != lockName && e.Name() != keptName {
+		if e.Name() != lockName && e.Name() != savedDirName {
 			err = errors.Join(err, scratch.Remove(filepath.Join(w.scratch, e.Name())))
 		}
 	}
@@ -67,25 +67,25 @@ func (w *Wall) emptyScratch() error {
 
 // restore makes the copy as it was, with these puts. No command may be running
 // any more.
-func (c *copied) restore(puts []namedPut) error {
+func (c *treeCopy) restore(puts []namedPut) error {
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
 	defer func() { _ = root.Close() }()
-	for _, name := range c.besides {
+	for _, name := range c.extraPuts {
 		delete(c.files, name)
 		delete(c.puts, name)
 	}
-	c.besides = nil
-	now, err := c.clear(root)
+	c.extraPuts = nil
+	now, err := c.removeUnknown(root)
 	if err != nil {
 		return err
 	}
 	names := slices.Sorted(maps.Keys(c.files)) // folders before what is in them
 	for _, name := range names {
 		is, there := now[name]
-		if err := c.putBack(root, name, is, there); err != nil {
+		if err := c.restoreEntry(root, name, is, there); err != nil {
 			return fmt.Errorf("put %s back: %w", name, err)
 		}
 	}
@@ -98,21 +98,21 @@ func (c *copied) restore(puts []namedPut) error {
 			return fmt.Errorf("put %s back: %w", name, err)
 		}
 	}
-	return c.addBesides(root, puts)
+	return c.addExtraPuts(root, puts)
 }
 
-// addBesides puts files into the copy that were not there when its wall was
+// addExtraPuts puts files into the copy that were not there when its wall was
 // planned. What stood at their places then stays as it is.
-func (c *copied) addBesides(root *os.Root, puts []namedPut) error {
+func (c *treeCopy) addExtraPuts(root *os.Root, puts []namedPut) error {
 	puts = slices.DeleteFunc(puts, func(p namedPut) bool {
 		_, there := c.files[p.name]
-		return there || p.put.Gone
+		return there || p.put.Deleted
 	})
 	owner, err := os.Stat(c.dir)
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	if err := (writer{root: c.dir, owner: owner}).write(puts); err != nil {
+	if err := (putWriter{root: c.dir, owner: owner}).write(puts); err != nil {
 		return err
 	}
 	for _, p := range puts {
@@ -120,19 +120,19 @@ func (c *copied) addBesides(root *os.Root, puts []namedPut) error {
 		if err != nil {
 			return err //nolint:wrapcheck // names the path
 		}
-		if c.files[p.name], err = copiedNow(root, p.name, info); err != nil {
+		if c.files[p.name], err = readCopyEntry(root, p.name, info); err != nil {
 			return err
 		}
 		c.puts[p.name] = p.put
-		c.besides = append(c.besides, p.name)
+		c.extraPuts = append(c.extraPuts, p.name)
 	}
 	return nil
 }
 
-// clear removes what was not there, or was of another kind, and returns what is
+// removeUnknown removes what was not there, or was of another kind, and returns what is
 // left. Folders that were closed to their owner are opened.
-func (c *copied) clear(root *os.Root) (map[string]copiedFile, error) {
-	left := map[string]copiedFile{}
+func (c *treeCopy) removeUnknown(root *os.Root) (map[string]copyEntry, error) {
+	left := map[string]copyEntry{}
 	var other []string
 	err := walk(root, ".", func(name string, info fs.FileInfo) error {
 		const all = 0o700
@@ -141,7 +141,7 @@ func (c *copied) clear(root *os.Root) (map[string]copiedFile, error) {
 				return err //nolint:wrapcheck // names the path
 			}
 		}
-		file, err := copiedNow(root, name, info)
+		file, err := readCopyEntry(root, name, info)
 		if was, there := c.files[name]; !there || was.mode.Type() != file.mode.Type() {
 			other = append(other, name)
 			return err
@@ -155,11 +155,11 @@ func (c *copied) clear(root *os.Root) (map[string]copiedFile, error) {
 	return left, err
 }
 
-// putBack makes one path as it was, if it is not.
-func (c *copied) putBack(root *os.Root, name string, is copiedFile, there bool) error {
+// restoreEntry makes one path as it was, if it is not.
+func (c *treeCopy) restoreEntry(root *os.Root, name string, is copyEntry, there bool) error {
 	was := c.files[name]
 	switch {
-	case there && (was.mode.IsDir() || is.mark == was.mark):
+	case there && (was.mode.IsDir() || is.fileStamp == was.fileStamp):
 		return nil
 	case was.mode.IsDir():
 		return root.Mkdir(name, 0o700) //nolint:wrapcheck // names the path
@@ -175,7 +175,7 @@ func (c *copied) putBack(root *os.Root, name string, is copiedFile, there bool) 
 			return err //nolint:wrapcheck // names the path
 		}
 	case was.mode.IsRegular():
-		if err := c.write(root, name, was); err != nil {
+		if err := c.restoreContent(root, name, was); err != nil {
 			return err
 		}
 	default: // it is not read, and cannot be made again
@@ -185,14 +185,14 @@ func (c *copied) putBack(root *os.Root, name string, is copiedFile, there bool) 
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	was.mark = markOf(info)
+	was.fileStamp = stampOf(info)
 	c.files[name] = was
 	return nil
 }
 
-// write writes a file of the copy anew.
-func (c *copied) write(root *os.Root, name string, was copiedFile) error {
-	source, err := c.source(name)
+// restoreContent writes a file of the copy anew.
+func (c *treeCopy) restoreContent(root *os.Root, name string, was copyEntry) error {
+	source, err := c.contentSource(name)
 	if err != nil {
 		return err
 	}

@@ -48,8 +48,8 @@ type Config struct {
 	// Env is the environment of every child, as os.Environ gives it. It is
 	// cleaned with CleanEnv before use. Default os.Environ().
 	Env []string
-	// Path is where the shell is looked for, as PATH has it: what anybody may
-	// write should not be in it. Default: PATH of Env.
+	// Path is where the shell is looked for, as PATH has it: folders that other
+	// users may write to should not be in it. Default: PATH of Env.
 	Path string
 	// Own leaves credentials in it, for commands that the user wrote to be run
 	// in the user's name: it is made with OwnEnv instead.
@@ -95,7 +95,7 @@ func New(cfg Config) (*Shell, error) {
 		spawner: direct{},
 	}
 	if cfg.Path == "" {
-		cfg.Path = variable(s.env, "PATH")
+		cfg.Path = lookupEnv(s.env, "PATH")
 	}
 	for _, name := range []string{"bash", "sh"} {
 		if path, ok := lookPath(name, cfg.Path); ok {
@@ -174,7 +174,7 @@ type Result struct {
 // Standard input is empty. Pdeathsig, where the system has it, kills the shell
 // when this process dies.
 func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
-	if problem := unrunnable(c.Line); problem != "" {
+	if problem := lineProblem(c.Line); problem != "" {
 		return Result{ExitCode: exitNoExec, Output: []byte(problem)}, nil
 	}
 	timeout := c.Timeout
@@ -191,7 +191,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	w := newWatch(c, timeout, cancel, out)
 	t := task{
 		Path: s.path,
-		Args: append([]string{s.path}, append(slices.Clone(s.args), guarded(c.Line))...),
+		Args: append([]string{s.path}, append(slices.Clone(s.args), escapeLine(c.Line))...),
 		Dir:  c.Dir,
 		Env:  s.env,
 	}
@@ -210,9 +210,12 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	case err != nil:
 		return s.notStarted(ctx, c, res, err)
 	case killed && ctx.Err() != nil:
-		return res, ended(ctx, c.Line)
-	case killed || w.asked:
-		res.ExitCode, res.TimedOut, res.Hung, res.Running = exitTimedOut, true, w.hung, w.running
+		return res, cancelError(ctx, c.Line)
+	case killed || w.quitSent:
+		res.ExitCode = exitTimedOut
+		res.TimedOut = true
+		res.Hung = w.hung
+		res.Running = w.running
 	}
 	return res, nil
 }
@@ -236,19 +239,15 @@ type ending struct {
 func (s *Shell) notStarted(ctx context.Context, c Command, res Result, err error) (Result, error) {
 	switch {
 	case ctx.Err() != nil:
-		return res, ended(ctx, c.Line)
+		return res, cancelError(ctx, c.Line)
 	case errors.Is(err, syscall.E2BIG):
 		// The author of the line can do something about it, so it is theirs.
-		text := fmt.Sprintf(
-			"the command line is %d bytes long, more than the system takes; put the contents into a file first\n",
-			len(c.Line),
-		)
+		text := fmt.Sprintf("the command line is %d bytes long, more than the system takes; "+
+			"put the contents into a file first\n", len(c.Line))
 		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
 	case errors.Is(err, syscall.EAGAIN):
-		text := fmt.Sprintf(
-			"the command could not be started: what earlier ones left running uses up all the processes there may be; end it first, or start less in the background\n%s",
-			res.Output,
-		)
+		text := fmt.Sprintf("the command could not be started: what earlier ones left running uses up all "+
+			"the processes there may be; end it first, or start less in the background\n%s", res.Output)
 		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
 	}
 	return res, fmt.Errorf("run command %q in %q with %s: %w", shorten(c.Line), c.Dir, s.path, err)
@@ -283,16 +282,16 @@ func killGroup(pgid int) error {
 	return nil
 }
 
-// codeOf is the status a shell would report for the process.
-func codeOf(status syscall.WaitStatus) int {
+// exitCode is the status a shell would report for the process.
+func exitCode(status syscall.WaitStatus) int {
 	if status.Signaled() {
 		return exitSignal + int(status.Signal())
 	}
 	return status.ExitStatus()
 }
 
-// ended is the error of a command that ctx ended.
-func ended(ctx context.Context, line string) error {
+// cancelError is the error of a command that ctx ended.
+func cancelError(ctx context.Context, line string) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
 		return fmt.Errorf("run command %q: %w", shorten(line), cause)
@@ -300,16 +299,16 @@ func ended(ctx context.Context, line string) error {
 	return fmt.Errorf("run command %q: %w: %w", shorten(line), err, cause)
 }
 
-// unrunnable says, for whoever wrote the line, why no shell can be given it.
-func unrunnable(line string) string {
+// lineProblem says, for the author of the line, why no shell can be given it.
+func lineProblem(line string) string {
 	if strings.ContainsRune(line, 0) {
 		return "the command line holds a NUL byte, which no command can; write it as an escape such as \\0\n"
 	}
 	return ""
 }
 
-// guarded keeps a line that starts like an option from being read as one.
-func guarded(line string) string {
+// escapeLine keeps a line that starts like an option from being read as one.
+func escapeLine(line string) string {
 	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
 		return " " + line
 	}
@@ -329,7 +328,7 @@ func shorten(line string) string {
 func lookPath(name, dirs string) (string, bool) {
 	for _, dir := range filepath.SplitList(dirs) {
 		if !filepath.IsAbs(dir) {
-			continue // a shell must not come from wherever we happen to stand
+			continue // a shell must not come from a folder that depends on the working directory
 		}
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return path, true

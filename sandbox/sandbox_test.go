@@ -222,7 +222,7 @@ func TestSetsidMayOutliveTheCommand(t *testing.T) {
 	awaitGone(t, pid)
 }
 
-// On a busy machine whoever reads what a command printed may come long after
+// On a busy machine the goroutine that reads what a command printed may come long after
 // its end.
 func TestNothingThatWasPrintedIsLost(t *testing.T) {
 	t.Parallel()
@@ -408,7 +408,7 @@ func awaitGone(t *testing.T, pid string) {
 	}
 }
 
-// alive reports whether the process runs; a zombie nobody has reaped does not.
+// alive reports whether the process runs; a zombie that was not reaped does not.
 func alive(t *testing.T, pid string) bool {
 	t.Helper()
 	if errors.Is(syscall.Kill(atoi(t, pid), 0), syscall.ESRCH) {

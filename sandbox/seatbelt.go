@@ -13,15 +13,15 @@ const seatbeltPath = "/usr/bin/sandbox-exec"
 
 // spawnSeatbelt runs a task under a profile, as a child of this process.
 func (w *Wall) spawnSeatbelt(ctx context.Context, t task, watch *watch) (ending, error) {
-	t.Args = append([]string{seatbeltPath, "-p", seatbelt(w.policy, w.scratch), t.Path}, t.Args[1:]...)
+	t.Args = append([]string{seatbeltPath, "-p", seatbeltProfile(w.policy, w.scratch), t.Path}, t.Args[1:]...)
 	t.Path = seatbeltPath
 	return direct{}.spawn(ctx, t, watch)
 }
 
-// seatbelt says a policy in the language of sandbox-exec, where the last rule
-// that fits a call decides. Scratch is the wall's own folder. Places that do not
+// seatbeltProfile writes a policy in the language of sandbox-exec, where the last
+// rule that fits a call decides. Scratch is the wall's own folder. Places that do not
 // exist are left out, for there is no saying where they really lie.
-func seatbelt(p Policy, scratch string) string {
+func seatbeltProfile(p Policy, scratch string) string {
 	written := append([]string{filepath.Join(scratch, "tmp0")}, p.writable()...)
 	if p.Discard {
 		written = append(written, p.Copy)
@@ -108,8 +108,10 @@ func schemeString(s string) string {
 func ancestors(paths, roots []string) []string {
 	var out []string
 	for _, path := range paths {
-		for dir := filepath.Dir(path); slices.ContainsFunc(roots, func(root string) bool { return within(dir, root) }); dir = filepath.Dir(dir) {
+		dir := filepath.Dir(path)
+		for slices.ContainsFunc(roots, func(root string) bool { return within(dir, root) }) {
 			out = append(out, dir)
+			dir = filepath.Dir(dir)
 		}
 	}
 	return out

@@ -47,8 +47,8 @@ func TestSeatbeltOfAReview(t *testing.T) {
 	t.Parallel()
 	root := grounds(t, "tree/.git", "copy", "scratch/tmp0", `odd "name"\\`, "cache", "home/.ssh")
 	in := func(name string) string { return filepath.Join(root, name) }
-	got := seatbelt(Policy{
-		Tree: in("tree"), Discard: true, Copy: in("copy"), Also: []string{in("tree/.git")},
+	got := seatbeltProfile(Policy{
+		Tree: in("tree"), Discard: true, Copy: in("copy"), ExtraDirs: []string{in("tree/.git")},
 		Hidden: []string{in("home/.ssh"), in(`odd "name"\\`), in("not there")}, Caches: []Cache{{Dir: in("cache"), Var: "C"}},
 	}, in("scratch"))
 	want := seatbeltHead + `(deny file-read* file-write*
@@ -76,7 +76,7 @@ func TestSeatbeltOfAnImplementation(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(name string) string { return filepath.Join(root, name) }
-	got := seatbelt(Policy{
+	got := seatbeltProfile(Policy{
 		Tree: in("tree"), Fixed: []string{in("tree/.git/hooks")}, Hidden: []string{in("home")},
 		Caches: []Cache{{Dir: in("cache")}}, Network: true,
 	}, in("scratch"))

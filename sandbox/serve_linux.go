@@ -21,10 +21,10 @@ type server struct {
 	conn *net.UnixConn
 	null *os.File
 
-	mu      sync.Mutex
-	running map[int]int64      // process → order
-	quit    map[int64]*leaving // by order
-	sending sync.Mutex
+	mu       sync.Mutex
+	running  map[int]int64           // process → order
+	quitting map[int64]*quittingTask // by order
+	sending  sync.Mutex
 }
 
 // serve carries out orders until the other side is gone.
@@ -37,8 +37,8 @@ func serve() error {
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	// Orphans come here also where this is no first process: dead ones that nobody
-	// collects would count as processes.
+	// Orphans come here also where this is no first process: dead ones that are
+	// not collected would count as processes.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become a subreaper: %w", err)
 	}
@@ -49,10 +49,10 @@ func serve() error {
 	}
 	spareThreads(8)
 	s := &server{
-		conn:    conn,
-		null:    null,
-		running: map[int]int64{},
-		quit:    map[int64]*leaving{},
+		conn:     conn,
+		null:     null,
+		running:  map[int]int64{},
+		quitting: map[int64]*quittingTask{},
 	}
 	signals := make(chan os.Signal, 16)
 	// Signals that commands send to their first process are noticed and change
@@ -74,19 +74,19 @@ func serve() error {
 		if err != nil {
 			return err
 		}
-		s.obey(o, file)
+		s.handle(o, file)
 	}
 }
 
-func (s *server) obey(o order, output *os.File) {
+func (s *server) handle(o order, output *os.File) {
 	if output != nil {
 		defer func() { _ = output.Close() }()
 	}
 	switch {
 	case o.Kill:
 		s.kill(o.ID)
-	case o.Ask != nil:
-		s.send(s.answer(o.ID, o.Of, *o.Ask))
+	case o.Query != nil:
+		s.send(s.answer(o.ID, o.TaskID, *o.Query))
 	case o.Task != nil && output != nil:
 		if err := s.start(o.ID, *o.Task, output); err != nil {
 			r := reply{ID: o.ID, Error: err.Error()}
@@ -96,9 +96,9 @@ func (s *server) obey(o order, output *os.File) {
 	}
 }
 
-// leaving is a task that was sent SIGQUIT. Its first process may have ended.
-type leaving struct {
-	quitting
+// quittingTask is a task that was sent SIGQUIT. Its first process may have ended.
+type quittingTask struct {
+	quitQueue
 	leader int
 }
 
@@ -107,14 +107,14 @@ func (s *server) kill(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if pid, ok := s.leader(id); ok {
-		delete(s.quit, id)
+		delete(s.quitting, id)
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
 	}
 }
 
 // leader is the first process of a task that runs or is leaving.
 func (s *server) leader(id int64) (pid int, ok bool) {
-	if l := s.quit[id]; l != nil {
+	if l := s.quitting[id]; l != nil {
 		return l.leader, true
 	}
 	for pid, its := range s.running {
@@ -127,7 +127,7 @@ func (s *server) leader(id int64) (pid int, ok bool) {
 
 // answer answers a question about a task. What runs behind the wall counts as
 // the task's: which task a process comes from that lost its parent is not known.
-func (s *server) answer(id, of int64, a ask) reply {
+func (s *server) answer(id, of int64, a taskQuery) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := processes()
@@ -135,19 +135,19 @@ func (s *server) answer(id, of int64, a ask) reply {
 		return reply{ID: id, Error: err.Error()}
 	}
 	leader, _ := s.leader(of)
-	l := s.quit[of]
+	l := s.quitting[of]
 	if l == nil {
-		l = &leaving{leader: leader}
+		l = &quittingTask{leader: leader}
 	}
 	t := l.answer(a, leader, all, descendants(all, os.Getpid()))
 	if l.begun() {
-		s.quit[of] = l
+		s.quitting[of] = l
 	}
-	return reply{ID: id, Told: &t}
+	return reply{ID: id, Status: &t}
 }
 
-// start starts a task. Nobody reaps meanwhile, or the end of a short one could
-// come before it is known.
+// start starts a task. Nothing is reaped meanwhile, or the end of a short one
+// could come before it is known.
 func (s *server) start(id int64, t task, output *os.File) error {
 	if info, err := os.Stat(t.Dir); err != nil {
 		return err //nolint:wrapcheck // names the path
@@ -218,10 +218,10 @@ func (s *server) reap() {
 		}
 		if id, ok := s.running[pid]; ok {
 			delete(s.running, pid)
-			if _, ok := s.quit[id]; !ok { // else the rest of it is killed by an order
+			if _, ok := s.quitting[id]; !ok { // else the rest of it is killed by an order
 				_ = syscall.Kill(-pid, syscall.SIGKILL) // what it left in the background
 			}
-			ended = append(ended, reply{ID: id, Code: codeOf(status)})
+			ended = append(ended, reply{ID: id, Code: exitCode(status)})
 		}
 	}
 	s.mu.Unlock()
@@ -231,7 +231,7 @@ func (s *server) reap() {
 }
 
 func (s *server) send(r reply) {
-	data, err := frame(r)
+	data, err := encodeFrame(r)
 	if err != nil {
 		return // plain data: it cannot happen
 	}

@@ -26,25 +26,25 @@ const (
 // they write until it is closed: the layers of a policy that discards, and the
 // temporary folders. A Wall is safe for concurrent use.
 type Wall struct {
-	level  Level
-	policy Policy
-	env    []string // of the user, cleaned
-	before prints   // of the tree, where the kernel does not guard all of it
-	keep   []keepsake
+	level    Level
+	policy   Policy
+	env      []string     // of the user, cleaned
+	snapshot treeSnapshot // of the tree, where the kernel does not guard all of it
+	saved    []savedPath
 
-	mu      sync.Mutex
-	inside  *inside // nil before the first command and after Close
-	group   *group  // bounds everything inside; nil where there is none
-	alone   bool    // there can be no such group
-	scratch string  // folder for layers and temporary files
-	lock    *os.File
-	closed  bool // it takes no more commands
-	broke   Breach
-	cleared bool // its folder is gone
-	laid    bool // what the policy puts there stands
-	planned int  // how many puts are the policy's own
-	layer   layer
-	copied  *copied // how the copy was, of a policy that is tracked
+	mu          sync.Mutex
+	inside      *inside // nil before the first command and after Close
+	group       *group  // bounds everything inside; nil where there is none
+	noGroup     bool    // there can be no such group
+	scratch     string  // folder for layers and temporary files
+	lock        *os.File
+	closed      bool // it takes no more commands
+	breached    Breach
+	cleared     bool // its folder is gone
+	putsWritten bool // what the policy puts there stands
+	policyPuts  int  // how many puts are the policy's own
+	layer       layer
+	copied      *treeCopy // how the copy was, of a policy that is tracked
 }
 
 // NewWall plans a wall of a level that [Probe] found, for commands with the
@@ -62,23 +62,23 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 		policy.MaxProcesses = 4096
 	}
 	w := &Wall{
-		level:   level,
-		policy:  policy,
-		env:     CleanEnv(env),
-		planned: len(policy.Put),
+		level:      level,
+		policy:     policy,
+		env:        CleanEnv(env),
+		policyPuts: len(policy.Put),
 	}
 	if policy.Discard && !level.mounts() {
 		var err error
-		if w.before, err = printsOf(policy.Tree, policy.Unwatched); err != nil {
+		if w.snapshot, err = snapshotTree(policy.Tree, policy.Unwatched); err != nil {
 			return nil, fmt.Errorf("sandbox: note how the tree looks: %w", err)
 		}
 	}
 	var err error
-	if w.keep, err = keepsakes(level, policy); err != nil {
+	if w.saved, err = savePaths(level, policy); err != nil {
 		return nil, err
 	}
 	if policy.Discard && level.NeedsCopy() {
-		if err := w.furnish(); err != nil {
+		if err := w.prepareCopy(); err != nil {
 			return nil, errors.Join(err, w.clear())
 		}
 	}
@@ -127,21 +127,22 @@ func (w *Wall) End() {
 		w.inside.end()
 		w.inside = nil
 	}
-	w.putBack()
+	w.restoreSaved()
 }
 
-// putBack makes what decides what others run as it was, once.
-func (w *Wall) putBack() {
-	for _, k := range w.keep {
+// restoreSaved puts back, once, the policy's Code: what decides which programs
+// other processes run.
+func (w *Wall) restoreSaved() {
+	for _, k := range w.saved {
 		path := filepath.Join(k.root, k.name)
 		switch changed, err := k.putBack(); {
 		case err != nil:
-			w.broke.Lost = append(w.broke.Lost, fmt.Sprintf("%s (%v)", path, err))
+			w.breached.Lost = append(w.breached.Lost, fmt.Sprintf("%s (%v)", path, err))
 		case changed:
-			w.broke.PutBack = append(w.broke.PutBack, path)
+			w.breached.PutBack = append(w.breached.PutBack, path)
 		}
 	}
-	w.keep = nil
+	w.saved = nil
 }
 
 // clear removes the scratch folder and the control group.
@@ -150,19 +151,20 @@ func (w *Wall) clear() error {
 		return nil
 	}
 	err := errors.Join(w.group.remove(), scratch.Remove(w.scratch))
-	w.scratch, w.group = "", nil
+	w.scratch = ""
+	w.group = nil
 	return errors.Join(err, w.lock.Close())
 }
 
 func (w *Wall) breach() error {
-	if w.before != nil {
-		after, err := printsOf(w.policy.Tree, w.policy.Unwatched)
+	if w.snapshot != nil {
+		after, err := snapshotTree(w.policy.Tree, w.policy.Unwatched)
 		if err != nil {
 			return fmt.Errorf("sandbox: look whether the tree changed: %w", err)
 		}
-		w.broke.Paths = w.before.changed(after)
+		w.breached.Paths = w.snapshot.changed(after)
 	}
-	if b := w.broke; len(b.Paths)+len(b.PutBack)+len(b.Lost) > 0 {
+	if b := w.breached; len(b.Paths)+len(b.PutBack)+len(b.Lost) > 0 {
 		return &b
 	}
 	return nil
@@ -170,9 +172,9 @@ func (w *Wall) breach() error {
 
 var errClosed = errors.New("sandbox: the wall is closed")
 
-// open returns the inside of the wall, building it if there is none or if the
+// ensureInside returns the inside of the wall, building it if there is none or if the
 // one there was has died.
-func (w *Wall) open(ctx context.Context) (*inside, error) {
+func (w *Wall) ensureInside(ctx context.Context) (*inside, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -186,9 +188,9 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 			return nil, err
 		}
 	}
-	if w.group == nil && !w.alone {
+	if w.group == nil && !w.noGroup {
 		w.group, _ = newGroup(w.policy) // Bounded says why there is none
-		w.alone = w.group == nil
+		w.noGroup = w.group == nil
 	}
 	if err := w.putInTemporary(); err != nil {
 		return nil, err
@@ -196,7 +198,7 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 	in, err := w.build(ctx)
 	if err != nil && w.group != nil && ctx.Err() == nil { // nothing may be started in it: do without
 		err = errors.Join(err, w.group.remove())
-		w.group, w.alone = nil, true
+		w.group, w.noGroup = nil, true
 		if again, retryErr := w.build(ctx); retryErr == nil {
 			in, err = again, nil
 		}
@@ -205,18 +207,18 @@ func (w *Wall) open(ctx context.Context) (*inside, error) {
 		return nil, fmt.Errorf("build the sandbox (%s) for %q: %w", w.level, w.policy.Tree, err)
 	}
 	in.group = w.group
-	w.inside, w.laid = in, true
+	w.inside, w.putsWritten = in, true
 	return in, nil
 }
 
-// prepare makes what commands need where nothing has to be built for them.
-func (w *Wall) prepare() error {
+// prepareScratch makes what commands need where nothing has to be built for them.
+func (w *Wall) prepareScratch() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return errClosed
 	}
-	if w.laid {
+	if w.putsWritten {
 		return nil
 	}
 	if w.scratch == "" {
@@ -230,7 +232,7 @@ func (w *Wall) prepare() error {
 	if err := errors.Join(w.putInTemporary(), w.makeCaches()); err != nil {
 		return err
 	}
-	w.laid = true
+	w.putsWritten = true
 	return nil
 }
 
@@ -240,7 +242,7 @@ func (w *Wall) makeScratch() error {
 		return fmt.Errorf("make a folder for the sandbox: %w", err)
 	}
 	name := filepath.Join(dir, lockName)
-	lock, err := os.Create(name + ".new") // who sweeps must not see it before it is locked
+	lock, err := os.Create(name + ".new") // a process that sweeps must not see it before it is locked
 	if err == nil {
 		err = errors.Join(lockFile(lock), os.Rename(name+".new", name))
 	}
@@ -251,9 +253,9 @@ func (w *Wall) makeScratch() error {
 	return nil
 }
 
-// Sweep removes the folders and control groups that killed processes left. The kernel frees the
-// locks of a process that dies, so a folder whose lock can be had is nobody's.
-// What cannot be removed is left for the next time.
+// Sweep removes the folders and control groups that killed processes left. The
+// kernel frees the locks of a process that dies, so a folder whose lock can be had
+// is in use no more. What cannot be removed is left for the next time.
 func Sweep() {
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), wallPrefix+"*"))
 	if err != nil {
@@ -275,9 +277,9 @@ func Sweep() {
 // ready implements spawner.
 func (w *Wall) ready(ctx context.Context) error {
 	if w.level == LevelSeatbelt {
-		return w.prepare()
+		return w.prepareScratch()
 	}
-	_, err := w.open(ctx)
+	_, err := w.ensureInside(ctx)
 	return err
 }
 
@@ -291,7 +293,7 @@ func (w *Wall) spawn(ctx context.Context, t task, watch *watch) (ending, error) 
 		t.Env = w.environ(t.Env)
 		return w.spawnSeatbelt(ctx, t, watch)
 	}
-	in, err := w.open(ctx)
+	in, err := w.ensureInside(ctx)
 	if err != nil {
 		return ending{}, err
 	}
@@ -299,17 +301,17 @@ func (w *Wall) spawn(ctx context.Context, t task, watch *watch) (ending, error) 
 	if in.group == nil {
 		t.Memory = w.policy.MaxMemory
 	}
-	before := in.group.strain()
+	before := in.group.readHits()
 	end, err := in.run(ctx, t, watch)
-	end.note = in.group.since(before)
+	end.note = in.group.hitsSince(before)
 	if err != nil && end.note != "" {
 		err = fmt.Errorf("%w %s", err, strings.TrimSpace(end.note))
 	}
 	return end, err
 }
 
-// privateCache begins the names of the folders that stand in for caches.
-const privateCache = ".plan-cache-"
+// privateCachePrefix begins the names of the folders that stand in for caches.
+const privateCachePrefix = ".plan-cache-"
 
 // tmp is where commands behind the wall have their temporary folder.
 func (w *Wall) tmp() string {
@@ -319,9 +321,9 @@ func (w *Wall) tmp() string {
 	return filepath.Join(w.scratch, "tmp0")
 }
 
-// apart lists the caches that commands must not write to, where no layer keeps
+// privateCaches lists the caches that commands must not write to, where no layer keeps
 // what they write: they get a folder of their own for it.
-func (w *Wall) apart() []Cache {
+func (w *Wall) privateCaches() []Cache {
 	if !w.policy.Discard || !w.level.NeedsCopy() {
 		return nil
 	}
@@ -330,8 +332,8 @@ func (w *Wall) apart() []Cache {
 
 // makeCaches makes those folders.
 func (w *Wall) makeCaches() error {
-	for _, c := range w.apart() {
-		dir := filepath.Join(w.scratch, "tmp0", privateCache+c.Var)
+	for _, c := range w.privateCaches() {
+		dir := filepath.Join(w.scratch, "tmp0", privateCachePrefix+c.Var)
 		err := os.MkdirAll(dir, 0o700)
 		for name, text := range c.Seed {
 			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -377,10 +379,10 @@ func quoted(words ...string) string {
 // leads to services of the user's session is gone.
 func (w *Wall) environ(env []string) []string {
 	set := map[string]string{"TMPDIR": w.tmp()}
-	for _, c := range w.apart() {
-		set[c.Var] = filepath.Join(w.tmp(), privateCache+c.Var)
-		if c.Through != "" && variable(w.env, c.Through) == "" {
-			set[c.Through] = quoted(w.self(), Verb, roleCache, c.Dir, set[c.Var])
+	for _, c := range w.privateCaches() {
+		set[c.Var] = filepath.Join(w.tmp(), privateCachePrefix+c.Var)
+		if c.ProxyVar != "" && lookupEnv(w.env, c.ProxyVar) == "" {
+			set[c.ProxyVar] = quoted(w.self(), Verb, roleCache, c.Dir, set[c.Var])
 		}
 	}
 	drop := []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "TEMP", "TMP"}

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// looks is how many looks at a task in a row have to find it quiet. They are
+	// idleSamples is how many looks at a task in a row have to find it quiet. They are
 	// counted, and not the time, because this process may have been stopped
 	// itself between two of them.
-	looks = 20
+	idleSamples = 20
 	// noiseShare is the part of its time that a task may spend on the processor
 	// and be quiet still: one over that many. Runtimes do some housekeeping even
 	// where every thread of the program waits for ever.
 	noiseShare = 200
 	// noiseFloor is what the rounding of the system's counts may add to it.
 	noiseFloor = 10 * time.Millisecond
-	// rounds is how often SIGQUIT is sent in a grace: first to the processes that
+	// quitRounds is how often SIGQUIT is sent in a grace: first to the processes that
 	// have no children, and to each parent a round after its children.
-	rounds = 4
+	quitRounds = 4
 )
 
-// watched is a running task.
-type watched interface {
-	// ask asks about it. An error means that there is no telling.
-	ask(ctx context.Context, a ask) (told, error)
+// queryable is a running task.
+type queryable interface {
+	// query asks how the task is doing. An error means that it cannot be known.
+	query(ctx context.Context, a taskQuery) (taskStatus, error)
 }
 
 // watch stops a task that takes too long, or that hangs, and keeps why. What
@@ -39,26 +39,26 @@ type watch struct {
 	kill  func()        // ends the context that the task runs under
 	out   io.Writer
 
-	printed atomic.Bool   // since the last look
-	over    chan struct{} // closed when nothing is left to watch
-	gone    chan struct{} // closed when nothing watches any more
+	printed  atomic.Bool   // since the last look
+	finished chan struct{} // closed when nothing is left to watch
+	stopped  chan struct{} // closed when nothing watches any more
 
-	mu      sync.Mutex
-	ended   bool // the task's first process ended
-	asked   bool // the task was sent SIGQUIT
-	hung    bool
-	running []string
+	mu       sync.Mutex
+	ended    bool // the task's first process ended
+	quitSent bool // the task was sent SIGQUIT
+	hung     bool
+	running  []string
 }
 
 func newWatch(c Command, limit time.Duration, kill func(), out io.Writer) *watch {
 	return &watch{
-		limit: limit,
-		quiet: c.Quiet,
-		grace: c.Grace,
-		kill:  kill,
-		out:   out,
-		over:  make(chan struct{}),
-		gone:  make(chan struct{}),
+		limit:    limit,
+		quiet:    c.Quiet,
+		grace:    c.Grace,
+		kill:     kill,
+		out:      out,
+		finished: make(chan struct{}),
+		stopped:  make(chan struct{}),
 	}
 }
 
@@ -69,33 +69,33 @@ func (w *watch) Write(p []byte) (int, error) {
 }
 
 // begin watches a task that was started, until end.
-func (w *watch) begin(ctx context.Context, t watched) {
+func (w *watch) begin(ctx context.Context, t queryable) {
 	go func() {
-		defer close(w.gone)
-		hung, stop := w.wait(ctx, t)
+		defer close(w.stopped)
+		hung, stop := w.waitForLimit(ctx, t)
 		if !stop {
 			return
 		}
-		w.see(ctx, t, w.stop(ctx, t, hung))
+		w.waitOrKill(ctx, t, w.askToQuit(ctx, t, hung))
 	}()
 }
 
-// see sees a task to its end, which must come within some time.
-func (w *watch) see(ctx context.Context, t watched, within time.Duration) {
+// waitOrKill sees a task to its end, which must come within some time.
+func (w *watch) waitOrKill(ctx context.Context, t queryable, within time.Duration) {
 	patience := time.NewTimer(within)
 	defer patience.Stop()
-	round := time.NewTicker(max(w.grace/rounds, time.Millisecond))
+	round := time.NewTicker(max(w.grace/quitRounds, time.Millisecond))
 	defer round.Stop()
 	for {
 		select {
 		case <-patience.C:
 			w.kill()
 			return
-		case <-w.over:
+		case <-w.finished:
 			return
 		case <-round.C:
-			if w.asked { // only this goroutine sets it
-				_, _ = t.ask(ctx, ask{Quit: true}) // if it cannot be asked, it is killed without
+			if w.quitSent { // only this goroutine sets it
+				_, _ = t.query(ctx, taskQuery{Quit: true}) // if it cannot be asked, it is killed without
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func (w *watch) see(ctx context.Context, t watched, within time.Duration) {
 func (w *watch) end(ctx context.Context, read <-chan struct{}) bool {
 	w.mu.Lock()
 	w.ended = true
-	asked := w.asked
+	asked := w.quitSent
 	w.mu.Unlock()
 	if asked {
 		select {
@@ -117,33 +117,33 @@ func (w *watch) end(ctx context.Context, read <-chan struct{}) bool {
 		case <-ctx.Done():
 		}
 	}
-	close(w.over)
-	<-w.gone
+	close(w.finished)
+	<-w.stopped
 	return asked
 }
 
-// wait waits until the task has to be stopped, and reports whether it hangs. The
+// waitForLimit waits until the task has to be stopped, and reports whether it hangs. The
 // second result is false where there is nothing to stop any more.
-func (w *watch) wait(ctx context.Context, t watched) (hung, stop bool) {
+func (w *watch) waitForLimit(ctx context.Context, t queryable) (hung, stop bool) {
 	limit := time.NewTimer(w.limit)
 	defer limit.Stop()
 	var look <-chan time.Time
 	if w.quiet > 0 {
-		ticker := time.NewTicker(max(w.quiet/looks, time.Millisecond))
+		ticker := time.NewTicker(max(w.quiet/idleSamples, time.Millisecond))
 		defer ticker.Stop()
 		look = ticker.C
 	}
 	var idle idleness
 	for {
 		select {
-		case <-w.over:
+		case <-w.finished:
 			return false, false
 		case <-ctx.Done():
 			return false, false
 		case <-limit.C:
 			return false, true
 		case <-look:
-			now, err := t.ask(ctx, ask{})
+			now, err := t.query(ctx, taskQuery{})
 			if idle.add(now, w.printed.Swap(false) || err != nil) > w.quiet/noiseShare+noiseFloor {
 				continue
 			}
@@ -152,16 +152,16 @@ func (w *watch) wait(ctx context.Context, t watched) (hung, stop bool) {
 	}
 }
 
-// stop notes what still runs, asks it where it stands, and tells how long it may
+// askToQuit notes what still runs, asks it where it stands, and tells how long it may
 // take until it is killed. A task that has just ended by itself is left alone for
 // as long as that may take to be known.
-func (w *watch) stop(ctx context.Context, t watched, hung bool) time.Duration {
+func (w *watch) askToQuit(ctx context.Context, t queryable, hung bool) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
 		return killPatience
 	}
-	now, err := t.ask(ctx, ask{Names: true, Quit: w.grace > 0})
+	now, err := t.query(ctx, taskQuery{Names: true, Quit: w.grace > 0})
 	if err == nil && !now.Alive {
 		return killPatience
 	}
@@ -169,14 +169,14 @@ func (w *watch) stop(ctx context.Context, t watched, hung bool) time.Duration {
 	if err != nil {
 		return 0
 	}
-	w.asked = w.grace > 0
+	w.quitSent = w.grace > 0
 	return w.grace
 }
 
 // idleness is how little a task did lately.
 type idleness struct {
-	last  map[int]time.Duration
-	spent []time.Duration // from look to look, since the task last printed something
+	last    map[int]time.Duration
+	samples []time.Duration // from look to look, since the task last printed something
 }
 
 // forever is more processor time than any task has.
@@ -184,20 +184,20 @@ const forever = time.Duration(1<<63 - 1)
 
 // add adds a look, and tells how much processor time was used over the last of
 // them: forever as long as they are too few.
-func (i *idleness) add(now told, active bool) time.Duration {
-	used := spent(i.last, now.Used)
+func (i *idleness) add(now taskStatus, active bool) time.Duration {
+	used := processorTime(i.last, now.Used)
 	i.last = now.Used
 	if active {
-		i.spent = i.spent[:0]
+		i.samples = i.samples[:0]
 		return forever
 	}
-	i.spent = append(i.spent, used)
-	if len(i.spent) < looks {
+	i.samples = append(i.samples, used)
+	if len(i.samples) < idleSamples {
 		return forever
 	}
-	i.spent = i.spent[len(i.spent)-looks:]
+	i.samples = i.samples[len(i.samples)-idleSamples:]
 	var sum time.Duration
-	for _, d := range i.spent {
+	for _, d := range i.samples {
 		sum += d
 	}
 	return sum

@@ -18,16 +18,16 @@ func TestIdleness(t *testing.T) {
 	}
 	type used = map[int]time.Duration
 	after := func(l look) []look {
-		return append(slices.Repeat([]look{{used: used{7: time.Second, 8: time.Second}}}, looks), l)
+		return append(slices.Repeat([]look{{used: used{7: time.Second, 8: time.Second}}}, idleSamples), l)
 	}
-	same := slices.Repeat([]look{{used: used{7: time.Second, 8: time.Second}}}, looks+1)
+	same := slices.Repeat([]look{{used: used{7: time.Second, 8: time.Second}}}, idleSamples+1)
 	cases := map[string]struct {
 		looks []look
 		want  time.Duration
 	}{
-		"too few":               {same[:looks-1], forever},
+		"too few":               {same[:idleSamples-1], forever},
 		"what came before goes": {same, 0},
-		"counts from the start": {same[:looks], 2 * time.Second},
+		"counts from the start": {same[:idleSamples], 2 * time.Second},
 		"one works":             {after(look{used: used{7: 3 * time.Second, 8: time.Second}}), 2 * time.Second},
 		"one is new":            {after(look{used: used{7: time.Second, 8: time.Second, 9: time.Second}}), time.Second},
 		"one is gone":           {after(look{used: used{7: time.Second}}), 0},
@@ -41,7 +41,7 @@ func TestIdleness(t *testing.T) {
 			var idle idleness
 			var got time.Duration
 			for _, l := range c.looks {
-				got = idle.add(told{Used: l.used}, l.active)
+				got = idle.add(taskStatus{Used: l.used}, l.active)
 			}
 			if got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
@@ -69,7 +69,7 @@ func TestDeepestFirst(t *testing.T) {
 // TestWhoIsToldToQuit: children before their parents, and nothing that came later.
 func TestWhoIsToldToQuit(t *testing.T) {
 	t.Parallel()
-	var q quitting
+	var q quitQueue
 	steps := []struct {
 		living []process
 		want   []int
@@ -94,7 +94,7 @@ func TestPS(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := slices.IndexFunc(list, func(p process) bool { return p.PID == os.Getpid() })
-	if at < 0 || list[at].Parent != os.Getppid() || list[at].Dead || list[at].Line == "" {
+	if at < 0 || list[at].Parent != os.Getppid() || list[at].Zombie || list[at].Line == "" {
 		t.Errorf("this process is not in it as it is: %+v", list)
 	}
 	for text, want := range map[string]time.Duration{

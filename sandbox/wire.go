@@ -50,21 +50,21 @@ type step struct {
 
 // order is a message to the inside: run a task, kill one, or ask about one.
 type order struct {
-	ID   int64
-	Task *task `json:",omitempty"` // its output goes to the descriptor that comes along
-	Kill bool  `json:",omitempty"`
-	Ask  *ask  `json:",omitempty"`
-	Of   int64 `json:",omitempty"` // the order of the task that Ask is about
+	ID     int64
+	Task   *task      `json:",omitempty"` // its output goes to the descriptor that comes along
+	Kill   bool       `json:",omitempty"`
+	Query  *taskQuery `json:",omitempty"`
+	TaskID int64      `json:",omitempty"` // the order of the task that Ask is about
 }
 
 // reply is a message from the inside.
 type reply struct {
-	ID    int64
-	Ready bool          `json:",omitempty"` // the first message: the wall stands
-	Error string        `json:",omitempty"` // the task was not started, or the wall cannot be built
-	Errno syscall.Errno `json:",omitempty"` // what the error was
-	Code  int           `json:",omitempty"` // exit status of the task, as a shell has it
-	Told  *told         `json:",omitempty"` // the answer to a question
+	ID     int64
+	Ready  bool          `json:",omitempty"` // the first message: the wall stands
+	Error  string        `json:",omitempty"` // the task was not started, or the wall cannot be built
+	Errno  syscall.Errno `json:",omitempty"` // what the error was
+	Code   int           `json:",omitempty"` // exit status of the task, as a shell has it
+	Status *taskStatus   `json:",omitempty"` // the answer to a question
 }
 
 // task is one child as it is to be started.
@@ -81,8 +81,8 @@ type task struct {
 // errFrame says that a message makes no sense.
 var errFrame = errors.New("a message from the other side of the wall makes no sense")
 
-// frame is a message as it travels: its length, then JSON.
-func frame(v any) ([]byte, error) {
+// encodeFrame is a message as it travels: its length, then JSON.
+func encodeFrame(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode a message: %w", err)

@@ -59,12 +59,12 @@ func SeedSuccesses(score *float64) int {
 // PosteriorOf is what a record comes to at a time: its evidence has decayed
 // toward the prior, and evidence about another version of the skill is gone.
 func PosteriorOf(rec plan.SkillRecord, s Skill, now time.Time) Posterior {
-	rec = aged(rec, s, now)
+	rec = decayed(rec, s, now)
 	return Posterior{Alpha: rec.Alpha, Beta: rec.Beta}
 }
 
-// aged brings a record up to a time. The zero record becomes the prior.
-func aged(rec plan.SkillRecord, s Skill, now time.Time) plan.SkillRecord {
+// decayed brings a record up to a time. The zero record becomes the prior.
+func decayed(rec plan.SkillRecord, s Skill, now time.Time) plan.SkillRecord {
 	prior := 1 + float64(SeedSuccesses(s.Score))
 	if rec.Version != s.Digest || rec.Updated.IsZero() {
 		return plan.SkillRecord{
@@ -87,9 +87,9 @@ func aged(rec plan.SkillRecord, s Skill, now time.Time) plan.SkillRecord {
 	return rec
 }
 
-// Rewarded is a record with one more outcome, a reward in [0,1].
-func Rewarded(rec plan.SkillRecord, s Skill, reward float64, now time.Time) plan.SkillRecord {
-	rec = aged(rec, s, now)
+// AddReward is a record with one more outcome, a reward in [0,1].
+func AddReward(rec plan.SkillRecord, s Skill, reward float64, now time.Time) plan.SkillRecord {
+	rec = decayed(rec, s, now)
 	reward = min(max(reward, 0), 1)
 	rec.Alpha += reward
 	rec.Beta += 1 - reward

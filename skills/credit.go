@@ -17,7 +17,7 @@ type Result struct {
 // Reward is what the outcome of a run says about a skill that it loaded. An
 // approval at the first review is a whole success; a later one counts as the
 // share of fix cycles that were saved; no approval is a failure. What says
-// nothing about the work (a cancelled run, or one that failed before anybody
+// nothing about the work (a cancelled run, or one that failed before a reviewer
 // reviewed it, as for a wrong key) is neutral.
 func Reward(r Result) (reward float64, neutral bool) {
 	switch r.Outcome {
@@ -61,7 +61,7 @@ func (r *Router) Credit(
 	now := r.Now()
 	applied, err := r.Records.RecordSkill(ctx, run, p, s.Name, func(rec plan.SkillRecord) plan.SkillRecord {
 		rec.Phase = p
-		return Rewarded(rec, s, out.Reward, now)
+		return AddReward(rec, s, out.Reward, now)
 	})
 	if err != nil {
 		return out, fmt.Errorf("record how the skill %q did: %w", s.Name, err)

@@ -13,9 +13,9 @@ import (
 
 // Bounds of a skill's folder.
 const (
-	maxDepth = 8
-	maxFiles = 1000
-	maxTree  = 32 << 20 // bytes
+	maxDepth     = 8
+	maxFiles     = 1000
+	maxTreeBytes = 32 << 20 // bytes
 )
 
 // Manifest is the file in which the engine keeps what it knows of a draft. It
@@ -48,8 +48,8 @@ func Digest(folder fs.FS) (string, error) {
 		if err != nil {
 			return err //nolint:wrapcheck // the caller says what was done
 		}
-		if size += info.Size(); size > maxTree || len(names) == maxFiles {
-			return fmt.Errorf("the folder holds more than %d files or %d MiB", maxFiles, maxTree>>20)
+		if size += info.Size(); size > maxTreeBytes || len(names) == maxFiles {
+			return fmt.Errorf("the folder holds more than %d files or %d MiB", maxFiles, maxTreeBytes>>20)
 		}
 		names = append(names, path)
 		return nil
@@ -77,7 +77,7 @@ func digestFile(sum io.Writer, folder fs.FS, name string) (err error) {
 	if err != nil {
 		return err //nolint:wrapcheck // the caller says what was done
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTree+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxTreeBytes+1))
 	if err != nil {
 		return err //nolint:wrapcheck // the caller says what was done
 	}

@@ -28,7 +28,7 @@ func thompson(wins, losses []float64, _ int, rng *rand.Rand) int {
 
 func uniform(wins, _ []float64, _ int, rng *rand.Rand) int { return rng.IntN(len(wins)) }
 
-// greedy takes the best mean so far; arms that nobody has tried come first.
+// greedy takes the best mean so far; arms that were never tried come first.
 func greedy(wins, losses []float64, _ int, _ *rand.Rand) int {
 	return best(wins, func(i int) float64 {
 		if n := wins[i] + losses[i]; n > 0 {

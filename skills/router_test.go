@@ -188,7 +188,7 @@ func TestEvidenceDecaysTowardThePrior(t *testing.T) {
 	skill := skills.Skill{Name: "x", Digest: "v1", Score: &score}
 	rec := plan.SkillRecord{}
 	for range 10 {
-		rec = skills.Rewarded(rec, skill, 1, start)
+		rec = skills.AddReward(rec, skill, 1, start)
 	}
 	if rec.Alpha != 15 || rec.Beta != 1 || rec.Prior != 5 {
 		t.Fatalf("%+v", rec)

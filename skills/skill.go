@@ -30,7 +30,7 @@ type Skill struct {
 	Phases []plan.Phase
 	// Hidden skills are used only by their name: disable-model-invocation.
 	Hidden bool
-	// Score is a measured one in [0,1], nil while nobody has measured it.
+	// Score is a measured one in [0,1], nil before it was measured.
 	Score *float64
 
 	Dir    string // absolute path of its folder; "" for one that is built in
@@ -65,7 +65,7 @@ func Parse(data []byte, folder string) (Skill, string, error) {
 	if !utf8.Valid(data) {
 		return Skill{}, "", errors.New("it is not UTF-8 text")
 	}
-	head, body, err := split(data)
+	head, body, err := splitFrontmatter(data)
 	if err != nil {
 		return Skill{}, "", err
 	}
@@ -106,21 +106,22 @@ func Parse(data []byte, folder string) (Skill, string, error) {
 
 // Frontmatter returns the head of a SKILL.md with the lines that enclose it.
 func Frontmatter(data []byte) (string, error) {
-	head, _, err := split(data)
+	head, _, err := splitFrontmatter(data)
 	if err != nil {
 		return "", err
 	}
 	return "---\n" + strings.Trim(string(head), "\n") + "\n---\n", nil
 }
 
-// split parts the frontmatter from the body.
-func split(data []byte) (head, body []byte, err error) {
+// splitFrontmatter parts the frontmatter from the body.
+func splitFrontmatter(data []byte) (head, body []byte, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	rest, ok := bytes.CutPrefix(data, []byte("---\n"))
 	if !ok {
 		return nil, nil, errors.New(
-			"it does not begin with a frontmatter: a line of three hyphens, name and description, and three hyphens again",
+			"it does not begin with a frontmatter: a line of three hyphens, name and description, and three hyphens " +
+				"again",
 		)
 	}
 	if body, ok := bytes.CutPrefix(rest, []byte("---\n")); ok {

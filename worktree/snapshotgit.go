@@ -104,7 +104,7 @@ func (p place) interim() []sandbox.Put {
 	var out []sandbox.Put
 	for _, name := range interim {
 		if exists(p.dir, name) {
-			out = append(out, sandbox.Put{Path: filepath.Join(p.dir, name), Gone: true})
+			out = append(out, sandbox.Put{Path: filepath.Join(p.dir, name), Deleted: true})
 		}
 	}
 	return out

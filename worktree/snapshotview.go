@@ -181,8 +181,8 @@ func (v *SnapshotViews) files(ctx context.Context, from, to string) ([]sandbox.P
 	}
 	puts := make([]sandbox.Put, 0, len(changes))
 	for _, c := range changes {
-		put := sandbox.Put{Path: filepath.Join(v.repo.root, c.path), Gone: c.to.mode == absentMode}
-		if !put.Gone {
+		put := sandbox.Put{Path: filepath.Join(v.repo.root, c.path), Deleted: c.to.mode == absentMode}
+		if !put.Deleted {
 			if err := fill(&put, filepath.Join(dir, c.path)); err != nil {
 				return nil, err
 			}

@@ -137,7 +137,7 @@ func putPaths(dir string, puts []sandbox.Put) []string {
 	var out []string
 	for _, p := range puts {
 		path := strings.TrimPrefix(p.Path, dir+"/")
-		if p.Gone {
+		if p.Deleted {
 			path = "-" + path
 		}
 		out = append(out, path)

@@ -69,10 +69,8 @@ func open(ctx context.Context, file string) (*sql.DB, func(context.Context, any)
 	if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS message (id INTEGER PRIMARY KEY, line TEXT)"); err != nil {
 		return nil, nil, err //nolint:wrapcheck // the caller names the file
 	}
-	insert, err := db.PrepareContext(
-		ctx,
-		"INSERT INTO message (line) VALUES (?)",
-	) //nolint:sqlclosecheck // it ends with db
+	const query = "INSERT INTO message (line) VALUES (?)"
+	insert, err := db.PrepareContext(ctx, query) //nolint:sqlclosecheck // it ends with db
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // the caller names the file
 	}

@@ -79,12 +79,9 @@ func askRaw(ctx context.Context, phase string, messages []message) (message, err
 	if err != nil {
 		return said, fmt.Errorf("encode the request: %w", err)
 	}
-	req, err := http.NewRequestWithContext(
-		ctx,
-		http.MethodPost,
-		os.Getenv("OPENAI_BASE_URL")+"/chat/completions",
-		bytes.NewReader(body),
-	) //nolint:gosec // the scripted server
+	url := os.Getenv("OPENAI_BASE_URL") + "/chat/completions"
+	content := bytes.NewReader(body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, content) //nolint:gosec // the scripted server
 	if err != nil {
 		return said, fmt.Errorf("make the request: %w", err)
 	}

@@ -267,9 +267,9 @@ func (a *app) batchAgain(use, short, long, example string, lift bool) *cobra.Com
 				&flags,
 				func(ctx context.Context, db *memory.DB, b *memory.Batch) error {
 					if lift {
-						b.Most = 0
+						b.MaxStarts = 0
 					}
-					_, err := db.MoveJobs(
+					_, err := db.SetJobStates(
 						ctx,
 						b.ID,
 						memory.JobQueued,
@@ -352,7 +352,7 @@ func (a *app) requeue(ctx context.Context, db *memory.DB, b *memory.Batch, only 
 			continue
 		}
 		states := []memory.JobState{memory.JobFailed, memory.JobCancelled}
-		if _, err := db.MoveJobs(ctx, b.ID, memory.JobQueued, states, group.ids, group.anew); err != nil {
+		if _, err := db.SetJobStates(ctx, b.ID, memory.JobQueued, states, group.ids, group.anew); err != nil {
 			return failed(err)
 		}
 	}
@@ -390,7 +390,7 @@ func (a *app) batchCancel(ctx context.Context, db *memory.DB, prefix string, onl
 		return failed(err)
 	}
 	open := []memory.JobState{memory.JobQueued, memory.JobRunning, memory.JobParked}
-	n, err := db.MoveJobs(ctx, b.ID, memory.JobCancelled, open, only, false)
+	n, err := db.SetJobStates(ctx, b.ID, memory.JobCancelled, open, only, false)
 	if err != nil {
 		return failed(err)
 	}

@@ -103,7 +103,7 @@ func (a *app) addBatch(
 		Digest:   digest,
 		Name:     name,
 		Settings: data,
-		Most:     most,
+		MaxStarts:     most,
 	}
 	return b, failed(db.AddBatch(ctx, b, storedJobs(entries)))
 }
@@ -170,7 +170,7 @@ func (a *app) batchDrive(
 		if err != nil {
 			return failed(err)
 		}
-		if err := db.ChangeBatch(ctx, b.ID, data, b.Most); err != nil {
+		if err := db.ChangeBatch(ctx, b.ID, data, b.MaxStarts); err != nil {
 			return failed(err)
 		}
 		return a.batchWork(ctx, db, b, settings, given)
@@ -191,7 +191,7 @@ func (a *app) batchWork(
 	}
 	defer release() //nolint:errcheck // a lock that is released by the end of the process at the latest
 	// What is running now was so when its process died.
-	if _, err := db.MoveJobs(ctx, b.ID, memory.JobQueued, []memory.JobState{memory.JobRunning}, nil, false); err != nil {
+	if _, err := db.SetJobStates(ctx, b.ID, memory.JobQueued, []memory.JobState{memory.JobRunning}, nil, false); err != nil {
 		return failed(err)
 	}
 	if b, err = db.Batch(ctx, b.ID); err != nil {
@@ -287,7 +287,7 @@ func (a *app) schedule(
 	}
 	view.start(workers)
 	defer view.stop()
-	defer during(ctx, func(ctx context.Context) { runner.post.work(ctx, db.Addressed) })()
+	defer during(ctx, func(ctx context.Context) { runner.post.work(ctx, db.RunsWithLetters) })()
 	return failed(batch.Run(ctx, batch.Config{
 		Queue: queue{
 			db:     db,
@@ -299,7 +299,7 @@ func (a *app) schedule(
 		Workers:  min(workers, max(b.Jobs[memory.JobQueued], 1)),
 		FailFast: settings.FailFast,
 		Started:  view.begin,
-		Settled: func(try batch.Try, res batch.Result) {
+		Finished: func(try batch.Try, res batch.Result) {
 			view.settled(try, res)
 			shared.settled(try.ID)
 		},
@@ -348,7 +348,7 @@ func (q queue) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 
 // RecordResult implements batch.Queue.
 func (q queue) RecordResult(ctx context.Context, id string, state batch.JobState, result json.RawMessage) error {
-	return q.db.SettleJob(ctx, q.batch, id, memory.JobState(state), result)
+	return q.db.RecordJobResult(ctx, q.batch, id, memory.JobState(state), result)
 }
 
 // storedJobs are entries of a batch as the database keeps them.
@@ -368,12 +368,12 @@ func storedJobs(entries []batch.Entry) []memory.Job {
 
 // parkRest parks the jobs that a limit of the batch has kept from beginning.
 func parkRest(ctx context.Context, db *memory.DB, id string, cause error) error {
-	var full *batch.CapError
+	var full *batch.BudgetError
 	var up *plan.TimeUp
 	if !errors.As(cause, &full) && !errors.As(cause, &up) {
 		return nil
 	}
-	_, err := db.MoveJobs(ctx, id, memory.JobParked, []memory.JobState{memory.JobQueued}, nil, false)
+	_, err := db.SetJobStates(ctx, id, memory.JobParked, []memory.JobState{memory.JobQueued}, nil, false)
 	return failed(err)
 }
 

@@ -178,10 +178,10 @@ func (a *app) publishEach(
 		}
 		out = append(out, line)
 		a.tellPublished(line)
-		if line.Trouble() != "" {
+		if line.Problem() != "" {
 			trouble++
 		}
-		if run != nil && line.Trouble() != "" && !how.persist {
+		if run != nil && line.Problem() != "" && !how.persist {
 			break
 		}
 	}
@@ -244,13 +244,13 @@ func (a *app) tellPublished(l jobPublished) {
 	if a.json {
 		return
 	}
-	text := l.Tell()
+	text := l.Summary()
 	switch {
 	case l.Command != "":
 		text = "would be published from " + l.Branch + " with: " + l.Command
 	case l.Publication == nil:
 		text = "skipped: " + l.Skipped
-	case l.Skipped != "" && l.Trouble() == "":
+	case l.Skipped != "" && l.Problem() == "":
 		text += ", " + l.Skipped
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", render.SafeLine(l.Job), render.SafeLine(text))

@@ -79,7 +79,7 @@ func (a *app) publishJob(
 			publishLimit,
 		)
 	case res.ExitCode == 0:
-		p.State, p.URL = batch.Published, batch.AddressIn(output)
+		p.State, p.URL = batch.Published, batch.LastURL(output)
 	case last == "":
 		p.State, p.Why = batch.PublishFailed, fmt.Sprintf("the command ended with %d and said nothing", res.ExitCode)
 	default:
@@ -184,7 +184,7 @@ func publicationOf(j memory.Job, underWay bool) (*batch.Publication, error) {
 		return nil, fmt.Errorf("read how job %s was published: %w", j.ID, err)
 	}
 	if !underWay {
-		p.Cut()
+		p.MarkInterrupted()
 	}
 	return p, nil
 }

@@ -94,12 +94,12 @@ func (a *app) batchReport(ctx context.Context, db *memory.DB, prefix string) (ba
 }
 
 // jobReport reads what came of one job from its run's journal.
-func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job, publishes bool) (batch.Line, error) {
+func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job, publishes bool) (batch.JobReport, error) {
 	s, err := showJob(j, publishes)
 	if err != nil {
-		return batch.Line{}, err
+		return batch.JobReport{}, err
 	}
-	l := batch.Line{
+	l := batch.JobReport{
 		ID:        s.ID,
 		State:     batch.JobState(s.State),
 		Outcome:   s.Outcome,
@@ -132,7 +132,7 @@ func (a *app) jobReport(ctx context.Context, db *memory.DB, j memory.Job, publis
 	}
 	if t.Verdict != nil {
 		_, l.Verdict = render.VerdictWord(t.Verdict.Judgement)
-		l.Said = t.Verdict.Why
+		l.VerdictWhy = t.Verdict.Why
 		l.Evidence, l.Notes, l.Open = t.Verdict.Evidence, t.Verdict.Notes, t.Verdict.Open
 	}
 	repo, from, to, err := endsOf(ctx, run)

@@ -234,7 +234,7 @@ func (a *app) batchShow(ctx context.Context, db *memory.DB, prefix string, short
 		if !short || j.State != memory.JobDone && j.State != memory.JobQueued {
 			why := j.Why
 			if j.Published != nil {
-				why = strings.TrimSpace(why + " " + j.Published.Tell())
+				why = strings.TrimSpace(why + " " + j.Published.Summary())
 			}
 			fmt.Fprintf(
 				tw,
@@ -280,7 +280,7 @@ func (a *app) batchSummary(b memory.Batch, jobs []memory.Job, cause error) {
 		batchCost(b.CostUSD),
 		render.Tokens(b.Tokens),
 	)
-	var full *batch.CapError
+	var full *batch.BudgetError
 	var up *plan.TimeUp
 	switch {
 	case isInterrupt(cause):
@@ -314,7 +314,7 @@ func suggest(to io.Writer, b memory.Batch, waiting int) {
 		}
 	}
 	switch {
-	case b.Jobs[memory.JobQueued] > 0 && b.Most > 0 && started >= b.Most:
+	case b.Jobs[memory.JobQueued] > 0 && b.MaxStarts > 0 && started >= b.MaxStarts:
 		fmt.Fprintf(to, "        plan batch continue %s\n", b.ID)
 	case b.Jobs[memory.JobQueued]+b.Jobs[memory.JobParked]-waiting > 0:
 		fmt.Fprintf(to, "        plan batch resume %s\n", b.ID)

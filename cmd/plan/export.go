@@ -59,7 +59,7 @@ func (a *app) export(ctx context.Context, db *memory.DB, id plan.RunID, file str
 		_, err := db.Export(ctx, id, a.out, redact)
 		return failed(render.UnlessReaderLeft(err))
 	}
-	var sent memory.Portable
+	var sent memory.Transfer
 	err = writeWhole(file, force, func(to io.Writer) (err error) {
 		sent, err = db.Export(ctx, id, to, redact)
 		return err
@@ -149,7 +149,7 @@ is there already is left alone if it is the same, and refused if it is not.`,
 	}
 }
 
-func (a *app) imported(ctx context.Context, db *memory.DB, got memory.Portable) error {
+func (a *app) imported(ctx context.Context, db *memory.DB, got memory.Transfer) error {
 	info, err := db.Run(ctx, got.Run)
 	if err != nil {
 		return failed(err)
@@ -160,12 +160,12 @@ func (a *app) imported(ctx context.Context, db *memory.DB, got memory.Portable) 
 				"id":      got.Run,
 				"events":  got.Events,
 				"blobs":   got.Blobs,
-				"already": got.Already,
+				"already": got.Existed,
 				"state":   info.State,
 			},
 		)
 	}
-	if got.Already {
+	if got.Existed {
 		return a.said(got.Run, "it is there already, and the same")
 	}
 	if err := a.said(got.Run, fmt.Sprintf("imported %s and %s; it is %s. See `plan show %s`.",

@@ -154,7 +154,7 @@ func (a *app) gc(ctx context.Context, db *memory.DB, p gcPolicy, dryRun, shrink 
 	if err != nil {
 		return failed(err)
 	}
-	used, err := db.Used(ctx)
+	used, err := db.UsedBytes(ctx)
 	if err != nil {
 		return failed(err)
 	}
@@ -185,7 +185,7 @@ func (a *app) gc(ctx context.Context, db *memory.DB, p gcPolicy, dryRun, shrink 
 	if shrink && !dryRun && live == 0 {
 		faults = append(faults, db.Shrink(ctx))
 	}
-	if after, err := db.Used(ctx); err == nil && !dryRun {
+	if after, err := db.UsedBytes(ctx); err == nil && !dryRun {
 		used = after
 	}
 	return errors.Join(

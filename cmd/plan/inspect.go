@@ -24,7 +24,7 @@ func (i inspector) inspect(ctx context.Context, in plan.Inspection) ([]plan.Find
 		After:    in.After,
 	}
 	var err error
-	if w.Tools, err = i.tools(ctx, in); err != nil {
+	if w.ChangedTools, err = i.tools(ctx, in); err != nil {
 		return nil, err
 	}
 	if in.Trees.Start == in.Trees.Work {
@@ -42,7 +42,7 @@ func (i inspector) inspect(ctx context.Context, in plan.Inspection) ([]plan.Find
 	if err != nil {
 		return nil, err
 	}
-	w.Judges, w.Lost, w.Mains = changed.Judges, changed.Lost, changed.Mains
+	w.ChangedJudges, w.LostTests, w.Mains = changed.Judges, changed.Lost, changed.Mains
 	return review.Inspect(w), nil
 }
 

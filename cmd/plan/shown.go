@@ -129,7 +129,7 @@ func inGit(path string) bool { return slices.Contains(strings.Split(path, "/"), 
 // changes is how the files of a tree stand behind a wall.
 func (wl *walls) changes(ctx context.Context, wall *sandbox.Wall, tree string) (phases.Changes, error) {
 	all, err := wall.Changes(ctx)
-	if err != nil || len(all.Wrote)+len(all.Added) == 0 {
+	if err != nil || len(all.Written)+len(all.Added) == 0 {
 		return phases.Changes{}, err
 	}
 	paths, err := wl.shows.Paths(ctx, tree)
@@ -139,7 +139,7 @@ func (wl *walls) changes(ctx context.Context, wall *sandbox.Wall, tree string) (
 	foreign := func(path string) bool { return !paths[path] }
 	out := phases.Changes{
 		Altered: slices.DeleteFunc(all.Altered, foreign),
-		Wrote:   slices.DeleteFunc(all.Wrote, foreign),
+		Wrote:   slices.DeleteFunc(all.Written, foreign),
 		Added:   slices.DeleteFunc(all.Added, inGit),
 	}
 	ignored, err := wl.repo().Ignored(ctx, out.Added)
@@ -158,7 +158,7 @@ func (wl *walls) added(ctx context.Context, wall *sandbox.Wall, tree string) ([]
 	}
 	var out []plan.AddedFile
 	for _, path := range changed.Added {
-		size, mode, err := wall.Look(path)
+		size, mode, err := wall.Stat(path)
 		if err == nil { // else it is no file, or gone again
 			out = append(out, plan.AddedFile{
 				Path: path,
@@ -167,7 +167,7 @@ func (wl *walls) added(ctx context.Context, wall *sandbox.Wall, tree string) ([]
 			})
 		}
 	}
-	files, err := wall.Temporary(ctx)
+	files, err := wall.TemporaryFiles(ctx)
 	if err != nil {
 		return nil, err
 	}

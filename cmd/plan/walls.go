@@ -100,7 +100,7 @@ func (wl *walls) record(p plan.Phase) plan.Walls {
 	if level == sandbox.LevelNone {
 		return out
 	}
-	out.Unkept, out.Bounds = wl.policy(p).Unkept(level), plan.BoundsProcess
+	out.Unkept, out.Bounds = wl.policy(p).Unenforced(level), plan.BoundsProcess
 	if wl.whole() == nil {
 		out.Bounds = plan.BoundsGroup
 	}
@@ -116,7 +116,7 @@ func (wl *walls) insists(level sandbox.Level) []string {
 	}
 	link := wl.repo().GitLink()
 	unkept := slices.DeleteFunc(
-		wl.policy(plan.Implement).Unkept(level),
+		wl.policy(plan.Implement).Unenforced(level),
 		func(path string) bool { return path == link },
 	) // which is put back
 	if len(unkept) == 0 {
@@ -149,16 +149,16 @@ func (wl *walls) policy(p plan.Phase) sandbox.Policy {
 	dirs := wl.repo().GitDirs()
 	switch {
 	case policy.Discard: // commits go into the layer
-		policy.Also = dirs
+		policy.ExtraDirs = dirs
 	case wl.cfg.AllowCommit:
-		policy.Also, policy.Fixed = dirs, wl.repo().CodeDirs()
+		policy.ExtraDirs, policy.Fixed = dirs, wl.repo().CodeDirs()
 	default:
 		policy.Fixed = dirs
 	}
 	if link := wl.repo().GitLink(); link != "" && !policy.Discard {
 		policy.Fixed = append(policy.Fixed, link)
 	}
-	policy.Also = outside(policy.Also, policy.Tree)
+	policy.ExtraDirs = outside(policy.ExtraDirs, policy.Tree)
 	if !policy.Discard {
 		policy.Code = wl.repo().CodeDirs()
 		if link := wl.repo().GitLink(); link != "" {
@@ -222,7 +222,7 @@ func (wl *walls) copied(ctx context.Context, policy sandbox.Policy) (sandbox.Pol
 		return policy, nil, fmt.Errorf("copy the work tree: %w", err)
 	}
 	policy.Copy = dir
-	policy.Also = nil // the copy is a repository of its own
+	policy.ExtraDirs = nil // the copy is a repository of its own
 	return policy, discard, nil
 }
 

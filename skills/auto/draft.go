@@ -13,9 +13,9 @@ import (
 	"github.com/plan-engine/plan/skills"
 )
 
-// alike is from which share of common words on a draft is about the same thing
+// sameTopicShare is from which share of common words on a draft is about the same thing
 // as a skill that is there.
-const alike = 0.5
+const sameTopicShare = 0.5
 
 // Draft writes a draft of what the runs had in common. It returns nil when
 // there is nothing to draft: a person has rejected drafts of this signature, or
@@ -31,7 +31,7 @@ func (l *Library) Draft(
 	if err != nil {
 		return nil, fmt.Errorf("read what was decided about drafts: %w", err)
 	}
-	if tombstone(grants, signature) {
+	if isRejected(grants, signature) {
 		return nil, nil
 	}
 	drafts, err := l.List(ctx)
@@ -48,7 +48,7 @@ func (l *Library) Draft(
 	for _, e := range all {
 		meta.Runs = append(meta.Runs, e.Run)
 	}
-	name, data, err := l.text(signature, c, len(all), existing, &meta)
+	name, data, err := l.compose(signature, c, len(all), existing, &meta)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (l *Library) Draft(
 		}
 	}
 	meta.Revision++
-	if meta.Digest, err = l.place(name, data, meta); err != nil {
+	if meta.Digest, err = l.publish(name, data, meta); err != nil {
 		return nil, err
 	}
 	return &plan.SkillDraft{
@@ -75,9 +75,9 @@ func (l *Library) Draft(
 	}, nil
 }
 
-// text writes the draft, or the change to a skill that is there already. No
+// compose writes the draft, or the change to a skill that is there already. No
 // text means that there is nothing to add to that skill.
-func (l *Library) text(
+func (l *Library) compose(
 	signature string,
 	c Common,
 	runs int,
@@ -89,7 +89,7 @@ func (l *Library) text(
 	if err != nil {
 		return "", nil, err
 	}
-	if err := valid(data, name); err != nil {
+	if err := checkSkill(data, name); err != nil {
 		return "", nil, err
 	}
 	old, ok := closest(name, c, existing)
@@ -101,10 +101,10 @@ func (l *Library) text(
 		return "", nil, fmt.Errorf("read the skill %s, which the draft would change: %w", old.Name, err)
 	}
 	meta.Change = old.Name
-	if data = amend(text, c, runs, l.Redact); data == nil {
+	if data = composeChange(text, c, runs, l.Redact); data == nil {
 		return "", nil, nil
 	}
-	return old.Name, data, valid(data, old.Name)
+	return old.Name, data, checkSkill(data, old.Name)
 }
 
 // closest is the skill that is about the same thing as the draft, if there is
@@ -124,12 +124,12 @@ func closest(name string, c Common, existing []skills.Skill) (skills.Skill, bool
 			best, score = s, x
 		}
 	}
-	return best, score >= alike
+	return best, score >= sameTopicShare
 }
 
-// tombstone reports whether a person has said no to drafts of this signature,
+// isRejected reports whether a person has said no to drafts of this signature,
 // and not yes since.
-func tombstone(grants []plan.SkillGrant, signature string) bool {
+func isRejected(grants []plan.SkillGrant, signature string) bool {
 	dead := false
 	for _, g := range grants {
 		if g.Signature == signature {
@@ -144,9 +144,9 @@ func sameText(d Draft, data []byte) bool {
 	return err == nil && string(old) == string(data)
 }
 
-// place puts a revision where it belongs: written beside it, synced, renamed.
+// publish puts a revision where it belongs: written beside it, synced, renamed.
 // A folder that is there already is never written to.
-func (l *Library) place(name string, data []byte, meta Meta) (digest string, err error) {
+func (l *Library) publish(name string, data []byte, meta Meta) (digest string, err error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the folder of drafts: %w", err)
 	}
@@ -219,7 +219,7 @@ func (l *Library) Rewrite(ctx context.Context, d Draft, body string) (*plan.Skil
 		return nil, fmt.Errorf("read the draft %s: %w", d.Name, err)
 	}
 	data := []byte(head + l.Redact(body) + "\n")
-	if err := valid(data, d.Name); err != nil {
+	if err := checkSkill(data, d.Name); err != nil {
 		return nil, err
 	}
 	all, err := l.List(ctx)
@@ -234,7 +234,7 @@ func (l *Library) Rewrite(ctx context.Context, d Draft, body string) (*plan.Skil
 		}
 	}
 	meta.Revision++
-	if meta.Digest, err = l.place(d.Name, data, meta); err != nil {
+	if meta.Digest, err = l.publish(d.Name, data, meta); err != nil {
 		return nil, err
 	}
 	return &plan.SkillDraft{

@@ -26,12 +26,12 @@ type Evidence struct {
 // Gather reads a journal.
 func Gather(events iter.Seq2[plan.Event, error]) (Evidence, error) {
 	var e Evidence
-	g := gathering{commands: map[string]string{}, gaps: map[string]plan.Gap{}}
+	g := journalReader{commands: map[string]string{}, gaps: map[string]plan.Gap{}}
 	for ev, err := range events {
 		if err != nil {
 			return Evidence{}, fmt.Errorf("read the journal: %w", err)
 		}
-		g.take(&e, ev)
+		g.readEvent(&e, ev)
 	}
 	for _, id := range g.order {
 		if gap := g.gaps[id]; !gap.Open() {
@@ -46,15 +46,15 @@ func Gather(events iter.Seq2[plan.Event, error]) (Evidence, error) {
 	return e, nil
 }
 
-// gathering is what is known so far of a journal that is being read.
-type gathering struct {
+// journalReader is what is known so far of a journal that is being read.
+type journalReader struct {
 	commands map[string]string // by call
 	gaps     map[string]plan.Gap
 	order    []string
 	checks   []plan.CheckResult // of the latest attempt
 }
 
-func (g *gathering) take(e *Evidence, ev plan.Event) {
+func (g *journalReader) readEvent(e *Evidence, ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.RunStart:
 		e.Run, e.Request = ev.Run, b.Request
@@ -76,13 +76,13 @@ func (g *gathering) take(e *Evidence, ev plan.Event) {
 	case plan.ToolStart:
 		g.commands[b.Call] = command(b)
 	case plan.ToolEnd:
-		g.tool(e, ev.Phase, b)
+		g.readToolResult(e, ev.Phase, b)
 	}
 }
 
-// tool notes what a call of a tool shows: a command that worked, or files that
+// readToolResult notes what a call of a tool shows: a command that worked, or files that
 // were written.
-func (g *gathering) tool(e *Evidence, p plan.Phase, b plan.ToolEnd) {
+func (g *journalReader) readToolResult(e *Evidence, p plan.Phase, b plan.ToolEnd) {
 	if b.Error || b.Status != "" || p != plan.Implement {
 		return
 	}
@@ -156,11 +156,11 @@ func Compare(all []Evidence) Common {
 			c.Gaps = add(c.Gaps, g)
 		}
 	}
-	if c.Files = shared(files, same); len(c.Files) == 0 {
-		c.Files = shared(files, pattern)
+	if c.Files = sharedByMost(files, same); len(c.Files) == 0 {
+		c.Files = sharedByMost(files, pattern)
 	}
-	c.Commands, c.Checks = shared(commands, same), shared(checks, same)
-	if c.Steps = shared(plans, same); len(c.Steps) == 0 && len(all) > 0 {
+	c.Commands, c.Checks = sharedByMost(commands, same), sharedByMost(checks, same)
+	if c.Steps = sharedByMost(plans, same); len(c.Steps) == 0 && len(all) > 0 {
 		c.Steps = all[len(all)-1].Steps
 	}
 	c.Words = sharedWords(c.Requests)
@@ -172,9 +172,9 @@ func same(s string) string { return s }
 // pattern is a file's folder and ending.
 func pattern(file string) string { return path.Join(path.Dir(file), "*"+path.Ext(file)) }
 
-// shared lists what more than half of the lists hold, in the order in which it
+// sharedByMost lists what more than half of the lists hold, in the order in which it
 // first comes.
-func shared(lists [][]string, key func(string) string) []string {
+func sharedByMost(lists [][]string, key func(string) string) []string {
 	count := map[string]int{}
 	var order []string
 	for _, list := range lists {

@@ -56,7 +56,7 @@ type Status string
 
 // What can be said of a draft.
 const (
-	Pending  Status = "pending"  // nobody has decided
+	Pending  Status = "pending"  // no person has decided
 	Approved Status = "approved" // these bytes may be used
 	Rejected Status = "rejected"
 	Revoked  Status = "revoked" // approved before, taken back
@@ -185,7 +185,7 @@ func (l *Library) Get(ctx context.Context, name string, rev int) (Draft, error) 
 		if d.Name != name || rev > 0 && d.Revision != rev {
 			continue
 		}
-		if found == nil || d.waits() || !found.waits() {
+		if found == nil || d.needsDecision() || !found.needsDecision() {
 			found = d
 		}
 	}
@@ -198,13 +198,13 @@ func (l *Library) Get(ctx context.Context, name string, rev int) (Draft, error) 
 	return *found, found.Err
 }
 
-// waits reports whether a person has to look at the draft.
-func (d Draft) waits() bool { return d.Status == Pending || d.Status == Changed }
+// needsDecision reports whether a person has to look at the draft.
+func (d Draft) needsDecision() bool { return d.Status == Pending || d.Status == Changed }
 
 // Waiting lists the drafts that a person has to look at.
 func (l *Library) Waiting(ctx context.Context) ([]Draft, error) {
 	all, err := l.List(ctx)
-	return slices.DeleteFunc(all, func(d Draft) bool { return !d.waits() || d.Err != nil }), err
+	return slices.DeleteFunc(all, func(d Draft) bool { return !d.needsDecision() || d.Err != nil }), err
 }
 
 func revText(rev int) string {

@@ -30,7 +30,8 @@ func compose(name string, c Common, runs int, redact func(string) string) ([]byt
 		"name": name,
 		"description": oneLine(
 			fmt.Sprintf(
-				"How tasks about %s were done here. Use it when a request is of that kind. Drafted from %d approved runs.",
+				"How tasks about %s were done here. Use it when a request is of that kind. Drafted from %d approved "+
+					"runs.",
 				redact(about),
 				runs,
 			),
@@ -79,9 +80,9 @@ func code(s string) string {
 	return fence + s + fence
 }
 
-// amend writes a proposed change to a skill that is there: its own text, and
+// composeChange writes a proposed change to a skill that is there: its own text, and
 // what later runs add to it.
-func amend(old []byte, c Common, runs int, redact func(string) string) []byte {
+func composeChange(old []byte, c Common, runs int, redact func(string) string) []byte {
 	var b strings.Builder
 	b.Write([]byte(strings.TrimRight(string(old), "\n")))
 	fmt.Fprintf(&b, "\n\n## From %d later runs that were approved\n\n", runs)
@@ -110,9 +111,9 @@ func amend(old []byte, c Common, runs int, redact func(string) string) []byte {
 	return []byte(b.String())
 }
 
-// valid makes sure that what was written is a skill: a draft that cannot be
-// read is of no use to anybody.
-func valid(data []byte, name string) error {
+// checkSkill makes sure that what was written is a skill: a draft that cannot be
+// read is of no use.
+func checkSkill(data []byte, name string) error {
 	if _, _, err := skills.Parse(data, name); err != nil {
 		return fmt.Errorf("the draft %s is no skill: %w", name, err)
 	}
