@@ -10,11 +10,16 @@ import (
 	"time"
 )
 
-// The types of events of a check.
+// The events of a check.
 const (
 	TypeCheckStart EventType = "check_start"
 	TypeCheckEnd   EventType = "check_end"
 )
+
+var checkEvents = []eventKind{
+	folded[CheckStart](),
+	folded[CheckEnd](),
+}
 
 // CheckSource says where a check came from.
 type CheckSource string

@@ -5,13 +5,20 @@ import (
 	"fmt"
 )
 
-// The types of events that ask a person something, and bring the answer.
+// The events of what a person is asked.
 const (
 	TypeApprovalRequired EventType = "approval_required"
 	TypeApprovalResolved EventType = "approval_resolved"
 	TypeQuestion         EventType = "question"
 	TypeAnswer           EventType = "answer"
 )
+
+var decisionEvents = []eventKind{
+	folded[ApprovalRequired](),
+	folded[ApprovalResolved](),
+	stored[Question](),
+	stored[Answered](),
+}
 
 // ApprovalRequired asks a person whether a call may run.
 type ApprovalRequired struct {

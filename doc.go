@@ -6,7 +6,7 @@
 // is said by an event body in this package, and nothing important happens
 // beside it.
 //
-// This package is the ground floor. It imports nothing of the module, holds no
-// behaviour beyond encoding and small predicates, and must not learn about
-// databases, models, git or terminals.
+// This package is the ground floor. It imports nothing of the module but the
+// scanner of its JSON, holds no behaviour beyond encoding and small predicates,
+// and must not learn about databases, models, git or terminals.
 package plan

@@ -2,10 +2,14 @@ package plan
 
 import "time"
 
-// The type of the event about a finding.
+// The events of a finding.
 const (
 	TypeFinding EventType = "finding"
 )
+
+var findingEvents = []eventKind{
+	folded[FindingMade](),
+}
 
 // The kinds of findings.
 const (

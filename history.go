@@ -1,12 +1,19 @@
 package plan
 
-// The types of events with which a conversation becomes shorter or is held up.
+// The events of what makes a conversation shorter or holds it up.
 const (
 	TypeStorm           EventType = "storm"
 	TypePrune           EventType = "prune"
 	TypeCompactionStart EventType = "compaction_start"
 	TypeCompactionEnd   EventType = "compaction_end"
 )
+
+var historyEvents = []eventKind{
+	stored[StormBroken](),
+	stored[Pruned](),
+	stored[CompactionStart](),
+	stored[CompactionEnd](),
+}
 
 // StormBroken says that calls were not run because they made no progress.
 type StormBroken struct {

@@ -2,13 +2,20 @@ package plan
 
 import "time"
 
-// The types of events about what was learned and recalled.
+// The events of what was learned and recalled.
 const (
 	TypeRecall       EventType = "recall"
 	TypeSkillPick    EventType = "skill_pick"
 	TypeSkillOutcome EventType = "skill_outcome"
 	TypeSkillDraft   EventType = "skill_draft"
 )
+
+var learningEvents = []eventKind{
+	stored[Recall](),
+	stored[SkillPick](),
+	stored[SkillOutcome](),
+	stored[SkillDraft](),
+}
 
 // Fact is one thing that is remembered across runs.
 type Fact struct {

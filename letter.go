@@ -1,11 +1,17 @@
 package plan
 
-// The types of events that bring a person's words into a conversation.
+// The events of a person's words in a conversation.
 const (
 	TypeSteering EventType = "steering"
 	TypeFollowUp EventType = "follow_up"
 	TypeFiltered EventType = "filtered"
 )
+
+var letterEvents = []eventKind{
+	folded[Steering](),
+	folded[FollowUp](),
+	stored[Filtered](),
+}
 
 // Taker is a body that takes a letter out of the inbox.
 type Taker interface{ TakesLetter() int64 }

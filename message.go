@@ -2,12 +2,18 @@ package plan
 
 import "encoding/json"
 
-// The types of events of a message.
+// The events of a message.
 const (
 	TypeMessageStart  EventType = "message_start"
 	TypeMessageUpdate EventType = "message_update"
 	TypeMessageEnd    EventType = "message_end"
 )
+
+var messageEvents = []eventKind{
+	folded[MessageStart](),
+	live[MessageUpdate](),
+	folded[MessageEnd](),
+}
 
 // Role says who speaks a message.
 type Role string

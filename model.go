@@ -1,10 +1,15 @@
 package plan
 
-// The types of events about the choice of a model and what its server takes.
+// The events of the choice of a model and what its server takes.
 const (
 	TypeRoute    EventType = "route"
 	TypeAdjusted EventType = "adjusted"
 )
+
+var modelEvents = []eventKind{
+	stored[Route](),
+	folded[Adjusted](),
+}
 
 // Route says which model a conversation is held with, and why, where that is
 // not simply the one that is set.

@@ -5,11 +5,16 @@ import (
 	"time"
 )
 
-// The types of events with which a run stops where it stands and goes on.
+// The events of a run that stops where it stands and goes on.
 const (
 	TypeParked   EventType = "parked"
 	TypeUnparked EventType = "unparked"
 )
+
+var parkEvents = []eventKind{
+	folded[Parked](),
+	folded[Unparked](),
+}
 
 // ParkReason says why a run stopped where it stands, resumable.
 type ParkReason string

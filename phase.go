@@ -1,10 +1,15 @@
 package plan
 
-// The types of events that bracket the work of a phase.
+// The events of a phase.
 const (
 	TypePhaseStart EventType = "phase_start"
 	TypePhaseEnd   EventType = "phase_end"
 )
+
+var phaseEvents = []eventKind{
+	folded[PhaseStart](),
+	folded[PhaseEnd](),
+}
 
 // Phase is one forked run loop of the workflow.
 type Phase string

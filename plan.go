@@ -1,11 +1,17 @@
 package plan
 
-// The types of events that hold what Explore and Plan hand over.
+// The events of what Explore and Plan hand over.
 const (
 	TypeReport   EventType = "report"
 	TypePlan     EventType = "plan"
 	TypeCritique EventType = "critique"
 )
+
+var planEvents = []eventKind{
+	folded[Report](),
+	folded[PlanMade](),
+	folded[Critiqued](),
+}
 
 // Report is what Explore passes on.
 type Report struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The types of events about a run as a whole.
+// The events of a run as a whole.
 const (
 	TypeRunStart EventType = "run_start"
 	TypeSettings EventType = "settings"
@@ -14,6 +14,14 @@ const (
 	TypeError    EventType = "error"
 	TypeProgress EventType = "progress"
 )
+
+var runEvents = []eventKind{
+	folded[RunStart](),
+	folded[SettingsChanged](),
+	folded[RunEnd](),
+	stored[Failure](),
+	live[Progress](),
+}
 
 // RunID names one run for ever. It is a ULID, so ids sort by creation time.
 type RunID string

@@ -1,9 +1,13 @@
 package plan
 
-// The type of the event that moves the state machine.
+// The events of the state machine.
 const (
 	TypeState EventType = "state"
 )
+
+var stateEvents = []eventKind{
+	folded[StateChange](),
+}
 
 // State is where the state machine of a run stands.
 type State string

@@ -2,13 +2,20 @@ package plan
 
 import "encoding/json"
 
-// The types of events of a tool call.
+// The events of a tool call.
 const (
 	TypeToolStart  EventType = "tool_start"
 	TypeToolUpdate EventType = "tool_update"
 	TypeToolEnd    EventType = "tool_end"
 	TypeHook       EventType = "hook"
 )
+
+var toolEvents = []eventKind{
+	folded[ToolStart](),
+	live[ToolUpdate](),
+	folded[ToolEnd](),
+	stored[HookRan](),
+}
 
 // ToolStart is the intent to run a tool. It is committed before the tool runs.
 type ToolStart struct {

@@ -1,10 +1,15 @@
 package plan
 
-// The types of events about the work tree.
+// The events of the work tree.
 const (
 	TypeSnapshot EventType = "snapshot"
 	TypeDrift    EventType = "drift"
 )
+
+var treeEvents = []eventKind{
+	folded[Snapshot](),
+	folded[Drift](),
+}
 
 // Trees are the git trees between which a change is judged. They are empty in
 // runs of versions that showed commands the repository as it was.

@@ -1,12 +1,19 @@
 package plan
 
-// The types of events of a turn and of the model call in it.
+// The events of a turn and the model call in it.
 const (
 	TypeTurnStart EventType = "turn_start"
 	TypeTurnEnd   EventType = "turn_end"
 	TypeRequest   EventType = "request"
 	TypeRetry     EventType = "retry"
 )
+
+var turnEvents = []eventKind{
+	folded[TurnStart](),
+	folded[TurnEnd](),
+	stored[Request](),
+	stored[Retry](),
+}
 
 // TurnStart opens a turn: one answered model call and its tools.
 type TurnStart struct {

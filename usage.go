@@ -2,11 +2,16 @@ package plan
 
 import "time"
 
-// The types of events about what was consumed, and the bounds on it.
+// The events of what was consumed, and the bounds on it.
 const (
 	TypeUsage EventType = "usage"
 	TypeLimit EventType = "limit"
 )
+
+var usageEvents = []eventKind{
+	folded[UsageReport](),
+	stored[LimitHit](),
+}
 
 // Usage counts what model calls consumed. Token counts are as the provider
 // reported them. Of Input, Cached was served from a prompt cache, and Written and

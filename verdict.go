@@ -1,10 +1,15 @@
 package plan
 
-// The types of events of a review.
+// The events of a review.
 const (
 	TypeVerdict EventType = "verdict"
 	TypeGap     EventType = "gap"
 )
+
+var verdictEvents = []eventKind{
+	folded[VerdictGiven](),
+	folded[GapChange](),
+}
 
 // VerdictKind is a reviewer's word on the work.
 type VerdictKind string
