@@ -3,9 +3,10 @@ package sandbox
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 const (
@@ -96,7 +97,7 @@ func (q *quitting) next(living []process) []int {
 
 // named is the command line of a process on one line.
 func named(p process) string {
-	line := strings.Join(strings.Fields(lineOf(p)), " ")
+	line := oneline.Of(lineOf(p))
 	return line[:min(len(line), maxName)]
 }
 

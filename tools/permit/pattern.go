@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // abs is a path as the tools understand it, absolute.
@@ -125,14 +127,8 @@ func matchText(pattern, text string) bool {
 	return strings.Trim(pattern[i:], "*") == ""
 }
 
-// oneLine makes one line of a text, with single blanks.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // short is a text for a sentence.
 func short(text string) string {
 	const most = 120
-	if r := []rune(oneLine(text)); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return oneLine(text)
+	return oneline.Cut(oneline.Of(text), most)
 }

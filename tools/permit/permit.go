@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Action is what a rule says about a call.
@@ -332,11 +333,11 @@ func (s subject) fitsCommand(pattern string, loose bool) bool {
 		return true
 	}
 	if loose {
-		return s.part.Opaque == "" && !s.part.Redirect && fitsText(pattern, oneLine(s.part.Text), false)
+		return s.part.Opaque == "" && !s.part.Redirect && fitsText(pattern, oneline.Of(s.part.Text), false)
 	}
 	return slices.ContainsFunc(
 		s.part.names(),
-		func(text string) bool { return fitsText(pattern, oneLine(text), true) },
+		func(text string) bool { return fitsText(pattern, oneline.Of(text), true) },
 	)
 }
 
