@@ -8,6 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // abs is a path as the tools understand it, absolute.
@@ -24,7 +25,7 @@ func (p Place) abs(dir, name string) string {
 // show is an absolute path as rules name it: relative to the tree, if it is
 // inside.
 func (p Place) show(abs string) string {
-	if rel, err := filepath.Rel(p.Root, abs); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := subpath.Of(p.Root, abs); ok {
 		return filepath.ToSlash(rel)
 	}
 	return filepath.ToSlash(abs)

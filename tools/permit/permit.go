@@ -20,6 +20,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // Action is what a rule says about a call.
@@ -380,7 +381,4 @@ func resolved(path string) string {
 }
 
 // within reports whether a path is dir or below it.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
+func within(dir, path string) bool { return subpath.Within(dir, path) }
