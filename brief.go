@@ -50,7 +50,7 @@ type Outcome struct {
 
 // Emit records events. Durable events given together are committed together,
 // before Emit returns; live events are shown and forgotten. An error means the
-// journal is not safe: whoever called must stop.
+// journal is not safe: the caller must stop.
 type Emit func(ctx context.Context, events ...Event) error
 
 // Outage is a failure of what a run works with rather than of the run: no

@@ -86,7 +86,7 @@ type Question struct {
 // Type implements [Body].
 func (Question) Type() EventType { return TypeQuestion }
 
-// Answered is the person's answer, or what stands for it where nobody can
+// Answered is the person's answer, or what stands for it where no person can
 // answer.
 type Answered struct {
 	Call   string `json:"call"`

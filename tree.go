@@ -51,7 +51,7 @@ type Drift struct {
 	Head    string   `json:"head,omitempty"`    // commit that HEAD stands at then
 	Choice  string   `json:"choice"`
 	// Origin is the tree that the run's change counts from, from here on: where
-	// it began, with what somebody else has changed since.
+	// it began, with what others than the run have changed since.
 	Origin string `json:"origin,omitempty"`
 	Plan   int    `json:"plan,omitempty"` // version in force
 }

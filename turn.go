@@ -58,7 +58,7 @@ type Request struct {
 // Type implements [Body].
 func (Request) Type() EventType { return TypeRequest }
 
-// Retry says that a model call failed and is made again. Whoever shows live
+// Retry says that a model call failed and is made again. A viewer that shows live
 // text discards what this turn has shown so far.
 type Retry struct {
 	Attempt int    `json:"attempt"` // 1 for the first retry

@@ -16,7 +16,7 @@ type narrator struct {
 	opts Options
 	// textRows is how many rows of an assistant's text are shown; 0 means all.
 	textRows int
-	margin   int // Columns at the left that somebody else uses
+	margin   int // columns at the left that the caller fills
 	tally    *Tally
 	calls    map[string]Span // started calls by conversation and id: what they are about
 }

@@ -325,7 +325,7 @@ func Tokens(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// Cost writes what a run cost, or that nobody knows.
+// Cost writes what a run cost, or that it is not known.
 func Cost(usd float64, priced bool) string {
 	switch {
 	case priced:

@@ -112,7 +112,7 @@ func (t *Tally) pass(e plan.Event) {
 		return
 	}
 	since := e.Time.Sub(t.last)
-	forking := t.start.ForkedFrom != nil && e.Seq == t.start.ForkedFrom.Seq+1 // nobody worked until then
+	forking := t.start.ForkedFrom != nil && e.Seq == t.start.ForkedFrom.Seq+1 // no process worked on it until then
 	known := !t.last.IsZero() && since > 0 && t.parked == nil && !forking
 	t.last = e.Time
 	if !known {
