@@ -37,18 +37,6 @@ type Brief struct {
 	Cost  float64 // USD, by the whole run so far
 }
 
-// PlanDoc is one immutable version of a plan.
-type PlanDoc struct {
-	Version int    `json:"version"`
-	Text    string `json:"text"`
-	// Files the plan names, relative to the repository root, with the hash of
-	// each as it stood when the plan was made; "" for a file to be created.
-	Files  map[string]string `json:"files,omitempty"`
-	Verify []string          `json:"verify,omitempty"` // exact commands
-	Base   string            `json:"base,omitempty"`   // commit the plan was made on
-	By     string            `json:"by,omitempty"`     // "person" for a version that a person wrote; else ""
-}
-
 // Outcome is what a phase came to. Exactly one of Park and the phase's own
 // result means something: a parked outcome has no result yet.
 type Outcome struct {
@@ -62,5 +50,22 @@ type Outcome struct {
 
 // Emit records events. Durable events given together are committed together,
 // before Emit returns; live events are shown and forgotten. An error means the
-// journal is not safe: whoever called must stop.
+// journal is not safe: the caller must stop.
 type Emit func(ctx context.Context, events ...Event) error
+
+// Outage is a failure of what a run works with rather than of the run: no
+// space for a copy of the tree, a repository that cannot be read. The process
+// ends, the run is kept as it stands, and can be resumed once the cause is
+// gone.
+type Outage struct{ Err error }
+
+// Error implements error.
+func (o *Outage) Error() string { return o.Err.Error() }
+
+// Unwrap returns the cause.
+func (o *Outage) Unwrap() error { return o.Err }
+
+// Hint says what to do about it.
+func (o *Outage) Hint() string {
+	return "The run is kept as it stands. Mend the cause, then go on with `plan resume`."
+}

@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/plan-engine/plan/internal/jsonscan"
 )
 
 // EventType names what happened.
@@ -41,8 +41,8 @@ type Event struct {
 	Blobs []Blob
 }
 
-// Body is what an event says. Every type in this package whose name appears
-// in [DecodeBody] is one; a reader ignores the types it does not know.
+// Body is what an event says. [EventTypes] lists the types there are; a reader
+// ignores those that it does not know.
 type Body interface{ Type() EventType }
 
 // Blob is content kept beside the journal under its hash.
@@ -60,13 +60,7 @@ func (e Event) Type() EventType {
 }
 
 // Live reports whether the event is only shown, never stored.
-func (e Event) Live() bool {
-	switch e.Type() {
-	case TypeMessageUpdate, TypeToolUpdate, TypeProgress:
-		return true
-	}
-	return false
-}
+func (e Event) Live() bool { return e.Type().Live() }
 
 // envelope is the JSON form of an Event. The order of its fields is the order
 // on the wire.
@@ -150,10 +144,46 @@ func (e *Event) readOwn(line string) bool {
 		return false
 	}
 	data := strings.Trim(line[at+len(key):len(line)-1], " \t\r\n")
-	if _, known := decoders[env.Type]; !known && !json.Valid([]byte(data)) {
+	if _, known := kindOf[env.Type]; !known && !json.Valid([]byte(data)) {
 		return false
 	}
 	return e.read(env, data) == nil // what follows the data, if anything does, fails here
+}
+
+// scanEnvelope reads what AppendJSON writes of an event before its data.
+func scanEnvelope(head string) (env envelope, ok bool) {
+	s := jsonscan.New(head)
+	s.Must(`{"v":`)
+	env.V = int(s.Number())
+	s.Must(`,"run":`)
+	env.Run = RunID(s.Text())
+	if s.Has(`,"seq":`) {
+		env.Seq = s.Number()
+	}
+	s.Must(`,"time":`)
+	env.Time = s.Time()
+	if s.Has(`,"job":`) {
+		env.Job = s.Text()
+	}
+	if s.Has(`,"conv":`) {
+		env.Conv = s.Text()
+	}
+	if s.Has(`,"parent":`) {
+		env.Parent = s.Text()
+	}
+	if s.Has(`,"phase":`) {
+		env.Phase = Phase(s.Text())
+	}
+	if s.Has(`,"attempt":`) {
+		env.Attempt = int(s.Number())
+	}
+	if s.Has(`,"turn":`) {
+		turn := int(s.Number())
+		env.Turn = &turn
+	}
+	s.Must(`,"type":`)
+	env.Type = EventType(s.Text())
+	return env, s.Done()
 }
 
 // read makes the event of its envelope.
@@ -200,85 +230,6 @@ func (u Unknown) Type() EventType { return u.Kind }
 
 // MarshalJSON returns the bytes the body was read from.
 func (u Unknown) MarshalJSON() ([]byte, error) { return u.Raw, nil }
-
-// DecodeBody reads the data of an event of the given type. The body may keep
-// parts of it.
-func DecodeBody(t EventType, data string) (Body, error) {
-	decode, ok := decoders[t]
-	if !ok {
-		return Unknown{Kind: t, Raw: json.RawMessage(data)}, nil
-	}
-	return decode(data)
-}
-
-// decoders knows every body by its type. It is read-only.
-var decoders = map[EventType]func(string) (Body, error){
-	TypeRunStart:         decoderOf[RunStart](),
-	TypeRunEnd:           decoderOf[RunEnd](),
-	TypeState:            decoderOf[StateChange](),
-	TypePhaseStart:       decoderOf[PhaseStart](),
-	TypePhaseEnd:         decoderOf[PhaseEnd](),
-	TypeTurnStart:        decoderOf[TurnStart](),
-	TypeTurnEnd:          decoderOf[TurnEnd](),
-	TypeMessageStart:     decoderOf[MessageStart](),
-	TypeMessageUpdate:    decoderOf[MessageUpdate](),
-	TypeMessageEnd:       decoderOf[MessageEnd](),
-	TypeToolStart:        decoderOf[ToolStart](),
-	TypeToolUpdate:       decoderOf[ToolUpdate](),
-	TypeToolEnd:          decoderOf[ToolEnd](),
-	TypeAdjusted:         decoderOf[Adjusted](),
-	TypeRoute:            decoderOf[Route](),
-	TypeRequest:          decoderOf[Request](),
-	TypeRetry:            decoderOf[Retry](),
-	TypeLimit:            decoderOf[LimitHit](),
-	TypeUsage:            decoderOf[UsageReport](),
-	TypeReport:           decoderOf[Report](),
-	TypePlan:             decoderOf[PlanMade](),
-	TypeSnapshot:         decoderOf[Snapshot](),
-	TypeCheckStart:       decoderOf[CheckStart](),
-	TypeCheckEnd:         decoderOf[CheckEnd](),
-	TypeVerdict:          decoderOf[VerdictGiven](),
-	TypeGap:              decoderOf[GapChange](),
-	TypeParked:           decoderOf[Parked](),
-	TypeUnparked:         decoderOf[Unparked](),
-	TypeProgress:         decoderOf[Progress](),
-	TypeError:            decoderOf[Failure](),
-	TypeSteering:         decoderOf[Steering](),
-	TypeFollowUp:         decoderOf[FollowUp](),
-	TypeFiltered:         decoderOf[Filtered](),
-	TypeStorm:            decoderOf[StormBroken](),
-	TypePrune:            decoderOf[Pruned](),
-	TypeCompactionStart:  decoderOf[CompactionStart](),
-	TypeCompactionEnd:    decoderOf[CompactionEnd](),
-	TypeApprovalRequired: decoderOf[ApprovalRequired](),
-	TypeApprovalResolved: decoderOf[ApprovalResolved](),
-	TypeQuestion:         decoderOf[Question](),
-	TypeAnswer:           decoderOf[Answered](),
-	TypeRecall:           decoderOf[Recall](),
-	TypeSkillPick:        decoderOf[SkillPick](),
-	TypeSkillOutcome:     decoderOf[SkillOutcome](),
-	TypeSkillDraft:       decoderOf[SkillDraft](),
-	TypeDrift:            decoderOf[Drift](),
-	TypeSettings:         decoderOf[SettingsChanged](),
-	TypeHook:             decoderOf[HookRan](),
-	TypeFinding:          decoderOf[FindingMade](),
-	TypeCritique:         decoderOf[Critiqued](),
-}
-
-func decoderOf[T Body]() func(string) (Body, error) {
-	written := sync.OnceValue(func() *form { return formOf(reflect.TypeFor[T]()) })
-	return func(data string) (Body, error) {
-		var scanned, body T
-		s := scanner{rest: data}
-		if s.value(reflect.ValueOf(&scanned).Elem(), written()); !s.bad && s.rest == "" {
-			return scanned, nil
-		}
-		if err := json.Unmarshal([]byte(data), &body); err != nil {
-			return nil, err //nolint:wrapcheck // DecodeBody's caller names the type
-		}
-		return body, nil
-	}
-}
 
 // MarshalCompact encodes v on one line and leaves <, > and & as they are, so
 // that code in the output stays readable. Map keys are sorted.

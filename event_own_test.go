@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan/internal/jsonscan"
 )
 
 // slowly reads a line as encoding/json does, with a body of the same type.
@@ -30,10 +32,8 @@ func slowly(line []byte, like Body) (Event, error) {
 
 // Scans reports whether the data of an event is read the short way.
 func Scans(data string, into Body) bool {
-	s := scanner{rest: data}
-	f := formOf(reflect.TypeOf(into))
-	s.value(reflect.New(reflect.TypeOf(into)).Elem(), f)
-	return !s.bad && s.rest == "" && f.kind == asStruct
+	form := jsonscan.FormOf(reflect.TypeOf(into), byTheirFields...)
+	return form.ByFields() && form.Read(data, reflect.New(reflect.TypeOf(into)).Elem())
 }
 
 // FuzzReadingOwnLines: the short way gives what the long way gives, or leaves

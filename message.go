@@ -2,6 +2,19 @@ package plan
 
 import "encoding/json"
 
+// The events of a message.
+const (
+	TypeMessageStart  EventType = "message_start"
+	TypeMessageUpdate EventType = "message_update"
+	TypeMessageEnd    EventType = "message_end"
+)
+
+var messageEvents = []eventKind{
+	folded[MessageStart](),
+	live[MessageUpdate](),
+	folded[MessageEnd](),
+}
+
 // Role says who speaks a message.
 type Role string
 
@@ -79,6 +92,9 @@ const (
 	OriginSummary  = "summary"   // a compaction: what stands for the messages before it
 )
 
+// OriginDrift marks a user message that tells of changes in the work tree.
+const OriginDrift = "drift"
+
 // KindAdvice marks the extension block in whose place a request carries what
 // memory has to say. The conversation keeps the mark only: what was recalled
 // stands in the journal, and not in what is said.
@@ -114,3 +130,36 @@ func (m Message) Calls() []Block {
 	}
 	return out
 }
+
+// MessageStart opens a message.
+type MessageStart struct {
+	Role Role `json:"role"`
+}
+
+// Type implements [Body].
+func (MessageStart) Type() EventType { return TypeMessageStart }
+
+// MessageUpdate is a live piece of an assistant message.
+type MessageUpdate struct {
+	Kind BlockType `json:"kind"` // text, reasoning or tool_call (argument text)
+	Call string    `json:"call,omitempty"`
+	Name string    `json:"name,omitempty"`
+	Text string    `json:"text"`
+}
+
+// Type implements [Body].
+func (MessageUpdate) Type() EventType { return TypeMessageUpdate }
+
+// MessageEnd closes a message. A discarded one is not part of the conversation:
+// the call that was writing it did not end, and then it has no blocks, or the
+// answer was refused or ended by a filter (stop content_filter or refusal).
+type MessageEnd struct {
+	Message
+	Stop      string `json:"stop,omitempty"`   // stop, tool_calls, length, content_filter, refusal
+	Finish    string `json:"finish,omitempty"` // the server's own word for it, where that is another
+	Model     string `json:"model,omitempty"`
+	Discarded bool   `json:"discarded,omitempty"`
+}
+
+// Type implements [Body].
+func (MessageEnd) Type() EventType { return TypeMessageEnd }

@@ -152,7 +152,7 @@ func (e *MessageEnd) UnmarshalJSON(data []byte) error {
 // splitFields decodes an object, and returns the fields that are not known.
 func splitFields(data []byte, into any, known []string) (map[string]json.RawMessage, error) {
 	if err := json.Unmarshal(data, into); err != nil {
-		return nil, err //nolint:wrapcheck // it says where, and whoever decodes says what
+		return nil, err //nolint:wrapcheck // it says where, and the caller says what
 	}
 	if hasOnly(data, known) { // nearly all do
 		return nil, nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // deciding is the part of a file that decides what checks run: a new dependency
@@ -80,7 +81,7 @@ func moduleLines(text string) string {
 	block := ""
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "//")
-		line = strings.Join(strings.Fields(line), " ")
+		line = oneline.Of(line)
 		switch {
 		case line == ")":
 			block = ""

@@ -14,7 +14,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/internal/durable"
 )
 
 // AddPermission writes a rule to the end of the user's own file, in one step,
@@ -59,7 +59,7 @@ func AddPermission(ctx context.Context, home string, p Permission) (string, erro
 	if err != nil || len(extra) > 0 || len(faults(then)) > 0 || !slices.Contains(then.Permission, p) {
 		return path, fmt.Errorf("write the rule: it cannot be put at the end of %s; add it yourself:\n%s", path, text)
 	}
-	return path, trust.Replace(path, data, mode)
+	return path, durable.Replace(path, data, mode)
 }
 
 func fileAndMode(path string) ([]byte, fs.FileMode, error) {

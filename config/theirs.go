@@ -11,6 +11,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // theirFile is where a repository keeps its settings.
@@ -115,7 +116,7 @@ func (t theirs) item() trust.Item {
 		if p.Action == "allow" {
 			keys = append(
 				keys,
-				"permission allow "+strings.Join(strings.Fields(p.Tool+" "+p.Path+" "+p.Command), " "),
+				"permission allow "+oneline.Of(p.Tool+" "+p.Path+" "+p.Command),
 			)
 		}
 	}

@@ -196,6 +196,7 @@ func tests(command string, checks []plan.Check) bool {
 	return testWords().MatchString(command)
 }
 
+// firstLine is for commands: that there is more is said, and blanks are kept.
 func firstLine(text string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
 	if more {

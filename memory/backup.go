@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/plan-engine/plan/internal/durable"
 )
 
 // BackupFile is a backup that was written.
@@ -124,7 +126,8 @@ func (c *BackupFile) verify(ctx context.Context, path string) error {
 	return nil
 }
 
-// publishFile gives a finished file its name, so that it survives a power cut.
+// publishFile gives a finished file its name, so that it survives a power cut. By
+// hand: a file that is there already must not be replaced unasked.
 func publishFile(tmp, path string, replace bool) error {
 	named := false
 	if !replace { // unlike a rename, a link never replaces; not every disk has links
@@ -139,9 +142,5 @@ func publishFile(tmp, path string, replace bool) error {
 			return err //nolint:wrapcheck // it names the file
 		}
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err //nolint:wrapcheck // it names the directory
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return durable.SyncDir(filepath.Dir(path))
 }

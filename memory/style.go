@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Style is how the person writes, as far as their messages show: each axis in
@@ -163,7 +165,7 @@ func (db *DB) ObserveStyle(ctx context.Context, messages []string) error {
 
 // StateStyle keeps a preference in the person's own words.
 func (db *DB) StateStyle(ctx context.Context, words string) error {
-	words = strings.Join(strings.Fields(words), " ")
+	words = oneline.Of(words)
 	if words == "" {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -69,7 +70,7 @@ func recallText(r plan.Recall) []string {
 	if len(r.Facts) > 0 {
 		var list strings.Builder
 		for _, f := range r.Facts {
-			fmt.Fprintf(&list, "- %s\n", strings.Join(strings.Fields(f.Text), " "))
+			fmt.Fprintf(&list, "- %s\n", oneline.Of(f.Text))
 		}
 		parts = append(
 			parts,

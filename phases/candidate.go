@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Candidacy says whether a request warrants the four phases, and why.
@@ -95,7 +96,7 @@ func take(text string, sign *regexp.Regexp) (words, rest string) {
 			continue
 		}
 		if words == "" {
-			words = strings.Join(strings.Fields(text[at[0]:at[1]]), " ")
+			words = oneline.Of(text[at[0]:at[1]])
 		}
 		left.WriteString(text[from:at[0]])
 		left.WriteString(strings.Repeat("\x00", at[1]-at[0]))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -148,11 +149,7 @@ const quotedWords = 300
 
 // quote puts a model's words on one line.
 func quote(text string) string {
-	words := []rune(strings.Join(strings.Fields(text), " "))
-	if len(words) > quotedWords {
-		words = append(words[:quotedWords-1], '…')
-	}
-	return fmt.Sprintf("%q", string(words))
+	return fmt.Sprintf("%q", oneline.Cut(oneline.Of(text), quotedWords))
 }
 
 // park stops a phase where it stands. Advice says what to do, where going on

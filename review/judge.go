@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Evidence is what is known of a review beside the reviewer's word.
@@ -199,7 +200,7 @@ func approve(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 		why = fmt.Sprintf(
 			"The reviewer said DONE, `%s` ends as it should, and nothing can show more (%s)",
 			shortened(p.line),
-			strings.TrimRight(oneLine(reason), "."),
+			strings.TrimRight(oneline.Of(reason), "."),
 		)
 	}
 	if n := len(failingChecks(ev)); n > 0 {
@@ -394,8 +395,6 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func count(n int, one, many string) string {
 	if n == 1 {

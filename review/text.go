@@ -3,9 +3,9 @@ package review
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // bullet is the mark in front of a Markdown list item, with the text behind
@@ -45,19 +45,9 @@ func stripBullet(text string) string {
 	return strings.TrimSpace(text[len(bullet().FindString(text)):])
 }
 
-// cut shortens a text to at most n bytes at a rune boundary and says so.
-func cut(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + "…"
-}
+func cut(text string, n int) string { return oneline.CutBytes(text, n) }
 
 // normalized is a text without what two tellings of the same gap may differ in.
 func normalized(text string) string {
-	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), " .!;,")
+	return strings.TrimRight(strings.ToLower(oneline.Of(text)), " .!;,")
 }

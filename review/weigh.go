@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Call is a command that ran in a review, as the journal has it.
@@ -316,7 +317,7 @@ func (ev Evidence) limits() string {
 	return ev.Limit
 }
 
-func shortened(command string) string { return cut(strings.TrimSpace(command), 200) }
+func shortened(command string) string { return oneline.CutBytes(strings.TrimSpace(command), 200) }
 
 // proof is what a DONE rests on.
 type proof struct {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // Changes is how a tree stands behind a wall against how the wall was built.
@@ -208,7 +210,7 @@ func readNames(root *os.Root, name string) ([]string, error) {
 func (p Policy) unwatchedIn(dir string) map[string]bool {
 	out := map[string]bool{}
 	for _, path := range p.Unwatched {
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		if rel, ok := subpath.Of(dir, path); ok {
 			out[rel] = true
 		}
 	}

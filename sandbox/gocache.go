@@ -143,7 +143,8 @@ func cacheFile(dir string, id []byte, kind string) string {
 	return filepath.Join(dir, name[:min(2, len(name))], name+"-"+kind)
 }
 
-// replaceFile puts a file in its place at once, so that no reader sees half of it.
+// replaceFile puts a file in its place at once, so that no process reads half of it.
+// By hand: a cache need not survive a loss of power, and syncing would slow builds.
 func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err //nolint:wrapcheck // names the path

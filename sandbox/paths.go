@@ -2,17 +2,16 @@ package sandbox
 
 import (
 	"path/filepath"
+
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // within reports whether path is dir or lies below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
+func within(path, dir string) bool { return subpath.Within(dir, path) }
 
 // rebase is path with the directory from at its head replaced by to.
 func rebase(path, from, to string) string {
-	if rel, err := filepath.Rel(from, path); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := subpath.Of(from, path); ok {
 		return filepath.Join(to, rel)
 	}
 	return path

@@ -3,9 +3,10 @@ package sandbox
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 const (
@@ -96,7 +97,7 @@ func (q *quitQueue) next(living []process) []int {
 
 // commandLine is the command line of a process on one line.
 func commandLine(p process) string {
-	line := strings.Join(strings.Fields(rawCommandLine(p)), " ")
+	line := oneline.Of(rawCommandLine(p))
 	return line[:min(len(line), maxName)]
 }
 

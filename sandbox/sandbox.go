@@ -28,6 +28,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 const (
@@ -250,7 +252,7 @@ func (s *Shell) notStarted(ctx context.Context, c Command, res Result, err error
 			"the processes there may be; end it first, or start less in the background\n%s", res.Output)
 		return Result{ExitCode: exitNoExec, Output: []byte(text)}, nil
 	}
-	return res, fmt.Errorf("run command %q in %q with %s: %w", shorten(c.Line), c.Dir, s.path, err)
+	return res, fmt.Errorf("run command %q in %q with %s: %w", oneline.Cut(c.Line, maxLine), c.Dir, s.path, err)
 }
 
 // OwnGroup makes cmd, which must come from exec.CommandContext and not have
@@ -294,9 +296,9 @@ func exitCode(status syscall.WaitStatus) int {
 func cancelError(ctx context.Context, line string) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
-		return fmt.Errorf("run command %q: %w", shorten(line), cause)
+		return fmt.Errorf("run command %q: %w", oneline.Cut(line, maxLine), cause)
 	}
-	return fmt.Errorf("run command %q: %w: %w", shorten(line), err, cause)
+	return fmt.Errorf("run command %q: %w: %w", oneline.Cut(line, maxLine), err, cause)
 }
 
 // lineProblem says, for the author of the line, why no shell can be given it.
@@ -315,14 +317,8 @@ func escapeLine(line string) string {
 	return line
 }
 
-// shorten keeps error messages to one readable line.
-func shorten(line string) string {
-	const most = 80
-	if r := []rune(line); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return line
-}
+// maxLine bounds how much of a command line an error quotes.
+const maxLine = 80
 
 // lookPath finds an executable in a PATH, which need not be ours.
 func lookPath(name, dirs string) (string, bool) {

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Bounds of a SKILL.md. The name and description are the Agent Skills
@@ -75,7 +76,7 @@ func Parse(data []byte, folder string) (Skill, string, error) {
 	}
 	s := Skill{
 		Name:        fm.Name,
-		Description: strings.Join(strings.Fields(fm.Description), " "),
+		Description: oneline.Of(fm.Description),
 		Hidden:      fm.Hidden,
 	}
 	if s.Phases, err = phasesOf(fm.Metadata["phases"]); err != nil {

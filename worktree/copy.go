@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 const (
@@ -142,7 +144,7 @@ func (c *copier) link(m meta) error {
 		return c.forgive(m.path, err)
 	}
 	if filepath.IsAbs(target) {
-		if rel, err := filepath.Rel(c.from, target); err == nil && filepath.IsLocal(rel) {
+		if rel, ok := subpath.Of(c.from, target); ok {
 			target = filepath.Join(c.to, rel)
 		}
 	}

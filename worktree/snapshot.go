@@ -14,6 +14,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/failpoint"
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // Tree writes the work tree as it is into git's object store and returns the
@@ -193,7 +194,7 @@ func (r *Repo) scratch() string {
 	if err != nil {
 		return os.TempDir()
 	}
-	if rel, err := filepath.Rel(r.root, tmp); err == nil && filepath.IsLocal(rel) {
+	if subpath.Within(r.root, tmp) {
 		return r.gitDir
 	}
 	return tmp

@@ -25,6 +25,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // What can be wrong with a directory that should be a repository. The errors
@@ -176,7 +178,7 @@ func PathOutside(path, tree string) string {
 func inside(dir string, names []string) bool {
 	for _, path := range []string{dir, resolved(dir)} {
 		for _, base := range names {
-			if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+			if subpath.Within(base, path) {
 				return true
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -106,19 +106,7 @@ func writeWhole(file string, force bool, write func(io.Writer) error) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look at the file: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".plan-*") // with mode 0600
-	if err != nil {
-		return fmt.Errorf("write the file: %w", err)
-	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // once it is renamed there is nothing to remove
-	err = write(tmp)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := os.Rename(tmp.Name(), file); err != nil {
-		return fmt.Errorf("write the file: %w", err)
-	}
-	return nil
+	return durable.Write(file, 0o600, write)
 }
 
 func (a *app) importCommand() *cobra.Command {

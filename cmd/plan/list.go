@@ -7,10 +7,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/memory"
 	"github.com/spf13/cobra"
 )
@@ -193,8 +193,5 @@ func oneLine(text string) string {
 
 // cutRunes shortens a text to at most n characters.
 func cutRunes(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
+	return oneline.Cut(text, n)
 }

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/plan-engine/plan/internal/durable"
 )
 
 // Item is something of a repository that needs a person's yes.
@@ -129,39 +131,7 @@ func (s *Store) change(ctx context.Context, edit func(*kept)) error {
 	if err != nil {
 		return fmt.Errorf("remember what is trusted: %w", err)
 	}
-	return Replace(s.path, append(data, '\n'), 0o600)
-}
-
-// Replace puts data in the place of the file at path in one step that survives
-// a loss of power, with the given mode.
-func Replace(path string, data []byte, mode fs.FileMode) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(temp.Name()))
-		}
-	}()
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
-	if err != nil {
-		return err
-	}
-	if err = os.Rename(temp.Name(), path); err != nil {
-		return err //nolint:wrapcheck // wrapped above
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", dir, err)
-	}
-	err = d.Sync()
-	return errors.Join(err, d.Close())
+	return durable.Replace(s.path, append(data, '\n'), 0o600)
 }
 
 func digestOf(parts ...[]byte) string {

@@ -16,7 +16,7 @@ type narrator struct {
 	opts Options
 	// textRows is how many rows of an assistant's text are shown; 0 means all.
 	textRows int
-	margin   int // Columns at the left that somebody else uses
+	margin   int // columns at the left that the caller fills
 	tally    *Tally
 	calls    map[string]Span // started calls by conversation and id: what they are about
 }
@@ -52,76 +52,28 @@ func (n *narrator) labelled(glyph string, k Ink, label, text string) []string {
 	}, {Text: " " + labelPad(label) + " "}}, InkNone, text)
 }
 
-// lines tells one event, in as many lines as it deserves: often none. The end
-// of the run is left to the summary.
-func (n *narrator) lines(e plan.Event) []string {
-	n.tally.Add(e)
-	switch b := e.Body.(type) {
-	case plan.RunStart:
-		return n.runStart(e, b)
-	case plan.PhaseStart:
-		return n.phaseStart(e, b)
-	case plan.PhaseEnd:
-		return n.phaseEnd(b)
-	case plan.MessageEnd:
-		return n.messageEnd(e, b)
-	case plan.ToolStart:
-		n.calls[e.Conv+"\x00"+b.Call] = n.tellingArgument(b.Name, b.Args)
-	case plan.ToolEnd:
-		return n.toolLines(n.finished(e, b))
-	case plan.CheckEnd:
-		return n.checkEnd(b)
-	case plan.VerdictGiven:
-		return n.verdictGiven(b)
-	case plan.Retry:
-		return n.labelled(n.again, InkYellow, "retry", retryWords(b))
-	case plan.Failure:
-		return n.failed(b)
-	default:
-		return n.notes(e.Body)
+// stateChange tells a move that has a reason. The end is the summary's.
+func (n *narrator) stateChange(b plan.StateChange) []string {
+	if b.Why == "" || b.To.Final() {
+		return nil
 	}
-	return nil
+	return n.labelled(n.Arrow, InkDim, "next", string(b.To)+": "+b.Why)
 }
 
-// notes tells the events that are one labelled line.
-func (n *narrator) notes(body plan.Body) []string {
-	switch b := body.(type) {
-	case plan.StateChange:
-		if b.Why != "" && !b.To.Final() {
-			return n.labelled(n.Arrow, InkDim, "next", string(b.To)+": "+b.Why)
-		}
-	case plan.LimitHit:
-		return n.labelled(n.halt, InkYellow, "limit", limitWords(b))
-	case plan.Report:
-		return n.labelled(n.note, InkDim, "report", Count(lineCount(b.Text), "line"))
-	case plan.PlanMade:
-		return n.planMade(b)
-	case plan.GapChange:
-		return n.gapChange(b)
-	case plan.FindingMade:
-		return n.labelled(n.note, InkYellow, "noticed", b.Text)
-	case plan.Critiqued:
-		return n.labelled(n.note, InkYellow, "critique", critiqueWords(b))
-	case plan.Parked:
-		return n.labelled(n.halt, InkYellow, "parked", ParkedWords(b))
-	case plan.Unparked:
-		return n.labelled(n.again, InkGreen, "resumed", "it was parked: "+string(b.Reason))
-	case plan.Drift:
-		return n.labelled(n.halt, InkYellow, "drift", driftNote(b))
-	case plan.SettingsChanged:
-		return n.labelled(n.again, InkDim, "settings", strings.Join(b.Changed, ", "))
-	case plan.Request:
-		if n.opts.Verbose && b.Moved != "" {
-			return n.labelled(n.note, InkYellow, "prefix", "moved: "+b.Moved)
-		}
-	case plan.Snapshot:
-		if n.opts.Verbose {
-			return n.labelled(n.note, InkDim, "snapshot", b.Label+" "+b.Tree)
-		}
-	default:
-		return n.modelNotes(body)
+// request tells that a request did not begin as the one before it, which costs
+// the cache of the server.
+func (n *narrator) request(b plan.Request) []string {
+	if !n.opts.Verbose || b.Moved == "" {
+		return nil
 	}
-	return nil
+	return n.labelled(n.note, InkYellow, "prefix", "moved: "+b.Moved)
+}
+
+func (n *narrator) snapshot(b plan.Snapshot) []string {
+	if !n.opts.Verbose {
+		return nil
+	}
+	return n.labelled(n.note, InkDim, "snapshot", b.Label+" "+b.Tree)
 }
 
 func (n *narrator) runStart(e plan.Event, b plan.RunStart) []string {

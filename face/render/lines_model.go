@@ -6,20 +6,14 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// modelNotes tells how models are spoken to: what a server did not take, which
-// model was chosen, and what was learnt about a window.
-func (n *narrator) modelNotes(body plan.Body) []string {
-	switch b := body.(type) {
-	case plan.Adjusted:
-		return n.adjusted(b)
-	case plan.Route:
-		return n.oneLine(n.note, InkDim, "model", RouteWords(b))
-	case plan.CompactionStart:
-		if words := LearntWords(b); words != "" {
-			return n.labelled(n.note, InkYellow, "context", words)
-		}
+// windowLearnt tells why history is made shorter, where a refusal of the server
+// is the reason.
+func (n *narrator) windowLearnt(b plan.CompactionStart) []string {
+	words := LearntWords(b)
+	if words == "" {
+		return nil
 	}
-	return nil
+	return n.labelled(n.note, InkYellow, "context", words)
 }
 
 // adjusted is one line, and the server's own words where all is to be told. That

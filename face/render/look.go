@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Look decides how a line is drawn: colours or none, which glyphs, how wide.
@@ -152,7 +154,7 @@ func (l Look) fill(width int, head []Span, flex Span, tail []Span) string {
 // hang draws head and then text, wrapped beside it.
 func (l Look) hang(width int, head []Span, k Ink, text string) []string {
 	indent := l.measure(head)
-	rows := wrapRows(l.Safe(strings.Join(strings.Fields(text), " ")), max(width-indent, 20))
+	rows := wrapRows(l.Safe(oneline.Of(text)), max(width-indent, 20))
 	lines := make([]string, 0, len(rows))
 	for i, row := range rows {
 		start := strings.Repeat(" ", indent)
@@ -323,7 +325,7 @@ func Tokens(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// Cost writes what a run cost, or that nobody knows.
+// Cost writes what a run cost, or that it is not known.
 func Cost(usd float64, priced bool) string {
 	switch {
 	case priced:

@@ -165,7 +165,7 @@ func WriteLines(w io.Writer, lines []string) error {
 	return nil
 }
 
-// UnlessReaderLeft forgives writing to a pipe that nobody reads any more.
+// UnlessReaderLeft forgives writing to a pipe whose reader has gone.
 func UnlessReaderLeft(err error) error {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return nil

@@ -71,6 +71,8 @@ func (s *status) observe(l Look, e plan.Event, now time.Time) {
 		s.say(l.firstLine(b.Text), now)
 	case plan.Parked, plan.RunEnd:
 		*s = status{started: s.started, idle: true}
+	case plan.ToolUpdate:
+		// What a tool says is shown when it has ended.
 	default:
 		s.observeWork(l, e, now)
 	}

@@ -86,52 +86,23 @@ func (t *Tally) Add(e plan.Event) {
 	if t.run == "" {
 		t.run = e.Run
 	}
-	switch b := e.Body.(type) {
-	case plan.PhaseStart, plan.PhaseEnd, plan.MessageEnd, plan.ToolEnd, plan.UsageReport:
-		t.addWork(e)
-	case plan.Report:
-		t.report = b.Text
-	case plan.PlanMade:
-		t.plan = &b.PlanDoc
-	case plan.CheckEnd:
-		t.addCheck(b.CheckResult)
-	case plan.VerdictGiven:
-		t.Verdict = &b
-	case plan.GapChange:
-		t.addGap(b.Gap)
-	case plan.FindingMade:
-		t.findings = append(t.findings, b.Finding)
-	case plan.Failure:
-		t.failure = &b
-	default:
-		t.addState(e.Body)
+	t.count(e)
+}
+
+func (t *Tally) addMove(b plan.StateChange) {
+	t.state, t.Why = b.To, b.Why
+	if b.To == plan.Reviewing {
+		t.findings, t.trials = nil, nil
 	}
 }
 
-// addState follows where the run stands.
-func (t *Tally) addState(body plan.Body) {
-	switch b := body.(type) {
-	case plan.RunStart:
-		t.start, t.state = b, plan.Unstarted
-	case plan.StateChange:
-		t.state, t.Why = b.To, b.Why
-		if b.To == plan.Reviewing {
-			t.findings, t.trials = nil, nil
-		}
-	case plan.Parked:
-		t.parked = &b
-	case plan.Unparked:
-		t.parked, t.failure = nil, nil
-	case plan.Drift:
-		t.drifts = append(t.drifts, b)
-	case plan.RunEnd:
-		t.state, t.ended, t.parked = b.Outcome, true, nil
-		if b.Why != "" {
-			t.Why = b.Why
-		}
-		t.Usage, t.Cost, t.Unpriced = b.Usage, b.CostUSD, !b.Priced
-		t.Diff = &b.Diff
+func (t *Tally) addEnd(b plan.RunEnd) {
+	t.state, t.ended, t.parked = b.Outcome, true, nil
+	if b.Why != "" {
+		t.Why = b.Why
 	}
+	t.Usage, t.Cost, t.Unpriced = b.Usage, b.CostUSD, !b.Priced
+	t.Diff = &b.Diff
 }
 
 // pass credits the time since the last event to what was going on: the check
@@ -141,7 +112,7 @@ func (t *Tally) pass(e plan.Event) {
 		return
 	}
 	since := e.Time.Sub(t.last)
-	forking := t.start.ForkedFrom != nil && e.Seq == t.start.ForkedFrom.Seq+1 // nobody worked until then
+	forking := t.start.ForkedFrom != nil && e.Seq == t.start.ForkedFrom.Seq+1 // no process worked on it until then
 	known := !t.last.IsZero() && since > 0 && t.parked == nil && !forking
 	t.last = e.Time
 	if !known {

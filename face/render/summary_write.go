@@ -10,7 +10,7 @@ import (
 )
 
 // WriteSummary writes what a run came to and what can be done next. It goes to
-// a terminal at the end, so a write error is left to whoever writes next.
+// a terminal at the end, so a write error is left to the caller.
 func WriteSummary(w io.Writer, t *Tally, opts Options) {
 	s := summary{
 		Look:  NewLook(opts),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/model/catalog"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // openAIKey is the variable of the key for the base URL that the settings have.
@@ -108,7 +109,7 @@ func (c Connector) keyOf(cfg config.Config, cat *catalog.Catalog, name string) K
 	}
 	out.Wire = cmp.Or(own.Wire, cat.WireAt(name, "", out.BaseURL))
 	switch {
-	case cmp.Or(own.Auth, known.Auth) == catalog.AuthNone:
+	case cmp.Or(own.Auth, known.Auth) == wire.AuthNone:
 		out.From = KeyFromNone
 	case own.KeyCommand != "":
 		out.From, out.Set = KeyFromCommand, true

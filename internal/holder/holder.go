@@ -28,8 +28,8 @@ func Sign(path string, who any) error {
 	return nil
 }
 
-// Read reports who signed the lock file last, into who. It is false when nobody
-// has: a holder may be just about to.
+// Read reports who signed the lock file last, into who. It is false before the
+// first: a holder may be just about to.
 func Read(path string, who any) bool {
 	f, err := os.Open(path)
 	if err != nil {

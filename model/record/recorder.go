@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -124,16 +125,7 @@ func prepare(f *os.File) error {
 	if err := f.Sync(); err != nil {
 		return err //nolint:wrapcheck // New says what was tried
 	}
-	return syncDir(filepath.Dir(f.Name()))
-}
-
-// syncDir makes a new name in a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err //nolint:wrapcheck // New says what was tried
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.SyncDir(filepath.Dir(f.Name()))
 }
 
 // Generate implements [loop.Model]. The call is on disk before Generate

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -277,7 +278,8 @@ func plainError(text string) string {
 	return "an HTML page"
 }
 
-// OneLine makes text fit for one line of a terminal.
+// OneLine makes what a server says fit for one line of a terminal, without what
+// cannot be printed.
 func OneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -285,9 +287,5 @@ func OneLine(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxMessage {
-		text = string(runes[:maxMessage-1]) + "…"
-	}
-	return text
+	return oneline.Cut(oneline.Of(text), maxMessage)
 }

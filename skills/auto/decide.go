@@ -3,13 +3,12 @@ package auto
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/skills"
 )
 
@@ -79,12 +78,5 @@ func (l *Library) Score(d Draft, score float64) error {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	path := filepath.Join(d.Dir, skills.Manifest)
-	temp := path + ".new"
-	if err := errors.Join(os.RemoveAll(temp), writeSynced(temp, append(text, '\n'))); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
-	}
-	return syncDir(d.Dir)
+	return durable.Replace(path, append(text, '\n'), 0o600)
 }

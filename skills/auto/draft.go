@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/skills"
 )
 
@@ -179,7 +180,7 @@ func (l *Library) publish(name string, data []byte, meta Meta) (digest string, e
 	if err := os.Rename(stage, target); err != nil {
 		return "", fmt.Errorf("put the draft in its place: %w", err)
 	}
-	return meta.Digest, syncDir(l.Dir)
+	return meta.Digest, durable.SyncDir(l.Dir)
 }
 
 func writeSynced(path string, data []byte) error {
@@ -192,17 +193,6 @@ func writeSynced(path string, data []byte) error {
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write the draft: %w", err)
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync the folder of drafts: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("sync the folder of drafts: %w", err)
 	}
 	return nil
 }

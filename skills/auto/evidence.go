@@ -10,6 +10,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Evidence is what one run did, as its journal tells.
@@ -107,7 +108,7 @@ func command(b plan.ToolStart) string {
 	if b.Name != "bash" || json.Unmarshal(b.Args, &args) != nil {
 		return ""
 	}
-	return strings.Join(strings.Fields(args.Command), " ")
+	return oneline.Of(args.Command)
 }
 
 func add(list []string, s string) []string {

@@ -1,8 +1,7 @@
 package auto
 
 import (
-	"strings"
-
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/skills"
 )
 
@@ -53,13 +52,4 @@ func Similarity(a, b string) float64 {
 }
 
 // oneLine cuts a text to a line of at most n bytes, at a rune.
-func oneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && text[n]&0xC0 == 0x80 {
-		n--
-	}
-	return text[:n] + "…"
-}
+func oneLine(text string, n int) string { return oneline.CutBytes(oneline.Of(text), n) }

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // abs is a path as the tools understand it, absolute.
@@ -22,7 +25,7 @@ func (p Place) abs(dir, name string) string {
 // show is an absolute path as rules name it: relative to the tree, if it is
 // inside.
 func (p Place) show(abs string) string {
-	if rel, err := filepath.Rel(p.Root, abs); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := subpath.Of(p.Root, abs); ok {
 		return filepath.ToSlash(rel)
 	}
 	return filepath.ToSlash(abs)
@@ -125,14 +128,8 @@ func matchText(pattern, text string) bool {
 	return strings.Trim(pattern[i:], "*") == ""
 }
 
-// oneLine makes one line of a text, with single blanks.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // short is a text for a sentence.
 func short(text string) string {
 	const most = 120
-	if r := []rune(oneLine(text)); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return oneLine(text)
+	return oneline.Cut(oneline.Of(text), most)
 }

@@ -19,6 +19,8 @@ import (
 	"sync"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // Action is what a rule says about a call.
@@ -332,11 +334,11 @@ func (s subject) fitsCommand(pattern string, loose bool) bool {
 		return true
 	}
 	if loose {
-		return s.part.Opaque == "" && !s.part.Redirect && fitsText(pattern, oneLine(s.part.Text), false)
+		return s.part.Opaque == "" && !s.part.Redirect && fitsText(pattern, oneline.Of(s.part.Text), false)
 	}
 	return slices.ContainsFunc(
 		s.part.names(),
-		func(text string) bool { return fitsText(pattern, oneLine(text), true) },
+		func(text string) bool { return fitsText(pattern, oneline.Of(text), true) },
 	)
 }
 
@@ -379,7 +381,4 @@ func resolved(path string) string {
 }
 
 // within reports whether a path is dir or below it.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
+func within(dir, path string) bool { return subpath.Within(dir, path) }

@@ -1,4 +1,14 @@
-package plan
+// Package jsonscan reads JSON in the form in which encoding/json writes it, in
+// one pass over its bytes, and leaves everything else to encoding/json. Journals
+// are long: reading one this way takes half the time and half the memory.
+//
+// The package is to be deleted when encoding/json/v2 is part of the standard
+// library without GOEXPERIMENT, and BenchmarkResume of package engine is no
+// slower with it. Then the root package, the only one that imports this one,
+// decodes its events with a plain Unmarshal.
+//
+// It must not know what an event is.
+package jsonscan
 
 import (
 	"bytes"
@@ -10,19 +20,24 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads JSON in the form in which this package writes it: no space,
-// fields in the order of their struct, plain numbers. It looks at each byte once,
-// because journals are long. Whatever could be read in more than one way makes it
-// give up, and is left to encoding/json.
-type scanner struct {
+// Scanner reads a text: no space between values, fields in the order of their
+// struct, plain numbers. It looks at each byte once. At whatever could be read in
+// more than one way it gives up.
+type Scanner struct {
 	rest string
 	bad  bool // it gave up: what was read means nothing
 }
 
-func (s *scanner) giveUp() { s.rest, s.bad = "", true }
+// New returns a scanner at the beginning of a text.
+func New(text string) *Scanner { return &Scanner{rest: text} }
 
-// has takes what comes next, if it is that.
-func (s *scanner) has(next string) bool {
+// Done reports whether the whole text was read without giving up.
+func (s *Scanner) Done() bool { return !s.bad && s.rest == "" }
+
+func (s *Scanner) giveUp() { s.rest, s.bad = "", true }
+
+// Has takes what comes next, if it is that.
+func (s *Scanner) Has(next string) bool {
 	rest, ok := strings.CutPrefix(s.rest, next)
 	if ok {
 		s.rest = rest
@@ -30,16 +45,16 @@ func (s *scanner) has(next string) bool {
 	return ok
 }
 
-// must gives up if that is not what comes next.
-func (s *scanner) must(next string) {
-	if !s.has(next) {
+// Must gives up if that is not what comes next.
+func (s *Scanner) Must(next string) {
+	if !s.Has(next) {
 		s.giveUp()
 	}
 }
 
-// text reads a string. One without escapes stays where it is.
-func (s *scanner) text() string {
-	s.must(`"`)
+// Text reads a string. One without escapes stays where it is.
+func (s *Scanner) Text() string {
+	s.Must(`"`)
 	escapes, wide := 0, false
 	for i := 0; i < len(s.rest); i++ {
 		switch c := s.rest[i]; {
@@ -67,7 +82,7 @@ func (s *scanner) text() string {
 }
 
 // unescaped is the text that stands between quotes, of at most size bytes.
-func (s *scanner) unescaped(text string, size int) string {
+func (s *Scanner) unescaped(text string, size int) string {
 	const short, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	out := make([]byte, 0, size)
 	for {
@@ -93,19 +108,19 @@ func (s *scanner) unescaped(text string, size int) string {
 	}
 }
 
-// time reads a time. It has to stand there as it is: encoding/json takes no
+// Time reads a time. It has to stand there as it is: encoding/json takes no
 // escapes in one.
-func (s *scanner) time() (t time.Time) {
+func (s *Scanner) Time() (t time.Time) {
 	from := s.rest
-	s.text()
+	s.Text()
 	if t.UnmarshalJSON([]byte(from[:len(from)-len(s.rest)])) != nil {
 		s.giveUp()
 	}
 	return t
 }
 
-// number reads a whole number.
-func (s *scanner) number() int64 {
+// Number reads a whole number.
+func (s *Scanner) Number() int64 {
 	n, err := strconv.ParseInt(s.digits(), 10, 64)
 	if err != nil {
 		s.giveUp()
@@ -114,10 +129,10 @@ func (s *scanner) number() int64 {
 }
 
 // fraction reads a number that need not be whole.
-func (s *scanner) fraction() float64 {
+func (s *Scanner) fraction() float64 {
 	text := s.rest
 	whole := s.digits()
-	if s.has(".") {
+	if s.Has(".") {
 		n := span(s.rest)
 		if n == 0 {
 			s.giveUp()
@@ -131,7 +146,7 @@ func (s *scanner) fraction() float64 {
 	return f
 }
 
-func (s *scanner) digits() string {
+func (s *Scanner) digits() string {
 	from := 0
 	if strings.HasPrefix(s.rest, "-") {
 		from = 1
@@ -156,7 +171,7 @@ func span(text string) int {
 }
 
 // raw takes a value as it stands.
-func (s *scanner) raw() json.RawMessage {
+func (s *Scanner) raw() json.RawMessage {
 	end := extent(s.rest)
 	value := json.RawMessage(s.rest[:end])
 	s.rest = s.rest[end:]
@@ -187,55 +202,19 @@ func extent(text string) int {
 	return len(text)
 }
 
-// scanEnvelope reads what AppendJSON writes of an event before its data.
-func scanEnvelope(head string) (env envelope, ok bool) {
-	s := scanner{rest: head}
-	s.must(`{"v":`)
-	env.V = int(s.number())
-	s.must(`,"run":`)
-	env.Run = RunID(s.text())
-	if s.has(`,"seq":`) {
-		env.Seq = s.number()
-	}
-	s.must(`,"time":`)
-	env.Time = s.time()
-	if s.has(`,"job":`) {
-		env.Job = s.text()
-	}
-	if s.has(`,"conv":`) {
-		env.Conv = s.text()
-	}
-	if s.has(`,"parent":`) {
-		env.Parent = s.text()
-	}
-	if s.has(`,"phase":`) {
-		env.Phase = Phase(s.text())
-	}
-	if s.has(`,"attempt":`) {
-		env.Attempt = int(s.number())
-	}
-	if s.has(`,"turn":`) {
-		turn := int(s.number())
-		env.Turn = &turn
-	}
-	s.must(`,"type":`)
-	env.Type = EventType(s.text())
-	return env, !s.bad && s.rest == ""
-}
-
 // value reads a value of a form.
-func (s *scanner) value(v reflect.Value, f *form) {
+func (s *Scanner) value(v reflect.Value, f *Form) {
 	switch f.kind {
 	case asText:
-		v.SetString(s.text())
+		v.SetString(s.Text())
 	case asFlag:
-		flag := s.has("true")
+		flag := s.Has("true")
 		if !flag {
-			s.must("false")
+			s.Must("false")
 		}
 		v.SetBool(flag)
 	case asNumber:
-		v.SetInt(s.number())
+		v.SetInt(s.Number())
 	case asFraction:
 		v.SetFloat(s.fraction())
 	case asRaw:
@@ -257,11 +236,11 @@ func (s *scanner) value(v reflect.Value, f *form) {
 }
 
 // fields reads an object.
-func (s *scanner) fields(v reflect.Value, known []field) {
-	s.must("{")
-	for open := !s.has("}"); open && !s.bad; {
-		name := s.text()
-		s.must(":")
+func (s *Scanner) fields(v reflect.Value, known []field) {
+	s.Must("{")
+	for open := !s.Has("}"); open && !s.bad; {
+		name := s.Text()
+		s.Must(":")
 		for len(known) > 0 && known[0].name != name {
 			known = known[1:]
 		}
@@ -270,39 +249,39 @@ func (s *scanner) fields(v reflect.Value, known []field) {
 			return
 		}
 		s.value(v.FieldByIndex(known[0].index), known[0].form)
-		if known = known[1:]; !s.has(",") {
-			s.must("}")
+		if known = known[1:]; !s.Has(",") {
+			s.Must("}")
 			return
 		}
 	}
 }
 
 // list reads an array.
-func (s *scanner) list(v reflect.Value, elem *form) {
-	s.must("[")
+func (s *Scanner) list(v reflect.Value, elem *Form) {
+	s.Must("[")
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-	for open := !s.has("]"); open && !s.bad; {
+	for open := !s.Has("]"); open && !s.bad; {
 		n := v.Len()
 		v.Grow(1)
 		v.SetLen(n + 1)
 		s.value(v.Index(n), elem)
-		if !s.has(",") {
-			s.must("]")
+		if !s.Has(",") {
+			s.Must("]")
 			return
 		}
 	}
 }
 
 // names reads an object of strings.
-func (s *scanner) names() map[string]string {
+func (s *Scanner) names() map[string]string {
 	out := map[string]string{}
-	s.must("{")
-	for open := !s.has("}"); open && !s.bad; {
-		name := s.text()
-		s.must(":")
-		out[name] = s.text()
-		if !s.has(",") {
-			s.must("}")
+	s.Must("{")
+	for open := !s.Has("}"); open && !s.bad; {
+		name := s.Text()
+		s.Must(":")
+		out[name] = s.Text()
+		if !s.Has(",") {
+			s.Must("}")
 			break
 		}
 	}

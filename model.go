@@ -1,10 +1,29 @@
 package plan
 
-// What is recorded of how models are spoken to.
+// The events of the choice of a model and what its server takes.
 const (
-	TypeAdjusted EventType = "adjusted"
 	TypeRoute    EventType = "route"
+	TypeAdjusted EventType = "adjusted"
 )
+
+var modelEvents = []eventKind{
+	stored[Route](),
+	folded[Adjusted](),
+}
+
+// Route says which model a conversation is held with, and why, where that is
+// not simply the one that is set.
+type Route struct {
+	For   string `json:"for"`   // a phase, "compact" for a summary, "task" for a sub-agent
+	Model string `json:"model"` // as the settings name it
+	Asked string `json:"asked,omitempty"`
+	// Why says it in words: the hint that was followed, or what kept another
+	// model from being used.
+	Why string `json:"why"`
+}
+
+// Type implements [Body].
+func (Route) Type() EventType { return TypeRoute }
 
 // Adjusted says what a model server did not take of a request, and what it was
 // sent instead. It also says what a server did to a request unasked.
@@ -18,6 +37,9 @@ type Adjusted struct {
 	// Why is the server's words, or what was noticed, in one line.
 	Why string `json:"why"`
 }
+
+// Type implements [Body].
+func (Adjusted) Type() EventType { return TypeAdjusted }
 
 // String is the change in one line.
 func (a Adjusted) String() string {
@@ -37,20 +59,3 @@ func (a Adjusted) String() string {
 // PartContext is the part of an [Adjusted] that says a server read less than it
 // was sent.
 const PartContext = "context"
-
-// Route says which model a conversation is held with, and why, where that is
-// not simply the one that is set.
-type Route struct {
-	For   string `json:"for"`   // a phase, "compact" for a summary, "task" for a sub-agent
-	Model string `json:"model"` // as the settings name it
-	Asked string `json:"asked,omitempty"`
-	// Why says it in words: the hint that was followed, or what kept another
-	// model from being used.
-	Why string `json:"why"`
-}
-
-// Type implements Body.
-func (Adjusted) Type() EventType { return TypeAdjusted }
-
-// Type implements Body.
-func (Route) Type() EventType { return TypeRoute }

@@ -2,7 +2,7 @@ package plan
 
 import "time"
 
-// The types of events that tell what was learned and what was made of it.
+// The events of what was learned and recalled.
 const (
 	TypeRecall       EventType = "recall"
 	TypeSkillPick    EventType = "skill_pick"
@@ -10,12 +10,12 @@ const (
 	TypeSkillDraft   EventType = "skill_draft"
 )
 
-// Where facts come from.
-const (
-	FactFromPerson = "person"
-	FactFromTool   = "tool"   // the model remembered it
-	FactFromLesson = "lesson" // of a run whose gaps were closed
-)
+var learningEvents = []eventKind{
+	stored[Recall](),
+	stored[SkillPick](),
+	stored[SkillOutcome](),
+	stored[SkillDraft](),
+}
 
 // Fact is one thing that is remembered across runs.
 type Fact struct {
@@ -33,6 +33,13 @@ type Fact struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
+// Where facts come from.
+const (
+	FactFromPerson = "person"
+	FactFromTool   = "tool"   // the model remembered it
+	FactFromLesson = "lesson" // of a run whose gaps were closed
+)
+
 // Recall says which facts a phase was told, and which were found and withheld.
 type Recall struct {
 	Terms    []string       `json:"terms"` // the request was reduced to
@@ -41,6 +48,9 @@ type Recall struct {
 	Style    string         `json:"style,omitempty"` // how to write for the person
 	Error    string         `json:"error,omitempty"` // why nothing could be recalled
 }
+
+// Type implements [Body].
+func (Recall) Type() EventType { return TypeRecall }
 
 // Recalled is a fact as it was told.
 type Recalled struct {
@@ -56,15 +66,6 @@ type WithheldFact struct {
 	Why   string  `json:"why"` // score, no shared word, too many, too long, expired
 }
 
-// Why a skill was picked, or none.
-const (
-	PickOverride   = "override"   // the request names it
-	PickSampled    = "sampled"    // it drew the highest number
-	PickNone       = "none"       // doing without a skill drew the highest number
-	PickIrrelevant = "irrelevant" // no skill has to do with the request
-	PickFailed     = "failed"     // the records could not be read
-)
-
 // SkillPick says which skill a phase was hinted at, and how that came about.
 type SkillPick struct {
 	Skill      string           `json:"skill"` // "": no hint
@@ -77,6 +78,18 @@ type SkillPick struct {
 	Hint  string `json:"hint,omitempty"`
 	Error string `json:"error,omitempty"`
 }
+
+// Type implements [Body].
+func (SkillPick) Type() EventType { return TypeSkillPick }
+
+// Why a skill was picked, or none.
+const (
+	PickOverride   = "override"   // the request names it
+	PickSampled    = "sampled"    // it drew the highest number
+	PickNone       = "none"       // doing without a skill drew the highest number
+	PickIrrelevant = "irrelevant" // no skill has to do with the request
+	PickFailed     = "failed"     // the records could not be read
+)
 
 // SkillCandidate is one arm that a pick was made from. The arm without a name
 // is to do without a skill.
@@ -97,6 +110,9 @@ type SkillOutcome struct {
 	Why     string  `json:"why"`
 }
 
+// Type implements [Body].
+func (SkillOutcome) Type() EventType { return TypeSkillOutcome }
+
 // SkillDraft says that successes of one kind have made a draft.
 type SkillDraft struct {
 	Name      string  `json:"name"`
@@ -109,6 +125,9 @@ type SkillDraft struct {
 	Change string `json:"change,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
+
+// Type implements [Body].
+func (SkillDraft) Type() EventType { return TypeSkillDraft }
 
 // SkillRecord is what is known of a skill in a phase: the parameters of a Beta
 // distribution, the prior included, as they stood at Updated.
@@ -123,13 +142,6 @@ type SkillRecord struct {
 	Updated time.Time `json:"updated"`
 }
 
-// What a person has decided about a draft.
-const (
-	GrantApproved = "approved"
-	GrantRejected = "rejected"
-	GrantRevoked  = "revoked" // approved before, and taken back
-)
-
 // SkillGrant is a person's decision about the exact bytes of a drafted skill.
 type SkillGrant struct {
 	Name      string    `json:"name"`
@@ -140,8 +152,9 @@ type SkillGrant struct {
 	At        time.Time `json:"at"`
 }
 
-// Type implements [Body].
-func (Recall) Type() EventType       { return TypeRecall }
-func (SkillPick) Type() EventType    { return TypeSkillPick }
-func (SkillOutcome) Type() EventType { return TypeSkillOutcome }
-func (SkillDraft) Type() EventType   { return TypeSkillDraft }
+// What a person has decided about a draft.
+const (
+	GrantApproved = "approved"
+	GrantRejected = "rejected"
+	GrantRevoked  = "revoked" // approved before, and taken back
+)

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// The events of what a person is asked.
+const (
+	TypeApprovalRequired EventType = "approval_required"
+	TypeApprovalResolved EventType = "approval_resolved"
+	TypeQuestion         EventType = "question"
+	TypeAnswer           EventType = "answer"
+)
+
+var decisionEvents = []eventKind{
+	folded[ApprovalRequired](),
+	folded[ApprovalResolved](),
+	stored[Question](),
+	stored[Answered](),
+}
+
+// ApprovalRequired asks a person whether a call may run.
+type ApprovalRequired struct {
+	Call string          `json:"call"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+	Why  string          `json:"why,omitempty"`
+	// Rule is the rule that asks, Effect what the call would do (a diff, a
+	// command), Grant what a yes for longer would allow.
+	Rule   string `json:"rule,omitempty"`
+	Effect string `json:"effect,omitempty"`
+	Grant  Grant  `json:"grant,omitzero"`
+}
+
+// Type implements [Body].
+func (ApprovalRequired) Type() EventType { return TypeApprovalRequired }
+
+// ApprovalResolved is the person's decision. Only Approved allows the call.
+type ApprovalResolved struct {
+	Call     string `json:"call"`
+	Approved bool   `json:"approved"`
+	Reason   string `json:"reason,omitempty"`
+	By       string `json:"by,omitempty"`    // person, policy
+	Rule     string `json:"rule,omitempty"`  // that asked
+	Scope    string `json:"scope,omitempty"` // of a yes: run, always; "" for this call
+	Grant    Grant  `json:"grant,omitzero"`  // what such a yes allows
+	Letter   int64  `json:"letter,omitempty"`
+}
+
+// Type implements [Body].
+func (ApprovalResolved) Type() EventType { return TypeApprovalResolved }
+
+// TakesLetter implements [Taker].
+func (b ApprovalResolved) TakesLetter() int64 { return b.Letter }
+
+// Grant is what a person's yes lets pass from now on, besides the call that
+// they were asked about: the calls that fit all of it. An empty one grants
+// nothing.
+type Grant struct {
+	Tool    string `json:"tool,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Command string `json:"command,omitempty"`
+}
+
+// The scopes of a person's yes.
+const (
+	ScopeOnce   = ""       // this call
+	ScopeRun    = "run"    // what the grant says, in this run
+	ScopeAlways = "always" // and in all that come
+)
+
+// PlanTool is the name under which a plan waits for a person.
+const PlanTool = "plan"
+
+// PlanCall is the id under which a version of the plan waits for a person.
+func PlanCall(version int) string { return fmt.Sprintf("%s-%d", PlanTool, version) }
+
+// Question is asked of the person who wants the work.
+type Question struct {
+	Call     string   `json:"call"`
+	Question string   `json:"question"`
+	Options  []string `json:"options,omitempty"`
+}
+
+// Type implements [Body].
+func (Question) Type() EventType { return TypeQuestion }
+
+// Answered is the person's answer, or what stands for it where no person can
+// answer.
+type Answered struct {
+	Call   string `json:"call"`
+	Text   string `json:"text"`
+	By     string `json:"by,omitempty"` // person, policy
+	Letter int64  `json:"letter,omitempty"`
+}
+
+// Type implements [Body].
+func (Answered) Type() EventType { return TypeAnswer }
+
+// TakesLetter implements [Taker].
+func (b Answered) TakesLetter() int64 { return b.Letter }

@@ -1,0 +1,179 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/plan-engine/plan"
+)
+
+// This file has each view's choice of events. A test fails when a view forgets a
+// type: it tells it, or names it among those that it leaves to others.
+
+// lines tells one event to a person, in as many lines as it deserves: often
+// none. The plain viewer, the screen and the timeline tell a run with it.
+func (n *narrator) lines(e plan.Event) []string {
+	n.tally.Add(e)
+	switch b := e.Body.(type) {
+	case plan.RunStart:
+		return n.runStart(e, b)
+	case plan.StateChange:
+		return n.stateChange(b)
+	case plan.Parked:
+		return n.labelled(n.halt, InkYellow, "parked", ParkedWords(b))
+	case plan.Unparked:
+		return n.labelled(n.again, InkGreen, "resumed", "it was parked: "+string(b.Reason))
+	case plan.SettingsChanged:
+		return n.labelled(n.again, InkDim, "settings", strings.Join(b.Changed, ", "))
+	case plan.Failure:
+		return n.failed(b)
+	case plan.PhaseStart:
+		return n.phaseStart(e, b)
+	case plan.PhaseEnd:
+		return n.phaseEnd(b)
+	case plan.Request:
+		return n.request(b)
+	case plan.Retry:
+		return n.labelled(n.again, InkYellow, "retry", retryWords(b))
+	case plan.MessageEnd:
+		return n.messageEnd(e, b)
+	case plan.ToolStart:
+		n.calls[e.Conv+"\x00"+b.Call] = n.tellingArgument(b.Name, b.Args)
+	case plan.ToolEnd:
+		return n.toolLines(n.finished(e, b))
+	case plan.CompactionStart:
+		return n.windowLearnt(b)
+	case plan.Adjusted:
+		return n.adjusted(b)
+	case plan.Route:
+		return n.oneLine(n.note, InkDim, "model", RouteWords(b))
+	case plan.LimitHit:
+		return n.labelled(n.halt, InkYellow, "limit", limitWords(b))
+	case plan.Report:
+		return n.labelled(n.note, InkDim, "report", Count(lineCount(b.Text), "line"))
+	case plan.PlanMade:
+		return n.planMade(b)
+	case plan.Critiqued:
+		return n.labelled(n.note, InkYellow, "critique", critiqueWords(b))
+	case plan.CheckEnd:
+		return n.checkEnd(b)
+	case plan.VerdictGiven:
+		return n.verdictGiven(b)
+	case plan.GapChange:
+		return n.gapChange(b)
+	case plan.FindingMade:
+		return n.labelled(n.note, InkYellow, "noticed", b.Text)
+	case plan.Snapshot:
+		return n.snapshot(b)
+	case plan.Drift:
+		return n.labelled(n.halt, InkYellow, "drift", driftNote(b))
+
+	case plan.RunEnd, plan.UsageReport:
+		// The summary and the end of a phase tell them.
+	case plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.CheckStart:
+		// What begins is told when it ends.
+	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
+		// The status line of the screen shows live events.
+	case plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered,
+		plan.ApprovalRequired, plan.ApprovalResolved:
+		// The person who is asked, or has spoken, is shown it where they do.
+	case plan.CompactionEnd, plan.Pruned, plan.StormBroken, plan.HookRan:
+		// The transcript and the results of calls tell what they changed.
+	case plan.Recall, plan.SkillPick, plan.SkillOutcome, plan.SkillDraft:
+		// The commands about memory and skills tell what was learned.
+	}
+	return nil
+}
+
+// count takes what the summary at the end tells.
+func (t *Tally) count(e plan.Event) {
+	switch b := e.Body.(type) {
+	case plan.RunStart:
+		t.start, t.state = b, plan.Unstarted
+	case plan.StateChange:
+		t.addMove(b)
+	case plan.Parked:
+		t.parked = &b
+	case plan.Unparked:
+		t.parked, t.failure = nil, nil
+	case plan.RunEnd:
+		t.addEnd(b)
+	case plan.Failure:
+		t.failure = &b
+	case plan.PhaseStart, plan.PhaseEnd, plan.MessageEnd, plan.ToolEnd, plan.UsageReport:
+		t.addWork(e)
+	case plan.Report:
+		t.report = b.Text
+	case plan.PlanMade:
+		t.plan = &b.PlanDoc
+	case plan.CheckEnd:
+		t.addCheck(b.CheckResult)
+	case plan.VerdictGiven:
+		t.Verdict = &b
+	case plan.GapChange:
+		t.addGap(b.Gap)
+	case plan.FindingMade:
+		t.findings = append(t.findings, b.Finding)
+	case plan.Drift:
+		t.drifts = append(t.drifts, b)
+
+	case plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.ToolStart, plan.CheckStart:
+		// What begins is counted when it ends.
+	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
+		// Live events are no part of what a run came to.
+	case plan.Request, plan.Retry, plan.LimitHit, plan.Adjusted, plan.Route, plan.SettingsChanged,
+		plan.Critiqued, plan.Snapshot, plan.HookRan,
+		plan.CompactionStart, plan.CompactionEnd, plan.Pruned, plan.StormBroken,
+		plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered,
+		plan.ApprovalRequired, plan.ApprovalResolved,
+		plan.Recall, plan.SkillPick, plan.SkillOutcome, plan.SkillDraft:
+		// How it came to that is for the timeline and the transcript.
+	}
+}
+
+// mark tells what happened to a conversation from outside, between its messages
+// and the results of its calls.
+func (s *scribe) mark(e plan.Event) {
+	switch b := e.Body.(type) {
+	case plan.PhaseStart:
+		s.phase(e, b)
+	case plan.Adjusted:
+		s.head(InkDim, "note", b.String())
+	case plan.Route:
+		s.head(InkDim, "model", RouteWords(b))
+	case plan.CompactionStart:
+		if words := LearntWords(b); words != "" {
+			s.head(InkYellow, "context", words)
+		}
+	case plan.CompactionEnd:
+		if b.Messages != nil {
+			s.head(InkYellow, "compaction", compactedWords(b))
+		}
+	case plan.Pruned:
+		s.head(InkYellow, "prune", Count(len(b.Calls), "result")+" taken out of what the model reads")
+	case plan.StormBroken:
+		s.head(InkYellow, "storm", b.Notice)
+	case plan.ApprovalRequired:
+		s.head(InkYellow, "waits for a yes", b.Name+" "+string(b.Args))
+	case plan.ApprovalResolved:
+		word := "denied"
+		if b.Approved {
+			word = "allowed"
+		}
+		s.head(InkYellow, word, b.Reason)
+	case plan.Parked:
+		s.head(InkYellow, "parked", ParkedWords(b))
+	case plan.Failure:
+		s.head(InkRed, "error", b.Error)
+
+	case plan.MessageEnd, plan.ToolEnd, plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered:
+		// They are, or end as, messages and results of calls: UtteranceOf takes them.
+	case plan.MessageStart, plan.MessageUpdate, plan.ToolStart, plan.ToolUpdate, plan.Progress,
+		plan.TurnStart, plan.TurnEnd, plan.PhaseEnd, plan.Unparked, plan.Request, plan.Retry, plan.UsageReport:
+		// What goes on around an utterance is for the timeline.
+	case plan.RunStart, plan.RunEnd, plan.StateChange, plan.SettingsChanged, plan.LimitHit,
+		plan.Report, plan.PlanMade, plan.Critiqued, plan.Snapshot, plan.Drift,
+		plan.CheckStart, plan.CheckEnd, plan.VerdictGiven, plan.GapChange, plan.FindingMade,
+		plan.HookRan, plan.Recall, plan.SkillPick, plan.SkillOutcome, plan.SkillDraft:
+		// They happen to the run and not to a conversation.
+	}
+}

@@ -1,0 +1,175 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// Utterance is one entry of a transcript in `plan show --transcript --json`: a
+// message, or the result of a call (role tool).
+type Utterance struct {
+	Seq     int64      `json:"seq"`
+	Time    time.Time  `json:"time"`
+	Conv    string     `json:"conv"`
+	Parent  string     `json:"parent,omitempty"`
+	Phase   plan.Phase `json:"phase"`
+	Attempt int        `json:"attempt"`
+	Turn    *int       `json:"turn,omitempty"`
+	Role    plan.Role  `json:"role"`
+	Origin  string     `json:"origin,omitempty"`
+
+	// Discarded marks an answer that was refused or filtered: it is no part of
+	// the conversation.
+	Discarded bool `json:"discarded,omitempty"`
+
+	Blocks []plan.Block  `json:"blocks,omitempty"` // of a message
+	Result *plan.ToolEnd `json:"result,omitempty"` // of a call
+}
+
+// UtteranceOf is what an event adds to a transcript, if it adds something.
+func UtteranceOf(e plan.Event) (Utterance, bool) {
+	u := Utterance{
+		Seq:     e.Seq,
+		Time:    e.Time,
+		Conv:    e.Conv,
+		Parent:  e.Parent,
+		Phase:   e.Phase,
+		Attempt: e.Attempt,
+		Turn:    e.Turn,
+	}
+	switch b := e.Body.(type) {
+	case plan.MessageEnd:
+		u.Role, u.Origin, u.Blocks, u.Discarded = b.Role, b.Origin, b.Blocks, b.Discarded
+		return u, !b.Discarded || len(b.Blocks) > 0
+	case plan.ToolEnd:
+		u.Role, u.Result = plan.RoleTool, &b
+		return u, true
+	}
+	return u, false
+}
+
+// WriteTranscript shows what was said to and by the model, and every call with
+// its result. It stops at the first error of events or of w.
+func WriteTranscript(w io.Writer, events iter.Seq2[plan.Event, error], opts Options) error {
+	s := scribe{Look: NewLook(opts)}
+	for ev, err := range events {
+		if err != nil {
+			return err
+		}
+		if u, ok := UtteranceOf(ev); ok {
+			s.utter(u)
+		} else {
+			s.mark(ev)
+		}
+		if err := WriteLines(w, s.lines); err != nil {
+			return err
+		}
+		s.lines = s.lines[:0]
+	}
+	return nil
+}
+
+// scribe writes a transcript for people: unwrapped, so that it can be searched
+// and copied.
+type scribe struct {
+	Look
+	lines []string
+}
+
+// head begins an entry.
+func (s *scribe) head(k Ink, who, note string) {
+	spans := []Span{{Ink: k, Text: who}}
+	if note != "" {
+		spans = append(spans, Span{Ink: InkDim, Text: "  " + SafeLine(note)})
+	}
+	s.lines = append(s.lines, "", s.PaintAll(spans))
+}
+
+// body adds text as it is, made safe for a terminal.
+func (s *scribe) body(k Ink, text string) {
+	for line := range strings.Lines(strings.TrimRight(SafeText(text), "\n")) {
+		s.lines = append(s.lines, "  "+s.Paint(k, strings.TrimRight(s.Safe(line), "\n")))
+	}
+}
+
+func (s *scribe) utter(u Utterance) {
+	switch u.Role {
+	case plan.RoleUser:
+		note := "the workflow's prompt"
+		if u.Origin != "" {
+			note = u.Origin
+		}
+		s.head(InkCyan, "user", note)
+	case plan.RoleAssistant:
+		note := ""
+		if u.Discarded {
+			note = "discarded: refused, or ended by a filter"
+		}
+		s.head(InkGreen, "assistant", note)
+	case plan.RoleTool:
+		if u.Result != nil {
+			s.result(*u.Result)
+		}
+		return
+	default:
+		return
+	}
+	for _, b := range u.Blocks {
+		s.block(b)
+	}
+}
+
+func (s *scribe) block(b plan.Block) {
+	switch b.Type {
+	case plan.BlockText:
+		s.body(InkNone, b.Text)
+	case plan.BlockReasoning:
+		s.body(InkDim, b.Text)
+	case plan.BlockToolCall:
+		s.lines = append(
+			s.lines,
+			"  "+s.Paint(InkCyan, s.Arrow+" "+SafeLine(b.Name))+" "+s.Safe(SafeLine(b.Args)),
+		)
+	case plan.BlockImage:
+		s.lines = append(s.lines, s.Paint(InkDim, "  (an image, "+SafeLine(b.MIME)+")"))
+	}
+}
+
+// result shows what a call came to.
+func (s *scribe) result(r plan.ToolEnd) {
+	k, word := InkDim, Duration(Millis(r.DurationMS))
+	if r.Error {
+		k, word = InkRed, "error"
+	}
+	if r.Status != "" {
+		word = r.Status
+	}
+	s.head(k, SafeLine(r.Name), word)
+	s.body(InkNone, r.Output)
+	if r.Blob != "" {
+		s.body(InkDim, "(cut; the whole output is kept)")
+	}
+}
+
+// phase begins what a phase said.
+func (s *scribe) phase(e plan.Event, b plan.PhaseStart) {
+	title := fmt.Sprintf("%s %d", e.Phase, e.Attempt)
+	if b.Resumed {
+		title += " (resumed)"
+	}
+	where := s.Joined(e.Conv, SafeLine(b.Model))
+	s.lines = append(s.lines, "", s.Heading(MaxColumns-1, InkBold, title, where))
+}
+
+func compactedWords(b plan.CompactionEnd) string {
+	return fmt.Sprintf(
+		"about %s tokens became %s; from here on the model reads the short form",
+		Tokens(b.Before),
+		Tokens(b.After),
+	)
+}

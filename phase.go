@@ -1,0 +1,78 @@
+package plan
+
+// The events of a phase.
+const (
+	TypePhaseStart EventType = "phase_start"
+	TypePhaseEnd   EventType = "phase_end"
+)
+
+var phaseEvents = []eventKind{
+	folded[PhaseStart](),
+	folded[PhaseEnd](),
+}
+
+// Phase is one forked run loop of the workflow.
+type Phase string
+
+// The phases, in the order of the workflow.
+const (
+	Explore   Phase = "explore"
+	Plan      Phase = "plan"
+	Implement Phase = "implement"
+	Review    Phase = "review"
+)
+
+// Critique is the second look at a plan, within planning. It has a model and a
+// conversation of its own and is no step of the workflow.
+const Critique Phase = "critique"
+
+// Phases lists the phases in workflow order.
+func Phases() []Phase { return []Phase{Explore, Plan, Implement, Review} }
+
+// PhaseStart opens a phase attempt, or reopens it after a park.
+type PhaseStart struct {
+	Model   string   `json:"model"`
+	Tools   []string `json:"tools"`
+	Resumed bool     `json:"resumed,omitempty"`
+	Walls
+}
+
+// Type implements [Body].
+func (PhaseStart) Type() EventType { return TypePhaseStart }
+
+// Walls is what keeps a phase's commands from doing more than they may.
+type Walls struct {
+	// Sandbox is namespaces, bubblewrap, landlock, sandbox-exec or none. Empty for
+	// a phase without commands.
+	Sandbox string `json:"sandbox,omitempty"`
+	// Bounds is what keeps the commands to their memory and number: BoundsGroup or
+	// BoundsProcess. Empty where there are no walls.
+	Bounds string `json:"bounds,omitempty"`
+	// Unkept are paths that the commands must not write and could, because these
+	// walls cannot keep them.
+	Unkept []string `json:"unkept,omitempty"`
+}
+
+// What bounds commands.
+const (
+	BoundsGroup   = "cgroup" // all of them together
+	BoundsProcess = "rlimit" // each process alone
+)
+
+// PhaseEnd closes a phase attempt.
+type PhaseEnd struct {
+	Reason string `json:"reason"`
+}
+
+// Type implements [Body].
+func (PhaseEnd) Type() EventType { return TypePhaseEnd }
+
+// Why a phase or a turn ended.
+const (
+	EndCompleted = "completed"
+	EndParked    = "parked"
+	EndError     = "error"
+	EndLimit     = "limit"
+	EndCancelled = "cancelled"
+	EndRefused   = "refused" // of a turn: its answer was refused, or ended by a filter
+)

@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// The events of a run as a whole.
+const (
+	TypeRunStart EventType = "run_start"
+	TypeSettings EventType = "settings"
+	TypeRunEnd   EventType = "run_end"
+	TypeError    EventType = "error"
+	TypeProgress EventType = "progress"
+)
+
+var runEvents = []eventKind{
+	folded[RunStart](),
+	folded[SettingsChanged](),
+	folded[RunEnd](),
+	stored[Failure](),
+	live[Progress](),
+}
+
+// RunID names one run for ever. It is a ULID, so ids sort by creation time.
+type RunID string
+
+// RunStart is the first event of every run: all that a later process, perhaps
+// a newer one, needs to go on with the same bytes.
+type RunStart struct {
+	Request  string `json:"request"`
+	Title    string `json:"title,omitempty"`  // given by a person; "" where the request speaks for itself
+	Repo     string `json:"repo"`             // absolute path of the work tree
+	Base     string `json:"base"`             // HEAD commit at the start
+	Branch   string `json:"branch,omitempty"` // "" when HEAD is detached
+	Snapshot string `json:"snapshot"`         // tree of the work tree as it was found, dirt included
+	Dirty    bool   `json:"dirty,omitempty"`
+	// Worktree is the run's own work tree and WorkBranch the branch that is
+	// checked out there; both are "" for a run that works in Repo.
+	Worktree   string `json:"worktree,omitempty"`
+	WorkBranch string `json:"work_branch,omitempty"`
+	// DirtySubmodules are those with changes inside at the start. What is in a
+	// submodule is neither in snapshots nor in diffs.
+	DirtySubmodules []string         `json:"dirty_submodules,omitempty"`
+	ForkedFrom      *Fork            `json:"forked_from,omitempty"`
+	Sibling         string           `json:"sibling,omitempty"` // a plan that a person approved for the same work elsewhere
+	Way             string           `json:"way,omitempty"`     // chosen by --auto, direct or phased, and why
+	Models          map[Phase]string `json:"models"`
+	Config          json.RawMessage  `json:"config"`            // the resolved settings, without secrets
+	Kit             string           `json:"kit"`               // blob: prompts and tool schemas
+	Context         string           `json:"context,omitempty"` // blob: the frozen conversation Explore starts from
+	Version         string           `json:"version"`           // of the program that started the run
+	// View is how reviews, checks and evidence see the repository: ViewSnapshot,
+	// or "" for runs of versions that showed it as it was.
+	View string `json:"view,omitempty"`
+}
+
+// Type implements [Body].
+func (RunStart) Type() EventType { return TypeRunStart }
+
+// ViewSnapshot is the view in which HEAD is the reviewed snapshot, HEAD~ the
+// start, and the index clean.
+const ViewSnapshot = "snapshot"
+
+// Root is the work tree that the run works in.
+func (s RunStart) Root() string {
+	if s.Worktree != "" {
+		return s.Worktree
+	}
+	return s.Repo
+}
+
+// Fork says which run a run was forked from. The events up to Seq happened in
+// that run; they are the beginning of this one's journal, with their times.
+type Fork struct {
+	Run  RunID     `json:"run"`
+	Seq  int64     `json:"seq"`  // the last event that both have
+	Time time.Time `json:"time"` // of the fork
+}
+
+// SettingsChanged says that a run goes on with other settings than before.
+type SettingsChanged struct {
+	// Changed lists what is different in words, such as "max_turns: 100 → 200".
+	Changed []string `json:"changed"`
+	// Config is all settings as they hold from here on, like [RunStart].
+	Config json.RawMessage `json:"config"`
+	// Models is the model of each phase from here on.
+	Models map[Phase]string `json:"models"`
+}
+
+// Type implements [Body].
+func (SettingsChanged) Type() EventType { return TypeSettings }
+
+// RunEnd is the last event of a run that reached a final state.
+type RunEnd struct {
+	Outcome  State    `json:"outcome"`
+	ExitCode int      `json:"exit_code"`
+	Why      string   `json:"why,omitempty"`
+	Usage    Usage    `json:"usage"`
+	CostUSD  float64  `json:"cost_usd"`
+	Priced   bool     `json:"priced"` // false when some model had no known price
+	Diff     DiffStat `json:"diff"`
+	// Checks counts the checks after the last change.
+	Checks CheckCount `json:"checks"`
+	// Evidence is what an approval rests on: EvidenceShown or EvidenceUnbroken.
+	Evidence string `json:"evidence,omitempty"`
+	// Notes are the reviewer's remarks that do not block, Open what the
+	// implementer left open.
+	Notes []string `json:"notes,omitempty"`
+	Open  []string `json:"open,omitempty"`
+}
+
+// Type implements [Body].
+func (RunEnd) Type() EventType { return TypeRunEnd }
+
+// CheckCount counts checks.
+type CheckCount struct {
+	Failed int `json:"failed"`
+}
+
+// ApprovedWith is the outcome of an approved run in words, with the number of
+// checks that fail all the same.
+func ApprovedWith(failing int) string {
+	switch failing {
+	case 0:
+		return string(Approved)
+	case 1:
+		return string(Approved) + " with 1 failing check"
+	}
+	return fmt.Sprintf("%s with %d failing checks", Approved, failing)
+}
+
+// Failure is an error that people should read.
+type Failure struct {
+	Error string `json:"error"`
+	Hint  string `json:"hint,omitempty"` // what to do about it
+}
+
+// Type implements [Body].
+func (Failure) Type() EventType { return TypeError }
+
+// Progress is a live word for people about something that takes a while.
+type Progress struct {
+	Text string `json:"text"`
+}
+
+// Type implements [Body].
+func (Progress) Type() EventType { return TypeProgress }

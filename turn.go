@@ -1,0 +1,71 @@
+package plan
+
+// The events of a turn and the model call in it.
+const (
+	TypeTurnStart EventType = "turn_start"
+	TypeTurnEnd   EventType = "turn_end"
+	TypeRequest   EventType = "request"
+	TypeRetry     EventType = "retry"
+)
+
+var turnEvents = []eventKind{
+	folded[TurnStart](),
+	folded[TurnEnd](),
+	stored[Request](),
+	stored[Retry](),
+}
+
+// TurnStart opens a turn: one answered model call and its tools.
+type TurnStart struct {
+	Trigger string `json:"trigger"`
+	// Kind says how a conversation was continued, in the first turn after it
+	// was: default, rerun, branch or compaction.
+	Kind string `json:"kind,omitempty"`
+}
+
+// Type implements [Body].
+func (TurnStart) Type() EventType { return TypeTurnStart }
+
+// What a turn begins for.
+const (
+	TriggerUser         = "user"         // a prompt
+	TriggerSubAgent     = "sub_agent"    // the task of a sub-agent
+	TriggerContinuation = "continuation" // what the conversation has come to
+	TriggerBranch       = "branch"       // another way to go on from the same history
+)
+
+// TurnEnd closes a turn.
+type TurnEnd struct {
+	Reason string `json:"reason"`
+}
+
+// Type implements [Body].
+func (TurnEnd) Type() EventType { return TypeTurnEnd }
+
+// Request records a model call before it is made.
+type Request struct {
+	Model    string `json:"model"`
+	Wire     string `json:"wire,omitempty"` // how the server is spoken to; "" in runs of versions that had one way
+	Messages int    `json:"messages"`
+	// Prefix is the hash of everything that an earlier request of this
+	// conversation sent; Hash covers this request. Moved says what changed
+	// when Prefix is not the earlier Hash.
+	Prefix string `json:"prefix"`
+	Hash   string `json:"hash"`
+	Moved  string `json:"moved,omitempty"`
+}
+
+// Type implements [Body].
+func (Request) Type() EventType { return TypeRequest }
+
+// Retry says that a model call failed and is made again. A viewer that shows live
+// text discards what this turn has shown so far.
+type Retry struct {
+	Attempt int    `json:"attempt"` // 1 for the first retry
+	Reason  string `json:"reason"`
+	WaitMS  int64  `json:"wait_ms"`
+	Status  int    `json:"status,omitempty"` // HTTP status, if there was one
+}
+
+// Type implements [Body].
+func (Retry) Type() EventType { return TypeRetry }
