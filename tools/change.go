@@ -53,23 +53,26 @@ func (r *ready) take(key string) *working {
 	return w
 }
 
-// changing makes a tool that changes files.
-func changing[A any](s *Set, name, doc string, work func(context.Context, *working, A) error) loop.Tool {
-	info := loop.Info{
-		Spec: loop.Spec{
-			Name:        name,
-			Description: strings.TrimSpace(doc),
-			Schema:      schemaOf[A](),
-		},
+// changes makes a tool that changes files of what works its calls out.
+func changes[A any](work func(context.Context, *working, A) error) func(*Set, loop.Info) loop.Tool {
+	return func(s *Set, info loop.Info) loop.Tool {
+		info.Schema = schemaOf[A]()
+		return &changer[A]{
+			set:  s,
+			info: info,
+			work: work,
+		}
+	}
+}
+
+// changeInfo is what the loop knows of a tool that changes files.
+func changeInfo(name, doc string) loop.Info {
+	return loop.Info{
+		Spec:     spec(name, doc),
 		Effect:   plan.EffectVerifiable,
 		Serial:   true,
 		Writes:   true,
 		Category: loop.CategoryEdit,
-	}
-	return &changer[A]{
-		set:  s,
-		info: info,
-		work: work,
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-
-	"github.com/plan-engine/plan/loop"
 )
 
 //go:embed apply_patch.md
@@ -20,8 +18,19 @@ type patchArgs struct {
 	Patch string `json:"patch" jsonschema_description:"the patch: a unified diff, or the form between *** Begin Patch and *** End Patch"`
 }
 
-func (s *Set) applyPatch() loop.Tool {
-	return changing(s, "apply_patch", patchDoc, workPatch)
+func applyPatchTool() builtin {
+	return builtin{
+		info:    changeInfo("apply_patch", patchDoc),
+		purpose: Modify,
+		describe: described(func(dir string, a patchArgs) Call {
+			return Call{
+				Paths:   patchPaths(dir, a.Patch),
+				Title:   patchTitle(a.Patch),
+				Preview: func() string { return a.Patch },
+			}
+		}),
+		open: changes(workPatch),
+	}
 }
 
 // workPatch works out every change of a patch.

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	udiff "github.com/aymanbagabas/go-udiff"
-
-	"github.com/plan-engine/plan/loop"
 )
 
 //go:embed write.md
@@ -21,8 +19,17 @@ type writeArgs struct {
 	Content string `json:"content" jsonschema_description:"the whole content of the file, exactly as it shall be"`
 }
 
-func (s *Set) write() loop.Tool {
-	return changing(s, "write", writeDoc, workWrite)
+func writeTool() builtin {
+	return builtin{
+		info:    changeInfo("write", writeDoc),
+		purpose: Modify,
+		describe: described(func(dir string, a writeArgs) Call {
+			c := describePath(a.Path)
+			c.Preview = func() string { return previewContent(dir, a.Path, a.Content) }
+			return c
+		}),
+		open: changes(workWrite),
+	}
 }
 
 // workWrite works out a file that gets a whole new content.
@@ -93,13 +100,13 @@ func (s *Set) current(f file) (bool, error) {
 	}
 	said := show(f.path) + " has changed since it was last read here, so nothing was written."
 	if old, ok := s.seen.text(stale); ok {
-		said += " What changed:\n" + changes(old, string(f.data))
+		said += " What changed:\n" + fileDiff(old, string(f.data))
 	}
 	return false, errors.New(said + "\nRead it again before changing it.")
 }
 
-// changes is a short unified diff of what happened to a file.
-func changes(old, now string) string {
+// fileDiff is a short unified diff of what happened to a file.
+func fileDiff(old, now string) string {
 	const limit = 4 << 10
 	diff, err := udiff.ToUnified("as last read", "as it is now", old, udiff.Lines(old, now), 2)
 	if err != nil {
