@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools"
 )
 
 // Room is where one attempt of a phase works.
@@ -59,7 +60,9 @@ func (ph *Phases) room(ctx context.Context, p plan.Phase, at plan.Trees) (Room, 
 }
 
 // commands reports whether a phase has a tool that runs commands.
-func (ph *Phases) commands(p plan.Phase) bool { return slices.Contains(ph.cfg.Kit.offer(p), "bash") }
+func (ph *Phases) commands(p plan.Phase) bool {
+	return slices.ContainsFunc(ph.cfg.Kit.offer(p), func(name string) bool { return tools.PurposeOf(name) == tools.Execute })
+}
 
 // leave closes a room and says what follows: people are told of what could not
 // be thrown away, and the phase's outcome still counts. But where the real tree

@@ -43,7 +43,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	}
 	var format *loop.Format
 	var ran *record
-	if b.Phase == plan.Review {
+	if TraitsOf(b.Phase).Judges {
 		format = &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}
 		ran = newRecord(b.Past)
 		emit = ran.watch(emit)
@@ -153,7 +153,7 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 	case loop.Stuck:
 		// What was built or judged so far still counts, and says that it is
 		// unfinished; an unfinished report or plan is none.
-		if s.phase == plan.Implement || s.phase == plan.Review {
+		if d, _ := describe(s.phase); d.unfinishedCounts {
 			s.end = end
 			return nil
 		}

@@ -14,10 +14,8 @@ import (
 // Judged is the last prompt, from 0, whose answer the phase parked over: a
 // process that goes on after that asks again, whatever was asked before it.
 func told(b plan.Brief) (prompts, judged int) {
-	frozen, answered := 0, false
-	if b.Phase == plan.Explore {
-		frozen = len(slices.DeleteFunc(slices.Clone(b.Context), func(m plan.Message) bool { return !isPrompt(m) }))
-	}
+	frozen := len(slices.DeleteFunc(slices.Clone(b.Context), func(m plan.Message) bool { return !isPrompt(m) }))
+	answered := false
 	for _, ev := range b.Past {
 		switch body := ev.Body.(type) {
 		case plan.MessageEnd:
