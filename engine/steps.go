@@ -24,15 +24,10 @@ func (e *Engine) step(ctx context.Context) (_ *plan.Parked, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	switch e.run.State {
-	case plan.Exploring:
-		return e.explore(ctx)
-	case plan.Planning:
-		return e.plan(ctx)
-	case plan.Implementing:
-		return e.implement(ctx)
-	case plan.Reviewing:
-		return e.review(ctx)
+	for _, s := range stages() {
+		if s.state == e.run.State {
+			return s.work(e, ctx)
+		}
 	}
 	return nil, fmt.Errorf("a run in state %q cannot go on: its journal does not begin with a move", e.run.State)
 }
