@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -136,7 +137,13 @@ func refuse(p plan.Phase, name string) string {
 	if !ok || tools.PurposeOf(name) == "" {
 		return "" // no tool of ours: the loop says which there are
 	}
-	return fmt.Sprintf(d.refusal, name, p)
+	look := tools.Names(tools.Inspect)
+	last := len(look) - 1
+	return strings.NewReplacer(
+		"%tool%", name,
+		"%phase%", string(p),
+		"%look%", strings.Join(look[:last], ", ")+" and "+look[last],
+	).Replace(d.refusal)
 }
 
 // Describe implements engine.Runner.

@@ -20,7 +20,8 @@ type description struct {
 	// and again when they are called.
 	offers []tools.Purpose
 	// refusal is what a model reads when it calls a tool that the phase does not
-	// offer; %[1]s is the tool, %[2]s the phase.
+	// offer; %tool% is its name, %phase% the phase,
+	// %look% what it can look with.
 	refusal string
 	// modelOf is the phase whose model it has where none is set for it, and
 	// maxTurns bounds it below what is set; "" and 0: nothing does.
@@ -50,7 +51,7 @@ type Traits struct {
 }
 
 // lookOn is the refusal of phases that only read.
-const lookOn = "%[1]s is not offered in %[2]s, which only reads. Look with read, grep, glob, list_dir and symbols; " +
+const lookOn = "%tool% is not offered in %phase%, which only reads. Look with %look%; " +
 	"what should be changed or run belongs into what you hand over, and Implement does it."
 
 // descriptions are the phases, those of the workflow first.
@@ -79,7 +80,7 @@ func descriptions() []description {
 			offers: []tools.Purpose{
 				tools.Inspect, tools.Modify, tools.Execute, tools.Remember, tools.Ask, tools.Prune,
 			},
-			refusal:          "%[1]s is not offered in this run.",
+			refusal:          "%tool% is not offered in this run.",
 			unfinishedCounts: true,
 			work:             (*Phases).implement,
 		},
@@ -88,7 +89,7 @@ func descriptions() []description {
 			Traits:  Traits{Judges: true},
 			prompts: []string{"review"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Execute, tools.Prune},
-			refusal: "%[1]s is not offered in Review: a reviewer changes nothing. If something must change, say so as a gap in " +
+			refusal: "%tool% is not offered in Review: a reviewer changes nothing. If something must change, say so as a gap in " +
 				"`missing`. To try something out, use bash; your copy of the tree is thrown away.",
 			unfinishedCounts: true,
 			work:             (*Phases).review,
