@@ -73,8 +73,8 @@ func (e *Engine) inspect(ctx context.Context, diff string) error {
 	return e.emit(ctx, events...)
 }
 
-// implementerSaid is what the implementer handed over last.
-func (e *Engine) implementerSaid(ctx context.Context) (string, error) {
+// implementerClosing is what the implementer handed over last.
+func (e *Engine) implementerClosing(ctx context.Context) (string, error) {
 	work, err := e.cfg.Journal.Conversation(ctx, e.run.conv(plan.Implement))
 	if err == nil {
 		return closing(work), nil
@@ -85,9 +85,9 @@ func (e *Engine) implementerSaid(ctx context.Context) (string, error) {
 	return "", &JournalError{Err: fmt.Errorf("read what the implementer said: %w", err)}
 }
 
-// goesBack says why the work goes back to the implementer before it is reviewed,
+// recheckReason says why the work goes back to the implementer before it is reviewed,
 // once in an attempt; "" where it does not.
-func (e *Engine) goesBack() string {
+func (e *Engine) recheckReason() string {
 	if e.run.rechecked || e.run.phaseBegun {
 		return ""
 	}

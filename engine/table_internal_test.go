@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan"

@@ -12,7 +12,7 @@ import (
 // become another exploration.
 const critiqueTurns = 20
 
-// critique has a plan looked at by somebody who did not write it. Its exit is
+// critique has a plan looked at by a model that did not write it. Its exit is
 // what should be changed, or nothing.
 func (ph *Phases) critique(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
 	err = s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["critique"], map[string]string{

@@ -169,16 +169,16 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 	if !ok {
 		return plan.Outcome{}, fmt.Errorf("there is no phase named %q", b.Phase)
 	}
-	out, err := ph.within(ctx, b, emit, func(s *session) (plan.Outcome, error) { return d.work(ph, ctx, b, s) })
+	out, err := ph.inRoom(ctx, b, emit, func(s *session) (plan.Outcome, error) { return d.work(ph, ctx, b, s) })
 	if err != nil {
 		return ph.classify(err, b, worked)
 	}
 	return out, nil
 }
 
-// within gives a phase its room and its conversation, and takes both away when
+// inRoom gives a phase its room and its conversation, and takes both away when
 // its work is done.
-func (ph *Phases) within(
+func (ph *Phases) inRoom(
 	ctx context.Context,
 	b plan.Brief,
 	emit plan.Emit,
@@ -188,7 +188,7 @@ func (ph *Phases) within(
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
+	defer func() { err = closeRoom(ctx, room, b, emit, &out, err) }()
 	s, err := ph.open(ctx, b, room, emit)
 	if err != nil {
 		return out, err

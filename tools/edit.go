@@ -66,7 +66,7 @@ func workEdit(ctx context.Context, w *working, args editArgs) error {
 	next := f
 	next.data = u.splice(at, old, new)
 	w.put(f, next)
-	w.say("%s", edited(next, at, old, new))
+	w.report("%s", edited(next, at, old, new))
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (w *working) fill(f file, content string) error {
 	next := f
 	next.data = append(bytes.Clone(f.data), content...)
 	w.put(f, next)
-	w.say("%s %s: %s", said, show(f.path), size(next.data))
+	w.report("%s %s: %s", said, show(f.path), size(next.data))
 	return nil
 }
 
