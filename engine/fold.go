@@ -150,7 +150,7 @@ func (r *Run) begun(p plan.Phase) bool {
 
 // Apply takes one event. Events come in the order of the journal; those of
 // types that say nothing about the run as a whole change nothing but Head.
-func (r *Run) Apply(ev plan.Event) {
+func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from top to bottom
 	if r.attempts == nil {
 		r.State, r.Priced = plan.Unstarted, true
 		r.attempts, r.convs, r.reopened = map[plan.Phase]int{}, map[plan.Phase]string{}, map[string]int{}

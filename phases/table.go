@@ -89,8 +89,8 @@ func descriptions() []description {
 			Traits:  Traits{Judges: true},
 			prompts: []string{"review"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Execute, tools.Prune},
-			refusal: "%tool% is not offered in Review: a reviewer changes nothing. If something must change, say so as a gap in " +
-				"`missing`. To try something out, use bash; your copy of the tree is thrown away.",
+			refusal: "%tool% is not offered in Review: a reviewer changes nothing. If something must change, " +
+				"say so as a gap in `missing`. To try something out, use bash; your copy of the tree is thrown away.",
 			unfinishedCounts: true,
 			work:             (*Phases).review,
 		},
@@ -125,6 +125,6 @@ func describe(p plan.Phase) (description, bool) {
 // TraitsOf are the traits of a phase; of one that is not known, the tightest.
 func TraitsOf(p plan.Phase) Traits {
 	d, _ := describe(p)
-	d.Traits.RunsCommands = slices.Contains(d.offers, tools.Execute)
+	d.RunsCommands = slices.Contains(d.offers, tools.Execute)
 	return d.Traits
 }

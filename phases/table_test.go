@@ -41,7 +41,7 @@ func TestEveryPhaseIsDescribed(t *testing.T) {
 	}
 	for _, name := range tools.Names() {
 		if !slices.Contains(offered, name) {
-			t.Errorf("no phase offers %s: its purpose, %s, is in no row of phases/table.go", name, tools.PurposeOf(name))
+			t.Errorf("no phase offers %s: no row of table.go has its purpose, %s", name, tools.PurposeOf(name))
 		}
 	}
 	if unknown := phases.TraitsOf("elsewhere"); unknown != (phases.Traits{}) {

@@ -34,15 +34,16 @@ func TestEveryToolDescribesItself(t *testing.T) {
 		info := tool.Info()
 		t.Run(info.Name, func(t *testing.T) {
 			t.Parallel()
-			if text, err := os.ReadFile(info.Name + ".md"); err != nil || strings.TrimSpace(string(text)) != info.Description {
+			text, err := os.ReadFile(info.Name + ".md")
+			if err != nil || strings.TrimSpace(string(text)) != info.Description {
 				t.Errorf("its description is not %s.md", info.Name)
 			}
-			if tools.PurposeOf(info.Name) == "" || !slices.Contains(tools.Names(tools.PurposeOf(info.Name)), info.Name) {
+			purpose := tools.PurposeOf(info.Name)
+			if purpose == "" || !slices.Contains(tools.Names(purpose), info.Name) {
 				t.Error("it does not say what it is for")
 			}
-			writes := slices.Contains([]tools.Purpose{tools.Modify, tools.Execute}, tools.PurposeOf(info.Name))
-			if writes != info.Writes {
-				t.Errorf("it is for %s, and Writes is %v", tools.PurposeOf(info.Name), info.Writes)
+			if writes := purpose == tools.Modify || purpose == tools.Execute; writes != info.Writes {
+				t.Errorf("it is for %s, and Writes is %v", purpose, info.Writes)
 			}
 			wholeCall(t, info, dir)
 		})
@@ -91,7 +92,8 @@ func wholeCall(t *testing.T, info loop.Info, dir string) {
 	if info.Writes && about.Preview == nil {
 		t.Error("a person who is asked about a call of it does not see what it would do")
 	}
-	if broken := tools.Describe(info.Name, []byte(`"text"`), dir); !reflect.DeepEqual(broken, tools.Call{Title: `"text"`}) {
+	broken := tools.Describe(info.Name, []byte(`"text"`), dir)
+	if !reflect.DeepEqual(broken, tools.Call{Title: `"text"`}) {
 		t.Errorf("arguments that are no object: %+v", broken)
 	}
 }
