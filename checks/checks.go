@@ -2,7 +2,7 @@
 // out which commands a repository has for that.
 //
 // A check's status is the command's own: never that of the last stage of a
-// pipe, never what somebody says it was.
+// pipe, never what a report says it was.
 //
 // The package must not know models, phases, git or the journal: which checks
 // are required, and what follows from their results, is decided above it.

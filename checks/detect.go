@@ -135,7 +135,7 @@ func (d detector) otherTest() string {
 	return ""
 }
 
-// nodeTest wants a test script that somebody wrote: npm init puts one there
+// nodeTest wants a test script that a person wrote: npm init puts one there
 // that only fails. The lock file says which program the project uses.
 func (d detector) nodeTest() string {
 	text, _ := d.read("package.json")

@@ -23,5 +23,5 @@ func (r *Run) Boundary(last plan.Event) bool {
 	return false
 }
 
-// Park parks a run that nobody is driving.
+// Park parks a run that no process is driving.
 func (e *Engine) Park(ctx context.Context, p plan.Parked) error { return e.park(ctx, p) }

@@ -152,7 +152,7 @@ func TestPhaseCases(t *testing.T) {
 			}
 			b := setup(t)
 			if r.Input.Approval {
-				b.cfg.ApprovePlan, b.cfg.Desk = true, gate(r.Input.Decision, r.Input.Feedback)
+				b.cfg.ApprovePlan, b.cfg.PlanApprover = true, gate(r.Input.Decision, r.Input.Feedback)
 			}
 			b.crew.during = func(_ context.Context, br plan.Brief) (*plan.Parked, error) {
 				switch {

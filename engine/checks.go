@@ -85,7 +85,7 @@ func (e *Engine) dropChecks(ctx context.Context) error {
 	for _, c := range e.checks() {
 		now[c.Command] = true
 	}
-	return e.emit(ctx, e.run.ends(plan.EndCancelled, func(b plan.Body) bool {
+	return e.emit(ctx, e.run.endOpen(plan.EndCancelled, func(b plan.Body) bool {
 		c, ok := b.(plan.CheckStart)
 		return ok && !now[c.Command]
 	})...)

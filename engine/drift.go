@@ -12,8 +12,8 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// Sight is how an engine sees the work tree without keeping anything of it.
-type Sight interface {
+// TreeWatcher is how an engine sees the work tree without keeping anything of it.
+type TreeWatcher interface {
 	// Look names the tree as it is now, and the commit that HEAD stands at.
 	Look(ctx context.Context) (tree, head string, err error)
 	// Changed lists the paths that differ between two trees, sorted.
@@ -22,9 +22,9 @@ type Sight interface {
 	Files(ctx context.Context, paths []string) (map[string]File, error)
 }
 
-// Carrier brings what somebody else changed into the tree that a run's change
+// OriginMerger brings what others changed into the tree that a run's change
 // counts from, so that it is not taken for the run's own.
-type Carrier interface {
+type OriginMerger interface {
 	// Carry returns the tree onto with what differs between from and to, where
 	// onto does not differ itself, and keeps it under the label.
 	Carry(ctx context.Context, run plan.RunID, label, onto, from, to string) (string, error)
@@ -60,7 +60,7 @@ const Replanned = evReplan
 // Replan asks the run to give its plan up for a reason, from any goroutine. It
 // is heard once there is a plan that can be given up; what goes on then is
 // stopped for it.
-func (e *Engine) Replan(why string) { e.wish.set(why) }
+func (e *Engine) Replan(why string) { e.replanRequest.set(why) }
 
 // unpark records that the run goes on, and with what.
 func (e *Engine) unpark(ctx context.Context) error {
@@ -76,14 +76,14 @@ func (e *Engine) unpark(ctx context.Context) error {
 	return e.emit(ctx, events...)
 }
 
-// meet is the first step of a process on a run that it did not begin: it looks
+// checkDrift is the first step of a process on a run that it did not begin: it looks
 // at what became of the tree, and takes a person's choice.
-func (e *Engine) meet(ctx context.Context) (*plan.Parked, error) {
-	if e.new {
-		e.new, e.met = false, true
+func (e *Engine) checkDrift(ctx context.Context) (*plan.Parked, error) {
+	if e.fresh {
+		e.fresh, e.treeAccepted = false, true
 		return nil, nil
 	}
-	e.met = false
+	e.treeAccepted = false
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -92,14 +92,14 @@ func (e *Engine) meet(ctx context.Context) (*plan.Parked, error) {
 		return nil, err
 	}
 	park, err := e.choose(ctx, d)
-	e.met = park == nil && err == nil
+	e.treeAccepted = park == nil && err == nil
 	return park, err
 }
 
 // choose does what a person, or the settings, say about a drift; d is nil for
 // none.
 func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error) {
-	why := cmp.Or(e.cfg.Replan, e.wish.why())
+	why := cmp.Or(e.cfg.Replan, e.replanRequest.why())
 	e.cfg.Replan = ""
 	on := e.cfg.OnDrift
 	switch {
@@ -107,11 +107,11 @@ func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error
 		if d != nil {
 			why += "; " + driftWords(d)
 		}
-		e.wish.take()
+		e.replanRequest.take()
 		return nil, e.replan(ctx, d, why)
 	case d == nil:
 		return nil, nil
-	case on == DriftReplans && e.replannable() && e.run.moved(evReplan) < maxReplans:
+	case on == DriftReplans && e.replannable() && e.run.countMoves(evReplan) < maxReplans:
 		return nil, e.replan(ctx, d, "the work tree changed: "+driftWords(d))
 	case on == DriftParks:
 		return &plan.Parked{
@@ -138,21 +138,21 @@ func (e *Engine) accept(ctx context.Context, d *plan.Drift) error {
 	if err != nil {
 		return err
 	}
-	if err := e.disown(ctx, d, snap.Tree); err != nil {
+	if err := e.mergeIntoOrigin(ctx, d, snap.Tree); err != nil {
 		return err
 	}
 	return e.emit(ctx, e.event(snap), e.event(*d))
 }
 
-// disown sees to it that what drifted does not count as the run's change.
-func (e *Engine) disown(ctx context.Context, d *plan.Drift, now string) error {
-	if e.cfg.Carrier == nil || d.From == "" {
+// mergeIntoOrigin sees to it that what drifted does not count as the run's change.
+func (e *Engine) mergeIntoOrigin(ctx context.Context, d *plan.Drift, now string) error {
+	if e.cfg.OriginMerger == nil || d.From == "" {
 		return nil
 	}
 	label := fmt.Sprintf("origin-%d", len(e.run.Drifts)+1)
-	origin, err := e.cfg.Carrier.Carry(ctx, e.run.ID, label, e.run.Origin(), d.From, now)
+	origin, err := e.cfg.OriginMerger.Carry(ctx, e.run.ID, label, e.run.Origin(), d.From, now)
 	if err != nil {
-		return e.unseen(ctx, err)
+		return e.treeUnreadable(ctx, err)
 	}
 	d.Origin = origin
 	return nil
@@ -166,7 +166,7 @@ func (e *Engine) replan(ctx context.Context, d *plan.Drift, why string) error {
 	}
 	results := []plan.Body{snap}
 	if d != nil {
-		if err := e.disown(ctx, d, snap.Tree); err != nil {
+		if err := e.mergeIntoOrigin(ctx, d, snap.Tree); err != nil {
 			return err
 		}
 		d.Choice = plan.DriftReplanned
@@ -185,13 +185,13 @@ func (e *Engine) keepTree(ctx context.Context, word string) (plan.Snapshot, erro
 	return snap, err
 }
 
-// leave names the tree of a run that parks in the one phase that changes it.
+// snapshotBeforePark names the tree of a run that parks in the one phase that changes it.
 // It is for telling later whose changes are whose; a run parks without it too.
-func (e *Engine) leave(ctx context.Context) ([]plan.Event, error) {
-	if e.run.State != plan.Implementing || !e.run.phaseBegun || e.cfg.Sight == nil || !e.met {
+func (e *Engine) snapshotBeforePark(ctx context.Context) ([]plan.Event, error) {
+	if e.run.State != plan.Implementing || !e.run.phaseBegun || e.cfg.TreeWatcher == nil || !e.treeAccepted {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), parkSnapshotLimit)
 	defer cancel()
 	snap, err := e.keepTree(ctx, "parked")
 	if err != nil || snap.Tree == e.run.Tree() {
@@ -200,33 +200,33 @@ func (e *Engine) leave(ctx context.Context) ([]plan.Event, error) {
 	return []plan.Event{e.event(snap)}, nil
 }
 
-// leaveLimit is how long somebody who pressed Ctrl-C waits for that.
-const leaveLimit = 2 * time.Second
+// parkSnapshotLimit is how long a person who pressed Ctrl-C waits for that.
+const parkSnapshotLimit = 2 * time.Second
 
 // drifted says what changed in the tree since the run knew it, apart from what
 // the run itself did; nil for nothing.
 func (e *Engine) drifted(ctx context.Context) (*plan.Drift, error) {
 	from := e.run.Tree()
-	if e.cfg.Sight == nil || from == "" {
+	if e.cfg.TreeWatcher == nil || from == "" {
 		return nil, nil
 	}
-	tree, head, err := e.cfg.Sight.Look(ctx)
+	tree, head, err := e.cfg.TreeWatcher.Look(ctx)
 	if err != nil {
-		return nil, e.unseen(ctx, err)
+		return nil, e.treeUnreadable(ctx, err)
 	}
 	if tree == from {
 		return nil, nil
 	}
-	paths, err := e.cfg.Sight.Changed(ctx, from, tree)
+	paths, err := e.cfg.TreeWatcher.Changed(ctx, from, tree)
 	if err != nil {
-		return nil, e.unseen(ctx, err)
+		return nil, e.treeUnreadable(ctx, err)
 	}
 	if e.run.State == plan.Implementing {
-		now, err := e.cfg.Sight.Files(ctx, paths)
+		now, err := e.cfg.TreeWatcher.Files(ctx, paths)
 		if err != nil {
-			return nil, e.unseen(ctx, err)
+			return nil, e.treeUnreadable(ctx, err)
 		}
-		paths = e.run.foreign(paths, now)
+		paths = e.run.foreignPaths(paths, now)
 	}
 	if len(paths) == 0 {
 		return nil, nil
@@ -234,21 +234,21 @@ func (e *Engine) drifted(ctx context.Context) (*plan.Drift, error) {
 	return e.run.drift(paths, from, tree, head), nil
 }
 
-// unseen is a tree that cannot be looked at.
-func (e *Engine) unseen(ctx context.Context, err error) error {
+// treeUnreadable is the error for a tree that cannot be looked at.
+func (e *Engine) treeUnreadable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return &plan.Outage{Err: fmt.Errorf("compare the work tree with how the run left it: %w", err)}
 }
 
-// stale looks, before the first Implement of a plan, whether the plan is still
+// replanIfOutdated looks, before the first Implement of a plan, whether the plan is still
 // about this tree, and reports whether it was given up. The implementer is told
 // of all that changed; only what the plan rests on makes it stale.
-func (e *Engine) stale(ctx context.Context) (moved bool, err error) {
+func (e *Engine) replanIfOutdated(ctx context.Context) (givenUp bool, err error) {
 	doc := e.run.Plan()
-	if e.cfg.Sight == nil || doc == nil || e.run.phaseBegun || e.run.convs[plan.Implement] != "" ||
-		e.run.settled(doc.Version) {
+	if e.cfg.TreeWatcher == nil || doc == nil || e.run.phaseBegun || e.run.convs[plan.Implement] != "" ||
+		e.run.driftDecided(doc.Version) {
 		return false, nil
 	}
 	d, err := e.drifted(ctx)
@@ -260,7 +260,7 @@ func (e *Engine) stale(ctx context.Context) (moved bool, err error) {
 	}
 	d.Choice = plan.DriftNoted
 	rests := len(d.Planned) > 0 || d.Base != ""
-	if rests && e.cfg.OnDrift == DriftReplans && e.run.moved(evReplan) < maxReplans {
+	if rests && e.cfg.OnDrift == DriftReplans && e.run.countMoves(evReplan) < maxReplans {
 		return true, e.replan(
 			ctx,
 			d,
@@ -274,9 +274,9 @@ func (e *Engine) stale(ctx context.Context) (moved bool, err error) {
 // are not what they were when it was made.
 func (e *Engine) outdated(ctx context.Context, doc *plan.PlanDoc, d *plan.Drift) (*plan.Drift, error) {
 	names := slices.Sorted(maps.Keys(doc.Files))
-	now, err := e.cfg.Sight.Files(ctx, names)
+	now, err := e.cfg.TreeWatcher.Files(ctx, names)
 	if err != nil {
-		return nil, e.unseen(ctx, err)
+		return nil, e.treeUnreadable(ctx, err)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return now[name].Hash == doc.Files[name] || d != nil && slices.Contains(d.Files, name)

@@ -98,7 +98,7 @@ func onGround(t *testing.T) (*bench, *ground) {
 	b := setup(t)
 	g := newGround("a.go", "b.go")
 	b.ground = g
-	b.cfg.Sight = g
+	b.cfg.TreeWatcher = g
 	return b, g
 }
 
@@ -122,8 +122,8 @@ func stand(b *bench, p plan.Phase, killed bool) {
 	b.crew.during, b.j = nil, nil
 }
 
-// TestDriftParks: whoever changed the tree in whatever phase, the run says what
-// changed, and does nothing until somebody chooses.
+// TestDriftParks: in whatever phase the tree is changed, the run says what
+// changed, and does nothing until a person chooses.
 func TestDriftParks(t *testing.T) {
 	t.Parallel()
 	for _, p := range workers {
@@ -170,7 +170,7 @@ func TestDriftParks(t *testing.T) {
 }
 
 // TestItsOwnWorkIsNoDrift: what a killed Implement left in the tree is told
-// from what somebody else did since.
+// from what others did since.
 func TestItsOwnWorkIsNoDrift(t *testing.T) {
 	t.Parallel()
 	later := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -233,7 +233,7 @@ func TestItsOwnWorkIsNoDrift(t *testing.T) {
 }
 
 // TestAParkedRunRemembersTheTree: what an Implement did until it parked is its
-// own, also where nobody knows how it did it.
+// own, also where it is not known how it did it.
 func TestAParkedRunRemembersTheTree(t *testing.T) {
 	t.Parallel()
 	b, g := onGround(t)
@@ -258,7 +258,7 @@ func TestAParkedRunRemembersTheTree(t *testing.T) {
 	sound(t, b.events(), true)
 }
 
-// TestADriftDoesNotSwallowItself: a process that is stopped before anybody
+// TestADriftDoesNotSwallowItself: a process that is stopped before a person
 // chose must not take the changed tree for the run's.
 func TestADriftDoesNotSwallowItself(t *testing.T) {
 	t.Parallel()

@@ -51,11 +51,11 @@ type Config struct {
 	Checker   Checker
 	Snapshots Snapshots
 
-	// Changes, Baselines and Desk may be nil: then every check always runs, and
+	// Changes, Baselines and PlanApprover may be nil: then every check always runs, and
 	// no plan waits for a person.
-	Changes   Changes
-	Baselines Baselines
-	Desk      Desk
+	Changes      Changes
+	Baselines    Baselines
+	PlanApprover PlanApprover
 	// Inspect notices things about a change that a reviewer could overlook. Where
 	// it fails there is no review. Nil notices nothing.
 	Inspect func(ctx context.Context, in plan.Inspection) ([]plan.Finding, error)
@@ -68,11 +68,11 @@ type Config struct {
 	ApprovePlan bool
 	// MaxCycles bounds the fix cycles: at most MaxCycles+1 implements.
 	MaxCycles int
-	// Sight compares the tree with what the run knows of it; nil takes it for
-	// unchanged. Carrier tells the run's change from what drifted; nil counts
+	// TreeWatcher compares the tree with what the run knows of it; nil takes it for
+	// unchanged. OriginMerger tells the run's change from what drifted; nil counts
 	// all of it.
-	Sight   Sight
-	Carrier Carrier
+	TreeWatcher  TreeWatcher
+	OriginMerger OriginMerger
 	// OnDrift says what to do where the tree changed under the run.
 	OnDrift OnDrift
 	// Replan is a person's reason to give the plan up and make another; "" for
@@ -109,11 +109,11 @@ var (
 
 // Engine drives one run.
 type Engine struct {
-	cfg  Config
-	run  *Run
-	new  bool // it was begun by this process and has not been driven yet
-	wish wish
-	met  bool // the tree is known to be what the run left, or was accepted
+	cfg           Config
+	run           *Run
+	fresh         bool // it was begun by this process and has not been driven yet
+	replanRequest replanRequest
+	treeAccepted  bool // the tree is known to be what the run left, or was accepted
 	// waiting are the calls that the run was parked with.
 	waiting []plan.WaitingCall
 	dead    error // a failed append: nothing is recorded or done after it
@@ -185,7 +185,7 @@ func (e *Engine) Begin(
 		To:    to,
 		Event: event,
 	}))
-	e.new = true
+	e.fresh = true
 	return e.emit(ctx, events...)
 }
 
@@ -203,8 +203,8 @@ func (e *Engine) Run(ctx context.Context) (End, error) {
 	if err := e.unpark(ctx); err != nil {
 		return End{}, err
 	}
-	e.met = false
-	for work := e.meet; !e.run.State.Final(); work = e.step {
+	e.treeAccepted = false
+	for work := e.checkDrift; !e.run.State.Final(); work = e.step {
 		park, err := e.attempt(ctx, work)
 		if err != nil {
 			return End{}, err
@@ -228,11 +228,11 @@ func (e *Engine) attempt(
 	ctx context.Context,
 	work func(context.Context) (*plan.Parked, error),
 ) (*plan.Parked, error) {
-	ctx, done := e.wish.during(ctx, e.met && e.replannable())
+	ctx, done := e.replanRequest.stepContext(ctx, e.treeAccepted && e.replannable())
 	defer done()
 	park, err := work(ctx)
 	if park != nil && errors.Is(context.Cause(ctx), ErrCancelled) {
-		err = ErrCancelled // whoever cancels does not want it resumed
+		err = ErrCancelled // a run that is cancelled is not resumed
 	}
 	if err != nil {
 		return e.stopped(ctx, err)
@@ -240,7 +240,7 @@ func (e *Engine) attempt(
 	return park, nil
 }
 
-// Cancel ends a run that nobody is driving.
+// Cancel ends a run that no process is driving.
 func (e *Engine) Cancel(ctx context.Context) error {
 	if e.run.State.Final() {
 		return nil
@@ -266,7 +266,7 @@ func (e *Engine) stopped(ctx context.Context, err error) (*plan.Parked, error) {
 		case errors.Is(cause, ErrCancelled):
 			return nil, e.finish(ctx, evCancel, "cancelled by request")
 		case errors.Is(cause, errReplan):
-			return nil, e.replan(context.WithoutCancel(ctx), nil, e.wish.take())
+			return nil, e.replan(context.WithoutCancel(ctx), nil, e.replanRequest.take())
 		case errors.As(cause, &up):
 			// In a conversation it is the loop that says so, and parks by itself.
 			park := &plan.Parked{

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -74,8 +73,8 @@ func (e *Engine) inspect(ctx context.Context, diff string) error {
 	return e.emit(ctx, events...)
 }
 
-// implementerSaid is what the implementer handed over last.
-func (e *Engine) implementerSaid(ctx context.Context) (string, error) {
+// implementerClosing is what the implementer handed over last.
+func (e *Engine) implementerClosing(ctx context.Context) (string, error) {
 	work, err := e.cfg.Journal.Conversation(ctx, e.run.conv(plan.Implement))
 	if err == nil {
 		return closing(work), nil
@@ -86,9 +85,9 @@ func (e *Engine) implementerSaid(ctx context.Context) (string, error) {
 	return "", &JournalError{Err: fmt.Errorf("read what the implementer said: %w", err)}
 }
 
-// goesBack says why the work goes back to the implementer before it is reviewed,
+// recheckReason says why the work goes back to the implementer before it is reviewed,
 // once in an attempt; "" where it does not.
-func (e *Engine) goesBack() string {
+func (e *Engine) recheckReason() string {
 	if e.run.rechecked || e.run.phaseBegun {
 		return ""
 	}
@@ -151,19 +150,17 @@ var testWords = lazy.Regexp(
 // checks say is not touched by any of it.
 func oldTests(work []plan.Event, checks []plan.Check) (plan.Finding, bool) {
 	lastEdit, lastTest, file, command := -1, -1, "", ""
-	started := map[string]string{}
+	started := map[string]plan.ToolStart{}
 	for i, ev := range work {
 		switch b := ev.Body.(type) {
 		case plan.ToolStart:
-			var args struct{ Command string }
-			if b.Name == "bash" && json.Unmarshal(b.Args, &args) == nil && tests(args.Command, checks) {
-				started[b.Call] = args.Command
-			}
+			started[b.Call] = b
 		case plan.ToolEnd:
-			if c, ok := started[b.Call]; ok && b.ExitCode != nil {
+			call := started[b.Call]
+			if c := call.CommandLine(); b.ExitCode != nil && tests(c, checks) {
 				lastTest, command = i, c
 			}
-			if slices.Contains([]string{"write", "edit", "apply_patch"}, b.Name) && !b.Error && len(b.Files) > 0 {
+			if call.ChangesFiles() && !b.Error && len(b.Files) > 0 {
 				lastEdit, file = i, slices.Sorted(maps.Keys(b.Files))[0]
 			}
 		}

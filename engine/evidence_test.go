@@ -174,14 +174,14 @@ func TestAPlanWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.cfg.ApprovePlan, b.cfg.Desk = true, desk{}
+			b.cfg.ApprovePlan, b.cfg.PlanApprover = true, desk{}
 			for i, r := range c.rulings {
 				b.finish()
-				end := b.finish() // waiting on asks nobody again
+				end := b.finish() // waiting on asks no person again
 				if end.Parked == nil || end.Parked.Reason != plan.ParkApproval || end.ExitCode != plan.ExitWaiting || end.Parked.Waiting[0].Call != plan.PlanCall(i+1) {
 					t.Fatalf("process %d ends as %+v", i+1, end)
 				}
-				b.cfg.Desk = desk{i + 1: r}
+				b.cfg.PlanApprover = desk{i + 1: r}
 			}
 			if end := b.finish(); end.State != c.want {
 				t.Errorf("the run is %s, want %s", end.State, c.want)
@@ -214,7 +214,7 @@ func TestPlanningGoesOnAnywhere(t *testing.T) {
 	t.Parallel()
 	stage := func(b *bench) {
 		b.cfg.Critique, b.cfg.ApprovePlan = true, true
-		b.cfg.Desk = desk{2: {Text: "smaller", By: "person"}, 3: {Approved: true, By: "person"}}
+		b.cfg.PlanApprover = desk{2: {Text: "smaller", By: "person"}, 3: {Approved: true, By: "person"}}
 		b.crew.outcome = func(brief plan.Brief) plan.Outcome {
 			if brief.Phase == plan.Critique {
 				return plan.Outcome{Remarks: "forgets a caller"}

@@ -33,7 +33,7 @@ func TestAJournalThatFails(t *testing.T) {
 						after = append(after, ev.Type())
 					}
 				}
-				if i != n { // it fails once: whoever tries again would succeed
+				if i != n { // it fails once: a second try would succeed
 					return false, nil
 				}
 				failed, briefs, effects, checks, snaps = true, len(b.crew.briefs), b.crew.effects, len(b.checker.ran), len(b.snaps.labels)

@@ -64,9 +64,9 @@ type Run struct {
 	// What the run has done to the tree since its latest snapshot: the content
 	// hash of each file that its tools left or showed, and whether a command
 	// ran, which may have changed anything.
-	handled   map[string]string
-	commanded bool
-	untold    *plan.Drift // a drift that no conversation has been told of
+	ownFiles        map[string]string
+	ranCommand      bool
+	unreportedDrift *plan.Drift // a drift that no conversation has been told of
 
 	inCritique bool // the open phase is the critique of the plan
 
@@ -111,7 +111,7 @@ func (r *Run) Tree() string {
 }
 
 // Origin is the tree that the run's change counts from: the one it began with,
-// with what somebody else has changed since.
+// with what others have changed since.
 func (r *Run) Origin() string {
 	for _, d := range slices.Backward(r.Drifts) {
 		if d.Origin != "" {
@@ -150,7 +150,7 @@ func (r *Run) begun(p plan.Phase) bool {
 
 // Apply takes one event. Events come in the order of the journal; those of
 // types that say nothing about the run as a whole change nothing but Head.
-func (r *Run) Apply(ev plan.Event) {
+func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from top to bottom
 	if r.attempts == nil {
 		r.State, r.Priced = plan.Unstarted, true
 		r.attempts, r.convs, r.reopened = map[plan.Phase]int{}, map[plan.Phase]string{}, map[string]int{}
@@ -188,8 +188,42 @@ func (r *Run) Apply(ev plan.Event) {
 		r.Usage = r.Usage.Add(b.Usage)
 		r.Cost += b.CostUSD
 		r.Priced = r.Priced && b.Priced
-	default:
-		r.applyResult(ev)
+	case plan.Report:
+		r.Report = b.Text
+	case plan.PlanMade:
+		r.Plans = append(r.Plans, b.PlanDoc)
+		r.drafted, r.remarks, r.remarksBy = true, "", ""
+	case plan.Critiqued:
+		r.critiqued, r.remarks, r.remarksBy = true, b.Findings, "critique"
+	case plan.FindingMade:
+		r.Findings = append(r.Findings, b.Finding)
+	case plan.Snapshot:
+		if before, _ := r.tools(); before == nil && b.Tools != nil {
+			r.toolsAt = ev.Time
+		}
+		r.Snapshots = append(r.Snapshots, b)
+	case plan.Adjusted:
+		r.Adjusted = append(r.Adjusted, b)
+	case plan.CheckEnd:
+		r.applyCheck(b.CheckResult)
+	case plan.VerdictGiven:
+		r.Verdicts = append(r.Verdicts, b.Judgement)
+	case plan.Steering:
+		r.Said = append(r.Said, b.Text)
+	case plan.FollowUp:
+		r.Said = append(r.Said, b.Text)
+	case plan.GapChange:
+		r.applyGap(b.Gap)
+	// Calls of tools wait for people in the same way and are the business of their
+	// conversations: only what is asked about a plan counts here.
+	case plan.ApprovalRequired:
+		if b.Name == plan.PlanTool {
+			r.asked = b.Call
+		}
+	case plan.ApprovalResolved:
+		if b.Call == r.asked && r.asked != "" && !b.Approved {
+			r.remarks, r.remarksBy = b.Reason, b.By
+		}
 	}
 }
 
@@ -220,56 +254,6 @@ func (r *Run) applyMove(b plan.StateChange) {
 		if p == plan.Review {
 			r.judged = r.Tree()
 			r.Checks, r.Findings = nil, nil
-		}
-	}
-}
-
-// applyResult takes the events that hold what the phases made.
-func (r *Run) applyResult(ev plan.Event) {
-	switch b := ev.Body.(type) {
-	case plan.Report:
-		r.Report = b.Text
-	case plan.PlanMade:
-		r.Plans = append(r.Plans, b.PlanDoc)
-		r.drafted, r.remarks, r.remarksBy = true, "", ""
-	case plan.Critiqued:
-		r.critiqued, r.remarks, r.remarksBy = true, b.Findings, "critique"
-	case plan.FindingMade:
-		r.Findings = append(r.Findings, b.Finding)
-	case plan.Snapshot:
-		if before, _ := r.tools(); before == nil && b.Tools != nil {
-			r.toolsAt = ev.Time
-		}
-		r.Snapshots = append(r.Snapshots, b)
-	case plan.Adjusted:
-		r.Adjusted = append(r.Adjusted, b)
-	case plan.CheckEnd:
-		r.applyCheck(b.CheckResult)
-	case plan.VerdictGiven:
-		r.Verdicts = append(r.Verdicts, b.Judgement)
-	case plan.Steering:
-		r.Said = append(r.Said, b.Text)
-	case plan.FollowUp:
-		r.Said = append(r.Said, b.Text)
-	case plan.GapChange:
-		r.applyGap(b.Gap)
-	default:
-		r.applyRuling(b)
-	}
-}
-
-// applyRuling takes what is asked of a person about a plan, and the answer.
-// Calls of tools wait in the same way and are the business of their
-// conversations.
-func (r *Run) applyRuling(b plan.Body) {
-	switch b := b.(type) {
-	case plan.ApprovalRequired:
-		if b.Name == plan.PlanTool {
-			r.asked = b.Call
-		}
-	case plan.ApprovalResolved:
-		if b.Call == r.asked && r.asked != "" && !b.Approved {
-			r.remarks, r.remarksBy = b.Reason, b.By
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // the next resume.
 func TestTheFoldTakesWhatStateIsMadeOf(t *testing.T) {
 	t.Parallel()
-	named := eventcases.Named(t, "Run.Apply", "Run.applyResult", "Run.applyRuling", "Run.trackOpen", "Run.trackTree")
+	named := eventcases.Named(t, "Run.Apply", "Run.Apply", "Run.trackOpen", "Run.trackTree")
 	for _, name := range plan.EventTypes() {
 		switch taken := slices.Contains(named, name); {
 		case name.Folded() && !taken:

@@ -232,15 +232,15 @@ func (s *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 		}
 	}
 	tree := "tree-" + label
-	if before, ok := strings.CutPrefix(label, "before-"); ok { // nobody changes it there either
+	if before, ok := strings.CutPrefix(label, "before-"); ok { // it is not changed there either
 		n := strings.TrimPrefix(before, "implement-")
 		tree = map[string]string{"1": "tree-start", "2": "tree-implement-1", "3": "tree-implement-2"}[n]
 		if s.edited {
 			tree = "tree-edited-" + n
 		}
-	} else if strings.HasPrefix(label, "review-") { // nobody changes the tree during a review,
+	} else if strings.HasPrefix(label, "review-") { // the tree is not changed during a review,
 		tree = "tree-" + strings.Replace(label, "review", "implement", 1)
-		if s.meddled { // or somebody does
+		if s.meddled { // or it is
 			tree = "tree-meddled"
 		}
 	} else {

@@ -21,11 +21,11 @@ func (e *Engine) fail(ctx context.Context, cause error) error {
 }
 
 func (e *Engine) park(ctx context.Context, p plan.Parked) error {
-	events, err := e.leave(ctx)
+	events, err := e.snapshotBeforePark(ctx)
 	if err != nil {
 		return err
 	}
-	if e.run.phaseOpen && e.met { // else what a killed process left open stays as it is
+	if e.run.phaseOpen && e.treeAccepted { // else what a killed process left open stays as it is
 		reason := plan.EndParked
 		if p.Reason == plan.ParkLimit {
 			reason = plan.EndLimit
@@ -58,7 +58,7 @@ func (e *Engine) moveWith(ctx context.Context, event, why string, blobs []plan.B
 	}
 	var events []plan.Event
 	if to.Final() || event == evReplan {
-		events = e.run.ends(reason, func(plan.Body) bool { return true })
+		events = e.run.endOpen(reason, func(plan.Body) bool { return true })
 	}
 	if e.run.phaseOpen {
 		events = append(events, e.event(plan.PhaseEnd{Reason: reason}))

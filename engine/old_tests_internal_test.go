@@ -13,10 +13,17 @@ func TestOldTests(t *testing.T) {
 	code := 0
 	ran := func(command string) []plan.Event {
 		args, _ := json.Marshal(map[string]string{"command": command})
-		return []plan.Event{{Body: plan.ToolStart{Call: command, Name: "bash", Args: args}}, {Body: plan.ToolEnd{Call: command, Name: "bash", ExitCode: &code}}}
+		return []plan.Event{
+			{Body: plan.ToolStart{Call: command, Name: "bash", Effect: plan.EffectUnknown, Args: args}},
+			{Body: plan.ToolEnd{Call: command, Name: "bash", ExitCode: &code}},
+		}
 	}
 	edit := func(failed bool) []plan.Event {
-		return []plan.Event{{Body: plan.ToolEnd{Call: "e", Name: "edit", Error: failed, Files: map[string]string{"b.go": "1", "a.go": "2"}}}}
+		files := map[string]string{"b.go": "1", "a.go": "2"}
+		return []plan.Event{
+			{Body: plan.ToolStart{Call: "e", Name: "edit", Effect: plan.EffectVerifiable}},
+			{Body: plan.ToolEnd{Call: "e", Name: "edit", Error: failed, Files: files}},
+		}
 	}
 	checks := []plan.Check{{Command: "./run-all"}}
 	for name, c := range map[string]struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// lostWords is the result of a tool call that nobody will hear of any more.
+// lostWords is the result of a tool call whose real one is not recorded any more.
 const lostWords = "The run ended while this call was running, so its outcome is unknown: it may have done all, part or none of its work."
 
 // trackOpen remembers what was started inside a phase and has not ended.
@@ -40,9 +40,9 @@ func (r *Run) checking(command string) bool {
 	})
 }
 
-// ends closes the starts that wanted chooses, the latest first, as somebody has
-// to whose run goes no further: a process was killed between start and end.
-func (r *Run) ends(reason string, wanted func(plan.Body) bool) []plan.Event {
+// endOpen closes the starts that wanted chooses, the latest first, where the
+// run goes no further: a process was killed between start and end.
+func (r *Run) endOpen(reason string, wanted func(plan.Body) bool) []plan.Event {
 	var out []plan.Event
 	for _, ev := range slices.Backward(r.open) {
 		if !wanted(ev.Body) {

@@ -8,10 +8,10 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// Desk is where people decide about plans.
-type Desk interface {
+// PlanApprover is where people decide about plans.
+type PlanApprover interface {
 	// Ruling returns what a person has decided about this version of the plan,
-	// or nil as long as nobody has.
+	// or nil as long as none is made.
 	Ruling(ctx context.Context, doc plan.PlanDoc) (*Ruling, error)
 }
 
@@ -22,7 +22,7 @@ type Ruling struct {
 	Rejected bool          // the run ends
 	Text     string        // comments, or a reason
 	Plan     *plan.PlanDoc // approved instead: as the person edited it
-	By       string        // person, or policy where nobody is asked
+	By       string        // person, or policy where no person is asked
 	Letter   int64         // in the inbox; 0 for none
 }
 
@@ -58,7 +58,7 @@ func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 }
 
 func (e *Engine) wantsCritique() bool { return e.cfg.Critique && !e.run.critiqued }
-func (e *Engine) wantsApproval() bool { return e.cfg.ApprovePlan && e.cfg.Desk != nil }
+func (e *Engine) wantsApproval() bool { return e.cfg.ApprovePlan && e.cfg.PlanApprover != nil }
 
 // planned is the move that follows from a plan.
 func (e *Engine) planned() string {
@@ -68,7 +68,7 @@ func (e *Engine) planned() string {
 	return evPlan
 }
 
-// critique has the plan looked at by somebody who did not write it, once in a
+// critique has the plan looked at by a model that did not write it, once in a
 // run. It advises: when the look itself fails, the plan is carried out as it is.
 func (e *Engine) critique(ctx context.Context) (*plan.Parked, error) {
 	doc := e.run.Plan()
@@ -96,7 +96,7 @@ func (e *Engine) critique(ctx context.Context) (*plan.Parked, error) {
 	if done.Error != "" {
 		reason = plan.EndError
 	}
-	events := e.run.ends(reason, func(plan.Body) bool { return true })
+	events := e.run.endOpen(reason, func(plan.Body) bool { return true })
 	if e.run.phaseOpen {
 		events = append(events, e.event(plan.PhaseEnd{Reason: reason}))
 	}
@@ -107,7 +107,7 @@ func (e *Engine) critique(ctx context.Context) (*plan.Parked, error) {
 // Nothing but a clear yes to this very version lets it be carried out.
 func (e *Engine) approval(ctx context.Context) (*plan.Parked, error) {
 	doc := e.run.Plan()
-	r, err := e.cfg.Desk.Ruling(ctx, *doc)
+	r, err := e.cfg.PlanApprover.Ruling(ctx, *doc)
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("look for a decision about the plan: %w", err)}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// TestRemarksAreAnswered: what was to change about a plan is said to whoever
-// writes the next one, and to nobody after that.
+// TestRemarksAreAnswered: what was to change about a plan is said to the model that
+// writes the next one, and to none after that.
 func TestRemarksAreAnswered(t *testing.T) {
 	t.Parallel()
 	for by, said := range map[string][]plan.Body{

@@ -145,7 +145,7 @@ func TestAnotherPlanIsAskedForWhileItWorks(t *testing.T) {
 	}
 }
 
-// TestAPlanThatIsOutdated was made for files that are others when somebody
+// TestAPlanThatIsOutdated was made for files that are others when a person
 // wants to begin with it.
 func TestAPlanThatIsOutdated(t *testing.T) {
 	t.Parallel()

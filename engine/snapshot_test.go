@@ -8,8 +8,8 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// What somebody changed before an attempt to implement is named, once for each
-// attempt, and nothing is named where nobody changed anything.
+// What a person changed before an attempt to implement is named, once for each
+// attempt, and nothing is named where nothing was changed.
 func TestTheTreeIsNamedBeforeImplement(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -24,15 +24,10 @@ func (e *Engine) step(ctx context.Context) (_ *plan.Parked, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	switch e.run.State {
-	case plan.Exploring:
-		return e.explore(ctx)
-	case plan.Planning:
-		return e.plan(ctx)
-	case plan.Implementing:
-		return e.implement(ctx)
-	case plan.Reviewing:
-		return e.review(ctx)
+	for _, s := range stages() {
+		if s.state == e.run.State {
+			return s.work(e, ctx)
+		}
 	}
 	return nil, fmt.Errorf("a run in state %q cannot go on: its journal does not begin with a move", e.run.State)
 }
@@ -46,7 +41,7 @@ func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
 }
 
 func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
-	if moved, err := e.stale(ctx); moved || err != nil {
+	if givenUp, err := e.replanIfOutdated(ctx); givenUp || err != nil {
 		return nil, err
 	}
 	if err := e.check(ctx, true); err != nil {
@@ -80,8 +75,8 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 	return nil, e.move(ctx, evBuilt, "", snap)
 }
 
-// snapBefore names the tree as an attempt to implement finds it, where somebody
-// changed it since it was last named, and the first time for the tools that
+// snapBefore names the tree as an attempt to implement finds it, where it
+// was changed since it was last named, and the first time for the tools that
 // checks have before anything is implemented.
 func (e *Engine) snapBefore(ctx context.Context) error {
 	if e.run.phaseBegun {
@@ -103,7 +98,7 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	if err := e.check(ctx, false); err != nil {
 		return nil, err
 	}
-	if why := e.goesBack(); why != "" {
+	if why := e.recheckReason(); why != "" {
 		return nil, e.move(ctx, evRecheck, why)
 	}
 	diff, err := e.cfg.Snapshots.Diff(ctx, e.run.Origin(), e.run.Tree())
@@ -114,7 +109,7 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, err := e.implementerSaid(ctx)
+	lastWords, err := e.implementerClosing(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +121,7 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 		b.Diff, b.Since = diff, since
 		b.Checks, b.Base = e.run.Checks, e.run.Baseline
 		b.Noticed = e.run.Findings
-		b.Closing, b.Last = said, e.run.lastVerdict()
+		b.Closing, b.Last = lastWords, e.run.lastVerdict()
 		b.Change = plan.Trees{Start: e.run.Origin(), Work: e.run.Tree()}
 	})
 	if err != nil || out.Park != nil {
@@ -135,11 +130,11 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	j := *out.Judgement
 	var results []plan.Body
 	if j.Approved {
-		moved, err := e.moved(ctx, &j)
+		snapshot, err := e.withdrawIfTreeChanged(ctx, &j)
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, moved...)
+		results = append(results, snapshot...)
 	}
 	event, why := e.decide(j)
 	gaps, blobs := j.Gaps, j.Blobs
@@ -151,9 +146,9 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	return nil, e.moveWith(ctx, event, why, blobs, results...)
 }
 
-// moved withdraws an approval if the tree is no longer the one that was
-// reviewed: whoever changed it, nobody has judged what is there now.
-func (e *Engine) moved(ctx context.Context, j *plan.Judgement) ([]plan.Body, error) {
+// withdrawIfTreeChanged withdraws an approval if the tree is no longer the one that was
+// reviewed: the verdict is not about what is there now.
+func (e *Engine) withdrawIfTreeChanged(ctx context.Context, j *plan.Judgement) ([]plan.Body, error) {
 	// A verdict that was reached counts, also if the run is stopped just now, and
 	// however long it takes to look at a large tree.
 	ctx = context.WithoutCancel(ctx)
@@ -200,7 +195,7 @@ func (e *Engine) decide(j plan.Judgement) (event, why string) {
 		return evApprove, j.Why
 	case j.Verdict == plan.CannotSay:
 		return evBlock, j.Why
-	case e.run.moved(evFix) >= e.cfg.MaxCycles:
+	case e.run.countMoves(evFix) >= e.cfg.MaxCycles:
 		return evExhaust, j.Why
 	}
 	if stuck := e.stuck(j.Gaps); stuck != "" {

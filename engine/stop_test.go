@@ -183,7 +183,7 @@ func stopIn(b *bench, where string, stop func()) {
 }
 
 // TestACancelIsNotLostInAPark: a phase may find a reason to park in the instant
-// in which somebody cancels the run.
+// in which a person cancels the run.
 func TestACancelIsNotLostInAPark(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -37,9 +37,36 @@ type move struct {
 	to    plan.State
 }
 
-// active are the states in which a phase works.
+// stage is a state in which a phase works.
+type stage struct {
+	state plan.State
+	// work runs the phase and moves on. A park that comes back leaves the run
+	// where it stands.
+	work func(*Engine, context.Context) (*plan.Parked, error)
+}
+
+// stages are the states in which a phase works.
+func stages() []stage {
+	return []stage{
+		{plan.Exploring, (*Engine).explore},
+		{plan.Planning, (*Engine).plan},
+		{plan.Implementing, (*Engine).implement},
+		{plan.Reviewing, (*Engine).review},
+	}
+}
+
+// active are the states that are not final.
 func active() []plan.State {
-	return []plan.State{plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing}
+	var out []plan.State
+	for _, s := range stages() {
+		out = append(out, s.state)
+	}
+	return out
+}
+
+// final are the states that no row leads out of.
+func final() []plan.State {
+	return []plan.State{plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled}
 }
 
 // table is the workflow.
@@ -123,7 +150,7 @@ func Mermaid(moves []plan.StateChange) string {
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", src, row.to, label)
 		}
 	}
-	for _, s := range []plan.State{plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled} {
+	for _, s := range final() {
 		fmt.Fprintf(&b, "    %s --> [*]\n", s)
 	}
 	mark(&b, visited, at)
@@ -137,7 +164,7 @@ func mark(b *strings.Builder, visited map[plan.State]bool, at plan.State) {
 	}
 	b.WriteString("    classDef taken fill:#dbeafe,stroke:#2563eb\n")
 	b.WriteString("    classDef current fill:#bbf7d0,stroke:#15803d,stroke-width:3px\n")
-	for _, s := range append(active(), plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled) {
+	for _, s := range append(active(), final()...) {
 		switch {
 		case s == at:
 			fmt.Fprintf(b, "    class %s current\n", s)

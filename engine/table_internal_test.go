@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,5 +77,26 @@ func TestMovesDoNotMindCancellation(t *testing.T) {
 	cancel(errors.New("enough"))
 	if to, err := next(ctx, plan.Reviewing, evApprove); err != nil || to != plan.Approved {
 		t.Errorf("%s, %v", to, err)
+	}
+}
+
+// TestEveryPhaseHasAStage: what the program knows as a phase is worked on in a
+// state of its own, in the same order.
+func TestEveryPhaseHasAStage(t *testing.T) {
+	t.Parallel()
+	var worked []plan.Phase
+	for _, s := range stages() {
+		worked = append(worked, s.state.Phase())
+		if s.work == nil {
+			t.Errorf("nothing is done in %s", s.state)
+		}
+	}
+	if !slices.Equal(worked, plan.Phases()) {
+		t.Errorf("the stages work on %v, and the phases are %v", worked, plan.Phases())
+	}
+	for _, s := range final() {
+		if !s.Final() {
+			t.Errorf("%s counts as final here alone", s)
+		}
 	}
 }

@@ -24,32 +24,32 @@ type Adviser interface {
 // whether the conversation has begun already. What was said is in the journal,
 // so that a resumed conversation is told the same.
 func (ph *Phases) advise(ctx context.Context, b plan.Brief, emit plan.Emit) (text string, begun bool, err error) {
-	var said []plan.Body
+	var advice []plan.Body
 	for _, ev := range b.Past {
 		switch body := ev.Body.(type) {
 		case plan.Recall, plan.SkillPick:
-			said = append(said, body)
+			advice = append(advice, body)
 		case plan.MessageEnd:
 			begun = true
 		}
 	}
-	if len(said) == 0 && !begun && ph.cfg.Adviser != nil {
-		said = ph.cfg.Adviser.Advise(ctx, b.Phase, b.Request)
-		events := make([]plan.Event, len(said))
-		for i, body := range said {
+	if len(advice) == 0 && !begun && ph.cfg.Adviser != nil {
+		advice = ph.cfg.Adviser.Advise(ctx, b.Phase, b.Request)
+		events := make([]plan.Event, len(advice))
+		for i, body := range advice {
 			events[i] = plan.Event{Conv: b.Conv, Body: body}
 		}
 		if err := emit(ctx, events...); err != nil {
 			return "", false, err
 		}
 	}
-	return adviceText(said), begun, nil
+	return adviceText(advice), begun, nil
 }
 
 // adviceText puts advice into words.
-func adviceText(said []plan.Body) string {
+func adviceText(advice []plan.Body) string {
 	var parts []string
-	for _, body := range said {
+	for _, body := range advice {
 		switch a := body.(type) {
 		case plan.Recall:
 			parts = append(parts, recallText(a)...)

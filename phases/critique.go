@@ -12,7 +12,7 @@ import (
 // become another exploration.
 const critiqueTurns = 20
 
-// critique has a plan looked at by somebody who did not write it. Its exit is
+// critique has a plan looked at by a model that did not write it. Its exit is
 // what should be changed, or nothing.
 func (ph *Phases) critique(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
 	err = s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["critique"], map[string]string{
@@ -34,20 +34,22 @@ func (ph *Phases) critique(ctx context.Context, b plan.Brief, s *session) (out p
 	return out, nil
 }
 
-// model names the model of a phase. A critique is made by the planner's, unless
-// another is set.
-func (ph *Phases) model(p plan.Phase) string {
-	if name := ph.cfg.Models[p]; name != "" || p != plan.Critique {
-		return name
+// model names the model of a phase.
+func (ph *Phases) model(p plan.Phase) string { return ph.cfg.Models[ph.modelledAs(p)] }
+
+// modelledAs is the phase whose model a phase has: its own, unless none is set.
+func (ph *Phases) modelledAs(p plan.Phase) plan.Phase {
+	if d, _ := describe(p); ph.cfg.Models[p] == "" && d.modelOf != "" {
+		return d.modelOf
 	}
-	return ph.cfg.Models[plan.Plan]
+	return p
 }
 
 // limits bound a phase.
 func (ph *Phases) limits(p plan.Phase) plan.Limits {
 	limits := ph.cfg.Limits
-	if p == plan.Critique && (limits.Turns == 0 || limits.Turns > critiqueTurns) {
-		limits.Turns = critiqueTurns
+	if d, _ := describe(p); d.maxTurns > 0 && (limits.Turns == 0 || limits.Turns > d.maxTurns) {
+		limits.Turns = d.maxTurns
 	}
 	return limits
 }

@@ -29,7 +29,7 @@ func TestCallsThatAPhaseMayNotMake(t *testing.T) {
 		tool  string
 		says  []string
 	}{
-		{plan.Explore, "write", []string{"write is not offered in", "only reads", "read, grep, glob, list_dir and symbols"}},
+		{plan.Explore, "write", []string{"write is not offered in", "only reads", "read, grep, glob, list_dir"}},
 		{plan.Explore, "edit", []string{"edit is not offered in"}},
 		{plan.Explore, "bash", []string{"bash is not offered in", "Implement does it"}},
 		{plan.Plan, "apply_patch", []string{"apply_patch is not offered in", "only reads"}},

@@ -35,7 +35,7 @@ const (
 // them and its answer say how it goes on.
 func (s *session) handOver(ctx context.Context, p product, first ...plan.Message) (string, error) {
 	prompt := first
-	for n := max(s.told-1, 0); ; n++ {
+	for n := max(s.recorded-1, 0); ; n++ {
 		if err := s.ask(ctx, n, prompt...); err != nil {
 			return "", err
 		}

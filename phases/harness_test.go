@@ -102,7 +102,7 @@ func newKit(t testing.TB, shell *sandbox.Shell) phases.Kit {
 	if err := errors.Join(err, set.Close()); err != nil {
 		t.Fatal(err)
 	}
-	kit, err := phases.NewKit(offered)
+	kit, err := phases.NewKit(offered, false)
 	if err != nil {
 		t.Fatal(err)
 	}

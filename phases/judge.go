@@ -25,7 +25,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 		if err := s.ask(ctx, n, plan.UserText(prompt)); err != nil {
 			return out, err
 		}
-		later := n < s.told-1 // the journal has an answer to another question
+		later := n < s.recorded-1 // the journal has an answer to another question
 		v, err := review.Parse(review.Answer{
 			Text:  s.end.Text,
 			Truncated:   s.end.Cut,

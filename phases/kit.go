@@ -22,16 +22,16 @@ var prompts embed.FS
 // resumes the run with the same bytes.
 type Kit struct {
 	System  string               `json:"system"`
-	Prompts map[string]string    `json:"prompts"` // explore, plan, critique, implement, retry, review; task with sub-agents
+	Prompts map[string]string    `json:"prompts"` // by file name; task only with sub-agents
 	Tools   map[string]loop.Spec `json:"tools"`
 	// Offer names the tools of each phase, in order.
 	Offer   map[plan.Phase][]string `json:"offer"`
 	Verdict json.RawMessage         `json:"verdict"` // schema of the reviewer's answer
 }
 
-// NewKit is the kit of this version of the program, with these tools. The
-// phases named in bash get that tool besides those that always have it.
-func NewKit(offered []loop.Tool, bash ...plan.Phase) (Kit, error) {
+// NewKit is the kit of this version of the program, with these tools. With
+// commands, the phases that may run some do.
+func NewKit(offered []loop.Tool, commands bool) (Kit, error) {
 	kit := Kit{
 		Prompts: map[string]string{},
 		Tools:   map[string]loop.Spec{},
@@ -42,15 +42,15 @@ func NewKit(offered []loop.Tool, bash ...plan.Phase) (Kit, error) {
 	if kit.System, err = promptFile("system"); err != nil {
 		return Kit{}, err
 	}
-	for _, name := range []string{"explore", "plan", "critique", "implement", "retry", "review"} {
-		if kit.Prompts[name], err = promptFile(name); err != nil {
-			return Kit{}, err
+	for _, d := range descriptions() {
+		for _, name := range d.prompts {
+			if kit.Prompts[name], err = promptFile(name); err != nil {
+				return Kit{}, err
+			}
 		}
-	}
-	for _, p := range append(plan.Phases(), plan.Critique) {
-		kit.Offer[p] = toolNames(p)
-		if slices.Contains(bash, p) && !slices.Contains(kit.Offer[p], "bash") {
-			kit.Offer[p] = inOrder(append(kit.Offer[p], "bash"))
+		kit.Offer[d.phase] = d.tools()
+		if commands && d.MayRunCommands {
+			kit.Offer[d.phase] = d.tools(tools.Execute)
 		}
 	}
 	for _, t := range offered {
@@ -63,8 +63,10 @@ func NewKit(offered []loop.Tool, bash ...plan.Phase) (Kit, error) {
 // WithSkills is the kit of a run that has skills to load.
 func (k Kit) WithSkills() Kit {
 	k.Offer = maps.Clone(k.Offer)
-	for _, p := range []plan.Phase{plan.Explore, plan.Plan, plan.Implement} {
-		k.Offer[p] = inOrder(append(slices.Clip(k.Offer[p]), "skill"))
+	for _, d := range descriptions() {
+		if d.LoadsSkills {
+			k.Offer[d.phase] = inOrder(append(slices.Clip(k.Offer[d.phase]), tools.Names(tools.Skill)...))
+		}
 	}
 	return k
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -98,7 +99,7 @@ type Config struct {
 // Instruction is a file in which a repository says how to work on it.
 type Instruction struct{ Path, Text string }
 
-// Phases runs the four phases.
+// Phases runs the phases.
 type Phases struct{ cfg Config }
 
 // New makes the phases of a run.
@@ -123,54 +124,26 @@ func New(cfg Config) (*Phases, error) {
 	return &Phases{cfg: cfg}, nil
 }
 
-// toolNames is who may use what. It is enforced when tools are offered and
-// again when they are called.
+// toolNames are the tools of a phase in a run that has nothing special.
 func toolNames(p plan.Phase) []string {
-	switch p {
-	case plan.Implement:
-		return []string{
-			"read",
-			"grep",
-			"glob",
-			"list_dir",
-			"symbols",
-			"write",
-			"edit",
-			"apply_patch",
-			"bash",
-			"remember",
-			"ask",
-			"prune",
-		}
-	case plan.Review:
-		return []string{"read", "grep", "glob", "list_dir", "symbols", "bash", "prune"}
-	case plan.Critique:
-		return []string{"read", "grep", "glob", "list_dir", "symbols"}
-	}
-	return []string{"read", "grep", "glob", "list_dir", "symbols", "ask", "prune"}
+	d, _ := describe(p)
+	return d.tools()
 }
 
 // refuse is what a model reads when it calls a tool that its phase does not
 // have.
 func refuse(p plan.Phase, name string) string {
-	if !slices.Contains(tools.Names(), name) {
+	d, ok := describe(p)
+	if !ok || tools.PurposeOf(name) == "" {
 		return "" // no tool of ours: the loop says which there are
 	}
-	switch p {
-	case plan.Review:
-		return fmt.Sprintf(
-			"%s is not offered in Review: a reviewer changes nothing. If something must change, say so as a gap in `missing`. To try something out, use bash; your copy of the tree is thrown away.",
-			name,
-		)
-	case plan.Implement:
-		return fmt.Sprintf("%s is not offered in this run.", name)
-	default:
-		return fmt.Sprintf(
-			"%s is not offered in %s, which only reads. Look with read, grep, glob, list_dir and symbols; what should be changed or run belongs into what you hand over, and Implement does it.",
-			name,
-			p,
-		)
-	}
+	look := tools.Names(tools.Inspect)
+	last := len(look) - 1
+	return strings.NewReplacer(
+		"%tool%", name,
+		"%phase%", string(p),
+		"%look%", strings.Join(look[:last], ", ")+" and "+look[last],
+	).Replace(d.refusal)
 }
 
 // Describe implements engine.Runner.
@@ -192,22 +165,20 @@ func (ph *Phases) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.O
 		}
 		return record(ctx, events...)
 	}
-	work, ok := map[plan.Phase]func(context.Context, plan.Brief, *session) (plan.Outcome, error){
-		plan.Explore: ph.explore, plan.Plan: ph.plan, plan.Critique: ph.critique, plan.Implement: ph.implement, plan.Review: ph.review,
-	}[b.Phase]
+	d, ok := describe(b.Phase)
 	if !ok {
 		return plan.Outcome{}, fmt.Errorf("there is no phase named %q", b.Phase)
 	}
-	out, err := ph.within(ctx, b, emit, func(s *session) (plan.Outcome, error) { return work(ctx, b, s) })
+	out, err := ph.inRoom(ctx, b, emit, func(s *session) (plan.Outcome, error) { return d.work(ph, ctx, b, s) })
 	if err != nil {
 		return ph.classify(err, b, worked)
 	}
 	return out, nil
 }
 
-// within gives a phase its room and its conversation, and takes both away when
+// inRoom gives a phase its room and its conversation, and takes both away when
 // its work is done.
-func (ph *Phases) within(
+func (ph *Phases) inRoom(
 	ctx context.Context,
 	b plan.Brief,
 	emit plan.Emit,
@@ -217,7 +188,7 @@ func (ph *Phases) within(
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = leave(ctx, room, b, emit, &out, err) }()
+	defer func() { err = closeRoom(ctx, room, b, emit, &out, err) }()
 	s, err := ph.open(ctx, b, room, emit)
 	if err != nil {
 		return out, err
@@ -251,9 +222,9 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 }
 
 // mail is what a phase hears. Guidance reaches every phase; a further request
-// waits for Implement, which alone can carry it out.
+// waits for one that writes, which alone can carry it out.
 func (ph *Phases) mail(p plan.Phase) loop.Mailbox {
-	if ph.cfg.Mail == nil || p == plan.Implement {
+	if ph.cfg.Mail == nil || TraitsOf(p).Writes {
 		return ph.cfg.Mail
 	}
 	return withoutFollowUps{ph.cfg.Mail}

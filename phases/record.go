@@ -2,7 +2,6 @@ package phases
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/review"
+	"github.com/plan-engine/plan/tools"
 )
 
 // record remembers the commands that ran in a review and how they ended, from
@@ -50,12 +50,9 @@ func (r *record) see(ev plan.Event) {
 	defer r.mu.Unlock()
 	switch b := ev.Body.(type) {
 	case plan.ToolStart:
-		var args struct {
-			Command string `json:"command"`
-		}
-		if b.Name == "bash" && json.Unmarshal(b.Args, &args) == nil {
+		if tools.PurposeOf(b.Name) == tools.Execute {
 			r.started = append(r.started, b.Call)
-			r.command[b.Call] = args.Command
+			r.command[b.Call] = b.CommandLine()
 		}
 	case plan.ToolEnd:
 		command, ok := r.command[b.Call]
@@ -147,7 +144,7 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 func recordCommands(offered []loop.Tool, r *record, changes func(context.Context) (Changes, error)) []loop.Tool {
 	out := slices.Clone(offered)
 	for i, t := range out {
-		if t.Info().Name == "bash" {
+		if tools.PurposeOf(t.Info().Name) == tools.Execute {
 			out[i] = &recorded{
 				Tool:    t,
 				record:  r,

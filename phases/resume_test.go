@@ -15,7 +15,7 @@ import (
 // TestGoingOnAnywhere stops the whole workflow after each of its commits, as a
 // kill would, and plays it to its end in a new process, over a tree as it was
 // then. Whatever is asked must have been asked, byte for byte, by the run that
-// nobody stopped.
+// no one stopped.
 func TestGoingOnAnywhere(t *testing.T) {
 	t.Parallel()
 	first := whole(t)

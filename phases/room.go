@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools"
 )
 
 // Room is where one attempt of a phase works.
@@ -59,23 +60,25 @@ func (ph *Phases) room(ctx context.Context, p plan.Phase, at plan.Trees) (Room, 
 }
 
 // commands reports whether a phase has a tool that runs commands.
-func (ph *Phases) commands(p plan.Phase) bool { return slices.Contains(ph.cfg.Kit.offer(p), "bash") }
+func (ph *Phases) commands(p plan.Phase) bool {
+	return slices.ContainsFunc(ph.cfg.Kit.offer(p), func(name string) bool { return tools.PurposeOf(name) == tools.Execute })
+}
 
-// leave closes a room and says what follows: people are told of what could not
+// closeRoom closes a room and says what follows: people are told of what could not
 // be thrown away, and the phase's outcome still counts. But where the real tree
 // changed under a phase that must not change it, nothing is approved.
-func leave(ctx context.Context, room Room, b plan.Brief, emit plan.Emit, out *plan.Outcome, err error) error {
+func closeRoom(ctx context.Context, room Room, b plan.Brief, emit plan.Emit, out *plan.Outcome, err error) error {
 	left := room.Close()
 	if err != nil || left == nil {
 		return errors.Join(err, left)
 	}
-	told := plan.Failure{
+	failure := plan.Failure{
 		Error: fmt.Sprintf("what %s worked in could not be removed: %v", b.Phase, left),
 		Hint:  "What the phase found counts. Remove the folder by hand.",
 	}
 	var breach *sandbox.Breach
 	if errors.As(left, &breach) {
-		told = plan.Failure{
+		failure = plan.Failure{
 			Error: fmt.Sprintf("while %s ran, %v", b.Phase, breach),
 			Hint:  "Look at what changed there. A kernel with user namespaces keeps this from happening: see `plan doctor`.",
 		}
@@ -87,5 +90,5 @@ func leave(ctx context.Context, room Room, b plan.Brief, emit plan.Emit, out *pl
 			out.Judgement.Why = "While it was reviewed " + breach.Error() + ". So the verdict is not about what is there now."
 		}
 	}
-	return emit(context.WithoutCancel(ctx), plan.Event{Conv: b.Conv, Body: told})
+	return emit(context.WithoutCancel(ctx), plan.Event{Conv: b.Conv, Body: failure})
 }

@@ -112,13 +112,8 @@ func (c choice) record(ctx context.Context, b plan.Brief, emit plan.Emit) error 
 	return nil
 }
 
-// why is why a phase has its model. A critique without one has the planner's.
-func (ph *Phases) why(p plan.Phase) string {
-	if p == plan.Critique && ph.cfg.Models[p] == "" {
-		p = plan.Plan
-	}
-	return ph.cfg.Why[p]
-}
+// why is why a phase has its model.
+func (ph *Phases) why(p plan.Phase) string { return ph.cfg.Why[ph.modelledAs(p)] }
 
 func (ph *Phases) sameServer(a, b string) bool {
 	return a == b || ph.cfg.SameServer == nil || ph.cfg.SameServer(a, b)

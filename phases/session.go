@@ -13,18 +13,18 @@ import (
 
 // session is one phase attempt's conversation with its tools.
 type session struct {
-	loop   *loop.Loop
-	close  func() error // gives its tools back
-	told   int          // prompts of this attempt that the journal holds already
-	judged int          // which of them, from 0, the phase last parked over
-	brief  plan.Brief
-	phase  plan.Phase
-	mark   bool    // the first prompt gets the mark that advice stands in for
-	ran    *record // what commands came to, for a review; nil elsewhere
-	room   Room
-	emit   plan.Emit
-	end    loop.End
-	parked *plan.Parked
+	loop     *loop.Loop
+	close    func() error // gives its tools back
+	recorded int          // prompts of this attempt that the journal holds already
+	judged   int          // which of them, from 0, the phase last parked over
+	brief    plan.Brief
+	phase    plan.Phase
+	mark     bool    // the first prompt gets the mark that advice stands in for
+	ran      *record // what commands came to, for a review; nil elsewhere
+	room     Room
+	emit     plan.Emit
+	end      loop.End
+	parked   *plan.Parked
 }
 
 // errParked ends the work of a phase that has to park.
@@ -43,7 +43,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	}
 	var format *loop.Format
 	var ran *record
-	if b.Phase == plan.Review {
+	if TraitsOf(b.Phase).Judges {
 		format = &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}
 		ran = newRecord(b.Past)
 		emit = ran.watch(emit)
@@ -66,18 +66,18 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	prompts, judged := told(b)
+	prompts, judged := recordedPrompts(b)
 	return &session{
-		loop:   l,
-		close:  shut,
-		told:   prompts,
-		judged: judged,
-		brief:  b,
-		phase:  b.Phase,
-		mark:   advice != "" && !begun,
-		ran:    ran,
-		room:   room,
-		emit:   emit,
+		loop:     l,
+		close:    shut,
+		recorded: prompts,
+		judged:   judged,
+		brief:    b,
+		phase:    b.Phase,
+		mark:     advice != "" && !begun,
+		ran:      ran,
+		room:     room,
+		emit:     emit,
 	}, nil
 }
 
@@ -122,9 +122,9 @@ func (ph *Phases) conversing(b plan.Brief, model string) loop.Config {
 // conversation until it answers. A prompt that the journal holds already is
 // not repeated. The error is errParked when the phase has to park.
 func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error {
-	if n < s.told {
+	if n < s.recorded {
 		prompt = nil
-		if n < s.told-1 {
+		if n < s.recorded-1 {
 			s.end = answered(s.brief, n) // before the process died
 			return nil
 		}
@@ -153,7 +153,7 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 	case loop.Stuck:
 		// What was built or judged so far still counts, and says that it is
 		// unfinished; an unfinished report or plan is none.
-		if s.phase == plan.Implement || s.phase == plan.Review {
+		if d, _ := describe(s.phase); d.unfinishedCounts {
 			s.end = end
 			return nil
 		}

@@ -61,7 +61,7 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 		return out, err
 	}
 	n := 1
-	if s.told > n && s.toldIs(n, closingCut) || s.told <= n && s.end.Cut && s.end.Reason == loop.Completed {
+	if s.recorded > n && s.recordedPromptIs(n, closingCut) || s.recorded <= n && s.end.Cut && s.end.Reason == loop.Completed {
 		if err := s.ask(ctx, n, plan.UserText(closingCut)); err != nil {
 			return out, err
 		}

@@ -15,7 +15,7 @@ const taskTool = "task"
 
 // taskTools are what sub-agents have in every phase: they look and change
 // nothing, so that several can work at the same time.
-func taskTools() []string { return []string{"read", "grep", "glob", "list_dir", "symbols"} }
+func taskTools() []string { return tools.Names(tools.Inspect) }
 
 // AddTask offers the tool `task` to the phases of a kit, as their last one.
 func (k *Kit) AddTask() error {

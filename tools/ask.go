@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
@@ -18,13 +17,18 @@ type askArgs struct {
 	Options  []string `json:"options,omitempty" jsonschema_description:"answers to choose from; the person may give another"`
 }
 
-// ask puts a question to the person who wants the work. The loop answers it.
-func ask() loop.Tool {
-	return define(loop.Info{
-		Spec:   loop.Spec{Name: "ask", Description: strings.TrimSpace(askDoc)},
-		Effect: plan.EffectReplay,
-		Asks:   true,
-	}, func(context.Context, askArgs, loop.Input) (loop.Result, error) {
-		return loop.Result{}, errors.New("a question is answered, not run")
-	})
+// askTool puts a question to the person who wants the work. The loop answers it.
+func askTool() builtin {
+	return builtin{
+		info: loop.Info{
+			Spec:   spec("ask", askDoc),
+			Effect: plan.EffectReplay,
+			Asks:   true,
+		},
+		purpose:  Ask,
+		describe: described(func(_ string, a askArgs) Call { return Call{Title: a.Question} }),
+		open: opens(func(*Set, context.Context, askArgs, loop.Input) (loop.Result, error) {
+			return loop.Result{}, errors.New("a question is answered, not run")
+		}),
+	}
 }

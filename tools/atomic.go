@@ -160,7 +160,7 @@ func inGit(p string) bool {
 	return false
 }
 
-// replace puts f.data in the place of the file in one step: whoever looks sees
+// replace puts f.data in the place of the file in one step: a reader sees
 // the whole old content or the whole new one. It returns the directories that
 // it had to make, outermost first. Key names the call that does it.
 func (s *Set) replace(f file, key string) (made []string, err error) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whoever looks while a file is being written sees one whole content.
+// A reader of a file that is being written sees one whole content.
 func TestNobodySeesAPart(t *testing.T) {
 	t.Parallel()
 	contents := []string{strings.Repeat("a", 100_000), strings.Repeat("b", 200_000)}

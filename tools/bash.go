@@ -28,14 +28,30 @@ type bashArgs struct {
 	TimeoutS int    `json:"timeout_s,omitempty" jsonschema:"minimum=1" jsonschema_description:"seconds until it is killed (default 120, at most 600)"`
 }
 
-func (s *Set) bash() loop.Tool {
-	return define(loop.Info{
-		Spec:     loop.Spec{Name: "bash", Description: strings.TrimSpace(bashDoc)},
-		Effect:   plan.EffectUnknown,
-		Serial:   true,
-		Writes:   true,
-		Category: loop.CategoryExec,
-	}, s.runBash)
+func bashTool() builtin {
+	return builtin{
+		info: loop.Info{
+			Spec:     spec("bash", bashDoc),
+			Effect:   plan.EffectUnknown,
+			Serial:   true,
+			Writes:   true,
+			Category: loop.CategoryExec,
+		},
+		purpose: Execute,
+		describe: described(func(dir string, a bashArgs) Call {
+			c := Call{Command: a.Command, Title: a.Command}
+			if a.Command != "" {
+				c.Preview = func() string { return previewCommand(dir, a.Command) }
+			}
+			return c
+		}),
+		open: func(s *Set, info loop.Info) loop.Tool {
+			if s.cfg.Shell == nil {
+				return nil
+			}
+			return opens((*Set).runBash)(s, info)
+		},
+	}
 }
 
 func (s *Set) runBash(ctx context.Context, args bashArgs, in loop.Input) (loop.Result, error) {

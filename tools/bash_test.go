@@ -90,7 +90,7 @@ func TestBashCutsLongOutput(t *testing.T) {
 }
 
 // holding makes a pipe that a command opens for writing as "held". The first
-// channel says that it did; the second that nobody holds it any more, so that
+// channel says that it did; the second that no process holds it any more, so that
 // everything the command had started is gone.
 func holding(t *testing.T, d *desk) (begun, gone <-chan struct{}) {
 	t.Helper()

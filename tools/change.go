@@ -23,53 +23,56 @@ type changer[A any] struct {
 	// work puts into w what the call does. An error is for the model, and
 	// means that the call does nothing.
 	work func(ctx context.Context, w *working, args A) error
-	// ready is the call that was worked out last, so that carrying it out
+	// prepared is the call that was worked out last, so that carrying it out
 	// need not work it out again.
-	ready ready
+	prepared prepared
 }
 
-type ready struct {
+type prepared struct {
 	mu  sync.Mutex
 	key string
 	w   *working
 }
 
 // put remembers what was worked out for a call.
-func (r *ready) put(key string, w *working) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.key, r.w = key, w
+func (p *prepared) put(key string, w *working) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.key, p.w = key, w
 }
 
 // take returns what was worked out for a call, once.
-func (r *ready) take(key string) *working {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.key != key {
+func (p *prepared) take(key string) *working {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.key != key {
 		return nil
 	}
-	w := r.w
-	r.key, r.w = "", nil
+	w := p.w
+	p.key, p.w = "", nil
 	return w
 }
 
-// changing makes a tool that changes files.
-func changing[A any](s *Set, name, doc string, work func(context.Context, *working, A) error) loop.Tool {
-	info := loop.Info{
-		Spec: loop.Spec{
-			Name:        name,
-			Description: strings.TrimSpace(doc),
-			Schema:      schemaOf[A](),
-		},
+// changes makes a tool that changes files of what works its calls out.
+func changes[A any](work func(context.Context, *working, A) error) func(*Set, loop.Info) loop.Tool {
+	return func(s *Set, info loop.Info) loop.Tool {
+		info.Schema = schemaOf[A]()
+		return &changer[A]{
+			set:  s,
+			info: info,
+			work: work,
+		}
+	}
+}
+
+// changeInfo is what the loop knows of a tool that changes files.
+func changeInfo(name, doc string) loop.Info {
+	return loop.Info{
+		Spec:     spec(name, doc),
 		Effect:   plan.EffectVerifiable,
 		Serial:   true,
 		Writes:   true,
 		Category: loop.CategoryEdit,
-	}
-	return &changer[A]{
-		set:  s,
-		info: info,
-		work: work,
 	}
 }
 
@@ -86,7 +89,7 @@ func (t *changer[A]) Run(ctx context.Context, in loop.Input) (loop.Result, error
 	if in.Key == "" {
 		in.Key = hashOf(fmt.Appendf(nil, "%d %s %s", os.Getpid(), in.Call, in.Args))[:32]
 	}
-	return t.settle(ctx, in, t.prepare(ctx, in)), nil
+	return t.carryOut(ctx, in, t.prepare(ctx, in)), nil
 }
 
 // Prepare implements loop.Verifiable.
@@ -100,7 +103,7 @@ func (t *changer[A]) Prepare(ctx context.Context, in loop.Input) (plan.Intent, e
 func (t *changer[A]) Apply(ctx context.Context, in loop.Input, intent plan.Intent) (loop.Result, error) {
 	t.set.writing.Lock()
 	defer t.set.writing.Unlock()
-	return t.settle(ctx, in, intent), nil
+	return t.carryOut(ctx, in, intent), nil
 }
 
 func (t *changer[A]) prepare(ctx context.Context, in loop.Input) plan.Intent {
@@ -112,7 +115,7 @@ func (t *changer[A]) prepare(ctx context.Context, in loop.Input) plan.Intent {
 			Error:  true,
 		}
 	}
-	t.ready.put(in.Key, w)
+	t.prepared.put(in.Key, w)
 	return w.intent(in.Key)
 }
 
@@ -141,21 +144,21 @@ func (t *changer[A]) workOut(ctx context.Context, in loop.Input, done map[string
 	return w, nil
 }
 
-// settle carries an intent out as far as that has not happened yet.
-func (t *changer[A]) settle(ctx context.Context, in loop.Input, intent plan.Intent) loop.Result {
+// carryOut carries an intent out as far as that has not happened yet.
+func (t *changer[A]) carryOut(ctx context.Context, in loop.Input, intent plan.Intent) loop.Result {
 	if len(intent.Files) == 0 {
 		return loop.Result{Output: intent.Output, Error: intent.Error}
 	}
-	w := t.ready.take(intent.Key)
+	w := t.prepared.take(intent.Key)
 	if w == nil {
 		t.set.sweep(intent)
 	}
-	st := t.set.standing(intent)
+	st := t.set.compareFiles(intent)
 	switch {
 	case st.odd:
 		return st.conflict("")
 	case st.left == 0:
-		return t.set.settled(intent, st.done)
+		return t.set.resultOf(intent, st.done)
 	case len(st.done) == 0 && ctx.Err() != nil:
 		return cancelled()
 	case w == nil || len(st.done) > 0:
@@ -171,7 +174,7 @@ func (t *changer[A]) settle(ctx context.Context, in loop.Input, intent plan.Inte
 		return loop.Failed(clean([]byte(err.Error())))
 	}
 	w.remember()
-	return t.set.settled(intent, st.done)
+	return t.set.resultOf(intent, st.done)
 }
 
 // cancelled is the result of a call that came too late.
@@ -181,8 +184,8 @@ func cancelled() loop.Result {
 	return res
 }
 
-// standing is how the files of an intent are now.
-type standing struct {
+// fileStates is how the files of an intent are now.
+type fileStates struct {
 	intent plan.Intent
 	done   map[string]bool // those changed, by where they really are
 	left   int             // how many are to be changed
@@ -190,9 +193,9 @@ type standing struct {
 	odd    bool            // some file is neither as before nor as after
 }
 
-// standing compares the files with an intent.
-func (s *Set) standing(intent plan.Intent) standing {
-	st := standing{intent: intent, done: map[string]bool{}}
+// compareFiles compares the files with an intent.
+func (s *Set) compareFiles(intent plan.Intent) fileStates {
+	st := fileStates{intent: intent, done: map[string]bool{}}
 	for _, c := range intent.Files {
 		target := c.Names()[len(c.Names())-1]
 		f, err := s.load(c.Path)
@@ -229,26 +232,26 @@ func (s *Set) standing(intent plan.Intent) standing {
 }
 
 // conflict tells the model how things stand.
-func (st standing) conflict(why string) loop.Result {
-	said := "This call cannot be brought to its end: the files are no longer as they were when it was begun. Nothing was written over.\n- " +
+func (st fileStates) conflict(why string) loop.Result {
+	text := "This call cannot be brought to its end: the files are no longer as they were when it was begun. Nothing was written over.\n- " +
 		strings.Join(
 			st.words,
 			"\n- ",
 		)
 	if why != "" {
-		said += "\n(" + why + ")"
+		text += "\n(" + why + ")"
 	}
 	return loop.Result{
-		Output: clean([]byte(said + "\nRead these files again and decide what is still needed.")),
+		Output: clean([]byte(text + "\nRead these files again and decide what is still needed.")),
 		Error:  true,
 		Status: "conflict",
 	}
 }
 
-// settled is the result of an intent whose files are as it leaves them. Those
+// resultOf is the result of an intent whose files are as it leaves them. Those
 // that an earlier process has done are made to survive a loss of power, because
 // it may have died before it saw to that.
-func (s *Set) settled(intent plan.Intent, done map[string]bool) loop.Result {
+func (s *Set) resultOf(intent plan.Intent, done map[string]bool) loop.Result {
 	res := loop.Result{
 		Output: intent.Output,
 		Error:  intent.Error,

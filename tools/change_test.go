@@ -210,7 +210,7 @@ func stored(t *testing.T, intent plan.Intent) plan.Intent {
 	return out
 }
 
-// TestNothingIsWrittenOver lets somebody change a file between the intent and
+// TestNothingIsWrittenOver lets another process change a file between the intent and
 // its settlement.
 func TestNothingIsWrittenOver(t *testing.T) {
 	t.Parallel()
@@ -253,7 +253,7 @@ func TestNothingIsWrittenOver(t *testing.T) {
 	}
 }
 
-// TestOnlyOwnLeftoversAreSwept: a name that is almost ours is somebody's.
+// TestOnlyOwnLeftoversAreSwept: a name that is almost ours belongs to others.
 func TestOnlyOwnLeftoversAreSwept(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, files{"a.txt": "old\n", ".plan-0.tmp": "mine", ".plan-0123456789abcdef.tmp.txt": "mine", ".plan-0123456789abcdef.tmp": "half"})

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/plan-engine/plan/loop"
 )
 
 //go:embed edit.md
@@ -28,8 +26,17 @@ type editArgs struct {
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema_description:"replace every occurrence instead of exactly one"`
 }
 
-func (s *Set) edit() loop.Tool {
-	return changing(s, "edit", editDoc, workEdit)
+func editTool() builtin {
+	return builtin{
+		info:    changeInfo("edit", editDoc),
+		purpose: Modify,
+		describe: described(func(dir string, a editArgs) Call {
+			c := describePath(a.Path)
+			c.Preview = func() string { return previewEdit(dir, a) }
+			return c
+		}),
+		open: changes(workEdit),
+	}
 }
 
 // workEdit works out a file in which a text is replaced.
@@ -59,7 +66,7 @@ func workEdit(ctx context.Context, w *working, args editArgs) error {
 	next := f
 	next.data = u.splice(at, old, new)
 	w.put(f, next)
-	w.say("%s", edited(next, at, old, new))
+	w.report("%s", edited(next, at, old, new))
 	return nil
 }
 
@@ -86,7 +93,7 @@ func (w *working) fill(f file, content string) error {
 	next := f
 	next.data = append(bytes.Clone(f.data), content...)
 	w.put(f, next)
-	w.say("%s %s: %s", said, show(f.path), size(next.data))
+	w.report("%s %s: %s", said, show(f.path), size(next.data))
 	return nil
 }
 

@@ -103,7 +103,7 @@ func (s *Set) nested(ctx context.Context, dir, name string) []string {
 
 // git runs a git command that only reads, in a directory of the root, and hands
 // over the entries that it prints as they come, which NULs end. The repository
-// is somebody else's: its configuration must not start programs.
+// may come from anywhere: its configuration must not start programs.
 func (s *Set) git(ctx context.Context, dir string, take func(entry string), args ...string) error {
 	safe := []string{"-c", "core.fsmonitor=false", "-c", "safe.directory=*"}
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)

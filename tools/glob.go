@@ -21,11 +21,15 @@ type globArgs struct {
 	Path    string `json:"path,omitempty" jsonschema:"description=directory to look in (default: the whole repository)"`
 }
 
-func (s *Set) glob() loop.Tool {
-	return define(loop.Info{
-		Spec:   loop.Spec{Name: "glob", Description: strings.TrimSpace(globDoc)},
-		Effect: plan.EffectReplay,
-	}, s.runGlob)
+func globTool() builtin {
+	return builtin{
+		info:    loop.Info{Spec: spec("glob", globDoc), Effect: plan.EffectReplay},
+		purpose: Inspect,
+		describe: described(func(_ string, a globArgs) Call {
+			return describeSearch(a.Pattern, a.Path, "")
+		}),
+		open: opens((*Set).runGlob),
+	}
 }
 
 func (s *Set) runGlob(ctx context.Context, a globArgs, _ loop.Input) (loop.Result, error) {

@@ -34,11 +34,27 @@ type grepArgs struct {
 	Context int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=10,description=lines to show before and after each match (default 0)"`
 }
 
-func (s *Set) grep() loop.Tool {
-	return define(loop.Info{
-		Spec:   loop.Spec{Name: "grep", Description: strings.TrimSpace(grepDoc)},
-		Effect: plan.EffectReplay,
-	}, s.runGrep)
+func grepTool() builtin {
+	return builtin{
+		info:    loop.Info{Spec: spec("grep", grepDoc), Effect: plan.EffectReplay},
+		purpose: Inspect,
+		describe: described(func(_ string, a grepArgs) Call {
+			return describeSearch(a.Pattern, a.Path, a.Glob)
+		}),
+		open: opens((*Set).runGrep),
+	}
+}
+
+// describeSearch shows what is looked for, and where.
+func describeSearch(pattern, path, glob string) Call {
+	c := Call{Title: pattern}
+	if path != "" {
+		c.Paths = []string{path}
+	}
+	if where := strings.TrimSpace(path + " " + glob); where != "" {
+		c.Detail = " in " + where
+	}
+	return c
 }
 
 func (s *Set) runGrep(ctx context.Context, a grepArgs, _ loop.Input) (loop.Result, error) {

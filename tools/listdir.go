@@ -27,11 +27,17 @@ type listDirArgs struct {
 	Depth int    `json:"depth,omitempty" jsonschema:"minimum=1,maximum=5,description=levels to show (default 1)"`
 }
 
-func (s *Set) listDir() loop.Tool {
-	return define(loop.Info{
-		Spec:   loop.Spec{Name: "list_dir", Description: strings.TrimSpace(listDirDoc)},
-		Effect: plan.EffectReplay,
-	}, s.runListDir)
+func listDirTool() builtin {
+	return builtin{
+		info:    loop.Info{Spec: spec("list_dir", listDirDoc), Effect: plan.EffectReplay},
+		purpose: Inspect,
+		describe: described(func(_ string, a listDirArgs) Call {
+			c := describePath(a.Path)
+			c.Title = cmp.Or(a.Path, ".")
+			return c
+		}),
+		open: opens((*Set).runListDir),
+	}
 }
 
 func (s *Set) runListDir(ctx context.Context, a listDirArgs, _ loop.Input) (loop.Result, error) {

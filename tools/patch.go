@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-
-	"github.com/plan-engine/plan/loop"
 )
 
 //go:embed apply_patch.md
@@ -20,8 +18,19 @@ type patchArgs struct {
 	Patch string `json:"patch" jsonschema_description:"the patch: a unified diff, or the form between *** Begin Patch and *** End Patch"`
 }
 
-func (s *Set) applyPatch() loop.Tool {
-	return changing(s, "apply_patch", patchDoc, workPatch)
+func applyPatchTool() builtin {
+	return builtin{
+		info:    changeInfo("apply_patch", patchDoc),
+		purpose: Modify,
+		describe: described(func(dir string, a patchArgs) Call {
+			return Call{
+				Paths:   patchPaths(dir, a.Patch),
+				Title:   patchTitle(a.Patch),
+				Preview: func() string { return a.Patch },
+			}
+		}),
+		open: changes(workPatch),
+	}
 }
 
 // workPatch works out every change of a patch.
@@ -86,11 +95,11 @@ func (w *working) add(e *entry, c change) error {
 	}
 	e.now.data, e.present = joined("", lines, ragged), true
 	e.now.mode, e.now.exists = newFile|executable(c.mode, newFile), false
-	w.say("added %s: %s", show(e.now.path), size(e.now.data))
+	w.report("added %s: %s", show(e.now.path), size(e.now.data))
 	return nil
 }
 
-// drop deletes a file. Whoever deletes shows that they know what is lost.
+// drop deletes a file. A model that deletes must show that it knows what is lost.
 func (w *working) drop(e *entry, c change) error {
 	if len(c.hunks) == 0 && !e.known && len(e.now.data) > 0 {
 		return fmt.Errorf(
@@ -113,7 +122,7 @@ func (w *working) drop(e *entry, c change) error {
 		}
 	}
 	e.present = false
-	w.say("deleted %s", show(e.now.path))
+	w.report("deleted %s", show(e.now.path))
 	return nil
 }
 
@@ -153,11 +162,11 @@ func (w *working) update(e *entry, c change) error {
 		}
 	}
 	to.now, to.present = next, true
-	w.say("%s%s", said, fitted(places))
+	w.report("%s%s", said, fitted(places))
 	return nil
 }
 
-// executable is the executable bits that git's mode asks for, for whoever may
+// executable is the executable bits that git's mode asks for, for those who may
 // read.
 func executable(git, mode fs.FileMode) fs.FileMode {
 	if git&0o111 == 0 {

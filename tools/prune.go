@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 	_ "embed"
-	"strings"
+	"fmt"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
@@ -17,13 +17,22 @@ type pruneArgs struct {
 	Memo   string `json:"memo,omitempty" jsonschema_description:"what to remember of the results that go"`
 }
 
-// prune takes old results out of the conversation. The loop does it.
-func prune() loop.Tool {
-	return define(loop.Info{
-		Spec:   loop.Spec{Name: "prune", Description: strings.TrimSpace(pruneDoc)},
-		Effect: plan.EffectReplay,
-		Prunes: true,
-	}, func(context.Context, pruneArgs, loop.Input) (loop.Result, error) {
-		return loop.Result{Output: "The oldest calls and their results are taken out before your next turn."}, nil
-	})
+// pruneTool takes old results out of the conversation. The loop does it.
+func pruneTool() builtin {
+	return builtin{
+		info: loop.Info{
+			Spec:   spec("prune", pruneDoc),
+			Effect: plan.EffectReplay,
+			Prunes: true,
+		},
+		purpose: Prune,
+		describe: described(func(_ string, a pruneArgs) Call {
+			return Call{Title: fmt.Sprintf("%d tokens", a.Tokens)}
+		}),
+		open: opens(func(*Set, context.Context, pruneArgs, loop.Input) (loop.Result, error) {
+			return loop.Result{
+				Output: "The oldest calls and their results are taken out before your next turn.",
+			}, nil
+		}),
+	}
 }

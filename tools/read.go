@@ -34,11 +34,26 @@ type readArgs struct {
 	Limit  int    `json:"limit,omitempty" jsonschema:"minimum=1,description=number of lines to show (default 2000)"`
 }
 
-func (s *Set) read() loop.Tool {
-	return define(loop.Info{
-		Spec:   loop.Spec{Name: "read", Description: strings.TrimSpace(readDoc)},
-		Effect: plan.EffectReplay,
-	}, s.runRead)
+func readTool() builtin {
+	return builtin{
+		info:     loop.Info{Spec: spec("read", readDoc), Effect: plan.EffectReplay},
+		purpose:  Inspect,
+		describe: described(describeRead),
+		open:     opens((*Set).runRead),
+	}
+}
+
+// describeRead shows the lines that are read as :10-60.
+func describeRead(_ string, a readArgs) Call {
+	c := describePath(a.Path)
+	first := max(a.Offset, 1)
+	switch {
+	case a.Limit != 0:
+		c.Detail = fmt.Sprintf(":%d-%d", first, first+a.Limit-1)
+	case a.Offset != 0:
+		c.Detail = fmt.Sprintf(":%d-", first)
+	}
+	return c
 }
 
 func (s *Set) runRead(ctx context.Context, a readArgs, _ loop.Input) (loop.Result, error) {

@@ -193,7 +193,7 @@ func TestReadCancelled(t *testing.T) {
 	}
 }
 
-// TestReadLinkToPipe: a pipe that nobody writes to does not hang a read.
+// TestReadLinkToPipe: a pipe that no process writes to does not hang a read.
 func TestReadLinkToPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

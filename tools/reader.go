@@ -24,7 +24,7 @@ type reader struct {
 	dir     string
 	in      *os.File // that directory
 	buf     []byte
-	scratch []byte // for whoever works on what was loaded
+	scratch []byte // for callers that work on what was loaded
 }
 
 func (r *reader) close() {

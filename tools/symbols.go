@@ -32,11 +32,17 @@ type symbolsArgs struct {
 	Query string `json:"query,omitempty" jsonschema:"description=name to find; or Type.member. Leave out for an outline of path"`
 }
 
-func (s *Set) symbols() loop.Tool {
-	return define(loop.Info{
-		Spec:   loop.Spec{Name: "symbols", Description: strings.TrimSpace(symbolsDoc)},
-		Effect: plan.EffectReplay,
-	}, s.runSymbols)
+func symbolsTool() builtin {
+	return builtin{
+		info:    loop.Info{Spec: spec("symbols", symbolsDoc), Effect: plan.EffectReplay},
+		purpose: Inspect,
+		describe: described(func(_ string, a symbolsArgs) Call {
+			c := describePath(a.Path)
+			c.Title, c.IsPath = strings.TrimSpace(a.Path+" "+a.Query), false
+			return c
+		}),
+		open: opens((*Set).runSymbols),
+	}
 }
 
 func (s *Set) runSymbols(ctx context.Context, a symbolsArgs, _ loop.Input) (loop.Result, error) {

@@ -63,7 +63,7 @@ func (l *language) parse(ctx context.Context, path string, text []byte) ([]symbo
 	}
 	tree := parser.ParseWithOptions(func(i int, _ sitter.Point) []byte {
 		if i >= len(text) || ctx.Err() != nil {
-			return nil // the end; nobody wants the rest of a cancelled call
+			return nil // the end; the rest of a cancelled call is not read
 		}
 		return text[i:min(i+parseChunk, len(text))]
 	}, nil, nil)

@@ -57,21 +57,11 @@ type Set struct {
 	cfg   Config
 	dir   string
 	root  *os.Root
-	tools map[string]loop.Tool
+	tools []loop.Tool // in the fixed order
 
 	seen    *seen
 	writing sync.Mutex // held from checking a file to having replaced it
 }
-
-// order is the order in which tools are offered. It never changes, because a
-// request's bytes depend on it.
-var order = []string{
-	"read", "grep", "glob", "list_dir", "symbols",
-	"write", "edit", "apply_patch", "bash", "remember", "skill", "ask", "prune",
-}
-
-// Names lists the built-in tools in the order in which they are offered.
-func Names() []string { return slices.Clone(order) }
 
 // New opens the root. Close the set when the conversation is over.
 func New(cfg Config) (*Set, error) {
@@ -92,13 +82,10 @@ func New(cfg Config) (*Set, error) {
 		root: root,
 		seen: newSeen(cfg.Seen),
 	}
-	s.tools = map[string]loop.Tool{
-		"read": s.read(), "grep": s.grep(), "glob": s.glob(), "list_dir": s.listDir(), "symbols": s.symbols(),
-		"write": s.write(), "edit": s.edit(), "apply_patch": s.applyPatch(), "ask": ask(), "prune": prune(),
-		"remember": s.remember(), "skill": s.skill(),
-	}
-	if cfg.Shell != nil {
-		s.tools["bash"] = s.bash()
+	for _, b := range all() {
+		if t := b.open(s, b.info); t != nil {
+			s.tools = append(s.tools, t)
+		}
 	}
 	return s, nil
 }
@@ -115,8 +102,8 @@ func (s *Set) Close() error {
 // not have is an error.
 func (s *Set) Tools(names ...string) ([]loop.Tool, error) {
 	out := make([]loop.Tool, 0, len(names))
-	for _, name := range order {
-		if t, ok := s.tools[name]; ok && slices.Contains(names, name) {
+	for _, t := range s.tools {
+		if slices.Contains(names, t.Info().Name) {
 			out = append(out, t)
 		}
 	}
@@ -132,10 +119,19 @@ type tool[A any] struct {
 	run  func(ctx context.Context, args A, in loop.Input) (loop.Result, error)
 }
 
-// define makes a tool whose schema is reflected from A.
-func define[A any](info loop.Info, run func(context.Context, A, loop.Input) (loop.Result, error)) loop.Tool {
-	info.Schema = schemaOf[A]()
-	return &tool[A]{info: info, run: run}
+// opens makes a tool of what runs its calls; its schema is reflected from A.
+func opens[A any](
+	run func(s *Set, ctx context.Context, args A, in loop.Input) (loop.Result, error),
+) func(*Set, loop.Info) loop.Tool {
+	return func(s *Set, info loop.Info) loop.Tool {
+		info.Schema = schemaOf[A]()
+		return &tool[A]{
+			info: info,
+			run: func(ctx context.Context, args A, in loop.Input) (loop.Result, error) {
+				return run(s, ctx, args, in)
+			},
+		}
+	}
 }
 
 // Info implements loop.Tool.

@@ -15,11 +15,11 @@ import (
 // working is the files of a call as they will be. Nothing is written before
 // every change has been worked out.
 type working struct {
-	set   *Set
-	key   string            // of the call
-	files map[string]*entry // by where they really are
-	order []*entry
-	said  []string
+	set    *Set
+	key    string            // of the call
+	files  map[string]*entry // by where they really are
+	order  []*entry
+	output []string // lines of the result
 	// done are the files that an earlier process has brought to where this
 	// call leaves them, by where they really are. What they were is lost.
 	done map[string]bool
@@ -69,8 +69,8 @@ func (w *working) open(name string) (*entry, error) {
 	return e, nil
 }
 
-func (w *working) say(format string, args ...any) {
-	w.said = append(w.said, fmt.Sprintf(format, args...))
+func (w *working) report(format string, args ...any) {
+	w.output = append(w.output, fmt.Sprintf(format, args...))
 }
 
 // leaks names a file into which a mark would be written that stands for a
@@ -91,7 +91,7 @@ func (w *working) leaks() (string, bool) {
 
 // intent says what is going to be done.
 func (w *working) intent(key string) plan.Intent {
-	intent := plan.Intent{Key: key, Output: clean([]byte(strings.Join(w.said, "\n")))}
+	intent := plan.Intent{Key: key, Output: clean([]byte(strings.Join(w.output, "\n")))}
 	for _, e := range w.order {
 		if !e.was.exists && !e.present {
 			continue // made and taken away again by the changes of one patch

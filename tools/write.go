@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	udiff "github.com/aymanbagabas/go-udiff"
-
-	"github.com/plan-engine/plan/loop"
 )
 
 //go:embed write.md
@@ -21,8 +19,17 @@ type writeArgs struct {
 	Content string `json:"content" jsonschema_description:"the whole content of the file, exactly as it shall be"`
 }
 
-func (s *Set) write() loop.Tool {
-	return changing(s, "write", writeDoc, workWrite)
+func writeTool() builtin {
+	return builtin{
+		info:    changeInfo("write", writeDoc),
+		purpose: Modify,
+		describe: described(func(dir string, a writeArgs) Call {
+			c := describePath(a.Path)
+			c.Preview = func() string { return previewContent(dir, a.Path, a.Content) }
+			return c
+		}),
+		open: changes(workWrite),
+	}
 }
 
 // workWrite works out a file that gets a whole new content.
@@ -35,7 +42,7 @@ func workWrite(_ context.Context, w *working, args writeArgs) error {
 	next.data = []byte(args.Content)
 	if f.exists && bytes.Equal(f.data, next.data) {
 		w.put(f, f)
-		w.say("unchanged: %s already has exactly this content (%s)", show(f.path), size(f.data))
+		w.report("unchanged: %s already has exactly this content (%s)", show(f.path), size(f.data))
 		return nil
 	}
 	if err := w.set.fresh(f, "written over"); err != nil {
@@ -43,12 +50,12 @@ func workWrite(_ context.Context, w *working, args writeArgs) error {
 	}
 	w.put(f, next)
 	if !f.exists {
-		w.say("created %s: %s", show(f.path), size(next.data))
+		w.report("created %s: %s", show(f.path), size(next.data))
 		return nil
 	}
-	w.say("replaced %s: %s (before: %s)", show(f.path), size(next.data), size(f.data))
+	w.report("replaced %s: %s (before: %s)", show(f.path), size(next.data), size(f.data))
 	if bytes.Contains(f.data, []byte("\r\n")) && !bytes.Contains(next.data, []byte("\r\n")) {
-		w.say(
+		w.report(
 			"Note: it had CRLF line endings and now has LF ones. If that was not intended, write it again with CRLF.",
 		)
 	}
@@ -91,15 +98,15 @@ func (s *Set) current(f file) (bool, error) {
 	if stale == "" {
 		return false, nil
 	}
-	said := show(f.path) + " has changed since it was last read here, so nothing was written."
+	text := show(f.path) + " has changed since it was last read here, so nothing was written."
 	if old, ok := s.seen.text(stale); ok {
-		said += " What changed:\n" + changes(old, string(f.data))
+		text += " What changed:\n" + fileDiff(old, string(f.data))
 	}
-	return false, errors.New(said + "\nRead it again before changing it.")
+	return false, errors.New(text + "\nRead it again before changing it.")
 }
 
-// changes is a short unified diff of what happened to a file.
-func changes(old, now string) string {
+// fileDiff is a short unified diff of what happened to a file.
+func fileDiff(old, now string) string {
 	const limit = 4 << 10
 	diff, err := udiff.ToUnified("as last read", "as it is now", old, udiff.Lines(old, now), 2)
 	if err != nil {

@@ -16,7 +16,7 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
-	// Somebody who looks while it is made sees nothing.
+	// A process that looks while it is made sees nothing.
 	half, err := os.MkdirTemp(filepath.Dir(dir), ".clone-")
 	if err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
@@ -24,7 +24,7 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 	defer os.RemoveAll(half) //nolint:errcheck // what is left is a hidden folder
 	if _, err := git.run(ctx, call{
 		dir:  half,
-		env:  reach(),
+		env:  remoteEnv(),
 		args: []string{"clone", "-q", "--no-checkout", "--", url, "repo"},
 	}); err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
@@ -40,7 +40,7 @@ func (r *Repo) Fetch(ctx context.Context) error {
 	fetch := []string{"fetch", "-q", "--prune", "--tags", "--force", "origin"}
 	if _, err := r.git.run(ctx, call{
 		dir:  r.root,
-		env:  reach(),
+		env:  remoteEnv(),
 		args: fetch,
 	}); err != nil {
 		return fmt.Errorf("fetch: %w", err)
@@ -74,9 +74,9 @@ func (r *Repo) Commit(ctx context.Context, ref string, clone bool) (string, erro
 	return "", fmt.Errorf("there is no branch, tag or commit %q in %s", ref, r.root)
 }
 
-// reach is what git needs of the environment to reach a server in the user's
+// remoteEnv is what git needs of the environment to reach a server in the user's
 // name, and nothing else gets.
-func reach() []string {
+func remoteEnv() []string {
 	var out []string
 	for _, name := range []string{"SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS"} {
 		if v, ok := os.LookupEnv(name); ok {

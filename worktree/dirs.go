@@ -34,7 +34,7 @@ func (r *Repo) CodeDirs() []string {
 		_ = filepath.WalkDir(filepath.Join(dir, "modules"), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return fs.SkipDir // there are none, or nobody can read them
+				return fs.SkipDir // there are none, or they cannot be read
 			case d.IsDir() && (d.Name() == "objects" || d.Name() == "refs" || d.Name() == "logs"):
 				return fs.SkipDir
 			case !d.IsDir() && d.Name() == "HEAD":

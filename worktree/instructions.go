@@ -66,7 +66,7 @@ func (r *Repo) instructions(ctx context.Context, entries []entry) ([]Instruction
 	}
 	var all []Instruction
 	for dir, pair := range texts {
-		all = append(all, settle(dir, pair["AGENTS.md"], pair["CLAUDE.md"])...)
+		all = append(all, instructionsOf(dir, pair["AGENTS.md"], pair["CLAUDE.md"])...)
 	}
 	slices.SortFunc(all, func(a, b Instruction) int {
 		return cmp.Or(cmp.Compare(nested(a), nested(b)), cmp.Compare(a.Path, b.Path))
@@ -78,8 +78,9 @@ func (r *Repo) instructions(ctx context.Context, entries []entry) ([]Instruction
 // nested is 0 for a file at the root and 1 for any other.
 func nested(in Instruction) int { return min(strings.Count(in.Path, "/"), 1) }
 
-// settle gives the instructions of one directory; a missing file is "".
-func settle(dir, agents, claude string) []Instruction {
+// instructionsOf picks the instructions of one directory, without a file that only
+// names the other; a missing file is "".
+func instructionsOf(dir, agents, claude string) []Instruction {
 	if agents == claude || points(claude, "AGENTS.md") && agents != "" {
 		claude = ""
 	} else if points(agents, "CLAUDE.md") && claude != "" {

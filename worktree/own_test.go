@@ -88,7 +88,7 @@ func TestAddCarriesWhatIsThere(t *testing.T) {
 	}
 }
 
-// A folder that somebody removed is made again, on the branch as it stands.
+// A folder that a person removed is made again, on the branch as it stands.
 func TestAddAgain(t *testing.T) {
 	t.Parallel()
 	r, _ := start(t, map[string]string{"f": "x"})

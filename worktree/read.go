@@ -8,7 +8,7 @@ import (
 )
 
 // maxRead bounds a file that is read out of a tree. What is larger is no source
-// that somebody wrote.
+// that a person wrote.
 const maxRead = 1 << 20
 
 // Files are the files of a git tree. A symbolic link is a file that holds its

@@ -12,7 +12,7 @@ import (
 	"github.com/plan-engine/plan/worktree"
 )
 
-// TestMain gives git an identity and takes the settings of whoever runs the
+// TestMain gives git an identity and takes the settings of the one who runs the
 // tests away from it.
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{
@@ -124,7 +124,7 @@ func open(t *testing.T, dir string) *worktree.Repo {
 }
 
 // tree takes the tree of the work tree.
-// tree is the tree of the work tree. Whoever asks for it in another way, before
+// tree is the tree of the work tree. A test that asks for it in another way, before
 // it was written and after, is told the same.
 func tree(t *testing.T, r *worktree.Repo) string {
 	t.Helper()

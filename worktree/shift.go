@@ -238,7 +238,7 @@ type Options struct {
 // Restore undoes the change from one tree to another (left): each file that
 // differs between them becomes what it was in to, if it is still what it is in
 // left; other files are not touched, and neither is the user's index. Files
-// that somebody changed since are a [*Conflict], and then nothing is changed,
+// that others changed since are a [*Conflict], and then nothing is changed,
 // unless opts.Force is set. A snapshot of the work tree as it was is the
 // caller's to keep, in opts.Keep.
 func (r *Repo) Restore(ctx context.Context, left, to string, opts Options) (Moved, error) {

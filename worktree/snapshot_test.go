@@ -269,7 +269,7 @@ func TestSnapshotTouchesNothingOfTheUsers(t *testing.T) {
 	put(t, dir, map[string]string{"f": "staged", "new": "x"})
 	git(t, dir, "add", "f")
 	put(t, dir, map[string]string{"f": "changed again"})
-	put(t, dir, map[string]string{".git/index.lock": ""}) // somebody else is at work
+	put(t, dir, map[string]string{".git/index.lock": ""}) // another git is at work
 	hook := filepath.Join(t.TempDir(), "hook ran")
 	put(t, dir, map[string]string{".git/hooks/reference-transaction": "#!/bin/sh\ntouch '" + hook + "'\n"})
 	if err := os.Chmod(filepath.Join(dir, ".git/hooks/reference-transaction"), 0o755); err != nil {

@@ -107,7 +107,7 @@ var harmless = []string{
 }
 
 // quiet reports whether git can be asked about the files of a submodule without
-// running what somebody has put into its settings: whoever may write the tree
+// running what its settings name: a process that may write the tree
 // may put any repository there. Remotes are harmless, for nothing is fetched,
 // unless they promise objects that are not there.
 func (r *Repo) quiet(ctx context.Context, path string) bool {
@@ -134,7 +134,7 @@ func (r *Repo) quiet(ctx context.Context, path string) bool {
 }
 
 // InSubmodules describes what differs inside submodules from the commits they
-// stand at, as text for somebody who reads a diff; "" where nothing does.
+// stand at, as text for a reader of a diff; "" where nothing does.
 func (r *Repo) InSubmodules(ctx context.Context) (string, error) {
 	paths, err := r.DirtySubmodules(ctx)
 	if err != nil {

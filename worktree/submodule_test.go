@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whoever may write the tree may put a repository with settings of its own where
+// A process that may write the tree may put a repository with settings of its own where
 // a submodule is. Git, asked what differs in there, would run what they name.
 func TestASubmodulesSettingsRunNothing(t *testing.T) {
 	t.Parallel()

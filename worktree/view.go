@@ -77,7 +77,7 @@ const (
 
 // Sweep removes the views that killed processes left in the temporary folder.
 // The kernel frees a process's locks when it dies, so a view whose lock can be
-// had belongs to nobody. What cannot be removed is left for the next time.
+// had belongs to no process. What cannot be removed is left for the next time.
 func Sweep() {
 	views, err := filepath.Glob(filepath.Join(os.TempDir(), viewPrefix+"*"))
 	if err != nil {

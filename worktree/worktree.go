@@ -7,7 +7,7 @@
 //
 // What counts as the work tree: tracked files, and untracked files that are
 // not ignored. A directory that has a .git directory of its own and is not
-// tracked (somebody ran git init or git clone in it) counts with its files,
+// tracked (git init or git clone was run in it) counts with its files,
 // like any other directory. A directory whose .git is a file is another
 // checkout (a linked worktree); it does not count. A submodule counts with the
 // commit it stands at, not with what was changed inside it.

@@ -21,13 +21,13 @@ import (
 	"github.com/plan-engine/plan/phases"
 )
 
-var _ engine.Desk = desk{}
+var _ engine.PlanApprover = desk{}
 
 // desk brings what people decide about plans to the engine. A letter counts for
 // the version that it names and for no other.
 type desk struct{ w *workshop }
 
-// Ruling implements engine.Desk.
+// Ruling implements engine.PlanApprover.
 func (d desk) Ruling(ctx context.Context, doc plan.PlanDoc) (*engine.Ruling, error) {
 	letters, err := d.w.writer.Letters(ctx)
 	if err != nil {

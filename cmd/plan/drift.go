@@ -15,23 +15,23 @@ import (
 	"github.com/plan-engine/plan/worktree"
 )
 
-var _ engine.Sight = sight{}
+var _ engine.TreeWatcher = sight{}
 
 // sight is the work tree as an engine wants to see it.
 type sight struct{ repo *worktree.Repo }
 
-// Look implements engine.Sight.
+// Look implements engine.TreeWatcher.
 func (s sight) Look(ctx context.Context) (tree, head string, err error) {
 	seen, err := s.repo.Look(ctx)
 	return seen.Tree, seen.Head, err
 }
 
-// Changed implements engine.Sight.
+// Changed implements engine.TreeWatcher.
 func (s sight) Changed(ctx context.Context, from, to string) ([]string, error) {
 	return s.repo.Changed(ctx, from, to)
 }
 
-// Files implements engine.Sight.
+// Files implements engine.TreeWatcher.
 func (s sight) Files(ctx context.Context, paths []string) (map[string]engine.File, error) {
 	hashes, err := s.repo.Hashes(ctx, paths)
 	if err != nil {

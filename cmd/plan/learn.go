@@ -134,8 +134,8 @@ func (l *learning) offers(ctx context.Context, request string) bool {
 	if err != nil {
 		return false // an adviser fails open
 	}
-	for _, p := range []plan.Phase{plan.Explore, plan.Plan, plan.Implement} {
-		if len(ix.Relevant(request, p, 1)) > 0 {
+	for _, p := range plan.Phases() {
+		if phases.TraitsOf(p).LoadsSkills && len(ix.Relevant(request, p, 1)) > 0 {
 			return true
 		}
 	}
@@ -158,7 +158,7 @@ func (l *learning) Advise(ctx context.Context, p plan.Phase, request string) []p
 	if r := l.recall(ctx, p, request); r != nil {
 		out = append(out, *r)
 	}
-	if l.cfg.Skills.Off || p == plan.Review {
+	if l.cfg.Skills.Off || phases.TraitsOf(p).Judges {
 		return out
 	}
 	c, ix, err := l.find(ctx)

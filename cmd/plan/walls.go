@@ -135,14 +135,14 @@ func (wl *walls) insists(level sandbox.Level) []string {
 func (wl *walls) policy(p plan.Phase) sandbox.Policy {
 	policy := sandbox.Policy{
 		Tree:         wl.repo().Root(),
-		Discard:      p != plan.Implement,
+		Discard:      !phases.TraitsOf(p).Writes,
 		Hidden:       append(sandbox.Secrets(wl.env), wl.home),
 		Caches:       sandbox.Caches(wl.env, wl.now()),
 		Unwatched:    wl.repo().GitDirs(),
 		MaxMemory:    uint64(wl.cfg.MaxMemory),
 		MaxProcesses: uint64(wl.cfg.MaxProcesses),
 	}
-	policy.Network = p == plan.Implement
+	policy.Network = !policy.Discard
 	if said := wl.cfg.Phase[p].Network; said != nil {
 		policy.Network = *said
 	}
@@ -183,7 +183,7 @@ func outside(paths []string, dir string) []string {
 // change is copied where no layer can be laid over it. A review sees the change
 // as a commit.
 func (wl *walls) room(ctx context.Context, p plan.Phase, at plan.Trees) (phases.Room, error) {
-	if p != plan.Review || at == (plan.Trees{}) {
+	if !phases.TraitsOf(p).Judges || at == (plan.Trees{}) {
 		return wl.build(ctx, wl.policy(p))
 	}
 	room, err := wl.show(ctx, plan.Trial{Trees: at})

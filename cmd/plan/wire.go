@@ -180,7 +180,7 @@ func settingsOf(cfg config.Config) map[plan.Phase]loop.Settings {
 		out[p] = settingsFor(cfg.For(p))
 		// Their commands can take longer than a cache is kept for otherwise.
 		long := out[p]
-		long.LongCache = p == plan.Implement || p == plan.Review
+		long.LongCache = phases.TraitsOf(p).RunsCommands
 		out[p] = long
 	}
 	out[plan.Critique] = settingsFor(critiqueOf(cfg))
@@ -321,11 +321,7 @@ func (w *workshop) newKit() (phases.Kit, error) {
 	if err := errors.Join(err, set.Close()); err != nil {
 		return phases.Kit{}, fmt.Errorf("open the tools: %w", err)
 	}
-	var bash []plan.Phase
-	if w.cfg.ExploreBash {
-		bash = []plan.Phase{plan.Explore, plan.Plan}
-	}
-	kit, err := phases.NewKit(offered, bash...)
+	kit, err := phases.NewKit(offered, w.cfg.ExploreBash)
 	if err == nil && w.cfg.SubAgents != nil && *w.cfg.SubAgents {
 		err = kit.AddTask()
 	}

@@ -3,10 +3,10 @@ package render
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/tools"
 )
 
 // firstLine is the first line of text that says something, with a mark when
@@ -44,80 +44,10 @@ func lineCount(text string) int {
 }
 
 // tellingArgument is the part of a call's arguments that tells a person what
-// the call is about.
+// the call is about, as the tool says it.
 func (l Look) tellingArgument(name string, args json.RawMessage) Span {
-	var fields map[string]any
-	if err := json.Unmarshal(args, &fields); err != nil {
-		return Span{Text: l.firstLine(string(args))}
-	}
-	text := func(key string) string { s, _ := fields[key].(string); return s }
-	switch name {
-	case "read":
-		return Span{Text: text("path") + lineRange(fields), keepEnd: true}
-	case "grep", "glob":
-		where := strings.TrimSpace(text("path") + " " + text("glob"))
-		if where != "" {
-			where = " in " + where
-		}
-		return Span{Text: l.firstLine(text("pattern")) + where}
-	case "bash":
-		return Span{Text: l.firstLine(text("command"))}
-	case "apply_patch":
-		return Span{Text: strings.Join(patchedFiles(text("patch")), " ")}
-	case "symbols":
-		return Span{Text: strings.TrimSpace(text("path") + " " + text("query"))}
-	case "list_dir":
-		return Span{Text: orElse(text("path"), "."), keepEnd: true}
-	case "prune":
-		return Span{Text: fmt.Sprintf("%v tokens", fields["tokens"])}
-	}
-	return l.anyArgument(fields, args)
-}
-
-// anyArgument serves tools that are not known here.
-func (l Look) anyArgument(fields map[string]any, args json.RawMessage) Span {
-	for _, key := range []string{"path", "command", "pattern", "query", "url", "question", "text", "task", "name"} {
-		if s, ok := fields[key].(string); ok && s != "" {
-			return Span{Text: l.firstLine(s), keepEnd: key == "path"}
-		}
-	}
-	if len(fields) == 0 {
-		return Span{}
-	}
-	return Span{Text: l.firstLine(string(args))}
-}
-
-// lineRange writes the lines that a read asks for as :10-60.
-func lineRange(fields map[string]any) string {
-	offset, hasOffset := fields["offset"].(float64)
-	limit, hasLimit := fields["limit"].(float64)
-	if !hasOffset && !hasLimit {
-		return ""
-	}
-	first := max(int64(offset), 1)
-	if !hasLimit {
-		return fmt.Sprintf(":%d-", first)
-	}
-	return fmt.Sprintf(":%d-%d", first, first+int64(limit)-1)
-}
-
-// patchedFiles names the files in a patch, each once.
-func patchedFiles(patch string) []string {
-	var files []string
-	for line := range strings.SplitSeq(patch, "\n") {
-		for _, mark := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/", "+++ "} {
-			name, ok := strings.CutPrefix(strings.TrimRight(line, "\r"), mark)
-			if !ok {
-				continue
-			}
-			name, _, _ = strings.Cut(name, "\t")
-			if name != "/dev/null" && !slices.Contains(files, name) {
-				files = append(files, name)
-			}
-			break
-		}
-	}
-	return files
+	call := tools.Describe(name, args, "")
+	return Span{Text: l.firstLine(call.Title) + call.Detail, keepEnd: call.IsPath}
 }
 
 func orElse(text, other string) string {

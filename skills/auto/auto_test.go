@@ -121,12 +121,14 @@ func journal(run, request string, file string, gaps ...string) iter.Seq2[plan.Ev
 	ev := func(p plan.Phase, b plan.Body) plan.Event { return plan.Event{Run: id, Phase: p, Body: b} }
 	bash := func(call, command string) plan.Event {
 		args, _ := json.Marshal(map[string]string{"command": command})
-		return ev(plan.Implement, plan.ToolStart{Call: call, Name: "bash", Args: args})
+		return ev(plan.Implement, plan.ToolStart{Call: call, Name: "bash", Effect: plan.EffectUnknown, Args: args})
 	}
 	one := 1
 	events := []plan.Event{
 		ev("", plan.RunStart{Request: request}),
 		ev(plan.Plan, plan.PlanMade{PlanDoc: plan.PlanDoc{Text: "Steps\n1. Read the parser\n2. Change " + file + "\n"}}),
+		ev(plan.Implement, plan.ToolStart{Call: "w", Name: "edit", Effect: plan.EffectVerifiable}),
+		ev(plan.Implement, plan.ToolStart{Call: "r", Name: "read", Effect: plan.EffectReplay}),
 		ev(plan.Implement, plan.ToolEnd{Call: "w", Name: "edit", Files: map[string]string{file: "h"}}),
 		ev(plan.Implement, plan.ToolEnd{Call: "r", Name: "read", Files: map[string]string{"README.md": "h"}}),
 		bash("b1", "go   test ./..."), ev(plan.Implement, plan.ToolEnd{Call: "b1", Name: "bash", ExitCode: &zero}),

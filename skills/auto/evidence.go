@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"path"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/lazy"
-	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Evidence is what one run did, as its journal tells.
@@ -27,7 +25,7 @@ type Evidence struct {
 // Gather reads a journal.
 func Gather(events iter.Seq2[plan.Event, error]) (Evidence, error) {
 	var e Evidence
-	g := journalReader{commands: map[string]string{}, gaps: map[string]plan.Gap{}}
+	g := journalReader{calls: map[string]plan.ToolStart{}, gaps: map[string]plan.Gap{}}
 	for ev, err := range events {
 		if err != nil {
 			return Evidence{}, fmt.Errorf("read the journal: %w", err)
@@ -49,10 +47,10 @@ func Gather(events iter.Seq2[plan.Event, error]) (Evidence, error) {
 
 // journalReader is what is known so far of a journal that is being read.
 type journalReader struct {
-	commands map[string]string // by call
-	gaps     map[string]plan.Gap
-	order    []string
-	checks   []plan.CheckResult // of the latest attempt
+	calls  map[string]plan.ToolStart
+	gaps   map[string]plan.Gap
+	order  []string
+	checks []plan.CheckResult // of the latest attempt
 }
 
 func (g *journalReader) readEvent(e *Evidence, ev plan.Event) {
@@ -75,7 +73,7 @@ func (g *journalReader) readEvent(e *Evidence, ev plan.Event) {
 		}
 		g.gaps[b.ID] = b.Gap
 	case plan.ToolStart:
-		g.commands[b.Call] = command(b)
+		g.calls[b.Call] = b
 	case plan.ToolEnd:
 		g.readToolResult(e, ev.Phase, b)
 	}
@@ -87,28 +85,17 @@ func (g *journalReader) readToolResult(e *Evidence, p plan.Phase, b plan.ToolEnd
 	if b.Error || b.Status != "" || p != plan.Implement {
 		return
 	}
-	switch b.Name {
-	case "bash":
-		if c := g.commands[b.Call]; c != "" && b.ExitCode != nil && *b.ExitCode == 0 {
-			e.Commands = add(e.Commands, c)
-		}
-	case "write", "edit", "apply_patch":
+	call := g.calls[b.Call]
+	command := strings.Join(strings.Fields(call.CommandLine()), " ")
+	if command != "" && b.ExitCode != nil && *b.ExitCode == 0 {
+		e.Commands = add(e.Commands, command)
+	}
+	if call.ChangesFiles() {
 		for file := range b.Files {
 			e.Files = add(e.Files, file)
 		}
 		slices.Sort(e.Files)
 	}
-}
-
-// command is the command line of a call, "" for a call of another tool.
-func command(b plan.ToolStart) string {
-	var args struct {
-		Command string `json:"command"`
-	}
-	if b.Name != "bash" || json.Unmarshal(b.Args, &args) != nil {
-		return ""
-	}
-	return oneline.Of(args.Command)
 }
 
 func add(list []string, s string) []string {

@@ -24,39 +24,6 @@ func args(t *testing.T, v map[string]any) []byte {
 	return data
 }
 
-func TestEffects(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\ntwo\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		tool string
-		args map[string]any
-		want string
-	}{
-		{"write", map[string]any{"path": "a.txt", "content": "one\n2\ntwo\n"}, "--- a.txt\n+++ a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n two\n"},
-		{"write", map[string]any{"path": "new.txt", "content": "x\n"}, "--- /dev/null\n+++ new.txt\n@@ -0,0 +1 @@\n+x\n"},
-		{"write", map[string]any{"path": "a.txt", "content": "one\ntwo\ntwo\n"}, "a.txt: nothing would change"},
-		{"edit", map[string]any{"path": filepath.Join(dir, "a.txt"), "old_string": "one", "new_string": "1"}, "-one\n+1\n"},
-		{"edit", map[string]any{"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": true}, "-two\n-two\n+2\n+2\n"},
-		{"edit", map[string]any{"path": "a.txt", "old_string": "two", "new_string": "2"}, "there 2 times, so the edit will fail"},
-		{"edit", map[string]any{"path": "a.txt", "old_string": "three", "new_string": ""}, "not in the file as it stands"},
-		{"write", map[string]any{"path": "../x", "content": "x\n"}, "cannot be read"},
-		{"write", map[string]any{"path": ".", "content": "x\n"}, "no file that can be compared"},
-		{"apply_patch", map[string]any{"patch": "*** Begin Patch\n"}, "*** Begin Patch\n"},
-		{"bash", map[string]any{"command": "git push"}, "in " + dir + "\n$ git push"},
-		{"ask", map[string]any{"question": "x"}, ""},
-	} {
-		if got := permit.Effect(dir, c.tool, args(t, c.args)); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
-			t.Errorf("%s %v:\n%s\nwant\n%s", c.tool, c.args, got, c.want)
-		}
-	}
-	if long := permit.Effect(dir, "bash", args(t, map[string]any{"command": strings.Repeat("é", 50_000)})); len(long) > 20_000 || !strings.Contains(long, "left out") {
-		t.Errorf("%d bytes", len(long))
-	}
-}
-
 func TestPathsOfPatches(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -68,6 +35,8 @@ func TestPathsOfPatches(t *testing.T) {
 		{"diff --git a/x.go b/y.go\nrename from x.go\nrename to y.go\n--- a/x.go\n+++ b/y.go\n", []string{"x.go", "y.go"}},
 		{"--- /dev/null\n+++ \"b/\\303\\244.go\"\t2026-01-01\n", []string{"ä.go"}},
 		{"--- x.go\n+++ x.go\n", []string{"x.go"}},
+		{"diff --git a/x.go b/x.go\ndeleted file mode 100644\nindex e69de29..0000000\n", []string{"x.go"}},
+		{"diff --git a/x.sh b/x.sh\nold mode 100644\nnew mode 100755\n", []string{"x.sh"}},
 	} {
 		if diff := cmp.Diff(c.want, permit.Read("apply_patch", args(t, map[string]any{"patch": c.patch}), dir).Paths); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.patch, diff)
@@ -98,6 +67,10 @@ func TestHooks(t *testing.T) {
 	d := ask("bash", map[string]any{"command": "git push"})
 	if d.Verb != loop.Confirm || d.Rule != "default" || d.Reason != "git push: it sends work to others" || d.Grant.Command != "git push" || !strings.Contains(d.Effect, "$ git push") {
 		t.Errorf("%+v", d)
+	}
+	long := ask("bash", map[string]any{"command": "git push " + strings.Repeat("é", 50_000)}).Effect
+	if len(long) > 20_000 || !strings.Contains(long, "left out") {
+		t.Errorf("%d bytes", len(long))
 	}
 	force = true
 	for _, command := range []string{"git push", "curl x"} {

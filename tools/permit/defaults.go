@@ -37,7 +37,7 @@ func (p *Part) hazard(place Place) string {
 	return ""
 }
 
-// interprets says that an interpreter runs a program that nobody has seen.
+// interprets says that an interpreter runs a program that no rule has seen.
 func (p *Part) interprets(name string) string {
 	if !slices.Contains(interpreters, name) && !strings.HasPrefix(name, "python") {
 		return ""

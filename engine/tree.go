@@ -12,30 +12,30 @@ import (
 )
 
 // trackTree follows what is known of the tree, and of who changed it: without
-// that, what a killed run left behind would look like somebody else's work.
+// that, what a killed run left behind would look like the work of others.
 func (r *Run) trackTree(ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.Snapshot:
-		r.handled, r.commanded = nil, false
+		r.ownFiles, r.ranCommand = nil, false
 	case plan.ToolStart:
 		if ev.Phase == plan.Implement && b.Effect == plan.EffectUnknown {
-			r.commanded = true
+			r.ranCommand = true
 		}
 	case plan.ToolEnd:
 		if ev.Phase == plan.Implement && len(b.Files) > 0 {
-			if r.handled == nil {
-				r.handled = map[string]string{}
+			if r.ownFiles == nil {
+				r.ownFiles = map[string]string{}
 			}
-			maps.Copy(r.handled, b.Files)
+			maps.Copy(r.ownFiles, b.Files)
 		}
 	case plan.MessageEnd:
 		if b.Origin == plan.OriginDrift {
-			r.untold = nil
+			r.unreportedDrift = nil
 		}
 	case plan.Drift:
 		r.Drifts = append(r.Drifts, b)
 		if b.Choice != plan.DriftReplanned { // a new plan is told why
-			r.untold = &b
+			r.unreportedDrift = &b
 		}
 		if r.State == plan.Reviewing {
 			r.Checks = nil // they were about another tree
@@ -45,19 +45,19 @@ func (r *Run) trackTree(ev plan.Event) {
 	}
 }
 
-// foreign leaves of changed paths those that the run did not change.
-func (r *Run) foreign(paths []string, now map[string]File) []string {
-	reach, temps, anywhere := r.inFlight()
+// foreignPaths leaves of changed paths those that the run did not change.
+func (r *Run) foreignPaths(paths []string, now map[string]File) []string {
+	changing, temps, anywhere := r.inFlight()
 	if anywhere {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
 		f := now[p]
-		hash, known := r.handled[p]
+		hash, known := r.ownFiles[p]
 		switch {
-		case known && hash == f.Hash, reach[p], temps[path.Base(p)]:
+		case known && hash == f.Hash, changing[p], temps[path.Base(p)]:
 			return true
-		case r.commanded:
+		case r.ranCommand:
 			// A command of the run may have done it, unless it was done after
 			// the last sign of life of the run.
 			return !f.Written.After(r.Last)
@@ -116,14 +116,14 @@ func (r *Run) drift(paths []string, from, tree, head string) *plan.Drift {
 	return d
 }
 
-// settled says whether it was decided before to go on with this version of the
+// driftDecided says whether it was decided before to go on with this version of the
 // plan on another tree than it was made for.
-func (r *Run) settled(version int) bool {
+func (r *Run) driftDecided(version int) bool {
 	return slices.ContainsFunc(r.Drifts, func(d plan.Drift) bool { return d.Plan == version })
 }
 
-// moved counts the moves by an event.
-func (r *Run) moved(event string) int {
+// countMoves counts the moves by an event.
+func (r *Run) countMoves(event string) int {
 	n := 0
 	for _, m := range r.Moves {
 		if m.Event == event {
@@ -145,19 +145,19 @@ func (r *Run) replanned() string {
 
 // notice is what the model has to be told of changes in the tree.
 func (r *Run) notice() string {
-	if r.untold == nil {
+	if r.unreportedDrift == nil {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString("Files of the work tree have changed, and not by you:\n\n")
-	for _, f := range r.untold.Files {
+	for _, f := range r.unreportedDrift.Files {
 		named := ""
-		if slices.Contains(r.untold.Planned, f) {
+		if slices.Contains(r.unreportedDrift.Planned, f) {
 			named = " (the plan names it)"
 		}
 		fmt.Fprintf(&b, "- %q%s\n", f, named)
 	}
-	if more := r.untold.Total - len(r.untold.Files); more > 0 {
+	if more := r.unreportedDrift.Total - len(r.unreportedDrift.Files); more > 0 {
 		fmt.Fprintf(&b, "- and %d more\n", more)
 	}
 	b.WriteString(

@@ -7,17 +7,15 @@ import (
 	"github.com/plan-engine/plan/loop"
 )
 
-// told counts the prompts of this attempt that were recorded. The frozen
+// recordedPrompts counts the prompts of this attempt that were recorded. The frozen
 // conversation that Explore starts from is recorded in one commit with its
 // prompt, and is no prompt.
 //
 // Judged is the last prompt, from 0, whose answer the phase parked over: a
 // process that goes on after that asks again, whatever was asked before it.
-func told(b plan.Brief) (prompts, judged int) {
-	frozen, answered := 0, false
-	if b.Phase == plan.Explore {
-		frozen = len(slices.DeleteFunc(slices.Clone(b.Context), func(m plan.Message) bool { return !isPrompt(m) }))
-	}
+func recordedPrompts(b plan.Brief) (prompts, judged int) {
+	frozen := len(slices.DeleteFunc(slices.Clone(b.Context), func(m plan.Message) bool { return !isPrompt(m) }))
+	answered := false
 	for _, ev := range b.Past {
 		switch body := ev.Body.(type) {
 		case plan.MessageEnd:
@@ -36,8 +34,8 @@ func told(b plan.Brief) (prompts, judged int) {
 
 func isPrompt(m plan.Message) bool { return m.Role == plan.RoleUser && m.Origin == "" }
 
-// toldIs reports whether the n-th prompt of this attempt was this text.
-func (s *session) toldIs(n int, text string) bool {
+// recordedPromptIs reports whether the n-th prompt of this attempt was this text.
+func (s *session) recordedPromptIs(n int, text string) bool {
 	prompts := 0
 	for _, ev := range s.brief.Past {
 		m, ok := ev.Body.(plan.MessageEnd)

@@ -1,0 +1,87 @@
+package phases_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/tools"
+)
+
+// TestEveryPhaseIsDescribed: what the workflow knows as a phase has words, tools
+// and work here, and no built-in tool is left that no phase offers.
+func TestEveryPhaseIsDescribed(t *testing.T) {
+	t.Parallel()
+	kit, err := phases.NewKit(nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kit = kit.WithSkills()
+	var offered []string
+	for _, p := range append(plan.Phases(), plan.Critique) {
+		if kit.Prompts[string(p)] == "" {
+			t.Errorf("%s has no prompt of its name", p)
+		}
+		names := kit.Offer[p]
+		offered = append(offered, names...)
+		if !slices.IsSortedFunc(names, func(a, b string) int {
+			return slices.Index(tools.Names(), a) - slices.Index(tools.Names(), b)
+		}) {
+			t.Errorf("the tools of %s are not in the order in which tools are offered: %v", p, names)
+		}
+		writes := slices.ContainsFunc(names, func(n string) bool { return tools.PurposeOf(n) == tools.Modify })
+		if writes != phases.TraitsOf(p).Writes {
+			t.Errorf("%s has tools that change files: %v, and may write: %v", p, writes, !writes)
+		}
+	}
+	if len(kit.Offer) != len(plan.Phases())+1 {
+		t.Errorf("the kit has tools for %d phases", len(kit.Offer))
+	}
+	for _, name := range tools.Names() {
+		if !slices.Contains(offered, name) {
+			t.Errorf("no phase offers %s: no row of table.go has its purpose, %s", name, tools.PurposeOf(name))
+		}
+	}
+	if unknown := phases.TraitsOf("elsewhere"); unknown != (phases.Traits{}) {
+		t.Errorf("a phase that is not known has %+v", unknown)
+	}
+}
+
+// contract are the tools that outside programs know. Others may stand between.
+const contract = " read grep glob list_dir symbols write edit apply_patch bash remember skill ask prune "
+
+// TestOffers is who may use what of the tools that outside programs know.
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	const look = "read grep glob list_dir symbols"
+	kit, err := phases.NewKit(nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withCommands, err := phases.NewKit(nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[plan.Phase][3]string{ // plain, with commands, with commands and skills
+		plan.Explore: {look + " ask prune", look + " bash ask prune", look + " bash skill ask prune"},
+		plan.Plan:    {look + " ask prune", look + " bash ask prune", look + " bash skill ask prune"},
+		plan.Implement: {
+			look + " write edit apply_patch bash remember ask prune",
+			look + " write edit apply_patch bash remember ask prune",
+			look + " write edit apply_patch bash remember skill ask prune",
+		},
+		plan.Review:   {look + " bash prune", look + " bash prune", look + " bash prune"},
+		plan.Critique: {look, look, look},
+	} {
+		for i, k := range []phases.Kit{kit, withCommands, withCommands.WithSkills()} {
+			names := slices.DeleteFunc(slices.Clone(k.Offer[p]), func(n string) bool {
+				return !strings.Contains(contract, " "+n+" ")
+			})
+			if got := strings.Join(names, " "); got != want[i] {
+				t.Errorf("%s offers %s, want %s", p, got, want[i])
+			}
+		}
+	}
+}
