@@ -20,6 +20,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/demo"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/scripted"
 )
@@ -29,6 +30,8 @@ type tier struct {
 	name   string
 	system func(phase plan.Phase) string // of tools and system prompt; nil leaves the request as plan sent it
 	talk   func(phase plan.Phase) string // of the conversation
+
+	compared bool // by the test itself
 }
 
 // tiers are the ways to mark a request that are compared. The first is what plan
@@ -42,9 +45,9 @@ func tiers() []tier {
 		return "5m"
 	}
 	return []tier{
-		{name: "as sent"},
-		{name: "no cache", system: always(""), talk: always("")},
-		{name: "5m for all", system: always("5m"), talk: always("5m")},
+		{name: "as sent", compared: true},
+		{name: "no cache", system: always(""), talk: always(""), compared: true},
+		{name: "5m for all", system: always("5m"), talk: always("5m"), compared: true},
 		{name: "1h for tools and system", system: always("1h"), talk: always("5m")},
 		{name: "1h for all of implement and review", system: long, talk: long},
 		{name: "1h for all", system: always("1h"), talk: always("1h")},
@@ -65,7 +68,8 @@ func paces() []pace {
 }
 
 // TestClaudeCost prices the same requests with and without cache marks, by
-// Claude Sonnet's list prices. Run it with -v for the table.
+// Claude Sonnet's list prices. Run it with -v for the table, and with PLAN_TEST=all
+// for the tiers in it that no rule compares.
 func TestClaudeCost(t *testing.T) {
 	t.Parallel()
 	entry, ok := catalog.New(nil).LookupAt("anthropic", "claude-sonnet-4-5", "")
@@ -104,6 +108,9 @@ func priced(t *testing.T, run claudeRun, p pace, entry catalog.Entry) map[string
 	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "%s\trequests\tinput\tread\twritten 5m\twritten 1h\toutput\tUSD\tof as sent\t\n", p.name)
 	for _, how := range tiers() {
+		if !how.compared && !sampling.All() {
+			continue
+		}
 		u := run.replay(t, how, p)
 		usd, _ := entry.Cost(u)
 		costs[how.name] = usd

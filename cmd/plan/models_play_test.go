@@ -93,7 +93,7 @@ type played struct {
 // plan runs the program.
 func (h *modelHome) plan(args ...string) played {
 	h.t.Helper()
-	cmd := exec.CommandContext(h.t.Context(), "plan", append([]string{"-C", filepath.Join(h.dir, "repo")}, args...)...)
+	cmd := exec.CommandContext(h.t.Context(), program(h.t), append([]string{"-C", filepath.Join(h.dir, "repo")}, args...)...)
 	cmd.Env = slices.Concat(os.Environ(), []string{
 		"PLAN_HOME=" + filepath.Join(h.dir, "home"), "HOME=" + h.dir, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=",
 		"PLAN_MODEL=", "OPENAI_BASE_URL=", "OPENAI_API_KEY=",

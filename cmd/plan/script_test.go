@@ -21,13 +21,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/scripted"
-	"github.com/plan-engine/plan/sandbox"
 )
-
-func TestMain(m *testing.M) {
-	sandbox.Enter()
-	testscript.Main(m, map[string]func(){"plan": main})
-}
 
 // TestScripts runs the scripts in testdata/script: each is a person at a
 // terminal, with a real repository, a real database, real processes, and a
@@ -70,11 +64,14 @@ func scripts(dir string) testscript.Params {
 
 func setupScript(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
-	goEnv, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
+	caches, err := goCaches()
 	if err != nil {
-		return fmt.Errorf("go env: %w", err)
+		return err
 	}
-	dirs := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
+	built, err := buildProgram()
+	if err != nil {
+		return err
+	}
 	if err := os.CopyFS(env.WorkDir, os.DirFS("testdata/base")); err != nil {
 		return fmt.Errorf("copy the base files: %w", err)
 	}
@@ -85,10 +82,12 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Values[serverKey{}] = new(*scripted.Server)
 	env.Values[forgottenKey{}] = new(int)
+	env.Vars = append(env.Vars, caches...)
 	env.Vars = append(
 		env.Vars,
+		"PATH="+filepath.Dir(built)+string(filepath.ListSeparator)+env.Getenv("PATH"),
 		"PLAN_HOME="+home, "HOME="+env.WorkDir, "XDG_DATA_HOME=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "PLAN_MODEL=scripted",
-		"GOCACHE="+dirs[0], "GOMODCACHE="+dirs[1], "GOPATH="+dirs[2], "GOFLAGS=", "GOPROXY=off",
+		"GOFLAGS=-trimpath", "GOPROXY=off",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "LANG=C.UTF-8", "NO_COLOR=1",
 		"GORACE=atexit_sleep_ms=0", // a second for every process, under the race detector
