@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/scripted"
 )
@@ -44,6 +46,29 @@ import (
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, scripts("testdata/script"))
+}
+
+// TestScriptsWithTheRaceDetector runs some of the scripts again with this binary
+// as plan, which has the race detector where the tests have it: a demo, a batch
+// and an interrupted run always, others by the seed.
+func TestScriptsWithTheRaceDetector(t *testing.T) {
+	t.Parallel()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	always := []string{"testdata/script/demo.txtar", "testdata/script/batch.txtar", "testdata/script/interrupt.txtar"}
+	params := scripts("")
+	params.Files = append(always, sampling.Pick(sampling.New(t), 3, slices.DeleteFunc(all, func(name string) bool {
+		return slices.Contains(always, name)
+	}))...)
+	params.Setup = func(env *testscript.Env) error {
+		path := env.Getenv("PATH")
+		err := setupScript(env)
+		env.Setenv("PATH", path)
+		return err
+	}
+	testscript.Run(t, params)
 }
 
 // scripts are the scripts in a directory.
