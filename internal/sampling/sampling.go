@@ -59,8 +59,8 @@ func New(t testing.TB) *rand.Rand {
 		}
 	})
 	name := fnv.New64a()
-	_, _ = name.Write([]byte(t.Name())) // to memory
-	return rand.New(rand.NewPCG(number, name.Sum64()))
+	_, _ = name.Write([]byte(t.Name()))                // to memory
+	return rand.New(rand.NewPCG(number, name.Sum64())) //nolint:gosec // it must be the same again, not secret
 }
 
 // command is the command line that plays a test of the package in the working

@@ -24,7 +24,7 @@ func (r *recorded) Logf(_ string, args ...any) { r.log = append(r.log, args[0].(
 func letters() []string { return strings.Split("abcdefghijklmnopqrstuvwxyz", "") }
 
 // The same seed picks the same, and a failure says how.
-func TestASampleCanBePlayedAgain(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestASampleCanBePlayedAgain(t *testing.T) {
 	t.Setenv(sampling.ScopeVariable, "")
 	first := &recorded{TB: t}
 	again := &recorded{TB: t}
@@ -47,14 +47,14 @@ func TestASampleCanBePlayedAgain(t *testing.T) { //nolint:paralleltest // it set
 	}
 }
 
-func TestAllIsPlayed(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestAllIsPlayed(t *testing.T) {
 	t.Setenv(sampling.ScopeVariable, "all")
 	if got := sampling.Pick(sampling.New(t), 5, letters()); len(got) != 26 {
 		t.Errorf("%d of 26 are played", len(got))
 	}
 }
 
-func TestEachKindIsPicked(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestEachKindIsPicked(t *testing.T) {
 	t.Setenv(sampling.ScopeVariable, "")
 	items := []string{"a1", "b1", "a2", "c1", "a3", "b2"}
 	got := sampling.PickEach(sampling.New(t), 1, items, func(s string) string { return s[:1] })
