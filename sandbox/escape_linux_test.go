@@ -64,7 +64,8 @@ func TestEscapes(t *testing.T) {
 			t.Logf("%s cannot be built here: %v", s.level, err)
 			continue
 		}
-		s.attempts = sampling.PickEach(random, attemptsPerFamily, s.forbidden(), func(try attempt) string { return try.family })
+		family := func(try attempt) string { return try.family }
+		s.attempts = sampling.PickEach(random, attemptsPerFamily, s.forbidden(), family)
 		stages = append(stages, s)
 	}
 	possible := withoutWall(t, template, helper, made(stages))

@@ -81,7 +81,8 @@ func TestKillMatrixOfAQuestion(t *testing.T) {
 	for _, at := range upTo(len(last)) {
 		kills = append(kills, questionKill{at: at, of: len(last), point: last[at-1], plan: []int{0, at}})
 	}
-	kills = sampling.PickEach(sampling.New(t), 1, kills, func(k questionKill) string { return fmt.Sprint(len(k.plan), k.point) })
+	kind := func(k questionKill) string { return fmt.Sprint(len(k.plan), k.point) }
+	kills = sampling.PickEach(sampling.New(t), 1, kills, kind)
 	var tally killTally
 	each(kills, func(k questionKill) {
 		p := fresh(fmt.Sprint("at-", k.plan))

@@ -78,8 +78,9 @@ func TestKillMatrix(t *testing.T) {
 	}
 	var tally killTally
 	each(kills, func(at int) { r.killAt(at, len(points), &tally) })
-	t.Logf("a whole run comes by %d failpoints in %s; killed %d, resumed %d (%d of them had not begun, and were started), identical %d",
-		len(points), r.took, tally.killed, tally.resumed, tally.anew, tally.identical)
+	t.Logf("a whole run comes by %d failpoints in %s", len(points), r.took)
+	t.Logf("killed %d, resumed %d (%d of them had not begun, and were started), identical %d",
+		tally.killed, tally.resumed, tally.anew, tally.identical)
 	if tally.killed+tally.early != len(kills) || tally.killed != tally.resumed || tally.killed != tally.identical {
 		t.Errorf("killed %d of %d, resumed %d, identical %d", tally.killed, len(kills), tally.resumed, tally.identical)
 	}

@@ -43,7 +43,8 @@ func (w withPrograms) Run() int {
 // without the race detector, under which each process takes three times as long.
 var buildProgram = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(programs, "plan")
-	out, err := exec.Command("go", "build", "-tags", "sqlite_fts5,failpoint", "-ldflags", "-s -w", "-o", path, ".").CombinedOutput()
+	build := exec.Command("go", "build", "-tags", "sqlite_fts5,failpoint", "-ldflags", "-s -w", "-o", path, ".")
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build plan: %w\n%s", err, out)
 	}

@@ -70,7 +70,8 @@ func command(test string, number uint64) string {
 	if All() {
 		scope = ScopeVariable + "=all "
 	}
-	return fmt.Sprintf("%s%s=%d go test -tags sqlite_fts5 -race -count=1 -run '^%s$' %s", scope, SeedVariable, number, test, folder())
+	return fmt.Sprintf("%s%s=%d go test -tags sqlite_fts5 -race -count=1 -run '^%s$' %s",
+		scope, SeedVariable, number, test, folder())
 }
 
 // folder is the working directory as go test takes it at the root of the module.
