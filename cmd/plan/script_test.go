@@ -49,17 +49,17 @@ func TestScripts(t *testing.T) {
 }
 
 // TestScriptsWithTheRaceDetector runs some of the scripts again with this binary
-// as plan, which has the race detector where the tests have it: a demo, a batch
-// and an interrupted run always, others by the seed.
+// as plan, which has the race detector where the tests have it: a batch and an
+// interrupted run always, others by the seed.
 func TestScriptsWithTheRaceDetector(t *testing.T) {
 	t.Parallel()
 	all, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	always := []string{"testdata/script/demo.txtar", "testdata/script/batch.txtar", "testdata/script/interrupt.txtar"}
+	always := []string{"testdata/script/batch.txtar", "testdata/script/interrupt.txtar"}
 	params := scripts("")
-	params.Files = append(always, sampling.Pick(sampling.New(t), 3, slices.DeleteFunc(all, func(name string) bool {
+	params.Files = append(always, sampling.Pick(sampling.New(t), 2, slices.DeleteFunc(all, func(name string) bool {
 		return slices.Contains(always, name)
 	}))...)
 	params.Setup = func(env *testscript.Env) error {
