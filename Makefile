@@ -15,6 +15,7 @@ BENCHFILES ?= 50000
 BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
+SAMPLED := ^Test(KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills|FalseDones|Findings|ClaudeCost|ScriptsWithTheRaceDetector|Escapes)$$
 JOBS ?= 1000
 
 .DEFAULT_GOAL := build
@@ -35,16 +36,15 @@ show: build ## prove it on foreign code: an old release of a Go module, fifteen 
 show-batch: build ## the same for batches: one scripted change over ten Go modules, with their own tests
 	testdata/show/batch.sh
 
-test: ## run all tests, with the race detector and in random order
-	$(GO) test $(GOFLAGS_ALL) -race -shuffle=on -count=1 -timeout 45m ./...
+test: ## run the tests, with the race detector and in random order; the longest play a sample (make soak plays all)
+	$(GO) test $(GOFLAGS_ALL) -race -shuffle=on -count=1 -parallel 4 -timeout 20m ./...
 
 $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
-soak: ## kill runs at random times for SOAK (10m), and batches 50 times, and resume them; and play all false DONEs
+soak: ## play whole what make test samples: kills, false DONEs, findings, escapes, scripts with the race detector; then kill runs for SOAK (10m)
+	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./sandbox
 	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan
-	BATCH_KILLS=50 $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestBatchSurvivesKills$$' ./cmd/plan
-	FALSE_DONES=all $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 1h -v -run '^TestFalseDones$$' ./cmd/plan
 
 lint: $(LINT) ## run the linters
 	$(LINT) run --build-tags $(TAGS) ./...

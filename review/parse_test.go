@@ -277,7 +277,7 @@ func TestParseKeepsAGapItCannotRead(t *testing.T) {
 }
 
 func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it measures the CPU time of the process
-	const n = 1 << 20
+	const n, limit = 1 << 17, 2 * time.Second
 	for name, unit := range map[string]string{
 		"open braces": "{", "close braces": "}", "pairs": "{}", "brackets": "[{", "crossed": "{[}",
 		"nested keys": `{"a":`, "quotes": `{"`, "escapes": `{"\`, "verdict keys": `{"verdict":`, "closed verdicts": `{"verdict":}`,
@@ -290,8 +290,8 @@ func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it me
 		if v, err := parse(text); err == nil {
 			t.Errorf("%s: Parse = %+v, want an error", name, v)
 		}
-		// Linear work takes well under a second, and quadratic work minutes.
-		if took := cpuTime(t) - before; took > 8*time.Second {
+		// Linear work takes a fraction of a second, and quadratic work a minute.
+		if took := cpuTime(t) - before; took > limit {
 			t.Errorf("%s: took %v", name, took)
 		}
 	}
@@ -299,7 +299,7 @@ func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it me
 	if v, err := parse(strings.Repeat(done, n/len(done)) + "But no tests."); err == nil {
 		t.Errorf("many verdicts: %+v", v)
 	}
-	if took := cpuTime(t) - before; took > 8*time.Second {
+	if took := cpuTime(t) - before; took > limit {
 		t.Errorf("many verdicts took %v", took)
 	}
 	long := strings.Repeat("- a gap\\n", n/32)
@@ -311,7 +311,7 @@ func TestParseIsFastOnHostileText(t *testing.T) { //nolint:paralleltest // it me
 	if j, _ := review.Judge(v, review.Evidence{}); len(j.Gaps) != 1 {
 		t.Errorf("%d gaps", len(j.Gaps))
 	}
-	if took := cpuTime(t) - before; took > 8*time.Second {
+	if took := cpuTime(t) - before; took > limit {
 		t.Errorf("a long list took %v", took)
 	}
 }

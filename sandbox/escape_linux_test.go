@@ -12,22 +12,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/sandbox"
 )
 
 // fewest is how many attempts there must be for the suite to mean something.
 const fewest = 60
 
+// attemptsPerFamily is how many attempts of a family a sample has.
+const attemptsPerFamily = 2
+
 // stage is one way to build a wall around an arena.
 type stage struct {
 	name      string
 	level     sandbox.Level
 	implement bool
+	attempts  []attempt
 }
 
 // TestEscapes tries to get out of a wall in every way that it knows, as the
 // user who runs the tests and, where that is root, as an ordinary user too.
-// What does not work without a wall either is not counted.
+// What does not work without a wall either is not counted. A sample makes some
+// attempts of each family, others behind each kind of wall.
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "escapes-")
@@ -44,27 +50,52 @@ func TestEscapes(t *testing.T) {
 		})
 	}
 	template := newTemplate(t)
-	possible := withoutWall(t, template, helper)
-	if len(possible) < fewest {
-		t.Errorf("only %d attempts work without a wall; the suite wants %d", len(possible), fewest)
-	}
+	random := sampling.New(t)
+	var stages []stage
 	for _, s := range []stage{
-		{"review in namespaces", sandbox.LevelNamespaces, false},
-		{"implement in namespaces", sandbox.LevelNamespaces, true},
-		{"review in bubblewrap", sandbox.LevelBubblewrap, false},
-		{"implement in bubblewrap", sandbox.LevelBubblewrap, true},
-		{"review with landlock", sandbox.LevelLandlock, false},
-		{"implement with landlock", sandbox.LevelLandlock, true},
+		{name: "review in namespaces", level: sandbox.LevelNamespaces},
+		{name: "implement in namespaces", level: sandbox.LevelNamespaces, implement: true},
+		{name: "review in bubblewrap", level: sandbox.LevelBubblewrap},
+		{name: "implement in bubblewrap", level: sandbox.LevelBubblewrap, implement: true},
+		{name: "review with landlock", level: sandbox.LevelLandlock},
+		{name: "implement with landlock", level: sandbox.LevelLandlock, implement: true},
 	} {
 		if err := sandbox.Try(t.Context(), s.level, newShell(t), os.Environ()); err != nil {
 			t.Logf("%s cannot be built here: %v", s.level, err)
 			continue
 		}
+		family := func(try attempt) string { return try.family }
+		s.attempts = sampling.PickEach(random, attemptsPerFamily, s.forbidden(), family)
+		stages = append(stages, s)
+	}
+	possible := withoutWall(t, template, helper, made(stages))
+	if sampling.All() && len(possible) < fewest {
+		t.Errorf("only %d attempts work without a wall; the suite wants %d", len(possible), fewest)
+	}
+	for _, s := range stages {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			s.run(t, template, helper, possible)
 		})
 	}
+}
+
+// forbidden are the attempts at what must not be done behind this wall.
+func (s stage) forbidden() []attempt {
+	return slices.DeleteFunc(attempts(), func(try attempt) bool {
+		return s.implement && try.implement || try.root && os.Getuid() != 0
+	})
+}
+
+// made are the attempts that some stage makes.
+func made(stages []stage) []attempt {
+	names := map[string]bool{}
+	for _, s := range stages {
+		for _, try := range s.attempts {
+			names[try.name] = true
+		}
+	}
+	return slices.DeleteFunc(attempts(), func(try attempt) bool { return !names[try.name] })
 }
 
 // copyProgram puts this program where every user finds it.
@@ -102,7 +133,7 @@ func asNobody(t *testing.T, dir, helper string) {
 	}
 	cmd := exec.CommandContext(t.Context(), helper, "-test.run", "^TestEscapes$/^review", "-test.v")
 	cmd.Dir = home
-	cmd.Env = append(os.Environ(), "HOME="+home, "GOCOVERDIR="+home)
+	cmd.Env = append(os.Environ(), "HOME="+home, "GOCOVERDIR="+home, sampling.Environment(t))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -115,18 +146,16 @@ func asNobody(t *testing.T, dir, helper string) {
 	}
 }
 
-// withoutWall returns the attempts that work where there is no wall.
-func withoutWall(t *testing.T, template, helper string) []attempt {
+// withoutWall returns those of the attempts that work where there is no wall, by
+// their names.
+func withoutWall(t *testing.T, template, helper string, all []attempt) map[string]bool {
 	t.Helper()
-	var out []attempt
-	for _, try := range attempts() {
-		if try.root && os.Getuid() != 0 {
-			continue
-		}
+	out := map[string]bool{}
+	for _, try := range all {
 		a := newArena(t, template)
 		said := a.bare(try.line, helper)
 		if try.works(a, said, "") {
-			out = append(out, try)
+			out[try.name] = true
 		} else {
 			t.Logf("not counted, because it does not work without a wall either: %s: %q", try.name, said)
 		}
@@ -145,14 +174,14 @@ func (try attempt) works(a *arena, said, skip string) bool {
 
 // run makes all attempts from behind one kind of wall. An arena serves until
 // something got out.
-func (s stage) run(t *testing.T, template, helper string, possible []attempt) {
+func (s stage) run(t *testing.T, template, helper string, possible map[string]bool) {
 	t.Helper()
 	tried, blocked := 0, 0
 	var through []string
 	a := newArena(t, template)
 	defer func() { a.close() }()
-	for _, try := range possible {
-		if s.implement && try.implement {
+	for _, try := range s.attempts {
+		if !possible[try.name] {
 			continue
 		}
 		tried++

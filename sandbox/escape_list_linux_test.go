@@ -15,8 +15,9 @@ import (
 // temporary folder), ABSTRACT, FD (a file of the tree that plan has open), ID
 // (something unique) and ESC (the program for what a shell cannot do).
 type attempt struct {
-	name string
-	line string
+	family string // attempts sets it
+	name   string
+	line   string
 	// won says whether it worked. Default: something in the arena changed.
 	won func(a *arena, out string) bool
 	// root says that only root can do it even without a wall.
@@ -41,21 +42,45 @@ const (
 )
 
 func attempts() []attempt {
-	all := slices.Concat(inTree(), withGit(), elsewhere(), processes(), leaks(), network(), kernel())
-	for name, line := range map[string]string{
-		"perl":    `perl -e 'open(my $f, ">", "file"); print $f "x"'`,
-		"python3": `python3 -c 'open("file", "w").write("x")'`,
-		"node":    `node -e 'require("fs").writeFileSync("file", "x")'`,
-		"ruby":    `ruby -e 'File.write("file", "x")'`,
+	var all []attempt
+	for _, f := range []struct {
+		family   string
+		attempts []attempt
+	}{
+		{"tree", inTree()},
+		{"git", withGit()},
+		{"elsewhere", elsewhere()},
+		{"processes", processes()},
+		{"leaks", leaks()},
+		{"network", network()},
+		{"kernel", kernel()},
+		{"languages", byLanguages()},
 	} {
-		if _, err := exec.LookPath(name); err == nil {
-			all = append(all, attempt{name: name, line: line, implement: true})
+		for _, try := range f.attempts {
+			try.family = f.family
+			all = append(all, try)
+		}
+	}
+	return all
+}
+
+// byLanguages are writes to the tree by what is installed here.
+func byLanguages() []attempt {
+	var out []attempt
+	for _, l := range [][2]string{
+		{"node", `node -e 'require("fs").writeFileSync("file", "x")'`},
+		{"perl", `perl -e 'open(my $f, ">", "file"); print $f "x"'`},
+		{"python3", `python3 -c 'open("file", "w").write("x")'`},
+		{"ruby", `ruby -e 'File.write("file", "x")'`},
+	} {
+		if _, err := exec.LookPath(l[0]); err == nil {
+			out = append(out, attempt{name: l[0], line: l[1], implement: true})
 		}
 	}
 	if _, err := exec.LookPath("gcc"); err == nil {
-		all = append(all, attempt{name: "LD_PRELOAD", implement: true, line: `cd "$(mktemp -d)" && printf '#include <stdio.h>\n__attribute__((constructor)) void f(void){FILE*o=fopen("%s","a");if(o)fputs("x",o);}' "$TREE/file" >p.c && gcc -shared -fPIC -o p.so p.c && LD_PRELOAD=$PWD/p.so ls`})
+		out = append(out, attempt{name: "LD_PRELOAD", implement: true, line: `cd "$(mktemp -d)" && printf '#include <stdio.h>\n__attribute__((constructor)) void f(void){FILE*o=fopen("%s","a");if(o)fputs("x",o);}' "$TREE/file" >p.c && gcc -shared -fPIC -o p.so p.c && LD_PRELOAD=$PWD/p.so ls`})
 	}
-	return all
+	return out
 }
 
 // inTree are writes to the tree by every road.

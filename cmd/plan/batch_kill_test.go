@@ -1,13 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,39 +13,41 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/internal/sampling"
 )
 
-// killedJobs is how many jobs the batches have that are killed here.
-const killedJobs = 24
+// batchKills is how many kills there are at least and how many jobs the batches
+// have: few in a sample.
+func batchKills() (kills, jobs int) {
+	if sampling.All() {
+		return 50, 24
+	}
+	return 2, 8
+}
 
 // TestBatchSurvivesKills kills a batch at random times, resumes it, and compares
-// what came of it with a batch that nobody killed. $BATCH_KILLS is how many
-// kills there are at least, by default 6.
+// what came of it with a batch that was not killed.
 func TestBatchSurvivesKills(t *testing.T) {
 	t.Parallel()
-	kills, err := strconv.Atoi(cmp.Or(os.Getenv("BATCH_KILLS"), "6"))
-	if err != nil {
-		t.Fatalf("BATCH_KILLS: %v", err)
-	}
+	kills, jobs := batchKills()
 	r := newKillRange(t, "scenario.toml")
 	began := time.Now()
-	want := r.batch("undisturbed", nil)
+	want := r.batch("undisturbed", jobs, nil)
 	took := time.Since(began)
 	for id, j := range want {
 		if j.State != "done" {
 			t.Fatalf("job %s of an undisturbed batch is %s: %s", id, j.State, j.Why)
 		}
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d, a batch takes %s", seed, took)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := sampling.New(t)
+	t.Logf("a batch takes %s", took)
 	for round := 0; kills > 0; round++ {
 		var at []time.Duration
 		for range min(kills, 3) {
 			at = append(at, took/10+time.Duration(random.Int64N(int64(took/2))))
 		}
 		kills -= len(at)
-		got := r.batch(fmt.Sprint("round-", round), at)
+		got := r.batch(fmt.Sprint("round-", round), jobs, at)
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("killed after %v, the batch came to something else (-undisturbed +killed):\n%s", at, diff)
 		}
@@ -64,13 +63,13 @@ type jobEnd struct {
 
 // batch runs a batch in a place of its own, kills it after each of the times,
 // and resumes it until it ends.
-func (r *killRange) batch(name string, kills []time.Duration) map[string]jobEnd {
+func (r *killRange) batch(name string, jobs int, kills []time.Duration) map[string]jobEnd {
 	p, err := r.newPlace(name)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	var list strings.Builder
-	for i := range killedJobs {
+	for i := range jobs {
 		fmt.Fprintf(&list, `{"id":"job-%d","repo":%q,"request":"Count in digits","checks":["sh check.sh"]}`+"\n", i, p.repoDir())
 	}
 	file := filepath.Join(p.dir, "jobs.jsonl")
@@ -110,8 +109,8 @@ func (r *killRange) batch(name string, kills []time.Duration) map[string]jobEnd 
 			}
 		}
 	}
-	if len(runs) != killedJobs {
-		r.t.Errorf("%s: %d runs were begun for %d jobs", name, len(runs), killedJobs)
+	if len(runs) != jobs {
+		r.t.Errorf("%s: %d runs were begun for %d jobs", name, len(runs), jobs)
 	}
 	got := map[string]jobEnd{}
 	for _, l := range report.Jobs {

@@ -20,6 +20,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/demo"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/scripted"
@@ -56,17 +57,19 @@ func tiers() []tier {
 type pace struct {
 	name          string
 	turn, command time.Duration // an answer with its tools; a command or a round of checks
+	beside        string        // the tier that the first one is compared with
 }
 
 func paces() []pace {
 	return []pace{
-		{"commands of seconds", 20 * time.Second, 20 * time.Second},
-		{"commands of 7 minutes", 20 * time.Second, 7 * time.Minute},
+		{"commands of seconds", 20 * time.Second, 20 * time.Second, "no cache"},
+		{"commands of 7 minutes", 20 * time.Second, 7 * time.Minute, "5m for all"},
 	}
 }
 
 // TestClaudeCost prices the same requests with and without cache marks, by
-// Claude Sonnet's list prices. Run it with -v for the table.
+// Claude Sonnet's list prices. Run it with -v for the table, and with PLAN_TEST=all
+// for all tiers in it.
 func TestClaudeCost(t *testing.T) {
 	t.Parallel()
 	entry, ok := catalog.New(nil).LookupAt("anthropic", "claude-sonnet-4-5", "")
@@ -105,6 +108,9 @@ func priced(t *testing.T, run claudeRun, p pace, entry catalog.Entry) map[string
 	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "%s\trequests\tinput\tread\twritten 5m\twritten 1h\toutput\tUSD\tof as sent\t\n", p.name)
 	for _, how := range tiers() {
+		if how.name != "as sent" && how.name != p.beside && !sampling.All() {
+			continue
+		}
 		u := run.replay(t, how, p)
 		usd, _ := entry.Cost(u)
 		costs[how.name] = usd

@@ -75,7 +75,7 @@ func (s story) play(t *testing.T, caches []string) ended {
 		s.flags,
 		[]string{"greet with hello"},
 	)
-	cmd := exec.CommandContext(t.Context(), "plan", args...)
+	cmd := exec.CommandContext(t.Context(), program(t), args...)
 	cmd.Env = append(os.Environ(),
 		"PLAN_HOME="+home, "HOME="+dir, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "PLAN_MODEL="+scripted.Model,
 		"OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key(),

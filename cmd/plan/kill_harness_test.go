@@ -24,8 +24,8 @@ import (
 	"github.com/plan-engine/plan/model/scripted"
 )
 
-// killRange is where processes are killed: a build of plan that knows failpoints,
-// a repository to copy, and a model that says the same to everybody.
+// killRange is where processes are killed: the program, a repository to copy,
+// and a model that says the same to every run.
 type killRange struct {
 	t      *testing.T
 	dir    string
@@ -52,9 +52,11 @@ type killed struct {
 
 func newKillRange(t *testing.T, file string) *killRange {
 	t.Helper()
-	r := &killRange{t: t, dir: t.TempDir()}
-	r.binary = filepath.Join(r.dir, "plan")
-	r.command(t.Context(), "", "go", "build", "-tags", "sqlite_fts5,failpoint", "-o", r.binary, ".")
+	r := &killRange{
+		t:      t,
+		dir:    t.TempDir(),
+		binary: program(t),
+	}
 	scenario, err := scripted.Load("testdata/kill/" + file)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +129,7 @@ func (p place) start(n int, after time.Duration, args ...string) (int, string) {
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "PLAN_HOME=" + filepath.Join(p.dir, "home"), "TMPDIR=" + p.dir,
 		"OPENAI_BASE_URL=" + p.url, "OPENAI_API_KEY=" + p.key, "PLAN_MODEL=" + scripted.Model, "LANG=C.UTF-8",
-		fmt.Sprintf("PLAN_FAILPOINT=%d", n), "PLAN_FAILPOINT_LOG=" + filepath.Join(p.dir, "points"),
+		fmt.Sprintf("PLAN_FAILPOINT=%d", n), "PLAN_FAILPOINT_LOG=" + p.pointsFile(len(p.pointsOfEach())),
 	}, p.gitEnv...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -161,13 +163,20 @@ func (p place) goOn(n int, after time.Duration) (int, string) {
 	return p.start(n, after, "resume", string(runs[0][0].Run))
 }
 
-// points are the failpoints that the processes here have come by.
-func (p place) points() []string {
-	data, err := os.ReadFile(filepath.Join(p.dir, "points"))
-	if err != nil {
-		return nil
+// pointsFile holds the failpoints that the n-th process here has come by.
+func (p place) pointsFile(n int) string { return filepath.Join(p.dir, fmt.Sprintf("points-%d", n)) }
+
+// pointsOfEach are the failpoints that each process here has come by, without
+// processes that came by none.
+func (p place) pointsOfEach() [][]string {
+	var out [][]string
+	for {
+		data, err := os.ReadFile(p.pointsFile(len(out)))
+		if err != nil {
+			return out
+		}
+		out = append(out, strings.Split(strings.TrimSpace(string(data)), "\n"))
 	}
-	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
 // runs are the journals in this place's database.
@@ -355,8 +364,34 @@ func weighs(ev plan.Event) bool {
 	return start.Evidence != "" || end.Evidence != ""
 }
 
-// tally counts what became of the processes that were killed.
+// killTally counts what became of the processes that were killed.
 type killTally struct {
 	sync.Mutex
 	killed, resumed, identical, anew int
+	early                            int // came to their end before the failpoint
+}
+
+// spread is by how many failpoints two runs of the same may differ: results of
+// tools that run at the same time share a commit or do not.
+const spread = 5
+
+// ended counts a process that was to be killed at one of so many failpoints, and
+// came to its end. Only near the last one that is no error.
+func (k *killTally) ended(t *testing.T, at, points int) {
+	t.Helper()
+	k.Lock()
+	defer k.Unlock()
+	k.early++
+	if at <= points-spread {
+		t.Errorf("a process that comes by %d failpoints was not killed at %d", points, at)
+	}
+}
+
+// upTo is the numbers from 1 to n.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i + 1
+	}
+	return out
 }

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sampling"
 )
 
 // asked drives a run that asks a person something, however often it is killed:
@@ -51,7 +50,8 @@ func (p place) asked(at ...int) (kills, code int, said string) {
 
 // TestKillMatrixOfAQuestion kills a run everywhere before and after it asks a
 // person something. The question is asked once, the answer counts once, and
-// both edits around it are made once.
+// both edits around it are made once. The sample has each kind of failpoint in
+// both of its processes.
 func TestKillMatrixOfAQuestion(t *testing.T) {
 	t.Parallel()
 	r := newKillRange(t, "question.toml")
@@ -72,47 +72,46 @@ func TestKillMatrixOfAQuestion(t *testing.T) {
 		t.Fatalf("%d, %v\n%s", code, err, said)
 	}
 
-	kills := make(chan []int)
+	processes := whole.pointsOfEach()
+	first, last := processes[0], processes[len(processes)-1]
+	var kills []questionKill
+	for _, at := range upTo(len(first)) {
+		kills = append(kills, questionKill{at: at, of: len(first), point: first[at-1], plan: []int{at}})
+	}
+	for _, at := range upTo(len(last)) {
+		kills = append(kills, questionKill{at: at, of: len(last), point: last[at-1], plan: []int{0, at}})
+	}
+	kind := func(k questionKill) string { return fmt.Sprint(len(k.plan), k.point) }
+	kills = sampling.PickEach(sampling.New(t), 1, kills, kind)
 	var tally killTally
-	runs := 0
-	var workers sync.WaitGroup
-	var over [2]atomic.Bool
-	for range killers {
-		workers.Go(func() {
-			for at := range kills {
-				if over[len(at)-1].Load() {
-					continue
-				}
-				p := fresh(fmt.Sprint("at-", at))
-				killed, code, said := p.asked(at...)
-				if killed == 0 { // this process does not come by so many
-					over[len(at)-1].Store(true)
-				}
-				got, err := p.outcome(code)
-				tally.Lock()
-				tally.killed += killed
-				runs++
-				diff := got.differs(r.want)
-				if err != nil || diff != "" {
-					t.Errorf("killed at %v: %v\n%s\n%s", at, err, diff, said)
-				} else {
-					tally.identical++
-					p.forget()
-				}
-				tally.Unlock()
-			}
-		})
-	}
-	points := len(whole.points())
-	for at := 1; at <= points; at++ {
-		for _, plan := range [][]int{{at}, {0, at}} { // in the first process, or in the one after the answer
-			kills <- plan
+	each(kills, func(k questionKill) {
+		p := fresh(fmt.Sprint("at-", k.plan))
+		killed, code, said := p.asked(k.plan...)
+		if killed == 0 {
+			tally.ended(t, k.at, k.of)
 		}
+		got, err := p.outcome(code)
+		tally.Lock()
+		defer tally.Unlock()
+		tally.killed += killed
+		diff := got.differs(r.want)
+		if err != nil || diff != "" {
+			t.Errorf("killed at %v, %s: %v\n%s\n%s", k.plan, k.point, err, diff, said)
+			return
+		}
+		tally.identical++
+		p.forget()
+	})
+	t.Logf("killed %d, identical %d of %d runs", tally.killed, tally.identical, len(kills))
+	if tally.identical != len(kills) || tally.killed+tally.early != len(kills) {
+		t.Errorf("killed %d, %d of %d runs are identical", tally.killed, tally.identical, len(kills))
 	}
-	close(kills)
-	workers.Wait()
-	t.Logf("killed %d, resumed %d, identical %d of %d runs", tally.killed, tally.killed, tally.identical, runs)
-	if tally.identical != runs || tally.killed < points-10 {
-		t.Errorf("killed %d of %d, %d of %d runs are identical", tally.killed, points, tally.identical, runs)
-	}
+}
+
+// questionKill is where a run that asks is killed: in its first process, or in
+// the one after the answer.
+type questionKill struct {
+	at, of int // of so many failpoints of that process
+	point  string
+	plan   []int // as asked takes it
 }

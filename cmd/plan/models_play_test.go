@@ -20,6 +20,7 @@ import (
 // program. Each provider is a scripted server with a key of its own.
 type modelHome struct {
 	t       *testing.T
+	binary  string
 	dir     string
 	env     []string
 	servers map[string]*scripted.Server
@@ -30,6 +31,7 @@ func newModelHome(t *testing.T) *modelHome {
 	t.Helper()
 	h := &modelHome{
 		t:       t,
+		binary:  program(t),
 		dir:     t.TempDir(),
 		servers: map[string]*scripted.Server{},
 	}
@@ -93,7 +95,7 @@ type played struct {
 // plan runs the program.
 func (h *modelHome) plan(args ...string) played {
 	h.t.Helper()
-	cmd := exec.CommandContext(h.t.Context(), "plan", append([]string{"-C", filepath.Join(h.dir, "repo")}, args...)...)
+	cmd := exec.CommandContext(h.t.Context(), h.binary, append([]string{"-C", filepath.Join(h.dir, "repo")}, args...)...)
 	cmd.Env = slices.Concat(os.Environ(), []string{
 		"PLAN_HOME=" + filepath.Join(h.dir, "home"), "HOME=" + h.dir, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=",
 		"PLAN_MODEL=", "OPENAI_BASE_URL=", "OPENAI_API_KEY=",

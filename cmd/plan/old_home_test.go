@@ -232,7 +232,7 @@ func openOldHome(t *testing.T, fixture string) oldHome {
 // plan runs this program on the home, and returns what it said.
 func (h oldHome) plan(code int, args ...string) string {
 	h.t.Helper()
-	cmd := exec.Command("plan", args...)
+	cmd := exec.Command(program(h.t), args...)
 	cmd.Dir, cmd.Env = h.dir, h.env
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,15 +20,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/scripted"
-	"github.com/plan-engine/plan/sandbox"
 )
-
-func TestMain(m *testing.M) {
-	sandbox.Enter()
-	testscript.Main(m, map[string]func(){"plan": main})
-}
 
 // TestScripts runs the scripts in testdata/script: each is a person at a
 // terminal, with a real repository, a real database, real processes, and a
@@ -52,6 +48,29 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts("testdata/script"))
 }
 
+// TestScriptsWithTheRaceDetector runs some of the scripts again with this binary
+// as plan, which has the race detector where the tests have it: a batch and an
+// interrupted run always, others by the seed.
+func TestScriptsWithTheRaceDetector(t *testing.T) {
+	t.Parallel()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	always := []string{"testdata/script/batch.txtar", "testdata/script/interrupt.txtar"}
+	params := scripts("")
+	params.Files = append(always, sampling.Pick(sampling.New(t), 2, slices.DeleteFunc(all, func(name string) bool {
+		return slices.Contains(always, name)
+	}))...)
+	params.Setup = func(env *testscript.Env) error {
+		path := env.Getenv("PATH")
+		err := setupScript(env)
+		env.Setenv("PATH", path)
+		return err
+	}
+	testscript.Run(t, params)
+}
+
 // scripts are the scripts in a directory.
 func scripts(dir string) testscript.Params {
 	return testscript.Params{
@@ -70,11 +89,14 @@ func scripts(dir string) testscript.Params {
 
 func setupScript(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
-	goEnv, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
+	caches, err := goCaches()
 	if err != nil {
-		return fmt.Errorf("go env: %w", err)
+		return err
 	}
-	dirs := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
+	built, err := buildProgram()
+	if err != nil {
+		return err
+	}
 	if err := os.CopyFS(env.WorkDir, os.DirFS("testdata/base")); err != nil {
 		return fmt.Errorf("copy the base files: %w", err)
 	}
@@ -85,10 +107,12 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Values[serverKey{}] = new(*scripted.Server)
 	env.Values[forgottenKey{}] = new(int)
+	env.Vars = append(env.Vars, caches...)
 	env.Vars = append(
 		env.Vars,
+		"PATH="+filepath.Dir(built)+string(filepath.ListSeparator)+env.Getenv("PATH"),
 		"PLAN_HOME="+home, "HOME="+env.WorkDir, "XDG_DATA_HOME=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "PLAN_MODEL=scripted",
-		"GOCACHE="+dirs[0], "GOMODCACHE="+dirs[1], "GOPATH="+dirs[2], "GOFLAGS=", "GOPROXY=off",
+		"GOFLAGS=-trimpath", "GOPROXY=off",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "LANG=C.UTF-8", "NO_COLOR=1",
 		"GORACE=atexit_sleep_ms=0", // a second for every process, under the race detector
