@@ -17,9 +17,10 @@ var historyEvents = []eventKind{
 
 // StormBroken says that calls were not run because they made no progress.
 type StormBroken struct {
-	Calls  []string `json:"calls"`            // ids
-	Action string   `json:"action"`           // "": those calls only; reflect: the model is asked to think again; stop: the conversation ends
-	Notice string   `json:"notice,omitempty"` // why it ends
+	Calls []string `json:"calls"` // ids
+	// "": those calls only; reflect: the model is asked to think again; stop: the conversation ends.
+	Action string `json:"action"`
+	Notice string `json:"notice,omitempty"` // why it ends
 }
 
 // Type implements [Body].

@@ -42,15 +42,16 @@ type RunStart struct {
 	WorkBranch string `json:"work_branch,omitempty"`
 	// DirtySubmodules are those with changes inside at the start. What is in a
 	// submodule is neither in snapshots nor in diffs.
-	DirtySubmodules []string         `json:"dirty_submodules,omitempty"`
-	ForkedFrom      *Fork            `json:"forked_from,omitempty"`
-	Sibling         string           `json:"sibling,omitempty"` // a plan that a person approved for the same work elsewhere
-	Way             string           `json:"way,omitempty"`     // chosen by --auto, direct or phased, and why
-	Models          map[Phase]string `json:"models"`
-	Config          json.RawMessage  `json:"config"`            // the resolved settings, without secrets
-	Kit             string           `json:"kit"`               // blob: prompts and tool schemas
-	Context         string           `json:"context,omitempty"` // blob: the frozen conversation Explore starts from
-	Version         string           `json:"version"`           // of the program that started the run
+	DirtySubmodules []string `json:"dirty_submodules,omitempty"`
+	ForkedFrom      *Fork    `json:"forked_from,omitempty"`
+	// A plan that a person approved for the same work elsewhere.
+	Sibling string           `json:"sibling,omitempty"`
+	Way     string           `json:"way,omitempty"` // chosen by --auto, direct or phased, and why
+	Models  map[Phase]string `json:"models"`
+	Config  json.RawMessage  `json:"config"`            // the resolved settings, without secrets
+	Kit     string           `json:"kit"`               // blob: prompts and tool schemas
+	Context string           `json:"context,omitempty"` // blob: the frozen conversation Explore starts from
+	Version string           `json:"version"`           // of the program that started the run
 	// View is how reviews, checks and evidence see the repository: ViewSnapshot,
 	// or "" for runs of versions that showed it as it was.
 	View string `json:"view,omitempty"`

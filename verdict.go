@@ -90,6 +90,17 @@ type Judgement struct {
 	Blobs []Blob `json:"-"`
 }
 
+// Word names the judgement.
+func (j Judgement) Word() string {
+	switch {
+	case !j.Approved && j.Verdict == Done:
+		return "DONE, not approved"
+	case !j.Approved && j.Verdict == NoVerdict:
+		return "no verdict"
+	}
+	return string(j.Verdict)
+}
+
 // What an approval rests on.
 const (
 	// EvidenceShown: a command of the engine's own ended as it should on the

@@ -268,7 +268,11 @@ func (p *parser) add(r rawJob) {
 	case r.id == "":
 		p.errorf(r.line, "the job has no id; give it a short name of its own")
 	case !isBranchPart(r.id):
-		p.errorf(r.line, "id %q cannot be a part of a branch's name: use up to 100 letters, digits, dots, - and _", r.id)
+		p.errorf(
+			r.line,
+			"id %q cannot be a part of a branch's name: use up to 100 letters, digits, dots, - and _",
+			r.id,
+		)
 	case p.ids[strings.ToLower(r.id)] > 0:
 		p.errorf(r.line, "id %q is that of the job on line %d already", r.id, p.ids[strings.ToLower(r.id)])
 	default:

@@ -166,7 +166,11 @@ func (p *parser) checkLimits(line int, l limits) {
 	}
 	if l.Timeout != "" {
 		if d, err := time.ParseDuration(l.Timeout); err != nil || d <= 0 {
-			p.errorf(line, "limits: timeout %q is not a time span: write a number with a unit, such as 30m", l.Timeout)
+			p.errorf(
+				line,
+				"limits: timeout %q is not a time span: write a number with a unit, such as 30m",
+				l.Timeout,
+			)
 		}
 	}
 }

@@ -211,7 +211,7 @@ func (r Report) writeText(w io.Writer) error {
 		)
 	}
 	if err := tw.Flush(); err != nil {
-		return err //nolint:wrapcheck // Write says what was done
+		return err
 	}
 	for _, l := range r.Jobs {
 		if l.Approved() && l.Published.Problem() == "" || l.State == JobQueued {
@@ -273,7 +273,22 @@ func (l JobReport) Reasons() []string {
 
 // markdownCell makes a text harmless inside a Markdown table.
 func markdownCell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`, "*", `\*`, "_", `\_`).Replace(singleLine(text))
+	return strings.NewReplacer(
+		"|",
+		`\|`,
+		"<",
+		"&lt;",
+		"`",
+		"'",
+		"[",
+		`\[`,
+		"*",
+		`\*`,
+		"_",
+		`\_`,
+	).Replace(
+		singleLine(text),
+	)
 }
 
 func (r Report) writeMarkdown(w io.Writer) error {
@@ -294,7 +309,7 @@ func (r Report) writeMarkdown(w io.Writer) error {
 			markdownCell(why),
 		}
 		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")); err != nil {
-			return err //nolint:wrapcheck // Write says what was done
+			return err
 		}
 	}
 	return nil
@@ -362,15 +377,15 @@ func (r Report) writeJUnit(w io.Writer) error {
 	}
 	s.Time = fmt.Sprintf("%.3f", total)
 	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err //nolint:wrapcheck // Write says what was done
+		return err
 	}
 	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
 	if err := enc.Encode(s); err != nil {
-		return err //nolint:wrapcheck // Write says what was done
+		return err
 	}
 	_, err := io.WriteString(w, "\n")
-	return err //nolint:wrapcheck // Write says what was done
+	return err
 }
 
 //go:embed report.html
@@ -379,11 +394,11 @@ var reportPage string
 func (r Report) writeHTML(w io.Writer) error {
 	t, err := template.New("report").Parse(reportPage)
 	if err != nil {
-		return err //nolint:wrapcheck // Write says what was done
+		return err
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, r); err != nil {
-		return err //nolint:wrapcheck // Write says what was done
+		return err
 	}
 	// A browser ignores control characters, a terminal that the page is shown in
 	// does not.
@@ -393,5 +408,5 @@ func (r Report) writeHTML(w io.Writer) error {
 		}
 		return r
 	}, out.Bytes()))
-	return err //nolint:wrapcheck // Write says what was done
+	return err
 }

@@ -20,8 +20,9 @@ type launchResult struct {
 	Start time.Time     `json:"start"`
 	Wall  time.Duration `json:"wall"`
 	Peak  int64         `json:"peak"` // KiB, of the process or the largest child it waited for
-	Own   int64         `json:"own"`  // KiB, the most that was seen of it that is no page of a file; 0 where /proc does not tell
-	Exit  int           `json:"exit"`
+	// KiB, the most that was seen of it that is no page of a file; 0 where /proc does not tell.
+	Own  int64 `json:"own"`
+	Exit int   `json:"exit"`
 }
 
 // launch runs one command and tells descriptor 3 about it. It is a process of

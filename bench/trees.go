@@ -52,7 +52,8 @@ func (b *bench) trees(ctx context.Context) ([]figure, error) {
 	var took []float64
 	for i := range b.rounds {
 		start := time.Now()
-		if out, err := git(ctx, repo, "worktree", "add", "-q", "--detach", filepath.Join(b.work, fmt.Sprint("wt", i))); err != nil {
+		dir := filepath.Join(b.work, fmt.Sprint("wt", i))
+		if out, err := git(ctx, repo, "worktree", "add", "-q", "--detach", dir); err != nil {
 			return nil, fmt.Errorf("git worktree add: %w\n%s", err, out)
 		}
 		took = append(took, milliseconds(time.Since(start)))
@@ -82,9 +83,18 @@ func (b *bench) searches(ctx context.Context) (_ []figure, err error) {
 		what, tool, arg string
 		programs        [][]string
 	}{
-		{"grep for a word", "grep", "needle42", [][]string{{"rg", "-n", "needle42"}, {"git", "grep", "-n", "--untracked", "needle42"}}},
-		{"grep for a class", "grep", `[m-z]eedle\d+`, [][]string{{"rg", "-n", `[m-z]eedle\d+`}, {"git", "grep", "-nP", "--untracked", `[m-z]eedle\d+`}}},
-		{"glob", "glob", "**/*77.go", [][]string{{"rg", "--files", "-g", "*77.go"}, {"git", "ls-files", "--cached", "--others", "--exclude-standard", "*77.go"}}},
+		{"grep for a word", "grep", "needle42", [][]string{{"rg", "-n", "needle42"}, {
+			"git", "grep", "-n",
+			"--untracked", "needle42",
+		}}},
+		{"grep for a class", "grep", `[m-z]eedle\d+`, [][]string{{"rg", "-n", `[m-z]eedle\d+`}, {
+			"git",
+			"grep", "-nP", "--untracked", `[m-z]eedle\d+`,
+		}}},
+		{"glob", "glob", "**/*77.go", [][]string{{"rg", "--files", "-g", "*77.go"}, {
+			"git", "ls-files",
+			"--cached", "--others", "--exclude-standard", "*77.go",
+		}}},
 	} {
 		for _, argv := range c.programs {
 			if _, err := exec.LookPath(argv[0]); err != nil {

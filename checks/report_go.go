@@ -37,7 +37,7 @@ func readGo(lines []string) *count {
 		r.read(line)
 	}
 	if r.named || len(r.results) > 0 {
-		r.settle() // of a test program that was run by itself, or was stopped
+		r.addUpPackage() // of a test program that was run by itself, or was stopped
 	}
 	if !r.found {
 		return nil
@@ -63,7 +63,7 @@ func (r *goReader) read(line string) {
 		if m[1] == "ok  " && len(r.results) == 0 && !r.empty {
 			r.silent++
 		}
-		r.settle()
+		r.addUpPackage()
 	case goRun().MatchString(line):
 		r.found, r.named = true, true
 	default:
@@ -88,8 +88,8 @@ func (r *goReader) readJSON(line string) {
 	}
 }
 
-// settle adds up the package that was read.
-func (r *goReader) settle() {
+// addUpPackage adds up the package that was read.
+func (r *goReader) addUpPackage() {
 	parents := map[string]bool{}
 	for name := range r.results {
 		for i, c := range name {

@@ -34,9 +34,12 @@ type Config struct {
 	// MaxOutputTokens bounds one answer. Unset: the server's bound.
 	MaxOutputTokens int `toml:"max_output_tokens" json:"max_output_tokens,omitempty" max:"10000000"`
 
-	MaxReviewCycles *int  `toml:"max_review_cycles" json:"max_review_cycles,omitempty" max:"1000"` // fix cycles; default 2
-	MaxTurns        int   `toml:"max_turns" json:"max_turns,omitempty" max:"1000000"`              // per phase attempt; default 100
-	MaxTokens       int64 `toml:"max_tokens" json:"max_tokens,omitempty" max:"1000000000000"`      // over the whole run; unset: no bound
+	// Fix cycles; default 2.
+	MaxReviewCycles *int `toml:"max_review_cycles" json:"max_review_cycles,omitempty" max:"1000"`
+	// Per phase attempt; default 100.
+	MaxTurns int `toml:"max_turns" json:"max_turns,omitempty" max:"1000000"`
+	// Over the whole run; unset: no bound.
+	MaxTokens int64 `toml:"max_tokens" json:"max_tokens,omitempty" max:"1000000000000"`
 	// MaxCost is in USD, over the whole run. Unset: no bound.
 	MaxCost float64  `toml:"max_cost" json:"max_cost,omitempty" max:"1000000"`
 	Timeout Duration `toml:"timeout" json:"timeout,omitzero"` // per process; unset: no bound
@@ -93,8 +96,9 @@ type Config struct {
 	PublishInterval Duration `toml:"publish_interval" json:"publish_interval,omitzero"` // unset: 2s
 
 	// Wait sleeps through a rate limit. Unset: on a terminal and in batches.
-	Wait       *bool  `toml:"wait" json:"wait,omitempty"`
-	Structured string `toml:"structured" json:"structured,omitempty" known:"structured"` // how a verdict is asked for; unset: auto
+	Wait *bool `toml:"wait" json:"wait,omitempty"`
+	// How a verdict is asked for; unset: auto.
+	Structured string `toml:"structured" json:"structured,omitempty" known:"structured"`
 }
 
 // PhaseConfig overrides the settings of the same names for one phase.
@@ -116,7 +120,8 @@ type PhaseConfig struct {
 type ChecksConfig struct {
 	Required []string      `toml:"required" json:"required,omitempty"`
 	Run      []CheckConfig `toml:"run" json:"run,omitempty"`
-	Setup    string        `toml:"setup" json:"setup,omitempty"` // runs once before the first check, in the work tree itself
+	// Runs once before the first check, in the work tree itself.
+	Setup string `toml:"setup" json:"setup,omitempty"`
 	// Timeout bounds one check. Unset: 60m before the change, then 15m or three
 	// times what it took.
 	Timeout Duration `toml:"timeout" json:"timeout,omitzero"`
@@ -128,10 +133,11 @@ type ChecksConfig struct {
 // CheckConfig is one command that decides.
 type CheckConfig struct {
 	Command string   `toml:"command" json:"command"`
-	Name    string   `toml:"name" json:"name,omitempty"`         // for people; unset: the command
-	Timeout Duration `toml:"timeout" json:"timeout,omitzero"`    // unset: that of all checks
-	Paths   []string `toml:"paths" json:"paths,omitempty"`       // globs: not run after a change that touches none; unset: always run
-	Advice  bool     `toml:"advisory" json:"advisory,omitempty"` // need not pass, but must not go from pass to fail
+	Name    string   `toml:"name" json:"name,omitempty"`      // for people; unset: the command
+	Timeout Duration `toml:"timeout" json:"timeout,omitzero"` // unset: that of all checks
+	// Globs: not run after a change that touches none; unset: always run.
+	Paths  []string `toml:"paths" json:"paths,omitempty"`
+	Advice bool     `toml:"advisory" json:"advisory,omitempty"` // need not pass, but must not go from pass to fail
 }
 
 // CompactConfig says what may be done to history where a model's window gets
@@ -142,11 +148,14 @@ type CompactConfig struct {
 
 // RetryConfig says how often and how long failed model calls are repeated.
 type RetryConfig struct {
-	Served        int      `toml:"served" json:"served,omitempty" max:"100"`        // retries after an answer that failed; default 2
-	UnservedFor   Duration `toml:"unserved_for" json:"unserved_for,omitzero"`       // how long to try when nothing answers; default 5m
-	Base          Duration `toml:"base" json:"base,omitzero"`                       // first wait; default 500ms
-	Max           Duration `toml:"max" json:"max,omitzero"`                         // longest wait; default 30s
-	RetryAfterMax Duration `toml:"retry_after_max" json:"retry_after_max,omitzero"` // longest wait that a server may ask for; default 60s
+	// Retries after an answer that failed; default 2.
+	Served int `toml:"served" json:"served,omitempty" max:"100"`
+	// How long to try when nothing answers; default 5m.
+	UnservedFor Duration `toml:"unserved_for" json:"unserved_for,omitzero"`
+	Base        Duration `toml:"base" json:"base,omitzero"` // first wait; default 500ms
+	Max         Duration `toml:"max" json:"max,omitzero"`   // longest wait; default 30s
+	// Longest wait that a server may ask for; default 60s.
+	RetryAfterMax Duration `toml:"retry_after_max" json:"retry_after_max,omitzero"`
 	// UnreachableFor is how long to try where no server is found (a refused
 	// connection, DNS, TLS). Unset: 10s before a run's first answer, 2m after it.
 	UnreachableFor Duration `toml:"unreachable_for,omitempty" json:"unreachable_for,omitzero"`

@@ -97,7 +97,8 @@ func (k *KnownSecrets) Redact(text string) string { return (*k.replace.Load())(t
 // between underscores, whole or at its end ("authToken", "APIKEY").
 var (
 	secretWords = []string{
-		"KEY", "KEYS", "PASS", "PAT", "PWD", "AUTH", "CRED", "CREDS", "CREDENTIAL", "CREDENTIALS", "APIKEY", "APIKEYS", "DSN",
+		"KEY", "KEYS", "PASS", "PAT", "PWD", "AUTH", "CRED", "CREDS", "CREDENTIAL", "CREDENTIALS", "APIKEY",
+		"APIKEYS", "DSN",
 		"AUTHORIZATION", "BEARER", "COOKIE", "SIG", "SIGNATURE",
 	}
 	secretEnds = []string{
@@ -111,7 +112,8 @@ func looksSecret(name string) bool {
 	case "PWD", "OLDPWD":
 		return false
 	}
-	for _, part := range strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
+	separates := func(r rune) bool { return r == '_' || r == '-' || r == '.' }
+	for _, part := range strings.FieldsFunc(strings.ToUpper(name), separates) {
 		ends := func(end string) bool { return strings.HasSuffix(part, end) }
 		if slices.Contains(secretWords, part) || slices.ContainsFunc(secretEnds, ends) {
 			return true

@@ -68,7 +68,8 @@ func (e *Engine) setUp(ctx context.Context) error {
 	if err == nil && !res.Passed() {
 		err = &plan.Outage{
 			Err: fmt.Errorf(
-				"the setup command %q ended with exit code %d, so the checks would say nothing; mend it or remove checks.setup. It said:\n%s",
+				"the setup command %q ended with exit code %d, so the checks would say nothing; mend it or remove "+
+					"checks.setup. It said:\n%s",
 				e.cfg.Setup,
 				res.ExitCode,
 				res.Output,
@@ -244,7 +245,8 @@ func (e *Engine) confirm(ctx context.Context, t plan.Trial, res *plan.CheckResul
 	case again.Passed():
 		res.Flaky = true
 	default:
-		again.Output += "\n[It passed in the work tree, although no file was changed, and fails on the tree of the start.]\n"
+		again.Output += "\n[It passed in the work tree, although no file was changed, and fails on the tree of " +
+			"the start.]\n"
 		*res = again
 	}
 	return nil

@@ -34,7 +34,8 @@ func (d *Defect) Error() string {
 
 // Hint says what to do about it.
 func (d *Defect) Hint() string {
-	return "This is a defect of plan, and the text above says where. The run is kept as it stands; `plan resume` tries again."
+	return "This is a defect of plan, and the text above says where. The run is kept as it stands; `plan resume` " +
+		"tries again."
 }
 
 // TreeError says that the work tree cannot be taken as a run would find it, so
@@ -49,5 +50,6 @@ func (e *TreeError) Unwrap() error { return e.Err }
 
 // Hint says what to do about it.
 func (e *TreeError) Hint() string {
-	return "Nothing was begun. Every file that git tracks, or would add, must be one that can be read: make it so, remove it, or put it into .gitignore; `git add --dry-run -A` finds such files."
+	return "Nothing was begun. Every file that git tracks, or would add, must be one that can be read: make it " +
+		"so, remove it, or put it into .gitignore; `git add --dry-run -A` finds such files."
 }

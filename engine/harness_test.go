@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,10 +16,22 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// sampledChecks is how many plots of a run a property is tried with where samples
+// are played; make soak tries each with all that the library draws.
+const sampledChecks = "30"
+
+func TestMain(m *testing.M) {
+	if !sampling.All() {
+		if err := flag.Set("rapid.checks", sampledChecks); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var errDisk = errors.New("no space left on device")
 

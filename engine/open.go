@@ -7,7 +7,8 @@ import (
 )
 
 // lostWords is the result of a tool call whose real one is not recorded any more.
-const lostWords = "The run ended while this call was running, so its outcome is unknown: it may have done all, part or none of its work."
+const lostWords = "The run ended while this call was running, so its outcome is unknown: it may have done all, " +
+	"part or none of its work."
 
 // trackOpen remembers what was started inside a phase and has not ended.
 func (r *Run) trackOpen(ev plan.Event) {
@@ -27,7 +28,8 @@ func (r *Run) trackOpen(ev plan.Event) {
 
 // close forgets the oldest start of a conversation that fits; "" is any.
 func (r *Run) close(conv string, fits func(plan.Body) bool) {
-	if i := slices.IndexFunc(r.open, func(ev plan.Event) bool { return (conv == "" || ev.Conv == conv) && fits(ev.Body) }); i >= 0 {
+	matches := func(ev plan.Event) bool { return (conv == "" || ev.Conv == conv) && fits(ev.Body) }
+	if i := slices.IndexFunc(r.open, matches); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)
 	}
 }

@@ -44,7 +44,8 @@ func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 		if !e.wantsCritique() && !e.wantsApproval() {
 			return nil, e.move(ctx, e.planned(), "", plan.PlanMade{PlanDoc: doc})
 		}
-		if err := e.emit(ctx, e.event(plan.PhaseEnd{Reason: plan.EndCompleted}), e.event(plan.PlanMade{PlanDoc: doc})); err != nil {
+		end := e.event(plan.PhaseEnd{Reason: plan.EndCompleted})
+		if err := e.emit(ctx, end, e.event(plan.PlanMade{PlanDoc: doc})); err != nil {
 			return nil, err
 		}
 	}

@@ -171,7 +171,8 @@ func (e *Engine) withdrawIfTreeChanged(ctx context.Context, j *plan.Judgement) (
 		Severity: plan.SeverityMust,
 		Status:   plan.GapOpened,
 		Gap: fmt.Sprintf(
-			"While the work was being reviewed, %d files changed in the tree (+%d -%d lines). Look at what changed there, and keep only what belongs to the request.",
+			"While the work was being reviewed, %d files changed in the tree (+%d -%d lines). Look at what "+
+				"changed there, and keep only what belongs to the request.",
 			stat.Files,
 			stat.Insertions,
 			stat.Deletions,

@@ -161,7 +161,8 @@ func (r *Run) notice() string {
 		fmt.Fprintf(&b, "- and %d more\n", more)
 	}
 	b.WriteString(
-		"\nWhat you read of them before may be out of date: look again before you rely on it. These changes are somebody else's; keep them, unless your task says otherwise.",
+		"\nWhat you read of them before may be out of date: look again before you rely on it. These changes are " +
+			"somebody else's; keep them, unless your task says otherwise.",
 	)
 	return b.String()
 }

@@ -71,7 +71,7 @@ func TestAToolErrorLeavesNothingOpen(t *testing.T) {
 			if !ok || last.Reason != plan.EndError {
 				t.Errorf("the journal ends with %+v", events[len(events)-1].Body)
 			}
-			// Whoever goes on from here finds a conversation that is whole.
+			// A process that goes on from here finds a conversation that is whole.
 			if l := b.loop(events...); len(l.Messages()) != 3 || len(l.Messages()[2].Blocks) != 3 {
 				t.Errorf("restored: %+v", l.Messages())
 			}
@@ -79,7 +79,7 @@ func TestAToolErrorLeavesNothingOpen(t *testing.T) {
 	}
 }
 
-// TestNothingIsRecordedAfterAFailedCommit: nobody knows what the failed one
+// TestNothingIsRecordedAfterAFailedCommit: no process knows what the failed one
 // left behind, so that even a journal which would take more gets no more.
 func TestNothingIsRecordedAfterAFailedCommit(t *testing.T) {
 	t.Parallel()

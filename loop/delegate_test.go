@@ -274,7 +274,7 @@ about = "sub"
 
 // TestASubAgentIsKilledAtEachCommit goes on from each commit of a run with two
 // sub-agents. All is balanced in the end; each task was done once, or the parent
-// reads that nobody knows.
+// reads that are not known.
 func TestASubAgentIsKilledAtEachCommit(t *testing.T) {
 	t.Parallel()
 	helper := loop.SubAgent(loop.Delegate{Tools: []loop.Tool{look()}})

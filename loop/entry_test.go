@@ -222,7 +222,7 @@ func TestToolsThatRunElsewhere(t *testing.T) {
 	}
 }
 
-// TestAResultFromElsewhereIsWaitedFor: whoever just goes on is handed the same
+// TestAResultFromElsewhereIsWaitedFor: a caller who just goes on is handed the same
 // calls again, and in a serial batch one at a time.
 func TestAResultFromElsewhereIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -297,7 +297,7 @@ func TestAConfirmationIsResumed(t *testing.T) {
 	balanced(t, b.j.events())
 }
 
-// TestTimeIsALimit: the wall time ends a run like any other bound, whoever
+// TestTimeIsALimit: the wall time ends a run like any other bound, whatever
 // measures it.
 func TestTimeIsALimit(t *testing.T) {
 	t.Parallel()

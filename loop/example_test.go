@@ -148,7 +148,7 @@ func Example_confirmation() {
 	cfg := loop.Config{
 		Model: model, Name: "scripted", Tools: []loop.Tool{clock{}},
 		Hooks: loop.Hooks{BeforeTool: func(context.Context, loop.ToolCall) loop.Decision {
-			return loop.Decision{Verb: loop.Confirm, Reason: "somebody has to look at the clock"}
+			return loop.Decision{Verb: loop.Confirm, Reason: "a person has to look at the clock"}
 		}},
 		Emit: func(_ context.Context, events ...plan.Event) error {
 			for _, ev := range events {
@@ -180,7 +180,7 @@ func Example_confirmation() {
 	}
 	fmt.Println(end.Reason, "-", end.Text)
 	// Output:
-	// waiting: may clock run? somebody has to look at the clock
+	// waiting: may clock run? a person has to look at the clock
 	// completed - Ten past nine.
 }
 
@@ -257,7 +257,7 @@ func ExampleLoop_Submit() {
 	// completed - Ten past nine.
 }
 
-// sundial is a clock that somebody else reads.
+// sundial is a clock that another one reads.
 type sundial struct{ clock }
 
 func (s sundial) Info() loop.Info {

@@ -135,7 +135,7 @@ func (m *said) Generate(context.Context, loop.Call, func(loop.Delta)) (loop.Answ
 }
 
 // TestASecretInArguments: the journal does not get it, and neither does the
-// call, whose outcome nobody will be able to tell.
+// call, whose outcome cannot be told.
 func TestASecretInArguments(t *testing.T) {
 	t.Parallel()
 	var ran []string
@@ -182,7 +182,7 @@ text = "Done."
 	}
 }
 
-// TestALostCallInAStoppedRun: whoever stops the run while it is being resumed
+// TestALostCallInAStoppedRun: a caller who stops the run while it is being resumed
 // is not told that nothing was done.
 func TestALostCallInAStoppedRun(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ func reached(t *testing.T, name, reach string) []plan.Event {
 	return nil
 }
 
-// TestAnOrphanIsAnsweredBeforeWhatIsSaidNext: somebody speaks to a
+// TestAnOrphanIsAnsweredBeforeWhatIsSaidNext: a caller speaks to a
 // conversation whose last call has no result.
 func TestAnOrphanIsAnsweredBeforeWhatIsSaidNext(t *testing.T) {
 	t.Parallel()

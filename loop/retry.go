@@ -241,7 +241,12 @@ func (t *attempts) renews(call Call, me *ModelError, source bool) bool {
 
 // shouldRetry decides whether a failed call is made again, and when. A nil err stands
 // for an answer that says nothing.
-func (l *Loop) shouldRetry(t *attempts, call Call, ans Answer, err error) (wait time.Duration, reason string, ok bool) {
+func (l *Loop) shouldRetry(
+	t *attempts,
+	call Call,
+	ans Answer,
+	err error,
+) (wait time.Duration, reason string, ok bool) {
 	if err == nil {
 		t.empty++
 		if len(ans.Message.Blocks) > 0 {

@@ -120,3 +120,15 @@ func (db *DB) Jobs(ctx context.Context, batch string) ([]Job, error) {
 	}
 	return out, db.wrapError(op, rows.Err())
 }
+
+// JobState is the state of one job, as the last process wrote it.
+func (db *DB) JobState(ctx context.Context, batch, id string) (JobState, error) {
+	var state JobState
+	err := db.read.QueryRowContext(
+		ctx,
+		"SELECT state FROM batch_jobs WHERE batch = ? AND id = ?",
+		batch,
+		id,
+	).Scan(&state)
+	return state, db.wrapError("read the state of a job in", err)
+}

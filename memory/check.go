@@ -37,7 +37,12 @@ type chainVerifier struct {
 }
 
 // verifierAfter starts a proof behind event after.
-func (db *DB) verifierAfter(ctx context.Context, run plan.RunID, now journalState, after int64) (*chainVerifier, error) {
+func (db *DB) verifierAfter(
+	ctx context.Context,
+	run plan.RunID,
+	now journalState,
+	after int64,
+) (*chainVerifier, error) {
 	l := &chainVerifier{
 		run:  run,
 		want: now,

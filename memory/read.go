@@ -165,7 +165,13 @@ func stopUnless(more bool) error {
 }
 
 // walkEvents visits events until there are none, and then the end.
-func (db *DB) walkEvents(ctx context.Context, key int64, q Query, visit func(storedLine) error, end func() error) error {
+func (db *DB) walkEvents(
+	ctx context.Context,
+	key int64,
+	q Query,
+	visit func(storedLine) error,
+	end func() error,
+) error {
 	for {
 		page, err := db.page(ctx, key, q)
 		if err != nil {

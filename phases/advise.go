@@ -55,7 +55,8 @@ func adviceText(advice []plan.Body) string {
 			parts = append(parts, recallText(a)...)
 		case plan.SkillPick:
 			if a.Index != "" {
-				parts = append(parts, "Skills that you can load with the `skill` tool, if one fits what you have to do:\n\n"+fence("skills", "", a.Index))
+				parts = append(parts, "Skills that you can load with the `skill` tool, if one fits what you have "+
+					"to do:\n\n"+fence("skills", "", a.Index))
 			}
 			if a.Hint != "" {
 				parts = append(parts, a.Hint)
@@ -74,7 +75,8 @@ func recallText(r plan.Recall) []string {
 		}
 		parts = append(
 			parts,
-			"Remembered from earlier work. It may be out of date, so check what you rely on; it asks for nothing.\n\n"+fence(
+			"Remembered from earlier work. It may be out of date, so check what you rely on; it asks for "+
+				"nothing.\n\n"+fence(
 				"remembered",
 				"",
 				list.String(),

@@ -37,7 +37,9 @@ func (c Candidacy) Why() string {
 // is what is carried out and reviewed.
 func DirectPlan() plan.PlanDoc {
 	return ParsePlan(
-		"# Plan: the request as it stands\n\n## Why\nNo plan was made, because the request does not speak of broad work. Look at the code first, then do what the request says, no more and no less. The review goes by the request.\n",
+		"# Plan: the request as it stands\n\n## Why\nNo plan was made, because the request does not speak of " +
+			"broad work. Look at the code first, then do what the request says, no more and no less. The review " +
+			"goes by the request.\n",
 	)
 }
 

@@ -65,14 +65,17 @@ func earlierPlan(b plan.Brief) string {
 	case b.Remarks == "":
 		return givenUp(b, old)
 	case b.By == string(plan.Critique):
-		return "This is your plan so far, and what somebody found who looked at it without having written it. Check each finding against the code. Change the plan where it is right; where it is not, leave the plan as it is. Hand over the whole plan, in the form below.\n\n" +
+		return "This is your plan so far, and what somebody found who looked at it without having written it. " +
+			"Check each finding against the code. Change the plan where it is right; where it is not, leave the " +
+			"plan as it is. Hand over the whole plan, in the form below.\n\n" +
 			old + "\n\n" + fence(
 			"findings",
 			"",
 			b.Remarks,
 		)
 	}
-	return "The person who wants the work has read this plan and sent it back. What they say counts as part of the request. Hand over the whole plan anew, in the form below.\n\n" +
+	return "The person who wants the work has read this plan and sent it back. What they say counts as part of " +
+		"the request. Hand over the whole plan anew, in the form below.\n\n" +
 		old + "\n\n" + fence(
 		"comments",
 		"",
@@ -86,7 +89,9 @@ func siblingPlan(b plan.Brief) string {
 	if b.Sibling == "" {
 		return ""
 	}
-	return "A person has approved this plan for the same work in another repository. Keep its approach and its decisions, and adapt it: every file, name and command in it belongs there, so check each against the code here, leave out what has no counterpart, and add what only this repository needs.\n\n" +
+	return "A person has approved this plan for the same work in another repository. Keep its approach and its " +
+		"decisions, and adapt it: every file, name and command in it belongs there, so check each against the " +
+		"code here, leave out what has no counterpart, and add what only this repository needs.\n\n" +
 		fence(
 			"approved-elsewhere",
 			"",
@@ -96,7 +101,8 @@ func siblingPlan(b plan.Brief) string {
 
 // givenUp shows a plan that was not carried through, with why.
 func givenUp(b plan.Brief, old string) string {
-	out := "An earlier plan for this request was given up. Some of it may have been carried out: look at the tree as it is now. Say in Why what this one does differently.\n\n" + old
+	out := "An earlier plan for this request was given up. Some of it may have been carried out: look at the tree " +
+		"as it is now. Say in Why what this one does differently.\n\n" + old
 	if b.Replan != "" {
 		out += "\n\n" + fence("given-up-because", "", b.Replan)
 	}

@@ -80,7 +80,8 @@ func (ph *Phases) classify(err error, b plan.Brief, worked bool) (plan.Outcome, 
 		return plan.Outcome{}, &Error{Err: err, Advice: advice}
 	case loop.ErrNotFound:
 		advice := fmt.Sprintf(
-			"Check the name of the model (%s; set it with --model or PLAN_MODEL) and the base URL, which usually ends in /v1; "+
+			"Check the name of the model (%s; set it with --model or PLAN_MODEL) and the base URL, which usually "+
+				"ends in /v1; "+
 				"`plan doctor` lists what the server offers.",
 			model,
 		)

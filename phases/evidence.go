@@ -55,9 +55,11 @@ func noticedText(findings []plan.Finding, checks []plan.CheckResult) string {
 	if text == "" {
 		return ""
 	}
-	words := "The workflow noticed this about the change, without judging it. Look into each: is it right, and does the request need it?"
+	words := "The workflow noticed this about the change, without judging it. Look into each: is it right, and " +
+		"does the request need it?"
 	if answer {
-		words += " A DONE needs an item of its own in the checklist for each that is to be answered: name the path or the command and say why it is right."
+		words += " A DONE needs an item of its own in the checklist for each that is to be answered: name the " +
+			"path or the command and say why it is right."
 	}
 	return words + "\n\n" + fence("noticed", "", text)
 }
@@ -72,7 +74,8 @@ func gapText(gaps []plan.Gap) string {
 	for _, g := range gaps {
 		text += fmt.Sprintf("- %s, %s (%s): %s\n", g.ID, g.Status, g.Severity, g.Gap)
 	}
-	return "An earlier review of this work named gaps. Check for each open one whether it is really closed now, and use its id if it is not. Beyond that, judge what was changed since.\n\n" +
+	return "An earlier review of this work named gaps. Check for each open one whether it is really closed now, " +
+		"and use its id if it is not. Beyond that, judge what was changed since.\n\n" +
 		fence(
 			"known-gaps",
 			"",
@@ -92,7 +95,8 @@ func answersText(gaps []plan.Gap, closing string) string {
 	if text == "" {
 		return ""
 	}
-	return "The author answered this to open gaps. It is one side's word: where it says that a gap is mistaken, run what it names and judge by that.\n\n" +
+	return "The author answered this to open gaps. It is one side's word: where it says that a gap is mistaken, " +
+		"run what it names and judge by that.\n\n" +
 		fence(
 			"author-answers",
 			"",

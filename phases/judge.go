@@ -27,7 +27,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 		}
 		later := n < s.recorded-1 // the journal has an answer to another question
 		v, err := review.Parse(review.Answer{
-			Text:  s.end.Text,
+			Text:        s.end.Text,
 			Truncated:   s.end.Cut,
 			FormatRetry: reread,
 		})
@@ -78,7 +78,8 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 		return "", err
 	}
 	if last != "" {
-		last = "The last review ran these commands and made these files. They are gone from your copy; what of them is of use, make and run again.\n\n" + last
+		last = "The last review ran these commands and made these files. They are gone from your copy; what of " +
+			"them is of use, make and run again.\n\n" + last
 	}
 	checks := "No check was run by the workflow: there is none that it knows of. What you run is the only evidence."
 	if len(b.Checks) > 0 {

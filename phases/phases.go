@@ -215,8 +215,9 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 			}, ph.cfg.AutoApprove
 		}
 		return loop.Ruling{
-			By:   "policy",
-			Text: "Nobody can answer here. Decide for yourself, choose what fits the request and the code best, and say in what you hand over what you decided and why.",
+			By: "policy",
+			Text: "Nobody can answer here. Decide for yourself, choose what fits the request and the code best, " +
+				"and say in what you hand over what you decided and why.",
 		}, ph.cfg.NobodyAnswers
 	}
 }

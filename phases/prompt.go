@@ -93,7 +93,8 @@ func request(b plan.Brief) string {
 	for _, s := range b.Said {
 		said += "- " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
 	}
-	return text + "\n\nSince then the same person has said this, the latest last. It counts as part of the request:\n\n" + fence(
+	return text + "\n\nSince then the same person has said this, the latest last. It counts as part of the " +
+		"request:\n\n" + fence(
 		"said-since",
 		"",
 		said,

@@ -177,7 +177,7 @@ func (p *prover) hasCounter(command string) bool {
 func (p *prover) known() review.Evidence {
 	ran, _ := p.s.ran.calls()
 	return review.Evidence{
-		Calls:       ran,
+		Calls:     ran,
 		Checks:    p.brief.Checks,
 		Baseline:  p.brief.Base,
 		Limit:     p.limit,

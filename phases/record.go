@@ -132,7 +132,8 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 	res.Altered = slices.Compact(res.Altered)
 	t.altered = now
 	if len(res.Altered) > 0 {
-		res.Output += "\nNote: these files of the work stood changed in your copy during this call, so it says nothing about the work as it is: " + listed(
+		res.Output += "\nNote: these files of the work stood changed in your copy during this call, so it says " +
+			"nothing about the work as it is: " + listed(
 			res.Altered,
 			5,
 		)

@@ -61,7 +61,10 @@ func (ph *Phases) room(ctx context.Context, p plan.Phase, at plan.Trees) (Room, 
 
 // commands reports whether a phase has a tool that runs commands.
 func (ph *Phases) commands(p plan.Phase) bool {
-	return slices.ContainsFunc(ph.cfg.Kit.offer(p), func(name string) bool { return tools.PurposeOf(name) == tools.Execute })
+	return slices.ContainsFunc(
+		ph.cfg.Kit.offer(p),
+		func(name string) bool { return tools.PurposeOf(name) == tools.Execute },
+	)
 }
 
 // closeRoom closes a room and says what follows: people are told of what could not
@@ -80,14 +83,16 @@ func closeRoom(ctx context.Context, room Room, b plan.Brief, emit plan.Emit, out
 	if errors.As(left, &breach) {
 		failure = plan.Failure{
 			Error: fmt.Sprintf("while %s ran, %v", b.Phase, breach),
-			Hint:  "Look at what changed there. A kernel with user namespaces keeps this from happening: see `plan doctor`.",
+			Hint: "Look at what changed there. A kernel with user namespaces keeps this from happening: see " +
+				"`plan doctor`.",
 		}
 		if len(breach.Lost) > 0 { // nothing here may ask git anything any more
 			return &plan.Outage{Err: fmt.Errorf("while %s ran, %w", b.Phase, breach)}
 		}
 		if out.Judgement != nil && out.Judgement.Approved {
 			out.Judgement.Approved, out.Judgement.Verdict = false, plan.NeedsFix
-			out.Judgement.Why = "While it was reviewed " + breach.Error() + ". So the verdict is not about what is there now."
+			out.Judgement.Why = "While it was reviewed " + breach.Error() + ". So the verdict is not about what " +
+				"is there now."
 		}
 	}
 	return emit(context.WithoutCancel(ctx), plan.Event{Conv: b.Conv, Body: failure})

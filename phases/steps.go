@@ -61,7 +61,8 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 		return out, err
 	}
 	n := 1
-	if s.recorded > n && s.recordedPromptIs(n, closingCut) || s.recorded <= n && s.end.Cut && s.end.Reason == loop.Completed {
+	if s.recorded > n && s.recordedPromptIs(n, closingCut) ||
+		s.recorded <= n && s.end.Cut && s.end.Reason == loop.Completed {
 		if err := s.ask(ctx, n, plan.UserText(closingCut)); err != nil {
 			return out, err
 		}
@@ -76,7 +77,8 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 }
 
 // closingCut is what an implementer is told whose last words were cut off.
-const closingCut = "Your answer was cut off by the output limit. If work is left, go on with it; then close, in a few sentences."
+const closingCut = "Your answer was cut off by the output limit. If work is left, go on with it; then close, in a " +
+	"few sentences."
 
 // retryPrompt goes back to the implementer with what the review found, and what
 // it found it by.
@@ -98,13 +100,15 @@ func (ph *Phases) retryPrompt(ctx context.Context, b plan.Brief) (string, error)
 // recheckPrompt tells the implementer, before a review is paid for, which
 // required checks fail.
 func recheckPrompt(failed []plan.CheckResult) string {
-	return "The workflow ran the required checks on your changes, and not all of them pass. Without that there is no review:\n\n" +
+	return "The workflow ran the required checks on your changes, and not all of them pass. Without that there is " +
+		"no review:\n\n" +
 		fence(
 			"checks",
 			"",
 			checkList(failed, true),
 		) +
-		"\n\nMend the cause with the smallest change, run them again yourself, and hand over your summary anew. If a check fails for a reason that is not your change's, say which and how that can be seen.\n"
+		"\n\nMend the cause with the smallest change, run them again yourself, and hand over your summary anew. " +
+		"If a check fails for a reason that is not your change's, say which and how that can be seen.\n"
 }
 
 // goesOn says whether the conversation is that of an earlier attempt. After
@@ -155,7 +159,8 @@ func baselineText(checks []plan.CheckResult) string {
 	}
 	var b strings.Builder
 	b.WriteString(
-		"The workflow ran these checks on the tree as it is now, and will run them again when you are done. None that passes now may fail then.\n\n",
+		"The workflow ran these checks on the tree as it is now, and will run them again when you are done. None " +
+			"that passes now may fail then.\n\n",
 	)
 	b.WriteString(fence("checks", "", checkList(checks, false)))
 	return b.String()

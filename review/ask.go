@@ -32,7 +32,9 @@ func Reask(err error, d *Doubt) string {
 	default:
 		b.WriteString("Your verdict is needed once more.\n")
 	}
-	b.WriteString("Answer with one JSON object and nothing else, in this shape; missing is [] for DONE:\n" + answerTemplate)
+	b.WriteString(
+		"Answer with one JSON object and nothing else, in this shape; missing is [] for DONE:\n" + answerTemplate,
+	)
 	return b.String()
 }
 

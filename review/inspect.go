@@ -76,7 +76,10 @@ func (w Work) noteLostTests(files []fileChange, declared map[string]bool) []plan
 	}
 	var out []plan.Finding
 	for _, file := range slices.Sorted(maps.Keys(w.LostTests)) {
-		names := slices.DeleteFunc(slices.Clone(w.LostTests[file]), func(name string) bool { return told[file+" "+name] })
+		names := slices.DeleteFunc(
+			slices.Clone(w.LostTests[file]),
+			func(name string) bool { return told[file+" "+name] },
+		)
 		if len(names) == 0 {
 			continue
 		}
@@ -200,7 +203,8 @@ func (w Work) judgeKind(name, what string) plan.Finding {
 }
 
 func isCIConfig(name string) bool {
-	for _, dir := range []string{".github/workflows/", ".github/actions/", ".circleci/", ".ci/", ".buildkite/", ".gitlab/ci/"} {
+	dirs := []string{".github/workflows/", ".github/actions/", ".circleci/", ".ci/", ".buildkite/", ".gitlab/ci/"}
+	for _, dir := range dirs {
 		if strings.HasPrefix(name, dir) {
 			return true
 		}
@@ -243,7 +247,8 @@ func isTest(name string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(base, "test_") || strings.Contains(dirs, "/test/") || strings.Contains(dirs, "/tests/") ||
+	return strings.HasPrefix(base, "test_") || strings.Contains(dirs, "/test/") ||
+		strings.Contains(dirs, "/tests/") ||
 		strings.Contains(dirs, "/__tests__/") ||
 		strings.Contains(dirs, "/spec/") ||
 		strings.Contains(dirs, "/testdata/")

@@ -190,7 +190,10 @@ func judgeDone(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 // approve is the judgement of a DONE that the evidence bears out.
 func approve(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 	evidence := plan.EvidenceShown
-	why := fmt.Sprintf("The reviewer said DONE, and `%s` tells the work from what was there before", shortened(p.line))
+	why := fmt.Sprintf(
+		"The reviewer said DONE, and `%s` tells the work from what was there before",
+		shortened(p.line),
+	)
 	if p.best != shown {
 		evidence = plan.EvidenceUnbroken
 		reason := v.Unchanged

@@ -58,7 +58,8 @@ func (s *Set) load(name string) (file, error) {
 	}
 	if inGit(p) || inGit(target) {
 		return file{}, fmt.Errorf(
-			"%s is inside .git, which these tools never change, because the run's own record depends on it; leave it to git",
+			"%s is inside .git, which these tools never change, because the run's own record depends on it; leave "+
+				"it to git",
 			show(p),
 		)
 	}

@@ -77,7 +77,8 @@ func (s *Set) runBash(ctx context.Context, args bashArgs, in loop.Input) (loop.R
 	switch {
 	case err != nil && ctx.Err() != nil:
 		out.Status, out.Error = "cancelled", true
-		out.Output += "cancelled: the command was killed before it ended and may have run partly; look at what it changed before running it again"
+		out.Output += "cancelled: the command was killed before it ended and may have run partly; look at what it " +
+			"changed before running it again"
 		return out, nil
 	case err != nil:
 		return loop.Failed(clean([]byte("the command did not start: " + err.Error()))), nil

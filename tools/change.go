@@ -136,7 +136,9 @@ func (t *changer[A]) workOut(ctx context.Context, in loop.Input, done map[string
 	}
 	if name, ok := w.leaks(); ok {
 		return nil, fmt.Errorf(
-			"this would write a mark like %s…» into %s. The mark stands for a secret that is there, or belongs there, and that you are not shown; the file would lose it. Nothing was changed. Change the other parts of the file with edit, and leave the secret to the person",
+			"this would write a mark like %s…» into %s. The mark stands for a secret that is there, or belongs "+
+				"there, and that you are not shown; the file would lose it. Nothing was changed. Change the other "+
+				"parts of the file with edit, and leave the secret to the person",
 			plan.SecretMark,
 			show(name),
 		)
@@ -233,7 +235,8 @@ func (s *Set) compareFiles(intent plan.Intent) fileStates {
 
 // conflict tells the model how things stand.
 func (st fileStates) conflict(why string) loop.Result {
-	text := "This call cannot be brought to its end: the files are no longer as they were when it was begun. Nothing was written over.\n- " +
+	text := "This call cannot be brought to its end: the files are no longer as they were when it was begun. " +
+		"Nothing was written over.\n- " +
 		strings.Join(
 			st.words,
 			"\n- ",

@@ -73,9 +73,11 @@ func workEdit(ctx context.Context, w *working, args editArgs) error {
 // sameText says why nothing would change.
 func sameText(args editArgs) string {
 	if args.OldString != args.NewString {
-		return "old_string and new_string differ only in line endings or a byte order mark, which edit keeps as they are in the file. Use write to change those"
+		return "old_string and new_string differ only in line endings or a byte order mark, which edit keeps as " +
+			"they are in the file. Use write to change those"
 	}
-	return "old_string and new_string are the same, so nothing would change. Give the text as it shall become in new_string"
+	return "old_string and new_string are the same, so nothing would change. Give the text as it shall become in " +
+		"new_string"
 }
 
 // fill is an edit of nothing: it fits a file that has nothing.
@@ -120,7 +122,8 @@ func find(text, old, new string, all bool) ([]int, error) {
 		return nil, errors.New(notFound(text, old, new))
 	case times > 1 && !all:
 		return nil, fmt.Errorf(
-			"old_string is there %d times, beginning at %s; nothing was changed. Add lines around it until it is unique, or set replace_all",
+			"old_string is there %d times, beginning at %s; nothing was changed. Add lines around it until it is "+
+				"unique, or set replace_all",
 			times,
 			places(text, at, times),
 		)
@@ -151,7 +154,8 @@ func notFound(text, old, new string) string {
 	made := strings.Index(text, new)
 	switch {
 	case line > 0 && blanks:
-		said += "It differs from this only in white space (indentation, tabs, blanks at the end); give it exactly as it is here:\n"
+		said += "It differs from this only in white space (indentation, tabs, blanks at the end); give it exactly " +
+			"as it is here:\n"
 	case made >= 0 && len(strings.TrimSpace(new)) > 8:
 		line, want = lineOf(text, made), splitLines(new)
 		said += fmt.Sprintf(

@@ -103,7 +103,8 @@ func (w *working) add(e *entry, c change) error {
 func (w *working) drop(e *entry, c change) error {
 	if len(c.hunks) == 0 && !e.known && len(e.now.data) > 0 {
 		return fmt.Errorf(
-			"%s has not been read in this conversation, so it was not deleted. Read it first, or delete it with a command",
+			"%s has not been read in this conversation, so it was not deleted. Read it first, or delete it with a "+
+				"command",
 			show(c.path),
 		)
 	}
@@ -115,7 +116,8 @@ func (w *working) drop(e *entry, c change) error {
 		}
 		if rest := patched(e.now.data, places); len(bytes.TrimPrefix(rest, byteOrderMark)) > 0 {
 			return fmt.Errorf(
-				"%s is to be deleted, but the patch leaves %s of it over; the file has more than the patch knows. Read it again",
+				"%s is to be deleted, but the patch leaves %s of it over; the file has more than the patch knows. "+
+					"Read it again",
 				show(c.path),
 				count(len(rest), "byte", "bytes"),
 			)

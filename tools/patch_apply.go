@@ -231,7 +231,8 @@ func (f *fitting) insertion(h *hunk) (int, error) {
 		return max(h.at+f.drift(), 0), nil
 	}
 	return 0, errors.New(
-		"only adds lines, and nothing proves where they go: give it lines of context, beginning with a blank, from before and after the place",
+		"only adds lines, and nothing proves where they go: give it lines of context, beginning with a blank, " +
+			"from before and after the place",
 	)
 }
 
@@ -241,7 +242,8 @@ func ambiguous(found []int) string {
 		lines = append(lines, fmt.Sprint(at+1))
 	}
 	return fmt.Sprintf(
-		"fits at %d places (lines %s) and nothing says which is meant: add context lines until it is unique, or state the right line in its @@ header",
+		"fits at %d places (lines %s) and nothing says which is meant: add context lines until it is unique, or "+
+			"state the right line in its @@ header",
 		len(found),
 		strings.Join(lines, ", "),
 	)

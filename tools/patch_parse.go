@@ -93,7 +93,8 @@ func parsePatch(text string) ([]change, error) {
 	}
 	if len(changes) == 0 {
 		return nil, errors.New(
-			"there is no change in the patch. Give a unified diff (--- a/FILE, +++ b/FILE, @@ … @@) or *** Begin Patch, *** Update File: FILE, @@, …, *** End Patch",
+			"there is no change in the patch. Give a unified diff (--- a/FILE, +++ b/FILE, @@ … @@) or *** Begin " +
+				"Patch, *** Update File: FILE, @@, …, *** End Patch",
 		)
 	}
 	return changes, nil

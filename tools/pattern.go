@@ -108,7 +108,8 @@ func badPattern(pattern string, err error) string {
 	text := fmt.Sprintf("the pattern `%s` is not a valid regular expression: %s", pattern, why)
 	switch {
 	case strings.Contains(pattern, "(?=") || strings.Contains(pattern, "(?!") || strings.Contains(pattern, "(?<"):
-		text += "; the syntax is RE2: lookahead and lookbehind are not supported, so match more and filter what you read"
+		text += "; the syntax is RE2: lookahead and lookbehind are not supported, so match more and filter what " +
+			"you read"
 	case backreference(pattern):
 		text += "; the syntax is RE2: backreferences are not supported"
 	default:

@@ -51,7 +51,8 @@ func (e *BusyError) Error() string {
 
 // Hint says what to do about it.
 func (e *BusyError) Hint() string {
-	return "Two runs in one work tree would mix their changes. Give the new one a tree of its own with `plan run --worktree`, or wait for the other."
+	return "Two runs in one work tree would mix their changes. Give the new one a tree of its own with `plan run " +
+		"--worktree`, or wait for the other."
 }
 
 // Hold keeps a work tree for one process.

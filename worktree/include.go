@@ -17,7 +17,8 @@ func checkGlobs(globs []string) error {
 	for _, glob := range globs {
 		if !doublestar.ValidatePattern(glob) || strings.HasPrefix(glob, "/") {
 			return fmt.Errorf(
-				"worktree_include: %q is no glob of a path in the repository; write one like \"**/.env\" or \"node_modules\"",
+				"worktree_include: %q is no glob of a path in the repository; write one like \"**/.env\" or "+
+					"\"node_modules\"",
 				glob,
 			)
 		}

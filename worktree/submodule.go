@@ -84,7 +84,8 @@ func (r *Repo) DirtySubmodules(ctx context.Context) ([]string, error) {
 			out, err := r.git.run(ctx, call{
 				dir: filepath.Join(r.root, path),
 				args: []string{
-					"--work-tree=.", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty",
+					"--work-tree=.", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal",
+					"--ignore-submodules=dirty",
 				},
 			})
 			if err != nil {
@@ -101,8 +102,10 @@ func (r *Repo) DirtySubmodules(ctx context.Context) ([]string, error) {
 
 // harmless are the settings of a submodule's own that have git run nothing.
 var harmless = []string{
-	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase", "core.precomposeunicode",
-	"core.symlinks", "core.autocrlf", "core.eol", "core.safecrlf", "core.worktree", "core.sparsecheckout", "core.sparsecheckoutcone",
+	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates",
+	"core.ignorecase", "core.precomposeunicode",
+	"core.symlinks", "core.autocrlf", "core.eol", "core.safecrlf", "core.worktree", "core.sparsecheckout",
+	"core.sparsecheckoutcone",
 	"extensions.objectformat", "user.name", "user.email",
 }
 
@@ -145,7 +148,8 @@ func (r *Repo) InSubmodules(ctx context.Context) (string, error) {
 		if !r.quiet(ctx, path) {
 			fmt.Fprintf(
 				&text,
-				"Submodule %s has settings of its own that name commands or other places, so git was not asked what differs in it.\n",
+				"Submodule %s has settings of its own that name commands or other places, so git was not asked "+
+					"what differs in it.\n",
 				path,
 			)
 			continue
@@ -154,7 +158,8 @@ func (r *Repo) InSubmodules(ctx context.Context) (string, error) {
 		diff, err := r.git.run(ctx, call{
 			dir: dir,
 			args: []string{
-				"--work-tree=.", "diff-index", "-p", "--ignore-submodules=dirty", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
+				"--work-tree=.", "diff-index", "-p", "--ignore-submodules=dirty", "-M", "--no-color",
+				"--no-ext-diff", "--no-textconv",
 				"--src-prefix=a/" + path + "/", "--dst-prefix=b/" + path + "/", "HEAD", "--",
 			},
 		})
@@ -170,7 +175,8 @@ func (r *Repo) InSubmodules(ctx context.Context) (string, error) {
 		}
 		fmt.Fprintf(
 			&text,
-			"Submodule %s has changes that are not committed in it, and no commit of this repository can hold them:\n%s",
+			"Submodule %s has changes that are not committed in it, and no commit of this repository can hold "+
+				"them:\n%s",
 			path,
 			diff,
 		)

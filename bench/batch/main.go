@@ -181,5 +181,5 @@ Each job has sent its first request, and has no answer. Resident memory of the p
 	for _, w := range waits {
 		_, err = fmt.Fprintln(to, w.markdown(waits[0]))
 	}
-	return err //nolint:wrapcheck // names the file
+	return err
 }

@@ -140,7 +140,8 @@ func (b *bench) batch(ctx context.Context, server *scripted.Server, n, width int
 		return r, err
 	}
 	began := time.Now()
-	if r.peak, r.cpu, err = run(b.command(ctx, home, server, "batch", "run", list, "--concurrency", strconv.Itoa(width))); err != nil {
+	cmd := b.command(ctx, home, server, "batch", "run", list, "--concurrency", strconv.Itoa(width))
+	if r.peak, r.cpu, err = run(cmd); err != nil {
 		told, _ := b.command(ctx, home, nil, "batch", "report").Output() // what is known of it is better than nothing
 		return r, fmt.Errorf("%w\n%s", err, told[min(len(told), max(0, len(told)-4000)):])
 	}

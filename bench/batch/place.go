@@ -15,8 +15,9 @@ import (
 const (
 	request  = "Greet in a.txt"
 	check    = "grep -q hello a.txt"
-	planText = "# Plan: greet\n\n## Why\nNobody is greeted.\n\n## Files\n- a.txt — modified: a greeting\n\n## Steps\n1. In `a.txt`, write hello for hi.\n\n## Verify\n~~~\n" + check + "\n~~~\n"
-	verdict  = `{"verdict": "DONE", "checklist": [{"item": "hello", "met": true, "evidence": "a.txt:1"}], "missing": [], "commands": []}`
+	planText = "# Plan: greet\n\n## Why\nNobody is greeted.\n\n## Files\n- a.txt — modified: a greeting\n\n## " +
+		"Steps\n1. In `a.txt`, write hello for hi.\n\n## Verify\n~~~\n" + check + "\n~~~\n"
+	verdict = `{"verdict": "DONE", "checklist": [{"item": "hello", "met": true, "evidence": "a.txt:1"}], "missing": [], "commands": []}`
 )
 
 // work is a model that does a job: it looks, plans, edits, runs a command, and

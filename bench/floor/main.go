@@ -66,7 +66,8 @@ func open(ctx context.Context, file string) (*sql.DB, func(context.Context, any)
 		return nil, nil, err //nolint:wrapcheck // the caller names the file
 	}
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS message (id INTEGER PRIMARY KEY, line TEXT)"); err != nil {
+	if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS message (id INTEGER PRIMARY KEY, line "+
+		"TEXT)"); err != nil {
 		return nil, nil, err //nolint:wrapcheck // the caller names the file
 	}
 	const query = "INSERT INTO message (line) VALUES (?)"

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plan-engine/plan/batch"
-	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
-	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/worktree"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
 )
 
 func (a *app) batchExportCommand() *cobra.Command {
@@ -34,17 +29,11 @@ does no harm.`,
 			if (patches == "") == !branches {
 				return usage("say how: --patches DIR or --branches")
 			}
-			return a.eachResult(
-				cmd,
-				strings.Join(args, ""),
-				every,
-				func(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run) (string, error) {
-					if branches {
-						return a.commitJob(ctx, db, run)
-					}
-					return patchJob(ctx, patches, j.ID, run)
-				},
-			)
+			prefix := strings.Join(args, "")
+			if branches {
+				return a.showExported(a.batches().ExportBranches(cmd.Context(), prefix, every))
+			}
+			return a.showExported(a.batches().ExportPatches(cmd.Context(), prefix, patches, every))
 		},
 	}
 	cmd.Flags().StringVar(&patches, "patches", "", "write JOB.patch files into `DIR`")
@@ -54,7 +43,7 @@ does no harm.`,
 }
 
 func (a *app) batchApplyCommand() *cobra.Command {
-	var how applying
+	var how host.Apply
 	cmd := &cobra.Command{
 		Use:   "apply [BATCH]",
 		Short: "Bring the changes of the approved jobs to the repositories they are for",
@@ -66,137 +55,95 @@ them.`,
   plan batch apply 01JX --commit`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.eachResult(
-				cmd,
-				strings.Join(args, ""),
-				how.anyway,
-				func(ctx context.Context, db *memory.DB, j memory.Job, run *engine.Run) (string, error) {
-					s, err := showJob(j, false)
-					if err != nil {
-						return "", err
-					}
-					if batch.IsURL(s.Repo) {
-						return "", errors.New("it was cloned: use `plan batch export --branches` or --patches")
-					}
-					quiet := *a
-					quiet.out, quiet.dir, quiet.json = io.Discard, ".", false
-					return "applied to " + run.Start.Repo, quiet.apply(ctx, db, run, how)
-				},
-			)
+			return a.showExported(a.batches().Apply(cmd.Context(), strings.Join(args, ""), how))
 		},
 	}
-	cmd.Flags().BoolVar(&how.check, "check", false, "only say what would be done")
-	cmd.Flags().BoolVar(&how.commit, "commit", false, "commit each change on the branch that is checked out")
-	cmd.Flags().BoolVar(&how.anyway, "anyway", false, "also the changes of jobs that were not approved")
+	cmd.Flags().BoolVar(&how.Check, "check", false, "only say what would be done")
+	cmd.Flags().BoolVar(&how.Commit, "commit", false, "commit each change on the branch that is checked out")
+	cmd.Flags().BoolVar(&how.Anyway, "anyway", false, "also the changes of jobs that were not approved")
 	return cmd
 }
 
-// jobDone is what was done with the change of a job.
-type jobDone struct {
-	Job    string `json:"job"`
-	Result string `json:"result,omitempty"`
-	Error  string `json:"error,omitempty"`
-}
-
-// jobDeed does something with the change of a job, and says what.
-type jobDeed func(context.Context, *memory.DB, memory.Job, *engine.Run) (string, error)
-
-// eachResult does something with the change of each approved job, or of every
-// job that has one. What fails for one job is said, and the others go on.
-func (a *app) eachResult(cmd *cobra.Command, prefix string, every bool, do jobDeed) error {
-	return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-		b, err := findBatch(ctx, db, prefix)
-		if err != nil {
-			return err
-		}
-		jobs, err := db.Jobs(ctx, b.ID)
-		if err != nil {
-			return failed(err)
-		}
-		out, wrong := []jobDone{}, 0
-		for _, j := range jobs {
-			run := changeOf(ctx, db, j)
-			if run == nil || j.State != memory.JobDone && !every {
-				continue
-			}
-			d := jobDone{Job: j.ID}
-			if d.Result, err = do(ctx, db, j, run); err != nil {
-				d.Result, d.Error = "", err.Error()
-				wrong++
-			}
-			out = append(out, d)
-		}
-		if err := a.tellDone(out); err != nil {
-			return err
-		}
-		if wrong > 0 {
-			return failed(fmt.Errorf("%s of %d could not be done", render.Count(wrong, "job"), len(out)))
-		}
-		return nil
-	})
-}
-
-// changeOf is the run that did a job; nil if none began.
-func changeOf(ctx context.Context, db *memory.DB, j memory.Job) *engine.Run {
-	run, err := foldRun(ctx, db, j.Run, nil)
-	if err != nil || run.Start == nil || len(run.Snapshots) == 0 {
-		return nil
+// showExported tells what was done with the changes of jobs, and then what went
+// wrong.
+func (a *app) showExported(all []batches.Exported, err error) error {
+	if all == nil {
+		return err
 	}
-	return run
-}
-
-func (a *app) tellDone(out []jobDone) error {
+	wrong := err
 	if a.json {
-		return a.document(out)
+		err = a.document(all)
+	} else {
+		err = render.JobsExported(a.out, all)
 	}
-	for _, d := range out {
-		if _, err := fmt.Fprintf(a.out, "%s: %s\n", render.SafeLine(d.Job), render.SafeLine(d.Result+d.Error)); err != nil {
-			return failed(err)
-		}
+	if err != nil {
+		return err
 	}
-	return nil
+	return wrong
 }
 
-// patchJob writes the change of a job as a patch.
-func patchJob(ctx context.Context, dir, id string, run *engine.Run) (string, error) {
-	repo, from, to, err := endsOf(ctx, run)
-	if err != nil {
-		return "", err
+func (a *app) batchPublishCommand() *cobra.Command {
+	var how batches.Publish
+	var interval time.Duration
+	cmd := &cobra.Command{
+		Use:   "publish [BATCH]",
+		Short: "Hand the changes of the approved jobs to others, with a command of yours",
+		Long: `Publish commits the change of each approved job on its branch, and runs your
+command for it in the job's work tree, one job at a time, with a pause between
+them. The command is --publish, or publish in your own config.toml; without
+either nothing is published, and no repository's settings are read.
+
+What is known of the job is in the command's environment, as data:
+  PLAN_BATCH PLAN_JOB PLAN_RUN     ids
+  PLAN_REPO PLAN_BASE              the repository as listed; the branch it was made from
+  PLAN_BRANCH PLAN_COMMIT          the job's branch and what it stands at
+  PLAN_TITLE PLAN_BODY_FILE        a line, and a file with what was asked and proved
+  PLAN_VAR_NAME                    each of the job's vars, in upper case
+Put them between double quotes. The rest of the environment is yours, tokens
+included; only the model's key is not in it.
+
+That a job is being published is on disk before its command starts. A job is
+published once: one that failed, or whose command was cut off so that nobody
+knows what came of it, is shown and left alone without --retry. After a failure
+the others wait for the next time, unless --keep-going is given.`,
+		Example: `  plan batch publish --dry-run
+  plan batch publish 01JX --publish 'git push -q origin "$PLAN_BRANCH" &&
+    gh pr create --head "$PLAN_BRANCH" --base "$PLAN_BASE" --title "$PLAN_TITLE" --body-file "$PLAN_BODY_FILE"'
+  plan batch publish 01JX --retry --interval 30s`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("interval") {
+				how.Interval = &interval
+			}
+			return a.publish(cmd, strings.Join(args, ""), how)
+		},
 	}
-	text, err := repo.Patch(ctx, from, to)
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err //nolint:wrapcheck // names the directory
-	}
-	path := filepath.Join(dir, id+".patch")
-	return path, os.WriteFile(path, []byte(text), 0o644) //nolint:wrapcheck // names the file
+	fl := cmd.Flags()
+	fl.StringVar(&how.Command, "publish", "", "`CMD` for the shell (default: publish in your config.toml)")
+	fl.DurationVar(&interval, "interval", 0, "at least `D` between the beginnings of two commands "+
+		"(default: publish_interval in your config.toml, else 2s)")
+	fl.BoolVar(&how.DryRun, "dry-run", false, "only say what would be run")
+	fl.BoolVar(&how.Retry, "retry", false, "also jobs that failed to be published, or of which nobody knows")
+	fl.BoolVar(&how.KeepGoing, "keep-going", false, "go on with the other jobs after a failure")
+	fl.StringSliceVar(&how.Only, "only", nil, "only the jobs of these `ID`s (repeatable, or with commas)")
+	return cmd
 }
 
-// commitJob commits the change of a job on its branch.
-func (a *app) commitJob(ctx context.Context, db *memory.DB, run *engine.Run) (string, error) {
-	repo, from, to, err := endsOf(ctx, run)
-	if err != nil {
-		return "", err
-	}
-	branch := run.Start.WorkBranch
-	tree, err := worktree.OpenOwn(ctx, run.Start.Worktree)
-	if err != nil { // only the snapshots are left
-		_, err := repo.CommitTo(ctx, branch, run.Start.Base, from, to, messageOf(run), false)
-		if err != nil && !errors.Is(err, worktree.ErrNothing) {
-			return "", err
+// publish publishes what is left of a batch to publish, and shows each job.
+func (a *app) publish(cmd *cobra.Command, prefix string, how batches.Publish) error {
+	ctx, release := a.interruptible(cmd.Context())
+	defer release()
+	if !a.json {
+		how.Each = func(p batches.Published) {
+			_ = render.JobPublished(a.out, p) // what is published is on disk
 		}
-		return branch, nil
 	}
-	hold, err := a.occupy(tree, run.ID)
-	if err != nil {
-		return "", err
+	all, err := a.batches().Publish(ctx, prefix, how)
+	if errors.Is(err, batches.ErrPublishInterrupted) {
+		err = &exit{code: plan.ExitInterrupted, err: err}
 	}
-	quiet := *a
-	quiet.out, quiet.json = io.Discard, false
-	return branch, errors.Join(quiet.bring(ctx, tree, run, from, to, applying{
-		commit: true,
-		anyway: true,
-	}), hold.Close())
+	if a.json && all != nil {
+		err = errors.Join(err, a.document(all))
+	}
+	return err
 }

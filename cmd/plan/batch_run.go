@@ -2,395 +2,186 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
-	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/internal/lazy"
-	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/worktree"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
 )
 
-// jobView is what an app has of the batch whose job it drives. A nil one is that
-// of an app that drives a single run.
-type jobView struct {
-	feed    func(plan.Event)
-	http    *http.Client
-	limiter *batch.Limiter
-	post    *postman
+// batchFlags are the flags of the commands that drive a batch.
+type batchFlags struct {
+	runFlags
+	concurrency int
+	failFast    bool
 }
 
-// watch looks for letters to a run until ctx ends, and then closes done.
-func (j *jobView) watch(ctx context.Context, run plan.RunID, in *inbox) (done <-chan struct{}) {
-	if j == nil {
-		return in.watch(ctx)
+func (f *batchFlags) register(cmd *cobra.Command) {
+	f.runFlags.register(cmd)
+	fl := cmd.Flags()
+	fl.Lookup("max-cost").Usage = "park what is left once the batch has cost `USD` (0: no limit)"
+	fl.Lookup("max-tokens").Usage = "park what is left once the batch has used `N` tokens, input and output (0: " +
+		"no limit)"
+	fl.Lookup("timeout").Usage = "park what is left after `D`, such as 8h (0: no limit)"
+	fl.Lookup("wait").Usage = "sleep through rate limits instead of parking jobs (default)"
+	for _, name := range []string{"record", "replay"} {
+		fl.Lookup(name).Hidden = true // a recording is of one run
 	}
-	return j.post.watch(ctx, run, in)
+	fl.IntVar(&f.concurrency, "concurrency", 0,
+		"run `N` jobs at the same time (default: twice the cores, at least 4)")
+	fl.BoolVar(&f.failFast, "fail-fast", false, "start no further job once one has ended without approval")
 }
 
-// client is the connections that all jobs share.
-func (j *jobView) client() *http.Client {
-	if j == nil {
-		return nil
-	}
-	return j.http
-}
-
-// gate is a model behind the limiter that all jobs share.
-func (j *jobView) gate(m loop.Model) loop.Model {
-	if j == nil {
-		return m
-	}
-	return j.limiter.Model(m)
-}
-
-// jobRunner runs the jobs of a batch in this process.
-type jobRunner struct {
-	app     *app
-	db      *memory.DB
-	flags   said // of this process, over what the jobs say
-	http    *http.Client
-	limiter *batch.Limiter
-	budget  *batch.Budget
-	view    *batchView
-	shared  *sharedPlan
-	post    postman
-	repos   repoCache
-}
-
-var _ batch.Runner = (*jobRunner)(nil)
-
-// Run implements batch.Runner.
-func (r *jobRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
-	told := &telling{}
-	a := *r.app
-	a.in, a.out, a.json = strings.NewReader(""), io.Discard, false
-	a.err = &noteWriter{view: r.view, job: try.ID}
-	a.job = &jobView{
-		http:    r.http,
-		limiter: r.limiter,
-		post:    &r.post,
-		feed: func(ev plan.Event) {
-			told.add(ev)
-			if b, ok := ev.Body.(plan.UsageReport); ok && !b.Inherited {
-				r.budget.Spend(b.Usage, b.CostUSD)
-			}
-			r.view.feed(try.ID, ev)
-			r.shared.heard(try.ID, ev)
-		},
-	}
-	flags := r.flags
-	flags.Config = try.Settings.With(r.flags.Config)
-	flags.Timeout = config.Of(0) // the schedule's
-	yes := true
-	if flags.Wait == nil {
-		flags.Wait = &yes
-	}
-	if r.shared.makes(try.ID) {
-		flags.ApprovePlan = &yes
-	}
-	info, err := r.db.Run(ctx, try.Run)
+// options reads what the flags say of each run. The limits are those of the whole
+// batch, which over has.
+func (f *batchFlags) options(cmd *cobra.Command) (host.Options, error) {
+	o, err := f.runFlags.options(cmd)
+	changed := cmd.Flags().Changed
 	switch {
-	case errors.Is(err, memory.ErrNoRun):
-		err = a.startJob(ctx, r, try, flags)
-	case err == nil && !info.State.Final():
-		err = a.resumeRun(ctx, r.db, try.Run, flags)
-	}
-	return r.result(context.WithoutCancel(ctx), try, told, err)
-}
-
-// result says what came of a try. Where that is no approval and a disk is full,
-// it says so, too.
-func (r *jobRunner) result(ctx context.Context, try batch.Try, told *telling, cause error) (batch.Result, error) {
-	res, err := r.standing(ctx, try, told, cause)
-	if err == nil && res.State == batch.JobDone {
-		return res, nil
-	}
-	switch full := r.app.fullDisks(try); {
-	case full == "":
 	case err != nil:
-		err = fmt.Errorf("%w (%s)", err, full)
-	default:
-		res.Why = strings.TrimSpace(res.Why + " (" + full + ")")
+		return o, err
+	case changed("record") || changed("replay"):
+		return o, usage("--record and --replay are for single runs")
+	case f.concurrency < 0 || f.concurrency > 1024:
+		return o, usage("--concurrency must be between 1 and 1024")
 	}
-	return res, err
+	o.Settings.MaxCost = 0
+	o.Settings.MaxTokens = 0
+	o.Settings.Timeout = config.Of(0)
+	o.NoCost = false
+	o.NoTokens = false
+	o.NoTimeout = false
+	return o, nil
 }
 
-// standing reads what came of a try from the run's own journal.
-func (r *jobRunner) standing(ctx context.Context, try batch.Try, told *telling, cause error) (batch.Result, error) {
-	var ex *exit
-	if errors.As(cause, &ex) {
-		if cause = ex.err; cause != nil {
-			if hint := hintOf(cause); hint != "" {
-				cause = fmt.Errorf("%w. %s", cause, hint)
-			}
-		}
+// over lays what the flags say of the whole batch over how it was driven before.
+func (f *batchFlags) over(cmd *cobra.Command, s *batches.Settings) {
+	changed := cmd.Flags().Changed
+	if changed("concurrency") {
+		s.Concurrency = f.concurrency
 	}
-	info, err := r.db.Run(ctx, try.Run)
+	if changed("fail-fast") {
+		s.FailFast = f.failFast
+	}
+	if changed("max-cost") {
+		s.MaxCost = f.cost
+	}
+	if changed("max-tokens") {
+		s.MaxTokens = f.tokens
+	}
+	if changed("timeout") {
+		s.Timeout = config.Of(f.timeout)
+	}
+}
+
+// jobSource says where jobs come from.
+type jobSource struct {
+	file, repos, request string
+	planJob              string
+	sharedPlan           bool
+}
+
+func (s *jobSource) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&s.repos, "repos", "",
+		"one job for each repository in `FILE`: a path or URL a line (- for standard input)")
+	fl.StringVar(&s.request, "request", "", "with --repos: what should change, as `TEXT`")
+	fl.BoolVar(&s.sharedPlan, "shared-plan", false,
+		"plan one job first, have a person approve it (plan batch approve), "+
+			"and show that plan to the others when they make theirs")
+	fl.StringVar(&s.planJob, "plan-job", "", "with --shared-plan: the job `ID` to plan first (default: the first)")
+	cmd.MarkFlagsRequiredTogether("repos", "request")
+}
+
+// readJobs reads the list of jobs.
+func (a *app) readJobs(from jobSource) (*batch.List, string, error) {
+	path := from.file
 	switch {
-	case errors.Is(err, memory.ErrNoRun) && cause == nil:
-		return batch.Result{}, errors.New("the run did not begin")
-	case errors.Is(err, memory.ErrNoRun):
-		return batch.Result{}, cause
-	case err != nil:
-		return batch.Result{}, err
+	case path != "" && from.repos != "":
+		return nil, "", usage("a list of jobs and --repos do not go together")
+	case path == "" && from.repos == "":
+		return nil, "", usage("name a list of jobs, or give --repos and --request; " +
+			"`plan batch run --help` shows what a list looks like")
+	case path == "":
+		path = from.repos
 	}
-	res := batch.Result{
-		State:   batch.JobFailed,
-		Outcome: info.Outcome,
-		Parked:  info.Parked,
-		Why:     oneLine(told.why),
-	}
-	switch {
-	case info.State == plan.Cancelled:
-		res.State = batch.JobCancelled
-	case info.State.Final() && info.State.ExitCode() == plan.ExitOK:
-		res.State, res.Why = batch.JobDone, ""
-	case info.Parked != "":
-		res.State = batch.JobParked
-	case cause != nil:
-		res.Why = oneLine(cause.Error())
-	}
-	return res, nil
-}
-
-// telling keeps why a run stopped.
-type telling struct{ why, failure string }
-
-func (t *telling) add(ev plan.Event) {
-	switch b := ev.Body.(type) {
-	case plan.Failure:
-		t.failure = b.Error
-		if b.Hint != "" {
-			t.failure = strings.TrimRight(b.Error, ". ") + ". " + b.Hint
-		}
-		t.why = t.failure
-	case plan.RunEnd:
-		t.why = b.Why
-		if b.Outcome == plan.Failed && t.failure != "" {
-			t.why = t.failure
-		}
-	case plan.Parked:
-		t.why = string(b.Reason)
-		if b.Detail != "" {
-			t.why = b.Detail
-		}
-		for _, c := range b.Waiting {
-			if c.Question != "" {
-				t.why = "it asks: " + c.Question
-			}
-		}
-	}
-}
-
-// startJob begins the run of a job, in a work tree made from a commit.
-func (a *app) startJob(ctx context.Context, r *jobRunner, try batch.Try, flags said) (err error) {
-	place, err := r.repos.open(ctx, a, try)
-	if err != nil {
-		return err
-	}
-	opts := startOptions{
-		id:           try.Run,
-		job:          try.ID,
-		request:      try.Request,
-		title:        try.ID + ": " + cutRunes(oneLine(try.Request), mostTitle),
-		source:       place.source,
-		base:         place.base,
-		branch:       jobBranch(try.Batch, try.ID),
-		checksByFlag: len(flags.Checks.Required) > 0,
-		sibling:      r.shared.seed(try.ID),
-	}
-	cfg, err := a.settings(place.settings, flags.Config)
-	if err != nil {
-		return err
-	}
-	tree, drop, err := a.jobTree(ctx, r, place, try.Run, opts.branch, cfg.WorktreeInclude)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, drop()) }()
-	if place.clone { // its own settings are in the tree
-		if cfg, err = a.settings(tree.Root(), flags.Config); err != nil {
-			return err
-		}
-	}
-	w, err := a.openWorkshop(ctx, flags.over(cfg), flags, tree, place.source.Root(), r.db, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, failed(w.close())) }()
-	hold, err := a.occupy(tree, try.Run)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, failed(hold.Close())) }()
-	return a.begin(ctx, w, opts, flags)
-}
-
-// jobBranch is the branch that a job works on.
-func jobBranch(batch, job string) string { return "plan/" + strings.ToLower(batch) + "/" + job }
-
-// jobTree makes the work tree of a job. What it returns removes it again if the
-// run never began.
-func (a *app) jobTree(
-	ctx context.Context,
-	r *jobRunner,
-	p jobPlace,
-	run plan.RunID,
-	branch string,
-	include []string,
-) (*worktree.Repo, func() error, error) {
-	paths, err := config.FindHome(a.getenv)
-	if err != nil {
-		return nil, nil, failed(err)
-	}
-	p.mu.Lock() // git's own list of work trees is not made for crowds
-	defer p.mu.Unlock()
-	dir := filepath.Join(paths.Worktrees, string(run))
-	// A process that was killed, or an earlier try, may have left this.
-	if _, err := p.source.Drop(ctx, dir, branch, p.base); err != nil {
-		return nil, nil, failed(err)
-	}
-	tree, notes, err := p.source.Add(ctx, worktree.NewTree{
-		Dir:     dir,
-		Branch:  branch,
-		Base:    p.base,
-		Tree:    p.base,
-		Include: include,
-	})
-	if err != nil {
-		return nil, nil, failed(err)
-	}
-	a.note(notes...)
-	return tree, func() error {
-		ctx := context.WithoutCancel(ctx)
-		if _, err := r.db.Run(ctx, run); !errors.Is(err, memory.ErrNoRun) {
-			return nil
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		_, err := p.source.Drop(ctx, dir, branch, p.base)
-		return failed(err)
-	}, nil
-}
-
-// repoCache opens each repository of a batch once. What is elsewhere is cloned
-// into the home, and only brought up to date the next time.
-type repoCache struct {
-	mu     sync.Mutex
-	byName map[string]*cachedRepo
-}
-
-// cachedRepo is a repository that work trees are made from.
-type cachedRepo struct {
-	sync.Mutex
-	once  sync.Once
-	repo  *worktree.Repo
-	clone bool
-	err   error
-}
-
-// jobPlace is where a job begins.
-type jobPlace struct {
-	source   *worktree.Repo
-	clone    bool
-	base     string // commit
-	settings string // where the repository's own settings are read from; "" for none
-	mu       *sync.Mutex
-}
-
-func (c *repoCache) open(ctx context.Context, a *app, try batch.Try) (jobPlace, error) {
-	c.mu.Lock()
-	if c.byName == nil {
-		c.byName = map[string]*cachedRepo{}
-	}
-	e := c.byName[try.Repo]
-	if e == nil {
-		e = &cachedRepo{clone: batch.IsURL(try.Repo)}
-		c.byName[try.Repo] = e
-	}
-	c.mu.Unlock()
-	e.once.Do(func() {
-		// One job that is stopped must not make it fail for the others.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cloneLimit)
-		defer cancel()
-		if !e.clone {
-			e.repo, e.err = worktree.Open(ctx, try.Repo)
-			return
-		}
-		e.repo, e.err = a.cloned(ctx, try.Repo)
-	})
-	if e.err != nil {
-		return jobPlace{}, failed(e.err)
-	}
-	p := jobPlace{
-		source: e.repo,
-		clone:  e.clone,
-		mu:     &e.Mutex,
-	}
-	if !e.clone {
-		p.settings = e.repo.Root()
-	}
-	var err error
-	p.base, err = e.repo.Commit(ctx, try.Ref, e.clone)
-	return p, failed(err)
-}
-
-// cloneLimit bounds how long a server may take to hand over a repository.
-const cloneLimit = 15 * time.Minute
-
-var unfitForFile = lazy.Regexp(`[^A-Za-z0-9._-]+`)
-
-// cloned opens the clone of a URL, makes it, or brings it up to date.
-func (a *app) cloned(ctx context.Context, url string) (*worktree.Repo, error) {
-	paths, err := config.FindHome(a.getenv)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256([]byte(url))
-	name := strings.Trim(unfitForFile().ReplaceAllString(strings.TrimSuffix(filepath.Base(url), ".git"), "-"), "-.")
-	dir := filepath.Join(paths.Home, "cache", "repos", name+"-"+hex.EncodeToString(sum[:6]))
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return nil, fmt.Errorf("make room for clones: %w", err)
-	}
-	if _, err := os.Lstat(dir); err == nil {
-		repo, err := worktree.Open(ctx, dir)
+	dir := a.dir
+	in := a.in
+	name := "standard input"
+	if path != "-" {
+		f, err := os.Open(path)
 		if err != nil {
-			return nil, err
+			return nil, "", fmt.Errorf("read the jobs: %w", err)
 		}
-		return repo, repo.Fetch(ctx)
+		defer f.Close() //nolint:errcheck // only read
+		dir = filepath.Dir(path)
+		in = f
+		name = path
 	}
-	repo, err := worktree.Clone(ctx, url, dir)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		if other, oerr := worktree.Open(ctx, dir); oerr == nil { // somebody else was faster
-			return other, nil
-		}
+		return nil, "", fmt.Errorf("find the folder of the list: %w", err)
 	}
-	return repo, err
+	src := batch.Source{Name: name, Dir: dir}
+	var list *batch.List
+	if from.repos != "" {
+		list, err = batch.ForRepos(in, src, from.request)
+	} else {
+		list, err = batch.Read(in, src)
+	}
+	var invalid *batch.InvalidError
+	if errors.As(err, &invalid) { // complain would make its lines one
+		fmt.Fprintf(a.err, "plan: %s\n", render.SafeText(invalid.Error()))
+		return nil, "", exitWith(plan.ExitFailed)
+	}
+	return list, name, err
 }
 
-// noteWriter tells people's text of a job through the view of its batch.
-type noteWriter struct {
-	view *batchView
-	job  string
+// addBatch stores a batch and drives it. Where there is one of the same jobs it
+// says how that one stands, and ends as if it had driven it.
+func (a *app) addBatch(ctx context.Context, add batches.NewBatch, o host.Options) error {
+	id, err := a.batches().Add(ctx, add)
+	var same *batches.SameJobsError
+	if errors.As(err, &same) {
+		return errors.Join(render.SameJobs(a.err, same.Batch), exitWith(same.Batch.ExitCode))
+	}
+	if err != nil {
+		return err
+	}
+	return a.driveBatch(ctx, id, o)
 }
 
-// Write implements io.Writer.
-func (n *noteWriter) Write(p []byte) (int, error) {
-	for line := range strings.Lines(string(p)) {
-		n.view.note(n.job, strings.TrimPrefix(strings.TrimSpace(line), "plan: "))
+// driveBatch drives a batch, shows it, and returns the exit code as an error.
+func (a *app) driveBatch(ctx context.Context, id string, o host.Options) error {
+	ctx, release := a.interruptible(ctx)
+	defer release()
+	view := render.NewBatchView(render.BatchViewConfig{
+		Out:     a.out,
+		Notes:   a.err,
+		Options: a.viewing(),
+		JSON:    a.json,
+		Screen:  a.onTerminal(),
+	})
+	out, err := a.batches().Drive(ctx, id, o, view.View())
+	wrong := view.Close()
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), engine.ErrInterrupted):
+		return &exit{code: plan.ExitInterrupted, err: err}
+	case err != nil:
+		return err
 	}
-	return len(p), nil
+	render.BatchOutcome(a.forPeople(), out)
+	if wrong != nil {
+		return fmt.Errorf("the batch came to its end, but not all of its output could be written: %w", wrong)
+	}
+	return exitWith(out.ExitCode())
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/demo"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
@@ -150,7 +151,10 @@ func onClaude(t *testing.T, scenario *scripted.Scenario, dir, request string, fl
 	}
 	settings := demoSettings(server, anthropic.Name)
 	flags.Model, flags.Providers = settings.Model, settings.Providers
-	err = a.start(t.Context(), startOptions{request: request}, said{Config: flags})
+	a.host = a.newHost()
+	defer a.host.Close()
+	r := host.Request{Dir: dir, Text: request, Options: host.Options{Settings: flags}}
+	err = a.drive(t.Context(), func(ctx context.Context, face host.Face) (host.End, error) { return a.host.Run(ctx, r, face) })
 	var ended *exit
 	if err != nil && (!errors.As(err, &ended) || ended.code != plan.ExitNotApproved) {
 		t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())

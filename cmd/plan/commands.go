@@ -50,9 +50,14 @@ func (a *app) commands() []command {
 func (a *app) addCommands(root *cobra.Command, args []string) {
 	all := a.commands()
 	named := func(c command) bool { return slices.Contains(args, c.name) }
+	add := func(c command) {
+		cmd := c.make()
+		mapErrors(cmd)
+		root.AddCommand(cmd)
+	}
 	for _, c := range all {
 		if named(c) {
-			root.AddCommand(c.make())
+			add(c)
 		}
 	}
 	if found, _, err := root.Find(args); err == nil && found != root {
@@ -60,7 +65,18 @@ func (a *app) addCommands(root *cobra.Command, args []string) {
 	}
 	for _, c := range all {
 		if !named(c) {
-			root.AddCommand(c.make())
+			add(c)
 		}
+	}
+}
+
+// mapErrors gives the errors of a command, and of those below it, the exit codes
+// that they stand for. What cobra itself finds wrong is a usage error.
+func mapErrors(cmd *cobra.Command) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error { return failed(run(cmd, args)) }
+	}
+	for _, below := range cmd.Commands() {
+		mapErrors(below)
 	}
 }

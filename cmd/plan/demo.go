@@ -15,7 +15,7 @@ import (
 	"github.com/plan-engine/plan/cmd/plan/demo"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
-	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/model/scripted"
 	"github.com/plan-engine/plan/model/wires"
 )
@@ -39,8 +39,8 @@ has a say in it. With "plan demo serve" the server plays a part of yours.`,
   plan demo serve scenario.toml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(demoWires(), wire) {
-				return usage("--wire %q: write one of %s", wire, strings.Join(demoWires(), ", "))
+			if !slices.Contains(wires.Names(), wire) {
+				return usage("--wire %q: write one of %s", wire, strings.Join(wires.Names(), ", "))
 			}
 			return a.demo(cmd.Context(), wire)
 		},
@@ -49,28 +49,20 @@ has a say in it. With "plan demo serve" the server plays a part of yours.`,
 		&wire,
 		"wire",
 		wires.Default,
-		"speak to the model over `WIRE`: "+strings.Join(demoWires(), ", "),
+		"speak to the model over `WIRE`: "+strings.Join(wires.Names(), ", "),
 	)
 	cmd.AddCommand(a.demoServeCommand())
 	return cmd
 }
 
-// demoWires are the wires that the scripted server speaks.
-func demoWires() []string {
-	return wires.Names()
-}
-
-// The provider of the demo, and where its key is.
-const (
-	demoProvider = "scripted"
-	demoKey      = "PLAN_DEMO_KEY"
-)
+// demoKey is the variable that the demo's key is in.
+const demoKey = "PLAN_DEMO_KEY"
 
 // demoSettings are those of a run with the scripted server, over a wire.
 func demoSettings(server *scripted.Server, wire string) config.Config {
 	return config.Config{
-		Model: demoProvider + "/" + scripted.Model,
-		Providers: map[string]config.ProviderConfig{demoProvider: {
+		Model: scripted.ProviderName + "/" + scripted.Model,
+		Providers: map[string]config.ProviderConfig{scripted.ProviderName: {
 			Wire:    wire,
 			BaseURL: server.URL(),
 			KeyEnv:  demoKey,
@@ -86,27 +78,34 @@ func (a *app) demo(ctx context.Context, wire string) (err error) {
 	fmt.Fprintln(text, "plan demo: the model is scripted; the repository, the tools and the tests are real.")
 	scenario, err := demo.Scenario()
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	server, err := scripted.Start(ctx, scenario, scripted.Config{})
 	if err != nil {
-		return failed(fmt.Errorf("start the scripted model: %w", err))
+		return fmt.Errorf("start the scripted model: %w", err)
 	}
-	defer func() { err = errors.Join(err, failed(server.Close())) }()
+	defer func() { err = errors.Join(err, server.Close()) }()
 	dir, err := os.MkdirTemp("", "plan-demo-")
 	if err != nil {
-		return failed(fmt.Errorf("make a folder for the demo: %w", err))
+		return fmt.Errorf("make a folder for the demo: %w", err)
 	}
 	repo := filepath.Join(dir, "repo")
 	if err := demo.Unpack(ctx, repo); err != nil {
-		return failed(err)
+		return err
 	}
 	fmt.Fprintf(text, "The sample repository is in %s\n\n", repo)
 
-	a.dir = repo
 	home := filepath.Join(dir, "home")
 	a.environ = append(a.environ, "PLAN_HOME="+home, demoKey+"="+server.Key(), "OPENAI_BASE_URL=", "PLAN_MODEL=")
-	runErr := a.start(ctx, startOptions{request: demo.Request}, said{Config: demoSettings(server, wire)})
+	a.host = a.newHost()
+	request := host.Request{
+		Dir:     repo,
+		Text:    demo.Request,
+		Options: host.Options{Settings: demoSettings(server, wire)},
+	}
+	runErr := a.drive(ctx, func(ctx context.Context, face host.Face) (host.End, error) {
+		return a.host.Run(ctx, request, face)
+	})
 	if runErr == nil {
 		runErr = a.demoDiff(ctx, text)
 	}
@@ -123,24 +122,18 @@ func (a *app) demo(ctx context.Context, wire string) (err error) {
 
 // demoDiff shows what the demo's run changed.
 func (a *app) demoDiff(ctx context.Context, to io.Writer) error {
-	return a.readDB(ctx, func(db *memory.DB) error {
-		id, err := findRun(ctx, db, "0")
-		if err != nil {
-			return err
-		}
-		run, err := foldRun(ctx, db, id, nil)
-		if err != nil {
-			return failed(err)
-		}
-		repo, from, end, err := endsOf(ctx, run)
-		if err != nil {
-			return failed(err)
-		}
-		diff, err := repo.Diff(ctx, from, end)
-		if err != nil {
-			return failed(err)
-		}
-		fmt.Fprintf(to, "\n%s", render.SafeText(diff))
-		return nil
-	})
+	run, err := a.namedRun(ctx, "0")
+	if err != nil {
+		return err
+	}
+	c, err := host.ChangeOf(ctx, run)
+	if err != nil {
+		return err
+	}
+	diff, err := c.Diff(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to, "\n%s", render.SafeText(diff))
+	return err
 }

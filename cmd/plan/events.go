@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/memory"
-	"github.com/spf13/cobra"
 )
 
 func (a *app) eventsCommand() *cobra.Command {
@@ -25,12 +26,12 @@ func (a *app) eventsCommand() *cobra.Command {
 				return usage("--after cannot be negative")
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := findRun(ctx, db, args[0])
+				id, err := a.host.Resolve(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				ctx, stop := a.stoppable(ctx, 0)
-				defer stop(nil)
+				ctx, stop := a.interruptible(ctx)
+				defer stop()
 				lines := db.Lines(ctx, id, after)
 				if follow {
 					lines = db.Follow(ctx, id, after)
@@ -49,22 +50,22 @@ func (a *app) events(lines func(func(memory.Line, error) bool)) error {
 	people := render.NewPlain(a.out, opts)
 	for line, err := range lines {
 		if err != nil {
-			return failed(err)
+			return err
 		}
 		if a.json {
 			if _, err := fmt.Fprintf(a.out, "%s\n", line.JSON); err != nil {
-				return failed(render.UnlessReaderLeft(err))
+				return render.UnlessReaderLeft(err)
 			}
 			continue
 		}
 		var ev plan.Event
 		if err := ev.UnmarshalJSON(line.JSON); err != nil {
-			return failed(err)
+			return err //nolint:wrapcheck // it names the event
 		}
 		people.Event(ev)
 	}
 	if a.json {
 		return nil
 	}
-	return failed(people.Close())
+	return people.Close()
 }

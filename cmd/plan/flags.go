@@ -10,7 +10,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host"
 )
 
 // runFlags are the flags that run and resume share.
@@ -60,13 +60,15 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		&f.autoApprove,
 		"auto-approve",
 		false,
-		"do not wait for a person: what would be asked is allowed, and where the model asks, it is told to decide and say so",
+		"do not wait for a person: what would be asked is allowed, and where the model asks, it is told to decide "+
+			"and say so",
 	)
 	fl.BoolVar(
 		&f.force,
 		"force",
 		false,
-		"ask and deny nothing that a tool does; also --yolo, --dangerously-skip-permissions (what a phase cannot do, it still cannot)",
+		"ask and deny nothing that a tool does; also --yolo, --dangerously-skip-permissions (what a phase cannot "+
+			"do, it still cannot)",
 	)
 	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "yolo" || name == "dangerously-skip-permissions" {
@@ -96,13 +98,15 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		&f.compaction,
 		"compaction",
 		"safe",
-		"what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary, and outputs with similar lines folded)",
+		"what may be done where a model's window gets full: `LEVEL` off, safe (no model call) or full (a summary, "+
+			"and outputs with similar lines folded)",
 	)
 	fl.StringVar(
 		&f.sandbox,
 		"sandbox",
 		"auto",
-		"`WALLS` for commands: auto (the strongest there are), required (or refuse), off, or namespaces, bubblewrap, landlock, sandbox-exec (macOS)",
+		"`WALLS` for commands: auto (the strongest there are), required (or refuse), off, or namespaces, "+
+			"bubblewrap, landlock, sandbox-exec (macOS)",
 	)
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
@@ -116,62 +120,29 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.wait, "wait", false, "sleep through a rate limit instead of parking (default on a terminal)")
 }
 
-// said is what was said on the command line, and nothing else.
-type said struct {
-	config.Config
-	// noTimeout, noTokens and noCost lift a limit that was set elsewhere: a
-	// zero in Config would mean that nothing was said.
-	noTimeout, noTokens, noCost bool
-	// autoApprove and force are never taken from an earlier process.
-	autoApprove, force bool
-	// onDrift and replan are what the person said about a changed tree.
-	onDrift engine.OnDrift
-	replan  string
-	// here says that -C was given, so that only its repository counts.
-	here bool
-	// freshBaseline recalls no result of a check; it is about this process.
-	freshBaseline bool
-	// record and replay are files: what models say goes to the one, or comes
-	// from the other.
-	record, replay string
-}
-
-// over lays what was said over other settings.
-func (s said) over(c config.Config) config.Config {
-	c = c.With(s.Config)
-	if s.noTimeout {
-		c.Timeout = config.Of(0)
-	}
-	if s.noTokens {
-		c.MaxTokens = 0
-	}
-	if s.noCost {
-		c.MaxCost = 0
-	}
-	return c
-}
-
-// said reads the flags.
-func (f *runFlags) said(cmd *cobra.Command) (said, error) {
+// options reads the flags.
+func (f *runFlags) options(cmd *cobra.Command) (host.Options, error) {
 	given := cmd.Flags().Changed
-	c := said{
-		Config:        config.Config{Model: f.model, BaseURL: f.baseURL},
-		autoApprove:   f.autoApprove,
-		force:         f.force,
-		freshBaseline: f.freshBaseline,
-		record:        f.record,
-		replay:        f.replay,
-		noTimeout:     given("timeout") && f.timeout == 0,
-		noTokens:      given("max-tokens") && f.tokens == 0,
-		noCost:        given("max-cost") && f.cost == 0,
+	o := host.Options{
+		AutoApprove:   f.autoApprove,
+		Force:         f.force,
+		FreshBaseline: f.freshBaseline,
+		Record:        f.record,
+		Replay:        f.replay,
+		NoTimeout:     given("timeout") && f.timeout == 0,
+		NoTokens:      given("max-tokens") && f.tokens == 0,
+		NoCost:        given("max-cost") && f.cost == 0,
 	}
+	c := &o.Settings
+	c.Model = f.model
+	c.BaseURL = f.baseURL
 	switch {
 	case given("max-review-cycles") && f.cycles < 0:
-		return c, usage("--max-review-cycles cannot be negative")
+		return o, usage("--max-review-cycles cannot be negative")
 	case given("max-turns") && f.turns < 1:
-		return c, usage("--max-turns must be at least 1")
+		return o, usage("--max-turns must be at least 1")
 	case f.tokens < 0 || f.cost < 0 || f.timeout < 0:
-		return c, usage("--max-tokens, --max-cost and --timeout cannot be negative")
+		return o, usage("--max-tokens, --max-cost and --timeout cannot be negative")
 	}
 	if given("max-review-cycles") {
 		c.MaxReviewCycles = &f.cycles
@@ -179,38 +150,49 @@ func (f *runFlags) said(cmd *cobra.Command) (said, error) {
 	if given("max-turns") {
 		c.MaxTurns = f.turns
 	}
-	c.MaxTokens, c.MaxCost, c.Timeout = f.tokens, f.cost, config.Of(f.timeout)
+	c.MaxTokens = f.tokens
+	c.MaxCost = f.cost
+	c.Timeout = config.Of(f.timeout)
 	for _, cmd := range f.checks {
 		if strings.TrimSpace(cmd) == "" {
-			return c, usage("--check needs a command")
+			return o, usage("--check needs a command")
 		}
 		c.Checks.Required = append(c.Checks.Required, cmd)
 	}
-	for name, flag := range map[string]struct {
+	for _, flag := range []struct {
+		name  string
 		value *bool
 		to    **bool
-	}{"wait": {&f.wait, &c.Wait}, "replan-on-drift": {&f.replanOnDrift, &c.ReplanOnDrift}, "critique": {&f.critique, &c.Critique}, "approve-plan": {&f.approvePlan, &c.ApprovePlan}} {
-		if given(name) {
+	}{
+		{"wait", &f.wait, &c.Wait},
+		{"replan-on-drift", &f.replanOnDrift, &c.ReplanOnDrift},
+		{"critique", &f.critique, &c.Critique},
+		{"approve-plan", &f.approvePlan, &c.ApprovePlan},
+	} {
+		if given(flag.name) {
 			*flag.to = flag.value
 		}
 	}
-	if err := f.choices(given, &c); err != nil {
-		return c, err
+	if err := f.choices(given, c); err != nil {
+		return o, err
 	}
 	var err error
 	c.Phase, err = phaseModels(f.phaseModels)
-	return c, err
+	return o, err
 }
 
 // choices reads the flags that take one of a few words.
-func (f *runFlags) choices(given func(string) bool, c *said) error {
+func (f *runFlags) choices(given func(string) bool, c *config.Config) error {
 	for _, flag := range []struct {
 		name, value string
 		words       []string
 		to          *string
 	}{
 		{"compaction", f.compaction, []string{"off", "safe", "full"}, &c.Compact.Level},
-		{"sandbox", f.sandbox, []string{"auto", "required", "off", "namespaces", "bubblewrap", "landlock", "sandbox-exec"}, &c.Sandbox},
+		{"sandbox", f.sandbox, []string{
+			"auto", "required", "off", "namespaces", "bubblewrap", "landlock",
+			"sandbox-exec",
+		}, &c.Sandbox},
 	} {
 		switch {
 		case !given(flag.name):

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -36,13 +37,13 @@ func TestGCChooses(t *testing.T) {
 		"old ones and a size":    {"", "5d", "1.8KB", "usage"},
 		"both":                   {"", "5d", "1800", "R5 R4"},
 	} {
-		p := gcPolicy{keepAlone: c.keep != "" && c.older == "" && c.size == ""}
-		_, _ = fmt.Sscan(c.keep, &p.keep)
+		p := host.GCPolicy{KeepAlone: c.keep != "" && c.older == "" && c.size == ""}
+		_, _ = fmt.Sscan(c.keep, &p.Keep)
 		var got []string
-		if err := p.read(c.older, c.size); err != nil {
+		if err := readPolicy(&p, c.older, c.size); err != nil {
 			got = []string{"usage"}
 		} else {
-			for _, r := range p.choose(runs, sizes, 2000, now) {
+			for _, r := range p.Choose(runs, sizes, 2000, now) {
 				got = append(got, string(r.ID))
 			}
 		}
@@ -53,11 +54,6 @@ func TestGCChooses(t *testing.T) {
 	for size, want := range map[string]int64{"1": 1, "2b": 2, "3KB": 3000, "4mb": 4_000_000, "5GB": 5_000_000_000, "1TB": 1_000_000_000_000} {
 		if got, err := byteSize(size); err != nil || got != want {
 			t.Errorf("%s is %d, %v, want %d", size, got, err, want)
-		}
-	}
-	for bytes, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 KB", 2_340_000: "2.3 MB"} {
-		if got := spokenBytes(bytes); got != want {
-			t.Errorf("%d is %q, want %q", bytes, got, want)
 		}
 	}
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"strings"
 
-	"github.com/plan-engine/plan/engine"
-	"github.com/plan-engine/plan/memory"
 	"github.com/spf13/cobra"
+
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/memory"
 )
 
 func (a *app) graphCommand() *cobra.Command {
@@ -23,13 +26,13 @@ func (a *app) graphCommand() *cobra.Command {
 				return a.drawing(engine.Mermaid(nil))
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := findRun(ctx, db, run)
+				id, err := a.host.Resolve(ctx, run)
 				if err != nil {
 					return err
 				}
-				folded, err := foldRun(ctx, db, id, nil)
+				folded, err := host.Fold(ctx, db, id, nil)
 				if err != nil {
-					return failed(err)
+					return err
 				}
 				return a.drawing(engine.Mermaid(folded.Moves))
 			})
@@ -40,9 +43,7 @@ func (a *app) graphCommand() *cobra.Command {
 }
 
 func (a *app) drawing(mermaid string) error {
-	if a.json {
-		return a.document(map[string]string{"mermaid": mermaid})
-	}
-	_, err := fmt.Fprint(a.out, strings.TrimRight(mermaid, "\n")+"\n")
-	return failed(err)
+	return a.answer(map[string]string{"mermaid": mermaid}, func(w io.Writer) error {
+		return render.WriteLines(w, []string{strings.TrimRight(mermaid, "\n")})
+	})
 }

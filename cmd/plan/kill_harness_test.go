@@ -35,7 +35,7 @@ type killRange struct {
 	key    string
 	gitEnv []string
 
-	want killed // what comes of a run that nobody kills
+	want killed // what comes of a run that is not killed
 	took time.Duration
 }
 
@@ -337,7 +337,7 @@ func withoutResult(events []plan.Event) []plan.Event {
 	return out
 }
 
-// same says how a killed run differs from one that nobody killed.
+// same says how a killed run differs from one that was not.
 func (r *killRange) same(got killed) string {
 	want := r.want
 	switch {

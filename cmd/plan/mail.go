@@ -2,85 +2,21 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/engine"
-	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/memory"
 )
 
-// letterText is what a letter in the inbox holds.
-type letterText struct {
-	Text string `json:"text"`
-	Call string `json:"call,omitempty"`
-	// Scope is how far a yes reaches, as in plan.ApprovalResolved.
-	Scope string `json:"scope,omitempty"`
-	// Plan is approved in the place of the plan that waits; Reject ends the run.
-	Plan   string `json:"plan,omitempty"`
-	Reject bool   `json:"reject,omitempty"`
-}
-
-// mailbox is the inbox of a run as a loop wants it. Taking is the journal's:
-// it happens in the commit of the events that follow from a letter.
-type mailbox struct{ writer *memory.Writer }
-
-// Waiting implements loop.Mailbox.
-func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
-	letters, err := m.writer.Letters(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]loop.Letter, 0, len(letters))
-	for _, l := range letters {
-		var text letterText
-		if l.Kind == letterCancel || l.Kind == letterReplan || json.Unmarshal(l.Data, &text) != nil {
-			continue
-		}
-		out = append(out, loop.Letter{
-			ID:    l.ID,
-			Kind:  loop.LetterKind(l.Kind),
-			Text:  text.Text,
-			Call:  text.Call,
-			Scope: text.Scope,
-		})
-	}
-	return out, nil
-}
-
-// Taken implements loop.Mailbox.
-func (mailbox) Taken(...int64) {}
-
-// post puts a letter into the inbox of a run. Secrets are replaced on the way
-// in: the inbox is on disk.
-func (a *app) post(ctx context.Context, db *memory.DB, id plan.RunID, kind loop.LetterKind, l letterText) error {
-	redact := config.Redactor(a.ownSettings().Secrets(a.environ))
-	l.Text, l.Plan = redact(strings.TrimSpace(l.Text)), redact(l.Plan)
-	data, err := plan.MarshalCompact(l)
-	if err != nil {
-		return failed(fmt.Errorf("write the letter: %w", err))
-	}
-	_, err = db.Post(ctx, id, string(kind), data)
-	if errors.Is(err, memory.ErrEnded) {
-		return failed(
-			&advice{
-				fmt.Sprintf("run %s is final; nobody reads letters to it any more", id),
-				"Start a new run with what you have to say.",
-			},
-		)
-	}
-	return failed(err)
-}
-
-// sayCommand makes a command that sends text to a run.
-func (a *app) sayCommand(use, short, long string, kind loop.LetterKind) *cobra.Command {
+// tellCommand makes a command that sends text to a run.
+func (a *app) tellCommand(use, short, long string, kind host.Kind) *cobra.Command {
 	var replan bool
 	var then reader
 	cmd := &cobra.Command{
@@ -95,173 +31,146 @@ func (a *app) sayCommand(use, short, long string, kind loop.LetterKind) *cobra.C
 		},
 		Example: fmt.Sprintf("  plan %s 01JX \"Keep the old flag working\"", use),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				kind := kind
-				if replan {
-					kind = letterReplan
-				}
-				return a.deliver(ctx, db, args[0], kind, letterText{Text: strings.Join(args[1:], " ")}, then)
+			l := host.Letter{
+				Kind: kind,
+				Text: strings.Join(args[1:], " "),
+			}
+			if replan {
+				l.Kind = host.Replan
+			}
+			return a.deliver(cmd.Context(), args[0], then, func(id plan.RunID) (*memory.HeldError, error) {
+				return a.host.Tell(cmd.Context(), id, l)
 			})
 		},
 	}
-	if kind == loop.FollowUp {
+	if kind == host.FollowUp {
 		cmd.Flags().BoolVar(&replan, "replan", false, "give the plan up for it and make another one now")
 	}
 	then.register(cmd)
 	return cmd
 }
 
-// ruleCommand makes a command that decides about a waiting call.
-func (a *app) ruleCommand(use, short string, kind loop.LetterKind) *cobra.Command {
-	var reason string
+// decideCommand makes a command that decides about what a run waits with.
+func (a *app) decideCommand(use, short string, approve bool) *cobra.Command {
 	var then reader
-	var far reach
-	var flags planFlags
+	flags := decisionFlags{approve: approve}
 	cmd := &cobra.Command{
 		Use:     use + " RUN [CALL]",
 		Short:   short,
 		Example: fmt.Sprintf("  plan %s 01JX --reason \"as discussed\" --resume", use),
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				if far.show {
-					return a.showApprovals(ctx, db, args[0])
-				}
-				letter := letterText{Text: reason}
-				if len(args) == 2 {
-					letter.Call = args[1]
-				}
-				id, err := findRun(ctx, db, args[0])
-				if err != nil {
-					return err
-				}
-				if letter, err = flags.address(ctx, a, db, id, kind, letter); err != nil {
-					return err
-				}
-				if err := a.widen(ctx, db, args[0], &letter, far); err != nil {
-					return err
-				}
-				return a.deliver(ctx, db, string(id), kind, letter, then)
+			if flags.show {
+				return a.showApprovals(cmd.Context(), args[0])
+			}
+			d, err := flags.decision(a, args[1:])
+			if err != nil {
+				return err
+			}
+			return a.deliver(cmd.Context(), args[0], then, func(id plan.RunID) (*memory.HeldError, error) {
+				return a.host.Decide(cmd.Context(), id, d)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that the model reads")
+	flags.register(cmd)
 	then.register(cmd)
-	if kind == loop.Approve {
-		far.register(cmd)
-	}
-	flags.register(cmd, kind)
 	return cmd
 }
 
-// reader says who is to read a letter to a run that nobody drives.
+// decisionFlags are what approve and deny take.
+type decisionFlags struct {
+	approve bool
+
+	reason            string
+	show, run, always bool // of approve
+	plan              string
+	comment           string // of deny
+	reject            bool
+}
+
+func (f *decisionFlags) register(cmd *cobra.Command) {
+	f.registerForPlan(cmd)
+	if !f.approve {
+		return
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.show, "show", false, "show what waits, and what it would do, and decide nothing")
+	fl.BoolVar(&f.run, "for-run", false, "allow the same for the rest of this run, too")
+	fl.BoolVar(&f.always, "always", false, "allow the same from now on: add a rule to your config.toml")
+	cmd.MarkFlagsMutuallyExclusive("show", "for-run", "always")
+}
+
+// registerForPlan registers those that make sense where only a plan can wait.
+func (f *decisionFlags) registerForPlan(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.reason, "reason", "", "a `TEXT` that the model reads")
+	if f.approve {
+		fl.StringVar(&f.plan, "plan", "",
+			"where a plan waits: approve the text in `FILE` (- for standard input) in its place")
+		return
+	}
+	fl.StringVar(&f.comment, "comment", "", "where a plan waits: send it back with this `TEXT`, to be written anew")
+	fl.BoolVar(&f.reject, "reject", false, "where a plan waits: end the run")
+	cmd.MarkFlagsMutuallyExclusive("comment", "reject")
+}
+
+// decision is what the flags and the name of a call say.
+func (f *decisionFlags) decision(a *app, call []string) (d host.Decision, err error) {
+	d = host.Decision{
+		Approve: f.approve,
+		Call:    strings.Join(call, ""),
+		Text:    f.reason,
+		Reject:  f.reject,
+		OfPlan:  f.comment != "",
+	}
+	if f.comment != "" {
+		d.Text = f.comment
+	}
+	switch {
+	case f.run:
+		d.Scope = plan.ScopeRun
+	case f.always:
+		d.Scope = plan.ScopeAlways
+	}
+	if f.plan != "" {
+		d.Plan, err = a.readPlan(f.plan)
+	}
+	return d, err
+}
+
+// reader says which process is to read a letter to a run that none drives.
 type reader struct{ resume bool }
 
 func (r *reader) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.resume, "resume", false, "go on with the run in this process, if no other one drives it")
 }
 
-// deliver puts a letter into a run's inbox and says when it will be read, or
-// reads it here.
+// deliver sends a letter and says when it will be read, or reads it here.
 func (a *app) deliver(
 	ctx context.Context,
-	db *memory.DB,
 	prefix string,
-	kind loop.LetterKind,
-	l letterText,
 	then reader,
+	send func(plan.RunID) (driver *memory.HeldError, err error),
 ) error {
-	id, err := findRun(ctx, db, prefix)
+	id, err := a.host.Resolve(ctx, prefix)
 	if err != nil {
 		return err
 	}
-	if err := a.wanted(ctx, db, id, kind, &l); err != nil {
-		return err
-	}
-	if err := a.post(ctx, db, id, kind, l); err != nil {
+	driver, err := send(id)
+	if err != nil {
 		return err
 	}
 	if then.resume {
-		err := a.resumeRun(ctx, db, id, said{})
-		var held *memory.HeldError
-		if !errors.As(err, &held) {
+		err := a.resumeRun(ctx, id, host.Options{})
+		if !errors.As(err, &driver) {
 			return err
 		}
 	}
-	if holder, ok := db.Holder(id); ok {
-		return a.told(id, "now", fmt.Sprintf("process %d reads it at its next step", holder.PID))
+	if driver != nil {
+		return a.told(id, "now", fmt.Sprintf("process %d reads it at its next step", driver.PID))
 	}
-	return a.told(
-		id,
-		"resume",
-		fmt.Sprintf("it waits; nobody is driving the run now, so go on with: plan resume %s", id),
-	)
-}
-
-// wanted refuses a decision, an answer or a wish that nothing waits for: it
-// would lie in the inbox and decide about something that comes later.
-func (a *app) wanted(ctx context.Context, db *memory.DB, id plan.RunID, kind loop.LetterKind, l *letterText) error {
-	if kind == loop.Steer || kind == loop.FollowUp {
-		return nil
-	}
-	run, err := foldRun(ctx, db, id, nil)
-	if err != nil {
-		return failed(err)
-	}
-	if run.State.Final() {
-		return nil // post says so
-	}
-	if kind == letterReplan {
-		if len(run.Plans) == 0 || run.State == plan.Planning {
-			return failed(&advice{
-				fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
-				fmt.Sprintf(
-					"Without --replan, the text reaches the implementer; `plan steer %s TEXT` reaches the planner.",
-					id,
-				),
-			})
-		}
-		return nil
-	}
-	return l.meet(run, kind)
-}
-
-// meet finds the call that a decision or an answer is for.
-func (l *letterText) meet(run *engine.Run, kind loop.LetterKind) error {
-	reason, what := plan.ParkApproval, "call waits for a decision"
-	if kind == loop.Reply {
-		reason, what = plan.ParkQuestion, "question waits for an answer"
-	}
-	var calls []string
-	if run.Parked != nil {
-		for _, c := range run.Parked.Waiting {
-			if (c.Question != "") == (kind == loop.Reply) {
-				calls = append(calls, c.Call)
-			}
-		}
-	}
-	parked := run.Parked != nil && run.Parked.Reason == reason
-	switch {
-	case len(calls) == 0 && !parked:
-		return failed(
-			&advice{
-				fmt.Sprintf("no %s in run %s", what, run.ID),
-				fmt.Sprintf(
-					"`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.",
-					run.ID,
-					run.ID,
-				),
-			},
-		)
-	case l.Call != "" && len(calls) > 0 && !slices.Contains(calls, l.Call):
-		return failed(
-			&advice{
-				fmt.Sprintf("call %q does not wait in run %s", l.Call, run.ID),
-				"Those that do: " + strings.Join(calls, ", "),
-			},
-		)
-	}
-	return nil
+	return a.told(id, "resume", fmt.Sprintf(
+		"it waits; nobody is driving the run now, so go on with: plan resume %s", id))
 }
 
 // told answers a command that wrote to a run: reaches is now or resume.
@@ -272,34 +181,50 @@ func (a *app) told(id plan.RunID, reaches, what string) error {
 	return a.said(id, what)
 }
 
+// showApprovals tells what waits for a yes.
+func (a *app) showApprovals(ctx context.Context, prefix string) error {
+	id, err := a.host.Resolve(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	waiting, err := a.host.WaitingCalls(ctx, id)
+	if err != nil {
+		return err
+	}
+	document := map[string]any{"run": id, "waiting": waiting}
+	return a.answer(document, func(w io.Writer) error { return render.WaitingCalls(w, id, waiting) })
+}
+
 // mailCommands are the ways to say something to a run.
 func (a *app) mailCommands() []command {
 	return []command{
 		{"steer", func() *cobra.Command {
-			return a.sayCommand(
+			return a.tellCommand(
 				"steer",
 				"Give a running run guidance",
-				"Steer reaches the run within one turn, also when another process drives it. It does\nnot replace the request; later phases and the reviewer see it too.",
-				loop.Steer,
+				"Steer reaches the run within one turn, also when another process drives it. It does\nnot replace "+
+					"the request; later phases and the reviewer see it too.",
+				host.Steer,
 			)
 		}},
 		{"follow-up", func() *cobra.Command {
-			return a.sayCommand(
+			return a.tellCommand(
 				"follow-up",
 				"Add to what a run is asked to do",
-				"The text is given to the implementer when it would otherwise be done. With --replan\nthe run gives its plan up at once, and the planner reads the text.",
-				loop.FollowUp,
+				"The text is given to the implementer when it would otherwise be done. With --replan\nthe run "+
+					"gives its plan up at once, and the planner reads the text.",
+				host.FollowUp,
 			)
 		}},
 		{"answer", func() *cobra.Command {
-			return a.sayCommand("answer", "Answer a question of a run",
-				"The answer goes to the question that waits. See `plan show RUN`.", loop.Reply)
+			return a.tellCommand("answer", "Answer a question of a run",
+				"The answer goes to the question that waits. See `plan show RUN`.", host.Answer)
 		}},
 		{"approve", func() *cobra.Command {
-			return a.ruleCommand("approve", "Allow the call, or the plan, that a run waits with", loop.Approve)
+			return a.decideCommand("approve", "Allow the call, or the plan, that a run waits with", true)
 		}},
 		{"deny", func() *cobra.Command {
-			return a.ruleCommand("deny", "Refuse the call that a run waits with, or send its plan back", loop.Deny)
+			return a.decideCommand("deny", "Refuse the call that a run waits with, or send its plan back", false)
 		}},
 	}
 }

@@ -15,10 +15,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/cmd/plan/terminal"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/profile"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -45,8 +50,8 @@ type app struct {
 	json bool   // --json
 	dir  string // -C
 
-	profiling profiling
-	job       *jobView // set while the app drives a job of a batch
+	profiles profile.Profiles
+	host     *host.Host // opened by the first command that needs the home
 }
 
 // exit is an error that carries the process's exit code. A nil err has been
@@ -74,20 +79,34 @@ func failed(err error) error {
 	if errors.As(err, &ex) {
 		return err
 	}
+	var misuse *hint.Misuse
+	if errors.As(err, &misuse) {
+		return &exit{code: plan.ExitUsage, err: err}
+	}
 	return &exit{code: plan.ExitFailed, err: err}
 }
 
 func usage(format string, args ...any) error {
-	return &exit{code: plan.ExitUsage, err: fmt.Errorf(format, args...)}
+	return &exit{code: plan.ExitUsage, err: hint.Usage(format, args...)}
+}
+
+// exitWith ends the process with a code, without further words.
+func exitWith(code int) error {
+	if code == plan.ExitOK {
+		return nil
+	}
+	return &exit{code: code}
 }
 
 // main runs one command and returns the exit code.
 func (a *app) main(ctx context.Context, args []string) int {
+	a.host = a.newHost()
 	root := a.root()
 	root.SetArgs(args)
 	a.addCommands(root, args) //nolint:contextcheck // commands get theirs from cobra
 	err := root.ExecuteContext(ctx)
-	if left := a.profiling.stop(); err == nil {
+	err = errors.Join(err, failed(a.host.Close()))
+	if left := failed(a.profiles.Stop()); err == nil {
 		err = left
 	}
 	if err == nil {
@@ -101,37 +120,45 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return ex.code
 }
 
+// newHost is the home that the environment names. It is opened when it is needed.
+func (a *app) newHost() *host.Host {
+	return host.New(host.Config{
+		Environ: a.environ,
+		Now:     a.now,
+		Note:    a.note,
+		Version: version(),
+	})
+}
+
 // complain says what went wrong, unless that was done already.
 func (a *app) complain(ex *exit) {
 	if ex.err == nil {
 		return
 	}
 	fmt.Fprintf(a.err, "plan: %s\n", render.SafeLine(ex.err.Error()))
-	if hint := hintOf(ex.err); hint != "" {
-		fmt.Fprintf(a.err, "  %s\n", render.SafeLine(hint))
+	if advice := hint.Of(ex.err); advice != "" {
+		fmt.Fprintf(a.err, "  %s\n", render.SafeLine(advice))
 	}
 	if ex.code == plan.ExitUsage {
 		fmt.Fprintf(a.err, "  See `plan --help`.\n")
 	}
 }
 
-// hintOf finds advice in an error.
-func hintOf(err error) string {
-	var h engine.Hinter
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
+// note tells people what they should know and can do without.
+func (a *app) note(text string) {
+	fmt.Fprintf(a.err, "plan: note: %s\n", render.SafeLine(text))
 }
 
-func (a *app) getenv(name string) string {
-	for i := len(a.environ) - 1; i >= 0; i-- {
-		if k, v, ok := strings.Cut(a.environ[i], "="); ok && k == name {
-			return v
-		}
+// forPeople is where text for people goes: standard output, unless that is for a
+// program.
+func (a *app) forPeople() io.Writer {
+	if a.json {
+		return a.err
 	}
-	return ""
+	return a.out
 }
+
+func (a *app) getenv(name string) string { return config.Lookup(a.environ, name) }
 
 // version is the version of this build.
 func version() string {
@@ -191,10 +218,9 @@ func (a *app) root() *cobra.Command {
 		false,
 		"machine output on standard output; people's text goes to standard error",
 	)
-	a.profiling.register(root)
-	begin := root.PersistentPreRunE
-	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		return errors.Join(begin(cmd, args), a.standClear())
+	profilingFlags(root, &a.profiles)
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		return errors.Join(failed(a.profiles.Start()), a.standClear())
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	return root
@@ -237,6 +263,21 @@ func (a *app) document(v any) error {
 	return failed(err)
 }
 
+// answer writes what a command has to say: the document with --json, else the
+// text for people.
+func (a *app) answer(document any, text func(io.Writer) error) error {
+	if a.json {
+		return a.document(document)
+	}
+	return failed(text(a.out))
+}
+
+// view is the same for a text that may be long: a reader that leaves before its end
+// is not an error.
+func (a *app) view(document any, text func(io.Writer) error) error {
+	return a.answer(document, func(w io.Writer) error { return render.UnlessReaderLeft(text(w)) })
+}
+
 // viewing is how text for people is laid out on standard output.
 func (a *app) viewing() render.Options {
 	opts := render.Options{Now: a.now}
@@ -244,6 +285,23 @@ func (a *app) viewing() render.Options {
 		opts, _ = render.OptionsFor(f, a.getenv)
 	}
 	return opts
+}
+
+// terminal asks the person, where there is one.
+func (a *app) terminal() terminal.Terminal {
+	return terminal.Terminal{
+		In:      a.in,
+		Out:     a.out,
+		Err:     a.err,
+		Environ: a.environ,
+		Allow:   a.host.AllowAlways,
+	}
+}
+
+// interactive says whether there is a person to ask.
+func (a *app) interactive() bool {
+	in, ok := a.in.(*os.File)
+	return ok && term.IsTerminal(int(in.Fd())) && a.onTerminal() && !a.json
 }
 
 // onTerminal says whether standard output is a terminal.

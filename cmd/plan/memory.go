@@ -1,25 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host/learning"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/skills"
+	"github.com/plan-engine/plan/worktree"
 )
 
 func (a *app) memoryCommand() *cobra.Command {
@@ -42,12 +36,20 @@ to do with the request, as data. A fact that you forget is not learned again.`,
 	return cmd
 }
 
-// factScope is the repository that -C names, or "" for all with --global.
-func (a *app) factScope(ctx context.Context, global bool) (string, error) {
-	if global {
-		return "", nil
+// withFacts does something with what is remembered.
+func (a *app) withFacts(cmd *cobra.Command, do func(ctx context.Context, facts learning.Facts) error) error {
+	return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
+		return do(ctx, learning.Facts{DB: db, Now: a.now})
+	})
+}
+
+// factScope is the repository that -C names, or what stands for others if it is
+// not to be that one.
+func (a *app) factScope(ctx context.Context, others bool, scope string) (string, error) {
+	if others {
+		return scope, nil
 	}
-	repo, err := openRepo(ctx, a.dir)
+	repo, err := worktree.Open(ctx, a.dir)
 	if err != nil {
 		return "", err
 	}
@@ -64,32 +66,17 @@ func (a *app) memoryAdd() *cobra.Command {
   plan memory add --global "Commit messages are imperative"`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			repo, err := a.factScope(cmd.Context(), global)
+			repo, err := a.factScope(cmd.Context(), global, learning.Everywhere)
 			if err != nil {
 				return err
 			}
-			f := plan.Fact{
-				Text:   config.Redactor(a.ownSettings().Secrets(a.environ))(strings.Join(args, " ")),
-				Repo:   repo,
-				Source: plan.FactFromPerson,
-			}
-			if keep > 0 {
-				f.Expires = a.now().Add(keep)
-			}
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				kept, how, err := db.AddFact(ctx, f)
+			return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error {
+				facts.Redact = a.host.UserRedactor()
+				kept, merged, err := facts.Add(ctx, repo, strings.Join(args, " "), keep)
 				if err != nil {
-					return failed(err)
+					return err
 				}
-				if a.json {
-					return a.document(kept)
-				}
-				word := "Remembered"
-				if how == memory.FactMerged {
-					word = "Remembered already"
-				}
-				_, err = fmt.Fprintf(a.out, "%s as fact %d.\n", word, kept.ID)
-				return failed(err)
+				return a.answer(kept, func(w io.Writer) error { return render.FactAdded(w, kept, merged) })
 			})
 		},
 	}
@@ -107,39 +94,16 @@ func (a *app) memorySearch() *cobra.Command {
 		Example: `  plan memory search migration`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			repo := "*"
-			if !all {
-				var err error
-				if repo, err = a.factScope(cmd.Context(), false); err != nil {
+			repo, err := a.factScope(cmd.Context(), all, learning.AllFacts)
+			if err != nil {
+				return err
+			}
+			return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error {
+				found, err := facts.Search(ctx, repo, strings.Join(args, " "), limit)
+				if err != nil {
 					return err
 				}
-			}
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				hits, err := db.SearchFacts(ctx, memory.FactQuery{
-					Words: skills.Words(strings.Join(args, " ")),
-					Repo:  repo,
-					Limit: limit,
-					Now:   a.now(),
-				})
-				if err != nil {
-					return failed(err)
-				}
-				if a.json {
-					type found struct {
-						plan.Fact
-						Score float64 `json:"score"`
-					}
-					out := make([]found, 0, len(hits))
-					for _, h := range hits {
-						out = append(out, found{h.Fact, h.Score})
-					}
-					return a.document(out)
-				}
-				facts := make([]plan.Fact, 0, len(hits))
-				for _, h := range hits {
-					facts = append(facts, h.Fact)
-				}
-				return a.showFacts(facts, "No fact holds these words.")
+				return a.answer(found, func(w io.Writer) error { return render.FoundFacts(w, found, a.now()) })
 			})
 		},
 	}
@@ -157,22 +121,16 @@ func (a *app) memoryList() *cobra.Command {
 		Example: `  plan memory list --all`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			repo := "*"
-			if !all {
-				var err error
-				if repo, err = a.factScope(cmd.Context(), false); err != nil {
+			repo, err := a.factScope(cmd.Context(), all, learning.AllFacts)
+			if err != nil {
+				return err
+			}
+			return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error {
+				list, err := facts.List(ctx, repo, limit)
+				if err != nil {
 					return err
 				}
-			}
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				facts, err := db.Facts(ctx, repo, limit)
-				if err != nil {
-					return failed(err)
-				}
-				if a.json {
-					return a.document(append([]plan.Fact{}, facts...))
-				}
-				return a.showFacts(facts, `Nothing is remembered yet. Add a fact with: plan memory add "…"`)
+				return a.answer(list, func(w io.Writer) error { return render.Facts(w, list, a.now()) })
 			})
 		},
 	}
@@ -181,38 +139,17 @@ func (a *app) memoryList() *cobra.Command {
 	return cmd
 }
 
-func (a *app) showFacts(facts []plan.Fact, none string) error {
-	if len(facts) == 0 {
-		_, err := fmt.Fprintln(a.out, none)
-		return failed(err)
+// onFact runs a command with the fact that its argument names.
+func (a *app) onFact(
+	do func(ctx context.Context, facts learning.Facts, id int64) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil {
+			return usage("%q is no fact; facts are numbers, as `plan memory list` shows them", args[0])
+		}
+		return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error { return do(ctx, facts, id) })
 	}
-	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "FACT\tFROM\tAGE\tUSED\tTEXT")
-	for _, f := range facts {
-		fmt.Fprintf(
-			tw,
-			"%d\t%s\t%s\t%d\t%s\n",
-			f.ID,
-			f.Source,
-			render.Duration(a.now().Sub(f.Created)),
-			f.Used,
-			render.SafeLine(f.Text),
-		)
-	}
-	return failed(tw.Flush())
-}
-
-// withFact does something with the fact that the argument names.
-func (a *app) withFact(
-	cmd *cobra.Command,
-	arg string,
-	do func(ctx context.Context, db *memory.DB, id int64) error,
-) error {
-	id, err := strconv.ParseInt(arg, 10, 64)
-	if err != nil {
-		return usage("%q is no fact; facts are numbers, as `plan memory list` shows them", arg)
-	}
-	return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error { return failed(do(ctx, db, id)) })
 }
 
 func (a *app) memoryShow() *cobra.Command {
@@ -221,36 +158,13 @@ func (a *app) memoryShow() *cobra.Command {
 		Short:   "Show a fact and where it comes from",
 		Example: `  plan memory show 12`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withFact(cmd, args[0], func(ctx context.Context, db *memory.DB, id int64) error {
-				f, err := db.Fact(ctx, id)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.document(f)
-				}
-				fmt.Fprintf(a.out, "%s\n\nfrom     %s\n", render.SafeLine(f.Text), f.Source)
-				if f.Run != "" {
-					fmt.Fprintf(a.out, "run      %s\n", f.Run)
-				}
-				scope := f.Repo
-				if scope == "" {
-					scope = "every repository"
-				}
-				fmt.Fprintf(
-					a.out,
-					"holds    %s\ncreated  %s\nused     %d times\n",
-					render.SafeLine(scope),
-					f.Created.Format(time.RFC3339),
-					f.Used,
-				)
-				if !f.Expires.IsZero() {
-					fmt.Fprintf(a.out, "expires  %s\n", f.Expires.Format(time.RFC3339))
-				}
-				return nil
-			})
-		},
+		RunE: a.onFact(func(ctx context.Context, facts learning.Facts, id int64) error {
+			f, err := facts.DB.Fact(ctx, id)
+			if err != nil {
+				return err
+			}
+			return a.answer(f, func(w io.Writer) error { return render.Fact(w, f) })
+		}),
 	}
 }
 
@@ -260,19 +174,13 @@ func (a *app) memoryForget() *cobra.Command {
 		Short:   "Forget a fact for good: no run learns it again",
 		Example: `  plan memory forget 12`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withFact(cmd, args[0], func(ctx context.Context, db *memory.DB, id int64) error {
-				f, err := db.ForgetFact(ctx, id)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.document(f)
-				}
-				_, err = fmt.Fprintf(a.out, "Forgotten: %s\n", render.SafeLine(f.Text))
-				return err //nolint:wrapcheck // the caller says what was done
-			})
-		},
+		RunE: a.onFact(func(ctx context.Context, facts learning.Facts, id int64) error {
+			f, err := facts.DB.ForgetFact(ctx, id)
+			if err != nil {
+				return err
+			}
+			return a.answer(f, func(w io.Writer) error { return render.FactForgotten(w, f) })
+		}),
 	}
 }
 
@@ -283,22 +191,8 @@ func (a *app) memoryExport() *cobra.Command {
 		Example: `  plan memory export > facts.jsonl`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				facts, err := db.Facts(ctx, "*", 0)
-				if err != nil {
-					return failed(err)
-				}
-				out := bufio.NewWriter(a.out)
-				for _, f := range facts {
-					line, err := plan.MarshalCompact(f)
-					if err != nil {
-						return failed(err)
-					}
-					if _, err := fmt.Fprintf(out, "%s\n", line); err != nil {
-						return failed(err)
-					}
-				}
-				return failed(out.Flush())
+			return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error {
+				return facts.Export(ctx, a.out)
 			})
 		},
 	}
@@ -315,61 +209,23 @@ func (a *app) memoryImport() *cobra.Command {
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
 				if err != nil {
-					return failed(err)
+					return err //nolint:wrapcheck // it names the file
 				}
 				defer f.Close() //nolint:errcheck // it was only read
 				in = f
 			}
-			facts, err := readFacts(in, args[0])
+			list, err := learning.ReadFacts(in, args[0])
 			if err != nil {
-				return failed(err)
+				return err
 			}
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				count := map[memory.Added]int{}
-				for _, f := range facts {
-					_, how, err := db.AddFact(ctx, f)
-					if err != nil {
-						return failed(err)
-					}
-					count[how]++
+			return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error {
+				count, err := facts.Import(ctx, list)
+				if err != nil {
+					return err
 				}
-				if a.json {
-					return a.document(count)
-				}
-				_, err := fmt.Fprintf(
-					a.out,
-					"%d new, %d known, %d forgotten before and left out.\n",
-					count[memory.FactNew],
-					count[memory.FactMerged],
-					count[memory.FactForgotten],
-				)
-				return failed(err)
+				return a.answer(count, func(w io.Writer) error { return render.FactsImported(w, count) })
 			})
 		},
-	}
-}
-
-// readFacts reads every line before anything is added, so that a bad file adds
-// nothing.
-func readFacts(in io.Reader, name string) ([]plan.Fact, error) {
-	var out []plan.Fact
-	dec := json.NewDecoder(in)
-	for n := 1; ; n++ {
-		var f plan.Fact
-		err := dec.Decode(&f)
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err == nil && strings.TrimSpace(f.Text) == "" {
-			err = errors.New("it has no text")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: fact %d: %w; nothing was added", name, n, err)
-		}
-		if f.Source != plan.FactFromTool && f.Source != plan.FactFromLesson {
-			f.Source = plan.FactFromPerson
-		}
-		out = append(out, f)
 	}
 }
 
@@ -384,48 +240,16 @@ func (a *app) memoryStyle() *cobra.Command {
   plan memory style --reset`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				if reset {
-					if err := db.ResetStyle(ctx); err != nil {
-						return failed(err)
-					}
-				}
-				if err := db.StateStyle(ctx, state); err != nil {
-					return failed(err)
-				}
-				s, err := db.Style(ctx)
+			return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error {
+				s, err := facts.SetStyle(ctx, reset, state)
 				if err != nil {
-					return failed(err)
+					return err
 				}
-				if a.json {
-					return a.document(s)
-				}
-				return a.showStyle(s)
+				return a.answer(s, func(w io.Writer) error { return render.Style(w, s) })
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&reset, "reset", false, "forget all of it")
 	cmd.Flags().StringVar(&state, "set", "", "state how you want to be written to, in your own `WORDS`")
 	return cmd
-}
-
-func (a *app) showStyle(s memory.Style) error {
-	fmt.Fprintf(
-		a.out,
-		"formality  %.2f\nenergy     %.2f\nterseness  %.2f\nemoji      %.2f\nseen       %d\n",
-		s.Formality,
-		s.Energy,
-		s.Terseness,
-		s.Emoji,
-		s.Seen,
-	)
-	for _, w := range s.Stated {
-		fmt.Fprintf(a.out, "stated     %s\n", render.SafeLine(w))
-	}
-	line := s.Line()
-	if line == "" {
-		line = "Nothing is said to a model about it: it is close to neutral, or too little is known."
-	}
-	_, err := fmt.Fprintf(a.out, "\n%s\n", render.SafeLine(line))
-	return failed(err)
 }

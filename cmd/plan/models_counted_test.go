@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/scripted"
 )
@@ -93,7 +94,7 @@ func TestCounted(t *testing.T) {
 			if diff := cmp.Diff(want, end.Usage); diff != "" {
 				t.Errorf("usage (-want +got):\n%s", diff)
 			}
-			var doc document
+			var doc render.RunDocument
 			decode(t, h.plan("show", "--json", string(p.events[0].Run)).out, &doc)
 			var runs []struct {
 				CostUSD float64 `json:"cost_usd"`
@@ -163,7 +164,7 @@ func TestBudgetBeforeTheRequest(t *testing.T) {
 				"[models.\"x/m\"]\ninput = 1000\noutput = 1000\n")
 			p := h.run("--max-cost", "4") // one request is about $2.50
 			p.parked(plan.ParkLimit, "cost")
-			var doc document
+			var doc render.RunDocument
 			decode(t, h.plan("show", "--json", string(p.events[0].Run)).out, &doc)
 			if len(s.Requests()) != 1 || doc.CostUSD == 0 || doc.CostUSD > 4 {
 				t.Errorf("$%g for %d requests", doc.CostUSD, len(s.Requests()))

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"reflect"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -40,7 +38,7 @@ that holds the other end.`,
   plan demo serve scenario.toml --json | jq -r .config`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return failed(a.serve(cmd.Context(), args, a.inputIsPipe(), a.tellProviders))
+			return a.serve(cmd.Context(), args, a.inputIsPipe(), a.tellProviders)
 		},
 	}
 }
@@ -61,7 +59,7 @@ and serves until it is told to stop (SIGINT, SIGTERM) or standard input is
 closed.`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return failed(a.serve(cmd.Context(), args, true, a.tellServer))
+			return a.serve(cmd.Context(), args, true, a.tellServer)
 		},
 	}
 }
@@ -80,9 +78,9 @@ func (a *app) serve(
 	ctx context.Context,
 	files []string,
 	held bool,
-	tell func(*scripted.Server, *scripted.Scenario) error,
+	tell func(*scripted.Server) error,
 ) (err error) {
-	scenario, err := joinScenarios(files)
+	scenario, err := scripted.LoadAll(files)
 	if err != nil {
 		return err
 	}
@@ -93,7 +91,7 @@ func (a *app) serve(
 		return fmt.Errorf("serve %s: %w", strings.Join(files, " "), err)
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	if err := tell(server, scenario); err != nil {
+	if err := tell(server); err != nil {
 		return err
 	}
 	if held {
@@ -119,107 +117,38 @@ func (a *app) inputIsPipe() bool {
 }
 
 // tellServer prints how to reach a server, as shell assignments.
-func (a *app) tellServer(server *scripted.Server, _ *scripted.Scenario) error {
-	where := map[string]string{"OPENAI_BASE_URL": server.URL(), openAIKey: server.Key()}
-	if a.json {
-		return a.document(where)
-	}
-	return a.tell(assignments(server))
+func (a *app) tellServer(server *scripted.Server) error {
+	where := map[string]string{"OPENAI_BASE_URL": server.URL(), scripted.KeyEnv: server.Key()}
+	return a.answer(where, func(w io.Writer) error { return tell(w, server.Assignments()) })
 }
 
-// assignments set the variables of a server, for a shell.
-func assignments(server *scripted.Server) string {
-	return fmt.Sprintf("OPENAI_BASE_URL=%s\n%s=%s\n", server.URL(), openAIKey, server.Key())
-}
-
-func (a *app) tell(text string) error {
-	if _, err := io.WriteString(a.out, text); err != nil {
-		return fmt.Errorf("say where the scripted model is: %w", err)
+// tellProviders prints how to reach a server over each of its wires.
+func (a *app) tellProviders(server *scripted.Server) error {
+	served := servedDocument{
+		BaseURL: server.URL(),
+		Key:     server.Key(),
+		KeyEnv:  scripted.KeyEnv,
+		Wires:   server.Wires(),
+		Config:  server.ProviderTables(),
 	}
-	return nil
+	return a.answer(served, func(w io.Writer) error {
+		return tell(w, server.Assignments()+
+			"\n# For config.toml: a provider for each wire. Use one as --model NAME/any.\n"+served.Config)
+	})
 }
 
 // servedDocument is what `plan demo serve --json` prints.
 type servedDocument struct {
-	BaseURL string   `json:"base_url"`
-	Key     string   `json:"key"`
-	KeyEnv  string   `json:"key_env"` // the variable that the tables take it from
-	Wires   []string `json:"wires"`
-	Config  string   `json:"config"` // tables for config.toml
+	BaseURL string          `json:"base_url"`
+	Key     string          `json:"key"`
+	KeyEnv  string          `json:"key_env"` // the variable that the tables take it from
+	Wires   []scripted.Wire `json:"wires"`
+	Config  string          `json:"config"` // tables for config.toml
 }
 
-// tellProviders prints how to reach a server over each of its wires.
-func (a *app) tellProviders(server *scripted.Server, scenario *scripted.Scenario) error {
-	wires := demoWires()
-	if len(scenario.Server.Wires) > 0 {
-		wires = slices.DeleteFunc(
-			wires,
-			func(w string) bool { return !slices.Contains(scenario.Server.Wires, scripted.Wire(w)) },
-		)
+func tell(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("say where the scripted model is: %w", err)
 	}
-	tables := providerTables(server, wires)
-	if a.json {
-		return a.document(servedDocument{
-			BaseURL: server.URL(),
-			Key:     server.Key(),
-			KeyEnv:  openAIKey,
-			Wires:   wires,
-			Config:  tables,
-		})
-	}
-	return a.tell(
-		assignments(
-			server,
-		) + "\n# For config.toml: a provider for each wire. Use one as --model NAME/any.\n" + tables,
-	)
-}
-
-// providerTables describe a server as config.toml does, once for each wire.
-func providerTables(server *scripted.Server, wires []string) string {
-	var b strings.Builder
-	for i, wire := range wires {
-		name := demoProvider
-		if i > 0 {
-			b.WriteString("\n")
-			name += "-" + wire
-		}
-		fmt.Fprintf(
-			&b,
-			"[providers.%s]\nbase_url = %q\nwire = %q\nkey_env = %q\n",
-			name,
-			server.URL(),
-			wire,
-			openAIKey,
-		)
-	}
-	return b.String()
-}
-
-// joinScenarios reads scenario files as one: the replies of all, in order,
-// the longest delay, and the ways of the server from the file that says them.
-func joinScenarios(files []string) (*scripted.Scenario, error) {
-	var names []string
-	joined := &scripted.Scenario{}
-	for _, file := range files {
-		s, err := scripted.Load(file)
-		if err != nil {
-			return nil, err
-		}
-		if s.Name != "" {
-			names = append(names, s.Name)
-		}
-		if !reflect.ValueOf(s.Server).IsZero() {
-			if !reflect.ValueOf(joined.Server).IsZero() {
-				return nil, fmt.Errorf(
-					"%s has a [server] table, as a file before it has: one server has one; take the other out",
-					file,
-				)
-			}
-			joined.Server = s.Server
-		}
-		joined.Delay = max(joined.Delay, s.Delay)
-		joined.Replies = append(joined.Replies, s.Replies...)
-	}
-	joined.Name = strings.Join(names, ", ")
-	return joined, nil
+	return nil
 }

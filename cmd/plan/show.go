@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -51,7 +54,7 @@ be piped into a pager; --json gives each as one document.`,
 				return err
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := findRun(ctx, db, args[0])
+				id, err := a.host.Resolve(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -84,70 +87,96 @@ func (s shown) check() error {
 	return nil
 }
 
-// part chooses the events of the phase and attempt that were named.
-func (s shown) part(events iter.Seq2[plan.Event, error]) iter.Seq2[plan.Event, error] {
-	if s.phase == "" && s.attempt == 0 {
-		return events
-	}
-	return func(yield func(plan.Event, error) bool) {
-		for ev, err := range events {
-			if err == nil &&
-				(s.phase != "" && ev.Phase != plan.Phase(s.phase) || s.attempt != 0 && ev.Attempt != s.attempt) {
-				continue
-			}
-			if !yield(ev, err) {
-				return
-			}
-		}
-	}
-}
-
+// show shows what was asked for of a run.
 func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown) error {
-	if what.transcript {
-		return a.transcript(what.part(db.Events(ctx, id, memory.Query{})), id)
-	}
-	if what.cost {
-		return a.showCost(ctx, db, id, what)
+	part := host.PartOf(db.Events(ctx, id, memory.Query{}), plan.Phase(what.phase), what.attempt)
+	switch {
+	case what.transcript:
+		return a.showTranscript(part, id)
+	case what.cost:
+		return a.showCost(part, id)
 	}
 	t := &render.Tally{}
-	run, err := foldRun(ctx, db, id, t)
+	run, err := host.Fold(ctx, db, id, t.Add)
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	switch {
 	case what.plan:
 		return a.showPlan(run, what)
 	case what.report:
 		if run.Report == "" {
-			return failed(fmt.Errorf("run %s has no report: Explore has not ended", id))
+			return fmt.Errorf("run %s has no report: Explore has not ended", id)
 		}
-		if a.json {
-			return a.document(plan.Report{Text: run.Report})
-		}
-		return a.prose(run.Report)
+		return a.view(plan.Report{Text: run.Report}, func(w io.Writer) error {
+			return render.WriteProse(w, run.Report, a.viewing())
+		})
 	case a.json:
 		info, err := db.Run(ctx, id)
 		if err != nil {
-			return failed(err)
+			return err
 		}
-		return a.document(documentOf(run, info, t))
+		return a.document(render.NewRunDocument(run, info, t))
 	}
 	opts := a.viewing()
 	opts.Resume = fmt.Sprintf("plan resume %s", id)
-	if err := render.WriteTimeline(a.out, what.part(db.Events(ctx, id, memory.Query{})), opts); err != nil {
-		return failed(render.UnlessReaderLeft(err))
+	if err := render.WriteTimeline(a.out, part, opts); err != nil {
+		return render.UnlessReaderLeft(err)
 	}
 	if what.phase != "" || what.attempt != 0 {
 		return nil
 	}
-	if size, err := sizeOf(ctx, run); err == nil { // the repository may be gone
+	if size, err := host.SizeOf(ctx, run); err == nil { // the repository may be gone
 		t.Diff = &size
 	}
 	render.WriteSummary(a.out, t, opts)
 	return nil
 }
 
-// prose writes text that a model wrote.
-func (a *app) prose(text string) error {
-	return failed(render.UnlessReaderLeft(render.WriteProse(a.out, text, a.viewing())))
+// showTranscript shows what was said to and by the model, and every call with its
+// result.
+func (a *app) showTranscript(events iter.Seq2[plan.Event, error], id plan.RunID) error {
+	if !a.json {
+		return render.UnlessReaderLeft(render.WriteTranscript(a.out, events, a.viewing()))
+	}
+	said := []render.Utterance{}
+	for ev, err := range events {
+		if err != nil {
+			return err
+		}
+		if u, ok := render.UtteranceOf(ev); ok {
+			said = append(said, u)
+		}
+	}
+	return a.document(map[string]any{"id": id, "messages": said})
+}
+
+// showCost shows what a run, or a part of it, consumed.
+func (a *app) showCost(events iter.Seq2[plan.Event, error], id plan.RunID) error {
+	costs := &render.Costs{}
+	for ev, err := range events {
+		if err != nil {
+			return err
+		}
+		costs.Add(ev)
+	}
+	return a.view(render.NewCostDocument(id, costs), func(w io.Writer) error {
+		return render.WriteCosts(w, costs, a.viewing())
+	})
+}
+
+// showPlan shows a version of a run's plan, or what it changed.
+func (a *app) showPlan(run *engine.Run, what shown) error {
+	if what.diff {
+		diff, err := host.PlanChange(run, what.version)
+		if err != nil {
+			return err
+		}
+		return a.view(diff, func(w io.Writer) error { return render.WritePlanDiff(w, diff, a.viewing()) })
+	}
+	doc, err := host.PlanVersion(run, what.version)
+	if err != nil {
+		return err
+	}
+	return a.view(doc, func(w io.Writer) error { return render.WriteProse(w, doc.Text, a.viewing()) })
 }

@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
-	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/skills"
+	"github.com/plan-engine/plan/host/connect"
+	"github.com/plan-engine/plan/host/learning"
+	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/skills/auto"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -39,73 +40,45 @@ have approved its exact bytes, and none sees it any more once they change.`,
 	return cmd
 }
 
-// withSkills does something with the skills of the repository that -C names,
-// or of no repository where there is none.
-func (a *app) withSkills(cmd *cobra.Command, do func(ctx context.Context, l *learning) error) error {
-	ctx := cmd.Context()
-	root := ""
-	if repo, err := worktree.Open(ctx, a.dir); err == nil {
-		root = repo.Root()
-	}
-	return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-		cfg, redact, err := a.learningSettings(root)
+// onSkills runs a command with the skills of the repository that -C names, or of
+// no repository where there is none.
+func (a *app) onSkills(
+	do func(ctx context.Context, l *learning.Learning, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		root := ""
+		if repo, err := worktree.Open(cmd.Context(), a.dir); err == nil {
+			root = repo.Root()
+		}
+		cfg, err := a.host.Settings(root, config.Config{})
 		if err != nil {
 			return err
 		}
-		l, err := a.newLearning(cfg, db, root, redact)
+		l, err := a.host.Learning(cmd.Context(), cfg, root)
 		if err != nil {
-			return failed(err)
+			return err
 		}
-		return failed(do(ctx, l))
+		return do(cmd.Context(), l, args)
+	}
+}
+
+// onDraft runs a command with a revision of the draft that its argument names;
+// with 0 it is the one that waits for a person, else the latest.
+func (a *app) onDraft(
+	revision *int,
+	do func(ctx context.Context, l *learning.Learning, d auto.Draft) error,
+) func(*cobra.Command, []string) error {
+	return a.onSkills(func(ctx context.Context, l *learning.Learning, args []string) error {
+		d, err := l.Library().Get(ctx, args[0], *revision)
+		if err != nil {
+			return err
+		}
+		return do(ctx, l, d)
 	})
 }
 
-// skillLine is a skill in `plan skills list --json`.
-type skillLine struct {
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Source      string       `json:"source"`
-	Status      string       `json:"status"` // usable, shadowed, withheld, broken
-	Why         string       `json:"why,omitempty"`
-	Path        string       `json:"path,omitempty"`
-	Phases      []plan.Phase `json:"phases,omitempty"`
-	Hidden      bool         `json:"hidden,omitempty"`
-	Digest      string       `json:"digest,omitempty"`
-}
-
-func lineOf(s skills.Skill, status, why string) skillLine {
-	return skillLine{
-		Name:        s.Name,
-		Description: s.Description,
-		Source:      s.Source,
-		Status:      status,
-		Why:         why,
-		Path:        s.Dir,
-		Phases:      s.Phases,
-		Hidden:      s.Hidden,
-		Digest:      s.Digest,
-	}
-}
-
-func skillLines(c *skills.Catalog) []skillLine {
-	out := []skillLine{}
-	for _, s := range c.Skills {
-		out = append(out, lineOf(s, "usable", ""))
-	}
-	for _, s := range c.Shadowed {
-		out = append(out, lineOf(s.Skill, "shadowed", "by the one in "+s.By))
-	}
-	for _, s := range c.Withheld {
-		out = append(out, lineOf(s.Skill, "withheld", s.Why))
-	}
-	for _, p := range c.Problems {
-		out = append(out, skillLine{
-			Path:   p.Path,
-			Status: "broken",
-			Why:    p.Err.Error(),
-		})
-	}
-	return out
+func revisionFlag(cmd *cobra.Command, revision *int) {
+	cmd.Flags().IntVar(revision, "revision", 0, "revision `N` of the draft")
 }
 
 func (a *app) skillsList() *cobra.Command {
@@ -114,38 +87,13 @@ func (a *app) skillsList() *cobra.Command {
 		Short:   "List all skills, which of them count, and what is wrong with the others",
 		Example: `  plan skills list --json`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
-				c, _, err := l.find(ctx)
-				if err != nil {
-					return err
-				}
-				lines := skillLines(c)
-				if a.json {
-					return a.document(lines)
-				}
-				tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(tw, "SKILL\tFROM\tSTATUS\tWHAT FOR")
-				for _, s := range lines {
-					what := s.Description
-					if s.Why != "" {
-						what = s.Why
-					}
-					if s.Name == "" {
-						s.Name, s.Source = s.Path, "-"
-					}
-					fmt.Fprintf(
-						tw,
-						"%s\t%s\t%s\t%s\n",
-						render.SafeLine(s.Name),
-						s.Source,
-						s.Status,
-						render.SafeLine(cutText(what, 80)),
-					)
-				}
-				return tw.Flush()
-			})
-		},
+		RunE: a.onSkills(func(ctx context.Context, l *learning.Learning, _ []string) error {
+			list, err := l.List(ctx)
+			if err != nil {
+				return err
+			}
+			return a.answer(list, func(w io.Writer) error { return render.Skills(w, list) })
+		}),
 	}
 }
 
@@ -156,26 +104,13 @@ func (a *app) skillsShow() *cobra.Command {
 		Short:   "Show a skill or a draft as a model would read it",
 		Example: `  plan skills show bug-fix`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
-				c, _, err := l.find(ctx)
-				if err != nil {
-					return err
-				}
-				if s, ok := c.Get(args[0]); ok && revision == 0 {
-					body, _, err := skills.Load(s)
-					if err != nil {
-						return err
-					}
-					return a.showSkill(lineOf(s, "usable", ""), body)
-				}
-				d, err := l.library.Get(ctx, args[0], revision)
-				if err != nil {
-					return err
-				}
-				return a.showSkill(lineOf(d.Skill, string(d.Status), d.Why), d.Body)
-			})
-		},
+		RunE: a.onSkills(func(ctx context.Context, l *learning.Learning, args []string) error {
+			s, err := l.Show(ctx, args[0], revision)
+			if err != nil {
+				return err
+			}
+			return a.answer(s, func(w io.Writer) error { return render.Skill(w, s) })
+		}),
 	}
 	cmd.Flags().IntVar(
 		&revision,
@@ -186,48 +121,6 @@ func (a *app) skillsShow() *cobra.Command {
 	return cmd
 }
 
-func (a *app) showSkill(s skillLine, body string) error {
-	if a.json {
-		return a.document(struct {
-			skillLine
-			Body string `json:"body"`
-		}{s, body})
-	}
-	_, err := fmt.Fprintf(
-		a.out,
-		"%s (%s, %s)\n%s\n\n%s\n",
-		s.Name,
-		orDash(s.Source),
-		s.Status,
-		render.SafeLine(s.Description),
-		render.SafeText(body),
-	)
-	return err //nolint:wrapcheck // withSkills tells it
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-// withDraft does something with the draft that the argument names.
-func (a *app) withDraft(
-	cmd *cobra.Command,
-	name string,
-	revision int,
-	do func(ctx context.Context, l *learning, d auto.Draft) error,
-) error {
-	return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
-		d, err := l.library.Get(ctx, name, revision)
-		if err != nil {
-			return err
-		}
-		return do(ctx, l, d)
-	})
-}
-
 func (a *app) skillsDiff() *cobra.Command {
 	var revision int
 	cmd := &cobra.Command{
@@ -235,21 +128,16 @@ func (a *app) skillsDiff() *cobra.Command {
 		Short:   "Show what a draft would change",
 		Example: `  plan skills diff parser-tidy`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDraft(cmd, args[0], revision, func(ctx context.Context, l *learning, d auto.Draft) error {
-				text, err := l.draftDiff(ctx, d)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.document(map[string]any{"name": d.Name, "revision": d.Revision, "diff": text})
-				}
-				_, err = fmt.Fprint(a.out, render.SafeText(text))
-				return err //nolint:wrapcheck // withSkills tells it
-			})
-		},
+		RunE: a.onDraft(&revision, func(ctx context.Context, l *learning.Learning, d auto.Draft) error {
+			diff, err := l.DiffDraft(ctx, d)
+			if err != nil {
+				return err
+			}
+			document := map[string]any{"name": d.Name, "revision": d.Revision, "diff": diff}
+			return a.answer(document, func(w io.Writer) error { return render.DraftDiff(w, diff) })
+		}),
 	}
-	cmd.Flags().IntVar(&revision, "revision", 0, "revision `N` of the draft")
+	revisionFlag(cmd, &revision)
 	return cmd
 }
 
@@ -262,25 +150,15 @@ func (a *app) skillsApprove() *cobra.Command {
 		Example: `  plan skills approve parser-tidy
   plan skills approve parser-tidy --digest 3f2a…   only if these are still its bytes`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDraft(cmd, args[0], revision, func(ctx context.Context, l *learning, d auto.Draft) error {
-				if digest == "" {
-					digest = d.Skill.Digest
-				} else if len(digest) >= 8 && strings.HasPrefix(d.Skill.Digest, digest) {
-					digest = d.Skill.Digest
-				}
-				if err := l.library.Approve(ctx, d, digest); err != nil {
-					return err
-				}
-				return a.decided(
-					d,
-					"approved",
-					"From now on runs may be told about it. Take it back with: plan skills rollback "+d.Name,
-				)
-			})
-		},
+		RunE: a.onDraft(&revision, func(ctx context.Context, l *learning.Learning, d auto.Draft) error {
+			if err := l.ApproveDraft(ctx, d, digest); err != nil {
+				return err
+			}
+			note := "From now on runs may be told about it. Take it back with: plan skills rollback " + d.Name
+			return a.draftDecided(d, "approved", note)
+		}),
 	}
-	cmd.Flags().IntVar(&revision, "revision", 0, "revision `N` of the draft")
+	revisionFlag(cmd, &revision)
 	cmd.Flags().StringVar(&digest, "digest", "", "only if the draft has this `DIGEST` (at least 8 characters of it)")
 	return cmd
 }
@@ -293,28 +171,26 @@ func (a *app) skillsReject() *cobra.Command {
 		Short:   "Keep a draft out for good; nothing of its kind is drafted again",
 		Example: `  plan skills reject parser-tidy --why "says nothing new"`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDraft(cmd, args[0], revision, func(ctx context.Context, l *learning, d auto.Draft) error {
-				if err := l.library.Reject(ctx, d, why); err != nil {
-					return err
-				}
-				return a.decided(d, "rejected", "Its files stay in "+d.Dir+".")
-			})
-		},
+		RunE: a.onDraft(&revision, func(ctx context.Context, l *learning.Learning, d auto.Draft) error {
+			if err := l.Library().Reject(ctx, d, why); err != nil {
+				return err
+			}
+			return a.draftDecided(d, "rejected", "Its files stay in "+d.Dir+".")
+		}),
 	}
-	cmd.Flags().IntVar(&revision, "revision", 0, "revision `N` of the draft")
+	revisionFlag(cmd, &revision)
 	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, kept with the decision")
 	return cmd
 }
 
-func (a *app) decided(d auto.Draft, decision, note string) error {
-	if a.json {
-		return a.document(
-			map[string]any{"name": d.Name, "revision": d.Revision, "digest": d.Skill.Digest, "decision": decision},
-		)
+func (a *app) draftDecided(d auto.Draft, decision, note string) error {
+	document := map[string]any{
+		"name":     d.Name,
+		"revision": d.Revision,
+		"digest":   d.Skill.Digest,
+		"decision": decision,
 	}
-	_, err := fmt.Fprintf(a.out, "%s revision %d: %s. %s\n", d.Name, d.Revision, decision, note)
-	return err //nolint:wrapcheck // withSkills tells it
+	return a.answer(document, func(w io.Writer) error { return render.DraftDecided(w, d, decision, note) })
 }
 
 func (a *app) skillsRollback() *cobra.Command {
@@ -324,53 +200,116 @@ func (a *app) skillsRollback() *cobra.Command {
 		Short:   "Take the latest approval back and use the revision before it, or none",
 		Example: `  plan skills rollback parser-tidy --why "made reviews longer"`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSkills(cmd, func(ctx context.Context, l *learning) error {
-				now, err := l.library.Rollback(ctx, args[0], why)
-				if err != nil {
-					return err
-				}
-				active := 0
-				if now != nil {
-					active = now.Revision
-				}
-				if a.json {
-					return a.document(map[string]any{"name": args[0], "active_revision": active})
-				}
-				text := "no revision is used now"
-				if active > 0 {
-					text = fmt.Sprintf("revision %d is used again", active)
-				}
-				_, err = fmt.Fprintf(a.out, "%s: %s.\n", args[0], text)
-				return err //nolint:wrapcheck // withSkills tells it
-			})
-		},
+		RunE: a.onSkills(func(ctx context.Context, l *learning.Learning, args []string) error {
+			active, err := l.Library().Rollback(ctx, args[0], why)
+			if err != nil {
+				return err
+			}
+			revision := 0
+			if active != nil {
+				revision = active.Revision
+			}
+			document := map[string]any{"name": args[0], "active_revision": revision}
+			return a.answer(document, func(w io.Writer) error { return render.SkillRolledBack(w, args[0], revision) })
+		}),
 	}
 	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, kept with the decision")
 	return cmd
 }
 
-func (a *app) skillsEdit() *cobra.Command {
-	return &cobra.Command{
-		Use:     "edit NAME",
-		Short:   "Change a draft in your editor; it has to be approved afterwards",
-		Example: `  EDITOR=vim plan skills edit parser-tidy`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDraft(cmd, args[0], 0, func(ctx context.Context, l *learning, d auto.Draft) error {
-				file := d.Dir + string(os.PathSeparator) + skills.File
-				if err := a.edit(ctx, file); err != nil {
-					return err
-				}
-				after, err := l.library.Get(ctx, d.Name, d.Revision)
-				if err != nil {
-					return fmt.Errorf("%w; the draft is kept out until it can be read again", err)
-				}
-				if after.Skill.Digest == d.Skill.Digest {
-					return a.decided(after, string(after.Status), "Nothing was changed.")
-				}
-				return a.decided(after, string(after.Status), "Look at it with plan skills diff, then approve it.")
+func (a *app) skillsWrite() *cobra.Command {
+	var revision int
+	var model string
+	cmd := &cobra.Command{
+		Use:   "write NAME",
+		Short: "Have a model write a draft's text from its evidence, as a new revision",
+		Long: `Drafts are put together without a model. This gives a draft to the model that is
+set up, once and without tools, and keeps what it writes as a new revision. That
+one waits for your decision like any other.`,
+		Example: `  plan skills write parser-tidy
+  plan skills diff parser-tidy`,
+		Args: cobra.ExactArgs(1),
+		RunE: a.onDraft(&revision, func(ctx context.Context, l *learning.Learning, d auto.Draft) error {
+			cfg := l.Settings()
+			if model != "" {
+				cfg.Model = model
+			}
+			servers, err := a.host.Connector().Open(ctx, &cfg, nil, nil)
+			if err != nil {
+				return err
+			}
+			defer servers.Close()
+			made, used, err := l.WriteDraft(ctx, d, phases.DraftConfig{
+				Model:    servers,
+				Name:     connect.PhaseModels(cfg)[plan.Plan],
+				Settings: connect.PhaseSettings(cfg)[plan.Plan],
+				Retry:    connect.Retry(cfg),
 			})
-		},
+			if err != nil {
+				return err
+			}
+			return a.answer(made, func(w io.Writer) error { return render.DraftWritten(w, made, used) })
+		}),
 	}
+	revisionFlag(cmd, &revision)
+	cmd.Flags().StringVar(&model, "model", "", "`NAME` of the model")
+	return cmd
+}
+
+func (a *app) skillsTest() *cobra.Command {
+	var yes bool
+	var revision int
+	cmd := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Do the tasks that a draft was made from again, with and without it, and note its score",
+		Long: `Repeats each task that the draft was made from twice, on the commit it was done
+on, in a work tree and a home of its own: once with the draft and once without.
+The mean reward with it becomes its score, which is where the router begins.
+This makes as many runs as it says, with the model that is set up, and costs
+what they cost.`,
+		Example: `  plan skills test parser-tidy --yes`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.onDraft(&revision, func(ctx context.Context, l *learning.Learning, d auto.Draft) error {
+			if !yes {
+				return usage("this makes %d runs; say --yes if that is what you want", learning.Trials(d))
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
+			m, err := l.Measure(ctx, d, learning.TrialProcess(self, a.environ, a.err))
+			if err != nil {
+				return err
+			}
+			return a.answer(m, func(w io.Writer) error { return render.SkillMeasured(w, m) })
+		}),
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "make the runs")
+	revisionFlag(cmd, &revision)
+	return cmd
+}
+
+func (a *app) skillsStats() *cobra.Command {
+	var svg string
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "Show how well skills have done: mean, 95 % interval, and the density of each",
+		Example: `  plan skills stats
+  plan skills stats --svg skills.svg`,
+		Args: cobra.NoArgs,
+		RunE: a.onSkills(func(ctx context.Context, l *learning.Learning, _ []string) error {
+			stats, err := l.Stats(ctx)
+			if err != nil {
+				return err
+			}
+			if svg != "" {
+				if err := os.WriteFile(svg, render.SkillStatsSVG(stats), 0o644); err != nil {
+					return fmt.Errorf("write the picture: %w", err)
+				}
+			}
+			return a.answer(stats, func(w io.Writer) error { return render.SkillStats(w, stats) })
+		}),
+	}
+	cmd.Flags().StringVar(&svg, "svg", "", "also draw the densities into `FILE`")
+	return cmd
 }

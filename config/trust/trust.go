@@ -104,7 +104,8 @@ func (s *Store) read() (kept, error) {
 	}
 	if k.Version > version {
 		return kept{}, fmt.Errorf(
-			"read what is trusted: %s was written by a newer plan (version %d); install it, or move the file away and trust again",
+			"read what is trusted: %s was written by a newer plan (version %d); install it, or move the file away "+
+				"and trust again",
 			s.path,
 			k.Version,
 		)

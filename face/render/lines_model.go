@@ -74,7 +74,8 @@ func LearntWords(b plan.CompactionStart) string {
 		return fmt.Sprintf("the server takes %s tokens, as it said; about %s are made shorter", window, size)
 	}
 	return fmt.Sprintf(
-		"the server found the request too long and named no window, so %s tokens are taken for it; about %s are made shorter",
+		"the server found the request too long and named no window, so %s tokens are taken for it; about %s are "+
+			"made shorter",
 		window,
 		size,
 	)

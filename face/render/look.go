@@ -8,6 +8,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"github.com/plan-engine/plan/internal/amount"
 	"github.com/plan-engine/plan/internal/oneline"
 )
 
@@ -315,15 +316,7 @@ func Clock(d time.Duration) string {
 }
 
 // Tokens writes a number of tokens: 950, 14.5k, 1.2M.
-func Tokens(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 999_950:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
-}
+func Tokens(n int64) string { return amount.Tokens(n) }
 
 // Cost writes what a run cost, or that it is not known.
 func Cost(usd float64, priced bool) string {
@@ -337,9 +330,7 @@ func Cost(usd float64, priced bool) string {
 }
 
 // Count writes 1 turn, 2 turns.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func Count[N int | int64](n N, noun string) string { return amount.Count(int64(n), noun) }
+
+// Bytes writes a size: 999 B, 1.0 KB, 2.3 MB.
+func Bytes(n int64) string { return amount.Bytes(n) }

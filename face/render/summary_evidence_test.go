@@ -9,7 +9,7 @@ import (
 )
 
 // TestSummaryOfEvidence: what was noticed in the last review stands there with
-// the reason that somebody gave, and a plan that waits stands there whole.
+// the reason that a person gave, and a plan that waits stands there whole.
 func TestSummaryOfEvidence(t *testing.T) {
 	t.Parallel()
 	tl := &Tally{}

@@ -129,15 +129,10 @@ func (s *summary) rows(label string, texts []string) {
 
 // VerdictWord names a judgement with its colour.
 func VerdictWord(j plan.Judgement) (Ink, string) {
-	switch {
-	case j.Approved:
-		return InkGreen, string(j.Verdict)
-	case j.Verdict == plan.Done:
-		return InkYellow, "DONE, not approved"
-	case j.Verdict == plan.NoVerdict:
-		return InkYellow, "no verdict"
+	if j.Approved {
+		return InkGreen, j.Word()
 	}
-	return InkYellow, string(j.Verdict)
+	return InkYellow, j.Word()
 }
 
 // checklistNote says how many requirements were met and what was run.

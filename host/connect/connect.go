@@ -1,6 +1,6 @@
 // Package connect finds the model servers of settings: where each model is, which
 // key it needs, and what is listening on this machine where nothing is named. It
-// opens no run and knows nobody who asks.
+// opens no run, and does not know what its caller is.
 package connect
 
 import (

@@ -33,7 +33,8 @@ func RequireProviders(was, now config.Config) error {
 		if now.Provider == name || slices.ContainsFunc(modelNames(now), uses) {
 			return hint.New(
 				fmt.Sprintf("the run has models at the provider %s, which is in no settings any more", name),
-				fmt.Sprintf("Put [providers.%s] back into config.toml, or name other models with --model and --phase-model.", name))
+				fmt.Sprintf("Put [providers.%s] back into config.toml, or name other models with --model and "+
+					"--phase-model.", name))
 		}
 	}
 	return nil

@@ -103,7 +103,8 @@ func CheckBudget(cfg config.Config, servers *provider.Set) error {
 		if entry, ok := servers.Entry(m); !ok || !entry.Priced {
 			return hint.New(
 				fmt.Sprintf("--max-cost cannot be kept: the price of model %s (%s) is not known", m, what),
-				fmt.Sprintf("Give it one in config.toml: [models.%q] with input and output in USD per million tokens.", m))
+				fmt.Sprintf("Give it one in config.toml: [models.%q] with input and output in USD per million "+
+					"tokens.", m))
 		}
 	}
 	return nil
@@ -115,7 +116,7 @@ func PhaseSettings(cfg config.Config) map[plan.Phase]loop.Settings {
 	for _, p := range plan.Phases() {
 		own := settingsOf(cfg.For(p))
 		// Their commands can take longer than a cache is kept for otherwise.
-		own.LongCache = p == plan.Implement || p == plan.Review
+		own.LongCache = phases.TraitsOf(p).RunsCommands
 		out[p] = own
 	}
 	out[plan.Critique] = settingsOf(critiqueSettings(cfg))

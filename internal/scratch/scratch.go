@@ -1,4 +1,4 @@
-// Package scratch removes folders that nobody keeps.
+// Package scratch removes folders that no process uses any more.
 package scratch
 
 import (

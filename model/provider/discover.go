@@ -57,7 +57,11 @@ func LocalServers() []Server {
 // returns the first of them, in their order, that offers a model which can chat
 // and call tools; a model of which that is not known comes after all of which it
 // is. Passed over says what was found and could not be used.
-func Discover(ctx context.Context, probe *http.Client, candidates ...Server) (local LocalModel, ok bool, passed []string) {
+func Discover(
+	ctx context.Context,
+	probe *http.Client,
+	candidates ...Server,
+) (local LocalModel, ok bool, passed []string) {
 	if len(candidates) == 0 {
 		candidates = LocalServers()
 	}

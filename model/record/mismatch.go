@@ -41,7 +41,8 @@ func (e *MismatchError) Error() string {
 		diff = strings.Join(lines[:shownLines], "") + fmt.Sprintf("… %d more lines\n", len(lines)-shownLines)
 	}
 	return fmt.Sprintf(
-		"replay %s: the request (%s) differs from the one recorded in line %d; undo what changed it, or record anew:\n%s",
+		"replay %s: the request (%s) differs from the one recorded in line %d; undo what changed it, or record "+
+			"anew:\n%s",
 		e.File,
 		place{e.Phase, e.Attempt},
 		e.Line,
@@ -77,7 +78,8 @@ func (p *Player) missing(request json.RawMessage) error {
 		}
 	case p.torn > 0:
 		return fmt.Errorf(
-			"replay %s: a call of %s is not in it, and line %d is not whole, because recording it was interrupted: %w; "+
+			"replay %s: a call of %s is not in it, and line %d is not whole, because recording it was "+
+				"interrupted: %w; "+
 				"resume with recording on, or record anew",
 			p.file,
 			at,

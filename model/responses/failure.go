@@ -22,8 +22,10 @@ var (
 	}
 	// refusedCodes: the request is wrong and stays wrong.
 	refusedCodes = []string{
-		"invalid_request_error", "invalid_encrypted_content", "data_residency_mismatch", "invalid_image", "invalid_image_format",
-		"invalid_image_url", "image_too_large", "image_too_small", "image_parse_error", "invalid_image_mode", "image_file_too_large",
+		"invalid_request_error", "invalid_encrypted_content", "data_residency_mismatch", "invalid_image",
+		"invalid_image_format",
+		"invalid_image_url", "image_too_large", "image_too_small", "image_parse_error", "invalid_image_mode",
+		"image_file_too_large",
 		"unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found",
 	}
 )

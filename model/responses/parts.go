@@ -82,7 +82,8 @@ var (
 	partReasoning = wire.Optional{
 		Part: "reasoning items",
 		Words: []string{
-			"invalid_encrypted_content", "could not be verified", "could not be decrypted", "encrypted content is not supported",
+			"invalid_encrypted_content", "could not be verified", "could not be decrypted",
+			"encrypted content is not supported",
 			"of type 'reasoning'", "required 'reasoning' item", "required following item", "required preceding item",
 			"items are not persisted", "'rs_", "encrypted_content", "item['content']",
 		},
@@ -97,7 +98,8 @@ var (
 
 // allReasoning are the words of servers that know no reasoning parameters.
 var allReasoning = []string{
-	"parameter: 'reasoning'", `parameter: "reasoning"`, "parameter: reasoning", `"reasoning"`, "`reasoning`", "argument: reasoning",
+	"parameter: 'reasoning'", `parameter: "reasoning"`, "parameter: reasoning", `"reasoning"`,
+	"`reasoning`", "argument: reasoning",
 	"reasoning is not supported", "does not support reasoning",
 }
 

@@ -22,7 +22,8 @@ func chatProtocol() *protocol {
 		models:    openAIModels,
 		errorJSON: openAIError,
 		wrongKey:  "the bearer token is missing or wrong",
-		tooLong: "This model's maximum context length is {window} tokens. However, your messages resulted in {sent} tokens. " +
+		tooLong: "This model's maximum context length is {window} tokens. However, your messages resulted in " +
+			"{sent} tokens. " +
 			"Please reduce the length of the messages.",
 		tooLongParam: "messages",
 		failure:      openAIFailure,

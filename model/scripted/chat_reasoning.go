@@ -149,7 +149,8 @@ func (g *Gateway) checkReturned(m *message, i int) error {
 		}
 		if c.Extra == nil || c.Extra.Google.ThoughtSignature != seal("thought", c.ID) {
 			return wrong(
-				"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. "+
+				"Function call is missing a thought_signature in functionCall parts. This is required for tools "+
+					"to work correctly. "+
 					"Additional data, function call `default_api:%s`, position %d.",
 				c.Function.Name,
 				at+1,

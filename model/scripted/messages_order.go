@@ -125,7 +125,8 @@ func (r *messagesRequest) checkOrder() error {
 // unanswered says that calls of a message have no results.
 func unanswered(message int, ids []string) error {
 	return wrong("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
-		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", message, strings.Join(ids, ", "))
+		"Each `tool_use` block must have a corresponding `tool_result` block in the next "+
+		"message.", message, strings.Join(ids, ", "))
 }
 
 // checkResultBlocks makes sure that a message begins with the results of the
@@ -139,10 +140,12 @@ func checkResultBlocks(at int, blocks []block, waiting []string) error {
 		switch {
 		case !slices.Contains(waiting, b.ToolUseID):
 			return wrong("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
-				"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", at, i, b.ToolUseID)
+				"Each `tool_result` block must have a corresponding `tool_use` block in the previous "+
+				"message.", at, i, b.ToolUseID)
 		case slices.Contains(given, b.ToolUseID):
 			return wrong(
-				"messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s",
+				"messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` "+
+					"blocks with id: %s",
 				at,
 				i,
 				b.ToolUseID,
@@ -208,7 +211,8 @@ func (r *messagesRequest) checkBreakpoints() error {
 		count++
 		if s.ttl == ttlHour && minutes {
 			return wrong(
-				"%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "+
+				"%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' "+
+					"cache_control block. "+
 					"Note that blocks are processed in the following order: `tools`, `system`, `messages`.",
 				s.where,
 			)

@@ -75,7 +75,8 @@ const anthropicVersion = "2023-06-01"
 const minBudget = 1024
 
 // thinkingManual ends refusals of what does not go with thinking.
-const thinkingManual = "Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+const thinkingManual = "Please consult our documentation at " +
+	"https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 
 // readMessages decodes and checks a request.
 func readMessages(body []byte, h http.Header) (*messagesRequest, error) {

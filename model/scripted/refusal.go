@@ -101,7 +101,8 @@ func (r *refusable) refusal(w *protocol, name string, fields map[string]json.Raw
 		for i, schema := range r.schemas {
 			if slices.Contains(keywords(schema), keyword) {
 				return fmt.Sprintf(
-					"Invalid JSON payload received. Unknown name %q at 'tools[0].function_declarations[%d].parameters': "+
+					"Invalid JSON payload received. Unknown name %q at "+
+						"'tools[0].function_declarations[%d].parameters': "+
 						"Cannot find field.",
 					keyword,
 					i,
@@ -139,7 +140,8 @@ func (r *refusable) refuseMessage(name string) string {
 		switch content := string(m.Content); {
 		case name == refuseRepeated && repeated:
 			return fmt.Sprintf(
-				"messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles in a row",
+				"messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles "+
+					"in a row",
 				m.Role,
 			)
 		case name == refuseDeveloper && m.Role == "developer":

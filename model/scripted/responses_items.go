@@ -128,7 +128,8 @@ func (it *inputItem) check() error {
 		return wrong("Item with id '%s' not found.", id)
 	}
 	return wrong(
-		"Invalid value: '%s'. Supported values are: 'message', 'reasoning', 'function_call', and 'function_call_output'.",
+		"Invalid value: '%s'. Supported values are: 'message', 'reasoning', 'function_call', and "+
+			"'function_call_output'.",
 		it.Type,
 	)
 }

@@ -178,7 +178,8 @@ func (s *Scenario) check() (int, error) {
 		for j := range s.Replies[:i] {
 			if s.Replies[j].hides(r) {
 				return i, fmt.Errorf(
-					"reply %d: it is never served, because reply %d fits first; say phase, attempt, user, turn or about",
+					"reply %d: it is never served, because reply %d fits first; say phase, attempt, user, turn or "+
+						"about",
 					i+1,
 					j+1,
 				)
@@ -190,7 +191,8 @@ func (s *Scenario) check() (int, error) {
 
 // finishes are the finish reasons that a reply may have.
 var finishes = []string{
-	"stop", "tool_calls", "length", "content_filter", "refusal", "safety", "recitation", "other", finishPause, finishWindow,
+	"stop", "tool_calls", "length", "content_filter", "refusal", "safety", "recitation", "other",
+	finishPause, finishWindow,
 }
 
 // Anthropic's own finish reasons.

@@ -62,7 +62,8 @@ func checkStrictObject(part map[string]json.RawMessage, path []string) error {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if !slices.Contains(required, name) {
 			return wrong(
-				"In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.",
+				"In context=%s, 'required' is required to be supplied and to be an array including every key in "+
+					"properties. Missing '%s'.",
 				where,
 				name,
 			)

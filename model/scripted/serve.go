@@ -93,7 +93,8 @@ func (s *Server) complete(w *protocol, r *http.Request, body []byte) *performanc
 }
 
 // prefillWords refuse a conversation that ends with the model's own words.
-const prefillWords = "This model does not support assistant message prefill. The conversation must end with a user message."
+const prefillWords = "This model does not support assistant message prefill. The conversation must end with a " +
+	"user message."
 
 // paused reports whether what the model said last, right before the place, may
 // be an answer that it did not end.

@@ -122,7 +122,8 @@ func classify(status int, text []byte) Failure {
 		// Servers that refuse a request say what is wrong with it. A gateway that
 		// was sent more than fits says nothing.
 		f.Kind = loop.ErrTooLong
-		f.Message = "Bad Request, and not a word why, which is how some servers answer what does not fit the model's window"
+		f.Message = "Bad Request, and not a word why, which is how some servers answer what does not fit the " +
+			"model's window"
 	}
 	if f.Kind == loop.ErrTooLong {
 		f.Window = windowIn(f.text, strings.ToLower(beginning(message)))
@@ -141,10 +142,12 @@ func beginning(text string) string {
 var (
 	quotaWords = []string{
 		"insufficient_quota", "insufficient quota", "insufficient balance", "insufficient credits", "billing_hard_limit",
-		"billing hard limit", "credit balance is too low", "requires more credits", "exceeded_current_quota_error", "billing_not_active",
+		"billing hard limit", "credit balance is too low", "requires more credits",
+		"exceeded_current_quota_error", "billing_not_active",
 	}
 	authWords = []string{
-		"invalid_api_key", "invalid api key", "incorrect api key", "api key not valid", "api_key_invalid", "invalid api-key",
+		"invalid_api_key", "invalid api key", "incorrect api key", "api key not valid", "api_key_invalid",
+		"invalid api-key",
 		"missing api key", "no api key", "no auth credentials", "authentication_error", "authentication failed",
 		"invalid authentication", "unauthenticated", "unauthorized", "invalid x-api-key",
 	}
@@ -153,7 +156,8 @@ var (
 	notFoundWords = []string{"model_not_found"}
 	filterWords   = []string{
 		"content_filter", "content_policy_violation", "content management policy", "responsibleaipolicyviolation",
-		"data_inspection_failed", "input was flagged", "prohibited_content", "bio_policy", "cyber_policy", "misalignment_policy_violation",
+		"data_inspection_failed", "input was flagged", "prohibited_content", "bio_policy", "cyber_policy",
+		"misalignment_policy_violation",
 	}
 	// flagged is what a filter's refusal is called where it is not that of a
 	// prompt that is too long.

@@ -172,7 +172,8 @@ const PartOutput = "output limit"
 var (
 	complaints = []string{
 		"unsupported", "not support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed",
-		"extra inputs", "extra fields", "deprecated", "cannot be used", "can't be used", "is only", "not available", "not compatible",
+		"extra inputs", "extra fields", "deprecated", "cannot be used", "can't be used", "is only",
+		"not available", "not compatible",
 	}
 	missing = []string{
 		"must be passed",

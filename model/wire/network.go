@@ -17,7 +17,9 @@ func isTLS(err error) bool {
 		host      x509.HostnameError
 		invalid   x509.CertificateInvalidError
 	)
-	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
-		errors.As(err, &authority) || errors.As(err, &host) ||
+	return errors.Is(err, http.ErrSchemeMismatch) ||
+		errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
+		errors.As(err, &authority) ||
+		errors.As(err, &host) ||
 		errors.As(err, &invalid)
 }

@@ -12,8 +12,10 @@ import (
 
 // tooLongCodes say by themselves that a request does not fit.
 var tooLongCodes = []string{
-	"context_length_exceeded", "exceed_context_size", "model_context_window", "contextwindowexceeded", "context_window_exceeded",
-	"prompt_too_long", "input_too_long", "max_context_length", "request_too_large", "maximum context length", "prompt is too long",
+	"context_length_exceeded", "exceed_context_size", "model_context_window", "contextwindowexceeded",
+	"context_window_exceeded",
+	"prompt_too_long", "input_too_long", "max_context_length", "request_too_large",
+	"maximum context length", "prompt is too long",
 	"available context size", "context window exceeded",
 }
 

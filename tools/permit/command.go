@@ -200,7 +200,8 @@ func (r *reader) assign(a *syntax.Assign) {
 }
 
 func (r *reader) variable(name string) {
-	for _, risky := range []string{"LD_", "DYLD_", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_CONFIG", "BASH_ENV", "PROMPT_COMMAND", "BASH_FUNC"} {
+	prefixes := strings.Fields("LD_ DYLD_ GIT_SSH GIT_EXTERNAL_DIFF GIT_CONFIG BASH_ENV PROMPT_COMMAND BASH_FUNC")
+	for _, risky := range prefixes {
 		if strings.HasPrefix(name, risky) {
 			r.opaque(name+"=…", "setting "+name+" makes other programs run something else")
 		}

@@ -76,18 +76,25 @@ func (p *Part) outside(place Place) string {
 
 // always is asked about, whatever the arguments.
 var always = map[string]string{
-	"sudo": "runs commands as another user", "doas": "runs commands as another user", "su": "runs commands as another user",
+	"sudo": "runs commands as another user", "doas": "runs commands as another user",
+	"su":     "runs commands as another user",
 	"pkexec": "runs commands as another user", "runuser": "runs commands as another user",
 	"ssh": "works on another machine", "scp": "works on another machine", "sftp": "works on another machine",
 	"chroot": "works outside the tree", "nsenter": "works outside the tree", "unshare": "leaves the sandbox's view",
-	"mount": "changes the machine", "umount": "changes the machine", "mkfs": "changes the machine", "fdisk": "changes the machine",
-	"systemctl": "changes the machine", "service": "changes the machine", "crontab": "changes the machine", "at": "runs commands later",
-	"shutdown": "stops the machine", "reboot": "stops the machine", "halt": "stops the machine", "poweroff": "stops the machine",
-	"iptables": "changes the machine", "useradd": "changes the machine", "usermod": "changes the machine", "passwd": "changes the machine",
+	"mount": "changes the machine", "umount": "changes the machine", "mkfs": "changes the machine",
+	"fdisk":     "changes the machine",
+	"systemctl": "changes the machine", "service": "changes the machine", "crontab": "changes the machine",
+	"at":       "runs commands later",
+	"shutdown": "stops the machine", "reboot": "stops the machine", "halt": "stops the machine",
+	"poweroff": "stops the machine",
+	"iptables": "changes the machine", "useradd": "changes the machine", "usermod": "changes the machine",
+	"passwd":  "changes the machine",
 	"killall": "ends processes by name", "pkill": "ends processes by name", "shred": "destroys files for good",
 	"twine": "publishes to others", "goreleaser": "publishes to others", "semantic-release": "publishes to others",
-	"terraform": "changes what runs elsewhere", "tofu": "changes what runs elsewhere", "pulumi": "changes what runs elsewhere",
-	"aws": "works on an account elsewhere", "gcloud": "works on an account elsewhere", "az": "works on an account elsewhere",
+	"terraform": "changes what runs elsewhere", "tofu": "changes what runs elsewhere",
+	"pulumi": "changes what runs elsewhere",
+	"aws":    "works on an account elsewhere", "gcloud": "works on an account elsewhere",
+	"az":     "works on an account elsewhere",
 	"wipefs": "destroys a disk", "parted": "changes the machine",
 }
 
@@ -273,18 +280,22 @@ var publishers = map[string][]string{
 	"bun":  {"publish"},
 	"lerna": {
 		"publish",
-	}, "changeset": {"publish"}, "nx": {"release"}, "jsr": {"publish"}, "deno": {"publish"}, "vsce": {"publish"}, "ovsx": {"publish"},
+	}, "changeset": {"publish"}, "nx": {"release"}, "jsr": {"publish"}, "deno": {"publish"},
+	"vsce": {"publish"}, "ovsx": {"publish"},
 	"cargo": {"publish", "yank", "owner", "login"},
 	"gem":   {"push", "yank", "owner", "signin"},
 	"rake": {
 		"release",
-	}, "poetry": {"publish"}, "uv": {"publish"}, "hatch": {"publish"}, "flit": {"publish"}, "pdm": {"publish"}, "maturin": {"publish", "upload"},
+	}, "poetry": {"publish"}, "uv": {"publish"}, "hatch": {"publish"}, "flit": {"publish"},
+	"pdm": {"publish"}, "maturin": {"publish", "upload"},
 	"mvn": {
 		"deploy",
-	}, "gradle": {"publish"}, "gradlew": {"publish"}, "sbt": {"publish"}, "dotnet": {"push"}, "nuget": {"push"}, "dart": {"publish"}, "flutter": {"publish"},
+	}, "gradle": {"publish"}, "gradlew": {"publish"}, "sbt": {"publish"}, "dotnet": {"push"},
+	"nuget": {"push"}, "dart": {"publish"}, "flutter": {"publish"},
 	"mix": {
 		"hex.publish",
-	}, "cabal": {"upload"}, "opam": {"publish"}, "conan": {"upload"}, "fastlane": {"release", "deliver"}, "vercel": {""}, "netlify": {"deploy"},
+	}, "cabal": {"upload"}, "opam": {"publish"}, "conan": {"upload"}, "fastlane": {"release", "deliver"},
+	"vercel": {""}, "netlify": {"deploy"},
 	"wrangler": {
 		"deploy",
 		"publish",

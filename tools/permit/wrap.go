@@ -122,7 +122,8 @@ func (r *reader) shell(at int, args []word, in feed, here *string) {
 				args[i+1] = word{text: "--", known: true}
 			}
 			continue
-		case (a.text[:min(1, len(a.text))] == "-" || a.text[:min(1, len(a.text))] == "+") && !strings.ContainsAny(a.text[1:], "cs"):
+		case strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text[1:], "cs"),
+			strings.HasPrefix(a.text, "+") && !strings.ContainsAny(a.text[1:], "cs"):
 			if strings.ContainsAny(a.text[1:], "oO") && i+1 < len(args) {
 				args[i+1] = word{text: "--", known: true} // the value of -o
 			}

@@ -154,7 +154,12 @@ func conformFailures(t *testing.T, kind wire.Kind) {
 		scripted.FaultErrorFrame: loop.ErrServed,
 		scripted.FaultGarbage:    loop.ErrServed,
 	} {
-		_, client := start(t, kind, "", scripted.Reply{Text: "It begins like this.", Fault: &scripted.Fault{Kind: kindOf}})
+		_, client := start(
+			t,
+			kind,
+			"",
+			scripted.Reply{Text: "It begins like this.", Fault: &scripted.Fault{Kind: kindOf}},
+		)
 		_, err := client.Generate(t.Context(), call, nil)
 		_ = ModelError(t, err, want)
 	}

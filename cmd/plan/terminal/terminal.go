@@ -1,0 +1,287 @@
+// Package terminal asks the person at a terminal: about calls, questions, plans and
+// changed trees that a run waits with, a line at a time, and with an editor. Nothing
+// but a clear word means yes, and a closed terminal never does.
+//
+// It must not know how a run is driven, or what else stands on the terminal.
+package terminal
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/hint"
+)
+
+// Terminal is what a person reads and types on.
+type Terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string // of the person's editor, as "NAME=value"
+	// Allow adds a rule to the person's settings.
+	Allow func(context.Context, plan.Grant) error
+}
+
+// Person asks what a parked run waits for. Hide takes the display of the run away
+// while the terminal is the person's, and Show brings it back.
+type Person struct {
+	Terminal
+	Hide, Show func()
+}
+
+var _ host.Person = Person{}
+
+// Decide implements host.Person.
+func (p Person) Decide(ctx context.Context, end engine.End, doc *plan.PlanDoc) ([]host.Letter, bool) {
+	p.Hide()
+	var letters []host.Letter
+	for _, c := range end.Parked.Waiting {
+		l, ok := p.ask(ctx, c, doc)
+		if !ok {
+			return nil, false
+		}
+		letters = append(letters, l)
+	}
+	p.Show()
+	return letters, true
+}
+
+// Drift implements host.Person.
+func (p Person) Drift(ctx context.Context, end engine.End) (engine.OnDrift, string, bool) {
+	p.Hide()
+	on, reason, ok := p.askDrift(ctx, end)
+	if ok {
+		p.Show()
+	}
+	return on, reason, ok
+}
+
+// ask puts one call, a question or the plan to the person.
+func (t Terminal) ask(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc) (host.Letter, bool) {
+	switch {
+	case c.IsPlan() && doc != nil:
+		return t.askAboutPlan(ctx, doc)
+	case c.Question == "":
+		return t.askAboutCall(ctx, c)
+	}
+	fmt.Fprintf(t.Out, "\n%s\n", render.SafeText(c.Question))
+	for i, o := range c.Options {
+		fmt.Fprintf(t.Out, "  %d  %s\n", i+1, render.SafeLine(o))
+	}
+	fmt.Fprint(t.Out, "Answer (empty: leave it for later): ")
+	line, ok := t.ReadLine(ctx)
+	if !ok || line == "" {
+		return host.Letter{}, false
+	}
+	var n int
+	if _, err := fmt.Sscanf(line+"\n", "%d\n", &n); err == nil && n >= 1 && n <= len(c.Options) {
+		line = c.Options[n-1]
+	}
+	return host.Letter{
+		Kind: host.Answer,
+		Text: line,
+		Call: c.Call,
+	}, true
+}
+
+// askAboutCall puts a call to the person. What is no clear answer decides nothing.
+func (t Terminal) askAboutCall(ctx context.Context, c plan.WaitingCall) (host.Letter, bool) {
+	fmt.Fprintln(t.Out)
+	render.WriteCall(t.Out, c)
+	longer := ""
+	if c.Grant != (plan.Grant{}) {
+		longer = fmt.Sprintf(", r for this run, a always (both: %s)", render.SafeLine(host.GrantText(c.Grant)))
+	}
+	fmt.Fprintf(t.Out, "y once%s, n with a reason (empty: leave it for later): ", longer)
+	line, ok := t.ReadLine(ctx)
+	word, reason, _ := strings.Cut(line, " ")
+	l := host.Letter{
+		Kind: host.Approve,
+		Call: c.Call,
+		Text: strings.TrimSpace(reason),
+	}
+	switch word = strings.ToLower(word); {
+	case word == "n" || word == "no":
+		l.Kind = host.Deny
+		return l, ok
+	case word == "y" || word == "yes":
+		return l, ok
+	case longer != "" && (word == "r" || word == "run"):
+		l.Scope = plan.ScopeRun
+		return l, ok
+	case longer != "" && (word == "a" || word == "always"):
+		l.Scope = plan.ScopeAlways
+		if err := t.Allow(ctx, c.Grant); err != nil {
+			fmt.Fprintf(t.Err, "plan: %s\n", render.SafeText(err.Error()))
+			return l, false
+		}
+		return l, ok
+	}
+	return l, false
+}
+
+// askAboutPlan shows a plan to the person at the terminal and takes the
+// decision. It reports false where there is none: nothing but a clear word
+// approves.
+func (t Terminal) askAboutPlan(ctx context.Context, doc *plan.PlanDoc) (host.Letter, bool) {
+	l := host.Letter{
+		Kind: host.Approve,
+		Call: plan.PlanCall(doc.Version),
+	}
+	fmt.Fprintf(t.Out, "\n%s\n\n", render.SafeText(doc.Text))
+	for {
+		fmt.Fprintf(t.Out, "Version %d: (a)pprove, (e)dit, (c)omment TEXT to send it back, "+
+			"(r)eject (empty: leave it for later): ", doc.Version)
+		line, ok := t.ReadLine(ctx)
+		if !ok || line == "" {
+			return l, false
+		}
+		word, text, _ := strings.Cut(line, " ")
+		text = strings.TrimSpace(text)
+		switch strings.ToLower(word) {
+		case "a", "approve", "y", "yes":
+			l.Text = text
+			return l, true
+		case "r", "reject":
+			l.Kind = host.Deny
+			l.Text = text
+			l.Reject = true
+			return l, true
+		case "c", "comment":
+			if text != "" {
+				l.Kind = host.Deny
+				l.Text = text
+				return l, true
+			}
+		case "e", "edit":
+			edited, err := t.editText(ctx, doc.Text)
+			switch {
+			case err != nil:
+				fmt.Fprintf(t.Out, "%s\n", render.SafeLine(err.Error()))
+			case edited == "" || edited == strings.TrimSpace(doc.Text):
+				fmt.Fprintln(t.Out, "The plan is as it was.")
+			default:
+				l.Plan = edited
+				return l, true
+			}
+		}
+	}
+}
+
+// askDrift asks the person what to do about a changed tree, and reports whether
+// to go on.
+func (t Terminal) askDrift(ctx context.Context, end engine.End) (on engine.OnDrift, reason string, ok bool) {
+	d := end.Parked.Drift
+	fmt.Fprintf(t.Out, "\nThe work tree changed while the run stood still: %s\n", render.Count(d.Total, "file"))
+	const most = 20
+	for _, f := range d.Files[:min(most, len(d.Files))] {
+		fmt.Fprintf(t.Out, "  %s\n", render.SafeLine(f))
+	}
+	if d.Total > most {
+		fmt.Fprintf(t.Out, "  and %d more\n", d.Total-most)
+	}
+	again := ""
+	if end.State == plan.Implementing || end.State == plan.Reviewing {
+		again = ", r to make another plan"
+	}
+	fmt.Fprintf(t.Out, "c to go on with the tree as it is%s (empty: leave it for later): ", again)
+	line, ok := t.ReadLine(ctx)
+	word, reason, _ := strings.Cut(line, " ")
+	switch {
+	case !ok:
+		return "", "", false
+	case word == "c":
+		return engine.DriftGoesOn, "", true
+	case word == "r" && again != "":
+		if reason = strings.TrimSpace(reason); reason == "" {
+			reason = host.DefaultReplanReason
+		}
+		return engine.DriftReplans, reason, true
+	}
+	return "", "", false
+}
+
+// ReadLine reads a line from the person, until ctx ends.
+func (t Terminal) ReadLine(ctx context.Context) (string, bool) {
+	type read struct {
+		line string
+		err  error
+	}
+	lines := make(chan read, 1)
+	go func() { // ends with the line, or with the process
+		line, err := bufio.NewReader(t.In).ReadString('\n')
+		lines <- read{line, err}
+	}()
+	select {
+	case r := <-lines:
+		if r.err != nil && (r.line == "" || !errors.Is(r.err, io.EOF)) {
+			return "", false
+		}
+		return strings.TrimSpace(r.line), true
+	case <-ctx.Done():
+		return "", false
+	}
+}
+
+// editText opens the person's editor on a text and returns what it leaves.
+func (t Terminal) editText(ctx context.Context, text string) (_ string, err error) {
+	dir, err := os.MkdirTemp("", "plan-edit-")
+	if err != nil {
+		return "", fmt.Errorf("make room for the plan: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a copy of what the journal has
+	name := filepath.Join(dir, "plan.md")
+	if err := os.WriteFile(name, []byte(text+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("write the plan for the editor: %w", err)
+	}
+	if err := t.edit(ctx, name); err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("read the edited plan: %w", err)
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(data), "�")), nil
+}
+
+// edit opens a file in the person's editor.
+func (t Terminal) edit(ctx context.Context, file string) error {
+	editor := t.Editor()
+	if editor == "" {
+		return hint.New("no editor is set", "Set VISUAL or EDITOR, or change the file yourself: "+file)
+	}
+	if err := t.Open(ctx, editor, file); err != nil {
+		return fmt.Errorf("the editor %q failed: %w", editor, err)
+	}
+	return nil
+}
+
+// Editor is the person's editor, "" for none. It may be a command with flags, as
+// git takes it.
+func (t Terminal) Editor() string {
+	return cmp.Or(config.Lookup(t.Environ, "VISUAL"), config.Lookup(t.Environ, "EDITOR"))
+}
+
+// Open opens a file in an editor, and waits until that is closed.
+func (t Terminal) Open(ctx context.Context, editor, file string) error {
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file)
+	if terminal, ok := t.In.(*os.File); ok {
+		cmd.Stdin = terminal
+	}
+	cmd.Stdout = t.Out
+	cmd.Stderr = t.Err
+	cmd.Env = t.Environ
+	return cmd.Run() //nolint:wrapcheck // the caller says what was edited
+}

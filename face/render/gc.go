@@ -1,0 +1,39 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/plan-engine/plan/host"
+)
+
+// Collected writes which runs were removed, and what that freed. Their age is
+// counted to now.
+func Collected(w io.Writer, done host.GC, dryRun bool, now time.Time) error {
+	verb, sum := "removed", "freed"
+	if dryRun {
+		verb, sum = "would remove", "would free"
+	}
+	for _, c := range done.Removed {
+		fmt.Fprintf(
+			w,
+			"%s %s  %s, over for %s, %s, %s\n",
+			verb,
+			c.ID,
+			c.State,
+			Duration(now.Sub(c.Updated)),
+			Bytes(c.Bytes),
+			Count(c.Refs, "snapshot"),
+		)
+	}
+	return writef(
+		w,
+		"%s about %s in %s; %s kept; the database uses %s\n",
+		sum,
+		Bytes(done.Freed()),
+		Count(len(done.Removed), "run"),
+		Count(done.Kept, "run"),
+		Bytes(done.Used),
+	)
+}

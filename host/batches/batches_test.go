@@ -1,0 +1,234 @@
+package batches_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Enter()
+	goleak.VerifyTestMain(m)
+}
+
+// world is a repository, a home and a scripted model server.
+type world struct {
+	dir    string
+	repo   string
+	host   *host.Host
+	server *scripted.Server
+}
+
+// newWorld makes one, with a greet.sh that says hullo.
+func newWorld() *world {
+	scenario, err := scripted.Load("../testdata/greet.toml")
+	if err != nil {
+		log.Fatal(err)
+	}
+	server, err := scripted.Start(context.Background(), scenario, scripted.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "plan-batches-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	w := &world{
+		dir:    dir,
+		repo:   filepath.Join(dir, "repo"),
+		server: server,
+	}
+	w.host = host.New(host.Config{
+		Environ: append(os.Environ(),
+			"HOME="+dir,
+			"PLAN_HOME="+filepath.Join(dir, "home"),
+			"OPENAI_BASE_URL="+server.URL(),
+			"OPENAI_API_KEY="+server.Key(),
+			"PLAN_MODEL=scripted",
+		),
+	})
+	err = os.MkdirAll(w.repo, 0o755)
+	err = errors.Join(err, os.WriteFile(filepath.Join(w.repo, "greet.sh"), []byte("echo hullo\n"), 0o644))
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "."},
+		{"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "first"},
+	} {
+		git := exec.Command("git", args...)
+		git.Dir = w.repo
+		err = errors.Join(err, git.Run())
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) close() {
+	if err := errors.Join(w.host.Close(), w.server.Close(), os.RemoveAll(w.dir)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func (w *world) job(id, request string) batch.Job {
+	return batch.Job{
+		ID:      id,
+		Repo:    w.repo,
+		Request: request,
+	}
+}
+
+// Two jobs of one repository, side by side, and what came of them.
+func ExampleBatches_Drive() {
+	world := newWorld()
+	defer world.close()
+	ctx := context.Background()
+	b := batches.New(world.host)
+
+	id, err := b.Add(ctx, batches.NewBatch{
+		Name: "an example",
+		Jobs: []batch.Job{
+			world.job("one", "Make greet.sh say hello"),
+			world.job("two", "Make greet.sh say hello, please"),
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	out, err := b.Drive(ctx, id, host.Options{}, batches.View{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(out.Batch.State, out.Batch.Counts, out.ExitCode())
+
+	report, err := b.Report(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, l := range report.Jobs {
+		fmt.Println(l.ID, l.Outcome, l.Stat.Files, l.Verdict)
+	}
+	// Output:
+	// done map[done:2] 0
+	// one approved 1 DONE
+	// two approved 1 DONE
+}
+
+// The same jobs are not begun twice, unless that is wanted.
+func ExampleBatches_Add() {
+	world := newWorld()
+	defer world.close()
+	ctx := context.Background()
+	b := batches.New(world.host)
+
+	jobs := batches.NewBatch{Jobs: []batch.Job{world.job("one", "Make greet.sh say hello")}}
+	first, err := b.Add(ctx, jobs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = b.Add(ctx, jobs)
+	var same *batches.SameJobsError
+	fmt.Println(errors.As(err, &same) && same.Batch.ID == first, same.Batch.State)
+
+	jobs.Again = true
+	second, err := b.Add(ctx, jobs)
+	fmt.Println(second != first, err)
+	// Output:
+	// true open
+	// true <nil>
+}
+
+// One job is planned, a person looks, and only then the others begin.
+func ExampleBatches_Decide() {
+	world := newWorld()
+	defer world.close()
+	ctx := context.Background()
+	b := batches.New(world.host)
+
+	id, err := b.Add(ctx, batches.NewBatch{
+		Jobs: []batch.Job{
+			world.job("one", "Make greet.sh say hello"),
+			world.job("two", "Make greet.sh say hello, please"),
+		},
+		Settings: batches.Settings{PlanJob: "one"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	out, err := b.Drive(ctx, id, host.Options{}, batches.View{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(out.Batch.Plan.Job, out.Batch.Plan.Parked, out.Batch.Counts, out.ExitCode())
+
+	if _, err := b.Decide(ctx, id, host.Decision{Approve: true}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := b.Resume(ctx, id, nil); err != nil {
+		log.Fatal(err)
+	}
+	out, err = b.Drive(ctx, id, host.Options{}, batches.View{})
+	fmt.Println(out.Batch.Counts, out.ExitCode(), err)
+	// Output:
+	// one approval map[parked:1 queued:1] 4
+	// map[done:2] 0 <nil>
+}
+
+func TestExitCodeSaysWhetherAllWasApproved(t *testing.T) {
+	t.Parallel()
+	for want, out := range map[int]batches.Outcome{
+		plan.ExitOK:          {Stopped: engine.ErrInterrupted},
+		plan.ExitInterrupted: {Stopped: engine.ErrInterrupted, Batch: exits(plan.ExitWaiting)},
+		plan.ExitNotApproved: {Stopped: &batch.BudgetError{}, Batch: exits(plan.ExitNotApproved)},
+		plan.ExitWaiting:     {Batch: exits(plan.ExitWaiting)},
+	} {
+		if got := out.ExitCode(); got != want {
+			t.Errorf("%+v ends with %d, want %d", out, got, want)
+		}
+	}
+}
+
+func exits(code int) batches.Standing {
+	return batches.Standing{Batch: batches.Batch{ExitCode: code}}
+}
+
+func TestThePlanJobIsOneOfSeveral(t *testing.T) {
+	t.Parallel()
+	two := []batch.Job{{ID: "one"}, {ID: "two"}}
+	for _, c := range []struct {
+		jobs   []batch.Job
+		shared bool
+		named  string
+		want   string
+		wrong  bool
+	}{
+		{jobs: two},
+		{jobs: two, shared: true, want: "one"},
+		{jobs: two, shared: true, named: "two", want: "two"},
+		{jobs: two, shared: true, named: "three", wrong: true},
+		{jobs: two, named: "two", wrong: true},
+		{jobs: two[:1], shared: true, wrong: true},
+	} {
+		got, err := batches.ChoosePlanJob(c.jobs, c.shared, c.named)
+		var misuse *hint.Misuse
+		if got != c.want || errors.As(err, &misuse) != c.wrong {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+}

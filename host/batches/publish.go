@@ -1,0 +1,214 @@
+package batches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/memory"
+)
+
+const (
+	publishInterval = 2 * time.Second  // between two commands, where the settings name none
+	publishTimeout  = 10 * time.Minute // for one command
+	maxPublishShown = 4 << 10          // bytes of its output that are kept
+	publishLock     = "publish-"       // begins the name of the lock that a publisher of a batch holds
+)
+
+// Publish says how the changes of a batch are handed to others.
+type Publish struct {
+	// Command is run by the shell for each job. Default: that of the user's own
+	// settings; what repositories say counts for nothing.
+	Command string
+
+	// Interval is the pause between two commands. Default: that of the user's own
+	// settings, else 2 seconds.
+	Interval *time.Duration
+
+	// DryRun only says what would be run.
+	DryRun bool
+
+	// Retry also takes jobs that failed to be published, or of which nothing is known.
+	Retry bool
+
+	// KeepGoing goes on with the other jobs after a failure.
+	KeepGoing bool
+
+	// Only are the jobs to publish. Default: all that are approved.
+	Only []string
+
+	// Each, if it is set, is told of each job as soon as it is done with.
+	Each func(Published)
+}
+
+// Published is what came of publishing the change of a job.
+type Published struct {
+	Job     string `json:"job"`
+	Branch  string `json:"branch"`
+	Skipped string `json:"skipped,omitempty"` // why nothing was done now
+	Command string `json:"command,omitempty"` // that would be run
+	*batch.Publication
+}
+
+// ErrPublishInterrupted says that publishing was stopped between two jobs.
+var ErrPublishInterrupted = errors.New("interrupted; `plan batch publish` goes on with the jobs that are left")
+
+// Publish commits the change of each approved job on its branch and runs a command
+// of the user's for it in the job's work tree, one job at a time. That a job is
+// being published is on disk before its command starts, and a job is published
+// once: what is begun is finished also when ctx ends, since nothing would be known
+// of it otherwise. The list is there also with an error, once jobs were looked at.
+func (b *Batches) Publish(ctx context.Context, prefix string, p Publish) ([]Published, error) {
+	interval, err := b.completePublish(&p)
+	if err != nil {
+		return nil, err
+	}
+	db, found, err := b.find(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	release, err := db.OwnBatch(ctx, publishLock+found.ID)
+	if err != nil {
+		return nil, fmt.Errorf("another process publishes this batch: %w", err)
+	}
+	defer release() //nolint:errcheck // a lock that is released by the end of the process at the latest
+	jobs, err := db.Jobs(ctx, found.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := requireKnown(found.ID, jobs, p.Only); err != nil {
+		return nil, err
+	}
+	jobs = slices.DeleteFunc(jobs, func(j memory.Job) bool {
+		return j.State != memory.JobDone || len(p.Only) > 0 && !slices.Contains(p.Only, j.ID)
+	})
+	return b.publishEach(ctx, db, jobs, p, interval)
+}
+
+// completePublish takes what was left open from the user's own settings.
+func (b *Batches) completePublish(p *Publish) (interval time.Duration, err error) {
+	cfg, err := b.host.Settings("", config.Config{})
+	if err != nil {
+		return 0, err
+	}
+	if strings.TrimSpace(p.Command) == "" {
+		p.Command = cfg.Publish
+	}
+	switch {
+	case strings.TrimSpace(p.Command) == "":
+		return 0, hint.Usage(
+			"nothing says how to publish: give --publish CMD, or put publish = \"…\" into your config.toml")
+	case p.Interval != nil && *p.Interval < 0:
+		return 0, hint.Usage("--interval cannot be negative")
+	case p.Interval != nil:
+		return *p.Interval, nil
+	case cfg.PublishInterval.Duration > 0:
+		return cfg.PublishInterval.Duration, nil
+	}
+	return publishInterval, nil
+}
+
+// publishEach goes through the jobs in their order.
+func (b *Batches) publishEach(
+	ctx context.Context,
+	db *memory.DB,
+	jobs []memory.Job,
+	p Publish,
+	interval time.Duration,
+) ([]Published, error) {
+	out := []Published{}
+	began := false
+	trouble := 0
+	for _, j := range jobs {
+		line, run, err := b.publishable(ctx, j, p)
+		if err != nil {
+			return out, err
+		}
+		if run != nil {
+			if began && !pause(ctx, interval) {
+				return out, ErrPublishInterrupted
+			}
+			began = true
+			line.Publication, err = b.publishJob(context.WithoutCancel(ctx), db, j, run, p.Command)
+			if err != nil {
+				return out, fmt.Errorf("job %s: %w", j.ID, err)
+			}
+		}
+		out = append(out, line)
+		if p.Each != nil {
+			p.Each(line)
+		}
+		if line.Problem() != "" {
+			trouble++
+		}
+		if run != nil && line.Problem() != "" && !p.KeepGoing {
+			break
+		}
+	}
+	if trouble > 0 {
+		return out, hint.New(
+			countJobs(trouble)+" could not be published",
+			"--retry tries them again; --keep-going does not stop at the first.",
+		)
+	}
+	return out, nil
+}
+
+// pause waits, and reports whether the time has come before ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// publishable says whether there is something to publish: then, unless it is only
+// to be told, it returns the run.
+func (b *Batches) publishable(ctx context.Context, j memory.Job, p Publish) (Published, *engine.Run, error) {
+	line := Published{
+		Job:    j.ID,
+		Branch: branchOf(j.Batch, j.ID),
+	}
+	before, err := publicationOf(j, false)
+	if err != nil {
+		return line, nil, err
+	}
+	if before != nil && (before.State == batch.Published || !p.Retry) {
+		line.Publication = before
+		line.Skipped = "not again"
+		return line, nil, nil
+	}
+	run := b.runOf(ctx, j)
+	if run == nil || run.State != plan.Approved {
+		line.Skipped = "it has no approved change"
+		return line, nil, nil
+	}
+	if change, err := host.ChangeOf(ctx, run); err == nil { // else publishing it fails, and is recorded so
+		if stat, err := change.Stat(ctx); err == nil && stat.Files == 0 {
+			line.Skipped = "it changes nothing"
+			return line, nil, nil
+		}
+	}
+	if p.DryRun {
+		line.Command = p.Command
+		return line, nil, nil
+	}
+	line.Publication = before
+	return line, run, nil
+}

@@ -1,0 +1,183 @@
+package batches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/memory"
+)
+
+// runner runs the jobs of a batch in this process.
+type runner struct {
+	host    *host.Host
+	db      *memory.DB
+	options host.Options // of this process, over what the jobs say
+	shared  *host.Shared
+	budget  *batch.Budget
+	view    View
+	plan    *sharedPlan
+	repos   host.Repos
+}
+
+// Run implements batch.Runner.
+func (r *runner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
+	why := &stopReason{}
+	face := host.Face{
+		Show: func(ev plan.Event) {
+			why.observe(ev)
+			if ev.Type() == plan.TypeRunStart {
+				r.cancelIfJobWas(ctx, try)
+			}
+			if b, ok := ev.Body.(plan.UsageReport); ok && !b.Inherited {
+				r.budget.Spend(b.Usage, b.CostUSD)
+			}
+			r.view.event(try.ID, ev)
+			r.plan.observe(try.ID, ev)
+		},
+		Note:   func(text string) { r.view.note(try.ID, text) },
+		Shared: r.shared,
+	}
+	o := r.optionsOf(try)
+	info, err := r.db.Run(ctx, try.Run)
+	switch {
+	case errors.Is(err, memory.ErrNoRun):
+		_, err = r.host.RunJob(ctx, &r.repos, host.Job{
+			Request: host.Request{
+				ID:      try.Run,
+				Text:    try.Request,
+				Title:   try.ID + ": " + oneline.Cut(host.FirstLine(try.Request), host.MaxTitle),
+				Options: o,
+			},
+			Job:     try.ID,
+			Repo:    try.Repo,
+			IsURL:   batch.IsURL(try.Repo),
+			Ref:     try.Ref,
+			Branch:  branchOf(try.Batch, try.ID),
+			Sibling: r.plan.textFor(try.ID),
+		}, face)
+	case err == nil && !info.State.Final():
+		_, err = r.host.Resume(ctx, try.Run, o, face)
+	}
+	return r.result(context.WithoutCancel(ctx), try, why.text, err)
+}
+
+// cancelIfJobWas cancels a run that has just begun, if its job was cancelled after
+// it was claimed: another process found no run then that it could have asked to
+// stop. Where the state cannot be read, the run goes on; it can still be cancelled.
+func (r *runner) cancelIfJobWas(ctx context.Context, try batch.Try) {
+	state, err := r.db.JobState(ctx, try.Batch, try.ID)
+	if err != nil || state != memory.JobCancelled {
+		return
+	}
+	if _, err := r.host.Cancel(ctx, try.Run); err != nil {
+		r.view.note(try.ID, err.Error())
+	}
+}
+
+// optionsOf says how the run of a job is driven: as this process was told, over
+// what the job says.
+func (r *runner) optionsOf(try batch.Try) host.Options {
+	o := r.options
+	o.Settings = try.Settings.With(o.Settings)
+	o.Settings.Timeout = config.Of(0) // the schedule has it
+	yes := true
+	if o.Settings.Wait == nil {
+		o.Settings.Wait = &yes
+	}
+	if r.plan.isMadeBy(try.ID) {
+		o.Settings.ApprovePlan = &yes
+	}
+	return o
+}
+
+// result says what came of a try. Where that is no approval and a disk is full,
+// it says so, too.
+func (r *runner) result(ctx context.Context, try batch.Try, why string, cause error) (batch.Result, error) {
+	res, err := r.readResult(ctx, try, why, cause)
+	if err == nil && res.State == batch.JobDone {
+		return res, nil
+	}
+	switch full := r.fullDisks(try); {
+	case full == "":
+	case err != nil:
+		err = fmt.Errorf("%w (%s)", err, full)
+	default:
+		res.Why = strings.TrimSpace(res.Why + " (" + full + ")")
+	}
+	return res, err
+}
+
+// readResult reads what came of a try from the run's own journal. Cause is what
+// has kept the run from being driven, if something did.
+func (r *runner) readResult(ctx context.Context, try batch.Try, why string, cause error) (batch.Result, error) {
+	if advice := hint.Of(cause); advice != "" {
+		cause = fmt.Errorf("%w. %s", cause, advice)
+	}
+	info, err := r.db.Run(ctx, try.Run)
+	switch {
+	case errors.Is(err, memory.ErrNoRun) && cause == nil:
+		return batch.Result{}, errors.New("the run did not begin")
+	case errors.Is(err, memory.ErrNoRun):
+		return batch.Result{}, cause
+	case err != nil:
+		return batch.Result{}, err
+	}
+	res := batch.Result{
+		State:   batch.JobFailed,
+		Outcome: info.Outcome,
+		Parked:  info.Parked,
+		Why:     host.FirstLine(why),
+	}
+	switch {
+	case info.State == plan.Cancelled:
+		res.State = batch.JobCancelled
+	case info.State.Final() && info.State.ExitCode() == plan.ExitOK:
+		res.State = batch.JobDone
+		res.Why = ""
+	case info.Parked != "":
+		res.State = batch.JobParked
+	case cause != nil:
+		res.Why = host.FirstLine(cause.Error())
+	}
+	return res, nil
+}
+
+// stopReason is why a run stopped, from its events.
+type stopReason struct {
+	text    string
+	failure string // the last one
+}
+
+func (s *stopReason) observe(ev plan.Event) {
+	switch b := ev.Body.(type) {
+	case plan.Failure:
+		s.failure = b.Error
+		if b.Hint != "" {
+			s.failure = strings.TrimRight(b.Error, ". ") + ". " + b.Hint
+		}
+		s.text = s.failure
+	case plan.RunEnd:
+		s.text = b.Why
+		if b.Outcome == plan.Failed && s.failure != "" {
+			s.text = s.failure
+		}
+	case plan.Parked:
+		s.text = string(b.Reason)
+		if b.Detail != "" {
+			s.text = b.Detail
+		}
+		for _, c := range b.Waiting {
+			if c.Question != "" {
+				s.text = "it asks: " + c.Question
+			}
+		}
+	}
+}

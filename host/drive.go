@@ -1,0 +1,231 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host/proof"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// driving is a run that is about to be driven by this process.
+type driving struct {
+	id           plan.RunID
+	base         string // the commit that the run began at
+	view         string // how its commands see the repository
+	phases       *phases.Phases
+	run          *engine.Run
+	planOnly     bool
+	checksByFlag bool // the required checks come from the caller
+	options      Options
+	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
+	past         []plan.Event          // of a run that goes on
+	first        *plan.Snapshot        // that a new run begins with, if it was taken
+	context      []plan.Message
+	// begin writes the first events of a new run; nil for one that goes on.
+	begin func(context.Context, *engine.Engine) error
+}
+
+// drive runs the engine until the run is final or parks. Stop ends ctx.
+func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d driving) (_ End, err error) {
+	if s.face.Shared == nil { // else it was done once for all of them
+		s.cleanup.Go(Sweep)
+	}
+	inbox := &inbox{stop: stop}
+	journal := &journal{
+		db:     s.db,
+		writer: s.writer,
+		run:    d.id,
+		taken:  inbox.take,
+		guard:  s.guard,
+		learn:  s.learn,
+		past:   d.past,
+	}
+	s.learn.StartRun(d.id, d.past)
+	s.face.begin(d.id, d.past)
+	d.past = nil // it may be large, and the journal lets go of it
+	s.proof = s.openProof(d)
+	defer func() { _ = s.proof.Close() }() // what is left is swept up later
+	eng, err := s.newEngine(d, journal)
+	if err != nil {
+		return End{}, err
+	}
+	inbox.letters = s.writer.Letters
+	inbox.replan = eng.Replan
+	inbox.read(ctx)
+	watched := s.face.Shared.watchInbox(ctx, d.id, inbox)
+	defer func() {
+		stop(nil)
+		<-watched // it reads the database, which may be closed next
+	}()
+	if d.begin != nil {
+		if err := d.begin(ctx, eng); err != nil {
+			if ctx.Err() != nil {
+				err = ErrNotBegun
+			}
+			return End{}, err
+		}
+	}
+	work := func() (engine.End, error) { return s.runThrough(ctx, d.id, eng) }
+	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.face.show, work)
+	if err != nil {
+		return End{}, err
+	}
+	s.waitForCleanup()
+	return End{
+		End:    end,
+		Run:    d.id,
+		Drafts: s.draftsWaiting(ctx),
+	}, nil
+}
+
+// Sweep removes what killed processes left behind of copies and layers.
+func Sweep() {
+	worktree.Sweep()
+	sandbox.Sweep()
+}
+
+func (s *session) openProof(d driving) *proof.Proof {
+	return proof.New(proof.Config{
+		Settings:       s.cfg,
+		ChecksByFlag:   d.checksByFlag,
+		Walls:          s.walls,
+		Repo:           s.repo,
+		Base:           d.base,
+		View:           d.view,
+		Results:        s.db,
+		FreshBaselines: d.options.FreshBaseline,
+		Env:            s.cfg.ForChildren(s.host.environ),
+		Redact:         s.redact,
+	})
+}
+
+func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
+	return engine.New(engine.Config{
+		Runner:       d.phases,
+		Journal:      j,
+		Snapshots:    &snapshots{Repo: s.repo, first: d.first},
+		Checker:      s.proof.Checker,
+		Changes:      s.proof.Tree,
+		Inspect:      s.proof.Inspect,
+		PlanApprover: planDecisions{s},
+		Baselines:    s.proof.Baselines,
+		MaxCycles:    *s.cfg.MaxReviewCycles,
+		PlanOnly:     d.planOnly,
+		Setup:        s.cfg.Checks.Setup,
+		Critique:     isSet(s.cfg.Critique),
+		ApprovePlan:  isSet(s.cfg.ApprovePlan),
+		Required:     s.proof.Required,
+		Detected:     s.proof.Detected,
+		Context:      d.context,
+		Show:         s.face.show,
+		Now:          s.host.now,
+		Closing:      s.learn.Closing(*s.cfg.MaxReviewCycles),
+		TreeWatcher:  s.proof.Tree,
+		OriginMerger: s.repo,
+		OnDrift:      onDrift(d.options, s.cfg),
+		Replan:       d.options.Replan,
+		Settings:     d.settings,
+	}, d.run)
+}
+
+// onDrift is what to do about a changed tree: what the caller said, or else what
+// the settings say.
+func onDrift(o Options, cfg config.Config) engine.OnDrift {
+	if o.OnDrift == "" && isSet(cfg.ReplanOnDrift) {
+		return engine.DriftReplans
+	}
+	return o.OnDrift
+}
+
+// DefaultReplanReason is what the planner reads where a person who wants another
+// plan gives no reason.
+const DefaultReplanReason = "the person who asked for the work wants another plan"
+
+// runThrough runs the engine as often as this process can do something about
+// what parked the run: sleep through a rate limit, or ask the person.
+func (s *session) runThrough(ctx context.Context, id plan.RunID, eng *engine.Engine) (engine.End, error) {
+	for {
+		end, err := eng.Run(ctx)
+		if err != nil || end.Parked == nil {
+			return end, err
+		}
+		again, err := s.unblock(ctx, id, eng, &end)
+		if err != nil || !again {
+			return end, err
+		}
+	}
+}
+
+// unblock does what this process can do about what parked the run, and reports
+// whether it can go on.
+func (s *session) unblock(ctx context.Context, id plan.RunID, eng *engine.Engine, end *engine.End) (bool, error) {
+	switch {
+	case end.Parked.Reason == plan.ParkRateLimit && s.waitsForRateLimits():
+		if s.sleepUntil(ctx, end.Parked.WakeAt) {
+			return true, nil
+		}
+		if !errors.Is(context.Cause(ctx), engine.ErrCancelled) {
+			return false, nil
+		}
+		*end = engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}
+		return false, eng.Cancel(context.WithoutCancel(ctx))
+	case s.face.Person == nil:
+		return false, nil
+	case end.Parked.Reason == plan.ParkDrift:
+		on, reason, ok := s.face.Person.Drift(ctx, *end)
+		if ok {
+			eng.Choose(on, s.redact(reason))
+		}
+		return ok, nil
+	case len(end.Parked.Waiting) > 0:
+		letters, ok := s.face.Person.Decide(ctx, *end, eng.State().Plan())
+		for _, l := range letters {
+			if err := s.host.post(ctx, s.db, id, l); err != nil {
+				return false, err
+			}
+		}
+		return ok, nil
+	}
+	return false, nil
+}
+
+func (s *session) waitsForRateLimits() bool {
+	if s.cfg.Wait != nil {
+		return *s.cfg.Wait
+	}
+	return s.face.Wait
+}
+
+// sleepUntil waits for a time, by default a minute from now, and reports whether
+// it came before ctx ended.
+func (s *session) sleepUntil(ctx context.Context, at *time.Time) bool {
+	pause := time.Minute
+	if at != nil {
+		pause = at.Sub(s.host.now())
+	}
+	timer := time.NewTimer(max(pause, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// draftsWaiting is how many drafted skills wait for a person. Where that cannot be
+// read, the next command that lists them says why.
+func (s *session) draftsWaiting(ctx context.Context) int {
+	waiting, err := s.learn.Library().Waiting(context.WithoutCancel(ctx))
+	if err != nil {
+		return 0
+	}
+	return len(waiting)
+}

@@ -1,0 +1,86 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// defaultWake is after how long a run is due that was parked for a rate limit
+// without a time to wake.
+const defaultWake = time.Minute
+
+// WakeTime is when a parked run can go on without a person, if it can.
+func WakeTime(r memory.RunInfo) (time.Time, bool) {
+	switch r.Parked {
+	case plan.ParkRateLimit:
+		if r.WakeAt == nil {
+			return r.Updated.Add(defaultWake), true
+		}
+	case plan.ParkLimit, plan.ParkUnreachable:
+		if r.WakeAt == nil {
+			return time.Time{}, false
+		}
+	default:
+		return time.Time{}, false
+	}
+	return *r.WakeAt, true
+}
+
+// Due lists the runs that wait for nothing but time, and whose time has come: the
+// one that has waited longest first. Dir limits them to a repository; "" is all.
+func (h *Host) Due(ctx context.Context, dir string) ([]plan.RunID, error) {
+	parked := true
+	filter := memory.Filter{Parked: &parked}
+	if dir != "" {
+		repo, err := worktree.Open(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		filter.Repo = repo.Root()
+	}
+	db, err := h.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := db.Runs(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	type waiting struct {
+		id plan.RunID
+		at time.Time
+	}
+	var due []waiting
+	now := h.now()
+	for _, r := range runs {
+		if at, ok := WakeTime(r); ok && !at.After(now) {
+			due = append(due, waiting{r.ID, at})
+		}
+	}
+	slices.SortStableFunc(due, func(x, y waiting) int { return x.at.Compare(y.at) })
+	out := make([]plan.RunID, len(due))
+	for i, d := range due {
+		out[i] = d.id
+	}
+	return out, nil
+}
+
+// StillDue reports whether a run that was due still is: another process may have
+// gone on with it.
+func (h *Host) StillDue(ctx context.Context, id plan.RunID) (bool, error) {
+	db, err := h.DB(ctx)
+	if err != nil {
+		return false, err
+	}
+	info, err := db.Run(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	at, ok := WakeTime(info)
+	return ok && !at.After(h.now()), nil
+}

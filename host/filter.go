@@ -1,0 +1,58 @@
+package host
+
+import (
+	"context"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// stateParked is what a list of states has for the runs that are parked, whatever
+// their state.
+const stateParked = "parked"
+
+// Filter chooses runs by what a person names. The zero value chooses all.
+type Filter struct {
+	State  string // one of them, or parked; "" for all
+	Parked bool   // only runs that are parked
+	Dir    string // only runs in the repository there; "" for all
+	Limit  int    // at most so many; 0 for all
+}
+
+// Narrows reports whether the filter leaves runs out for what they are.
+func (f Filter) Narrows() bool { return f.State != "" || f.Parked || f.Dir != "" }
+
+// Runs lists the runs that a filter chooses, newest first.
+func (h *Host) Runs(ctx context.Context, f Filter) ([]memory.RunInfo, error) {
+	filter := memory.Filter{Limit: f.Limit}
+	if f.Parked || f.State == stateParked {
+		parked := true
+		filter.Parked = &parked
+	}
+	switch s := plan.State(f.State); s {
+	case "", stateParked:
+	case plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing,
+		plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled:
+		filter.States = []plan.State{s}
+	default:
+		return nil, hint.Usage(
+			"there is no state %q; the states are exploring, planning, implementing, reviewing, "+
+				"approved, planned, exhausted, blocked, failed, cancelled, and parked",
+			f.State,
+		)
+	}
+	if f.Dir != "" {
+		repo, err := worktree.Open(ctx, f.Dir)
+		if err != nil {
+			return nil, err
+		}
+		filter.Repo = repo.Root()
+	}
+	db, err := h.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Runs(ctx, filter)
+}

@@ -1,0 +1,233 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/tools/hook"
+	"github.com/plan-engine/plan/tools/permit"
+)
+
+// guard applies to the calls of a run the rules and the hooks of the settings. A
+// nil guard sees no events.
+type guard struct {
+	policy *permit.Policy
+	hooks  *hook.Runner
+	force  bool // the rules are not asked
+	now    func() time.Time
+	note   func(string)
+	state  plan.State // of the run, as far as the journal has gone
+}
+
+// newGuard brings rules and hooks together, for the tree that the run works in.
+func (s *session) newGuard() (*guard, error) {
+	temp := s.host.Getenv("TMPDIR")
+	if !filepath.IsAbs(temp) {
+		temp = "/tmp"
+	}
+	place := permit.Place{
+		Root:    s.repo.Root(),
+		Home:    s.host.Getenv("HOME"),
+		Temp:    temp,
+		OwnTemp: s.walls.HasOwnTemp,
+	}
+	policy, err := permit.New(place, permissionLayers(s.cfg.Permission)...)
+	if err != nil {
+		return nil, err
+	}
+	runner, err := hook.New(hook.Config{
+		Hooks:  hooksOf(s.repo.Root(), s.cfg.Hooks),
+		Dir:    s.repo.Root(),
+		Env:    s.cfg.ForChildren(s.host.environ),
+		Path:   os.Getenv("PATH"),
+		Redact: s.redact,
+		Now:    s.host.now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &guard{
+		policy: policy,
+		hooks:  runner,
+		force:  s.force,
+		now:    s.host.now,
+		note:   s.host.note,
+	}, nil
+}
+
+// permissionLayers sorts rules by whose they are. What a trusted repository allows
+// comes before the user's own rules, which so have the last word; what any
+// repository asks or denies counts in any case.
+func permissionLayers(rules []config.Permission) []permit.Layer {
+	trusted := permit.Layer{Name: "the repository"}
+	user := permit.Layer{Name: "config.toml"}
+	repo := permit.Layer{Name: ".plan/config.toml", Tightens: true}
+	for _, p := range rules {
+		rule := permit.Rule{
+			Tool:    p.Tool,
+			Path:    p.Path,
+			Command: p.Command,
+			Action:  permit.Action(p.Action),
+			Reason:  p.Reason,
+		}
+		if p.From == config.FromUser {
+			user.Rules = append(user.Rules, rule)
+			continue
+		}
+		repo.Rules = append(repo.Rules, rule)
+		if p.From == config.FromTrusted {
+			trusted.Rules = append(trusted.Rules, rule)
+		}
+	}
+	return []permit.Layer{trusted, user, repo}
+}
+
+// hooksOf are the hooks of the settings. One of a repository is compared with
+// what was trusted each time before it runs.
+func hooksOf(root string, from []config.Hook) []hook.Hook {
+	var out []hook.Hook
+	for _, c := range from {
+		h := hook.Hook{
+			Event:   c.Event,
+			Tool:    c.Tool,
+			Path:    c.Path,
+			Command: c.Command,
+			Timeout: c.Timeout.Duration,
+		}
+		if c.From != config.FromUser {
+			h.Check = func() error {
+				now, err := config.HookDigest(root, c)
+				if err == nil && now != c.Digest {
+					err = errors.New(
+						"it has changed since it was trusted; look at it, and allow it again with `plan trust`")
+				}
+				return err
+			}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// watch implements phases.Config.Watch. The hooks come first, so that the rules
+// judge what will really be called.
+func (g *guard) watch(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []loop.Filter) {
+	scope := hook.Scope{
+		Run:     b.Run,
+		Phase:   b.Phase,
+		Attempt: b.Attempt,
+		Conv:    b.Conv,
+		Emit:    emit,
+		Paths:   func(tool string, args []byte) []string { return permit.Read(tool, args, dir).Paths },
+	}
+	return loop.Join(g.hooks.Loop(scope), g.policy.Hooks(dir, g.force)), g.hooks.Filters(scope)
+}
+
+// observe takes over what people have allowed for longer than one call.
+func (g *guard) observe(events ...plan.Event) {
+	if g == nil {
+		return
+	}
+	for _, ev := range events {
+		switch b := ev.Body.(type) {
+		case plan.ApprovalResolved:
+			if b.Approved && b.Scope != plan.ScopeOnce && b.Grant != (plan.Grant{}) {
+				g.policy.Grant(b.Grant)
+			}
+		case plan.StateChange:
+			g.state = b.To
+		}
+	}
+}
+
+// withVerdictHooks runs the hooks for a verdict that is about to be recorded, and
+// puts what came of them before it.
+func (g *guard) withVerdictHooks(ctx context.Context, events []plan.Event) []plan.Event {
+	at := slices.IndexFunc(events, func(ev plan.Event) bool { return ev.Type() == plan.TypeVerdict })
+	if at < 0 || g == nil || !g.hooks.Has(hook.Verdict) {
+		return events
+	}
+	ev := events[at]
+	verdict, ok := ev.Body.(plan.VerdictGiven)
+	if !ok {
+		return events
+	}
+	in := hook.Input{
+		Event:   hook.Verdict,
+		Run:     ev.Run,
+		Phase:   ev.Phase,
+		Attempt: ev.Attempt,
+		Conv:    ev.Conv,
+		Verdict: &verdict.Judgement,
+	}
+	var ran []plan.Event
+	for _, rep := range g.hooks.Each(ctx, in, nil) {
+		ev.Body = rep.Event(in, false)
+		ran = append(ran, ev)
+	}
+	return slices.Insert(slices.Clone(events), at, ran...)
+}
+
+// withSessionHooks runs work between the hooks for its beginning and its end. The
+// latter run however it ends, and are only noted: a journal ends with the run.
+func (g *guard) withSessionHooks(
+	ctx context.Context,
+	run plan.RunID,
+	writer *memory.Writer,
+	show func(plan.Event),
+	work func() (engine.End, error),
+) (end engine.End, err error) {
+	defer func() {
+		in := hook.Input{
+			Event: hook.SessionEnd,
+			Run:   run,
+			State: g.state,
+		}
+		if end.Parked != nil {
+			in.Parked = end.Parked.Reason
+		}
+		for _, rep := range g.hooks.Each(context.WithoutCancel(ctx), in, nil) {
+			if !rep.OK() {
+				g.note("a session_end hook failed: " + rep.Why())
+			}
+		}
+	}()
+	in := hook.Input{
+		Event: hook.SessionStart,
+		Run:   run,
+		State: g.state,
+	}
+	for _, rep := range g.hooks.Each(ctx, in, nil) {
+		stored, err := writer.Append(context.WithoutCancel(ctx), plan.Event{
+			Run:  run,
+			Time: g.now(),
+			Body: rep.Event(in, false),
+		})
+		if err != nil {
+			return engine.End{}, fmt.Errorf("record a hook: %w", err)
+		}
+		for _, ev := range stored {
+			show(ev)
+		}
+	}
+	return work()
+}
+
+// withRules takes the rules and hooks from the files as they are now: a rule
+// that came into force since a run began holds for it, too.
+func withRules(cfg, now config.Config) config.Config {
+	cfg.Permission = now.Permission
+	cfg.Hooks = now.Hooks
+	cfg.AutoApprove = now.AutoApprove
+	return cfg
+}

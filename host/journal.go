@@ -1,0 +1,107 @@
+package host
+
+import (
+	"context"
+	"iter"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host/learning"
+	"github.com/plan-engine/plan/internal/failpoint"
+	"github.com/plan-engine/plan/memory"
+)
+
+// journal is one run's journal as the engine wants it. Letters that were acted
+// on are taken in the same commit as the events that follow from them.
+type journal struct {
+	db     *memory.DB
+	writer *memory.Writer
+	run    plan.RunID
+	taken  func() []int64
+	guard  *guard             // nil where no tool is called
+	learn  *learning.Learning // nil where the run is only ended
+	// past is what the process that goes on with the run has read of the journal,
+	// up to its end then.
+	past []plan.Event
+}
+
+// Append implements engine.Journal.
+func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
+	failpoint.Hit("before an append")
+	defer failpoint.Hit("after an append")
+	events = j.guard.withVerdictHooks(ctx, events)
+	var letters []int64
+	for _, ev := range events {
+		move, _ := ev.Body.(plan.StateChange)
+		if ev.Type() == plan.TypeRunEnd || move.Event == engine.Replanned {
+			// A cancel is dealt with once the run has ended, not before; so is a
+			// wish for another plan once the old one is given up.
+			letters = append(letters, j.taken()...)
+		}
+		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {
+			letters = append(letters, t.TakesLetter())
+		}
+	}
+	var stored []plan.Event
+	var err error
+	if len(letters) > 0 {
+		stored, err = j.writer.AppendTaking(ctx, letters, events...)
+	} else {
+		stored, err = j.writer.Append(ctx, events...)
+	}
+	if err == nil {
+		j.guard.observe(stored...)
+		j.learn.Observe(stored...)
+	}
+	return stored, err
+}
+
+// Conversation implements engine.Journal.
+func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, error) {
+	out := make([]plan.Event, 0, len(j.past)) // most are of the conversation that goes on
+	var after int64
+	for _, ev := range j.past {
+		if after = ev.Seq; ev.Conv == conv {
+			out = append(out, ev)
+		}
+	}
+	j.past = nil // the next conversation is another one
+	for ev, err := range j.db.Events(ctx, j.run, memory.Query{Conv: conv, After: after}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ev)
+	}
+	return out, nil
+}
+
+// Fold reads a run's journal once. Each event also goes to see, if it is not nil.
+func Fold(ctx context.Context, db *memory.DB, id plan.RunID, see func(plan.Event)) (*engine.Run, error) {
+	return engine.Fold(func(yield func(plan.Event, error) bool) {
+		for ev, err := range db.Events(ctx, id, memory.Query{}) {
+			if err == nil && see != nil {
+				see(ev)
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	})
+}
+
+// PartOf chooses the events of a phase, "" for all, and of its attempt, 0 for all.
+func PartOf(events iter.Seq2[plan.Event, error], phase plan.Phase, attempt int) iter.Seq2[plan.Event, error] {
+	if phase == "" && attempt == 0 {
+		return events
+	}
+	return func(yield func(plan.Event, error) bool) {
+		for ev, err := range events {
+			if err == nil && (phase != "" && ev.Phase != phase || attempt != 0 && ev.Attempt != attempt) {
+				continue
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}

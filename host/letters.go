@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/memory"
+)
+
+// Kind says what a letter to a run is for.
+type Kind string
+
+// The kinds of letters. Those up to Answer are for a conversation of the run, the
+// others for the process that drives it.
+const (
+	Steer    = Kind(loop.Steer)    // guidance for the work that goes on
+	FollowUp = Kind(loop.FollowUp) // a further request, once the implementer would be done
+	Approve  = Kind(loop.Approve)  // of a call, or of the plan that waits
+	Deny     = Kind(loop.Deny)     // of a call; of a plan: send it back, or end the run
+	Answer   = Kind(loop.Reply)    // to a question
+	cancel   = Kind("cancel")      // end the run
+	Replan   = Kind("replan")      // give the plan up and make another one
+)
+
+// Letter is something that is said to a run.
+type Letter struct {
+	Kind Kind `json:"-"`
+	// Text is the guidance, the answer, or the reason of a decision.
+	Text string `json:"text"`
+	// Call is the call, the question or the plan (plan.PlanCall) that is meant; ""
+	// for the one that waits.
+	Call string `json:"call,omitempty"`
+	// Scope is how far an Approve reaches, as in plan.ApprovalResolved. Default:
+	// plan.ScopeOnce.
+	Scope string `json:"scope,omitempty"`
+	// Plan is approved in the place of the plan that waits.
+	Plan string `json:"plan,omitempty"`
+	// Reject ends the run whose plan is denied.
+	Reject bool `json:"reject,omitempty"`
+}
+
+// Tell puts a letter into a run's inbox. The process that drives the run reads it
+// at its next step, and the next one that resumes it otherwise; which of these is
+// what Tell returns. A decision, an answer or a wish that nothing waits for is
+// refused: it would lie in the inbox and decide about something that comes later.
+func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (driver *memory.HeldError, err error) {
+	db, err := h.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.requireWanted(ctx, db, id, l); err != nil {
+		return nil, err
+	}
+	if err := h.post(ctx, db, id, l); err != nil {
+		return nil, err
+	}
+	driver, _ = db.Holder(id)
+	return driver, nil
+}
+
+// post puts a letter into the inbox of a run. Secrets are replaced on the way
+// in: the inbox is on disk.
+func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter) error {
+	redact := h.UserRedactor()
+	l.Text = redact(strings.TrimSpace(l.Text))
+	l.Plan = redact(l.Plan)
+	data, err := plan.MarshalCompact(l)
+	if err != nil {
+		return fmt.Errorf("write the letter: %w", err)
+	}
+	_, err = db.Post(ctx, id, string(l.Kind), data)
+	if errors.Is(err, memory.ErrEnded) {
+		return hint.New(
+			fmt.Sprintf("run %s is final; nobody reads letters to it any more", id),
+			"Start a new run with what you have to say.",
+		)
+	}
+	return err
+}
+
+// requireWanted refuses a letter that nothing waits for.
+func (h *Host) requireWanted(ctx context.Context, db *memory.DB, id plan.RunID, l Letter) error {
+	if l.Kind == Steer || l.Kind == FollowUp {
+		return nil
+	}
+	run, err := Fold(ctx, db, id, nil)
+	if err != nil {
+		return err
+	}
+	if run.State.Final() {
+		return nil // post says so
+	}
+	if l.Kind != Replan {
+		return requireWaitingCall(run, l)
+	}
+	if len(run.Plans) > 0 && run.State != plan.Planning {
+		return nil
+	}
+	return hint.New(
+		fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
+		fmt.Sprintf("Without --replan, the text reaches the implementer; `plan steer %s TEXT` reaches the "+
+			"planner.", id),
+	)
+}
+
+// requireWaitingCall refuses a decision or an answer where no such call waits.
+func requireWaitingCall(run *engine.Run, l Letter) error {
+	reason, what := plan.ParkApproval, "call waits for a decision"
+	if l.Kind == Answer {
+		reason, what = plan.ParkQuestion, "question waits for an answer"
+	}
+	var calls []string
+	if run.Parked != nil {
+		for _, c := range run.Parked.Waiting {
+			if (c.Question != "") == (l.Kind == Answer) {
+				calls = append(calls, c.Call)
+			}
+		}
+	}
+	parked := run.Parked != nil && run.Parked.Reason == reason
+	switch {
+	case len(calls) == 0 && !parked:
+		return hint.New(
+			fmt.Sprintf("no %s in run %s", what, run.ID),
+			fmt.Sprintf("`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.", run.ID, run.ID),
+		)
+	case l.Call != "" && len(calls) > 0 && !slices.Contains(calls, l.Call):
+		return hint.New(
+			fmt.Sprintf("call %q does not wait in run %s", l.Call, run.ID),
+			"Those that do: "+strings.Join(calls, ", "),
+		)
+	}
+	return nil
+}
+
+// mailbox is the inbox of a run as a loop wants it. Taking is the journal's:
+// it happens in the commit of the events that follow from a letter.
+type mailbox struct{ writer *memory.Writer }
+
+// Waiting implements loop.Mailbox.
+func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
+	letters, err := m.writer.Letters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]loop.Letter, 0, len(letters))
+	for _, l := range letters {
+		var text Letter
+		if forDriver(l) || json.Unmarshal(l.Data, &text) != nil {
+			continue
+		}
+		out = append(out, loop.Letter{
+			ID:    l.ID,
+			Kind:  loop.LetterKind(l.Kind),
+			Text:  text.Text,
+			Call:  text.Call,
+			Scope: text.Scope,
+		})
+	}
+	return out, nil
+}
+
+// Taken implements loop.Mailbox.
+func (mailbox) Taken(...int64) {}
+
+// forDriver reports whether a letter is for the process that drives the run, and
+// not for a conversation.
+func forDriver(l memory.Letter) bool {
+	return Kind(l.Kind) == cancel || Kind(l.Kind) == Replan
+}

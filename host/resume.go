@@ -1,0 +1,239 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host/connect"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// FinalError says that a run is final: it cannot be resumed.
+type FinalError struct {
+	Run   plan.RunID
+	State plan.State
+}
+
+// Error implements error.
+func (e *FinalError) Error() string { return fmt.Sprintf("run %s is final: %s", e.Run, e.State) }
+
+// Hint says where to look.
+func (e *FinalError) Hint() string { return fmt.Sprintf("See `plan show %s`.", e.Run) }
+
+// Resume goes on with a run where its journal ends, and drives it as [Host.Run]
+// does. A run that is final is a [FinalError], one that another process drives a
+// memory.HeldError.
+func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) (_ End, err error) {
+	h = h.withNotes(face.Note)
+	db, err := h.DB(ctx)
+	if err != nil {
+		return End{}, err
+	}
+	writer, err := db.Own(ctx, id)
+	if err != nil {
+		return End{}, err
+	}
+	defer func() { err = errors.Join(err, writer.Close()) }()
+	past, err := db.ReadAll(ctx, id) // once, for all who have to do with it
+	if err != nil {
+		return End{}, wrap("read the journal", err)
+	}
+	run := &engine.Run{}
+	for _, ev := range past {
+		run.Apply(ev)
+	}
+	switch {
+	case run.Start == nil:
+		return End{}, fmt.Errorf("run %s has no beginning in its journal; it cannot be resumed", id)
+	case run.State.Final():
+		return End{}, &FinalError{Run: id, State: run.State}
+	case o.Replan != "" && run.State != plan.Implementing && run.State != plan.Reviewing:
+		return End{}, hint.New(
+			fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
+			fmt.Sprintf("`plan steer %s TEXT` gives it guidance; "+
+				"`plan resume %s --accept-drift` goes on with a changed tree.", id, id),
+		)
+	}
+	return h.goOn(ctx, db, writer, run, past, o, face)
+}
+
+// goOn drives a run that is owned and folded from its past.
+func (h *Host) goOn(
+	ctx context.Context,
+	db *memory.DB,
+	writer *memory.Writer,
+	run *engine.Run,
+	past []plan.Event,
+	o Options,
+	face Face,
+) (_ End, err error) {
+	was, cfg, changed, err := h.resumeSettings(run, o)
+	if err != nil {
+		return End{}, err
+	}
+	repo, err := h.reopenTree(ctx, db, run, cfg.WorktreeInclude)
+	if err != nil {
+		return End{}, err
+	}
+	var head string
+	var instructions []worktree.Instruction
+	var asked errgroup.Group // each is a git process, and most of its time is spent in starting
+	asked.Go(func() error { return requireSnapshots(ctx, repo, run) })
+	asked.Go(func() (err error) {
+		head, err = repo.Head(ctx)
+		return err
+	})
+	asked.Go(func() (err error) {
+		instructions, err = repo.Instructions(ctx)
+		return err
+	})
+	if err := asked.Wait(); err != nil {
+		return End{}, err //nolint:wrapcheck // it is our own
+	}
+	hold, err := h.holdTree(repo, run.ID)
+	if err != nil {
+		return End{}, err
+	}
+	defer func() { err = errors.Join(err, hold.Close()) }()
+	s, err := h.openSession(ctx, cfg, o, face, repo, run.Start.Repo, db, run.Adjusted)
+	if err != nil {
+		return End{}, err
+	}
+	defer func() { err = errors.Join(err, s.closeModel()) }()
+	s.writer = writer
+	o.Replan = s.redact(o.Replan)
+	s.guard.observe(past...)
+	kit, err := s.loadKit(ctx, run.Start)
+	if err != nil {
+		return End{}, err
+	}
+	frozen, err := s.loadContext(ctx, run.Start)
+	if err != nil {
+		return End{}, err
+	}
+	ph, err := s.newPhases(kit, head, instructions)
+	if err != nil {
+		return End{}, err
+	}
+	ctx, stop := withTimeout(ctx, cfg.Timeout.Duration)
+	defer stop(nil)
+	return s.drive(ctx, stop, driving{
+		id:           run.ID,
+		base:         run.Start.Base,
+		view:         run.Start.View,
+		phases:       ph,
+		run:          run,
+		past:         past,
+		context:      frozen,
+		planOnly:     was.PlanOnly,
+		checksByFlag: was.ChecksByFlag || len(o.Settings.Checks.Required) > 0,
+		options:      o,
+		settings:     changed,
+	})
+}
+
+// resumeSettings are those the run goes on with, under the rules and hooks that
+// hold now.
+func (h *Host) resumeSettings(
+	run *engine.Run,
+	o Options,
+) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+	files, err := h.Settings(run.Start.Repo, config.Config{})
+	if err != nil {
+		return was, cfg, nil, err
+	}
+	was, cfg, changed, err = h.keptSettings(run, files, o)
+	return was, withRules(cfg, files), changed, err
+}
+
+// keptSettings are those the run went on with before, under what the options say
+// now. How servers are reached comes from the files and the environment as they
+// are now, for no key is kept with a run. Changed is nil where nothing is
+// different.
+func (h *Host) keptSettings(
+	run *engine.Run,
+	files config.Config,
+	o Options,
+) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+	data := run.Start.Config
+	if run.Settings != nil {
+		data = run.Settings.Config
+	}
+	if err := json.Unmarshal(data, &was); err != nil {
+		return was, cfg, nil, wrap("read the settings the run was started with", err)
+	}
+	cfg = connect.KeepServers(was.Config, files)
+	now := was
+	now.Config = o.over(cfg)
+	now.ChecksByFlag = was.ChecksByFlag || len(o.Settings.Checks.Required) > 0
+	if changed, err = compareSettings(was, now); err != nil {
+		return was, cfg, nil, err
+	}
+	if url := h.Getenv("OPENAI_BASE_URL"); url != "" {
+		cfg.BaseURL = url
+	}
+	cfg = o.over(cfg)
+	return was, cfg, changed, connect.RequireProviders(was.Config, cfg)
+}
+
+// Resolve finds a run by a prefix of its id.
+func (h *Host) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
+	db, err := h.DB(ctx)
+	if err != nil {
+		return "", err
+	}
+	id, err := db.Resolve(ctx, prefix)
+	var many *memory.AmbiguousError
+	switch {
+	case errors.Is(err, memory.ErrNoRun):
+		return "", hint.Wrap(
+			err,
+			"`plan list` shows all runs; any beginning of an id that fits only one run will do.",
+		)
+	case errors.As(err, &many):
+		return "", hint.Wrap(err, "`plan list` says which is which.")
+	}
+	return id, err
+}
+
+// Newest is the newest run that is not final, of the repository at dir, or of all
+// where dir is "".
+func (h *Host) Newest(ctx context.Context, dir string) (plan.RunID, error) {
+	filter := memory.Filter{
+		Limit:  1,
+		States: []plan.State{plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing},
+	}
+	where := ""
+	if dir != "" {
+		repo, err := worktree.Open(ctx, dir)
+		if err != nil {
+			return "", err
+		}
+		filter.Repo = repo.Root()
+		where = " in " + repo.Root()
+	}
+	db, err := h.DB(ctx)
+	if err != nil {
+		return "", err
+	}
+	runs, err := db.Runs(ctx, filter)
+	if err != nil {
+		return "", err
+	}
+	if len(runs) == 0 {
+		return "", hint.New(
+			"there is no run to resume"+where+": none is unfinished",
+			"`plan list` shows all runs; `plan run \"…\"` starts one.",
+		)
+	}
+	return runs[0].ID, nil
+}

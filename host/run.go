@@ -1,0 +1,403 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host/connect"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// Request is what a new run is asked to do.
+type Request struct {
+	// Dir is the repository, or a folder in it. Default: ".".
+	Dir string
+
+	// Text is the request.
+	Text string
+
+	// Title is what the run is called in lists. Default: the request's first line.
+	Title string
+
+	// ID is that of the run. Default: a new one.
+	ID plan.RunID
+
+	// PlanOnly stops once there is a plan.
+	PlanOnly bool
+
+	// Plan is the text of a plan that is carried out without Explore and Plan.
+	Plan string
+
+	// Auto leaves Explore and Plan out where the request does not speak of broad
+	// work. A note says which way it takes, and why.
+	Auto bool
+
+	// Context is the conversation that Explore starts from, as ReadContext reads it.
+	Context []plan.Message
+
+	Options
+}
+
+// Options say how a run is driven, also one that goes on. The zero value is what
+// the settings say.
+type Options struct {
+	// Settings are laid over those of the files and the environment.
+	Settings config.Config
+
+	// NoTimeout, NoTokens and NoCost lift a limit that was set elsewhere.
+	NoTimeout, NoTokens, NoCost bool
+
+	// AutoApprove waits for no person: what would be asked is allowed. It is never
+	// taken from an earlier process.
+	AutoApprove bool
+
+	// Force asks and denies nothing that a tool does. It is never taken from an
+	// earlier process.
+	Force bool
+
+	// OnDrift is what to do where the work tree changed under the run. Default:
+	// park.
+	OnDrift engine.OnDrift
+
+	// Replan gives the plan up, for this reason.
+	Replan string
+
+	// FreshBaseline runs every check before the work, also where an earlier run
+	// knows the result.
+	FreshBaseline bool
+
+	// Record is a file that keeps what is said to and by the model; Replay is one
+	// that answers in its place.
+	Record, Replay string
+}
+
+// over lays the options over other settings.
+func (o Options) over(cfg config.Config) config.Config {
+	cfg = cfg.With(o.Settings)
+	if o.NoTimeout {
+		cfg.Timeout = config.Of(0)
+	}
+	if o.NoTokens {
+		cfg.MaxTokens = 0
+	}
+	if o.NoCost {
+		cfg.MaxCost = 0
+	}
+	return cfg
+}
+
+// End is how a run stands when this process is done with it.
+type End struct {
+	engine.End
+	Run plan.RunID
+
+	// Drafts is how many drafted skills wait for a person.
+	Drafts int
+}
+
+// ErrNotBegun says that a run was interrupted before its first event: nothing was
+// done.
+var ErrNotBegun = errors.New("interrupted before the run began; nothing was done")
+
+// Run begins a run and drives it until it is final or parks. An error means that
+// it did not begin, or that its journal could not be written; all else that can
+// go wrong is in the [End].
+//
+// Cancelling ctx with engine.ErrInterrupted as the cause parks the run as
+// interrupted, within 100 ms; [Host.Resume] goes on with it.
+func (h *Host) Run(ctx context.Context, r Request, face Face) (_ End, err error) {
+	h = h.withNotes(face.Note)
+	b := beginning{id: r.ID}
+	if b.id == "" {
+		b.id = h.NewRunID()
+	}
+	db, err := h.openWith(ctx, r.Dir, &b)
+	if err != nil {
+		return End{}, err
+	}
+	cfg, err := h.Settings(b.source.Root(), r.Settings)
+	if err != nil {
+		return End{}, err
+	}
+	paths, err := h.Paths()
+	if err != nil {
+		return End{}, err
+	}
+	if err := keepHomeApart(paths.Home, b.source.Root()); err != nil {
+		return End{}, err
+	}
+	s, err := h.openSession(ctx, r.over(cfg), r.Options, face, b.source, b.source.Root(), db, nil)
+	if err != nil {
+		return End{}, err
+	}
+	defer func() { err = errors.Join(err, s.closeModel()) }()
+	release, err := s.takePlace(ctx, &b)
+	if err != nil {
+		return End{}, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	return s.begin(ctx, r, b)
+}
+
+// openWith opens the database and a repository at the same time: the one is work
+// for this process, the other for git.
+func (h *Host) openWith(ctx context.Context, dir string, b *beginning) (*memory.DB, error) {
+	if dir == "" {
+		dir = "."
+	}
+	var opened errgroup.Group
+	opened.Go(func() (err error) {
+		b.source, err = worktree.Open(ctx, dir)
+		return err
+	})
+	db, err := h.DB(ctx)
+	if wrong := opened.Wait(); wrong != nil {
+		return nil, wrong //nolint:wrapcheck // worktree's
+	}
+	return db, err
+}
+
+// beginning is a run that is about to begin, as far as it is known.
+type beginning struct {
+	id     plan.RunID
+	job    string         // of a batch
+	source *worktree.Repo // the user's tree
+	branch string         // that the run works on, in a tree of its own
+	// base is the commit that a job of a batch begins at; "" is what the user's
+	// tree holds.
+	base string
+	// sibling is a plan that was approved for another repository's job.
+	sibling string
+
+	survey
+	start plan.RunStart
+	given *plan.PlanDoc
+	kit   phases.Kit
+	blobs []plan.Blob
+}
+
+// takePlace finds the place where a new run works: the user's tree, or one of its
+// own. What it returns gives the place up; the tree of a run that never began
+// goes with it.
+func (s *session) takePlace(ctx context.Context, b *beginning) (release func() error, err error) {
+	drop := func() error { return nil }
+	if isSet(s.cfg.Worktree) {
+		s.repo, b.branch, err = s.host.makeOwnTree(ctx, b.source, b.id, s.cfg.WorktreeInclude)
+		if err != nil {
+			return nil, err
+		}
+		drop = func() error {
+			ctx := context.WithoutCancel(ctx)
+			if _, err := s.db.Run(ctx, b.id); !errors.Is(err, memory.ErrNoRun) {
+				return nil
+			}
+			_, err := b.source.Drop(ctx, s.repo.Root(), b.branch, "HEAD")
+			return err
+		}
+		if s.guard, err = s.newGuard(); err != nil { // the rules speak of this tree now
+			return nil, errors.Join(err, drop())
+		}
+	}
+	hold, err := s.host.holdTree(s.repo, b.id)
+	if err != nil {
+		return nil, errors.Join(err, drop())
+	}
+	return func() error { return errors.Join(hold.Close(), drop()) }, nil
+}
+
+// begin writes the first events of a run and drives it.
+func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err error) {
+	// From here on something is kept, and a caller who interrupts must not leave it.
+	ctx, stop := withTimeout(ctx, s.cfg.Timeout.Duration)
+	defer stop(nil)
+	surveyed := s.surveyTree(ctx, &b)
+	defer func() {
+		if err == nil {
+			return
+		}
+		if errors.Is(context.Cause(ctx), engine.ErrInterrupted) && !s.began(ctx, b.id) {
+			err = ErrNotBegun
+		}
+		err = errors.Join(err, s.forgetBeginning(ctx, b, surveyed))
+	}()
+	if s.writer, err = s.db.Own(ctx, b.id); err != nil {
+		return End{}, err
+	}
+	defer func() { err = errors.Join(err, s.writer.Close()) }()
+	r.Context = redactMessages(r.Context, s.redact)
+	if err = s.prepare(ctx, r, &b, surveyed); err != nil {
+		return End{}, err
+	}
+	ph, err := s.newPhases(b.kit, b.start.Base, b.instructions)
+	if err != nil {
+		return End{}, err
+	}
+	return s.drive(ctx, stop, driving{
+		id:           b.id,
+		base:         b.start.Base,
+		view:         b.start.View,
+		phases:       ph,
+		run:          &engine.Run{},
+		planOnly:     r.PlanOnly,
+		checksByFlag: len(r.Settings.Checks.Required) > 0,
+		context:      r.Context,
+		first:        b.first,
+		options:      r.Options,
+		begin: func(ctx context.Context, e *engine.Engine) error {
+			return e.Begin(ctx, b.id, b.job, b.start, b.given, b.blobs)
+		},
+	})
+}
+
+// began reports whether a run has a journal.
+func (s *session) began(ctx context.Context, id plan.RunID) bool {
+	_, err := s.db.Run(context.WithoutCancel(ctx), id)
+	return !errors.Is(err, memory.ErrNoRun)
+}
+
+// forgetBeginning removes what was kept for a run, if it did not begin.
+func (s *session) forgetBeginning(ctx context.Context, b beginning, surveyed func() (survey, error)) error {
+	ctx = context.WithoutCancel(ctx)
+	found, _ := surveyed()
+	if s.began(ctx, b.id) {
+		return nil
+	}
+	if kept, err := b.source.Kept(ctx, b.id); found.first == nil && (err != nil || len(kept) == 0) {
+		return nil // git may have been stopped when it had kept it, and before it said so
+	}
+	return b.source.Forget(ctx, b.id, engine.LabelStart)
+}
+
+// prepare collects what a run is started with.
+func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed func() (survey, error)) (err error) {
+	if b.kit, err = s.newKit(); err != nil {
+		return err
+	}
+	if s.learn.OffersSkills(ctx, r.Text) {
+		b.kit = b.kit.WithSkills()
+	}
+	kit, err := b.kit.Encode()
+	if err != nil {
+		return err
+	}
+	b.blobs = []plan.Blob{kit}
+	b.start = plan.RunStart{
+		Request: s.redact(r.Text),
+		Title:   s.redact(FirstLine(r.Title)),
+		Sibling: s.redact(b.sibling),
+		Models:  connect.PhaseModels(s.cfg),
+		Config:  startConfig(s.cfg, r),
+		Kit:     kit.Hash,
+		Version: s.host.version,
+		View:    plan.ViewSnapshot,
+	}
+	if b.survey, err = surveyed(); err != nil {
+		return err
+	}
+	s.describeTree(b, b.standing, &b.start)
+	s.host.noteSubmodules(b.start.DirtySubmodules)
+	if len(r.Context) > 0 {
+		blob, err := contextBlob(r.Context)
+		if err != nil {
+			return err
+		}
+		b.start.Context = blob.Hash
+		b.blobs = append(b.blobs, blob)
+	}
+	if r.Auto {
+		b.start.Way, b.given = s.chooseWay(b.start.Request, b.start.Base)
+	}
+	if r.Plan != "" {
+		b.given, err = s.parsePlan(ctx, r.Plan, b.start.Base)
+	}
+	return err
+}
+
+// stored is the settings as a run keeps them.
+type stored struct {
+	config.Config
+	PlanOnly     bool `json:"plan_only,omitempty"`
+	ChecksByFlag bool `json:"checks_by_flag,omitempty"`
+}
+
+// startConfig is what a run keeps of its settings, without keys.
+func startConfig(cfg config.Config, r Request) json.RawMessage {
+	cfg.Publish = "" // none of a run's business
+	cfg.PublishInterval = config.Of(0)
+	data, err := plan.MarshalCompact(stored{
+		Config:       cfg.Public(),
+		PlanOnly:     r.PlanOnly,
+		ChecksByFlag: len(r.Settings.Checks.Required) > 0,
+	})
+	if err != nil {
+		return json.RawMessage("{}") // the settings are plain data; this cannot happen
+	}
+	return data
+}
+
+// chooseWay decides between the direct way and the four phases, and says so.
+func (s *session) chooseWay(request, base string) (string, *plan.PlanDoc) {
+	c := phases.Candidate(request)
+	if c.Phased {
+		way := "phased: " + c.Why()
+		s.host.note("auto: " + way)
+		return way, nil
+	}
+	doc := phases.DirectPlan()
+	doc.Base = base
+	way := "direct: " + c.Why()
+	s.host.note("auto: " + way)
+	return way, &doc
+}
+
+// withTimeout bounds a run. The function that it returns ends the context with a
+// cause, and with nil once the run is over.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if timeout <= 0 {
+		return ctx, cancel
+	}
+	ctx, release := context.WithTimeoutCause(ctx, timeout, &plan.TimeUp{Max: timeout})
+	return ctx, func(cause error) {
+		cancel(cause)
+		if cause == nil {
+			release()
+		}
+	}
+}
+
+// loadKit reads the prompts and tools that a run was started with.
+func (s *session) loadKit(ctx context.Context, start *plan.RunStart) (phases.Kit, error) {
+	data, err := s.db.Blob(ctx, start.Kit)
+	if err != nil {
+		return phases.Kit{}, wrap("read the prompts the run was started with", err)
+	}
+	return phases.DecodeKit(data)
+}
+
+// loadContext reads the frozen conversation that a run was started with.
+func (s *session) loadContext(ctx context.Context, start *plan.RunStart) ([]plan.Message, error) {
+	if start.Context == "" {
+		return nil, nil
+	}
+	const what = "read the conversation the run was started from"
+	data, err := s.db.Blob(ctx, start.Context)
+	if err != nil {
+		return nil, wrap(what, err)
+	}
+	var out []plan.Message
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,101 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// step is a change that a command made to a work tree for a run. The trees on
+// both sides of it are kept under its name, so that it can be undone.
+type step struct {
+	n    int
+	kind string // apply or restore
+}
+
+func (s step) label(side string) string { return fmt.Sprintf("undo-%d-%s-%s", s.n, s.kind, side) }
+
+// steps lists what commands changed for a run and what was not undone, oldest
+// first.
+func steps(kept map[string]string) []step {
+	var out []step
+	for n := 1; n <= len(kept); n++ {
+		for _, kind := range []string{"apply", "restore"} {
+			if s := (step{n, kind}); kept[s.label("after")] != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// keepBothSides keeps the trees on both sides of a change before it is made, and
+// names the step.
+func keepBothSides(
+	ctx context.Context,
+	repo *worktree.Repo,
+	id plan.RunID,
+	kind string,
+	made *step,
+) func(before, after string) error {
+	return func(before, after string) error {
+		kept, err := repo.Kept(ctx, id)
+		if err != nil {
+			return err
+		}
+		*made = step{n: 1, kind: kind}
+		if was := steps(kept); len(was) > 0 {
+			made.n = was[len(was)-1].n + 1
+		}
+		for side, tree := range map[string]string{"before": before, "after": after} {
+			if _, err := repo.Keep(ctx, id, made.label(side), tree); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// undoLast takes the last step back.
+func undoLast(
+	ctx context.Context,
+	repo *worktree.Repo,
+	id plan.RunID,
+	opts worktree.Options,
+) (worktree.Moved, error) {
+	kept, err := repo.Kept(ctx, id)
+	if err != nil {
+		return worktree.Moved{}, err
+	}
+	was := steps(kept)
+	if len(was) == 0 {
+		return worktree.Moved{}, hint.New(
+			fmt.Sprintf("nothing that `plan apply` or `plan restore` did for run %s is left to undo", id),
+			"`plan restore "+string(id)+" --to start` undoes the run itself.",
+		)
+	}
+	last := was[len(was)-1]
+	moved, err := repo.Restore(ctx, kept[last.label("after")], kept[last.label("before")], opts)
+	if err != nil || opts.Check {
+		return moved, err
+	}
+	for _, side := range []string{"after", "before"} {
+		if err := repo.Forget(ctx, id, last.label(side)); err != nil {
+			return moved, err
+		}
+	}
+	return moved, nil
+}
+
+// wasApplied says whether the change of a run was brought over and not taken back.
+func wasApplied(kept map[string]string) bool {
+	for _, s := range steps(kept) {
+		if s.kind == "apply" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,98 @@
+package walls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/sandbox"
+)
+
+// PhaseRoom makes the room where the commands of a phase run. A tree that must not
+// change is copied where no layer can be laid over it. Review sees the change
+// between two trees as a commit, as [Walls.TrialRoom] shows it; without trees it
+// sees the repository as it is.
+func (w *Walls) PhaseRoom(ctx context.Context, p plan.Phase, at plan.Trees) (phases.Room, error) {
+	if !phases.TraitsOf(p).Judges || at == (plan.Trees{}) {
+		return w.newRoom(ctx, w.policy(p))
+	}
+	room, err := w.TrialRoom(ctx, plan.Trial{Trees: at})
+	if err != nil {
+		return phases.Room{}, err
+	}
+	return room.Room, nil
+}
+
+// SetupRoom makes the room of the command that prepares the tree for the checks.
+// It has a network whatever the settings say, and what it writes to the tree
+// stays, because the checks need what it fetches.
+func (w *Walls) SetupRoom(ctx context.Context) (phases.Room, error) {
+	policy := w.policy(plan.Implement)
+	policy.Network = true
+	return w.newRoom(ctx, policy)
+}
+
+// newRoom makes a room whose commands may do what the policy says.
+func (w *Walls) newRoom(ctx context.Context, policy sandbox.Policy) (phases.Room, error) {
+	if w.cfg.Settings.AllowCommit && !policy.Discard {
+		if err := w.makeHooksDir(); err != nil {
+			return phases.Room{}, err
+		}
+	}
+	wall, discard, err := w.newWall(ctx, policy)
+	if err != nil {
+		return phases.Room{}, err
+	}
+	return w.roomBehind(ctx, wall, discard), nil
+}
+
+// newWall makes a wall, around a copy of the tree where the policy and the level
+// need one. discard removes the copy.
+func (w *Walls) newWall(
+	ctx context.Context,
+	policy sandbox.Policy,
+) (wall *sandbox.Wall, discard func() error, err error) {
+	level, _ := w.level()
+	discard = func() error { return nil }
+	if policy.Discard && level.NeedsCopy() {
+		if policy.Copy, discard, err = w.cfg.CopyTree(ctx); err != nil {
+			return nil, nil, fmt.Errorf("copy the work tree: %w", err)
+		}
+		policy.ExtraDirs = nil // the copy is a repository of its own
+	}
+	if wall, err = sandbox.NewWall(level, policy, w.cfg.Env); err != nil {
+		return nil, nil, errors.Join(err, discard())
+	}
+	return wall, discard, nil
+}
+
+// roomBehind is the room behind a wall. Closing it after ctx has ended kills what
+// runs there and leaves the removal of the layers to the background.
+func (w *Walls) roomBehind(ctx context.Context, wall *sandbox.Wall, discard func() error) phases.Room {
+	return phases.Room{
+		Dir:   wall.Dir(),
+		Shell: wall.Shell(w.cfg.Shell),
+		Close: func() error {
+			if ctx.Err() == nil {
+				return errors.Join(wall.Close(), discard())
+			}
+			wall.End()
+			w.cfg.Background(func() { _ = wall.Close() }) // else swept up later
+			return discard()
+		},
+	}
+}
+
+// makeHooksDir makes sure that there is a folder of hooks: a path that does not
+// exist cannot be kept as it is.
+func (w *Walls) makeHooksDir() error {
+	dirs := w.cfg.Repo().GitDirs()
+	if err := os.MkdirAll(filepath.Join(dirs[len(dirs)-1], "hooks"), 0o755); err != nil {
+		return fmt.Errorf("keep the hooks as they are: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package walls
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/review"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// maxAdded is how much is read of one file that a reviewer made, in bytes.
+const maxAdded = 1 << 20
+
+// errNoViews is a mistake of the program: the caller has left OpenViews out.
+var errNoViews = errors.New("the walls have not been told which commit the run began at")
+
+// views are the trees and repositories that commands see in place of the real
+// ones, while one process drives the run.
+type views struct {
+	*worktree.SnapshotViews
+	noted sync.Once // the user is told once why there is no view
+}
+
+// OpenViews prepares what Review and the trials of a run see of its change. base
+// is the commit that the run began at, "" for HEAD. It has to be called before the
+// first of them, and [Walls.CloseViews] after the last.
+func (w *Walls) OpenViews(base string) {
+	w.views = &views{SnapshotViews: w.cfg.Repo().SnapshotViews(cmp.Or(base, "HEAD"))}
+}
+
+// CloseViews removes what was made for them. No room may be in use any more.
+func (w *Walls) CloseViews() error {
+	if w.views == nil {
+		return nil
+	}
+	return w.views.Close()
+}
+
+// TrialRoom is a room that shows the tree of a trial.
+type TrialRoom struct {
+	phases.Room
+
+	walls *Walls
+	wall  *sandbox.Wall
+}
+
+// Reset ends what runs in the room and makes it as it was when it was built, with
+// these files added and no others. After an error the room can only be closed.
+func (r *TrialRoom) Reset(added []plan.NewFile) error {
+	return r.wall.Reset(r.walls.putAdded(added)...)
+}
+
+// TrialTree is the hash of the tree that a trial runs on.
+func (w *Walls) TrialTree(ctx context.Context, t plan.Trial) (string, error) {
+	if w.views == nil {
+		return "", errNoViews
+	}
+	switch t.On {
+	case "", plan.TreeReviewed:
+		return t.Trees.Work, nil
+	case plan.TreeStart:
+		return t.Trees.Start, nil
+	case plan.TreeCounter:
+		return w.views.Counter(ctx, t.Trees.Start, t.Trees.Work, review.IsTest)
+	}
+	return "", fmt.Errorf("there is no tree %q to run a command on", t.On)
+}
+
+// TrialRoom makes a room in which the files are those of a trial's tree with the
+// files that the trial adds. HEAD is that tree there, and HEAD~ the start. A
+// repository that cannot be shown that way is seen as it is, and the user is told.
+func (w *Walls) TrialRoom(ctx context.Context, t plan.Trial) (*TrialRoom, error) {
+	tree, err := w.TrialTree(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	files, err := w.views.Files(ctx, t.Trees.Work, tree)
+	if err != nil {
+		return nil, err
+	}
+	shown := plan.Trees{Start: t.Trees.Start, Work: tree}
+	git, err := w.views.Git(ctx, shown.Start, shown.Work, w.NeedsCopy())
+	if errors.Is(err, worktree.ErrNoSnapshotView) {
+		w.views.noted.Do(func() { w.cfg.Note(fmt.Sprintf("%v: reviews and checks see it as it is", err)) })
+		shown = plan.Trees{}
+	} else if err != nil {
+		return nil, err
+	}
+	policy := w.policy(plan.Review)
+	policy.Tracked = true
+	policy.Put = slices.Concat(files, git, w.putAdded(t.Added))
+	wall, discard, err := w.newWall(ctx, policy)
+	if err != nil {
+		return nil, err
+	}
+	room := w.roomBehind(ctx, wall, discard)
+	room.Shown = shown
+	room.Changes = func(ctx context.Context) (phases.Changes, error) { return w.listChanges(ctx, wall, tree) }
+	room.Added = func(ctx context.Context) ([]plan.AddedFile, error) { return w.listAdded(ctx, wall, tree) }
+	room.Read = func(path string) ([]byte, fs.FileMode, error) { return wall.Read(path, maxAdded) }
+	return &TrialRoom{
+		Room:  room,
+		walls: w,
+		wall:  wall,
+	}, nil
+}
+
+// putAdded puts the files that a reviewer made where they stood. A file that was
+// made in a repository's own data is left out.
+func (w *Walls) putAdded(files []plan.NewFile) []sandbox.Put {
+	var out []sandbox.Put
+	for _, f := range files {
+		path := f.Path
+		if !filepath.IsAbs(path) {
+			path = filepath.FromSlash(path)
+			if !filepath.IsLocal(path) || inGitDir(f.Path) {
+				continue
+			}
+			path = filepath.Join(w.cfg.Repo().Root(), path)
+		}
+		out = append(out, sandbox.Put{
+			Path: path,
+			Mode: fs.FileMode(f.Mode).Perm(),
+			Data: f.Data,
+		})
+	}
+	return out
+}
+
+// inGitDir reports whether a path, with slashes, is of a repository's own data.
+func inGitDir(path string) bool { return slices.Contains(strings.Split(path, "/"), ".git") }
+
+// listChanges says what commands behind a wall did to the files of a tree. Files
+// that the tree does not have count as added, unless git ignores them.
+func (w *Walls) listChanges(ctx context.Context, wall *sandbox.Wall, tree string) (phases.Changes, error) {
+	all, err := wall.Changes(ctx)
+	if err != nil || len(all.Written)+len(all.Added) == 0 {
+		return phases.Changes{}, err
+	}
+	paths, err := w.views.Paths(ctx, tree)
+	if err != nil {
+		return phases.Changes{}, err
+	}
+	notInTree := func(path string) bool { return !paths[path] }
+	out := phases.Changes{
+		Altered: slices.DeleteFunc(all.Altered, notInTree),
+		Wrote:   slices.DeleteFunc(all.Written, notInTree),
+		Added:   slices.DeleteFunc(all.Added, inGitDir),
+	}
+	ignored, err := w.cfg.Repo().Ignored(ctx, out.Added)
+	if err != nil {
+		return phases.Changes{}, err
+	}
+	out.Added = slices.DeleteFunc(out.Added, func(path string) bool { return ignored[path] })
+	return out, nil
+}
+
+// listAdded lists the regular files that commands behind a wall have made, in the
+// tree and in the temporary folder.
+func (w *Walls) listAdded(ctx context.Context, wall *sandbox.Wall, tree string) ([]plan.AddedFile, error) {
+	changes, err := w.listChanges(ctx, wall, tree)
+	if err != nil {
+		return nil, err
+	}
+	var out []plan.AddedFile
+	for _, path := range changes.Added {
+		size, mode, err := wall.Stat(path)
+		if err != nil { // it is no regular file, or gone again
+			continue
+		}
+		out = append(out, plan.AddedFile{
+			Path: path,
+			Mode: uint32(mode),
+			Size: size,
+		})
+	}
+	files, err := wall.TemporaryFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		out = append(out, plan.AddedFile{
+			Path: f.Path,
+			Mode: uint32(f.Mode),
+			Size: f.Size,
+		})
+	}
+	return out, nil
+}
