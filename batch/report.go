@@ -211,7 +211,7 @@ func (r Report) writeText(w io.Writer) error {
 		)
 	}
 	if err := tw.Flush(); err != nil {
-		return err
+		return err //nolint:wrapcheck // Write says what was done
 	}
 	for _, l := range r.Jobs {
 		if l.Approved() && l.Published.Problem() == "" || l.State == JobQueued {
@@ -377,15 +377,15 @@ func (r Report) writeJUnit(w io.Writer) error {
 	}
 	s.Time = fmt.Sprintf("%.3f", total)
 	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
+		return err //nolint:wrapcheck // Write says what was done
 	}
 	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
 	if err := enc.Encode(s); err != nil {
-		return err
+		return err //nolint:wrapcheck // Write says what was done
 	}
 	_, err := io.WriteString(w, "\n")
-	return err
+	return err //nolint:wrapcheck // Write says what was done
 }
 
 //go:embed report.html
@@ -394,11 +394,11 @@ var reportPage string
 func (r Report) writeHTML(w io.Writer) error {
 	t, err := template.New("report").Parse(reportPage)
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // Write says what was done
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, r); err != nil {
-		return err
+		return err //nolint:wrapcheck // Write says what was done
 	}
 	// A browser ignores control characters, a terminal that the page is shown in
 	// does not.
@@ -408,5 +408,5 @@ func (r Report) writeHTML(w io.Writer) error {
 		}
 		return r
 	}, out.Bytes()))
-	return err
+	return err //nolint:wrapcheck // Write says what was done
 }
