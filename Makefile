@@ -15,7 +15,8 @@ BENCHFILES ?= 50000
 BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
-SAMPLED := ^Test(KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills|FalseDones|Findings|ClaudeCost|ScriptsWithTheRaceDetector|Escapes|DyingAnywhere|PlanningGoesOnAnywhere)$$
+KILLS := KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills
+SAMPLED := ^Test($(KILLS)|FalseDones|Findings|ClaudeCost|ScriptsWithTheRaceDetector|Escapes|DyingAnywhere|PlanningGoesOnAnywhere)$$
 JOBS ?= 1000
 
 .DEFAULT_GOAL := build
@@ -40,13 +41,14 @@ show-batch: build ## the same for batches: one scripted change over ten Go modul
 # goroutines of the product's in them: TestScriptsWithTheRaceDetector plays whole runs
 # of a program that was built with the detector. Without DWARF (-w) a test links in half the time.
 test: ## run the tests, with the race detector and in random order; the longest play a sample (make soak plays all)
-	$(GO) test $(GOFLAGS_ALL) -race -ldflags=-w -shuffle=on -count=1 -p 3 -timeout 20m $$($(GO) list $(GOFLAGS_ALL) ./... | grep -v '/cmd/plan$$')
+	$(GO) test $(GOFLAGS_ALL) -race -ldflags=-w -shuffle=on -count=1 -p 3 -timeout 20m \
+	  $$($(GO) list $(GOFLAGS_ALL) ./... | grep -v '/cmd/plan$$')
 	$(GO) test $(GOFLAGS_ALL) -ldflags=-w -shuffle=on -count=1 -parallel 8 -timeout 20m ./cmd/plan
 
 $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
-soak: ## play whole what make test samples: kills, false DONEs, findings, escapes, scripts with the race detector; then kill runs for SOAK (10m)
+soak: ## play whole what make test samples, by the kind; then kill runs for SOAK (10m)
 	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./sandbox
 	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan
 

@@ -17,10 +17,22 @@ func hostile() batch.Report {
 	return batch.Report{
 		ID: "B", Created: time.Unix(0, 0), Name: evil, Counts: map[batch.JobState]int{batch.JobDone: 1, batch.JobFailed: 1},
 		Jobs: []batch.JobReport{
-			{ID: "a", State: batch.JobDone, Outcome: plan.Approved, Repo: evil, Request: evil, Diff: "+" + evil, Verdict: "DONE", Priced: true, CostUSD: 0.5},
+			{
+				ID:      "a",
+				State:   batch.JobDone,
+				Outcome: plan.Approved,
+				Repo:    evil,
+				Request: evil,
+				Diff:    "+" + evil,
+				Verdict: "DONE",
+				Priced:  true,
+				CostUSD: 0.5,
+			},
 			{
 				ID: "b", State: batch.JobFailed, Outcome: plan.Exhausted, Why: evil, VerdictWhy: evil,
-				Checks: []plan.CheckResult{{Check: plan.Check{Command: evil}, ExitCode: 1}}, Gaps: []plan.Gap{{ID: "G1", Gap: evil, Status: plan.GapOpened}},
+				Checks: []plan.CheckResult{
+					{Check: plan.Check{Command: evil}, ExitCode: 1},
+				}, Gaps: []plan.Gap{{ID: "G1", Gap: evil, Status: plan.GapOpened}},
 			},
 			{ID: "c", State: batch.JobQueued},
 		},

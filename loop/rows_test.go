@@ -31,20 +31,29 @@ var phiRows = map[string]row{
 	"tool_errors_fed_back": {tests: []string{"TestWhatAModelIsToldAboutBadCalls", "TestAFailedToolIsReadAndTheLoopGoesOn"}},
 	"continuation_identity": {tests: []string{"TestContinue", "TestTriggers"}, why: "a " +
 		"conversation keeps its one id, and its turns count on; there are no ids of single runs of the loop to chain"},
-	"filter_rejects_follow_up":              {tests: []string{"TestAFollowUpThatIsRejectedIsDropped"}},
-	"tool_round_trip":                       {tests: []string{"TestATurnWithAToolCostsTwoCommits", "TestAFailedToolIsReadAndTheLoopGoesOn"}},
+	"filter_rejects_follow_up": {tests: []string{"TestAFollowUpThatIsRejectedIsDropped"}},
+	"tool_round_trip": {
+		tests: []string{"TestATurnWithAToolCostsTwoCommits", "TestAFailedToolIsReadAndTheLoopGoesOn"},
+	},
 	"auth_never_retried_but_refreshed_once": {tests: []string{"TestKeysAreAskedForEachCall"}},
 	"threshold_arithmetic": {tests: []string{"loop/compact.TestRoom"}, why: "our trigger is the window " +
-		"less the output's reserve and a buffer, and the target lies below it, so that a compaction is not due again at once"},
+		"less the output's reserve and a buffer, and the target lies below it, so that a compaction is not due " +
+		"again at once"},
 	"working_context_prune": {tests: []string{"TestPrune"}, why: "one log in the order of its sequence," +
 		" not two streams by timestamp; whole groups of calls and results, one memo"},
 	"tool_timeout": {tests: []string{"TestAToolThatTakesTooLongIsStopped", "TestAToolsOwnTimeCountsFirst"}, why: "no " +
 		"tool is unbounded: its category bounds it where nothing else does"},
-	"sub_agent_limits":    {tests: []string{"TestWhatAParentReadsOfASubAgent", "TestASubAgentIsCancelledWithItsParent"}, why: "nothing starts after a cancel, so a call that was cancelled beforehand says that, not the fallback"},
+	"sub_agent_limits": {
+		tests: []string{"TestWhatAParentReadsOfASubAgent", "TestASubAgentIsCancelledWithItsParent"},
+		why:   "nothing starts after a cancel, so a call that was cancelled beforehand says that, not the fallback",
+	},
 	"cross_session_child": {tests: []string{"TestSubAgentsWorkAtTheSameTime"}},
 	"recorder_turns": {tests: []string{"TestTriggers", "TestATurnWithAToolCostsTwoCommits"}, why: "no " +
 		"journal of ours has the legacy trigger name"},
-	"atomic_concurrent_saves": {tests: []string{"memory.TestAppendFromManyGoroutinesHasNoGaps", "memory.TestSecondProcessIsRefusedUntilTheFirstIsKilled"}, why: "a run has one writer, and its journal is a database"},
+	"atomic_concurrent_saves": {
+		tests: []string{"memory.TestAppendFromManyGoroutinesHasNoGaps", "memory.TestSecondProcessIsRefusedUntilTheFirstIsKilled"},
+		why:   "a run has one writer, and its journal is a database",
+	},
 	"env_and_refs": {tests: []string{"config.TestLoadReadsEveryKey", "config.TestLoadRefuses"}, why: "settings " +
 		"hold no references to variables or to each other, and an unknown key is an error"},
 	"extract_json":    {tests: []string{"model/chat.TestFormatToolAlone", "review.TestParseCases"}},
@@ -58,9 +67,14 @@ var phiRows = map[string]row{
 }
 
 var bipaRows = map[string]row{
-	"stream_feed_bounded":           {tests: []string{"face/render.TestPumpDropsLiveEventsOfASlowViewer", "face/render.TestPumpGivesUpOnABlockedViewer"}},
+	"stream_feed_bounded": {
+		tests: []string{"face/render.TestPumpDropsLiveEventsOfASlowViewer", "face/render.TestPumpGivesUpOnABlockedViewer"},
+	},
 	"guardrail_blocks_fresh_prompt": {tests: []string{"TestARejectedPromptLeavesNoTrace"}},
-	"envelope_invariants":           {tests: []string{"memory.TestAppendGivesSeqAndStoresTheBytes", "memory.TestAppendFromManyGoroutinesHasNoGaps"}, why: "an event is named by its run and its seq, which counts from 1"},
+	"envelope_invariants": {
+		tests: []string{"memory.TestAppendGivesSeqAndStoresTheBytes", "memory.TestAppendFromManyGoroutinesHasNoGaps"},
+		why:   "an event is named by its run and its seq, which counts from 1",
+	},
 	"listen_tool": {why: "there are no tools that listen before they act; a question " +
 		"or a confirmation suspends the loop instead"},
 	"continuation_validation": {tests: []string{"TestAConfirmationIsResumed", "TestToolsThatRunElsewhere"}},
@@ -69,20 +83,51 @@ var bipaRows = map[string]row{
 	"parallel_observe":        {tests: []string{"TestParallelResultsKeepCallOrder", "TestStrategies"}},
 	"orphan_recovery":         {tests: []string{"TestAHistoryThatEndsInACallIsBalanced", "loop/pairing.TestRepair"}},
 	"cancel_parallel_batch":   {tests: []string{"TestACancelledBatchIsBalanced"}},
-	"panics":                  {tests: []string{"TestAPanicIsAResult", "TestAModelThatPanicsHasFailed", "TestAToolThatTakesTooLongIsStopped"}},
-	"intent_written_first":    {tests: []string{"TestAJournalThatFailsStopsBeforeTheEffect", "TestATurnWithAToolCostsTwoCommits", "TestACancelledBatchIsBalanced"}},
-	"intent_store_down":       {tests: []string{"TestAJournalThatFailsStopsBeforeTheEffect"}},
-	"recovery_matrix":         {tests: []string{"TestALostCallIsReportedAsUnknown", "memory.TestSecondProcessIsRefusedUntilTheFirstIsKilled"}, why: "a run is held by a kernel lock that death releases, not by a lease that runs out"},
-	"stale_commit":            {tests: []string{"memory.TestFencing"}},
-	"crash_points":            {tests: []string{"TestResumeAtEveryCommit", "engine.TestDyingAfterEveryAppend", "memory.TestVerifyChainNamesTheFirstBrokenEvent"}},
-	"crash_in_commit_txn":     {tests: []string{"memory.TestKilledBetweenAppendsLosesNothing", "TestNothingIsRecordedAfterAFailedCommit"}},
-	"kill_9_question":         {tests: []string{"TestAQuestionWaitsForItsAnswer"}},
-	"lagging_subscriber":      {tests: []string{"memory.TestFollowSeesAnotherProcess", "face/render.TestPumpKeepsTheOrder"}, why: "a reader that falls behind reads on from the database, from the last seq it had; nobody has to tell it to"},
-	"durable_confirmation":    {tests: []string{"TestConfirmationAcrossARestart", "TestAConfirmationIsResumed", "TestAGateDecidesAtOnce"}},
+	"panics": {
+		tests: []string{"TestAPanicIsAResult", "TestAModelThatPanicsHasFailed", "TestAToolThatTakesTooLongIsStopped"},
+	},
+	"intent_written_first": {
+		tests: []string{
+			"TestAJournalThatFailsStopsBeforeTheEffect",
+			"TestATurnWithAToolCostsTwoCommits",
+			"TestACancelledBatchIsBalanced",
+		},
+	},
+	"intent_store_down": {tests: []string{"TestAJournalThatFailsStopsBeforeTheEffect"}},
+	"recovery_matrix": {
+		tests: []string{"TestALostCallIsReportedAsUnknown", "memory.TestSecondProcessIsRefusedUntilTheFirstIsKilled"},
+		why:   "a run is held by a kernel lock that death releases, not by a lease that runs out",
+	},
+	"stale_commit": {tests: []string{"memory.TestFencing"}},
+	"crash_points": {
+		tests: []string{
+			"TestResumeAtEveryCommit",
+			"engine.TestDyingAfterEveryAppend",
+			"memory.TestVerifyChainNamesTheFirstBrokenEvent",
+		},
+	},
+	"crash_in_commit_txn": {
+		tests: []string{"memory.TestKilledBetweenAppendsLosesNothing", "TestNothingIsRecordedAfterAFailedCommit"},
+	},
+	"kill_9_question": {tests: []string{"TestAQuestionWaitsForItsAnswer"}},
+	"lagging_subscriber": {
+		tests: []string{"memory.TestFollowSeesAnotherProcess", "face/render.TestPumpKeepsTheOrder"},
+		why:   "a reader that falls behind reads on from the database, from the last seq it had; nobody has to tell it to",
+	},
+	"durable_confirmation": {
+		tests: []string{"TestConfirmationAcrossARestart", "TestAConfirmationIsResumed", "TestAGateDecidesAtOnce"},
+	},
 	"seeded_simulation": {tests: []string{"engine.TestDyingAnywhere", "memory.TestFencing"}, why: "there " +
 		"are no leases: what is simulated is death at any point"},
-	"subagent":         {tests: []string{"TestSubAgentsStandOnlySoDeep", "TestWhatAParentReadsOfASubAgent"}},
-	"compaction_pairs": {tests: []string{"loop/compact.TestCutProperties", "loop/compact.TestTrimProperties", "loop/compact.TestBreaker", "TestFullCompactionSummarises"}},
+	"subagent": {tests: []string{"TestSubAgentsStandOnlySoDeep", "TestWhatAParentReadsOfASubAgent"}},
+	"compaction_pairs": {
+		tests: []string{
+			"loop/compact.TestCutProperties",
+			"loop/compact.TestTrimProperties",
+			"loop/compact.TestBreaker",
+			"TestFullCompactionSummarises",
+		},
+	},
 }
 
 // TestEveryRowHasItsTest: a row without an entry, an entry without a row, and a

@@ -107,7 +107,8 @@ func TestAJobThatWasStartedKeepsItsRunAndItsPlace(t *testing.T) {
 		t.Error("a second job was started although one may be")
 	}
 	// The process dies; the next one takes back what was running.
-	if n, err := db.SetJobStates(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobRunning}, nil, false); err != nil || n != 1 {
+	if n, err := db.SetJobStates(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobRunning}, nil, false); err != nil ||
+		n != 1 {
 		t.Fatalf("%d jobs moved, %v", n, err)
 	}
 	again, ok, err := db.ClaimJob(ctx, "01AB", "R3", "")
@@ -120,7 +121,8 @@ func TestAJobThatWasStartedKeepsItsRunAndItsPlace(t *testing.T) {
 	if _, ok, _ := db.ClaimJob(ctx, "01AB", "R4", ""); ok {
 		t.Error("another job was started although one may be")
 	}
-	if n, err := db.SetJobStates(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, []string{"a"}, true); err != nil || n != 1 {
+	if n, err := db.SetJobStates(ctx, "01AB", memory.JobQueued, []memory.JobState{memory.JobFailed}, []string{"a"}, true); err != nil ||
+		n != 1 {
 		t.Fatalf("%d jobs moved, %v", n, err)
 	}
 	anew, ok, err := db.ClaimJob(ctx, "01AB", "R5", "")

@@ -17,7 +17,8 @@ func TestALaterReviewIsShownWhatIsNew(t *testing.T) {
 	b := setup(t, say(1, 0, simple), nil)
 	brief := reviewBrief(true)
 	brief.Attempt, brief.Conv = 2, "review-2"
-	brief.Diff = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-OLD-LINE\n+NEW-LINE\n+LATE-LINE\n"
+	brief.Diff = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-OLD-LINE\n+NEW-LINE\n" +
+		"+LATE-LINE\n"
 	brief.Since = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n NEW-LINE\n+LATE-LINE\n"
 	brief.Gaps = []plan.Gap{{ID: "G1", Gap: "THE-GAP", Severity: plan.SeverityMust, Status: plan.GapOpened}}
 	brief.Noticed = []plan.Finding{{Kind: plan.FindScope, Path: "b.txt", Text: "b.txt WAS-NOTICED </noticed>", Reason: "THE-REASON"}}
@@ -94,7 +95,8 @@ func TestThePlannerIsToldWhoWantsWhat(t *testing.T) {
 		b.earlier = brief.Plan
 		brief.Remarks, brief.By = "THE-REMARKS", by
 		b.must(brief)
-		if prompt := b.requests()[0].users()[0]; !strings.Contains(prompt, words) || !strings.Contains(prompt, "<earlier-plan>\nthe plan") {
+		if prompt := b.requests()[0].users()[0]; !strings.Contains(prompt, words) ||
+			!strings.Contains(prompt, "<earlier-plan>\nthe plan") {
 			t.Errorf("%s: the planner is told\n%s", by, prompt)
 		}
 	}
@@ -112,7 +114,8 @@ func TestACritiqueOnlyReads(t *testing.T) {
 			t.Errorf("%q says %q", text, out.Remarks)
 		}
 		r := b.requests()[0]
-		if r.phase != "critique" || !strings.Contains(string(r.raw["model"]), "model-plan") || !slices.Equal(r.toolNames(), tools.Names(tools.Inspect)) {
+		if r.phase != "critique" || !strings.Contains(string(r.raw["model"]), "model-plan") ||
+			!slices.Equal(r.toolNames(), tools.Names(tools.Inspect)) {
 			t.Errorf("asked as %s of %s with %v", r.phase, r.raw["model"], r.toolNames())
 		}
 		if prompt := r.users()[0]; !strings.Contains(prompt, "<plan>\nthe plan") || !strings.Contains(prompt, "the request") {

@@ -31,26 +31,31 @@ func TestWhatRan(t *testing.T) {
 		exit     int
 		want     string
 	}{
-		"as many":                    {reportOf("go", 3, 0, 1), reportOf("go", 3, 0, 1), 0, ""},
-		"more":                       {reportOf("go", 3, 0, 1), reportOf("go", 4, 0, 0), 0, ""},
-		"mended":                     {reportOf("go", 2, 1, 0), reportOf("go", 3, 0, 0), 0, ""},
-		"no runner":                  {nil, nil, 0, ""},
-		"a runner comes":             {nil, reportOf("jest", 3, 0, 0), 0, ""},
-		"it did not build before":    {reportOf("go", 0, 0, 0), reportOf("go", 3, 0, 0), 0, ""},
-		"not counted":                {reportOf("gradle", -1, 0, -1), reportOf("gradle", -1, 0, -1), 0, ""},
-		"counted now":                {reportOf("go", -1, 0, -1), reportOf("go", 3, 0, 1), 0, ""},
-		"it fails":                   {reportOf("go", 3, 0, 0), reportOf("go", 1, 1, 0), 1, ""},
-		"fewer":                      {reportOf("go", 3, 0, 0), reportOf("go", 2, 0, 0), 0, "it ran 3 tests before the change, and runs 2 tests now"},
-		"none":                       {reportOf("mocha", 3, 0, 0), reportOf("mocha", 0, 0, 0), 0, "by its own report (mocha) it ran no test"},
-		"none, also before":          {reportOf("mocha", 0, 0, 0), reportOf("mocha", 0, 0, 0), 0, "it ran no test"},
-		"all skipped":                {reportOf("jest", 3, 0, 0), reportOf("jest", 0, 0, 3), 0, "it skipped all 3"},
-		"more skipped":               {reportOf("jest", 3, 0, 0), reportOf("jest", 3, 0, 2), 0, "it skips 2 tests, and skipped 0"},
-		"it says nothing":            {reportOf("pytest", 3, 0, 0), nil, 0, "it says nothing of the tests that it ran before the change (3 tests, by pytest)"},
+		"as many":                 {reportOf("go", 3, 0, 1), reportOf("go", 3, 0, 1), 0, ""},
+		"more":                    {reportOf("go", 3, 0, 1), reportOf("go", 4, 0, 0), 0, ""},
+		"mended":                  {reportOf("go", 2, 1, 0), reportOf("go", 3, 0, 0), 0, ""},
+		"no runner":               {nil, nil, 0, ""},
+		"a runner comes":          {nil, reportOf("jest", 3, 0, 0), 0, ""},
+		"it did not build before": {reportOf("go", 0, 0, 0), reportOf("go", 3, 0, 0), 0, ""},
+		"not counted":             {reportOf("gradle", -1, 0, -1), reportOf("gradle", -1, 0, -1), 0, ""},
+		"counted now":             {reportOf("go", -1, 0, -1), reportOf("go", 3, 0, 1), 0, ""},
+		"it fails":                {reportOf("go", 3, 0, 0), reportOf("go", 1, 1, 0), 1, ""},
+		"fewer": {reportOf("go", 3, 0, 0), reportOf("go", 2, 0, 0), 0, "it ran 3 tests " +
+			"before the change, and runs 2 tests now"},
+		"none": {reportOf("mocha", 3, 0, 0), reportOf("mocha", 0, 0, 0), 0, "by its own report " +
+			"(mocha) it ran no test"},
+		"none, also before": {reportOf("mocha", 0, 0, 0), reportOf("mocha", 0, 0, 0), 0, "it ran no test"},
+		"all skipped":       {reportOf("jest", 3, 0, 0), reportOf("jest", 0, 0, 3), 0, "it skipped all 3"},
+		"more skipped":      {reportOf("jest", 3, 0, 0), reportOf("jest", 3, 0, 2), 0, "it skips 2 tests, and skipped 0"},
+		"it says nothing": {reportOf("pytest", 3, 0, 0), nil, 0, "it says nothing of the tests that it " +
+			"ran before the change (3 tests, by pytest)"},
 		"another one speaks":         {reportOf("pytest", 3, 0, 0), reportOf("jest", 9, 0, 0), 0, "pytest reported of tests before the change, and says nothing now"},
 		"node knows of a file alone": {reportOf("tap", 1, 0, 0), reportOf("node files", 1, 0, 0), 0, "tap reported of tests"},
 		"silent as before":           {noTestCount(3, 1), noTestCount(3, 1), 0, ""},
-		"one falls silent":           {noTestCount(0, 0), noTestCount(3, 1), 0, "1 package of it passed without naming a test, which was so of 0 before"},
-		"a test program ends early":  {reportOf("go", 3, 0, 0), reportOf("go", -1, 0, -1), 0, "it ran 3 tests before the change, and does not name its tests any more"},
+		"one falls silent": {noTestCount(0, 0), noTestCount(3, 1), 0, "1 package of it passed without " +
+			"naming a test, which was so of 0 before"},
+		"a test program ends early": {reportOf("go", 3, 0, 0), reportOf("go", -1, 0, -1), 0, "it ran 3 tests " +
+			"before the change, and does not name its tests any more"},
 	} {
 		w := review.Work{}
 		was, now := check("t ./x", 0, true), check("t ./x", c.exit, true)
@@ -63,7 +68,8 @@ func TestWhatRan(t *testing.T) {
 			}
 			continue
 		}
-		if len(found) != 1 || found[0].Kind != plan.FindFewer || found[0].Path != "t ./x" || !found[0].Answer || !strings.Contains(found[0].Text, c.want) {
+		if len(found) != 1 || found[0].Kind != plan.FindFewer || found[0].Path != "t ./x" || !found[0].Answer ||
+			!strings.Contains(found[0].Text, c.want) {
 			t.Errorf("%s: %+v, want %q", name, found, c.want)
 		}
 	}
@@ -85,12 +91,18 @@ func TestWhatTheTreesSay(t *testing.T) {
 	}
 	want := []string{
 		"tests_removed a_test.go: a_test.go lost 1 test: TestGone.",
-		"tests_fewer a_test.go: Go built 1 test of a_test.go before the change, and does not any more, there or elsewhere: TestSlow.",
-		"tests_fewer b_test.go: Go built 1 test of b_test.go before the change, and does not any more, there or elsewhere: TestMoved.",
-		"tests_fewer c_test.go: c_test.go has a TestMain that was added or changed: it decides whether any test of its package runs.",
-		"tools_changed .venv: While the work was being done, files in .venv changed that git ignores and a check may execute: it may pass for that reason.",
-		"tools_changed build: While the work was being done, files in build changed (build/a, build/b, build/c) that git ignores and a check may execute: it may pass for that reason.",
-		"tools_changed tool.py: While the work was being done, files in tool.py changed that git ignores and a check may execute: it may pass for that reason.",
+		"tests_fewer a_test.go: Go built 1 test of a_test.go before the change, and does not any more, there or " +
+			"elsewhere: TestSlow.",
+		"tests_fewer b_test.go: Go built 1 test of b_test.go before the change, and does not any more, there or " +
+			"elsewhere: TestMoved.",
+		"tests_fewer c_test.go: c_test.go has a TestMain that was added or changed: it decides whether any test " +
+			"of its package runs.",
+		"tools_changed .venv: While the work was being done, files in .venv changed that git ignores and a check " +
+			"may execute: it may pass for that reason.",
+		"tools_changed build: While the work was being done, files in build changed (build/a, build/b, build/c) " +
+			"that git ignores and a check may execute: it may pass for that reason.",
+		"tools_changed tool.py: While the work was being done, files in tool.py changed that git ignores and a " +
+			"check may execute: it may pass for that reason.",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

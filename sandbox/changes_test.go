@@ -85,19 +85,31 @@ var changing = map[string]struct {
 	"executable":         {"chmod +x dir/a", altered("dir/a")},
 	"closed":             {"chmod go= dir/a", sandbox.Changes{Written: []string{"dir/a"}}},
 	"removed":            {"rm dir/a", altered("dir/a")},
-	"moved":              {"mv dir/a dir/z", sandbox.Changes{Altered: []string{"dir/a"}, Written: []string{"dir/a"}, Added: []string{"dir/z"}}},
-	"folder removed":     {"rm -r dir", altered("dir/a", "dir/b", "dir/sub/c")},
-	"folder made anew":   {"rm -r dir; mkdir -p dir/sub; printf 'a\\n' >dir/a; echo n >dir/n", sandbox.Changes{Altered: []string{"dir/b", "dir/sub/c"}, Written: []string{"dir/a", "dir/b", "dir/sub/c"}, Added: []string{"dir/n"}}},
-	"folder moved":       {"mv one two", sandbox.Changes{Altered: []string{"one/file"}, Written: []string{"one/file"}, Added: []string{"two/file"}}},
-	"file for folder":    {"rm -r dir/sub; echo x >dir/sub", sandbox.Changes{Altered: []string{"dir/sub/c"}, Written: []string{"dir/sub/c"}, Added: []string{"dir/sub"}}},
-	"folder for file":    {"rm dir/a; mkdir dir/a; echo x >dir/a/x", sandbox.Changes{Altered: []string{"dir/a"}, Written: []string{"dir/a"}, Added: []string{"dir/a/x"}}},
-	"link elsewhere":     {"ln -sfn dir/a link", altered("link")},
-	"link made a file":   {"rm link; cp file link", altered("link")},
-	"file made a link":   {"ln -sf b dir/a", altered("dir/a")},
-	"added":              {"echo x >new; mkdir -p n/m; ln -s /etc/passwd n/m/l; mkdir empty", sandbox.Changes{Added: []string{"n/m/l", "new"}}},
-	"a pipe":             {"mkfifo pipe", sandbox.Changes{Added: []string{"pipe"}}},
-	"unwatched":          {"echo 2 >own/data; echo x >own/more; rm -f own/data", sandbox.Changes{}},
-	"an odd name":        {"echo x >odd*name", altered("odd\xff name")},
+	"moved": {
+		"mv dir/a dir/z",
+		sandbox.Changes{Altered: []string{"dir/a"}, Written: []string{"dir/a"}, Added: []string{"dir/z"}},
+	},
+	"folder removed": {"rm -r dir", altered("dir/a", "dir/b", "dir/sub/c")},
+	"folder made anew": {"rm -r dir; mkdir -p dir/sub; printf 'a\\n' >dir/a; echo n " +
+		">dir/n", sandbox.Changes{Altered: []string{"dir/b", "dir/sub/c"}, Written: []string{"dir/a", "dir/b", "dir/sub/c"}, Added: []string{"dir/n"}}},
+	"folder moved": {
+		"mv one two",
+		sandbox.Changes{Altered: []string{"one/file"}, Written: []string{"one/file"}, Added: []string{"two/file"}},
+	},
+	"file for folder": {
+		"rm -r dir/sub; echo x >dir/sub",
+		sandbox.Changes{Altered: []string{"dir/sub/c"}, Written: []string{"dir/sub/c"}, Added: []string{"dir/sub"}},
+	},
+	"folder for file": {"rm dir/a; mkdir dir/a; echo x " +
+		">dir/a/x", sandbox.Changes{Altered: []string{"dir/a"}, Written: []string{"dir/a"}, Added: []string{"dir/a/x"}}},
+	"link elsewhere":   {"ln -sfn dir/a link", altered("link")},
+	"link made a file": {"rm link; cp file link", altered("link")},
+	"file made a link": {"ln -sf b dir/a", altered("dir/a")},
+	"added": {"echo x >new; mkdir -p n/m; ln -s /etc/passwd n/m/l; mkdir " +
+		"empty", sandbox.Changes{Added: []string{"n/m/l", "new"}}},
+	"a pipe":      {"mkfifo pipe", sandbox.Changes{Added: []string{"pipe"}}},
+	"unwatched":   {"echo 2 >own/data; echo x >own/more; rm -f own/data", sandbox.Changes{}},
+	"an odd name": {"echo x >odd*name", altered("odd\xff name")},
 	// of what was put there
 	"put, written":      {"echo x >>put/file", altered("put/file")},
 	"put, the same":     {"printf 'put\\n' >put/file", sandbox.Changes{Written: []string{"put/file"}}},
@@ -170,7 +182,8 @@ func TestPuts(t *testing.T) {
 			t.Errorf("exit %d, %q, want %q", res.ExitCode, res.Output, want)
 		}
 		if level != sandbox.LevelNone {
-			if res := g.run("cd $TMPDIR && sh ./probe.sh && echo new >$TMPDIR/other"); string(res.Output) != "probed\n" {
+			if res := g.run("cd $TMPDIR && sh ./probe.sh && echo new " +
+				">$TMPDIR/other"); string(res.Output) != "probed\n" {
 				t.Errorf("what is put into the temporary folder: %q", res.Output)
 			}
 			files, err := g.wall.TemporaryFiles(t.Context())
@@ -208,7 +221,8 @@ func TestResetPutsFilesBesides(t *testing.T) {
 			if diff := cmp.Diff(sandbox.Changes{}, g.changes(t)); diff != "" {
 				t.Errorf("%q: (+)\n%s", name, diff)
 			}
-			found := strings.Fields(string(g.run("find . -name probe -printf '%P\\n'; cat put/file; echo x >>put/file").Output))
+			found := strings.Fields(string(g.run("find . -name probe -printf '%P\\n'; cat put/file; echo x " +
+				">>put/file").Output))
 			if want := strings.Fields(name + " put"); !cmp.Equal(want, found) {
 				t.Errorf("found %q, want %q", found, want)
 			}
@@ -228,7 +242,8 @@ func TestReadingFollowsNothing(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		t.Parallel()
 		g := newGarden(t, level)
-		g.run("ln -s /etc/passwd away; ln -s / root; mkfifo pipe; echo plain >plain; ln -s plain near; mkdir shut && echo x >shut/x && chmod 0 shut")
+		g.run("ln -s /etc/passwd away; ln -s / root; mkfifo pipe; echo plain >plain; ln -s plain near; mkdir shut " +
+			"&& echo x >shut/x && chmod 0 shut")
 		g.changes(t)
 		for _, path := range []string{"away", "root/etc/passwd", "pipe", "near", "../home", "/etc/passwd", "/tmp/../etc/passwd"} {
 			if data, _, err := g.wall.Read(path, 1<<20); err == nil {

@@ -56,7 +56,8 @@ text = "green"
 			environ: []string{"PLAN_HOME=" + home, served.KeyEnv + "=" + served.Key},
 		}
 		code := a.main(t.Context(), []string{"doctor", "--provider", name})
-		if want := name + "/scripted: called a tool and answered over the wire " + string(wire); code != 0 || !strings.Contains(said.String(), want) {
+		if want := name + "/scripted: called a tool and answered over the wire " + string(wire); code != 0 ||
+			!strings.Contains(said.String(), want) {
 			t.Errorf("exit %d: %s; want %q", code, said.String(), want)
 		}
 	}

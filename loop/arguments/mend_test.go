@@ -21,10 +21,11 @@ func writer(name, schema string) *Checker { return New(name, json.RawMessage(sch
 // than the system they were taken from, and why. Each row checks the rule
 // behind it.
 var differs = map[string]string{
-	"unbalanced_bracket_string_wrapped": "wrapped as well, but the model is warned, and a tool that writes does not run",
-	"tr_nested":                         "closed as well, but a tool that writes does not run",
-	"tr_escape_cut":                     "what cannot be closed keeps its text and is refused, instead of becoming {}",
-	"tr_tail_garbage":                   "what cannot be closed keeps its text and is refused, instead of becoming {}",
+	"unbalanced_bracket_string_wrapped": "wrapped as well, but the model is warned, and a tool that writes does " +
+		"not run",
+	"tr_nested":       "closed as well, but a tool that writes does not run",
+	"tr_escape_cut":   "what cannot be closed keeps its text and is refused, instead of becoming {}",
+	"tr_tail_garbage": "what cannot be closed keeps its text and is refused, instead of becoming {}",
 }
 
 // elsewhere are the kinds of rows that the rooms beside this one test.
@@ -170,13 +171,20 @@ func TestMend(t *testing.T) {
 	either := `{"type":"object","properties":{"v":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"w":{"$ref":"#/$defs/list"},"x":{"type":["string","array"]},"y":{"oneOf":[{"$ref":"#/$defs/list"},{"const":null}]}},"$defs":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}}}`
 	tests := []struct{ name, schema, text, want, kinds string }{
 		{"white space stays", pathSchema, `{ "path" : "a" }`, `{ "path" : "a" }`, ""},
-		{"numbers keep their digits", pathSchema, `{"limit":12345678901234567890,"path":null}`, `{"limit":12345678901234567890}`, mendNull},
+		{
+			"numbers keep their digits",
+			pathSchema,
+			`{"limit":12345678901234567890,"path":null}`,
+			`{"limit":12345678901234567890}`,
+			mendNull,
+		},
 		{"null for a field that nobody knows", pathSchema, `{"path":"a","other":null}`, `{"path":"a"}`, mendNull},
 		{"null deep inside", object, `{"o":{"s":null,"n":null}}`, `{"o":{"n":null}}`, mendNull},
 		{"null in a list element", either, `{"w":[{"a":null},{"a":"b"}]}`, `{"w":[{},{"a":"b"}]}`, mendNull},
 		{"an object in a string", object, `{"o":"{\"s\":\"x\"}"}`, `{"o":{"s":"x"}}`, mendObject},
 		{"all of it in a string", object, `"{\"o\":{\"s\":\"x\"}}"`, `{"o":{"s":"x"}}`, mendObject},
-		{"a list in a string, broken inside as well", either, `{"w":"[{\"a\":null}]"}`, `{"w":[{}]}`, mendArray + " " + mendNull},
+		{"a list in a string, broken inside as " +
+			"well", either, `{"w":"[{\"a\":null}]"}`, `{"w":[{}]}`, mendArray + " " + mendNull},
 		{"through alternatives", either, `{"v":"x"}`, `{"v":["x"]}`, mendWrap},
 		{"inside the one alternative that fits", either, `{"y":[{"a":null}]}`, `{"y":[{}]}`, mendNull},
 		{"a string where a string is fine", either, `{"x":"[1]"}`, `{"x":"[1]"}`, ""},
@@ -266,7 +274,9 @@ func TestARepairThatSpoilsValidArgumentsIsNotMade(t *testing.T) {
 
 func TestPairsFillWhatHasADefault(t *testing.T) {
 	t.Parallel()
-	tool := reader(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":["integer","null"]}},"x-hints":{"relational":[{"requires":["a","b","c"],"defaults":{"b":2}}]}}`)
+	tool := reader(
+		`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":["integer","null"]}},"x-hints":{"relational":[{"requires":["a","b","c"],"defaults":{"b":2}}]}}`,
+	)
 	for text, want := range map[string]string{
 		`{"a":1}`:          `{"a":1,"b":2}`,
 		`{"c":null}`:       `{"b":2,"c":null}`,

@@ -28,19 +28,26 @@ func TestCleanOutput(t *testing.T) {
 		"indentation":        {in: "  a\n\tb", safe: "  a\n\tb"},
 		"nothing":            {in: "", safe: ""},
 		"a run": {
-			in:     "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
-			safe:   "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
-			IsFull: "start\n   Compiling the crate serde v1.0.200\n[… 2 more like these]\n   Compiling the crate syn v2.0.1\nend\n",
+			in: "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   " +
+				"Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
+			safe: "start\n   Compiling the crate serde v1.0.200\n   Compiling the crate rand v0.8.5\n   " +
+				"Compiling the crate libc v0.2.1\n   Compiling the crate syn v2.0.1\nend\n",
+			IsFull: "start\n   Compiling the crate serde v1.0.200\n[… 2 more like these]\n   Compiling the crate " +
+				"syn v2.0.1\nend\n",
 		},
 		"the one that failed": {
-			in:     "test parse::empty ... ok\ntest parse::emphasis ... ok\ntest parse::emptied ... ok\ntest parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
-			safe:   "test parse::empty ... ok\ntest parse::emphasis ... ok\ntest parse::emptied ... ok\ntest parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
-			IsFull: "test parse::empty ... ok\n[… 1 more like these]\ntest parse::emptied ... ok\ntest parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
+			in: "test parse::empty ... ok\ntest parse::emphasis ... ok\ntest parse::emptied ... ok\ntest " +
+				"parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
+			safe: "test parse::empty ... ok\ntest parse::emphasis ... ok\ntest parse::emptied ... ok\ntest " +
+				"parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
+			IsFull: "test parse::empty ... ok\n[… 1 more like these]\ntest parse::emptied ... ok\ntest " +
+				"parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
 		},
 		"half alike": {
-			in:     strings.Repeat("0123456789012345678901234567890123456789"+"abcdefghijabcdefghijabcdefghijabcdefghij\n"+"0123456789012345678901234567890123456789\n", 2),
-			safe:   strings.Repeat("0123456789012345678901234567890123456789"+"abcdefghijabcdefghijabcdefghijabcdefghij\n"+"0123456789012345678901234567890123456789\n", 2),
-			IsFull: "0123456789012345678901234567890123456789abcdefghijabcdefghijabcdefghijabcdefghij\n[… 2 more like these]\n0123456789012345678901234567890123456789\n",
+			in:   strings.Repeat("0123456789012345678901234567890123456789"+"abcdefghijabcdefghijabcdefghijabcdefghij\n"+"0123456789012345678901234567890123456789\n", 2),
+			safe: strings.Repeat("0123456789012345678901234567890123456789"+"abcdefghijabcdefghijabcdefghijabcdefghij\n"+"0123456789012345678901234567890123456789\n", 2),
+			IsFull: "0123456789012345678901234567890123456789abcdefghijabcdefghijabcdefghijabcdefghij\n[… 2 more " +
+				"like these]\n0123456789012345678901234567890123456789\n",
 		},
 		"what was folded before": {
 			in:   strings.Repeat("[… 8 more like these]\n", 9),
@@ -51,8 +58,10 @@ func TestCleanOutput(t *testing.T) {
 			in: "x\nx\nx\nx\n", safe: "x\nx\nx\nx\n",
 		},
 		"less than half alike": {
-			in:   "file a: something long that differs one\nfile a: entirely other words two\nfile a: and a third kind of line\n",
-			safe: "file a: something long that differs one\nfile a: entirely other words two\nfile a: and a third kind of line\n",
+			in: "file a: something long that differs one\nfile a: entirely other words two\nfile a: and a third " +
+				"kind of line\n",
+			safe: "file a: something long that differs one\nfile a: entirely other words two\nfile a: and a third " +
+				"kind of line\n",
 		},
 		"JSON": {
 			in:     "{\n  \"b\": [1.0,   2],\n  \"a\": \"x  y\\n\"\n}\n",

@@ -81,7 +81,10 @@ func TestSummary(t *testing.T) {
 	old.Origin = plan.OriginSummary
 	messages = slices.Insert(messages, 9, said)
 	messages = slices.Insert(messages, 1, old)
-	messages[4].Blocks = append(messages[4].Blocks, plan.Block{Type: plan.BlockToolCall, Call: "lost", Name: "bash", Args: `{"command":"never answered"}`})
+	messages[4].Blocks = append(
+		messages[4].Blocks,
+		plan.Block{Type: plan.BlockToolCall, Call: "lost", Name: "bash", Args: `{"command":"never answered"}`},
+	)
 	messages[5].Blocks[0].Error = true
 	notice := plan.UserText("Few turns are left.")
 	notice.Origin = plan.OriginNotice
@@ -124,7 +127,8 @@ func TestSummary(t *testing.T) {
 	if !ok || len(light.kept) != 1 {
 		t.Fatal("no lighter section")
 	}
-	if ask, _ := c.Prompt(light); !strings.Contains(ask.Text(), "messages could not be included)") || strings.Contains(ask.Text(), "An older summary") {
+	if ask, _ := c.Prompt(light); !strings.Contains(ask.Text(), "messages could not be included)") ||
+		strings.Contains(ask.Text(), "An older summary") {
 		t.Error("the lighter prompt does not say what is missing")
 	}
 	out, rep, err := c.assemble(light, " Files 0 to 20 were read.\n")

@@ -17,7 +17,10 @@ func TestEstimator(t *testing.T) {
 	if n <= e.Messages(messages) || e.Tokens(n) != n {
 		t.Errorf("%d counted", n)
 	}
-	if more := e.Messages(append(slices.Clone(messages), plan.Message{Role: plan.RoleExtension, Blocks: []plan.Block{{Type: plan.BlockText, Text: "never sent"}}})); more != e.Messages(messages) {
+	if more := e.Messages(append(slices.Clone(messages), plan.Message{
+		Role:   plan.RoleExtension,
+		Blocks: []plan.Block{{Type: plan.BlockText, Text: "never sent"}},
+	})); more != e.Messages(messages) {
 		t.Error("an extension message was counted")
 	}
 	e.observe(1000, 1300)
@@ -44,7 +47,10 @@ func TestEstimator(t *testing.T) {
 	if got := words.Messages([]plan.Message{plan.UserText("one two three")}); got != tokensPerMessage+3 {
 		t.Errorf("with a tokenizer: %d", got)
 	}
-	image := []plan.Message{{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockImage, Data: strings.Repeat("A", 1<<20)}}}}
+	image := []plan.Message{{
+		Role:   plan.RoleUser,
+		Blocks: []plan.Block{{Type: plan.BlockImage, Data: strings.Repeat("A", 1<<20)}},
+	}}
 	if got := e.Messages(image); got > 5000 {
 		t.Errorf("an image: %d", got)
 	}

@@ -66,7 +66,12 @@ func TestAskAboutPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			terminal := Terminal{In: &lineReader{c.typed}, Out: &out, Err: &out, Environ: []string{"VISUAL=" + c.visual}}
+			terminal := Terminal{
+				In:      &lineReader{c.typed},
+				Out:     &out,
+				Err:     &out,
+				Environ: []string{"VISUAL=" + c.visual},
+			}
 			l, ok := terminal.askAboutPlan(context.Background(), &plan.PlanDoc{Version: 3, Text: "# Plan\x1b[2J"})
 			if c.want.Plan != "" {
 				l.Plan = strings.ReplaceAll(l.Plan, "\x1b[2J", "")
@@ -84,8 +89,11 @@ func TestAskAboutPlan(t *testing.T) {
 func TestWhatAPersonAnswers(t *testing.T) {
 	t.Parallel()
 	push := plan.WaitingCall{
-		Call: "k1", Name: "bash", Why: "it sends work to others", Effect: "in /r\n$ git push \x1b[2J",
-		Grant: plan.Grant{Tool: "bash", Command: "git push"},
+		Call:   "k1",
+		Name:   "bash",
+		Why:    "it sends work to others",
+		Effect: "in /r\n$ git push \x1b[2J",
+		Grant:  plan.Grant{Tool: "bash", Command: "git push"},
 	}
 	alone := push
 	alone.Grant = plan.Grant{}
@@ -100,7 +108,10 @@ func TestWhatAPersonAnswers(t *testing.T) {
 		{push, "y\n", true, host.Approve, host.Letter{Call: "k1"}, ""},
 		{push, "YES do\n", true, host.Approve, host.Letter{Call: "k1", Text: "do"}, ""},
 		{push, "r\n", true, host.Approve, host.Letter{Call: "k1", Scope: plan.ScopeRun}, ""},
-		{push, "a\n", true, host.Approve, host.Letter{Call: "k1", Scope: plan.ScopeAlways}, "[[permission]]\ntool = 'bash'\ncommand = 'git push'\naction = 'allow'\n"},
+		{push, "a\n", true, host.Approve, host.Letter{
+			Call:  "k1",
+			Scope: plan.ScopeAlways,
+		}, "[[permission]]\ntool = 'bash'\ncommand = 'git push'\naction = 'allow'\n"},
 		{push, "n use another branch\n", true, host.Deny, host.Letter{Call: "k1", Text: "use another branch"}, ""},
 		{push, "no", true, host.Deny, host.Letter{Call: "k1"}, ""},
 		{push, "\n", false, "", host.Letter{Call: "k1"}, ""},
@@ -112,7 +123,12 @@ func TestWhatAPersonAnswers(t *testing.T) {
 		home := t.TempDir()
 		var out, errs bytes.Buffer
 		h := host.New(host.Config{Environ: []string{"PLAN_HOME=" + home}})
-		terminal := Terminal{In: strings.NewReader(c.says), Out: &out, Err: &errs, Allow: h.AllowAlways}
+		terminal := Terminal{
+			In:    strings.NewReader(c.says),
+			Out:   &out,
+			Err:   &errs,
+			Allow: h.AllowAlways,
+		}
 		letter, ok := terminal.ask(context.Background(), c.call, nil)
 		c.letter.Kind = c.kind
 		if ok != c.ok || (ok && letter != c.letter) {
@@ -121,7 +137,8 @@ func TestWhatAPersonAnswers(t *testing.T) {
 		if got, _ := os.ReadFile(filepath.Join(home, "config.toml")); string(got) != c.writes {
 			t.Errorf("%q writes %q", c.says, got)
 		}
-		if s := out.String(); !strings.Contains(s, "  $ git push") || !strings.Contains(s, "because: it sends work to others") || strings.Contains(s, "\x1b") {
+		if s := out.String(); !strings.Contains(s, "  $ git push") || !strings.Contains(s, "because: it sends work to others") ||
+			strings.Contains(s, "\x1b") {
 			t.Errorf("the prompt is %q", s)
 		}
 		if strings.Contains(out.String(), "r for this run") != (c.call.Grant != plan.Grant{}) {
@@ -140,7 +157,11 @@ func TestAGateThatIsAbortedDecidesNothing(t *testing.T) {
 	defer w.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	terminal := Terminal{In: r, Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}
+	terminal := Terminal{
+		In:  r,
+		Out: &bytes.Buffer{},
+		Err: &bytes.Buffer{},
+	}
 	if letter, ok := terminal.ask(ctx, plan.WaitingCall{Call: "k1", Name: "bash"}, nil); ok {
 		t.Errorf("%+v", letter)
 	}
@@ -173,7 +194,13 @@ func TestAskDrift(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			terminal := Terminal{In: strings.NewReader(c.typed), Out: &out}
-			end := engine.End{State: c.state, Parked: &plan.Parked{Reason: plan.ParkDrift, Drift: &plan.Drift{Files: []string{"a\x1b[2J.go"}, Total: 1}}}
+			end := engine.End{
+				State: c.state,
+				Parked: &plan.Parked{
+					Reason: plan.ParkDrift,
+					Drift:  &plan.Drift{Files: []string{"a\x1b[2J.go"}, Total: 1},
+				},
+			}
 			on, reason, again := terminal.askDrift(context.Background(), end)
 			if got := (chosen{on, reason}); again != c.again || got != c.want {
 				t.Errorf("again=%t with %+v", again, got)
