@@ -43,6 +43,13 @@ var apart = map[string]string{
 	"batch": "memory", // a queue of jobs can be elsewhere
 }
 
+// plain are packages that must not link what speaks to servers: their tests, and
+// those of what imports them, link in half the time.
+var plain = []string{"config", "model/catalog", "model/wires", "tools", "batch"}
+
+// speakers are what speaks to servers, with large libraries.
+var speakers = []string{"model/chat", "model/responses", "model/anthropic"}
+
 type pkg struct {
 	ImportPath   string
 	Doc          string
@@ -119,6 +126,36 @@ func TestFloors(t *testing.T) {
 		for _, imp := range p.Imports {
 			if v := violation(rel(p.ImportPath), imp); v != "" {
 				t.Error(v)
+			}
+		}
+	}
+}
+
+// linked adds what a package links, through all that it imports.
+func linked(all map[string]pkg, from string, out map[string]bool) {
+	for _, imp := range all[from].Imports {
+		if to := rel(imp); strings.HasPrefix(imp, module) && !out[to] {
+			out[to] = true
+			linked(all, to, out)
+		}
+	}
+}
+
+func TestDataLinksNoServers(t *testing.T) {
+	t.Parallel()
+	all := map[string]pkg{}
+	for _, p := range packages(t) {
+		all[rel(p.ImportPath)] = p
+	}
+	for _, name := range plain {
+		links := map[string]bool{}
+		linked(all, name, links)
+		if len(links) == 0 {
+			t.Errorf("%s links nothing: is it gone?", name)
+		}
+		for _, speaker := range speakers {
+			if links[speaker] {
+				t.Errorf("%s links %s, which speaks to servers", name, speaker)
 			}
 		}
 	}

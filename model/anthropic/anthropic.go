@@ -8,10 +8,11 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // Name is the wire's name. It marks what only a server of this wire may see.
-const Name = "anthropic"
+const Name = wires.Anthropic
 
 // DefaultBaseURL is Anthropic's own server.
 const DefaultBaseURL = "https://api.anthropic.com/v1"
@@ -79,19 +80,12 @@ func New(cfg Config) (*wire.Client, error) {
 	return wire.New(p.cfg.Config, p, "/messages")
 }
 
-// Wire is what the wire says about itself.
-func Wire() wire.Kind {
-	return wire.Kind{
-		Name:   Name,
-		Auth:   wire.AuthXAPIKey,
-		Fields: []string{"messages", "system"},
-		Open: func(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
-			return New(Config{
-				Config:    cfg,
-				MaxOutput: func(model string) int64 { return about(model).MaxOutput },
-			})
-		},
-	}
+// Open is a [wire.Opener].
+func Open(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
+	return New(Config{
+		Config:    cfg,
+		MaxOutput: func(model string) int64 { return about(model).MaxOutput },
+	})
 }
 
 func newProtocol(cfg Config) (*protocol, error) {

@@ -11,9 +11,7 @@ import (
 	"charm.land/catwalk/pkg/catwalk"
 	"charm.land/catwalk/pkg/embedded"
 
-	"github.com/plan-engine/plan/model/anthropic"
-	"github.com/plan-engine/plan/model/chat"
-	"github.com/plan-engine/plan/model/responses"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 var update = flag.Bool("update", false, "write models.tsv anew")
@@ -52,11 +50,11 @@ func written(providers []catwalk.Provider) string {
 func wireOf(p catwalk.Provider) string {
 	switch {
 	case p.Type == catwalk.TypeAnthropic:
-		return anthropic.Name
+		return wires.Anthropic
 	case p.ID == theOpenAI, p.ID == theXAI, p.ID == theAzure:
-		return responses.Name
+		return wires.Responses
 	}
-	return chat.Name
+	return wires.Chat
 }
 
 func listingOf(provider string, m catwalk.Model) listing {

@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plan-engine/plan/model/anthropic"
-	"github.com/plan-engine/plan/model/chat"
-	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
 	"github.com/plan-engine/plan/model/wires"
 )
@@ -171,13 +168,13 @@ func wireOfPath(provider, baseURL string) string {
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	switch {
 	case slices.Contains(path, "anthropic"):
-		return anthropic.Name
+		return wires.Anthropic
 	case provider == theAzure && slices.Contains(path, "deployments"):
-		return chat.Name // an address of the time before Responses
+		return wires.Chat // an address of the time before Responses
 	case provider == theMiniMax, provider == theMiniMaxChina:
-		return chat.Name
+		return wires.Chat
 	case provider == theKimiCoding && path[len(path)-1] == "v1":
-		return chat.Name
+		return wires.Chat
 	}
 	return ""
 }
@@ -186,11 +183,11 @@ func wireOfPath(provider, baseURL string) string {
 func wireAtZen(model string) string {
 	switch makerOf(model) {
 	case theOpenAI:
-		return responses.Name
+		return wires.Responses
 	case theAnthropic:
-		return anthropic.Name
+		return wires.Anthropic
 	}
-	return chat.Name
+	return wires.Chat
 }
 
 // seller finds a provider of the list.

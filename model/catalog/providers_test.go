@@ -9,11 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
-	"github.com/plan-engine/plan/model/chat"
-	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // usual is every provider with its key, wire, way of sending the key and address.
@@ -113,9 +111,9 @@ func TestAt(t *testing.T) {
 func TestWire(t *testing.T) {
 	t.Parallel()
 	c := catalog.New(map[string]catalog.Entry{
-		"old":           {Wire: chat.Name},
-		"anthropic/old": {Wire: responses.Name},
-		"corp/new":      {Wire: anthropic.Name},
+		"old":           {Wire: wires.Chat},
+		"anthropic/old": {Wire: wires.Responses},
+		"corp/new":      {Wire: wires.Anthropic},
 	})
 	tests := []struct{ provider, model, baseURL, want string }{
 		{"openai", "gpt-5.5", "", "responses"},

@@ -23,10 +23,11 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // Name is the wire's name.
-const Name = "chat"
+const Name = wires.Chat
 
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
@@ -56,22 +57,15 @@ func New(cfg Config) (*wire.Client, error) {
 	return wire.New(p.cfg.Config, p, "/chat/completions")
 }
 
-// Wire is what the wire says about itself.
-func Wire() wire.Kind {
-	return wire.Kind{
-		Name:   Name,
-		Auth:   wire.AuthBearer,
-		Fields: []string{fieldMessages},
-		Open: func(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
-			return New(Config{
-				Config: cfg,
-				Caps: func(model string) Caps {
-					known := about(model)
-					return Caps{StructuredOutput: known.StructuredOutput, SendReasoning: known.SendReasoning}
-				},
-			})
+// Open is a [wire.Opener].
+func Open(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
+	return New(Config{
+		Config: cfg,
+		Caps: func(model string) Caps {
+			known := about(model)
+			return Caps{StructuredOutput: known.StructuredOutput, SendReasoning: known.SendReasoning}
 		},
-	}
+	})
 }
 
 // protocol is Chat Completions.

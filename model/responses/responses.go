@@ -44,10 +44,11 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // Name is the wire's name.
-const Name = "responses"
+const Name = wires.Responses
 
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
@@ -77,19 +78,12 @@ func New(cfg Config) (*wire.Client, error) {
 	return wire.New(cfg.Config, p, "/"+path)
 }
 
-// Wire is what the wire says about itself.
-func Wire() wire.Kind {
-	return wire.Kind{
-		Name:   Name,
-		Auth:   wire.AuthBearer,
-		Fields: []string{fieldInput},
-		Open: func(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
-			return New(Config{
-				Config: cfg,
-				Plain:  func(model string) bool { return about(model).Plain },
-			})
-		},
-	}
+// Open is a [wire.Opener].
+func Open(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
+	return New(Config{
+		Config: cfg,
+		Plain:  func(model string) bool { return about(model).Plain },
+	})
 }
 
 // protocol is a [wire.Protocol].

@@ -2,21 +2,8 @@ package wire
 
 import "strings"
 
-// Kind is what a wire says about itself. Everything else that knows the wires
-// asks their list, which the package wires has.
-type Kind struct {
-	// Name is the wire's name in settings, in requests of a run and on the command
-	// line.
-	Name string
-	// Auth is how a key is sent where neither the settings nor the catalogue say;
-	// one of the Auth constants.
-	Auth string
-	// Fields are those of a request's body that hold the conversation. Settings
-	// must not replace them.
-	Fields []string
-	// Open makes the client of a server. About says what is known of a model.
-	Open func(cfg Config, about func(model string) Model) (*Client, error)
-}
+// Opener makes the client of a server. About says what is known of a model.
+type Opener func(cfg Config, about func(model string) Model) (*Client, error)
 
 // Model is what is known of a model beforehand. The zero value is a model of
 // which nothing is known.

@@ -11,25 +11,26 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/scripted"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wires"
 )
 
-// Conform checks that a wire is as it says of itself, against the scripted server,
+// Conform checks that a wire is as its row says, against the scripted server,
 // which has to speak it: a conversation with tools, the failures of a server, the
 // list of models, and where the key is sent. What a wire has to do for every
 // answer that there can be, the package looptest says.
-func Conform(t *testing.T, kind wire.Kind) {
+func Conform(t *testing.T, kind wires.Kind, open wire.Opener) {
 	t.Helper()
 	t.Run("conversation", func(t *testing.T) {
 		t.Parallel()
-		conformConversation(t, kind)
+		conformConversation(t, kind, open)
 	})
 	t.Run("failures", func(t *testing.T) {
 		t.Parallel()
-		conformFailures(t, kind)
+		conformFailures(t, kind, open)
 	})
 	t.Run("models", func(t *testing.T) {
 		t.Parallel()
-		_, client := start(t, kind, "")
+		_, client := start(t, kind, open, "")
 		offers, err := client.Models(t.Context())
 		if err != nil || len(offers) != 1 || offers[0].Name != scripted.Model {
 			t.Errorf("offered are %+v, %v", offers, err)
@@ -46,7 +47,9 @@ var keyHeaders = map[string]string{
 
 // start starts a server that speaks the wire, and opens a client for it. Key is
 // what the client has as its key; "" is the right one.
-func start(t *testing.T, kind wire.Kind, key string, replies ...scripted.Reply) (*scripted.Server, *wire.Client) {
+func start(
+	t *testing.T, kind wires.Kind, open wire.Opener, key string, replies ...scripted.Reply,
+) (*scripted.Server, *wire.Client) {
 	t.Helper()
 	if len(replies) == 0 {
 		replies = []scripted.Reply{{Text: "Done."}}
@@ -61,7 +64,7 @@ func start(t *testing.T, kind wire.Kind, key string, replies ...scripted.Reply) 
 	if key == "" {
 		key = server.Key()
 	}
-	client, err := kind.Open(wire.Config{
+	client, err := open(wire.Config{
 		BaseURL: server.URL(),
 		Key:     Key(key),
 		Auth:    kind.Auth,
@@ -78,10 +81,10 @@ func start(t *testing.T, kind wire.Kind, key string, replies ...scripted.Reply) 
 	return server, client
 }
 
-func conformConversation(t *testing.T, kind wire.Kind) {
+func conformConversation(t *testing.T, kind wires.Kind, open wire.Opener) {
 	t.Helper()
 	first := 0
-	server, client := start(t, kind, "", scripted.Reply{
+	server, client := start(t, kind, open, "", scripted.Reply{
 		Turn:      &first,
 		Reasoning: "Look first.",
 		Text:      "I look.",
@@ -121,17 +124,17 @@ func conformConversation(t *testing.T, kind wire.Kind) {
 		}
 		for _, field := range kind.Fields {
 			if Field(t, string(s.Body), field) == "" {
-				t.Errorf("a request has no %s, which the wire says it has: %s", field, s.Body)
+				t.Errorf("a request has no %s, which its row says it has: %s", field, s.Body)
 			}
 		}
 	}
 }
 
-func conformFailures(t *testing.T, kind wire.Kind) {
+func conformFailures(t *testing.T, kind wires.Kind, open wire.Opener) {
 	t.Helper()
 	const wait = 7 * time.Second
 	once := 1
-	_, client := start(t, kind, "", scripted.Reply{Text: "Done.", Fault: &scripted.Fault{
+	_, client := start(t, kind, open, "", scripted.Reply{Text: "Done.", Fault: &scripted.Fault{
 		Kind:       scripted.FaultStatus,
 		Status:     http.StatusTooManyRequests,
 		RetryAfter: "7",
@@ -145,7 +148,7 @@ func conformFailures(t *testing.T, kind wire.Kind) {
 	if answer, err := client.Generate(t.Context(), call, nil); err != nil || answer.Message.Text() != "Done." {
 		t.Errorf("the answer after it is %+v, %v", answer, err)
 	}
-	_, stranger := start(t, kind, "sk-wrong")
+	_, stranger := start(t, kind, open, "sk-wrong")
 	_, err = stranger.Generate(t.Context(), call, nil)
 	_ = ModelError(t, err, loop.ErrAuth)
 	for kindOf, want := range map[scripted.FaultKind]loop.ErrorKind{
@@ -157,6 +160,7 @@ func conformFailures(t *testing.T, kind wire.Kind) {
 		_, client := start(
 			t,
 			kind,
+			open,
 			"",
 			scripted.Reply{Text: "It begins like this.", Fault: &scripted.Fault{Kind: kindOf}},
 		)
