@@ -84,12 +84,14 @@ func (p Policy) settingVars(level Level, scratch string) map[string]string {
 // with. None of it holds anything hidden.
 func (p Policy) readInHome(home string, path []string) []string {
 	shown := slices.Concat(p.shownInHome(home), p.programsInHome(home, path))
+	hidden := realPaths(p.Hidden)
 	for _, s := range p.settingsInHome(home) {
-		if !s.Changed {
+		if s.Changed {
+			hidden = append(hidden, realPaths([]string{s.Path})...)
+		} else {
 			shown = append(shown, realPaths([]string{s.Path})...)
 		}
 	}
-	hidden := realPaths(p.Hidden)
 	var out []string
 	for _, dir := range shown {
 		out = append(out, pathsAround(dir, hidden)...)
