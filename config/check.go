@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -66,6 +67,22 @@ func faults(c Config) []fault {
 	for i, p := range c.Redact.Patterns {
 		if _, err := compileRule(p); err != nil {
 			out = append(out, fault{key: "redact.patterns", text: fmt.Sprintf("entry %d %v", i+1, err)})
+		}
+	}
+	for i, path := range c.Walls.Show {
+		if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
+			out = append(out, fault{
+				key:  "walls.show",
+				text: fmt.Sprintf("entry %d = %q must be absolute or begin with ~/", i+1, path),
+			})
+		}
+	}
+	for i, name := range c.Walls.AllowEnv {
+		if !isVariable(strings.ReplaceAll(name, "*", "")) {
+			out = append(out, fault{
+				key:  "walls.allow_env",
+				text: fmt.Sprintf("entry %d = %q must be the name of a variable, or a pattern like \"APP_*\"", i+1, name),
+			})
 		}
 	}
 	for i, c := range c.Checks.Run {

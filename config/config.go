@@ -81,8 +81,9 @@ type Config struct {
 	Sandbox string `toml:"sandbox" json:"sandbox,omitempty" oneof:"auto,required,off,namespaces,bubblewrap,landlock,sandbox-exec"`
 	// MaxMemory and MaxProcesses bound what all commands of a phase, or one check,
 	// use together. Unset: no bound of memory; default 4096 processes and threads.
-	MaxMemory    Size  `toml:"max_memory" json:"max_memory,omitempty"`
-	MaxProcesses int64 `toml:"max_processes" json:"max_processes,omitempty" max:"4194304"`
+	MaxMemory    Size        `toml:"max_memory" json:"max_memory,omitempty"`
+	MaxProcesses int64       `toml:"max_processes" json:"max_processes,omitempty" max:"4194304"`
+	Walls        WallsConfig `toml:"walls" json:"walls,omitzero"`
 	// ExploreBash gives Explore and Plan commands, behind the wall of Review.
 	ExploreBash bool `toml:"explore_bash" json:"explore_bash,omitempty"`
 	// AllowCommit lets the commands of Implement write .git, hooks and settings
@@ -173,6 +174,27 @@ func (c RetryConfig) Unreachable(answered bool) time.Duration {
 		return 10 * time.Second
 	}
 }
+
+// WallsConfig says what commands see of the user's home and environment.
+type WallsConfig struct {
+	// Show are files and folders of the home that commands can read, beside those that
+	// tools need: absolute, or with ~.
+	Show []string `toml:"show" json:"show,omitempty"`
+	// Environment says which variables commands get: minimal is those that build tools go
+	// by, inherit all that do not look like a secret. Unset: minimal.
+	Environment string `toml:"environment" json:"environment,omitempty" oneof:"minimal,inherit"`
+	// AllowEnv are variables that commands get too. A pattern such as "APP_*" takes none
+	// that looks like a secret; a name is taken at its word.
+	AllowEnv []string `toml:"allow_env" json:"allow_env,omitempty"`
+}
+
+// IsZero says that there is nothing to write, also of an empty list.
+func (c WallsConfig) IsZero() bool {
+	return len(c.Show) == 0 && c.Environment == "" && len(c.AllowEnv) == 0
+}
+
+// Inherits says that commands get all variables that do not look like a secret.
+func (c WallsConfig) Inherits() bool { return c.Environment == "inherit" }
 
 // MemoryConfig says what is remembered across runs.
 type MemoryConfig struct {

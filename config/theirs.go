@@ -77,6 +77,8 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 		var all Config
 		if _, err := decode(t.path, t.data, &all); err == nil && len(faults(all)) == 0 {
 			all.Permission, all.Hooks = nil, nil
+			all.Walls.Show = joined(cfg.Walls.Show, all.Walls.Show)
+			all.Walls.AllowEnv = cfg.Walls.AllowEnv // it would name the user's keys
 			var refused []Warning
 			all.Providers, refused = t.withoutKeys(all.Providers, cfg.Providers)
 			warnings = append(warnings, refused...)

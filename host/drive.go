@@ -101,7 +101,7 @@ func (s *session) openProof(d driving) *proof.Proof {
 		View:           d.view,
 		Results:        s.db,
 		FreshBaselines: d.options.FreshBaseline,
-		Env:            s.cfg.ForChildren(s.host.environ),
+		Env:            s.shell.Env(),
 		Redact:         s.redact,
 	})
 }

@@ -96,8 +96,10 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 	if s.learn, err = h.openLearning(s.cfg, s.db, learnAbout, s.redact); err != nil {
 		return err
 	}
+	env, set := walls.Environment(s.cfg, h.environ)
 	s.shell, err = sandbox.New(sandbox.Config{
-		Env:     s.cfg.ForChildren(h.environ),
+		Env:     env,
+		Set:     set,
 		Path:    os.Getenv("PATH"),
 		Timeout: s.cfg.Timeouts.Bash.Duration,
 		Now:     h.now,

@@ -70,6 +70,8 @@ func (w *Wall) bwrapArgs(steps []step) ([]string, error) {
 			args = append(args, "--bind", s.From, s.At)
 		case kindBind:
 			args = append(args, "--bind", s.At, s.At)
+		case kindPut:
+			args = append(args, "--ro-bind", s.From, s.At)
 		case kindShow, kindView:
 			args = append(args, "--ro-bind", s.At, s.At)
 		case kindEmpty:

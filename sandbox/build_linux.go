@@ -41,7 +41,7 @@ func (w *Wall) startInside(ctx context.Context, cmd *exec.Cmd, s setup) (*inside
 func (w *Wall) layoutInput() layoutInput {
 	return layoutInput{
 		home:    homeOf(w.env),
-		shown:   filepath.SplitList(lookupEnv(w.env, "PATH")),
+		shown:   w.programs(),
 		scratch: w.scratch,
 		mounts:  mountPoints(),
 	}
@@ -157,8 +157,18 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 			write = append(write, c.Dir)
 		}
 	}
+	read := append(slices.Clone(write), w.policy.Tree, w.self())
+	hidden := w.policy.Hidden
+	if home := w.policy.ownHome(); home != "" {
+		if err := w.policy.writeSettings(w.scratch); err != nil {
+			return nil, err
+		}
+		read = append(read, filepath.Join(w.scratch, settingsDirName))
+		read = append(read, w.policy.readInHome(home, w.programs())...)
+		hidden = append(slices.Clip(hidden), home)
+	}
 	s := setup{
-		Read:     pathsExcept(w.policy.Hidden, append(write, w.policy.Tree, w.self())),
+		Read:     pathsExcept(hidden, read),
 		Write:    write,
 		Internet: w.policy.Network,
 	}
@@ -176,36 +186,5 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 // pathsExcept lists paths that together hold everything but what is hidden, and
 // what is to be kept although it lies in there.
 func pathsExcept(hidden, keep []string) []string {
-	var real []string
-	for _, h := range hidden {
-		if p, err := filepath.EvalSymlinks(h); err == nil {
-			real = append(real, p)
-		}
-	}
-	return append(pathsAround("/", real), keep...)
-}
-
-// pathsAround lists dir, or what is in it, as far as it holds nothing hidden.
-func pathsAround(dir string, hidden []string) []string {
-	inside := false
-	for _, h := range hidden {
-		if within(dir, h) {
-			return nil
-		}
-		inside = inside || within(h, dir)
-	}
-	if !inside {
-		return []string{dir}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, e := range entries {
-		if e.Type()&os.ModeSymlink == 0 { // what it leads to has a path of its own
-			out = append(out, pathsAround(filepath.Join(dir, e.Name()), hidden)...)
-		}
-	}
-	return out
+	return append(pathsAround("/", realPaths(hidden)), keep...)
 }

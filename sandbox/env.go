@@ -3,6 +3,9 @@ package sandbox
 import (
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/userinfo"
 )
 
 // fixedEnv is set for every child, so that nothing asks, pages or paints.
@@ -19,12 +22,21 @@ var fixedEnv = []string{
 // one or ends with one, plural or not: API_KEY, PGPASSWORD, NPM_AUTHTOKEN,
 // SSH_AUTH_SOCK; but not KEYMAP, TOKENIZERS_PARALLELISM or GIT_AUTHOR_NAME.
 var secretWords = []string{
-	"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH",
+	"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH", "DSN", "JWT", "COOKIE",
 }
 
 // secretParts mark a secret only as a whole part behind another: MYSQL_PWD is
 // one, PWD is not.
-var secretParts = []string{"PASS", "PAT", "PWD"}
+var secretParts = []string{"PASS", "PAT", "PWD", "CRED", "CREDS"}
+
+// secretNames hold addresses with passwords.
+var secretNames = []string{"DATABASE_URL", "REDIS_URL", "MONGO_URL", "MONGODB_URI", "AMQP_URL", "PGSERVICE"}
+
+// secretValue is how a value goes that is a key or holds one: what vendors let their
+// keys begin with, a password with a name before it, and a name and a password.
+var secretValue = lazy.Regexp(`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|sk-|AKIA|ASIA|npm_|pypi-|hf_|eyJ)[A-Za-z0-9_-]{16}|` +
+	`-----BEGIN |(?i:(?:^|[^a-z0-9])(?:password|passwd|pwd|secret|token|api_?key|access_?key|bearer)["']?\s*[=:]\s*["']?[^\s"'$;]{3})|` +
+	`(?i:^(?:bearer|basic)\s+\S)|^[^\s/:@=]+:[^\s/@]+@[^\s@]+$`)
 
 // droppedPrefixes belong to accounts.
 var droppedPrefixes = []string{"ANTHROPIC_", "AWS_", "AZURE_", "VAULT_"}
@@ -51,10 +63,20 @@ var misleadingPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_T
 // CleanEnv is the environment that children get: environ without what looks
 // like a secret by its name, without this program's own settings (PLAN_*) and
 // without what would mislead git or the shell, and with the settings that keep
-// commands from asking, paging and colouring. Values are not looked at, so a
-// password inside a URL stays. The order is kept; the last of two equal names
-// wins.
-func CleanEnv(environ []string) []string { return filterEnv(environ, isDropped) }
+// commands from asking, paging and colouring. What looks like a secret by its value
+// goes too, and an address loses its name and password. The order is kept; the last
+// of two equal names wins.
+func CleanEnv(environ []string) []string {
+	out := slices.DeleteFunc(filterEnv(environ, isDropped), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return name != "PATH" && !namesPaths(value) && secretValue().MatchString(userinfo.Strip(value))
+	})
+	for i, entry := range out {
+		name, value, _ := strings.Cut(entry, "=")
+		out[i] = name + "=" + userinfo.Strip(value)
+	}
+	return out
+}
 
 // OwnEnv is the environment of commands that the user wrote to be run in the
 // user's name, where credentials are what they need: as CleanEnv makes it, but
@@ -106,7 +128,8 @@ func isDropped(name string) bool {
 	if name == "GOAUTH" { // says how go finds credentials; holds none
 		return false
 	}
-	if isMisleading(name) || hasPrefix(name, programPrefixes) || hasPrefix(name, droppedPrefixes) {
+	if isMisleading(name) || hasPrefix(name, programPrefixes) || hasPrefix(name, droppedPrefixes) ||
+		slices.ContainsFunc(secretNames, func(secret string) bool { return strings.HasSuffix(name, secret) }) {
 		return true
 	}
 	for i, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {

@@ -32,14 +32,24 @@ func layout(p Policy, g layoutInput) ([]step, error) {
 	}
 	l.add(kindEmpty, "/run", "")
 	l.add(kindView, "/var", "")
-	l.add(kindView, g.home, "")
-	for _, dir := range slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)) {
+	shown, home := slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)), p.ownHome()
+	if home == "" {
+		l.add(kindView, g.home, "")
+	} else {
+		shown = l.showHome(p, home)
+	}
+	for _, dir := range shown {
 		if l.hiddenByWall(dir) && !inWorkDirs(p, dir) {
 			l.add(kindShow, dir, "")
 		}
 	}
 	for _, path := range p.Hidden {
-		l.add(kindEmpty, path, "")
+		if home == "" || l.isSeen(p, home, path) {
+			l.add(kindEmpty, path, "")
+		}
+	}
+	if home != "" {
+		l.putSettings(p, home)
 	}
 	for _, c := range p.Caches {
 		if p.Discard {

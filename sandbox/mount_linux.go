@@ -96,7 +96,7 @@ func openSources(steps []step) ([]mountSource, error) {
 		switch s.Kind {
 		case kindBind, kindShow:
 			src.fd, err = cloneMount(s.At)
-		case kindOwn:
+		case kindOwn, kindPut:
 			src.fd, err = cloneMount(s.From)
 		case kindLayer:
 			err = errors.Join(openPath(s.At, &src.fd), openPath(s.Upper, &src.upper), openPath(s.Work, &src.work))
@@ -131,7 +131,7 @@ func (s mountSource) attach() error {
 		return err
 	}
 	switch s.Kind {
-	case kindOwn, kindBind, kindShow:
+	case kindOwn, kindPut, kindBind, kindShow:
 		return attachMount(s.fd, s.At)
 	case kindLayer:
 		const options = "lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr"

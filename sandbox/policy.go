@@ -1,6 +1,9 @@
 package sandbox
 
-import "fmt"
+import (
+	"fmt"
+	"path/filepath"
+)
 
 // Level is how much of a wall this machine can build, strongest first.
 type Level string
@@ -64,6 +67,16 @@ type Policy struct {
 	// Hidden are files and directories that cannot be read. Tree, ExtraDirs and
 	// what else is named here can lie in them all the same.
 	Hidden []string
+	// Home is a directory of which only what is named here is seen: Tree, ExtraDirs,
+	// Caches, Shown, Settings, and what the PATH of the commands names. Where commands
+	// see a file system of their own they may write to the rest, which is empty and the
+	// wall's own. A home that lies in Tree, or is Tree, is seen like Tree. "" is none.
+	Home string
+	// Shown are files and directories in Home, or where links in it lead, that can be
+	// read. What lies in Hidden stays hidden.
+	Shown []string
+	// Settings are files of Home that stand there otherwise, read-only.
+	Settings []Setting
 	// Caches make builds fast. With Discard their writes are thrown away too.
 	Caches []Cache
 	// Unwatched are directories in Tree where others may write meanwhile:
@@ -96,6 +109,17 @@ type Cache struct {
 	ProxyVar string
 }
 
+// Setting is a settings file of a tool as its commands see it.
+type Setting struct {
+	Path string // where it stands in Home
+	Data []byte // what is seen there
+	// Changed says that the file itself holds something else, which is not to be
+	// seen. Where nothing can be put at Path, the file itself is then hidden.
+	Changed bool
+	// Var is the environment variable that names such a file, "" if there is none.
+	Var string
+}
+
 // Refusal says that a wall was asked for that cannot be built here.
 type Refusal struct {
 	Why []string // what is missing, one for each level tried
@@ -125,6 +149,20 @@ func (p Policy) layered() []string {
 		return nil
 	}
 	return append([]string{p.Tree}, p.ExtraDirs...)
+}
+
+// ownHome is Home as the kernel knows it, "" where it is seen like Tree or is the
+// root of everything.
+func (p Policy) ownHome() string {
+	home, err := filepath.EvalSymlinks(p.Home)
+	if p.Home == "" || err != nil || home == "/" {
+		return ""
+	}
+	tree, err := filepath.EvalSymlinks(p.Tree)
+	if err != nil || within(home, tree) {
+		return ""
+	}
+	return home
 }
 
 // dir is where a command works that says it works in dir.

@@ -37,7 +37,9 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 	tree := filepath.Join(dir, "tree")
 	copied := filepath.Join(dir, "copy")
 	secret := filepath.Join(dir, "secret")
-	for _, d := range []string{tree, copied} {
+	home := filepath.Join(dir, "home")
+	shown := filepath.Join(home, "shown")
+	for _, d := range []string{tree, copied, home, shown} {
 		err = errors.Join(err, os.Mkdir(d, 0o700), os.WriteFile(filepath.Join(d, "file"), []byte("before\n"), 0o600))
 	}
 	if err = errors.Join(err, os.WriteFile(secret, []byte("secret\n"), 0o600)); err != nil {
@@ -48,6 +50,8 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 		Discard: true,
 		Copy:    copied,
 		Hidden:  []string{secret},
+		Home:    home,
+		Shown:   []string{shown},
 	}, env)
 	if err != nil {
 		return err
@@ -58,7 +62,9 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 grep -q after file || echo cannot read what it wrote
 { echo x >%q; } 2>/dev/null
 grep -q secret %q 2>/dev/null && echo can read what is hidden
-:`, outside, secret)
+grep -q before %q 2>/dev/null && echo can read the home
+grep -q before %q || echo cannot read what is shown of the home
+:`, outside, secret, filepath.Join(home, "file"), filepath.Join(shown, "file"))
 	res, err := w.Shell(base).Run(ctx, Command{
 		Line:    line,
 		Dir:     tree,

@@ -155,8 +155,8 @@ type Result struct {
 	// 128+n when signal n ended it.
 	ExitCode int
 	// Output is stdout and stderr, interleaved as they came, whole up to a safety
-	// bound. Behind a wall with bounds, lines in brackets follow that say which
-	// of them the command met.
+	// bound. Behind a wall, lines in brackets follow that say which bounds the
+	// command met and, if it failed, what it names that the wall hides.
 	Output []byte
 	// TimedOut says that it was stopped: its time was up, or it hung.
 	TimedOut bool
@@ -199,6 +199,9 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	}
 	start := s.now()
 	end, err := s.spawner.spawn(limited, t, w)
+	if wall, ok := s.spawner.(*Wall); ok && end.code != 0 {
+		end.note += wall.unseenNote(out.bytes())
+	}
 	if end.note != "" && c.Output != nil {
 		c.Output([]byte(end.note))
 	}

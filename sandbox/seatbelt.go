@@ -13,15 +13,16 @@ const seatbeltPath = "/usr/bin/sandbox-exec"
 
 // spawnSeatbelt runs a task under a profile, as a child of this process.
 func (w *Wall) spawnSeatbelt(ctx context.Context, t task, watch *watch) (ending, error) {
-	t.Args = append([]string{seatbeltPath, "-p", seatbeltProfile(w.policy, w.scratch), t.Path}, t.Args[1:]...)
+	t.Args = append([]string{seatbeltPath, "-p", seatbeltProfile(w.policy, w.scratch, w.programs()), t.Path}, t.Args[1:]...)
 	t.Path = seatbeltPath
 	return direct{}.spawn(ctx, t, watch)
 }
 
 // seatbeltProfile writes a policy in the language of sandbox-exec, where the last
-// rule that fits a call decides. Scratch is the wall's own folder. Places that do not
-// exist are left out, for there is no saying where they really lie.
-func seatbeltProfile(p Policy, scratch string) string {
+// rule that fits a call decides. Scratch is the wall's own folder, and path is where
+// programs are found. Places that do not exist are left out, for there is no saying
+// where they really lie.
+func seatbeltProfile(p Policy, scratch string, path []string) string {
 	written := append([]string{filepath.Join(scratch, "tmp0")}, p.writable()...)
 	if p.Discard {
 		written = append(written, p.Copy)
@@ -51,6 +52,12 @@ func seatbeltProfile(p Policy, scratch string) string {
 		`(literal "/dev/tty")`,
 		`(literal "/dev/dtracehelper")`,
 	)
+	if home := p.ownHome(); home != "" {
+		b.below("deny file-read* file-write*", []string{home})
+		b.below("allow file-read-metadata", []string{home})
+		b.below("allow file-read*", p.readInHome(home, path))
+		b.below("allow file-read*", []string{filepath.Join(scratch, settingsDirName)})
+	}
 	b.below("deny file-read* file-write*", p.Hidden)
 	b.below("allow file-read*", read)
 	b.below("allow file-write*", written)

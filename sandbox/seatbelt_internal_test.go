@@ -50,7 +50,7 @@ func TestSeatbeltOfAReview(t *testing.T) {
 	got := seatbeltProfile(Policy{
 		Tree: in("tree"), Discard: true, Copy: in("copy"), ExtraDirs: []string{in("tree/.git")},
 		Hidden: []string{in("home/.ssh"), in(`odd "name"\\`), in("not there")}, Caches: []Cache{{Dir: in("cache"), Var: "C"}},
-	}, in("scratch"))
+	}, in("scratch"), nil)
 	want := seatbeltHead + `(deny file-read* file-write*
   (subpath "ROOT/home/.ssh")
   (subpath "ROOT/odd \"name\"\\\\"))
@@ -79,7 +79,7 @@ func TestSeatbeltOfAnImplementation(t *testing.T) {
 	got := seatbeltProfile(Policy{
 		Tree: in("tree"), Fixed: []string{in("tree/.git/hooks")}, Hidden: []string{in("home")},
 		Caches: []Cache{{Dir: in("cache")}}, Network: true,
-	}, in("scratch"))
+	}, in("scratch"), nil)
 	want := seatbeltHead + `(deny file-read* file-write*
   (subpath "ROOT/home"))
 (allow file-read*

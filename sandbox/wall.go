@@ -229,7 +229,7 @@ func (w *Wall) prepareScratch() error {
 	if err := os.MkdirAll(filepath.Join(w.scratch, "tmp0"), 0o700); err != nil {
 		return fmt.Errorf("make a folder for the sandbox: %w", err)
 	}
-	if err := errors.Join(w.putInTemporary(), w.makeCaches()); err != nil {
+	if err := errors.Join(w.putInTemporary(), w.makeCaches(), w.policy.writeSettings(w.scratch)); err != nil {
 		return err
 	}
 	w.putsWritten = true
@@ -330,6 +330,9 @@ func (w *Wall) privateCaches() []Cache {
 	return slices.DeleteFunc(slices.Clone(w.policy.Caches), func(c Cache) bool { return c.Var == "" })
 }
 
+// programs lists the folders in which commands find programs.
+func (w *Wall) programs() []string { return filepath.SplitList(lookupEnv(w.env, "PATH")) }
+
 // makeCaches makes those folders.
 func (w *Wall) makeCaches() error {
 	for _, c := range w.privateCaches() {
@@ -378,7 +381,8 @@ func quoted(words ...string) string {
 // to the wall's own folder, caches to where they may be written, and what
 // leads to services of the user's session is gone.
 func (w *Wall) environ(env []string) []string {
-	set := map[string]string{"TMPDIR": w.tmp()}
+	set := w.policy.settingVars(w.level, w.scratch)
+	set["TMPDIR"] = w.tmp()
 	for _, c := range w.privateCaches() {
 		set[c.Var] = filepath.Join(w.tmp(), privateCachePrefix+c.Var)
 		if c.ProxyVar != "" && lookupEnv(w.env, c.ProxyVar) == "" {

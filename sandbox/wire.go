@@ -34,6 +34,7 @@ const (
 	kindView  kind = "view"  // what is there, read-only; its sockets are dead
 	kindShow  kind = "show"  // what is there, read-only
 	kindBind  kind = "bind"  // the real thing, writable
+	kindPut   kind = "put"   // another file or folder, read-only
 	kindLayer kind = "layer" // what is there, with a layer that takes the writes
 )
 
@@ -42,7 +43,7 @@ const (
 type step struct {
 	Kind kind
 	At   string // where, without symbolic links
-	From string // what, for own; the place itself for the others
+	From string // what, for own and put; the place itself for the others
 	Dir  bool
 	// Upper and Work belong to a layer.
 	Upper, Work string

@@ -14,10 +14,14 @@ import (
 // which programs git runs.
 func (w *Walls) policy(p plan.Phase) sandbox.Policy {
 	settings, repo := w.cfg.Settings, w.cfg.Repo()
+	home := w.homeFor(repo)
 	policy := sandbox.Policy{
 		Tree:         repo.Root(),
 		Discard:      !phases.TraitsOf(p).Writes,
 		Hidden:       append(sandbox.Secrets(w.cfg.Env), w.cfg.Home),
+		Home:         home.dir,
+		Shown:        home.shown,
+		Settings:     home.settings,
 		Caches:       sandbox.Caches(w.cfg.Env, w.cfg.Now()),
 		Unwatched:    repo.GitDirs(),
 		MaxMemory:    uint64(settings.MaxMemory),

@@ -36,7 +36,8 @@ type Config struct {
 	Repo func() *worktree.Repo
 	// Shell runs the commands.
 	Shell *sandbox.Shell
-	// Env is the environment of the commands, as NAME=value.
+	// Env is the user's environment, as NAME=value. Commands get of it what the shell
+	// has, and it says where the home, keys, tools and caches are.
 	Env []string
 	// Home is the folder with the database and the settings of the user, PLAN_HOME.
 	// No command can read it.
@@ -64,6 +65,9 @@ type Walls struct {
 	// each process alone, and nil where they hold for all commands together.
 	checkBounds func() error
 	views       *views // nil before OpenViews
+
+	homesMu sync.Mutex
+	homes   map[string]home // by the tree that is worked on
 }
 
 // New prepares the walls of a run. What the settings require is tried at once, and
@@ -74,6 +78,9 @@ func New(ctx context.Context, cfg Config) (*Walls, error) {
 	w.level = sync.OnceValues(func() (sandbox.Level, []string) { return w.chooseLevel(context.WithoutCancel(ctx)) })
 	w.checkBounds = sync.OnceValue(func() error { return sandbox.Bounded(context.WithoutCancel(ctx)) })
 	mode := cfg.Settings.Sandbox
+	if mode != modeOff {
+		w.noteHome()
+	}
 	if cfg.Settings.MaxMemory > 0 && mode != modeOff {
 		if err := w.checkBounds(); err != nil {
 			cfg.Note(fmt.Sprintf("max_memory holds for each process alone: %v", err))

@@ -1,0 +1,96 @@
+package walls
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/subpath"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/sandbox/places"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// Environment is what commands get of the user's environment: env, which is cleaned of
+// what looks like a secret before it is used, and set, which the user wants them to have
+// whatever it looks like.
+func Environment(settings config.Config, environ []string) (env, set []string) {
+	environ = settings.ForChildren(environ)
+	set = sandbox.NamedEnv(environ, settings.Walls.AllowEnv)
+	if settings.Walls.Inherits() {
+		return environ, set
+	}
+	return sandbox.MinimalEnv(environ, settings.Walls.AllowEnv), set
+}
+
+// home is what commands see of the user's home, as it was when the run first asked.
+type home struct {
+	dir      string
+	shown    []string
+	settings []sandbox.Setting
+}
+
+// homeFor looks at the home for the work on a tree, once for each.
+func (w *Walls) homeFor(repo *worktree.Repo) home {
+	w.homesMu.Lock()
+	defer w.homesMu.Unlock()
+	if h, ok := w.homes[repo.Root()]; ok {
+		return h
+	}
+	from := places.Of(w.cfg.Env, repo.Root())
+	asked, _ := from.Ask(w.cfg.Settings.Walls.Show)
+	h := home{
+		dir:      from.Dir(),
+		shown:    slices.Concat(from.Shown(), asked, repo.GitDirs(), borrowedFrom(repo)),
+		settings: from.Settings(),
+	}
+	if w.homes == nil {
+		w.homes = map[string]home{}
+	}
+	w.homes[repo.Root()] = h
+	return h
+}
+
+// borrowedFrom lists the stores of objects that a repository's own builds on.
+func borrowedFrom(repo *worktree.Repo) []string {
+	var out []string
+	for _, dir := range repo.GitDirs() {
+		objects := filepath.Join(dir, "objects")
+		data, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			path := strings.TrimSpace(line)
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(objects, path)
+			}
+			if filepath.Base(path) == "objects" { // anything else is no store
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// noteHome tells the user where the home is not hidden as the settings may suggest.
+func (w *Walls) noteHome() {
+	tree := w.cfg.Repo().Root()
+	from := places.Of(w.cfg.Env, tree)
+	asked, refused := from.Ask(w.cfg.Settings.Walls.Show)
+	for _, path := range refused {
+		w.cfg.Note(fmt.Sprintf("walls.show: %s is not shown, because all of the home directory lies in it", path))
+	}
+	for _, path := range asked {
+		secrets := sandbox.Secrets(w.cfg.Env)
+		if slices.ContainsFunc(secrets, func(secret string) bool { return subpath.Within(secret, path) }) {
+			w.cfg.Note(fmt.Sprintf("walls.show: %s stays hidden, because keys are kept there", path))
+		}
+	}
+	if from.Dir() != "" && subpath.Within(tree, from.Dir()) {
+		w.cfg.Note("your home directory lies in the work tree: commands can read all of it that is not known to hold keys")
+	}
+}
