@@ -149,16 +149,15 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 	if err := w.makeCaches(); err != nil {
 		return nil, err
 	}
-	write := slices.Concat([]string{tmp}, devices(), w.policy.writable())
+	write := slices.Concat([]string{tmp}, devices(), w.policy.writable(), w.policy.uppers())
 	if w.policy.Discard {
 		write = append(write, w.policy.Copy)
-	} else {
-		for _, c := range w.policy.Caches {
-			write = append(write, c.Dir)
-		}
 	}
 	s := setup{
-		Read:     pathsExcept(w.policy.Hidden, append(write, w.policy.Tree, w.self())),
+		Read: pathsExcept(
+			w.policy.Hidden,
+			slices.Concat(write, w.policy.cacheLayers(), []string{w.policy.Tree, w.self()}),
+		),
 		Write:    write,
 		Internet: w.policy.Network,
 	}
