@@ -43,7 +43,7 @@ func (w *Wall) TemporaryFiles(ctx context.Context) ([]TemporaryFile, error) {
 		if seen++; seen > maxListed {
 			return fs.SkipAll
 		}
-		if info.Mode().IsRegular() && !strings.HasPrefix(name, privateCachePrefix) {
+		if info.Mode().IsRegular() && !strings.HasPrefix(name, standInPrefix) {
 			out = append(out, TemporaryFile{
 				Path: temporaryRoot + "/" + filepath.ToSlash(name),
 				Size: info.Size(),

@@ -31,6 +31,13 @@ var secretFiles = []string{
 	".git-credentials", ".bash_history", ".some-tool/auth.json", ".config/another/credentials.json",
 }
 
+// cacheFiles are what build tools of the arena's user have kept, each of which some
+// tool would run or build from.
+var cacheFiles = []string{
+	".cache/go-build/ab/abcd-d", "go/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64/bin/go", ".npm/_npx/1a/run",
+	".cache/pip/wheel", ".cargo/registry/src/crate", ".cargo/git/db/crate", ".m2/repository/a/a.jar", ".gradle/caches/jars-9/a.jar",
+}
+
 var serial atomic.Int64
 
 // arena is a home with a repository in it, and a world around it that
@@ -59,6 +66,9 @@ func newTemplate(t *testing.T) string {
 	files := map[string]string{"home/.bashrc": "", "home/bin/plan": "", "home/.local/share/plan/plan.db": canary, "home/.local/share/plan/config.toml": canary}
 	for _, name := range secretFiles {
 		files["home/"+name] = canary
+	}
+	for _, name := range cacheFiles {
+		files["home/"+name] = "cached\n"
 	}
 	for _, repo := range []string{"repo", "other"} {
 		files["home/src/"+repo+"/file"], files["home/src/"+repo+"/dir/other"] = "before\n", "other\n"

@@ -23,21 +23,23 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	p, g := w.policy, w.layoutInput()
-	if p.Discard { // no layers: they are read, and written to elsewhere
-		for _, c := range p.Caches {
-			g.shown = append(g.shown, c.Dir)
-		}
-		p.Caches = nil
+	if err := w.makeCaches(); err != nil {
+		return nil, err
 	}
+	for _, c := range p.Caches { // no layers: they are read, and written to elsewhere
+		g.shown = append(g.shown, c.Dir)
+		g.read = append(g.read, c.layers()...)
+		if c.Upper != "" {
+			g.written = append(g.written, c.Upper)
+		}
+	}
+	p.Caches = nil
 	steps, err := layout(p, g)
 	if err != nil {
 		return nil, err
 	}
 	args, err := w.bwrapArgs(steps)
 	if err != nil {
-		return nil, err
-	}
-	if err := w.makeCaches(); err != nil {
 		return nil, err
 	}
 	args = append(args, "--ro-bind", self, bwrapSelf, "--remount-ro", "/run", "--", bwrapSelf, Verb, roleBuild)

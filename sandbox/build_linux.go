@@ -149,15 +149,11 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 	if err := w.makeCaches(); err != nil {
 		return nil, err
 	}
-	write := slices.Concat([]string{tmp}, devices(), w.policy.writable())
+	write := slices.Concat([]string{tmp}, devices(), w.policy.writable(), w.policy.uppers())
 	if w.policy.Discard {
 		write = append(write, w.policy.Copy)
-	} else {
-		for _, c := range w.policy.Caches {
-			write = append(write, c.Dir)
-		}
 	}
-	read := append(slices.Clone(write), w.policy.Tree, w.self())
+	read := slices.Concat(write, w.policy.cacheLayers(), []string{w.policy.Tree, w.self()})
 	hidden := w.policy.Hidden
 	if home := w.policy.ownHome(); home != "" {
 		if err := w.policy.writeSettings(w.scratch); err != nil {

@@ -15,10 +15,10 @@ const Verb = "__sandbox"
 // Enter turns this process into what stands between a tool and its cache, if it
 // was started to be that. It must be the first thing that main does.
 func Enter() {
-	if len(os.Args) != 5 || os.Args[1] != Verb || os.Args[2] != roleCache {
+	if len(os.Args) < 4 || os.Args[1] != Verb || os.Args[2] != roleCache {
 		return
 	}
-	if err := (goCache{lower: os.Args[3], upper: os.Args[4]}).serve(os.Stdin, os.Stdout); err != nil {
+	if err := newGoCache(os.Args[3:]).serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		os.Exit(1)
 	}

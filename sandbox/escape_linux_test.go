@@ -227,6 +227,7 @@ func (s stage) try(a *arena, helper string, try attempt) (said string, out bool)
 	policy := sandbox.Policy{
 		Tree: a.tree, Discard: !s.implement, Network: s.implement,
 		Hidden: append(sandbox.Secrets(env), a.own),
+		Caches: sandbox.Caches(env, time.Now()),
 	}
 	skip := ""
 	if s.implement {

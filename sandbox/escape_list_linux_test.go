@@ -55,6 +55,7 @@ func attempts() []attempt {
 		{"network", network()},
 		{"kernel", kernel()},
 		{"languages", byLanguages()},
+		{"caches", intoCaches()},
 	} {
 		for _, try := range f.attempts {
 			try.family = f.family
@@ -209,6 +210,26 @@ func elsewhere() []attempt {
 		{name: "control groups", line: `for d in /sys/fs/cgroup /sys/fs/cgroup/*; do mkdir "$d/escape-$ID" && rmdir "$d/escape-$ID" && echo ` + escaped + ` && break; done`, won: printed(escaped), root: true},
 		{name: "disk", line: `for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/xvda; do [ -b $d ] && exec 3<>$d && echo ` + escaped + ` && break; done`, won: printed(escaped), root: true},
 	}
+}
+
+// intoCaches are writes to what the user's build tools have kept.
+func intoCaches() []attempt {
+	var out []attempt
+	for _, name := range cacheFiles {
+		out = append(
+			out,
+			attempt{name: "change ~/" + name, line: fmt.Sprintf(`f=~/%q; echo x >>"$f"`, name)},
+			attempt{name: "replace ~/" + name, line: fmt.Sprintf(`f=~/%q; echo x >"$f.new" && mv "$f.new" "$f"`, name)},
+			attempt{name: "add beside ~/" + name, line: fmt.Sprintf(`f=~/%q; echo x >"$(dirname "$f")/more"`, name)},
+		)
+	}
+	return append(
+		out,
+		attempt{name: "move caches away", line: `mv ~/go/pkg/mod ~/go/pkg/mod2; mv ~/.npm ~/.npm2; mv ~/.gradle/caches ~/.gradle/c2`},
+		attempt{name: "a cache by /proc/self/root", line: `echo x >>"/proc/self/root$HOME/.npm/_npx/1a/run"`},
+		attempt{name: "a cache by another's root", line: `echo x >>"/proc/$VICTIM/root$HOME/.npm/_npx/1a/run"`},
+		attempt{name: "a hard link to a cache", line: `ln ~/.npm/_npx/1a/run h && echo x >>h`},
+	)
 }
 
 // processes are attacks on processes outside.

@@ -17,11 +17,18 @@ import (
 // roleCache is what a process does that answers go.
 const roleCache = "cache"
 
-// goCache is a build cache of go over another one: what is not in the upper
-// folder is looked for in the lower, and only the upper is written to. Go asks
-// it over its standard input and output (GOCACHEPROG). Both folders are laid
+// goCache is a build cache of go over others: what is not in the upper folder is
+// looked for in the lowers, the uppermost first, and only the upper is written to.
+// Go asks it over its standard input and output (GOCACHEPROG). All folders are laid
 // out as go's own cache.
-type goCache struct{ lower, upper string }
+type goCache struct {
+	upper  string
+	lowers []string
+}
+
+// newGoCache is the cache that a process was started for with these arguments: the
+// upper folder, then the lowers.
+func newGoCache(args []string) goCache { return goCache{upper: args[0], lowers: args[1:]} }
 
 // cacheRequest is what go asks.
 type cacheRequest struct {
@@ -80,7 +87,7 @@ func (c goCache) serve(in io.Reader, out io.Writer) error {
 func (c goCache) answer(q cacheRequest, body []byte) (cacheResponse, error) {
 	switch q.Command {
 	case "get":
-		for _, dir := range []string{c.upper, c.lower} {
+		for _, dir := range append([]string{c.upper}, c.lowers...) {
 			if r, ok := readCacheEntry(dir, q.ActionID); ok {
 				return r, nil
 			}

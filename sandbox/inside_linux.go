@@ -49,8 +49,8 @@ func Enter() {
 		err = serve()
 	case role == roleGuard:
 		err = guard()
-	case role == roleCache && len(os.Args) == 5:
-		err = goCache{lower: os.Args[3], upper: os.Args[4]}.serve(os.Stdin, os.Stdout)
+	case role == roleCache && len(os.Args) > 3:
+		err = newGoCache(os.Args[3:]).serve(os.Stdin, os.Stdout)
 	default:
 		err = fmt.Errorf("there is no role %q", role)
 	}

@@ -19,6 +19,8 @@ type layoutInput struct {
 	shown   []string // what is seen wherever it lies: where programs are found
 	scratch string   // the wall's own folder, outside the wall
 	mounts  []string // where something is mounted
+	// written and read are seen wherever they lie, besides what the policy names.
+	written, read []string
 }
 
 // temporary folders are replaced by the wall's own.
@@ -52,20 +54,22 @@ func layout(p Policy, g layoutInput) ([]step, error) {
 		l.putSettings(p, home)
 	}
 	for _, c := range p.Caches {
-		if p.Discard {
-			l.layer(c.Dir, c.Seed)
-		} else {
-			l.add(kindBind, c.Dir, "")
-		}
+		l.layer(c.Dir, c)
 	}
 	for _, dir := range p.layered() {
-		l.layer(dir, nil)
+		l.layer(dir, Cache{})
 	}
 	for _, dir := range p.writable() {
 		l.add(kindBind, dir, "")
 		for _, path := range p.Fixed {
 			l.add(kindShow, path, "")
 		}
+	}
+	for _, dir := range g.written {
+		l.add(kindBind, dir, "")
+	}
+	for _, dir := range g.read {
+		l.add(kindShow, dir, "")
 	}
 	slices.SortStableFunc(l.steps, func(a, b step) int { return cmp.Compare(depth(a.At), depth(b.At)) })
 	return l.steps, errors.Join(l.errs...)
@@ -113,8 +117,9 @@ func (l *layoutBuilder) add(k kind, at, from string) {
 	l.steps = append(l.steps, s)
 }
 
-// layer plans a layer over a directory.
-func (l *layoutBuilder) layer(dir string, seed map[string]string) {
+// layer plans a layer over a directory, as a cache wants it: with what lies between,
+// with its own upper folder and with a seed. The zero cache wants nothing.
+func (l *layoutBuilder) layer(dir string, c Cache) {
 	n := len(l.steps)
 	l.add(kindLayer, dir, "")
 	if len(l.steps) == n {
@@ -124,6 +129,10 @@ func (l *layoutBuilder) layer(dir string, seed map[string]string) {
 	base := filepath.Join(l.scratch, "layer"+strconv.Itoa(l.layers))
 	l.layers++
 	s.Upper, s.Work = filepath.Join(base, "upper"), filepath.Join(base, "work")
+	if c.Upper != "" {
+		s.Upper, s.Work = c.Upper, c.Upper+workSuffix
+	}
+	s.Between = c.layers()
 	info, err := os.Stat(s.At)
 	if err != nil {
 		l.errs = append(l.errs, fmt.Errorf("plan the wall: %w", err))
@@ -131,10 +140,8 @@ func (l *layoutBuilder) layer(dir string, seed map[string]string) {
 	}
 	l.make(s.Upper, info)
 	l.make(s.Work, info)
-	for name, text := range seed {
-		if err := os.WriteFile(filepath.Join(s.Upper, name), []byte(text), 0o600); err != nil {
-			l.errs = append(l.errs, fmt.Errorf("plan the wall: %w", err))
-		}
+	if err := c.sow(s.Upper); err != nil {
+		l.errs = append(l.errs, fmt.Errorf("plan the wall: %w", err))
 	}
 }
 

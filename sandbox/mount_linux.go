@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +20,7 @@ func devices() []string {
 type mountSource struct {
 	step
 	fd, upper, work int // upper is the place itself, for a view
+	between         []int
 }
 
 // buildMounts makes the mounts of a new mount namespace.
@@ -100,6 +102,10 @@ func openSources(steps []step) ([]mountSource, error) {
 			src.fd, err = cloneMount(s.From)
 		case kindLayer:
 			err = errors.Join(openPath(s.At, &src.fd), openPath(s.Upper, &src.upper), openPath(s.Work, &src.work))
+			src.between = make([]int, len(s.Between))
+			for i, dir := range s.Between {
+				err = errors.Join(err, openPath(dir, &src.between[i]))
+			}
 		case kindView:
 			var cloneErr error
 			src.upper, cloneErr = cloneMount(s.At)
@@ -134,8 +140,12 @@ func (s mountSource) attach() error {
 	case kindOwn, kindPut, kindBind, kindShow:
 		return attachMount(s.fd, s.At)
 	case kindLayer:
-		const options = "lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr"
-		return overlay(s.At, fmt.Sprintf(options, s.fd, s.upper, s.work))
+		var lower strings.Builder
+		for _, fd := range s.between {
+			fmt.Fprintf(&lower, "/proc/self/fd/%d:", fd)
+		}
+		const options = "lowerdir=%s/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr"
+		return overlay(s.At, fmt.Sprintf(options, &lower, s.fd, s.upper, s.work))
 	case kindView:
 		// An overlay without an upper layer: what listens on a socket in it
 		// cannot be reached. Where the file system refuses that, the place

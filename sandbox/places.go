@@ -2,11 +2,8 @@ package sandbox
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // homeOf is the home directory in an environment, "/" if there is none.
@@ -116,61 +113,6 @@ func existing(paths []string) []string {
 // escapeGlob makes a directory's name safe to begin a pattern with.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
-}
-
-// Caches lists the folders that build tools of this machine keep things in.
-// Those of installed tools are made if they do not exist, so that what one
-// phase fetches is there for the next. What go remembers of tests that passed
-// counts only if it is from behind the wall: now is when that begins.
-func Caches(env []string, now time.Time) []Cache {
-	home := homeOf(env)
-	if home == "/" {
-		return nil
-	}
-	base := absoluteOr(lookupEnv(env, "XDG_CACHE_HOME"), filepath.Join(home, ".cache"))
-	gopath, _, _ := strings.Cut(lookupEnv(env, "GOPATH"), string(filepath.ListSeparator))
-	gopath = absoluteOr(gopath, filepath.Join(home, "go"))
-	cargo := absoluteOr(lookupEnv(env, "CARGO_HOME"), filepath.Join(home, ".cargo"))
-	var out []Cache
-	add := func(tool string, c Cache) {
-		if _, err := os.Stat(c.Dir); err != nil {
-			if _, err := exec.LookPath(tool); err != nil || os.MkdirAll(c.Dir, 0o755) != nil {
-				return
-			}
-		}
-		out = append(out, c)
-	}
-	add("go", Cache{
-		Dir:      absoluteOr(lookupEnv(env, "GOCACHE"), filepath.Join(base, "go-build")),
-		Var:      "GOCACHE",
-		ProxyVar: "GOCACHEPROG",
-		Seed:     map[string]string{"testexpire.txt": strconv.FormatInt(now.UnixNano(), 10) + "\n"},
-	})
-	add("go", Cache{Dir: absoluteOr(lookupEnv(env, "GOMODCACHE"), filepath.Join(gopath, "pkg", "mod"))})
-	add("npm", Cache{
-		Dir: absoluteOr(lookupEnv(env, "npm_config_cache"), filepath.Join(home, ".npm")),
-		Var: "npm_config_cache",
-	})
-	add("cargo", Cache{Dir: filepath.Join(cargo, "registry")})
-	add("pip", Cache{
-		Dir: absoluteOr(lookupEnv(env, "PIP_CACHE_DIR"), filepath.Join(base, "pip")),
-		Var: "PIP_CACHE_DIR",
-	})
-	for _, dir := range []string{
-		filepath.Join(cargo, "git"),
-		filepath.Join(base, "uv"),
-		filepath.Join(base, "yarn"),
-		filepath.Join(base, "ccache"),
-		filepath.Join(base, "golangci-lint"),
-		filepath.Join(home, ".ccache"),
-		filepath.Join(home, ".gradle", "caches"),
-		filepath.Join(home, ".m2", "repository"),
-		filepath.Join(home, ".local", "share", "pnpm", "store"),
-		filepath.Join(base, "pypoetry"),
-	} {
-		add("", Cache{Dir: dir})
-	}
-	return out
 }
 
 func absoluteOr(path, otherwise string) string {

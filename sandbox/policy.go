@@ -77,7 +77,7 @@ type Policy struct {
 	Shown []string
 	// Settings are files of Home that stand there otherwise, read-only.
 	Settings []Setting
-	// Caches make builds fast. With Discard their writes are thrown away too.
+	// Caches make builds fast. Their own folders are read and never written to.
 	Caches []Cache
 	// Unwatched are directories in Tree where others may write meanwhile:
 	// changes there are no breach.
@@ -93,20 +93,6 @@ type Policy struct {
 	// uses together. 0 is no bound. Without a control group each process alone
 	// is held to it, by what it may reserve to write to.
 	MaxMemory uint64
-}
-
-// Cache is a directory that a build tool keeps things in.
-type Cache struct {
-	Dir string
-	// Var is the environment variable that tells the tool to use another
-	// directory, "" if there is none.
-	Var string
-	// Seed are files to put into a layer over it, by name.
-	Seed map[string]string
-	// ProxyVar is the environment variable that names a program for the tool to
-	// ask for what it caches, "" if there is none. Where no layer can be laid over
-	// Dir, such a program reads it and keeps writes apart.
-	ProxyVar string
 }
 
 // Setting is a settings file of a tool as its commands see it.

@@ -23,15 +23,11 @@ func (w *Wall) spawnSeatbelt(ctx context.Context, t task, watch *watch) (ending,
 // programs are found. Places that do not exist are left out, for there is no saying
 // where they really lie.
 func seatbeltProfile(p Policy, scratch string, path []string) string {
-	written := append([]string{filepath.Join(scratch, "tmp0")}, p.writable()...)
+	written := slices.Concat([]string{filepath.Join(scratch, "tmp0")}, p.writable(), p.uppers())
 	if p.Discard {
 		written = append(written, p.Copy)
-	} else {
-		for _, c := range p.Caches {
-			written = append(written, c.Dir)
-		}
 	}
-	read := append(slices.Clone(written), p.Tree)
+	read := slices.Concat(written, []string{p.Tree}, p.cacheLayers())
 	for _, c := range p.Caches {
 		read = append(read, c.Dir)
 	}

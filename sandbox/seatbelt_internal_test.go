@@ -71,25 +71,27 @@ func TestSeatbeltOfAReview(t *testing.T) {
 
 func TestSeatbeltOfAnImplementation(t *testing.T) {
 	t.Parallel()
-	root := grounds(t, "real/.git/hooks", "scratch/tmp0", "cache", "home")
+	root := grounds(t, "real/.git/hooks", "scratch/tmp0", "cache", "home", "below/c", "upper/c")
 	if err := os.Symlink("real", filepath.Join(root, "tree")); err != nil {
 		t.Fatal(err)
 	}
 	in := func(name string) string { return filepath.Join(root, name) }
 	got := seatbeltProfile(Policy{
 		Tree: in("tree"), Fixed: []string{in("tree/.git/hooks")}, Hidden: []string{in("home")},
-		Caches: []Cache{{Dir: in("cache")}}, Network: true,
+		Caches: []Cache{Cache{Name: "c", Dir: in("cache")}.Over([]string{in("below")}, in("upper"))}, Network: true,
 	}, in("scratch"), nil)
 	want := seatbeltHead + `(deny file-read* file-write*
   (subpath "ROOT/home"))
 (allow file-read*
   (subpath "ROOT/scratch/tmp0")
   (subpath "ROOT/real")
+  (subpath "ROOT/upper/c")
+  (subpath "ROOT/below/c")
   (subpath "ROOT/cache"))
 (allow file-write*
   (subpath "ROOT/scratch/tmp0")
   (subpath "ROOT/real")
-  (subpath "ROOT/cache"))
+  (subpath "ROOT/upper/c"))
 (deny file-write*
   (subpath "ROOT/real/.git/hooks"))
 (deny file-write-unlink

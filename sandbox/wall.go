@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,6 +83,11 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 			return nil, errors.Join(err, w.clear())
 		}
 	}
+	if level == LevelNone { // nothing is built that would make them
+		if err := w.makeCaches(); err != nil {
+			return nil, errors.Join(err, w.clear())
+		}
+	}
 	return w, nil
 }
 
@@ -93,11 +99,12 @@ func (w *Wall) Dir() string { return w.policy.dir(w.level, w.policy.Tree) }
 
 // Shell is a shell like base whose commands run behind the wall.
 func (w *Wall) Shell(base *Shell) *Shell {
-	if w.level == LevelNone {
-		return base
-	}
 	s := *base
-	s.spawner = w
+	if w.level == LevelNone {
+		s.env = withVars(s.env, w.cacheVars(s.env))
+	} else {
+		s.spawner = w
+	}
 	return &s
 }
 
@@ -310,9 +317,6 @@ func (w *Wall) spawn(ctx context.Context, t task, watch *watch) (ending, error) 
 	return end, err
 }
 
-// privateCachePrefix begins the names of the folders that stand in for caches.
-const privateCachePrefix = ".plan-cache-"
-
 // tmp is where commands behind the wall have their temporary folder.
 func (w *Wall) tmp() string {
 	if w.level.mounts() {
@@ -321,32 +325,8 @@ func (w *Wall) tmp() string {
 	return filepath.Join(w.scratch, "tmp0")
 }
 
-// privateCaches lists the caches that commands must not write to, where no layer keeps
-// what they write: they get a folder of their own for it.
-func (w *Wall) privateCaches() []Cache {
-	if !w.policy.Discard || !w.level.NeedsCopy() {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(w.policy.Caches), func(c Cache) bool { return c.Var == "" })
-}
-
 // programs lists the folders in which commands find programs.
 func (w *Wall) programs() []string { return filepath.SplitList(lookupEnv(w.env, "PATH")) }
-
-// makeCaches makes those folders.
-func (w *Wall) makeCaches() error {
-	for _, c := range w.privateCaches() {
-		dir := filepath.Join(w.scratch, "tmp0", privateCachePrefix+c.Var)
-		err := os.MkdirAll(dir, 0o700)
-		for name, text := range c.Seed {
-			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-		}
-		if err != nil {
-			return fmt.Errorf("make a folder for the sandbox: %w", err)
-		}
-	}
-	return nil
-}
 
 // bwrapSelf is where this program stands behind a wall of bwrap's, where its own
 // place may be hidden.
@@ -381,15 +361,14 @@ func quoted(words ...string) string {
 // to the wall's own folder, caches to where they may be written, and what
 // leads to services of the user's session is gone.
 func (w *Wall) environ(env []string) []string {
-	set := w.policy.settingVars(w.level, w.scratch)
+	set := w.cacheVars(env)
+	maps.Copy(set, w.policy.settingVars(w.level, w.scratch))
 	set["TMPDIR"] = w.tmp()
-	for _, c := range w.privateCaches() {
-		set[c.Var] = filepath.Join(w.tmp(), privateCachePrefix+c.Var)
-		if c.ProxyVar != "" && lookupEnv(w.env, c.ProxyVar) == "" {
-			set[c.ProxyVar] = quoted(w.self(), Verb, roleCache, c.Dir, set[c.Var])
-		}
-	}
-	drop := []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "TEMP", "TMP"}
+	return withVars(env, set, "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "TEMP", "TMP")
+}
+
+// withVars is an environment in which these variables are set, and others dropped.
+func withVars(env []string, set map[string]string, drop ...string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name := nameOf(entry)
 		_, again := set[name]

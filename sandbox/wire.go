@@ -45,8 +45,10 @@ type step struct {
 	At   string // where, without symbolic links
 	From string // what, for own and put; the place itself for the others
 	Dir  bool
-	// Upper and Work belong to a layer.
+	// Upper and Work belong to a layer, and so does what lies between it and the
+	// place, the uppermost first.
 	Upper, Work string
+	Between     []string
 }
 
 // order is a message to the inside: run a task, kill one, or ask about one.
