@@ -64,5 +64,9 @@ func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 		return ending{}, fmt.Errorf("wait for it: %w", waitErr)
 	}
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return ending{code: exitCode(status), stopped: stopped()}, nil
+	return ending{
+		code:     exitCode(status),
+		signaled: status.Signaled(),
+		stopped:  stopped(),
+	}, nil
 }

@@ -199,7 +199,7 @@ func (in *inside) run(ctx context.Context, t task, w *watch) (ending, error) {
 	case r.Error != "":
 		return end, errors.New(r.Error)
 	}
-	end.code = r.Code
+	end.code, end.signaled = r.Code, r.Signal
 	return end, nil
 }
 

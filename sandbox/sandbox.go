@@ -177,6 +177,8 @@ type Result struct {
 	// ExitCode is the true status of the command: 124 when it ran out of time,
 	// 128+n when signal n ended it.
 	ExitCode int
+	// Signaled says that a signal ended it, and not that it exited with such a status.
+	Signaled bool
 	// Output is stdout and stderr, interleaved as they came, whole up to a safety
 	// bound. Behind a wall with bounds, lines in brackets follow that say which
 	// of them the command met.
@@ -229,6 +231,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 		Output:   append(onOwnLine(out.bytes(), end.note), end.note...),
 		Duration: s.now().Sub(start),
 		ExitCode: end.code,
+		Signaled: end.signaled,
 	}
 	killed := end.stopped && end.code == exitSignal+int(syscall.SIGKILL)
 	switch {
@@ -255,9 +258,10 @@ type spawner interface {
 
 // ending is how a task ended.
 type ending struct {
-	code    int    // its exit status, as a shell has it
-	stopped bool   // ctx ended first, and it was killed
-	note    string // lines about which bounds it met, "" if none
+	code     int    // its exit status, as a shell has it
+	signaled bool   // a signal ended it
+	stopped  bool   // ctx ended first, and it was killed
+	note     string // lines about which bounds it met, "" if none
 }
 
 // notStarted sorts the reasons for which a command did not start.

@@ -213,7 +213,11 @@ func (s *server) reap() {
 			if _, ok := s.quitting[id]; !ok { // else the rest of it is killed by an order
 				_ = syscall.Kill(-pid, syscall.SIGKILL) // what it left in the background
 			}
-			ended = append(ended, reply{ID: id, Code: exitCode(status)})
+			ended = append(ended, reply{
+				ID:     id,
+				Code:   exitCode(status),
+				Signal: status.Signaled(),
+			})
 		}
 	}
 	s.mu.Unlock()

@@ -64,6 +64,7 @@ type reply struct {
 	Error  string        `json:",omitempty"` // the task was not started, or the wall cannot be built
 	Errno  syscall.Errno `json:",omitempty"` // what the error was
 	Code   int           `json:",omitempty"` // exit status of the task, as a shell has it
+	Signal bool          `json:",omitempty"` // a signal ended it
 	Status *taskStatus   `json:",omitempty"` // the answer to a question
 }
 
