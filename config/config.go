@@ -121,6 +121,9 @@ type PhaseConfig struct {
 type ChecksConfig struct {
 	Required []string      `toml:"required" json:"required,omitempty"`
 	Run      []CheckConfig `toml:"run" json:"run,omitempty"`
+	// Theirs are commands of Required and Run that only a repository's file names
+	// which is not trusted. They join what is run without them, and replace none of it.
+	Theirs []string `toml:"-" json:"theirs,omitempty"`
 	// Runs once before the first check, in the work tree itself.
 	Setup string `toml:"setup" json:"setup,omitempty"`
 	// Timeout bounds one check. Unset: 60m before the change, then 15m or three

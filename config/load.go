@@ -39,11 +39,11 @@ func (w Warning) String() string {
 // key.
 //
 // The repository's file can only tighten: of max_turns, max_tokens, max_cost,
-// timeout, max_review_cycles, max_memory and max_processes the smaller value counts, checks.required,
-// checks.run and worktree_include are added to (what is copied into a run's own
-// tree is only what the run would see without one), and approve_plan can be
-// switched on. Its permission rules count where they are tighter than the
-// user's. Every other key in it is ignored with a warning, unless src.Trusted
+// timeout, max_review_cycles, max_memory and max_processes the smaller value counts,
+// checks.required and checks.run add checks to those that run without the file
+// (and replace none, also none that are found), approve_plan can be switched on,
+// and checks.evidence made stricter. Its permission rules count where they are
+// tighter than the user's. Every other key in it is ignored with a warning, unless src.Trusted
 // says that the user has trusted the file as it is: then it is a layer like any
 // other, but for where keys come from and what is sent with them: key_env,
 // key_command and headers of providers never count in it, and it cannot move a

@@ -222,9 +222,15 @@ func TestLoadRepositoryOnlyTightens(t *testing.T) {
 			"9\nmax_processes = 100000", func(*config.Config) {}},
 		"zero is not no bound": {"max_turns = 0\nmax_tokens = 0\nmax_cost = 0.0\ntimeout = '0s'\nmax_memory " +
 			"= '0'\nmax_processes = 0", func(*config.Config) {}},
-		"checks":        {"[checks]\nrequired = ['b', 'a']", func(c *config.Config) { c.Checks.Required = []string{"a", "b"} }},
-		"ignored files": {"worktree_include = ['.env']", func(c *config.Config) { c.WorktreeInclude = []string{".env"} }},
-		"no checks":     {"[checks]\nrequired = []", func(*config.Config) {}},
+		"checks": {"[checks]\nrequired = ['b', 'a']", func(c *config.Config) {
+			c.Checks.Required, c.Checks.Theirs = []string{"a", "b"}, []string{"b"}
+		}},
+		"a check of the user's": {"[[checks.run]]\ncommand = 'a'\npaths = ['nothing/**']", func(*config.Config) {}},
+		"one more check": {"[[checks.run]]\ncommand = 'b'\ntimeout = '1m'", func(c *config.Config) {
+			c.Checks.Run = []config.CheckConfig{{Command: "b", Timeout: config.Of(time.Minute)}}
+			c.Checks.Theirs = []string{"b"}
+		}},
+		"no checks": {"[checks]\nrequired = []", func(*config.Config) {}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -278,7 +284,7 @@ input = 0.0
 		t.Fatal(err)
 	}
 	want := config.Default()
-	want.MaxTurns, want.Checks.Required = 5, []string{"t"}
+	want.MaxTurns, want.Checks.Required, want.Checks.Theirs = 5, []string{"t"}, []string{"t"}
 	want.Permission = []config.Permission{{Command: "*", Action: "allow", From: config.FromRepository}} // it only tightens
 	if diff := cmp.Diff(want, cfg); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -27,8 +27,11 @@ type Hook struct {
 	Path    string   `toml:"path,omitempty" json:"path,omitempty"`      // pattern; only for calls that name such a path
 	Command string   `toml:"command" json:"command"`                    // for the shell, in the repository root
 	Timeout Duration `toml:"timeout,omitempty" json:"timeout,omitzero"` // default 30s
-	From    Origin   `toml:"-" json:"from,omitempty"`
-	// Digest is what a repository's hook was trusted as.
+	// Outside runs it without walls. Only the user's own file can say it.
+	Outside bool   `toml:"outside,omitempty" json:"outside,omitempty"`
+	From    Origin `toml:"-" json:"from,omitempty"`
+	// Digest is what a repository's hook was trusted as, and what the programs of the
+	// tree that a user's hook names were when the run began, "" for none.
 	Digest string `toml:"-" json:"digest,omitempty"`
 }
 

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -16,6 +18,12 @@ import (
 
 // theirFile is where a repository keeps its settings.
 const theirFile = ".plan/config.toml"
+
+// Why what a repository's file says does not count.
+const (
+	ownFile = "put it in your own config.toml"
+	waits   = "you have not trusted this repository's settings; see what they say with `plan trust`, or " + ownFile
+)
 
 // theirs is what a repository's file says.
 type theirs struct {
@@ -50,8 +58,7 @@ func readTheirs(root string) (theirs, error) {
 			Key:  u.name(),
 		}
 		if isKnown(u.key) {
-			w.Why = "you have not trusted this repository's settings; see what they say with `plan trust`, or " +
-				"put it in your own config.toml"
+			w.Why = waits
 			t.loosens = append(t.loosens, w)
 			continue
 		}
@@ -59,6 +66,7 @@ func readTheirs(root string) (theirs, error) {
 		t.unknown = append(t.unknown, w)
 	}
 	for _, h := range t.tight.Hooks {
+		h.Outside = false // only the user can say it
 		h.Digest, err = HookDigest(root, h)
 		t.hooks, t.hookErrs = append(t.hooks, h), append(t.hookErrs, err)
 	}
@@ -71,9 +79,9 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 		trusted = func(trust.Item) bool { return false }
 	}
 	warnings := slices.Clone(t.unknown)
-	cfg = tighten(cfg, t.tight)
+	tight, narrowed := t.tighten(cfg)
 	from := FromRepository
-	if len(t.loosens)+len(t.tight.Permission) > 0 && trusted(t.item()) {
+	if t.asks() && trusted(t.item()) {
 		var all Config
 		if _, err := decode(t.path, t.data, &all); err == nil && len(faults(all)) == 0 {
 			all.Permission, all.Hooks = nil, nil
@@ -82,17 +90,27 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 			var refused []Warning
 			all.Providers, refused = t.withoutKeys(all.Providers, cfg.Providers)
 			warnings = append(warnings, refused...)
-			cfg, from = over(cfg, all), FromTrusted
+			tight.Checks = cfg.Checks
+			cfg, from = over(tight, all), FromTrusted
 		}
 	}
 	if from != FromTrusted {
-		warnings = append(warnings, t.loosens...)
+		cfg = tight
+		warnings = slices.Concat(warnings, t.loosens, narrowed)
 	}
 	for _, p := range t.tight.Permission {
 		p.From = from
 		cfg.Permission = append(slices.Clip(cfg.Permission), p)
 	}
 	for i, h := range t.hooks {
+		if t.tight.Hooks[i].Outside {
+			warnings = append(warnings, Warning{
+				File: t.path,
+				Line: lineOf(t.data, "hooks", i+1),
+				Key:  fmt.Sprintf("outside of the %s hook %q", h.Event, h.Command),
+				Why:  "a repository's hook never runs outside the walls, trusted or not; " + ownFile,
+			})
+		}
 		if h.Digest == "" || !trusted(t.hookItem(i)) {
 			warnings = append(warnings, Warning{
 				File: t.path,
@@ -122,6 +140,9 @@ func (t theirs) item() trust.Item {
 			)
 		}
 	}
+	if t.checks() {
+		keys = append(keys, "checks in the place of those that plan finds")
+	}
 	keys = append(keys, t.addresses()...)
 	return trust.Item{
 		Kind:   "config",
@@ -138,6 +159,9 @@ func (t theirs) hookItem(i int) trust.Item {
 		Path:   fmt.Sprintf("%s#%s %s", theirFile, h.Event, h.Command),
 		Digest: h.Digest,
 		Detail: fmt.Sprintf("at %s runs: %s", h.Event, h.Command),
+	}
+	if t.tight.Hooks[i].Outside {
+		item.Detail += "; it wants to run outside the walls, which no hook of a repository does"
 	}
 	if err := t.hookErrs[i]; err != nil {
 		item.Detail += "; it cannot be trusted: " + err.Error()
@@ -160,15 +184,21 @@ func HookDigest(root string, h Hook) (string, error) {
 	return trust.Command(root, string(entry), h.Command)
 }
 
+// asks reports whether some of the file counts only once it is trusted.
+func (t theirs) asks() bool { return len(t.loosens)+len(t.tight.Permission) > 0 || t.checks() }
+
+// checks reports whether the file names checks.
+func (t theirs) checks() bool { return len(t.tight.Checks.Required)+len(t.tight.Checks.Run) > 0 }
+
 // Claims lists what a repository's settings want that needs the user's yes: the
-// file itself if it loosens anything, each hook, and each MCP server.
+// file itself if it does more than tighten, each hook, and each MCP server.
 func Claims(root string) ([]trust.Item, error) {
 	t, err := readTheirs(root)
 	if err != nil {
 		return nil, err
 	}
 	var out []trust.Item
-	loosens := len(t.loosens) > 0 ||
+	loosens := len(t.loosens) > 0 || t.checks() ||
 		slices.ContainsFunc(t.tight.Permission, func(p Permission) bool { return p.Action == "allow" })
 	if loosens {
 		out = append(out, t.item())
@@ -211,7 +241,6 @@ type tightening struct {
 	MaxTokens       int64    `toml:"max_tokens"`
 	MaxCost         float64  `toml:"max_cost"`
 	Timeout         Duration `toml:"timeout"`
-	WorktreeInclude []string `toml:"worktree_include"`
 	MaxMemory       Size     `toml:"max_memory"`
 	MaxProcesses    int64    `toml:"max_processes"`
 	ApprovePlan     *bool    `toml:"approve_plan"`
@@ -232,7 +261,6 @@ func (t tightening) asConfig() Config {
 		MaxTokens:       t.MaxTokens,
 		MaxCost:         t.MaxCost,
 		Timeout:         t.Timeout,
-		WorktreeInclude: t.WorktreeInclude,
 		Checks: ChecksConfig{
 			Required: t.Checks.Required,
 			Run:      t.Checks.Run,
@@ -245,26 +273,64 @@ func (t tightening) asConfig() Config {
 	}
 }
 
-func tighten(cfg Config, t tightening) Config {
-	if t.MaxReviewCycles != nil && *t.MaxReviewCycles < *cfg.MaxReviewCycles {
-		cfg.MaxReviewCycles = t.MaxReviewCycles
+// usualCheckTimeout is the least that bounds a check where the settings do not.
+const usualCheckTimeout = 15 * time.Minute
+
+// tighten lays over the settings what a file may say that is not trusted. Each
+// value is compared with the one that holds without the file: what is no tighter
+// does not count, and is among the warnings where that is not to be seen.
+func (t theirs) tighten(cfg Config) (Config, []Warning) {
+	says := t.tight
+	if says.MaxReviewCycles != nil && *says.MaxReviewCycles < *cfg.MaxReviewCycles {
+		cfg.MaxReviewCycles = says.MaxReviewCycles
 	}
-	cfg.MaxTurns = smaller(cfg.MaxTurns, t.MaxTurns)
-	cfg.MaxTokens = smaller(cfg.MaxTokens, t.MaxTokens)
-	cfg.MaxCost = smaller(cfg.MaxCost, t.MaxCost)
-	cfg.Timeout = Of(smaller(cfg.Timeout.Duration, t.Timeout.Duration))
-	cfg.MaxMemory = smaller(cfg.MaxMemory, t.MaxMemory)
-	cfg.MaxProcesses = smaller(cfg.MaxProcesses, t.MaxProcesses)
-	cfg.Checks.Required = joined(cfg.Checks.Required, t.Checks.Required)
-	cfg.Checks.Run = slices.Concat(cfg.Checks.Run, t.Checks.Run)
-	if t.Checks.Evidence == plan.EvidenceShown {
-		cfg.Checks.Evidence = t.Checks.Evidence
+	cfg.MaxTurns = smaller(cfg.MaxTurns, says.MaxTurns)
+	cfg.MaxTokens = smaller(cfg.MaxTokens, says.MaxTokens)
+	cfg.MaxCost = smaller(cfg.MaxCost, says.MaxCost)
+	cfg.Timeout = Of(smaller(cfg.Timeout.Duration, says.Timeout.Duration))
+	cfg.MaxMemory = smaller(cfg.MaxMemory, says.MaxMemory)
+	cfg.MaxProcesses = smaller(cfg.MaxProcesses, says.MaxProcesses)
+	if says.Checks.Evidence == plan.EvidenceShown {
+		cfg.Checks.Evidence = says.Checks.Evidence
 	}
-	if t.ApprovePlan != nil && *t.ApprovePlan {
-		cfg.ApprovePlan = t.ApprovePlan
+	if says.ApprovePlan != nil && *says.ApprovePlan {
+		cfg.ApprovePlan = says.ApprovePlan
 	}
-	cfg.WorktreeInclude = joined(cfg.WorktreeInclude, t.WorktreeInclude)
-	return cfg
+	var warnings []Warning
+	cfg.Checks, warnings = t.addChecks(cfg.Checks)
+	return cfg, warnings
+}
+
+// addChecks adds the checks of the file to those of the settings, which keep what
+// they say of a command themselves.
+func (t theirs) addChecks(to ChecksConfig) (ChecksConfig, []Warning) {
+	own := slices.Clone(to.Required)
+	for _, c := range to.Run {
+		own = append(own, c.Command)
+	}
+	isOwn := func(command string) bool { return slices.Contains(own, command) }
+	most := cmp.Or(to.Timeout.Duration, usualCheckTimeout)
+	to.Run = slices.Clone(to.Run)
+	var warnings []Warning
+	for i, c := range t.tight.Checks.Run {
+		if isOwn(c.Command) {
+			continue
+		}
+		if c.Timeout.Duration > most {
+			c.Timeout = Duration{}
+			warnings = append(warnings, Warning{
+				File: t.path,
+				Line: lineOf(t.data, "checks.run", i+1),
+				Key:  fmt.Sprintf("the timeout of the check %q", c.Command),
+				Why:  waits,
+			})
+		}
+		to.Run = append(to.Run, c)
+		to.Theirs = joined(to.Theirs, []string{c.Command})
+	}
+	required := slices.DeleteFunc(slices.Clone(t.tight.Checks.Required), isOwn)
+	to.Required, to.Theirs = joined(to.Required, required), joined(to.Theirs, required)
+	return to, warnings
 }
 
 // smaller is the tighter of two bounds, where zero is none.

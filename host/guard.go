@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 type guard struct {
 	policy *permit.Policy
 	hooks  *hook.Runner
+	room   *hookRoom
 	force  bool // the rules are not asked
 	now    func() time.Time
 	note   func(string)
@@ -45,8 +45,10 @@ func (s *session) newGuard() (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
+	room := &hookRoom{open: s.walls.HookRoom, note: s.host.note}
 	runner, err := hook.New(hook.Config{
 		Hooks:  hooksOf(s.repo.Root(), s.cfg.Hooks),
+		Room:   room.enter,
 		Dir:    s.repo.Root(),
 		Env:    s.cfg.ForChildren(s.host.environ),
 		Path:   os.Getenv("PATH"),
@@ -59,6 +61,7 @@ func (s *session) newGuard() (*guard, error) {
 	return &guard{
 		policy: policy,
 		hooks:  runner,
+		room:   room,
 		force:  s.force,
 		now:    s.host.now,
 		note:   s.host.note,
@@ -92,33 +95,6 @@ func permissionLayers(rules []config.Permission) []permit.Layer {
 	return []permit.Layer{trusted, user, repo}
 }
 
-// hooksOf are the hooks of the settings. One of a repository is compared with
-// what was trusted each time before it runs.
-func hooksOf(root string, from []config.Hook) []hook.Hook {
-	var out []hook.Hook
-	for _, c := range from {
-		h := hook.Hook{
-			Event:   c.Event,
-			Tool:    c.Tool,
-			Path:    c.Path,
-			Command: c.Command,
-			Timeout: c.Timeout.Duration,
-		}
-		if c.From != config.FromUser {
-			h.Check = func() error {
-				now, err := config.HookDigest(root, c)
-				if err == nil && now != c.Digest {
-					err = errors.New(
-						"it has changed since it was trusted; look at it, and allow it again with `plan trust`")
-				}
-				return err
-			}
-		}
-		out = append(out, h)
-	}
-	return out
-}
-
 // watch implements phases.Config.Watch. The hooks come first, so that the rules
 // judge what will really be called.
 func (g *guard) watch(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []loop.Filter) {
@@ -146,6 +122,8 @@ func (g *guard) observe(events ...plan.Event) {
 			}
 		case plan.StateChange:
 			g.state = b.To
+		case plan.PhaseEnd:
+			g.room.leave()
 		}
 	}
 }
@@ -175,6 +153,7 @@ func (g *guard) withVerdictHooks(ctx context.Context, events []plan.Event) []pla
 		ev.Body = rep.Event(in, false)
 		ran = append(ran, ev)
 	}
+	g.room.leave()
 	return slices.Insert(slices.Clone(events), at, ran...)
 }
 
@@ -188,6 +167,7 @@ func (g *guard) withSessionHooks(
 	work func() (engine.End, error),
 ) (end engine.End, err error) {
 	defer func() {
+		defer g.room.leave()
 		in := hook.Input{
 			Event: hook.SessionEnd,
 			Run:   run,
@@ -220,14 +200,16 @@ func (g *guard) withSessionHooks(
 			show(ev)
 		}
 	}
+	g.room.leave()
 	return work()
 }
 
 // withRules takes the rules and hooks from the files as they are now: a rule
-// that came into force since a run began holds for it, too.
-func withRules(cfg, now config.Config) config.Config {
+// that came into force since a run began holds for it, too. What hooks run in the
+// work tree is what was there when the run began.
+func withRules(cfg, was, now config.Config) config.Config {
 	cfg.Permission = now.Permission
-	cfg.Hooks = now.Hooks
+	cfg.Hooks = keepPins(now.Hooks, was.Hooks)
 	cfg.AutoApprove = now.AutoApprove
 	return cfg
 }

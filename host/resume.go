@@ -152,7 +152,7 @@ func (h *Host) resumeSettings(
 		return was, cfg, nil, err
 	}
 	was, cfg, changed, err = h.keptSettings(run, files, o)
-	return was, withRules(cfg, files), changed, err
+	return was, withRules(cfg, was.Config, files), changed, err
 }
 
 // keptSettings are those the run went on with before, under what the options say

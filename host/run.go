@@ -204,9 +204,6 @@ func (s *session) takePlace(ctx context.Context, b *beginning) (release func() e
 			_, err := b.source.Drop(ctx, s.repo.Root(), b.branch, "HEAD")
 			return err
 		}
-		if s.guard, err = s.newGuard(); err != nil { // the rules speak of this tree now
-			return nil, errors.Join(err, drop())
-		}
 	}
 	hold, err := s.host.holdTree(s.repo, b.id)
 	if err != nil {
@@ -220,6 +217,12 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 	// From here on something is kept, and a caller who interrupts must not leave it.
 	ctx, stop := withTimeout(ctx, s.cfg.Timeout.Duration)
 	defer stop(nil)
+	if s.cfg.Hooks, err = pinHooks(s.repo.Root(), s.cfg.Hooks); err != nil {
+		return End{}, err
+	}
+	if s.guard, err = s.newGuard(); err != nil { // rules and hooks speak of this tree now
+		return End{}, err
+	}
 	surveyed := s.surveyTree(ctx, &b)
 	defer func() {
 		if err == nil {

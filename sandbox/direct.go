@@ -3,12 +3,9 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
-	"time"
 )
 
 // direct runs tasks as children of this process.
@@ -39,11 +36,12 @@ func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 	cmd.Args = t.Args
 	cmd.Dir = t.Dir
 	cmd.Env = t.Env
-	from, to, err := os.Pipe() // one, because both outputs are the same
+	p, err := openPipes(w)
 	if err != nil {
-		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
+		return ending{}, err
 	}
-	cmd.Stdout, cmd.Stderr = to, to
+	defer p.close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.task[0], p.task[1], p.task[2]
 	stopped := OwnGroup(cmd)
 	dieWithParent(cmd)
 
@@ -52,36 +50,23 @@ func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = cmd.Start()
-	_ = to.Close() // the children have it
+	p.handedOver()
 	if err != nil {
-		_ = from.Close()
 		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
 	}
-	defer func() { _ = from.Close() }()
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		_, _ = io.Copy(w, from)
-	}()
+	p.copy(w)
 	w.begin(ctx, &child{pid: cmd.Process.Pid})
 	waitErr := cmd.Wait()
-	asked := w.end(ctx, read)
+	asked := w.end(ctx, p.copied)
 	_ = killGroup(cmd.Process.Pid) // what the shell left in the background
-	drain(from, read, stopped() || asked)
+	p.drain(stopped() || asked)
 	if cmd.ProcessState == nil {
 		return ending{}, fmt.Errorf("wait for it: %w", waitErr)
 	}
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return ending{code: exitCode(status), stopped: stopped()}, nil
-}
-
-// drain waits until what a task printed was read. On a busy machine the reading
-// goroutine may come late, and nothing is to be lost for that.
-func drain(from *os.File, read <-chan struct{}, stopped bool) {
-	patience := drainGrace
-	if stopped {
-		patience = pipeGrace
-	}
-	_ = from.SetReadDeadline(time.Now().Add(patience))
-	<-read
+	return ending{
+		code:     exitCode(status),
+		signaled: status.Signaled(),
+		stopped:  stopped(),
+	}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -169,33 +168,29 @@ func (in *inside) run(ctx context.Context, t task, w *watch) (ending, error) {
 	if ctx.Err() != nil {
 		return ending{}, ctx.Err()
 	}
-	read, write, err := os.Pipe()
+	p, err := openPipes(w)
 	if err != nil {
-		return ending{}, fmt.Errorf("make a pipe: %w", err)
+		return ending{}, err
 	}
-	defer func() { _ = read.Close() }()
+	defer p.close()
 	id, replied := in.awaitReply()
 	if replied == nil {
-		_ = write.Close()
+		p.handedOver()
 		return ending{}, errGone
 	}
-	err = in.send(order{ID: id, Task: &t}, write)
-	_ = write.Close()
+	err = in.send(order{ID: id, Task: &t}, p.task...)
+	p.handedOver()
 	if err != nil {
 		return ending{}, fmt.Errorf("tell the sandbox: %w", err)
 	}
-	copied := make(chan struct{})
-	go func() {
-		defer close(copied)
-		_, _ = io.Copy(w, read)
-	}()
+	p.copy(w)
 	w.begin(ctx, startedTask{in, id})
 	r, end, err := in.waitForEnd(ctx, id, replied)
-	asked := w.end(ctx, copied)
+	asked := w.end(ctx, p.copied)
 	if asked {
-		_ = in.send(order{ID: id, Kill: true}, nil) // if it cannot be told, all of it is gone
+		_ = in.send(order{ID: id, Kill: true}) // if it cannot be told, all of it is gone
 	}
-	drain(read, copied, end.stopped || asked)
+	p.drain(end.stopped || asked)
 	switch {
 	case err != nil:
 		return end, err
@@ -204,7 +199,7 @@ func (in *inside) run(ctx context.Context, t task, w *watch) (ending, error) {
 	case r.Error != "":
 		return end, errors.New(r.Error)
 	}
-	end.code = r.Code
+	end.code, end.signaled = r.Code, r.Signal
 	return end, nil
 }
 
@@ -224,7 +219,7 @@ func (s startedTask) query(ctx context.Context, a taskQuery) (taskStatus, error)
 		ID:     id,
 		TaskID: s.id,
 		Query:  &a,
-	}, nil); err != nil {
+	}); err != nil {
 		return taskStatus{}, fmt.Errorf("ask the sandbox: %w", err)
 	}
 	late := time.NewTimer(killPatience)
@@ -274,15 +269,15 @@ func (in *inside) dropReply(id int64) {
 	delete(in.waiting, id)
 }
 
-func (in *inside) send(o order, file *os.File) error {
+func (in *inside) send(o order, files ...*os.File) error {
 	data, err := encodeFrame(o)
 	if err != nil {
 		return err
 	}
 	in.sending.Lock()
 	defer in.sending.Unlock()
-	if file != nil {
-		return sendWith(in.conn, data, file)
+	if len(files) > 0 {
+		return sendWith(in.conn, data, files)
 	}
 	_, err = in.conn.Write(data)
 	return err //nolint:wrapcheck // run says what it was for
@@ -305,7 +300,7 @@ func (in *inside) waitForEnd(ctx context.Context, id int64, replied chan reply) 
 			timer := time.NewTimer(killPatience)
 			defer timer.Stop()
 			late = timer.C
-			if err := in.send(order{ID: id, Kill: true}, nil); err != nil {
+			if err := in.send(order{ID: id, Kill: true}); err != nil {
 				_ = in.cmd.Process.Kill()
 			}
 		case <-late:

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,10 +144,32 @@ type Command struct {
 	// 0 means that all are killed at once. It is not for a command whose context
 	// ended.
 	Grace time.Duration
+	// Input is what it reads from its standard input. Default: nothing.
+	Input []byte
+	// Errors, if it is set, is called with what the command prints to its standard
+	// error, which is then not part of the output. The rules of Output hold.
+	Errors func(chunk []byte)
 	// Output is called with each piece of output as it comes; nil is fine.
 	// The calls come one after the other, the last before Run returns, and the
 	// piece is valid only during the call.
 	Output func(chunk []byte)
+}
+
+// errors is where its standard error goes, nil for where its output goes.
+func (c Command) errors() io.Writer {
+	if c.Errors == nil {
+		return nil
+	}
+	return writerFunc(c.Errors)
+}
+
+// writerFunc takes all that is written to it.
+type writerFunc func([]byte)
+
+// Write implements io.Writer.
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
 }
 
 // Result is what came of a command.
@@ -154,6 +177,8 @@ type Result struct {
 	// ExitCode is the true status of the command: 124 when it ran out of time,
 	// 128+n when signal n ended it.
 	ExitCode int
+	// Signaled says that a signal ended it, and not that it exited with such a status.
+	Signaled bool
 	// Output is stdout and stderr, interleaved as they came, whole up to a safety
 	// bound. Behind a wall, lines in brackets follow that say which bounds the
 	// command met and, if it failed, what it names that the wall hides.
@@ -173,7 +198,7 @@ type Result struct {
 // until then, and the error wraps both ctx.Err and the cause. A command that
 // ended by itself just before ctx did is a Result like any other.
 //
-// Standard input is empty. Pdeathsig, where the system has it, kills the shell
+// Pdeathsig, where the system has it, kills the shell
 // when this process dies.
 func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 	if problem := lineProblem(c.Line); problem != "" {
@@ -209,6 +234,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 		Output:   append(onOwnLine(out.bytes(), end.note), end.note...),
 		Duration: s.now().Sub(start),
 		ExitCode: end.code,
+		Signaled: end.signaled,
 	}
 	killed := end.stopped && end.code == exitSignal+int(syscall.SIGKILL)
 	switch {
@@ -235,9 +261,10 @@ type spawner interface {
 
 // ending is how a task ended.
 type ending struct {
-	code    int    // its exit status, as a shell has it
-	stopped bool   // ctx ended first, and it was killed
-	note    string // lines about which bounds it met, "" if none
+	code     int    // its exit status, as a shell has it
+	signaled bool   // a signal ended it
+	stopped  bool   // ctx ended first, and it was killed
+	note     string // lines about which bounds it met, "" if none
 }
 
 // notStarted sorts the reasons for which a command did not start.

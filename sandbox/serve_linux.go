@@ -19,7 +19,6 @@ import (
 // them end with it.
 type server struct {
 	conn *net.UnixConn
-	null *os.File
 
 	mu       sync.Mutex
 	running  map[int]int64           // process → order
@@ -32,10 +31,6 @@ func serve() error {
 	conn, err := connection()
 	if err != nil {
 		return err
-	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return err //nolint:wrapcheck // names the path
 	}
 	// Orphans come here also where this is no first process: dead ones that are
 	// not collected would count as processes.
@@ -50,7 +45,6 @@ func serve() error {
 	spareThreads(8)
 	s := &server{
 		conn:     conn,
-		null:     null,
 		running:  map[int]int64{},
 		quitting: map[int64]*quittingTask{},
 	}
@@ -67,28 +61,26 @@ func serve() error {
 	s.send(reply{Ready: true})
 	for {
 		var o order
-		file, err := receive(conn, &o)
+		files, err := receive(conn, &o)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		s.handle(o, file)
+		s.handle(o, files)
 	}
 }
 
-func (s *server) handle(o order, output *os.File) {
-	if output != nil {
-		defer func() { _ = output.Close() }()
-	}
+func (s *server) handle(o order, files []*os.File) {
+	defer closeAll(files)
 	switch {
 	case o.Kill:
 		s.kill(o.ID)
 	case o.Query != nil:
 		s.send(s.answer(o.ID, o.TaskID, *o.Query))
-	case o.Task != nil && output != nil:
-		if err := s.start(o.ID, *o.Task, output); err != nil {
+	case o.Task != nil && len(files) == taskFiles:
+		if err := s.start(o.ID, *o.Task, files); err != nil {
 			r := reply{ID: o.ID, Error: err.Error()}
 			errors.As(err, &r.Errno)
 			s.send(r)
@@ -148,7 +140,7 @@ func (s *server) answer(id, of int64, a taskQuery) reply {
 
 // start starts a task. Nothing is reaped meanwhile, or the end of a short one
 // could come before it is known.
-func (s *server) start(id int64, t task, output *os.File) error {
+func (s *server) start(id int64, t task, files []*os.File) error {
 	if info, err := os.Stat(t.Dir); err != nil {
 		return err //nolint:wrapcheck // names the path
 	} else if !info.IsDir() {
@@ -163,7 +155,7 @@ func (s *server) start(id int64, t task, output *os.File) error {
 	pid, err := syscall.ForkExec(t.Path, t.Args, &syscall.ProcAttr{
 		Dir:   t.Dir,
 		Env:   t.Env,
-		Files: []uintptr{s.null.Fd(), output.Fd(), output.Fd()},
+		Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
@@ -221,7 +213,11 @@ func (s *server) reap() {
 			if _, ok := s.quitting[id]; !ok { // else the rest of it is killed by an order
 				_ = syscall.Kill(-pid, syscall.SIGKILL) // what it left in the background
 			}
-			ended = append(ended, reply{ID: id, Code: exitCode(status)})
+			ended = append(ended, reply{
+				ID:     id,
+				Code:   exitCode(status),
+				Signal: status.Signaled(),
+			})
 		}
 	}
 	s.mu.Unlock()

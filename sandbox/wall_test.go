@@ -291,3 +291,38 @@ func TestWallErrors(t *testing.T) {
 		t.Errorf("a closed wall: %v", err)
 	}
 }
+
+// TestInputAndErrors gives a command something to read, more than a pipe holds, and
+// takes what it says to its standard error apart.
+func TestInputAndErrors(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		y := newYard(t)
+		shell := newShell(t)
+		if level != sandbox.LevelNone {
+			wall, err := sandbox.NewWall(level, sandbox.Policy{Tree: y.tree}, y.env())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer wall.Close() //nolint:errcheck // the folder goes with the test
+			shell = wall.Shell(shell)
+		}
+		for name, c := range map[string]struct{ line, input, out, errs string }{
+			"reads all":     {line: "wc -c; echo no >&2", input: strings.Repeat("x", 300_000), out: "300000\n", errs: "no\n"},
+			"reads a part":  {line: "head -c 1", input: strings.Repeat("x", 300_000), out: "x"},
+			"reads nothing": {line: "echo done", input: strings.Repeat("x", 300_000), out: "done\n"},
+			"has no input":  {line: "wc -c", out: "0\n"},
+		} {
+			var errs strings.Builder
+			res, err := shell.Run(t.Context(), sandbox.Command{
+				Line:   c.line,
+				Dir:    y.tree,
+				Input:  []byte(c.input),
+				Errors: func(p []byte) { errs.Write(p) },
+			})
+			if err != nil || res.ExitCode != 0 || string(res.Output) != c.out || errs.String() != c.errs {
+				t.Errorf("%s: %q, %q, exit status %d, %v", name, res.Output, errs.String(), res.ExitCode, err)
+			}
+		}
+	})
+}

@@ -38,6 +38,8 @@ type watch struct {
 	grace time.Duration // how long it has after SIGQUIT; 0: it is killed at once
 	kill  func()        // ends the context that the task runs under
 	out   io.Writer
+	errs  io.Writer // nil where errors come with the output
+	input []byte    // what the task reads
 
 	printed  atomic.Bool   // since the last look
 	finished chan struct{} // closed when nothing is left to watch
@@ -57,6 +59,8 @@ func newWatch(c Command, limit time.Duration, kill func(), out io.Writer) *watch
 		grace:    c.Grace,
 		kill:     kill,
 		out:      out,
+		errs:     c.errors(),
+		input:    c.Input,
 		finished: make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}

@@ -54,7 +54,7 @@ type step struct {
 // order is a message to the inside: run a task, kill one, or ask about one.
 type order struct {
 	ID     int64
-	Task   *task      `json:",omitempty"` // its output goes to the descriptor that comes along
+	Task   *task      `json:",omitempty"` // its input, output and errors are descriptors that come along
 	Kill   bool       `json:",omitempty"`
 	Query  *taskQuery `json:",omitempty"`
 	TaskID int64      `json:",omitempty"` // the order of the task that Ask is about
@@ -67,6 +67,7 @@ type reply struct {
 	Error  string        `json:",omitempty"` // the task was not started, or the wall cannot be built
 	Errno  syscall.Errno `json:",omitempty"` // what the error was
 	Code   int           `json:",omitempty"` // exit status of the task, as a shell has it
+	Signal bool          `json:",omitempty"` // a signal ended it
 	Status *taskStatus   `json:",omitempty"` // the answer to a question
 }
 
@@ -120,19 +121,26 @@ func readBody(r io.Reader, head [4]byte, v any) error {
 	return nil
 }
 
-// sendWith sends a message with an open file.
-func sendWith(conn *net.UnixConn, data []byte, file *os.File) error {
-	n, _, err := conn.WriteMsgUnix(data, syscall.UnixRights(int(file.Fd())), nil)
+// taskFiles is how many files come with a task.
+const taskFiles = 3
+
+// sendWith sends a message with open files.
+func sendWith(conn *net.UnixConn, data []byte, files []*os.File) error {
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd())
+	}
+	n, _, err := conn.WriteMsgUnix(data, syscall.UnixRights(fds...), nil)
 	if err == nil && n < len(data) {
 		_, err = conn.Write(data[n:])
 	}
 	return err //nolint:wrapcheck // the caller says what was sent
 }
 
-// receive reads a message and the file that comes with it, nil if none does.
-func receive(conn *net.UnixConn, v any) (*os.File, error) {
+// receive reads a message and the files that come with it, if any do.
+func receive(conn *net.UnixConn, v any) ([]*os.File, error) {
 	var head [4]byte
-	rights := make([]byte, syscall.CmsgSpace(4))
+	rights := make([]byte, syscall.CmsgSpace(4*taskFiles))
 	n, oobn, _, _, err := conn.ReadMsgUnix(head[:], rights)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // io.EOF is told apart
@@ -143,31 +151,39 @@ func receive(conn *net.UnixConn, v any) (*os.File, error) {
 	if _, err := io.ReadFull(conn, head[n:]); err != nil {
 		return nil, err //nolint:wrapcheck // the connection is gone
 	}
-	file, err := fileOf(rights[:oobn])
+	files, err := filesOf(rights[:oobn])
 	if err != nil {
 		return nil, err
 	}
 	if err := readBody(conn, head, v); err != nil {
-		if file != nil {
-			_ = file.Close()
-		}
+		closeAll(files)
 		return nil, err
 	}
-	return file, nil
+	return files, nil
 }
 
-// fileOf takes the descriptor out of a control message.
-func fileOf(oob []byte) (*os.File, error) {
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
+// filesOf takes the descriptors out of a control message.
+func filesOf(oob []byte) ([]*os.File, error) {
 	if len(oob) == 0 {
-		return nil, nil //nolint:nilnil // no file is a case of its own
+		return nil, nil
 	}
 	messages, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) != 1 {
 		return nil, errFrame
 	}
 	fds, err := syscall.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 1 {
+	if err != nil || len(fds) != taskFiles {
 		return nil, errFrame
 	}
-	return os.NewFile(uintptr(fds[0]), "output"), nil
+	var files []*os.File
+	for _, fd := range fds {
+		files = append(files, os.NewFile(uintptr(fd), "of a task"))
+	}
+	return files, nil
 }

@@ -150,6 +150,42 @@ func Command(root, entry, command string) (string, error) {
 	return digestOf(parts...), nil
 }
 
+// Files is the digest of files of the repository, with their names and modes and
+// where links lead; "" for none. One that cannot be read is an error.
+func Files(root string, names []string) (string, error) {
+	if len(names) == 0 {
+		return "", nil
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return "", fmt.Errorf("read the repository: %w", err)
+	}
+	defer dir.Close() //nolint:errcheck // only read from
+	parts := [][]byte{[]byte("files")}
+	for _, name := range names {
+		info, err := dir.Lstat(name)
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", name, err)
+		}
+		link := ""
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if link, err = dir.Readlink(name); err != nil {
+				return "", fmt.Errorf("read %s: %w", name, err)
+			}
+			if _, err := dir.Stat(name); err != nil { // it leads out of the repository, or nowhere
+				parts = append(parts, []byte(name), []byte(link))
+				continue
+			}
+		}
+		data, mode, err := content(dir, name, mostSize)
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", name, err)
+		}
+		parts = append(parts, []byte(name), []byte(link), fmt.Appendf(nil, "%o", mode.Perm()&0o111), data)
+	}
+	return digestOf(parts...), nil
+}
+
 // named are the words of a command that may name files of the repository.
 func named(root, command string) []string {
 	words := strings.FieldsFunc(

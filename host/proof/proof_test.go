@@ -155,6 +155,27 @@ func TestChecksAreSelected(t *testing.T) {
 			checks:   config.ChecksConfig{Run: []config.CheckConfig{advice}, Detect: &no},
 			detected: []plan.Check{advises},
 		},
+		"what a repository adds that is not trusted replaces nothing that is there": {
+			checks: config.ChecksConfig{Required: []string{"true"}, Theirs: []string{"true"}},
+			detected: []plan.Check{
+				{Command: "make test", Source: plan.CheckDetected},
+				{Command: "true", Required: true, Source: plan.CheckConfig},
+			},
+		},
+		"nor says when that runs": {
+			checks: config.ChecksConfig{
+				Run:    []config.CheckConfig{{Command: "make test", Paths: []string{"nothing/**"}}},
+				Theirs: []string{"make test"},
+			},
+			detected: []plan.Check{{Command: "make test", Required: true, Source: plan.CheckDetected}},
+		},
+		"and joins what the user requires": {
+			checks: config.ChecksConfig{Required: []string{"a", "b"}, Theirs: []string{"b"}},
+			required: []plan.Check{
+				{Command: "a", Required: true, Source: plan.CheckConfig},
+				{Command: "b", Required: true, Source: plan.CheckConfig},
+			},
+		},
 	} {
 		p := open(t, c, config.Config{Checks: test.checks}, func(cfg *proof.Config) { cfg.ChecksByFlag = test.byFlag })
 		if diff := cmp.Diff(test.required, p.Required); diff != "" {

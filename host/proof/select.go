@@ -10,22 +10,43 @@ import (
 )
 
 // selectChecks sorts the checks that are configured: where one of them must pass,
-// they are all that runs. Otherwise they join what is detected below root.
+// they are all that runs. Otherwise they join what is detected below root. Those
+// that only a repository names which is not trusted join whatever runs without them.
 func selectChecks(
 	settings config.Config,
 	root string,
 	byFlag bool,
 ) (required []plan.Check, detected func() []plan.Check) {
-	all := configuredChecks(settings.Checks, byFlag)
-	if slices.ContainsFunc(all, func(c plan.Check) bool { return c.Required }) {
-		return all, nil
+	own := configuredChecks(settings.Checks, byFlag)
+	var theirs []plan.Check
+	if !byFlag {
+		isTheirs := func(c plan.Check) bool { return slices.Contains(settings.Checks.Theirs, c.Command) }
+		theirs = slices.DeleteFunc(slices.Clone(own), func(c plan.Check) bool { return !isTheirs(c) })
+		own = slices.DeleteFunc(own, isTheirs)
+	}
+	if slices.ContainsFunc(own, func(c plan.Check) bool { return c.Required }) {
+		return append(own, theirs...), nil
 	}
 	return nil, sync.OnceValue(func() []plan.Check {
-		if detect := settings.Checks.Detect; detect != nil && !*detect {
-			return all
+		if detect := settings.Checks.Detect; detect == nil || *detect {
+			own = append(own, checks.Detect(root)...)
 		}
-		return append(all, checks.Detect(root)...)
+		return joinChecks(own, theirs)
 	})
+}
+
+// joinChecks adds checks to others. One that is there already can only become
+// required: when it runs and how long it may take stays as it was.
+func joinChecks(to, more []plan.Check) []plan.Check {
+	for _, c := range more {
+		same := func(known plan.Check) bool { return known.Command == c.Command }
+		if at := slices.IndexFunc(to, same); at >= 0 {
+			to[at].Required = to[at].Required || c.Required
+			continue
+		}
+		to = append(to, c)
+	}
+	return to
 }
 
 // configuredChecks are the checks of the settings. Those of the command line stand

@@ -36,6 +36,19 @@ func (w *Walls) SetupRoom(ctx context.Context) (phases.Room, error) {
 	return w.newRoom(ctx, policy)
 }
 
+// HookRoom makes the room where hooks of the settings run: as the commands of their
+// phase, in walls of their own and without a network; "" is for hooks beside phases,
+// which change nothing. It reports false where there are no walls.
+func (w *Walls) HookRoom(ctx context.Context, p plan.Phase) (room phases.Room, ok bool, err error) {
+	if level, _ := w.level(); level == sandbox.LevelNone {
+		return phases.Room{}, false, nil
+	}
+	policy := w.policy(p)
+	policy.Network = false
+	room, err = w.newRoom(ctx, policy)
+	return room, err == nil, err
+}
+
 // newRoom makes a room whose commands may do what the policy says.
 func (w *Walls) newRoom(ctx context.Context, policy sandbox.Policy) (phases.Room, error) {
 	if w.cfg.Settings.AllowCommit && !policy.Discard {

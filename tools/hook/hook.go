@@ -6,23 +6,20 @@
 // standard output may say more. Its environment is clean, its time is limited,
 // and when it ends, all that it started in its process group is killed.
 //
-// The package must not know where settings are kept or who is trusted: a hook
-// that needs trust brings a check along, which is made each time before it
-// runs.
+// The package must not know where settings are kept, who is trusted or how walls
+// are built: a hook that needs trust brings a check along, which is made each time
+// before it runs, and the caller has the rooms where hooks run.
 package hook
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -59,6 +56,8 @@ type Hook struct {
 	Command string // for bash
 	// Timeout bounds its time; default 30 s.
 	Timeout time.Duration
+	// Outside runs it in no room.
+	Outside bool
 	// Check is asked before each run; with an error the hook does not run and
 	// has failed. Nil: it may always run.
 	Check func() error
@@ -113,12 +112,26 @@ type Report struct {
 	Duration time.Duration
 }
 
+// Judges reports whether a hook of a moment can block: one that does not run does.
+func Judges(event string) bool {
+	return event == PrePrompt || event == TurnStart || event == PreToolUse || event == PreCompact
+}
+
+// Room is where a hook runs.
+type Room struct {
+	Dir   string // the work tree, as the shell sees it
+	Shell *sandbox.Shell
+}
+
 // Config says where and how hooks run.
 type Config struct {
 	Hooks []Hook
-	Dir   string   // the root of the work tree
-	Env   []string // as os.Environ gives it; it is cleaned
-	Path  string   // where the shell is looked for; default: PATH of Env
+	// Room is asked for the room of each hook that does not run outside; ok is false
+	// where there is none, and it runs outside. Default: there is none.
+	Room func(ctx context.Context, in Input) (room Room, ok bool, err error)
+	Dir  string   // the root of the work tree
+	Env  []string // as os.Environ gives it; it is cleaned
+	Path string   // where the shell is looked for; default: PATH of Env
 	// Redact replaces known secrets in what hooks print. Default: nothing.
 	Redact func(string) string
 	Now    func() time.Time
@@ -127,8 +140,7 @@ type Config struct {
 // Runner runs hooks. It is safe for concurrent use.
 type Runner struct {
 	cfg   Config
-	env   []string
-	shell string
+	shell *sandbox.Shell // nil without hooks
 }
 
 // New makes a runner. It needs bash or sh only if there are hooks.
@@ -139,15 +151,14 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Runner{cfg: cfg, env: sandbox.CleanEnv(cfg.Env)}
+	r := &Runner{cfg: cfg}
 	if len(cfg.Hooks) == 0 {
 		return r, nil
 	}
-	shell, err := sandbox.New(sandbox.Config{Env: cfg.Env, Path: cfg.Path})
-	if err != nil {
+	var err error
+	if r.shell, err = sandbox.New(sandbox.Config{Env: cfg.Env, Path: cfg.Path}); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	r.shell = shell.Path()
 	return r, nil
 }
 
@@ -196,7 +207,12 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) Report {
 			return rep
 		}
 	}
-	in.Dir = r.cfg.Dir
+	room, err := r.room(ctx, h, in)
+	if err != nil {
+		rep.Err = fmt.Errorf("there is no room where it can run: %w", err)
+		return rep
+	}
+	in.Dir = room.Dir
 	stdin, err := plan.MarshalCompact(in)
 	if err != nil {
 		rep.Err = fmt.Errorf("encode what it is told: %w", err)
@@ -205,35 +221,46 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) Report {
 	if h.Timeout <= 0 {
 		h.Timeout = defaultTimeout
 	}
-	limited, cancel := context.WithTimeout(ctx, h.Timeout)
-	defer cancel()
-	cmd := exec.CommandContext(limited, r.shell, "-c", h.Command)
-	var out, said bounded
-	cmd.Dir, cmd.Env, cmd.Stdin = r.cfg.Dir, r.env, bytes.NewReader(append(stdin, '\n'))
-	cmd.Stdout, cmd.Stderr = &out, &said
-	stopped := sandbox.OwnGroup(cmd)
-	began := r.cfg.Now()
-	err = cmd.Start()
-	if err == nil {
-		err = cmd.Wait()
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind; usually nothing
-		rep.ExitCode = cmd.ProcessState.ExitCode()
+	line := h.Command
+	if room.Shell.Pipefail() {
+		line = "set +o pipefail\n" + line
 	}
+	var out, said bounded
+	began := r.cfg.Now()
+	res, err := room.Shell.Run(ctx, sandbox.Command{
+		Line:    line,
+		Dir:     room.Dir,
+		Timeout: h.Timeout,
+		Input:   append(stdin, '\n'),
+		Output:  out.add,
+		Errors:  said.add,
+	})
 	rep.Duration = r.cfg.Now().Sub(began)
-	var failed *exec.ExitError
 	switch {
-	case stopped() && ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		rep.Err = fmt.Errorf("it was stopped: %w", context.Cause(ctx))
-	case stopped():
+	case err != nil:
+		rep.Err = fmt.Errorf("it did not run: %w", err)
+	case res.TimedOut:
 		rep.Err = fmt.Errorf(
 			"it was killed after %s, the most it may take; make it faster or give it a longer timeout",
 			h.Timeout,
 		)
-	case err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, syscall.EPIPE):
-		rep.Err = fmt.Errorf("it did not run: %w", err)
+	case !res.Signaled:
+		rep.ExitCode = res.ExitCode
 	}
 	r.understand(&rep, out.text(), said.text())
 	return rep
+}
+
+// room is where a hook runs.
+func (r *Runner) room(ctx context.Context, h Hook, in Input) (Room, error) {
+	if !h.Outside && r.cfg.Room != nil {
+		if room, ok, err := r.cfg.Room(ctx, in); ok || err != nil {
+			return room, err
+		}
+	}
+	return Room{Dir: r.cfg.Dir, Shell: r.shell}, nil
 }
 
 // understand reads what a hook printed.
@@ -307,12 +334,10 @@ type bounded struct {
 	buf bytes.Buffer
 }
 
-// Write implements io.Writer.
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *bounded) add(p []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.buf.Write(p[:min(len(p), mostOutput-b.buf.Len())])
-	return len(p), nil
 }
 
 func (b *bounded) text() string {

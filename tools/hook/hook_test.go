@@ -15,10 +15,14 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools/hook"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	sandbox.Enter()
+	goleak.VerifyTestMain(m)
+}
 
 func runner(t *testing.T, hooks ...hook.Hook) *hook.Runner {
 	t.Helper()

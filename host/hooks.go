@@ -1,0 +1,156 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/tools/hook"
+)
+
+// hooksOf are the hooks of the settings, for the work tree at root. What of the tree
+// they run is compared each time before: that of a repository's hook with what was
+// trusted, that of the user's own with what was there when the run began.
+func hooksOf(root string, from []config.Hook) []hook.Hook {
+	var out []hook.Hook
+	for _, c := range from {
+		h := asHook(c)
+		if c.From == config.FromUser {
+			h.Check = func() error { return checkPrograms(root, c) }
+		} else {
+			h.Outside = false
+			h.Check = func() error { return checkTrusted(root, c) }
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func asHook(c config.Hook) hook.Hook {
+	return hook.Hook{
+		Event:   c.Event,
+		Tool:    c.Tool,
+		Path:    c.Path,
+		Command: c.Command,
+		Timeout: c.Timeout.Duration,
+		Outside: c.Outside,
+	}
+}
+
+func checkTrusted(root string, c config.Hook) error {
+	now, err := config.HookDigest(root, c)
+	if err == nil && now != c.Digest {
+		err = errors.New("it has changed since it was trusted; look at it, and allow it again with `plan trust`")
+	}
+	return err
+}
+
+// checkPrograms refuses a hook of the user's own that would run what is in the work
+// tree and was not when the run began.
+func checkPrograms(root string, c config.Hook) error {
+	programs := asHook(c).Programs(root)
+	now, err := trust.Files(root, programs)
+	if err == nil && now != "" && now != c.Digest {
+		err = fmt.Errorf(
+			"what it runs in the work tree (%s) is not what was there when the run began; look at it, and put it back "+
+				"or begin another run; a program outside the repository is out of the run's reach",
+			strings.Join(programs, ", "),
+		)
+	}
+	return err
+}
+
+// pinHooks notes what the user's hooks run in the work tree at root, where a run
+// begins.
+func pinHooks(root string, hooks []config.Hook) ([]config.Hook, error) {
+	out := make([]config.Hook, len(hooks))
+	for i, c := range hooks {
+		if c.From == config.FromUser {
+			var err error
+			if c.Digest, err = trust.Files(root, asHook(c).Programs(root)); err != nil {
+				return nil, fmt.Errorf("the %s hook %q: %w", c.Event, c.Command, err)
+			}
+		}
+		out[i] = c
+	}
+	return out, nil
+}
+
+// keepPins gives hooks what was noted of them when the run began. One that came
+// later has nothing: it may run what is outside the tree.
+func keepPins(now, was []config.Hook) []config.Hook {
+	type key struct{ event, tool, path, command string }
+	keyOf := func(h config.Hook) key { return key{h.Event, h.Tool, h.Path, h.Command} }
+	pins := map[key]string{}
+	for _, h := range was {
+		if h.From == config.FromUser {
+			pins[keyOf(h)] = h.Digest
+		}
+	}
+	out := make([]config.Hook, len(now))
+	for i, h := range now {
+		if h.From == config.FromUser {
+			h.Digest = pins[keyOf(h)]
+		}
+		out[i] = h
+	}
+	return out
+}
+
+// hookRoom is where the hooks of a run run, one phase after the other.
+type hookRoom struct {
+	open func(context.Context, plan.Phase) (room phases.Room, ok bool, err error)
+	note func(string)
+
+	mu   sync.Mutex
+	of   phaseTry
+	room *phases.Room // nil before the first hook of a phase, and after its end
+}
+
+// phaseTry is an attempt at a phase.
+type phaseTry struct {
+	phase   plan.Phase
+	attempt int
+}
+
+// enter is the room of the phase that a hook belongs to. A phase's first hook has it
+// built.
+func (r *hookRoom) enter(ctx context.Context, in hook.Input) (hook.Room, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := phaseTry{phase: in.Phase, attempt: in.Attempt}
+	if r.room != nil && r.of != of {
+		r.close()
+	}
+	if r.room == nil {
+		room, ok, err := r.open(ctx, in.Phase)
+		if err != nil || !ok {
+			return hook.Room{}, ok, err
+		}
+		r.room, r.of = &room, of
+	}
+	return hook.Room{Dir: r.room.Dir, Shell: r.room.Shell}, true, nil
+}
+
+// leave ends what hooks have left running, and throws away what is to be.
+func (r *hookRoom) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.close()
+}
+
+func (r *hookRoom) close() {
+	if r.room == nil {
+		return
+	}
+	if err := r.room.Close(); err != nil {
+		r.note("the hooks' walls: " + err.Error())
+	}
+	r.room = nil
+}

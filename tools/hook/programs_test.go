@@ -1,0 +1,93 @@
+package hook_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/tools/hook"
+)
+
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	gittest.Write(t, root, map[string]string{
+		"Makefile":           "x:\n",
+		"main.go":            "package main\n",
+		"src/a.js":           "1\n",
+		"scripts/may-edit":   "#!/bin/sh\n",
+		"scripts/lib.sh":     "true\n",
+		"tools/check.py":     "print()\n",
+		"tools/judge/j.go":   "package main\n",
+		"tools/judge/deep/x": "x\n",
+		"judge":              "true\n",
+	})
+	if err := os.Chmod(filepath.Join(root, "judge"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/bin/true", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	mayEdit, none := []string{"scripts/may-edit"}, []string(nil)
+	for command, want := range map[string]struct{ judges, advises []string }{
+		"./scripts/may-edit":                                  {mayEdit, mayEdit},
+		root + "/scripts/may-edit --all":                      {mayEdit, mayEdit},
+		"cd scripts && ./may-edit":                            {mayEdit, mayEdit},
+		"cd scripts; sh may-edit":                             {mayEdit, mayEdit},
+		"D=scripts; $D/may-edit":                              {mayEdit, mayEdit},
+		"$PWD/scripts/may-edit":                               {mayEdit, mayEdit},
+		"~/elsewhere/scripts/may-edit":                        {mayEdit, mayEdit},
+		`"$(git rev-parse --show-toplevel)"/scripts/may-edit`: {mayEdit, mayEdit},
+		"for f in may-edit; do sh scripts/$f; done":           {mayEdit, mayEdit},
+		"bash -c 'exec scripts/may-edit'":                     {mayEdit, mayEdit},
+		"cat scripts/may-edit | sh":                           {mayEdit, mayEdit},
+		"sh < scripts/lib.sh":                                 {[]string{"scripts/lib.sh"}, []string{"scripts/lib.sh"}},
+		". scripts/lib.sh":                                    {[]string{"scripts/lib.sh"}, []string{"scripts/lib.sh"}},
+		"sh scripts/*.sh":                                     {[]string{"scripts/lib.sh"}, []string{"scripts/lib.sh"}},
+		"PATH=scripts:$PATH; grep x may-edit":                 {mayEdit, mayEdit},
+		"grep() { sh scripts/lib.sh; }; grep":                 {[]string{"scripts/lib.sh"}, []string{"scripts/lib.sh"}},
+		"cd tools && python3 -m check":                        {[]string{"tools/check.py"}, []string{"tools/check.py"}},
+		"python3 -m tools.check":                              {[]string{"tools/check.py"}, []string{"tools/check.py"}},
+		"go run ./tools/judge": {
+			[]string{"judge", "tools/judge/j.go"}, // what is named like a folder may be meant as well
+			[]string{"judge", "tools/judge/j.go"},
+		},
+		"make -f Makefile x":            {[]string{"Makefile"}, []string{"Makefile"}},
+		"./judge":                       {[]string{"judge"}, []string{"judge"}},
+		"./link":                        {[]string{"link"}, []string{"link"}},
+		"if 'unfinished scripts/lib.sh": {[]string{"scripts/lib.sh"}, []string{"scripts/lib.sh"}},
+		// What only reads, or is outside the tree, is as it is now.
+		"grep -q main main.go || exit 1":                 {none, none},
+		"cat scripts/may-edit":                           {none, none},
+		"make fmt":                                       {none, none},
+		"jq -r '.paths[]' | xargs -r gofmt -w":           {none, none},
+		"touch src/a.js":                                 {[]string{"src/a.js"}, none},
+		"./none > main.go":                               {none, none},
+		"gofmt -l main.go":                               {none, none},
+		"golangci-lint run ./...":                        {none, none},
+		`prettier --check "src/**/*.js"`:                 {[]string{"src/a.js"}, none},
+		"eslint src":                                     {none, none},
+		"/usr/bin/env true":                              {none, none},
+		"cat > /dev/null; echo '{\"context\": \"run\"}'": {none, none},
+	} {
+		judges := hook.Hook{Event: hook.PreToolUse, Command: command}
+		advises := hook.Hook{Event: hook.PostToolUse, Command: command}
+		outside := hook.Hook{
+			Event:   hook.PostToolUse,
+			Command: command,
+			Outside: true,
+		}
+		if diff := cmp.Diff(want.judges, judges.Programs(root)); diff != "" {
+			t.Errorf("%s, judging (-want +got):\n%s", command, diff)
+		}
+		if diff := cmp.Diff(want.judges, outside.Programs(root)); diff != "" {
+			t.Errorf("%s, outside (-want +got):\n%s", command, diff)
+		}
+		if diff := cmp.Diff(want.advises, advises.Programs(root)); diff != "" {
+			t.Errorf("%s, advising (-want +got):\n%s", command, diff)
+		}
+	}
+}
