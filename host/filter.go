@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/hint"
@@ -24,12 +25,15 @@ type Filter struct {
 // Narrows reports whether the filter leaves runs out for what they are.
 func (f Filter) Narrows() bool { return f.State != "" || f.Parked || f.Dir != "" }
 
-// Runs lists the runs that a filter chooses, newest first.
+// Runs lists the runs that a filter chooses, newest first. One that no process
+// drives, although its journal ends in the middle of something, is parked as
+// interrupted.
 func (h *Host) Runs(ctx context.Context, f Filter) ([]memory.RunInfo, error) {
 	filter := memory.Filter{Limit: f.Limit}
-	if f.Parked || f.State == stateParked {
-		parked := true
-		filter.Parked = &parked
+	parked := f.Parked || f.State == stateParked
+	if parked { // which of them are, the database alone does not know
+		filter.Limit = 0
+		filter.States = []plan.State{plan.Unstarted, plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing}
 	}
 	switch s := plan.State(f.State); s {
 	case "", stateParked:
@@ -54,5 +58,13 @@ func (h *Host) Runs(ctx context.Context, f Filter) ([]memory.RunInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return db.Runs(ctx, filter)
+	runs, err := listStanding(ctx, db, filter)
+	if err != nil || !parked {
+		return runs, err
+	}
+	runs = slices.DeleteFunc(runs, func(r memory.RunInfo) bool { return r.Parked == "" })
+	if f.Limit > 0 {
+		runs = runs[:min(f.Limit, len(runs))]
+	}
+	return runs, nil
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/signals"
 	"github.com/plan-engine/plan/cmd/plan/terminal"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
@@ -43,35 +41,11 @@ func (a *app) drive(ctx context.Context, work func(context.Context, host.Face) (
 	return exitWith(end.ExitCode)
 }
 
-// interruptible ends the context on the first Ctrl-C, and the process on the
-// second.
+// interruptible ends the context when the process is told to stop, and the process
+// on the second Ctrl-C.
 func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	// A reader that leaves, as head does, must not take the run with it.
-	// Noticing the signal is enough for that; ignoring it would be inherited by
-	// every child, and `yes | head` would never end.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			cancel(engine.ErrInterrupted)
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-			os.Exit(plan.ExitInterrupted) // the journal is safe at any instant
-		case <-done:
-		}
-	}()
-	return ctx, sync.OnceFunc(func() {
-		signal.Stop(signals)
-		close(done)
-		cancel(nil)
-	})
+	kill := func() { os.Exit(plan.ExitInterrupted) } // the journal is safe at any instant
+	return signals.Watch(ctx, a.now, engine.ErrInterrupted, kill)
 }
 
 // display shows a run to a person or a program. It is opened with the first event

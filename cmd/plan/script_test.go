@@ -253,7 +253,9 @@ func cmdJournal(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
-	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM}
+	signals := map[string]syscall.Signal{
+		"INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP,
+	}
 	for _, cmd := range ts.BackgroundCmds() {
 		ts.Check(cmd.Process.Signal(signals[args[0]]))
 	}

@@ -97,7 +97,7 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 		return a.showCost(part, id)
 	}
 	t := &render.Tally{}
-	run, err := host.Fold(ctx, db, id, t.Add)
+	run, err := a.host.Standing(ctx, id, t.Add)
 	if err != nil {
 		return err
 	}
