@@ -177,7 +177,8 @@ type Result struct {
 	// ExitCode is the true status of the command: 124 when it ran out of time,
 	// 128+n when signal n ended it.
 	ExitCode int
-	// Signaled says that a signal ended it, and not that it exited with such a status.
+	// Signaled says that a signal ended it which was not sent to stop it, and not that
+	// it exited with such a status.
 	Signaled bool
 	// Output is stdout and stderr, interleaved as they came, whole up to a safety
 	// bound. Behind a wall, lines in brackets follow that say which bounds the
@@ -244,6 +245,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Result, error) {
 		return res, cancelError(ctx, c.Line)
 	case killed || w.quitSent:
 		res.ExitCode = exitTimedOut
+		res.Signaled = false
 		res.TimedOut = true
 		res.Hung = w.hung
 		res.Running = w.running
