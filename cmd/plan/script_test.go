@@ -31,6 +31,7 @@ import (
 //
 // Beside testscript's own commands there are:
 //
+//	golang              the base repository is a Go module, and tested as one, here
 //	repo DIR            make DIR a git repository and commit what is in it
 //	serve FILE…         start a scripted model with these scenario files, joined
 //	requests N          exactly N model requests have come so far
@@ -79,7 +80,7 @@ func scripts(dir string) testscript.Params {
 		Setup:               setupScript,
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"repo": cmdRepo, "serve": cmdServe, "requests": cmdRequests, "await": cmdAwait,
+			"golang": cmdGolang, "repo": cmdRepo, "serve": cmdServe, "requests": cmdRequests, "await": cmdAwait,
 			"journal": cmdJournal, "balanced": cmdBalanced, "signal": cmdSignal, "exits": cmdExits,
 			"flip": cmdFlip, "asked": cmdAsked, "forget": cmdForget,
 			"prefixes": cmdPrefixes,
@@ -126,6 +127,18 @@ func condition(name string) (bool, error) {
 		return false, fmt.Errorf("there is no condition %q", name)
 	}
 	return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpfs /tmp").Run() == nil, nil
+}
+
+// cmdGolang has the base repository tested by go, and the base scenarios name that.
+func cmdGolang(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: golang")
+	}
+	ts.Check(os.Remove(ts.MkAbs("repo/Makefile")))
+	names := strings.NewReplacer("make  test", "go  test ./...", "make test", "go test ./...")
+	for _, name := range []string{"explore.toml", "done.toml"} {
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(names.Replace(ts.ReadFile(name))), 0o600))
+	}
 }
 
 func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
