@@ -11,24 +11,6 @@ var phaseEvents = []eventKind{
 	folded[PhaseEnd](),
 }
 
-// Phase is one forked run loop of the workflow.
-type Phase string
-
-// The phases, in the order of the workflow.
-const (
-	Explore   Phase = "explore"
-	Plan      Phase = "plan"
-	Implement Phase = "implement"
-	Review    Phase = "review"
-)
-
-// Critique is the second look at a plan, within planning. It has a model and a
-// conversation of its own and is no step of the workflow.
-const Critique Phase = "critique"
-
-// Phases lists the phases in workflow order.
-func Phases() []Phase { return []Phase{Explore, Plan, Implement, Review} }
-
 // PhaseStart opens a phase attempt, or reopens it after a park.
 type PhaseStart struct {
 	Model   string   `json:"model"`

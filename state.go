@@ -1,5 +1,7 @@
 package plan
 
+import "slices"
+
 // The events of the state machine.
 const (
 	TypeState EventType = "state"
@@ -9,17 +11,48 @@ var stateEvents = []eventKind{
 	folded[StateChange](),
 }
 
+// Phase is one forked run loop of the workflow.
+type Phase string
+
+// The phases.
+const (
+	Explore   Phase = "explore"
+	Plan      Phase = "plan"
+	Implement Phase = "implement"
+	Review    Phase = "review"
+)
+
+// Critique is the second look at a plan, within planning. It has a model and a
+// conversation of its own and is no step of the workflow.
+const Critique Phase = "critique"
+
 // State is where the state machine of a run stands.
 type State string
 
-// The states. Unstarted is the instant before the first transition; the last
-// six are final.
+// The states in which a phase works.
 const (
-	Unstarted    State = "new"
 	Exploring    State = "exploring"
 	Planning     State = "planning"
 	Implementing State = "implementing"
 	Reviewing    State = "reviewing"
+)
+
+// workflow are the phases in their order, each with the state in which it works.
+// When one comes after another is the engine's table.
+var workflow = []struct {
+	phase Phase
+	state State
+}{
+	{Explore, Exploring},
+	{Plan, Planning},
+	{Implement, Implementing},
+	{Review, Reviewing},
+}
+
+// The states in which no phase works. Unstarted is the instant before the first
+// transition; the others are final.
+const (
+	Unstarted State = "new"
 
 	Approved  State = "approved"
 	Planned   State = "planned"
@@ -29,27 +62,40 @@ const (
 	Cancelled State = "cancelled"
 )
 
-// Final reports whether a run in this state can never move again.
-func (s State) Final() bool {
-	switch s {
-	case Approved, Planned, Exhausted, Blocked, Failed, Cancelled:
-		return true
+// final are the states that a run never leaves.
+var final = []State{Approved, Planned, Exhausted, Blocked, Failed, Cancelled}
+
+// Phases lists the phases in workflow order.
+func Phases() []Phase {
+	var out []Phase
+	for _, w := range workflow {
+		out = append(out, w.phase)
 	}
-	return false
+	return out
 }
+
+// ActiveStates lists the states in which a phase works, in workflow order.
+func ActiveStates() []State {
+	var out []State
+	for _, w := range workflow {
+		out = append(out, w.state)
+	}
+	return out
+}
+
+// FinalStates lists the states that a run never leaves.
+func FinalStates() []State { return slices.Clone(final) }
+
+// Final reports whether a run in this state can never move again.
+func (s State) Final() bool { return slices.Contains(final, s) }
 
 // Phase returns the phase that works in this state, or "" for Unstarted and the
 // final states.
 func (s State) Phase() Phase {
-	switch s {
-	case Exploring:
-		return Explore
-	case Planning:
-		return Plan
-	case Implementing:
-		return Implement
-	case Reviewing:
-		return Review
+	for _, w := range workflow {
+		if w.state == s {
+			return w.phase
+		}
 	}
 	return ""
 }

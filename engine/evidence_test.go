@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/sampling"
 )
 
 // opening is a reviewer that leaves these gaps open, review by review, and is
@@ -209,7 +211,7 @@ func TestAPlanWaits(t *testing.T) {
 
 // TestPlanningGoesOnAnywhere kills the process after each append of a run that
 // plans twice, is critiqued and approved, and goes on: the same plans, one
-// critique, one decision.
+// critique, one decision. A sample dies at some of them.
 func TestPlanningGoesOnAnywhere(t *testing.T) {
 	t.Parallel()
 	stage := func(b *bench) {
@@ -222,34 +224,47 @@ func TestPlanningGoesOnAnywhere(t *testing.T) {
 			return usual(1)(brief)
 		}
 	}
-	whole := setup(t)
+	db := openDB(t)
+	whole := benchOn(t, db, "whole")
 	stage(whole)
 	whole.finish()
+	type death struct {
+		at     int
+		stored bool
+	}
+	var deaths []death
 	for at := 1; at <= whole.j.appends; at++ {
-		for _, stored := range []bool{false, true} {
-			b := setup(t)
-			stage(b)
-			b.j = &journal{fail: func(n int, _ []plan.Event) (bool, error) {
-				if n == at {
-					return stored, errDisk
-				}
-				return false, nil
-			}}
-			if _, err := b.drive(context.Background()); !errors.Is(err, errDisk) {
-				t.Fatalf("append %d: %v", at, err)
+		deaths = append(deaths, death{at: at}, death{at: at, stored: true})
+	}
+	if len(deaths) < sampledDeaths {
+		t.Fatalf("the run has only %d appends", whole.j.appends)
+	}
+	for _, d := range sampling.Pick(sampling.New(t), sampledDeaths, deaths) {
+		b := benchOn(t, db, plan.RunID(fmt.Sprintf("R%d%v", d.at, d.stored)))
+		stage(b)
+		b.j = &journal{fail: func(n int, _ []plan.Event) (bool, error) {
+			if n == d.at {
+				return d.stored, errDisk
 			}
-			b.j = nil
-			if end := b.finish(); end.State != plan.Approved {
-				t.Errorf("append %d: the run is %s", at, end.State)
-			}
-			for _, typ := range []plan.EventType{plan.TypePlan, plan.TypeCritique, plan.TypeApprovalResolved, plan.TypeState, plan.TypeVerdict} {
-				if got, want := b.count(typ), whole.count(typ); got != want {
-					t.Errorf("append %d, stored %v: %d %s events, want %d", at, stored, got, typ, want)
-				}
+			return false, nil
+		}}
+		if _, err := b.drive(context.Background()); !errors.Is(err, errDisk) {
+			t.Fatalf("append %d: %v", d.at, err)
+		}
+		b.j = nil
+		if end := b.finish(); end.State != plan.Approved {
+			t.Errorf("append %d: the run is %s", d.at, end.State)
+		}
+		for _, typ := range []plan.EventType{plan.TypePlan, plan.TypeCritique, plan.TypeApprovalResolved, plan.TypeState, plan.TypeVerdict} {
+			if got, want := b.count(typ), whole.count(typ); got != want {
+				t.Errorf("append %d, stored %v: %d %s events, want %d", d.at, d.stored, got, typ, want)
 			}
 		}
 	}
 }
+
+// sampledDeaths is at how many places of a run a sample kills it.
+const sampledDeaths = 24
 
 // TestFindingsAreNoticedOnce, before the reviewer is asked, who is told of them.
 func TestFindingsAreNoticedOnce(t *testing.T) {

@@ -32,14 +32,6 @@ func (e *Engine) step(ctx context.Context) (_ *plan.Parked, err error) {
 	return nil, fmt.Errorf("a run in state %q cannot go on: its journal does not begin with a move", e.run.State)
 }
 
-func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
-	out, err := e.phase(ctx, plan.Explore, func(b *plan.Brief) { b.Context = e.cfg.Context })
-	if err != nil || out.Park != nil {
-		return out.Park, err
-	}
-	return nil, e.move(ctx, evReport, "", plan.Report{Text: out.Report})
-}
-
 func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 	if givenUp, err := e.replanIfOutdated(ctx); givenUp || err != nil {
 		return nil, err

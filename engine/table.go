@@ -55,18 +55,14 @@ func stages() []stage {
 	}
 }
 
-// active are the states that are not final.
-func active() []plan.State {
-	var out []plan.State
-	for _, s := range stages() {
-		out = append(out, s.state)
+// explore is the simplest step: it runs its phase and moves on with what came of
+// it. What else a step does before its phase stands in steps.go.
+func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
+	out, err := e.phase(ctx, plan.Explore, func(b *plan.Brief) { b.Context = e.cfg.Context })
+	if err != nil || out.Park != nil {
+		return out.Park, err
 	}
-	return out
-}
-
-// final are the states that no row leads out of.
-func final() []plan.State {
-	return []plan.State{plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled}
+	return nil, e.move(ctx, evReport, "", plan.Report{Text: out.Report})
 }
 
 // table is the workflow.
@@ -85,8 +81,8 @@ func table() []move {
 		{evApprove, []plan.State{plan.Reviewing}, plan.Approved},
 		{evExhaust, []plan.State{plan.Reviewing}, plan.Exhausted},
 		{evBlock, []plan.State{plan.Reviewing}, plan.Blocked},
-		{evFail, active(), plan.Failed},
-		{evCancel, active(), plan.Cancelled},
+		{evFail, plan.ActiveStates(), plan.Failed},
+		{evCancel, plan.ActiveStates(), plan.Cancelled},
 	}
 }
 
@@ -150,7 +146,7 @@ func Mermaid(moves []plan.StateChange) string {
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", src, row.to, label)
 		}
 	}
-	for _, s := range final() {
+	for _, s := range plan.FinalStates() {
 		fmt.Fprintf(&b, "    %s --> [*]\n", s)
 	}
 	mark(&b, visited, at)
@@ -164,7 +160,7 @@ func mark(b *strings.Builder, visited map[plan.State]bool, at plan.State) {
 	}
 	b.WriteString("    classDef taken fill:#dbeafe,stroke:#2563eb\n")
 	b.WriteString("    classDef current fill:#bbf7d0,stroke:#15803d,stroke-width:3px\n")
-	for _, s := range append(active(), final()...) {
+	for _, s := range append(plan.ActiveStates(), plan.FinalStates()...) {
 		switch {
 		case s == at:
 			fmt.Fprintf(b, "    class %s current\n", s)

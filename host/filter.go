@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/hint"
@@ -33,19 +34,19 @@ func (h *Host) Runs(ctx context.Context, f Filter) ([]memory.RunInfo, error) {
 	parked := f.Parked || f.State == stateParked
 	if parked { // which of them are, the database alone does not know
 		filter.Limit = 0
-		filter.States = []plan.State{plan.Unstarted, plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing}
+		filter.States = append([]plan.State{plan.Unstarted}, plan.ActiveStates()...)
 	}
-	switch s := plan.State(f.State); s {
-	case "", stateParked:
-	case plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing,
-		plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled:
+	states := append(plan.ActiveStates(), plan.FinalStates()...)
+	switch s := plan.State(f.State); {
+	case s == "", s == stateParked:
+	case slices.Contains(states, s):
 		filter.States = []plan.State{s}
 	default:
-		return nil, hint.Usage(
-			"there is no state %q; the states are exploring, planning, implementing, reviewing, "+
-				"approved, planned, exhausted, blocked, failed, cancelled, and parked",
-			f.State,
-		)
+		var names strings.Builder
+		for _, s := range states {
+			names.WriteString(string(s) + ", ")
+		}
+		return nil, hint.Usage("there is no state %q; the states are %sand parked", f.State, names.String())
 	}
 	if f.Dir != "" {
 		repo, err := worktree.Open(ctx, f.Dir)

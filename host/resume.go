@@ -210,7 +210,7 @@ func (h *Host) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
 func (h *Host) Newest(ctx context.Context, dir string) (plan.RunID, error) {
 	filter := memory.Filter{
 		Limit:  1,
-		States: []plan.State{plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing},
+		States: plan.ActiveStates(),
 	}
 	where := ""
 	if dir != "" {

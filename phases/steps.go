@@ -11,15 +11,6 @@ import (
 	"github.com/plan-engine/plan/loop"
 )
 
-// explore runs the Explore phase. Its exit is a report that is whole.
-func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
-	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-	}))
-	out.Report, err = s.handOver(ctx, ph.report(b, s), append(slices.Clone(b.Context), prompt)...)
-	return out, err
-}
-
 // plan runs the Plan phase. Its exit is a plan that is whole.
 func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
 	text, err := s.handOver(

@@ -106,6 +106,16 @@ func descriptions() []description {
 	}
 }
 
+// explore is the simplest conversation: one prompt, and a report that is whole is
+// its exit. Those of the other phases stand in steps.go.
+func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
+	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
+	}))
+	out.Report, err = s.handOver(ctx, ph.report(b, s), append(slices.Clone(b.Context), prompt)...)
+	return out, err
+}
+
 // tools are the names of the phase's tools, with those for more purposes beside
 // those that it always has.
 func (d description) tools(more ...tools.Purpose) []string {

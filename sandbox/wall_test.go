@@ -1,11 +1,13 @@
 package sandbox_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/plan-engine/plan/sandbox"
@@ -20,7 +22,7 @@ func eachLevel(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
 	t.Helper()
 	built := 0
 	for _, level := range sandbox.Levels() {
-		if err := sandbox.Try(t.Context(), level, newShell(t), os.Environ()); err != nil {
+		if err := tried(level); err != nil {
 			t.Logf("%s cannot be built here: %v", level, err)
 			continue
 		}
@@ -30,6 +32,20 @@ func eachLevel(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
 	if built == 0 {
 		t.Error("nothing can be built")
 	}
+}
+
+// trials has what sandbox.Try says of each level, which is the same for all tests.
+var trials sync.Map
+
+func tried(level sandbox.Level) error {
+	trial, _ := trials.LoadOrStore(level, sync.OnceValue(func() error {
+		shell, err := sandbox.New(sandbox.Config{})
+		if err != nil {
+			return err
+		}
+		return sandbox.Try(context.Background(), level, shell, os.Environ())
+	}))
+	return trial.(func() error)()
 }
 
 // yard is a tree with a file, a copy of it, and a home beside them.
@@ -242,7 +258,7 @@ func TestProgramsInTheTreeCanBeWritten(t *testing.T) {
 func TestLoopbackOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, level := range []sandbox.Level{sandbox.LevelNamespaces, sandbox.LevelBubblewrap} {
-		if err := sandbox.Try(t.Context(), level, newShell(t), os.Environ()); err != nil {
+		if err := tried(level); err != nil {
 			t.Logf("%s cannot be built here: %v", level, err)
 			continue
 		}
@@ -256,7 +272,7 @@ func TestLoopbackOfItsOwn(t *testing.T) {
 
 func TestABreachIsNoticed(t *testing.T) {
 	t.Parallel()
-	if err := sandbox.Try(t.Context(), sandbox.LevelLandlock, newShell(t), os.Environ()); err != nil {
+	if err := tried(sandbox.LevelLandlock); err != nil {
 		t.Logf("no landlock here: %v", err)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/plan-engine/plan/internal/gittest"
 	"github.com/plan-engine/plan/worktree"
 )
 
@@ -36,7 +37,7 @@ func git(t *testing.T, dir string, args ...string) string {
 
 func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "git", append(gittest.Settings(), args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -123,7 +124,6 @@ func open(t *testing.T, dir string) *worktree.Repo {
 	return r
 }
 
-// tree takes the tree of the work tree.
 // tree is the tree of the work tree. A test that asks for it in another way, before
 // it was written and after, is told the same.
 func tree(t *testing.T, r *worktree.Repo) string {

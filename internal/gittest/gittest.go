@@ -14,11 +14,21 @@ import (
 	"testing"
 )
 
+// Settings are the arguments by which git may clone from a folder, and does no more
+// than a test needs: a commit starts no maintenance, and nothing waits for a disk.
+func Settings() []string {
+	return []string{
+		"-c", "protocol.file.allow=always",
+		"-c", "maintenance.auto=false",
+		"-c", "core.fsync=none",
+	}
+}
+
 // Git runs git in a directory, as a user would, and returns what it says without
 // the last line break. An exit status other than 0 ends the test.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "git", append(Settings(), args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(
 		os.Environ(),
