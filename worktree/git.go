@@ -14,6 +14,18 @@ func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(out, "\n"), err
 }
 
+// UserEnv is what goes into the environment of a command of the user's that calls
+// git by itself in the work tree; see [git.Program.UserEnv].
+func (r *Repo) UserEnv(ctx context.Context, hooks bool) (env []string, left string, err error) {
+	return r.git.UserEnv(ctx, hooks) //nolint:wrapcheck // says what it did
+}
+
+// Unheeded are the settings of the repository's own that do not count, since they
+// name programs of the tree or were changed since it was opened.
+func (r *Repo) Unheeded(ctx context.Context) ([]string, error) {
+	return r.git.Unheeded(ctx) //nolint:wrapcheck // says what it did
+}
+
 // readOnly reports whether git failed because it may not write to the
 // repository, as opposed to not being allowed to read a file.
 func readOnly(e *git.Error) bool {

@@ -81,6 +81,7 @@ func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	tree.git = tree.git.Like(r.git)
 	notes, err := tree.checkOut(ctx, spec.Tree)
 	if err != nil {
 		return nil, nil, err

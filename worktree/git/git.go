@@ -95,6 +95,9 @@ func (p Program) Run(ctx context.Context, c Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("git %s: %w", c.Args[0], err)
 	}
+	if barred := p.guard.leading(); c.Remote && len(barred) > 0 {
+		return "", fmt.Errorf("git %s: %w", c.Args[0], &LeadsError{Names: barred})
+	}
 	return p.start(ctx, c, over)
 }
 

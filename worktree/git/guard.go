@@ -27,6 +27,9 @@ type guard struct {
 	files []string          // in which settings were found
 	mark  string            // of their contents
 	over  []setting
+	// barred are settings of the repository that lead elsewhere when a server is to
+	// be reached, and that none in front of them overrides: the first counts, or all.
+	barred []string
 }
 
 // ChangedError says that what leads to the data of a repository is not what it was
@@ -63,6 +66,32 @@ func (p Program) Guard(ctx context.Context, root string, dirs ...string) (Progra
 	return p, nil
 }
 
+// LeadsError says that a server is not to be reached, since settings of the
+// repository say how, and were changed or name programs of the tree.
+type LeadsError struct{ Names []string }
+
+// Error implements error.
+func (e *LeadsError) Error() string {
+	return "the repository's own settings " + strings.Join(e.Names, ", ") + " name programs of its tree, or were changed"
+}
+
+// Hint says what to do about it.
+func (e *LeadsError) Hint() string {
+	return "See what they say with `git config --show-origin --get-all NAME`, and take them out."
+}
+
+// Like is the program for another work tree of the same repository: of its settings
+// only what counts in the first one does.
+func (p Program) Like(first Program) Program {
+	first.guard.mu.Lock()
+	kept := maps.Clone(first.guard.kept)
+	first.guard.mu.Unlock()
+	p.guard.mu.Lock()
+	defer p.guard.mu.Unlock()
+	p.guard.kept, p.guard.mark = kept, ""
+	return p
+}
+
 // Unheeded are the names of the settings of the repository that do not count, since
 // they name programs of the tree or were changed, sorted.
 func (p Program) Unheeded(ctx context.Context) ([]string, error) {
@@ -73,6 +102,9 @@ func (p Program) Unheeded(ctx context.Context) ([]string, error) {
 	names := map[string]bool{}
 	for _, s := range over {
 		names[s.name] = true
+	}
+	for _, name := range p.guard.leading() {
+		names[name] = true
 	}
 	return slices.Sorted(maps.Keys(names)), err
 }
@@ -100,6 +132,29 @@ func (g *guard) overrides(ctx context.Context) ([]setting, error) {
 		return nil, err
 	}
 	return g.over, nil
+}
+
+// leading are the settings that bar the way to servers.
+func (g *guard) leading() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.barred)
+}
+
+// trees are the work trees of the repository, all of which runs may write.
+func (g *guard) trees() []string {
+	common := g.dirs[len(g.dirs)-1]
+	out := []string{g.root}
+	if filepath.Base(common) == ".git" {
+		out = append(out, filepath.Dir(common))
+	}
+	links, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "gitdir"))
+	for _, link := range links {
+		if text, err := os.ReadFile(link); err == nil {
+			out = append(out, filepath.Dir(strings.TrimSpace(string(text))))
+		}
+	}
+	return out
 }
 
 // readLinks reads what leads from the work tree to the data of the repository.
@@ -190,7 +245,7 @@ func (g *guard) read(ctx context.Context) error {
 		if isFile && !slices.Contains(files, path) {
 			files = append(files, path)
 		}
-		own := isFile && (scope == "local" || scope == "worktree" || Inside(path, append(g.dirs, g.root)...))
+		own := isFile && (scope == "local" || scope == "worktree" || Inside(path, append(g.trees(), g.dirs...)...))
 		if scope == "command" && !isFile {
 			continue // our own
 		}
@@ -218,7 +273,7 @@ func (g *guard) judge(entries []entry) {
 	if g.kept == nil {
 		g.kept = map[setting]bool{}
 		for _, e := range entries {
-			if !e.users && !inert(e.setting) && g.outside(e.setting) {
+			if !e.users && !inert(e.setting) && !strings.HasPrefix(e.name, "protocol.") && g.outside(e.setting) {
 				g.kept[e.setting] = true
 			}
 		}
@@ -229,13 +284,17 @@ func (g *guard) judge(entries []entry) {
 			users[e.name] = append(users[e.name], e.value)
 		}
 	}
-	g.over = nil
+	g.over, g.barred = nil, nil
 	done := map[string]bool{}
 	for _, e := range entries {
 		if e.users || done[e.name] || inert(e.setting) || g.kept[e.setting] {
 			continue
 		}
 		done[e.name] = true
+		if leads(e.name) {
+			g.barred = append(g.barred, e.name)
+			continue
+		}
 		g.over = append(g.over, neutral(e.name, users[e.name])...)
 	}
 }

@@ -79,7 +79,7 @@ func (g *guard) names(word string) bool {
 	info, err := os.Stat(path)
 	switch {
 	case filepath.IsAbs(word), strings.HasPrefix(word, "."):
-		return Inside(path, append(g.dirs, g.root)...)
+		return Inside(path, append(g.trees(), g.dirs...)...)
 	case err != nil:
 		return strings.Contains(word, "/") && isThere(path)
 	}

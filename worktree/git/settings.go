@@ -159,6 +159,14 @@ func inert(s setting) bool {
 	return noProgram().MatchString(s.value)
 }
 
+// leads reports whether a setting says how a server is reached, and no later one of
+// its name takes that back.
+func leads(name string) bool {
+	section, rest, _ := strings.Cut(name, ".")
+	last := rest[strings.LastIndexByte(rest, '.')+1:]
+	return section == "url" || section == "remote" && slices.Contains([]string{"uploadpack", "receivepack", "vcs"}, last)
+}
+
 // neutral is what counts in place of a repository's own setting: what the user's
 // own settings say, or what has git run nothing.
 func neutral(name string, users []string) []setting {
@@ -178,10 +186,10 @@ func neutral(name string, users []string) []setting {
 	switch {
 	case section == "merge" && last == "driver":
 		value = "false" // a conflict, for a person to settle
-	case last == "uploadpack", last == "receivepack":
-		value = "git-" + strings.TrimSuffix(last, "pack") + "-pack"
 	case name == "core.sshcommand":
 		value = "ssh"
+	case section == "protocol":
+		value = "never"
 	case section == "http" && last == "sslverify":
 		value = "true"
 	}
