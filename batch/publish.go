@@ -32,6 +32,9 @@ type Publication struct {
 	// URL is the last address that the command printed, such as that of a pull
 	// request; "" for none.
 	URL string `json:"url,omitempty"`
+	// HooksLeft is the folder whose hooks did not run, since they lie in the work
+	// tree; "" for none.
+	HooksLeft string `json:"hooks_left,omitempty"`
 	// Why explains everything that is not published, in one line.
 	Why string `json:"why,omitempty"`
 }

@@ -23,11 +23,17 @@ type savedEntry struct {
 	text string // of a file; where a symbolic link leads
 }
 
-// savePaths notes the policy's Code, as far as the level cannot keep it.
+// savePaths notes the policy's Code, as far as the level does not keep it.
 func savePaths(l Level, p Policy) ([]savedPath, error) {
 	var out []savedPath
-	for _, path := range unenforcedPaths(l, p, p.Code) {
+	for _, path := range p.Code {
+		if p.keeps(l, path) {
+			continue
+		}
 		i := slices.IndexFunc(p.writable(), func(dir string) bool { return within(path, dir) })
+		if i < 0 {
+			continue
+		}
 		root := p.writable()[i]
 		name, err := filepath.Rel(root, path)
 		if err == nil {
@@ -43,16 +49,29 @@ func savePaths(l Level, p Policy) ([]savedPath, error) {
 	return out, nil
 }
 
+// keeps reports whether a level has a path stay as it is. Walls of mounts can do so
+// with what is there, and with what lies in a directory that is fixed as a whole.
+func (p Policy) keeps(l Level, path string) bool {
+	switch l {
+	case LevelNamespaces, LevelBubblewrap:
+		return slices.ContainsFunc(p.Fixed, func(dir string) bool {
+			_, err := os.Stat(dir)
+			return err == nil && within(path, dir)
+		})
+	case LevelSeatbelt:
+		return slices.ContainsFunc(p.Fixed, func(dir string) bool { return within(path, dir) })
+	}
+	return false
+}
+
 // Unenforced lists what is fixed by the policy and can be written all the same,
 // because a level can only grant whole directories.
-func (p Policy) Unenforced(l Level) []string { return unenforcedPaths(l, p, p.Fixed) }
-
-func unenforcedPaths(l Level, p Policy, paths []string) []string {
+func (p Policy) Unenforced(l Level) []string {
 	if l != LevelLandlock {
 		return nil
 	}
 	var out []string
-	for _, path := range paths {
+	for _, path := range p.Fixed {
 		if slices.ContainsFunc(p.writable(), func(dir string) bool { return within(path, dir) }) {
 			out = append(out, path)
 		}

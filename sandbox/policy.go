@@ -61,9 +61,13 @@ type Policy struct {
 	// Fixed are files and directories in Tree and ExtraDirs that stay as they are.
 	Fixed []string
 	// Code are those files and directories in Tree and ExtraDirs that decide which
-	// programs others run who work there, such as git's hooks. Where a level cannot
-	// keep Fixed as it is, these are put back as soon as the commands have ended.
+	// programs others run who work there, such as git's hooks. What of them is not
+	// kept as it is by Fixed at this level, because the level can only grant or
+	// because there is nothing yet, is put back as soon as the commands have ended.
 	Code []string
+	// CodeIn are directories in Tree and ExtraDirs in which more such files and
+	// directories could be made: what was made there is removed with that.
+	CodeIn []CodeDir
 	// Hidden are files and directories that cannot be read. Tree, ExtraDirs and
 	// what else is named here can lie in them all the same.
 	Hidden []string
@@ -93,6 +97,12 @@ type Policy struct {
 	// uses together. 0 is no bound. Without a control group each process alone
 	// is held to it, by what it may reserve to write to.
 	MaxMemory uint64
+}
+
+// CodeDir is a directory in which only what holds data may be made.
+type CodeDir struct {
+	Dir  string
+	Data []string // patterns of names, as [path.Match] knows them
 }
 
 // Setting is a settings file of a tool as its commands see it.

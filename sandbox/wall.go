@@ -32,6 +32,7 @@ type Wall struct {
 	env      []string     // of the user, cleaned
 	snapshot treeSnapshot // of the tree, where the kernel does not guard all of it
 	saved    []savedPath
+	names    []savedNames // the same, of what may be made
 
 	mu          sync.Mutex
 	inside      *inside // nil before the first command and after Close
@@ -76,6 +77,9 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 	}
 	var err error
 	if w.saved, err = savePaths(level, policy); err != nil {
+		return nil, err
+	}
+	if w.names, err = saveNames(level, policy); err != nil {
 		return nil, err
 	}
 	if policy.Discard && level.NeedsCopy() {
@@ -149,7 +153,14 @@ func (w *Wall) restoreSaved() {
 			w.breached.PutBack = append(w.breached.PutBack, path)
 		}
 	}
-	w.saved = nil
+	for _, k := range w.names {
+		removed, err := k.removeNew()
+		if err != nil {
+			w.breached.Lost = append(w.breached.Lost, fmt.Sprintf("%s (%v)", k.Dir, err))
+		}
+		w.breached.PutBack = append(w.breached.PutBack, removed...)
+	}
+	w.saved, w.names = nil, nil
 }
 
 // clear removes the scratch folder and the control group.

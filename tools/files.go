@@ -4,16 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/plan-engine/plan/internal/subpath"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // listing is the files below a directory, by paths relative to it, sorted.
@@ -45,33 +46,93 @@ func (s *Set) list(ctx context.Context, dir string) (listing, error) {
 }
 
 // gitFiles asks git for the files below dir: for those in its index and for the
-// others at the same time, since each takes about as long. Submodules and other
-// repositories inside are listed by their own rules.
+// others at the same time, since each takes about as long. Git is asked about the
+// repository that the root is in and no other: what lies in the tree and looks like
+// a repository, a submodule too, is listed as the folder that it is, without the
+// files that its own .gitignore files leave out.
 func (s *Set) gitFiles(ctx context.Context, dir string) ([]string, bool) {
+	around := git.Around(s.dir)
+	real, err := s.resolve(dir)
+	if around == "" || err != nil {
+		return nil, false
+	}
+	program, ok := git.Find(around)
+	if !ok {
+		return nil, false
+	}
+	l := &lister{set: s, git: program}
+	l.gitDir = sync.OnceValues(func() (string, error) {
+		out, err := l.git.Run(ctx, git.Call{
+			Dir:  s.dir,
+			Args: slices.Concat(anyOwner, []string{"rev-parse", "--absolute-git-dir"}),
+		})
+		return strings.TrimSuffix(out, "\n"), err
+	})
+	top := s.repoAround(real)
+	below, _ := subpath.Of(top, real)
+	files, err := l.files(ctx, top, below)
+	if err != nil {
+		return nil, false
+	}
+	out := files[:0]
+	for _, file := range files { // which are relative to top
+		if name, ok := subpath.Of(real, join(top, file)); ok {
+			out = append(out, name)
+		}
+	}
+	return out, true
+}
+
+// anyOwner has git read a repository that belongs to another user: it runs nothing
+// of it.
+var anyOwner = []string{"-c", "safe.directory=*"}
+
+// repoAround is the innermost folder around a directory, or itself, that has a
+// repository of its own, "." for that of the root.
+func (s *Set) repoAround(dir string) string {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, err := s.root.Lstat(join(dir, ".git")); err == nil {
+			return dir
+		}
+	}
+	return "."
+}
+
+// lister lists files with the git of the root's repository.
+type lister struct {
+	set    *Set
+	git    git.Program
+	gitDir func() (string, error) // of the root's repository
+}
+
+// files lists the files of a repository at top, as far as they lie below a
+// directory in it, relative to top. Of the root's it is the index and the others, of
+// one inside it whatever is not ignored.
+func (l *lister) files(ctx context.Context, top, below string) ([]string, error) {
 	var indexed, others []string
 	var asked errgroup.Group
+	if top == "." {
+		asked.Go(func() error {
+			return l.ask(ctx, top, below, func(entry string) {
+				if mode, name, ok := staged(entry); ok && mode == "160000" {
+					indexed = append(indexed, l.nested(ctx, top, name)...)
+				} else if ok {
+					indexed = append(indexed, name)
+				}
+			}, "ls-files", "-s", "-z")
+		})
+	}
 	asked.Go(func() error {
-		return s.git(ctx, dir, func(entry string) {
-			if mode, name, ok := staged(entry); ok && mode == "160000" {
-				indexed = append(indexed, s.nested(ctx, dir, name)...)
-			} else if ok {
-				indexed = append(indexed, name)
-			}
-		}, "ls-files", "-s", "-z")
-	})
-	asked.Go(func() error {
-		return s.git(ctx, dir, func(name string) {
+		return l.ask(ctx, top, below, func(name string) {
 			if inner, ok := strings.CutSuffix(name, "/"); ok {
-				others = append(others, s.nested(ctx, dir, inner)...)
+				others = append(others, l.nested(ctx, top, inner)...)
 			} else {
 				others = append(others, name)
 			}
 		}, "ls-files", "-o", "--exclude-standard", "-z")
 	})
-	if err := asked.Wait(); err != nil {
-		return nil, false
-	}
-	return append(indexed, others...), true
+	err := asked.Wait()
+	return append(indexed, others...), err //nolint:wrapcheck // git's
 }
 
 // staged takes apart what git ls-files --stage says of an indexed file: mode,
@@ -86,39 +147,45 @@ func staged(entry string) (mode, name string, ok bool) {
 }
 
 // nested lists a repository inside another.
-func (s *Set) nested(ctx context.Context, dir, name string) []string {
-	inner := join(dir, name)
-	if _, err := s.root.Lstat(join(inner, ".git")); err != nil {
+func (l *lister) nested(ctx context.Context, top, name string) []string {
+	inner := join(top, name)
+	if _, err := l.set.root.Lstat(join(inner, ".git")); err != nil {
 		return nil // a submodule that is not checked out
 	}
-	found, err := s.list(ctx, inner)
+	found, err := l.files(ctx, inner, "")
 	if err != nil {
 		return nil
 	}
-	for i, f := range found.files {
-		found.files[i] = join(name, f)
+	for i, f := range found {
+		found[i] = join(name, f)
 	}
-	return found.files
+	return found
 }
 
-// git runs a git command that only reads, in a directory of the root, and hands
-// over the entries that it prints as they come, which NULs end. The repository
-// may come from anywhere: its configuration must not start programs.
-func (s *Set) git(ctx context.Context, dir string, take func(entry string), args ...string) error {
-	safe := []string{"-c", "core.fsmonitor=false", "-c", "safe.directory=*"}
-	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
-	cmd.Dir = filepath.Join(s.dir, filepath.FromSlash(dir))
-	cmd.Env = []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"}
-	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME"} {
-		if value, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+value)
+// ask runs a git command that only reads, in a directory of the root, and hands over
+// the entries that it prints as they come, which NULs end.
+func (l *lister) ask(ctx context.Context, top, below string, take func(entry string), args ...string) error {
+	dir := filepath.Join(l.set.dir, filepath.FromSlash(top))
+	call := git.Call{
+		Dir:  dir,
+		Args: slices.Concat(anyOwner, args),
+	}
+	if top != "." { // an index file that is not there is an empty index
+		own, err := l.gitDir()
+		if err != nil {
+			return fmt.Errorf("find the repository: %w", err)
+		}
+		call.Env = []string{
+			"GIT_DIR=" + own, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(own, "plan-no-index"),
 		}
 	}
-	cmd.WaitDelay = time.Second
+	if below != "" && below != "." {
+		call.Args = append(call.Args, "--", ":(literal)"+below)
+	}
 	entries := &splitter{take: take}
-	cmd.Stdout = entries
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("git %s: %w", args[0], err)
+	call.Out = entries
+	if _, err := l.git.Run(ctx, call); err != nil {
+		return fmt.Errorf("list files: %w", err)
 	}
 	entries.end()
 	return nil

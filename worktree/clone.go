@@ -2,19 +2,22 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // Clone clones a repository into dir, without files: it is a store that work
 // trees are made from. After an error nothing is left of it. The directory that
 // dir is in must be there.
 func Clone(ctx context.Context, url, dir string) (*Repo, error) {
-	git, err := findGit("")
-	if err != nil {
-		return nil, fmt.Errorf("clone %s: %w", url, err)
+	program, ok := git.Find("")
+	if !ok {
+		return nil, fmt.Errorf("clone %s: %w", url, ErrNoGit)
 	}
 	// A process that looks while it is made sees nothing.
 	half, err := os.MkdirTemp(filepath.Dir(dir), ".clone-")
@@ -22,10 +25,11 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
 	defer os.RemoveAll(half) //nolint:errcheck // what is left is a hidden folder
-	if _, err := git.run(ctx, call{
-		dir:  half,
-		env:  remoteEnv(),
-		args: []string{"clone", "-q", "--no-checkout", "--", url, "repo"},
+	if _, err := program.Run(ctx, git.Call{
+		Dir:    half,
+		Remote: true,
+		File:   isLocal(url),
+		Args:   []string{"clone", "-q", "--no-checkout", "--", url, "repo"},
 	}); err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
@@ -35,17 +39,49 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 	return Open(ctx, dir)
 }
 
+// CloneAt makes a repository in dir, which must not be there yet, with a commit of
+// this one checked out. It borrows the objects, so it must not outlive them. No
+// transport is used: the other end of one would heed the settings there.
+func (r *Repo) CloneAt(ctx context.Context, dir, commit string) error {
+	init := []string{"init", "-q", "--template="}
+	if len(commit) == 64 {
+		init = append(init, "--object-format=sha256")
+	}
+	if _, err := r.git.Run(ctx, git.Call{Dir: r.root, Args: append(init, "--", dir)}); err != nil {
+		return fmt.Errorf("clone %s: %w", r.root, err)
+	}
+	own := filepath.Join(dir, ".git")
+	err := errors.Join(
+		write(own, "objects/info/alternates", quoteAlternate(filepath.Join(r.common, "objects"))+"\n"),
+		copyIndex(filepath.Join(r.common, "shallow"), filepath.Join(own, "shallow")),
+	)
+	if err != nil {
+		return fmt.Errorf("clone %s: %w", r.root, err)
+	}
+	if _, err := r.git.Run(ctx, git.Call{Dir: dir, Args: []string{"checkout", "-q", "--detach", commit}}); err != nil {
+		return fmt.Errorf("check out %s: %w", commit, err)
+	}
+	return nil
+}
+
 // Fetch brings a clone up to date with where it came from.
 func (r *Repo) Fetch(ctx context.Context) error {
+	origin := r.origin(ctx)
 	fetch := []string{"fetch", "-q", "--prune", "--tags", "--force", "origin"}
-	if _, err := r.git.run(ctx, call{
-		dir:  r.root,
-		env:  remoteEnv(),
-		args: fetch,
+	if _, err := r.git.Run(ctx, git.Call{
+		Dir:    r.root,
+		Remote: true,
+		File:   isLocal(origin),
+		Args:   fetch,
 	}); err != nil {
 		return fmt.Errorf("fetch: %w", err)
 	}
-	_, _ = r.run(ctx, "remote", "set-head", "origin", "--auto") // a server may have no HEAD
+	_, _ = r.git.Run(ctx, git.Call{ // a server may have no HEAD
+		Dir:    r.root,
+		Remote: true,
+		File:   isLocal(origin),
+		Args:   []string{"remote", "set-head", "origin", "--auto"},
+	})
 	return nil
 }
 
@@ -74,14 +110,15 @@ func (r *Repo) Commit(ctx context.Context, ref string, clone bool) (string, erro
 	return "", fmt.Errorf("there is no branch, tag or commit %q in %s", ref, r.root)
 }
 
-// remoteEnv is what git needs of the environment to reach a server in the user's
-// name, and nothing else gets.
-func remoteEnv() []string {
-	var out []string
-	for _, name := range []string{"SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS"} {
-		if v, ok := os.LookupEnv(name); ok {
-			out = append(out, name+"="+v)
-		}
-	}
-	return out
+// isLocal reports whether what is cloned is on this machine: a path, or a URL of
+// one. To git, a word with a colon before the first slash is another machine.
+func isLocal(url string) bool {
+	before, _, _ := strings.Cut(url, "/")
+	return strings.HasPrefix(url, "file://") || !strings.Contains(before, ":")
+}
+
+// origin is the URL that a clone was made from.
+func (r *Repo) origin(ctx context.Context) string {
+	url, _ := r.run(ctx, "config", "--get", "remote.origin.url") // without one nothing is fetched
+	return url
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // Diff is the change between two trees or commits as a patch to read: renames
@@ -64,7 +65,7 @@ func (r *Repo) diffTree(ctx context.Context, from, to string, flags ...string) (
 		flags,
 		[]string{from + "^{tree}", to + "^{tree}", "--"},
 	)
-	out, err := r.git.run(ctx, call{dir: r.root, args: args})
+	out, err := r.git.Run(ctx, git.Call{Dir: r.root, Args: args})
 	if err != nil {
 		return "", fmt.Errorf("compare trees of %q: %w", r.root, err)
 	}

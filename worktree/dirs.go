@@ -25,8 +25,8 @@ func (r *Repo) GitLink() string {
 	return link
 }
 
-// CodeDirs are the parts of GitDirs that decide what git runs: hooks and
-// settings, of submodules too.
+// CodeDirs are the parts of GitDirs that decide what git runs and which objects it
+// takes: hooks and settings, of submodules too, and what leads elsewhere.
 func (r *Repo) CodeDirs() []string {
 	var out []string
 	for _, dir := range r.GitDirs() {
@@ -47,11 +47,25 @@ func (r *Repo) CodeDirs() []string {
 }
 
 // codeOf are the files and directories that decide what git runs for one of its
-// directories.
+// directories, and which objects it takes.
 func codeOf(dir string) []string {
 	var out []string
-	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "gitdir"} {
+	for _, name := range []string{
+		"hooks", "config", "config.worktree", "commondir", "gitdir", "info", "remotes", "branches",
+		"objects/info/alternates", "objects/info/http-alternates",
+	} {
 		out = append(out, filepath.Join(dir, name))
 	}
 	return out
+}
+
+// DataNames are patterns of what git makes in GitDirs when commits are made there,
+// and what tools keep their files in. Anything else that appears could decide what
+// git runs.
+func DataNames() []string {
+	return []string{
+		"objects", "refs", "logs", "packed-refs", "index", "HEAD", "*_HEAD", "*_MSG", "*_EDITMSG", "MERGE_MODE",
+		"MERGE_RR", "AUTO_MERGE", "BISECT_*", "NOTES_*", "shallow", "description", "*.lock", "sharedindex.*",
+		"plan-index-*", "gc.log", "gc.pid", "rr-cache", "lfs", "annex", "worktrees", "modules", "fsmonitor--daemon*",
+	}
 }

@@ -79,7 +79,7 @@ func (r *Repo) plainly(ctx context.Context, areas ...area) (bool, error) {
 	ignored := make([]string, len(areas))
 	for i, a := range areas {
 		asked.Go(func() (err error) {
-			ignored[i], err = r.git.run(ctx, r.call(a, "", "ls-files", "-c", "-i", "--exclude-standard", "-z"))
+			ignored[i], err = r.git.Run(ctx, r.call(a, "", "ls-files", "-c", "-i", "--exclude-standard", "-z"))
 			return err
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // Keep keeps a tree under a private ref of a run, like a snapshot.
@@ -50,10 +51,10 @@ func (r *Repo) Forget(ctx context.Context, run plan.RunID, labels ...string) err
 	for _, label := range labels {
 		fmt.Fprintf(&commands, "delete %s\n", refOf(run, label))
 	}
-	_, err := r.git.run(ctx, call{
-		dir:   r.root,
-		args:  []string{"update-ref", "--stdin"},
-		stdin: commands.String(),
+	_, err := r.git.Run(ctx, git.Call{
+		Dir:   r.root,
+		Args:  []string{"update-ref", "--stdin"},
+		Stdin: commands.String(),
 	})
 	if err != nil {
 		return fmt.Errorf("forget %d trees of run %s in %q: %w", len(labels), run, r.root, refused(err))

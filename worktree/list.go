@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // area is a directory that git treats as a work tree: the repository's own, or
@@ -18,17 +20,17 @@ type area struct {
 }
 
 // call makes a git command that works in the area.
-func (r *Repo) call(a area, stdin string, args ...string) call {
-	c := call{
-		dir:   a.dir,
-		stdin: stdin,
-		args:  args,
+func (r *Repo) call(a area, stdin string, args ...string) git.Call {
+	c := git.Call{
+		Dir:   a.dir,
+		Stdin: stdin,
+		Args:  args,
 	}
 	if a.index != "" {
-		c.env = append(c.env, "GIT_INDEX_FILE="+a.index)
+		c.Env = append(c.Env, "GIT_INDEX_FILE="+a.index)
 	}
 	if a.prefix != "" {
-		c.env = append(c.env, "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+a.dir)
+		c.Env = append(c.Env, "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+a.dir)
 	}
 	return c
 }
@@ -54,7 +56,7 @@ type entry struct {
 // that is gone is listed twice, and an unmerged one up to three times. It is
 // settled if the index is what the files are.
 func (r *Repo) list(ctx context.Context, a area) (entries []entry, settled bool, err error) {
-	out, err := r.git.run(ctx, r.call(a, "", "ls-files", "-s", "-v", "-c", "-o", "-m", "--exclude-standard", "-z"))
+	out, err := r.git.Run(ctx, r.call(a, "", "ls-files", "-s", "-v", "-c", "-o", "-m", "--exclude-standard", "-z"))
 	if err != nil {
 		return nil, false, fmt.Errorf("list files: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // ErrOldGit says that the git program cannot merge without a work tree.
@@ -65,11 +67,11 @@ func (r *Repo) mergeTrees(ctx context.Context, base, ours, theirs string) (strin
 	out, err := r.run(
 		ctx,
 		append([]string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"}, sides...)...)
-	var ge *gitError
+	var ge *git.Error
 	if errors.As(err, &ge) {
-		switch ge.code {
+		switch ge.Code {
 		case 1:
-			out, err = ge.stdout, nil
+			out, err = ge.Stdout, nil
 		case 129: // it does not know the option
 			err = ErrOldGit
 		}
@@ -97,10 +99,10 @@ func (r *Repo) commitDated(ctx context.Context, date, tree, message string, pare
 	for _, p := range parents {
 		args = append(args, "-p", p)
 	}
-	out, err := r.git.run(ctx, call{
-		dir:  r.root,
-		env:  asPlan(date),
-		args: args,
+	out, err := r.git.Run(ctx, git.Call{
+		Dir:  r.root,
+		Env:  asPlan(date),
+		Args: args,
 	})
 	return strings.TrimSpace(out), err
 }
@@ -192,9 +194,9 @@ func (r *Repo) unstaged(ctx context.Context, from, to string) ([]delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.git.run(ctx, call{
-		dir:  r.root,
-		args: []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", from},
+	out, err := r.git.Run(ctx, git.Call{
+		Dir:  r.root,
+		Args: []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", from},
 	})
 	if err != nil {
 		return nil, err
@@ -218,10 +220,10 @@ func (r *Repo) follow(ctx context.Context, changes []delta) error {
 	for _, c := range changes {
 		fmt.Fprintf(&info, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
 	}
-	if _, err := r.git.run(ctx, call{
-		dir:   r.root,
-		stdin: info.String(),
-		args:  []string{"update-index", "-z", "--index-info"},
+	if _, err := r.git.Run(ctx, git.Call{
+		Dir:   r.root,
+		Stdin: info.String(),
+		Args:  []string{"update-index", "-z", "--index-info"},
 	}); err != nil {
 		return err
 	}
@@ -244,8 +246,8 @@ func (r *Repo) commitMerged(ctx context.Context, base, theirs, parent, message s
 		return "", errors.Join(err, ErrNothing)
 	}
 	commit, err := r.run(ctx, "commit-tree", tree, "-p", parent, "-m", message)
-	var ge *gitError
-	if errors.As(err, &ge) && strings.Contains(ge.stderr, "tell me who you are") {
+	var ge *git.Error
+	if errors.As(err, &ge) && strings.Contains(ge.Stderr, "tell me who you are") {
 		return "", &AnonymousError{Err: err}
 	}
 	return commit, err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // NewTree says what a work tree of its own should be like.
@@ -79,6 +81,7 @@ func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	tree.git = tree.git.Like(r.git)
 	notes, err := tree.checkOut(ctx, spec.Tree)
 	if err != nil {
 		return nil, nil, err
@@ -121,14 +124,14 @@ func OpenOwn(ctx context.Context, dir string) (*Repo, error) {
 func (r *Repo) checkOut(ctx context.Context, tree string) ([]string, error) {
 	args := []string{"read-tree", "--reset", "-u", tree}
 	_, err := r.run(ctx, args...)
-	var ge *gitError
-	if !errors.As(err, &ge) || !strings.Contains(ge.stderr, "lfs") {
+	var ge *git.Error
+	if !errors.As(err, &ge) || !strings.Contains(ge.Stderr, "lfs") {
 		return nil, err
 	}
-	if _, again := r.git.run(ctx, call{
-		dir:  r.root,
-		args: args,
-		env:  []string{"GIT_LFS_SKIP_SMUDGE=1"},
+	if _, again := r.git.Run(ctx, git.Call{
+		Dir:  r.root,
+		Args: args,
+		Env:  []string{"GIT_LFS_SKIP_SMUDGE=1"},
 	}); again != nil {
 		return nil, err
 	}
@@ -164,9 +167,9 @@ func (r *Repo) FreeBranch(ctx context.Context, prefix, id string) (string, error
 	for n := min(10, len(id)); ; n = min(n+4, len(id)) {
 		name := prefix + id[:n]
 		_, err := r.run(ctx, "rev-parse", "-q", "--verify", "refs/heads/"+name)
-		var ge *gitError
+		var ge *git.Error
 		switch {
-		case errors.As(err, &ge) && ge.code == 1:
+		case errors.As(err, &ge) && ge.Code == 1:
 			return name, nil
 		case err != nil:
 			return "", fmt.Errorf("find a name for the branch: %w", err)

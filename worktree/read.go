@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // maxRead bounds a file that is read out of a tree. What is larger is no source
@@ -24,7 +26,7 @@ func (r *Repo) FilesOf(ctx context.Context, tree string) (*Files, error) {
 	if tree == "" || strings.HasPrefix(tree, "-") {
 		return nil, fmt.Errorf("list the files of a tree of %q: %q is not a tree or a commit", r.root, tree)
 	}
-	out, err := r.git.run(ctx, call{dir: r.root, args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", tree}})
+	out, err := r.git.Run(ctx, git.Call{Dir: r.root, Args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", tree}})
 	if err != nil {
 		return nil, fmt.Errorf("list the files of tree %s of %q: %w", tree, r.root, err)
 	}
@@ -74,10 +76,10 @@ func (f *Files) Read(ctx context.Context, paths ...string) (map[string]string, e
 	if len(there) == 0 {
 		return out, nil
 	}
-	text, err := f.repo.git.run(ctx, call{
-		dir:   f.repo.root,
-		stdin: ask.String(),
-		args:  []string{"cat-file", "--batch"},
+	text, err := f.repo.git.Run(ctx, git.Call{
+		Dir:   f.repo.root,
+		Stdin: ask.String(),
+		Args:  []string{"cat-file", "--batch"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read files of a tree of %q: %w", f.repo.root, err)

@@ -72,13 +72,13 @@ func (r *Repo) overlaid(ctx context.Context, tree string, changes []delta) (stri
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	a := area{dir: r.root, index: filepath.Join(dir, "index")}
-	if _, err := r.git.run(ctx, r.call(a, "", "read-tree", tree)); err != nil {
+	if _, err := r.git.Run(ctx, r.call(a, "", "read-tree", tree)); err != nil {
 		return "", err
 	}
-	if _, err := r.git.run(ctx, r.call(a, indexInfo(changes), "update-index", "-z", "--index-info")); err != nil {
+	if _, err := r.git.Run(ctx, r.call(a, indexInfo(changes), "update-index", "-z", "--index-info")); err != nil {
 		return "", err
 	}
-	out, err := r.git.run(ctx, r.call(a, "", "write-tree"))
+	out, err := r.git.Run(ctx, r.call(a, "", "write-tree"))
 	return strings.TrimSuffix(out, "\n"), err
 }
 
@@ -134,8 +134,8 @@ func (r *Repo) shift(ctx context.Context, a area, now, to string) error {
 	}
 	// What came in from a nested repository has not been looked at yet. It fails
 	// where a file differs, which read-tree finds too.
-	_, _ = r.git.run(ctx, r.call(a, "", "update-index", "-q", "--refresh"))
-	if _, err := r.git.run(ctx, r.call(a, "", "read-tree", "-m", "-u", "--no-recurse-submodules", now, to)); err != nil {
+	_, _ = r.git.Run(ctx, r.call(a, "", "update-index", "-q", "--refresh"))
+	if _, err := r.git.Run(ctx, r.call(a, "", "read-tree", "-m", "-u", "--no-recurse-submodules", now, to)); err != nil {
 		return fmt.Errorf("the work tree was left as it is: %w", err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/internal/subpath"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // Tree writes the work tree as it is into git's object store and returns the
@@ -104,10 +105,10 @@ func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, see
 // nothing but HEAD, the tree and the ref's name, which holds the run's id, and
 // that its date.
 func (r *Repo) keep(ctx context.Context, run plan.RunID, snap plan.Snapshot, head string) error {
-	commit, err := r.git.run(ctx, call{
-		dir:  r.root,
-		env:  asPlan(dateOf(run)),
-		args: []string{"commit-tree", snap.Tree, "-p", head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
+	commit, err := r.git.Run(ctx, git.Call{
+		Dir:  r.root,
+		Env:  asPlan(dateOf(run)),
+		Args: []string{"commit-tree", snap.Tree, "-p", head, "-m", "Snapshot " + snap.Ref, "--no-gpg-sign"},
 	})
 	if err != nil {
 		return err
@@ -128,8 +129,8 @@ func dateOf(run plan.RunID) string {
 
 // refused says so when the cause is that .git cannot be written to.
 func refused(err error) error {
-	var ge *gitError
-	if errors.As(err, &ge) && ge.readOnly() {
+	var ge *git.Error
+	if errors.As(err, &ge) && readOnly(ge) {
 		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
 	}
 	return err
@@ -217,7 +218,7 @@ func (t *treeWriter) newIndex() string {
 }
 
 func (t *treeWriter) git(ctx context.Context, a area, stdin string, args ...string) (string, error) {
-	out, err := t.repo.git.run(ctx, t.repo.call(a, stdin, args...))
+	out, err := t.repo.git.Run(ctx, t.repo.call(a, stdin, args...))
 	return strings.TrimSuffix(out, "\n"), err
 }
 

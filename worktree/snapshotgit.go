@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // interim are the files of a git directory that speak of something the user is
@@ -80,8 +81,8 @@ func (v *SnapshotViews) place(copied bool) (place, error) {
 		return place{}, fmt.Errorf("%w: its refs are no files", ErrNoSnapshotView)
 	}
 	if copied {
-		git := filepath.Join(v.repo.root, ".git")
-		return place{git, git, filepath.Join(git, "objects")}, nil
+		own := filepath.Join(v.repo.root, ".git")
+		return place{own, own, filepath.Join(own, "objects")}, nil
 	}
 	objects, err := filepath.EvalSymlinks(filepath.Join(v.repo.common, "objects"))
 	if err != nil {
@@ -92,7 +93,7 @@ func (v *SnapshotViews) place(copied bool) (place, error) {
 		return place{}, err //nolint:wrapcheck // names the path
 	}
 	for _, dir := range []string{objects, refs} {
-		if !inside(dir, append(v.repo.GitDirs(), v.repo.root)) {
+		if !git.Inside(dir, append(v.repo.GitDirs(), v.repo.root)...) {
 			return place{}, fmt.Errorf("%w: its data is in %s", ErrNoSnapshotView, dir)
 		}
 	}
@@ -142,8 +143,8 @@ func (v *SnapshotViews) commits(ctx context.Context, start, tree string) (string
 // headRef is the full name of the branch that is checked out, "" for none.
 func (r *Repo) headRef(ctx context.Context) (string, error) {
 	ref, err := r.run(ctx, "symbolic-ref", "-q", "HEAD")
-	var ge *gitError
-	if errors.As(err, &ge) && ge.code == 1 {
+	var ge *git.Error
+	if errors.As(err, &ge) && ge.Code == 1 {
 		return "", nil
 	}
 	return ref, err
@@ -170,7 +171,7 @@ func (v *SnapshotViews) index(ctx context.Context, at place, tree string) (sandb
 	}
 	a := area{dir: v.repo.root, index: index}
 	read := v.repo.call(a, "", "read-tree", "--reset", "--no-recurse-submodules", tree)
-	if _, err := v.repo.git.run(ctx, read); err != nil {
+	if _, err := v.repo.git.Run(ctx, read); err != nil {
 		return sandbox.Put{}, err
 	}
 	info, err := os.Stat(index)

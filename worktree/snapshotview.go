@@ -15,6 +15,7 @@ import (
 
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // ErrNoSnapshotView says that a repository cannot be shown at a snapshot.
@@ -78,7 +79,7 @@ func (v *SnapshotViews) open() error {
 		return errors.Join(err, scratch.Remove(dir), lock.Close())
 	}
 	repo := *v.plain
-	repo.git.env = append(slices.Clone(repo.git.env), "GIT_OBJECT_DIRECTORY="+objects,
+	repo.git = repo.git.With("GIT_OBJECT_DIRECTORY="+objects,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+quotePath(filepath.Join(repo.common, "objects")))
 	v.dir, v.lock, v.repo = dir, lock, &repo
 	return nil
@@ -173,10 +174,10 @@ func (v *SnapshotViews) files(ctx context.Context, from, to string) ([]sandbox.P
 	}
 	there := slices.DeleteFunc(slices.Clone(changes), func(d delta) bool { return d.to.mode == absentMode })
 	a := area{dir: v.repo.root, index: dir + ".index"}
-	if _, err := v.repo.git.run(ctx, v.repo.call(a, indexInfo(there), "update-index", "-z", "--index-info")); err != nil {
+	if _, err := v.repo.git.Run(ctx, v.repo.call(a, indexInfo(there), "update-index", "-z", "--index-info")); err != nil {
 		return nil, err
 	}
-	if _, err := v.repo.git.run(ctx, v.repo.call(a, "", "checkout-index", "-q", "-a", "--prefix="+dir+"/")); err != nil {
+	if _, err := v.repo.git.Run(ctx, v.repo.call(a, "", "checkout-index", "-q", "-a", "--prefix="+dir+"/")); err != nil {
 		return nil, err
 	}
 	puts := make([]sandbox.Put, 0, len(changes))
@@ -240,9 +241,9 @@ func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, er
 		return nil, nil
 	}
 	ask := r.call(area{dir: r.root}, joinNUL(asked), "check-ignore", "-z", "--stdin", "--no-index")
-	out, err := r.git.run(ctx, ask)
-	var ge *gitError
-	if errors.As(err, &ge) && ge.code == 1 { // none
+	out, err := r.git.Run(ctx, ask)
+	var ge *git.Error
+	if errors.As(err, &ge) && ge.Code == 1 { // none
 		return nil, nil
 	}
 	if err != nil {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // lendSubmodules checks out in tree the submodules that are checked out here.
@@ -16,19 +17,30 @@ func (r *Repo) lendSubmodules(ctx context.Context, tree *Repo) ([]string, error)
 	}
 	var notes []string
 	for _, path := range links {
-		module, err := r.git.run(ctx, call{
-			dir:  filepath.Join(r.root, path),
-			args: []string{"rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir"},
+		module, err := r.git.Run(ctx, git.Call{
+			Dir:  filepath.Join(r.root, path),
+			Args: []string{"rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir"},
 		})
 		top, dir, ok := strings.Cut(strings.TrimSuffix(module, "\n"), "\n")
 		if err != nil || !ok || top != filepath.Join(r.root, path) {
 			continue // it is not checked out here either
 		}
+		if !r.quiet(ctx, path) {
+			notes = append(notes, fmt.Sprintf("submodule %s is empty there: it has settings of its own that name "+
+				"commands or other places", path))
+			continue
+		}
 		name, err := tree.run(ctx, "config", "-z", "-f", ".gitmodules", "--get-regexp", `^submodule\..*\.path$`)
 		if err == nil {
 			name = moduleName(name, path)
-			_, err = tree.run(ctx, "-c", "protocol.file.allow=always", "-c", "submodule."+name+".url="+dir,
-				"submodule", "--quiet", "update", "--init", "--checkout", "--", path)
+			_, err = tree.git.Run(ctx, git.Call{
+				Dir:  tree.root,
+				File: true,
+				Args: []string{
+					"-c", "submodule." + name + ".url=" + dir, "submodule", "--quiet", "update", "--init", "--checkout",
+					"--", path,
+				},
+			})
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -81,9 +93,9 @@ func (r *Repo) DirtySubmodules(ctx context.Context) ([]string, error) {
 		}
 		dirty := true
 		if r.quiet(ctx, path) {
-			out, err := r.git.run(ctx, call{
-				dir: filepath.Join(r.root, path),
-				args: []string{
+			out, err := r.git.Run(ctx, git.Call{
+				Dir: filepath.Join(r.root, path),
+				Args: []string{
 					"--work-tree=.", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal",
 					"--ignore-submodules=dirty",
 				},
@@ -100,23 +112,14 @@ func (r *Repo) DirtySubmodules(ctx context.Context) ([]string, error) {
 	return paths, nil
 }
 
-// harmless are the settings of a submodule's own that have git run nothing.
-var harmless = []string{
-	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates",
-	"core.ignorecase", "core.precomposeunicode",
-	"core.symlinks", "core.autocrlf", "core.eol", "core.safecrlf", "core.worktree", "core.sparsecheckout",
-	"core.sparsecheckoutcone",
-	"extensions.objectformat", "user.name", "user.email",
-}
-
 // quiet reports whether git can be asked about the files of a submodule without
 // running what its settings name: a process that may write the tree
 // may put any repository there. Remotes are harmless, for nothing is fetched,
 // unless they promise objects that are not there.
 func (r *Repo) quiet(ctx context.Context, path string) bool {
-	out, err := r.git.run(ctx, call{
-		dir:  filepath.Join(r.root, path),
-		args: []string{"config", "--show-scope", "--includes", "--name-only", "-z", "--list"},
+	out, err := r.git.Run(ctx, git.Call{
+		Dir:  filepath.Join(r.root, path),
+		Args: []string{"config", "--show-scope", "--includes", "--name-only", "-z", "--list"},
 	})
 	if err != nil {
 		return false
@@ -124,12 +127,7 @@ func (r *Repo) quiet(ctx context.Context, path string) bool {
 	words := splitNUL(out) // scope, name, scope, name, …
 	for i := 0; i+1 < len(words); i += 2 {
 		scope, name := words[i], words[i+1]
-		switch kind, _, _ := strings.Cut(name, "."); {
-		case scope != "local" && scope != "worktree", slices.Contains(harmless, name):
-		case kind == "branch",
-			kind == "submodule",
-			kind == "remote" && (strings.HasSuffix(name, ".url") || strings.HasSuffix(name, ".fetch")):
-		default:
+		if (scope == "local" || scope == "worktree") && !git.Harmless(name) {
 			return false
 		}
 	}
@@ -155,9 +153,9 @@ func (r *Repo) InSubmodules(ctx context.Context) (string, error) {
 			continue
 		}
 		dir := filepath.Join(r.root, path)
-		diff, err := r.git.run(ctx, call{
-			dir: dir,
-			args: []string{
+		diff, err := r.git.Run(ctx, git.Call{
+			Dir: dir,
+			Args: []string{
 				"--work-tree=.", "diff-index", "-p", "--ignore-submodules=dirty", "-M", "--no-color",
 				"--no-ext-diff", "--no-textconv",
 				"--src-prefix=a/" + path + "/", "--dst-prefix=b/" + path + "/", "HEAD", "--",
@@ -166,9 +164,9 @@ func (r *Repo) InSubmodules(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("look into submodule %q: %w", path, err)
 		}
-		fresh, err := r.git.run(ctx, call{
-			dir:  dir,
-			args: []string{"--work-tree=.", "ls-files", "-o", "--exclude-standard", "-z"},
+		fresh, err := r.git.Run(ctx, git.Call{
+			Dir:  dir,
+			Args: []string{"--work-tree=.", "ls-files", "-o", "--exclude-standard", "-z"},
 		})
 		if err != nil {
 			return "", fmt.Errorf("look into submodule %q: %w", path, err)

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // runs are the endings, in order, of files that a program or an interpreter runs or loads.
@@ -92,9 +94,9 @@ func byTop(all []tool) map[string][]tool {
 }
 
 func (r *Repo) tools(ctx context.Context) ([]tool, error) {
-	names, err := r.git.run(
+	names, err := r.git.Run(
 		ctx,
-		call{dir: r.root, args: []string{"ls-files", "-o", "-i", "--exclude-standard", "-z"}},
+		git.Call{Dir: r.root, Args: []string{"ls-files", "-o", "-i", "--exclude-standard", "-z"}},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("list the ignored files of %q: %w", r.root, err)

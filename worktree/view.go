@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/plan-engine/plan/internal/scratch"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // View is a throw-away copy of a work tree: commands can do in it what they
@@ -122,9 +123,9 @@ func (r *Repo) seedGit(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	refs, err := r.git.run(ctx, call{
-		dir: r.root,
-		args: []string{
+	refs, err := r.git.Run(ctx, git.Call{
+		Dir: r.root,
+		Args: []string{
 			"for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/", "refs/remotes/",
 		},
 	})
@@ -139,20 +140,20 @@ func (r *Repo) seedGit(ctx context.Context, dir string) error {
 	if len(head) == 64 {
 		init = append(init, "--object-format=sha256")
 	}
-	if _, err := r.git.run(ctx, call{dir: dir, args: init}); err != nil {
+	if _, err := r.git.Run(ctx, git.Call{Dir: dir, Args: init}); err != nil {
 		return err
 	}
-	git := filepath.Join(dir, ".git")
+	own := filepath.Join(dir, ".git")
 	at := head
 	if strings.Contains(refs, " refs/heads/"+branch+"\n") {
 		at = "ref: refs/heads/" + branch
 	}
 	return errors.Join(
-		write(git, "HEAD", at+"\n"),
-		write(git, "packed-refs", refs),
-		write(git, "objects/info/alternates", quoteAlternate(filepath.Join(r.common, "objects"))+"\n"),
-		appendTo(git, "config", viewConfig+config),
-		r.copyInto(git),
+		write(own, "HEAD", at+"\n"),
+		write(own, "packed-refs", refs),
+		write(own, "objects/info/alternates", quoteAlternate(filepath.Join(r.common, "objects"))+"\n"),
+		appendTo(own, "config", viewConfig+config),
+		r.copyInto(own),
 	)
 }
 

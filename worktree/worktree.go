@@ -21,12 +21,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/plan-engine/plan/internal/subpath"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // What can be wrong with a directory that should be a repository. The errors
@@ -51,7 +50,7 @@ var (
 // Repo is one work tree of a git repository. It holds nothing that changes
 // and is safe for concurrent use.
 type Repo struct {
-	git    program
+	git    git.Program
 	root   string // top of the work tree, absolute, without symbolic links
 	gitDir string // of this work tree
 	common string // shared by all work trees of the repository
@@ -76,9 +75,9 @@ func open(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the directory: %w", err)
 	}
-	git, err := findGit(Around(dir))
-	if err != nil {
-		return nil, err
+	program, ok := git.Find(git.Around(dir))
+	if !ok {
+		return nil, ErrNoGit
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -87,11 +86,14 @@ func open(ctx context.Context, dir string) (*Repo, error) {
 	if !info.IsDir() {
 		return nil, errors.New("it is not a directory")
 	}
-	r := &Repo{git: git, root: dir}
+	r := &Repo{git: program, root: dir}
 	if !r.atOnce(ctx) {
 		if err := r.oneByOne(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if r.git, err = r.git.Guard(ctx, r.root, r.GitDirs()...); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return r, nil
 }
@@ -134,65 +136,6 @@ func (r *Repo) oneByOne(ctx context.Context) error {
 	return nil
 }
 
-// Around is the work tree that an absolute path seems to be in, "" for none. It
-// asks no git.
-func Around(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return ""
-		}
-	}
-}
-
-// findGit finds the git program, for a work tree or for none. Nothing that lies
-// in the tree is looked at, nor does git find it, for what a run writes there
-// would be run outside its walls.
-func findGit(tree string) (program, error) {
-	path := PathOutside(os.Getenv("PATH"), tree)
-	env := append(os.Environ(), "PATH="+path)
-	for _, dir := range filepath.SplitList(path) {
-		if path, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
-			return program{path: path, env: gitEnv(env)}, nil
-		}
-	}
-	return program{}, ErrNoGit
-}
-
-// PathOutside is a PATH without what lies in a tree, and without what lies
-// wherever one stands. Tree may be "".
-func PathOutside(path, tree string) string {
-	var names []string // of the tree
-	if tree != "" {
-		names = []string{tree, resolved(tree)}
-	}
-	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
-		return !filepath.IsAbs(dir) || len(names) > 0 && inside(dir, names)
-	})
-	return strings.Join(dirs, string(filepath.ListSeparator))
-}
-
-// inside reports whether a directory lies in a tree, whatever links lead there.
-func inside(dir string, names []string) bool {
-	for _, path := range []string{dir, resolved(dir)} {
-		for _, base := range names {
-			if subpath.Within(base, path) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
-}
-
 func (r *Repo) findDirs(ctx context.Context) error {
 	var err error
 	if r.gitDir, err = r.run(ctx, "rev-parse", "--absolute-git-dir"); err != nil {
@@ -209,21 +152,34 @@ func (r *Repo) findDirs(ctx context.Context) error {
 
 // whyClosed sorts the reasons for which git does not open a repository.
 func whyClosed(ctx context.Context, err error) error {
-	var ge *gitError
+	var ge *git.Error
 	switch {
 	case ctx.Err() != nil:
 		return err
 	case !errors.As(err, &ge):
 		return err
-	case strings.Contains(ge.stderr, "not a git repository"):
+	case strings.Contains(ge.Stderr, "cannot use bare repository"):
+		return whyBare(ge)
+	case strings.Contains(ge.Stderr, "not a git repository"):
 		return ErrNotRepo
-	case strings.Contains(ge.stderr, "dubious ownership"):
+	case strings.Contains(ge.Stderr, "dubious ownership"):
 		return fmt.Errorf(
 			"it belongs to another user, trust it with `git config --global --add safe.directory DIR`: %w",
 			ErrUnreadable,
 		)
 	}
 	return fmt.Errorf("%w: %w", ErrUnreadable, err)
+}
+
+// whyBare tells a bare repository from the data of one that has a work tree: git
+// refuses both.
+func whyBare(e *git.Error) error {
+	_, rest, _ := strings.Cut(e.Stderr, "cannot use bare repository '")
+	dir, _, _ := strings.Cut(rest, "' (")
+	if slices.Contains(strings.Split(filepath.ToSlash(dir), "/"), ".git") {
+		return fmt.Errorf("it lies inside a .git directory: %w", ErrNotRepo)
+	}
+	return ErrBare
 }
 
 // whyNoHead tells a repository without commits from a broken one.
@@ -262,8 +218,8 @@ func (r *Repo) Has(ctx context.Context, names ...string) error {
 // detached.
 func (r *Repo) Branch(ctx context.Context) (string, error) {
 	ref, err := r.run(ctx, "symbolic-ref", "-q", "HEAD")
-	var ge *gitError
-	if errors.As(err, &ge) && ge.code == 1 {
+	var ge *git.Error
+	if errors.As(err, &ge) && ge.Code == 1 {
 		return "", nil
 	}
 	if err != nil {

@@ -100,7 +100,8 @@ What is known of the job is in the command's environment, as data:
   PLAN_TITLE PLAN_BODY_FILE        a line, and a file with what was asked and proved
   PLAN_VAR_NAME                    each of the job's vars, in upper case
 Put them between double quotes. The rest of the environment is yours, tokens
-included; only the model's key is not in it.
+included; only the model's key is not in it. Git's hooks run unless they lie in
+the work tree, where a model may have changed them; --run-hooks runs those too.
 
 That a job is being published is on disk before its command starts. A job is
 published once: one that failed, or whose command was cut off so that nobody
@@ -125,6 +126,7 @@ the others wait for the next time, unless --keep-going is given.`,
 	fl.BoolVar(&how.DryRun, "dry-run", false, "only say what would be run")
 	fl.BoolVar(&how.Retry, "retry", false, "also jobs that failed to be published, or of which nobody knows")
 	fl.BoolVar(&how.KeepGoing, "keep-going", false, "go on with the other jobs after a failure")
+	fl.BoolVar(&how.RunHooks, "run-hooks", false, "let git's hooks run that lie in a job's work tree, such as .husky")
 	fl.StringSliceVar(&how.Only, "only", nil, "only the jobs of these `ID`s (repeatable, or with commas)")
 	return cmd
 }
@@ -133,6 +135,9 @@ the others wait for the next time, unless --keep-going is given.`,
 func (a *app) publish(cmd *cobra.Command, prefix string, how batches.Publish) error {
 	ctx, release := a.interruptible(cmd.Context())
 	defer release()
+	if a.interactive() {
+		how.Ask = func(hooks string) bool { return a.terminal().AskHooks(ctx, hooks) }
+	}
 	if !a.json {
 		how.Each = func(p batches.Published) {
 			_ = render.JobPublished(a.out, p) // what is published is on disk

@@ -178,6 +178,9 @@ func JobPublished(w io.Writer, p batches.Published) error {
 	case p.Skipped != "" && p.Problem() == "":
 		text += ", " + p.Skipped
 	}
+	if p.Publication != nil && p.HooksLeft != "" && p.Skipped == "" {
+		text += "; the hooks in " + p.HooksLeft + " did not run, for they lie in the work tree (--run-hooks runs them)"
+	}
 	return writef(w, "%s: %s\n", SafeLine(p.Job), SafeLine(text))
 }
 

@@ -43,6 +43,13 @@ type Publish struct {
 	// KeepGoing goes on with the other jobs after a failure.
 	KeepGoing bool
 
+	// RunHooks lets git's hooks run also where they lie in a job's work tree, which
+	// a model has written. Others run anyway.
+	RunHooks bool
+
+	// Ask, if it is set, is asked whether the hooks of such a folder may run.
+	Ask func(hooks string) bool
+
 	// Only are the jobs to publish. Default: all that are approved.
 	Only []string
 
@@ -138,7 +145,7 @@ func (b *Batches) publishEach(
 				return out, ErrPublishInterrupted
 			}
 			began = true
-			line.Publication, err = b.publishJob(context.WithoutCancel(ctx), db, j, run, p.Command)
+			line.Publication, err = b.publishJob(context.WithoutCancel(ctx), db, j, run, p)
 			if err != nil {
 				return out, fmt.Errorf("job %s: %w", j.ID, err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // publishJob runs the command for one job. What is on disk before and after it
@@ -25,7 +26,7 @@ func (b *Batches) publishJob(
 	db *memory.DB,
 	j memory.Job,
 	run *engine.Run,
-	command string,
+	how Publish,
 ) (*batch.Publication, error) {
 	p := &batch.Publication{
 		State:    batch.Publishing,
@@ -53,10 +54,15 @@ func (b *Batches) publishJob(
 	}
 	defer os.RemoveAll(place.temp) //nolint:errcheck // a copy of what the journal has
 	p.Commit = place.commit
+	forGit, left, err := gitEnv(ctx, place.dir, how)
+	if err != nil {
+		return refuse(err)
+	}
+	p.HooksLeft = left
 	shell, err := sandbox.New(sandbox.Config{
 		Env:     b.host.UserEnv(),
 		Own:     true,
-		Set:     place.env,
+		Set:     append(place.env, forGit...),
 		Timeout: publishTimeout,
 		Now:     b.host.Now,
 	})
@@ -66,12 +72,26 @@ func (b *Batches) publishJob(
 	if err := record(); err != nil {
 		return p, err
 	}
-	res, err := shell.Run(ctx, sandbox.Command{Line: command, Dir: place.dir})
+	res, err := shell.Run(ctx, sandbox.Command{Line: how.Command, Dir: place.dir})
 	if err != nil {
 		return refuse(err)
 	}
 	judgePublication(p, res, b.host.UserRedactor()(strings.TrimSpace(string(res.Output))))
 	return p, record()
+}
+
+// gitEnv is what the git of a publish command finds in its environment, and the
+// folder of the hooks that do not run.
+func gitEnv(ctx context.Context, dir string, how Publish) (env []string, left string, err error) {
+	repo, err := worktree.Open(ctx, dir)
+	if err != nil {
+		return nil, "", err
+	}
+	env, left, err = repo.UserEnv(ctx, how.RunHooks)
+	if err == nil && left != "" && how.Ask != nil && how.Ask(left) {
+		return repo.UserEnv(ctx, true)
+	}
+	return env, left, err
 }
 
 // judgePublication fills in what came of a publish command.

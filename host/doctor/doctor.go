@@ -8,13 +8,13 @@ package doctor
 import (
 	"context"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // Finding is one thing that was looked at.
@@ -67,12 +67,17 @@ func (d Doctor) All(ctx context.Context, p Probe) []Finding {
 
 func checkGit(ctx context.Context) Finding {
 	f := Finding{Name: "git", Needed: true}
-	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	program, ok := git.Find("")
+	if !ok {
+		f.Detail, f.Do = "git does not run: "+worktree.ErrNoGit.Error(), "Install git and put it on the PATH."
+		return f
+	}
+	version, err := program.Version(ctx)
 	if err != nil {
 		f.Detail, f.Do = "git does not run: "+err.Error(), "Install git and put it on the PATH."
 		return f
 	}
-	f.OK, f.Detail = true, strings.TrimSpace(string(out))
+	f.OK, f.Detail = true, version
 	return f
 }
 

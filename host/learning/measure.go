@@ -18,6 +18,7 @@ import (
 	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/skills"
 	"github.com/plan-engine/plan/skills/auto"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // defaultReviewCycles is the limit of review cycles of a trial that does not say
@@ -171,15 +172,11 @@ func (l *Learning) prepareTrial(ctx context.Context, t Trial, start plan.RunStar
 			return fmt.Errorf("copy the settings: %w", err)
 		}
 	}
-	for _, git := range [][]string{
-		{"clone", "-q", "--shared", "--no-checkout", start.Repo, t.Tree},
-		{"-C", t.Tree, "checkout", "-q", start.Base},
-	} {
-		if out, err := exec.CommandContext(ctx, "git", git...).CombinedOutput(); err != nil {
-			return fmt.Errorf("git %s: %w: %s", git[0], err, out)
-		}
+	source, err := worktree.Open(ctx, start.Repo)
+	if err != nil {
+		return fmt.Errorf("clone the repository: %w", err)
 	}
-	return nil
+	return source.CloneAt(ctx, t.Tree, start.Base)
 }
 
 // scoreTrial runs a trial and scores it by what its journal says.

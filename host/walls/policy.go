@@ -7,6 +7,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // policy is what the commands of a phase may do. Only Implement may change the
@@ -43,6 +44,9 @@ func (w *Walls) policy(p plan.Phase) sandbox.Policy {
 		policy.Fixed = gitDirs
 	}
 	policy.Code = repo.CodeDirs()
+	for _, dir := range gitDirs {
+		policy.CodeIn = append(policy.CodeIn, sandbox.CodeDir{Dir: dir, Data: worktree.DataNames()})
+	}
 	if link := repo.GitLink(); link != "" {
 		policy.Fixed = append(policy.Fixed, link)
 		policy.Code = append(policy.Code, link)

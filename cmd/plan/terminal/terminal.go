@@ -213,6 +213,13 @@ func (t Terminal) askDrift(ctx context.Context, end engine.End) (on engine.OnDri
 	return "", "", false
 }
 
+// AskHooks asks whether git's hooks may run that lie in a work tree.
+func (t Terminal) AskHooks(ctx context.Context, dir string) bool {
+	fmt.Fprintf(t.Out, "Git would run the hooks in %s, which the run could change. Run them? [y/N] ", render.SafeLine(dir))
+	line, ok := t.ReadLine(ctx)
+	return ok && strings.EqualFold(strings.TrimSpace(line), "y")
+}
+
 // ReadLine reads a line from the person, until ctx ends.
 func (t Terminal) ReadLine(ctx context.Context) (string, bool) {
 	type read struct {

@@ -1,0 +1,299 @@
+package worktree_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan/worktree"
+	gitprogram "github.com/plan-engine/plan/worktree/git"
+)
+
+// attempt is a way to have git run EVIL, a program of the tree. Both are for a
+// shell in the repository.
+type attempt struct{ plant, raw string }
+
+// attempts are ways that work with git as it is. What they plant stays, for plan's
+// git to meet all of it.
+var attempts = map[string]attempt{
+	"fsmonitor":        {`git config core.fsmonitor "EVIL"`, `git status`},
+	"hooks path":       {`git config core.hooksPath .husky; cp PROG .husky/reference-transaction`, `git update-ref refs/x/a HEAD`},
+	"editor":           {`git config core.editor "EVIL"`, `git commit --allow-empty`},
+	"sequence editor":  {`git config sequence.editor "EVIL"`, `git commit -qam x; git rebase -i HEAD~1`},
+	"ssh":              {`git config core.sshCommand "EVIL"`, `git fetch ssh://nowhere.invalid/x`},
+	"git proxy":        {`git config core.gitProxy "PROG"`, `git fetch git://nowhere.invalid/x`},
+	"credentials":      {`git config credential.helper "EVIL"`, `printf 'protocol=https\nhost=h\n\n' | git credential fill`},
+	"credentials of":   {`git config credential.https://h.helper "EVIL"`, `printf 'protocol=https\nhost=h\n\n' | git credential fill`},
+	"gpg":              {`git config gpg.program "PROG"`, `git commit-tree -S -m x HEAD^{tree}`},
+	"gpg, openpgp":     {`git config gpg.openpgp.program "PROG"`, `git -c gpg.format=openpgp commit-tree -S -m x HEAD^{tree}`},
+	"gpg, ssh":         {`git config gpg.ssh.program "PROG"`, `git -c gpg.format=ssh -c user.signingkey=k commit-tree -S -m x HEAD^{tree}`},
+	"gpg, x509":        {`git config gpg.x509.program "PROG"`, `git -c gpg.format=x509 commit-tree -S -m x HEAD^{tree}`},
+	"external diff":    {`git config diff.external "EVIL"`, `git diff HEAD`},
+	"diff command":     {`git config diff.evil.command "EVIL"`, `git -c diff.external= diff HEAD`},
+	"text of a diff":   {`git config diff.evil.textconv "EVIL"`, `git grep --textconv one`},
+	"clean filter":     {`git config filter.evil.clean "EVIL"`, `git add f.txt`},
+	"smudge filter":    {`git config filter.evil.smudge "EVIL"`, `git cat-file --filters HEAD:f.txt`},
+	"filter process":   {`git config filter.other.process "EVIL"`, `git add f.dat`},
+	"merge driver":     {`git config merge.evil.driver "EVIL"`, `git merge-tree --write-tree one two`},
+	"alias":            {`git config alias.ours '!EVIL'`, `git ours`},
+	"upload-pack":      {`git config remote.far.uploadpack "EVIL"`, `git fetch far`},
+	"receive-pack":     {`git config remote.far.receivepack "EVIL"`, `git push far HEAD:x`},
+	"instead of a URL": {`git config url."ext::EVIL ".insteadOf https:; git config protocol.ext.allow always`, `git fetch https://x/y`},
+	"instead, pushed":  {`git config url."ext::EVIL ".pushInsteadOf http:; git config protocol.ext.allow always`, `git push http://x/y HEAD`},
+	"submodule update": {`git config submodule.lib.update '!EVIL'`, `rm -r lib/*; git submodule update --force lib`},
+	"submodule filter": {`git -C lib config filter.sub.clean "EVIL"; echo '* filter=sub' >lib/.gitattributes; echo two >lib/f`, `git -C lib add -A; touch lib/f; git -C lib add f`},
+	"submodule status": {`git -C lib config core.fsmonitor "EVIL"`, `git status`},
+	"include":          {`git config filter.inc.clean x; printf '[filter "inc"]\n clean = EVIL\n' >inc; git config include.path ../inc`, `git add f.inc`},
+	"include if":       {`printf '[trailer "t"]\n command = EVIL\n' >inc2; git config includeIf.gitdir:/.path ../inc2`, `echo | git interpret-trailers --trailer t=x`},
+	"config.worktree":  {`git config extensions.worktreeConfig true; git config --worktree filter.wt.clean "EVIL"`, `git add f.wt`},
+	"trailer":          {`git config trailer.c.cmd "EVIL"`, `echo | git interpret-trailers --trailer c=x`},
+	"archive":          {`git config tar.evil.command "EVIL"`, `git archive --format=evil HEAD`},
+	"diff tool":        {`git config difftool.evil.cmd "EVIL"; git config diff.tool evil`, `echo x >>f.raw; git difftool -y -- f.raw`},
+	"interactive":      {`git config interactive.diffFilter "EVIL"`, `echo x >>f.raw; echo q | git -c color.ui=always add -p f.raw`},
+	"a hook":           {`cp PROG .git/hooks/post-checkout`, `git -c core.hooksPath=.git/hooks checkout -q HEAD`},
+	"a linked hook":    {`ln -s PROG .git/hooks/pre-push`, `git -c core.hooksPath=.git/hooks push ../far.git HEAD:y`},
+	"a nested repository": {
+		`PROMISE nested`, `git -C nested ls-files -o --exclude-standard`,
+	},
+	"a bare folder": {
+		`PROMISE shape; mv shape/.git/* shape/; rm -r shape/.git; git -C shape config core.bare false; git -C shape config core.worktree .`,
+		`git -C shape --git-dir=. ls-files -o --exclude-standard; GIT_DIR=. ls shape >/dev/null`,
+	},
+	"what a clone lacks": {
+		`git config core.sshCommand "EVIL"; git config remote.far.promisor true; git config remote.far.url ssh://nowhere.invalid/x`,
+		`git cat-file -p 1111111111111111111111111111111111111111`,
+	},
+}
+
+// promise makes a repository in a folder that lacks the .gitignore of its index, and
+// would fetch it.
+const promise = `git init -q FOLDER; cd FOLDER; echo a >.gitignore; git add -A; git commit -qm x; ` +
+	`git config core.sshCommand "EVIL"; git config remote.o.url ssh://nowhere.invalid/x; git config remote.o.promisor true; ` +
+	`git config extensions.partialClone o; git config core.repositoryFormatVersion 1; git update-index --skip-worktree .gitignore; ` +
+	`rm .gitignore; rm -f .git/objects/*/*`
+
+// victim is a repository in which EVIL is run by whatever was planted.
+type victim struct{ dir, marks string }
+
+func (v victim) sh(t *testing.T, name, script string) string {
+	t.Helper()
+	mark := filepath.Join(v.marks, strings.NewReplacer(" ", "-", ",", "").Replace(name))
+	if folder, ok := strings.CutPrefix(script, "PROMISE "); ok {
+		folder, rest, _ := strings.Cut(folder, ";")
+		script = "(" + strings.ReplaceAll(promise, "FOLDER", folder) + ");" + rest
+	}
+	prog := filepath.Join(v.dir, "evil-"+filepath.Base(mark))
+	if err := os.WriteFile(prog, []byte("#!/bin/sh\ntouch "+mark+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script = strings.NewReplacer("EVIL", v.dir+"/evil "+mark, "PROG", prog).Replace(script)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir = v.dir
+	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0")
+	out, _ := cmd.CombinedOutput() // EVIL makes most of them fail
+	return string(out)
+}
+
+// ran lists what was run since it was asked the last time.
+func (v victim) ran(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(v.marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+		remove(t, v.marks, e.Name())
+	}
+	return names
+}
+
+func newVictim(t *testing.T) victim {
+	t.Helper()
+	_, lib := start(t, map[string]string{"f": "one"})
+	_, dir := start(t, map[string]string{
+		".gitattributes": "*.txt filter=evil diff=evil merge=evil\n*.dat filter=other\n*.inc filter=inc\n*.wt filter=wt\n",
+		"f.txt":          "base\n", "f.dat": "x", "f.inc": "x", "f.wt": "x", "f.raw": "x\n", ".husky/readme": "x",
+		"evil": "#!/bin/sh\ntouch \"$1\"\nexit 1\n",
+	})
+	v := victim{dir: dir, marks: tempDir(t)}
+	out := v.sh(t, "", `chmod +x evil
+		git -c protocol.file.allow=always submodule --quiet add `+lib+` lib; git add -A; git commit -qm lib
+		git init -q -b main --bare ../far.git; git remote add far ../far.git; git push -q far HEAD:main
+		git branch one; git branch two
+		for b in one two; do git checkout -q $b; echo $b >f.txt; git commit -qam $b; done; git checkout -q main; echo three >f.txt`)
+	if git(t, dir, "rev-parse", "one") == git(t, dir, "rev-parse", "two") {
+		t.Fatal(out)
+	}
+	return v
+}
+
+// Nothing that a tree, or a repository that a model has written to, can name is run
+// by plan's own process. Each attempt works with git as it is; a repository that was
+// open before it was planted knows it as a change, one opened after it as a program
+// of the tree.
+func TestNothingOfTheTreeRuns(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	before := open(t, v.dir)
+	for name, a := range attempts {
+		probe := newProbe(t, v)
+		said := probe.sh(t, name, a.plant) + probe.sh(t, name, a.raw)
+		if ran := probe.ran(t); len(ran) == 0 {
+			t.Errorf("%s: git does not run it either, so this proves nothing: %s", name, said)
+		}
+	}
+	for name, a := range attempts {
+		v.sh(t, name, a.plant)
+	}
+	v.ran(t)
+	for when, r := range map[string]*worktree.Repo{"before": before, "after": open(t, v.dir)} {
+		for name, do := range operations(v, r) {
+			err := do(t)
+			if ran := v.ran(t); len(ran) > 0 {
+				t.Errorf("opened %s: %s ran %v (%v)", when, name, ran, err)
+			} else if err != nil {
+				t.Logf("opened %s: %s: %v", when, name, err)
+			}
+		}
+	}
+}
+
+// newProbe is a copy of a victim, for one attempt.
+func newProbe(t *testing.T, v victim) victim {
+	t.Helper()
+	base := tempDir(t)
+	from := filepath.Dir(v.dir)
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", from+"/.", base).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return victim{dir: filepath.Join(base, filepath.Base(v.dir)), marks: tempDir(t)}
+}
+
+// operations are what plan does with a repository. Some fail in one that is so full
+// of traps; none runs anything.
+func operations(v victim, r *worktree.Repo) map[string]func(*testing.T) error {
+	ask := func(do func(t *testing.T) error) func(*testing.T) error { return do }
+	return map[string]func(*testing.T) error{
+		"open":     ask(func(t *testing.T) error { _, err := worktree.Open(t.Context(), v.dir); return err }),
+		"survey":   ask(func(t *testing.T) error { _, err := r.Survey(t.Context()); return err }),
+		"standing": ask(func(t *testing.T) error { _, err := r.Standing(t.Context()); return err }),
+		"tree":     ask(func(t *testing.T) error { _, err := r.Tree(t.Context()); return err }),
+		"snapshot": ask(func(t *testing.T) error { _, err := r.Snapshot(t.Context(), "R1", "a"); return err }),
+		"files":    ask(func(t *testing.T) error { _, err := r.Files(t.Context()); return err }),
+		"ignored":  ask(func(t *testing.T) error { _, err := r.Ignored(t.Context(), []string{"f.txt"}); return err }),
+		"diff":     ask(func(t *testing.T) error { _, err := r.Diff(t.Context(), "one", "two"); return err }),
+		"patch":    ask(func(t *testing.T) error { _, err := r.Patch(t.Context(), "one", "two"); return err }),
+		"stat":     ask(func(t *testing.T) error { _, err := r.Stat(t.Context(), "one", "two"); return err }),
+		"hashes":   ask(func(t *testing.T) error { _, err := r.Hashes(t.Context(), []string{"f.txt"}); return err }),
+		"submodules": ask(func(t *testing.T) error {
+			_, err := r.InSubmodules(t.Context())
+			return err
+		}),
+		"missing": ask(func(t *testing.T) error {
+			if r.Has(t.Context(), strings.Repeat("1", 40)+"^{tree}") == nil {
+				return errors.New("it is there")
+			}
+			return nil
+		}),
+		"merge": ask(func(t *testing.T) error { _, err := r.Merge(t.Context(), "one", "two", worktree.Options{}); return err }),
+		"commit": ask(func(t *testing.T) error {
+			_, err := r.CommitTo(t.Context(), "three", "HEAD", "one", "two", "m", false)
+			return err
+		}),
+		"commit here": ask(func(t *testing.T) error {
+			_, _, err := r.MergeCommit(t.Context(), "HEAD", "HEAD", "m", worktree.Options{})
+			if errors.Is(err, worktree.ErrNothing) {
+				return nil
+			}
+			return err
+		}),
+		"restore": ask(func(t *testing.T) error {
+			now, err := r.Tree(t.Context())
+			if err == nil {
+				_, err = r.Restore(t.Context(), now, "one^{tree}", worktree.Options{Force: true})
+			}
+			return err
+		}),
+		"a work tree": ask(func(t *testing.T) error {
+			dir := filepath.Join(tempDir(t), "tree")
+			_, _, err := r.Add(t.Context(), worktree.NewTree{Dir: dir, Branch: "b" + filepath.Base(filepath.Dir(dir)), Base: "HEAD", Tree: "one"})
+			if err == nil {
+				_, err = r.Drop(t.Context(), dir, "", "")
+			}
+			return err
+		}),
+		"a view": ask(func(t *testing.T) error {
+			view, err := r.View(t.Context())
+			if err == nil {
+				err = view.Close()
+			}
+			return err
+		}),
+		"a view of snapshots": ask(func(t *testing.T) error {
+			views := r.SnapshotViews(git(t, v.dir, "-c", "core.hooksPath=/dev/null", "rev-parse", "HEAD"))
+			_, err := views.Files(t.Context(), "one", "two")
+			return errors.Join(err, views.Close())
+		}),
+		"a clone of it": ask(func(t *testing.T) error {
+			return r.CloneAt(t.Context(), filepath.Join(tempDir(t), "clone"), git(t, v.dir, "rev-parse", "HEAD"))
+		}),
+		"clone and fetch": ask(func(t *testing.T) error {
+			store, err := worktree.Clone(t.Context(), filepath.Join(filepath.Dir(v.dir), "far.git"), filepath.Join(tempDir(t), "store"))
+			if err != nil {
+				return err
+			}
+			git(t, store.Root(), "config", "remote.origin.uploadpack", v.dir+"/evil "+filepath.Join(v.marks, "store"))
+			git(t, store.Root(), "config", "core.hooksPath", filepath.Join(v.dir, ".husky"))
+			return store.Fetch(t.Context())
+		}),
+		"push by a user's command": ask(func(t *testing.T) error {
+			env, left, err := r.UserEnv(t.Context(), false)
+			var leads *gitprogram.LeadsError
+			if errors.As(err, &leads) && len(leads.Names) >= 4 { // in the repository, not in the clone of far
+				for _, name := range leads.Names {
+					git(t, v.dir, "config", "--unset-all", name)
+				}
+				env, left, err = r.UserEnv(t.Context(), false)
+			}
+			if err != nil || left == "" {
+				return errors.Join(err, errors.New("no hooks are left out: "+left))
+			}
+			cmd := exec.CommandContext(t.Context(), "git", "push", "-q", filepath.Join(filepath.Dir(v.dir), "far.git"), "HEAD:refs/heads/p")
+			cmd.Dir, cmd.Env = v.dir, append(os.Environ(), env...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("the push fails: %s", out)
+			}
+			return nil
+		}),
+	}
+}
+
+// What leads to a repository's data must be what it was when it was opened.
+func TestALinkThatChangedIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]string{
+		"commondir":  `mkdir other; cp -r .git/. other/; echo ../other >.git/commondir`,
+		"alternates": `echo "$PWD/other" >.git/objects/info/alternates`,
+		"gitdir":     `echo x >.git/gitdir`,
+		"git link":   `mv .git other; echo gitdir: other >.git`,
+		"objects":    `mv .git/objects other; ln -s ../other .git/objects`,
+	} {
+		r, dir := start(t, map[string]string{"f": "x"})
+		victim{dir: dir, marks: tempDir(t)}.sh(t, name, plant)
+		_, err := r.Files(t.Context())
+		var changed *gitprogram.ChangedError
+		if !errors.As(err, &changed) || !strings.HasPrefix(changed.Path, dir) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "commondir" {
+			if _, err := worktree.Open(t.Context(), dir); !errors.Is(err, worktree.ErrUnreadable) {
+				t.Errorf("it is opened all the same: %v", err)
+			}
+		}
+	}
+}
