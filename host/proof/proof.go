@@ -114,4 +114,4 @@ func (p *Proof) Try(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan
 
 // Close removes what checks and reviews worked in, when the last of them has
 // ended. What cannot be removed is swept up by a later process.
-func (p *Proof) Close() error { return errors.Join(p.Checker.Close(), p.walls.CloseViews()) }
+func (p *Proof) Close() error { return errors.Join(p.Checker.Close(), p.walls.Close()) }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/caches"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/review"
 	"github.com/plan-engine/plan/sandbox"
@@ -33,17 +34,19 @@ type views struct {
 
 // OpenViews prepares what Review and the trials of a run see of its change. base
 // is the commit that the run began at, "" for HEAD. It has to be called before the
-// first of them, and [Walls.CloseViews] after the last.
+// first of them, and [Walls.Close] after the last.
 func (w *Walls) OpenViews(base string) {
 	w.views = &views{SnapshotViews: w.cfg.Repo().SnapshotViews(cmp.Or(base, "HEAD"))}
 }
 
-// CloseViews removes what was made for them. No room may be in use any more.
-func (w *Walls) CloseViews() error {
-	if w.views == nil {
-		return nil
+// Close removes what was made for rooms: views, and layers of caches that are not
+// kept. No room may be in use any more.
+func (w *Walls) Close() error {
+	err := w.caches().Close()
+	if w.views != nil {
+		err = errors.Join(err, w.views.Close())
 	}
-	return w.views.Close()
+	return err
 }
 
 // TrialRoom is a room that shows the tree of a trial.
@@ -79,7 +82,23 @@ func (w *Walls) TrialTree(ctx context.Context, t plan.Trial) (string, error) {
 // TrialRoom makes a room in which the files are those of a trial's tree with the
 // files that the trial adds. HEAD is that tree there, and HEAD~ the start. A
 // repository that cannot be shown that way is seen as it is, and the user is told.
+//
+// What its commands write to caches is there for the next trial on the same tree, and
+// for later runs where no work was done yet.
 func (w *Walls) TrialRoom(ctx context.Context, t plan.Trial) (*TrialRoom, error) {
+	if t.Baseline && t.On == "" && len(t.Added) == 0 && t.Trees.Start == t.Trees.Work {
+		return w.trialRoom(ctx, t, func(string, string) (*caches.Lease, error) { return w.caches().Start() })
+	}
+	return w.trialRoom(ctx, t, w.caches().Reviewed)
+}
+
+// trialRoom makes the room of a trial over layers of caches that it leases for the
+// reviewed tree and the tree that it shows.
+func (w *Walls) trialRoom(
+	ctx context.Context,
+	t plan.Trial,
+	lease func(work, tree string) (*caches.Lease, error),
+) (*TrialRoom, error) {
 	tree, err := w.TrialTree(ctx, t)
 	if err != nil {
 		return nil, err
@@ -99,7 +118,11 @@ func (w *Walls) TrialRoom(ctx context.Context, t plan.Trial) (*TrialRoom, error)
 	policy := w.policy(plan.Review)
 	policy.Tracked = true
 	policy.Put = slices.Concat(files, git, w.putAdded(t.Added))
-	wall, discard, err := w.newWall(ctx, policy)
+	wall, discard, err := w.newWall(
+		ctx,
+		policy,
+		func() (*caches.Lease, error) { return lease(t.Trees.Work, tree) },
+	)
 	if err != nil {
 		return nil, err
 	}
