@@ -74,11 +74,16 @@ type Proof struct {
 // see of its change. Nothing runs yet.
 func New(cfg Config) *Proof {
 	cfg.Walls.OpenViews(cfg.Base)
+	network := cfg.Settings.Phase[plan.Implement].Network
 	p := &Proof{
 		Checker: &Checker{
 			walls:   cfg.Walls,
 			timeout: cfg.Settings.Checks.Timeout.Duration,
 			redact:  cfg.Redact,
+			fetcher: &fetcher{
+				setup:   cfg.Settings.Checks.Setup,
+				offline: network != nil && !*network,
+			},
 		},
 		Baselines: &Baselines{
 			results: cfg.Results,

@@ -25,7 +25,7 @@ func (w *Walls) PhaseRoom(ctx context.Context, p plan.Phase, at plan.Trees) (pha
 		}
 		return w.newRoom(ctx, w.policy(p), lease)
 	}
-	room, err := w.trialRoom(ctx, plan.Trial{Trees: at}, w.caches().Look)
+	room, err := w.trialRoom(ctx, plan.Trial{Trees: at}, w.policy(p), w.caches().Look)
 	if err != nil {
 		return phases.Room{}, err
 	}

@@ -79,6 +79,15 @@ func (w *Walls) TrialTree(ctx context.Context, t plan.Trial) (string, error) {
 	return "", fmt.Errorf("there is no tree %q to run a command on", t.On)
 }
 
+// TrialChanges lists the paths at which the tree of a trial differs from the start.
+func (w *Walls) TrialChanges(ctx context.Context, t plan.Trial) ([]string, error) {
+	tree, err := w.TrialTree(ctx, t)
+	if err != nil || tree == t.Trees.Start {
+		return nil, err
+	}
+	return w.views.Changed(ctx, t.Trees.Start, tree)
+}
+
 // TrialRoom makes a room in which the files are those of a trial's tree with the
 // files that the trial adds. HEAD is that tree there, and HEAD~ the start. A
 // repository that cannot be shown that way is seen as it is, and the user is told.
@@ -87,16 +96,31 @@ func (w *Walls) TrialTree(ctx context.Context, t plan.Trial) (string, error) {
 // for later runs where no work was done yet.
 func (w *Walls) TrialRoom(ctx context.Context, t plan.Trial) (*TrialRoom, error) {
 	if t.Baseline && t.On == "" && len(t.Added) == 0 && t.Trees.Start == t.Trees.Work {
-		return w.trialRoom(ctx, t, func(string, string) (*caches.Lease, error) { return w.caches().Start() })
+		start := func(string, string) (*caches.Lease, error) { return w.caches().Start() }
+		return w.trialRoom(ctx, t, w.policy(plan.Review), start)
 	}
-	return w.trialRoom(ctx, t, w.caches().Reviewed)
+	return w.trialRoom(ctx, t, w.policy(plan.Review), w.caches().Reviewed)
 }
 
-// trialRoom makes the room of a trial over layers of caches that it leases for the
-// reviewed tree and the tree that it shows.
+// FetchRoom makes a room that shows the tree of a trial, for a command that fetches
+// what trials on it need. It has a network whatever the settings say. What is written
+// to caches is there for those trials, and what is written to the tree is not.
+func (w *Walls) FetchRoom(ctx context.Context, t plan.Trial) (phases.Room, error) {
+	policy := w.policy(plan.Review)
+	policy.Network = true
+	room, err := w.trialRoom(ctx, t, policy, w.caches().Reviewed)
+	if err != nil {
+		return phases.Room{}, err
+	}
+	return room.Room, nil
+}
+
+// trialRoom makes the room of a trial whose commands may do what the policy says, over
+// layers of caches that it leases for the reviewed tree and the tree that it shows.
 func (w *Walls) trialRoom(
 	ctx context.Context,
 	t plan.Trial,
+	policy sandbox.Policy,
 	lease func(work, tree string) (*caches.Lease, error),
 ) (*TrialRoom, error) {
 	tree, err := w.TrialTree(ctx, t)
@@ -115,7 +139,6 @@ func (w *Walls) trialRoom(
 	} else if err != nil {
 		return nil, err
 	}
-	policy := w.policy(plan.Review)
 	policy.Tracked = true
 	policy.Put = slices.Concat(files, git, w.putAdded(t.Added))
 	wall, discard, err := w.newWall(
