@@ -113,6 +113,12 @@ func (v *SnapshotViews) once(key string, make func() ([]sandbox.Put, error)) ([]
 	return puts, err
 }
 
+// AtBase reports whether a tree is that of the commit that the run began at.
+func (v *SnapshotViews) AtBase(ctx context.Context, tree string) bool {
+	base, err := v.plain.run(ctx, "rev-parse", "--verify", "-q", v.base+"^{tree}")
+	return err == nil && base == tree
+}
+
 // Changed lists the paths that differ between two trees, of which Counter may have
 // made one.
 func (v *SnapshotViews) Changed(ctx context.Context, from, to string) ([]string, error) {

@@ -95,20 +95,23 @@ func (l *Lease) Close() {
 }
 
 // Start is for what runs on the tree that the run began at, before any code of the
-// run: setup and the checks of the baseline. What they write is kept for further
-// runs, unless another process has the repository's layer; then it is for this one.
-func (l *Layers) Start() (*Lease, error) {
+// run: setup and the checks of the baseline. What they write can be kept for further
+// runs, unless another process has the repository's layer; else it is for this one.
+func (l *Layers) Start(keep bool) (*Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	const name = "start"
 	if l.begun || l.busy[name] {
 		return l.look(nil)
 	}
-	claimed, err := l.kept.claim()
-	if err != nil {
-		return nil, err
+	if keep && !l.start {
+		claimed, err := l.kept.claim()
+		if err != nil {
+			return nil, err
+		}
+		keep = claimed
 	}
-	if claimed {
+	if keep && !l.start {
 		return l.lend(name, nil, l.kept.layer()), nil
 	}
 	own, err := l.folder()

@@ -87,12 +87,12 @@ func TestWhoSeesWhat(t *testing.T) {
 				}
 			}
 			expect("explore", first.wall(first.Look("", ""))("explored"), "")
-			expect("setup", first.wall(first.Start())("setup"), "")
-			expect("the baseline", first.wall(first.Start())("baseline"), "setup")
+			expect("setup", first.wall(first.Start(true))("setup"), "")
+			expect("the baseline", first.wall(first.Start(true))("baseline"), "setup")
 			expect("plan", first.wall(first.Look("", ""))("planned"), "")
 
 			second := newRun(t, dir, repository, mounted) // while the first has the layer
-			expect("another run", second.wall(second.Start())("second"), "")
+			expect("another run", second.wall(second.Start(true))("second"), "")
 
 			expect("implement", first.wall(first.Work())("evil"), "baseline setup")
 			expect("implement again", first.wall(first.Work())("evil2"), "baseline setup evil")
@@ -107,7 +107,7 @@ func TestWhoSeesWhat(t *testing.T) {
 			}[mounted])
 			expect("another change", first.wall(first.Reviewed("w2", "w2"))("check4"), "baseline setup")
 			expect("one judged again", first.wall(first.Reviewed("w1", "w3"))("check5"), "baseline setup")
-			expect("setup after work", first.wall(first.Start())("late"), "baseline setup")
+			expect("setup after work", first.wall(first.Start(true))("late"), "baseline setup")
 
 			expect("the other run's check", second.wall(second.Reviewed("w1", "w1"))("x"), "baseline setup second")
 			if err := errors.Join(first.Close(), second.Close()); err != nil {
@@ -115,9 +115,21 @@ func TestWhoSeesWhat(t *testing.T) {
 			}
 			third := newRun(t, dir, repository, mounted)
 			expect("a later run", third.wall(third.Look("", ""))("x"), "baseline setup")
-			expect("its baseline", third.wall(third.Start())("third"), "baseline setup")
+			expect("its baseline", third.wall(third.Start(true))("third"), "baseline setup")
+			if err := third.Close(); err != nil {
+				t.Fatal(err)
+			}
+			unkept := newRun(t, dir, repository, mounted)
+			expect("a tree of no commit", unkept.wall(unkept.Start(false))("unkept"), "baseline setup third")
+			expect("its next check", unkept.wall(unkept.Start(true))("unkept2"), "baseline setup third unkept")
+			expect("its work", unkept.wall(unkept.Work())("x"), "baseline setup third unkept unkept2")
+			if err := unkept.Close(); err != nil {
+				t.Fatal(err)
+			}
+			last := newRun(t, dir, repository, mounted)
+			expect("the run after it", last.wall(last.Look("", ""))("x"), "baseline setup third")
 			other := newRun(t, dir, t.TempDir(), mounted)
-			expect("another repository", other.wall(other.Start())("x"), "")
+			expect("another repository", other.wall(other.Start(true))("x"), "")
 		})
 	}
 }
@@ -128,7 +140,7 @@ func TestWhatIsReadIsNotWritten(t *testing.T) {
 	t.Parallel()
 	dir, repository := t.TempDir(), t.TempDir()
 	first := newRun(t, dir, repository, true)
-	first.wall(first.Start())("kept")
+	first.wall(first.Start(true))("kept")
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +150,7 @@ func TestWhatIsReadIsNotWritten(t *testing.T) {
 			t.Fatalf("%+v, %v", lease, err)
 		}
 		for _, writer := range []run{reader, newRun(t, dir, repository, true)} {
-			start, err := writer.Start()
+			start, err := writer.Start(true)
 			if err != nil || strings.HasPrefix(start.Upper, filepath.Dir(lease.Below[0])) {
 				t.Errorf("it is written to: %+v, %v", start, err)
 			}
@@ -159,7 +171,7 @@ func TestCollect(t *testing.T) {
 	for range 3 {
 		repositories = append(repositories, t.TempDir())
 		r := newRun(t, dir, repositories[len(repositories)-1], true)
-		r.wall(r.Start())("kept")
+		r.wall(r.Start(true))("kept")
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}

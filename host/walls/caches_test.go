@@ -43,6 +43,9 @@ func TestCachesOfARun(t *testing.T) {
 		gittest.Git(t, dir, "add", "-A")
 		gittest.Git(t, dir, "commit", "-q", "-m", "go")
 		c := wallstest.NewChange(t, dir, level)
+		gittest.Git(t, dir, "add", "-A")
+		gittest.Git(t, dir, "commit", "-q", "-m", "the start") // what runs on it is kept
+		c.Base = gittest.Git(t, dir, "rev-parse", "HEAD")
 		start := plan.Trial{Baseline: true, Trees: plan.Trees{Start: c.Trees.Work, Work: c.Trees.Work}}
 		home := strings.TrimPrefix(c.Config.Env[1], "HOME=")
 		for _, name := range []string{".m2/repository", ".gradle/caches", ".cargo/registry", ".npm/_npx"} {
@@ -114,7 +117,15 @@ func TestCachesOfARun(t *testing.T) {
 		}
 		later.OpenViews(c.Base)
 		start.Trees = plan.Trees{Start: work, Work: work}
-		expect("the next run", trial(later, start), "sub")
+		expect("the next run, on a tree of no commit", trial(later, start), "sub")
+		if err := later.Close(); err != nil {
+			t.Error(err)
+		}
+		if later, err = walls.New(t.Context(), c.Config); err != nil {
+			t.Fatal(err)
+		}
+		later.OpenViews(c.Base)
+		expect("the run after it", trial(later, start), "sub")
 		if err := later.Close(); err != nil {
 			t.Error(err)
 		}

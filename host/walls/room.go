@@ -38,7 +38,13 @@ func (w *Walls) PhaseRoom(ctx context.Context, p plan.Phase, at plan.Trees) (pha
 func (w *Walls) SetupRoom(ctx context.Context) (phases.Room, error) {
 	policy := w.policy(plan.Implement)
 	policy.Network = true
-	return w.newRoom(ctx, policy, w.caches().Start)
+	return w.newRoom(ctx, policy, func() (*caches.Lease, error) {
+		tree, err := w.cfg.Repo().Tree(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return w.leaseStart(ctx, tree)
+	})
 }
 
 // newRoom makes a room whose commands may do what the policy says, over the layers of

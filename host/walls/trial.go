@@ -96,10 +96,17 @@ func (w *Walls) TrialChanges(ctx context.Context, t plan.Trial) ([]string, error
 // for later runs where no work was done yet.
 func (w *Walls) TrialRoom(ctx context.Context, t plan.Trial) (*TrialRoom, error) {
 	if t.Baseline && t.On == "" && len(t.Added) == 0 && t.Trees.Start == t.Trees.Work {
-		start := func(string, string) (*caches.Lease, error) { return w.caches().Start() }
+		start := func(_, tree string) (*caches.Lease, error) { return w.leaseStart(ctx, tree) }
 		return w.trialRoom(ctx, t, w.policy(plan.Review), start)
 	}
 	return w.trialRoom(ctx, t, w.policy(plan.Review), w.caches().Reviewed)
+}
+
+// leaseStart leases the layers for what runs on the tree that the run began at. They
+// are kept for later runs only where it is the tree of a commit: what an earlier run
+// has left uncommitted may be what a person is about to throw away.
+func (w *Walls) leaseStart(ctx context.Context, tree string) (*caches.Lease, error) {
+	return w.caches().Start(w.views != nil && w.views.AtBase(ctx, tree))
 }
 
 // FetchRoom makes a room that shows the tree of a trial, for a command that fetches
