@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/caches"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -65,6 +66,7 @@ type GC struct {
 	Kept    int   // runs
 	Used    int64 // bytes of the database, afterwards
 	Live    int   // runs that a process drives; with one the file is not made smaller
+	Caches  caches.Collected
 }
 
 // Freed is what the removed runs used, in bytes.
@@ -76,7 +78,7 @@ func (g GC) Freed() (bytes int64) {
 }
 
 // GC removes runs that have ended, with their journals, their blobs and the
-// snapshots that git keeps for them. Dry only says what would go; shrink gives
+// snapshots that git keeps for them, and layers of build caches that are old. Dry only says what would go; shrink gives
 // free space back to the disk. With an error, GC says what was done all the same.
 func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, err error) {
 	db, err := h.DB(ctx)
@@ -125,6 +127,11 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 		out.Used = after
 	}
 	out.Kept = len(runs) - len(out.Removed)
+	paths, err := h.Paths()
+	if err == nil {
+		out.Caches, err = caches.Collect(caches.In(paths.Home), p.OlderThan, h.now(), dry)
+	}
+	faults = append(faults, err)
 	return out, errors.Join(faults...)
 }
 

@@ -39,12 +39,16 @@ func (w *Wall) startInside(ctx context.Context, cmd *exec.Cmd, s setup) (*inside
 }
 
 func (w *Wall) layoutInput() layoutInput {
-	return layoutInput{
+	in := layoutInput{
 		home:    homeOf(w.env),
 		shown:   w.programs(),
 		scratch: w.scratch,
 		mounts:  mountPoints(),
 	}
+	if len(w.ownProxies()) > 0 {
+		in.read = []string{w.self()}
+	}
+	return in
 }
 
 // buildNamespaces puts the commands into namespaces of their own.

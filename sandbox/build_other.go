@@ -51,3 +51,6 @@ func (w *Wall) build(context.Context) (*inside, error) {
 
 // Layerable says that no layer can be laid over a directory here.
 func Layerable(string) error { return fmt.Errorf("%s has no overlays", runtime.GOOS) }
+
+// HoldsLayers reports that no folder holds layers here.
+func HoldsLayers(string) bool { return false }

@@ -46,6 +46,9 @@ func TestGoBuildsFromItsCache(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		before := listing(t, cache)
+		// The user's own program for the cache may write to a place that others build from.
+		remote := filepath.Join(t.TempDir(), "remote")
+		env := append(env, "GOCACHEPROG=/bin/sh -c 'touch "+remote+"'")
 		policy := sandbox.Policy{Tree: y.tree, Discard: true, Copy: y.stand, Caches: sandbox.Caches(env, time.Now())}
 		w, err := sandbox.NewWall(level, policy, env)
 		if err != nil {
@@ -71,6 +74,9 @@ func TestGoBuildsFromItsCache(t *testing.T) {
 			t.Errorf("what was built behind the wall is built again:\n%.3000s", out)
 		}
 		run(`test -s "$GOCACHE/testexpire.txt"`) // tests that passed before the wall stood do not count
+		if out := run(`echo "$GOCACHEPROG"`); strings.Contains(out, remote) {
+			t.Errorf("the user's program keeps what is built: %s", out)
+		}
 		if after := listing(t, cache); after != before {
 			t.Errorf("go's own cache changed:\n%s\n%s", before, after)
 		}

@@ -116,6 +116,9 @@ func isEmpty(dir string) bool {
 // caches. Env is what is set already.
 func (w *Wall) cacheVars(env []string) map[string]string {
 	set := map[string]string{}
+	for _, c := range w.ownProxies() {
+		set[c.ProxyVar] = quoted(w.self(), Verb, roleCache, c.Dir)
+	}
 	for _, s := range w.standIns() {
 		lowers := slices.DeleteFunc(s.lowers(), func(dir string) bool { return dir == s.inside })
 		value := s.inside
@@ -126,7 +129,7 @@ func (w *Wall) cacheVars(env []string) map[string]string {
 			value = strings.TrimSpace(lookupEnv(env, s.Var) + " " + s.Option + value)
 		}
 		set[s.Var] = value
-		if s.ProxyVar != "" && lookupEnv(w.env, s.ProxyVar) == "" {
+		if s.ProxyVar != "" {
 			set[s.ProxyVar] = quoted(append([]string{w.self(), Verb, roleCache, s.inside}, lowers...)...)
 		}
 		switch s.Name { // how a tool is told to read from further folders
@@ -139,6 +142,17 @@ func (w *Wall) cacheVars(env []string) map[string]string {
 		}
 	}
 	return set
+}
+
+// ownProxies are caches that the user's tool keeps with a program of the user's, which
+// may write to where no layer is: this program stands in for it where layers are mounted.
+func (w *Wall) ownProxies() []Cache {
+	if w.level != LevelNamespaces {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.policy.Caches), func(c Cache) bool {
+		return c.ProxyVar == "" || GoSetting(w.env, c.ProxyVar) == ""
+	})
 }
 
 // goProxies has go look for modules in these folders before it asks a server.

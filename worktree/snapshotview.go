@@ -114,6 +114,23 @@ func (v *SnapshotViews) once(key string, make func() ([]sandbox.Put, error)) ([]
 	return puts, err
 }
 
+// AtBase reports whether a tree is that of the commit that the run began at.
+func (v *SnapshotViews) AtBase(ctx context.Context, tree string) bool {
+	base, err := v.plain.run(ctx, "rev-parse", "--verify", "-q", v.base+"^{tree}")
+	return err == nil && base == tree
+}
+
+// Changed lists the paths that differ between two trees, of which Counter may have
+// made one.
+func (v *SnapshotViews) Changed(ctx context.Context, from, to string) ([]string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.open(); err != nil {
+		return nil, err
+	}
+	return v.repo.Changed(ctx, from, to)
+}
+
 // Counter is the tree of work with every file put back that differs from start
 // and is no test. It is start where only tests differ, and work where nothing
 // does. A renamed file counts under both names; a submodule stays where it is,

@@ -24,7 +24,9 @@ func (a *app) gcCommand() *cobra.Command {
 		Long: `Gc removes runs that have ended, with their journals, their blobs and the
 snapshots that git keeps for them. A run that is parked, unfinished, held by a
 process, or has a worktree is never removed. --keep alone removes all but the
-newest; beside the others it protects the newest from them.
+newest; beside the others it protects the newest from them. What was kept of build
+caches goes too where its repository is gone, where no run has used it for 30 days
+(or D, if that is less), and the oldest beyond 20 GB.
 
 The space is used again by later runs; --shrink gives it back to the disk.`,
 		Example: `  plan gc --older-than 90d --keep 50 --dry-run
@@ -108,6 +110,7 @@ func (a *app) showGC(done host.GC, dryRun bool) error {
 		"kept":    done.Kept,
 		"freed":   done.Freed(),
 		"used":    done.Used,
+		"caches":  done.Caches,
 	}
 	return a.answer(document, func(w io.Writer) error { return render.Collected(w, done, dryRun, a.now()) })
 }

@@ -27,6 +27,17 @@ func Collected(w io.Writer, done host.GC, dryRun bool, now time.Time) error {
 			Count(c.Refs, "snapshot"),
 		)
 	}
+	if c := done.Caches; c.Removed+c.Kept > 0 {
+		fmt.Fprintf(
+			w,
+			"%s %s of build caches in %s; %s kept, with %s\n",
+			sum,
+			Bytes(c.Freed),
+			Count(c.Removed, "layer"),
+			Count(c.Kept, "layer"),
+			Bytes(c.Used),
+		)
+	}
 	return writef(
 		w,
 		"%s about %s in %s; %s kept; the database uses %s\n",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type Checker struct {
 	walls   *walls.Walls
 	timeout time.Duration // of a check that has none of its own; 0 is that of checks
 	redact  func(string) string
+	fetcher *fetcher
 
 	mu     sync.Mutex
 	shared map[string]*sharedRoom // by the hash of the tree that it shows
@@ -34,11 +36,16 @@ func (c *Checker) Check(
 ) (plan.CheckResult, []plan.Blob, error) {
 	failpoint.Hit("before a check")
 	defer failpoint.Hit("after a check")
+	note, err := c.prepare(ctx, t)
+	if err != nil {
+		return plan.CheckResult{}, nil, err
+	}
 	room, err := c.openRoom(ctx, t)
 	if err != nil {
 		return plan.CheckResult{}, nil, err
 	}
 	res, blobs, err := c.runner(room).Run(ctx, room.Dir, t, update)
+	res.Output = withNote(res.Output, note)
 	closed := room.Close()
 	var breach *sandbox.Breach
 	if errors.As(closed, &breach) { // anything else is swept up later; the result counts all the same
@@ -48,6 +55,15 @@ func (c *Checker) Check(
 		}
 	}
 	return res, blobs, err
+}
+
+// withNote is what a command printed, and a line behind it that says what was done
+// for it, if anything was.
+func withNote(output, note string) string {
+	if note == "" {
+		return output
+	}
+	return strings.TrimSuffix(output, "\n") + "\n" + note + "\n"
 }
 
 // openRoom makes the room of a check.
@@ -79,11 +95,16 @@ func (c *Checker) runner(room phases.Room) *checks.Runner {
 // trials on one tree share one, which is kept until Close; they wait for each
 // other.
 func (c *Checker) RunTrial(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
+	note, err := c.prepare(ctx, t)
+	if err != nil {
+		return plan.CheckResult{}, nil, err
+	}
 	room, release, err := c.openTrialRoom(ctx, t)
 	if err != nil {
 		return plan.CheckResult{}, nil, err
 	}
 	res, blobs, err := c.runner(room.Room).Run(ctx, room.Dir, t, nil)
+	res.Output = withNote(res.Output, note)
 	res.Evidence, res.Added = t.On, plan.DigestOf(t.Added)
 	if err == nil && room.Changes != nil {
 		var changed phases.Changes

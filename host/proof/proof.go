@@ -74,11 +74,16 @@ type Proof struct {
 // see of its change. Nothing runs yet.
 func New(cfg Config) *Proof {
 	cfg.Walls.OpenViews(cfg.Base)
+	network := cfg.Settings.Phase[plan.Implement].Network
 	p := &Proof{
 		Checker: &Checker{
 			walls:   cfg.Walls,
 			timeout: cfg.Settings.Checks.Timeout.Duration,
 			redact:  cfg.Redact,
+			fetcher: &fetcher{
+				setup:   cfg.Settings.Checks.Setup,
+				offline: network != nil && !*network,
+			},
 		},
 		Baselines: &Baselines{
 			results: cfg.Results,
@@ -114,4 +119,4 @@ func (p *Proof) Try(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan
 
 // Close removes what checks and reviews worked in, when the last of them has
 // ended. What cannot be removed is swept up by a later process.
-func (p *Proof) Close() error { return errors.Join(p.Checker.Close(), p.walls.CloseViews()) }
+func (p *Proof) Close() error { return errors.Join(p.Checker.Close(), p.walls.Close()) }

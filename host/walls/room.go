@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/caches"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 )
@@ -18,9 +19,13 @@ import (
 // sees the repository as it is.
 func (w *Walls) PhaseRoom(ctx context.Context, p plan.Phase, at plan.Trees) (phases.Room, error) {
 	if !phases.TraitsOf(p).Judges || at == (plan.Trees{}) {
-		return w.newRoom(ctx, w.policy(p))
+		lease := w.lookAtCaches
+		if phases.TraitsOf(p).Writes {
+			lease = w.caches().Work
+		}
+		return w.newRoom(ctx, w.policy(p), lease)
 	}
-	room, err := w.TrialRoom(ctx, plan.Trial{Trees: at})
+	room, err := w.trialRoom(ctx, plan.Trial{Trees: at}, w.policy(p), w.caches().Look)
 	if err != nil {
 		return phases.Room{}, err
 	}
@@ -33,7 +38,13 @@ func (w *Walls) PhaseRoom(ctx context.Context, p plan.Phase, at plan.Trees) (pha
 func (w *Walls) SetupRoom(ctx context.Context) (phases.Room, error) {
 	policy := w.policy(plan.Implement)
 	policy.Network = true
-	return w.newRoom(ctx, policy)
+	return w.newRoom(ctx, policy, func() (*caches.Lease, error) {
+		tree, err := w.cfg.Repo().Tree(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return w.leaseStart(ctx, tree)
+	})
 }
 
 // HookRoom makes the room where hooks of the settings run: as the commands of their
@@ -45,18 +56,26 @@ func (w *Walls) HookRoom(ctx context.Context, p plan.Phase) (room phases.Room, o
 	}
 	policy := w.policy(p)
 	policy.Network = false
-	room, err = w.newRoom(ctx, policy)
+	room, err = w.newRoom(ctx, policy, w.lookAtCaches)
 	return room, err == nil, err
 }
 
-// newRoom makes a room whose commands may do what the policy says.
-func (w *Walls) newRoom(ctx context.Context, policy sandbox.Policy) (phases.Room, error) {
+// lookAtCaches leases what is kept for the repository, to be read only.
+func (w *Walls) lookAtCaches() (*caches.Lease, error) { return w.caches().Look("", "") }
+
+// newRoom makes a room whose commands may do what the policy says, over the layers of
+// caches that they are leased.
+func (w *Walls) newRoom(
+	ctx context.Context,
+	policy sandbox.Policy,
+	lease func() (*caches.Lease, error),
+) (phases.Room, error) {
 	if w.cfg.Settings.AllowCommit && !policy.Discard {
 		if err := w.makeHooksDir(); err != nil {
 			return phases.Room{}, err
 		}
 	}
-	wall, discard, err := w.newWall(ctx, policy)
+	wall, discard, err := w.newWall(ctx, policy, lease)
 	if err != nil {
 		return phases.Room{}, err
 	}
@@ -64,19 +83,29 @@ func (w *Walls) newRoom(ctx context.Context, policy sandbox.Policy) (phases.Room
 }
 
 // newWall makes a wall, around a copy of the tree where the policy and the level
-// need one. discard removes the copy.
+// need one, over layers of caches. discard removes the copy and gives the lease back.
 func (w *Walls) newWall(
 	ctx context.Context,
 	policy sandbox.Policy,
+	lease func() (*caches.Lease, error),
 ) (wall *sandbox.Wall, discard func() error, err error) {
 	level, _ := w.level()
-	discard = func() error { return nil }
+	removeCopy := func() error { return nil }
 	if policy.Discard && level.NeedsCopy() {
-		if policy.Copy, discard, err = w.cfg.CopyTree(ctx); err != nil {
+		if policy.Copy, removeCopy, err = w.cfg.CopyTree(ctx); err != nil {
 			return nil, nil, fmt.Errorf("copy the work tree: %w", err)
 		}
 		policy.ExtraDirs = nil // the copy is a repository of its own
 	}
+	layers, err := lease()
+	if err != nil {
+		return nil, nil, errors.Join(err, removeCopy())
+	}
+	discard = func() error {
+		layers.Close()
+		return removeCopy()
+	}
+	policy.Caches = layers.Over(policy.Caches)
 	if wall, err = sandbox.NewWall(level, policy, w.cfg.Env); err != nil {
 		return nil, nil, errors.Join(err, discard())
 	}

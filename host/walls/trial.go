@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/caches"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/review"
 	"github.com/plan-engine/plan/sandbox"
@@ -33,17 +34,19 @@ type views struct {
 
 // OpenViews prepares what Review and the trials of a run see of its change. base
 // is the commit that the run began at, "" for HEAD. It has to be called before the
-// first of them, and [Walls.CloseViews] after the last.
+// first of them, and [Walls.Close] after the last.
 func (w *Walls) OpenViews(base string) {
 	w.views = &views{SnapshotViews: w.cfg.Repo().SnapshotViews(cmp.Or(base, "HEAD"))}
 }
 
-// CloseViews removes what was made for them. No room may be in use any more.
-func (w *Walls) CloseViews() error {
-	if w.views == nil {
-		return nil
+// Close removes what was made for rooms: views, and layers of caches that are not
+// kept. No room may be in use any more.
+func (w *Walls) Close() error {
+	err := w.caches().Close()
+	if w.views != nil {
+		err = errors.Join(err, w.views.Close())
 	}
-	return w.views.Close()
+	return err
 }
 
 // TrialRoom is a room that shows the tree of a trial.
@@ -76,10 +79,57 @@ func (w *Walls) TrialTree(ctx context.Context, t plan.Trial) (string, error) {
 	return "", fmt.Errorf("there is no tree %q to run a command on", t.On)
 }
 
+// TrialChanges lists the paths at which the tree of a trial differs from the start.
+func (w *Walls) TrialChanges(ctx context.Context, t plan.Trial) ([]string, error) {
+	tree, err := w.TrialTree(ctx, t)
+	if err != nil || tree == t.Trees.Start {
+		return nil, err
+	}
+	return w.views.Changed(ctx, t.Trees.Start, tree)
+}
+
 // TrialRoom makes a room in which the files are those of a trial's tree with the
 // files that the trial adds. HEAD is that tree there, and HEAD~ the start. A
 // repository that cannot be shown that way is seen as it is, and the user is told.
+//
+// What its commands write to caches is there for the next trial on the same tree, and
+// for later runs where no work was done yet.
 func (w *Walls) TrialRoom(ctx context.Context, t plan.Trial) (*TrialRoom, error) {
+	if t.Baseline && t.On == "" && len(t.Added) == 0 && t.Trees.Start == t.Trees.Work {
+		start := func(_, tree string) (*caches.Lease, error) { return w.leaseStart(ctx, tree) }
+		return w.trialRoom(ctx, t, w.policy(plan.Review), start)
+	}
+	return w.trialRoom(ctx, t, w.policy(plan.Review), w.caches().Reviewed)
+}
+
+// leaseStart leases the layers for what runs on the tree that the run began at. They
+// are kept for later runs only where it is the tree of a commit: what an earlier run
+// has left uncommitted may be what a person is about to throw away.
+func (w *Walls) leaseStart(ctx context.Context, tree string) (*caches.Lease, error) {
+	return w.caches().Start(w.views != nil && w.views.AtBase(ctx, tree))
+}
+
+// FetchRoom makes a room that shows the tree of a trial, for a command that fetches
+// what trials on it need. It has a network whatever the settings say. What is written
+// to caches is there for those trials, and what is written to the tree is not.
+func (w *Walls) FetchRoom(ctx context.Context, t plan.Trial) (phases.Room, error) {
+	policy := w.policy(plan.Review)
+	policy.Network = true
+	room, err := w.trialRoom(ctx, t, policy, w.caches().Reviewed)
+	if err != nil {
+		return phases.Room{}, err
+	}
+	return room.Room, nil
+}
+
+// trialRoom makes the room of a trial whose commands may do what the policy says, over
+// layers of caches that it leases for the reviewed tree and the tree that it shows.
+func (w *Walls) trialRoom(
+	ctx context.Context,
+	t plan.Trial,
+	policy sandbox.Policy,
+	lease func(work, tree string) (*caches.Lease, error),
+) (*TrialRoom, error) {
 	tree, err := w.TrialTree(ctx, t)
 	if err != nil {
 		return nil, err
@@ -96,10 +146,13 @@ func (w *Walls) TrialRoom(ctx context.Context, t plan.Trial) (*TrialRoom, error)
 	} else if err != nil {
 		return nil, err
 	}
-	policy := w.policy(plan.Review)
 	policy.Tracked = true
 	policy.Put = slices.Concat(files, git, w.putAdded(t.Added))
-	wall, discard, err := w.newWall(ctx, policy)
+	wall, discard, err := w.newWall(
+		ctx,
+		policy,
+		func() (*caches.Lease, error) { return lease(t.Trees.Work, tree) },
+	)
 	if err != nil {
 		return nil, err
 	}

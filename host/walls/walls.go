@@ -16,6 +16,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/host/caches"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -65,6 +66,7 @@ type Walls struct {
 	// each process alone, and nil where they hold for all commands together.
 	checkBounds func() error
 	views       *views // nil before OpenViews
+	caches      func() *caches.Layers
 
 	homesMu sync.Mutex
 	homes   map[string]home // by the tree that is worked on
@@ -77,6 +79,15 @@ func New(ctx context.Context, cfg Config) (*Walls, error) {
 	w := &Walls{cfg: cfg}
 	w.level = sync.OnceValues(func() (sandbox.Level, []string) { return w.chooseLevel(context.WithoutCancel(ctx)) })
 	w.checkBounds = sync.OnceValue(func() error { return sandbox.Bounded(context.WithoutCancel(ctx)) })
+	w.caches = sync.OnceValue(func() *caches.Layers {
+		dirs := cfg.Repo().GitDirs()
+		return caches.New(caches.Config{
+			Dir:        caches.In(cfg.Home),
+			Repository: dirs[len(dirs)-1],
+			Mounted:    func() bool { return !w.NeedsCopy() },
+			Now:        cfg.Now,
+		})
+	})
 	mode := cfg.Settings.Sandbox
 	if mode != modeOff {
 		w.noteHome()

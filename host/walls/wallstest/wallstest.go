@@ -71,6 +71,8 @@ type Change struct {
 	Trees plan.Trees
 	Repo  *worktree.Repo
 	Walls *walls.Walls
+	// Config is what the walls were made with, for others like them.
+	Config walls.Config
 }
 
 // NewChange does the work of an implementer in a repository and opens walls of a
@@ -82,10 +84,13 @@ func NewChange(t testing.TB, dir string, level sandbox.Level) Change {
 		t.Fatal(err)
 	}
 	c := Change{
-		Dir:   dir,
-		Base:  gittest.Git(t, dir, "rev-parse", "HEAD"),
-		Repo:  repo,
-		Walls: open(t, repo, level),
+		Dir:    dir,
+		Base:   gittest.Git(t, dir, "rev-parse", "HEAD"),
+		Repo:   repo,
+		Config: configure(t, repo, level),
+	}
+	if c.Walls, err = walls.New(t.Context(), c.Config); err != nil {
+		t.Fatal(err)
 	}
 	if c.Trees.Start, err = repo.Tree(t.Context()); err != nil {
 		t.Fatal(err)
@@ -102,7 +107,7 @@ func (c Change) OpenViews(t testing.TB) {
 	t.Helper()
 	c.Walls.OpenViews(c.Base)
 	t.Cleanup(func() {
-		if err := c.Walls.CloseViews(); err != nil {
+		if err := c.Walls.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -128,10 +133,11 @@ func implement(t testing.TB, dir string) {
 	}
 }
 
-// open opens walls of a level around a repository.
-func open(t testing.TB, repo *worktree.Repo, level sandbox.Level) *walls.Walls {
+// configure says how walls of a level are made around a repository.
+func configure(t testing.TB, repo *worktree.Repo, level sandbox.Level) walls.Config {
 	t.Helper()
-	shell, err := sandbox.New(sandbox.Config{})
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	shell, err := sandbox.New(sandbox.Config{Env: env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,11 +147,11 @@ func open(t testing.TB, repo *worktree.Repo, level sandbox.Level) *walls.Walls {
 	}
 	var background sync.WaitGroup
 	t.Cleanup(background.Wait)
-	out, err := walls.New(t.Context(), walls.Config{
+	return walls.Config{
 		Settings: settings,
 		Repo:     func() *worktree.Repo { return repo },
 		Shell:    shell,
-		Env:      []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
+		Env:      env,
 		Home:     t.TempDir(),
 		Now:      time.Now,
 		Note:     func(text string) { t.Log(text) },
@@ -157,9 +163,5 @@ func open(t testing.TB, repo *worktree.Repo, level sandbox.Level) *walls.Walls {
 			return v.Dir, v.Close, nil
 		},
 		Background: background.Go,
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return out
 }
