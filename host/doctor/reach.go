@@ -185,8 +185,9 @@ func tryIn(ctx context.Context, room phases.Room, name string) (sandbox.Result, 
 // lastLine is the last line of an output, in brackets.
 func lastLine(output []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
-	if last := strings.Trim(lines[len(lines)-1], "[]"); last != "" {
-		return "(" + last + ")"
+	last := lines[len(lines)-1]
+	if note, ok := strings.CutPrefix(last, "["); ok {
+		last = strings.TrimSuffix(note, "]")
 	}
-	return ""
+	return "(" + last + ")"
 }
