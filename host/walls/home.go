@@ -47,7 +47,7 @@ func (w *Walls) homeFor(repo *worktree.Repo) home {
 	asked, _ := from.Ask(w.cfg.Settings.Walls.Show)
 	h := home{
 		dir:      from.Dir(),
-		shown:    slices.Concat(from.Shown(), asked, repo.GitDirs(), borrowedFrom(repo)),
+		shown:    slices.Concat(from.Shown(), asked, w.cfg.Shown, repo.GitDirs(), borrowedFrom(repo)),
 		settings: from.Settings(),
 	}
 	if w.homes == nil {
