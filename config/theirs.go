@@ -144,12 +144,26 @@ func (t theirs) item() trust.Item {
 		keys = append(keys, "checks in the place of those that plan finds")
 	}
 	keys = append(keys, t.addresses()...)
+	keys = append(keys, t.shows()...)
 	return trust.Item{
 		Kind:   "config",
 		Path:   theirFile,
 		Digest: trust.Text(string(t.data)),
 		Detail: "sets " + strings.Join(keys, ", "),
 	}
+}
+
+// shows lists what the file would show of the user's home.
+func (t theirs) shows() []string {
+	var all Config
+	if _, err := decode(t.path, t.data, &all); err != nil {
+		return nil // said elsewhere
+	}
+	var out []string
+	for _, path := range all.Walls.Show {
+		out = append(out, "walls.show "+oneline.Of(path))
+	}
+	return out
 }
 
 func (t theirs) hookItem(i int) trust.Item {

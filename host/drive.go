@@ -102,7 +102,7 @@ func (s *session) openProof(d driving) *proof.Proof {
 		Results:        s.db,
 		FreshBaselines: d.options.FreshBaseline,
 		Env:            s.shell.Env(),
-		Redact:         s.redact,
+		Redact:         s.redactRead,
 	})
 }
 

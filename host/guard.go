@@ -52,7 +52,7 @@ func (s *session) newGuard() (*guard, error) {
 		Dir:    s.repo.Root(),
 		Env:    s.cfg.ForChildren(s.host.environ),
 		Path:   os.Getenv("PATH"),
-		Redact: s.redact,
+		Redact: s.redactRead,
 		Now:    s.host.now,
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/host/learning"
 	"github.com/plan-engine/plan/host/proof"
 	"github.com/plan-engine/plan/host/walls"
+	"github.com/plan-engine/plan/internal/userinfo"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/provider"
@@ -39,8 +40,10 @@ type session struct {
 	proof   *proof.Proof
 	secrets *config.KnownSecrets
 	redact  func(string) string // of secrets
-	servers *provider.Set       // of the models
-	model   loop.Model          // the servers, or what stands before them
+	// redactRead is redact for what a model reads, without credentials in addresses.
+	redactRead func(string) string
+	servers    *provider.Set // of the models
+	model      loop.Model    // the servers, or what stands before them
 	// closeModel closes the recording of a model, if there is one, and its servers.
 	closeModel func() error
 	// cleanup is removals of copies that the run does not wait for.
@@ -73,6 +76,7 @@ func (h *Host) openSession(
 		secrets:     config.NewKnownSecrets(cfg.Secrets(h.environ)),
 	}
 	s.redact = s.secrets.Redact
+	s.redactRead = func(text string) string { return userinfo.Redact(s.redact(text)) }
 	if err := s.openModel(ctx, &cfg, opts, known); err != nil {
 		return nil, err
 	}
@@ -113,6 +117,7 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 		Shell:      s.shell,
 		Env:        s.cfg.ForChildren(h.environ),
 		Home:       paths.Home,
+		Shown:      s.shownFolders(paths, learnAbout),
 		Now:        h.now,
 		Note:       h.note,
 		CopyTree:   s.copyTree,
@@ -234,7 +239,7 @@ func (s *session) newPhases(
 ) (*phases.Phases, error) {
 	var words []phases.Instruction
 	for _, in := range instructions {
-		words = append(words, phases.Instruction{Path: in.Path, Text: s.redact(in.Text)})
+		words = append(words, phases.Instruction{Path: in.Path, Text: s.redactRead(in.Text)})
 	}
 	route, why, err := connect.RouteOf(s.cfg)
 	if err != nil {
@@ -253,6 +258,7 @@ func (s *session) newPhases(
 		Sandbox:        s.walls.Record,
 		Instructions:   words,
 		Redact:         s.redact,
+		RedactRead:     s.redactRead,
 		Conversation:   s.conversation,
 		Try:            s.tryCommand,
 		StrictEvidence: s.cfg.Checks.Evidence == plan.EvidenceShown,

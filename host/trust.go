@@ -10,8 +10,9 @@ import (
 // Trust is what a repository wants to do on the user's machine, and what the user
 // has said about it.
 type Trust struct {
-	root  string
-	store *trust.Store
+	root    string
+	store   *trust.Store
+	environ []string
 }
 
 // Trust opens what the user has trusted of the repository at root.
@@ -20,7 +21,11 @@ func (h *Host) Trust(root string) (Trust, error) {
 	if err != nil {
 		return Trust{}, err
 	}
-	return Trust{root: root, store: store}, nil
+	return Trust{
+		root:    root,
+		store:   store,
+		environ: h.environ,
+	}, nil
 }
 
 // Items lists all that needs a yes, and whether it has one as it is now.
@@ -34,6 +39,9 @@ func (t Trust) Items() ([]trust.Item, error) {
 		return nil, err
 	}
 	items = append(items, skills...)
+	for _, f := range namedFolders(t.environ, t.root) {
+		items = append(items, folderItem(f))
+	}
 	for i, it := range items {
 		if items[i].Trusted, err = t.store.Trusted(t.root, it.Kind, it.Path, it.Digest); err != nil {
 			return nil, err

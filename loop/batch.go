@@ -187,7 +187,7 @@ func (l *Loop) handleUpdate(ctx context.Context, n toolReport, cancel context.Ca
 	if err := l.emitLive(ctx, plan.ToolUpdate{
 		Call: n.call.id,
 		Name: n.call.name,
-		Text: l.cfg.Redact(n.update),
+		Text: l.cfg.RedactRead(n.update),
 	}); err != nil {
 		cancel(err)
 	}

@@ -88,7 +88,10 @@ type Config struct {
 	// Redact replaces known secrets in what tools return and in what the model
 	// says. Default: nothing.
 	Redact func(string) string
-	Emit   plan.Emit
+	// RedactRead replaces in what a model is to read also what it must not learn, but
+	// may write itself. Default: Redact.
+	RedactRead func(string) string
+	Emit       plan.Emit
 	// Conversation returns the events of a sub-agent's conversation, for calls
 	// that were cut off. Nil: what they did is not known.
 	Conversation func(ctx context.Context, conv string) ([]plan.Event, error)
@@ -176,6 +179,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Redact == nil {
 		c.Redact = func(s string) string { return s }
+	}
+	if c.RedactRead == nil {
+		c.RedactRead = c.Redact
 	}
 	if c.Trigger == "" {
 		c.Trigger = plan.TriggerUser

@@ -193,7 +193,7 @@ func (l *Loop) findRuling(ctx context.Context, p Pending) (Ruling, bool, error) 
 		l.taking = append(l.taking, x.ID)
 		return Ruling{
 			Approved: kind == Approve,
-			Text:     l.cfg.Redact(x.Text),
+			Text:     l.cfg.RedactRead(x.Text),
 			Scope:    x.Scope,
 			letter:   x.ID,
 		}, true, nil

@@ -54,7 +54,7 @@ func (l *Loop) workOutIntent(ctx context.Context, c *call) {
 	case <-within.Done():
 	}
 	if c.intent != nil {
-		c.intent.Output = l.cfg.Redact(c.intent.Output)
+		c.intent.Output = l.cfg.RedactRead(c.intent.Output)
 	}
 }
 

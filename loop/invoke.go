@@ -109,7 +109,7 @@ func (l *Loop) runCall(ctx context.Context, c *call, update func(string)) (n too
 func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 	end := &plan.ToolEnd{
 		Error:     res.Error,
-		Output:    l.cfg.Redact(res.Output),
+		Output:    l.cfg.RedactRead(res.Output),
 		ExitCode:  res.ExitCode,
 		Files:     res.Files,
 		Status:    res.Status,
@@ -119,7 +119,7 @@ func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 	if res.Full == nil {
 		return end, nil
 	}
-	before, after := plan.NewBlob(res.Full), plan.NewBlob([]byte(l.cfg.Redact(string(res.Full))))
+	before, after := plan.NewBlob(res.Full), plan.NewBlob([]byte(l.cfg.RedactRead(string(res.Full))))
 	// The output tells the model under which hash to find the whole text.
 	end.Output = strings.ReplaceAll(end.Output, before.Hash, after.Hash)
 	end.Blob = after.Hash

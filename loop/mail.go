@@ -135,7 +135,7 @@ func (l *Loop) deliver(ctx context.Context, kind LetterKind) (bool, error) {
 	took := false
 	for _, x := range letters {
 		l.taking = append(l.taking, x.ID)
-		text := l.cfg.Redact(x.Text)
+		text := l.cfg.RedactRead(x.Text)
 		text, why := l.applyFilters(ctx, text, x.ID)
 		if why != "" {
 			continue

@@ -70,6 +70,8 @@ type Config struct {
 	Retry     loop.Retry
 	Price     func(model string, u plan.Usage) (usd float64, known bool)
 	Redact    func(string) string
+	// RedactRead is [loop.Config.RedactRead]; nil: Redact.
+	RedactRead func(string) string
 	// Mail holds what people say to the run while it goes on.
 	Mail loop.Mailbox
 	// Adviser says what earlier runs have taught; nil: nothing.
@@ -114,6 +116,12 @@ func New(cfg Config) (*Phases, error) {
 	}
 	if cfg.Price == nil {
 		cfg.Price = func(string, plan.Usage) (float64, bool) { return 0, false }
+	}
+	if cfg.Redact == nil {
+		cfg.Redact = func(text string) string { return text }
+	}
+	if cfg.RedactRead == nil {
+		cfg.RedactRead = cfg.Redact
 	}
 	if cfg.Window == nil {
 		cfg.Window = func(string) int64 { return 0 }

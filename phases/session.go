@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,18 +14,20 @@ import (
 
 // session is one phase attempt's conversation with its tools.
 type session struct {
-	loop     *loop.Loop
-	close    func() error // gives its tools back
-	recorded int          // prompts of this attempt that the journal holds already
-	judged   int          // which of them, from 0, the phase last parked over
-	brief    plan.Brief
-	phase    plan.Phase
-	mark     bool    // the first prompt gets the mark that advice stands in for
-	ran      *record // what commands came to, for a review; nil elsewhere
-	room     Room
-	emit     plan.Emit
-	end      loop.End
-	parked   *plan.Parked
+	loop  *loop.Loop
+	close func() error // gives its tools back
+	// redactRead is what a prompt goes through.
+	redactRead func(string) string
+	recorded   int // prompts of this attempt that the journal holds already
+	judged     int // which of them, from 0, the phase last parked over
+	brief      plan.Brief
+	phase      plan.Phase
+	mark       bool    // the first prompt gets the mark that advice stands in for
+	ran        *record // what commands came to, for a review; nil elsewhere
+	room       Room
+	emit       plan.Emit
+	end        loop.End
+	parked     *plan.Parked
 }
 
 // errParked ends the work of a phase that has to park.
@@ -68,16 +71,17 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	}
 	prompts, judged := recordedPrompts(b)
 	return &session{
-		loop:     l,
-		close:    shut,
-		recorded: prompts,
-		judged:   judged,
-		brief:    b,
-		phase:    b.Phase,
-		mark:     advice != "" && !begun,
-		ran:      ran,
-		room:     room,
-		emit:     emit,
+		loop:       l,
+		close:      shut,
+		redactRead: ph.cfg.RedactRead,
+		recorded:   prompts,
+		judged:     judged,
+		brief:      b,
+		phase:      b.Phase,
+		mark:       advice != "" && !begun,
+		ran:        ran,
+		room:       room,
+		emit:       emit,
 	}, nil
 }
 
@@ -100,6 +104,7 @@ func (ph *Phases) conversing(b plan.Brief, model string) loop.Config {
 		Retry:        ph.cfg.Retry,
 		Refuse:       func(name string) string { return refuse(b.Phase, name) },
 		Redact:       ph.cfg.Redact,
+		RedactRead:   ph.cfg.RedactRead,
 		Now:          ph.cfg.Now,
 		Sleep:        ph.cfg.Sleep,
 		Notice:       b.Notice,
@@ -132,6 +137,13 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 	if s.mark && len(prompt) > 0 {
 		s.mark = false
 		prompt[len(prompt)-1] = advisable(prompt[len(prompt)-1])
+	}
+	prompt = slices.Clone(prompt)
+	for i := range prompt {
+		prompt[i].Blocks = slices.Clone(prompt[i].Blocks)
+		for at := range prompt[i].Blocks {
+			prompt[i].Blocks[at].Text = s.redactRead(prompt[i].Blocks[at].Text)
+		}
 	}
 	end, err := s.loop.Run(ctx, prompt...)
 	if err != nil {

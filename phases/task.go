@@ -86,7 +86,7 @@ func (ph *Phases) openTools(room Room, seen map[string]string) (*tools.Set, erro
 		Shell:    room.Shell,
 		Blob:     ph.cfg.Blob,
 		Seen:     seen,
-		Redact:   ph.cfg.Redact,
+		Redact:   ph.cfg.RedactRead,
 		Remember: ph.cfg.Remember,
 		Skill:    ph.cfg.Skill,
 	})

@@ -38,6 +38,21 @@ var cacheFiles = []string{
 	".cache/pip/wheel", ".cargo/registry/src/crate", ".cargo/git/db/crate", ".m2/repository/a/a.jar", ".gradle/caches/jars-9/a.jar",
 }
 
+// privateFiles are what people keep in a home beside that, which no list of keys knows.
+var privateFiles = []string{
+	".bashrc", ".env", ".profile.local", "src/other/.env", "src/.env", ".config/foo/settings.ini", ".local/share/foo/db", "notes.txt",
+	".cache/foo/page", ".foo/config.yml", ".gradle/daemon/log", ".m2/settings-security.xml",
+}
+
+// settingFiles hold what tools need, and keys beside it.
+var settingFiles = map[string]string{
+	".gitconfig":                "[user]\n\tname = a\n[credential]\n\thelper = " + canary + "\n[url \"https://u:" + canary + "@h/\"]\n\tinsteadOf = h:\n",
+	".npmrc":                    "fund=false\n//r/:_authToken=" + canary + "\n",
+	".cargo/config.toml":        "[build]\njobs = 1\n[registry]\ntoken = \"" + canary + "\"\n",
+	".config/pip/pip.conf":      "[global]\nindex-url = https://u:" + canary + "@h/\n",
+	".gradle/gradle.properties": "org.gradle.daemon=false\nrepoKey=" + canary + "\n",
+}
+
 var serial atomic.Int64
 
 // arena is a home with a repository in it, and a world around it that
@@ -63,12 +78,18 @@ func newTemplate(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	a := &arena{t: t, base: base, home: filepath.Join(base, "home")}
-	files := map[string]string{"home/.bashrc": "", "home/bin/plan": "", "home/.local/share/plan/plan.db": canary, "home/.local/share/plan/config.toml": canary}
+	files := map[string]string{"home/bin/plan": "", "home/.nvm/bin/node": "", "home/.cargo/bin/x": "", "home/.local/share/plan/plan.db": canary, "home/.local/share/plan/config.toml": canary}
 	for _, name := range secretFiles {
 		files["home/"+name] = canary
 	}
 	for _, name := range cacheFiles {
 		files["home/"+name] = "cached\n"
+	}
+	for _, name := range privateFiles {
+		files["home/"+name] = canary
+	}
+	for name, text := range settingFiles {
+		files["home/"+name] = text
 	}
 	for _, repo := range []string{"repo", "other"} {
 		files["home/src/"+repo+"/file"], files["home/src/"+repo+"/dir/other"] = "before\n", "other\n"
@@ -214,6 +235,8 @@ func (a *arena) environ(helper string) []string {
 		"TCP=" + a.addr["tcp"], "TCP6=" + a.addr["tcp6"], "UDP=" + a.addr["udp"], "SOCK=" + a.addr["sock"], "TSOCK=" + a.addr["tsock"],
 		"ABSTRACT=escape-" + a.id, "FD=" + strconv.Itoa(int(a.leaked.Fd())), "ESC=" + helper + " " + escapeVerb,
 		"OPENAI_API_KEY=" + canary, "AWS_SECRET_ACCESS_KEY=" + canary, "GITHUB_TOKEN=" + canary,
+		"SENTRY_DSN=https://" + canary + "0123456789@h/1", "MY_DB=postgres://u:" + canary + "@h/db", "APP_PASSWORD=" + canary, "NVM_DIR=" + a.home + "/.nvm",
+		"FOO_HOME=" + a.home, "SRC_ROOT=" + filepath.Dir(a.tree),
 	}
 	return env
 }

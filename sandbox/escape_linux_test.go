@@ -14,6 +14,7 @@ import (
 
 	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/sandbox/places"
 )
 
 // fewest is how many attempts there must be for the suite to mean something.
@@ -210,8 +211,6 @@ func (s stage) run(t *testing.T, template, helper string, possible map[string]bo
 // not.
 func (s stage) allows(try attempt) string {
 	switch {
-	case s.level == sandbox.LevelBubblewrap:
-		return try.bubblewrap
 	case s.level != sandbox.LevelLandlock:
 		return ""
 	case s.implement && strings.HasPrefix(try.name, "git "):
@@ -225,7 +224,9 @@ func (s stage) try(a *arena, helper string, try attempt) (said string, out bool)
 	t := a.t
 	t.Helper()
 	env := append(a.environ(helper), "PATH="+os.Getenv("PATH")+":"+filepath.Dir(helper))
+	home := places.Of(env, a.tree)
 	policy := sandbox.Policy{
+		Home: a.home, Shown: home.Shown(), Settings: home.Settings(),
 		Tree: a.tree, Discard: !s.implement, Network: s.implement,
 		Hidden: append(sandbox.Secrets(env), a.own),
 		Caches: sandbox.Caches(env, time.Now()),

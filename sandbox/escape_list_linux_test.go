@@ -24,8 +24,6 @@ type attempt struct {
 	root bool
 	// landlock is why the attempt works where there is only Landlock.
 	landlock string
-	// bubblewrap is why it works where bwrap made the mounts.
-	bubblewrap string
 	// implement says that Implement may do it.
 	implement bool
 }
@@ -261,8 +259,21 @@ func leaks() []attempt {
 	for _, path := range secretFiles {
 		out = append(out, attempt{name: "read ~/" + path, line: fmt.Sprintf("cat ~/%q", path), won: printed(canary)})
 	}
+	for _, path := range privateFiles {
+		out = append(out, attempt{name: "read ~/" + path, line: fmt.Sprintf("cat ~/%q", path), won: printed(canary)})
+	}
+	for path := range settingFiles {
+		out = append(out, attempt{name: "read ~/" + path, line: fmt.Sprintf("cat ~/%q", path), won: printed(canary)})
+	}
 	return append(
 		out,
+		attempt{name: "read the settings of git", line: `git config --list --show-origin`, won: printed(canary)},
+		attempt{name: "read the home as a whole", line: `tar c -C ~ . 2>/dev/null | tar xO`, won: printed(canary)},
+		attempt{name: "read the home by a way around", line: `cat "$FOO_HOME/../home/.env" "$TREE/../other/.env" ~/.nvm/../.env`, won: printed(canary)},
+		attempt{name: "read the home by a link in it", line: `ln -s ../.env ~/.nvm/l; ln -s ~ ~/all; cat ~/.nvm/l ~/all/.env; rm -f ~/all ~/.nvm/l`, won: printed(canary)},
+		attempt{name: "read what lies under the home", line: `umount -l ~ 2>/dev/null; cat ~/.env`, won: printed(canary)},
+		attempt{name: "hard link to a private file", line: `ln ~/.env k; cat k`, won: printed(canary)},
+		attempt{name: "key in an address", line: `echo "$MY_DB $SENTRY_DSN $APP_PASSWORD"`, won: printed(canary)},
 		attempt{name: "read plan's database", line: `cat "$PHOME/plan.db"`, won: printed(canary)},
 		attempt{name: "read plan's settings", line: `cat "$PHOME/config.toml"`, won: printed(canary)},
 		attempt{name: "read by a link", line: `ln -s ~/.ssh /tmp/l$ID 2>/dev/null || ln -s ~/.ssh "$TMPDIR/l$ID"; cat /tmp/l$ID/id_ed25519 "$TMPDIR/l$ID/id_ed25519"; rm -f /tmp/l$ID`, won: printed(canary)},
@@ -289,7 +300,7 @@ func network() []attempt {
 		{name: "UDP", line: `$ESC udp $UDP`, won: heard("udp"), implement: true},
 		{name: "DNS", line: `$ESC dns $UDP`, won: heard("udp"), implement: true},
 		{name: "git over the network", line: `timeout 2 git ls-remote git://$TCP/x`, won: heard("tcp"), implement: true},
-		{name: "socket in the home", line: `$ESC unix "$SOCK"`, won: heard("sock"), landlock: sockets, bubblewrap: "bwrap 0.8 has no overlays, and a socket that is bound stays alive"},
+		{name: "socket in the home", line: `$ESC unix "$SOCK"`, won: heard("sock"), landlock: sockets},
 		{name: "socket in the temporary folder", line: `$ESC unix "$TSOCK"`, won: heard("tsock"), landlock: sockets},
 		{name: "abstract socket", line: `$ESC abstract "$ABSTRACT"`, won: heard("abstract")},
 		{name: "vsock", line: `$ESC socket 40 1`, won: printed(escaped)},

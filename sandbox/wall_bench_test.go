@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/sandbox/places"
 )
 
 // BenchmarkCommand is what a command costs at each level, beside a bare exec.
@@ -56,4 +58,36 @@ func measure(b *testing.B, name string, do func() error) {
 		b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 		b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 	})
+}
+
+// BenchmarkWall is what a wall costs from its first command to its end, with the home in
+// sight, which is how it was, and hidden but for what tools need.
+func BenchmarkWall(b *testing.B) {
+	dir, stand := b.TempDir(), b.TempDir()
+	shell, err := sandbox.New(sandbox.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	env := os.Environ()
+	home := places.Of(env, dir)
+	for _, level := range sandbox.Levels() {
+		if level == sandbox.LevelNone || sandbox.Try(b.Context(), level, shell, env) != nil {
+			continue
+		}
+		for name, policy := range map[string]sandbox.Policy{
+			"seen":   {},
+			"hidden": {Home: home.Dir(), Shown: home.Shown(), Settings: home.Settings()},
+		} {
+			policy.Tree, policy.Discard, policy.Copy = dir, true, stand
+			policy.Hidden = sandbox.Secrets(env)
+			measure(b, string(level)+"/"+name, func() error {
+				w, err := sandbox.NewWall(level, policy, env)
+				if err != nil {
+					return err
+				}
+				_, err = w.Shell(shell).Run(b.Context(), sandbox.Command{Line: ":", Dir: dir})
+				return errors.Join(err, w.Close())
+			})
+		}
+	}
 }

@@ -136,10 +136,11 @@ func (t *changer[A]) workOut(ctx context.Context, in loop.Input, done map[string
 	}
 	if name, ok := w.leaks(); ok {
 		return nil, fmt.Errorf(
-			"this would write a mark like %s…» into %s. The mark stands for a secret that is there, or belongs "+
+			"this would write a mark like %s…» or %s into %s. The mark stands for a secret that is there, or belongs "+
 				"there, and that you are not shown; the file would lose it. Nothing was changed. Change the other "+
 				"parts of the file with edit, and leave the secret to the person",
 			plan.SecretMark,
+			addressMark,
 			show(name),
 		)
 	}

@@ -59,6 +59,9 @@ func workEdit(ctx context.Context, w *working, args editArgs) error {
 		return err
 	}
 	u := newUnix(f.data)
+	if old, new, err = unmask(u.text, old, new); err != nil {
+		return fmt.Errorf("%s: %w", show(f.path), err)
+	}
 	at, err := find(u.text, old, new, args.ReplaceAll)
 	if err != nil {
 		return fmt.Errorf("%s: %w", show(f.path), err)

@@ -77,13 +77,15 @@ func (w *working) report(format string, args ...any) {
 // secret: the model has not been shown the secret, and its mark would take the
 // secret's place. Marks that stood in one of the files before may stay or move.
 func (w *working) leaks() (string, bool) {
-	mark, stood := []byte(plan.SecretMark), 0
-	for _, e := range w.order {
-		stood = max(stood, bytes.Count(e.was.data, mark))
-	}
-	for _, e := range w.order {
-		if e.changed() && e.present && bytes.Count(e.now.data, mark) > stood {
-			return e.now.path, true
+	for _, mark := range []string{plan.SecretMark, addressMark} {
+		stood := 0
+		for _, e := range w.order {
+			stood = max(stood, bytes.Count(e.was.data, []byte(mark)))
+		}
+		for _, e := range w.order {
+			if e.changed() && e.present && bytes.Count(e.now.data, []byte(mark)) > stood {
+				return e.now.path, true
+			}
 		}
 	}
 	return "", false

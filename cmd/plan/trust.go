@@ -22,7 +22,7 @@ func (a *app) trustCommand() *cobra.Command {
 		Use:   "trust",
 		Short: "See what a repository wants to do on your machine, and allow it",
 		Long: `A repository may come with settings that loosen something, hooks, skills and MCP
-servers. None of them count until you have trusted them, each as it is now: what
+servers, and name folders outside of it that its commands are to read. None of them count until you have trusted them, each as it is now: what
 has changed asks again. What only tightens limits and permissions needs no
 trust.
 

@@ -25,7 +25,7 @@ import (
 
 // Item is something of a repository that needs a person's yes.
 type Item struct {
-	Kind    string `json:"kind"`             // config, hook, skill or mcp
+	Kind    string `json:"kind"`             // config, hook, skill, mcp or folder
 	Path    string `json:"path"`             // relative to the repository; with #name for a part of a file
 	Digest  string `json:"digest"`           // hex SHA-256 of all that it is made of
 	Detail  string `json:"detail,omitempty"` // what it would do, for people

@@ -61,6 +61,7 @@ func New(h *host.Host, dir string) Doctor {
 func (d Doctor) All(ctx context.Context, p Probe) []Finding {
 	found := []Finding{checkGit(ctx), d.checkShell(), d.checkRepo(ctx)}
 	found = append(found, d.checkWalls(ctx)...)
+	found = append(found, d.checkReach(ctx)...)
 	found = append(found, d.checkDB(ctx)...)
 	return append(found, d.Models(ctx, p)...)
 }

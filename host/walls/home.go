@@ -1,14 +1,17 @@
 package walls
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/subpath"
+	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/sandbox/places"
 	"github.com/plan-engine/plan/worktree"
@@ -44,7 +47,7 @@ func (w *Walls) homeFor(repo *worktree.Repo) home {
 	asked, _ := from.Ask(w.cfg.Settings.Walls.Show)
 	h := home{
 		dir:      from.Dir(),
-		shown:    slices.Concat(from.Shown(), asked, repo.GitDirs(), borrowedFrom(repo)),
+		shown:    slices.Concat(from.Shown(), asked, w.cfg.Shown, repo.GitDirs(), borrowedFrom(repo)),
 		settings: from.Settings(),
 	}
 	if w.homes == nil {
@@ -93,4 +96,12 @@ func (w *Walls) noteHome() {
 	if from.Dir() != "" && subpath.Within(tree, from.Dir()) {
 		w.cfg.Note("your home directory lies in the work tree: commands can read all of it that is not known to hold keys")
 	}
+}
+
+// OpenHomeRoom is a room like that of a review, but with the home as it is where no keys
+// are known to be: it shows what does not work because the home is hidden.
+func (w *Walls) OpenHomeRoom(ctx context.Context) (phases.Room, error) {
+	policy := w.policy(plan.Review)
+	policy.Home, policy.Shown, policy.Settings = "", nil, nil
+	return w.newRoom(ctx, policy, w.lookAtCaches)
 }

@@ -28,7 +28,7 @@ const (
 	modeOff      = "off"
 )
 
-// Config is what walls are built of. Every field is needed.
+// Config is what walls are built of. Every field is needed that does not say otherwise.
 type Config struct {
 	// Settings say which level is wanted, what each phase may do, and the bounds.
 	Settings config.Config
@@ -43,6 +43,9 @@ type Config struct {
 	// Home is the folder with the database and the settings of the user, PLAN_HOME.
 	// No command can read it.
 	Home string
+	// Shown are folders of the user's home outside of the tree that commands may read,
+	// because the user has agreed to what the repository asks for. May be nil.
+	Shown []string
 	// Now is the clock.
 	Now func() time.Time
 	// Note takes what the user should know about the walls, without a line break.

@@ -1,0 +1,60 @@
+package doctor_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/doctor"
+	"github.com/plan-engine/plan/host/walls/wallstest"
+	"github.com/plan-engine/plan/internal/gittest"
+)
+
+// A program of the checks whose parts are hidden with the home is named, until the
+// user's settings show them.
+func TestProgramsThatAreNotReached(t *testing.T) {
+	t.Parallel()
+	dir := wallstest.Committed(t)
+	home := t.TempDir()
+	gittest.Write(t, home, map[string]string{
+		"bin/mytool":       "#!/bin/sh\nexec \"$HOME/.foo/lib/real\" \"$@\"\n",
+		"bin/other":        "#!/bin/sh\n",
+		".foo/lib/real":    "#!/bin/sh\n",
+		"plan/config.toml": "sandbox = 'auto'\n[checks]\nrequired = ['mytool x', 'other | cat', 'gone-tool']\n",
+	})
+	for _, name := range []string{"bin/mytool", "bin/other", ".foo/lib/real"} {
+		if err := os.Chmod(filepath.Join(home, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc := doctor.New(host.New(host.Config{Environ: []string{
+		"PLAN_HOME=" + filepath.Join(home, "plan"), "HOME=" + home, "PATH=" + filepath.Join(home, "bin") + ":" + os.Getenv("PATH"),
+		"DB_PASSWORD=x", "MY_TEXT=some text",
+	}}), dir)
+	found := doc.All(t.Context(), doctor.Probe{})
+	env := find(t, found, "environment")
+	if !env.OK || !strings.HasPrefix(env.Detail, "minimal: commands do not get DB_PASSWORD, MY_TEXT") {
+		t.Errorf("%+v", env)
+	}
+	reach := find(t, found, "programs")
+	if find(t, found, "walls").Detail[:4] == "none" {
+		return
+	}
+	if reach.OK || !strings.Contains(reach.Detail, "mytool") || !strings.Contains(reach.Detail, `show = ["~/.foo/lib/real"]`) ||
+		strings.Contains(reach.Detail, "other") || strings.Contains(reach.Detail, "gone-tool") {
+		t.Errorf("%+v", reach)
+	}
+	f, err := os.OpenFile(filepath.Join(home, "plan/config.toml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("[walls]\nshow = ['~/.foo']\n")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	if reach := find(t, doc.All(t.Context(), doctor.Probe{}), "programs"); !reach.OK {
+		t.Errorf("%+v", reach)
+	}
+}

@@ -1,0 +1,30 @@
+package tools_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan/internal/userinfo"
+)
+
+// What a model has read of a file with a credential in an address still fits the file,
+// and the credential stays.
+func TestAnEditBesideACredential(t *testing.T) {
+	t.Parallel()
+	const hidden = "https://user:t0ken@host"
+	shown := userinfo.Redact(hidden)
+	d := newDesk(t, files{
+		"a": "url = " + hidden + "/x\nkeep\n",
+		"b": "one " + hidden + "/x\ntwo https://other:s3cret@host/x\n",
+	})
+	d.read("a", "b")
+	d.do("edit", args{"path": "a", "old_string": "url = " + shown + "/x\nkeep", "new_string": "url = " + shown + "/y\nkept"})
+	d.has("a", "url = "+hidden+"/y\nkept\n")
+	d.do("edit", args{"path": "a", "old_string": "kept", "new_string": "more"})
+	d.has("a", "url = "+hidden+"/y\nmore\n")
+	d.refused("edit", args{"path": "b", "old_string": shown + "/x", "new_string": "gone"}, "several places")
+	d.refused("edit", args{"path": "b", "old_string": "one", "new_string": "one " + shown}, "not shown")
+	d.refused("write", args{"path": "b", "content": strings.ReplaceAll("x "+hidden, hidden, shown)}, "not shown")
+	d.do("edit", args{"path": "b", "old_string": "one " + shown + "/x", "new_string": "first"})
+	d.has("b", "first\ntwo https://other:s3cret@host/x\n")
+}
