@@ -2,38 +2,88 @@ package host
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/worktree"
 )
 
-// Trust is what a repository wants to do on the user's machine, and what the user
-// has said about it.
+// Trust is what a repository wants to do on the user's machine, or a run that was
+// begun elsewhere, and what the user has said about it.
 type Trust struct {
-	root  string
-	store *trust.Store
+	root   string
+	store  *trust.Store
+	claims func() ([]trust.Item, error)
+	run    plan.RunID // "" for the repository
 }
 
-// Trust opens what the user has trusted of the repository at root.
-func (h *Host) Trust(root string) (Trust, error) {
+// Trust opens what the user has trusted of the repository at dir, or of the run that
+// a prefix names where it is not "".
+func (h *Host) Trust(ctx context.Context, dir, prefix string) (Trust, error) {
 	store, err := h.TrustStore()
 	if err != nil {
 		return Trust{}, err
 	}
-	return Trust{root: root, store: store}, nil
+	if prefix != "" {
+		return h.trustRun(ctx, store, prefix)
+	}
+	repo, err := worktree.Open(ctx, dir)
+	if err != nil {
+		return Trust{}, err
+	}
+	root := repo.Root()
+	return Trust{
+		root:   root,
+		store:  store,
+		claims: func() ([]trust.Item, error) { return repositoryClaims(root) },
+	}, nil
 }
+
+func (h *Host) trustRun(ctx context.Context, store *trust.Store, prefix string) (Trust, error) {
+	id, err := h.Resolve(ctx, prefix)
+	if err != nil {
+		return Trust{}, err
+	}
+	db, err := h.DB(ctx)
+	if err != nil {
+		return Trust{}, err
+	}
+	run, err := Fold(ctx, db, id, nil)
+	if err != nil {
+		return Trust{}, err
+	}
+	if run.Start == nil {
+		return Trust{}, fmt.Errorf("run %s has no beginning in its journal", id)
+	}
+	return Trust{
+		root:   run.Start.Repo,
+		store:  store,
+		claims: func() ([]trust.Item, error) { return h.runClaims(ctx, db, run) },
+		run:    id,
+	}, nil
+}
+
+// repositoryClaims lists all that a repository wants.
+func repositoryClaims(root string) ([]trust.Item, error) {
+	items, err := config.Claims(root)
+	if err != nil {
+		return nil, err
+	}
+	skills, err := trust.Skills(root)
+	return append(items, skills...), err
+}
+
+// Root is the repository.
+func (t Trust) Root() string { return t.root }
 
 // Items lists all that needs a yes, and whether it has one as it is now.
 func (t Trust) Items() ([]trust.Item, error) {
-	items, err := config.Claims(t.root)
+	items, err := t.claims()
 	if err != nil {
 		return nil, err
 	}
-	skills, err := trust.Skills(t.root)
-	if err != nil {
-		return nil, err
-	}
-	items = append(items, skills...)
 	for i, it := range items {
 		if items[i].Trusted, err = t.store.Trusted(t.root, it.Kind, it.Path, it.Digest); err != nil {
 			return nil, err
@@ -65,5 +115,11 @@ func (t Trust) Decide(ctx context.Context, ask func(trust.Item) bool) (items []t
 	return items, left, nil
 }
 
-// Revoke forgets every yes for the repository, and says how many there were.
-func (t Trust) Revoke(ctx context.Context) (int, error) { return t.store.Revoke(ctx, t.root) }
+// Revoke forgets every yes for the repository, or the one for the run, and says how
+// many there were.
+func (t Trust) Revoke(ctx context.Context) (int, error) {
+	if t.run != "" {
+		return t.store.Revoke(ctx, t.root, trust.Item{Kind: kindRun, Path: string(t.run)})
+	}
+	return t.store.Revoke(ctx, t.root)
+}
