@@ -142,8 +142,11 @@ func (h *Host) requireTrust(ctx context.Context, run *engine.Run, changed *plan.
 }
 
 // runClaims lists what of a run needs a yes before it goes on here: nothing of one
-// that was begun here.
+// that was begun here, or has ended.
 func (h *Host) runClaims(ctx context.Context, db *memory.DB, run *engine.Run) ([]trust.Item, error) {
+	if run.State.Final() {
+		return nil, nil
+	}
 	past, err := db.ReadAll(ctx, run.ID)
 	if err != nil {
 		return nil, wrap("read the journal", err)

@@ -19,21 +19,12 @@ type Trust struct {
 	run    plan.RunID // "" for the repository
 }
 
-// Trust opens what the user has trusted of the repository at dir, or of the run that
-// a prefix names where it is not "".
-func (h *Host) Trust(ctx context.Context, dir, prefix string) (Trust, error) {
+// Trust opens what the user has trusted of the repository at root.
+func (h *Host) Trust(root string) (Trust, error) {
 	store, err := h.TrustStore()
 	if err != nil {
 		return Trust{}, err
 	}
-	if prefix != "" {
-		return h.trustRun(ctx, store, prefix)
-	}
-	repo, err := worktree.Open(ctx, dir)
-	if err != nil {
-		return Trust{}, err
-	}
-	root := repo.Root()
 	return Trust{
 		root:   root,
 		store:  store,
@@ -41,7 +32,24 @@ func (h *Host) Trust(ctx context.Context, dir, prefix string) (Trust, error) {
 	}, nil
 }
 
-func (h *Host) trustRun(ctx context.Context, store *trust.Store, prefix string) (Trust, error) {
+// TrustOf is [Host.Trust] for the repository at dir, or for the run that a prefix of
+// an id names where it is not "".
+func (h *Host) TrustOf(ctx context.Context, dir, prefix string) (Trust, error) {
+	if prefix != "" {
+		return h.trustRun(ctx, prefix)
+	}
+	repo, err := worktree.Open(ctx, dir)
+	if err != nil {
+		return Trust{}, err
+	}
+	return h.Trust(repo.Root())
+}
+
+func (h *Host) trustRun(ctx context.Context, prefix string) (Trust, error) {
+	store, err := h.TrustStore()
+	if err != nil {
+		return Trust{}, err
+	}
 	id, err := h.Resolve(ctx, prefix)
 	if err != nil {
 		return Trust{}, err

@@ -39,7 +39,7 @@ Exit code 4 says that something is not trusted and nobody was there to ask.`,
   plan trust 01JX         let an imported run go on here`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.host.Trust(cmd.Context(), a.dir, strings.Join(args, ""))
+			t, err := a.host.TrustOf(cmd.Context(), a.dir, strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
