@@ -17,31 +17,8 @@ type namedFile struct{ path, word string }
 // named lists the files of the tree that words of a command may name: from the root,
 // from a folder that another word names, or from one that is only known when it runs.
 func named(dir *os.Root, root, command string) []namedFile {
-	var all []namedFile // what a word may mean
-	add := func(name, word string) { all = append(all, namedFile{path: name, word: word}) }
-	for _, w := range splitWords(root, command) {
-		add(w, w)
-		for rest := w; strings.Contains(rest, "/"); { // behind $PWD, ~ and the like
-			_, rest, _ = strings.Cut(rest, "/")
-			add(rest, w)
-		}
-		if !strings.Contains(w, "/") { // python -m
-			module := strings.ReplaceAll(w, ".", "/")
-			add(module+".py", w)
-			add(module+"/__main__.py", w)
-		}
-	}
-	folders := []string{"."}
-	for range 2 { // cd a; cd b
-		for _, in := range slices.Clone(folders) {
-			for _, m := range all {
-				name := path.Join(in, m.path)
-				if info, err := dir.Stat(name); err == nil && info.IsDir() && !slices.Contains(folders, name) {
-					folders = append(folders, name)
-				}
-			}
-		}
-	}
+	all := meanings(splitWords(root, command))
+	folders := namedFolders(dir, all)
 	var out []namedFile
 	for _, in := range folders {
 		for _, m := range all {
@@ -54,6 +31,41 @@ func named(dir *os.Root, root, command string) []namedFile {
 		out = append(out, packages(dir, folders[1:])...)
 	}
 	return out
+}
+
+// meanings are the paths that words may mean.
+func meanings(words []string) []namedFile {
+	var out []namedFile
+	add := func(name, word string) { out = append(out, namedFile{path: name, word: word}) }
+	for _, w := range words {
+		add(w, w)
+		for rest := w; strings.Contains(rest, "/"); { // behind $PWD, ~ and the like
+			_, rest, _ = strings.Cut(rest, "/")
+			add(rest, w)
+		}
+		if !strings.Contains(w, "/") { // python -m
+			module := strings.ReplaceAll(w, ".", "/")
+			add(module+".py", w)
+			add(module+"/__main__.py", w)
+		}
+	}
+	return out
+}
+
+// namedFolders are the root and the folders that are named, also from one another.
+func namedFolders(dir *os.Root, all []namedFile) []string {
+	folders := []string{"."}
+	for range 2 { // cd a; cd b
+		for _, in := range slices.Clone(folders) {
+			for _, m := range all {
+				name := path.Join(in, m.path)
+				if info, err := dir.Stat(name); err == nil && info.IsDir() && !slices.Contains(folders, name) {
+					folders = append(folders, name)
+				}
+			}
+		}
+	}
+	return folders
 }
 
 // splitWords are the words of a command, as paths from the root.
