@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/plan-engine/plan/config/trust"
 )
 
 // Permission is a rule about what tools may do. Empty patterns fit everything;
@@ -33,6 +35,17 @@ type Hook struct {
 	// Digest is what a repository's hook was trusted as, and what the programs of the
 	// tree that a user's hook names were when the run began, "" for none.
 	Digest string `toml:"-" json:"digest,omitempty"`
+}
+
+// Judges reports whether the hook can block: then it does where it cannot run.
+func (h Hook) Judges() bool {
+	return slices.Contains([]string{"pre_prompt", "turn_start", "pre_tool_use", "pre_compact"}, h.Event)
+}
+
+// Programs lists the files below root that the hook runs or might. Those of a hook that
+// judges, or that no wall contains, are looked for strictly.
+func (h Hook) Programs(root string) []string {
+	return trust.Programs(root, h.Command, h.Outside || h.Judges())
 }
 
 // Origin says who said something.

@@ -195,7 +195,7 @@ func HookDigest(root string, h Hook) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode a hook: %w", err)
 	}
-	return trust.Command(root, string(entry), h.Command)
+	return trust.Command(root, string(entry), h.Command, h.Programs(root))
 }
 
 // asks reports whether some of the file counts only once it is trusted.

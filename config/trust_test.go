@@ -227,3 +227,53 @@ func TestNoHookOfARepositoryIsOutside(t *testing.T) {
 		t.Errorf("%+v, %v", items, err)
 	}
 }
+
+// TestHooksAreTrustedWithWhatTheyRun changes a script that a hook runs, however its
+// command names it, and something that it does not.
+func TestHooksAreTrustedWithWhatTheyRun(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{
+		"sh scripts/judge.sh",
+		"cd scripts && sh judge.sh",
+		"D=scripts; sh $D/judge.sh",
+		"sh $PWD/scripts/judge.sh",
+		"sh scripts/*.sh",
+		"for f in judge; do sh scripts/$f.sh scripts/judge.sh; done",
+		"go run ./scripts",
+		"./link",
+	} {
+		root := t.TempDir()
+		write(t, filepath.Join(root, "scripts/judge.sh"), "exit 1\n")
+		link := filepath.Join(root, "link")
+		if err := os.Symlink("scripts/judge.sh", link); err != nil {
+			t.Fatal(err)
+		}
+		digest := func() string {
+			t.Helper()
+			d, err := config.HookDigest(root, config.Hook{Event: "pre_tool_use", Command: command})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		before := digest()
+		write(t, filepath.Join(root, "other"), "x\n")
+		if digest() != before {
+			t.Errorf("%s: another file is part of it", command)
+		}
+		write(t, filepath.Join(root, "scripts/judge.sh"), "exit 0\n")
+		after := digest()
+		if after == before {
+			t.Errorf("%s: it was trusted with another script", command)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/bin/true", link); err != nil {
+			t.Fatal(err)
+		}
+		if (digest() != after) != (command == "./link") {
+			t.Errorf("%s: where a link leads", command)
+		}
+	}
+}

@@ -26,6 +26,7 @@ type driving struct {
 	options      Options
 	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
 	past         []plan.Event          // of a run that goes on
+	imported     int64                 // seq of the last event that was written elsewhere; 0 for none
 	first        *plan.Snapshot        // that a new run begins with, if it was taken
 	context      []plan.Message
 	// begin writes the first events of a new run; nil for one that goes on.
@@ -46,6 +47,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 		guard:  s.guard,
 		learn:  s.learn,
 		past:   d.past,
+		upTo:   d.imported,
 	}
 	s.learn.StartRun(d.id, d.past)
 	s.face.begin(d.id, d.past)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/lazy"
@@ -93,7 +94,11 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 		Seq:  p.run.Head,
 		Time: h.now().UTC(),
 	}
-	tree, err := h.forkTree(ctx, repo, id, p.run, &start)
+	upTo, err := importedUpTo(ctx, db, from, &start)
+	if err != nil {
+		return Forked{}, err
+	}
+	tree, err := h.forkTree(ctx, repo, id, p.run, &start, upTo > 0)
 	if err != nil {
 		return Forked{}, err
 	}
@@ -103,6 +108,11 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 			err = errors.Join(err, derr)
 		}
 		return Forked{}, err
+	}
+	if upTo > 0 {
+		if err := db.MarkImported(ctx, id, min(upTo, p.run.Head)); err != nil {
+			return Forked{}, err
+		}
 	}
 	if request != "" {
 		err = h.post(ctx, db, id, Letter{
@@ -120,13 +130,15 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 	}, err
 }
 
-// forkTree makes the work tree of a fork.
+// forkTree makes the work tree of a fork. Which ignored files are copied into one that
+// begins as a run did elsewhere is what the settings say here.
 func (h *Host) forkTree(
 	ctx context.Context,
 	repo *worktree.Repo,
 	id plan.RunID,
 	run *engine.Run,
 	start *plan.RunStart,
+	isForeign bool,
 ) (*worktree.Repo, error) {
 	paths, err := h.Paths()
 	if err != nil {
@@ -135,6 +147,11 @@ func (h *Host) forkTree(
 	var was stored
 	if err := json.Unmarshal(start.Config, &was); err != nil {
 		return nil, wrap("read the settings the run was started with", err)
+	}
+	if isForeign {
+		if was.Config, err = h.Settings(repo.Root(), config.Config{}); err != nil {
+			return nil, err
+		}
 	}
 	tree, branch, err := h.addTree(ctx, repo, id, worktree.NewTree{
 		Dir:     filepath.Join(paths.Worktrees, string(id)),

@@ -20,7 +20,14 @@ import (
 func hooksOf(root string, from []config.Hook) []hook.Hook {
 	var out []hook.Hook
 	for _, c := range from {
-		h := asHook(c)
+		h := hook.Hook{
+			Event:   c.Event,
+			Tool:    c.Tool,
+			Path:    c.Path,
+			Command: c.Command,
+			Timeout: c.Timeout.Duration,
+			Outside: c.Outside,
+		}
 		if c.From == config.FromUser {
 			h.Check = func() error { return checkPrograms(root, c) }
 		} else {
@@ -30,17 +37,6 @@ func hooksOf(root string, from []config.Hook) []hook.Hook {
 		out = append(out, h)
 	}
 	return out
-}
-
-func asHook(c config.Hook) hook.Hook {
-	return hook.Hook{
-		Event:   c.Event,
-		Tool:    c.Tool,
-		Path:    c.Path,
-		Command: c.Command,
-		Timeout: c.Timeout.Duration,
-		Outside: c.Outside,
-	}
 }
 
 func checkTrusted(root string, c config.Hook) error {
@@ -54,7 +50,7 @@ func checkTrusted(root string, c config.Hook) error {
 // checkPrograms refuses a hook of the user's own that would run what is in the work
 // tree and was not when the run began.
 func checkPrograms(root string, c config.Hook) error {
-	programs := asHook(c).Programs(root)
+	programs := c.Programs(root)
 	now, err := trust.Files(root, programs)
 	if err == nil && now != "" && now != c.Digest {
 		err = fmt.Errorf(
@@ -73,7 +69,7 @@ func pinHooks(root string, hooks []config.Hook) ([]config.Hook, error) {
 	for i, c := range hooks {
 		if c.From == config.FromUser {
 			var err error
-			if c.Digest, err = trust.Files(root, asHook(c).Programs(root)); err != nil {
+			if c.Digest, err = trust.Files(root, c.Programs(root)); err != nil {
 				return nil, fmt.Errorf("the %s hook %q: %w", c.Event, c.Command, err)
 			}
 		}

@@ -27,7 +27,7 @@ func TestHooksRunInTheWallsOfTheirPhase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer listener.Close() //nolint:errcheck // only connected to
+		defer listener.Close()
 		_, port, _ := net.SplitHostPort(listener.Addr().String())
 		c := wallstest.NewChange(t, wallstest.Committed(t), level)
 		room := &hookRoom{open: c.Walls.HookRoom, note: func(text string) { t.Error(text) }}

@@ -23,6 +23,8 @@ type journal struct {
 	// past is what the process that goes on with the run has read of the journal,
 	// up to its end then.
 	past []plan.Event
+	// upTo is the seq of the last event that was written elsewhere; 0 for none.
+	upTo int64
 }
 
 // Append implements engine.Journal.
@@ -70,7 +72,7 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, ev)
+		out = append(out, asStory(ev, j.upTo))
 	}
 	return out, nil
 }

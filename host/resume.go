@@ -47,9 +47,20 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 	if err != nil {
 		return End{}, wrap("read the journal", err)
 	}
+	var start *plan.RunStart
+	if len(past) > 0 {
+		if b, ok := past[0].Body.(plan.RunStart); ok {
+			start = &b
+		}
+	}
+	upTo, err := importedUpTo(ctx, db, id, start)
+	if err != nil {
+		return End{}, err
+	}
 	run := &engine.Run{}
-	for _, ev := range past {
-		run.Apply(ev)
+	for i, ev := range past {
+		past[i] = asStory(ev, upTo)
+		run.Apply(past[i])
 	}
 	switch {
 	case run.Start == nil:
@@ -63,20 +74,23 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 				"`plan resume %s --accept-drift` goes on with a changed tree.", id, id),
 		)
 	}
-	return h.goOn(ctx, db, writer, run, past, o, face)
+	return h.goOn(ctx, db, writer, run, past, upTo, o, face)
 }
 
-// goOn drives a run that is owned and folded from its past.
+// goOn drives a run that is owned and folded from its past, of which the part up to a
+// seq was written elsewhere.
 func (h *Host) goOn(
 	ctx context.Context,
 	db *memory.DB,
 	writer *memory.Writer,
 	run *engine.Run,
 	past []plan.Event,
+	upTo int64,
 	o Options,
 	face Face,
 ) (_ End, err error) {
-	was, cfg, changed, err := h.resumeSettings(run, o)
+	isForeign := upTo > 0 && !hasOwnSettings(past, upTo)
+	was, cfg, changed, err := h.resumeSettings(run, isForeign, o)
 	if err != nil {
 		return End{}, err
 	}
@@ -98,6 +112,11 @@ func (h *Host) goOn(
 	})
 	if err := asked.Wait(); err != nil {
 		return End{}, err //nolint:wrapcheck // it is our own
+	}
+	if isForeign && changed != nil {
+		if err := h.requireTrust(ctx, run, changed, face); err != nil {
+			return End{}, err
+		}
 	}
 	hold, err := h.holdTree(repo, run.ID)
 	if err != nil {
@@ -133,6 +152,7 @@ func (h *Host) goOn(
 		phases:       ph,
 		run:          run,
 		past:         past,
+		imported:     upTo,
 		context:      frozen,
 		planOnly:     was.PlanOnly,
 		checksByFlag: was.ChecksByFlag || len(o.Settings.Checks.Required) > 0,
@@ -145,11 +165,15 @@ func (h *Host) goOn(
 // hold now.
 func (h *Host) resumeSettings(
 	run *engine.Run,
+	isForeign bool,
 	o Options,
 ) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
 	files, err := h.Settings(run.Start.Repo, config.Config{})
 	if err != nil {
 		return was, cfg, nil, err
+	}
+	if isForeign {
+		return h.foreignSettings(run, files, o)
 	}
 	was, cfg, changed, err = h.keptSettings(run, files, o)
 	return was, withRules(cfg, was.Config, files), changed, err
@@ -164,12 +188,8 @@ func (h *Host) keptSettings(
 	files config.Config,
 	o Options,
 ) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
-	data := run.Start.Config
-	if run.Settings != nil {
-		data = run.Settings.Config
-	}
-	if err := json.Unmarshal(data, &was); err != nil {
-		return was, cfg, nil, wrap("read the settings the run was started with", err)
+	if was, err = storedSettings(run); err != nil {
+		return was, cfg, nil, err
 	}
 	cfg = connect.KeepServers(was.Config, files)
 	now := was
@@ -183,6 +203,19 @@ func (h *Host) keptSettings(
 	}
 	cfg = o.over(cfg)
 	return was, cfg, changed, connect.RequireProviders(was.Config, cfg)
+}
+
+// storedSettings are those that the run went on with before.
+func storedSettings(run *engine.Run) (was stored, err error) {
+	err = json.Unmarshal(settingsData(run), &was)
+	return was, wrap("read the settings the run was started with", err)
+}
+
+func settingsData(run *engine.Run) json.RawMessage {
+	if run.Settings != nil {
+		return run.Settings.Config
+	}
+	return run.Start.Config
 }
 
 // Resolve finds a run by a prefix of its id.

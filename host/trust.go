@@ -2,17 +2,21 @@ package host
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/worktree"
 )
 
-// Trust is what a repository wants to do on the user's machine, and what the user
-// has said about it.
+// Trust is what a repository wants to do on the user's machine, or a run that was
+// begun elsewhere, and what the user has said about it.
 type Trust struct {
-	root    string
-	store   *trust.Store
-	environ []string
+	root   string
+	store  *trust.Store
+	claims func() ([]trust.Item, error)
+	run    plan.RunID // "" for the repository
 }
 
 // Trust opens what the user has trusted of the repository at root.
@@ -22,25 +26,78 @@ func (h *Host) Trust(root string) (Trust, error) {
 		return Trust{}, err
 	}
 	return Trust{
-		root:    root,
-		store:   store,
-		environ: h.environ,
+		root:   root,
+		store:  store,
+		claims: func() ([]trust.Item, error) { return h.repositoryClaims(root) },
 	}, nil
 }
 
-// Items lists all that needs a yes, and whether it has one as it is now.
-func (t Trust) Items() ([]trust.Item, error) {
-	items, err := config.Claims(t.root)
+// TrustOf is [Host.Trust] for the repository at dir, or for the run that a prefix of
+// an id names where it is not "".
+func (h *Host) TrustOf(ctx context.Context, dir, prefix string) (Trust, error) {
+	if prefix != "" {
+		return h.trustRun(ctx, prefix)
+	}
+	repo, err := worktree.Open(ctx, dir)
+	if err != nil {
+		return Trust{}, err
+	}
+	return h.Trust(repo.Root())
+}
+
+func (h *Host) trustRun(ctx context.Context, prefix string) (Trust, error) {
+	store, err := h.TrustStore()
+	if err != nil {
+		return Trust{}, err
+	}
+	id, err := h.Resolve(ctx, prefix)
+	if err != nil {
+		return Trust{}, err
+	}
+	db, err := h.DB(ctx)
+	if err != nil {
+		return Trust{}, err
+	}
+	run, err := Fold(ctx, db, id, nil)
+	if err != nil {
+		return Trust{}, err
+	}
+	if run.Start == nil {
+		return Trust{}, fmt.Errorf("run %s has no beginning in its journal", id)
+	}
+	return Trust{
+		root:   run.Start.Repo,
+		store:  store,
+		claims: func() ([]trust.Item, error) { return h.runClaims(ctx, db, run) },
+		run:    id,
+	}, nil
+}
+
+// repositoryClaims lists all that a repository wants.
+func (h *Host) repositoryClaims(root string) ([]trust.Item, error) {
+	items, err := config.Claims(root)
 	if err != nil {
 		return nil, err
 	}
-	skills, err := trust.Skills(t.root)
+	skills, err := trust.Skills(root)
 	if err != nil {
 		return nil, err
 	}
 	items = append(items, skills...)
-	for _, f := range namedFolders(t.environ, t.root) {
+	for _, f := range namedFolders(h.environ, root) {
 		items = append(items, folderItem(f))
+	}
+	return items, nil
+}
+
+// Root is the repository.
+func (t Trust) Root() string { return t.root }
+
+// Items lists all that needs a yes, and whether it has one as it is now.
+func (t Trust) Items() ([]trust.Item, error) {
+	items, err := t.claims()
+	if err != nil {
+		return nil, err
 	}
 	for i, it := range items {
 		if items[i].Trusted, err = t.store.Trusted(t.root, it.Kind, it.Path, it.Digest); err != nil {
@@ -73,5 +130,11 @@ func (t Trust) Decide(ctx context.Context, ask func(trust.Item) bool) (items []t
 	return items, left, nil
 }
 
-// Revoke forgets every yes for the repository, and says how many there were.
-func (t Trust) Revoke(ctx context.Context) (int, error) { return t.store.Revoke(ctx, t.root) }
+// Revoke forgets every yes for the repository, or the one for the run, and says how
+// many there were.
+func (t Trust) Revoke(ctx context.Context) (int, error) {
+	if t.run != "" {
+		return t.store.Revoke(ctx, t.root, trust.Item{Kind: kindRun, Path: string(t.run)})
+	}
+	return t.store.Revoke(ctx, t.root)
+}

@@ -228,3 +228,40 @@ func hidden(v any) any {
 	}
 	return v
 }
+
+// TestAnImportedRunIsKnown says of an imported run that it is from elsewhere, up to
+// which event, and of one that was begun here that it is not.
+func TestAnImportedRunIsKnown(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	from, to := open(t, t.TempDir()), open(t, t.TempDir())
+	story(t, from, "R1", false)
+	file, _ := exported(t, from, "R1", nil)
+	expect := func(when string, db *memory.DB, run plan.RunID, want int64) {
+		t.Helper()
+		if got, err := db.Imported(ctx, run); err != nil || got != want {
+			t.Errorf("%s: up to %d, %v; want %d", when, got, err, want)
+		}
+	}
+	for range 2 { // the second finds it there already
+		_, err := to.Import(ctx, bytes.NewReader(file))
+		must(t, err)
+	}
+	_, err := from.Import(ctx, bytes.NewReader(file)) // where it was begun
+	must(t, err)
+	expect("begun here", from, "R1", 0)
+	expect("imported", to, "R1", 6)
+	w := own(t, to, "R1")
+	appendAll(t, w, report("R1", "on"))
+	letters, err := w.Letters(ctx)
+	must(t, err)
+	must(t, w.Close())
+	expect("gone on", to, "R1", 6)
+	if waiting, err := to.RunsWithLetters(ctx); err != nil || len(waiting)+len(letters) != 0 {
+		t.Errorf("an owner reads it: %v, %v, %v", waiting, letters, err)
+	}
+	story(t, to, "R2", false)
+	must(t, to.MarkImported(ctx, "R2", 3))
+	expect("begins as an imported one", to, "R2", 3)
+	expect("of no such run", to, "R3", 0)
+}

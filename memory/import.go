@@ -21,8 +21,9 @@ var ErrOtherJournal = errors.New("there is another run of this id")
 
 // Import reads a run that [DB.Export] has written. It is checked from the first
 // byte to the last before anything is stored, keeps its id, and is stored in
-// one transaction. A run that is there already with the same journal is left as
-// it is; one with another journal is [ErrOther].
+// one transaction, with a note that it is from elsewhere ([DB.Imported]). A run that
+// is there already with the same journal is left as it is; one with another journal is
+// [ErrOther].
 func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Transfer, error) {
 	p, err := readPortable(ctx, from, portionVisitor{})
 	if err != nil {
@@ -85,7 +86,11 @@ func (a *importAppend) write(ctx context.Context, tx *txn) error {
 	if err == nil && !bytes.Equal(again.tail.chain, a.end.chain) {
 		err = errors.New("the file has changed while it was read")
 	}
-	return err
+	if err == nil {
+		now := a.w.db.now().UnixNano()
+		_, err = tx.tx.ExecContext(ctx, insertImported, now, a.end.info.Head, string(a.w.run))
+	}
+	return err //nolint:wrapcheck // the caller names the run
 }
 
 // portionVisitor hears what a file holds, in its order. Nil functions do not.

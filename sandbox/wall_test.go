@@ -320,7 +320,7 @@ func TestInputAndErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer wall.Close() //nolint:errcheck // the folder goes with the test
+			defer wall.Close()
 			shell = wall.Shell(shell)
 		}
 		for name, c := range map[string]struct{ line, input, out, errs string }{

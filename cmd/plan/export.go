@@ -65,10 +65,11 @@ func (a *app) importCommand() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Take in a run that was exported elsewhere",
 		Long: `Import checks a file that "plan export" has written, from its first byte to its
-last, and stores the run under its own id. It can then be shown like any other;
-resuming it needs its repository at the same place, and runs what it was started
-with, its checks included, so do that only with a file that you trust. A run that
-is there already is left alone if it is the same, and refused if it is not.`,
+last, and stores the run under its own id. It can then be shown like any other.
+Resuming it needs its repository at the same place. It goes on with the settings of
+this machine, and not with those that it brings: what is different is shown, and
+asked about once ("plan trust RUN"). A run that is there already is left alone if it
+is the same, and refused if it is not.`,
 		Example: `  plan import run.jsonl`,
 		Args:    oneArg("the name of a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -83,6 +83,10 @@ func failed(err error) error {
 	if errors.As(err, &misuse) {
 		return &exit{code: plan.ExitUsage, err: err}
 	}
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		return &exit{code: coded.ExitCode(), err: err}
+	}
 	return &exit{code: plan.ExitFailed, err: err}
 }
 

@@ -13,13 +13,12 @@ import (
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
-	"github.com/plan-engine/plan/worktree"
 )
 
 func (a *app) trustCommand() *cobra.Command {
 	var yes, list, revoke bool
 	cmd := &cobra.Command{
-		Use:   "trust",
+		Use:   "trust [RUN]",
 		Short: "See what a repository wants to do on your machine, and allow it",
 		Long: `A repository may come with settings that loosen something, hooks, skills and MCP
 servers, and name folders outside of it that its commands are to read. None of them count until you have trusted them, each as it is now: what
@@ -29,18 +28,18 @@ trust.
 A hook is trusted together with the files of the repository that its command
 names, and with all of ` + trust.HookFolder + `.
 
+With RUN it is about a run that was begun elsewhere and imported: it shows what it
+was begun with that is different here, and allows it to go on under what holds here.
+
 Exit code 4 says that something is not trusted and nobody was there to ask.`,
 		Example: `  plan trust              look, and say yes or no to each
   plan trust --list       only look
   plan trust --yes        trust all of it as it is now
-  plan trust --revoke     trust none of it any more`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			repo, err := worktree.Open(cmd.Context(), a.dir)
-			if err != nil {
-				return err
-			}
-			t, err := a.host.Trust(repo.Root())
+  plan trust --revoke     trust none of it any more
+  plan trust 01JX         let an imported run go on here`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.host.TrustOf(cmd.Context(), a.dir, strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -50,16 +49,16 @@ Exit code 4 says that something is not trusted and nobody was there to ask.`,
 				if err != nil {
 					return err
 				}
-				document := map[string]any{"repo": repo.Root(), "revoked": n}
+				document := map[string]any{"repo": t.Root(), "revoked": n}
 				return a.answer(document, func(w io.Writer) error { return render.TrustRevoked(w, n) })
 			case list:
 				items, err := t.Items()
 				if err != nil {
 					return err
 				}
-				return a.showTrust(repo.Root(), items)
+				return a.showTrust(t.Root(), items)
 			}
-			return a.decideTrust(cmd.Context(), t, repo.Root(), yes)
+			return a.decideTrust(cmd.Context(), t, t.Root(), yes)
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "trust all of it as it is now")
@@ -78,7 +77,8 @@ func (a *app) showTrust(repo string, items []trust.Item) error {
 
 // decideTrust asks about each item that is not trusted, or takes a yes for all.
 func (a *app) decideTrust(ctx context.Context, t host.Trust, repo string, yes bool) error {
-	items, left, err := t.Decide(ctx, func(it trust.Item) bool { return yes || a.askTrust(ctx, it) })
+	ask := func(it trust.Item) bool { return yes || a.interactive() && a.terminal().Trust(ctx, it) }
+	items, left, err := t.Decide(ctx, ask)
 	if err != nil {
 		return err
 	}
@@ -99,15 +99,4 @@ func (a *app) decideTrust(ctx context.Context, t host.Trust, repo string, yes bo
 			fmt.Sprintf("%d of %d are not trusted", left, len(items)), "Look at them, then: plan trust --yes",
 		),
 	}
-}
-
-// askTrust puts one item to the person, if there is one.
-func (a *app) askTrust(ctx context.Context, it trust.Item) bool {
-	if !a.interactive() {
-		return false
-	}
-	render.TrustQuestion(a.out, it)
-	line, ok := a.terminal().ReadLine(ctx)
-	line = strings.ToLower(line)
-	return ok && (line == "y" || line == "yes")
 }

@@ -120,16 +120,18 @@ func content(dir *os.Root, name string, most int64) ([]byte, fs.FileMode, error)
 func Text(text string) string { return digestOf([]byte("text"), []byte(text)) }
 
 // Command is the digest of a command with the files of the repository that it
-// names, and with all of HookFolder. What those files read or run in turn is
+// names, with the programs that it runs as [Programs] has them, and with all of
+// HookFolder. What those files read or run in turn is
 // not part of it.
-func Command(root, entry, command string) (string, error) {
+func Command(root, entry, command string, programs []string) (string, error) {
 	parts := [][]byte{[]byte("command"), []byte(entry), []byte(command)}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return "", fmt.Errorf("read the repository: %w", err)
 	}
 	defer dir.Close() //nolint:errcheck // only read from
-	for _, name := range named(root, command) {
+	var seen []string
+	for _, name := range fileWords(root, command) {
 		info, err := dir.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			continue // no file of the repository
@@ -139,6 +141,15 @@ func Command(root, entry, command string) (string, error) {
 			return "", fmt.Errorf("read %s: %w", name, err)
 		}
 		parts = append(parts, []byte(name), []byte(fmt.Sprintf("%o", mode.Perm()&0o111)), data)
+		seen = append(seen, name)
+	}
+	programs = slices.DeleteFunc(slices.Clone(programs), func(name string) bool { return slices.Contains(seen, name) })
+	others, err := Files(root, programs)
+	if err != nil {
+		return "", err
+	}
+	if others != "" {
+		parts = append(parts, []byte("others"), []byte(others))
 	}
 	if _, err := dir.Lstat(filepath.FromSlash(HookFolder)); err == nil {
 		folder, err := Folder(root, HookFolder)
@@ -186,8 +197,8 @@ func Files(root string, names []string) (string, error) {
 	return digestOf(parts...), nil
 }
 
-// named are the words of a command that may name files of the repository.
-func named(root, command string) []string {
+// fileWords are the words of a command that may name files of the repository.
+func fileWords(root, command string) []string {
 	words := strings.FieldsFunc(
 		command,
 		func(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`;|&<>(){}$=,:", r) },

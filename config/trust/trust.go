@@ -25,7 +25,7 @@ import (
 
 // Item is something of a repository that needs a person's yes.
 type Item struct {
-	Kind    string `json:"kind"`             // config, hook, skill, mcp or folder
+	Kind    string `json:"kind"`             // config, hook, skill, mcp, folder or run
 	Path    string `json:"path"`             // relative to the repository; with #name for a part of a file
 	Digest  string `json:"digest"`           // hex SHA-256 of all that it is made of
 	Detail  string `json:"detail,omitempty"` // what it would do, for people
@@ -78,12 +78,21 @@ func (s *Store) Trust(ctx context.Context, root string, items ...Item) error {
 	})
 }
 
-// Revoke forgets every yes for a repository, and returns how many there were.
-func (s *Store) Revoke(ctx context.Context, root string) (int, error) {
+// Revoke forgets every yes for a repository, or those for the items that are named,
+// whatever their digest, and returns how many there were.
+func (s *Store) Revoke(ctx context.Context, root string, only ...Item) (int, error) {
 	n := 0
 	err := s.change(ctx, func(k *kept) {
-		n = len(k.Repos[root])
-		delete(k.Repos, root)
+		if len(only) == 0 {
+			n = len(k.Repos[root])
+			delete(k.Repos, root)
+		}
+		for _, it := range only {
+			if _, ok := k.Repos[root][key(it.Kind, it.Path)]; ok {
+				n++
+				delete(k.Repos[root], key(it.Kind, it.Path))
+			}
+		}
 	})
 	return n, err
 }

@@ -112,11 +112,6 @@ type Report struct {
 	Duration time.Duration
 }
 
-// Judges reports whether a hook of a moment can block: one that does not run does.
-func Judges(event string) bool {
-	return event == PrePrompt || event == TurnStart || event == PreToolUse || event == PreCompact
-}
-
 // Room is where a hook runs.
 type Room struct {
 	Dir   string // the work tree, as the shell sees it

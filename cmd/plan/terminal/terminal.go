@@ -19,6 +19,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
@@ -41,7 +42,10 @@ type Person struct {
 	Hide, Show func()
 }
 
-var _ host.Person = Person{}
+var (
+	_ host.Person  = Person{}
+	_ host.Truster = Person{}
+)
 
 // Decide implements host.Person.
 func (p Person) Decide(ctx context.Context, end engine.End, doc *plan.PlanDoc) ([]host.Letter, bool) {
@@ -66,6 +70,14 @@ func (p Person) Drift(ctx context.Context, end engine.End) (engine.OnDrift, stri
 		p.Show()
 	}
 	return on, reason, ok
+}
+
+// Trust implements host.Truster, and asks about what a repository wants, too.
+func (t Terminal) Trust(ctx context.Context, it trust.Item) bool {
+	render.TrustQuestion(t.Out, it)
+	line, ok := t.ReadLine(ctx)
+	line = strings.ToLower(line)
+	return ok && (line == "y" || line == "yes")
 }
 
 // ask puts one call, a question or the plan to the person.

@@ -1,4 +1,4 @@
-package hook_test
+package trust_test
 
 import (
 	"os"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/internal/gittest"
-	"github.com/plan-engine/plan/tools/hook"
 )
 
 func TestPrograms(t *testing.T) {
@@ -73,21 +73,11 @@ func TestPrograms(t *testing.T) {
 		"/usr/bin/env true":                              {none, none},
 		"cat > /dev/null; echo '{\"context\": \"run\"}'": {none, none},
 	} {
-		judges := hook.Hook{Event: hook.PreToolUse, Command: command}
-		advises := hook.Hook{Event: hook.PostToolUse, Command: command}
-		outside := hook.Hook{
-			Event:   hook.PostToolUse,
-			Command: command,
-			Outside: true,
+		if diff := cmp.Diff(want.judges, trust.Programs(root, command, true)); diff != "" {
+			t.Errorf("%s, strictly (-want +got):\n%s", command, diff)
 		}
-		if diff := cmp.Diff(want.judges, judges.Programs(root)); diff != "" {
-			t.Errorf("%s, judging (-want +got):\n%s", command, diff)
-		}
-		if diff := cmp.Diff(want.judges, outside.Programs(root)); diff != "" {
-			t.Errorf("%s, outside (-want +got):\n%s", command, diff)
-		}
-		if diff := cmp.Diff(want.advises, advises.Programs(root)); diff != "" {
-			t.Errorf("%s, advising (-want +got):\n%s", command, diff)
+		if diff := cmp.Diff(want.advises, trust.Programs(root, command, false)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", command, diff)
 		}
 	}
 }

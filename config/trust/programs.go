@@ -1,0 +1,117 @@
+package trust
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Programs lists the files below root that decide what a command does, because it runs
+// them or might: relative, with slashes, sorted. What they run in turn is none of it,
+// and neither is what a command only reads.
+//
+// A command runs a file that is executable, begins with #!, stands where a program
+// does, or is named beside a program that runs others. A strict look believes less:
+// there every file counts that the command names, unless all of its programs are known
+// to read and do nothing else.
+func Programs(root, command string, strict bool) []string {
+	line := readLine(command)
+	if line.reads {
+		return nil
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil // then it has no tree to run in
+	}
+	defer dir.Close() //nolint:errcheck // only read from
+	var out []string
+	for _, f := range named(dir, root, command) {
+		if slices.Contains(line.made, f.word) {
+			continue
+		}
+		if strict || line.runs(f.word) || isProgram(dir, f.path) {
+			out = append(out, f.path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// commandLine is what a hook's command is, as far as that can be read.
+type commandLine struct {
+	reads bool // all that it runs only reads
+	any   bool // what it runs cannot be told: it may be any file that it names
+	first []string
+	made  []string // files that output goes to
+}
+
+func (l commandLine) runs(word string) bool { return l.any || slices.Contains(l.first, word) }
+
+// readers are programs that do nothing with a file but read it.
+var readers = []string{
+	"[", "cat", "cmp", "cut", "diff", "echo", "exit", "false", "gofmt", "grep", "head", "ls", "printf", "pwd", "read",
+	"stat", "tail", "test", "true", "wc",
+}
+
+// runners are programs that run a file which they are given.
+var runners = []string{
+	".", "awk", "bash", "bun", "command", "dash", "deno", "env", "eval", "exec", "fish", "go", "ksh", "lua", "make",
+	"nice", "node", "nohup", "npx", "perl", "php", "python", "python3", "ruby", "sh", "source", "sudo", "time", "timeout",
+	"ts-node", "tsx", "xargs", "zsh",
+}
+
+// readLine reads a shell's command line.
+func readLine(text string) commandLine {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return commandLine{any: true}
+	}
+	line := commandLine{reads: true}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.FuncDecl:
+			line.any, line.reads = true, false
+		case *syntax.Assign:
+			if n.Name == nil || n.Name.Value != strings.ToLower(n.Name.Value) { // such as PATH
+				line.any, line.reads = true, false
+			}
+		case *syntax.CallExpr:
+			line.call(n)
+		case *syntax.Redirect:
+			if n.Op == syntax.RdrOut || n.Op == syntax.AppOut || n.Op == syntax.RdrAll || n.Op == syntax.AppAll {
+				line.made = append(line.made, cleanWord(n.Word.Lit()))
+			}
+		}
+		return true
+	})
+	return line
+}
+
+func (l *commandLine) call(n *syntax.CallExpr) {
+	if len(n.Args) == 0 {
+		return
+	}
+	name := n.Args[0].Lit()
+	l.first = append(l.first, cleanWord(name))
+	l.reads = l.reads && slices.Contains(readers, name)
+	l.any = l.any || name == "" || slices.Contains(runners, path.Base(name))
+}
+
+// isProgram reports whether a file is made to be run. A link may lead to one.
+func isProgram(dir *os.Root, name string) bool {
+	info, err := dir.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 != 0 {
+		return true
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return true
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	head := make([]byte, 2)
+	n, _ := f.Read(head)
+	return string(head[:n]) == "#!"
+}

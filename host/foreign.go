@@ -1,0 +1,167 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/memory"
+)
+
+// kindRun is what a run is called among the things that need a yes.
+const kindRun = "run"
+
+// Truster is a [Person] who can be asked whether a run that was begun elsewhere may
+// go on here. Without one, `plan trust RUN` is the way to say yes.
+type Truster interface {
+	Trust(ctx context.Context, it trust.Item) bool
+}
+
+// UntrustedRunError says that a run was begun elsewhere, under other settings, and
+// that the user has not yet said that it may go on under those of this machine.
+type UntrustedRunError struct {
+	Run  plan.RunID
+	Item trust.Item
+}
+
+// Error implements error.
+func (e *UntrustedRunError) Error() string { return fmt.Sprintf("run %s %s", e.Run, e.Item.Detail) }
+
+// Hint says what to do.
+func (e *UntrustedRunError) Hint() string {
+	return fmt.Sprintf("If it may go on so, say `plan trust %s`, then resume it.", e.Run)
+}
+
+// ExitCode is that of a process that waits for a person.
+func (e *UntrustedRunError) ExitCode() int { return plan.ExitWaiting }
+
+// importedUpTo is the seq of the last event of a run that was written elsewhere, 0 for
+// none. A fork begins as the run does that it was made of.
+func importedUpTo(ctx context.Context, db *memory.DB, run plan.RunID, start *plan.RunStart) (int64, error) {
+	upTo, err := db.Imported(ctx, run)
+	if err != nil || upTo > 0 || start == nil || start.ForkedFrom == nil {
+		return upTo, err
+	}
+	from := start.ForkedFrom
+	if upTo, err = db.Imported(ctx, from.Run); err != nil {
+		return 0, err
+	}
+	return min(upTo, from.Seq), nil
+}
+
+// asStory is an event of a run of which the part up to a seq was written elsewhere.
+// That part tells what happened. What it allows, and what it says of the servers that
+// it met, is nothing that holds here.
+func asStory(ev plan.Event, upTo int64) plan.Event {
+	if ev.Seq > upTo {
+		return ev
+	}
+	switch b := ev.Body.(type) {
+	case plan.ApprovalResolved:
+		if b.Approved {
+			ev.Body = plan.Unknown{Kind: ev.Type(), Raw: json.RawMessage("{}")}
+		}
+	case plan.Adjusted:
+		ev.Body = plan.Unknown{Kind: ev.Type(), Raw: json.RawMessage("{}")}
+	}
+	return ev
+}
+
+// hasOwnSettings reports whether a run has gone on here, under settings of this
+// machine, since it was taken in.
+func hasOwnSettings(past []plan.Event, upTo int64) bool {
+	for _, ev := range past {
+		if ev.Type() == plan.TypeSettings && ev.Seq > upTo {
+			return true
+		}
+	}
+	return false
+}
+
+// foreignSettings are those under which a run goes on here that was begun elsewhere:
+// those of this machine, whatever its journal says. Changed is what is different, nil
+// for nothing.
+func (h *Host) foreignSettings(
+	run *engine.Run,
+	files config.Config,
+	o Options,
+) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+	if was, err = storedSettings(run); err != nil {
+		return was, cfg, nil, err
+	}
+	cfg = o.over(files)
+	if cfg.Hooks, err = pinHooks(cmp.Or(run.Start.Worktree, run.Start.Repo), cfg.Hooks); err != nil {
+		return was, cfg, nil, err
+	}
+	now := stored{
+		Config:       cfg,
+		PlanOnly:     was.PlanOnly,
+		ChecksByFlag: len(o.Settings.Checks.Required) > 0,
+	}
+	changed, err = compareSettings(was, now)
+	was.ChecksByFlag = now.ChecksByFlag
+	return was, cfg, changed, err
+}
+
+// runClaim is a run that was begun elsewhere as something to be trusted.
+func runClaim(run *engine.Run, changed *plan.SettingsChanged) trust.Item {
+	lines := []string{
+		"was begun elsewhere, and goes on in " + run.Start.Repo + " with the settings of this machine. It had others:",
+	}
+	for _, text := range changed.Changed {
+		lines = append(lines, "  "+text)
+	}
+	return trust.Item{
+		Kind:   kindRun,
+		Path:   string(run.ID),
+		Digest: trust.Text(strings.Join([]string{string(run.ID), run.Start.Repo, string(settingsData(run))}, "\n")),
+		Detail: strings.Join(lines, "\n"),
+	}
+}
+
+// requireTrust asks once whether a run that was begun elsewhere may go on.
+func (h *Host) requireTrust(ctx context.Context, run *engine.Run, changed *plan.SettingsChanged, face Face) error {
+	store, err := h.TrustStore()
+	if err != nil {
+		return err
+	}
+	it := runClaim(run, changed)
+	if ok, err := store.Trusted(run.Start.Repo, it.Kind, it.Path, it.Digest); err != nil || ok {
+		return err
+	}
+	if person, ok := face.Person.(Truster); ok && person.Trust(ctx, it) {
+		return store.Trust(ctx, run.Start.Repo, it)
+	}
+	return &UntrustedRunError{Run: run.ID, Item: it}
+}
+
+// runClaims lists what of a run needs a yes before it goes on here: nothing of one
+// that was begun here, or has ended.
+func (h *Host) runClaims(ctx context.Context, db *memory.DB, run *engine.Run) ([]trust.Item, error) {
+	if run.State.Final() {
+		return nil, nil
+	}
+	past, err := db.ReadAll(ctx, run.ID)
+	if err != nil {
+		return nil, wrap("read the journal", err)
+	}
+	upTo, err := importedUpTo(ctx, db, run.ID, run.Start)
+	if err != nil || upTo == 0 || hasOwnSettings(past, upTo) {
+		return nil, err
+	}
+	files, err := h.Settings(run.Start.Repo, config.Config{})
+	if err != nil {
+		return nil, err
+	}
+	_, _, changed, err := h.foreignSettings(run, files, Options{})
+	if err != nil || changed == nil {
+		return nil, err
+	}
+	return []trust.Item{runClaim(run, changed)}, nil
+}
