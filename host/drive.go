@@ -187,6 +187,7 @@ func (s *session) unblock(ctx context.Context, id plan.RunID, eng *engine.Engine
 	case len(end.Parked.Waiting) > 0:
 		letters, ok := s.face.Person.Decide(ctx, *end, eng.State().Plan())
 		for _, l := range letters {
+			bindToAsked(&l, end.Parked.Waiting)
 			if err := s.host.post(ctx, s.db, id, l); err != nil {
 				return false, err
 			}
@@ -194,6 +195,16 @@ func (s *session) unblock(ctx context.Context, id plan.RunID, eng *engine.Engine
 		return ok, nil
 	}
 	return false, nil
+}
+
+// bindToAsked makes the letter of a person who was asked about these calls one about
+// what they were shown.
+func bindToAsked(l *Letter, asked []plan.WaitingCall) {
+	for _, w := range asked {
+		if w.Call == l.Call && l.Digest == "" {
+			l.Digest = w.Digest
+		}
+	}
 }
 
 func (s *session) waitsForRateLimits() bool {

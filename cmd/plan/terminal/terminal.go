@@ -90,9 +90,10 @@ func (t Terminal) ask(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc
 		line = c.Options[n-1]
 	}
 	return host.Letter{
-		Kind: host.Answer,
-		Text: line,
-		Call: c.Call,
+		Kind:   host.Answer,
+		Text:   line,
+		Call:   c.Call,
+		Digest: c.Digest,
 	}, true
 }
 
