@@ -172,11 +172,8 @@ func requireFirst(ctx context.Context, db *memory.DB, id plan.RunID, call plan.W
 		return err
 	}
 	words := map[Kind]string{Approve: "approved", Deny: "denied", Answer: "answered"}
-	return hint.New(
-		fmt.Sprintf("call %s of run %s was already %s by person at %s", call.Call, id, words[Kind(l.Kind)],
-			clockTime(l.Created)),
-		fmt.Sprintf("It takes effect with: plan resume %s", id),
-	)
+	return fmt.Errorf("call %s of run %s was already %s by person at %s, which takes effect with: plan resume %s",
+		call.Call, id, words[Kind(l.Kind)], clockTime(l.Created), id)
 }
 
 // decided is the letter in a run's inbox that decides about a call.

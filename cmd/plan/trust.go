@@ -106,6 +106,7 @@ func (a *app) askTrust(ctx context.Context, it trust.Item) bool {
 	if !a.interactive() {
 		return false
 	}
+	a.terminal().Discard() // what was typed before is no answer
 	render.TrustQuestion(a.out, it)
 	line, ok := a.terminal().ReadLine(ctx)
 	line = strings.ToLower(line)
