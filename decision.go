@@ -1,8 +1,13 @@
 package plan
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // The events of what a person is asked.
@@ -20,9 +25,9 @@ var decisionEvents = []eventKind{
 	stored[Answered](),
 }
 
-// ApprovalRequired asks a person whether a call may run.
+// ApprovalRequired asks a person whether a call may run, or a plan be carried out.
 type ApprovalRequired struct {
-	Call string          `json:"call"`
+	Call string          `json:"call"` // of a plan, PlanCall(Version)
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 	Why  string          `json:"why,omitempty"`
@@ -31,6 +36,12 @@ type ApprovalRequired struct {
 	Rule   string `json:"rule,omitempty"`
 	Effect string `json:"effect,omitempty"`
 	Grant  Grant  `json:"grant,omitzero"`
+	// Version is that of the plan; 0 for a call.
+	Version int `json:"version,omitempty"`
+	// Shown is what the person is shown of it, and Digest the CallDigest or the
+	// PlanDigest: a decision names it, and counts for nothing else.
+	Shown  string `json:"shown,omitempty"`
+	Digest string `json:"digest,omitempty"`
 }
 
 // Type implements [Body].
@@ -75,6 +86,53 @@ const PlanTool = "plan"
 
 // PlanCall is the id under which a version of the plan waits for a person.
 func PlanCall(version int) string { return fmt.Sprintf("%s-%d", PlanTool, version) }
+
+// CallDigest names a call by what it does: the hex SHA-256 of the tool's name, a
+// zero byte, and the arguments as JSON without spaces, the members of each object
+// sorted by name.
+func CallDigest(name string, args json.RawMessage) string {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber() // as they are written: no two numbers become one
+	canonical := []byte(args)
+	if dec.Decode(&v) == nil {
+		if sorted, err := MarshalCompact(v); err == nil {
+			canonical = sorted
+		}
+	}
+	return hexDigest(name + "\x00" + string(canonical))
+}
+
+// PlanDigest names a plan by its text: the hex SHA-256 of that.
+func PlanDigest(text string) string { return hexDigest(text) }
+
+func hexDigest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// ShownCall is a call as a person is shown it: what it would do, or else its
+// arguments, a line for each.
+func ShownCall(effect string, args json.RawMessage) string {
+	if effect != "" {
+		return effect
+	}
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(args, &members) != nil {
+		return string(args)
+	}
+	var lines []string
+	for name, value := range members {
+		text := string(value)
+		var s string
+		if json.Unmarshal(value, &s) == nil {
+			text = s
+		}
+		lines = append(lines, name+": "+text)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
 
 // Question is asked of the person who wants the work.
 type Question struct {

@@ -77,6 +77,29 @@ type WaitingCall struct {
 	Grant    Grant           `json:"grant,omitzero"`
 	Question string          `json:"question,omitempty"`
 	Options  []string        `json:"options,omitempty"`
+	// Digest is what a decision about it names. It is missing where an earlier
+	// program parked the run; see Bound.
+	Digest string `json:"digest,omitempty"`
+}
+
+// Bound is the call with its digest. Text is that of the plan, if it is one.
+func (c WaitingCall) Bound(text string) WaitingCall {
+	switch {
+	case c.Digest != "":
+	case c.IsPlan():
+		c.Digest = PlanDigest(text)
+	default:
+		c.Digest = CallDigest(c.Name, c.Args)
+	}
+	return c
+}
+
+// Shown is what a person is shown of it.
+func (c WaitingCall) Shown() string {
+	if c.Question != "" {
+		return c.Question
+	}
+	return ShownCall(c.Effect, c.Args)
 }
 
 // IsPlan says whether what waits for a person is a plan.

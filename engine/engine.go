@@ -21,7 +21,8 @@ type Runner interface {
 // Journal keeps the events of one run.
 type Journal interface {
 	// Append commits events together and returns them with their seq. After
-	// an error nothing more may be done in the run's name.
+	// an error nothing more may be done in the run's name, but for ErrUnread: then
+	// nothing was recorded, because the run must not end as approved yet.
 	Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error)
 	// Conversation returns the durable events of one conversation, in order.
 	Conversation(ctx context.Context, conv string) ([]plan.Event, error)
@@ -106,6 +107,9 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	ErrCancelled   = errors.New("the run was cancelled")
 )
+
+// ErrUnread is a [Journal]'s: a person has said something that no phase has read.
+var ErrUnread = errors.New("a request to the run has not been read")
 
 // Engine drives one run.
 type Engine struct {

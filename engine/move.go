@@ -170,6 +170,9 @@ func (e *Engine) emit(ctx context.Context, events ...plan.Event) error {
 	}
 	// What has happened is recorded also while the run is being stopped.
 	stored, err := e.cfg.Journal.Append(context.WithoutCancel(ctx), events...)
+	if errors.Is(err, ErrUnread) {
+		return ErrUnread
+	}
 	if err != nil {
 		e.dead = &JournalError{Err: err}
 		return e.dead

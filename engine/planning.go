@@ -22,8 +22,11 @@ type Ruling struct {
 	Rejected bool          // the run ends
 	Text     string        // comments, or a reason
 	Plan     *plan.PlanDoc // approved instead: as the person edited it
-	By       string        // person, or policy where no person is asked
+	By       string        // person, or policy where no person is asked; "" decides nothing
 	Letter   int64         // in the inbox; 0 for none
+	// Stray are letters that decide nothing about this version as it was shown.
+	// They are recorded, so that they decide about no other one either.
+	Stray []plan.Filtered
 }
 
 // plan writes a plan, has it looked at a second time and approved, if that is
@@ -113,6 +116,14 @@ func (e *Engine) approval(ctx context.Context) (*plan.Parked, error) {
 		return nil, &plan.Outage{Err: fmt.Errorf("look for a decision about the plan: %w", err)}
 	}
 	if r == nil {
+		r = &Ruling{}
+	}
+	for _, s := range r.Stray {
+		if err := e.emit(ctx, e.event(s)); err != nil {
+			return nil, err
+		}
+	}
+	if r.By == "" {
 		return e.awaitApproval(ctx, *doc)
 	}
 	resolved := plan.ApprovalResolved{
@@ -153,10 +164,13 @@ func (e *Engine) awaitApproval(ctx context.Context, doc plan.PlanDoc) (*plan.Par
 	why := fmt.Sprintf("version %d of the plan waits to be approved", doc.Version)
 	if e.run.asked != call {
 		if err := e.emit(ctx, e.event(plan.ApprovalRequired{
-			Call: call,
-			Name: plan.PlanTool,
-			Args: args,
-			Why:  why,
+			Call:    call,
+			Name:    plan.PlanTool,
+			Args:    args,
+			Why:     why,
+			Version: doc.Version,
+			Shown:   doc.Text,
+			Digest:  plan.PlanDigest(doc.Text),
 		})); err != nil {
 			return nil, err
 		}
@@ -170,6 +184,7 @@ func (e *Engine) awaitApproval(ctx context.Context, doc plan.PlanDoc) (*plan.Par
 			Args:   args,
 			Why:    why,
 			Effect: doc.Text,
+			Digest: plan.PlanDigest(doc.Text),
 		}},
 	}, nil
 }

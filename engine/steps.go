@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/plan-engine/plan"
 )
@@ -135,7 +137,33 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	for _, g := range gaps {
 		results = append(results, plan.GapChange{Gap: g})
 	}
-	return nil, e.moveWith(ctx, event, why, blobs, results...)
+	err = e.moveWith(ctx, event, why, blobs, results...)
+	if errors.Is(err, ErrUnread) {
+		return e.hearFirst(ctx, j, blobs, slices.DeleteFunc(results, func(b plan.Body) bool {
+			return b.Type() == plan.TypeVerdict
+		}))
+	}
+	return nil, err
+}
+
+// hearFirst goes back to implementing with an approval that came before a further
+// request was read. Where no cycle is left for it, the run parks.
+func (e *Engine) hearFirst(
+	ctx context.Context,
+	j plan.Judgement,
+	blobs []plan.Blob,
+	results []plan.Body,
+) (*plan.Parked, error) {
+	if e.run.countMoves(evFix) >= e.cfg.MaxCycles {
+		return &plan.Parked{
+			Reason: plan.ParkLimit,
+			Detail: "the work was approved, but a further request came that no phase has read, and no cycle is " +
+				"left for it; go on with one more: --max-review-cycles " + strconv.Itoa(e.cfg.MaxCycles+1),
+		}, nil
+	}
+	j.Approved, j.Verdict = false, plan.NeedsFix
+	j.Why = "A further request came before the work was approved, and the implementer has not read it yet."
+	return nil, e.moveWith(ctx, evFix, j.Why, blobs, append([]plan.Body{plan.VerdictGiven{Judgement: j}}, results...)...)
 }
 
 // withdrawIfTreeChanged withdraws an approval if the tree is no longer the one that was

@@ -266,3 +266,48 @@ func dieAfter(b *bench, n int) {
 }
 
 var errKilled = errors.New("killed")
+
+// TestAnApprovalWaitsForWhatWasSaid: a request that no phase has read when the run
+// would be approved is read first, or parks the run where no cycle is left.
+func TestAnApprovalWaitsForWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cycles int
+		state  plan.State
+		park   plan.ParkReason
+	}{
+		{1, plan.Approved, ""},
+		{0, plan.Reviewing, plan.ParkLimit},
+	} {
+		t.Run(fmt.Sprint(c.cycles), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.cfg.MaxCycles = c.cycles
+			unread := true
+			b.j = &journal{fail: func(_ int, events []plan.Event) (bool, error) {
+				for _, ev := range events {
+					if _, ends := ev.Body.(plan.RunEnd); ends && unread {
+						return false, engine.ErrUnread
+					}
+				}
+				return false, nil
+			}}
+			b.crew.during = func(_ context.Context, br plan.Brief) (*plan.Parked, error) {
+				unread = unread && (br.Phase != plan.Implement || br.Attempt < 2)
+				return nil, nil
+			}
+			end := b.finish()
+			if end.State != c.state || (end.Parked == nil) != (c.park == "") || end.Parked != nil && end.Parked.Reason != c.park {
+				t.Fatalf("ended with %+v", end)
+			}
+			sound(t, b.events(), true)
+			if c.park == "" {
+				return
+			}
+			b.cfg.MaxCycles = 1 // as the park says
+			if end := b.finish(); end.State != plan.Approved {
+				t.Errorf("resumed, it ended with %+v", end)
+			}
+		})
+	}
+}

@@ -21,6 +21,9 @@ type Decision struct {
 	Approve bool
 	// Call is the one that is meant; "" for the one that waits.
 	Call string
+	// Digest is that of what the person was shown (plan.WaitingCall). Default: that
+	// of what waits now.
+	Digest string
 	// Text is the reason, which the model reads; of a plan that is sent back, what
 	// should change about it.
 	Text string
@@ -33,11 +36,14 @@ type Decision struct {
 	Reject bool
 	// OfPlan says that the decision makes sense about a plan alone.
 	OfPlan bool
+	// Show is given what the decision is about, before it is made. Default: it is
+	// not shown.
+	Show func(plan.WaitingCall)
 }
 
 // Decide puts a decision about the call, or the plan, that a run waits with into
-// its inbox, as [Host.Tell] does. A decision about a plan names the version that
-// waits now, so that it cannot meet another.
+// its inbox, as [Host.Tell] does. The letter names the call and what it would do, or
+// the version of the plan and its text, as they are now: it cannot meet another.
 func (h *Host) Decide(ctx context.Context, id plan.RunID, d Decision) (driver *memory.HeldError, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
@@ -47,43 +53,75 @@ func (h *Host) Decide(ctx context.Context, id plan.RunID, d Decision) (driver *m
 		Kind:   Deny,
 		Text:   d.Text,
 		Call:   d.Call,
+		Digest: d.Digest,
 		Plan:   d.Plan,
 		Reject: d.Reject,
 	}
 	if d.Approve {
 		l.Kind = Approve
 	}
-	if err := addressPlan(ctx, db, id, d, &l); err != nil {
+	call, err := h.bindDecision(ctx, db, id, d, &l)
+	if err != nil {
 		return nil, err
 	}
-	if d.Scope != "" && d.Scope != plan.ScopeOnce {
-		if err := h.widenScope(ctx, db, id, d.Scope, &l); err != nil {
+	if d.Show != nil && call.Call != "" {
+		d.Show(call)
+	}
+	if d.Scope == plan.ScopeAlways {
+		if err := h.AllowAlways(ctx, call.Grant); err != nil {
 			return nil, err
 		}
 	}
-	return h.Tell(ctx, id, l)
+	if err := h.post(ctx, db, id, l); err != nil {
+		return nil, err
+	}
+	driver, _ = db.Holder(id)
+	return driver, nil
 }
 
-// addressPlan makes a decision one about the plan that waits, if one does.
-func addressPlan(ctx context.Context, db *memory.DB, id plan.RunID, d Decision, l *Letter) error {
-	call, err := waitingPlan(ctx, db, id)
+// bindDecision makes a letter the decision about what waits.
+func (h *Host) bindDecision(
+	ctx context.Context,
+	db *memory.DB,
+	id plan.RunID,
+	d Decision,
+	l *Letter,
+) (plan.WaitingCall, error) {
+	desk, err := readDesk(ctx, db, id)
 	if err != nil {
-		return err
+		return plan.WaitingCall{}, err
 	}
+	if err := desk.requirePlan(d, l); err != nil {
+		return plan.WaitingCall{}, err
+	}
+	call, err := bindToCall(ctx, db, desk, l)
+	if err != nil || d.Scope == plan.ScopeOnce || call.Call == "" {
+		return call, err
+	}
+	if call.Grant == (plan.Grant{}) {
+		return call, hint.New(
+			"this call can only be allowed once: no rule can say what else the yes would be for",
+			"Leave --for-run and --always out, or write a rule of your own into config.toml.",
+		)
+	}
+	l.Scope = d.Scope
+	return call, nil
+}
+
+// requirePlan refuses what makes sense about a plan alone where none waits, and what
+// makes no sense about one that does.
+func (d *desk) requirePlan(of Decision, l *Letter) error {
+	id := d.run.ID
+	i := slices.IndexFunc(d.open, plan.WaitingCall.IsPlan)
 	switch {
-	case call == "" && (d.OfPlan || d.Plan != "" || d.Reject):
+	case i < 0 && !d.run.State.Final() && (of.OfPlan || of.Plan != "" || of.Reject):
 		return hint.New(
 			fmt.Sprintf("no plan of run %s waits to be approved", id),
 			"`plan show RUN` says what a run waits for.",
 		)
-	case call == "" || l.Call != "" && l.Call != call:
+	case i < 0 || l.Call != "" && l.Call != d.open[i].Call:
 		return nil
-	}
-	info, err := db.Run(ctx, id)
-	if err != nil {
-		return err
-	}
-	if info.Parked == plan.ParkDrift && !d.Reject {
+	case d.run.Parked.Reason == plan.ParkDrift && !of.Reject:
 		return hint.New(
 			fmt.Sprintf("the work tree of run %s changed while its plan waited, so the plan cannot be decided "+
 				"about yet", id),
@@ -91,9 +129,7 @@ func addressPlan(ctx context.Context, db *memory.DB, id plan.RunID, d Decision, 
 				"--replan. "+
 				"Then decide about the plan.", id),
 		)
-	}
-	l.Call = call
-	if l.Kind == Deny && !d.Reject && strings.TrimSpace(l.Text) == "" {
+	case l.Kind == Deny && !of.Reject && strings.TrimSpace(l.Text) == "":
 		return hint.Usage("say what should change about the plan with --comment TEXT, or end the run with --reject")
 	}
 	return nil
@@ -101,94 +137,28 @@ func addressPlan(ctx context.Context, db *memory.DB, id plan.RunID, d Decision, 
 
 // WaitingPlan is the call of the plan that a run waits with, "" for none.
 func (h *Host) WaitingPlan(ctx context.Context, id plan.RunID) (string, error) {
-	db, err := h.DB(ctx)
-	if err != nil {
+	waiting, err := h.WaitingCalls(ctx, id)
+	i := slices.IndexFunc(waiting, plan.WaitingCall.IsPlan)
+	if err != nil || i < 0 {
 		return "", err
 	}
-	return waitingPlan(ctx, db, id)
+	return waiting[i].Call, nil
 }
 
-// waitingPlan is the call of the plan that a run waits with, "" for none.
-func waitingPlan(ctx context.Context, db *memory.DB, id plan.RunID) (string, error) {
-	info, err := db.Run(ctx, id)
-	if err != nil || info.Parked != plan.ParkApproval {
-		return "", err
-	}
-	run, err := Fold(ctx, db, id, nil)
-	if err != nil || run.Parked == nil {
-		return "", err
-	}
-	i := slices.IndexFunc(run.Parked.Waiting, plan.WaitingCall.IsPlan)
-	if i < 0 {
-		return "", nil
-	}
-	return run.Parked.Waiting[i].Call, nil
-}
-
-// widenScope gives a yes its reach. A yes for longer is about one call: the one
-// that the letter names, or the only one that waits.
-func (h *Host) widenScope(ctx context.Context, db *memory.DB, id plan.RunID, scope string, l *Letter) error {
-	waiting, err := waitingCalls(ctx, db, id)
-	if err != nil {
-		return err
-	}
-	waiting = slices.DeleteFunc(waiting, func(w plan.WaitingCall) bool { return l.Call != "" && w.Call != l.Call })
-	see := fmt.Sprintf("plan approve %s --show", id)
-	switch {
-	case len(waiting) == 0:
-		return hint.New(fmt.Sprintf("run %s waits with no such call", id), "See what it waits with: "+see)
-	case len(waiting) > 1:
-		return hint.New(
-			fmt.Sprintf("run %s waits with %d calls; say which one is allowed for longer", id, len(waiting)),
-			"See them: "+see,
-		)
-	case waiting[0].Grant == (plan.Grant{}):
-		return hint.New(
-			"this call can only be allowed once: no rule can say what else the yes would be for",
-			"Leave --for-run and --always out, or write a rule of your own into config.toml.",
-		)
-	}
-	l.Call = waiting[0].Call
-	l.Scope = scope
-	if scope == plan.ScopeAlways {
-		return h.AllowAlways(ctx, waiting[0].Grant)
-	}
-	return nil
-}
-
-// WaitingCalls are the calls of a run that wait for a yes.
+// WaitingCalls are the calls of a run that wait for a yes, and the plan that does.
 func (h *Host) WaitingCalls(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, error) {
 	db, err := h.DB(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return waitingCalls(ctx, db, id)
-}
-
-func waitingCalls(ctx context.Context, db *memory.DB, id plan.RunID) ([]plan.WaitingCall, error) {
-	out := []plan.WaitingCall{}
-	resolved := func(call string) {
-		out = slices.DeleteFunc(out, func(w plan.WaitingCall) bool { return w.Call == call })
+	desk, err := readDesk(ctx, db, id)
+	if err != nil {
+		return nil, err
 	}
-	for ev, err := range db.Events(ctx, id, memory.Query{}) {
-		if err != nil {
-			return nil, fmt.Errorf("read what the run waits for: %w", err)
-		}
-		switch b := ev.Body.(type) {
-		case plan.ApprovalRequired:
-			out = append(out, plan.WaitingCall{
-				Call:   b.Call,
-				Name:   b.Name,
-				Args:   b.Args,
-				Why:    b.Why,
-				Rule:   b.Rule,
-				Effect: b.Effect,
-				Grant:  b.Grant,
-			})
-		case plan.ApprovalResolved:
-			resolved(b.Call)
-		case plan.ToolEnd:
-			resolved(b.Call)
+	out := []plan.WaitingCall{}
+	for _, w := range desk.open {
+		if w.Question == "" {
+			out = append(out, w)
 		}
 	}
 	return out, nil
@@ -234,31 +204,40 @@ func (d planDecisions) Ruling(ctx context.Context, doc plan.PlanDoc) (*engine.Ru
 	if err != nil {
 		return nil, err
 	}
+	r := &engine.Ruling{}
 	for _, l := range letters {
 		var text Letter
 		kind := Kind(l.Kind)
-		if kind != Approve && kind != Deny || json.Unmarshal(l.Data, &text) != nil ||
-			text.Call != plan.PlanCall(doc.Version) {
+		readable := json.Unmarshal(l.Data, &text) == nil
+		switch {
+		case kind != Approve && kind != Deny:
+			continue
+		case r.By != "" || !readable || text.Call != plan.PlanCall(doc.Version) ||
+			text.Digest != plan.PlanDigest(doc.Text):
+			r.Stray = append(r.Stray, plan.Filtered{
+				Action: "reject",
+				Why: fmt.Sprintf("This %s is not about version %d of the plan as it was shown, or not the first, "+
+					"so it decides nothing.", kind, doc.Version),
+				Text:   text.Text,
+				Letter: l.ID,
+			})
 			continue
 		}
-		r := &engine.Ruling{
-			Approved: kind == Approve,
-			Rejected: text.Reject,
-			Text:     text.Text,
-			By:       "person",
-			Letter:   l.ID,
-		}
+		r.By = "person"
+		r.Approved = kind == Approve
+		r.Rejected = text.Reject
+		r.Text = text.Text
+		r.Letter = l.ID
 		if r.Approved && text.Plan != "" {
 			if r.Plan, err = d.s.parsePlan(ctx, text.Plan, doc.Base); err != nil {
 				return nil, err
 			}
 		}
-		return r, nil
 	}
-	if d.s.autoApprove {
-		return &engine.Ruling{Approved: true, By: "policy"}, nil
+	if r.By == "" && d.s.autoApprove {
+		r.By, r.Approved = "policy", true
 	}
-	return nil, nil
+	return r, nil
 }
 
 // parsePlan makes a plan of the text that a person wrote.

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -173,29 +174,93 @@ func (s *session) unblock(ctx context.Context, id plan.RunID, eng *engine.Engine
 		if s.sleepUntil(ctx, end.Parked.WakeAt) {
 			return true, nil
 		}
-		if !errors.Is(context.Cause(ctx), engine.ErrCancelled) {
-			return false, nil
-		}
-		*end = engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}
-		return false, eng.Cancel(context.WithoutCancel(ctx))
 	case s.face.Person == nil:
-		return false, nil
 	case end.Parked.Reason == plan.ParkDrift:
 		on, reason, ok := s.face.Person.Drift(ctx, *end)
 		if ok {
 			eng.Choose(on, s.redact(reason))
+			return true, nil
 		}
-		return ok, nil
 	case len(end.Parked.Waiting) > 0:
-		letters, ok := s.face.Person.Decide(ctx, *end, eng.State().Plan())
-		for _, l := range letters {
-			if err := s.host.post(ctx, s.db, id, l); err != nil {
-				return false, err
+		if ok, err := s.askPerson(ctx, id, *end, eng.State().Plan()); ok || err != nil {
+			return ok, err
+		}
+	}
+	if !errors.Is(context.Cause(ctx), engine.ErrCancelled) {
+		return false, nil
+	}
+	*end = engine.End{State: plan.Cancelled, ExitCode: plan.Cancelled.ExitCode()}
+	return false, eng.Cancel(context.WithoutCancel(ctx))
+}
+
+// ErrDecidedElsewhere ends the context of [Person.Decide] where another process has
+// decided about what the person is asked.
+var ErrDecidedElsewhere = errors.New("it was decided elsewhere")
+
+// askPerson asks about what the run waits with, until it is decided here or
+// elsewhere, and reports whether the run can go on.
+func (s *session) askPerson(ctx context.Context, id plan.RunID, end engine.End, doc *plan.PlanDoc) (bool, error) {
+	asking, stop := context.WithCancelCause(ctx)
+	watched := s.watchDecisions(asking, id, end.Parked.Waiting, func() { stop(ErrDecidedElsewhere) })
+	letters, ok := s.face.Person.Decide(asking, end, doc)
+	elsewhere := errors.Is(context.Cause(asking), ErrDecidedElsewhere)
+	stop(nil)
+	<-watched
+	for _, l := range letters {
+		bindToAsked(&l, end.Parked.Waiting)
+		_, decided, err := decided(ctx, s.db, id, plan.WaitingCall{Call: l.Call, Digest: l.Digest})
+		if err != nil {
+			return false, err
+		}
+		if decided { // by another process, since the look before
+			s.host.note(fmt.Sprintf("call %s was decided elsewhere, and that counts", l.Call))
+			continue
+		}
+		if err := s.host.post(ctx, s.db, id, l); err != nil {
+			return false, err
+		}
+	}
+	return (ok || elsewhere) && ctx.Err() == nil, nil
+}
+
+// watchDecisions calls found once a decision about one of the calls is in the inbox,
+// and closes done when ctx ends. Where the inbox cannot be read, looking again is
+// all that can be done.
+func (s *session) watchDecisions(
+	ctx context.Context,
+	id plan.RunID,
+	calls []plan.WaitingCall,
+	found func(),
+) (done <-chan struct{}) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(inboxInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			for _, c := range calls {
+				if _, ok, err := decided(ctx, s.db, id, c); err == nil && ok {
+					found()
+				}
 			}
 		}
-		return ok, nil
+	}()
+	return ended
+}
+
+// bindToAsked makes the letter of a person who was asked about these calls one about
+// what they were shown.
+func bindToAsked(l *Letter, asked []plan.WaitingCall) {
+	for _, w := range asked {
+		if w.Call == l.Call && l.Digest == "" {
+			l.Digest = w.Digest
+		}
 	}
-	return false, nil
 }
 
 func (s *session) waitsForRateLimits() bool {

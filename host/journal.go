@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"slices"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
@@ -18,6 +20,7 @@ type journal struct {
 	writer *memory.Writer
 	run    plan.RunID
 	taken  func() []int64
+	acted  []int64            // of those, what no commit has taken yet
 	guard  *guard             // nil where no tool is called
 	learn  *learning.Learning // nil where the run is only ended
 	// past is what the process that goes on with the run has read of the journal,
@@ -33,25 +36,30 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 	defer failpoint.Hit("after an append")
 	events = j.guard.withVerdictHooks(ctx, events)
 	var letters []int64
+	var unread []string // kinds of letters that keep these events from being recorded
 	for _, ev := range events {
 		move, _ := ev.Body.(plan.StateChange)
 		if ev.Type() == plan.TypeRunEnd || move.Event == engine.Replanned {
 			// A cancel is dealt with once the run has ended, not before; so is a
 			// wish for another plan once the old one is given up.
-			letters = append(letters, j.taken()...)
+			j.acted = append(j.acted, j.taken()...)
+			letters = append(letters, j.acted...)
+		}
+		if end, ok := ev.Body.(plan.RunEnd); ok && end.Outcome == plan.Approved {
+			unread = []string{string(Steer), string(FollowUp), string(Replan)}
 		}
 		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {
 			letters = append(letters, t.TakesLetter())
 		}
 	}
-	var stored []plan.Event
-	var err error
-	if len(letters) > 0 {
-		stored, err = j.writer.AppendTaking(ctx, letters, events...)
-	} else {
-		stored, err = j.writer.Append(ctx, events...)
+	stored, err := j.writer.AppendUnlessUnread(ctx, unread, letters, events...)
+	if errors.Is(err, memory.ErrUnread) {
+		return nil, engine.ErrUnread
 	}
 	if err == nil {
+		if len(letters) > 0 {
+			j.acted = slices.DeleteFunc(j.acted, func(id int64) bool { return slices.Contains(letters, id) })
+		}
 		j.guard.observe(stored...)
 		j.learn.Observe(stored...)
 	}

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
@@ -30,6 +28,9 @@ const (
 	Replan   = Kind("replan")      // give the plan up and make another one
 )
 
+// decides reports whether a letter is about a call, a question or a plan that waits.
+func (k Kind) decides() bool { return k == Approve || k == Deny || k == Answer }
+
 // Letter is something that is said to a run.
 type Letter struct {
 	Kind Kind `json:"-"`
@@ -38,6 +39,9 @@ type Letter struct {
 	// Call is the call, the question or the plan (plan.PlanCall) that is meant; ""
 	// for the one that waits.
 	Call string `json:"call,omitempty"`
+	// Digest is that of what the person was shown (plan.WaitingCall). What waits
+	// with another one is not decided about. Default: that of what waits now.
+	Digest string `json:"digest,omitempty"`
 	// Scope is how far an Approve reaches, as in plan.ApprovalResolved. Default:
 	// plan.ScopeOnce.
 	Scope string `json:"scope,omitempty"`
@@ -56,7 +60,7 @@ func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (driver *memor
 	if err != nil {
 		return nil, err
 	}
-	if err := h.requireWanted(ctx, db, id, l); err != nil {
+	if err := h.bind(ctx, db, id, &l); err != nil {
 		return nil, err
 	}
 	if err := h.post(ctx, db, id, l); err != nil {
@@ -86,59 +90,31 @@ func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter)
 	return err
 }
 
-// requireWanted refuses a letter that nothing waits for.
-func (h *Host) requireWanted(ctx context.Context, db *memory.DB, id plan.RunID, l Letter) error {
+// bind makes a letter one about what waits now, and refuses one that nothing waits
+// for.
+func (h *Host) bind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter) error {
 	if l.Kind == Steer || l.Kind == FollowUp {
 		return nil
+	}
+	if l.Kind.decides() {
+		desk, err := readDesk(ctx, db, id)
+		if err == nil {
+			_, err = bindToCall(ctx, db, desk, l)
+		}
+		return err
 	}
 	run, err := Fold(ctx, db, id, nil)
 	if err != nil {
 		return err
 	}
-	if run.State.Final() {
-		return nil // post says so
-	}
-	if l.Kind != Replan {
-		return requireWaitingCall(run, l)
-	}
-	if len(run.Plans) > 0 && run.State != plan.Planning {
-		return nil
+	if run.State.Final() || len(run.Plans) > 0 && run.State != plan.Planning {
+		return nil // of a final one, post says so
 	}
 	return hint.New(
 		fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
 		fmt.Sprintf("Without --replan, the text reaches the implementer; `plan steer %s TEXT` reaches the "+
 			"planner.", id),
 	)
-}
-
-// requireWaitingCall refuses a decision or an answer where no such call waits.
-func requireWaitingCall(run *engine.Run, l Letter) error {
-	reason, what := plan.ParkApproval, "call waits for a decision"
-	if l.Kind == Answer {
-		reason, what = plan.ParkQuestion, "question waits for an answer"
-	}
-	var calls []string
-	if run.Parked != nil {
-		for _, c := range run.Parked.Waiting {
-			if (c.Question != "") == (l.Kind == Answer) {
-				calls = append(calls, c.Call)
-			}
-		}
-	}
-	parked := run.Parked != nil && run.Parked.Reason == reason
-	switch {
-	case len(calls) == 0 && !parked:
-		return hint.New(
-			fmt.Sprintf("no %s in run %s", what, run.ID),
-			fmt.Sprintf("`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.", run.ID, run.ID),
-		)
-	case l.Call != "" && len(calls) > 0 && !slices.Contains(calls, l.Call):
-		return hint.New(
-			fmt.Sprintf("call %q does not wait in run %s", l.Call, run.ID),
-			"Those that do: "+strings.Join(calls, ", "),
-		)
-	}
-	return nil
 }
 
 // mailbox is the inbox of a run as a loop wants it. Taking is the journal's:
@@ -158,11 +134,12 @@ func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
 			continue
 		}
 		out = append(out, loop.Letter{
-			ID:    l.ID,
-			Kind:  loop.LetterKind(l.Kind),
-			Text:  text.Text,
-			Call:  text.Call,
-			Scope: text.Scope,
+			ID:     l.ID,
+			Kind:   loop.LetterKind(l.Kind),
+			Text:   text.Text,
+			Call:   text.Call,
+			Scope:  text.Scope,
+			Digest: text.Digest,
 		})
 	}
 	return out, nil

@@ -269,9 +269,16 @@ func (l *Loop) resume(c Continuation, rulings []Ruled) error {
 			l.turn,
 		)
 	}
-	for id := range given {
-		if x := l.openCall(id); x == nil || x.pending == nil {
-			return fmt.Errorf("loop: call %q does not wait any more: it has been decided", id)
+	for _, p := range c.Calls {
+		if _, ok := given[p.Call]; !ok {
+			continue
+		}
+		x := l.openCall(p.Call)
+		switch {
+		case x == nil || x.pending == nil:
+			return fmt.Errorf("loop: call %q does not wait any more: it has been decided", p.Call)
+		case plan.CallDigest(p.Name, p.Args) != x.pending.Digest:
+			return fmt.Errorf("loop: call %q waits with other arguments than the ruling is about", p.Call)
 		}
 	}
 	l.rulings = given

@@ -170,7 +170,7 @@ func Example_confirmation() {
 	fmt.Printf("%s: may %s run? %s\n", end.Reason, end.Waiting[0].Name, end.Waiting[0].Why)
 
 	var queue loop.Queue // after a restart
-	queue.Put(loop.Approve, "")
+	queue.Rule(loop.Approve, end.Waiting[0], "")
 	cfg.Mail = &queue
 	if l, err = loop.New(cfg, journal); err != nil {
 		log.Fatal(err)

@@ -26,6 +26,9 @@ type Pending struct {
 	// Question is set when the tool asks the person something.
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
+	// Digest is the plan.CallDigest: a decision is about these arguments, and
+	// about no others.
+	Digest string `json:"digest"`
 }
 
 // Ruling is what a person, or a policy in their place, says about a call.
@@ -57,7 +60,7 @@ func (l *Loop) decide(ctx context.Context, c *call) {
 		l.changeArgs(c, d.Args)
 	case Confirm:
 		if l.changeArgs(c, d.Args) {
-			l.askApproval(c, d)
+			l.askApproval(ctx, c, d)
 		}
 	case Block:
 		c.reject("refused", "Blocked: "+orElse(d.Reason, "a rule does not allow this call."))
@@ -86,8 +89,10 @@ func (l *Loop) changeArgs(c *call, args json.RawMessage) bool {
 	return true
 }
 
-// askApproval is await with all that the person should know.
-func (l *Loop) askApproval(c *call, d Decision) {
+// askApproval asks a person about a call, as it would be run now. A decision that
+// is there already is about an earlier call of this id: servers use them again.
+func (l *Loop) askApproval(ctx context.Context, c *call, d Decision) {
+	_ = l.refuseDecisions(ctx, func(x Letter) bool { return x.Call == c.id }) // resolvePending meets the same error
 	c.pending = &Pending{
 		Call:   c.id,
 		Name:   c.name,
@@ -96,12 +101,15 @@ func (l *Loop) askApproval(c *call, d Decision) {
 		Rule:   d.Rule,
 		Effect: l.cfg.Redact(d.Effect),
 		Grant:  d.Grant,
+		Digest: plan.CallDigest(c.name, c.args),
 	}
 	l.record(plan.ApprovalRequired{
 		Call:   c.id,
 		Name:   c.name,
 		Args:   c.args,
 		Why:    d.Reason,
+		Shown:  plan.ShownCall(c.pending.Effect, c.args),
+		Digest: c.pending.Digest,
 		Rule:   d.Rule,
 		Effect: c.pending.Effect,
 		Grant:  d.Grant,
@@ -121,9 +129,10 @@ func (l *Loop) askQuestion(c *call) {
 		return
 	}
 	c.pending = &Pending{
-		Call: c.id,
-		Name: c.name,
-		Args: c.args,
+		Call:   c.id,
+		Name:   c.name,
+		Args:   c.args,
+		Digest: plan.CallDigest(c.name, c.args),
 	}
 	var q struct {
 		Question string   `json:"question"`
@@ -146,13 +155,16 @@ func (l *Loop) askQuestion(c *call) {
 const maxAsks = 3
 
 // resolvePending looks for rulings on the calls that wait, and returns those that
-// still do. Nothing but a clear yes lets a call run.
+// still do. Nothing but a clear yes lets a call run. A decision about anything else
+// than what waits now is taken out of the way, so that it never meets a later call.
 func (l *Loop) resolvePending(ctx context.Context, calls []*call) ([]Pending, error) {
 	var still []Pending
+	looked := false
 	for _, c := range calls {
 		if c.pending == nil || c.end != nil {
 			continue
 		}
+		looked = true
 		for attempts := 0; c.pending != nil && c.end == nil; attempts++ {
 			ruling, ok, err := l.findRuling(ctx, *c.pending)
 			if err != nil {
@@ -168,31 +180,60 @@ func (l *Loop) resolvePending(ctx context.Context, calls []*call) ([]Pending, er
 			l.recordRuling(ctx, c, ruling)
 		}
 	}
-	return still, nil
+	if !looked {
+		return still, nil
+	}
+	return still, l.refuseDecisions(ctx, func(x Letter) bool {
+		return !slices.ContainsFunc(still, func(p Pending) bool { return p.wants(x) })
+	})
 }
 
-// findRuling asks the mailbox, then the gate.
-func (l *Loop) findRuling(ctx context.Context, p Pending) (Ruling, bool, error) {
-	if r, ok := l.rulings[p.Call]; ok {
-		return r, true, nil
+// refuseDecisions records of letters that they decide nothing.
+func (l *Loop) refuseDecisions(ctx context.Context, stray func(Letter) bool) error {
+	letters, err := l.waiting(ctx, Approve, Deny, Reply)
+	if err != nil {
+		return err
 	}
-	kinds := []LetterKind{Approve, Deny}
-	if p.Question != "" {
-		kinds = []LetterKind{Reply}
-	}
-	for _, kind := range kinds {
-		letters, err := l.waiting(ctx, kind)
-		if err != nil {
-			return Ruling{}, false, err
-		}
-		i := slices.IndexFunc(letters, func(x Letter) bool { return x.Call == "" || x.Call == p.Call })
-		if i < 0 {
+	for _, x := range letters {
+		if !stray(x) {
 			continue
 		}
+		l.taking = append(l.taking, x.ID)
+		l.record(plan.Filtered{
+			Action: "reject",
+			Why:    fmt.Sprintf("This %s is not about what waits now as it was shown, so it decides nothing.", x.Kind),
+			Text:   l.cfg.Redact(x.Text),
+			Letter: x.ID,
+		})
+	}
+	return nil
+}
+
+// wants reports whether a letter is about this call as it was shown. Answers of
+// earlier programs do not name what they answer.
+func (p Pending) wants(x Letter) bool {
+	if p.Question != "" {
+		return x.Kind == Reply && (x.Call == "" || x.Call == p.Call) && (x.Digest == "" || x.Digest == p.Digest)
+	}
+	return x.Kind != Reply && x.Call == p.Call && x.Digest == p.Digest
+}
+
+// findRuling looks at what was handed in, asks the mailbox, then the gate. Of two
+// letters the first counts.
+func (l *Loop) findRuling(ctx context.Context, p Pending) (Ruling, bool, error) {
+	if r, ok := l.rulings[p.Call]; ok {
+		delete(l.rulings, p.Call) // it is about the call as it was shown then
+		return r, true, nil
+	}
+	letters, err := l.waiting(ctx, Approve, Deny, Reply)
+	if err != nil {
+		return Ruling{}, false, err
+	}
+	if i := slices.IndexFunc(letters, p.wants); i >= 0 {
 		x := letters[i]
 		l.taking = append(l.taking, x.ID)
 		return Ruling{
-			Approved: kind == Approve,
+			Approved: x.Kind == Approve,
 			Text:     l.cfg.RedactRead(x.Text),
 			Scope:    x.Scope,
 			letter:   x.ID,
@@ -261,7 +302,7 @@ func (l *Loop) applyRuling(ctx context.Context, c *call, approved bool, reason s
 			if d.Verb != Confirm {
 				d.Reason = "the hooks have changed it since it was approved"
 			}
-			l.askApproval(c, d)
+			l.askApproval(ctx, c, d)
 			return
 		default: // the change does not fit, and is the result
 			l.recordIntent(c)

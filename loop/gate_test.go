@@ -78,7 +78,7 @@ func TestConfirmationAcrossARestart(t *testing.T) {
 			if end, err = b.loop(b.j.events()...).Run(context.Background()); err != nil || end.Reason != loop.Waiting {
 				t.Fatalf("without a decision it ended with %+v, %v", end, err)
 			}
-			q.Put(c.kind, "too risky")
+			q.Rule(c.kind, end.Waiting[0], "too risky")
 			b.cfg.Hooks.BeforeTool = func(ctx context.Context, call loop.ToolCall) loop.Decision {
 				if call.Info.Name == "shell" {
 					return loop.Decision{Verb: c.now, Reason: "no longer"}
@@ -303,18 +303,21 @@ func TestHooksThatShapeTheRequest(t *testing.T) {
 	}
 }
 
+// TestAnApprovedCallThatHooksChangeIsAskedAgain: each yes is for the arguments that
+// were shown. One that came before the call was asked about is none.
 func TestAnApprovedCallThatHooksChangeIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name     string
-		steady   bool
-		approved int // letters
-		ran      int
-		asked    int
+		name    string
+		steady  bool
+		yes     int // how often a person says it
+		ran     int
+		asked   int
+		refused int // letters that decide nothing
 	}{
-		{"one yes is not enough", false, 1, 0, 2},
-		{"another is", true, 2, 1, 2},
-		{"a hook that never rests", false, 9, 0, 4},
+		{"one yes is not enough", false, 1, 0, 2, 1},
+		{"another is", true, 2, 1, 2, 2},
+		{"a hook that never rests", false, 9, 0, 10, 9},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -330,23 +333,87 @@ func TestAnApprovedCallThatHooksChangeIsAskedAgain(t *testing.T) {
 				return loop.Decision{Verb: loop.Confirm, Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)), Rule: "r", Effect: "e", Record: []plan.Body{plan.HookRan{Command: "h"}}}
 			}
 			var q loop.Queue
-			for range c.approved {
-				q.Put(loop.Approve, "")
-			}
 			b.cfg.Mail = &q
-			if _, err := b.loop().Run(context.Background(), plan.UserText("Go.")); err != nil {
-				t.Fatal(err)
+			end, err := b.loop().Run(context.Background(), plan.UserText("Go."))
+			for range c.yes {
+				if err != nil || end.Reason != loop.Waiting {
+					t.Fatalf("ended with %+v, %v", end, err)
+				}
+				q.Rule(loop.Approve, end.Waiting[0], "")
+				q.Rule(loop.Approve, end.Waiting[0], "typed twice")
+				end, err = b.loop(b.j.events()...).Run(context.Background())
 			}
-			asked := 0
+			asked, refused := 0, 0
 			for _, ev := range b.j.events() {
-				if a, ok := ev.Body.(plan.ApprovalRequired); ok {
-					if asked++; string(a.Args) != fmt.Sprintf(`{"n":%d}`, 10+asked) || a.Rule != "r" || a.Effect != "e" {
+				switch a := ev.Body.(type) {
+				case plan.ApprovalRequired:
+					if asked++; string(a.Args) != fmt.Sprintf(`{"n":%d}`, 10+asked) || a.Rule != "r" || a.Effect != "e" ||
+						a.Shown != "e" || a.Digest != plan.CallDigest("shell", a.Args) {
 						t.Errorf("asked about %+v", a)
 					}
+				case plan.Filtered:
+					refused++
 				}
 			}
-			if ran != c.ran || asked != c.asked {
-				t.Errorf("it ran %d times after %d questions", ran, asked)
+			if ran != c.ran || asked != c.asked || refused != c.refused {
+				t.Errorf("it ran %d times after %d questions, with %d letters refused", ran, asked, refused)
+			}
+			balanced(t, b.j.events())
+		})
+	}
+}
+
+// TestOnlyADecisionAboutWhatWasShownCounts: a letter names the call and the digest of
+// its arguments, or it decides nothing, is said, and is gone.
+func TestOnlyADecisionAboutWhatWasShownCounts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*loop.Pending)
+		before bool // it was there before the call was asked about
+		ran    int
+	}{
+		"as shown":        {func(*loop.Pending) {}, false, 1},
+		"early":           {func(*loop.Pending) {}, true, 0},
+		"no digest":       {func(p *loop.Pending) { p.Digest = "" }, false, 0},
+		"no call":         {func(p *loop.Pending) { p.Call = "" }, false, 0},
+		"other arguments": {func(p *loop.Pending) { p.Digest = plan.CallDigest("shell", json.RawMessage(`{"n":3}`)) }, false, 0},
+		"another call":    {func(p *loop.Pending) { p.Call = "other" }, false, 0},
+		"nothing":         {func(p *loop.Pending) { *p = loop.Pending{} }, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ran := 0
+			b := setup(t, confirming, look(), shells(&ran))
+			b.cfg.Hooks.BeforeTool = needsYes
+			end, err := b.loop().Run(context.Background(), plan.UserText("Go."))
+			if err != nil || len(end.Waiting) != 1 {
+				t.Fatalf("ended with %+v, %v", end, err)
+			}
+			p := end.Waiting[0]
+			c.change(&p)
+			var q loop.Queue
+			b.cfg.Mail = &q
+			q.Rule(loop.Approve, p, "")
+			events := b.j.events()
+			if c.before { // the same call again, with the same id
+				b = setup(t, confirming, look(), shells(&ran))
+				b.cfg.Hooks.BeforeTool, b.cfg.Mail = needsYes, &q
+				_, err = b.loop().Run(context.Background(), plan.UserText("Go."))
+			} else {
+				_, err = b.loop(events...).Run(context.Background())
+			}
+			if err != nil || ran != c.ran {
+				t.Errorf("it ran %d times, %v", ran, err)
+			}
+			said := 0
+			for _, ev := range b.j.events() {
+				if f, ok := ev.Body.(plan.Filtered); ok && f.Letter == 1 {
+					said++
+				}
+			}
+			left, err := q.Waiting(context.Background())
+			if said != 1-c.ran || len(left) > 0 || err != nil {
+				t.Errorf("it is said %d times, and %v is left, %v", said, left, err)
 			}
 			balanced(t, b.j.events())
 		})

@@ -32,7 +32,10 @@ type Letter struct {
 	ID   int64 // more than 0
 	Kind LetterKind
 	Text string
-	Call string // Approve, Deny, Reply: the call; "" for whichever waits
+	Call string // Approve, Deny, Reply: the call; a Reply without one is for whichever waits
+	// Digest is that of what the person was shown, as in Pending. A decision that
+	// has none, or another one, decides nothing.
+	Digest string
 	// Scope is how far an Approve reaches; default plan.ScopeOnce.
 	Scope string
 }
@@ -64,6 +67,20 @@ func (q *Queue) Put(kind LetterKind, text string) {
 		ID:   q.next,
 		Kind: kind,
 		Text: text,
+	})
+}
+
+// Rule adds a decision about a call that waits, or an answer to it.
+func (q *Queue) Rule(kind LetterKind, p Pending, text string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.next++
+	q.letters = append(q.letters, Letter{
+		ID:     q.next,
+		Kind:   kind,
+		Text:   text,
+		Call:   p.Call,
+		Digest: p.Digest,
 	})
 }
 
@@ -101,8 +118,9 @@ type Screening struct {
 	Reject string
 }
 
-// waiting lists the letters of a kind that have not been taken in.
-func (l *Loop) waiting(ctx context.Context, kind LetterKind) ([]Letter, error) {
+// waiting lists the letters of some kinds that have not been taken in, oldest
+// first.
+func (l *Loop) waiting(ctx context.Context, kinds ...LetterKind) ([]Letter, error) {
 	if l.cfg.Mail == nil {
 		return nil, nil
 	}
@@ -114,7 +132,7 @@ func (l *Loop) waiting(ctx context.Context, kind LetterKind) ([]Letter, error) {
 		return nil, fmt.Errorf("look for letters to the conversation: %w", err)
 	}
 	return slices.DeleteFunc(slices.Clone(letters), func(x Letter) bool {
-		return x.Kind != kind || slices.Contains(l.taking, x.ID)
+		return !slices.Contains(kinds, x.Kind) || slices.Contains(l.taking, x.ID)
 	}), nil
 }
 

@@ -115,6 +115,7 @@ func (l *Loop) applyCall(body plan.Body) {
 				Rule:   b.Rule,
 				Effect: b.Effect,
 				Grant:  b.Grant,
+				Digest: plan.CallDigest(b.Name, b.Args),
 			}
 		}
 	case plan.Question:
@@ -125,6 +126,7 @@ func (l *Loop) applyCall(body plan.Body) {
 				Args:     c.args,
 				Question: b.Question,
 				Options:  b.Options,
+				Digest:   plan.CallDigest(c.name, c.args),
 			}
 		}
 	case plan.ApprovalResolved:

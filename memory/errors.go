@@ -25,6 +25,8 @@ var (
 	ErrNoRun = errors.New("no such run")
 	// ErrNoBlob: no blob with this hash is stored.
 	ErrNoBlob = errors.New("no such blob")
+	// ErrUnread: a letter waits that has to be read first.
+	ErrUnread = errors.New("a letter to the run has not been read")
 	// ErrClosed: the writer was closed.
 	ErrClosed = errors.New("the writer is closed")
 )

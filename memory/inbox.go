@@ -75,12 +75,15 @@ func (db *DB) RunsWithLetters(ctx context.Context) ([]plan.RunID, error) {
 
 // Letters returns the letters that wait in the inbox, oldest first. They wait
 // until [Writer.AppendTaking] takes them.
-func (w *Writer) Letters(ctx context.Context) ([]Letter, error) {
+func (w *Writer) Letters(ctx context.Context) ([]Letter, error) { return w.db.Letters(ctx, w.run) }
+
+// Letters returns the letters that wait in the inbox of a run, oldest first.
+func (db *DB) Letters(ctx context.Context, run plan.RunID) ([]Letter, error) {
 	// A loop looks before each turn. For a context that can end, database/sql and
 	// the driver would start a goroutine each, which costs more than the look.
-	rows, err := w.db.stmt.letters.QueryContext(context.WithoutCancel(ctx), string(w.run))
+	rows, err := db.stmt.letters.QueryContext(context.WithoutCancel(ctx), string(run))
 	if err != nil {
-		return nil, w.db.runError("read the inbox of", w.run, err)
+		return nil, db.runError("read the inbox of", run, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var letters []Letter
@@ -88,13 +91,13 @@ func (w *Writer) Letters(ctx context.Context) ([]Letter, error) {
 		var l Letter
 		var created int64
 		if err := rows.Scan(&l.ID, &l.Kind, (*[]byte)(&l.Data), &created); err != nil {
-			return nil, w.db.runError("read the inbox of", w.run, err)
+			return nil, db.runError("read the inbox of", run, err)
 		}
 		l.Created = fromNanos(created)
 		letters = append(letters, l)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, w.db.runError("read the inbox of", w.run, err)
+		return nil, db.runError("read the inbox of", run, err)
 	}
 	return letters, nil
 }

@@ -94,6 +94,19 @@ func (w *Writer) Append(ctx context.Context, events ...plan.Event) ([]plan.Event
 // AppendTaking is [Writer.Append], and marks letters of the inbox as taken in
 // the same transaction. Without events it only marks them.
 func (w *Writer) AppendTaking(ctx context.Context, letters []int64, events ...plan.Event) ([]plan.Event, error) {
+	return w.AppendUnlessUnread(ctx, nil, letters, events...)
+}
+
+// AppendUnlessUnread is [Writer.AppendTaking] where no letter of one of the kinds
+// waits in the inbox: else it fails with [ErrUnread], nothing is changed, and the
+// writer can go on. A letter is so either read before these events or, where they
+// end the run, refused.
+func (w *Writer) AppendUnlessUnread(
+	ctx context.Context,
+	kinds []string,
+	letters []int64,
+	events ...plan.Event,
+) ([]plan.Event, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
@@ -102,7 +115,10 @@ func (w *Writer) AppendTaking(ctx context.Context, letters []int64, events ...pl
 	if len(letters) == 0 && len(events) == 0 {
 		return nil, nil
 	}
-	out, err := w.append(context.WithoutCancel(ctx), letters, events)
+	out, err := w.append(context.WithoutCancel(ctx), kinds, letters, events)
+	if errors.Is(err, ErrUnread) {
+		return nil, fmt.Errorf("append to run %s: %w", w.run, err)
+	}
 	if err != nil {
 		w.err = w.appendError(err)
 		return nil, w.err
@@ -120,18 +136,25 @@ type record struct {
 // appendEntry is an append on its way to the disk.
 type appendEntry struct {
 	writer  *Writer
+	unread  []string // kinds of letters that must not wait
 	letters []int64
 	next    journalTail
 	records []record
 }
 
-func (w *Writer) append(ctx context.Context, letters []int64, events []plan.Event) ([]plan.Event, error) {
+func (w *Writer) append(
+	ctx context.Context,
+	unread []string,
+	letters []int64,
+	events []plan.Event,
+) ([]plan.Event, error) {
 	next, records, err := w.tail.extend(w.run, events)
 	if err != nil {
 		return nil, err
 	}
 	e := &appendEntry{
 		writer:  w,
+		unread:  unread,
 		letters: letters,
 		next:    next,
 		records: records,
@@ -151,7 +174,10 @@ func (w *Writer) append(ctx context.Context, letters []int64, events []plan.Even
 // write implements pending.
 func (e *appendEntry) write(ctx context.Context, tx *txn) error {
 	w := e.writer
-	var err error
+	err := e.requireRead(ctx, tx)
+	if err != nil {
+		return err
+	}
 	if e.next.key, err = w.saveRun(ctx, tx, e.next); err != nil {
 		return err
 	}
@@ -165,6 +191,22 @@ func (e *appendEntry) write(ctx context.Context, tx *txn) error {
 		}
 		if n, err := res.RowsAffected(); err != nil || n != 1 {
 			return errors.Join(ruleError(fmt.Sprintf("letter %d is not waiting in this run's inbox", id)), err)
+		}
+	}
+	return nil
+}
+
+// requireRead fails where a letter waits that must not.
+func (e *appendEntry) requireRead(ctx context.Context, tx *txn) error {
+	for _, kind := range e.unread {
+		var n int
+		row := tx.tx.QueryRowContext(ctx, `SELECT count(*) FROM inbox JOIN runs ON run = key
+			WHERE runs.id = ? AND kind = ? AND taken_seq IS NULL`, string(e.writer.run), kind)
+		if err := row.Scan(&n); err != nil {
+			return fmt.Errorf("look into the inbox: %w", err)
+		}
+		if n > 0 {
+			return ErrUnread
 		}
 	}
 	return nil

@@ -280,6 +280,9 @@ func TestInbox(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Fatalf("letters (-want +got), %v:\n%s", err, diff)
 	}
+	if _, err := w.AppendUnlessUnread(ctx, []string{"x", "steer"}, nil, report("R1", "over")); !errors.Is(err, memory.ErrUnread) {
+		t.Errorf("the run goes on past letters that wait: %v", err)
+	}
 	if _, err := w.AppendTaking(ctx, ids[:1], report("R1", "steered")); err != nil {
 		t.Fatal(err)
 	}

@@ -200,6 +200,7 @@ func waitingPark(calls []loop.Pending) *plan.Parked {
 			Grant:    c.Grant,
 			Question: c.Question,
 			Options:  c.Options,
+			Digest:   c.Digest,
 		})
 	}
 	first := calls[0]

@@ -220,11 +220,12 @@ with "plan show RUN --plan"; after this, "plan batch resume" goes on.`,
 			if err != nil {
 				return err
 			}
+			d.Show = func(call plan.WaitingCall) { render.WriteCall(a.forPeople(), call) }
 			id, err := a.batches().Decide(cmd.Context(), strings.Join(args, ""), d)
 			if err != nil {
 				return err
 			}
-			return a.told(plan.RunID(id), "resume", "it is decided; go on with: plan batch resume "+id)
+			return a.told(plan.RunID(id), "resume", "it is decided; go on with: plan batch resume "+id, nil)
 		},
 	}
 	flags.registerForPlan(cmd)

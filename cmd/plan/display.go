@@ -32,6 +32,9 @@ func (a *app) drive(ctx context.Context, work func(context.Context, host.Face) (
 		return err
 	}
 	show.summary()
+	if a.interactive() {
+		a.terminal().Discard() // what was typed while the run went on is for no shell
+	}
 	if end.Drafts > 0 {
 		_ = render.DraftsWaiting(a.forPeople(), end.Drafts) // a hint, which may get lost
 	}

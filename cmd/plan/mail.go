@@ -38,7 +38,7 @@ func (a *app) tellCommand(use, short, long string, kind host.Kind) *cobra.Comman
 			if replan {
 				l.Kind = host.Replan
 			}
-			return a.deliver(cmd.Context(), args[0], then, func(id plan.RunID) (*memory.HeldError, error) {
+			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (*memory.HeldError, error) {
 				return a.host.Tell(cmd.Context(), id, l)
 			})
 		},
@@ -67,7 +67,11 @@ func (a *app) decideCommand(use, short string, approve bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.deliver(cmd.Context(), args[0], then, func(id plan.RunID) (*memory.HeldError, error) {
+			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (*memory.HeldError, error) {
+				d.Show = func(call plan.WaitingCall) {
+					then.decided = &call
+					render.WriteCall(a.forPeople(), call)
+				}
 				return a.host.Decide(cmd.Context(), id, d)
 			})
 		},
@@ -86,14 +90,16 @@ type decisionFlags struct {
 	plan              string
 	comment           string // of deny
 	reject            bool
+	digest            string
 }
 
 func (f *decisionFlags) register(cmd *cobra.Command) {
 	f.registerForPlan(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.digest, "digest", "", "decide only if what waits has this `DIGEST`, as approval_required says it")
 	if !f.approve {
 		return
 	}
-	fl := cmd.Flags()
 	fl.BoolVar(&f.show, "show", false, "show what waits, and what it would do, and decide nothing")
 	fl.BoolVar(&f.run, "for-run", false, "allow the same for the rest of this run, too")
 	fl.BoolVar(&f.always, "always", false, "allow the same from now on: add a rule to your config.toml")
@@ -119,6 +125,7 @@ func (f *decisionFlags) decision(a *app, call []string) (d host.Decision, err er
 	d = host.Decision{
 		Approve: f.approve,
 		Call:    strings.Join(call, ""),
+		Digest:  f.digest,
 		Text:    f.reason,
 		Reject:  f.reject,
 		OfPlan:  f.comment != "",
@@ -139,7 +146,10 @@ func (f *decisionFlags) decision(a *app, call []string) (d host.Decision, err er
 }
 
 // reader says which process is to read a letter to a run that none drives.
-type reader struct{ resume bool }
+type reader struct {
+	resume  bool
+	decided *plan.WaitingCall // what the letter decides about; nil for none
+}
 
 func (r *reader) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.resume, "resume", false, "go on with the run in this process, if no other one drives it")
@@ -149,7 +159,7 @@ func (r *reader) register(cmd *cobra.Command) {
 func (a *app) deliver(
 	ctx context.Context,
 	prefix string,
-	then reader,
+	then *reader,
 	send func(plan.RunID) (driver *memory.HeldError, err error),
 ) error {
 	id, err := a.host.Resolve(ctx, prefix)
@@ -167,16 +177,20 @@ func (a *app) deliver(
 		}
 	}
 	if driver != nil {
-		return a.told(id, "now", fmt.Sprintf("process %d reads it at its next step", driver.PID))
+		return a.told(id, "now", fmt.Sprintf("process %d reads it at its next step", driver.PID), then.decided)
 	}
 	return a.told(id, "resume", fmt.Sprintf(
-		"it waits; nobody is driving the run now, so go on with: plan resume %s", id))
+		"it waits; nobody is driving the run now, so go on with: plan resume %s", id), then.decided)
 }
 
 // told answers a command that wrote to a run: reaches is now or resume.
-func (a *app) told(id plan.RunID, reaches, what string) error {
+func (a *app) told(id plan.RunID, reaches, what string, decided *plan.WaitingCall) error {
 	if a.json {
-		return a.document(map[string]any{"id": id, "reaches": reaches, "result": what})
+		answer := map[string]any{"id": id, "reaches": reaches, "result": what}
+		if decided != nil {
+			answer["decided"] = decided
+		}
+		return a.document(answer)
 	}
 	return a.said(id, what)
 }

@@ -16,11 +16,7 @@ func WriteCall(to io.Writer, c plan.WaitingCall) {
 		question = "May this plan be carried out?"
 	}
 	fmt.Fprintf(to, "%s\n", SafeLine(question))
-	effect := c.Effect
-	if effect == "" {
-		effect = string(c.Args)
-	}
-	for line := range strings.Lines(SafeText(effect)) {
+	for line := range strings.Lines(SafeText(c.Shown())) {
 		fmt.Fprintf(to, "  %s\n", strings.TrimRight(line, "\n"))
 	}
 	if c.Why != "" {
@@ -34,7 +30,7 @@ func WaitingCalls(w io.Writer, run plan.RunID, waiting []plan.WaitingCall) error
 		return writef(w, "run %s waits with no call\n", run)
 	}
 	for _, c := range waiting {
-		if err := writef(w, "call %s\n", SafeLine(c.Call)); err != nil {
+		if err := writef(w, "call %s, digest %s\n", SafeLine(c.Call), c.Digest); err != nil {
 			return err
 		}
 		WriteCall(w, c)

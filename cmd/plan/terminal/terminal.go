@@ -6,7 +6,6 @@
 package terminal
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -54,12 +53,21 @@ func (p Person) Decide(ctx context.Context, end engine.End, doc *plan.PlanDoc) (
 	for _, c := range end.Parked.Waiting {
 		l, ok := p.ask(ctx, c, doc)
 		if !ok {
-			return nil, false
+			p.closeQuestion(ctx)
+			return letters, false
 		}
 		letters = append(letters, l)
 	}
 	p.Show()
 	return letters, true
+}
+
+// closeQuestion says why a question needs no answer any more, where it does not.
+func (p Person) closeQuestion(ctx context.Context) {
+	if errors.Is(context.Cause(ctx), host.ErrDecidedElsewhere) {
+		fmt.Fprintln(p.Out, "\nIt was decided elsewhere just now.")
+		p.Show()
+	}
 }
 
 // Drift implements host.Person.
@@ -74,17 +82,23 @@ func (p Person) Drift(ctx context.Context, end engine.End) (engine.OnDrift, stri
 
 // Trust implements host.Truster, and asks about what a repository wants, too.
 func (t Terminal) Trust(ctx context.Context, it trust.Item) bool {
+	t.Discard() // what was typed before is no answer
 	render.TrustQuestion(t.Out, it)
 	line, ok := t.ReadLine(ctx)
+	return ok && isYes(line)
+}
+
+// isYes reports whether a line is a clear yes.
+func isYes(line string) bool {
 	line = strings.ToLower(line)
-	return ok && (line == "y" || line == "yes")
+	return line == "y" || line == "yes"
 }
 
 // ask puts one call, a question or the plan to the person.
 func (t Terminal) ask(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc) (host.Letter, bool) {
 	switch {
 	case c.IsPlan() && doc != nil:
-		return t.askAboutPlan(ctx, doc)
+		return t.askAboutPlan(ctx, c, doc)
 	case c.Question == "":
 		return t.askAboutCall(ctx, c)
 	}
@@ -92,8 +106,7 @@ func (t Terminal) ask(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc
 	for i, o := range c.Options {
 		fmt.Fprintf(t.Out, "  %d  %s\n", i+1, render.SafeLine(o))
 	}
-	fmt.Fprint(t.Out, "Answer (empty: leave it for later): ")
-	line, ok := t.ReadLine(ctx)
+	line, ok := t.Ask(ctx, "Answer (empty: leave it for later): ")
 	if !ok || line == "" {
 		return host.Letter{}, false
 	}
@@ -102,94 +115,115 @@ func (t Terminal) ask(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc
 		line = c.Options[n-1]
 	}
 	return host.Letter{
-		Kind: host.Answer,
-		Text: line,
-		Call: c.Call,
+		Kind:   host.Answer,
+		Text:   line,
+		Call:   c.Call,
+		Digest: c.Digest,
 	}, true
 }
 
-// askAboutCall puts a call to the person. What is no clear answer decides nothing.
+// askAboutCall puts a call to the person, until there is a clear answer.
 func (t Terminal) askAboutCall(ctx context.Context, c plan.WaitingCall) (host.Letter, bool) {
+	l := host.Letter{
+		Kind:   host.Approve,
+		Call:   c.Call,
+		Digest: c.Digest,
+	}
 	fmt.Fprintln(t.Out)
 	render.WriteCall(t.Out, c)
 	longer := ""
 	if c.Grant != (plan.Grant{}) {
-		longer = fmt.Sprintf(", r for this run, a always (both: %s)", render.SafeLine(host.GrantText(c.Grant)))
+		longer = fmt.Sprintf(", r for this run, always (both: %s)", render.SafeLine(host.GrantText(c.Grant)))
 	}
-	fmt.Fprintf(t.Out, "y once%s, n with a reason (empty: leave it for later): ", longer)
-	line, ok := t.ReadLine(ctx)
-	word, reason, _ := strings.Cut(line, " ")
-	l := host.Letter{
-		Kind: host.Approve,
-		Call: c.Call,
-		Text: strings.TrimSpace(reason),
-	}
-	switch word = strings.ToLower(word); {
-	case word == "n" || word == "no":
-		l.Kind = host.Deny
-		return l, ok
-	case word == "y" || word == "yes":
-		return l, ok
-	case longer != "" && (word == "r" || word == "run"):
-		l.Scope = plan.ScopeRun
-		return l, ok
-	case longer != "" && (word == "a" || word == "always"):
-		l.Scope = plan.ScopeAlways
-		if err := t.Allow(ctx, c.Grant); err != nil {
-			fmt.Fprintf(t.Err, "plan: %s\n", render.SafeText(err.Error()))
+	for {
+		line, ok := t.Ask(ctx, fmt.Sprintf("y once%s, n with a reason (empty: leave it for later): ", longer))
+		if !ok || line == "" {
 			return l, false
 		}
-		return l, ok
+		word, reason, _ := strings.Cut(line, " ")
+		l.Text = strings.TrimSpace(reason)
+		switch word = strings.ToLower(word); {
+		case word == "n" || word == "no":
+			l.Kind = host.Deny
+			return l, true
+		case word == "y" || word == "yes":
+			return l, true
+		case longer != "" && word == "r":
+			l.Scope = plan.ScopeRun
+			return l, true
+		case longer != "" && word == "always":
+			l.Scope = plan.ScopeAlways
+			err := t.Allow(ctx, c.Grant)
+			if err != nil {
+				fmt.Fprintf(t.Err, "plan: %s\n", render.SafeText(err.Error()))
+			}
+			return l, err == nil
+		}
+		t.notUnderstood(word)
 	}
-	return l, false
+}
+
+// notUnderstood says that a word decides nothing.
+func (t Terminal) notUnderstood(word string) {
+	fmt.Fprintf(t.Out, "%q is no answer here.\n", render.SafeLine(word))
 }
 
 // askAboutPlan shows a plan to the person at the terminal and takes the
 // decision. It reports false where there is none: nothing but a clear word
 // approves.
-func (t Terminal) askAboutPlan(ctx context.Context, doc *plan.PlanDoc) (host.Letter, bool) {
+func (t Terminal) askAboutPlan(ctx context.Context, c plan.WaitingCall, doc *plan.PlanDoc) (host.Letter, bool) {
 	l := host.Letter{
-		Kind: host.Approve,
-		Call: plan.PlanCall(doc.Version),
+		Kind:   host.Approve,
+		Call:   c.Call,
+		Digest: c.Digest,
 	}
 	fmt.Fprintf(t.Out, "\n%s\n\n", render.SafeText(doc.Text))
 	for {
-		fmt.Fprintf(t.Out, "Version %d: (a)pprove, (e)dit, (c)omment TEXT to send it back, "+
-			"(r)eject (empty: leave it for later): ", doc.Version)
-		line, ok := t.ReadLine(ctx)
+		line, ok := t.Ask(ctx, fmt.Sprintf("Version %d: y to carry it out, n REASON to send it back, e to edit it, "+
+			"reject to end the run (empty: leave it for later): ", doc.Version))
 		if !ok || line == "" {
 			return l, false
 		}
 		word, text, _ := strings.Cut(line, " ")
 		text = strings.TrimSpace(text)
-		switch strings.ToLower(word) {
-		case "a", "approve", "y", "yes":
+		switch word = strings.ToLower(word); {
+		case word == "y" || word == "yes":
 			l.Text = text
 			return l, true
-		case "r", "reject":
+		case word == "reject":
 			l.Kind = host.Deny
 			l.Text = text
 			l.Reject = true
 			return l, true
-		case "c", "comment":
-			if text != "" {
-				l.Kind = host.Deny
-				l.Text = text
-				return l, true
-			}
-		case "e", "edit":
-			edited, err := t.editText(ctx, doc.Text)
-			switch {
-			case err != nil:
-				fmt.Fprintf(t.Out, "%s\n", render.SafeLine(err.Error()))
-			case edited == "" || edited == strings.TrimSpace(doc.Text):
-				fmt.Fprintln(t.Out, "The plan is as it was.")
-			default:
+		case (word == "n" || word == "no") && text != "":
+			l.Kind = host.Deny
+			l.Text = text
+			return l, true
+		case word == "n" || word == "no":
+			fmt.Fprintln(t.Out, "Say what should change: n REASON.")
+		case word == "e" || word == "edit":
+			if edited := t.editPlan(ctx, doc.Text); edited != "" {
 				l.Plan = edited
 				return l, true
 			}
+		default:
+			t.notUnderstood(word)
 		}
 	}
+}
+
+// editPlan is the plan as the person's editor leaves it, "" where it is as it was.
+func (t Terminal) editPlan(ctx context.Context, text string) string {
+	edited, err := t.editText(ctx, text)
+	switch {
+	case err != nil:
+		fmt.Fprintf(t.Out, "%s\n", render.SafeLine(err.Error()))
+		return ""
+	case edited == "" || edited == strings.TrimSpace(text):
+		fmt.Fprintln(t.Out, "The plan is as it was.")
+		return ""
+	}
+	return edited
 }
 
 // askDrift asks the person what to do about a changed tree, and reports whether
@@ -206,52 +240,31 @@ func (t Terminal) askDrift(ctx context.Context, end engine.End) (on engine.OnDri
 	}
 	again := ""
 	if end.State == plan.Implementing || end.State == plan.Reviewing {
-		again = ", r to make another plan"
+		again = ", replan to make another plan"
 	}
-	fmt.Fprintf(t.Out, "c to go on with the tree as it is%s (empty: leave it for later): ", again)
-	line, ok := t.ReadLine(ctx)
-	word, reason, _ := strings.Cut(line, " ")
-	switch {
-	case !ok:
-		return "", "", false
-	case word == "c":
-		return engine.DriftGoesOn, "", true
-	case word == "r" && again != "":
-		if reason = strings.TrimSpace(reason); reason == "" {
-			reason = host.DefaultReplanReason
+	for {
+		line, ok := t.Ask(ctx, fmt.Sprintf("y to go on with the tree as it is%s (empty: leave it for later): ", again))
+		if !ok || line == "" {
+			return "", "", false
 		}
-		return engine.DriftReplans, reason, true
+		word, reason, _ := strings.Cut(line, " ")
+		switch word = strings.ToLower(word); {
+		case word == "y" || word == "yes":
+			return engine.DriftGoesOn, "", true
+		case word == "replan" && again != "":
+			return engine.DriftReplans, cmp.Or(strings.TrimSpace(reason), host.DefaultReplanReason), true
+		}
+		t.notUnderstood(word)
 	}
-	return "", "", false
 }
 
 // AskHooks asks whether git's hooks may run that lie in a work tree.
 func (t Terminal) AskHooks(ctx context.Context, dir string) bool {
-	fmt.Fprintf(t.Out, "Git would run the hooks in %s, which the run could change. Run them? [y/N] ", render.SafeLine(dir))
-	line, ok := t.ReadLine(ctx)
-	return ok && strings.EqualFold(strings.TrimSpace(line), "y")
-}
-
-// ReadLine reads a line from the person, until ctx ends.
-func (t Terminal) ReadLine(ctx context.Context) (string, bool) {
-	type read struct {
-		line string
-		err  error
-	}
-	lines := make(chan read, 1)
-	go func() { // ends with the line, or with the process
-		line, err := bufio.NewReader(t.In).ReadString('\n')
-		lines <- read{line, err}
-	}()
-	select {
-	case r := <-lines:
-		if r.err != nil && (r.line == "" || !errors.Is(r.err, io.EOF)) {
-			return "", false
-		}
-		return strings.TrimSpace(r.line), true
-	case <-ctx.Done():
-		return "", false
-	}
+	line, ok := t.Ask(ctx, fmt.Sprintf(
+		"Git would run the hooks in %s, which the run could change. Run them? [y/N] ",
+		render.SafeLine(dir),
+	))
+	return ok && isYes(line)
 }
 
 // editText opens the person's editor on a text and returns what it leaves.

@@ -16,16 +16,12 @@ import (
 	"github.com/plan-engine/plan/host"
 )
 
-// lineReader gives a line for each read, as a terminal does.
-type lineReader struct{ lines []string }
-
-func (r *lineReader) Read(p []byte) (int, error) {
-	if len(r.lines) == 0 {
-		return 0, io.EOF
+// typing is a terminal on which these lines are typed.
+func typing(lines []string) io.Reader {
+	if len(lines) == 0 {
+		return strings.NewReader("")
 	}
-	n := copy(p, r.lines[0]+"\n")
-	r.lines = r.lines[1:]
-	return n, nil
+	return strings.NewReader(strings.Join(lines, "\n") + "\n")
 }
 
 // TestAskAboutPlan: what a person types, and what becomes of it. Nothing but a
@@ -40,6 +36,7 @@ func TestAskAboutPlan(t *testing.T) {
 	letter := func(kind host.Kind, l host.Letter) host.Letter {
 		l.Kind = kind
 		l.Call = "plan-3"
+		l.Digest = "d"
 		return l
 	}
 	for name, c := range map[string]struct {
@@ -50,13 +47,16 @@ func TestAskAboutPlan(t *testing.T) {
 		ok     bool
 		says   string
 	}{
-		"approve":           {[]string{"a"}, "", host.Approve, host.Letter{}, true, "# Plan"},
+		"yes":               {[]string{"y"}, "", host.Approve, host.Letter{}, true, "# Plan"},
 		"yes, with a word":  {[]string{"yes as discussed"}, "", host.Approve, host.Letter{Text: "as discussed"}, true, ""},
-		"comment":           {[]string{"c keep the name"}, "", host.Deny, host.Letter{Text: "keep the name"}, true, ""},
-		"comment, then why": {[]string{"c", "comment smaller"}, "", host.Deny, host.Letter{Text: "smaller"}, true, ""},
-		"reject":            {[]string{"r no"}, "", host.Deny, host.Letter{Text: "no", Reject: true}, true, ""},
+		"sent back":         {[]string{"n keep the name"}, "", host.Deny, host.Letter{Text: "keep the name"}, true, ""},
+		"no, then why":      {[]string{"n", "no smaller"}, "", host.Deny, host.Letter{Text: "smaller"}, true, "n REASON"},
+		"reject":            {[]string{"reject no"}, "", host.Deny, host.Letter{Text: "no", Reject: true}, true, ""},
+		"r is no reject":    {[]string{"r", "n smaller"}, "", host.Deny, host.Letter{Text: "smaller"}, true, `"r" is no answer`},
+		"a is no approve":   {[]string{"a", ""}, "", "", host.Letter{}, false, `"a" is no answer`},
+		"always is none":    {[]string{"always", ""}, "", "", host.Letter{}, false, "is no answer"},
 		"edit":              {[]string{"e"}, `"` + editor + `" well`, host.Approve, host.Letter{Plan: "# Plan\nedited well"}, true, ""},
-		"edit nothing":      {[]string{"e", "a"}, "true", host.Approve, host.Letter{}, true, "as it was"},
+		"edit nothing":      {[]string{"edit", "y"}, "true", host.Approve, host.Letter{}, true, "as it was"},
 		"edit, and fail":    {[]string{"e", ""}, "false", "", host.Letter{}, false, "the editor \"false\" failed"},
 		"no editor":         {[]string{"e", ""}, "", "", host.Letter{}, false, "no editor is set"},
 		"later":             {[]string{""}, "", "", host.Letter{}, false, ""},
@@ -67,12 +67,15 @@ func TestAskAboutPlan(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			terminal := Terminal{
-				In:      &lineReader{c.typed},
+				In:      typing(c.typed),
 				Out:     &out,
 				Err:     &out,
 				Environ: []string{"VISUAL=" + c.visual},
 			}
-			l, ok := terminal.askAboutPlan(context.Background(), &plan.PlanDoc{Version: 3, Text: "# Plan\x1b[2J"})
+			l, ok := terminal.askAboutPlan(context.Background(), plan.WaitingCall{
+				Call:   "plan-3",
+				Digest: "d",
+			}, &plan.PlanDoc{Version: 3, Text: "# Plan\x1b[2J"})
 			if c.want.Plan != "" {
 				l.Plan = strings.ReplaceAll(l.Plan, "\x1b[2J", "")
 			}
@@ -94,6 +97,7 @@ func TestWhatAPersonAnswers(t *testing.T) {
 		Why:    "it sends work to others",
 		Effect: "in /r\n$ git push \x1b[2J",
 		Grant:  plan.Grant{Tool: "bash", Command: "git push"},
+		Digest: "d",
 	}
 	alone := push
 	alone.Grant = plan.Grant{}
@@ -108,16 +112,19 @@ func TestWhatAPersonAnswers(t *testing.T) {
 		{push, "y\n", true, host.Approve, host.Letter{Call: "k1"}, ""},
 		{push, "YES do\n", true, host.Approve, host.Letter{Call: "k1", Text: "do"}, ""},
 		{push, "r\n", true, host.Approve, host.Letter{Call: "k1", Scope: plan.ScopeRun}, ""},
-		{push, "a\n", true, host.Approve, host.Letter{
+		{push, "always\n", true, host.Approve, host.Letter{
 			Call:  "k1",
 			Scope: plan.ScopeAlways,
 		}, "[[permission]]\ntool = 'bash'\ncommand = 'git push'\naction = 'allow'\n"},
+		{push, "a\n", false, "", host.Letter{Call: "k1"}, ""},
+		{push, "a\ny\n", true, host.Approve, host.Letter{Call: "k1"}, ""},
+		{push, "run\nreject\n", false, "", host.Letter{Call: "k1"}, ""},
 		{push, "n use another branch\n", true, host.Deny, host.Letter{Call: "k1", Text: "use another branch"}, ""},
 		{push, "no", true, host.Deny, host.Letter{Call: "k1"}, ""},
 		{push, "\n", false, "", host.Letter{Call: "k1"}, ""},
 		{push, "", false, "", host.Letter{Call: "k1"}, ""},
 		{push, "yeah sure\n", false, "", host.Letter{Call: "k1", Text: "sure"}, ""},
-		{alone, "a\n", false, "", host.Letter{Call: "k1"}, ""},
+		{alone, "r\nalways\n", false, "", host.Letter{Call: "k1"}, ""},
 		{alone, "y\n", true, host.Approve, host.Letter{Call: "k1"}, ""},
 	} {
 		home := t.TempDir()
@@ -131,6 +138,7 @@ func TestWhatAPersonAnswers(t *testing.T) {
 		}
 		letter, ok := terminal.ask(context.Background(), c.call, nil)
 		c.letter.Kind = c.kind
+		c.letter.Digest = "d"
 		if ok != c.ok || (ok && letter != c.letter) {
 			t.Errorf("%q: %+v %v", c.says, letter, ok)
 		}
@@ -182,12 +190,14 @@ func TestAskDrift(t *testing.T) {
 		again bool
 		want  chosen
 	}{
-		{"c\n", plan.Implementing, true, chosen{engine.DriftGoesOn, ""}},
-		{"r\n", plan.Implementing, true, chosen{engine.DriftReplans, host.DefaultReplanReason}},
-		{"r use  maps\n", plan.Reviewing, true, chosen{engine.DriftReplans, "use  maps"}},
-		{"r\n", plan.Exploring, false, chosen{}},
+		{"y\n", plan.Implementing, true, chosen{engine.DriftGoesOn, ""}},
+		{"replan\n", plan.Implementing, true, chosen{engine.DriftReplans, host.DefaultReplanReason}},
+		{"replan use  maps\n", plan.Reviewing, true, chosen{engine.DriftReplans, "use  maps"}},
+		{"replan\n", plan.Exploring, false, chosen{}},
+		{"r\n", plan.Implementing, false, chosen{}},
+		{"what\ny\n", plan.Implementing, true, chosen{engine.DriftGoesOn, ""}},
 		{"\n", plan.Implementing, false, chosen{}},
-		{"yes\n", plan.Implementing, false, chosen{}},
+		{"c\n", plan.Implementing, false, chosen{}},
 		{"", plan.Implementing, false, chosen{}},
 	} {
 		t.Run(c.typed, func(t *testing.T) {

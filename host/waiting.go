@@ -1,0 +1,193 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/memory"
+)
+
+// desk is what a run waits for people with, and what they have said about it.
+type desk struct {
+	run *engine.Run
+	// open are the calls, questions and plans that the run waits with, each with
+	// its digest.
+	open []plan.WaitingCall
+	// resolved says of those that were decided by whom and when.
+	resolved map[string]string
+	last     string // the one of them that was decided last
+}
+
+// readDesk reads a run's journal.
+func readDesk(ctx context.Context, db *memory.DB, id plan.RunID) (*desk, error) {
+	d := &desk{resolved: map[string]string{}}
+	var open []plan.WaitingCall
+	close := func(call string) {
+		open = slices.DeleteFunc(open, func(w plan.WaitingCall) bool { return w.Call == call })
+	}
+	resolve := func(call, how, by string, at time.Time) {
+		close(call)
+		d.last = call
+		d.resolved[call] = fmt.Sprintf("%s by %s at %s", how, by, clockTime(at))
+	}
+	var err error
+	d.run, err = Fold(ctx, db, id, func(ev plan.Event) {
+		switch b := ev.Body.(type) {
+		case plan.ApprovalRequired:
+			close(b.Call) // asked again: it has changed
+			open = append(open, plan.WaitingCall{
+				Call:   b.Call,
+				Name:   b.Name,
+				Args:   b.Args,
+				Why:    b.Why,
+				Rule:   b.Rule,
+				Effect: b.Effect,
+				Grant:  b.Grant,
+				Digest: b.Digest,
+			})
+		case plan.Question:
+			open = append(open, plan.WaitingCall{
+				Call:     b.Call,
+				Question: b.Question,
+				Options:  b.Options,
+			})
+		case plan.ApprovalResolved:
+			resolve(b.Call, decisionWord(b), b.By, ev.Time)
+		case plan.Answered:
+			resolve(b.Call, "answered", b.By, ev.Time)
+		case plan.ToolEnd:
+			close(b.Call)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	text := ""
+	if doc := d.run.Plan(); doc != nil {
+		text = doc.Text
+	}
+	if d.run.Parked == nil {
+		return d, nil // what it has asked, it asks of the process that drives it
+	}
+	if len(d.run.Parked.Waiting) > 0 { // else an earlier program parked it
+		open = d.run.Parked.Waiting
+	}
+	for _, w := range open {
+		if w.IsPlan() && w.Effect == "" {
+			w.Effect = text
+		}
+		if w.Question == "" || w.Name != "" { // else an earlier program asked it
+			w = w.Bound(text)
+		}
+		d.open = append(d.open, w)
+	}
+	return d, nil
+}
+
+func decisionWord(b plan.ApprovalResolved) string {
+	if b.Approved {
+		return "approved"
+	}
+	return "denied"
+}
+
+func clockTime(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// bindToCall makes a decision, or an answer, one about what waits now: the call that
+// it names, or the only one that waits. It refuses one about anything else, and a
+// second one.
+func bindToCall(ctx context.Context, db *memory.DB, desk *desk, l *Letter) (plan.WaitingCall, error) {
+	id := desk.run.ID
+	if desk.run.State.Final() {
+		return plan.WaitingCall{}, nil // post says so
+	}
+	call, err := desk.find(*l)
+	if err != nil {
+		return call, err
+	}
+	if l.Digest != "" && call.Digest != "" && l.Digest != call.Digest {
+		return call, hint.New(
+			fmt.Sprintf("call %s of run %s waits with the digest %s: it is not what you were shown",
+				call.Call, id, call.Digest),
+			fmt.Sprintf("Look at it, and decide again: plan approve %s --show", id),
+		)
+	}
+	l.Call, l.Digest = call.Call, call.Digest
+	return call, requireFirst(ctx, db, id, call)
+}
+
+// find is what a letter is about.
+func (d *desk) find(l Letter) (plan.WaitingCall, error) {
+	id, what := d.run.ID, "call waits for a decision"
+	if l.Kind == Answer {
+		what = "question waits for an answer"
+	}
+	open := slices.DeleteFunc(slices.Clone(d.open), func(w plan.WaitingCall) bool {
+		return (w.Question != "") != (l.Kind == Answer)
+	})
+	named := slices.DeleteFunc(slices.Clone(open), func(w plan.WaitingCall) bool { return l.Call != "" && w.Call != l.Call })
+	how := fmt.Sprintf("`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.", id, id)
+	switch was := d.resolved[l.Call]; {
+	case len(named) == 1:
+		return named[0], nil
+	case was != "":
+		return plan.WaitingCall{}, hint.New(fmt.Sprintf("call %q does not wait in run %s: it was %s", l.Call, id, was), how)
+	case l.Call != "":
+		return plan.WaitingCall{}, hint.New(
+			fmt.Sprintf("run %s waits with no such call: call %q does not wait", id, l.Call), "Those that do: "+callNames(open))
+	case len(open) == 0 && d.last != "":
+		return plan.WaitingCall{}, hint.New(
+			fmt.Sprintf("no %s in run %s; call %s was %s", what, id, d.last, d.resolved[d.last]), how)
+	case len(open) == 0:
+		return plan.WaitingCall{}, hint.New(fmt.Sprintf("no %s in run %s", what, id), how)
+	}
+	return plan.WaitingCall{}, hint.New(
+		fmt.Sprintf("run %s waits with %d calls; say which one is meant: %s", id, len(open), callNames(open)),
+		fmt.Sprintf("See them: plan approve %s --show", id),
+	)
+}
+
+func callNames(calls []plan.WaitingCall) string {
+	names := make([]string, len(calls))
+	for i, w := range calls {
+		names[i] = w.Call
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// requireFirst refuses a second decision while the first one waits to be read.
+func requireFirst(ctx context.Context, db *memory.DB, id plan.RunID, call plan.WaitingCall) error {
+	l, ok, err := decided(ctx, db, id, call)
+	if err != nil || !ok {
+		return err
+	}
+	words := map[Kind]string{Approve: "approved", Deny: "denied", Answer: "answered"}
+	return fmt.Errorf("call %s of run %s was already %s by person at %s, which takes effect with: plan resume %s",
+		call.Call, id, words[Kind(l.Kind)], clockTime(l.Created), id)
+}
+
+// decided is the letter in a run's inbox that decides about a call.
+func decided(ctx context.Context, db *memory.DB, id plan.RunID, call plan.WaitingCall) (memory.Letter, bool, error) {
+	letters, err := db.Letters(ctx, id)
+	if err != nil {
+		return memory.Letter{}, false, err
+	}
+	for _, l := range letters {
+		var text Letter
+		if Kind(l.Kind).decides() && json.Unmarshal(l.Data, &text) == nil &&
+			text.Call == call.Call && text.Digest == call.Digest {
+			return l, true, nil
+		}
+	}
+	return memory.Letter{}, false, nil
+}
