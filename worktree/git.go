@@ -20,8 +20,8 @@ func (r *Repo) UserEnv(ctx context.Context, hooks bool) (env []string, left stri
 	return r.git.UserEnv(ctx, hooks) //nolint:wrapcheck // says what it did
 }
 
-// Unheeded are the settings of the repository's own that do not count, since they
-// name programs of the tree or were changed since it was opened.
+// Unheeded are the filters and merge drivers of the repository's own settings that
+// do not count, since they name programs of the tree.
 func (r *Repo) Unheeded(ctx context.Context) ([]string, error) {
 	return r.git.Unheeded(ctx) //nolint:wrapcheck // says what it did
 }
