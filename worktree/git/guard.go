@@ -196,7 +196,7 @@ func linkText(path string) (string, error) {
 }
 
 func isThere(path string) bool {
-	_, err := os.Lstat(path)
+	_, err := os.Lstat(path) //nolint:gosec // only looked at
 	return err == nil
 }
 
