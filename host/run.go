@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -163,6 +164,10 @@ func (h *Host) openWith(ctx context.Context, dir string, b *beginning) (*memory.
 	db, err := h.DB(ctx)
 	if wrong := opened.Wait(); wrong != nil {
 		return nil, wrong //nolint:wrapcheck // worktree's
+	}
+	if names, _ := b.source.Unheeded(ctx); len(names) > 0 {
+		h.note("git runs nothing of the tree for plan, so it reads and writes files as if these settings were not there: " +
+			strings.Join(names, ", "))
 	}
 	return db, err
 }

@@ -132,7 +132,7 @@ func (l *lister) files(ctx context.Context, top, below string) ([]string, error)
 		}, "ls-files", "-o", "--exclude-standard", "-z")
 	})
 	err := asked.Wait()
-	return append(indexed, others...), err //nolint:wrapcheck // git's
+	return append(indexed, others...), err
 }
 
 // staged takes apart what git ls-files --stage says of an indexed file: mode,

@@ -31,12 +31,12 @@ var attempts = map[string]attempt{
 	"gpg, openpgp":     {`git config gpg.openpgp.program "PROG"`, `git -c gpg.format=openpgp commit-tree -S -m x HEAD^{tree}`},
 	"gpg, ssh":         {`git config gpg.ssh.program "PROG"`, `git -c gpg.format=ssh -c user.signingkey=k commit-tree -S -m x HEAD^{tree}`},
 	"gpg, x509":        {`git config gpg.x509.program "PROG"`, `git -c gpg.format=x509 commit-tree -S -m x HEAD^{tree}`},
-	"external diff":    {`git config diff.external "EVIL"`, `git diff HEAD`},
-	"diff command":     {`git config diff.evil.command "EVIL"`, `git -c diff.external= diff HEAD`},
+	"external diff":    {`git config diff.external "EVIL"`, `echo y >>f.txt; git diff HEAD`},
+	"diff command":     {`git config diff.evil.command "EVIL"`, `echo y >>f.txt; git diff HEAD`},
 	"text of a diff":   {`git config diff.evil.textconv "EVIL"`, `git grep --textconv one`},
-	"clean filter":     {`git config filter.evil.clean "EVIL"`, `git add f.txt`},
+	"clean filter":     {`git config filter.evil.clean "EVIL"`, `echo y >>f.txt; git add f.txt`},
 	"smudge filter":    {`git config filter.evil.smudge "EVIL"`, `git cat-file --filters HEAD:f.txt`},
-	"filter process":   {`git config filter.other.process "EVIL"`, `git add f.dat`},
+	"filter process":   {`git config filter.other.process "EVIL"`, `echo y >>f.dat; git add f.dat`},
 	"merge driver":     {`git config merge.evil.driver "EVIL"`, `git merge-tree --write-tree one two`},
 	"alias":            {`git config alias.ours '!EVIL'`, `git ours`},
 	"upload-pack":      {`git config remote.far.uploadpack "EVIL"`, `git fetch far`},
@@ -46,13 +46,12 @@ var attempts = map[string]attempt{
 	"submodule update": {`git config submodule.lib.update '!EVIL'`, `rm -r lib/*; git submodule update --force lib`},
 	"submodule filter": {`git -C lib config filter.sub.clean "EVIL"; echo '* filter=sub' >lib/.gitattributes; echo two >lib/f`, `git -C lib add -A; touch lib/f; git -C lib add f`},
 	"submodule status": {`git -C lib config core.fsmonitor "EVIL"`, `git status`},
-	"include":          {`git config filter.inc.clean x; printf '[filter "inc"]\n clean = EVIL\n' >inc; git config include.path ../inc`, `git add f.inc`},
+	"include":          {`git config filter.inc.clean x; printf '[filter "inc"]\n clean = EVIL\n' >inc; git config include.path ../inc`, `echo y >>f.inc; git add f.inc`},
 	"include if":       {`printf '[trailer "t"]\n command = EVIL\n' >inc2; git config includeIf.gitdir:/.path ../inc2`, `echo | git interpret-trailers --trailer t=x`},
-	"config.worktree":  {`git config extensions.worktreeConfig true; git config --worktree filter.wt.clean "EVIL"`, `git add f.wt`},
+	"config.worktree":  {`git config extensions.worktreeConfig true; git config --worktree filter.wt.clean "EVIL"`, `echo y >>f.wt; git add f.wt`},
 	"trailer":          {`git config trailer.c.cmd "EVIL"`, `echo | git interpret-trailers --trailer c=x`},
 	"archive":          {`git config tar.evil.command "EVIL"`, `git archive --format=evil HEAD`},
 	"diff tool":        {`git config difftool.evil.cmd "EVIL"; git config diff.tool evil`, `echo x >>f.raw; git difftool -y -- f.raw`},
-	"interactive":      {`git config interactive.diffFilter "EVIL"`, `echo x >>f.raw; echo q | git -c color.ui=always add -p f.raw`},
 	"a hook":           {`cp PROG .git/hooks/post-checkout`, `git -c core.hooksPath=.git/hooks checkout -q HEAD`},
 	"a linked hook":    {`ln -s PROG .git/hooks/pre-push`, `git -c core.hooksPath=.git/hooks push ../far.git HEAD:y`},
 	"a nested repository": {
@@ -73,7 +72,7 @@ var attempts = map[string]attempt{
 const promise = `git init -q FOLDER; cd FOLDER; echo a >.gitignore; git add -A; git commit -qm x; ` +
 	`git config core.sshCommand "EVIL"; git config remote.o.url ssh://nowhere.invalid/x; git config remote.o.promisor true; ` +
 	`git config extensions.partialClone o; git config core.repositoryFormatVersion 1; git update-index --skip-worktree .gitignore; ` +
-	`rm .gitignore; rm -f .git/objects/*/*`
+	`rm .gitignore; rm -f .git/objects/*/*; echo x >f`
 
 // victim is a repository in which EVIL is run by whatever was planted.
 type victim struct{ dir, marks string }
@@ -140,9 +139,12 @@ func TestNothingOfTheTreeRuns(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
 	before := open(t, v.dir)
+	probe := newProbe(t, v)
+	config := get(t, probe.dir, ".git/config")
 	for name, a := range attempts {
-		probe := newProbe(t, v)
 		said := probe.sh(t, name, a.plant) + probe.sh(t, name, a.raw)
+		put(t, probe.dir, map[string]string{".git/config": config}) // as before it
+		remove(t, probe.dir, ".git/rebase-merge")
 		if ran := probe.ran(t); len(ran) == 0 {
 			t.Errorf("%s: git does not run it either, so this proves nothing: %s", name, said)
 		}
@@ -163,7 +165,7 @@ func TestNothingOfTheTreeRuns(t *testing.T) {
 	}
 }
 
-// newProbe is a copy of a victim, for one attempt.
+// newProbe is a copy of a victim.
 func newProbe(t *testing.T, v victim) victim {
 	t.Helper()
 	base := tempDir(t)

@@ -17,13 +17,13 @@ func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 // UserEnv is what goes into the environment of a command of the user's that calls
 // git by itself in the work tree; see [git.Program.UserEnv].
 func (r *Repo) UserEnv(ctx context.Context, hooks bool) (env []string, left string, err error) {
-	return r.git.UserEnv(ctx, hooks) //nolint:wrapcheck // says what it did
+	return r.git.UserEnv(ctx, hooks)
 }
 
-// Unheeded are the settings of the repository's own that do not count, since they
-// name programs of the tree or were changed since it was opened.
+// Unheeded are the filters and merge drivers of the repository's own settings that
+// do not count, since they name programs of the tree.
 func (r *Repo) Unheeded(ctx context.Context) ([]string, error) {
-	return r.git.Unheeded(ctx) //nolint:wrapcheck // says what it did
+	return r.git.Unheeded(ctx)
 }
 
 // readOnly reports whether git failed because it may not write to the

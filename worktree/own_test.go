@@ -191,12 +191,12 @@ func TestAddLendsSubmodules(t *testing.T) {
 // Large files that cannot be had are left as pointers, and that is said.
 func TestAddWithoutLargeFiles(t *testing.T) {
 	t.Parallel()
-	r, dir := start(t, map[string]string{"big": "pointer\n", "f": "x"})
+	_, dir := start(t, map[string]string{"big": "pointer\n", "f": "x"})
 	git(t, dir, "config", "filter.lfs.required", "true")
 	git(t, dir, "config", "filter.lfs.clean", "cat")
 	git(t, dir, "config", "filter.lfs.smudge", `test -n "$GIT_LFS_SKIP_SMUDGE" && cat # lfs`)
 	commit(t, dir, map[string]string{".gitattributes": "big filter=lfs\n"})
-	own, notes := add(t, r)
+	own, notes := add(t, open(t, dir)) // filters that are set later do not count
 	if len(notes) != 1 || !strings.Contains(notes[0], "as pointers only") {
 		t.Errorf("notes %q", notes)
 	}

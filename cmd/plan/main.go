@@ -25,7 +25,7 @@ import (
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/profile"
 	"github.com/plan-engine/plan/sandbox"
-	"github.com/plan-engine/plan/worktree/git"
+	gitprogram "github.com/plan-engine/plan/worktree/git"
 )
 
 func main() {
@@ -238,7 +238,7 @@ func (a *app) standClear() error {
 	if err != nil {
 		return nil //nolint:nilerr // whatever needs the directory says so
 	}
-	return failed(os.Setenv("PATH", git.PathOutside(os.Getenv("PATH"), git.Around(dir))))
+	return failed(os.Setenv("PATH", gitprogram.PathOutside(os.Getenv("PATH"), gitprogram.Around(dir))))
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -92,19 +92,16 @@ func (p Program) Like(first Program) Program {
 	return p
 }
 
-// Unheeded are the names of the settings of the repository that do not count, since
-// they name programs of the tree or were changed, sorted.
+// Unheeded are the settings of the repository that do not count although files look
+// otherwise for it, sorted: filters and merge drivers that name programs of the tree
+// or were changed.
 func (p Program) Unheeded(ctx context.Context) ([]string, error) {
-	if p.guard == nil {
-		return nil, nil
-	}
 	over, err := p.guard.overrides(ctx)
 	names := map[string]bool{}
 	for _, s := range over {
-		names[s.name] = true
-	}
-	for _, name := range p.guard.leading() {
-		names[name] = true
+		if section, _, _ := strings.Cut(s.name, "."); section == "filter" || section == "merge" {
+			names[s.name] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(names)), err
 }
@@ -199,7 +196,7 @@ func linkText(path string) (string, error) {
 }
 
 func isThere(path string) bool {
-	_, err := os.Lstat(path)
+	_, err := os.Lstat(path) //nolint:gosec // only looked at
 	return err == nil
 }
 
@@ -216,7 +213,7 @@ func markOf(files []string) string {
 // entry is a setting and where it comes from.
 type entry struct {
 	setting
-	users bool // it is the user's or the system's, from a file outside the tree
+	users bool // it is the user's or the system's, from a file outside the tree, and names nothing in it
 }
 
 // read reads the settings anew. To list them runs nothing.
@@ -249,7 +246,8 @@ func (g *guard) read(ctx context.Context) error {
 		if scope == "command" && !isFile {
 			continue // our own
 		}
-		entries = append(entries, entry{setting{name, value}, !own})
+		found := setting{name, value}
+		entries = append(entries, entry{found, !own && (inert(found) || !g.leadsInside(found))})
 	}
 	g.judge(entries)
 	if g.files, g.mark = files, ""; before == markOf(g.configFiles()) { // else they are read again

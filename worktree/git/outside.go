@@ -37,6 +37,13 @@ func (g *guard) outside(s setting) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return g.names(word) || interprets(word) })
 }
 
+// leadsInside reports whether a part of a setting is a path in the tree.
+func (g *guard) leadsInside(s setting) bool {
+	return slices.ContainsFunc(wordsOf(s.value), func(word string) bool {
+		return strings.Contains(word, "/") && g.names(word)
+	})
+}
+
 // toolOf reports whether a command is one of the filterTools, or git's own name for it.
 func toolOf(words []string) bool {
 	name := filepath.Base(words[0])
@@ -76,7 +83,7 @@ func (g *guard) names(word string) bool {
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(g.root, path)
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(path) //nolint:gosec // only looked at
 	switch {
 	case filepath.IsAbs(word), strings.HasPrefix(word, "."):
 		return Inside(path, append(g.trees(), g.dirs...)...)

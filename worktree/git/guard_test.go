@@ -1,0 +1,119 @@
+package git_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/worktree/git"
+)
+
+// What a user's filter names outside the tree runs as before; what it names in the
+// tree, or what was put there since, does not.
+func TestWhichFiltersCount(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.Git(t, dir, "init", "-q")
+	gittest.Write(t, dir, map[string]string{"run.sh": "", "tools/run": "", "clean/file": "", "smudge/file": "", "prog": ""})
+	var want []string
+	for name, filter := range map[string]struct {
+		command string
+		counts  bool
+	}{
+		"lfs":        {"git-lfs clean -- %f", true},
+		"lfs2":       {"git lfs smudge -- %f", true},
+		"crypt":      {`"git-crypt" smudge --key-name=x`, true},
+		"cat":        {"cat", true},
+		"tr":         {"tr a-z A-Z", true},
+		"sed":        {`sed 's/ *$//'`, true},
+		"sed2":       {`sed "s/\\t/ /"`, true},
+		"pointer":    {`test -n "$GIT_LFS_SKIP_SMUDGE" && cat # lfs`, true},
+		"absolute":   {"/usr/bin/expand -t 4", true},
+		"file":       {"./run.sh", false},
+		"deep":       {"tools/run x", false},
+		"whole":      {filepath.Join(dir, "tools/run"), false},
+		"argument":   {"awk -f prog", false},
+		"shell":      {"sh", false},
+		"shell2":     {"/bin/bash -s", false},
+		"module":     {"python3 -m filter", false},
+		"second":     {"cat && ./run.sh", false},
+		"redirected": {"awk '{print}' <tools/run", false},
+		"variable":   {"$PWD/run.sh", false},
+		"inner":      {"`pwd`/run.sh", false},
+		"glob":       {"./ru?.sh", false},
+	} {
+		gittest.Git(t, dir, "config", "filter."+name+".clean", filter.command)
+		if !filter.counts {
+			want = append(want, "filter."+name+".clean", "filter."+name+".required")
+		}
+	}
+	program, ok := git.Find(dir)
+	if !ok {
+		t.Fatal("no git")
+	}
+	guarded, err := program.Guard(t.Context(), dir, filepath.Join(dir, ".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func() {
+		t.Helper()
+		slices.Sort(want)
+		got, err := guarded.Unheeded(t.Context())
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v, -want +got\n%s", err, diff)
+		}
+	}
+	check()
+	gittest.Git(t, dir, "config", "filter.tr.clean", "tr x y") // since then
+	gittest.Git(t, dir, "config", "filter.new.smudge", "cat")
+	want = append(want, "filter.tr.clean", "filter.tr.required", "filter.new.smudge", "filter.new.required")
+	check()
+}
+
+// The user's own settings count, but not those in a file that the tree holds.
+func TestTheUsersSettingsCountOutsideTheTree(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.Git(t, dir, "init", "-q")
+	gittest.Write(t, dir, map[string]string{
+		"dotfiles/gitconfig": "[filter \"theirs\"]\n\tclean = " + dir + "/run\n[core]\n\tsshCommand = " + dir + "/run\n",
+	})
+	global := filepath.Join(t.TempDir(), "gitconfig")
+	text := "[include]\n\tpath = " + dir + "/dotfiles/gitconfig\n[filter \"mine\"]\n\tclean = expand\n" +
+		"[filter \"within\"]\n\tclean = " + dir + "/dotfiles/gitconfig\n"
+	if err := os.WriteFile(global, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", global)
+	program, ok := git.Find(dir)
+	if !ok {
+		t.Fatal("no git")
+	}
+	guarded, err := program.Guard(t.Context(), dir, filepath.Join(dir, ".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := guarded.Unheeded(t.Context())
+	if diff := cmp.Diff([]string{
+		"filter.theirs.clean", "filter.theirs.required", "filter.within.clean", "filter.within.required",
+	}, got); err != nil || diff != "" {
+		t.Errorf("%v, -want +got\n%s", err, diff)
+	}
+	for name, want := range map[string]string{
+		"core.sshcommand": "ssh", "filter.mine.clean": "expand", "filter.theirs.clean": "", "filter.within.clean": "",
+	} {
+		out, err := guarded.Run(t.Context(), git.Call{Dir: dir, Args: []string{"config", name}})
+		if err != nil || out != want+"\n" {
+			t.Errorf("%s is %q, %v", name, out, err)
+		}
+	}
+}
