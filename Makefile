@@ -38,9 +38,9 @@ show-batch: build ## the same for batches: one scripted change over ten Go modul
 	testdata/show/batch.sh
 
 # The tests of cmd/plan start one program as a process, again and again, and have no
-# goroutines of the product's in them: TestScriptsWithTheRaceDetector plays whole runs
-# of a program that was built with the detector, which would sleep a second at the end
-# of each process. Without DWARF (-w) a test links in half the time.
+# goroutines of the product's in them: make soak plays whole runs of a program that was
+# built with the detector. Without DWARF (-w) a test links in half the time.
+# A process with the detector would sleep a second at its end without GORACE.
 test: export GORACE := atexit_sleep_ms=0
 test: ## run the tests, with the race detector and in random order; the longest play a sample (make soak plays all)
 	$(GO) test $(GOFLAGS_ALL) -race -ldflags=-w -shuffle=on -count=1 -p 3 -timeout 20m \

@@ -69,22 +69,23 @@ func paces() []pace {
 }
 
 // TestClaudeCost prices the same requests with and without cache marks, by
-// Claude Sonnet's list prices. Run it with -v for the table, and with PLAN_TEST=all
-// for all tiers in it.
+// Claude Sonnet's list prices. The sample is one of two runs, with the tiers that
+// are compared. Run it with -v for the table, and with PLAN_TEST=all for all of it.
 func TestClaudeCost(t *testing.T) {
 	t.Parallel()
 	entry, ok := catalog.New(nil).LookupAt("anthropic", "claude-sonnet-4-5", "")
 	if !ok || !entry.Priced || entry.WriteHourUSD <= entry.WriteUSD {
 		t.Fatalf("no prices: %+v", entry)
 	}
-	for name, run := range map[string]struct {
+	for _, run := range sampling.Pick(sampling.New(t), 1, []struct {
+		name   string
 		played func(t *testing.T) claudeRun
 		least  float64 // how much dearer it is without a cache
 	}{
-		"the demo": {demoOnClaude, 1.8},
-		"20 reads": {readsOnClaude, 3},
-	} {
-		t.Run(name, func(t *testing.T) {
+		{"the demo", demoOnClaude, 1.8},
+		{"20 reads", readsOnClaude, 3},
+	}) {
+		t.Run(run.name, func(t *testing.T) {
 			t.Parallel()
 			played := run.played(t)
 			for _, p := range paces() {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -50,10 +51,15 @@ func TestScripts(t *testing.T) {
 }
 
 // TestScriptsWithTheRaceDetector runs some of the scripts again with this binary
-// as plan, which has the race detector where the tests have it: a batch and an
-// interrupted run always, others by the seed.
+// as plan: a batch and an interrupted run always, others by the seed. Where this
+// binary is without the detector they would show no more than TestScripts does,
+// and none is played.
 func TestScriptsWithTheRaceDetector(t *testing.T) {
 	t.Parallel()
+	if !detectsRaces() {
+		t.Log("this binary is without the race detector: make soak has one with it")
+		return
+	}
 	all, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +76,12 @@ func TestScriptsWithTheRaceDetector(t *testing.T) {
 		return err
 	}
 	testscript.Run(t, params)
+}
+
+// detectsRaces reports whether this binary was built with the race detector.
+func detectsRaces() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // scripts are the scripts in a directory.
@@ -98,13 +110,11 @@ func setupScript(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := os.CopyFS(env.WorkDir, os.DirFS("testdata/base")); err != nil {
-		return fmt.Errorf("copy the base files: %w", err)
+	if err := warmGo(); err != nil {
+		return err
 	}
-	// A go.mod in testdata would make a module of it.
-	mod := filepath.Join(env.WorkDir, "repo", "go.mod")
-	if err := os.Rename(mod+".txt", mod); err != nil {
-		return fmt.Errorf("name go.mod: %w", err)
+	if err := copyBase(env.WorkDir); err != nil {
+		return err
 	}
 	env.Values[serverKey{}] = new(*scripted.Server)
 	env.Values[forgottenKey{}] = new(int)
@@ -113,7 +123,7 @@ func setupScript(env *testscript.Env) error {
 		env.Vars,
 		"PATH="+filepath.Dir(built)+string(filepath.ListSeparator)+env.Getenv("PATH"),
 		"PLAN_HOME="+home, "HOME="+env.WorkDir, "XDG_DATA_HOME=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "PLAN_MODEL=scripted",
-		"GOFLAGS=-trimpath", "GOPROXY=off",
+		"GOFLAGS="+scriptGoFlags, "GOPROXY=off",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "LANG=C.UTF-8", "NO_COLOR=1",
 		"GORACE=atexit_sleep_ms=0", // a second for every process, under the race detector
@@ -127,18 +137,6 @@ func condition(name string) (bool, error) {
 		return false, fmt.Errorf("there is no condition %q", name)
 	}
 	return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpfs /tmp").Run() == nil, nil
-}
-
-// cmdGolang has the base repository tested by go, and the base scenarios name that.
-func cmdGolang(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: golang")
-	}
-	ts.Check(os.Remove(ts.MkAbs("repo/Makefile")))
-	names := strings.NewReplacer("make  test", "go  test ./...", "make test", "go test ./...")
-	for _, name := range []string{"explore.toml", "done.toml"} {
-		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(names.Replace(ts.ReadFile(name))), 0o600))
-	}
 }
 
 func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
