@@ -330,9 +330,6 @@ func (w *Wall) privateCaches() []Cache {
 	return slices.DeleteFunc(slices.Clone(w.policy.Caches), func(c Cache) bool { return c.Var == "" })
 }
 
-// programs lists the folders in which commands find programs.
-func (w *Wall) programs() []string { return filepath.SplitList(lookupEnv(w.env, "PATH")) }
-
 // makeCaches makes those folders.
 func (w *Wall) makeCaches() error {
 	for _, c := range w.privateCaches() {
