@@ -19,8 +19,9 @@ var managers = []manager{
 	{"go", []string{"go/bin", "go/pkg", "sdk/go*"}, []string{"GOPATH", "GOBIN"}},
 	{"gvm", []string{".gvm", ".goenv"}, nil},
 	{"nvm", []string{".nvm"}, []string{"NVM_DIR"}},
-	{"fnm", []string{".fnm", ".local/share/fnm", ".local/state/fnm_multishells", "Library/Application Support/fnm"},
-		[]string{"FNM_DIR", "FNM_MULTISHELL_PATH"}},
+	{"fnm", []string{
+		".fnm", ".local/share/fnm", ".local/state/fnm_multishells", "Library/Application Support/fnm",
+	}, []string{"FNM_DIR", "FNM_MULTISHELL_PATH"}},
 	{"volta", []string{".volta"}, nil},
 	{"node", []string{"n", ".nodenv", ".nodebrew"}, []string{"N_PREFIX"}},
 	{"npm", []string{
