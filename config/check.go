@@ -69,22 +69,7 @@ func faults(c Config) []fault {
 			out = append(out, fault{key: "redact.patterns", text: fmt.Sprintf("entry %d %v", i+1, err)})
 		}
 	}
-	for i, path := range c.Walls.Show {
-		if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
-			out = append(out, fault{
-				key:  "walls.show",
-				text: fmt.Sprintf("entry %d = %q must be absolute or begin with ~/", i+1, path),
-			})
-		}
-	}
-	for i, name := range c.Walls.AllowEnv {
-		if !isVariable(strings.ReplaceAll(name, "*", "")) {
-			out = append(out, fault{
-				key:  "walls.allow_env",
-				text: fmt.Sprintf("entry %d = %q must be the name of a variable, or a pattern like \"APP_*\"", i+1, name),
-			})
-		}
-	}
+	out = append(out, wallFaults(c.Walls)...)
 	for i, c := range c.Checks.Run {
 		if text := wrongCheck(c); text != "" {
 			out = append(out, fault{
@@ -95,6 +80,28 @@ func faults(c Config) []fault {
 	}
 	out = append(out, providerFaults(c)...)
 	return append(out, ruleFaults(c)...)
+}
+
+// wallFaults checks what commands are to see.
+func wallFaults(c WallsConfig) []fault {
+	var out []fault
+	for i, path := range c.Show {
+		if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
+			out = append(out, fault{
+				key:  "walls.show",
+				text: fmt.Sprintf("entry %d = %q must be absolute or begin with ~/", i+1, path),
+			})
+		}
+	}
+	for i, name := range c.AllowEnv {
+		if !isVariable(strings.ReplaceAll(name, "*", "")) {
+			out = append(out, fault{
+				key:  "walls.allow_env",
+				text: fmt.Sprintf("entry %d = %q must be the name of a variable, or a pattern like \"APP_*\"", i+1, name),
+			})
+		}
+	}
+	return out
 }
 
 // wrongCheck says what is wrong with a check, "" for nothing.

@@ -113,6 +113,9 @@ func (p Policy) programsInHome(home string, path []string) []string {
 	})
 }
 
+// programs lists the folders in which commands find programs.
+func (w *Wall) programs() []string { return filepath.SplitList(lookupEnv(w.env, "PATH")) }
+
 // link is a symbolic link in a home.
 type link struct{ at, to string }
 

@@ -38,6 +38,12 @@ func (l *layoutBuilder) showHome(p Policy, home string) []string {
 			more = append(more, dir)
 		}
 	}
+	l.linkHome(p, home, own)
+	return more
+}
+
+// linkHome makes the links of the home that lead to what is seen.
+func (l *layoutBuilder) linkHome(p Policy, home, own string) {
 	named := slices.Concat(p.Shown, l.shown, []string{p.Tree}, p.ExtraDirs)
 	for _, c := range p.Caches {
 		named = append(named, c.Dir)
@@ -52,7 +58,6 @@ func (l *layoutBuilder) showHome(p Policy, home string) []string {
 			}
 		}
 	}
-	return more
 }
 
 // addLink makes a link in what stands in for the home.

@@ -36,7 +36,7 @@ func TestAHomeIsHiddenButForWhatIsShown(t *testing.T) {
 			fill(t, y.home, map[string]string{
 				".bashrc": canary, "other/.env": canary, ".config/foo/token": canary, ".ssh/key": canary, ".tool/key": canary,
 				".nvm/versions/bin/node": "#!/bin/sh\necho ran\n", ".tool/bin/x": "#!/bin/sh\necho x\n",
-				"bin/y": "#!/bin/sh\necho y\n", ".toolrc": canary, ".same": "a=1\n", ".cache/c/hit": "hit\n", "dots/rc": canary,
+				"bin/y": "#!/bin/sh\necho y\n", ".toolrc": canary, ".tool/config": canary, ".same": "a=1\n", ".cache/c/hit": "hit\n", "dots/rc": canary,
 			})
 			fill(t, elsewhere, map[string]string{"inside": "linked\n"})
 			err := errors.Join(
@@ -58,6 +58,7 @@ func TestAHomeIsHiddenButForWhatIsShown(t *testing.T) {
 				Settings: []sandbox.Setting{
 					{Path: in(".toolrc"), Data: []byte("clean\n"), Changed: true, Var: "TOOLRC"},
 					{Path: in(".rc"), Data: []byte("cleaned\n"), Changed: true, Var: "RC"},
+					{Path: in(".tool/config"), Data: []byte("b=2\n"), Changed: true},
 					{Path: in(".same"), Data: []byte("a=1\n")},
 				},
 			}
@@ -77,7 +78,7 @@ func TestAHomeIsHiddenButForWhatIsShown(t *testing.T) {
 				Line: `~/nvm/versions/bin/node; ~/.nvm/versions/bin/node; ~/.tool/bin/x; y; cat ~/.linked/inside file ~/.same ~/.cache/c/hit
 cat "${TOOLRC:-$HOME/.toolrc}" "${RC:-$HOME/.rc}"
 grep -rh ` + canary + ` ~ 2>/dev/null
-cat ~/.bashrc ~/other/.env ~/.config/foo/token ~/.ssh/key ~/.tool/key ~/dots/rc ~/.toolrc 2>/dev/null
+cat ~/.bashrc ~/other/.env ~/.config/foo/token ~/.ssh/key ~/.tool/key ~/dots/rc ~/.toolrc ~/.tool/config 2>/dev/null
 mkdir -p ~/.config/x ~/.cache/x && echo x >~/.config/x/y && cat ~/.config/x/y; :`,
 				Dir: w.Dir(),
 			})

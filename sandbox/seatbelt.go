@@ -13,7 +13,8 @@ const seatbeltPath = "/usr/bin/sandbox-exec"
 
 // spawnSeatbelt runs a task under a profile, as a child of this process.
 func (w *Wall) spawnSeatbelt(ctx context.Context, t task, watch *watch) (ending, error) {
-	t.Args = append([]string{seatbeltPath, "-p", seatbeltProfile(w.policy, w.scratch, w.programs()), t.Path}, t.Args[1:]...)
+	profile := seatbeltProfile(w.policy, w.scratch, w.programs())
+	t.Args = append([]string{seatbeltPath, "-p", profile, t.Path}, t.Args[1:]...)
 	t.Path = seatbeltPath
 	return direct{}.spawn(ctx, t, watch)
 }

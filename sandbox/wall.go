@@ -336,9 +336,6 @@ func (w *Wall) tmp() string {
 	return filepath.Join(w.scratch, "tmp0")
 }
 
-// programs lists the folders in which commands find programs.
-func (w *Wall) programs() []string { return filepath.SplitList(lookupEnv(w.env, "PATH")) }
-
 // bwrapSelf is where this program stands behind a wall of bwrap's, where its own
 // place may be hidden.
 const bwrapSelf = "/run/plan"

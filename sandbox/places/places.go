@@ -161,7 +161,7 @@ func (h Home) program(dir string) []string {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
-		if info, statErr := os.Stat(real); err != nil || statErr != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		if err != nil || !isProgram(real) {
 			continue
 		}
 		out = append(out, real)
@@ -170,6 +170,11 @@ func (h Home) program(dir string) []string {
 		}
 	}
 	return out
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 func inBin(path string) bool {
