@@ -1,4 +1,7 @@
-package skills
+// Package dirhash hashes a folder with all that is in it.
+//
+// It must not know what the folder is for, or where hashes are kept.
+package dirhash
 
 import (
 	"crypto/sha256"
@@ -9,47 +12,37 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 )
 
-// Bounds of a skill's folder.
+// Bounds of a folder.
 const (
-	maxDepth     = 8
-	maxFiles     = 1000
-	maxTreeBytes = 32 << 20 // bytes
+	maxDepth = 8 // folders within it
+	maxFiles = 4096
+	maxBytes = 32 << 20
 )
 
-// Manifest is the file in which the engine keeps what it knows of a draft. It
-// is never shown to a model and not part of the digest, so that a score can be
-// noted without a new review.
-const Manifest = "manifest.json"
-
-// Digest is a hash over every file of a folder: names, executable bits and
-// contents, each with its length in front, so that no two folders have the
-// same one. Links and special files are refused: what they lead to could
-// change without the digest changing.
-func Digest(folder fs.FS) (string, error) {
+// Of is a hash over every file of a folder but those at paths that are left out:
+// names, executable bits and contents, each with its length in front, so that no
+// two folders have the same one. Links and special files are refused: what they
+// lead to could change without the hash changing. So are deep and very large
+// folders.
+func Of(folder fs.FS, leaveOut ...string) (string, error) {
 	var names []string
-	var size int64
 	err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
+		case d.IsDir() && strings.Count(path, "/") >= maxDepth:
+			return fmt.Errorf("%s: folders are nested more than %d deep", path, maxDepth)
 		case d.IsDir():
-			if depth(path) > maxDepth {
-				return fmt.Errorf("%s: folders are nested more than %d deep", path, maxDepth)
-			}
 			return nil
 		case !d.Type().IsRegular():
-			return fmt.Errorf("%s is a link or a special file; a skill may hold regular files only", path)
-		case path == Manifest:
+			return fmt.Errorf("%s is a link or a special file, and only regular files can be hashed", path)
+		case slices.Contains(leaveOut, path):
 			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err //nolint:wrapcheck // the caller says what was done
-		}
-		if size += info.Size(); size > maxTreeBytes || len(names) == maxFiles {
-			return fmt.Errorf("the folder holds more than %d files or %d MiB", maxFiles, maxTreeBytes>>20)
+		case len(names) == maxFiles:
+			return fmt.Errorf("it holds more than %d files", maxFiles)
 		}
 		names = append(names, path)
 		return nil
@@ -58,28 +51,32 @@ func Digest(folder fs.FS) (string, error) {
 		return "", fmt.Errorf("hash the folder: %w", err)
 	}
 	slices.Sort(names)
-	sum := sha256.New()
+	sum, left := sha256.New(), int64(maxBytes)
 	for _, name := range names {
-		if err := digestFile(sum, folder, name); err != nil {
+		if left, err = add(sum, folder, name, left); err != nil {
 			return "", fmt.Errorf("hash %s: %w", name, err)
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func digestFile(sum io.Writer, folder fs.FS, name string) (err error) {
+// add hashes one file. It returns how many more bytes there may be.
+func add(sum io.Writer, folder fs.FS, name string, left int64) (_ int64, err error) {
 	f, err := folder.Open(name)
 	if err != nil {
-		return err //nolint:wrapcheck // the caller says what was done
+		return 0, err //nolint:wrapcheck // the caller says what was done
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil {
-		return err //nolint:wrapcheck // the caller says what was done
+		return 0, err //nolint:wrapcheck // the caller says what was done
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTreeBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, left+1))
 	if err != nil {
-		return err //nolint:wrapcheck // the caller says what was done
+		return 0, err //nolint:wrapcheck // the caller says what was done
+	}
+	if left -= int64(len(data)); left < 0 {
+		return 0, fmt.Errorf("the folder holds more than %d MiB", maxBytes>>20)
 	}
 	mode := byte('-')
 	if info.Mode()&0o111 != 0 {
@@ -89,18 +86,8 @@ func digestFile(sum io.Writer, folder fs.FS, name string) (err error) {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		if _, err := sum.Write(append(n[:], part...)); err != nil {
-			return err //nolint:wrapcheck // the caller says what was done
+			return 0, err //nolint:wrapcheck // the caller says what was done
 		}
 	}
-	return nil
-}
-
-func depth(path string) int {
-	n := 0
-	for _, r := range path {
-		if r == '/' {
-			n++
-		}
-	}
-	return n
+	return left, nil
 }
