@@ -195,7 +195,7 @@ const Manifest = "manifest.json"
 
 // Digest is a hash over every file of a skill's folder.
 func Digest(folder fs.FS) (string, error) {
-	return dirhash.Of(folder, Manifest) //nolint:wrapcheck // it says what was done
+	return dirhash.Of(folder, Manifest)
 }
 
 // Read reads the skill in a folder of that name, with its body.
