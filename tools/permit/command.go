@@ -93,6 +93,7 @@ type reader struct {
 	place Place
 	dir   string   // where relative paths start; "" when that cannot be told
 	past  []string // where else they may start, if a change of folder failed
+	made  []link   // by the line
 	vars  *variables
 	dots  bool // patterns may fit more than by default
 	parts []Part
@@ -250,6 +251,7 @@ func (r *reader) simple(argv []word, in feed, here *string) {
 	}
 	p.expand(r)
 	p.see(r)
+	p.links(r)
 	p.inline(r, here)
 	r.sets(argv)
 	r.parts = append(r.parts, p)

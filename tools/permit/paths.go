@@ -2,9 +2,12 @@ package permit
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // Bounds of how a word is read as a path.
@@ -43,7 +46,7 @@ func (p *Part) name(r *reader, text string, names bool) {
 	for _, each := range spellings(text) {
 		w := value(each)
 		if abs, ok := r.path(w); ok {
-			p.paths = append(p.paths, abs)
+			p.paths = append(p.paths, append(r.linked(abs), abs)...)
 		} else if names {
 			p.adrift = append(p.adrift, each)
 		}
@@ -53,6 +56,32 @@ func (p *Part) name(r *reader, text string, names bool) {
 			}
 		}
 	}
+}
+
+// link is a symbolic link that the line makes.
+type link struct{ at, to string }
+
+// links notes the links that a command makes.
+func (p *Part) links(r *reader) {
+	all := p.operands()
+	if p.program() != "ln" || !p.flag("s", "--symbolic") || len(all) < 2 || len(r.made) == mostNames {
+		return
+	}
+	at, ok := r.path(all[len(all)-1])
+	if to := all[0]; ok && to.known {
+		r.made = append(r.made, link{at: at, to: physical(filepath.Dir(at), to.text)})
+	}
+}
+
+// linked are what a path leads to by the links that the line makes before it.
+func (r *reader) linked(abs string) []string {
+	var out []string
+	for _, l := range r.made {
+		if rel, ok := subpath.Of(l.at, abs); ok {
+			out = append(out, filepath.Join(l.to, rel))
+		}
+	}
+	return out
 }
 
 // elsewhere notes what the words name in the folders that are among them: many
@@ -148,6 +177,14 @@ func (p *Part) wholes() []word {
 		if p.flag("R", "--recursive") {
 			return p.operands()
 		}
+	case "find":
+		if !p.flag("", "-delete") {
+			return nil
+		}
+		if len(p.argv) > 1 && !strings.HasPrefix(p.argv[1].text, "-") {
+			return p.argv[1:2]
+		}
+		return []word{value(".")}
 	case "git":
 		sub, args := gitCommand(p.argv)
 		if slices.Contains([]string{"rm", "mv", "checkout", "restore", "clean"}, sub.text) {
