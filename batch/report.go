@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sanitize"
 )
 
 // Report is what came of a batch.
@@ -164,9 +165,7 @@ func (r Report) Write(w io.Writer, format string) error {
 	case "markdown":
 		err = r.writeMarkdown(w)
 	case "json":
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		err = enc.Encode(r)
+		err = r.writeJSON(w)
 	case "junit":
 		err = r.writeJUnit(w)
 	case "html":
@@ -180,15 +179,15 @@ func (r Report) Write(w io.Writer, format string) error {
 	return nil
 }
 
-// singleLine makes text from a repository, a command or a model harmless for a
-// terminal: one line without control characters.
-func singleLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return ' '
-		}
-		return r
-	}, text)
+func (r Report) writeJSON(w io.Writer) error {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return err //nolint:wrapcheck // Write says what was done
+	}
+	_, err := w.Write(sanitize.JSON(out.Bytes()))
+	return err //nolint:wrapcheck // Write says what was done
 }
 
 func (r Report) writeText(w io.Writer) error {
@@ -199,7 +198,7 @@ func (r Report) writeText(w io.Writer) error {
 		fmt.Fprintf(
 			tw,
 			"%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			singleLine(l.ID),
+			sanitize.Line(l.ID),
 			l.Status(),
 			l.Change(),
 			l.PassedChecks(),
@@ -217,9 +216,9 @@ func (r Report) writeText(w io.Writer) error {
 		if l.Approved() && l.Published.Problem() == "" || l.State == JobQueued {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s: %s\n", singleLine(l.ID), l.Status())
+		fmt.Fprintf(w, "\n%s: %s\n", sanitize.Line(l.ID), l.Status())
 		for _, why := range l.Reasons() {
-			fmt.Fprintf(w, "  %s\n", singleLine(why))
+			fmt.Fprintf(w, "  %s\n", sanitize.Line(why))
 		}
 	}
 	return nil
@@ -229,7 +228,7 @@ func orDash(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return singleLine(text)
+	return sanitize.Line(text)
 }
 
 // Reasons are what there is to explain: why the job is not approved (what
@@ -287,7 +286,7 @@ func markdownCell(text string) string {
 		"_",
 		`\_`,
 	).Replace(
-		singleLine(text),
+		sanitize.Line(text),
 	)
 }
 
@@ -305,7 +304,7 @@ func (r Report) writeMarkdown(w io.Writer) error {
 			markdownCell(orDash(l.Verdict)),
 			l.Cost(),
 			l.Duration(),
-			singleLine(orDash(l.Published.Label())),
+			sanitize.Line(orDash(l.Published.Label())),
 			markdownCell(why),
 		}
 		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")); err != nil {
@@ -355,12 +354,12 @@ func (r Report) writeJUnit(w io.Writer) error {
 	for _, l := range r.Jobs {
 		total += l.Seconds
 		c := junitCase{
-			Name:  singleLine(l.ID),
-			Class: singleLine(l.Repo),
+			Name:  sanitize.Line(l.ID),
+			Class: sanitize.Line(l.Repo),
 			Time:  fmt.Sprintf("%.3f", l.Seconds),
-			Out:   singleLine(l.Published.Summary()),
+			Out:   sanitize.Line(l.Published.Summary()),
 		}
-		text := &junitMessage{Message: singleLine(l.Status()), Text: singleLine(strings.Join(l.Reasons(), "; "))}
+		text := &junitMessage{Message: sanitize.Line(l.Status()), Text: sanitize.Line(strings.Join(l.Reasons(), "; "))}
 		switch {
 		case l.Approved():
 		case l.State == JobFailed && slices.Contains([]plan.State{plan.Exhausted, plan.Blocked}, l.Outcome):
@@ -400,13 +399,6 @@ func (r Report) writeHTML(w io.Writer) error {
 	if err := t.Execute(&out, r); err != nil {
 		return err //nolint:wrapcheck // Write says what was done
 	}
-	// A browser ignores control characters, a terminal that the page is shown in
-	// does not.
-	_, err = w.Write(bytes.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, out.Bytes()))
+	_, err = io.WriteString(w, sanitize.HTML(out.String()))
 	return err //nolint:wrapcheck // Write says what was done
 }

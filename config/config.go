@@ -3,12 +3,10 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/amount"
 )
 
 // Config is the settings of a run. Keys in TOML and JSON are the same and
@@ -282,38 +280,21 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Size is a number of bytes that is written like "512MiB" or "4GiB".
 type Size int64
 
-// sizeUnits are the units of a size, largest first.
-func sizeUnits() []string { return []string{"TiB", "GiB", "MiB", "KiB"} }
-
 // smallestSize is less than any command can do with.
 const smallestSize = 16 << 20
 
 // MarshalText writes the form that UnmarshalText reads.
-func (s Size) MarshalText() ([]byte, error) {
-	for i, unit := range sizeUnits() {
-		if shift := 10 * (len(sizeUnits()) - i); s != 0 && s%(1<<shift) == 0 {
-			return fmt.Appendf(nil, "%d%s", s>>shift, unit), nil
-		}
-	}
-	return strconv.AppendInt(nil, int64(s), 10), nil
-}
+func (s Size) MarshalText() ([]byte, error) { return []byte(amount.ExactBytes(int64(s))), nil }
 
 // UnmarshalText reads a whole number with a unit, or of bytes.
 func (s *Size) UnmarshalText(text []byte) error {
-	number, shift := strings.TrimSpace(string(text)), 0
-	for i, unit := range sizeUnits() {
-		if cut, ok := strings.CutSuffix(number, unit); ok {
-			number, shift = strings.TrimSpace(cut), 10*(len(sizeUnits())-i)
-			break
-		}
-	}
-	v, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || v < 0 || v > math.MaxInt64>>shift || v<<shift != 0 && v<<shift < smallestSize {
+	v, err := amount.ParseBytes(string(text))
+	if err != nil || v != 0 && v < smallestSize {
 		return fmt.Errorf(
 			"%q is not a size: write a whole number with a unit, like \"512MiB\" or \"4GiB\", of at least 16MiB",
 			text,
 		)
 	}
-	*s = Size(v << shift)
+	*s = Size(v)
 	return nil
 }

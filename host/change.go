@@ -66,6 +66,12 @@ func (c Change) Diff(ctx context.Context) (string, error) { return c.Repo.Diff(c
 // Patch is the change as a patch that git applies, binary files included.
 func (c Change) Patch(ctx context.Context) (string, error) { return c.Repo.Patch(ctx, c.From, c.To) }
 
+// Inert is a patch of the change that does nothing to a terminal; see
+// [worktree.Repo.Inert].
+func (c Change) Inert(ctx context.Context, patch string) (string, error) {
+	return c.Repo.Inert(ctx, c.From, c.To, patch)
+}
+
 // Stat is how much changed.
 func (c Change) Stat(ctx context.Context) (plan.DiffStat, error) {
 	return c.Repo.Stat(ctx, c.From, c.To)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/dirhash"
 )
 
 // Place is somewhere skills are kept.
@@ -185,6 +187,16 @@ func (e Embedded) Skills(context.Context) (Shelf, error) {
 
 // File is the name of the file that makes a folder a skill.
 const File = "SKILL.md"
+
+// Manifest is the file in which the engine keeps what it knows of a draft. It
+// is never shown to a model and not part of the digest, so that a score can be
+// noted without a new review.
+const Manifest = "manifest.json"
+
+// Digest is a hash over every file of a skill's folder.
+func Digest(folder fs.FS) (string, error) {
+	return dirhash.Of(folder, Manifest)
+}
 
 // Read reads the skill in a folder of that name, with its body.
 func Read(folder fs.FS, name string) (Skill, string, error) {

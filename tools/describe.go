@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -93,6 +95,11 @@ type Call struct {
 	// command line that it runs: what rules judge.
 	Paths   []string
 	Command string
+	// Mentions are texts of a call that could be paths, of a tool whose arguments
+	// are not known. Untold says that they do not tell which files it changes,
+	// should it change any.
+	Mentions []string
+	Untold   bool
 	// Title tells a person what the call is about and Detail stands behind it:
 	// which lines, where. IsPath says that the end of the title matters most.
 	Title  string
@@ -160,10 +167,12 @@ func describeUnknown(dir string, raw []byte) Call {
 	var a unknownArgs
 	_ = json.Unmarshal(raw, &a) // arguments of another type are not those that are meant
 	c := describePath(a.Path)
-	c.Command = a.Command
+	c.Command, c.Untold = a.Command, a.Path == "" && a.Command == ""
 	if a.Patch != "" {
-		c.Paths = append(c.Paths, patchPaths(dir, a.Patch)...)
+		files, err := patchFiles(a.Patch)
+		c.Paths, c.Untold = append(c.Paths, files...), err != nil
 	}
+	c.Mentions = textsIn(raw)
 	switch {
 	case a.Command != "":
 		c.Preview = func() string { return previewCommand(dir, a.Command) }
@@ -182,6 +191,40 @@ func describeUnknown(dir string, raw []byte) Call {
 	}
 	c.Title, c.IsPath = unknownTitle(raw)
 	return c
+}
+
+// Bounds of the texts in a call of an unknown tool that may be paths.
+const (
+	mostMentions   = 256
+	longestMention = 4096
+)
+
+// textsIn are the texts of one line in arguments, at any depth.
+func textsIn(raw []byte) []string {
+	var all any
+	if json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	var out []string
+	var look func(v any)
+	look = func(v any) {
+		switch v := v.(type) {
+		case string:
+			if v != "" && len(v) <= longestMention && !strings.Contains(v, "\n") && len(out) < mostMentions {
+				out = append(out, v)
+			}
+		case []any:
+			for _, each := range v {
+				look(each)
+			}
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				look(v[key])
+			}
+		}
+	}
+	look(all)
+	return out
 }
 
 // unknownTitle is the argument that tells most about a call of an unknown tool.

@@ -22,15 +22,34 @@ func applyPatchTool() builtin {
 	return builtin{
 		info:    changeInfo("apply_patch", patchDoc),
 		purpose: Modify,
-		describe: described(func(dir string, a patchArgs) Call {
+		describe: described(func(_ string, a patchArgs) Call {
+			files, _ := patchFiles(a.Patch) // what cannot be read changes nothing
 			return Call{
-				Paths:   patchPaths(dir, a.Patch),
-				Title:   patchTitle(a.Patch),
+				Paths:   files,
+				Title:   strings.Join(files, " "),
 				Preview: func() string { return a.Patch },
 			}
 		}),
 		open: changes(workPatch),
 	}
+}
+
+// patchFiles are the files that a patch is about, as the tool that carries it out
+// reads it. A patch that it cannot read changes nothing.
+func patchFiles(patch string) ([]string, error) {
+	changes, err := parsePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, c := range changes {
+		for _, name := range []string{c.path, c.to} {
+			if name != "" && !slices.Contains(files, name) {
+				files = append(files, name)
+			}
+		}
+	}
+	return files, nil
 }
 
 // workPatch works out every change of a patch.

@@ -1,12 +1,17 @@
 package tools_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plan-engine/plan/tools"
 )
 
 // Patches that git makes of random files do what they say, in both directions.
@@ -40,6 +45,69 @@ func TestPatchesFromGit(t *testing.T) {
 			if !strings.HasPrefix(name, "root/.git") && got[name] != wanted[name] {
 				t.Fatalf("%s is %q, want %q\nbefore %q\n%s", name, got[name], wanted[name], old, patch)
 			}
+		}
+	}
+}
+
+// TestAPatchNamesWhatItChanges: what rules judge of a patch, what the tool says
+// that it changed and what is different afterwards are the same files, whatever
+// git says of a file: hunks, a new name, a mode, nothing but a deletion.
+func TestAPatchNamesWhatItChanges(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 12 {
+		had := files{}
+		for i := range 6 {
+			had[fmt.Sprintf("d%d/f %d.txt", i%2, i)] = strings.Repeat(fmt.Sprintln("line", i), 6)
+		}
+		had["empty"] = ""
+		d := newDesk(t, had)
+		gitIn(t, d.dir, "init", "-q")
+		gitIn(t, d.dir, "config", "core.autocrlf", "false")
+		gitIn(t, d.dir, "add", ".")
+		gitIn(t, d.dir, "-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "x")
+		for name := range had {
+			path := d.path(name)
+			switch rng.IntN(6) {
+			case 0:
+				must(t, os.Remove(path))
+			case 1:
+				must(t, os.Rename(path, path+" moved"))
+			case 2:
+				must(t, os.Chmod(path, 0o755))
+			case 3:
+				d.put(name, mutate(rng, had[name])+"more\n")
+			case 4:
+				must(t, os.Rename(path, d.path("é"+filepath.Base(name))))
+				d.put("é"+filepath.Base(name), had[name]+"more\n")
+			}
+		}
+		gitIn(t, d.dir, "add", "-A")
+		patch := gitIn(t, d.dir, "diff", "--cached", "-M")
+		var want []string
+		for _, entry := range strings.Split(gitIn(t, d.dir, "diff", "--cached", "--no-renames", "--name-only", "-z"), "\x00") {
+			if entry != "" {
+				want = append(want, entry)
+			}
+		}
+		gitIn(t, d.dir, "reset", "-q", "--hard")
+		if patch == "" {
+			continue
+		}
+		for name := range had {
+			d.call("read", args{"path": name}) // a model deletes what it has read
+		}
+		raw, err := json.Marshal(args{"patch": patch})
+		must(t, err)
+		said := tools.Describe("apply_patch", raw, d.dir).Paths
+		res := d.call("apply_patch", args{"patch": patch})
+		if res.Error {
+			t.Fatalf("%s\n%s", res.Output, patch)
+		}
+		slices.Sort(want)
+		slices.Sort(said)
+		if got := slices.Sorted(maps.Keys(res.Files)); !slices.Equal(got, want) || !slices.Equal(said, want) {
+			t.Fatalf("changed %q\ntold %q\njudged %q\n%s", want, got, said, patch)
 		}
 	}
 }

@@ -140,10 +140,11 @@ func (h *header) setMode(value string) {
 // headerName reads the name in a --- or +++ line, which a tab and a time may
 // follow.
 func headerName(value string) string {
-	if !strings.HasPrefix(value, `"`) {
-		value, _, _ = strings.Cut(value, "\t")
+	if quoted, err := strconv.QuotedPrefix(value); err == nil && strings.HasPrefix(value, `"`) {
+		return unquoted(quoted)
 	}
-	return unquoted(strings.TrimRight(value, " "))
+	value, _, _ = strings.Cut(value, "\t")
+	return strings.TrimRight(value, " ")
 }
 
 // unquoted undoes the quoting that git gives to unusual names.

@@ -82,6 +82,9 @@ func (a *app) printPatch(ctx context.Context, run *engine.Run, how host.Apply) e
 	}
 	text, err := c.Patch(ctx)
 	if err == nil {
+		text, err = c.Inert(ctx, text)
+	}
+	if err == nil {
 		_, err = fmt.Fprint(a.out, text)
 	}
 	return err

@@ -18,7 +18,8 @@ func (a *app) diffCommand() *cobra.Command {
 		Short: "Show what a run changed",
 		Long: `Diff shows the run's own changes: from the tree as the run found it, dirt
 included, to the tree as the run left it. For a run that is not final that is
-the tree as it is now.`,
+the tree as it is now. In a pipe it is a patch that git apply takes; a file with
+characters that act on a terminal is in it as git writes binary files.`,
 		Example: `  plan diff 01JX
   plan diff 01JX --stat
   plan diff 01JX | git apply --check -`,
@@ -61,6 +62,8 @@ func (a *app) diff(ctx context.Context, id plan.RunID, stat bool) error {
 	}
 	if a.onTerminal() {
 		text = render.SafeText(text)
+	} else if text, err = c.Inert(ctx, text); err != nil {
+		return err
 	}
 	_, err = fmt.Fprint(a.out, text)
 	return err

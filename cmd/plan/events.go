@@ -8,6 +8,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -53,7 +54,7 @@ func (a *app) events(lines func(func(memory.Line, error) bool)) error {
 			return err
 		}
 		if a.json {
-			if _, err := fmt.Fprintf(a.out, "%s\n", line.JSON); err != nil {
+			if _, err := fmt.Fprintf(a.out, "%s\n", sanitize.JSON(line.JSON)); err != nil {
 				return render.UnlessReaderLeft(err)
 			}
 			continue

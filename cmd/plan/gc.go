@@ -12,6 +12,7 @@ import (
 
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/amount"
 )
 
 func (a *app) gcCommand() *cobra.Command {
@@ -74,7 +75,7 @@ func readPolicy(p *host.GCPolicy, older, size string) (err error) {
 		}
 	}
 	if size != "" {
-		if p.MaxSize, err = byteSize(size); err != nil || p.MaxSize <= 0 {
+		if p.MaxSize, err = amount.ParseBytes(size); err != nil || p.MaxSize <= 0 {
 			return usage("--max-size %q: write a number with a unit, such as 500MB or 2GB", size)
 		}
 	}
@@ -87,20 +88,6 @@ func daysOrDuration(s string) (time.Duration, error) {
 		return time.Duration(n) * 24 * time.Hour, err //nolint:wrapcheck // the caller says what to write
 	}
 	return time.ParseDuration(s) //nolint:wrapcheck // the caller says what to write
-}
-
-func byteSize(s string) (int64, error) {
-	upper, scale := strings.ToUpper(s), int64(1)
-	for i, unit := range []string{"KB", "MB", "GB", "TB"} {
-		if cut, ok := strings.CutSuffix(upper, unit); ok {
-			upper = cut
-			for range i + 1 {
-				scale *= 1000
-			}
-		}
-	}
-	n, err := strconv.ParseUint(strings.TrimSuffix(upper, "B"), 10, 20)
-	return int64(n) * scale, err //nolint:wrapcheck // the caller says what to write
 }
 
 func (a *app) showGC(done host.GC, dryRun bool) error {

@@ -24,6 +24,7 @@ import (
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/profile"
+	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/sandbox"
 	gitprogram "github.com/plan-engine/plan/worktree/git"
 )
@@ -263,7 +264,7 @@ func (a *app) document(v any) error {
 	if err != nil {
 		return failed(fmt.Errorf("encode the answer: %w", err))
 	}
-	_, err = fmt.Fprintf(a.out, "%s\n", data)
+	_, err = fmt.Fprintf(a.out, "%s\n", sanitize.JSON(data))
 	return failed(err)
 }
 

@@ -124,7 +124,7 @@ func (a *app) resumeRun(ctx context.Context, id plan.RunID, o host.Options) erro
 	})
 	var final *host.FinalError
 	if errors.As(err, &final) {
-		fmt.Fprintf(a.err, "plan: %v. %s\n", final, final.Hint())
+		fmt.Fprintf(a.err, "plan: %s. %s\n", render.SafeLine(final.Error()), final.Hint())
 		return exitWith(final.State.ExitCode())
 	}
 	return err

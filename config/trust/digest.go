@@ -10,13 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/dirhash"
 )
 
-const (
-	deepest  = 8        // levels of folders
-	mostSize = 32 << 20 // bytes of a folder
-	mostFile = 4096     // files of a folder
-)
+// mostSize is how large a file that a command names may be, in bytes.
+const mostSize = 32 << 20
 
 // SkillFolders are where a repository may keep skills: a folder each, with a
 // SKILL.md in it.
@@ -67,39 +66,14 @@ func Folder(root, name string) (string, error) {
 	if info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name))); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%s is not a folder of its own", name)
 	}
-	var parts [][]byte
-	files, size := 0, int64(0)
-	err = fs.WalkDir(dir.FS(), ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if p != "." && strings.Count(p, "/") >= deepest {
-				return fmt.Errorf("%s has more than %d levels of folders", name, deepest)
-			}
-			return nil
-		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is no ordinary file", path.Join(name, p))
-		}
-		data, mode, err := content(dir, p, mostSize-size)
-		if err != nil {
-			return err
-		}
-		if files++; files > mostFile {
-			return fmt.Errorf("%s has more than %d files", name, mostFile)
-		}
-		size += int64(len(data))
-		parts = append(parts, []byte(p), []byte(fmt.Sprintf("%o", mode.Perm()&0o111)), data)
-		return nil
-	})
+	digest, err := dirhash.Of(dir.FS())
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}
-	return digestOf(parts...), nil
+	return digest, nil
 }
 
-func content(dir *os.Root, name string, most int64) ([]byte, fs.FileMode, error) {
+func content(dir *os.Root, name string) ([]byte, fs.FileMode, error) {
 	f, err := dir.Open(name)
 	if err != nil {
 		return nil, 0, err //nolint:wrapcheck // it names the file
@@ -109,9 +83,9 @@ func content(dir *os.Root, name string, most int64) ([]byte, fs.FileMode, error)
 	if err != nil {
 		return nil, 0, err //nolint:wrapcheck // it names the file
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s and what is beside it are larger than %d MB", name, mostSize>>20)
+	data, err := io.ReadAll(io.LimitReader(f, mostSize+1))
+	if err == nil && len(data) > mostSize {
+		err = fmt.Errorf("%s is larger than %d MiB", name, mostSize>>20)
 	}
 	return data, info.Mode(), err
 }
@@ -136,7 +110,7 @@ func Command(root, entry, command string, programs []string) (string, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue // no file of the repository
 		}
-		data, mode, err := content(dir, name, mostSize)
+		data, mode, err := content(dir, name)
 		if err != nil {
 			return "", fmt.Errorf("read %s: %w", name, err)
 		}

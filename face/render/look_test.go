@@ -211,7 +211,7 @@ func TestFill(t *testing.T) {
 
 func TestTellingArgument(t *testing.T) {
 	t.Parallel()
-	patch := "*** Begin Patch\n*** Update File: a.go\n@@\n*** Delete File: b.go\n*** Update File: a.go\n--- a/c.go\n+++ b/c.go\t2026\n+++ /dev/null\n"
+	patch := "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+y\n*** Delete File: b.go\n*** Add File: c.go\n+x\n*** End Patch\n"
 	patched, err := json.Marshal(map[string]string{"patch": patch})
 	if err != nil {
 		t.Fatal(err)

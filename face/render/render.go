@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sanitize"
 )
 
 // Viewer shows a run while it happens. It is called from one goroutine, in the
@@ -101,7 +102,7 @@ type jsonViewer struct {
 }
 
 // NewJSON returns a viewer that writes every event, live ones too, as
-// the line of JSON that the journal stores. After a write error it writes
+// the line of JSON that the journal stores, with what does not print as escapes. After a write error it writes
 // nothing more; a reader that went away is not an error.
 func NewJSON(w io.Writer) Viewer { return &jsonViewer{w: w} }
 
@@ -115,7 +116,7 @@ func (v *jsonViewer) Event(e plan.Event) {
 		return
 	}
 	v.buf = append(line, '\n')
-	if _, err := v.w.Write(v.buf); err != nil {
+	if _, err := v.w.Write(sanitize.JSON(v.buf)); err != nil {
 		v.err = fmt.Errorf("write events: %w", err)
 	}
 }

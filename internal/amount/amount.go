@@ -1,9 +1,16 @@
-// Package amount writes sizes for people, the same wherever they are told.
+// Package amount reads and writes sizes as people do, the same wherever they are
+// told or asked for.
 //
 // It must not know what is counted, or how a line looks.
 package amount
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Tokens writes a number of tokens: 950, 14.5k, 1.2M.
 func Tokens(n int64) string {
@@ -37,4 +44,53 @@ func Count(n int64, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// units are the units of a size, largest first, with how many bytes they have.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"TiB", 1 << 40},
+	{"GiB", 1 << 30},
+	{"MiB", 1 << 20},
+	{"KiB", 1 << 10},
+	{"TB", 1e12},
+	{"GB", 1e9},
+	{"MB", 1e6},
+	{"KB", 1e3},
+	{"B", 1},
+}
+
+// errSize is what is wrong with a text that is no size. Who asked for it says
+// what to write.
+var errSize = errors.New("it is not a size: a whole number with a unit, like 512MiB or 2GB")
+
+// ParseBytes reads a size: a whole number, of bytes or with one of the units B,
+// KB, MB, GB, TB of a thousand and KiB, MiB, GiB, TiB of 1024, in any case, with
+// or without a blank before it.
+func ParseBytes(text string) (int64, error) {
+	number, scale := strings.TrimSpace(text), int64(1)
+	for _, u := range units {
+		at := len(number) - len(u.name)
+		if at > 0 && strings.EqualFold(number[at:], u.name) {
+			number, scale = strings.TrimSpace(number[:at]), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 63)
+	if err != nil || int64(n) > math.MaxInt64/scale {
+		return 0, errSize
+	}
+	return int64(n) * scale, nil
+}
+
+// ExactBytes writes a size so that ParseBytes reads it: 512MiB, 4GiB, 1000.
+func ExactBytes(n int64) string {
+	for _, u := range units[:4] {
+		if n != 0 && n%u.bytes == 0 {
+			return fmt.Sprintf("%d%s", n/u.bytes, u.name)
+		}
+	}
+	return strconv.FormatInt(n, 10)
 }

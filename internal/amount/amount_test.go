@@ -24,3 +24,26 @@ func TestSizesAsPeopleReadThem(t *testing.T) {
 		}
 	}
 }
+
+func TestSizesAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"0": 0, "7": 7, "7B": 7, "1KB": 1000, "1kb": 1000, " 500 MB ": 500e6, "2GB": 2e9, "3TB": 3e12,
+		"1KiB": 1024, "512MiB": 512 << 20, "4 gib": 4 << 30, "1TiB": 1 << 40,
+	} {
+		if got, err := amount.ParseBytes(text); err != nil || got != want {
+			t.Errorf("%q is %d, want %d (%v)", text, got, want, err)
+		}
+	}
+	for _, text := range []string{"", "B", "MB", "-1", "+1", "1.5GB", "1k", "1M", "0x10", "1 000", "9223372036854775808", "9999999TiB", "1MBB"} {
+		if got, err := amount.ParseBytes(text); err == nil {
+			t.Errorf("%q is taken for %d", text, got)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 1000: "1000", 1024: "1KiB", 512 << 20: "512MiB", 3 << 41: "6TiB"} {
+		got := amount.ExactBytes(n)
+		if back, err := amount.ParseBytes(got); got != want || err != nil || back != n {
+			t.Errorf("%d is written as %q, want %q, and read as %d (%v)", n, got, want, back, err)
+		}
+	}
+}

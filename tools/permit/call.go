@@ -14,10 +14,12 @@ import (
 func Read(tool string, args []byte, dir string) Call {
 	about := tools.Describe(tool, args, dir)
 	return Call{
-		Tool:    tool,
-		Command: about.Command,
-		Paths:   about.Paths,
-		Dir:     dir,
+		Tool:     tool,
+		Command:  about.Command,
+		Paths:    about.Paths,
+		Mentions: about.Mentions,
+		Untold:   about.Untold,
+		Dir:      dir,
 	}
 }
 
@@ -25,7 +27,9 @@ func Read(tool string, args []byte, dir string) Call {
 // dir. With force nothing is asked or denied, and the journal says of what.
 func (p *Policy) Hooks(dir string, force bool) loop.Hooks {
 	return loop.Hooks{BeforeTool: func(_ context.Context, t loop.ToolCall) loop.Decision {
-		r := p.Judge(Read(t.Info.Name, t.Args, dir))
+		call := Read(t.Info.Name, t.Args, dir)
+		call.Untold = call.Untold && t.Info.Writes && t.Info.Delegate == nil
+		r := p.Judge(call)
 		decided := plan.ApprovalResolved{
 			Call:   t.ID,
 			Reason: r.Reason,

@@ -1,7 +1,7 @@
 package permit
 
 import (
-	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,13 +24,15 @@ type Part struct {
 	paths  []string // that it names, absolute
 	writes []string // of those, the ones it writes
 	vague  bool     // it writes somewhere that cannot be told
-}
 
-// word is one word of a command.
-type word struct {
-	text  string // its value, or its source if that is not known
-	known bool
-	split bool // it may become several words, or none
+	// For rules that ask or deny, what cannot be told for sure counts as well.
+	wholesale []string // folders of which it changes all that is in them
+	adrift    []string // relative paths from a folder that cannot be told
+	unsure    bool     // it may name any path
+	coded     bool     // it runs a program in its arguments that is not looked into
+	quiet     bool     // its words are no command that it runs
+	inner     []string // further texts that its commands are known by
+	only      bool     // it is no command and writes nothing: only paths count
 }
 
 // feed says what a command reads on its standard input.
@@ -55,14 +57,27 @@ const (
 // and the commands that commands such as env, sudo, xargs, find and bash -c
 // are given to run. What it cannot read is one opaque part.
 func Commands(place Place, line string) []Part {
-	r := &reader{place: place, dir: place.Root}
-	if len(line) > longest {
-		r.opaque(short(line), "it is too long to be looked through")
-		return r.parts
+	vars := newVariables(place.Home)
+	for round := 0; ; round++ {
+		r := &reader{place: place, dir: place.Root, vars: vars}
+		if len(line) > longest {
+			r.opaque(short(line), "it is too long to be looked through")
+			return r.parts
+		}
+		vars.grew = false
+		r.script(line, unfed)
+		switch {
+		case !vars.grew:
+			return r.parts
+		case round == mostRounds:
+			vars.forgetAll()
+		}
 	}
-	r.script(line, unfed)
-	return r.parts
 }
+
+// mostRounds is how often a line is read again because a variable has got one
+// more value in it, which a loop may have brought to what stands before.
+const mostRounds = 2
 
 // plain reports whether a text is made of characters that this parser and bash
 // read in the same way: the parser has meanings of its own for control
@@ -76,7 +91,11 @@ func plain(text string) bool {
 // reader collects the parts of a command line.
 type reader struct {
 	place Place
-	dir   string // where relative paths start; "" when that cannot be told
+	dir   string   // where relative paths start; "" when that cannot be told
+	past  []string // where else they may start, if a change of folder failed
+	made  []link   // by the line
+	vars  *variables
+	dots  bool // patterns may fit more than by default
 	parts []Part
 	depth int
 }
@@ -127,7 +146,7 @@ func (r *reader) stmt(s *syntax.Stmt, in feed) {
 		var here *string // what the statement is given to read, as text
 		for _, rd := range s.Redirs {
 			r.redirect(rd)
-			if text, ok := hereText(rd); ok {
+			if text, ok := r.hereText(rd); ok {
 				here = &text
 			}
 		}
@@ -167,6 +186,7 @@ func (r *reader) binary(cmd *syntax.BinaryCmd, in feed) {
 func (r *reader) within(node syntax.Node, in feed) {
 	first := true
 	syntax.Walk(node, func(n syntax.Node) bool {
+		r.assigns(n)
 		if first {
 			first = false
 			return true
@@ -185,20 +205,12 @@ func (r *reader) within(node syntax.Node, in feed) {
 			}
 			r.scoped(func() { r.within(n, from) })
 			return false
-		case *syntax.Assign:
-			r.assign(n)
 		}
 		return true
 	})
 }
 
-// assign asks about variables that make other commands run.
-func (r *reader) assign(a *syntax.Assign) {
-	if a.Name != nil {
-		r.variable(a.Name.Value)
-	}
-}
-
+// variable asks about variables that make other commands run.
 func (r *reader) variable(name string) {
 	prefixes := strings.Fields("LD_ DYLD_ GIT_SSH GIT_EXTERNAL_DIFF GIT_CONFIG BASH_ENV PROMPT_COMMAND BASH_FUNC")
 	for _, risky := range prefixes {
@@ -208,77 +220,12 @@ func (r *reader) variable(name string) {
 	}
 }
 
-// redirect reads a redirection.
-func (r *reader) redirect(rd *syntax.Redirect) {
-	r.within(rd, unfed)
-	switch rd.Op {
-	case syntax.RdrOut,
-		syntax.AppOut,
-		syntax.RdrInOut,
-		syntax.RdrClob,
-		syntax.AppClob,
-		syntax.RdrAll,
-		syntax.RdrAllClob,
-		syntax.AppAll,
-		syntax.AppAllClob:
-	case syntax.DplOut:
-		if w := literal(rd.Word); w.known && strings.Trim(w.text, "0123456789-") == "" {
-			return // another descriptor
-		}
-	default:
-		return
-	}
-	for _, target := range words(rd.Word) {
-		p := Part{Text: "> " + target.text, Redirect: true}
-		p.write(r, target)
-		r.parts = append(r.parts, p)
-	}
-}
-
-// hereText is the text that a redirection gives to read, if it is known.
-func hereText(rd *syntax.Redirect) (string, bool) {
-	switch rd.Op {
-	case syntax.Hdoc, syntax.DashHdoc:
-		return hereDoc(rd), true
-	case syntax.WordHdoc:
-		if w := literal(rd.Word); w.known {
-			return w.text, true
-		}
-		return unreadable, true
-	}
-	return "", false
-}
-
-// hereDoc is the text of a here-document. Backslashes mean something in it only
-// where its end is not quoted, and then it is not looked into.
-func hereDoc(rd *syntax.Redirect) string {
-	if rd.Hdoc == nil {
-		return ""
-	}
-	end := rd.Word.Lit()
-	plain := end != "" && !strings.Contains(end, `\`)
-	var b strings.Builder
-	for _, part := range rd.Hdoc.Parts {
-		lit, ok := part.(*syntax.Lit)
-		if !ok || (plain && strings.Contains(lit.Value, `\`)) {
-			return unreadable
-		}
-		b.WriteString(lit.Value)
-	}
-	return b.String()
-}
-
-// unreadable stands for a script that cannot be known; it cannot be parsed.
-const unreadable = "$("
-
 // call reads a simple command.
 func (r *reader) call(cmd *syntax.CallExpr, in feed, here *string) {
 	r.within(cmd, unfed) // substitutions and assignments
-	var argv []word
-	for _, w := range cmd.Args {
-		argv = append(argv, words(w)...)
+	for _, argv := range r.argvs(cmd.Args) {
+		r.simple(argv, in, here)
 	}
-	r.simple(argv, in, here)
 }
 
 // simple takes a command over, and looks for commands that it is given to run.
@@ -291,26 +238,66 @@ func (r *reader) simple(argv []word, in feed, here *string) {
 		feed: in,
 		Text: joined(argv),
 	}
-	name := p.name()
+	name := p.program()
+	if sub, ok := strings.CutPrefix(name, "git-"); ok && argv[0].known {
+		p.argv = append([]word{value("git"), value(sub)}, argv[1:]...)
+		name = "git"
+	}
 	switch {
 	case !argv[0].known:
 		p.Opaque = "the name of the command is only known when it runs"
 	case strings.ContainsAny(argv[0].text, "*?[") && name != "[" && name != "[[":
 		p.Opaque = "the name of the command is a pattern"
 	}
+	p.expand(r)
 	p.see(r)
+	p.links(r)
+	p.inline(r, here)
+	r.sets(argv)
 	r.parts = append(r.parts, p)
 	at := len(r.parts) - 1
 	if p.Opaque == "" {
 		r.deeper(p.Text, func() { r.unwrap(at, in, here) })
 	}
 	if name == "cd" || name == "pushd" || name == "popd" {
-		r.cd(argv[1:])
+		r.cd(p.argv[1:])
 	}
+}
+
+// mostFiles is how many files a pattern in a command may be written out to.
+const mostFiles = 1000
+
+// expand writes out the patterns for names of files, as the shell does. One that
+// fits no file stays as it is.
+func (p *Part) expand(r *reader) {
+	out := slices.Clone(p.argv[:1])
+	for _, w := range p.argv[1:] {
+		if w.glob == "" {
+			out = append(out, w)
+			continue
+		}
+		found, ok := r.files(w.glob)
+		if !ok || len(found) > mostFiles {
+			p.unsure = p.unsure || p.namesFiles()
+			found = nil
+		}
+		if len(found) == 0 {
+			out = append(out, w)
+		}
+		for _, file := range found {
+			next := value(file)
+			next.said = ""
+			out = append(out, next)
+		}
+	}
+	p.argv = out
 }
 
 // cd follows a change of folder.
 func (r *reader) cd(args []word) {
+	if r.dir != "" && !slices.Contains(r.past, r.dir) && len(r.past) < 8 {
+		r.past = append(r.past, r.dir)
+	}
 	for len(args) > 0 && args[0].known && strings.HasPrefix(args[0].text, "-") && args[0].text != "-" {
 		args = args[1:]
 	}
@@ -319,28 +306,4 @@ func (r *reader) cd(args []word) {
 		return
 	}
 	r.dir, _ = r.path(args[0])
-}
-
-// path is the absolute path that a word names, if that can be told.
-func (r *reader) path(w word) (string, bool) {
-	text := w.text
-	for _, home := range []string{"~", "$HOME", "${HOME}"} {
-		if rest, ok := strings.CutPrefix(text, home); ok && (rest == "" || rest[0] == '/') &&
-			!strings.ContainsAny(rest, "$`") {
-			dir := r.place.Home
-			if dir == "" {
-				dir = "/home"
-			}
-			return filepath.Join(dir, rest), true
-		}
-	}
-	switch {
-	case !w.known || strings.HasPrefix(text, "~"):
-		return "", false
-	case filepath.IsAbs(text):
-		return filepath.Clean(text), true
-	case r.dir == "":
-		return "", false
-	}
-	return filepath.Join(r.dir, text), true
 }

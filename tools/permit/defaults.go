@@ -19,7 +19,7 @@ func (p *Part) hazard(place Place) string {
 	if p.Redirect {
 		return ""
 	}
-	name := p.name()
+	name := p.program()
 	if why, ok := always[name]; ok {
 		return fmt.Sprintf("%s %s", name, why)
 	}
@@ -31,8 +31,28 @@ func (p *Part) hazard(place Place) string {
 	if why := p.interprets(name); why != "" {
 		return why
 	}
+	if why := p.handsOn(); why != "" {
+		return fmt.Sprintf("%s: %s", short(p.Text), why)
+	}
 	if p.publishes() {
 		return fmt.Sprintf("%s: it publishes to others", short(p.Text))
+	}
+	return ""
+}
+
+// handsOn says why a command is asked about that a program which is not known may
+// be given to run.
+func (p *Part) handsOn() string {
+	name := p.program()
+	if _, ok := wrappers[name]; ok || slices.Contains(shells, name) || slices.Contains(haveVerbs, name) {
+		return "" // what it runs is a part by itself, or elsewhere
+	}
+	for _, rest := range p.rests() {
+		if look, ok := sometimes[rest[0].text]; ok && len(rest) > 1 {
+			if why := look(&Part{argv: rest}); why != "" {
+				return why
+			}
+		}
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func gitHazard(p *Part) string {
 		return "the setting may make git run other programs"
 	}
 	sub, args := gitCommand(p.argv)
-	if !sub.known {
+	if !sub.known || sub.glob != "" {
 		return "which subcommand it runs is only known when it runs"
 	}
 	g := &Part{argv: append([]word{sub}, args...)}
@@ -63,6 +63,9 @@ var gitHazards = map[string]struct {
 	"send-email":    {why: "it sends work to others"},
 	"send-pack":     {why: "it sends work to others"},
 	"svn":           {why: "it may send work to others"},
+	"http-push":     {why: "it sends work to others"},
+	"subtree":       {why: "it sends work to others", first: []string{"push"}},
+	"lfs":           {why: "it sends work to others", first: []string{"push"}},
 	"p4":            {why: "it may send work to others"},
 	"reset":         {why: "it throws uncommitted work away", options: []string{"--hard", "--merge", "--keep"}},
 	"clean":         {why: "it removes files that git does not know", options: []string{"-f", "--force"}},
@@ -124,4 +127,79 @@ func (p *Part) has(options []string) bool {
 		}
 		return p.flag(o[1:])
 	})
+}
+
+// git reads the commands that git is given to run.
+func (r *reader) git(at int) {
+	sub, args := gitCommand(r.parts[at].argv)
+	r.alias(at, sub, args)
+	for i, a := range args {
+		next := args[min(i+1, len(args)):]
+		var value []word
+		switch {
+		case sub.text == "bisect" && a.text == "run":
+			value = next
+		case sub.text == "submodule" && a.text == "foreach":
+			r.evaluated(
+				at,
+				"eval",
+				slices.DeleteFunc(slices.Clone(next), func(w word) bool { return strings.HasPrefix(w.text, "--") }),
+			)
+			return
+		case sub.text == "rebase" && (a.text == "-x" || a.text == "--exec") && len(next) > 0:
+			r.evaluated(at, "eval", next[:1])
+		case sub.text == "rebase" && strings.HasPrefix(a.text, "--exec="):
+			r.script(strings.TrimPrefix(a.text, "--exec="), unfed)
+		}
+		if value != nil {
+			r.simple(value, unfed, nil)
+			return
+		}
+	}
+}
+
+// alias reads what an alias means that is given before the subcommand.
+func (r *reader) alias(at int, sub word, args []word) {
+	argv := r.parts[at].argv
+	for i, w := range argv[:len(argv)-len(args)] {
+		setting := w.text
+		if w.text == "-c" && i+1 < len(argv) {
+			setting = argv[i+1].text
+		}
+		key, line, ok := strings.Cut(strings.TrimPrefix(setting, "-c"), "=")
+		if !ok || !strings.EqualFold(key, "alias."+sub.text) {
+			continue
+		}
+		if command, ok := strings.CutPrefix(line, "!"); ok {
+			r.script(command+" "+meant(args), unfed)
+			continue
+		}
+		full := []word{value("git")}
+		for _, field := range strings.Fields(line) {
+			full = append(full, value(field))
+		}
+		r.simple(append(full, args...), unfed, nil)
+	}
+}
+
+// gitCommand is the subcommand behind git's own options, and what follows it.
+func gitCommand(argv []word) (sub word, args []word) {
+	for i := 1; i < len(argv); i++ {
+		switch a := argv[i].text; {
+		case a == "-C",
+			a == "-c",
+			a == "--git-dir",
+			a == "--work-tree",
+			a == "--namespace",
+			a == "--config-env",
+			a == "--attr-source",
+			a == "--super-prefix",
+			a == "--exec-path":
+			i++
+		case strings.HasPrefix(a, "-"):
+		default:
+			return argv[i], argv[i+1:]
+		}
+	}
+	return value(""), nil
 }

@@ -13,14 +13,11 @@ package permit
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/internal/oneline"
-	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // Action is what a rule says about a call.
@@ -95,6 +92,8 @@ type Place struct {
 	// OwnTemp reports whether commands have a Temp of their own, so that what
 	// lies beside the tree in the real one is not there. Nil: they have not.
 	OwnTemp func() bool
+
+	also string // a tree that Root is a copy of, "" if it is none
 }
 
 // Policy is rules in force. Its methods are safe for concurrent use.
@@ -132,6 +131,12 @@ type Call struct {
 	// Dir is where the call works; "" is the tree. Paths in it are judged as if
 	// it were the tree, which it is a copy of.
 	Dir string
+	// Mentions are further texts of the call that may be paths. Only rules about
+	// paths that ask or deny are about them.
+	Mentions []string
+	// Untold says that the call changes files and that it cannot be told which. It
+	// is asked about where a rule about paths asks or denies.
+	Untold bool
 }
 
 // Ruling is what the rules say about a call.
@@ -160,7 +165,7 @@ func (p *Policy) Grant(g plan.Grant) {
 func (p *Policy) granted(s subject) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.grants, func(r Rule) bool { return s.fits(r) })
+	return slices.ContainsFunc(p.grants, func(r Rule) bool { return s.fits(r) == yes })
 }
 
 // Judge says whether a call may run. Of several things that it does, the one
@@ -193,35 +198,61 @@ func (p *Policy) judge(s subject) Ruling {
 		}
 	}
 	for _, l := range p.layers {
-		if r, ok := l.last(s); ok && !l.Tightens {
+		if r, fits := l.last(s); !l.Tightens && (fits == yes || fits == maybe && tighter(r.Action, worst.Action)) {
 			worst = r
 		}
 	}
 	for _, l := range p.layers {
-		if r, ok := l.last(s); ok && l.Tightens && tighter(r.Action, worst.Action) {
+		if r, fits := l.last(s); fits != no && l.Tightens && tighter(r.Action, worst.Action) {
 			worst = r
 		}
 	}
 	return worst
 }
 
-// last is what the last rule says that fits.
-func (l Layer) last(s subject) (Ruling, bool) {
+// last is what the last rule says that fits. Where a rule after it asks or denies
+// and it cannot be told whether it fits, the answer is at least to ask; maybe
+// says that there is no other.
+func (l Layer) last(s subject) (Ruling, answer) {
+	var doubt *Rule
 	for _, r := range slices.Backward(l.Rules) {
-		if !s.fits(r) {
+		fits := s.fits(r)
+		if fits == maybe && doubt == nil {
+			doubt = &r
+		}
+		if fits != yes {
 			continue
 		}
-		reason := r.Reason
-		if reason == "" {
-			reason = fmt.Sprintf("%s says: %s", l.Name, r)
+		if doubt != nil && r.Action == Allow {
+			return l.doubts(s, *doubt), yes
 		}
-		return Ruling{
-			Action: r.Action,
-			Rule:   fmt.Sprintf("%s: %s", l.Name, r),
-			Reason: s.about(reason),
-		}, true
+		return l.says(s, r), yes
 	}
-	return Ruling{}, false
+	if doubt != nil {
+		return l.doubts(s, *doubt), maybe
+	}
+	return Ruling{}, no
+}
+
+func (l Layer) says(s subject, r Rule) Ruling {
+	reason := r.Reason
+	if reason == "" {
+		reason = fmt.Sprintf("%s says: %s", l.Name, r)
+	}
+	return Ruling{
+		Action: r.Action,
+		Rule:   fmt.Sprintf("%s: %s", l.Name, r),
+		Reason: s.about(reason),
+	}
+}
+
+func (l Layer) doubts(s subject, r Rule) Ruling {
+	reason := "it cannot be told beforehand whether a rule is about it: " + l.says(s, r).Rule
+	return Ruling{
+		Action: Ask,
+		Rule:   fmt.Sprintf("%s: %s", l.Name, r),
+		Reason: s.about(reason),
+	}
 }
 
 func tighter(a, b Action) bool { return rank(a) > rank(b) }
@@ -250,7 +281,9 @@ func (p *Policy) grantFor(c Call) plan.Grant {
 func (p *Policy) at(dir string) Place {
 	place := p.place
 	if dir != "" {
-		place.Root = resolved(dir)
+		if place.Root = resolved(dir); place.Root != p.place.Root {
+			place.also = p.place.Root
+		}
 	}
 	holds := place.Temp != "" && (within(place.Temp, p.place.Root) || within(place.Temp, place.Root))
 	if holds && (place.OwnTemp == nil || !place.OwnTemp()) {
@@ -258,127 +291,3 @@ func (p *Policy) at(dir string) Place {
 	}
 	return place
 }
-
-// subjects takes a call apart into what is judged by itself.
-func (p *Policy) subjects(c Call) []subject {
-	place := p.at(c.Dir)
-	if c.Command != "" {
-		var out []subject
-		for _, part := range Commands(place, c.Command) {
-			out = append(out, subject{
-				place: place,
-				tool:  c.Tool,
-				line:  strings.TrimSpace(c.Command),
-				part:  &part,
-			})
-		}
-		return out
-	}
-	if len(c.Paths) == 0 {
-		return []subject{{place: place, tool: c.Tool}}
-	}
-	var out []subject
-	for _, path := range c.Paths {
-		out = append(out, subject{
-			place: place,
-			tool:  c.Tool,
-			paths: []string{place.abs("", path)},
-		})
-	}
-	return out
-}
-
-// subject is one thing that is judged by itself.
-type subject struct {
-	place Place
-	tool  string
-	line  string // the whole command line, trimmed
-	part  *Part
-	paths []string // absolute
-}
-
-// hazard says why it is asked about by default, "" if it is not.
-func (s subject) hazard() string {
-	if s.part == nil {
-		return ""
-	}
-	return s.part.hazard(s.place)
-}
-
-// about puts the command before a reason, where the line has several.
-func (s subject) about(reason string) string {
-	if s.part == nil || s.part.Text == s.line {
-		return reason
-	}
-	return fmt.Sprintf("%s: %s", short(s.part.Text), reason)
-}
-
-// fits reports whether a rule is about it.
-func (s subject) fits(r Rule) bool {
-	if r.Tool != "" && !fitsName(r.Tool, s.tool) {
-		return false
-	}
-	loose := r.Action == Allow
-	if r.Command != "" {
-		if s.part == nil || !s.fitsCommand(r.Command, loose) {
-			return false
-		}
-	}
-	return r.Path == "" || s.fitsPath(r.Path, loose)
-}
-
-// fitsCommand matches a command. A pattern that is the whole line to the letter
-// is about each command in it.
-func (s subject) fitsCommand(pattern string, loose bool) bool {
-	if literal, ok := unquoteCommand(pattern); ok && literal == s.line {
-		return true
-	}
-	if loose {
-		return s.part.Opaque == "" && !s.part.Redirect && fitsText(pattern, oneline.Of(s.part.Text), false)
-	}
-	return slices.ContainsFunc(
-		s.part.names(),
-		func(text string) bool { return fitsText(pattern, oneline.Of(text), true) },
-	)
-}
-
-// fitsPath matches paths: for an allow all that are written, else any that is
-// named.
-func (s subject) fitsPath(pattern string, loose bool) bool {
-	pattern = s.place.pattern(pattern)
-	fits := func(path string) bool { return s.place.fits(pattern, path) }
-	paths := s.paths
-	if s.part != nil {
-		if loose {
-			if s.part.Opaque != "" || !s.part.writesOnly() {
-				return false
-			}
-			paths = s.part.writes
-		} else {
-			paths = s.part.paths
-		}
-	}
-	if loose {
-		return len(paths) > 0 &&
-			!slices.ContainsFunc(paths, func(p string) bool { return !fits(p) || !fits(resolved(p)) })
-	}
-	return slices.ContainsFunc(paths, func(p string) bool { return fits(p) || fits(resolved(p)) })
-}
-
-// resolved is a path with its symbolic links followed, as far as it exists.
-func resolved(path string) string {
-	path = filepath.Clean(path)
-	for rest, dir := "", path; ; {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return path
-		}
-		rest, dir = filepath.Join(filepath.Base(dir), rest), up
-	}
-}
-
-// within reports whether a path is dir or below it.
-func within(dir, path string) bool { return subpath.Within(dir, path) }

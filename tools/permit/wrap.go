@@ -35,10 +35,7 @@ var wrappers = map[string]wrapper{
 		takes: "n",
 		long:  "--adjustment",
 	},
-	"nohup": {}, "parallel": {
-		appended: true,
-		takes:    "jSPn",
-	}, "setarch": {skip: 1}, "setsid": {}, "stdbuf": {takes: "ioe"}, "strace": {takes: "eopPs"},
+	"nohup": {}, "setarch": {skip: 1}, "setsid": {}, "stdbuf": {takes: "ioe"}, "strace": {takes: "eopPs"},
 	"sudo": {
 		takes:   "ugpChrRtTD",
 		long:    "--user --group --prompt --host --chdir --chroot",
@@ -80,7 +77,7 @@ var interpreters = []string{
 // unwrap looks into a command for the commands that it is given to run.
 func (r *reader) unwrap(at int, in feed, here *string) {
 	argv := r.parts[at].argv
-	name, args := r.parts[at].name(), argv[1:]
+	name, args := r.parts[at].program(), argv[1:]
 	switch {
 	case slices.Contains(shells, name):
 		r.shell(at, args, in, here)
@@ -100,11 +97,33 @@ func (r *reader) unwrap(at int, in feed, here *string) {
 		if len(args) > 1 || (len(args) == 1 && (name == "enable" || !strings.HasPrefix(args[0].text, "-"))) {
 			r.parts[at].Opaque = "it gives names another meaning"
 		}
+	case name == "parallel":
+		r.parallel(at, args)
 	default:
 		if w, ok := wrappers[name]; ok {
 			r.wrapped(at, w, args, in, here)
+			return
 		}
+		r.hidden(at)
 	}
+}
+
+// parallel reads the command line that parallel is given, in one word or in many.
+func (r *reader) parallel(at int, args []word) {
+	if end := slices.IndexFunc(args, func(w word) bool { return strings.HasPrefix(w.text, ":::") }); end >= 0 {
+		args = args[:end]
+	}
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+		if (wrapper{takes: "jSPnNIa"}).takesNext(args[0].text) {
+			args = args[min(1, len(args)-1):]
+		}
+		args = args[1:]
+	}
+	if !known(args) || strings.Contains(meant(args), "{") {
+		r.parts[at].Opaque = "what it runs is only known when it runs"
+		return
+	}
+	r.script(meant(args)+` "$PARALLEL"`, unfed)
 }
 
 // shell reads the script that a shell is given.
@@ -119,13 +138,13 @@ func (r *reader) shell(at int, args []word, in feed, here *string) {
 			return
 		case a.text == "-" || strings.HasPrefix(a.text, "--"):
 			if (a.text == "--rcfile" || a.text == "--init-file") && i+1 < len(args) {
-				args[i+1] = word{text: "--", known: true}
+				args[i+1] = value("--")
 			}
 			continue
 		case strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text[1:], "cs"),
 			strings.HasPrefix(a.text, "+") && !strings.ContainsAny(a.text[1:], "cs"):
 			if strings.ContainsAny(a.text[1:], "oO") && i+1 < len(args) {
-				args[i+1] = word{text: "--", known: true} // the value of -o
+				args[i+1] = value("--") // the value of -o
 			}
 			continue
 		case strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "c"):
@@ -172,7 +191,7 @@ func (r *reader) evaluated(at int, name string, args []word) {
 			return
 		}
 	}
-	r.script(joined(args), unfed)
+	r.script(meant(args), unfed)
 }
 
 // wrapped reads the command behind one that runs it.
@@ -191,7 +210,10 @@ func (r *reader) wrapped(at int, w wrapper, args []word, in feed, here *string) 
 		case !strings.HasPrefix(a, "-"):
 			r.behind(at, w, args, in, here)
 			return
-		case w.looksUp(a) || (w.assigns && r.splits(a, args[1:])):
+		case w.looksUp(a):
+			r.parts[at].quiet = true
+			return
+		case w.assigns && r.splits(a, args[1:]):
 			return
 		case w.takesNext(a):
 			args = args[min(1, len(args)-1):]
@@ -227,9 +249,11 @@ func (r *reader) behind(at int, w wrapper, args []word, in feed, here *string) {
 	switch name := path.Base(r.parts[at].argv[0].text); {
 	case w.appended:
 		for i := range args {
-			args[i].known = args[i].known && !strings.Contains(args[i].text, "{}")
+			if strings.Contains(args[i].text, "{}") {
+				args[i] = unsaid(args[i].text)
+			}
 		}
-		args = append(args, word{text: "…", split: true})
+		args = append(args, unsaid("…"))
 	case name == "flock" && args[0].text == "-c" && len(args) > 1, name == "watch":
 		if name == "flock" {
 			args = args[1:]
@@ -270,7 +294,7 @@ func isAssign(text string) bool {
 
 // find reads the commands that find runs on what it finds.
 func (r *reader) find(args []word) {
-	start := word{text: ".", known: true}
+	start := value(".")
 	if len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
 		start = args[0]
 	}
@@ -281,66 +305,24 @@ func (r *reader) find(args []word) {
 			continue
 		}
 		var argv []word
+		found := false
 		for i++; i < len(args) && args[i].text != ";" && args[i].text != "+"; i++ {
 			a := args[i]
+			found = found || strings.Contains(a.text, "{}")
 			switch {
 			case a.text == "{}" && len(argv) > 0:
-				a = word{text: start.text, known: start.known}
+				a = start
 			case strings.Contains(a.text, "{}"):
-				a.known = false
+				a = unsaid(a.text)
 			}
 			argv = append(argv, a)
 		}
+		at := len(r.parts)
 		r.simple(argv, unfed, nil)
-	}
-}
-
-// git reads the commands that git is given to run.
-func (r *reader) git(at int) {
-	sub, args := gitCommand(r.parts[at].argv)
-	for i, a := range args {
-		next := args[min(i+1, len(args)):]
-		var value []word
-		switch {
-		case sub.text == "bisect" && a.text == "run":
-			value = next
-		case sub.text == "submodule" && a.text == "foreach":
-			r.evaluated(
-				at,
-				"eval",
-				slices.DeleteFunc(slices.Clone(next), func(w word) bool { return strings.HasPrefix(w.text, "--") }),
-			)
-			return
-		case sub.text == "rebase" && (a.text == "-x" || a.text == "--exec") && len(next) > 0:
-			r.evaluated(at, "eval", next[:1])
-		case sub.text == "rebase" && strings.HasPrefix(a.text, "--exec="):
-			r.script(strings.TrimPrefix(a.text, "--exec="), unfed)
-		}
-		if value != nil {
-			r.simple(value, unfed, nil)
-			return
+		if found && at < len(r.parts) {
+			r.parts[at].unsure = r.parts[at].namesFiles()
 		}
 	}
-}
-
-// gitCommand is the subcommand behind git's own options, and what follows it.
-func gitCommand(argv []word) (sub word, args []word) {
-	for i := 1; i < len(argv); i++ {
-		switch a := argv[i].text; {
-		case a == "-C",
-			a == "-c",
-			a == "--git-dir",
-			a == "--work-tree",
-			a == "--namespace",
-			a == "--config-env",
-			a == "--exec-path":
-			i++
-		case strings.HasPrefix(a, "-"):
-		default:
-			return argv[i], argv[i+1:]
-		}
-	}
-	return word{known: true}, nil
 }
 
 // assigned is assign for a word of a command.

@@ -7,28 +7,11 @@ import (
 )
 
 // name is the command's name without its folder.
-func (p *Part) name() string {
+func (p *Part) program() string {
 	if len(p.argv) == 0 {
 		return ""
 	}
 	return path.Base(p.argv[0].text)
-}
-
-// names are the texts that an ask or a deny is compared with: the command as it
-// is written, with its bare name, and without git's own options.
-func (p *Part) names() []string {
-	out := []string{p.Text}
-	if p.Redirect || len(p.argv) == 0 {
-		return out
-	}
-	bare := slices.Clone(p.argv)
-	bare[0].text = p.name()
-	out = append(out, joined(bare))
-	if p.name() == "git" {
-		sub, args := gitCommand(p.argv)
-		out = append(out, strings.TrimSpace("git "+joined(append([]word{sub}, args...))))
-	}
-	return out
 }
 
 // operands are the words that are no options.
@@ -51,19 +34,27 @@ func (p *Part) option(names ...string) []word {
 	var out []word
 	for i, w := range p.argv[1:] {
 		for _, name := range names {
-			value, ok := strings.CutPrefix(w.text, name)
+			text, ok := strings.CutPrefix(w.text, name)
 			switch {
 			case !ok:
-			case value == "" && i+2 < len(p.argv):
+			case text == "" && i+2 < len(p.argv):
 				out = append(out, p.argv[i+2])
-			case strings.HasPrefix(name, "--") && strings.HasPrefix(value, "="):
-				out = append(out, word{text: value[1:], known: w.known})
-			case !strings.HasPrefix(name, "--") && value != "":
-				out = append(out, word{text: value, known: w.known})
+			case strings.HasPrefix(name, "--") && strings.HasPrefix(text, "="):
+				out = append(out, w.rest(text[1:]))
+			case !strings.HasPrefix(name, "--") && text != "":
+				out = append(out, w.rest(text))
 			}
 		}
 	}
 	return out
+}
+
+// rest is the part of a word behind an option, which is known as far as the word.
+func (w word) rest(text string) word {
+	if w.known {
+		return value(text)
+	}
+	return unsaid(text)
 }
 
 // flag reports whether a short option is among the options, also in a group.
@@ -88,39 +79,11 @@ func (p *Part) flag(short string, long ...string) bool {
 	return false
 }
 
-// see finds the paths that the command names, and those that it writes as far
-// as its kind is known.
-func (p *Part) see(r *reader) {
-	for _, w := range p.argv[1:] {
-		text := w.text
-		if _, value, ok := strings.Cut(text, "="); ok {
-			text = value
-		}
-		if abs, ok := r.path(word{text: text, known: w.known}); ok && text != "" {
-			p.paths = append(p.paths, abs)
-		}
-	}
-	for _, w := range p.targets() {
-		p.write(r, w)
-	}
-}
-
-// write notes a path that is written.
-func (p *Part) write(r *reader, w word) {
-	abs, ok := r.path(w)
-	if !ok {
-		p.vague = true
-		return
-	}
-	p.paths = append(p.paths, abs)
-	p.writes = append(p.writes, abs)
-}
-
 // targets are the words that name what a well-known command writes.
 func (p *Part) targets() []word {
 	all := p.operands()
 	last := all[max(len(all)-1, 0):]
-	switch p.name() {
+	switch p.program() {
 	case "touch", "mkdir", "rmdir", "rm", "unlink", "shred", "truncate", "tee", "mkfifo", "mknod":
 		return all
 	case "mv":
@@ -131,8 +94,8 @@ func (p *Part) targets() []word {
 		return all[min(1, len(all)):]
 	case "dd":
 		for _, w := range all {
-			if value, ok := strings.CutPrefix(w.text, "of="); ok {
-				return []word{{text: value, known: w.known}}
+			if text, ok := strings.CutPrefix(w.text, "of="); ok {
+				return []word{w.rest(text)}
 			}
 		}
 	case "sed", "perl":
@@ -168,6 +131,6 @@ func (p *Part) writesOnly() bool {
 func (p *Part) fetches() bool {
 	return slices.Contains(
 		[]string{"curl", "wget", "nc", "ncat", "socat", "fetch", "http", "https", "aria2c", "lynx"},
-		p.name(),
+		p.program(),
 	)
 }

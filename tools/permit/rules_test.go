@@ -1,0 +1,66 @@
+package permit_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan/tools/permit"
+)
+
+// furnished is a place with files that rules are about.
+func furnished(t *testing.T) permit.Place {
+	t.Helper()
+	place := at(t)
+	for _, name := range []string{
+		"secret.txt", "sub/secret.txt", "migrations/1.sql", "a.txt", "b.go", "push", "home/secret.txt",
+	} {
+		path := filepath.Join(place.Root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("migrations", filepath.Join(place.Root, "innocent")); err != nil {
+		t.Fatal(err)
+	}
+	place.Home = filepath.Join(place.Root, "home")
+	return place
+}
+
+// TestRulesAboutCommandLines: what is denied or asked about is what a line would
+// do, whichever way it is written.
+func TestRulesAboutCommandLines(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/rules.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := furnished(t)
+	p := policy(t, place, permit.Layer{Name: "config.toml", Rules: []permit.Rule{
+		{Tool: "bash", Action: permit.Allow},
+		{Command: "make deploy", Action: permit.Ask},
+		{Path: "*.pem", Action: permit.Ask},
+		{Command: "git push", Action: permit.Deny},
+		{Path: "secret.txt", Action: permit.Deny},
+		{Path: "migrations/**", Action: permit.Deny},
+	}})
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		want, command, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		n++
+		command = strings.ReplaceAll(strings.ReplaceAll(command, `\n`, "\n"), "ROOT", place.Root)
+		if got := p.Judge(bash(command)); string(got.Action) != want {
+			t.Errorf("%s: %s (%s: %s), want %s", command, got.Action, got.Rule, got.Reason, want)
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d command lines", n)
+	}
+}

@@ -1,0 +1,95 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/plan-engine/plan/internal/sanitize"
+)
+
+// Inert is a patch of the change between two trees that a terminal can be given:
+// files with characters that act on one, or are not seen, are in it as git writes
+// binary files, which git apply takes as well. Patch is what [Repo.Diff] or
+// [Repo.Patch] says of the change.
+func (r *Repo) Inert(ctx context.Context, from, to, patch string) (string, error) {
+	if sanitize.IsInert(patch) {
+		return patch, nil
+	}
+	binary, err := r.binaryPatch(ctx, from, to)
+	if err != nil {
+		return "", err
+	}
+	texts, binaries := filesOf(patch), filesOf(binary)
+	if len(texts) != len(binaries) {
+		return binary, nil // what counts as renamed depends on how files are read
+	}
+	for i, text := range texts {
+		if !sanitize.IsInert(text) {
+			texts[i] = binaries[i]
+		}
+	}
+	return strings.Join(texts, ""), nil
+}
+
+// filesOf parts a patch into what it says of each file.
+func filesOf(patch string) []string {
+	var out []string
+	for line := range strings.Lines(patch) {
+		if strings.HasPrefix(line, "diff --git ") || len(out) == 0 {
+			out = append(out, "")
+		}
+		out[len(out)-1] += line
+	}
+	return out
+}
+
+// binaryPatch is the change as a patch in which every file counts as binary and
+// names are quoted. Git takes that from a repository alone, so it is given one
+// that is empty but for the settings, and has the objects of this one.
+func (r *Repo) binaryPatch(ctx context.Context, from, to string) (out string, err error) {
+	objects, err := r.git.run(ctx, call{dir: r.root, args: []string{"rev-parse", "--git-path", "objects"}})
+	if err != nil {
+		return "", fmt.Errorf("find the objects of %q: %w", r.root, err)
+	}
+	if objects = strings.TrimSpace(objects); !filepath.IsAbs(objects) {
+		objects = filepath.Join(r.root, objects)
+	}
+	dir, err := os.MkdirTemp("", "plan-diff-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for a patch: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	config := "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
+	if len(from) == 64 {
+		config += "[extensions]\n\tobjectFormat = sha256\n"
+	}
+	for name, text := range map[string]string{
+		"HEAD":            "ref: refs/heads/none\n",
+		"config":          config,
+		"info/attributes": "* -diff\n",
+		"refs/none":       "",
+		"objects/none":    "",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			return "", fmt.Errorf("write the settings for a patch: %w", err)
+		}
+	}
+	out, err = r.git.run(ctx, call{
+		dir: dir,
+		env: []string{"GIT_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects},
+		args: []string{
+			"-c", "core.quotePath=true", "diff-tree", "-r", "--ignore-submodules=none", "-p", "-M", "-l1000",
+			"--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
+			"--src-prefix=a/", "--dst-prefix=b/", from, to, "--",
+		},
+	})
+	if err != nil {
+		return "", fmt.Errorf("compare trees of %q: %w", r.root, err)
+	}
+	return out, nil
+}
