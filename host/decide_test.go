@@ -43,8 +43,10 @@ func TestDecisionsNameWhatTheyAreAbout(t *testing.T) {
 	}{
 		"one waits": {[]plan.WaitingCall{push}, []host.Decision{yes}, []string{""}, "k1", pushed},
 		"twice": {
-			[]plan.WaitingCall{push}, []host.Decision{yes, yes},
-			[]string{"", "call k1 of run R was already approved by person at 2026-11-22"}, "k1", pushed,
+			[]plan.WaitingCall{push},
+			[]host.Decision{yes, yes},
+			[]string{"", "call k1 of run R was already approved by person at 2026-11-22"},
+			"k1", pushed,
 		},
 		"and a no after it": {
 			[]plan.WaitingCall{push}, []host.Decision{yes, {Call: "k1", Text: "no"}}, []string{"", "already approved"}, "k1", pushed,
@@ -53,12 +55,16 @@ func TestDecisionsNameWhatTheyAreAbout(t *testing.T) {
 			[]plan.WaitingCall{push}, []host.Decision{with(func(d *host.Decision) { d.Digest = pushed })}, []string{""}, "k1", pushed,
 		},
 		"with another digest": {
-			[]plan.WaitingCall{push}, []host.Decision{with(func(d *host.Decision) { d.Digest = "0" })},
-			[]string{"is not what you were shown"}, "", "",
+			[]plan.WaitingCall{push},
+			[]host.Decision{with(func(d *host.Decision) { d.Digest = "0" })},
+			[]string{"is not what you were shown"},
+			"", "",
 		},
 		"two wait": {[]plan.WaitingCall{push, remove}, []host.Decision{yes}, []string{"which one is meant: k1, k2"}, "", ""},
 		"one of two": {
-			[]plan.WaitingCall{push, remove}, []host.Decision{with(func(d *host.Decision) { d.Call = "k2" })}, []string{""},
+			[]plan.WaitingCall{push, remove},
+			[]host.Decision{with(func(d *host.Decision) { d.Call = "k2" })},
+			[]string{""},
 			"k2", plan.CallDigest("bash", remove.Args),
 		},
 		"nothing waits":   {nil, []host.Decision{yes}, []string{"no call waits for a decision in run R; call k0 was denied by person at"}, "", ""},
@@ -68,12 +74,16 @@ func TestDecisionsNameWhatTheyAreAbout(t *testing.T) {
 		"a plan for less": {[]plan.WaitingCall{draft}, []host.Decision{{}}, []string{"say what should change"}, "", ""},
 		"no plan":         {[]plan.WaitingCall{push}, []host.Decision{{Reject: true}}, []string{"no plan of run R waits"}, "", ""},
 		"always": {
-			[]plan.WaitingCall{push}, []host.Decision{yes, with(func(d *host.Decision) { d.Scope = plan.ScopeAlways })},
-			[]string{"", "already approved"}, "k1", pushed,
+			[]plan.WaitingCall{push},
+			[]host.Decision{yes, with(func(d *host.Decision) { d.Scope = plan.ScopeAlways })},
+			[]string{"", "already approved"},
+			"k1", pushed,
 		},
 		"always, of what has no rule": {
-			[]plan.WaitingCall{remove}, []host.Decision{with(func(d *host.Decision) { d.Scope = plan.ScopeAlways })},
-			[]string{"can only be allowed once"}, "", "",
+			[]plan.WaitingCall{remove},
+			[]host.Decision{with(func(d *host.Decision) { d.Scope = plan.ScopeAlways })},
+			[]string{"can only be allowed once"},
+			"", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

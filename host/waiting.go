@@ -132,7 +132,9 @@ func (d *desk) find(l Letter) (plan.WaitingCall, error) {
 	open := slices.DeleteFunc(slices.Clone(d.open), func(w plan.WaitingCall) bool {
 		return (w.Question != "") != (l.Kind == Answer)
 	})
-	named := slices.DeleteFunc(slices.Clone(open), func(w plan.WaitingCall) bool { return l.Call != "" && w.Call != l.Call })
+	named := slices.DeleteFunc(slices.Clone(open), func(w plan.WaitingCall) bool {
+		return l.Call != "" && w.Call != l.Call
+	})
 	how := fmt.Sprintf("`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.", id, id)
 	switch was := d.resolved[l.Call]; {
 	case len(named) == 1:
