@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/sanitize"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // Inert is a patch of the change between two trees that a terminal can be given:
@@ -51,7 +52,7 @@ func filesOf(patch string) []string {
 // names are quoted. Git takes that from a repository alone, so it is given one
 // that is empty but for the settings, and has the objects of this one.
 func (r *Repo) binaryPatch(ctx context.Context, from, to string) (out string, err error) {
-	objects, err := r.git.run(ctx, call{dir: r.root, args: []string{"rev-parse", "--git-path", "objects"}})
+	objects, err := r.git.Run(ctx, git.Call{Dir: r.root, Args: []string{"rev-parse", "--git-path", "objects"}})
 	if err != nil {
 		return "", fmt.Errorf("find the objects of %q: %w", r.root, err)
 	}
@@ -79,10 +80,10 @@ func (r *Repo) binaryPatch(ctx context.Context, from, to string) (out string, er
 			return "", fmt.Errorf("write the settings for a patch: %w", err)
 		}
 	}
-	out, err = r.git.run(ctx, call{
-		dir: dir,
-		env: []string{"GIT_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects},
-		args: []string{
+	out, err = r.git.Run(ctx, git.Call{
+		Dir: dir,
+		Env: []string{"GIT_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects},
+		Args: []string{
 			"-c", "core.quotePath=true", "diff-tree", "-r", "--ignore-submodules=none", "-p", "-M", "-l1000",
 			"--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
 			"--src-prefix=a/", "--dst-prefix=b/", from, to, "--",

@@ -162,7 +162,7 @@ func Files(root string, names []string) (string, error) {
 				continue
 			}
 		}
-		data, mode, err := content(dir, name, mostSize)
+		data, mode, err := content(dir, name)
 		if err != nil {
 			return "", fmt.Errorf("read %s: %w", name, err)
 		}

@@ -42,10 +42,13 @@ var managers = []manager{
 		".poetry", ".local/share/pypoetry", ".cache/pypoetry", "Library/Application Support/pypoetry",
 		"Library/Caches/pypoetry",
 	}, []string{"POETRY_CACHE_DIR", "POETRY_VIRTUALENVS_PATH"}},
-	{"virtualenvs", []string{
-		".local/share/virtualenvs", ".virtualenvs", ".local/share/hatch", ".local/share/pdm", ".rye",
+	{
+		"virtualenvs",
+		[]string{
+			".local/share/virtualenvs", ".virtualenvs", ".local/share/hatch", ".local/share/pdm", ".rye",
+		},
+		[]string{"VIRTUAL_ENV"},
 	},
-		[]string{"VIRTUAL_ENV"}},
 	{"conda", []string{
 		"miniconda*", "anaconda*", "miniforge*", "mambaforge*", "micromamba", ".micromamba", ".conda/envs",
 		".conda/pkgs", ".pixi",
@@ -59,8 +62,11 @@ var managers = []manager{
 	}, nil},
 	{"rustup", []string{".rustup"}, nil},
 	{"cargo", []string{".cargo"}, nil},
-	{"rbenv", []string{".rbenv", ".rvm", ".rubies", ".gem", ".local/share/gem", ".bundle"},
-		[]string{"GEM_PATH", "BUNDLE_PATH", "rvm_path"}},
+	{
+		"rbenv",
+		[]string{".rbenv", ".rvm", ".rubies", ".gem", ".local/share/gem", ".bundle"},
+		[]string{"GEM_PATH", "BUNDLE_PATH", "rvm_path"},
+	},
 	{"sdkman", []string{".sdkman", ".jenv", ".jdks", ".jabba"}, []string{"SDKMAN_DIR"}},
 	{"gradle", []string{
 		".gradle/wrapper", ".gradle/caches", ".gradle/jdks", ".gradle/native", ".gradle/init.d",
@@ -79,10 +85,13 @@ var managers = []manager{
 	{"perl", []string{".plenv", "perl5", ".perlbrew"}, []string{"PERL5LIB"}},
 	{"lua", []string{".luarocks"}, nil},
 	{"dart", []string{".pub-cache", "flutter", "fvm", ".fvm"}, []string{"PUB_CACHE"}},
-	{"native", []string{
-		".swiftly", ".swiftenv", ".zvm", ".elan", ".opam", ".juliaup", ".julia", ".conan2", ".conan", ".emsdk",
+	{
+		"native",
+		[]string{
+			".swiftly", ".swiftenv", ".zvm", ".elan", ".opam", ".juliaup", ".julia", ".conan2", ".conan", ".emsdk",
+		},
+		[]string{"OPAMROOT", "EMSDK", "JULIA_DEPOT_PATH"},
 	},
-		[]string{"OPAMROOT", "EMSDK", "JULIA_DEPOT_PATH"}},
 	{"nix", []string{".nix-profile", ".local/state/nix", ".nix-defexpr"}, nil},
 	{"brew", []string{".linuxbrew", ".homebrew"}, nil},
 	{"android", []string{"Android/Sdk", "Library/Android/sdk"}, nil},
