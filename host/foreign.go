@@ -38,9 +38,6 @@ func (e *UntrustedRunError) Hint() string {
 	return fmt.Sprintf("If it may go on so, say `plan trust %s`, then resume it.", e.Run)
 }
 
-// ExitCode is that of a process that waits for a person.
-func (e *UntrustedRunError) ExitCode() int { return plan.ExitWaiting }
-
 // importedUpTo is the seq of the last event of a run that was written elsewhere, 0 for
 // none. A fork begins as the run does that it was made of.
 func importedUpTo(ctx context.Context, db *memory.DB, run plan.RunID, start *plan.RunStart) (int64, error) {

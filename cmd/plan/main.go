@@ -84,9 +84,9 @@ func failed(err error) error {
 	if errors.As(err, &misuse) {
 		return &exit{code: plan.ExitUsage, err: err}
 	}
-	var coded interface{ ExitCode() int }
-	if errors.As(err, &coded) {
-		return &exit{code: coded.ExitCode(), err: err}
+	var untrusted *host.UntrustedRunError
+	if errors.As(err, &untrusted) {
+		return &exit{code: plan.ExitWaiting, err: err}
 	}
 	return &exit{code: plan.ExitFailed, err: err}
 }
