@@ -126,11 +126,7 @@ func (p place) start(n int, after time.Duration, args ...string) (int, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(after, time.Minute))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.binary, append([]string{"-C", p.repoDir()}, args...)...)
-	cmd.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "PLAN_HOME=" + filepath.Join(p.dir, "home"), "TMPDIR=" + p.dir,
-		"OPENAI_BASE_URL=" + p.url, "OPENAI_API_KEY=" + p.key, "PLAN_MODEL=" + scripted.Model, "LANG=C.UTF-8",
-		fmt.Sprintf("PLAN_FAILPOINT=%d", n), "PLAN_FAILPOINT_LOG=" + p.pointsFile(len(p.pointsOfEach())),
-	}, p.gitEnv...)
+	cmd.Env = append(p.env(), fmt.Sprintf("PLAN_FAILPOINT=%d", n), "PLAN_FAILPOINT_LOG="+p.pointsFile(len(p.pointsOfEach())))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -148,6 +144,14 @@ func (p place) start(n int, after time.Duration, args ...string) (int, string) {
 	}
 	p.t.Errorf("start plan: %v", err)
 	return 1, out.String()
+}
+
+// env is the environment of programs here.
+func (p place) env() []string {
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "PLAN_HOME=" + filepath.Join(p.dir, "home"), "TMPDIR=" + p.dir,
+		"OPENAI_BASE_URL=" + p.url, "OPENAI_API_KEY=" + p.key, "PLAN_MODEL=" + scripted.Model, "LANG=C.UTF-8",
+	}, p.gitEnv...)
 }
 
 func (p place) run(n int, after time.Duration) (int, string) {

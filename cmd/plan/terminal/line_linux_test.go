@@ -12,41 +12,18 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/pty"
 )
-
-// openTerminal makes a pseudo-terminal: what is written to keys is typed on it.
-func openTerminal(t *testing.T) (keys, tty *os.File) {
-	t.Helper()
-	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = keys.Close() })
-	if err := unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tty.Close() })
-	return keys, tty
-}
 
 // TestWhatIsTypedAnswersWhatIsAsked: a process in the foreground of a real terminal
 // hears nothing that was typed before a question, leaves nothing to the shell, and a
 // question that was closed takes no line away from the next one.
 func TestWhatIsTypedAnswersWhatIsAsked(t *testing.T) {
 	t.Parallel()
-	keys, tty := openTerminal(t)
+	keys, tty := pty.Open(t)
 	steps, proceed, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,2 @@
+// Package pty makes pseudo-terminals. Only tests import it.
+package pty
