@@ -242,7 +242,7 @@ func (d planDecisions) Ruling(ctx context.Context, doc plan.PlanDoc) (*engine.Ru
 
 // parsePlan makes a plan of the text that a person wrote.
 func (s *session) parsePlan(ctx context.Context, text, base string) (*plan.PlanDoc, error) {
-	doc := phases.ParsePlan(s.redact(text))
+	doc := phases.ParsePlan(s.redactRead(text))
 	names := make([]string, 0, len(doc.Files))
 	for name := range doc.Files {
 		names = append(names, name)

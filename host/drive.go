@@ -178,7 +178,7 @@ func (s *session) unblock(ctx context.Context, id plan.RunID, eng *engine.Engine
 	case end.Parked.Reason == plan.ParkDrift:
 		on, reason, ok := s.face.Person.Drift(ctx, *end)
 		if ok {
-			eng.Choose(on, s.redact(reason))
+			eng.Choose(on, s.redactRead(reason))
 			return true, nil
 		}
 	case len(end.Parked.Waiting) > 0:

@@ -42,8 +42,11 @@ func newWorld() *world {
 	return w
 }
 
-func makeWorld() (*world, error) {
-	scenario, err := scripted.Parse(greet)
+func makeWorld() (*world, error) { return makeWorldWith(greet) }
+
+// makeWorldWith makes one whose model plays a scenario.
+func makeWorldWith(toml []byte) (*world, error) {
+	scenario, err := scripted.Parse(toml)
 	if err != nil {
 		return nil, err
 	}

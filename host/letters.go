@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/userinfo"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 )
@@ -70,10 +71,11 @@ func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (driver *memor
 	return driver, nil
 }
 
-// post puts a letter into the inbox of a run. Secrets are replaced on the way
-// in: the inbox is on disk.
+// post puts a letter into the inbox of a run. Secrets and credentials in addresses are
+// replaced on the way in: the inbox is on disk.
 func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter) error {
-	redact := h.UserRedactor()
+	known := h.UserRedactor()
+	redact := func(text string) string { return userinfo.Redact(known(text)) }
 	l.Text = redact(strings.TrimSpace(l.Text))
 	l.Plan = redact(l.Plan)
 	data, err := plan.MarshalCompact(l)

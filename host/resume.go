@@ -129,7 +129,7 @@ func (h *Host) goOn(
 	}
 	defer func() { err = errors.Join(err, s.closeModel()) }()
 	s.writer = writer
-	o.Replan = s.redact(o.Replan)
+	o.Replan = s.redactRead(o.Replan)
 	s.guard.observe(past...)
 	kit, err := s.loadKit(ctx, run.Start)
 	if err != nil {

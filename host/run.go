@@ -242,7 +242,7 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 		return End{}, err
 	}
 	defer func() { err = errors.Join(err, s.writer.Close()) }()
-	r.Context = redactMessages(r.Context, s.redact)
+	r.Context = redactMessages(r.Context, s.redactRead)
 	if err = s.prepare(ctx, r, &b, surveyed); err != nil {
 		return End{}, err
 	}
@@ -300,9 +300,9 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 	}
 	b.blobs = []plan.Blob{kit}
 	b.start = plan.RunStart{
-		Request: s.redact(r.Text),
-		Title:   s.redact(FirstLine(r.Title)),
-		Sibling: s.redact(b.sibling),
+		Request: s.redactRead(r.Text),
+		Title:   s.redactRead(FirstLine(r.Title)),
+		Sibling: s.redactRead(b.sibling),
 		Models:  connect.PhaseModels(s.cfg),
 		Config:  startConfig(s.cfg, r),
 		Kit:     kit.Hash,

@@ -72,12 +72,12 @@ func (l *Loop) runCall(ctx context.Context, c *call, update func(string)) (n too
 		if p := recover(); p != nil {
 			n.end = &plan.ToolEnd{
 				Error: true,
-				Output: fmt.Sprintf(
+				Output: l.cfg.RedactRead(fmt.Sprintf(
 					"%s crashed: %v. This is a defect of the tool; try another way.\n%s",
 					c.name,
 					p,
 					firstFrames(debug.Stack()),
-				),
+				)),
 			}
 			n.blobs = nil
 		}
@@ -90,7 +90,7 @@ func (l *Loop) runCall(ctx context.Context, c *call, update func(string)) (n too
 		return n
 	case err != nil:
 		n.err = fmt.Errorf("tool %s: %w", c.name, err)
-		n.end = &plan.ToolEnd{Error: true, Output: n.err.Error()}
+		n.end = &plan.ToolEnd{Error: true, Output: l.cfg.RedactRead(n.err.Error())}
 		return n
 	}
 	res = l.afterTool(ctx, c, res)

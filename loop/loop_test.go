@@ -312,6 +312,45 @@ func TestSecretsAreReplacedBeforeAnybodySeesThem(t *testing.T) {
 	}
 }
 
+// What a model must not read, but may write, is kept from it whichever way a tool says it.
+func TestWhatToolsSayIsRedactedForReaders(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(in loop.Input) (loop.Result, error){
+		"a result": func(loop.Input) (loop.Result, error) { return loop.Result{Output: "hunter2"}, nil },
+		"the whole of one": func(loop.Input) (loop.Result, error) {
+			return loop.Result{Output: "see", Full: []byte("hunter2")}, nil
+		},
+		"an update": func(in loop.Input) (loop.Result, error) {
+			in.Update("hunter2")
+			return loop.Result{Output: "see"}, nil
+		},
+		"a crash": func(loop.Input) (loop.Result, error) { panic("hunter2") },
+		"an error": func(loop.Input) (loop.Result, error) {
+			return loop.Result{}, errors.New("hunter2")
+		},
+	} {
+		leak := look().(fake)
+		leak.run = func(_ context.Context, in loop.Input) (loop.Result, error) { return run(in) }
+		b := setup(t, oneTool, leak)
+		b.cfg.RedactRead = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }
+		if _, err := b.loop().Run(t.Context(), plan.UserText("Go.")); err != nil && name != "an error" {
+			t.Fatal(err)
+		}
+		for _, ev := range append(b.j.events(), b.j.live...) {
+			line, err := ev.AppendJSON(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, blob := range ev.Blobs {
+				line = append(line, blob.Data...)
+			}
+			if strings.Contains(string(line), "hunter2") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	endless := `

@@ -18,16 +18,9 @@ func unmask(text, old, new string) (string, string, error) {
 	if !strings.Contains(old, addressMark) || strings.Contains(text, old) {
 		return old, new, nil
 	}
-	var pattern strings.Builder
-	for i, part := range strings.Split(old, addressMark) {
-		if i > 0 {
-			pattern.WriteString(`://([^\s/"'<>` + "`" + `]*)@`)
-		}
-		pattern.WriteString(regexp.QuoteMeta(part))
-	}
-	expression, err := regexp.Compile(pattern.String())
-	if err != nil {
-		return old, new, nil //nolint:nilerr // too large: it is not found
+	expression := maskedPattern(old)
+	if expression == nil {
+		return old, new, nil // it is not found
 	}
 	found := expression.FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
@@ -39,8 +32,87 @@ func unmask(text, old, new string) (string, string, error) {
 				"nothing was changed. Add lines around it until it is unique")
 		}
 	}
-	for _, hidden := range found[0][1:] {
-		new = strings.Replace(new, addressMark, "://"+hidden+"@", 1)
+	hidden := found[0][1:]
+	return found[0][0], fill(new, &hidden), nil
+}
+
+// maskedPattern finds texts as they are where a reader saw shown, with what is hidden as
+// its groups. It is nil where that would be too large.
+func maskedPattern(shown string) *regexp.Regexp {
+	var pattern strings.Builder
+	for i, part := range strings.Split(shown, addressMark) {
+		if i > 0 {
+			pattern.WriteString(`://([^\s/"'<>` + "`" + `]*)@`)
+		}
+		pattern.WriteString(regexp.QuoteMeta(part))
 	}
-	return found[0][0], new, nil
+	expression, err := regexp.Compile(pattern.String())
+	if err != nil {
+		return nil
+	}
+	return expression
+}
+
+// fill puts what is hidden in the places of marks, in order, and takes it away from it.
+func fill(text string, hidden *[]string) string {
+	var out strings.Builder
+	for len(*hidden) > 0 {
+		before, after, ok := strings.Cut(text, addressMark)
+		if !ok {
+			break
+		}
+		out.WriteString(before + "://" + (*hidden)[0] + "@")
+		text, *hidden = after, (*hidden)[1:]
+	}
+	return out.String() + text
+}
+
+// maskedSame compares lines of a file with those that a reader of it wrote, nil where
+// none of them has a mark.
+func maskedSame(shown []string) func(line, shown string) bool {
+	if !strings.Contains(strings.Join(shown, "\n"), addressMark) {
+		return nil
+	}
+	patterns := map[string]*regexp.Regexp{}
+	return func(line, shown string) bool {
+		if line == shown || !strings.Contains(shown, addressMark) {
+			return line == shown
+		}
+		if patterns[shown] == nil {
+			if patterns[shown] = maskedPattern(shown); patterns[shown] == nil {
+				return false
+			}
+		}
+		found := patterns[shown].FindString(line)
+		return found != "" && found == line
+	}
+}
+
+// unmask makes a hunk one of the lines of a file as they are: the marks in lines that
+// stay or go are taken for what stands there, and those in lines that are added for what
+// goes, in order.
+func (h *hunk) unmask(lines []string) {
+	if !strings.Contains(strings.Join(h.side('-'), "\n"), addressMark) {
+		return
+	}
+	var hidden []string
+	at := 0
+	for i := range h.lines {
+		l := &h.lines[i]
+		if l.kind == '+' {
+			continue
+		}
+		if expression := maskedPattern(l.text); l.kind == '-' && l.text != lines[at] && expression != nil {
+			if found := expression.FindStringSubmatch(lines[at]); found != nil {
+				hidden = append(hidden, found[1:]...)
+			}
+		}
+		l.text = lines[at]
+		at++
+	}
+	for i := range h.lines {
+		if l := &h.lines[i]; l.kind == '+' {
+			l.text = fill(l.text, &hidden)
+		}
+	}
 }

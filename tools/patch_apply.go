@@ -71,7 +71,7 @@ func fit(lines []string, hunks []hunk, known bool) ([]placed, error) {
 }
 
 // place finds the place of one hunk: where its lines are exactly, or else but
-// for white space at line ends.
+// for white space at line ends, or else but for what the reader is not shown of them.
 func (f *fitting) place(h *hunk) (placed, error) {
 	want := h.side('-')
 	if len(want) == 0 {
@@ -88,7 +88,11 @@ func (f *fitting) place(h *hunk) (placed, error) {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return a == b },
 		func(a, b string) bool { return strings.TrimRight(a, " \t\r") == strings.TrimRight(b, " \t\r") },
+		maskedSame(want),
 	} {
+		if same == nil {
+			continue
+		}
 		found := f.matches(want, same)
 		if len(found) == 0 {
 			continue
@@ -97,7 +101,8 @@ func (f *fitting) place(h *hunk) (placed, error) {
 		if !ok {
 			return placed{}, errors.New(ambiguous(found))
 		}
-		exact := slices.Equal(f.lines[at:at+len(want)], want)
+		h.unmask(f.lines[at : at+len(want)])
+		exact := slices.Equal(f.lines[at:at+len(want)], h.side('-'))
 		return placed{h, at, at + len(want), !exact}, nil
 	}
 	return placed{}, errors.New(f.missing(h, want))

@@ -15,6 +15,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host/walls"
 	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/internal/kerneltest"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -28,6 +29,9 @@ func Levels(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
 	}
 	for _, level := range sandbox.Levels() {
 		if err := sandbox.Try(t.Context(), level, shell, os.Environ()); err != nil {
+			if kerneltest.Allows(t, string(level)) {
+				t.Errorf("%s cannot be built, and the kernel could: %v", level, err)
+			}
 			t.Logf("%s cannot be built here: %v", level, err)
 			continue
 		}
