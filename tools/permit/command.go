@@ -33,6 +33,10 @@ type Part struct {
 	quiet     bool     // its words are no command that it runs
 	inner     []string // further texts that its commands are known by
 	only      bool     // it is no command and writes nothing: only paths count
+	below     []string // folders below which it writes what none of its words names
+	copied    []copied // folders whose files it brings to other names
+	mayRun    []string // commands in a file that it runs
+	mayName   []string // paths in such a file
 }
 
 // feed says what a command reads on its standard input.
@@ -212,6 +216,9 @@ func (r *reader) within(node syntax.Node, in feed) {
 
 // variable asks about variables that make other commands run.
 func (r *reader) variable(name string) {
+	if name == "ENV" {
+		r.opaque(name+"=…", "setting "+name+" makes shells run something else")
+	}
 	prefixes := strings.Fields("LD_ DYLD_ GIT_SSH GIT_EXTERNAL_DIFF GIT_CONFIG BASH_ENV PROMPT_COMMAND BASH_FUNC")
 	for _, risky := range prefixes {
 		if strings.HasPrefix(name, risky) {
@@ -224,7 +231,17 @@ func (r *reader) variable(name string) {
 func (r *reader) call(cmd *syntax.CallExpr, in feed, here *string) {
 	r.within(cmd, unfed) // substitutions and assignments
 	for _, argv := range r.argvs(cmd.Args) {
+		at := len(r.parts)
 		r.simple(argv, in, here)
+		for _, a := range cmd.Assigns {
+			if a.Name == nil || at >= len(r.parts) || !namesProgram(a.Name.Value) {
+				continue
+			}
+			values, _ := r.values(a.Value)
+			for _, value := range values {
+				r.inside(at, value)
+			}
+		}
 	}
 }
 

@@ -134,6 +134,9 @@ func (r *reader) git(at int) {
 	sub, args := gitCommand(r.parts[at].argv)
 	r.alias(at, sub, args)
 	for i, a := range args {
+		for _, line := range r.parts[at].lines(a) {
+			r.inside(at, line)
+		}
 		next := args[min(i+1, len(args)):]
 		var value []word
 		switch {
@@ -146,6 +149,8 @@ func (r *reader) git(at int) {
 				slices.DeleteFunc(slices.Clone(next), func(w word) bool { return strings.HasPrefix(w.text, "--") }),
 			)
 			return
+		case sub.text == "difftool" && (a.text == "-x" || a.text == "--extcmd") && len(next) > 0:
+			r.inside(at, next[0].text)
 		case sub.text == "rebase" && (a.text == "-x" || a.text == "--exec") && len(next) > 0:
 			r.evaluated(at, "eval", next[:1])
 		case sub.text == "rebase" && strings.HasPrefix(a.text, "--exec="):

@@ -18,6 +18,9 @@ func (p *Part) inline(r *reader, here *string) {
 		p.scripted(r, plainSed, "f")
 	case slices.Contains(interpreters, name) || strings.HasPrefix(name, "python"):
 		if at := p.code(); at > 0 {
+			if p.onlyPrints(at) {
+				return
+			}
 			p.coded = true
 			for _, w := range p.argv[at:] {
 				p.mentions(r, w.text)
@@ -33,6 +36,33 @@ func (p *Part) inline(r *reader, here *string) {
 		p.coded = here != nil || p.feed != unfed
 	}
 }
+
+// onlyPrints reports whether the one program in the words, behind the option at a
+// place, computes and prints and does nothing else.
+func (p *Part) onlyPrints(at int) bool {
+	if at != len(p.argv)-2 || !p.argv[at+1].known || !slices.Contains([]string{"-c", "-e", "-p"}, p.argv[at].text) {
+		return false
+	}
+	code := p.argv[at+1].text
+	if name := p.program(); !strings.HasPrefix(name, "python") && name != "node" || strings.ContainsAny(code, "`/#\\") ||
+		strings.Contains(code, `"""`) || strings.Contains(code, "'''") {
+		return false // where its texts end is not told so easily
+	}
+	code = codeText().ReplaceAllString(code, " 0 ")
+	return !slices.ContainsFunc(codeName().FindAllString(code, -1), func(name string) bool {
+		return !slices.Contains(codeNames, name)
+	}) && !strings.ContainsAny(code, `"'`)
+}
+
+var (
+	codeText = lazy.Regexp(`"[^"\n]*"|'[^'\n]*'`)
+	codeName = lazy.Regexp(`[\pL_$][\pL\pN_$]*`)
+	// codeNames are the names in a program that only computes and prints.
+	codeNames = strings.Fields(
+		"JSON Math False None True abs console dumps e else false float for if import in int json len list load loads log " +
+			"math max min not null or and print process range round sorted stdin str stringify sum sys true version " +
+			"version_info versions")
+)
 
 // code is where a program stands in the words of an interpreter: behind an option
 // before its first operand. It is 0 where there is none.
@@ -100,33 +130,83 @@ func plainAwk(program string) bool {
 }
 
 // hidden looks for commands in the words of a program that is not known to run
-// none: a word with blanks may be a command line.
-func (r *reader) hidden(at int) {
+// none: a word with blanks may be a command line, and so may the value of an option
+// or what it is given to read.
+func (r *reader) hidden(at int, here *string) {
 	p := &r.parts[at]
-	if p.quiet || p.program() == "git" || slices.Contains(runNothing, p.program()) {
+	name := p.program()
+	if p.quiet {
 		return
 	}
-	var inner []string
-	var paths []string
+	var texts []string
 	for _, w := range p.argv[1:min(len(p.argv), mostSuffixes)] {
-		if !w.known || !strings.ContainsAny(w.text, " \t\n;|&") || strings.HasPrefix(w.text, "-") {
-			continue
-		}
-		sub := &reader{
-			place: r.place,
-			dir:   r.dir,
-			past:  r.past,
-			vars:  r.vars,
-			depth: r.depth + 1,
-		}
-		sub.script(w.text, unfed)
-		for i := range sub.parts {
-			if sub.parts[i].Opaque == "" {
-				inner = append(inner, sub.parts[i].names()...)
-			}
-			paths = append(paths, sub.parts[i].paths...)
-		}
+		texts = append(texts, p.lines(w)...)
 	}
-	p = &r.parts[at]
-	p.inner, p.paths = append(p.inner, inner...), append(p.paths, paths...)
+	if here != nil && *here != unreadable && !slices.Contains(runNothing, name) && !slices.Contains(interpreters, name) {
+		texts = append(texts, *here)
+	}
+	if here != nil && slices.Contains(editors, name) {
+		p.mentions(r, *here)
+	}
+	p.coded = p.coded || slices.Contains(editors, name) && (p.feed != unfed || here != nil && *here == unreadable)
+	for _, text := range texts {
+		r.inside(at, text)
+	}
+}
+
+// editors carry out what they are given to read: they write files, and run commands.
+var editors = strings.Fields("ed ex vi vim nvim")
+
+// inside looks at a text that a command may run.
+func (r *reader) inside(at int, text string) {
+	sub := &reader{
+		place: r.place,
+		dir:   r.dir,
+		past:  r.past,
+		vars:  r.vars,
+		depth: r.depth + 1,
+	}
+	sub.script(strings.TrimLeft(text, "!: "), unfed)
+	p := &r.parts[at]
+	for _, part := range sub.parts {
+		if part.Opaque == "" {
+			p.inner = append(p.inner, part.names()...)
+		}
+		p.paths = append(p.paths, part.paths...)
+	}
+}
+
+// lines are the command lines that a word may hold. Of a program that runs nothing
+// among its words, and of git, only the value of an option that names a program does.
+func (p *Part) lines(w word) []string {
+	if !w.known || !strings.ContainsAny(w.text, " \t\n;|&") {
+		return nil
+	}
+	option, value, ok := strings.Cut(w.text, "=")
+	if slices.Contains(runNothing, p.program()) {
+		switch {
+		case strings.HasPrefix(option, "-") && namesProgram(option):
+			return []string{value}
+		case p.program() == "git" && strings.HasPrefix(option, "-O"):
+			return []string{strings.TrimPrefix(w.text, "-O")}
+		}
+		return nil
+	}
+	out := []string{w.text}
+	if strings.HasPrefix(w.text, "-") {
+		out = nil
+	}
+	for ; ok; _, value, ok = strings.Cut(value, "=") {
+		out = append(out, value)
+	}
+	return out
+}
+
+// namesProgram reports whether an option or a variable tells a program what to run.
+func namesProgram(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(
+		strings.Fields("exec program pager editor command extcmd askpass proxy shell upload-pack receive-pack visual"),
+		func(part string) bool { return strings.Contains(name, part) },
+	)
 }

@@ -54,7 +54,7 @@ var runNothing = slices.Concat(wordsOnly, strings.Fields(
 		"false fgrep file fmt fold gawk git gofmt grep gunzip gzip head hexdump hostname id install jq kill less ln "+
 		"local ls md5sum mkdir mktemp more mv nl od paste patch pgrep popd ps pushd read readlink realpath rev rg "+
 		"rm rmdir sed sha1sum sha256sum shasum sort split stat strings sum tac tail tee touch tr tree truncate "+
-		"type umask uname uniq unlink unset unzip wc wget whereis which whoami xxd yq zip"))
+		"type umask uname uniq unlink unset unzip wc wget whereis which whoami xxd yq"))
 
 // haveVerbs are programs whose first word is a verb of their own.
 var haveVerbs = strings.Fields(

@@ -30,10 +30,14 @@ func (p *Part) see(r *reader) {
 		}
 	}
 	p.elsewhere(r)
+	p.unpacks(r)
 	for _, w := range p.targets() {
 		p.write(r, w)
 	}
 	for _, w := range p.wholes() {
+		if p.program() == "git" && strings.HasPrefix(w.text, ":") { // git reads it as a pattern of its own
+			w = value(r.place.Root)
+		}
 		if abs, ok := r.path(w); ok {
 			p.wholesale = append(p.wholesale, abs)
 		}
@@ -171,8 +175,14 @@ func (p *Part) namesFiles() bool {
 // changed.
 func (p *Part) wholes() []word {
 	switch p.program() {
-	case "rm", "mv", "shred":
+	case "rm", "shred":
 		return p.operands()
+	case "mv":
+		all := p.operands()
+		if len(p.option("-t", "--target-directory")) == 0 {
+			all = all[:max(len(all)-1, 0)] // what it moves them to keeps what it has
+		}
+		return all
 	case "chmod", "chown", "chgrp":
 		if p.flag("R", "--recursive") {
 			return p.operands()

@@ -15,14 +15,23 @@ func furnished(t *testing.T) permit.Place {
 	place := at(t)
 	for _, name := range []string{
 		"secret.txt", "sub/secret.txt", "migrations/1.sql", "a.txt", "b.go", "push", "home/secret.txt",
+		"other/migrations/2.sql", "other/src/b.go", "tests.sh", "pushes.sh", "drops.sh",
 	} {
 		path := filepath.Join(place.Root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+		text := map[string]string{
+			"pushes.sh": "set -e\nif true; then git push; fi\n",
+			"drops.sh":  "rm migrations/*\n",
+			"tests.sh":  "set -eu\ngo test ./...\nrm -rf build\n",
+		}[name]
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Link(filepath.Join(place.Root, "migrations/1.sql"), filepath.Join(place.Root, "hard")); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Symlink("migrations", filepath.Join(place.Root, "innocent")); err != nil {
 		t.Fatal(err)

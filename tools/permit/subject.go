@@ -148,7 +148,8 @@ func (s subject) fitsCommand(pattern string, loose bool) answer {
 	) {
 		return yes
 	}
-	if s.part.Opaque != "" || s.part.coded || slices.ContainsFunc(
+	mayFit := func(text string) bool { return fitsText(pattern, oneline.Of(text), true) }
+	if s.part.Opaque != "" || s.part.coded || slices.ContainsFunc(s.part.mayRun, mayFit) || slices.ContainsFunc(
 		s.part.shapes(),
 		func(shape string) bool { return meet(pattern, shape) || meet(pattern+" *", shape) },
 	) {
@@ -166,11 +167,12 @@ func (s subject) fitsPath(pattern string, loose bool) answer {
 	}
 	fits := s.place.strict(pattern)
 	either := func(p string) bool { return fits(p) || fits(resolved(p)) }
+	linked := s.linked(either)
 	if s.part == nil {
 		if slices.ContainsFunc(s.paths, either) {
 			return yes
 		}
-		return min(maybe, sure(s.untold))
+		return max(linked, min(maybe, sure(s.untold)))
 	}
 	if slices.ContainsFunc(s.part.paths, either) {
 		return yes
@@ -178,12 +180,49 @@ func (s subject) fitsPath(pattern string, loose bool) answer {
 	if !strings.Contains(pattern, "/") && s.part.mayNameBelow(pattern) {
 		return yes // such a pattern is about the name alone
 	}
-	out := no
+	out := linked
 	if s.part.Opaque != "" || s.part.coded || s.part.unsure || s.part.vague || s.part.mayNameBelow(pattern) {
-		out = maybe
+		out = max(out, maybe)
+	}
+	if slices.ContainsFunc(s.part.below, func(dir string) bool { return s.place.reaches(pattern, dir) }) ||
+		slices.ContainsFunc(s.part.mayName, either) {
+		out = max(out, maybe)
+	}
+	return max(out, s.folders(either))
+}
+
+// folders says whether a file that a rule is about is among those of the folders that
+// the command changes or copies as a whole.
+func (s subject) folders(fits func(string) bool) answer {
+	out := no
+	look := func(dir string, fits func(string) bool) {
+		switch found, all := holds(dir, fits); {
+		case found:
+			out = yes
+		case !all:
+			out = max(out, maybe)
+		}
+	}
+	for _, c := range s.part.copied {
+		look(c.from, func(file string) bool {
+			rel, err := filepath.Rel(c.from, file)
+			return err == nil && fits(filepath.Join(c.to, rel))
+		})
 	}
 	for _, dir := range s.part.wholesale {
-		switch found, all := holds(dir, either); {
+		look(dir, fits)
+	}
+	return out
+}
+
+// linked says whether a file that is named has a further name that a rule is about.
+func (s subject) linked(fits func(string) bool) answer {
+	named, out := s.paths, no
+	if s.part != nil {
+		named = s.part.paths
+	}
+	for _, file := range named {
+		switch found, all := linkedTo(s.place.Root, file, fits); {
 		case found:
 			return yes
 		case !all:

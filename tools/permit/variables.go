@@ -13,8 +13,9 @@ type variables struct {
 	values map[string][]string
 	// unknown are those that something else than a plain assignment gives a value.
 	unknown map[string]bool
-	none    bool // nothing can be told of any
-	grew    bool // since the line was begun
+	none    bool     // nothing can be told of any
+	grew    bool     // since the line was begun
+	scripts []string // files that are being looked into
 }
 
 // mostValues is how many values of a variable are kept.

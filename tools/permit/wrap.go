@@ -84,13 +84,11 @@ func (r *reader) unwrap(at int, in feed, here *string) {
 	case name == "eval", name == "trap":
 		r.evaluated(at, name, args)
 	case name == "." || name == "source":
-		if len(args) > 0 && !args[0].known {
-			r.parts[at].Opaque = "what it reads is only known when it runs"
-		}
+		r.sourced(at, args, in, here)
 	case name == "script" && r.parts[at].flag("c", "--command"):
 		r.evaluated(at, "eval", r.parts[at].option("-c", "-qc", "-qec", "--command"))
 	case name == "find" || name == "fd":
-		r.find(args)
+		r.find(name, args)
 	case name == "git":
 		r.git(at)
 	case name == "alias", name == "enable", name == "hash":
@@ -104,7 +102,8 @@ func (r *reader) unwrap(at int, in feed, here *string) {
 			r.wrapped(at, w, args, in, here)
 			return
 		}
-		r.hidden(at)
+		r.hidden(at, here)
+		r.executes(at)
 	}
 }
 
@@ -153,8 +152,29 @@ func (r *reader) shell(at int, args []word, in feed, here *string) {
 		case strings.HasPrefix(a.text, "-"): // -s: as without a script
 			continue
 		}
-		return // a script in a file: what is in it is its own affair, as with ./script
+		if !isInput(a) {
+			r.scriptFile(at, a)
+			return
+		}
 	}
+	r.fed(at, in, here)
+}
+
+// sourced reads the file that a shell takes commands from.
+func (r *reader) sourced(at int, args []word, in feed, here *string) {
+	switch {
+	case len(args) == 0:
+	case !args[0].known:
+		r.parts[at].Opaque = "what it reads is only known when it runs"
+	case isInput(args[0]):
+		r.fed(at, in, here)
+	default:
+		r.scriptFile(at, args[0])
+	}
+}
+
+// fed reads the script that a shell finds on its standard input.
+func (r *reader) fed(at int, in feed, here *string) {
 	switch {
 	case here != nil:
 		r.script(*here, unfed)
@@ -293,7 +313,7 @@ func isAssign(text string) bool {
 }
 
 // find reads the commands that find runs on what it finds.
-func (r *reader) find(args []word) {
+func (r *reader) find(name string, args []word) {
 	start := value(".")
 	if len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
 		start = args[0]
@@ -319,7 +339,7 @@ func (r *reader) find(args []word) {
 		}
 		at := len(r.parts)
 		r.simple(argv, unfed, nil)
-		if found && at < len(r.parts) {
+		if (found || name == "fd") && at < len(r.parts) {
 			r.parts[at].unsure = r.parts[at].namesFiles()
 		}
 	}
