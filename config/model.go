@@ -14,7 +14,7 @@ type TimeoutsConfig struct {
 	// hour for a server on this machine.
 	FirstByte Duration `toml:"first_byte,omitempty" json:"first_byte,omitzero"`
 	Idle      Duration `toml:"idle" json:"idle,omitzero"` // silence of a stream after its first byte; default 2m
-	// Answer bounds a model's whole answer. Unset: 45m more than FirstByte.
+	// Answer bounds a model's whole answer. Unset: 15m more than FirstByte.
 	Answer Duration `toml:"answer,omitempty" json:"answer,omitzero"`
 	Bash   Duration `toml:"bash" json:"bash,omitzero"` // a command of a model that names no time; default 120s
 }
@@ -37,7 +37,7 @@ func (c TimeoutsConfig) Whole(baseURL string) time.Duration {
 	if c.Answer.Duration > 0 {
 		return c.Answer.Duration
 	}
-	return c.First(baseURL) + 45*time.Minute
+	return c.First(baseURL) + 15*time.Minute
 }
 
 // isLoopback reports whether an address is on this machine.

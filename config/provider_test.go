@@ -315,14 +315,14 @@ func TestWaits(t *testing.T) {
 		baseURL      string
 		first, whole time.Duration
 	}{
-		{unset, far, 15 * time.Minute, time.Hour},
-		{unset, near, time.Hour, 105 * time.Minute},
-		{unset, "http://localhost:1/v1", time.Hour, 105 * time.Minute},
-		{unset, "http://[::1]:1/v1", time.Hour, 105 * time.Minute},
-		{unset, "http://%zz", 15 * time.Minute, time.Hour},
-		{unset, "", 15 * time.Minute, time.Hour},
+		{unset, far, 15 * time.Minute, 30 * time.Minute},
+		{unset, near, time.Hour, 75 * time.Minute},
+		{unset, "http://localhost:1/v1", time.Hour, 75 * time.Minute},
+		{unset, "http://[::1]:1/v1", time.Hour, 75 * time.Minute},
+		{unset, "http://%zz", 15 * time.Minute, 30 * time.Minute},
+		{unset, "", 15 * time.Minute, 30 * time.Minute},
 		{set, near, time.Minute, time.Hour},
-		{config.TimeoutsConfig{FirstByte: config.Of(2 * time.Hour)}, far, 2 * time.Hour, 165 * time.Minute},
+		{config.TimeoutsConfig{FirstByte: config.Of(2 * time.Hour)}, far, 2 * time.Hour, 135 * time.Minute},
 	}
 	for _, tt := range tests {
 		if first, whole := tt.cfg.First(tt.baseURL), tt.cfg.Whole(tt.baseURL); first != tt.first || whole != tt.whole {

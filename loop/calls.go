@@ -18,6 +18,19 @@ import (
 const cutOff = "The answer that makes this call was cut off by the output limit, so none of its calls was run. " +
 	"Send them again in smaller answers: fewer calls at a time, and long content split over several calls."
 
+// mostCalls is how many calls of one answer are run. Models that work in parallel
+// make some twenty at most: an answer with more than this has lost its thread, and
+// what its calls return would take the window.
+const mostCalls = 64
+
+// What a model reads as the results of the calls over that number: one says it,
+// and there may be thousands.
+const (
+	tooManyCalls = "The answer that makes this call makes more than 64 calls. The first 64 were taken; this one and those " +
+		"after it were not run. Look at the results, then send what is still needed."
+	alsoTooMany = "Not run: over 64 calls in one answer."
+)
+
 // call is one tool call of the open turn.
 type call struct {
 	id, name string
@@ -49,7 +62,15 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 		calls[i].masked = masked[b.Call]
 		calls[i].index = i
 	}
-	broken := l.judgeRepetition(calls)
+	taken := calls[:min(len(calls), mostCalls)]
+	for i, c := range calls[len(taken):] {
+		text := alsoTooMany
+		if i == 0 {
+			text = tooManyCalls
+		}
+		c.reject("refused", text)
+	}
+	broken := l.judgeRepetition(taken)
 	if l.stuck = broken.Notice; len(broken.Calls) > 0 {
 		l.record(broken)
 	}

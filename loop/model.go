@@ -142,8 +142,11 @@ const (
 	ErrFiltered ErrorKind = "filtered"
 	// ErrRefused: any other 4xx. The request is wrong and stays wrong.
 	ErrRefused ErrorKind = "refused"
-	// ErrIdle: the stream was silent for too long.
+	// ErrIdle: the stream was silent for too long, or did not end.
 	ErrIdle ErrorKind = "idle"
+	// ErrOverlong: the answer was longer than any may be, and was not kept. A
+	// model that is told so may say less.
+	ErrOverlong ErrorKind = "overlong"
 )
 
 // ModelError is a failed model call.
@@ -153,6 +156,9 @@ type ModelError struct {
 	RetryAfter time.Duration // how long the server asked to wait; 0 if it did not
 	Message    string        // the server's words, or ours, in one line, without secrets
 	Err        error         // the cause, if there is one
+	// Bound is what an answer did that was given up for passing a bound of ours,
+	// for the model to read: "says more than 8 MiB"; "" of other failures.
+	Bound string
 	// Window is the model's window in tokens, where Kind is ErrTooLong and the
 	// server said it; 0 if it did not.
 	Window int64
@@ -176,7 +182,7 @@ func (e *ModelError) Unwrap() error { return e.Err }
 // Transient reports whether the same call may succeed if it is made again.
 func (e *ModelError) Transient() bool {
 	switch e.Kind {
-	case ErrUnserved, ErrUnreachable, ErrServed, ErrRateLimit, ErrIdle:
+	case ErrUnserved, ErrUnreachable, ErrServed, ErrRateLimit, ErrIdle, ErrOverlong:
 		return true
 	}
 	return false

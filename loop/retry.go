@@ -197,29 +197,40 @@ const mostPatience = 2
 
 // attempts counts the failures of one call.
 type attempts struct {
-	began    time.Time
-	waited   time.Duration
-	all      int
-	empty    int  // answers that said nothing
-	reasoned bool // one of them held reasoning
-	plain    bool // the server does not take the words that ask for an answer
-	count    map[ErrorKind]int
-	refused  string // the key that was refused, if one was
-	renewed  bool   // another key has been asked for
+	began   time.Time
+	waited  time.Duration
+	all     int
+	empty   int    // answers that said nothing
+	words   string // what asks for another kind of answer than came
+	plain   bool   // the server does not take these words
+	count   map[ErrorKind]int
+	refused string // the key that was refused, if one was
+	renewed bool   // another key has been asked for
 }
 
 // messages are what a call sends: after an answer of reasoning alone, with words
-// that ask for more. They are no part of the conversation.
+// that ask for more, and after one without an end, for less. They are no part of
+// the conversation.
 func (t *attempts) messages(call Call) []plan.Message {
-	if !t.reasoned || t.plain {
+	if t.words == "" || t.plain {
 		return call.Messages
 	}
-	words := "[Your last answer said nothing: reasoning alone is not seen. Answer now, in words.]"
+	return append(slices.Clip(call.Messages), messageFrom(t.words, plan.OriginNotice))
+}
+
+// askForWords is what a model reads that only reasoned.
+func askForWords(call Call) string {
 	if len(call.Tools) > 0 {
-		words = "[Your last answer said nothing and called no tool: reasoning alone is not seen. Call a tool " +
+		return "[Your last answer said nothing and called no tool: reasoning alone is not seen. Call a tool " +
 			"now, or answer in words.]"
 	}
-	return append(slices.Clip(call.Messages), messageFrom(words, plan.OriginNotice))
+	return "[Your last answer said nothing: reasoning alone is not seen. Answer now, in words.]"
+}
+
+// askForLess is what a model reads whose answer passed a bound.
+func askForLess(bound string) string {
+	return "[Your last answer was not kept, and none of its calls was run: it " + bound + ". Answer again in far " +
+		"less: a few calls at a time, and long content split over several calls.]"
 }
 
 // over reports whether nothing has answered for too long, if the call is made
@@ -250,7 +261,7 @@ func (l *Loop) shouldRetry(
 	if err == nil {
 		t.empty++
 		if len(ans.Message.Blocks) > 0 {
-			t.reasoned = true
+			t.words = askForWords(call)
 			return 0, "the model only reasoned and said nothing", true
 		}
 		return 0, "the model answered nothing", true
@@ -262,12 +273,15 @@ func (l *Loop) shouldRetry(
 	if t.renews(call, me, l.cfg.Key != nil) {
 		return 0, "the key was refused, so another one is asked for: " + me.Error(), true
 	}
-	if me.Kind == ErrRefused && t.reasoned && !t.plain {
+	if me.Kind == ErrRefused && t.words != "" && !t.plain {
 		t.plain = true
 		return 0, "the server does not take the words that ask for an answer, so they are left out: " + me.Error(), true
 	}
 	if !me.Transient() {
 		return 0, "", false
+	}
+	if me.Bound != "" {
+		t.words = askForLess(me.Bound)
 	}
 	wait, ok = l.retryWait(t, me)
 	return wait, me.Error(), ok
@@ -299,6 +313,8 @@ func (l *Loop) retryWait(t *attempts, me *ModelError) (wait time.Duration, ok bo
 			most = r.UnreachableFor
 		}
 		return wait, !t.over(l.cfg.Now(), wait, most)
+	case ErrOverlong:
+		return 0, n == 0 // each may be paid for, and is long
 	default:
 		if t.count[ErrServed]+t.count[ErrIdle] > r.Served {
 			return 0, false

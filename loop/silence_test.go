@@ -190,3 +190,68 @@ func TestAServerThatIsNotThere(t *testing.T) {
 		})
 	}
 }
+
+// TestAnAnswerWithoutAnEnd is made again with words that ask for less: once where
+// it was too long, and as often as any other silence where it took too long.
+func TestAnAnswerWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[loop.ErrorKind]int{loop.ErrOverlong: 2, loop.ErrIdle: 3} {
+		const bound = "says more than 8MiB"
+		b, p := played(t, func(int, loop.Call) (loop.Answer, error) {
+			return loop.Answer{}, &loop.ModelError{Kind: kind, Message: "given up", Bound: bound}
+		})
+		_, err := b.loop().Run(context.Background(), plan.UserText("Go."))
+		if me, ok := loop.AsModelError(err); !ok || me.Kind != kind || len(p.calls) != want {
+			t.Errorf("%s: failed with %v after %d requests, want %d", kind, err, len(p.calls), want)
+		}
+		for i, call := range p.calls {
+			last := call.Messages[len(call.Messages)-1].Text()
+			if told := strings.Contains(last, bound); told != (i > 0) {
+				t.Errorf("%s: request %d ends with %q", kind, i, last)
+			}
+		}
+		if n := len(those[plan.Retry](b.j.events())); n != want-1 {
+			t.Errorf("%s: %d retries in the journal", kind, n)
+		}
+		balanced(t, b.j.events())
+	}
+}
+
+// TestTooManyCalls: those over the bound are answered, and not run. They are no
+// storm either: the model may send them again.
+func TestTooManyCalls(t *testing.T) {
+	t.Parallel()
+	const made, run = 10_000, 64
+	b, p := played(t, func(n int, _ loop.Call) (loop.Answer, error) {
+		if n > 0 {
+			return says("Done."), nil
+		}
+		ans := loop.Answer{Message: plan.Message{Role: plan.RoleAssistant}, Stop: loop.StopTools}
+		for i := range made {
+			ans.Message.Blocks = append(ans.Message.Blocks, looks(i).Message.Blocks...)
+		}
+		return ans, nil
+	}, look())
+	if end := b.run("Go."); end.Text != "Done." {
+		t.Fatalf("ended with %+v", end)
+	}
+	got := b.results()
+	if len(got) != made {
+		t.Fatalf("%d results", len(got))
+	}
+	size := 0
+	results := p.calls[1].Messages[2].Blocks
+	for i, b := range results {
+		if ran := strings.HasPrefix(b.Text, "saw"); ran != (i < run) || b.Error == ran {
+			t.Fatalf("call %d: %+v", i, b)
+		}
+		size += len(b.Text)
+	}
+	if !strings.Contains(results[run].Text, "more than 64 calls") || size > made*50 {
+		t.Errorf("the model is told %q and so on, %d bytes", results[run].Text, size)
+	}
+	if len(p.calls) != 2 || len(those[plan.StormBroken](b.j.events())) > 0 {
+		t.Errorf("%d requests, %d storms", len(p.calls), len(those[plan.StormBroken](b.j.events())))
+	}
+	balanced(t, b.j.events())
+}

@@ -70,6 +70,8 @@ func (ph *Phases) classify(err error, b plan.Brief, worked bool) (plan.Outcome, 
 		return park(plan.ParkLimit, nil, me, "add credit, or go on with another model"), nil
 	case loop.ErrFiltered:
 		return park(plan.ParkRefused, nil, me, refusedAdvice(b.Phase)), nil
+	case loop.ErrOverlong:
+		return park(plan.ParkLimit, nil, me, "go on with another model, or with a lower max_output_tokens"), nil
 	case loop.ErrTooLong:
 		return park(plan.ParkLimit, nil, me, ph.shorterAdvice()), nil
 	case loop.ErrAuth:

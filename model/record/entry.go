@@ -78,6 +78,7 @@ type failure struct {
 	Message    string         `json:"message"`
 
 	Window   int64           `json:"window,omitempty"`
+	Bound    string          `json:"bound,omitempty"`
 	Usage    *plan.Usage     `json:"usage,omitempty"`
 	Adjusted []plan.Adjusted `json:"adjusted,omitempty"`
 }

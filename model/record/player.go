@@ -86,6 +86,7 @@ func (p *Player) end(call *recorded) (loop.Answer, error) {
 			RetryAfter: e.RetryAfter,
 			Message:    e.Message,
 			Window:     e.Window,
+			Bound:      e.Bound,
 			Adjusted:   e.Adjusted,
 		}
 		if e.Usage != nil {

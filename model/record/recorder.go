@@ -171,6 +171,7 @@ func (e *entry) ended(ctx context.Context, err error) {
 			RetryAfter: me.RetryAfter,
 			Message:    me.Message,
 			Window:     me.Window,
+			Bound:      me.Bound,
 			Adjusted:   me.Adjusted,
 		}
 		if me.Usage != (plan.Usage{}) {

@@ -20,7 +20,7 @@ func TestErrorsAreReplayed(t *testing.T) {
 	c := call("explore", "Where?")
 	for _, kind := range []loop.ErrorKind{
 		loop.ErrUnserved, loop.ErrUnreachable, loop.ErrServed, loop.ErrRateLimit, loop.ErrQuota, loop.ErrAuth, loop.ErrNotFound,
-		loop.ErrTooLong, loop.ErrRefused, loop.ErrIdle,
+		loop.ErrTooLong, loop.ErrRefused, loop.ErrIdle, loop.ErrOverlong,
 	} {
 		want := loop.ModelError{
 			Kind:       kind,
@@ -28,6 +28,7 @@ func TestErrorsAreReplayed(t *testing.T) {
 			RetryAfter: 1500 * time.Millisecond,
 			Message:    "what it said about “" + string(kind) + "”",
 			Window:     4096,
+			Bound:      "says more than 8MiB",
 			Usage:      plan.Usage{Requests: 1, Input: 7},
 			Adjusted:   []plan.Adjusted{{Model: "m", Part: "stream_options", Why: "no"}},
 		}

@@ -24,7 +24,7 @@ const (
 	DefaultFirstByte = 15 * time.Minute // no byte for minutes is normal where a model thinks
 	LocalFirstByte   = time.Hour        // a server on this machine reads the prompt itself
 	DefaultIdle      = 2 * time.Minute
-	DefaultWhole     = 2 * time.Hour
+	DefaultWhole     = 30 * time.Minute
 )
 
 // The ways to say who is calling (see [Config.Auth]).
@@ -263,11 +263,9 @@ func (c *Client) attempt(
 	if err := x.post(req, call.Headers); err != nil {
 		return loop.Answer{}, x.failure(err)
 	}
-	if live == nil {
-		live = func(loop.Delta) {}
-	}
-	assembly := c.protocol.Begin(call, req, live)
-	if err := x.read(assembly, c.protocol.Events); err != nil {
+	t := &tally{live: live}
+	assembly := c.protocol.Begin(call, req, t.show)
+	if err := x.read(assembly, t, c.protocol.Events); err != nil {
 		err = x.failure(err)
 		var failed Failure
 		if errors.As(err, &failed) {

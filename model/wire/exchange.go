@@ -18,10 +18,8 @@ import (
 	"github.com/plan-engine/plan/loop"
 )
 
-// Bounds on what is read from a server.
+// How long to wait once the answer is here.
 const (
-	maxAnswer = 256 << 20 // bytes of an answer; longer ones count as cut off
-	maxError  = 1 << 20   // bytes of an error; the rest is not looked at
 	// trailing is how long to wait for the next event of an answer that is
 	// complete: its usage and the end mark. Comments do not make it longer.
 	trailing = 5 * time.Second
@@ -34,7 +32,10 @@ const (
 )
 
 // silence is why an exchange is given up.
-type silence struct{ text string }
+type silence struct {
+	text  string
+	bound string // which bound of the whole answer was passed, if one was
+}
 
 func (s *silence) Error() string { return s.text }
 
@@ -64,9 +65,12 @@ func (c *Client) begin(ctx context.Context, key string, patience int) *exchange 
 	}
 	x.idle = x.longer(c.cfg.Idle)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
-	first, whole := x.longer(c.cfg.FirstByte), x.longer(c.cfg.Whole)
+	first, whole := x.longer(c.cfg.FirstByte), c.cfg.Whole
+	if whole > c.cfg.FirstByte {
+		whole += first - c.cfg.FirstByte // patience is for silence
+	}
 	x.timer = time.AfterFunc(first, func() { x.silent("sent nothing for", first, "first_byte") })
-	x.whole = time.AfterFunc(whole, func() { x.silent("did not come to an end within", whole, "answer") })
+	x.within(whole)
 	return x
 }
 
@@ -74,7 +78,7 @@ func (x *exchange) longer(d time.Duration) time.Duration { return d * time.Durat
 
 // silent gives the exchange up.
 func (x *exchange) silent(what string, d time.Duration, setting string) {
-	x.cancel(&silence{fmt.Sprintf("the model server %s %s (the setting is timeouts.%s)", what, d, setting)})
+	x.cancel(&silence{text: fmt.Sprintf("the model server %s %s (the setting is timeouts.%s)", what, d, setting)})
 }
 
 func (x *exchange) end() {
@@ -99,8 +103,16 @@ func (x *exchange) heard() {
 
 // within bounds what is still to come, however many bytes come meanwhile.
 func (x *exchange) within(d time.Duration) {
-	x.whole.Stop()
-	x.whole = time.AfterFunc(d, func() { x.silent("did not come to an end within", d, "answer") })
+	if x.whole != nil {
+		x.whole.Stop()
+	}
+	x.whole = time.AfterFunc(d, func() {
+		bound := fmt.Sprintf("did not come to an end within %s", d)
+		x.cancel(&silence{
+			text:  fmt.Sprintf("the model server's answer %s (the setting is timeouts.answer)", bound),
+			bound: bound,
+		})
+	})
 }
 
 // post sends a request and waits for the headers of the response.
@@ -162,21 +174,12 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 	if err != nil {
 		return err //nolint:wrapcheck // failure says what it means
 	}
-	limit := int64(maxAnswer)
-	failed := res.StatusCode >= http.StatusMultipleChoices
-	if failed {
-		limit = maxError
-	}
 	x.res = res
-	res.Body = &watchedBody{
-		Reader: io.LimitReader(res.Body, limit),
-		Closer: res.Body,
-		x:      x,
-	}
-	if failed {
+	res.Body = &watchedBody{ReadCloser: res.Body, x: x}
+	if res.StatusCode >= http.StatusMultipleChoices {
 		x.heard() // an error is not thought about
 		x.within(min(explaining, x.idle))
-		text, _ := io.ReadAll(res.Body) // the status alone says much
+		text, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // the status alone says much
 		return httpFailure(res, text, x.client.cfg.Now())
 	}
 	return nil
@@ -184,13 +187,12 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 
 // watchedBody starts the clock anew with every read that brings something.
 type watchedBody struct {
-	io.Reader
-	io.Closer
+	io.ReadCloser
 	x *exchange
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
+	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.x.heard()
 	}
@@ -199,7 +201,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 
 // read reads the response into a. What the body is can be told from how it
 // begins, which is more reliable than what the headers say it is.
-func (x *exchange) read(a Assembly, split func(io.Reader) iter.Seq2[Event, error]) error {
+func (x *exchange) read(a Assembly, t *tally, split func(io.Reader) iter.Seq2[Event, error]) error {
 	r := bufio.NewReader(x.res.Body)
 	first, err := firstByte(r)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -207,11 +209,11 @@ func (x *exchange) read(a Assembly, split func(io.Reader) iter.Seq2[Event, error
 	}
 	switch first {
 	case '{':
-		data, err := io.ReadAll(r)
+		data, err := document(r)
 		if err != nil {
-			return err //nolint:wrapcheck // failure says what it means
+			return err
 		}
-		if err := a.Add(Event{Data: data, Whole: true}); err != nil {
+		if err := t.add(a, Event{Data: data, Whole: true}); err != nil {
 			return err
 		}
 	case '<':
@@ -225,7 +227,7 @@ func (x *exchange) read(a Assembly, split func(io.Reader) iter.Seq2[Event, error
 			Message: fmt.Sprintf("the server answered with %s (is the base URL right?)", plainError(string(data))),
 		}}
 	default:
-		if err := x.events(r, a, split); err != nil {
+		if err := x.events(&boundedStream{Reader: r, empty: true}, a, t, split); err != nil {
 			return err
 		}
 	}
@@ -238,7 +240,10 @@ func (x *exchange) read(a Assembly, split func(io.Reader) iter.Seq2[Event, error
 // firstByte looks at the first byte that is not white space or a byte order
 // mark; it is 0 at the end.
 func firstByte(r *bufio.Reader) (byte, error) {
-	for {
+	for blanks := 0; ; blanks++ {
+		if blanks > maxAnswer {
+			return 0, longer("begins with blanks of", maxAnswer)
+		}
 		b, err := r.ReadByte()
 		if err != nil {
 			return 0, err //nolint:wrapcheck // the caller tells the end from a failure
@@ -253,7 +258,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 
 // events reads a stream of events to its end. Once the model has said why it
 // stopped the answer is complete, and however the stream ends then is fine.
-func (x *exchange) events(r io.Reader, a Assembly, split func(io.Reader) iter.Seq2[Event, error]) error {
+func (x *exchange) events(r io.Reader, a Assembly, t *tally, split func(io.Reader) iter.Seq2[Event, error]) error {
 	for ev, err := range split(r) {
 		if err != nil {
 			if a.Complete() && x.caller.Err() == nil {
@@ -270,7 +275,7 @@ func (x *exchange) events(r io.Reader, a Assembly, split func(io.Reader) iter.Se
 		if len(ev.Data) == 0 {
 			continue
 		}
-		if err := a.Add(ev); err != nil {
+		if err := t.add(a, ev); err != nil {
 			return err
 		}
 		if a.Complete() {
@@ -301,7 +306,7 @@ func (x *exchange) describe(err error) Failure {
 	case errors.As(err, &known):
 		return known
 	case errors.As(context.Cause(x.ctx), &quiet):
-		return Failure{ModelError: &loop.ModelError{Kind: loop.ErrIdle, Message: quiet.text}}
+		return Failure{ModelError: &loop.ModelError{Kind: loop.ErrIdle, Message: quiet.text, Bound: x.passed(quiet)}}
 	case x.res != nil:
 		return Failure{ModelError: &loop.ModelError{
 			Kind:    loop.ErrServed,
@@ -322,6 +327,14 @@ func (x *exchange) describe(err error) Failure {
 		Message: "the request could not be made: " + err.Error(),
 		Err:     err,
 	}}
+}
+
+// passed is the bound that an answer which had begun did not keep.
+func (x *exchange) passed(quiet *silence) string {
+	if !x.begun {
+		return ""
+	}
+	return quiet.bound
 }
 
 // hide replaces the key and what else is secret, which some servers repeat in
