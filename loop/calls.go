@@ -26,8 +26,8 @@ const mostCalls = 64
 // What a model reads as the results of the calls over that number: one says it,
 // and there may be thousands.
 const (
-	tooManyCalls = "The answer that makes this call makes more than 64 calls. The first 64 were taken; this one and those " +
-		"after it were not run. Look at the results, then send what is still needed."
+	tooManyCalls = "The answer that makes this call makes more than 64 calls. The first 64 were taken; this one and " +
+		"those after it were not run. Look at the results, then send what is still needed."
 	alsoTooMany = "Not run: over 64 calls in one answer."
 )
 

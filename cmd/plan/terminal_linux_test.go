@@ -130,7 +130,7 @@ func (s *sitting) held(n string) {
 
 func (s *sitting) letGo(n string) {
 	s.t.Helper()
-	s.place.writes("repo/go-" + n)
+	s.writes("repo/go-" + n)
 }
 
 // writes makes an empty file.
@@ -358,7 +358,7 @@ func isInterrupted(t *testing.T, s *sitting) {
 		}
 	}
 	s.until("the run comes to its end", func() bool { return exists(s.dir, "ending") })
-	s.place.writes("end")
+	s.writes("end")
 	if code := s.ends(); code != plan.ExitInterrupted || !exists(s.dir, "ended") {
 		t.Errorf("it ended with %d, without its end", code)
 	}
@@ -372,7 +372,7 @@ func isInterrupted(t *testing.T, s *sitting) {
 		}
 	}
 	s = s.sit(t, "resume")
-	defer s.place.writes("end") // to the hook
+	defer s.writes("end") // to the hook
 	s.reads("leave it for later): ")
 	began := time.Now()
 	gone := make(chan int)

@@ -69,7 +69,7 @@ func (t *tally) show(d loop.Delta) {
 func (t *tally) add(a Assembly, ev Event) error {
 	before := t.said
 	if err := a.Add(ev); err != nil {
-		return err //nolint:wrapcheck // a Failure already
+		return err
 	}
 	t.unsaid += max(0, len(ev.Data)-(t.said-before)-frame)
 	return t.over()
