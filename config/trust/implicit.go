@@ -106,7 +106,7 @@ func standsFor(dir *os.Root, name string) []string {
 	if info, err := dir.Stat(name); name == "." || err != nil || !info.IsDir() {
 		return out
 	}
-	for _, file := range []string{"index.js", "index.cjs", "index.mjs", "index.ts", "package.json", "__init__.py", "__main__.py"} {
+	for _, file := range strings.Fields("index.js index.cjs index.mjs index.ts package.json __init__.py __main__.py") {
 		out = append(out, matches(dir, path.Join(name, file))...)
 	}
 	return out
