@@ -93,7 +93,7 @@ func (h *Host) foreignSettings(
 		return was, cfg, nil, err
 	}
 	cfg = o.over(files)
-	if cfg.Hooks, err = pinHooks(cmp.Or(run.Start.Worktree, run.Start.Repo), cfg.Hooks); err != nil {
+	if cfg.Hooks, err = pinHooks(cmp.Or(run.Start.Worktree, run.Start.Repo), h.Getenv("PATH"), cfg.Hooks); err != nil {
 		return was, cfg, nil, err
 	}
 	now := stored{

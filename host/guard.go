@@ -47,7 +47,7 @@ func (s *session) newGuard() (*guard, error) {
 	}
 	room := &hookRoom{open: s.walls.HookRoom, note: s.host.note}
 	runner, err := hook.New(hook.Config{
-		Hooks:  hooksOf(s.repo.Root(), s.cfg.Hooks),
+		Hooks:  hooksOf(s.repo.Root(), s.host.Getenv("PATH"), s.cfg.Hooks),
 		Room:   room.enter,
 		Dir:    s.repo.Root(),
 		Env:    s.cfg.ForChildren(s.host.environ),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,9 +16,10 @@ import (
 )
 
 // hooksOf are the hooks of the settings, for the work tree at root. What of the tree
-// they run is compared each time before: that of a repository's hook with what was
+// they run is compared each time before, and must not change while they run: that of a repository's hook with what was
 // trusted, that of the user's own with what was there when the run began.
-func hooksOf(root string, from []config.Hook) []hook.Hook {
+// Searched is the PATH on which they look for programs.
+func hooksOf(root, searched string, from []config.Hook) []hook.Hook {
 	var out []hook.Hook
 	for _, c := range from {
 		h := hook.Hook{
@@ -29,17 +31,49 @@ func hooksOf(root string, from []config.Hook) []hook.Hook {
 			Outside: c.Outside,
 		}
 		if c.From == config.FromUser {
-			h.Check = func() error { return checkPrograms(root, c) }
+			h.Check = func() (hook.Still, error) {
+				return still(root, searched, c, func() error { return checkPrograms(root, searched, c) })
+			}
 		} else {
 			h.Outside = false
-			h.Check = func() error { return checkTrusted(root, c) }
+			h.Check = func() (hook.Still, error) {
+				return still(root, searched, c, func() error { return checkTrusted(root, searched, c) })
+			}
 		}
 		out = append(out, h)
 	}
 	return out
 }
 
-func checkTrusted(root string, c config.Hook) error {
+// still makes a check, and what is to be checked when the hook has ended: a process that
+// goes on in the tree may change what it runs behind the check, and put it back.
+func still(root, searched string, c config.Hook, check func() error) (hook.Still, error) {
+	programs := programsOf(root, searched, c)
+	before := trust.Marks(root, programs)
+	err := check()
+	return func() error {
+		if !slices.Equal(programsOf(root, searched, c), programs) || trust.Marks(root, programs) != before {
+			return errors.New("what it runs in the work tree was changed while it ran, so what it said counts for nothing")
+		}
+		return nil
+	}, err
+}
+
+// programsOf are the files of the tree that a hook runs or might, also those that are
+// found because PATH has a folder of the tree.
+func programsOf(root, searched string, c config.Hook) []string {
+	out := append(c.Programs(root), trust.Found(root, c.Command, searched)...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func checkTrusted(root, searched string, c config.Hook) error {
+	if found := trust.Found(root, c.Command, searched); len(found) > 0 {
+		return fmt.Errorf(
+			"PATH has a folder of the work tree where it may find what was not trusted (%s); name programs by their paths",
+			strings.Join(found, ", "),
+		)
+	}
 	now, err := config.HookDigest(root, c)
 	if err == nil && now != c.Digest {
 		err = errors.New("it has changed since it was trusted; look at it, and allow it again with `plan trust`")
@@ -48,15 +82,19 @@ func checkTrusted(root string, c config.Hook) error {
 }
 
 // checkPrograms refuses a hook of the user's own that would run what is in the work
-// tree and was not when the run began.
-func checkPrograms(root string, c config.Hook) error {
-	programs := c.Programs(root)
+// tree and is not what was there when the run began.
+func checkPrograms(root, searched string, c config.Hook) error {
+	programs := programsOf(root, searched, c)
 	now, err := trust.Files(root, programs)
-	if err == nil && now != "" && now != c.Digest {
+	if err == nil && now != c.Digest {
+		what := strings.Join(programs, ", ")
+		if len(programs) == 0 {
+			what = "a file that is gone"
+		}
 		err = fmt.Errorf(
 			"what it runs in the work tree (%s) is not what was there when the run began; look at it, and put it back "+
 				"or begin another run; a program outside the repository is out of the run's reach",
-			strings.Join(programs, ", "),
+			what,
 		)
 	}
 	return err
@@ -64,12 +102,12 @@ func checkPrograms(root string, c config.Hook) error {
 
 // pinHooks notes what the user's hooks run in the work tree at root, where a run
 // begins.
-func pinHooks(root string, hooks []config.Hook) ([]config.Hook, error) {
+func pinHooks(root, searched string, hooks []config.Hook) ([]config.Hook, error) {
 	out := make([]config.Hook, len(hooks))
 	for i, c := range hooks {
 		if c.From == config.FromUser {
 			var err error
-			if c.Digest, err = trust.Files(root, c.Programs(root)); err != nil {
+			if c.Digest, err = trust.Files(root, programsOf(root, searched, c)); err != nil {
 				return nil, fmt.Errorf("the %s hook %q: %w", c.Event, c.Command, err)
 			}
 		}

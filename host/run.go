@@ -222,7 +222,7 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 	// From here on something is kept, and a caller who interrupts must not leave it.
 	ctx, stop := withTimeout(ctx, s.cfg.Timeout.Duration)
 	defer stop(nil)
-	if s.cfg.Hooks, err = pinHooks(s.repo.Root(), s.cfg.Hooks); err != nil {
+	if s.cfg.Hooks, err = pinHooks(s.repo.Root(), s.host.Getenv("PATH"), s.cfg.Hooks); err != nil {
 		return End{}, err
 	}
 	if s.guard, err = s.newGuard(); err != nil { // rules and hooks speak of this tree now

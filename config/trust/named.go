@@ -47,6 +47,9 @@ func meanings(words []string) []namedFile {
 			module := strings.ReplaceAll(w, ".", "/")
 			add(module+".py", w)
 			add(module+"/__main__.py", w)
+			for i, part := 0, strings.Split(module, "/"); i < len(part); i++ {
+				add(path.Join(path.Join(part[:i+1]...), "__init__.py"), w)
+			}
 		}
 	}
 	return out

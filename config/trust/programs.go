@@ -16,7 +16,7 @@ import (
 // A command runs a file that is executable, begins with #!, stands where a program
 // does, or is named beside a program that runs others. A strict look believes less:
 // there every file counts that the command names, unless all of its programs are known
-// to read and do nothing else.
+// to read and do nothing else, and those that tell its programs what to do.
 func Programs(root, command string, strict bool) []string {
 	line := readLine(command)
 	if line.reads {
@@ -36,6 +36,9 @@ func Programs(root, command string, strict bool) []string {
 			out = append(out, f.path)
 		}
 	}
+	if strict {
+		out = append(out, implicit(dir, root, command, line)...)
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -46,6 +49,7 @@ type commandLine struct {
 	any   bool // what it runs cannot be told: it may be any file that it names
 	first []string
 	made  []string // files that output goes to
+	words []string // that may name programs
 }
 
 func (l commandLine) runs(word string) bool { return l.any || slices.Contains(l.first, word) }
@@ -96,6 +100,11 @@ func (l *commandLine) call(n *syntax.CallExpr) {
 	}
 	name := n.Args[0].Lit()
 	l.first = append(l.first, cleanWord(name))
+	if !slices.Contains(readers, name) {
+		for _, w := range n.Args {
+			l.words = append(l.words, w.Lit())
+		}
+	}
 	l.reads = l.reads && slices.Contains(readers, name)
 	l.any = l.any || name == "" || slices.Contains(runners, path.Base(name))
 }

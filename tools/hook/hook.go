@@ -60,8 +60,11 @@ type Hook struct {
 	Outside bool
 	// Check is asked before each run; with an error the hook does not run and
 	// has failed. Nil: it may always run.
-	Check func() error
+	Check func() (Still, error)
 }
+
+// Still is asked when a hook has ended; with an error it has failed, whatever it said.
+type Still func() error
 
 // Input is what a hook reads on its standard input. Fields that mean nothing at
 // a moment are left out.
@@ -197,9 +200,14 @@ func (h Hook) fits(in Input) bool {
 // run runs one hook to its end.
 func (r *Runner) run(ctx context.Context, h Hook, in Input) Report {
 	rep := Report{Hook: h, ExitCode: -1}
+	still := func() error { return nil }
 	if h.Check != nil {
-		if rep.Err = h.Check(); rep.Err != nil {
+		after, err := h.Check()
+		if rep.Err = err; err != nil {
 			return rep
+		}
+		if after != nil {
+			still = after
 		}
 	}
 	room, err := r.room(ctx, h, in)
@@ -243,6 +251,9 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) Report {
 		)
 	case !res.Signaled:
 		rep.ExitCode = res.ExitCode
+	}
+	if rep.Err == nil {
+		rep.Err = still()
 	}
 	r.understand(&rep, out.text(), said.text())
 	return rep
