@@ -24,6 +24,9 @@ const (
 	SeverityShould             = "should"
 )
 
+// WhyUnread is Judgement.Why of an approval that was kept back.
+const WhyUnread = "A further request came before the work was approved, and the implementer has not read it yet."
+
 // Verdict is a reviewer's answer. Its JSON form is the contract that the
 // reviewer is asked to fill in; the schema is made from this type.
 type Verdict struct {

@@ -95,6 +95,11 @@ type Config struct {
 	// its last state came to. Default: nothing.
 	Closing func(ctx context.Context, to plan.State, results []plan.Body) []plan.Body
 
+	// Unread reports whether a person has said something that no phase has read, and
+	// that Journal would keep an approval back for. It is asked before Closing, which
+	// may be dear. Default: nothing is unread.
+	Unread func(ctx context.Context) (bool, error)
+
 	// Show is given every event, durable ones after they are committed. It
 	// must not block.
 	Show func(plan.Event)
@@ -120,6 +125,8 @@ type Engine struct {
 	treeAccepted  bool // the tree is known to be what the run left, or was accepted
 	// waiting are the calls that the run was parked with.
 	waiting []plan.WaitingCall
+	// closing is what Closing came to for an approval that was kept back.
+	closing []plan.Body
 	dead    error // a failed append: nothing is recorded or done after it
 }
 
@@ -140,6 +147,9 @@ func New(cfg Config, run *Run) (*Engine, error) {
 	}
 	if cfg.Closing == nil {
 		cfg.Closing = func(context.Context, plan.State, []plan.Body) []plan.Body { return nil }
+	}
+	if cfg.Unread == nil {
+		cfg.Unread = func(context.Context) (bool, error) { return false, nil }
 	}
 	if cfg.Detected == nil {
 		cfg.Detected = func() []plan.Check { return nil }

@@ -74,7 +74,7 @@ func (e *Engine) moveWith(ctx context.Context, event, why string, blobs []plan.B
 	}))
 	events[len(events)-1].Blobs = blobs
 	if to.Final() {
-		for _, b := range e.cfg.Closing(context.WithoutCancel(ctx), to, results) {
+		for _, b := range e.close(ctx, to, results) {
 			ev := e.event(b)
 			ev.Phase, ev.Attempt, ev.Conv = "", 0, ""
 			events = append(events, ev)
@@ -84,6 +84,19 @@ func (e *Engine) moveWith(ctx context.Context, event, why string, blobs []plan.B
 		events = append(events, end)
 	}
 	return e.emit(ctx, events...)
+}
+
+// close is what is recorded with the end of the run. For an approval it is made once,
+// also where the journal kept that back.
+func (e *Engine) close(ctx context.Context, to plan.State, results []plan.Body) []plan.Body {
+	if to == plan.Approved && e.closing != nil {
+		return e.closing
+	}
+	out := e.cfg.Closing(context.WithoutCancel(ctx), to, results)
+	if to == plan.Approved {
+		e.closing = append([]plan.Body{}, out...)
+	}
+	return out
 }
 
 // finish is move for the ends that every state can come to. What an

@@ -137,7 +137,18 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	for _, g := range gaps {
 		results = append(results, plan.GapChange{Gap: g})
 	}
-	err = e.moveWith(ctx, event, why, blobs, results...)
+	if event == evApprove {
+		unread, looked := e.cfg.Unread(context.WithoutCancel(ctx))
+		switch {
+		case looked != nil:
+			return nil, &plan.Outage{Err: fmt.Errorf("look for requests that no phase has read: %w", looked)}
+		case unread:
+			err = ErrUnread
+		}
+	}
+	if err == nil {
+		err = e.moveWith(ctx, event, why, blobs, results...)
+	}
 	if errors.Is(err, ErrUnread) {
 		return e.hearFirst(ctx, j, blobs, slices.DeleteFunc(results, func(b plan.Body) bool {
 			return b.Type() == plan.TypeVerdict
@@ -162,7 +173,7 @@ func (e *Engine) hearFirst(
 		}, nil
 	}
 	j.Approved, j.Verdict = false, plan.NeedsFix
-	j.Why = "A further request came before the work was approved, and the implementer has not read it yet."
+	j.Why = plan.WhyUnread
 	return nil, e.moveWith(ctx, evFix, j.Why, blobs, append([]plan.Body{plan.VerdictGiven{Judgement: j}}, results...)...)
 }
 

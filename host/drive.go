@@ -130,6 +130,7 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 		Show:         s.face.show,
 		Now:          s.host.now,
 		Closing:      s.learn.Closing(*s.cfg.MaxReviewCycles),
+		Unread:       j.unread,
 		TreeWatcher:  s.proof.Tree,
 		OriginMerger: s.repo,
 		OnDrift:      onDrift(d.options, s.cfg),

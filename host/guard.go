@@ -129,16 +129,17 @@ func (g *guard) observe(events ...plan.Event) {
 }
 
 // withVerdictHooks runs the hooks for a verdict that is about to be recorded, and
-// puts what came of them before it.
-func (g *guard) withVerdictHooks(ctx context.Context, events []plan.Event) []plan.Event {
+// puts what came of them before it. They run once for a verdict: where it was kept
+// back, ran is what they came to, and it stands before what became of the verdict.
+func (g *guard) withVerdictHooks(ctx context.Context, events, ran []plan.Event) (with, hooked []plan.Event) {
 	at := slices.IndexFunc(events, func(ev plan.Event) bool { return ev.Type() == plan.TypeVerdict })
 	if at < 0 || g == nil || !g.hooks.Has(hook.Verdict) {
-		return events
+		return events, ran
 	}
 	ev := events[at]
 	verdict, ok := ev.Body.(plan.VerdictGiven)
 	if !ok {
-		return events
+		return events, ran
 	}
 	in := hook.Input{
 		Event:   hook.Verdict,
@@ -148,13 +149,16 @@ func (g *guard) withVerdictHooks(ctx context.Context, events []plan.Event) []pla
 		Conv:    ev.Conv,
 		Verdict: &verdict.Judgement,
 	}
-	var ran []plan.Event
+	if ran != nil {
+		return slices.Insert(slices.Clone(events), at, ran...), ran
+	}
+	ran = []plan.Event{}
 	for _, rep := range g.hooks.Each(ctx, in, nil) {
 		ev.Body = rep.Event(in, false)
 		ran = append(ran, ev)
 	}
 	g.room.leave()
-	return slices.Insert(slices.Clone(events), at, ran...)
+	return slices.Insert(slices.Clone(events), at, ran...), ran
 }
 
 // withSessionHooks runs work between the hooks for its beginning and its end. The

@@ -23,6 +23,8 @@ type journal struct {
 	acted  []int64            // of those, what no commit has taken yet
 	guard  *guard             // nil where no tool is called
 	learn  *learning.Learning // nil where the run is only ended
+	// hooked is what the hooks for a verdict came to that was kept back.
+	hooked []plan.Event
 	// past is what the process that goes on with the run has read of the journal,
 	// up to its end then.
 	past []plan.Event
@@ -34,7 +36,11 @@ type journal struct {
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
 	failpoint.Hit("before an append")
 	defer failpoint.Hit("after an append")
-	events = j.guard.withVerdictHooks(ctx, events)
+	approves := slices.ContainsFunc(events, func(ev plan.Event) bool {
+		end, ok := ev.Body.(plan.RunEnd)
+		return ok && end.Outcome == plan.Approved
+	})
+	events, j.hooked = j.guard.withVerdictHooks(ctx, events, j.hooked)
 	var letters []int64
 	var unread []string // kinds of letters that keep these events from being recorded
 	for _, ev := range events {
@@ -45,17 +51,18 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 			j.acted = append(j.acted, j.taken()...)
 			letters = append(letters, j.acted...)
 		}
-		if end, ok := ev.Body.(plan.RunEnd); ok && end.Outcome == plan.Approved {
-			unread = []string{string(Steer), string(FollowUp), string(Replan)}
-		}
 		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {
 			letters = append(letters, t.TakesLetter())
 		}
+	}
+	if approves {
+		unread = heardFirst()
 	}
 	stored, err := j.writer.AppendUnlessUnread(ctx, unread, letters, events...)
 	if errors.Is(err, memory.ErrUnread) {
 		return nil, engine.ErrUnread
 	}
+	j.hooked = nil
 	if err == nil {
 		if len(letters) > 0 {
 			j.acted = slices.DeleteFunc(j.acted, func(id int64) bool { return slices.Contains(letters, id) })
@@ -64,6 +71,17 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 		j.learn.Observe(stored...)
 	}
 	return stored, err
+}
+
+// heardFirst are the kinds of letters that keep an approval back until they are read.
+func heardFirst() []string { return []string{string(Steer), string(FollowUp), string(Replan)} }
+
+// unread implements engine.Config.Unread.
+func (j *journal) unread(ctx context.Context) (bool, error) {
+	letters, err := j.writer.Letters(ctx)
+	return slices.ContainsFunc(letters, func(l memory.Letter) bool {
+		return slices.Contains(heardFirst(), l.Kind)
+	}), err
 }
 
 // Conversation implements engine.Journal.

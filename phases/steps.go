@@ -74,6 +74,9 @@ const closingCut = "Your answer was cut off by the output limit. If work is left
 // retryPrompt goes back to the implementer with what the review found, and what
 // it found it by.
 func (ph *Phases) retryPrompt(ctx context.Context, b plan.Brief) (string, error) {
+	if b.Last != nil && b.Last.Why == plan.WhyUnread {
+		return unreadPrompt, nil
+	}
 	last, err := ph.earlierReview(ctx, b)
 	if err != nil {
 		return "", err
@@ -87,6 +90,14 @@ func (ph *Phases) retryPrompt(ctx context.Context, b plan.Brief) (string, error)
 		"CHECKS":  failingText(b.Checks),
 	}), nil
 }
+
+// unreadPrompt goes back to the implementer with work that would be approved, had the
+// person not said something more.
+const unreadPrompt = "An independent reviewer found nothing that keeps your work from being approved. Meanwhile the " +
+	"person who asked for it has said something more, which you have not read. It is part of the request.\n\n" +
+	"If it follows here as guidance, do what it asks now, with the smallest change, and run the Verify commands again. " +
+	"If nothing follows, change nothing, and say in one line that you are ready: it then comes as the next message. " +
+	"Leave what already works as it is. Hand over a short summary of what you did for it.\n"
 
 // recheckPrompt tells the implementer, before a review is paid for, which
 // required checks fail.

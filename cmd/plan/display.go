@@ -20,6 +20,9 @@ import (
 func (a *app) drive(ctx context.Context, work func(context.Context, host.Face) (host.End, error)) error {
 	ctx, release := a.interruptible(ctx)
 	defer release()
+	if a.interactive() {
+		defer a.terminal().Discard() // what was typed while the run went on is for no shell
+	}
 	show := &display{app: a, tally: &render.Tally{}}
 	end, err := work(ctx, show.face())
 	show.close()
@@ -32,9 +35,6 @@ func (a *app) drive(ctx context.Context, work func(context.Context, host.Face) (
 		return err
 	}
 	show.summary()
-	if a.interactive() {
-		a.terminal().Discard() // what was typed while the run went on is for no shell
-	}
 	if end.Drafts > 0 {
 		_ = render.DraftsWaiting(a.forPeople(), end.Drafts) // a hint, which may get lost
 	}
