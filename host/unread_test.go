@@ -35,8 +35,10 @@ func TestWhatIsSaidDuringReview(t *testing.T) {
 		"a follow-up": {host.FollowUp, 1, 1, nil, []plan.State{plan.Implementing, plan.Reviewing, plan.Approved}, "has said something more"},
 		"guidance":    {host.Steer, 1, 1, nil, []plan.State{plan.Implementing, plan.Reviewing, plan.Approved}, "has said something more"},
 		"a follow-up without a cycle": {
-			host.FollowUp, 0, 1, []plan.ParkReason{plan.ParkLimit},
-			[]plan.State{plan.Implementing, plan.Reviewing, plan.Approved}, "has said something more",
+			host.FollowUp, 0, 1,
+			[]plan.ParkReason{plan.ParkLimit},
+			[]plan.State{plan.Implementing, plan.Reviewing, plan.Approved},
+			"has said something more",
 		},
 		"a follow-up without a cycle, twice": {
 			host.FollowUp, 0, 0, []plan.ParkReason{plan.ParkLimit, plan.ParkLimit}, nil, "",
