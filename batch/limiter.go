@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -18,9 +19,10 @@ const (
 // Limiter is a gate before a model's server that all jobs share. It lets a
 // window of calls through at a time: each answer widens the window a little,
 // each 429 halves it and stops all calls for as long as the server asks. So one
-// refusal slows all jobs, where each would otherwise run into its own. Calls that
-// wait are let through in order. Repeating a call is left to its caller, whose
-// journal says so.
+// refusal slows all jobs, where each would otherwise run into its own. A server
+// that one call could not reach is tried by one call at a time, ever more rarely:
+// the others fail meanwhile as that one did. Calls that wait are let through in
+// order. Repeating a call is left to its caller, whose journal says so.
 type Limiter struct {
 	maxWindow float64
 
@@ -32,6 +34,7 @@ type Limiter struct {
 	refusals    int       // refusals since the last answer
 	waiting     []*waiter
 	wakeUp      *time.Timer
+	reach       outages
 	now         func() time.Time
 }
 
@@ -60,17 +63,32 @@ type limitedModel struct {
 	limiter *Limiter
 }
 
+// errCrashed stands for how a call went whose client panicked.
+var errCrashed = errors.New("the model's client crashed")
+
 // Generate implements [loop.Model].
-func (g limitedModel) Generate(ctx context.Context, req loop.Call, live func(loop.Delta)) (loop.Answer, error) {
-	began, err := g.limiter.acquire(ctx)
+func (g limitedModel) Generate(
+	ctx context.Context,
+	req loop.Call,
+	live func(loop.Delta),
+) (ans loop.Answer, err error) {
+	l := g.limiter
+	began, err := l.acquire(ctx)
 	if err != nil {
 		return loop.Answer{}, err
 	}
-	var failure error
-	defer func() { g.limiter.release(began, failure) }() // also when the model's client panics
-	ans, err := g.Model.Generate(ctx, req, live)
-	failure = err
-	return ans, err
+	defer func() { l.release(began, err) }() // also when the model's client panics
+	server := req.Model
+	if named, ok := g.Model.(interface{ Server(model string) string }); ok {
+		server = named.Server(req.Model)
+	}
+	probing, err := l.reach.enter(server, l.now())
+	if err != nil {
+		return loop.Answer{}, err
+	}
+	err = errCrashed // unless the call returns
+	defer func() { err = l.reach.leave(ctx, server, l.now(), probing, err) }()
+	return g.Model.Generate(ctx, req, live)
 }
 
 // Window is how many calls may be under way at the moment, and until when none

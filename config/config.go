@@ -94,7 +94,8 @@ type Config struct {
 	Publish         string   `toml:"publish" json:"publish,omitempty"`
 	PublishInterval Duration `toml:"publish_interval" json:"publish_interval,omitzero"` // unset: 2s
 
-	// Wait sleeps through a rate limit. Unset: on a terminal and in batches.
+	// Wait sleeps through a rate limit, and while a server cannot be reached. Unset: on
+	// a terminal and in batches, there for a server only that answered before.
 	Wait *bool `toml:"wait" json:"wait,omitempty"`
 	// How a verdict is asked for; unset: auto.
 	Structured string `toml:"structured" json:"structured,omitempty" known:"structured"`

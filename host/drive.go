@@ -153,7 +153,7 @@ func onDrift(o Options, cfg config.Config) engine.OnDrift {
 const DefaultReplanReason = "the person who asked for the work wants another plan"
 
 // runThrough runs the engine as often as this process can do something about
-// what parked the run: sleep through a rate limit, or ask the person.
+// what parked the run: sleep through a rate limit or an outage, or ask the person.
 func (s *session) runThrough(ctx context.Context, id plan.RunID, eng *engine.Engine) (engine.End, error) {
 	for {
 		end, err := eng.Run(ctx)
@@ -171,7 +171,7 @@ func (s *session) runThrough(ctx context.Context, id plan.RunID, eng *engine.Eng
 // whether it can go on.
 func (s *session) unblock(ctx context.Context, id plan.RunID, eng *engine.Engine, end *engine.End) (bool, error) {
 	switch {
-	case end.Parked.Reason == plan.ParkRateLimit && s.waitsForRateLimits():
+	case s.waitsFor(*end.Parked):
 		if s.sleepUntil(ctx, end.Parked.WakeAt) {
 			return true, nil
 		}
@@ -264,11 +264,18 @@ func bindToAsked(l *Letter, asked []plan.WaitingCall) {
 	}
 }
 
-func (s *session) waitsForRateLimits() bool {
-	if s.cfg.Wait != nil {
-		return *s.cfg.Wait
+// waitsFor reports whether this process sleeps until a run can go on. For a server
+// that never answered, which may be a wrong address, it does where it was told to.
+func (s *session) waitsFor(p plan.Parked) bool {
+	told := isSet(s.cfg.Wait)
+	wait := told || s.cfg.Wait == nil && s.face.Wait
+	switch p.Reason {
+	case plan.ParkRateLimit:
+		return wait
+	case plan.ParkUnreachable:
+		return told || wait && p.WakeAt != nil
 	}
-	return s.face.Wait
+	return false
 }
 
 // sleepUntil waits for a time, by default a minute from now, and reports whether

@@ -28,7 +28,7 @@ type Face struct {
 	// Person is asked what a run waits for. Default: none, and the run parks.
 	Person Person
 
-	// Wait sleeps through rate limits where the settings do not say; otherwise the
+	// Wait sleeps through rate limits and outages where the settings do not say; otherwise the
 	// run parks.
 	Wait bool
 

@@ -159,6 +159,11 @@ type ModelError struct {
 	// Bound is what an answer did that was given up for passing a bound of ours,
 	// for the model to read: "says more than 8 MiB"; "" of other failures.
 	Bound string
+	// Down is for how long calls of this process have found no server, where Kind
+	// is ErrUnreachable and they are counted; Answered says that it answered one
+	// of them before. A call that waits anew would only repeat what they did.
+	Down     time.Duration
+	Answered bool
 	// Window is the model's window in tokens, where Kind is ErrTooLong and the
 	// server said it; 0 if it did not.
 	Window int64

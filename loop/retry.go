@@ -309,10 +309,10 @@ func (l *Loop) retryWait(t *attempts, me *ModelError) (wait time.Duration, ok bo
 		wait = max(wait, min(me.RetryAfter, r.RetryAfterMax))
 	case ErrUnreachable:
 		most := r.UnreachableFirst
-		if !l.spokeAt.IsZero() || l.account.Served() {
+		if me.Answered || !l.spokeAt.IsZero() || l.account.Served() {
 			most = r.UnreachableFor
 		}
-		return wait, !t.over(l.cfg.Now(), wait, most)
+		return wait, me.Down+wait <= most && !t.over(l.cfg.Now(), wait, most)
 	case ErrOverlong:
 		return 0, n == 0 // each may be paid for, and is long
 	default:

@@ -62,7 +62,7 @@ func (ph *Phases) classify(err error, b plan.Brief, worked bool) (plan.Outcome, 
 		return park(plan.ParkRateLimit, &wake, me, ""), nil
 	case loop.ErrUnreachable:
 		advice := "check the network and the base URL; `plan doctor` makes a test call"
-		if !worked {
+		if !worked && !me.Answered {
 			return park(plan.ParkUnreachable, nil, me, advice), nil
 		}
 		return park(plan.ParkUnreachable, &wake, me, advice), nil

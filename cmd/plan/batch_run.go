@@ -32,7 +32,7 @@ func (f *batchFlags) register(cmd *cobra.Command) {
 	fl.Lookup("max-tokens").Usage = "park what is left once the batch has used `N` tokens, input and output (0: " +
 		"no limit)"
 	fl.Lookup("timeout").Usage = "park what is left after `D`, such as 8h (0: no limit)"
-	fl.Lookup("wait").Usage = "sleep through rate limits instead of parking jobs (default)"
+	fl.Lookup("wait").Usage = "sleep through rate limits and outages instead of parking jobs (default)"
 	for _, name := range []string{"record", "replay"} {
 		fl.Lookup(name).Hidden = true // a recording is of one run
 	}

@@ -117,7 +117,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		false,
 		"where the tree changes under the run, make another plan instead of parking (at most twice)",
 	)
-	fl.BoolVar(&f.wait, "wait", false, "sleep through a rate limit instead of parking (default on a terminal)")
+	fl.BoolVar(&f.wait, "wait", false, "sleep through rate limits and outages instead of parking (default on a terminal)")
 }
 
 // options reads the flags.

@@ -43,6 +43,7 @@ func (r *runner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
 			r.plan.observe(try.ID, ev)
 		},
 		Note:   func(text string) { r.view.note(try.ID, text) },
+		Wait:   true,
 		Shared: r.shared,
 	}
 	o := r.optionsOf(try)
@@ -89,9 +90,6 @@ func (r *runner) optionsOf(try batch.Try) host.Options {
 	o.Settings = try.Settings.With(o.Settings)
 	o.Settings.Timeout = config.Of(0) // the schedule has it
 	yes := true
-	if o.Settings.Wait == nil {
-		o.Settings.Wait = &yes
-	}
 	if r.plan.isMadeBy(try.ID) {
 		o.Settings.ApprovePlan = &yes
 	}

@@ -2,9 +2,11 @@ package chat_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -105,6 +107,30 @@ func TestNetworkFailures(t *testing.T) {
 		defer client.Close()
 		_, err = client.Generate(t.Context(), call("hi"), nil)
 		wiretest.ModelError(t, err, loop.ErrUnreachable)
+	})
+	t.Run("no handshake", func(t *testing.T) {
+		t.Parallel()
+		for name, speaks := range map[string]func(*httptest.Server){
+			"an old TLS": func(s *httptest.Server) { s.TLS = &tls.Config{MaxVersion: tls.VersionTLS11} },
+			"nothing": func(s *httptest.Server) {
+				s.Config.ConnState = func(c net.Conn, _ http.ConnState) { _ = c.Close() }
+			},
+		} {
+			srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+			srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+			speaks(srv)
+			srv.StartTLS()
+			defer srv.Close()
+			client, err := chat.New(chat.Config{Config: wire.Config{BaseURL: srv.URL}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if _, err = client.Generate(t.Context(), call("hi"), nil); err != nil {
+				t.Log(name, err)
+			}
+			wiretest.ModelError(t, err, loop.ErrUnreachable)
+		}
 	})
 	t.Run("an unknown certificate", func(t *testing.T) {
 		t.Parallel()

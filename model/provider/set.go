@@ -257,6 +257,16 @@ func (s *Set) Same(a, b string) bool {
 	return err == nil && x.server() == y.server() && x.Wire == y.Wire
 }
 
+// Server names the server of a model, the same in every set; "" for one that has no
+// place.
+func (s *Set) Server(name string) string {
+	place, err := s.Place(name)
+	if err != nil {
+		return ""
+	}
+	return place.BaseURL
+}
+
 // Generate implements [loop.Model].
 func (s *Set) Generate(ctx context.Context, call loop.Call, live func(loop.Delta)) (loop.Answer, error) {
 	place, err := s.Place(call.Model)

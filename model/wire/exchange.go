@@ -4,15 +4,18 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/plan-engine/plan/loop"
@@ -49,9 +52,12 @@ type exchange struct {
 	times  int // what the waits are multiplied by
 	idle   time.Duration
 	begun  bool // a byte of the answer is here
-	timer  *time.Timer
-	whole  *time.Timer
-	res    *http.Response // set once the headers are here
+	// strange says that no TLS connection came about. The transport sets it, also
+	// once the exchange is over.
+	strange atomic.Bool
+	timer   *time.Timer
+	whole   *time.Timer
+	res     *http.Response // set once the headers are here
 }
 
 // begin starts the clocks. Patience is how often the call has ended in silence
@@ -170,6 +176,9 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 			hr.Header.Set(name, set[name])
 		}
 	}
+	// What goes wrong in a handshake comes in many types, and some have none.
+	trace := &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) { x.strange.Store(err != nil) }}
+	hr = hr.WithContext(httptrace.WithClientTrace(hr.Context(), trace))
 	res, err := x.client.cfg.HTTP.Do(hr) //nolint:bodyclose // end closes it
 	if err != nil {
 		return err //nolint:wrapcheck // failure says what it means
@@ -317,7 +326,7 @@ func (x *exchange) describe(err error) Failure {
 	var asked *url.Error
 	if errors.As(err, &asked) {
 		return Failure{ModelError: &loop.ModelError{
-			Kind:    kindOfNetwork(asked.Err),
+			Kind:    kindOfNetwork(asked.Err, x.strange.Load()),
 			Message: fmt.Sprintf("no answer from the model server at %s: %v", x.client.base, asked.Err),
 			Err:     asked.Err, // without the address, whose query may hold a key
 		}}

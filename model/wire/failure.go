@@ -38,12 +38,13 @@ func Served(format string, args ...any) Failure {
 }
 
 // kindOfNetwork sorts the failures of a network. There is no server where its name
-// is not known, nothing listens, or who answers is not who was asked for.
-func kindOfNetwork(err error) loop.ErrorKind {
+// is not known, nothing listens, or who answers is not who was asked for. Strange
+// says that a TLS connection was begun and did not come about.
+func kindOfNetwork(err error, strange bool) loop.ErrorKind {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
-	case errors.As(err, &dns), isTLS(err):
+	case errors.As(err, &dns), strange, isTLS(err):
 		return loop.ErrUnreachable
 	case errors.Is(err, syscall.ECONNREFUSED),
 		errors.Is(err, syscall.EHOSTUNREACH),
