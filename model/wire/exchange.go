@@ -177,7 +177,9 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 		}
 	}
 	// What goes wrong in a handshake comes in many types, and some have none.
-	trace := &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) { x.strange.Store(err != nil) }}
+	trace := &httptrace.ClientTrace{
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) { x.strange.Store(err != nil) },
+	}
 	hr = hr.WithContext(httptrace.WithClientTrace(hr.Context(), trace))
 	res, err := x.client.cfg.HTTP.Do(hr) //nolint:bodyclose // end closes it
 	if err != nil {
