@@ -17,7 +17,8 @@ const again = 500 * time.Millisecond
 
 // Watch returns a context that ends with cause on the first signal that asks the
 // process to stop. A second Ctrl-C calls kill. A terminal that goes away signals
-// more than once, and so may whoever ends a service: neither ever kills.
+// more than once, and so may the manager of a service: neither ever kills, not
+// even what comes after the release, while the process writes its last words.
 //
 // A reader that leaves, as head does, or a terminal that is gone must not take the
 // process with it, so SIGPIPE is noticed and nothing more; ignoring it would be
@@ -30,6 +31,7 @@ func Watch(ctx context.Context, now func() time.Time, cause error, kill func()) 
 	done := make(chan struct{})
 	go heed(signals, done, now, func() { cancel(cause) }, kill)
 	return ctx, sync.OnceFunc(func() {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGHUP)
 		signal.Stop(signals)
 		close(done)
 		cancel(nil)

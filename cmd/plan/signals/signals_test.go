@@ -59,7 +59,8 @@ func TestWhatKills(t *testing.T) {
 	}
 }
 
-// TestWatch: real signals end the context, and the process goes on.
+// TestWatch: real signals end the context, and the process goes on, also after the
+// release where a second signal is no second wish.
 func TestWatch(t *testing.T) { //nolint:paralleltest // it signals the process
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		why := errors.New("stopped")
@@ -74,5 +75,11 @@ func TestWatch(t *testing.T) { //nolint:paralleltest // it signals the process
 			t.Errorf("%v: %v", s, got)
 		}
 		release()
+		if s == syscall.SIGINT {
+			continue
+		}
+		if err := syscall.Kill(os.Getpid(), s); err != nil { // would end the test
+			t.Fatal(err)
+		}
 	}
 }
