@@ -33,7 +33,7 @@ func AddPermission(ctx context.Context, home string, p Permission) (string, erro
 		return path, fmt.Errorf("write the rule: lock %s: %w", lock.Path(), err)
 	}
 	defer func() { _ = lock.Unlock() }() // closed with the process at the latest
-	now, err := readOwn(path)
+	now, err := readOwn(path, nil)
 	if err != nil {
 		return path, err
 	}
@@ -56,7 +56,7 @@ func AddPermission(ctx context.Context, home string, p Permission) (string, erro
 	data = append(data, text...)
 	var then Config
 	extra, err := decode(path, data, &then)
-	if err != nil || len(extra) > 0 || len(faults(then)) > 0 || !slices.Contains(then.Permission, p) {
+	if err != nil || len(extra) > 0 || len(faults(then, nil)) > 0 || !slices.Contains(then.Permission, p) {
 		return path, fmt.Errorf("write the rule: it cannot be put at the end of %s; add it yourself:\n%s", path, text)
 	}
 	return path, durable.Replace(path, data, mode)

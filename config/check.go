@@ -17,7 +17,6 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/model/wire"
-	"github.com/plan-engine/plan/model/wires"
 )
 
 // longest is the longest span that a setting may name.
@@ -39,11 +38,12 @@ func asErrors(faults []fault) []error {
 	return out
 }
 
-// faults checks every set value against the bounds that its field names.
-func faults(c Config) []fault {
+// faults checks every set value against the bounds that its field names, and the
+// names of wires where any are known.
+func faults(c Config, wires []wire.Kind) []fault {
 	var out []fault
 	leaves(reflect.ValueOf(c), "", func(key string, value reflect.Value, tag reflect.StructTag) {
-		if text := wrong(value, tag); text != "" {
+		if text := wrong(value, tag, wires); text != "" {
 			out = append(out, fault{key: key, text: text})
 		}
 	})
@@ -78,7 +78,7 @@ func faults(c Config) []fault {
 			})
 		}
 	}
-	out = append(out, providerFaults(c)...)
+	out = append(out, providerFaults(c, wires)...)
 	return append(out, ruleFaults(c)...)
 }
 
@@ -114,7 +114,7 @@ func wrongCheck(c CheckConfig) string {
 			return name + " " + text
 		}
 	}
-	if text := wrong(reflect.ValueOf(c.Timeout), ""); text != "" {
+	if text := wrong(reflect.ValueOf(c.Timeout), "", nil); text != "" {
 		return "timeout " + text
 	}
 	for _, glob := range c.Paths {
@@ -126,14 +126,14 @@ func wrongCheck(c CheckConfig) string {
 }
 
 // wrong says what is wrong with a value, "" for nothing.
-func wrong(value reflect.Value, tag reflect.StructTag) string {
+func wrong(value reflect.Value, tag reflect.StructTag, wires []wire.Kind) string {
 	switch v := value.Interface().(type) {
 	case Duration:
 		if v.Duration < 0 || v.Duration > longest {
 			return fmt.Sprintf("= %q must be between 0s and %s", v, Of(longest))
 		}
 	case string:
-		if allowed := choices(tag); allowed != nil && !slices.Contains(allowed, v) {
+		if allowed := choices(tag, wires); allowed != nil && !slices.Contains(allowed, v) {
 			return fmt.Sprintf("= %q must be one of %s", v, strings.Join(allowed, ", "))
 		}
 		return wrongText(v)
@@ -156,10 +156,14 @@ func wrong(value reflect.Value, tag reflect.StructTag) string {
 
 // choices are the texts that a field may hold, nil where it may hold any. The tag
 // oneof has them itself; known names a list that stands elsewhere.
-func choices(tag reflect.StructTag) []string {
+func choices(tag reflect.StructTag, wires []wire.Kind) []string {
 	switch tag.Get("known") {
 	case "wire":
-		return wires.Names()
+		var names []string
+		for _, kind := range wires {
+			names = append(names, kind.Name)
+		}
+		return names
 	case "auth":
 		return wire.Auths()
 	case "structured":

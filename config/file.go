@@ -13,13 +13,14 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // maxFile bounds a settings file, in bytes.
 const maxFile = 64 << 10
 
 // readOwn reads the user's own file. Every key in it must be known.
-func readOwn(path string) (Config, error) {
+func readOwn(path string, wires []wire.Kind) (Config, error) {
 	var cfg Config
 	data, err := readFile(path)
 	if err != nil {
@@ -36,7 +37,7 @@ func readOwn(path string) (Config, error) {
 	if len(errs) > 0 {
 		return cfg, fmt.Errorf("read the settings: %w", errors.Join(errs...))
 	}
-	return cfg, checkFile(path, data, cfg)
+	return cfg, checkFile(path, data, cfg, wires)
 }
 
 // readFile reads a settings file; one that is not there is empty.
@@ -135,8 +136,8 @@ func inPlainWords(e *toml.DecodeError) string {
 }
 
 // checkFile checks the values of a file and says where the wrong ones stand.
-func checkFile(path string, data []byte, cfg Config) error {
-	found := faults(cfg)
+func checkFile(path string, data []byte, cfg Config, wires []wire.Kind) error {
+	found := faults(cfg, wires)
 	if len(found) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // Source says where settings are read from.
@@ -15,6 +16,8 @@ type Source struct {
 	Repo   string              // holds .plan/config.toml; "" for none
 	Getenv func(string) string // nil for no environment
 	Flags  Config              // only what was given on the command line
+	// Wires are those that there are; nil takes any name for one.
+	Wires []wire.Kind
 	// Trusted reports whether the user has trusted something of the repository;
 	// nil trusts nothing.
 	Trusted func(trust.Item) bool
@@ -52,7 +55,7 @@ func (w Warning) String() string {
 func Load(src Source) (Config, []Warning, error) {
 	cfg := Default()
 	if src.Home != "" {
-		own, err := readOwn(filepath.Join(src.Home, "config.toml"))
+		own, err := readOwn(filepath.Join(src.Home, "config.toml"), src.Wires)
 		if err != nil {
 			return Config{}, nil, err
 		}
@@ -66,7 +69,7 @@ func Load(src Source) (Config, []Warning, error) {
 	}
 	var warnings []Warning
 	if src.Repo != "" {
-		theirs, err := readTheirs(src.Repo)
+		theirs, err := readTheirs(src.Repo, src.Wires)
 		if err != nil {
 			return Config{}, nil, err
 		}
@@ -81,7 +84,7 @@ func Load(src Source) (Config, []Warning, error) {
 		name string
 		cfg  Config
 	}{{"environment", env}, {"command line", src.Flags}} {
-		if errs := faults(layer.cfg); len(errs) > 0 {
+		if errs := faults(layer.cfg, src.Wires); len(errs) > 0 {
 			return Config{}, nil, fmt.Errorf("read the settings: %s: %w", layer.name, errors.Join(asErrors(errs)...))
 		}
 		cfg = over(cfg, layer.cfg)

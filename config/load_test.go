@@ -14,13 +14,23 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/model/wire"
 )
+
+// someWires are enough to tell a name that there is from one that there is not.
+func someWires() []wire.Kind {
+	return []wire.Kind{
+		{Name: wire.Chat, Fields: []string{"messages"}},
+		{Name: wire.Responses, Fields: []string{"input"}},
+		{Name: wire.Anthropic, Fields: []string{"messages", "system"}},
+	}
+}
 
 // place writes the two files and returns a source that reads them; "" writes
 // none.
 func place(t testing.TB, own, theirs string) config.Source {
 	t.Helper()
-	src := config.Source{Home: t.TempDir(), Repo: t.TempDir()}
+	src := config.Source{Home: t.TempDir(), Repo: t.TempDir(), Wires: someWires()}
 	write(t, filepath.Join(src.Home, "config.toml"), own)
 	write(t, filepath.Join(src.Repo, ".plan", "config.toml"), theirs)
 	return src

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/model/wires"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // ProviderConfig is a server that models are reached at. What is unset is as the
@@ -156,7 +156,7 @@ func namedModels(c Config) map[string]string {
 
 // providerFaults checks what the fields of providers and routes cannot say of
 // themselves. No text holds a value that may be a key.
-func providerFaults(c Config) []fault {
+func providerFaults(c Config, wires []wire.Kind) []fault {
 	var out []fault
 	if c.Provider != "" && !isProvider(c.Provider) {
 		out = append(out, fault{key: "provider", text: wrongProvider(c.Provider)})
@@ -166,7 +166,7 @@ func providerFaults(c Config) []fault {
 		if !isProvider(name) {
 			out = append(out, fault{key: key, text: wrongProvider(name)})
 		}
-		out = append(out, c.Providers[name].faults(key)...)
+		out = append(out, c.Providers[name].faults(key, wires)...)
 	}
 	for key, model := range map[string]string{"route.cheap": c.Route.Cheap, "route.strong": c.Route.Strong} {
 		if strings.HasPrefix(model, "@") {
@@ -184,7 +184,7 @@ func wrongProvider(name string) string {
 	)
 }
 
-func (p ProviderConfig) faults(key string) []fault {
+func (p ProviderConfig) faults(key string, wires []wire.Kind) []fault {
 	var out []fault
 	add := func(name, text string) { out = append(out, fault{key: key + name, text: text}) }
 	if p.BaseURL != "" && !webAddress(p.BaseURL) {
@@ -208,7 +208,7 @@ func (p ProviderConfig) faults(key string) []fault {
 			add(".query."+name, "must be a name and a text without control characters")
 		}
 	}
-	for _, name := range ownFields() {
+	for _, name := range ownFields(wires) {
 		if _, ok := p.Body[name]; ok {
 			add(".body."+name, "is what plan sends itself: remove it")
 		}
@@ -219,10 +219,11 @@ func (p ProviderConfig) faults(key string) []fault {
 	return out
 }
 
-// ownFields are the fields of a request that no settings replace, on any wire.
-func ownFields() []string {
+// ownFields are the fields of a request that no settings replace, on any of the
+// wires.
+func ownFields(wires []wire.Kind) []string {
 	out := []string{"model", "stream", "tools"}
-	for _, kind := range wires.All() {
+	for _, kind := range wires {
 		out = append(out, kind.Fields...)
 	}
 	slices.Sort(out)

@@ -14,7 +14,6 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/wire"
-	"github.com/plan-engine/plan/model/wires"
 )
 
 const providers = `
@@ -285,8 +284,8 @@ func TestResolve(t *testing.T) {
 func TestCatalogueIsTaken(t *testing.T) {
 	t.Parallel()
 	var own strings.Builder
-	for i, name := range wires.Names() {
-		own.WriteString("[providers.w" + string(rune('0'+i)) + "]\nwire = '" + name + "'\n")
+	for i, kind := range someWires() {
+		own.WriteString("[providers.w" + string(rune('0'+i)) + "]\nwire = '" + kind.Name + "'\n")
 	}
 	for i, auth := range wire.Auths() {
 		own.WriteString("[providers.a" + string(rune('0'+i)) + "]\nauth = '" + auth + "'\n")

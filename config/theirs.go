@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 // theirFile is where a repository keeps its settings.
@@ -34,12 +35,13 @@ type theirs struct {
 	unknown  []Warning
 	hooks    []Hook // with their digests; "" for one that has none
 	hookErrs []error
+	wires    []wire.Kind
 }
 
 // readTheirs reads a repository's file. It may be older or newer than this
 // program, so keys that are not known are no error.
-func readTheirs(root string) (theirs, error) {
-	t := theirs{path: filepath.Join(root, filepath.FromSlash(theirFile))}
+func readTheirs(root string, wires []wire.Kind) (theirs, error) {
+	t := theirs{path: filepath.Join(root, filepath.FromSlash(theirFile)), wires: wires}
 	var err error
 	if t.data, err = readFile(t.path); err != nil {
 		return t, err
@@ -48,7 +50,7 @@ func readTheirs(root string) (theirs, error) {
 	if err != nil {
 		return t, err
 	}
-	if err := checkFile(t.path, t.data, t.tight.asConfig()); err != nil {
+	if err := checkFile(t.path, t.data, t.tight.asConfig(), wires); err != nil {
 		return t, err
 	}
 	for _, u := range extra {
@@ -83,7 +85,7 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 	from := FromRepository
 	if t.asks() && trusted(t.item()) {
 		var all Config
-		if _, err := decode(t.path, t.data, &all); err == nil && len(faults(all)) == 0 {
+		if _, err := decode(t.path, t.data, &all); err == nil && len(faults(all, t.wires)) == 0 {
 			all.Permission, all.Hooks = nil, nil
 			all.Walls.Show = joined(cfg.Walls.Show, all.Walls.Show)
 			all.Walls.AllowEnv = cfg.Walls.AllowEnv // it would name the user's keys
@@ -207,7 +209,7 @@ func (t theirs) checks() bool { return len(t.tight.Checks.Required)+len(t.tight.
 // Claims lists what a repository's settings want that needs the user's yes: the
 // file itself if it does more than tighten, each hook, and each MCP server.
 func Claims(root string) ([]trust.Item, error) {
-	t, err := readTheirs(root)
+	t, err := readTheirs(root, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/host/connect"
+	"github.com/plan-engine/plan/model/wires"
 )
 
 // Settings are those that hold for a repository, "" for none: the home's, the
@@ -25,6 +26,7 @@ func (h *Host) Settings(repo string, over config.Config) (config.Config, error) 
 		Repo:    repo,
 		Getenv:  h.Getenv,
 		Flags:   over,
+		Wires:   wires.All(),
 		Trusted: h.trustedItems(paths, repo),
 	})
 	if err != nil {

@@ -48,7 +48,7 @@ has a say in it. With "plan demo serve" the server plays a part of yours.`,
 	cmd.Flags().StringVar(
 		&wire,
 		"wire",
-		wires.Default,
+		wires.Names()[0],
 		"speak to the model over `WIRE`: "+strings.Join(wires.Names(), ", "),
 	)
 	cmd.AddCommand(a.demoServeCommand())

@@ -45,7 +45,7 @@ var apart = map[string]string{
 
 // plain are packages that must not link what speaks to servers: their tests, and
 // those of what imports them, link in half the time.
-var plain = []string{"config", "model/catalog", "model/wires", "tools", "batch"}
+var plain = []string{"config", "model/catalog", "model/wire", "tools", "batch"}
 
 // speakers are what speaks to servers, with large libraries.
 var speakers = []string{"model/chat", "model/responses", "model/anthropic"}

@@ -8,11 +8,10 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
-	"github.com/plan-engine/plan/model/wires"
 )
 
 // Name is the wire's name. It marks what only a server of this wire may see.
-const Name = wires.Anthropic
+const Name = wire.Anthropic
 
 // DefaultBaseURL is Anthropic's own server.
 const DefaultBaseURL = "https://api.anthropic.com/v1"

@@ -11,7 +11,7 @@ import (
 	"charm.land/catwalk/pkg/catwalk"
 	"charm.land/catwalk/pkg/embedded"
 
-	"github.com/plan-engine/plan/model/wires"
+	"github.com/plan-engine/plan/model/wire"
 )
 
 var update = flag.Bool("update", false, "write models.tsv anew")
@@ -50,11 +50,11 @@ func written(providers []catwalk.Provider) string {
 func wireOf(p catwalk.Provider) string {
 	switch {
 	case p.Type == catwalk.TypeAnthropic:
-		return wires.Anthropic
+		return wire.Anthropic
 	case p.ID == theOpenAI, p.ID == theXAI, p.ID == theAzure:
-		return wires.Responses
+		return wire.Responses
 	}
-	return wires.Chat
+	return wire.Chat
 }
 
 func listingOf(provider string, m catwalk.Model) listing {

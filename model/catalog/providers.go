@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/model/wire"
-	"github.com/plan-engine/plan/model/wires"
 )
 
 // Provider is a server of models that is known by its name.
@@ -18,7 +17,7 @@ type Provider struct {
 	BaseURL string
 	KeyEnv  string // the variable that the key is usually in; "" where there is no key
 	Wire    string // how most of its models are spoken to
-	Auth    string // how the key is sent
+	Auth    string // how the key is sent; "" as its wire has it
 	Models  int    // how many of its models are listed with window and prices
 }
 
@@ -156,7 +155,7 @@ func (c *Catalog) WireAt(provider, model, baseURL string) string {
 	if s.provider == theZen {
 		return wireAtZen(strings.ToLower(model))
 	}
-	return cmp.Or(s.wire, wires.Default)
+	return cmp.Or(s.wire, wire.Default)
 }
 
 // wireOfPath is the wire that a known provider's path says, "" for nothing.
@@ -168,13 +167,13 @@ func wireOfPath(provider, baseURL string) string {
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	switch {
 	case slices.Contains(path, "anthropic"):
-		return wires.Anthropic
+		return wire.Anthropic
 	case provider == theAzure && slices.Contains(path, "deployments"):
-		return wires.Chat // an address of the time before Responses
+		return wire.Chat // an address of the time before Responses
 	case provider == theMiniMax, provider == theMiniMaxChina:
-		return wires.Chat
+		return wire.Chat
 	case provider == theKimiCoding && path[len(path)-1] == "v1":
-		return wires.Chat
+		return wire.Chat
 	}
 	return ""
 }
@@ -183,11 +182,11 @@ func wireOfPath(provider, baseURL string) string {
 func wireAtZen(model string) string {
 	switch makerOf(model) {
 	case theOpenAI:
-		return wires.Responses
+		return wire.Responses
 	case theAnthropic:
-		return wires.Anthropic
+		return wire.Anthropic
 	}
-	return wires.Chat
+	return wire.Chat
 }
 
 // seller finds a provider of the list.
@@ -216,8 +215,7 @@ func (x index) provider(name string) (Provider, bool) {
 		out.BaseURL = cmp.Or(out.BaseURL, s.endpoint)
 	}
 	out.KeyEnv = cmp.Or(out.KeyEnv, s.keyEnv)
-	out.Wire = cmp.Or(out.Wire, s.wire, wires.Default)
+	out.Wire = cmp.Or(out.Wire, s.wire, wire.Default)
 	out.Models = strings.Count(s.models, "\n")
-	out.Auth = cmp.Or(out.Auth, wires.Auth(out.Wire))
 	return out, true
 }

@@ -11,47 +11,47 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/wire"
-	"github.com/plan-engine/plan/model/wires"
 )
 
-// usual is every provider with its key, wire, way of sending the key and address.
+// usual is every provider with its key, wire, way of sending the key ("-": as its
+// wire has it) and address.
 const usual = `
-aihubmix AIHUBMIX_API_KEY chat bearer https://aihubmix.com/v1
-alibaba DASHSCOPE_API_KEY chat bearer https://dashscope-intl.aliyuncs.com/compatible-mode/v1
-anthropic ANTHROPIC_API_KEY anthropic x-api-key https://api.anthropic.com
-avian AVIAN_API_KEY chat bearer https://api.avian.io/v1
+aihubmix AIHUBMIX_API_KEY chat - https://aihubmix.com/v1
+alibaba DASHSCOPE_API_KEY chat - https://dashscope-intl.aliyuncs.com/compatible-mode/v1
+anthropic ANTHROPIC_API_KEY anthropic - https://api.anthropic.com
+avian AVIAN_API_KEY chat - https://api.avian.io/v1
 azure AZURE_OPENAI_API_KEY responses api-key 
-cerebras CEREBRAS_API_KEY chat bearer https://api.cerebras.ai/v1
-chutes CHUTES_API_KEY chat bearer https://llm.chutes.ai/v1
-cortecs CORTECS_API_KEY chat bearer https://api.cortecs.ai/v1
-deepseek DEEPSEEK_API_KEY chat bearer https://api.deepseek.com/v1
-fireworks FIREWORKS_API_KEY chat bearer https://api.fireworks.ai/inference/v1
-gemini GEMINI_API_KEY chat bearer https://generativelanguage.googleapis.com/v1beta/openai
-groq GROQ_API_KEY chat bearer https://api.groq.com/openai/v1
-huggingface HF_TOKEN chat bearer https://router.huggingface.co/v1
-ionet IONET_API_KEY chat bearer https://api.intelligence.io.solutions/api/v1
-kimi-coding KIMI_CODING_API_KEY anthropic x-api-key https://api.kimi.com/coding
+cerebras CEREBRAS_API_KEY chat - https://api.cerebras.ai/v1
+chutes CHUTES_API_KEY chat - https://llm.chutes.ai/v1
+cortecs CORTECS_API_KEY chat - https://api.cortecs.ai/v1
+deepseek DEEPSEEK_API_KEY chat - https://api.deepseek.com/v1
+fireworks FIREWORKS_API_KEY chat - https://api.fireworks.ai/inference/v1
+gemini GEMINI_API_KEY chat - https://generativelanguage.googleapis.com/v1beta/openai
+groq GROQ_API_KEY chat - https://api.groq.com/openai/v1
+huggingface HF_TOKEN chat - https://router.huggingface.co/v1
+ionet IONET_API_KEY chat - https://api.intelligence.io.solutions/api/v1
+kimi-coding KIMI_CODING_API_KEY anthropic - https://api.kimi.com/coding
 lmstudio  chat none http://127.0.0.1:1234/v1
-minimax MINIMAX_API_KEY anthropic x-api-key https://api.minimax.io/anthropic
-minimax-china MINIMAX_API_KEY anthropic x-api-key https://api.minimaxi.com/anthropic
-mistral MISTRAL_API_KEY chat bearer https://api.mistral.ai/v1
-moonshot MOONSHOT_API_KEY chat bearer https://api.moonshot.ai/v1
-nebius NEBIUS_API_KEY chat bearer https://api.tokenfactory.nebius.com/v1
-neuralwatt NEURALWATT_API_KEY chat bearer https://api.neuralwatt.com/v1
+minimax MINIMAX_API_KEY anthropic - https://api.minimax.io/anthropic
+minimax-china MINIMAX_API_KEY anthropic - https://api.minimaxi.com/anthropic
+mistral MISTRAL_API_KEY chat - https://api.mistral.ai/v1
+moonshot MOONSHOT_API_KEY chat - https://api.moonshot.ai/v1
+nebius NEBIUS_API_KEY chat - https://api.tokenfactory.nebius.com/v1
+neuralwatt NEURALWATT_API_KEY chat - https://api.neuralwatt.com/v1
 ollama  chat none http://127.0.0.1:11434/v1
-openai OPENAI_API_KEY responses bearer https://api.openai.com/v1
-opencode-go OPENCODE_API_KEY chat bearer https://opencode.ai/zen/go/v1
-opencode-zen OPENCODE_API_KEY chat bearer https://opencode.ai/zen/v1
-openrouter OPENROUTER_API_KEY chat bearer https://openrouter.ai/api/v1
-qiniucloud QINIUCLOUD_API_KEY chat bearer https://api.qnaigc.com/v1
-synthetic SYNTHETIC_API_KEY chat bearer https://api.synthetic.new/openai/v1
-together TOGETHER_API_KEY chat bearer https://api.together.xyz/v1
-venice VENICE_API_KEY chat bearer https://api.venice.ai/api/v1
-vercel AI_GATEWAY_API_KEY chat bearer https://ai-gateway.vercel.sh/v1
-xai XAI_API_KEY responses bearer https://api.x.ai/v1
-zai ZAI_API_KEY chat bearer https://api.z.ai/api/paas/v4
-zhipu ZHIPU_API_KEY chat bearer https://open.bigmodel.cn/api/paas/v4
-zhipu-coding ZHIPU_API_KEY chat bearer https://open.bigmodel.cn/api/coding/paas/v4
+openai OPENAI_API_KEY responses - https://api.openai.com/v1
+opencode-go OPENCODE_API_KEY chat - https://opencode.ai/zen/go/v1
+opencode-zen OPENCODE_API_KEY chat - https://opencode.ai/zen/v1
+openrouter OPENROUTER_API_KEY chat - https://openrouter.ai/api/v1
+qiniucloud QINIUCLOUD_API_KEY chat - https://api.qnaigc.com/v1
+synthetic SYNTHETIC_API_KEY chat - https://api.synthetic.new/openai/v1
+together TOGETHER_API_KEY chat - https://api.together.xyz/v1
+venice VENICE_API_KEY chat - https://api.venice.ai/api/v1
+vercel AI_GATEWAY_API_KEY chat - https://ai-gateway.vercel.sh/v1
+xai XAI_API_KEY responses - https://api.x.ai/v1
+zai ZAI_API_KEY chat - https://api.z.ai/api/paas/v4
+zhipu ZHIPU_API_KEY chat - https://open.bigmodel.cn/api/paas/v4
+zhipu-coding ZHIPU_API_KEY chat - https://open.bigmodel.cn/api/coding/paas/v4
 `
 
 func TestProviders(t *testing.T) {
@@ -59,7 +59,11 @@ func TestProviders(t *testing.T) {
 	c := catalog.New(nil)
 	var got strings.Builder
 	for _, p := range c.Providers() {
-		fmt.Fprintln(&got, "\n"+p.Name, p.KeyEnv, p.Wire, p.Auth, p.BaseURL)
+		auth := p.Auth
+		if auth == "" {
+			auth = "-"
+		}
+		fmt.Fprintln(&got, "\n"+p.Name, p.KeyEnv, p.Wire, auth, p.BaseURL)
 		if again, ok := c.Provider(p.Name); !ok || again != p {
 			t.Errorf("Provider(%q) = %+v, %v; want %+v", p.Name, again, ok, p)
 		}
@@ -111,9 +115,9 @@ func TestAt(t *testing.T) {
 func TestWire(t *testing.T) {
 	t.Parallel()
 	c := catalog.New(map[string]catalog.Entry{
-		"old":           {Wire: wires.Chat},
-		"anthropic/old": {Wire: wires.Responses},
-		"corp/new":      {Wire: wires.Anthropic},
+		"old":           {Wire: wire.Chat},
+		"anthropic/old": {Wire: wire.Responses},
+		"corp/new":      {Wire: wire.Anthropic},
 	})
 	tests := []struct{ provider, model, baseURL, want string }{
 		{"openai", "gpt-5.5", "", "responses"},

@@ -9,22 +9,10 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
-	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/catalog"
-	"github.com/plan-engine/plan/model/chat"
-	"github.com/plan-engine/plan/model/responses"
 	"github.com/plan-engine/plan/model/wire"
 	"github.com/plan-engine/plan/model/wires"
 )
-
-// openers say who speaks each of the wires that [wires.All] lists.
-func openers() map[string]wire.Opener {
-	return map[string]wire.Opener{
-		wires.Chat:      chat.Open,
-		wires.Responses: responses.Open,
-		wires.Anthropic: anthropic.Open,
-	}
-}
 
 // open makes the client of a place.
 func (s *Set) open(p Place) (*wire.Client, error) {
@@ -32,11 +20,11 @@ func (s *Set) open(p Place) (*wire.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, ok := openers()[p.Wire]
+	kind, ok := wires.Find(p.Wire)
 	if !ok {
 		return nil, fmt.Errorf("the wire %q is unknown: use %s", p.Wire, wire.Alternatives(wires.Names()))
 	}
-	return open(base, func(model string) wire.Model {
+	return kind.Open(base, func(model string) wire.Model {
 		entry := s.entry(p, model)
 		return wire.Model{
 			StructuredOutput: entry.StructuredOutput,

@@ -44,11 +44,10 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
-	"github.com/plan-engine/plan/model/wires"
 )
 
 // Name is the wire's name.
-const Name = wires.Responses
+const Name = wire.Responses
 
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"

@@ -108,8 +108,8 @@ func (g *Gateway) speaks(w Wire) bool { return len(g.Wires) == 0 || slices.Conta
 // check finds what is wrong with the settings.
 func (g *Gateway) check() error {
 	for _, w := range g.Wires {
-		if !slices.Contains(wireNames(), string(w)) {
-			return fmt.Errorf("server: wire %q is not one of %s", w, strings.Join(wireNames(), ", "))
+		if !slices.Contains(Wires(), string(w)) {
+			return fmt.Errorf("server: wire %q is not one of %s", w, strings.Join(Wires(), ", "))
 		}
 	}
 	for _, name := range g.Refuses {

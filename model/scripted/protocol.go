@@ -60,8 +60,8 @@ type protocol struct {
 	namesEvents          bool // the events of a stream have their types as names
 }
 
-// wireNames lists the names of the wires.
-func wireNames() []string {
+// Wires lists the names of the wires that the server speaks.
+func Wires() []string {
 	var out []string
 	for _, p := range protocols() {
 		out = append(out, string(p.wire))

@@ -2,6 +2,29 @@ package wire
 
 import "strings"
 
+// The names of the wires that the catalogue knows servers to speak, as settings,
+// requests of a run and the command line have them.
+const (
+	Chat      = "chat"
+	Responses = "responses"
+	Anthropic = "anthropic"
+)
+
+// Default is the wire that most servers speak.
+const Default = Chat
+
+// Kind is what a wire says of itself beforehand.
+type Kind struct {
+	Name string
+	// Auth is how a key is sent where neither the settings nor the catalogue say;
+	// one of the Auth constants.
+	Auth string
+	// Fields are those of a request's body that hold the conversation. Settings
+	// must not replace them.
+	Fields []string
+	Open   Opener
+}
+
 // Opener makes the client of a server. About says what is known of a model.
 type Opener func(cfg Config, about func(model string) Model) (*Client, error)
 

@@ -1,41 +1,38 @@
-// Package wires lists the wires that models are spoken to by, and what is known
-// of each beforehand.
+// Package wires lists the wires that models are spoken to by, each with who
+// speaks it.
 //
-// It is data alone, so that settings and catalogue can ask it without the
-// libraries that speak the wires: model/provider says who opens each. It must
-// not know about settings, providers or models.
+// It links the libraries of all of them, so what only needs their names is handed
+// the list. It must not know about settings, providers or models.
 package wires
 
-import "github.com/plan-engine/plan/model/wire"
-
-// The names of the wires, as settings, requests of a run and the command line
-// have them.
-const (
-	Chat      = "chat"
-	Responses = "responses"
-	Anthropic = "anthropic"
+import (
+	"github.com/plan-engine/plan/model/anthropic"
+	"github.com/plan-engine/plan/model/chat"
+	"github.com/plan-engine/plan/model/responses"
+	"github.com/plan-engine/plan/model/wire"
 )
 
-// Default is the wire that most servers speak.
-const Default = Chat
-
-// Kind is what is known of a wire.
-type Kind struct {
-	Name string
-	// Auth is how a key is sent where neither the settings nor the catalogue say;
-	// one of the Auth constants of the package wire.
-	Auth string
-	// Fields are those of a request's body that hold the conversation. Settings
-	// must not replace them.
-	Fields []string
-}
-
 // All lists the wires, the default one first.
-func All() []Kind {
-	return []Kind{
-		{Name: Chat, Auth: wire.AuthBearer, Fields: []string{"messages"}},
-		{Name: Responses, Auth: wire.AuthBearer, Fields: []string{"input"}},
-		{Name: Anthropic, Auth: wire.AuthXAPIKey, Fields: []string{"messages", "system"}},
+func All() []wire.Kind {
+	return []wire.Kind{
+		{
+			Name:   wire.Chat,
+			Auth:   wire.AuthBearer,
+			Fields: []string{"messages"},
+			Open:   chat.Open,
+		},
+		{
+			Name:   wire.Responses,
+			Auth:   wire.AuthBearer,
+			Fields: []string{"input"},
+			Open:   responses.Open,
+		},
+		{
+			Name:   wire.Anthropic,
+			Auth:   wire.AuthXAPIKey,
+			Fields: []string{"messages", "system"},
+			Open:   anthropic.Open,
+		},
 	}
 }
 
@@ -49,13 +46,13 @@ func Names() []string {
 }
 
 // Find finds a wire by its name.
-func Find(name string) (Kind, bool) {
+func Find(name string) (wire.Kind, bool) {
 	for _, kind := range All() {
 		if kind.Name == name {
 			return kind, true
 		}
 	}
-	return Kind{}, false
+	return wire.Kind{}, false
 }
 
 // Auth is how a key is sent over a wire where nothing else is said.

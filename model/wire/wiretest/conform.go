@@ -11,26 +11,25 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/scripted"
 	"github.com/plan-engine/plan/model/wire"
-	"github.com/plan-engine/plan/model/wires"
 )
 
 // Conform checks that a wire is as its row says, against the scripted server,
 // which has to speak it: a conversation with tools, the failures of a server, the
 // list of models, and where the key is sent. What a wire has to do for every
 // answer that there can be, the package looptest says.
-func Conform(t *testing.T, kind wires.Kind, open wire.Opener) {
+func Conform(t *testing.T, kind wire.Kind) {
 	t.Helper()
 	t.Run("conversation", func(t *testing.T) {
 		t.Parallel()
-		conformConversation(t, kind, open)
+		conformConversation(t, kind)
 	})
 	t.Run("failures", func(t *testing.T) {
 		t.Parallel()
-		conformFailures(t, kind, open)
+		conformFailures(t, kind)
 	})
 	t.Run("models", func(t *testing.T) {
 		t.Parallel()
-		_, client := start(t, kind, open, "")
+		_, client := start(t, kind, "")
 		offers, err := client.Models(t.Context())
 		if err != nil || len(offers) != 1 || offers[0].Name != scripted.Model {
 			t.Errorf("offered are %+v, %v", offers, err)
@@ -48,7 +47,7 @@ var keyHeaders = map[string]string{
 // start starts a server that speaks the wire, and opens a client for it. Key is
 // what the client has as its key; "" is the right one.
 func start(
-	t *testing.T, kind wires.Kind, open wire.Opener, key string, replies ...scripted.Reply,
+	t *testing.T, kind wire.Kind, key string, replies ...scripted.Reply,
 ) (*scripted.Server, *wire.Client) {
 	t.Helper()
 	if len(replies) == 0 {
@@ -64,7 +63,7 @@ func start(
 	if key == "" {
 		key = server.Key()
 	}
-	client, err := open(wire.Config{
+	client, err := kind.Open(wire.Config{
 		BaseURL: server.URL(),
 		Key:     Key(key),
 		Auth:    kind.Auth,
@@ -81,10 +80,10 @@ func start(
 	return server, client
 }
 
-func conformConversation(t *testing.T, kind wires.Kind, open wire.Opener) {
+func conformConversation(t *testing.T, kind wire.Kind) {
 	t.Helper()
 	first := 0
-	server, client := start(t, kind, open, "", scripted.Reply{
+	server, client := start(t, kind, "", scripted.Reply{
 		Turn:      &first,
 		Reasoning: "Look first.",
 		Text:      "I look.",
@@ -130,11 +129,11 @@ func conformConversation(t *testing.T, kind wires.Kind, open wire.Opener) {
 	}
 }
 
-func conformFailures(t *testing.T, kind wires.Kind, open wire.Opener) {
+func conformFailures(t *testing.T, kind wire.Kind) {
 	t.Helper()
 	const wait = 7 * time.Second
 	once := 1
-	_, client := start(t, kind, open, "", scripted.Reply{Text: "Done.", Fault: &scripted.Fault{
+	_, client := start(t, kind, "", scripted.Reply{Text: "Done.", Fault: &scripted.Fault{
 		Kind:       scripted.FaultStatus,
 		Status:     http.StatusTooManyRequests,
 		RetryAfter: "7",
@@ -148,7 +147,7 @@ func conformFailures(t *testing.T, kind wires.Kind, open wire.Opener) {
 	if answer, err := client.Generate(t.Context(), call, nil); err != nil || answer.Message.Text() != "Done." {
 		t.Errorf("the answer after it is %+v, %v", answer, err)
 	}
-	_, stranger := start(t, kind, open, "sk-wrong")
+	_, stranger := start(t, kind, "sk-wrong")
 	_, err = stranger.Generate(t.Context(), call, nil)
 	_ = ModelError(t, err, loop.ErrAuth)
 	for kindOf, want := range map[scripted.FaultKind]loop.ErrorKind{
@@ -160,7 +159,6 @@ func conformFailures(t *testing.T, kind wires.Kind, open wire.Opener) {
 		_, client := start(
 			t,
 			kind,
-			open,
 			"",
 			scripted.Reply{Text: "It begins like this.", Fault: &scripted.Fault{Kind: kindOf}},
 		)
