@@ -13,7 +13,7 @@ func TestAddressOfTheWiresThatAreSpoken(t *testing.T) {
 		server string
 		want   []string
 	}{
-		"all": {"", []string{"chat", "responses", "anthropic"}},
+		"all": {"", scripted.Wires()},
 		"two": {"[server]\nwires = [\"anthropic\", \"chat\"]\n", []string{"chat", "anthropic"}},
 	} {
 		s, err := scripted.Parse([]byte(tt.server + "[[reply]]\ntext = \"a\"\n"))
