@@ -33,6 +33,21 @@ func canonical(args json.RawMessage) []byte {
 	return out
 }
 
+// without are arguments but for one field; those that are no object are as they
+// were.
+func without(args json.RawMessage, field string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(args, &fields) != nil || fields[field] == nil {
+		return args
+	}
+	delete(fields, field)
+	out, err := plan.MarshalCompact(fields)
+	if err != nil {
+		return args
+	}
+	return out
+}
+
 // canonicalNumbers replaces the numbers in v, in place where it can.
 func canonicalNumbers(v any) any {
 	switch v := v.(type) {
@@ -170,8 +185,13 @@ var clockwork = lazy.Regexp(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?(Z|[+
 	`|\b(\d+([.,]\d+)? ?(ns|us|µs|μs|ms|s|sec|secs|seconds?|min|mins|minutes?|m|h)\b)` +
 	`|\b(\d+h)?(\d+m)?\d+([.,]\d+)?s\b`)
 
+// place matches what differs because a program chose the name itself: pointers,
+// and the first part of a path below a folder for temporary files.
+var place = lazy.Regexp(`\b0x[0-9a-fA-F]+\b|/(?:tmp|dev/shm|var/folders/\w+/\w+/T)/[^/\s:'"]+|\bgo-build\d+`)
+
 // Fingerprint stands for a result. Results that differ only in how long
-// something took, or when, have the same one.
+// something took, or when, in pointers, in the names of temporary files and in
+// blanks at the ends of lines have the same one.
 func Fingerprint(text string, failed bool) string {
 	kind := "ok\x00"
 	if failed {
@@ -182,9 +202,22 @@ func Fingerprint(text string, failed bool) string {
 		if tellsTime(line) {
 			line = clockwork().ReplaceAllLiteralString(line, "0s")
 		}
-		out = append(out, line...)
+		if namesPlaces(line) {
+			line = place().ReplaceAllLiteralString(line, "/tmp/_")
+		}
+		out = append(append(out, strings.TrimRight(line, " \t\r\n")...), '\n')
 	}
 	return digest(kind, out)
+}
+
+// namesPlaces reports whether a line can hold what place matches.
+func namesPlaces(line string) bool {
+	for _, part := range []string{"0x", "/tmp/", "/dev/shm/", "/var/folders/", "go-build"} {
+		if strings.Contains(line, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // tellsTime reports whether a line can hold what clockwork matches, which needs

@@ -3,6 +3,7 @@ package storm
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -77,7 +78,21 @@ func TestFingerprint(t *testing.T) {
 	if got := Fingerprint("ok  \tpkg\t1.5s\nat 2027-01-19 23:29:33.5+02:00, 9:30:59, took 41 ms, 12.25s", false); got != base {
 		t.Error("results that differ in times only have different fingerprints")
 	}
-	for _, two := range [][2]string{{"3 failures", "4 failures"}, {"a.go:3:4", "a.go:3:5"}, {"a", "b"}, {"45%", "46%"}} {
+	for _, same := range [][2]string{
+		{"panic at 0xc000123456", "panic at 0xc000abcdef"},
+		{"/tmp/TestX123/001/a.go:3: bad", "/tmp/TestX9/001/a.go:3: bad"},
+		{"cd /tmp/go-build12/b001", "cd /tmp/go-build99/b001"},
+		{"open /dev/shm/pytest-of-1/x", "open /dev/shm/pytest-of-2/x"},
+		{"FAIL  \nexit 1\n", "FAIL\nexit 1"},
+		{"killed after 120 s", "killed after 600 s"},
+	} {
+		if Fingerprint(same[0], false) != Fingerprint(same[1], false) {
+			t.Errorf("%q and %q have different fingerprints", same[0], same[1])
+		}
+	}
+	for _, two := range [][2]string{
+		{"/tmp/a/x.go:3", "/tmp/a/x.go:4"}, {"  indented", "indented"}, {"flags 0x", "flags 0"}, {"3 failures", "4 failures"}, {"a.go:3:4", "a.go:3:5"}, {"a", "b"}, {"45%", "46%"},
+	} {
 		if Fingerprint(two[0], false) == Fingerprint(two[1], false) {
 			t.Errorf("%q and %q have the same fingerprint", two[0], two[1])
 		}
@@ -92,11 +107,17 @@ func FuzzFingerprint(f *testing.F) {
 	for _, text := range []string{
 		"ok  \tpkg\t0.012s\nat 2026-05-09T07:29:33Z, 12:30:01\n", "took 3 ms", "1m2.5s", "5µs 5μs 7 µs", "12h3s", "a 1,5 s b",
 		"12026-05-09 07:29", "no 12\n3s\r\n", "x86 h", "1-2:3", "3\n", "\n9 minutes",
+		"at 0xc00012", "/tmp/a1/b:3", "/tmp/1h 2s", "go-build12",
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		want := digest("ok\x00", clockwork().ReplaceAll([]byte(text), []byte("0s")))
+		plain := clockwork().ReplaceAllLiteralString(text, "0s")
+		var lines []byte
+		for line := range strings.Lines(place().ReplaceAllLiteralString(plain, "/tmp/_")) {
+			lines = append(append(lines, strings.TrimRight(line, " \t\r\n")...), '\n')
+		}
+		want := digest("ok\x00", lines)
 		if Fingerprint(text, false) != want {
 			t.Errorf("%q has another fingerprint than without the look ahead", text)
 		}

@@ -33,7 +33,7 @@ func (s *Breaker) begin() {
 	if s.Shell == nil {
 		s.Shell = func(name string) bool { return name == "bash" }
 	}
-	s.known, s.slow, s.seen = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	s.stale, s.open = map[string]int{}, map[string]int{}
+	s.known, s.seen, s.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	s.stale, s.open, s.slow = map[string]int{}, map[string]int{}, map[string]int{}
 	s.ids = map[string]identity{}
 }

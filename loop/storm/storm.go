@@ -43,10 +43,11 @@ type Config struct {
 // rules find them:
 //
 //   - Repetition. The third identical call within the window is suppressed,
-//     the second if the call once ran into its timeout. A change in between
-//     makes a repetition sensible, so it is forgotten: a read after any
-//     mutating call; a shell command after an edit (a mutating call that is
-//     no shell command). Other mutating calls are allowed once more if a
+//     the second if the call once ran into its timeout and has no more time now.
+//     A change in between makes a repetition sensible, so it is forgotten: a read
+//     after any mutating call; a shell command after an edit (a mutating call that
+//     is no shell command). So does a result that the call has not had before,
+//     unless it is an edit. Other mutating calls are allowed once more if a
 //     mutation of a new kind came since they were last made; a shell command
 //     is no reason to repeat an edit.
 //   - Progress, for every call, exempt or not, and cycles of any length. A
@@ -67,11 +68,13 @@ type Breaker struct {
 	known   map[string]bool // identities of mutating calls that were recorded
 	newEdit int             // number of the latest edit that was made for the first time
 	newRun  int             // the same for shell commands
-	slow    map[string]bool // ran into its timeout
+	slow    map[string]int  // per identity: the longest timeout that it ran into, in seconds
 
-	seen  map[string]bool // identity and result
-	stale map[string]int  // per identity: results without news since the last news
-	open  map[string]int  // per identity: judged and not observed, since the last mutation
+	seen map[string]bool // identity and result
+	// returned are the identities of calls that came back.
+	returned map[string]bool
+	stale    map[string]int // per identity: results without news since the last news
+	open     map[string]int // per identity: judged and not observed, since the last mutation
 
 	ids map[string]identity // by name and arguments as they are written
 
@@ -96,9 +99,10 @@ const (
 
 // identity is a call as the breaker sees it.
 type identity struct {
-	key   string
-	kind  kindOfCall
-	inert bool
+	key     string
+	kind    kindOfCall
+	inert   bool
+	timeout int // in seconds, of a shell command; 0 for the usual one
 }
 
 type recorded struct {
@@ -114,7 +118,7 @@ func (s *Breaker) Judge(name string, args json.RawMessage) Verdict {
 	s.Prepare()
 	id := s.identify(name, args)
 	limit := s.Threshold
-	if s.slow[id.key] {
+	if before, ok := s.slow[id.key]; ok && id.timeout <= before {
 		limit = min(limit, 2)
 	}
 	counted := !s.Exempt(name)
@@ -162,14 +166,17 @@ func (s *Breaker) Observe(name string, args json.RawMessage, o Outcome) {
 		delete(s.open, id.key)
 	}
 	if o.Timeout {
-		s.slow[id.key] = true
+		s.slow[id.key] = max(s.slow[id.key], id.timeout)
 	}
 	result := id.key + o.Result
 	if o.Result != "" && s.seen[result] {
 		s.stale[id.key]++
 		return
 	}
-	s.seen[result] = true
+	if o.Result != "" && s.returned[id.key] && id.kind != edits && !id.inert {
+		s.forget(func(r recorded) bool { return r.key == id.key })
+	}
+	s.seen[result], s.returned[id.key] = true, true
 	clear(s.stale)
 	// A model that found its way out gets the benefit of the doubt again.
 	if s.recovery++; s.corrected && s.recovery >= s.Window {
@@ -195,15 +202,22 @@ func (s *Breaker) identify(name string, args json.RawMessage) identity {
 }
 
 func (s *Breaker) identity(name string, args json.RawMessage) identity {
+	timeout := 0
 	if s.Shell(name) {
 		var a struct {
-			Command string `json:"command"`
+			Command  string `json:"command"`
+			TimeoutS int    `json:"timeout_s"`
 		}
 		if json.Unmarshal(args, &a) == nil && inert(a.Command) {
 			return identity{key: "inert", inert: true}
 		}
+		timeout = a.TimeoutS
+		args = without(args, "timeout_s")
 	}
-	id := identity{key: digest(name+"\x00", canonical(args))}
+	id := identity{
+		key:     digest(name+"\x00", canonical(args)),
+		timeout: timeout,
+	}
 	switch {
 	case !s.Mutating(name):
 	case s.Shell(name):

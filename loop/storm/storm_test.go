@@ -238,6 +238,34 @@ func TestStormSequences(t *testing.T) {
 			bash slow = timeout !
 			edit A = done
 			bash slow = timeout`,
+		"a flaky test": `
+			bash flaky = pass, seed 1
+			bash flaky = pass, seed 2
+			bash flaky = fail, seed 3
+			bash flaky = pass, seed 4
+			bash flaky = pass, seed 5
+			bash flaky = fail, seed 6`,
+		"a test that fails in two ways": `
+			bash flaky = pass
+			bash flaky = fail
+			bash flaky = pass
+			bash flaky = fail
+			bash flaky = pass !`,
+		"an edit again, with other words each time": `
+			edit A = done 1
+			edit A = done 2
+			edit A = done 3 !`,
+		"more time for a command that took too long": `
+			bash slow@60 = timeout
+			bash slow@120 = timeout
+			bash slow@600 = timeout !`,
+		"no more time for a command that took too long": `
+			bash slow@60 = timeout
+			bash slow@60 = timeout !`,
+		"other places and times are nothing new": `
+			bash test = at 0xc0001, /tmp/a1/x, 3 s
+			bash test = at 0xc0002, /tmp/b2/x, 4 s
+			bash test = at 0xc0003, /tmp/c3/x, 5 s !`,
 		"a command is no reason to repeat an edit": `
 			edit A = done
 			bash 1 = done
@@ -332,7 +360,14 @@ func TestStormSequences(t *testing.T) {
 				} else if text, marked := strings.CutSuffix(result, " !"); marked {
 					want, result = Suppress, text
 				}
-				got := stormStep(s, tool, fmt.Sprintf(`{"command":%q}`, arg), Outcome{Result: Fingerprint(result, false), Timeout: result == "timeout"})
+				args := fmt.Sprintf(`{"command":%q}`, arg)
+				if command, seconds, ok := strings.Cut(arg, "@"); ok {
+					args = fmt.Sprintf(`{"command":%q,"timeout_s":%s}`, command, seconds)
+				}
+				got := stormStep(s, tool, args, Outcome{
+					Result:  Fingerprint(result, false),
+					Timeout: result == "timeout",
+				})
 				if got != want {
 					t.Errorf("line %d, %s: %s, want %s", i+1, call, got, want)
 				}
