@@ -18,6 +18,11 @@ const (
 	mendObject = "json_string_to_object" // an object written as JSON in a string
 	mendEmpty  = "object_to_array"       // {} for an empty list
 	mendWrap   = "bare_string_to_array"  // one string for a list of strings
+	mendItem   = "item_to_array"         // one thing that is no string for a list of them
+	mendNumber = "string_to_number"      // a number written in a string
+	mendBool   = "string_to_boolean"     // true or false written in a string
+	mendFence  = "fence_removed"         // JSON inside a Markdown code block
+	mendComma  = "comma_removed"         // a comma behind the last element
 	mendPair   = "pair_completed"        // a field that another one needs
 )
 
@@ -41,6 +46,9 @@ func (c *Checker) Mend(text string) (json.RawMessage, []Note, string) {
 	args, problem := Parse(text)
 	source, whole := string(args), problem == ""
 	m := mender{safe: c.safe}
+	if tidy, ok := m.tidied(text); !whole && ok {
+		source, whole = tidy, true
+	}
 	if !whole {
 		closed, ok := closeJSON(text)
 		if !ok {
@@ -62,6 +70,14 @@ func (c *Checker) Mend(text string) (json.RawMessage, []Note, string) {
 	value, err := Decode(source)
 	if err != nil {
 		return args, nil, cmp.Or(problem, fmt.Sprintf("The arguments cannot be read: %v.", err))
+	}
+	if key := repeated(source); key != "" && !m.safe {
+		return args, nil, fmt.Sprintf(
+			"The arguments of %s name %q more than once, so it cannot be told which value was meant. The call was "+
+				"not run; send it again with each field once.",
+			c.tool,
+			key,
+		)
 	}
 	if whole {
 		problem = c.validateValue(value)

@@ -169,6 +169,8 @@ func TestMend(t *testing.T) {
 	t.Parallel()
 	object := `{"type":"object","properties":{"o":{"type":"object","properties":{"n":{"type":["integer","null"]},"s":{"type":"string"}}}}}`
 	either := `{"type":"object","properties":{"v":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"w":{"$ref":"#/$defs/list"},"x":{"type":["string","array"]},"y":{"oneOf":[{"$ref":"#/$defs/list"},{"const":null}]}},"$defs":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}}}`
+	scalars := `{"type":"object","properties":{"all":{"type":"boolean"},"some":{"type":["string","number"]},` +
+		`"lines":{"type":"array","items":{"type":"integer"}}}}`
 	tests := []struct{ name, schema, text, want, kinds string }{
 		{"white space stays", pathSchema, `{ "path" : "a" }`, `{ "path" : "a" }`, ""},
 		{
@@ -201,6 +203,17 @@ func TestMend(t *testing.T) {
 		{"cut deep inside", pathSchema, `{"paths":["a","b`, `{"paths":["a","b"]}`, mendClosed},
 		{"two lists in a string", pathSchema, `{"paths":"[\"a\"] [\"b\"]"}`, `{"paths":["[\"a\"] [\"b\"]"]}`, mendWrap},
 		{"nothing", pathSchema, " \n", `{}`, ""},
+		{"a number in a string", pathSchema, `{"limit":"10"}`, `{"limit":10}`, mendNumber},
+		{"true in a string", scalars, `{"all":"True"}`, `{"all":true}`, mendBool},
+		{"a number where a string is fine", scalars, `{"some":"10"}`, `{"some":"10"}`, ""},
+		{"one object for a list", either, `{"w":{"a":"b"}}`, `{"w":[{"a":"b"}]}`, mendItem},
+		{"one number for a list", scalars, `{"lines":7}`, `{"lines":[7]}`, mendItem},
+		{"numbers in strings in a list", scalars, `{"lines":["7",8]}`, `{"lines":[7,8]}`, mendNumber},
+		{"a code block", pathSchema, "```json\n{\"path\":\"a\"}\n```", `{"path":"a"}`, mendFence},
+		{"a code block on one line", pathSchema, "```{\"path\":\"a\"}```", `{"path":"a"}`, mendFence},
+		{"a comma at the end", pathSchema, `{"path":"a,}", }`, `{"path":"a,}"}`, mendComma},
+		{"commas inside and out, in a block", pathSchema, "```\n{\"paths\":[\"a\",],}\n```", `{"paths":["a"]}`, mendFence + " " + mendComma},
+		{"a field twice in a call that looks", pathSchema, `{"path":"a","path":"b"}`, `{"path":"a","path":"b"}`, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -245,6 +258,16 @@ func TestMendRefuses(t *testing.T) {
 		{"a repair that does not fit", reader(needs), `{"path":"a","list":{}}`, "expected array"},
 		{"a cut word", reader(needs), `{"path":"a","x":tru`, "not valid JSON"},
 		{"a cut escape", reader(needs), `{"path":"a\u00`, "not valid JSON"},
+		{
+			"a field twice in a call that writes",
+			writer("write", needs),
+			`{"path":"a","content":"x","content":"y"}`,
+			`name "content" more than once`,
+		},
+		{"a field twice deep inside", writer("write", needs), `{"path":"a","list":[{"x":1,"x":1}]}`, `name "x" more than once`},
+		{"a number in words", reader(needs), `{"path":"a","lines":["one"]}`, "expected integer"},
+		{"half a code block", reader(needs), "```json\n{\"path\":\"a\"}", "not valid JSON"},
+		{"two commas", reader(needs), `{"path":"a",,}`, "not valid JSON"},
 		{"prose", reader(needs), `Sure! {"path":"a"}`, "not valid JSON"},
 	}
 	for _, tt := range tests {

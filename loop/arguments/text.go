@@ -63,6 +63,106 @@ func unclosed(text string) (open []byte, inString bool) {
 	return open, inString
 }
 
+// tidied takes JSON out of a Markdown code block and drops commas behind last
+// elements. It reports false where the text is not valid JSON then.
+func (m *mender) tidied(text string) (string, bool) {
+	plain := strings.Trim(text, Space)
+	if inner, ok := unfenced(plain); ok {
+		plain = inner
+		m.note(mendFence, "the arguments stood in a code block and were taken out of it")
+	}
+	if without := withoutCommas(plain); without != plain {
+		plain = without
+		m.note(mendComma, "a comma behind the last element was dropped")
+	}
+	if !json.Valid([]byte(plain)) {
+		m.notes = nil
+		return "", false
+	}
+	return plain, true
+}
+
+// unfenced is the text of a code block that is all there is.
+func unfenced(text string) (string, bool) {
+	inner, ok := strings.CutPrefix(text, "```")
+	if !ok {
+		return "", false
+	}
+	if inner, ok = strings.CutSuffix(inner, "```"); !ok {
+		return "", false
+	}
+	language, rest, ok := strings.Cut(inner, "\n")
+	if language = strings.Trim(language, Space); !ok || strings.ContainsAny(language, "{[\"`") {
+		rest = strings.TrimPrefix(inner, "json")
+	}
+	return strings.Trim(rest, Space), true
+}
+
+// withoutCommas is JSON without the commas that nothing but a closing bracket
+// follows.
+func withoutCommas(text string) string {
+	var out strings.Builder
+	inString := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case inString && c == '\\' && i+1 < len(text):
+			out.WriteByte(c)
+			i++
+			c = text[i]
+		case c == '"':
+			inString = !inString
+		case c == ',' && !inString:
+			rest := strings.TrimLeft(text[i+1:], Space)
+			if strings.HasPrefix(rest, "}") || strings.HasPrefix(rest, "]") {
+				continue
+			}
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
+}
+
+// repeated is a field that stands more than once in one object of valid JSON, ""
+// if there is none.
+func repeated(text string) string {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	type level struct {
+		keys  map[string]bool // nil for an array
+		isKey bool            // the next token is a key
+	}
+	var open []level
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		var at *level
+		if len(open) > 0 {
+			at = &open[len(open)-1]
+		}
+		if name, ok := token.(string); ok && at != nil && at.keys != nil && at.isKey {
+			if at.keys[name] {
+				return name
+			}
+			at.keys[name], at.isKey = true, false
+			continue
+		}
+		if at != nil {
+			at.isKey = true
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, level{keys: map[string]bool{}, isKey: true})
+		case json.Delim('['):
+			open = append(open, level{})
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+	}
+}
+
 // unwrapLink takes a path out of the Markdown link that some models make of
 // it: [a.go](http://a.go), [a.go](https://host/dir/a.go), dir/[a.go](http://a.go).
 // It reports false for anything else; a link whose text is not the end of its

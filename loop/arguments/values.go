@@ -1,6 +1,7 @@
 package arguments
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,6 +58,10 @@ func (m *mender) shape(schema, v any, at string) any {
 			m.note(kind, "%s was JSON inside a string and is now the value itself", place(at))
 			return parsed
 		}
+		if parsed, kind, ok := scalar(v, want); ok {
+			m.note(kind, "%s was %s and is now %s", place(at), describe(v), describe(parsed))
+			return parsed
+		}
 		if want&isArray == 0 {
 			return v
 		}
@@ -74,8 +79,35 @@ func (m *mender) shape(schema, v any, at string) any {
 			m.note(mendEmpty, "%s was {} and is now an empty list", place(at))
 			return []any{}
 		}
+		return m.wrapped(v, want, at)
+	case json.Number, bool:
+		return m.wrapped(v, want, at)
 	}
 	return v
+}
+
+// wrapped makes a list of one thing where a list is wanted.
+func (m *mender) wrapped(v any, want kinds, at string) any {
+	if want&isArray == 0 {
+		return v
+	}
+	m.note(mendItem, "%s was %s and is now a list of that one item", place(at), describe(v))
+	return []any{v}
+}
+
+// scalar reads a string as the number, or as the true or false, that is wanted. A
+// field that takes both takes what it says.
+func scalar(text string, want kinds) (any, string, bool) {
+	word := strings.Trim(text, Space)
+	if lower := strings.ToLower(word); want&isBool != 0 && (lower == "true" || lower == "false") {
+		return lower == "true", mendBool, true
+	}
+	if want&isNumber != 0 {
+		if v, err := Decode(word); err == nil && kindOf(v) == isNumber {
+			return v, mendNumber, true
+		}
+	}
+	return nil, "", false
 }
 
 // unquote reads a string as the JSON array or object that is wanted.
