@@ -10,12 +10,14 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/tools"
 )
 
 // session is one phase attempt's conversation with its tools.
 type session struct {
 	loop  *loop.Loop
 	close func() error // gives its tools back
+	files *tools.Set   // the files as its tools see them
 	// redactRead is what a prompt goes through.
 	redactRead func(string) string
 	recorded   int // prompts of this attempt that the journal holds already
@@ -40,7 +42,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	if err != nil {
 		return nil, err
 	}
-	offered, shut, err := ph.offered(b, room)
+	offered, files, shut, err := ph.offered(b, room)
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
@@ -73,6 +75,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	return &session{
 		loop:       l,
 		close:      shut,
+		files:      files,
 		redactRead: ph.cfg.RedactRead,
 		recorded:   prompts,
 		judged:     judged,

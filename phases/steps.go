@@ -18,11 +18,8 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.
 		ph.planText(b, s),
 		plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
 			"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-			"REPORT": fence(
-				"report",
-				"",
-				b.Report,
-			), "PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
+			"REPORT": fence("report", "", b.Report), "PLACES": s.ofReport(ctx, b.Report),
+			"PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
 		})),
 	)
 	if err != nil {
@@ -39,14 +36,19 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.
 // implement runs the Implement phase. Its exit is the end of the conversation:
 // what counts is the tree.
 func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
-	prompt := compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-		"PLAN": fence("plan", "", b.Plan.Text), "CHECKS": baselineText(b.Checks),
-	})
+	prompt := ""
 	if goesOn(b) {
 		if prompt, err = ph.retryPrompt(ctx, b); err != nil {
 			return out, err
 		}
+	} else {
+		prompt = compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
+			"INSTRUCTIONS": ph.instructions(),
+			"REQUEST":      request(b),
+			"PLAN":         fence("plan", "", b.Plan.Text),
+			"PLACES":       s.ofPlan(ctx, *b.Plan),
+			"CHECKS":       baselineText(b.Checks),
+		})
 	}
 	if err := s.ask(ctx, 0, plan.UserText(prompt)); err != nil {
 		return out, err

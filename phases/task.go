@@ -3,6 +3,7 @@ package phases
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/plan-engine/plan"
@@ -33,10 +34,11 @@ func (k *Kit) AddTask() error {
 
 // offered makes the tools of a phase that work in dir, in the kit's order, and
 // says how to give them back.
-func (ph *Phases) offered(b plan.Brief, room Room) (out []loop.Tool, shut func() error, err error) {
-	set, err := ph.openTools(room, seen(b.Past))
-	if err != nil {
-		return nil, nil, err
+func (ph *Phases) offered(b plan.Brief, room Room) (out []loop.Tool, set *tools.Set, shut func() error, err error) {
+	known := handedOver(b)
+	maps.Copy(known, seen(b.Past))
+	if set, err = ph.openTools(room, known); err != nil {
+		return nil, nil, nil, err
 	}
 	shut = set.Close
 	defer func() {
@@ -49,21 +51,21 @@ func (ph *Phases) offered(b plan.Brief, room Room) (out []loop.Tool, shut func()
 		if name == taskTool {
 			// What sub-agents are shown their parent has not seen.
 			if from, err = ph.openTools(room, nil); err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 			shut = func() error { return errors.Join(set.Close(), from.Close()) }
 			names = taskTools()
 		}
 		own, err := from.Tools(names...)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if name == taskTool {
 			own = []loop.Tool{loop.SubAgent(ph.delegate(ph.cfg.Kit.dress(own)))}
 		}
 		out = append(out, own...)
 	}
-	return ph.cfg.Kit.dress(out), shut, nil
+	return ph.cfg.Kit.dress(out), set, shut, nil
 }
 
 // delegate is a sub-agent with these tools.

@@ -202,6 +202,9 @@ func (s *Set) inside(path string) string {
 	return path
 }
 
+// Note says that the conversation has been shown a file as it is now.
+func (s *Set) Note(path, hash string) { s.note(path, hash) }
+
 // note remembers the content that the conversation has now been shown or has
 // written; "" says that the file is gone.
 func (s *Set) note(path, hash string) {

@@ -1,0 +1,98 @@
+package phases_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan"
+)
+
+// bigFile is too large to be shown whole.
+func bigFile() string {
+	return "package p\n\nfunc First() int {\n\treturn 1\n}\n\n" + strings.Repeat("// filler\n", 800) +
+		"func Second() int {\n\treturn 2\n}\n"
+}
+
+// TestPlanIsShownWhatTheReportQuotes: the lines that a report names stand in
+// Plan's first message, with the definition around them and nothing else.
+func TestPlanIsShownWhatTheReportQuotes(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "[[reply]]\ntext = \"# Plan: x\\n## Files\\n- `a.go` — modified\"\n", map[string]string{"a.go": bigFile()})
+	brief := briefFor(plan.Plan, 1)
+	brief.Report = "It happens at `a.go:4`, and at b.go:7 and /etc/passwd:1 and ../x.go:3."
+	b.must(brief)
+	sent := b.of(plan.Plan, 1)[0].users()[0]
+	if !strings.Contains(sent, "<file path=\"a.go\" lines=\"3-5 of 809\">\nfunc First() int {\n\treturn 1\n}\n</file>") {
+		t.Errorf("the quoted function is not there:\n%s", sent)
+	}
+	for _, not := range []string{"func Second", "filler", "root:"} {
+		if strings.Contains(sent, not) {
+			t.Errorf("%q was shown", not)
+		}
+	}
+}
+
+// TestImplementIsShownThePlacesOfThePlan: they stand in its first message and count
+// as read, also for a process that goes on, unless the file was changed meanwhile.
+func TestImplementIsShownThePlacesOfThePlan(t *testing.T) {
+	t.Parallel()
+	const scenario = `
+[[reply]]
+turn = 0
+  [reply.fault]
+  kind = "status"
+  status = 429
+  retry_after = "900"
+  [[reply.call]]
+  name = "write"
+  args = { path = "small.txt", content = "beta" }
+  [[reply.call]]
+  name = "edit"
+  args = { path = "a.go", old_string = "return 2", new_string = "return 3" }
+[[reply]]
+turn = 1
+text = "done"
+`
+	for name, meanwhile := range map[string]string{"as it was": "", "changed meanwhile": "alpha, and more\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, scenario, map[string]string{"a.go": bigFile(), "small.txt": "alpha\n", "other.txt": "secret"})
+			hashes, err := b.hashes(t.Context(), []string{"a.go", "small.txt"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			brief := briefFor(plan.Implement, 1)
+			brief.Plan.Text = "# Plan: x\n## Files\n- `small.txt` — modified\n- `a.go` — modified\n" +
+				"- `new.go` — created\n## Steps\n1. In `a.go`, change `Second()`. See other.txt:1."
+			brief.Plan.Files = map[string]string{"a.go": hashes["a.go"], "small.txt": hashes["small.txt"], "new.go": ""}
+			if out, err := b.run(brief); err != nil || out.Park == nil {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			sent := b.of(plan.Implement, 1)[0].users()[0]
+			for _, want := range []string{
+				"<file path=\"small.txt\" lines=\"1-1 of 1\">\nalpha\n</file>",
+				"<file path=\"a.go\" lines=\"807-809 of 809\">\nfunc Second() int {\n\treturn 2\n}\n</file>",
+				"<also-in path=\"a.go\">\n3-5 func First() int\n</also-in>",
+			} {
+				if !strings.Contains(sent, want) {
+					t.Errorf("there is no %q in\n%s", want, sent)
+				}
+			}
+			if strings.Contains(sent, "secret") || strings.Contains(sent, "filler") {
+				t.Errorf("more than the plan's places was shown:\n%s", sent)
+			}
+			if meanwhile != "" {
+				b.write("small.txt", meanwhile)
+			}
+			b.must(brief)
+			for _, end := range b.toolEnds() {
+				if refused := end.Name == "write" && meanwhile != ""; end.Error != refused {
+					t.Errorf("%s: %v: %s", end.Name, end.Error, end.Output)
+				}
+			}
+			if again := b.of(plan.Implement, 1)[1].users(); again[0] != sent {
+				t.Errorf("the first message has changed to\n%s", again[0])
+			}
+		})
+	}
+}
