@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -256,6 +257,7 @@ func (s *session) newPhases(
 		Base:           base,
 		Room:           s.walls.PhaseRoom,
 		Sandbox:        s.walls.Record,
+		Checks:         s.knownChecks,
 		Instructions:   words,
 		Redact:         s.redact,
 		RedactRead:     s.redactRead,
@@ -292,6 +294,14 @@ func (s *session) newPhases(
 // tryCommand makes a trial that weighs a verdict.
 func (s *session) tryCommand(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
 	return s.proof.Try(ctx, t)
+}
+
+// knownChecks are the checks that are known without a plan.
+func (s *session) knownChecks() []plan.Check {
+	if s.proof.Detected == nil {
+		return s.proof.Required
+	}
+	return slices.Concat(s.proof.Required, s.proof.Detected())
 }
 
 // conversation reads what a conversation of a run has journalled.

@@ -19,7 +19,7 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.
 		plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
 			"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
 			"REPORT": fence("report", "", b.Report), "PLACES": s.ofReport(ctx, b.Report),
-			"PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
+			"PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)), "CHECKS": ph.knownChecks(),
 		})),
 	)
 	if err != nil {
@@ -109,7 +109,7 @@ func recheckPrompt(failed []plan.CheckResult) string {
 		fence(
 			"checks",
 			"",
-			checkList(failed, true),
+			checkList(failed, checkTail),
 		) +
 		"\n\nMend the cause with the smallest change, run them again yourself, and hand over your summary anew. " +
 		"If a check fails for a reason that is not your change's, say which and how that can be seen.\n"
@@ -156,6 +156,29 @@ func gapList(gaps []plan.Gap) string {
 // checkTail is how much output of a check is shown in a prompt, in bytes.
 const checkTail = 4000
 
+// baselineTail is the same for a check that fails before the work begins.
+const baselineTail = 1000
+
+// knownChecks tells phases that come before the baseline which commands decide.
+func (ph *Phases) knownChecks() string {
+	if ph.cfg.Checks == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range ph.cfg.Checks() {
+		kind := "advisory"
+		if c.Required {
+			kind = "required"
+		}
+		fmt.Fprintf(&b, "- `%s` (%s)\n", c.Command, kind)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "The workflow itself runs these commands before and after the change: required ones must pass, and none that " +
+		"passes before may fail after. Outside of Implement commands have no network, unless the settings say otherwise.\n\n" + fence("checks", "", b.String())
+}
+
 // baselineText tells how the checks stood before anything was changed.
 func baselineText(checks []plan.CheckResult) string {
 	if len(checks) == 0 {
@@ -166,7 +189,7 @@ func baselineText(checks []plan.CheckResult) string {
 		"The workflow ran these checks on the tree as it is now, and will run them again when you are done. None " +
 			"that passes now may fail then.\n\n",
 	)
-	b.WriteString(fence("checks", "", checkList(checks, false)))
+	b.WriteString(fence("checks", "", checkList(checks, baselineTail)))
 	return b.String()
 }
 
@@ -178,12 +201,13 @@ func failingText(checks []plan.CheckResult) string {
 	return "These are the workflow's own checks on your last attempt:\n\n" + fence(
 		"checks",
 		"",
-		checkList(checks, true),
+		checkList(checks, checkTail),
 	)
 }
 
-// checkList is a line for each check, with the output of those that failed.
-func checkList(checks []plan.CheckResult, output bool) string {
+// checkList is a line for each check, with so many bytes of the output of those that
+// failed; 0 for none.
+func checkList(checks []plan.CheckResult, tail int) string {
 	var b strings.Builder
 	for _, c := range checks {
 		kind := "advisory"
@@ -191,8 +215,8 @@ func checkList(checks []plan.CheckResult, output bool) string {
 			kind = "required"
 		}
 		fmt.Fprintf(&b, "- `%s` (%s): %s\n", c.Command, kind, checkWord(c))
-		if output && !c.Passed() {
-			b.WriteString(indent(cut(c.Output, checkTail, "the workflow kept the rest")))
+		if tail > 0 && !c.Passed() {
+			b.WriteString(indent(cut(c.Output, tail, "the workflow kept the rest")))
 		}
 	}
 	return b.String()

@@ -110,7 +110,7 @@ func descriptions() []description {
 // its exit. Those of the other phases stand in steps.go.
 func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
 	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
+		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "CHECKS": ph.knownChecks(),
 	}))
 	out.Report, err = s.handOver(ctx, ph.report(b, s), append(slices.Clone(b.Context), prompt)...)
 	return out, err

@@ -84,11 +84,14 @@ func TestWhatEachPhaseSees(t *testing.T) {
 	}{
 		{plan.Explore, 1, []string{"THE-REQUEST", "HOUSE-RULES", "FROZEN-QUESTION", "FROZEN-ANSWER"}, []string{"EXPLORE-REASONING", "EXPLORE-WORDS"}},
 		{plan.Plan, 1, []string{"THE-REQUEST", "HOUSE-RULES", "THE-REPORT"}, []string{"PLAN-WORDS"}},
-		{plan.Implement, 1, []string{"THE-REQUEST", "HOUSE-RULES", "THE-PLAN"}, []string{"IMPLEMENT-REASONING", "IMPLEMENT-WORDS", "IMPLEMENT-OUTPUT"}},
+		{plan.Implement, 1, []string{"THE-REQUEST", "HOUSE-RULES", "THE-PLAN", "CHECK-BASE-OUTPUT"}, []string{"IMPLEMENT-REASONING", "IMPLEMENT-WORDS", "IMPLEMENT-OUTPUT"}},
 		{plan.Review, 1, []string{"THE-REQUEST", "HOUSE-RULES", "THE-PLAN", "THE-DIFF", "CHECK-OUTPUT"}, []string{"REVIEW-REASONING", "REVIEW-WORDS"}},
 		{
 			plan.Implement, 2,
-			[]string{"THE-REQUEST", "HOUSE-RULES", "THE-PLAN", "IMPLEMENT-WORDS", "IMPLEMENT-OUTPUT", "IMPLEMENT-SUMMARY", "THE-GAP", "CHECK-OUTPUT"},
+			[]string{
+				"THE-REQUEST", "HOUSE-RULES", "THE-PLAN", "CHECK-BASE-OUTPUT", "IMPLEMENT-WORDS", "IMPLEMENT-OUTPUT", "IMPLEMENT-SUMMARY",
+				"THE-GAP", "CHECK-OUTPUT",
+			},
 			[]string{"IMPLEMENT-REASONING"},
 		},
 		{plan.Review, 2, []string{"THE-REQUEST", "HOUSE-RULES", "THE-PLAN", "THE-DIFF", "THE-DIFF-2", "THE-GAP", "CHECK-OUTPUT"}, nil},

@@ -24,8 +24,8 @@ const (
 )
 
 type bashArgs struct {
-	Command  string `json:"command" jsonschema_description:"command line for bash, run in the repository root"`
-	TimeoutS int    `json:"timeout_s,omitempty" jsonschema:"minimum=1" jsonschema_description:"seconds until it is killed (default 120, at most 600)"`
+	Command  string `json:"command"`
+	TimeoutS int    `json:"timeout_s,omitempty" jsonschema:"minimum=1"`
 }
 
 func bashTool() builtin {

@@ -20,10 +20,10 @@ const (
 )
 
 type editArgs struct {
-	Path       string `json:"path" jsonschema_description:"file to change, relative to the repository root"`
-	OldString  string `json:"old_string" jsonschema_description:"text to replace, exactly as in the file, without line numbers"`
-	NewString  string `json:"new_string" jsonschema_description:"text to put in its place"`
-	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema_description:"replace every occurrence instead of exactly one"`
+	Path       string `json:"path"`
+	OldString  string `json:"old_string"`
+	NewString  string `json:"new_string"`
+	ReplaceAll bool   `json:"replace_all,omitempty"`
 }
 
 func editTool() builtin {
@@ -55,7 +55,8 @@ func workEdit(ctx context.Context, w *working, args editArgs) error {
 	if !f.exists {
 		return fmt.Errorf("%s does not exist%s. To create it use write", show(f.path), w.set.nearest(ctx, f.path))
 	}
-	if err := w.set.fresh(f, "changed"); err != nil {
+	known, err := w.set.current(f)
+	if err != nil {
 		return err
 	}
 	u := newUnix(f.data)
@@ -65,6 +66,9 @@ func workEdit(ctx context.Context, w *working, args editArgs) error {
 	at, err := find(u.text, old, new, args.ReplaceAll)
 	if err != nil {
 		return fmt.Errorf("%s: %w", show(f.path), err)
+	}
+	if len(at) > 1 && !known { // text that is there once proves that the file is known
+		return w.set.fresh(f, "changed")
 	}
 	next := f
 	next.data = u.splice(at, old, new)

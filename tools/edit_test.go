@@ -114,11 +114,15 @@ func TestEditManyPlaces(t *testing.T) {
 	d.has("a.txt", strings.Repeat("x\n", 500))
 }
 
+// TestEditWithoutReading: text that is there once proves that the file is known.
 func TestEditWithoutReading(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "old\n"})
-	d.refused("edit", args{"path": "a.txt", "old_string": "old", "new_string": "new"}, "has not been read", "Read it first")
-	d.has("a.txt", "old\n")
+	d := newDesk(t, map[string]string{"a.txt": "old\n", "b.txt": "old\nold\n"})
+	all := args{"path": "b.txt", "old_string": "old", "new_string": "new", "replace_all": true}
+	d.refused("edit", all, "has not been read", "Read it first")
+	d.has("b.txt", "old\nold\n")
+	d.do("edit", args{"path": "a.txt", "old_string": "old", "new_string": "new"})
+	d.has("a.txt", "new\n")
 }
 
 func TestEditMissingFile(t *testing.T) {

@@ -18,7 +18,7 @@ const globFiles = 500
 
 type globArgs struct {
 	Pattern string `json:"pattern" jsonschema:"description=glob such as **/*.go or *_test.go or cmd/**/main.{go\\,c}"`
-	Path    string `json:"path,omitempty" jsonschema:"description=directory to look in (default: the whole repository)"`
+	Path    string `json:"path,omitempty" jsonschema:"description=directory (default: all)"`
 }
 
 func globTool() builtin {

@@ -21,6 +21,7 @@ const (
 	grepCount   = 10_000    // matches counted at most
 	grepBatch   = 256       // files between two looks at the bounds
 	grepContext = 10        // lines of context at most
+	grepPerFile = 20        // matches shown of a file that was not named
 	// grepTree and grepFile are the largest files searched, in a directory and
 	// when named.
 	grepTree = 16 << 20
@@ -28,10 +29,10 @@ const (
 )
 
 type grepArgs struct {
-	Pattern string `json:"pattern" jsonschema:"description=regular expression (RE2) matched against each line"`
-	Path    string `json:"path,omitempty" jsonschema:"description=file or directory to search (default: the whole repository)"`
-	Glob    string `json:"glob,omitempty" jsonschema:"description=search only files that match; such as *.go or src/**/*.{ts\\,tsx}"`
-	Context int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=10,description=lines to show before and after each match (default 0)"`
+	Pattern string `json:"pattern"`
+	Path    string `json:"path,omitempty" jsonschema:"description=file or directory (default: all)"`
+	Glob    string `json:"glob,omitempty" jsonschema:"description=such as *.go or src/**/*.{ts\\,tsx}"`
+	Context int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=10,description=lines before and after each match"`
 }
 
 func grepTool() builtin {
@@ -75,7 +76,7 @@ func (s *Set) runGrep(ctx context.Context, a grepArgs, _ loop.Input) (loop.Resul
 	if where.single {
 		sc.maxSize = grepFile
 	}
-	page := grepPage{spread: sc.context > 0}
+	page := grepPage{spread: sc.context > 0, named: where.single}
 	for files := range slices.Chunk(where.files, grepBatch) {
 		found, err := sc.scanBatch(ctx, s.root, files, page.room(), grepCount-page.matches)
 		if err != nil {
@@ -173,9 +174,11 @@ func (s *Set) inScope(ctx context.Context, path, glob string) (scope, *loop.Resu
 type grepPage struct {
 	out     strings.Builder
 	full    bool
+	named   bool // one file was named, and all of it is wanted
 	spread  bool // there are context lines, so groups of lines are set apart
 	shown   int  // matches in out
 	matches int  // matches found
+	capped  int  // matches not shown because their file has so many
 	files   int  // files with a match
 	looked  int  // files searched
 	large   int  // files not searched because of their size
@@ -206,9 +209,14 @@ func (p *grepPage) add(f scanned) {
 	if p.out.Len() > 0 {
 		heading = "\n" + heading
 	}
-	last := 0
+	last, before := 0, p.shown
 	for _, l := range f.lines {
 		if p.full = p.full || l.match && p.room() == 0; p.full {
+			return
+		}
+		if l.match && !p.named && p.shown-before == grepPerFile {
+			fmt.Fprintf(&p.out, "[%d more here; give this path to see them]\n", f.matches-grepPerFile)
+			p.capped += f.matches - grepPerFile
 			return
 		}
 		p.line(heading, l, last)
@@ -240,7 +248,7 @@ func (p *grepPage) line(heading string, l grepLine, last int) {
 // result is the page as a tool's result.
 func (p *grepPage) result(pattern string) loop.Result {
 	var notes strings.Builder
-	if p.matches > p.shown {
+	if p.matches > p.shown+p.capped {
 		more := fmt.Sprintf("%d of %d", p.shown, p.matches)
 		if p.matches >= grepCount {
 			more = fmt.Sprintf("%d of more than %d", p.shown, grepCount-1)

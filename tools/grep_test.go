@@ -144,7 +144,9 @@ func TestGrepBounds(t *testing.T) {
 	for i := range 600 {
 		tree[fmt.Sprintf("d%d/f%03d.txt", i%7, i)] = "hit\nmiss\nhit\n"
 	}
-	tree["wide/w.txt"] = strings.Repeat(strings.Repeat("x", 390)+" wide\n", 150)
+	for i := range 10 {
+		tree[fmt.Sprintf("wide/w%d.txt", i)] = strings.Repeat(strings.Repeat("x", 390)+" wide\n", 15)
+	}
 	tree["zz/deep.txt"] = strings.Repeat("deep\n", 12_000)
 	set := openSet(t, tools.Config{Root: plant(t, tree)})
 
@@ -165,8 +167,12 @@ func TestGrepBounds(t *testing.T) {
 	if len(wide) > 41<<10 || !regexp.MustCompile(`\[10\d of 150 matching`).MatchString(wide) {
 		t.Errorf("%d bytes, ends with %q", len(wide), wide[len(wide)-100:])
 	}
-	if deep := ask(t, set, "grep", args{"pattern": "deep"}).Output; !strings.Contains(deep, "[200 of more than 9999 matching") {
+	if deep := ask(t, set, "grep", args{"pattern": "deep"}).Output; !strings.HasSuffix(deep, "20:deep\n[9980 more here; give this path to see them]\n") {
 		t.Errorf("ends with %q", deep[len(deep)-100:])
+	}
+	one := ask(t, set, "grep", args{"pattern": "deep", "path": "zz/deep.txt"}).Output
+	if !strings.Contains(one, "[200 of more than 9999 matching") {
+		t.Errorf("ends with %q", one[len(one)-100:])
 	}
 }
 

@@ -23,8 +23,8 @@ const (
 )
 
 type listDirArgs struct {
-	Path  string `json:"path,omitempty" jsonschema:"description=directory to list (default: the repository root)"`
-	Depth int    `json:"depth,omitempty" jsonschema:"minimum=1,maximum=5,description=levels to show (default 1)"`
+	Path  string `json:"path,omitempty" jsonschema:"description=directory (default: the root)"`
+	Depth int    `json:"depth,omitempty" jsonschema:"minimum=1,maximum=5,description=levels (default 1)"`
 }
 
 func listDirTool() builtin {

@@ -15,7 +15,7 @@ import (
 var patchDoc string
 
 type patchArgs struct {
-	Patch string `json:"patch" jsonschema_description:"the patch: a unified diff, or the form between *** Begin Patch and *** End Patch"`
+	Patch string `json:"patch"`
 }
 
 func applyPatchTool() builtin {

@@ -13,8 +13,8 @@ import (
 var pruneDoc string
 
 type pruneArgs struct {
-	Tokens int64  `json:"tokens" jsonschema:"minimum=1" jsonschema_description:"about how much room to make"`
-	Memo   string `json:"memo,omitempty" jsonschema_description:"what to remember of the results that go"`
+	Tokens int64  `json:"tokens" jsonschema:"minimum=1"`
+	Memo   string `json:"memo,omitempty"`
 }
 
 // pruneTool takes old results out of the conversation. The loop does it.

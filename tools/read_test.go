@@ -167,20 +167,19 @@ func TestReadBlob(t *testing.T) {
 	refused(t, ask(t, set, "read", args{"path": "blob:f00d"}), "blob:f00d", "no such output")
 }
 
-// TestReadShowsForEdit: what read has shown, edit may change.
-func TestReadShowsForEdit(t *testing.T) {
+// TestReadShowsForWrite: what read has shown, write may replace.
+func TestReadShowsForWrite(t *testing.T) {
 	t.Parallel()
 	set := openSet(t, tools.Config{Root: plant(t, files{"f.txt": numbers(10)})})
-	change := args{"path": "f.txt", "old_string": "line 7\n", "new_string": "seven\n"}
-	if res := ask(t, set, "edit", change); !res.Error {
-		t.Fatalf("edited unseen: %s", res.Output)
+	change := args{"path": "f.txt", "content": "seven\n"}
+	if res := ask(t, set, "write", change); !res.Error {
+		t.Fatalf("written unseen: %s", res.Output)
 	}
 	ask(t, set, "read", args{"path": "f.txt", "offset": 7, "limit": 1})
-	if res := ask(t, set, "edit", change); res.Error {
-		t.Fatalf("not edited though shown: %s", res.Output)
+	if res := ask(t, set, "write", change); res.Error {
+		t.Fatalf("not written though shown: %s", res.Output)
 	}
-	sameText(t, ask(t, set, "read", args{"path": "f.txt", "offset": 7, "limit": 1}).Output,
-		"7\tseven\n[lines 7-7 of 10; go on with offset=8]\n")
+	sameText(t, ask(t, set, "read", args{"path": "f.txt"}).Output, "1\tseven\n")
 }
 
 func TestReadCancelled(t *testing.T) {

@@ -232,12 +232,9 @@ func schemaFields(t *testing.T, schema json.RawMessage) []string {
 	for dec.More() {
 		key, err := dec.Token()
 		must(t, err)
-		var property struct{ Description string }
+		var property json.RawMessage
 		must(t, dec.Decode(&property))
 		name := key.(string)
-		if property.Description == "" {
-			t.Errorf("%s has no description", name)
-		}
 		if !required[name] {
 			name += "?"
 		}

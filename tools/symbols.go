@@ -28,8 +28,8 @@ const (
 )
 
 type symbolsArgs struct {
-	Path  string `json:"path,omitempty" jsonschema:"description=file or directory (default: the whole repository)"`
-	Query string `json:"query,omitempty" jsonschema:"description=name to find; or Type.member. Leave out for an outline of path"`
+	Path  string `json:"path,omitempty" jsonschema:"description=file or directory (default: all)"`
+	Query string `json:"query,omitempty" jsonschema:"description=name or Type.member; none for an outline of path"`
 }
 
 func symbolsTool() builtin {
@@ -273,11 +273,15 @@ func (q *symbolSearch) outline() loop.Result {
 	return loop.Result{Output: text}
 }
 
-// symbolText is at most limit lines, and how many there are.
+// symbolText is at most limit definitions below the paths of their files, and how
+// many there are.
 func symbolText(found []symbol, limit int) (string, int) {
 	var b strings.Builder
 	for i, s := range found {
 		line := s.String() + "\n"
+		if i == 0 || s.path != found[i-1].path {
+			line = show(s.path) + "\n" + line
+		}
 		if i == limit || i > 0 && b.Len()+len(line) > symbolBytes {
 			return b.String(), i
 		}

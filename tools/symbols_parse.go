@@ -39,7 +39,7 @@ func (s symbol) full() string {
 }
 
 func (s symbol) String() string {
-	return fmt.Sprintf("%s:%d-%d %s %s  %s", show(s.path), s.first, s.last, s.kind, s.full(), s.signature)
+	return fmt.Sprintf("%d-%d %s %s  %s", s.first, s.last, s.kind, s.full(), s.signature)
 }
 
 // definition is a symbol and where in the text it stands.

@@ -50,20 +50,20 @@ func TestSymbolsQuery(t *testing.T) {
 		want string
 	}{
 		{
-			"best first", args{"query": "Load"}, "b/b.go:3-3 method Config.Load  func (c *Config[T]) Load() error\n" +
-				"c.h:2-2 declaration Load  void Load(void)\n" +
-				"a/a.py:2-3 method Config.load  def load(self)\n" +
-				"c.cc:1-1 method Box.load  void Box::load(int n)\n" +
-				"c.h:1-1 declaration Box.load  void load(int n)\n" +
-				"b/b.go:5-5 function LoadAll  func LoadAll()\n" +
-				"b/b.go:4-4 function Reload  func Reload()\n",
+			"best first", args{"query": "Load"}, "b/b.go\n3-3 method Config.Load  func (c *Config[T]) Load() error\n" +
+				"c.h\n2-2 declaration Load  void Load(void)\n" +
+				"a/a.py\n2-3 method Config.load  def load(self)\n" +
+				"c.cc\n1-1 method Box.load  void Box::load(int n)\n" +
+				"c.h\n1-1 declaration Box.load  void load(int n)\n" +
+				"b/b.go\n5-5 function LoadAll  func LoadAll()\n" +
+				"4-4 function Reload  func Reload()\n",
 		},
-		{"member", args{"query": "Config.load"}, "a/a.py:2-3 method Config.load  def load(self)\nb/b.go:3-3 method Config.Load  func (c *Config[T]) Load() error\n"},
-		{"member in C++", args{"query": "Box::load"}, "c.cc:1-1 method Box.load  void Box::load(int n)\nc.h:1-1 declaration Box.load  void load(int n)\n"},
-		{"below", args{"query": "load", "path": "a"}, "a/a.py:2-3 method Config.load  def load(self)\n"},
-		{"ignored but named", args{"query": "load", "path": "gen.go"}, "gen.go:2-2 function Load  func Load()\n"},
+		{"member", args{"query": "Config.load"}, "a/a.py\n2-3 method Config.load  def load(self)\nb/b.go\n3-3 method Config.Load  func (c *Config[T]) Load() error\n"},
+		{"member in C++", args{"query": "Box::load"}, "c.cc\n1-1 method Box.load  void Box::load(int n)\nc.h\n1-1 declaration Box.load  void load(int n)\n"},
+		{"below", args{"query": "load", "path": "a"}, "a/a.py\n2-3 method Config.load  def load(self)\n"},
+		{"ignored but named", args{"query": "load", "path": "gen.go"}, "gen.go\n2-2 function Load  func Load()\n"},
 		{"none", args{"query": "Save"}, "no definition is named like Save in 4 files (Go, Python, JavaScript, TypeScript, Rust, Java, C, C++); grep finds other mentions\n"},
-		{"directory", args{"path": "b"}, "b/b.go:3-3 method Config.Load  func (c *Config[T]) Load() error\nb/b.go:4-4 function Reload  func Reload()\nb/b.go:5-5 function LoadAll  func LoadAll()\n"},
+		{"directory", args{"path": "b"}, "b/b.go\n3-3 method Config.Load  func (c *Config[T]) Load() error\n4-4 function Reload  func Reload()\n5-5 function LoadAll  func LoadAll()\n"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSymbolsSurvive(t *testing.T) {
 		"readme.text": "no code",
 	})})
 	out := ask(t, set, "symbols", args{"path": "broken.go"}).Output
-	for _, want := range []string{"broken.go:3-3 function Good", "struct T", "function After"} {
+	for _, want := range []string{"broken.go\n3-3 function Good", "struct T", "function After"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -100,7 +100,7 @@ func TestSymbolsSurvive(t *testing.T) {
 	if out := ask(t, set, "symbols", args{"path": "junk.py"}).Output; !strings.Contains(out, "A.ok") {
 		t.Errorf("no A.ok in\n%s", out)
 	}
-	if out := ask(t, set, "symbols", args{"query": "ok"}).Output; !strings.Contains(out, "latin.c:2-2 function ok") {
+	if out := ask(t, set, "symbols", args{"query": "ok"}).Output; !strings.Contains(out, "latin.c\n2-2 function ok") {
 		t.Errorf("no ok in\n%s", out)
 	}
 	refused(t, ask(t, set, "symbols", args{"path": "bin.js"}), "bin.js", "binary")

@@ -15,8 +15,8 @@ import (
 var writeDoc string
 
 type writeArgs struct {
-	Path    string `json:"path" jsonschema_description:"file to write, relative to the repository root"`
-	Content string `json:"content" jsonschema_description:"the whole content of the file, exactly as it shall be"`
+	Path    string `json:"path"`
+	Content string `json:"content"`
 }
 
 func writeTool() builtin {
