@@ -41,7 +41,8 @@ type Brief struct {
 // result means something: a parked outcome has no result yet.
 type Outcome struct {
 	Report    string     // Explore
-	Plan      *PlanDoc   // Plan
+	Plan      *PlanDoc   // Plan; and Explore where it leaves Plan nothing to decide
+	Open      string     // Explore: what it leaves to Plan, "" where it does not say
 	Summary   string     // Implement: the implementer's closing words
 	Judgement *Judgement // Review
 	Remarks   string     // Critique: "" when nothing stands against the plan

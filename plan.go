@@ -5,12 +5,14 @@ const (
 	TypeReport   EventType = "report"
 	TypePlan     EventType = "plan"
 	TypeCritique EventType = "critique"
+	TypeWay      EventType = "way"
 )
 
 var planEvents = []eventKind{
 	folded[Report](),
 	folded[PlanMade](),
 	folded[Critiqued](),
+	stored[WayTaken](),
 }
 
 // Report is what Explore passes on.
@@ -20,6 +22,24 @@ type Report struct {
 
 // Type implements [Body].
 func (Report) Type() EventType { return TypeReport }
+
+// The ways through the workflow.
+const (
+	WayFull   = "full"   // all four phases
+	WayShort  = "short"  // Explore hands over the plan itself, and Plan does not run
+	WayDirect = "direct" // Implement and Review: the request is the plan
+	// WayAuto leaves it to Explore, which has looked, whether Plan is to run.
+	WayAuto = "auto"
+)
+
+// WayTaken says that a run leaves a phase out, and why.
+type WayTaken struct {
+	Way string `json:"way"` // WayShort
+	Why string `json:"why"`
+}
+
+// Type implements [Body].
+func (WayTaken) Type() EventType { return TypeWay }
 
 // PlanDoc is one immutable version of a plan.
 type PlanDoc struct {

@@ -69,7 +69,11 @@ type Config struct {
 	// SubAgents offers the tool task, which hands work to a helper that only
 	// reads. Default false.
 	SubAgents *bool `toml:"sub_agents" json:"sub_agents,omitempty"`
-	Critique  *bool `toml:"critique" json:"critique,omitempty"` // have the plan looked at a second time; default false
+	// Way is how much of the workflow a run takes: full has all four phases, in short
+	// Explore hands over the plan, direct has neither Explore nor Plan, and auto
+	// leaves the choice between full and short to Explore. Default auto.
+	Way      string `toml:"way" json:"way,omitempty" oneof:"auto,full,short,direct"`
+	Critique *bool  `toml:"critique" json:"critique,omitempty"` // have the plan looked at a second time; default false
 	// ApprovePlan lets no plan be carried out that a person has not approved.
 	// Default false.
 	ApprovePlan *bool `toml:"approve_plan" json:"approve_plan,omitempty"`
@@ -225,6 +229,7 @@ func Default() Config {
 		MaxReviewCycles: &cycles,
 		MaxTurns:        100,
 		MaxProcesses:    4096,
+		Way:             plan.WayAuto,
 		Checks:          ChecksConfig{Detect: &detect},
 		Retry: RetryConfig{
 			Served:        2,

@@ -70,7 +70,7 @@ type Run struct {
 
 	inCritique bool // the open phase is the critique of the plan
 
-	drafted            bool // this attempt of Plan has made one
+	drafted            bool // this attempt of Plan has made one, or Explore has
 	critiqued          bool
 	asked              string // the call of the plan that a person was asked about last
 	remarks, remarksBy string // that the next version of the plan answers
@@ -238,7 +238,8 @@ func (r *Run) applyMove(b plan.StateChange) {
 	if b.From == plan.Reviewing {
 		r.reviews = append(r.reviews, reviewed{Tree: r.judged, Open: r.openAfter(nil)})
 	}
-	r.State, r.drafted = b.To, false
+	r.State = b.To
+	r.drafted = b.Event == evReport && len(r.Plans) > 0 // by Explore
 	r.Moves = append(r.Moves, b)
 	if p := b.To.Phase(); p != "" {
 		r.attempts[p]++

@@ -56,13 +56,24 @@ func stages() []stage {
 }
 
 // explore is the simplest step: it runs its phase and moves on with what came of
-// it. What else a step does before its phase stands in steps.go.
+// it, a report, or a plan where there was nothing left to decide; planning then has
+// only to have it looked at and approved. What else a step does before its phase stands in steps.go.
 func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
 	out, err := e.phase(ctx, plan.Explore, func(b *plan.Brief) { b.Context = e.cfg.Context })
 	if err != nil || out.Park != nil {
 		return out.Park, err
 	}
-	return nil, e.move(ctx, evReport, "", plan.Report{Text: out.Report})
+	report := plan.Report{Text: out.Report}
+	if out.Plan == nil {
+		return nil, e.move(ctx, evReport, out.Open, report)
+	}
+	doc := *out.Plan
+	doc.Version = 1
+	way := plan.WayTaken{
+		Way: plan.WayShort,
+		Why: "Explore saw the whole change, and left nothing for Plan to decide",
+	}
+	return nil, e.move(ctx, evReport, "", report, way, plan.PlanMade{PlanDoc: doc})
 }
 
 // table is the workflow.

@@ -39,8 +39,8 @@ type Request struct {
 	// Plan is the text of a plan that is carried out without Explore and Plan.
 	Plan string
 
-	// Auto leaves Explore and Plan out where the request does not speak of broad
-	// work. A note says which way it takes, and why.
+	// Auto leaves Explore and Plan out where the words of the request are certain
+	// and no plan is asked for. A note says which way it takes, and why.
 	Auto bool
 
 	// Context is the conversation that Explore starts from, as ReadContext reads it.
@@ -322,8 +322,8 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 		b.start.Context = blob.Hash
 		b.blobs = append(b.blobs, blob)
 	}
-	if r.Auto {
-		b.start.Way, b.given = s.chooseWay(b.start.Request, b.start.Base)
+	if b.start.Way, b.given, err = s.chooseWay(r, b.start); err != nil {
+		return err
 	}
 	if r.Plan != "" {
 		b.given, err = s.parsePlan(ctx, r.Plan, b.start.Base)
@@ -353,19 +353,30 @@ func startConfig(cfg config.Config, r Request) json.RawMessage {
 	return data
 }
 
-// chooseWay decides between the direct way and the four phases, and says so.
-func (s *session) chooseWay(request, base string) (string, *plan.PlanDoc) {
-	c := phases.Candidate(request)
-	if c.Phased {
-		way := "phased: " + c.Why()
-		s.host.note("auto: " + way)
-		return way, nil
-	}
+// chooseWay decides whether a run begins with Implement, as far as that is decided
+// before anything was looked at, and says so.
+func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanDoc, error) {
+	planned := r.PlanOnly || isSet(s.cfg.ApprovePlan) || isSet(s.cfg.Critique)
 	doc := phases.DirectPlan()
-	doc.Base = base
-	way := "direct: " + c.Why()
-	s.host.note("auto: " + way)
-	return way, &doc
+	doc.Base = start.Base
+	switch {
+	case r.Plan != "":
+	case s.cfg.Way == plan.WayDirect && planned:
+		return "", nil, errors.New("the direct way makes no plan that could be shown, approved or looked at again: " +
+			"take --way short, or leave the plan's options out")
+	case s.cfg.Way == plan.WayDirect:
+		return "direct: as asked", &doc, nil
+	case r.Auto && !planned && s.cfg.Way == plan.WayAuto:
+		c := phases.Candidate(start.Request)
+		way := "phased: " + c.Why()
+		given := (*plan.PlanDoc)(nil)
+		if c.Certain {
+			way, given = "direct: "+c.Why(), &doc
+		}
+		s.host.note("auto: " + way)
+		return way, given, nil
+	}
+	return "", nil, nil
 }
 
 // withTimeout bounds a run. The function that it returns ends the context with a

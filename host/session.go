@@ -258,6 +258,7 @@ func (s *session) newPhases(
 		Room:           s.walls.PhaseRoom,
 		Sandbox:        s.walls.Record,
 		Checks:         s.knownChecks,
+		Way:            s.cfg.Way,
 		Instructions:   words,
 		Redact:         s.redact,
 		RedactRead:     s.redactRead,

@@ -15,6 +15,9 @@ import (
 // Candidacy says whether a request warrants the four phases, and why.
 type Candidacy struct {
 	Phased bool
+	// Certain says that it does not, and is short enough that nothing else can be
+	// meant.
+	Certain bool
 	// Score is what the signs add up to: 2 for a strong one, 1 for a weak one.
 	Score int
 	// Confidence is Score over 4, at most 1; 0 for a request that does not.
@@ -29,6 +32,9 @@ func (c Candidacy) Why() string {
 		return fmt.Sprintf("the request speaks of broad work (%s)", quoteList(c.Signs))
 	case len(c.Signs) > 0:
 		return fmt.Sprintf("%s alone does not make broad work", quoteList(c.Signs))
+	}
+	if !c.Certain {
+		return "the request is too long to be certain that it is small"
 	}
 	return "nothing in the request speaks of broad work"
 }
@@ -46,6 +52,9 @@ func DirectPlan() plan.PlanDoc {
 func quoteList(signs []string) string {
 	return `"` + strings.Join(signs, `", "`) + `"`
 }
+
+// certainWords is how long a request may be that is certain to be small.
+const certainWords = 25
 
 // phasedFrom is the score from which on a request gets the four phases.
 const phasedFrom = 2
@@ -77,6 +86,7 @@ func Candidate(request string) Candidacy {
 	if c.Phased = c.Score >= phasedFrom; c.Phased {
 		c.Confidence = min(1, float64(c.Score)/4)
 	}
+	c.Certain = c.Score == 0 && len(strings.Fields(request)) <= certainWords
 	return c
 }
 

@@ -53,6 +53,9 @@ type Config struct {
 	// there; Base is the commit that plans are made on.
 	Hashes func(ctx context.Context, paths []string) (map[string]string, error)
 	Base   string
+	// Way is how much of the workflow Explore may leave out: plan.WayFull or "",
+	// plan.WayShort, plan.WayAuto.
+	Way string
 	// Checks are the commands that decide, as far as they are known before there is
 	// a plan. Nil: none are.
 	Checks func() []plan.Check

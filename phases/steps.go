@@ -17,20 +17,27 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.
 		ctx,
 		ph.planText(b, s),
 		plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
-			"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b),
-			"REPORT": fence("report", "", b.Report), "PLACES": s.ofReport(ctx, b.Report),
+			"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "FORM": ph.cfg.Kit.Prompts["form"],
+			"REPORT": reported(b), "PLACES": s.ofReport(ctx, b.Report),
 			"PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)), "CHECKS": ph.knownChecks(),
 		})),
 	)
 	if err != nil {
 		return out, err
 	}
+	out.Plan, err = ph.document(ctx, text)
+	return out, err
+}
+
+// document is a plan as it is kept.
+func (ph *Phases) document(ctx context.Context, text string) (*plan.PlanDoc, error) {
 	doc := ParsePlan(text)
+	var err error
 	if doc.Files, err = ph.cfg.Hashes(ctx, slices.Sorted(maps.Keys(doc.Files))); err != nil {
-		return out, fmt.Errorf("hash the files that the plan names: %w", err)
+		return nil, fmt.Errorf("hash the files that the plan names: %w", err)
 	}
 	doc.Base = ph.cfg.Base
-	return plan.Outcome{Plan: &doc}, nil
+	return &doc, nil
 }
 
 // implement runs the Implement phase. Its exit is the end of the conversation:

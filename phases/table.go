@@ -60,7 +60,7 @@ func descriptions() []description {
 		{
 			phase:   plan.Explore,
 			Traits:  Traits{MayRunCommands: true, LoadsSkills: true},
-			prompts: []string{"explore"},
+			prompts: []string{"explore", "short", "either", "form"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Ask, tools.Prune},
 			refusal: lookOn,
 			work:    (*Phases).explore,
@@ -109,11 +109,27 @@ func descriptions() []description {
 // explore is the simplest conversation: one prompt, and a report that is whole is
 // its exit. Those of the other phases stand in steps.go.
 func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
+	way, form := ph.wayPrompts()
 	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "CHECKS": ph.knownChecks(),
+		"INSTRUCTIONS": ph.instructions(),
+		"REQUEST":      request(b),
+		"CHECKS":       ph.knownChecks(),
+		"WAY":          way,
+		"FORM":         form,
 	}))
-	out.Report, err = s.handOver(ctx, ph.report(b, s), append(slices.Clone(b.Context), prompt)...)
-	return out, err
+	product := ph.report(b, s)
+	if ph.cfg.Way == plan.WayShort {
+		product = ph.planText(b, s)
+	}
+	text, err := s.handOver(ctx, product, append(slices.Clone(b.Context), prompt)...)
+	if err != nil {
+		return out, err
+	}
+	if ph.cfg.Way == plan.WayShort || ph.cfg.Way == plan.WayAuto && isPlan(text) {
+		out.Plan, err = ph.document(ctx, text)
+		return out, err
+	}
+	return plan.Outcome{Report: text, Open: stillOpen(text)}, nil
 }
 
 // tools are the names of the phase's tools, with those for more purposes beside

@@ -27,6 +27,7 @@ type runFlags struct {
 	force          bool
 	record, replay string
 	compaction     string
+	way            string
 	replanOnDrift  bool
 	critique       bool
 	approvePlan    bool
@@ -87,6 +88,13 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		"critique",
 		false,
 		"have the plan looked at a second time, by a fresh conversation, before it is carried out",
+	)
+	fl.StringVar(
+		&f.way,
+		"way",
+		"auto",
+		"`WAY` through the phases: full, short (Explore hands over the plan), direct (neither Explore nor Plan), or "+
+			"auto: Explore chooses between full and short once it has looked",
 	)
 	fl.BoolVar(
 		&f.freshBaseline,
@@ -189,6 +197,7 @@ func (f *runFlags) choices(given func(string) bool, c *config.Config) error {
 		to          *string
 	}{
 		{"compaction", f.compaction, []string{"off", "safe", "full"}, &c.Compact.Level},
+		{"way", f.way, []string{"auto", "full", "short", "direct"}, &c.Way},
 		{"sandbox", f.sandbox, []string{
 			"auto", "required", "off", "namespaces", "bubblewrap", "landlock",
 			"sandbox-exec",

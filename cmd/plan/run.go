@@ -80,11 +80,11 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		&req.Auto,
 		"auto",
 		false,
-		"leave Explore and Plan out where the request does not speak of broad work; says which way it takes, and why",
+		"as --way auto, and leave Explore and Plan out where the words of the request are certain: it is short, and "+
+			"speaks of no broad work; says which way it takes, and why",
 	)
-	cmd.MarkFlagsMutuallyExclusive("plan-only", "from-plan", "auto")
-	cmd.MarkFlagsMutuallyExclusive("auto", "approve-plan")
-	cmd.MarkFlagsMutuallyExclusive("auto", "critique")
+	cmd.MarkFlagsMutuallyExclusive("from-plan", "auto", "way")
+	cmd.MarkFlagsMutuallyExclusive("from-plan", "plan-only")
 	cmd.MarkFlagsMutuallyExclusive("resume", "resume-latest")
 	return cmd
 }

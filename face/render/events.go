@@ -52,6 +52,8 @@ func (n *narrator) lines(e plan.Event) []string {
 		return n.labelled(n.note, InkDim, "report", Count(lineCount(b.Text), "line"))
 	case plan.PlanMade:
 		return n.planMade(b)
+	case plan.WayTaken:
+		return n.labelled(n.note, InkDim, "way", b.Way+": "+b.Why)
 	case plan.Critiqued:
 		return n.labelled(n.note, InkYellow, "critique", critiqueWords(b))
 	case plan.CheckEnd:
@@ -121,7 +123,7 @@ func (t *Tally) count(e plan.Event) {
 	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
 		// Live events are no part of what a run came to.
 	case plan.Request, plan.Retry, plan.LimitHit, plan.Adjusted, plan.Route, plan.SettingsChanged,
-		plan.Critiqued, plan.Snapshot, plan.HookRan,
+		plan.WayTaken, plan.Critiqued, plan.Snapshot, plan.HookRan,
 		plan.CompactionStart, plan.CompactionEnd, plan.Pruned, plan.StormBroken,
 		plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered,
 		plan.ApprovalRequired, plan.ApprovalResolved,
@@ -171,7 +173,7 @@ func (s *scribe) mark(e plan.Event) {
 		plan.TurnStart, plan.TurnEnd, plan.PhaseEnd, plan.Unparked, plan.Request, plan.Retry, plan.UsageReport:
 		// What goes on around an utterance is for the timeline.
 	case plan.RunStart, plan.RunEnd, plan.StateChange, plan.SettingsChanged, plan.LimitHit,
-		plan.Report, plan.PlanMade, plan.Critiqued, plan.Snapshot, plan.Drift,
+		plan.Report, plan.WayTaken, plan.PlanMade, plan.Critiqued, plan.Snapshot, plan.Drift,
 		plan.CheckStart, plan.CheckEnd, plan.VerdictGiven, plan.GapChange, plan.FindingMade,
 		plan.HookRan, plan.Recall, plan.SkillPick, plan.SkillOutcome, plan.SkillDraft:
 		// They happen to the run and not to a conversation.

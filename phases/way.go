@@ -1,0 +1,59 @@
+package phases
+
+import (
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
+)
+
+// wayPrompts tell Explore what it may hand over instead of a report, and the form
+// of it; "" for a report and nothing else.
+func (ph *Phases) wayPrompts() (way, form string) {
+	prompts := ph.cfg.Kit.Prompts
+	switch ph.cfg.Way {
+	case plan.WayAuto:
+		return prompts["either"], prompts["form"]
+	case plan.WayShort:
+		return prompts["short"], prompts["form"]
+	}
+	return "", ""
+}
+
+// planParts are the headings that a report does not have and every plan does.
+var planParts = lazy.Regexp(`(?im)^#{1,6}\s+(files|steps|verify)\s*:?\s*$`)
+
+// isPlan reports whether a text is a finished plan in the form that is asked for,
+// and not a report that speaks of one.
+func isPlan(text string) bool {
+	parts := map[string]bool{}
+	for _, m := range planParts().FindAllStringSubmatch(unwrap(text), -1) {
+		parts[strings.ToLower(m[1])] = true
+	}
+	return parts["files"] && parts["steps"]
+}
+
+// openLine is where a report says what it leaves to Plan.
+var openLine = lazy.Regexp(`(?im)^\W*\*\*What is open\*\*[\s:,.–—-]*(?:in one line[\s:]*)?(.*)$`)
+
+// stillOpen is what a report leaves to Plan, in a line; "" where it does not say.
+func stillOpen(report string) string {
+	m := openLine().FindStringSubmatch(report)
+	if m == nil {
+		return ""
+	}
+	const most = 300
+	open := strings.TrimSpace(m[1])
+	if len(open) > most {
+		open = strings.ToValidUTF8(open[:most], "") + "…"
+	}
+	return open
+}
+
+// reported is what Explore found, for Plan; "" where it handed over a plan.
+func reported(b plan.Brief) string {
+	if b.Report == "" {
+		return ""
+	}
+	return fence("report", "", b.Report)
+}
