@@ -45,6 +45,16 @@ func (db *DB) OnBegin(f func()) {
 	}
 }
 
+// OnWrite calls f in every commit from now on, where no other process can write.
+func (db *DB) OnWrite(f func()) {
+	begin := db.commits.begin
+	db.commits.begin = func(ctx context.Context) (*writeTx, error) {
+		tx, err := begin(ctx)
+		f()
+		return tx, err
+	}
+}
+
 // CleanJSON cleans a JSON text as Export does.
 func CleanJSON(data []byte, redact func(string) string) []byte {
 	return (&cleaner{redact: redact}).json(data)
