@@ -26,17 +26,21 @@ func Suspend(away func(stop func())) {
 	go func() {
 		for s := range stops {
 			away(func() { stopNow(s.(syscall.Signal)) }) //nolint:forcetypeassert // signals of this system are
-			signal.Notify(stops, s)
 		}
 	}()
 }
 
-// stopNow does what the signal would have done, and returns when the process goes on.
+// stopNow does what the signal does by itself, and returns when the process goes on.
 func stopNow(s syscall.Signal) {
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)
 	defer signal.Stop(goesOn)
-	signal.Reset(s)
+	restore, err := setDefault(s)
+	if err != nil {
+		s = syscall.SIGSTOP
+	} else {
+		defer restore()
+	}
 	if syscall.Kill(syscall.Getpid(), s) != nil {
 		return
 	}
