@@ -203,5 +203,5 @@ func (p removedPart) choose(ctx context.Context, tx *sql.Tx, key int64) ([]any, 
 		items = append(items, item)
 		bytes += size
 	}
-	return items, rows.Err() //nolint:wrapcheck // FinishRemovals says what was done
+	return items, rows.Err()
 }

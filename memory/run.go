@@ -138,7 +138,8 @@ func (db *DB) Runs(ctx context.Context, f Filter) ([]RunInfo, error) {
 		where, args = append(where, "(parked <> '') = ?"), append(args, *f.Parked)
 	}
 	//nolint:gosec // made of the constants above
-	query := "SELECT " + runColumns + " FROM runs WHERE " + strings.Join(where, " AND ") + " ORDER BY created DESC, key DESC"
+	query := "SELECT " + runColumns + " FROM runs WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY created DESC, key DESC"
 	if f.Limit > 0 {
 		query, args = query+" LIMIT ?", append(args, f.Limit)
 	}
@@ -173,7 +174,8 @@ func (db *DB) Run(ctx context.Context, run plan.RunID) (RunInfo, error) {
 // Latest returns the newest run whose state is not final, or [ErrNoRun].
 func (db *DB) Latest(ctx context.Context) (plan.RunID, error) {
 	const op = "find the newest run in"
-	rows, err := db.read.QueryContext(ctx, "SELECT id, state FROM runs WHERE "+notRemoved+" ORDER BY created DESC, key DESC")
+	rows, err := db.read.QueryContext(ctx, "SELECT id, state FROM runs WHERE "+notRemoved+
+		" ORDER BY created DESC, key DESC")
 	if err != nil {
 		return "", db.wrapError(op, err)
 	}

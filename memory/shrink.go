@@ -75,7 +75,7 @@ func (db *DB) shrinkStep(ctx context.Context) error {
 		for rows.Next() {
 			continue
 		}
-		return rows.Err() //nolint:wrapcheck // Shrink says what was done
+		return rows.Err()
 	})
 }
 
@@ -102,7 +102,7 @@ func (db *DB) checkpoint(ctx context.Context) error {
 // rewrite writes the file anew, as one that can be shrunk in steps from then on.
 func (db *DB) rewrite(ctx context.Context) error {
 	if err := db.write.line.Enter(ctx); err != nil {
-		return err //nolint:wrapcheck // Shrink says what was done
+		return err
 	}
 	defer db.write.line.Leave()
 	// A process that begins to drive a run has its lock before it stands in line.
@@ -142,7 +142,7 @@ func (db *DB) anyLive(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, rows.Err() //nolint:wrapcheck // Shrink says what was done
+	return false, rows.Err()
 }
 
 // whileUnwanted is a context that ends with [ErrWanted] when another process waits to

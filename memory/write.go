@@ -23,7 +23,7 @@ type writePool struct {
 
 // openLine opens the place where processes stand in line to write.
 func (db *DB) openLine() (*turnstile.Turnstile, error) {
-	return turnstile.New(turnstile.Config{ //nolint:wrapcheck // it names the file
+	return turnstile.New(turnstile.Config{
 		Dir:  db.locks,
 		Name: lineName,
 		Tell: func(pid int) {
@@ -42,7 +42,7 @@ func (db *DB) openLine() (*turnstile.Turnstile, error) {
 // exec runs one statement that writes.
 func (w *writePool) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := w.line.Enter(ctx); err != nil {
-		return nil, err //nolint:wrapcheck // the callers say what was done
+		return nil, err
 	}
 	defer w.line.Leave()
 	return w.pool.ExecContext(ctx, query, args...) //nolint:wrapcheck // the callers say what was done
@@ -51,7 +51,7 @@ func (w *writePool) exec(ctx context.Context, query string, args ...any) (sql.Re
 // begin begins a transaction, which has to end soon: all other processes wait.
 func (w *writePool) begin(ctx context.Context) (*writeTx, error) {
 	if err := w.line.Enter(ctx); err != nil {
-		return nil, err //nolint:wrapcheck // the callers say what was done
+		return nil, err
 	}
 	tx, err := w.pool.BeginTx(ctx, nil)
 	if err != nil {

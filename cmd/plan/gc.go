@@ -61,7 +61,12 @@ then on it goes in small steps beside live runs.`,
 		"remove the oldest until the database uses at most `S`, such as 500MB",
 	)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would go")
-	cmd.Flags().BoolVar(&shrink, "shrink", false, "give free space back to the disk; the first time only if no run is live")
+	cmd.Flags().BoolVar(
+		&shrink,
+		"shrink",
+		false,
+		"give free space back to the disk; the first time only if no run is live",
+	)
 	return cmd
 }
 

@@ -42,8 +42,8 @@ type Turnstile struct {
 	next, in  *os.File
 	signature []byte
 
-	// place holds nil while no goroutine of this process is inside or in line.
-	place chan error
+	// place holds one while no goroutine of this process is inside or in line.
+	place chan struct{}
 
 	mu     sync.Mutex
 	inside bool
@@ -84,9 +84,9 @@ func New(cfg Config) (*Turnstile, error) {
 	t := &Turnstile{
 		cfg:       cfg,
 		signature: fmt.Appendf(nil, "{\"pid\":%-20d}\n", os.Getpid()),
-		place:     make(chan error, 1),
+		place:     make(chan struct{}, 1),
 	}
-	t.place <- nil
+	t.place <- struct{}{}
 	t.beat = time.AfterFunc(cfg.Beat, t.live)
 	t.beat.Stop()
 	var err error
@@ -111,7 +111,7 @@ func (t *Turnstile) Enter(ctx context.Context) error {
 	select {
 	case <-t.place:
 	default:
-		if came, err := w.until(ctx, t.place); !came {
+		if _, err := await(ctx, &w, t.place); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func (t *Turnstile) Enter(ctx context.Context) error {
 	case !came:
 		return err
 	case err != nil:
-		t.place <- nil
+		t.place <- struct{}{}
 		return fmt.Errorf("wait in line at %s: %w", t.in.Name(), err)
 	}
 	t.enter()
@@ -156,7 +156,7 @@ func (t *Turnstile) Leave() {
 	t.beat.Stop()
 	t.mu.Unlock()
 	_ = unlock(t.in) // of a file that is locked and open, it cannot fail
-	t.place <- nil
+	t.place <- struct{}{}
 }
 
 // Wanted reports whether another process waits to come in; this one is inside.
@@ -172,7 +172,7 @@ func (t *Turnstile) Wanted() bool {
 // may be stopped there and keeps no other process waiting.
 func (t *Turnstile) Away(do func()) {
 	<-t.place
-	defer func() { t.place <- nil }()
+	defer func() { t.place <- struct{}{} }()
 	do()
 }
 
@@ -180,7 +180,7 @@ func (t *Turnstile) Away(do func()) {
 func (t *Turnstile) Close() error {
 	select {
 	case <-t.place:
-		defer func() { t.place <- nil }()
+		defer func() { t.place <- struct{}{} }()
 		return errors.Join(t.next.Close(), t.in.Close())
 	default: // a wait was given up, and the kernel knows only the end of the process
 		return nil

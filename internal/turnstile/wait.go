@@ -23,21 +23,21 @@ func (w *wait) end() {
 	}
 }
 
-// until waits for what comes through a channel, and says whether it came.
-func (w *wait) until(ctx context.Context, what <-chan error) (came bool, err error) {
+// await waits for what comes through a channel. It fails where it gives up.
+func await[T any](ctx context.Context, w *wait, what <-chan T) (it T, err error) {
 	if w.ticker == nil {
 		w.ticker = time.NewTicker(w.t.cfg.Beat)
 		w.pid, w.at = w.t.seen()
 	}
 	for {
 		select {
-		case err := <-what:
-			return true, err
+		case it = <-what:
+			return it, nil
 		case <-ctx.Done():
-			return false, context.Cause(ctx)
+			return it, context.Cause(ctx)
 		case <-w.ticker.C:
 			if err := w.look(); err != nil {
-				return false, err
+				return it, err
 			}
 		}
 	}
@@ -91,14 +91,15 @@ func (w *wait) passLine(ctx context.Context) (came bool, err error) {
 	}
 	let := make(chan error, 1)
 	go func() { let <- t.queue(first) }()
-	if came, err = w.until(ctx, let); came {
-		return true, err
+	of, err := await(ctx, w, let)
+	if err == nil {
+		return true, of
 	}
 	go func() {
 		if <-let == nil {
 			_ = unlock(t.in) // as in Leave
 		}
-		t.place <- nil
+		t.place <- struct{}{}
 	}()
 	return false, err
 }

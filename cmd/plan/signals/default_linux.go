@@ -27,7 +27,7 @@ func setAction(s syscall.Signal, to, before *action) error {
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s),
 		uintptr(unsafe.Pointer(to)), uintptr(unsafe.Pointer(before)), sigsetBytes, 0, 0)
 	if errno != 0 {
-		return errno
+		return errno //nolint:wrapcheck // Suspend does it another way then
 	}
 	return nil
 }
