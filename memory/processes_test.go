@@ -106,12 +106,11 @@ func TestACrowd(t *testing.T) {
 		n = 128
 	}
 	const appends = 20
-	dir := t.TempDir()
-	db := open(t, dir)
+	dir := t.TempDir() // the first of them makes the database
 	if c := crowd(t, dir, n, appends, false); len(c.lost) > 0 {
 		t.Errorf("%d processes of %d are lost: %s", len(c.lost), n, c.lost[0])
 	}
-	audit, err := db.Audit(context.Background(), nil)
+	audit, err := open(t, dir).Audit(context.Background(), nil)
 	must(t, err)
 	if len(audit.Faults) > 0 || audit.Runs != n || audit.Events != int64(n*appends) {
 		t.Errorf("%d of %d runs, %d of %d events, faults %v", audit.Runs, n, audit.Events, n*appends, audit.Faults)
