@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -65,8 +66,9 @@ type GC struct {
 	Removed []Collected
 	Kept    int   // runs
 	Used    int64 // bytes of the database, afterwards
-	Live    int   // runs that a process drives; with one the file is not made smaller
-	Caches  caches.Collected
+	// Unshrunk says why the file was not made smaller, where it should have been.
+	Unshrunk string
+	Caches   caches.Collected
 }
 
 // Freed is what the removed runs used, in bytes.
@@ -85,6 +87,11 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 	if err != nil {
 		return out, err
 	}
+	if !dry { // a gc that was killed may have left some
+		if err := db.FinishRemovals(ctx); err != nil {
+			return out, err
+		}
+	}
 	runs, err := db.Runs(ctx, memory.Filter{})
 	if err != nil {
 		return out, err
@@ -96,8 +103,8 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 	if out.Used, err = db.UsedBytes(ctx); err != nil {
 		return out, err
 	}
-	var mayGo []memory.RunInfo
-	if mayGo, out.Live, err = h.removable(db, runs); err != nil {
+	mayGo, live, err := h.removable(db, runs)
+	if err != nil {
 		return out, err
 	}
 	gone := p.Choose(mayGo, sizes, out.Used, h.now())
@@ -120,8 +127,9 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 		}
 		out.Removed = append(out.Removed, c)
 	}
-	if shrink && !dry && out.Live == 0 {
-		faults = append(faults, db.Shrink(ctx))
+	if shrink && !dry {
+		out.Unshrunk, err = unshrunk(db.Shrink(ctx), live)
+		faults = append(faults, err)
 	}
 	if after, err := db.UsedBytes(ctx); err == nil && !dry {
 		out.Used = after
@@ -133,6 +141,19 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 	}
 	faults = append(faults, err)
 	return out, errors.Join(faults...)
+}
+
+// unshrunk takes out of what came of shrinking the file why that has to wait.
+func unshrunk(err error, live int) (why string, _ error) {
+	switch {
+	case errors.Is(err, memory.ErrWanted):
+		return "another process came to write: the first time, the whole file is written anew", nil
+	case !errors.Is(err, memory.ErrLive):
+		return "", err
+	case live > 1:
+		return fmt.Sprintf("%d runs are live: the first time, that needs that none is", live), nil
+	}
+	return "1 run is live: the first time, that needs that none is", nil
 }
 
 // removable leaves out what is never removed, and counts the live runs.

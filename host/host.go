@@ -132,6 +132,7 @@ func (h *Host) DB(ctx context.Context) (*memory.DB, error) {
 		Path:  paths.DB,
 		Locks: paths.Locks,
 		Now:   h.now,
+		Note:  h.note,
 	})
 	if err != nil {
 		return nil, err
@@ -140,6 +141,18 @@ func (h *Host) DB(ctx context.Context) (*memory.DB, error) {
 		return nil, errors.Join(fmt.Errorf("make the home: %w", err), h.closeDB())
 	}
 	return h.home.db, nil
+}
+
+// Away calls stop while no goroutine of this process writes to the home or stands in
+// line to: other processes do not wait for one that is stopped there, as by Ctrl-Z.
+func (h *Host) Away(stop func()) {
+	h.home.mu.Lock()
+	defer h.home.mu.Unlock()
+	if h.home.db == nil {
+		stop()
+		return
+	}
+	h.home.db.Away(stop)
 }
 
 // Paths is where the home has its files.

@@ -92,7 +92,7 @@ func (db *DB) firstComplaint(ctx context.Context, query string) error {
 
 func (db *DB) runIDs(ctx context.Context) ([]plan.RunID, error) {
 	const op = "list runs in"
-	rows, err := db.read.QueryContext(ctx, "SELECT id FROM runs ORDER BY created, key")
+	rows, err := db.read.QueryContext(ctx, "SELECT id FROM runs WHERE "+notRemoved+" ORDER BY created, key")
 	if err != nil {
 		return nil, db.wrapError(op, err)
 	}

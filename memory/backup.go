@@ -93,7 +93,7 @@ func (db *DB) checkBackupPath(path string, replace bool) error {
 // writeSnapshot writes a snapshot, through a connection of its own: those for
 // reading may write nothing at all.
 func (db *DB) writeSnapshot(ctx context.Context, path string) error {
-	conn, err := openPool(dsn(db.path, "mode=ro&_busy_timeout=5000"), 1)
+	conn, err := openPool(dsn(db.path, "mode=ro"), 1)
 	if err != nil {
 		return err
 	}

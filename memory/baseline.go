@@ -16,7 +16,7 @@ func (db *DB) KeepBaseline(ctx context.Context, key string, res plan.CheckResult
 	if err != nil {
 		return db.wrapError("keep a baseline in", err)
 	}
-	_, err = db.write.ExecContext(ctx, `INSERT INTO baselines (key, result, created) VALUES (?, ?, ?)
+	_, err = db.write.exec(ctx, `INSERT INTO baselines (key, result, created) VALUES (?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET result = excluded.result, created = excluded.created`,
 		key, string(data), db.now().UnixNano())
 	return db.wrapError("keep a baseline in", err)

@@ -139,7 +139,9 @@ func scanJob(scan func(...any) error) (Job, error) {
 // is taken.
 func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID, only string) (Job, bool, error) {
 	now := db.now().UnixNano()
-	row := db.write.QueryRowContext(ctx, `UPDATE batch_jobs SET state = 'running', ended = 0,
+	var j Job
+	err := db.inTx(ctx, func(tx *sql.Tx) (err error) {
+		j, err = scanJob(tx.QueryRowContext(ctx, `UPDATE batch_jobs SET state = 'running', ended = 0,
 			started = CASE started WHEN 0 THEN ? ELSE started END, run = CASE run WHEN '' THEN ? ELSE run END
 		WHERE batch = ? AND id = (
 			SELECT id FROM batch_jobs AS j WHERE batch = ? AND state = 'queued' AND ? IN ('', id) AND (started > 0
@@ -147,8 +149,9 @@ func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID, only s
 				OR (SELECT count(*) FROM batch_jobs AS k WHERE k.batch = j.batch AND k.started > 0) <
 				   (SELECT most FROM batches WHERE id = j.batch))
 			ORDER BY priority DESC, started = 0, turn, place LIMIT 1)
-		RETURNING `+jobColumns, now, string(run), batch, batch, only)
-	j, err := scanJob(row.Scan)
+		RETURNING `+jobColumns, now, string(run), batch, batch, only).Scan)
+		return err
+	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Job{}, false, nil
 	}
@@ -195,7 +198,6 @@ func (db *DB) SetJobStates(
 	if anew {
 		set += ", run = '', result = 'null', published = 'null'"
 	}
-	//nolint:gosec // the parts are written above; what comes from outside is an argument
 	query := "UPDATE batch_jobs SET " + set + " WHERE batch = ? AND state IN (" + placeholders(len(from)) + ")"
 	args = append(args, batch)
 	for _, s := range from {
@@ -207,7 +209,7 @@ func (db *DB) SetJobStates(
 			args = append(args, id)
 		}
 	}
-	res, err := db.write.ExecContext(ctx, query, args...)
+	res, err := db.write.exec(ctx, query, args...)
 	if err != nil {
 		return 0, db.wrapError("move jobs in", err)
 	}
@@ -218,7 +220,7 @@ func (db *DB) SetJobStates(
 // RecordPublished keeps how far the change of a job was published. It is on disk
 // when this returns.
 func (db *DB) RecordPublished(ctx context.Context, batch, id string, how json.RawMessage) error {
-	_, err := db.write.ExecContext(
+	_, err := db.write.exec(
 		ctx,
 		"UPDATE batch_jobs SET published = ? WHERE batch = ? AND id = ?",
 		string(nullIfEmpty(how)),
@@ -231,7 +233,7 @@ func (db *DB) RecordPublished(ctx context.Context, batch, id string, how json.Ra
 // ChangeBatch replaces what a batch is driven with, and how many of its jobs
 // may be started (0: all).
 func (db *DB) ChangeBatch(ctx context.Context, batch string, settings json.RawMessage, most int) error {
-	_, err := db.write.ExecContext(ctx, "UPDATE batches SET settings = ?, most = ?, updated = ? WHERE id = ?",
+	_, err := db.write.exec(ctx, "UPDATE batches SET settings = ?, most = ?, updated = ? WHERE id = ?",
 		string(nullIfEmpty(settings)), most, db.now().UnixNano(), batch)
 	return db.wrapError("change a batch in", err)
 }

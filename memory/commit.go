@@ -33,7 +33,7 @@ type queuedAppend struct {
 // commits what waits, its own append included, and then hands over to the first
 // of those that came meanwhile. A run that is alone never waits.
 type committer struct {
-	begin func(ctx context.Context) (*sql.Tx, error)
+	begin func(ctx context.Context) (*writeTx, error)
 	// checkFiles says whether what was committed is where it can be found again.
 	checkFiles func() error
 
@@ -107,7 +107,7 @@ func (c *committer) transact(ctx context.Context, group []*queuedAppend) (undone
 		return false, fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
-	t := &txn{tx: tx, bound: map[*sql.Stmt]*sql.Stmt{}}
+	t := &txn{tx: tx.Tx, bound: map[*sql.Stmt]*sql.Stmt{}}
 	for _, p := range group {
 		if err := p.write(ctx, t); err != nil {
 			return true, err

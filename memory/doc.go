@@ -26,6 +26,8 @@
 //     what the failed one left behind, so the run must be read again.
 //   - Together. What many runs of a process append at the same time is committed
 //     in one transaction; one that fails does not fail the others.
+//   - In turn. Processes write in the order in which they come, and wait for as long
+//     as those before them live.
 //   - Cancellation does not reach Append, so how far a cancelled run got can
 //     still be written down. Everything else stops when its context ends.
 //   - Readers never miss a durable event and never see one that is not. They
@@ -45,7 +47,7 @@
 //
 // # Faults
 //
-// A disk that is full or read-only, a lock that another process keeps, a file
+// A disk that is full or read-only, a process that stopped in the middle of a write, a file
 // that is taken away: the append fails, the error says what to do, and nothing
 // of it is stored. [DB.Audit] reads everything and says what is damaged;
 // [DB.Backup] makes a proven copy while runs go on. On a network file system,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/turnstile"
 )
 
 // Errors to branch on with [errors.Is].
@@ -134,7 +135,10 @@ func hintFor(err error) string {
 	if h := sqliteHint(err); h != "" {
 		return h
 	}
+	var stuck *turnstile.StuckError
 	switch {
+	case errors.As(err, &stuck):
+		return "it is stopped or hangs: let it go on, or end it, and try again"
 	case errors.Is(err, ErrReplaced):
 		return "put it back, or restore a backup, and go on from there; what was recorded last may be missing"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):

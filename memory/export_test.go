@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 )
 
 // PageLines is for tests that read more than a page.
@@ -11,7 +10,7 @@ const PageLines = pageLines
 // Exec runs a statement on the writing connection, so that a test can bring
 // about what a disk or another program would.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
-	_, err := db.write.ExecContext(ctx, query, args...)
+	_, err := db.write.pool.ExecContext(ctx, query, args...)
 	return err
 }
 
@@ -26,7 +25,7 @@ func (db *DB) Count(ctx context.Context, query string, args ...any) (int64, erro
 // its way.
 func (db *DB) Checkpoint(ctx context.Context) (busy bool, err error) {
 	var log, done int
-	err = db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done)
+	err = db.write.pool.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done)
 	return busy, err
 }
 
@@ -40,9 +39,19 @@ func (db *DB) Waiting() int {
 // OnBegin calls f at the beginning of every commit from now on.
 func (db *DB) OnBegin(f func()) {
 	begin := db.commits.begin
-	db.commits.begin = func(ctx context.Context) (*sql.Tx, error) {
+	db.commits.begin = func(ctx context.Context) (*writeTx, error) {
 		f()
 		return begin(ctx)
+	}
+}
+
+// OnWrite calls f in every commit from now on, where no other process can write.
+func (db *DB) OnWrite(f func()) {
+	begin := db.commits.begin
+	db.commits.begin = func(ctx context.Context) (*writeTx, error) {
+		tx, err := begin(ctx)
+		f()
+		return tx, err
 	}
 }
 

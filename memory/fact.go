@@ -223,18 +223,3 @@ func factHash(text string) []byte {
 	sum := sha256.Sum256([]byte(strings.Join(words, " ")))
 	return sum[:16]
 }
-
-// inTx runs work in a transaction of its own.
-func (db *DB) inTx(ctx context.Context, work func(*sql.Tx) error) error {
-	tx, err := db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := work(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
-}

@@ -28,7 +28,7 @@ func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.R
 	if kind == "" || !json.Valid(data) {
 		return 0, fmt.Errorf("post to run %s: a letter needs a kind and valid JSON data", run)
 	}
-	res, err := db.write.ExecContext(ctx, `INSERT INTO inbox (run, kind, data, created)
+	res, err := db.write.exec(ctx, `INSERT INTO inbox (run, kind, data, created)
 		SELECT key, ?, ?, ? FROM runs WHERE id = ? AND outcome = ''`,
 		kind, string(data), db.now().UnixNano(), string(run))
 	if err != nil {

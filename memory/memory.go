@@ -22,6 +22,9 @@ const (
 	migrateLock = "migrate.lock"
 	// lockPoll is how often a waiting process tries to get a file lock.
 	lockPoll = 5 * time.Millisecond
+	// busyTimeout is how long SQLite waits for programs that do not stand in line,
+	// and for a process that opens or closes the database.
+	busyTimeout = 30 * time.Second
 )
 
 // Config says where the database is.
@@ -40,6 +43,9 @@ type Config struct {
 	Rollback bool
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
+	// Note hears, in one line, that a write waits for another process for more than
+	// two seconds. It may be called from several goroutines; nil drops it.
+	Note func(text string)
 }
 
 // DB is an open database. Its methods may be called from several goroutines.
@@ -51,7 +57,8 @@ type DB struct {
 	rollback, network bool
 
 	now   func() time.Time
-	write *sql.DB // one connection
+	note  func(text string)
+	write writePool
 	read  *sql.DB // cannot write
 	stmt  statements
 
@@ -84,6 +91,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		locks:    cfg.Locks,
 		rollback: cfg.Rollback,
 		now:      cfg.Now,
+		note:     cfg.Note,
 	}
 	if db.locks == "" {
 		db.locks = filepath.Join(filepath.Dir(path), "locks")
@@ -91,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if db.now == nil {
 		db.now = time.Now
 	}
-	db.commits.begin = func(ctx context.Context) (*sql.Tx, error) { return db.write.BeginTx(ctx, nil) }
+	db.commits.begin = db.write.begin
 	db.commits.checkFiles = db.files.check
 	if err := db.open(ctx); err != nil {
 		return nil, errors.Join(db.openError(err), db.Close())
@@ -135,6 +143,9 @@ func (db *DB) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if db.write.line, err = db.openLine(); err != nil {
+		return err
+	}
 	if err := db.upgrade(ctx, scripts); err != nil {
 		return err
 	}
@@ -142,13 +153,13 @@ func (db *DB) open(ctx context.Context) error {
 		return err
 	}
 	var version int
-	if err := db.write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	if err := db.write.pool.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read the version: %w", err)
 	}
 	if version > len(scripts) { // another process was faster
 		return newerError(version, len(scripts))
 	}
-	if err := db.stmt.prepare(ctx, db.write, db.read); err != nil {
+	if err := db.stmt.prepare(ctx, db.write.pool, db.read); err != nil {
 		return err
 	}
 	return db.files.remember(db.path)
@@ -183,16 +194,17 @@ func (db *DB) upgrade(ctx context.Context, scripts []string) error {
 	if err := f.Close(); err != nil {
 		return err //nolint:wrapcheck // it names the file
 	}
-	if db.write, err = openPool(db.writeDSN(), 1); err != nil { // it stays: opening it again takes as long as a commit
+	// It stays: opening it again takes as long as a commit.
+	if db.write.pool, err = openPool(db.writeDSN(), 1); err != nil {
 		return err
 	}
-	return migrate(ctx, db.write, scripts)
+	return migrate(ctx, &db.write, scripts)
 }
 
 func (db *DB) connect() error {
 	var err error
-	if db.write == nil {
-		if db.write, err = openPool(db.writeDSN(), 1); err != nil {
+	if db.write.pool == nil {
+		if db.write.pool, err = openPool(db.writeDSN(), 1); err != nil {
 			return err
 		}
 	}
@@ -214,7 +226,7 @@ func openPool(dsn string, conns int) (*sql.DB, error) {
 // way for every connection of a pool to get them. EXTRA also syncs the
 // directory that a rollback journal is removed from, which is its commit.
 func (db *DB) writeDSN() string {
-	const always = "mode=rw&_foreign_keys=on&_busy_timeout=5000&_txlock=immediate&"
+	const always = "mode=rw&_foreign_keys=on&_txlock=immediate&"
 	if db.rollback {
 		return dsn(db.path, always+"_journal_mode=DELETE&_synchronous=EXTRA")
 	}
@@ -226,20 +238,20 @@ func (db *DB) writeDSN() string {
 // every reader's task.
 func (db *DB) readDSN() string {
 	if db.rollback {
-		return dsn(db.path, "mode=rw&_query_only=on&_busy_timeout=5000")
+		return dsn(db.path, "mode=rw&_query_only=on")
 	}
 	return readOnlyDSN(db.path)
 }
 
 func readOnlyDSN(path string) string {
-	return dsn(path, "mode=ro&_query_only=on&_busy_timeout=5000")
+	return dsn(path, "mode=ro&_query_only=on")
 }
 
 func dsn(path, query string) string {
 	u := url.URL{
 		Scheme:   "file",
 		Path:     filepath.ToSlash(path),
-		RawQuery: query,
+		RawQuery: fmt.Sprintf("%s&_busy_timeout=%d", query, busyTimeout.Milliseconds()),
 	}
 	return u.String()
 }
@@ -254,10 +266,13 @@ func (db *DB) Close() error {
 	var errs []error
 	// The writing connection goes last: the last one to close empties the
 	// write-ahead log, and a reader cannot.
-	for _, pool := range []*sql.DB{db.read, db.write} {
+	for _, pool := range []*sql.DB{db.read, db.write.pool} {
 		if pool != nil {
 			errs = append(errs, pool.Close())
 		}
+	}
+	if db.write.line != nil {
+		errs = append(errs, db.write.line.Close())
 	}
 	return db.wrapError("close", errors.Join(errs...))
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,7 +123,7 @@ type process struct {
 	out   *bufio.Scanner
 }
 
-func spawn(t *testing.T, dir, mode string, run plan.RunID) *process {
+func spawn(t testing.TB, dir, mode string, run plan.RunID) *process {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -148,7 +149,7 @@ func spawn(t *testing.T, dir, mode string, run plan.RunID) *process {
 }
 
 // line returns the next line that the process prints.
-func (p *process) line(t *testing.T) string {
+func (p *process) line(t testing.TB) string {
 	t.Helper()
 	if !p.out.Scan() {
 		t.Fatalf("the helper ended early: %v", p.out.Err())
@@ -157,7 +158,7 @@ func (p *process) line(t *testing.T) string {
 }
 
 // kill is kill -9. What the process had printed until then is returned.
-func (p *process) kill(t *testing.T) (last string) {
+func (p *process) kill(t testing.TB) (last string) {
 	t.Helper()
 	if p.cmd.ProcessState != nil {
 		return ""
@@ -186,8 +187,11 @@ func helper(mode string) error {
 	if err != nil {
 		return err
 	}
-	if mode == "lock" {
+	switch {
+	case mode == "lock":
 		return lockHelper(ctx, db)
+	case strings.HasPrefix(mode, crowdMode):
+		return crowdHelper(ctx, db, run, mode)
 	}
 	w, err := db.Own(ctx, run)
 	if err != nil {

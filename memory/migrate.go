@@ -35,8 +35,8 @@ func migrations() ([]string, error) {
 }
 
 // migrate applies what is missing, all of it or nothing.
-func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
-	tx, err := db.BeginTx(ctx, nil)
+func migrate(ctx context.Context, db *writePool, scripts []string) error {
+	tx, err := db.begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

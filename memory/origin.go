@@ -25,6 +25,6 @@ func (db *DB) Imported(ctx context.Context, run plan.RunID) (upTo int64, err err
 // MarkImported notes that the journal of a run, up to an event, was written elsewhere:
 // for one that begins as an imported run does.
 func (db *DB) MarkImported(ctx context.Context, run plan.RunID, upTo int64) error {
-	_, err := db.write.ExecContext(ctx, insertImported, db.now().UnixNano(), upTo, string(run))
+	_, err := db.write.exec(ctx, insertImported, db.now().UnixNano(), upTo, string(run))
 	return db.runError("note the origin of", run, err)
 }

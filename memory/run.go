@@ -123,10 +123,8 @@ func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
 
 // Runs returns the runs that f chooses, newest first.
 func (db *DB) Runs(ctx context.Context, f Filter) ([]RunInfo, error) {
-	var (
-		where []string
-		args  []any
-	)
+	where := []string{notRemoved}
+	var args []any
 	if f.Repo != "" {
 		where, args = append(where, "repo = ?"), append(args, f.Repo)
 	}
@@ -139,11 +137,9 @@ func (db *DB) Runs(ctx context.Context, f Filter) ([]RunInfo, error) {
 	if f.Parked != nil {
 		where, args = append(where, "(parked <> '') = ?"), append(args, *f.Parked)
 	}
-	query := "SELECT " + runColumns + " FROM runs"
-	if len(where) > 0 {
-		query += " WHERE " + strings.Join(where, " AND ") //nolint:gosec // made of the constants above
-	}
-	query += " ORDER BY created DESC, key DESC"
+	//nolint:gosec // made of the constants above
+	query := "SELECT " + runColumns + " FROM runs WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY created DESC, key DESC"
 	if f.Limit > 0 {
 		query, args = query+" LIMIT ?", append(args, f.Limit)
 	}
@@ -178,7 +174,8 @@ func (db *DB) Run(ctx context.Context, run plan.RunID) (RunInfo, error) {
 // Latest returns the newest run whose state is not final, or [ErrNoRun].
 func (db *DB) Latest(ctx context.Context) (plan.RunID, error) {
 	const op = "find the newest run in"
-	rows, err := db.read.QueryContext(ctx, "SELECT id, state FROM runs ORDER BY created DESC, key DESC")
+	rows, err := db.read.QueryContext(ctx, "SELECT id, state FROM runs WHERE "+notRemoved+
+		" ORDER BY created DESC, key DESC")
 	if err != nil {
 		return "", db.wrapError(op, err)
 	}
@@ -209,7 +206,7 @@ func (db *DB) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
 		return "", fmt.Errorf("find a run: %w: its id is empty", ErrNoRun)
 	}
 	escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(prefix)
-	rows, err := db.read.QueryContext(ctx, `SELECT id FROM runs WHERE id LIKE ? || '%' ESCAPE '\'
+	rows, err := db.read.QueryContext(ctx, `SELECT id FROM runs WHERE id LIKE ? || '%' ESCAPE '\' AND `+notRemoved+`
 		ORDER BY id = ? COLLATE NOCASE DESC, created DESC, key DESC LIMIT ?`, escaped, prefix, maxCandidates+1)
 	if err != nil {
 		return "", db.wrapError("find a run in", err)

@@ -224,7 +224,7 @@ func (db *DB) SkillGrants(ctx context.Context) ([]plan.SkillGrant, error) {
 
 // GrantSkill adds a decision.
 func (db *DB) GrantSkill(ctx context.Context, g plan.SkillGrant) error {
-	_, err := db.write.ExecContext(
+	_, err := db.write.exec(
 		ctx,
 		`INSERT INTO skill_grants (name, digest, signature, decision, why, at) VALUES (?,?,?,?,?,?)`,
 		g.Name,

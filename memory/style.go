@@ -178,7 +178,7 @@ func (db *DB) StateStyle(ctx context.Context, words string) error {
 
 // ResetStyle forgets all of it.
 func (db *DB) ResetStyle(ctx context.Context) error {
-	_, err := db.write.ExecContext(ctx, `DELETE FROM style`)
+	_, err := db.write.exec(ctx, `DELETE FROM style`)
 	return db.wrapError("reset the style in", err)
 }
 

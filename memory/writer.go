@@ -56,7 +56,7 @@ func (db *DB) Own(ctx context.Context, run plan.RunID) (*Writer, error) {
 // takeOver raises the fencing token, so that a writer which lost its lock
 // without noticing cannot append any more.
 func (w *Writer) takeOver(ctx context.Context) error {
-	tx, err := w.db.write.BeginTx(ctx, nil)
+	tx, err := w.db.write.begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -29,7 +28,9 @@ newest; beside the others it protects the newest from them. What was kept of bui
 caches goes too where its repository is gone, where no run has used it for 30 days
 (or D, if that is less), and the oldest beyond 20 GB.
 
-The space is used again by later runs; --shrink gives it back to the disk.`,
+The space is used again by later runs; --shrink gives it back to the disk. The first
+time that writes the whole file anew, and is left undone while a run is live; from
+then on it goes in small steps beside live runs.`,
 		Example: `  plan gc --older-than 90d --keep 50 --dry-run
   plan gc --max-size 2GB --shrink`,
 		Args: cobra.NoArgs,
@@ -45,8 +46,8 @@ The space is used again by later runs; --shrink gives it back to the disk.`,
 			if err != nil && done.Removed == nil {
 				return err
 			}
-			if shrink && done.Live > 0 {
-				a.note(fmt.Sprintf("the file was not made smaller, because %s live", isOrAre(done.Live)))
+			if done.Unshrunk != "" {
+				a.note("the file was not made smaller, because " + done.Unshrunk)
 			}
 			return errors.Join(a.showGC(done, dryRun), err)
 		},
@@ -60,7 +61,12 @@ The space is used again by later runs; --shrink gives it back to the disk.`,
 		"remove the oldest until the database uses at most `S`, such as 500MB",
 	)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would go")
-	cmd.Flags().BoolVar(&shrink, "shrink", false, "give free space back to the disk, if no run is live")
+	cmd.Flags().BoolVar(
+		&shrink,
+		"shrink",
+		false,
+		"give free space back to the disk; the first time only if no run is live",
+	)
 	return cmd
 }
 
@@ -100,11 +106,4 @@ func (a *app) showGC(done host.GC, dryRun bool) error {
 		"caches":  done.Caches,
 	}
 	return a.answer(document, func(w io.Writer) error { return render.Collected(w, done, dryRun, a.now()) })
-}
-
-func isOrAre(runs int) string {
-	if runs == 1 {
-		return "1 run is"
-	}
-	return fmt.Sprintf("%d runs are", runs)
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/signals"
 	"github.com/plan-engine/plan/cmd/plan/terminal"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
@@ -106,6 +107,7 @@ func exitWith(code int) error {
 // main runs one command and returns the exit code.
 func (a *app) main(ctx context.Context, args []string) int {
 	a.host = a.newHost()
+	signals.Suspend(a.host.Away)
 	root := a.root()
 	root.SetArgs(args)
 	a.addCommands(root, args) //nolint:contextcheck // commands get theirs from cobra
