@@ -27,6 +27,9 @@ func (db *DB) VerifyChain(ctx context.Context, run plan.RunID) error {
 	return nil
 }
 
+// whyChanged is said of an event that does not have its hash.
+const whyChanged = "its bytes have changed"
+
 // chainVerifier follows the hash chain of a journal.
 type chainVerifier struct {
 	run   plan.RunID
@@ -80,7 +83,7 @@ func (l *chainVerifier) next(s storedLine) error {
 		return &ChainError{
 			Run: l.run,
 			Seq: l.seq,
-			Why: "its bytes have changed",
+			Why: whyChanged,
 		}
 	}
 	if l.seq == l.want.head && !bytes.Equal(l.chain, l.want.chain) {

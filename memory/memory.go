@@ -58,6 +58,7 @@ type DB struct {
 	commits committer
 	feeds   feeds
 	files   files
+	packer  packer
 }
 
 // Open opens the database, creates it if it is missing, and brings an older
@@ -254,6 +255,7 @@ func (db *DB) Close() error {
 	var errs []error
 	// The writing connection goes last: the last one to close empties the
 	// write-ahead log, and a reader cannot.
+	db.packer.close()
 	for _, pool := range []*sql.DB{db.read, db.write} {
 		if pool != nil {
 			errs = append(errs, pool.Close())
