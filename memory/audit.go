@@ -37,7 +37,7 @@ func (db *DB) Audit(ctx context.Context, progress func(done, runs int)) (Audit, 
 	// SQLite looks at the structure with one processor, while the others prove contents.
 	structure := make(chan error, 1)
 	go func() { structure <- db.integrity(ctx) }()
-	journals := db.auditRuns(ctx, &a, ids, progress)
+	journals := db.proveRuns(ctx, &a, ids, progress)
 	blobs, err := db.auditBlobs(ctx, &a)
 	a.addFault(<-structure)
 	for _, fault := range append(journals, blobs...) {
@@ -50,9 +50,9 @@ func (db *DB) Audit(ctx context.Context, progress func(done, runs int)) (Audit, 
 	return a, nil
 }
 
-// auditRuns proves the journals of runs, on all processors, and returns what is
+// proveRuns proves the journals of runs, on all processors, and returns what is
 // wrong with them in the order of the runs.
-func (db *DB) auditRuns(ctx context.Context, a *Audit, ids []plan.RunID, progress func(done, runs int)) []error {
+func (db *DB) proveRuns(ctx context.Context, a *Audit, ids []plan.RunID, progress func(done, runs int)) []error {
 	faults := make([]error, len(ids))
 	var mu sync.Mutex
 	var proving errgroup.Group

@@ -96,9 +96,12 @@ type ChainError struct {
 
 // Error says it in one sentence.
 func (e *ChainError) Error() string {
-	return fmt.Sprintf("the journal of run %s is broken at event %d: %s; "+
-		"`plan export %s -o FILE` saves what stands before it, "+
-		"`plan backup --skip-damaged FILE` all other runs, or restore a backup", e.Run, e.Seq, e.Why, e.Run)
+	before := ""
+	if e.Seq > 1 {
+		before = fmt.Sprintf("`plan export %s -o FILE` saves what stands before it, ", e.Run)
+	}
+	return fmt.Sprintf("the journal of run %s is broken at event %d: %s; %s"+
+		"`plan backup --skip-damaged FILE` saves all other runs, or restore a backup", e.Run, e.Seq, e.Why, before)
 }
 
 // BlobError says that a content is not what was committed.
@@ -107,6 +110,29 @@ type BlobError struct{ Hash string }
 // Error says it in one sentence.
 func (e *BlobError) Error() string {
 	return fmt.Sprintf("the bytes of blob %s have changed; %s", e.Hash, hintDamaged)
+}
+
+// PartError says that only what stands before a damage was exported.
+type PartError struct {
+	Run        plan.RunID
+	Events, Of int64
+	Err        error // the damage
+}
+
+// Error says it in one sentence.
+func (e *PartError) Error() string {
+	return fmt.Sprintf("only the first %d of %d events of run %s were exported: %v", e.Events, e.Of, e.Run, e.Err)
+}
+
+// Unwrap returns the damage.
+func (e *PartError) Unwrap() error { return e.Err }
+
+// IsDamage reports whether err says that what was committed cannot be read any more,
+// and not that it cannot be read now.
+func IsDamage(err error) bool {
+	var broken *ChainError
+	var changed *BlobError
+	return errors.As(err, &broken) || errors.As(err, &changed) || errors.Is(err, ErrNoBlob) || sqliteDamage(err)
 }
 
 // What to do about failures that are not SQLite's own.
