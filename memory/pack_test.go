@@ -130,3 +130,60 @@ func TestNoReaderGetsChangedContents(t *testing.T) {
 		})
 	}
 }
+
+// What an earlier program has left is read as it is, and compressed when that is asked
+// for, in steps that go on where the last one was stopped.
+func TestPackCompressesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	ctx, dir := context.Background(), t.TempDir()
+	want := manyRuns(t, dir, 12)
+	db := open(t, dir)
+	rows := func() (n int64) {
+		n, err := db.Count(ctx, "SELECT (SELECT count(packed) FROM events) + (SELECT count(packed) FROM blobs)")
+		must(t, err)
+		return n
+	}
+	packed := rows()
+	asItWas := func(when string) {
+		for run, all := range want {
+			if diff := cmp.Diff(all, lines(t, db, run)); diff != "" {
+				t.Errorf("%s: %s", when, diff)
+			}
+		}
+		if audit, err := db.Audit(ctx, nil); err != nil || len(audit.Faults) > 0 {
+			t.Errorf("%s: %+v, %v", when, audit, err)
+		}
+	}
+	for run, all := range want { // as a program without compression leaves them
+		for _, l := range all {
+			must(t, db.Exec(ctx, "UPDATE events SET line = ?, packed = NULL WHERE seq = ? AND run = (SELECT key FROM runs WHERE id = ?)",
+				string(l.JSON), l.Seq, string(run)))
+		}
+	}
+	shared := strings.Repeat("what all share; ", 500)
+	must(t, db.Exec(ctx, "UPDATE blobs SET data = ?, packed = NULL WHERE size = ?", []byte(shared), len(shared)))
+	asItWas("before")
+	must(t, db.Pack(ctx))
+	if n := rows(); n != 0 {
+		t.Errorf("a home of this program was rewritten: %d rows", n)
+	}
+	must(t, db.Exec(ctx, "INSERT INTO unpacked SELECT 'events', max(id) + 1 FROM events UNION SELECT 'blobs', max(hash) || ' ' FROM blobs"))
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := db.Pack(ended); !errors.Is(err, context.Canceled) || rows() != 0 {
+		t.Errorf("got %v, want context.Canceled and nothing done", err)
+	}
+	before, err := db.UsedBytes(ctx)
+	must(t, err)
+	must(t, db.Pack(ctx))
+	if n := rows(); n != packed {
+		t.Errorf("%d contents are compressed, want %d", n, packed)
+	}
+	if after, err := db.UsedBytes(ctx); err != nil || after >= before {
+		t.Errorf("%d bytes are used, %d before (%v)", after, before, err)
+	}
+	if n, err := db.Count(ctx, "SELECT count(*) FROM unpacked"); n != 0 {
+		t.Errorf("%d tables are left to do (%v)", n, err)
+	}
+	asItWas("after")
+}
