@@ -13,7 +13,7 @@ import (
 // Check looks for damage in the structure of the file. It reads all of it; see
 // [DB.Audit] for all else.
 func (db *DB) Check(ctx context.Context) error {
-	return db.firstComplaint(ctx, "PRAGMA quick_check(1)")
+	return db.firstComplaint(ctx, db.read, "PRAGMA quick_check(1)")
 }
 
 // VerifyChain proves that the journal of a run is what was committed, byte for
