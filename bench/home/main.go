@@ -53,7 +53,7 @@ func measure(ctx context.Context, to io.Writer, program, home string) error {
 		{"version", []string{"version"}},
 		{"list", []string{"list"}},
 		{"show", []string{"show", long}},
-		{"resume (a run that has ended)", []string{"resume", long}},
+		{"events (all of a journal, as resume reads it)", []string{"events", long}},
 		{"export (a long run)", []string{"export", long, "-o", filepath.Join(out, "run.jsonl")}},
 		{"doctor --db", []string{"doctor", "--db"}},
 		{"backup", []string{"backup", filepath.Join(out, "plan.db")}},
