@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -54,9 +55,19 @@ func Rules(patterns []string) (func(string) string, error) {
 		}
 		rules = append(rules, rule)
 	}
+	filter, err := newPrefilter(append(slices.Clone(tokenRules), patterns...))
+	if err != nil {
+		return nil, fmt.Errorf("prepare redact.patterns: %w", err)
+	}
 	return func(text string) string {
-		for _, rule := range rules {
-			text = replaceRule(rule, text)
+		candidates := filter.candidates(text)
+		for i, rule := range rules {
+			if i < maxGuarded && candidates&(1<<i) == 0 {
+				continue
+			}
+			if clean := replaceRule(rule, text); clean != text { // a mark may be what another rule is about
+				text, candidates = clean, filter.candidates(clean)
+			}
 		}
 		return text
 	}, nil

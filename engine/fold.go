@@ -87,7 +87,7 @@ func Fold(events func(yield func(plan.Event, error) bool)) (*Run, error) {
 	run := &Run{}
 	for ev, err := range events {
 		if err != nil {
-			return nil, fmt.Errorf("read the journal: %w", err)
+			return run, fmt.Errorf("read the journal: %w", err)
 		}
 		run.Apply(ev)
 	}

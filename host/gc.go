@@ -80,8 +80,10 @@ func (g GC) Freed() (bytes int64) {
 }
 
 // GC removes runs that have ended, with their journals, their blobs and the
-// snapshots that git keeps for them, and layers of build caches that are old. Dry only says what would go; shrink gives
-// free space back to the disk. With an error, GC says what was done all the same.
+// snapshots that git keeps for them, and layers of build caches that are old, and
+// compresses what an earlier program has stored as it is. Dry only says what would
+// go; shrink gives free space back to the disk. With an error, GC says what was done
+// all the same.
 func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
@@ -95,6 +97,11 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 	runs, err := db.Runs(ctx, memory.Filter{})
 	if err != nil {
 		return out, err
+	}
+	if !dry {
+		if err := db.Pack(ctx); err != nil {
+			return out, err
+		}
 	}
 	sizes, err := db.Sizes(ctx)
 	if err != nil {

@@ -117,6 +117,23 @@ func Fold(ctx context.Context, db *memory.DB, id plan.RunID, see func(plan.Event
 	})
 }
 
+// Intact are the events before the first damage, which ends them and can be asked for
+// when they have been read.
+func Intact(events iter.Seq2[plan.Event, error]) (intact iter.Seq2[plan.Event, error], damage func() error) {
+	var found error
+	return func(yield func(plan.Event, error) bool) {
+		for ev, err := range events {
+			if memory.IsDamage(err) {
+				found = err
+				return
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}, func() error { return found }
+}
+
 // PartOf chooses the events of a phase, "" for all, and of its attempt, 0 for all.
 func PartOf(events iter.Seq2[plan.Event, error], phase plan.Phase, attempt int) iter.Seq2[plan.Event, error] {
 	if phase == "" && attempt == 0 {

@@ -30,7 +30,8 @@ func (h *Host) Export(ctx context.Context, id plan.RunID, to io.Writer) (memory.
 }
 
 // ExportFile is [Host.Export] to a private file, which appears under its name when
-// it is whole. One that is there already is an error unless it may be replaced.
+// it is whole. One that is there already is an error unless it may be replaced. Of a
+// damaged run it has what stands before the damage, which is the error then.
 func (h *Host) ExportFile(
 	ctx context.Context,
 	id plan.RunID,
@@ -42,10 +43,16 @@ func (h *Host) ExportFile(
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return sent, fmt.Errorf("look at the file: %w", err)
 	}
+	var part *memory.PartError
 	err = durable.Write(file, 0o600, func(to io.Writer) (err error) {
-		sent, err = h.Export(ctx, id, to)
+		if sent, err = h.Export(ctx, id, to); errors.As(err, &part) {
+			return nil
+		}
 		return err
 	})
+	if err == nil && part != nil {
+		err = part
+	}
 	return sent, err
 }
 
@@ -88,13 +95,13 @@ func (h *Host) Import(ctx context.Context, from io.ReadSeeker) (Imported, error)
 }
 
 // Backup writes the whole database, as it stands at one moment, to a file, and
-// proves that it is whole.
-func (h *Host) Backup(ctx context.Context, file string, replace bool) (memory.BackupFile, error) {
+// proves that it is whole. What is damaged is left out where that is allowed.
+func (h *Host) Backup(ctx context.Context, file string, opts memory.BackupOptions) (memory.BackupFile, error) {
 	db, err := h.DB(ctx)
 	if err != nil {
 		return memory.BackupFile{}, err
 	}
-	c, err := db.Backup(ctx, file, replace)
+	c, err := db.Backup(ctx, file, opts)
 	if errors.Is(err, fs.ErrExist) {
 		return c, errFileExists(file)
 	}

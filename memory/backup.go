@@ -17,19 +17,28 @@ type BackupFile struct {
 	Bytes  int64
 	Runs   int
 	Events int64
+	// Skipped are the runs that are damaged, where they may be left out.
+	Skipped []SkippedRun
+}
+
+// BackupOptions says what a backup may do.
+type BackupOptions struct {
+	Replace     bool // the file, if it is there
+	SkipDamaged bool // leave out the runs that are damaged
 }
 
 // Backup writes the database as it stands at one moment to a file of its own,
 // with mode 0600, and proves that every journal in it is whole. Runs go on
 // meanwhile, and what they append later is not in it. The file appears under
 // its name when all of that is done. One that is there already is an error
-// ([fs.ErrExist]) unless it may be replaced.
-func (db *DB) Backup(ctx context.Context, path string, replace bool) (BackupFile, error) {
+// ([fs.ErrExist]) unless it may be replaced. Of a damaged database none is made,
+// unless what is damaged may be left out.
+func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (BackupFile, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return BackupFile{}, wrapError("back up to", path, err)
 	}
-	if err := db.checkBackupPath(path, replace); err != nil {
+	if err := db.checkBackupPath(path, opts.Replace); err != nil {
 		return BackupFile{}, err
 	}
 	dir := filepath.Dir(path)
@@ -39,14 +48,19 @@ func (db *DB) Backup(ctx context.Context, path string, replace bool) (BackupFile
 	}
 	defer os.Remove(tmp.Name()) //nolint:errcheck // once it is renamed there is nothing to remove
 	c := BackupFile{Path: path}
-	err = errors.Join(db.writeSnapshot(ctx, tmp.Name()), tmp.Sync(), tmp.Close())
+	if opts.SkipDamaged {
+		c.Skipped, err = db.writeSalvage(ctx, tmp.Name())
+	} else {
+		err = db.writeSnapshot(ctx, tmp.Name())
+	}
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err != nil {
 		return BackupFile{}, wrapError("back up to", path, err)
 	}
 	if err := c.verify(ctx, tmp.Name()); err != nil {
 		return BackupFile{}, err
 	}
-	if err := publishFile(tmp.Name(), path, replace); err != nil {
+	if err := publishFile(tmp.Name(), path, opts.Replace); err != nil {
 		return BackupFile{}, wrapError("back up to", path, err)
 	}
 	return c, nil
@@ -107,14 +121,11 @@ func (c *BackupFile) verify(ctx context.Context, path string) error {
 	if err != nil {
 		return wrapError("check the backup", c.Path, err)
 	}
-	db := &DB{path: path}
-	if db.read, err = openPool(readOnlyDSN(path), maxReaders); err != nil {
+	db, err := openProven(ctx, path)
+	if err != nil {
 		return wrapError("check the backup", c.Path, err)
 	}
 	defer db.Close() //nolint:errcheck // nothing was written
-	if err := db.stmt.prepareReading(ctx, db.read); err != nil {
-		return wrapError("check the backup", c.Path, err)
-	}
 	audit, err := db.Audit(ctx, nil)
 	if err != nil {
 		return wrapError("check the backup", c.Path, err)
@@ -124,6 +135,18 @@ func (c *BackupFile) verify(ctx context.Context, path string) error {
 	}
 	c.Bytes, c.Runs, c.Events = info.Size(), audit.Runs, audit.Events
 	return nil
+}
+
+// openProven opens a copy to read all of it: nothing else uses the file.
+func openProven(ctx context.Context, path string) (db *DB, err error) {
+	db = &DB{path: path}
+	if db.read, err = openPool(readOnlyDSN(path), maxReaders); err != nil {
+		return nil, err
+	}
+	if err := db.stmt.prepareReading(ctx, db.read); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
 // publishFile gives a finished file its name, so that it survives a power cut. By

@@ -45,7 +45,7 @@ func TestBackupWhileRunsGoOn(t *testing.T) {
 	}
 	home := t.TempDir()
 	for i := range 5 {
-		c, err := db.Backup(ctx, filepath.Join(home, "plan.db"), i > 0)
+		c, err := db.Backup(ctx, filepath.Join(home, "plan.db"), memory.BackupOptions{Replace: i > 0})
 		must(t, err)
 		if c.Runs != 4 || c.Events < 8 || c.Bytes == 0 {
 			t.Errorf("backup %d: %+v", i, c)
@@ -97,13 +97,13 @@ func TestBackupRefuses(t *testing.T) {
 		"a directory":          {dir, true, "not a file"},
 		"nowhere":              {filepath.Join(dir, "no", "such", "b"), false, "no such file"},
 	} {
-		_, err := db.Backup(ctx, c.path, c.replace)
+		_, err := db.Backup(ctx, c.path, memory.BackupOptions{Replace: c.replace})
 		var e *memory.Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) || e.Hint == "" {
 			t.Errorf("%s: got %v, want %q and a hint", name, err, c.want)
 		}
 	}
-	if _, err := db.Backup(ctx, there, false); !errors.Is(err, fs.ErrExist) {
+	if _, err := db.Backup(ctx, there, memory.BackupOptions{}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("got %v, want fs.ErrExist", err)
 	}
 	if data, _ := os.ReadFile(there); string(data) != "mine" {
@@ -112,7 +112,7 @@ func TestBackupRefuses(t *testing.T) {
 	must(t, db.Exec(ctx, "UPDATE events SET line = line || ' '"))
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	var broken *memory.ChainError
-	if _, err := db.Backup(ctx, fresh, false); !errors.As(err, &broken) {
+	if _, err := db.Backup(ctx, fresh, memory.BackupOptions{}); !errors.As(err, &broken) {
 		t.Errorf("a backup of a damaged database: %v", err)
 	}
 	if _, err := os.Stat(fresh); err == nil {

@@ -13,7 +13,7 @@ import (
 // Check looks for damage in the structure of the file. It reads all of it; see
 // [DB.Audit] for all else.
 func (db *DB) Check(ctx context.Context) error {
-	return db.firstComplaint(ctx, "PRAGMA quick_check(1)")
+	return db.firstComplaint(ctx, db.read, "PRAGMA quick_check(1)")
 }
 
 // VerifyChain proves that the journal of a run is what was committed, byte for
@@ -26,6 +26,9 @@ func (db *DB) VerifyChain(ctx context.Context, run plan.RunID) error {
 	}
 	return nil
 }
+
+// whyChanged is said of an event that does not have its hash.
+const whyChanged = "its bytes have changed"
 
 // chainVerifier follows the hash chain of a journal.
 type chainVerifier struct {
@@ -80,7 +83,7 @@ func (l *chainVerifier) next(s storedLine) error {
 		return &ChainError{
 			Run: l.run,
 			Seq: l.seq,
-			Why: "its bytes have changed",
+			Why: whyChanged,
 		}
 	}
 	if l.seq == l.want.head && !bytes.Equal(l.chain, l.want.chain) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/jsonscan"
 )
 
 // cleaner replaces what must not leave in texts, and the names of blobs whose
@@ -48,6 +49,7 @@ func (c *cleaner) data(data []byte) []byte {
 // byte for byte.
 func (c *cleaner) json(data []byte) []byte {
 	var out []byte
+	text := string(data)
 	last := 0
 	for at := 0; at < len(data); {
 		begin := bytes.IndexByte(data[at:], '"')
@@ -56,8 +58,9 @@ func (c *cleaner) json(data []byte) []byte {
 		}
 		begin += at
 		at = endOfString(data, begin)
-		var s string
-		if json.Unmarshal(data[begin:at], &s) != nil {
+		scan := jsonscan.New(text[begin:at])
+		s := scan.Text()
+		if !scan.Done() && json.Unmarshal(data[begin:at], &s) != nil {
 			continue
 		}
 		clean := c.text(s)

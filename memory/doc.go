@@ -50,7 +50,7 @@
 // A disk that is full or read-only, a process that stopped in the middle of a write, a file
 // that is taken away: the append fails, the error says what to do, and nothing
 // of it is stored. [DB.Audit] reads everything and says what is damaged;
-// [DB.Backup] makes a proven copy while runs go on. On a network file system,
+// [DB.Backup] makes a proven copy while runs go on, of what is whole if need be. On a network file system,
 // where hosts share no memory, a rollback journal stands for the write-ahead
 // log.
 //

@@ -97,15 +97,52 @@ type ChainError struct {
 
 // Error says it in one sentence.
 func (e *ChainError) Error() string {
-	return fmt.Sprintf("the journal of run %s is broken at event %d: %s; restore a backup", e.Run, e.Seq, e.Why)
+	before := ""
+	if e.Seq > 1 {
+		before = fmt.Sprintf("`plan export %s -o FILE` saves what stands before it, ", e.Run)
+	}
+	return fmt.Sprintf("the journal of run %s is broken at event %d: %s; %s"+
+		"`plan backup --skip-damaged FILE` saves all other runs, or restore a backup", e.Run, e.Seq, e.Why, before)
+}
+
+// BlobError says that a content is not what was committed.
+type BlobError struct{ Hash string }
+
+// Error says it in one sentence.
+func (e *BlobError) Error() string {
+	return fmt.Sprintf("the bytes of blob %s have changed; %s", e.Hash, hintDamaged)
+}
+
+// PartError says that only what stands before a damage was exported.
+type PartError struct {
+	Run        plan.RunID
+	Events, Of int64
+	Err        error // the damage
+}
+
+// Error says it in one sentence.
+func (e *PartError) Error() string {
+	return fmt.Sprintf("only the first %d of %d events of run %s were exported: %v", e.Events, e.Of, e.Run, e.Err)
+}
+
+// Unwrap returns the damage.
+func (e *PartError) Unwrap() error { return e.Err }
+
+// IsDamage reports whether err says that what was committed cannot be read any more,
+// and not that it cannot be read now.
+func IsDamage(err error) bool {
+	var broken *ChainError
+	var changed *BlobError
+	return errors.As(err, &broken) || errors.As(err, &changed) || errors.Is(err, ErrNoBlob) || sqliteDamage(err)
 }
 
 // What to do about failures that are not SQLite's own.
 const (
 	hintWritable = "make it and its directory writable, or set PLAN_HOME to a directory you can write to"
 	hintFull     = "free some space on its disk and try again"
-	hintDamaged  = "the file is damaged: keep a copy of it and restore a backup"
-	hintOther    = "run plan doctor to look into it"
+	hintDamaged  = "the file is damaged: keep a copy of it; `plan doctor --db` says what is, " +
+		"`plan backup --skip-damaged FILE` saves the runs that are whole, or restore a backup"
+	hintOther = "run plan doctor to look into it"
 )
 
 // wrapError gives a failed operation its place and its hint. Errors that already
@@ -115,10 +152,11 @@ func (db *DB) wrapError(op string, err error) error { return wrapError(op, db.pa
 func wrapError(op, path string, err error) error {
 	var known *Error
 	var broken *ChainError
+	var changed *BlobError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &known), errors.As(err, &broken):
+	case errors.As(err, &known), errors.As(err, &broken), errors.As(err, &changed):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s %s: %w", op, path, err)

@@ -2,11 +2,14 @@ package memory
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -55,6 +58,10 @@ type Transfer struct {
 // reads. Every text in it goes through redact first (nil for none). Where that
 // changes something the hashes are made anew, so the result is a whole journal,
 // but another one.
+//
+// Of a damaged run it writes all that stands before the damage, as a whole journal
+// that is shorter, and fails with a [*PartError]; with nothing before it, it fails with
+// what is wrong.
 func (db *DB) Export(
 	ctx context.Context,
 	run plan.RunID,
@@ -81,16 +88,9 @@ func (db *DB) Export(
 	if err := db.exportBlobs(ctx, now, x); err != nil {
 		return x.sum, fmt.Errorf("export run %s: %w", run, err)
 	}
-	for s, err := range db.storedLines(ctx, run, Query{}) {
-		if err != nil {
-			return x.sum, err
-		}
-		if s.seq > now.head { // appended since, perhaps with blobs that are not here
-			break
-		}
-		if err := x.event(s.bytes()); err != nil {
-			return x.sum, fmt.Errorf("export event %d of run %s: %w", s.seq, run, err)
-		}
+	damage, err := db.exportEvents(ctx, run, now, x)
+	if err != nil || damage != nil && x.sum.Events == 0 {
+		return x.sum, errors.Join(err, damage)
 	}
 	end := exportEnd{
 		Events: x.sum.Events,
@@ -104,7 +104,43 @@ func (db *DB) Export(
 	if err := out.Flush(); err != nil {
 		return x.sum, fmt.Errorf("export run %s: %w", run, err)
 	}
+	if damage != nil {
+		return x.sum, &PartError{
+			Run:    run,
+			Events: x.sum.Events,
+			Of:     now.head,
+			Err:    damage,
+		}
+	}
 	return x.sum, nil
+}
+
+// exportEvents writes events until the end or the first damage, which may be one of
+// a blob that the event refers to.
+func (db *DB) exportEvents(
+	ctx context.Context,
+	run plan.RunID,
+	now journalState,
+	x *exporter,
+) (damage, err error) {
+	for s, err := range db.storedLines(ctx, run, Query{}) {
+		if IsDamage(err) {
+			return err, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s.seq > now.head { // appended since, perhaps with blobs that are not here
+			return nil, nil
+		}
+		if damage := x.missing(s.line); damage != nil {
+			return fmt.Errorf("event %d refers to a blob: %w", s.seq, damage), nil
+		}
+		if err := x.event(s.bytes()); err != nil {
+			return nil, fmt.Errorf("export event %d of run %s: %w", s.seq, run, err)
+		}
+	}
+	return nil, nil
 }
 
 // exportBlobs writes all that the run refers to, before what refers to it.
@@ -115,6 +151,10 @@ func (db *DB) exportBlobs(ctx context.Context, now journalState, x *exporter) er
 	}
 	for _, hash := range hashes {
 		data, err := db.Blob(ctx, hash)
+		if IsDamage(err) {
+			x.lost = append(x.lost, lostBlob{hash: hash, why: err})
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -148,6 +188,23 @@ type exporter struct {
 	cleaner
 	chain []byte
 	sum   Transfer
+	lost  []lostBlob
+}
+
+// lostBlob is a content that cannot be read any more.
+type lostBlob struct {
+	hash string
+	why  error
+}
+
+// missing says why an event cannot be exported: it refers to a content that is lost.
+func (x *exporter) missing(line string) error {
+	for _, b := range x.lost {
+		if strings.Contains(line, b.hash) {
+			return b.why
+		}
+	}
+	return nil
 }
 
 func (x *exporter) write(v any) error {
@@ -179,12 +236,14 @@ func (x *exporter) blob(hash string, data []byte) error {
 
 func (x *exporter) event(line Line) error {
 	clean := x.json(line.JSON)
-	var e plan.Event
-	if err := e.UnmarshalJSON(clean); err != nil {
-		return fmt.Errorf(
-			"a redaction rule has made it unreadable; take back what was added in redact.patterns: %w",
-			err,
-		)
+	if !bytes.Equal(clean, line.JSON) { // else it is what was committed, which was readable
+		var e plan.Event
+		if err := e.UnmarshalJSON(clean); err != nil {
+			return fmt.Errorf(
+				"a redaction rule has made it unreadable; take back what was added in redact.patterns: %w",
+				err,
+			)
+		}
 	}
 	x.chain = chainHash(x.chain, clean)
 	x.sum.Events++

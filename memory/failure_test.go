@@ -43,7 +43,7 @@ func TestFailuresOfTheFileSayWhatToDo(t *testing.T) {
 			w := own(t, db, "R1")
 			appendAll(t, w, runStart("R1"))
 			repair := c.break_(t, db, dir)
-			_, err := w.Append(ctx, report("R1", strings.Repeat("x", 100_000)))
+			_, err := w.Append(ctx, report("R1", noiseText(100_000)))
 			repair()
 			var e *memory.Error
 			if !errors.As(err, &e) || !strings.Contains(e.Hint, c.want) || e.Path != filepath.Join(dir, "plan.db") {

@@ -80,8 +80,11 @@ func (a *importAppend) write(ctx context.Context, tx *txn) error {
 		return err
 	}
 	again, err := readPortable(ctx, a.from, portionVisitor{
-		blob:  func(b plan.Blob) error { return a.w.insertBlob(ctx, tx, key, b) },
-		event: func(r record) error { return a.w.insert(ctx, tx, key, []record{r}) },
+		blob: func(b plan.Blob) error { return a.w.insertBlob(ctx, tx, key, a.w.db.packer.blob(b)) },
+		event: func(r record) error {
+			r.packed = a.w.db.packer.pack([]byte(r.line))
+			return a.w.insert(ctx, tx, key, []record{r})
+		},
 	})
 	if err == nil && !bytes.Equal(again.tail.chain, a.end.chain) {
 		err = errors.New("the file has changed while it was read")

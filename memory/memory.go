@@ -65,6 +65,7 @@ type DB struct {
 	commits committer
 	feeds   feeds
 	files   files
+	packer  packer
 }
 
 // Open opens the database, creates it if it is missing, and brings an older
@@ -198,7 +199,7 @@ func (db *DB) upgrade(ctx context.Context, scripts []string) error {
 	if db.write.pool, err = openPool(db.writeDSN(), 1); err != nil {
 		return err
 	}
-	return migrate(ctx, &db.write, scripts)
+	return db.inTx(ctx, func(tx *sql.Tx) error { return migrate(ctx, tx, scripts) })
 }
 
 func (db *DB) connect() error {
@@ -266,6 +267,7 @@ func (db *DB) Close() error {
 	var errs []error
 	// The writing connection goes last: the last one to close empties the
 	// write-ahead log, and a reader cannot.
+	db.packer.close()
 	for _, pool := range []*sql.DB{db.read, db.write.pool} {
 		if pool != nil {
 			errs = append(errs, pool.Close())

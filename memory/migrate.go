@@ -34,13 +34,8 @@ func migrations() ([]string, error) {
 	return scripts, nil
 }
 
-// migrate applies what is missing, all of it or nothing.
-func migrate(ctx context.Context, db *writePool, scripts []string) error {
-	tx, err := db.begin(ctx)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
+// migrate applies what is missing, in a transaction that the caller ends.
+func migrate(ctx context.Context, tx *sql.Tx, scripts []string) error {
 	var version int
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read the version: %w", err)
@@ -55,9 +50,6 @@ func migrate(ctx context.Context, db *writePool, scripts []string) error {
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
 		return fmt.Errorf("write the version: %w", err)
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("migrate to version %d: %w", len(scripts), err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -40,6 +41,10 @@ type storedLine struct {
 	seq  int64
 	line string
 	sha  []byte
+	prev []byte // sha of the event before, where that was not read
+	// What stands beside the line so that it can be found.
+	typ  plan.EventType
+	conv string
 }
 
 func (s storedLine) bytes() Line { return Line{Seq: s.seq, JSON: []byte(s.line)} }
@@ -128,9 +133,9 @@ func (db *DB) Lines(ctx context.Context, run plan.RunID, after int64) iter.Seq2[
 }
 
 // storedLines reads page by page. No connection is held, and no read transaction
-// open, while the consumer works. A reader of whole journals gets nothing that
-// is not what was committed: a [*ChainError] ends it before the first event
-// that is not.
+// open, while the consumer works. No reader gets anything that is not what was
+// committed: a [*ChainError] ends it before the first event that is not. One that
+// chooses events does not see that others are missing.
 func (db *DB) storedLines(ctx context.Context, run plan.RunID, q Query) iter.Seq2[storedLine, error] {
 	return func(yield func(storedLine, error) bool) {
 		now, err := db.readJournalState(ctx, run)
@@ -145,7 +150,16 @@ func (db *DB) storedLines(ctx context.Context, run plan.RunID, q Query) iter.Seq
 				}, proof.end)
 			}
 		} else if err == nil {
-			visit := func(s storedLine) error { return stopUnless(yield(s, nil)) }
+			visit := func(s storedLine) error {
+				if !bytes.Equal(chainHash(s.prev, []byte(s.line)), s.sha) {
+					return &ChainError{
+						Run: run,
+						Seq: s.seq,
+						Why: whyChanged,
+					}
+				}
+				return stopUnless(yield(s, nil))
+			}
 			err = db.walkEvents(ctx, now.key, q, visit, func() error { return nil })
 		}
 		if err != nil && !errors.Is(err, errStopReading) {
@@ -205,7 +219,13 @@ func (db *DB) readJournalState(ctx context.Context, run plan.RunID) (journalStat
 
 func (db *DB) page(ctx context.Context, key int64, q Query) ([]storedLine, error) {
 	query := strings.Builder{}
-	query.WriteString("SELECT seq, line, sha FROM events WHERE run = ? AND seq > ?")
+	query.WriteString("SELECT seq, type, conv, line, packed, sha, ")
+	if whole := q.Conv == "" && len(q.Types) == 0; whole {
+		query.WriteString("NULL")
+	} else {
+		query.WriteString("(SELECT sha FROM events AS prev WHERE prev.run = e.run AND prev.seq = e.seq - 1)")
+	}
+	query.WriteString(" FROM events AS e WHERE run = ? AND seq > ?")
 	args := []any{key, q.After}
 	if q.Conv != "" {
 		query.WriteString(" AND conv = ? AND conv <> ''") // the second half chooses the index
@@ -226,8 +246,16 @@ func (db *DB) page(ctx context.Context, key int64, q Query) ([]storedLine, error
 	var page []storedLine
 	for size := 0; size < pageBytes && rows.Next(); {
 		var s storedLine
-		if err := rows.Scan(&s.seq, &s.line, &s.sha); err != nil {
+		var packed sql.RawBytes
+		if err := rows.Scan(&s.seq, &s.typ, &s.conv, &s.line, &packed, &s.sha, &s.prev); err != nil {
 			return nil, err //nolint:wrapcheck // stored names the run
+		}
+		if packed != nil {
+			line, err := db.packer.unpack(packed)
+			if err != nil {
+				line = nil // as what it is not: no hash fits it
+			}
+			s.line = string(line)
 		}
 		page = append(page, s)
 		size += len(s.line)
@@ -235,12 +263,16 @@ func (db *DB) page(ctx context.Context, key int64, q Query) ([]storedLine, error
 	return page, rows.Err()
 }
 
-// Blob returns the content with this hash, or [ErrNoBlob].
+// Blob returns the content with this hash, or [ErrNoBlob], or a [*BlobError] where
+// it is not the content any more.
 func (db *DB) Blob(ctx context.Context, hash string) ([]byte, error) {
-	var data []byte
-	err := db.read.QueryRowContext(ctx, "SELECT data FROM blobs WHERE hash = ?", hash).Scan(&data)
+	var data, packed []byte
+	err := db.read.QueryRowContext(ctx, "SELECT data, packed FROM blobs WHERE hash = ?", hash).Scan(&data, &packed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("read blob %q: %w", hash, ErrNoBlob)
 	}
-	return data, db.wrapError("read a blob in", err)
+	if err != nil {
+		return nil, db.wrapError("read a blob in", err)
+	}
+	return db.packer.content(hash, data, packed)
 }

@@ -22,8 +22,8 @@ const bytesPerEvent = 160
 func (db *DB) Sizes(ctx context.Context) (map[plan.RunID]int64, error) {
 	const op = "measure the runs in"
 	rows, err := db.read.QueryContext(ctx, `SELECT id,
-		(SELECT ifnull(sum(octet_length(line) + ?), 0) FROM events WHERE run = key) +
-		(SELECT ifnull(sum(size), 0) FROM blobs JOIN blob_refs USING (hash) WHERE run = key
+		(SELECT ifnull(sum(octet_length(line) + ifnull(octet_length(packed), 0) + ?), 0) FROM events WHERE run = key) +
+		(SELECT ifnull(sum(ifnull(octet_length(packed), size)), 0) FROM blobs JOIN blob_refs USING (hash) WHERE run = key
 			AND NOT EXISTS (SELECT 1 FROM blob_refs AS other WHERE other.hash = blobs.hash AND other.run <> key))
 		FROM runs WHERE `+notRemoved, bytesPerEvent)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan"
@@ -18,9 +17,9 @@ func TestRemove(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir)
 	for _, run := range []plan.RunID{"R1", "R2"} {
-		both, alone := report(run, "x"), report(run, strings.Repeat("y", 50_000))
+		both, alone := report(run, "x"), report(run, noiseText(50_000))
 		both.Blobs = []plan.Blob{plan.NewBlob([]byte("of both"))}
-		alone.Blobs = []plan.Blob{plan.NewBlob([]byte(strings.Repeat(string(run), 40_000)))}
+		alone.Blobs = []plan.Blob{plan.NewBlob(append(noise(80_000), string(run)...))}
 		w := own(t, db, run)
 		appendAll(t, w, runStart(run), both, alone)
 		_, err := db.Post(ctx, run, "steer", nil)

@@ -11,6 +11,14 @@ import (
 // sqliteCompiled says whether SQLite is part of this program.
 const sqliteCompiled = true
 
+// sqliteDamage reports whether SQLite could not make sense of the file, or the disk
+// does not give it.
+func sqliteDamage(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) &&
+		(e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB || e.Code == sqlite3.ErrIoErr)
+}
+
 // sqliteHint says what to do about a failure that SQLite reports, "" for any
 // other error.
 func sqliteHint(err error) string {

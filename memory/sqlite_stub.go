@@ -7,3 +7,5 @@ package memory
 const sqliteCompiled = false
 
 func sqliteHint(error) string { return "" }
+
+func sqliteDamage(error) bool { return false }

@@ -37,8 +37,8 @@ func (s *statements) prepareWriting(ctx context.Context, write *sql.DB) error {
 		&s.updateRun: `UPDATE runs SET head=?, chain=?, state=?, parked=?, wake_at=?, outcome=?, updated=?,
 			requests=?, input=?, cached=?, output=?, reasoning=?, cost_usd=?, priced=?
 			WHERE key=? AND token=? AND head=?`,
-		&s.insertEvent: `INSERT INTO events (run, seq, type, conv, line, sha) VALUES (?,?,?,?,?,?)`,
-		&s.insertBlob:  `INSERT INTO blobs (hash, size, data) VALUES (?,?,?) ON CONFLICT (hash) DO NOTHING`,
+		&s.insertEvent: `INSERT INTO events (run, seq, type, conv, line, packed, sha) VALUES (?,?,?,?,?,?,?)`,
+		&s.insertBlob:  `INSERT INTO blobs (hash, size, data, packed) VALUES (?,?,?,?) ON CONFLICT (hash) DO NOTHING`,
 		&s.insertRef:   `INSERT INTO blob_refs (run, hash) VALUES (?,?) ON CONFLICT DO NOTHING`,
 		&s.takeLetter:  `UPDATE inbox SET taken_seq=? WHERE id=? AND run=? AND taken_seq IS NULL`,
 	})

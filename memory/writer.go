@@ -128,9 +128,19 @@ func (w *Writer) AppendUnlessUnread(
 
 // record is one event as it is stored.
 type record struct {
-	event plan.Event
-	line  string
-	sha   []byte
+	event  plan.Event
+	line   string
+	packed []byte // the line compressed, nil where it is kept as it is
+	blobs  []storedBlob
+	sha    []byte
+}
+
+// stored is the line as its two columns have it.
+func (r record) stored() (line string, packed []byte) {
+	if r.packed != nil {
+		return "", r.packed
+	}
+	return r.line, nil
 }
 
 // appendEntry is an append on its way to the disk.
@@ -148,7 +158,7 @@ func (w *Writer) append(
 	letters []int64,
 	events []plan.Event,
 ) ([]plan.Event, error) {
-	next, records, err := w.tail.extend(w.run, events)
+	next, records, err := w.tail.extend(w.run, events, &w.db.packer)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +223,11 @@ func (e *appendEntry) requireRead(ctx context.Context, tx *txn) error {
 }
 
 // extend gives events their place after t and returns the tail that they make.
-func (t journalTail) extend(run plan.RunID, events []plan.Event) (journalTail, []record, error) {
+func (t journalTail) extend(
+	run plan.RunID,
+	events []plan.Event,
+	pack *packer,
+) (journalTail, []record, error) {
 	records := make([]record, len(events))
 	var line []byte
 	for i, e := range events {
@@ -236,10 +250,12 @@ func (t journalTail) extend(run plan.RunID, events []plan.Event) (journalTail, [
 		}
 		t.chain = chainHash(t.chain, line)
 		t.info = t.info.fold(said)
-		records[i] = record{
-			event: e,
-			line:  string(line),
-			sha:   t.chain,
+		records[i] = record{ // packed here, while no other writer waits for it
+			event:  e,
+			line:   string(line),
+			packed: pack.pack(line),
+			blobs:  pack.blobs(e.Blobs),
+			sha:    t.chain,
 		}
 	}
 	return t, records, nil
@@ -322,6 +338,7 @@ func (w *Writer) saveRun(ctx context.Context, tx *txn, next journalTail) (int64,
 
 func (w *Writer) insert(ctx context.Context, tx *txn, key int64, records []record) error {
 	for _, r := range records {
+		line, packed := r.stored()
 		_, err := tx.exec(
 			ctx,
 			w.db.stmt.insertEvent,
@@ -329,13 +346,14 @@ func (w *Writer) insert(ctx context.Context, tx *txn, key int64, records []recor
 			r.event.Seq,
 			string(r.event.Type()),
 			r.event.Conv,
-			r.line,
+			line,
+			packed,
 			r.sha,
 		)
 		if err != nil {
 			return fmt.Errorf("write event %d: %w", r.event.Seq, err)
 		}
-		for _, b := range r.event.Blobs {
+		for _, b := range r.blobs {
 			if err := w.insertBlob(ctx, tx, key, b); err != nil {
 				return fmt.Errorf("write a blob of event %d: %w", r.event.Seq, err)
 			}
@@ -344,12 +362,12 @@ func (w *Writer) insert(ctx context.Context, tx *txn, key int64, records []recor
 	return nil
 }
 
-func (w *Writer) insertBlob(ctx context.Context, tx *txn, key int64, b plan.Blob) error {
+func (w *Writer) insertBlob(ctx context.Context, tx *txn, key int64, b storedBlob) error {
 	data := b.Data
-	if data == nil {
+	if data == nil || b.packed != nil {
 		data = []byte{} // nil would be stored as NULL
 	}
-	if _, err := tx.exec(ctx, w.db.stmt.insertBlob, b.Hash, len(data), data); err != nil {
+	if _, err := tx.exec(ctx, w.db.stmt.insertBlob, b.Hash, len(b.Data), data, b.packed); err != nil {
 		return err
 	}
 	_, err := tx.exec(ctx, w.db.stmt.insertRef, key, b.Hash)

@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/memory"
 )
 
 func (a *app) backupCommand() *cobra.Command {
-	var force bool
+	var opts memory.BackupOptions
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a copy of the database, also while runs go on",
@@ -18,19 +19,22 @@ meanwhile. The copy is read back and proven before it gets its name. To use it,
 put it in the place of plan.db while no plan is running, or set PLAN_HOME to a
 directory that holds it under that name.
 
+No copy is made of a database that is damaged. With --skip-damaged it has all that is
+whole, and what was left out is named.
+
 It holds everything that the runs have read and written: keep it as you keep the
 repositories.`,
 		Example: `  plan backup ~/backups/plan-$(date +%F).db`,
 		Args:    oneArg("the name of a file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.host.Backup(cmd.Context(), args[0], force)
+			c, err := a.host.Backup(cmd.Context(), args[0], opts)
 			if err != nil {
 				return err
 			}
-			document := map[string]any{"path": c.Path, "bytes": c.Bytes, "runs": c.Runs, "events": c.Events}
-			return a.answer(document, func(w io.Writer) error { return render.BackedUp(w, c) })
+			return a.answer(render.NewBackupDocument(c), func(w io.Writer) error { return render.BackedUp(w, c) })
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it is there")
+	cmd.Flags().BoolVar(&opts.Replace, "force", false, "replace FILE if it is there")
+	cmd.Flags().BoolVar(&opts.SkipDamaged, "skip-damaged", false, "leave damaged runs out, and say which")
 	return cmd
 }

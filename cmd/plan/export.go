@@ -21,7 +21,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `Export writes a run as it stands, with all that its journal refers to, as JSON
 lines that "plan import" reads. Values of secrets that are known from the
 environment are replaced, and what looks like a secret by the built-in rules and
-by [redact] patterns in config.toml. The repository is not part of it.`,
+by [redact] patterns in config.toml. The repository is not part of it. Of a damaged
+run it writes what stands before the damage, and fails.`,
 		Example: `  plan export 01JX -o run.jsonl
   plan export 01JX | gzip > run.jsonl.gz`,
 		Args: oneArg("the id of a run, or a prefix of it"),

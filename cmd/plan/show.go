@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -89,18 +90,32 @@ func (s shown) check() error {
 
 // show shows what was asked for of a run.
 func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown) error {
-	part := host.PartOf(db.Events(ctx, id, memory.Query{}), plan.Phase(what.phase), what.attempt)
+	events, damage := host.Intact(db.Events(ctx, id, memory.Query{}))
+	part := host.PartOf(events, plan.Phase(what.phase), what.attempt)
 	switch {
 	case what.transcript:
-		return a.showTranscript(part, id)
+		return errors.Join(a.showTranscript(part, id), damage())
 	case what.cost:
-		return a.showCost(part, id)
+		return errors.Join(a.showCost(part, id), damage())
 	}
 	t := &render.Tally{}
 	run, err := a.host.Standing(ctx, id, t.Add)
-	if err != nil {
-		return err
+	if err == nil || memory.IsDamage(err) && run.Head > 0 {
+		err = errors.Join(a.showRun(ctx, db, run, t, part, id, what), err)
 	}
+	return err
+}
+
+// showRun shows what is known of a run.
+func (a *app) showRun(
+	ctx context.Context,
+	db *memory.DB,
+	run *engine.Run,
+	t *render.Tally,
+	part iter.Seq2[plan.Event, error],
+	id plan.RunID,
+	what shown,
+) error {
 	switch {
 	case what.plan:
 		return a.showPlan(run, what)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"io"
 
 	"github.com/plan-engine/plan"
@@ -39,7 +40,7 @@ func Imported(w io.Writer, got host.Imported) error {
 
 // BackedUp writes what a copy of the database holds.
 func BackedUp(w io.Writer, c memory.BackupFile) error {
-	return writef(
+	err := writef(
 		w,
 		"%s: %s, %s, %s; read back and whole\n",
 		SafeLine(c.Path),
@@ -47,4 +48,43 @@ func BackedUp(w io.Writer, c memory.BackupFile) error {
 		Count(c.Events, "event"),
 		Bytes(c.Bytes),
 	)
+	for _, s := range c.Skipped {
+		what := "run " + string(s.Run)
+		if s.Run == "" {
+			what = "what is no run's, or of a run that is not known any more"
+		}
+		err = errors.Join(err, writef(w, "left out: %s: %s\n", SafeLine(what), SafeLine(s.Err.Error())))
+	}
+	return err
+}
+
+// BackupDocument is a backup in its JSON form.
+type BackupDocument struct {
+	Path    string       `json:"path"`
+	Bytes   int64        `json:"bytes"`
+	Runs    int          `json:"runs"`
+	Events  int64        `json:"events"`
+	Skipped []skippedRun `json:"skipped,omitempty"`
+}
+
+type skippedRun struct {
+	ID  plan.RunID `json:"id"` // "" for what is no run's, or of a run that is not known any more
+	Why string     `json:"why"`
+}
+
+// NewBackupDocument says what a backup holds, and what it does not.
+func NewBackupDocument(c memory.BackupFile) BackupDocument {
+	doc := BackupDocument{
+		Path:   c.Path,
+		Bytes:  c.Bytes,
+		Runs:   c.Runs,
+		Events: c.Events,
+	}
+	for _, s := range c.Skipped {
+		doc.Skipped = append(doc.Skipped, skippedRun{
+			ID:  s.Run,
+			Why: s.Err.Error(),
+		})
+	}
+	return doc
 }

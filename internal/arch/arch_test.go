@@ -30,6 +30,7 @@ var owners = map[string]string{
 	"github.com/openai/openai-go":            "model/chat model/responses bench/floor",
 	"github.com/anthropics/anthropic-sdk-go": "model/anthropic",
 	"github.com/mattn/go-sqlite3":            "memory bench/floor",
+	"github.com/klauspost/compress":          "memory",
 	"github.com/looplab/fsm":                 "engine",
 	"github.com/spf13/cobra":                 "cmd/plan",
 	"github.com/tree-sitter":                 "tools",
