@@ -19,9 +19,19 @@ import (
 // intent is a move of a work tree whose files are being renamed. It is on the disk
 // before the first of them is, and until the last has its name.
 type intent struct {
-	Root string `json:"root"`
-	From string `json:"from"` // trees
-	To   string `json:"to"`
+	Root  string `json:"root"`
+	From  string `json:"from"` // trees
+	To    string `json:"to"`
+	Stage string `json:"stage"` // the folder at the top of the tree that things wait in
+}
+
+// write puts it on the disk.
+func (in intent) write(file string) error {
+	text, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("say what is to be done: %w", err)
+	}
+	return durable.Replace(file, append(text, '\n'), 0o600)
 }
 
 // Intent is the file in which stands what the holder of the tree is doing to its files.
@@ -34,6 +44,11 @@ func intentOf(lock string) string { return strings.TrimSuffix(lock, ".lock") + "
 // if one of them is not what the index says, if a file that git ignores is in the
 // way, or if anything fails. Submodules are not moved.
 func (r *Repo) shift(ctx context.Context, a area, now, to string, opts Options) (err error) {
+	if opts.Intent != "" { // the tree is held, so the move that left it is over
+		if err := r.clearStages("", nil); err != nil {
+			return err
+		}
+	}
 	m, err := r.prepare(ctx, now, to)
 	if err != nil {
 		return err
@@ -50,12 +65,8 @@ func (r *Repo) shift(ctx context.Context, a area, now, to string, opts Options) 
 	if opts.Intent == "" {
 		return m.rename()
 	}
-	text, err := json.Marshal(intent{r.root, now, to})
-	if err != nil {
-		return fmt.Errorf("say what is to be done: %w", err)
-	}
 	failpoint.Hit("before an intent")
-	if err := durable.Replace(opts.Intent, append(text, '\n'), 0o600); err != nil {
+	if err := (intent{r.root, now, to, m.stage}).write(opts.Intent); err != nil {
 		return fmt.Errorf("the work tree was left as it is: %w", err)
 	}
 	return m.renameAs(opts.Intent)
@@ -151,7 +162,7 @@ func (r *Repo) finish(ctx context.Context, in intent, file string) (out Moved, e
 	if err != nil {
 		return out, err
 	}
-	if err := r.clearStages(changes); err != nil {
+	if err := r.clearStages(in.Stage, changes); err != nil {
 		return out, err
 	}
 	err = r.indexed(ctx, func(now string, a area) error {
@@ -177,8 +188,12 @@ func (r *Repo) finish(ctx context.Context, in intent, file string) (out Moved, e
 		if err := m.unchanged(ctx, a); err != nil {
 			return err
 		}
+		in.Stage = m.stage
+		if err := in.write(file); err != nil {
+			return err
+		}
 		if err := m.rename(); err != nil {
-			return err // the intent stays as it is
+			return err // the intent stays
 		}
 		return dropIntent(file)
 	})
@@ -213,30 +228,32 @@ func (r *Repo) leftOf(ctx context.Context, now, from string, changes []delta) ([
 }
 
 // clearStages removes what moves have left behind, once the files of which nothing
-// else is left have their names again.
-func (r *Repo) clearStages(changes []delta) error {
+// else is left have their names again: those that were taken out into one of the
+// folders, where a disk has no links, and whose new content has not come.
+func (r *Repo) clearStages(last string, changes []delta) error {
 	root, err := os.OpenRoot(r.root)
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
 	defer root.Close() //nolint:errcheck // nothing is written through it
+	for _, c := range changes {
+		old := path.Join(last, "old", c.path)
+		_, there := root.Lstat(c.path)
+		_, kept := root.Lstat(old)
+		if c.from.isFile() && c.to.isFile() && errors.Is(there, fs.ErrNotExist) && kept == nil {
+			if err := root.Rename(old, c.path); err != nil {
+				return err //nolint:wrapcheck // names the paths
+			}
+		}
+	}
 	stages, err := fs.Glob(root.FS(), stagePrefix+"*")
 	if err != nil {
 		return err //nolint:wrapcheck // names the pattern
 	}
 	for _, stage := range stages {
-		if text, err := root.ReadFile(path.Join(stage, ".gitignore")); err != nil || string(text) != "*\n" {
+		text, err := root.ReadFile(path.Join(stage, ".gitignore"))
+		if err != nil || string(text) != "*\n" {
 			continue // it is no folder of a move
-		}
-		for _, c := range changes {
-			old := path.Join(stage, "old", c.path)
-			_, there := root.Lstat(c.path)
-			_, kept := root.Lstat(old)
-			if c.to.isFile() && errors.Is(there, fs.ErrNotExist) && kept == nil {
-				if err := root.Rename(old, c.path); err != nil {
-					return err //nolint:wrapcheck // names the paths
-				}
-			}
 		}
 		if err := root.RemoveAll(stage); err != nil {
 			return err //nolint:wrapcheck // names the path

@@ -71,13 +71,16 @@ func TestFinish(t *testing.T) {
 	remove(t, dir, "gone") // empty directories go with what was in them
 	to, after := tree(t, r), filesIn(t, dir)
 	file := filepath.Join(t.TempDir(), "intent")
-	text, err := json.Marshal(map[string]string{"root": dir, "from": from, "to": to})
+	text, err := json.Marshal(map[string]string{"root": dir, "from": from, "to": to, "stage": ".plan-move-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, died := range map[string]func(){
-		"nothing moved":  func() {},
-		"one moved":      func() { put(t, dir, map[string]string{"f": "theirs"}) },
+		"nothing moved": func() {},
+		"one moved":     func() { put(t, dir, map[string]string{"f": "theirs"}) },
+		"an older move has left its folder": func() {
+			put(t, dir, map[string]string{".plan-move-0/.gitignore": "*\n", ".plan-move-0/old/new/deep/f": "old"})
+		},
 		"all taken out":  func() { remove(t, dir, "dir"); remove(t, dir, "file"); remove(t, dir, "gone") },
 		"a mode changed": func() { _ = os.Chmod(filepath.Join(dir, "run"), 0o755) },
 		"one taken out": func() {

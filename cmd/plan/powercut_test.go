@@ -328,7 +328,7 @@ func (p place) files() map[string]string {
 			return err
 		case d.IsDir() && (d.Name() == ".git" || strings.HasPrefix(d.Name(), ".plan-move-")):
 			return fs.SkipDir
-		case d.IsDir():
+		case d.IsDir(), d.Name() == "side.log": // git ignores it
 			return nil
 		}
 		info, err := d.Info()
