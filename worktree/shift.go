@@ -140,10 +140,8 @@ func (r *Repo) inTheWay(changes []delta) error {
 			err == nil && info.IsDir() {
 			continue // one with something in it is refused when it is to go
 		}
-		if was, ok := letters[strings.ToLower(c.path)]; ok && err == nil {
-			if goes, err := os.Lstat(filepath.Join(r.root, was)); err == nil && os.SameFile(goes, info) {
-				continue // it is the file that goes, in other letters
-			}
+		if was, ok := letters[strings.ToLower(c.path)]; ok && err == nil && r.isFile(was, info) {
+			continue // it is the file that goes, in other letters
 		}
 		paths = append(paths, c.path)
 	}
@@ -151,6 +149,12 @@ func (r *Repo) inTheWay(changes []delta) error {
 		return &Conflict{Paths: paths, Why: "ignored files are in the way; move them first"}
 	}
 	return nil
+}
+
+// isFile reports whether the file of a name is the one that was found.
+func (r *Repo) isFile(name string, found fs.FileInfo) bool {
+	info, err := os.Lstat(filepath.Join(r.root, name))
+	return err == nil && os.SameFile(info, found)
 }
 
 // underFile reports whether a path cannot be because a part of it is a file that
