@@ -172,12 +172,12 @@ func (h *Host) Apply(ctx context.Context, run *engine.Run, a Apply) (m Moved, er
 			"The run was made in "+run.Start.Repo+"; elsewhere use --patch.",
 		)
 	}
-	hold, err := h.holdTree(c.Repo, run.ID)
+	hold, err := h.holdTree(ctx, c.Repo, run.ID)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, hold.Close()) }()
-	return h.mergeChange(ctx, run, c, a)
+	return h.mergeChange(ctx, run, c, a, hold)
 }
 
 // RequireApproved refuses a change that was not approved, unless it is wanted
@@ -207,17 +207,23 @@ func (h *Host) CommitOnBranch(ctx context.Context, run *engine.Run) (m Moved, er
 		}
 		return m, err
 	}
-	hold, err := h.holdTree(tree, run.ID)
+	hold, err := h.holdTree(ctx, tree, run.ID)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, hold.Close()) }()
 	c.Repo = tree
-	return h.mergeChange(ctx, run, c, Apply{Commit: true})
+	return h.mergeChange(ctx, run, c, Apply{Commit: true}, hold)
 }
 
 // mergeChange does what Apply was asked for, in a work tree that is held.
-func (h *Host) mergeChange(ctx context.Context, run *engine.Run, c Change, a Apply) (Moved, error) {
+func (h *Host) mergeChange(
+	ctx context.Context,
+	run *engine.Run,
+	c Change,
+	a Apply,
+	hold *worktree.Hold,
+) (Moved, error) {
 	out := Moved{
 		ID:     run.ID,
 		Result: ResultApplied,
@@ -231,9 +237,10 @@ func (h *Host) mergeChange(ctx context.Context, run *engine.Run, c Change, a App
 	}
 	var made step
 	opts := worktree.Options{
-		Check: a.Check,
-		Force: a.Markers,
-		Keep:  keepBothSides(ctx, c.Repo, run.ID, "apply", &made),
+		Check:  a.Check,
+		Force:  a.Markers,
+		Keep:   keepBothSides(ctx, c.Repo, run.ID, "apply", &made),
+		Intent: hold.Intent(),
 	}
 	var moved worktree.Moved
 	var err error
@@ -249,6 +256,7 @@ func (h *Host) mergeChange(ctx context.Context, run *engine.Run, c Change, a App
 		out.Commit, moved, err = c.Repo.MergeCommit(ctx, c.From, c.To, message, opts)
 	default:
 		moved, err = c.Repo.Merge(ctx, c.From, c.To, opts)
+		err = dropUnmade(ctx, c.Repo, run.ID, made, err)
 		if moved.Before == moved.After {
 			out.Result = ResultNothing
 		}

@@ -69,7 +69,7 @@ func (h *Host) RunJob(ctx context.Context, repos *Repos, j Job, face Face) (_ En
 		return End{}, err
 	}
 	defer func() { err = errors.Join(err, s.closeModel()) }()
-	hold, err := h.holdTree(tree, j.ID)
+	hold, err := h.holdTree(ctx, tree, j.ID)
 	if err != nil {
 		return End{}, err
 	}

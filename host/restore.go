@@ -58,7 +58,7 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Mov
 	if err != nil {
 		return m, err
 	}
-	hold, err := h.holdTree(repo, run.ID)
+	hold, err := h.holdTree(ctx, repo, run.ID)
 	if err != nil {
 		return m, err
 	}
@@ -70,7 +70,11 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Mov
 		Check:  how.Check,
 		Repo:   repo.Root(),
 	}
-	opts := worktree.Options{Check: how.Check, Force: how.Force}
+	opts := worktree.Options{
+		Check:  how.Check,
+		Force:  how.Force,
+		Intent: hold.Intent(),
+	}
 	if how.Undo {
 		out.Result = ResultUndone
 		moved, err := undoLast(ctx, repo, run.ID, opts)
@@ -83,6 +87,7 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Mov
 	var made step
 	opts.Keep = keepBothSides(ctx, repo, run.ID, "restore", &made)
 	moved, err := repo.Restore(ctx, left, to.Tree, opts)
+	err = dropUnmade(ctx, repo, run.ID, made, err)
 	if err == nil && moved.Before == moved.After {
 		out.Result = ResultNothing
 	}

@@ -118,7 +118,7 @@ func (h *Host) goOn(
 			return End{}, err
 		}
 	}
-	hold, err := h.holdTree(repo, run.ID)
+	hold, err := h.holdTree(ctx, repo, run.ID)
 	if err != nil {
 		return End{}, err
 	}

@@ -210,7 +210,7 @@ func (s *session) takePlace(ctx context.Context, b *beginning) (release func() e
 			return err
 		}
 	}
-	hold, err := s.host.holdTree(s.repo, b.id)
+	hold, err := s.host.holdTree(ctx, s.repo, b.id)
 	if err != nil {
 		return nil, errors.Join(err, drop())
 	}

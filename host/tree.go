@@ -20,7 +20,7 @@ import (
 
 // holdTree keeps a work tree for a run that this process drives, or for a change
 // that is made to it. A tree that another process holds is an error.
-func (h *Host) holdTree(repo *worktree.Repo, id plan.RunID) (*worktree.Hold, error) {
+func (h *Host) holdTree(ctx context.Context, repo *worktree.Repo, id plan.RunID) (*worktree.Hold, error) {
 	paths, err := h.Paths()
 	if err != nil {
 		return nil, err
@@ -29,12 +29,27 @@ func (h *Host) holdTree(repo *worktree.Repo, id plan.RunID) (*worktree.Hold, err
 	if err != nil {
 		machine = "an unknown host"
 	}
-	return repo.Hold(paths.Locks, worktree.Holder{
+	hold, err := repo.Hold(paths.Locks, worktree.Holder{
 		Run:   id,
 		PID:   os.Getpid(),
 		Host:  machine,
 		Since: h.now().UTC(),
 	})
+	if err != nil {
+		return nil, err
+	}
+	moved, found, err := repo.Finish(ctx, hold.Intent())
+	if err != nil {
+		return nil, errors.Join(err, hold.Close())
+	}
+	if found {
+		h.note(fmt.Sprintf(
+			"a command died while it changed the files of %s; the change is finished now (files: %d)",
+			repo.Root(),
+			len(moved.Paths),
+		))
+	}
+	return hold, nil
 }
 
 // makeOwnTree makes a work tree for a new run, with the files as they are in the

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/plan-engine/plan"
@@ -49,6 +50,11 @@ func keepBothSides(
 		*made = step{n: 1, kind: kind}
 		if was := steps(kept); len(was) > 0 {
 			made.n = was[len(was)-1].n + 1
+			// A command that died before it touched a file has kept them already.
+			last := was[len(was)-1]
+			if last.kind == kind && kept[last.label("before")] == before && kept[last.label("after")] == after {
+				made.n = last.n
+			}
 		}
 		for side, tree := range map[string]string{"before": before, "after": after} {
 			if _, err := repo.Keep(ctx, id, made.label(side), tree); err != nil {
@@ -57,6 +63,15 @@ func keepBothSides(
 		}
 		return nil
 	}
+}
+
+// dropUnmade drops what was kept of a step that has failed and left all as it was.
+func dropUnmade(ctx context.Context, repo *worktree.Repo, id plan.RunID, made step, err error) error {
+	if err == nil || made.n == 0 || worktree.Halfway(err) {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(err, repo.Forget(ctx, id, made.label("before"), made.label("after")))
 }
 
 // undoLast takes the last step back.

@@ -150,7 +150,7 @@ func (h *Host) dropTree(ctx context.Context, t *OwnedTree) (err error) {
 	if err != nil {
 		return err
 	}
-	hold, err := h.holdTree(tree, t.ID)
+	hold, err := h.holdTree(ctx, tree, t.ID)
 	if err != nil {
 		return err
 	}

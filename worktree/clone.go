@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -33,7 +34,14 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
-	if err := os.Rename(filepath.Join(half, "repo"), dir); err != nil {
+	err = durable.SyncTree(half)
+	if err == nil {
+		err = os.Rename(filepath.Join(half, "repo"), dir)
+	}
+	if err == nil {
+		err = durable.SyncDir(filepath.Dir(dir))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
 	return Open(ctx, dir)

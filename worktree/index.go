@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/plan-engine/plan/internal/durable"
 )
 
 // keptPrefix begins the names of the private indexes that are kept in the git
@@ -90,12 +92,12 @@ func (r *Repo) plainly(ctx context.Context, areas ...area) (bool, error) {
 }
 
 // keepIndex keeps a private index for the next time, in place of older ones.
-// It only saves time, so it may fail.
+// It only saves time, so it may fail; but git fails at half of one, so it is synced.
 func (r *Repo) keepIndex(index, kept string) {
 	r.dropIndexes(kept)
 	// Copied beside it and renamed: a reader finds the old one or the new one.
 	part := fmt.Sprintf("%s.%d", kept, os.Getpid())
-	if copyIndex(index, part) != nil || os.Rename(part, kept) != nil {
+	if copyIndex(index, part) != nil || durable.SyncFile(part) != nil || os.Rename(part, kept) != nil {
 		_ = os.Remove(part)
 	}
 }

@@ -3,9 +3,11 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -58,6 +60,26 @@ func (r *Repo) Forget(ctx context.Context, run plan.RunID, labels ...string) err
 	})
 	if err != nil {
 		return fmt.Errorf("forget %d trees of run %s in %q: %w", len(labels), run, r.root, refused(err))
+	}
+	return nil
+}
+
+// updateRef has git update a ref, and makes its name outlast a loss of power: git
+// syncs what is in the file before it renames it, but not the directory.
+func (r *Repo) updateRef(ctx context.Context, ref string, args ...string) error {
+	if _, err := r.run(ctx, append([]string{"update-ref"}, args...)...); err != nil {
+		return err
+	}
+	if exists(r.common, "reftable") {
+		return durable.SyncDir(filepath.Join(r.common, "reftable"))
+	}
+	if ref == "HEAD" {
+		return durable.SyncDir(r.gitDir)
+	}
+	for dir := filepath.Dir(filepath.FromSlash(ref)); dir != "."; dir = filepath.Dir(dir) {
+		if err := durable.SyncDir(filepath.Join(r.common, dir)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -182,7 +182,14 @@ func (r *Repo) mergeCommit(ctx context.Context, base, theirs, message string, op
 	if err != nil || opts.Check {
 		return commit, out, err
 	}
-	if _, err := r.run(ctx, "update-ref", "-m", "plan apply", "HEAD", commit, head); err != nil {
+	branch, err := r.headRef(ctx)
+	if err != nil {
+		return "", out, err
+	}
+	if branch == "" {
+		branch = "HEAD"
+	}
+	if err := r.updateRef(ctx, branch, "-m", "plan apply", "HEAD", commit, head); err != nil {
 		return "", out, err
 	}
 	return commit, out, r.follow(ctx, changes)
@@ -222,6 +229,7 @@ func (r *Repo) follow(ctx context.Context, changes []delta) error {
 	}
 	if _, err := r.git.Run(ctx, git.Call{
 		Dir:   r.root,
+		Index: true,
 		Stdin: info.String(),
 		Args:  []string{"update-index", "-z", "--index-info"},
 	}); err != nil {
@@ -310,6 +318,5 @@ func (r *Repo) commitTo(
 	if was == "" {
 		was = strings.Repeat("0", len(commit))
 	}
-	_, err = r.run(ctx, "update-ref", "-m", "plan apply", ref, commit, was)
-	return commit, err
+	return commit, r.updateRef(ctx, ref, "-m", "plan apply", ref, commit, was)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -94,6 +95,11 @@ func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, erro
 		return nil, nil, err
 	}
 	if err := r.copyIgnored(ctx, tree, spec.Include); err != nil {
+		return nil, nil, err
+	}
+	// The run begins in it, and neither git's own files of it nor those in it are
+	// written by git so that they outlast a loss of power.
+	if err := errors.Join(durable.SyncTree(tree.gitDir), durable.SyncTree(tree.root)); err != nil {
 		return nil, nil, err
 	}
 	return tree, append(notes, more...), nil

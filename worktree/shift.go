@@ -120,33 +120,14 @@ func (r *Repo) only(ctx context.Context, from, to string, changes []delta) error
 	return nil
 }
 
-// shift makes the files of the work tree, whose tree is now and whose index is
-// a, those of another tree. Only files that differ are touched, and nothing is
-// if one of them is not what the index says, or if a file that git ignores is
-// in the way. Submodules are not moved.
-func (r *Repo) shift(ctx context.Context, a area, now, to string) error {
-	changes, err := r.deltas(ctx, now, to)
-	if err != nil {
-		return err
-	}
-	if err := r.inTheWay(changes); err != nil {
-		return err
-	}
-	// What came in from a nested repository has not been looked at yet. It fails
-	// where a file differs, which read-tree finds too.
-	_, _ = r.git.Run(ctx, r.call(a, "", "update-index", "-q", "--refresh"))
-	if _, err := r.git.Run(ctx, r.call(a, "", "read-tree", "-m", "-u", "--no-recurse-submodules", now, to)); err != nil {
-		return fmt.Errorf("the work tree was left as it is: %w", err)
-	}
-	return nil
-}
-
 // inTheWay finds ignored files in the places of files that would be made.
 func (r *Repo) inTheWay(changes []delta) error {
 	goes := map[string]bool{}
+	letters := map[string]string{} // names that go, by what they are where letters are all the same
 	for _, c := range changes {
 		if c.to.mode == absentMode {
 			goes[c.path] = true
+			letters[strings.ToLower(c.path)] = c.path
 		}
 	}
 	var paths []string
@@ -157,7 +138,10 @@ func (r *Repo) inTheWay(changes []delta) error {
 		info, err := os.Lstat(filepath.Join(r.root, c.path))
 		if errors.Is(err, fs.ErrNotExist) || err != nil && underFile(r.root, c.path, goes) ||
 			err == nil && info.IsDir() {
-			continue // a directory with something in it is refused by git itself
+			continue // one with something in it is refused when it is to go
+		}
+		if was, ok := letters[strings.ToLower(c.path)]; ok && err == nil && r.isFile(was, info) {
+			continue // it is the file that goes, in other letters
 		}
 		paths = append(paths, c.path)
 	}
@@ -165,6 +149,12 @@ func (r *Repo) inTheWay(changes []delta) error {
 		return &Conflict{Paths: paths, Why: "ignored files are in the way; move them first"}
 	}
 	return nil
+}
+
+// isFile reports whether the file of a name is the one that was found.
+func (r *Repo) isFile(name string, found fs.FileInfo) bool {
+	info, err := os.Lstat(filepath.Join(r.root, name))
+	return err == nil && os.SameFile(info, found)
 }
 
 // underFile reports whether a path cannot be because a part of it is a file that
@@ -233,6 +223,10 @@ type Options struct {
 	// Keep is called with the tree as it is before anything is changed, and may
 	// refuse.
 	Keep func(before, after string) error
+	// Intent is the file in which stands what is being done, while it is; see
+	// [Hold.Intent] and [Repo.Finish]. Without one, a move that a process dies in
+	// stays half done.
+	Intent string
 }
 
 // Restore undoes the change from one tree to another (left): each file that
@@ -300,12 +294,7 @@ func (r *Repo) apply(ctx context.Context, a area, now, target string, opts Optio
 	if err != nil || opts.Check || now == target {
 		return out, err
 	}
-	if opts.Keep != nil {
-		if err := opts.Keep(now, target); err != nil {
-			return out, err
-		}
-	}
-	return out, r.shift(ctx, a, now, target)
+	return out, r.shift(ctx, a, now, target, opts)
 }
 
 // Carry is the tree with what differs between two others as well, file by file.

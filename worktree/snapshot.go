@@ -113,8 +113,7 @@ func (r *Repo) keep(ctx context.Context, run plan.RunID, snap plan.Snapshot, hea
 	if err != nil {
 		return err
 	}
-	_, err = r.run(ctx, "update-ref", snap.Ref, strings.TrimSpace(commit))
-	return err
+	return r.updateRef(ctx, snap.Ref, snap.Ref, strings.TrimSpace(commit))
 }
 
 // dateOf is when a run began, as git takes it; the epoch where its id does not

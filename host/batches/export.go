@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -126,7 +127,7 @@ func writePatch(ctx context.Context, dir, job string, run *engine.Run) (string, 
 		return "", err //nolint:wrapcheck // names the directory
 	}
 	path := filepath.Join(dir, job+".patch")
-	return path, os.WriteFile(path, []byte(text), 0o644) //nolint:wrapcheck // names the file
+	return path, durable.Replace(path, []byte(text), 0o644)
 }
 
 func countJobs(n int) string {

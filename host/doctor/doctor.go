@@ -106,6 +106,11 @@ func (d Doctor) checkRepo(ctx context.Context) Finding {
 		return f
 	}
 	f.OK, f.Detail = true, repo.Root()
+	if paths, err := d.Host.Paths(); err == nil && repo.Unfinished(paths.Locks) {
+		f.OK = false
+		f.Detail += ": a command is changing its files, or died while it did"
+		f.Do = "If none is at work, the next `plan apply`, `restore`, `run` or `resume` there finishes the change."
+	}
 	return f
 }
 

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/plan-engine/plan/internal/failpoint"
 )
 
 // Replace puts data in the place of the file at path, with the given mode.
@@ -40,13 +42,19 @@ func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 }
 
 // SyncDir makes the names in a directory survive a loss of power.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
+func SyncDir(dir string) error { return SyncFile(dir) }
+
+// SyncFile makes what is in a file survive a loss of power, but not its name.
+func SyncFile(path string) error {
+	if failpoint.Unsynced() {
+		return nil
+	}
+	d, err := os.Open(path)
 	if err == nil {
 		err = errors.Join(d.Sync(), d.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("sync %s: %w", dir, err)
+		return fmt.Errorf("sync %s: %w", path, err)
 	}
 	return nil
 }

@@ -20,6 +20,10 @@ var counter struct {
 	n int
 }
 
+// Unsynced reports whether syncs are to be left out, so that a test can show that it
+// sees what is lost then.
+func Unsynced() bool { return os.Getenv("PLAN_FAILPOINT_UNSYNCED") != "" }
+
 // Hit marks an instant. The process dies at the N-th one it comes by, N being
 // $PLAN_FAILPOINT; 0 or nothing lets it live. With $PLAN_FAILPOINT_LOG set, the
 // names are added to that file, one a line.

@@ -177,6 +177,9 @@ func (l *Library) publish(name string, data []byte, meta Meta) (digest string, e
 	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s is there already; it is not overwritten", target)
 	}
+	if err := durable.SyncDir(stage); err != nil {
+		return "", err
+	}
 	if err := os.Rename(stage, target); err != nil {
 		return "", fmt.Errorf("put the draft in its place: %w", err)
 	}

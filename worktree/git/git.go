@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/internal/subpath"
 	"github.com/plan-engine/plan/sandbox"
 )
@@ -44,6 +45,9 @@ type Call struct {
 	// Remote lets it reach a server, in the user's name; with File, repositories
 	// of this machine too.
 	Remote, File bool
+	// Index says that the index it writes is not a private one, and is to outlast a
+	// loss of power.
+	Index bool
 	// Out, if it is set, gets what the command writes as it comes; Run then
 	// returns nothing.
 	Out io.Writer
@@ -103,9 +107,15 @@ func (p Program) Run(ctx context.Context, c Call) (string, error) {
 
 // start runs git with settings in place of the repository's own.
 func (p Program) start(ctx context.Context, c Call, over []setting) (string, error) {
-	args := make([]string, 0, 2*len(settings)+len(c.Args))
+	args := make([]string, 0, 2*len(settings)+2+len(c.Args))
 	for _, s := range settings {
 		args = append(args, "-c", s)
+	}
+	switch {
+	case failpoint.Unsynced():
+		args = append(args, "-c", "core.fsync=none")
+	case c.Index:
+		args = append(args, "-c", "core.fsync=all")
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, p.path, append(args, c.Args...)...)

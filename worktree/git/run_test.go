@@ -3,6 +3,7 @@ package git_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan/worktree/git"
@@ -19,5 +20,36 @@ func TestGitIsDoneOnlyWhenItsOutputIs(t *testing.T) {
 	out, err := git.At(path, os.Environ()).Run(t.Context(), git.Call{Dir: ".", Args: []string{"status"}})
 	if err != nil || out != "said\n" {
 		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// Git syncs what the journal says is kept, whatever the repository's settings say.
+func TestGitSyncs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program, ok := git.Find("")
+	if !ok {
+		t.Fatal("there is no git")
+	}
+	run := func(index bool, args ...string) string {
+		out, err := program.Run(t.Context(), git.Call{
+			Dir:   dir,
+			Index: index,
+			Args:  args,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(out)
+	}
+	run(false, "init", "-q")
+	run(false, "config", "core.fsync", "none")
+	for index, want := range map[bool]string{false: "committed,derived-metadata,reference", true: "all"} {
+		if got := run(index, "config", "core.fsync"); got != want {
+			t.Errorf("index %v: it syncs %s, want %s", index, got, want)
+		}
+	}
+	if got := run(false, "config", "core.fsyncMethod"); got != "batch" {
+		t.Errorf("it syncs by %s", got)
 	}
 }

@@ -25,6 +25,11 @@ var settings = []string{
 	"log.showSignature=false",
 	"submodule.recurse=false",
 	"advice.addEmbeddedRepo=false",
+	// What the journal says is kept outlasts a loss of power: git's own default is to
+	// leave loose objects and refs to the system. Indexes are private ones, but for
+	// [Call.Index].
+	"core.fsync=committed,derived-metadata,reference",
+	"core.fsyncMethod=batch",
 	"diff.suppressBlankEmpty=false",
 }
 
