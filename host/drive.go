@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host/proof"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // driving is a run that is about to be driven by this process.
@@ -90,7 +91,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 
 // Sweep removes what killed processes left behind of copies and layers.
 func Sweep() {
-	worktree.Sweep()
+	scratch.Sweep(os.TempDir(), scratch.Temporary()...)
 	sandbox.Sweep()
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/failpoint"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/internal/subpath"
 	"github.com/plan-engine/plan/worktree/git"
 )
@@ -151,12 +152,12 @@ func (r *Repo) tree(ctx context.Context) (string, error) {
 // last time, or as a copy of the user's, so that git need not read what has not
 // changed.
 func (r *Repo) indexed(ctx context.Context, do func(tree string, a area) error) error {
-	dir, err := os.MkdirTemp(r.scratch(), "plan-index-")
+	room, err := scratch.New(r.scratch(), scratch.Index)
 	if err != nil {
 		return fmt.Errorf("make room for a private index: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	t := &treeWriter{repo: r, dir: dir}
+	defer func() { _ = room.Close() }()
+	t := &treeWriter{repo: r, dir: room.Dir}
 	tree, s, err := r.written(ctx, t, true)
 	if err == nil && tree == "" {
 		tree, s, err = r.written(ctx, t, false)
