@@ -67,6 +67,7 @@ type GC struct {
 	Used    int64 // bytes of the database, afterwards
 	Live    int   // runs that a process drives; with one the file is not made smaller
 	Caches  caches.Collected
+	Left    []Leftover // of killed processes
 }
 
 // Freed is what the removed runs used, in bytes.
@@ -78,8 +79,9 @@ func (g GC) Freed() (bytes int64) {
 }
 
 // GC removes runs that have ended, with their journals, their blobs and the
-// snapshots that git keeps for them, and layers of build caches that are old. Dry only says what would go; shrink gives
-// free space back to the disk. With an error, GC says what was done all the same.
+// snapshots that git keeps for them, layers of build caches that are old, and what
+// killed processes have left. Dry only says what would go; shrink gives free space back
+// to the disk. With an error, GC says what was done all the same.
 func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
@@ -132,7 +134,8 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 		out.Caches, err = caches.Collect(caches.In(paths.Home), p.OlderThan, h.now(), dry)
 	}
 	faults = append(faults, err)
-	return out, errors.Join(faults...)
+	out.Left, err = h.Leftovers(ctx, dry)
+	return out, errors.Join(append(faults, err)...)
 }
 
 // removable leaves out what is never removed, and counts the live runs.

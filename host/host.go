@@ -132,6 +132,8 @@ func (h *Host) DB(ctx context.Context) (*memory.DB, error) {
 		Path:  paths.DB,
 		Locks: paths.Locks,
 		Now:   h.now,
+
+		Announce: h.announce,
 	})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ func (h *Host) holdTree(repo *worktree.Repo, id plan.RunID) (*worktree.Hold, err
 func (h *Host) makeOwnTree(
 	ctx context.Context,
 	source *worktree.Repo,
+	making *making,
 	id plan.RunID,
 	include []string,
 ) (*worktree.Repo, string, error) {
@@ -59,13 +60,14 @@ func (h *Host) makeOwnTree(
 	if spec.Tree, err = source.Tree(ctx); err != nil {
 		return nil, "", err
 	}
-	return h.addTree(ctx, source, id, spec)
+	return h.addTree(ctx, source, making, id, spec)
 }
 
 // addTree makes the work tree of a run on a branch of its own, and returns both.
 func (h *Host) addTree(
 	ctx context.Context,
 	source *worktree.Repo,
+	making *making,
 	id plan.RunID,
 	spec worktree.NewTree,
 ) (*worktree.Repo, string, error) {
@@ -73,7 +75,10 @@ func (h *Host) addTree(
 	if spec.Branch, err = source.FreeBranch(ctx, "plan/", strings.ToLower(string(id))); err != nil {
 		return nil, "", err
 	}
-	tree, notes, err := source.Add(ctx, spec)
+	if err := making.tree(ctx, source, spec); err != nil {
+		return nil, "", err
+	}
+	tree, notes, err := source.Holding(making.File()).Add(ctx, spec)
 	if err != nil {
 		return nil, "", err
 	}
@@ -229,7 +234,7 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 		if found.Sighting.Tree == "" {
 			return nil
 		}
-		if snap, err := s.repo.SnapshotOf(ctx, b.id, engine.LabelStart, found.Sighting); err == nil {
+		if snap, err := s.repo.Holding(b.making.File()).SnapshotOf(ctx, b.id, engine.LabelStart, found.Sighting); err == nil {
 			out.first = &snap
 		}
 		return nil
