@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/memory"
@@ -193,6 +194,7 @@ func (h *Host) beginFork(
 		return err
 	}
 	defer func() { err = errors.Join(err, writer.Close()) }()
+	failpoint.Hit("before a fork begins")
 	if _, err := writer.Append(ctx, events...); err != nil {
 		return err
 	}

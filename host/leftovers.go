@@ -58,7 +58,6 @@ func kinds() []kind {
 
 // leftovers is one look at what is left.
 type leftovers struct {
-	host  *Host
 	db    *memory.DB
 	runs  map[plan.RunID]memory.RunInfo
 	paths config.Paths
@@ -71,8 +70,8 @@ type leftovers struct {
 // it unless it is dry. What a process uses is none, by its lock; what cannot go says
 // why.
 func (h *Host) Leftovers(ctx context.Context, dry bool) (out []Leftover, err error) {
+	out = []Leftover{}
 	l := &leftovers{
-		host: h,
 		runs: map[plan.RunID]memory.RunInfo{},
 		dry:  dry,
 	}
@@ -287,7 +286,7 @@ func (l *leftovers) settle(ctx context.Context) error {
 // of an earlier version that was killed.
 func (l *leftovers) strayTrees(context.Context) ([]Leftover, error) {
 	entries, err := os.ReadDir(l.paths.Worktrees)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list the work trees: %w", err)
 	}
 	var out []Leftover

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/errgroup"
@@ -128,11 +130,19 @@ func dateOf(run plan.RunID) string {
 	return fmt.Sprintf("@%d +0000", id.Timestamp().Unix())
 }
 
-// refused says so when the cause is that .git cannot be written to.
+// refused says so when the cause is that .git cannot be written to, that a disk is
+// full, or that a file cannot be read.
 func refused(err error) error {
 	var ge *git.Error
-	if errors.As(err, &ge) && readOnly(ge) {
+	switch {
+	case !errors.As(err, &ge):
+		return err
+	case noRoom(ge):
+		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
+	case readOnly(ge):
 		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
+	case unreadable(ge):
+		return fmt.Errorf("%w (%w)", fs.ErrPermission, err)
 	}
 	return err
 }
@@ -285,6 +295,9 @@ func sortOut(dir string, entries []entry) work {
 			w.nested = append(w.nested, path)
 			w.except = append(w.except, ":(exclude,literal)"+path)
 			mark("--force-remove", path) // a file that was there before
+		case e.tag == 'P': // git would fail, and its index has nothing for it: the file is gone
+			w.except = append(w.except, ":(exclude,literal)"+e.path)
+			mark("--force-remove", e.path)
 		case e.gitlink && e.tag == 'H' && exists(dir, e.path+"/.git"):
 			w.links = append(w.links, e.path)
 			w.except = append(w.except, ":(exclude,literal)"+e.path)

@@ -104,7 +104,8 @@ func (a *app) showGC(done host.GC, dryRun bool) error {
 		"freed":   done.Freed(),
 		"used":    done.Used,
 		"caches":  done.Caches,
-		"left":    done.Left,
+
+		"abandoned": done.Left,
 	}
 	return a.answer(document, func(w io.Writer) error { return render.Collected(w, done, dryRun, a.now()) })
 }

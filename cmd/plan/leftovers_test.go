@@ -36,7 +36,7 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 		seed  bool   // it begins with the base
 	}{
 		{run, "before an append", false},
-		{[]string{"fork", id, "--at", "30"}, "before an append", true},
+		{[]string{"fork", id, "--at", "30"}, "before a fork begins", true},
 		{[]string{"worktree", "prune"}, "before a branch goes", true},
 		{[]string{"backup", "copy.db"}, "before a backup is named", true},
 		{[]string{"export", id, "-o", "run.jsonl"}, "before an export is named", true},
@@ -50,7 +50,7 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 			}
 			last := points[len(points)-1]
 			point := last[len(last)-1]
-			p.collected(fmt.Sprint(c.args, " killed ", point), point == c.until && c.args[0] != "run")
+			p.collected(fmt.Sprint(c.args, " killed ", point), point == c.until && (c.args[0] == "fork" || c.args[0] == "backup"))
 			if point == c.until {
 				break
 			}
