@@ -56,6 +56,12 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 	d.past = nil // it may be large, and the journal lets go of it
 	s.proof = s.openProof(d)
 	defer func() { _ = s.proof.Close() }() // what is left is swept up later
+	s.pulse = &pulse{
+		show:  s.face.show,
+		now:   s.host.now,
+		after: time.After,
+	}
+	defer s.pulse.close()
 	eng, err := s.newEngine(d, journal)
 	if err != nil {
 		return End{}, err
@@ -77,7 +83,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 		}
 	}
 	work := func() (engine.End, error) { return s.runThrough(ctx, d.id, eng) }
-	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.face.show, work)
+	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.pulse.event, work)
 	if err != nil {
 		return End{}, err
 	}
@@ -114,7 +120,7 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 	return engine.New(engine.Config{
 		Runner:       d.phases,
 		Journal:      j,
-		Snapshots:    &snapshots{Repo: s.repo, first: d.first},
+		Snapshots:    &snapshots{Repo: s.repo, first: d.first, pulse: s.pulse},
 		Checker:      s.proof.Checker,
 		Changes:      s.proof.Tree,
 		Inspect:      s.proof.Inspect,
@@ -128,7 +134,7 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 		Required:     s.proof.Required,
 		Detected:     s.proof.Detected,
 		Context:      d.context,
-		Show:         s.face.show,
+		Show:         s.pulse.event,
 		Now:          s.host.now,
 		Closing:      s.learn.Closing(*s.cfg.MaxReviewCycles),
 		Unread:       j.unread,

@@ -57,7 +57,10 @@ func (h *Host) makeOwnTree(
 	if spec.Base, err = source.Head(ctx); err != nil {
 		return nil, "", err
 	}
-	if spec.Tree, err = source.Tree(ctx); err != nil {
+	stop := h.sayReading(source.Root())
+	spec.Tree, err = source.Tree(ctx)
+	stop()
+	if err != nil {
 		return nil, "", err
 	}
 	return h.addTree(ctx, source, making, id, spec)
@@ -240,6 +243,7 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 		return nil
 	})
 	return func() (survey, error) {
+		defer s.host.sayReading(s.repo.Root())()
 		err := asked.Wait()
 		return out, err //nolint:wrapcheck // worktree's
 	}
@@ -250,6 +254,7 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 type snapshots struct {
 	*worktree.Repo
 	first *plan.Snapshot // of a run that is about to begin, if it was taken
+	pulse *pulse
 }
 
 // Snapshot implements engine.Snapshots. Around an Implement it also notes the
@@ -259,6 +264,7 @@ func (t *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 		t.first = nil
 		return *first, nil
 	}
+	defer t.pulse.beat(plan.Event{Run: run}, "reading the work tree for snapshot "+label, readingPatience)()
 	if !strings.Contains(label, "implement") {
 		return t.Repo.Snapshot(ctx, run, label)
 	}
