@@ -144,6 +144,8 @@ func (Failure) Type() EventType { return TypeError }
 // Progress is a live word for people about something that takes a while.
 type Progress struct {
 	Text string `json:"text"`
+	// Of is what runs, where this is a sign of its life; "" for its own words.
+	Of string `json:"of,omitempty"`
 }
 
 // Type implements [Body].

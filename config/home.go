@@ -13,6 +13,7 @@ type Paths struct {
 	Logs      string
 	Skills    string
 	Worktrees string
+	Making    string // notes of what is being made
 }
 
 // FindHome finds the home: $PLAN_HOME, else plan under $XDG_DATA_HOME, else
@@ -42,5 +43,6 @@ func FindHome(getenv func(string) string) (Paths, error) {
 		Logs:      filepath.Join(home, "logs"),
 		Skills:    filepath.Join(home, "skills"),
 		Worktrees: filepath.Join(home, "worktrees"),
+		Making:    filepath.Join(home, "making"),
 	}, nil
 }

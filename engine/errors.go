@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	"github.com/plan-engine/plan"
 )
@@ -50,6 +53,16 @@ func (e *TreeError) Unwrap() error { return e.Err }
 
 // Hint says what to do about it.
 func (e *TreeError) Hint() string {
+	var inner Hinter
+	switch {
+	case errors.As(e.Err, &inner):
+		return "Nothing was begun. " + inner.Hint()
+	case errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.EDQUOT):
+		return "Nothing was begun. The disk has no room left: the repository's, where snapshots are kept, or that of " +
+			"temporary files. Make room, and begin again."
+	case !errors.Is(e.Err, fs.ErrPermission):
+		return "Nothing was begun. `git add --dry-run -A` and `git fsck` may say more about the reason."
+	}
 	return "Nothing was begun. Every file that git tracks, or would add, must be one that can be read: make it " +
 		"so, remove it, or put it into .gitignore; `git add --dry-run -A` finds such files."
 }

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host/proof"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // driving is a run that is about to be driven by this process.
@@ -55,6 +56,12 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 	d.past = nil // it may be large, and the journal lets go of it
 	s.proof = s.openProof(d)
 	defer func() { _ = s.proof.Close() }() // what is left is swept up later
+	s.pulse = &pulse{
+		show:  s.face.show,
+		now:   s.host.now,
+		after: time.After,
+	}
+	defer s.pulse.close()
 	eng, err := s.newEngine(d, journal)
 	if err != nil {
 		return End{}, err
@@ -76,7 +83,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 		}
 	}
 	work := func() (engine.End, error) { return s.runThrough(ctx, d.id, eng) }
-	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.face.show, work)
+	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.pulse.event, work)
 	if err != nil {
 		return End{}, err
 	}
@@ -90,7 +97,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 
 // Sweep removes what killed processes left behind of copies and layers.
 func Sweep() {
-	worktree.Sweep()
+	scratch.Sweep(os.TempDir(), scratch.Temporary()...)
 	sandbox.Sweep()
 }
 
@@ -113,7 +120,7 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 	return engine.New(engine.Config{
 		Runner:       d.phases,
 		Journal:      j,
-		Snapshots:    &snapshots{Repo: s.repo, first: d.first},
+		Snapshots:    &snapshots{Repo: s.repo, first: d.first, pulse: s.pulse},
 		Checker:      s.proof.Checker,
 		Changes:      s.proof.Tree,
 		Inspect:      s.proof.Inspect,
@@ -127,7 +134,7 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 		Required:     s.proof.Required,
 		Detected:     s.proof.Detected,
 		Context:      d.context,
-		Show:         s.face.show,
+		Show:         s.pulse.event,
 		Now:          s.host.now,
 		Closing:      s.learn.Closing(*s.cfg.MaxReviewCycles),
 		Unread:       j.unread,

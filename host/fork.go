@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/memory"
@@ -74,7 +75,7 @@ type Forked struct {
 // with a work tree of its own and the files as they were then. It is cut at the
 // last moment before that event from which a run can go on. Request, if it is not
 // "", is a further one. The new run is parked.
-func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request string) (Forked, error) {
+func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request string) (_ Forked, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
 		return Forked{}, err
@@ -98,14 +99,19 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 	if err != nil {
 		return Forked{}, err
 	}
-	tree, err := h.forkTree(ctx, repo, id, p.run, &start, upTo > 0)
+	making, err := h.beginMaking(ctx, db, id, repo)
+	if err != nil {
+		return Forked{}, err
+	}
+	defer func() { err = errors.Join(err, making.end(ctx)) }()
+	tree, err := h.forkTree(ctx, repo, making, id, p.run, &start, upTo > 0)
 	if err != nil {
 		return Forked{}, err
 	}
 	if err := h.beginFork(ctx, db, repo, id, start, p); err != nil {
 		if _, rerr := db.Run(ctx, id); errors.Is(rerr, memory.ErrNoRun) {
 			_, derr := repo.Drop(context.WithoutCancel(ctx), tree.Root(), start.WorkBranch, start.Base)
-			err = errors.Join(err, derr)
+			err = errors.Join(stopped(ctx, err), derr)
 		}
 		return Forked{}, err
 	}
@@ -135,6 +141,7 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 func (h *Host) forkTree(
 	ctx context.Context,
 	repo *worktree.Repo,
+	making *making,
 	id plan.RunID,
 	run *engine.Run,
 	start *plan.RunStart,
@@ -153,7 +160,7 @@ func (h *Host) forkTree(
 			return nil, err
 		}
 	}
-	tree, branch, err := h.addTree(ctx, repo, id, worktree.NewTree{
+	tree, branch, err := h.addTree(ctx, repo, making, id, worktree.NewTree{
 		Dir:     filepath.Join(paths.Worktrees, string(id)),
 		Base:    start.Base,
 		Tree:    run.Tree(),
@@ -187,6 +194,7 @@ func (h *Host) beginFork(
 		return err
 	}
 	defer func() { err = errors.Join(err, writer.Close()) }()
+	failpoint.Hit("before a fork begins")
 	if _, err := writer.Append(ctx, events...); err != nil {
 		return err
 	}

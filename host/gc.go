@@ -69,6 +69,7 @@ type GC struct {
 	// Unshrunk says why the file was not made smaller, where it should have been.
 	Unshrunk string
 	Caches   caches.Collected
+	Left     []Leftover // of killed processes
 }
 
 // Freed is what the removed runs used, in bytes.
@@ -80,10 +81,10 @@ func (g GC) Freed() (bytes int64) {
 }
 
 // GC removes runs that have ended, with their journals, their blobs and the
-// snapshots that git keeps for them, and layers of build caches that are old, and
-// compresses what an earlier program has stored as it is. Dry only says what would
-// go; shrink gives free space back to the disk. With an error, GC says what was done
-// all the same.
+// snapshots that git keeps for them, layers of build caches that are old, and what
+// killed processes have left, and compresses what an earlier program has stored as it
+// is. Dry only says what would go; shrink gives free space back to the disk. With an
+// error, GC says what was done all the same.
 func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
@@ -147,7 +148,8 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 		out.Caches, err = caches.Collect(caches.In(paths.Home), p.OlderThan, h.now(), dry)
 	}
 	faults = append(faults, err)
-	return out, errors.Join(faults...)
+	out.Left, err = h.Leftovers(ctx, dry)
+	return out, errors.Join(append(faults, err)...)
 }
 
 // unshrunk takes out of what came of shrinking the file why that has to wait.

@@ -133,6 +133,8 @@ func (h *Host) DB(ctx context.Context) (*memory.DB, error) {
 		Locks: paths.Locks,
 		Now:   h.now,
 		Note:  h.note,
+
+		Announce: h.announce,
 	})
 	if err != nil {
 		return nil, err

@@ -50,7 +50,16 @@ func (h *Host) RunJob(ctx context.Context, repos *Repos, j Job, face Face) (_ En
 	if err != nil {
 		return End{}, err
 	}
-	tree, drop, err := h.makeJobTree(ctx, from, j, cfg.WorktreeInclude)
+	db, err := h.DB(ctx)
+	if err != nil {
+		return End{}, err
+	}
+	making, err := h.beginMaking(ctx, db, j.ID, from.repo)
+	if err != nil {
+		return End{}, err
+	}
+	defer func() { err = errors.Join(err, making.end(ctx)) }()
+	tree, drop, err := h.makeJobTree(ctx, db, from, making, j, cfg.WorktreeInclude)
 	if err != nil {
 		return End{}, err
 	}
@@ -59,10 +68,6 @@ func (h *Host) RunJob(ctx context.Context, repos *Repos, j Job, face Face) (_ En
 		if cfg, err = h.Settings(tree.Root(), j.Settings); err != nil {
 			return End{}, err
 		}
-	}
-	db, err := h.DB(ctx)
-	if err != nil {
-		return End{}, err
 	}
 	s, err := h.openSession(ctx, j.over(cfg), j.Options, face, tree, from.repo.Root(), db, nil)
 	if err != nil {
@@ -77,6 +82,7 @@ func (h *Host) RunJob(ctx context.Context, repos *Repos, j Job, face Face) (_ En
 	return s.begin(ctx, j.Request, beginning{
 		id:      j.ID,
 		job:     j.Job,
+		making:  making,
 		source:  from.repo,
 		base:    from.base,
 		branch:  j.Branch,
@@ -88,15 +94,13 @@ func (h *Host) RunJob(ctx context.Context, repos *Repos, j Job, face Face) (_ En
 // the run never began.
 func (h *Host) makeJobTree(
 	ctx context.Context,
+	db *memory.DB,
 	from jobOrigin,
+	making *making,
 	j Job,
 	include []string,
 ) (_ *worktree.Repo, drop func() error, err error) {
 	paths, err := h.Paths()
-	if err != nil {
-		return nil, nil, err
-	}
-	db, err := h.DB(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,13 +111,17 @@ func (h *Host) makeJobTree(
 	if _, err := from.repo.Drop(ctx, dir, j.Branch, from.base); err != nil {
 		return nil, nil, err
 	}
-	tree, notes, err := from.repo.Add(ctx, worktree.NewTree{
+	spec := worktree.NewTree{
 		Dir:     dir,
 		Branch:  j.Branch,
 		Base:    from.base,
 		Tree:    from.base,
 		Include: include,
-	})
+	}
+	if err := making.tree(ctx, from.repo, spec); err != nil {
+		return nil, nil, err
+	}
+	tree, notes, err := from.repo.Holding(making.File()).Add(ctx, spec)
 	if err != nil {
 		return nil, nil, err
 	}

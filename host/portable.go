@@ -2,14 +2,17 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
@@ -43,17 +46,36 @@ func (h *Host) ExportFile(
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return sent, fmt.Errorf("look at the file: %w", err)
 	}
+	file, err = filepath.Abs(file)
+	if err != nil {
+		return sent, fmt.Errorf("name the file: %w", err)
+	}
+	by := filepath.Join(filepath.Dir(file), ".plan-export-"+rand.Text())
+	done, err := h.announce(ctx, by)
+	if err != nil {
+		return sent, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	var part *memory.PartError
-	err = durable.Write(file, 0o600, func(to io.Writer) (err error) {
+	err = durable.WriteBy(by, file, 0o600, func(to io.Writer) (err error) {
 		if sent, err = h.Export(ctx, id, to); errors.As(err, &part) {
-			return nil
+			err = nil
 		}
+		failpoint.Hit("before an export is named")
 		return err
 	})
 	if err == nil && part != nil {
 		err = part
 	}
-	return sent, err
+	return sent, stopped(ctx, err)
+}
+
+// stopped is the cause for which a context has ended, in place of what came of that.
+func stopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx) //nolint:wrapcheck // the caller's own
+	}
+	return err
 }
 
 // errFileExists refuses to replace a file without having been told to.
@@ -102,6 +124,7 @@ func (h *Host) Backup(ctx context.Context, file string, opts memory.BackupOption
 		return memory.BackupFile{}, err
 	}
 	c, err := db.Backup(ctx, file, opts)
+	err = stopped(ctx, err)
 	if errors.Is(err, fs.ErrExist) {
 		return c, errFileExists(file)
 	}

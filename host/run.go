@@ -142,6 +142,10 @@ func (h *Host) Run(ctx context.Context, r Request, face Face) (_ End, err error)
 		return End{}, err
 	}
 	defer func() { err = errors.Join(err, s.closeModel()) }()
+	if b.making, err = h.beginMaking(ctx, db, b.id, b.source); err != nil {
+		return End{}, err
+	}
+	defer func() { err = errors.Join(err, b.making.end(ctx)) }()
 	release, err := s.takePlace(ctx, &b)
 	if err != nil {
 		return End{}, err
@@ -178,6 +182,7 @@ type beginning struct {
 	job    string         // of a batch
 	source *worktree.Repo // the user's tree
 	branch string         // that the run works on, in a tree of its own
+	making *making        // what is kept for it before it has begun
 	// base is the commit that a job of a batch begins at; "" is what the user's
 	// tree holds.
 	base string
@@ -197,7 +202,7 @@ type beginning struct {
 func (s *session) takePlace(ctx context.Context, b *beginning) (release func() error, err error) {
 	drop := func() error { return nil }
 	if isSet(s.cfg.Worktree) {
-		s.repo, b.branch, err = s.host.makeOwnTree(ctx, b.source, b.id, s.cfg.WorktreeInclude)
+		s.repo, b.branch, err = s.host.makeOwnTree(ctx, b.source, b.making, b.id, s.cfg.WorktreeInclude)
 		if err != nil {
 			return nil, err
 		}

@@ -28,6 +28,7 @@ import (
 
 // session is everything that one run needs, opened.
 type session struct {
+	pulse   *pulse // of the run that is driven
 	host    *Host
 	cfg     config.Config
 	face    Face

@@ -57,6 +57,7 @@ func (h *Host) holdTree(ctx context.Context, repo *worktree.Repo, id plan.RunID)
 func (h *Host) makeOwnTree(
 	ctx context.Context,
 	source *worktree.Repo,
+	making *making,
 	id plan.RunID,
 	include []string,
 ) (*worktree.Repo, string, error) {
@@ -71,16 +72,20 @@ func (h *Host) makeOwnTree(
 	if spec.Base, err = source.Head(ctx); err != nil {
 		return nil, "", err
 	}
-	if spec.Tree, err = source.Tree(ctx); err != nil {
+	stop := h.sayReading(source.Root())
+	spec.Tree, err = source.Tree(ctx)
+	stop()
+	if err != nil {
 		return nil, "", err
 	}
-	return h.addTree(ctx, source, id, spec)
+	return h.addTree(ctx, source, making, id, spec)
 }
 
 // addTree makes the work tree of a run on a branch of its own, and returns both.
 func (h *Host) addTree(
 	ctx context.Context,
 	source *worktree.Repo,
+	making *making,
 	id plan.RunID,
 	spec worktree.NewTree,
 ) (*worktree.Repo, string, error) {
@@ -88,7 +93,10 @@ func (h *Host) addTree(
 	if spec.Branch, err = source.FreeBranch(ctx, "plan/", strings.ToLower(string(id))); err != nil {
 		return nil, "", err
 	}
-	tree, notes, err := source.Add(ctx, spec)
+	if err := making.tree(ctx, source, spec); err != nil {
+		return nil, "", err
+	}
+	tree, notes, err := source.Holding(making.File()).Add(ctx, spec)
 	if err != nil {
 		return nil, "", err
 	}
@@ -244,12 +252,13 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 		if found.Sighting.Tree == "" {
 			return nil
 		}
-		if snap, err := s.repo.SnapshotOf(ctx, b.id, engine.LabelStart, found.Sighting); err == nil {
+		if snap, err := s.repo.Holding(b.making.File()).SnapshotOf(ctx, b.id, engine.LabelStart, found.Sighting); err == nil {
 			out.first = &snap
 		}
 		return nil
 	})
 	return func() (survey, error) {
+		defer s.host.sayReading(s.repo.Root())()
 		err := asked.Wait()
 		return out, err //nolint:wrapcheck // worktree's
 	}
@@ -260,6 +269,7 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 type snapshots struct {
 	*worktree.Repo
 	first *plan.Snapshot // of a run that is about to begin, if it was taken
+	pulse *pulse
 }
 
 // Snapshot implements engine.Snapshots. Around an Implement it also notes the
@@ -269,6 +279,7 @@ func (t *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 		t.first = nil
 		return *first, nil
 	}
+	defer t.pulse.beat(plan.Event{Run: run}, "reading the work tree for snapshot "+label, readingPatience)()
 	if !strings.Contains(label, "implement") {
 		return t.Repo.Snapshot(ctx, run, label)
 	}

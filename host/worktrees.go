@@ -30,6 +30,7 @@ type OwnedTree struct {
 	Removed bool `json:"removed"`
 
 	base string
+	tree string // its files, as the last snapshot has them
 	repo *worktree.Repo
 }
 
@@ -111,6 +112,7 @@ func inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) error {
 	if err != nil {
 		return err
 	}
+	t.tree = run.Tree()
 	t.Clean = now == run.Tree() && len(dirty) == 0
 	return t.canGo(ctx, run)
 }
@@ -155,7 +157,7 @@ func (h *Host) dropTree(ctx context.Context, t *OwnedTree) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, hold.Close()) }()
-	if _, err := t.repo.Drop(ctx, t.Dir, t.Branch, t.base); err != nil {
+	if err := h.dropNoted(ctx, t); err != nil {
 		return err
 	}
 	t.Removed = true

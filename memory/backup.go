@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/failpoint"
 )
 
 // BackupFile is a backup that was written.
@@ -33,8 +35,8 @@ type BackupOptions struct {
 // its name when all of that is done. One that is there already is an error
 // ([fs.ErrExist]) unless it may be replaced. Of a damaged database none is made,
 // unless what is damaged may be left out.
-func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (BackupFile, error) {
-	path, err := filepath.Abs(path)
+func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (_ BackupFile, err error) {
+	path, err = filepath.Abs(path)
 	if err != nil {
 		return BackupFile{}, wrapError("back up to", path, err)
 	}
@@ -42,11 +44,17 @@ func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (Back
 		return BackupFile{}, err
 	}
 	dir := filepath.Dir(path)
-	tmp, err := os.CreateTemp(dir, ".plan-backup-*") // with mode 0600
+	by := filepath.Join(dir, ".plan-backup-"+rand.Text())
+	done, err := db.announce(ctx, by)
+	if err != nil {
+		return BackupFile{}, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	tmp, err := os.OpenFile(by, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return BackupFile{}, wrapError("back up to", path, err)
 	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // once it is renamed there is nothing to remove
+	defer os.Remove(by) //nolint:errcheck // once it is renamed there is nothing to remove
 	c := BackupFile{Path: path}
 	if opts.SkipDamaged {
 		c.Skipped, err = db.writeSalvage(ctx, tmp.Name())
@@ -60,6 +68,7 @@ func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (Back
 	if err := c.verify(ctx, tmp.Name()); err != nil {
 		return BackupFile{}, err
 	}
+	failpoint.Hit("before a backup is named")
 	if err := publishFile(tmp.Name(), path, opts.Replace); err != nil {
 		return BackupFile{}, wrapError("back up to", path, err)
 	}

@@ -41,17 +41,15 @@ func (db *DB) lockPath(run plan.RunID) (string, error) {
 }
 
 // lockRun takes the lock of a run. The kernel releases it when the process
-// dies, however it dies. The file stays for ever: if it were removed, two
-// processes could hold locks on two files of the same name.
+// dies, however it dies. The file stays until a collection removes it.
 func (db *DB) lockRun(ctx context.Context, run plan.RunID) (*flock.Flock, error) {
 	path, err := db.lockPath(run)
 	if err != nil {
 		return nil, fmt.Errorf("own a run: %w", err)
 	}
-	lock := flock.New(path)
 	grace, cancel := context.WithTimeout(ctx, probeGrace)
 	defer cancel()
-	ok, err := lock.TryLockContext(grace, lockPoll)
+	lock, ok, err := holder.Take(grace, path, lockPoll)
 	switch {
 	case ctx.Err() != nil:
 		return nil, errors.Join(fmt.Errorf("own run %s: %w", run, context.Cause(ctx)), lock.Close())

@@ -41,6 +41,9 @@ type Config struct {
 	// file system it is so in any case: a write-ahead log needs memory that all
 	// who use the file share, and hosts share none.
 	Rollback bool
+	// Announce hears of a large file before it is made, and what it returns when it is
+	// whole or gone. It may be nil.
+	Announce func(ctx context.Context, file string) (done func() error, err error)
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 	// Note hears, in one line, that a write waits for another process for more than
@@ -55,6 +58,8 @@ type DB struct {
 	fs    string // the file system's name, "" if it has none here
 	// rollback says that there is a rollback journal and no write-ahead log.
 	rollback, network bool
+
+	announce func(ctx context.Context, file string) (done func() error, err error)
 
 	now   func() time.Time
 	note  func(text string)
@@ -91,11 +96,15 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		path:     path,
 		locks:    cfg.Locks,
 		rollback: cfg.Rollback,
+		announce: cfg.Announce,
 		now:      cfg.Now,
 		note:     cfg.Note,
 	}
 	if db.locks == "" {
 		db.locks = filepath.Join(filepath.Dir(path), "locks")
+	}
+	if db.announce == nil {
+		db.announce = func(context.Context, string) (func() error, error) { return func() error { return nil }, nil }
 	}
 	if db.now == nil {
 		db.now = time.Now

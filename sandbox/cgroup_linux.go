@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 const (
@@ -40,7 +42,7 @@ func newGroup(p Policy) (*group, error) {
 	}
 	g := &group{policy: p}
 	for g.file == nil { // another process may sweep it between its making and its locking
-		if g.dir, err = os.MkdirTemp(base, wallPrefix); err != nil {
+		if g.dir, err = os.MkdirTemp(base, scratch.Wall); err != nil {
 			return nil, fmt.Errorf("no control group can be made in %s: %w", base, unwrapPath(err))
 		}
 		if g.file, err = lockGroup(g.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +195,7 @@ func sweepGroups() {
 	if err != nil {
 		return
 	}
-	dirs, err := filepath.Glob(filepath.Join(base, wallPrefix+"*"))
+	dirs, err := filepath.Glob(filepath.Join(base, scratch.Wall+"*"))
 	if err != nil {
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 // Feature is one thing that a wall can be built with.
@@ -28,11 +30,12 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 	if level == LevelNone {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "plan-probe-")
+	room, err := scratch.New("", scratch.Probe)
 	if err != nil {
 		return fmt.Errorf("make a folder to try the sandbox in: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, room.Close()) }()
+	dir := room.Dir
 	outside := filepath.Join(dir, "outside")
 	tree := filepath.Join(dir, "tree")
 	copied := filepath.Join(dir, "copy")

@@ -48,7 +48,7 @@ func (w *Wall) Reset(besides ...Put) error {
 	return nil
 }
 
-// emptyScratch removes what was built, but not the lock.
+// emptyScratch removes what was built.
 func (w *Wall) emptyScratch() error {
 	if w.scratch == "" {
 		return nil
@@ -58,7 +58,7 @@ func (w *Wall) emptyScratch() error {
 		return err //nolint:wrapcheck // names the path
 	}
 	for _, e := range entries {
-		if e.Name() != lockName && e.Name() != savedDirName {
+		if e.Name() != savedDirName {
 			err = errors.Join(err, scratch.Remove(filepath.Join(w.scratch, e.Name())))
 		}
 	}

@@ -15,12 +15,8 @@ import (
 	"github.com/plan-engine/plan/internal/scratch"
 )
 
-const (
-	wallPrefix = "plan-wall-"
-	lockName   = ".lock"
-	// buildPatience is how long a wall may take to stand.
-	buildPatience = 20 * time.Second
-)
+// buildPatience is how long a wall may take to stand.
+const buildPatience = 20 * time.Second
 
 // Wall is what the commands of one phase run behind. It is built with its
 // first command, so a phase without commands pays nothing, and it keeps what
@@ -35,12 +31,12 @@ type Wall struct {
 	names    []savedNames // the same, of what may be made
 
 	mu          sync.Mutex
-	inside      *inside // nil before the first command and after Close
-	group       *group  // bounds everything inside; nil where there is none
-	noGroup     bool    // there can be no such group
-	scratch     string  // folder for layers and temporary files
-	lock        *os.File
-	closed      bool // it takes no more commands
+	inside      *inside         // nil before the first command and after Close
+	group       *group          // bounds everything inside; nil where there is none
+	noGroup     bool            // there can be no such group
+	scratch     string          // folder for layers and temporary files
+	own         *scratch.Folder // scratch is its path
+	closed      bool            // it takes no more commands
 	breached    Breach
 	cleared     bool // its folder is gone
 	putsWritten bool // what the policy puts there stands
@@ -168,10 +164,10 @@ func (w *Wall) clear() error {
 	if w.scratch == "" {
 		return nil
 	}
-	err := errors.Join(w.group.remove(), scratch.Remove(w.scratch))
+	err := errors.Join(w.group.remove(), w.own.Close())
 	w.scratch = ""
 	w.group = nil
-	return errors.Join(err, w.lock.Close())
+	return err
 }
 
 func (w *Wall) breach() error {
@@ -255,40 +251,18 @@ func (w *Wall) prepareScratch() error {
 }
 
 func (w *Wall) makeScratch() error {
-	dir, err := os.MkdirTemp("", wallPrefix)
+	own, err := scratch.New("", scratch.Wall)
 	if err != nil {
 		return fmt.Errorf("make a folder for the sandbox: %w", err)
 	}
-	name := filepath.Join(dir, lockName)
-	lock, err := os.Create(name + ".new") // a process that sweeps must not see it before it is locked
-	if err == nil {
-		err = errors.Join(lockFile(lock), os.Rename(name+".new", name))
-	}
-	if err != nil {
-		return fmt.Errorf("make a folder for the sandbox: %w", errors.Join(err, os.RemoveAll(dir)))
-	}
-	w.scratch, w.lock = dir, lock
+	w.scratch, w.own = own.Dir, own
 	return nil
 }
 
-// Sweep removes the folders and control groups that killed processes left. The
-// kernel frees the locks of a process that dies, so a folder whose lock can be had
-// is in use no more. What cannot be removed is left for the next time.
+// Sweep removes the folders and control groups that killed processes left. What
+// cannot be removed is left for the next time.
 func Sweep() {
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), wallPrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, dir := range dirs {
-		lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
-		if err != nil {
-			continue // it is being made, or is not ours
-		}
-		if lockFile(lock) == nil {
-			_ = scratch.Remove(dir)
-		}
-		_ = lock.Close()
-	}
+	scratch.Sweep(os.TempDir(), scratch.Wall, scratch.Probe)
 	sweepGroups()
 }
 

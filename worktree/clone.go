@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -21,11 +22,12 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 		return nil, fmt.Errorf("clone %s: %w", url, ErrNoGit)
 	}
 	// A process that looks while it is made sees nothing.
-	half, err := os.MkdirTemp(filepath.Dir(dir), ".clone-")
+	room, err := scratch.New(filepath.Dir(dir), scratch.Clone)
 	if err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
-	defer os.RemoveAll(half) //nolint:errcheck // what is left is a hidden folder
+	defer room.Close() //nolint:errcheck // what is left is a hidden folder, which is swept up
+	half := room.Dir
 	if _, err := program.Run(ctx, git.Call{
 		Dir:    half,
 		Remote: true,

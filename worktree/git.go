@@ -35,6 +35,16 @@ func readOnly(e *git.Error) bool {
 		has("Permission denied") && (has("unable to create") || has("Unable to create"))
 }
 
+// noRoom reports whether git failed because a disk, or the user's part of it, is full.
+func noRoom(e *git.Error) bool {
+	return strings.Contains(e.Stderr, "No space left on device") || strings.Contains(e.Stderr, "Disk quota exceeded")
+}
+
+// unreadable reports whether git failed because it may not read a file.
+func unreadable(e *git.Error) bool {
+	return strings.Contains(e.Stderr, "Permission denied") || strings.Contains(e.Stderr, "unable to index file")
+}
+
 // splitNUL splits the output of a command run with -z.
 func splitNUL(out string) []string {
 	out = strings.TrimSuffix(out, "\x00")

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -55,6 +56,10 @@ func (e *BusyError) Hint() string {
 		"--worktree`, or wait for the other."
 }
 
+// sweepGrace is how long Hold keeps trying: a process that collects locks has each
+// for an instant.
+const sweepGrace = 50 * time.Millisecond
+
 // Hold keeps a work tree for one process.
 type Hold struct{ lock *flock.Flock }
 
@@ -67,9 +72,10 @@ func (r *Repo) Hold(locks string, who Holder) (*Hold, error) {
 		return nil, fmt.Errorf("lock work tree %q: %w", r.root, err)
 	}
 	path := r.lockPath(locks)
-	lock := flock.New(path)
-	free, err := lock.TryLock()
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), sweepGrace)
+	defer cancel()
+	lock, free, err := holder.Take(ctx, path, sweepGrace/10)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("lock work tree %q: %w", r.root, errors.Join(err, lock.Close()))
 	}
 	if !free {
@@ -83,8 +89,7 @@ func (r *Repo) Hold(locks string, who Holder) (*Hold, error) {
 }
 
 // lockPath names the lock file after the tree, whatever characters are in its
-// path. The file stays: if it were removed, two processes could hold locks on
-// two files of the same name.
+// path. The file stays until a collection removes it.
 func (r *Repo) lockPath(locks string) string {
 	sum := sha256.Sum256([]byte(r.root))
 	return filepath.Join(locks, "tree-"+hex.EncodeToString(sum[:12])+".lock")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/sanitize"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -59,11 +60,12 @@ func (r *Repo) binaryPatch(ctx context.Context, from, to string) (out string, er
 	if objects = strings.TrimSpace(objects); !filepath.IsAbs(objects) {
 		objects = filepath.Join(r.root, objects)
 	}
-	dir, err := os.MkdirTemp("", "plan-diff-")
+	room, err := scratch.New("", scratch.Patch)
 	if err != nil {
 		return "", fmt.Errorf("make a folder for a patch: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, room.Close()) }()
+	dir := room.Dir
 	config := "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
 	if len(from) == 64 {
 		config += "[extensions]\n\tobjectFormat = sha256\n"

@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,9 +47,11 @@ func (a area) nested(path, index string) area {
 
 // entry is one path that git lists.
 type entry struct {
-	path    string // relative to the area; a nested repository ends in a slash
-	tag     byte   // H tracked, M unmerged, S tracked but not checked out, R gone, C changed, ? untracked
-	assumed bool   // git was told to assume that the file does not change
+	path string // relative to the area; a nested repository ends in a slash
+	// H tracked, M unmerged, S tracked but not checked out, R gone, C changed, ? untracked, P tracked where there is
+	// a pipe, a socket or a device now
+	tag     byte
+	assumed bool // git was told to assume that the file does not change
 	gitlink bool
 }
 
@@ -78,6 +81,9 @@ func settleChanged(dir string, entries []entry) []entry {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(dir, e.path))
+		if err == nil && !e.gitlink && !info.IsDir() && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
+			out = append(out, entry{path: e.path, tag: 'P'})
+		}
 		if err == nil && !info.IsDir() || e.gitlink {
 			continue
 		}
@@ -151,7 +157,7 @@ func (r *Repo) files(ctx context.Context, a area) ([]string, error) {
 func (r *Repo) filesOf(ctx context.Context, a area, entries []entry) ([]string, error) {
 	gone := map[string]bool{}
 	for _, e := range entries {
-		if e.tag == 'R' || e.tag == 'S' && !exists(a.dir, e.path) {
+		if e.tag == 'R' || e.tag == 'P' || e.tag == 'S' && !exists(a.dir, e.path) {
 			gone[e.path] = true
 		}
 	}

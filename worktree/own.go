@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -45,7 +46,10 @@ func (r *Repo) Add(ctx context.Context, spec NewTree) (tree *Repo, notes []strin
 	if err := os.MkdirAll(filepath.Dir(spec.Dir), 0o700); err != nil {
 		return nil, nil, err //nolint:wrapcheck // names the directory
 	}
+	failpoint.Hit("before a work tree")
 	branch, err := r.attach(ctx, spec)
+	failpoint.Hit("after a branch")
+	defer failpoint.Hit("after a work tree")
 	if err != nil {
 		return nil, nil, refused(err)
 	}
@@ -83,15 +87,18 @@ func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, erro
 		return nil, nil, err
 	}
 	tree.git = tree.git.Like(r.git)
-	notes, err := tree.checkOut(ctx, spec.Tree)
+	held := *tree
+	held.git = r.git.HoldingLike(tree.git)
+	notes, err := held.checkOut(ctx, spec.Tree)
 	if err != nil {
 		return nil, nil, err
 	}
-	more, err := r.lendSubmodules(ctx, tree)
+	failpoint.Hit("after a checkout")
+	more, err := r.lendSubmodules(ctx, &held)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := tree.run(ctx, "reset", "-q", "--mixed"); err != nil {
+	if _, err := held.run(ctx, "reset", "-q", "--mixed"); err != nil {
 		return nil, nil, err
 	}
 	if err := r.copyIgnored(ctx, tree, spec.Include); err != nil {
@@ -159,13 +166,8 @@ func (r *Repo) Drop(ctx context.Context, dir, branch, base string) (branchGone b
 	if branch == "" {
 		return true, nil
 	}
-	for _, into := range []string{base, "HEAD"} {
-		if _, err := r.run(ctx, "merge-base", "--is-ancestor", "refs/heads/"+branch, into); err == nil {
-			_, err := r.run(ctx, "branch", "-q", "-D", "--", branch)
-			return err == nil, nil
-		}
-	}
-	return false, nil
+	failpoint.Hit("before a branch goes")
+	return r.DropBranch(ctx, branch, base)
 }
 
 // FreeBranch is the first name that no branch has: prefix with ever more of id.

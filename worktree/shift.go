@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 // entryState is what a tree holds under a path: nothing, if the mode is absent.
@@ -66,12 +67,12 @@ func (r *Repo) patched(ctx context.Context, tree string, changes []delta) (strin
 // overlaid is the tree with the given paths as they are on the to side. What is
 // in their way goes.
 func (r *Repo) overlaid(ctx context.Context, tree string, changes []delta) (string, error) {
-	dir, err := os.MkdirTemp(r.scratch(), "plan-index-")
+	room, err := scratch.New(r.scratch(), scratch.Index)
 	if err != nil {
 		return "", fmt.Errorf("make room for a private index: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	a := area{dir: r.root, index: filepath.Join(dir, "index")}
+	defer func() { _ = room.Close() }()
+	a := area{dir: r.root, index: filepath.Join(room.Dir, "index")}
 	if _, err := r.git.Run(ctx, r.call(a, "", "read-tree", tree)); err != nil {
 		return "", err
 	}

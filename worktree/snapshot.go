@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/failpoint"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/internal/subpath"
 	"github.com/plan-engine/plan/worktree/git"
 )
@@ -126,11 +129,19 @@ func dateOf(run plan.RunID) string {
 	return fmt.Sprintf("@%d +0000", id.Timestamp().Unix())
 }
 
-// refused says so when the cause is that .git cannot be written to.
+// refused says so when the cause is that .git cannot be written to, that a disk is
+// full, or that a file cannot be read.
 func refused(err error) error {
 	var ge *git.Error
-	if errors.As(err, &ge) && readOnly(ge) {
+	switch {
+	case !errors.As(err, &ge):
+		return err
+	case noRoom(ge):
+		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
+	case readOnly(ge):
 		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
+	case unreadable(ge):
+		return fmt.Errorf("%w (%w)", fs.ErrPermission, err)
 	}
 	return err
 }
@@ -150,12 +161,12 @@ func (r *Repo) tree(ctx context.Context) (string, error) {
 // last time, or as a copy of the user's, so that git need not read what has not
 // changed.
 func (r *Repo) indexed(ctx context.Context, do func(tree string, a area) error) error {
-	dir, err := os.MkdirTemp(r.scratch(), "plan-index-")
+	room, err := scratch.New(r.scratch(), scratch.Index)
 	if err != nil {
 		return fmt.Errorf("make room for a private index: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	t := &treeWriter{repo: r, dir: dir}
+	defer func() { _ = room.Close() }()
+	t := &treeWriter{repo: r, dir: room.Dir}
 	tree, s, err := r.written(ctx, t, true)
 	if err == nil && tree == "" {
 		tree, s, err = r.written(ctx, t, false)
@@ -283,6 +294,9 @@ func sortOut(dir string, entries []entry) work {
 			w.nested = append(w.nested, path)
 			w.except = append(w.except, ":(exclude,literal)"+path)
 			mark("--force-remove", path) // a file that was there before
+		case e.tag == 'P': // git would fail, and its index has nothing for it: the file is gone
+			w.except = append(w.except, ":(exclude,literal)"+e.path)
+			mark("--force-remove", e.path)
 		case e.gitlink && e.tag == 'H' && exists(dir, e.path+"/.git"):
 			w.links = append(w.links, e.path)
 			w.except = append(w.except, ":(exclude,literal)"+e.path)

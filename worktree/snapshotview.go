@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gofrs/flock"
-
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree/git"
@@ -35,7 +33,7 @@ type SnapshotViews struct {
 	repo  *Repo  // whose git writes objects to the folder
 	plain *Repo  // as it was opened
 	dir   string // "" until something is asked
-	lock  *flock.Flock
+	own   *scratch.Folder
 	made  map[string][]sandbox.Put
 	paths map[string]map[string]bool
 	count int // of the folders made in dir
@@ -58,7 +56,7 @@ func (v *SnapshotViews) Close() error {
 	if v.dir == "" {
 		return nil
 	}
-	err := errors.Join(scratch.Remove(v.dir), v.lock.Close())
+	err := v.own.Close()
 	v.dir = ""
 	clear(v.made)
 	return err
@@ -69,19 +67,18 @@ func (v *SnapshotViews) open() error {
 	if v.dir != "" {
 		return nil
 	}
-	dir, err := os.MkdirTemp(v.plain.scratch(), viewPrefix)
+	own, err := scratch.New(v.plain.scratch(), scratch.View)
 	if err != nil {
-		return fmt.Errorf("make a folder: %w", err)
+		return err
 	}
-	lock := flock.New(filepath.Join(dir, lockName))
-	objects := filepath.Join(dir, "objects")
-	if err := errors.Join(lock.Lock(), os.Mkdir(objects, 0o700)); err != nil {
-		return errors.Join(err, scratch.Remove(dir), lock.Close())
+	objects := filepath.Join(own.Dir, "objects")
+	if err := os.Mkdir(objects, 0o700); err != nil {
+		return errors.Join(err, own.Close())
 	}
 	repo := *v.plain
 	repo.git = repo.git.With("GIT_OBJECT_DIRECTORY="+objects,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+quotePath(filepath.Join(repo.common, "objects")))
-	v.dir, v.lock, v.repo = dir, lock, &repo
+	v.dir, v.own, v.repo = own.Dir, own, &repo
 	return nil
 }
 

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gofrs/flock"
-
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/worktree/git"
 )
@@ -24,8 +22,7 @@ type View struct {
 	// pipes, devices, and files that may not be read.
 	Skipped []string
 
-	base string
-	lock *flock.Flock // held while the view is in use
+	folder *scratch.Folder
 }
 
 // View copies the work tree as it is, ignored files included, because builds
@@ -38,17 +35,13 @@ type View struct {
 // Linked worktrees and submodules in it are plain directories. When ctx ends,
 // what was copied is removed.
 func (r *Repo) View(ctx context.Context) (*View, error) {
-	base, err := os.MkdirTemp(r.scratch(), viewPrefix)
+	folder, err := scratch.New(r.scratch(), scratch.View)
 	if err != nil {
 		return nil, fmt.Errorf("copy work tree %q: %w", r.root, err)
 	}
 	v := &View{
-		Dir:  filepath.Join(base, cmp.Or(strings.Trim(filepath.Base(r.root), "/"), "root")),
-		base: base,
-		lock: flock.New(filepath.Join(base, lockName)),
-	}
-	if err := v.lock.Lock(); err != nil {
-		return nil, fmt.Errorf("copy work tree %q: %w", r.root, errors.Join(err, v.Close()))
+		Dir:    filepath.Join(folder.Dir, cmp.Or(strings.Trim(filepath.Base(r.root), "/"), "root")),
+		folder: folder,
 	}
 	if err := r.fill(ctx, v); err != nil {
 		return nil, fmt.Errorf("copy work tree %q: %w", r.root, errors.Join(err, v.Close()))
@@ -69,33 +62,7 @@ func (r *Repo) fill(ctx context.Context, v *View) error {
 }
 
 // Close removes the copy. Closing twice is fine.
-func (v *View) Close() error { return errors.Join(scratch.Remove(v.base), v.lock.Close()) }
-
-const (
-	viewPrefix = "plan-view-"
-	lockName   = ".lock"
-)
-
-// Sweep removes the views that killed processes left in the temporary folder.
-// The kernel frees a process's locks when it dies, so a view whose lock can be
-// had belongs to no process. What cannot be removed is left for the next time.
-func Sweep() {
-	views, err := filepath.Glob(filepath.Join(os.TempDir(), viewPrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, base := range views {
-		name := filepath.Join(base, lockName)
-		if _, err := os.Stat(name); err != nil {
-			continue // it is being made, or is not ours
-		}
-		lock := flock.New(name)
-		if free, err := lock.TryLock(); err == nil && free {
-			_ = scratch.Remove(base)
-		}
-		_ = lock.Close()
-	}
-}
+func (v *View) Close() error { return v.folder.Close() }
 
 // viewConfig are the settings of every view's repository: no hooks, nothing in
 // the background, no signatures, which would need the user's keys.

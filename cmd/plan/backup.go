@@ -27,7 +27,9 @@ repositories.`,
 		Example: `  plan backup ~/backups/plan-$(date +%F).db`,
 		Args:    oneArg("the name of a file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.host.Backup(cmd.Context(), args[0], opts)
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			c, err := a.host.Backup(ctx, args[0], opts)
 			if err != nil {
 				return err
 			}

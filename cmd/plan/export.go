@@ -47,6 +47,8 @@ func (a *app) export(ctx context.Context, id plan.RunID, file string, force bool
 		_, err := a.host.Export(ctx, id, a.out)
 		return render.UnlessReaderLeft(err)
 	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
 	sent, err := a.host.ExportFile(ctx, id, file, force)
 	if err != nil {
 		return err

@@ -35,7 +35,9 @@ sends it another way.`,
 			if err != nil {
 				return err
 			}
-			made, err := a.host.Fork(cmd.Context(), id, at, strings.TrimSpace(request))
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			made, err := a.host.Fork(ctx, id, at, strings.TrimSpace(request))
 			if err != nil {
 				return err
 			}

@@ -28,6 +28,11 @@ newest; beside the others it protects the newest from them. What was kept of bui
 caches goes too where its repository is gone, where no run has used it for 30 days
 (or D, if that is less), and the oldest beyond 20 GB.
 
+What killed processes have left (work trees and branches of runs that never began,
+files of backups, temporary folders, locks) goes in any case: without a flag, gc
+removes nothing else. What a process uses stays, and so does a branch with commits of
+its own.
+
 The space is used again by later runs; --shrink gives it back to the disk. The first
 time that writes the whole file anew, and is left undone while a run is live; from
 then on it goes in small steps beside live runs.`,
@@ -39,12 +44,13 @@ then on it goes in small steps beside live runs.`,
 			if err := readPolicy(&p, older, size); err != nil {
 				return err
 			}
-			if !p.KeepAlone && older == "" && size == "" {
-				return usage("plan gc needs to know what may go: --keep N, --older-than D or --max-size S")
-			}
 			done, err := a.host.GC(cmd.Context(), p, dryRun, shrink)
 			if err != nil && done.Removed == nil {
 				return err
+			}
+			if !p.KeepAlone && older == "" && size == "" && err == nil && len(host.Remarkable(done.Left)) == 0 {
+				return usage("nothing is left of killed processes; for runs, " +
+					"plan gc needs to know what may go: --keep N, --older-than D or --max-size S")
 			}
 			if done.Unshrunk != "" {
 				a.note("the file was not made smaller, because " + done.Unshrunk)
@@ -104,6 +110,8 @@ func (a *app) showGC(done host.GC, dryRun bool) error {
 		"freed":   done.Freed(),
 		"used":    done.Used,
 		"caches":  done.Caches,
+
+		"abandoned": done.Left,
 	}
 	return a.answer(document, func(w io.Writer) error { return render.Collected(w, done, dryRun, a.now()) })
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/plan-engine/plan/cmd/plan/signals"
 	"github.com/plan-engine/plan/cmd/plan/terminal"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
@@ -88,6 +89,9 @@ func failed(err error) error {
 	var untrusted *host.UntrustedRunError
 	if errors.As(err, &untrusted) {
 		return &exit{code: plan.ExitWaiting, err: err}
+	}
+	if errors.Is(err, engine.ErrInterrupted) {
+		return &exit{code: plan.ExitInterrupted, err: err}
 	}
 	return &exit{code: plan.ExitFailed, err: err}
 }

@@ -27,6 +27,17 @@ func Collected(w io.Writer, done host.GC, dryRun bool, now time.Time) error {
 			Count(c.Refs, "snapshot"),
 		)
 	}
+	for _, l := range host.Remarkable(done.Left) {
+		word, rest := verb, ""
+		if l.Stays != "" {
+			word, rest = "kept", ": "+l.Stays
+		}
+		of := ""
+		if l.Of != "" {
+			of = ", of " + l.Of
+		}
+		fmt.Fprintf(w, "%s %s %s  %s%s%s\n", word, l.Kind, SafeLine(l.Name), Bytes(l.Bytes), SafeLine(of), SafeLine(rest))
+	}
 	if c := done.Caches; c.Removed+c.Kept > 0 {
 		fmt.Fprintf(
 			w,

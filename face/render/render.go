@@ -147,7 +147,9 @@ func (v *plainViewer) Event(e plan.Event) {
 		return
 	}
 	lines := v.narr.lines(e)
-	if p, ok := e.Body.(plan.Progress); ok && v.narr.opts.Verbose {
+	if p, ok := e.Body.(plan.Progress); ok && p.Of != "" {
+		lines = v.narr.output("      ", []string{v.narr.firstLine(p.Text)})
+	} else if ok && v.narr.opts.Verbose {
 		lines = v.narr.output("      ", lastLines(p.Text, 20))
 	}
 	v.err = WriteLines(v.w, lines)

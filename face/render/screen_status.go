@@ -68,6 +68,9 @@ func (s *status) observe(l Look, e plan.Event, now time.Time) {
 		s.say(fmt.Sprintf("retry %d: %s", b.Attempt, b.Reason), now)
 		s.until = now.Add(Millis(b.WaitMS))
 	case plan.Progress:
+		if b.Of != "" && len(s.running) > 0 {
+			return // what runs is shown, with its time
+		}
 		s.say(l.firstLine(b.Text), now)
 	case plan.Parked, plan.RunEnd:
 		*s = status{started: s.started, idle: true}

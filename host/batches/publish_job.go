@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
@@ -52,7 +53,7 @@ func (b *Batches) publishJob(
 	if err != nil {
 		return refuse(err)
 	}
-	defer os.RemoveAll(place.temp) //nolint:errcheck // a copy of what the journal has
+	defer place.temp.Close() //nolint:errcheck // a copy of what the journal has
 	p.Commit = place.commit
 	forGit, left, err := gitEnv(ctx, place.dir, how)
 	if err != nil {
@@ -127,7 +128,7 @@ func lastLine(text string) string {
 // publishPlace is where a publish command runs, and what it is told.
 type publishPlace struct {
 	dir    string
-	temp   string // holds the text for people
+	temp   *scratch.Folder // holds the text for people
 	commit string
 	env    []string
 }
@@ -166,13 +167,13 @@ func findPublishPlace(
 	if p.dir = run.Start.Repo; isDir(run.Start.Worktree) {
 		p.dir = run.Start.Worktree
 	}
-	if p.temp, err = os.MkdirTemp("", "plan-publish-"); err != nil {
+	if p.temp, err = scratch.New("", scratch.Publish); err != nil {
 		return p, fmt.Errorf("make room for the text: %w", err)
 	}
-	body := filepath.Join(p.temp, "body.md")
+	body := filepath.Join(p.temp.Dir, "body.md")
 	text := batch.PublishBody(run.Start.Request, l.Checks, l.Verdict, run.ID)
 	if err = os.WriteFile(body, []byte(text), 0o600); err != nil {
-		_ = os.RemoveAll(p.temp) // the error says that there is no room
+		_ = p.temp.Close() // the error says that there is no room
 		return p, fmt.Errorf("write the text: %w", err)
 	}
 	p.env = publishEnv(map[string]string{

@@ -41,7 +41,7 @@ type repositoryLayer struct {
 // would go.
 func Collect(dir string, olderThan time.Duration, now time.Time, dry bool) (out Collected, err error) {
 	if !dry {
-		sweep(dir)
+		scratch.Sweep(dir, scratch.Layer)
 	}
 	layers, err := repositoryLayers(dir)
 	if err != nil {

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/sandbox"
 )
@@ -47,9 +45,9 @@ type Layers struct {
 
 	mu    sync.Mutex
 	kept  *kept
-	own   *ownFolder // nil before it is needed
-	begun bool       // code of the run may have run: nothing is kept from now on
-	start bool       // setup and baseline have written to a layer of this run's own
+	own   *scratch.Folder // nil before it is needed
+	begun bool            // code of the run may have run: nothing is kept from now on
+	start bool            // setup and baseline have written to a layer of this run's own
 	busy  map[string]bool
 	work  string              // the tree that is reviewed
 	trees map[string][]string // layers of what ran on a tree, the lowest first
@@ -261,7 +259,7 @@ func (l *Layers) below() []string {
 	}
 	out := l.kept.read()
 	if l.begun && l.start {
-		out = append(out, filepath.Join(l.own.dir, "start"))
+		out = append(out, filepath.Join(l.own.Dir, "start"))
 	}
 	return out
 }
@@ -273,13 +271,13 @@ func (l *Layers) folder() (string, error) {
 		if l.cfg.Mounted() && !holdsLayers(dir) {
 			dir = os.TempDir()
 		}
-		own, err := newOwnFolder(dir)
+		own, err := newFolder(dir)
 		if err != nil {
 			return "", err
 		}
 		l.own = own
 	}
-	return l.own.dir, nil
+	return l.own.Dir, nil
 }
 
 // Close removes what was not to be kept. Nothing may run behind a wall any more that
@@ -289,7 +287,7 @@ func (l *Layers) Close() error {
 	defer l.mu.Unlock()
 	err := l.kept.close()
 	if l.own != nil {
-		err = errors.Join(err, l.own.remove())
+		err = errors.Join(err, l.own.Close())
 		l.own = nil
 	}
 	clear(l.trees)
@@ -297,55 +295,12 @@ func (l *Layers) Close() error {
 	return err
 }
 
-const (
-	ownPrefix = "run-"
-	ownLock   = ".lock"
-)
-
-// ownFolder is a folder that one process uses, and removes. What a killed one left
-// is removed by the next.
-type ownFolder struct {
-	dir  string
-	lock *flock.Flock
-}
-
-func newOwnFolder(in string) (*ownFolder, error) {
+// newFolder makes a folder that this process removes. What a killed one left is
+// removed first.
+func newFolder(in string) (*scratch.Folder, error) {
 	if err := os.MkdirAll(in, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for build caches: %w", err)
 	}
-	sweep(in)
-	dir, err := os.MkdirTemp(in, ownPrefix)
-	if err != nil {
-		return nil, fmt.Errorf("make a folder for build caches: %w", err)
-	}
-	// A process that sweeps looks for the lock's file, which must be locked by then.
-	name := filepath.Join(dir, ownLock)
-	lock := flock.New(name + ".new")
-	if _, err = lock.TryLock(); err == nil {
-		err = os.Rename(name+".new", name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock a folder for build caches: %w", errors.Join(err, lock.Close(), scratch.Remove(dir)))
-	}
-	return &ownFolder{dir: dir, lock: lock}, nil
-}
-
-func (o *ownFolder) remove() error { return errors.Join(scratch.Remove(o.dir), o.lock.Close()) }
-
-// sweep removes folders whose process has died: the kernel has freed their locks.
-func sweep(in string) {
-	dirs, err := filepath.Glob(filepath.Join(in, ownPrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, ownLock)); err != nil {
-			continue // it is being made
-		}
-		lock := flock.New(filepath.Join(dir, ownLock), flock.SetFlag(os.O_RDWR))
-		if free, err := lock.TryLock(); err == nil && free {
-			_ = scratch.Remove(dir) // else the next time
-		}
-		_ = lock.Close()
-	}
+	scratch.Sweep(in, scratch.Layer)
+	return scratch.New(in, scratch.Layer)
 }

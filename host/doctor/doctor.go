@@ -7,11 +7,13 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/amount"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 	"github.com/plan-engine/plan/worktree/git"
@@ -63,7 +65,33 @@ func (d Doctor) All(ctx context.Context, p Probe) []Finding {
 	found = append(found, d.checkWalls(ctx)...)
 	found = append(found, d.checkReach(ctx)...)
 	found = append(found, d.checkDB(ctx)...)
+	found = append(found, d.checkLeft(ctx)...)
 	return append(found, d.Models(ctx, p)...)
+}
+
+// checkLeft says what killed processes have left, one finding each. Without a database
+// that opens there is nothing to compare with, and another finding says so.
+func (d Doctor) checkLeft(ctx context.Context) []Finding {
+	left, err := d.Host.Leftovers(ctx, true)
+	if err != nil {
+		return []Finding{{Name: "left behind", Detail: err.Error()}}
+	}
+	var out []Finding
+	for _, l := range host.Remarkable(left) {
+		f := Finding{
+			Name:   "left behind",
+			Detail: fmt.Sprintf("%s %s, %s", l.Kind, l.Name, amount.Bytes(l.Bytes)),
+			Do:     "`plan gc` removes it.",
+		}
+		if l.Of != "" {
+			f.Detail += ", of " + l.Of
+		}
+		if l.Stays != "" {
+			f.Do = l.Stays
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 func checkGit(ctx context.Context) Finding {

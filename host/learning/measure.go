@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/skills"
 	"github.com/plan-engine/plan/skills/auto"
 	"github.com/plan-engine/plan/worktree"
@@ -117,11 +118,12 @@ func (l *Learning) measureTask(
 	if err != nil {
 		return m, err
 	}
-	dir, err := os.MkdirTemp("", "plan-skill-")
+	room, err := scratch.New("", scratch.Skill)
 	if err != nil {
 		return m, fmt.Errorf("make a folder for it: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, room.Close()) }()
+	dir := room.Dir
 	request := withoutOverride(start.Request)
 	without := Trial{
 		Home:    filepath.Join(dir, "without", "home"),

@@ -108,7 +108,7 @@ func TestCachesOfARun(t *testing.T) {
 		if err := c.Walls.Close(); err != nil {
 			t.Error(err)
 		}
-		if left, err := filepath.Glob(filepath.Join(c.Config.Home, "caches", "run-*")); len(left) > 0 || err != nil {
+		if left, err := filepath.Glob(filepath.Join(c.Config.Home, "caches", "plan-layer-*")); len(left) > 0 || err != nil {
 			t.Errorf("the run leaves %v, %v", left, err)
 		}
 		later, err := walls.New(t.Context(), c.Config)

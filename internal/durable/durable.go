@@ -31,7 +31,21 @@ func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	err = errors.Join(write(temp), temp.Chmod(mode), temp.Sync(), temp.Close())
+	return finish(temp, path, mode, write)
+}
+
+// WriteBy is [Write] by way of a file of that name, which must not be there and be
+// in the same directory.
+func WriteBy(by, path string, mode fs.FileMode, write func(io.Writer) error) error {
+	temp, err := os.OpenFile(by, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return finish(temp, path, mode, write)
+}
+
+func finish(temp *os.File, path string, mode fs.FileMode, write func(io.Writer) error) error {
+	err := errors.Join(write(temp), temp.Chmod(mode), temp.Sync(), temp.Close())
 	if err == nil {
 		err = os.Rename(temp.Name(), path)
 	}

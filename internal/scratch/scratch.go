@@ -1,4 +1,5 @@
-// Package scratch removes folders that no process uses any more.
+// Package scratch makes folders that one process uses, and removes those that no
+// process uses any more.
 package scratch
 
 import (

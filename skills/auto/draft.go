@@ -11,6 +11,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/skills"
 )
 
@@ -151,14 +152,17 @@ func (l *Library) publish(name string, data []byte, meta Meta) (digest string, e
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the folder of drafts: %w", err)
 	}
-	stage, err := os.MkdirTemp(l.Dir, ".staged-")
+	room, err := scratch.New(l.Dir, scratch.Draft)
 	if err != nil {
 		return "", fmt.Errorf("stage the draft: %w", err)
 	}
+	stage := room.Dir
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(stage))
+			err = errors.Join(err, room.Close())
+			return
 		}
+		err = room.Release()
 	}()
 	if err := writeSynced(filepath.Join(stage, skills.File), data); err != nil {
 		return "", err

@@ -34,6 +34,7 @@ type Program struct {
 	path  string
 	env   []string
 	guard *guard // nil where no repository is known
+	held  *os.File
 }
 
 // Call is one git command.
@@ -81,6 +82,16 @@ func (p Program) With(env ...string) Program {
 	return p
 }
 
+// Holding is the program whose processes keep a file open: its lock is held until
+// the last of them has ended.
+func (p Program) Holding(file *os.File) Program {
+	p.held = file
+	return p
+}
+
+// HoldingLike is another program, whose processes keep open what those of this one do.
+func (p Program) HoldingLike(other Program) Program { return other.Holding(p.held) }
+
 // Version is what git says of itself.
 func (p Program) Version(ctx context.Context) (string, error) {
 	out, err := p.Run(ctx, Call{Dir: "/", Args: []string{"version"}})
@@ -125,6 +136,9 @@ func (p Program) start(ctx context.Context, c Call, over []setting) (string, err
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if c.Out != nil {
 		cmd.Stdout = c.Out
+	}
+	if p.held != nil {
+		cmd.ExtraFiles = []*os.File{p.held}
 	}
 	sandbox.OwnGroup(cmd)
 	cmd.WaitDelay = outputGrace

@@ -23,6 +23,7 @@ import (
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 // Terminal is what a person reads and types on.
@@ -269,12 +270,12 @@ func (t Terminal) AskHooks(ctx context.Context, dir string) bool {
 
 // editText opens the person's editor on a text and returns what it leaves.
 func (t Terminal) editText(ctx context.Context, text string) (_ string, err error) {
-	dir, err := os.MkdirTemp("", "plan-edit-")
+	room, err := scratch.New("", scratch.Edit)
 	if err != nil {
 		return "", fmt.Errorf("make room for the plan: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a copy of what the journal has
-	name := filepath.Join(dir, "plan.md")
+	defer func() { _ = room.Close() }() // a copy of what the journal has
+	name := filepath.Join(room.Dir, "plan.md")
 	if err := os.WriteFile(name, []byte(text+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the plan for the editor: %w", err)
 	}

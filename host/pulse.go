@@ -1,0 +1,107 @@
+package host
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/plan-engine/plan"
+)
+
+// pulse gives a sign of life while one thing takes long: what runs is said at once,
+// and each minute again.
+type pulse struct {
+	show  func(plan.Event) // what all events go to
+	now   func() time.Time
+	after func(time.Duration) <-chan time.Time
+
+	mu   sync.Mutex // of show: it is for one goroutine at a time
+	stop func()     // of the check that runs; nil while there is none
+}
+
+// pulseEvery is how often a sign of life is given, and readingPatience how long the
+// work tree is read before the first: most are read in less.
+const (
+	pulseEvery      = time.Minute
+	readingPatience = 3 * time.Second
+)
+
+// sayReading tells now and then that a work tree is still being read.
+func (h *Host) sayReading(root string) (stop func()) {
+	p := pulse{after: time.After}
+	return p.while(readingPatience, func(ran time.Duration) {
+		h.note(fmt.Sprintf("reading %s: %s so far. Files that are neither committed nor ignored are read whole", root, ran))
+	})
+}
+
+// event shows an event, and a sign of life from the start of a check to its end.
+func (p *pulse) event(ev plan.Event) {
+	switch b := ev.Body.(type) {
+	case plan.CheckStart:
+		p.close()
+		p.put(ev)
+		p.stop = p.beat(ev, "check "+b.Command, 0)
+		return
+	case plan.CheckEnd, plan.Parked, plan.RunEnd:
+		p.close()
+	}
+	p.put(ev)
+}
+
+func (p *pulse) put(ev plan.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.show(ev)
+}
+
+// close ends the signs of life of a check.
+func (p *pulse) close() {
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
+	}
+}
+
+// beat says of what something runs, first after a while and then each minute, until
+// it is stopped. The events are like an earlier one.
+func (p *pulse) beat(like plan.Event, what string, first time.Duration) (stop func()) {
+	var ran time.Duration
+	say := func() {
+		text := what
+		if ran > 0 {
+			text = fmt.Sprintf("%s: %s so far", what, ran)
+		}
+		ev := like
+		ev.Seq, ev.Time, ev.Body = 0, p.now(), plan.Progress{Text: text, Of: what}
+		p.put(ev)
+	}
+	if first == 0 {
+		say()
+		first = pulseEvery
+	}
+	return p.while(first, func(so time.Duration) {
+		ran = so
+		say()
+	})
+}
+
+// while calls say after a while, and then each minute, with how long it has been. What
+// it returns ends that, and waits for a call that is under way.
+func (p *pulse) while(first time.Duration, say func(time.Duration)) (stop func()) {
+	done := make(chan struct{})
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		for ran, next := first, first; ; ran, next = ran+pulseEvery, pulseEvery {
+			select {
+			case <-done:
+				return
+			case <-p.after(next):
+				say(ran)
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(done)
+		beating.Wait()
+	})
+}

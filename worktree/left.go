@@ -1,0 +1,118 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/plan-engine/plan/internal/scratch"
+	"github.com/plan-engine/plan/worktree/git"
+)
+
+// Holding is the repository, whose git processes keep a file open: its lock is held
+// until the last of them has ended, also when this process was killed.
+func (r *Repo) Holding(file *os.File) *Repo {
+	held := *r
+	held.git = held.git.Holding(file)
+	return &held
+}
+
+// Adds reports whether a linked work tree has something that a tree does not have:
+// one that was not made, or not removed, to its end may lack files. What git ignores
+// does not count.
+func Adds(ctx context.Context, dir, tree string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return true, fmt.Errorf("look into a work tree: %w", err)
+	}
+	if len(entries) == 0 || len(entries) == 1 && entries[0].Name() == ".git" {
+		return false, nil
+	}
+	r, err := OpenOwn(ctx, dir)
+	if err != nil {
+		return true, err
+	}
+	now, err := r.Tree(ctx)
+	if err != nil || now == tree {
+		return now != tree, err
+	}
+	out, err := r.run(ctx, "diff-tree", "-r", "--name-only", "--no-renames", "--diff-filter=d", tree, now, "--")
+	if err != nil {
+		return true, fmt.Errorf("compare a work tree: %w", err)
+	}
+	return out != "", nil
+}
+
+// HasBranch reports whether there is a branch of that name, and whether all that is
+// on it is at base or on HEAD, too.
+func (r *Repo) HasBranch(ctx context.Context, branch, base string) (there, elsewhere bool, err error) {
+	_, err = r.run(ctx, "rev-parse", "-q", "--verify", "refs/heads/"+branch)
+	var ge *git.Error
+	if errors.As(err, &ge) && ge.Code == 1 {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, fmt.Errorf("look for branch %s: %w", branch, err)
+	}
+	for _, into := range []string{base, "HEAD"} {
+		if into == "" {
+			continue
+		}
+		if _, err := r.run(ctx, "merge-base", "--is-ancestor", "refs/heads/"+branch, into); err == nil {
+			return true, true, nil
+		}
+	}
+	return true, false, nil
+}
+
+// DropLeft removes a linked work tree that was not made, or not removed, to its end,
+// and what git has in its list of it. The caller has made sure that nothing in it is
+// needed.
+func (r *Repo) DropLeft(ctx context.Context, dir string) error {
+	_, _ = r.run(ctx, "worktree", "unlock", dir)                       // git locks it while it makes it
+	_, _ = r.run(ctx, "worktree", "remove", "--force", "--force", dir) // git may not take it for one
+	if err := scratch.Remove(dir); err != nil {
+		return err
+	}
+	if _, err := r.run(ctx, "worktree", "prune"); err != nil {
+		return fmt.Errorf("forget work tree %q: %w", dir, err)
+	}
+	return nil
+}
+
+// DropBranch removes a branch if all that is on it is at base or on HEAD, too, and
+// reports whether it is gone.
+func (r *Repo) DropBranch(ctx context.Context, branch, base string) (bool, error) {
+	there, elsewhere, err := r.HasBranch(ctx, branch, base)
+	if err != nil || !there || !elsewhere {
+		return err == nil && !there, err
+	}
+	_, err = r.run(ctx, "branch", "-q", "-D", "--", branch)
+	return err == nil, nil //nolint:nilerr // it is checked out elsewhere, and stays
+}
+
+// isLinked reports whether git's own list of work trees names one in dir.
+func (r *Repo) isLinked(dir string) bool {
+	links, err := filepath.Glob(filepath.Join(escapeGlob(r.common), "worktrees", "*", "gitdir"))
+	if err != nil {
+		return true
+	}
+	for _, link := range links {
+		if said, err := os.ReadFile(link); err == nil && filepath.Dir(string(said)) == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// HasWorkTree reports whether a linked work tree is there, or git has it in its list.
+func (r *Repo) HasWorkTree(dir string) bool {
+	_, err := os.Lstat(dir)
+	return !errors.Is(err, fs.ErrNotExist) || r.isLinked(dir)
+}
