@@ -256,7 +256,7 @@ func (db *DB) auditBlobs(ctx context.Context, a *Audit) ([]error, error) {
 	}
 	err = proving.Wait()
 	a.Blobs = int(found.Load())
-	return slices.Concat(faults...), err //nolint:wrapcheck // auditSomeBlobs'
+	return slices.Concat(faults...), err
 }
 
 // auditSomeBlobs proves the blobs from one row on. One connection is held for as long as it takes.

@@ -103,7 +103,10 @@ func TestNoReaderGetsChangedContents(t *testing.T) {
 				set("blobs", "data")
 			}
 			for _, q := range []memory.Query{
-				{}, {After: 1}, {Conv: "c1"}, {Types: []plan.EventType{plan.TypeReport}},
+				{},
+				{After: 1},
+				{Conv: "c1"},
+				{Types: []plan.EventType{plan.TypeReport}},
 				{Conv: "c1", After: 1, Types: []plan.EventType{plan.TypeReport}},
 			} {
 				var last error

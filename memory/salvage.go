@@ -161,7 +161,7 @@ func (s *salvage) names(ctx context.Context, query string) ([]string, error) {
 		}
 		out = append(out, name)
 	}
-	return out, rows.Err() //nolint:wrapcheck // the caller names the file
+	return out, rows.Err()
 }
 
 // removeDamaged takes those runs out of the copy that cannot be proven, with what they
@@ -220,7 +220,7 @@ func proveCopy(ctx context.Context, path string, s *salvage) (broken []plan.RunI
 			})
 		}
 	}
-	return broken, ctx.Err() //nolint:wrapcheck // the caller names the file
+	return broken, ctx.Err()
 }
 
 // proveBlobsOf proves the contents that a run needs.

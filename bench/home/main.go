@@ -67,7 +67,7 @@ func measure(ctx context.Context, to io.Writer, program, home string) error {
 }
 
 func run(ctx context.Context, to io.Writer, name, home, program string, args []string) error {
-	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the caller names the program
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(os.Environ(), "PLAN_HOME="+home, "PLAN_MODEL=scripted")
 	cmd.Stderr = io.Discard
 	began := time.Now()

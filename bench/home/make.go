@@ -35,7 +35,7 @@ func runID(n int) plan.RunID { return plan.RunID(fmt.Sprintf("01K%023d", n)) }
 func makeHome(ctx context.Context, dir string, runs int) (err error) {
 	db, err := memory.Open(ctx, memory.Config{Path: filepath.Join(dir, "plan.db")})
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -51,11 +51,11 @@ func makeHome(ctx context.Context, dir string, runs int) (err error) {
 func makeRun(ctx context.Context, db *memory.DB, n int, at time.Time) error {
 	w, err := db.Own(ctx, runID(n))
 	if err != nil {
-		return err //nolint:wrapcheck // it names the run
+		return err
 	}
 	defer w.Close() //nolint:errcheck // what was committed stays
-	text := &prose{rand.New(rand.NewPCG(uint64(n), 7))}
-	kit := plan.NewBlob([]byte((&prose{rand.New(rand.NewPCG(1, 1))}).words(kitBytes))) // all runs share it
+	text := newProse(uint64(n))
+	kit := plan.NewBlob([]byte(newProse(1 << 32).words(kitBytes))) // all runs share it
 	first := plan.Event{
 		Blobs: []plan.Blob{kit},
 		Body: plan.RunStart{
@@ -78,7 +78,7 @@ func makeRun(ctx context.Context, db *memory.DB, n int, at time.Time) error {
 			events[i].Run, events[i].Time = runID(n), at.Add(time.Duration(turn)*time.Second)
 		}
 		if _, err := w.Append(ctx, events...); err != nil {
-			return err //nolint:wrapcheck // it names the run
+			return err
 		}
 		events = nil
 	}
@@ -87,6 +87,10 @@ func makeRun(ctx context.Context, db *memory.DB, n int, at time.Time) error {
 
 // prose makes texts that are the same each time and compress about as code does.
 type prose struct{ rand *rand.Rand }
+
+func newProse(seed uint64) *prose {
+	return &prose{rand.New(rand.NewPCG(seed, 7))} //nolint:gosec // the same each time is what is wanted
+}
 
 func (p *prose) turn(turn int) []plan.Event {
 	call := fmt.Sprintf("call_%d", turn)

@@ -47,12 +47,23 @@ func oldRuns() []oldRun {
 	}
 }
 
-// TestOldHome goes on with what an earlier program left in its home: runs that
-// stopped in every phase and way, and a batch under way. It is that program's
-// own database, of its version; see testdata/home-1/make.sh.
+// TestOldHome goes on with what earlier programs left in their homes: runs that
+// stopped in every phase and way, and a batch under way. It is those programs'
+// own databases, of their versions; see testdata/home-1/make.sh and home-2.
 func TestOldHome(t *testing.T) {
 	t.Parallel()
-	h := openOldHome(t, "testdata/home-1")
+	for home, view := range map[string]string{"home-1": "", "home-2": plan.ViewSnapshot} {
+		t.Run(home, func(t *testing.T) {
+			t.Parallel()
+			testOldHome(t, filepath.Join("testdata", home), view)
+		})
+	}
+}
+
+func testOldHome(t *testing.T, home, view string) {
+	t.Helper()
+	h := openOldHome(t, home)
+	h.view = view
 	before := h.runs(16)
 	for _, run := range oldRuns() {
 		if got := before[run.title]; got.State != run.state || got.Parked != run.parked {
@@ -60,6 +71,10 @@ func TestOldHome(t *testing.T) {
 		}
 	}
 	h.readers(before)
+	if view != "" { // in one of them, what it has left uncompressed is compressed first
+		h.plan(plan.ExitOK, "gc", "--keep", "100")
+		h.readers(before)
+	}
 
 	t.Run("resume", func(t *testing.T) {
 		for _, run := range oldRuns() {
@@ -193,6 +208,7 @@ type oldHome struct {
 	dir    string
 	env    []string
 	server *scripted.Server
+	view   string // that its runs began with
 }
 
 // on is the home for a test of its own.

@@ -10,5 +10,5 @@ CREATE TABLE unpacked (
   content TEXT PRIMARY KEY, -- the table
   next    ANY  NOT NULL     -- events: id; blobs: hash
 ) STRICT, WITHOUT ROWID;
-INSERT INTO unpacked SELECT 'events', max(id) + 1 FROM events HAVING count(*) > 0;
-INSERT INTO unpacked SELECT 'blobs', max(hash) || ' ' FROM blobs HAVING count(*) > 0;
+INSERT INTO unpacked SELECT 'events', id + 1 FROM events ORDER BY id DESC LIMIT 1;
+INSERT INTO unpacked SELECT 'blobs', hash || ' ' FROM blobs ORDER BY hash DESC LIMIT 1;
