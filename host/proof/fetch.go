@@ -155,9 +155,15 @@ func keysHint(tools map[string][]string) string {
 
 func fetched(res plan.CheckResult) bool { return res.Passed() && !res.TimedOut }
 
+// lastLine is the last line of an output that is not about a log, which cannot be seen.
 func lastLine(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	return oneline.Cut(lines[len(lines)-1], maxFetchNote)
+	last := ""
+	for line := range strings.Lines(output) {
+		if text := strings.TrimSpace(line); text != "" && !strings.Contains(text, "A complete log of this run") {
+			last = text
+		}
+	}
+	return oneline.Cut(last, maxFetchNote)
 }
 
 func short(locks []string) string { return oneline.Cut(strings.Join(locks, ", "), maxFetchNote) }

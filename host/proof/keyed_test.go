@@ -123,9 +123,9 @@ exit 1
 					"package-lock.json": `{"lockfileVersion":3,"packages":{` + test.lock + `}}`,
 					"package.json":      `{"scripts":{"preinstall":"EVIL"}}`,
 					"scripts.js":        "EVIL\n",
-					"bin/npm":           "#!/bin/sh\nexit 5\n",
+					"bin/other":         "#!/bin/sh\n",
 				})
-				if err := os.Chmod(filepath.Join(c.Dir, "bin/npm"), 0o700); err != nil { //nolint:gosec // a program
+				if err := os.Chmod(filepath.Join(c.Dir, "bin/other"), 0o700); err != nil { //nolint:gosec // a program
 					t.Fatal(err)
 				}
 				gittest.Write(t, home, map[string]string{
@@ -134,7 +134,7 @@ exit 1
 					".npm/existing": "",
 				})
 				path := tools + ":" + os.Getenv("PATH")
-				c = withEnv(t, c, "ACME=T0KEN", "PATH="+path, "TREE="+c.Dir)
+				c = withEnv(t, c, "ACME=T0KEN", "PATH="+path+":"+filepath.Join(c.Dir, "bin"), "TREE="+c.Dir)
 				res := check(t, c, path, `cd "${npm_config_cache:-$HOME/.npm}"; cat fetched stolen 2>/dev/null; true`, test.keys...)
 				noted, seen := test.noted, test.seen
 				if level == sandbox.LevelNone && test.name == "with" {
