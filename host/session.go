@@ -117,6 +117,7 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 		Shell:      s.shell,
 		Env:        s.cfg.ForChildren(h.environ),
 		Home:       paths.Home,
+		Homes:      h.Homes(),
 		Shown:      s.shownFolders(paths, learnAbout),
 		Now:        h.now,
 		Note:       h.note,

@@ -34,8 +34,13 @@ func layout(p Policy, g layoutInput) ([]step, error) {
 	}
 	l.add(kindEmpty, "/run", "")
 	l.add(kindView, "/var", "")
+	others := p.otherHomes()
+	for _, other := range others {
+		l.add(kindEmpty, other, "")
+	}
 	shown, home := slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)), p.ownHome()
 	if home == "" {
+		shown = append(shown, p.shownIn(others)...)
 		l.add(kindView, g.home, "")
 	} else {
 		shown = l.showHome(p, home)
@@ -46,7 +51,7 @@ func layout(p Policy, g layoutInput) ([]step, error) {
 		}
 	}
 	for _, path := range p.Hidden {
-		if home == "" || l.isSeen(p, home, path) {
+		if !slices.Contains(others, path) && (home == "" || l.isSeen(p, home, path)) {
 			l.add(kindEmpty, path, "")
 		}
 	}

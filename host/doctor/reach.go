@@ -134,6 +134,7 @@ func (d Doctor) unreached(
 		Shell:    shell,
 		Env:      settings.ForChildren(d.environ),
 		Home:     paths.Home,
+		Homes:    d.Host.Homes(),
 		Now:      d.now,
 		Note:     func(string) {},
 		CopyTree: func(ctx context.Context) (string, func() error, error) {

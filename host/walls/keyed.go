@@ -45,6 +45,7 @@ func (w *Walls) KeyedRoom(ctx context.Context, t plan.Trial, files map[string]st
 		Tree:         dir,
 		Hidden:       slices.Concat(all.Hidden, []string{repo.Root()}, repo.GitDirs()),
 		Home:         all.Home,
+		Homes:        all.Homes,
 		Shown:        outsideOf(all.Shown, slices.Concat([]string{repo.Root()}, repo.GitDirs())),
 		Settings:     all.Settings,
 		Caches:       all.Caches,
