@@ -231,7 +231,7 @@ func TestOtherHomesAreHidden(t *testing.T) {
 				t.Fatal(err)
 			}
 			res, err := w.Shell(shell).Run(t.Context(), sandbox.Command{
-				Line: "prog; cat " + in("me/.nvm/x") + " " + in("other/.tool/lib") + "; grep -rh " + canary + " " + homes + "; " +
+				Line: "prog; cat " + in("me/.nvm/x") + " " + in("other/.tool/lib") + "; grep -rh " + canary + " " + homes + "; cat " + in("root/.env") + " " + in("other/.profile") + "; " +
 					"ls " + in("other/code/x") + "; echo 'no " + in("other/code") + ": sorry'; exit 1",
 				Dir: w.Dir(),
 			})
