@@ -111,6 +111,10 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 	if err != nil {
 		return err
 	}
+	shown, err := s.shownFolders(ctx, paths, learnAbout)
+	if err != nil {
+		return err
+	}
 	s.walls, err = walls.New(ctx, walls.Config{
 		Settings:   s.cfg,
 		Repo:       func() *worktree.Repo { return s.repo },
@@ -118,7 +122,7 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 		Env:        s.cfg.ForChildren(h.environ),
 		Home:       paths.Home,
 		Homes:      h.Homes(),
-		Shown:      s.shownFolders(paths, learnAbout),
+		Shown:      shown,
 		Now:        h.now,
 		Note:       h.note,
 		CopyTree:   s.copyTree,
