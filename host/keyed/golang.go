@@ -1,6 +1,7 @@
 package keyed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,56 +26,28 @@ const usualProxy = "https://proxy.golang.org"
 // private comes from the user's proxies alone, and what is private from where the user
 // says it is.
 func (u User) golang(ctx context.Context, tree Tree, changed []string, f *Fetch) (refused, err error) {
-	var names, dirs []string
-	for name := range tree.IDs() {
-		if base := path.Base(name); base == "go.mod" || base == "go.sum" {
-			names = append(names, name)
-		}
-	}
-	texts, err := tree.ReadLocks(ctx, names...)
+	texts, dirs, err := copyModules(ctx, tree, changed, f)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says what it read
+		return nil, err
 	}
-	for name, text := range texts {
-		if f.put(name, text) != nil { // then it is not there for the others
-			continue
-		}
-		if dir := path.Dir(name); path.Base(name) == "go.mod" && touches(dir, changed) {
-			dirs = append(dirs, dir)
-		}
-	}
-	if slices.Sort(dirs); len(dirs) == 0 {
+	if len(dirs) == 0 {
 		return errors.New("there is no go.mod to go by"), nil
 	}
 	private := sandbox.GoSetting(u.Env, "GOPRIVATE")
-	direct := private
-	if set := sandbox.GoSetting(u.Env, "GONOPROXY"); set != "" {
-		direct = set
-	}
-	var logins []login
-	if u.has(KeyNetrc) {
-		logins = u.netrc()
-	}
-	if u.has(KeyGitCredential) {
-		for _, host := range privateHosts(texts, direct) {
-			if slices.ContainsFunc(logins, func(l login) bool { return l.host == host }) {
-				continue
-			}
-			if name, password, err := u.Ask(ctx, host); err == nil { // else go says what it lacks
-				logins = append(logins, login{host, name, password})
-			}
-		}
-	}
+	direct := cmp.Or(sandbox.GoSetting(u.Env, "GONOPROXY"), private)
+	logins := u.logins(ctx, texts, direct)
 	if len(logins) == 0 {
 		return errNone, nil
 	}
 	var netrc, store strings.Builder
 	for _, l := range logins {
-		if strings.ContainsAny(l.host+l.name+l.password, " \t\r\n") {
-			continue // netrc has no way to write it
-		}
 		fmt.Fprintf(&netrc, "machine %s login %s password %s\n", l.host, l.name, l.password)
-		fmt.Fprintln(&store, (&url.URL{Scheme: "https", Host: l.host, User: url.UserPassword(l.name, l.password)}).String())
+		at := url.URL{
+			Scheme: "https",
+			Host:   l.host,
+			User:   url.UserPassword(l.name, l.password),
+		}
+		fmt.Fprintln(&store, at.String())
 		f.secrets = append(f.secrets, l.password)
 	}
 	f.Files[keysDir+"netrc"], f.Files[keysDir+"credentials"] = netrc.String(), store.String()
@@ -93,6 +66,54 @@ func (u User) golang(ctx context.Context, tree Tree, changed []string, f *Fetch)
 	}
 	f.Line = strings.Join(lines, " && ")
 	return nil, nil
+}
+
+// copyModules copies all descriptions of modules, which may name each other, and lists
+// the folders of those that changed.
+func copyModules(ctx context.Context, tree Tree, changed []string, f *Fetch) (texts map[string]string, dirs []string, err error) {
+	var names []string
+	for name := range tree.IDs() {
+		if base := path.Base(name); base == "go.mod" || base == "go.sum" {
+			names = append(names, name)
+		}
+	}
+	if texts, err = tree.ReadLocks(ctx, names...); err != nil {
+		return nil, nil, err
+	}
+	for name, text := range texts {
+		if f.put(name, text) != nil { // then it is not there for the others
+			continue
+		}
+		if dir := path.Dir(name); path.Base(name) == "go.mod" && touches(dir, changed) {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return texts, dirs, nil
+}
+
+// logins are those of the user for the hosts of private modules, and for all that netrc
+// names.
+func (u User) logins(ctx context.Context, texts map[string]string, direct string) []login {
+	var out []login
+	if u.has(KeyNetrc) {
+		out = u.netrc()
+	}
+	var private []string
+	if u.has(KeyGitCredential) {
+		private = privateHosts(texts, direct)
+	}
+	for _, host := range private {
+		if slices.ContainsFunc(out, func(l login) bool { return l.host == host }) {
+			continue
+		}
+		if name, password, err := u.Ask(ctx, host); err == nil { // else go says what it lacks
+			out = append(out, login{host, name, password})
+		}
+	}
+	return slices.DeleteFunc(out, func(l login) bool { // netrc has no way to write these
+		return l.password == "" || strings.ContainsAny(l.host+l.name+l.password, " \t\r\n")
+	})
 }
 
 // touches reports whether a file of a folder changed.
@@ -180,40 +201,35 @@ func (u User) netrc() []login {
 	if file == "" {
 		file = filepath.Join(u.env("HOME"), ".netrc")
 	}
-	data, _ := os.ReadFile(file) //nolint:errcheck // then it names none
-	var out []login
-	at := -1
+	data, _ := os.ReadFile(file) // one that cannot be read names none
+	var words []string
 	for line := range strings.Lines(string(data)) {
 		fields := strings.Fields(line)
-		if len(fields) > 0 && fields[0] == "macdef" { // it goes on to an empty line, which names nothing
+		if len(fields) > 0 && fields[0] == "macdef" { // what follows may be commands of ftp
 			break
 		}
-		for i := 0; i < len(fields) && !strings.HasPrefix(fields[i], "#"); i++ {
-			if fields[i] == "default" {
-				at = -1
-				continue
-			}
-			if i+1 == len(fields) {
-				break
-			}
-			switch value := fields[i+1]; fields[i] {
-			case "machine":
-				out = append(out, login{host: value})
-				at = len(out) - 1
-			case "login":
-				if at >= 0 {
-					out[at].name = value
-				}
-			case "password":
-				if at >= 0 {
-					out[at].password = value
-				}
-			case "account":
-			default:
-				continue
-			}
-			i++
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			words = append(words, fields...)
 		}
 	}
-	return slices.DeleteFunc(out, func(l login) bool { return l.password == "" })
+	var out []login
+	at := &login{} // thrown away, as are those of any host
+	for i, word := range words {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		switch word {
+		case "machine":
+			out = append(out, login{host: next})
+			at = &out[len(out)-1]
+		case "default":
+			at = &login{}
+		case "login":
+			at.name = next
+		case "password":
+			at.password = next
+		}
+	}
+	return out
 }

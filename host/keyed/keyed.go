@@ -25,7 +25,7 @@ import (
 const (
 	KeyNPM           = "npm"
 	KeyNetrc         = "netrc"
-	KeyGitCredential = "git-credential"
+	KeyGitCredential = "git-credential" //nolint:gosec // a word of the settings
 )
 
 // Folders of a fetch.

@@ -41,7 +41,7 @@ func (u User) npmSettings() npmrc {
 	if file == "" {
 		file = filepath.Join(u.env("HOME"), ".npmrc")
 	}
-	data, _ := os.ReadFile(file) //nolint:errcheck // then it says nothing
+	data, _ := os.ReadFile(file) // one that cannot be read says nothing
 	out := npmrc{origins: slices.Clone(publicRegistries)}
 	var text strings.Builder
 	for line := range strings.Lines(string(data)) {
@@ -112,7 +112,7 @@ func (u User) npm(ctx context.Context, tree Tree, locks []string, f *Fetch) (ref
 		manifest := path.Join(dir, "package.json")
 		texts, err := tree.ReadLocks(ctx, lock, manifest)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // says what it read
+			return nil, err
 		}
 		text, links, refused := npmLock(texts[lock], settings.origins)
 		if refused != nil {
@@ -123,7 +123,7 @@ func (u User) npm(ctx context.Context, tree Tree, locks []string, f *Fetch) (ref
 			manifests = append(manifests, path.Join(dir, link, "package.json"))
 		}
 		if texts, err = tree.ReadLocks(ctx, manifests...); err != nil {
-			return nil, err //nolint:wrapcheck // says what it read
+			return nil, err
 		}
 		for _, name := range manifests {
 			copied, refused := npmManifest(texts[name])
@@ -207,7 +207,7 @@ func npmManifest(text string) (string, error) {
 		out[key] = value
 	}
 	data, err := json.Marshal(out)
-	return string(data), err //nolint:wrapcheck // it came from JSON
+	return string(data), err
 }
 
 // localStrings reports whether no text in a value leads out of a folder.
@@ -241,7 +241,7 @@ func npmLock(text string, origins []string) (out string, links []string, err err
 		return "", nil, errors.New("it cannot be read")
 	}
 	if in.LockfileVersion != 2 && in.LockfileVersion != 3 {
-		return "", nil, fmt.Errorf("it is of version %d, and only those of npm 7 and later say where all comes from", in.LockfileVersion)
+		return "", nil, fmt.Errorf("it is of version %d, and only those of npm 7 and later name all", in.LockfileVersion)
 	}
 	for at, p := range in.Packages {
 		kept, err := npmPackage(p)
@@ -265,5 +265,5 @@ func npmLock(text string, origins []string) (out string, links []string, err err
 	}
 	in.LockfileVersion, in.Version = 3, ""
 	data, err := json.Marshal(in)
-	return string(data), links, err //nolint:wrapcheck // it came from JSON
+	return string(data), links, err
 }

@@ -33,12 +33,14 @@ type fetcher struct {
 
 // place is a tree that something is fetched for.
 type place struct {
-	tree    string                                                                   // its hash
-	changes func() ([]string, error)                                                 // the paths that differ from the start
-	run     func(line string) (plan.CheckResult, error)                              // runs a command on the tree, without keys
-	keyed   func(locks map[string][]string) ([]keyed.Fetch, []keyed.Withheld, error) // prepares fetches with keys
-	runWith func(f keyed.Fetch) (plan.CheckResult, error)                            // runs one of those
-	tell    func(text string)                                                        // what is going on
+	tree    string                   // its hash
+	changes func() ([]string, error) // the paths that differ from the start
+	tell    func(text string)        // says what is going on
+	// run runs a command on the tree, without keys.
+	run func(line string) (plan.CheckResult, error)
+	// keyed prepares fetches with keys, and runWith runs one of them.
+	keyed   func(locks map[string][]string) ([]keyed.Fetch, []keyed.Withheld, error)
+	runWith func(f keyed.Fetch) (plan.CheckResult, error)
 }
 
 // fetch fetches for a tree. It returns what the result of a trial on it is to say of
@@ -131,7 +133,8 @@ func (f *fetcher) withKeys(at place, locks []string) (used []string, more string
 		case err != nil:
 			return nil, "", err
 		case !fetched(res):
-			more += fmt.Sprintf(". With keys, %s ended with exit code %d: %s", fetch.Tool, res.ExitCode, fetch.Clean(lastLine(res.Output)))
+			last := fetch.Clean(lastLine(res.Output))
+			more += fmt.Sprintf(". With keys, %s ended with exit code %d: %s", fetch.Tool, res.ExitCode, last)
 		}
 		used = append(used, fetch.Tool)
 	}
@@ -149,8 +152,8 @@ func keysHint(tools map[string][]string) string {
 	if len(kinds) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(". If a source wants keys, this line in the user's own config.toml, in the table [setup], gives them "+
-		"to this fetch alone: keys = [%s]", strings.Join(kinds, ", "))
+	return fmt.Sprintf(". If a source wants keys, this line in the user's own config.toml, in the table [setup], "+
+		"gives them to this fetch alone: keys = [%s]", strings.Join(kinds, ", "))
 }
 
 func fetched(res plan.CheckResult) bool { return res.Passed() && !res.TimedOut }

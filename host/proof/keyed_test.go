@@ -125,7 +125,7 @@ exit 1
 					"scripts.js":        "EVIL\n",
 					"bin/other":         "#!/bin/sh\n",
 				})
-				if err := os.Chmod(filepath.Join(c.Dir, "bin/other"), 0o700); err != nil { //nolint:gosec // a program
+				if err := os.Chmod(filepath.Join(c.Dir, "bin/other"), 0o700); err != nil {
 					t.Fatal(err)
 				}
 				gittest.Write(t, home, map[string]string{
