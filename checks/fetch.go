@@ -84,6 +84,20 @@ func Fetch(changed []string, setup string) (line string, locks []string) {
 	return strings.Join(lines, " && "), locks
 }
 
+// Tools gives, by the tool whose they are, the lock files among files that changed.
+func Tools(changed []string) map[string][]string {
+	out := map[string][]string{}
+	for _, file := range changed {
+		for _, f := range fetches {
+			if fits(f.files, path.Base(file)) {
+				out[f.tool] = append(out[f.tool], file)
+				break
+			}
+		}
+	}
+	return out
+}
+
 func fits(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)

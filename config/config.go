@@ -43,6 +43,7 @@ type Config struct {
 	Timeout Duration `toml:"timeout" json:"timeout,omitzero"` // per process; unset: no bound
 
 	Checks   ChecksConfig           `toml:"checks" json:"checks,omitzero"`
+	Setup    SetupConfig            `toml:"setup" json:"setup,omitzero"`
 	Compact  CompactConfig          `toml:"compact" json:"compact,omitzero"`
 	Retry    RetryConfig            `toml:"retry" json:"retry,omitzero"`
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
@@ -136,6 +137,16 @@ type ChecksConfig struct {
 	// Evidence is the least that an approval rests on; unset: unbroken.
 	Evidence string `toml:"evidence" json:"evidence,omitempty" oneof:"shown,unbroken"`
 }
+
+// SetupConfig says what is given to a fetch of what a changed lock file names.
+type SetupConfig struct {
+	// Keys are those of the user that it gets, where it gets no further without: npm
+	// (of .npmrc), netrc, git-credential. They count in the user's own file alone.
+	Keys []string `toml:"keys" json:"keys,omitempty" oneof:"npm,netrc,git-credential"`
+}
+
+// IsZero says that there is nothing to write, also of an empty list.
+func (c SetupConfig) IsZero() bool { return len(c.Keys) == 0 }
 
 // CheckConfig is one command that decides.
 type CheckConfig struct {

@@ -89,6 +89,15 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 			all.Permission, all.Hooks = nil, nil
 			all.Walls.Show = joined(cfg.Walls.Show, all.Walls.Show)
 			all.Walls.AllowEnv = cfg.Walls.AllowEnv // it would name the user's keys
+			all.Setup = cfg.Setup                   // it would hand them out
+			if line := lineOf(t.data, "setup.keys", 0); line > 0 {
+				warnings = append(warnings, Warning{
+					File: t.path,
+					Line: line,
+					Key:  "setup.keys",
+					Why:  "no repository hands out your keys, trusted or not; " + ownFile,
+				})
+			}
 			var refused []Warning
 			all.Providers, refused = t.withoutKeys(all.Providers, cfg.Providers)
 			warnings = append(warnings, refused...)

@@ -107,7 +107,8 @@ func keysOf(group reflect.Type, prefix string) map[string][]string {
 		case kind.Kind() == reflect.Bool:
 			out[key] = []string{"true", "false"}
 		case kind.Kind() == reflect.Slice:
-			out[key] = []string{`["x"]`, `["explore"]`, `["~/x"]`}
+			choice, _, _ := strings.Cut(field.Tag.Get("oneof"), ",")
+			out[key] = []string{`["x"]`, `["explore"]`, `["~/x"]`, fmt.Sprintf("[%q]", choice)}
 		case kind.Kind() == reflect.String:
 			for _, value := range append(strings.Split(field.Tag.Get("oneof"), ","), "x", "https://a.example", "json") {
 				out[key] = append(out[key], fmt.Sprintf("%q", value))

@@ -53,3 +53,23 @@ func TestWallsThatCannotBeMeant(t *testing.T) {
 		}
 	}
 }
+
+// Keys of the user are handed out by the user's own file alone.
+func TestARepositoryHandsOutNoKeys(t *testing.T) {
+	t.Parallel()
+	src := place(t, "[setup]\nkeys = ['npm']\n", "model = 'theirs'\n[setup]\nkeys = ['netrc', 'git-credential']\n")
+	for _, trusted := range []bool{false, true} {
+		src.Trusted = func(trust.Item) bool { return trusted }
+		cfg, warnings, err := config.Load(src)
+		if err != nil || !slices.Equal(cfg.Setup.Keys, []string{"npm"}) || trusted != (cfg.Model == "theirs") {
+			t.Errorf("trusted %v: %v, %v, %v", trusted, cfg.Setup.Keys, cfg.Model, err)
+		}
+		if !slices.ContainsFunc(warnings, func(w config.Warning) bool { return strings.HasPrefix(w.Key, "setup") }) {
+			t.Errorf("trusted %v: %v", trusted, warnings)
+		}
+	}
+	if _, _, err := config.Load(place(t, "[setup]\nkeys = ['npm', 'pip']\n", "")); err == nil ||
+		!strings.Contains(err.Error(), `setup.keys entry "pip" must be one of npm, netrc, git-credential`) {
+		t.Errorf("%v", err)
+	}
+}

@@ -112,6 +112,7 @@ func (s *session) openProof(d driving) *proof.Proof {
 		Results:        s.db,
 		FreshBaselines: d.options.FreshBaseline,
 		Env:            s.shell.Env(),
+		User:           s.keys(),
 		Redact:         s.redactRead,
 	})
 }

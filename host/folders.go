@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/plan-engine/plan/config"
@@ -24,21 +25,59 @@ func namedFolders(environ []string, root string) []places.Folder {
 	return places.Of(environ, root).Named()
 }
 
+// kindRefused is the kind of what is kept of a folder that a person said no to, so that
+// no run asks again. `plan trust` does.
+const kindRefused = "folder refused"
+
 // shownFolders are those of them that the user has agreed to, of a tree of the
-// repository at root. The others are named to the user.
-func (s *session) shownFolders(paths config.Paths, root string) []string {
+// repository at root. A person is asked once about each of the others, and otherwise
+// told what shows it.
+func (s *session) shownFolders(ctx context.Context, paths config.Paths, root string) ([]string, error) {
 	if s.cfg.Sandbox == "off" {
-		return nil
+		return nil, nil
 	}
 	trusted := s.host.trustedItems(paths, root)
 	var out []string
 	for _, f := range namedFolders(s.host.environ, s.repo.Root()) {
-		if trusted(folderItem(f)) {
+		it := folderItem(f)
+		shown := trusted(it)
+		if !shown {
+			var err error
+			if shown, err = s.askAboutFolder(ctx, paths, root, it, trusted); err != nil {
+				return nil, err
+			}
+		}
+		if shown {
 			out = append(out, f.Path)
 			continue
 		}
 		s.host.note(fmt.Sprintf("%s names %s, which lies outside of the repository: commands cannot read it; "+
-			"`plan trust` asks whether they may", f.Manifest, f.Name))
+			"`plan trust` asks whether they may, and show = [%q] in [walls] of your config.toml lets them", f.Manifest, f.Name, f.Path))
 	}
-	return out
+	return out, nil
+}
+
+// askAboutFolder asks a person about a folder who has not been asked before, and keeps
+// the answer. It reports false where there is none.
+func (s *session) askAboutFolder(
+	ctx context.Context,
+	paths config.Paths,
+	root string,
+	it trust.Item,
+	known func(trust.Item) bool,
+) (bool, error) {
+	refused := it
+	refused.Kind = kindRefused
+	person, ok := s.face.Person.(Truster)
+	if !ok || s.autoApprove || known(refused) {
+		return false, nil
+	}
+	yes := person.Trust(ctx, it)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	if !yes {
+		it = refused
+	}
+	return yes, s.host.trustStore(paths).Trust(ctx, root, it)
 }

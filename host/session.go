@@ -113,13 +113,18 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 	if err != nil {
 		return err
 	}
+	shown, err := s.shownFolders(ctx, paths, learnAbout)
+	if err != nil {
+		return err
+	}
 	s.walls, err = walls.New(ctx, walls.Config{
 		Settings:   s.cfg,
 		Repo:       func() *worktree.Repo { return s.repo },
 		Shell:      s.shell,
 		Env:        s.cfg.ForChildren(h.environ),
 		Home:       paths.Home,
-		Shown:      s.shownFolders(paths, learnAbout),
+		Homes:      h.Homes(),
+		Shown:      shown,
 		Now:        h.now,
 		Note:       h.note,
 		CopyTree:   s.copyTree,

@@ -167,6 +167,10 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 		read = append(read, w.policy.readInHome(home, w.programs())...)
 		hidden = append(slices.Clip(hidden), home)
 	}
+	for _, other := range w.policy.otherHomes() {
+		read = append(read, w.policy.readInHome(other, w.programs())...)
+		hidden = append(slices.Clip(hidden), other)
+	}
 	s := setup{
 		Read:     pathsExcept(hidden, read),
 		Write:    write,

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,7 +16,7 @@ import (
 // same.
 var harmlessVars = []string{
 	"PATH", "HOME", "LANG", "LANGUAGE", "LC_*", "TERM", "COLORTERM", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR",
-	"PWD", "CI",
+	"PWD", "CI", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_*_DIRS",
 	"SOURCE_DATE_EPOCH", "LOG_LEVEL", "*_LOG_LEVEL",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
 	"EMAIL", "GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_*",
@@ -30,6 +32,7 @@ var harmlessVars = []string{
 	"CXXFLAGS", "CPPFLAGS",
 	"LDFLAGS", "ASFLAGS", "FFLAGS", "LIBS", "ARFLAGS", "PKG_CONFIG*", "CMAKE_*", "CTEST_*", "MESON*", "NINJA*",
 	"MAKE*", "MFLAGS",
+	"LD_LIBRARY_PATH", "LD_RUN_PATH", "DYLD_*", "LIBRARY_PATH", "CPATH", "*_INCLUDE_PATH",
 	"CCACHE_*", "SCCACHE_DIR", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "DEVELOPER_DIR", "ASAN_OPTIONS",
 	"UBSAN_OPTIONS",
 	"TSAN_OPTIONS", "LSAN_OPTIONS", "MALLOC_*", "OMP_*",
@@ -101,11 +104,27 @@ func isHarmless(name, value string) bool {
 }
 
 // namesPaths reports whether a value is a list of absolute paths that exist, or a
-// single one.
+// single one, none of which leads to a service.
 func namesPaths(value string) bool {
 	return !slices.ContainsFunc(strings.Split(value, string(filepath.ListSeparator)), func(path string) bool {
-		return !filepath.IsAbs(path) || len(existing([]string{path})) == 0
+		return !filepath.IsAbs(path) || len(existing([]string{path})) == 0 || leadsToService(path)
 	})
+}
+
+// leadsToService reports whether services of the machine listen at a path or in it: at
+// a socket, in a folder with one, or where they usually do (/run, which no command sees).
+// A command that is told of one would do its work outside of the wall, or fail.
+func leadsToService(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || within(real, "/run") {
+		return true
+	}
+	info, err := os.Stat(real)
+	if err != nil || !info.IsDir() {
+		return err != nil || !info.Mode().IsRegular()
+	}
+	entries, _ := os.ReadDir(real) // what cannot be read says nothing to commands either
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Type()&fs.ModeSocket != 0 })
 }
 
 func matchesAny(name string, patterns []string) bool {

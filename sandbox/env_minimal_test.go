@@ -1,6 +1,10 @@
 package sandbox_test
 
 import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,5 +61,47 @@ func TestMinimalEnv(t *testing.T) {
 		[]string{"DATABASE_URL", "APP_*", "PLAN_HOME", "openai_api_key", "BASH_ENV"})
 	if diff := cmp.Diff([]string{"DATABASE_URL=a"}, set); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What tells tools where libraries and their own folders are gets in as it stands; what
+// tells them of a service of the machine does not, by whatever name.
+func TestMinimalEnvOfLibrariesAndServices(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := filepath.Join(dir, "s")
+	if err := os.Mkdir(services, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(services, "x")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if err := os.Symlink(services, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	kept := []string{
+		"LD_LIBRARY_PATH=/opt/x/lib:", "LIBRARY_PATH=:/gone", "CPATH=/gone:/opt", "PKG_CONFIG_PATH=lib/pkgconfig:/gone",
+		"CPLUS_INCLUDE_PATH=.:/x", "XDG_CACHE_HOME=/gone/cache", "XDG_CONFIG_HOME=/gone", "XDG_DATA_DIRS=/usr/share:/gone", "ANY=" + dir,
+	}
+	withheld := []string{
+		"DOCKER_HOST=unix:///var/run/docker.sock", "DOCKER_HOST=tcp://10.0.0.1:2375", "DOCKER_HOST=ssh://me@host", "DOCKER_HOST=" + socket,
+		"DOCKER_CONTEXT=remote-builder", "CONTAINER_HOST=unix:///run/podman.sock", "DBUS_SESSION_BUS_ADDRESS=unix:path=" + socket,
+		"XDG_RUNTIME_DIR=" + services, "ANY_SOCK=" + socket, "TOOLS=/usr:" + services, "LINK=" + filepath.Join(dir, "link"), "RUN=/run", "DEV=/dev/null",
+		"WAYLAND_DISPLAY=wayland-0", "DISPLAY=:0",
+	}
+	for _, entry := range append(slices.Clone(kept), withheld...) {
+		got := sandbox.MinimalEnv([]string{entry}, nil)
+		if want := slices.Contains(kept, entry); (len(got) == 1) != want {
+			t.Errorf("%s gets in: %v", entry, !want)
+		}
+	}
+	if got := sandbox.MinimalEnv([]string{"DOCKER_HOST=" + socket}, []string{"DOCKER_HOST"}); len(got) != 1 {
+		t.Error("what the user allows does not get in")
 	}
 }

@@ -35,6 +35,15 @@ func (p Policy) shownInHome(home string) []string {
 	return out
 }
 
+// shownIn lists what a policy shows of further homes.
+func (p Policy) shownIn(homes []string) []string {
+	var out []string
+	for _, home := range homes {
+		out = append(out, p.shownInHome(home)...)
+	}
+	return out
+}
+
 // settingsInHome are the settings files of a home that are not shown as they are.
 func (p Policy) settingsInHome(home string) []Setting {
 	return slices.DeleteFunc(slices.Clone(p.Settings), func(s Setting) bool {

@@ -192,3 +192,63 @@ func TestAFailureNamesWhatIsHidden(t *testing.T) {
 		}
 	})
 }
+
+// Homes of others are hidden like the user's own, which may lie among them, but for what
+// is shown of them and what the PATH names.
+func TestOtherHomesAreHidden(t *testing.T) {
+	t.Parallel()
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		t.Parallel()
+		if level == sandbox.LevelNone {
+			return
+		}
+		for _, own := range []string{"homes/me", ""} { // with none of its own, all of it is seen but the others
+			y := newYard(t)
+			homes := filepath.Join(y.home, "homes")
+			fill(t, homes, map[string]string{
+				"me/.profile": canary, "me/.nvm/x": "mine\n", "other/.profile": canary, "other/.ssh/key": canary, "other/code/x": canary,
+				"other/.tool/lib": "lib\n", "other/.tool/key": canary, "brew/bin/prog": "#!/bin/sh\necho prog\n", "root/.env": canary,
+			})
+			in := func(name string) string { return filepath.Join(homes, name) }
+			p := sandbox.Policy{
+				Tree:    y.tree,
+				Discard: true,
+				Homes:   []string{homes, in("other"), in("gone"), "/"},
+				Shown:   []string{in("me/.nvm"), in("other/.tool")},
+				Hidden:  []string{in("other/.ssh"), in("other/.tool/key")},
+			}
+			if own != "" {
+				p.Home = filepath.Join(y.home, own)
+			}
+			p.Copy = y.stand
+			env := []string{"PATH=" + in("brew/bin") + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(y.home, own)}
+			w, err := sandbox.NewWall(level, p, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shell, err := sandbox.New(sandbox.Config{Env: env})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := w.Shell(shell).Run(t.Context(), sandbox.Command{
+				Line: "prog; cat " + in("me/.nvm/x") + " " + in("other/.tool/lib") + "; grep -rh " + canary + " " + homes + "; cat " + in("root/.env") + " " + in("other/.profile") + "; " +
+					"ls " + in("other/code/x") + "; echo 'no " + in("other/code") + ": sorry'; exit 1",
+				Dir: w.Dir(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := string(res.Output)
+			if strings.Contains(out, canary) || !strings.HasPrefix(out, "prog\nmine\nlib\n") {
+				t.Errorf("own %q: %s", own, out)
+			}
+			_, note, _ := strings.Cut(out, "[Hidden with the home directory, but there: ")
+			if !strings.Contains(note, in("root/.env")) || !strings.Contains(note, "show = [") {
+				t.Errorf("own %q: the note is missing: %s", own, out)
+			}
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -34,8 +34,10 @@ func layout(p Policy, g layoutInput) ([]step, error) {
 	}
 	l.add(kindEmpty, "/run", "")
 	l.add(kindView, "/var", "")
+	others := l.hideHomes(p)
 	shown, home := slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)), p.ownHome()
 	if home == "" {
+		shown = append(shown, p.shownIn(others)...)
 		l.add(kindView, g.home, "")
 	} else {
 		shown = l.showHome(p, home)
@@ -46,7 +48,7 @@ func layout(p Policy, g layoutInput) ([]step, error) {
 		}
 	}
 	for _, path := range p.Hidden {
-		if home == "" || l.isSeen(p, home, path) {
+		if !slices.Contains(others, path) && (home == "" || l.isSeen(p, home, path)) {
 			l.add(kindEmpty, path, "")
 		}
 	}
@@ -73,6 +75,15 @@ func layout(p Policy, g layoutInput) ([]step, error) {
 	}
 	slices.SortStableFunc(l.steps, func(a, b step) int { return cmp.Compare(depth(a.At), depth(b.At)) })
 	return l.steps, errors.Join(l.errs...)
+}
+
+// hideHomes hides further homes, and returns them.
+func (l *layoutBuilder) hideHomes(p Policy) []string {
+	homes := p.otherHomes()
+	for _, home := range homes {
+		l.add(kindEmpty, home, "")
+	}
+	return homes
 }
 
 // inWorkDirs reports whether a place is seen with the directories that commands work in

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 )
 
 // Level is how much of a wall this machine can build, strongest first.
@@ -76,7 +77,10 @@ type Policy struct {
 	// see a file system of their own they may write to the rest, which is empty and the
 	// wall's own. A home that lies in Tree, or is Tree, is seen like Tree. "" is none.
 	Home string
-	// Shown are files and directories in Home, or where links in it lead, that can be
+	// Homes are further directories of which only what is named here is seen, such as
+	// those with the homes of others. Home may lie in one. Nothing is written to them.
+	Homes []string
+	// Shown are files and directories in Home and Homes, or where links in it lead, that can be
 	// read. What lies in Hidden stays hidden.
 	Shown []string
 	// Settings are files of Home that stand there otherwise, read-only.
@@ -159,6 +163,24 @@ func (p Policy) ownHome() string {
 		return ""
 	}
 	return home
+}
+
+// otherHomes are Homes as the kernel knows them, without those that lie in Home or in
+// each other, and those that are seen like Tree.
+func (p Policy) otherHomes() []string {
+	seen := realPaths([]string{p.Tree})
+	if home := p.ownHome(); home != "" {
+		seen = append(seen, home)
+	}
+	homes := slices.DeleteFunc(realPaths(p.Homes), func(home string) bool { return home == "/" || inAny(home, seen) })
+	slices.Sort(homes)
+	var out []string
+	for _, home := range homes { // what lies in another comes behind it
+		if !inAny(home, out) {
+			out = append(out, home)
+		}
+	}
+	return out
 }
 
 // dir is where a command works that says it works in dir.

@@ -49,6 +49,12 @@ func seatbeltProfile(p Policy, scratch string, path []string) string {
 		`(literal "/dev/tty")`,
 		`(literal "/dev/dtracehelper")`,
 	)
+	others := p.otherHomes()
+	b.below("deny file-read* file-write*", others)
+	b.below("allow file-read-metadata", others)
+	for _, other := range others {
+		b.below("allow file-read*", p.readInHome(other, path))
+	}
 	if home := p.ownHome(); home != "" {
 		b.below("deny file-read* file-write*", []string{home})
 		b.below("allow file-read-metadata", []string{home})

@@ -20,11 +20,17 @@ const (
 // unseenNote says, for the reader of the output of a command that failed, which of the
 // paths that it names are there but hidden with the home, and what shows them.
 func (w *Wall) unseenNote(output []byte) string {
-	home := w.policy.ownHome()
-	if home == "" || w.level == LevelNone {
+	if w.level == LevelNone {
 		return ""
 	}
-	found := w.unseen(home, output[max(0, len(output)-unseenIn):])
+	output = output[max(0, len(output)-unseenIn):]
+	var found []string
+	if home := w.policy.ownHome(); home != "" {
+		found = w.unseen(home, "~", output, homeOf(w.env), home)
+	}
+	for _, other := range w.policy.otherHomes() {
+		found = append(found, w.unseen(other, other, output, other)...)
+	}
 	if len(found) == 0 {
 		return ""
 	}
@@ -37,12 +43,13 @@ func (w *Wall) unseenNote(output []byte) string {
 		"this line to config.toml, in the table [walls]: show = [%s]]\n", strings.Join(found, ", "), list)
 }
 
-// unseen finds such paths, written with ~ as the settings take them.
-func (w *Wall) unseen(home string, output []byte) []string {
+// unseen finds such paths of a home below prefixes in an output. They are written below
+// as, the way the settings take them.
+func (w *Wall) unseen(home, as string, output []byte, prefixes ...string) []string {
 	seen := w.seenInHome(home)
 	hidden := realPaths(w.policy.Hidden)
 	var out []string
-	for _, prefix := range slices.Compact([]string{homeOf(w.env), home}) {
+	for _, prefix := range slices.Compact(prefixes) {
 		for rest := output; len(out) < mostUnseen; {
 			_, after, ok := bytes.Cut(rest, []byte(prefix+"/"))
 			if !ok {
@@ -57,7 +64,7 @@ func (w *Wall) unseen(home string, output []byte) []string {
 			if err != nil || !within(real, home) || inAny(real, seen) || inAny(real, hidden) || leadsTo(real, seen) {
 				continue
 			}
-			if text := "~/" + name; !slices.Contains(out, text) {
+			if text := as + "/" + name; !slices.Contains(out, text) {
 				out = append(out, text)
 			}
 		}

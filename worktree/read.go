@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -10,15 +11,18 @@ import (
 )
 
 // maxRead bounds a file that is read out of a tree. What is larger is no source
-// that a person wrote.
-const maxRead = 1 << 20
+// that a person wrote. Lock files are written by tools, and may be larger.
+const (
+	maxRead     = 1 << 20
+	maxReadLock = 32 << 20
+)
 
 // Files are the files of a git tree. A symbolic link is a file that holds its
 // target; submodules are left out.
 type Files struct {
 	repo  *Repo
 	ids   map[string]string // by path
-	large map[string]bool   // files that are not read
+	sizes map[string]int    // in bytes
 }
 
 // FilesOf lists the files of a tree or commit.
@@ -33,7 +37,7 @@ func (r *Repo) FilesOf(ctx context.Context, tree string) (*Files, error) {
 	f := &Files{
 		repo:  r,
 		ids:   map[string]string{},
-		large: map[string]bool{},
+		sizes: map[string]int{},
 	}
 	for _, line := range splitNUL(out) { // MODE TYPE ID SIZE<tab>PATH
 		head, path, ok := strings.Cut(line, "\t")
@@ -50,8 +54,8 @@ func (r *Repo) FilesOf(ctx context.Context, tree string) (*Files, error) {
 			continue
 		}
 		f.ids[path] = fields[2]
-		if size, err := strconv.Atoi(fields[3]); err != nil || size > maxRead {
-			f.large[path] = true
+		if f.sizes[path], err = strconv.Atoi(fields[3]); err != nil {
+			f.sizes[path] = math.MaxInt
 		}
 	}
 	return f, nil
@@ -64,10 +68,20 @@ func (f *Files) IDs() map[string]string { return f.ids }
 // Read returns the contents of files by path. Those that are not in the tree
 // or hold more than 1 MiB are left out.
 func (f *Files) Read(ctx context.Context, paths ...string) (map[string]string, error) {
+	return f.read(ctx, maxRead, paths)
+}
+
+// ReadLocks is [Files.Read] for lock files, of which only those are left out that
+// hold more than 32 MiB.
+func (f *Files) ReadLocks(ctx context.Context, paths ...string) (map[string]string, error) {
+	return f.read(ctx, maxReadLock, paths)
+}
+
+func (f *Files) read(ctx context.Context, most int, paths []string) (map[string]string, error) {
 	var there []string
 	var ask strings.Builder
 	for _, path := range paths {
-		if id := f.ids[path]; id != "" && !f.large[path] {
+		if id := f.ids[path]; id != "" && f.sizes[path] <= most {
 			there = append(there, path)
 			ask.WriteString(id + "\n")
 		}

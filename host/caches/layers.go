@@ -170,6 +170,58 @@ func (l *Layers) Reviewed(work, tree string) (*Lease, error) {
 	return lease, nil
 }
 
+// Fetched is for a fetch with keys of the user, before what runs on a tree: it sees
+// nothing that code of a tree has written, and what it fetches is there for what runs on
+// the tree next.
+func (l *Layers) Fetched(work, tree string) (*Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.turnTo(work); err != nil {
+		return nil, err
+	}
+	own, err := l.folder()
+	if err != nil {
+		return nil, err
+	}
+	l.count++
+	upper := filepath.Join(own, "fetched-"+strconv.Itoa(l.count))
+	lease := &Lease{Upper: upper}
+	lease.release = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		switch {
+		case l.work != work:
+			_ = scratch.Remove(upper) // else with the rest
+		case l.cfg.Mounted():
+			l.trees[tree] = append(l.trees[tree], upper)
+		default:
+			l.replace(filepath.Join(own, "tree-"+tree), upper)
+		}
+	}
+	return lease, nil
+}
+
+// replace puts a folder in the place of another one, which nothing uses yet.
+func (l *Layers) replace(dir, by string) {
+	if scratch.Remove(dir) == nil {
+		_ = os.Rename(by, dir) // else what was fetched is not there, and is fetched again
+	}
+}
+
+// Private makes a folder that no command can read that is not meant to, and that goes
+// with this process at the latest.
+func (l *Layers) Private() (dir string, remove func() error, err error) {
+	own, err := newOwnFolder(l.cfg.Dir)
+	if err != nil {
+		return "", nil, err
+	}
+	dir = filepath.Join(own.dir, "work")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("make a folder for a fetch: %w", err), own.remove())
+	}
+	return dir, own.remove, nil
+}
+
 // Look is for commands that leave nothing behind. They see what was kept, and what
 // checks left on a tree of the change to work if they are given one.
 func (l *Layers) Look(work, tree string) (*Lease, error) {

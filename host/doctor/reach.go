@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // mostNamed bounds how many names a finding lists.
@@ -97,12 +99,18 @@ func checkPrograms(settings config.Config, root string) []string {
 	var out []string
 	for _, line := range lines {
 		for _, name := range checks.Programs(line) {
-			if !strings.Contains(name, "/") && !slices.Contains(out, name) {
+			if mayBeTried(name, root) && !slices.Contains(out, name) {
 				out = append(out, name)
 			}
 		}
 	}
 	return out
+}
+
+// mayBeTried reports whether a program is one of the machine, by its name alone or where
+// it lies: one of the tree may do anything when it is called.
+func mayBeTried(name, root string) bool {
+	return !strings.Contains(name, "/") || filepath.IsAbs(name) && !git.Inside(name, root)
 }
 
 // tryProgram tries one program in a room: it fails with 126 or 127 where a shell, or a
@@ -134,6 +142,7 @@ func (d Doctor) unreached(
 		Shell:    shell,
 		Env:      settings.ForChildren(d.environ),
 		Home:     paths.Home,
+		Homes:    d.Host.Homes(),
 		Now:      d.now,
 		Note:     func(string) {},
 		CopyTree: func(ctx context.Context) (string, func() error, error) {

@@ -19,12 +19,14 @@ func TestProgramsThatAreNotReached(t *testing.T) {
 	dir := wallstest.Committed(t)
 	home := t.TempDir()
 	gittest.Write(t, home, map[string]string{
-		"bin/mytool":       "#!/bin/sh\nexec \"$HOME/.foo/lib/real\" \"$@\"\n",
-		"bin/other":        "#!/bin/sh\n",
-		".foo/lib/real":    "#!/bin/sh\n",
-		"plan/config.toml": "sandbox = 'auto'\n[checks]\nrequired = ['mytool x', 'other | cat', 'gone-tool']\n",
+		"bin/mytool":    "#!/bin/sh\nexec \"$HOME/.foo/lib/real\" \"$@\"\n",
+		"bin/other":     "#!/bin/sh\n",
+		".foo/lib/real": "#!/bin/sh\n",
+		"plan/config.toml": "sandbox = 'auto'\n[checks]\nrequired = ['mytool x', 'other | cat', 'gone-tool', '" +
+			home + "/.foo/abs']\n",
+		".foo/abs": "#!/bin/sh\n",
 	})
-	for _, name := range []string{"bin/mytool", "bin/other", ".foo/lib/real"} {
+	for _, name := range []string{"bin/mytool", "bin/other", ".foo/lib/real", ".foo/abs"} {
 		if err := os.Chmod(filepath.Join(home, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +44,7 @@ func TestProgramsThatAreNotReached(t *testing.T) {
 	if find(t, found, "walls").Detail[:4] == "none" {
 		return
 	}
-	if reach.OK || !strings.Contains(reach.Detail, "mytool") || !strings.Contains(reach.Detail, `show = ["~/.foo/lib/real"]`) ||
+	if reach.OK || !strings.Contains(reach.Detail, "mytool") || !strings.Contains(reach.Detail, home+"/.foo/abs") || !strings.Contains(reach.Detail, `show = ["~/.foo/lib/real"]`) ||
 		strings.Contains(reach.Detail, "other") || strings.Contains(reach.Detail, "gone-tool") {
 		t.Errorf("%+v", reach)
 	}

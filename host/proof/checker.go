@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // Checker runs checks behind the walls of a review, so that nothing they write
@@ -23,6 +24,7 @@ type Checker struct {
 	timeout time.Duration // of a check that has none of its own; 0 is that of checks
 	redact  func(string) string
 	fetcher *fetcher
+	repo    *worktree.Repo
 
 	mu     sync.Mutex
 	shared map[string]*sharedRoom // by the hash of the tree that it shows
@@ -36,7 +38,7 @@ func (c *Checker) Check(
 ) (plan.CheckResult, []plan.Blob, error) {
 	failpoint.Hit("before a check")
 	defer failpoint.Hit("after a check")
-	note, err := c.prepare(ctx, t)
+	note, err := c.prepare(ctx, t, update)
 	if err != nil {
 		return plan.CheckResult{}, nil, err
 	}
@@ -95,7 +97,7 @@ func (c *Checker) runner(room phases.Room) *checks.Runner {
 // trials on one tree share one, which is kept until Close; they wait for each
 // other.
 func (c *Checker) RunTrial(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error) {
-	note, err := c.prepare(ctx, t)
+	note, err := c.prepare(ctx, t, nil)
 	if err != nil {
 		return plan.CheckResult{}, nil, err
 	}

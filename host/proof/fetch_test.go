@@ -45,7 +45,7 @@ func TestAChangedLockFileIsFetchedFrom(t *testing.T) {
 			"failing": {
 				settings: config.Config{Checks: config.ChecksConfig{Setup: "echo refused; exit 7"}},
 				changed:  "go.sum",
-				noted:    "without keys. It ended with exit code 7: refused]",
+				noted:    `without keys. It ended with exit code 7: refused. If a source wants keys, this line in`,
 			},
 			"no network": {
 				settings: config.Config{Phase: map[plan.Phase]config.PhaseConfig{plan.Implement: {Network: &no}}},

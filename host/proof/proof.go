@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host/keyed"
 	"github.com/plan-engine/plan/host/walls"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -46,6 +47,8 @@ type Config struct {
 	FreshBaselines bool
 	// Env is the environment of the commands, as NAME=value.
 	Env []string
+	// User is whose keys a fetch may get that gets no further without. Zero for none.
+	User keyed.User
 	// Redact takes secrets out of what commands print.
 	Redact func(string) string
 }
@@ -83,7 +86,9 @@ func New(cfg Config) *Proof {
 			fetcher: &fetcher{
 				setup:   cfg.Settings.Checks.Setup,
 				offline: network != nil && !*network,
+				user:    cfg.User,
 			},
+			repo: cfg.Repo,
 		},
 		Baselines: &Baselines{
 			results: cfg.Results,

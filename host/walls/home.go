@@ -50,11 +50,23 @@ func (w *Walls) homeFor(repo *worktree.Repo) home {
 		shown:    slices.Concat(from.Shown(), asked, w.cfg.Shown, repo.GitDirs(), borrowedFrom(repo)),
 		settings: from.Settings(),
 	}
+	for _, other := range w.cfg.Homes {
+		h.shown = append(h.shown, from.ShownOf(other)...)
+	}
 	if w.homes == nil {
 		w.homes = map[string]home{}
 	}
 	w.homes[repo.Root()] = h
 	return h
+}
+
+// secrets lists where keys are kept, in all homes.
+func (w *Walls) secrets() []string {
+	out := sandbox.Secrets(w.cfg.Env)
+	for _, other := range w.cfg.Homes {
+		out = append(out, sandbox.Secrets(append(slices.Clip(w.cfg.Env), "HOME="+other))...)
+	}
+	return out
 }
 
 // borrowedFrom lists the stores of objects that a repository's own builds on.
@@ -102,6 +114,6 @@ func (w *Walls) noteHome() {
 // are known to be: it shows what does not work because the home is hidden.
 func (w *Walls) OpenHomeRoom(ctx context.Context) (phases.Room, error) {
 	policy := w.policy(plan.Review)
-	policy.Home, policy.Shown, policy.Settings = "", nil, nil
+	policy.Home, policy.Homes, policy.Shown, policy.Settings = "", nil, nil, nil
 	return w.newRoom(ctx, policy, w.lookAtCaches)
 }

@@ -19,8 +19,9 @@ func (w *Walls) policy(p plan.Phase) sandbox.Policy {
 	policy := sandbox.Policy{
 		Tree:         repo.Root(),
 		Discard:      !phases.TraitsOf(p).Writes,
-		Hidden:       append(sandbox.Secrets(w.cfg.Env), w.cfg.Home),
+		Hidden:       append(w.secrets(), w.cfg.Home),
 		Home:         home.dir,
+		Homes:        w.cfg.Homes,
 		Shown:        home.shown,
 		Settings:     home.settings,
 		Caches:       sandbox.Caches(w.cfg.Env, w.cfg.Now()),

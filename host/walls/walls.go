@@ -46,6 +46,9 @@ type Config struct {
 	// Shown are folders of the user's home outside of the tree that commands may read,
 	// because the user has agreed to what the repository asks for. May be nil.
 	Shown []string
+	// Homes are further homes of this machine, or folders with them, of which commands
+	// see what they see of the user's own. May be nil.
+	Homes []string
 	// Now is the clock.
 	Now func() time.Time
 	// Note takes what the user should know about the walls, without a line break.

@@ -152,3 +152,36 @@ func TestHarmlessSettings(t *testing.T) {
 		}
 	}
 }
+
+// Of further homes only what the environment names and tools are made of is shown, and
+// no home as a whole.
+func TestFurtherHomes(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"home/me/.nvm", "home/bob/bin", "home/bob/jdk", "home/brew/bin", "home/brew/lib", "passwd/.pyenv", "passwd/.ssh"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(name string) string { return filepath.Join(root, name) }
+	env := []string{
+		"HOME=" + in("home/me"), "PATH=" + in("home/brew/bin"), "JAVA_HOME=" + in("home/bob/jdk"), "BOB_ROOT=" + in("home/bob"),
+		"MY_HOME=" + in("home/me"), "NVM_DIR=" + in("home/me/.nvm"),
+	}
+	homes := places.Homes(env, in("passwd"))
+	if !slices.Contains(homes, in("home")) || !slices.Contains(homes, in("passwd")) || slices.Contains(homes, in("home/me")) {
+		t.Errorf("the homes are %q", homes)
+	}
+	h := places.Of(env, in("tree"))
+	for other, want := range map[string][]string{
+		"home":   {in("home/bob/jdk"), in("home/brew/bin"), in("home/brew/lib")},
+		"passwd": {in("passwd/.pyenv")},
+	} {
+		if diff := cmp.Diff(want, h.ShownOf(in(other))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", other, diff)
+		}
+	}
+}
