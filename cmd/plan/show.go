@@ -126,7 +126,7 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 	if what.phase != "" || what.attempt != 0 {
 		return nil
 	}
-	if size, err := host.SizeOf(ctx, run); err == nil { // the repository may be gone
+	if size, err := a.host.SizeOf(ctx, run); err == nil { // the repository may be gone
 		t.Diff = &size
 	}
 	render.WriteSummary(a.out, t, opts)
