@@ -44,7 +44,7 @@ func (h *Host) Cancel(ctx context.Context, id plan.RunID) (c Cancelled, err erro
 	}
 	var trees engine.Snapshots = noTrees{}
 	if run.Start != nil {
-		if repo, err := treeOf(ctx, run); err == nil {
+		if repo, err := h.treeOf(ctx, run); err == nil {
 			trees = repo
 		}
 	}

@@ -38,11 +38,11 @@ type Change struct {
 // ChangeOf finds the change of a run so far: from the tree as the run found it,
 // dirt included, to the tree as it left it. For a run that is not final that is
 // the tree as it is now.
-func ChangeOf(ctx context.Context, run *engine.Run) (c Change, err error) {
+func (h *Host) ChangeOf(ctx context.Context, run *engine.Run) (c Change, err error) {
 	if run.Start == nil {
 		return c, fmt.Errorf("run %s has no beginning in its journal", run.ID)
 	}
-	if c.Repo, err = worktree.Open(ctx, run.Start.Repo); err != nil {
+	if c.Repo, err = h.OpenRepo(ctx, run.Start.Repo); err != nil {
 		return c, err
 	}
 	c.From = run.Origin()
@@ -50,7 +50,7 @@ func ChangeOf(ctx context.Context, run *engine.Run) (c Change, err error) {
 	if run.State.Final() || run.Attempt(plan.Implement) == 0 {
 		return c, nil
 	}
-	tree, err := treeOf(ctx, run)
+	tree, err := h.treeOf(ctx, run)
 	if run.Start.Worktree != "" && errors.Is(err, fs.ErrNotExist) {
 		return c, nil // only the snapshots are left
 	}
@@ -78,11 +78,11 @@ func (c Change) Stat(ctx context.Context) (plan.DiffStat, error) {
 }
 
 // SizeOf is the size of a run's change so far.
-func SizeOf(ctx context.Context, run *engine.Run) (plan.DiffStat, error) {
+func (h *Host) SizeOf(ctx context.Context, run *engine.Run) (plan.DiffStat, error) {
 	if run.Outcome != nil {
 		return run.Outcome.Diff, nil
 	}
-	c, err := ChangeOf(ctx, run)
+	c, err := h.ChangeOf(ctx, run)
 	if err != nil {
 		return plan.DiffStat{}, err
 	}
@@ -147,7 +147,7 @@ func (h *Host) Apply(ctx context.Context, run *engine.Run, a Apply) (m Moved, er
 	if err := RequireApproved(run, a.Anyway); err != nil {
 		return m, err
 	}
-	c, err := ChangeOf(ctx, run)
+	c, err := h.ChangeOf(ctx, run)
 	if err != nil {
 		return m, err
 	}
@@ -162,7 +162,7 @@ func (h *Host) Apply(ctx context.Context, run *engine.Run, a Apply) (m Moved, er
 		)
 	}
 	if a.Dir != "" {
-		if c.Repo, err = worktree.Open(ctx, a.Dir); err != nil {
+		if c.Repo, err = h.OpenRepo(ctx, a.Dir); err != nil {
 			return m, err
 		}
 	}
@@ -195,11 +195,11 @@ func RequireApproved(run *engine.Run, anyway bool) error {
 // CommitOnBranch commits the change of a run that works in a tree of its own on
 // the branch of that tree, whatever the run came to. Doing so twice does no harm.
 func (h *Host) CommitOnBranch(ctx context.Context, run *engine.Run) (m Moved, err error) {
-	c, err := ChangeOf(ctx, run)
+	c, err := h.ChangeOf(ctx, run)
 	if err != nil {
 		return m, err
 	}
-	tree, err := worktree.OpenOwn(ctx, run.Start.Worktree)
+	tree, err := h.openOwnTree(ctx, run.Start.Worktree)
 	if err != nil { // only the snapshots are left
 		_, err := c.Repo.CommitTo(ctx, run.Start.WorkBranch, run.Start.Base, c.From, c.To, commitMessage(run), false)
 		if errors.Is(err, worktree.ErrNothing) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // defaultWake is after how long a run is due that was parked for a rate limit
@@ -37,7 +36,7 @@ func (h *Host) Due(ctx context.Context, dir string) ([]plan.RunID, error) {
 	parked := true
 	filter := memory.Filter{Parked: &parked}
 	if dir != "" {
-		repo, err := worktree.Open(ctx, dir)
+		repo, err := h.OpenRepo(ctx, dir)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // stateParked is what a list of states has for the runs that are parked, whatever
@@ -49,7 +48,7 @@ func (h *Host) Runs(ctx context.Context, f Filter) ([]memory.RunInfo, error) {
 		return nil, hint.Usage("there is no state %q; the states are %sand parked", f.State, names.String())
 	}
 	if f.Dir != "" {
-		repo, err := worktree.Open(ctx, f.Dir)
+		repo, err := h.OpenRepo(ctx, f.Dir)
 		if err != nil {
 			return nil, err
 		}

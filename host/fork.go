@@ -84,7 +84,7 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 	if err != nil {
 		return Forked{}, err
 	}
-	repo, err := worktree.Open(ctx, p.run.Start.Repo)
+	repo, err := h.OpenRepo(ctx, p.run.Start.Repo)
 	if err != nil {
 		return Forked{}, err
 	}

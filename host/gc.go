@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host/caches"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree"
 )
 
@@ -116,7 +117,7 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 		return out, err
 	}
 	gone := p.Choose(mayGo, sizes, out.Used, h.now())
-	keeper := newRefKeeper(db, runs, gone)
+	keeper := newRefKeeper(h, db, runs, gone)
 	out.Removed = make([]Collected, 0, len(gone))
 	var faults []error
 	for _, r := range gone {
@@ -189,18 +190,20 @@ func (h *Host) removable(db *memory.DB, runs []memory.RunInfo) (out []memory.Run
 // refKeeper lets go of the snapshots of removed runs, except those that a run
 // which stays refers to.
 type refKeeper struct {
+	open  func(ctx context.Context, dir string) (*worktree.Repo, error)
 	db    *memory.DB
 	stay  []memory.RunInfo
 	inUse map[string]map[string]bool // repository → refs
 }
 
-func newRefKeeper(db *memory.DB, runs, gone []memory.RunInfo) *refKeeper {
+func newRefKeeper(h *Host, db *memory.DB, runs, gone []memory.RunInfo) *refKeeper {
 	going := map[plan.RunID]bool{}
 	for _, r := range gone {
 		going[r.ID] = true
 	}
 	stay := slices.DeleteFunc(slices.Clone(runs), func(r memory.RunInfo) bool { return going[r.ID] })
 	return &refKeeper{
+		open:  h.OpenRepo,
 		db:    db,
 		stay:  stay,
 		inUse: map[string]map[string]bool{},
@@ -210,7 +213,10 @@ func newRefKeeper(db *memory.DB, runs, gone []memory.RunInfo) *refKeeper {
 // forget lets go of a run's snapshots, and says how many there are. Where the
 // repository is gone there are none.
 func (k *refKeeper) forget(ctx context.Context, r memory.RunInfo, dryRun bool) (int, error) {
-	repo, err := worktree.Open(ctx, r.Repo)
+	repo, err := k.open(ctx, r.Repo)
+	if refused := (*sandbox.StartError)(nil); errors.As(err, &refused) {
+		return 0, err
+	}
 	if err != nil {
 		return 0, nil //nolint:nilerr // nothing is kept where nothing is
 	}

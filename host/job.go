@@ -177,7 +177,7 @@ func (r *Repos) open(ctx context.Context, h *Host, j Job) (jobOrigin, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cloneTimeout)
 		defer cancel()
 		if !j.IsURL {
-			e.repo, e.err = worktree.Open(ctx, j.Repo)
+			e.repo, e.err = h.OpenRepo(ctx, j.Repo)
 			return
 		}
 		e.repo, e.err = h.openClone(ctx, j.Repo)
@@ -215,7 +215,7 @@ func (h *Host) openClone(ctx context.Context, url string) (*worktree.Repo, error
 		return nil, fmt.Errorf("make room for clones: %w", err)
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		repo, err := worktree.Open(ctx, dir)
+		repo, err := h.OpenRepo(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -223,7 +223,7 @@ func (h *Host) openClone(ctx context.Context, url string) (*worktree.Repo, error
 	}
 	repo, err := worktree.Clone(ctx, url, dir)
 	if err != nil {
-		if other, oerr := worktree.Open(ctx, dir); oerr == nil { // another process was faster
+		if other, oerr := h.OpenRepo(ctx, dir); oerr == nil { // another process was faster
 			return other, nil
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // Export writes a run as it stands, with all that its journal refers to and
@@ -107,7 +106,7 @@ func (h *Host) Import(ctx context.Context, from io.ReadSeeker) (Imported, error)
 	if err != nil {
 		return Imported{}, err
 	}
-	_, missing := worktree.Open(ctx, info.Repo)
+	_, missing := h.OpenRepo(ctx, info.Repo)
 	return Imported{
 		Transfer: got,
 		State:    info.State,

@@ -43,7 +43,7 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Mov
 	if err != nil {
 		return m, err
 	}
-	repo, err := restoreTree(ctx, run, how)
+	repo, err := h.restoreTree(ctx, run, how)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, hint.New(
 			fmt.Sprintf("the work tree of run %s is gone, so there is nothing to restore in it", run.ID),
@@ -102,11 +102,11 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Mov
 
 // restoreTree opens the work tree that is to be changed: the run's, or the one
 // that the last step was made in.
-func restoreTree(ctx context.Context, run *engine.Run, how Restore) (*worktree.Repo, error) {
+func (h *Host) restoreTree(ctx context.Context, run *engine.Run, how Restore) (*worktree.Repo, error) {
 	if !how.Undo || run.Start.Worktree == "" {
-		return treeOf(ctx, run)
+		return h.treeOf(ctx, run)
 	}
-	repo, err := worktree.Open(ctx, run.Start.Repo)
+	repo, err := h.OpenRepo(ctx, run.Start.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +115,10 @@ func restoreTree(ctx context.Context, run *engine.Run, how Restore) (*worktree.R
 		return nil, err
 	}
 	if was := steps(kept); len(was) > 0 && was[len(was)-1].kind == "restore" {
-		return treeOf(ctx, run)
+		return h.treeOf(ctx, run)
 	}
 	if how.Dir != "" {
-		return worktree.Open(ctx, how.Dir)
+		return h.OpenRepo(ctx, how.Dir)
 	}
 	return repo, nil
 }

@@ -247,7 +247,7 @@ func (h *Host) Newest(ctx context.Context, dir string) (plan.RunID, error) {
 	}
 	where := ""
 	if dir != "" {
-		repo, err := worktree.Open(ctx, dir)
+		repo, err := h.OpenRepo(ctx, dir)
 		if err != nil {
 			return "", err
 		}

@@ -162,7 +162,7 @@ func (h *Host) openWith(ctx context.Context, dir string, b *beginning) (*memory.
 	}
 	var opened errgroup.Group
 	opened.Go(func() (err error) {
-		b.source, err = worktree.Open(ctx, dir)
+		b.source, err = h.OpenRepo(ctx, dir)
 		return err
 	})
 	db, err := h.DB(ctx)

@@ -120,11 +120,11 @@ func (h *Host) noteSubmodules(paths []string) {
 }
 
 // treeOf opens the work tree that a run works in.
-func treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, error) {
+func (h *Host) treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, error) {
 	if run.Start.Worktree != "" {
-		return worktree.OpenOwn(ctx, run.Start.Worktree)
+		return h.openOwnTree(ctx, run.Start.Worktree)
 	}
-	return worktree.Open(ctx, run.Start.Repo)
+	return h.OpenRepo(ctx, run.Start.Repo)
 }
 
 // reopenTree opens the work tree of a run that goes on. One of the run's own that
@@ -139,11 +139,11 @@ func (h *Host) reopenTree(
 	if err := h.requireOwnHome(run); err != nil {
 		return nil, err
 	}
-	tree, err := treeOf(ctx, run)
+	tree, err := h.treeOf(ctx, run)
 	if run.Start.Worktree == "" || !errors.Is(err, fs.ErrNotExist) {
 		return tree, err
 	}
-	source, err := worktree.Open(ctx, run.Start.Repo)
+	source, err := h.OpenRepo(ctx, run.Start.Repo)
 	if err != nil {
 		return nil, err
 	}

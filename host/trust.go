@@ -7,7 +7,6 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // Trust is what a repository wants to do on the user's machine, or a run that was
@@ -38,7 +37,7 @@ func (h *Host) TrustOf(ctx context.Context, dir, prefix string) (Trust, error) {
 	if prefix != "" {
 		return h.trustRun(ctx, prefix)
 	}
-	repo, err := worktree.Open(ctx, dir)
+	repo, err := h.OpenRepo(ctx, dir)
 	if err != nil {
 		return Trust{}, err
 	}

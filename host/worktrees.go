@@ -71,7 +71,7 @@ func (h *Host) ownedTrees(ctx context.Context, db *memory.DB) ([]OwnedTree, erro
 			continue
 		}
 		t := OwnedTree{ID: plan.RunID(e.Name()), Dir: filepath.Join(paths.Worktrees, e.Name())}
-		if err := inspectTree(ctx, db, &t); err != nil {
+		if err := h.inspectTree(ctx, db, &t); err != nil {
 			t.Why = err.Error()
 		}
 		out = append(out, t)
@@ -80,7 +80,7 @@ func (h *Host) ownedTrees(ctx context.Context, db *memory.DB) ([]OwnedTree, erro
 }
 
 // inspectTree decides whether a work tree can go.
-func inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) error {
+func (h *Host) inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) error {
 	run, err := Fold(ctx, db, t.ID, nil)
 	if errors.Is(err, memory.ErrNoRun) || err == nil && run.Start == nil {
 		t.Why = "no run of this id is known here; if you do not need it, `git worktree remove --force` takes it away"
@@ -97,10 +97,10 @@ func inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) error {
 		t.Why = fmt.Sprintf("process %d works in it", held.PID)
 		return nil
 	}
-	if t.repo, err = worktree.Open(ctx, run.Start.Repo); err != nil {
+	if t.repo, err = h.OpenRepo(ctx, run.Start.Repo); err != nil {
 		return err
 	}
-	tree, err := worktree.OpenOwn(ctx, t.Dir)
+	tree, err := h.openOwnTree(ctx, t.Dir)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (t *OwnedTree) canGo(ctx context.Context, run *engine.Run) error {
 
 // dropTree removes a work tree, while no run can begin to work in it.
 func (h *Host) dropTree(ctx context.Context, t *OwnedTree) (err error) {
-	tree, err := worktree.OpenOwn(ctx, t.Dir)
+	tree, err := h.openOwnTree(ctx, t.Dir)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (h *Host) RemoveWorkTree(ctx context.Context, run *engine.Run) (bool, error
 	if _, err := os.Lstat(t.Dir); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err := inspectTree(ctx, db, &t); err != nil {
+	if err := h.inspectTree(ctx, db, &t); err != nil {
 		return false, err
 	}
 	if !t.Clean {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,15 +13,17 @@ import (
 // savedPath is a file, a folder or nothing, as it was when a wall was planned. It
 // is put back when the wall falls, for levels that can only grant.
 type savedPath struct {
-	root    string // the directory that may be written
-	name    string // in it
-	entries map[string]savedEntry
+	Root    string // the directory that may be written
+	Name    string // in it
+	Entries map[string]savedEntry
 }
+
+func (k savedPath) path() string { return filepath.Join(k.Root, k.Name) }
 
 // savedEntry is how one path was.
 type savedEntry struct {
-	mode fs.FileMode
-	text string // of a file; where a symbolic link leads
+	Mode fs.FileMode
+	Text string // of a file; where a symbolic link leads
 }
 
 // savePaths notes the policy's Code, as far as the level does not keep it.
@@ -37,8 +40,8 @@ func savePaths(l Level, p Policy) ([]savedPath, error) {
 		root := p.writable()[i]
 		name, err := filepath.Rel(root, path)
 		if err == nil {
-			k := savedPath{root: root, name: name}
-			if k.entries, err = k.read(); err == nil {
+			k := savedPath{Root: root, Name: name}
+			if k.Entries, err = k.read(); err == nil {
 				out = append(out, k)
 			}
 		}
@@ -81,13 +84,13 @@ func (p Policy) Unenforced(l Level) []string {
 
 // read reads what is there now, without following links out of the root.
 func (k savedPath) read() (map[string]savedEntry, error) {
-	root, err := os.OpenRoot(k.root)
+	root, err := os.OpenRoot(k.Root)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // names the path
 	}
 	defer func() { _ = root.Close() }()
 	out := map[string]savedEntry{}
-	return out, readEntries(root, k.name, out)
+	return out, readEntries(root, k.Name, out)
 }
 
 func readEntries(root *os.Root, name string, out map[string]savedEntry) error {
@@ -98,16 +101,16 @@ func readEntries(root *os.Root, name string, out map[string]savedEntry) error {
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	is := savedEntry{mode: info.Mode()}
+	is := savedEntry{Mode: info.Mode()}
 	switch {
 	case info.Mode().IsRegular():
 		data, err := root.ReadFile(name)
 		if err != nil {
 			return err //nolint:wrapcheck // names the path
 		}
-		is.text = string(data)
+		is.Text = string(data)
 	case info.Mode()&fs.ModeSymlink != 0:
-		if is.text, err = root.Readlink(name); err != nil {
+		if is.Text, err = root.Readlink(name); err != nil {
 			return err //nolint:wrapcheck // names the path
 		}
 	case info.IsDir():
@@ -129,34 +132,30 @@ func readEntries(root *os.Root, name string, out map[string]savedEntry) error {
 	return nil
 }
 
+// is reports whether what was read now is what was noted.
+func (k savedPath) is(now map[string]savedEntry) bool { return maps.Equal(now, k.Entries) }
+
 // putBack makes what was noted so again. It reports whether anything was not.
 // Nothing that could interfere may be running any more.
 func (k savedPath) putBack() (changed bool, err error) {
-	now, err := k.read()
-	if err == nil && len(now) == len(k.entries) {
-		same := true
-		for name, was := range k.entries {
-			same = same && now[name] == was
-		}
-		if same {
-			return false, nil
-		}
+	if now, err := k.read(); err == nil && k.is(now) {
+		return false, nil
 	}
-	root, err := os.OpenRoot(k.root)
+	root, err := os.OpenRoot(k.Root)
 	if err != nil {
 		return true, err //nolint:wrapcheck // names the path
 	}
 	defer func() { _ = root.Close() }()
-	if err := root.RemoveAll(k.name); err != nil {
+	if err := root.RemoveAll(k.Name); err != nil {
 		return true, err //nolint:wrapcheck // names the path
 	}
-	names := make([]string, 0, len(k.entries))
-	for name := range k.entries {
+	names := make([]string, 0, len(k.Entries))
+	for name := range k.Entries {
 		names = append(names, name)
 	}
 	slices.Sort(names) // folders before what is in them
 	for _, name := range names {
-		if err := k.entries[name].write(root, name); err != nil {
+		if err := k.Entries[name].write(root, name); err != nil {
 			return true, err
 		}
 	}
@@ -166,12 +165,12 @@ func (k savedPath) putBack() (changed bool, err error) {
 func (is savedEntry) write(root *os.Root, name string) error {
 	var err error
 	switch {
-	case is.mode.IsDir():
+	case is.Mode.IsDir():
 		err = root.MkdirAll(name, 0o755)
-	case is.mode&fs.ModeSymlink != 0:
-		return root.Symlink(is.text, name) //nolint:wrapcheck // names the path
-	case is.mode.IsRegular():
-		err = errors.Join(root.MkdirAll(filepath.Dir(name), 0o755), root.WriteFile(name, []byte(is.text), 0o600))
+	case is.Mode&fs.ModeSymlink != 0:
+		return root.Symlink(is.Text, name) //nolint:wrapcheck // names the path
+	case is.Mode.IsRegular():
+		err = errors.Join(root.MkdirAll(filepath.Dir(name), 0o755), root.WriteFile(name, []byte(is.Text), 0o600))
 	}
-	return errors.Join(err, root.Chmod(name, is.mode.Perm()))
+	return errors.Join(err, root.Chmod(name, is.Mode.Perm()))
 }

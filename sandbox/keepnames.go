@@ -8,14 +8,17 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // savedNames are the names in a directory, as they were when a wall was planned.
 type savedNames struct {
 	CodeDir
-	root  string // the directory that may be written
-	info  fs.FileInfo
-	names []string
+	Root  string // the directory that may be written
+	ID    uint64 // of the directory, 0 where there was none
+	Names []string
+	// Reach is what commands could write, but for what is hidden from them.
+	Reach, Hidden []string
 }
 
 // saveNames notes the policy's CodeIn, as far as the level does not keep them.
@@ -26,15 +29,18 @@ func saveNames(l Level, p Policy) ([]savedNames, error) {
 		if i < 0 || p.keeps(l, in.Dir) {
 			continue
 		}
-		k := savedNames{CodeDir: in, root: p.writable()[i]}
+		k := savedNames{
+			CodeDir: in,
+			Root:    p.writable()[i],
+			Reach:   append(p.writable(), p.uppers()...),
+			Hidden:  p.Hidden,
+		}
 		root, dir, err := k.open()
 		if err == nil {
-			k.info, err = dir.Stat()
-			names, readErr := dir.Readdirnames(-1)
-			k.names = names
-			err = errors.Join(err, readErr, dir.Close(), root.Close())
+			k.ID, k.Names, err = listed(dir)
+			err = errors.Join(err, dir.Close(), root.Close())
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("sandbox: note what is in %s: %w", in.Dir, err)
 		}
 		out = append(out, k)
@@ -42,13 +48,23 @@ func saveNames(l Level, p Policy) ([]savedNames, error) {
 	return out, nil
 }
 
+func listed(dir *os.File) (id uint64, names []string, err error) {
+	info, err := dir.Stat()
+	if err != nil {
+		return 0, nil, err //nolint:wrapcheck // names the path
+	}
+	names, err = dir.Readdirnames(-1)
+	id, _ = identityOf(info)
+	return id, names, err //nolint:wrapcheck // names the path
+}
+
 // open opens the directory, without following links out of the root.
 func (k savedNames) open() (*os.Root, *os.File, error) {
-	root, err := os.OpenRoot(k.root)
+	root, err := os.OpenRoot(k.Root)
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // names the path
 	}
-	name, err := filepath.Rel(k.root, k.Dir)
+	name, err := filepath.Rel(k.Root, k.Dir)
 	if err != nil {
 		return nil, nil, errors.Join(err, root.Close())
 	}
@@ -63,30 +79,30 @@ func (k savedNames) open() (*os.Root, *os.File, error) {
 // the paths. Another directory in its place is an error, and is left alone.
 func (k savedNames) removeNew() (removed []string, err error) {
 	root, dir, err := k.open()
+	if k.ID == 0 && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dir.Close(), root.Close()) }()
-	info, err := dir.Stat()
+	id, names, err := listed(dir)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the path
+		return nil, err
 	}
-	if !os.SameFile(info, k.info) {
+	if k.ID != 0 && id != k.ID {
 		return nil, errors.New("another directory is there")
 	}
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // names the path
-	}
-	below, err := filepath.Rel(k.root, k.Dir)
+	below, err := filepath.Rel(k.Root, k.Dir)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // cannot happen in the root
 	}
 	for _, name := range names {
-		if slices.Contains(k.names, name) || k.isData(name) {
+		made := filepath.Join(k.Dir, name)
+		if slices.Contains(k.Names, name) || k.isData(name) || k.Linked && k.isOfOthers(made) {
 			continue
 		}
-		removed = append(removed, filepath.Join(k.Dir, name))
+		removed = append(removed, made)
 		err = errors.Join(err, root.RemoveAll(filepath.Join(below, name)))
 	}
 	return removed, err
@@ -97,4 +113,64 @@ func (k savedNames) isData(name string) bool {
 		ok, err := path.Match(pattern, name)
 		return ok && err == nil
 	})
+}
+
+// isOfOthers reports whether a folder of git's belongs to a work tree that commands
+// could not have made, since it lies where they cannot write and leads back.
+func (k savedNames) isOfOthers(made string) bool {
+	var link string
+	if text, err := readSmall(filepath.Join(made, "gitdir")); err == nil {
+		link = strings.TrimSpace(text)
+	} else if text, err := readSmall(filepath.Join(made, "config")); err == nil { // a submodule's
+		for line := range strings.Lines(text) {
+			name, value, _ := strings.Cut(line, "=")
+			if strings.TrimSpace(name) == "worktree" {
+				link = filepath.Join(made, strings.TrimSpace(value), ".git")
+			}
+		}
+	}
+	link, err := filepath.EvalSymlinks(link)
+	if err != nil || !filepath.IsAbs(link) || strings.Contains(link, "/"+wallPrefix) {
+		return false
+	}
+	if deepest(link, k.Reach) > deepest(link, k.Hidden) {
+		return false
+	}
+	text, err := readSmall(link)
+	back, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: ")
+	if err != nil || !ok {
+		return false
+	}
+	if !filepath.IsAbs(back) {
+		back = filepath.Join(filepath.Dir(link), back)
+	}
+	is, err := os.Stat(back)
+	ours, oursErr := os.Lstat(made)
+	return err == nil && oursErr == nil && os.SameFile(is, ours)
+}
+
+// deepest is how long the path is of the innermost directory that a path lies in, 0
+// for none.
+func deepest(path string, dirs []string) int {
+	most := 0
+	for _, dir := range dirs {
+		if within(path, dir) {
+			most = max(most, len(dir))
+		}
+	}
+	return most
+}
+
+// readSmall reads a file that is one, and not large.
+func readSmall(path string) (string, error) {
+	const most = 1 << 20
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err //nolint:wrapcheck // names the path
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return "", fmt.Errorf("%s is no small file", path)
+	}
+	text, err := os.ReadFile(path)
+	return string(text), err //nolint:wrapcheck // names the path
 }

@@ -69,6 +69,9 @@ type Policy struct {
 	// CodeIn are directories in Tree and ExtraDirs in which more such files and
 	// directories could be made: what was made there is removed with that.
 	CodeIn []CodeDir
+	// Starts is a directory out of reach where a record of Code and CodeIn stands
+	// while commands could change them, for [Settle] of another process. "" is none.
+	Starts string
 	// Hidden are files and directories that cannot be read. Tree, ExtraDirs and
 	// what else is named here can lie in them all the same.
 	Hidden []string
@@ -105,8 +108,11 @@ type Policy struct {
 
 // CodeDir is a directory in which only what holds data may be made.
 type CodeDir struct {
-	Dir  string
+	Dir  string   // need not be there
 	Data []string // patterns of names, as [path.Match] knows them
+	// Linked says that it holds a folder for each work tree or submodule. One that
+	// commands cannot have made is left alone.
+	Linked bool
 }
 
 // Setting is a settings file of a tool as its commands see it.

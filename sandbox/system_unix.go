@@ -20,3 +20,13 @@ func identityOf(info fs.FileInfo) (inode uint64, owner [2]uint32) {
 func lockFile(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:wrapcheck // the callers say what for
 }
+
+// waitForLock is lockFile, and waits until it is free.
+func waitForLock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if err != syscall.EINTR { //nolint:errorlint // the system call's own
+			return err //nolint:wrapcheck // the callers say what for
+		}
+	}
+}

@@ -27,8 +27,11 @@ type Wall struct {
 	policy   Policy
 	env      []string     // of the user, cleaned
 	snapshot treeSnapshot // of the tree, where the kernel does not guard all of it
-	saved    []savedPath
-	names    []savedNames // the same, of what may be made
+	start    start
+	// record is the locked file with the start on disk, nil where there is nothing to
+	// put back.
+	record     *os.File
+	recordPath string
 
 	mu          sync.Mutex
 	inside      *inside         // nil before the first command and after Close
@@ -71,11 +74,7 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 			return nil, fmt.Errorf("sandbox: note how the tree looks: %w", err)
 		}
 	}
-	var err error
-	if w.saved, err = savePaths(level, policy); err != nil {
-		return nil, err
-	}
-	if w.names, err = saveNames(level, policy); err != nil {
+	if err := w.noteStart(); err != nil {
 		return nil, err
 	}
 	if policy.Discard && level.NeedsCopy() {
@@ -85,6 +84,7 @@ func NewWall(level Level, policy Policy, env []string) (*Wall, error) {
 	}
 	if level == LevelNone { // nothing is built that would make them
 		if err := w.makeCaches(); err != nil {
+			w.End()
 			return nil, errors.Join(err, w.clear())
 		}
 	}
@@ -137,26 +137,37 @@ func (w *Wall) End() {
 	w.restoreSaved()
 }
 
+// noteStart notes what is to be put back, and writes it down before any command could
+// change it.
+func (w *Wall) noteStart() (err error) {
+	if w.start.Saved, err = savePaths(w.level, w.policy); err != nil {
+		return err
+	}
+	if w.start.Names, err = saveNames(w.level, w.policy); err != nil {
+		return err
+	}
+	if w.policy.Starts != "" && len(w.start.Saved)+len(w.start.Names) > 0 {
+		w.record, w.recordPath, err = w.start.record(w.policy.Starts)
+	}
+	return err
+}
+
 // restoreSaved puts back, once, the policy's Code: what decides which programs
-// other processes run.
+// other processes run. Its record goes when that was done, and not before.
 func (w *Wall) restoreSaved() {
-	for _, k := range w.saved {
-		path := filepath.Join(k.root, k.name)
-		switch changed, err := k.putBack(); {
-		case err != nil:
-			w.breached.Lost = append(w.breached.Lost, fmt.Sprintf("%s (%v)", path, err))
-		case changed:
-			w.breached.PutBack = append(w.breached.PutBack, path)
+	putBack, lost := w.start.putBack()
+	w.start = start{}
+	w.breached.PutBack = append(w.breached.PutBack, putBack...)
+	if w.record != nil {
+		if len(lost) == 0 {
+			if err := removeRecord(w.recordPath); err != nil {
+				lost = append(lost, err.Error())
+			}
 		}
+		_ = w.record.Close()
+		w.record = nil
 	}
-	for _, k := range w.names {
-		removed, err := k.removeNew()
-		if err != nil {
-			w.breached.Lost = append(w.breached.Lost, fmt.Sprintf("%s (%v)", k.Dir, err))
-		}
-		w.breached.PutBack = append(w.breached.PutBack, removed...)
-	}
-	w.saved, w.names = nil, nil
+	w.breached.Lost = append(w.breached.Lost, lost...)
 }
 
 // clear removes the scratch folder and the control group.

@@ -2,9 +2,11 @@ package worktree_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,74 +14,15 @@ import (
 	gitprogram "github.com/plan-engine/plan/worktree/git"
 )
 
-// attempt is a way to have git run EVIL, a program of the tree. Both are for a
-// shell in the repository.
-type attempt struct{ plant, raw string }
-
-// attempts are ways that work with git as it is. What they plant stays, for plan's
-// git to meet all of it.
-var attempts = map[string]attempt{
-	"fsmonitor":        {`git config core.fsmonitor "EVIL"`, `git status`},
-	"hooks path":       {`git config core.hooksPath .husky; cp PROG .husky/reference-transaction`, `git update-ref refs/x/a HEAD`},
-	"editor":           {`git config core.editor "EVIL"`, `git commit --allow-empty`},
-	"sequence editor":  {`git config sequence.editor "EVIL"`, `git commit -qam x; git rebase -i HEAD~1`},
-	"ssh":              {`git config core.sshCommand "EVIL"`, `git fetch ssh://nowhere.invalid/x`},
-	"git proxy":        {`git config core.gitProxy "PROG"`, `git fetch git://nowhere.invalid/x`},
-	"credentials":      {`git config credential.helper "EVIL"`, `printf 'protocol=https\nhost=h\n\n' | git credential fill`},
-	"credentials of":   {`git config credential.https://h.helper "EVIL"`, `printf 'protocol=https\nhost=h\n\n' | git credential fill`},
-	"gpg":              {`git config gpg.program "PROG"`, `git commit-tree -S -m x HEAD^{tree}`},
-	"gpg, openpgp":     {`git config gpg.openpgp.program "PROG"`, `git -c gpg.format=openpgp commit-tree -S -m x HEAD^{tree}`},
-	"gpg, ssh":         {`git config gpg.ssh.program "PROG"`, `git -c gpg.format=ssh -c user.signingkey=k commit-tree -S -m x HEAD^{tree}`},
-	"gpg, x509":        {`git config gpg.x509.program "PROG"`, `git -c gpg.format=x509 commit-tree -S -m x HEAD^{tree}`},
-	"external diff":    {`git config diff.external "EVIL"`, `echo y >>f.txt; git diff HEAD`},
-	"diff command":     {`git config diff.evil.command "EVIL"`, `echo y >>f.txt; git diff HEAD`},
-	"text of a diff":   {`git config diff.evil.textconv "EVIL"`, `git grep --textconv one`},
-	"clean filter":     {`git config filter.evil.clean "EVIL"`, `echo y >>f.txt; git add f.txt`},
-	"smudge filter":    {`git config filter.evil.smudge "EVIL"`, `git cat-file --filters HEAD:f.txt`},
-	"filter process":   {`git config filter.other.process "EVIL"`, `echo y >>f.dat; git add f.dat`},
-	"merge driver":     {`git config merge.evil.driver "EVIL"`, `git merge-tree --write-tree one two`},
-	"alias":            {`git config alias.ours '!EVIL'`, `git ours`},
-	"upload-pack":      {`git config remote.far.uploadpack "EVIL"`, `git fetch far`},
-	"receive-pack":     {`git config remote.far.receivepack "EVIL"`, `git push far HEAD:x`},
-	"instead of a URL": {`git config url."ext::EVIL ".insteadOf https:; git config protocol.ext.allow always`, `git fetch https://x/y`},
-	"instead, pushed":  {`git config url."ext::EVIL ".pushInsteadOf http:; git config protocol.ext.allow always`, `git push http://x/y HEAD`},
-	"submodule update": {`git config submodule.lib.update '!EVIL'`, `rm -r lib/*; git submodule update --force lib`},
-	"submodule filter": {`git -C lib config filter.sub.clean "EVIL"; echo '* filter=sub' >lib/.gitattributes; echo two >lib/f`, `git -C lib add -A; touch lib/f; git -C lib add f`},
-	"submodule status": {`git -C lib config core.fsmonitor "EVIL"`, `git status`},
-	"include":          {`git config filter.inc.clean x; printf '[filter "inc"]\n clean = EVIL\n' >inc; git config include.path ../inc`, `echo y >>f.inc; git add f.inc`},
-	"include if":       {`printf '[trailer "t"]\n command = EVIL\n' >inc2; git config includeIf.gitdir:/.path ../inc2`, `echo | git interpret-trailers --trailer t=x`},
-	"config.worktree":  {`git config extensions.worktreeConfig true; git config --worktree filter.wt.clean "EVIL"`, `echo y >>f.wt; git add f.wt`},
-	"trailer":          {`git config trailer.c.cmd "EVIL"`, `echo | git interpret-trailers --trailer c=x`},
-	"archive":          {`git config tar.evil.command "EVIL"`, `git archive --format=evil HEAD`},
-	"diff tool":        {`git config difftool.evil.cmd "EVIL"; git config diff.tool evil`, `echo x >>f.raw; git difftool -y -- f.raw`},
-	"a hook":           {`cp PROG .git/hooks/post-checkout`, `git -c core.hooksPath=.git/hooks checkout -q HEAD`},
-	"a linked hook":    {`ln -s PROG .git/hooks/pre-push`, `git -c core.hooksPath=.git/hooks push ../far.git HEAD:y`},
-	"a nested repository": {
-		`PROMISE nested`, `git -C nested ls-files -o --exclude-standard`,
-	},
-	"a bare folder": {
-		`PROMISE shape; mv shape/.git/* shape/; rm -r shape/.git; git -C shape config core.bare false; git -C shape config core.worktree .`,
-		`git -C shape --git-dir=. ls-files -o --exclude-standard; GIT_DIR=. ls shape >/dev/null`,
-	},
-	"what a clone lacks": {
-		`git config core.sshCommand "EVIL"; git config remote.far.promisor true; git config remote.far.url ssh://nowhere.invalid/x`,
-		`git cat-file -p 1111111111111111111111111111111111111111`,
-	},
-}
-
-// promise makes a repository in a folder that lacks the .gitignore of its index, and
-// would fetch it.
-const promise = `git init -q FOLDER; cd FOLDER; echo a >.gitignore; git add -A; git commit -qm x; ` +
-	`git config core.sshCommand "EVIL"; git config remote.o.url ssh://nowhere.invalid/x; git config remote.o.promisor true; ` +
-	`git config extensions.partialClone o; git config core.repositoryFormatVersion 1; git update-index --skip-worktree .gitignore; ` +
-	`rm .gitignore; rm -f .git/objects/*/*; echo x >f`
-
 // victim is a repository in which EVIL is run by whatever was planted.
 type victim struct{ dir, marks string }
 
+// markOf is the name of the file that says that an attempt reached its program.
+func markOf(name string) string { return strings.NewReplacer(" ", "-", ",", "").Replace(name) }
+
 func (v victim) sh(t *testing.T, name, script string) string {
 	t.Helper()
-	mark := filepath.Join(v.marks, strings.NewReplacer(" ", "-", ",", "").Replace(name))
+	mark := filepath.Join(v.marks, markOf(name))
 	if folder, ok := strings.CutPrefix(script, "PROMISE "); ok {
 		folder, rest, _ := strings.Cut(folder, ";")
 		script = "(" + strings.ReplaceAll(promise, "FOLDER", folder) + ");" + rest
@@ -141,21 +84,34 @@ func TestNothingOfTheTreeRuns(t *testing.T) {
 	before := open(t, v.dir)
 	probe := newProbe(t, v)
 	config := get(t, probe.dir, ".git/config")
-	for name, a := range attempts {
+	if len(attempts) < 50 {
+		t.Errorf("only %d attempts", len(attempts))
+	}
+	for _, a := range attempts {
+		name := a.name
 		said := probe.sh(t, name, a.plant) + probe.sh(t, name, a.raw)
 		put(t, probe.dir, map[string]string{".git/config": config}) // as before it
 		remove(t, probe.dir, ".git/rebase-merge")
-		if ran := probe.ran(t); len(ran) == 0 {
+		if ran := probe.ran(t); !slices.Contains(ran, markOf(name)) {
 			t.Errorf("%s: git does not run it either, so this proves nothing: %s", name, said)
 		}
 	}
-	for name, a := range attempts {
-		v.sh(t, name, a.plant)
+	for _, a := range attempts {
+		v.sh(t, a.name, a.plant)
 	}
 	v.ran(t)
-	for when, r := range map[string]*worktree.Repo{"before": before, "after": open(t, v.dir)} {
-		for name, do := range operations(v, r) {
-			err := do(t)
+	for _, opened := range []struct {
+		when string
+		repo *worktree.Repo
+	}{{"before", before}, {"after", open(t, v.dir)}} {
+		when, do := opened.when, operations(v, opened.repo)
+		for _, a := range attempts {
+			if do[a.meets] == nil {
+				t.Fatalf("%s: there is no operation %q", a.name, a.meets)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(do)) {
+			err := do[name](t)
 			if ran := v.ran(t); len(ran) > 0 {
 				t.Errorf("opened %s: %s ran %v (%v)", when, name, ran, err)
 			} else if err != nil {

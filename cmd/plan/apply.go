@@ -76,7 +76,7 @@ func (a *app) printPatch(ctx context.Context, run *engine.Run, how host.Apply) e
 	if err := host.RequireApproved(run, how.Anyway); err != nil {
 		return err
 	}
-	c, err := host.ChangeOf(ctx, run)
+	c, err := a.host.ChangeOf(ctx, run)
 	if err != nil {
 		return err
 	}

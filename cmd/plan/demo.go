@@ -126,7 +126,7 @@ func (a *app) demoDiff(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := host.ChangeOf(ctx, run)
+	c, err := a.host.ChangeOf(ctx, run)
 	if err != nil {
 		return err
 	}

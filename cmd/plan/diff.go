@@ -8,7 +8,6 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
-	"github.com/plan-engine/plan/host"
 )
 
 func (a *app) diffCommand() *cobra.Command {
@@ -41,7 +40,7 @@ func (a *app) diff(ctx context.Context, id plan.RunID, stat bool) error {
 	if err != nil {
 		return err
 	}
-	c, err := host.ChangeOf(ctx, run)
+	c, err := a.host.ChangeOf(ctx, run)
 	if err != nil {
 		return err
 	}

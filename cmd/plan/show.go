@@ -141,7 +141,7 @@ func (a *app) showRun(
 	if what.phase != "" || what.attempt != 0 {
 		return nil
 	}
-	if size, err := host.SizeOf(ctx, run); err == nil { // the repository may be gone
+	if size, err := a.host.SizeOf(ctx, run); err == nil { // the repository may be gone
 		t.Diff = &size
 	}
 	render.WriteSummary(a.out, t, opts)

@@ -26,7 +26,7 @@ type Exported struct {
 // of it and the others go on; then there is an error beside the list.
 func (b *Batches) ExportPatches(ctx context.Context, prefix, dir string, every bool) ([]Exported, error) {
 	return b.eachChange(ctx, prefix, every, func(j memory.Job, run *engine.Run) (string, error) {
-		return writePatch(ctx, dir, j.ID, run)
+		return b.writePatch(ctx, dir, j.ID, run)
 	})
 }
 
@@ -114,8 +114,8 @@ func (b *Batches) noteSubmodules(m host.Moved) {
 }
 
 // writePatch writes the change of a job as a patch.
-func writePatch(ctx context.Context, dir, job string, run *engine.Run) (string, error) {
-	change, err := host.ChangeOf(ctx, run)
+func (b *Batches) writePatch(ctx context.Context, dir, job string, run *engine.Run) (string, error) {
+	change, err := b.host.ChangeOf(ctx, run)
 	if err != nil {
 		return "", err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
-	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
 )
@@ -206,7 +205,7 @@ func (b *Batches) publishable(ctx context.Context, j memory.Job, p Publish) (Pub
 		line.Skipped = "it has no approved change"
 		return line, nil, nil
 	}
-	if change, err := host.ChangeOf(ctx, run); err == nil { // else publishing it fails, and is recorded so
+	if change, err := b.host.ChangeOf(ctx, run); err == nil { // else publishing it fails, and is recorded so
 		if stat, err := change.Stat(ctx); err == nil && stat.Files == 0 {
 			line.Skipped = "it changes nothing"
 			return line, nil, nil

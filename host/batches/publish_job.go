@@ -17,7 +17,6 @@ import (
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/sandbox"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // publishJob runs the command for one job. What is on disk before and after it
@@ -49,13 +48,13 @@ func (b *Batches) publishJob(
 	if _, err := b.commitOnBranch(ctx, run); err != nil {
 		return refuse(err)
 	}
-	place, err := findPublishPlace(ctx, db, j, run)
+	place, err := b.findPublishPlace(ctx, db, j, run)
 	if err != nil {
 		return refuse(err)
 	}
 	defer place.temp.Close() //nolint:errcheck // a copy of what the journal has
 	p.Commit = place.commit
-	forGit, left, err := gitEnv(ctx, place.dir, how)
+	forGit, left, err := b.gitEnv(ctx, place.dir, how)
 	if err != nil {
 		return refuse(err)
 	}
@@ -83,8 +82,8 @@ func (b *Batches) publishJob(
 
 // gitEnv is what the git of a publish command finds in its environment, and the
 // folder of the hooks that do not run.
-func gitEnv(ctx context.Context, dir string, how Publish) (env []string, left string, err error) {
-	repo, err := worktree.Open(ctx, dir)
+func (b *Batches) gitEnv(ctx context.Context, dir string, how Publish) (env []string, left string, err error) {
+	repo, err := b.host.OpenRepo(ctx, dir)
 	if err != nil {
 		return nil, "", err
 	}
@@ -133,7 +132,7 @@ type publishPlace struct {
 	env    []string
 }
 
-func findPublishPlace(
+func (b *Batches) findPublishPlace(
 	ctx context.Context,
 	db *memory.DB,
 	stored memory.Job,
@@ -147,11 +146,11 @@ func findPublishPlace(
 	if err != nil {
 		return p, err
 	}
-	l, err := reportJob(ctx, db, j)
+	l, err := b.reportJob(ctx, db, j)
 	if err != nil {
 		return p, err
 	}
-	change, err := host.ChangeOf(ctx, run)
+	change, err := b.host.ChangeOf(ctx, run)
 	if err != nil {
 		return p, err
 	}

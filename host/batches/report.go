@@ -36,7 +36,7 @@ func (b *Batches) Report(ctx context.Context, prefix string) (batch.Report, erro
 		Tokens:  s.Tokens,
 	}
 	for _, j := range s.Jobs {
-		l, err := reportJob(ctx, db, j)
+		l, err := b.reportJob(ctx, db, j)
 		if err != nil {
 			return r, err
 		}
@@ -46,7 +46,7 @@ func (b *Batches) Report(ctx context.Context, prefix string) (batch.Report, erro
 }
 
 // reportJob reads what came of one job from its run's journal.
-func reportJob(ctx context.Context, db *memory.DB, j Job) (batch.JobReport, error) {
+func (b *Batches) reportJob(ctx context.Context, db *memory.DB, j Job) (batch.JobReport, error) {
 	l := batch.JobReport{
 		ID:        j.ID,
 		State:     j.State,
@@ -90,7 +90,7 @@ func reportJob(ctx context.Context, db *memory.DB, j Job) (batch.JobReport, erro
 		l.Notes = v.Notes
 		l.Open = v.Open
 	}
-	change, err := host.ChangeOf(ctx, run)
+	change, err := b.host.ChangeOf(ctx, run)
 	if err != nil {
 		return l, nil //nolint:nilerr // a repository that is gone does not keep the report from being made
 	}

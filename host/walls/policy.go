@@ -3,11 +3,9 @@ package walls
 import (
 	"path/filepath"
 
-	"github.com/plan-engine/plan/phases"
-
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // policy is what the commands of a phase may do. Only Implement may change the
@@ -45,15 +43,24 @@ func (w *Walls) policy(p plan.Phase) sandbox.Policy {
 		policy.Fixed = gitDirs
 	}
 	policy.Code = repo.CodeDirs()
-	for _, dir := range gitDirs {
-		policy.CodeIn = append(policy.CodeIn, sandbox.CodeDir{Dir: dir, Data: worktree.DataNames()})
+	for _, in := range repo.DataDirs() {
+		policy.CodeIn = append(policy.CodeIn, sandbox.CodeDir{
+			Dir:    in.Dir,
+			Data:   in.Names,
+			Linked: in.Linked,
+		})
 	}
+	policy.Starts = StartsIn(w.cfg.Home)
 	if link := repo.GitLink(); link != "" {
 		policy.Fixed = append(policy.Fixed, link)
 		policy.Code = append(policy.Code, link)
 	}
 	return policy
 }
+
+// StartsIn is where in a home it stands how repositories were while commands could
+// change what decides what git runs there.
+func StartsIn(home string) string { return filepath.Join(home, "starts") }
 
 // pathsOutside leaves out the paths that lie in a directory.
 func pathsOutside(paths []string, dir string) []string {

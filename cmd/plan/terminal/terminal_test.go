@@ -89,6 +89,30 @@ func TestAskAboutPlan(t *testing.T) {
 	}
 }
 
+// Nothing but a clear yes lets hooks of the work tree run, and the question names them.
+func TestAskHooks(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]bool{
+		"y": true, "YES": true, "": false, "n": false, "yes please": false, "all": false,
+	} {
+		var out bytes.Buffer
+		terminal := Terminal{
+			In:  typing([]string{typed}),
+			Out: &out,
+			Err: &out,
+		}
+		if got := terminal.AskHooks(t.Context(), "/r/.husky\x1b[2J"); got != want {
+			t.Errorf("%q: %v", typed, got)
+		}
+		if !strings.Contains(out.String(), "/r/.husky") || strings.Contains(out.String(), "\x1b") {
+			t.Errorf("the person reads %q", out.String())
+		}
+	}
+	if (Terminal{In: typing(nil), Out: io.Discard, Err: io.Discard}).AskHooks(t.Context(), "/r") {
+		t.Error("the end of the input is a yes")
+	}
+}
+
 func TestWhatAPersonAnswers(t *testing.T) {
 	t.Parallel()
 	push := plan.WaitingCall{

@@ -1,0 +1,56 @@
+package host
+
+import (
+	"context"
+	"strings"
+
+	"github.com/plan-engine/plan/host/walls"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// OpenRepo opens the repository at dir for whatever is to be done there. What decides
+// what git runs is as it was before the commands of a run that was killed: it is put
+// back, or the repository is refused.
+func (h *Host) OpenRepo(ctx context.Context, dir string) (*worktree.Repo, error) {
+	return h.openSettled(ctx, dir, worktree.Open)
+}
+
+// openOwnTree is [Host.OpenRepo] for the work tree of a run; see [worktree.OpenOwn].
+func (h *Host) openOwnTree(ctx context.Context, dir string) (*worktree.Repo, error) {
+	return h.openSettled(ctx, dir, worktree.OpenOwn)
+}
+
+func (h *Host) openSettled(
+	ctx context.Context,
+	dir string,
+	open func(context.Context, string) (*worktree.Repo, error),
+) (*worktree.Repo, error) {
+	paths, err := h.Paths()
+	if err != nil {
+		return nil, err
+	}
+	starts := walls.StartsIn(paths.Home)
+	putBack, err := sandbox.Settle(starts)
+	if len(putBack) > 0 {
+		h.note("a run was killed that had changed what decides what git runs; it was put back: " +
+			strings.Join(putBack, ", "))
+	}
+	if err != nil {
+		return nil, hint.Wrap(err, "See what .git says of hooks, filters and other programs where runs were killed, "+
+			"then remove the file.")
+	}
+	repo, err := open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	about := repo.GitDirs()
+	if link := repo.GitLink(); link != "" {
+		about = append(about, link)
+	}
+	if err := sandbox.CheckStart(starts, about...); err != nil {
+		return nil, err //nolint:wrapcheck // names the file
+	}
+	return repo, nil
+}
