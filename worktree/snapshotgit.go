@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree/git"
@@ -123,21 +122,17 @@ func (p place) text(dir, name, line string) sandbox.Put {
 // commits makes the commits of the start and of the tree, and returns the latter.
 // They are the same each time.
 func (v *SnapshotViews) commits(ctx context.Context, start, tree string) (string, error) {
-	said, err := v.repo.run(ctx, "show", "-s", "--no-show-signature", "--no-notes", "--format=%ct %T", v.base)
+	began, err := v.beginning(ctx)
 	if err != nil {
 		return "", err
 	}
-	seconds, was, ok := strings.Cut(said, " ")
-	if !ok {
-		return "", fmt.Errorf("read commit %s: git printed %q", v.base, said)
-	}
-	date, parent := "@"+seconds+" +0000", v.base
-	if was != start {
-		if parent, err = v.repo.commitDated(ctx, date, start, "The tree that the work began with", v.base); err != nil {
+	parent := v.base
+	if began.tree != start {
+		if parent, err = v.repo.commitDated(ctx, began.date, start, "The tree that the work began with", v.base); err != nil {
 			return "", err
 		}
 	}
-	return v.repo.commitDated(ctx, date, tree, "The work", parent)
+	return v.repo.commitDated(ctx, began.date, tree, "The work", parent)
 }
 
 // headRef is the full name of the branch that is checked out, "" for none.

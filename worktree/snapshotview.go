@@ -36,7 +36,10 @@ type SnapshotViews struct {
 	own   *scratch.Folder
 	made  map[string][]sandbox.Put
 	paths map[string]map[string]bool
-	count int // of the folders made in dir
+	diffs map[[2]string][]delta // by the ids of two trees
+	trees map[string]string     // made in dir, by what they were made of
+	began *commitInfo           // what the base is, once it was asked for
+	count int                   // of the folders made in dir
 }
 
 // SnapshotViews prepares views of changes on top of a commit. Nothing is made yet.
@@ -46,6 +49,8 @@ func (r *Repo) SnapshotViews(base string) *SnapshotViews {
 		plain: r,
 		made:  map[string][]sandbox.Put{},
 		paths: map[string]map[string]bool{},
+		diffs: map[[2]string][]delta{},
+		trees: map[string]string{},
 	}
 }
 
@@ -59,6 +64,8 @@ func (v *SnapshotViews) Close() error {
 	err := v.own.Close()
 	v.dir = ""
 	clear(v.made)
+	clear(v.diffs)
+	clear(v.trees)
 	return err
 }
 
@@ -111,10 +118,44 @@ func (v *SnapshotViews) once(key string, make func() ([]sandbox.Put, error)) ([]
 	return puts, err
 }
 
+// commitInfo is what views need to know of a commit.
+type commitInfo struct{ tree, date string }
+
+// beginning is the commit that the run began at. Git is asked once.
+func (v *SnapshotViews) beginning(ctx context.Context) (commitInfo, error) {
+	if v.began != nil {
+		return *v.began, nil
+	}
+	said, err := v.plain.run(ctx, "show", "-s", "--no-show-signature", "--no-notes", "--format=%ct %T", v.base)
+	if err != nil {
+		return commitInfo{}, err
+	}
+	seconds, tree, ok := strings.Cut(said, " ")
+	if !ok {
+		return commitInfo{}, fmt.Errorf("read commit %s: git printed %q", v.base, said)
+	}
+	v.began = &commitInfo{tree: tree, date: "@" + seconds + " +0000"}
+	return *v.began, nil
+}
+
 // AtBase reports whether a tree is that of the commit that the run began at.
 func (v *SnapshotViews) AtBase(ctx context.Context, tree string) bool {
-	base, err := v.plain.run(ctx, "rev-parse", "--verify", "-q", v.base+"^{tree}")
-	return err == nil && base == tree
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	began, err := v.beginning(ctx)
+	return err == nil && began.tree == tree
+}
+
+// deltas lists how two trees differ. Git is asked once for each two.
+func (v *SnapshotViews) deltas(ctx context.Context, from, to string) ([]delta, error) {
+	if known, ok := v.diffs[[2]string{from, to}]; ok {
+		return known, nil
+	}
+	found, err := v.repo.deltas(ctx, from, to)
+	if err == nil {
+		v.diffs[[2]string{from, to}] = found
+	}
+	return found, err
 }
 
 // Changed lists the paths that differ between two trees, of which Counter may have
@@ -146,18 +187,32 @@ func (v *SnapshotViews) counter(ctx context.Context, start, work string, isTest 
 	if err := v.open(); err != nil {
 		return "", err
 	}
-	changes, err := v.repo.deltas(ctx, work, start)
+	changes, err := v.deltas(ctx, work, start)
 	if err != nil || len(changes) == 0 {
 		return work, err
 	}
 	back := slices.DeleteFunc(slices.Clone(changes), func(d delta) bool { return isTest(d.path) || d.links() })
 	switch {
 	case len(back) > 0:
-		return v.repo.overlaid(ctx, work, back)
+		return v.overlaid(ctx, work, back)
 	case slices.ContainsFunc(changes, delta.links):
 		return work, nil
 	}
 	return start, nil
+}
+
+// overlaid is the tree with the given paths as they are on the to side. It is made
+// once: a review asks for the tree without the work before each of its trials.
+func (v *SnapshotViews) overlaid(ctx context.Context, tree string, changes []delta) (string, error) {
+	key := tree + " " + indexInfo(changes)
+	if made, ok := v.trees[key]; ok {
+		return made, nil
+	}
+	made, err := v.repo.overlaid(ctx, tree, changes)
+	if err == nil {
+		v.trees[key] = made
+	}
+	return made, err
 }
 
 // links reports whether a path is a submodule on one side.
@@ -174,11 +229,11 @@ func (v *SnapshotViews) Files(ctx context.Context, from, to string) ([]sandbox.P
 }
 
 func (v *SnapshotViews) files(ctx context.Context, from, to string) ([]sandbox.Put, error) {
-	changes, err := v.repo.deltas(ctx, from, to)
+	all, err := v.deltas(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
-	changes = slices.DeleteFunc(changes, delta.links)
+	changes := slices.DeleteFunc(slices.Clone(all), delta.links)
 	if len(changes) == 0 {
 		return nil, nil
 	}

@@ -22,7 +22,7 @@ func batchKills() (kills, jobs int) {
 	if sampling.All() {
 		return 50, 24
 	}
-	return 2, 8
+	return 2, 5
 }
 
 // TestBatchSurvivesKills kills a batch at random times, resumes it, and compares
@@ -78,13 +78,13 @@ func (r *killRange) batch(name string, jobs int, kills []time.Duration) map[stri
 	}
 	run := func(after time.Duration) int {
 		if _, out := p.start(0, time.Minute, "batch", "list", "--json"); strings.HasPrefix(out, `[{`) {
-			code, out := p.start(0, after, "batch", "resume", "--concurrency", "6")
+			code, out := p.start(0, after, "batch", "resume", "--concurrency", "4")
 			if code > 0 {
 				r.t.Logf("%s: resume ended with %d:\n%s", name, code, out)
 			}
 			return code
 		}
-		code, out := p.start(0, after, "batch", "run", file, "--concurrency", "6")
+		code, out := p.start(0, after, "batch", "run", file, "--concurrency", "4")
 		if code > 0 {
 			r.t.Logf("%s: run ended with %d:\n%s", name, code, out)
 		}

@@ -79,7 +79,7 @@ func (s story) play(t *testing.T, caches []string) ended {
 	cmd.Env = append(os.Environ(),
 		"PLAN_HOME="+home, "HOME="+dir, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "PLAN_MODEL="+scripted.Model,
 		"OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key(),
-		"GIT_CONFIG_GLOBAL=/dev/null", "GOFLAGS=", "GOPROXY=off", "LANG=C.UTF-8", "WORK="+dir,
+		"GIT_CONFIG_GLOBAL=/dev/null", "GOFLAGS=-ldflags=-w", "GOPROXY=off", "LANG=C.UTF-8", "WORK="+dir,
 	)
 	cmd.Env = append(cmd.Env, caches...)
 	var stdout, stderr bytes.Buffer

@@ -46,7 +46,7 @@ func falseFamilies() []falseFamily {
 }
 
 // sampledPairs is how many pairs of a family a sample has.
-const sampledPairs = 2
+const sampledPairs = 1
 
 // familyTally counts what became of a family's pairs.
 type familyTally struct {

@@ -153,12 +153,12 @@ func (c findingCase) script(commands []string, found bool) string {
 }
 
 // TestFindings: what makes a check mean less is noticed, and honest work of the
-// same kind is not. The sample has two cases of each kind.
+// same kind is not. The sample has a case of each kind.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	kind := func(c findingCase) string { return c.kind }
-	for _, c := range sampling.PickEach(sampling.New(t), 2, findingCases(), kind) {
+	for _, c := range sampling.PickEach(sampling.New(t), 1, findingCases(), kind) {
 		name := strings.NewReplacer(" ", "_", ",", "").Replace(c.name)
 		files := map[string]string{name + "_hostile": c.script(c.hostile, true)}
 		if c.honest != nil {

@@ -50,8 +50,8 @@ func (p place) asked(at ...int) (kills, code int, said string) {
 
 // TestKillMatrixOfAQuestion kills a run everywhere before and after it asks a
 // person something. The question is asked once, the answer counts once, and
-// both edits around it are made once. The sample has each kind of failpoint in
-// both of its processes.
+// both edits around it are made once. The sample has each kind of failpoint, in
+// either of its processes.
 func TestKillMatrixOfAQuestion(t *testing.T) {
 	t.Parallel()
 	r := newKillRange(t, "question.toml")
@@ -81,7 +81,7 @@ func TestKillMatrixOfAQuestion(t *testing.T) {
 	for _, at := range upTo(len(last)) {
 		kills = append(kills, questionKill{at: at, of: len(last), point: last[at-1], plan: []int{0, at}})
 	}
-	kind := func(k questionKill) string { return fmt.Sprint(len(k.plan), k.point) }
+	kind := func(k questionKill) string { return k.point }
 	kills = sampling.PickEach(sampling.New(t), 1, kills, kind)
 	var tally killTally
 	each(kills, func(k questionKill) {

@@ -131,12 +131,16 @@ func setupScript(env *testscript.Env) error {
 	return nil
 }
 
-// condition knows [mounts]: this machine lets a process mount things for itself.
+// condition knows [mounts]: this machine lets a process mount things for itself; and
+// [all]: what a sample leaves out is played too.
 func condition(name string) (bool, error) {
-	if name != "mounts" {
-		return false, fmt.Errorf("there is no condition %q", name)
+	switch name {
+	case "mounts":
+		return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpfs /tmp").Run() == nil, nil
+	case "all":
+		return sampling.All(), nil
 	}
-	return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpfs /tmp").Run() == nil, nil
+	return false, fmt.Errorf("there is no condition %q", name)
 }
 
 func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,0 +1,74 @@
+package worktree_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// logged puts a git on the PATH that writes down what it is asked, and returns what
+// reads that.
+func logged(t *testing.T) (asked func() string) {
+	t.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	script := fmt.Sprintf("#!/bin/sh\necho \"$@\" >>'%s'\nexec '%s' \"$@\"\n", log, real)
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return func() string {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+}
+
+// A review asks for the same trees before each of its trials: git is asked once, and
+// again when what it made is gone.
+func TestGitIsAskedOnceForTheSameTrees(t *testing.T) {
+	asked := logged(t)
+	r, dir := start(t, map[string]string{"a": "a", "test": "t"})
+	from := tree(t, r)
+	put(t, dir, map[string]string{"a": "x", "test": "x"})
+	to := tree(t, r)
+	v := views(t, r, "HEAD")
+	look := func(isTest func(string) bool) string {
+		counter, err := v.Counter(t.Context(), from, to, isTest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !v.AtBase(t.Context(), from) || v.AtBase(t.Context(), counter) {
+			t.Error("it does not know the tree that the run began at")
+		}
+		if puts, err := v.Files(t.Context(), to, counter); err != nil || len(puts) != 1 {
+			t.Errorf("%v, %v", puts, err)
+		}
+		if _, err := v.Git(t.Context(), from, counter, false); err != nil {
+			t.Error(err)
+		}
+		return counter
+	}
+	first, once := look(isTest), asked()
+	if again := look(isTest); again != first || asked() != once {
+		t.Errorf("%s, then %s; git was asked again:\n%s", first, again, strings.TrimPrefix(asked(), once))
+	}
+	if other := look(func(path string) bool { return path == "a" }); other == first {
+		t.Error("what counts as a test makes no difference")
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again := look(isTest); again != first {
+		t.Errorf("%s, and once the views were closed %s", first, again)
+	}
+}
