@@ -50,7 +50,7 @@ func (h *Host) openSettled(
 		about = append(about, link)
 	}
 	if err := sandbox.CheckStart(starts, about...); err != nil {
-		return nil, err //nolint:wrapcheck // names the file
+		return nil, err
 	}
 	return repo, nil
 }

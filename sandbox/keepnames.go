@@ -172,5 +172,5 @@ func readSmall(path string) (string, error) {
 		return "", fmt.Errorf("%s is no small file", path)
 	}
 	text, err := os.ReadFile(path)
-	return string(text), err //nolint:wrapcheck // names the path
+	return string(text), err
 }

@@ -17,7 +17,7 @@ import (
 const dies = "SANDBOX_TEST_DIES"
 
 // TestDies is no test: it is the process that TestAnotherProcessPutsBack kills.
-func TestDies(t *testing.T) {
+func TestDies(t *testing.T) { //nolint:paralleltest // it is alone in its process
 	base := os.Getenv(dies)
 	if base == "" {
 		return

@@ -25,7 +25,7 @@ func lockFile(f *os.File) error {
 func waitForLock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if err != syscall.EINTR { //nolint:errorlint // the system call's own
+		if err != syscall.EINTR {
 			return err //nolint:wrapcheck // the callers say what for
 		}
 	}
