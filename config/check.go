@@ -139,7 +139,7 @@ func wrong(value reflect.Value, tag reflect.StructTag, wires []wire.Kind) string
 		return wrongText(v)
 	case []string:
 		for _, s := range v {
-			if allowed := choices(tag); allowed != nil && !slices.Contains(allowed, s) {
+			if allowed := choices(tag, wires); allowed != nil && !slices.Contains(allowed, s) {
 				return fmt.Sprintf("entry %q must be one of %s", s, strings.Join(allowed, ", "))
 			}
 			if text := wrongText(s); text != "" {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 // savedNames are the names in a directory, as they were when a wall was planned.
@@ -130,7 +132,7 @@ func (k savedNames) isOfOthers(made string) bool {
 		}
 	}
 	link, err := filepath.EvalSymlinks(link)
-	if err != nil || !filepath.IsAbs(link) || strings.Contains(link, "/"+wallPrefix) {
+	if err != nil || !filepath.IsAbs(link) || strings.Contains(link, "/"+scratch.Wall) {
 		return false
 	}
 	if deepest(link, k.Reach) > deepest(link, k.Hidden) {
