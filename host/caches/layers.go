@@ -211,15 +211,15 @@ func (l *Layers) replace(dir, by string) {
 // Private makes a folder that no command can read that is not meant to, and that goes
 // with this process at the latest.
 func (l *Layers) Private() (dir string, remove func() error, err error) {
-	own, err := newOwnFolder(l.cfg.Dir)
+	own, err := newFolder(l.cfg.Dir)
 	if err != nil {
 		return "", nil, err
 	}
-	dir = filepath.Join(own.dir, "work")
+	dir = filepath.Join(own.Dir, "work")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return "", nil, errors.Join(fmt.Errorf("make a folder for a fetch: %w", err), own.remove())
+		return "", nil, errors.Join(fmt.Errorf("make a folder for a fetch: %w", err), own.Close())
 	}
-	return dir, own.remove, nil
+	return dir, own.Close, nil
 }
 
 // Look is for commands that leave nothing behind. They see what was kept, and what
@@ -345,14 +345,4 @@ func (l *Layers) Close() error {
 	clear(l.trees)
 	l.start = false
 	return err
-}
-
-// newFolder makes a folder that this process removes. What a killed one left is
-// removed first.
-func newFolder(in string) (*scratch.Folder, error) {
-	if err := os.MkdirAll(in, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for build caches: %w", err)
-	}
-	scratch.Sweep(in, scratch.Layer)
-	return scratch.New(in, scratch.Layer)
 }
