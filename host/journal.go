@@ -27,9 +27,8 @@ type journal struct {
 	hooked []plan.Event
 	// past is what the process that goes on with the run has read of the journal,
 	// up to its end then.
-	past []plan.Event
-	// upTo is the seq of the last event that was written elsewhere; 0 for none.
-	upTo int64
+	past  []plan.Event
+	story story // what of it was written elsewhere
 }
 
 // Append implements engine.Journal.
@@ -89,7 +88,7 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 	out := make([]plan.Event, 0, len(j.past)) // most are of the conversation that goes on
 	var after int64
 	for _, ev := range j.past {
-		if after = ev.Seq; ev.Conv == conv {
+		if after = ev.Seq; j.story.isPartOf(conv, ev) {
 			out = append(out, ev)
 		}
 	}
@@ -98,7 +97,9 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, asStory(ev, j.upTo))
+		if j.story.isPartOf(conv, ev) {
+			out = append(out, j.story.tell(ev))
+		}
 	}
 	return out, nil
 }

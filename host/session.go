@@ -33,10 +33,12 @@ type session struct {
 	repo    *worktree.Repo // that the run works in
 	db      *memory.DB
 	writer  *memory.Writer // of the run's journal
+	mail    mailbox
 	shell   *sandbox.Shell
 	walls   *walls.Walls
 	guard   *guard
 	learn   *learning.Learning
+	story   story // what of the run's journal was written elsewhere
 	proof   *proof.Proof
 	secrets *config.KnownSecrets
 	redact  func(string) string // of secrets
@@ -262,7 +264,7 @@ func (s *session) newPhases(
 		Conversation:   s.conversation,
 		Try:            s.tryCommand,
 		StrictEvidence: s.cfg.Checks.Evidence == plan.EvidenceShown,
-		Mail:           mailbox{s.writer},
+		Mail:           s.mail,
 		NobodyAnswers:  s.autoApprove,
 		AutoApprove:    s.autoApprove,
 		Watch:          s.guard.watch,
@@ -296,7 +298,11 @@ func (s *session) tryCommand(ctx context.Context, t plan.Trial) (plan.CheckResul
 
 // conversation reads what a conversation of a run has journalled.
 func (s *session) conversation(ctx context.Context, run plan.RunID, conv string) ([]plan.Event, error) {
-	return (&journal{db: s.db, run: run}).Conversation(ctx, conv)
+	return (&journal{
+		db:    s.db,
+		run:   run,
+		story: s.story,
+	}).Conversation(ctx, conv)
 }
 
 func isSet(flag *bool) bool { return flag != nil && *flag }
