@@ -35,13 +35,18 @@ type journal struct {
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
 	failpoint.Hit("before an append")
 	defer failpoint.Hit("after an append")
-	approves := slices.ContainsFunc(events, func(ev plan.Event) bool {
-		end, ok := ev.Body.(plan.RunEnd)
-		return ok && end.Outcome == plan.Approved
-	})
+	var unread []string // kinds of letters that keep these events from being recorded
+	for _, ev := range events {
+		end, _ := ev.Body.(plan.RunEnd)
+		switch end.Outcome {
+		case plan.Approved:
+			unread = heardFirst()
+		case plan.Planned:
+			unread = []string{string(Steer), string(FollowUp)}
+		}
+	}
 	events, j.hooked = j.guard.withVerdictHooks(ctx, events, j.hooked)
 	var letters []int64
-	var unread []string // kinds of letters that keep these events from being recorded
 	for _, ev := range events {
 		move, _ := ev.Body.(plan.StateChange)
 		if ev.Type() == plan.TypeRunEnd || move.Event == engine.Replanned {
@@ -53,9 +58,6 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {
 			letters = append(letters, t.TakesLetter())
 		}
-	}
-	if approves {
-		unread = heardFirst()
 	}
 	stored, err := j.writer.AppendUnlessUnread(ctx, unread, letters, events...)
 	if errors.Is(err, memory.ErrUnread) {

@@ -136,7 +136,7 @@ func (h *Host) goOn(
 	if err != nil {
 		return End{}, err
 	}
-	ph, err := s.newPhases(kit, head, instructions)
+	ph, err := s.newPhases(kit, head, instructions, was.PlanOnly)
 	if err != nil {
 		return End{}, err
 	}

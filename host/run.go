@@ -247,7 +247,7 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 	if err = s.prepare(ctx, r, &b, surveyed); err != nil {
 		return End{}, err
 	}
-	ph, err := s.newPhases(b.kit, b.start.Base, b.instructions)
+	ph, err := s.newPhases(b.kit, b.start.Base, b.instructions, r.PlanOnly)
 	if err != nil {
 		return End{}, err
 	}

@@ -238,6 +238,7 @@ func (s *session) newPhases(
 	kit phases.Kit,
 	base string,
 	instructions []worktree.Instruction,
+	planOnly bool,
 ) (*phases.Phases, error) {
 	var words []phases.Instruction
 	for _, in := range instructions {
@@ -265,6 +266,7 @@ func (s *session) newPhases(
 		Try:            s.tryCommand,
 		StrictEvidence: s.cfg.Checks.Evidence == plan.EvidenceShown,
 		Mail:           s.mail,
+		PlanOnly:       planOnly,
 		NobodyAnswers:  s.autoApprove,
 		AutoApprove:    s.autoApprove,
 		Watch:          s.guard.watch,
