@@ -89,7 +89,7 @@ func (a *importAppend) write(ctx context.Context, tx *txn) error {
 	if err == nil {
 		err = a.w.noteImported(ctx, tx, a.end.info.Head)
 	}
-	return err //nolint:wrapcheck // the caller names the run
+	return err
 }
 
 // portionVisitor hears what a file holds, in its order. Nil functions do not.
