@@ -13,48 +13,9 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/planted"
 	"github.com/plan-engine/plan/memory"
 )
-
-// planted is a value in which every field that can be set is set.
-func planted(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(time.Unix(1, 0).UTC()))
-			return
-		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				planted(v.Field(i))
-			}
-		}
-	case reflect.String:
-		v.SetString("evil")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(7)
-	case reflect.Float64:
-		v.SetFloat(7)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		planted(v.Elem())
-	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[json.RawMessage]() {
-			v.SetBytes([]byte(`"evil"`))
-			return
-		}
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		planted(v.Index(0))
-	case reflect.Map:
-		key, elem := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		planted(key)
-		planted(elem)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(key, elem)
-	}
-}
 
 // TestEveryFieldOfAStory: of each kind of event that was written elsewhere it is known
 // which of its fields count here. A new kind, and a new field of one that is not
@@ -86,7 +47,7 @@ func TestEveryFieldOfAStory(t *testing.T) {
 			t.Fatal(err)
 		}
 		filled := reflect.New(reflect.TypeOf(body)).Elem()
-		planted(filled)
+		planted.Fill(filled, "evil")
 		before := plan.Event{Seq: 5, Body: filled.Interface().(plan.Body)}
 		after := story{upTo: 5}.tell(before)
 		if later := (story{upTo: 4}).tell(before); !reflect.DeepEqual(later, before) {

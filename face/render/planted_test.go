@@ -2,8 +2,6 @@ package render_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,74 +15,12 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/internal/planted"
 	"github.com/plan-engine/plan/internal/sanitize"
 )
 
 // nasty is a text that acts on a terminal, in each way that there is.
 const nasty = "a\x1b]0;PWNED\x07b\x1b[2Jc\u200bd\u202ee\u2066f\U000e0041g\u0085h\x9bi\rj\ufeffk"
-
-// plant sets every field of a value, the texts to nasty.
-func plant(v reflect.Value, depth int) {
-	if !v.CanSet() || depth > 12 {
-		return
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(nasty)
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt(2)
-	case reflect.Float64:
-		v.SetFloat(2)
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(time.Unix(1, 0)))
-			return
-		}
-		for i := range v.NumField() {
-			plant(v.Field(i), depth+1)
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		plant(v.Elem(), depth+1)
-	case reflect.Slice:
-		switch v.Type() {
-		case reflect.TypeFor[json.RawMessage]():
-			data, err := json.Marshal(map[string]string{"command": nasty, "path": nasty, nasty: nasty})
-			if err != nil {
-				panic(err)
-			}
-			v.SetBytes(data)
-			return
-		case reflect.TypeFor[[]byte]():
-			v.SetBytes([]byte(nasty))
-			return
-		}
-		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		plant(v.Index(0), depth+1)
-		plant(v.Index(1), depth+1)
-	case reflect.Map:
-		key, elem := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		plant(key, depth+1)
-		plant(elem, depth+1)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(key, elem)
-	case reflect.Interface:
-		if v.Type() == reflect.TypeFor[error]() {
-			v.Set(reflect.ValueOf(errors.New(nasty)))
-		}
-	case reflect.Func:
-		v.Set(reflect.MakeFunc(v.Type(), func([]reflect.Value) []reflect.Value {
-			out := make([]reflect.Value, v.Type().NumOut())
-			for i := range out {
-				out[i] = reflect.New(v.Type().Out(i)).Elem()
-				plant(out[i], depth+1)
-			}
-			return out
-		}))
-	}
-}
 
 // nastyEvents are one of each kind, with nasty in each field.
 func nastyEvents(t *testing.T) iter.Seq2[plan.Event, error] {
@@ -96,7 +32,7 @@ func nastyEvents(t *testing.T) iter.Seq2[plan.Event, error] {
 			t.Fatal(err)
 		}
 		filled := reflect.New(reflect.TypeOf(body)).Elem()
-		plant(filled, 0)
+		planted.Fill(filled, nasty)
 		for _, phase := range []plan.Phase{"", plan.Implement, nasty} {
 			all = append(all, plan.Event{
 				Seq:     int64(i + 1),
@@ -193,7 +129,7 @@ func TestNothingShownActs(t *testing.T) {
 				case reflect.TypeFor[iter.Seq2[plan.Event, error]]():
 					in[i].Set(reflect.ValueOf(nastyEvents(t)))
 				default:
-					plant(in[i], 0)
+					planted.Fill(in[i], nasty)
 				}
 			}
 			f.Call(in)
