@@ -7,6 +7,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/sanitize"
 )
 
 // PublishState is how far the change of a job was handed to other people.
@@ -120,5 +121,5 @@ func PublishBody(request string, checks []plan.CheckResult, verdict string, run 
 		fmt.Fprintf(&b, "\nReview: %s\n", markdownCell(verdict))
 	}
 	fmt.Fprintf(&b, "\nPlan-Run: %s\n", run)
-	return b.String()
+	return sanitize.Text(b.String())
 }

@@ -161,15 +161,15 @@ func (r Report) Write(w io.Writer, format string) error {
 	var err error
 	switch format {
 	case "text":
-		err = r.writeText(w)
+		err = safely(w, sanitize.Text, r.writeText)
 	case "markdown":
-		err = r.writeMarkdown(w)
+		err = safely(w, sanitize.Text, r.writeMarkdown)
 	case "json":
 		err = r.writeJSON(w)
 	case "junit":
-		err = r.writeJUnit(w)
+		err = safely(w, sanitize.HTML, r.writeJUnit)
 	case "html":
-		err = r.writeHTML(w)
+		err = safely(w, sanitize.HTML, r.writeHTML)
 	default:
 		return fmt.Errorf("there is no format %q; the formats are %s", format, strings.Join(Formats(), ", "))
 	}
@@ -177,6 +177,16 @@ func (r Report) Write(w io.Writer, format string) error {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
+}
+
+// safely writes what is written to it, made safe as a whole: no field can be forgotten.
+func safely(w io.Writer, safe func(string) string, write func(io.Writer) error) error {
+	var out strings.Builder
+	if err := write(&out); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, safe(out.String()))
+	return err //nolint:wrapcheck // Write says what was done
 }
 
 func (r Report) writeJSON(w io.Writer) error {
@@ -395,10 +405,5 @@ func (r Report) writeHTML(w io.Writer) error {
 	if err != nil {
 		return err //nolint:wrapcheck // Write says what was done
 	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, r); err != nil {
-		return err //nolint:wrapcheck // Write says what was done
-	}
-	_, err = io.WriteString(w, sanitize.HTML(out.String()))
-	return err //nolint:wrapcheck // Write says what was done
+	return t.Execute(w, r) //nolint:wrapcheck // Write says what was done
 }

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/xml"
 	"html"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/internal/planted"
+	"github.com/plan-engine/plan/internal/sanitize"
 )
 
 func hostile() batch.Report {
@@ -96,5 +99,26 @@ func TestJUnitCountsWhatItHolds(t *testing.T) {
 	}
 	if err := xml.Unmarshal(b.Bytes(), &suite); err != nil || suite.Tests != 3 || suite.Failures != 1 || suite.Skipped != 1 {
 		t.Errorf("%+v, %v in %s", suite, err, b.String())
+	}
+}
+
+// TestNothingInAReportActs: whatever stands in whichever field, no format that is for
+// people has anything that acts on a terminal or is not seen.
+func TestNothingInAReportActs(t *testing.T) {
+	t.Parallel()
+	const nasty = "a\x1b]0;PWNED\x07b\x1b[2Jc\u200bd\u202ee\u2066f\U000e0041g\u0085h\x9bi\rj\ufeffk"
+	var r batch.Report
+	planted.Fill(reflect.ValueOf(&r).Elem(), nasty)
+	for _, format := range []string{"text", "markdown", "junit", "html"} {
+		var out bytes.Buffer
+		if err := r.Write(&out, format); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); sanitize.Text(text) != text {
+			t.Errorf("%s: %q", format, text)
+		}
+	}
+	if text := batch.PublishBody(nasty, nil, nasty, nasty); sanitize.Text(text) != text {
+		t.Errorf("what is published: %q", text)
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/plan-engine/plan"
@@ -45,7 +46,7 @@ func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 		doc := *out.Plan
 		doc.Version = len(e.run.Plans) + 1
 		if !e.wantsCritique() && !e.wantsApproval() {
-			return nil, e.move(ctx, e.planned(), "", plan.PlanMade{PlanDoc: doc})
+			return e.settle(ctx, "", plan.PlanMade{PlanDoc: doc})
 		}
 		end := e.event(plan.PhaseEnd{Reason: plan.EndCompleted})
 		if err := e.emit(ctx, end, e.event(plan.PlanMade{PlanDoc: doc})); err != nil {
@@ -58,18 +59,42 @@ func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 	if e.wantsApproval() {
 		return e.approval(ctx)
 	}
-	return nil, e.move(ctx, e.planned(), "")
+	return e.settle(ctx, "")
 }
 
 func (e *Engine) wantsCritique() bool { return e.cfg.Critique && !e.run.critiqued }
 func (e *Engine) wantsApproval() bool { return e.cfg.ApprovePlan && e.cfg.PlanApprover != nil }
 
-// planned is the move that follows from a plan.
-func (e *Engine) planned() string {
-	if e.cfg.PlanOnly {
-		return evPlanOnly
+// mostUnread is how often a plan that would be the end of a run is written anew for a
+// request that came too late for it.
+const mostUnread = 3
+
+// unreadAtPlan is why a plan was written anew for such a request.
+const unreadAtPlan = "a further request came that the plan does not answer"
+
+// settle is the move that follows from a plan. One that ends the run is written anew
+// where a person has said something that the planner has not read.
+func (e *Engine) settle(ctx context.Context, why string, results ...plan.Body) (*plan.Parked, error) {
+	if !e.cfg.PlanOnly {
+		return nil, e.move(ctx, evPlan, why, results...)
 	}
-	return evPlan
+	err := e.move(ctx, evPlanOnly, why, results...)
+	if !errors.Is(err, ErrUnread) {
+		return nil, err
+	}
+	again := 0
+	for _, m := range e.run.Moves {
+		if m.Event == evRevise && m.Why == unreadAtPlan {
+			again++
+		}
+	}
+	if again == mostUnread {
+		return &plan.Parked{
+			Reason: plan.ParkLimit,
+			Detail: "the plan is there, but a further request came that it does not answer, again and again",
+		}, nil
+	}
+	return nil, e.move(ctx, evRevise, unreadAtPlan, results...)
 }
 
 // critique has the plan looked at by a model that did not write it, once in a
@@ -137,15 +162,14 @@ func (e *Engine) approval(ctx context.Context) (*plan.Parked, error) {
 	case r.Approved && r.Plan != nil:
 		edited := *r.Plan
 		edited.Version, edited.By = doc.Version+1, "person"
-		return nil, e.move(
+		return e.settle(
 			ctx,
-			e.planned(),
 			fmt.Sprintf("version %d of the plan was approved with changes", doc.Version),
 			resolved,
 			plan.PlanMade{PlanDoc: edited},
 		)
 	case r.Approved:
-		return nil, e.move(ctx, e.planned(), "", resolved)
+		return e.settle(ctx, "", resolved)
 	case r.Rejected:
 		return nil, e.finish(ctx, evCancel, because("the plan was rejected", r.Text), resolved)
 	}

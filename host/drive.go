@@ -28,7 +28,7 @@ type driving struct {
 	options      Options
 	settings     *plan.SettingsChanged // that the run goes on with, if they are others than before
 	past         []plan.Event          // of a run that goes on
-	imported     int64                 // seq of the last event that was written elsewhere; 0 for none
+	story        story                 // what of that was written elsewhere
 	first        *plan.Snapshot        // that a new run begins with, if it was taken
 	context      []plan.Message
 	// begin writes the first events of a new run; nil for one that goes on.
@@ -49,8 +49,9 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 		guard:  s.guard,
 		learn:  s.learn,
 		past:   d.past,
-		upTo:   d.imported,
+		story:  d.story,
 	}
+	s.story = d.story
 	s.learn.StartRun(d.id, d.past)
 	s.face.begin(d.id, d.past)
 	d.past = nil // it may be large, and the journal lets go of it

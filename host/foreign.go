@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -36,38 +35,6 @@ func (e *UntrustedRunError) Error() string { return fmt.Sprintf("run %s %s", e.R
 // Hint says what to do.
 func (e *UntrustedRunError) Hint() string {
 	return fmt.Sprintf("If it may go on so, say `plan trust %s`, then resume it.", e.Run)
-}
-
-// importedUpTo is the seq of the last event of a run that was written elsewhere, 0 for
-// none. A fork begins as the run does that it was made of.
-func importedUpTo(ctx context.Context, db *memory.DB, run plan.RunID, start *plan.RunStart) (int64, error) {
-	upTo, err := db.Imported(ctx, run)
-	if err != nil || upTo > 0 || start == nil || start.ForkedFrom == nil {
-		return upTo, err
-	}
-	from := start.ForkedFrom
-	if upTo, err = db.Imported(ctx, from.Run); err != nil {
-		return 0, err
-	}
-	return min(upTo, from.Seq), nil
-}
-
-// asStory is an event of a run of which the part up to a seq was written elsewhere.
-// That part tells what happened. What it allows, and what it says of the servers that
-// it met, is nothing that holds here.
-func asStory(ev plan.Event, upTo int64) plan.Event {
-	if ev.Seq > upTo {
-		return ev
-	}
-	switch b := ev.Body.(type) {
-	case plan.ApprovalResolved:
-		if b.Approved {
-			ev.Body = plan.Unknown{Kind: ev.Type(), Raw: json.RawMessage("{}")}
-		}
-	case plan.Adjusted:
-		ev.Body = plan.Unknown{Kind: ev.Type(), Raw: json.RawMessage("{}")}
-	}
-	return ev
 }
 
 // hasOwnSettings reports whether a run has gone on here, under settings of this
@@ -148,8 +115,8 @@ func (h *Host) runClaims(ctx context.Context, db *memory.DB, run *engine.Run) ([
 	if err != nil {
 		return nil, wrap("read the journal", err)
 	}
-	upTo, err := importedUpTo(ctx, db, run.ID, run.Start)
-	if err != nil || upTo == 0 || hasOwnSettings(past, upTo) {
+	from, err := readStory(ctx, db, run.ID, past)
+	if err != nil || !from.isForeign() || hasOwnSettings(past, from.upTo) {
 		return nil, err
 	}
 	files, err := h.Settings(run.Start.Repo, config.Config{})

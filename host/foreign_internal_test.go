@@ -89,7 +89,7 @@ func TestAJournalAllowsNothing(t *testing.T) {
 		{ev: plan.Event{Seq: 5, Body: plan.Adjusted{}}},
 		{ev: plan.Event{Seq: 6, Body: plan.Adjusted{}}, taken: true},
 	} {
-		got := asStory(test.ev, 5)
+		got := (story{upTo: 5}).tell(test.ev)
 		if _, unknown := got.Body.(plan.Unknown); unknown == test.taken || got.Seq != test.ev.Seq {
 			t.Errorf("%d %T becomes %T", test.ev.Seq, test.ev.Body, got.Body)
 		}

@@ -108,17 +108,12 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 	if err != nil {
 		return Forked{}, err
 	}
-	if err := h.beginFork(ctx, db, repo, id, start, p); err != nil {
+	if err := h.beginFork(ctx, db, repo, id, start, p, min(upTo, p.run.Head)); err != nil {
 		if _, rerr := db.Run(ctx, id); errors.Is(rerr, memory.ErrNoRun) {
 			_, derr := repo.Drop(context.WithoutCancel(ctx), tree.Root(), start.WorkBranch, start.Base)
 			err = errors.Join(stopped(ctx, err), derr)
 		}
 		return Forked{}, err
-	}
-	if upTo > 0 {
-		if err := db.MarkImported(ctx, id, min(upTo, p.run.Head)); err != nil {
-			return Forked{}, err
-		}
 	}
 	if request != "" {
 		err = h.post(ctx, db, id, Letter{
@@ -173,7 +168,8 @@ func (h *Host) forkTree(
 	return tree, nil
 }
 
-// beginFork writes the journal of a fork in one commit, and parks it.
+// beginFork writes the journal of a fork in one commit, with a note of how much of it
+// was written elsewhere, and parks it.
 func (h *Host) beginFork(
 	ctx context.Context,
 	db *memory.DB,
@@ -181,6 +177,7 @@ func (h *Host) beginFork(
 	id plan.RunID,
 	start plan.RunStart,
 	p prefix,
+	imported int64,
 ) (err error) {
 	events, err := inherit(ctx, repo, id, start, p.events)
 	if err != nil {
@@ -195,7 +192,7 @@ func (h *Host) beginFork(
 	}
 	defer func() { err = errors.Join(err, writer.Close()) }()
 	failpoint.Hit("before a fork begins")
-	if _, err := writer.Append(ctx, events...); err != nil {
+	if _, err := writer.AppendImported(ctx, imported, events...); err != nil {
 		return err
 	}
 	run, err := Fold(ctx, db, id, nil)

@@ -27,22 +27,26 @@ type journal struct {
 	hooked []plan.Event
 	// past is what the process that goes on with the run has read of the journal,
 	// up to its end then.
-	past []plan.Event
-	// upTo is the seq of the last event that was written elsewhere; 0 for none.
-	upTo int64
+	past  []plan.Event
+	story story // what of it was written elsewhere
 }
 
 // Append implements engine.Journal.
 func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Event, error) {
 	failpoint.Hit("before an append")
 	defer failpoint.Hit("after an append")
-	approves := slices.ContainsFunc(events, func(ev plan.Event) bool {
-		end, ok := ev.Body.(plan.RunEnd)
-		return ok && end.Outcome == plan.Approved
-	})
+	var unread []string // kinds of letters that keep these events from being recorded
+	for _, ev := range events {
+		end, _ := ev.Body.(plan.RunEnd)
+		switch end.Outcome {
+		case plan.Approved:
+			unread = heardFirst()
+		case plan.Planned:
+			unread = []string{string(Steer), string(FollowUp)}
+		}
+	}
 	events, j.hooked = j.guard.withVerdictHooks(ctx, events, j.hooked)
 	var letters []int64
-	var unread []string // kinds of letters that keep these events from being recorded
 	for _, ev := range events {
 		move, _ := ev.Body.(plan.StateChange)
 		if ev.Type() == plan.TypeRunEnd || move.Event == engine.Replanned {
@@ -54,9 +58,6 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 		if t, ok := ev.Body.(plan.Taker); ok && t.TakesLetter() > 0 {
 			letters = append(letters, t.TakesLetter())
 		}
-	}
-	if approves {
-		unread = heardFirst()
 	}
 	stored, err := j.writer.AppendUnlessUnread(ctx, unread, letters, events...)
 	if errors.Is(err, memory.ErrUnread) {
@@ -89,7 +90,7 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 	out := make([]plan.Event, 0, len(j.past)) // most are of the conversation that goes on
 	var after int64
 	for _, ev := range j.past {
-		if after = ev.Seq; ev.Conv == conv {
+		if after = ev.Seq; j.story.isPartOf(conv, ev) {
 			out = append(out, ev)
 		}
 	}
@@ -98,7 +99,9 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, asStory(ev, j.upTo))
+		if j.story.isPartOf(conv, ev) {
+			out = append(out, j.story.tell(ev))
+		}
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
@@ -121,7 +122,44 @@ func (h *Host) bind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter
 
 // mailbox is the inbox of a run as a loop wants it. Taking is the journal's:
 // it happens in the commit of the events that follow from a letter.
-type mailbox struct{ writer *memory.Writer }
+type mailbox struct {
+	writer *memory.Writer
+	// asked is the question that the run waited with when this process went on with
+	// it, "" for none or for several. Letters of earlier programs do not name what
+	// they answer: it is this one, and never a later one.
+	asked string
+	// before is the id of the last letter that may be such a one.
+	before int64
+}
+
+// noCall stands where a letter names no call, and is the id of none.
+const noCall = "(none)"
+
+// openMailbox opens the inbox of a run that goes on.
+func (h *Host) openMailbox(ctx context.Context, db *memory.DB, writer *memory.Writer, id plan.RunID) (mailbox, error) {
+	m := mailbox{writer: writer}
+	letters, err := writer.Letters(ctx)
+	if err != nil || !slices.ContainsFunc(letters, isNameless) {
+		return m, wrap("look into the inbox", err)
+	}
+	desk, err := readDesk(ctx, db, id)
+	if err != nil {
+		return m, err
+	}
+	if call, err := desk.find(Letter{Kind: Answer}); err == nil {
+		m.asked = call.Call
+	}
+	for _, l := range letters {
+		m.before = max(m.before, l.ID)
+	}
+	return m, nil
+}
+
+// isNameless reports whether a letter is an answer that does not say to what.
+func isNameless(l memory.Letter) bool {
+	var text Letter
+	return Kind(l.Kind) == Answer && json.Unmarshal(l.Data, &text) == nil && text.Call == ""
+}
 
 // Waiting implements loop.Mailbox.
 func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
@@ -134,6 +172,12 @@ func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
 		var text Letter
 		if forDriver(l) || json.Unmarshal(l.Data, &text) != nil {
 			continue
+		}
+		if isNameless(l) {
+			text.Call = noCall
+			if m.asked != "" && l.ID <= m.before {
+				text.Call = m.asked
+			}
 		}
 		out = append(out, loop.Letter{
 			ID:     l.ID,

@@ -47,19 +47,13 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 	if err != nil {
 		return End{}, wrap("read the journal", err)
 	}
-	var start *plan.RunStart
-	if len(past) > 0 {
-		if b, ok := past[0].Body.(plan.RunStart); ok {
-			start = &b
-		}
-	}
-	upTo, err := importedUpTo(ctx, db, id, start)
+	from, err := readStory(ctx, db, id, past)
 	if err != nil {
 		return End{}, err
 	}
 	run := &engine.Run{}
 	for i, ev := range past {
-		past[i] = asStory(ev, upTo)
+		past[i] = from.tell(ev)
 		run.Apply(past[i])
 	}
 	switch {
@@ -74,22 +68,22 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 				"`plan resume %s --accept-drift` goes on with a changed tree.", id, id),
 		)
 	}
-	return h.goOn(ctx, db, writer, run, past, upTo, o, face)
+	return h.goOn(ctx, db, writer, run, past, from, o, face)
 }
 
-// goOn drives a run that is owned and folded from its past, of which the part up to a
-// seq was written elsewhere.
+// goOn drives a run that is owned and folded from its past, of which a part may have
+// been written elsewhere.
 func (h *Host) goOn(
 	ctx context.Context,
 	db *memory.DB,
 	writer *memory.Writer,
 	run *engine.Run,
 	past []plan.Event,
-	upTo int64,
+	from story,
 	o Options,
 	face Face,
 ) (_ End, err error) {
-	isForeign := upTo > 0 && !hasOwnSettings(past, upTo)
+	isForeign := from.isForeign() && !hasOwnSettings(past, from.upTo)
 	was, cfg, changed, err := h.resumeSettings(run, isForeign, o)
 	if err != nil {
 		return End{}, err
@@ -129,9 +123,12 @@ func (h *Host) goOn(
 	}
 	defer func() { err = errors.Join(err, s.closeModel()) }()
 	s.writer = writer
+	if s.mail, err = h.openMailbox(ctx, db, writer, run.ID); err != nil {
+		return End{}, err
+	}
 	o.Replan = s.redactRead(o.Replan)
 	s.guard.observe(past...)
-	kit, err := s.loadKit(ctx, run.Start)
+	kit, err := s.kitOf(ctx, run.Start, from)
 	if err != nil {
 		return End{}, err
 	}
@@ -139,7 +136,7 @@ func (h *Host) goOn(
 	if err != nil {
 		return End{}, err
 	}
-	ph, err := s.newPhases(kit, head, instructions)
+	ph, err := s.newPhases(kit, head, instructions, was.PlanOnly)
 	if err != nil {
 		return End{}, err
 	}
@@ -152,7 +149,7 @@ func (h *Host) goOn(
 		phases:       ph,
 		run:          run,
 		past:         past,
-		imported:     upTo,
+		story:        from,
 		context:      frozen,
 		planOnly:     was.PlanOnly,
 		checksByFlag: was.ChecksByFlag || len(o.Settings.Checks.Required) > 0,

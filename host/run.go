@@ -247,11 +247,12 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 		return End{}, err
 	}
 	defer func() { err = errors.Join(err, s.writer.Close()) }()
+	s.mail = mailbox{writer: s.writer}
 	r.Context = redactMessages(r.Context, s.redactRead)
 	if err = s.prepare(ctx, r, &b, surveyed); err != nil {
 		return End{}, err
 	}
-	ph, err := s.newPhases(b.kit, b.start.Base, b.instructions)
+	ph, err := s.newPhases(b.kit, b.start.Base, b.instructions, r.PlanOnly)
 	if err != nil {
 		return End{}, err
 	}
@@ -398,6 +399,15 @@ func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, c
 			release()
 		}
 	}
+}
+
+// kitOf are the prompts and tools of a run that goes on: those that it was started
+// with, and for one that was begun elsewhere those of this version.
+func (s *session) kitOf(ctx context.Context, start *plan.RunStart, from story) (phases.Kit, error) {
+	if from.isForeign() {
+		return s.newKit()
+	}
+	return s.loadKit(ctx, start)
 }
 
 // loadKit reads the prompts and tools that a run was started with.

@@ -35,10 +35,12 @@ type session struct {
 	repo    *worktree.Repo // that the run works in
 	db      *memory.DB
 	writer  *memory.Writer // of the run's journal
+	mail    mailbox
 	shell   *sandbox.Shell
 	walls   *walls.Walls
 	guard   *guard
 	learn   *learning.Learning
+	story   story // what of the run's journal was written elsewhere
 	proof   *proof.Proof
 	secrets *config.KnownSecrets
 	redact  func(string) string // of secrets
@@ -243,6 +245,7 @@ func (s *session) newPhases(
 	kit phases.Kit,
 	base string,
 	instructions []worktree.Instruction,
+	planOnly bool,
 ) (*phases.Phases, error) {
 	var words []phases.Instruction
 	for _, in := range instructions {
@@ -271,7 +274,8 @@ func (s *session) newPhases(
 		Conversation:   s.conversation,
 		Try:            s.tryCommand,
 		StrictEvidence: s.cfg.Checks.Evidence == plan.EvidenceShown,
-		Mail:           mailbox{s.writer},
+		Mail:           s.mail,
+		PlanOnly:       planOnly,
 		NobodyAnswers:  s.autoApprove,
 		AutoApprove:    s.autoApprove,
 		Watch:          s.guard.watch,
@@ -313,7 +317,11 @@ func (s *session) knownChecks() []plan.Check {
 
 // conversation reads what a conversation of a run has journalled.
 func (s *session) conversation(ctx context.Context, run plan.RunID, conv string) ([]plan.Event, error) {
-	return (&journal{db: s.db, run: run}).Conversation(ctx, conv)
+	return (&journal{
+		db:    s.db,
+		run:   run,
+		story: s.story,
+	}).Conversation(ctx, conv)
 }
 
 func isSet(flag *bool) bool { return flag != nil && *flag }

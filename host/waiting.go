@@ -37,8 +37,18 @@ func readDesk(ctx context.Context, db *memory.DB, id plan.RunID) (*desk, error) 
 		d.last = call
 		d.resolved[call] = fmt.Sprintf("%s by %s at %s", how, by, clockTime(at))
 	}
-	var err error
-	d.run, err = Fold(ctx, db, id, func(ev plan.Event) {
+	past, err := db.ReadAll(ctx, id)
+	if err != nil {
+		return nil, wrap("read the journal", err)
+	}
+	from, err := readStory(ctx, db, id, past)
+	if err != nil {
+		return nil, err
+	}
+	d.run = &engine.Run{}
+	for _, ev := range past {
+		ev = from.tell(ev)
+		d.run.Apply(ev)
 		switch b := ev.Body.(type) {
 		case plan.ApprovalRequired:
 			close(b.Call) // asked again: it has changed
@@ -65,9 +75,6 @@ func readDesk(ctx context.Context, db *memory.DB, id plan.RunID) (*desk, error) 
 		case plan.ToolEnd:
 			close(b.Call)
 		}
-	})
-	if err != nil {
-		return nil, err
 	}
 	text := ""
 	if doc := d.run.Plan(); doc != nil {

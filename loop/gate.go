@@ -134,11 +134,8 @@ func (l *Loop) askQuestion(c *call) {
 		Args:   c.args,
 		Digest: plan.CallDigest(c.name, c.args),
 	}
-	var q struct {
-		Question string   `json:"question"`
-		Options  []string `json:"options"`
-	}
-	if err := json.Unmarshal(c.args, &q); err != nil {
+	q, err := questionOf(c.args)
+	if err != nil {
 		c.pending = nil
 		c.reject("invalid", "The question cannot be read: "+err.Error())
 		return
@@ -149,6 +146,17 @@ func (l *Loop) askQuestion(c *call) {
 		Question: q.Question,
 		Options:  q.Options,
 	})
+}
+
+// asked is what a person is asked by a call.
+type asked struct {
+	Question string   `json:"question"`
+	Options  []string `json:"options"`
+}
+
+func questionOf(args json.RawMessage) (q asked, err error) {
+	err = json.Unmarshal(args, &q)
+	return q, err //nolint:wrapcheck // the caller says what it is about
 }
 
 // maxAsks is how often a call is asked about that its hooks keep changing.
@@ -209,8 +217,8 @@ func (l *Loop) refuseDecisions(ctx context.Context, stray func(Letter) bool) err
 	return nil
 }
 
-// wants reports whether a letter is about this call as it was shown. Answers of
-// earlier programs do not name what they answer.
+// wants reports whether a letter is about this call as it was shown. An answer need
+// not name what it answers where the mailbox hands over none but such.
 func (p Pending) wants(x Letter) bool {
 	if p.Question != "" {
 		return x.Kind == Reply && (x.Call == "" || x.Call == p.Call) && (x.Digest == "" || x.Digest == p.Digest)

@@ -105,7 +105,8 @@ func (l *Loop) applyCall(body plan.Body) {
 			l.replayResult(c)
 		}
 	case plan.ApprovalRequired:
-		if c := l.openCall(b.Call); c != nil {
+		// Under another name it was not asked about, and is.
+		if c := l.openCall(b.Call); c != nil && c.name == b.Name {
 			c.asked, c.args = true, b.Args // hooks may have changed them
 			c.pending = &Pending{
 				Call:   b.Call,
@@ -119,7 +120,12 @@ func (l *Loop) applyCall(body plan.Body) {
 			}
 		}
 	case plan.Question:
-		if c := l.openCall(b.Call); c != nil {
+		c := l.openCall(b.Call)
+		if c == nil {
+			return
+		}
+		// An answer to other words would be none to what the call asks.
+		if q, err := questionOf(c.args); err == nil && q.Question == b.Question {
 			c.asked, c.pending = true, &Pending{
 				Call:     b.Call,
 				Name:     c.name,

@@ -260,8 +260,17 @@ func TestAnImportedRunIsKnown(t *testing.T) {
 	if waiting, err := to.RunsWithLetters(ctx); err != nil || len(waiting)+len(letters) != 0 {
 		t.Errorf("an owner reads it: %v, %v, %v", waiting, letters, err)
 	}
-	story(t, to, "R2", false)
-	must(t, to.MarkImported(ctx, "R2", 3))
-	expect("begins as an imported one", to, "R2", 3)
+	fork := own(t, to, "R2")
+	begun := event("R2", plan.RunStart{Request: "on"})
+	if _, err := fork.AppendImported(ctx, 1, begun, plan.Event{Run: "R2"}); err == nil {
+		t.Error("an event without a body was appended")
+	}
+	must(t, fork.Close())
+	expect("of what was not appended", to, "R2", 0)
+	fork = own(t, to, "R2")
+	_, err = fork.AppendImported(ctx, 1, begun)
+	must(t, err)
+	must(t, fork.Close())
+	expect("begins as an imported one", to, "R2", 1)
 	expect("of no such run", to, "R3", 0)
 }

@@ -90,10 +90,9 @@ func (a *importAppend) write(ctx context.Context, tx *txn) error {
 		err = errors.New("the file has changed while it was read")
 	}
 	if err == nil {
-		now := a.w.db.now().UnixNano()
-		_, err = tx.tx.ExecContext(ctx, insertImported, now, a.end.info.Head, string(a.w.run))
+		err = a.w.noteImported(ctx, tx, a.end.info.Head)
 	}
-	return err //nolint:wrapcheck // the caller names the run
+	return err
 }
 
 // portionVisitor hears what a file holds, in its order. Nil functions do not.

@@ -115,7 +115,24 @@ func (w *Writer) AppendUnlessUnread(
 	if len(letters) == 0 && len(events) == 0 {
 		return nil, nil
 	}
-	out, err := w.append(context.WithoutCancel(ctx), kinds, letters, events)
+	return w.commit(ctx, appendEntry{unread: kinds, letters: letters}, events)
+}
+
+// AppendImported is [Writer.Append] of the beginning of a run, and notes in the same
+// transaction that it was written elsewhere up to an event ([DB.Imported]): for one
+// that begins as an imported run does.
+func (w *Writer) AppendImported(ctx context.Context, upTo int64, events ...plan.Event) ([]plan.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.commit(ctx, appendEntry{imported: upTo}, events)
+}
+
+// commit appends events with all else that an entry asks for.
+func (w *Writer) commit(ctx context.Context, e appendEntry, events []plan.Event) ([]plan.Event, error) {
+	out, err := w.append(context.WithoutCancel(ctx), e, events)
 	if errors.Is(err, ErrUnread) {
 		return nil, fmt.Errorf("append to run %s: %w", w.run, err)
 	}
@@ -148,28 +165,19 @@ type appendEntry struct {
 	writer  *Writer
 	unread  []string // kinds of letters that must not wait
 	letters []int64
-	next    journalTail
-	records []record
+	// imported is the last event of what was written elsewhere; 0 notes nothing.
+	imported int64
+	next     journalTail
+	records  []record
 }
 
-func (w *Writer) append(
-	ctx context.Context,
-	unread []string,
-	letters []int64,
-	events []plan.Event,
-) ([]plan.Event, error) {
+func (w *Writer) append(ctx context.Context, e appendEntry, events []plan.Event) ([]plan.Event, error) {
 	next, records, err := w.tail.extend(w.run, events, &w.db.packer)
 	if err != nil {
 		return nil, err
 	}
-	e := &appendEntry{
-		writer:  w,
-		unread:  unread,
-		letters: letters,
-		next:    next,
-		records: records,
-	}
-	if err := w.db.commits.submit(ctx, e); err != nil {
+	e.writer, e.next, e.records = w, next, records
+	if err := w.db.commits.submit(ctx, &e); err != nil {
 		return nil, err
 	}
 	w.tail = e.next
@@ -193,6 +201,11 @@ func (e *appendEntry) write(ctx context.Context, tx *txn) error {
 	}
 	if err := w.insert(ctx, tx, e.next.key, e.records); err != nil {
 		return err
+	}
+	if e.imported > 0 {
+		if err := w.noteImported(ctx, tx, e.imported); err != nil {
+			return err
+		}
 	}
 	for _, id := range e.letters {
 		res, err := tx.exec(ctx, w.db.stmt.takeLetter, e.next.info.Head, id, e.next.key)

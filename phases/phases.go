@@ -80,6 +80,8 @@ type Config struct {
 	RedactRead func(string) string
 	// Mail holds what people say to the run while it goes on.
 	Mail loop.Mailbox
+	// PlanOnly says that the run ends with its plan.
+	PlanOnly bool
 	// Adviser says what earlier runs have taught; nil: nothing.
 	Adviser Adviser
 	// Remember and Skill are behind the tools of these names; nil: there is
@@ -237,9 +239,10 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 }
 
 // mail is what a phase hears. Guidance reaches every phase; a further request
-// waits for one that writes, which alone can carry it out.
+// waits for one that writes, which alone can carry it out, or for the planner where
+// the plan is all that is wanted.
 func (ph *Phases) mail(p plan.Phase) loop.Mailbox {
-	if ph.cfg.Mail == nil || TraitsOf(p).Writes {
+	if ph.cfg.Mail == nil || TraitsOf(p).Writes || ph.cfg.PlanOnly && p == plan.Plan {
 		return ph.cfg.Mail
 	}
 	return withoutFollowUps{ph.cfg.Mail}

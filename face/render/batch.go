@@ -41,7 +41,7 @@ func Batches(w io.Writer, all []batches.Batch, now time.Time) error {
 // Batch writes how a batch and its jobs stand, with short only those that run, wait
 // or have failed.
 func Batch(w io.Writer, b batches.Standing, short bool) error {
-	fmt.Fprintf(w, "batch %s  %s  %s  %s\n", b.ID, b.State, JobCounts(b.Counts), batchCost(b.CostUSD))
+	tellf(w, "batch %s  %s  %s  %s\n", b.ID, b.State, JobCounts(b.Counts), batchCost(b.CostUSD))
 	tw := tabwriter.NewWriter(w, 0, 0, len(columnGap), ' ', 0)
 	for _, j := range b.Jobs {
 		if short && (j.State == batch.JobDone || j.State == batch.JobQueued) {
@@ -52,7 +52,7 @@ func Batch(w io.Writer, b batches.Standing, short bool) error {
 			why = strings.TrimSpace(why + " " + j.Published.Summary())
 		}
 		why = SafeLine(oneline.Cut(why, maxJobWhy))
-		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", SafeLine(j.ID), jobWord(j), j.Run, why)
+		tellf(tw, "  %s\t%s\t%s\t%s\n", SafeLine(j.ID), jobWord(j), j.Run, why)
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("write the jobs: %w", err)
@@ -89,17 +89,17 @@ func SameJobs(w io.Writer, b batches.Batch) error {
 // BatchOutcome writes how a batch stands at the end, and what can be done next.
 func BatchOutcome(w io.Writer, o batches.Outcome) {
 	b := o.Batch
-	fmt.Fprintf(w, "\nbatch %s: %s; %s, %s tokens\n",
+	tellf(w, "\nbatch %s: %s; %s, %s tokens\n",
 		b.ID, JobCounts(b.Counts), batchCost(b.CostUSD), Tokens(b.Tokens))
 	var full *batch.BudgetError
 	var up *plan.TimeUp
 	switch {
 	case o.Interrupted():
-		fmt.Fprintln(w, "  interrupted; jobs that ran are parked where they stood")
+		tellf(w, "%s\n", "  interrupted; jobs that ran are parked where they stood")
 	case errors.As(o.Stopped, &full):
-		fmt.Fprintln(w, "  "+full.Error()+"; what was left is parked")
+		tellf(w, "%s\n", "  "+full.Error()+"; what was left is parked")
 	case errors.As(o.Stopped, &up):
-		fmt.Fprintln(w, "  "+up.Error()+"; what was left is parked")
+		tellf(w, "%s\n", "  "+up.Error()+"; what was left is parked")
 	}
 	if writeAwaitedPlan(w, b) {
 		return
@@ -108,7 +108,7 @@ func BatchOutcome(w io.Writer, o batches.Outcome) {
 	for _, j := range b.Jobs {
 		if j.NeedsPerson() {
 			waiting++
-			fmt.Fprintf(w, "  job %s waits for a person: plan show %s\n", SafeLine(j.ID), j.Run)
+			tellf(w, "  job %s waits for a person: plan show %s\n", SafeLine(j.ID), j.Run)
 		}
 	}
 	writeNextCommands(w, b, waiting)
@@ -124,13 +124,13 @@ func writeAwaitedPlan(w io.Writer, b batches.Standing) bool {
 	job := SafeLine(p.Job)
 	switch {
 	case p.Parked == plan.ParkApproval:
-		fmt.Fprintf(w, "  the other jobs wait for the plan of job %s to be approved\n", job)
-		fmt.Fprintf(w, "  next  plan show %s --plan\n", p.Run)
-		fmt.Fprintf(w, "        plan batch approve %s, with --plan FILE to change it, "+
+		tellf(w, "  the other jobs wait for the plan of job %s to be approved\n", job)
+		tellf(w, "  next  plan show %s --plan\n", p.Run)
+		tellf(w, "        plan batch approve %s, with --plan FILE to change it, "+
 			"or plan batch deny %s --comment TEXT\n", b.ID, b.ID)
-		fmt.Fprintf(w, "        plan batch resume %s\n", b.ID)
+		tellf(w, "        plan batch resume %s\n", b.ID)
 	case p.State == batch.JobFailed || p.State == batch.JobCancelled:
-		fmt.Fprintf(w, "  the other jobs wait for a plan, and job %s that was to make it is %s: "+
+		tellf(w, "  the other jobs wait for a plan, and job %s that was to make it is %s: "+
 			"plan batch retry %s --only %s\n", job, p.State, b.ID, job)
 	default:
 		return false
@@ -141,19 +141,19 @@ func writeAwaitedPlan(w io.Writer, b batches.Standing) bool {
 // writeNextCommands lists the commands that make sense now. Waiting is how many
 // jobs wait for a person.
 func writeNextCommands(w io.Writer, b batches.Standing, waiting int) {
-	fmt.Fprintf(w, "  next  plan batch report %s\n", b.ID)
+	tellf(w, "  next  plan batch report %s\n", b.ID)
 	queued := b.Counts[batch.JobQueued]
 	switch {
 	case queued > 0 && b.Limit > 0 && b.Total-queued >= b.Limit:
-		fmt.Fprintf(w, "        plan batch continue %s\n", b.ID)
+		tellf(w, "        plan batch continue %s\n", b.ID)
 	case queued+b.Counts[batch.JobParked]-waiting > 0:
-		fmt.Fprintf(w, "        plan batch resume %s\n", b.ID)
+		tellf(w, "        plan batch resume %s\n", b.ID)
 	}
 	if b.Counts[batch.JobFailed] > 0 {
-		fmt.Fprintf(w, "        plan batch retry %s --failed\n", b.ID)
+		tellf(w, "        plan batch retry %s --failed\n", b.ID)
 	}
 	if b.Counts[batch.JobDone] > 0 {
-		fmt.Fprintf(w, "        plan batch apply %s, or publish\n", b.ID)
+		tellf(w, "        plan batch apply %s, or publish\n", b.ID)
 	}
 }
 

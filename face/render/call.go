@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -15,12 +14,12 @@ func WriteCall(to io.Writer, c plan.WaitingCall) {
 	if c.IsPlan() {
 		question = "May this plan be carried out?"
 	}
-	fmt.Fprintf(to, "%s\n", SafeLine(question))
+	tellf(to, "%s\n", SafeLine(question))
 	for line := range strings.Lines(SafeText(c.Shown())) {
-		fmt.Fprintf(to, "  %s\n", strings.TrimRight(line, "\n"))
+		tellf(to, "  %s\n", strings.TrimRight(line, "\n"))
 	}
 	if c.Why != "" {
-		fmt.Fprintf(to, "because: %s\n", SafeLine(c.Why))
+		tellf(to, "because: %s\n", SafeLine(c.Why))
 	}
 }
 

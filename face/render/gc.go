@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 	"time"
 
@@ -16,7 +15,7 @@ func Collected(w io.Writer, done host.GC, dryRun bool, now time.Time) error {
 		verb, sum = "would remove", "would free"
 	}
 	for _, c := range done.Removed {
-		fmt.Fprintf(
+		tellf(
 			w,
 			"%s %s  %s, over for %s, %s, %s\n",
 			verb,
@@ -36,10 +35,10 @@ func Collected(w io.Writer, done host.GC, dryRun bool, now time.Time) error {
 		if l.Of != "" {
 			of = ", of " + l.Of
 		}
-		fmt.Fprintf(w, "%s %s %s  %s%s%s\n", word, l.Kind, SafeLine(l.Name), Bytes(l.Bytes), SafeLine(of), SafeLine(rest))
+		tellf(w, "%s %s %s  %s%s%s\n", word, l.Kind, SafeLine(l.Name), Bytes(l.Bytes), of, rest)
 	}
 	if c := done.Caches; c.Removed+c.Kept > 0 {
-		fmt.Fprintf(
+		tellf(
 			w,
 			"%s %s of build caches in %s; %s kept, with %s\n",
 			sum,

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -61,16 +60,16 @@ func FactForgotten(w io.Writer, f plan.Fact) error {
 
 // Fact writes a fact and where it comes from.
 func Fact(w io.Writer, f plan.Fact) error {
-	fmt.Fprintf(w, "%s\n\nfrom     %s\n", SafeLine(f.Text), f.Source)
+	tellf(w, "%s\n\nfrom     %s\n", SafeLine(f.Text), f.Source)
 	if f.Run != "" {
-		fmt.Fprintf(w, "run      %s\n", f.Run)
+		tellf(w, "run      %s\n", f.Run)
 	}
 	scope := f.Repo
 	if scope == "" {
 		scope = "every repository"
 	}
-	fmt.Fprintf(w, "holds    %s\n", SafeLine(scope))
-	fmt.Fprintf(w, "created  %s\n", f.Created.Format(time.RFC3339))
+	tellf(w, "holds    %s\n", SafeLine(scope))
+	tellf(w, "created  %s\n", f.Created.Format(time.RFC3339))
 	err := writef(w, "used     %d times\n", f.Used)
 	if !f.Expires.IsZero() {
 		err = writef(w, "expires  %s\n", f.Expires.Format(time.RFC3339))
@@ -92,13 +91,13 @@ func FactsImported(w io.Writer, count map[memory.Added]int) error {
 // Style writes what is known of how a person writes, and what a model is told
 // of it.
 func Style(w io.Writer, s memory.Style) error {
-	fmt.Fprintf(w, "formality  %.2f\n", s.Formality)
-	fmt.Fprintf(w, "energy     %.2f\n", s.Energy)
-	fmt.Fprintf(w, "terseness  %.2f\n", s.Terseness)
-	fmt.Fprintf(w, "emoji      %.2f\n", s.Emoji)
-	fmt.Fprintf(w, "seen       %d\n", s.Seen)
+	tellf(w, "formality  %.2f\n", s.Formality)
+	tellf(w, "energy     %.2f\n", s.Energy)
+	tellf(w, "terseness  %.2f\n", s.Terseness)
+	tellf(w, "emoji      %.2f\n", s.Emoji)
+	tellf(w, "seen       %d\n", s.Seen)
 	for _, words := range s.Stated {
-		fmt.Fprintf(w, "stated     %s\n", SafeLine(words))
+		tellf(w, "stated     %s\n", SafeLine(words))
 	}
 	line := s.Line()
 	if line == "" {

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/plan-engine/plan/host"
@@ -21,17 +20,17 @@ func WriteMoved(to io.Writer, m host.Moved) {
 	}
 	switch {
 	case m.Result == host.ResultNothing:
-		fmt.Fprintf(to, "%s: there is nothing to do, %s has it already\n", m.ID, SafeLine(m.Repo))
+		tellf(to, "%s: there is nothing to do, %s has it already\n", m.ID, SafeLine(m.Repo))
 	case what != "":
-		fmt.Fprintf(to, "%s: %s %s %s\n", m.ID, Count(len(m.Files), "file"), what, SafeLine(m.Repo))
+		tellf(to, "%s: %s %s %s\n", m.ID, Count(len(m.Files), "file"), what, SafeLine(m.Repo))
 		for _, path := range m.Files {
-			fmt.Fprintf(to, "  %s\n", SafeLine(path))
+			tellf(to, "  %s\n", SafeLine(path))
 		}
 	}
 	if m.Commit != "" && m.Result == host.ResultCommitted {
-		fmt.Fprintf(to, "commit %s\n", m.Commit)
+		tellf(to, "commit %s\n", m.Commit)
 	}
 	if m.Undo != "" {
-		fmt.Fprintf(to, "The tree as it was is kept as %s; `plan restore %s --undo` goes back to it.\n", m.Undo, m.ID)
+		tellf(to, "The tree as it was is kept as %s; `plan restore %s --undo` goes back to it.\n", m.Undo, m.ID)
 	}
 }

@@ -39,7 +39,7 @@ func Skill(w io.Writer, s learning.SkillText) error {
 	if source == "" {
 		source = "-"
 	}
-	fmt.Fprintf(w, "%s (%s, %s)\n%s\n", s.Name, source, s.Status, SafeLine(s.Description))
+	tellf(w, "%s (%s, %s)\n%s\n", s.Name, source, s.Status, SafeLine(s.Description))
 	return writef(w, "\n%s\n", SafeText(s.Body))
 }
 
@@ -49,10 +49,10 @@ func DraftReview(w io.Writer, r learning.Review, n, all int) error {
 	for i, id := range r.Runs {
 		runs[i] = string(id)
 	}
-	fmt.Fprintf(w, "Draft %d of %d: %s, revision %d (%s)\n", n, all, r.Name, r.Revision, r.Status)
-	fmt.Fprintf(w, "from runs %s\nrouter: %s\n", strings.Join(runs, ", "), r.Router)
+	tellf(w, "Draft %d of %d: %s, revision %d (%s)\n", n, all, r.Name, r.Revision, r.Status)
+	tellf(w, "from runs %s\nrouter: %s\n", strings.Join(runs, ", "), r.Router)
 	if r.Change != "" {
-		fmt.Fprintf(w, "a change to the skill %s\n", r.Change)
+		tellf(w, "a change to the skill %s\n", r.Change)
 	}
 	return writef(w, "\n%s\n", SafeText(r.Diff))
 }

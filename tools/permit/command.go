@@ -37,6 +37,7 @@ type Part struct {
 	copied    []copied // folders whose files it brings to other names
 	mayRun    []string // commands in a file that it runs
 	mayName   []string // paths in such a file
+	opens     []listing
 }
 
 // feed says what a command reads on its standard input.
@@ -99,7 +100,8 @@ type reader struct {
 	past  []string // where else they may start, if a change of folder failed
 	made  []link   // by the line
 	vars  *variables
-	dots  bool // patterns may fit more than by default
+	lists []listing // what the command at hand is given the names of; nil if that cannot be told
+	dots  bool      // patterns may fit more than by default
 	parts []Part
 	depth int
 }
@@ -182,7 +184,10 @@ func (r *reader) binary(cmd *syntax.BinaryCmd, in feed) {
 			through = fetched
 		}
 	}
+	was := r.lists
+	r.lists = r.listed(before)
 	r.scoped(func() { r.stmt(cmd.Y, through) })
+	r.lists = was
 }
 
 // within reads the statements inside a compound command, and the commands that

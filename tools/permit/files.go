@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/plan-engine/plan/internal/subpath"
 )
 
@@ -209,12 +211,13 @@ func resolved(path string) string {
 func within(dir, path string) bool { return subpath.Within(dir, path) }
 
 // folded is a name as file systems compare it that do not tell upper case from
-// lower case, and that skip characters which are not seen.
+// lower case, nor composed letters from decomposed ones, and that skip characters
+// which are not seen.
 func folded(name string) string {
-	return strings.Map(func(c rune) rune {
+	return norm.NFC.String(strings.Map(func(c rune) rune {
 		if unicode.Is(unicode.Cf, c) {
 			return -1
 		}
 		return unicode.ToLower(unicode.ToUpper(c))
-	}, name)
+	}, norm.NFD.String(name)))
 }

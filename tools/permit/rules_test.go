@@ -56,6 +56,9 @@ func TestRulesAboutCommandLines(t *testing.T) {
 		{Command: "git push", Action: permit.Deny},
 		{Path: "secret.txt", Action: permit.Deny},
 		{Path: "migrations/**", Action: permit.Deny},
+		{Path: "geh\u00e9im/**", Action: permit.Deny},
+		{Path: "fu\u0308r", Action: permit.Deny},
+		{Path: "\u1e69", Action: permit.Deny},
 	}})
 	n := 0
 	for line := range strings.Lines(string(data)) {

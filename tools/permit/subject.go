@@ -188,6 +188,9 @@ func (s subject) fitsPath(pattern string, loose bool) answer {
 		slices.ContainsFunc(s.part.mayName, either) {
 		out = max(out, maybe)
 	}
+	for _, l := range s.part.opens {
+		out = max(out, l.open(either))
+	}
 	return max(out, s.folders(either))
 }
 

@@ -273,7 +273,8 @@ func (r *reader) behind(at int, w wrapper, args []word, in feed, here *string) {
 				args[i] = unsaid(args[i].text)
 			}
 		}
-		args = append(args, unsaid("…"))
+		r.given(args, in)
+		return
 	case name == "flock" && args[0].text == "-c" && len(args) > 1, name == "watch":
 		if name == "flock" {
 			args = args[1:]
@@ -282,6 +283,20 @@ func (r *reader) behind(at int, w wrapper, args []word, in feed, here *string) {
 		return
 	}
 	r.simple(args, in, here)
+}
+
+// given reads a command that gets further words from its input.
+func (r *reader) given(args []word, in feed) {
+	at := len(r.parts)
+	r.simple(append(slices.Clone(args), unsaid("…")), in, nil)
+	if len(r.lists) == 0 || !known(args) || at != len(r.parts)-1 {
+		return
+	}
+	// What of its words is not known are names of files, and it is known which.
+	p := &r.parts[at]
+	if slices.Contains(readers, p.program()) && !p.flag("", "--pre", "--hostname-bin") {
+		p.unsure, p.opens = false, r.lists
+	}
 }
 
 // splits reads the command line that env is given as one word.
