@@ -85,7 +85,7 @@ func makesRoom(t *testing.T, count func(string) int64) {
 	for _, body := range requestBodies(b) {
 		bodies[string(body)] = true
 	}
-	for cut := range b.j.commits {
+	for _, cut := range cuts(t, b.j.commits) {
 		again, n := reading(t, repeating)
 		again.cfg.Count = count
 		again.j.commits = append([][]plan.Event(nil), b.j.commits[:cut+1]...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/chat"
 	"github.com/plan-engine/plan/model/scripted"
@@ -55,6 +57,21 @@ func (j *journal) emit(_ context.Context, events ...plan.Event) error {
 	}
 	j.commits = append(j.commits, kept)
 	return nil
+}
+
+// sampledCuts is after how many of its commits a long conversation is gone on with
+// where samples are played.
+const sampledCuts = 8
+
+// cuts are the commits after which a conversation is gone on with: the first, the
+// last, and a sample of those between.
+func cuts(t *testing.T, commits [][]plan.Event) []int {
+	t.Helper()
+	var between []int
+	for at := 1; at < len(commits)-1; at++ {
+		between = append(between, at)
+	}
+	return slices.Concat([]int{0}, sampling.Pick(sampling.New(t), sampledCuts, between), []int{len(commits) - 1})
 }
 
 func (j *journal) events() []plan.Event {

@@ -111,7 +111,7 @@ func TestAWindowIsLearntFromARefusal(t *testing.T) {
 			for _, call := range p.calls {
 				sent[asked(t, call)] = true
 			}
-			for cut := range b.j.commits {
+			for _, cut := range cuts(t, b.j.commits) {
 				again, q := fresh()
 				again.j.commits = append([][]plan.Event(nil), b.j.commits[:cut+1]...)
 				l2 := again.loop(again.j.events()...)

@@ -35,6 +35,8 @@ func logged(t *testing.T) (asked func() string) {
 
 // A review asks for the same trees before each of its trials: git is asked once, and
 // again when what it made is gone.
+//
+//nolint:paralleltest // it sets the PATH
 func TestGitIsAskedOnceForTheSameTrees(t *testing.T) {
 	asked := logged(t)
 	r, dir := start(t, map[string]string{"a": "a", "test": "t"})

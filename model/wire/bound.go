@@ -24,8 +24,9 @@ const (
 	// maxStream bounds all bytes of an answer, whatever they are.
 	maxStream = 128 << 20
 	// maxCalls bounds the calls of an answer that are kept at all. The loop
-	// runs far fewer of them, and answers the others.
-	maxCalls = 1 << 14
+	// runs far fewer of them, and answers the others. To find the call that an
+	// event is about, all of them are looked at.
+	maxCalls = 1 << 12
 	// maxError bounds an error; the rest is not looked at.
 	maxError = 1 << 20
 )
