@@ -17,7 +17,6 @@ BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
 KILLS := KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills
 SAMPLED := ^Test($(KILLS)|FalseDones|Findings|ClaudeCost|Scripts|ScriptsWithTheRaceDetector|Escapes|DyingAnywhere|PlanningGoesOnAnywhere|AWindowIsLearntFromARefusal|CompactionMakesRoom|ACrowd|KilledMoves|PowerCut|NothingIsLeftOfTheKilled)$$
-UNRACED := /(cmd/plan|sandbox)$$$$
 JOBS ?= 1000
 
 .DEFAULT_GOAL := build
@@ -38,20 +37,17 @@ show: build ## prove it on foreign code: an old release of a Go module, fifteen 
 show-batch: build ## the same for batches: one scripted change over ten Go modules, with their own tests
 	testdata/show/batch.sh
 
-# The tests of cmd/plan start one program as a process, again and again, and have no
-# goroutines of the product's in them: make soak plays whole runs of a program that was
-# built with the detector. Without DWARF (-w) a test links in half the time.
-# A process with the detector would sleep a second at its end without GORACE.
-# What starts more walls than it has goroutines goes without the detector too: each
-# wall is the test's own binary, which takes five times as long to start with it. The
-# code is raced in the tests of host, and whole in make soak. Repositories get no
-# sample hooks: half of what git init costs.
+# The race detector is there where goroutines are, as packages.sh finds them; make soak
+# plays whole runs of a program that was built with it. Without DWARF (-w) a test links
+# in half the time. A process with the detector would sleep a second at its end without
+# GORACE. Repositories get no sample hooks: half of what git init costs.
 test: export GORACE := atexit_sleep_ms=0
 test: export GIT_TEMPLATE_DIR := $(CURDIR)/internal/gittest/template
 test: ## run the tests, with the race detector and in random order; the longest play a sample (make soak plays all)
 	$(GO) test $(GOFLAGS_ALL) -race -ldflags=-w -shuffle=on -count=1 -p 3 -timeout 20m \
-	  $$($(GO) list $(GOFLAGS_ALL) ./... | grep -vE '$(UNRACED)')
-	$(GO) test $(GOFLAGS_ALL) -ldflags=-w -shuffle=on -count=1 -parallel 8 -timeout 20m ./cmd/plan ./sandbox
+	  $$(internal/sampling/packages.sh raced)
+	$(GO) test $(GOFLAGS_ALL) -ldflags=-w -shuffle=on -count=1 -parallel 8 -timeout 20m \
+	  $$(internal/sampling/packages.sh others)
 
 $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)

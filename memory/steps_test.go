@@ -2,8 +2,10 @@ package memory_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -35,7 +37,9 @@ func bulky(t *testing.T, db *memory.DB, run plan.RunID, events, blobs int) {
 			name = "of all"
 		}
 		e := report(run, name)
-		e.Blobs = []plan.Blob{plan.NewBlob([]byte(strings.Repeat(name, 1_000_000/len(name))))}
+		data := make([]byte, 1_000_000) // that no compression makes smaller
+		_, _ = rand.NewChaCha8(sha256.Sum256([]byte(name))).Read(data)
+		e.Blobs = []plan.Blob{plan.NewBlob(data)}
 		all = append(all, e)
 	}
 	appendAll(t, w, append(all, runEnd(run))...)
@@ -191,23 +195,26 @@ func TestShrinkGivesWay(t *testing.T) {
 	db, other := open(t, dir), own(t, open(t, dir), "R2")
 	bulky(t, db, "R1", 0, 60)
 	must(t, db.Exec(ctx, "PRAGMA cache_size = 10"))
-	shrunk := make(chan error)
+	inside := flock.New(filepath.Join(dir, "locks", "writing.inside"))
+	must(t, inside.Lock()) // until both stand in line, in this order
+	shrunk, written := make(chan error), make(chan error)
 	go func() { shrunk <- db.Shrink(ctx) }()
-	await(t, "the file to be written anew", func() bool { return lineHeld(t, dir) })
-	appendAll(t, other, runStart("R2"))
+	await(t, "the one that shrinks to stand in line", func() bool {
+		next := flock.New(filepath.Join(dir, "locks", "writing.next"))
+		defer next.Close()
+		free, err := next.TryLock()
+		must(t, err)
+		return !free
+	})
+	go func() {
+		_, err := other.Append(ctx, runStart("R2"))
+		written <- err
+	}()
+	must(t, inside.Close())
 	if err := <-shrunk; !errors.Is(err, memory.ErrWanted) {
 		t.Errorf("got %v, want ErrWanted", err)
 	}
-}
-
-// lineHeld reports whether a process may write right now.
-func lineHeld(t *testing.T, dir string) bool {
-	t.Helper()
-	lock := flock.New(filepath.Join(dir, "locks", "writing.inside"))
-	defer lock.Close()
-	free, err := lock.TryLock()
-	must(t, err)
-	return !free
+	must(t, <-written)
 }
 
 // TestAway: a process that commits, or waits to, is not away. It is told that it waits,

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# packages.sh raced|others: lists the packages that are tested with the race
+# detector, or all others.
+#
+# Raced is what starts goroutines, in its code or its tests. cmd/plan starts one
+# program as a process again and again, and sandbox a wall of its own binary, which
+# takes five times as long to start with the detector: make soak races both.
+set -euo pipefail
+starts='^[[:space:]]*go [A-Za-z]|errgroup|WaitGroup|\.Go\('
+go list -tags sqlite_fts5 -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r name dir; do
+	kind=others
+	case $name in
+	*/cmd/plan | */sandbox) ;;
+	*) if grep -qE "$starts" "$dir"/*.go; then kind=raced; fi ;;
+	esac
+	if [ "$kind" = "$1" ]; then echo "$name"; fi
+done
