@@ -209,8 +209,11 @@ func (ph *Phases) inRoom(
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	out, err = work(s)
-	if errors.Is(err, errParked) {
+	switch {
+	case errors.Is(err, errParked):
 		return plan.Outcome{Park: s.parked}, nil
+	case errors.Is(err, errAnother):
+		return plan.Outcome{Replan: s.another.evidence}, nil
 	}
 	return out, err
 }

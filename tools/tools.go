@@ -49,6 +49,9 @@ type Config struct {
 	Remember func(ctx context.Context, text string) (string, error)
 	// Skill returns the text of a skill; nil: there are none.
 	Skill func(ctx context.Context, name string) (string, error)
+	// Replan asks for another plan, and reports whether there will be one; nil:
+	// there never is.
+	Replan func(evidence string) bool
 }
 
 // Set is the built-in tools over one root. Its methods are safe for
