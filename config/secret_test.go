@@ -118,6 +118,7 @@ func TestFindHome(t *testing.T) {
 				Logs:      in("logs"),
 				Skills:    in("skills"),
 				Worktrees: in("worktrees"),
+				Making:    in("making"),
 			}
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -89,7 +89,7 @@ func (ph *Phases) delegate(own []loop.Tool) loop.Delegate {
 func (ph *Phases) openTools(room Room, seen map[string]string, replan func(string) bool) (*tools.Set, error) {
 	return tools.New(tools.Config{
 		Root:     room.Dir,
-		Shell:    room.Shell,
+		Shell:    room.runner(),
 		Blob:     ph.cfg.Blob,
 		Seen:     seen,
 		Redact:   ph.cfg.RedactRead,
