@@ -12,7 +12,9 @@ type Brief struct {
 	Request string
 
 	Notice  string        // what to tell the conversation before its next turn
-	Replan  string        // Plan: why the earlier plan was given up
+	Replan  string        // Plan, Review: why the earlier plan was given up
+	Earlier *PlanDoc      // Review: the plan that was given up last, nil for none
+	Asked   bool          // Implement: it has asked for another plan before, which it may once in a run
 	Said    []string      // what the person has said since, oldest first
 	Context []Message     // Explore: the frozen conversation it starts from
 	Report  string        // Plan: what Explore found
@@ -44,6 +46,7 @@ type Outcome struct {
 	Plan      *PlanDoc   // Plan; and Explore where it leaves Plan nothing to decide
 	Open      string     // Explore: what it leaves to Plan, "" where it does not say
 	Summary   string     // Implement: the implementer's closing words
+	Replan    string     // Implement: why it needs another plan, "" where it does not
 	Judgement *Judgement // Review
 	Remarks   string     // Critique: "" when nothing stands against the plan
 	Park      *Parked    // the phase stopped where it stands

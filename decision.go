@@ -81,6 +81,9 @@ const (
 	ScopeAlways = "always" // and in all that come
 )
 
+// ReplanTool is the name of the tool with which the implementer asks for another plan.
+const ReplanTool = "replan"
+
 // PlanTool is the name under which a plan waits for a person.
 const PlanTool = "plan"
 

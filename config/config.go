@@ -87,8 +87,9 @@ type Config struct {
 	MaxMemory    Size        `toml:"max_memory" json:"max_memory,omitempty"`
 	MaxProcesses int64       `toml:"max_processes" json:"max_processes,omitempty" max:"4194304"`
 	Walls        WallsConfig `toml:"walls" json:"walls,omitzero"`
-	// ExploreBash gives Explore and Plan commands, behind the wall of Review.
-	ExploreBash bool `toml:"explore_bash" json:"explore_bash,omitempty"`
+	// ExploreBash gives Explore and Plan commands, behind the wall of Review. Unset: where
+	// one can be built.
+	ExploreBash *bool `toml:"explore_bash" json:"explore_bash,omitempty"`
 	// AllowCommit lets the commands of Implement write .git, hooks and settings
 	// excepted.
 	AllowCommit bool `toml:"allow_commit" json:"allow_commit,omitempty"`

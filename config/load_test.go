@@ -64,7 +64,7 @@ func TestLoadDefaults(t *testing.T) {
 		}
 		want := `{"max_review_cycles":2,"max_turns":100,"checks":{"detect":true},` +
 			`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},"timeouts":{"idle":"2m0s",` +
-			`"bash":"2m0s"},"max_processes":4096}`
+			`"bash":"2m0s"},"way":"auto","max_processes":4096}`
 		if got := string(cfg.JSON()); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
@@ -88,6 +88,7 @@ publish_interval = "5s"
 structured = "tool"
 sandbox = "required"
 explore_bash = true
+way = "short"
 allow_commit = true
 max_memory = "3GiB"
 max_processes = 300
@@ -137,7 +138,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 	want := config.Config{
 		Model: "big", BaseURL: "https://models.example/v1", Effort: "high", Temperature: ptr(0.0), MaxOutputTokens: 4096,
 		MaxReviewCycles: ptr(0), MaxTurns: 50, MaxTokens: 1_000_000, MaxCost: 2.5, Timeout: config.Of(90 * time.Minute),
-		Wait: ptr(false), Structured: "tool", Sandbox: "required", ExploreBash: true, AllowCommit: true,
+		Wait: ptr(false), Structured: "tool", Sandbox: "required", Way: "short", ExploreBash: ptr(true), AllowCommit: true,
 		MaxMemory: 3 << 30, MaxProcesses: 300,
 		Walls:   config.WallsConfig{Show: []string{"~/.tool", "/opt/data"}, Environment: "inherit", AllowEnv: []string{"APP_*", "DATABASE_URL"}},
 		Publish: "gh pr create", PublishInterval: config.Of(5 * time.Second),

@@ -71,6 +71,8 @@ type Run struct {
 	inCritique bool // the open phase is the critique of the plan
 
 	drafted            bool // this attempt of Plan has made one, or Explore has
+	leftPlan           int  // how many plans there were when one was given up last
+	askedReplan        bool // the implementer has asked for another plan
 	critiqued          bool
 	asked              string // the call of the plan that a person was asked about last
 	remarks, remarksBy string // that the next version of the plan answers
@@ -214,6 +216,8 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 		r.Said = append(r.Said, b.Text)
 	case plan.GapChange:
 		r.applyGap(b.Gap)
+	case plan.ToolEnd:
+		r.askedReplan = r.askedReplan || b.Name == plan.ReplanTool && !b.Error
 	// Calls of tools wait for people in the same way and are the business of their
 	// conversations: only what is asked about a plan counts here.
 	case plan.ApprovalRequired:
@@ -250,6 +254,7 @@ func (r *Run) applyMove(b plan.StateChange) {
 			r.rechecked = false
 		}
 		if b.Event == evReplan {
+			r.leftPlan = len(r.Plans)
 			delete(r.convs, plan.Implement) // another plan is another conversation
 		}
 		if p == plan.Review {

@@ -87,6 +87,8 @@ type crew struct {
 	// during is called while the model is asked; what it returns stops the
 	// phase, whose events are balanced then, as the loop would do it.
 	during func(ctx context.Context, b plan.Brief) (*plan.Parked, error)
+	// tool names what an attempt calls; nil: it is a tool that means nothing here.
+	tool func(plan.Brief) string
 
 	mu      sync.Mutex
 	briefs  []plan.Brief
@@ -143,7 +145,10 @@ func (c *crew) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.Outc
 			return plan.Outcome{}, err
 		}
 	}
-	call := fmt.Sprintf("%s-%d", b.Phase, b.Attempt)
+	call, name := fmt.Sprintf("%s-%d", b.Phase, b.Attempt), "tool"
+	if c.tool != nil {
+		name = c.tool(b)
+	}
 	if !s.answered {
 		if err := emit(ctx, event(plan.MessageUpdate{Kind: plan.BlockText, Text: "…"})); err != nil {
 			return plan.Outcome{}, err
@@ -155,15 +160,15 @@ func (c *crew) Run(ctx context.Context, b plan.Brief, emit plan.Emit) (plan.Outc
 					event(plan.TurnEnd{Reason: plan.EndCancelled})))
 			}
 		}
-		if err := emit(ctx, event(plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: call, Name: "tool"}}}}),
+		if err := emit(ctx, event(plan.MessageEnd{Message: plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{{Type: plan.BlockToolCall, Call: call, Name: name}}}}),
 			event(plan.UsageReport{Model: "m", Usage: plan.Usage{Requests: 1, Input: 10, Output: 1}, CostUSD: 0.25, Priced: true}),
-			event(plan.ToolStart{Call: call, Name: "tool", Args: []byte(`{}`)})); err != nil {
+			event(plan.ToolStart{Call: call, Name: name, Args: []byte(`{}`)})); err != nil {
 			return plan.Outcome{}, err
 		}
 		c.effects++
 	}
 	if !s.done {
-		if err := emit(ctx, event(plan.ToolEnd{Call: call, Name: "tool"}), event(plan.TurnEnd{Reason: plan.EndCompleted})); err != nil {
+		if err := emit(ctx, event(plan.ToolEnd{Call: call, Name: name}), event(plan.TurnEnd{Reason: plan.EndCompleted})); err != nil {
 			return plan.Outcome{}, err
 		}
 	}

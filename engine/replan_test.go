@@ -212,3 +212,63 @@ func TestAPlanThatIsOutdated(t *testing.T) {
 		})
 	}
 }
+
+// TestTheImplementerAsksForAnotherPlan, once: the run goes back to planning with what
+// it found, what it built stays, and the reviewer sees both plans. It counts as asked
+// for also where the process dies before the run has moved.
+func TestTheImplementerAsksForAnotherPlan(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed=%t", killed), func(t *testing.T) {
+			t.Parallel()
+			b, _ := onGround(t)
+			b.cfg.ApprovePlan, b.cfg.PlanApprover = true, yes{}
+			b.crew.tool = func(br plan.Brief) string {
+				if br.Phase == plan.Implement && br.Attempt == 1 {
+					return plan.ReplanTool
+				}
+				return "tool"
+			}
+			b.crew.outcome = func(br plan.Brief) plan.Outcome {
+				if br.Phase == plan.Implement && br.Attempt == 1 {
+					return plan.Outcome{Replan: "there is no such table"}
+				}
+				return usual(1)(br)
+			}
+			if killed {
+				killAfter(t, b, plan.TypeToolEnd)
+			}
+			if end := b.finish(); end.State != plan.Approved {
+				t.Fatalf("ended with %+v", end)
+			}
+			sound(t, b.events(), true)
+			last := map[plan.Phase]plan.Brief{}
+			for _, br := range b.crew.briefs {
+				last[br.Phase] = br
+			}
+			const why = "the implementer found it wrong: there is no such table"
+			if p := last[plan.Plan]; p.Attempt != 2 || p.Replan != why || p.Plan == nil || p.Plan.Version != 1 {
+				t.Errorf("Plan is told %+v", p)
+			}
+			if p := last[plan.Implement]; p.Attempt != 2 || !p.Asked || p.Plan.Version != 2 || len(p.Past) > 0 {
+				t.Errorf("Implement is told %+v", p)
+			}
+			if p := last[plan.Review]; p.Replan != why || p.Plan.Version != 2 || p.Earlier == nil || p.Earlier.Version != 1 {
+				t.Errorf("Review is told %+v", p)
+			}
+			if n := b.count(plan.TypeApprovalResolved); n != 2 {
+				t.Errorf("%d versions were approved, want 2", n)
+			}
+			if b.crew.briefs[2].Asked {
+				t.Error("it counts as asked for from the start")
+			}
+		})
+	}
+}
+
+// yes approves every plan.
+type yes struct{}
+
+func (yes) Ruling(context.Context, plan.PlanDoc) (*engine.Ruling, error) {
+	return &engine.Ruling{Approved: true, By: "person"}, nil
+}

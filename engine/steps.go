@@ -54,9 +54,13 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 		if e.run.rechecked {
 			b.Failed = failed(e.run.Checks)
 		}
+		b.Asked = e.run.askedReplan
 	})
 	if err != nil || out.Park != nil {
 		return out.Park, err
+	}
+	if out.Replan != "" {
+		return nil, e.replan(ctx, nil, "the implementer found it wrong: "+out.Replan)
 	}
 	label := fmt.Sprintf("implement-%d", e.run.Attempt(plan.Implement))
 	if e.run.rechecked {
@@ -112,6 +116,7 @@ func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
 	}
 	out, err := e.phase(ctx, plan.Review, func(b *plan.Brief) {
 		b.Plan = e.run.Plan()
+		b.Earlier, b.Replan = e.run.givenUp(), e.run.replanned()
 		b.Diff, b.Since = diff, since
 		b.Checks, b.Base = e.run.Checks, e.run.Baseline
 		b.Noticed = e.run.Findings

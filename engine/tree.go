@@ -143,6 +143,14 @@ func (r *Run) replanned() string {
 	return ""
 }
 
+// givenUp is the plan that was given up last, nil for none.
+func (r *Run) givenUp() *plan.PlanDoc {
+	if r.leftPlan == 0 {
+		return nil
+	}
+	return &r.Plans[r.leftPlan-1]
+}
+
 // notice is what the model has to be told of changes in the tree.
 func (r *Run) notice() string {
 	if r.unreportedDrift == nil {

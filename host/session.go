@@ -233,11 +233,20 @@ func (s *session) newKit() (phases.Kit, error) {
 	if err := errors.Join(err, set.Close()); err != nil {
 		return phases.Kit{}, wrap("open the tools", err)
 	}
-	kit, err := phases.NewKit(offered, s.cfg.ExploreBash)
+	kit, err := phases.NewKit(offered, s.looksWithCommands())
 	if err == nil && isSet(s.cfg.SubAgents) {
 		err = kit.AddTask()
 	}
 	return kit, err
+}
+
+// looksWithCommands reports whether Explore and Plan run commands: as the settings say,
+// or else where a wall can be built that keeps the tree as it is.
+func (s *session) looksWithCommands() bool {
+	if s.cfg.ExploreBash != nil {
+		return *s.cfg.ExploreBash
+	}
+	return s.walls.Hold()
 }
 
 // newPhases brings model, tools and tree together.

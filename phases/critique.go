@@ -104,7 +104,7 @@ func givenUp(b plan.Brief, old string) string {
 	out := "An earlier plan for this request was given up. Some of it may have been carried out: look at the tree " +
 		"as it is now. Say in Why what this one does differently.\n\n" + old
 	if b.Replan != "" {
-		out += "\n\n" + fence("given-up-because", "", b.Replan)
+		out += "\n\n" + givenUpBecause(b)
 	}
 	if slices.ContainsFunc(b.Gaps, plan.Gap.Open) {
 		out += "\n\nReviews found these gaps, which are still open:\n\n" + gapList(b.Gaps)

@@ -95,7 +95,7 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(),
 		"REQUEST":      request(b),
-		"PLAN":         fence("plan", "", b.Plan.Text),
+		"PLAN":         strings.TrimSpace(fence("plan", "", b.Plan.Text) + "\n\n" + replacedPlan(b)),
 		"DIFF":         changeText(b),
 		"CHECKS":       checks,
 		"NOTICED":      noticedText(b.Noticed, b.Checks),

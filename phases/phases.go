@@ -40,6 +40,7 @@ type Config struct {
 	Root string // the work tree
 	// Room makes the place where the commands of a phase run. It is called
 	// once for an attempt of a phase that has the bash tool; git shows at there.
+	// For those that only look it is called at the first command, as for Explore.
 	Room func(ctx context.Context, p plan.Phase, at plan.Trees) (Room, error)
 	// Sandbox says, for the record, what keeps the commands of a phase in
 	// their room. Default: nothing is said.
@@ -110,7 +111,10 @@ type Config struct {
 type Instruction struct{ Path, Text string }
 
 // Phases runs the phases.
-type Phases struct{ cfg Config }
+type Phases struct {
+	cfg     Config
+	lookout *lookout
+}
 
 // New makes the phases of a run.
 func New(cfg Config) (*Phases, error) {
@@ -137,8 +141,12 @@ func New(cfg Config) (*Phases, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Phases{cfg: cfg}, nil
+	look := func(ctx context.Context) (Room, error) { return cfg.Room(ctx, plan.Explore, plan.Trees{}) }
+	return &Phases{cfg: cfg, lookout: &lookout{open: look}}, nil
 }
+
+// Close closes what a phase has left for one that did not come.
+func (ph *Phases) Close(ctx context.Context) error { return ph.lookout.close(ctx) }
 
 // toolNames are the tools of a phase in a run that has nothing special.
 func toolNames(p plan.Phase) []string {
@@ -204,15 +212,23 @@ func (ph *Phases) inRoom(
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = closeRoom(ctx, room, b, emit, &out, err) }()
+	defer func() {
+		if err == nil && out.Report != "" && room.lookout != nil {
+			return // what is handed a report goes on in it
+		}
+		err = closeRoom(ctx, room, b, emit, &out, err)
+	}()
 	s, err := ph.open(ctx, b, room, emit)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	out, err = work(s)
-	if errors.Is(err, errParked) {
+	switch {
+	case errors.Is(err, errParked):
 		return plan.Outcome{Park: s.parked}, nil
+	case errors.Is(err, errAnother):
+		return plan.Outcome{Replan: s.another.evidence}, nil
 	}
 	return out, err
 }

@@ -33,6 +33,19 @@ type Room struct {
 	// thrown away. A sandbox.Breach among its errors says that the real tree
 	// changed although the phase must not change it.
 	Close func() error
+	// lookout runs commands in place of Shell, in a room of its own.
+	lookout *lookout
+}
+
+// runner runs the commands of the phase; nil where it has none.
+func (r Room) runner() tools.Shell {
+	switch {
+	case r.lookout != nil:
+		return r.lookout
+	case r.Shell != nil:
+		return r.Shell
+	}
+	return nil
 }
 
 // Changes is how a tree stands against how commands found it first. The paths
@@ -47,10 +60,18 @@ type Changes struct {
 	Added []string
 }
 
-// room is where a phase works. One that runs no commands needs no walls.
+// room is where a phase works. One that runs no commands needs no walls, and one that
+// only looks none before its first command: its other tools look at the tree itself.
 func (ph *Phases) room(ctx context.Context, p plan.Phase, at plan.Trees) (Room, error) {
 	if !ph.commands(p) {
 		return Room{Dir: ph.cfg.Root, Close: func() error { return nil }}, nil
+	}
+	if t := TraitsOf(p); !t.Writes && !t.Judges {
+		return Room{
+			Dir:     ph.cfg.Root,
+			Close:   func() error { return ph.lookout.close(ctx) },
+			lookout: ph.lookout,
+		}, nil
 	}
 	room, err := ph.cfg.Room(ctx, p, at)
 	if err != nil {

@@ -30,10 +30,14 @@ type session struct {
 	emit       plan.Emit
 	end        loop.End
 	parked     *plan.Parked
+	another    *another
 }
 
-// errParked ends the work of a phase that has to park.
-var errParked = errors.New("the phase has to park")
+// What ends the work of a phase before its exit.
+var (
+	errParked  = errors.New("the phase has to park")
+	errAnother = errors.New("the phase needs another plan")
+)
 
 // open makes the conversation as the brief says it stands, with tools that
 // work in the room.
@@ -42,7 +46,8 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	if err != nil {
 		return nil, err
 	}
-	offered, files, shut, err := ph.offered(b, room)
+	wanted := newAnother(b)
+	offered, files, shut, err := ph.offered(b, room, wanted)
 	if err != nil {
 		return nil, fmt.Errorf("open the tools of %s: %w", b.Phase, err)
 	}
@@ -66,7 +71,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	cfg := ph.conversing(b, chosen.model)
 	cfg.Wire, cfg.WireOf = chosen.wire, ph.cfg.Wire
 	cfg.Tools, cfg.Format, cfg.Emit = offered, format, emit
-	cfg.Hooks, cfg.Filters = loop.Join(advised(advice), hooks), filters
+	cfg.Hooks, cfg.Filters = loop.Join(loop.Join(advised(advice), wanted.hooks()), hooks), filters
 	l, err := loop.New(cfg, b.Past)
 	if err != nil {
 		return nil, errors.Join(err, shut())
@@ -85,6 +90,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 		ran:        ran,
 		room:       room,
 		emit:       emit,
+		another:    wanted,
 	}, nil
 }
 
@@ -128,8 +134,12 @@ func (ph *Phases) conversing(b plan.Brief, model string) loop.Config {
 
 // ask puts the n-th prompt of this attempt (from 0) to the model and runs the
 // conversation until it answers. A prompt that the journal holds already is
-// not repeated. The error is errParked when the phase has to park.
+// not repeated. The error is errParked when the phase has to park, and errAnother
+// when it needs another plan.
 func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error {
+	if s.another.evidence != "" { // asked for by a process that died
+		return errAnother
+	}
 	if n < s.recorded {
 		prompt = nil
 		if n < s.recorded-1 {
@@ -151,6 +161,9 @@ func (s *session) ask(ctx context.Context, n int, prompt ...plan.Message) error 
 	end, err := s.loop.Run(ctx, prompt...)
 	if err != nil {
 		return err
+	}
+	if s.another.evidence != "" {
+		return errAnother
 	}
 	switch end.Reason {
 	case loop.Completed:

@@ -79,6 +79,7 @@ func descriptions() []description {
 			prompts: []string{"implement", "retry"},
 			offers: []tools.Purpose{
 				tools.Inspect, tools.Modify, tools.Execute, tools.Remember, tools.Ask, tools.Prune,
+				tools.Replan,
 			},
 			refusal:          "%tool% is not offered in this run.",
 			unfinishedCounts: true,

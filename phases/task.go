@@ -34,10 +34,14 @@ func (k *Kit) AddTask() error {
 
 // offered makes the tools of a phase that work in dir, in the kit's order, and
 // says how to give them back.
-func (ph *Phases) offered(b plan.Brief, room Room) (out []loop.Tool, set *tools.Set, shut func() error, err error) {
+func (ph *Phases) offered(
+	b plan.Brief,
+	room Room,
+	wanted *another,
+) (out []loop.Tool, set *tools.Set, shut func() error, err error) {
 	known := handedOver(b)
 	maps.Copy(known, seen(b.Past))
-	if set, err = ph.openTools(room, known); err != nil {
+	if set, err = ph.openTools(room, known, wanted.ask); err != nil {
 		return nil, nil, nil, err
 	}
 	shut = set.Close
@@ -50,7 +54,7 @@ func (ph *Phases) offered(b plan.Brief, room Room) (out []loop.Tool, set *tools.
 		from, names := set, []string{name}
 		if name == taskTool {
 			// What sub-agents are shown their parent has not seen.
-			if from, err = ph.openTools(room, nil); err != nil {
+			if from, err = ph.openTools(room, nil, nil); err != nil {
 				return nil, nil, nil, err
 			}
 			shut = func() error { return errors.Join(set.Close(), from.Close()) }
@@ -82,15 +86,16 @@ func (ph *Phases) delegate(own []loop.Tool) loop.Delegate {
 	return d
 }
 
-func (ph *Phases) openTools(room Room, seen map[string]string) (*tools.Set, error) {
+func (ph *Phases) openTools(room Room, seen map[string]string, replan func(string) bool) (*tools.Set, error) {
 	return tools.New(tools.Config{
 		Root:     room.Dir,
-		Shell:    room.Shell,
+		Shell:    room.runner(),
 		Blob:     ph.cfg.Blob,
 		Seen:     seen,
 		Redact:   ph.cfg.RedactRead,
 		Remember: ph.cfg.Remember,
 		Skill:    ph.cfg.Skill,
+		Replan:   replan,
 	})
 }
 

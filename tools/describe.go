@@ -25,6 +25,7 @@ const (
 	Skill    Purpose = "skill"    // loads a skill
 	Ask      Purpose = "ask"      // puts a question to a person
 	Prune    Purpose = "prune"    // makes room in the conversation
+	Replan   Purpose = "replan"   // gives the plan up for another one
 )
 
 // builtin is one tool as it describes itself. It stands in the tool's own file;
@@ -56,6 +57,7 @@ func builtins() []builtin {
 		skillTool(),
 		askTool(),
 		pruneTool(),
+		replanTool(),
 	}
 }
 

@@ -34,8 +34,9 @@ import (
 type Config struct {
 	// Root is the directory that no tool leaves.
 	Root string
-	// Shell runs the commands of the bash tool; nil leaves bash out.
-	Shell *sandbox.Shell
+	// Shell runs the commands of the bash tool, in Root where it knows no better
+	// place; nil leaves bash out.
+	Shell Shell
 	// Blob fetches a kept output by hash, so that read can page through what
 	// was cut. Nil means that there are none.
 	Blob func(ctx context.Context, hash string) ([]byte, error)
@@ -49,6 +50,14 @@ type Config struct {
 	Remember func(ctx context.Context, text string) (string, error)
 	// Skill returns the text of a skill; nil: there are none.
 	Skill func(ctx context.Context, name string) (string, error)
+	// Replan asks for another plan, and reports whether there will be one; nil:
+	// there never is.
+	Replan func(evidence string) bool
+}
+
+// Shell runs command lines. [sandbox.Shell] is one.
+type Shell interface {
+	Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error)
 }
 
 // Set is the built-in tools over one root. Its methods are safe for

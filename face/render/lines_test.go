@@ -22,6 +22,10 @@ func TestNarratorsWords(t *testing.T) {
 		body plan.Body
 		want string
 	}{
+		"a shorter way": {
+			plan.WayTaken{Way: plan.WayShort, Why: "nothing is left to decide"},
+			"  • way         short: nothing is left to decide",
+		},
 		"a limit of cost":   {plan.LimitHit{Kind: "cost", Value: 1.25, Max: 1}, "  ■ limit       cost: $1.2500 of $1.0000"},
 		"a limit of time":   {plan.LimitHit{Kind: "time", Value: 90, Max: 60}, "  ■ limit       time: 1m30s of 1m00s"},
 		"a limit of tokens": {plan.LimitHit{Kind: "tokens", Value: 12000, Max: 10000}, "  ■ limit       tokens: 12.0k of 10.0k"},

@@ -183,6 +183,13 @@ func (w *Walls) Record(p plan.Phase) plan.Walls {
 	return out
 }
 
+// Hold reports whether there are walls at all, and commands that must not change the
+// tree cannot.
+func (w *Walls) Hold() bool {
+	level, _ := w.level()
+	return level != sandbox.LevelNone
+}
+
 // HasOwnTemp reports whether commands see a temporary folder of their own under
 // the name of the real one.
 func (w *Walls) HasOwnTemp() bool {
