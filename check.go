@@ -94,6 +94,9 @@ type CheckResult struct {
 	// or when its time was up: a command line each.
 	Hung    bool     `json:"hung,omitempty"`
 	Running []string `json:"running,omitempty"`
+	// NotStarted says why it could not even start, if that is known: it failed, and
+	// says nothing about the tree.
+	NotStarted string `json:"not_started,omitempty"`
 	// Tests is what the known test runners in it reported; nil where none did.
 	Tests *TestReport `json:"tests,omitempty"`
 	// Evidence names the tree of a run that was made to weigh a verdict, and

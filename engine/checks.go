@@ -122,7 +122,7 @@ func (e *Engine) settleCheck(ctx context.Context, c plan.Check, baseline bool) e
 		}
 	}
 	res, blobs, err := e.runCheck(ctx, c, baseline)
-	if err == nil && remember && !res.Flaky && !res.TimedOut {
+	if err == nil && remember && !res.Flaky && !res.TimedOut && res.NotStarted == "" {
 		e.cfg.Baselines.Keep(ctx, res, blobs)
 	}
 	return err
@@ -257,7 +257,7 @@ func (e *Engine) confirm(ctx context.Context, t plan.Trial, res *plan.CheckResul
 // hung before it, for a change is not to answer for that.
 func (e *Engine) worthAnother(t plan.Trial, res plan.CheckResult) bool {
 	switch {
-	case res.ExitCode == 0 || t.Source == plan.CheckSetup:
+	case res.ExitCode == 0 || t.Source == plan.CheckSetup || t.Baseline && res.NotStarted != "":
 		return false
 	case !res.TimedOut:
 		return true
