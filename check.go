@@ -127,6 +127,13 @@ func (r CheckResult) Fails() bool {
 	return !r.Cancelled && !r.Flaky && r.Skipped == "" && (r.ExitCode != 0 || r.TimedOut)
 }
 
+// Unready is a check that cannot start on this machine as it is.
+type Unready struct {
+	Check
+	Why   string // a line
+	Setup string // the command that most likely makes it possible; "" where none is known
+}
+
 // TestReport counts tests as their runners themselves reported them.
 type TestReport struct {
 	Runners []string `json:"runners"` // go, pytest, jest, …

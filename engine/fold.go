@@ -72,12 +72,13 @@ type Run struct {
 
 	drafted            bool // this attempt of Plan has made one, or Explore has
 	critiqued          bool
-	asked              string // the call of the plan that a person was asked about last
-	remarks, remarksBy string // that the next version of the plan answers
-	setUp              bool
-	rechecked          bool      // this attempt to implement went on for a check that fails
-	toolsAt            time.Time // of the first snapshot with a digest of tools
-	judged             string    // the tree that the current review looks at
+	asked              string          // the call of the plan that a person was asked about last
+	remarks, remarksBy string          // that the next version of the plan answers
+	setUps             map[string]bool // setup commands that ended, and whether they passed
+	asking             []*asked        // about checks that cannot start, oldest first
+	rechecked          bool            // this attempt to implement went on for a check that fails
+	toolsAt            time.Time       // of the first snapshot with a digest of tools
+	judged             string          // the tree that the current review looks at
 	reviews            []reviewed
 	reopened           map[string]int // by gap
 }
@@ -214,6 +215,10 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 		r.Said = append(r.Said, b.Text)
 	case plan.GapChange:
 		r.applyGap(b.Gap)
+	case plan.Question:
+		r.applyQuestion(b)
+	case plan.Answered:
+		r.applyAnswer(b)
 	// Calls of tools wait for people in the same way and are the business of their
 	// conversations: only what is asked about a plan counts here.
 	case plan.ApprovalRequired:
@@ -264,7 +269,10 @@ func (r *Run) applyCheck(c plan.CheckResult) {
 	case c.Cancelled: // it is run again
 	case c.Evidence != "": // made to weigh a verdict, and in no other way about the work
 	case c.Source == plan.CheckSetup:
-		r.setUp = c.Passed()
+		if r.setUps == nil {
+			r.setUps = map[string]bool{}
+		}
+		r.setUps[c.Command] = c.Passed()
 	case c.Baseline:
 		r.Baseline = append(r.Baseline, c)
 	default:
