@@ -94,6 +94,9 @@ type CheckResult struct {
 	// or when its time was up: a command line each.
 	Hung    bool     `json:"hung,omitempty"`
 	Running []string `json:"running,omitempty"`
+	// NotStarted says why it could not even start, if that is known: it failed, and
+	// says nothing about the tree.
+	NotStarted string `json:"not_started,omitempty"`
 	// Tests is what the known test runners in it reported; nil where none did.
 	Tests *TestReport `json:"tests,omitempty"`
 	// Evidence names the tree of a run that was made to weigh a verdict, and
@@ -122,6 +125,13 @@ func (r CheckResult) Passed() bool { return r.ExitCode == 0 && !r.Cancelled }
 // pass, also not when it was run again at once.
 func (r CheckResult) Fails() bool {
 	return !r.Cancelled && !r.Flaky && r.Skipped == "" && (r.ExitCode != 0 || r.TimedOut)
+}
+
+// Unready is a check that cannot start on this machine as it is.
+type Unready struct {
+	Check
+	Why   string // a line
+	Setup string // the command that most likely makes it possible; "" where none is known
 }
 
 // TestReport counts tests as their runners themselves reported them.

@@ -21,8 +21,8 @@ const (
 var decisionEvents = []eventKind{
 	folded[ApprovalRequired](),
 	folded[ApprovalResolved](),
-	stored[Question](),
-	stored[Answered](),
+	folded[Question](),
+	folded[Answered](),
 }
 
 // ApprovalRequired asks a person whether a call may run, or a plan be carried out.
@@ -89,6 +89,13 @@ const PlanTool = "plan"
 
 // PlanCall is the id under which a version of the plan waits for a person.
 func PlanCall(version int) string { return fmt.Sprintf("%s-%d", PlanTool, version) }
+
+// ChecksTool is the name under which a question about checks that cannot start waits
+// for a person, and ChecksCall begins the ids of such questions.
+const (
+	ChecksTool = "checks"
+	ChecksCall = ChecksTool + "-"
+)
 
 // CallDigest names a call by what it does: the hex SHA-256 of the tool's name, a
 // zero byte, and the arguments as JSON without spaces, the members of each object

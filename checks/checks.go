@@ -126,6 +126,8 @@ func (r *Runner) Run(
 		whole = withoutVerbose(whole)
 	}
 	whole = r.cfg.Redact(whole)
+	out.Output = whole
+	out.NotStarted = NotStarted(out)
 	text, cut := sandbox.Cut([]byte(whole), r.cfg.OutputLimit)
 	out.Output = withLine(text, note)
 	if !cut {

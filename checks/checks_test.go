@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 		"out of time":      {cfg: checks.Config{Timeout: 200 * time.Millisecond}, line: "echo begun; exec sleep 1000", want: plan.CheckResult{ExitCode: 124, TimedOut: true, Running: []string{"sleep 1000"}, Output: "begun\n[This check was stopped after 200ms. Still running: sleep 1000.]\n"}},
 		"secret":           {line: "echo it is hunter2", want: plan.CheckResult{Output: "it is [secret]\n"}},
 		"binary":           {line: `printf 'a\377\000b'`, want: plan.CheckResult{Output: "a\uFFFDb"}},
-		"not a command":    {line: "no-such-command 2>/dev/null", want: plan.CheckResult{ExitCode: 127}},
+		"not a command":    {line: "no-such-command 2>/dev/null", want: plan.CheckResult{ExitCode: 127, NotStarted: "its program is not there, or cannot be run"}},
 		"fits to the byte": {cfg: checks.Config{OutputLimit: 10}, line: "printf 0123456789", want: plan.CheckResult{Output: "0123456789"}},
 	}
 	for name, c := range cases {

@@ -1,11 +1,9 @@
 package checks
 
 import (
-	"encoding/json"
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 
 	"github.com/plan-engine/plan"
@@ -15,38 +13,74 @@ import (
 const maxFile = 1 << 20
 
 // Detect finds the commands that test the repository at root, by the files at
-// its top, always in the same order. They are advisory.
+// its top, always in the same order: the first of each of its [Suites]. They are
+// advisory.
+func Detect(root string) []plan.Check {
+	var found []plan.Check
+	for _, suite := range Suites(root) {
+		found = append(found, Advisory(suite[0]))
+	}
+	return found
+}
+
+// Advisory is a detected check.
+func Advisory(command string) plan.Check {
+	return plan.Check{Command: command, Source: plan.CheckDetected}
+}
+
+// Suites are the ways in which the repository at root is tested, each with the
+// commands that may do it, the likeliest first: which of them starts depends on the
+// machine.
 //
 // Where `make test` exists it is the only one: it is the project's own word on
 // how it is tested, it most often runs the others with the flags and services
 // they need, and running them bare as well would take the time twice and fail
 // for reasons that are not the change's. A repository that cannot be read has
-// no checks.
-func Detect(root string) []plan.Check {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = dir.Close() }()
-	d := detector{dir}
+// none.
+func Suites(root string) [][]string {
+	d, done := detectorAt(root)
+	defer done()
 	if d.makeTest() {
-		return []plan.Check{advisory("make test")}
+		return [][]string{{"make test"}}
 	}
-	var found []plan.Check
-	for _, try := range []func() string{d.goTest, d.nodeTest, d.pytest, d.cargoTest, d.jvmTest, d.rubyTest, d.otherTest} {
-		if command := try(); command != "" {
-			found = append(found, advisory(command))
+	var found [][]string
+	for _, try := range []func() []string{
+		one(d.goTest),
+		one(d.nodeTest),
+		d.pythonTest,
+		one(d.cargoTest),
+		one(d.jvmTest),
+		one(d.rubyTest),
+		one(d.otherTest),
+	} {
+		if commands := try(); len(commands) > 0 {
+			found = append(found, commands)
 		}
 	}
 	return found
 }
 
-func advisory(command string) plan.Check {
-	return plan.Check{Command: command, Source: plan.CheckDetected}
+// one is a suite that only one command can run.
+func one(try func() string) func() []string {
+	return func() []string {
+		if command := try(); command != "" {
+			return []string{command}
+		}
+		return nil
+	}
 }
 
 // detector looks at files without leaving the root.
 type detector struct{ root *os.Root }
+
+// detectorAt looks at a repository. One that cannot be read has no files.
+func detectorAt(root string) (d detector, done func()) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return detector{}, func() {}
+	}
+	return detector{dir}, func() { _ = dir.Close() }
+}
 
 // read returns the head of a regular file, and whether there is one.
 func (d detector) read(name string) (string, bool) {
@@ -64,6 +98,9 @@ func (d detector) read(name string) (string, bool) {
 
 // has reports whether there is a regular file of that name.
 func (d detector) has(name string) bool {
+	if d.root == nil {
+		return false
+	}
 	info, err := d.root.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
@@ -124,6 +161,9 @@ func (d detector) rubyTest() string {
 
 // otherTest knows the tools that test by themselves where their file stands.
 func (d detector) otherTest() string {
+	if d.root == nil {
+		return ""
+	}
 	if d.has("mix.exs") {
 		return "mix test"
 	}
@@ -133,74 +173,4 @@ func (d detector) otherTest() string {
 		}
 	}
 	return ""
-}
-
-// nodeTest wants a test script that a person wrote: npm init puts one there
-// that only fails. The lock file says which program the project uses.
-func (d detector) nodeTest() string {
-	text, _ := d.read("package.json")
-	var pkg struct {
-		Scripts map[string]any `json:"scripts"`
-	}
-	if json.Unmarshal([]byte(text), &pkg) != nil {
-		return ""
-	}
-	script, _ := pkg.Scripts["test"].(string)
-	if strings.TrimSpace(script) == "" || strings.Contains(script, "no test specified") {
-		return ""
-	}
-	for _, lock := range []struct{ file, command string }{
-		{"package-lock.json", "npm test"},
-		{"pnpm-lock.yaml", "pnpm test"},
-		{"yarn.lock", "yarn test"},
-		{"bun.lock", "bun run test"}, // "bun test" is bun's own runner, not the script
-		{"bun.lockb", "bun run test"},
-	} {
-		if d.has(lock.file) {
-			return lock.command
-		}
-	}
-	return "npm test"
-}
-
-// pytest wants its settings, or files that look like its tests.
-func (d detector) pytest() string {
-	if d.has("pytest.ini") || d.has(".pytest.ini") || d.has("conftest.py") || d.configuresPytest() ||
-		d.hasPyTests("tests") || d.hasPyTests("test") {
-		return "pytest"
-	}
-	return ""
-}
-
-func (d detector) configuresPytest() bool {
-	project, _ := d.read("pyproject.toml")
-	tox, _ := d.read("tox.ini")
-	setup, _ := d.read("setup.cfg")
-	return hasSection(project, "tool.pytest") || hasSection(tox, "pytest") || hasSection(setup, "tool:pytest")
-}
-
-// hasSection reports whether a TOML or INI file has the section, or in TOML
-// one below it.
-func hasSection(text, name string) bool {
-	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
-		head, found := strings.CutPrefix(line, "["+name)
-		if found && (strings.HasPrefix(head, "]") || strings.HasPrefix(head, ".")) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasPyTests looks for test files in a directory and one level below it.
-func (d detector) hasPyTests(dir string) bool {
-	files, _ := fs.Glob(d.root.FS(), path.Join(dir, "*.py"))
-	below, _ := fs.Glob(d.root.FS(), path.Join(dir, "*", "*.py"))
-	for _, file := range append(files, below...) {
-		name := strings.TrimSuffix(path.Base(file), ".py")
-		if strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test") {
-			return true
-		}
-	}
-	return false
 }

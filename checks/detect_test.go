@@ -72,16 +72,77 @@ func TestDetect(t *testing.T) {
 		"python tests":           {map[string]string{"tests/unit/test_a.py": ""}, []string{"pytest"}},
 		"python tests, other":    {map[string]string{"test/a_test.py": ""}, []string{"pytest"}},
 		"no python tests":        {map[string]string{"tests/helper.py": "", "tests/test_data.txt": ""}, nil},
-		"cargo":                  {map[string]string{"Cargo.toml": ""}, []string{"cargo test"}},
-		"gradle wrapper":         {map[string]string{"gradlew": "", "build.gradle": "", "pom.xml": ""}, []string{"./gradlew test"}},
-		"gradle":                 {map[string]string{"build.gradle.kts": ""}, []string{"gradle test"}},
-		"maven wrapper":          {map[string]string{"mvnw": "", "pom.xml": ""}, []string{"./mvnw -q test"}},
-		"maven":                  {map[string]string{"pom.xml": ""}, []string{"mvn -q test"}},
-		"rspec":                  {map[string]string{"Gemfile": "", ".rspec": ""}, []string{"bundle exec rspec"}},
-		"rake":                   {map[string]string{"Gemfile": "", "Rakefile": "Rake::TestTask.new"}, []string{"bundle exec rake test"}},
-		"ruby without tests":     {map[string]string{"Gemfile": "", "Rakefile": ""}, nil},
-		"elixir":                 {map[string]string{"mix.exs": ""}, []string{"mix test"}},
-		"dotnet":                 {map[string]string{"App.sln": ""}, []string{"dotnet test"}},
+		"a venv": {
+			map[string]string{"tests/test_a.py": "", ".venv/pyvenv.cfg": "", "uv.lock": ""},
+			[]string{".venv/bin/python -m pytest"},
+		},
+		"uv": {
+			map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n[tool.tox]\n", "uv.lock": "", "src/a/__init__.py": ""},
+			[]string{"uv run pytest"},
+		},
+		"poetry": {
+			map[string]string{"pyproject.toml": "[tool.poetry.dependencies]\n", "tests/test_a.py": ""},
+			[]string{"poetry run pytest"},
+		},
+		"pdm":           {map[string]string{"pdm.lock": "", "conftest.py": ""}, []string{"pdm run pytest"}},
+		"pipenv":        {map[string]string{"Pipfile.lock": "", "conftest.py": ""}, []string{"pipenv run pytest"}},
+		"uv, no tests":  {map[string]string{"uv.lock": "", ".venv/pyvenv.cfg": ""}, nil},
+		"tox":           {map[string]string{"tox.ini": "[testenv]\ncommands = x\n"}, []string{"tox -e py"}},
+		"tox, pytest":   {map[string]string{"tox.ini": "[testenv]\n", "tests/test_a.py": ""}, []string{"tox -e py"}},
+		"src":           {map[string]string{"src/a/__init__.py": "", "tests/test_a.py": ""}, []string{"PYTHONPATH=src pytest"}},
+		"src, one file": {map[string]string{"src/a.py": "", "tests/test_a.py": ""}, []string{"PYTHONPATH=src pytest"}},
+		"src, told": {
+			map[string]string{"src/a.py": "", "pytest.ini": "[pytest]\npythonpath = src\n"},
+			[]string{"pytest"},
+		},
+		"packageManager": {
+			map[string]string{"package.json": `{"packageManager": "pnpm@9.1.0", "scripts": {"test": "x"}}`, "yarn.lock": ""},
+			[]string{"pnpm test"},
+		},
+		"npm workspaces": {
+			map[string]string{"package.json": `{"workspaces": ["libs/*"]}`, "libs/a/package.json": script, "libs/b/package.json": "{}"},
+			[]string{"npm test --workspaces --if-present"},
+		},
+		"workspaces, own script": {
+			map[string]string{"package.json": `{"workspaces": ["libs/*"], "scripts": {"test": "x"}}`, "libs/a/package.json": script},
+			[]string{"npm test"},
+		},
+		"workspaces without tests": {
+			map[string]string{"package.json": `{"workspaces": ["libs/*"]}`, "libs/a/package.json": "{}"},
+			nil,
+		},
+		"pnpm workspaces": {
+			map[string]string{
+				"package.json": "{}", "pnpm-workspace.yaml": "packages:\n  - 'libs/**'\n", "libs/a/package.json": script,
+			},
+			[]string{"pnpm --recursive test"},
+		},
+		"yarn workspaces": {
+			map[string]string{
+				"package.json": `{"workspaces": {"packages": ["a"]}}`, "yarn.lock": "", ".yarnrc.yml": "", "a/package.json": script,
+			},
+			[]string{"yarn workspaces foreach --all run test"},
+		},
+		"yarn workspaces, classic": {
+			map[string]string{"package.json": `{"workspaces": ["a"]}`, "yarn.lock": "", "a/package.json": script},
+			[]string{"yarn workspaces run test"},
+		},
+		"yarn workspaces, classic, one without": {
+			map[string]string{
+				"package.json": `{"workspaces": ["a", "b"]}`, "yarn.lock": "", "a/package.json": script, "b/package.json": "{}",
+			},
+			nil,
+		},
+		"cargo":              {map[string]string{"Cargo.toml": ""}, []string{"cargo test"}},
+		"gradle wrapper":     {map[string]string{"gradlew": "", "build.gradle": "", "pom.xml": ""}, []string{"./gradlew test"}},
+		"gradle":             {map[string]string{"build.gradle.kts": ""}, []string{"gradle test"}},
+		"maven wrapper":      {map[string]string{"mvnw": "", "pom.xml": ""}, []string{"./mvnw -q test"}},
+		"maven":              {map[string]string{"pom.xml": ""}, []string{"mvn -q test"}},
+		"rspec":              {map[string]string{"Gemfile": "", ".rspec": ""}, []string{"bundle exec rspec"}},
+		"rake":               {map[string]string{"Gemfile": "", "Rakefile": "Rake::TestTask.new"}, []string{"bundle exec rake test"}},
+		"ruby without tests": {map[string]string{"Gemfile": "", "Rakefile": ""}, nil},
+		"elixir":             {map[string]string{"mix.exs": ""}, []string{"mix test"}},
+		"dotnet":             {map[string]string{"App.sln": ""}, []string{"dotnet test"}},
 		"all, in order": {
 			map[string]string{"Cargo.toml": "", "pytest.ini": "", "package.json": script, "go.mod": ""},
 			[]string{"go test ./...", "npm test", "pytest", "cargo test"},

@@ -46,7 +46,11 @@ func (e *Engine) check(ctx context.Context, baseline bool) error {
 			done[c.Command] = true
 		}
 	}
-	for _, c := range e.checks() {
+	list := e.checks()
+	if baseline {
+		list = append(slices.Clone(list), e.verifying()...)
+	}
+	for _, c := range list {
 		if done[c.Command] {
 			continue
 		}
@@ -61,7 +65,7 @@ func (e *Engine) check(ctx context.Context, baseline bool) error {
 // setUp runs the command that makes the checks possible, once in a run. Checks
 // that fail for want of it would say nothing about the work.
 func (e *Engine) setUp(ctx context.Context) error {
-	if e.cfg.Setup == "" || e.run.setUp {
+	if e.cfg.Setup == "" || e.run.setUps[e.cfg.Setup] {
 		return nil
 	}
 	res, _, err := e.runCheck(ctx, plan.Check{Command: e.cfg.Setup, Source: plan.CheckSetup}, true)
@@ -76,14 +80,17 @@ func (e *Engine) setUp(ctx context.Context) error {
 			),
 		}
 	}
-	return err
+	if err != nil || e.run.convCount > 0 {
+		return err
+	}
+	return e.snapPrepared(ctx)
 }
 
 // dropChecks ends the checks in which a process died and which are not run any
 // more, because the run goes on with others.
 func (e *Engine) dropChecks(ctx context.Context) error {
-	now := map[string]bool{e.cfg.Setup: true}
-	for _, c := range e.checks() {
+	now := map[string]bool{e.cfg.Setup: true, e.run.chosenSetup(): true}
+	for _, c := range slices.Concat(e.checks(), e.verifying()) {
 		now[c.Command] = true
 	}
 	return e.emit(ctx, e.run.endOpen(plan.EndCancelled, func(b plan.Body) bool {
@@ -97,13 +104,36 @@ func (e *Engine) checks() []plan.Check {
 	if len(e.cfg.Required) > 0 {
 		return e.cfg.Required
 	}
+	return append(e.verifying(), e.detected()...)
+}
+
+// verifying are the commands by which the plan wants the work verified. They are tried
+// before it in any case: one that passes there already, or cannot start, shows nothing.
+func (e *Engine) verifying() []plan.Check {
 	var out []plan.Check
 	if doc := e.run.Plan(); doc != nil {
 		for _, cmd := range doc.Verify {
 			out = append(out, plan.Check{Command: cmd, Source: plan.CheckPlan})
 		}
 	}
-	return append(out, e.cfg.Detected()...)
+	return out
+}
+
+// detected are the checks that advise. What the repository seemed to have before the
+// work is what counts after it: nothing compares with a check of which that is not known.
+func (e *Engine) detected() []plan.Check {
+	found := e.cfg.Detected()
+	if !e.run.implemented {
+		return found
+	}
+	seems := func(c plan.Check) bool { return c.Source == plan.CheckDetected }
+	found = slices.DeleteFunc(slices.Clone(found), seems)
+	for _, was := range e.run.Baseline {
+		if seems(was.Check) {
+			found = append(found, was.Check)
+		}
+	}
+	return found
 }
 
 // settleCheck finds out how a check stands, with as little work as that takes:
@@ -122,7 +152,7 @@ func (e *Engine) settleCheck(ctx context.Context, c plan.Check, baseline bool) e
 		}
 	}
 	res, blobs, err := e.runCheck(ctx, c, baseline)
-	if err == nil && remember && !res.Flaky && !res.TimedOut {
+	if err == nil && remember && !res.Flaky && !res.TimedOut && res.NotStarted == "" {
 		e.cfg.Baselines.Keep(ctx, res, blobs)
 	}
 	return err
@@ -257,7 +287,7 @@ func (e *Engine) confirm(ctx context.Context, t plan.Trial, res *plan.CheckResul
 // hung before it, for a change is not to answer for that.
 func (e *Engine) worthAnother(t plan.Trial, res plan.CheckResult) bool {
 	switch {
-	case res.ExitCode == 0 || t.Source == plan.CheckSetup:
+	case res.ExitCode == 0 || t.Source == plan.CheckSetup || t.Baseline && res.NotStarted != "":
 		return false
 	case !res.TimedOut:
 		return true

@@ -32,7 +32,7 @@ func TestWhichChecksRun(t *testing.T) {
 		want     []plan.Check
 	}{
 		{
-			"required ones are all there is",
+			"required ones are all there is after the work",
 			[]plan.Check{{Command: "a", Required: true, Source: plan.CheckFlag}, {Command: "b", Required: true, Source: plan.CheckFlag}},
 			detected,
 			[]plan.Check{{Command: "a", Required: true, Source: plan.CheckFlag}, {Command: "b", Required: true, Source: plan.CheckFlag}},
@@ -47,12 +47,22 @@ func TestWhichChecksRun(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			b.cfg.Required, b.cfg.Detected = c.required, func() []plan.Check { return c.detected }
-			b.crew.outcome = usual(2)
+			b.crew.outcome = func(brief plan.Brief) plan.Outcome {
+				out := usual(2)(brief)
+				if out.Plan != nil {
+					out.Plan.Verify = []string{"verify"}
+				}
+				return out
+			}
 			b.finish()
 			var want, got []plan.CheckResult
 			for _, base := range []bool{true, false, false} { // one baseline, and once after each of two implements
 				for _, check := range c.want {
 					want = append(want, plan.CheckResult{Check: check, Baseline: base})
+				}
+				if base && c.required != nil {
+					verify := plan.Check{Command: "verify", Source: plan.CheckPlan}
+					want = append(want, plan.CheckResult{Check: verify, Baseline: true})
 				}
 			}
 			for _, ev := range b.events() {

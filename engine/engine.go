@@ -61,8 +61,13 @@ type Config struct {
 	// it fails there is no review. Nil notices nothing.
 	Inspect func(ctx context.Context, in plan.Inspection) ([]plan.Finding, error)
 
-	// Setup is a command that runs once before the first check; "" for none.
+	// Setup is a command that runs once before the first phase; "" for none.
 	Setup string
+	// Unready finds, before the first phase, the checks that cannot start here, and
+	// Answer what a person has said to a question about them, nil as long as it waits.
+	// Where one is nil, nothing is asked.
+	Unready func(context.Context) ([]plan.Unready, error)
+	Answer  func(context.Context, plan.WaitingCall) (*plan.Answered, error)
 	// Critique has every first plan looked at a second time; ApprovePlan makes
 	// each plan wait for a person.
 	Critique    bool

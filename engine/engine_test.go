@@ -97,7 +97,7 @@ func TestWhatAPhaseIsTold(t *testing.T) {
 	result := func(baseline bool) []plan.CheckResult {
 		return []plan.CheckResult{{Check: b.cfg.Required[0], Baseline: baseline}}
 	}
-	doc := &plan.PlanDoc{Version: 1, Text: "the plan", Verify: []string{"verify"}}
+	doc := &plan.PlanDoc{Version: 1, Text: "the plan"}
 	gap := []plan.Gap{{ID: "G1", Gap: "gap G1", Severity: plan.SeverityMust, Status: plan.GapOpened}}
 	last := &plan.Judgement{
 		Verdict:  plan.NeedsFix,

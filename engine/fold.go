@@ -74,12 +74,13 @@ type Run struct {
 	leftPlan           int  // how many plans there were when one was given up last
 	askedReplan        bool // the implementer has asked for another plan
 	critiqued          bool
-	asked              string // the call of the plan that a person was asked about last
-	remarks, remarksBy string // that the next version of the plan answers
-	setUp              bool
-	rechecked          bool      // this attempt to implement went on for a check that fails
-	toolsAt            time.Time // of the first snapshot with a digest of tools
-	judged             string    // the tree that the current review looks at
+	asked              string          // the call of the plan that a person was asked about last
+	remarks, remarksBy string          // that the next version of the plan answers
+	setUps             map[string]bool // setup commands that ended, and whether they passed
+	asking             []*asked        // about checks that cannot start, oldest first
+	rechecked          bool            // this attempt to implement went on for a check that fails
+	toolsAt            time.Time       // of the first snapshot with a digest of tools
+	judged             string          // the tree that the current review looks at
 	reviews            []reviewed
 	reopened           map[string]int // by gap
 }
@@ -218,6 +219,10 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 		r.applyGap(b.Gap)
 	case plan.ToolEnd:
 		r.askedReplan = r.askedReplan || b.Name == plan.ReplanTool && !b.Error
+	case plan.Question:
+		r.applyQuestion(b)
+	case plan.Answered:
+		r.applyAnswer(b)
 	// Calls of tools wait for people in the same way and are the business of their
 	// conversations: only what is asked about a plan counts here.
 	case plan.ApprovalRequired:
@@ -269,7 +274,10 @@ func (r *Run) applyCheck(c plan.CheckResult) {
 	case c.Cancelled: // it is run again
 	case c.Evidence != "": // made to weigh a verdict, and in no other way about the work
 	case c.Source == plan.CheckSetup:
-		r.setUp = c.Passed()
+		if r.setUps == nil {
+			r.setUps = map[string]bool{}
+		}
+		r.setUps[c.Command] = c.Passed()
 	case c.Baseline:
 		r.Baseline = append(r.Baseline, c)
 	default:

@@ -182,7 +182,7 @@ func usual(approves int) func(plan.Brief) plan.Outcome {
 		case plan.Explore:
 			return plan.Outcome{Report: "the report"}
 		case plan.Plan:
-			return plan.Outcome{Plan: &plan.PlanDoc{Text: "the plan", Verify: []string{"verify"}}}
+			return plan.Outcome{Plan: &plan.PlanDoc{Text: "the plan"}}
 		case plan.Implement:
 			return plan.Outcome{Summary: "what the implementer says of itself"}
 		}

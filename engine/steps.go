@@ -38,6 +38,9 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 	if givenUp, err := e.replanIfOutdated(ctx); givenUp || err != nil {
 		return nil, err
 	}
+	if park, err := e.prepare(ctx); park != nil || err != nil {
+		return park, err
+	}
 	if err := e.check(ctx, true); err != nil {
 		return nil, err
 	}

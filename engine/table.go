@@ -55,10 +55,13 @@ func stages() []stage {
 	}
 }
 
-// explore is the simplest step: it runs its phase and moves on with what came of
+// explore is the simplest step: it prepares for the checks, runs its phase and moves on with what came of
 // it, a report, or a plan where there was nothing left to decide; planning then has
 // only to have it looked at and approved. What else a step does before its phase stands in steps.go.
 func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
+	if park, err := e.prepare(ctx); park != nil || err != nil {
+		return park, err
+	}
 	out, err := e.phase(ctx, plan.Explore, func(b *plan.Brief) { b.Context = e.cfg.Context })
 	if err != nil || out.Park != nil {
 		return out.Park, err

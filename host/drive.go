@@ -132,6 +132,8 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 		MaxCycles:    *s.cfg.MaxReviewCycles,
 		PlanOnly:     d.planOnly,
 		Setup:        s.cfg.Checks.Setup,
+		Unready:      s.proof.Unready,
+		Answer:       s.answerAboutChecks,
 		Critique:     isSet(s.cfg.Critique),
 		ApprovePlan:  isSet(s.cfg.ApprovePlan),
 		Required:     s.proof.Required,

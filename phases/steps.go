@@ -244,6 +244,8 @@ func checkWord(c plan.CheckResult) string {
 		)
 	case c.TimedOut:
 		word = stopWord(c)
+	case c.NotStarted != "" && !c.Passed():
+		word = fmt.Sprintf("could not start, and says nothing of the tree (exit status %d): %s", c.ExitCode, c.NotStarted)
 	case !c.Passed():
 		word = fmt.Sprintf("failed with exit status %d", c.ExitCode)
 	}

@@ -237,6 +237,9 @@ func checkNote(r plan.CheckResult) string {
 	case !r.Passed():
 		parts = append(parts, fmt.Sprintf("exit %d", r.ExitCode))
 	}
+	if r.NotStarted != "" {
+		parts = append(parts, "could not start")
+	}
 	if r.Flaky {
 		parts = append(parts, "flaky")
 	}

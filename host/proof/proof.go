@@ -9,8 +9,11 @@ package proof
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync/atomic"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/checks"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host/keyed"
@@ -67,10 +70,12 @@ type Proof struct {
 	Required []plan.Check
 	// Detected returns the checks that advise where Required is empty, and is nil
 	// where it is not: the configured ones and what the repository seems to have. It
-	// looks for them once, when it is first called.
+	// looks for them once, when it is first called, and again after Unready.
 	Detected func() []plan.Check
 
-	walls *walls.Walls
+	walls   *walls.Walls
+	starter *starter
+	looked  atomic.Pointer[[]plan.Check] // what was detected
 }
 
 // New prepares the proof of a run, and what the commands of its reviews and checks
@@ -101,8 +106,38 @@ func New(cfg Config) *Proof {
 		Tree:  Tree{repo: cfg.Repo},
 		walls: cfg.Walls,
 	}
-	p.Required, p.Detected = selectChecks(cfg.Settings, cfg.Repo.Root(), cfg.ChecksByFlag)
+	p.starter = &starter{
+		walls:  cfg.Walls,
+		root:   cfg.Repo.Root(),
+		path:   pathOf(cfg.Env),
+		redact: cfg.Redact,
+	}
+	p.Required, p.Detected = selectChecks(cfg.Settings, cfg.ChecksByFlag, p.detect)
 	return p
+}
+
+// detect finds what the repository seems to have, of each kind the first that starts
+// here. It looks once, and again after [Proof.Unready].
+func (p *Proof) detect() []plan.Check {
+	if found := p.looked.Load(); found != nil {
+		return *found
+	}
+	var out []plan.Check
+	for _, commands := range checks.Suites(p.starter.root) {
+		out = append(out, checks.Advisory(p.starter.first(context.Background(), commands)))
+	}
+	p.looked.Store(&out)
+	return out
+}
+
+// pathOf is where an environment has programs looked for.
+func pathOf(env []string) string {
+	for _, entry := range env {
+		if dirs, ok := strings.CutPrefix(entry, "PATH="); ok {
+			return dirs
+		}
+	}
+	return ""
 }
 
 // Try makes a trial that weighs a verdict, unless its result is remembered. The

@@ -2,20 +2,18 @@ package proof
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/checks"
 	"github.com/plan-engine/plan/config"
 )
 
 // selectChecks sorts the checks that are configured: where one of them must pass,
-// they are all that runs. Otherwise they join what is detected below root. Those
+// they are all that runs. Otherwise they join what detect finds. Those
 // that only a repository names which is not trusted join whatever runs without them.
 func selectChecks(
 	settings config.Config,
-	root string,
 	byFlag bool,
+	detect func() []plan.Check,
 ) (required []plan.Check, detected func() []plan.Check) {
 	own := configuredChecks(settings.Checks, byFlag)
 	var theirs []plan.Check
@@ -27,12 +25,13 @@ func selectChecks(
 	if slices.ContainsFunc(own, func(c plan.Check) bool { return c.Required }) {
 		return append(own, theirs...), nil
 	}
-	return nil, sync.OnceValue(func() []plan.Check {
-		if detect := settings.Checks.Detect; detect == nil || *detect {
-			own = append(own, checks.Detect(root)...)
+	return nil, func() []plan.Check {
+		all := slices.Clone(own)
+		if wanted := settings.Checks.Detect; wanted == nil || *wanted {
+			all = append(all, detect()...)
 		}
-		return joinChecks(own, theirs)
-	})
+		return joinChecks(all, theirs)
+	}
 }
 
 // joinChecks adds checks to others. One that is there already can only become

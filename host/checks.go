@@ -1,0 +1,40 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/plan-engine/plan"
+)
+
+// answerAboutChecks is what a person has said to a question about checks that cannot
+// start, nil as long as it waits. Where no person is to be waited for, the run does
+// without them: no command runs that was not chosen.
+func (s *session) answerAboutChecks(ctx context.Context, asked plan.WaitingCall) (*plan.Answered, error) {
+	letters, err := s.writer.Letters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range letters {
+		var text Letter
+		if Kind(l.Kind) != Answer || json.Unmarshal(l.Data, &text) != nil ||
+			text.Call != asked.Call || text.Digest != asked.Digest {
+			continue
+		}
+		return &plan.Answered{
+			Call:   asked.Call,
+			Text:   text.Text,
+			By:     "person",
+			Letter: l.ID,
+		}, nil
+	}
+	if s.autoApprove {
+		without := asked.Options[len(asked.Options)-1]
+		return &plan.Answered{
+			Call: asked.Call,
+			Text: without,
+			By:   "policy",
+		}, nil
+	}
+	return nil, nil
+}
