@@ -26,10 +26,23 @@ var runEvents = []eventKind{
 // RunID names one run for ever. It is a ULID, so ids sort by creation time.
 type RunID string
 
+// Aim is what a run is for.
+type Aim string
+
+// The aims. A change goes through the whole workflow.
+const (
+	AimChange Aim = ""
+	AimAsk    Aim = "ask" // Explore alone answers a question
+)
+
 // RunStart is the first event of every run: all that a later process, perhaps
 // a newer one, needs to go on with the same bytes.
 type RunStart struct {
-	Request  string `json:"request"`
+	Request string `json:"request"`
+	Aim     Aim    `json:"aim,omitempty"`
+	// Continues is the final run that this one goes on from.
+	Continues RunID `json:"continues,omitempty"`
+
 	Title    string `json:"title,omitempty"`  // given by a person; "" where the request speaks for itself
 	Repo     string `json:"repo"`             // absolute path of the work tree
 	Base     string `json:"base"`             // HEAD commit at the start

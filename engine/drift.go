@@ -113,7 +113,7 @@ func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error
 		return nil, nil
 	case on == DriftReplans && e.replannable() && e.run.countMoves(evReplan) < maxReplans:
 		return nil, e.replan(ctx, d, "the work tree changed: "+driftWords(d))
-	case on == DriftParks:
+	case on == DriftParks && e.run.Start.Aim != plan.AimAsk: // an answer is about the tree as it is now
 		return &plan.Parked{
 			Reason:  plan.ParkDrift,
 			Detail:  driftWords(d),

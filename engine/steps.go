@@ -263,6 +263,7 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 		Attempt: e.run.Attempt(p),
 		Conv:    conv,
 		Request: e.run.Start.Request,
+		Aim:     e.run.Start.Aim,
 		Said:    e.run.Said,
 		Gaps:    slices.Clone(e.run.Gaps),
 		Past:    past,

@@ -16,6 +16,7 @@ const (
 	evExplore   = "explore"   // begin with Explore
 	evImplement = "implement" // begin with a plan that is there already
 	evReport    = "report"
+	evAnswer    = "answer" // the report answers the question that the run was asked
 	evRevise    = "revise" // write the plan anew: a critique or a person wants it changed
 	evPlanOnly  = "plan_only"
 	evPlan      = "plan"
@@ -64,6 +65,9 @@ func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
 		return out.Park, err
 	}
 	report := plan.Report{Text: out.Report}
+	if e.run.Start.Aim == plan.AimAsk {
+		return nil, e.move(ctx, evAnswer, "", report)
+	}
 	if out.Plan == nil {
 		return nil, e.move(ctx, evReport, out.Open, report)
 	}
@@ -82,6 +86,7 @@ func table() []move {
 		{evExplore, []plan.State{plan.Unstarted}, plan.Exploring},
 		{evImplement, []plan.State{plan.Unstarted}, plan.Implementing},
 		{evReport, []plan.State{plan.Exploring}, plan.Planning},
+		{evAnswer, []plan.State{plan.Exploring}, plan.QuestionAnswered},
 		{evRevise, []plan.State{plan.Planning}, plan.Planning},
 		{evPlan, []plan.State{plan.Planning}, plan.Implementing},
 		{evPlanOnly, []plan.State{plan.Planning}, plan.Planned},

@@ -27,6 +27,13 @@ type Request struct {
 	// Text is the request.
 	Text string
 
+	// Aim is what the run is for. Default: a change.
+	Aim plan.Aim
+
+	// Continues is the final run whose conversation this one goes on with, as
+	// [Host.ContinueAnswer] fills it in.
+	Continues plan.RunID
+
 	// Title is what the run is called in lists. Default: the request's first line.
 	Title string
 
@@ -137,7 +144,10 @@ func (h *Host) Run(ctx context.Context, r Request, face Face) (_ End, err error)
 	if err := keepHomeApart(paths.Home, b.source.Root()); err != nil {
 		return End{}, err
 	}
-	s, err := h.openSession(ctx, r.over(cfg), r.Options, face, b.source, b.source.Root(), db, nil)
+	if cfg = r.over(cfg); r.Aim == plan.AimAsk {
+		cfg.Worktree = nil // nothing is changed
+	}
+	s, err := h.openSession(ctx, cfg, r.Options, face, b.source, b.source.Root(), db, nil)
 	if err != nil {
 		return End{}, err
 	}
@@ -305,14 +315,16 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 	}
 	b.blobs = []plan.Blob{kit}
 	b.start = plan.RunStart{
-		Request: s.redactRead(r.Text),
-		Title:   s.redactRead(FirstLine(r.Title)),
-		Sibling: s.redactRead(b.sibling),
-		Models:  connect.PhaseModels(s.cfg),
-		Config:  startConfig(s.cfg, r),
-		Kit:     kit.Hash,
-		Version: s.host.version,
-		View:    plan.ViewSnapshot,
+		Request:   s.redactRead(r.Text),
+		Aim:       r.Aim,
+		Continues: r.Continues,
+		Title:     s.redactRead(FirstLine(r.Title)),
+		Sibling:   s.redactRead(b.sibling),
+		Models:    connect.PhaseModels(s.cfg),
+		Config:    startConfig(s.cfg, r),
+		Kit:       kit.Hash,
+		Version:   s.host.version,
+		View:      plan.ViewSnapshot,
 	}
 	if b.survey, err = surveyed(); err != nil {
 		return err
@@ -365,7 +377,7 @@ func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanD
 	doc := phases.DirectPlan()
 	doc.Base = start.Base
 	switch {
-	case r.Plan != "":
+	case r.Plan != "", r.Aim != plan.AimChange:
 	case s.cfg.Way == plan.WayDirect && planned:
 		return "", nil, errors.New("the direct way makes no plan that could be shown, approved or looked at again: " +
 			"take --way short, or leave the plan's options out")

@@ -237,9 +237,9 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 }
 
 // mail is what a phase hears. Guidance reaches every phase; a further request
-// waits for one that writes, which alone can carry it out.
-func (ph *Phases) mail(p plan.Phase) loop.Mailbox {
-	if ph.cfg.Mail == nil || TraitsOf(p).Writes {
+// waits for one that writes, which alone can carry it out, but for a further question.
+func (ph *Phases) mail(b plan.Brief) loop.Mailbox {
+	if ph.cfg.Mail == nil || TraitsOf(b.Phase).Writes || b.Aim == plan.AimAsk {
 		return ph.cfg.Mail
 	}
 	return withoutFollowUps{ph.cfg.Mail}

@@ -16,6 +16,7 @@ type command struct {
 func (a *app) commands() []command {
 	return append([]command{
 		{"run", a.runCommand},
+		{"ask", a.askCommand},
 		{"resume", a.resumeCommand},
 		{"list", a.listCommand},
 		{"show", a.showCommand},
