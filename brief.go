@@ -11,6 +11,7 @@ type Brief struct {
 	Conv    string // the conversation to start or to continue
 	Request string
 	Aim     Aim
+	Claimed bool // Request is what the commits of a change say of it
 
 	Notice  string        // what to tell the conversation before its next turn
 	Replan  string        // Plan: why the earlier plan was given up

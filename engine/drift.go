@@ -127,7 +127,7 @@ func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error
 
 // replannable says whether there is a plan that can be given up.
 func (e *Engine) replannable() bool {
-	return slices.ContainsFunc(table(), func(m move) bool {
+	return e.run.Plan() != nil && slices.ContainsFunc(table(), func(m move) bool {
 		return m.event == evReplan && slices.Contains(m.from, e.run.State)
 	})
 }

@@ -15,6 +15,7 @@ import (
 const (
 	evExplore   = "explore"   // begin with Explore
 	evImplement = "implement" // begin with a plan that is there already
+	evReview    = "review"    // begin with a change that is there already
 	evReport    = "report"
 	evAnswer    = "answer" // the report answers the question that the run was asked
 	evRevise    = "revise" // write the plan anew: a critique or a person wants it changed
@@ -85,6 +86,7 @@ func table() []move {
 	return []move{
 		{evExplore, []plan.State{plan.Unstarted}, plan.Exploring},
 		{evImplement, []plan.State{plan.Unstarted}, plan.Implementing},
+		{evReview, []plan.State{plan.Unstarted}, plan.Reviewing},
 		{evReport, []plan.State{plan.Exploring}, plan.Planning},
 		{evAnswer, []plan.State{plan.Exploring}, plan.QuestionAnswered},
 		{evRevise, []plan.State{plan.Planning}, plan.Planning},

@@ -14,6 +14,7 @@ import (
 var legal = map[[2]string]plan.State{
 	{"new", "explore"}:         plan.Exploring,
 	{"new", "implement"}:       plan.Implementing,
+	{"new", "review"}:          plan.Reviewing,
 	{"exploring", "report"}:    plan.Planning,
 	{"exploring", "answer"}:    plan.QuestionAnswered,
 	{"exploring", "fail"}:      plan.Failed,

@@ -67,7 +67,7 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 		return End{}, fmt.Errorf("run %s has no beginning in its journal; it cannot be resumed", id)
 	case run.State.Final():
 		return End{}, &FinalError{Run: id, State: run.State}
-	case o.Replan != "" && run.State != plan.Implementing && run.State != plan.Reviewing:
+	case o.Replan != "" && (run.State != plan.Implementing && run.State != plan.Reviewing || run.Plan() == nil):
 		return End{}, hint.New(
 			fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
 			fmt.Sprintf("`plan steer %s TEXT` gives it guidance; "+
@@ -147,7 +147,7 @@ func (h *Host) goOn(
 	defer stop(nil)
 	return s.drive(ctx, stop, driving{
 		id:           run.ID,
-		base:         run.Start.Base,
+		base:         run.Start.OriginCommit(),
 		view:         run.Start.View,
 		phases:       ph,
 		run:          run,

@@ -34,6 +34,9 @@ type Request struct {
 	// [Host.ContinueAnswer] fills it in.
 	Continues plan.RunID
 
+	// Review is what a run of plan.AimReview looks at.
+	Review Review
+
 	// Title is what the run is called in lists. Default: the request's first line.
 	Title string
 
@@ -144,8 +147,16 @@ func (h *Host) Run(ctx context.Context, r Request, face Face) (_ End, err error)
 	if err := keepHomeApart(paths.Home, b.source.Root()); err != nil {
 		return End{}, err
 	}
-	if cfg = r.over(cfg); r.Aim == plan.AimAsk {
+	cfg = r.over(cfg)
+	if r.Aim == plan.AimReview {
+		if b.since, err = b.source.Since(ctx, r.Review.Base); err != nil {
+			return End{}, err
+		}
+		r.takeRequest(b.since)
+	}
+	if r.Aim == plan.AimAsk || r.Aim == plan.AimReview && !r.Review.Fix {
 		cfg.Worktree = nil // nothing is changed
+		cfg.MaxReviewCycles = new(0)
 	}
 	s, err := h.openSession(ctx, cfg, r.Options, face, b.source, b.source.Root(), db, nil)
 	if err != nil {
@@ -198,6 +209,7 @@ type beginning struct {
 	base string
 	// sibling is a plan that was approved for another repository's job.
 	sibling string
+	since   worktree.Since // of a review
 
 	survey
 	start plan.RunStart
@@ -267,7 +279,7 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 	}
 	return s.drive(ctx, stop, driving{
 		id:           b.id,
-		base:         b.start.Base,
+		base:         b.start.OriginCommit(),
 		view:         b.start.View,
 		phases:       ph,
 		run:          &engine.Run{},
@@ -298,7 +310,11 @@ func (s *session) forgetBeginning(ctx context.Context, b beginning, surveyed fun
 	if kept, err := b.source.Kept(ctx, b.id); found.first == nil && (err != nil || len(kept) == 0) {
 		return nil // git may have been stopped when it had kept it, and before it said so
 	}
-	return b.source.Forget(ctx, b.id, engine.LabelStart)
+	labels := []string{engine.LabelStart}
+	if b.start.Against != nil {
+		labels = append(labels, labelBase)
+	}
+	return b.source.Forget(ctx, b.id, labels...)
 }
 
 // prepare collects what a run is started with.
@@ -331,6 +347,11 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 	}
 	s.describeTree(b, b.standing, &b.start)
 	s.host.noteSubmodules(b.start.DirtySubmodules)
+	if r.Aim == plan.AimReview {
+		if err := s.compareWith(ctx, r.Review, b); err != nil {
+			return err
+		}
+	}
 	if len(r.Context) > 0 {
 		blob, err := contextBlob(r.Context)
 		if err != nil {

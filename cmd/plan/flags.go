@@ -38,9 +38,8 @@ type runFlags struct {
 // register adds those of commands that change something.
 func (f *runFlags) register(cmd *cobra.Command) {
 	f.registerLooking(cmd)
+	f.registerProof(cmd)
 	fl := cmd.Flags()
-	fl.IntVar(&f.cycles, "max-review-cycles", 2, "at most `N` rounds of fixing after a review")
-	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
 	fl.BoolVar(
 		&f.approvePlan,
 		"approve-plan",
@@ -72,6 +71,13 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		false,
 		"where the tree changes under the run, make another plan instead of parking (at most twice)",
 	)
+}
+
+// registerProof adds those of commands that come to a verdict.
+func (f *runFlags) registerProof(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.IntVar(&f.cycles, "max-review-cycles", 2, "at most `N` rounds of fixing after a review")
+	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
 }
 
 // registerLooking adds those that every command has which drives a run.

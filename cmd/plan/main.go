@@ -213,6 +213,7 @@ func (a *app) root() *cobra.Command {
   plan run --plan-only "Add a --json flag"   stop once there is a plan
   plan run --worktree "Fix issue 41"         in a tree of its own; plan apply brings it over
   plan ask "Who calls Close twice?"          an answer, and no change
+  plan review --base main                    judge the change that is there, and change nothing
   plan resume                                go on with the newest unfinished run
   plan show 01JX                             what happened, by a prefix of the id`,
 		SilenceErrors: true,
