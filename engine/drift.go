@@ -144,9 +144,10 @@ func (e *Engine) accept(ctx context.Context, d *plan.Drift) error {
 	return e.emit(ctx, e.event(snap), e.event(*d))
 }
 
-// mergeIntoOrigin sees to it that what drifted does not count as the run's change.
+// mergeIntoOrigin sees to it that what drifted does not count as the run's change. What
+// is there to be reviewed is what the tree holds, whoever put it there.
 func (e *Engine) mergeIntoOrigin(ctx context.Context, d *plan.Drift, now string) error {
-	if e.cfg.OriginMerger == nil || d.From == "" {
+	if e.cfg.OriginMerger == nil || d.From == "" || e.reviewsFirst() {
 		return nil
 	}
 	label := fmt.Sprintf("origin-%d", len(e.run.Drifts)+1)

@@ -113,6 +113,11 @@ func (h *Host) goOn(
 	if err := asked.Wait(); err != nil {
 		return End{}, err //nolint:wrapcheck // it is our own
 	}
+	if a := run.Start.Against; a != nil {
+		if instructions, err = h.fromBefore(ctx, repo, a.Tree, instructions); err != nil {
+			return End{}, err
+		}
+	}
 	if isForeign && changed != nil {
 		if err := h.requireTrust(ctx, run, changed, face); err != nil {
 			return End{}, err

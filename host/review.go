@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/plan-engine/plan"
@@ -47,6 +48,10 @@ func (s *session) compareWith(ctx context.Context, r Review, b *beginning) error
 			"Name what the change counts from with --base, or check the branch out that has it.",
 		)
 	}
+	var err error
+	if b.instructions, err = s.host.fromBefore(ctx, s.repo, b.since.Tree, b.instructions); err != nil {
+		return err
+	}
 	kept, err := s.repo.Holding(b.making.File()).Keep(ctx, b.id, labelBase, b.since.Tree)
 	if err != nil {
 		return err
@@ -59,6 +64,37 @@ func (s *session) compareWith(ctx context.Context, r Review, b *beginning) error
 		Claimed: r.claimed,
 	}
 	return nil
+}
+
+// fromBefore leaves of a repository's instructions those that are in the tree which a
+// reviewed change counts from: what the change itself says is no word on how to judge
+// it.
+func (h *Host) fromBefore(
+	ctx context.Context,
+	repo *worktree.Repo,
+	base string,
+	all []worktree.Instruction,
+) ([]worktree.Instruction, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	now, err := repo.Tree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := repo.Changed(ctx, base, now)
+	if err != nil {
+		return nil, err
+	}
+	var out []worktree.Instruction
+	for _, in := range all {
+		if slices.Contains(changed, in.Path) {
+			h.note("the change touches " + in.Path + ", so the review does not go by what it says")
+			continue
+		}
+		out = append(out, in)
+	}
+	return out, nil
 }
 
 // Reviewed is what the latest review of a run came to.
