@@ -10,6 +10,8 @@ type Brief struct {
 	Attempt int    // 1, 2, …: which time this phase runs in this run
 	Conv    string // the conversation to start or to continue
 	Request string
+	Aim     Aim
+	Claimed bool // Request is what the commits of a change say of it
 
 	Notice  string        // what to tell the conversation before its next turn
 	Replan  string        // Plan, Review: why the earlier plan was given up

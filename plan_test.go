@@ -23,6 +23,7 @@ func TestStates(t *testing.T) {
 		{plan.Reviewing, plan.Review, false, 1},
 		{plan.Approved, "", true, 0},
 		{plan.Planned, "", true, 0},
+		{plan.QuestionAnswered, "", true, 0},
 		{plan.Failed, "", true, 1},
 		{plan.Exhausted, "", true, 3},
 		{plan.Blocked, "", true, 3},

@@ -26,10 +26,39 @@ var runEvents = []eventKind{
 // RunID names one run for ever. It is a ULID, so ids sort by creation time.
 type RunID string
 
+// Aim is what a run is for.
+type Aim string
+
+// The aims. A change goes through the whole workflow.
+const (
+	AimChange Aim = ""
+	AimAsk    Aim = "ask"    // Explore alone answers a question
+	AimReview Aim = "review" // a change that is there already is judged, and no plan is made
+)
+
+// Against is what a change is compared with that was there before its run.
+type Against struct {
+	Commit string `json:"commit"`
+	Tree   string `json:"tree"`
+	Ref    string `json:"ref,omitempty"`  // as it was named, or found
+	Kept   string `json:"kept,omitempty"` // the ref that holds on to the tree
+	// Claimed says that no request was given: what the commits of the change say of
+	// it stands in its place.
+	Claimed bool `json:"claimed,omitempty"`
+}
+
 // RunStart is the first event of every run: all that a later process, perhaps
 // a newer one, needs to go on with the same bytes.
 type RunStart struct {
-	Request  string `json:"request"`
+	Request string `json:"request"`
+	Aim     Aim    `json:"aim,omitempty"`
+	// Continues is the final run that this one goes on from.
+	Continues RunID `json:"continues,omitempty"`
+
+	// Against is what the change counts from in a run of AimReview; nil in others,
+	// where that is Snapshot.
+	Against *Against `json:"against,omitempty"`
+
 	Title    string `json:"title,omitempty"`  // given by a person; "" where the request speaks for itself
 	Repo     string `json:"repo"`             // absolute path of the work tree
 	Base     string `json:"base"`             // HEAD commit at the start
@@ -59,6 +88,22 @@ type RunStart struct {
 
 // Type implements [Body].
 func (RunStart) Type() EventType { return TypeRunStart }
+
+// Origin is the tree that the change of the run counts from when it begins.
+func (s RunStart) Origin() string {
+	if s.Against != nil {
+		return s.Against.Tree
+	}
+	return s.Snapshot
+}
+
+// OriginCommit is the commit that this tree was found on.
+func (s RunStart) OriginCommit() string {
+	if s.Against != nil {
+		return s.Against.Commit
+	}
+	return s.Base
+}
 
 // ViewSnapshot is the view in which HEAD is the reviewed snapshot, HEAD~ the
 // start, and the index clean.

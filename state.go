@@ -60,10 +60,13 @@ const (
 	Blocked   State = "blocked"
 	Failed    State = "failed"
 	Cancelled State = "cancelled"
+
+	// QuestionAnswered ends a run that was asked a question.
+	QuestionAnswered State = "answered"
 )
 
 // final are the states that a run never leaves.
-var final = []State{Approved, Planned, Exhausted, Blocked, Failed, Cancelled}
+var final = []State{Approved, Planned, QuestionAnswered, Exhausted, Blocked, Failed, Cancelled}
 
 // Phases lists the phases in workflow order.
 func Phases() []Phase {
@@ -114,7 +117,7 @@ const (
 // ExitCode is the code of a process that ended because its run reached s.
 func (s State) ExitCode() int {
 	switch s {
-	case Approved, Planned:
+	case Approved, Planned, QuestionAnswered:
 		return ExitOK
 	case Exhausted, Blocked:
 		return ExitNotApproved

@@ -26,7 +26,8 @@ type Baselines interface {
 }
 
 // check runs every check that this attempt has no result of yet. The baseline
-// is taken once, before the first implement.
+// is taken once, before the first implement; of a change that was there before the
+// run, on the tree without it.
 func (e *Engine) check(ctx context.Context, baseline bool) error {
 	if err := e.dropChecks(ctx); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (e *Engine) settleCheck(ctx context.Context, c plan.Check, baseline bool) e
 			return e.tellCheck(ctx, res, nil, err)
 		}
 	}
-	remember := baseline && e.cfg.Baselines != nil
+	remember := baseline && e.cfg.Baselines != nil && !e.reviewsFirst() // what is remembered is of the work tree
 	if remember {
 		if res, blobs, ok := e.cfg.Baselines.Recall(ctx, c); ok {
 			res.Check, res.Baseline, res.Cached = c, true, true
@@ -211,6 +212,9 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		Baseline: baseline,
 		Trees:    e.run.trees(),
 		Took:     e.run.took(c.Command),
+	}
+	if baseline && e.reviewsFirst() && c.Source != plan.CheckSetup {
+		t.On = plan.TreeStart
 	}
 	res, blobs, err := e.cfg.Checker.Check(ctx, t, say)
 	switch {

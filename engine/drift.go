@@ -113,7 +113,7 @@ func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error
 		return nil, nil
 	case on == DriftReplans && e.replannable() && e.run.countMoves(evReplan) < maxReplans:
 		return nil, e.replan(ctx, d, "the work tree changed: "+driftWords(d))
-	case on == DriftParks:
+	case on == DriftParks && e.run.Start.Aim != plan.AimAsk: // an answer is about the tree as it is now
 		return &plan.Parked{
 			Reason:  plan.ParkDrift,
 			Detail:  driftWords(d),
@@ -127,7 +127,7 @@ func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error
 
 // replannable says whether there is a plan that can be given up.
 func (e *Engine) replannable() bool {
-	return slices.ContainsFunc(table(), func(m move) bool {
+	return e.run.Plan() != nil && slices.ContainsFunc(table(), func(m move) bool {
 		return m.event == evReplan && slices.Contains(m.from, e.run.State)
 	})
 }
@@ -144,9 +144,10 @@ func (e *Engine) accept(ctx context.Context, d *plan.Drift) error {
 	return e.emit(ctx, e.event(snap), e.event(*d))
 }
 
-// mergeIntoOrigin sees to it that what drifted does not count as the run's change.
+// mergeIntoOrigin sees to it that what drifted does not count as the run's change. What
+// is there to be reviewed is what the tree holds, whoever put it there.
 func (e *Engine) mergeIntoOrigin(ctx context.Context, d *plan.Drift, now string) error {
-	if e.cfg.OriginMerger == nil || d.From == "" {
+	if e.cfg.OriginMerger == nil || d.From == "" || e.reviewsFirst() {
 		return nil
 	}
 	label := fmt.Sprintf("origin-%d", len(e.run.Drifts)+1)

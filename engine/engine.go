@@ -170,7 +170,7 @@ func (e *Engine) State() *Run { return e.run }
 
 // Begin writes the first events of a run: what it was started with, the tree
 // as it was found, and the first move. A plan that is given skips Explore and
-// Plan. Blobs are what start refers to by hash.
+// Plan, and a run that is to review begins with that. Blobs are what start refers to by hash.
 func (e *Engine) Begin(
 	ctx context.Context,
 	id plan.RunID,
@@ -189,6 +189,9 @@ func (e *Engine) Begin(
 	first.Blobs = blobs
 	events := []plan.Event{first, e.event(snap)}
 	event := evExplore
+	if start.Aim == plan.AimReview {
+		event = evReview
+	}
 	if given != nil {
 		doc := *given
 		doc.Version = 1

@@ -88,7 +88,7 @@ func (e *Engine) implementerClosing(ctx context.Context) (string, error) {
 // recheckReason says why the work goes back to the implementer before it is reviewed,
 // once in an attempt; "" where it does not.
 func (e *Engine) recheckReason() string {
-	if e.run.rechecked || e.run.phaseBegun {
+	if e.run.rechecked || e.run.phaseBegun || e.reviewsFirst() {
 		return ""
 	}
 	for _, c := range failed(e.run.Checks) {
@@ -100,6 +100,12 @@ func (e *Engine) recheckReason() string {
 		}
 	}
 	return ""
+}
+
+// reviewsFirst reports whether the change was there before the run, and the run has
+// not changed it yet.
+func (e *Engine) reviewsFirst() bool {
+	return e.run.Start.Aim == plan.AimReview && !e.run.implemented
 }
 
 // failed are the checks that fail.

@@ -114,7 +114,7 @@ func (r *Run) Tree() string {
 }
 
 // Origin is the tree that the run's change counts from: the one it began with,
-// with what others have changed since.
+// with what others have changed since, or what a review was asked to compare with.
 func (r *Run) Origin() string {
 	for _, d := range slices.Backward(r.Drifts) {
 		if d.Origin != "" {
@@ -124,7 +124,7 @@ func (r *Run) Origin() string {
 	if r.Start == nil {
 		return ""
 	}
-	return r.Start.Snapshot
+	return r.Start.Origin()
 }
 
 // Attempt is how many times the phase has begun. A critique happens once.

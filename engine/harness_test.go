@@ -297,6 +297,7 @@ type bench struct {
 	ground  *ground // instead of snaps, if set
 	cfg     engine.Config
 	given   *plan.PlanDoc
+	against *plan.Against // of a run that reviews
 	shown   []plan.Event
 	now     time.Time
 }
@@ -376,6 +377,9 @@ func (b *bench) drive(ctx context.Context) (engine.End, error) {
 	defer done()
 	if eng.State().Head == 0 {
 		start := plan.RunStart{Request: "the request", Repo: "/repo", Config: []byte(`{}`), Models: map[plan.Phase]string{}, Kit: "kit"}
+		if b.against != nil {
+			start.Aim, start.Against, start.View = plan.AimReview, b.against, plan.ViewSnapshot
+		}
 		if err := eng.Begin(ctx, b.id, "job-1", start, b.given, nil); err != nil {
 			return engine.End{}, err
 		}

@@ -51,7 +51,7 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 		b.Plan = e.run.Plan()
 		b.Last = e.run.lastVerdict()
 		b.Checks = e.run.Baseline
-		if e.run.Attempt(plan.Implement) > 1 {
+		if e.run.Attempt(plan.Implement) > 1 || e.run.Start.Aim == plan.AimReview {
 			b.Checks = e.run.Checks
 		}
 		if e.run.rechecked {
@@ -96,6 +96,11 @@ func (e *Engine) snapBefore(ctx context.Context) error {
 }
 
 func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
+	if e.reviewsFirst() {
+		if err := e.check(ctx, true); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.check(ctx, false); err != nil {
 		return nil, err
 	}
@@ -271,6 +276,8 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 		Attempt: e.run.Attempt(p),
 		Conv:    conv,
 		Request: e.run.Start.Request,
+		Aim:     e.run.Start.Aim,
+		Claimed: e.run.Start.Against != nil && e.run.Start.Against.Claimed,
 		Said:    e.run.Said,
 		Gaps:    slices.Clone(e.run.Gaps),
 		Past:    past,

@@ -15,7 +15,9 @@ import (
 const (
 	evExplore   = "explore"   // begin with Explore
 	evImplement = "implement" // begin with a plan that is there already
+	evReview    = "review"    // begin with a change that is there already
 	evReport    = "report"
+	evAnswer    = "answer" // the report answers the question that the run was asked
 	evRevise    = "revise" // write the plan anew: a critique or a person wants it changed
 	evPlanOnly  = "plan_only"
 	evPlan      = "plan"
@@ -67,6 +69,9 @@ func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
 		return out.Park, err
 	}
 	report := plan.Report{Text: out.Report}
+	if e.run.Start.Aim == plan.AimAsk {
+		return nil, e.move(ctx, evAnswer, "", report)
+	}
 	if out.Plan == nil {
 		return nil, e.move(ctx, evReport, out.Open, report)
 	}
@@ -84,7 +89,9 @@ func table() []move {
 	return []move{
 		{evExplore, []plan.State{plan.Unstarted}, plan.Exploring},
 		{evImplement, []plan.State{plan.Unstarted}, plan.Implementing},
+		{evReview, []plan.State{plan.Unstarted}, plan.Reviewing},
 		{evReport, []plan.State{plan.Exploring}, plan.Planning},
+		{evAnswer, []plan.State{plan.Exploring}, plan.QuestionAnswered},
 		{evRevise, []plan.State{plan.Planning}, plan.Planning},
 		{evPlan, []plan.State{plan.Planning}, plan.Implementing},
 		{evPlanOnly, []plan.State{plan.Planning}, plan.Planned},

@@ -14,7 +14,9 @@ import (
 var legal = map[[2]string]plan.State{
 	{"new", "explore"}:         plan.Exploring,
 	{"new", "implement"}:       plan.Implementing,
+	{"new", "review"}:          plan.Reviewing,
 	{"exploring", "report"}:    plan.Planning,
+	{"exploring", "answer"}:    plan.QuestionAnswered,
 	{"exploring", "fail"}:      plan.Failed,
 	{"exploring", "cancel"}:    plan.Cancelled,
 	{"planning", "revise"}:     plan.Planning,
@@ -40,7 +42,7 @@ func TestEveryMove(t *testing.T) {
 	t.Parallel()
 	states := []plan.State{
 		plan.Unstarted, plan.Exploring, plan.Planning, plan.Implementing, plan.Reviewing,
-		plan.Approved, plan.Planned, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled, "", "nowhere",
+		plan.Approved, plan.Planned, plan.QuestionAnswered, plan.Exhausted, plan.Blocked, plan.Failed, plan.Cancelled, "", "nowhere",
 	}
 	events := []string{"", "nothing"}
 	for _, m := range table() {

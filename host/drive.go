@@ -19,7 +19,7 @@ import (
 // driving is a run that is about to be driven by this process.
 type driving struct {
 	id           plan.RunID
-	base         string // the commit that the run began at
+	base         string // the commit that its change counts from
 	view         string // how its commands see the repository
 	phases       *phases.Phases
 	run          *engine.Run

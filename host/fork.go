@@ -223,6 +223,14 @@ func inherit(
 		ev.Run, ev.Seq = id, 0
 		switch b := ev.Body.(type) {
 		case plan.RunStart:
+			if a := start.Against; a != nil {
+				kept, err := repo.Keep(ctx, id, labelBase, a.Tree)
+				if err != nil {
+					return nil, err
+				}
+				own := *a
+				own.Kept, start.Against = kept.Ref, &own
+			}
 			ev.Body = start
 		case plan.UsageReport:
 			b.Inherited = true

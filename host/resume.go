@@ -61,7 +61,7 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 		return End{}, fmt.Errorf("run %s has no beginning in its journal; it cannot be resumed", id)
 	case run.State.Final():
 		return End{}, &FinalError{Run: id, State: run.State}
-	case o.Replan != "" && run.State != plan.Implementing && run.State != plan.Reviewing:
+	case o.Replan != "" && (run.State != plan.Implementing && run.State != plan.Reviewing || run.Plan() == nil):
 		return End{}, hint.New(
 			fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
 			fmt.Sprintf("`plan steer %s TEXT` gives it guidance; "+
@@ -107,6 +107,11 @@ func (h *Host) goOn(
 	if err := asked.Wait(); err != nil {
 		return End{}, err //nolint:wrapcheck // it is our own
 	}
+	if a := run.Start.Against; a != nil {
+		if instructions, err = h.fromBefore(ctx, repo, a.Tree, instructions); err != nil {
+			return End{}, err
+		}
+	}
 	if isForeign && changed != nil {
 		if err := h.requireTrust(ctx, run, changed, face); err != nil {
 			return End{}, err
@@ -144,7 +149,7 @@ func (h *Host) goOn(
 	defer stop(nil)
 	return s.drive(ctx, stop, driving{
 		id:           run.ID,
-		base:         run.Start.Base,
+		base:         run.Start.OriginCommit(),
 		view:         run.Start.View,
 		phases:       ph,
 		run:          run,

@@ -27,6 +27,16 @@ type Request struct {
 	// Text is the request.
 	Text string
 
+	// Aim is what the run is for. Default: a change.
+	Aim plan.Aim
+
+	// Continues is the final run whose conversation this one goes on with, as
+	// [Host.ContinueAnswer] fills it in.
+	Continues plan.RunID
+
+	// Review is what a run of plan.AimReview looks at.
+	Review Review
+
 	// Title is what the run is called in lists. Default: the request's first line.
 	Title string
 
@@ -137,7 +147,18 @@ func (h *Host) Run(ctx context.Context, r Request, face Face) (_ End, err error)
 	if err := keepHomeApart(paths.Home, b.source.Root()); err != nil {
 		return End{}, err
 	}
-	s, err := h.openSession(ctx, r.over(cfg), r.Options, face, b.source, b.source.Root(), db, nil)
+	cfg = r.over(cfg)
+	if r.Aim == plan.AimReview {
+		if b.since, err = b.source.Since(ctx, r.Review.Base); err != nil {
+			return End{}, err
+		}
+		r.takeRequest(b.since)
+	}
+	if r.Aim == plan.AimAsk || r.Aim == plan.AimReview && !r.Review.Fix {
+		cfg.Worktree = nil // nothing is changed
+		cfg.MaxReviewCycles = new(0)
+	}
+	s, err := h.openSession(ctx, cfg, r.Options, face, b.source, b.source.Root(), db, nil)
 	if err != nil {
 		return End{}, err
 	}
@@ -188,6 +209,7 @@ type beginning struct {
 	base string
 	// sibling is a plan that was approved for another repository's job.
 	sibling string
+	since   worktree.Since // of a review
 
 	survey
 	start plan.RunStart
@@ -258,7 +280,7 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 	}
 	return s.drive(ctx, stop, driving{
 		id:           b.id,
-		base:         b.start.Base,
+		base:         b.start.OriginCommit(),
 		view:         b.start.View,
 		phases:       ph,
 		run:          &engine.Run{},
@@ -289,7 +311,11 @@ func (s *session) forgetBeginning(ctx context.Context, b beginning, surveyed fun
 	if kept, err := b.source.Kept(ctx, b.id); found.first == nil && (err != nil || len(kept) == 0) {
 		return nil // git may have been stopped when it had kept it, and before it said so
 	}
-	return b.source.Forget(ctx, b.id, engine.LabelStart)
+	labels := []string{engine.LabelStart}
+	if b.start.Against != nil {
+		labels = append(labels, labelBase)
+	}
+	return b.source.Forget(ctx, b.id, labels...)
 }
 
 // prepare collects what a run is started with.
@@ -306,20 +332,27 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 	}
 	b.blobs = []plan.Blob{kit}
 	b.start = plan.RunStart{
-		Request: s.redactRead(r.Text),
-		Title:   s.redactRead(FirstLine(r.Title)),
-		Sibling: s.redactRead(b.sibling),
-		Models:  connect.PhaseModels(s.cfg),
-		Config:  startConfig(s.cfg, r),
-		Kit:     kit.Hash,
-		Version: s.host.version,
-		View:    plan.ViewSnapshot,
+		Request:   s.redactRead(r.Text),
+		Aim:       r.Aim,
+		Continues: r.Continues,
+		Title:     s.redactRead(FirstLine(r.Title)),
+		Sibling:   s.redactRead(b.sibling),
+		Models:    connect.PhaseModels(s.cfg),
+		Config:    startConfig(s.cfg, r),
+		Kit:       kit.Hash,
+		Version:   s.host.version,
+		View:      plan.ViewSnapshot,
 	}
 	if b.survey, err = surveyed(); err != nil {
 		return err
 	}
 	s.describeTree(b, b.standing, &b.start)
 	s.host.noteSubmodules(b.start.DirtySubmodules)
+	if r.Aim == plan.AimReview {
+		if err := s.compareWith(ctx, r.Review, b); err != nil {
+			return err
+		}
+	}
 	if len(r.Context) > 0 {
 		blob, err := contextBlob(r.Context)
 		if err != nil {
@@ -366,7 +399,7 @@ func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanD
 	doc := phases.DirectPlan()
 	doc.Base = start.Base
 	switch {
-	case r.Plan != "":
+	case r.Plan != "", r.Aim != plan.AimChange:
 	case s.cfg.Way == plan.WayDirect && planned:
 		return "", nil, errors.New("the direct way makes no plan that could be shown, approved or looked at again: " +
 			"take --way short, or leave the plan's options out")

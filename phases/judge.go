@@ -72,6 +72,14 @@ func (ph *Phases) judged(ctx context.Context, b plan.Brief, p *prover, j plan.Ju
 	return plan.Outcome{Judgement: &j}, nil
 }
 
+// planOf is the plan that the work follows; "" for a change that has none.
+func planOf(b plan.Brief) string {
+	if b.Plan == nil {
+		return ""
+	}
+	return fence("plan", "", b.Plan.Text)
+}
+
 func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error) {
 	last, err := ph.earlierReview(ctx, b)
 	if err != nil {
@@ -95,7 +103,7 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(),
 		"REQUEST":      request(b),
-		"PLAN":         strings.TrimSpace(fence("plan", "", b.Plan.Text) + "\n\n" + replacedPlan(b)),
+		"PLAN":         strings.TrimSpace(planOf(b) + "\n\n" + replacedPlan(b)),
 		"DIFF":         changeText(b),
 		"CHECKS":       checks,
 		"NOTICED":      noticedText(b.Noticed, b.Checks),

@@ -255,10 +255,10 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 }
 
 // mail is what a phase hears. Guidance reaches every phase; a further request
-// waits for one that writes, which alone can carry it out, or for the planner where
-// the plan is all that is wanted.
-func (ph *Phases) mail(p plan.Phase) loop.Mailbox {
-	if ph.cfg.Mail == nil || TraitsOf(p).Writes || ph.cfg.PlanOnly && p == plan.Plan {
+// waits for one that writes, which alone can carry it out, for the planner where the
+// plan is all that is wanted, or for one that answers questions.
+func (ph *Phases) mail(b plan.Brief) loop.Mailbox {
+	if ph.cfg.Mail == nil || TraitsOf(b.Phase).Writes || ph.cfg.PlanOnly && b.Phase == plan.Plan || b.Aim == plan.AimAsk {
 		return ph.cfg.Mail
 	}
 	return withoutFollowUps{ph.cfg.Mail}

@@ -117,7 +117,7 @@ func (ph *Phases) conversing(b plan.Brief, model string) loop.Config {
 		Now:          ph.cfg.Now,
 		Sleep:        ph.cfg.Sleep,
 		Notice:       b.Notice,
-		Mail:         ph.mail(b.Phase),
+		Mail:         ph.mail(b),
 		Gate:         ph.gate(),
 		Conversation: ph.conversation(b.Run),
 		WindowOf:     ph.cfg.Window,

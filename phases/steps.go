@@ -48,6 +48,10 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 		if prompt, err = ph.retryPrompt(ctx, b); err != nil {
 			return out, err
 		}
+	} else if b.Plan == nil {
+		if prompt, err = ph.takeOverPrompt(ctx, b); err != nil {
+			return out, err
+		}
 	} else {
 		prompt = compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
 			"INSTRUCTIONS": ph.instructions(),
@@ -86,17 +90,42 @@ func (ph *Phases) retryPrompt(ctx context.Context, b plan.Brief) (string, error)
 	if b.Last != nil && b.Last.Why == plan.WhyUnread {
 		return unreadPrompt, nil
 	}
-	last, err := ph.earlierReview(ctx, b)
+	gaps, err := ph.openGaps(ctx, b)
 	if err != nil {
 		return "", err
 	}
-	if last != "" {
-		last = "\n\nThe reviewer rests that on these commands, and on files that it made for them:\n\n" + last
-	}
 	return compose(ph.cfg.Kit.Prompts["retry"], map[string]string{
 		"ATTEMPT": fmt.Sprint(b.Attempt),
-		"GAPS":    gapList(b.Gaps) + last,
+		"GAPS":    gaps,
 		"CHECKS":  failingText(b.Checks),
+	}), nil
+}
+
+// openGaps are the gaps that are open, with what their review found them by.
+func (ph *Phases) openGaps(ctx context.Context, b plan.Brief) (string, error) {
+	last, err := ph.earlierReview(ctx, b)
+	if err != nil || last == "" {
+		return gapList(b.Gaps), err
+	}
+	return gapList(b.Gaps) + "\n\nThe reviewer rests that on these commands, and on files that it made for them:\n\n" +
+		last, nil
+}
+
+// takeOverPrompt gives a change that was there before the run to an implementer, with
+// what its review found: that stands in the place of a plan.
+func (ph *Phases) takeOverPrompt(ctx context.Context, b plan.Brief) (string, error) {
+	gaps, err := ph.openGaps(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	return compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
+		"INSTRUCTIONS": ph.instructions(),
+		"REQUEST":      request(b),
+		"PLAN": "There is no plan. The change is in the tree already; you did not write it. An independent reviewer " +
+			"looked at it and named these gaps. Close each of them with the smallest change, and leave the rest as " +
+			"it is:\n\n" + gaps,
+		"PLACES": "",
+		"CHECKS": failingText(b.Checks),
 	}), nil
 }
 

@@ -60,7 +60,7 @@ func descriptions() []description {
 		{
 			phase:   plan.Explore,
 			Traits:  Traits{MayRunCommands: true, LoadsSkills: true},
-			prompts: []string{"explore", "short", "either", "form"},
+			prompts: []string{"explore", "short", "either", "form", "ask"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Ask, tools.Prune},
 			refusal: lookOn,
 			work:    (*Phases).explore,
@@ -110,6 +110,9 @@ func descriptions() []description {
 // explore is the simplest conversation: one prompt, and a report that is whole is
 // its exit. Those of the other phases stand in steps.go.
 func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
+	if b.Aim == plan.AimAsk {
+		return ph.answer(ctx, b, s)
+	}
 	way, form := ph.wayPrompts()
 	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
 		"INSTRUCTIONS": ph.instructions(),

@@ -16,6 +16,8 @@ type command struct {
 func (a *app) commands() []command {
 	return append([]command{
 		{"run", a.runCommand},
+		{"ask", a.askCommand},
+		{"review", a.reviewCommand},
 		{"resume", a.resumeCommand},
 		{"list", a.listCommand},
 		{"show", a.showCommand},

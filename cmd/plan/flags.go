@@ -13,7 +13,7 @@ import (
 	"github.com/plan-engine/plan/host"
 )
 
-// runFlags are the flags that run and resume share.
+// runFlags are the flags that the commands share which drive runs.
 type runFlags struct {
 	model, baseURL string
 	phaseModels    []string
@@ -35,48 +35,11 @@ type runFlags struct {
 	sandbox        string
 }
 
+// register adds those of commands that change something.
 func (f *runFlags) register(cmd *cobra.Command) {
+	f.registerLooking(cmd)
+	f.registerProof(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.model, "model", "",
-		"`NAME` of the model, for every phase: provider/model, a model of the default provider, @cheap or @strong")
-	fl.StringVar(
-		&f.baseURL,
-		"base-url",
-		"",
-		"`URL` of the default provider, usually ending in /v1; others have theirs in config.toml",
-	)
-	fl.StringArrayVar(
-		&f.phaseModels,
-		"phase-model",
-		nil,
-		"`PHASE=NAME`: another model for one phase, also of another provider (repeatable)",
-	)
-	fl.IntVar(&f.cycles, "max-review-cycles", 2, "at most `N` rounds of fixing after a review")
-	fl.IntVar(&f.turns, "max-turns", 100, "at most `N` model calls in a phase")
-	fl.Int64Var(&f.tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
-	fl.Float64Var(&f.cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
-	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
-	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
-	fl.BoolVar(
-		&f.autoApprove,
-		"auto-approve",
-		false,
-		"do not wait for a person: what would be asked is allowed, and where the model asks, it is told to decide "+
-			"and say so",
-	)
-	fl.BoolVar(
-		&f.force,
-		"force",
-		false,
-		"ask and deny nothing that a tool does; also --yolo, --dangerously-skip-permissions (what a phase cannot "+
-			"do, it still cannot)",
-	)
-	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "yolo" || name == "dangerously-skip-permissions" {
-			name = "force"
-		}
-		return pflag.NormalizedName(name)
-	})
 	fl.BoolVar(
 		&f.approvePlan,
 		"approve-plan",
@@ -102,6 +65,62 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		false,
 		"run every check before the work, also where an earlier run knows the result",
 	)
+	fl.BoolVar(
+		&f.replanOnDrift,
+		"replan-on-drift",
+		false,
+		"where the tree changes under the run, make another plan instead of parking (at most twice)",
+	)
+}
+
+// registerProof adds those of commands that come to a verdict.
+func (f *runFlags) registerProof(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.IntVar(&f.cycles, "max-review-cycles", 2, "at most `N` rounds of fixing after a review")
+	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
+}
+
+// registerLooking adds those that every command has which drives a run.
+func (f *runFlags) registerLooking(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.model, "model", "",
+		"`NAME` of the model, for every phase: provider/model, a model of the default provider, @cheap or @strong")
+	fl.StringVar(
+		&f.baseURL,
+		"base-url",
+		"",
+		"`URL` of the default provider, usually ending in /v1; others have theirs in config.toml",
+	)
+	fl.StringArrayVar(
+		&f.phaseModels,
+		"phase-model",
+		nil,
+		"`PHASE=NAME`: another model for one phase, also of another provider (repeatable)",
+	)
+	fl.IntVar(&f.turns, "max-turns", 100, "at most `N` model calls in a phase")
+	fl.Int64Var(&f.tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
+	fl.Float64Var(&f.cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
+	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
+	fl.BoolVar(
+		&f.autoApprove,
+		"auto-approve",
+		false,
+		"do not wait for a person: what would be asked is allowed, and where the model asks, it is told to decide "+
+			"and say so",
+	)
+	fl.BoolVar(
+		&f.force,
+		"force",
+		false,
+		"ask and deny nothing that a tool does; also --yolo, --dangerously-skip-permissions (what a phase cannot "+
+			"do, it still cannot)",
+	)
+	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "yolo" || name == "dangerously-skip-permissions" {
+			name = "force"
+		}
+		return pflag.NormalizedName(name)
+	})
 	fl.StringVar(
 		&f.compaction,
 		"compaction",
@@ -119,12 +138,6 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
-	fl.BoolVar(
-		&f.replanOnDrift,
-		"replan-on-drift",
-		false,
-		"where the tree changes under the run, make another plan instead of parking (at most twice)",
-	)
 	fl.BoolVar(&f.wait, "wait", false, "sleep through rate limits and outages instead of parking (default on a terminal)")
 }
 

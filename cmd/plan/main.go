@@ -198,7 +198,7 @@ Environment:
                     as ANTHROPIC_API_KEY or OPENROUTER_API_KEY
   PLAN_HOME         where runs and config.toml are
 
-Exit codes: 0 approved or planned · 1 failed · 2 usage · 3 not approved
+Exit codes: 0 approved, planned or answered · 1 failed · 2 usage · 3 not approved
 · 4 waiting for a person · 5 parked by a limit or a model server
 · 130 interrupted or cancelled`
 
@@ -212,6 +212,8 @@ func (a *app) root() *cobra.Command {
   plan run --check "make test" -             the request from standard input
   plan run --plan-only "Add a --json flag"   stop once there is a plan
   plan run --worktree "Fix issue 41"         in a tree of its own; plan apply brings it over
+  plan ask "Who calls Close twice?"          an answer, and no change
+  plan review --base main                    judge the change that is there, and change nothing
   plan resume                                go on with the newest unfinished run
   plan show 01JX                             what happened, by a prefix of the id`,
 		SilenceErrors: true,

@@ -41,7 +41,7 @@ func TestCommandRows(t *testing.T) {
 		n++
 		for how, args := range map[string][]string{"as an argument": {row.Input.Request}, "in words": strings.Split(row.Input.Request, " "), "on standard input": {"-"}} {
 			a := &app{in: strings.NewReader(row.Input.Request)}
-			text, err := a.request(args)
+			text, err := a.request(args, "plan run x")
 			var end *exit
 			usage := errors.As(err, &end) && end.code == plan.ExitUsage
 			if blank := strings.TrimSpace(row.Input.Request) == ""; usage != blank || blank && row.Expected.Next != "usage" {
@@ -53,7 +53,7 @@ func TestCommandRows(t *testing.T) {
 		t.Fatal("no rows of kind command")
 	}
 	a := &app{in: strings.NewReader("\ufeff \r\n")}
-	if text, err := a.request([]string{"-"}); err == nil {
+	if text, err := a.request([]string{"-"}, "plan run x"); err == nil {
 		t.Errorf("a byte order mark alone is taken as the request %q", text)
 	}
 }

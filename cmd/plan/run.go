@@ -47,7 +47,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 			if cmd.Flags().Changed("worktree") {
 				req.Settings.Worktree = &worktree
 			}
-			if req.Text, err = a.request(args); err != nil {
+			if req.Text, err = a.request(args, `plan run "Fix the flaky retry test"`); err != nil {
 				return err
 			}
 			if err := files.read(cmd.Context(), a, &req); err != nil {
@@ -89,8 +89,9 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 	return cmd
 }
 
-// request reads the request from the arguments or from standard input.
-func (a *app) request(args []string) (string, error) {
+// request reads the request from the arguments or from standard input. Example is a
+// command line that has one.
+func (a *app) request(args []string, example string) (string, error) {
 	text := strings.Join(args, " ")
 	if len(args) == 1 && args[0] == "-" {
 		data, err := io.ReadAll(io.LimitReader(a.in, maxRequest+1))
@@ -102,7 +103,7 @@ func (a *app) request(args []string) (string, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(text, "�"), "\ufeff"))
 	switch {
 	case text == "":
-		return "", usage("the request is empty; say what should change, as in: plan run \"Fix the flaky retry test\"")
+		return "", usage("the request is empty; say what is wanted, as in: %s", example)
 	case len(text) > maxRequest:
 		return "", usage(
 			"the request is larger than %d KiB; put long material into a file in the repository and name it",

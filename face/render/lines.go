@@ -178,14 +178,15 @@ func phaseEndWord(reason string) string {
 }
 
 // messageEnd shows what an assistant said. What a sub-agent says is for its
-// parent.
+// parent, and what stands before the first turn was said before this run.
 func (n *narrator) messageEnd(e plan.Event, b plan.MessageEnd) []string {
-	if b.Role != plan.RoleAssistant || b.Discarded || e.Parent != "" && !n.opts.Verbose {
+	if b.Role != plan.RoleAssistant || b.Discarded || e.Turn == nil || e.Parent != "" && !n.opts.Verbose {
 		return nil
 	}
 	flow := n.flow(e.Phase)
 	rows := append(flow.add(spokenText(b.Message)), flow.end()...)
-	if extra := len(rows) - n.textRows; n.textRows > 0 && extra > 0 {
+	answers := n.tally.start.Aim == plan.AimAsk // which is what the person wants to read
+	if extra := len(rows) - n.textRows; n.textRows > 0 && extra > 0 && !answers {
 		rows = slices.Clip(rows[:n.textRows])
 		if rows[n.textRows-1] == "" {
 			rows = rows[:n.textRows-1]

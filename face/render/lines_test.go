@@ -137,6 +137,7 @@ func TestStanding(t *testing.T) {
 		"nothing yet":   {Tally{}, "not started", InkYellow},
 		"on its way":    {Tally{state: plan.Planning}, "not finished: planning", InkYellow},
 		"planned":       {Tally{state: plan.Planned}, "planned", InkGreen},
+		"answered":      {Tally{state: plan.QuestionAnswered}, "answered", InkGreen},
 		"failed":        {Tally{state: plan.Failed}, "failed", InkRed},
 		"cancelled":     {Tally{state: plan.Cancelled}, "cancelled", InkYellow},
 		"parked":        {Tally{state: plan.Planning, parked: &plan.Parked{Reason: plan.ParkApproval}}, "parked: approval", InkYellow},

@@ -20,7 +20,9 @@ type RunDocument struct {
 	ExitCode *int                  `json:"exit_code"` // null while the run is neither final nor parked
 	Why      string                `json:"why"`       // it is where it is
 	Request  string                `json:"request"`
-	Said     []string              `json:"said"` // by the person since, oldest first
+	Aim      plan.Aim              `json:"aim,omitempty"`
+	From     plan.RunID            `json:"continues,omitempty"` // the final run that it goes on from
+	Said     []string              `json:"said"`                // by the person since, oldest first
 	Repo     string                `json:"repo"`
 	Worktree string                `json:"worktree,omitempty"`    // of the run's own
 	Work     string                `json:"work_branch,omitempty"` // checked out there
@@ -93,6 +95,8 @@ func NewRunDocument(run *engine.Run, info memory.RunInfo, t *Tally) RunDocument 
 	}
 	if start := run.Start; start != nil {
 		d.Request = start.Request
+		d.Aim = start.Aim
+		d.From = start.Continues
 		d.Repo = start.Repo
 		d.Base = start.Base
 		d.Branch = start.Branch

@@ -158,7 +158,7 @@ func (t *Tally) addWork(e plan.Event) {
 	case plan.PhaseEnd:
 		p.Open = false
 	case plan.MessageEnd: // a turn is an answered call
-		if b.Role == plan.RoleAssistant && !b.Discarded && e.Parent == "" {
+		if b.Role == plan.RoleAssistant && !b.Discarded && e.Parent == "" && e.Turn != nil {
 			p.Turns++
 		}
 	case plan.ToolEnd:

@@ -63,7 +63,7 @@ func (s *summary) outcome() {
 	title, k, why := s.t.standing(s.dot)
 	s.lines = append(s.lines, "", s.Heading(s.width, k, title, ""))
 	f := s.t.failure
-	if s.t.state == plan.Approved || s.t.state == plan.Planned {
+	if s.t.state.ExitCode() == plan.ExitOK {
 		f = nil // it was overcome
 	}
 	told := (s.t.Verdict != nil && why == s.t.Verdict.Why) || (f != nil && why == f.Error)
@@ -89,7 +89,7 @@ func (t *Tally) standing(dot string) (title string, k Ink, why string) {
 		return title, InkYellow, t.parked.Detail
 	case t.state == plan.Approved:
 		return plan.ApprovedWith(t.failing()), InkGreen, t.Why
-	case t.state == plan.Planned:
+	case t.state.ExitCode() == plan.ExitOK:
 		return string(t.state), InkGreen, t.Why
 	case t.state == plan.Failed:
 		return string(t.state), InkRed, t.Why
@@ -259,7 +259,7 @@ func checkNote(r plan.CheckResult) string {
 }
 
 func (s *summary) change() {
-	if d := s.t.Diff; d != nil {
+	if d := s.t.Diff; d != nil && s.t.start.Aim != plan.AimAsk {
 		s.row("change", InkNone, DiffWords(*d))
 	}
 	for _, d := range s.t.drifts {
@@ -344,7 +344,12 @@ func (s *summary) next() {
 		resume = "plan resume " + run
 	}
 	commands := []string{"plan show " + run, "plan diff " + run}
+	if s.t.start.Aim == plan.AimAsk {
+		commands = commands[:1]
+	}
 	switch {
+	case s.t.state == plan.QuestionAnswered:
+		commands = append([]string{`plan ask --continue "…"`, "plan show " + run + " --report"}, commands...)
 	case s.t.parked != nil && s.t.parked.Reason == plan.ParkDrift:
 		commands = append(driftHelp(s.t.run), commands...)
 	case !s.t.state.Final():

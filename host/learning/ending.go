@@ -49,13 +49,19 @@ func (l *Learning) Observe(events ...plan.Event) {
 func (l *Learning) Closing(maxCycles int) func(context.Context, plan.State, []plan.Body) []plan.Body {
 	return func(ctx context.Context, to plan.State, last []plan.Body) []plan.Body {
 		h := l.history(last)
-		out := l.creditSkills(ctx, &h, skills.Result{
+		did := skills.Result{
 			Outcome:   to,
 			Reviews:   h.reviews,
 			MaxCycles: maxCycles,
-		})
-		if draft := l.draftSkill(ctx, &h, to, last); draft != nil {
-			out = append(out, *draft)
+		}
+		if h.aim != plan.AimChange {
+			did.Outcome = plan.Unstarted // an answer is not judged, and what a review finds is the work of others
+		}
+		out := l.creditSkills(ctx, &h, did)
+		if h.aim == plan.AimChange {
+			if draft := l.draftSkill(ctx, &h, to, last); draft != nil {
+				out = append(out, *draft)
+			}
 		}
 		l.keepLessons(ctx, &h, to)
 		l.observeStyle(ctx, &h)

@@ -13,6 +13,7 @@ const skillTool = "skill"
 // history is what is worth knowing of a run's journal for learning.
 type history struct {
 	request    string
+	aim        plan.Aim
 	messages   []string // that the person sent while it ran
 	reviews    int
 	picks      map[plan.Phase]plan.SkillPick
@@ -56,6 +57,7 @@ func (h *history) add(ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.RunStart:
 		h.request = b.Request
+		h.aim = b.Aim
 	case plan.Steering:
 		h.messages = append(h.messages, b.Text)
 	case plan.FollowUp:
