@@ -91,19 +91,18 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 	if err != nil {
 		return out, err
 	}
-	if !dry { // a gc that was killed may have left some
+	if !dry {
+		// A collection that was killed may have left some half removed.
 		if err := db.FinishRemovals(ctx); err != nil {
+			return out, err
+		}
+		if err := db.Pack(ctx); err != nil {
 			return out, err
 		}
 	}
 	runs, err := db.Runs(ctx, memory.Filter{})
 	if err != nil {
 		return out, err
-	}
-	if !dry {
-		if err := db.Pack(ctx); err != nil {
-			return out, err
-		}
 	}
 	sizes, err := db.Sizes(ctx)
 	if err != nil {
@@ -117,25 +116,9 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 		return out, err
 	}
 	gone := p.Choose(mayGo, sizes, out.Used, h.now())
-	keeper := newRefKeeper(h, db, runs, gone)
-	out.Removed = make([]Collected, 0, len(gone))
 	var faults []error
-	for _, r := range gone {
-		c := Collected{
-			ID:      r.ID,
-			State:   r.State,
-			Updated: r.Updated,
-			Bytes:   sizes[r.ID],
-		}
-		if c.Refs, err = keeper.forget(ctx, r, dry); err == nil && !dry {
-			err = db.Remove(ctx, r.ID)
-		}
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		out.Removed = append(out.Removed, c)
-	}
+	out.Removed, err = removeRuns(ctx, db, newRefKeeper(h, db, runs, gone), gone, sizes, dry)
+	faults = append(faults, err)
 	if shrink && !dry {
 		out.Unshrunk, err = unshrunk(db.Shrink(ctx), live)
 		faults = append(faults, err)
@@ -151,6 +134,38 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 	faults = append(faults, err)
 	out.Left, err = h.Leftovers(ctx, dry)
 	return out, errors.Join(append(faults, err)...)
+}
+
+// removeRuns removes runs, with the snapshots that only they keep. One that cannot be
+// removed does not keep the others.
+func removeRuns(
+	ctx context.Context,
+	db *memory.DB,
+	keeper *refKeeper,
+	gone []memory.RunInfo,
+	sizes map[plan.RunID]int64,
+	dry bool,
+) (removed []Collected, err error) {
+	removed = make([]Collected, 0, len(gone))
+	var faults []error
+	for _, r := range gone {
+		refs, err := keeper.forget(ctx, r, dry)
+		if err == nil && !dry {
+			err = db.Remove(ctx, r.ID)
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		removed = append(removed, Collected{
+			ID:      r.ID,
+			State:   r.State,
+			Updated: r.Updated,
+			Bytes:   sizes[r.ID],
+			Refs:    refs,
+		})
+	}
+	return removed, errors.Join(faults...)
 }
 
 // unshrunk takes out of what came of shrinking the file why that has to wait.

@@ -196,7 +196,7 @@ func fileOf(n intent.Note) []Leftover {
 			for _, suffix := range []string{"-journal", "-wal", "-shm"} {
 				_ = os.Remove(n.File + suffix) // SQLite's
 			}
-			return os.Remove(n.File) //nolint:wrapcheck // names the file
+			return os.Remove(n.File)
 		},
 	}}
 }
@@ -374,7 +374,7 @@ func (l *leftovers) locks(context.Context) ([]Leftover, error) {
 		}
 		free, err := holder.Collect(filepath.Join(l.paths.Locks, e.Name()), l.dry)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // names the file
+			return nil, err
 		}
 		if free {
 			gone++

@@ -72,7 +72,7 @@ func (h *Host) ExportFile(
 // stopped is the cause for which a context has ended, in place of what came of that.
 func stopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx) //nolint:wrapcheck // the caller's own
+		return context.Cause(ctx)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func (h *Host) holdTree(ctx context.Context, repo *worktree.Repo, id plan.RunID)
 	if err != nil {
 		machine = "an unknown host"
 	}
-	hold, err := repo.Hold(paths.Locks, worktree.Holder{
+	hold, err := repo.Hold(ctx, paths.Locks, worktree.Holder{
 		Run:   id,
 		PID:   os.Getpid(),
 		Host:  machine,

@@ -46,7 +46,7 @@ func (db *DB) writeSalvage(ctx context.Context, path string) (skipped []SkippedR
 		return nil, errors.Join(err, tx.Rollback())
 	}
 	if err := tx.Commit(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("commit: %w", err)
 	}
 	conn, err := pool.Conn(ctx)
 	if err != nil {

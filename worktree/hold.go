@@ -67,14 +67,14 @@ type Hold struct{ lock *flock.Flock }
 // dies. Locks is the directory of the lock files; all processes that should
 // see each other must agree on it. While another process, or another Hold of
 // this one, has the tree it fails with a [*BusyError].
-func (r *Repo) Hold(locks string, who Holder) (*Hold, error) {
+func (r *Repo) Hold(ctx context.Context, locks string, who Holder) (*Hold, error) {
 	if err := os.MkdirAll(locks, 0o700); err != nil {
 		return nil, fmt.Errorf("lock work tree %q: %w", r.root, err)
 	}
 	path := r.lockPath(locks)
-	ctx, cancel := context.WithTimeout(context.Background(), sweepGrace)
+	patience, cancel := context.WithTimeout(ctx, sweepGrace)
 	defer cancel()
-	lock, free, err := holder.Take(ctx, path, sweepGrace/10)
+	lock, free, err := holder.Take(patience, path, sweepGrace/10)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("lock work tree %q: %w", r.root, errors.Join(err, lock.Close()))
 	}

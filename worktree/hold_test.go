@@ -21,11 +21,11 @@ func TestHoldIsForOne(t *testing.T) {
 	locks := filepath.Join(tempDir(t), "locks")
 	who := worktree.Holder{Run: "R1", PID: 42, Host: "here", Since: time.Unix(1700000000, 0).UTC()}
 
-	first, err := r.Hold(locks, who)
+	first, err := r.Hold(t.Context(), locks, who)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = open(t, filepath.Join(dir, "sub")).Hold(locks, worktree.Holder{Run: "R2"})
+	_, err = open(t, filepath.Join(dir, "sub")).Hold(t.Context(), locks, worktree.Holder{Run: "R2"})
 	var busy *worktree.BusyError
 	if !errors.As(err, &busy) {
 		t.Fatalf("error %v, want a BusyError", err)
@@ -38,14 +38,14 @@ func TestHoldIsForOne(t *testing.T) {
 		t.Errorf("error %q, hint %q", text, busy.Hint())
 	}
 
-	other, err := open(t, linked).Hold(locks, worktree.Holder{Run: "R2"})
+	other, err := open(t, linked).Hold(t.Context(), locks, worktree.Holder{Run: "R2"})
 	if err != nil {
 		t.Fatalf("another work tree of the repository: %v", err)
 	}
 	if err := errors.Join(first.Close(), other.Close()); err != nil {
 		t.Fatal(err)
 	}
-	again, err := r.Hold(locks, worktree.Holder{Run: "R2"})
+	again, err := r.Hold(t.Context(), locks, worktree.Holder{Run: "R2"})
 	if err != nil {
 		t.Fatalf("after the first was closed: %v", err)
 	}
@@ -58,7 +58,7 @@ func TestHoldSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	r, dir := start(t, map[string]string{"f": "x"})
 	locks := filepath.Join(dir, "f") // a file
-	if _, err := r.Hold(locks, worktree.Holder{}); err == nil || !strings.Contains(err.Error(), dir) || errors.Is(err, os.ErrNotExist) {
+	if _, err := r.Hold(t.Context(), locks, worktree.Holder{}); err == nil || !strings.Contains(err.Error(), dir) || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
 }

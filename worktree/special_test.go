@@ -20,7 +20,7 @@ func TestWhatBecameSpecial(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer syscall.Close(fd) //nolint:errcheck // the file stays
+			defer syscall.Close(fd)
 			return syscall.Bind(fd, &syscall.SockaddrUnix{Name: path})
 		},
 	} {
