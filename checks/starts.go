@@ -56,6 +56,17 @@ func NotStarted(res plan.CheckResult) string {
 	return oneline.CutBytes(oneline.Of(reason), maxReason)
 }
 
+// noNetwork finds what programs of many languages say, in the words of the system, where
+// they may not listen or reach an address.
+var noNetwork = lazy.Regexp(`(?i)\b(?:EADDRNOTAVAIL|ENETUNREACH|EAI_AGAIN)\b|network is unreachable|` +
+	`cannot assign requested address|temporary failure in name resolution|` +
+	`\b(?:bind|listen|connect|dial|socket)\b.*(?:\bE(?:ACCES|PERM|AFNOSUPPORT)\b|permission denied|operation not permitted)|` +
+	`(?:\bE(?:ACCES|PERM)\b|permission denied|operation not permitted).*\b(?:bind|listen|connect|dial|socket|127\.0\.0\.1|localhost)\b`)
+
+// LacksNetwork reports whether the output of a check that fails looks as if it failed for
+// want of a network, be it that of this machine alone.
+func LacksNetwork(output string) bool { return noNetwork().MatchString(output) }
+
 // versioned are runners that say their version without running a test: one that does
 // not, does not run tests either.
 var versioned = []string{"pytest", "py.test", "tox", "nox"}
