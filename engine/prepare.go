@@ -156,9 +156,9 @@ func (e *Engine) question(missing []plan.Unready, said string) plan.Question {
 	}
 	text += "Nothing has been spent yet. "
 	if len(q.Options) > 0 {
-		text += "Answer with the setup that is to run first"
+		text += "Answer with the setup that is to run first (`" + strings.Join(q.Options, "`, `") + "`)"
 	} else {
-		text += "Set up what is missing and cancel this run, or say in the settings what does it (checks.setup)"
+		text += "Set up what is missing, or name in the settings what does it (checks.setup), and cancel this run"
 	}
 	q.Options = append(q.Options, goWithout)
 	q.Question = text + ", or `" + goWithout + "`."
