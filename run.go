@@ -152,9 +152,10 @@ type RunEnd struct {
 	// Evidence is what an approval rests on: EvidenceShown or EvidenceUnbroken.
 	Evidence string `json:"evidence,omitempty"`
 	// Notes are the reviewer's remarks that do not block, Open what the
-	// implementer left open.
-	Notes []string `json:"notes,omitempty"`
-	Open  []string `json:"open,omitempty"`
+	// implementer left open, Accepted what the plan saw and does not handle.
+	Notes    []string `json:"notes,omitempty"`
+	Open     []string `json:"open,omitempty"`
+	Accepted []string `json:"accepted,omitempty"`
 }
 
 // Type implements [Body].

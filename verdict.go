@@ -82,8 +82,10 @@ type Judgement struct {
 	Unchanged string       `json:"unchanged,omitempty"`
 	// Evidence says what an approval rests on: EvidenceShown or EvidenceUnbroken.
 	Evidence string `json:"evidence,omitempty"`
-	// Open is what the implementer said it left open.
-	Open []string `json:"open,omitempty"`
+	// Open is what the implementer said it left open, Accepted what the plan saw and
+	// does not handle.
+	Open     []string `json:"open,omitempty"`
+	Accepted []string `json:"accepted,omitempty"`
 	// Added are the files that the reviewer made, for the next review and for
 	// the author.
 	Added []AddedFile `json:"added,omitempty"`

@@ -49,8 +49,9 @@ type JobReport struct {
 	VerdictWhy string             `json:"verdict_why,omitempty"`
 	// Evidence is what an approval rests on; see [plan.Judgement].
 	Evidence string     `json:"evidence,omitempty"`
-	Notes    []string   `json:"notes,omitempty"` // the reviewer's remarks that do not block
-	Open     []string   `json:"open,omitempty"`  // what the implementer left open
+	Notes    []string   `json:"notes,omitempty"`    // the reviewer's remarks that do not block
+	Open     []string   `json:"open,omitempty"`     // what the implementer left open
+	Accepted []string   `json:"accepted,omitempty"` // what the plan saw and does not handle
 	Gaps     []plan.Gap `json:"gaps"`
 	CostUSD  float64    `json:"cost_usd"`
 	Priced   bool       `json:"priced"`
@@ -255,6 +256,9 @@ func (l JobReport) Reasons() []string {
 		}
 		for _, note := range l.Notes {
 			out = append(out, "note: "+note)
+		}
+		for _, accepted := range l.Accepted {
+			out = append(out, "accepted: "+accepted)
 		}
 		for _, open := range l.Open {
 			out = append(out, "left open: "+open)

@@ -56,6 +56,17 @@ func NotStarted(res plan.CheckResult) string {
 	return oneline.CutBytes(oneline.Of(reason), maxReason)
 }
 
+// noNetwork finds what programs of many languages say, in the words of the system, where
+// they may not listen or reach an address.
+var noNetwork = lazy.Regexp(`(?i)\b(?:EADDRNOTAVAIL|ENETUNREACH|EAI_AGAIN)\b|network is unreachable|` +
+	`cannot assign requested address|temporary failure in name resolution|` +
+	`\b(?:bind|listen|connect|dial|socket)\b.*(?:\bE(?:ACCES|PERM|AFNOSUPPORT)\b|permission denied|operation not permitted)|` +
+	`(?:\bE(?:ACCES|PERM)\b|permission denied|operation not permitted).*\b(?:bind|listen|connect|dial|socket|127\.0\.0\.1|localhost)\b`)
+
+// LacksNetwork reports whether the output of a check that fails looks as if it failed for
+// want of a network, be it that of this machine alone.
+func LacksNetwork(output string) bool { return noNetwork().MatchString(output) }
+
 // versioned are runners that say their version without running a test: one that does
 // not, does not run tests either.
 var versioned = []string{"pytest", "py.test", "tox", "nox"}
@@ -151,41 +162,46 @@ func scriptProbe(root, before string, words []string) Probe {
 // read first.
 func firstCall(line string) (words []string, before string) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
-	if err != nil {
+	if err != nil || len(file.Stmts) == 0 {
 		return nil, ""
 	}
-	for _, stmt := range file.Stmts {
-		for {
-			binary, ok := stmt.Cmd.(*syntax.BinaryCmd)
-			if !ok {
-				break
-			}
-			if binary.Op == syntax.OrStmt {
-				return nil, ""
-			}
-			left, _ := binary.X.Cmd.(*syntax.CallExpr)
-			if stmt = binary.X; left == nil || !isFolder(left) || binary.Op != syntax.AndStmt {
-				continue
-			}
+	stmt, before, ok := firstStmt(file.Stmts[0])
+	if !ok {
+		return nil, ""
+	}
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || stmt.Negated || len(call.Args) == 0 || isFolder(call) {
+		return nil, ""
+	}
+	for _, assign := range call.Assigns {
+		before += printed(assign) + " "
+	}
+	for _, word := range call.Args {
+		words = append(words, printed(word))
+	}
+	if slices.Contains([]string{".", "source", "eval", "exit"}, words[0]) {
+		return nil, ""
+	}
+	return words, before
+}
+
+// firstStmt goes to the first part of a line, past folders that it goes to before. It
+// is not ok where a line has a way out.
+func firstStmt(stmt *syntax.Stmt) (first *syntax.Stmt, before string, ok bool) {
+	for {
+		binary, ok := stmt.Cmd.(*syntax.BinaryCmd)
+		switch {
+		case !ok:
+			return stmt, before, true
+		case binary.Op == syntax.OrStmt:
+			return nil, "", false
+		}
+		stmt = binary.X
+		if left, ok := stmt.Cmd.(*syntax.CallExpr); ok && isFolder(left) && binary.Op == syntax.AndStmt {
 			before += printed(left) + " && "
 			stmt = binary.Y
 		}
-		call, ok := stmt.Cmd.(*syntax.CallExpr)
-		if !ok || stmt.Negated || len(call.Args) == 0 || isFolder(call) {
-			return nil, ""
-		}
-		for _, assign := range call.Assigns {
-			before += printed(assign) + " "
-		}
-		for _, word := range call.Args {
-			words = append(words, printed(word))
-		}
-		if words[0] == "." || words[0] == "source" || words[0] == "eval" || words[0] == "exit" {
-			return nil, ""
-		}
-		return words, before
 	}
-	return nil, ""
 }
 
 // isFolder reports whether a command only goes to a folder.

@@ -179,3 +179,23 @@ func TestSetupFor(t *testing.T) {
 		}
 	}
 }
+
+func TestLacksNetwork(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string]bool{
+		"Error: listen EACCES: permission denied 127.0.0.1:0":                          true,
+		"Error: listen EPERM: operation not permitted 127.0.0.1":                       true,
+		"listen tcp 127.0.0.1:0: bind: permission denied":                              true,
+		"dial tcp 127.0.0.1:80: connect: network is unreachable":                       true,
+		"OSError: [Errno 99] Cannot assign requested address":                          true,
+		"PermissionError: [Errno 13] Permission denied: ('127.0.0.1', 8000)":           true,
+		"getaddrinfo EAI_AGAIN registry.npmjs.org":                                     true,
+		"open /root/x: permission denied":                                              false,
+		"the listener failed\n--- FAIL: TestPermission (0.00s)\n    permission denied": false,
+		"dial tcp 127.0.0.1:80: connect: connection refused":                           false,
+	} {
+		if got := checks.LacksNetwork(output); got != want {
+			t.Errorf("%q: %v", output, got)
+		}
+	}
+}

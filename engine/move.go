@@ -134,7 +134,8 @@ func (e *Engine) end(ctx context.Context, to plan.State, why string, results []p
 		case plan.Snapshot:
 			tree = b.Tree
 		case plan.VerdictGiven:
-			end.Evidence, end.Notes, end.Open = b.Evidence, b.Notes, b.Open
+			end.Evidence, end.Notes = b.Evidence, b.Notes
+			end.Open, end.Accepted = b.Open, b.Accepted
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)

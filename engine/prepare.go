@@ -100,27 +100,30 @@ func (e *Engine) askAboutChecks(ctx context.Context) (*plan.Parked, error) {
 			}
 			continue
 		}
-		said := ""
-		if q != nil {
-			if q.Answer == goWithout {
-				return nil, nil
-			}
-			var err error
-			if said, err = e.runChosenSetup(ctx); err != nil {
-				return nil, err
-			}
+		if q != nil && q.Answer == goWithout {
+			return nil, nil
 		}
-		missing, err := e.cfg.Unready(ctx)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err != nil || len(missing) == 0 || len(e.run.asking) >= maxAsked {
-			return nil, nil //nolint:nilerr // the baseline says the same, only later
-		}
-		if err := e.emit(ctx, e.event(e.question(missing, said))); err != nil {
+		if asks, err := e.askNext(ctx); err != nil || !asks {
 			return nil, err
 		}
 	}
+}
+
+// askNext runs the setup that was chosen, and asks about what cannot start then, if
+// anything cannot.
+func (e *Engine) askNext(ctx context.Context) (asks bool, err error) {
+	said, err := e.runChosenSetup(ctx)
+	if err != nil {
+		return false, err
+	}
+	missing, err := e.cfg.Unready(ctx)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	if err != nil || len(missing) == 0 || len(e.run.asking) >= maxAsked {
+		return false, nil //nolint:nilerr // the baseline says the same, only later
+	}
+	return true, e.emit(ctx, e.event(e.question(missing, said)))
 }
 
 // runChosenSetup runs what a person chose, once, and returns what it said if it failed.
@@ -156,9 +159,9 @@ func (e *Engine) question(missing []plan.Unready, said string) plan.Question {
 	}
 	text += "Nothing has been spent yet. "
 	if len(q.Options) > 0 {
-		text += "Answer with the setup that is to run first"
+		text += "Answer with the setup that is to run first (`" + strings.Join(q.Options, "`, `") + "`)"
 	} else {
-		text += "Set up what is missing and cancel this run, or say in the settings what does it (checks.setup)"
+		text += "Set up what is missing, or name in the settings what does it (checks.setup), and cancel this run"
 	}
 	q.Options = append(q.Options, goWithout)
 	q.Question = text + ", or `" + goWithout + "`."

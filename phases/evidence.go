@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -107,6 +108,10 @@ func answersText(gaps []plan.Gap, closing string) string {
 const (
 	answerLimit = 6000 // bytes of the author's answers
 	addedLimit  = 8000 // bytes of a reviewer's new files that are shown
+	mostShown   = 50   // of these files
+
+	commandLimit  = 1500 // bytes of one command of a review
+	commandsLimit = 8000 // bytes of all of them
 )
 
 // wordsOn is the part of a text that begins where a gap is named at the start of
@@ -154,9 +159,61 @@ func openPoints(closing string) []string {
 	return out[:min(len(out), 20)]
 }
 
+// acceptedPoints are what a plan says is to be watched and is handled by none of its
+// steps: what it does not clearly handle, it accepts.
+func acceptedPoints(text string) []string {
+	var out []string
+	inside, fenced := false, false
+	for line := range strings.Lines(unwrap(text)) {
+		if fencing().MatchString(line) {
+			fenced = !fenced
+			continue
+		}
+		if m := heading().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !fenced {
+			inside = strings.HasPrefix(strings.ToLower(m[1]), "watched")
+			continue
+		}
+		item := strings.TrimSpace(line)
+		if !inside || item == "" {
+			continue
+		}
+		if m := bullet().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil || len(out) == 0 {
+			out = append(out, strings.TrimSpace(strings.TrimLeft(item, "-*+• ")))
+		} else { // goes on in another line
+			out[len(out)-1] += " " + item
+		}
+	}
+	out = slices.DeleteFunc(out, func(item string) bool {
+		return nothingOpen().MatchString(item) || handledIn().MatchString(item) && !acceptedWord().MatchString(item)
+	})
+	for i := range out {
+		out[i] = cut(out[i], 500, "the rest is left out")
+	}
+	return out[:min(len(out), 20)]
+}
+
+// leftText tells a reviewer what the plan accepted and what its author left open: the
+// person who asked is told as well, and neither is an excuse.
+func leftText(b plan.Brief) string {
+	text := ""
+	for _, item := range acceptedPoints(b.Plan.Text) {
+		text += "- accepted by the plan: " + item + "\n"
+	}
+	for _, item := range openPoints(b.Closing) {
+		text += "- left open: " + item + "\n"
+	}
+	if text == "" {
+		return ""
+	}
+	return "This was seen and is not done. It is the word of those who did the work: where the request asks for it, or " +
+		"where it breaks what used to work, it is a gap.\n\n" + fence("left", "", text)
+}
+
 var (
-	leftOpen    = lazy.Regexp(`(?i)^[#*\s]*left open[*\s]*(:[*\s]*|$)`)
-	nothingOpen = lazy.Regexp(`(?i)^[(*\s]*(nothing|none|no|n/a)\b[\s.*)]*$`)
+	handledIn    = lazy.Regexp(`(?i)\bhandled (?:in|by) steps? \d`)
+	acceptedWord = lazy.Regexp(`(?i)\baccept(?:ed|s)?\b`)
+	leftOpen     = lazy.Regexp(`(?i)^[#*\s]*left open[*\s]*(:[*\s]*|$)`)
+	nothingOpen  = lazy.Regexp(`(?i)^[(*\s]*(nothing|none|no|n/a)\b[\s.*)]*$`)
 )
 
 // earlierReview tells of the last review what another reviewer, or the author,
@@ -168,12 +225,15 @@ func (ph *Phases) earlierReview(ctx context.Context, b plan.Brief) (string, erro
 	text := ""
 	for _, c := range b.Last.Commands {
 		if c.Command != "" {
-			text += fmt.Sprintf("- `%s` ended with %d\n", strings.TrimSpace(c.Command), c.ExitCode)
+			line := cut(strings.TrimSpace(c.Command), commandLimit, "the rest is left out")
+			text += fmt.Sprintf("- `%s` ended with %d\n", line, c.ExitCode)
 		}
 	}
+	text = cut(text, commandsLimit, "the rest is left out")
 	left := addedLimit
-	for _, f := range b.Last.Added {
-		if left <= 0 || ph.cfg.Blob == nil {
+	for i, f := range b.Last.Added {
+		if left <= 0 || i >= mostShown || ph.cfg.Blob == nil {
+			text += fmt.Sprintf("\n%d more files are left out.\n", len(b.Last.Added)-i)
 			break
 		}
 		data, err := ph.cfg.Blob(ctx, f.Hash)

@@ -123,3 +123,63 @@ func TestACritiqueOnlyReads(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingSeenIsLost: what the plan accepted and what the author left open is shown to
+// the reviewer, and stands in the judgement.
+func TestNothingSeenIsLost(t *testing.T) {
+	t.Parallel()
+	b := setup(t, say(1, 0, simple), nil)
+	brief := reviewBrief(true)
+	doc := *brief.Plan
+	doc.Text = "# Plan: x\n\n## Watched\n- THE-FIRST: handled in step 2\n- THE-SECOND: accepted, because it is\n  RARE\n" +
+		"* THE-THIRD was seen\n\n## Verify\n~~~\n# THE-FOURTH\n~~~\n"
+	brief.Plan = &doc
+	brief.Closing = "I HID-THIS.\n\nLeft open:\n- THE-FIFTH\n"
+	j := b.must(brief).Judgement
+	if want := []string{"THE-SECOND: accepted, because it is RARE", "THE-THIRD was seen"}; !slices.Equal(j.Accepted, want) {
+		t.Errorf("accepted %q, want %q", j.Accepted, want)
+	}
+	if want := []string{"THE-FIFTH"}; !slices.Equal(j.Open, want) {
+		t.Errorf("left open %q, want %q", j.Open, want)
+	}
+	prompt := b.requests()[0].users()[0]
+	_, left, _ := strings.Cut(prompt, "<left>\n")
+	left, _, _ = strings.Cut(left, "</left>")
+	want := "- accepted by the plan: THE-SECOND: accepted, because it is RARE\n- accepted by the plan: THE-THIRD was seen\n" +
+		"- left open: THE-FIFTH\n"
+	if left != want || strings.Contains(prompt, "HID-THIS") {
+		t.Errorf("the reviewer is told %q in\n%s", left, prompt)
+	}
+}
+
+// TestALaterReviewStartsFromTheFirst: its commands, also those that it named by the id of
+// a call, its files and the author's answers, all bounded.
+func TestALaterReviewStartsFromTheFirst(t *testing.T) {
+	t.Parallel()
+	const byCall = `{"verdict": "NEEDS_FIX", "checklist": [], "missing": [{"id": "", "gap": "a", "severity": "must"}], ` +
+		`"commands": [{"call": "b1"}]}`
+	b := setup(t, run(1, 0)+say(1, 1, byCall), nil)
+	brief := reviewBrief(true)
+	first := b.must(brief).Judgement
+	if len(first.Commands) != 1 || first.Commands[0].Command == "" || first.Commands[0].Call != "b1" {
+		t.Fatalf("the first review rests on %+v", first.Commands)
+	}
+	kept := first.Commands[0].Command
+	for range 400 {
+		first.Commands = append(first.Commands, plan.RanCommand{Command: strings.Repeat("long ", 1000), ExitCode: 3})
+	}
+	b = setup(t, say(1, 0, simple), nil)
+	brief = reviewBrief(true)
+	brief.Attempt, brief.Conv, brief.Last, brief.Gaps = 2, "review-2", first, first.Gaps
+	brief.Diff, brief.Since, brief.Closing = "diff --git a/a b/a\n", "THE-CHANGE", "G1: THE-ANSWER"
+	b.must(brief)
+	prompt := b.requests()[0].users()[0]
+	for _, word := range []string{"- `" + kept + "` ended with", "THE-CHANGE", "THE-ANSWER"} {
+		if !strings.Contains(prompt, word) {
+			t.Errorf("the second review is not shown %q", word)
+		}
+	}
+	if _, last, _ := strings.Cut(prompt, "<last-review>"); len(last) > 20_000 {
+		t.Errorf("%d bytes of the last review are shown", len(last))
+	}
+}

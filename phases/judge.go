@@ -2,6 +2,7 @@ package phases
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
@@ -68,7 +69,17 @@ func (ph *Phases) judged(ctx context.Context, b plan.Brief, p *prover, j plan.Ju
 		j.Added = append(j.Added, f.AddedFile)
 		j.Blobs = append(j.Blobs, blob)
 	}
+	calls := p.known().Calls
+	for i, c := range j.Commands { // what a call was, only this review can tell
+		at := slices.IndexFunc(calls, func(r review.Call) bool { return c.Call == r.ID || c.Call == r.Key })
+		if c.Call != "" && at >= 0 {
+			j.Commands[i].Command, j.Commands[i].ExitCode = calls[at].Command, calls[at].ExitCode
+		}
+	}
 	j.Open = openPoints(b.Closing)
+	if b.Plan != nil {
+		j.Accepted = acceptedPoints(b.Plan.Text)
+	}
 	return plan.Outcome{Judgement: &j}, nil
 }
 
@@ -104,7 +115,7 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 		"INSTRUCTIONS": ph.instructions(),
 		"REQUEST":      request(b),
 		"PLAN":         strings.TrimSpace(planOf(b) + "\n\n" + replacedPlan(b)),
-		"DIFF":         changeText(b),
+		"DIFF":         strings.TrimSpace(changeText(b) + "\n\n" + leftText(b)),
 		"CHECKS":       checks,
 		"NOTICED":      noticedText(b.Noticed, b.Checks),
 		"GAPS":         strings.TrimSpace(gapText(b.Gaps) + "\n\n" + answersText(b.Gaps, b.Closing) + "\n\n" + last),

@@ -106,7 +106,11 @@ func Judge(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 
 // judgeFix judges a NEEDS_FIX.
 func judgeFix(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
-	missing, all := v.Missing, true
+	missing, should := bySeverity(v.Missing)
+	for _, m := range should { // beside what is wrong, it is a remark all the same
+		v.Notes = append(v.Notes, m.Gap)
+	}
+	all := true
 	if len(missing) == 0 {
 		missing, all = []plan.Missing{
 			mustClose(reviewGap("The review says NEEDS_FIX and lists no gap:", ev.Text)),

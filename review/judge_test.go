@@ -363,3 +363,28 @@ func TestFinal(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyWhatIsWrongGoesBack: beside what must be closed, what is only desirable is a
+// note, and what is not clearly that stays a gap.
+func TestOnlyWhatIsWrongGoesBack(t *testing.T) {
+	t.Parallel()
+	j, doubt := review.Judge(plan.Verdict{
+		Verdict: plan.NeedsFix,
+		Missing: []plan.Missing{
+			{Gap: "crashes on empty input", Severity: plan.SeverityMust},
+			{Gap: "another test", Severity: plan.SeverityShould},
+			{Gap: "of no known kind", Severity: "blocker"},
+		},
+		Notes: []string{"a note"},
+	}, review.Evidence{})
+	var gaps []string
+	for _, g := range j.Gaps {
+		gaps = append(gaps, g.Gap)
+	}
+	if diff := cmp.Diff([]string{"crashes on empty input", "of no known kind"}, gaps); diff != "" || doubt != nil {
+		t.Errorf("gaps (-want +got):\n%s, doubt %v", diff, doubt)
+	}
+	if diff := cmp.Diff([]string{"a note", "another test"}, j.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}

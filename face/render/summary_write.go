@@ -115,8 +115,9 @@ func (s *summary) verdict() {
 	s.evidence()
 	if v.Approved {
 		s.rows("notes", v.Notes)
-		s.rows("left open", v.Open)
 	}
+	s.rows("accepted", v.Accepted)
+	s.rows("left open", v.Open)
 }
 
 // rows is a row for each of several texts, under one label.

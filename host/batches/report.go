@@ -89,6 +89,7 @@ func (b *Batches) reportJob(ctx context.Context, db *memory.DB, j Job) (batch.Jo
 		l.Evidence = v.Evidence
 		l.Notes = v.Notes
 		l.Open = v.Open
+		l.Accepted = v.Accepted
 	}
 	change, err := b.host.ChangeOf(ctx, run)
 	if err != nil {

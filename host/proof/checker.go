@@ -25,6 +25,7 @@ type Checker struct {
 	redact  func(string) string
 	fetcher *fetcher
 	repo    *worktree.Repo
+	offline bool // checks have no network
 
 	mu     sync.Mutex
 	shared map[string]*sharedRoom // by the hash of the tree that it shows
@@ -48,6 +49,10 @@ func (c *Checker) Check(
 	}
 	res, blobs, err := c.runner(room).Run(ctx, room.Dir, t, update)
 	res.Output = withNote(res.Output, note)
+	if t.Baseline && t.Source != plan.CheckSetup && c.offline && !res.Passed() && checks.LacksNetwork(res.Output) {
+		res.Output = withNote(res.Output, "[It looks as if this check needs a network, or one of this machine alone: "+
+			"checks run without. If it does, the setting `[phase.review] network = true` gives it to them.]")
+	}
 	closed := room.Close()
 	var breach *sandbox.Breach
 	if errors.As(closed, &breach) { // anything else is swept up later; the result counts all the same

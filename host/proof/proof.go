@@ -93,7 +93,8 @@ func New(cfg Config) *Proof {
 				offline: network != nil && !*network,
 				user:    cfg.User,
 			},
-			repo: cfg.Repo,
+			repo:    cfg.Repo,
+			offline: offline(cfg.Settings),
 		},
 		Baselines: &Baselines{
 			results: cfg.Results,
@@ -114,6 +115,12 @@ func New(cfg Config) *Proof {
 	}
 	p.Required, p.Detected = selectChecks(cfg.Settings, cfg.ChecksByFlag, p.detect)
 	return p
+}
+
+// offline reports whether checks, which run in the walls of a review, have no network.
+func offline(settings config.Config) bool {
+	network := settings.Phase[plan.Review].Network
+	return network == nil || !*network
 }
 
 // detect finds what the repository seems to have, of each kind the first that starts

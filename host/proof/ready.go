@@ -68,34 +68,50 @@ func (s *starter) why(ctx context.Context, commands []string, tillOne bool) ([]s
 			_ = room.Close() // what is left is swept up later
 		}
 	}()
+	open := func() (phases.Room, error) {
+		if room != nil {
+			return *room, nil
+		}
+		made, err := s.walls.PhaseRoom(ctx, plan.Review, plan.Trees{})
+		if err == nil {
+			room = &made
+		}
+		return made, err
+	}
 	var out []string
 	for _, command := range commands {
-		why, ok := s.known[command]
-		if !ok {
-			probe := checks.ProbeOf(s.root, command)
-			if probe.Line != "" && !s.isOfMachine(probe.Program) {
-				if room == nil {
-					made, err := s.walls.PhaseRoom(ctx, plan.Review, plan.Trees{})
-					if err != nil {
-						return nil, err
-					}
-					room = &made
-				}
-				var err error
-				if why, err = s.look(ctx, *room, probe.Line); err != nil {
-					return nil, err
-				}
-			}
-			if s.known == nil {
-				s.known = map[string]string{}
-			}
-			s.known[command] = why
+		why, err := s.find(ctx, command, open)
+		if err != nil {
+			return nil, err
 		}
 		if out = append(out, why); why == "" && tillOne {
 			break
 		}
 	}
 	return out, nil
+}
+
+// find says why a command cannot start, as it is known, or as a probe in a room shows.
+// The caller holds the lock.
+func (s *starter) find(ctx context.Context, command string, open func() (phases.Room, error)) (string, error) {
+	if why, ok := s.known[command]; ok {
+		return why, nil
+	}
+	why := ""
+	if probe := checks.ProbeOf(s.root, command); probe.Line != "" && !s.isOfMachine(probe.Program) {
+		room, err := open()
+		if err != nil {
+			return "", err
+		}
+		if why, err = s.look(ctx, room, probe.Line); err != nil {
+			return "", err
+		}
+	}
+	if s.known == nil {
+		s.known = map[string]string{}
+	}
+	s.known[command] = why
+	return why, nil
 }
 
 // look runs a probe.
