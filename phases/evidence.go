@@ -196,8 +196,10 @@ func acceptedPoints(text string) []string {
 // person who asked is told as well, and neither is an excuse.
 func leftText(b plan.Brief) string {
 	text := ""
-	for _, item := range acceptedPoints(b.Plan.Text) {
-		text += "- accepted by the plan: " + item + "\n"
+	if b.Plan != nil {
+		for _, item := range acceptedPoints(b.Plan.Text) {
+			text += "- accepted by the plan: " + item + "\n"
+		}
 	}
 	for _, item := range openPoints(b.Closing) {
 		text += "- left open: " + item + "\n"
