@@ -80,7 +80,11 @@ func (l *Learning) recall(ctx context.Context, p plan.Phase, request string) *pl
 	return &r
 }
 
-// recallFacts fills in which facts are told and which are withheld, and why.
+// recallFacts fills in which facts are told and which are withheld, and why. All
+// that hold here are told while they fit: "how tests are run here" shares no word
+// with most requests that need it. Where they do not fit, the repository's own
+// are told if these do, and what is left of the room goes to those of the rest
+// that have to do with the request.
 func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Recall) {
 	r.Facts = []plan.Recalled{}
 	r.Terms = slices.DeleteFunc(
@@ -97,18 +101,32 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 		r.Error = err.Error()
 		return
 	}
+	all, err := l.factsThatFit(ctx)
+	if err != nil {
+		r.Error = err.Error()
+		return
+	}
+	told := map[int64]bool{}
 	size := 0
+	for _, f := range all {
+		told[f.ID] = true
+		size += len(f.Text)
+	}
 	var used []int64
+	related := 0
 	for _, h := range hits {
 		why := ""
 		switch {
 		case h.Expired:
 			why = "expired"
+		case told[h.ID] && h.Score < minFactScore:
+			continue // it is told with the rest
+		case told[h.ID]:
 		case h.Score < minFactScore:
 			why = "score"
 		case h.Matched == 0:
 			why = "no shared word"
-		case len(r.Facts) == maxFacts:
+		case related == maxFacts:
 			why = "too many"
 		case size+len(h.Text) > maxFactBytes:
 			why = "too long"
@@ -121,7 +139,10 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 			})
 			continue
 		}
-		size += len(h.Text)
+		if !told[h.ID] {
+			related++
+			size += len(h.Text)
+		}
 		used = append(used, h.ID)
 		r.Facts = append(r.Facts, plan.Recalled{
 			ID:    h.ID,
@@ -129,7 +150,26 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 			Score: h.Score,
 		})
 	}
+	for _, f := range all {
+		if !slices.Contains(used, f.ID) {
+			r.Facts = append(r.Facts, plan.Recalled{ID: f.ID, Text: f.Text})
+		}
+	}
+	// Only a fact that the request asked for lives on for it: one that is told
+	// every time would otherwise never expire.
 	if err := l.db.UseFacts(ctx, used, l.now().Add(l.retention())); err != nil {
 		r.Error = err.Error()
 	}
+}
+
+// factsThatFit are the facts that are told whatever the request is: those that
+// hold here, or else the repository's own, or else none.
+func (l *Learning) factsThatFit(ctx context.Context) ([]plan.Fact, error) {
+	for _, repos := range [][]string{{l.repo, Everywhere}, {l.repo}} {
+		facts, fit, err := l.db.FactsWithin(ctx, repos, maxFactBytes, l.now())
+		if err != nil || fit {
+			return facts, err
+		}
+	}
+	return nil, nil
 }
