@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plan-engine/plan/cmd/plan/demo"
 )
 
 // The tables that the server prints work as they are: doctor has each wire's
@@ -34,7 +36,7 @@ text = "green"
 		ended <- a.main(t.Context(), []string{"demo", "serve", file, "--json"})
 		_ = out.Close()
 	}()
-	var served servedDocument
+	var served demo.Served
 	if err := json.NewDecoder(where).Decode(&served); err != nil {
 		t.Fatalf("%v; exit %d, stderr %s", err, <-ended, stderr.String())
 	}

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan/cmd/plan/demo"
 	"github.com/plan-engine/plan/model/scripted"
 )
 
@@ -38,7 +33,7 @@ that holds the other end.`,
   plan demo serve scenario.toml --json | jq -r .config`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd.Context(), args, a.inputIsPipe(), a.tellProviders)
+			return demo.Serve(cmd.Context(), args, a.heldInput(), a.tellProviders)
 		},
 	}
 }
@@ -59,7 +54,7 @@ and serves until it is told to stop (SIGINT, SIGTERM) or standard input is
 closed.`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd.Context(), args, true, a.tellServer)
+			return demo.Serve(cmd.Context(), args, a.in, a.tellServer)
 		},
 	}
 }
@@ -72,83 +67,32 @@ func needsScenario(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// serve plays the scenario in files until it is told to stop; held says that the
-// end of standard input stops it, too. Tell says where.
-func (a *app) serve(
-	ctx context.Context,
-	files []string,
-	held bool,
-	tell func(*scripted.Server) error,
-) (err error) {
-	scenario, err := scripted.LoadAll(files)
-	if err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	server, err := scripted.Start(ctx, scenario, scripted.Config{})
-	if err != nil {
-		return fmt.Errorf("serve %s: %w", strings.Join(files, " "), err)
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	if err := tell(server); err != nil {
-		return err
-	}
-	if held {
-		go func() { // it ends with the process at the latest
-			_, _ = io.Copy(io.Discard, a.in)
-			stop()
-		}()
-	}
-	<-ctx.Done()
-	return nil
-}
-
-// inputIsPipe reports whether another program holds the other end of standard
-// input. A terminal would stop a process in the background that reads from it, and
-// /dev/null, which is what such a process gets from a shell, ends at once.
-func (a *app) inputIsPipe() bool {
+// heldInput is standard input where another program holds its other end, else nil. A
+// terminal would stop a process in the background that reads from it, and /dev/null,
+// which is what such a process gets from a shell, ends at once.
+func (a *app) heldInput() io.Reader {
 	f, ok := a.in.(*os.File)
 	if !ok {
-		return true
+		return a.in
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return nil
+	}
+	return a.in
 }
 
 // tellServer prints how to reach a server, as shell assignments.
 func (a *app) tellServer(server *scripted.Server) error {
 	where := map[string]string{"OPENAI_BASE_URL": server.URL(), scripted.KeyEnv: server.Key()}
-	return a.answer(where, func(w io.Writer) error { return tell(w, server.Assignments()) })
+	return a.answer(where, func(w io.Writer) error { return demo.Tell(w, server.Assignments()) })
 }
 
 // tellProviders prints how to reach a server over each of its wires.
 func (a *app) tellProviders(server *scripted.Server) error {
-	served := servedDocument{
-		BaseURL: server.URL(),
-		Key:     server.Key(),
-		KeyEnv:  scripted.KeyEnv,
-		Wires:   server.Wires(),
-		Config:  server.ProviderTables(),
-	}
+	served := demo.Reached(server)
 	return a.answer(served, func(w io.Writer) error {
-		return tell(w, server.Assignments()+
+		return demo.Tell(w, server.Assignments()+
 			"\n# For config.toml: a provider for each wire. Use one as --model NAME/any.\n"+served.Config)
 	})
-}
-
-// servedDocument is what `plan demo serve --json` prints.
-type servedDocument struct {
-	BaseURL string          `json:"base_url"`
-	Key     string          `json:"key"`
-	KeyEnv  string          `json:"key_env"` // the variable that the tables take it from
-	Wires   []scripted.Wire `json:"wires"`
-	Config  string          `json:"config"` // tables for config.toml
-}
-
-func tell(w io.Writer, text string) error {
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("say where the scripted model is: %w", err)
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"bytes"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/planted"
 	"github.com/plan-engine/plan/internal/sanitize"
 )
@@ -105,6 +107,13 @@ func TestNothingShownActs(t *testing.T) {
 		"Runs":            render.Runs,
 		"WriteMoved":      render.WriteMoved,
 		"WritePlanDiff":   render.WritePlanDiff,
+		"Review": func(w io.Writer, version string, r host.Reviewed) error {
+			var errs []error
+			for _, format := range []string{render.FormatMarkdown, render.FormatJSON, render.FormatSARIF} {
+				errs = append(errs, render.Review(w, format, version, r))
+			}
+			return errors.Join(errs...)
+		},
 	}
 	// These show events, or lines that were made so, and have tests of their own.
 	elsewhere := []string{"NewJSON", "NewPlain", "NewScreen", "WriteSummary", "WriteLines"}

@@ -3,8 +3,8 @@
 // model is real, and the first answer to the request has a gap that only a
 // reviewer who runs the code finds.
 //
-// The package holds data and puts it in place. It must not know how a run is
-// started, shown or kept.
+// The package holds data, puts it in place, and serves what a model says, in data of
+// others too. It must not know how a run is started, shown or kept.
 package demo
 
 import (
