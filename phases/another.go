@@ -61,8 +61,8 @@ func replacedPlan(b plan.Brief) string {
 	if b.Earlier == nil {
 		return ""
 	}
-	return "It took the place of an earlier plan, of which some may have been carried out, and this was said to be wrong " +
-		"with that one. It is one side's word: where the request rests on it, try it.\n\n" +
+	return "It took the place of an earlier plan, of which some may have been carried out, and this was said to be " +
+		"wrong with that one. It is one side's word: where the request rests on it, try it.\n\n" +
 		fence("earlier-plan", "", b.Earlier.Text) + "\n\n" + givenUpBecause(b)
 }
 

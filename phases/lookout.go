@@ -27,7 +27,7 @@ func (l *lookout) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, e
 		return sandbox.Result{}, fmt.Errorf("prepare the work tree for commands: %w", err)
 	}
 	c.Dir = room.Dir
-	return room.Shell.Run(ctx, c) //nolint:wrapcheck // the tool's own words follow
+	return room.Shell.Run(ctx, c)
 }
 
 // enter returns the room, and makes it first where there is none.
