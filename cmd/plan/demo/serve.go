@@ -17,7 +17,7 @@ import (
 func Serve(ctx context.Context, files []string, held io.Reader, tell func(*scripted.Server) error) (err error) {
 	scenario, err := scripted.LoadAll(files)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
