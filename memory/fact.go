@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -174,43 +173,34 @@ func (db *DB) Facts(ctx context.Context, repo string, limit int) ([]plan.Fact, e
 	return out, db.wrapError("list facts of", rows.Err())
 }
 
-// FactsWithin returns all facts of exactly these repositories that have not
-// expired, the oldest first, if their texts have at most so many bytes together;
-// else it says that they do not fit.
-func (db *DB) FactsWithin(
-	ctx context.Context,
-	repos []string,
-	bytes int,
-	now time.Time,
-) (facts []plan.Fact, fit bool, err error) {
-	list, err := json.Marshal(repos)
-	if err != nil {
-		return nil, false, fmt.Errorf("name the repositories: %w", err)
-	}
+// FactsWithin returns a repository's own facts that have not expired, the oldest
+// first, if their texts have at most so many bytes together; else none.
+func (db *DB) FactsWithin(ctx context.Context, repo string, bytes int, now time.Time) ([]plan.Fact, error) {
+	var facts []plan.Fact
 	// Without an order the reading ends with the first fact that is too many.
 	rows, err := db.read.QueryContext(
 		ctx,
-		selectFact+` WHERE repo IN (SELECT value FROM json_each(?)) AND (expires = 0 OR expires > ?)`,
-		string(list),
+		selectFact+` WHERE repo = ? AND (expires = 0 OR expires > ?)`,
+		repo,
 		now.UnixNano(),
 	)
 	if err != nil {
-		return nil, false, db.wrapError("list facts of", err)
+		return nil, db.wrapError("list facts of", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	size := 0
 	for rows.Next() {
 		f, err := scanFact(rows)
 		if err != nil {
-			return nil, false, db.wrapError("list facts of", err)
+			return nil, db.wrapError("list facts of", err)
 		}
 		if size += len(f.Text); size > bytes {
-			return nil, false, nil
+			return nil, nil
 		}
 		facts = append(facts, f)
 	}
 	slices.SortFunc(facts, func(a, b plan.Fact) int { return cmp.Compare(a.ID, b.ID) })
-	return facts, true, db.wrapError("list facts of", rows.Err())
+	return facts, db.wrapError("list facts of", rows.Err())
 }
 
 // UseFacts counts a use of each fact and lets those that expire live on until

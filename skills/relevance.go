@@ -22,6 +22,7 @@ type Index struct {
 	lengths  []float64
 	mean     float64
 	postings map[string][]posting
+	names    []int // how many terms each skill's name has
 }
 
 type posting struct {
@@ -42,13 +43,16 @@ func NewIndex(skills []Skill) *Index {
 		skills:   skills,
 		lengths:  make([]float64, len(skills)),
 		postings: map[string][]posting{},
+		names:    make([]int, len(skills)),
 	}
 	for i, s := range skills {
 		weights := map[string]posting{}
 		for _, t := range Terms(s.Description) {
 			weights[t] = posting{skill: i, weight: 1}
 		}
-		for _, t := range Terms(s.Name) {
+		name := Terms(s.Name)
+		ix.names[i] = len(name)
+		for _, t := range name {
 			weights[t] = posting{
 				skill:  i,
 				weight: weights[t].weight + nameWeight,
@@ -65,13 +69,14 @@ func NewIndex(skills []Skill) *Index {
 }
 
 // Relevant returns at most n skills that have to do with the request in the
-// phase, the best first. To count, a skill has to share a word of its name with
-// the request or two words of its description; hidden skills never count.
+// phase, the best first. To count, a skill has to share two words with the request,
+// or the whole of its name: one word such as "go" says nothing. Hidden skills never
+// count.
 func (ix *Index) Relevant(request string, p plan.Phase, n int) []Match {
 	type found struct {
 		score float64
 		words int
-		name  bool
+		name  int // of the words, those of its name
 	}
 	hits := map[int]found{}
 	total := float64(len(ix.skills))
@@ -83,13 +88,15 @@ func (ix *Index) Relevant(request string, p plan.Phase, n int) []Match {
 			norm := bm25K * (1 - bm25B + bm25B*ix.lengths[post.skill]/ix.mean)
 			f.score += idf * post.weight * (bm25K + 1) / (post.weight + norm)
 			f.words++
-			f.name = f.name || post.name
+			if post.name {
+				f.name++
+			}
 			hits[post.skill] = f
 		}
 	}
 	var out []Match
 	for i, f := range hits {
-		if s := ix.skills[i]; (f.name || f.words >= 2) && !s.Hidden && s.For(p) {
+		if s := ix.skills[i]; (f.words >= 2 || f.name > 0 && f.name == ix.names[i]) && !s.Hidden && s.For(p) {
 			out = append(out, Match{Skill: s, Score: f.score})
 		}
 	}

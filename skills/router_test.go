@@ -69,9 +69,13 @@ func TestOnlyRelevantSkillsOfThePhaseAreCandidates(t *testing.T) {
 		phase   plan.Phase
 		want    []string
 	}{
-		{"Add a migration for the new users table", plan.Implement, []string{"", "database-migration"}},
+		{"Add a database migration for the new users table", plan.Implement, []string{"", "database-migration"}},
 		{"Wrapping errors in go packages", plan.Implement, []string{"", "go-errors"}},
 		{"Wrapping errors in go packages", plan.Plan, nil},
+		{"Go through the README", plan.Implement, nil}, // one word of go-errors
+		{"Say what the results depend on", plan.Plan, nil},
+		{"The database is slow", plan.Implement, nil}, // one word of a name and of a description
+		{"Put it into the release-notes", plan.Implement, []string{"", "release-notes"}},
 		{"Make the button blue", plan.Implement, nil},
 		{"Please write it", plan.Implement, nil}, // one common word of a description is not enough
 	} {

@@ -80,11 +80,10 @@ func (l *Learning) recall(ctx context.Context, p plan.Phase, request string) *pl
 	return &r
 }
 
-// recallFacts fills in which facts are told and which are withheld, and why. All
-// that hold here are told while they fit: "how tests are run here" shares no word
-// with most requests that need it. Where they do not fit, the repository's own
-// are told if these do, and what is left of the room goes to those of the rest
-// that have to do with the request.
+// recallFacts fills in which facts are told and which are withheld, and why. The
+// repository's own are all told while they fit: "how tests are run here" shares no
+// word with most requests that need it. Of the others, and where they do not fit,
+// those are told that have to do with the request.
 func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Recall) {
 	r.Facts = []plan.Recalled{}
 	r.Terms = slices.DeleteFunc(
@@ -101,7 +100,7 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 		r.Error = err.Error()
 		return
 	}
-	all, err := l.factsThatFit(ctx)
+	all, err := l.ownFacts(ctx)
 	if err != nil {
 		r.Error = err.Error()
 		return
@@ -162,14 +161,10 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 	}
 }
 
-// factsThatFit are the facts that are told whatever the request is: those that
-// hold here, or else the repository's own, or else none.
-func (l *Learning) factsThatFit(ctx context.Context) ([]plan.Fact, error) {
-	for _, repos := range [][]string{{l.repo, Everywhere}, {l.repo}} {
-		facts, fit, err := l.db.FactsWithin(ctx, repos, maxFactBytes, l.now())
-		if err != nil || fit {
-			return facts, err
-		}
+// ownFacts are those of the repository, none where they are too much to tell.
+func (l *Learning) ownFacts(ctx context.Context) ([]plan.Fact, error) {
+	if l.repo == "" {
+		return nil, nil
 	}
-	return nil, nil
+	return l.db.FactsWithin(ctx, l.repo, maxFactBytes, l.now())
 }

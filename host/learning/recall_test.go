@@ -13,8 +13,9 @@ import (
 	"github.com/plan-engine/plan/memory"
 )
 
-// TestFactsAreToldWhileTheyFit: what holds here is told whatever the request is,
-// as long as all of it fits; what is too much is told by what the request is about.
+// TestFactsAreToldWhileTheyFit: what is known of the repository is told whatever the request is,
+// as long as the
+// repository's own facts fit; the others are told by what the request is about.
 func TestFactsAreToldWhileTheyFit(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -29,7 +30,7 @@ func TestFactsAreToldWhileTheyFit(t *testing.T) {
 		"none": {nil, nil},
 		"all of them, those that were asked for first": {
 			[]plan.Fact{own, lexer, everywhere, {Repo: "/other", Text: "The lexer is slow"}},
-			[]string{"The lexer is", "Tests are run", "Commits are"},
+			[]string{"The lexer is", "Tests are run"},
 		},
 		"not what has expired": {
 			[]plan.Fact{own, {Repo: "/repo", Text: "The lexer is frozen", Expires: at}},
