@@ -186,7 +186,8 @@ func (c *powerCuts) cutRun(at int, after time.Duration) (err error) {
 // TestPowerCut cuts the power while a run goes on over files that are not committed,
 // at failpoints and at any time: what the journal says is kept is there, nothing of
 // the user's is gone, and the run comes to the same end. A run that syncs nothing
-// does not.
+// does not; that is played with all, since a kernel that is busy may write by itself
+// what was not synced.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	try := t.TempDir()
@@ -202,14 +203,14 @@ func TestPowerCut(t *testing.T) {
 	at := upTo(len(points))
 	if !sampling.All() {
 		kept := slices.DeleteFunc(slices.Clone(at), func(n int) bool { return points[n-1] != "after a snapshot" })
-		at = []int{kept[0], 1 + random.IntN(len(points))}
+		at = kept[:1]
 	}
 	for _, n := range at {
 		if err := c.cutRun(n, 0); err != nil {
 			t.Error(err)
 		}
 	}
-	times := 1
+	times := 0
 	if sampling.All() {
 		times = max(20, 100-len(at))
 	}
@@ -220,6 +221,9 @@ func TestPowerCut(t *testing.T) {
 	}
 	t.Logf("the power was cut %d times at %d failpoints, and %d times at any time", len(at), len(points), times)
 
+	if !sampling.All() {
+		return
+	}
 	c.gitEnv = append(c.gitEnv, "PLAN_FAILPOINT_UNSYNCED=1")
 	err = c.cutRun(slices.Index(points, "after a snapshot")+3, 0)
 	t.Logf("without syncs: %v", err)
