@@ -237,6 +237,9 @@ func (s *session) newKit() (phases.Kit, error) {
 	if err == nil && isSet(s.cfg.SubAgents) {
 		err = kit.AddTask()
 	}
+	if s.autoApprove {
+		kit = kit.Unattended()
+	}
 	return kit, err
 }
 

@@ -71,6 +71,18 @@ func (k Kit) WithSkills() Kit {
 	return k
 }
 
+// Unattended is the kit of a run in which no person answers: a question would only cost
+// a turn.
+func (k Kit) Unattended() Kit {
+	k.Offer = maps.Clone(k.Offer)
+	for phase, names := range k.Offer {
+		k.Offer[phase] = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			return tools.PurposeOf(name) == tools.Ask
+		})
+	}
+	return k
+}
+
 // promptFile reads a prompt of this version.
 func promptFile(name string) (string, error) {
 	data, err := prompts.ReadFile("prompts/" + name + ".md")

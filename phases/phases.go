@@ -161,6 +161,9 @@ func refuse(p plan.Phase, name string) string {
 	if !ok || tools.PurposeOf(name) == "" {
 		return "" // no tool of ours: the loop says which there are
 	}
+	if tools.PurposeOf(name) == tools.Ask && d.asks() {
+		return alone
+	}
 	look := tools.Names(tools.Inspect)
 	last := len(look) - 1
 	return strings.NewReplacer(
@@ -233,6 +236,10 @@ func (ph *Phases) inRoom(
 	return out, err
 }
 
+// alone is told to a model that asks where no person answers.
+const alone = "Nobody can answer here. Decide for yourself, choose what fits the request and the code best, " +
+	"and say in what you hand over what you decided and why."
+
 // gate answers for people who are not there, if that is the policy.
 func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool) {
 	if !ph.cfg.NobodyAnswers && !ph.cfg.AutoApprove {
@@ -247,9 +254,8 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 			}, ph.cfg.AutoApprove
 		}
 		return loop.Ruling{
-			By: "policy",
-			Text: "Nobody can answer here. Decide for yourself, choose what fits the request and the code best, " +
-				"and say in what you hand over what you decided and why.",
+			By:   "policy",
+			Text: alone,
 		}, ph.cfg.NobodyAnswers
 	}
 }

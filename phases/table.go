@@ -142,6 +142,9 @@ func (d description) tools(more ...tools.Purpose) []string {
 	return tools.Names(append(slices.Clone(d.offers), more...)...)
 }
 
+// asks reports whether the phase may put questions to a person.
+func (d description) asks() bool { return slices.Contains(d.offers, tools.Ask) }
+
 // describe finds a phase; false if there is none of that name.
 func describe(p plan.Phase) (description, bool) {
 	all := descriptions()

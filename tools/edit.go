@@ -16,6 +16,8 @@ var editDoc string
 const (
 	aroundEdit  = 3  // lines shown before and after a change
 	shownEdits  = 5  // changed regions shown
+	editWhole   = 12 // lines of the longest change that is shown whole
+	editEdge    = 2  // lines shown of each end of one that is longer
 	shownPlaces = 20 // line numbers listed
 )
 
@@ -203,11 +205,23 @@ func edited(f file, at []int, old, new string) string {
 			if end > 0 && first > end+1 {
 				out.WriteString("…\n")
 			}
-			out.WriteString(numbered(lines, first, to+aroundEdit))
+			showEdit(&out, lines, first, from, to)
 			end = min(to+aroundEdit, len(lines))
 		}
 	}
 	return strings.TrimRight(out.String(), "\n")
+}
+
+// showEdit shows a changed region with what is around it, from line first on. The
+// middle of a long one is left out: the call that wrote it stands just before.
+func showEdit(out *strings.Builder, lines []string, first, from, to int) {
+	if to-from < editWhole {
+		out.WriteString(numbered(lines, first, to+aroundEdit))
+		return
+	}
+	out.WriteString(numbered(lines, first, from+editEdge-1))
+	fmt.Fprintf(out, "[lines %d-%d are as you gave them]\n", from+editEdge, to-editEdge)
+	out.WriteString(numbered(lines, to-editEdge+1, to+aroundEdit))
 }
 
 // linesChanged sizes n replacements of old by new in lines.

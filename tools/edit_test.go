@@ -156,6 +156,11 @@ func TestEditShowsTheChange(t *testing.T) {
 	d.do("edit", args{"path": "a.txt", "old_string": "a hal", "new_string": "a half"})
 	res = d.do("edit", args{"path": "a.txt", "old_string": "1\n2\n", "new_string": "1\nnew\n2\n"})
 	sameText(t, res.Output, "edited a.txt: 1 replacement (+1 -0 lines)\n1\t1\n2\tnew\n3\t2\n4\t3\n5\t4\n6\tfive\n7\tand a half")
+
+	// Of a long one the ends are shown: the model has just written the rest.
+	res = d.do("edit", args{"path": "a.txt", "old_string": "and a half\n", "new_string": strings.Repeat("more\n", 30)})
+	sameText(t, res.Output, "edited a.txt: 1 replacement (+30 -1 lines)\n4\t3\n5\t4\n6\tfive\n7\tmore\n8\tmore\n"+
+		"[lines 9-35 are as you gave them]\n36\tmore\n37\t6\n38\t7\n39\t8\n40\t9")
 }
 
 // An edit is seen through a change that another process made to another file,

@@ -128,6 +128,14 @@ func merged(in [][2]int, lines int) [][2]int {
 	return out
 }
 
+// isWithin reports whether a definition stands in the body of a function.
+func isWithin(d symbol, defs []symbol) bool {
+	return slices.ContainsFunc(defs, func(outer symbol) bool {
+		return isCode(outer.kind) && outer.first <= d.first && d.last <= outer.last &&
+			outer.last-outer.first > d.last-d.first
+	})
+}
+
 // outlineBeside lists the definitions that no region shows.
 func outlineBeside(defs []symbol, regions []Region) string {
 	var b strings.Builder
@@ -135,7 +143,7 @@ func outlineBeside(defs []symbol, regions []Region) string {
 	for _, d := range defs {
 		shown := slices.ContainsFunc(regions, func(r Region) bool { return r.First <= d.first && d.first <= r.Last })
 		switch {
-		case shown || d.container != "" && !isCode(d.kind):
+		case shown || d.container != "" && !isCode(d.kind) || isWithin(d, defs):
 		case listed == excerptLines:
 			more++
 		default:

@@ -49,7 +49,9 @@ func (n *narrator) lines(e plan.Event) []string {
 	case plan.LimitHit:
 		return n.labelled(n.halt, InkYellow, "limit", limitWords(b))
 	case plan.Report:
-		return n.labelled(n.note, InkDim, "report", Count(lineCount(b.Text), "line"))
+		if b.Text != "" { // a short way has none
+			return n.labelled(n.note, InkDim, "report", Count(lineCount(b.Text), "line"))
+		}
 	case plan.PlanMade:
 		return n.planMade(b)
 	case plan.WayTaken:
@@ -75,8 +77,11 @@ func (n *narrator) lines(e plan.Event) []string {
 		// What begins is told when it ends.
 	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
 		// The status line of the screen shows live events.
-	case plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered,
-		plan.ApprovalRequired, plan.ApprovalResolved:
+	case plan.Question:
+		n.asked[b.Call] = b.Question // a person who is asked is shown it where they answer
+	case plan.Answered:
+		return n.answered(b)
+	case plan.Steering, plan.FollowUp, plan.Filtered, plan.ApprovalRequired, plan.ApprovalResolved:
 		// The person who is asked, or has spoken, is shown it where they do.
 	case plan.CompactionEnd, plan.Pruned, plan.StormBroken, plan.HookRan:
 		// The transcript and the results of calls tell what they changed.

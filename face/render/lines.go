@@ -18,7 +18,8 @@ type narrator struct {
 	textRows int
 	margin   int // columns at the left that the caller fills
 	tally    *Tally
-	calls    map[string]Span // started calls by conversation and id: what they are about
+	calls    map[string]Span   // started calls by conversation and id: what they are about
+	asked    map[string]string // questions by call
 }
 
 func newNarrator(opts Options) *narrator {
@@ -27,6 +28,7 @@ func newNarrator(opts Options) *narrator {
 		opts:  opts,
 		tally: opts.Before.Clone(),
 		calls: map[string]Span{},
+		asked: map[string]string{},
 	}
 }
 
@@ -50,6 +52,18 @@ func (n *narrator) labelled(glyph string, k Ink, label, text string) []string {
 		Ink:  k,
 		Text: glyph,
 	}, {Text: " " + labelPad(label) + " "}}, InkNone, text)
+}
+
+// answered tells a question that no person was asked, and what was done about it.
+func (n *narrator) answered(b plan.Answered) []string {
+	question := n.asked[b.Call]
+	if b.By == "person" || question == "" {
+		return nil
+	}
+	return append(
+		n.labelled(n.note, InkYellow, "question", question),
+		n.labelled(n.note, InkYellow, "answer", b.Text+" (no person was asked)")...,
+	)
 }
 
 // stateChange tells a move that has a reason. The end is the summary's.
