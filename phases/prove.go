@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -361,7 +362,8 @@ func (p *prover) say(ctx context.Context, text string) {
 }
 
 // addedFiles are the reviewer's new files, without those that configure a build
-// or a test runner.
+// or a test runner. Those that a command names come first. Of the others a temporary
+// folder has only what programs left there for themselves, such as their caches.
 func (p *prover) addedFiles(ctx context.Context) ([]plan.NewFile, error) {
 	room := p.s.room
 	if room.Added == nil {
@@ -371,16 +373,27 @@ func (p *prover) addedFiles(ctx context.Context) ([]plan.NewFile, error) {
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("look at the files that the reviewer made: %w", err)}
 	}
-	slices.SortStableFunc(all, func(a, b plan.AddedFile) int { return cmp.Compare(a.Size, b.Size) })
+	named := namedBy(p.known().Calls)
+	all = slices.DeleteFunc(all, func(f plan.AddedFile) bool { return path.IsAbs(f.Path) && !named(f.Path) })
+	slices.SortStableFunc(all, func(a, b plan.AddedFile) int {
+		if named(a.Path) != named(b.Path) {
+			return map[bool]int{true: -1, false: 1}[named(a.Path)]
+		}
+		return cmp.Compare(a.Size, b.Size)
+	})
 	var out []plan.NewFile
 	left := int64(mostAdded)
 	for _, f := range all {
 		if review.IsBuildConfig(f.Path) {
 			continue
 		}
-		if left -= f.Size; left < 0 || len(out) == mostFiles {
-			break // the others are larger
+		if len(out) == mostFiles {
+			break
 		}
+		if f.Size > left {
+			continue // one that is smaller may follow
+		}
+		left -= f.Size
 		data, _, err := room.Read(f.Path)
 		if err != nil {
 			continue // it is gone again, or no file that can be read

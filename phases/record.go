@@ -3,10 +3,12 @@ package phases
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
@@ -163,4 +165,26 @@ func listed(names []string, most int) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// namedBy tells which files the command lines of calls speak of: by name, or by that of
+// a folder below the one for temporary files.
+func namedBy(calls []review.Call) func(file string) bool {
+	words := map[string]bool{}
+	for _, c := range calls {
+		for _, word := range strings.FieldsFunc(c.Command, isNoPartOfAName) {
+			words[word] = true
+		}
+	}
+	return func(file string) bool {
+		if !path.IsAbs(file) {
+			return words[path.Base(file)]
+		}
+		parts := strings.Split(strings.Trim(file, "/"), "/")
+		return slices.ContainsFunc(parts[1:], func(part string) bool { return words[part] })
+	}
+}
+
+func isNoPartOfAName(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-+@", r)
 }

@@ -51,8 +51,14 @@ func command(turn int, line string) string {
 // review; those that configure a build or a runner do not.
 func TestTheReviewersFiles(t *testing.T) {
 	t.Parallel()
-	b := setup(t, say(1, 0, claims), map[string]string{"a.txt": "alpha\n"})
-	files := map[string]string{"x_test.go": "package x\n", "go.mod": "module y\n", "/tmp/probe.sh": "true\n", "huge.bin": strings.Repeat("x", 2<<20)}
+	b := setup(t, command(0, "cat /tmp/probe.sh; true")+say(1, 1, claims), map[string]string{"a.txt": "alpha\n"})
+	files := map[string]string{
+		"x_test.go":         "package x\n",
+		"go.mod":            "module y\n",
+		"/tmp/probe.sh":     "true\n",
+		"/tmp/cache_0/1b/x": "what a runner keeps",
+		"huge.bin":          strings.Repeat("x", 2<<20),
+	}
 	room := b.cfg.Room
 	b.cfg.Room = func(ctx context.Context, p plan.Phase, at plan.Trees) (phases.Room, error) {
 		r, err := room(ctx, p, at)

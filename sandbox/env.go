@@ -8,12 +8,12 @@ import (
 	"github.com/plan-engine/plan/internal/userinfo"
 )
 
-// fixedEnv is set for every child, so that nothing asks, pages or paints.
+// fixedEnv is set for every child, so that nothing asks or pages. It speaks of no colours:
+// output is no terminal, and NO_COLOR would change what tests of colours see.
 var fixedEnv = []string{
 	"DEBIAN_FRONTEND=noninteractive",
 	"GIT_PAGER=cat",
 	"GIT_TERMINAL_PROMPT=0",
-	"NO_COLOR=1",
 	"PAGER=cat",
 	"TERM=dumb",
 }
@@ -63,7 +63,7 @@ var misleadingPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_T
 // CleanEnv is the environment that children get: environ without what looks
 // like a secret by its name, without this program's own settings (PLAN_*) and
 // without what would mislead git or the shell, and with the settings that keep
-// commands from asking, paging and colouring. What looks like a secret by its value
+// commands from asking and paging. What looks like a secret by its value
 // goes too, and an address loses its name and password. The order is kept; the last
 // of two equal names wins.
 func CleanEnv(environ []string) []string {

@@ -37,7 +37,7 @@ func TestCleanEnvByName(t *testing.T) {
 			want = append(want, kept[i]+"=x")
 		}
 	}
-	want = append(want, "DEBIAN_FRONTEND=noninteractive", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1", "PAGER=cat", "TERM=dumb")
+	want = append(want, "DEBIAN_FRONTEND=noninteractive", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "PAGER=cat", "TERM=dumb")
 	if diff := cmp.Diff(want, sandbox.CleanEnv(environ)); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
@@ -66,7 +66,7 @@ func TestOwnEnvKeepsCredentialsButNotTheModelsKey(t *testing.T) {
 func TestCleanEnvSettlesDoublesAndOddEntries(t *testing.T) {
 	t.Parallel()
 	got := sandbox.CleanEnv([]string{"A=1", "TERM=xterm", "B=2=3", "A=4", "no equals sign", "=C:=C:\\", "PAGER=less"})
-	want := "B=2=3 A=4 DEBIAN_FRONTEND=noninteractive GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 NO_COLOR=1 PAGER=cat TERM=dumb"
+	want := "B=2=3 A=4 DEBIAN_FRONTEND=noninteractive GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 PAGER=cat TERM=dumb"
 	if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}

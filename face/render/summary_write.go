@@ -353,6 +353,8 @@ func (s *summary) next() {
 		commands = append([]string{`plan ask --continue "…"`, "plan show " + run + " --report"}, commands...)
 	case s.t.parked != nil && s.t.parked.Reason == plan.ParkDrift:
 		commands = append(driftHelp(s.t.run), commands...)
+	case s.t.parked != nil && s.t.parked.Reason == plan.ParkQuestion:
+		commands = append([]string{"plan answer " + run + ` "…"`, resume}, commands...)
 	case !s.t.state.Final():
 		commands = append([]string{resume}, commands...)
 	}
