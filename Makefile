@@ -44,9 +44,9 @@ show-batch: build ## the same for batches: one scripted change over ten Go modul
 test: export GORACE := atexit_sleep_ms=0
 test: export GIT_TEMPLATE_DIR := $(CURDIR)/internal/gittest/template
 test: ## run the tests, with the race detector and in random order; the longest play a sample (make soak plays all)
-	$(GO) test $(GOFLAGS_ALL) -race -ldflags=-w -shuffle=on -count=1 -p 3 -timeout 20m \
+	internal/sampling/inmemory.sh $(GO) test $(GOFLAGS_ALL) -race -ldflags=-w -shuffle=on -count=1 -p 3 -timeout 20m \
 	  $$(internal/sampling/packages.sh raced)
-	$(GO) test $(GOFLAGS_ALL) -ldflags=-w -shuffle=on -count=1 -parallel 8 -timeout 20m \
+	internal/sampling/inmemory.sh $(GO) test $(GOFLAGS_ALL) -ldflags=-w -shuffle=on -count=1 -parallel 8 -timeout 20m \
 	  $$(internal/sampling/packages.sh others)
 
 $(LINT):

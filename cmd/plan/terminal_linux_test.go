@@ -375,6 +375,8 @@ func isInterrupted(t *testing.T, s *sitting) {
 	defer s.writes("end") // to the hook
 	s.reads("leave it for later): ")
 	began := time.Now()
+	s.types("\x03")
+	s.until("the run comes to its end", func() bool { return exists(s.dir, "ending") })
 	gone := make(chan int)
 	go func() { gone <- s.ends() }()
 	tick := time.NewTicker(50 * time.Millisecond)
