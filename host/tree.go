@@ -152,6 +152,7 @@ func (h *Host) reopenTree(
 		Branch:  run.Start.WorkBranch,
 		Base:    run.Start.Base,
 		Tree:    run.Tree(),
+		Written: true,
 		Include: include,
 	})
 	if err != nil {
