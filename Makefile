@@ -59,6 +59,11 @@ soak: ## play whole what make test samples, by the kind; then kill runs for SOAK
 
 lint: $(LINT) ## run the linters
 	$(LINT) run --build-tags $(TAGS) ./...
+	$(DARWIN) $(GO) vet $$($(DARWIN) $(GO) list -e -test -f '{{.ImportPath}} {{.Deps}}' ./... | \
+	  awk '{ sub(/(_test|\.test)$$/, "", $$1); all[$$1] } /tree-sitter/ { cgo[$$1] } END { for (p in all) if (!(p in cgo)) print p }')
+
+# What macOS is given must compile there, as far as that can be told without its C compiler.
+DARWIN := GOOS=darwin CGO_ENABLED=0
 
 arch: ## prove the floors of the house
 	$(GO) test $(GOFLAGS_ALL) -count=1 ./internal/arch

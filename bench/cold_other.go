@@ -2,5 +2,5 @@
 
 package main
 
-// forget does nothing where a file cannot be taken out of the cache.
-func forget(string) error { return nil }
+// dropFromCache does nothing where a file cannot be taken out of the cache.
+func dropFromCache(string) error { return nil }

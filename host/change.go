@@ -51,8 +51,9 @@ func (h *Host) ChangeOf(ctx context.Context, run *engine.Run) (c Change, err err
 		return c, nil
 	}
 	tree, err := h.treeOf(ctx, run)
-	if run.Start.Worktree != "" && errors.Is(err, fs.ErrNotExist) {
-		return c, nil // only the snapshots are left
+	var elsewhere *elsewhereError
+	if run.Start.Worktree != "" && errors.Is(err, fs.ErrNotExist) || errors.As(err, &elsewhere) {
+		return c, nil // only the snapshots are here
 	}
 	if err == nil {
 		c.To, err = tree.Tree(ctx)
@@ -199,7 +200,7 @@ func (h *Host) CommitOnBranch(ctx context.Context, run *engine.Run) (m Moved, er
 	if err != nil {
 		return m, err
 	}
-	tree, err := h.openOwnTree(ctx, run.Start.Worktree)
+	tree, err := h.treeOf(ctx, run)
 	if err != nil { // only the snapshots are left
 		_, err := c.Repo.CommitTo(ctx, run.Start.WorkBranch, run.Start.Base, c.From, c.To, commitMessage(run), false)
 		if errors.Is(err, worktree.ErrNothing) {

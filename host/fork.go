@@ -159,6 +159,7 @@ func (h *Host) forkTree(
 		Dir:     filepath.Join(paths.Worktrees, string(id)),
 		Base:    start.Base,
 		Tree:    run.Tree(),
+		Written: true,
 		Include: was.WorktreeInclude,
 	})
 	if err != nil {

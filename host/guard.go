@@ -6,15 +6,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/tools/hook"
 	"github.com/plan-engine/plan/tools/permit"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // guard applies to the calls of a run the rules and the hooks of the settings. A
@@ -27,6 +30,36 @@ type guard struct {
 	now    func() time.Time
 	note   func(string)
 	state  plan.State // of the run, as far as the journal has gone
+	began  *beginnings
+}
+
+// beginnings knows what was in the tree when a run began.
+type beginnings struct {
+	repo *worktree.Repo
+
+	mu   sync.Mutex
+	tree string
+	at   time.Time
+}
+
+func (b *beginnings) set(start plan.RunStart, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tree, b.at = start.Snapshot, at
+	if start.ForkedFrom != nil {
+		b.at = time.Time{} // what the other run made was there before this one began
+	}
+}
+
+// changed lists what a command runs that was something else when the run began.
+func (b *beginnings) changed(command string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	paths := trust.Tasks(b.repo.Root(), command)
+	if len(paths) == 0 || b.tree == "" { // then nothing can be told
+		return paths
+	}
+	return b.repo.Unlike(context.Background(), b.tree, b.at, paths)
 }
 
 // newGuard brings rules and hooks together, for the tree that the run works in.
@@ -35,11 +68,13 @@ func (s *session) newGuard() (*guard, error) {
 	if !filepath.IsAbs(temp) {
 		temp = "/tmp"
 	}
+	began := &beginnings{repo: s.repo}
 	place := permit.Place{
 		Root:    s.repo.Root(),
 		Home:    s.host.Getenv("HOME"),
 		Temp:    temp,
 		OwnTemp: s.walls.HasOwnTemp,
+		Changed: began.changed,
 	}
 	policy, err := permit.New(place, permissionLayers(s.cfg.Permission)...)
 	if err != nil {
@@ -65,6 +100,7 @@ func (s *session) newGuard() (*guard, error) {
 		force:  s.force,
 		now:    s.host.now,
 		note:   s.host.note,
+		began:  began,
 	}, nil
 }
 
@@ -116,6 +152,8 @@ func (g *guard) observe(events ...plan.Event) {
 	}
 	for _, ev := range events {
 		switch b := ev.Body.(type) {
+		case plan.RunStart:
+			g.began.set(b, ev.Time)
 		case plan.ApprovalResolved:
 			if b.Approved && b.Scope != plan.ScopeOnce && b.Grant != (plan.Grant{}) {
 				g.policy.Grant(b.Grant)

@@ -11,6 +11,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/tools/hook"
 )
@@ -33,6 +34,9 @@ func hooksOf(root, searched string, from []config.Hook) []hook.Hook {
 		if c.From == config.FromUser {
 			h.Check = func() (hook.Still, error) {
 				return still(root, searched, c, func() error { return checkPrograms(root, searched, c) })
+			}
+			if c.Outside {
+				h.Seal = func() (string, func() error, error) { return seal(root, searched, c) }
 			}
 		} else {
 			h.Outside = false
@@ -98,6 +102,33 @@ func checkPrograms(root, searched string, c config.Hook) error {
 		)
 	}
 	return err
+}
+
+// seal makes copies of what a hook runs in the work tree, and compares them with what was
+// there when the run began: a process that goes on in the tree cannot change them before
+// they run. Where the hook runs a file by another way than its name, such as a Makefile,
+// it runs the one in the tree.
+func seal(root, searched string, c config.Hook) (line string, done func() error, err error) {
+	none := func() error { return nil }
+	programs := programsOf(root, searched, c)
+	if len(programs) == 0 {
+		return c.Command, none, nil
+	}
+	room, err := scratch.New("", scratch.Hook)
+	if err != nil {
+		return "", none, fmt.Errorf("make room for what it runs: %w", err)
+	}
+	if err = trust.Seal(root, room.Dir, programs); err != nil { // it holds links, and is compared afterwards too
+		return c.Command, room.Close, nil //nolint:nilerr // as it is where nothing can be sealed
+	}
+	now, err := trust.Files(room.Dir, programs)
+	if err == nil && now != c.Digest {
+		err = errors.New("what it runs in the work tree was changed just now; put it back, or begin another run")
+	}
+	if err != nil {
+		return "", none, errors.Join(err, room.Close())
+	}
+	return trust.Elsewhere(c.Command, root, room.Dir, programs), room.Close, nil
 }
 
 // pinHooks notes what the user's hooks run in the work tree at root, where a run

@@ -88,6 +88,9 @@ func (s story) tell(ev plan.Event) plan.Event {
 		return ev
 	}
 	switch b := ev.Body.(type) {
+	case plan.RunStart:
+		b.View = plan.ViewSnapshot // what checks and reviews see is not chosen there
+		ev.Body = b
 	case plan.ApprovalResolved:
 		if b.Approved {
 			return untold(ev)

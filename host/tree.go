@@ -119,9 +119,13 @@ func (h *Host) noteSubmodules(paths []string) {
 		strings.Join(paths, ", ") + ": commit them there first if they matter")
 }
 
-// treeOf opens the work tree that a run works in.
+// treeOf opens the work tree that a run works in. One of its own is where this home
+// has it, whatever a journal from elsewhere says.
 func (h *Host) treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, error) {
 	if run.Start.Worktree != "" {
+		if err := h.requireOwnHome(run); err != nil {
+			return nil, err
+		}
 		return h.openOwnTree(ctx, run.Start.Worktree)
 	}
 	return h.OpenRepo(ctx, run.Start.Repo)
@@ -136,9 +140,6 @@ func (h *Host) reopenTree(
 	run *engine.Run,
 	include []string,
 ) (*worktree.Repo, error) {
-	if err := h.requireOwnHome(run); err != nil {
-		return nil, err
-	}
 	tree, err := h.treeOf(ctx, run)
 	if run.Start.Worktree == "" || !errors.Is(err, fs.ErrNotExist) {
 		return tree, err
@@ -152,6 +153,7 @@ func (h *Host) reopenTree(
 		Branch:  run.Start.WorkBranch,
 		Base:    run.Start.Base,
 		Tree:    run.Tree(),
+		Written: true,
 		Include: include,
 	})
 	if err != nil {
@@ -172,6 +174,12 @@ func (h *Host) reopenTree(
 	})
 }
 
+// elsewhereError says that the work tree of a run is none of this home's.
+type elsewhereError struct{ error }
+
+// Unwrap returns what says so, with what to do about it.
+func (e *elsewhereError) Unwrap() error { return e.error }
+
 // requireOwnHome refuses to work in a tree of another home, which a run that was
 // imported names: the run may be going on there.
 func (h *Host) requireOwnHome(run *engine.Run) error {
@@ -179,13 +187,13 @@ func (h *Host) requireOwnHome(run *engine.Run) error {
 	if err != nil || run.Start.Worktree == "" {
 		return err
 	}
-	if rel, err := filepath.Rel(paths.Worktrees, run.Start.Worktree); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(paths.Worktrees, run.Start.Worktree); err == nil && rel == string(run.ID) {
 		return nil
 	}
-	return hint.New(
+	return &elsewhereError{hint.New(
 		fmt.Sprintf("run %s works in %s, which belongs to another PLAN_HOME", run.ID, run.Start.Worktree),
 		fmt.Sprintf("Go on with it there, or with a run of its own here: plan fork %s --at %d", run.ID, run.Head),
-	)
+	)}
 }
 
 // requireSnapshots refuses a repository that is not the one a run worked in: an

@@ -176,6 +176,9 @@ func (h *Host) RemoveWorkTree(ctx context.Context, run *engine.Run) (bool, error
 	if t.Dir == "" {
 		return false, fmt.Errorf("run %s has no work tree of its own; it works in %s", run.ID, run.Start.Repo)
 	}
+	if err := h.requireOwnHome(run); err != nil {
+		return false, err
+	}
 	if _, err := os.Lstat(t.Dir); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -58,13 +58,20 @@ func landlockKnows(abi int) (fs, scopes uint64) {
 
 // landlock restricts the calling thread, and what it starts, to what it names.
 // With read nil everything may be read. The thread must have no_new_privs.
-func landlock(read, write []string) error {
+func landlock(read, write []string) error { return landlockScoped(read, write, true) }
+
+// landlockScoped is landlock; without scoped, what it starts may signal processes and
+// reach abstract sockets as before.
+func landlockScoped(read, write []string, scoped bool) error {
 	abi, err := landlockABI()
 	if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	attr := unix.LandlockRulesetAttr{}
 	attr.Handled_access_fs, attr.Scoped = landlockKnows(abi)
+	if !scoped {
+		attr.Scoped = 0
+	}
 	if read == nil {
 		attr.Handled_access_fs &^= landlockRead
 	}

@@ -47,7 +47,7 @@ func restrict(s setup) error {
 	if err := landlock(s.Read, s.Write); err != nil {
 		return err
 	}
-	return seccomp(s.Internet)
+	return seccomp(socketFamilies(s.Internet))
 }
 
 // dropCaps gives up all capabilities but a few.

@@ -11,14 +11,13 @@ import (
 // seccomp refuses, to the calling thread and what it starts, the system calls
 // that lead out of a wall or into the kernel's less travelled parts. What is
 // refused fails with EPERM, so that programs say what they wanted. The thread
-// must have no_new_privs. Without internet every socket is refused that
-// could speak to one.
-func seccomp(internet bool) error {
-	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
-	if !ok {
-		return fmt.Errorf("seccomp: there is no filter for %s", runtime.GOARCH)
+// must have no_new_privs. Sockets are refused but those of the families named.
+func seccomp(families []uint32) error {
+	arch, err := seccompArch()
+	if err != nil {
+		return err
 	}
-	program := seccompFilter(arch, internet)
+	program := seccompFilter(arch, families)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
 		uintptr(unsafe.Pointer(&prog))) //nolint:gosec // there is no other way to make the call
@@ -27,6 +26,15 @@ func seccomp(internet bool) error {
 		return fmt.Errorf("seccomp: %w", errno)
 	}
 	return nil
+}
+
+// seccompArch is what filters know this machine as.
+func seccompArch() (uint32, error) {
+	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
+	if !ok {
+		return 0, fmt.Errorf("seccomp: there is no filter for %s", runtime.GOARCH)
+	}
+	return arch, nil
 }
 
 // refusedCalls are the system calls that nothing behind a wall may make.
@@ -76,7 +84,7 @@ const (
 )
 
 // seccompFilter is the BPF program that looks at each system call.
-func seccompFilter(arch uint32, internet bool) []unix.SockFilter {
+func seccompFilter(arch uint32, families []uint32) []unix.SockFilter {
 	deny := uint32(unix.SECCOMP_RET_ERRNO | unix.EPERM)
 	a := &assembler{}
 	a.load(atArch)
@@ -101,7 +109,7 @@ func seccompFilter(arch uint32, internet bool) []unix.SockFilter {
 		})
 	}
 	a.forCall(unix.SYS_SOCKET, atArg0, func() {
-		for _, family := range socketFamilies(internet) {
+		for _, family := range families {
 			a.jump(unix.BPF_JEQ, family, 0, 1)
 			a.ret(unix.SECCOMP_RET_ALLOW)
 		}

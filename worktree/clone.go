@@ -57,7 +57,10 @@ func (r *Repo) CloneAt(ctx context.Context, dir, commit string) error {
 	if len(commit) == 64 {
 		init = append(init, "--object-format=sha256")
 	}
-	if _, err := r.git.Run(ctx, git.Call{Dir: r.root, Args: append(init, "--", dir)}); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("clone %s: %w", r.root, err)
+	}
+	if _, err := r.git.Run(ctx, git.Call{Dir: dir, Args: append(init, "--", dir)}); err != nil {
 		return fmt.Errorf("clone %s: %w", r.root, err)
 	}
 	own := filepath.Join(dir, ".git")
@@ -68,7 +71,11 @@ func (r *Repo) CloneAt(ctx context.Context, dir, commit string) error {
 	if err != nil {
 		return fmt.Errorf("clone %s: %w", r.root, err)
 	}
-	if _, err := r.git.Run(ctx, git.Call{Dir: dir, Args: []string{"checkout", "-q", "--detach", commit}}); err != nil {
+	if _, err := r.git.Run(ctx, git.Call{
+		Dir:  dir,
+		Open: true,
+		Args: []string{"checkout", "-q", "--detach", commit},
+	}); err != nil {
 		return fmt.Errorf("check out %s: %w", commit, err)
 	}
 	return nil

@@ -75,8 +75,8 @@ func (r *Repo) HasBranch(ctx context.Context, branch, base string) (there, elsew
 // and what git has in its list of it. The caller has made sure that nothing in it is
 // needed.
 func (r *Repo) DropLeft(ctx context.Context, dir string) error {
-	_, _ = r.run(ctx, "worktree", "unlock", dir)                       // git locks it while it makes it
-	_, _ = r.run(ctx, "worktree", "remove", "--force", "--force", dir) // git may not take it for one
+	_, _ = r.run(ctx, "worktree", "unlock", dir) // git locks it while it makes it
+	_ = r.removeTree(ctx, dir)                   // git may not take it for one
 	if err := scratch.Remove(dir); err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ type NewTree struct {
 	Branch string // checked out in it; made at Base if there is none
 	Base   string // commit
 	Tree   string // tree that the files are taken from
+	// Written says that a model wrote the tree: nothing is fetched for its large files.
+	Written bool
 	// Include are globs of ignored files that are copied from the work tree it
 	// is made from, because builds need them. A directory that fits is copied
 	// whole.
@@ -55,7 +57,7 @@ func (r *Repo) Add(ctx context.Context, spec NewTree) (tree *Repo, notes []strin
 	}
 	if tree, notes, err = r.furnish(ctx, spec); err != nil {
 		undo := context.WithoutCancel(ctx)
-		if _, uerr := r.run(undo, "worktree", "remove", "--force", "--force", spec.Dir); uerr != nil {
+		if uerr := r.removeTree(undo, spec.Dir); uerr != nil {
 			err = errors.Join(err, uerr)
 		}
 		if branch {
@@ -69,15 +71,37 @@ func (r *Repo) Add(ctx context.Context, spec NewTree) (tree *Repo, notes []strin
 // attach registers the work tree without files in it, and reports whether it
 // made the branch.
 func (r *Repo) attach(ctx context.Context, spec NewTree) (bool, error) {
-	args := []string{"worktree", "add", "-q", "--no-checkout"}
 	_, err := r.run(ctx, "rev-parse", "-q", "--verify", "refs/heads/"+spec.Branch)
-	if err == nil {
-		// Forced, because the folder may be gone while git still has it in its list.
-		_, err = r.run(ctx, append(args, "--force", spec.Dir, spec.Branch)...)
-		return false, err
+	made := err != nil
+	// Forced, because the folder may be gone while git still has it in its list.
+	args := []string{"worktree", "add", "-q", "--no-checkout", "--force"}
+	if made {
+		args = append(args, "--no-track", "-b", spec.Branch, spec.Dir, spec.Base)
+	} else {
+		args = append(args, spec.Dir, spec.Branch)
 	}
-	_, err = r.run(ctx, append(args, "--force", "--no-track", "-b", spec.Branch, spec.Dir, spec.Base)...)
-	return err == nil, err
+	if err := os.Mkdir(spec.Dir, 0o700); err != nil {
+		return false, err //nolint:wrapcheck // names the directory
+	}
+	_, err = r.git.Run(ctx, git.Call{
+		Dir:    r.root,
+		Writes: []string{spec.Dir},
+		Args:   args,
+	})
+	if err != nil {
+		_ = os.Remove(spec.Dir) // if git has made nothing in it
+	}
+	return err == nil && made, err
+}
+
+// removeTree removes a linked work tree with whatever is in it.
+func (r *Repo) removeTree(ctx context.Context, dir string) error {
+	_, err := r.git.Run(ctx, git.Call{
+		Dir:    r.root,
+		Writes: []string{filepath.Dir(dir)}, // or the folder itself could not go
+		Args:   []string{"worktree", "remove", "--force", "--force", dir},
+	})
+	return err
 }
 
 // furnish puts the files into a work tree that is attached.
@@ -89,12 +113,12 @@ func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, erro
 	tree.git = tree.git.Like(r.git)
 	held := *tree
 	held.git = r.git.HoldingLike(tree.git)
-	notes, err := held.checkOut(ctx, spec.Tree)
+	notes, err := held.checkOut(ctx, spec.Tree, spec.Written)
 	if err != nil {
 		return nil, nil, err
 	}
 	failpoint.Hit("after a checkout")
-	more, err := r.lendSubmodules(ctx, &held)
+	more, err := r.lendSubmodules(ctx, &held, spec.Written)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,18 +158,19 @@ func OpenOwn(ctx context.Context, dir string) (*Repo, error) {
 
 // checkOut writes the files of a tree into an empty work tree. Where large
 // files cannot be had, it leaves their pointers.
-func (r *Repo) checkOut(ctx context.Context, tree string) ([]string, error) {
-	args := []string{"read-tree", "--reset", "-u", tree}
-	_, err := r.run(ctx, args...)
+func (r *Repo) checkOut(ctx context.Context, tree string, written bool) ([]string, error) {
+	call := git.Call{
+		Dir:  r.root,
+		Open: !written,
+		Args: []string{"read-tree", "--reset", "-u", tree},
+	}
+	_, err := r.git.Run(ctx, call)
 	var ge *git.Error
 	if !errors.As(err, &ge) || !strings.Contains(ge.Stderr, "lfs") {
 		return nil, err
 	}
-	if _, again := r.git.Run(ctx, git.Call{
-		Dir:  r.root,
-		Args: args,
-		Env:  []string{"GIT_LFS_SKIP_SMUDGE=1"},
-	}); again != nil {
+	call.Env = []string{"GIT_LFS_SKIP_SMUDGE=1"}
+	if _, again := r.git.Run(ctx, call); again != nil {
 		return nil, err
 	}
 	return []string{"large files (Git LFS) are there as pointers only: " + ge.Error()}, nil
@@ -155,7 +180,7 @@ func (r *Repo) checkOut(ctx context.Context, tree string) ([]string, error) {
 // everything on it is also on HEAD or at base. It says what became of the
 // branch. The caller has made sure that nothing in it is needed.
 func (r *Repo) Drop(ctx context.Context, dir, branch, base string) (branchGone bool, err error) {
-	if _, err := r.run(ctx, "worktree", "remove", "--force", "--force", dir); err != nil {
+	if err := r.removeTree(ctx, dir); err != nil {
 		if _, serr := os.Lstat(dir); !errors.Is(serr, fs.ErrNotExist) {
 			return false, fmt.Errorf("remove work tree %q: %w", dir, err)
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/plan-engine/plan/worktree/git"
 )
 
-// lendSubmodules checks out in tree the submodules that are checked out here.
-func (r *Repo) lendSubmodules(ctx context.Context, tree *Repo) ([]string, error) {
+// lendSubmodules checks out in tree the submodules that are checked out here. Written
+// says that a model wrote the tree.
+func (r *Repo) lendSubmodules(ctx context.Context, tree *Repo, written bool) ([]string, error) {
 	links, err := tree.gitlinks(ctx)
 	if err != nil {
 		return nil, err
@@ -34,8 +35,10 @@ func (r *Repo) lendSubmodules(ctx context.Context, tree *Repo) ([]string, error)
 		if err == nil {
 			name = moduleName(name, path)
 			_, err = tree.git.Run(ctx, git.Call{
-				Dir:  tree.root,
-				File: true,
+				Dir:   tree.root,
+				File:  true,
+				Open:  !written,
+				Reads: []string{dir},
 				Args: []string{
 					"-c", "submodule." + name + ".url=" + dir, "submodule", "--quiet", "update", "--init", "--checkout",
 					"--", path,

@@ -43,6 +43,33 @@ func Programs(root, command string, strict bool) []string {
 	return slices.Compact(out)
 }
 
+// workers are programs whose work is to compile or to try what is in a tree: what they
+// read is what is worked on, and tells them nothing that would not be expected.
+var workers = []string{"cargo", "dotnet", "go", "pytest"}
+
+// Tasks lists the files below root that a command runs, or that say what it is to run,
+// such as a Makefile or the scripts of a package.json; of a program that compiles or
+// tries the tree, only those that it is named. Relative, with slashes, sorted.
+func Tasks(root, command string) []string {
+	line := readLine(command)
+	dir, err := os.OpenRoot(root)
+	if err != nil || line.reads {
+		return nil
+	}
+	defer dir.Close() //nolint:errcheck // only read from
+	line.words = slices.DeleteFunc(line.words, func(word string) bool {
+		info, err := dir.Stat(cleanWord(word))
+		isFile := err == nil && !info.IsDir() // which is run, or only read
+		return isFile || slices.Contains(workers, path.Base(word))
+	})
+	out := Programs(root, command, false)
+	if len(line.words) > 0 {
+		out = append(out, implicit(dir, root, command, line)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // commandLine is what a hook's command is, as far as that can be read.
 type commandLine struct {
 	reads bool // all that it runs only reads

@@ -3,6 +3,7 @@ package trust_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,6 +79,45 @@ func TestPrograms(t *testing.T) {
 		}
 		if diff := cmp.Diff(want.advises, trust.Programs(root, command, false)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", command, diff)
+		}
+	}
+}
+
+// What a command takes its tasks from counts beside what it runs; what programs compile
+// or try is what is worked on.
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, mode := range map[string]os.FileMode{
+		"Makefile": 0o600, "package.json": 0o600, "justfile": 0o600, "start": 0o700, "lib.sh": 0o600, "go.mod": 0o600,
+		"a_test.go": 0o600, "conftest.py": 0o600, "Cargo.toml": 0o600, "sub/Makefile": 0o600, "tool.py": 0o600,
+		"test_a.py": 0o600, "data.txt": 0o600,
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, want := range map[string][]string{
+		"make x":            {"Makefile"},
+		"cd sub && make":    {"Makefile", "sub/Makefile"},
+		"npm run x":         {"package.json"},
+		"just x":            {"justfile"},
+		"./start a":         {"start"},
+		"bash lib.sh":       {"lib.sh"},
+		"env A=1 ./start":   {"start"},
+		"python3 tool.py":   {"tool.py"},
+		"go test ./...":     nil,
+		"pytest test_a.py":  nil,
+		"cargo test":        nil,
+		"cat Makefile":      nil,
+		"cp data.txt x.txt": nil,
+	} {
+		if got := trust.Tasks(root, command); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", command, got, want)
 		}
 	}
 }

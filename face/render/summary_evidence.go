@@ -119,11 +119,28 @@ func (t *Tally) planWaits() bool {
 	return t.parked != nil && slices.ContainsFunc(t.parked.Waiting, plan.WaitingCall.IsPlan)
 }
 
-// decisions are the commands with which a person decides about a plan.
-func decisions(run string) []string {
+// decisions are the commands with which a person decides about what a parked run waits
+// for.
+func (t *Tally) decisions(run string) []string {
+	switch {
+	case t.planWaits():
+		return []string{
+			"plan approve " + run, "plan approve " + run + " --plan FILE",
+			"plan deny " + run + " --comment TEXT", "plan deny " + run + " --reject",
+		}
+	case t.parked == nil || len(t.parked.Waiting) == 0:
+		return nil
+	}
+	first := t.parked.Waiting[0]
+	which := run
+	if len(t.parked.Waiting) > 1 {
+		which += " CALL"
+	}
+	if first.Question != "" {
+		return []string{"plan answer " + run + " TEXT"}
+	}
 	return []string{
-		"plan approve " + run, "plan approve " + run + " --plan FILE",
-		"plan deny " + run + " --comment TEXT", "plan deny " + run + " --reject",
+		"plan approve " + run + " --show", "plan approve " + which, "plan deny " + which + " --reason TEXT",
 	}
 }
 

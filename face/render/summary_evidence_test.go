@@ -49,3 +49,28 @@ func TestSummaryOfEvidence(t *testing.T) {
 		}
 	}
 }
+
+// What a person can decide about a run that is parked is said as commands.
+func TestWhatAParkedRunWaitsFor(t *testing.T) {
+	t.Parallel()
+	call := plan.WaitingCall{Call: "k1", Name: "bash", Digest: "d"}
+	for _, c := range []struct {
+		waiting []plan.WaitingCall
+		want    []string
+	}{
+		{[]plan.WaitingCall{call}, []string{"plan approve R1 --show\n", "plan approve R1\n", "plan deny R1 --reason TEXT\n"}},
+		{[]plan.WaitingCall{call, {Call: "k2", Name: "bash"}}, []string{"plan approve R1 CALL\n", "plan deny R1 CALL --reason TEXT\n"}},
+		{[]plan.WaitingCall{{Call: "k1", Question: "which?"}}, []string{"plan answer R1 TEXT\n"}},
+	} {
+		tl := &Tally{}
+		tl.Add(plan.Event{Run: "R1", Body: plan.RunStart{Request: "x"}})
+		tl.Add(plan.Event{Run: "R1", Body: plan.Parked{Reason: plan.ParkApproval, Waiting: c.waiting}})
+		var out bytes.Buffer
+		WriteSummary(&out, tl, Options{Width: func() int { return 100 }})
+		for _, want := range append(c.want, "plan resume R1\n") {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q is not in\n%s", want, out.String())
+			}
+		}
+	}
+}

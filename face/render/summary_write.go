@@ -361,9 +361,7 @@ func (s *summary) next() {
 	if s.t.state == plan.Approved && s.t.start.Worktree != "" {
 		commands = append(commands, "plan apply "+run)
 	}
-	if s.t.planWaits() {
-		commands = append(decisions(run), commands...)
-	}
+	commands = append(s.t.decisions(run), commands...)
 	label := "next"
 	for _, c := range commands {
 		s.row(label, InkCyan, c)

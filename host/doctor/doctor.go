@@ -107,6 +107,9 @@ func checkGit(ctx context.Context) Finding {
 		return f
 	}
 	f.OK, f.Detail = true, version
+	if err := git.Confined(); err != nil {
+		f.Detail += "; the kernel does not keep it from the network and from keys: " + err.Error()
+	}
 	return f
 }
 

@@ -181,3 +181,21 @@ func TestOtherToolsGetNoKeys(t *testing.T) {
 		}
 	}
 }
+
+// A tool gets only the kinds of keys that the user has named.
+func TestKindsThatAreNotNamed(t *testing.T) {
+	t.Parallel()
+	for tool, kinds := range map[string][]string{
+		"npm": {keyed.KeyNetrc, keyed.KeyGitCredential},
+		"go":  {keyed.KeyNPM},
+	} {
+		fetches, without, err := keyed.Prepare(t.Context(), keyed.User{
+			Keys: kinds,
+			Env:  []string{"HOME=" + t.TempDir()},
+			Path: "/bin",
+		}, tree{}, map[string][]string{tool: {"lock"}})
+		if err != nil || len(fetches) > 0 || len(without) != 1 || !strings.Contains(without[0].String(), "none of its kinds") {
+			t.Errorf("%s: %v, %v, %v", tool, fetches, without, err)
+		}
+	}
+}

@@ -3,10 +3,7 @@ package walls
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
@@ -15,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/sandbox/places"
 	"github.com/plan-engine/plan/worktree"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // Environment is what commands get of the user's environment: env, which is cleaned of
@@ -47,7 +45,7 @@ func (w *Walls) homeFor(repo *worktree.Repo) home {
 	asked, _ := from.Ask(w.cfg.Settings.Walls.Show)
 	h := home{
 		dir:      from.Dir(),
-		shown:    slices.Concat(from.Shown(), asked, w.cfg.Shown, repo.GitDirs(), borrowedFrom(repo)),
+		shown:    slices.Concat(from.Shown(), asked, w.cfg.Shown, repo.GitDirs(), git.Borrowed(repo.GitDirs()...)),
 		settings: from.Settings(),
 	}
 	for _, other := range w.cfg.Homes {
@@ -65,28 +63,6 @@ func (w *Walls) secrets() []string {
 	out := sandbox.Secrets(w.cfg.Env)
 	for _, other := range w.cfg.Homes {
 		out = append(out, sandbox.Secrets(append(slices.Clip(w.cfg.Env), "HOME="+other))...)
-	}
-	return out
-}
-
-// borrowedFrom lists the stores of objects that a repository's own builds on.
-func borrowedFrom(repo *worktree.Repo) []string {
-	var out []string
-	for _, dir := range repo.GitDirs() {
-		objects := filepath.Join(dir, "objects")
-		data, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(data)) {
-			path := strings.TrimSpace(line)
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(objects, path)
-			}
-			if filepath.Base(path) == "objects" { // anything else is no store
-				out = append(out, path)
-			}
-		}
 	}
 	return out
 }

@@ -20,6 +20,7 @@ const (
 	Publish = "plan-publish-" // the text of a publication
 	Skill   = "plan-skill-"   // the trial of a draft
 	Edit    = "plan-edit-"    // a text in a person's editor
+	Hook    = "plan-hook-"    // what a hook runs outside of walls
 	Clone   = ".clone-"       // a clone that is not whole yet
 	Draft   = ".staged-"      // a draft that is not whole yet
 )
@@ -27,7 +28,7 @@ const (
 // Temporary are those that lie in the system's temporary folder, or in the git
 // directory of a work tree that this one lies in.
 func Temporary() []string {
-	return []string{View, Index, Patch, Wall, Probe, Layer, Publish, Skill, Edit}
+	return []string{View, Index, Patch, Wall, Probe, Layer, Publish, Skill, Edit, Hook}
 }
 
 // oldLock is the file that earlier versions locked in folders of theirs, in place

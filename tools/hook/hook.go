@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -61,6 +62,9 @@ type Hook struct {
 	// Check is asked before each run; with an error the hook does not run and
 	// has failed. Nil: it may always run.
 	Check func() (Still, error)
+	// Seal is asked for the command line of a hook that runs outside: it runs copies that
+	// nothing changes any more, which done removes. Nil: it is Command.
+	Seal func() (line string, done func() error, err error)
 }
 
 // Still is asked when a hook has ended; with an error it has failed, whatever it said.
@@ -198,8 +202,8 @@ func (h Hook) fits(in Input) bool {
 }
 
 // run runs one hook to its end.
-func (r *Runner) run(ctx context.Context, h Hook, in Input) Report {
-	rep := Report{Hook: h, ExitCode: -1}
+func (r *Runner) run(ctx context.Context, h Hook, in Input) (rep Report) {
+	rep = Report{Hook: h, ExitCode: -1}
 	still := func() error { return nil }
 	if h.Check != nil {
 		after, err := h.Check()
@@ -225,6 +229,14 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) Report {
 		h.Timeout = defaultTimeout
 	}
 	line := h.Command
+	if h.Seal != nil {
+		sealed, done, err := h.Seal()
+		if rep.Err = err; err != nil {
+			return rep
+		}
+		defer func() { rep.Err = errors.Join(rep.Err, done()) }()
+		line = sealed
+	}
 	if room.Shell.Pipefail() {
 		line = "set +o pipefail\n" + line
 	}

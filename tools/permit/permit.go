@@ -92,6 +92,10 @@ type Place struct {
 	// OwnTemp reports whether commands have a Temp of their own, so that what
 	// lies beside the tree in the real one is not there. Nil: they have not.
 	OwnTemp func() bool
+	// Changed lists the files of the tree that a command line runs, or that say what it
+	// runs, and that are not what they were when the rules were given. An allow for a
+	// command does not count while there are any. Nil: there are none.
+	Changed func(line string) []string
 
 	also string // a tree that Root is a copy of, "" if it is none
 }
@@ -172,19 +176,31 @@ func (p *Policy) granted(s subject) bool {
 // that is judged tightest counts.
 func (p *Policy) Judge(c Call) Ruling {
 	worst := Ruling{Action: Allow}
-	for _, s := range p.subjects(c) {
+	subjects := p.subjects(c)
+	changed := sync.OnceValue(func() []string { return p.changed(c) })
+	for _, s := range subjects {
+		s.changed = changed
 		r := p.judge(s)
 		if r.Action == Ask && p.granted(s) {
 			continue
 		}
 		if tighter(r.Action, worst.Action) {
 			worst = r
+			worst.Reason += p.outdated(s)
 		}
 	}
 	if worst.Action == Ask {
 		worst.Grant = p.grantFor(c)
 	}
 	return worst
+}
+
+// changed are the files that a call runs and that rules were not given for.
+func (p *Policy) changed(c Call) []string {
+	if p.place.Changed == nil || c.Command == "" {
+		return nil
+	}
+	return p.place.Changed(c.Command)
 }
 
 // judge is Judge for one thing that a call does.
@@ -220,7 +236,7 @@ func (l Layer) last(s subject) (Ruling, answer) {
 		if fits == maybe && doubt == nil {
 			doubt = &r
 		}
-		if fits != yes {
+		if fits != yes || s.outgrew(r) {
 			continue
 		}
 		if doubt != nil && r.Action == Allow {
@@ -275,6 +291,19 @@ func (p *Policy) grantFor(c Call) plan.Grant {
 		return plan.Grant{} // one rule cannot say it
 	}
 	return plan.Grant{Tool: c.Tool}
+}
+
+// outdated says which allow would have counted had nothing changed that the call runs.
+func (p *Policy) outdated(s subject) string {
+	for _, l := range p.layers {
+		for _, r := range slices.Backward(l.Rules) {
+			if !l.Tightens && s.fits(r) == yes && s.outgrew(r) {
+				return fmt.Sprintf("; %s does not count here: it was given for what %s held when the run began",
+					r, strings.Join(s.changed(), ", "))
+			}
+		}
+	}
+	return ""
 }
 
 // at is the place of a call that works in dir.

@@ -20,6 +20,14 @@ type subject struct {
 	// untold says that files are changed, and that it cannot be told which.
 	untold bool
 	only   bool // it is mentioned, and may be a path
+	// changed are files that the call runs and that rules were not given for.
+	changed func() []string
+}
+
+// outgrew reports whether a rule allows commands by name, and was given when what they
+// run was something else. A pattern that fits every command names none.
+func (s subject) outgrew(r Rule) bool {
+	return r.Action == Allow && strings.Trim(r.Command, "* ") != "" && s.part != nil && len(s.changed()) > 0
 }
 
 // answer says whether a rule is about something. Maybe is an answer for rules

@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/plan-engine/plan/internal/failpoint"
@@ -31,10 +32,12 @@ import (
 
 // Program is the git binary with its environment.
 type Program struct {
-	path  string
-	env   []string
-	guard *guard // nil where no repository is known
-	held  *os.File
+	path    string
+	env     []string
+	users   []string           // the environment that says where keys are kept
+	guard   *guard             // nil where no repository is known
+	keyless func() confinement // of commands that know of none
+	held    *os.File
 }
 
 // Call is one git command.
@@ -46,6 +49,14 @@ type Call struct {
 	// Remote lets it reach a server, in the user's name; with File, repositories
 	// of this machine too.
 	Remote, File bool
+	// Open says that it works on what was there before any model wrote, or in the
+	// user's name: it is not confined, so that filters may fetch what they lack.
+	Open bool
+	// Writes are further places that it writes to. Those that it works in, and the
+	// repository's own, it may.
+	Writes []string
+	// Reads are further places that it reads.
+	Reads []string
 	// Index says that the index it writes is not a private one, and is to outlast a
 	// loss of power.
 	Index bool
@@ -67,14 +78,23 @@ func Find(tree string) (Program, bool) {
 	env := append(os.Environ(), "PATH="+path)
 	for _, dir := range filepath.SplitList(path) {
 		if path, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
-			return At(path, environment(env, tree)), true
+			return newProgram(path, environment(env, tree), env), true
 		}
 	}
 	return Program{}, false
 }
 
 // At is the program of that path in that environment.
-func At(path string, env []string) Program { return Program{path: path, env: env} }
+func At(path string, env []string) Program { return newProgram(path, env, env) }
+
+func newProgram(path string, env, users []string) Program {
+	return Program{
+		path:    path,
+		env:     env,
+		users:   users,
+		keyless: sync.OnceValue(func() confinement { return keyless(users) }),
+	}
+}
 
 // With is the program with more in its environment.
 func (p Program) With(env ...string) Program {
@@ -104,20 +124,21 @@ func (p Program) Version(ctx context.Context) (string, error) {
 // leads to the repository's data is not what it was.
 func (p Program) Run(ctx context.Context, c Call) (string, error) {
 	if p.guard == nil {
-		return p.start(ctx, c, nil)
+		return p.start(ctx, c, nil, p.granted(c, new(p.keyless())))
 	}
-	over, err := p.guard.overrides(ctx)
+	over, within, err := p.guard.overrides(ctx)
 	if err != nil {
 		return "", fmt.Errorf("git %s: %w", c.Args[0], err)
 	}
 	if barred := p.guard.leading(); c.Remote && len(barred) > 0 {
 		return "", fmt.Errorf("git %s: %w", c.Args[0], &LeadsError{Names: barred})
 	}
-	return p.start(ctx, c, over)
+	return p.start(ctx, c, over, p.granted(c, within))
 }
 
-// start runs git with settings in place of the repository's own.
-func (p Program) start(ctx context.Context, c Call, over []setting) (string, error) {
+// start runs git with settings in place of the repository's own, confined if within
+// is set.
+func (p Program) start(ctx context.Context, c Call, over []setting, within *confinement) (string, error) {
 	args := make([]string, 0, 2*len(settings)+2+len(c.Args))
 	for _, s := range settings {
 		args = append(args, "-c", s)
@@ -142,7 +163,11 @@ func (p Program) start(ctx context.Context, c Call, over []setting) (string, err
 	}
 	sandbox.OwnGroup(cmd)
 	cmd.WaitDelay = outputGrace
-	err := cmd.Run()
+	run := cmd.Run
+	if within != nil {
+		run = func() error { return sandbox.RunConfined(cmd, *within) }
+	}
+	err := run()
 	if err == nil {
 		return stdout.String(), nil
 	}
@@ -151,7 +176,7 @@ func (p Program) start(ctx context.Context, c Call, over []setting) (string, err
 	}
 	return "", &Error{
 		Verb:   c.Args[0],
-		Code:   cmd.ProcessState.ExitCode(),
+		Code:   cmd.ProcessState.ExitCode(), // -1 if it was not started
 		Stdout: stdout.String(),
 		Stderr: stderr.String(),
 		err:    err,

@@ -30,6 +30,11 @@ type guard struct {
 	// barred are settings of the repository that lead elsewhere when a server is to
 	// be reached, and that none in front of them overrides: the first counts, or all.
 	barred []string
+	// named are files that settings were found in, or name for git to read.
+	named []string
+	// within is what git may do, nil where programs that the user named run on files
+	// and need what it cannot be known.
+	within *confinement
 }
 
 // ChangedError says that what leads to the data of a repository is not what it was
@@ -59,7 +64,7 @@ func (p Program) Guard(ctx context.Context, root string, dirs ...string) (Progra
 	if stray := filepath.Join(dirs[0], "commondir"); dirs[0] == filepath.Join(root, ".git") && isThere(stray) {
 		return Program{}, fmt.Errorf("%s leads to another repository, and git makes no such file there: remove it", stray)
 	}
-	if _, err := g.overrides(ctx); err != nil {
+	if _, _, err := g.overrides(ctx); err != nil {
 		return Program{}, err
 	}
 	p.guard = g
@@ -96,7 +101,7 @@ func (p Program) Like(first Program) Program {
 // otherwise for it, sorted: filters and merge drivers that name programs of the tree
 // or were changed.
 func (p Program) Unheeded(ctx context.Context) ([]string, error) {
-	over, err := p.guard.overrides(ctx)
+	over, _, err := p.guard.overrides(ctx)
 	names := map[string]bool{}
 	for _, s := range over {
 		if section, _, _ := strings.Cut(s.name, "."); section == "filter" || section == "merge" {
@@ -106,29 +111,30 @@ func (p Program) Unheeded(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), err
 }
 
-// overrides are the settings that must come before the repository's own.
-func (g *guard) overrides(ctx context.Context) ([]setting, error) {
+// overrides are the settings that must come before the repository's own, and what git
+// may do then.
+func (g *guard) overrides(ctx context.Context) ([]setting, *confinement, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	links, err := g.readLinks()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if g.links == nil {
 		g.links = links
 	}
 	for path, was := range g.links {
 		if links[path] != was {
-			return nil, &ChangedError{Path: path}
+			return nil, nil, &ChangedError{Path: path}
 		}
 	}
 	if g.mark != "" && g.mark == markOf(g.files) {
-		return g.over, nil
+		return g.over, g.within, nil
 	}
 	if err := g.read(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return g.over, nil
+	return g.over, g.within, nil
 }
 
 // leading are the settings that bar the way to servers.
@@ -220,13 +226,28 @@ type entry struct {
 func (g *guard) read(ctx context.Context) error {
 	files := g.configFiles()
 	before := markOf(files)
-	out, err := g.plain.start(ctx, Call{
+	out, err := g.plain.Run(ctx, Call{
 		Dir:  g.root,
 		Args: []string{"config", "--list", "--show-scope", "--show-origin", "--includes", "-z"},
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}
+	entries, files := g.parse(out, files)
+	g.judge(entries)
+	g.within = nil
+	if Confined() == nil && !slices.ContainsFunc(entries, func(e entry) bool { return drives(e.setting) && g.counts(e) }) {
+		within := g.confinement()
+		g.within = &within
+	}
+	if g.files, g.mark = files, ""; before == markOf(g.configFiles()) { // else they are read again
+		g.mark = markOf(files)
+	}
+	return nil
+}
+
+// parse reads what git lists of settings, and adds the files that they come from.
+func (g *guard) parse(out string, files []string) ([]entry, []string) {
 	var entries []entry
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00") // scope, origin, name and value, scope, …
 	for ; len(fields) >= 3; fields = fields[3:] {
@@ -248,12 +269,12 @@ func (g *guard) read(ctx context.Context) error {
 		}
 		found := setting{name, value}
 		entries = append(entries, entry{found, !own && (inert(found) || !g.leadsInside(found))})
+		if isFile && (g.kept == nil || !own) { // what is named there later is not read
+			g.name(path)
+			g.name(namedBy(found, g.plain.users))
+		}
 	}
-	g.judge(entries)
-	if g.files, g.mark = files, ""; before == markOf(g.configFiles()) { // else they are read again
-		g.mark = markOf(files)
-	}
-	return nil
+	return entries, files
 }
 
 // configFiles are those of the repository's own, whether they are there or not.
@@ -264,6 +285,17 @@ func (g *guard) configFiles() []string {
 	}
 	return out
 }
+
+// name notes a file that git needs.
+func (g *guard) name(path string) {
+	if path != "" && !slices.Contains(g.named, path) {
+		g.named = append(g.named, path)
+	}
+}
+
+// counts reports whether a setting is the user's, or was there when the repository was
+// opened and leads outside the tree.
+func (g *guard) counts(e entry) bool { return e.users || g.kept[e.setting] }
 
 // judge finds the settings that must not count, and what counts in their place.
 // The first time, those that lead outside the tree are noted: they may.

@@ -17,7 +17,7 @@ import (
 // hooks says that all may. A hook outside the tree that calls a program in it is a
 // hook like any other.
 func (p Program) UserEnv(ctx context.Context, hooks bool) (env []string, left string, err error) {
-	over, err := p.guard.overrides(ctx)
+	over, _, err := p.guard.overrides(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -41,10 +41,10 @@ func (p Program) UserEnv(ctx context.Context, hooks bool) (env []string, left st
 func (g *guard) hooksInTree(ctx context.Context) (string, error) {
 	common := g.dirs[len(g.dirs)-1]
 	dir := filepath.Join(common, "hooks")
-	out, err := g.plain.start(ctx, Call{
+	out, err := g.plain.Run(ctx, Call{
 		Dir:  g.root,
 		Args: []string{"config", "-z", "--type=path", "--get-all", "core.hooksPath"},
-	}, nil)
+	})
 	if err != nil {
 		return "", fmt.Errorf("find the hooks: %w", err)
 	}

@@ -33,9 +33,10 @@ func TestGitSyncs(t *testing.T) {
 	}
 	run := func(index bool, args ...string) string {
 		out, err := program.Run(t.Context(), git.Call{
-			Dir:   dir,
-			Index: index,
-			Args:  args,
+			Dir:    dir,
+			Index:  index,
+			Writes: []string{dir},
+			Args:   args,
 		})
 		if err != nil {
 			t.Fatal(err)
