@@ -107,7 +107,11 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		Verbatim: l.asks,
 	}
 	l.updateWindow()
-	l.storm.Config = storm.Config{Mutating: l.mutating, Exempt: l.repeatable}
+	l.storm.Config = storm.Config{
+		Mutating: l.mutating,
+		Exempt:   l.repeatable,
+		Shell:    l.runsCommands,
+	}
 	if err := l.prefix.Start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
 	}

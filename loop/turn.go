@@ -191,13 +191,6 @@ func (l *Loop) tellParts(req *plan.Request, sent int) {
 	l.makeup.Told = true
 }
 
-// shows reports whether the results of a tool show what is there, rather than what
-// the call has made of it.
-func (l *Loop) shows(tool string) bool {
-	o := l.offered[tool]
-	return o != nil && (!o.info.Writes || o.info.Category == CategoryExec)
-}
-
 // openTurn begins a turn, unless one is open.
 func (l *Loop) openTurn() {
 	if l.open.started {
