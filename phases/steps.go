@@ -226,8 +226,7 @@ func (ph *Phases) knownChecks() string {
 		return ""
 	}
 	return "The workflow itself runs these commands before and after the change: required ones must pass, and none that " +
-		"passes before may fail after. Outside of Implement commands have no network, unless the settings say " +
-		"otherwise.\n\n" + fence("checks", "", b.String())
+		"passes before may fail after.\n\n" + fence("checks", "", b.String())
 }
 
 // baselineText tells how the checks stood before anything was changed.
