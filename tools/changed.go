@@ -63,7 +63,8 @@ func (s *Set) changed() (text string, files map[string]string) {
 	if len(diffs)+len(others) == 0 {
 		return "", nil
 	}
-	text = "[Files that you had been shown are no longer as they were:\n" + strings.Join(append(diffs, list(others)...), "\n")
+	text = "[Files that you had been shown are no longer as they were:\n" +
+		strings.Join(append(diffs, list(others)...), "\n")
 	if len(diffs) > 0 {
 		text += "\nWhat is shown here counts as read."
 	}

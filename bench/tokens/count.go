@@ -91,14 +91,7 @@ func (c *counter) request(t *tally, name string, r sent) error {
 	for _, m := range r.Messages {
 		parts = append(parts, string(m))
 	}
-	kept := 0
-	for _, earlier := range c.told {
-		n := 0
-		for n < min(len(earlier), len(parts)) && earlier[n] == parts[n] {
-			n++
-		}
-		kept = max(kept, n)
-	}
+	kept := c.kept(parts)
 	c.told = append(c.told, parts)
 	at := slices.IndexFunc(t.phases, func(p *phase) bool { return p.name == name })
 	if at < 0 {
@@ -121,14 +114,7 @@ func (c *counter) request(t *tally, name string, r sent) error {
 		t.input += n
 		p.input += n
 		if p.requests == 0 {
-			switch {
-			case i == 0:
-				p.schemas = n
-			case m.Role == "system":
-				p.system = n
-			case m.Role == "user" && p.first == 0:
-				p.first = n
-			}
+			p.begins(i, m.Role, n)
 		}
 		if i >= kept {
 			t.fresh += n
@@ -139,6 +125,31 @@ func (c *counter) request(t *tally, name string, r sent) error {
 	t.requests++
 	p.requests++
 	return nil
+}
+
+// kept is how many parts an earlier request of the run began with too.
+func (c *counter) kept(parts []string) int {
+	most := 0
+	for _, earlier := range c.told {
+		n := 0
+		for n < min(len(earlier), len(parts)) && earlier[n] == parts[n] {
+			n++
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// begins takes in a part of the first request of a phase.
+func (p *phase) begins(at int, role string, tokens int64) {
+	switch {
+	case at == 0:
+		p.schemas = tokens
+	case role == "system":
+		p.system = tokens
+	case role == "user" && p.first == 0:
+		p.first = tokens
+	}
 }
 
 // take takes a message in that the run had not said before.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan/cmd/plan/demo"
@@ -30,7 +31,11 @@ func main() {
 	programs := []program{{
 		name: "now",
 		path: *now,
-		ways: []way{{"full", []string{"--way", "full"}}, {"short", []string{"--way", "short"}}, {"direct", []string{"--way", "direct"}}},
+		ways: []way{
+			{"full", []string{"--way", "full"}},
+			{"short", []string{"--way", "short"}},
+			{"direct", []string{"--way", "direct"}},
+		},
 	}}
 	if *before != "" {
 		programs = append([]program{{
@@ -83,7 +88,7 @@ func all(ctx context.Context, programs []program, out string) error {
 		fmt.Print(text)
 		return nil
 	}
-	return os.WriteFile(out, []byte(text), 0o644) //nolint:wrapcheck,gosec // names the file; it is for everyone to read
+	return os.WriteFile(out, []byte(text), 0o644) //nolint:wrapcheck // names the file
 }
 
 // play makes one run in a repository and a home of its own, and returns what the
@@ -107,11 +112,18 @@ func play(ctx context.Context, path string, args []string) (seen []scripted.Seen
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	cmd := exec.CommandContext(ctx, path, append(append([]string{"run"}, args...), demo.Request)...) //nolint:gosec // its purpose
+	args = slices.Concat([]string{"run"}, args, []string{demo.Request})
+	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = repo
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "PLAN_HOME=" + filepath.Join(work, "home"),
-		"PLAN_MODEL=scripted", "LANG=C.UTF-8", "NO_COLOR=1", "OPENAI_BASE_URL=" + server.URL(), "OPENAI_API_KEY=" + server.Key(),
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + os.Getenv("HOME"),
+		"PLAN_HOME=" + filepath.Join(work, "home"),
+		"PLAN_MODEL=scripted",
+		"OPENAI_BASE_URL=" + server.URL(),
+		"OPENAI_API_KEY=" + server.Key(),
+		"LANG=C.UTF-8",
+		"NO_COLOR=1",
 	}
 	if said, err := cmd.CombinedOutput(); err != nil {
 		lines := strings.Split(strings.TrimSpace(string(said)), "\n")

@@ -29,12 +29,15 @@ func report(tallies []*tally) string {
 		for _, n := range t.results {
 			results += n
 		}
-		rows = append(rows, cells(t.way, t.program, t.requests, t.input, t.fresh, weighted(t.input, t.fresh), results, t.again))
+		rows = append(rows, cells(t.way, t.program, t.requests, t.input, t.fresh, weighted(t.input, t.fresh),
+			results, t.again))
 	}
 	table(&b, rows)
 
 	b.WriteString("\n## Phases\n\nThe first request of each, and all of them.\n\n")
-	rows = [][]string{{"way", "program", "phase", "schemas", "system", "first message", "requests", "input", "new", "weighted"}}
+	rows = [][]string{{
+		"way", "program", "phase", "schemas", "system", "first message", "requests", "input", "new", "weighted",
+	}}
 	for _, t := range tallies {
 		for _, p := range t.phases {
 			rows = append(rows, cells(t.way, t.program, p.name, p.schemas, p.system, p.first, p.requests, p.input, p.fresh,
