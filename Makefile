@@ -18,9 +18,11 @@ SOAK ?= 10m
 KILLS := KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills
 SAMPLED := ^Test($(KILLS)|FalseDones|Findings|ClaudeCost|Scripts|ScriptsWithTheRaceDetector|Escapes|DyingAnywhere|PlanningGoesOnAnywhere|AWindowIsLearntFromARefusal|CompactionMakesRoom|ACrowd|KilledMoves|PowerCut|NothingIsLeftOfTheKilled)$$
 JOBS ?= 1000
+# The last commit before texts were handed from phase to phase.
+TOKENS_BEFORE ?= 39e4451
 
 .DEFAULT_GOAL := build
-.PHONY: build run show show-batch test soak lint fuzz bench bench-batch bench-compare golden arch tidy-check clean help
+.PHONY: build run show show-batch test soak lint fuzz bench bench-batch bench-tokens bench-compare golden arch tidy-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -96,6 +98,13 @@ $(BENCHSTAT):
 bench-batch: build ## measure JOBS (1000) jobs in batches, 1 to 512 at a time; writes bench/BATCH.md
 	$(GO) build $(GOFLAGS_ALL) -o bin/bench-batch ./bench/batch
 	bin/bench-batch -jobs $(JOBS) -o bench/BATCH.md
+
+bench-tokens: build ## count what each way sends, now and at TOKENS_BEFORE; writes bench/TOKENS.md
+	$(GO) build $(GOFLAGS_ALL) -o bin/bench-tokens ./bench/tokens
+	rm -rf bin/before && mkdir -p bin/before && git archive $(TOKENS_BEFORE) | tar -x -C bin/before
+	cd bin/before && $(GO) build $(GOFLAGS_ALL) -o ../plan-before ./cmd/plan
+	rm -rf bin/before
+	bin/bench-tokens -before bin/plan-before -before-name $(TOKENS_BEFORE) -o bench/TOKENS.md
 
 bench-compare: $(BENCHSTAT) ## compare bench/go.txt with the last commit's
 	@git show HEAD:bench/go.txt > bin/go-before.txt 2>/dev/null || { echo "the last commit has no bench/go.txt to compare with: run make bench and commit what it writes"; exit 1; }

@@ -199,6 +199,8 @@ func sampleBodies() []plan.Body {
 			Prefix:   "p",
 			Hash:     "h",
 			Moved:    "messages",
+			Parts:    []plan.Part{{Kind: "result", Tool: "read", Bytes: 9, Again: 4}},
+			Whole:    true,
 		},
 		plan.Retry{
 			Attempt: 1,

@@ -53,7 +53,34 @@ type Request struct {
 	Prefix string `json:"prefix"`
 	Hash   string `json:"hash"`
 	Moved  string `json:"moved,omitempty"`
+	// Parts is what the request adds to the one before it in this conversation, in
+	// the order in which it is sent; with Whole, all that it holds. There is none in
+	// runs of versions that did not tell.
+	Parts []Part `json:"parts,omitempty"`
+	Whole bool   `json:"whole,omitempty"`
 }
+
+// Part is a piece of what is sent to a model, by what it is there for.
+type Part struct {
+	Kind string `json:"kind"`
+	Tool string `json:"tool,omitempty"` // of a result
+	// Bytes is its text; Again are those of them, of a result that shows something,
+	// that stood in the conversation already.
+	Bytes int64 `json:"bytes"`
+	Again int64 `json:"again,omitempty"`
+}
+
+// The kinds of parts.
+const (
+	PartSchemas      = "schemas"      // what is said of the tools
+	PartSystem       = "system"       // the system prompt
+	PartInstructions = "instructions" // a prompt: what is to be done, and the request
+	PartHandedOver   = "handed_over"  // of a prompt, what earlier phases, checks and runs found
+	PartLetter       = "letter"       // what a person, or the loop, said in between
+	PartSummary      = "summary"      // what stands for messages that were taken out
+	PartAnswer       = "answer"       // the model's own words and calls
+	PartResult       = "result"       // of a tool
+)
 
 // Type implements [Body].
 func (Request) Type() EventType { return TypeRequest }

@@ -79,6 +79,9 @@ type Config struct {
 	// server reports.
 	Count func(text string) int64
 
+	// Parts tells for the record what a prompt is made of. Default: instructions.
+	Parts func(m plan.Message) []plan.Part
+
 	// Price says what a usage of a model costs, and whether the price is known.
 	// Default: unknown. What a server says that a call cost counts before it.
 	Price func(model string, u plan.Usage) (usd float64, known bool)

@@ -94,7 +94,7 @@ func (l *Loop) runCall(ctx context.Context, c *call, update func(string)) (n too
 		return n
 	}
 	res = l.afterTool(ctx, c, res)
-	if c.offer.info.Category == CategoryExec {
+	if l.runsCommands(c.offer.info.Name) {
 		short, whole := compact.Output(res.Output, l.cfg.Compaction, res.Full != nil)
 		if res.Output = short; whole != nil {
 			res.Full = whole

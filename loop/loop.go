@@ -11,6 +11,7 @@ import (
 	"github.com/plan-engine/plan/loop/account"
 	"github.com/plan-engine/plan/loop/compact"
 	"github.com/plan-engine/plan/loop/estimate"
+	"github.com/plan-engine/plan/loop/makeup"
 	"github.com/plan-engine/plan/loop/prompt"
 	"github.com/plan-engine/plan/loop/storm"
 	"github.com/plan-engine/plan/loop/textcalls"
@@ -26,6 +27,7 @@ type Loop struct {
 
 	messages  []plan.Message
 	prefix    prompt.Prefix
+	makeup    makeup.Makeup
 	turn      int // index of the current or next turn
 	used      int // turns begun in this attempt
 	account   *account.Account
@@ -98,13 +100,18 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		l.textTools = append(l.textTools, textcalls.Tool{Name: info.Name, Schema: info.Schema})
 	}
 	l.size.Count = cfg.Count
+	l.makeup = makeup.Makeup{Prompt: cfg.Parts, Shows: l.shows}
 	l.compactor = compact.Compactor{
 		Level:    cfg.Compaction,
 		Size:     l.size.Size,
 		Verbatim: l.asks,
 	}
 	l.updateWindow()
-	l.storm.Config = storm.Config{Mutating: l.mutating, Exempt: l.repeatable}
+	l.storm.Config = storm.Config{
+		Mutating: l.mutating,
+		Exempt:   l.repeatable,
+		Shell:    l.runsCommands,
+	}
 	if err := l.prefix.Start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
 	}

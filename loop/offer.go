@@ -34,6 +34,17 @@ func (l *Loop) repeatable(name string) bool {
 	return ok && !o.info.Writes && o.info.Effect == plan.EffectReplay
 }
 
+// runsCommands says whether a tool runs commands, by its category: tools are named as
+// a program likes.
+func (l *Loop) runsCommands(name string) bool {
+	o, ok := l.offered[name]
+	return ok && o.info.Category == CategoryExec
+}
+
+// shows says whether the results of a tool show what is there, rather than what the
+// call has made of it.
+func (l *Loop) shows(name string) bool { return !l.mutating(name) || l.runsCommands(name) }
+
 // looksOnly says whether a tool may run by mistake: it changes nothing, asks
 // no person and leaves the conversation as it is.
 func (l *Loop) looksOnly(name string) bool {

@@ -75,6 +75,52 @@ func aStormIsBroken(t *testing.T, scenario string) {
 	}
 }
 
+// TestACommandIsKnownByItsTool: of what category a tool is says that it runs commands,
+// whatever it is called; those that do nothing are one and the same call.
+func TestACommandIsKnownByItsTool(t *testing.T) {
+	t.Parallel()
+	const scenario = `
+[[reply]]
+turn = 0
+  [[reply.call]]
+  name = "sh_1"
+  args = { command = "true" }
+[[reply]]
+turn = 1
+  [[reply.call]]
+  name = "sh_1"
+  args = { command = "echo one" }
+[[reply]]
+turn = 2
+  [[reply.call]]
+  name = "sh_1"
+  args = { command = "echo two" }
+[[reply]]
+text = "done"
+`
+	for category, want := range map[loop.Category]string{loop.CategoryExec: "storm", loop.CategoryInfo: ""} {
+		b := setup(t, scenario, fake{
+			info: loop.Info{
+				Spec: loop.Spec{
+					Name:   "sh_1",
+					Schema: []byte(`{"type":"object","properties":{"command":{"type":"string"}}}`),
+				},
+				Effect:   plan.EffectUnknown,
+				Writes:   true,
+				Category: category,
+			},
+			run: func(_ context.Context, in loop.Input) (loop.Result, error) {
+				return loop.Result{Output: string(in.Args)}, nil
+			},
+		})
+		b.run("Go.")
+		ends := b.results()
+		if len(ends) != 3 || ends[2].Status != want {
+			t.Errorf("of the category %s the third command ended as %+v", category, ends)
+		}
+	}
+}
+
 // TestARefusalStaysSaid: the answer to a call that cannot run still says why
 // once it has come too often, and other calls that fail are told apart.
 func TestARefusalStaysSaid(t *testing.T) {

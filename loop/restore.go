@@ -49,6 +49,7 @@ func (l *Loop) apply(ev plan.Event, ended bool) error {
 	case plan.Request:
 		l.sentTo = b.Model
 		l.prefix.Recall(b)
+		l.makeup.Told = l.makeup.Told || len(b.Parts) > 0
 		l.measure()
 	case plan.MessageStart:
 		l.open.asked = b.Role == plan.RoleAssistant

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/makeup"
 	"github.com/plan-engine/plan/loop/pairing"
 )
 
@@ -159,17 +160,35 @@ func (l *Loop) answer(ctx context.Context) (Answer, error) {
 // request records that the model is being called, unless it is so already.
 func (l *Loop) request(ctx context.Context) error {
 	if !l.open.asked {
+		sent := l.prefix.Sent()
 		req, err := l.prefix.Extend(l.messages)
 		if err != nil {
 			return err
 		}
 		req.Wire = l.cfg.Wire
+		l.tellParts(&req, sent)
 		l.record(req, plan.MessageStart{Role: plan.RoleAssistant})
 		l.open.asked = true
 		l.sentTo = req.Model
 	}
 	l.measure() // as a process does that finds the request in the journal
 	return l.flush(ctx)
+}
+
+// tellParts says what a request adds to the one before it, which had so many
+// messages, or what it holds where it does not extend that one.
+func (l *Loop) tellParts(req *plan.Request, sent int) {
+	if req.Whole = sent == 0 || req.Moved != "" || !l.makeup.Told; req.Whole {
+		sent = 0
+		var schemas int
+		for _, s := range l.specs {
+			schemas += len(s.Name) + len(s.Description) + len(s.Schema)
+		}
+		req.Parts = makeup.Add(req.Parts, plan.Part{Kind: plan.PartSchemas, Bytes: int64(schemas)})
+		req.Parts = makeup.Add(req.Parts, plan.Part{Kind: plan.PartSystem, Bytes: int64(len(l.cfg.System))})
+	}
+	req.Parts = append(req.Parts, l.makeup.Of(l.messages, sent)...)
+	l.makeup.Told = true
 }
 
 // openTurn begins a turn, unless one is open.

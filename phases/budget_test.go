@@ -29,3 +29,42 @@ func TestToolsOfImplementFitTheirBudget(t *testing.T) {
 		t.Errorf("the tools of Implement take %d tokens of each request; fewer than %d are the budget", sum, budget)
 	}
 }
+
+// TestFirstMessagesFitTheirBudgets: what a phase is told, apart from the request and
+// from what others found, is sent with each of its requests.
+func TestFirstMessagesFitTheirBudgets(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		phase  plan.Phase
+		way    string
+		budget int64 // bytes
+	}{
+		{plan.Explore, plan.WayFull, 2300},
+		{plan.Explore, plan.WayAuto, 4600},
+		{plan.Explore, plan.WayShort, 4200},
+		{plan.Plan, plan.WayFull, 2700},
+		{plan.Implement, plan.WayFull, 2100},
+		{plan.Review, plan.WayFull, 4300},
+		{plan.Critique, plan.WayFull, 1300},
+	} {
+		b := setup(t, "[[reply]]\nrefusal = \"no\"\n", nil)
+		b.cfg.Way = test.way
+		if _, err := b.run(briefFor(test.phase, 1)); err != nil {
+			t.Logf("%s: %v", test.phase, err) // it is sent all the same
+		}
+		var told int64
+		for _, ev := range b.events() {
+			if r, ok := ev.Body.(plan.Request); ok && r.Whole {
+				for _, p := range r.Parts {
+					if p.Kind == plan.PartInstructions {
+						told = p.Bytes
+					}
+				}
+				break
+			}
+		}
+		if told == 0 || told > test.budget {
+			t.Errorf("%s by the way %s is told %d bytes; %d are the budget", test.phase, test.way, told, test.budget)
+		}
+	}
+}

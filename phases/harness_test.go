@@ -46,8 +46,9 @@ type bench struct {
 	views     []string
 	tried     []string // lines that were run to weigh a verdict, with the tree
 	discarded int
-	left      error         // what discarding a view comes to
-	earlier   *plan.PlanDoc // that Plan is told of
+	left      error          // what discarding a view comes to
+	earlier   *plan.PlanDoc  // that Plan is told of
+	process   *phases.Phases // that goes on; nil: each run is in a new one
 }
 
 func setup(t testing.TB, scenario string, files map[string]string) *bench {
@@ -233,9 +234,9 @@ func (b *bench) run(brief plan.Brief) (plan.Outcome, error) {
 
 func (b *bench) runWith(ctx context.Context, brief plan.Brief) (plan.Outcome, error) {
 	b.t.Helper()
-	ph, err := phases.New(b.cfg)
-	if err != nil {
-		b.t.Fatal(err)
+	ph := b.process
+	if ph == nil {
+		ph = b.start()
 	}
 	brief.Past = nil
 	for _, ev := range b.events() {
@@ -248,6 +249,16 @@ func (b *bench) runWith(ctx context.Context, brief plan.Brief) (plan.Outcome, er
 	}
 	b.brief = brief
 	return ph.Run(ctx, brief, b.emit)
+}
+
+// start is a process that has run nothing.
+func (b *bench) start() *phases.Phases {
+	b.t.Helper()
+	ph, err := phases.New(b.cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return ph
 }
 
 // must is run for a phase that comes to its result.

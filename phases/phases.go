@@ -114,6 +114,9 @@ type Instruction struct{ Path, Text string }
 type Phases struct {
 	cfg     Config
 	lookout *lookout
+	// The tools of the latest conversation, open or closed.
+	opened    *tools.Set
+	openedFor string
 }
 
 // New makes the phases of a run.

@@ -71,6 +71,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	cfg := ph.conversing(b, chosen.model)
 	cfg.Wire, cfg.WireOf = chosen.wire, ph.cfg.Wire
 	cfg.Tools, cfg.Format, cfg.Emit = offered, format, emit
+	cfg.Parts = partsOf(advice)
 	cfg.Hooks, cfg.Filters = loop.Join(loop.Join(advised(advice), wanted.hooks()), hooks), filters
 	l, err := loop.New(cfg, b.Past)
 	if err != nil {

@@ -48,6 +48,7 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 		if prompt, err = ph.retryPrompt(ctx, b); err != nil {
 			return out, err
 		}
+		prompt = s.withChanges(prompt, 0)
 	} else if b.Plan == nil {
 		if prompt, err = ph.takeOverPrompt(ctx, b); err != nil {
 			return out, err
@@ -73,11 +74,24 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 		n++
 	}
 	if len(b.Failed) > 0 {
-		if err := s.ask(ctx, n, plan.UserText(recheckPrompt(b.Failed))); err != nil {
+		if err := s.ask(ctx, n, plan.UserText(s.withChanges(recheckPrompt(b.Failed), n))); err != nil {
 			return out, err
 		}
 	}
 	return plan.Outcome{Summary: s.end.Text}, nil
+}
+
+// withChanges is the n-th prompt of an attempt, with what has become of the files that
+// the conversation was shown: by checks, or by a person.
+func (s *session) withChanges(prompt string, n int) string {
+	if n < s.recorded {
+		return prompt // it was said
+	}
+	changed := s.files.Changed()
+	if changed == "" {
+		return prompt
+	}
+	return strings.TrimSuffix(prompt, "\n") + "\n\nThis was not done by you:\n\n" + fence("changed", "", changed) + "\n"
 }
 
 // closingCut is what an implementer is told whose last words were cut off.
@@ -212,8 +226,7 @@ func (ph *Phases) knownChecks() string {
 		return ""
 	}
 	return "The workflow itself runs these commands before and after the change: required ones must pass, and none that " +
-		"passes before may fail after. Outside of Implement commands have no network, unless the settings say " +
-		"otherwise.\n\n" + fence("checks", "", b.String())
+		"passes before may fail after.\n\n" + fence("checks", "", b.String())
 }
 
 // baselineText tells how the checks stood before anything was changed.

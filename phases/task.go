@@ -41,9 +41,10 @@ func (ph *Phases) offered(
 ) (out []loop.Tool, set *tools.Set, shut func() error, err error) {
 	known := handedOver(b)
 	maps.Copy(known, seen(b.Past))
-	if set, err = ph.openTools(room, known, wanted.ask); err != nil {
+	if set, err = ph.openTools(room, known, ph.openedBefore(b), wanted.ask); err != nil {
 		return nil, nil, nil, err
 	}
+	ph.opened, ph.openedFor = set, b.Conv
 	shut = set.Close
 	defer func() {
 		if err != nil {
@@ -54,7 +55,7 @@ func (ph *Phases) offered(
 		from, names := set, []string{name}
 		if name == taskTool {
 			// What sub-agents are shown their parent has not seen.
-			if from, err = ph.openTools(room, nil, nil); err != nil {
+			if from, err = ph.openTools(room, nil, nil, nil); err != nil {
 				return nil, nil, nil, err
 			}
 			shut = func() error { return errors.Join(set.Close(), from.Close()) }
@@ -86,12 +87,27 @@ func (ph *Phases) delegate(own []loop.Tool) loop.Delegate {
 	return d
 }
 
-func (ph *Phases) openTools(room Room, seen map[string]string, replan func(string) bool) (*tools.Set, error) {
+// openedBefore are the tools that an earlier attempt had in the same conversation, if
+// it did in this process: they know the files that it was shown.
+func (ph *Phases) openedBefore(b plan.Brief) *tools.Set {
+	if ph.openedFor != b.Conv {
+		return nil
+	}
+	return ph.opened
+}
+
+func (ph *Phases) openTools(
+	room Room,
+	seen map[string]string,
+	before *tools.Set,
+	replan func(string) bool,
+) (*tools.Set, error) {
 	return tools.New(tools.Config{
 		Root:     room.Dir,
 		Shell:    room.runner(),
 		Blob:     ph.cfg.Blob,
 		Seen:     seen,
+		Before:   before,
 		Redact:   ph.cfg.RedactRead,
 		Remember: ph.cfg.Remember,
 		Skill:    ph.cfg.Skill,

@@ -90,6 +90,10 @@ func (s *Set) runBash(ctx context.Context, args bashArgs, in loop.Input) (loop.R
 			advice(seconds),
 		)
 	}
+	if text, files := s.changed(); text != "" {
+		out.Output += text + "\n"
+		out.Files = files
+	}
 	out.Output += fmt.Sprintf("exit status %d", res.ExitCode)
 	out.ExitCode, out.Error = &res.ExitCode, res.ExitCode != 0
 	return out, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/loop/compact"
 	"github.com/plan-engine/plan/tools"
 )
 
@@ -193,13 +194,20 @@ func TestBashLiveOutputIsBounded(t *testing.T) {
 	}
 }
 
-// What a command changed is no longer known.
-func TestEditAfterBash(t *testing.T) {
+// TestADiffIsShownAsItIs: blanks at line ends and empty lines can be all that it is
+// about.
+func TestADiffIsShownAsItIs(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, files{"a.txt": "one\n"})
-	d.read("a.txt")
-	d.do("bash", args{"command": "echo two >>a.txt"})
-	d.refused("edit", args{"path": "a.txt", "old_string": "one", "new_string": "1"}, "has changed", "+two")
+	d := newDesk(t, files{"a.txt": "one \ntwo\n\n\n\nthree\n"})
+	gitIn(t, d.dir, "init", "-q")
+	gitIn(t, d.dir, "add", "-A")
+	d.put("a.txt", "one\ntwo\t\n\n\n\n\nthree\n")
+	res := d.do("bash", args{"command": "git -c color.ui=always diff -U9"})
+	shown, _ := compact.Output(res.Output, loop.CompactSafe, false)
+	const want = "@@ -1,6 +1,7 @@\n-one \n-two\n+one\n+two\t\n+\n \n \n \n three\nexit status 0"
+	if !strings.HasSuffix(shown, want) {
+		t.Errorf("a model reads\n%q, want at its end\n%q", shown, want)
+	}
 }
 
 // TestWritingSchemas holds the argument names that outside programs rely on.

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"maps"
 	"slices"
 	"sync"
 )
@@ -22,13 +21,7 @@ type seen struct {
 	size   int      // bytes in texts
 }
 
-func newSeen(hashes map[string]string) *seen {
-	s := &seen{hashes: maps.Clone(hashes), texts: map[string]string{}}
-	if s.hashes == nil {
-		s.hashes = map[string]string{}
-	}
-	return s
-}
+func newSeen() *seen { return &seen{hashes: map[string]string{}, texts: map[string]string{}} }
 
 // put remembers a content; data is nil when only its hash is known. It reports
 // whether the text is kept now.
@@ -61,6 +54,20 @@ func (s *seen) drop(path string) {
 	s.size -= len(text)
 	delete(s.texts, path)
 	s.order = slices.DeleteFunc(s.order, func(p string) bool { return p == path })
+}
+
+// paths are those with a content, sorted.
+func (s *seen) paths() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for path, hash := range s.hashes {
+		if hash != "" {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // hash returns what path was last seen as.

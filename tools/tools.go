@@ -41,8 +41,10 @@ type Config struct {
 	// was cut. Nil means that there are none.
 	Blob func(ctx context.Context, hash string) ([]byte, error)
 	// Seen holds the content hashes that this conversation has been shown, by
-	// path, for a conversation that is being resumed.
-	Seen map[string]string
+	// path, for a conversation that is being resumed. Before is the closed set of the
+	// same conversation in this process, which knows more; nil: there is none.
+	Seen   map[string]string
+	Before *Set
 	// Redact replaces known secrets in what commands print, before it is cut:
 	// half a secret would not be known any more. Default: nothing.
 	Redact func(string) string
@@ -89,7 +91,14 @@ func New(cfg Config) (*Set, error) {
 		cfg:  cfg,
 		dir:  dir,
 		root: root,
-		seen: newSeen(cfg.Seen),
+		seen: newSeen(),
+	}
+	if cfg.Before != nil {
+		s.seen = cfg.Before.seen
+	} else {
+		for path, hash := range cfg.Seen {
+			s.note(path, hash)
+		}
 	}
 	for _, b := range all() {
 		if t := b.open(s, b.info); t != nil {
@@ -213,6 +222,13 @@ func (s *Set) inside(path string) string {
 
 // Note says that the conversation has been shown a file as it is now.
 func (s *Set) Note(path, hash string) { s.note(path, hash) }
+
+// Changed tells how the files that the conversation has been shown have changed
+// since; "" says that none has. What is shown of it counts as read.
+func (s *Set) Changed() string {
+	text, _ := s.changed()
+	return text
+}
 
 // note remembers the content that the conversation has now been shown or has
 // written; "" says that the file is gone.

@@ -6,9 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
-
-	udiff "github.com/aymanbagabas/go-udiff"
 )
 
 //go:embed write.md
@@ -100,26 +97,10 @@ func (s *Set) current(f file) (bool, error) {
 	}
 	text := show(f.path) + " has changed since it was last read here, so nothing was written."
 	if old, ok := s.seen.text(stale); ok {
-		text += " What changed:\n" + fileDiff(old, string(f.data))
+		diff, _ := s.diff(old, string(f.data))
+		text += " What changed:\n" + diff
 	}
 	return false, errors.New(text + "\nRead it again before changing it.")
-}
-
-// fileDiff is a short unified diff of what happened to a file.
-func fileDiff(old, now string) string {
-	const limit = 4 << 10
-	diff, err := udiff.ToUnified("as last read", "as it is now", old, udiff.Lines(old, now), 2)
-	if err != nil {
-		return "(the difference cannot be shown)"
-	}
-	var out strings.Builder
-	for line := range strings.Lines(diff) {
-		if out.Len() > limit {
-			return out.String() + "(the rest of the difference is left out)"
-		}
-		out.WriteString(brief(line) + "\n")
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // size says how much a content is.

@@ -36,11 +36,7 @@ func newDesk(t testing.TB, files map[string]string) *desk {
 // open makes another set over the same root.
 func (d *desk) open(seen map[string]string) *tools.Set {
 	d.t.Helper()
-	shell, err := sandbox.New(sandbox.Config{})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	set, err := tools.New(tools.Config{Root: d.dir, Shell: shell, Seen: seen})
+	set, err := tools.New(tools.Config{Root: d.dir, Shell: d.shell(), Seen: seen})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -50,6 +46,15 @@ func (d *desk) open(seen map[string]string) *tools.Set {
 		}
 	})
 	return set
+}
+
+func (d *desk) shell() *sandbox.Shell {
+	d.t.Helper()
+	shell, err := sandbox.New(sandbox.Config{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return shell
 }
 
 func (d *desk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }

@@ -36,7 +36,8 @@ func (a *app) showCommand() *cobra.Command {
   --plan         the plan; its versions with --version, what changed with --diff
   --report       what Explore found
   --cost         tokens and cost by phase and model, sub-agents and summaries on
-                 rows of their own; what is not known of it is said
+                 rows of their own; what is not known of it is said. Then what
+                 the input was for: prompts, tools, results, what was read again
 
 --phase and --attempt choose a part of a timeline, transcript or cost. All views can
 be piped into a pager; --json gives each as one document.`,

@@ -20,6 +20,7 @@ type Costs struct {
 	Inherited CostRow
 
 	shrinking map[string]bool // conversations that are being made shorter
+	input     inputs
 }
 
 // CostRow is what one model consumed for one purpose.
@@ -49,6 +50,12 @@ func (c *Costs) Add(e plan.Event) {
 		c.shrinking[e.Conv] = true
 	case plan.CompactionEnd:
 		delete(c.shrinking, e.Conv)
+	case plan.Request:
+		c.input.request(e, b)
+	case plan.MessageEnd:
+		if b.Role == plan.RoleAssistant {
+			c.input.answered(e.Conv)
+		}
 	case plan.UsageReport:
 		row := rowOfReport(b)
 		if b.Inherited {
@@ -63,6 +70,7 @@ func (c *Costs) Add(e plan.Event) {
 			row.For = routeTask
 		}
 		c.put(row)
+		c.input.usage(e, row)
 	}
 }
 
@@ -156,6 +164,7 @@ func WriteCosts(w io.Writer, c *Costs, opts Options) error {
 		t.row("inherited", c.Inherited)
 	}
 	lines := t.Columns(t.rows, t.numbers()...)
+	lines = append(lines, c.inputTable(t.Look)...)
 	for _, note := range costNotes(c, models) {
 		lines = append(lines, t.Safe(note))
 	}

@@ -8,6 +8,9 @@ type CostDocument struct {
 	Rows   []CostRowDocument `json:"rows"`   // by phase, attempt, purpose and model
 	Models []CostRowDocument `json:"models"` // the same by model
 	Total  CostRowDocument   `json:"total"`
+	// Input is what was sent, by phase, attempt, purpose and kind; Kinds sums it.
+	Input []InputRowDocument `json:"input"`
+	Kinds []InputRowDocument `json:"input_kinds"`
 	// Inherited is what the run that this one was forked from paid. It is in no
 	// sum.
 	Inherited *CostRowDocument `json:"inherited,omitempty"`
@@ -30,6 +33,22 @@ type CostRowDocument struct {
 	Unpriced int `json:"unpriced"`
 }
 
+// InputRowDocument is what was sent to models for one purpose, in tokens.
+type InputRowDocument struct {
+	Phase   plan.Phase `json:"phase,omitempty"`
+	Attempt int        `json:"attempt,omitempty"`
+	For     string     `json:"for,omitempty"` // as in [CostRowDocument]
+	// Kind is that of a part of a request, or re_read for bytes of results that stood
+	// in the conversation already, retry for calls that failed and were made again,
+	// compact for summaries, unknown for what an earlier version sent.
+	Kind   string `json:"kind"`
+	Tool   string `json:"tool,omitempty"` // of a result
+	New    int64  `json:"new"`
+	Cached int64  `json:"cached"`
+	// Guessed is the part of New that no server reported.
+	Guessed int64 `json:"guessed,omitempty"`
+}
+
 // NewCostDocument makes the document of what a run consumed.
 func NewCostDocument(id plan.RunID, c *Costs) CostDocument {
 	doc := CostDocument{
@@ -37,6 +56,8 @@ func NewCostDocument(id plan.RunID, c *Costs) CostDocument {
 		Rows:   costRowDocuments(c.Rows),
 		Models: costRowDocuments(c.Models()),
 		Total:  costRowDocument(c.Total()),
+		Input:  inputRowDocuments(c.Input()),
+		Kinds:  inputRowDocuments(c.InputKinds()),
 	}
 	if c.Inherited.Usage != (plan.Usage{}) {
 		inherited := costRowDocument(c.Inherited)
@@ -49,6 +70,23 @@ func costRowDocuments(rows []CostRow) []CostRowDocument {
 	out := make([]CostRowDocument, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, costRowDocument(r))
+	}
+	return out
+}
+
+func inputRowDocuments(rows []InputRow) []InputRowDocument {
+	out := make([]InputRowDocument, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, InputRowDocument{
+			Phase:   r.Phase,
+			Attempt: r.Attempt,
+			For:     r.For,
+			Kind:    r.Kind,
+			Tool:    r.Tool,
+			New:     round(r.New),
+			Cached:  round(r.Cached),
+			Guessed: round(r.Guessed),
+		})
 	}
 	return out
 }

@@ -122,7 +122,7 @@ func (l *Learning) draftSkill(ctx context.Context, h *history, to plan.State, la
 		Streaks:   l.db,
 		Threshold: auto.Threshold,
 	}
-	signature, runs, err := bucketer.Observe(ctx, l.run, h.request, to)
+	signature, runs, err := bucketer.Observe(ctx, l.run, auto.Kind(h.request, h.repo), to)
 	if err != nil {
 		return &plan.SkillDraft{Signature: signature, Error: err.Error()}
 	}

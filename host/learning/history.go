@@ -13,6 +13,7 @@ const skillTool = "skill"
 // history is what is worth knowing of a run's journal for learning.
 type history struct {
 	request    string
+	repo       string // the path of it
 	aim        plan.Aim
 	messages   []string // that the person sent while it ran
 	reviews    int
@@ -57,6 +58,7 @@ func (h *history) add(ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.RunStart:
 		h.request = b.Request
+		h.repo = b.Repo
 		h.aim = b.Aim
 	case plan.Steering:
 		h.messages = append(h.messages, b.Text)

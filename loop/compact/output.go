@@ -14,9 +14,9 @@ import (
 // meant for the output of commands: file contents must keep every byte,
 // because an edit has to match them.
 //
-// Safe leaves what a terminal would show in the end: no escape sequences, of a
-// line that was written over only the last state, no blanks at line ends, and
-// one blank line for several. Full also folds runs of lines that begin alike
+// Safe leaves what a terminal would show in the end: no escape sequences, and of
+// a line that was written over only the last state. Blanks at line ends and empty
+// lines stay: they can be all that a diff is about. Full also folds runs of lines that begin alike
 // and takes the white space out of JSON. Cleaning what is clean changes
 // nothing.
 func cleanOutput(text string, level Level) string {
@@ -74,21 +74,14 @@ func packJSON(text string) (string, bool) {
 	return buf.String(), true
 }
 
-// finalLines shows each line as a terminal does in the end, without blanks
-// behind it, and one empty line in place of several.
+// finalLines shows each line as a terminal does in the end.
 func finalLines(text string) []string {
 	lines := strings.Split(text, "\n")
-	kept := lines[:0]
 	for i, line := range lines {
 		line = strings.TrimRight(line, "\r")
-		line = strings.TrimRight(line[strings.LastIndexByte(line, '\r')+1:], " \t")
-		last := i == len(lines)-1 // what follows the final line end
-		if line == "" && !last && len(kept) > 0 && kept[len(kept)-1] == "" {
-			continue
-		}
-		kept = append(kept, line)
+		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
 	}
-	return kept
+	return lines
 }
 
 const escape = '\x1b'

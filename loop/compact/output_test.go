@@ -24,7 +24,7 @@ func TestCleanOutput(t *testing.T) {
 		"wiped":              {in: "busy\r    \rdone", safe: "done"},
 		"returned":           {in: "busy\r", safe: "busy"},
 		"erased":             {in: "10%\r\x1b[K20%\r\x1b[K30%\n", safe: "30%\n"},
-		"blanks":             {in: "a  \t\n\n\n \n\nb\n\n\n", safe: "a\n\nb\n\n"},
+		"blanks":             {in: "a  \t\n\n\n \n\nb\n\n\n", safe: "a  \t\n\n\n \n\nb\n\n\n"},
 		"indentation":        {in: "  a\n\tb", safe: "  a\n\tb"},
 		"nothing":            {in: "", safe: ""},
 		"a run": {
@@ -95,7 +95,7 @@ func TestFoldKeepsEndsAndCounts(t *testing.T) {
 		in.WriteString("downloading part " + strings.Repeat("#", i%7) + "\n")
 	}
 	got := cleanOutput(in.String(), Full)
-	if want := "downloading part\n[… 498 more like these]\ndownloading part ##\n"; got != want {
+	if want := "downloading part \n[… 498 more like these]\ndownloading part ##\n"; got != want {
 		t.Errorf("got %q", got)
 	}
 }

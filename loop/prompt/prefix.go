@@ -52,6 +52,9 @@ func (p *Prefix) Recall(r plan.Request) {
 	p.last, p.sent = r.Hash, r.Messages
 }
 
+// Sent is how many messages the latest request held.
+func (p *Prefix) Sent() int { return p.sent }
+
 // Restart is for a history that another one has taken the place of.
 func (p *Prefix) Restart() { p.chain = nil }
 

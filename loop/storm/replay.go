@@ -31,7 +31,7 @@ func (s *Breaker) begin() {
 		s.Exempt = none
 	}
 	if s.Shell == nil {
-		s.Shell = func(name string) bool { return name == "bash" }
+		s.Shell = none
 	}
 	s.known, s.seen, s.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	s.stale, s.open, s.slow = map[string]int{}, map[string]int{}, map[string]int{}

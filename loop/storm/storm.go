@@ -32,7 +32,7 @@ type Config struct {
 	// them costs little. Progress is watched for them all the same. Default:
 	// none.
 	Exempt func(name string) bool
-	// Shell names the tools that run a "command". Default: bash.
+	// Shell names the tools that run a "command". Default: none.
 	Shell func(name string) bool
 }
 

@@ -153,6 +153,7 @@ func TestStormPipeline(t *testing.T) {
 
 func playRow(t *testing.T, cfg Config, calls []json.RawMessage, result string) []Verdict {
 	t.Helper()
+	cfg.Shell = isBash
 	s := &Breaker{Config: cfg}
 	var got []Verdict
 	for _, raw := range calls {
@@ -181,11 +182,14 @@ func stormStep(s *Breaker, name, args string, o Outcome) Verdict {
 	return v
 }
 
+func isBash(name string) bool { return name == "bash" }
+
 // usualBreaker is how a loop with the built-in tools sets the breaker up.
 func usualBreaker() *Breaker {
 	return &Breaker{Config: Config{
 		Mutating: func(n string) bool { return slices.Contains([]string{"write", "edit", "apply_patch", "bash"}, n) },
 		Exempt:   func(n string) bool { return slices.Contains([]string{"read", "grep", "glob"}, n) },
+		Shell:    isBash,
 	}}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -379,5 +380,73 @@ func TestANearDuplicateBecomesAChange(t *testing.T) {
 	draft, err := l.Get(t.Context(), "parser-care", 0)
 	if err != nil || !strings.HasPrefix(draft.Body, "Be careful.") {
 		t.Errorf("%+v, %v", draft, err)
+	}
+}
+
+// TestOneKindIsDraftedOnce: of equal jobs that end together in several processes one
+// makes a draft, and until a person has decided about it none makes another.
+func TestOneKindIsDraftedOnce(t *testing.T) {
+	t.Parallel()
+	l, _ := newLibrary(t)
+	made := make([]*plan.SkillDraft, 4)
+	var processes sync.WaitGroup
+	for i := range made {
+		processes.Go(func() {
+			ev := []auto.Evidence{
+				{Run: "a", Request: "tidy the parser", Steps: []string{fmt.Sprint("step ", i)}},
+				{Run: "b", Request: "tidy the parser", Steps: []string{fmt.Sprint("step ", i)}},
+			}
+			other := *l // of another process
+			var err error
+			if made[i], err = other.Draft(t.Context(), "parser-tidy", ev, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	processes.Wait()
+	made = slices.DeleteFunc(made, func(d *plan.SkillDraft) bool { return d == nil })
+	all, err := l.List(t.Context())
+	if err != nil || len(made) != 1 || len(all) != 1 {
+		t.Fatalf("%d were made, there are %+v, %v", len(made), all, err)
+	}
+	if err := l.Approve(t.Context(), all[0], all[0].Skill.Digest); err != nil {
+		t.Fatal(err)
+	}
+	ev := evidence(t)
+	if d, err := l.Draft(t.Context(), "parser-tidy", ev, []skills.Skill{all[0].Skill}); err != nil || d == nil || d.Revision != 2 {
+		t.Errorf("once it is decided about: %+v, %v", d, err)
+	}
+}
+
+// TestAKindIsNotWhereItIsDone: requests that differ in folders and in the name of the
+// repository are of one kind, and a draft of them does not speak of these.
+func TestAKindIsNotWhereItIsDone(t *testing.T) {
+	t.Parallel()
+	var all []auto.Evidence
+	b := auto.Bucketer{Streaks: &book{streaks: map[string][]plan.RunID{}}, Threshold: 3}
+	var made []plan.RunID
+	for _, name := range []string{"billing-frontend", "Warehouse", "notifications"} {
+		repo := "/srv/checkouts/" + name
+		request := "In " + strings.ToLower(name) + ", replace deprecated calls in `internal/" + name + "/client.go`."
+		signature, runs, err := b.Observe(t.Context(), plan.RunID(name), auto.Kind(request, repo), plan.Approved)
+		if err != nil || signature != "calls-deprecated-replace" {
+			t.Errorf("%q is of the kind %s, %v", request, signature, err)
+		}
+		made = runs
+		all = append(all, auto.Evidence{Run: plan.RunID(name), Request: request, Repo: repo})
+	}
+	if len(made) != 3 {
+		t.Errorf("a row of three makes a draft of %v", made)
+	}
+	same := []auto.Evidence{all[0], {Run: "again", Request: "replace deprecated calls in billing-frontend too", Repo: all[0].Repo}}
+	for _, runs := range [][]auto.Evidence{all, same} {
+		if words := auto.Compare(runs).Words; !slices.Equal(words, []string{"replace", "deprecated", "calls"}) {
+			t.Errorf("the draft is about %v", words)
+		}
+	}
+	for request, want := range map[string]string{"internal/store": "internal/store", "tidy it": "tidy it"} {
+		if got := auto.Kind(request, ""); got != want {
+			t.Errorf("%q is of the kind %q", request, got)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package auto
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/skills"
@@ -44,4 +46,26 @@ func (b Bucketer) Observe(
 		return signature, nil, fmt.Errorf("count the successes of %q: %w", signature, err)
 	}
 	return signature, runs, nil
+}
+
+// Kind is what a request says of the kind of its task: all but where the task is, in
+// paths and by the name of the repository's folder. Equal requests to many
+// repositories, or about many folders of one, are of one kind. A request that says
+// nothing else is its own kind.
+func Kind(request, repo string) string {
+	folder := strings.ToLower(filepath.Base(repo))
+	kept := strings.Fields(request)
+	n := 0
+	for _, word := range kept {
+		bare := strings.ToLower(strings.Trim(word, "`'\"()[]<>{}*,;:.!?…“”‘’"))
+		if strings.Contains(bare, "/") || bare == folder && repo != "" {
+			continue
+		}
+		kept[n] = word
+		n++
+	}
+	if kind := strings.Join(kept[:n], " "); len(skills.Words(kind)) > 0 {
+		return kind
+	}
+	return request
 }

@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/holder"
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/skills"
 )
@@ -19,11 +21,38 @@ import (
 // as a skill that is there.
 const sameTopicShare = 0.5
 
+// claimPoll is how often a process looks whether another has written its draft.
+const claimPoll = 20 * time.Millisecond
+
 // Draft writes a draft of what the runs had in common. It returns nil when
-// there is nothing to draft: a person has rejected drafts of this signature, or
-// the same draft is there already. A draft that is much like one of the existing
-// skills becomes a proposed change to that one.
+// there is nothing to draft: a person has rejected drafts of this signature, or has
+// not yet decided about one, or the same draft is there already. A draft that is much
+// like one of the existing skills becomes a proposed change to that one.
+//
+// One process of the home looks and writes at a time, so that runs of the same kind
+// that end together make one draft.
 func (l *Library) Draft(
+	ctx context.Context,
+	signature string,
+	all []Evidence,
+	existing []skills.Skill,
+) (made *plan.SkillDraft, err error) {
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of drafts: %w", err)
+	}
+	claim, taken, err := holder.Take(ctx, filepath.Join(l.Dir, claimFile), claimPoll)
+	if err != nil || !taken {
+		return nil, errors.Join(fmt.Errorf("wait for another process that writes a draft: %w", err), claim.Close())
+	}
+	defer func() { err = errors.Join(err, claim.Close()) }()
+	return l.draft(ctx, signature, all, existing)
+}
+
+// claimFile is locked by the process that writes a draft.
+const claimFile = ".lock"
+
+// draft is Draft for the process that has the claim.
+func (l *Library) draft(
 	ctx context.Context,
 	signature string,
 	all []Evidence,
@@ -39,6 +68,11 @@ func (l *Library) Draft(
 	drafts, err := l.List(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for _, d := range drafts {
+		if d.Err == nil && d.Meta.Signature == signature && d.needsDecision() {
+			return nil, nil
+		}
 	}
 	c := Compare(all)
 	meta := Meta{

@@ -15,6 +15,7 @@ import (
 type Evidence struct {
 	Run      plan.RunID
 	Request  string
+	Repo     string   // the path of its repository
 	Files    []string // that Implement wrote
 	Commands []string // run by Implement with exit status zero
 	Checks   []string // run by the engine, passing at the end
@@ -56,7 +57,7 @@ type journalReader struct {
 func (g *journalReader) readEvent(e *Evidence, ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.RunStart:
-		e.Run, e.Request = ev.Run, b.Request
+		e.Run, e.Request, e.Repo = ev.Run, b.Request, b.Repo
 	case plan.PlanMade:
 		e.Steps = steps(b.Text)
 	case plan.StateChange:
@@ -134,8 +135,10 @@ type Common struct {
 func Compare(all []Evidence) Common {
 	var c Common
 	var files, commands, checks, plans [][]string
+	var kinds []string
 	for _, e := range all {
 		c.Requests = add(c.Requests, e.Request)
+		kinds = add(kinds, Kind(e.Request, e.Repo))
 		files = append(files, e.Files)
 		commands = append(commands, e.Commands)
 		checks = append(checks, e.Checks)
@@ -151,7 +154,7 @@ func Compare(all []Evidence) Common {
 	if c.Steps = sharedByMost(plans, same); len(c.Steps) == 0 && len(all) > 0 {
 		c.Steps = all[len(all)-1].Steps
 	}
-	c.Words = sharedWords(c.Requests)
+	c.Words = sharedWords(kinds)
 	return c
 }
 

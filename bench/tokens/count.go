@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop/makeup"
+	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/model/tokens"
+)
+
+// tally is what one run sent, in tokens.
+type tally struct {
+	program, way string
+	requests     int
+	input        int64 // of all requests
+	fresh        int64 // of that, what no earlier request of the run began with
+	phases       []*phase
+	results      map[string]int64 // by tool, once each
+	again        int64            // of results, what the run had been shown before
+}
+
+// phase is what the first request of a phase holds, and what all of them come to.
+type phase struct {
+	name                   string
+	schemas, system, first int64
+	requests               int
+	input, fresh           int64
+}
+
+// weighted is the input as it is billed where a prefix that a server has kept costs a
+// tenth.
+func weighted(input, fresh int64) int64 { return fresh + (input-fresh)/10 }
+
+// sent is a request as Chat Completions has it.
+type sent struct {
+	Tools    []json.RawMessage `json:"tools"`
+	Messages []json.RawMessage `json:"messages"`
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content any    `json:"content"`
+	CallID  string `json:"tool_call_id"`
+	Calls   []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+// count counts the requests of a run.
+func count(seen []scripted.Seen) (*tally, error) {
+	t := &tally{results: map[string]int64{}}
+	c := &counter{known: makeup.Makeup{Shows: func(string) bool { return true }}}
+	for _, s := range seen {
+		name := s.Header.Get("X-Plan-Phase")
+		if s.Method != "POST" || name == "" {
+			continue
+		}
+		var r sent
+		if err := json.Unmarshal(s.Body, &r); err != nil {
+			return nil, fmt.Errorf("read a request: %w", err)
+		}
+		if err := c.request(t, name, r); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// counter knows what a run has sent so far.
+type counter struct {
+	tokens tokens.Counter
+	known  makeup.Makeup
+	said   []plan.Message // in any conversation of the run
+	told   []([]string)   // of each request: its tools, and its messages
+}
+
+// request counts one request.
+func (c *counter) request(t *tally, name string, r sent) error {
+	tools, err := plan.MarshalCompact(r.Tools)
+	if err != nil {
+		return fmt.Errorf("write the tools of a request: %w", err)
+	}
+	parts := []string{string(tools)}
+	for _, m := range r.Messages {
+		parts = append(parts, string(m))
+	}
+	kept := c.kept(parts)
+	c.told = append(c.told, parts)
+	at := slices.IndexFunc(t.phases, func(p *phase) bool { return p.name == name })
+	if at < 0 {
+		at = len(t.phases)
+		t.phases = append(t.phases, &phase{name: name})
+	}
+	p := t.phases[at]
+	names := map[string]string{}
+	for i, part := range parts {
+		n := c.tokens.Count(part)
+		var m message
+		if i > 0 {
+			if err := json.Unmarshal([]byte(part), &m); err != nil {
+				return fmt.Errorf("read a message: %w", err)
+			}
+		}
+		for _, call := range m.Calls {
+			names[call.ID] = call.Function.Name
+		}
+		t.input += n
+		p.input += n
+		if p.requests == 0 {
+			p.begins(i, m.Role, n)
+		}
+		if i >= kept {
+			t.fresh += n
+			p.fresh += n
+			c.take(t, m, names)
+		}
+	}
+	t.requests++
+	p.requests++
+	return nil
+}
+
+// kept is how many parts an earlier request of the run began with too.
+func (c *counter) kept(parts []string) int {
+	most := 0
+	for _, earlier := range c.told {
+		n := 0
+		for n < min(len(earlier), len(parts)) && earlier[n] == parts[n] {
+			n++
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// begins takes in a part of the first request of a phase.
+func (p *phase) begins(at int, role string, tokens int64) {
+	switch {
+	case at == 0:
+		p.schemas = tokens
+	case role == "system":
+		p.system = tokens
+	case role == "user" && p.first == 0:
+		p.first = tokens
+	}
+}
+
+// take takes a message in that the run had not said before.
+func (c *counter) take(t *tally, m message, names map[string]string) {
+	text, _ := m.Content.(string)
+	said := plan.Message{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockText, Text: text}}}
+	if m.Role == "tool" {
+		name := names[m.CallID]
+		t.results[name] += c.tokens.Count(text)
+		said = plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Name: name, Text: text}}}
+	}
+	c.said = append(c.said, said)
+	for _, part := range c.known.Of(c.said, len(c.said)-1) {
+		if part.Again > 0 {
+			t.again += c.tokens.Count(text) * part.Again / part.Bytes
+		}
+	}
+}
