@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/invopop/jsonschema"
 
@@ -53,6 +55,11 @@ type Config struct {
 	// Replan asks for another plan, and reports whether there will be one; nil:
 	// there never is.
 	Replan func(evidence string) bool
+	// Index is where symbols finds what mentions a name. Sets of one run share it; nil:
+	// the set has one of its own, which forgets all when it is closed.
+	Index *Index
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
 }
 
 // Shell runs command lines. [sandbox.Shell] is one.
@@ -69,6 +76,8 @@ type Set struct {
 	tools []loop.Tool // in the fixed order
 
 	seen    *seen
+	index   *Index
+	now     func() time.Time
 	writing sync.Mutex // held from checking a file to having replaced it
 }
 
@@ -86,10 +95,18 @@ func New(cfg Config) (*Set, error) {
 		cfg.Redact = func(text string) string { return text }
 	}
 	s := &Set{
-		cfg:  cfg,
-		dir:  dir,
-		root: root,
-		seen: newSeen(cfg.Seen),
+		cfg:   cfg,
+		dir:   dir,
+		root:  root,
+		seen:  newSeen(cfg.Seen),
+		index: cfg.Index,
+		now:   cfg.Now,
+	}
+	if s.index == nil {
+		s.index = NewIndex("")
+	}
+	if s.now == nil {
+		s.now = time.Now
 	}
 	for _, b := range all() {
 		if t := b.open(s, b.info); t != nil {
@@ -101,7 +118,11 @@ func New(cfg Config) (*Set, error) {
 
 // Close releases the root.
 func (s *Set) Close() error {
-	if err := s.root.Close(); err != nil {
+	err := s.root.Close()
+	if s.cfg.Index == nil {
+		err = errors.Join(err, s.index.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("close tools: %w", err)
 	}
 	return nil
