@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -26,6 +27,7 @@ type indexedTree struct {
 
 	mu    sync.Mutex
 	files []indexedFile // of code, sorted by name
+	names []string      // theirs
 	all   []source      // the same, as they are handed out
 	// watched is what has to stand as it did for the list of files to hold; nil where
 	// that is not known.
@@ -111,52 +113,27 @@ func (t *indexedTree) update(ctx context.Context, s *Set) error {
 			return err
 		}
 	}
-	store := s.index.store()
-	type looked struct {
-		file    indexedFile
-		changed bool
+	read := &reading{
+		set:   s,
+		store: s.index.store(),
+		at:    at,
 	}
-	byName := make([]string, len(t.files))
-	for i, f := range t.files {
-		byName[i] = f.name
+	dir, err := s.root.Open(".")
+	if err != nil {
+		return fmt.Errorf("look at the tree: %w", err)
 	}
-	var extractors sync.Pool
-	now, err := parallelAt(ctx, s.root, byName, func(_ context.Context, r *reader, i int) looked {
-		was := t.files[i]
-		info, err := r.stat(was.name)
-		if err != nil || info.Mode&sys.S_IFMT != sys.S_IFREG {
-			return looked{indexedFile{source: source{name: was.name}}, true} // the search says what is wrong with it
-		}
-		stood := standingOf(&info, at)
-		if was.held != nil && was.stood.same(stood) {
-			return looked{file: was}
-		}
-		now := indexedFile{source: source{name: was.name}, stood: stood}
-		text, err := r.load(was.name, false, symbolFile)
-		if err != nil {
-			return looked{now, true}
-		}
-		now.key = words.KeyOf(text)
-		held, ok := store.Get(now.key)
-		if !ok {
-			x, _ := extractors.Get().(*words.Extractor)
-			if x == nil {
-				x = new(words.Extractor)
-			}
-			held = x.Words(text)
-			extractors.Put(x)
-			store.Add(now.key, held)
-		}
-		now.held = held
-		return looked{now, true}
+	defer dir.Close() //nolint:errcheck // only looked at
+	now, err := parallelAt(ctx, s.root, t.names, func(_ context.Context, r *reader, i int) *indexedFile {
+		return read.file(r, int(dir.Fd()), &t.files[i])
 	})
 	if err != nil {
 		return err
 	}
 	changed := len(t.all) != len(t.files)
-	for i, l := range now {
-		t.files[i] = l.file
-		changed = changed || l.changed
+	for i, f := range now {
+		if f != nil {
+			t.files[i], changed = *f, true
+		}
 	}
 	if changed {
 		t.all = make([]source, len(t.files))
@@ -165,6 +142,47 @@ func (t *indexedTree) update(ctx context.Context, s *Set) error {
 		}
 	}
 	return nil
+}
+
+// reading brings what is known of files up to date, several at once.
+type reading struct {
+	set        *Set
+	store      *words.Store
+	at         time.Time // when it began
+	extractors sync.Pool // of *words.Extractor
+}
+
+// file is a file as it is now, nil where it is as it was. Whatever cannot be read has
+// no words: the search says what is wrong with it.
+func (g *reading) file(r *reader, dir int, was *indexedFile) *indexedFile {
+	now := &indexedFile{source: source{name: was.name}}
+	var info sys.Stat_t
+	// What a link in the way leads to is looked at and not read.
+	_, err := again(func() (int, error) { return 0, sys.Fstatat(dir, was.name, &info, sys.AT_SYMLINK_NOFOLLOW) })
+	if err != nil || info.Mode&sys.S_IFMT != sys.S_IFREG {
+		return now
+	}
+	now.stood = standingOf(&info, g.at)
+	if was.held != nil && was.stood.same(now.stood) {
+		return nil
+	}
+	text, err := r.load(was.name, false, symbolFile)
+	if err != nil {
+		return now
+	}
+	now.key = words.KeyOf(text)
+	held, ok := g.store.Get(now.key)
+	if !ok {
+		x, _ := g.extractors.Get().(*words.Extractor)
+		if x == nil {
+			x = new(words.Extractor)
+		}
+		held = x.Words(text)
+		g.extractors.Put(x)
+		g.store.Add(now.key, held)
+	}
+	now.held = held
+	return now
 }
 
 // list lists the files anew, and keeps what is known of them.
@@ -178,7 +196,7 @@ func (t *indexedTree) list(ctx context.Context, s *Set) error {
 	for _, f := range t.files {
 		known[f.name] = f
 	}
-	t.files, t.all = nil, nil
+	t.files, t.names, t.all = nil, nil, nil
 	for _, name := range found.files {
 		if s.index.languages.Of(name) == nil {
 			continue
@@ -187,7 +205,7 @@ func (t *indexedTree) list(ctx context.Context, s *Set) error {
 		if !ok {
 			f.name = name
 		}
-		t.files = append(t.files, f)
+		t.files, t.names = append(t.files, f), append(t.names, name)
 	}
 	t.watched = nil
 	if found.git {
@@ -259,7 +277,11 @@ func (s *Set) watch(ctx context.Context, files []string, at time.Time) []watched
 		if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(dir), ".git")); err == nil && dir != "." {
 			return nil
 		}
-		out = append(out, watchedPlace{path: dir}, watchedPlace{path: join(dir, ".gitignore")})
+		out = append(out, watchedPlace{path: dir})
+		ignore := watchedPlace{path: join(dir, ".gitignore")} // one that comes is a change of the folder
+		if s.standing(ignore.path, at) != (standing{lasting: true}) {
+			out = append(out, ignore)
+		}
 	}
 	for _, p := range fixed {
 		out = append(out, watchedPlace{path: p})

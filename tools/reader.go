@@ -96,18 +96,6 @@ func (r *reader) enter(name string) (string, error) {
 	return base, nil
 }
 
-// stat looks at a file of a listing, and does not follow it.
-func (r *reader) stat(name string) (info sys.Stat_t, err error) {
-	base, err := r.enter(name)
-	if err != nil {
-		return info, err
-	}
-	_, err = again(func() (int, error) {
-		return 0, sys.Fstatat(int(r.in.Fd()), base, &info, sys.AT_SYMLINK_NOFOLLOW)
-	})
-	return info, err
-}
-
 // descriptor reads from an open file.
 type descriptor int
 

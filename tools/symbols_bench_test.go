@@ -107,4 +107,3 @@ func plantMany(b *testing.B, n int) string {
 	gitIn(b, dir, "commit", "-qm", "all")
 	return dir
 }
-

@@ -72,12 +72,10 @@ func (s *Set) findMentions(
 			case single && r.skipped != nil:
 				return s.unparsed(ctx, files[0].name, r.skipped), nil
 			}
-			if q.page.full {
-				break
-			}
-			q.page.add(batch[i].name, r.lines, single)
-			looked++
 			parsed += r.parsed
+			if q.page.add(batch[i].name, r.lines, single); !q.page.full {
+				looked++
+			}
 		}
 		if q.page.full || parsed >= symbolBudget {
 			break
@@ -234,7 +232,7 @@ type mentionPage struct {
 
 // add takes the lines of the next file.
 func (p *mentionPage) add(name string, lines []string, named bool) {
-	if len(lines) == 0 {
+	if p.full || len(lines) == 0 {
 		return
 	}
 	heading := show(name) + "\n"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/tools/syntax"
@@ -56,13 +57,20 @@ func (q *symbolSearch) run(ctx context.Context, files []source) error {
 
 // mentioning are the files that may hold what is sought.
 func mentioning(files []source, sought words.Sought) []source {
-	var out []source
-	for _, f := range files {
-		if f.held == nil || sought.In(f.held) {
-			out = append(out, f)
-		}
+	parts := slices.Collect(slices.Chunk(files, max(1, (len(files)+workers()-1)/workers())))
+	found := make([][]source, len(parts))
+	var looking sync.WaitGroup
+	for i, part := range parts {
+		looking.Go(func() {
+			for _, f := range part {
+				if f.held == nil || sought.In(f.held) {
+					found[i] = append(found[i], f)
+				}
+			}
+		})
 	}
-	return out
+	looking.Wait()
+	return slices.Concat(found...)
 }
 
 // look looks at files until there is enough. With likely, those are left for later
