@@ -290,6 +290,7 @@ func (s *session) newPhases(
 		Watch:          s.guard.watch,
 		Adviser:        s.learn,
 		Remember:       s.learn.Remember,
+		Recall:         s.learn.Recall,
 		Skill:          s.learn.LoadSkill,
 		Window:         s.servers.Window,
 		LearnWindow:    s.servers.Learn,

@@ -94,6 +94,8 @@ func (ph *Phases) openTools(room Room, seen map[string]string, replan func(strin
 		Seen:     seen,
 		Redact:   ph.cfg.RedactRead,
 		Remember: ph.cfg.Remember,
+		Recall:   ph.recall(),
+		Index:    ph.cfg.Index,
 		Skill:    ph.cfg.Skill,
 		Replan:   replan,
 	})

@@ -50,6 +50,9 @@ type Config struct {
 	Redact func(string) string
 	// Remember keeps a fact and says what became of it; nil: nothing is kept.
 	Remember func(ctx context.Context, text string) (string, error)
+	// Recall finds what earlier runs left by the words of a query, in a form that shows
+	// it to be data; nil: there is nothing.
+	Recall func(ctx context.Context, query string) (string, error)
 	// Skill returns the text of a skill; nil: there are none.
 	Skill func(ctx context.Context, name string) (string, error)
 	// Replan asks for another plan, and reports whether there will be one; nil:
