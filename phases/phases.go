@@ -90,6 +90,8 @@ type Config struct {
 	Remember func(ctx context.Context, text string) (string, error)
 	Recall   func(ctx context.Context, query string) (string, error)
 	Skill    func(ctx context.Context, name string) (string, error)
+	// Servers are the command lines of language servers that symbols asks, by language.
+	Servers map[string]string
 	// Index is where the tool symbols finds what mentions a name; nil: each phase
 	// begins anew.
 	Index *tools.Index

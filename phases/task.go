@@ -95,6 +95,7 @@ func (ph *Phases) openTools(room Room, seen map[string]string, replan func(strin
 		Redact:   ph.cfg.RedactRead,
 		Remember: ph.cfg.Remember,
 		Recall:   ph.recall(),
+		Servers:  ph.cfg.Servers,
 		Index:    ph.cfg.Index,
 		Skill:    ph.cfg.Skill,
 		Replan:   replan,

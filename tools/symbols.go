@@ -82,7 +82,7 @@ func (s *Set) runSymbols(ctx context.Context, a symbolsArgs, _ loop.Input) (loop
 		}, nil
 	}
 	if kind != findDefinition {
-		return s.findMentions(ctx, a.Query, kind, files, single)
+		return s.findMentions(ctx, a.Query, kind, a.Path, files, single)
 	}
 	search := symbolSearch{
 		set:   s,

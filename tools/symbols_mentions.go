@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type mentionSearch struct {
 	want   wanted
 	module string // of whose imports is asked, "" for a name
 	single bool
+	below  string // the folder that is asked about
 	page   mentionPage
 }
 
@@ -39,7 +41,7 @@ type mentioned struct {
 // findMentions answers what refers to a name, calls it or implements it.
 func (s *Set) findMentions(
 	ctx context.Context,
-	query, kind string,
+	query, kind, below string,
 	files []source,
 	single bool,
 ) (loop.Result, error) {
@@ -49,10 +51,24 @@ func (s *Set) findMentions(
 		want:   newWanted(query),
 		single: single,
 	}
+	q.below, _ = s.rel(below)
 	if kind == findReferences {
 		q.askForModule(query, files)
 	}
-	holding := mentioning(files, words.Seek(q.want.exact, true))
+	answer, err := q.askServers(ctx)
+	if err != nil {
+		return loop.Result{}, fmt.Errorf("symbols: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(answer.lines)) {
+		q.page.add(name, answer.lines[name], single)
+	}
+	bySyntax := slices.DeleteFunc(slices.Clone(files), func(f source) bool {
+		return slices.Contains(answer.by, s.index.languages.Of(f.name).Name())
+	})
+	if len(answer.by) > 0 && len(answer.notes) == 0 {
+		bySyntax = nil // the name is defined in no other language
+	}
+	holding := mentioning(bySyntax, words.Seek(q.want.exact, true))
 	looked, parsed := 0, 0
 	for batch := range slices.Chunk(holding, symbolBatch) {
 		names := make([]string, len(batch))
@@ -81,7 +97,7 @@ func (s *Set) findMentions(
 			break
 		}
 	}
-	return q.result(query, len(files), looked, len(holding)), nil
+	return q.result(query, len(files), looked, len(holding), answer), nil
 }
 
 // askForModule makes the search one for imports, if what is asked for is a path or one
@@ -200,7 +216,7 @@ func isAbstract(s syntax.Symbol, all []syntax.Symbol) bool {
 }
 
 // result is what was found as a tool's result.
-func (q *mentionSearch) result(query string, files, looked, holding int) loop.Result {
+func (q *mentionSearch) result(query string, files, looked, holding int, answer answerOf) loop.Result {
 	what := map[string]string{
 		findReferences:      "reference to",
 		findCallers:         "call of",
@@ -217,7 +233,13 @@ func (q *mentionSearch) result(query string, files, looked, holding int) loop.Re
 	if looked < holding {
 		text += fmt.Sprintf("[stopped after %d of the %d files that mention it; give a path]\n", looked, holding)
 	}
-	if q.want.container != "" && q.kind != findImplementations {
+	if answer.outside > 0 {
+		text += fmt.Sprintf("[%d more outside of the repository]\n", answer.outside)
+	}
+	for _, note := range answer.notes {
+		text += "[" + note + "]\n"
+	}
+	if q.want.container != "" && q.kind != findImplementations && holding > 0 {
 		text += fmt.Sprintf("[by syntax, which tells names and not types: what is meant may be another's %s]\n", q.want.exact)
 	}
 	return loop.Result{Output: text}

@@ -58,6 +58,11 @@ type Config struct {
 	// Replan asks for another plan, and reports whether there will be one; nil:
 	// there never is.
 	Replan func(evidence string) bool
+	// Servers are the command lines of language servers by the language that symbols
+	// asks them about, as [syntax.Language.Name] has it. Shell starts them. Nil: none.
+	Servers map[string]string
+	// Patience is how long a language server has for an answer. Default 10 seconds.
+	Patience time.Duration
 	// Index is where symbols finds what mentions a name. Sets of one run share it; nil:
 	// the set has one of its own, which forgets all when it is closed.
 	Index *Index
@@ -81,6 +86,7 @@ type Set struct {
 	seen    *seen
 	index   *Index
 	now     func() time.Time
+	asking  servers
 	writing sync.Mutex // held from checking a file to having replaced it
 }
 
@@ -121,6 +127,7 @@ func New(cfg Config) (*Set, error) {
 
 // Close releases the root.
 func (s *Set) Close() error {
+	s.asking.close()
 	err := s.root.Close()
 	if s.cfg.Index == nil {
 		err = errors.Join(err, s.index.Close())

@@ -22,6 +22,10 @@ type Symbol struct {
 	Name        string
 	Signature   string
 
+	// NameLine and NameColumn are where its name stands: the lines before it in the
+	// text, and the bytes before it in its line.
+	NameLine, NameColumn int
+
 	start, end uint // bytes
 	nameAt     uint
 	pattern    uint
@@ -58,9 +62,10 @@ func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bo
 				d.Container = plainObject(memberName(node.ChildByFieldName("object").Utf8Text(text)))
 			}
 			d.Name = memberName(named.Utf8Text(text))
-			d.nameAt = named.StartByte()
+			d.setName(named)
 		case "title":
-			d.Name, d.nameAt, title = titleOf(node, text), node.StartByte(), true
+			d.Name, title = titleOf(node, text), true
+			d.setName(node)
 		case "receiver":
 			d.Container = memberName(strings.TrimLeft(node.Utf8Text(text), "*( "))
 		case "object":
@@ -90,6 +95,13 @@ func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bo
 		d.Kind = "method"
 	}
 	return d, d.Name != "" && d.Kind != ""
+}
+
+// setName notes where the name stands.
+func (s *Symbol) setName(n *sitter.Node) {
+	s.nameAt = n.StartByte()
+	at := n.StartPosition()
+	s.NameLine, s.NameColumn = int(at.Row), int(at.Column)
 }
 
 // assigned is what an assignment defines: a function or a class under another name,

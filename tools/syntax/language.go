@@ -37,7 +37,7 @@ const Supported = "Go, Python, JavaScript, TypeScript, Rust, Java, C, C++"
 type Language struct {
 	extensions []string
 	load       func() unsafe.Pointer
-	query      string // file of queries
+	query      string // file of queries, which is named for the language
 
 	once     sync.Once
 	grammar  *sitter.Language
@@ -75,6 +75,10 @@ func (ls Languages) Of(name string) *Language {
 	}
 	return nil
 }
+
+// Name is the language as settings name it: go, python, javascript, typescript, rust,
+// java, c or cpp.
+func (l *Language) Name() string { return l.query }
 
 // Close frees what was loaded.
 func (ls Languages) Close() {

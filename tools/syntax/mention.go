@@ -67,14 +67,6 @@ func (f *File) Mentions(path, name string) []Mention {
 	return out
 }
 
-// NamedAt is where the name of one of the definitions stands: the line, and the bytes
-// before it in the line.
-func (f *File) NamedAt(s Symbol) (line, column int) {
-	at := int(s.nameAt)
-	start, _ := lineAround(f.text, at)
-	return 1 + bytes.Count(f.text[:at], []byte("\n")), at - start
-}
-
 // occurrences are the places where a name stands as a word of its own.
 func occurrences(text []byte, name string) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
