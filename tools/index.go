@@ -76,7 +76,7 @@ func (x *Index) save(all bool) error {
 		}
 		return keys
 	})
-	return x.store().Save(func(key words.Key) bool { return inUse()[key] }, all) //nolint:wrapcheck // says what was done
+	return x.store().Save(func(key words.Key) bool { return inUse()[key] }, all)
 }
 
 // tree is what is known of the tree at a root.

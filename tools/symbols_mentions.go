@@ -69,27 +69,38 @@ func (s *Set) findMentions(
 		bySyntax = nil // the name is defined in no other language
 	}
 	holding := mentioning(bySyntax, words.Seek(q.want.exact, true))
-	looked, parsed := 0, 0
+	looked, failed, err := q.search(ctx, holding)
+	if err != nil || failed != nil {
+		return orFailed(failed), err
+	}
+	return q.result(query, len(files), looked, len(holding), answer), nil
+}
+
+// search goes through the files that hold the name, and counts those that it is done
+// with. A result that is not nil says why the one file that was named cannot be read.
+func (q *mentionSearch) search(ctx context.Context, holding []source) (looked int, _ *loop.Result, _ error) {
+	parsed := 0
 	for batch := range slices.Chunk(holding, symbolBatch) {
 		names := make([]string, len(batch))
 		for i, f := range batch {
 			names[i] = f.name
 		}
-		results, err := parallelAt(ctx, s.root, names, func(ctx context.Context, r *reader, i int) mentioned {
+		results, err := parallelAt(ctx, q.set.root, names, func(ctx context.Context, r *reader, i int) mentioned {
 			return q.file(ctx, r, batch[i])
 		})
 		if err != nil {
-			return loop.Result{}, fmt.Errorf("symbols: %w", err)
+			return looked, nil, fmt.Errorf("symbols: %w", err)
 		}
 		for i, r := range results {
 			switch {
 			case r.err != nil:
-				return loop.Result{}, fmt.Errorf("symbols: %w", r.err)
-			case single && r.skipped != nil:
-				return s.unparsed(ctx, files[0].name, r.skipped), nil
+				return looked, nil, fmt.Errorf("symbols: %w", r.err)
+			case q.single && r.skipped != nil:
+				res := q.set.unparsed(ctx, batch[i].name, r.skipped)
+				return looked, &res, nil
 			}
 			parsed += r.parsed
-			if q.page.add(batch[i].name, r.lines, single); !q.page.full {
+			if q.page.add(batch[i].name, r.lines, q.single); !q.page.full {
 				looked++
 			}
 		}
@@ -97,7 +108,7 @@ func (s *Set) findMentions(
 			break
 		}
 	}
-	return q.result(query, len(files), looked, len(holding), answer), nil
+	return looked, nil, nil
 }
 
 // askForModule makes the search one for imports, if what is asked for is a path or one
@@ -211,7 +222,8 @@ func (q *mentionSearch) implementations(all []syntax.Symbol, mentions []syntax.M
 // isAbstract reports whether a method is one that an interface or a trait asks for.
 func isAbstract(s syntax.Symbol, all []syntax.Symbol) bool {
 	return slices.ContainsFunc(all, func(in syntax.Symbol) bool {
-		return (in.Kind == "interface" || in.Kind == "trait") && in.First <= s.First && s.Last <= in.Last && in.Full() == s.Container
+		around := in.First <= s.First && s.Last <= in.Last && in.Full() == s.Container
+		return around && (in.Kind == "interface" || in.Kind == "trait")
 	})
 }
 

@@ -28,9 +28,8 @@ const (
 
 // servers are the language servers of a set that were started.
 type servers struct {
-	mu     sync.Mutex
-	by     map[string]*served // by language
-	closed bool
+	mu sync.Mutex
+	by map[string]*served // by language
 }
 
 // served is one server. Questions are put one after the other.
@@ -316,26 +315,19 @@ func (q *mentionSearch) covers(name string) bool {
 // tellPlace is one place that a server found, as a line of the result; "" for one that
 // is not asked for.
 func (q *mentionSearch) tellPlace(all []syntax.Symbol, mentions []syntax.Mention, line, col int, text []byte) string {
-	if q.kind == findImplementations {
-		for _, s := range all {
-			if s.NameLine == line && s.NameColumn == col {
-				if s.Kind == "declaration" || isAbstract(s, all) {
-					return ""
-				}
-				return s.String()
-			}
+	defined := slices.IndexFunc(all, func(s syntax.Symbol) bool { return s.NameLine == line && s.NameColumn == col })
+	if defined >= 0 && q.kind == findImplementations {
+		if s := all[defined]; s.Kind != "declaration" && !isAbstract(s, all) {
+			return s.String()
 		}
-	}
-	for _, m := range mentions {
-		if m.Line == line+1 && m.Column == col {
-			if q.kind == findCallers && m.Role != syntax.Call {
-				return ""
-			}
-			return mentionLine(m)
-		}
-	}
-	if q.kind == findCallers {
 		return ""
+	}
+	at := slices.IndexFunc(mentions, func(m syntax.Mention) bool { return m.Line == line+1 && m.Column == col })
+	switch {
+	case q.kind == findCallers && (at < 0 || mentions[at].Role != syntax.Call):
+		return ""
+	case at >= 0:
+		return mentionLine(mentions[at])
 	}
 	return fmt.Sprintf("%d %s  %s", line+1, syntax.Use, clean(cutText(bytes.TrimSpace(text), excerptBytes)))
 }

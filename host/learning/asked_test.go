@@ -23,7 +23,7 @@ func TestRecallIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // only a test's
+	defer db.Close()
 	for _, f := range []plan.Fact{
 		{Repo: "/repo", Text: "The lexer is made by ragel"},
 		{Repo: "/other", Text: "The lexer of the other one is slow"},

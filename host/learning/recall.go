@@ -1,9 +1,9 @@
 package learning
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -194,35 +194,33 @@ func relevantRuns(runs []pastRun, terms []string) []foundRun {
 	}
 	var out []foundRun
 	for _, r := range runs {
-		found := foundRun{run: r}
-		for _, p := range r.passages {
-			var held []int
-			for _, t := range terms {
-				if slices.Contains(p.terms, t) {
-					held = append(held, holding[t])
-				}
-			}
-			score := memory.Relevance(len(runs), held, len(strings.Fields(p.text)))
-			if score < minFactScore {
-				continue
-			}
-			found.score = math.Max(found.score, score)
-			if p.what != "request" && len(found.passages) < askedPassages {
-				found.passages = append(found.passages, p)
-			}
-		}
-		if found.score > 0 {
+		if found := r.about(terms, holding, len(runs)); found.score > 0 {
 			out = append(out, found)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b foundRun) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b foundRun) int { return cmp.Compare(b.score, a.score) })
 	return out[:min(len(out), askedRuns)]
+}
+
+// about finds the passages that are about terms, of which each is held by so many of
+// all runs.
+func (r pastRun) about(terms []string, holding map[string]int, runs int) foundRun {
+	found := foundRun{run: r}
+	for _, p := range r.passages {
+		var held []int
+		for _, t := range terms {
+			if slices.Contains(p.terms, t) {
+				held = append(held, holding[t])
+			}
+		}
+		score := memory.Relevance(runs, held, len(strings.Fields(p.text)))
+		if score < minFactScore {
+			continue
+		}
+		found.score = max(found.score, score)
+		if p.what != "request" && len(found.passages) < askedPassages {
+			found.passages = append(found.passages, p)
+		}
+	}
+	return found
 }

@@ -89,10 +89,14 @@ func Start(ctx context.Context, shell Shell, dir, command string) (*Server, erro
 		_ = fromUs.CloseWithError(err)
 	}()
 	s.conn = newConn(fromServer, toServer)
-	ready := make(chan error, 1)
-	go func() { ready <- s.begin(ctx) }()
+	var err error
+	ready := make(chan struct{})
+	go func() {
+		defer close(ready)
+		err = s.begin(ctx)
+	}()
 	select {
-	case err := <-ready:
+	case <-ready:
 		if err == nil {
 			return s, nil
 		}

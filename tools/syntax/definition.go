@@ -51,21 +51,17 @@ func (s Symbol) IsCode() bool { return isCode(s.Kind) }
 // definitionOf makes a definition of a match.
 func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bool) {
 	d := Symbol{pattern: m.PatternIndex}
-	title, member := false, false
+	member, title := false, false
 	for _, capture := range m.Captures {
 		node := &capture.Node
 		switch kind := kinds[capture.Index]; kind {
-		case "name", "member":
-			named := innermost(node)
-			if property := node.ChildByFieldName("property"); kind == "member" && property != nil {
-				named, member = property, true
-				d.Container = plainObject(memberName(node.ChildByFieldName("object").Utf8Text(text)))
-			}
-			d.Name = memberName(named.Utf8Text(text))
-			d.setName(named)
+		case "name":
+			d.setName(innermost(node), text)
+		case "member":
+			member = d.setMember(node, text)
 		case "title":
+			d.setName(node, text)
 			d.Name, title = titleOf(node, text), true
-			d.setName(node)
 		case "receiver":
 			d.Container = memberName(strings.TrimLeft(node.Utf8Text(text), "*( "))
 		case "object":
@@ -76,16 +72,7 @@ func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bo
 			}
 		case "unused":
 		default:
-			if d.Kind = kind; kind == "assigned" {
-				d.Kind, d.alias = assigned(node)
-			}
-			d.start, d.end = node.ByteRange()
-			d.First = int(outer(node).StartPosition().Row) + 1
-			d.Last = int(node.EndPosition().Row) + 1
-			if end := node.EndPosition(); end.Column == 0 && d.Last > d.First {
-				d.Last-- // the node ends with the newline
-			}
-			d.Signature = signature(node, d.Kind, text)
+			d.setExtent(node, kind, text)
 		}
 	}
 	if i := strings.LastIndex(d.Name, "."); i >= 0 && i < len(d.Name)-1 && !title {
@@ -97,8 +84,36 @@ func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bo
 	return d, d.Name != "" && d.Kind != ""
 }
 
-// setName notes where the name stands.
-func (s *Symbol) setName(n *sitter.Node) {
+// setExtent notes what a node defines, and from where to where.
+func (s *Symbol) setExtent(n *sitter.Node, kind string, text []byte) {
+	if s.Kind = kind; kind == "assigned" {
+		s.Kind, s.alias = assigned(n)
+	}
+	s.start, s.end = n.ByteRange()
+	s.First = int(outer(n).StartPosition().Row) + 1
+	s.Last = int(n.EndPosition().Row) + 1
+	if end := n.EndPosition(); end.Column == 0 && s.Last > s.First {
+		s.Last-- // the node ends with the newline
+	}
+	s.Signature = signature(n, s.Kind, text)
+}
+
+// setMember notes the name of what an assignment is to, and reports whether that is a
+// member of something.
+func (s *Symbol) setMember(n *sitter.Node, text []byte) bool {
+	property := n.ChildByFieldName("property")
+	if property == nil {
+		s.setName(n, text)
+		return false
+	}
+	s.setName(property, text)
+	s.Container = plainObject(memberName(n.ChildByFieldName("object").Utf8Text(text)))
+	return true
+}
+
+// setName notes the name, and where it stands.
+func (s *Symbol) setName(n *sitter.Node, text []byte) {
+	s.Name = memberName(n.Utf8Text(text))
 	s.nameAt = n.StartByte()
 	at := n.StartPosition()
 	s.NameLine, s.NameColumn = int(at.Row), int(at.Column)
@@ -284,17 +299,11 @@ func nest(defs []Symbol) []Symbol {
 		for d.alias && len(outside) > 0 && outside[len(outside)-1].end == d.end {
 			outside = outside[:len(outside)-1] // the other name is no place that it is in
 		}
-		if isValue(d.Kind) && slices.ContainsFunc(outside, func(a Symbol) bool { return isCode(a.Kind) }) {
+		if isValue(d.Kind) && slices.ContainsFunc(outside, Symbol.IsCode) {
 			continue
 		}
 		if len(outside) > 0 && d.Kind != "test" {
-			in := outside[len(outside)-1]
-			if d.Container == "" || !isCode(in.Kind) {
-				d.Container = strings.TrimSuffix(in.Full()+"."+d.Container, ".")
-			}
-			if d.Kind == "function" && isType(in.Kind) {
-				d.Kind = "method"
-			}
+			d.putInto(outside[len(outside)-1])
 		}
 		out = append(out, d)
 		if isCode(d.Kind) || isType(d.Kind) || d.Kind == "namespace" || d.Kind == "module" {
@@ -302,6 +311,16 @@ func nest(defs []Symbol) []Symbol {
 		}
 	}
 	return out
+}
+
+// putInto says what a definition is a member of.
+func (s *Symbol) putInto(in Symbol) {
+	if s.Container == "" || !isCode(in.Kind) {
+		s.Container = strings.TrimSuffix(in.Full()+"."+s.Container, ".")
+	}
+	if s.Kind == "function" && isType(in.Kind) {
+		s.Kind = "method"
+	}
 }
 
 func isCode(kind string) bool {
