@@ -124,7 +124,7 @@ func TestSymbolsIndexIsKept(t *testing.T) {
 	}
 }
 
-// TestSymbolsBound: of a name that is everywhere some is shown of each file, and the
+// TestSymbolsBoundMentions: of a name that is everywhere some is shown of each file, and the
 // answer says what is left out.
 func TestSymbolsBoundMentions(t *testing.T) {
 	t.Parallel()
@@ -149,6 +149,24 @@ func TestSymbolsBoundMentions(t *testing.T) {
 	mentions(t, out, "14 call in f  Common()\n")
 	refused(t, ask(t, set, "symbols", args{"kind": "callers"}), "query")
 	refused(t, ask(t, set, "symbols", args{"kind": "uses", "query": "x"}), "references", "callers")
+}
+
+// TestSymbolsOfManyNames: the definition of a name is found among more files that use
+// it, or define longer ones, than are parsed in a call.
+func TestSymbolsOfManyNames(t *testing.T) {
+	t.Parallel()
+	tree := files{"zz.go": "package p\n\nfunc Common() {}\n"}
+	padding := strings.Repeat("// words that nothing reads, so that a file is as long as files are\n", 900)
+	for i := range 150 {
+		tree[fmt.Sprintf("a/use%d.go", i)] = fmt.Sprint("package p\n\nfunc f() { return Common() }\n// ", i, padding)
+		tree[fmt.Sprintf("b/long%d.go", i)] = fmt.Sprint("package p\n\nfunc CommonAndMore() {}\n// ", i, padding)
+	}
+	set := openSet(t, tools.Config{Root: plantGit(t, tree)})
+	out := ask(t, set, "symbols", args{"query": "Common"}).Output
+	mentions(t, out[len(out)-200:], "of 301 files; give a path]\n")
+	if !strings.HasPrefix(out, "zz.go\n3-3 function Common  func Common()\n") {
+		t.Errorf("the definition is not the first:\n%.300s", out)
+	}
 }
 
 func mentions(t *testing.T, out, want string) {

@@ -20,7 +20,7 @@ var symbolsDoc string
 
 const (
 	symbolFile   = 1 << 20   // bytes of the largest file that is parsed
-	symbolBudget = 8 << 20   // bytes parsed at most in one call
+	symbolBudget = 6 << 20   // bytes parsed at most in one call
 	symbolBatch  = 64        // files between two looks at the bounds
 	symbolFound  = 100       // definitions shown for a query
 	symbolMost   = 5000      // definitions collected for a query

@@ -36,8 +36,8 @@ type outlined struct {
 	err     error
 }
 
-// manyMentions is how many files mention a name before those are parsed first that
-// look as if they define it.
+// manyMentions is how many files mention a name before it matters in which order they
+// are parsed: first those that look as if they define it.
 const manyMentions = 256
 
 func (q *symbolSearch) run(ctx context.Context, files []source) error {
@@ -48,9 +48,24 @@ func (q *symbolSearch) run(ctx context.Context, files []source) error {
 	}
 	mention := mentioning(files, words.Seek(q.want.name, false))
 	q.files = len(files) - len(mention) // what does not hold the name has been looked at
-	later, err := q.look(ctx, mention, len(mention) > manyMentions)
-	if err == nil {
-		_, err = q.look(ctx, later, false)
+	if len(mention) <= manyMentions {
+		_, err := q.look(ctx, mention, false)
+		return err
+	}
+	whole := words.Seek(q.want.name, true)
+	var equal, longer []source // files with the name itself, and those with longer ones alone
+	for _, f := range mention {
+		if f.held == nil || whole.In(f.held) {
+			equal = append(equal, f)
+		} else {
+			longer = append(longer, f)
+		}
+	}
+	later, err := q.look(ctx, equal, true)
+	for _, files := range [][]source{longer, later} {
+		if err == nil {
+			_, err = q.look(ctx, files, false)
+		}
 	}
 	return err
 }
