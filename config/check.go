@@ -70,6 +70,14 @@ func faults(c Config, wires []wire.Kind) []fault {
 		}
 	}
 	out = append(out, wallFaults(c.Walls)...)
+	for _, language := range sortedKeys(reflect.ValueOf(c.LSP)) {
+		if !slices.Contains(lspLanguages(), language.String()) {
+			out = append(out, fault{
+				key:  "lsp." + language.String(),
+				text: "is not a language that symbols knows: there are " + strings.Join(lspLanguages(), ", "),
+			})
+		}
+	}
 	for i, c := range c.Checks.Run {
 		if text := wrongCheck(c); text != "" {
 			out = append(out, fault{

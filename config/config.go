@@ -94,6 +94,9 @@ type Config struct {
 	// excepted.
 	AllowCommit bool `toml:"allow_commit" json:"allow_commit,omitempty"`
 
+	// LSP are language servers, by the language that the tool symbols asks them about.
+	LSP map[string]LSPConfig `toml:"lsp,omitempty" json:"lsp,omitempty"`
+
 	// Publish is the command that `plan batch publish` runs for each approved
 	// job, and PublishInterval the least time between two of them. Nothing else
 	// reads them, and never from a repository.
@@ -204,6 +207,29 @@ type WallsConfig struct {
 	// AllowEnv are variables that commands get too. A pattern such as "APP_*" takes none
 	// that looks like a secret; a name is taken at its word.
 	AllowEnv []string `toml:"allow_env" json:"allow_env,omitempty"`
+}
+
+// LSPConfig is a language server.
+type LSPConfig struct {
+	// Command starts it: it speaks over its standard input and output. It runs behind the
+	// wall of the phase that asks.
+	Command string `toml:"command" json:"command,omitempty"`
+}
+
+// lspLanguages are those that a language server can be named for.
+func lspLanguages() []string {
+	return []string{"go", "python", "javascript", "typescript", "rust", "java", "c", "cpp"}
+}
+
+// Servers are the command lines of language servers, by language.
+func (c Config) Servers() map[string]string {
+	out := map[string]string{}
+	for language, server := range c.LSP {
+		if !isBlank(server.Command) {
+			out[language] = server.Command
+		}
+	}
+	return out
 }
 
 // IsZero says that there is nothing to write, also of an empty list.

@@ -54,6 +54,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 	s.story = d.story
 	s.learn.StartRun(d.id, d.past)
 	s.face.begin(d.id, d.past)
+	defer func() { _ = s.index.Close() }() // a cache: another run makes it again
 	defer func() { err = errors.Join(err, d.phases.Close(ctx)) }()
 	d.past = nil // it may be large, and the journal lets go of it
 	s.proof = s.openProof(d)

@@ -2,8 +2,11 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -42,6 +45,7 @@ type session struct {
 	learn   *learning.Learning
 	story   story // what of the run's journal was written elsewhere
 	proof   *proof.Proof
+	index   *tools.Index // of what files mention, for the tools of all phases
 	secrets *config.KnownSecrets
 	redact  func(string) string // of secrets
 	// redactRead is redact for what a model reads, without credentials in addresses.
@@ -104,6 +108,7 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 	if s.learn, err = h.openLearning(s.cfg, s.db, learnAbout, s.redact); err != nil {
 		return err
 	}
+	s.index = tools.NewIndex(wordsOf(paths.Home, learnAbout))
 	env, set := walls.Environment(s.cfg, h.environ)
 	s.shell, err = sandbox.New(sandbox.Config{
 		Env:     env,
@@ -137,6 +142,12 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 	}
 	s.guard, err = s.newGuard()
 	return err
+}
+
+// wordsOf is the file of a home with the words of a repository's source files: a cache.
+func wordsOf(home, repo string) string {
+	sum := sha256.Sum256([]byte(repo))
+	return filepath.Join(home, "words", hex.EncodeToString(sum[:8])+".words")
 }
 
 // Learning is what earlier runs have taught about a repository, "" for what holds
@@ -293,6 +304,9 @@ func (s *session) newPhases(
 		Watch:          s.guard.watch,
 		Adviser:        s.learn,
 		Remember:       s.learn.Remember,
+		Recall:         s.learn.Recall,
+		Index:          s.index,
+		Servers:        s.cfg.Servers(),
 		Skill:          s.learn.LoadSkill,
 		Window:         s.servers.Window,
 		LearnWindow:    s.servers.Learn,

@@ -207,14 +207,28 @@ func (db *DB) rank(ctx context.Context, found map[int64]factWeight, q FactQuery)
 	return hits[:min(len(hits), limit)], nil
 }
 
+// Relevance is how well a text of so many words fits, on the scale of a FactHit's Score.
+// Holding says of each word asked for that it has how many of all texts have it.
+func Relevance(texts int, holding []int, length int) float64 {
+	sum := 0.0
+	for _, n := range holding {
+		sum += idf(texts, n)
+	}
+	return bm25(sum, length)
+}
+
+// bm25 weighs the words that a text has by its length.
+func bm25(idf float64, length int) float64 {
+	const usual, k, b = 16, 1.2, 0.75 // words in a fact; BM25's constants
+	return idf * (k + 1) / (1 + k*(1-b+b*float64(length)/usual))
+}
+
 // scoreFact weighs a fact by BM25, now that its length is known.
 func scoreFact(f plan.Fact, w factWeight, now time.Time) FactHit {
-	const usual, k, b = 16, 1.2, 0.75 // words in a fact; BM25's constants
-	length := float64(len(strings.Fields(f.Text)))
 	return FactHit{
 		Fact:    f,
 		Matched: w.words,
-		Score:   w.idf * (k + 1) / (1 + k*(1-b+b*length/usual)),
+		Score:   bm25(w.idf, len(strings.Fields(f.Text))),
 		Expired: !f.Expires.IsZero() && !now.IsZero() && !now.Before(f.Expires),
 	}
 }

@@ -89,6 +89,23 @@ func recallText(r plan.Recall) []string {
 	return parts
 }
 
+// recall answers a model that asks what earlier runs left; nil where nothing did.
+func (ph *Phases) recall() func(context.Context, string) (string, error) {
+	if ph.cfg.Recall == nil {
+		return nil
+	}
+	return func(ctx context.Context, query string) (string, error) {
+		found, err := ph.cfg.Recall(ctx, query)
+		switch {
+		case err != nil:
+			return "", err
+		case found == "":
+			return "Nothing of earlier runs has to do with that.\n", nil
+		}
+		return fence("remembered", "", found) + "\n", nil
+	}
+}
+
 // advisable is a prompt with the mark that advice stands in for.
 func advisable(prompt plan.Message) plan.Message {
 	prompt.Blocks = append(slices.Clip(prompt.Blocks), plan.Block{Type: plan.BlockExtension, Kind: plan.KindAdvice})

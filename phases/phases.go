@@ -85,10 +85,16 @@ type Config struct {
 	PlanOnly bool
 	// Adviser says what earlier runs have taught; nil: nothing.
 	Adviser Adviser
-	// Remember and Skill are behind the tools of these names; nil: there is
-	// nothing to keep facts in, or no skill.
+	// Remember, Recall and Skill are behind the tools of these names; nil: there is
+	// nothing to keep facts in, or no skill. What Recall returns is data, "" for none.
 	Remember func(ctx context.Context, text string) (string, error)
+	Recall   func(ctx context.Context, query string) (string, error)
 	Skill    func(ctx context.Context, name string) (string, error)
+	// Servers are the command lines of language servers that symbols asks, by language.
+	Servers map[string]string
+	// Index is where the tool symbols finds what mentions a name; nil: each phase
+	// begins anew.
+	Index *tools.Index
 	// Try runs a line on one of the trees of a change, alone in a fresh layer.
 	// Nil: claimed lines cannot be run again, so they prove nothing.
 	Try func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error)

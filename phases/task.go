@@ -110,6 +110,9 @@ func (ph *Phases) openTools(
 		Before:   before,
 		Redact:   ph.cfg.RedactRead,
 		Remember: ph.cfg.Remember,
+		Recall:   ph.recall(),
+		Servers:  ph.cfg.Servers,
+		Index:    ph.cfg.Index,
 		Skill:    ph.cfg.Skill,
 		Replan:   replan,
 	})

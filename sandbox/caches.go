@@ -125,6 +125,7 @@ func Caches(env []string, now time.Time) []Cache {
 	add("", at(Cache{Name: "uv", Var: "UV_CACHE_DIR", Fetched: true}, filepath.Join(base, "uv")))
 	add("", at(Cache{Name: "yarn", Var: "YARN_CACHE_FOLDER"}, filepath.Join(base, "yarn")))
 	add("", at(Cache{Name: "golangci-lint", Var: "GOLANGCI_LINT_CACHE"}, filepath.Join(base, "golangci-lint")))
+	add("gopls", at(Cache{Name: "gopls", Var: "GOPLSCACHE"}, filepath.Join(base, "gopls")))
 	add("", at(Cache{Name: "pypoetry", Var: "POETRY_CACHE_DIR"}, filepath.Join(base, "pypoetry")))
 	add("", at(Cache{Name: "ccache", Var: "CCACHE_DIR"}, filepath.Join(base, "ccache")))
 	if lookupEnv(env, "CCACHE_DIR") == "" {

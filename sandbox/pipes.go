@@ -13,6 +13,7 @@ type pipes struct {
 	task []*os.File // the task's standard input, output and errors
 
 	input  []byte
+	feed   io.Reader
 	in     *os.File // nil where the task reads nothing
 	out    *os.File
 	errs   *os.File // nil where errors come with the output
@@ -21,9 +22,13 @@ type pipes struct {
 
 // openPipes makes what a task needs that is watched by w.
 func openPipes(w *watch) (*pipes, error) {
-	p := &pipes{input: w.input, copied: make(chan struct{})}
+	p := &pipes{
+		input:  w.input,
+		feed:   w.feed,
+		copied: make(chan struct{}),
+	}
 	stdin, err := os.Open(os.DevNull)
-	if err == nil && len(w.input) > 0 {
+	if err == nil && (len(w.input) > 0 || w.feed != nil) {
 		_ = stdin.Close()
 		stdin, p.in, err = os.Pipe()
 	}
@@ -63,7 +68,14 @@ func (p *pipes) copy(w *watch) {
 	if p.errs != nil {
 		printing.Go(func() { _, _ = io.Copy(w.errs, p.errs) })
 	}
-	if p.in != nil {
+	switch {
+	case p.feed != nil: // whose end the end of the task does not wait for
+		go func() {
+			_, _ = p.in.Write(p.input)
+			_, _ = io.Copy(p.in, p.feed)
+			_ = p.in.Close()
+		}()
+	case p.in != nil:
 		printing.Go(func() {
 			_, _ = p.in.Write(p.input) // a task need not read it all
 			_ = p.in.Close()

@@ -146,6 +146,9 @@ type Command struct {
 	Grace time.Duration
 	// Input is what it reads from its standard input. Default: nothing.
 	Input []byte
+	// Feed is what it reads after Input, as that comes: for a program that is spoken
+	// with. The caller ends it when Run returns, if not before.
+	Feed io.Reader
 	// Errors, if it is set, is called with what the command prints to its standard
 	// error, which is then not part of the output. The rules of Output hold.
 	Errors func(chunk []byte)

@@ -40,6 +40,7 @@ type watch struct {
 	out   io.Writer
 	errs  io.Writer // nil where errors come with the output
 	input []byte    // what the task reads
+	feed  io.Reader // and what after that; nil for nothing
 
 	printed  atomic.Bool   // since the last look
 	finished chan struct{} // closed when nothing is left to watch
@@ -61,6 +62,7 @@ func newWatch(c Command, limit time.Duration, kill func(), out io.Writer) *watch
 		out:      out,
 		errs:     c.errors(),
 		input:    c.Input,
+		feed:     c.Feed,
 		finished: make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}

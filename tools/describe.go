@@ -22,6 +22,7 @@ const (
 	Modify   Purpose = "modify"   // changes files
 	Execute  Purpose = "execute"  // runs commands
 	Remember Purpose = "remember" // keeps a fact for later runs
+	Recall   Purpose = "recall"   // searches what earlier runs left
 	Skill    Purpose = "skill"    // loads a skill
 	Ask      Purpose = "ask"      // puts a question to a person
 	Prune    Purpose = "prune"    // makes room in the conversation
@@ -49,6 +50,7 @@ func builtins() []builtin {
 		globTool(),
 		listDirTool(),
 		symbolsTool(),
+		recallTool(),
 		writeTool(),
 		editTool(),
 		applyPatchTool(),

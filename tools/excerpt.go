@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/tools/syntax"
 )
 
 // Bounds on one excerpt.
@@ -63,11 +65,12 @@ func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 		out.Regions = []Region{{First: 1, Last: len(lines), Text: text}}
 		return out, len(lines) > 0
 	}
-	var defs []symbol
-	ls := newLanguages()
-	defer ls.close()
-	if l := ls.of(name); l != nil {
-		defs, _ = l.parse(ctx, name, data) // without definitions there are still lines
+	var defs []syntax.Symbol
+	if l := s.index.languages.Of(name); l != nil {
+		if file, err := l.Parse(ctx, name, data); err == nil { // without definitions there are still lines
+			defs = file.Symbols
+			file.Close()
+		}
 	}
 	left := w.Bytes
 	for _, span := range merged(spans(w, defs), len(lines)) {
@@ -89,19 +92,19 @@ func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 
 // spans are the lines that are wanted: of named definitions, and around named
 // lines the smallest definition that is not too long.
-func spans(w Wanted, defs []symbol) [][2]int {
+func spans(w Wanted, defs []syntax.Symbol) [][2]int {
 	var out [][2]int
 	for _, d := range defs {
-		if slices.Contains(w.Names, d.name) || slices.Contains(w.Names, d.full()) {
-			out = append(out, [2]int{d.first, min(d.last, d.first+2*excerptRegion)})
+		if slices.Contains(w.Names, d.Name) || slices.Contains(w.Names, d.Full()) {
+			out = append(out, [2]int{d.First, min(d.Last, d.First+2*excerptRegion)})
 		}
 	}
 	for _, at := range w.Lines {
 		span := [2]int{at[0] - excerptAround, at[1] + excerptAround}
 		size := excerptRegion + 1
 		for _, d := range defs {
-			if n := d.last - d.first + 1; d.first <= at[0] && at[1] <= d.last && n < size {
-				span, size = [2]int{d.first, d.last}, n
+			if n := d.Last - d.First + 1; d.First <= at[0] && at[1] <= d.Last && n < size {
+				span, size = [2]int{d.First, d.Last}, n
 			}
 		}
 		out = append(out, span)
@@ -129,26 +132,26 @@ func merged(in [][2]int, lines int) [][2]int {
 }
 
 // isWithin reports whether a definition stands in the body of a function.
-func isWithin(d symbol, defs []symbol) bool {
-	return slices.ContainsFunc(defs, func(outer symbol) bool {
-		return isCode(outer.kind) && outer.first <= d.first && d.last <= outer.last &&
-			outer.last-outer.first > d.last-d.first
+func isWithin(d syntax.Symbol, defs []syntax.Symbol) bool {
+	return slices.ContainsFunc(defs, func(outer syntax.Symbol) bool {
+		return outer.IsCode() && outer.First <= d.First && d.Last <= outer.Last &&
+			outer.Last-outer.First > d.Last-d.First
 	})
 }
 
 // outlineBeside lists the definitions that no region shows.
-func outlineBeside(defs []symbol, regions []Region) string {
+func outlineBeside(defs []syntax.Symbol, regions []Region) string {
 	var b strings.Builder
 	listed, more := 0, 0
 	for _, d := range defs {
-		shown := slices.ContainsFunc(regions, func(r Region) bool { return r.First <= d.first && d.first <= r.Last })
+		shown := slices.ContainsFunc(regions, func(r Region) bool { return r.First <= d.First && d.First <= r.Last })
 		switch {
-		case shown || d.container != "" && !isCode(d.kind) || isWithin(d, defs):
+		case shown || d.Container != "" && !d.IsCode() || isWithin(d, defs):
 		case listed == excerptLines:
 			more++
 		default:
 			listed++
-			fmt.Fprintf(&b, "%d-%d %s\n", d.first, d.last, brief(d.signature))
+			fmt.Fprintf(&b, "%d-%d %s\n", d.First, d.Last, brief(d.Signature))
 		}
 	}
 	if more > 0 {

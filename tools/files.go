@@ -51,9 +51,33 @@ func (s *Set) list(ctx context.Context, dir string) (listing, error) {
 // a repository, a submodule too, is listed as the folder that it is, without the
 // files that its own .gitignore files leave out.
 func (s *Set) gitFiles(ctx context.Context, dir string) ([]string, bool) {
-	around := git.Around(s.dir)
 	real, err := s.resolve(dir)
-	if around == "" || err != nil {
+	if err != nil {
+		return nil, false
+	}
+	l, ok := s.lister(ctx)
+	if !ok {
+		return nil, false
+	}
+	top := s.repoAround(real)
+	below, _ := subpath.Of(top, real)
+	files, err := l.files(ctx, top, below)
+	if err != nil {
+		return nil, false
+	}
+	out := files[:0]
+	for _, file := range files { // which are relative to top
+		if name, ok := subpath.Of(real, join(top, file)); ok {
+			out = append(out, name)
+		}
+	}
+	return out, true
+}
+
+// lister asks git about the repository that the root is in; false where there is none.
+func (s *Set) lister(ctx context.Context) (*lister, bool) {
+	around := git.Around(s.dir)
+	if around == "" {
 		return nil, false
 	}
 	program, ok := git.Find(around)
@@ -68,19 +92,7 @@ func (s *Set) gitFiles(ctx context.Context, dir string) ([]string, bool) {
 		})
 		return strings.TrimSuffix(out, "\n"), err
 	})
-	top := s.repoAround(real)
-	below, _ := subpath.Of(top, real)
-	files, err := l.files(ctx, top, below)
-	if err != nil {
-		return nil, false
-	}
-	out := files[:0]
-	for _, file := range files { // which are relative to top
-		if name, ok := subpath.Of(real, join(top, file)); ok {
-			out = append(out, name)
-		}
-	}
-	return out, true
+	return l, true
 }
 
 // anyOwner has git read a repository that belongs to another user: it runs nothing

@@ -56,14 +56,9 @@ func (r *reader) load(name string, named bool, maxSize int64) ([]byte, error) {
 // as there can be: a search is made of them. The name has no slash and is not
 // followed, so it cannot lead outside; what is no file is not waited for.
 func (r *reader) loadListed(name string, maxSize int64) ([]byte, error) {
-	dir, base := path.Split(name)
-	if r.in == nil || dir != r.dir {
-		r.close()
-		in, err := r.root.Open(path.Clean(dir))
-		if err != nil {
-			return nil, err //nolint:wrapcheck // explain words it for the model
-		}
-		r.dir, r.in = dir, in
+	base, err := r.enter(name)
+	if err != nil {
+		return nil, err
 	}
 	const flags = sys.O_RDONLY | sys.O_NONBLOCK | sys.O_NOFOLLOW | sys.O_CLOEXEC
 	fd, err := again(func() (int, error) { return sys.Openat(int(r.in.Fd()), base, flags, 0) })
@@ -85,6 +80,20 @@ func (r *reader) loadListed(name string, maxSize int64) ([]byte, error) {
 		return nil, errTooLarge
 	}
 	return r.text(descriptor(fd), int(info.Size))
+}
+
+// enter opens the directory of a file, and returns what the file is called there.
+func (r *reader) enter(name string) (string, error) {
+	dir, base := path.Split(name)
+	if r.in == nil || dir != r.dir {
+		r.close()
+		in, err := r.root.Open(path.Clean(dir))
+		if err != nil {
+			return "", err //nolint:wrapcheck // explain words it for the model
+		}
+		r.dir, r.in = dir, in
+	}
+	return base, nil
 }
 
 // descriptor reads from an open file.

@@ -193,7 +193,7 @@ func TestReadingSchemas(t *testing.T) {
 		"grep":     {"pattern", "path?", "glob?", "context?"},
 		"glob":     {"pattern", "path?"},
 		"list_dir": {"path?", "depth?"},
-		"symbols":  {"path?", "query?"},
+		"symbols":  {"path?", "query?", "kind?"},
 	}
 	for name, fields := range want {
 		found, err := set.Tools(name)

@@ -59,6 +59,19 @@ func parallel[T any](
 	files []string,
 	work func(context.Context, *reader, string) T,
 ) ([]T, error) {
+	return parallelAt(ctx, root, files, func(ctx context.Context, r *reader, i int) T { return work(ctx, r, files[i]) })
+}
+
+// parallelAt is parallel by the places of files in their list. A worker takes a few
+// at a time, because neighbours share a directory.
+func parallelAt[T any](
+	ctx context.Context,
+	root *os.Root,
+	files []string,
+	work func(context.Context, *reader, int) T,
+) ([]T, error) {
+	const most = 64
+	step := int64(min(max(len(files)/(4*workers()), 1), most))
 	out := make([]T, len(files))
 	var next atomic.Int64
 	var g errgroup.Group
@@ -66,11 +79,13 @@ func parallel[T any](
 		g.Go(func() error {
 			r := &reader{root: root}
 			defer r.close()
-			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+			for from := int(next.Add(step) - step); from < len(files); from = int(next.Add(step) - step) {
 				if err := ctx.Err(); err != nil {
 					return fmt.Errorf("stopped: %w", err)
 				}
-				out[i] = work(ctx, r, files[i])
+				for i := from; i < min(from+int(step), len(files)); i++ {
+					out[i] = work(ctx, r, i)
+				}
 			}
 			return nil
 		})

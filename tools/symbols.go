@@ -1,17 +1,18 @@
 package tools
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/tools/syntax"
 )
 
 //go:embed symbols.md
@@ -19,7 +20,7 @@ var symbolsDoc string
 
 const (
 	symbolFile   = 1 << 20   // bytes of the largest file that is parsed
-	symbolBudget = 64 << 20  // bytes parsed at most in one call
+	symbolBudget = 6 << 20   // bytes parsed at most in one call
 	symbolBatch  = 64        // files between two looks at the bounds
 	symbolFound  = 100       // definitions shown for a query
 	symbolMost   = 5000      // definitions collected for a query
@@ -27,9 +28,18 @@ const (
 	symbolBytes  = 40 * 1024 // bytes of output at most
 )
 
+// What is asked of a name.
+const (
+	findDefinition      = "definition"
+	findReferences      = "references"
+	findCallers         = "callers"
+	findImplementations = "implementations"
+)
+
 type symbolsArgs struct {
 	Path  string `json:"path,omitempty" jsonschema:"description=file or directory (default: all)"`
 	Query string `json:"query,omitempty" jsonschema:"description=name or Type.member; none for an outline of path"`
+	Kind  string `json:"kind,omitempty" jsonschema:"enum=definition,enum=references,enum=implementations,enum=callers"`
 }
 
 func symbolsTool() builtin {
@@ -39,6 +49,9 @@ func symbolsTool() builtin {
 		describe: described(func(_ string, a symbolsArgs) Call {
 			c := describePath(a.Path)
 			c.Title, c.IsPath = strings.TrimSpace(a.Path+" "+a.Query), false
+			if a.Kind != "" && a.Kind != findDefinition {
+				c.Detail = " " + a.Kind
+			}
 			return c
 		}),
 		open: opens((*Set).runSymbols),
@@ -46,49 +59,42 @@ func symbolsTool() builtin {
 }
 
 func (s *Set) runSymbols(ctx context.Context, a symbolsArgs, _ loop.Input) (loop.Result, error) {
-	where, failed, err := s.inScope(ctx, a.Path, "")
-	if err != nil || failed != nil {
-		return orFailed(failed), err
-	}
-	ls := newLanguages()
-	defer ls.close()
-	files := make([]string, 0, len(where.files))
-	for _, name := range where.files {
-		if ls.of(name) != nil {
-			files = append(files, name)
-		}
-	}
+	kind := cmp.Or(a.Kind, findDefinition)
+	want := newWanted(a.Query)
 	switch {
-	case len(files) == 0 && where.single:
-		return loop.Failed(
-			fmt.Sprintf(
-				"symbols does not know the language of %s (it knows %s); use grep",
-				show(where.files[0]),
-				supported,
-			),
-		), nil
-	case len(files) == 0:
-		return loop.Result{
-			Output: fmt.Sprintf("no file there is in a language that symbols knows (%s); use grep\n", supported),
-		}, nil
-	}
-	search := symbolSearch{
-		set:       s,
-		languages: ls,
-		want:      newWanted(a.Query),
-		named:     where.single,
-	}
-	if a.Query != "" && search.want.name == "" {
+	case !slices.Contains([]string{findDefinition, findReferences, findCallers, findImplementations}, kind):
+		return loop.Failed(fmt.Sprintf("there is no kind %q; it is %s, %s, %s or %s", clean([]byte(a.Kind)),
+			findDefinition, findReferences, findImplementations, findCallers)), nil
+	case a.Query != "" && want.name == "":
 		return loop.Failed(
 			fmt.Sprintf("the query %q has no name in it; give a name such as Config or Config.Load", a.Query),
 		), nil
+	case a.Query == "" && kind != findDefinition:
+		return loop.Failed(kind + " of what? Give a query: a name such as Config or Config.Load"), nil
+	}
+	files, single, failed, err := s.sources(ctx, a.Path)
+	if err != nil || failed != nil {
+		return orFailed(failed), err
+	}
+	if len(files) == 0 {
+		return loop.Result{
+			Output: fmt.Sprintf("no file there is in a language that symbols knows (%s); use grep\n", syntax.Supported),
+		}, nil
+	}
+	if kind != findDefinition {
+		return s.findMentions(ctx, a.Query, kind, a.Path, files, single)
+	}
+	search := symbolSearch{
+		set:   s,
+		want:  want,
+		named: single,
 	}
 	if err := search.run(ctx, files); err != nil {
 		return loop.Result{}, fmt.Errorf("symbols: %w", err)
 	}
 	switch {
-	case where.single && search.skipped != nil:
-		return s.unparsed(ctx, files[0], search.skipped), nil
+	case single && search.skipped != nil:
+		return s.unparsed(ctx, files[0].name, search.skipped), nil
 	case a.Query != "":
 		return search.matches(a.Query), nil
 	}
@@ -108,81 +114,6 @@ func (s *Set) unparsed(ctx context.Context, name string, err error) loop.Result 
 	return s.explain(ctx, name, err)
 }
 
-// symbolSearch goes through files in order, collecting definitions.
-type symbolSearch struct {
-	set       *Set
-	languages languages
-	want      wanted
-	named     bool // the file was named
-
-	found   []symbol
-	files   int // files looked at
-	of      int // files there are
-	parsed  int // bytes parsed
-	skipped error
-}
-
-// outlined is what came of one file.
-type outlined struct {
-	symbols []symbol
-	parsed  int
-	skipped error
-	err     error
-}
-
-func (q *symbolSearch) run(ctx context.Context, files []string) error {
-	q.of = len(files)
-	for batch := range slices.Chunk(files, symbolBatch) {
-		results, err := parallel(ctx, q.set.root, batch, q.file)
-		if err != nil {
-			return err
-		}
-		for _, r := range results {
-			if r.err != nil {
-				return r.err
-			}
-			q.found = append(q.found, r.symbols...)
-			q.parsed += r.parsed
-			if r.skipped != nil {
-				q.skipped = r.skipped
-			}
-			q.files++
-		}
-		if q.enough() {
-			break
-		}
-	}
-	return nil
-}
-
-// enough reports whether going on would only find what is not shown.
-func (q *symbolSearch) enough() bool {
-	if q.want.name == "" {
-		return len(q.found) >= symbolLines
-	}
-	return len(q.found) >= symbolMost || q.parsed >= symbolBudget
-}
-
-// file finds the wanted definitions of one file.
-func (q *symbolSearch) file(ctx context.Context, r *reader, name string) outlined {
-	text, err := r.load(name, q.named, symbolFile)
-	if err != nil {
-		return outlined{skipped: err}
-	}
-	if !bytes.Contains(bytes.ToLower(text), []byte(q.want.name)) {
-		return outlined{} // parsing costs much more than looking for the name
-	}
-	all, err := q.languages.of(name).parse(ctx, name, text)
-	if q.want.name != "" {
-		all = slices.DeleteFunc(all, func(s symbol) bool { return q.want.rank(s) == 0 })
-	}
-	return outlined{
-		symbols: all,
-		parsed:  len(text),
-		err:     err,
-	}
-}
-
 // wanted is a query for a name.
 type wanted struct {
 	exact     string
@@ -190,24 +121,31 @@ type wanted struct {
 	container string // in lower case; "" for any
 }
 
+// newWanted reads a query as people write it: with the dots, colons or arrows of
+// their language, a receiver in parentheses, or as a call.
 func newWanted(query string) wanted {
-	dotted := strings.Trim(strings.NewReplacer("::", ".", "#", ".", "->", ".").Replace(strings.TrimSpace(query)), ".")
+	query = strings.TrimSuffix(strings.TrimSpace(query), "()")
+	query = strings.NewReplacer("::", ".", "#", ".", "->", ".", "(*", "", ").", ".", ".prototype.", ".").Replace(query)
+	dotted := strings.TrimLeft(strings.Trim(query, "."), "*&")
 	w := wanted{exact: dotted}
 	if i := strings.LastIndex(dotted, "."); i >= 0 {
 		w.exact, w.container = dotted[i+1:], strings.ToLower(dotted[:i])
+		if slices.Contains([]string{"exports", "module.exports", "this", "self"}, w.container) {
+			w.container = ""
+		}
 	}
 	w.name = strings.ToLower(w.exact)
 	return w
 }
 
 // rank says how well a definition fits: 4 is best, 0 is not at all.
-func (w wanted) rank(s symbol) int {
-	if w.container != "" && !strings.HasSuffix("."+strings.ToLower(s.container), "."+w.container) {
+func (w wanted) rank(s syntax.Symbol) int {
+	if w.container != "" && !w.contains(s) {
 		return 0
 	}
-	name := strings.ToLower(s.name)
+	name := strings.ToLower(s.Name)
 	switch {
-	case s.name == w.exact:
+	case s.Name == w.exact:
 		return 4
 	case name == w.name:
 		return 3
@@ -219,73 +157,21 @@ func (w wanted) rank(s symbol) int {
 	return 0
 }
 
-// matches is the result for a query, the best first.
-func (q *symbolSearch) matches(query string) loop.Result {
-	if len(q.found) == 0 {
-		return loop.Result{
-			Output: fmt.Sprintf("no definition is named like %s in %s (%s); grep finds other mentions\n%s",
-				clean([]byte(query)), count(q.files, "file", "files"), supported, q.unfinished()),
+// contains reports whether a definition is a member of what is asked for, which may
+// be a type as well as the module, package or file that it is in.
+func (w wanted) contains(s syntax.Symbol) bool {
+	within := "." + w.container
+	in := "." + strings.ToLower(s.Container)
+	if strings.HasSuffix(in, within) {
+		return true
+	}
+	if in == "." {
+		in = ""
+	}
+	for _, place := range []string{strings.TrimSuffix(s.Path, path.Ext(s.Path)), path.Dir(s.Path)} {
+		if strings.HasSuffix("."+strings.ToLower(strings.ReplaceAll(place, "/", "."))+in, within) {
+			return true
 		}
 	}
-	secondary := func(s symbol) int { // not the definition itself
-		if s.kind == "declaration" || s.kind == "impl" {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(q.found, func(a, b symbol) int {
-		return cmp.Or(cmp.Compare(q.want.rank(b), q.want.rank(a)), cmp.Compare(secondary(a), secondary(b)))
-	})
-	text, shown := symbolText(q.found, symbolFound)
-	if more := len(q.found) - shown; more > 0 {
-		text += fmt.Sprintf(
-			"[%s; give a longer name or a path]\n",
-			count(more, "more definition fits", "more definitions fit"),
-		)
-	}
-	return loop.Result{Output: text + q.unfinished()}
-}
-
-// unfinished says that not all files were looked at.
-func (q *symbolSearch) unfinished() string {
-	if q.files == q.of {
-		return ""
-	}
-	return fmt.Sprintf("[stopped after %d of %d files; give a path]\n", q.files, q.of)
-}
-
-// outline is the result without a query, in the order of the files.
-func (q *symbolSearch) outline() loop.Result {
-	if len(q.found) == 0 {
-		return loop.Result{Output: fmt.Sprintf("no definitions in %s\n", count(q.files, "file", "files"))}
-	}
-	text, shown := symbolText(q.found, symbolLines)
-	switch {
-	case q.files < q.of:
-		text += fmt.Sprintf("[%d definitions shown, up to %s; there are %s: give a path or a query]\n",
-			shown, show(q.found[shown-1].path), count(q.of, "file", "files"))
-	case shown < len(q.found):
-		text += fmt.Sprintf(
-			"[%s not shown; give a path or a query]\n",
-			count(len(q.found)-shown, "definition", "definitions"),
-		)
-	}
-	return loop.Result{Output: text}
-}
-
-// symbolText is at most limit definitions below the paths of their files, and how
-// many there are.
-func symbolText(found []symbol, limit int) (string, int) {
-	var b strings.Builder
-	for i, s := range found {
-		line := s.String() + "\n"
-		if i == 0 || s.path != found[i-1].path {
-			line = show(s.path) + "\n" + line
-		}
-		if i == limit || i > 0 && b.Len()+len(line) > symbolBytes {
-			return b.String(), i
-		}
-		b.WriteString(line)
-	}
-	return b.String(), len(found)
+	return false
 }

@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/invopop/jsonschema"
 
@@ -50,11 +52,24 @@ type Config struct {
 	Redact func(string) string
 	// Remember keeps a fact and says what became of it; nil: nothing is kept.
 	Remember func(ctx context.Context, text string) (string, error)
+	// Recall finds what earlier runs left by the words of a query, in a form that shows
+	// it to be data; nil: there is nothing.
+	Recall func(ctx context.Context, query string) (string, error)
 	// Skill returns the text of a skill; nil: there are none.
 	Skill func(ctx context.Context, name string) (string, error)
 	// Replan asks for another plan, and reports whether there will be one; nil:
 	// there never is.
 	Replan func(evidence string) bool
+	// Servers are the command lines of language servers by the language that symbols
+	// asks them about, as [syntax.Language.Name] has it. Shell starts them. Nil: none.
+	Servers map[string]string
+	// Patience is how long a language server has for an answer. Default 10 seconds.
+	Patience time.Duration
+	// Index is where symbols finds what mentions a name. Sets of one run share it; nil:
+	// the set has one of its own, which forgets all when it is closed.
+	Index *Index
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
 }
 
 // Shell runs command lines. [sandbox.Shell] is one.
@@ -71,6 +86,9 @@ type Set struct {
 	tools []loop.Tool // in the fixed order
 
 	seen    *seen
+	index   *Index
+	now     func() time.Time
+	asking  servers
 	writing sync.Mutex // held from checking a file to having replaced it
 }
 
@@ -88,10 +106,12 @@ func New(cfg Config) (*Set, error) {
 		cfg.Redact = func(text string) string { return text }
 	}
 	s := &Set{
-		cfg:  cfg,
-		dir:  dir,
-		root: root,
-		seen: newSeen(),
+		cfg:   cfg,
+		dir:   dir,
+		root:  root,
+		seen:  newSeen(),
+		index: cfg.Index,
+		now:   cfg.Now,
 	}
 	if cfg.Before != nil {
 		s.seen = cfg.Before.seen
@@ -99,6 +119,12 @@ func New(cfg Config) (*Set, error) {
 		for path, hash := range cfg.Seen {
 			s.note(path, hash)
 		}
+	}
+	if s.index == nil {
+		s.index = NewIndex("")
+	}
+	if s.now == nil {
+		s.now = time.Now
 	}
 	for _, b := range all() {
 		if t := b.open(s, b.info); t != nil {
@@ -110,7 +136,12 @@ func New(cfg Config) (*Set, error) {
 
 // Close releases the root.
 func (s *Set) Close() error {
-	if err := s.root.Close(); err != nil {
+	s.asking.close()
+	err := s.root.Close()
+	if s.cfg.Index == nil {
+		err = errors.Join(err, s.index.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("close tools: %w", err)
 	}
 	return nil

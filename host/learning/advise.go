@@ -86,10 +86,7 @@ func (l *Learning) recall(ctx context.Context, p plan.Phase, request string) *pl
 // those are told that have to do with the request.
 func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Recall) {
 	r.Facts = []plan.Recalled{}
-	r.Terms = slices.DeleteFunc(
-		skills.Words(request),
-		func(w string) bool { return strings.Contains(stopWords, " "+w+" ") },
-	)
+	r.Terms = telling(request)
 	hits, err := l.db.SearchFacts(ctx, memory.FactQuery{
 		Words: r.Terms,
 		Repo:  l.repo,
@@ -159,6 +156,14 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 	if err := l.db.UseFacts(ctx, used, l.now().Add(l.retention())); err != nil {
 		r.Error = err.Error()
 	}
+}
+
+// telling are the words that say what a text is about.
+func telling(text string) []string {
+	return slices.DeleteFunc(
+		skills.Words(text),
+		func(w string) bool { return strings.Contains(stopWords, " "+w+" ") },
+	)
 }
 
 // ownFacts are those of the repository, none where they are too much to tell.

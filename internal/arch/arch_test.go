@@ -33,7 +33,7 @@ var owners = map[string]string{
 	"github.com/klauspost/compress":          "memory",
 	"github.com/looplab/fsm":                 "engine",
 	"github.com/spf13/cobra":                 "cmd/plan",
-	"github.com/tree-sitter":                 "tools",
+	"github.com/tree-sitter":                 "tools/syntax",
 	"charm.land/catwalk":                     "model/catalog",
 	"github.com/tiktoken-go":                 "model/tokens",
 	"github.com/pelletier/go-toml":           "config model/scripted",

@@ -20,3 +20,10 @@
 (program (export_statement (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant)))
 (program (export_statement (lexical_declaration "let" (variable_declarator name: (identifier) @name) @variable)))
 (program (export_statement (variable_declaration (variable_declarator name: (identifier) @name) @variable)))
+(assignment_expression left: [(member_expression) (identifier)] @member) @assigned
+(variable_declarator name: (identifier) @name value: (assignment_expression)) @assigned
+(pair key: [(property_identifier) (private_property_identifier)] @name value: [(arrow_function) (function_expression) (generator_function)]) @method
+(call_expression function: (_) @callee arguments: (arguments . [(string) (template_string)] @title . (_))) @test
+((call_expression arguments: (arguments . [(identifier) (member_expression) (this)] @object . (string (string_fragment) @name) . [(arrow_function) (function_expression) (object)])) @property (#match? @name "^[A-Za-z_$][A-Za-z0-9_$]*$"))
+((call_expression function: (member_expression object: (_) @object property: (property_identifier) @unused) arguments: (arguments . (string (string_fragment) @name))) @property (#match? @unused "^__define[GS]etter__$"))
+((call_expression function: (member_expression property: (property_identifier) @unused) arguments: (arguments . (_) @object . (object (pair key: (property_identifier) @name) @property))) (#eq? @unused "defineProperties"))

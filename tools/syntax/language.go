@@ -1,4 +1,6 @@
-package tools
+// Package syntax reads source code of eight languages by tree-sitter: what a text
+// defines, and where it mentions a name. It must not know files, trees or tools.
+package syntax
 
 import (
 	"embed"
@@ -27,15 +29,15 @@ import (
 //go:embed queries/*.scm
 var queries embed.FS
 
-// supported are the languages that symbols knows, for people and models.
-const supported = "Go, Python, JavaScript, TypeScript, Rust, Java, C, C++"
+// Supported are the languages that are known, for people and models.
+const Supported = "Go, Python, JavaScript, TypeScript, Rust, Java, C, C++"
 
-// language is a grammar and the query for its definitions. They are loaded
+// Language is a grammar and the query for its definitions. They are loaded
 // when a file first needs them.
-type language struct {
+type Language struct {
 	extensions []string
 	load       func() unsafe.Pointer
-	query      string // file of queries
+	query      string // file of queries, which is named for the language
 
 	once     sync.Once
 	grammar  *sitter.Language
@@ -43,11 +45,13 @@ type language struct {
 	err      error
 }
 
-// languages is every language, for the time of one call.
-type languages []*language
+// Languages is every language. It is safe for concurrent use; close it when no
+// text is parsed any more.
+type Languages []*Language
 
-func newLanguages() languages {
-	return languages{
+// New returns the languages, of which nothing is loaded yet.
+func New() Languages {
+	return Languages{
 		{extensions: []string{".go"}, load: golang.Language, query: "go"},
 		{extensions: []string{".py", ".pyi"}, load: python.Language, query: "python"},
 		{extensions: []string{".js", ".jsx", ".mjs", ".cjs"}, load: javascript.Language, query: "javascript"},
@@ -61,8 +65,8 @@ func newLanguages() languages {
 	}
 }
 
-// of returns the language of a file, or nil.
-func (ls languages) of(name string) *language {
+// Of returns the language of a file by its name, or nil.
+func (ls Languages) Of(name string) *Language {
 	ext := strings.ToLower(path.Ext(name))
 	for _, l := range ls {
 		if slices.Contains(l.extensions, ext) {
@@ -72,8 +76,12 @@ func (ls languages) of(name string) *language {
 	return nil
 }
 
-// close frees what was loaded.
-func (ls languages) close() {
+// Name is the language as settings name it: go, python, javascript, typescript, rust,
+// java, c or cpp.
+func (l *Language) Name() string { return l.query }
+
+// Close frees what was loaded.
+func (ls Languages) Close() {
 	for _, l := range ls {
 		if l.compiled != nil {
 			l.compiled.Close()
@@ -82,17 +90,17 @@ func (ls languages) close() {
 }
 
 // ready loads the grammar and compiles the query.
-func (l *language) ready() error {
+func (l *Language) ready() error {
 	l.once.Do(func() {
 		source, err := queries.ReadFile("queries/" + l.query + ".scm")
 		if err != nil {
-			l.err = fmt.Errorf("symbols: %w", err)
+			l.err = fmt.Errorf("syntax: %w", err)
 			return
 		}
 		l.grammar = sitter.NewLanguage(l.load())
 		compiled, qerr := sitter.NewQuery(l.grammar, string(source))
 		if qerr != nil { // a *QueryError: compared here, so that no typed nil gets out
-			l.err = fmt.Errorf("symbols: query %s: %w", l.query, qerr)
+			l.err = fmt.Errorf("syntax: query %s: %w", l.query, qerr)
 			return
 		}
 		l.compiled = compiled

@@ -1,0 +1,289 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/tools/syntax"
+	"github.com/plan-engine/plan/tools/words"
+)
+
+const (
+	mentionsShown   = 200 // mentions shown at most
+	mentionsPerFile = 10  // of a file that was not named
+)
+
+// mentionSearch goes through the files that hold a name, until there is enough.
+type mentionSearch struct {
+	set    *Set
+	kind   string
+	want   wanted
+	module string // of whose imports is asked, "" for a name
+	single bool
+	below  string // the folder that is asked about
+	page   mentionPage
+}
+
+// mentioned is what came of one file.
+type mentioned struct {
+	lines   []string
+	parsed  int
+	skipped error
+	err     error
+}
+
+// findMentions answers what refers to a name, calls it or implements it.
+func (s *Set) findMentions(
+	ctx context.Context,
+	query, kind, below string,
+	files []source,
+	single bool,
+) (loop.Result, error) {
+	q := mentionSearch{
+		set:    s,
+		kind:   kind,
+		want:   newWanted(query),
+		single: single,
+	}
+	q.below, _ = s.rel(below)
+	if kind == findReferences {
+		q.askForModule(query, files)
+	}
+	answer, err := q.askServers(ctx)
+	if err != nil {
+		return loop.Result{}, fmt.Errorf("symbols: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(answer.lines)) {
+		q.page.add(name, answer.lines[name], single)
+	}
+	bySyntax := slices.DeleteFunc(slices.Clone(files), func(f source) bool {
+		return slices.Contains(answer.by, s.index.languages.Of(f.name).Name())
+	})
+	if len(answer.by) > 0 && len(answer.notes) == 0 {
+		bySyntax = nil // the name is defined in no other language
+	}
+	holding := mentioning(bySyntax, words.Seek(q.want.exact, true))
+	looked, failed, err := q.search(ctx, holding)
+	if err != nil || failed != nil {
+		return orFailed(failed), err
+	}
+	return q.result(query, len(files), looked, len(holding), answer), nil
+}
+
+// search goes through the files that hold the name, and counts those that it is done
+// with. A result that is not nil says why the one file that was named cannot be read.
+func (q *mentionSearch) search(ctx context.Context, holding []source) (looked int, _ *loop.Result, _ error) {
+	parsed := 0
+	for batch := range slices.Chunk(holding, symbolBatch) {
+		names := make([]string, len(batch))
+		for i, f := range batch {
+			names[i] = f.name
+		}
+		results, err := parallelAt(ctx, q.set.root, names, func(ctx context.Context, r *reader, i int) mentioned {
+			return q.file(ctx, r, batch[i])
+		})
+		if err != nil {
+			return looked, nil, fmt.Errorf("symbols: %w", err)
+		}
+		for i, r := range results {
+			switch {
+			case r.err != nil:
+				return looked, nil, fmt.Errorf("symbols: %w", r.err)
+			case q.single && r.skipped != nil:
+				res := q.set.unparsed(ctx, batch[i].name, r.skipped)
+				return looked, &res, nil
+			}
+			parsed += r.parsed
+			if q.page.add(batch[i].name, r.lines, q.single); !q.page.full {
+				looked++
+			}
+		}
+		if q.page.full || parsed >= symbolBudget {
+			break
+		}
+	}
+	return looked, nil, nil
+}
+
+// askForModule makes the search one for imports, if what is asked for is a path or one
+// of the files.
+func (q *mentionSearch) askForModule(query string, files []source) {
+	query = strings.Trim(strings.TrimSpace(query), "\"'`<>")
+	if !strings.Contains(query, "/") && !slices.ContainsFunc(files, func(f source) bool {
+		return f.name == query || strings.HasSuffix(f.name, "/"+query)
+	}) {
+		return
+	}
+	q.module = moduleName(path.Clean(query))
+	q.want = wanted{exact: path.Base(q.module), name: strings.ToLower(path.Base(q.module))}
+}
+
+// moduleName is a path as imports write it: without what the name of a source file
+// ends with, and without the file that stands for its folder.
+func moduleName(name string) string {
+	if dir, ok := strings.CutSuffix(name, "/__init__.py"); ok {
+		return dir
+	}
+	if ext := path.Ext(name); strings.TrimLeft(ext, ".abcdefghijklmnopqrstuvwxyz") == "" && len(ext) <= len(".d.ts") {
+		name = strings.TrimSuffix(name, ext)
+	}
+	if dir, ok := strings.CutSuffix(name, "/index"); ok && dir != "" {
+		return dir
+	}
+	return name
+}
+
+// imports reports whether an import in a file is one of the module: from where the
+// file is, or by a path that ends like the module's.
+func (q *mentionSearch) imports(file, written string) bool {
+	if written == "" {
+		return false
+	}
+	if !strings.Contains(written, "/") {
+		written = strings.NewReplacer("::", "/", ".", "/").Replace(written)
+	}
+	if strings.HasPrefix(written, ".") {
+		written = path.Join(path.Dir(file), written)
+	}
+	written = moduleName(path.Clean(written))
+	return written == q.module || strings.HasSuffix(written, "/"+q.module) ||
+		strings.HasSuffix(q.module, "/"+written) || path.Join(path.Dir(file), written) == q.module
+}
+
+// file finds the mentions in one file that are asked for, as lines of the result.
+func (q *mentionSearch) file(ctx context.Context, r *reader, f source) mentioned {
+	text, err := r.load(f.name, q.single, symbolFile)
+	if err != nil {
+		return mentioned{skipped: err}
+	}
+	if !bytes.Contains(text, []byte(q.want.exact)) {
+		return mentioned{}
+	}
+	file, err := q.set.index.languages.Of(f.name).Parse(ctx, f.name, text)
+	if err != nil {
+		return mentioned{err: err}
+	}
+	defer file.Close()
+	out := mentioned{parsed: len(text)}
+	mentions := file.Mentions(f.name, q.want.exact)
+	if q.kind == findImplementations {
+		out.lines = q.implementations(file.Symbols, mentions)
+		return out
+	}
+	for _, m := range mentions {
+		switch {
+		case q.module != "" && (m.Role != syntax.Import || !q.imports(f.name, m.Module)):
+		case q.kind == findCallers && m.Role != syntax.Call:
+		default:
+			out.lines = append(out.lines, mentionLine(m))
+		}
+	}
+	return out
+}
+
+// mentionLine is a mention in a line of output.
+func mentionLine(m syntax.Mention) string {
+	in := ""
+	if m.In.Name != "" {
+		in = " in " + m.In.Full()
+	}
+	return fmt.Sprintf("%d %s%s  %s", m.Line, m.Role, in, m.Text)
+}
+
+// implementations are the definitions of the name that have a body, and the types
+// that declare to be one of it.
+func (q *mentionSearch) implementations(all []syntax.Symbol, mentions []syntax.Mention) []string {
+	var lines []string
+	add := func(s syntax.Symbol) {
+		if line := s.String(); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, s := range all {
+		bare := s.Kind == "declaration" || s.Kind == "interface" || s.Kind == "trait" || s.Kind == "test"
+		if q.want.rank(s) == 4 && !bare && !isAbstract(s, all) {
+			add(s)
+		}
+	}
+	for _, m := range mentions {
+		if m.Role == syntax.Extends && m.In.Name != "" {
+			add(m.In)
+		}
+	}
+	return lines
+}
+
+// isAbstract reports whether a method is one that an interface or a trait asks for.
+func isAbstract(s syntax.Symbol, all []syntax.Symbol) bool {
+	return slices.ContainsFunc(all, func(in syntax.Symbol) bool {
+		around := in.First <= s.First && s.Last <= in.Last && in.Full() == s.Container
+		return around && (in.Kind == "interface" || in.Kind == "trait")
+	})
+}
+
+// result is what was found as a tool's result.
+func (q *mentionSearch) result(query string, files, looked, holding int, answer answerOf) loop.Result {
+	what := map[string]string{
+		findReferences:      "reference to",
+		findCallers:         "call of",
+		findImplementations: "implementation of",
+	}[q.kind]
+	if q.module != "" {
+		what = "import of"
+	}
+	text := q.page.out.String()
+	if text == "" {
+		text = fmt.Sprintf("no %s %s in %s (%s); grep finds other mentions\n",
+			what, clean([]byte(query)), count(files, "file", "files"), syntax.Supported)
+	}
+	if looked < holding {
+		text += fmt.Sprintf("[stopped after %d of the %d files that mention it; give a path]\n", looked, holding)
+	}
+	if answer.outside > 0 {
+		text += fmt.Sprintf("[%d more outside of the repository]\n", answer.outside)
+	}
+	for _, note := range answer.notes {
+		text += "[" + note + "]\n"
+	}
+	if q.want.container != "" && q.kind != findImplementations && holding > 0 {
+		text += fmt.Sprintf("[by syntax, which tells names and not types: what is meant may be another's %s]\n", q.want.exact)
+	}
+	return loop.Result{Output: text}
+}
+
+// mentionPage collects lines by file, up to the bounds.
+type mentionPage struct {
+	out   strings.Builder
+	shown int
+	full  bool
+}
+
+// add takes the lines of the next file.
+func (p *mentionPage) add(name string, lines []string, named bool) {
+	if p.full || len(lines) == 0 {
+		return
+	}
+	heading := show(name) + "\n"
+	for i, line := range lines {
+		if !named && i == mentionsPerFile {
+			fmt.Fprintf(&p.out, "[%d more here; give this path to see them]\n", len(lines)-i)
+			return
+		}
+		if p.shown == mentionsShown || p.out.Len()+len(heading)+len(line) > symbolBytes {
+			p.full = true
+			if i > 0 {
+				fmt.Fprintf(&p.out, "[%d more here]\n", len(lines)-i)
+			}
+			return
+		}
+		p.out.WriteString(heading + line + "\n")
+		heading = ""
+		p.shown++
+	}
+}
