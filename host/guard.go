@@ -27,6 +27,8 @@ type guard struct {
 	now    func() time.Time
 	note   func(string)
 	state  plan.State // of the run, as far as the journal has gone
+	// model is the name of a model that a hook wants for a turn, or why it cannot be had.
+	model func(own, wanted string) (string, error)
 }
 
 // newGuard brings rules and hooks together, for the tree that the run works in.
@@ -65,7 +67,25 @@ func (s *session) newGuard() (*guard, error) {
 		force:  s.force,
 		now:    s.host.now,
 		note:   s.host.note,
+		model:  s.modelForTurn,
 	}, nil
+}
+
+// modelForTurn is the model that a hook wants for a turn of a conversation with own.
+// What came with the conversation's answers is for one server and one wire, and what
+// has no price is not bounded by a cost.
+func (s *session) modelForTurn(own, wanted string) (string, error) {
+	name, _, err := s.cfg.Resolve(wanted)
+	if err != nil {
+		return "", err
+	}
+	if !s.servers.Same(own, name) {
+		return "", fmt.Errorf("%q is not at the server of %s, and a conversation keeps its provider and wire", name, own)
+	}
+	if entry, ok := s.servers.Entry(name); s.cfg.MaxCost > 0 && !(ok && entry.Priced) {
+		return "", fmt.Errorf("%q has no price, so max_cost would not hold", name)
+	}
+	return name, nil
 }
 
 // permissionLayers sorts rules by whose they are. What a trusted repository allows
@@ -104,6 +124,7 @@ func (g *guard) watch(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []l
 		Attempt: b.Attempt,
 		Conv:    b.Conv,
 		Emit:    emit,
+		Model:   g.model,
 		Paths:   func(tool string, args []byte) []string { return permit.Read(tool, args, dir).Paths },
 	}
 	return loop.Join(g.hooks.Loop(scope), g.policy.Hooks(dir, g.force)), g.hooks.Filters(scope)

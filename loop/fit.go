@@ -112,7 +112,7 @@ func (l *Loop) summarise(ctx context.Context, s compact.Section) (string, error)
 			Headers:  headers,
 		}
 		l.addHeaders(ctx, &call)
-		ans, err := l.callWithRetries(ctx, call, l.size.Size(call.Messages))
+		ans, err := l.callWithRetries(ctx, routeSummary, call, l.size.Size(call.Messages))
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
 			if l.learnWindow(model, me) {
 				window = me.Window

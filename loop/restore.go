@@ -54,12 +54,16 @@ func (l *Loop) apply(ev plan.Event, ended bool) error {
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:
 		l.applyMessage(b, ended)
+		if b.Origin == plan.OriginHook && ev.Attempt == l.cfg.Attempt {
+			l.reopened++
+		}
 		if b.Role == plan.RoleAssistant && !b.Discarded {
 			l.spokeAt = ev.Time
 		}
 	case plan.StormBroken:
 		l.stuck = b.Notice
 	case plan.UsageReport:
+		l.turnUsage, l.turnCost = l.turnUsage.Add(b.Usage), l.turnCost+b.CostUSD
 		if l.open.answered { // else it was for a summary, or for a call that failed
 			l.size.Reported(l.counted, b.Usage.Input, l.messages)
 		}
@@ -198,6 +202,7 @@ func (l *Loop) applyTurnEnd(ev plan.Event) {
 		l.open.resting = true
 		return
 	}
+	l.turnUsage, l.turnCost = plan.Usage{}, 0
 	if !l.open.answered {
 		if ev.Attempt == l.cfg.Attempt {
 			l.used--

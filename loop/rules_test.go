@@ -136,7 +136,7 @@ func TestAToolsOwnTimeCountsFirst(t *testing.T) {
 		return loop.Result{}, ctx.Err()
 	}
 	b := setup(t, oneTool, slow)
-	b.cfg.Timeouts = map[loop.Category]time.Duration{loop.CategoryInfo: time.Hour}
+	b.cfg.Timeouts = map[loop.Category]time.Duration{loop.CategoryRead: time.Hour}
 	if end := b.run("Go."); end.Text != "Done." {
 		t.Errorf("ended with %+v", end)
 	}

@@ -73,6 +73,9 @@ func (l *Loop) beforeTurn(ctx context.Context) (End, bool, error) {
 	}
 	if l.isDone() {
 		more, err := l.deliver(ctx, FollowUp)
+		if err == nil && !more {
+			more, err = l.reopen(ctx)
+		}
 		if err != nil || !more {
 			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
 		}
@@ -130,7 +133,7 @@ func (l *Loop) callModel(ctx context.Context) (End, error) {
 	}
 	l.acceptAnswer(ctx, ans)
 	if len(l.open.calls) == 0 {
-		l.closeTurn(plan.EndCompleted)
+		l.closeTurn(ctx, plan.EndCompleted)
 	}
 	return End{Reason: More}, nil
 }
@@ -184,12 +187,20 @@ func (l *Loop) openTurn() {
 
 // closeTurn ends the open turn. A turn that got no answer keeps its number:
 // the next one is the same turn, made again.
-func (l *Loop) closeTurn(reason string) {
+func (l *Loop) closeTurn(ctx context.Context, reason string) {
 	l.record(plan.TurnEnd{Reason: reason})
+	turned := Turned{
+		Turn:    l.turn,
+		Reason:  reason,
+		Usage:   l.turnUsage,
+		CostUSD: l.turnCost,
+	}
 	if l.open.answered {
 		l.turn++
 	}
 	l.open = openTurn{}
+	l.turnUsage, l.turnCost = plan.Usage{}, 0
+	l.tellTurn(ctx, turned)
 }
 
 // finishTurn brings an answered turn to its end: it runs the calls that have no
@@ -220,10 +231,10 @@ func (l *Loop) finishTurn(ctx context.Context) (*Continuation, error) {
 	l.messages = append(l.messages, resultsOf(l.open.calls))
 	if failed == nil && ctx.Err() == nil {
 		l.stopped = l.terminated()
-		l.closeTurn(plan.EndCompleted)
+		l.closeTurn(ctx, plan.EndCompleted)
 		return nil, nil
 	}
-	l.closeTurn(endReason(ctx))
+	l.closeTurn(ctx, endReason(ctx))
 	if err := l.flush(ctx); err != nil {
 		return nil, err
 	}
