@@ -34,6 +34,7 @@ func (l *Loop) acceptAnswer(ctx context.Context, ans Answer) {
 	l.compactor.Breaker.TurnSucceeded()
 	l.reliefs = 0
 	l.open.asked, l.open.answered = false, true
+	l.conv.end.Turns++
 	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
 }
 
@@ -70,7 +71,7 @@ func (l *Loop) declineAnswer(ctx context.Context, ans Answer) (End, error) {
 		Stop:   ans.Stop,
 		Finish: ans.Finish,
 	}
-	return end, l.flush(ctx)
+	return end, nil
 }
 
 // withTextCalls is what an answer says, with the calls that the model wrote as text

@@ -35,6 +35,7 @@ type Loop struct {
 	last      StopReason
 	spokeAt   time.Time // when the model answered last; zero: not known
 	open      openTurn
+	conv      stretch    // of the conversation, that has begun and not ended
 	turnUsage plan.Usage // of the open turn
 	turnCost  float64    // USD
 	reopened  int        // how often hooks reopened the conversation in this attempt

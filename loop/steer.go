@@ -85,7 +85,7 @@ func (l *Loop) endVetoed(ctx context.Context, why string) (End, error) {
 	l.notice(fmt.Sprintf("[stopped: %s]", why))
 	end := l.ending(Vetoed)
 	end.Rejection = why
-	return end, l.flush(ctx)
+	return end, nil
 }
 
 // reopen asks the hook whether the model is done, and reports whether it has to go on.

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/plan-engine/plan"
@@ -45,10 +44,10 @@ func (l *Loop) makeTurn(ctx context.Context) (End, error) {
 	case l.stuck != "":
 		end := l.ending(Stuck)
 		end.Text = l.stuck
-		return end, l.flush(ctx)
+		return end, nil
 	case l.stopped:
 		l.stopped = false
-		return l.ending(Completed), l.flush(ctx)
+		return l.ending(Completed), nil
 	}
 	if !l.open.started {
 		if end, over, err := l.beforeTurn(ctx); err != nil || over {
@@ -69,7 +68,7 @@ func (l *Loop) beforeTurn(ctx context.Context) (End, bool, error) {
 		l.cfg.Notice = ""
 	}
 	if _, err := l.deliver(ctx, Steer); err != nil {
-		return End{}, true, errors.Join(err, l.flush(ctx))
+		return End{}, true, err
 	}
 	if l.isDone() {
 		more, err := l.deliver(ctx, FollowUp)
@@ -77,11 +76,11 @@ func (l *Loop) beforeTurn(ctx context.Context) (End, bool, error) {
 			more, err = l.reopen(ctx)
 		}
 		if err != nil || !more {
-			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
+			return l.ending(Completed), true, err
 		}
 	}
 	if ctx.Err() != nil {
-		return End{}, true, errors.Join(l.flush(ctx), context.Cause(ctx))
+		return End{}, true, context.Cause(ctx)
 	}
 	if err := l.prepareNext(ctx, false); err != nil {
 		return End{}, true, err
@@ -259,9 +258,6 @@ func (l *Loop) parkTurn(ctx context.Context) error {
 		l.queue = l.queue[:n-1] // it was only looked whether there is an answer
 	} else {
 		l.record(plan.TurnEnd{Reason: plan.EndParked})
-	}
-	if err := l.flush(ctx); err != nil {
-		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
