@@ -22,7 +22,7 @@ type TimeoutsConfig struct {
 	Bash    Duration `toml:"bash" json:"bash,omitzero"` // a command of a model that names no time; default 120s
 
 	// What a call of a tool may take at the most, by what the tool is for.
-	Read   Duration `toml:"read" json:"read,omitzero"`     // reading and listing, and all tools of no other kind; default 30s
+	Read   Duration `toml:"read" json:"read,omitzero"`     // reads, lists, and what is of no other kind; default 30s
 	Search Duration `toml:"search" json:"search,omitzero"` // grep, glob, symbols; default 30s
 	Edit   Duration `toml:"edit" json:"edit,omitzero"`     // write, edit, apply_patch; default 30s
 	Exec   Duration `toml:"exec" json:"exec,omitzero"`     // bash, whatever time the model names; default 10m10s

@@ -68,6 +68,9 @@ func HookEvents() []string {
 	}
 }
 
+// callEvents lists those of them that are about a call of a tool.
+func callEvents() []string { return []string{"pre_tool_use", "post_tool_use", "result"} }
+
 // ruleFaults checks rules and hooks.
 func ruleFaults(c Config) []fault {
 	var out []fault
@@ -113,7 +116,7 @@ func (h Hook) wrong() string {
 		return fmt.Sprintf("event = %q must be one of %s", h.Event, strings.Join(HookEvents(), ", "))
 	case isBlank(h.Command):
 		return "it needs a command"
-	case (h.Tool != "" || h.Path != "") && !slices.Contains([]string{"pre_tool_use", "post_tool_use", "result"}, h.Event):
+	case (h.Tool != "" || h.Path != "") && !slices.Contains(callEvents(), h.Event):
 		return "tool and path are for pre_tool_use, post_tool_use and result"
 	case h.Timeout.Duration < 0 || h.Timeout.Duration > longest:
 		return fmt.Sprintf("timeout = %q must be between 0s and %s", h.Timeout, Of(longest))

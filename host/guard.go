@@ -80,9 +80,9 @@ func (s *session) modelForTurn(own, wanted string) (string, error) {
 		return "", err
 	}
 	if !s.servers.Same(own, name) {
-		return "", fmt.Errorf("%q is not at the server of %s, and a conversation keeps its provider and wire", name, own)
+		return "", fmt.Errorf("%q is not at the server of %s; a conversation keeps its provider and wire", name, own)
 	}
-	if entry, ok := s.servers.Entry(name); s.cfg.MaxCost > 0 && !(ok && entry.Priced) {
+	if entry, ok := s.servers.Entry(name); s.cfg.MaxCost > 0 && (!ok || !entry.Priced) {
 		return "", fmt.Errorf("%q has no price, so max_cost would not hold", name)
 	}
 	return name, nil

@@ -111,9 +111,11 @@ command = "if grep -q 'I shall plan'; then echo that is no plan >&2; exit 2; fi"
 		t.Fatalf("%q, %v", spoken(said), err)
 	}
 	got := spoken(said)
-	if got[0] != "user||Say hello" || got[2] != "assistant||`greet.sh` says hullo." || !strings.HasPrefix(got[4], "assistant||# Plan") ||
+	if got[0] != "user||Say hello" || got[2] != "assistant||`greet.sh` says hullo." ||
+		!strings.HasPrefix(got[4], "assistant||# Plan") ||
 		!strings.Contains(got[1], "<tool-result name=\"read\">\nit says MARK\n</tool-result>") ||
-		!strings.Contains(got[1], "<tool-error name=\"bash\">") || strings.Contains(strings.Join(got, ""), "A hook of the settings") {
+		!strings.Contains(got[1], "<tool-error name=\"bash\">") ||
+		strings.Contains(strings.Join(got, ""), "A hook of the settings") {
 		t.Errorf("it is handed on as %q", got)
 	}
 	begun, err := h.Run(t.Context(), host.Request{Dir: w.repo, Text: "Say hello", PlanOnly: true, Context: said}, host.Face{})

@@ -48,7 +48,9 @@ func (l *Loop) compactionLevel() string {
 }
 
 // shrink has the messages made smaller, by whom the conversation has for it.
-func (l *Loop) shrink(ctx context.Context, due compact.Occasion, tokens int64) ([]plan.Message, compact.Outcome, error) {
+func (l *Loop) shrink(
+	ctx context.Context, due compact.Occasion, tokens int64,
+) ([]plan.Message, compact.Outcome, error) {
 	own := &compaction{l: l, due: due, tokens: tokens}
 	var by Compactor = own
 	if l.cfg.Compactor != nil {

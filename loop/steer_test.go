@@ -16,7 +16,8 @@ import (
 // TestAConversationIsReopenedTwice: also where another process goes on with it.
 func TestAConversationIsReopenedTwice(t *testing.T) {
 	t.Parallel()
-	b := setup(t, "[[reply]]\nuser = 1\ntext = \"One.\"\n[[reply]]\nuser = 2\ntext = \"Two.\"\n[[reply]]\nuser = 3\ntext = \"Three.\"\n")
+	b := setup(t, "[[reply]]\nuser = 1\ntext = \"One.\"\n[[reply]]\nuser = 2\ntext = \"Two.\"\n"+
+		"[[reply]]\nuser = 3\ntext = \"Three.\"\n")
 	var asked []loop.Closing
 	object := func(_ context.Context, c loop.Closing) loop.Objection {
 		asked = append(asked, c)
@@ -130,7 +131,8 @@ text = "Done."
 // earlier process paid.
 func TestATurnTellsWhatItUsed(t *testing.T) {
 	t.Parallel()
-	b := setup(t, "[[reply]]\nturn = 0\n[reply.usage]\ninput = 20\noutput = 10\n[[reply.call]]\nname = \"look\"\nargs = { n = 1 }\n"+
+	b := setup(t, "[[reply]]\nturn = 0\n[reply.usage]\ninput = 20\noutput = 10\n"+
+		"[[reply.call]]\nname = \"look\"\nargs = { n = 1 }\n"+
 		"[[reply]]\nturn = 1\ntext = \"Done.\"\n[reply.usage]\ninput = 40\noutput = 2\n", look())
 	b.cfg.Price = func(_ string, u plan.Usage) (float64, bool) { return float64(u.Input), true }
 	var told []loop.Turned

@@ -129,7 +129,8 @@ func (f *runFiles) register(cmd *cobra.Command) {
 		&f.context,
 		"context",
 		"",
-		"start Explore from the conversation in `FILE`: a JSON array of messages, or plain text; run:ID: what an earlier run said",
+		"start Explore from the conversation in `FILE`: a JSON array of messages, or plain text; "+
+			"run:ID is what an earlier run said",
 	)
 }
 

@@ -170,7 +170,8 @@ func (s *scribe) mark(e plan.Event) {
 	case plan.MessageEnd, plan.ToolEnd, plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered:
 		// They are, or end as, messages and results of calls: UtteranceOf takes them.
 	case plan.MessageStart, plan.MessageUpdate, plan.ToolStart, plan.ToolUpdate, plan.Progress,
-		plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.PhaseEnd, plan.Unparked, plan.Request, plan.Retry, plan.UsageReport:
+		plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.PhaseEnd, plan.Unparked,
+		plan.Request, plan.Retry, plan.UsageReport:
 		// What goes on around an utterance is for the timeline.
 	case plan.RunStart, plan.RunEnd, plan.StateChange, plan.SettingsChanged, plan.LimitHit,
 		plan.Report, plan.WayTaken, plan.PlanMade, plan.Critiqued, plan.Snapshot, plan.Drift,

@@ -47,7 +47,13 @@ func TestStyleIsLearnedByTheTurn(t *testing.T) {
 			events: []plan.Event{event(3, plan.TurnEnd{}), event(4, plan.Steering{Text: "shorter"}), event(5, plan.TurnEnd{})},
 			seen:   2,
 		},
-		{name: "parked", run: "R1", past: begun, events: []plan.Event{event(6, plan.FollowUp{Text: "more"}), event(7, plan.Parked{})}, seen: 3},
+		{
+			name:   "parked",
+			run:    "R1",
+			past:   begun,
+			events: []plan.Event{event(6, plan.FollowUp{Text: "more"}), event(7, plan.Parked{})},
+			seen:   3,
+		},
 		{
 			name: "forked",
 			run:  "R2",
@@ -60,10 +66,13 @@ func TestStyleIsLearnedByTheTurn(t *testing.T) {
 		},
 		{name: "imported", run: "R3", past: begun, other: 2, events: []plan.Event{event(3, plan.TurnEnd{})}, seen: 3},
 		{
-			name:   "what commits say",
-			run:    "R4",
-			events: []plan.Event{event(1, plan.RunStart{Request: "fix", Against: &plan.Against{Claimed: true}}), event(2, plan.RunEnd{})},
-			seen:   3,
+			name: "what commits say",
+			run:  "R4",
+			events: []plan.Event{
+				event(1, plan.RunStart{Request: "fix", Against: &plan.Against{Claimed: true}}),
+				event(2, plan.RunEnd{}),
+			},
+			seen: 3,
 		},
 		{
 			name:   "without memory",

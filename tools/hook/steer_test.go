@@ -144,7 +144,9 @@ func TestAHookReopensAPhase(t *testing.T) {
 // TestAHookNamesTheModelOfATurn: of that turn alone, and only one that can be had.
 func TestAHookNamesTheModelOfATurn(t *testing.T) {
 	t.Parallel()
-	s := steer(t, "turn_model", `case $(cat) in *'"turn":1,'*) echo '{"model": "@strong"}';; *'"turn":2,'*) echo '{"model": "elsewhere"}';; esac`)
+	s := steer(t, "turn_model", `
+		case $(cat) in *'"turn":1,'*) echo '{"model": "@strong"}';;
+		*'"turn":2,'*) echo '{"model": "elsewhere"}';; esac`)
 	next := loop.Next{Model: "own"}
 	var models []string
 	for turn := range 4 {
@@ -172,7 +174,8 @@ func TestAHookNamesTheModelOfATurn(t *testing.T) {
 // TestAHookJudgesRequestsAndSeesTurns: it knows whose request it is, and what a turn used.
 func TestAHookJudgesRequestsAndSeesTurns(t *testing.T) {
 	t.Parallel()
-	s := steer(t, "request", `grep -q '"request":{"for":"turn","parent":"c1","model":"m","messages":2,"tools":0,"tokens":7}' && exit 0; echo not these; exit 1`)
+	s := steer(t, "request", `grep -q '"request":{"for":"turn","parent":"c1","model":"m",'`+
+		`'"messages":2,"tools":0,"tokens":7}' && exit 0; echo not these; exit 1`)
 	out := loop.Outgoing{
 		Conv:   "c1.0.0",
 		Parent: "c1",
