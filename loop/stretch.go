@@ -47,7 +47,6 @@ func (l *Loop) endConv(ctx context.Context, end End, failed error) error {
 	case end.Reason == More:
 		return l.flush(ctx)
 	}
-	l.beginConv()
 	l.conv.end.Reason = reason
 	ev := l.event(l.conv.end)
 	ev.Turn = nil
