@@ -146,6 +146,13 @@ func sampleBodies() []plan.Body {
 		},
 		plan.PhaseEnd{Reason: plan.EndParked},
 		plan.TurnStart{Trigger: "user"},
+		plan.ConvStart{Model: "m", Messages: 3},
+		plan.ConvEnd{
+			Reason:  "completed",
+			Turns:   2,
+			Usage:   plan.Usage{Requests: 2, Input: 3},
+			CostUSD: 0.5,
+		},
 		plan.TurnEnd{Reason: plan.EndCompleted},
 		plan.MessageStart{Role: plan.RoleUser},
 		plan.MessageUpdate{

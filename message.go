@@ -90,6 +90,8 @@ const (
 	OriginFollowUp = "follow_up" // a person, for when the conversation has ended
 	OriginNotice   = "notice"    // the loop: a limit is near, or was reached
 	OriginSummary  = "summary"   // a compaction: what stands for the messages before it
+	OriginContext  = "context"   // an earlier conversation: what its tools were called with and returned
+	OriginHook     = "hook"      // a hook that finds that what was done is not all of it
 )
 
 // OriginDrift marks a user message that tells of changes in the work tree.

@@ -56,5 +56,5 @@ const (
 	EndError     = "error"
 	EndLimit     = "limit"
 	EndCancelled = "cancelled"
-	EndRefused   = "refused" // of a turn: its answer was refused, or ended by a filter
+	EndRefused   = "refused" // of a turn: its answer was refused or ended by a filter, or its request not let through
 )

@@ -128,11 +128,20 @@ type HookRan struct {
 	Command    string `json:"command"`
 	Tool       string `json:"tool,omitempty"`
 	Call       string `json:"call,omitempty"`
-	Action     string `json:"action"` // passed, blocked, changed or failed
+	Action     string `json:"action"` // passed, blocked, reopened, changed or failed
 	ExitCode   int    `json:"exit_code"`
 	Output     string `json:"output,omitempty"`
 	Error      string `json:"error,omitempty"` // why it failed
 	DurationMS int64  `json:"duration_ms"`
+	// Change is what it changed, shortened, where Action is changed.
+	Change *HookChange `json:"change,omitempty"`
+}
+
+// HookChange is what a hook put in the place of what.
+type HookChange struct {
+	What string `json:"what"` // args, context, result or model
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 }
 
 // Type implements [Body].

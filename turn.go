@@ -1,7 +1,9 @@
 package plan
 
-// The events of a turn and the model call in it.
+// The events of a conversation, its turns and the model calls in them.
 const (
+	TypeConvStart EventType = "conv_start"
+	TypeConvEnd   EventType = "conv_end"
 	TypeTurnStart EventType = "turn_start"
 	TypeTurnEnd   EventType = "turn_end"
 	TypeRequest   EventType = "request"
@@ -9,11 +11,40 @@ const (
 )
 
 var turnEvents = []eventKind{
+	folded[ConvStart](),
+	folded[ConvEnd](),
 	folded[TurnStart](),
 	folded[TurnEnd](),
 	stored[Request](),
 	stored[Retry](),
 }
+
+// ConvStart says that a conversation begins, or goes on after it came to an end or was
+// laid down: that of a phase, or that of a sub-agent, which has a parent. A process that
+// goes on with one whose process died begins it no second time.
+type ConvStart struct {
+	Model string `json:"model"`
+	// Messages is how many it goes on from; 0: it begins.
+	Messages int `json:"messages,omitempty"`
+}
+
+// Type implements [Body].
+func (ConvStart) Type() EventType { return TypeConvStart }
+
+// ConvEnd says that a conversation has come to an end, or is laid down while calls wait,
+// and what its requests used since its [ConvStart], summaries included: the usage events
+// of the same conversation in between, in one sum.
+type ConvEnd struct {
+	// Reason is completed, limit, vetoed, rejected, refused, waiting, external, stuck, error
+	// or cancelled.
+	Reason  string  `json:"reason"`
+	Turns   int     `json:"turns"` // that were answered
+	Usage   Usage   `json:"usage"`
+	CostUSD float64 `json:"cost_usd"`
+}
+
+// Type implements [Body].
+func (ConvEnd) Type() EventType { return TypeConvEnd }
 
 // TurnStart opens a turn: one answered model call and its tools.
 type TurnStart struct {

@@ -47,6 +47,7 @@ type Config struct {
 	Compact  CompactConfig          `toml:"compact" json:"compact,omitzero"`
 	Retry    RetryConfig            `toml:"retry" json:"retry,omitzero"`
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
+	Letters  LettersConfig          `toml:"letters" json:"letters,omitzero"`
 	Redact   RedactConfig           `toml:"redact" json:"redact,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
 
@@ -70,6 +71,9 @@ type Config struct {
 	// SubAgents offers the tool task, which hands work to a helper that only
 	// reads. Default false.
 	SubAgents *bool `toml:"sub_agents" json:"sub_agents,omitempty"`
+	// ToolStrategy says how the tool calls of one answer are run: those that can at the same
+	// time, or one after the other, with a look for guidance after each. Unset: parallel.
+	ToolStrategy string `toml:"tool_strategy" json:"tool_strategy,omitempty" oneof:"parallel,sequential"`
 	// Way is how much of the workflow a run takes: full has all four phases, in short
 	// Explore hands over the plan, direct has neither Explore nor Plan, and auto
 	// leaves the choice between full and short to Explore. Default auto.
@@ -196,6 +200,13 @@ func (c RetryConfig) Unreachable(answered bool) time.Duration {
 	}
 }
 
+// LettersConfig says how many of the letters that wait for a run are taken in at once, by
+// kind: one, or all. Unset: one.
+type LettersConfig struct {
+	Steering  string `toml:"steering" json:"steering,omitempty" oneof:"one,all"`
+	FollowUps string `toml:"follow_ups" json:"follow_ups,omitempty" oneof:"one,all"`
+}
+
 // WallsConfig says what commands see of the user's home and environment.
 type WallsConfig struct {
 	// Show are files and folders of the home that commands can read, beside those that
@@ -268,6 +279,8 @@ func Default() Config {
 		MaxTurns:        100,
 		MaxProcesses:    4096,
 		Way:             plan.WayAuto,
+		ToolStrategy:    "parallel",
+		Letters:         LettersConfig{Steering: "one", FollowUps: "one"},
 		Checks:          ChecksConfig{Detect: &detect},
 		Retry: RetryConfig{
 			Served:        2,
@@ -276,7 +289,15 @@ func Default() Config {
 			Max:           Of(30 * time.Second),
 			RetryAfterMax: Of(time.Minute),
 		},
-		Timeouts: TimeoutsConfig{Idle: Of(2 * time.Minute), Bash: Of(2 * time.Minute)},
+		Timeouts: TimeoutsConfig{
+			Idle:   Of(2 * time.Minute),
+			Bash:   Of(2 * time.Minute),
+			Read:   Of(30 * time.Second),
+			Search: Of(30 * time.Second),
+			Edit:   Of(30 * time.Second),
+			Exec:   Of(610 * time.Second),
+			MCP:    Of(2 * time.Minute),
+		},
 	}
 }
 

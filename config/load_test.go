@@ -64,7 +64,8 @@ func TestLoadDefaults(t *testing.T) {
 		}
 		want := `{"max_review_cycles":2,"max_turns":100,"checks":{"detect":true},` +
 			`"retry":{"served":2,"unserved_for":"5m0s","base":"500ms","max":"30s","retry_after_max":"1m0s"},"timeouts":{"idle":"2m0s",` +
-			`"bash":"2m0s"},"way":"auto","max_processes":4096}`
+			`"bash":"2m0s","read":"30s","search":"30s","edit":"30s","exec":"10m10s","mcp":"2m0s"},` +
+			`"letters":{"steering":"one","follow_ups":"one"},"tool_strategy":"parallel","way":"auto","max_processes":4096}`
 		if got := string(cfg.JSON()); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
@@ -89,6 +90,7 @@ structured = "tool"
 sandbox = "required"
 explore_bash = true
 way = "short"
+tool_strategy = "sequential"
 allow_commit = true
 max_memory = "3GiB"
 max_processes = 300
@@ -118,6 +120,16 @@ retry_after_max = "20s"
 [timeouts]
 idle = "3m"
 bash = "4m"
+request = "2h"
+read = "1s"
+search = "2s"
+edit = "3s"
+exec = "4s"
+mcp = "5s"
+
+[letters]
+steering = "all"
+follow_ups = "all"
 
 [models."vendor/big-1.5"]
 window = 200000
@@ -156,7 +168,18 @@ func TestLoadReadsEveryKey(t *testing.T) {
 			Served: 5, UnservedFor: config.Of(time.Minute), Base: config.Of(time.Second),
 			Max: config.Of(10 * time.Second), RetryAfterMax: config.Of(20 * time.Second),
 		},
-		Timeouts: config.TimeoutsConfig{Idle: config.Of(3 * time.Minute), Bash: config.Of(4 * time.Minute)},
+		Timeouts: config.TimeoutsConfig{
+			Idle:    config.Of(3 * time.Minute),
+			Bash:    config.Of(4 * time.Minute),
+			Request: config.Of(2 * time.Hour),
+			Read:    config.Of(1 * time.Second),
+			Search:  config.Of(2 * time.Second),
+			Edit:    config.Of(3 * time.Second),
+			Exec:    config.Of(4 * time.Second),
+			MCP:     config.Of(5 * time.Second),
+		},
+		Letters:      config.LettersConfig{Steering: "all", FollowUps: "all"},
+		ToolStrategy: "sequential",
 		Models: map[string]config.ModelConfig{"vendor/big-1.5": {
 			Window: 200_000, MaxOutput: 64_000, Input: 3, CachedInput: 0.3, Output: 15, StructuredOutput: "schema", SendReasoning: true,
 		}},

@@ -16,7 +16,17 @@ type TimeoutsConfig struct {
 	Idle      Duration `toml:"idle" json:"idle,omitzero"` // silence of a stream after its first byte; default 2m
 	// Answer bounds a model's whole answer. Unset: 15m more than FirstByte.
 	Answer Duration `toml:"answer,omitempty" json:"answer,omitzero"`
-	Bash   Duration `toml:"bash" json:"bash,omitzero"` // a command of a model that names no time; default 120s
+	// Request bounds a call of a model with all its tries and waits. Unset: no bound but
+	// those of its answers and of [retry].
+	Request Duration `toml:"request" json:"request,omitzero"`
+	Bash    Duration `toml:"bash" json:"bash,omitzero"` // a command of a model that names no time; default 120s
+
+	// What a call of a tool may take at the most, by what the tool is for.
+	Read   Duration `toml:"read" json:"read,omitzero"`     // reads, lists, and what is of no other kind; default 30s
+	Search Duration `toml:"search" json:"search,omitzero"` // grep, glob, symbols; default 30s
+	Edit   Duration `toml:"edit" json:"edit,omitzero"`     // write, edit, apply_patch; default 30s
+	Exec   Duration `toml:"exec" json:"exec,omitzero"`     // bash, whatever time the model names; default 10m10s
+	MCP    Duration `toml:"mcp" json:"mcp,omitzero"`       // tools of servers; default 2m
 }
 
 // First is how long the server at baseURL may take for the first byte of an

@@ -39,7 +39,9 @@ type Hook struct {
 
 // Judges reports whether the hook can block: then it does where it cannot run.
 func (h Hook) Judges() bool {
-	return slices.Contains([]string{"pre_prompt", "turn_start", "pre_tool_use", "pre_compact"}, h.Event)
+	return slices.Contains([]string{
+		"pre_prompt", "turn_start", "request", "pre_tool_use", "result", "pre_compact", "phase_end",
+	}, h.Event)
 }
 
 // Programs lists the files below root that the hook runs or might. Those of a hook that
@@ -61,9 +63,13 @@ const (
 // HookEvents lists the moments at which hooks run.
 func HookEvents() []string {
 	return []string{
-		"session_start", "pre_prompt", "turn_start", "pre_tool_use", "post_tool_use", "pre_compact", "verdict", "session_end",
+		"session_start", "pre_prompt", "turn_model", "turn_start", "request", "pre_tool_use", "post_tool_use", "result",
+		"turn_end", "pre_compact", "phase_end", "verdict", "session_end",
 	}
 }
+
+// callEvents lists those of them that are about a call of a tool.
+func callEvents() []string { return []string{"pre_tool_use", "post_tool_use", "result"} }
 
 // ruleFaults checks rules and hooks.
 func ruleFaults(c Config) []fault {
@@ -110,8 +116,8 @@ func (h Hook) wrong() string {
 		return fmt.Sprintf("event = %q must be one of %s", h.Event, strings.Join(HookEvents(), ", "))
 	case isBlank(h.Command):
 		return "it needs a command"
-	case (h.Tool != "" || h.Path != "") && h.Event != "pre_tool_use" && h.Event != "post_tool_use":
-		return "tool and path are for pre_tool_use and post_tool_use"
+	case (h.Tool != "" || h.Path != "") && !slices.Contains(callEvents(), h.Event):
+		return "tool and path are for pre_tool_use, post_tool_use and result"
 	case h.Timeout.Duration < 0 || h.Timeout.Duration > longest:
 		return fmt.Sprintf("timeout = %q must be between 0s and %s", h.Timeout, Of(longest))
 	}

@@ -60,6 +60,7 @@ type Run struct {
 	// run's work cannot be had any more.
 	implemented bool
 	open        []plan.Event
+	openConvs   []*openConv
 
 	// What the run has done to the tree since its latest snapshot: the content
 	// hash of each file that its tools left or showed, and whether a command

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/plan-engine/plan"
@@ -11,7 +10,7 @@ import (
 )
 
 // ContinueAnswer makes a question one that goes on from the newest answer about the
-// repository at r.Dir: Explore begins with the questions and answers before it. The run
+// repository at r.Dir: Explore begins with the questions and answers before it, and what they rest on. The run
 // that gave the answer stays as it is.
 func (h *Host) ContinueAnswer(ctx context.Context, r *Request) error {
 	repo, err := h.OpenRepo(ctx, r.Dir)
@@ -40,17 +39,9 @@ func (h *Host) ContinueAnswer(ctx context.Context, r *Request) error {
 	if err != nil {
 		return err
 	}
-	s := session{db: db}
 	r.Continues = run.ID
-	if r.Context, err = s.loadContext(ctx, run.Start); err != nil {
-		return errors.Join(fmt.Errorf("go on from run %s: it cannot be read", run.ID), err)
+	if r.Context, err = h.conversationOf(ctx, run.ID); err != nil {
+		return fmt.Errorf("go on from run %s: it cannot be read: %w", run.ID, err)
 	}
-	r.Context = append(r.Context,
-		plan.UserText(run.Start.Request),
-		plan.Message{
-			Role:   plan.RoleAssistant,
-			Blocks: []plan.Block{{Type: plan.BlockText, Text: run.Report}},
-		},
-	)
 	return nil
 }

@@ -2,8 +2,11 @@ package host
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,17 +14,75 @@ import (
 	"github.com/plan-engine/plan/internal/hint"
 )
 
-// looseMessage is a message as other programs write them: with blocks, or with
-// content that is a string or a list of parts.
-type looseMessage struct {
-	Role    plan.Role       `json:"role"`
-	Blocks  []plan.Block    `json:"blocks"`
-	Content json.RawMessage `json:"content"`
+// runContext is what a conversation of a run of this home is named with.
+const runContext = "run:"
+
+// Context reads the conversation that Explore starts from: what an earlier run said, for
+// "run:ID", else that of a file as [ReadContext] reads it.
+func (h *Host) Context(ctx context.Context, from string) ([]plan.Message, error) {
+	if prefix, ok := strings.CutPrefix(from, runContext); ok {
+		id, err := h.Resolve(ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		return h.conversationOf(ctx, id)
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return nil, hint.Wrap(
+			fmt.Errorf("read the conversation: %w", err),
+			"--context takes a file, relative to where you are and not to -C, or run:ID for what an earlier run said.",
+		)
+	}
+	return ReadContext(from, data)
 }
 
-// ReadContext reads a conversation to start Explore from: a JSON array of
-// messages, or plain text. Tool calls and results are left out: they belong to
-// tools that the run does not have. Name is what the text is called in errors.
+// looseMessage is a message as this and other programs write them: with blocks and the
+// result of a call, or with content that is a string or a list of parts, and calls beside
+// it.
+type looseMessage struct {
+	Role      plan.Role       `json:"role"`
+	Parent    string          `json:"parent"`
+	Discarded bool            `json:"discarded"`
+	Blocks    []plan.Block    `json:"blocks"`
+	Result    *plan.ToolEnd   `json:"result"`
+	Content   json.RawMessage `json:"content"`
+	ToolCalls []looseCall     `json:"tool_calls"`
+	Function  *looseFunction  `json:"function_call"`
+	Name      string          `json:"name"`
+	CallID    string          `json:"tool_call_id"`
+	// As a program writes them that has no underscores.
+	ToolName   string `json:"toolName"`
+	ToolCallID string `json:"toolCallId"`
+}
+
+type looseCall struct {
+	ID       string        `json:"id"`
+	Function looseFunction `json:"function"`
+}
+
+type looseFunction struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// loosePart is a part of a content. Calls and results stand among the texts in some forms.
+type loosePart struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	Arguments json.RawMessage `json:"arguments"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   json.RawMessage `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+// ReadContext reads a conversation to start Explore from: a JSON array of messages, as
+// Chat Completions, `plan show --transcript --json` and others have them, or plain text.
+// Calls of tools and their results are data in it, bounded: the run does not have those
+// tools. Name is what the text is called in errors.
 func ReadContext(name string, data []byte) ([]plan.Message, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '[' {
 		text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
@@ -40,56 +101,116 @@ func ReadContext(name string, data []byte) ([]plan.Message, error) {
 			`It is a JSON array of messages like {"role": "user", "content": "…"}.`,
 		)
 	}
-	var out []plan.Message
+	var t thread
 	for i, m := range loose {
-		text, err := m.text()
+		if m.Discarded || m.Parent != "" {
+			continue
+		}
+		said, err := m.said()
 		if err != nil {
 			return nil, fmt.Errorf("message %d of %s: %w", i+1, name, err)
 		}
 		switch m.Role {
-		case plan.RoleUser, plan.RoleAssistant:
-		case plan.RoleTool, plan.RoleExtension, "system", "developer", "toolResult":
+		case plan.RoleUser, plan.RoleAssistant, plan.RoleTool, "function", "toolResult":
+		case plan.RoleExtension, "system", "developer":
 			continue
 		default:
-			return nil, fmt.Errorf("message %d of %s: the role %q is not user or assistant", i+1, name, m.Role)
+			return nil, fmt.Errorf("message %d of %s: the role %q is not user, assistant or tool", i+1, name, m.Role)
 		}
-		if strings.TrimSpace(text) == "" {
-			continue
+		t.add(said)
+	}
+	return t.messages(), nil
+}
+
+// said is what a message says and what its calls and results are.
+func (m looseMessage) said() (utterance, error) {
+	out := utterance{role: m.Role}
+	for _, c := range m.ToolCalls {
+		out.calls = append(out.calls, toolCall{id: c.ID, name: c.Function.Name, args: plainJSON(c.Function.Arguments)})
+	}
+	if m.Function != nil {
+		out.calls = append(out.calls, toolCall{name: m.Function.Name, args: plainJSON(m.Function.Arguments)})
+	}
+	if m.Result != nil {
+		out.results = append(out.results, resultOf(*m.Result))
+		return out, nil
+	}
+	if len(m.Blocks) > 0 {
+		out.addBlocks(m.Blocks)
+		return out, nil
+	}
+	parts, err := partsOf(m.Content)
+	if err != nil {
+		return out, err
+	}
+	var texts []string
+	for _, p := range parts {
+		switch p.Type {
+		case "text", "input_text", "output_text":
+			texts = append(texts, p.Text)
+		case "tool_use", "toolCall":
+			args := p.Input
+			if len(args) == 0 {
+				args = p.Arguments
+			}
+			out.calls = append(out.calls, toolCall{id: p.ID, name: p.Name, args: plainJSON(args)})
+		case "tool_result":
+			text, err := textOf(p.Content)
+			if err != nil {
+				return out, err
+			}
+			out.results = append(out.results, toolResult{call: p.ToolUseID, text: text, failed: p.IsError})
 		}
-		out = append(out, plan.Message{
-			Role:   m.Role,
-			Blocks: []plan.Block{{Type: plan.BlockText, Text: text}},
+	}
+	text := strings.Join(texts, "\n")
+	switch m.Role {
+	case plan.RoleUser, plan.RoleAssistant:
+		out.text = text
+	default:
+		out.results = append(out.results, toolResult{
+			call: cmp.Or(m.CallID, m.ToolCallID),
+			name: cmp.Or(m.Name, m.ToolName),
+			text: text,
 		})
 	}
 	return out, nil
 }
 
-// text is what a message says.
-func (m looseMessage) text() (string, error) {
-	if len(m.Blocks) > 0 {
-		return plan.Message{Role: m.Role, Blocks: m.Blocks}.Text(), nil
-	}
-	if len(m.Content) == 0 || string(m.Content) == "null" {
-		return "", nil
+// partsOf are the parts of a content that is a text or a list.
+func partsOf(content json.RawMessage) ([]loosePart, error) {
+	if len(content) == 0 || string(content) == "null" {
+		return nil, nil
 	}
 	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		return text, nil
+	if json.Unmarshal(content, &text) == nil {
+		return []loosePart{{Type: "text", Text: text}}, nil
 	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+	var parts []loosePart
+	if err := json.Unmarshal(content, &parts); err != nil {
+		return nil, fmt.Errorf("its content is neither text nor a list of parts: %w", err)
 	}
-	if err := json.Unmarshal(m.Content, &parts); err != nil {
-		return "", fmt.Errorf("its content is neither text nor a list of parts: %w", err)
-	}
+	return parts, nil
+}
+
+// textOf is the text of a content.
+func textOf(content json.RawMessage) (string, error) {
+	parts, err := partsOf(content)
 	var texts []string
 	for _, p := range parts {
 		if p.Type == "text" {
 			texts = append(texts, p.Text)
 		}
 	}
-	return strings.Join(texts, "\n"), nil
+	return strings.Join(texts, "\n"), err
+}
+
+// plainJSON are arguments, which some write as a text that holds JSON.
+func plainJSON(args json.RawMessage) string {
+	var text string
+	if json.Unmarshal(args, &text) == nil {
+		return text
+	}
+	return string(args)
 }
 
 // redactMessages replaces secrets in the text of messages.

@@ -52,7 +52,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 		story:  d.story,
 	}
 	s.story = d.story
-	s.learn.StartRun(d.id, d.past)
+	s.learn.StartRun(d.id, d.past, d.story.upTo)
 	s.face.begin(d.id, d.past)
 	defer func() { _ = s.index.Close() }() // a cache: another run makes it again
 	defer func() { err = errors.Join(err, d.phases.Close(ctx)) }()

@@ -31,6 +31,8 @@ type guard struct {
 	note   func(string)
 	state  plan.State // of the run, as far as the journal has gone
 	began  *beginnings
+	// model is the name of a model that a hook wants for a turn, or why it cannot be had.
+	model func(own, wanted string) (string, error)
 }
 
 // beginnings knows what was in the tree when a run began.
@@ -101,7 +103,25 @@ func (s *session) newGuard() (*guard, error) {
 		now:    s.host.now,
 		note:   s.host.note,
 		began:  began,
+		model:  s.modelForTurn,
 	}, nil
+}
+
+// modelForTurn is the model that a hook wants for a turn of a conversation with own.
+// What came with the conversation's answers is for one server and one wire, and what
+// has no price is not bounded by a cost.
+func (s *session) modelForTurn(own, wanted string) (string, error) {
+	name, _, err := s.cfg.Resolve(wanted)
+	if err != nil {
+		return "", err
+	}
+	if !s.servers.Same(own, name) {
+		return "", fmt.Errorf("%q is not at the server of %s; a conversation keeps its provider and wire", name, own)
+	}
+	if entry, ok := s.servers.Entry(name); s.cfg.MaxCost > 0 && (!ok || !entry.Priced) {
+		return "", fmt.Errorf("%q has no price, so max_cost would not hold", name)
+	}
+	return name, nil
 }
 
 // permissionLayers sorts rules by whose they are. What a trusted repository allows
@@ -140,6 +160,7 @@ func (g *guard) watch(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []l
 		Attempt: b.Attempt,
 		Conv:    b.Conv,
 		Emit:    emit,
+		Model:   g.model,
 		Paths:   func(tool string, args []byte) []string { return permit.Read(tool, args, dir).Paths },
 	}
 	return loop.Join(g.hooks.Loop(scope), g.policy.Hooks(dir, g.force)), g.hooks.Filters(scope)

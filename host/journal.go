@@ -70,6 +70,7 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 		}
 		j.guard.observe(stored...)
 		j.learn.Observe(stored...)
+		j.learn.LearnStyle(context.WithoutCancel(ctx), stored...)
 	}
 	return stored, err
 }

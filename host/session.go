@@ -323,7 +323,13 @@ func (s *session) newPhases(
 			Tokens:  s.cfg.MaxTokens,
 			CostUSD: s.cfg.MaxCost,
 		},
-		Retry: connect.Retry(s.cfg),
+		Retry:    connect.Retry(s.cfg),
+		Timeouts: connect.Timeouts(s.cfg),
+		Strategy: connect.Strategy(s.cfg),
+
+		SteerDelivery:    connect.Delivery(s.cfg.Letters.Steering),
+		FollowUpDelivery: connect.Delivery(s.cfg.Letters.FollowUps),
+
 		Price: s.servers.Price,
 	})
 }

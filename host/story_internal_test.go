@@ -33,8 +33,8 @@ func TestEveryFieldOfAStory(t *testing.T) {
 	}
 	// What is said in these is text, what was used, or what happened to a tree that is
 	// compared with the one that is here.
-	for _, name := range strings.Fields("run_start settings run_end error state phase_start phase_end turn_start " +
-		"turn_end message_start message_end tool_output tool_end steering follow_up question answer usage limit plan " +
+	for _, name := range strings.Fields("run_start settings run_end error state phase_start phase_end conv_start " +
+		"conv_end turn_start turn_end message_start message_end tool_output tool_end steering follow_up question answer usage limit plan " +
 		"critique check_start verdict gap finding snapshot drift unparked report") {
 		if _, ok := told[plan.EventType(name)]; !ok {
 			told[plan.EventType(name)] = whole

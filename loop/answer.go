@@ -34,6 +34,7 @@ func (l *Loop) acceptAnswer(ctx context.Context, ans Answer) {
 	l.compactor.Breaker.TurnSucceeded()
 	l.reliefs = 0
 	l.open.asked, l.open.answered = false, true
+	l.conv.end.Turns++
 	l.open.calls = l.prepare(ctx, ans.Message, ans.Stop, masked)
 }
 
@@ -62,7 +63,7 @@ func (l *Loop) declineAnswer(ctx context.Context, ans Answer) (End, error) {
 		l.recordRejected(c)
 	}
 	l.open.asked = false
-	l.closeTurn(plan.EndRefused)
+	l.closeTurn(ctx, plan.EndRefused)
 	l.used-- // it was not answered, so it does not count
 	end := End{
 		Reason: Refused,
@@ -70,7 +71,7 @@ func (l *Loop) declineAnswer(ctx context.Context, ans Answer) (End, error) {
 		Stop:   ans.Stop,
 		Finish: ans.Finish,
 	}
-	return end, l.flush(ctx)
+	return end, nil
 }
 
 // withTextCalls is what an answer says, with the calls that the model wrote as text
@@ -135,13 +136,16 @@ func (l *Loop) cleanAnswer(blocks []plan.Block) (_ []plan.Block, masked map[stri
 }
 
 // endUnanswered ends a turn whose model call did not come to an answer. The loop
-// ends with it where a bound did not let the call be made.
+// ends with it where a bound or a hook did not let the call be made.
 func (l *Loop) endUnanswered(ctx context.Context, cause error) (End, error) {
-	var over *overBudget
-	if err := l.abandonTurn(ctx, cause); !errors.As(err, &over) {
-		return End{}, err
+	err := l.abandonTurn(ctx, cause)
+	if over := new(overBudget); errors.As(err, &over) {
+		return l.stopAtLimit(ctx, over.hit)
 	}
-	return l.stopAtLimit(ctx, over.hit)
+	if no := new(vetoed); errors.As(err, &no) {
+		return l.endVetoed(ctx, no.why)
+	}
+	return End{}, err
 }
 
 // discardAnswer ends an answer that did not come.
@@ -163,7 +167,10 @@ func (l *Loop) abandonTurn(ctx context.Context, cause error) error {
 	if over := new(overBudget); reason == plan.EndError && errors.As(cause, &over) {
 		reason = plan.EndLimit
 	}
-	l.closeTurn(reason)
+	if no := new(vetoed); reason == plan.EndError && errors.As(cause, &no) {
+		reason = plan.EndRefused
+	}
+	l.closeTurn(ctx, reason)
 	l.used-- // it was not answered, so it does not count
 	if err := l.flush(ctx); err != nil {
 		return err

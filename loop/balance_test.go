@@ -67,8 +67,9 @@ func TestAToolErrorLeavesNothingOpen(t *testing.T) {
 				}
 			}
 			events := b.j.events()
-			last, ok := events[len(events)-1].Body.(plan.TurnEnd)
-			if !ok || last.Reason != plan.EndError {
+			last, ok := events[len(events)-2].Body.(plan.TurnEnd)
+			whole, ended := events[len(events)-1].Body.(plan.ConvEnd)
+			if !ok || last.Reason != plan.EndError || !ended || whole.Reason != plan.EndError {
 				t.Errorf("the journal ends with %+v", events[len(events)-1].Body)
 			}
 			// A process that goes on from here finds a conversation that is whole.

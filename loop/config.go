@@ -59,6 +59,9 @@ type Config struct {
 	// done where it gets full; default CompactSafe.
 	Window     int64
 	Compaction Level
+	// Compactor makes the history smaller when that is due, which it never is at
+	// CompactOff. Default: the loop's own, as Compaction says.
+	Compactor Compactor
 	// WindowOf tells the window of a model, in tokens; 0: not known, so Window
 	// counts. It is asked before each request, because a window can become known
 	// while a run goes on. Nil: Window is all there is.

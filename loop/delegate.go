@@ -184,7 +184,11 @@ func (l *Loop) childConfig(c *call, emit plan.Emit) Config {
 	}
 	cfg.Conv, cfg.Parent, cfg.Trigger = l.taskConv(c), l.cfg.Conv, plan.TriggerSubAgent
 	cfg.Spent, cfg.Cost = plan.Usage{}, 0
-	cfg.Hooks = Hooks{BeforeTool: l.cfg.Hooks.BeforeTool, AfterTool: l.cfg.Hooks.AfterTool}
+	cfg.Hooks = Hooks{
+		BeforeRequest: l.cfg.Hooks.BeforeRequest,
+		BeforeTool:    l.cfg.Hooks.BeforeTool,
+		AfterTool:     l.cfg.Hooks.AfterTool,
+	}
 	cfg.Gate, cfg.Refuse = l.taskGate, func(string) string { return "" }
 	cfg.Emit = func(ctx context.Context, events ...plan.Event) error {
 		if events[0].Live() {

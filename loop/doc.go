@@ -23,6 +23,10 @@
 // exactly once, also when the run is cancelled, fails or reaches a limit. Once
 // a commit has failed nothing more is recorded or done.
 //
+// [plan.ConvStart] and [plan.ConvEnd] bracket what an entry point records, in the commits
+// of what they bracket; the latter has what the conversation used in between. RunTurn ends
+// it only where there is no other turn to run.
+//
 // A loop is rebuilt from its own events: [New] takes what the conversation has
 // journalled so far and goes on in the same turn, with the same bytes. A call
 // that was in flight is made again. A tool that was started goes by its effect
@@ -46,7 +50,8 @@
 // [Hooks] are moments at which a program can look in or take a hand; they can
 // veto, block, change and ask for a person. A [Mailbox] brings guidance and
 // further requests to a conversation that is going on. A [Filter] looks at what
-// comes from outside. [SubAgent] makes a tool that hands a task to a fresh loop.
+// comes from outside. [SubAgent] makes a tool that hands a task to a fresh loop. A
+// [Compactor] makes history smaller in a way of its own.
 //
 // The package must not know what a phase is, where events are kept, or how a
 // model is reached. It imports nothing of this module but the words in package

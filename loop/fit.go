@@ -43,7 +43,7 @@ func (l *Loop) compact(ctx context.Context, due compact.Occasion, tokens int64) 
 		return false, nil
 	}
 	start := plan.CompactionStart{
-		Level:  string(l.compactor.Level),
+		Level:  l.compactionLevel(),
 		Tokens: tokens,
 		Window: l.compactor.Room.Window,
 	}
@@ -51,12 +51,12 @@ func (l *Loop) compact(ctx context.Context, due compact.Occasion, tokens int64) 
 		start.Learnt = l.learnedWindow.how
 	}
 	l.record(start)
-	view, out, err := l.compactor.Shrink(ctx, due, l.messages, tokens, l.summarise)
+	view, out, err := l.shrink(ctx, due, tokens)
 	if ctx.Err() != nil {
 		err = nil // it was stopped, which is no failure of the compaction
 	}
 	end := plan.CompactionEnd{
-		Level:  string(l.compactor.Level),
+		Level:  l.compactionLevel(),
 		Before: tokens,
 		After:  out.After,
 	}
@@ -112,7 +112,7 @@ func (l *Loop) summarise(ctx context.Context, s compact.Section) (string, error)
 			Headers:  headers,
 		}
 		l.addHeaders(ctx, &call)
-		ans, err := l.callWithRetries(ctx, call, l.size.Size(call.Messages))
+		ans, err := l.callWithRetries(ctx, routeSummary, call, l.size.Size(call.Messages))
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
 			if l.learnWindow(model, me) {
 				window = me.Window

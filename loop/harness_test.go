@@ -198,7 +198,7 @@ func (b *bench) results() []plan.ToolEnd {
 // once, and in between.
 func balanced(t *testing.T, events []plan.Event) {
 	t.Helper()
-	open := map[string]bool{}
+	open, used := map[string]bool{}, map[string]plan.Usage{}
 	begin := func(key string) {
 		if open[key] {
 			t.Errorf("%s starts twice", key)
@@ -212,7 +212,21 @@ func balanced(t *testing.T, events []plan.Event) {
 		delete(open, key)
 	}
 	for _, ev := range events {
+		_, told := used[ev.Conv] // else an earlier version wrote it
+		if told && ev.Type() != plan.TypeConvStart && ev.Type() != plan.TypeHook && !open[ev.Conv] {
+			t.Errorf("%s is recorded outside of %s", ev.Type(), ev.Conv)
+		}
 		switch b := ev.Body.(type) {
+		case plan.ConvStart:
+			begin(ev.Conv)
+			used[ev.Conv] = plan.Usage{}
+		case plan.ConvEnd:
+			end(ev.Conv)
+			if b.Usage != used[ev.Conv] {
+				t.Errorf("%s ends with %+v, and used %+v", ev.Conv, b.Usage, used[ev.Conv])
+			}
+		case plan.UsageReport:
+			used[ev.Conv] = used[ev.Conv].Add(b.Usage)
 		case plan.TurnStart:
 			begin(ev.Conv + " turn")
 		case plan.TurnEnd:

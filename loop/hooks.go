@@ -37,6 +37,17 @@ type Hooks struct {
 	// time, and returns the one to make. It must not modify its argument. What
 	// it changes is not recorded.
 	PrePrompt func(ctx context.Context, c Call) Call
+	// BeforeRequest is asked once for each request of the conversation and of its
+	// sub-agents, summaries included, and not for its retries. An objection keeps it
+	// from being made, and the loop ends as vetoed; a summary is then not written. It
+	// may be called for several sub-agents at once.
+	BeforeRequest func(ctx context.Context, r Outgoing) Objection
+	// TurnEnd is told of each turn that has ended, once that is recorded.
+	TurnEnd func(ctx context.Context, t Turned)
+	// Done is asked when the model has nothing left to do and no letter adds to it. An
+	// objection is what the model reads next, twice at most in an attempt; the hook
+	// is asked after that as well, and told that its word reopens nothing.
+	Done func(ctx context.Context, d Closing) Objection
 	// BeforeTool decides about a call whose arguments are valid.
 	BeforeTool func(ctx context.Context, c ToolCall) Decision
 	// AfterTool may change a result before it is recorded.
@@ -96,6 +107,9 @@ func Join(a, b Hooks) Hooks {
 		PrePrompt:        chain(a.PrePrompt, b.PrePrompt),
 		PrepareTurn:      chain2(a.PrepareTurn, b.PrepareTurn),
 		TurnStart:        firstWord(a.TurnStart, b.TurnStart),
+		BeforeRequest:    firstObjection(a.BeforeRequest, b.BeforeRequest),
+		TurnEnd:          both(a.TurnEnd, b.TurnEnd),
+		Done:             firstObjection(a.Done, b.Done),
 		BeforeTool:       stricter(a.BeforeTool, b.BeforeTool),
 		AfterTool:        chain2(a.AfterTool, b.AfterTool),
 		BeforeCompaction: all(a.BeforeCompaction, b.BeforeCompaction),
@@ -194,10 +208,8 @@ func (l *Loop) blockedByHook(ctx context.Context) (End, bool, error) {
 	if why == "" {
 		return End{}, false, nil
 	}
-	l.notice(fmt.Sprintf("[stopped: %s]", why))
-	end := l.ending(Vetoed)
-	end.Rejection = why
-	return end, true, l.flush(ctx)
+	end, err := l.endVetoed(ctx, why)
+	return end, true, err
 }
 
 // prepareNext lets the hook choose what the next request is made with. A turn

@@ -40,7 +40,7 @@ func (l *Loop) timeout(tool Info) time.Duration {
 	if tool.Timeout > 0 {
 		return tool.Timeout
 	}
-	c := cmp.Or(tool.Category, CategoryInfo)
+	c := cmp.Or(tool.Category, CategoryRead)
 	if d := l.cfg.Timeouts[c]; d > 0 {
 		return d
 	}

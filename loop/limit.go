@@ -13,7 +13,7 @@ func (l *Loop) stopAtLimit(ctx context.Context, hit plan.LimitHit) (End, error) 
 	l.notice(fmt.Sprintf("[stopped: the limit on %s was reached]", hit.Kind))
 	end := l.ending(Limited)
 	end.Limit = &hit
-	return end, l.flush(ctx)
+	return end, nil
 }
 
 // brokenLimit says which bound the next turn would break, if any.

@@ -37,6 +37,10 @@ type Loop struct {
 	last      StopReason
 	spokeAt   time.Time // when the model answered last; zero: not known
 	open      openTurn
+	conv      stretch    // of the conversation, that has begun and not ended
+	turnUsage plan.Usage // of the open turn
+	turnCost  float64    // USD
+	reopened  int        // how often hooks reopened the conversation in this attempt
 	storm     storm.Breaker
 	size      estimate.Estimator
 	counted   int64 // of the next request, uncorrected

@@ -35,10 +35,10 @@ func TestATurnWithAToolCostsTwoCommits(t *testing.T) {
 		t.Errorf("the loop ended with %q", end.Text)
 	}
 	want := [][]plan.EventType{
-		{"message_start", "message_end", "turn_start", "request", "message_start"},
+		{"conv_start", "message_start", "message_end", "turn_start", "request", "message_start"},
 		{"message_end", "usage", "tool_start"},
 		{"tool_end", "turn_end", "turn_start", "request", "message_start"},
-		{"message_end", "usage", "turn_end"},
+		{"message_end", "usage", "turn_end", "conv_end"},
 	}
 	var got [][]plan.EventType
 	for _, c := range b.j.commits {

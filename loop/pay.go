@@ -24,6 +24,8 @@ func (l *Loop) pay(model string, used plan.Usage, said *float64) {
 		report.CostUSD = *said
 		report.Priced, report.Reported = true, true
 	}
+	l.turnUsage, l.turnCost = l.turnUsage.Add(used), l.turnCost+report.CostUSD
+	l.conv.pay(used, report.CostUSD)
 	l.account.Pay(used, report.CostUSD)
 	l.account.GiveBack()
 	l.record(report)

@@ -52,6 +52,7 @@ func (l *Loop) flush(ctx context.Context) error {
 	if l.dead != nil || len(l.queue) == 0 {
 		return l.dead
 	}
+	l.beginConv()
 	// What has happened is recorded even when the run is being stopped.
 	err := l.cfg.Emit(context.WithoutCancel(ctx), l.queue...)
 	l.queue = l.queue[:0]

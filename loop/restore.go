@@ -34,6 +34,10 @@ func lastAnswer(past []plan.Event) int {
 // apply takes one event. After an answer that has ended, other answers follow.
 func (l *Loop) apply(ev plan.Event, ended bool) error {
 	switch b := ev.Body.(type) {
+	case plan.ConvStart:
+		l.conv = stretch{open: true, from: b.Messages}
+	case plan.ConvEnd:
+		l.conv = stretch{}
 	case plan.TurnStart:
 		if ev.Turn == nil {
 			return fmt.Errorf("a turn without a number")
@@ -55,12 +59,20 @@ func (l *Loop) apply(ev plan.Event, ended bool) error {
 		l.open.asked = b.Role == plan.RoleAssistant
 	case plan.MessageEnd:
 		l.applyMessage(b, ended)
+		if b.Origin == plan.OriginHook && ev.Attempt == l.cfg.Attempt {
+			l.reopened++
+		}
 		if b.Role == plan.RoleAssistant && !b.Discarded {
+			l.conv.end.Turns++
 			l.spokeAt = ev.Time
 		}
 	case plan.StormBroken:
 		l.stuck = b.Notice
 	case plan.UsageReport:
+		if !b.Inherited {
+			l.turnUsage, l.turnCost = l.turnUsage.Add(b.Usage), l.turnCost+b.CostUSD
+			l.conv.pay(b.Usage, b.CostUSD)
+		}
 		if l.open.answered { // else it was for a summary, or for a call that failed
 			l.size.Reported(l.counted, b.Usage.Input, l.messages)
 		}
@@ -199,6 +211,7 @@ func (l *Loop) applyTurnEnd(ev plan.Event) {
 		l.open.resting = true
 		return
 	}
+	l.turnUsage, l.turnCost = plan.Usage{}, 0
 	if !l.open.answered {
 		if ev.Attempt == l.cfg.Attempt {
 			l.used--

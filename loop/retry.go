@@ -26,6 +26,9 @@ type Retry struct {
 	UnreachableFirst time.Duration
 	UnreachableFor   time.Duration
 
+	// Whole bounds a call with all its tries and waits; 0: nothing does.
+	Whole time.Duration
+
 	RateLimited   int           // retries of a 429; default 5
 	Empty         int           // times an empty answer is asked again; default 2
 	Base          time.Duration // first wait; doubles; default 500 ms
@@ -39,6 +42,7 @@ func (r Retry) withDefaults() Retry {
 		UnservedFor:      cmp.Or(r.UnservedFor, 5*time.Minute),
 		UnreachableFirst: cmp.Or(r.UnreachableFirst, 10*time.Second),
 		UnreachableFor:   cmp.Or(r.UnreachableFor, 2*time.Minute),
+		Whole:            r.Whole,
 		RateLimited:      cmp.Or(r.RateLimited, 5),
 		Empty:            cmp.Or(r.Empty, 2),
 		Base:             cmp.Or(r.Base, 500*time.Millisecond),
@@ -67,7 +71,7 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 	if h.PrePrompt != nil {
 		call = h.PrePrompt(ctx, call)
 	}
-	return l.callWithRetries(ctx, call, l.size.Tokens(l.counted))
+	return l.callWithRetries(ctx, outgoingTurn, call, l.size.Tokens(l.counted))
 }
 
 // addHeaders adds what each call carries of its own.
@@ -91,10 +95,28 @@ func merged(base, top map[string]string) map[string]string {
 	return out
 }
 
-// callWithRetries makes a call of this many tokens until it is answered or trying again is
+// callWithRetries makes a call of this many tokens, if hooks let it through, until it is answered or trying again is
 // pointless. What failed attempts consumed is paid; the answer is the caller's
 // to pay.
-func (l *Loop) callWithRetries(ctx context.Context, call Call, tokens int64) (Answer, error) {
+func (l *Loop) callWithRetries(ctx context.Context, what string, call Call, tokens int64) (Answer, error) {
+	if err := l.letThrough(ctx, what, call, tokens); err != nil {
+		return Answer{}, err
+	}
+	most := l.cfg.Retry.Whole
+	if most <= 0 {
+		return l.tryToCall(ctx, call, tokens)
+	}
+	overdue := &ModelError{
+		Kind:    ErrIdle,
+		Message: fmt.Sprintf("the request was not answered within %s, tries and waits included", most),
+	}
+	within, cancel := context.WithTimeoutCause(ctx, most, overdue)
+	defer cancel()
+	return l.tryToCall(within, call, tokens)
+}
+
+// tryToCall makes a call until ctx ends.
+func (l *Loop) tryToCall(ctx context.Context, call Call, tokens int64) (Answer, error) {
 	t := attempts{began: l.cfg.Now(), count: map[ErrorKind]int{}}
 	for {
 		next, err := l.reserve(ctx, call, tokens)
@@ -116,7 +138,8 @@ func (l *Loop) callWithRetries(ctx context.Context, call Call, tokens int64) (An
 			l.pay(call.Model, ans.Usage, ans.CostUSD)
 		}
 		wait, reason, again := l.shouldRetry(&t, next, ans, err)
-		if !again {
+		most := l.cfg.Retry.Whole
+		if !again || err != nil && most > 0 && t.over(l.cfg.Now(), wait, most) {
 			return Answer{}, err
 		}
 		if err := l.waitToRetry(ctx, &t, wait, reason, err); err != nil {

@@ -136,7 +136,7 @@ func TestAToolsOwnTimeCountsFirst(t *testing.T) {
 		return loop.Result{}, ctx.Err()
 	}
 	b := setup(t, oneTool, slow)
-	b.cfg.Timeouts = map[loop.Category]time.Duration{loop.CategoryInfo: time.Hour}
+	b.cfg.Timeouts = map[loop.Category]time.Duration{loop.CategoryRead: time.Hour}
 	if end := b.run("Go."); end.Text != "Done." {
 		t.Errorf("ended with %+v", end)
 	}
@@ -221,7 +221,9 @@ func TestACancelledBatchIsBalanced(t *testing.T) {
 	if got := b.results(); len(got) != 3 || got[0].Status != "cancelled" || !got[1].Error || got[2].Status != "cancelled" {
 		t.Errorf("results: %+v", got)
 	}
-	if last, ok := events[len(events)-1].Body.(plan.TurnEnd); !ok || last.Reason != plan.EndCancelled {
+	whole, ended := events[len(events)-1].Body.(plan.ConvEnd)
+	last, ok := events[len(events)-2].Body.(plan.TurnEnd)
+	if !ok || last.Reason != plan.EndCancelled || !ended || whole.Reason != plan.EndCancelled {
 		t.Errorf("the journal ends with %+v", events[len(events)-1].Body)
 	}
 	if l := b.loop(events...); len(l.Messages()) != 3 || len(l.Messages()[2].Blocks) != 3 {

@@ -67,10 +67,7 @@ func (l *Loop) takePrompts(ctx context.Context, prompts []plan.Message) (End, bo
 		return endFor(c), false, err
 	}
 	end, ok := l.addPrompts(ctx, prompts)
-	if !ok {
-		err = l.flush(ctx)
-	}
-	return end, ok, err
+	return end, ok, nil
 }
 
 // addPrompts adds prompts to the conversation, all or none: none if a filter
@@ -169,7 +166,7 @@ func (l *Loop) runOneTurn(ctx context.Context) (End, error) {
 	if c, err := l.finishTurn(ctx); err != nil || c != nil {
 		return l.wantsOneTurn(endFor(c)), err
 	}
-	return end, l.flush(ctx)
+	return end, nil
 }
 
 // wantsOneTurn notes in a continuation that the caller that takes it up again wants one
@@ -206,7 +203,8 @@ func (l *Loop) trigger() plan.TurnStart {
 // errCrashed is what a session ends with whose loop, or a hook of it, panicked.
 var errCrashed = errors.New("loop: a defect stopped this conversation; restore it from its events")
 
-// exclusively runs one entry point at a time, within its time.
+// exclusively runs one entry point at a time, within its time. What is recorded last is
+// committed with the end of the conversation.
 func (l *Loop) exclusively(ctx context.Context, run func(context.Context) (End, error)) (end End, err error) {
 	if !l.busy.CompareAndSwap(false, true) {
 		return End{}, ErrBusy
@@ -221,8 +219,12 @@ func (l *Loop) exclusively(ctx context.Context, run func(context.Context) (End, 
 			l.dead = errCrashed
 		}
 	}()
+	l.conv.from = len(l.messages)
 	end, err = l.withinTimeLimit(ctx, run)
 	ended = true
+	if failed := l.endConv(ctx, end, err); err == nil {
+		err = failed
+	}
 	return end, err
 }
 

@@ -71,7 +71,7 @@ type Info struct {
 	// Delegate says that the call is the work of a sub-agent; see [SubAgent].
 	Delegate *Delegate
 	// Timeout bounds a call of this tool; 0: its category does. "" is
-	// CategoryInfo.
+	// CategoryRead.
 	Timeout  time.Duration
 	Category Category
 }
@@ -81,20 +81,22 @@ type Category string
 
 // The categories.
 const (
-	CategoryInfo Category = "info"
-	CategoryEdit Category = "edit"
-	CategoryExec Category = "exec"
-	CategoryMCP  Category = "mcp"
+	CategoryRead   Category = "read"
+	CategorySearch Category = "search"
+	CategoryEdit   Category = "edit"
+	CategoryExec   Category = "exec"
+	CategoryMCP    Category = "mcp"
 )
 
 // DefaultTimeouts are the bounds of the categories where Config.Timeouts names
 // none. Tools that run commands bound them themselves; theirs is the outermost.
 func DefaultTimeouts() map[Category]time.Duration {
 	return map[Category]time.Duration{
-		CategoryInfo: 30 * time.Second,
-		CategoryEdit: 30 * time.Second,
-		CategoryExec: 610 * time.Second,
-		CategoryMCP:  2 * time.Minute,
+		CategoryRead:   30 * time.Second,
+		CategorySearch: 30 * time.Second,
+		CategoryEdit:   30 * time.Second,
+		CategoryExec:   610 * time.Second,
+		CategoryMCP:    2 * time.Minute,
 	}
 }
 

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/plan-engine/plan"
@@ -46,10 +45,10 @@ func (l *Loop) makeTurn(ctx context.Context) (End, error) {
 	case l.stuck != "":
 		end := l.ending(Stuck)
 		end.Text = l.stuck
-		return end, l.flush(ctx)
+		return end, nil
 	case l.stopped:
 		l.stopped = false
-		return l.ending(Completed), l.flush(ctx)
+		return l.ending(Completed), nil
 	}
 	if !l.open.started {
 		if end, over, err := l.beforeTurn(ctx); err != nil || over {
@@ -70,16 +69,19 @@ func (l *Loop) beforeTurn(ctx context.Context) (End, bool, error) {
 		l.cfg.Notice = ""
 	}
 	if _, err := l.deliver(ctx, Steer); err != nil {
-		return End{}, true, errors.Join(err, l.flush(ctx))
+		return End{}, true, err
 	}
 	if l.isDone() {
 		more, err := l.deliver(ctx, FollowUp)
+		if err == nil && !more {
+			more, err = l.reopen(ctx)
+		}
 		if err != nil || !more {
-			return l.ending(Completed), true, errors.Join(err, l.flush(ctx))
+			return l.ending(Completed), true, err
 		}
 	}
 	if ctx.Err() != nil {
-		return End{}, true, errors.Join(l.flush(ctx), context.Cause(ctx))
+		return End{}, true, context.Cause(ctx)
 	}
 	if err := l.prepareNext(ctx, false); err != nil {
 		return End{}, true, err
@@ -131,7 +133,7 @@ func (l *Loop) callModel(ctx context.Context) (End, error) {
 	}
 	l.acceptAnswer(ctx, ans)
 	if len(l.open.calls) == 0 {
-		l.closeTurn(plan.EndCompleted)
+		l.closeTurn(ctx, plan.EndCompleted)
 	}
 	return End{Reason: More}, nil
 }
@@ -203,12 +205,20 @@ func (l *Loop) openTurn() {
 
 // closeTurn ends the open turn. A turn that got no answer keeps its number:
 // the next one is the same turn, made again.
-func (l *Loop) closeTurn(reason string) {
+func (l *Loop) closeTurn(ctx context.Context, reason string) {
 	l.record(plan.TurnEnd{Reason: reason})
+	turned := Turned{
+		Turn:    l.turn,
+		Reason:  reason,
+		Usage:   l.turnUsage,
+		CostUSD: l.turnCost,
+	}
 	if l.open.answered {
 		l.turn++
 	}
 	l.open = openTurn{}
+	l.turnUsage, l.turnCost = plan.Usage{}, 0
+	l.tellTurn(ctx, turned)
 }
 
 // finishTurn brings an answered turn to its end: it runs the calls that have no
@@ -239,10 +249,10 @@ func (l *Loop) finishTurn(ctx context.Context) (*Continuation, error) {
 	l.messages = append(l.messages, resultsOf(l.open.calls))
 	if failed == nil && ctx.Err() == nil {
 		l.stopped = l.terminated()
-		l.closeTurn(plan.EndCompleted)
+		l.closeTurn(ctx, plan.EndCompleted)
 		return nil, nil
 	}
-	l.closeTurn(endReason(ctx))
+	l.closeTurn(ctx, endReason(ctx))
 	if err := l.flush(ctx); err != nil {
 		return nil, err
 	}
@@ -267,9 +277,6 @@ func (l *Loop) parkTurn(ctx context.Context) error {
 		l.queue = l.queue[:n-1] // it was only looked whether there is an answer
 	} else {
 		l.record(plan.TurnEnd{Reason: plan.EndParked})
-	}
-	if err := l.flush(ctx); err != nil {
-		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

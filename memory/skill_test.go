@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -140,8 +141,19 @@ func TestStyle(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	long := "I would appreciate a comprehensive refactoring including documentation, considering backwards compatibility throughout every exported function signature please"
-	for _, messages := range [][]string{{"  "}, {long, long}, nil, {long}, {long}} {
-		if err := db.ObserveStyle(t.Context(), messages); err != nil {
+	said := func(seq int64, text string) memory.Said { return memory.Said{Seq: seq, Text: text} }
+	for _, c := range []struct {
+		run  plan.RunID
+		said []memory.Said
+	}{
+		{"r1", []memory.Said{said(1, "  ")}},
+		{"r1", []memory.Said{said(2, long), said(5, long)}},
+		{"r1", nil},
+		{"r1", []memory.Said{said(2, long), said(5, long)}}, // by another process
+		{"r2", []memory.Said{said(2, long)}},
+		{"r1", []memory.Said{said(5, long), said(7, long)}},
+	} {
+		if err := db.ObserveStyle(t.Context(), c.run, c.said...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,6 +173,18 @@ func TestStyle(t *testing.T) {
 	}
 	if s, _ = db.Style(t.Context()); s.Seen != 0 || len(s.Stated) != 0 {
 		t.Errorf("%+v", s)
+	}
+	for run, seen := range map[plan.RunID]int{"r1": 0, "r2": 1} { // r2 has come to its end
+		err := db.EndStyle(t.Context(), "r2")
+		if err = errors.Join(err, db.ObserveStyle(t.Context(), run, said(7, long))); err != nil {
+			t.Fatal(err)
+		}
+		if s, _ = db.Style(t.Context()); s.Seen != seen {
+			t.Errorf("%s: %+v", run, s)
+		}
+		if err := db.ResetStyle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

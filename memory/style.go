@@ -5,11 +5,14 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/oneline"
 )
 
@@ -156,11 +159,47 @@ func (db *DB) Style(ctx context.Context) (Style, error) {
 	return s, db.wrapError("read the style in", err)
 }
 
-// ObserveStyle folds the style of the last messages in. Blank messages change
-// nothing.
-func (db *DB) ObserveStyle(ctx context.Context, messages []string) error {
-	next := Signals(messages)
-	return db.changeStyle(ctx, func(s Style) Style { return s.Fold(next) })
+// Said is something that the person wrote to a run, and where its journal has it.
+type Said struct {
+	Seq  int64
+	Text string
+}
+
+// mostLearned is of how many runs that go on it is kept what was learned.
+const mostLearned = 256
+
+// keptStyle is the style as the database has it.
+type keptStyle struct {
+	Style
+	// Learned is the seq up to which what was said to a run has been learned, by run.
+	Learned map[plan.RunID]int64 `json:"learned,omitempty"`
+}
+
+// ObserveStyle folds in the style of what was said to a run, as far as it is not
+// learned yet. Blank messages change nothing.
+func (db *DB) ObserveStyle(ctx context.Context, run plan.RunID, said ...Said) error {
+	return db.changeStyle(ctx, func(s *keptStyle) {
+		upTo := s.Learned[run]
+		var messages []string
+		for _, m := range said {
+			if m.Seq > s.Learned[run] {
+				messages, upTo = append(messages, m.Text), max(upTo, m.Seq)
+			}
+		}
+		s.Style = s.Fold(Signals(messages))
+		if s.Learned == nil {
+			s.Learned = map[plan.RunID]int64{}
+		}
+		s.Learned[run] = upTo
+		if len(s.Learned) > mostLearned {
+			delete(s.Learned, slices.Min(slices.Collect(maps.Keys(s.Learned))))
+		}
+	})
+}
+
+// EndStyle says that nothing more is said to a run.
+func (db *DB) EndStyle(ctx context.Context, run plan.RunID) error {
+	return db.changeStyle(ctx, func(s *keptStyle) { delete(s.Learned, run) })
 }
 
 // StateStyle keeps a preference in the person's own words.
@@ -169,22 +208,20 @@ func (db *DB) StateStyle(ctx context.Context, words string) error {
 	if words == "" {
 		return nil
 	}
-	return db.changeStyle(ctx, func(s Style) Style {
+	return db.changeStyle(ctx, func(s *keptStyle) {
 		s.Stated = append(s.Stated, words)
 		s.Stated = s.Stated[max(0, len(s.Stated)-maxStated):]
-		return s
 	})
 }
 
-// ResetStyle forgets all of it.
+// ResetStyle forgets all of it. What was said to runs that go on is not learned again.
 func (db *DB) ResetStyle(ctx context.Context) error {
-	_, err := db.write.exec(ctx, `DELETE FROM style`)
-	return db.wrapError("reset the style in", err)
+	return db.changeStyle(ctx, func(s *keptStyle) { s.Style = Neutral() })
 }
 
-func (db *DB) changeStyle(ctx context.Context, change func(Style) Style) error {
+func (db *DB) changeStyle(ctx context.Context, change func(*keptStyle)) error {
 	return db.wrapError("keep the style in", db.inTx(ctx, func(tx *sql.Tx) error {
-		s := Neutral()
+		s := keptStyle{Style: Neutral()}
 		var text string
 		err := tx.QueryRowContext(ctx, `SELECT data FROM style WHERE id = 1`).Scan(&text)
 		if err == nil {
@@ -193,7 +230,8 @@ func (db *DB) changeStyle(ctx context.Context, change func(Style) Style) error {
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err //nolint:wrapcheck // changeStyle says what was done
 		}
-		data, err := json.Marshal(change(s))
+		change(&s)
+		data, err := json.Marshal(s)
 		if err != nil {
 			return err //nolint:wrapcheck // numbers and text can be encoded
 		}

@@ -75,12 +75,17 @@ type Config struct {
 	MaxOutput func(model string) int
 	Count     func(text string) int64 // of tokens; see loop.Config
 	Retry     loop.Retry
+	Timeouts  map[loop.Category]time.Duration // of tools; see loop.Config
 	Price     func(model string, u plan.Usage) (usd float64, known bool)
 	Redact    func(string) string
 	// RedactRead is [loop.Config.RedactRead]; nil: Redact.
 	RedactRead func(string) string
-	// Mail holds what people say to the run while it goes on.
-	Mail loop.Mailbox
+	// Mail holds what people say to the run while it goes on; of what waits, so much
+	// is taken in at once.
+	Mail             loop.Mailbox
+	SteerDelivery    loop.Delivery
+	FollowUpDelivery loop.Delivery
+	Strategy         loop.Strategy // of the calls of one answer
 	// PlanOnly says that the run ends with its plan.
 	PlanOnly bool
 	// Adviser says what earlier runs have taught; nil: nothing.

@@ -64,6 +64,10 @@ func fence(tag, attrs, data string) string {
 	return fmt.Sprintf("<%s>\n%s\n</%s>", open, strings.Trim(data, "\n"), name)
 }
 
+// Fence marks data so that no model takes it for what it is told to do, nor its end for
+// that of the fence. Tag and attrs are the caller's own words.
+func Fence(tag, attrs, data string) string { return fence(tag, attrs, data) }
+
 // cut shortens data from the middle, at line ends, to about limit bytes.
 func cut(data string, limit int, hint string) string {
 	if len(data) <= limit {

@@ -44,7 +44,7 @@ type symbolsArgs struct {
 
 func symbolsTool() builtin {
 	return builtin{
-		info:    loop.Info{Spec: spec("symbols", symbolsDoc), Effect: plan.EffectReplay},
+		info:    loop.Info{Spec: spec("symbols", symbolsDoc), Effect: plan.EffectReplay, Category: loop.CategorySearch},
 		purpose: Inspect,
 		describe: described(func(_ string, a symbolsArgs) Call {
 			c := describePath(a.Path)

@@ -129,7 +129,8 @@ func (f *runFiles) register(cmd *cobra.Command) {
 		&f.context,
 		"context",
 		"",
-		"start Explore from the conversation in `FILE`: a JSON array of messages, or plain text",
+		"start Explore from the conversation in `FILE`: a JSON array of messages, or plain text; "+
+			"run:ID is what an earlier run said",
 	)
 }
 
@@ -143,14 +144,7 @@ func (f runFiles) read(ctx context.Context, a *app, r *host.Request) (err error)
 		return err
 	}
 	if f.context != "" {
-		data, err := os.ReadFile(f.context)
-		if err != nil {
-			return hint.Wrap(
-				fmt.Errorf("read the conversation: %w", err),
-				"--context takes a file, relative to where you are and not to -C.",
-			)
-		}
-		if r.Context, err = host.ReadContext(f.context, data); err != nil {
+		if r.Context, err = a.host.Context(ctx, f.context); err != nil {
 			return err
 		}
 	}

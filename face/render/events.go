@@ -73,8 +73,8 @@ func (n *narrator) lines(e plan.Event) []string {
 
 	case plan.RunEnd, plan.UsageReport:
 		// The summary and the end of a phase tell them.
-	case plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.CheckStart:
-		// What begins is told when it ends.
+	case plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.CheckStart:
+		// What begins is told when it ends, and that phase by phase.
 	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
 		// The status line of the screen shows live events.
 	case plan.Question:
@@ -123,7 +123,7 @@ func (t *Tally) count(e plan.Event) {
 	case plan.Drift:
 		t.drifts = append(t.drifts, b)
 
-	case plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.ToolStart, plan.CheckStart:
+	case plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.ToolStart, plan.CheckStart:
 		// What begins is counted when it ends.
 	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
 		// Live events are no part of what a run came to.
@@ -175,7 +175,8 @@ func (s *scribe) mark(e plan.Event) {
 	case plan.MessageEnd, plan.ToolEnd, plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered:
 		// They are, or end as, messages and results of calls: UtteranceOf takes them.
 	case plan.MessageStart, plan.MessageUpdate, plan.ToolStart, plan.ToolUpdate, plan.Progress,
-		plan.TurnStart, plan.TurnEnd, plan.PhaseEnd, plan.Unparked, plan.Request, plan.Retry, plan.UsageReport:
+		plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.PhaseEnd, plan.Unparked,
+		plan.Request, plan.Retry, plan.UsageReport:
 		// What goes on around an utterance is for the timeline.
 	case plan.RunStart, plan.RunEnd, plan.StateChange, plan.SettingsChanged, plan.LimitHit,
 		plan.Report, plan.WayTaken, plan.PlanMade, plan.Critiqued, plan.Snapshot, plan.Drift,

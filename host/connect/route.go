@@ -2,6 +2,7 @@ package connect
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
@@ -131,6 +132,35 @@ func settingsOf(own config.PhaseConfig) loop.Settings {
 	}
 }
 
+// Timeouts is what a call of a tool may take, by what the tool is for. What is not set,
+// as in runs of earlier versions, is the loop's own.
+func Timeouts(cfg config.Config) map[loop.Category]time.Duration {
+	set := cfg.Timeouts
+	return map[loop.Category]time.Duration{
+		loop.CategoryRead:   set.Read.Duration,
+		loop.CategorySearch: set.Search.Duration,
+		loop.CategoryEdit:   set.Edit.Duration,
+		loop.CategoryExec:   set.Exec.Duration,
+		loop.CategoryMCP:    set.MCP.Duration,
+	}
+}
+
+// Delivery is how many of the letters that wait are taken in at once.
+func Delivery(setting string) loop.Delivery {
+	if setting == "all" {
+		return loop.AllAtOnce
+	}
+	return loop.OneAtATime
+}
+
+// Strategy is how the tool calls of one answer are run.
+func Strategy(cfg config.Config) loop.Strategy {
+	if cfg.ToolStrategy == "sequential" {
+		return loop.Strategy{Mode: loop.Sequential}
+	}
+	return loop.Strategy{}
+}
+
 // Retry is how often and how long failed model calls are repeated.
 func Retry(cfg config.Config) loop.Retry {
 	return loop.Retry{
@@ -138,6 +168,7 @@ func Retry(cfg config.Config) loop.Retry {
 		UnservedFor:      cfg.Retry.UnservedFor.Duration,
 		UnreachableFirst: cfg.Retry.Unreachable(false),
 		UnreachableFor:   cfg.Retry.Unreachable(true),
+		Whole:            cfg.Timeouts.Request.Duration,
 		Base:             cfg.Retry.Base.Duration,
 		Max:              cfg.Retry.Max.Duration,
 		RetryAfterMax:    cfg.Retry.RetryAfterMax.Duration,

@@ -155,7 +155,7 @@ func newDraft(t *testing.T) (*Learning, auto.Draft, string) {
 		}
 	}
 	l := newLearning(t, db, home)
-	l.StartRun("r2", nil)
+	l.StartRun("r2", nil, 0)
 	if _, err := l.draftFromRuns(t.Context(), "parser-tidy", runs, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,11 @@ import (
 const maxLessonBytes = 400
 
 // StartRun says which run is driven from here on, and what its journal holds so
-// far. It comes before the first phase is advised.
-func (l *Learning) StartRun(run plan.RunID, past []plan.Event) {
+// far; up to the seq foreign it was written elsewhere. It comes before the first phase is
+// advised.
+func (l *Learning) StartRun(run plan.RunID, past []plan.Event, foreign int64) {
 	l.mu.Lock()
-	l.run = run
+	l.run, l.style = run, style{notOurs: foreign}
 	l.mu.Unlock()
 	l.Observe(past...)
 }
@@ -38,12 +39,13 @@ func (l *Learning) Observe(events ...plan.Event) {
 		if matters(ev.Body) {
 			l.seen = append(l.seen, ev)
 		}
+		l.style.hear(ev)
 	}
 }
 
 // Closing returns what says, as a run ends, what it has taught: how its skills
 // did, and the draft that it makes if it completes a row of successes. Both are
-// recorded with the end; lessons and style are kept beside the journal. MaxCycles
+// recorded with the end; lessons are kept beside the journal. MaxCycles
 // is the run's limit of review cycles. What goes wrong is said in the events,
 // and the run ends all the same.
 func (l *Learning) Closing(maxCycles int) func(context.Context, plan.State, []plan.Body) []plan.Body {
@@ -64,7 +66,6 @@ func (l *Learning) Closing(maxCycles int) func(context.Context, plan.State, []pl
 			}
 		}
 		l.keepLessons(ctx, &h, to)
-		l.observeStyle(ctx, &h)
 		return out
 	}
 }
@@ -218,14 +219,6 @@ func (l *Learning) keepLessons(ctx context.Context, h *history, to plan.State) {
 			Expires: l.now().Add(l.retention()),
 		})
 	}
-}
-
-// observeStyle takes in how the person wrote.
-func (l *Learning) observeStyle(ctx context.Context, h *history) {
-	if l.settings.Memory.Off {
-		return
-	}
-	_ = l.db.ObserveStyle(ctx, append([]string{h.request}, h.messages...)) // the run ends all the same
 }
 
 // cutText shortens a text to about n bytes, at a rune.

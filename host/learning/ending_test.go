@@ -62,7 +62,7 @@ func TestARunThatEndsHasSeenWhatItTaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.StartRun("R1", read)
+	l.StartRun("R1", read, 0)
 	for _, b := range since {
 		stored, err := w.Append(ctx, plan.Event{Run: "R1", Time: at, Phase: plan.Review, Body: b})
 		if err != nil {

@@ -76,6 +76,7 @@ type Learning struct {
 	index   *skills.Index
 	run     plan.RunID   // that is driven
 	seen    []plan.Event // of its journal, those that matter when it ends
+	style   style        // what was said to it
 }
 
 var _ phases.Adviser = (*Learning)(nil)

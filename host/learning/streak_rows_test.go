@@ -84,7 +84,7 @@ func TestARunWithoutAReviewEndsNoStreak(t *testing.T) {
 		}
 		for run, end := range []plan.State{plan.Approved, plan.Approved, plan.Failed} {
 			l := newLearning(t, db, t.TempDir())
-			l.StartRun(plan.RunID(fmt.Sprint("r", run+1)), nil)
+			l.StartRun(plan.RunID(fmt.Sprint("r", run+1)), nil, 0)
 			if d := l.draftSkill(t.Context(), &history{request: "tidy the parser", reviews: reviews}, end, nil); d != nil {
 				t.Errorf("%+v", d)
 			}
@@ -123,7 +123,7 @@ func TestADraftOfRunsThatWereRemoved(t *testing.T) {
 		}
 	}
 	l := newLearning(t, db, dir)
-	l.StartRun("r3", nil)
+	l.StartRun("r3", nil, 0)
 	d, err := l.draftFromRuns(t.Context(), "parser-tidy", []plan.RunID{"gone", "also gone", "r3"}, nil)
 	if d != nil || err != nil {
 		t.Errorf("of one run: %+v, %v", d, err)

@@ -181,6 +181,18 @@ func (c *Compactor) Due(messages []plan.Message, tokens int64) Occasion {
 	return c.Room.Due(tokens, large(messages, c.Verbatim))
 }
 
+// Budget is the size that the messages of a request of this many tokens are to come down
+// to, if possible.
+func (c *Compactor) Budget(o Occasion, messages []plan.Message, tokens int64) int64 {
+	return max(c.Room.goal(o)-(tokens-c.Size(messages)), 0)
+}
+
+// Outcome is what came of making messages of a request of this many tokens smaller in
+// another way than [Compactor.Shrink].
+func (c *Compactor) Outcome(messages, view []plan.Message, tokens int64) Outcome {
+	return Outcome{Before: tokens, After: max(tokens-c.Size(messages)+c.Size(view), 0)}
+}
+
 // DueCold is due for a conversation that has rested so long that no server
 // knows its beginning any more. It is paid for in full then, so that making it
 // shorter costs nothing.

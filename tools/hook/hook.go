@@ -13,6 +13,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,11 @@ const (
 	TurnStart    = "turn_start"    // a model call is about to be made; judges
 	PreToolUse   = "pre_tool_use"  // a tool is about to be called; judges
 	PostToolUse  = "post_tool_use" // a tool has returned
+	ResultRead   = "result"        // a tool's result is about to be read by the model; judges, may replace it
+	TurnModel    = "turn_model"    // the model of the next turn is chosen; may name another
+	Request      = "request"       // a request is about to be made; judges
+	TurnEnd      = "turn_end"      // a turn has ended
+	PhaseEnd     = "phase_end"     // the model is done with a phase; judges: it is reopened
 	PreCompact   = "pre_compact"   // history is about to be made smaller; may refuse
 	Verdict      = "verdict"       // a review has come to its verdict
 	SessionEnd   = "session_end"   // the process stops driving the run
@@ -73,30 +79,48 @@ type Still func() error
 // Input is what a hook reads on its standard input. Fields that mean nothing at
 // a moment are left out.
 type Input struct {
-	Event   string          `json:"event"`
-	Run     plan.RunID      `json:"run,omitempty"`
-	Phase   plan.Phase      `json:"phase,omitempty"`
-	Attempt int             `json:"attempt,omitempty"`
-	Conv    string          `json:"conv,omitempty"`
-	Turn    *int            `json:"turn,omitempty"`
-	Dir     string          `json:"dir"` // where it runs: the root of the work tree
-	Tool    string          `json:"tool,omitempty"`
-	Call    string          `json:"call,omitempty"`
-	Args    json.RawMessage `json:"args,omitempty"`
-	Paths   []string        `json:"paths,omitempty"`  // that the call names
-	Result  *Result         `json:"result,omitempty"` // post_tool_use
-	Prompt  string          `json:"prompt,omitempty"` // pre_prompt
-	Tokens  int64           `json:"tokens,omitempty"` // pre_compact: of the next request
-	Verdict *plan.Judgement `json:"verdict,omitempty"`
-	State   plan.State      `json:"state,omitempty"`  // session_start, session_end
-	Parked  plan.ParkReason `json:"parked,omitempty"` // session_end
+	Event    string          `json:"event"`
+	Run      plan.RunID      `json:"run,omitempty"`
+	Phase    plan.Phase      `json:"phase,omitempty"`
+	Attempt  int             `json:"attempt,omitempty"`
+	Conv     string          `json:"conv,omitempty"`
+	Turn     *int            `json:"turn,omitempty"`
+	Dir      string          `json:"dir"` // where it runs: the root of the work tree
+	Tool     string          `json:"tool,omitempty"`
+	Call     string          `json:"call,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Paths    []string        `json:"paths,omitempty"`  // that the call names
+	Result   *Result         `json:"result,omitempty"` // post_tool_use, result
+	Request  *Outgoing       `json:"request,omitempty"`
+	Model    string          `json:"model,omitempty"`    // turn_model: of the conversation
+	Ended    string          `json:"ended,omitempty"`    // turn_end: as what
+	Usage    *plan.Usage     `json:"usage,omitempty"`    // turn_end: of the turn
+	CostUSD  *float64        `json:"cost_usd,omitempty"` // turn_end
+	Text     string          `json:"text,omitempty"`     // phase_end: what the model said last
+	Reopened *int            `json:"reopened,omitempty"` // phase_end: how often hooks have reopened it
+	Prompt   string          `json:"prompt,omitempty"`   // pre_prompt
+	Tokens   int64           `json:"tokens,omitempty"`   // pre_compact: of the next request
+	Verdict  *plan.Judgement `json:"verdict,omitempty"`
+	State    plan.State      `json:"state,omitempty"`  // session_start, session_end
+	Parked   plan.ParkReason `json:"parked,omitempty"` // session_end
 }
 
 // Result is a tool's result as a hook sees it.
 type Result struct {
 	Output   string `json:"output"`
+	Full     string `json:"full,omitempty"` // result: all of it, where Output is cut
 	Error    bool   `json:"error"`
 	ExitCode *int   `json:"exit_code,omitempty"`
+}
+
+// Outgoing is a request as a hook sees it.
+type Outgoing struct {
+	For      string `json:"for"`              // turn, or compact for a summary
+	Parent   string `json:"parent,omitempty"` // of a sub-agent's conversation
+	Model    string `json:"model"`
+	Messages int    `json:"messages"`
+	Tools    int    `json:"tools"`
+	Tokens   int64  `json:"tokens"` // about so many are sent
 }
 
 // answer is what a hook may say on its standard output.
@@ -104,6 +128,9 @@ type answer struct {
 	Args    json.RawMessage `json:"args"`    // pre_tool_use: call it with these instead
 	Reason  string          `json:"reason"`  // of a block
 	Context string          `json:"context"` // pre_prompt, post_tool_use: for the model to read
+	Output  *string         `json:"output"`  // result: the model reads this instead
+	Model   string          `json:"model"`   // turn_model: make the turn with it
+	Reopen  string          `json:"reopen"`  // phase_end: what is left to do
 }
 
 // Report is what came of a hook.
@@ -112,7 +139,12 @@ type Report struct {
 	ExitCode int
 	Args     json.RawMessage // that it wants instead
 	Context  string          // that it adds
-	Output   string          // what it printed, or the reason that it gave
+	Result   *string         // that it wants the model to read instead
+	Model    string          // that it wants the turn made with
+	Reopen   string          // what it says is left to do
+	// Change is what came of the above, for the journal; nil for nothing.
+	Change *plan.HookChange
+	Output string // what it printed, or the reason that it gave
 	// Err says why it could not decide: it did not start, ran out of time, or
 	// is not trusted.
 	Err      error
@@ -184,6 +216,11 @@ func (r *Runner) Each(ctx context.Context, in Input, stop func(Report) bool) []R
 		}
 		if rep.Args != nil {
 			in.Args = rep.Args
+		}
+		if rep.Result != nil && in.Result != nil {
+			next := *in.Result
+			next.Output, next.Full = *rep.Result, ""
+			in.Result = &next
 		}
 	}
 	return out
@@ -267,7 +304,7 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) (rep Report) {
 	if rep.Err == nil {
 		rep.Err = still()
 	}
-	r.understand(&rep, out.text(), said.text())
+	r.understand(&rep, in, out.text(), said.text())
 	return rep
 }
 
@@ -282,7 +319,7 @@ func (r *Runner) room(ctx context.Context, h Hook, in Input) (Room, error) {
 }
 
 // understand reads what a hook printed.
-func (r *Runner) understand(rep *Report, out, said string) {
+func (r *Runner) understand(rep *Report, in Input, out, said string) {
 	var a answer
 	if text := strings.TrimSpace(out); strings.HasPrefix(text, "{") {
 		if err := json.Unmarshal([]byte(text), &a); err != nil && rep.Err == nil && rep.ExitCode == 0 {
@@ -295,13 +332,15 @@ func (r *Runner) understand(rep *Report, out, said string) {
 			rep.Args = a.Args
 		}
 		rep.Context = r.cfg.Redact(strings.TrimSpace(a.Context))
+		rep.Result, rep.Model = a.Output, strings.TrimSpace(a.Model)
+		rep.Reopen = r.shortened(strings.TrimSpace(a.Reopen))
 	}
-	text := strings.TrimSpace(a.Reason)
+	text := cmp.Or(strings.TrimSpace(a.Reason), rep.Reopen)
 	if text == "" {
 		text = strings.TrimSpace(strings.TrimSpace(out) + "\n" + strings.TrimSpace(said))
 	}
-	short, _ := sandbox.Cut([]byte(r.cfg.Redact(text)), shownOutput)
-	rep.Output = strings.ToValidUTF8(short, "\uFFFD")
+	rep.Output = r.shortened(text)
+	rep.Change = r.change(*rep, in)
 }
 
 // OK reports whether the hook ran and has nothing against it.
@@ -330,6 +369,7 @@ func (rep Report) Event(in Input, judges bool) plan.HookRan {
 		ExitCode:   rep.ExitCode,
 		Output:     rep.Output,
 		DurationMS: rep.Duration.Milliseconds(),
+		Change:     rep.Change,
 	}
 	if rep.Err != nil {
 		ev.Error = rep.Err.Error()
@@ -339,7 +379,7 @@ func (rep Report) Event(in Input, judges bool) plan.HookRan {
 		ev.Action = "blocked"
 	case !rep.OK():
 		ev.Action = "failed"
-	case rep.Args != nil || rep.Context != "":
+	case rep.Change != nil:
 		ev.Action = "changed"
 	}
 	return ev

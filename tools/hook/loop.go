@@ -18,17 +18,32 @@ type Scope struct {
 	Emit plan.Emit
 	// Paths are the paths that a call names.
 	Paths func(tool string, args []byte) []string
+	// Model is the name of a model that a hook wants in the place of the
+	// conversation's own, or why it cannot be had. Nil: none can.
+	Model func(own, wanted string) (string, error)
 }
 
 // Loop makes loop hooks of the hooks at moments of a conversation.
 func (r *Runner) Loop(s Scope) loop.Hooks {
-	c := conversation{r: r, s: s}
+	c := &conversation{r: r, s: s}
 	var h loop.Hooks
 	if r.Has(PreToolUse) {
 		h.BeforeTool = c.beforeTool
 	}
-	if r.Has(PostToolUse) {
+	if r.Has(PostToolUse) || r.Has(ResultRead) {
 		h.AfterTool = c.afterTool
+	}
+	if r.Has(TurnModel) {
+		h.PrepareTurn = c.prepareTurn
+	}
+	if r.Has(Request) {
+		h.BeforeRequest = c.beforeRequest
+	}
+	if r.Has(TurnEnd) {
+		h.TurnEnd = c.turnEnd
+	}
+	if r.Has(PhaseEnd) {
+		h.Done = c.done
 	}
 	if r.Has(TurnStart) {
 		h.TurnStart = c.turnStart
@@ -44,17 +59,18 @@ func (r *Runner) Filters(s Scope) []loop.Filter {
 	if !r.Has(PrePrompt) {
 		return nil
 	}
-	c := conversation{r: r, s: s}
+	c := &conversation{r: r, s: s}
 	return []loop.Filter{c.filter}
 }
 
 // conversation runs hooks for one conversation.
 type conversation struct {
-	r *Runner
-	s Scope
+	r   *Runner
+	s   Scope
+	own string // the conversation's model, once it is known
 }
 
-func (c conversation) input(event string) Input {
+func (c *conversation) input(event string) Input {
 	return Input{
 		Event:   event,
 		Run:     c.s.Run,
@@ -64,7 +80,7 @@ func (c conversation) input(event string) Input {
 	}
 }
 
-func (c conversation) call(event string, t loop.ToolCall) Input {
+func (c *conversation) call(event string, t loop.ToolCall) Input {
 	in := c.input(event)
 	in.Tool, in.Call, in.Args = t.Info.Name, t.ID, t.Args
 	if c.s.Paths != nil {
@@ -75,7 +91,7 @@ func (c conversation) call(event string, t loop.ToolCall) Input {
 
 // beforeTool judges: a hook that is against a call blocks it, and so does one
 // that could not decide.
-func (c conversation) beforeTool(ctx context.Context, t loop.ToolCall) loop.Decision {
+func (c *conversation) beforeTool(ctx context.Context, t loop.ToolCall) loop.Decision {
 	d := loop.Decision{Verb: loop.Pass}
 	in := c.call(PreToolUse, t)
 	for _, rep := range c.r.Each(ctx, in, func(rep Report) bool { return !rep.OK() }) {
@@ -90,8 +106,9 @@ func (c conversation) beforeTool(ctx context.Context, t loop.ToolCall) loop.Deci
 	return d
 }
 
-// afterTool advises: what a hook has to say is added to the result.
-func (c conversation) afterTool(ctx context.Context, t loop.ToolCall, res loop.Result) loop.Result {
+// afterTool advises, and what a hook has to say is added to the result; then it is
+// judged what the model is to read.
+func (c *conversation) afterTool(ctx context.Context, t loop.ToolCall, res loop.Result) loop.Result {
 	in := c.call(PostToolUse, t)
 	in.Result = &Result{
 		Output:   res.Output,
@@ -104,25 +121,25 @@ func (c conversation) afterTool(ctx context.Context, t loop.ToolCall, res loop.R
 			res.Output = strings.TrimRight(res.Output, "\n") + "\n[a hook says: " + rep.Context + "]"
 		}
 	}
-	return res
+	return c.result(ctx, t, res)
 }
 
 // turnStart judges.
-func (c conversation) turnStart(ctx context.Context, turn int) string {
+func (c *conversation) turnStart(ctx context.Context, turn int) string {
 	in := c.input(TurnStart)
 	in.Turn = &turn
 	return c.judge(ctx, in, func(rep Report) bool { return rep.OK() })
 }
 
 // beforeCompaction lets a hook refuse; one that could not decide does not.
-func (c conversation) beforeCompaction(ctx context.Context, tokens int64) bool {
+func (c *conversation) beforeCompaction(ctx context.Context, tokens int64) bool {
 	in := c.input(PreCompact)
 	in.Tokens = tokens
 	return c.judge(ctx, in, func(rep Report) bool { return rep.Err != nil || rep.OK() }) == ""
 }
 
 // judge runs hooks until one is against it, records them, and says why it is.
-func (c conversation) judge(ctx context.Context, in Input, fine func(Report) bool) (why string) {
+func (c *conversation) judge(ctx context.Context, in Input, fine func(Report) bool) (why string) {
 	for _, rep := range c.r.Each(ctx, in, func(rep Report) bool { return !fine(rep) }) {
 		ok := fine(rep)
 		if !c.record(ctx, rep.Event(in, !ok)) {
@@ -136,7 +153,7 @@ func (c conversation) judge(ctx context.Context, in Input, fine func(Report) boo
 }
 
 // filter judges what is said to the model. What a hook adds comes after it.
-func (c conversation) filter(ctx context.Context, text string) loop.Screening {
+func (c *conversation) filter(ctx context.Context, text string) loop.Screening {
 	in := c.input(PrePrompt)
 	in.Prompt = text
 	var s loop.Screening
@@ -157,7 +174,7 @@ func (c conversation) filter(ctx context.Context, text string) loop.Screening {
 }
 
 // record puts a hook into the journal. What cannot be recorded did not pass.
-func (c conversation) record(ctx context.Context, ev plan.HookRan) bool {
+func (c *conversation) record(ctx context.Context, ev plan.HookRan) bool {
 	if c.s.Emit == nil {
 		return true
 	}
