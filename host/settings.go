@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/model/wires"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // Settings are those that hold for a repository, "" for none: the home's, the
@@ -36,6 +38,16 @@ func (h *Host) Settings(repo string, over config.Config) (config.Config, error) 
 		h.note(w.String())
 	}
 	return cfg, nil
+}
+
+// SettingsAt are those that hold in a directory, and the root of the repository that
+// it is in, "" for none.
+func (h *Host) SettingsAt(ctx context.Context, dir string) (cfg config.Config, root string, err error) {
+	if repo, err := worktree.Open(ctx, dir); err == nil {
+		root = repo.Root()
+	}
+	cfg, err = h.Settings(root, config.Config{})
+	return cfg, root, err
 }
 
 // SettingsFile is a file that settings are read from, if it is there.

@@ -37,7 +37,7 @@ what is different, or names another:
   plan config --json | jq '.keys[] | select(.set)'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, root, err := a.settingsHere(cmd.Context())
+			cfg, root, err := a.host.SettingsAt(cmd.Context(), a.dir)
 			if err != nil {
 				return err
 			}
