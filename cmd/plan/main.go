@@ -192,8 +192,8 @@ Environment:
   PLAN_HOME         where runs and config.toml are
 
 Exit codes: 0 approved, planned or answered · 1 failed · 2 usage · 3 not approved
-· 4 waiting for a person · 5 parked by a limit or a model server
-· 130 interrupted or cancelled`
+· 4 waiting for a person · 5 parked by a limit, a rate limit, a model server, or
+a tree that changed under the run · 130 interrupted or cancelled`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
