@@ -23,14 +23,7 @@ func (h *Host) Settings(repo string, over config.Config) (config.Config, error) 
 	if err != nil {
 		return config.Config{}, err
 	}
-	cfg, warnings, err := config.Load(config.Source{
-		Home:    paths.Home,
-		Repo:    repo,
-		Getenv:  h.Getenv,
-		Flags:   over,
-		Wires:   wires.All(),
-		Trusted: h.trustedItems(paths, repo),
-	})
+	cfg, warnings, err := config.Load(h.source(paths, repo, over))
 	if err != nil {
 		return config.Config{}, err
 	}
@@ -38,6 +31,43 @@ func (h *Host) Settings(repo string, over config.Config) (config.Config, error) 
 		h.note(w.String())
 	}
 	return cfg, nil
+}
+
+func (h *Host) source(paths config.Paths, repo string, over config.Config) config.Source {
+	return config.Source{
+		Home:    paths.Home,
+		Repo:    repo,
+		Getenv:  h.Getenv,
+		Flags:   over,
+		Wires:   wires.All(),
+		Trusted: h.trustedItems(paths, repo),
+	}
+}
+
+// SettingsLayers are the settings for a repository, "" for none, source by source:
+// the defaults, the files, and the environment. The last ones hold.
+func (h *Host) SettingsLayers(repo string) ([]config.Layer, error) {
+	paths, err := h.Paths()
+	if err != nil {
+		return nil, err
+	}
+	layers := []config.Layer{{Name: "default", Config: config.Default()}}
+	src := h.source(paths, repo, config.Config{})
+	src.Repo = ""
+	src.Getenv = nil
+	for i, file := range config.Files(paths.Home, repo) {
+		if i > 0 {
+			src.Repo = repo
+		}
+		cfg, _, err := config.Load(src)
+		if err != nil { // what it needs may come from a later source
+			continue
+		}
+		layers = append(layers, config.Layer{Name: file, Config: cfg})
+	}
+	src.Getenv = h.Getenv
+	cfg, _, err := config.Load(src)
+	return append(layers, config.Layer{Name: "environment", Config: cfg}), err
 }
 
 // SettingsAt are those that hold in a directory, and the root of the repository that
