@@ -26,7 +26,8 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run takes a request through Explore, Plan, Implement and Review in the
 repository you stand in, or the one that -C names.
 
-The request is the argument, or standard input with "-". Ctrl-C once parks the
+The request is the argument, or standard input with "-". On a terminal, one that
+reads as a question is offered to "plan ask" first. Ctrl-C once parks the
 run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		Example: `  plan run "Make the cache safe for concurrent use"
   plan run --check "go test ./..." --max-cost 2 "Fix issue 41"
@@ -54,6 +55,10 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 				return err
 			}
 			req.Dir = a.dir
+			mayAsk := req.Plan == "" && !req.PlanOnly && a.interactive() && host.IsQuestion(req.Text)
+			if mayAsk && a.terminal().WantsAnswer(cmd.Context()) {
+				req.AsQuestion()
+			}
 			return a.drive(cmd.Context(), func(ctx context.Context, face host.Face) (host.End, error) {
 				return a.host.Run(ctx, req, face)
 			})
