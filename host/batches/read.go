@@ -45,5 +45,5 @@ func ReadJobs(from JobFile) (list *batch.List, name string, err error) {
 	} else {
 		list, err = batch.Read(in, src)
 	}
-	return list, name, err //nolint:wrapcheck // it names the list
+	return list, name, err
 }
