@@ -329,6 +329,7 @@ input = 0.0
 		"4: max_turn is ignored: it is not a setting; did you mean max_turns?", "5: api_key is ignored: it is not a setting",
 		"1: model" + yours, "2: base_url" + yours, "6: wait" + yours,
 		"9: checks.setup" + yours, "10: checks.detect" + yours, "21: phase.review" + yours, "24: models.big" + yours,
+		"17: an allow rule" + yours,
 		`13: the session_start hook "evil" is ignored: the repository's hook is not trusted as it is now; ` +
 			`see it and allow it with ` + "`plan trust`",
 	}

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,42 @@ func TestTOMLComesBackTheSame(t *testing.T) {
 		if diff := cmp.Diff(string(cfg.JSON()), string(again.JSON())); diff != "" {
 			t.Errorf("%s (-first +second):\n%s", name, diff)
 		}
+	}
+}
+
+// TestSettingsAreExplained has each setting stand with where it comes from, those of
+// nowhere too.
+func TestSettingsAreExplained(t *testing.T) {
+	t.Parallel()
+	own := config.Default()
+	own.MaxTurns = 7
+	last := own
+	last.Model = "m"
+	text, err := config.Explained([]config.Layer{
+		{Name: "default", Config: config.Default()},
+		{Name: "own", Config: own},
+		{Name: "environment", Config: last},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"model = 'm'  # environment\n",
+		"max_turns = 7  # own\n",
+		"max_review_cycles = 2  # default\n",
+		"sandbox = 'auto'  # default\n",
+		"level = 'safe'  # default\n",
+		"evidence = 'unbroken'  # default\n",
+		"environment = 'minimal'  # default\n",
+		"publish_interval = '2s'  # default\n",
+		"approve_plan = false  # default\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+	if _, _, err := config.Load(place(t, text, "")); err != nil {
+		t.Errorf("it is no file of settings: %v", err)
 	}
 }
 

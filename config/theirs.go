@@ -109,7 +109,15 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 		cfg = tight
 		warnings = slices.Concat(warnings, t.loosens, narrowed)
 	}
-	for _, p := range t.tight.Permission {
+	for i, p := range t.tight.Permission {
+		if p.Action == "allow" && from != FromTrusted {
+			warnings = append(warnings, Warning{
+				File: t.path,
+				Line: lineOf(t.data, "permission", i+1),
+				Key:  "an allow rule",
+				Why:  waits,
+			})
+		}
 		p.From = from
 		cfg.Permission = append(slices.Clip(cfg.Permission), p)
 	}

@@ -84,7 +84,7 @@ func TestTrust(t *testing.T) {
 		}
 		return items
 	}
-	items := expect("at first", "mine, repository rule, note, note")
+	items := expect("at first", "mine, repository rule, note, note, note")
 	if len(items) != 4 {
 		t.Fatalf("%+v", items)
 	}
@@ -95,7 +95,7 @@ func TestTrust(t *testing.T) {
 		}
 	}
 	yes(items[1])
-	expect("the hook", "mine, trusted hook, repository rule, note, hook")
+	expect("the hook", "mine, trusted hook, repository rule, note, note, hook")
 	yes(items...)
 	const all = "theirs, trusted hook, trusted rule, config, hook, mcp, skill"
 	expect("everything", all)
@@ -115,11 +115,11 @@ func TestTrust(t *testing.T) {
 		t.Errorf("a skill with a link: %+v", items[3])
 	}
 	write(t, filepath.Join(src.Repo, ".plan/config.toml"), theirs+"# more\n")
-	expect("the file has changed", "mine, trusted hook, repository rule, note, hook, mcp")
+	expect("the file has changed", "mine, trusted hook, repository rule, note, note, hook, mcp")
 	if n, err := store.Revoke(ctx, src.Repo); err != nil || n != 4 {
 		t.Errorf("%d revoked, %v", n, err)
 	}
-	expect("revoked", "mine, repository rule, note, note")
+	expect("revoked", "mine, repository rule, note, note, note")
 }
 
 func TestTrustFailsClosed(t *testing.T) {

@@ -254,6 +254,7 @@ func (h *Host) mergeChange(
 		}
 	case a.Commit:
 		out.Result = ResultCommitted
+		opts.Keep = keepBothSides(ctx, c.Repo, run.ID, "commit", &made)
 		out.Commit, moved, err = c.Repo.MergeCommit(ctx, c.From, c.To, message, opts)
 	default:
 		moved, err = c.Repo.Merge(ctx, c.From, c.To, opts)

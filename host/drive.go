@@ -85,6 +85,11 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 			return End{}, err
 		}
 	}
+	// It counts from here: a run that ends by it has a journal, and can be resumed.
+	if most := s.cfg.Timeout.Duration; most > 0 {
+		timer := time.AfterFunc(most, func() { stop(&plan.TimeUp{Max: most}) })
+		defer timer.Stop()
+	}
 	work := func() (engine.End, error) { return s.runThrough(ctx, d.id, eng) }
 	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.pulse.event, work)
 	if err != nil {

@@ -69,9 +69,28 @@ func (h *Host) Due(ctx context.Context, dir string) ([]plan.RunID, error) {
 	return out, nil
 }
 
-// StillDue reports whether a run that was due still is: another process may have
+// EachDue has goOn go on with every run that is due, one after another, and returns
+// the exit code that says most of what went wrong, and how many were due. A run with
+// which another process has gone on in the meantime is left to it. Once a person has
+// stopped one, none follows.
+func (h *Host) EachDue(ctx context.Context, dir string, goOn func(plan.RunID) int) (worst, n int, err error) {
+	due, err := h.Due(ctx, dir)
+	for _, id := range due {
+		if still, err := h.stillDue(ctx, id); err == nil && !still {
+			continue
+		}
+		code := goOn(id)
+		worst = worse(worst, code)
+		if code == plan.ExitInterrupted {
+			break
+		}
+	}
+	return worst, len(due), err
+}
+
+// stillDue reports whether a run that was due still is: another process may have
 // gone on with it.
-func (h *Host) StillDue(ctx context.Context, id plan.RunID) (bool, error) {
+func (h *Host) stillDue(ctx context.Context, id plan.RunID) (bool, error) {
 	db, err := h.DB(ctx)
 	if err != nil {
 		return false, err
@@ -82,4 +101,21 @@ func (h *Host) StillDue(ctx context.Context, id plan.RunID) (bool, error) {
 	}
 	at, ok := WakeTime(info)
 	return ok && !at.After(h.now()), nil
+}
+
+// worse is the exit code that says more of what went wrong.
+func worse(a, b int) int {
+	order := []int{
+		plan.ExitOK,
+		plan.ExitLimit,
+		plan.ExitWaiting,
+		plan.ExitNotApproved,
+		plan.ExitUsage,
+		plan.ExitFailed,
+		plan.ExitInterrupted,
+	}
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
 }

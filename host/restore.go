@@ -77,8 +77,9 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Mov
 	}
 	if how.Undo {
 		out.Result = ResultUndone
-		moved, err := undoLast(ctx, repo, run.ID, opts)
-		return out.finish(moved, step{}, err, instead)
+		commit, moved, err := undoLast(ctx, repo, run.ID, opts)
+		out.Commit = commit
+		return out.finish(moved, step{}, err, instead+"; a commit is taken back by hand with git revert")
 	}
 	left, to, err := restoreEnds(ctx, db, repo, run, how)
 	if err != nil {

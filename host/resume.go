@@ -145,7 +145,7 @@ func (h *Host) goOn(
 	if err != nil {
 		return End{}, err
 	}
-	ctx, stop := withTimeout(ctx, cfg.Timeout.Duration)
+	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	return s.drive(ctx, stop, driving{
 		id:           run.ID,

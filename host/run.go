@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -247,7 +246,7 @@ func (s *session) takePlace(ctx context.Context, b *beginning) (release func() e
 // begin writes the first events of a run and drives it.
 func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err error) {
 	// From here on something is kept, and a caller who interrupts must not leave it.
-	ctx, stop := withTimeout(ctx, s.cfg.Timeout.Duration)
+	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if s.cfg.Hooks, err = pinHooks(s.repo.Root(), s.host.Getenv("PATH"), s.cfg.Hooks); err != nil {
 		return End{}, err
@@ -416,22 +415,6 @@ func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanD
 		return way, given, nil
 	}
 	return "", nil, nil
-}
-
-// withTimeout bounds a run. The function that it returns ends the context with a
-// cause, and with nil once the run is over.
-func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if timeout <= 0 {
-		return ctx, cancel
-	}
-	ctx, release := context.WithTimeoutCause(ctx, timeout, &plan.TimeUp{Max: timeout})
-	return ctx, func(cause error) {
-		cancel(cause)
-		if cause == nil {
-			release()
-		}
-	}
 }
 
 // kitOf are the prompts and tools of a run that goes on: those that it was started

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/model/wires"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // Settings are those that hold for a repository, "" for none: the home's, the
@@ -21,14 +23,7 @@ func (h *Host) Settings(repo string, over config.Config) (config.Config, error) 
 	if err != nil {
 		return config.Config{}, err
 	}
-	cfg, warnings, err := config.Load(config.Source{
-		Home:    paths.Home,
-		Repo:    repo,
-		Getenv:  h.Getenv,
-		Flags:   over,
-		Wires:   wires.All(),
-		Trusted: h.trustedItems(paths, repo),
-	})
+	cfg, warnings, err := config.Load(h.source(paths, repo, over))
 	if err != nil {
 		return config.Config{}, err
 	}
@@ -36,6 +31,53 @@ func (h *Host) Settings(repo string, over config.Config) (config.Config, error) 
 		h.note(w.String())
 	}
 	return cfg, nil
+}
+
+func (h *Host) source(paths config.Paths, repo string, over config.Config) config.Source {
+	return config.Source{
+		Home:    paths.Home,
+		Repo:    repo,
+		Getenv:  h.Getenv,
+		Flags:   over,
+		Wires:   wires.All(),
+		Trusted: h.trustedItems(paths, repo),
+	}
+}
+
+// SettingsLayers are the settings for a repository, "" for none, source by source:
+// the defaults, the files, and the environment. The last ones hold.
+func (h *Host) SettingsLayers(repo string) ([]config.Layer, error) {
+	paths, err := h.Paths()
+	if err != nil {
+		return nil, err
+	}
+	layers := []config.Layer{{Name: "default", Config: config.Default()}}
+	src := h.source(paths, repo, config.Config{})
+	src.Repo = ""
+	src.Getenv = nil
+	for i, file := range config.Files(paths.Home, repo) {
+		if i > 0 {
+			src.Repo = repo
+		}
+		cfg, _, err := config.Load(src)
+		if err != nil { // what it needs may come from a later source
+			continue
+		}
+		layers = append(layers, config.Layer{Name: file, Config: cfg})
+	}
+	src.Getenv = h.Getenv
+	cfg, _, err := config.Load(src)
+	return append(layers, config.Layer{Name: "environment", Config: cfg}), err
+}
+
+// SettingsAt are those that hold in a directory, and the root of the repository that
+// it is in, "" for none.
+func (h *Host) SettingsAt(ctx context.Context, dir string) (cfg config.Config, root string, err error) {
+	if repo, err := worktree.Open(ctx, dir); err == nil {
+		root = repo.Root()
+	}
+	cfg, err = h.Settings(root, config.Config{})
+	return cfg, root, err
 }
 
 // SettingsFile is a file that settings are read from, if it is there.

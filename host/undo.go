@@ -14,7 +14,7 @@ import (
 // both sides of it are kept under its name, so that it can be undone.
 type step struct {
 	n    int
-	kind string // apply or restore
+	kind string // apply, commit (an apply that made one) or restore
 }
 
 func (s step) label(side string) string { return fmt.Sprintf("undo-%d-%s-%s", s.n, s.kind, side) }
@@ -24,7 +24,7 @@ func (s step) label(side string) string { return fmt.Sprintf("undo-%d-%s-%s", s.
 func steps(kept map[string]string) []step {
 	var out []step
 	for n := 1; n <= len(kept); n++ {
-		for _, kind := range []string{"apply", "restore"} {
+		for _, kind := range []string{"apply", "commit", "restore"} {
 			if s := (step{n, kind}); kept[s.label("after")] != "" {
 				out = append(out, s)
 			}
@@ -74,41 +74,50 @@ func dropUnmade(ctx context.Context, repo *worktree.Repo, id plan.RunID, made st
 	return errors.Join(err, repo.Forget(ctx, id, made.label("before"), made.label("after")))
 }
 
-// undoLast takes the last step back.
+// undoLast takes the last step back. What was committed is taken back by a commit of
+// its own, whose id it returns: the history, which others may have, stays.
 func undoLast(
 	ctx context.Context,
 	repo *worktree.Repo,
 	id plan.RunID,
 	opts worktree.Options,
-) (worktree.Moved, error) {
+) (commit string, moved worktree.Moved, err error) {
 	kept, err := repo.Kept(ctx, id)
 	if err != nil {
-		return worktree.Moved{}, err
+		return "", moved, err
 	}
 	was := steps(kept)
 	if len(was) == 0 {
-		return worktree.Moved{}, hint.New(
+		return "", moved, hint.New(
 			fmt.Sprintf("nothing that `plan apply` or `plan restore` did for run %s is left to undo", id),
 			"`plan restore "+string(id)+" --to start` undoes the run itself.",
 		)
 	}
 	last := was[len(was)-1]
-	moved, err := repo.Restore(ctx, kept[last.label("after")], kept[last.label("before")], opts)
+	before, after := kept[last.label("before")], kept[last.label("after")]
+	err = worktree.ErrNothing
+	if last.kind == "commit" {
+		message := fmt.Sprintf("Take back what plan applied\n\nIt was the change of run %s.", id)
+		commit, moved, err = repo.MergeCommit(ctx, after, before, message, opts)
+	}
+	if errors.Is(err, worktree.ErrNothing) { // no commit has it, so it is in the files alone
+		moved, err = repo.Restore(ctx, after, before, opts)
+	}
 	if err != nil || opts.Check {
-		return moved, err
+		return commit, moved, err
 	}
 	for _, side := range []string{"after", "before"} {
 		if err := repo.Forget(ctx, id, last.label(side)); err != nil {
-			return moved, err
+			return commit, moved, err
 		}
 	}
-	return moved, nil
+	return commit, moved, nil
 }
 
 // wasApplied says whether the change of a run was brought over and not taken back.
 func wasApplied(kept map[string]string) bool {
 	for _, s := range steps(kept) {
-		if s.kind == "apply" {
+		if s.kind != "restore" {
 			return true
 		}
 	}

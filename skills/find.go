@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func Find(ctx context.Context, places ...Place) (*Catalog, error) {
 		}
 		c.Problems = append(c.Problems, shelf.Problems...)
 		for _, w := range shelf.Withheld {
-			w.Source = p.Name()
+			w.Source = cmp.Or(w.Source, p.Name())
 			c.Withheld = append(c.Withheld, w)
 		}
 		for _, s := range shelf.Usable {

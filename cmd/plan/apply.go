@@ -21,7 +21,8 @@ func (a *app) applyCommand() *cobra.Command {
 		Long: `Apply merges the change that a run made into your work tree, as three-way merges
 do: what you did in the meantime stays. The index, commits and branches are left
 alone. If the change conflicts with yours, nothing is changed and the files are
-listed. Applying twice does no harm, and "plan restore RUN --undo" takes it back.
+listed. Applying twice does no harm, and "plan restore RUN --undo" takes it back,
+what --commit made with a commit that reverts it.
 
 With --commit the change, and nothing else of what is not committed, becomes a
 commit on the branch that is checked out; with --branch a commit on another one,

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -114,30 +112,13 @@ func (a *app) readJobs(from jobSource) (*batch.List, string, error) {
 	case path == "":
 		path = from.repos
 	}
-	dir := a.dir
-	in := a.in
-	name := "standard input"
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, "", fmt.Errorf("read the jobs: %w", err)
-		}
-		defer f.Close() //nolint:errcheck // only read
-		dir = filepath.Dir(path)
-		in = f
-		name = path
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, "", fmt.Errorf("find the folder of the list: %w", err)
-	}
-	src := batch.Source{Name: name, Dir: dir}
-	var list *batch.List
-	if from.repos != "" {
-		list, err = batch.ForRepos(in, src, from.request)
-	} else {
-		list, err = batch.Read(in, src)
-	}
+	list, name, err := batches.ReadJobs(batches.JobFile{
+		Path:    path,
+		Input:   a.in,
+		Dir:     a.dir,
+		Repos:   from.repos != "",
+		Request: from.request,
+	})
 	var invalid *batch.InvalidError
 	if errors.As(err, &invalid) { // complain would make its lines one
 		fmt.Fprintf(a.err, "plan: %s\n", render.SafeText(invalid.Error()))

@@ -153,9 +153,9 @@ func onClaude(t *testing.T, scenario *scripted.Scenario, dir, request string, fl
 		err:     &stderr,
 		now:     time.Now,
 		dir:     dir,
-		environ: append(os.Environ(), "PLAN_HOME="+t.TempDir(), demoKey+"="+server.Key(), "OPENAI_BASE_URL=", "PLAN_MODEL="),
+		environ: append(os.Environ(), "PLAN_HOME="+t.TempDir(), "PLAN_DEMO_KEY="+server.Key(), "OPENAI_BASE_URL=", "PLAN_MODEL="),
 	}
-	settings := demoSettings(server, anthropic.Name)
+	settings := demo.Settings(server, anthropic.Name, "PLAN_DEMO_KEY")
 	flags.Model, flags.Providers = settings.Model, settings.Providers
 	a.host = a.newHost()
 	defer a.host.Close()

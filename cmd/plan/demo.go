@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/cmd/plan/demo"
-	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
-	"github.com/plan-engine/plan/model/scripted"
 	"github.com/plan-engine/plan/model/wires"
 )
 
@@ -55,53 +51,22 @@ has a say in it. With "plan demo serve" the server plays a part of yours.`,
 	return cmd
 }
 
-// demoKey is the variable that the demo's key is in.
-const demoKey = "PLAN_DEMO_KEY"
-
-// demoSettings are those of a run with the scripted server, over a wire.
-func demoSettings(server *scripted.Server, wire string) config.Config {
-	return config.Config{
-		Model: scripted.ProviderName + "/" + scripted.Model,
-		Providers: map[string]config.ProviderConfig{scripted.ProviderName: {
-			Wire:    wire,
-			BaseURL: server.URL(),
-			KeyEnv:  demoKey,
-		}},
-	}
-}
-
 func (a *app) demo(ctx context.Context, wire string) (err error) {
-	text := a.out
-	if a.json {
-		text = a.err
-	}
+	text := a.forPeople()
 	fmt.Fprintln(text, "plan demo: the model is scripted; the repository, the tools and the tests are real.")
-	scenario, err := demo.Scenario()
+	stage, err := demo.Open(ctx, wire)
 	if err != nil {
 		return err
 	}
-	server, err := scripted.Start(ctx, scenario, scripted.Config{})
-	if err != nil {
-		return fmt.Errorf("start the scripted model: %w", err)
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	dir, err := os.MkdirTemp("", "plan-demo-")
-	if err != nil {
-		return fmt.Errorf("make a folder for the demo: %w", err)
-	}
-	repo := filepath.Join(dir, "repo")
-	if err := demo.Unpack(ctx, repo); err != nil {
-		return err
-	}
-	fmt.Fprintf(text, "The sample repository is in %s\n\n", repo)
+	defer func() { err = errors.Join(err, stage.Close()) }()
+	fmt.Fprintf(text, "The sample repository is in %s\n\n", stage.Repo)
 
-	home := filepath.Join(dir, "home")
-	a.environ = append(a.environ, "PLAN_HOME="+home, demoKey+"="+server.Key(), "OPENAI_BASE_URL=", "PLAN_MODEL=")
+	a.environ = append(a.environ, stage.Environ()...)
 	a.host = a.newHost()
 	request := host.Request{
-		Dir:     repo,
+		Dir:     stage.Repo,
 		Text:    demo.Request,
-		Options: host.Options{Settings: demoSettings(server, wire)},
+		Options: host.Options{Settings: stage.Settings()},
 	}
 	runErr := a.drive(ctx, func(ctx context.Context, face host.Face) (host.End, error) {
 		return a.host.Run(ctx, request, face)
@@ -113,9 +78,9 @@ func (a *app) demo(ctx context.Context, wire string) (err error) {
 		text,
 		"\nLook around:\n  git -C %s diff\n  PLAN_HOME=%s plan show 0\n  PLAN_HOME=%s plan show 0 --cost\n\n"+
 			"Then, in a repository of yours: plan run \"what should change\"\n",
-		repo,
-		home,
-		home,
+		stage.Repo,
+		stage.Home,
+		stage.Home,
 	)
 	return runErr
 }

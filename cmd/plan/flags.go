@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host"
 )
@@ -198,7 +197,7 @@ func (f *runFlags) options(cmd *cobra.Command) (host.Options, error) {
 		return o, err
 	}
 	var err error
-	c.Phase, err = phaseModels(f.phaseModels)
+	c.Phase, err = host.PhaseModels(f.phaseModels)
 	return o, err
 }
 
@@ -225,37 +224,6 @@ func (f *runFlags) choices(given func(string) bool, c *config.Config) error {
 		}
 	}
 	return nil
-}
-
-func phaseModels(pairs []string) (map[plan.Phase]config.PhaseConfig, error) {
-	if len(pairs) == 0 {
-		return nil, nil
-	}
-	out := map[plan.Phase]config.PhaseConfig{}
-	for _, pair := range pairs {
-		name, model, ok := strings.Cut(pair, "=")
-		phase := plan.Phase(strings.TrimSpace(name))
-		if !ok || strings.TrimSpace(model) == "" {
-			return nil, usage("--phase-model %q: write PHASE=NAME, such as review=gpt-5", pair)
-		}
-		if !knownPhase(phase) {
-			return nil, usage("--phase-model %q: there is no phase %q; the phases are %s", pair, phase, phaseNames())
-		}
-		out[phase] = config.PhaseConfig{Model: strings.TrimSpace(model)}
-	}
-	return out, nil
-}
-
-func knownPhase(p plan.Phase) bool {
-	return p == plan.Critique || slices.Contains(plan.Phases(), p)
-}
-
-func phaseNames() string {
-	var names []string
-	for _, p := range append(plan.Phases(), plan.Critique) {
-		names = append(names, string(p))
-	}
-	return strings.Join(names, ", ")
 }
 
 // oneArg says in plain words what is missing.

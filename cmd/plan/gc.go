@@ -3,15 +3,11 @@ package main
 import (
 	"errors"
 	"io"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
-	"github.com/plan-engine/plan/internal/amount"
 )
 
 func (a *app) gcCommand() *cobra.Command {
@@ -41,7 +37,7 @@ then on it goes in small steps beside live runs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p.KeepAlone = cmd.Flags().Changed("keep") && older == "" && size == ""
-			if err := readPolicy(&p, older, size); err != nil {
+			if err := p.Read(older, size); err != nil {
 				return err
 			}
 			done, err := a.host.GC(cmd.Context(), p, dryRun, shrink)
@@ -74,32 +70,6 @@ then on it goes in small steps beside live runs.`,
 		"give free space back to the disk; the first time only if no run is live",
 	)
 	return cmd
-}
-
-// readPolicy reads the flags that say how old and how large.
-func readPolicy(p *host.GCPolicy, older, size string) (err error) {
-	if p.Keep < 0 {
-		return usage("--keep cannot be negative")
-	}
-	if older != "" {
-		if p.OlderThan, err = daysOrDuration(older); err != nil || p.OlderThan <= 0 {
-			return usage("--older-than %q: write a number with a unit, such as 90d or 12h", older)
-		}
-	}
-	if size != "" {
-		if p.MaxSize, err = amount.ParseBytes(size); err != nil || p.MaxSize <= 0 {
-			return usage("--max-size %q: write a number with a unit, such as 500MB or 2GB", size)
-		}
-	}
-	return nil
-}
-
-func daysOrDuration(s string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err //nolint:wrapcheck // the caller says what to write
-	}
-	return time.ParseDuration(s) //nolint:wrapcheck // the caller says what to write
 }
 
 func (a *app) showGC(done host.GC, dryRun bool) error {

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"context"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
-	"github.com/plan-engine/plan/host"
-	"github.com/plan-engine/plan/memory"
 )
 
 func (a *app) graphCommand() *cobra.Command {
@@ -22,28 +18,15 @@ func (a *app) graphCommand() *cobra.Command {
   plan graph --run 01JX`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if run == "" {
-				return a.drawing(engine.Mermaid(nil))
+			mermaid, err := a.host.Graph(cmd.Context(), run)
+			if err != nil {
+				return err
 			}
-			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := a.host.Resolve(ctx, run)
-				if err != nil {
-					return err
-				}
-				folded, err := host.Fold(ctx, db, id, nil)
-				if err != nil {
-					return err
-				}
-				return a.drawing(engine.Mermaid(folded.Moves))
+			return a.answer(map[string]string{"mermaid": mermaid}, func(w io.Writer) error {
+				return render.WriteLines(w, []string{strings.TrimRight(mermaid, "\n")})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "mark the way that `RUN` took")
 	return cmd
-}
-
-func (a *app) drawing(mermaid string) error {
-	return a.answer(map[string]string{"mermaid": mermaid}, func(w io.Writer) error {
-		return render.WriteLines(w, []string{strings.TrimRight(mermaid, "\n")})
-	})
 }

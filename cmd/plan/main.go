@@ -21,7 +21,6 @@ import (
 	"github.com/plan-engine/plan/cmd/plan/signals"
 	"github.com/plan-engine/plan/cmd/plan/terminal"
 	"github.com/plan-engine/plan/config"
-	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
@@ -82,18 +81,7 @@ func failed(err error) error {
 	if errors.As(err, &ex) {
 		return err
 	}
-	var misuse *hint.Misuse
-	if errors.As(err, &misuse) {
-		return &exit{code: plan.ExitUsage, err: err}
-	}
-	var untrusted *host.UntrustedRunError
-	if errors.As(err, &untrusted) {
-		return &exit{code: plan.ExitWaiting, err: err}
-	}
-	if errors.Is(err, engine.ErrInterrupted) {
-		return &exit{code: plan.ExitInterrupted, err: err}
-	}
-	return &exit{code: plan.ExitFailed, err: err}
+	return &exit{code: host.ExitCode(err), err: err}
 }
 
 func usage(format string, args ...any) error {
@@ -120,6 +108,11 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if left := failed(a.profiles.Stop()); err == nil {
 		err = left
 	}
+	return a.ended(err)
+}
+
+// ended says what went wrong with a command, and is the code that it ends with.
+func (a *app) ended(err error) int {
 	if err == nil {
 		return plan.ExitOK
 	}
@@ -199,8 +192,8 @@ Environment:
   PLAN_HOME         where runs and config.toml are
 
 Exit codes: 0 approved, planned or answered · 1 failed · 2 usage · 3 not approved
-· 4 waiting for a person · 5 parked by a limit or a model server
-· 130 interrupted or cancelled`
+· 4 waiting for a person · 5 parked by a limit, a rate limit, a model server, or
+a tree that changed under the run · 130 interrupted or cancelled`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{

@@ -7,11 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/model/catalog"
-	"github.com/plan-engine/plan/worktree"
 )
 
 func (a *app) modelsCommand() *cobra.Command {
@@ -54,7 +52,7 @@ key.`,
 // offered what the servers have. Where no model is named yet, they are always
 // asked.
 func (a *app) listModels(ctx context.Context, name string, offered bool) error {
-	cfg, _, err := a.settingsHere(ctx)
+	cfg, _, err := a.host.SettingsAt(ctx, a.dir)
 	if err != nil {
 		return err
 	}
@@ -85,14 +83,4 @@ func (a *app) listProviders() error {
 	providers := catalog.New(nil).Providers()
 	isSet := func(name string) bool { return a.getenv(name) != "" }
 	return a.view(providers, func(w io.Writer) error { return render.Providers(w, providers, isSet, a.viewing()) })
-}
-
-// settingsHere are those that hold where -C says, and the repository there, "" for
-// none.
-func (a *app) settingsHere(ctx context.Context) (cfg config.Config, root string, err error) {
-	if repo, err := worktree.Open(ctx, a.dir); err == nil {
-		root = repo.Root()
-	}
-	cfg, err = a.host.Settings(root, config.Config{})
-	return cfg, root, err
 }

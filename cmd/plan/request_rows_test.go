@@ -3,12 +3,12 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host"
 )
 
 // TestCommandRows drives the rows of the table of verdicts that are about the
@@ -42,8 +42,7 @@ func TestCommandRows(t *testing.T) {
 		for how, args := range map[string][]string{"as an argument": {row.Input.Request}, "in words": strings.Split(row.Input.Request, " "), "on standard input": {"-"}} {
 			a := &app{in: strings.NewReader(row.Input.Request)}
 			text, err := a.request(args, "plan run x")
-			var end *exit
-			usage := errors.As(err, &end) && end.code == plan.ExitUsage
+			usage := host.ExitCode(err) == plan.ExitUsage
 			if blank := strings.TrimSpace(row.Input.Request) == ""; usage != blank || blank && row.Expected.Next != "usage" {
 				t.Errorf("%s %s: %q, %v; want %s", row.Name, how, text, err, row.Expected.Next)
 			}

@@ -16,7 +16,7 @@ event, or to the start. Only files that the run changed since then are touched,
 and only if they are still as the run left them; if others changed one of them,
 nothing is done and they are listed. The index and commits are left alone. The
 tree as it was before is kept; --undo goes back to it, and undoes "plan apply"
-as well.
+as well: a commit of "plan apply --commit" by one that reverts it.
 
 The snapshots are the "snapshot" events of "plan events RUN".`,
 		Example: `  plan restore 01JX --to start --check

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -130,25 +129,17 @@ func (a *app) resumeRun(ctx context.Context, id plan.RunID, o host.Options) erro
 	return err
 }
 
-// resumeDue goes on with every run that waits for nothing but time, and whose
-// time has come, one after another. It ends as the worst of them did.
+// resumeDue goes on with every run whose time has come, and ends as the worst of
+// them did.
 func (a *app) resumeDue(cmd *cobra.Command, o host.Options) error {
-	ctx := cmd.Context()
-	due, err := a.host.Due(ctx, a.namedDir(cmd))
+	worst, n, err := a.host.EachDue(cmd.Context(), a.namedDir(cmd), func(id plan.RunID) int {
+		return a.resumeOneDue(cmd.Context(), id, o)
+	})
 	if err != nil {
 		return err
 	}
-	if len(due) == 0 {
+	if n == 0 {
 		fmt.Fprintln(a.err, "plan: no run is due")
-		return nil
-	}
-	worst := plan.ExitOK
-	for _, id := range due {
-		code := a.resumeOneDue(ctx, id, o)
-		worst = worse(worst, code)
-		if code == plan.ExitInterrupted {
-			break // a person who stops this one does not want the next
-		}
 	}
 	return exitWith(worst)
 }
@@ -156,42 +147,14 @@ func (a *app) resumeDue(cmd *cobra.Command, o host.Options) error {
 // resumeOneDue goes on with one run and returns the exit code that it would have
 // alone. What another process took in the meantime is left to it.
 func (a *app) resumeOneDue(ctx context.Context, id plan.RunID, o host.Options) int {
-	still, err := a.host.StillDue(ctx, id)
-	if err == nil && !still {
-		return plan.ExitOK
-	}
-	if err == nil {
-		err = a.resumeRun(ctx, id, o)
-	}
-	if err == nil {
-		return plan.ExitOK
-	}
+	err := a.resumeRun(ctx, id, o)
 	var held *memory.HeldError
-	if errors.As(err, &held) {
+	switch {
+	case err == nil:
+		return plan.ExitOK
+	case errors.As(err, &held):
 		fmt.Fprintf(a.err, "plan: %s\n", render.SafeLine(held.Error()))
 		return plan.ExitOK
 	}
-	var ex *exit
-	if !errors.As(err, &ex) {
-		ex = &exit{code: plan.ExitFailed, err: err}
-	}
-	a.complain(ex)
-	return ex.code
-}
-
-// worse is the exit code that says more of what went wrong.
-func worse(a, b int) int {
-	order := []int{
-		plan.ExitOK,
-		plan.ExitLimit,
-		plan.ExitWaiting,
-		plan.ExitNotApproved,
-		plan.ExitUsage,
-		plan.ExitFailed,
-		plan.ExitInterrupted,
-	}
-	if slices.Index(order, b) > slices.Index(order, a) {
-		return b
-	}
-	return a
+	return a.ended(failed(err))
 }

@@ -26,7 +26,8 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run takes a request through Explore, Plan, Implement and Review in the
 repository you stand in, or the one that -C names.
 
-The request is the argument, or standard input with "-". Ctrl-C once parks the
+The request is the argument, or standard input with "-". On a terminal, one that
+reads as a question is offered to "plan ask" first. Ctrl-C once parks the
 run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		Example: `  plan run "Make the cache safe for concurrent use"
   plan run --check "go test ./..." --max-cost 2 "Fix issue 41"
@@ -54,6 +55,10 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 				return err
 			}
 			req.Dir = a.dir
+			mayAsk := req.Plan == "" && !req.PlanOnly && a.interactive() && host.IsQuestion(req.Text)
+			if mayAsk && a.terminal().WantsAnswer(cmd.Context()) {
+				req.AsQuestion()
+			}
 			return a.drive(cmd.Context(), func(ctx context.Context, face host.Face) (host.End, error) {
 				return a.host.Run(ctx, req, face)
 			})
@@ -94,26 +99,14 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 func (a *app) request(args []string, example string) (string, error) {
 	text := strings.Join(args, " ")
 	if len(args) == 1 && args[0] == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.in, maxRequest+1))
+		data, err := io.ReadAll(io.LimitReader(a.in, host.MaxRequest+1))
 		if err != nil {
 			return "", fmt.Errorf("read the request from standard input: %w", err)
 		}
 		text = string(data)
 	}
-	text = strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(text, "�"), "\ufeff"))
-	switch {
-	case text == "":
-		return "", usage("the request is empty; say what is wanted, as in: %s", example)
-	case len(text) > maxRequest:
-		return "", usage(
-			"the request is larger than %d KiB; put long material into a file in the repository and name it",
-			maxRequest>>10,
-		)
-	}
-	return text, nil
+	return host.ReadRequest(text, example)
 }
-
-const maxRequest = 256 << 10
 
 // runFiles are files that a run is given along with its request.
 type runFiles struct{ plan, context string }
@@ -156,26 +149,14 @@ func (f runFiles) read(ctx context.Context, a *app, r *host.Request) (err error)
 
 // readPlan reads a plan that must not be empty.
 func (a *app) readPlan(file string) (string, error) {
-	var data []byte
-	var err error
-	if file == "-" {
-		data, err = io.ReadAll(io.LimitReader(a.in, maxRequest))
-	} else {
-		data, err = os.ReadFile(file)
+	in := a.in
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", host.UnreadPlan(err)
+		}
+		defer f.Close() //nolint:errcheck // only read
+		in = f
 	}
-	if err != nil {
-		return "", hint.Wrap(
-			fmt.Errorf("read the plan: %w", err),
-			"Name a file with a plan, relative to where you are and not to -C, or - for standard input; "+
-				"`plan show RUN --plan` prints one to start from.",
-		)
-	}
-	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
-	if text == "" {
-		return "", hint.New(
-			fmt.Sprintf("the plan in %s is empty", file),
-			"Write what to change and how to verify it.",
-		)
-	}
-	return text, nil
+	return host.ReadPlan(file, in)
 }

@@ -10,8 +10,9 @@ func (a *app) configCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings that hold here, and the files they come from",
-		Long: `Config shows the settings that hold here, the files they come from, and for each
-provider whether there is a key and where from: never the key. Shown are the
+		Long: `Config shows the settings that hold here, each with where it comes from (default,
+a file, environment), and for each provider whether there is a key and where from:
+never the key. "default" behind an empty value or a zero says that it is not set. Shown are the
 default provider, those of the settings, and the usual ones whose variable is
 set.
 
@@ -37,7 +38,7 @@ what is different, or names another:
   plan config --json | jq '.keys[] | select(.set)'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, root, err := a.settingsHere(cmd.Context())
+			cfg, root, err := a.host.SettingsAt(cmd.Context(), a.dir)
 			if err != nil {
 				return err
 			}
@@ -49,7 +50,11 @@ what is different, or names another:
 			if err != nil {
 				return err
 			}
-			return render.Settings(a.out, cfg, keys, home, files)
+			layers, err := a.host.SettingsLayers(root)
+			if err != nil {
+				return err
+			}
+			return render.Settings(a.out, layers, keys, home, files)
 		},
 	}
 }

@@ -79,12 +79,12 @@ be piped into a pager; --json gives each as one document.`,
 
 func (s shown) check() error {
 	switch {
-	case s.phase != "" && !knownPhase(plan.Phase(s.phase)):
-		return usage("there is no phase %q; the phases are %s", s.phase, phaseNames())
 	case s.attempt < 0:
 		return usage("--attempt counts from 1")
 	case (s.transcript || s.cost) && (s.plan || s.report), s.transcript && s.cost:
 		return usage("--transcript, --cost, --plan and --report are different views; choose one")
+	case s.phase != "":
+		return host.RequirePhase(s.phase)
 	}
 	return nil
 }
@@ -155,26 +155,18 @@ func (a *app) showTranscript(events iter.Seq2[plan.Event, error], id plan.RunID)
 	if !a.json {
 		return render.UnlessReaderLeft(render.WriteTranscript(a.out, events, a.viewing()))
 	}
-	said := []render.Utterance{}
-	for ev, err := range events {
-		if err != nil {
-			return err
-		}
-		if u, ok := render.UtteranceOf(ev); ok {
-			said = append(said, u)
-		}
+	said, err := render.Utterances(events)
+	if err != nil {
+		return err
 	}
 	return a.document(map[string]any{"id": id, "messages": said})
 }
 
 // showCost shows what a run, or a part of it, consumed.
 func (a *app) showCost(events iter.Seq2[plan.Event, error], id plan.RunID) error {
-	costs := &render.Costs{}
-	for ev, err := range events {
-		if err != nil {
-			return err
-		}
-		costs.Add(ev)
+	costs, err := render.CostsOf(events)
+	if err != nil {
+		return err
 	}
 	return a.view(render.NewCostDocument(id, costs), func(w io.Writer) error {
 		return render.WriteCosts(w, costs, a.viewing())

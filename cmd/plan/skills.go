@@ -9,13 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/host/learning"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/skills/auto"
-	"github.com/plan-engine/plan/worktree"
 )
 
 func (a *app) skillsCommand() *cobra.Command {
@@ -46,11 +44,7 @@ func (a *app) onSkills(
 	do func(ctx context.Context, l *learning.Learning, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		root := ""
-		if repo, err := worktree.Open(cmd.Context(), a.dir); err == nil {
-			root = repo.Root()
-		}
-		cfg, err := a.host.Settings(root, config.Config{})
+		cfg, root, err := a.host.SettingsAt(cmd.Context(), a.dir)
 		if err != nil {
 			return err
 		}

@@ -20,9 +20,9 @@ func (a *app) trustCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [RUN]",
 		Short: "See what a repository wants to do on your machine, and allow it",
-		Long: `A repository may come with settings that loosen something, hooks, skills and MCP
-servers, and name folders outside of it that its commands are to read. None of them count until you have trusted them, each as it is now: what
-has changed asks again. What only tightens limits and permissions needs no
+		Long: `A repository may come with settings that loosen something, hooks and skills, and
+name folders outside of it that its commands are to read. None of them count until
+you have trusted them, each as it is now: what has changed asks again. What only tightens limits and permissions needs no
 trust.
 
 A hook is trusted together with the files of the repository that its command

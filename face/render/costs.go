@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -38,6 +39,18 @@ type CostRow struct {
 	// Calls counts the calls, Said those with a cost that the server said, and
 	// Unpriced those without any known price.
 	Calls, Said, Unpriced int
+}
+
+// CostsOf is what the events of a run, or of a part of it, consumed.
+func CostsOf(events iter.Seq2[plan.Event, error]) (*Costs, error) {
+	c := &Costs{}
+	for ev, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		c.Add(ev)
+	}
+	return c, nil
 }
 
 // Add takes the next event of the run. Live events change nothing.

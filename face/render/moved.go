@@ -27,7 +27,7 @@ func WriteMoved(to io.Writer, m host.Moved) {
 			tellf(to, "  %s\n", SafeLine(path))
 		}
 	}
-	if m.Commit != "" && m.Result == host.ResultCommitted {
+	if m.Commit != "" && m.Result != host.ResultNothing {
 		tellf(to, "commit %s\n", m.Commit)
 	}
 	if m.Undo != "" {

@@ -14,10 +14,16 @@ type SettingsDocument struct {
 	Keys []connect.Key `json:"keys"`
 }
 
-// Settings writes settings, the home and the files that they come from, and which
+// Settings writes settings with where each comes from, the home, the files, and which
 // keys there are.
-func Settings(w io.Writer, cfg config.Config, keys []connect.Key, home string, files []host.SettingsFile) error {
-	text, err := cfg.TOML()
+func Settings(
+	w io.Writer,
+	layers []config.Layer,
+	keys []connect.Key,
+	home string,
+	files []host.SettingsFile,
+) error {
+	text, err := config.Explained(layers)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,20 @@ type Utterance struct {
 	Result *plan.ToolEnd `json:"result,omitempty"` // of a call
 }
 
+// Utterances are a transcript, from the events of a run or of a part of it.
+func Utterances(events iter.Seq2[plan.Event, error]) ([]Utterance, error) {
+	all := []Utterance{}
+	for ev, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		if u, ok := UtteranceOf(ev); ok {
+			all = append(all, u)
+		}
+	}
+	return all, nil
+}
+
 // UtteranceOf is what an event adds to a transcript, if it adds something.
 func UtteranceOf(e plan.Event) (Utterance, bool) {
 	u := Utterance{

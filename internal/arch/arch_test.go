@@ -2,10 +2,13 @@
 package arch_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -191,5 +194,31 @@ func TestEveryPackageSaysWhatItIs(t *testing.T) {
 		if p.Doc == "" {
 			t.Errorf("%s has no package comment", p.ImportPath)
 		}
+	}
+}
+
+// TestCommandsStaySmall holds the commands to flags, one call and one view: what they
+// have beyond that is a rule of the domain, which goes to host, or a view.
+func TestCommandsStaySmall(t *testing.T) {
+	t.Parallel()
+	const most = 4500
+	files, err := filepath.Glob("../../cmd/plan/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += bytes.Count(data, []byte{'\n'})
+	}
+	if lines < 1000 || lines > most {
+		t.Errorf("cmd/plan has %d lines without its tests, and may have %d: "+
+			"move rules of the domain to host and views to face/render", lines, most)
 	}
 }

@@ -95,6 +95,7 @@ func (l *Library) Skills(ctx context.Context) (skills.Shelf, error) {
 		case d.Active:
 			shelf.Usable = append(shelf.Usable, d.Skill)
 		case d.Status != Approved:
+			d.Skill.Source = string(d.Status) + " drafts"
 			shelf.Withheld = append(shelf.Withheld, skills.Withheld{
 				Skill: d.Skill,
 				Why:   "the draft is " + string(d.Status),

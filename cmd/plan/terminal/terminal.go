@@ -89,6 +89,14 @@ func (t Terminal) Trust(ctx context.Context, it trust.Item) bool {
 	return ok && isYes(line)
 }
 
+// WantsAnswer asks whether a request that reads as a question is to be answered, with
+// nothing changed. Anything but a clear yes means that it is run as it was typed.
+func (t Terminal) WantsAnswer(ctx context.Context) bool {
+	line, ok := t.Ask(ctx, "This reads as a question. Only answer it, and change nothing? [y: answer, anything else: "+
+		"run as typed] ")
+	return ok && isYes(line)
+}
+
 // isYes reports whether a line is a clear yes.
 func isYes(line string) bool {
 	line = strings.ToLower(line)

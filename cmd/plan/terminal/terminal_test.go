@@ -245,3 +245,15 @@ func TestAskDrift(t *testing.T) {
 		})
 	}
 }
+
+// TestAQuestionIsOfferedAnAnswer takes nothing but a clear yes for one.
+func TestAQuestionIsOfferedAnAnswer(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]bool{"y\n": true, "YES\n": true, "\n": false, "n\n": false, "yo\n": false, "": false} {
+		var out strings.Builder
+		terminal := Terminal{In: strings.NewReader(typed), Out: &out}
+		if got := terminal.WantsAnswer(t.Context()); got != want || !strings.Contains(out.String(), "change nothing") {
+			t.Errorf("%q: %t, after %q", typed, got, out.String())
+		}
+	}
+}

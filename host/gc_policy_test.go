@@ -1,4 +1,4 @@
-package main
+package host_test
 
 import (
 	"fmt"
@@ -40,7 +40,7 @@ func TestGCChooses(t *testing.T) {
 		p := host.GCPolicy{KeepAlone: c.keep != "" && c.older == "" && c.size == ""}
 		_, _ = fmt.Sscan(c.keep, &p.Keep)
 		var got []string
-		if err := readPolicy(&p, c.older, c.size); err != nil {
+		if err := p.Read(c.older, c.size); err != nil {
 			got = []string{"usage"}
 		} else {
 			for _, r := range p.Choose(runs, sizes, 2000, now) {
