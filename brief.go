@@ -20,6 +20,7 @@ type Brief struct {
 	Said    []string      // what the person has said since, oldest first
 	Context []Message     // Explore: the frozen conversation it starts from
 	Report  string        // Plan: what Explore found
+	Carried [][]Event     // Plan, Implement: the conversations that it goes on from, oldest first
 	Sibling string        // Plan: a plan that a person approved for the same work elsewhere
 	Plan    *PlanDoc      // Implement, Review, Critique; and Plan when it replans
 	Remarks string        // Plan: what is to be changed about the plan
@@ -39,6 +40,9 @@ type Brief struct {
 
 	Spent Usage   // by the whole run so far
 	Cost  float64 // USD, by the whole run so far
+	// PhaseSpent and PhaseCost are what this phase has used of that, in all its attempts.
+	PhaseSpent Usage
+	PhaseCost  float64 // USD
 }
 
 // Outcome is what a phase came to. Exactly one of Park and the phase's own

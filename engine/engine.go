@@ -86,6 +86,9 @@ type Config struct {
 	Replan string
 	// Settings, if set, are recorded before the run goes on.
 	Settings *plan.SettingsChanged
+	// Carries are the phases that go on from the conversation of the one before them,
+	// and not from its report alone: Plan, Implement.
+	Carries map[plan.Phase]bool
 	// PlanOnly ends the run once there is a plan.
 	PlanOnly bool
 	// Required are the checks that must pass. Without any, Detected and the

@@ -277,6 +277,7 @@ func (s *session) newPhases(
 		Sandbox:        s.walls.Record,
 		Checks:         s.knownChecks,
 		Way:            s.cfg.Way,
+		PlanSize:       s.cfg.PlanSize,
 		Instructions:   words,
 		Redact:         s.redact,
 		RedactRead:     s.redactRead,
@@ -306,6 +307,7 @@ func (s *session) newPhases(
 			Tokens:  s.cfg.MaxTokens,
 			CostUSD: s.cfg.MaxCost,
 		},
+		Own:   connect.PhaseLimits(s.cfg),
 		Retry: connect.Retry(s.cfg),
 		Price: s.servers.Price,
 	})

@@ -183,7 +183,7 @@ func (l *Loop) childConfig(c *call, emit plan.Emit) Config {
 		cfg.Window = 0 // it is the parent's
 	}
 	cfg.Conv, cfg.Parent, cfg.Trigger = l.taskConv(c), l.cfg.Conv, plan.TriggerSubAgent
-	cfg.Spent, cfg.Cost = plan.Usage{}, 0
+	cfg.Spent, cfg.Cost, cfg.Part, cfg.Before = plan.Usage{}, 0, Part{}, nil
 	cfg.Hooks = Hooks{BeforeTool: l.cfg.Hooks.BeforeTool, AfterTool: l.cfg.Hooks.AfterTool}
 	cfg.Gate, cfg.Refuse = l.taskGate, func(string) string { return "" }
 	cfg.Emit = func(ctx context.Context, events ...plan.Event) error {
