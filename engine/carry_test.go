@@ -28,6 +28,7 @@ func TestConversationsAreCarried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
+			b.crew.outcome = usual(2)
 			b.cfg.Carries = c.carries
 			b.finish()
 			var got []string

@@ -217,6 +217,7 @@ func (ph *Phases) inRoom(
 	if err != nil {
 		return out, err
 	}
+	room.ready = b.Ready
 	defer func() {
 		if err == nil && out.Report != "" && room.lookout != nil {
 			return // what is handed a report goes on in it
