@@ -18,8 +18,12 @@ type Brief struct {
 	Earlier *PlanDoc      // Review: the plan that was given up last, nil for none
 	Asked   bool          // Implement: it has asked for another plan before, which it may once in a run
 	Said    []string      // what the person has said since, oldest first
+	// Ready waits for what commands need, and fails where the run cannot go on without.
+	// Nil: it is there.
+	Ready   func(context.Context) error
 	Context []Message     // Explore: the frozen conversation it starts from
 	Report  string        // Plan: what Explore found
+	Carried [][]Event     // Plan, Implement: the conversations that it goes on from, oldest first
 	Sibling string        // Plan: a plan that a person approved for the same work elsewhere
 	Plan    *PlanDoc      // Implement, Review, Critique; and Plan when it replans
 	Remarks string        // Plan: what is to be changed about the plan
@@ -39,6 +43,9 @@ type Brief struct {
 
 	Spent Usage   // by the whole run so far
 	Cost  float64 // USD, by the whole run so far
+	// PhaseSpent and PhaseCost are what this phase has used of that, in all its attempts.
+	PhaseSpent Usage
+	PhaseCost  float64 // USD
 }
 
 // Outcome is what a phase came to. Exactly one of Park and the phase's own

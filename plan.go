@@ -32,6 +32,18 @@ const (
 	WayAuto = "auto"
 )
 
+// What a phase starts from of the one before it.
+const (
+	CarryReport       = "report"       // what that one handed over
+	CarryConversation = "conversation" // all that was said in it, too
+)
+
+// How long a plan may be.
+const (
+	PlanShort = "short" // a page
+	PlanFull  = "full"  // as long as it needs
+)
+
 // WayTaken says that a run leaves a phase out, and why.
 type WayTaken struct {
 	Way string `json:"way"` // WayShort

@@ -74,6 +74,9 @@ type LimitHit struct {
 	Kind  string  `json:"kind"` // turns, tokens, cost (USD), time (seconds), context (tokens)
 	Value float64 `json:"value"`
 	Max   float64 `json:"max"`
+	// Of is the table of settings that bounds a part of the run by itself, such as
+	// phase.plan; "" where the bound is the run's.
+	Of string `json:"of,omitempty"`
 }
 
 // Type implements [Body].

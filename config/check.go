@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"path/filepath"
@@ -52,6 +53,15 @@ func faults(c Config, wires []wire.Kind) []fault {
 			out = append(out, fault{
 				key:  "phase." + phase.String(),
 				text: "is not a phase: there are explore, plan, critique, implement and review",
+			})
+		}
+	}
+	for _, phase := range slices.Sorted(maps.Keys(c.Phase)) {
+		if c.Phase[phase].Carry == plan.CarryConversation && phase != plan.Plan && phase != plan.Implement {
+			out = append(out, fault{
+				key: fmt.Sprintf("phase.%s.carry", phase),
+				text: `= "conversation" is for plan and implement: Explore is the first, and who judges ` +
+					"never sees how the work came about",
 			})
 		}
 	}

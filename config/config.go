@@ -77,7 +77,9 @@ type Config struct {
 	// Way is how much of the workflow a run takes: full has all four phases, in short
 	// Explore hands over the plan, direct has neither Explore nor Plan, and auto
 	// leaves the choice between full and short to Explore. Default auto.
-	Way      string `toml:"way" json:"way,omitempty" oneof:"auto,full,short,direct"`
+	Way string `toml:"way" json:"way,omitempty" oneof:"auto,full,short,direct"`
+	// PlanSize is how long a plan may be. Default full: as long as it needs.
+	PlanSize string `toml:"plan_size,omitempty" json:"plan_size,omitempty" oneof:"short,full"`
 	Critique *bool  `toml:"critique" json:"critique,omitempty"` // have the plan looked at a second time; default false
 	// ApprovePlan lets no plan be carried out that a person has not approved.
 	// Default false.
@@ -123,6 +125,15 @@ type PhaseConfig struct {
 	Effort          string   `toml:"effort" json:"effort,omitempty"`
 	Temperature     *float64 `toml:"temperature" json:"temperature,omitempty" max:"2"`
 	MaxOutputTokens int      `toml:"max_output_tokens" json:"max_output_tokens,omitempty" max:"10000000"`
+	// Carry is what the phase starts from of the one before it: its report, or its whole
+	// conversation. Unset: report. Only Plan and Implement can be handed a conversation.
+	Carry string `toml:"carry,omitempty" json:"carry,omitempty" oneof:"report,conversation"`
+	// MaxTurns, in each attempt, counts in the place of the general one. MaxTokens and
+	// MaxCost, in USD, bound all attempts of the phase beside what bounds the run. Unset,
+	// or 0: no bound of its own.
+	MaxTurns  *int     `toml:"max_turns,omitempty" json:"max_turns,omitempty" max:"1000000"`
+	MaxTokens *int64   `toml:"max_tokens,omitempty" json:"max_tokens,omitempty" max:"1000000000000"`
+	MaxCost   *float64 `toml:"max_cost,omitempty" json:"max_cost,omitempty" max:"1000000"`
 	// Escalate is the model that takes the phase over where its own gets no
 	// further: a name, or "@strong". Unset: none does.
 	Escalate string `toml:"escalate,omitempty" json:"escalate,omitempty"`

@@ -71,20 +71,25 @@ func (e *Engine) setUp(ctx context.Context) error {
 	}
 	res, _, err := e.runCheck(ctx, plan.Check{Command: e.cfg.Setup, Source: plan.CheckSetup}, true)
 	if err == nil && !res.Passed() {
-		err = &plan.Outage{
-			Err: fmt.Errorf(
-				"the setup command %q ended with exit code %d, so the checks would say nothing; mend it or remove "+
-					"checks.setup. It said:\n%s",
-				e.cfg.Setup,
-				res.ExitCode,
-				res.Output,
-			),
-		}
+		err = setupFailed(res)
 	}
 	if err != nil || e.run.convCount > 0 {
 		return err
 	}
 	return e.snapPrepared(ctx)
+}
+
+// setupFailed is the error for a setup that did not pass.
+func setupFailed(res plan.CheckResult) error {
+	return &plan.Outage{
+		Err: fmt.Errorf(
+			"the setup command %q ended with exit code %d, so the checks would say nothing; mend it or remove "+
+				"checks.setup. It said:\n%s",
+			res.Command,
+			res.ExitCode,
+			res.Output,
+		),
+	}
 }
 
 // dropChecks ends the checks in which a process died and which are not run any

@@ -222,7 +222,7 @@ func (e *Engine) drifted(ctx context.Context) (*plan.Drift, error) {
 	if err != nil {
 		return nil, e.treeUnreadable(ctx, err)
 	}
-	if e.run.State == plan.Implementing {
+	if e.run.State == plan.Implementing || e.run.ranCommand || e.run.settingUp() {
 		now, err := e.cfg.TreeWatcher.Files(ctx, paths)
 		if err != nil {
 			return nil, e.treeUnreadable(ctx, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -86,6 +87,9 @@ type Config struct {
 	Replan string
 	// Settings, if set, are recorded before the run goes on.
 	Settings *plan.SettingsChanged
+	// Carries are the phases that go on from the conversation of the one before them,
+	// and not from its report alone: Plan, Implement.
+	Carries map[plan.Phase]bool
 	// PlanOnly ends the run once there is a plan.
 	PlanOnly bool
 	// Required are the checks that must pass. Without any, Detected and the
@@ -132,7 +136,10 @@ type Engine struct {
 	waiting []plan.WaitingCall
 	// closing is what Closing came to for an approval that was kept back.
 	closing []plan.Body
-	dead    error // a failed append: nothing is recorded or done after it
+	// recording keeps those apart that record at the same time: a phase, and a setup
+	// that runs beside it.
+	recording sync.Mutex
+	dead      error // a failed append: nothing is recorded or done after it
 }
 
 // New makes an engine for a run as it was folded; an empty run is to be begun

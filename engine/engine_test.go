@@ -111,6 +111,9 @@ func TestWhatAPhaseIsTold(t *testing.T) {
 		if spent > 0 {
 			out.Spent, out.Cost = usage(spent), 0.25*float64(spent)
 		}
+		if before := attempt - 1; before > 0 {
+			out.PhaseSpent, out.PhaseCost = usage(before), 0.25*float64(before)
+		}
 		return out
 	}
 	with := func(b plan.Brief, do func(*plan.Brief)) plan.Brief { do(&b); return b }

@@ -51,6 +51,7 @@ type Run struct {
 	Head int64 // seq of the last event
 	Last time.Time
 
+	spentBy    map[plan.Phase]spent
 	attempts   map[plan.Phase]int
 	convs      map[plan.Phase]string // conversation of the phase's latest attempt
 	convCount  int
@@ -84,6 +85,12 @@ type Run struct {
 	judged             string          // the tree that the current review looks at
 	reviews            []reviewed
 	reopened           map[string]int // by gap
+}
+
+// spent is what one phase has used, in all its attempts.
+type spent struct {
+	Usage plan.Usage
+	Cost  float64 // USD
 }
 
 // Fold folds a journal.
@@ -158,6 +165,7 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 	if r.attempts == nil {
 		r.State, r.Priced = plan.Unstarted, true
 		r.attempts, r.convs, r.reopened = map[plan.Phase]int{}, map[plan.Phase]string{}, map[string]int{}
+		r.spentBy = map[plan.Phase]spent{}
 	}
 	if ev.Seq > 0 {
 		r.Head, r.Last = ev.Seq, ev.Time
@@ -192,6 +200,8 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 		r.Usage = r.Usage.Add(b.Usage)
 		r.Cost += b.CostUSD
 		r.Priced = r.Priced && b.Priced
+		by := r.spentBy[ev.Phase]
+		r.spentBy[ev.Phase] = spent{Usage: by.Usage.Add(b.Usage), Cost: by.Cost + b.CostUSD}
 	case plan.Report:
 		r.Report = b.Text
 	case plan.PlanMade:

@@ -165,6 +165,8 @@ func (e *Engine) event(b plan.Body) plan.Event {
 
 // emit records durable events in one commit, folds them, and shows everything.
 func (e *Engine) emit(ctx context.Context, events ...plan.Event) error {
+	e.recording.Lock()
+	defer e.recording.Unlock()
 	if e.dead != nil || len(events) == 0 {
 		return e.dead
 	}

@@ -59,11 +59,13 @@ func (r *Run) chosenSetup() string {
 	return q.Answer
 }
 
-// prepare makes the checks possible before anything is spent: it runs the setup, and
+// prepare makes the checks possible before anything is spent, but for the first request
+// of an Explore that a setup runs beside: it runs the setup, and
 // where a check cannot start all the same, it asks what is to be done. A check that
 // cannot start says nothing before the work and nothing after it.
 func (e *Engine) prepare(ctx context.Context) (*plan.Parked, error) {
-	if e.run.convCount > 0 || e.cfg.PlanOnly {
+	begun := e.run.convCount > 0 && (e.cfg.Setup == "" || e.run.State != plan.Exploring)
+	if begun || e.cfg.PlanOnly || e.besides() {
 		return nil, nil
 	}
 	if err := e.setUp(ctx); err != nil {

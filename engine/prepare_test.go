@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -94,19 +95,115 @@ func TestChecksThatCannotStart(t *testing.T) {
 	}
 }
 
-// TestSetupComesFirst: what a phase can run, it can run from the beginning.
-func TestSetupComesFirst(t *testing.T) {
+// TestSetupRunsBesideExplore: the first request does not wait for it, commands do, and
+// nothing comes after Explore before it has ended.
+func TestSetupRunsBesideExplore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.cfg.Setup = "prepare"
-	b.finish()
-	lines := b.lines(0)
-	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "check_end explore/1 prepare") })
-	phase := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "phase_start explore") })
-	if at < 0 || at > phase {
-		t.Errorf("the setup is event %d, and Explore begins with %d:\n%s", at, phase, strings.Join(lines, "\n"))
+	asked := make(chan struct{})
+	b.checker.check = func(_ context.Context, c plan.Check) (plan.CheckResult, []plan.Blob, error) {
+		if c.Source == plan.CheckSetup {
+			<-asked // it ends after the first request only
+		}
+		return plan.CheckResult{}, nil, nil
 	}
-	if got := slices.Index(b.checker.ran, "prepare"); got != 0 || slices.Contains(b.checker.ran[1:], "prepare") {
+	b.crew.during = func(ctx context.Context, brief plan.Brief) (*plan.Parked, error) {
+		if brief.Phase == plan.Explore {
+			early, stop := context.WithCancel(ctx)
+			stop()
+			if err := brief.Ready(early); err == nil {
+				t.Error("a command does not wait for the setup")
+			}
+			close(asked)
+			return nil, brief.Ready(ctx)
+		}
+		if brief.Ready != nil {
+			t.Errorf("%s waits for a setup that has ended", brief.Phase)
+		}
+		return nil, nil
+	}
+	if end := b.finish(); end.State != plan.Approved {
+		t.Errorf("it ends as %s", end.State)
+	}
+	lines := b.lines(0)
+	find := func(prefix string) int {
+		return slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, prefix) })
+	}
+	begun, ended := find("check_start explore/1 prepare"), find("check_end explore/1 prepare")
+	if phase, moved := find("phase_start explore"), find("phase_end explore"); begun > phase || ended < phase || ended > moved {
+		t.Errorf("the setup is events %d to %d, and Explore %d to %d:\n%s", begun, ended, phase, moved, strings.Join(lines, "\n"))
+	}
+	if n := strings.Count(strings.Join(b.checker.ran, " "), "prepare"); n != 1 {
 		t.Errorf("it ran %q", b.checker.ran)
+	}
+	sound(t, b.events(), false)
+}
+
+// TestASetupThatDoesNotHelp stops Explore, which goes on where it stood once it does: where
+// the setup fails, where a check cannot start after it, and where the process dies in it.
+func TestASetupThatDoesNotHelp(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"fails", "unready", "dies"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.cfg.Setup = "prepare"
+			broken := true
+			died := errors.New("the process died")
+			b.checker.check = func(_ context.Context, c plan.Check) (plan.CheckResult, []plan.Blob, error) {
+				res := plan.CheckResult{Output: "no such registry"}
+				switch {
+				case c.Source != plan.CheckSetup || !broken:
+				case how == "fails":
+					res.ExitCode = 1
+				case how == "dies":
+					return res, nil, died
+				}
+				return res, nil, nil
+			}
+			var said *plan.Answered
+			b.cfg.Answer = func(context.Context, plan.WaitingCall) (*plan.Answered, error) { return said, nil }
+			b.cfg.Unready = func(context.Context) ([]plan.Unready, error) {
+				if how == "unready" && broken {
+					return []plan.Unready{{Check: b.cfg.Required[0], Why: "test: not found"}}, nil
+				}
+				return nil, nil
+			}
+			b.crew.during = func(ctx context.Context, brief plan.Brief) (*plan.Parked, error) {
+				if brief.Ready == nil {
+					return nil, nil
+				}
+				return nil, brief.Ready(ctx)
+			}
+			end, err := b.drive(context.Background())
+			switch how {
+			case "unready":
+				if err != nil || end.Parked == nil || end.Parked.Reason != plan.ParkQuestion {
+					t.Fatalf("%+v, %v", end, err)
+				}
+				said = &plan.Answered{Call: end.Parked.Waiting[0].Call, Text: "go on without", By: "person"}
+			default:
+				var outage *plan.Outage
+				if !errors.As(err, &outage) {
+					t.Fatalf("%+v, %v", end, err)
+				}
+			}
+			if n := len(b.crew.briefs); n != 1 || b.crew.briefs[0].Phase != plan.Explore {
+				t.Errorf("%d phases were run", n)
+			}
+			broken = how == "unready"
+			if end := b.finish(); end.State != plan.Approved {
+				t.Errorf("it ends as %s", end.State)
+			}
+			sound(t, b.events(), false)
+			if again := b.crew.briefs[1]; again.Phase != plan.Explore || again.Attempt != 1 || again.Conv != b.crew.briefs[0].Conv {
+				t.Errorf("it goes on with %s/%d", again.Phase, again.Attempt)
+			}
+			want := map[string]int{"fails": 2, "dies": 2, "unready": 1}[how]
+			if n := strings.Count(strings.Join(b.checker.ran, " "), "prepare"); n != want {
+				t.Errorf("the setup ran %d times, want %d", n, want)
+			}
+		})
 	}
 }

@@ -253,12 +253,8 @@ func (e *Engine) decide(j plan.Judgement) (event, why string) {
 // where the journal ends.
 func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)) (plan.Outcome, error) {
 	conv := e.run.conv(p)
-	past, err := e.cfg.Journal.Conversation(ctx, conv)
+	past, err := e.conversation(ctx, conv)
 	if err != nil {
-		err = fmt.Errorf("read conversation %s: %w", conv, err)
-		if ctx.Err() == nil {
-			err = &JournalError{Err: err}
-		}
 		return plan.Outcome{}, err
 	}
 	if !e.run.phaseOpen {
@@ -286,10 +282,52 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 		Notice:  e.run.notice(),
 		Trees:   e.run.trees(),
 	}
+	if brief.Carried, err = e.carried(ctx, p); err != nil {
+		return plan.Outcome{}, err
+	}
+	brief.PhaseSpent, brief.PhaseCost = e.run.spentBy[p].Usage, e.run.spentBy[p].Cost
 	fill(&brief)
 	out, err := e.cfg.Runner.Run(ctx, brief, e.emit)
 	if err != nil {
 		return plan.Outcome{}, err
 	}
 	return out, nil
+}
+
+// conversation reads what a conversation has journalled.
+func (e *Engine) conversation(ctx context.Context, conv string) ([]plan.Event, error) {
+	events, err := e.cfg.Journal.Conversation(ctx, conv)
+	if err != nil {
+		err = fmt.Errorf("read conversation %s: %w", conv, err)
+		if ctx.Err() == nil {
+			err = &JournalError{Err: err}
+		}
+		return nil, err
+	}
+	return events, nil
+}
+
+// carried are the conversations that a phase goes on from, oldest first: that of the
+// phase which handed it its report or plan, and what that one went on from. They stay
+// the same for all attempts of one conversation.
+func (e *Engine) carried(ctx context.Context, p plan.Phase) ([][]plan.Event, error) {
+	if !e.cfg.Carries[p] {
+		return nil, nil
+	}
+	for _, from := range map[plan.Phase][]plan.Phase{
+		plan.Plan:      {plan.Explore},
+		plan.Implement: {plan.Plan, plan.Explore},
+	}[p] {
+		conv := e.run.convs[from]
+		if conv == "" {
+			continue
+		}
+		before, err := e.carried(ctx, from)
+		if err != nil {
+			return nil, err
+		}
+		events, err := e.conversation(ctx, conv)
+		return append(before, events), err
+	}
+	return nil, nil
 }

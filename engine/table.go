@@ -64,8 +64,15 @@ func (e *Engine) explore(ctx context.Context) (*plan.Parked, error) {
 	if park, err := e.prepare(ctx); park != nil || err != nil {
 		return park, err
 	}
-	out, err := e.phase(ctx, plan.Explore, func(b *plan.Brief) { b.Context = e.cfg.Context })
-	if err != nil || out.Park != nil {
+	var out plan.Outcome
+	var err error
+	stopped := false
+	if e.besides() {
+		out, stopped, err = e.exploreBeside(ctx)
+	} else {
+		out, err = e.phase(ctx, plan.Explore, func(b *plan.Brief) { b.Context = e.cfg.Context })
+	}
+	if err != nil || out.Park != nil || stopped {
 		return out.Park, err
 	}
 	report := plan.Report{Text: out.Report}

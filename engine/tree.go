@@ -21,6 +21,8 @@ func (r *Run) trackTree(ev plan.Event) {
 		if ev.Phase == plan.Implement && b.Effect == plan.EffectUnknown {
 			r.ranCommand = true
 		}
+	case plan.CheckEnd:
+		r.ranCommand = r.ranCommand || b.Source == plan.CheckSetup // it works in the tree itself
 	case plan.ToolEnd:
 		if ev.Phase == plan.Implement && len(b.Files) > 0 {
 			if r.ownFiles == nil {
@@ -45,10 +47,18 @@ func (r *Run) trackTree(ev plan.Event) {
 	}
 }
 
+// settingUp reports whether a process died in a setup, which may have changed anything.
+func (r *Run) settingUp() bool {
+	return slices.ContainsFunc(r.open, func(ev plan.Event) bool {
+		c, ok := ev.Body.(plan.CheckStart)
+		return ok && c.Source == plan.CheckSetup
+	})
+}
+
 // foreignPaths leaves of changed paths those that the run did not change.
 func (r *Run) foreignPaths(paths []string, now map[string]File) []string {
 	changing, temps, anywhere := r.inFlight()
-	if anywhere {
+	if anywhere || r.settingUp() {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {

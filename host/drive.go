@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/host/proof"
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/phases"
@@ -137,6 +138,7 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 		Baselines:    s.proof.Baselines,
 		MaxCycles:    *s.cfg.MaxReviewCycles,
 		PlanOnly:     d.planOnly,
+		Carries:      connect.PhaseCarries(s.cfg),
 		Setup:        s.cfg.Checks.Setup,
 		Unready:      s.proof.Unready,
 		Answer:       s.answerAboutChecks,

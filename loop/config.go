@@ -53,6 +53,12 @@ type Config struct {
 	// Spent and Cost are what the run had used up before this loop.
 	Spent plan.Usage
 	Cost  float64 // USD
+	// Part bounds a part of the run by itself; without a name nothing does.
+	Part Part
+
+	// Before are messages of another conversation that this one goes on from. They are
+	// sent before its own, and recorded where they were said.
+	Before []plan.Message
 
 	// Window is the model's window in tokens; 0: unknown, so nothing is compacted
 	// before a server refuses a request as too long. Compaction says what may be
@@ -123,6 +129,17 @@ type Config struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Rand gives the jitter of retries, in [0,1).
 	Rand func() float64
+}
+
+// Part is a part of a run that has bounds of its own, beside those of the run.
+type Part struct {
+	// Name is the table of settings that the bounds stand in, such as phase.plan.
+	Name string
+	// Limits.Turns counts in the place of [Config.Limits]' where it is set.
+	Limits plan.Limits
+	// Spent and Cost are what the part had used up before this loop.
+	Spent plan.Usage
+	Cost  float64 // USD
 }
 
 // Level says how much may be taken out of a conversation to make room.

@@ -50,7 +50,7 @@ type Ruled struct {
 // handOver makes the continuation for calls that wait: those for a person
 // first, and once there is none those that run elsewhere.
 func (l *Loop) handOver(waiting []Pending) *Continuation {
-	usage, cost := l.account.Total()
+	usage, cost := l.account.Run().Total()
 	c := &Continuation{
 		Version: ContinuationVersion,
 		Reason:  Waiting,

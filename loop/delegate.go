@@ -183,7 +183,7 @@ func (l *Loop) childConfig(c *call, emit plan.Emit) Config {
 		cfg.Window = 0 // it is the parent's
 	}
 	cfg.Conv, cfg.Parent, cfg.Trigger = l.taskConv(c), l.cfg.Conv, plan.TriggerSubAgent
-	cfg.Spent, cfg.Cost = plan.Usage{}, 0
+	cfg.Spent, cfg.Cost, cfg.Part, cfg.Before = plan.Usage{}, 0, Part{}, nil
 	cfg.Hooks = Hooks{
 		BeforeRequest: l.cfg.Hooks.BeforeRequest,
 		BeforeTool:    l.cfg.Hooks.BeforeTool,

@@ -18,11 +18,16 @@ func (l *Loop) stopAtLimit(ctx context.Context, hit plan.LimitHit) (End, error) 
 
 // brokenLimit says which bound the next turn would break, if any.
 func (l *Loop) brokenLimit() *plan.LimitHit {
-	if lim := l.cfg.Limits; lim.Turns > 0 && l.used >= lim.Turns {
+	most, of := l.cfg.Limits.Turns, ""
+	if own := l.cfg.Part.Limits.Turns; own > 0 {
+		most, of = own, l.cfg.Part.Name
+	}
+	if most > 0 && l.used >= most {
 		return &plan.LimitHit{
 			Kind:  "turns",
 			Value: float64(l.used),
-			Max:   float64(lim.Turns),
+			Max:   float64(most),
+			Of:    of,
 		}
 	}
 	if hit := l.account.Spent(); hit != nil {

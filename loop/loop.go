@@ -3,6 +3,7 @@ package loop
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,6 +91,9 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 		grace:   grace,
 		account: account.New(cfg.Limits, cfg.Spent, cfg.Cost),
 	}
+	if p := cfg.Part; p.Name != "" {
+		l.account = account.NewPart(l.account, p.Name, p.Limits, p.Spent, p.Cost)
+	}
 	for _, t := range cfg.Tools {
 		info := t.Info()
 		if _, twice := l.offered[info.Name]; twice {
@@ -119,6 +123,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	if err := l.prefix.Start(cfg.Name, cfg.System, l.specs); err != nil {
 		return nil, err
 	}
+	l.messages = slices.Clone(cfg.Before)
 	if err := l.restore(past); err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ turn = 2
 [[reply]]
 text = "done"
 `
-	for category, want := range map[loop.Category]string{loop.CategoryExec: "storm", loop.CategoryInfo: ""} {
+	for category, want := range map[loop.Category]string{loop.CategoryExec: "storm", loop.CategoryRead: ""} {
 		b := setup(t, scenario, fake{
 			info: loop.Info{
 				Spec: loop.Spec{

@@ -24,15 +24,8 @@ type Adviser interface {
 // whether the conversation has begun already. What was said is in the journal,
 // so that a resumed conversation is told the same.
 func (ph *Phases) advise(ctx context.Context, b plan.Brief, emit plan.Emit) (text string, begun bool, err error) {
-	var advice []plan.Body
-	for _, ev := range b.Past {
-		switch body := ev.Body.(type) {
-		case plan.Recall, plan.SkillPick:
-			advice = append(advice, body)
-		case plan.MessageEnd:
-			begun = true
-		}
-	}
+	advice := recordedAdvice(b.Past)
+	begun = slices.ContainsFunc(b.Past, func(ev plan.Event) bool { return ev.Type() == plan.TypeMessageEnd })
 	if len(advice) == 0 && !begun && ph.cfg.Adviser != nil {
 		advice = ph.cfg.Adviser.Advise(ctx, b.Phase, b.Request)
 		events := make([]plan.Event, len(advice))
@@ -44,6 +37,18 @@ func (ph *Phases) advise(ctx context.Context, b plan.Brief, emit plan.Emit) (tex
 		}
 	}
 	return adviceText(advice), begun, nil
+}
+
+// recordedAdvice is what a conversation was told of memory.
+func recordedAdvice(past []plan.Event) []plan.Body {
+	var advice []plan.Body
+	for _, ev := range past {
+		switch body := ev.Body.(type) {
+		case plan.Recall, plan.SkillPick:
+			advice = append(advice, body)
+		}
+	}
+	return advice
 }
 
 // adviceText puts advice into words.
@@ -112,21 +117,24 @@ func advisable(prompt plan.Message) plan.Message {
 	return prompt
 }
 
+func isAdviceMark(b plan.Block) bool {
+	return b.Type == plan.BlockExtension && b.Kind == plan.KindAdvice
+}
+
 // advised puts advice in the place of its mark in what is sent.
 func advised(advice string) loop.Hooks {
 	if advice == "" {
 		return loop.Hooks{}
 	}
-	isMark := func(b plan.Block) bool { return b.Type == plan.BlockExtension && b.Kind == plan.KindAdvice }
 	return loop.Hooks{TransformContext: func(_ context.Context, messages []plan.Message) []plan.Message {
-		at := slices.IndexFunc(messages, func(m plan.Message) bool { return slices.ContainsFunc(m.Blocks, isMark) })
+		at := slices.IndexFunc(messages, func(m plan.Message) bool { return slices.ContainsFunc(m.Blocks, isAdviceMark) })
 		if at < 0 {
 			return messages // compacted away
 		}
 		out := slices.Clone(messages)
 		out[at].Blocks = slices.Clone(out[at].Blocks)
 		for i, b := range out[at].Blocks {
-			if isMark(b) {
+			if isAdviceMark(b) {
 				out[at].Blocks[i] = plan.Block{Type: plan.BlockText, Text: advice}
 			}
 		}

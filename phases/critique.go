@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
 )
 
 // critiqueTurns bounds a critique, in model calls: it advises, and must not
@@ -52,6 +53,20 @@ func (ph *Phases) limits(p plan.Phase) plan.Limits {
 		limits.Turns = d.maxTurns
 	}
 	return limits
+}
+
+// part is what bounds a phase by itself.
+func (ph *Phases) part(b plan.Brief) loop.Part {
+	own := ph.cfg.Own[b.Phase]
+	if own == (plan.Limits{}) {
+		return loop.Part{}
+	}
+	return loop.Part{
+		Name:   "phase." + string(b.Phase),
+		Limits: own,
+		Spent:  b.PhaseSpent,
+		Cost:   b.PhaseCost,
+	}
 }
 
 // earlierPlan shows the plan that a new one takes the place of, with what is to

@@ -48,8 +48,11 @@ func named(text string) (lines map[string][][2]int, files []string) {
 func (s *session) ofReport(ctx context.Context, report string) string {
 	lines, files := named(report)
 	var wanted []tools.Wanted
+	read := seen(slices.Concat(s.brief.Carried...))
 	for _, name := range files {
-		wanted = append(wanted, tools.Wanted{Path: name, Lines: lines[name]})
+		if read[name] == "" {
+			wanted = append(wanted, tools.Wanted{Path: name, Lines: lines[name]})
+		}
 	}
 	shown := s.excerpts(ctx, wanted, reportExcerpts)
 	if shown == "" {
@@ -70,8 +73,9 @@ func (s *session) ofPlan(ctx context.Context, doc plan.PlanDoc) string {
 		}
 	}
 	var files []string
+	read := seen(slices.Concat(s.brief.Carried...))
 	for name, hash := range doc.Files {
-		if hash != "" {
+		if hash != "" && hash != read[name] {
 			files = append(files, name)
 		}
 	}

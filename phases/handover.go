@@ -18,6 +18,8 @@ type product struct {
 	// lacks says what a text that is no such product lacks, form how one looks.
 	lacks, form string
 	fits        func(ctx context.Context, text string) bool
+	// most is how many words it may have, 0 for any number.
+	most int
 }
 
 const (
@@ -25,6 +27,9 @@ const (
 	// for again, formAgain how often one is that is none.
 	cutAgain  = 2
 	formAgain = 1
+	// briefWords bounds a short plan, some above what is asked for. One that is longer
+	// is asked for again once, and then taken as it is.
+	briefWords, briefAgain = 350, 1
 	// quoted is how much of what was handed over is shown again, in bytes.
 	quoted = 2000
 )
@@ -48,7 +53,10 @@ func (s *session) handOver(ctx context.Context, p product, first ...plan.Message
 		case text == "":
 			return "", errEmpty(p.phase, p.noun)
 		case !declines().MatchString(text) || p.fits(ctx, text):
-			return text, nil
+			if p.most == 0 || again >= briefAgain || len(strings.Fields(text)) <= p.most {
+				return text, nil
+			}
+			prompt = []plan.Message{plan.UserText(p.askShorter(text))}
 		case again >= formAgain:
 			return "", s.park(plan.ParkRefused, p.noneDetail(text, s.phase))
 		default:
@@ -68,6 +76,12 @@ var declines = lazy.Regexp(`(?i)\b(?:I|we)(?:['’]m|\s+am|['’]re|\s+are)?\s+(
 func (p product) askWhole() string {
 	return fmt.Sprintf("The %s was cut off by the output limit. "+
 		"Hand it over again, whole and shorter, in the same form.", p.noun)
+}
+
+// askShorter asks for the product again because it is longer than a person wants it.
+func (p product) askShorter(text string) string {
+	return fmt.Sprintf("The %s has %d words, and the person wants at most about %d. Hand it over again, whole and "+
+		"shorter, in the same form: leave out what the code itself says.", p.noun, len(strings.Fields(text)), p.most)
 }
 
 // askProper asks for the product again because what was handed over is none.
@@ -108,7 +122,12 @@ func (ph *Phases) report(b plan.Brief, s *session) product {
 // planText is what Plan hands over: something with a heading of a plan, or that
 // names something of the repository. What was looked at is no plan.
 func (ph *Phases) planText(b plan.Brief, s *session) product {
+	most := 0
+	if ph.cfg.PlanSize == plan.PlanShort {
+		most = briefWords
+	}
 	return product{
+		most:  most,
 		phase: "Plan",
 		noun:  "plan",
 		lacks: "it has no file, no step and no command in it",

@@ -57,6 +57,8 @@ type Config struct {
 	// Way is how much of the workflow Explore may leave out: plan.WayFull or "",
 	// plan.WayShort, plan.WayAuto.
 	Way string
+	// PlanSize is how long a plan may be: plan.PlanShort; otherwise as long as it needs.
+	PlanSize string
 	// Checks are the commands that decide, as far as they are known before there is
 	// a plan. Nil: none are.
 	Checks func() []plan.Check
@@ -64,6 +66,9 @@ type Config struct {
 	Instructions []Instruction
 
 	Limits plan.Limits
+	// Own bound single phases by themselves: turns in the place of Limits', tokens and
+	// cost of all their attempts beside it.
+	Own map[plan.Phase]plan.Limits
 	// Window is the window of a model in tokens, 0 if it is not known; it is
 	// asked before each request. LearnWindow is told a window that a server has
 	// named. Compaction says what may be done where the window gets full.
@@ -229,6 +234,7 @@ func (ph *Phases) inRoom(
 	if err != nil {
 		return out, err
 	}
+	room.ready = b.Ready
 	defer func() {
 		if err == nil && out.Report != "" && room.lookout != nil {
 			return // what is handed a report goes on in it

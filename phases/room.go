@@ -33,19 +33,37 @@ type Room struct {
 	// thrown away. A sandbox.Breach among its errors says that the real tree
 	// changed although the phase must not change it.
 	Close func() error
-	// lookout runs commands in place of Shell, in a room of its own.
+	// lookout runs commands in place of Shell, in a room of its own, and ready is what
+	// they wait for; nil: nothing.
 	lookout *lookout
+	ready   func(context.Context) error
 }
 
 // runner runs the commands of the phase; nil where it has none.
 func (r Room) runner() tools.Shell {
 	switch {
+	case r.lookout != nil && r.ready != nil:
+		return waiting{Shell: r.lookout, ready: r.ready}
 	case r.lookout != nil:
 		return r.lookout
 	case r.Shell != nil:
 		return r.Shell
 	}
 	return nil
+}
+
+// waiting runs commands once what they need is there.
+type waiting struct {
+	tools.Shell
+	ready func(context.Context) error
+}
+
+// Run implements [tools.Shell].
+func (w waiting) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	if err := w.ready(ctx); err != nil {
+		return sandbox.Result{}, fmt.Errorf("wait for the setup: %w", err)
+	}
+	return w.Shell.Run(ctx, c)
 }
 
 // Changes is how a tree stands against how commands found it first. The paths

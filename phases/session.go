@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -69,6 +70,9 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 		return nil, errors.Join(err, shut())
 	}
 	cfg := ph.conversing(b, chosen.model)
+	if cfg.Before, err = ph.carried(b, chosen.model); err != nil {
+		return nil, errors.Join(err, shut())
+	}
 	cfg.Wire, cfg.WireOf = chosen.wire, ph.cfg.Wire
 	cfg.Tools, cfg.Format, cfg.Emit = offered, format, emit
 	cfg.Parts = partsOf(advice)
@@ -108,6 +112,7 @@ func (ph *Phases) conversing(b plan.Brief, model string) loop.Config {
 		Conv:       b.Conv,
 		Attempt:    b.Attempt,
 		Limits:     ph.limits(b.Phase),
+		Part:       ph.part(b),
 		Spent:      b.Spent,
 		Cost:       b.Cost,
 		Price:      ph.cfg.Price,
@@ -247,11 +252,15 @@ func limitDetail(l plan.LimitHit) string {
 	}
 	format := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	used := fmt.Sprintf("%s: %s of %s used", l.Kind, format(l.Value), format(l.Max))
+	if l.Kind == "cost" && l.Value < l.Max {
+		used += ", and the next call could cost more than is left"
+	}
 	switch {
+	case l.Of != "":
+		return fmt.Sprintf("%s, which is all that [%s] allows; go on with a higher --phase-limit %s.max_%s=N",
+			used, l.Of, strings.TrimPrefix(l.Of, "phase."), l.Kind)
 	case l.Kind == "context":
 		return used + "; go on with --compaction full, or a --model with a larger window"
-	case l.Kind == "cost" && l.Value < l.Max:
-		used += ", and the next call could cost more than is left"
 	}
 	return used + "; go on with a higher --max-" + l.Kind
 }

@@ -16,8 +16,8 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.
 	text, err := s.handOver(
 		ctx,
 		ph.planText(b, s),
-		plan.UserText(compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
-			"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "FORM": ph.cfg.Kit.Prompts["form"],
+		s.after(b, compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
+			"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "FORM": ph.planForm(),
 			"REPORT": reported(b), "PLACES": s.ofReport(ctx, b.Report),
 			"PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)), "CHECKS": ph.knownChecks(),
 		})),
@@ -62,7 +62,7 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 			"CHECKS":       baselineText(b.Checks),
 		})
 	}
-	if err := s.ask(ctx, 0, plan.UserText(prompt)); err != nil {
+	if err := s.ask(ctx, 0, s.after(b, prompt)); err != nil {
 		return out, err
 	}
 	n := 1

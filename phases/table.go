@@ -60,7 +60,7 @@ func descriptions() []description {
 		{
 			phase:   plan.Explore,
 			Traits:  Traits{MayRunCommands: true, LoadsSkills: true},
-			prompts: []string{"explore", "short", "either", "form", "ask"},
+			prompts: []string{"explore", "short", "either", "form", "brief", "ask"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Recall, tools.Ask, tools.Prune},
 			refusal: lookOn,
 			work:    (*Phases).explore,

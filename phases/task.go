@@ -40,6 +40,7 @@ func (ph *Phases) offered(
 	wanted *another,
 ) (out []loop.Tool, set *tools.Set, shut func() error, err error) {
 	known := handedOver(b)
+	maps.Copy(known, seen(slices.Concat(b.Carried...)))
 	maps.Copy(known, seen(b.Past))
 	if set, err = ph.openTools(room, known, ph.openedBefore(b), wanted.ask); err != nil {
 		return nil, nil, nil, err

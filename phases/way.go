@@ -13,11 +13,20 @@ func (ph *Phases) wayPrompts() (way, form string) {
 	prompts := ph.cfg.Kit.Prompts
 	switch ph.cfg.Way {
 	case plan.WayAuto:
-		return prompts["either"], prompts["form"]
+		return prompts["either"], ph.planForm()
 	case plan.WayShort:
-		return prompts["short"], prompts["form"]
+		return prompts["short"], ph.planForm()
 	}
 	return "", ""
+}
+
+// planForm is the form of a plan, and how long it may be where that is bounded.
+func (ph *Phases) planForm() string {
+	form := ph.cfg.Kit.Prompts["form"]
+	if ph.cfg.PlanSize == plan.PlanShort {
+		form = strings.TrimSpace(form + "\n\n" + ph.cfg.Kit.Prompts["brief"])
+	}
+	return form
 }
 
 // planParts are the headings that a report does not have and every plan does.
@@ -52,7 +61,7 @@ func stillOpen(report string) string {
 
 // reported is what Explore found, for Plan; "" where it handed over a plan.
 func reported(b plan.Brief) string {
-	if b.Report == "" {
+	if b.Report == "" || len(b.Carried) > 0 { // it is the last that was said there
 		return ""
 	}
 	return fence("report", "", b.Report)

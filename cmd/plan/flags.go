@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host"
 )
@@ -26,7 +27,8 @@ type runFlags struct {
 	force          bool
 	record, replay string
 	compaction     string
-	way            string
+	way, planSize  string
+	phaseLimits    []string
 	replanOnDrift  bool
 	critique       bool
 	approvePlan    bool
@@ -58,6 +60,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		"`WAY` through the phases: full, short (Explore hands over the plan), direct (neither Explore nor Plan), or "+
 			"auto: Explore chooses between full and short once it has looked",
 	)
+	fl.StringVar(&f.planSize, "plan-size", "full", "`SIZE` of a plan: short (a page) or full (as long as it needs)")
 	fl.BoolVar(
 		&f.freshBaseline,
 		"fresh-baseline",
@@ -97,6 +100,12 @@ func (f *runFlags) registerLooking(cmd *cobra.Command) {
 		"`PHASE=NAME`: another model for one phase, also of another provider (repeatable)",
 	)
 	fl.IntVar(&f.turns, "max-turns", 100, "at most `N` model calls in a phase")
+	fl.StringArrayVar(
+		&f.phaseLimits,
+		"phase-limit",
+		nil,
+		"`PHASE.LIMIT=N`: max_turns, max_tokens or max_cost of one phase, such as plan.max_turns=20; 0 lifts it (repeatable)",
+	)
 	fl.Int64Var(&f.tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
 	fl.Float64Var(&f.cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
 	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
@@ -197,8 +206,15 @@ func (f *runFlags) options(cmd *cobra.Command) (host.Options, error) {
 		return o, err
 	}
 	var err error
-	c.Phase, err = host.PhaseModels(f.phaseModels)
-	return o, err
+	if c.Phase, err = host.PhaseModels(f.phaseModels); err != nil {
+		return o, err
+	}
+	for _, limit := range f.phaseLimits {
+		if err := c.LimitPhase(limit); err != nil {
+			return o, usage("--phase-limit %q: %v", limit, err)
+		}
+	}
+	return o, nil
 }
 
 // choices reads the flags that take one of a few words.
@@ -210,6 +226,7 @@ func (f *runFlags) choices(given func(string) bool, c *config.Config) error {
 	}{
 		{"compaction", f.compaction, []string{"off", "safe", "full"}, &c.Compact.Level},
 		{"way", f.way, []string{"auto", "full", "short", "direct"}, &c.Way},
+		{"plan-size", f.planSize, []string{plan.PlanShort, plan.PlanFull}, &c.PlanSize},
 		{"sandbox", f.sandbox, []string{
 			"auto", "required", "off", "namespaces", "bubblewrap", "landlock",
 			"sandbox-exec",

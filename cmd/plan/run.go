@@ -9,15 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
-	"github.com/plan-engine/plan/internal/hint"
 )
 
 func (a *app) runCommand() *cobra.Command {
 	var flags runFlags
 	var req host.Request
 	var files runFiles
-	var worktree bool
+	var worktree, estimate bool
 	var resumeID string
 	var latest bool
 	cmd := &cobra.Command{
@@ -51,10 +51,12 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 			if req.Text, err = a.request(args, `plan run "Fix the flaky retry test"`); err != nil {
 				return err
 			}
+			if req.Dir = a.dir; estimate {
+				return a.estimate(cmd.Context(), req)
+			}
 			if err := files.read(cmd.Context(), a, &req); err != nil {
 				return err
 			}
-			req.Dir = a.dir
 			mayAsk := req.Plan == "" && !req.PlanOnly && a.interactive() && host.IsQuestion(req.Text)
 			if mayAsk && a.terminal().WantsAnswer(cmd.Context()) {
 				req.AsQuestion()
@@ -72,6 +74,12 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		"what to call the run in lists: `TEXT` (default: the request's first line)",
 	)
 	cmd.Flags().BoolVar(&req.PlanOnly, "plan-only", false, "stop once there is a plan")
+	cmd.Flags().BoolVar(
+		&estimate,
+		"estimate",
+		false,
+		"say what it is likely to use, from earlier runs of its kind, and start nothing",
+	)
 	files.register(cmd)
 	cmd.Flags().StringVar(&resumeID, "resume", "", "go on with run `ID` instead of starting one")
 	cmd.Flags().BoolVar(&latest, "resume-latest", false, "go on with the newest run that is not final")
@@ -92,6 +100,18 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 	cmd.MarkFlagsMutuallyExclusive("from-plan", "plan-only")
 	cmd.MarkFlagsMutuallyExclusive("resume", "resume-latest")
 	return cmd
+}
+
+// estimate says what a run is likely to use.
+func (a *app) estimate(ctx context.Context, req host.Request) error {
+	e, err := a.host.Estimate(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.document(e)
+	}
+	return render.UnlessReaderLeft(render.Estimate(a.out, e))
 }
 
 // request reads the request from the arguments or from standard input. Example is a

@@ -2,6 +2,8 @@ package connect
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -93,8 +95,11 @@ func UsedModels(cfg config.Config) (map[string]string, error) {
 
 // CheckBudget refuses a cost limit that could not be kept.
 func CheckBudget(cfg config.Config, servers *provider.Set) error {
+	limit := "--max-cost"
 	if cfg.MaxCost <= 0 {
-		return nil
+		if limit = phaseCost(cfg); limit == "" {
+			return nil
+		}
 	}
 	used, err := UsedModels(cfg)
 	if err != nil {
@@ -103,12 +108,52 @@ func CheckBudget(cfg config.Config, servers *provider.Set) error {
 	for m, what := range used {
 		if entry, ok := servers.Entry(m); !ok || !entry.Priced {
 			return hint.New(
-				fmt.Sprintf("--max-cost cannot be kept: the price of model %s (%s) is not known", m, what),
+				fmt.Sprintf("%s cannot be kept: the price of model %s (%s) is not known", limit, m, what),
 				fmt.Sprintf("Give it one in config.toml: [models.%q] with input and output in USD per million "+
 					"tokens.", m))
 		}
 	}
 	return nil
+}
+
+// phaseCost names a phase that has a limit on cost of its own, "" for none.
+func phaseCost(cfg config.Config) string {
+	for _, p := range slices.Sorted(maps.Keys(cfg.Phase)) {
+		if most := cfg.Phase[p].MaxCost; most != nil && *most > 0 {
+			return fmt.Sprintf("max_cost of [phase.%s]", p)
+		}
+	}
+	return ""
+}
+
+// PhaseLimits are the bounds that phases have of their own.
+func PhaseLimits(cfg config.Config) map[plan.Phase]plan.Limits {
+	out := map[plan.Phase]plan.Limits{}
+	for p, own := range cfg.Phase {
+		out[p] = plan.Limits{
+			Turns:   valueOf(own.MaxTurns),
+			Tokens:  valueOf(own.MaxTokens),
+			CostUSD: valueOf(own.MaxCost),
+		}
+	}
+	return out
+}
+
+// PhaseCarries are the phases that go on from the conversation of the one before them.
+func PhaseCarries(cfg config.Config) map[plan.Phase]bool {
+	out := map[plan.Phase]bool{}
+	for p, own := range cfg.Phase {
+		out[p] = own.Carry == plan.CarryConversation
+	}
+	return out
+}
+
+// valueOf is what a setting says, zero where it is not set.
+func valueOf[T any](set *T) (value T) {
+	if set != nil {
+		value = *set
+	}
+	return value
 }
 
 // PhaseSettings is how the models of each phase are asked.

@@ -77,7 +77,7 @@ func TestRecallIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.StartRun("01D", nil)
+	l.StartRun("01D", nil, 0)
 	const first = "- run 01A of 2026-01-02, new: Make the tokenizer faster\n"
 	for query, want := range map[string]string{
 		"lexer":                       "- fact: A lexer has fuzz tests\n- fact: The lexer is made by ragel\n",

@@ -16,6 +16,7 @@ import (
 // under its parent's, so that what it consumes counts there too, while it does.
 type Account struct {
 	limits plan.Limits
+	of     string // the table of settings that the limits stand in, "" for the run's own
 	above  *Account
 	purse  *purse  // shared with the accounts above and below
 	calls  int     // on their way, that have set money aside; under purse.mu
@@ -39,6 +40,15 @@ func New(limits plan.Limits, used plan.Usage, usd float64) *Account {
 	}
 }
 
+// NewPart makes the account of a part of the run that has limits of its own, which
+// stand in the table of settings of this name, and has consumed this much so far.
+func NewPart(run *Account, of string, limits plan.Limits, used plan.Usage, usd float64) *Account {
+	a := New(limits, used, usd)
+	a.of = of
+	a.PutUnder(run)
+	return a
+}
+
 // PutUnder makes this the account of a sub-agent.
 func (a *Account) PutUnder(parent *Account) { a.above, a.purse = parent, parent.purse }
 
@@ -50,6 +60,14 @@ func (a *Account) Pay(u plan.Usage, usd float64) {
 		a.cost += usd
 		a.mu.Unlock()
 	}
+}
+
+// Run is the account of the whole run, where this one is that of a part.
+func (a *Account) Run() *Account {
+	for a.of != "" && a.above != nil {
+		a = a.above
+	}
+	return a
 }
 
 // Total is what was consumed so far.
@@ -111,6 +129,7 @@ func (a *Account) balance() (b balance, limited bool) {
 					Kind:  "cost",
 					Value: cost,
 					Max:   most,
+					Of:    a.of,
 				},
 			}
 		}
@@ -194,12 +213,14 @@ func (a *Account) Spent() *plan.LimitHit {
 				Kind:  "tokens",
 				Value: float64(usage.Tokens()),
 				Max:   float64(lim.Tokens),
+				Of:    a.of,
 			}
 		case lim.CostUSD > 0 && cost >= lim.CostUSD:
 			return &plan.LimitHit{
 				Kind:  "cost",
 				Value: cost,
 				Max:   lim.CostUSD,
+				Of:    a.of,
 			}
 		}
 	}

@@ -1,0 +1,33 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/plan-engine/plan/host"
+)
+
+// Estimate writes what a run is likely to use.
+func Estimate(w io.Writer, e host.Estimate) error {
+	if e.From == "" {
+		_, err := fmt.Fprintf(w, "no estimate: %d finished runs of this kind here, and too few elsewhere\n", e.Here)
+		return err
+	}
+	text := fmt.Sprintf("from %d finished runs of this kind in this repository\n", e.Runs)
+	if e.From == host.FromHome {
+		text = fmt.Sprintf("only %d finished runs of this kind here; from %d in all repositories\n", e.Here, e.Runs)
+	}
+	line := func(what string, s *host.Spread, say func(float64) string) {
+		if s == nil {
+			text += fmt.Sprintf("%-7s not known\n", what)
+			return
+		}
+		text += fmt.Sprintf("%-7s %s, between %s and %s\n", what, say(s.Median), say(s.Low), say(s.High))
+	}
+	line("tokens", e.Tokens, func(v float64) string { return Tokens(int64(v)) })
+	line("cost", e.CostUSD, func(v float64) string { return Cost(v, true) })
+	line("time", e.Seconds, func(v float64) string { return Duration(time.Duration(v) * time.Second) })
+	_, err := io.WriteString(w, text)
+	return err
+}

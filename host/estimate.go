@@ -1,0 +1,131 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
+)
+
+const (
+	// leastAlike is the least number of earlier runs that an estimate rests on, and
+	// mostAlike how many of the newest count.
+	leastAlike, mostAlike = 3, 200
+	// shortRequest and longRequest part requests by size, in bytes.
+	shortRequest, longRequest = 300, 2000
+)
+
+// Estimate is what a run is likely to use, as earlier runs of its kind did: those that
+// ended in the same way, with a plan or with a change, for a request of about its size.
+type Estimate struct {
+	// Runs is how many it rests on; From says whose: of the repository, of the whole home,
+	// or "" where there were too few for any estimate, and nothing else is filled in.
+	Runs int    `json:"runs"`
+	From string `json:"from"`
+	// Here is how many runs of the kind the repository has.
+	Here   int     `json:"here"`
+	Tokens *Spread `json:"tokens,omitempty"`
+	// CostUSD rests on the runs whose price is known; nil where those are too few.
+	CostUSD *Spread `json:"cost_usd,omitempty"`
+	// Seconds are from the first event to the last, with all that a run waited for.
+	Seconds *Spread `json:"seconds,omitempty"`
+}
+
+// Whose runs an estimate rests on.
+const (
+	FromRepository = "repository"
+	FromHome       = "home"
+)
+
+// Spread is a range: the lowest tenth, the middle and the highest tenth.
+type Spread struct {
+	Low    float64 `json:"low"`
+	Median float64 `json:"median"`
+	High   float64 `json:"high"`
+}
+
+// Estimate tells from earlier runs what one would use. Nothing is started.
+func (h *Host) Estimate(ctx context.Context, r Request) (Estimate, error) {
+	repo, err := h.OpenRepo(ctx, cmp.Or(r.Dir, "."))
+	if err != nil {
+		return Estimate{}, err
+	}
+	db, err := h.DB(ctx)
+	if err != nil {
+		return Estimate{}, err
+	}
+	filter := memory.Filter{Repo: repo.Root(), States: []plan.State{plan.Approved, plan.Exhausted, plan.Blocked}}
+	if r.PlanOnly {
+		filter.States = []plan.State{plan.Planned}
+	}
+	alike := func() ([]memory.RunInfo, error) {
+		runs, err := db.Runs(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		runs = slices.DeleteFunc(runs, func(run memory.RunInfo) bool {
+			return run.Usage.Requests == 0 || sizeClass(run.Request) != sizeClass(r.Text)
+		})
+		return runs[:min(len(runs), mostAlike)], nil
+	}
+	here, err := alike()
+	if err != nil {
+		return Estimate{}, err
+	}
+	if len(here) >= leastAlike {
+		return estimateFrom(here, FromRepository, len(here)), nil
+	}
+	filter.Repo = ""
+	all, err := alike()
+	if err != nil || len(all) < leastAlike {
+		return Estimate{Here: len(here)}, err
+	}
+	return estimateFrom(all, FromHome, len(here)), nil
+}
+
+// sizeClass is the class of a request's size.
+func sizeClass(request string) int {
+	switch n := len(request); {
+	case n <= shortRequest:
+		return 0
+	case n <= longRequest:
+		return 1
+	}
+	return 2
+}
+
+func estimateFrom(runs []memory.RunInfo, from string, here int) Estimate {
+	var tokens, cost, seconds []float64
+	for _, r := range runs {
+		tokens = append(tokens, float64(r.Usage.Tokens()))
+		seconds = append(seconds, r.Updated.Sub(r.Created).Round(time.Second).Seconds())
+		if r.Priced {
+			cost = append(cost, r.CostUSD)
+		}
+	}
+	return Estimate{
+		Runs:    len(runs),
+		From:    from,
+		Here:    here,
+		Tokens:  spreadOf(tokens),
+		CostUSD: spreadOf(cost),
+		Seconds: spreadOf(seconds),
+	}
+}
+
+// spreadOf is the range of values, nil where there are too few.
+func spreadOf(values []float64) *Spread {
+	if len(values) < leastAlike {
+		return nil
+	}
+	slices.Sort(values)
+	last := len(values) - 1
+	return &Spread{
+		Low:    values[last/10],
+		Median: values[len(values)/2],
+		High:   values[last-last/10],
+	}
+}
