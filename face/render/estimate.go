@@ -28,6 +28,6 @@ func Estimate(w io.Writer, e host.Estimate) error {
 	line("tokens", e.Tokens, func(v float64) string { return Tokens(int64(v)) })
 	line("cost", e.CostUSD, func(v float64) string { return Cost(v, true) })
 	line("time", e.Seconds, func(v float64) string { return Duration(time.Duration(v) * time.Second) })
-	_, err := io.WriteString(w, text)
+	_, err := fmt.Fprint(w, text)
 	return err
 }
