@@ -22,7 +22,7 @@ func batchKills() (kills, jobs int) {
 	if sampling.All() {
 		return 50, 24
 	}
-	return 2, 5
+	return 2, 3
 }
 
 // TestBatchSurvivesKills kills a batch at random times, resumes it, and compares

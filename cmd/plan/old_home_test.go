@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/model/scripted"
 )
@@ -28,6 +29,9 @@ type oldRun struct {
 	resume []string // flags
 	after  string   // the command that brings the change to the repository
 }
+
+// sampledOldRuns is how many of them are gone on with in each home, where not all are.
+const sampledOldRuns = 4
 
 // oldRuns are the runs that testdata/home-1/make.txtar makes, outside of its
 // batch and without those that ended.
@@ -77,7 +81,7 @@ func testOldHome(t *testing.T, home, view string) {
 	}
 
 	t.Run("resume", func(t *testing.T) {
-		for _, run := range oldRuns() {
+		for _, run := range sampling.Pick(sampling.New(t), sampledOldRuns, oldRuns()) {
 			t.Run(run.title, func(t *testing.T) {
 				t.Parallel()
 				h.on(t).goOn(run, before[run.title].ID)

@@ -105,6 +105,7 @@ func TestNothingShownActs(t *testing.T) {
 		"Findings":        render.Findings,
 		"WriteProse":      render.WriteProse,
 		"Runs":            render.Runs,
+		"Estimate":        render.Estimate,
 		"WriteMoved":      render.WriteMoved,
 		"WritePlanDiff":   render.WritePlanDiff,
 		"Review": func(w io.Writer, version string, r host.Reviewed) error {

@@ -3,15 +3,14 @@
 # machine has room for them, and removes what is left of them.
 #
 # A test run makes and deletes some hundred thousand small files, and a disk's
-# filesystem takes a fifth of its time for that. What go builds stays on the disk.
+# filesystem takes a fifth of its time for that.
 set -euo pipefail
-room=$((4 << 20)) # KiB
+room=$((8 << 20)) # KiB; half of it is for the test programs that go links
 shm=/dev/shm
 free=$(df --output=avail "$shm" 2>/dev/null | tail -n 1) || free=0
 if [ "$(stat -f -c %T "$shm" 2>/dev/null)" != tmpfs ] || [ "${free:-0}" -lt "$room" ]; then
 	exec "$@"
 fi
-export GOTMPDIR=${GOTMPDIR:-${TMPDIR:-/tmp}}
 TMPDIR=$(mktemp -d "$shm/plan-test.XXXXXX")
 export TMPDIR
 trap 'chmod -R u+w "$TMPDIR"; rm -rf "$TMPDIR"' EXIT

@@ -114,7 +114,7 @@ func (*flood) Close() error { return nil }
 //nolint:paralleltest // see above
 func TestAnswersAreBounded(t *testing.T) {
 	const (
-		all  = 200 << 20
+		all  = 130 << 20
 		kept = 8 << 20
 		heap = 160 << 20
 	)
