@@ -18,9 +18,6 @@ type Brief struct {
 	Earlier *PlanDoc      // Review: the plan that was given up last, nil for none
 	Asked   bool          // Implement: it has asked for another plan before, which it may once in a run
 	Said    []string      // what the person has said since, oldest first
-	// Ready waits for what commands need, and fails where the run cannot go on without.
-	// Nil: it is there.
-	Ready   func(context.Context) error
 	Context []Message     // Explore: the frozen conversation it starts from
 	Report  string        // Plan: what Explore found
 	Carried [][]Event     // Plan, Implement: the conversations that it goes on from, oldest first
@@ -40,6 +37,10 @@ type Brief struct {
 	Change  Trees         // Review: the trees that the change lies between
 	Closing string        // Review: the implementer's last words; only its answers to gaps and what it left open are used
 	Last    *Judgement    // Implement and Review after a review: what that came to
+
+	// Ready waits for what commands need, and fails where the run cannot go on without.
+	// Nil: it is there.
+	Ready func(context.Context) error
 
 	Spent Usage   // by the whole run so far
 	Cost  float64 // USD, by the whole run so far

@@ -48,23 +48,7 @@ func faults(c Config, wires []wire.Kind) []fault {
 			out = append(out, fault{key: key, text: text})
 		}
 	})
-	for _, phase := range sortedKeys(reflect.ValueOf(c.Phase)) {
-		if name := plan.Phase(phase.String()); name != plan.Critique && !slices.Contains(plan.Phases(), name) {
-			out = append(out, fault{
-				key:  "phase." + phase.String(),
-				text: "is not a phase: there are explore, plan, critique, implement and review",
-			})
-		}
-	}
-	for _, phase := range slices.Sorted(maps.Keys(c.Phase)) {
-		if c.Phase[phase].Carry == plan.CarryConversation && phase != plan.Plan && phase != plan.Implement {
-			out = append(out, fault{
-				key: fmt.Sprintf("phase.%s.carry", phase),
-				text: `= "conversation" is for plan and implement: Explore is the first, and who judges ` +
-					"never sees how the work came about",
-			})
-		}
-	}
+	out = append(out, phaseFaults(c.Phase)...)
 	if c.BaseURL != "" && !webAddress(c.BaseURL) {
 		out = append(out, fault{key: "base_url", text: `must be an address like "https://host/v1"`})
 	}
@@ -80,14 +64,7 @@ func faults(c Config, wires []wire.Kind) []fault {
 		}
 	}
 	out = append(out, wallFaults(c.Walls)...)
-	for _, language := range sortedKeys(reflect.ValueOf(c.LSP)) {
-		if !slices.Contains(lspLanguages(), language.String()) {
-			out = append(out, fault{
-				key:  "lsp." + language.String(),
-				text: "is not a language that symbols knows: there are " + strings.Join(lspLanguages(), ", "),
-			})
-		}
-	}
+	out = append(out, languageFaults(c.LSP)...)
 	for i, c := range c.Checks.Run {
 		if text := wrongCheck(c); text != "" {
 			out = append(out, fault{
@@ -98,6 +75,43 @@ func faults(c Config, wires []wire.Kind) []fault {
 	}
 	out = append(out, providerFaults(c, wires)...)
 	return append(out, ruleFaults(c)...)
+}
+
+// phaseFaults checks what is set for single phases.
+func phaseFaults(phases map[plan.Phase]PhaseConfig) []fault {
+	var out []fault
+	for _, phase := range sortedKeys(reflect.ValueOf(phases)) {
+		if name := plan.Phase(phase.String()); name != plan.Critique && !slices.Contains(plan.Phases(), name) {
+			out = append(out, fault{
+				key:  "phase." + phase.String(),
+				text: "is not a phase: there are explore, plan, critique, implement and review",
+			})
+		}
+	}
+	for _, phase := range slices.Sorted(maps.Keys(phases)) {
+		if phases[phase].Carry == plan.CarryConversation && phase != plan.Plan && phase != plan.Implement {
+			out = append(out, fault{
+				key: fmt.Sprintf("phase.%s.carry", phase),
+				text: `= "conversation" is for plan and implement: Explore is the first, and who judges ` +
+					"never sees how the work came about",
+			})
+		}
+	}
+	return out
+}
+
+// languageFaults checks that servers are named for languages that are known.
+func languageFaults(servers map[string]LSPConfig) []fault {
+	var out []fault
+	for _, language := range sortedKeys(reflect.ValueOf(servers)) {
+		if !slices.Contains(lspLanguages(), language.String()) {
+			out = append(out, fault{
+				key:  "lsp." + language.String(),
+				text: "is not a language that symbols knows: there are " + strings.Join(lspLanguages(), ", "),
+			})
+		}
+	}
+	return out
 }
 
 // wallFaults checks what commands are to see.
