@@ -14,6 +14,7 @@ import (
 
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/failpoint"
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 // stagePrefix begins the name of the folder, at the top of a work tree, in which
@@ -91,12 +92,12 @@ func (m *mover) fill(ctx context.Context, to string) error {
 
 // checkOut has git write files of a tree to where they wait.
 func (m *mover) checkOut(ctx context.Context, to string, paths []string) error {
-	dir, err := os.MkdirTemp(m.repo.scratch(), "plan-index-")
+	room, err := scratch.New(m.repo.scratch(), scratch.Index)
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	a := area{dir: m.repo.root, index: filepath.Join(dir, "index")}
+	defer func() { _ = room.Close() }()
+	a := area{dir: m.repo.root, index: filepath.Join(room.Dir, "index")}
 	if _, err := m.repo.git.Run(ctx, m.repo.call(a, "", "read-tree", to)); err != nil {
 		return err
 	}
