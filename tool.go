@@ -116,6 +116,10 @@ type ToolEnd struct {
 	// Altered names files of the reviewed snapshot that stood changed in the
 	// layer of a review before or after the call.
 	Altered []string `json:"altered,omitempty"`
+	// Made are files that a review's commands have made, or written anew, since the
+	// call before; one without a hash is gone. The contents are blobs, so that a later
+	// process can put them back. Files with known secrets are not among them.
+	Made []AddedFile `json:"made,omitempty"`
 }
 
 // Type implements [Body].

@@ -115,15 +115,16 @@ func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 		Status:    res.Status,
 		Terminate: res.Terminate,
 		Altered:   res.Altered,
+		Made:      res.Made,
 	}
 	if res.Full == nil {
-		return end, nil
+		return end, res.Kept
 	}
 	before, after := plan.NewBlob(res.Full), plan.NewBlob([]byte(l.cfg.RedactRead(string(res.Full))))
 	// The output tells the model under which hash to find the whole text.
 	end.Output = strings.ReplaceAll(end.Output, before.Hash, after.Hash)
 	end.Blob = after.Hash
-	return end, []plan.Blob{after}
+	return end, append(res.Kept, after)
 }
 
 func (l *Loop) cancelledEnd(c *call) *plan.ToolEnd {

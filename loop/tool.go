@@ -128,6 +128,10 @@ type Result struct {
 	Status string
 	// Altered is put into the journal with the result; see [plan.ToolEnd].
 	Altered []string
+	// Made is put into the journal with the result, and Kept are the contents that it
+	// names; see [plan.ToolEnd].
+	Made []plan.AddedFile
+	Kept []plan.Blob
 	// Record is put into the journal before the result.
 	Record []plan.Body
 }

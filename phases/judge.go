@@ -64,6 +64,9 @@ func (ph *Phases) judged(ctx context.Context, b plan.Brief, p *prover, j plan.Ju
 		return plan.Outcome{}, err
 	}
 	for _, f := range added {
+		if hasSecret(f.Data, ph.cfg.RedactRead) {
+			continue
+		}
 		blob := plan.NewBlob(f.Data)
 		f.Hash = blob.Hash
 		j.Added = append(j.Added, f.AddedFile)

@@ -1,11 +1,9 @@
 package phases
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"sync"
 	"time"
@@ -362,44 +360,8 @@ func (p *prover) say(ctx context.Context, text string) {
 }
 
 // addedFiles are the reviewer's new files, without those that configure a build
-// or a test runner. Those that a command names come first. Of the others a temporary
-// folder has only what programs left there for themselves, such as their caches.
+// or a test runner.
 func (p *prover) addedFiles(ctx context.Context) ([]plan.NewFile, error) {
-	room := p.s.room
-	if room.Added == nil {
-		return nil, nil
-	}
-	all, err := room.Added(ctx)
-	if err != nil {
-		return nil, &plan.Outage{Err: fmt.Errorf("look at the files that the reviewer made: %w", err)}
-	}
-	named := namedBy(p.known().Calls)
-	all = slices.DeleteFunc(all, func(f plan.AddedFile) bool { return path.IsAbs(f.Path) && !named(f.Path) })
-	slices.SortStableFunc(all, func(a, b plan.AddedFile) int {
-		if named(a.Path) != named(b.Path) {
-			return map[bool]int{true: -1, false: 1}[named(a.Path)]
-		}
-		return cmp.Compare(a.Size, b.Size)
-	})
-	var out []plan.NewFile
-	left := int64(mostAdded)
-	for _, f := range all {
-		if review.IsBuildConfig(f.Path) {
-			continue
-		}
-		if len(out) == mostFiles {
-			break
-		}
-		if f.Size > left {
-			continue // one that is smaller may follow
-		}
-		left -= f.Size
-		data, _, err := room.Read(f.Path)
-		if err != nil {
-			continue // it is gone again, or no file that can be read
-		}
-		out = append(out, plan.NewFile{AddedFile: f, Data: data})
-	}
-	slices.SortFunc(out, func(a, b plan.NewFile) int { return cmp.Compare(a.Path, b.Path) })
-	return out, nil
+	files, err := newFiles(ctx, p.s.room, p.known().Calls)
+	return slices.DeleteFunc(files, func(f plan.NewFile) bool { return review.IsBuildConfig(f.Path) }), err
 }

@@ -84,6 +84,13 @@ func (r *record) shortID(call string) string {
 	return r.idOf(call)
 }
 
+// lineOf is the command line of a call that has begun.
+func (r *record) lineOf(call string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.command[call]
+}
+
 // calls are the commands that ran, and the time that they took together.
 func (r *record) calls() ([]review.Call, time.Duration) {
 	r.mu.Lock()
@@ -98,6 +105,8 @@ type recorded struct {
 	record *record
 	// changes says how the files of the work stand; nil where that is not known.
 	changes func(ctx context.Context) (Changes, error)
+	// made says which files the calls have made.
+	made *made
 
 	mu      sync.Mutex
 	altered []string // after the last call
@@ -133,6 +142,11 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 	slices.Sort(res.Altered)
 	res.Altered = slices.Compact(res.Altered)
 	t.altered = now
+	calls, _ := t.record.calls()
+	ran := review.Call{Command: t.record.lineOf(in.Call)}
+	if res.Made, res.Kept, err = t.made.since(ctx, append(calls, ran)); err != nil && ctx.Err() != nil {
+		return res, err
+	}
 	if len(res.Altered) > 0 {
 		res.Output += "\nNote: these files of the work stood changed in your copy during this call, so it says " +
 			"nothing about the work as it is: " + listed(
@@ -144,14 +158,15 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 }
 
 // recordCommands gives a review's bash tool its record.
-func recordCommands(offered []loop.Tool, r *record, changes func(context.Context) (Changes, error)) []loop.Tool {
+func recordCommands(offered []loop.Tool, r *record, room Room, m *made) []loop.Tool {
 	out := slices.Clone(offered)
 	for i, t := range out {
 		if tools.PurposeOf(t.Info().Name) == tools.Execute {
 			out[i] = &recorded{
 				Tool:    t,
 				record:  r,
-				changes: changes,
+				changes: room.Changes,
+				made:    m,
 			}
 		}
 	}
