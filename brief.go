@@ -13,6 +13,8 @@ type Brief struct {
 	Aim     Aim
 	Claimed bool // Request is what the commits of a change say of it
 
+	Before string // what the run came to that this one continues, "" for none
+
 	Notice  string        // what to tell the conversation before its next turn
 	Replan  string        // Plan, Review: why the earlier plan was given up
 	Earlier *PlanDoc      // Review: the plan that was given up last, nil for none

@@ -54,6 +54,8 @@ type RunStart struct {
 	Aim     Aim    `json:"aim,omitempty"`
 	// Continues is the final run that this one goes on from.
 	Continues RunID `json:"continues,omitempty"`
+	// Before is what that one came to, as the phases are told of it: data.
+	Before string `json:"before,omitempty"`
 
 	// Against is what the change counts from in a run of AimReview; nil in others,
 	// where that is Snapshot.

@@ -274,6 +274,7 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 		Request: e.run.Start.Request,
 		Aim:     e.run.Start.Aim,
 		Claimed: e.run.Start.Against != nil && e.run.Start.Against.Claimed,
+		Before:  e.run.Start.Before,
 		Said:    e.run.Said,
 		Gaps:    slices.Clone(e.run.Gaps),
 		Past:    past,

@@ -138,6 +138,9 @@ type Apply struct {
 
 	// Anyway brings over also what was not approved.
 	Anyway bool
+
+	// Thread brings over what the runs that this one continues changed, too.
+	Thread bool
 }
 
 // Apply brings the change of a run to a work tree, as three-way merges do: what
@@ -148,7 +151,7 @@ func (h *Host) Apply(ctx context.Context, run *engine.Run, a Apply) (m Moved, er
 	if err := RequireApproved(run, a.Anyway); err != nil {
 		return m, err
 	}
-	c, err := h.ChangeOf(ctx, run)
+	c, run, err := h.changeToApply(ctx, run, a)
 	if err != nil {
 		return m, err
 	}
@@ -179,6 +182,26 @@ func (h *Host) Apply(ctx context.Context, run *engine.Run, a Apply) (m Moved, er
 	}
 	defer func() { err = errors.Join(err, hold.Close()) }()
 	return h.mergeChange(ctx, run, c, a, hold)
+}
+
+// changeToApply is the change that is meant, and the run as whose it is brought over.
+func (h *Host) changeToApply(ctx context.Context, run *engine.Run, a Apply) (Change, *engine.Run, error) {
+	if !a.Thread {
+		c, err := h.ChangeOf(ctx, run)
+		return c, run, err
+	}
+	c, t, err := h.ThreadChangeOf(ctx, run)
+	if err == nil {
+		err = requireThreadApproved(t, a.Anyway)
+	}
+	if err != nil {
+		return c, run, err
+	}
+	whole, start := *run, *run.Start
+	start.Base = t[0].Start.Base
+	start.Request = t.request()
+	whole.Start = &start
+	return c, &whole, nil
 }
 
 // RequireApproved refuses a change that was not approved, unless it is wanted

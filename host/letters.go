@@ -35,6 +35,7 @@ func (k Kind) decides() bool { return k == Approve || k == Deny || k == Answer }
 
 // Letter is something that is said to a run.
 type Letter struct {
+	// Kind is what it is for. Default: an answer where a question waits, else guidance.
 	Kind Kind `json:"-"`
 	// Text is the guidance, the answer, or the reason of a decision.
 	Text string `json:"text"`
@@ -53,23 +54,49 @@ type Letter struct {
 	Reject bool `json:"reject,omitempty"`
 }
 
-// Tell puts a letter into a run's inbox. The process that drives the run reads it
-// at its next step, and the next one that resumes it otherwise; which of these is
-// what Tell returns. A decision, an answer or a wish that nothing waits for is
+// Told is what becomes of a letter.
+type Told struct {
+	// Kind is what the letter was, where it did not say so itself.
+	Kind Kind
+	// Driver is the process that reads it at its next step; nil where none drives the
+	// run, and the next one that resumes it reads it.
+	Driver *memory.HeldError
+	// Continuation is the run that goes on from the one that was told, which is final.
+	// [Host.Resume] begins it, once, and drives it.
+	Continuation plan.RunID
+}
+
+// Tell says something to a run. The process that drives the run reads it at its next
+// step, and the next one that resumes it otherwise. What is said to a final run begins
+// one that continues it. A decision, an answer or a wish that nothing waits for is
 // refused: it would lie in the inbox and decide about something that comes later.
-func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (driver *memory.HeldError, err error) {
+func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (told Told, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
-		return nil, err
+		return told, err
 	}
 	if err := h.bind(ctx, db, id, &l); err != nil {
-		return nil, err
+		return told, err
 	}
-	if err := h.post(ctx, db, id, l); err != nil {
-		return nil, err
+	told.Kind = l.Kind
+	err = h.post(ctx, db, id, l)
+	if errors.Is(err, memory.ErrEnded) && (l.Kind == Steer || l.Kind == FollowUp) {
+		text, err := h.continuationText(l.Text)
+		if err == nil {
+			told.Continuation, err = h.postContinuation(ctx, db, id, text)
+		}
+		return told, err
 	}
-	driver, _ = db.Holder(id)
-	return driver, nil
+	if err != nil {
+		return told, err
+	}
+	told.Driver, _ = db.Holder(id)
+	return told, nil
+}
+
+// continuationText is what is said to a final run, as the request of the next one.
+func (h *Host) continuationText(text string) (string, error) {
+	return ReadRequest(userinfo.Redact(h.UserRedactor()(text)), `plan tell RUN "Also cover the empty list"`)
 }
 
 // post puts a letter into the inbox of a run. Secrets and credentials in addresses are
@@ -85,9 +112,9 @@ func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter)
 	}
 	_, err = db.Post(ctx, id, string(l.Kind), data)
 	if errors.Is(err, memory.ErrEnded) {
-		return hint.New(
-			fmt.Sprintf("run %s is final; nobody reads letters to it any more", id),
-			"Start a new run with what you have to say.",
+		return hint.Wrap(
+			fmt.Errorf("run %s is final, and nothing in it waits for that: %w", id, err),
+			fmt.Sprintf("`plan tell %s TEXT` begins a run that goes on from it.", id),
 		)
 	}
 	return err
@@ -96,6 +123,11 @@ func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter)
 // bind makes a letter one about what waits now, and refuses one that nothing waits
 // for.
 func (h *Host) bind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter) error {
+	if l.Kind == "" {
+		if err := decideKind(ctx, db, id, l); err != nil {
+			return err
+		}
+	}
 	if l.Kind == Steer || l.Kind == FollowUp {
 		return nil
 	}
@@ -118,6 +150,20 @@ func (h *Host) bind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter
 		fmt.Sprintf("Without --replan, the text reaches the implementer; `plan steer %s TEXT` reaches the "+
 			"planner.", id),
 	)
+}
+
+// decideKind makes a letter that does not say what it is an answer where a question
+// waits, and else guidance.
+func decideKind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter) error {
+	l.Kind = Steer
+	desk, err := readDesk(ctx, db, id)
+	if err != nil {
+		return err
+	}
+	if desk.asksSomething() {
+		l.Kind = Answer
+	}
+	return nil
 }
 
 // mailbox is the inbox of a run as a loop wants it. Taking is the journal's:

@@ -93,7 +93,7 @@ func TestWhatAKilledImplementLeftDoesNotCount(t *testing.T) {
 			return err
 		}},
 		{"undo", func(h *host.Host) error { _, err := h.Restore(t.Context(), run, host.Restore{Undo: true}); return err }},
-		{"newest", func(h *host.Host) error { _, err := h.Newest(t.Context(), w.repo); return err }},
+		{"newest", func(h *host.Host) error { _, err := h.Newest(t.Context(), w.repo, false); return err }},
 		{"due", func(h *host.Host) error { _, err := h.Due(t.Context(), w.repo); return err }},
 		{"list", func(h *host.Host) error { _, err := h.Runs(t.Context(), host.Filter{Dir: w.repo}); return err }},
 		{"trust", func(h *host.Host) error { _, err := h.TrustOf(t.Context(), w.repo, ""); return err }},

@@ -21,6 +21,10 @@ type Restore struct {
 	// it is meant.
 	To string
 
+	// Thread goes back to before the first of the runs that this one continues. To
+	// is engine.LabelStart then.
+	Thread bool
+
 	// Undo takes the last Apply or Restore for the run back, instead.
 	Undo bool
 
@@ -81,7 +85,7 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Mov
 		out.Commit = commit
 		return out.finish(moved, step{}, err, instead+"; a commit is taken back by hand with git revert")
 	}
-	left, to, err := restoreEnds(ctx, db, repo, run, how)
+	left, to, err := h.restoreEnds(ctx, db, repo, run, how)
 	if err != nil {
 		return m, err
 	}
@@ -157,7 +161,7 @@ func restoreGoal(
 }
 
 // restoreEnds finds the tree that the run left and the one to go back to.
-func restoreEnds(
+func (h *Host) restoreEnds(
 	ctx context.Context,
 	db *memory.DB,
 	repo *worktree.Repo,
@@ -178,6 +182,16 @@ func restoreEnds(
 	to, since, loose, err := restoreGoal(ctx, db, run, seq)
 	if err != nil {
 		return "", to, err
+	}
+	if how.Thread {
+		if how.To != engine.LabelStart {
+			return "", to, hint.Usage("--thread goes back to before its first run: give --to start with it")
+		}
+		c, _, err := h.ThreadChangeOf(ctx, run)
+		if err != nil {
+			return "", to, err
+		}
+		to.Tree, since = c.From, nil
 	}
 	for i, d := range since {
 		label := fmt.Sprintf("goal-%d", i+1)

@@ -44,6 +44,14 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 	}
 	defer func() { err = errors.Join(err, writer.Close()) }()
 	past, err := db.ReadAll(ctx, id) // once, for all who have to do with it
+	if errors.Is(err, memory.ErrNoRun) {
+		if cerr := writer.Close(); cerr != nil {
+			return End{}, cerr
+		}
+		if end, found, err := h.resumeContinuation(ctx, db, id, o, face); found || err != nil {
+			return end, err
+		}
+	}
 	if err != nil {
 		return End{}, wrap("read the journal", err)
 	}
@@ -218,57 +226,4 @@ func settingsData(run *engine.Run) json.RawMessage {
 		return run.Settings.Config
 	}
 	return run.Start.Config
-}
-
-// Resolve finds a run by a prefix of its id.
-func (h *Host) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
-	db, err := h.DB(ctx)
-	if err != nil {
-		return "", err
-	}
-	id, err := db.Resolve(ctx, prefix)
-	var many *memory.AmbiguousError
-	switch {
-	case errors.Is(err, memory.ErrNoRun):
-		return "", hint.Wrap(
-			err,
-			"`plan list` shows all runs; any beginning of an id that fits only one run will do.",
-		)
-	case errors.As(err, &many):
-		return "", hint.Wrap(err, "`plan list` says which is which.")
-	}
-	return id, err
-}
-
-// Newest is the newest run that is not final, of the repository at dir, or of all
-// where dir is "".
-func (h *Host) Newest(ctx context.Context, dir string) (plan.RunID, error) {
-	filter := memory.Filter{
-		Limit:  1,
-		States: plan.ActiveStates(),
-	}
-	where := ""
-	if dir != "" {
-		repo, err := h.OpenRepo(ctx, dir)
-		if err != nil {
-			return "", err
-		}
-		filter.Repo = repo.Root()
-		where = " in " + repo.Root()
-	}
-	db, err := h.DB(ctx)
-	if err != nil {
-		return "", err
-	}
-	runs, err := db.Runs(ctx, filter)
-	if err != nil {
-		return "", err
-	}
-	if len(runs) == 0 {
-		return "", hint.New(
-			"there is no run to resume"+where+": none is unfinished",
-			"`plan list` shows all runs; `plan run \"…\"` starts one.",
-		)
-	}
-	return runs[0].ID, nil
 }

@@ -209,6 +209,9 @@ type beginning struct {
 	// sibling is a plan that was approved for another repository's job.
 	sibling string
 	since   worktree.Since // of a review
+	// before is the final run that this one continues, by a letter to it.
+	before *engine.Run
+	letter int64
 
 	survey
 	start plan.RunStart
@@ -268,6 +271,9 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 		return End{}, err
 	}
 	defer func() { err = errors.Join(err, s.writer.Close()) }()
+	if b.before != nil && s.began(ctx, b.id) {
+		return End{}, errBegun
+	}
 	s.mail = mailbox{writer: s.writer}
 	r.Context = redactMessages(r.Context, s.redactRead)
 	if err = s.prepare(ctx, r, &b, surveyed); err != nil {
@@ -289,7 +295,10 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 		first:        b.first,
 		options:      r.Options,
 		begin: func(ctx context.Context, e *engine.Engine) error {
-			return e.Begin(ctx, b.id, b.job, b.start, b.given, b.blobs)
+			if err := e.Begin(ctx, b.id, b.job, b.start, b.given, b.blobs); err != nil || b.before == nil {
+				return err
+			}
+			return s.db.SettleAfter(ctx, b.letter)
 		},
 	})
 }
@@ -346,6 +355,11 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 		return err
 	}
 	s.describeTree(b, b.standing, &b.start)
+	if b.before != nil {
+		if err := s.describeBefore(ctx, b, &b.start); err != nil {
+			return err
+		}
+	}
 	s.host.noteSubmodules(b.start.DirtySubmodules)
 	if r.Aim == plan.AimReview {
 		if err := s.compareWith(ctx, r.Review, b); err != nil {

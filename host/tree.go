@@ -123,7 +123,7 @@ func (h *Host) noteSubmodules(paths []string) {
 // has it, whatever a journal from elsewhere says.
 func (h *Host) treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, error) {
 	if run.Start.Worktree != "" {
-		if err := h.requireOwnHome(run); err != nil {
+		if err := h.requireOwnHome(ctx, run); err != nil {
 			return nil, err
 		}
 		return h.openOwnTree(ctx, run.Start.Worktree)
@@ -182,13 +182,12 @@ func (e *elsewhereError) Unwrap() error { return e.error }
 
 // requireOwnHome refuses to work in a tree of another home, which a run that was
 // imported names: the run may be going on there.
-func (h *Host) requireOwnHome(run *engine.Run) error {
-	paths, err := h.Paths()
-	if err != nil || run.Start.Worktree == "" {
-		return err
-	}
-	if rel, err := filepath.Rel(paths.Worktrees, run.Start.Worktree); err == nil && rel == string(run.ID) {
+func (h *Host) requireOwnHome(ctx context.Context, run *engine.Run) error {
+	if run.Start.Worktree == "" {
 		return nil
+	}
+	if here, err := h.worksHere(ctx, run); here || err != nil {
+		return err
 	}
 	return &elsewhereError{hint.New(
 		fmt.Sprintf("run %s works in %s, which belongs to another PLAN_HOME", run.ID, run.Start.Worktree),

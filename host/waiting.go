@@ -130,6 +130,11 @@ func bindToCall(ctx context.Context, db *memory.DB, desk *desk, l *Letter) (plan
 	return call, requireFirst(ctx, db, id, call)
 }
 
+// asksSomething reports whether the run waits with a question.
+func (d *desk) asksSomething() bool {
+	return slices.ContainsFunc(d.open, func(w plan.WaitingCall) bool { return w.Question != "" })
+}
+
 // find is what a letter is about.
 func (d *desk) find(l Letter) (plan.WaitingCall, error) {
 	id, what := d.run.ID, "call waits for a decision"

@@ -32,6 +32,7 @@ type OwnedTree struct {
 	base string
 	tree string // its files, as the last snapshot has them
 	repo *worktree.Repo
+	host *Host
 }
 
 // WorkTrees looks at the work trees of all runs. With remove it takes those away
@@ -89,14 +90,18 @@ func (h *Host) inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) err
 	if err != nil {
 		return err
 	}
+	if run, err = h.latestIn(ctx, db, run); err != nil {
+		return err
+	}
 	t.State = run.State
 	t.Branch = run.Start.WorkBranch
 	t.Repo = run.Start.Repo
 	t.base = run.Start.Base
-	if held, ok := db.Holder(t.ID); ok {
+	if held, ok := db.Holder(run.ID); ok {
 		t.Why = fmt.Sprintf("process %d works in it", held.PID)
 		return nil
 	}
+	t.host = h
 	if t.repo, err = h.OpenRepo(ctx, run.Start.Repo); err != nil {
 		return err
 	}
@@ -118,9 +123,17 @@ func (h *Host) inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) err
 }
 
 func (t *OwnedTree) canGo(ctx context.Context, run *engine.Run) error {
-	kept, err := t.repo.Kept(ctx, t.ID)
+	kept, err := t.repo.Kept(ctx, run.ID)
 	if err != nil {
 		return err
+	}
+	origin := run.Origin()
+	if run.ID != t.ID { // all that was done in it is to be elsewhere before it goes
+		change, _, err := t.host.ThreadChangeOf(ctx, run)
+		if err != nil {
+			return err
+		}
+		origin = change.From
 	}
 	switch {
 	case !t.Clean:
@@ -129,14 +142,14 @@ func (t *OwnedTree) canGo(ctx context.Context, run *engine.Run) error {
 	case !run.State.Final():
 		t.Why = "the run is not final"
 		return nil
-	case run.Origin() == run.Tree():
+	case origin == run.Tree():
 		t.Safe, t.Why = true, "the run changed nothing"
 		return nil
-	case wasApplied(kept):
+	case run.ID == t.ID && wasApplied(kept):
 		t.Safe, t.Why = true, "the change was applied"
 		return nil
 	}
-	if t.Safe, err = t.repo.Contains(ctx, run.Origin(), run.Tree()); err != nil {
+	if t.Safe, err = t.repo.Contains(ctx, origin, run.Tree()); err != nil {
 		return err
 	}
 	t.Why = "the change is in your work tree"
@@ -172,11 +185,11 @@ func (h *Host) RemoveWorkTree(ctx context.Context, run *engine.Run) (bool, error
 	if err != nil {
 		return false, err
 	}
-	t := OwnedTree{ID: run.ID, Dir: run.Start.Worktree}
-	if t.Dir == "" {
+	t := OwnedTree{ID: plan.RunID(filepath.Base(run.Start.Worktree)), Dir: run.Start.Worktree}
+	if run.Start.Worktree == "" {
 		return false, fmt.Errorf("run %s has no work tree of its own; it works in %s", run.ID, run.Start.Repo)
 	}
-	if err := h.requireOwnHome(run); err != nil {
+	if err := h.requireOwnHome(ctx, run); err != nil {
 		return false, err
 	}
 	if _, err := os.Lstat(t.Dir); errors.Is(err, fs.ErrNotExist) {

@@ -56,7 +56,7 @@ func (db *DB) RunsWithLetters(ctx context.Context) ([]plan.RunID, error) {
 	const op = "look for letters in"
 	rows, err := db.read.QueryContext(
 		ctx,
-		"SELECT DISTINCT runs.id FROM inbox JOIN runs ON run = key WHERE taken_seq IS NULL",
+		"SELECT DISTINCT runs.id FROM inbox JOIN runs ON run = key WHERE taken_seq IS NULL AND outcome = ''",
 	)
 	if err != nil {
 		return nil, db.wrapError(op, err)

@@ -199,15 +199,24 @@ func (db *DB) Latest(ctx context.Context) (plan.RunID, error) {
 // maxCandidates bounds how many runs an [AmbiguousError] lists.
 const maxCandidates = 10
 
-// Resolve returns the run whose id begins with prefix, in upper or lower case.
+// minEnd is how many characters of the end of an id name its run.
+const minEnd = 4
+
+// Resolve returns the run whose id begins with prefix, or ends with it where it has
+// four characters or more, in upper or lower case.
 // A whole id always means its own run. Errors: [ErrNoRun], [*AmbiguousError].
 func (db *DB) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
 	if prefix == "" {
 		return "", fmt.Errorf("find a run: %w: its id is empty", ErrNoRun)
 	}
 	escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(prefix)
-	rows, err := db.read.QueryContext(ctx, `SELECT id FROM runs WHERE id LIKE ? || '%' ESCAPE '\' AND `+notRemoved+`
-		ORDER BY id = ? COLLATE NOCASE DESC, created DESC, key DESC LIMIT ?`, escaped, prefix, maxCandidates+1)
+	query := `SELECT id FROM runs WHERE id LIKE ?1 || '%' ESCAPE '\' AND ` + notRemoved
+	if len(prefix) >= minEnd {
+		query = `SELECT id FROM runs
+			WHERE (id LIKE ?1 || '%' ESCAPE '\' OR id LIKE '%' || ?1 ESCAPE '\') AND ` + notRemoved
+	}
+	rows, err := db.read.QueryContext(ctx, query+`
+		ORDER BY id = ?2 COLLATE NOCASE DESC, created DESC, key DESC LIMIT ?3`, escaped, prefix, maxCandidates+1)
 	if err != nil {
 		return "", db.wrapError("find a run in", err)
 	}

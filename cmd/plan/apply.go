@@ -56,6 +56,7 @@ new or not. Hooks do not run. -C picks another work tree of the repository.`,
 	fl.BoolVar(&how.Commit, "commit", false, "commit the change on the branch that is checked out")
 	fl.StringVar(&how.Branch, "branch", "", "commit the change on branch `NAME`, which is made if there is none")
 	fl.StringVarP(&how.Message, "message", "m", "", "`TEXT` of the commit (default: the request)")
+	fl.BoolVar(&how.Thread, "thread", false, "with what the runs changed that this one goes on from")
 	fl.BoolVar(&how.Anyway, "anyway", false, "also if the run was not approved")
 	cmd.MarkFlagsMutuallyExclusive("patch", "commit", "branch", "3way")
 	cmd.MarkFlagsMutuallyExclusive("patch", "check")

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) diffCommand() *cobra.Command {
-	var stat bool
+	var stat, thread bool
 	cmd := &cobra.Command{
 		Use:   "diff RUN",
 		Short: "Show what a run changed",
@@ -28,19 +28,23 @@ characters that act on a terminal is in it as git writes binary files.`,
 			if err != nil {
 				return err
 			}
-			return a.diff(cmd.Context(), id, stat)
+			return a.diff(cmd.Context(), id, stat, thread)
 		},
 	}
+	cmd.Flags().BoolVar(&thread, "thread", false, "with what the runs changed that this one goes on from")
 	cmd.Flags().BoolVar(&stat, "stat", false, "only say how much changed")
 	return cmd
 }
 
-func (a *app) diff(ctx context.Context, id plan.RunID, stat bool) error {
+func (a *app) diff(ctx context.Context, id plan.RunID, stat, thread bool) error {
 	run, err := a.host.Load(ctx, id)
 	if err != nil {
 		return err
 	}
 	c, err := a.host.ChangeOf(ctx, run)
+	if thread {
+		c, _, err = a.host.ThreadChangeOf(ctx, run)
+	}
 	if err != nil {
 		return err
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
-	"github.com/plan-engine/plan/memory"
 )
 
-// tellCommand makes a command that sends text to a run.
+// tellCommand makes a command that sends text to a run. Without a kind, the host finds
+// out which it is.
 func (a *app) tellCommand(use, short, long string, kind host.Kind) *cobra.Command {
-	var replan bool
+	var replan, after bool
 	var then reader
 	cmd := &cobra.Command{
 		Use:   use + " RUN TEXT",
@@ -35,15 +35,21 @@ func (a *app) tellCommand(use, short, long string, kind host.Kind) *cobra.Comman
 				Kind: kind,
 				Text: strings.Join(args[1:], " "),
 			}
-			if replan {
+			switch {
+			case replan:
 				l.Kind = host.Replan
+			case after:
+				l.Kind = host.FollowUp
 			}
-			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (*memory.HeldError, error) {
+			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (host.Told, error) {
 				return a.host.Tell(cmd.Context(), id, l)
 			})
 		},
 	}
-	if kind == host.FollowUp {
+	if kind == "" {
+		cmd.Flags().BoolVar(&after, "after", false, "as a further request, once the implementer would be done")
+	}
+	if kind == host.FollowUp || kind == "" {
 		cmd.Flags().BoolVar(&replan, "replan", false, "give the plan up for it and make another one now")
 	}
 	then.register(cmd)
@@ -67,12 +73,13 @@ func (a *app) decideCommand(use, short string, approve bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (*memory.HeldError, error) {
+			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (told host.Told, err error) {
 				d.Show = func(call plan.WaitingCall) {
 					then.decided = &call
 					render.WriteCall(a.forPeople(), call)
 				}
-				return a.host.Decide(cmd.Context(), id, d)
+				told.Driver, err = a.host.Decide(cmd.Context(), id, d)
+				return told, err
 			})
 		},
 	}
@@ -160,16 +167,20 @@ func (a *app) deliver(
 	ctx context.Context,
 	prefix string,
 	then *reader,
-	send func(plan.RunID) (driver *memory.HeldError, err error),
+	send func(plan.RunID) (host.Told, error),
 ) error {
 	id, err := a.host.Resolve(ctx, prefix)
 	if err != nil {
 		return err
 	}
-	driver, err := send(id)
+	told, err := send(id)
 	if err != nil {
 		return err
 	}
+	if told.Continuation != "" {
+		return a.continueWith(ctx, id, told.Continuation)
+	}
+	driver := told.Driver
 	if then.resume {
 		err := a.resumeRun(ctx, id, host.Options{})
 		if !errors.As(err, &driver) {
@@ -181,6 +192,28 @@ func (a *app) deliver(
 	}
 	return a.told(id, "resume", fmt.Sprintf(
 		"it waits; nobody is driving the run now, so go on with: plan resume %s", id), then.decided)
+}
+
+// continueWith says which run goes on from a final one, and drives it. With --json that
+// is the one document; the run itself is shown by others.
+func (a *app) continueWith(ctx context.Context, id, next plan.RunID) error {
+	what := fmt.Sprintf("it is final; run %s goes on from it", next)
+	if !a.json {
+		if err := a.said(id, what); err != nil {
+			return err
+		}
+		return a.resumeRun(ctx, next, host.Options{})
+	}
+	if err := a.document(map[string]any{"id": id, "run": next, "reaches": "run", "result": what}); err != nil {
+		return err
+	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	end, err := a.host.Resume(ctx, next, host.Options{}, host.Face{})
+	if err != nil {
+		return err
+	}
+	return exitWith(end.ExitCode)
 }
 
 // told answers a command that wrote to a run: reaches is now or resume.
@@ -212,6 +245,19 @@ func (a *app) showApprovals(ctx context.Context, prefix string) error {
 // mailCommands are the ways to say something to a run.
 func (a *app) mailCommands() []command {
 	return []command{
+		{"tell", func() *cobra.Command {
+			return a.tellCommand(
+				"tell",
+				"Say something to a run: guidance, an answer, or what comes next",
+				"Tell reaches a run within one turn, also when another process drives it. Where a\nquestion waits, "+
+					"the text answers it; else it is guidance, which does not replace the\nrequest. With --after "+
+					"it is a further request, for when the implementer would be done.\n\n"+
+					"A run that has ended stays as it is: the text begins one that goes on from it, in\nthe same "+
+					"tree and with a budget of its own, and this process drives that. With --json\nits id is there "+
+					"at once, as \"run\".",
+				"",
+			)
+		}},
 		{"steer", func() *cobra.Command {
 			return a.tellCommand(
 				"steer",

@@ -41,6 +41,7 @@ The snapshots are the "snapshot" events of "plan events RUN".`,
 	cmd.Flags().BoolVar(&how.Undo, "undo", false, "take the last plan apply or plan restore for this run back")
 	cmd.Flags().BoolVar(&how.Force, "force", false, "overwrite files that were changed since")
 	cmd.Flags().BoolVar(&how.Check, "check", false, "only say what would be done; exits with 1 on conflicts")
+	cmd.Flags().BoolVar(&how.Thread, "thread", false, "with --to start: to before the runs that this one goes on from")
 	cmd.MarkFlagsMutuallyExclusive("to", "undo")
 	return cmd
 }

@@ -99,7 +99,8 @@ func (f *driftFlags) over(o *host.Options) error {
 func (a *app) resume(cmd *cobra.Command, prefix string, o host.Options) error {
 	find := func() (plan.RunID, error) { return a.host.Resolve(cmd.Context(), prefix) }
 	if prefix == "" {
-		find = func() (plan.RunID, error) { return a.host.Newest(cmd.Context(), a.namedDir(cmd)) }
+		named := a.namedDir(cmd) != ""
+		find = func() (plan.RunID, error) { return a.host.Newest(cmd.Context(), a.dir, !named) }
 	}
 	id, err := find()
 	if err != nil {

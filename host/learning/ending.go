@@ -59,8 +59,9 @@ func (l *Learning) Closing(maxCycles int) func(context.Context, plan.State, []pl
 		if h.aim != plan.AimChange {
 			did.Outcome = plan.Unstarted // an answer is not judged, and what a review finds is the work of others
 		}
-		out := l.creditSkills(ctx, &h, did)
-		if h.aim == plan.AimChange {
+		credited, counted := l.thread(ctx, h.continues)
+		out := l.creditSkills(ctx, &h, did, credited)
+		if h.aim == plan.AimChange && !counted {
 			if draft := l.draftSkill(ctx, &h, to, last); draft != nil {
 				out = append(out, *draft)
 			}
@@ -71,11 +72,25 @@ func (l *Learning) Closing(maxCycles int) func(context.Context, plan.State, []pl
 }
 
 // creditSkills credits the picks of a run, and says what was credited.
-func (l *Learning) creditSkills(ctx context.Context, h *history, res skills.Result) []plan.Body {
+func (l *Learning) creditSkills(
+	ctx context.Context,
+	h *history,
+	res skills.Result,
+	before map[plan.Phase]bool,
+) []plan.Body {
 	var out []plan.Body
 	for _, p := range plan.Phases() {
 		pick, ok := h.picks[p]
 		if !ok || pick.Why == plan.PickFailed {
+			continue
+		}
+		if before[p] {
+			out = append(out, plan.SkillOutcome{
+				Skill:   pick.Skill,
+				Phase:   p,
+				Neutral: true,
+				Why:     "the run that this one continues has counted",
+			})
 			continue
 		}
 		s := skills.Skill{}

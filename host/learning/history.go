@@ -15,7 +15,8 @@ type history struct {
 	request    string
 	repo       string // the path of it
 	aim        plan.Aim
-	messages   []string // that the person sent while it ran
+	continues  plan.RunID // the run before it in its thread
+	messages   []string   // that the person sent while it ran
 	reviews    int
 	picks      map[plan.Phase]plan.SkillPick
 	loaded     map[plan.Phase]map[string]bool // skills, by name
@@ -60,6 +61,7 @@ func (h *history) add(ev plan.Event) {
 		h.request = b.Request
 		h.repo = b.Repo
 		h.aim = b.Aim
+		h.continues = b.Continues
 	case plan.Steering:
 		h.messages = append(h.messages, b.Text)
 	case plan.FollowUp:

@@ -1,0 +1,224 @@
+package host_test
+
+import (
+	_ "embed"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/memory"
+)
+
+//go:embed testdata/continue.toml
+var goOn []byte
+
+// thread is a run that says hello, and one that goes on from its end and says bye.
+type thread struct {
+	*world
+	h           *host.Host
+	first, next *engine.Run
+}
+
+// newThread plays both. Between the letter and the second run the process dies, and then
+// several try to go on with it at once.
+func newThread(t *testing.T, ownTree bool) *thread {
+	t.Helper()
+	w, err := makeWorldWith(goOn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := &thread{world: w}
+	t.Cleanup(w.close)
+	h := host.New(w.config)
+	request := host.Request{Dir: w.repo, Text: "Make greet.sh say hello"}
+	request.Settings = config.Config{Worktree: &ownTree, MaxTurns: 7}
+	end, err := h.Run(t.Context(), request, host.Face{})
+	if err != nil || end.State != plan.Approved {
+		t.Fatalf("%+v: %v", end, err)
+	}
+	th.first = load(t, h, end.Run)
+	if ownTree {
+		if gone, err := h.RemoveWorkTree(t.Context(), th.first); err != nil || !gone {
+			t.Fatalf("%v, %v", gone, err)
+		}
+	}
+	told, err := h.Tell(t.Context(), end.Run, host.Letter{Text: "Also say bye"})
+	if err != nil || told.Continuation == "" || told.Kind != host.Steer {
+		t.Fatalf("%+v: %v", told, err)
+	}
+	if _, waiting, err := h.ContinuedBy(t.Context(), end.Run); err != nil || len(waiting) != 1 {
+		t.Errorf("%v waits, %v", waiting, err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	th.h = host.New(w.config)
+	t.Cleanup(func() { _ = th.h.Close() })
+	id, err := th.h.Resolve(t.Context(), string(told.Continuation))
+	if err != nil || id != told.Continuation {
+		t.Fatalf("%s: %v", id, err)
+	}
+	var drove int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			end, err := th.h.Resume(t.Context(), id, host.Options{}, host.Face{})
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && end.State == plan.Approved {
+				drove++
+			}
+		})
+	}
+	all.Wait()
+	var final *host.FinalError
+	if _, err := th.h.Resume(t.Context(), id, host.Options{}, host.Face{}); drove != 1 || !errors.As(err, &final) {
+		t.Fatalf("%d drove the run to its end; then: %v", drove, err)
+	}
+	th.next = load(t, th.h, id)
+	return th
+}
+
+func load(t *testing.T, h *host.Host, id plan.RunID) *engine.Run {
+	t.Helper()
+	run, err := h.Load(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func (th *thread) greeting(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "greet.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "\n", ";")
+}
+
+// diff is what a run changed, or with all that it continues.
+func (th *thread) diff(t *testing.T, whole bool) string {
+	t.Helper()
+	change, err := th.h.ChangeOf(t.Context(), th.next)
+	if whole {
+		change, _, err = th.h.ThreadChangeOf(t.Context(), th.next)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := change.Diff(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestWhatAFinalRunIsToldGoesOn: one letter begins one run, however often that is tried.
+// It works where the first one did, with what came of that as data, and counts from there.
+func TestWhatAFinalRunIsToldGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string]bool{"in place": false, "in a tree that was removed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			th := newThread(t, own)
+			start := th.next.Start
+			if start.Continues != th.first.ID || start.Request != "Also say bye" || start.Origin() != th.first.Tree() {
+				t.Errorf("it begins with %+v", start)
+			}
+			if start.Worktree != th.first.Start.Worktree || start.WorkBranch != th.first.Start.WorkBranch {
+				t.Errorf("it works in %q on %q", start.Worktree, start.WorkBranch)
+			}
+			for _, part := range []string{
+				"ended approved", "<earlier-request>\nMake greet.sh say hello\n", "# Plan: Say hello", "+echo hello",
+			} {
+				if !strings.Contains(start.Before, part) {
+					t.Errorf("%q is not in what it is told: %s", part, start.Before)
+				}
+			}
+			if !strings.Contains(string(start.Config), `"max_turns":7`) {
+				t.Errorf("its settings are %s", start.Config)
+			}
+			for _, r := range th.server.Requests() {
+				if strings.Contains(string(r.Body), "Also say bye") && !strings.Contains(string(r.Body), "earlier-change") {
+					t.Errorf("a phase reads nothing of the earlier run: %.300s", r.Body)
+				}
+			}
+			runs, err := th.h.Runs(t.Context(), host.Filter{})
+			if err != nil || len(runs) != 2 {
+				t.Errorf("%d runs, %v", len(runs), err)
+			}
+			from, err := th.h.Threads(t.Context())
+			if err != nil || from[th.next.ID] != th.first.ID {
+				t.Errorf("%v, %v", from, err)
+			}
+			if got := th.diff(t, false); strings.Contains(got, "-echo hullo") || !strings.Contains(got, "+echo bye") {
+				t.Errorf("it changed %s", got)
+			}
+			if got := th.diff(t, true); !strings.Contains(got, "-echo hullo") || !strings.Contains(got, "+echo bye") {
+				t.Errorf("the thread changed %s", got)
+			}
+			if own {
+				th.bringOver(t)
+			} else {
+				th.takeBack(t)
+			}
+		})
+	}
+}
+
+// bringOver applies the whole thread, after which the tree that its runs share can go.
+func (th *thread) bringOver(t *testing.T) {
+	t.Helper()
+	trees, err := th.h.WorkTrees(t.Context(), false)
+	if err != nil || len(trees) != 1 || trees[0].Safe || !trees[0].Clean {
+		t.Errorf("%+v: %v", trees, err)
+	}
+	if _, err := th.h.Apply(t.Context(), th.next, host.Apply{}); err == nil {
+		t.Error("the last change alone fits a file that does not have the first")
+	}
+	moved, err := th.h.Apply(t.Context(), th.next, host.Apply{Thread: true})
+	if got := th.greeting(t, th.repo); err != nil || got != "echo hello;echo bye;" {
+		t.Errorf("%+v: %v: %s", moved, err, got)
+	}
+	if trees, err := th.h.WorkTrees(t.Context(), true); err != nil || len(trees) != 1 || !trees[0].Removed {
+		t.Errorf("%+v: %v", trees, err)
+	}
+	first := *th.first
+	first.State = plan.Exhausted
+}
+
+// takeBack restores what the whole thread changed, but not what another wrote meanwhile.
+func (th *thread) takeBack(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(th.repo, "mine"), []byte("mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := th.h.Restore(t.Context(), th.next, host.Restore{To: engine.LabelStart})
+	if got := th.greeting(t, th.repo); err != nil || got != "echo hello;" {
+		t.Errorf("%v: %s", err, got)
+	}
+	if _, err = th.h.Restore(t.Context(), th.next, host.Restore{Undo: true}); err != nil {
+		t.Error(err)
+	}
+	_, err = th.h.Restore(t.Context(), th.next, host.Restore{To: engine.LabelStart, Thread: true})
+	if got := th.greeting(t, th.repo); err != nil || got != "echo hullo;" {
+		t.Errorf("%v: %s", err, got)
+	}
+	if _, err := os.Stat(filepath.Join(th.repo, "mine")); err != nil {
+		t.Error(err)
+	}
+	var held *memory.HeldError
+	if errors.As(err, &held) {
+		t.Error(err)
+	}
+}
