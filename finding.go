@@ -17,6 +17,7 @@ const (
 	FindStale  = "stale_tests"   // the last test run is older than the last edit
 	FindGone   = "tests_removed" // a test file or a test is gone
 	FindSkip   = "tests_skipped" // a test does not run any more
+	FindEdited = "tests_edited"  // lines of tests are gone or say something else
 	FindJudges = "checks_edited" // what decides about the work was changed
 	FindFewer  = "tests_fewer"   // a check ran fewer tests than before, or none
 	FindTools  = "tools_changed" // ignored files that a check may execute were changed

@@ -62,6 +62,7 @@ type made struct {
 	room       Room
 	redactRead func(string) string
 	known      map[string]plan.AddedFile // by path, as the journal has them
+	altered    []string                  // files of the work that stood changed in the room of the process before
 }
 
 // newMade is what the journal says that was made.
@@ -75,6 +76,9 @@ func newMade(room Room, past []plan.Event, redactRead func(string) string) *made
 		end, ok := ev.Body.(plan.ToolEnd)
 		if !ok {
 			continue
+		}
+		if end.ExitCode != nil {
+			m.altered = end.Altered
 		}
 		for _, f := range end.Made {
 			if m.known[f.Path] = f; f.Hash == "" {
@@ -124,40 +128,68 @@ func hasSecret(data []byte, redactRead func(string) string) bool {
 	return redactRead != nil && redactRead(string(data)) != string(data)
 }
 
-// putBack makes the files again that the journal says were there. It is done by
-// commands, so that they count as made by commands.
+// putBack makes the files again that the journal says were there.
 func (m *made) putBack(ctx context.Context, contents func(context.Context, string) ([]byte, error)) error {
 	if len(m.known) == 0 || m.room.Shell == nil || contents == nil {
 		return nil
 	}
+	var files []plan.NewFile
 	for name, f := range m.known {
 		data, err := contents(ctx, f.Hash)
 		if err != nil {
 			return fmt.Errorf("read %s, which the reviewer made: %w", name, err)
 		}
-		res, err := m.room.Shell.Run(ctx, sandbox.Command{
-			Line:  putLine(name, fs.FileMode(f.Mode).Perm()),
-			Dir:   m.room.Dir,
-			Input: data,
+		files = append(files, plan.NewFile{AddedFile: f, Data: data})
+	}
+	if err := m.room.PutBack(ctx, files); err != nil {
+		return &plan.Outage{Err: err}
+	}
+	return nil
+}
+
+// lost says, once, what a reviewer cannot know of a room that was made anew.
+func (m *made) lost() string {
+	if len(m.altered) == 0 {
+		return ""
+	}
+	files := listed(m.altered, 20)
+	m.altered = nil
+	return "\nNote: your copy was made anew before this call. The files that you made are in it; these files of the work " +
+		"stood changed in it before, and stand as in the work now: " + files
+}
+
+// PutBack makes files that commands had made in another room, by commands, so that they
+// count as made by commands.
+func (r Room) PutBack(ctx context.Context, files []plan.NewFile) error {
+	for _, f := range files {
+		res, err := r.Shell.Run(ctx, sandbox.Command{
+			Line:  putLine(f.Path, fs.FileMode(f.Mode).Perm()),
+			Dir:   r.Dir,
+			Input: f.Data,
 		})
 		if err == nil && res.ExitCode != 0 {
 			err = fmt.Errorf("exit %d: %s", res.ExitCode, bytes.TrimSpace([]byte(res.Output)))
 		}
 		if err != nil {
-			return &plan.Outage{Err: fmt.Errorf("put %s back, which the reviewer made: %w", name, err)}
+			return fmt.Errorf("put %s back, which the reviewer made: %w", f.Path, err)
 		}
 	}
 	return nil
 }
 
-// putLine is a command line that writes its input to a file.
+// putLine is a command line that writes its input to a file. One below /tmp lies in the
+// commands' own temporary folder, which not every wall can show under that name.
 func putLine(name string, mode fs.FileMode) string {
+	folder := ""
+	if below, ok := strings.CutPrefix(name, "/tmp/"); ok {
+		name, folder = below, `"${TMPDIR:-/tmp}"/`
+	}
 	return fmt.Sprintf(
-		"mkdir -p -- %s && cat > %s && chmod %o -- %s",
+		"mkdir -p -- %[1]s%[2]s && cat > %[1]s%[3]s && chmod %[4]o -- %[1]s%[3]s",
+		folder,
 		shellWord(path.Dir(name)),
 		shellWord(name),
 		mode,
-		shellWord(name),
 	)
 }
 

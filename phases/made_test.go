@@ -106,3 +106,31 @@ func TestWhatAReviewMadeOutlivesItsProcess(t *testing.T) {
 		}
 	}
 }
+
+// TestAReviewIsToldWhatItsCopyLost: what stood changed in the copy of a process that died
+// stands as in the work again, which the reviewer cannot know.
+func TestAReviewIsToldWhatItsCopyLost(t *testing.T) {
+	t.Parallel()
+	for _, altered := range [][]string{{"a.txt"}, nil} {
+		b := setup(t, command(0, "cat a.txt; true")+command(1, "true")+say(1, 2, claims), map[string]string{"a.txt": "alpha\n"})
+		room := b.cfg.Room
+		b.cfg.Room = func(ctx context.Context, p plan.Phase, at plan.Trees) (phases.Room, error) {
+			r, err := room(ctx, p, at)
+			r.Changes = func(context.Context) (phases.Changes, error) { return phases.Changes{Altered: altered}, nil }
+			return r, err
+		}
+		b.must(reviewBrief(false))
+		for i, commit := range b.commits {
+			if _, ok := commit[0].Body.(plan.ToolEnd); ok {
+				b.commits = b.commits[:i+1]
+				break
+			}
+		}
+		before := len(b.requests())
+		b.must(reviewBrief(false))
+		said := string(b.requests()[before+1].body)
+		if told := strings.Contains(said, "stand as in the work now: a.txt"); told != (altered != nil) {
+			t.Errorf("altered %v, and the reviewer is told: %v", altered, told)
+		}
+	}
+}

@@ -53,6 +53,7 @@ func Inspect(w Work) []plan.Finding {
 		if isTest(f.path) || isTest(f.old) {
 			out = append(out, noteRemovedTests(f, declared)...)
 		}
+		out = append(out, noteRemovedLines(f, files, declared)...)
 		if isTest(f.path) || isTest(f.old) || path.Ext(f.path) == ".rs" { // rust keeps tests beside the code
 			out = append(out, noteSkippedTests(f)...)
 		}
@@ -244,6 +245,14 @@ func isTest(name string) bool {
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	for _, end := range []string{"_test", ".test", ".spec", "_spec", "Test", "Tests", "Spec", "-test"} {
 		if strings.HasSuffix(stem, end) {
+			return true
+		}
+	}
+	switch path.Ext(base) {
+	case ".t", ".bats", ".feature":
+		return true
+	case ".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".rs", ".rb", ".php", ".lua", ".sh":
+		if stem == "test" || stem == "tests" || stem == "spec" {
 			return true
 		}
 	}

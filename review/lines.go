@@ -1,0 +1,123 @@
+package review
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
+)
+
+const (
+	mostLines = 5   // lines of a test that are shown
+	lineLimit = 160 // bytes of each
+)
+
+// noteRemovedLines notes lines that a change takes out of tests and puts nowhere else: a
+// test that is there and runs may still test less. Where a file says less often what has
+// to hold than before, that has to be answered.
+func noteRemovedLines(f fileChange, files []fileChange, declared map[string]bool) []plan.Finding {
+	inCode := path.Ext(f.path) == ".rs" && !isTest(f.path) && !isTest(f.old) // rust keeps tests beside the code
+	if !inCode && !isTest(f.path) && !isTest(f.old) {
+		return nil
+	}
+	if f.deleted && len(noteRemovedTests(f, declared)) > 0 {
+		return nil // told as a whole
+	}
+	lost := linesLost(f, files, declared)
+	if inCode {
+		lost = slices.DeleteFunc(lost, func(line string) bool { return !rustAssertion().MatchString(line) })
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	shown := make([]string, 0, mostLines)
+	for _, line := range lost[:min(len(lost), mostLines)] {
+		shown = append(shown, "`"+cut(line, lineLimit)+"`")
+	}
+	text := fmt.Sprintf("%s lost %s of its tests, or has other ones in their place: %s", f.path,
+		count(len(lost), "line", "lines"), strings.Join(shown, ", "))
+	if more := len(lost) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	fewer := assertions(f.removed) - assertions(f.added)
+	if fewer > 0 {
+		text += fmt.Sprintf(". It has %s fewer than before", count(fewer, "assertion", "assertions"))
+	}
+	return []plan.Finding{{
+		Kind:   plan.FindEdited,
+		Path:   f.path,
+		Answer: fewer > 0 && assertions(lost) > 0,
+		Text:   text + ".",
+	}}
+}
+
+// linesLost are the lines that a change takes out of a file and adds to none, without
+// those that say nothing of what is tested, and those of tests that are gone as a whole.
+func linesLost(f fileChange, files []fileChange, declared map[string]bool) []string {
+	added := map[string]int{}
+	for _, other := range files {
+		for _, line := range other.added {
+			added[squeezed(line)]++
+		}
+	}
+	lost := lostNames(f, declared)
+	var out []string
+	gone := false
+	for _, line := range f.removed {
+		if names := testNames([]string{line}); len(names) > 0 {
+			gone = slices.Contains(lost, names[0])
+			continue // tests that are gone are told of by name
+		}
+		key := squeezed(line)
+		if added[key] > 0 {
+			added[key]--
+			continue
+		}
+		if !gone && saysSomething(line, path.Ext(f.path)) {
+			out = append(out, strings.TrimSpace(line))
+		}
+	}
+	return out
+}
+
+// squeezed is a line without what formatters change.
+func squeezed(line string) string {
+	line = strings.NewReplacer("'", `"`, ";", "", ",", "").Replace(line)
+	return strings.Join(strings.Fields(line), "")
+}
+
+// saysSomething reports whether a line of a test can be missed.
+func saysSomething(line, ending string) bool {
+	line = strings.TrimSpace(line)
+	if strings.Trim(line, "(){}[];,:") == "" || comment().MatchString(line) || imports().MatchString(line) {
+		return false
+	}
+	if other := sameLanguage[ending]; other != "" {
+		ending = other
+	}
+	skip := skips[ending]
+	return skip == nil || !skip().MatchString(line)
+}
+
+func assertions(lines []string) int {
+	n := 0
+	for _, line := range lines {
+		if !comment().MatchString(strings.TrimSpace(line)) && assertion().MatchString(line) {
+			n++
+		}
+	}
+	return n
+}
+
+var (
+	comment = lazy.Regexp(`^(?://|#(?:[^\[]|$)|/?\*|--\s|"""|''')`)
+	imports = lazy.Regexp(`^(?:import|from|use|using|require|package|#include|export)\b|` +
+		`^(?:const|let|var)\b.*\brequire\(|^"[\w./-]+"$`)
+	// assertion finds what the common libraries of tests call a demand.
+	assertion = lazy.Regexp(`(?i)\bassert\w*|\bexpect\w*\b|\bshould\b|\brequire\.\w+\(|\bt\.(?:error|fatal|fail)\w*\(|` +
+		`\b(?:deep|not|strict)?equals?\w*\(|\bpytest\.raises\b|\bcheck\w*\(|\bverify\w*\(|\bcmp\.diff\(|\bis_\w+\(`)
+	rustAssertion = lazy.Regexp(`\b(?:debug_)?assert(?:_\w+)?!|#\[should_panic`)
+)

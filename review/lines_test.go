@@ -1,0 +1,69 @@
+package review_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/review"
+)
+
+// TestLinesTakenOutOfTests: a test that is there and runs may still test less than it did.
+func TestLinesTakenOutOfTests(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		patch  string
+		says   string // "" for nothing
+		answer bool
+	}{
+		"an assertion goes": {patchOf("a_test.go", "", "-	if got != 4 { t.Errorf(\"got %d\", got) }", "+	_ = got"),
+			"lost 1 line of its tests, or has other ones in their place: `if got != 4 { t.Errorf(\"got %d\", got) }`. It has 1 assertion fewer", true},
+		"what is wanted is another": {patchOf("a_test.go", "", "-	{\"0x10\", 16, false},", "+	{\"0x10\", 0, true},"), "`{\"0x10\", 16, false},`", false},
+		"a case of a table goes":    {patchOf("a_test.go", "", "-	{in: \"0x10\", want: 16},"), "`{in: \"0x10\", want: 16},`", false},
+		"python":                    {patchOf("tests/test_a.py", "", "-    assert result.output == 'x'", "+    pass"), "1 assertion fewer", true},
+		"python, weaker":            {patchOf("tests/test_a.py", "", "-    assert result.output == 'x'", "+    assert result.output"), "`assert result.output == 'x'`", false},
+		"a test runner of python":   {patchOf("app/tests.py", "", "-        self.assertEqual(a, 1)"), "1 assertion fewer", true},
+		"javascript":                {patchOf("tests/a.test.js", "", "-  expect(program.opts().foo).toBe(false);"), "1 assertion fewer", true},
+		"chai":                      {patchOf("a.spec.ts", "", "-  res.body.should.have.length(3)"), "1 assertion fewer", true},
+		"node":                      {patchOf("test.js", "", "-  assert.deepEqual(a, [1])"), "1 assertion fewer", true},
+		"rust beside the code":      {patchOf("src/lib.rs", "", "-        assert_eq!(f(1), 2);", "-    let x = 1;"), "lost 1 line of its tests", true},
+		"rust code":                 {patchOf("src/lib.rs", "", "-    let x = 1;"), "", false},
+		"a shell's tests":           {patchOf("cli.bats", "", "-  [ \"$status\" -eq 0 ]"), "lost 1 line", false},
+		"perl":                      {patchOf("t/basic.t", "", "-is_deeply(f(1), [2]);"), "1 assertion fewer", true},
+		"in the code":               {patchOf("a.go", "", "-	check(x)"), "", false},
+		"it moves":                  {patchOf("a_test.go", "", "-	check(x, 1)") + patchOf("b_test.go", "", "+		check(x, 1)"), "", false},
+		"twice, and moves once":     {patchOf("a_test.go", "", "-	check(x, 1)", "-	check(x, 1)", "+		check(x, 1)"), "lost 1 line", true},
+		"it is formatted":           {patchOf("a.test.js", "", "-  expect(x).toBe('a')", "+    expect(x).toBe(\"a\");"), "", false},
+		"comments and imports": {patchOf("tests/test_a.py", "", "-# see below", "-import os", "-from a import b", "-", "-)"),
+			"", false},
+		"a mark that skips goes":     {patchOf("tests/test_a.py", "", "-@pytest.mark.skip(reason='x')"), "", false},
+		"lines are added":            {patchOf("a_test.go", "", "+	check(x, 1)"), "", false},
+		"a test goes with its lines": {patchOf("a_test.go", "", "-func TestA(t *testing.T) {", "-	check(x, 1)", "-}"), "", false},
+		"and another is made weaker": {patchOf("a_test.go", "", "-	check(y, 2)", "-func TestA(t *testing.T) {", "-	check(x, 1)", "-}"), "`check(y, 2)`", true},
+		"a file goes, not its tests": {patchOf("a_test.go", "deleted file mode 100644\n", "-func TestA(t *testing.T) {", "-	check(x, 1)") + patchOf("b_test.go", "new file mode 100644\n", "+func TestA(t *testing.T) {"), "`check(x, 1)`", true},
+		"a file goes with its tests": {patchOf("a_test.go", "deleted file mode 100644\n", "-func TestA(t *testing.T) {", "-	check(x, 1)"), "", false},
+		"what a golden file holds":   {patchOf("testdata/out.golden", "", "-3 errors", "+0 errors"), "`3 errors`", false},
+		"a long list is cut":         {patchOf("a_test.go", "", "-{1},", "-{2},", "-{3},", "-{4},", "-{5},", "-{6},"), "`{5},` and 1 more", false},
+		"an attribute is no comment": {patchOf("tests/a.rs", "", "-#[should_panic]"), "`#[should_panic]`", false},
+		"the message is another":     {patchOf("a_test.go", "", "-	t.Errorf(\"a\")", "+	t.Errorf(\"b\")"), "`t.Errorf(\"a\")`", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []plan.Finding
+			for _, f := range review.Inspect(review.Work{Patch: c.patch}) {
+				if f.Kind == plan.FindEdited {
+					got = append(got, f)
+				}
+			}
+			if c.says == "" {
+				if len(got) > 0 {
+					t.Errorf("noted %+v", got)
+				}
+				return
+			}
+			if len(got) != 1 || !strings.Contains(got[0].Text, c.says) || got[0].Answer != c.answer {
+				t.Errorf("noted %+v, want %q, to be answered %v", got, c.says, c.answer)
+			}
+		})
+	}
+}
