@@ -2,6 +2,9 @@ package memory
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 )
 
 // PageLines is for tests that read more than a page.
@@ -58,4 +61,34 @@ func (db *DB) OnWrite(f func()) {
 // CleanJSON cleans a JSON text as Export does.
 func CleanJSON(data []byte, redact func(string) string) []byte {
 	return (&cleaner{redact: redact}).json(data)
+}
+
+// MakeOld makes the database of a program that knew the first versions of the schema
+// alone, and runs statements on it.
+func MakeOld(ctx context.Context, cfg Config, version int, statements ...string) error {
+	scripts, err := migrations()
+	if err != nil {
+		return err
+	}
+	db := &DB{path: cfg.Path}
+	if err := os.WriteFile(cfg.Path, nil, 0o600); err != nil {
+		return err
+	}
+	if db.write.pool, err = openPool(db.writeDSN(), 1); err != nil {
+		return err
+	}
+	defer db.write.pool.Close()
+	tx, err := db.write.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(migrate(ctx, tx, scripts[:version]), tx.Commit()); err != nil {
+		return err
+	}
+	for _, s := range statements {
+		if err := db.Exec(ctx, s); err != nil {
+			return fmt.Errorf("%.60s: %w", s, err)
+		}
+	}
+	return nil
 }

@@ -1,10 +1,13 @@
 package holder_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plan-engine/plan/internal/holder"
 )
@@ -38,5 +41,24 @@ func TestTheLastSignatureCounts(t *testing.T) {
 	data, err := os.ReadFile(path)
 	if err != nil || string(data) != "{\"Name\":\"b\"}\n" {
 		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// A process that was kept from running until its time was over takes a lock that is free.
+func TestTakeTriesOnceMore(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	late, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
+	defer cancel()
+	first, free, err := holder.Take(late, path, time.Millisecond)
+	if err != nil || !free {
+		t.Errorf("the free one: %v, %v", free, err)
+	}
+	second, free, err := holder.Take(late, path, time.Millisecond)
+	if !errors.Is(err, context.DeadlineExceeded) || free {
+		t.Errorf("the one that is held: %v, %v", free, err)
+	}
+	if err := errors.Join(first.Close(), second.Close()); err != nil {
+		t.Error(err)
 	}
 }

@@ -13,14 +13,20 @@ import (
 
 // Take takes the lock of a file, which is made if it is not there, and tries again
 // until ctx ends. A lock on a file that has lost its name meanwhile does not count,
-// so that [Collect] may remove files of locks. With an error, or false, the lock is
-// still to be closed.
+// so that [Collect] may remove files of locks. A lock that is free is taken however
+// late it is: on a busy machine the time may be over before the first try. With an
+// error, or false, the lock is still to be closed.
 func Take(ctx context.Context, path string, poll time.Duration) (*flock.Flock, bool, error) {
 	for {
 		lock := flock.New(path)
 		free, err := lock.TryLockContext(ctx, poll)
+		if errors.Is(err, context.DeadlineExceeded) {
+			if last, fault := lock.TryLock(); last || fault != nil {
+				free, err = last, fault
+			}
+		}
 		if err != nil || !free || isNamed(lock, path) {
-			return lock, free, err //nolint:wrapcheck // the callers say of what
+			return lock, free, err
 		}
 		_ = lock.Close()
 	}
