@@ -154,8 +154,8 @@ func (m *made) lost() string {
 	}
 	files := listed(m.altered, 20)
 	m.altered = nil
-	return "\nNote: your copy was made anew before this call. The files that you made are in it; these files of the work " +
-		"stood changed in it before, and stand as in the work now: " + files
+	return "\nNote: your copy was made anew before this call. The files that you made are in it; these files of the " +
+		"work stood changed in it before, and stand as in the work now: " + files
 }
 
 // PutBack makes files that commands had made in another room, by commands, so that they

@@ -16,8 +16,10 @@ func TestLinesTakenOutOfTests(t *testing.T) {
 		says   string // "" for nothing
 		answer bool
 	}{
-		"an assertion goes": {patchOf("a_test.go", "", "-	if got != 4 { t.Errorf(\"got %d\", got) }", "+	_ = got"),
-			"lost 1 line of its tests, or has other ones in their place: `if got != 4 { t.Errorf(\"got %d\", got) }`. It has 1 assertion fewer", true},
+		"an assertion goes": {
+			patchOf("a_test.go", "", "-	if got != 4 { t.Errorf(\"got %d\", got) }", "+	_ = got"),
+			"lost 1 line of its tests, or has other ones in their place: `if got != 4 { t.Errorf(\"got %d\", got) }`. It has 1 assertion fewer", true,
+		},
 		"what is wanted is another": {patchOf("a_test.go", "", "-	{\"0x10\", 16, false},", "+	{\"0x10\", 0, true},"), "`{\"0x10\", 16, false},`", false},
 		"a case of a table goes":    {patchOf("a_test.go", "", "-	{in: \"0x10\", want: 16},"), "`{in: \"0x10\", want: 16},`", false},
 		"python":                    {patchOf("tests/test_a.py", "", "-    assert result.output == 'x'", "+    pass"), "1 assertion fewer", true},
@@ -34,8 +36,10 @@ func TestLinesTakenOutOfTests(t *testing.T) {
 		"it moves":                  {patchOf("a_test.go", "", "-	check(x, 1)") + patchOf("b_test.go", "", "+		check(x, 1)"), "", false},
 		"twice, and moves once":     {patchOf("a_test.go", "", "-	check(x, 1)", "-	check(x, 1)", "+		check(x, 1)"), "lost 1 line", true},
 		"it is formatted":           {patchOf("a.test.js", "", "-  expect(x).toBe('a')", "+    expect(x).toBe(\"a\");"), "", false},
-		"comments and imports": {patchOf("tests/test_a.py", "", "-# see below", "-import os", "-from a import b", "-", "-)"),
-			"", false},
+		"comments and imports": {
+			patchOf("tests/test_a.py", "", "-# see below", "-import os", "-from a import b", "-", "-)"),
+			"", false,
+		},
 		"a mark that skips goes":     {patchOf("tests/test_a.py", "", "-@pytest.mark.skip(reason='x')"), "", false},
 		"lines are added":            {patchOf("a_test.go", "", "+	check(x, 1)"), "", false},
 		"a test goes with its lines": {patchOf("a_test.go", "", "-func TestA(t *testing.T) {", "-	check(x, 1)", "-}"), "", false},

@@ -16,6 +16,7 @@ import (
 const (
 	indexedTrees = 4       // trees that it knows at a time
 	keptSymbols  = 200_000 // definitions of files that were parsed
+	keptLines    = 50_000  // lines of mentions in them
 )
 
 // Index knows which source files of a tree mention a name, and what those define
@@ -30,6 +31,18 @@ type Index struct {
 	trees  []*indexedTree // the one that was used last comes last
 	parsed map[parsedKey][]syntax.Symbol
 	kept   int // definitions in parsed
+	lines  map[mentionKey][]string
+	held   int // lines of all of them
+}
+
+// mentionKey is what was asked of a text.
+type mentionKey struct {
+	parsedKey
+	name   string // of the file
+	kind   string
+	exact  string
+	query  string // in lower case, with what the name is a member of
+	module string
 }
 
 // parsedKey is a text and how it was read.
@@ -46,6 +59,7 @@ func NewIndex(path string) *Index {
 		languages: syntax.New(),
 		store:     sync.OnceValue(func() *words.Store { return words.Open(path) }),
 		parsed:    map[parsedKey][]syntax.Symbol{},
+		lines:     map[mentionKey][]string{},
 	}
 }
 
@@ -116,11 +130,31 @@ func (x *Index) keep(of parsedKey, all []syntax.Symbol) {
 	x.parsed[of] = all
 }
 
+// mentions are the lines that answered the same question of a text before.
+func (x *Index) mentions(of mentionKey) ([]string, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	lines, ok := x.lines[of]
+	return lines, ok
+}
+
+// keepMentions remembers them.
+func (x *Index) keepMentions(of mentionKey, lines []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.held += len(lines) + 1; x.held > keptLines {
+		clear(x.lines)
+		x.held = len(lines) + 1
+	}
+	x.lines[of] = lines
+}
+
 // source is one file of code.
 type source struct {
 	name string
 	key  words.Key // of its content, where its words are known
 	held []byte    // its words; nil where they are not known
+	size int       // bytes, where they are known
 }
 
 // sources finds the files of code below a path, or the file at it, which is single. A

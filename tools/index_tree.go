@@ -170,14 +170,14 @@ func (g *reading) file(r *reader, dir int, was *indexedFile) *indexedFile {
 	if err != nil {
 		return now
 	}
-	now.key = words.KeyOf(text)
+	now.key, now.size = words.KeyOf(text), len(text)
 	held, ok := g.store.Get(now.key)
 	if !ok {
 		x, _ := g.extractors.Get().(*words.Extractor)
 		if x == nil {
 			x = new(words.Extractor)
 		}
-		held = x.Words(text)
+		held = x.Index(text)
 		g.extractors.Put(x)
 		g.store.Add(now.key, held)
 	}

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -158,12 +157,35 @@ func (q *mentionSearch) imports(file, written string) bool {
 
 // file finds the mentions in one file that are asked for, as lines of the result.
 func (q *mentionSearch) file(ctx context.Context, r *reader, f source) mentioned {
+	of := mentionKey{
+		parsedKey: parsedKey{f.key, q.set.index.languages.Of(f.name)},
+		name:      f.name,
+		kind:      q.kind,
+		exact:     q.want.exact,
+		query:     q.want.container,
+		module:    q.module,
+	}
+	if f.held == nil {
+		return q.parse(ctx, r, f)
+	}
+	if lines, ok := q.set.index.mentions(of); ok {
+		return mentioned{lines: lines, parsed: f.size}
+	}
+	out := q.parse(ctx, r, f)
+	if out.skipped == nil && out.err == nil && ctx.Err() == nil {
+		q.set.index.keepMentions(of, out.lines)
+	}
+	return out
+}
+
+// parse is file for one of which nothing is known.
+func (q *mentionSearch) parse(ctx context.Context, r *reader, f source) mentioned {
 	text, err := r.load(f.name, q.single, symbolFile)
 	if err != nil {
 		return mentioned{skipped: err}
 	}
-	if !bytes.Contains(text, []byte(q.want.exact)) {
-		return mentioned{}
+	if !syntax.Mentions(text, q.want.exact) {
+		return mentioned{} // parsing costs much more than looking for the name
 	}
 	file, err := q.set.index.languages.Of(f.name).Parse(ctx, f.name, text)
 	if err != nil {

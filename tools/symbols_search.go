@@ -23,51 +23,98 @@ type symbolSearch struct {
 	found   []syntax.Symbol
 	files   int // files looked at
 	of      int // files there are
-	parsed  int // bytes parsed
+	read    int // bytes of them, parsed now or before
 	skipped error
 }
 
 // outlined is what came of one file.
 type outlined struct {
 	symbols []syntax.Symbol
-	parsed  int
-	later   bool // it mentions the name, and hardly defines it
+	read    int
 	skipped error
 	err     error
 }
 
-// manyMentions is how many files mention a name before it matters in which order they
-// are parsed: first those that look as if they define it.
-const manyMentions = 256
-
 func (q *symbolSearch) run(ctx context.Context, files []source) error {
 	q.of = len(files)
 	if q.want.name == "" {
-		_, err := q.look(ctx, files, false)
-		return err
+		return q.look(ctx, files, symbolBudget)
 	}
 	mention := mentioning(files, words.Seek(q.want.name, false))
 	q.files = len(files) - len(mention) // what does not hold the name has been looked at
-	if len(mention) <= manyMentions {
-		_, err := q.look(ctx, mention, false)
-		return err
-	}
-	whole := words.Seek(q.want.name, true)
-	var equal, longer []source // files with the name itself, and those with longer ones alone
-	for _, f := range mention {
-		if f.held == nil || whole.In(f.held) {
-			equal = append(equal, f)
-		} else {
-			longer = append(longer, f)
+	tiers := q.want.sort(mention)
+	for _, files := range tiers[:tierRest] {
+		if err := q.look(ctx, files, symbolBudget); err != nil {
+			return err
 		}
 	}
-	later, err := q.look(ctx, equal, true)
-	for _, files := range [][]source{longer, later} {
-		if err == nil {
-			_, err = q.look(ctx, files, false)
+	budget := symbolBudget
+	if len(q.found) > 0 {
+		budget = q.read + restBudget // what only mentions it hardly defines it
+	}
+	return q.look(ctx, tiers[tierRest], budget)
+}
+
+// The order in which files that mention a name are parsed, by the definitions that the
+// index guesses there: those of the name come first.
+const (
+	tierEqual = iota // and those of which nothing is known
+	tierFold         // equal but for its case
+	tierPrefix
+	tierPart
+	tierRest
+	tierCount
+)
+
+// sort are the files by tier.
+func (w wanted) sort(files []source) [tierCount][]source {
+	parts := slices.Collect(slices.Chunk(files, max(1, (len(files)+workers()-1)/workers())))
+	found := make([][tierCount][]source, len(parts))
+	var looking sync.WaitGroup
+	for i, part := range parts {
+		looking.Go(func() {
+			var folded []byte
+			for _, f := range part {
+				tier := tierEqual
+				if f.held != nil {
+					tier, folded = w.tier(words.Defined(f.held), folded)
+				}
+				found[i][tier] = append(found[i][tier], f)
+			}
+		})
+	}
+	looking.Wait()
+	var out [tierCount][]source
+	for _, part := range found {
+		for tier, files := range part {
+			out[tier] = append(out[tier], files...)
 		}
 	}
-	return err
+	return out
+}
+
+// tier says where a file comes that defines these names. The second result is room that
+// can be used again.
+func (w wanted) tier(names, folded []byte) (int, []byte) {
+	if bytes.Contains(names, []byte("\n"+w.exact+"\n")) {
+		return tierEqual, folded
+	}
+	folded = folded[:0]
+	for _, c := range names {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		folded = append(folded, c)
+	}
+	switch {
+	case bytes.Contains(folded, []byte("\n"+w.name+"\n")):
+		return tierFold, folded
+	case bytes.Contains(folded, []byte("\n"+w.name)):
+		return tierPrefix, folded
+	case bytes.Contains(folded, []byte(w.name)):
+		return tierPart, folded
+	}
+	return tierRest, folded
 }
 
 // mentioning are the files that may hold what is sought.
@@ -88,54 +135,52 @@ func mentioning(files []source, sought words.Sought) []source {
 	return slices.Concat(found...)
 }
 
-// look looks at files until there is enough. With likely, those are left for later
-// that do not look as if they define the name.
-func (q *symbolSearch) look(ctx context.Context, files []source, likely bool) (later []source, err error) {
+// enough reports whether going on would only find what is not shown, or cost too much.
+func (q *symbolSearch) enough(budget int) bool {
+	switch {
+	case q.read >= budget:
+		return true
+	case q.want.name == "":
+		return len(q.found) >= symbolLines
+	}
+	return len(q.found) >= symbolMost || len(q.found) >= symbolEnough && q.read >= symbolCount
+}
+
+// look looks at files until there is enough, or so many bytes were read altogether.
+func (q *symbolSearch) look(ctx context.Context, files []source, budget int) error {
 	names := make([]string, len(files))
 	for i, f := range files {
 		names[i] = f.name
 	}
-	for from := 0; from < len(files) && !q.enough(); from += symbolBatch {
+	for from := 0; from < len(files) && !q.enough(budget); from += symbolBatch {
 		to := min(from+symbolBatch, len(files))
 		results, err := parallelAt(ctx, q.set.root, names[from:to], func(ctx context.Context, r *reader, i int) outlined {
-			return q.file(ctx, r, files[from+i], likely)
+			return q.file(ctx, r, files[from+i])
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for i, r := range results {
+		for _, r := range results {
 			if r.err != nil {
-				return nil, r.err
-			}
-			if r.later {
-				later = append(later, files[from+i])
-				continue
+				return r.err
 			}
 			q.found = append(q.found, r.symbols...)
-			q.parsed += r.parsed
+			q.read += r.read
 			if r.skipped != nil {
 				q.skipped = r.skipped
 			}
 			q.files++
 		}
 	}
-	return later, nil
-}
-
-// enough reports whether going on would only find what is not shown.
-func (q *symbolSearch) enough() bool {
-	if q.want.name == "" {
-		return len(q.found) >= symbolLines
-	}
-	return len(q.found) >= symbolMost || q.parsed >= symbolBudget
+	return nil
 }
 
 // file finds the wanted definitions of one file.
-func (q *symbolSearch) file(ctx context.Context, r *reader, f source, likely bool) outlined {
+func (q *symbolSearch) file(ctx context.Context, r *reader, f source) outlined {
 	index := q.set.index
 	of := parsedKey{f.key, index.languages.Of(f.name)}
 	all, known := index.symbols(of)
-	parsed := 0
+	read := f.size // what is known already counts: the same question ends at the same place
 	if f.held == nil || !known {
 		text, err := r.load(f.name, q.named, symbolFile)
 		if err != nil {
@@ -144,10 +189,7 @@ func (q *symbolSearch) file(ctx context.Context, r *reader, f source, likely boo
 		if !bytes.Contains(bytes.ToLower(text), []byte(q.want.name)) {
 			return outlined{} // parsing costs much more than looking for the name
 		}
-		if likely && !definesLikely(text, q.want.exact) {
-			return outlined{later: true}
-		}
-		parsed = len(text)
+		read = len(text)
 		file, err := of.language.Parse(ctx, f.name, text)
 		if err != nil {
 			return outlined{err: err}
@@ -165,46 +207,7 @@ func (q *symbolSearch) file(ctx context.Context, r *reader, f source, likely boo
 			fit = append(fit, s)
 		}
 	}
-	return outlined{symbols: fit, parsed: parsed}
-}
-
-// definesLikely reports whether a name stands anywhere in a text as names do that are
-// defined there: behind another word or a type, or before what is assigned to it. It
-// is for the order in which files are parsed and may be wrong.
-func definesLikely(text []byte, name string) bool {
-	for from := 0; ; {
-		i := bytes.Index(text[from:], []byte(name))
-		if i < 0 {
-			return false
-		}
-		at, end := from+i, from+i+len(name)
-		from = end
-		before := bytes.TrimRight(text[max(0, at-64):at], " \t*&")
-		after := bytes.TrimLeft(text[end:min(len(text), end+8)], " \t")
-		assigned := bytes.HasPrefix(after, []byte("=")) && !bytes.HasPrefix(after, []byte("=="))
-		switch {
-		case len(before) == 0, assigned, bytes.HasPrefix(after, []byte(":")):
-			return true
-		case bytes.ContainsAny(before[len(before)-1:], ")>]'\"`#"):
-			return true
-		case words.In(before[len(before)-1]) && !endsExpression(before):
-			return true
-		}
-	}
-}
-
-// endsExpression reports whether a text ends with a word behind which a value stands.
-func endsExpression(text []byte) bool {
-	start := len(text)
-	for start > 0 && words.In(text[start-1]) {
-		start--
-	}
-	switch string(text[start:]) {
-	case "return", "await", "new", "throw", "else", "case", "in", "of", "not", "and", "or", "yield", "go", "defer",
-		"if", "is", "typeof", "range", "assert", "raise", "lambda", "elif", "while", "do", "delete", "void", "err":
-		return true
-	}
-	return false
+	return outlined{symbols: fit, read: read}
 }
 
 // matches is the result for a query, the best first.

@@ -85,6 +85,14 @@ func occurrences(text []byte, name string) func(yield func(int) bool) {
 	}
 }
 
+// Mentions reports whether a name stands in a text as a word of its own.
+func Mentions(text []byte, name string) bool {
+	for range occurrences(text, name) {
+		return true
+	}
+	return false
+}
+
 // InWord reports whether a byte can be part of a name.
 func InWord(b byte) bool {
 	return b == '_' || b == '$' || b >= 0x80 ||

@@ -1,7 +1,8 @@
 // Package words keeps which words texts hold, by what the texts hold, so that the
 // files that mention a name are found without reading any.
 //
-// The words of a text are in lower case, each once, between line breaks. A [Store]
+// The words of a text are in lower case, each once, between line breaks; behind them an
+// index has the names that look as if they were defined there. A [Store]
 // keeps them in one file, which is only ever replaced as a whole: one that is damaged
 // or of another version counts as empty, and of two processes that write it the last
 // one wins. It must not know trees, languages or tools.
@@ -29,8 +30,15 @@ func folded(c byte) byte {
 // Extractor takes words out of one text after the other. Its zero value is ready.
 type Extractor struct {
 	table [256]byte // of folded
+	words set
+	names set
+}
+
+// set collects words of one text.
+type set struct {
 	out   []byte
 	slots []slot // a hash table of what is in out
+	held  int
 	text  uint32 // that the slots are about, counted
 }
 
@@ -45,76 +53,205 @@ const fewestSlots = 1 << 12
 
 // Words are those of a text. What it returns is the caller's.
 func (x *Extractor) Words(text []byte) []byte {
-	if len(x.slots) == 0 {
-		x.slots = make([]slot, fewestSlots)
+	if x.table['a'] == 0 {
 		for b := range x.table {
 			x.table[b] = folded(byte(b))
 		}
 	}
-	x.text++
-	x.out = append(x.out[:0], '\n')
-	held := 0
+	x.words.begin()
+	x.names.begin()
+	comment := false
 	for i := 0; i < len(text); {
 		c := x.table[text[i]]
 		if c == 0 {
+			comment = inComment(comment, text[i:])
 			i++
 			continue
 		}
 		digit := c >= '0' && c <= '9'
-		start, hash := len(x.out), uint32(2166136261)
+		from, start, hash := i, len(x.words.out), firstHash
 		for ; c != 0; c = x.table[text[i]] {
-			x.out = append(x.out, c)
-			hash = (hash ^ uint32(c)) * 16777619
+			x.words.out = append(x.words.out, c)
+			hash = (hash ^ uint32(c)) * nextHash
 			if i++; i == len(text) {
 				break
 			}
 		}
-		if digit || !x.take(start, hash) {
-			x.out = x.out[:start]
+		switch {
+		case digit:
+			x.words.out = x.words.out[:start]
 			continue
+		case x.words.take(start, hash):
+			x.words.add()
 		}
-		x.out = append(x.out, '\n')
-		if held++; held*2 > len(x.slots) {
-			x.grow()
+		if !comment && definesLikely(text, from, i) {
+			x.names.name(text[from:i])
 		}
 	}
-	return bytes.Clone(x.out)
+	return bytes.Clone(x.words.out)
 }
 
-// take notes the word at the end of out, and reports whether it is a new one.
-func (x *Extractor) take(start int, hash uint32) bool {
-	word := x.out[start:]
+// inComment reports whether a comment that ends with its line goes on, or begins.
+func inComment(was bool, text []byte) bool {
+	switch text[0] {
+	case '\n':
+		return false
+	case '/':
+		return was || len(text) > 1 && text[1] == '/'
+	case '#':
+		return was || len(text) > 1 && text[1] == ' '
+	}
+	return was
+}
+
+// Index is the words of a text with, behind them, the names that look as if they were
+// defined in it, as they are written. What it returns is the caller's.
+func (x *Extractor) Index(text []byte) []byte {
+	held := x.Words(text)
+	return append(append(held, behindWords), x.names.out...)
+}
+
+// behindWords stands between words and names, in neither of which it can be.
+const behindWords = 0
+
+// Defined are the names of an index that look as if the text defined them, each between
+// line breaks and as it is written. It is a guess, and nil where none was made.
+func Defined(held []byte) []byte {
+	if i := bytes.IndexByte(held, behindWords); i >= 0 {
+		return held[i+1:]
+	}
+	return nil
+}
+
+const firstHash, nextHash = uint32(2166136261), uint32(16777619)
+
+// begin empties the set for another text.
+func (s *set) begin() {
+	if len(s.slots) == 0 {
+		s.slots = make([]slot, fewestSlots)
+	}
+	s.text++
+	s.held = 0
+	s.out = append(s.out[:0], '\n')
+}
+
+// name adds a name.
+func (s *set) name(name []byte) {
+	start, hash := len(s.out), firstHash
+	for _, c := range name {
+		hash = (hash ^ uint32(c)) * nextHash
+	}
+	s.out = append(s.out, name...)
+	if s.take(start, hash) {
+		s.add()
+	}
+}
+
+// add ends a word that is a new one.
+func (s *set) add() {
+	s.out = append(s.out, '\n')
+	if s.held++; s.held*2 > len(s.slots) {
+		s.grow()
+	}
+}
+
+// take notes the word at the end of out, and reports whether it is a new one. Another
+// is taken off.
+func (s *set) take(start int, hash uint32) bool {
+	word := s.out[start:]
 	for at := hash; ; at++ {
-		s := &x.slots[at&uint32(len(x.slots)-1)]
-		if s.text != x.text {
-			*s = slot{
-				text:  x.text,
+		in := &s.slots[at&uint32(len(s.slots)-1)]
+		if in.text != s.text {
+			*in = slot{
+				text:  s.text,
 				hash:  hash,
 				start: int32(start),
-				end:   int32(len(x.out)),
+				end:   int32(len(s.out)),
 			}
 			return true
 		}
-		if s.hash == hash && bytes.Equal(x.out[s.start:s.end], word) {
+		if in.hash == hash && bytes.Equal(s.out[in.start:in.end], word) {
+			s.out = s.out[:start]
 			return false
 		}
 	}
 }
 
 // grow makes room for more words of this text.
-func (x *Extractor) grow() {
-	old := x.slots
-	x.slots = make([]slot, 2*len(old))
-	for _, s := range old {
-		if s.text != x.text {
+func (s *set) grow() {
+	old := s.slots
+	s.slots = make([]slot, 2*len(old))
+	for _, in := range old {
+		if in.text != s.text {
 			continue
 		}
-		at := s.hash
-		for x.slots[at&uint32(len(x.slots)-1)].text == x.text {
+		at := in.hash
+		for s.slots[at&uint32(len(s.slots)-1)].text == s.text {
 			at++
 		}
-		x.slots[at&uint32(len(x.slots)-1)] = s
+		s.slots[at&uint32(len(s.slots)-1)] = in
 	}
+}
+
+// definesLikely reports whether a word stands in a text as names do that are defined
+// there: behind another word or a type, before what is assigned to it, or as the head
+// of a method. It is for the order in which files are parsed and may be wrong.
+func definesLikely(text []byte, start, end int) bool {
+	last := start - 1
+	for last >= 0 && (text[last] == ' ' || text[last] == '\t' || text[last] == '*' || text[last] == '&') {
+		last--
+	}
+	next := end
+	for next < len(text) && (text[next] == ' ' || text[next] == '\t') {
+		next++
+	}
+	at := func(i int) byte {
+		if i < 0 || i >= len(text) {
+			return '\n'
+		}
+		return text[i]
+	}
+	switch at(next) {
+	case ':':
+		return at(next+1) != ':'
+	case '=':
+		return at(next+1) != '='
+	}
+	switch b := at(last); b {
+	case ')', ']', '\'', '"', '`', '#':
+		return true
+	case '>':
+		return at(last-1) != '=' // of a function without a name
+	case ':':
+		return at(last-1) == ':'
+	case '\n', ';', '{', '}':
+		if last < 0 {
+			return true
+		}
+		return at(next) == '(' && opensBody(text[next:])
+	default:
+		return In(b) && !endsExpression(text[:last+1])
+	}
+}
+
+// opensBody reports whether the line ends with a brace that opens.
+func opensBody(rest []byte) bool {
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	return bytes.HasSuffix(bytes.TrimRight(line, " \t\r"), []byte("{"))
+}
+
+// endsExpression reports whether a text ends with a word behind which a value stands.
+func endsExpression(text []byte) bool {
+	start := len(text)
+	for start > 0 && In(text[start-1]) {
+		start--
+	}
+	switch string(text[start:]) {
+	case "return", "await", "new", "throw", "else", "case", "in", "of", "not", "and", "or", "yield", "go", "defer",
+		"if", "is", "typeof", "range", "assert", "raise", "lambda", "elif", "while", "do", "delete", "err":
+		return true
+	}
+	return false
 }
 
 // Sought is a name as words are searched for it: a name with other characters in it
