@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,8 +12,6 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host/caches"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/sandbox"
-	"github.com/plan-engine/plan/worktree"
 )
 
 // GCPolicy says which of the runs that have ended may go.
@@ -62,6 +59,17 @@ type Collected struct {
 	Refs    int        `json:"refs"` // snapshots that git kept for it
 }
 
+// Progress hears how far long work is: what was done to how many of what.
+type Progress func(did string, done, all int, what string)
+
+// Of is progress of one thing.
+func (p Progress) Of(did, what string) func(done, all int) {
+	if p == nil {
+		return nil
+	}
+	return func(done, all int) { p(did, done, all, what) }
+}
+
 // GC is what came of a collection.
 type GC struct {
 	Removed []Collected
@@ -84,19 +92,19 @@ func (g GC) Freed() (bytes int64) {
 // GC removes runs that have ended, with their journals, their blobs and the
 // snapshots that git keeps for them, layers of build caches that are old, and what
 // killed processes have left, and compresses what an earlier program has stored as it
-// is. Dry only says what would go; shrink gives free space back to the disk. With an
-// error, GC says what was done all the same.
-func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, err error) {
+// is. Dry only says what would go; shrink gives free space back to the disk. Progress
+// hears how far it is; it may be nil. With an error, GC says what was done all the same.
+func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Progress) (out GC, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
 		return out, err
 	}
 	if !dry {
 		// A collection that was killed may have left some half removed.
-		if err := db.FinishRemovals(ctx); err != nil {
+		if err := db.FinishRemovals(ctx, progress.Of("removed", "runs")); err != nil {
 			return out, err
 		}
-		if err := db.Pack(ctx); err != nil {
+		if err := db.Pack(ctx, progress.Of("looked at", "contents to compress")); err != nil {
 			return out, err
 		}
 	}
@@ -117,10 +125,10 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 	}
 	gone := p.Choose(mayGo, sizes, out.Used, h.now())
 	var faults []error
-	out.Removed, err = removeRuns(ctx, db, newRefKeeper(h, db, runs, gone), gone, sizes, dry)
+	out.Removed, err = removeRuns(ctx, db, newRefKeeper(h, db, runs, gone), gone, sizes, dry, progress)
 	faults = append(faults, err)
 	if shrink && !dry {
-		out.Unshrunk, err = unshrunk(db.Shrink(ctx), live)
+		out.Unshrunk, err = unshrunk(db.Shrink(ctx, progress.Of("gave back", "free pages")), live)
 		faults = append(faults, err)
 	}
 	if after, err := db.UsedBytes(ctx); err == nil && !dry {
@@ -136,6 +144,9 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool) (out GC, er
 	return out, errors.Join(append(faults, err)...)
 }
 
+// removeAtOnce is how many runs go together.
+const removeAtOnce = 100
+
 // removeRuns removes runs, with the snapshots that only they keep. One that cannot be
 // removed does not keep the others.
 func removeRuns(
@@ -145,27 +156,51 @@ func removeRuns(
 	gone []memory.RunInfo,
 	sizes map[plan.RunID]int64,
 	dry bool,
+	progress Progress,
 ) (removed []Collected, err error) {
 	removed = make([]Collected, 0, len(gone))
 	var faults []error
-	for _, r := range gone {
-		refs, err := keeper.forget(ctx, r, dry)
-		if err == nil && !dry {
-			err = db.Remove(ctx, r.ID)
+	for some := range slices.Chunk(gone, removeAtOnce) {
+		if ctx.Err() != nil {
+			faults = append(faults, context.Cause(ctx))
+			break
 		}
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		removed = append(removed, Collected{
-			ID:      r.ID,
-			State:   r.State,
-			Updated: r.Updated,
-			Bytes:   sizes[r.ID],
-			Refs:    refs,
+		refs, err := keeper.forget(ctx, some, dry)
+		faults = append(faults, err)
+		free := slices.DeleteFunc(slices.Clone(some), func(r memory.RunInfo) bool {
+			_, ok := refs[r.ID]
+			return !ok
 		})
+		hidden := idsOf(free)
+		if !dry {
+			hidden, err = db.Hide(ctx, hidden...)
+			faults = append(faults, err)
+		}
+		for _, r := range free {
+			if !slices.Contains(hidden, r.ID) {
+				continue
+			}
+			removed = append(removed, Collected{
+				ID:      r.ID,
+				State:   r.State,
+				Updated: r.Updated,
+				Bytes:   sizes[r.ID],
+				Refs:    refs[r.ID],
+			})
+		}
+	}
+	if !dry {
+		faults = append(faults, db.FinishRemovals(ctx, progress.Of("removed", "runs")))
 	}
 	return removed, errors.Join(faults...)
+}
+
+func idsOf(runs []memory.RunInfo) []plan.RunID {
+	out := make([]plan.RunID, len(runs))
+	for i, r := range runs {
+		out[i] = r.ID
+	}
+	return out
 }
 
 // unshrunk takes out of what came of shrinking the file why that has to wait.
@@ -200,77 +235,4 @@ func (h *Host) removable(db *memory.DB, runs []memory.RunInfo) (out []memory.Run
 		}
 	}
 	return out, live, nil
-}
-
-// refKeeper lets go of the snapshots of removed runs, except those that a run
-// which stays refers to.
-type refKeeper struct {
-	open  func(ctx context.Context, dir string) (*worktree.Repo, error)
-	db    *memory.DB
-	stay  []memory.RunInfo
-	inUse map[string]map[string]bool // repository → refs
-}
-
-func newRefKeeper(h *Host, db *memory.DB, runs, gone []memory.RunInfo) *refKeeper {
-	going := map[plan.RunID]bool{}
-	for _, r := range gone {
-		going[r.ID] = true
-	}
-	stay := slices.DeleteFunc(slices.Clone(runs), func(r memory.RunInfo) bool { return going[r.ID] })
-	return &refKeeper{
-		open:  h.OpenRepo,
-		db:    db,
-		stay:  stay,
-		inUse: map[string]map[string]bool{},
-	}
-}
-
-// forget lets go of a run's snapshots, and says how many there are. Where the
-// repository is gone there are none.
-func (k *refKeeper) forget(ctx context.Context, r memory.RunInfo, dryRun bool) (int, error) {
-	repo, err := k.open(ctx, r.Repo)
-	if refused := (*sandbox.StartError)(nil); errors.As(err, &refused) {
-		return 0, err
-	}
-	if err != nil {
-		return 0, nil //nolint:nilerr // nothing is kept where nothing is
-	}
-	kept, err := repo.Kept(ctx, r.ID)
-	if err != nil || len(kept) == 0 {
-		return 0, err
-	}
-	used, err := k.used(ctx, r.Repo)
-	if err != nil {
-		return 0, err
-	}
-	labels := slices.DeleteFunc(slices.Sorted(maps.Keys(kept)), func(label string) bool {
-		return used["refs/plan/"+string(r.ID)+"/"+label]
-	})
-	if dryRun {
-		return len(labels), nil
-	}
-	return len(labels), repo.Forget(ctx, r.ID, labels...)
-}
-
-// used are the snapshots that the runs of a repository which stay refer to.
-func (k *refKeeper) used(ctx context.Context, repo string) (map[string]bool, error) {
-	if refs, ok := k.inUse[repo]; ok {
-		return refs, nil
-	}
-	refs := map[string]bool{}
-	for _, r := range k.stay {
-		if r.Repo != repo {
-			continue
-		}
-		for ev, err := range k.db.Events(ctx, r.ID, memory.Query{Types: []plan.EventType{plan.TypeSnapshot}}) {
-			if err != nil {
-				return nil, err
-			}
-			if snap, ok := ev.Body.(plan.Snapshot); ok {
-				refs[snap.Ref] = true
-			}
-		}
-	}
-	k.inUse[repo] = refs
-	return refs, nil
 }

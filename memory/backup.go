@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/failpoint"
@@ -27,6 +28,8 @@ type BackupFile struct {
 type BackupOptions struct {
 	Replace     bool // the file, if it is there
 	SkipDamaged bool // leave out the runs that are damaged
+	// Progress hears now and then how far it is; it may be nil.
+	Progress func(did string, done, all int, what string)
 }
 
 // Backup writes the database as it stands at one moment to a file of its own,
@@ -56,16 +59,18 @@ func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (_ Ba
 	}
 	defer os.Remove(by) //nolint:errcheck // once it is renamed there is nothing to remove
 	c := BackupFile{Path: path}
+	grown := db.whileGrowing(ctx, by, opts.Progress)
 	if opts.SkipDamaged {
 		c.Skipped, err = db.writeSalvage(ctx, tmp.Name())
 	} else {
 		err = db.writeSnapshot(ctx, tmp.Name())
 	}
+	grown()
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err != nil {
 		return BackupFile{}, wrapError("back up to", path, err)
 	}
-	if err := c.verify(ctx, tmp.Name()); err != nil {
+	if err := c.verify(ctx, tmp.Name(), opts.Progress); err != nil {
 		return BackupFile{}, err
 	}
 	failpoint.Hit("before a backup is named")
@@ -73,6 +78,41 @@ func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (_ Ba
 		return BackupFile{}, wrapError("back up to", path, err)
 	}
 	return c, nil
+}
+
+// growthEvery is how often a copy that is being written is looked at.
+const growthEvery = 200 * time.Millisecond
+
+// whileGrowing says how large a copy is, until it is told that it is written.
+func (db *DB) whileGrowing(
+	ctx context.Context,
+	path string,
+	say func(did string, done, all int, what string),
+) (written func()) {
+	used, err := db.UsedBytes(ctx)
+	if say == nil || err != nil {
+		return func() {}
+	}
+	over, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		look := time.NewTicker(growthEvery)
+		defer look.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-look.C:
+				if info, err := os.Stat(path); err == nil {
+					say("copied", int(min(info.Size(), used)/1e6), int(used/1e6), "MB")
+				}
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-gone
+	}
 }
 
 // checkBackupPath says why a backup cannot have this name.
@@ -125,7 +165,11 @@ func (db *DB) writeSnapshot(ctx context.Context, path string) error {
 }
 
 // verify reads all of a copy, and counts what is in it.
-func (c *BackupFile) verify(ctx context.Context, path string) error {
+func (c *BackupFile) verify(
+	ctx context.Context,
+	path string,
+	say func(did string, done, all int, what string),
+) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return wrapError("check the backup", c.Path, err)
@@ -135,7 +179,11 @@ func (c *BackupFile) verify(ctx context.Context, path string) error {
 		return wrapError("check the backup", c.Path, err)
 	}
 	defer db.Close() //nolint:errcheck // nothing was written
-	audit, err := db.Audit(ctx, nil)
+	audit, err := db.Audit(ctx, func(done, runs int) {
+		if say != nil {
+			say("checked", done, runs, "runs of the copy")
+		}
+	})
 	if err != nil {
 		return wrapError("check the backup", c.Path, err)
 	}

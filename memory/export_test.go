@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/plan-engine/plan"
 )
 
 // PageLines is for tests that read more than a page.
@@ -91,4 +93,10 @@ func MakeOld(ctx context.Context, cfg Config, version int, statements ...string)
 		}
 	}
 	return nil
+}
+
+// Remove removes runs with all that they have.
+func (db *DB) Remove(ctx context.Context, runs ...plan.RunID) error {
+	_, err := db.Hide(ctx, runs...)
+	return errors.Join(err, db.FinishRemovals(ctx, nil))
 }

@@ -166,19 +166,19 @@ func TestPackCompressesWhatIsThere(t *testing.T) {
 	shared := strings.Repeat("what all share; ", 500)
 	must(t, db.Exec(ctx, "UPDATE blobs SET data = ?, packed = NULL WHERE size = ?", []byte(shared), len(shared)))
 	asItWas("before")
-	must(t, db.Pack(ctx))
+	must(t, db.Pack(ctx, nil))
 	if n := rows(); n != 0 {
 		t.Errorf("a home of this program was rewritten: %d rows", n)
 	}
 	must(t, db.Exec(ctx, "INSERT INTO unpacked SELECT 'events', max(id) + 1 FROM events UNION SELECT 'blobs', max(hash) || ' ' FROM blobs"))
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := db.Pack(ended); !errors.Is(err, context.Canceled) || rows() != 0 {
+	if err := db.Pack(ended, nil); !errors.Is(err, context.Canceled) || rows() != 0 {
 		t.Errorf("got %v, want context.Canceled and nothing done", err)
 	}
 	before, err := db.UsedBytes(ctx)
 	must(t, err)
-	must(t, db.Pack(ctx))
+	must(t, db.Pack(ctx, nil))
 	if n := rows(); n != packed {
 		t.Errorf("%d contents are compressed, want %d", n, packed)
 	}

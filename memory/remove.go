@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/plan-engine/plan"
 )
@@ -66,142 +67,242 @@ const (
 	maxStepBytes = 4 << 20
 )
 
-// Remove takes a run that has ended out of the database, with all that only it
-// needs. It is gone at once; what it had is removed in steps. If the process dies
-// between two of them, [DB.FinishRemovals] goes on. Errors: [ErrNoRun],
-// [ErrUnfinished], [*HeldError].
-func (db *DB) Remove(ctx context.Context, run plan.RunID) error {
-	if info, err := db.Run(ctx, run); err != nil {
-		return err
-	} else if !info.Ended() {
-		return fmt.Errorf("remove run %s: %w", run, ErrUnfinished)
+// hideAtOnce is how many runs a step of [DB.Hide] takes out, and so how many locks it holds.
+const hideAtOnce = 100
+
+// Hide takes runs that have ended out of the database, and says which are gone: at
+// once for all who read. What they had is removed by [DB.FinishRemovals]. One that
+// cannot go does not keep the others: [ErrNoRun], [ErrUnfinished], [*HeldError].
+func (db *DB) Hide(ctx context.Context, runs ...plan.RunID) (hidden []plan.RunID, err error) {
+	var faults []error
+	for some := range slices.Chunk(runs, hideAtOnce) {
+		gone, err := db.hideSome(ctx, some)
+		hidden = append(hidden, gone...)
+		faults = append(faults, err)
 	}
-	w, err := db.Own(ctx, run)
+	return hidden, errors.Join(faults...)
+}
+
+// hideSome is one step of Hide, and one commit.
+func (db *DB) hideSome(ctx context.Context, runs []plan.RunID) ([]plan.RunID, error) {
+	h := &hiding{}
+	var faults []error
+	for _, run := range runs {
+		// The process that writes a run has its lock, and none comes to be while it is hidden.
+		lock, err := db.lockRun(ctx, run)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		defer lock.Close() //nolint:errcheck // closing the file releases it in any case
+		h.locked = append(h.locked, run)
+	}
+	if len(h.locked) == 0 {
+		return nil, errors.Join(faults...)
+	}
+	if err := db.commits.submit(context.WithoutCancel(ctx), h); err != nil {
+		return nil, errors.Join(append(faults, db.wrapError("remove runs from", err))...)
+	}
+	faults = append(faults, h.faults...)
+	for _, run := range h.hidden { // no process waits for the lock of a run that is gone
+		path, err := db.lockPath(run)
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			faults = append(faults, wrapError("remove", path, err))
+		}
+	}
+	return h.hidden, errors.Join(faults...)
+}
+
+// hiding takes runs whose locks are held out of what is read.
+type hiding struct {
+	locked []plan.RunID
+
+	hidden []plan.RunID
+	faults []error
+}
+
+// write implements pending.
+func (h *hiding) write(ctx context.Context, tx *txn) error {
+	h.hidden, h.faults = nil, nil
+	drops := []string{
+		"DELETE FROM inbox WHERE run = ?1 AND ?2 <> ''",
+		// Notes that the run has been counted: it will not come to an end again.
+		"DELETE FROM skill_outcomes WHERE run = ?2 AND ?1 <> 0",
+		"DELETE FROM streak_runs WHERE run = ?2 AND ?1 <> 0",
+		"UPDATE runs SET id = '" + removedPrefix + "' || ?2, token = token + 1 WHERE key = ?1",
+	}
+	stmts, err := prepareIn(ctx, tx.tx, append(drops, "SELECT key, outcome <> '' FROM runs WHERE id = ?")...)
 	if err != nil {
 		return err
 	}
-	defer w.Close() //nolint:errcheck // nothing is written with it
-	if err := db.commits.submit(context.WithoutCancel(ctx), removal{w}); err != nil {
-		return db.runError("remove", run, err)
+	for _, run := range h.locked {
+		var key int64
+		var ended bool
+		switch err := stmts[len(drops)].QueryRowContext(ctx, string(run)).Scan(&key, &ended); {
+		case errors.Is(err, sql.ErrNoRows):
+			h.faults = append(h.faults, fmt.Errorf("remove run %s: %w", run, ErrNoRun))
+			continue
+		case err != nil:
+			return fmt.Errorf("read run %s: %w", run, err)
+		case !ended:
+			h.faults = append(h.faults, fmt.Errorf("remove run %s: %w", run, ErrUnfinished))
+			continue
+		}
+		for i, query := range drops {
+			if _, err := stmts[i].ExecContext(ctx, key, string(run)); err != nil {
+				return fmt.Errorf("%.32s: %w", query, err)
+			}
+		}
+		h.hidden = append(h.hidden, run)
 	}
-	// No process waits for the lock of a run that is gone.
-	if err := os.Remove(w.lock.Path()); err != nil {
-		return wrapError("remove", w.lock.Path(), err)
-	}
-	w.lock.Close() //nolint:errcheck // closing the file releases it in any case
-	w.lock = nil
-	return db.FinishRemovals(ctx)
+	return nil
 }
 
-// removal hides the run of a writer from all who read.
-type removal struct{ w *Writer }
+// prepareIn prepares queries, which the end of the transaction closes.
+func prepareIn(ctx context.Context, tx *sql.Tx, queries ...string) ([]*sql.Stmt, error) {
+	out := make([]*sql.Stmt, len(queries))
+	for i, query := range queries {
+		var err error
+		if out[i], err = tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // the transaction closes it
+			return nil, fmt.Errorf("%.32s: %w", query, err)
+		}
+	}
+	return out, nil
+}
 
-// write implements pending.
-func (r removal) write(ctx context.Context, tx *txn) error {
-	for _, query := range []string{
-		"DELETE FROM inbox WHERE run = ?1",
-		// Notes that the run has been counted: it will not come to an end again.
-		"DELETE FROM skill_outcomes WHERE run = ?2",
-		"DELETE FROM streak_runs WHERE run = ?2",
-		"UPDATE runs SET id = '" + removedPrefix + "' || ?2 WHERE key = ?1",
-	} {
-		if _, err := tx.tx.ExecContext(ctx, query, r.w.tail.key, string(r.w.run)); err != nil {
-			return fmt.Errorf("%.32s: %w", query, err)
+// FinishRemovals removes what hidden runs have left, in steps between which other
+// processes write. Progress, if there is one, hears after each how many of them are
+// done. If the process dies between two steps, the next call goes on.
+func (db *DB) FinishRemovals(ctx context.Context, progress func(done, runs int)) error {
+	const op = "remove what removed runs have left in"
+	var left int
+	err := db.read.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE NOT "+notRemoved).Scan(&left)
+	if err != nil {
+		return db.wrapError(op, err)
+	}
+	for all := left; left > 0; {
+		if ctx.Err() != nil {
+			return db.wrapError(op, context.Cause(ctx))
+		}
+		step := removal{}
+		if err := db.inTx(ctx, func(tx *sql.Tx) error { return step.run(ctx, tx) }); err != nil {
+			return db.wrapError(op, err)
+		}
+		if left -= step.runs; step.none {
+			left = 0 // or another process has removed the rest
+		}
+		if progress != nil {
+			progress(all-max(left, 0), all)
 		}
 	}
 	return nil
 }
 
-// FinishRemovals removes what is left of removed runs, in steps between which other
-// processes write.
-func (db *DB) FinishRemovals(ctx context.Context) error {
-	for {
-		var left bool
-		err := db.inTx(ctx, func(tx *sql.Tx) (err error) {
-			left, err = removeStep(ctx, tx)
-			return err
-		})
-		if err != nil || !left {
-			return db.wrapError("remove what removed runs have left in", err)
-		}
-	}
-}
+// removal is one step: of as many runs as there is room for.
+type removal struct {
+	rows  int
+	bytes int64
+	runs  int  // that are gone for good
+	none  bool // there is nothing left to remove
 
-// removeStep makes one step, and reports false where nothing was left to do.
-func removeStep(ctx context.Context, tx *sql.Tx) (bool, error) {
-	var key int64
-	err := tx.QueryRowContext(ctx, "SELECT key FROM runs WHERE NOT "+notRemoved+" LIMIT 1").Scan(&key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("find a removed run: %w", err)
-	}
-	for _, part := range []removedPart{
-		{
-			list: "SELECT id, octet_length(line) FROM events WHERE run = ? ORDER BY seq LIMIT ?",
-			drop: []string{"DELETE FROM events WHERE run = ?1 AND id = ?2"},
-		},
-		{
-			list: "SELECT hash, size FROM blob_refs JOIN blobs USING (hash) WHERE run = ? LIMIT ?",
-			drop: []string{
-				"DELETE FROM blob_refs WHERE run = ?1 AND hash = ?2",
-				"DELETE FROM blobs WHERE hash = ?2 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE hash = ?2)",
-			},
-		},
-	} {
-		if some, err := part.remove(ctx, tx, key); some || err != nil {
-			return true, err
-		}
-	}
-	_, err = tx.ExecContext(ctx, "DELETE FROM runs WHERE key = ?", key)
-	return true, err //nolint:wrapcheck // FinishRemovals says what was done
+	parts [2]removedPart
+	first *sql.Stmt // finds a run
+	last  *sql.Stmt // removes its row
 }
 
 // removedPart is one kind of what a run has: how to list it with sizes, and what
 // drops one of it.
 type removedPart struct {
-	list string
-	drop []string
+	list *sql.Stmt
+	drop []*sql.Stmt
 }
 
-// remove drops as much as a step may, and reports whether there was any.
-func (p removedPart) remove(ctx context.Context, tx *sql.Tx, key int64) (some bool, err error) {
-	items, err := p.choose(ctx, tx, key)
-	if err != nil || len(items) == 0 {
-		return false, err
+func (r *removal) prepare(ctx context.Context, tx *sql.Tx) error {
+	stmts, err := prepareIn(ctx, tx,
+		"SELECT key FROM runs WHERE NOT "+notRemoved+" LIMIT 1",
+		"DELETE FROM runs WHERE key = ?",
+		"SELECT id, octet_length(line) + ifnull(octet_length(packed), 0) FROM events WHERE run = ? ORDER BY seq LIMIT ?",
+		"DELETE FROM events WHERE run = ?1 AND id = ?2",
+		"SELECT hash, size FROM blob_refs JOIN blobs USING (hash) WHERE run = ? LIMIT ?",
+		"DELETE FROM blob_refs WHERE run = ?1 AND hash = ?2",
+		"DELETE FROM blobs WHERE hash = ?2 AND ?1 <> 0 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE hash = ?2)",
+	)
+	if err != nil {
+		return err
 	}
-	for _, query := range p.drop {
-		drop, err := tx.PrepareContext(ctx, query)
-		if err != nil {
-			return true, err //nolint:wrapcheck // FinishRemovals says what was done
+	r.first, r.last = stmts[0], stmts[1]
+	r.parts = [2]removedPart{{stmts[2], stmts[3:4]}, {stmts[4], stmts[5:]}}
+	return nil
+}
+
+func (r *removal) full() bool { return r.rows >= maxStepRows || r.bytes >= maxStepBytes }
+
+func (r *removal) run(ctx context.Context, tx *sql.Tx) error {
+	if err := r.prepare(ctx, tx); err != nil {
+		return err
+	}
+	for {
+		var key int64
+		err := r.first.QueryRowContext(ctx).Scan(&key)
+		if errors.Is(err, sql.ErrNoRows) {
+			r.none = true
+			return nil
 		}
-		defer drop.Close() //nolint:errcheck // the transaction closes it
+		if err != nil {
+			return fmt.Errorf("find a removed run: %w", err)
+		}
+		for _, part := range r.parts {
+			if err := r.remove(ctx, part, key); err != nil {
+				return err
+			}
+			if r.full() {
+				return nil
+			}
+		}
+		if _, err := r.last.ExecContext(ctx, key); err != nil {
+			return err //nolint:wrapcheck // FinishRemovals says what was done
+		}
+		r.rows++
+		r.runs++
+	}
+}
+
+// remove drops as much of a part as there is room for.
+func (r *removal) remove(ctx context.Context, part removedPart, key int64) error {
+	items, err := r.choose(ctx, part, key)
+	if err != nil {
+		return err
+	}
+	for _, drop := range part.drop {
 		for _, item := range items {
 			if _, err := drop.ExecContext(ctx, key, item); err != nil {
-				return true, err //nolint:wrapcheck // FinishRemovals says what was done
+				return err //nolint:wrapcheck // FinishRemovals says what was done
 			}
 		}
 	}
-	return true, nil
+	return nil
 }
 
-// choose lists what one step drops.
-func (p removedPart) choose(ctx context.Context, tx *sql.Tx, key int64) ([]any, error) {
-	rows, err := tx.QueryContext(ctx, p.list, key, maxStepRows)
+// choose lists what is dropped of a part.
+func (r *removal) choose(ctx context.Context, part removedPart, key int64) ([]any, error) {
+	rows, err := part.list.QueryContext(ctx, key, maxStepRows-r.rows)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // FinishRemovals says what was done
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var items []any
-	for bytes := int64(0); bytes < maxStepBytes && rows.Next(); {
+	for !r.full() && rows.Next() {
 		var item any
 		var size int64
 		if err := rows.Scan(&item, &size); err != nil {
 			return nil, err //nolint:wrapcheck // FinishRemovals says what was done
 		}
 		items = append(items, item)
-		bytes += size
+		r.rows++
+		r.bytes += size
 	}
 	return items, rows.Err()
 }

@@ -63,7 +63,7 @@ func TestRemove(t *testing.T) {
 	if len(audit.Faults) > 0 || audit.Runs != 2 || audit.Blobs != 4 {
 		t.Errorf("%+v", audit)
 	}
-	must(t, db.Shrink(ctx))
+	must(t, db.Shrink(ctx, nil))
 	if info, err := os.Stat(filepath.Join(dir, "plan.db")); err != nil || info.Size() > after+8192 {
 		t.Errorf("the file has %d bytes, %d are used (%v)", info.Size(), after, err)
 	}

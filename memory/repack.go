@@ -17,8 +17,14 @@ const (
 // Pack compresses what an earlier program has stored as it is, in small steps that
 // other writers come between. It goes on where the last call has stopped, and has
 // nothing to do once all was looked at: what is stored today is compressed from the
-// beginning.
-func (db *DB) Pack(ctx context.Context) error {
+// beginning. Progress, if there is one, hears after each step how many rows it has
+// looked at.
+func (db *DB) Pack(ctx context.Context, progress func(done, rows int)) error {
+	all, err := db.unpackedRows(ctx)
+	if err != nil || all == 0 {
+		return err
+	}
+	looked := 0
 	for _, r := range []*repack{
 		{
 			table:  "events",
@@ -41,9 +47,21 @@ func (db *DB) Pack(ctx context.Context) error {
 			if err := db.commits.submit(context.WithoutCancel(ctx), r); err != nil {
 				return db.wrapError("compress", err)
 			}
+			if looked += r.looked; progress != nil {
+				progress(min(looked, all), all)
+			}
 		}
 	}
 	return nil
+}
+
+// unpackedRows is about how many rows Pack will look at. Counting them would read them.
+func (db *DB) unpackedRows(ctx context.Context) (n int, err error) {
+	err = db.read.QueryRowContext(ctx, `SELECT
+		(SELECT ifnull(sum(next), 0) FROM unpacked WHERE content = 'events') +
+		(SELECT ifnull(max(rowid), 0) FROM blobs WHERE EXISTS (SELECT 1 FROM unpacked WHERE content = 'blobs')) +
+		(SELECT count(*) FROM unpacked)`).Scan(&n)
+	return n, db.wrapError("compress", err)
 }
 
 // repack compresses the contents of one table, from the top.
@@ -52,10 +70,12 @@ type repack struct {
 
 	packer *packer
 	done   bool
+	looked int // rows of the last step
 }
 
 // write implements pending: one step.
 func (r *repack) write(ctx context.Context, tx *txn) error {
+	r.looked = 0
 	var below any
 	err := tx.tx.QueryRowContext(ctx, "SELECT next FROM unpacked WHERE content = ?", r.table).Scan(&below)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -102,6 +122,7 @@ func (r *repack) next(ctx context.Context, tx *sql.Tx, below any) (keys []any, n
 		if err := rows.Scan(&next, &size, &packed); err != nil {
 			return nil, nil, err //nolint:wrapcheck // the caller says what was listed
 		}
+		r.looked++
 		if size >= packFrom && !packed {
 			keys = append(keys, next)
 			total += size

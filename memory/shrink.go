@@ -32,14 +32,15 @@ const (
 // other processes write. The first time the file has to be written anew for that,
 // which needs room for a second copy and keeps all who write waiting: it is done only
 // while no process drives a run (else [ErrLive]), and given up when one comes that
-// wants to write ([ErrWanted]).
-func (db *DB) Shrink(ctx context.Context) error {
+// wants to write ([ErrWanted]). Progress, if there is one, hears after each step how
+// many pages were given back.
+func (db *DB) Shrink(ctx context.Context, progress func(done, pages int)) error {
 	var mode int
 	err := db.read.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode)
 	switch {
 	case err != nil:
 	case mode == incremental:
-		err = db.shrinkInSteps(ctx)
+		err = db.shrinkInSteps(ctx, progress)
 	default:
 		err = db.rewrite(ctx)
 	}
@@ -52,13 +53,19 @@ func (db *DB) Shrink(ctx context.Context) error {
 	return db.wrapError("shrink", err)
 }
 
-func (db *DB) shrinkInSteps(ctx context.Context) error {
-	for left := 1; left > 0; {
+func (db *DB) shrinkInSteps(ctx context.Context, progress func(done, pages int)) error {
+	for all, left := 0, 1; left > 0; {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
 		if err := db.shrinkStep(ctx); err != nil {
 			return err
 		}
 		if err := db.read.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&left); err != nil {
 			return fmt.Errorf("count the free pages: %w", err)
+		}
+		if all = max(all, left+shrinkPages); progress != nil {
+			progress(all-left, all)
 		}
 	}
 	return nil

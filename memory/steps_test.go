@@ -108,7 +108,7 @@ func TestInterruptedRemoval(t *testing.T) {
 		must(t, db.Exec(ctx, "CREATE TRIGGER interrupt BEFORE DELETE ON "+at+" BEGIN SELECT RAISE(ABORT, 'interrupted'); END"))
 		err := db.Remove(ctx, "R1")
 		if at != "events WHEN OLD.seq = 600" {
-			err = db.FinishRemovals(ctx)
+			err = db.FinishRemovals(ctx, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), "interrupted") {
 			t.Fatalf("at %s: %v", at, err)
@@ -135,7 +135,7 @@ func TestInterruptedRemoval(t *testing.T) {
 			t.Errorf("at %s: %v, %+v", at, sizes, audit)
 		}
 	}
-	must(t, db.FinishRemovals(ctx))
+	must(t, db.FinishRemovals(ctx, nil))
 	for query, want := range map[string]int64{
 		"SELECT count(*) FROM runs":                                                 2,
 		"SELECT count(DISTINCT run) FROM events":                                    2,
@@ -166,17 +166,17 @@ func TestShrinkInSteps(t *testing.T) {
 	before := fill()
 	story(t, db, "PARKED", false)
 	live := own(t, open(t, dir), "PARKED")
-	if err := db.Shrink(ctx); !errors.Is(err, memory.ErrLive) || sizeOf(t, dir) != before {
+	if err := db.Shrink(ctx, nil); !errors.Is(err, memory.ErrLive) || sizeOf(t, dir) != before {
 		t.Errorf("a run is live: %v, %d of %d bytes", err, sizeOf(t, dir), before)
 	}
 	must(t, live.Close())
-	must(t, db.Shrink(ctx))
+	must(t, db.Shrink(ctx, nil))
 	if after := sizeOf(t, dir); after > before/10 {
 		t.Errorf("%d of %d bytes", after, before)
 	}
 	before = fill()
 	const steps = 24_000_000 / 4096 / 256
-	n := meanwhile(t, dir, func() error { return db.Shrink(ctx) })
+	n := meanwhile(t, dir, func() error { return db.Shrink(ctx, nil) })
 	if after := sizeOf(t, dir); after > before/10 || n < steps/2 {
 		t.Errorf("%d of %d bytes, and %d commits meanwhile, want about %d", after, before, n, steps)
 	}
@@ -198,7 +198,7 @@ func TestShrinkGivesWay(t *testing.T) {
 	inside := flock.New(filepath.Join(dir, "locks", "writing.inside"))
 	must(t, inside.Lock()) // until both stand in line, in this order
 	shrunk, written := make(chan error), make(chan error)
-	go func() { shrunk <- db.Shrink(ctx) }()
+	go func() { shrunk <- db.Shrink(ctx, nil) }()
 	await(t, "the one that shrinks to stand in line", func() bool {
 		next := flock.New(filepath.Join(dir, "locks", "writing.next"))
 		defer next.Close()
@@ -270,4 +270,50 @@ func sizeOf(t *testing.T, dir string) int64 {
 	info, err := os.Stat(filepath.Join(dir, "plan.db"))
 	must(t, err)
 	return info.Size()
+}
+
+// Many small runs go together: what is written for one is not written for each.
+func TestHide(t *testing.T) {
+	t.Parallel()
+	ctx, dir := context.Background(), t.TempDir()
+	db := open(t, dir)
+	var runs []plan.RunID
+	for i := range 30 {
+		runs = append(runs, plan.RunID(fmt.Sprintf("R%d", i)))
+		bulky(t, db, runs[i], 5, 0)
+	}
+	story(t, db, "PARKED", false)
+	bulky(t, db, "HELD", 5, 0)
+	live := own(t, open(t, dir), "HELD")
+	pages := func() int64 {
+		info, err := os.Stat(filepath.Join(dir, "plan.db-wal"))
+		must(t, err)
+		return (info.Size() - 32) / (4096 + 24)
+	}
+	_, err := db.Checkpoint(ctx)
+	must(t, err)
+	hidden, err := db.Hide(ctx, append(runs, "PARKED", "HELD", "NONE")...)
+	var held *memory.HeldError
+	if !errors.Is(err, memory.ErrUnfinished) || !errors.Is(err, memory.ErrNoRun) || !errors.As(err, &held) {
+		t.Errorf("got %v, want an error for each of the three that cannot go", err)
+	}
+	if diff := cmp.Diff(runs, hidden); diff != "" {
+		t.Errorf("hidden (-want +got):\n%s", diff)
+	}
+	var said []string
+	must(t, db.FinishRemovals(ctx, func(done, runs int) { said = append(said, fmt.Sprint(done, " of ", runs)) }))
+	if diff := cmp.Diff([]string{"30 of 30"}, said); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	if n := pages(); n > 80 {
+		t.Errorf("%d pages were written for 30 runs", n)
+	}
+	must(t, live.Close())
+	left, err := db.Runs(ctx, memory.Filter{})
+	must(t, err)
+	locks, err := filepath.Glob(filepath.Join(dir, "locks", "R*.lock"))
+	must(t, err)
+	if audit, err := db.Audit(ctx, nil); err != nil || len(left) != 2 || audit.Runs != 2 || len(audit.Faults) > 0 || len(locks) > 0 {
+		t.Errorf("%v, %+v, %v, %v", left, audit, locks, err)
+	}
 }

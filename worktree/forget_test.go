@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/plan-engine/plan"
 )
 
 func TestForgetLetsGoOfOneRun(t *testing.T) {
@@ -31,6 +33,28 @@ func TestForgetLetsGoOfOneRun(t *testing.T) {
 	}
 	if err := r.Forget(t.Context(), "01RUN"); err != nil {
 		t.Error(err)
+	}
+	if got := git(t, dir, "for-each-ref", "--format=%(refname)", "refs/plan"); got != "refs/plan/01RUN2/start" {
+		t.Errorf("left: %q", got)
+	}
+}
+
+func TestForgetAllOfManyRuns(t *testing.T) {
+	t.Parallel()
+	r, dir := start(t, map[string]string{"f": "x"})
+	for _, at := range [][2]string{{"01RUN", "start"}, {"01RUN", "undo-1/before"}, {"01RUN2", "start"}, {"01RUN3", "start"}} {
+		if _, err := r.Snapshot(t.Context(), plan.RunID(at[0]), at[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := r.AllKept(t.Context())
+	want := map[plan.RunID][]string{"01RUN": {"start", "undo-1/before"}, "01RUN2": {"start"}, "01RUN3": {"start"}}
+	if diff := cmp.Diff(want, kept); err != nil || diff != "" {
+		t.Fatalf("%v\n%s", err, diff)
+	}
+	delete(kept, "01RUN2")
+	if err := r.ForgetAll(t.Context(), kept); err != nil {
+		t.Fatal(err)
 	}
 	if got := git(t, dir, "for-each-ref", "--format=%(refname)", "refs/plan"); got != "refs/plan/01RUN2/start" {
 		t.Errorf("left: %q", got)

@@ -43,15 +43,37 @@ func (r *Repo) Kept(ctx context.Context, run plan.RunID) (map[string]string, err
 	return kept, nil
 }
 
+// AllKept returns the labels of the trees that are kept for each run.
+func (r *Repo) AllKept(ctx context.Context) (map[plan.RunID][]string, error) {
+	out, err := r.run(ctx, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/plan/")
+	if err != nil {
+		return nil, fmt.Errorf("list the trees of runs in %q: %w", r.root, err)
+	}
+	kept := map[plan.RunID][]string{}
+	for line := range strings.Lines(out) {
+		if run, label, ok := strings.Cut(strings.TrimSpace(line), "/"); ok {
+			kept[plan.RunID(run)] = append(kept[plan.RunID(run)], label)
+		}
+	}
+	return kept, nil
+}
+
 // Forget drops trees that were kept for a run, all or none. What they kept goes
 // when git next collects garbage.
 func (r *Repo) Forget(ctx context.Context, run plan.RunID, labels ...string) error {
-	if len(labels) == 0 {
-		return nil
-	}
+	return r.ForgetAll(ctx, map[plan.RunID][]string{run: labels})
+}
+
+// ForgetAll is [Repo.Forget] of many runs, all or none.
+func (r *Repo) ForgetAll(ctx context.Context, runs map[plan.RunID][]string) error {
 	var commands strings.Builder
-	for _, label := range labels {
-		fmt.Fprintf(&commands, "delete %s\n", refOf(run, label))
+	for run, labels := range runs {
+		for _, label := range labels {
+			fmt.Fprintf(&commands, "delete %s\n", refOf(run, label))
+		}
+	}
+	if commands.Len() == 0 {
+		return nil
 	}
 	_, err := r.git.Run(ctx, git.Call{
 		Dir:   r.root,
@@ -59,7 +81,7 @@ func (r *Repo) Forget(ctx context.Context, run plan.RunID, labels ...string) err
 		Stdin: commands.String(),
 	})
 	if err != nil {
-		return fmt.Errorf("forget %d trees of run %s in %q: %w", len(labels), run, r.root, refused(err))
+		return fmt.Errorf("forget trees of %d runs in %q: %w", len(runs), r.root, refused(err))
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ repositories.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := a.interruptible(cmd.Context())
 			defer stop()
+			opts.Progress = a.progress()
 			c, err := a.host.Backup(ctx, args[0], opts)
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/doctor"
 )
 
@@ -39,7 +40,7 @@ the file, the hash chain of every journal, and every blob.`,
 			doc := doctor.New(a.host, a.dir)
 			switch {
 			case onlyDB:
-				return a.showFindings(doc.AuditDB(cmd.Context(), a.auditProgress()))
+				return a.showFindings(doc.AuditDB(cmd.Context(), a.progress().Of("checked", "runs")))
 			case probe.Provider != "":
 				return a.showFindings(doc.Models(cmd.Context(), probe))
 			}
@@ -72,13 +73,13 @@ func (a *app) showFindings(found []doctor.Finding) error {
 // progressEvery is how often long work says how far it is.
 const progressEvery = 2 * time.Second
 
-// auditProgress says now and then how far an audit is.
-func (a *app) auditProgress() func(done, runs int) {
+// progress says now and then how far long work is.
+func (a *app) progress() host.Progress {
 	last := a.now()
-	return func(done, runs int) {
+	return func(did string, done, all int, what string) {
 		if now := a.now(); now.Sub(last) >= progressEvery {
 			last = now
-			fmt.Fprintf(a.err, "plan: checked %d of %d runs\n", done, runs)
+			fmt.Fprintf(a.err, "plan: %s %d of %d %s\n", did, done, all, what)
 		}
 	}
 }

@@ -40,7 +40,9 @@ then on it goes in small steps beside live runs.`,
 			if err := p.Read(older, size); err != nil {
 				return err
 			}
-			done, err := a.host.GC(cmd.Context(), p, dryRun, shrink)
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			done, err := a.host.GC(ctx, p, dryRun, shrink, a.progress())
 			if err != nil && done.Removed == nil {
 				return err
 			}

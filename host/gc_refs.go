@@ -1,0 +1,133 @@
+package host
+
+import (
+	"context"
+	"errors"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree"
+)
+
+// refKeeper lets go of the snapshots of removed runs, except those that a run
+// which stays refers to. It asks git once for each repository, not for each run.
+type refKeeper struct {
+	open  func(ctx context.Context, dir string) (*worktree.Repo, error)
+	db    *memory.DB
+	stay  []memory.RunInfo
+	repos map[string]*keptRefs
+}
+
+// keptRefs are the snapshots of a repository.
+type keptRefs struct {
+	repo   *worktree.Repo
+	labels map[plan.RunID][]string // that may go
+}
+
+func newRefKeeper(h *Host, db *memory.DB, runs, gone []memory.RunInfo) *refKeeper {
+	going := map[plan.RunID]bool{}
+	for _, r := range gone {
+		going[r.ID] = true
+	}
+	k := &refKeeper{
+		open:  h.OpenRepo,
+		db:    db,
+		repos: map[string]*keptRefs{},
+	}
+	for _, r := range runs {
+		if !going[r.ID] {
+			k.stay = append(k.stay, r)
+		}
+	}
+	return k
+}
+
+// forget lets go of the snapshots of some runs, and says how many each had. A run of
+// which they could not be let go is not in what it says, and stays.
+func (k *refKeeper) forget(ctx context.Context, runs []memory.RunInfo, dryRun bool) (map[plan.RunID]int, error) {
+	had := map[plan.RunID]int{}
+	ofRepo := map[string][]plan.RunID{}
+	for _, r := range runs {
+		ofRepo[r.Repo] = append(ofRepo[r.Repo], r.ID)
+	}
+	var faults []error
+	for repo, ids := range ofRepo {
+		kept, err := k.kept(ctx, repo)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		labels := map[plan.RunID][]string{}
+		for _, id := range ids {
+			if some := kept.labels[id]; len(some) > 0 {
+				labels[id] = some
+			}
+		}
+		if len(labels) > 0 && !dryRun {
+			if err := kept.repo.ForgetAll(ctx, labels); err != nil {
+				faults = append(faults, err)
+				continue
+			}
+		}
+		for _, id := range ids {
+			had[id] = len(labels[id])
+		}
+	}
+	return had, errors.Join(faults...)
+}
+
+// kept are the snapshots of a repository that no run which stays refers to. Where it
+// is gone there are none.
+func (k *refKeeper) kept(ctx context.Context, dir string) (*keptRefs, error) {
+	if kept, ok := k.repos[dir]; ok {
+		return kept, nil
+	}
+	kept := &keptRefs{}
+	repo, err := k.open(ctx, dir)
+	switch refused := (*sandbox.StartError)(nil); {
+	case errors.As(err, &refused):
+		return nil, err
+	case err == nil:
+		all, err := repo.AllKept(ctx)
+		if err != nil {
+			return nil, err
+		}
+		used, err := k.used(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		kept = &keptRefs{
+			repo:   repo,
+			labels: map[plan.RunID][]string{},
+		}
+		for id, labels := range all {
+			for _, label := range labels {
+				if !used["refs/plan/"+string(id)+"/"+label] {
+					kept.labels[id] = append(kept.labels[id], label)
+				}
+			}
+		}
+	}
+	k.repos[dir] = kept
+	return kept, nil
+}
+
+// used are the snapshots that the runs of a repository which stay refer to.
+func (k *refKeeper) used(ctx context.Context, repo string) (map[string]bool, error) {
+	refs := map[string]bool{}
+	for _, r := range k.stay {
+		if r.Repo != repo {
+			continue
+		}
+		for ev, err := range k.db.Events(ctx, r.ID, memory.Query{Types: []plan.EventType{plan.TypeSnapshot}}) {
+			if err != nil {
+				return nil, err
+			}
+			if snap, ok := ev.Body.(plan.Snapshot); ok {
+				refs[snap.Ref] = true
+			}
+		}
+	}
+	return refs, nil
+}
