@@ -48,6 +48,7 @@ type Config struct {
 	Retry    RetryConfig            `toml:"retry" json:"retry,omitzero"`
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
 	Letters  LettersConfig          `toml:"letters" json:"letters,omitzero"`
+	Terminal TerminalConfig         `toml:"terminal" json:"terminal,omitzero"`
 	Redact   RedactConfig           `toml:"redact" json:"redact,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
 
@@ -216,6 +217,16 @@ func (c RetryConfig) Unreachable(answered bool) time.Duration {
 type LettersConfig struct {
 	Steering  string `toml:"steering" json:"steering,omitempty" oneof:"one,all"`
 	FollowUps string `toml:"follow_ups" json:"follow_ups,omitempty" oneof:"one,all"`
+}
+
+// TerminalConfig says how a terminal tells a person that a run waits for them or has
+// ended, where the session or the live view of a run is open. No run's business.
+type TerminalConfig struct {
+	// Bell rings the terminal's. Unset: yes.
+	Bell *bool `toml:"bell" json:"bell,omitempty"`
+	// Notify has the terminal show a notification, by the sequence that it knows.
+	// Unset: none.
+	Notify string `toml:"notify" json:"notify,omitempty" oneof:"osc9,osc777"`
 }
 
 // WallsConfig says what commands see of the user's home and environment.

@@ -394,6 +394,7 @@ type stored struct {
 func startConfig(cfg config.Config, r Request) json.RawMessage {
 	cfg.Publish = "" // none of a run's business
 	cfg.PublishInterval = config.Of(0)
+	cfg.Terminal = config.TerminalConfig{}
 	data, err := plan.MarshalCompact(stored{
 		Config:       cfg.Public(),
 		PlanOnly:     r.PlanOnly,

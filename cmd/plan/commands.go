@@ -19,6 +19,7 @@ func (a *app) commands() []command {
 		{"ask", a.askCommand},
 		{"review", a.reviewCommand},
 		{"resume", a.resumeCommand},
+		{"watch", a.watchCommand},
 		{"list", a.listCommand},
 		{"show", a.showCommand},
 		{"diff", a.diffCommand},

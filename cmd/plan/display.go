@@ -47,8 +47,15 @@ func (a *app) drive(ctx context.Context, work func(context.Context, host.Face) (
 // interruptible ends the context when the process is told to stop, and the process
 // on the second Ctrl-C.
 func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
-	kill := func() { os.Exit(plan.ExitInterrupted) } // the journal is safe at any instant
-	return signals.Watch(ctx, a.now, engine.ErrInterrupted, kill)
+	return signals.Watch(ctx, a.now, engine.ErrInterrupted, a.kill)
+}
+
+// kill ends the process at once: the journal is safe at any instant.
+func (a *app) kill() {
+	if a.restore != nil {
+		a.restore()
+	}
+	os.Exit(plan.ExitInterrupted)
 }
 
 // display shows a run to a person or a program. It is opened with the first event

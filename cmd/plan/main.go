@@ -22,6 +22,7 @@ import (
 	"github.com/plan-engine/plan/cmd/plan/terminal"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/face/tui"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/profile"
@@ -49,8 +50,12 @@ type app struct {
 	environ  []string
 	now      func() time.Time
 
-	json bool   // --json
-	dir  string // -C
+	json  bool   // --json
+	plain bool   // --plain
+	dir   string // -C
+
+	tell    func(note string) // where notes go while the terminal is drawn on; nil: standard error
+	restore func()            // sets the terminal as it was; nil: nothing was drawn on it
 
 	profiles profile.Profiles
 	host     *host.Host // opened by the first command that needs the home
@@ -150,6 +155,10 @@ func (a *app) complain(ex *exit) {
 
 // note tells people what they should know and can do without.
 func (a *app) note(text string) {
+	if a.tell != nil {
+		a.tell(text)
+		return
+	}
 	fmt.Fprintf(a.err, "plan: note: %s\n", render.SafeLine(text))
 }
 
@@ -212,7 +221,7 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return a.session(cmd, tui.Config{}) },
 	}
 	root.SetIn(a.in)
 	root.SetOut(a.out)
@@ -224,7 +233,8 @@ func (a *app) root() *cobra.Command {
 		false,
 		"machine output on standard output; people's text goes to standard error",
 	)
-	profilingFlags(root, &a.profiles)
+	root.PersistentFlags().BoolVar(&a.plain, "plain", false, "lines of plain text on a terminal, for screen readers")
+	a.profiles.Register(root.PersistentFlags())
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		return errors.Join(failed(a.profiles.Start()), a.standClear())
 	}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -294,40 +293,16 @@ func PadTo(text string, width int) string {
 }
 
 // Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m.
-func Duration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%dms", max(d, 0).Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	}
-	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-}
+func Duration(d time.Duration) string { return amount.Duration(d) }
 
 // Clock writes a duration as a running clock: 0:07, 12:03, 1:02:03.
-func Clock(d time.Duration) string {
-	d = max(d, 0)
-	if d < time.Hour {
-		return fmt.Sprintf("%d:%02d", d/time.Minute, d%time.Minute/time.Second)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
-}
+func Clock(d time.Duration) string { return amount.Clock(d) }
 
 // Tokens writes a number of tokens: 950, 14.5k, 1.2M.
 func Tokens(n int64) string { return amount.Tokens(n) }
 
 // Cost writes what a run cost, or that it is not known.
-func Cost(usd float64, priced bool) string {
-	switch {
-	case priced:
-		return fmt.Sprintf("$%.4f", usd)
-	case usd > 0:
-		return fmt.Sprintf("$%.4f + unpriced calls", usd)
-	}
-	return "unpriced"
-}
+func Cost(usd float64, priced bool) string { return amount.Cost(usd, priced) }
 
 // Count writes 1 turn, 2 turns.
 func Count[N int | int64](n N, noun string) string { return amount.Count(int64(n), noun) }

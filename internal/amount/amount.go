@@ -10,6 +10,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Tokens writes a number of tokens: 950, 14.5k, 1.2M.
@@ -93,4 +94,37 @@ func ExactBytes(n int64) string {
 		}
 	}
 	return strconv.FormatInt(n, 10)
+}
+
+// Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m.
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", max(d, 0).Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+}
+
+// Clock writes a duration as a running clock: 0:07, 12:03, 1:02:03.
+func Clock(d time.Duration) string {
+	d = max(d, 0)
+	if d < time.Hour {
+		return fmt.Sprintf("%d:%02d", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
+}
+
+// Cost writes what something cost in dollars, or that it is not known.
+func Cost(usd float64, priced bool) string {
+	switch {
+	case priced:
+		return fmt.Sprintf("$%.4f", usd)
+	case usd > 0:
+		return fmt.Sprintf("$%.4f + unpriced calls", usd)
+	}
+	return "unpriced"
 }

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"runtime/trace"
+
+	"github.com/spf13/pflag"
 )
 
 // Profiles are the files that are written, "" for none.
@@ -18,6 +20,17 @@ type Profiles struct {
 	CPU, Memory, Trace string
 
 	ends []func() error
+}
+
+// Register adds the flags, which are hidden: they are for those who work on the
+// program. docs/profiling.md tells how to use them.
+func (p *Profiles) Register(flags *pflag.FlagSet) {
+	flags.StringVar(&p.CPU, "cpuprofile", "", "write where the time goes to `FILE`, for go tool pprof")
+	flags.StringVar(&p.Memory, "memprofile", "", "write what was allocated to `FILE`, for go tool pprof")
+	flags.StringVar(&p.Trace, "trace", "", "write what ran when to `FILE`, for go tool trace")
+	for _, name := range []string{"cpuprofile", "memprofile", "trace"} {
+		flags.Lookup(name).Hidden = true
+	}
 }
 
 // Start begins what is asked for.

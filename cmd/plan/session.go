@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plan-engine/plan/face/tui"
+)
+
+// session opens the terminal session where there is a terminal to live in, and help
+// elsewhere.
+func (a *app) session(cmd *cobra.Command, cfg tui.Config) error {
+	if !a.live() {
+		return cmd.Help()
+	}
+	ctx, release := a.interruptible(cmd.Context())
+	defer release()
+	a.tell = func(string) {} // the session shows the notes of its runs
+	defer func() { a.tell = nil }()
+	return failed(tui.Session(ctx, a.onTerminalOf(cfg)))
+}
+
+// live reports whether there is a person at a terminal that can be drawn on, and who
+// has not asked for plain text.
+func (a *app) live() bool {
+	return a.interactive() && !a.plain && a.getenv("NO_COLOR") == "" && a.getenv("CI") == "" && !a.viewing().ASCII
+}
+
+// onTerminalOf fills in what the session and the live view know of the world.
+func (a *app) onTerminalOf(cfg tui.Config) tui.Config {
+	cfg.In, _ = a.in.(*os.File)
+	cfg.Out, _ = a.out.(*os.File)
+	a.restore = tui.OpenTerminal(cfg.In, cfg.Out).Restore
+	cfg.Host, cfg.Dir, cfg.Environ, cfg.Now, cfg.Kill = a.host, a.dir, a.environ, a.now, a.kill
+	return cfg
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch",
+		Short: "See all that goes on and waits, and answer it",
+		Long: `Watch shows the runs and batches of all repositories that go on, wait for you or
+are parked. Enter opens a run, where what waits is decided; leaving it changes
+nothing about it. Where there is no terminal, plan list tells the same.`,
+		Example: `  plan watch`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.session(cmd, tui.Config{Watch: true})
+		},
+	}
+}

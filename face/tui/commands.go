@@ -1,0 +1,373 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/tui/story"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/amount"
+	"github.com/plan-engine/plan/internal/spell"
+)
+
+// command is one that is typed behind a slash.
+type command struct {
+	name, help string
+	text       bool // something may stand behind it
+	run        bool // it is about the run that is looked at
+	do         func(m *model, v *view, text string) tea.Cmd
+}
+
+// commands are all there are, in the order in which they are offered.
+func commands() []command {
+	return []command{
+		{"diff", "what the run changed", false, true, (*model).showDiff},
+		{"plan", "the plan", false, true, (*model).showPlan},
+		{"checks", "the checks, with their baseline", false, true, (*model).showChecks},
+		{"cost", "tokens and cost", false, true, (*model).showCost},
+		{"model", "NAME: the model of the next run", true, false, (*model).setModel},
+		{"way", "auto, full, short or direct: the way of the next run", true, false, (*model).setWay},
+		{"approve-plan", "have the next run ask you about its plan, or not", false, false, (*model).setApprove},
+		{"apply", "bring the change of a run with a tree of its own over", true, true, (*model).apply},
+		{"undo", "take back what the run changed", true, true, (*model).undo},
+		{"fork", "TEXT: go on from the run's end, in a tree of its own", true, true, (*model).fork},
+		{"cancel", "end the run", true, true, (*model).cancel},
+		{"resume", "go on with a run that is parked", false, true, (*model).resumeNow},
+		{"runs", "all runs that go on or wait", false, false, (*model).showRuns},
+		{"home", "the first screen", false, false, (*model).goHome},
+		{"skills", "drafts of skills that wait for you", false, false, (*model).showSkills},
+		{"help", "the keys, and these commands", false, false, (*model).help},
+		{"quit", "park what runs here, and leave", false, false, func(m *model, _ *view, _ string) tea.Cmd { return m.quit() }},
+	}
+}
+
+func commandNames() []string {
+	var out []string
+	for _, c := range commands() {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+func helpOf(name string) string {
+	for _, c := range commands() {
+		if c.name == name {
+			return c.help
+		}
+	}
+	return ""
+}
+
+// takesText reports whether something may stand behind a command.
+func takesText(name string) bool {
+	for _, c := range commands() {
+		if "/"+c.name == name {
+			return c.text
+		}
+	}
+	return false
+}
+
+// command does what was typed behind a slash.
+func (m *model) command(line string) tea.Cmd {
+	name, text, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
+	for _, c := range commands() {
+		if c.name != name {
+			continue
+		}
+		v := m.view
+		if c.run && (m.screen != atRun || v == nil || v.story.Run == "") {
+			m.say("/" + name + " is about a run: open one first.")
+			return nil
+		}
+		return c.do(m, v, strings.TrimSpace(text))
+	}
+	m.say(fmt.Sprintf("There is no /%s.", name))
+	if near := nearest(name); near != "" {
+		m.say(fmt.Sprintf("There is no /%s. Did you mean /%s?", name, near))
+	}
+	return nil
+}
+
+func (m *model) showDiff(v *view, _ string) tea.Cmd {
+	return func() tea.Msg {
+		text, err := m.diffOf(m.ctx, v.id)
+		return read("What the run changed", text, story.Diff, err)
+	}
+}
+
+func (m *model) diffOf(ctx context.Context, id plan.RunID) (string, error) {
+	run, err := m.Host.Load(ctx, id)
+	if err != nil {
+		return "", err //nolint:wrapcheck // it is a person's, and says what it is about
+	}
+	c, err := m.Host.ChangeOf(ctx, run)
+	if err != nil {
+		return "", err //nolint:wrapcheck // as above
+	}
+	return c.Diff(ctx) //nolint:wrapcheck // as above
+}
+
+func (m *model) showPlan(v *view, _ string) tea.Cmd {
+	return func() tea.Msg {
+		if v.story.Plan == nil {
+			return doneMsg{said: "There is no plan yet."}
+		}
+		return read(fmt.Sprintf("Version %d of the plan", v.story.Plan.Version), v.story.Plan.Text, story.Prose, nil)
+	}
+}
+
+func (m *model) showChecks(v *view, _ string) tea.Cmd {
+	s := v.story
+	var b strings.Builder
+	all := s.Checks
+	for _, was := range s.Baseline {
+		known := false
+		for _, r := range s.Checks {
+			known = known || r.Command == was.Command
+		}
+		if !known {
+			all = append(all, was)
+		}
+	}
+	for _, r := range all {
+		kind := "advisory"
+		if r.Required {
+			kind = "required"
+		}
+		now := story.CheckWord(r)
+		if r.Baseline {
+			now = "not run since"
+		}
+		was := "not run"
+		if base := s.BaselineOf(r.Command); base != nil {
+			was = story.CheckWord(*base)
+		}
+		fmt.Fprintf(&b, "## %s\n\n- %s, from %s\n- baseline: %s\n- now: %s\n", clean(r.Command), kind,
+			cmp.Or(string(r.Source), "the settings"), was, now)
+		if !r.Passed() && r.Output != "" {
+			fmt.Fprintf(&b, "\n~~~\n%s\n~~~\n", strings.TrimRight(r.Output, "\n"))
+		}
+		b.WriteString("\n")
+	}
+	return func() tea.Msg { return read("Checks", b.String(), story.Prose, nil) }
+}
+
+func (m *model) showCost(v *view, _ string) tea.Cmd {
+	s := v.story
+	u := s.Usage
+	text := fmt.Sprintf("- cost: %s\n- requests: %d\n- input: %s tokens, of which %s from a cache\n- output: %s tokens\n",
+		amount.Cost(s.Cost, !s.Unpriced), u.Requests, amount.Tokens(u.Input), amount.Tokens(u.Cached),
+		amount.Tokens(u.Output))
+	if s.Context > 0 {
+		text += fmt.Sprintf("- the newest request: %s tokens", amount.Tokens(s.Context))
+		if w := m.window(s); w > 0 {
+			text += fmt.Sprintf(", %d%% of what %s takes", s.Context*100/w, s.Model)
+		}
+		text += "\n"
+	}
+	text += fmt.Sprintf("\nBy phase, model and purpose: `plan show %s --cost`", v.id)
+	return func() tea.Msg { return read("Cost", text, story.Prose, nil) }
+}
+
+func (m *model) setModel(_ *view, text string) tea.Cmd {
+	m.wish.model = text
+	m.say("The next run uses " + cmp.Or(text, "the model of the settings") + ".")
+	return nil
+}
+
+func (m *model) setWay(_ *view, text string) tea.Cmd {
+	switch text {
+	case "", plan.WayAuto, plan.WayFull, plan.WayShort, plan.WayDirect:
+		m.wish.way = text
+		m.say("The next run takes the way " + cmp.Or(text, "of the settings") + ".")
+	default:
+		m.say("The ways are auto, full, short and direct.")
+	}
+	return nil
+}
+
+func (m *model) setApprove(*view, string) tea.Cmd {
+	m.wish.approvePlan = new(m.wish.approvePlan == nil || !*m.wish.approvePlan)
+	m.say("The next run does not ask about its plan.")
+	if *m.wish.approvePlan {
+		m.say("The next run asks you about its plan.")
+	}
+	return nil
+}
+
+// sure asks for a clear word before something that changes files.
+func (m *model) sure(text, what, again string) bool {
+	if text == "yes" {
+		return true
+	}
+	m.say(fmt.Sprintf("%s: type %s yes.", what, again))
+	return false
+}
+
+func (m *model) apply(v *view, text string) tea.Cmd {
+	if v.story.Tree == "" {
+		m.say("The run worked in your tree: its change is there.")
+		return nil
+	}
+	if !m.sure(text, "This brings the change into "+clean(v.story.Repo), "/apply") {
+		return nil
+	}
+	return m.move(v, func(run *engine.Run) (host.Moved, error) { return m.Host.Apply(m.ctx, run, host.Apply{}) })
+}
+
+func (m *model) undo(v *view, text string) tea.Cmd {
+	if !m.sure(text, "This takes back all that the run changed", "/undo") {
+		return nil
+	}
+	return m.move(v, func(run *engine.Run) (host.Moved, error) {
+		return m.Host.Restore(m.ctx, run, host.Restore{To: engine.LabelStart})
+	})
+}
+
+// move changes a work tree for a run, and says what came of it.
+func (m *model) move(v *view, do func(*engine.Run) (host.Moved, error)) tea.Cmd {
+	if v.isLive() {
+		m.say("The run goes on: park it first, with ctrl+c.")
+		return nil
+	}
+	return func() tea.Msg {
+		run, err := m.Host.Load(m.ctx, v.id)
+		if err != nil {
+			return doneMsg{err: err}
+		}
+		moved, err := do(run)
+		return doneMsg{err: err, said: fmt.Sprintf("%s: %s.", moved.Result, amount.Count(int64(len(moved.Files)), "file"))}
+	}
+}
+
+// fork makes a run that begins as this one does, and goes on with it.
+func (m *model) fork(v *view, text string) tea.Cmd {
+	if text == "" {
+		m.say("Say what the fork is to do: /fork TEXT.")
+		return nil
+	}
+	if v.isLive() {
+		m.say("The run goes on: what you type is guidance for it.")
+		return nil
+	}
+	at := v.story.Head
+	return func() tea.Msg {
+		forked, err := m.Host.Fork(m.ctx, v.id, at, text)
+		return doneMsg{
+			err:  err,
+			said: "Forked.",
+			then: func() tea.Cmd {
+				other := m.newView(forked.ID)
+				m.look(other)
+				return m.resume(other)
+			},
+		}
+	}
+}
+
+func (m *model) cancel(v *view, text string) tea.Cmd {
+	if v.story.Final() {
+		m.say("The run is final.")
+		return nil
+	}
+	if !m.sure(text, "This ends the run for good", "/cancel") {
+		return nil
+	}
+	return func() tea.Msg {
+		_, err := m.Host.Cancel(m.ctx, v.id)
+		return doneMsg{err: err, said: "Cancelled."}
+	}
+}
+
+func (m *model) resumeNow(v *view, _ string) tea.Cmd {
+	if v.story.Final() {
+		m.say("The run is final.")
+		return nil
+	}
+	return m.goOn()
+}
+
+func (m *model) showRuns(*view, string) tea.Cmd {
+	m.screen = atWatch
+	return m.loadBoard()
+}
+
+func (m *model) goHome(*view, string) tea.Cmd {
+	m.screen, m.focus = atHome, onText
+	return m.loadHome()
+}
+
+func (m *model) help(*view, string) tea.Cmd {
+	m.keys = true
+	return nil
+}
+
+// showSkills lists the drafts that wait.
+func (m *model) showSkills(*view, string) tea.Cmd {
+	return func() tea.Msg {
+		cfg, root, err := m.Host.SettingsAt(m.ctx, m.Dir)
+		if err != nil {
+			return doneMsg{err: err}
+		}
+		learn, err := m.Host.Learning(m.ctx, cfg, root)
+		if err != nil {
+			return doneMsg{err: err}
+		}
+		waiting, err := learn.Library().Waiting(m.ctx)
+		var b strings.Builder
+		for _, d := range waiting {
+			fmt.Fprintf(&b, "- %s\n", clean(d.Name))
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n`plan skills review` shows each whole, and takes your yes or no.")
+		}
+		return read("Drafts of skills", b.String(), story.Prose, err)
+	}
+}
+
+// openBlock shows all of the block that is picked.
+func (m *model) openBlock() tea.Cmd {
+	b := m.view.scroll.block()
+	if b == nil {
+		m.say("Choose something with the arrows first.")
+		return nil
+	}
+	title := strings.TrimSpace(b.Label + " " + b.Title)
+	text, form, blob := b.Text, b.Form, b.Blob
+	if b.Kind == story.Call || b.Kind == story.Check {
+		text = b.Args + "\n\n" + text
+	}
+	return func() tea.Msg {
+		if blob != "" { // it was cut
+			db, err := m.Host.DB(m.ctx)
+			if err != nil {
+				return doneMsg{err: err}
+			}
+			data, err := db.Blob(m.ctx, blob)
+			if err != nil {
+				return doneMsg{err: errors.Join(errors.New("the whole of it is not kept any more"), err)}
+			}
+			text = b.Args + "\n\n" + string(data)
+		}
+		return read(title, text, form, nil)
+	}
+}
+
+// nearest is the command that a name was most likely meant to be, "" for none.
+func nearest(name string) string {
+	best, least := "", 3
+	for _, other := range commandNames() {
+		if d := spell.Distance(name, other); d < least {
+			best, least = other, d
+		}
+	}
+	return best
+}

@@ -1,0 +1,488 @@
+package tui
+
+import (
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/face/tui/composer"
+	"github.com/plan-engine/plan/face/tui/draw"
+	"github.com/plan-engine/plan/host"
+)
+
+// writing is where one writes, with what can be completed.
+type writing struct {
+	composer.Composer
+	files  []string // of the repository
+	offers []string // what the word at the cursor may become
+	picked int
+	closed string // the word for which no offer is wanted
+}
+
+// key takes a key.
+func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
+	name := msg.String()
+	switch name {
+	case "ctrl+c":
+		return m.interrupt()
+	case "ctrl+z":
+		return m.suspend()
+	}
+	switch {
+	case m.keys:
+		m.keys = false
+		return nil
+	case m.reader != nil:
+		if m.reader.key(name, m.height) {
+			m.reader = nil
+		}
+		return nil
+	case m.screen == atWatch:
+		return m.watchKey(name)
+	case m.screen == atRun && m.view.panel != nil && m.focus == onText:
+		if name == "esc" {
+			m.focus = onStory
+			return nil
+		}
+		return m.panelKey(m.view, msg)
+	case m.screen == atRun && m.focus == onStory:
+		return m.storyKey(name)
+	}
+	return m.textKey(msg, name)
+}
+
+// textKey takes a key where one writes.
+func (m *model) textKey(msg tea.KeyPressMsg, name string) tea.Cmd {
+	if m.wish.question != "" {
+		return m.answerOrRun(name)
+	}
+	m.say("")
+	if m.offerKey(name) {
+		return nil
+	}
+	w, empty := &m.write, m.write.Empty()
+	switch {
+	case name == "?" && empty:
+		m.keys = true
+		return nil
+	case name == "enter" && !empty:
+		return m.enter(false)
+	case name == "tab" && m.screen == atRun:
+		return m.enter(true)
+	case m.screen == atRun && m.scrollKey(name):
+		return nil
+	case m.screen == atRun && (empty || name == "esc"):
+		if done, cmd := m.runKey(name); done {
+			return cmd
+		}
+	case m.screen == atHome && (empty || m.home.picked >= 0) && slices.Contains([]string{"up", "down", "enter", "ctrl+d"}, name):
+		if name == "up" && m.home.picked < 0 {
+			break // what was written before
+		}
+		return m.homeKey(name)
+	}
+	edit(&w.Composer, msg)
+	m.offer()
+	return nil
+}
+
+// runKey takes a key in the view of a run while nothing is written, and reports whether
+// it had a use for it.
+func (m *model) runKey(name string) (bool, tea.Cmd) {
+	switch name {
+	case "esc":
+		m.focus = onStory
+		return true, nil
+	case "ctrl+d":
+		m.leave()
+		return true, nil
+	case "enter":
+		return true, m.goOn()
+	}
+	return false, nil
+}
+
+// goOn shows again what a run waits with, or goes on with one that is parked.
+func (m *model) goOn() tea.Cmd {
+	v := m.view
+	p := v.story.Parked
+	switch {
+	case p == nil || v.story.Final() || v.isDriven():
+		return nil
+	case len(p.Waiting) > 0:
+		v.passed = ""
+		m.askOfJournal(v)
+		return nil
+	}
+	m.say("Going on.")
+	return m.resume(v)
+}
+
+// leave goes back to the first screen. A run that goes on does so.
+func (m *model) leave() {
+	m.screen, m.focus = atHome, onText
+	if m.Config.Watch {
+		m.screen = atWatch
+	}
+}
+
+// scrollKey moves the story while one writes.
+func (m *model) scrollKey(name string) bool {
+	s, now := m.view.scroll, m.Now()
+	switch name {
+	case "pgup":
+		s.move(-max(1, s.height-2), now)
+	case "pgdown":
+		s.move(max(1, s.height-2), now)
+	case "ctrl+home":
+		s.toStart()
+	case "ctrl+end":
+		s.follow = true
+	case "ctrl+o":
+		s.all = !s.all
+	default:
+		return false
+	}
+	return true
+}
+
+// storyKey takes a key where keys move and fold.
+func (m *model) storyKey(name string) tea.Cmd {
+	s, now := m.view.scroll, m.Now()
+	m.say("")
+	switch name {
+	case "esc", "i":
+		m.focus, s.picked = onText, -1
+	case "up", "k":
+		s.pick(-1, now)
+	case "down", "j":
+		s.pick(1, now)
+	case "enter", "space", " ":
+		s.toggle(now)
+	case "o":
+		return m.openBlock()
+	case "g", "home":
+		s.toStart()
+		s.picked = -1
+	case "G", "end":
+		s.follow, s.picked = true, -1
+	case "d":
+		return m.command("/diff")
+	case "p":
+		return m.command("/plan")
+	case "c":
+		return m.command("/checks")
+	case "$":
+		return m.command("/cost")
+	case "?":
+		m.keys = true
+	case "q":
+		m.leave()
+	default:
+		if name == "O" {
+			name = "ctrl+o"
+		}
+		m.scrollKey(name)
+	}
+	return nil
+}
+
+// wheel scrolls.
+func (m *model) wheel(msg tea.MouseWheelMsg) {
+	by := 3
+	if msg.Button == tea.MouseWheelUp {
+		by = -3
+	}
+	switch {
+	case m.reader != nil:
+		m.reader.top += by
+	case m.screen == atRun && m.view.panel != nil && m.focus == onText:
+		m.view.panel.offset += by
+	case m.screen == atRun:
+		m.view.scroll.move(by, m.Now())
+	}
+}
+
+// pasted takes a text that was pasted.
+func (m *model) pasted(text string) tea.Cmd {
+	switch {
+	case m.keys || m.reader != nil || m.screen == atWatch || m.screen == atRun && m.focus == onStory:
+	case m.screen == atRun && m.view.panel != nil:
+		if m.view.panel.armed(m.Now()) {
+			m.view.panel.line.Paste(text)
+		}
+	default:
+		m.write.Paste(text)
+	}
+	return nil
+}
+
+// enter sends what is written: to the run, after it, or as a new request.
+func (m *model) enter(after bool) tea.Cmd {
+	text := strings.TrimSpace(m.write.Text())
+	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "/ ") {
+		m.write.Take()
+		return m.command(text)
+	}
+	if text == "" {
+		return nil
+	}
+	if m.screen != atRun {
+		m.write.Take()
+		if host.IsQuestion(text) {
+			m.wish.question = text
+			m.say("This reads as a question. Enter answers it and changes nothing; tab runs it as it is typed; esc takes it back.")
+			return nil
+		}
+		return m.begin(text, false)
+	}
+	if m.view.story.Final() {
+		m.say("This run is final. /fork TEXT goes on from its end in a tree of its own; esc q, then a request, starts a new one.")
+		return nil
+	}
+	m.write.Take()
+	return m.tell(m.view, text, after)
+}
+
+// answerOrRun takes the word about a request that reads as a question.
+func (m *model) answerOrRun(name string) tea.Cmd {
+	text := m.wish.question
+	switch name {
+	case "enter", "tab":
+		m.wish.question = ""
+		return m.begin(text, name == "enter")
+	case "esc":
+		m.wish.question = ""
+		m.write.Set(text)
+		m.say("")
+	}
+	return nil
+}
+
+// begin starts a run.
+func (m *model) begin(text string, question bool) tea.Cmd {
+	text, err := m.Host.WithFiles(m.ctx, m.Dir, text)
+	if err != nil {
+		m.fail(err)
+		m.write.Set(text)
+		return nil
+	}
+	req := host.Request{
+		Dir:     m.Dir,
+		Text:    text,
+		Options: m.Options,
+	}
+	if m.wish.model != "" {
+		req.Settings.Model = m.wish.model
+	}
+	if m.wish.way != "" {
+		req.Settings.Way = m.wish.way
+	}
+	if m.wish.approvePlan != nil {
+		req.Settings.ApprovePlan = m.wish.approvePlan
+	}
+	if question {
+		req.AsQuestion()
+	}
+	return m.start(req)
+}
+
+// tell says something to a run that is not final.
+func (m *model) tell(v *view, text string, after bool) tea.Cmd {
+	kind := host.Steer
+	if after {
+		kind = host.FollowUp
+	}
+	dir := v.story.Repo
+	v.story.Sent(text, after)
+	idle := !v.isDriven() && v.story.Parked != nil && len(v.story.Parked.Waiting) == 0
+	return func() tea.Msg {
+		text, err := m.Host.WithFiles(m.ctx, dir, text)
+		if err == nil {
+			_, err = m.Host.Tell(m.ctx, v.id, host.Letter{Kind: kind, Text: text})
+		}
+		return doneMsg{
+			err: err,
+			then: func() tea.Cmd {
+				if idle {
+					return m.resume(v)
+				}
+				return nil
+			},
+		}
+	}
+}
+
+// edit has a composer do what a key is for.
+func edit(c *composer.Composer, msg tea.KeyPressMsg) {
+	switch msg.String() {
+	case "alt+enter", "shift+enter", "ctrl+j":
+		c.Insert("\n")
+	case "backspace", "ctrl+h":
+		c.Backspace()
+	case "delete", "ctrl+d":
+		c.Delete()
+	case "ctrl+w", "alt+backspace":
+		c.DeleteWord()
+	case "ctrl+u":
+		c.DeleteToStart()
+	case "ctrl+k":
+		c.DeleteToEnd()
+	case "left", "ctrl+b":
+		c.Left()
+	case "right", "ctrl+f":
+		c.Right()
+	case "alt+left", "ctrl+left", "alt+b":
+		c.WordLeft()
+	case "alt+right", "ctrl+right", "alt+f":
+		c.WordRight()
+	case "home", "ctrl+a":
+		c.Home()
+	case "end", "ctrl+e":
+		c.End()
+	case "up", "ctrl+p":
+		c.Up()
+	case "down", "ctrl+n":
+		c.Down()
+	default:
+		c.Insert(msg.Text)
+	}
+}
+
+// mostOffers is how many completions are shown.
+const mostOffers = 6
+
+// offer finds what the word at the cursor may become.
+func (m *model) offer() {
+	w := &m.write
+	word, first := w.Word()
+	w.offers, w.picked = nil, 0
+	if word == w.closed && word != "" {
+		return
+	}
+	w.closed = ""
+	switch {
+	case strings.HasPrefix(word, "@"):
+		w.offers = composer.Match(word[1:], w.files, mostOffers)
+	case strings.HasPrefix(word, "/") && first:
+		w.offers = composer.Match(word[1:], commandNames(), mostOffers*3)
+	}
+}
+
+// offerKey takes a key while completions are shown, and reports whether it was for
+// them.
+func (m *model) offerKey(name string) bool {
+	w := &m.write
+	if len(w.offers) == 0 {
+		return false
+	}
+	switch name {
+	case "up":
+		w.picked = (w.picked + len(w.offers) - 1) % len(w.offers)
+	case "down":
+		w.picked = (w.picked + 1) % len(w.offers)
+	case "esc":
+		w.closed, _ = w.Word()
+		w.offers = nil
+	case "tab", "enter":
+		word, _ := w.Word()
+		whole := word[:1] + w.offers[w.picked]
+		if name == "enter" && word == whole {
+			w.offers = nil
+			return false // it is written in full: send it
+		}
+		w.Complete(whole + " ")
+		w.offers = nil
+		if name == "enter" && word[0] == '/' && !takesText(whole) {
+			return false
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// composerRows is where one writes, with a hint where nothing is written.
+func (m *model) composerRows(hint string) ([]string, *tea.Cursor) {
+	t, w := m.theme, &m.write
+	const most = 8
+	text, row, column := w.Layout(m.width - 4)
+	from := max(0, min(row-most+1, len(text)-most))
+	shown := text[from:min(len(text), from+most)]
+	var rows []string
+	for i, offer := range w.offers {
+		if i >= mostOffers {
+			rows = append(rows, t.Dim.Render("    …"))
+			break
+		}
+		line := "    " + draw.CutStart(clean(offer), m.width-6)
+		if word, _ := w.Word(); strings.HasPrefix(word, "/") {
+			line = "    " + draw.Pad("/"+offer, 16) + t.Dim.Render(helpOf(offer))
+		}
+		if i == w.picked {
+			line = t.Accent.Render("  ▸ ") + strings.TrimPrefix(line, "    ")
+		}
+		rows = append(rows, draw.Cut(line, m.width))
+	}
+	above := len(rows)
+	for i, line := range shown {
+		lead := "  "
+		if i == 0 {
+			lead = t.Accent.Render("› ")
+		}
+		if w.Empty() {
+			line = t.Dim.Render(draw.Cut(hint, m.width-3))
+		}
+		rows = append(rows, lead+line)
+	}
+	if m.focus == onStory {
+		return rows, nil
+	}
+	return rows, tea.NewCursor(2+column, above+row-from)
+}
+
+// suspender stops the process until it is continued.
+type suspender struct{ suspend func() }
+
+func (s suspender) Run() error {
+	s.suspend()
+	return nil
+}
+
+// suspend gives the terminal back and stops, as the shell's Ctrl-Z does.
+func (m *model) suspend() tea.Cmd {
+	stop := m.Suspend
+	if stop == nil {
+		stop = stopUntilContinued
+	}
+	return tea.Exec(tty{suspender{stop}}, func(error) tea.Msg { return nil })
+}
+
+// stopUntilContinued signals the group of this process, as a terminal does. What
+// catches the signal stops the process where no other one waits for it. A process that
+// no shell could continue is never stopped, and goes on.
+func stopUntilContinued() {
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, syscall.SIGCONT)
+	defer signal.Stop(goesOn)
+	if syscall.Kill(0, syscall.SIGTSTP) != nil {
+		return
+	}
+	const patience = time.Second
+	select {
+	case <-goesOn:
+	case <-time.After(patience):
+	}
+}
+
+// short is the end of an id, which tells it apart.
+func short(id plan.RunID) string {
+	text := clean(string(id))
+	return text[max(0, len(text)-4):]
+}

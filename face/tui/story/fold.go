@@ -1,0 +1,379 @@
+package story
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/amount"
+	"github.com/plan-engine/plan/internal/sanitize"
+)
+
+// Add takes the next event, stored or live. Events that were seen are left out.
+func (s *Story) Add(e plan.Event) {
+	if e.Seq > 0 {
+		if e.Seq <= s.Head {
+			return
+		}
+		s.Head, s.Last = e.Seq, e.Time
+	}
+	if s.Run == "" {
+		s.Run, s.Began = e.Run, e.Time
+	}
+	if e.Turn != nil && e.Parent == "" {
+		s.Turn = *e.Turn + 1
+	}
+	if !s.addWork(e) {
+		s.addMoment(e)
+	}
+}
+
+// addWork takes what conversations, tools and checks do, and reports whether the event
+// was such a one.
+func (s *Story) addWork(e plan.Event) bool {
+	switch b := e.Body.(type) {
+	case plan.PhaseStart:
+		s.phaseStart(e, b)
+	case plan.PhaseEnd:
+		s.phaseEnd(e, b)
+	case plan.TurnStart:
+		if step := s.stepOf(e.Phase); step != nil && e.Parent == "" {
+			step.Turns++
+		}
+	case plan.Request:
+		if e.Parent == "" {
+			s.Model = sanitize.Line(b.Model)
+		}
+		s.say("waiting for "+b.Model, e.Time)
+	case plan.MessageUpdate:
+		s.update(e, b)
+	case plan.MessageEnd:
+		s.messageEnd(e, b)
+	case plan.Retry:
+		s.retry(e, b)
+	case plan.ToolStart:
+		s.toolStart(e, b)
+	case plan.ToolUpdate:
+		if block := s.open["call "+e.Conv+" "+b.Call]; block != nil {
+			block.Text = appendLive(block.Text, sanitize.Text(b.Text))
+			change(block)
+		}
+	case plan.ToolEnd:
+		s.toolEnd(e, b)
+	case plan.CheckStart:
+		s.checkStart(e, b)
+	case plan.Progress:
+		s.progress(e, b)
+	case plan.CheckEnd:
+		s.checkEnd(e, b)
+	case plan.UsageReport:
+		s.used(e, b)
+	case plan.ConvStart, plan.ConvEnd, plan.TurnEnd, plan.MessageStart:
+		// Their ends are those of phases and messages.
+	default:
+		return false
+	}
+	return true
+}
+
+// addMoment takes what happens to the run as a whole.
+func (s *Story) addMoment(e plan.Event) {
+	switch b := e.Body.(type) {
+	case plan.RunStart:
+		s.runStart(e, b)
+	case plan.StateChange:
+		s.moved(e, b)
+	case plan.SettingsChanged:
+		s.tell(e, Plain, "settings", strings.Join(b.Changed, ", "))
+	case plan.Parked:
+		s.parked(e, b)
+	case plan.Unparked:
+		s.Parked, s.Failure = nil, nil
+		s.tell(e, Plain, "resumed", "it was parked: "+string(b.Reason))
+	case plan.RunEnd:
+		s.runEnd(e, b)
+	case plan.Failure:
+		s.Failure = &b
+		block := s.tell(e, Bad, "error", b.Error)
+		block.Text, block.Form = sanitize.Text(joined("\n", b.Error, b.Hint)), Output
+	case plan.LimitHit:
+		s.tell(e, Odd, "limit", limitWords(b))
+	case plan.Adjusted:
+		s.tell(e, Plain, "adjusted", b.String())
+	case plan.Route:
+		s.tell(e, Plain, "model", joined(": ", b.Model, b.Why))
+	case plan.Report:
+		if b.Text != "" {
+			s.add(e, Block{
+				Kind:  Reported,
+				Label: "report",
+				Title: "what Explore found",
+				Note:  amount.Count(int64(strings.Count(strings.TrimSpace(b.Text), "\n")+1), "line"),
+				Text:  sanitize.Text(b.Text),
+			})
+		}
+	case plan.PlanMade:
+		s.Plan = &b.PlanDoc
+		title := fmt.Sprintf("version %d", b.Version)
+		if b.By != "" {
+			title += ", by a " + b.By
+		}
+		s.add(e, Block{Kind: Planned, Label: "plan", Title: sanitize.Line(title), Text: sanitize.Text(b.Text)})
+	case plan.WayTaken:
+		s.tell(e, Plain, "way", b.Way+": "+b.Why)
+		if step := s.stepOf(plan.Plan); step != nil && step.Attempt == 0 {
+			step.Left = true
+		}
+	case plan.Critiqued:
+		s.critiqued(e, b)
+	case plan.VerdictGiven:
+		s.verdict(e, b)
+	case plan.GapChange:
+		s.gap(e, b.Gap)
+	case plan.FindingMade:
+		s.tell(e, Odd, "noticed", b.Text)
+	case plan.Drift:
+		s.tell(e, Odd, "drift", fmt.Sprintf("%s changed under the run: %s", amount.Count(int64(b.Total), "file"),
+			strings.Join(b.Files, ", ")))
+	case plan.Steering:
+		s.spoken(e, b.Text, false)
+	case plan.FollowUp:
+		s.spoken(e, b.Text, true)
+	case plan.Filtered:
+		s.filtered(e, b)
+	case plan.ApprovalRequired, plan.Question, plan.ApprovalResolved, plan.Answered:
+		s.addDecision(e)
+	default:
+		s.addAside(e)
+	}
+}
+
+// addAside takes what is told in a line, or not at all.
+func (s *Story) addAside(e plan.Event) {
+	switch b := e.Body.(type) {
+	case plan.CompactionStart:
+		s.Window = max(s.Window, b.Window)
+	case plan.CompactionEnd:
+		if b.Messages != nil {
+			s.tell(e, Plain, "compacted", fmt.Sprintf("about %s tokens became %s",
+				amount.Tokens(b.Before), amount.Tokens(b.After)))
+		}
+	case plan.Pruned:
+		if b.Messages != nil {
+			s.tell(e, Plain, "pruned", amount.Count(int64(len(b.Calls)), "result")+" taken out of what the model reads")
+		}
+	case plan.StormBroken:
+		s.tell(e, Odd, "storm", joined(" ", "the same calls over and over.", b.Notice))
+	case plan.HookRan:
+		if b.Action != "passed" {
+			s.tell(e, Odd, "hook", joined(" ", b.Event, b.Action+":", b.Command))
+		}
+	case plan.SkillPick, plan.Recall, plan.SkillOutcome, plan.SkillDraft, plan.Snapshot:
+		// The commands about memory and skills, and restore, tell them.
+	}
+}
+
+func (s *Story) runStart(e plan.Event, b plan.RunStart) {
+	s.Request = sanitize.Text(b.Request)
+	s.Title = sanitize.Line(firstOf(b.Title, firstLine(b.Request)))
+	s.Repo, s.Branch = sanitize.Line(b.Repo), sanitize.Line(b.Branch)
+	s.Tree, s.Aim, s.Origin = sanitize.Line(b.Worktree), b.Aim, b.Continues
+	s.State = plan.Unstarted
+	if b.ForkedFrom != nil {
+		s.Began = b.ForkedFrom.Time
+	}
+	s.add(e, Block{Kind: Prompted, Label: "you", Text: s.Request})
+	if b.Aim == plan.AimAsk || b.Aim == plan.AimReview {
+		keep := map[plan.Aim]plan.Phase{plan.AimAsk: plan.Explore, plan.AimReview: plan.Review}[b.Aim]
+		for i := range s.Steps {
+			s.Steps[i].Left = s.Steps[i].Phase != keep
+		}
+	}
+}
+
+func (s *Story) moved(e plan.Event, b plan.StateChange) {
+	s.State = b.To
+	if b.To == plan.Implementing {
+		for i := range s.Steps[:2] {
+			s.Steps[i].Left = s.Steps[i].Attempt == 0
+		}
+	}
+	if b.Why != "" && !b.To.Final() {
+		s.tell(e, Plain, "next", string(b.To)+": "+b.Why)
+	}
+}
+
+func (s *Story) stepOf(p plan.Phase) *Step {
+	for i := range s.Steps {
+		if s.Steps[i].Phase == p {
+			return &s.Steps[i]
+		}
+	}
+	return nil
+}
+
+func (s *Story) phaseStart(e plan.Event, b plan.PhaseStart) {
+	s.Parked = nil
+	title := string(e.Phase)
+	if e.Attempt > 1 {
+		title += fmt.Sprintf(" %d", e.Attempt)
+	}
+	if b.Resumed {
+		title += " (resumed)"
+	}
+	s.add(e, Block{Kind: Heading, Title: sanitize.Line(title), Note: sanitize.Line(b.Model)})
+	s.Turn = 0
+	s.say("starting", e.Time)
+	if step := s.stepOf(e.Phase); step != nil {
+		step.Attempt, step.Mood, step.Began, step.Left = max(e.Attempt, 1), Running, e.Time, false
+		step.Turns = 0
+	}
+}
+
+func (s *Story) phaseEnd(e plan.Event, b plan.PhaseEnd) {
+	s.closeAll(e.Time)
+	s.say("", e.Time)
+	step := s.stepOf(e.Phase)
+	if step == nil || step.Mood != Running {
+		return
+	}
+	step.Took += e.Time.Sub(step.Began)
+	switch b.Reason {
+	case plan.EndCompleted:
+		step.Mood = Good
+	case plan.EndError:
+		step.Mood = Bad
+	default:
+		step.Mood = Odd
+	}
+}
+
+// closeAll ends what was open: nothing of it goes on.
+func (s *Story) closeAll(at time.Time) {
+	for key, b := range s.open {
+		b.Mood, b.Took = Odd, at.Sub(b.Began)
+		change(b)
+		delete(s.open, key)
+	}
+	for conv, b := range s.live {
+		b.Mood = Odd
+		change(b)
+		delete(s.live, conv)
+	}
+	s.running = nil
+}
+
+func (s *Story) parked(e plan.Event, b plan.Parked) {
+	s.closeAll(e.Time)
+	s.Parked = &b
+	s.say("", e.Time)
+	words := string(b.Reason)
+	if b.Detail != "" {
+		words += ": " + b.Detail
+	}
+	if b.WakeAt != nil {
+		words += ", can go on after " + b.WakeAt.UTC().Format("15:04:05 UTC")
+	}
+	s.tell(e, Odd, "parked", words)
+}
+
+func (s *Story) runEnd(e plan.Event, b plan.RunEnd) {
+	s.closeAll(e.Time)
+	s.End, s.State, s.Parked = &b, b.Outcome, nil
+	s.Usage, s.Cost, s.Unpriced = b.Usage, b.CostUSD, !b.Priced
+	s.say("", e.Time)
+	for i := range s.Letters {
+		s.Letters[i].Lost = s.Letters[i].Heard == 0
+	}
+	mood := Good
+	if b.Outcome.ExitCode() != plan.ExitOK {
+		mood = Bad
+	}
+	words := string(b.Outcome)
+	if b.Outcome == plan.Approved {
+		words = plan.ApprovedWith(b.Checks.Failed)
+	}
+	if b.Diff.Files > 0 {
+		words += fmt.Sprintf(" · %s, +%d -%d", amount.Count(int64(b.Diff.Files), "file"), b.Diff.Insertions, b.Diff.Deletions)
+	}
+	var rest []string
+	for _, list := range []struct {
+		name  string
+		lines []string
+	}{{"open", b.Open}, {"accepted", b.Accepted}, {"note", b.Notes}} {
+		for _, line := range list.lines {
+			rest = append(rest, list.name+": "+line)
+		}
+	}
+	s.add(e, Block{
+		Kind:  Ended,
+		Mood:  mood,
+		Label: "end",
+		Title: sanitize.Line(words),
+		Took:  e.Time.Sub(s.Began),
+		Text:  sanitize.Text(strings.Join(rest, "\n")),
+		Form:  Output,
+	})
+}
+
+func (s *Story) used(e plan.Event, b plan.UsageReport) {
+	if e.Parent == "" {
+		s.Context = b.Usage.Input + b.Usage.Output
+	}
+	if b.Inherited {
+		return
+	}
+	s.Usage, s.Cost, s.Unpriced = s.Usage.Add(b.Usage), s.Cost+b.CostUSD, s.Unpriced || !b.Priced
+}
+
+func (s *Story) critiqued(e plan.Event, b plan.Critiqued) {
+	switch {
+	case b.Error != "":
+		s.tell(e, Odd, "critique", "it failed: "+b.Error)
+	case b.Findings == "":
+		s.tell(e, Good, "critique", "nothing was found")
+	default:
+		block := s.tell(e, Odd, "critique", firstLine(b.Findings))
+		block.Text = sanitize.Text(b.Findings)
+	}
+}
+
+// joined joins what is not empty.
+func joined(by string, parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, by)
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// firstLine is the first line of a text that says something, with a mark where there
+// is more.
+func firstLine(text string) string {
+	text = strings.TrimSpace(text)
+	if line, _, more := strings.Cut(text, "\n"); more {
+		return strings.TrimSpace(line) + " …"
+	}
+	return text
+}
+
+func limitWords(b plan.LimitHit) string {
+	switch b.Kind {
+	case "cost":
+		return fmt.Sprintf("cost: %s of %s", amount.Cost(b.Value, true), amount.Cost(b.Max, true))
+	case "time":
+		seconds := func(v float64) string { return amount.Duration(time.Duration(v * float64(time.Second))) }
+		return fmt.Sprintf("time: %s of %s", seconds(b.Value), seconds(b.Max))
+	}
+	return fmt.Sprintf("%s: %s of %s", b.Kind, amount.Tokens(int64(b.Value)), amount.Tokens(int64(b.Max)))
+}

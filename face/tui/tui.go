@@ -1,0 +1,319 @@
+// Package tui is the terminal session: where a person starts runs, watches them, steers
+// them, and decides what they wait for. A run is shown by folding its events (package
+// story), and drawn by the rows that are seen of it (package draw).
+//
+// It must not know how a run is driven, which is host's, or which command it was opened
+// by. It shows nothing on a place that is no terminal: there other views are right.
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/tui/draw"
+	"github.com/plan-engine/plan/host"
+)
+
+// Config is the world as a session sees it.
+type Config struct {
+	Host    *host.Host
+	Dir     string   // the repository, or a folder in it
+	In, Out *os.File // a terminal
+	Environ []string // of the person's editor
+	Now     func() time.Time
+	// Options are those that runs are started with.
+	Options host.Options
+	// Kill ends the process at once; what is recorded stays so.
+	Kill func()
+	// Suspend stops the process until it is continued, as Ctrl-Z does.
+	Suspend func()
+	// Watch opens the view of all that goes on in the home.
+	Watch bool
+	// Run is opened at once, "" for none.
+	Run plan.RunID
+}
+
+// Session lets a person live in the terminal, until they leave or ctx ends. Runs that
+// go on then are parked first.
+func Session(ctx context.Context, cfg Config) error {
+	// Those that are driven here outlive the program that draws them, and end with ctx.
+	m := newModel(ctx, cfg)
+	p := tea.NewProgram(
+		m,
+		tea.WithInput(cfg.In),
+		tea.WithOutput(cfg.Out),
+		tea.WithEnvironment(cfg.Environ),
+		tea.WithoutSignalHandler(),
+	)
+	stopped := context.AfterFunc(ctx, p.Quit)
+	defer stopped()
+	err := runProgram(p)
+	m.stopAll(engine.ErrInterrupted)
+	m.driven.Wait()
+	if errors.Is(err, tea.ErrProgramKilled) || ctx.Err() != nil {
+		return nil // the terminal is gone, or the process was told to stop
+	}
+	if err != nil {
+		return fmt.Errorf("draw the session: %w", err)
+	}
+	return nil
+}
+
+// runProgram runs it to its end.
+func runProgram(p *tea.Program) error {
+	_, err := p.Run()
+	return err //nolint:wrapcheck // the caller says what it was for
+}
+
+// screen is what the whole of the terminal shows.
+type screen int
+
+const (
+	atHome screen = iota
+	atRun
+	atWatch
+)
+
+// model is the session. It is changed by one goroutine.
+type model struct {
+	Config
+	ctx   context.Context //nolint:containedctx // of all that the session starts
+	theme *draw.Theme
+
+	width, height int
+	screen        screen
+	focus         focus
+	write         writing
+	home          home
+	watch         watch
+	views         map[plan.RunID]*view
+	view          *view // the one that is looked at
+	windows       map[string]int64
+	reader        *reader
+	keys          bool   // the keys are shown
+	status        string // a word about what was done last
+	isBad         bool   // the word is about something that failed
+	wish          wish   // what the next run is started with
+	interrupted   time.Time
+	quits         bool
+	clock         bool // a tick is under way
+
+	wake   chan struct{}
+	driven *sync.WaitGroup
+}
+
+// focus says what keys are for.
+type focus int
+
+const (
+	onText  focus = iota // they are written
+	onStory              // they move and fold
+)
+
+// wish is what the person wants of the runs that they start.
+type wish struct {
+	model, way  string
+	approvePlan *bool
+	question    string // a request that reads as a question, and waits for a word about it
+}
+
+func newModel(ctx context.Context, cfg Config) *model {
+	m := &model{
+		Config:  cfg,
+		ctx:     ctx,
+		theme:   draw.NewTheme(),
+		width:   80,
+		height:  24,
+		views:   map[plan.RunID]*view{},
+		windows: map[string]int64{},
+		wake:    make(chan struct{}, 1),
+		driven:  &sync.WaitGroup{},
+	}
+	if m.Now == nil {
+		m.Now = time.Now
+	}
+	if cfg.Watch {
+		m.screen = atWatch
+	}
+	return m
+}
+
+// The messages of the session.
+type (
+	frameMsg struct{}  // something has come in a feed
+	tickMsg  time.Time // a clock that is shown goes on
+	doneMsg  struct {  // something that was asked for is done
+		said string
+		err  error
+		then func() tea.Cmd
+	}
+	endedMsg struct { // a run that was driven here
+		view *view
+		end  host.End
+		err  error
+	}
+)
+
+// frameTime is how long a picture stays at least.
+const frameTime = 40 * time.Millisecond
+
+// Init implements tea.Model.
+func (m *model) Init() tea.Cmd {
+	cmds := []tea.Cmd{m.awaitFrame(), m.loadHome(), m.loadFiles()}
+	if m.screen == atWatch {
+		cmds = append(cmds, m.loadBoard())
+	}
+	if m.Run != "" {
+		cmds = append(cmds, m.openRun(m.Run))
+	}
+	return tea.Batch(cmds...)
+}
+
+// awaitFrame waits until something has come, and then for the end of the picture.
+func (m *model) awaitFrame() tea.Cmd {
+	return func() tea.Msg {
+		select {
+		case <-m.wake:
+		case <-m.ctx.Done():
+			return nil
+		}
+		pause := time.NewTimer(frameTime)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-m.ctx.Done():
+		}
+		return frameMsg{}
+	}
+}
+
+// Update implements tea.Model.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = max(msg.Width, 20), max(msg.Height, 6)
+		return m, nil
+	case frameMsg:
+		return m, tea.Batch(m.drain(), m.awaitFrame(), m.tick())
+	case tickMsg:
+		m.clock = false
+		return m, m.tick()
+	case listMsg:
+		return m, m.listed(msg)
+	case boardMsg:
+		return m, m.boarded(msg)
+	case filesMsg:
+		m.write.files = msg
+		return m, nil
+	case windowMsg:
+		m.windows[msg.model] = msg.tokens
+		return m, nil
+	case readMsg:
+		m.reader = newReader(msg)
+		return m, nil
+	case endedMsg:
+		return m, m.ended(msg)
+	case doneMsg:
+		return m, m.done(msg)
+	case editedMsg:
+		return m, m.edited(msg)
+	case tea.PasteMsg:
+		return m, m.pasted(msg.Content)
+	case tea.MouseWheelMsg:
+		m.wheel(msg)
+		return m, nil
+	case tea.KeyPressMsg:
+		return m, tea.Batch(m.key(msg), m.tick())
+	}
+	return m, nil
+}
+
+// done tells what came of something that was asked for.
+func (m *model) done(msg doneMsg) tea.Cmd {
+	m.say(msg.said)
+	if msg.err != nil {
+		m.fail(msg.err)
+		return nil
+	}
+	if msg.then != nil {
+		return msg.then()
+	}
+	return nil
+}
+
+// tick has the clocks go on while something runs.
+func (m *model) tick() tea.Cmd {
+	if m.clock || !m.moves() {
+		return nil
+	}
+	m.clock = true
+	const often = 250 * time.Millisecond
+	return tea.Tick(often, func(at time.Time) tea.Msg { return tickMsg(at) })
+}
+
+// moves reports whether something that is shown changes as time goes by.
+func (m *model) moves() bool {
+	switch {
+	case m.screen == atWatch:
+		return true
+	case m.view == nil || m.screen != atRun:
+		return false
+	}
+	return m.view.isLive() || m.view.panel != nil && !m.view.panel.armed(m.Now())
+}
+
+// drain takes what has come in all feeds.
+func (m *model) drain() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, v := range m.views {
+		cmds = append(cmds, m.drainView(v))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *model) say(text string) { m.status, m.isBad = clean(text), false }
+
+func (m *model) fail(err error) { m.status, m.isBad = clean(words(err)), true }
+
+// View implements tea.Model.
+func (m *model) View() tea.View {
+	rows, cursor := m.picture()
+	v := tea.NewView(join(rows, m.width, m.height))
+	v.AltScreen = true
+	v.Cursor = cursor
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = m.title()
+	return v
+}
+
+// picture is all that is seen.
+func (m *model) picture() (rows []string, cursor *tea.Cursor) {
+	switch {
+	case m.keys:
+		return m.keysPage(), nil
+	case m.reader != nil:
+		return m.reader.view(m.theme, m.width, m.height), nil
+	case m.screen == atWatch:
+		return m.watchPage(), nil
+	case m.screen == atRun && m.view != nil:
+		return m.runPage()
+	}
+	return m.homePage()
+}
+
+// title is that of the terminal's window.
+func (m *model) title() string {
+	if m.screen == atRun && m.view != nil {
+		return "plan: " + cmp.Or(m.view.mark(), "…") + " " + draw.Cut(m.view.story.Title, 60)
+	}
+	return "plan"
+}

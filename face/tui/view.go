@@ -1,0 +1,314 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/tui/draw"
+	"github.com/plan-engine/plan/face/tui/story"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/sanitize"
+)
+
+// view is a run as the session knows it.
+type view struct {
+	id     plan.RunID
+	story  *story.Story
+	scroll *scroll
+	feed   *feed
+	panel  *panel // what waits for the person
+	note   string // what the run last had to say beside its events
+	passed string // what of it was waved aside: it is asked again when it changes
+
+	stop     context.CancelCauseFunc // of a run that is driven here; nil for others
+	unfollow context.CancelFunc      // of one that is read from the journal
+}
+
+func (m *model) newView(id plan.RunID) *view {
+	v := &view{
+		id:     id,
+		story:  story.New(),
+		scroll: newScroll(m.theme),
+		feed:   &feed{wake: m.wake},
+	}
+	v.scroll.width, v.scroll.height = m.width, m.height // until it is drawn
+	return v
+}
+
+// isDriven reports whether this process drives the run.
+func (v *view) isDriven() bool { return v.stop != nil }
+
+// isLive reports whether the run goes on, here or elsewhere.
+func (v *view) isLive() bool {
+	s := v.story
+	return s.Run != "" && !s.Final() && s.Parked == nil || v.isDriven() && v.panel == nil && !s.Final()
+}
+
+// mark says in a word how the run stands.
+func (v *view) mark() string {
+	s := v.story
+	switch {
+	case s.End != nil:
+		return clean(string(s.End.Outcome))
+	case v.panel != nil:
+		return "waits for you"
+	case s.Parked != nil:
+		return clean("parked: " + string(s.Parked.Reason))
+	}
+	return string(s.Step().Phase)
+}
+
+// start begins a run in the background and looks at it.
+func (m *model) start(req host.Request) tea.Cmd {
+	req.ID = m.Host.NewRunID()
+	v := m.newView(req.ID)
+	v.story.Title = sanitize.Line(host.FirstLine(req.Text))
+	m.look(v)
+	return m.drive(v, func(ctx context.Context, face host.Face) (host.End, error) {
+		return m.Host.Run(ctx, req, face)
+	})
+}
+
+// resume goes on with a parked run in the background.
+func (m *model) resume(v *view) tea.Cmd {
+	if v.isDriven() {
+		return nil
+	}
+	id, opts := v.id, m.Options
+	return m.drive(v, func(ctx context.Context, face host.Face) (host.End, error) {
+		return m.Host.Resume(ctx, id, opts, face)
+	})
+}
+
+// drive has this process drive a run in the background.
+func (m *model) drive(v *view, work func(context.Context, host.Face) (host.End, error)) tea.Cmd {
+	ctx, stop := context.WithCancelCause(m.ctx)
+	v.stop = stop
+	m.views[v.id] = v
+	face := host.Face{
+		Begin: func(_ plan.RunID, past []plan.Event) {
+			for _, ev := range past {
+				v.feed.event(ev)
+			}
+		},
+		Show:   v.feed.event,
+		Note:   func(text string) { v.feed.put(note(text)) },
+		Person: person{v.feed},
+		Wait:   true,
+	}
+	done := make(chan endedMsg, 1)
+	m.driven.Go(func() { // and not in the command: a program that ends may start none
+		end, err := work(ctx, face)
+		stop(nil)
+		done <- endedMsg{view: v, end: end, err: err}
+	})
+	return func() tea.Msg { return <-done }
+}
+
+// ended takes the end of a run that was driven here, or of driving it.
+func (m *model) ended(msg endedMsg) tea.Cmd {
+	v := msg.view
+	v.stop = nil
+	cmd := m.drainView(v)
+	v.panel = nil
+	if msg.err != nil {
+		m.fail(msg.err)
+		if v.story.Run == "" { // it never began
+			delete(m.views, v.id)
+			if m.view == v {
+				m.screen, m.view = atHome, nil
+				m.write.Set(v.story.Request)
+			}
+		}
+	}
+	cmds := []tea.Cmd{cmd, m.loadHome()}
+	if v.story.Run != "" && !v.story.Final() {
+		cmds = append(cmds, m.follow(v)) // another process may go on with it
+	}
+	cmds = append(cmds, m.notify(v))
+	if m.quits {
+		cmds = append(cmds, m.quit())
+	}
+	return tea.Batch(cmds...)
+}
+
+// openRun looks at a run of the home.
+func (m *model) openRun(id plan.RunID) tea.Cmd {
+	if v := m.views[id]; v != nil {
+		m.look(v)
+		return nil
+	}
+	v := m.newView(id)
+	m.views[id] = v
+	m.look(v)
+	return m.follow(v)
+}
+
+// look has the terminal show a run.
+func (m *model) look(v *view) {
+	m.screen, m.view, m.focus, m.reader = atRun, v, onText, nil
+	m.say("")
+}
+
+// follow reads the events of a run from its journal, as they come.
+func (m *model) follow(v *view) tea.Cmd {
+	if v.unfollow != nil {
+		v.unfollow()
+	}
+	ctx, stop := context.WithCancel(m.ctx)
+	v.unfollow = stop
+	after := v.story.Head
+	return func() tea.Msg {
+		for ev, err := range m.Host.Follow(ctx, v.id, after) {
+			if err != nil {
+				return doneMsg{err: err}
+			}
+			v.feed.event(ev)
+		}
+		return nil
+	}
+}
+
+// drainView takes what has come of a run.
+func (m *model) drainView(v *view) tea.Cmd {
+	var cmds []tea.Cmd
+	was := v.mark()
+	for _, item := range v.feed.take() {
+		switch item := item.(type) {
+		case plan.Event:
+			v.story.Add(item)
+		case note:
+			v.note = clean(string(item))
+		case asked:
+			v.panel = newPanel(item.ask, v, m.Now())
+			cmds = append(cmds, m.notify(v))
+		case withdrawn:
+			if v.panel != nil && v.panel.ask == item.ask {
+				v.panel = nil
+				if item.elsewhere {
+					m.say("It was decided elsewhere just now.")
+				}
+			}
+		}
+	}
+	v.scroll.blocks = v.story.Blocks
+	m.askOfJournal(v)
+	cmds = append(cmds, m.findWindow(v.story))
+	if !v.isDriven() && v.mark() != was {
+		cmds = append(cmds, m.notify(v))
+	}
+	return tea.Batch(cmds...)
+}
+
+// askOfJournal asks about what a run waits with that this process does not drive.
+func (m *model) askOfJournal(v *view) {
+	p := v.story.Parked
+	if v.isDriven() || v.panel != nil && v.panel.ask != nil {
+		return
+	}
+	if p == nil || len(p.Waiting) == 0 {
+		if v.panel != nil {
+			v.panel = nil
+			m.say("It was decided elsewhere just now.")
+		}
+		return
+	}
+	if v.panel == nil && v.passed != waitingKey(p.Waiting) {
+		v.panel = newPanel(&ask{waiting: p.Waiting, doc: v.story.Plan}, v, m.Now())
+	}
+}
+
+func waitingKey(calls []plan.WaitingCall) string {
+	var b strings.Builder
+	for _, c := range calls {
+		b.WriteString(c.Call + c.Digest + "\n")
+	}
+	return b.String()
+}
+
+// interrupt parks the run that is looked at; a second wish, half a second later or
+// more, ends the process at once.
+func (m *model) interrupt() tea.Cmd {
+	const again = 500 * time.Millisecond
+	now := m.Now()
+	if !m.interrupted.IsZero() && m.anyDriven() {
+		if now.Sub(m.interrupted) >= again {
+			m.Kill()
+		}
+		return nil
+	}
+	m.interrupted = time.Time{}
+	if v := m.view; m.screen == atRun && v != nil && v.isDriven() {
+		m.interrupted = now
+		m.say("Parking the run. Ctrl-C once more ends plan at once.")
+		v.stop(engine.ErrInterrupted)
+		return nil
+	}
+	if !m.write.Empty() {
+		m.write.Clear()
+		return nil
+	}
+	return m.quit()
+}
+
+// quit leaves the session, once the runs that it drives are parked.
+func (m *model) quit() tea.Cmd {
+	m.quits = true
+	if !m.anyDriven() {
+		return tea.Quit
+	}
+	m.interrupted = m.Now()
+	m.say("Parking the runs that go on.")
+	m.stopAll(engine.ErrInterrupted)
+	return nil
+}
+
+func (m *model) anyDriven() bool {
+	for _, v := range m.views {
+		if v.isDriven() {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) stopAll(why error) {
+	for _, v := range m.views {
+		if v.stop != nil {
+			v.stop(why)
+		}
+	}
+}
+
+// clean makes one safe line of a text.
+func clean(text string) string { return sanitize.Line(strings.Join(strings.Fields(text), " ")) }
+
+// words are an error, and what to do about it.
+func words(err error) string {
+	text := err.Error()
+	var final *host.FinalError
+	if errors.As(err, &final) {
+		return text
+	}
+	if advice := hint.Of(err); advice != "" {
+		text += ". " + advice
+	}
+	return text
+}
+
+// join makes a page of rows: as many as there is room for, each no wider than it.
+func join(rows []string, width, height int) string {
+	for i, row := range rows {
+		if draw.Width(row) > width {
+			rows[i] = draw.Cut(row, width)
+		}
+	}
+	return strings.Join(rows[:min(len(rows), height)], "\n")
+}
