@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/display"
 	"github.com/plan-engine/plan/cmd/plan/signals"
 	"github.com/plan-engine/plan/cmd/plan/terminal"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/face/tui"
 	"github.com/plan-engine/plan/host"
 )
 
@@ -23,9 +24,9 @@ func (a *app) drive(ctx context.Context, work func(context.Context, host.Face) (
 	if a.interactive() {
 		defer a.terminal().Discard() // what was typed while the run went on is for no shell
 	}
-	show := &display{app: a, tally: &render.Tally{}}
-	end, err := work(ctx, show.face())
-	show.close()
+	show := display.New(ctx, a.displaying())
+	end, err := work(ctx, show.Face())
+	unshown := show.Close()
 	switch {
 	case errors.Is(err, host.ErrNotBegun):
 		return &exit{code: plan.ExitInterrupted, err: err}
@@ -34,14 +35,34 @@ func (a *app) drive(ctx context.Context, work func(context.Context, host.Face) (
 	case err != nil:
 		return err
 	}
-	show.summary()
+	show.Summary(a.forPeople())
 	if end.Drafts > 0 {
 		_ = render.DraftsWaiting(a.forPeople(), end.Drafts) // a hint, which may get lost
 	}
-	if show.err != nil && end.ExitCode == plan.ExitOK {
-		return fmt.Errorf("the run is %s, but not all of its output could be written: %w", end.State, show.err)
+	if unshown != nil && end.ExitCode == plan.ExitOK {
+		return fmt.Errorf("the run is %s, but not all of its output could be written: %w", end.State, unshown)
 	}
 	return exitWith(end.ExitCode)
+}
+
+// displaying says for whom a run is shown.
+func (a *app) displaying() display.Config {
+	cfg := display.Config{
+		Out:     a.out,
+		JSON:    a.json,
+		Screen:  a.onTerminal() && !a.plain,
+		Options: a.viewing(),
+	}
+	switch {
+	case a.live():
+		live := a.onTerminalOf(tui.Config{})
+		cfg.Live = &live
+	case a.interactive():
+		cfg.Person = func(hide, show func()) host.Person {
+			return terminal.Person{Terminal: a.terminal(), Hide: hide, Show: show}
+		}
+	}
+	return cfg
 }
 
 // interruptible ends the context when the process is told to stop, and the process
@@ -56,87 +77,4 @@ func (a *app) kill() {
 		a.restore()
 	}
 	os.Exit(plan.ExitInterrupted)
-}
-
-// display shows a run to a person or a program. It is opened with the first event
-// and can be closed and opened again.
-type display struct {
-	app   *app
-	tally *render.Tally
-	opts  render.Options
-
-	show func(plan.Event) // nil while it is closed
-	done func() error
-	err  error // what went wrong in writing it
-}
-
-// face is the display as a host sees it.
-func (s *display) face() host.Face {
-	f := host.Face{
-		Begin: s.begin,
-		Show:  s.add,
-		Wait:  s.app.onTerminal() && !s.app.json,
-	}
-	if s.app.interactive() {
-		f.Person = terminal.Person{
-			Terminal: s.app.terminal(),
-			Hide:     s.close,
-			Show:     s.open,
-		}
-	}
-	return f
-}
-
-// begin opens the display of a run.
-func (s *display) begin(run plan.RunID, past []plan.Event) {
-	for _, ev := range past {
-		s.tally.Add(ev)
-	}
-	s.opts = s.app.viewing()
-	s.opts.Resume = fmt.Sprintf("plan resume %s", run)
-	s.open()
-}
-
-// open chooses how the run is shown: as JSON lines, on a live terminal, or as
-// plain lines.
-func (s *display) open() {
-	opts := s.opts
-	opts.Before = s.tally.Clone()
-	var v render.Viewer
-	var patience time.Duration // output that is read later is never given up
-	switch {
-	case s.app.json:
-		v = render.NewJSON(s.app.out)
-	case s.app.onTerminal():
-		v = render.NewScreen(s.app.out, opts)
-		patience = render.Patience
-	default:
-		v = render.NewPlain(s.app.out, opts)
-	}
-	s.show, s.done = render.NewPump(v, patience)
-}
-
-// add takes an event from the host.
-func (s *display) add(ev plan.Event) {
-	s.tally.Add(ev)
-	if s.show != nil {
-		s.show(ev)
-	}
-}
-
-// close shows what is left and leaves the terminal as it was.
-func (s *display) close() {
-	if s.show != nil {
-		s.err = errors.Join(s.err, s.done())
-		s.show = nil
-	}
-}
-
-// summary tells how the run stands.
-func (s *display) summary() {
-	opts := s.opts
-	if s.app.json {
-		opts.Color = false
-	}
-	render.WriteSummary(s.app.forPeople(), s.tally, opts)
 }

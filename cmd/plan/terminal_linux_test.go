@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/pty"
@@ -30,17 +31,24 @@ type sitting struct {
 	more   chan struct{}
 }
 
-// sit starts plan on a terminal of its own.
+// sit starts plan on a terminal of its own, where it asks in lines.
 func (p place) sit(t *testing.T, args ...string) *sitting {
+	t.Helper()
+	return p.sitBefore(t, []string{"NO_COLOR=1"}, append([]string{p.binary, "-C", p.repoDir()}, args...)...)
+}
+
+// sitBefore starts a program on a terminal of its own.
+func (p place) sitBefore(t *testing.T, env []string, command ...string) *sitting {
 	t.Helper()
 	s := &sitting{
 		place: p,
 		t:     t,
-		cmd:   exec.Command(p.binary, append([]string{"-C", p.repoDir()}, args...)...),
+		cmd:   exec.Command(command[0], command[1:]...),
 		more:  make(chan struct{}, 1),
 	}
 	s.keys, s.tty = pty.Open(t)
-	s.cmd.Env = append(p.env(), "TERM=xterm")
+	s.resize(100, 30)
+	s.cmd.Env = append(append(p.env(), "TERM=xterm"), env...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = s.tty, s.tty, s.tty
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := s.cmd.Start(); err != nil {
@@ -394,4 +402,11 @@ func isInterrupted(t *testing.T, s *sitting) {
 		break
 	}
 	s.elsewhere(0, "parked: approval", "list")
+}
+
+func (s *sitting) resize(columns, rows uint16) {
+	s.t.Helper()
+	if err := unix.IoctlSetWinsize(int(s.tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
+		s.t.Fatal(err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -48,6 +49,11 @@ func commands() []command {
 	}
 }
 
+// inline reports whether a command makes sense where one run alone is shown.
+func (c command) inline() bool {
+	return slices.Contains([]string{"diff", "plan", "checks", "cost", "cancel", "help", "quit"}, c.name)
+}
+
 func commandNames() []string {
 	var out []string
 	for _, c := range commands() {
@@ -85,6 +91,10 @@ func (m *model) command(line string) tea.Cmd {
 		v := m.view
 		if c.run && (m.screen != atRun || v == nil || v.story.Run == "") {
 			m.say("/" + name + " is about a run: open one first.")
+			return nil
+		}
+		if m.inline != nil && !c.inline() {
+			m.say("/" + name + " is for the session: type plan.")
 			return nil
 		}
 		return c.do(m, v, strings.TrimSpace(text))
@@ -306,6 +316,9 @@ func (m *model) goHome(*view, string) tea.Cmd {
 }
 
 func (m *model) help(*view, string) tea.Cmd {
+	if m.inline != nil {
+		return m.printNow(append(m.keysPage(), ""))
+	}
 	m.keys = true
 	return nil
 }

@@ -102,11 +102,11 @@ func (m *model) tellDecisions(ctx context.Context, id plan.RunID, given []host.L
 	for _, l := range given {
 		held := false
 		if l.Kind == host.Answer {
-			driver, err := m.Host.Tell(ctx, id, l)
+			told, err := m.Host.Tell(ctx, id, l)
 			if err != nil {
 				return false, fmt.Errorf("answer: %w", err)
 			}
-			held = driver != nil
+			held = told.Driver != nil
 		} else {
 			driver, err := m.Host.Decide(ctx, id, host.Decision{
 				Approve: l.Kind == host.Approve,

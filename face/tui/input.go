@@ -46,7 +46,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case m.screen == atWatch:
 		return m.watchKey(name)
 	case m.screen == atRun && m.view.panel != nil && m.focus == onText:
-		if name == "esc" {
+		if name == "esc" && m.inline == nil {
 			m.focus = onStory
 			return nil
 		}
@@ -68,6 +68,9 @@ func (m *model) textKey(msg tea.KeyPressMsg, name string) tea.Cmd {
 	}
 	w, empty := &m.write, m.write.Empty()
 	switch {
+	case m.inline != nil && name != "enter" && name != "tab" && (name != "?" || !empty):
+	case m.inline != nil && name == "?":
+		return m.printNow(append(m.keysPage(), ""))
 	case name == "?" && empty:
 		m.keys = true
 		return nil
@@ -242,10 +245,6 @@ func (m *model) enter(after bool) tea.Cmd {
 		}
 		return m.begin(text, false)
 	}
-	if m.view.story.Final() {
-		m.say("This run is final. /fork TEXT goes on from its end in a tree of its own; esc q, then a request, starts a new one.")
-		return nil
-	}
 	m.write.Take()
 	return m.tell(m.view, text, after)
 }
@@ -293,30 +292,46 @@ func (m *model) begin(text string, question bool) tea.Cmd {
 	return m.start(req)
 }
 
-// tell says something to a run that is not final.
+// tell says something to a run. A final one stays so: what is said to it begins a run
+// that continues it.
 func (m *model) tell(v *view, text string, after bool) tea.Cmd {
 	kind := host.Steer
 	if after {
 		kind = host.FollowUp
 	}
-	dir := v.story.Repo
-	v.story.Sent(text, after)
+	dir, final := v.story.Repo, v.story.Final()
+	if !final {
+		v.story.Sent(text, after)
+	}
 	idle := !v.isDriven() && v.story.Parked != nil && len(v.story.Parked.Waiting) == 0
 	return func() tea.Msg {
 		text, err := m.Host.WithFiles(m.ctx, dir, text)
+		var told host.Told
 		if err == nil {
-			_, err = m.Host.Tell(m.ctx, v.id, host.Letter{Kind: kind, Text: text})
+			told, err = m.Host.Tell(m.ctx, v.id, host.Letter{Kind: kind, Text: text})
 		}
 		return doneMsg{
 			err: err,
 			then: func() tea.Cmd {
-				if idle {
+				switch {
+				case told.Continuation != "":
+					return m.goOnAs(told.Continuation, v, text)
+				case idle:
 					return m.resume(v)
 				}
 				return nil
 			},
 		}
 	}
+}
+
+// goOnAs begins the run that continues a final one, and looks at it.
+func (m *model) goOnAs(id plan.RunID, from *view, text string) tea.Cmd {
+	v := m.newView(id)
+	v.story.Title, v.story.Origin = clean(host.FirstLine(text)), from.id
+	m.look(v)
+	m.say("Run " + short(from.id) + " stays final; this one continues it.")
+	return m.resume(v)
 }
 
 // edit has a composer do what a key is for.

@@ -43,16 +43,28 @@ func read(title, text string, form story.Form, err error) tea.Msg {
 	return readMsg{title: title, text: text, form: form}
 }
 
-func (r *reader) view(t *draw.Theme, width, height int) []string {
-	if r.width != width {
-		r.width = width
-		switch r.form {
-		case story.Prose:
-			r.rows = t.Markdown(r.text, width)
-		default:
-			r.rows = t.Wrapped(r.text, width, r.form)
-		}
+// all are all rows, with the title.
+func (r *reader) all(t *draw.Theme, width int) []string {
+	r.lay(t, width)
+	return append([]string{"", t.Bold.Render(r.title)}, r.rows...)
+}
+
+// lay lays the text out.
+func (r *reader) lay(t *draw.Theme, width int) {
+	if r.width == width {
+		return
 	}
+	r.width = width
+	switch r.form {
+	case story.Prose:
+		r.rows = t.Markdown(r.text, width)
+	default:
+		r.rows = t.Wrapped(r.text, width, r.form)
+	}
+}
+
+func (r *reader) view(t *draw.Theme, width, height int) []string {
+	r.lay(t, width)
 	room := height - 2
 	r.top = max(0, min(r.top, len(r.rows)-room))
 	to := min(len(r.rows), r.top+room)

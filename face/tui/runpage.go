@@ -113,7 +113,11 @@ func (m *model) shortSteps(steps []story.Step) []string {
 func (m *model) runBottom(v *view, now time.Time) ([]string, *tea.Cursor) {
 	rule := m.theme.Dim.Render(strings.Repeat("─", m.width))
 	if v.panel != nil && m.focus == onText {
-		rows, cursor := v.panel.rows(m.theme, m.width, m.height*2/3, now)
+		most := m.height * 2 / 3
+		if m.inline != nil {
+			most = m.height/2 - 3
+		}
+		rows, cursor := v.panel.rows(m.theme, m.width, most, now)
 		if cursor != nil {
 			cursor.Y++
 		}
@@ -147,7 +151,7 @@ func (m *model) prompt(v *view) string {
 	s := v.story
 	switch {
 	case s.Final():
-		return "This run is final. /fork TEXT goes on from its end; esc q leaves it."
+		return "This run is final: what you write begins one that continues it"
 	case v.isDriven() || s.Parked == nil:
 		return "Guidance for the work that goes on (tab: a follow-up for after it)"
 	case s.Parked != nil && len(s.Parked.Waiting) > 0:
@@ -221,6 +225,9 @@ func (m *model) totals(v *view, now time.Time) string {
 		parts = append(parts, v.note)
 	}
 	keys := "esc browse · / commands · ? keys"
+	if m.inline != nil {
+		keys = "/ commands · ? keys · ctrl+c park"
+	}
 	if m.focus == onStory {
 		keys = "↑↓ move · enter fold · o open · esc write · ? keys"
 	}

@@ -105,7 +105,8 @@ type model struct {
 	wish          wish   // what the next run is started with
 	interrupted   time.Time
 	quits         bool
-	clock         bool // a tick is under way
+	clock         bool    // a tick is under way
+	inline        *inline // of a view in line; nil for a session
 
 	wake   chan struct{}
 	driven *sync.WaitGroup
@@ -168,6 +169,9 @@ const frameTime = 40 * time.Millisecond
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
+	if m.inline != nil {
+		return tea.Batch(m.awaitFrame(), m.loadFiles(), m.findWindow(m.view.story))
+	}
 	cmds := []tea.Cmd{m.awaitFrame(), m.loadHome(), m.loadFiles()}
 	if m.screen == atWatch {
 		cmds = append(cmds, m.loadBoard())
@@ -200,10 +204,19 @@ func (m *model) awaitFrame() tea.Cmd {
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height = max(msg.Width, 20), max(msg.Height, 6)
+		if msg.Width > 0 && msg.Height > 0 { // else the terminal does not say
+			m.width, m.height = max(msg.Width, 20), max(msg.Height, 6)
+		}
 		return m, nil
 	case frameMsg:
-		return m, tea.Batch(m.drain(), m.awaitFrame(), m.tick())
+		cmds := []tea.Cmd{m.drain(), m.awaitFrame(), m.tick()}
+		if m.inline != nil {
+			cmds = append(cmds, m.scrollOff())
+		}
+		return m, tea.Batch(cmds...)
+	case printedMsg:
+		m.inline.printing = false
+		return m, m.scrollOff()
 	case tickMsg:
 		m.clock = false
 		return m, m.tick()
@@ -219,6 +232,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case readMsg:
 		m.reader = newReader(msg)
+		if m.inline != nil {
+			rows := m.reader.all(m.theme, m.width-1)
+			m.reader = nil
+			return m, m.printNow(rows)
+		}
 		return m, nil
 	case endedMsg:
 		return m, m.ended(msg)
@@ -287,17 +305,25 @@ func (m *model) fail(err error) { m.status, m.isBad = clean(words(err)), true }
 // View implements tea.Model.
 func (m *model) View() tea.View {
 	rows, cursor := m.picture()
-	v := tea.NewView(join(rows, m.width, m.height))
-	v.AltScreen = true
+	text := join(rows, m.width, m.height)
+	if text == "" {
+		text = " " // or the first row of the picture before would stay
+	}
+	v := tea.NewView(text)
 	v.Cursor = cursor
-	v.MouseMode = tea.MouseModeCellMotion
 	v.WindowTitle = m.title()
+	if m.inline == nil {
+		v.AltScreen = true
+		v.MouseMode = tea.MouseModeCellMotion
+	}
 	return v
 }
 
 // picture is all that is seen.
 func (m *model) picture() (rows []string, cursor *tea.Cursor) {
 	switch {
+	case m.inline != nil:
+		return m.linePage()
 	case m.keys:
 		return m.keysPage(), nil
 	case m.reader != nil:

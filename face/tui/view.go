@@ -186,6 +186,11 @@ func (m *model) drainView(v *view) tea.Cmd {
 			v.story.Add(item)
 		case note:
 			v.note = clean(string(item))
+			if m.inline != nil {
+				m.inline.lines = append(m.inline.lines, m.theme.Dim.Render("  note: "+v.note))
+			}
+		case finish:
+			m.inline.finished, v.panel, v.stop = true, nil, nil
 		case asked:
 			v.panel = newPanel(item.ask, v, m.Now())
 			cmds = append(cmds, m.notify(v))
@@ -236,6 +241,13 @@ func waitingKey(calls []plan.WaitingCall) string {
 // interrupt parks the run that is looked at; a second wish, half a second later or
 // more, ends the process at once.
 func (m *model) interrupt() tea.Cmd {
+	if m.inline != nil { // who opened the view hears the signal, and counts them
+		m.say("Parking the run. Ctrl-C once more ends plan at once.")
+		if v := m.view; v != nil && v.stop != nil {
+			v.stop(engine.ErrInterrupted)
+		}
+		return nil
+	}
 	const again = 500 * time.Millisecond
 	now := m.Now()
 	if !m.interrupted.IsZero() && m.anyDriven() {
