@@ -43,6 +43,9 @@ func (d detector) pytestOfProject() []string {
 	for _, dir := range []string{".venv", "venv"} {
 		if d.has(dir + "/pyvenv.cfg") {
 			out = append(out, dir+"/bin/python -m pytest")
+			if d.keepsSourceApart() { // and is not installed there
+				out = append(out, "PYTHONPATH=src "+dir+"/bin/python -m pytest")
+			}
 		}
 	}
 	project, _ := d.read("pyproject.toml")

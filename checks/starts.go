@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -97,13 +98,43 @@ func ProbeOf(root, line string) Probe {
 	module := name == "python" && len(inner) > 2 && inner[1] == "-m" && slices.Contains(versioned, inner[2])
 	switch {
 	case module:
-		return Probe{Line: before + strings.Join(words[:till+2], " ") + " --version"}
+		probe := before + strings.Join(words[:till+2], " ") + " --version"
+		if inner[2] == "pytest" { // the others make an environment of their own
+			probe += importProbe(root, before, line, strings.Join(words[:till], " "))
+		}
+		return Probe{Line: probe}
 	case slices.Contains(versioned, name):
 		return Probe{Line: before + strings.Join(words[:till], " ") + " --version"}
 	case slices.Contains(nodeManagers(), words[0]):
 		return scriptProbe(root, before, words)
 	}
 	return programProbe(before, words[0])
+}
+
+// importProbe looks, behind a probe of a runner, whether its Python finds the package that
+// stands below src: until it is installed, no test of it can be collected. "" says that it
+// may be found in another way.
+func importProbe(root, before, line, python string) string {
+	d, done := detectorAt(root)
+	defer done()
+	if before != "" || strings.Contains(line, "PYTHONPATH") || d.root == nil || !d.keepsSourceApart() {
+		return ""
+	}
+	for _, file := range []string{"conftest.py", "tests/conftest.py", "test/conftest.py"} {
+		if text, _ := d.read(file); strings.Contains(text, "sys.path") {
+			return ""
+		}
+	}
+	packages, _ := fs.Glob(d.root.FS(), "src/*/__init__.py")
+	if len(packages) == 0 {
+		return ""
+	}
+	name := path.Base(path.Dir(packages[0]))
+	if !plainName().MatchString(name) {
+		return ""
+	}
+	return " && " + python + " -c 'import importlib.util, sys; importlib.util.find_spec(\"" + name + "\") or " +
+		"sys.exit(\"ModuleNotFoundError: No module named " + name + "\")'"
 }
 
 var plainName = lazy.Regexp(`^[\w.+-]+$`)

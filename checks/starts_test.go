@@ -1,6 +1,7 @@
 package checks_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -197,5 +198,59 @@ func TestLacksNetwork(t *testing.T) {
 		if got := checks.LacksNetwork(output); got != want {
 			t.Errorf("%q: %v", output, got)
 		}
+	}
+}
+
+// TestAPackageThatIsNotInstalled: below src, Python finds a package once it is installed,
+// unless the line or the project says where it is.
+func TestAPackageThatIsNotInstalled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		line, file, text string
+		asks             bool
+	}{
+		"not installed":          {"python3 -m pytest -q", "", "", true},
+		"the line says where":    {"PYTHONPATH=src python3 -m pytest", "", "", false},
+		"the settings say where": {"python3 -m pytest", "pyproject.toml", "[tool.pytest.ini_options]\npythonpath = ['src']\n", false},
+		"the tests say where":    {"python3 -m pytest", "tests/conftest.py", "import sys\nsys.path.insert(0, 'src')\n", false},
+		"another runner":         {"python3 -m tox", "", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			write := func(name, text string) {
+				file := filepath.Join(root, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o700)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("src/p/__init__.py", "")
+			write("setup.py", "")
+			if c.file != "" {
+				write(c.file, c.text)
+			}
+			probe := checks.ProbeOf(root, c.line).Line
+			if asks := strings.Contains(probe, `find_spec("p")`); asks != c.asks {
+				t.Fatalf("asks %v: %q", asks, probe)
+			}
+			if !c.asks {
+				return
+			}
+			bin := t.TempDir()
+			python := "#!/bin/sh\n[ \"$1\" = -c ] && { echo \"ModuleNotFoundError: No module named p\"; exit 1; }; exit 0\n"
+			if err := os.WriteFile(filepath.Join(bin, "python3"), []byte(python), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("/bin/sh", "-c", probe)
+			cmd.Dir, cmd.Env = root, []string{"PATH=" + bin}
+			out, err := cmd.CombinedOutput()
+			why := checks.NotStarted(plan.CheckResult{ExitCode: cmd.ProcessState.ExitCode(), Output: string(out)})
+			if err == nil || !strings.Contains(why, "No module named p") {
+				t.Errorf("%v, %q: not started for %q", err, out, why)
+			}
+			if setup := checks.SetupFor(root, c.line); !strings.Contains(setup, "-e .") {
+				t.Errorf("the setup is %q", setup)
+			}
+		})
 	}
 }

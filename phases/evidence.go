@@ -49,7 +49,11 @@ func noticedText(findings []plan.Finding, checks []plan.CheckResult) string {
 	}
 	for _, c := range checks {
 		if c.Fails() {
-			text += fmt.Sprintf("- The check `%s` fails. (to be answered)\n", c.Command)
+			how := "fails"
+			if c.NotStarted != "" {
+				how = "could not start, which says nothing of the change: run what it is for in another way"
+			}
+			text += fmt.Sprintf("- The check `%s` %s. (to be answered)\n", c.Command, how)
 			answer = true
 		}
 	}

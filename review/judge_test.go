@@ -127,6 +127,10 @@ func TestJudgeDone(t *testing.T) {
 		"required at baseline": {doneWith(), review.Evidence{
 			Checks: []plan.CheckResult{check("t", 1, false)}, Baseline: []plan.CheckResult{check("t", 1, true)},
 		}, "", "", "is required and fails"},
+		"required and never starts": {doneWith(), review.Evidence{
+			Checks:   []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, ExitCode: 4, NotStarted: "No module named x"}},
+			Baseline: []plan.CheckResult{{Check: plan.Check{Command: "t", Required: true}, ExitCode: 4, NotStarted: "No module named x"}},
+		}, "", "", "could not start, before the work nor after it, so it says nothing of the work: No module named x"},
 		"required did not run": {doneWith(), review.Evidence{
 			Checks: []plan.CheckResult{check("u", 0, false)}, Baseline: []plan.CheckResult{check("t", 1, true)},
 		}, "", "", "The check `t` is required and did not run after the change."},
