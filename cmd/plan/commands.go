@@ -30,6 +30,8 @@ func (a *app) commands() []command {
 		{"worktree", a.worktreeCommand},
 		{"cancel", a.cancelCommand},
 		{"graph", a.graphCommand},
+		{"acp", a.acpCommand},
+		{"mcp", a.mcpCommand},
 		{"demo", a.demoCommand},
 		{"doctor", a.doctorCommand},
 		{"models", a.modelsCommand},

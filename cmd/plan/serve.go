@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +32,7 @@ that holds the other end.`,
   plan demo serve scenario.toml --json | jq -r .config`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return demo.Serve(cmd.Context(), args, a.heldInput(), a.tellProviders)
+			return demo.Serve(cmd.Context(), args, demo.HeldInput(a.in), a.tellProviders)
 		},
 	}
 }
@@ -65,21 +64,6 @@ func needsScenario(cmd *cobra.Command, args []string) error {
 		return usage("%s needs a scenario file", cmd.CommandPath())
 	}
 	return nil
-}
-
-// heldInput is standard input where another program holds its other end, else nil. A
-// terminal would stop a process in the background that reads from it, and /dev/null,
-// which is what such a process gets from a shell, ends at once.
-func (a *app) heldInput() io.Reader {
-	f, ok := a.in.(*os.File)
-	if !ok {
-		return a.in
-	}
-	info, err := f.Stat()
-	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
-		return nil
-	}
-	return a.in
 }
 
 // tellServer prints how to reach a server, as shell assignments.

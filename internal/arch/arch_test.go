@@ -36,6 +36,8 @@ var owners = map[string]string{
 	"github.com/klauspost/compress":          "memory",
 	"github.com/looplab/fsm":                 "engine",
 	"github.com/spf13/cobra":                 "cmd/plan",
+	"github.com/coder/acp-go-sdk":            "face/acp",
+	"github.com/modelcontextprotocol/go-sdk": "tools/mcp face/mcp",
 	"github.com/tree-sitter":                 "tools/syntax",
 	"charm.land/catwalk":                     "model/catalog",
 	"github.com/tiktoken-go":                 "model/tokens",
