@@ -94,6 +94,9 @@ type Config struct {
 	MaxMemory    Size        `toml:"max_memory" json:"max_memory,omitempty"`
 	MaxProcesses int64       `toml:"max_processes" json:"max_processes,omitempty" max:"4194304"`
 	Walls        WallsConfig `toml:"walls" json:"walls,omitzero"`
+	// MaxUntracked is the size from which an untracked file is left out of snapshots. It
+	// is the home's alone, since all commands must agree on it. Default 1 GiB.
+	MaxUntracked Size `toml:"max_untracked,omitempty" json:"max_untracked,omitempty"`
 	// ExploreBash gives Explore and Plan commands, behind the wall of Review. Unset: where
 	// one can be built.
 	ExploreBash *bool `toml:"explore_bash" json:"explore_bash,omitempty"`

@@ -52,5 +52,5 @@ func (h *Host) openSettled(
 	if err := sandbox.CheckStart(starts, about...); err != nil {
 		return nil, err
 	}
-	return repo, nil
+	return repo.WithLarge(h.large(paths.Home, repo.Root())), nil
 }

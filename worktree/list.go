@@ -49,7 +49,8 @@ func (a area) nested(path, index string) area {
 type entry struct {
 	path string // relative to the area; a nested repository ends in a slash
 	// H tracked, M unmerged, S tracked but not checked out, R gone, C changed, ? untracked, P tracked where there is
-	// a pipe, a socket or a device now
+	// a pipe, a socket or a device now, L untracked and too large, G listed once more: changed, and too large if it
+	// is untracked
 	tag     byte
 	assumed bool // git was told to assume that the file does not change
 	gitlink bool
@@ -67,13 +68,14 @@ func (r *Repo) list(ctx context.Context, a area) (entries []entry, settled bool,
 		return nil, false, err
 	}
 	settled = !slices.ContainsFunc(entries, func(e entry) bool { return e.tag != 'H' || e.assumed })
-	return settleChanged(a.dir, entries), settled, nil
+	r.markLarge(a.dir, entries)
+	return r.settleChanged(a.dir, entries), settled, nil
 }
 
 // settleChanged looks at the files that git calls changed, which come on top
 // of the tracked ones. They are gone, or replaced by a directory, which git
 // does not list if it is a repository; or there is nothing to say.
-func settleChanged(dir string, entries []entry) []entry {
+func (r *Repo) settleChanged(dir string, entries []entry) []entry {
 	out := entries[:0:0]
 	for _, e := range entries {
 		if e.tag != 'C' {
@@ -85,6 +87,9 @@ func settleChanged(dir string, entries []entry) []entry {
 			out = append(out, entry{path: e.path, tag: 'P'})
 		}
 		if err == nil && !info.IsDir() || e.gitlink {
+			if !e.gitlink && r.tooLarge(dir, e.path) {
+				out = append(out, entry{path: e.path, tag: 'G'})
+			}
 			continue
 		}
 		out = append(out, entry{path: e.path, tag: 'R'})
@@ -164,7 +169,7 @@ func (r *Repo) filesOf(ctx context.Context, a area, entries []entry) ([]string, 
 	var files []string
 	for _, e := range entries {
 		switch {
-		case gone[e.path] || e.gitlink:
+		case gone[e.path] || e.gitlink || e.tag == 'L' || e.tag == 'G':
 		case !isNested(e.path):
 			files = append(files, a.prefix+e.path)
 		case ownGitDir(a.dir, e.path):

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -187,12 +188,13 @@ func (r *Repo) written(ctx context.Context, t *treeWriter, fromKept bool) (strin
 	if err != nil {
 		return "", s, err
 	}
+	t.fromKept = fromKept
 	tree, err := t.write(ctx, area{dir: r.root, index: s.index})
 	good, asked := s.good()
 	switch {
 	case asked != nil:
 		return "", s, asked
-	case !good:
+	case !good || errors.Is(err, errGrown):
 		return "", s, nil
 	}
 	return tree, s, err
@@ -220,6 +222,8 @@ type treeWriter struct {
 	// special says that the area holds what an index made from this one would
 	// see in another way: repositories in it, files outside a sparse part.
 	special bool
+	// fromKept says that the area's index began as one that was kept.
+	fromKept bool
 }
 
 func (t *treeWriter) newIndex() string {
@@ -238,6 +242,10 @@ func (t *treeWriter) write(ctx context.Context, a area) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if t.fromKept && slices.ContainsFunc(entries, func(e entry) bool { return e.tag == 'G' }) {
+		return "", errGrown
+	}
+	t.repo.tellLarge(a, entries)
 	todo := sortOut(a.dir, entries)
 	t.special = t.special || todo.special || len(todo.nested) > 0
 	for flag, paths := range todo.marks {
@@ -299,6 +307,8 @@ func sortOut(dir string, entries []entry) work {
 			mark("--force-remove", e.path)
 		case e.gitlink && e.tag == 'H' && exists(dir, e.path+"/.git"):
 			w.links = append(w.links, e.path)
+			w.except = append(w.except, ":(exclude,literal)"+e.path)
+		case e.tag == 'L':
 			w.except = append(w.except, ":(exclude,literal)"+e.path)
 		case e.tag == 'S':
 			if exists(dir, e.path) {

@@ -58,6 +58,8 @@ type Repo struct {
 	// A commit and its tree, which never change: what HEAD stood at when the
 	// repository was opened, since that is what is asked for most. They may be "".
 	head, headTree string
+
+	large Large
 }
 
 // Open finds the repository that dir belongs to; dir may be any directory of

@@ -1,0 +1,62 @@
+package host
+
+import (
+	"cmp"
+	"strings"
+	"sync"
+
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/amount"
+	"github.com/plan-engine/plan/worktree"
+)
+
+const (
+	// maxUntracked is the default of max_untracked.
+	maxUntracked = 1 << 30
+	// slowUntracked is the size from which git reads a file for seconds.
+	slowUntracked = 200 << 20
+)
+
+// large says how a repository's large untracked files are treated. It is the same for
+// all commands of a home: a snapshot by one of them is compared with the tree by another.
+// So a setting that cannot be read is told of by whoever reads all of them.
+func (h *Host) large(home, dir string) worktree.Large {
+	most := int64(maxUntracked)
+	if cfg, _, err := config.Load(config.Source{Home: home}); err == nil {
+		most = cmp.Or(int64(cfg.MaxUntracked), most)
+	}
+	return worktree.Large{
+		Most: most,
+		Slow: slowUntracked,
+		Tell: func(paths []string, leftOut bool) {
+			text := "reading large untracked files, which may take a while: " + strings.Join(paths, ", ")
+			if leftOut {
+				text = "left out of snapshots, being untracked and larger than " + amount.Bytes(most) + " (max_untracked): " +
+					strings.Join(paths, ", ") + "; what happens to them is not seen, and not undone"
+			}
+			if h.home.tellOnce(dir + "\n" + text) {
+				h.note(text)
+			}
+		},
+	}
+}
+
+// told are the notes that are made once.
+type told struct {
+	mu   sync.Mutex
+	said map[string]bool
+}
+
+// tellOnce reports whether a text comes for the first time.
+func (t *told) tellOnce(text string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.said[text] {
+		return false
+	}
+	if t.said == nil {
+		t.said = map[string]bool{}
+	}
+	t.said[text] = true
+	return true
+}
