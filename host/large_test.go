@@ -26,7 +26,8 @@ func TestLargeUntrackedFilesAreNamed(t *testing.T) {
 	if err := os.MkdirAll(paths.Home, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(paths.Home, "config.toml"), []byte("max_untracked = '16MiB'\n"), 0o600); err != nil {
+	settings := filepath.Join(paths.Home, "config.toml")
+	if err := os.WriteFile(settings, []byte("max_untracked = '16MiB'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	large := filepath.Join(w.repo, "recording.raw")

@@ -83,7 +83,8 @@ func (r *Repo) settleChanged(dir string, entries []entry) []entry {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(dir, e.path))
-		if err == nil && !e.gitlink && !info.IsDir() && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
+		special := err == nil && !info.IsDir() && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink
+		if special && !e.gitlink {
 			out = append(out, entry{path: e.path, tag: 'P'})
 		}
 		if err == nil && !info.IsDir() || e.gitlink {
