@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,15 +82,6 @@ func linkBeside(dir *os.Root, root, to, in string) error {
 	return nil
 }
 
-// interpreters are programs that run the first file they are given.
-var interpreters = []string{
-	".", "bash", "bun", "dash", "deno", "ksh", "lua", "node", "perl", "php", "python", "python3", "ruby", "sh",
-	"source", "ts-node", "tsx", "zsh",
-}
-
-// wrappers run the command that follows.
-var wrappers = []string{"command", "env", "exec", "nice", "nohup", "sudo", "time"}
-
 // Elsewhere is a command line that runs files of the tree from another folder instead,
 // where they are at the same paths; what it only names stays as it is.
 func Elsewhere(command, root, from string, names []string) string {
@@ -112,8 +104,8 @@ func Elsewhere(command, root, from string, names []string) string {
 		if w == nil {
 			return true
 		}
-		moves = moves || slices.Contains([]string{"cd", "pushd", "popd", "eval"}, w.Lit())
-		name := w.Lit()
+		name := plainText(w)
+		moves = moves || slices.Contains([]string{"cd", "pushd", "popd", "eval"}, name)
 		if rel, err := filepath.Rel(root, name); filepath.IsAbs(name) && err == nil {
 			name = rel
 		}
@@ -129,29 +121,116 @@ func Elsewhere(command, root, from string, names []string) string {
 	if moves {
 		return command
 	}
+	// A call stands before the calls within it, and an assignment's after its words.
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.start, b.start) })
 	for _, c := range slices.Backward(changes) {
 		command = command[:c.start] + c.text + command[c.end:]
 	}
 	return command
 }
 
+// launcher is a program that runs another one, or a file, which it is given.
+type launcher struct {
+	names []string
+	// valued are its options that take the next word.
+	valued []string
+	// text are those that say what it runs themselves: it is given no file then.
+	text []string
+}
+
+// launchers are those that are known, wrappers of commands and interpreters of files.
+func launchers() (wrappers, interpreters []launcher) {
+	wrappers = []launcher{
+		{names: []string{"command", "nohup", "time"}, text: []string{"-v", "-V"}},
+		{names: []string{"env"}, valued: []string{"-u", "-C", "--unset", "--chdir"}, text: []string{"-S"}},
+		{names: []string{"exec"}, valued: []string{"-a"}},
+		{names: []string{"nice"}, valued: []string{"-n"}},
+		{names: []string{"ionice"}, valued: []string{"-c", "-n"}, text: []string{"-p"}},
+		{names: []string{"sudo"}, valued: []string{"-u", "-g", "-h", "-p"}, text: []string{"-s", "-i"}},
+	}
+	interpreters = []launcher{
+		{names: []string{"bash", "dash", "ksh", "sh", "zsh"}, valued: []string{"-o", "+o", "-O", "+O"}, text: []string{"-c"}},
+		{names: []string{".", "source"}},
+		{names: []string{"python", "python3"}, valued: []string{"-W", "-X"}, text: []string{"-c", "-m"}},
+		{names: []string{"bun", "deno", "node", "ts-node", "tsx"}, valued: []string{"-r"}, text: []string{"-e", "-p"}},
+		{names: []string{"lua", "perl", "php", "ruby"}, valued: []string{"-I"}, text: []string{"-e", "-r"}},
+	}
+	return wrappers, interpreters
+}
+
 // program is the word of a call that names the file which is run, nil if there is none.
 func program(args []*syntax.Word) *syntax.Word {
-	for i := 0; i < len(args); i++ {
-		name := args[i].Lit()
-		switch {
-		case slices.Contains(wrappers, path.Base(name)):
-			for i+1 < len(args) && strings.ContainsAny(args[i+1].Lit(), "=") {
-				i++
-			}
-		case slices.Contains(interpreters, path.Base(name)):
-			if i+1 < len(args) && !strings.HasPrefix(args[i+1].Lit(), "-") {
-				return args[i+1]
-			}
+	wrappers, interpreters := launchers()
+	find := func(all []launcher, name string) *launcher {
+		i := slices.IndexFunc(all, func(r launcher) bool { return slices.Contains(r.names, name) })
+		if i < 0 {
 			return nil
+		}
+		return &all[i]
+	}
+	for len(args) > 0 {
+		name := path.Base(plainText(args[0]))
+		wrapper, interpreter := find(wrappers, name), find(interpreters, name)
+		switch {
+		case wrapper != nil:
+			args = wrapper.behindOptions(args[1:])
+			for len(args) > 0 && strings.Contains(args[0].Lit(), "=") {
+				args = args[1:]
+			}
+		case interpreter != nil:
+			if args = interpreter.behindOptions(args[1:]); len(args) == 0 {
+				return nil
+			}
+			return args[0]
 		default:
-			return args[i]
+			return args[0]
 		}
 	}
 	return nil
+}
+
+// behindOptions are the words behind its options; none where an option says what it
+// runs.
+func (l launcher) behindOptions(args []*syntax.Word) []*syntax.Word {
+	for len(args) > 0 {
+		option := plainText(args[0])
+		switch {
+		case option == "--":
+			return args[1:]
+		case slices.Contains(l.text, option):
+			return nil
+		case slices.Contains(l.valued, option):
+			args = args[min(2, len(args)):]
+		case len(option) > 1 && strings.ContainsAny(option[:1], "-+"):
+			args = args[1:]
+		default:
+			return args
+		}
+	}
+	return nil
+}
+
+// plainText is a word without its quotes, "" where it has something in it that the shell
+// puts together.
+func plainText(w *syntax.Word) string {
+	var text strings.Builder
+	for _, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text.WriteString(part.Value)
+		case *syntax.SglQuoted:
+			text.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			for _, within := range part.Parts {
+				literal, ok := within.(*syntax.Lit)
+				if !ok {
+					return ""
+				}
+				text.WriteString(literal.Value)
+			}
+		default:
+			return ""
+		}
+	}
+	return text.String()
 }
