@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -166,8 +167,9 @@ func oldTests(work []plan.Event, checks []plan.Check) (plan.Finding, bool) {
 			if c := call.CommandLine(); b.ExitCode != nil && tests(c, checks) {
 				lastTest, command = i, c
 			}
-			if call.ChangesFiles() && !b.Error && len(b.Files) > 0 {
-				lastEdit, file = i, slices.Sorted(maps.Keys(b.Files))[0]
+			edited := slices.DeleteFunc(slices.Sorted(maps.Keys(b.Files)), isProse)
+			if call.ChangesFiles() && !b.Error && len(edited) > 0 {
+				lastEdit, file = i, edited[0]
 			}
 		}
 	}
@@ -188,6 +190,18 @@ func oldTests(work []plan.Event, checks []plan.Check) (plan.Finding, bool) {
 			file,
 		),
 	}, true
+}
+
+// isProse reports whether a file is for people to read: tests say nothing of it.
+func isProse(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown", ".adoc":
+		return true
+	case "", ".rst", ".txt": // others of these are read by programs
+		base := strings.ToUpper(path.Base(name))
+		return strings.HasPrefix(base, "CHANGE") || strings.HasPrefix(base, "README")
+	}
+	return false
 }
 
 func tests(command string, checks []plan.Check) bool {

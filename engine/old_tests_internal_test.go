@@ -25,6 +25,11 @@ func TestOldTests(t *testing.T) {
 			{Body: plan.ToolEnd{Call: "e", Name: "edit", Error: failed, Files: files}},
 		}
 	}
+	edits := func(name string) []plan.Event {
+		events := edit(false)
+		events[1].Body = plan.ToolEnd{Call: "e", Name: "edit", Files: map[string]string{name: "1"}}
+		return events
+	}
 	checks := []plan.Check{{Command: "./run-all"}}
 	for name, c := range map[string]struct {
 		work [][]plan.Event
@@ -39,6 +44,8 @@ func TestOldTests(t *testing.T) {
 		"a check is a test":           {[][]plan.Event{edit(false), ran("cd x && ./run-all -v")}, ""},
 		"a check, and edited again":   {[][]plan.Event{edit(false), ran("./run-all"), edit(false)}, "older"},
 		"tested, edited, tested":      {[][]plan.Event{ran("make check"), edit(false), ran("make check")}, ""},
+		"prose is edited last":        {[][]plan.Event{edit(false), ran("npm test"), edits("docs/Readme.md"), edits("CHANGES.rst")}, ""},
+		"code that is called change":  {[][]plan.Event{edit(false), ran("npm test"), edits("change.go")}, "(change.go)"},
 		"a word that holds the other": {[][]plan.Event{edit(false), ran("cat contest")}, "ran no test"},
 	} {
 		var work []plan.Event

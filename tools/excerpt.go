@@ -95,7 +95,7 @@ func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 func spans(w Wanted, defs []syntax.Symbol) [][2]int {
 	var out [][2]int
 	for _, d := range defs {
-		if slices.Contains(w.Names, d.Name) || slices.Contains(w.Names, d.Full()) {
+		if w.means(d, defs) {
 			out = append(out, [2]int{d.First, min(d.Last, d.First+2*excerptRegion)})
 		}
 	}
@@ -110,6 +110,30 @@ func spans(w Wanted, defs []syntax.Symbol) [][2]int {
 		out = append(out, span)
 	}
 	return out
+}
+
+// mostAlike is how many definitions of a file a bare name may fit.
+const mostAlike = 4
+
+// means reports whether a name is one of a definition. Where the names say of which type
+// a member is meant, those of other types are not; and a name that many have means none.
+func (w Wanted) means(d syntax.Symbol, defs []syntax.Symbol) bool {
+	if slices.Contains(w.Names, d.Full()) {
+		return true
+	}
+	if !slices.Contains(w.Names, d.Name) {
+		return false
+	}
+	alike := 0
+	for _, other := range defs {
+		if other.Name != d.Name {
+			continue
+		}
+		if alike++; alike > mostAlike || other.Container != "" && slices.Contains(w.Names, other.Full()) {
+			return false
+		}
+	}
+	return true
 }
 
 // merged sorts spans, keeps them within a file of so many lines, and joins those

@@ -95,7 +95,7 @@ func scripts(dir string) testscript.Params {
 			"golang": cmdGolang, "repo": cmdRepo, "serve": cmdServe, "requests": cmdRequests, "await": cmdAwait,
 			"journal": cmdJournal, "balanced": cmdBalanced, "signal": cmdSignal, "exits": cmdExits,
 			"flip": cmdFlip, "asked": cmdAsked, "forget": cmdForget,
-			"prefixes": cmdPrefixes,
+			"prefixes": cmdPrefixes, "readme": cmdReadme,
 		},
 	}
 }
