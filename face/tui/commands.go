@@ -45,7 +45,7 @@ func commands() []command {
 		{"home", "the first screen", false, false, (*model).goHome},
 		{"skills", "drafts of skills that wait for you", false, false, (*model).showSkills},
 		{"help", "the keys, and these commands", false, false, (*model).help},
-		{"quit", "park what runs here, and leave", false, false, func(m *model, _ *view, _ string) tea.Cmd { return m.quit() }},
+		{"quit", "park what runs here, and leave", false, false, (*model).leaveAll},
 	}
 }
 
@@ -116,13 +116,13 @@ func (m *model) showDiff(v *view, _ string) tea.Cmd {
 func (m *model) diffOf(ctx context.Context, id plan.RunID) (string, error) {
 	run, err := m.Host.Load(ctx, id)
 	if err != nil {
-		return "", err //nolint:wrapcheck // it is a person's, and says what it is about
+		return "", err
 	}
 	c, err := m.Host.ChangeOf(ctx, run)
 	if err != nil {
-		return "", err //nolint:wrapcheck // as above
+		return "", err
 	}
-	return c.Diff(ctx) //nolint:wrapcheck // as above
+	return c.Diff(ctx)
 }
 
 func (m *model) showPlan(v *view, _ string) tea.Cmd {
@@ -314,6 +314,8 @@ func (m *model) goHome(*view, string) tea.Cmd {
 	m.screen, m.focus = atHome, onText
 	return m.loadHome()
 }
+
+func (m *model) leaveAll(*view, string) tea.Cmd { return m.quit() }
 
 func (m *model) help(*view, string) tea.Cmd {
 	if m.inline != nil {

@@ -34,50 +34,77 @@ type (
 // no more than the end is seen before it has passed.
 const mostMerged = 64 << 10
 
+// stream are live events of one kind that came one after the other.
+type stream struct {
+	last plan.Event
+	text []byte
+}
+
 // event takes an event. It does not block.
 func (f *feed) event(e plan.Event) {
 	f.mu.Lock()
-	merged := false
-	if e.Live() && len(f.items) > 0 {
-		if last, ok := f.items[len(f.items)-1].(plan.Event); ok {
-			if e, merged = merge(last, e); merged {
-				f.items[len(f.items)-1] = e
-			}
-		}
+	var last *stream
+	if n := len(f.items); n > 0 {
+		last, _ = f.items[n-1].(*stream)
 	}
-	if !merged {
+	text, streams := textOf(e)
+	switch {
+	case !streams:
 		f.items = append(f.items, e)
+	case last != nil && last.takes(e):
+		last.last = e
+		last.text = append(last.text, text...)
+		if len(last.text) > 2*mostMerged { // seldom, so that each piece costs no more than itself
+			last.text = append(last.text[:0], last.text[len(last.text)-mostMerged:]...)
+		}
+	default:
+		f.items = append(f.items, &stream{last: e, text: []byte(text)})
 	}
 	f.mu.Unlock()
 	f.ring()
 }
 
-// merge makes one of two live events that say the same thing one after the other.
-func merge(a, b plan.Event) (plan.Event, bool) {
-	if a.Conv != b.Conv || a.Seq != 0 {
-		return b, false
-	}
-	switch now := b.Body.(type) {
+// textOf is what a live event adds, of the kinds that follow each other.
+func textOf(e plan.Event) (string, bool) {
+	switch b := e.Body.(type) {
 	case plan.MessageUpdate:
-		if was, ok := a.Body.(plan.MessageUpdate); ok && was.Kind == now.Kind && was.Call == now.Call {
-			was.Text = end(was.Text + now.Text)
-			b.Body = was
-			return b, true
-		}
+		return b.Text, true
 	case plan.ToolUpdate:
-		if was, ok := a.Body.(plan.ToolUpdate); ok && was.Call == now.Call {
-			was.Text = end(was.Text + now.Text)
-			b.Body = was
-			return b, true
-		}
-	case plan.Progress:
-		was, ok := a.Body.(plan.Progress)
-		return b, ok && was.Of == now.Of && was.Of != ""
+		return b.Text, true
 	}
-	return b, false
+	return "", false
 }
 
-func end(text string) string { return text[max(0, len(text)-mostMerged):] }
+// takes reports whether an event goes on with what the stream says.
+func (s *stream) takes(e plan.Event) bool {
+	if s.last.Conv != e.Conv {
+		return false
+	}
+	switch now := e.Body.(type) {
+	case plan.MessageUpdate:
+		was, ok := s.last.Body.(plan.MessageUpdate)
+		return ok && was.Kind == now.Kind && was.Call == now.Call
+	case plan.ToolUpdate:
+		was, ok := s.last.Body.(plan.ToolUpdate)
+		return ok && was.Call == now.Call
+	}
+	return false
+}
+
+// event is all of it as one event, of more than a bound its end.
+func (s *stream) event() plan.Event {
+	text := string(s.text[max(0, len(s.text)-mostMerged):])
+	e := s.last
+	switch b := e.Body.(type) {
+	case plan.MessageUpdate:
+		b.Text = text
+		e.Body = b
+	case plan.ToolUpdate:
+		b.Text = text
+		e.Body = b
+	}
+	return e
+}
 
 // put takes something else.
 func (f *feed) put(item any) {
@@ -100,5 +127,10 @@ func (f *feed) take() []any {
 	defer f.mu.Unlock()
 	items := f.items
 	f.items = nil
+	for i, item := range items {
+		if s, ok := item.(*stream); ok {
+			items[i] = s.event()
+		}
+	}
 	return items
 }

@@ -84,7 +84,8 @@ func (m *model) textKey(msg tea.KeyPressMsg, name string) tea.Cmd {
 		if done, cmd := m.runKey(name); done {
 			return cmd
 		}
-	case m.screen == atHome && (empty || m.home.picked >= 0) && slices.Contains([]string{"up", "down", "enter", "ctrl+d"}, name):
+	case m.screen == atHome && (empty || m.home.picked >= 0) &&
+		slices.Contains([]string{"up", "down", "enter", "ctrl+d"}, name):
 		if name == "up" && m.home.picked < 0 {
 			break // what was written before
 		}
@@ -130,7 +131,7 @@ func (m *model) goOn() tea.Cmd {
 // leave goes back to the first screen. A run that goes on does so.
 func (m *model) leave() {
 	m.screen, m.focus = atHome, onText
-	if m.Config.Watch {
+	if m.Watch {
 		m.screen = atWatch
 	}
 }
@@ -240,7 +241,8 @@ func (m *model) enter(after bool) tea.Cmd {
 		m.write.Take()
 		if host.IsQuestion(text) {
 			m.wish.question = text
-			m.say("This reads as a question. Enter answers it and changes nothing; tab runs it as it is typed; esc takes it back.")
+			m.say("This reads as a question. Enter answers it and changes nothing; tab runs it as it is typed; " +
+				"esc takes it back.")
 			return nil
 		}
 		return m.begin(text, false)

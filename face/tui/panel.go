@@ -295,6 +295,7 @@ func (p *panel) decide(line string) (l *host.Letter, later bool) {
 func (p *panel) decidePlan(l *host.Letter, word, text string) *host.Letter {
 	switch word {
 	case "y", "yes":
+		l.Text = p.reason(text) // comments are not lost with a yes
 		return l
 	case "reject":
 		l.Kind, l.Reject = host.Deny, true
@@ -323,7 +324,8 @@ func (p *panel) comment(text string) {
 		n, rest = p.picked, text
 	}
 	if n < 1 || n > lines || strings.TrimSpace(rest) == "" {
-		p.said = fmt.Sprintf("Write c, a line from 1 to %d (or choose one with the arrows), and what is to be said to it.", lines)
+		p.said = fmt.Sprintf("Write c, a line from 1 to %d (or choose one with the arrows), and what is to be said to it.",
+			lines)
 		return
 	}
 	p.notes = append(p.notes, comment{line: n, text: clean(rest)})

@@ -28,7 +28,7 @@ func journal(t testing.TB) []plan.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	var out []plan.Event
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
@@ -174,8 +174,10 @@ func TestScreens(t *testing.T) {
 		"question": {parked(waits(plan.ParkQuestion, plan.WaitingCall{
 			Call: "q1", Question: "Which of the **two** is meant?", Options: []string{"the first part", "the last part"},
 		})), func(m *model) { m.arm() }},
-		"plan": {parked(waits(plan.ParkApproval, plan.WaitingCall{Call: plan.PlanCall(1), Name: plan.PlanTool})),
-			func(m *model) { m.arm(); types(m, "c 3 say why"); press(m, "enter", "down", "down") }},
+		"plan": {
+			parked(waits(plan.ParkApproval, plan.WaitingCall{Call: plan.PlanCall(1), Name: plan.PlanTool})),
+			func(m *model) { m.arm(); types(m, "c 3 say why"); press(m, "enter", "down", "down") },
+		},
 		"said": {upTo(all, plan.TypeToolEnd, 12), func(m *model) {
 			m.view.story.Sent("use the names of the README", false)
 			m.view.story.Sent("then look at money.go", true)

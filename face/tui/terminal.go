@@ -33,7 +33,8 @@ func (t *Terminal) Restore() {
 	written := make(chan struct{})
 	go func() {
 		_, _ = t.out.WriteString(ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr + ansi.ResetModeBracketedPaste +
-			ansi.ResetModifyOtherKeys + ansi.PopKittyKeyboard(1) + ansi.ResetModeAltScreenSaveCursor + ansi.SetModeTextCursorEnable + ansi.ResetStyle + "\r\n")
+			ansi.ResetModifyOtherKeys + ansi.PopKittyKeyboard(1) + ansi.ResetModeAltScreenSaveCursor +
+			ansi.SetModeTextCursorEnable + ansi.ResetStyle + "\r\n")
 		close(written)
 	}()
 	const patience = 50 * time.Millisecond

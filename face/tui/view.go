@@ -257,7 +257,7 @@ func (m *model) interrupt() tea.Cmd {
 		return nil
 	}
 	m.interrupted = time.Time{}
-	if v := m.view; m.screen == atRun && v != nil && v.isDriven() {
+	if v := m.view; m.screen == atRun && v != nil && v.isDriven() && !v.story.Final() {
 		m.interrupted = now
 		m.say("Parking the run. Ctrl-C once more ends plan at once.")
 		v.stop(engine.ErrInterrupted)

@@ -134,7 +134,7 @@ func (m *markdown) flush() {
 }
 
 // layTable sets the cells of a table under each other, as far as there is room.
-func (m *markdown) layTable() {
+func (m *markdown) layTable() { //nolint:gocognit // it reads from top to bottom
 	rows := m.table
 	m.table = nil
 	var widths []int
@@ -191,7 +191,7 @@ func heading(line string) int {
 // isRule reports whether a line is a rule, or a cell the one under a table's head.
 func isRule(line string) bool {
 	bare := strings.Trim(line, ":")
-	return len(bare) >= 3 && (strings.Trim(bare, "-") == "" || strings.Trim(bare, "*") == "" || strings.Trim(bare, "_") == "")
+	return len(bare) >= 3 && strings.Contains("-*_", bare[:1]) && strings.Trim(bare, bare[:1]) == ""
 }
 
 // bullet is what a list item begins with, "" for a line that is none.

@@ -73,6 +73,8 @@ func (s *Story) retry(e plan.Event, b plan.Retry) {
 
 // messageEnd replaces what was streamed by what was said. What is said before the
 // first turn was said before this run; what a sub-agent says is for its parent.
+//
+//nolint:gocognit // it reads from top to bottom
 func (s *Story) messageEnd(e plan.Event, b plan.MessageEnd) {
 	if b.Role == plan.RoleUser {
 		if b.Origin == plan.OriginNotice || b.Origin == plan.OriginHook || b.Origin == plan.OriginDrift {
