@@ -100,10 +100,6 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Pr
 		return out, err
 	}
 	if !dry {
-		// A collection that was killed may have left some half removed.
-		if err := db.FinishRemovals(ctx, progress.Of("removed", "runs")); err != nil {
-			return out, err
-		}
 		if err := db.Pack(ctx, progress.Of("looked at", "contents to compress")); err != nil {
 			return out, err
 		}
@@ -111,6 +107,12 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Pr
 	runs, err := db.Runs(ctx, memory.Filter{})
 	if err != nil {
 		return out, err
+	}
+	var faults []error
+	if !dry {
+		// A collection that was killed may have left some half removed.
+		_, err := finishRemovals(ctx, db, newRefKeeper(h, db, runs, nil), progress)
+		faults = append(faults, err)
 	}
 	sizes, err := db.Sizes(ctx)
 	if err != nil {
@@ -124,7 +126,6 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Pr
 		return out, err
 	}
 	gone := p.Choose(mayGo, sizes, out.Used, h.now())
-	var faults []error
 	out.Removed, err = removeRuns(ctx, db, newRefKeeper(h, db, runs, gone), gone, sizes, dry, progress)
 	faults = append(faults, err)
 	if shrink && !dry {
@@ -144,9 +145,6 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Pr
 	return out, errors.Join(append(faults, err)...)
 }
 
-// removeAtOnce is how many runs go together.
-const removeAtOnce = 100
-
 // removeRuns removes runs, with the snapshots that only they keep. One that cannot be
 // removed does not keep the others.
 func removeRuns(
@@ -160,39 +158,58 @@ func removeRuns(
 ) (removed []Collected, err error) {
 	removed = make([]Collected, 0, len(gone))
 	var faults []error
-	for some := range slices.Chunk(gone, removeAtOnce) {
-		if ctx.Err() != nil {
-			faults = append(faults, context.Cause(ctx))
-			break
-		}
-		refs, err := keeper.forget(ctx, some, dry)
-		faults = append(faults, err)
-		free := slices.DeleteFunc(slices.Clone(some), func(r memory.RunInfo) bool {
-			_, ok := refs[r.ID]
-			return !ok
-		})
-		hidden := idsOf(free)
-		if !dry {
-			hidden, err = db.Hide(ctx, hidden...)
-			faults = append(faults, err)
-		}
-		for _, r := range free {
-			if !slices.Contains(hidden, r.ID) {
-				continue
-			}
-			removed = append(removed, Collected{
-				ID:      r.ID,
-				State:   r.State,
-				Updated: r.Updated,
-				Bytes:   sizes[r.ID],
-				Refs:    refs[r.ID],
-			})
-		}
+	hidden, refs := idsOf(gone), map[plan.RunID]int{}
+	if dry {
+		refs, err = keeper.forget(ctx, gone, dry)
+	} else {
+		hidden, err = db.Hide(ctx, hidden...)
 	}
+	faults = append(faults, err)
 	if !dry {
-		faults = append(faults, db.FinishRemovals(ctx, progress.Of("removed", "runs")))
+		// The journals are gone before what they say is kept: a run that is seen has both.
+		refs, err = finishRemovals(ctx, db, keeper, progress)
+		faults = append(faults, err)
+	}
+	went := map[plan.RunID]bool{}
+	for _, id := range hidden {
+		went[id] = true
+	}
+	for _, r := range gone {
+		if !went[r.ID] {
+			continue
+		}
+		removed = append(removed, Collected{
+			ID:      r.ID,
+			State:   r.State,
+			Updated: r.Updated,
+			Bytes:   sizes[r.ID],
+			Refs:    refs[r.ID],
+		})
 	}
 	return removed, errors.Join(faults...)
+}
+
+// finishRemovals lets go of the snapshots of runs that are hidden, and then of all else
+// that they have left. Where the snapshots of one cannot be let go, it waits for the next
+// collection.
+func finishRemovals(
+	ctx context.Context,
+	db *memory.DB,
+	keeper *refKeeper,
+	progress Progress,
+) (refs map[plan.RunID]int, err error) {
+	hidden, err := db.Hidden(ctx)
+	if err != nil || len(hidden) == 0 {
+		return nil, err
+	}
+	refs, fault := keeper.forget(ctx, hidden, false)
+	var waiting []plan.RunID
+	for _, r := range hidden {
+		if _, ok := refs[r.ID]; !ok {
+			waiting = append(waiting, r.ID)
+		}
+	}
+	return refs, errors.Join(fault, db.FinishRemovals(ctx, waiting, progress.Of("removed", "runs")))
 }
 
 func idsOf(runs []memory.RunInfo) []plan.RunID {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/memory"
@@ -43,6 +44,9 @@ func newRefKeeper(h *Host, db *memory.DB, runs, gone []memory.RunInfo) *refKeepe
 	return k
 }
 
+// forgetAtOnce is how many runs one git lets go of the snapshots of.
+const forgetAtOnce = 100
+
 // forget lets go of the snapshots of some runs, and says how many each had. A run of
 // which they could not be let go is not in what it says, and stays.
 func (k *refKeeper) forget(ctx context.Context, runs []memory.RunInfo, dryRun bool) (map[plan.RunID]int, error) {
@@ -58,20 +62,20 @@ func (k *refKeeper) forget(ctx context.Context, runs []memory.RunInfo, dryRun bo
 			faults = append(faults, err)
 			continue
 		}
-		labels := map[plan.RunID][]string{}
-		for _, id := range ids {
-			if some := kept.labels[id]; len(some) > 0 {
-				labels[id] = some
+		for some := range slices.Chunk(ids, forgetAtOnce) {
+			labels := map[plan.RunID][]string{}
+			for _, id := range some {
+				labels[id] = kept.labels[id]
 			}
-		}
-		if len(labels) > 0 && !dryRun {
-			if err := kept.repo.ForgetAll(ctx, labels); err != nil {
-				faults = append(faults, err)
-				continue
+			if kept.repo != nil && !dryRun {
+				if err := kept.repo.ForgetAll(ctx, labels); err != nil {
+					faults = append(faults, err)
+					continue
+				}
 			}
-		}
-		for _, id := range ids {
-			had[id] = len(labels[id])
+			for _, id := range some {
+				had[id] = len(labels[id])
+			}
 		}
 	}
 	return had, errors.Join(faults...)

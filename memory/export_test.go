@@ -98,5 +98,5 @@ func MakeOld(ctx context.Context, cfg Config, version int, statements ...string)
 // Remove removes runs with all that they have.
 func (db *DB) Remove(ctx context.Context, runs ...plan.RunID) error {
 	_, err := db.Hide(ctx, runs...)
-	return errors.Join(err, db.FinishRemovals(ctx, nil))
+	return errors.Join(err, db.FinishRemovals(ctx, nil, nil))
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -173,13 +174,40 @@ func prepareIn(ctx context.Context, tx *sql.Tx, queries ...string) ([]*sql.Stmt,
 	return out, nil
 }
 
-// FinishRemovals removes what hidden runs have left, in steps between which other
-// processes write. Progress, if there is one, hears after each how many of them are
-// done. If the process dies between two steps, the next call goes on.
-func (db *DB) FinishRemovals(ctx context.Context, progress func(done, runs int)) error {
+// Hidden are the runs of which something is left: their ids and repositories.
+func (db *DB) Hidden(ctx context.Context) (runs []RunInfo, err error) {
+	const op = "list removed runs in"
+	const query = "SELECT substr(id, ?), repo FROM runs WHERE NOT " + notRemoved
+	rows, err := db.read.QueryContext(ctx, query, len(removedPrefix)+1)
+	if err != nil {
+		return nil, db.wrapError(op, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	for rows.Next() {
+		var r RunInfo
+		if err := rows.Scan(&r.ID, &r.Repo); err != nil {
+			return nil, db.wrapError(op, err)
+		}
+		runs = append(runs, r)
+	}
+	return runs, db.wrapError(op, rows.Err())
+}
+
+// removedBut is the condition of hidden runs, without those of a JSON array.
+const removedBut = "NOT " + notRemoved + " AND id NOT IN (SELECT '" + removedPrefix + "' || value FROM json_each(?))"
+
+// FinishRemovals removes what hidden runs have left, but for those that wait for
+// something else to go first, in steps between which other processes write. Progress, if
+// there is one, hears after each how many of them are done. If the process dies between
+// two steps, the next call goes on.
+func (db *DB) FinishRemovals(ctx context.Context, waiting []plan.RunID, progress func(done, runs int)) error {
 	const op = "remove what removed runs have left in"
+	but, err := json.Marshal(append([]plan.RunID{}, waiting...))
+	if err != nil {
+		return db.wrapError(op, err)
+	}
 	var left int
-	err := db.read.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE NOT "+notRemoved).Scan(&left)
+	err = db.read.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE "+removedBut, string(but)).Scan(&left)
 	if err != nil {
 		return db.wrapError(op, err)
 	}
@@ -187,7 +215,7 @@ func (db *DB) FinishRemovals(ctx context.Context, progress func(done, runs int))
 		if ctx.Err() != nil {
 			return db.wrapError(op, context.Cause(ctx))
 		}
-		step := removal{}
+		step := removal{but: string(but)}
 		if err := db.inTx(ctx, func(tx *sql.Tx) error { return step.run(ctx, tx) }); err != nil {
 			return db.wrapError(op, err)
 		}
@@ -203,6 +231,7 @@ func (db *DB) FinishRemovals(ctx context.Context, progress func(done, runs int))
 
 // removal is one step: of as many runs as there is room for.
 type removal struct {
+	but   string // a JSON array of runs that wait
 	rows  int
 	bytes int64
 	runs  int  // that are gone for good
@@ -222,7 +251,7 @@ type removedPart struct {
 
 func (r *removal) prepare(ctx context.Context, tx *sql.Tx) error {
 	stmts, err := prepareIn(ctx, tx,
-		"SELECT key FROM runs WHERE NOT "+notRemoved+" LIMIT 1",
+		"SELECT key FROM runs WHERE "+removedBut+" LIMIT 1",
 		"DELETE FROM runs WHERE key = ?",
 		"SELECT id, octet_length(line) + ifnull(octet_length(packed), 0) FROM events WHERE run = ? ORDER BY seq LIMIT ?",
 		"DELETE FROM events WHERE run = ?1 AND id = ?2",
@@ -246,7 +275,7 @@ func (r *removal) run(ctx context.Context, tx *sql.Tx) error {
 	}
 	for {
 		var key int64
-		err := r.first.QueryRowContext(ctx).Scan(&key)
+		err := r.first.QueryRowContext(ctx, r.but).Scan(&key)
 		if errors.Is(err, sql.ErrNoRows) {
 			r.none = true
 			return nil

@@ -108,7 +108,7 @@ func TestInterruptedRemoval(t *testing.T) {
 		must(t, db.Exec(ctx, "CREATE TRIGGER interrupt BEFORE DELETE ON "+at+" BEGIN SELECT RAISE(ABORT, 'interrupted'); END"))
 		err := db.Remove(ctx, "R1")
 		if at != "events WHEN OLD.seq = 600" {
-			err = db.FinishRemovals(ctx, nil)
+			err = db.FinishRemovals(ctx, nil, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), "interrupted") {
 			t.Fatalf("at %s: %v", at, err)
@@ -135,7 +135,7 @@ func TestInterruptedRemoval(t *testing.T) {
 			t.Errorf("at %s: %v, %+v", at, sizes, audit)
 		}
 	}
-	must(t, db.FinishRemovals(ctx, nil))
+	must(t, db.FinishRemovals(ctx, nil, nil))
 	for query, want := range map[string]int64{
 		"SELECT count(*) FROM runs":                                                 2,
 		"SELECT count(DISTINCT run) FROM events":                                    2,
@@ -300,8 +300,16 @@ func TestHide(t *testing.T) {
 	if diff := cmp.Diff(runs, hidden); diff != "" {
 		t.Errorf("hidden (-want +got):\n%s", diff)
 	}
+	waiting, err := db.Hidden(ctx)
+	if err != nil || len(waiting) != 30 || waiting[3].ID != "R3" {
+		t.Errorf("%+v, %v", waiting, err)
+	}
+	must(t, db.FinishRemovals(ctx, runs, nil))
+	if n, err := db.Count(ctx, "SELECT count(*) FROM runs WHERE id GLOB 'removed/*'"); n != 30 {
+		t.Errorf("%d wait for something else to go first, want 30 (%v)", n, err)
+	}
 	var said []string
-	must(t, db.FinishRemovals(ctx, func(done, runs int) { said = append(said, fmt.Sprint(done, " of ", runs)) }))
+	must(t, db.FinishRemovals(ctx, nil, func(done, runs int) { said = append(said, fmt.Sprint(done, " of ", runs)) }))
 	if diff := cmp.Diff([]string{"30 of 30"}, said); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
