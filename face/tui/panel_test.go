@@ -14,7 +14,7 @@ func TestTypedAheadAnswersNothing(t *testing.T) {
 	t.Parallel()
 	m := sat(t, 80, 24, journal(t)[:20]...)
 	now := m.Now()
-	m.Config.Now = func() time.Time { return now }
+	m.Now = func() time.Time { return now }
 	a := &ask{
 		waiting: []plan.WaitingCall{{Call: "c1", Name: "bash", Digest: "d1", Args: []byte(`{"command":"rm x"}`)}},
 		reply:   make(chan answer, 1),
