@@ -94,7 +94,7 @@ func (m *mover) fill(ctx context.Context, to string) error {
 func (m *mover) checkOut(ctx context.Context, to string, paths []string) error {
 	room, err := scratch.New(m.repo.scratch(), scratch.Index)
 	if err != nil {
-		return err //nolint:wrapcheck // names the path
+		return err
 	}
 	defer func() { _ = room.Close() }()
 	a := area{dir: m.repo.root, index: filepath.Join(room.Dir, "index")}
