@@ -381,3 +381,37 @@ func TestASignedState(t *testing.T) {
 		t.Errorf("a state that was not signed is taken: %+v, %v", got, err)
 	}
 }
+
+// TestRepositoriesThatCallsMayName: others, and their runs, are not there for a client.
+func TestRepositoriesThatCallsMayName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.open(t, mcp.Options{}, nil)
+	d := first.call("plan_run", map[string]any{
+		"request":   "Make greet.sh say hello",
+		"plan_only": true,
+		"wait_s":    600,
+	})
+	first.leave()
+
+	other := t.TempDir()
+	gittest.Git(t, other, "init", "-q")
+	mine := w.repo
+	w.repo = other // where the server is started
+	c := w.open(t, mcp.Options{Repos: []string{t.TempDir()}}, nil)
+	for name, args := range map[string]map[string]any{
+		"plan_run":    {"request": "Make greet.sh say hello", "repo": mine},
+		"plan_status": {"run": string(d.Run)},
+		"plan_tell":   {"run": string(d.Run), "text": "Go on"},
+		"plan_diff":   {"run": string(d.Run)},
+	} {
+		if text, failed := c.text(name, args); !failed || !strings.Contains(text, "not allowed here") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	c.leave()
+	c = w.open(t, mcp.Options{Repos: []string{mine}}, nil)
+	if text, failed := c.text("plan_status", map[string]any{"run": string(d.Run)}); failed {
+		t.Errorf("allowed: %s", text)
+	}
+}

@@ -7,20 +7,22 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/sanitize"
+	"github.com/plan-engine/plan/internal/subpath"
 )
 
 // Options say what a client may do, and how its runs are driven.
 type Options struct {
 	// Dir is the repository of calls that name none. Default: ".".
 	Dir string
-	// Repos are the repositories that calls may name; none: every one.
+	// Repos are the repositories that calls may name beside Dir, whose runs alone they
+	// see; none: every one.
 	Repos []string
 	// Run holds for every run that is begun or gone on with.
 	Run host.Options
@@ -122,13 +124,52 @@ func (s *server) repo(named string) (string, error) {
 	if !filepath.IsAbs(named) {
 		return "", hint.Usage("repo is %q: write the absolute path of the repository", named)
 	}
-	if len(s.options.Repos) > 0 && !slices.Contains(s.options.Repos, filepath.Clean(named)) {
-		return "", hint.New(
-			fmt.Sprintf("runs in %s are not allowed here", named),
-			"The person who started `plan mcp` allows a repository with --repo.",
-		)
+	return named, s.requireAllowed(named)
+}
+
+// run finds the run that a call names. One of a repository that calls may not name is
+// not there for them.
+func (s *server) run(ctx context.Context, named string) (plan.RunID, error) {
+	id, err := s.host.Resolve(ctx, named)
+	if err != nil || len(s.options.Repos) == 0 {
+		return id, err
 	}
-	return named, nil
+	run, err := s.host.Standing(ctx, id, nil)
+	if err != nil {
+		return "", err
+	}
+	if run.Start == nil {
+		return id, nil
+	}
+	return id, s.requireAllowed(run.Start.Repo)
+}
+
+// requireAllowed refuses a repository that calls may not name.
+func (s *server) requireAllowed(dir string) error {
+	real := realPath(dir)
+	for _, allowed := range append([]string{s.options.Dir}, s.options.Repos...) {
+		if _, within := subpath.Of(realPath(allowed), real); within {
+			return nil
+		}
+	}
+	if len(s.options.Repos) == 0 {
+		return nil
+	}
+	return hint.New(
+		fmt.Sprintf("runs in %s are not allowed here", dir),
+		"The person who started `plan mcp` allows a repository with --repo.",
+	)
+}
+
+// realPath is where a folder really is, as far as that can be told.
+func realPath(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
 
 // clean makes a text safe to show.

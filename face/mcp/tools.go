@@ -232,7 +232,7 @@ func (s *server) answer(
 }
 
 func (s *server) planStatus(ctx context.Context, _ *sdk.CallToolRequest, a oneRun) (*sdk.CallToolResult, Document, error) {
-	id, err := s.host.Resolve(ctx, a.Run)
+	id, err := s.run(ctx, a.Run)
 	if err != nil {
 		return nil, Document{}, told(err)
 	}
@@ -248,7 +248,7 @@ func (s *server) planWait(
 	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
 		return res, d, err
 	}
-	id, err := s.host.Resolve(ctx, a.Run)
+	id, err := s.run(ctx, a.Run)
 	if err != nil {
 		return nil, Document{}, told(err)
 	}
@@ -274,7 +274,7 @@ func goesOnByItself(r plan.ParkReason) bool {
 }
 
 func (s *server) planDiff(ctx context.Context, _ *sdk.CallToolRequest, a diffArgs) (*sdk.CallToolResult, Diff, error) {
-	id, err := s.host.Resolve(ctx, a.Run)
+	id, err := s.run(ctx, a.Run)
 	if err != nil {
 		return nil, Diff{}, told(err)
 	}
@@ -299,7 +299,7 @@ func (s *server) planTell(ctx context.Context, c *sdk.CallToolRequest, a tellArg
 	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
 		return res, d, err
 	}
-	id, err := s.host.Resolve(ctx, a.Run)
+	id, err := s.run(ctx, a.Run)
 	if err != nil {
 		return nil, Document{}, told(err)
 	}
@@ -327,7 +327,7 @@ func (s *server) planApply(
 	_ *sdk.CallToolRequest,
 	a oneRun,
 ) (*sdk.CallToolResult, host.Moved, error) {
-	id, err := s.host.Resolve(ctx, a.Run)
+	id, err := s.run(ctx, a.Run)
 	if err != nil {
 		return nil, host.Moved{}, told(err)
 	}
@@ -350,7 +350,7 @@ func (s *server) planDecide(
 	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
 		return res, d, err
 	}
-	id, err := s.host.Resolve(ctx, a.Run)
+	id, err := s.run(ctx, a.Run)
 	if err != nil {
 		return nil, Document{}, told(err)
 	}
@@ -374,7 +374,7 @@ func (s *server) planDecide(
 
 // readRun is a run as a resource.
 func (s *server) readRun(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	id, err := s.host.Resolve(ctx, strings.TrimPrefix(r.Params.URI, resourcePrefix))
+	id, err := s.run(ctx, strings.TrimPrefix(r.Params.URI, resourcePrefix))
 	if err != nil {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI) //nolint:wrapcheck // the protocol has an error of its own for it
 	}
