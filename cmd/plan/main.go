@@ -105,7 +105,7 @@ func exitWith(code int) error {
 func (a *app) main(ctx context.Context, args []string) int {
 	a.host = a.newHost()
 	signals.Suspend(a.host.Away)
-	root := a.root()
+	root := a.root() //nolint:contextcheck // commands get theirs from cobra
 	root.SetArgs(args)
 	a.addCommands(root, args) //nolint:contextcheck // commands get theirs from cobra
 	err := root.ExecuteContext(ctx)

@@ -12,7 +12,7 @@ import (
 // elsewhere.
 func (a *app) session(cmd *cobra.Command, cfg tui.Config) error {
 	if !a.live() {
-		return cmd.Help()
+		return failed(cmd.Help())
 	}
 	ctx, release := a.interruptible(cmd.Context())
 	defer release()
