@@ -17,7 +17,7 @@ func TestAProgramOutsideTheModule(t *testing.T) {
 	}
 	defer w.close()
 	program := filepath.Join(w.dir, "outside")
-	build := exec.Command("go", "build", "-tags", "sqlite_fts5", "-o", program, ".")
+	build := exec.Command("go", "build", "-tags", "sqlite_fts5", "-ldflags", "-s -w", "-o", program, ".")
 	build.Dir = filepath.Join("..", "testdata", "outside")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\nIf requirements of the module changed, run go mod tidy in testdata/outside.", err, out)

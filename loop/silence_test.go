@@ -221,7 +221,7 @@ func TestAnAnswerWithoutAnEnd(t *testing.T) {
 // storm either: the model may send them again.
 func TestTooManyCalls(t *testing.T) {
 	t.Parallel()
-	const made, run = 10_000, 64
+	const made, run = 2_000, 64
 	b, p := played(t, func(n int, _ loop.Call) (loop.Answer, error) {
 		if n > 0 {
 			return says("Done."), nil

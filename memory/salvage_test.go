@@ -97,7 +97,7 @@ func TestNoFlippedByteGetsOut(t *testing.T) {
 	file, err := os.ReadFile(filepath.Join(home, "plan.db"))
 	must(t, err)
 	const page = 4096
-	random, tries := sampling.New(t), 4
+	random, tries := sampling.New(t), 2
 	if sampling.All() {
 		tries = 64
 	}

@@ -168,10 +168,10 @@ func TestReasoningGoesBack(t *testing.T) {
 	})
 }
 
-// A megabyte of reasoning in small pieces is put together in time.
+// Half a megabyte of reasoning in small pieces is put together in time.
 func TestLongReasoning(t *testing.T) {
 	t.Parallel()
-	const pieces, piece = 10_000, "some thoughts on the matter, and at length, which say the same again and again, until they stop "
+	const pieces, piece = 4_000, "some thoughts on the matter, and at length, which say the same again and again, until they stop "
 	var stream strings.Builder
 	for range pieces {
 		stream.WriteString("data: " + detailsOf(`{"type":"reasoning.text","text":"`+piece+`","index":0}`) + "\n\n")

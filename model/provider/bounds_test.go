@@ -1,14 +1,17 @@
 package provider_test
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/chat"
@@ -109,7 +112,7 @@ func (*flood) Close() error { return nil }
 
 // TestAnswersAreBounded has servers whose answers have 200 MB, in every place that
 // there is. None of it is taken for a limit of rates, or fills the memory. The
-// heap is measured, so nothing runs beside it.
+// heap is measured, so nothing runs beside it. A sample has each place over one wire.
 //
 //nolint:paralleltest // see above
 func TestAnswersAreBounded(t *testing.T) {
@@ -118,9 +121,15 @@ func TestAnswersAreBounded(t *testing.T) {
 		kept = 8 << 20
 		heap = 160 << 20
 	)
+	type place struct {
+		wire, what string
+		speaker
+		bounded
+	}
+	var places []place
 	piece := strings.Repeat("x", 4<<10)
 	for name, s := range speakers() {
-		said := func(form string) func(int) string {
+		repeats := func(form string) func(int) string {
 			text := fmt.Sprintf(form, piece)
 			return func(n int) string {
 				if n == 0 {
@@ -139,9 +148,9 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 		document := begins(`{"x":"`)
 		cases := map[string]bounded{
-			"text":        {said(s.text), 200, loop.ErrOverlong, 2 * kept},
-			"reasoning":   {said(s.thought), 200, loop.ErrOverlong, 2 * kept},
-			"arguments":   {said(s.arguments), 200, loop.ErrOverlong, 2 * kept},
+			"text":        {repeats(s.text), 200, loop.ErrOverlong, 2 * kept},
+			"reasoning":   {repeats(s.thought), 200, loop.ErrOverlong, 2 * kept},
+			"arguments":   {repeats(s.arguments), 200, loop.ErrOverlong, 2 * kept},
 			"one line":    {begins(`data: {"x":"`), 200, loop.ErrOverlong, 2 * kept},
 			"many lines":  {func(int) string { return "data: " + piece + "\n" }, 200, loop.ErrOverlong, 2 * kept},
 			"a document":  {document, 200, loop.ErrOverlong, 2 * kept},
@@ -154,18 +163,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			cases["comments"] = bounded{func(int) string { return ": " + piece + "\n\n" }, 200, loop.ErrOverlong, all - 1}
 		}
 		for what, c := range cases {
-			t.Run(name+", "+what, func(t *testing.T) {
-				runtime.GC()
-				body := &flood{next: c.next, most: all}
-				_, err := s.client(t, c.status, body).Generate(t.Context(), wiretest.Call("m", "hi"), nil)
-				me := wiretest.ModelError(t, err, c.kind)
-				if c.kind == loop.ErrOverlong && (me.Bound == "" || !me.Transient()) {
-					t.Errorf("the model is told nothing: %+v", me)
-				}
-				if body.sent > c.read || body.heap > heap {
-					t.Errorf("%d MiB were read, the heap had %d MiB", body.sent>>20, body.heap>>20)
-				}
-			})
+			places = append(places, place{name, what, s, c})
 		}
 		t.Run(name+", too many calls", func(t *testing.T) {
 			body := &flood{next: func(n int) string {
@@ -184,6 +182,21 @@ func TestAnswersAreBounded(t *testing.T) {
 			ans, err := s.client(t, 200, body).Generate(t.Context(), wiretest.Call("m", "hi"), nil)
 			if err != nil || len(ans.Message.Text()) != pieces*len(piece) {
 				t.Errorf("the answer has %d bytes, %v", len(ans.Message.Text()), err)
+			}
+		})
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.what, b.what), cmp.Compare(a.wire, b.wire)) })
+	for _, c := range sampling.PickEach(sampling.New(t), 1, places, func(c place) string { return c.what }) {
+		t.Run(c.wire+", "+c.what, func(t *testing.T) {
+			runtime.GC()
+			body := &flood{next: c.next, most: all}
+			_, err := c.client(t, c.status, body).Generate(t.Context(), wiretest.Call("m", "hi"), nil)
+			me := wiretest.ModelError(t, err, c.kind)
+			if c.kind == loop.ErrOverlong && (me.Bound == "" || !me.Transient()) {
+				t.Errorf("the model is told nothing: %+v", me)
+			}
+			if body.sent > c.read || body.heap > heap {
+				t.Errorf("%d MiB were read, the heap had %d MiB", body.sent>>20, body.heap>>20)
 			}
 		})
 	}
