@@ -199,7 +199,7 @@ func (h *Host) changeToApply(ctx context.Context, run *engine.Run, a Apply) (Cha
 	}
 	whole, start := *run, *run.Start
 	start.Base = t[0].Start.Base
-	start.Request = t.request()
+	start.Request = t.Request()
 	whole.Start = &start
 	return c, &whole, nil
 }
@@ -223,6 +223,11 @@ func (h *Host) CommitOnBranch(ctx context.Context, run *engine.Run) (m Moved, er
 	if err != nil {
 		return m, err
 	}
+	return h.commitChange(ctx, run, c)
+}
+
+// commitChange commits a change that was made in a run's own tree on the branch of it.
+func (h *Host) commitChange(ctx context.Context, run *engine.Run, c Change) (m Moved, err error) {
 	tree, err := h.treeOf(ctx, run)
 	if err != nil { // only the snapshots are left
 		_, err := c.Repo.CommitTo(ctx, run.Start.WorkBranch, run.Start.Base, c.From, c.To, commitMessage(run), false)

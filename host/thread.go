@@ -12,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // Thread is a row of runs of which each continues the one before it, oldest first.
@@ -20,8 +21,8 @@ type Thread []*engine.Run
 // Last is the run at the end of the thread.
 func (t Thread) Last() *engine.Run { return t[len(t)-1] }
 
-// request is all that was asked for in the thread, the first of it as its title.
-func (t Thread) request() string {
+// Request is all that was asked for in the thread, the first of it as its title.
+func (t Thread) Request() string {
 	texts := make([]string, len(t))
 	for i, run := range t {
 		texts[i] = strings.TrimSpace(run.Start.Request)
@@ -194,4 +195,47 @@ func (h *Host) latestIn(ctx context.Context, db *memory.DB, run *engine.Run) (*e
 		}
 	}
 	return newest, nil
+}
+
+// ThreadBranch is the branch on which the change of a thread is committed: that of its
+// own tree, or one that is named after its first run.
+func (h *Host) ThreadBranch(ctx context.Context, run *engine.Run) (string, error) {
+	if run.Start.WorkBranch != "" {
+		return run.Start.WorkBranch, nil
+	}
+	t, err := h.ThreadOf(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	return "plan/" + strings.ToLower(string(t[0].ID)), nil
+}
+
+// CommitThread commits the change of a run on the branch of its thread, with that of the
+// runs it continues as long as nothing is committed there. Doing so twice does no harm.
+func (h *Host) CommitThread(ctx context.Context, run *engine.Run, anyway bool) (branch string, m Moved, err error) {
+	if branch, err = h.ThreadBranch(ctx, run); err != nil {
+		return "", m, err
+	}
+	c, whole, err := h.changeToApply(ctx, run, Apply{Thread: true, Anyway: anyway})
+	if err != nil {
+		return "", m, err
+	}
+	at, err := c.Repo.Commit(ctx, "refs/heads/"+branch, false)
+	if there, _, herr := c.Repo.HasBranch(ctx, branch, ""); herr != nil || there && err != nil {
+		return "", m, errors.Join(herr, err)
+	} else if there && at != whole.Start.Base { // what came before is there
+		if c.From, whole = run.Origin(), run; c.From == c.To {
+			return branch, m, nil
+		}
+	}
+	if run.Start.Worktree != "" {
+		m, err = h.commitChange(ctx, whole, c)
+		return branch, m, err
+	}
+	commit, err := c.Repo.CommitTo(ctx, branch, whole.Start.Base, c.From, c.To, commitMessage(whole), false)
+	m = Moved{ID: run.ID, Result: ResultCommitted, Repo: c.Repo.Root(), Commit: commit, Branch: branch}
+	if errors.Is(err, worktree.ErrNothing) {
+		m.Result, err = ResultNothing, nil
+	}
+	return branch, m, err
 }

@@ -40,11 +40,7 @@ func (b *Batches) publishJob(
 		}
 		return db.RecordPublished(ctx, j.Batch, j.ID, data)
 	}
-	refuse := func(err error) (*batch.Publication, error) {
-		p.State = batch.PublishFailed
-		p.Why = "the command was not started: " + host.FirstLine(err.Error())
-		return p, record()
-	}
+	refuse := refusal(p, record)
 	if _, err := b.commitOnBranch(ctx, run); err != nil {
 		return refuse(err)
 	}
@@ -53,6 +49,27 @@ func (b *Batches) publishJob(
 		return refuse(err)
 	}
 	defer place.temp.Close() //nolint:errcheck // a copy of what the journal has
+	return b.runPublish(ctx, p, place, how, record)
+}
+
+// refusal says of a publication that its command was not started, and records it.
+func refusal(p *batch.Publication, record func() error) func(error) (*batch.Publication, error) {
+	return func(err error) (*batch.Publication, error) {
+		p.State = batch.PublishFailed
+		p.Why = "the command was not started: " + host.FirstLine(err.Error())
+		return p, record()
+	}
+}
+
+// runPublish runs the command in a place that is ready. That it does is recorded before.
+func (b *Batches) runPublish(
+	ctx context.Context,
+	p *batch.Publication,
+	place publishPlace,
+	how Publish,
+	record func() error,
+) (*batch.Publication, error) {
+	refuse := refusal(p, record)
 	p.Commit = place.commit
 	forGit, left, err := b.gitEnv(ctx, place.dir, how)
 	if err != nil {
@@ -166,14 +183,9 @@ func (b *Batches) findPublishPlace(
 	if p.dir = run.Start.Repo; isDir(run.Start.Worktree) {
 		p.dir = run.Start.Worktree
 	}
-	if p.temp, err = scratch.New("", scratch.Publish); err != nil {
-		return p, fmt.Errorf("make room for the text: %w", err)
-	}
-	body := filepath.Join(p.temp.Dir, "body.md")
-	text := batch.PublishBody(run.Start.Request, l.Checks, l.Verdict, run.ID)
-	if err = os.WriteFile(body, []byte(text), 0o600); err != nil {
-		_ = p.temp.Close() // the error says that there is no room
-		return p, fmt.Errorf("write the text: %w", err)
+	body, err := p.writeBody(batch.PublishBody(run.Start.Request, l.Checks, l.Verdict, run.ID))
+	if err != nil {
+		return p, err
 	}
 	p.env = publishEnv(map[string]string{
 		"BATCH":     stored.Batch,
@@ -187,6 +199,19 @@ func (b *Batches) findPublishPlace(
 		"BODY_FILE": body,
 	}, spec.Vars)
 	return p, nil
+}
+
+// writeBody writes the text for people to a file of its own.
+func (p *publishPlace) writeBody(text string) (file string, err error) {
+	if p.temp, err = scratch.New("", scratch.Publish); err != nil {
+		return "", fmt.Errorf("make room for the text: %w", err)
+	}
+	file = filepath.Join(p.temp.Dir, "body.md")
+	if err = os.WriteFile(file, []byte(text), 0o600); err != nil {
+		_ = p.temp.Close() // the error says that there is no room
+		return "", fmt.Errorf("write the text: %w", err)
+	}
+	return file, nil
 }
 
 func isDir(path string) bool {
