@@ -44,7 +44,7 @@ func cutJournal(ctx context.Context, db *memory.DB, id plan.RunID, at int64) (pr
 	case at > run.Head:
 		return prefix{}, hint.New(
 			fmt.Sprintf("run %s has no event %d; its last is %d", id, at, run.Head),
-			"`plan events "+string(id)+"` lists them.",
+			"`plan show "+string(id)+" --events` lists them.",
 		)
 	case end == 0 && next > 0:
 		return prefix{}, hint.New(

@@ -147,7 +147,7 @@ func (h *Host) bind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter
 	}
 	return hint.New(
 		fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
-		fmt.Sprintf("Without --replan, the text reaches the implementer; `plan steer %s TEXT` reaches the "+
+		fmt.Sprintf("Without --replan, the text reaches the implementer; `plan tell %s TEXT` reaches the "+
 			"planner.", id),
 	)
 }

@@ -72,7 +72,7 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 	case o.Replan != "" && (run.State != plan.Implementing && run.State != plan.Reviewing || run.Plan() == nil):
 		return End{}, hint.New(
 			fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
-			fmt.Sprintf("`plan steer %s TEXT` gives it guidance; "+
+			fmt.Sprintf("`plan tell %s TEXT` gives it guidance; "+
 				"`plan resume %s --accept-drift` goes on with a changed tree.", id, id),
 		)
 	}

@@ -1,8 +1,10 @@
 package host
 
 import (
+	"context"
 	"strings"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/memory"
 )
@@ -27,4 +29,13 @@ func FirstLine(text string) string {
 		}
 	}
 	return ""
+}
+
+// Info is what is known of a run without its journal.
+func (h *Host) Info(ctx context.Context, id plan.RunID) (memory.RunInfo, error) {
+	db, err := h.DB(ctx)
+	if err != nil {
+		return memory.RunInfo{}, err
+	}
+	return db.Run(ctx, id)
 }

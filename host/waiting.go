@@ -147,7 +147,7 @@ func (d *desk) find(l Letter) (plan.WaitingCall, error) {
 	named := slices.DeleteFunc(slices.Clone(open), func(w plan.WaitingCall) bool {
 		return l.Call != "" && w.Call != l.Call
 	})
-	how := fmt.Sprintf("`plan show %s` says how it stands; `plan steer %s TEXT` gives it guidance.", id, id)
+	how := fmt.Sprintf("`plan show %s` says how it stands; `plan tell %s TEXT` gives it guidance.", id, id)
 	switch was := d.resolved[l.Call]; {
 	case len(named) == 1:
 		return named[0], nil

@@ -99,10 +99,10 @@ type ChainError struct {
 func (e *ChainError) Error() string {
 	before := ""
 	if e.Seq > 1 {
-		before = fmt.Sprintf("`plan export %s -o FILE` saves what stands before it, ", e.Run)
+		before = fmt.Sprintf("`plan journal export %s -o FILE` saves what stands before it, ", e.Run)
 	}
 	return fmt.Sprintf("the journal of run %s is broken at event %d: %s; %s"+
-		"`plan backup --skip-damaged FILE` saves all other runs, or restore a backup", e.Run, e.Seq, e.Why, before)
+		"`plan journal backup --skip-damaged FILE` saves all other runs, or restore a backup", e.Run, e.Seq, e.Why, before)
 }
 
 // BlobError says that a content is not what was committed.
@@ -141,7 +141,7 @@ const (
 	hintWritable = "make it and its directory writable, or set PLAN_HOME to a directory you can write to"
 	hintFull     = "free some space on its disk and try again"
 	hintDamaged  = "the file is damaged: keep a copy of it; `plan doctor --db` says what is, " +
-		"`plan backup --skip-damaged FILE` saves the runs that are whole, or restore a backup"
+		"`plan journal backup --skip-damaged FILE` saves the runs that are whole, or restore a backup"
 	hintOther = "run plan doctor to look into it"
 )
 

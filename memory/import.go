@@ -157,7 +157,7 @@ func (p *portable) line(n int, line []byte, visit portionVisitor) error {
 func (p *portable) begin(line []byte) error {
 	var h exportHeader
 	if err := json.Unmarshal(line, &h); err != nil || h.Version == 0 || h.Run == "" {
-		return errors.New("this is not a run that `plan export` has written")
+		return errors.New("this is not a run that `plan journal export` has written")
 	}
 	if h.Version > exportVersion {
 		return fmt.Errorf(

@@ -116,7 +116,7 @@ func TestNoReaderGetsChangedContents(t *testing.T) {
 					}
 				}
 				var broken *memory.ChainError
-				if !errors.As(last, &broken) || broken.Seq != 2 || !strings.Contains(last.Error(), "plan export R1 -o") {
+				if !errors.As(last, &broken) || broken.Seq != 2 || !strings.Contains(last.Error(), "plan journal export R1 -o") {
 					t.Errorf("%+v: got %v, want a ChainError of event 2 that says what to do", q, last)
 				}
 			}

@@ -141,7 +141,7 @@ func refusedDetail(phase plan.Phase, end loop.End) string {
 
 func refusedAdvice(phase plan.Phase) string {
 	return fmt.Sprintf(
-		"go on with another model (--model NAME, or --phase-model %s=NAME), say more with `plan steer`, "+
+		"go on with another model (--model NAME, or --phase-model %s=NAME), say more with `plan tell`, "+
 			"or put the request otherwise in a new run; going on as it is asks again",
 		phase,
 	)

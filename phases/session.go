@@ -244,7 +244,7 @@ func waitingPark(calls []loop.Pending) *plan.Parked {
 
 func vetoDetail(why string) string {
 	if why == "" {
-		why = "see the last hook in `plan events`"
+		why = "see the last hook in `plan show --events`"
 	}
 	return "a hook does not let it go on: " + why
 }

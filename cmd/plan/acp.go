@@ -3,11 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/face/acp"
 )
 
 func (a *app) acpCommand() *cobra.Command {
-	var flags runFlags
+	var flags runflags.Flags
 	options := acp.Options{
 		Version: version(),
 		Log:     a.err,
@@ -26,7 +27,7 @@ How an editor is set up stands in docs/agents.md.`,
   plan acp --stay                            runs go on when the editor is closed`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if options.Run, err = flags.options(cmd); err != nil {
+			if options.Run, err = flags.Options(cmd); err != nil {
 				return err
 			}
 			ctx, release := a.interruptible(cmd.Context())
@@ -34,7 +35,7 @@ How an editor is set up stands in docs/agents.md.`,
 			return acp.Serve(ctx, a.host, a.in, a.out, options)
 		},
 	}
-	flags.register(cmd)
+	flags.Register(cmd)
 	cmd.Flags().BoolVar(&options.Stay, "stay", false, "go on with runs when the editor has left, until they end or park")
 	return cmd
 }

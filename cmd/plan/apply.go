@@ -32,12 +32,12 @@ new or not. Hooks do not run. -C picks another work tree of the repository.`,
   plan apply 01JX --commit -m "Fix the retry test"
   plan apply 01JX --branch fix/retry
   plan apply 01JX --patch | git -C ../other apply -3`,
-		Args: oneArg("the id of a run, or a prefix of it"),
+		Args: oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if how.Message != "" && !how.Commit && how.Branch == "" {
 				return usage("-m is the message of a commit: it goes with --commit or --branch")
 			}
-			run, err := a.namedRun(cmd.Context(), args[0])
+			run, err := a.namedRun(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -64,13 +64,12 @@ new or not. Hooks do not run. -C picks another work tree of the repository.`,
 }
 
 // namedRun folds the run that an argument names.
-func (a *app) namedRun(ctx context.Context, prefix string) (*engine.Run, error) {
-	id, err := a.host.Resolve(ctx, prefix)
+func (a *app) namedRun(cmd *cobra.Command, args []string) (*engine.Run, error) {
+	id, err := a.runOf(cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	run, err := a.host.Load(ctx, id)
-	return run, err
+	return a.host.Load(cmd.Context(), id)
 }
 
 // printPatch prints the change of a run as a patch.

@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/host"
 )
 
 func (a *app) askCommand() *cobra.Command {
-	var flags runFlags
+	var flags runflags.Flags
 	var goesOn bool
 	cmd := &cobra.Command{
 		Use:   "ask [QUESTION|-]",
@@ -26,7 +27,7 @@ on from the newest answer about this repository, as a run of its own.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			req := host.Request{Dir: a.dir, Aim: plan.AimAsk}
-			if req.Options, err = flags.options(cmd); err != nil {
+			if req.Options, err = flags.Options(cmd); err != nil {
 				return err
 			}
 			if req.Text, err = a.request(args, `plan ask "Where is the retry limit decided?"`); err != nil {
@@ -42,7 +43,7 @@ on from the newest answer about this repository, as a run of its own.`,
 			})
 		},
 	}
-	flags.registerLooking(cmd)
+	flags.RegisterLooking(cmd)
 	cmd.Flags().BoolVar(&goesOn, "continue", false, "go on from the newest answer about this repository")
 	return cmd
 }

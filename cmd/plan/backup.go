@@ -24,7 +24,7 @@ whole, and what was left out is named.
 
 It holds everything that the runs have read and written: keep it as you keep the
 repositories.`,
-		Example: `  plan backup ~/backups/plan-$(date +%F).db`,
+		Example: `  plan journal backup ~/backups/plan-$(date +%F).db`,
 		Args:    oneArg("the name of a file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := a.interruptible(cmd.Context())

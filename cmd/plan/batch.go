@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/command"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host/batches"
 )
@@ -70,7 +71,7 @@ batch stands. It exits with 0 only if every job was approved, with 3 if some
 were not, with 4 while a shared plan waits for a person, and with 130 after
 Ctrl-C, which parks the jobs that run.`,
 		Example: `  plan batch run jobs.yaml --concurrency 8
-  plan batch run jobs.yaml --limit 3           a canary; then: plan batch continue
+  plan batch run jobs.yaml --limit 3           a canary; then: plan batch resume --limit 0
   plan batch run --repos repos.txt --request "Replace ioutil by os and io"
   plan batch run jobs.yaml --shared-plan       then: plan batch approve, resume
   generate | plan batch run - --max-cost 50 --json`,
@@ -100,33 +101,47 @@ Ctrl-C, which parks the jobs that run.`,
 	}
 	flags.register(cmd)
 	fl := cmd.Flags()
-	fl.IntVar(&add.Limit, "limit", 0, "start only `N` jobs for now; \"plan batch continue\" starts the others")
+	fl.IntVar(&add.Limit, "limit", 0, "start only `N` jobs for now; \"plan batch resume --limit 0\" starts the others")
 	fl.BoolVar(&add.Again, "new", false, "start another batch although there is one of the same jobs")
 	from.register(cmd)
 	return cmd
 }
 
 func (a *app) batchResumeCommand() *cobra.Command {
-	return a.reopenCommand(&cobra.Command{
+	var limit int
+	cmd := a.reopenCommand(&cobra.Command{
 		Use:   "resume [BATCH]",
 		Short: "Go on with a batch where each of its jobs stood",
 		Long: `Resume goes on with the jobs that were running, that are parked or that never
 began; jobs that have ended stay as they are. Without BATCH it takes the newest.`,
-		Example: "  plan batch resume\n  plan batch resume 01JX --concurrency 4 --max-cost 100",
+		Example: "  plan batch resume\n  plan batch resume 01JX --concurrency 4 --max-cost 100\n" +
+			"  plan batch resume 01JX --limit 0             the jobs that --limit held back, too",
+		PreRunE: func(*cobra.Command, []string) error {
+			if limit > 0 {
+				return usage("--limit %d: a batch that goes on keeps its limit, or has none with 0", limit)
+			}
+			return nil
+		},
 	}, func(ctx context.Context, prefix string, change batches.Change) (string, error) {
+		if limit == 0 {
+			return a.batches().Continue(ctx, prefix, change)
+		}
 		return a.batches().Resume(ctx, prefix, change)
 	})
+	cmd.Flags().IntVar(&limit, "limit", -1, "with 0: start also the jobs that --limit of batch run has held back")
+	return cmd
 }
 
 func (a *app) batchContinueCommand() *cobra.Command {
-	return a.reopenCommand(&cobra.Command{
-		Use:     "continue [BATCH]",
-		Short:   "Start the jobs that --limit has held back",
-		Long:    `Continue is resume without the limit on how many jobs may be started.`,
-		Example: "  plan batch continue 01JX",
+	cmd := a.reopenCommand(&cobra.Command{
+		Use:   "continue [BATCH]",
+		Short: "Start the jobs that --limit has held back",
+		Long:  `Continue is resume without the limit on how many jobs may be started.`,
 	}, func(ctx context.Context, prefix string, change batches.Change) (string, error) {
 		return a.batches().Continue(ctx, prefix, change)
 	})
+	command.Old(cmd, "batch resume --limit 0", a.note)
+	return cmd
 }
 
 func (a *app) batchRetryCommand() *cobra.Command {

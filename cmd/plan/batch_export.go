@@ -119,14 +119,11 @@ the others wait for the next time, unless --keep-going is given.`,
 			return a.publish(cmd, strings.Join(args, ""), how)
 		},
 	}
+	publishFlags(cmd, &how)
 	fl := cmd.Flags()
-	fl.StringVar(&how.Command, "publish", "", "`CMD` for the shell (default: publish in your config.toml)")
 	fl.DurationVar(&interval, "interval", 0, "at least `D` between the beginnings of two commands "+
 		"(default: publish_interval in your config.toml, else 2s)")
-	fl.BoolVar(&how.DryRun, "dry-run", false, "only say what would be run")
-	fl.BoolVar(&how.Retry, "retry", false, "also jobs that failed to be published, or of which nobody knows")
 	fl.BoolVar(&how.KeepGoing, "keep-going", false, "go on with the other jobs after a failure")
-	fl.BoolVar(&how.RunHooks, "run-hooks", false, "let git's hooks run that lie in a job's work tree, such as .husky")
 	fl.StringSliceVar(&how.Only, "only", nil, "only the jobs of these `ID`s (repeatable, or with commas)")
 	return cmd
 }

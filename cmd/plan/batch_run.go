@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
@@ -18,13 +19,13 @@ import (
 
 // batchFlags are the flags of the commands that drive a batch.
 type batchFlags struct {
-	runFlags
+	runflags.Flags
 	concurrency int
 	failFast    bool
 }
 
 func (f *batchFlags) register(cmd *cobra.Command) {
-	f.runFlags.register(cmd)
+	f.Flags.Register(cmd)
 	fl := cmd.Flags()
 	fl.Lookup("max-cost").Usage = "park what is left once the batch has cost `USD` (0: no limit)"
 	fl.Lookup("max-tokens").Usage = "park what is left once the batch has used `N` tokens, input and output (0: " +
@@ -42,7 +43,7 @@ func (f *batchFlags) register(cmd *cobra.Command) {
 // options reads what the flags say of each run. The limits are those of the whole
 // batch, which over has.
 func (f *batchFlags) options(cmd *cobra.Command) (host.Options, error) {
-	o, err := f.runFlags.options(cmd)
+	o, err := f.Flags.Options(cmd)
 	changed := cmd.Flags().Changed
 	switch {
 	case err != nil:
@@ -71,13 +72,13 @@ func (f *batchFlags) over(cmd *cobra.Command, s *batches.Settings) {
 		s.FailFast = f.failFast
 	}
 	if changed("max-cost") {
-		s.MaxCost = f.cost
+		s.MaxCost = f.Cost
 	}
 	if changed("max-tokens") {
-		s.MaxTokens = f.tokens
+		s.MaxTokens = f.Tokens
 	}
 	if changed("timeout") {
-		s.Timeout = config.Of(f.timeout)
+		s.Timeout = config.Of(f.Timeout)
 	}
 }
 

@@ -17,9 +17,9 @@ func (a *app) cancelCommand() *cobra.Command {
 		Long: `Cancel ends a run: it becomes final and cannot be resumed. What it changed stays
 in the work tree. A run that another process drives is asked to stop.`,
 		Example: `  plan cancel 01JX`,
-		Args:    oneArg("the id of a run, or a prefix of it"),
+		Args:    oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := a.host.Resolve(cmd.Context(), args[0])
+			id, err := a.runOf(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -1,87 +1,111 @@
 package main
 
 import (
-	"slices"
+	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/command"
+	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
-// command is a command that is made when it is needed.
-type command struct {
-	name string
-	make func() *cobra.Command
-}
-
 // commands are those that plan has.
-func (a *app) commands() []command {
-	return append([]command{
-		{"run", a.runCommand},
-		{"ask", a.askCommand},
-		{"review", a.reviewCommand},
-		{"resume", a.resumeCommand},
-		{"watch", a.watchCommand},
-		{"list", a.listCommand},
-		{"show", a.showCommand},
-		{"diff", a.diffCommand},
-		{"events", a.eventsCommand},
-		{"apply", a.applyCommand},
-		{"restore", a.restoreCommand},
-		{"fork", a.forkCommand},
-		{"worktree", a.worktreeCommand},
-		{"cancel", a.cancelCommand},
-		{"graph", a.graphCommand},
-		{"acp", a.acpCommand},
-		{"mcp", a.mcpCommand},
-		{"demo", a.demoCommand},
-		{"doctor", a.doctorCommand},
-		{"models", a.modelsCommand},
-		{"config", a.configCommand},
-		{"version", a.versionCommand},
-		{"__serve", a.serveCommand},
-		{"memory", a.memoryCommand},
-		{"skills", a.skillsCommand},
-		{"trust", a.trustCommand},
-		{"batch", a.batchCommand},
-		{"backup", a.backupCommand},
-		{"export", a.exportCommand},
-		{"import", a.importCommand},
-		{"gc", a.gcCommand},
+func (a *app) commands() []command.Row {
+	return append([]command.Row{
+		{Name: "run", Make: a.runCommand, Group: command.Start},
+		{Name: "ask", Make: a.askCommand, Group: command.Start},
+		{Name: "review", Make: a.reviewCommand, Group: command.Start},
+		{Name: "resume", Make: a.resumeCommand, Group: command.Start},
+		{Name: "batch", Make: a.batchCommand, Group: command.Start},
+		{Name: "acp", Make: a.acpCommand, Group: command.Start},
+		{Name: "mcp", Make: a.mcpCommand, Group: command.Start},
+		{Name: "fork", Make: a.forkCommand, Group: command.Start},
+		{Name: "demo", Make: a.demoCommand, Group: command.Start},
+		{Name: "cancel", Make: a.cancelCommand, Group: command.Decide},
+		{Name: "trust", Make: a.trustCommand, Group: command.Decide},
+		{Name: "watch", Make: a.watchCommand, Group: command.Look},
+		{Name: "list", Make: a.listCommand, Group: command.Look},
+		{Name: "show", Make: a.showCommand, Group: command.Look},
+		{Name: "diff", Make: a.diffCommand, Group: command.Look},
+		{Name: "doctor", Make: a.doctorCommand, Group: command.Look},
+		{Name: "models", Make: a.modelsCommand, Group: command.Look},
+		{Name: "config", Make: a.configCommand, Group: command.Look},
+		{Name: "version", Make: a.versionCommand, Group: command.Look},
+		{Name: "apply", Make: a.applyCommand, Group: command.Keep},
+		{Name: "restore", Make: a.restoreCommand, Group: command.Keep},
+		{Name: "pr", Make: a.prCommand, Group: command.Keep},
+		{Name: "worktree", Make: a.worktreeCommand, Group: command.Keep},
+		{Name: "memory", Make: a.memoryCommand, Group: command.Keep},
+		{Name: "skills", Make: a.skillsCommand, Group: command.Keep},
+		{Name: "journal", Make: a.journalCommand, Group: command.Keep},
+		{Name: "__serve", Make: a.serveCommand},
+		{Name: "events", Make: a.eventsCommand, Now: "show --events"},
+		{Name: "graph", Make: a.graphCommand, Now: "show --graph"},
+		{Name: "backup", Make: a.backupCommand, Now: "journal backup"},
+		{Name: "export", Make: a.exportCommand, Now: "journal export"},
+		{Name: "import", Make: a.importCommand, Now: "journal import"},
+		{Name: "gc", Make: a.gcCommand, Now: "journal gc"},
 	}, a.mailCommands()...)
 }
 
-// addCommands adds the command that args call. All the others, with their flags,
-// are only made where it is none of these that is meant: for help, completion,
-// and advice about a name that does not exist.
+// addCommands adds the commands that args may call to the root.
 func (a *app) addCommands(root *cobra.Command, args []string) {
-	all := a.commands()
-	named := func(c command) bool { return slices.Contains(args, c.name) }
-	add := func(c command) {
-		cmd := c.make()
-		mapErrors(cmd)
-		root.AddCommand(cmd)
-	}
-	for _, c := range all {
-		if named(c) {
-			add(c)
-		}
-	}
-	if found, _, err := root.Find(args); err == nil && found != root {
-		return
-	}
-	for _, c := range all {
-		if !named(c) {
-			add(c)
-		}
-	}
+	command.Set{
+		Rows:     a.commands(),
+		AllFlags: a.helpAll,
+		Note:     a.note,
+		Runs:     a.knownRuns,
+		Failed:   failed,
+	}.AddTo(root, args)
 }
 
-// mapErrors gives the errors of a command, and of those below it, the exit codes
-// that they stand for. What cobra itself finds wrong is a usage error.
-func mapErrors(cmd *cobra.Command) {
-	if run := cmd.RunE; run != nil {
-		cmd.RunE = func(cmd *cobra.Command, args []string) error { return failed(run(cmd, args)) }
+// journalCommand has what is done with whole journals.
+func (a *app) journalCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "journal",
+		Short: "Back up, export, import and clear out the journals of runs",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, below := range cmd.Commands() {
-		mapErrors(below)
+	cmd.AddCommand(a.backupCommand(), a.exportCommand(), a.importCommand(), a.gcCommand())
+	return cmd
+}
+
+// knownRuns are the newest runs, as a shell completes them.
+func (a *app) knownRuns(cmd *cobra.Command) []string {
+	runs, err := a.host.Runs(cmd.Context(), host.Filter{Limit: 50})
+	if err != nil {
+		return nil
+	}
+	out := []string{"latest\tthe newest of this repository"}
+	for _, r := range runs {
+		title := render.SafeLine(oneline.Cut(host.TitleOf(r), 50))
+		out = append(out, fmt.Sprintf("%s\t%s: %s", r.ID, r.State, title))
+	}
+	return out
+}
+
+// runOf is the run that the first argument names; without one, the newest of the
+// repository.
+func (a *app) runOf(cmd *cobra.Command, args []string) (plan.RunID, error) {
+	if len(args) == 0 {
+		return a.host.Latest(cmd.Context(), a.dir)
+	}
+	return a.host.ResolveAt(cmd.Context(), args[0], a.dir)
+}
+
+// oneArg says in plain words what is missing.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usage("%s needs %s", cmd.CommandPath(), what)
+		case len(args) > 1:
+			return usage("%s takes one argument, got %d; quote it if it is one", cmd.CommandPath(), len(args))
+		}
+		return nil
 	}
 }

@@ -16,6 +16,7 @@ func says(t *testing.T, all bool, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
 	a := &app{in: strings.NewReader(""), out: &out, err: &out, now: time.Now}
+	a.host = a.newHost()
 	root := a.root()
 	if all {
 		a.addCommands(root, nil)
@@ -40,7 +41,7 @@ func TestNobodySeesWhichCommandsAreMade(t *testing.T) {
 		"graph now", "-C", "worktree list list",
 	}
 	for _, c := range (&app{}).commands() {
-		lines = append(lines, c.name+" --help", "-C somewhere "+c.name+" -h", "help "+c.name)
+		lines = append(lines, c.Name+" --help", "-C somewhere "+c.Name+" -h", "help "+c.Name)
 	}
 	for _, line := range lines {
 		if diff := cmp.Diff(says(t, true, strings.Fields(line)...), says(t, false, strings.Fields(line)...)); diff != "" {
@@ -53,16 +54,57 @@ func TestCommandsAreListedByTheirNames(t *testing.T) {
 	t.Parallel()
 	a := &app{}
 	for _, c := range a.commands() {
-		if got := c.make().Name(); got != c.name {
-			t.Errorf("%s makes %s", c.name, got)
+		if got := c.Make().Name(); got != c.Name {
+			t.Errorf("%s makes %s", c.Name, got)
 		}
 		root := a.root()
-		if a.addCommands(root, []string{"-C", "x", c.name}); len(root.Commands()) != 1 {
-			t.Errorf("for %s %d commands are made", c.name, len(root.Commands()))
+		if a.addCommands(root, []string{"-C", "x", c.Name}); len(root.Commands()) != 1 {
+			t.Errorf("for %s %d commands are made", c.Name, len(root.Commands()))
 		}
 	}
 	root := &cobra.Command{}
 	if a.addCommands(root, nil); len(root.Commands()) != len(a.commands()) {
 		t.Errorf("%d commands", len(root.Commands()))
+	}
+}
+
+// TestFewerWords: old names work and say what they are now, a wrong word is told the one
+// that is near, and help shows what one needs first.
+func TestFewerWords(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"shwo":                   `unknown command "shwo" for "plan"; did you mean plan show?`,
+		"batch resmue":           `unknown command "resmue" for "plan batch"; did you mean plan batch resume?`,
+		"frobnicate":             `unknown command "frobnicate" for "plan"`,
+		"run --max-cots 2":       "unknown flag: --max-cots; did you mean --max-cost?",
+		"run --sandbx off":       "did you mean --sandbox?",
+		"graph":                  "note: `plan graph` is now `plan show --graph`",
+		"--version":              "plan version devel",
+		"__complete run --w":     "--way\t",
+		"__complete run --way f": "full\n",
+	} {
+		if got := says(t, false, strings.Fields(line)...); !strings.Contains(got, want) {
+			t.Errorf("plan %s says %q, without %q", line, got, want)
+		}
+	}
+	help := says(t, false, "--help")
+	for _, group := range []string{"Start and go on:", "Say and decide:", "Look:", "Take over and keep:"} {
+		if !strings.Contains(help, group) {
+			t.Errorf("help has no group %q: %s", group, help)
+		}
+	}
+	for _, old := range []string{"steer", "follow-up", "answer", "events", "graph", "backup", "export", "import", "gc"} {
+		if strings.Contains(help, "\n  "+old+" ") {
+			t.Errorf("help shows %s", old)
+		}
+	}
+	short := strings.Count(says(t, false, "run", "--help"), "\n      --")
+	if short >= 20 || short < 12 {
+		t.Errorf("the help of run shows %d flags", short)
+	}
+	a := &app{helpAll: true, now: time.Now}
+	root := a.root()
+	if a.addCommands(root, []string{"run"}); root.Commands()[0].Flag("sandbox").Hidden {
+		t.Error("--help-all hides a flag")
 	}
 }

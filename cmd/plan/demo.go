@@ -87,7 +87,11 @@ func (a *app) demo(ctx context.Context, wire string) (err error) {
 
 // demoDiff shows what the demo's run changed.
 func (a *app) demoDiff(ctx context.Context, to io.Writer) error {
-	run, err := a.namedRun(ctx, "0")
+	id, err := a.host.Resolve(ctx, "0")
+	if err != nil {
+		return err
+	}
+	run, err := a.host.Load(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -13,18 +13,18 @@ import (
 func (a *app) diffCommand() *cobra.Command {
 	var stat, thread bool
 	cmd := &cobra.Command{
-		Use:   "diff RUN",
+		Use:   "diff [RUN]",
 		Short: "Show what a run changed",
-		Long: `Diff shows the run's own changes: from the tree as the run found it, dirt
+		Long: `Diff shows the run's own changes, of the newest run of this repository where none is named: from the tree as the run found it, dirt
 included, to the tree as the run left it. For a run that is not final that is
 the tree as it is now. In a pipe it is a patch that git apply takes; a file with
 characters that act on a terminal is in it as git writes binary files.`,
 		Example: `  plan diff 01JX
   plan diff 01JX --stat
   plan diff 01JX | git apply --check -`,
-		Args: oneArg("the id of a run, or a prefix of it"),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := a.host.Resolve(cmd.Context(), args[0])
+			id, err := a.runOf(cmd, args)
 			if err != nil {
 				return err
 			}

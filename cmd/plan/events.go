@@ -13,37 +13,43 @@ import (
 )
 
 func (a *app) eventsCommand() *cobra.Command {
-	var follow bool
-	var after int64
+	what := shown{events: true}
 	cmd := &cobra.Command{
 		Use:   "events RUN",
 		Short: "Show a run's journal, one event a line",
-		Example: `  plan events 01JX
-  plan events 01JX --json | jq 'select(.type == "tool_start") | .data.name'
-  plan events 01JX --follow`,
-		Args: oneArg("the id of a run, or a prefix of it"),
+		Args:  oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if after < 0 {
-				return usage("--after cannot be negative")
+			if err := what.check(); err != nil {
+				return err
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := a.host.Resolve(ctx, args[0])
+				id, err := a.runOf(cmd, args)
 				if err != nil {
 					return err
 				}
-				ctx, stop := a.interruptible(ctx)
-				defer stop()
-				lines := db.Lines(ctx, id, after)
-				if follow {
-					lines = db.Follow(ctx, id, after)
-				}
-				return a.events(lines)
+				return a.showEvents(ctx, db, id, what)
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for more events until the run is final")
-	cmd.Flags().Int64Var(&after, "after", 0, "only events with a seq greater than `SEQ`")
+	what.registerEvents(cmd)
 	return cmd
+}
+
+// registerEvents registers what is chosen of a journal.
+func (s *shown) registerEvents(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&s.follow, "follow", "f", false, "of events: wait for more until the run is final")
+	cmd.Flags().Int64Var(&s.after, "after", 0, "of events: only those with a seq greater than `SEQ`")
+}
+
+// showEvents shows a journal.
+func (a *app) showEvents(ctx context.Context, db *memory.DB, id plan.RunID, what shown) error {
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	lines := db.Lines(ctx, id, what.after)
+	if what.follow {
+		lines = db.Follow(ctx, id, what.after)
+	}
+	return a.events(lines)
 }
 
 func (a *app) events(lines func(func(memory.Line, error) bool)) error {

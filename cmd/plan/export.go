@@ -19,18 +19,18 @@ func (a *app) exportCommand() *cobra.Command {
 		Use:   "export RUN",
 		Short: "Write a run to a file, without secrets",
 		Long: `Export writes a run as it stands, with all that its journal refers to, as JSON
-lines that "plan import" reads. Values of secrets that are known from the
+lines that "plan journal import" reads. Values of secrets that are known from the
 environment are replaced, and what looks like a secret by the built-in rules and
 by [redact] patterns in config.toml. The repository is not part of it. Of a damaged
 run it writes what stands before the damage, and fails.`,
-		Example: `  plan export 01JX -o run.jsonl
-  plan export 01JX | gzip > run.jsonl.gz`,
-		Args: oneArg("the id of a run, or a prefix of it"),
+		Example: `  plan journal export 01JX -o run.jsonl
+  plan journal export 01JX | gzip > run.jsonl.gz`,
+		Args: oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" && a.onTerminal() {
 				return usage("an export is for a file: name one with -o FILE, or send the output to one")
 			}
-			id, err := a.host.Resolve(cmd.Context(), args[0])
+			id, err := a.runOf(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -67,13 +67,13 @@ func (a *app) importCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE",
 		Short: "Take in a run that was exported elsewhere",
-		Long: `Import checks a file that "plan export" has written, from its first byte to its
+		Long: `Import checks a file that "plan journal export" has written, from its first byte to its
 last, and stores the run under its own id. It can then be shown like any other.
 Resuming it needs its repository at the same place. It goes on with the settings of
 this machine, and not with those that it brings: what is different is shown, and
 asked about once ("plan trust RUN"). A run that is there already is left alone if it
 is the same, and refused if it is not.`,
-		Example: `  plan import run.jsonl`,
+		Example: `  plan journal import run.jsonl`,
 		Args:    oneArg("the name of a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := os.Open(args[0])

@@ -21,17 +21,17 @@ the last moment before that event from which a run can go on: a move from one
 phase to the next, or the end of a turn of a phase that only reads. What RUN
 spent until then is shown, but does not count towards the new run.
 
-The new run is parked; "plan resume" goes on with it, "plan steer" or --request
+The new run is parked; "plan resume" goes on with it, "plan tell" or --request
 sends it another way.`,
-		Example: `  plan events 01JX                       find the moment
+		Example: `  plan show 01JX --events                find the moment
   plan fork 01JX --at 57
   plan fork 01JX --at 57 --request "Keep the old flag working as well"`,
-		Args: oneArg("the id of a run, or a prefix of it"),
+		Args: oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if at < 1 {
-				return usage("fork needs --at SEQ: the seq of an event, as `plan events` shows it")
+				return usage("fork needs --at SEQ: the seq of an event, as `plan show --events` shows it")
 			}
-			id, err := a.host.Resolve(cmd.Context(), args[0])
+			id, err := a.runOf(cmd, args)
 			if err != nil {
 				return err
 			}

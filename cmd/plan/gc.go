@@ -32,8 +32,8 @@ its own.
 The space is used again by later runs; --shrink gives it back to the disk. The first
 time that writes the whole file anew, and is left undone while a run is live; from
 then on it goes in small steps beside live runs.`,
-		Example: `  plan gc --older-than 90d --keep 50 --dry-run
-  plan gc --max-size 2GB --shrink`,
+		Example: `  plan journal gc --older-than 90d --keep 50 --dry-run
+  plan journal gc --max-size 2GB --shrink`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p.KeepAlone = cmd.Flags().Changed("keep") && older == "" && size == ""
@@ -48,7 +48,7 @@ then on it goes in small steps beside live runs.`,
 			}
 			if !p.KeepAlone && older == "" && size == "" && err == nil && len(host.Remarkable(done.Left)) == 0 {
 				return usage("nothing is left of killed processes; for runs, " +
-					"plan gc needs to know what may go: --keep N, --older-than D or --max-size S")
+					"plan journal gc needs to know what may go: --keep N, --older-than D or --max-size S")
 			}
 			if done.Unshrunk != "" {
 				a.note("the file was not made smaller, because " + done.Unshrunk)

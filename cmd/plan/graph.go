@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"strings"
 
@@ -14,19 +15,22 @@ func (a *app) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "Draw the workflow as Mermaid, or the way a run took through it",
-		Example: `  plan graph > workflow.mmd
-  plan graph --run 01JX`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			mermaid, err := a.host.Graph(cmd.Context(), run)
-			if err != nil {
-				return err
-			}
-			return a.answer(map[string]string{"mermaid": mermaid}, func(w io.Writer) error {
-				return render.WriteLines(w, []string{strings.TrimRight(mermaid, "\n")})
-			})
+			return a.showGraph(cmd.Context(), run)
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "mark the way that `RUN` took")
 	return cmd
+}
+
+// showGraph draws the workflow, with the way that a run took where one is named.
+func (a *app) showGraph(ctx context.Context, run string) error {
+	mermaid, err := a.host.Graph(ctx, run)
+	if err != nil {
+		return err
+	}
+	return a.answer(map[string]string{"mermaid": mermaid}, func(w io.Writer) error {
+		return render.WriteLines(w, []string{strings.TrimRight(mermaid, "\n")})
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/command"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 )
@@ -169,7 +170,7 @@ func (a *app) deliver(
 	then *reader,
 	send func(plan.RunID) (host.Told, error),
 ) error {
-	id, err := a.host.Resolve(ctx, prefix)
+	id, err := a.host.ResolveAt(ctx, prefix, a.dir)
 	if err != nil {
 		return err
 	}
@@ -230,7 +231,7 @@ func (a *app) told(id plan.RunID, reaches, what string, decided *plan.WaitingCal
 
 // showApprovals tells what waits for a yes.
 func (a *app) showApprovals(ctx context.Context, prefix string) error {
-	id, err := a.host.Resolve(ctx, prefix)
+	id, err := a.host.ResolveAt(ctx, prefix, a.dir)
 	if err != nil {
 		return err
 	}
@@ -243,47 +244,32 @@ func (a *app) showApprovals(ctx context.Context, prefix string) error {
 }
 
 // mailCommands are the ways to say something to a run.
-func (a *app) mailCommands() []command {
-	return []command{
-		{"tell", func() *cobra.Command {
-			return a.tellCommand(
-				"tell",
-				"Say something to a run: guidance, an answer, or what comes next",
-				"Tell reaches a run within one turn, also when another process drives it. Where a\nquestion waits, "+
-					"the text answers it; else it is guidance, which does not replace the\nrequest. With --after "+
-					"it is a further request, for when the implementer would be done.\n\n"+
-					"A run that has ended stays as it is: the text begins one that goes on from it, in\nthe same "+
-					"tree and with a budget of its own, and this process drives that. With --json\nits id is there "+
-					"at once, as \"run\".",
-				"",
-			)
-		}},
-		{"steer", func() *cobra.Command {
-			return a.tellCommand(
-				"steer",
-				"Give a running run guidance",
-				"Steer reaches the run within one turn, also when another process drives it. It does\nnot replace "+
-					"the request; later phases and the reviewer see it too.",
-				host.Steer,
-			)
-		}},
-		{"follow-up", func() *cobra.Command {
-			return a.tellCommand(
-				"follow-up",
-				"Add to what a run is asked to do",
-				"The text is given to the implementer when it would otherwise be done. With --replan\nthe run "+
-					"gives its plan up at once, and the planner reads the text.",
-				host.FollowUp,
-			)
-		}},
-		{"answer", func() *cobra.Command {
-			return a.tellCommand("answer", "Answer a question of a run",
-				"The answer goes to the question that waits. See `plan show RUN`.", host.Answer)
-		}},
-		{"approve", func() *cobra.Command {
+func (a *app) mailCommands() []command.Row {
+	tell := func(use, short, long string, kind host.Kind) func() *cobra.Command {
+		return func() *cobra.Command { return a.tellCommand(use, short, long, kind) }
+	}
+	return []command.Row{
+		{Name: "tell", Group: command.Decide, Make: tell(
+			"tell",
+			"Say something to a run: guidance, an answer, or what comes next",
+			`Tell reaches a run within one turn, also when another process drives it. Where a
+question waits, the text answers it; else it is guidance, which does not replace the
+request, and which later phases and the reviewer see too. With --after it is a further
+request, for when the implementer would be done. With --replan the run gives its plan
+up at once, and the planner reads the text.
+
+A run that has ended stays as it is: the text begins one that goes on from it, in the
+same tree and with a budget of its own, and this process drives that. With --json its
+id is there at once, as "run".`,
+			"",
+		)},
+		{Name: "steer", Now: "tell", Make: tell("steer", "Give a running run guidance", "", host.Steer)},
+		{Name: "follow-up", Now: "tell --after", Make: tell("follow-up", "Add to what a run is asked to do", "", host.FollowUp)},
+		{Name: "answer", Now: "tell", Make: tell("answer", "Answer a question of a run", "", host.Answer)},
+		{Name: "approve", Group: command.Decide, Make: func() *cobra.Command {
 			return a.decideCommand("approve", "Allow the call, or the plan, that a run waits with", true)
 		}},
-		{"deny", func() *cobra.Command {
+		{Name: "deny", Group: command.Decide, Make: func() *cobra.Command {
 			return a.decideCommand("deny", "Refuse the call that a run waits with, or send its plan back", false)
 		}},
 	}

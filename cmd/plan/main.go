@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,8 @@ type app struct {
 
 	tell    func(note string) // where notes go while the terminal is drawn on; nil: standard error
 	restore func()            // sets the terminal as it was; nil: nothing was drawn on it
+
+	helpAll bool // --help-all: help shows what is rarely needed, too
 
 	profiles profile.Profiles
 	host     *host.Host // opened by the first command that needs the home
@@ -106,6 +109,12 @@ func (a *app) main(ctx context.Context, args []string) int {
 	a.host = a.newHost()
 	signals.Suspend(a.host.Away)
 	root := a.root() //nolint:contextcheck // commands get theirs from cobra
+	for i, arg := range args {
+		if arg == "--help-all" {
+			a.helpAll = true
+			args = append(append(slices.Clone(args[:i]), "--help"), args[i+1:]...)
+		}
+	}
 	root.SetArgs(args)
 	a.addCommands(root, args) //nolint:contextcheck // commands get theirs from cobra
 	err := root.ExecuteContext(ctx)
@@ -182,6 +191,27 @@ func version() string {
 	return strings.Trim(info.Main.Version, "()")
 }
 
+// commit is the commit of this build, where it knows one.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	id, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			id = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ", changed"
+		}
+	}
+	if id == "" {
+		return ""
+	}
+	return " (" + id + dirty + ")"
+}
+
 const about = `plan takes a repository and a request. It explores read-only, writes a
 specific plan, implements it, and lets an independent reviewer that cannot
 write run the result, until the verdict is DONE.
@@ -217,7 +247,9 @@ func (a *app) root() *cobra.Command {
   plan ask "Who calls Close twice?"          an answer, and no change
   plan review --base main                    judge the change that is there, and change nothing
   plan resume                                go on with the newest unfinished run
-  plan show 01JX                             what happened, by a prefix of the id`,
+  plan tell 01JX "Keep the old flag"         guidance, an answer, or what comes next
+  plan show                                  what happened in the newest run here`,
+		Version:       version() + commit(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -263,7 +295,7 @@ func (a *app) versionCommand() *cobra.Command {
 			if a.json {
 				return a.document(map[string]string{"version": version()})
 			}
-			_, err := fmt.Fprintln(a.out, "plan", version())
+			_, err := fmt.Fprintln(a.out, "plan", version()+commit())
 			return failed(err)
 		},
 	}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/face/mcp"
 )
 
 func (a *app) mcpCommand() *cobra.Command {
-	var flags runFlags
+	var flags runflags.Flags
 	var listen string
 	options := mcp.Options{Version: version()}
 	cmd := &cobra.Command{
@@ -27,7 +28,7 @@ park, unless --stay is given. How agents are set up stands in docs/agents.md.`,
   plan mcp --listen 127.0.0.1:0 --json       prints the address and the token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if options.Run, err = flags.options(cmd); err != nil {
+			if options.Run, err = flags.Options(cmd); err != nil {
 				return err
 			}
 			options.Dir = a.dir
@@ -39,7 +40,7 @@ park, unless --stay is given. How agents are set up stands in docs/agents.md.`,
 			return mcp.ServeHTTP(ctx, a.host, listen, options, a.tellListening)
 		},
 	}
-	flags.register(cmd)
+	flags.Register(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&listen, "listen", "", "serve over HTTP at this loopback `ADDRESS`, such as 127.0.0.1:7654")
 	fl.StringArrayVar(&options.Repos, "repo", nil, "`DIR` that calls may name as their repository (repeatable; default: any)")

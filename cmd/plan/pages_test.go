@@ -36,7 +36,7 @@ func page(t *testing.T, name string) string {
 
 // wholeRoot is the command with all that stand below it.
 func wholeRoot() *cobra.Command {
-	a := &app{}
+	a := &app{helpAll: true}
 	a.host = a.newHost()
 	root := a.root()
 	a.addCommands(root, nil)

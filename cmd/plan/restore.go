@@ -18,17 +18,17 @@ nothing is done and they are listed. The index and commits are left alone. The
 tree as it was before is kept; --undo goes back to it, and undoes "plan apply"
 as well: a commit of "plan apply --commit" by one that reverts it.
 
-The snapshots are the "snapshot" events of "plan events RUN".`,
+The snapshots are the "snapshot" events of "plan show RUN --events".`,
 		Example: `  plan restore 01JX --to start --check
   plan restore 01JX --to start
   plan restore 01JX --to 120
   plan restore 01JX --undo`,
-		Args: oneArg("the id of a run, or a prefix of it"),
+		Args: oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (how.To == "") != how.Undo {
 				return usage("restore needs --to SEQ, --to start, or --undo")
 			}
-			run, err := a.namedRun(cmd.Context(), args[0])
+			run, err := a.namedRun(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
@@ -17,7 +18,7 @@ import (
 )
 
 func (a *app) resumeCommand() *cobra.Command {
-	var flags runFlags
+	var flags runflags.Flags
 	var choice driftFlags
 	var due bool
 	cmd := &cobra.Command{
@@ -42,7 +43,7 @@ another, which is meant for cron. It never takes runs that wait for a person.`,
   plan resume --due --json                   in a crontab`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts, err := flags.options(cmd)
+			opts, err := flags.Options(cmd)
 			if err != nil {
 				return err
 			}
@@ -58,7 +59,7 @@ another, which is meant for cron. It never takes runs that wait for a person.`,
 			return a.resume(cmd, strings.Join(args, ""), opts)
 		},
 	}
-	flags.register(cmd)
+	flags.Register(cmd)
 	choice.register(cmd)
 	cmd.Flags().BoolVar(&due, "due", false, "go on with every run whose rate limit is over, one after another")
 	return cmd
@@ -97,7 +98,7 @@ func (f *driftFlags) over(o *host.Options) error {
 
 // resume goes on with a run; an empty prefix means the newest that is not final.
 func (a *app) resume(cmd *cobra.Command, prefix string, o host.Options) error {
-	find := func() (plan.RunID, error) { return a.host.Resolve(cmd.Context(), prefix) }
+	find := func() (plan.RunID, error) { return a.host.ResolveAt(cmd.Context(), prefix, a.dir) }
 	if prefix == "" {
 		named := a.namedDir(cmd) != ""
 		find = func() (plan.RunID, error) { return a.host.Newest(cmd.Context(), a.dir, !named) }
@@ -105,6 +106,9 @@ func (a *app) resume(cmd *cobra.Command, prefix string, o host.Options) error {
 	id, err := find()
 	if err != nil {
 		return err
+	}
+	if info, err := a.host.Info(cmd.Context(), id); err == nil {
+		fmt.Fprintf(a.err, "plan: going on with %s\n", render.Naming(info))
 	}
 	return a.resumeRun(cmd.Context(), id, o)
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 )
 
 func (a *app) reviewCommand() *cobra.Command {
-	var flags runFlags
+	var flags runflags.Flags
 	var format string
 	req := host.Request{Aim: plan.AimReview}
 	cmd := &cobra.Command{
@@ -41,7 +42,7 @@ author's word. With --fix the gaps go on to Implement, and the result is reviewe
 			case cmd.Flags().Changed("max-review-cycles") && !req.Review.Fix:
 				return usage("--max-review-cycles belongs to --fix: without it nothing is fixed")
 			}
-			if req.Options, err = flags.options(cmd); err != nil {
+			if req.Options, err = flags.Options(cmd); err != nil {
 				return err
 			}
 			if len(args) > 0 {
@@ -53,8 +54,8 @@ author's word. With --fix the gaps go on to Implement, and the result is reviewe
 			return a.review(cmd.Context(), req, format)
 		},
 	}
-	flags.registerLooking(cmd)
-	flags.registerProof(cmd)
+	flags.RegisterLooking(cmd)
+	flags.RegisterProof(cmd)
 	cmd.Flags().StringVar(&req.Review.Base, "base", "",
 		"what the change counts from: where HEAD left `REF` (default: the default branch of upstream or origin)")
 	cmd.Flags().BoolVar(&req.Review.Fix, "fix", false, "have the gaps closed, and review again")

@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 )
 
 func (a *app) runCommand() *cobra.Command {
-	var flags runFlags
+	var flags runflags.Flags
 	var req host.Request
 	var files runFiles
 	var worktree, estimate bool
@@ -36,7 +37,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if req.Options, err = flags.options(cmd); err != nil {
+			if req.Options, err = flags.Options(cmd); err != nil {
 				return err
 			}
 			if resumeID != "" || latest {
@@ -66,7 +67,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 			})
 		},
 	}
-	flags.register(cmd)
+	flags.Register(cmd)
 	cmd.Flags().StringVar(
 		&req.Title,
 		"title",
@@ -99,6 +100,7 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 	cmd.MarkFlagsMutuallyExclusive("from-plan", "auto", "way")
 	cmd.MarkFlagsMutuallyExclusive("from-plan", "plan-only")
 	cmd.MarkFlagsMutuallyExclusive("resume", "resume-latest")
+	cmd.Flags().Lookup("resume").Hidden, cmd.Flags().Lookup("resume-latest").Hidden = true, true // plan resume
 	return cmd
 }
 

@@ -21,6 +21,9 @@ type shown struct {
 	plan, report, diff bool
 	transcript, cost   bool
 	version            int
+	events, graph      bool
+	follow             bool
+	after              int64
 	phase              string
 	attempt            int
 }
@@ -28,9 +31,10 @@ type shown struct {
 func (a *app) showCommand() *cobra.Command {
 	var what shown
 	cmd := &cobra.Command{
-		Use:   "show RUN",
+		Use:   "show [RUN]",
 		Short: "Show what happened in a run",
-		Long: `Show tells a run as a timeline, and how it stands. Other views:
+		Long: `Show tells a run as a timeline, and how it stands: the newest of this repository
+where none is named. Other views:
 
   --transcript   everything that was said to and by the model, and every call
   --plan         the plan; its versions with --version, what changed with --diff
@@ -38,6 +42,8 @@ func (a *app) showCommand() *cobra.Command {
   --cost         tokens and cost by phase and model, sub-agents and summaries on
                  rows of their own; what is not known of it is said. Then what
                  the input was for: prompts, tools, results, what was read again
+  --events       the journal, one event a line; with --follow until the run is final
+  --graph        the way that the run took through the workflow, as Mermaid
 
 --phase and --attempt choose a part of a timeline, transcript or cost. All views can
 be piped into a pager; --json gives each as one document.`,
@@ -48,17 +54,24 @@ be piped into a pager; --json gives each as one document.`,
   plan show 01JX --plan --version 2 --diff     what version 2 changed of version 1
   plan show 01JX --cost                        where the money went
   plan show 01JX --cost --json | jq .total.cost_usd
+  plan show 01JX --events --json | jq 'select(.type == "tool_start") | .data.name'
   plan show 01JX --json                        all of it as one document`,
-		Args: oneArg("the id of a run, or a prefix of it"),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			what.plan = what.plan || what.diff || cmd.Flags().Changed("version")
 			if err := what.check(); err != nil {
 				return err
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := a.host.Resolve(ctx, args[0])
+				id, err := a.runOf(cmd, args)
 				if err != nil {
 					return err
+				}
+				switch {
+				case what.events:
+					return a.showEvents(ctx, db, id, what)
+				case what.graph:
+					return a.showGraph(ctx, string(id))
 				}
 				return a.show(ctx, db, id, what)
 			})
@@ -73,12 +86,19 @@ be piped into a pager; --json gives each as one document.`,
 	fl.BoolVar(&what.cost, "cost", false, "tokens and cost by phase and model")
 	fl.StringVar(&what.phase, "phase", "", "only what happened in this `PHASE`")
 	fl.IntVar(&what.attempt, "attempt", 0, "only attempt `N` of each phase (0: all)")
-	cmd.MarkFlagsMutuallyExclusive("plan", "report", "transcript", "cost")
+	fl.BoolVar(&what.events, "events", false, "the journal, one event a line")
+	fl.BoolVar(&what.graph, "graph", false, "the way that the run took, as Mermaid")
+	what.registerEvents(cmd)
+	cmd.MarkFlagsMutuallyExclusive("plan", "report", "transcript", "cost", "events", "graph")
 	return cmd
 }
 
 func (s shown) check() error {
 	switch {
+	case s.after < 0:
+		return usage("--after cannot be negative")
+	case !s.events && (s.follow || s.after != 0):
+		return usage("--follow and --after go with --events")
 	case s.attempt < 0:
 		return usage("--attempt counts from 1")
 	case (s.transcript || s.cost) && (s.plan || s.report), s.transcript && s.cost:

@@ -48,9 +48,9 @@ of the run stay, and "plan apply" and "plan resume" go on from them. It never
 removes one that a process works in, or that holds changes which are in no
 snapshot.`,
 		Example: `  plan worktree remove 01JX`,
-		Args:    oneArg("the id of a run, or a prefix of it"),
+		Args:    oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := a.namedRun(cmd.Context(), args[0])
+			run, err := a.namedRun(cmd, args)
 			if err != nil {
 				return err
 			}

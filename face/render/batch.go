@@ -145,7 +145,7 @@ func writeNextCommands(w io.Writer, b batches.Standing, waiting int) {
 	queued := b.Counts[batch.JobQueued]
 	switch {
 	case queued > 0 && b.Limit > 0 && b.Total-queued >= b.Limit:
-		tellf(w, "        plan batch continue %s\n", b.ID)
+		tellf(w, "        plan batch resume %s --limit 0\n", b.ID)
 	case queued+b.Counts[batch.JobParked]-waiting > 0:
 		tellf(w, "        plan batch resume %s\n", b.ID)
 	}

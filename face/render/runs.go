@@ -98,3 +98,8 @@ func standing(r memory.RunInfo, now time.Time) string {
 	}
 	return words + ", due"
 }
+
+// Naming names a run in a line: its id, where it works and what it was asked.
+func Naming(r memory.RunInfo) string {
+	return SafeLine(string(r.ID) + " in " + r.Repo + ": " + oneline.Cut(host.TitleOf(r), listedTitle))
+}

@@ -137,7 +137,7 @@ func (t *Tally) decisions(run string) []string {
 		which += " CALL"
 	}
 	if first.Question != "" {
-		return []string{"plan answer " + run + " TEXT"}
+		return []string{"plan tell " + run + " TEXT"}
 	}
 	return []string{
 		"plan approve " + run + " --show", "plan approve " + which, "plan deny " + which + " --reason TEXT",

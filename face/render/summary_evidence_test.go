@@ -60,7 +60,7 @@ func TestWhatAParkedRunWaitsFor(t *testing.T) {
 	}{
 		{[]plan.WaitingCall{call}, []string{"plan approve R1 --show\n", "plan approve R1\n", "plan deny R1 --reason TEXT\n"}},
 		{[]plan.WaitingCall{call, {Call: "k2", Name: "bash"}}, []string{"plan approve R1 CALL\n", "plan deny R1 CALL --reason TEXT\n"}},
-		{[]plan.WaitingCall{{Call: "k1", Question: "which?"}}, []string{"plan answer R1 TEXT\n"}},
+		{[]plan.WaitingCall{{Call: "k1", Question: "which?"}}, []string{"plan tell R1 TEXT\n"}},
 	} {
 		tl := &Tally{}
 		tl.Add(plan.Event{Run: "R1", Body: plan.RunStart{Request: "x"}})

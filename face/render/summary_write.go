@@ -354,7 +354,7 @@ func (s *summary) next() {
 	case s.t.parked != nil && s.t.parked.Reason == plan.ParkDrift:
 		commands = append(driftHelp(s.t.run), commands...)
 	case s.t.parked != nil && s.t.parked.Reason == plan.ParkQuestion:
-		commands = append([]string{"plan answer " + run + ` "…"`, resume}, commands...)
+		commands = append([]string{"plan tell " + run + ` "…"`, resume}, commands...)
 	case !s.t.state.Final():
 		commands = append([]string{resume}, commands...)
 	}

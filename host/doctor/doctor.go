@@ -81,7 +81,7 @@ func (d Doctor) checkLeft(ctx context.Context) []Finding {
 		f := Finding{
 			Name:   "left behind",
 			Detail: fmt.Sprintf("%s %s, %s", l.Kind, l.Name, amount.Bytes(l.Bytes)),
-			Do:     "`plan gc` removes it.",
+			Do:     "`plan journal gc` removes it.",
 		}
 		if l.Of != "" {
 			f.Detail += ", of " + l.Of

@@ -1,4 +1,5 @@
-package main
+// Package runflags has the flags that the commands share which drive runs.
+package runflags
 
 import (
 	"slices"
@@ -11,16 +12,18 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/hint"
 )
 
-// runFlags are the flags that the commands share which drive runs.
-type runFlags struct {
+// Flags are those flags. Their zero value is ready to be registered.
+type Flags struct {
 	model, baseURL string
 	phaseModels    []string
 	cycles, turns  int
-	tokens         int64
-	cost           float64
-	timeout        time.Duration
+	// Tokens, Cost and Timeout are limits of what is driven: a run, or a batch.
+	Tokens         int64
+	Cost           float64
+	Timeout        time.Duration
 	checks         []string
 	wait           bool
 	autoApprove    bool
@@ -36,10 +39,10 @@ type runFlags struct {
 	sandbox        string
 }
 
-// register adds those of commands that change something.
-func (f *runFlags) register(cmd *cobra.Command) {
-	f.registerLooking(cmd)
-	f.registerProof(cmd)
+// Register adds those of commands that change something.
+func (f *Flags) Register(cmd *cobra.Command) {
+	f.RegisterLooking(cmd)
+	f.RegisterProof(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(
 		&f.approvePlan,
@@ -75,15 +78,15 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	)
 }
 
-// registerProof adds those of commands that come to a verdict.
-func (f *runFlags) registerProof(cmd *cobra.Command) {
+// RegisterProof adds those of commands that come to a verdict.
+func (f *Flags) RegisterProof(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.IntVar(&f.cycles, "max-review-cycles", 2, "at most `N` rounds of fixing after a review")
 	fl.StringArrayVar(&f.checks, "check", nil, "`CMD` that must pass for approval (repeatable)")
 }
 
-// registerLooking adds those that every command has which drives a run.
-func (f *runFlags) registerLooking(cmd *cobra.Command) {
+// RegisterLooking adds those that every command has which drives a run.
+func (f *Flags) RegisterLooking(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.model, "model", "",
 		"`NAME` of the model, for every phase: provider/model, a model of the default provider, @cheap or @strong")
@@ -106,9 +109,9 @@ func (f *runFlags) registerLooking(cmd *cobra.Command) {
 		nil,
 		"`PHASE.LIMIT=N`: max_turns, max_tokens or max_cost of one phase, such as plan.max_turns=20; 0 lifts it (repeatable)",
 	)
-	fl.Int64Var(&f.tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
-	fl.Float64Var(&f.cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
-	fl.DurationVar(&f.timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
+	fl.Int64Var(&f.Tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
+	fl.Float64Var(&f.Cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
+	fl.DurationVar(&f.Timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
 	fl.BoolVar(
 		&f.autoApprove,
 		"auto-approve",
@@ -149,8 +152,8 @@ func (f *runFlags) registerLooking(cmd *cobra.Command) {
 	fl.BoolVar(&f.wait, "wait", false, "sleep through rate limits and outages instead of parking (default on a terminal)")
 }
 
-// options reads the flags.
-func (f *runFlags) options(cmd *cobra.Command) (host.Options, error) {
+// Options reads the flags.
+func (f *Flags) Options(cmd *cobra.Command) (host.Options, error) {
 	given := cmd.Flags().Changed
 	o := host.Options{
 		AutoApprove:   f.autoApprove,
@@ -158,20 +161,20 @@ func (f *runFlags) options(cmd *cobra.Command) (host.Options, error) {
 		FreshBaseline: f.freshBaseline,
 		Record:        f.record,
 		Replay:        f.replay,
-		NoTimeout:     given("timeout") && f.timeout == 0,
-		NoTokens:      given("max-tokens") && f.tokens == 0,
-		NoCost:        given("max-cost") && f.cost == 0,
+		NoTimeout:     given("timeout") && f.Timeout == 0,
+		NoTokens:      given("max-tokens") && f.Tokens == 0,
+		NoCost:        given("max-cost") && f.Cost == 0,
 	}
 	c := &o.Settings
 	c.Model = f.model
 	c.BaseURL = f.baseURL
 	switch {
 	case given("max-review-cycles") && f.cycles < 0:
-		return o, usage("--max-review-cycles cannot be negative")
+		return o, hint.Usage("--max-review-cycles cannot be negative")
 	case given("max-turns") && f.turns < 1:
-		return o, usage("--max-turns must be at least 1")
-	case f.tokens < 0 || f.cost < 0 || f.timeout < 0:
-		return o, usage("--max-tokens, --max-cost and --timeout cannot be negative")
+		return o, hint.Usage("--max-turns must be at least 1")
+	case f.Tokens < 0 || f.Cost < 0 || f.Timeout < 0:
+		return o, hint.Usage("--max-tokens, --max-cost and --timeout cannot be negative")
 	}
 	if given("max-review-cycles") {
 		c.MaxReviewCycles = &f.cycles
@@ -179,12 +182,12 @@ func (f *runFlags) options(cmd *cobra.Command) (host.Options, error) {
 	if given("max-turns") {
 		c.MaxTurns = f.turns
 	}
-	c.MaxTokens = f.tokens
-	c.MaxCost = f.cost
-	c.Timeout = config.Of(f.timeout)
+	c.MaxTokens = f.Tokens
+	c.MaxCost = f.Cost
+	c.Timeout = config.Of(f.Timeout)
 	for _, cmd := range f.checks {
 		if strings.TrimSpace(cmd) == "" {
-			return o, usage("--check needs a command")
+			return o, hint.Usage("--check needs a command")
 		}
 		c.Checks.Required = append(c.Checks.Required, cmd)
 	}
@@ -211,14 +214,14 @@ func (f *runFlags) options(cmd *cobra.Command) (host.Options, error) {
 	}
 	for _, limit := range f.phaseLimits {
 		if err := c.LimitPhase(limit); err != nil {
-			return o, usage("--phase-limit %q: %v", limit, err)
+			return o, hint.Usage("--phase-limit %q: %v", limit, err)
 		}
 	}
 	return o, nil
 }
 
 // choices reads the flags that take one of a few words.
-func (f *runFlags) choices(given func(string) bool, c *config.Config) error {
+func (f *Flags) choices(given func(string) bool, c *config.Config) error {
 	for _, flag := range []struct {
 		name, value string
 		words       []string
@@ -235,23 +238,10 @@ func (f *runFlags) choices(given func(string) bool, c *config.Config) error {
 		switch {
 		case !given(flag.name):
 		case !slices.Contains(flag.words, flag.value):
-			return usage("--%s %q: write one of %s", flag.name, flag.value, strings.Join(flag.words, ", "))
+			return hint.Usage("--%s %q: write one of %s", flag.name, flag.value, strings.Join(flag.words, ", "))
 		default:
 			*flag.to = flag.value
 		}
 	}
 	return nil
-}
-
-// oneArg says in plain words what is missing.
-func oneArg(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
-			return usage("%s needs %s", cmd.CommandPath(), what)
-		case len(args) > 1:
-			return usage("%s takes one argument, got %d; quote it if it is one", cmd.CommandPath(), len(args))
-		}
-		return nil
-	}
 }
