@@ -65,7 +65,7 @@ new or not. Hooks do not run. -C picks another work tree of the repository.`,
 
 // namedRun folds the run that an argument names.
 func (a *app) namedRun(cmd *cobra.Command, args []string) (*engine.Run, error) {
-	id, err := a.runOf(cmd, args)
+	id, err := a.runOf(cmd.Context(), args)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type batchFlags struct {
 }
 
 func (f *batchFlags) register(cmd *cobra.Command) {
-	f.Flags.Register(cmd)
+	f.Register(cmd)
 	fl := cmd.Flags()
 	fl.Lookup("max-cost").Usage = "park what is left once the batch has cost `USD` (0: no limit)"
 	fl.Lookup("max-tokens").Usage = "park what is left once the batch has used `N` tokens, input and output (0: " +
@@ -43,7 +43,7 @@ func (f *batchFlags) register(cmd *cobra.Command) {
 // options reads what the flags say of each run. The limits are those of the whole
 // batch, which over has.
 func (f *batchFlags) options(cmd *cobra.Command) (host.Options, error) {
-	o, err := f.Flags.Options(cmd)
+	o, err := f.Options(cmd)
 	changed := cmd.Flags().Changed
 	switch {
 	case err != nil:

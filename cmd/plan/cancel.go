@@ -19,7 +19,7 @@ in the work tree. A run that another process drives is asked to stop.`,
 		Example: `  plan cancel 01JX`,
 		Args:    oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := a.runOf(cmd, args)
+			id, err := a.runOf(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -90,11 +91,11 @@ func (a *app) knownRuns(cmd *cobra.Command) []string {
 
 // runOf is the run that the first argument names; without one, the newest of the
 // repository.
-func (a *app) runOf(cmd *cobra.Command, args []string) (plan.RunID, error) {
+func (a *app) runOf(ctx context.Context, args []string) (plan.RunID, error) {
 	if len(args) == 0 {
-		return a.host.Latest(cmd.Context(), a.dir)
+		return a.host.Latest(ctx, a.dir)
 	}
-	return a.host.ResolveAt(cmd.Context(), args[0], a.dir)
+	return a.host.ResolveAt(ctx, args[0], a.dir)
 }
 
 // oneArg says in plain words what is missing.

@@ -24,7 +24,7 @@ characters that act on a terminal is in it as git writes binary files.`,
   plan diff 01JX | git apply --check -`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := a.runOf(cmd, args)
+			id, err := a.runOf(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func (a *app) eventsCommand() *cobra.Command {
 				return err
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := a.runOf(cmd, args)
+				id, err := a.runOf(ctx, args)
 				if err != nil {
 					return err
 				}

@@ -30,7 +30,7 @@ run it writes what stands before the damage, and fails.`,
 			if file == "" && a.onTerminal() {
 				return usage("an export is for a file: name one with -o FILE, or send the output to one")
 			}
-			id, err := a.runOf(cmd, args)
+			id, err := a.runOf(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

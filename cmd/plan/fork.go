@@ -31,7 +31,7 @@ sends it another way.`,
 			if at < 1 {
 				return usage("fork needs --at SEQ: the seq of an event, as `plan show --events` shows it")
 			}
-			id, err := a.runOf(cmd, args)
+			id, err := a.runOf(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

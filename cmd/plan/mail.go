@@ -264,7 +264,11 @@ id is there at once, as "run".`,
 			"",
 		)},
 		{Name: "steer", Now: "tell", Make: tell("steer", "Give a running run guidance", "", host.Steer)},
-		{Name: "follow-up", Now: "tell --after", Make: tell("follow-up", "Add to what a run is asked to do", "", host.FollowUp)},
+		{
+			Name: "follow-up",
+			Now:  "tell --after",
+			Make: tell("follow-up", "Add to what a run is asked to do", "", host.FollowUp),
+		},
 		{Name: "answer", Now: "tell", Make: tell("answer", "Answer a question of a run", "", host.Answer)},
 		{Name: "approve", Group: command.Decide, Make: func() *cobra.Command {
 			return a.decideCommand("approve", "Allow the call, or the plan, that a run waits with", true)

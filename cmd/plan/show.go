@@ -63,7 +63,7 @@ be piped into a pager; --json gives each as one document.`,
 				return err
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
-				id, err := a.runOf(cmd, args)
+				id, err := a.runOf(ctx, args)
 				if err != nil {
 					return err
 				}

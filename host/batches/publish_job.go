@@ -71,6 +71,9 @@ func (b *Batches) runPublish(
 ) (*batch.Publication, error) {
 	refuse := refusal(p, record)
 	p.Commit = place.commit
+	if err := requireOwnPrograms(place.dir, how.Command, b.host.Getenv("PATH"), place.changed); err != nil {
+		return refuse(err)
+	}
 	forGit, left, err := b.gitEnv(ctx, place.dir, how)
 	if err != nil {
 		return refuse(err)
@@ -143,10 +146,11 @@ func lastLine(text string) string {
 
 // publishPlace is where a publish command runs, and what it is told.
 type publishPlace struct {
-	dir    string
-	temp   *scratch.Folder // holds the text for people
-	commit string
-	env    []string
+	dir     string
+	changed []string        // what the work changed there, by its path
+	temp    *scratch.Folder // holds the text for people
+	commit  string
+	env     []string
 }
 
 func (b *Batches) findPublishPlace(
@@ -182,6 +186,9 @@ func (b *Batches) findPublishPlace(
 	}
 	if p.dir = run.Start.Repo; isDir(run.Start.Worktree) {
 		p.dir = run.Start.Worktree
+	}
+	if p.changed, err = change.Repo.Changed(ctx, change.From, change.To); err != nil {
+		return p, err
 	}
 	body, err := p.writeBody(batch.PublishBody(run.Start.Request, l.Checks, l.Verdict, run.ID))
 	if err != nil {

@@ -124,8 +124,11 @@ func (b *Batches) runPlace(ctx context.Context, db *memory.DB, run *engine.Run, 
 	if p.commit, err = repo.Commit(ctx, branch, false); err != nil {
 		return p, err
 	}
-	thread, err := b.host.ThreadOf(ctx, run)
+	change, thread, err := b.host.ThreadChangeOf(ctx, run)
 	if err != nil {
+		return p, err
+	}
+	if p.changed, err = change.Repo.Changed(ctx, change.From, change.To); err != nil {
 		return p, err
 	}
 	body, err := p.writeBody(batch.PublishBody(thread.Request(), report.Checks, report.Verdict, run.ID))

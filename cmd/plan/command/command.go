@@ -177,7 +177,8 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	for _, below := range cmd.Commands() {
 		names = append(names, below.Name())
 	}
-	return hint.Usage("unknown command %q for %q%s", args[0], cmd.CommandPath(), meant(args[0], names, cmd.CommandPath()+" "))
+	advice := meant(args[0], names, cmd.CommandPath()+" ")
+	return hint.Usage("unknown command %q for %q%s", args[0], cmd.CommandPath(), advice)
 }
 
 // unknownFlag does the same for a flag.
