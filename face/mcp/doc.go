@@ -6,7 +6,7 @@
 // call waits for a while and hands back the run's id where that is too short: the run goes
 // on, and plan_wait asks again. What waits for a person is asked of the person behind the
 // client, where that can be done (elicitation), and is left alone otherwise: an agent
-// decides nothing, unless whoever started the server said that it may.
+// decides nothing, unless the person who started the server said that it may.
 //
 // The package has no rule of the domain in it. It must not know how a run is shown
 // anywhere else.

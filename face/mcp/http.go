@@ -26,7 +26,7 @@ type Served struct {
 }
 
 // ServeHTTP listens at an address of this machine until ctx ends, and returns once every
-// run that it drove is parked or has ended. Whoever calls needs the token, as
+// run that it drove is parked or has ended. A client needs the token, as
 // "Authorization: Bearer TOKEN". Began is called once it listens.
 func ServeHTTP(ctx context.Context, h *host.Host, address string, o Options, began func(Served) error) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)

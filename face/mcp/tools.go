@@ -115,7 +115,7 @@ func (s *server) addTools(p *sdk.Server) {
 	}, s.planStatus)
 	sdk.AddTool(p, &sdk.Tool{
 		Name: "plan_wait",
-		Description: "Wait until a run has ended or needs somebody's word, and say how it stands. One that was " +
+		Description: "Wait until a run has ended or needs a person's word, and say how it stands. One that was " +
 			"interrupted, or met a limit, goes on.",
 		Annotations: changes,
 	}, s.planWait)
@@ -264,7 +264,7 @@ func (s *server) planWait(
 	return s.answer(ctx, c, id, a.waitArgs, 0)
 }
 
-// goesOnByItself reports whether a parked run needs nobody's word.
+// goesOnByItself reports whether a parked run needs no word of a person.
 func goesOnByItself(r plan.ParkReason) bool {
 	switch r {
 	case plan.ParkApproval, plan.ParkQuestion, plan.ParkDrift, plan.ParkRefused, plan.ParkLimit:
