@@ -229,6 +229,10 @@ func (h *Host) CommitOnBranch(ctx context.Context, run *engine.Run) (m Moved, er
 // commitChange commits a change that was made in a run's own tree on the branch of it.
 func (h *Host) commitChange(ctx context.Context, run *engine.Run, c Change) (m Moved, err error) {
 	tree, err := h.treeOf(ctx, run)
+	var elsewhere *elsewhereError
+	if errors.As(err, &elsewhere) {
+		return m, err
+	}
 	if err != nil { // only the snapshots are left
 		_, err := c.Repo.CommitTo(ctx, run.Start.WorkBranch, run.Start.Base, c.From, c.To, commitMessage(run), false)
 		if errors.Is(err, worktree.ErrNothing) {

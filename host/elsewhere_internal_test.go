@@ -49,6 +49,8 @@ func TestAJournalNamesNoWorkTree(t *testing.T) {
 		}
 		_, opened := h.treeOf(t.Context(), run)
 		_, removed := h.RemoveWorkTree(t.Context(), run)
+		_, found := h.WorkFolder(t.Context(), run)
+		_, committed := h.CommitOnBranch(t.Context(), run)
 		var elsewhere *elsewhereError
 		if own := name == "its own"; own {
 			if opened != nil || errors.As(removed, &elsewhere) {
@@ -57,7 +59,9 @@ func TestAJournalNamesNoWorkTree(t *testing.T) {
 			continue
 		}
 		_, restored := h.Restore(t.Context(), run, Restore{To: engine.LabelStart})
-		for what, err := range map[string]error{"open": opened, "remove": removed, "restore": restored} {
+		for what, err := range map[string]error{
+			"open": opened, "remove": removed, "restore": restored, "run a command in": found, "commit in": committed,
+		} {
 			if !errors.As(err, &elsewhere) {
 				t.Errorf("%s: %s: %v", name, what, err)
 			}

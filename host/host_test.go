@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -87,5 +88,48 @@ func makeWorldWith(toml []byte) (*world, error) {
 func (w *world) close() {
 	if err := errors.Join(w.server.Close(), os.RemoveAll(w.dir)); err != nil {
 		log.Fatal(err)
+	}
+}
+
+// An imported journal chooses no folder in which the user's commands run.
+func TestAnImportedRunHasNoFolderForCommands(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	defer w.close()
+	ctx := t.Context()
+	h := host.New(w.config)
+	end, err := h.Run(ctx, host.Request{
+		Dir:  w.repo,
+		Text: "Make greet.sh say hello",
+	}, host.Face{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := h.Load(ctx, end.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := h.WorkFolder(ctx, run); err != nil || dir != run.Start.Repo {
+		t.Errorf("of a run that was begun here: %q, %v", dir, err)
+	}
+	var journal bytes.Buffer
+	if _, err := h.Export(ctx, end.Run, &journal); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	w.config.Environ = append(w.config.Environ, "PLAN_HOME="+filepath.Join(w.dir, "other"))
+	h = host.New(w.config)
+	defer h.Close()
+	if _, err := h.Import(ctx, bytes.NewReader(journal.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	if run, err = h.Load(ctx, end.Run); err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := h.WorkFolder(ctx, run); err == nil {
+		t.Errorf("a journal from elsewhere chooses %s", dir)
 	}
 }

@@ -195,6 +195,33 @@ func (h *Host) requireOwnHome(ctx context.Context, run *engine.Run) error {
 	)}
 }
 
+// WorkFolder is the folder in which a command of the user may run for a run: its own work
+// tree, while that is there, or the repository. A journal from elsewhere chooses none: it
+// would choose the programs that run with the user's keys.
+func (h *Host) WorkFolder(ctx context.Context, run *engine.Run) (string, error) {
+	db, err := h.DB(ctx)
+	if err != nil {
+		return "", err
+	}
+	imported, err := importedUpTo(ctx, db, run.ID, run.Start)
+	if err != nil {
+		return "", err
+	}
+	if imported > 0 {
+		return "", hint.New(
+			fmt.Sprintf("run %s was begun elsewhere, and your commands run in no folder that its journal names", run.ID),
+			fmt.Sprintf("Bring the change over with plan apply %s in a repository of yours, and publish it from there.", run.ID),
+		)
+	}
+	if err := h.requireOwnHome(ctx, run); err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(run.Start.Worktree); run.Start.Worktree != "" && err == nil && info.IsDir() {
+		return run.Start.Worktree, nil
+	}
+	return run.Start.Repo, nil
+}
+
 // requireSnapshots refuses a repository that is not the one a run worked in: an
 // imported run may find another in its place, or a clone, which has no snapshots.
 func requireSnapshots(ctx context.Context, repo *worktree.Repo, run *engine.Run) error {

@@ -184,8 +184,8 @@ func (b *Batches) findPublishPlace(
 			return p, err
 		}
 	}
-	if p.dir = run.Start.Repo; isDir(run.Start.Worktree) {
-		p.dir = run.Start.Worktree
+	if p.dir, err = b.host.WorkFolder(ctx, run); err != nil {
+		return p, err
 	}
 	if p.changed, err = change.Repo.Changed(ctx, change.From, change.To); err != nil {
 		return p, err
@@ -219,11 +219,6 @@ func (p *publishPlace) writeBody(text string) (file string, err error) {
 		return "", fmt.Errorf("write the text: %w", err)
 	}
 	return file, nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return path != "" && err == nil && info.IsDir()
 }
 
 var unfitForEnv = lazy.Regexp(`[^A-Za-z0-9_]+`)

@@ -109,9 +109,10 @@ func (b *Batches) publishRun(
 
 // runPlace is where the command for a run is run, and what it is told.
 func (b *Batches) runPlace(ctx context.Context, db *memory.DB, run *engine.Run, branch string) (publishPlace, error) {
-	p := publishPlace{dir: run.Start.Repo}
-	if isDir(run.Start.Worktree) {
-		p.dir = run.Start.Worktree
+	var p publishPlace
+	var err error
+	if p.dir, err = b.host.WorkFolder(ctx, run); err != nil {
+		return p, err
 	}
 	report, err := b.reportJob(ctx, db, Job{Run: run.ID, Repo: run.Start.Repo, Branch: branch})
 	if err != nil {
