@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,7 +152,12 @@ func TestASetupThatDoesNotHelp(t *testing.T) {
 			b.cfg.Setup = "prepare"
 			broken := true
 			died := errors.New("the process died")
+			explores := make(chan struct{})
+			begins := sync.OnceFunc(func() { close(explores) })
 			b.checker.check = func(_ context.Context, c plan.Check) (plan.CheckResult, []plan.Blob, error) {
+				if c.Source == plan.CheckSetup {
+					<-explores // a setup that is done before stops what has not begun
+				}
 				res := plan.CheckResult{Output: "no such registry"}
 				switch {
 				case c.Source != plan.CheckSetup || !broken:
@@ -171,6 +177,7 @@ func TestASetupThatDoesNotHelp(t *testing.T) {
 				return nil, nil
 			}
 			b.crew.during = func(ctx context.Context, brief plan.Brief) (*plan.Parked, error) {
+				begins()
 				if brief.Ready == nil {
 					return nil, nil
 				}
