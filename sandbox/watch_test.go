@@ -62,8 +62,8 @@ func TestWhatIsStopped(t *testing.T) {
 		},
 		"is busy": {
 			line:    "while :; do :; done",
-			quiet:   soon,
-			limit:   3 * soon,
+			quiet:   3 * soon, // a loop has to get the processor in it
+			limit:   4 * soon,
 			bare:    true,
 			want:    stopped,
 			running: "bash -o pipefail -c while :; do :; done",
@@ -84,16 +84,16 @@ func TestWhatIsStopped(t *testing.T) {
 		},
 		"waits for a busy session": {
 			line:    "setsid sh -c 'while kill -0 $PPID; do :; done' 2>/dev/null & wait",
-			quiet:   soon,
-			limit:   3 * soon,
+			quiet:   3 * soon, // a loop has to get the processor in it
+			limit:   4 * soon,
 			bare:    true,
 			want:    stopped,
 			running: "sh -c while kill -0 $PPID; do :; done",
 		},
 		"has lost a busy session": {
 			line:    "(setsid sh -c 'while :; do :; done' >/dev/null 2>&1 &); exec sleep 8653",
-			quiet:   soon,
-			limit:   3 * soon,
+			quiet:   3 * soon, // a loop has to get the processor in it
+			limit:   4 * soon,
 			want:    stopped,
 			running: "sh -c while :; do :; done",
 		},

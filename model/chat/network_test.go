@@ -194,7 +194,7 @@ func TestIdle(t *testing.T) {
 		client := serve(t, func(w http.ResponseWriter, r *http.Request, n int, body string) {
 			w.WriteHeader(http.StatusInternalServerError)
 			hang("{")(w, r, n, body)
-		}).client(t, func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond })
+		}).client(t, func(c *chat.Config) { c.Idle = 30 * time.Millisecond })
 		_, err := client.Generate(t.Context(), call("hi"), nil)
 		wiretest.ModelError(t, err, loop.ErrServed) // as its status says
 	})
