@@ -106,7 +106,12 @@ func (h *Host) continueFrom(
 	if err != nil {
 		return End{}, err
 	}
-	r := Request{Dir: before.Start.Repo, Text: c.Text, ID: c.Run, Continues: c.from, Options: o}
+	r := Request{
+		Dir:       before.Start.Repo,
+		Text:      c.Text,
+		Continues: c.from,
+		Options:   o,
+	}
 	if before.Start.Aim == plan.AimAsk {
 		if IsQuestion(c.Text) {
 			r.AsQuestion()

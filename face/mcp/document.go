@@ -11,7 +11,7 @@ import (
 // Document is how a run stands, as every tool answers.
 type Document struct {
 	Run    plan.RunID      `json:"run"`
-	State  string          `json:"state" jsonschema:"running, parked, or the final state: approved, planned, answered, exhausted, blocked, failed, cancelled"`
+	State  string          `json:"state" jsonschema:"running, parked, or how it ended, such as approved, exhausted or blocked"`
 	Phase  plan.State      `json:"phase,omitempty" jsonschema:"where a run that is not final stands"`
 	Parked plan.ParkReason `json:"parked,omitempty" jsonschema:"why it waits"`
 	Why    string          `json:"why,omitempty"`
