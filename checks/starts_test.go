@@ -190,7 +190,7 @@ func TestLacksNetwork(t *testing.T) {
 		"dial tcp 127.0.0.1:80: connect: network is unreachable":                       true,
 		"OSError: [Errno 99] Cannot assign requested address":                          true,
 		"PermissionError: [Errno 13] Permission denied: ('127.0.0.1', 8000)":           true,
-		"getaddrinfo EAI_AGAIN registry.npmjs.org":                                     true,
+		"getaddrinfo EAI_AGAIN registry.example":                                       true,
 		"open /srv/x: permission denied":                                               false,
 		"the listener failed\n--- FAIL: TestPermission (0.00s)\n    permission denied": false,
 		"dial tcp 127.0.0.1:80: connect: connection refused":                           false,
