@@ -34,7 +34,7 @@ or from -C.`,
 				return err
 			}
 			if a.json {
-				return a.document(render.ListRuns(runs, a.host.WorkTreeDir))
+				return a.document(a.host.ListRuns(runs))
 			}
 			return render.UnlessReaderLeft(render.Runs(a.out, runs, only.Narrows(), a.viewing()))
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/costs"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -184,12 +185,12 @@ func (a *app) showTranscript(events iter.Seq2[plan.Event, error], id plan.RunID)
 
 // showCost shows what a run, or a part of it, consumed.
 func (a *app) showCost(events iter.Seq2[plan.Event, error], id plan.RunID) error {
-	costs, err := render.CostsOf(events)
+	used, err := costs.Of(events)
 	if err != nil {
 		return err
 	}
-	return a.view(render.NewCostDocument(id, costs), func(w io.Writer) error {
-		return render.WriteCosts(w, costs, a.viewing())
+	return a.view(costs.NewDocument(id, used), func(w io.Writer) error {
+		return render.WriteCosts(w, used, a.viewing())
 	})
 }
 

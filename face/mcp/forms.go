@@ -145,7 +145,7 @@ func (s *server) answered(
 			d, err = s.document(ctx, run.ID)
 			return nil, d, true, told(err)
 		}
-		if err := s.runs.goOn(run.ID); err != nil {
+		if err := s.runs.GoOn(run.ID, s.options.Run); err != nil {
 			return nil, d, true, told(err)
 		}
 	}

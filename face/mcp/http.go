@@ -66,8 +66,8 @@ func ServeHTTP(ctx context.Context, h *host.Host, address string, o Options, beg
 		case <-ctx.Done():
 		}
 	}
-	s.runs.park()
-	s.runs.wait()
+	s.runs.Park()
+	s.runs.Wait()
 	err = errors.Join(err, server.Close())
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

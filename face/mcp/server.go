@@ -12,6 +12,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/background"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/internal/subpath"
@@ -39,7 +40,7 @@ type Options struct {
 type server struct {
 	host    *host.Host
 	options Options
-	runs    *runs
+	runs    *background.Runs
 	key     []byte // of what goes out with a form and comes back
 }
 
@@ -60,7 +61,7 @@ func newServer(ctx context.Context, h *host.Host, o Options) *server {
 	return &server{
 		host:    h,
 		options: o,
-		runs:    newRuns(ctx, h, o.Run),
+		runs:    background.New(ctx, h, background.Config{}),
 		key:     []byte(rand.Text()),
 	}
 }
@@ -95,7 +96,7 @@ func ServeStdio(ctx context.Context, h *host.Host, in io.ReadCloser, out io.Writ
 		Writer: out,
 	}, nil)
 	if err != nil {
-		s.runs.park()
+		s.runs.Park()
 		return fmt.Errorf("serve the Model Context Protocol: %w", err)
 	}
 	left := make(chan error, 1)
@@ -103,13 +104,13 @@ func ServeStdio(ctx context.Context, h *host.Host, in io.ReadCloser, out io.Writ
 	select {
 	case err = <-left:
 		if !o.Stay {
-			s.runs.park()
+			s.runs.Park()
 		}
 	case <-ctx.Done():
-		s.runs.park()
+		s.runs.Park()
 		defer func() { go func() { _ = session.Close() }() }() // it may wait for a read from a terminal
 	}
-	s.runs.wait()
+	s.runs.Wait()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
 	}

@@ -201,7 +201,7 @@ func (s *server) begin(
 	r host.Request,
 	a waitArgs,
 ) (*sdk.CallToolResult, Document, error) {
-	id, err := s.runs.begin(r)
+	id, err := s.runs.Begin(r)
 	if err != nil {
 		return nil, Document{}, told(err)
 	}
@@ -217,7 +217,7 @@ func (s *server) answer(
 	a waitArgs,
 	round int,
 ) (*sdk.CallToolResult, Document, error) {
-	if err := s.runs.settle(ctx, id, a.long(), progressOf(ctx, c)); err != nil {
+	if err := s.runs.Settle(ctx, id, a.long(), progressOf(ctx, c)); err != nil {
 		return nil, Document{}, told(err)
 	}
 	run, err := s.host.Standing(ctx, id, nil)
@@ -257,7 +257,7 @@ func (s *server) planWait(
 		return nil, Document{}, told(err)
 	}
 	if run.Parked != nil && goesOnByItself(run.Parked.Reason) {
-		if err := s.runs.goOn(id); err != nil {
+		if err := s.runs.GoOn(id, s.options.Run); err != nil {
 			return nil, Document{}, told(err)
 		}
 	}
@@ -315,7 +315,7 @@ func (s *server) planTell(ctx context.Context, c *sdk.CallToolRequest, a tellArg
 		id = heard.Continuation
 	}
 	if heard.Driver == nil {
-		if err := s.runs.goOn(id); err != nil {
+		if err := s.runs.GoOn(id, s.options.Run); err != nil {
 			return nil, Document{}, told(err)
 		}
 	}
@@ -364,7 +364,7 @@ func (s *server) planDecide(
 		Text:    a.Reason,
 	})
 	if err == nil {
-		err = s.runs.goOn(id)
+		err = s.runs.GoOn(id, s.options.Run)
 	}
 	if err != nil {
 		return nil, Document{}, told(err)

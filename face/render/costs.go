@@ -4,159 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"iter"
-	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/costs"
 )
-
-// Costs is what a run consumed, by phase and model: a fold over its events. The
-// zero value is that of a run without any.
-type Costs struct {
-	// Rows are in the order in which phases began; a phase's own model comes
-	// before the summaries of its conversation and its sub-agents.
-	Rows []CostRow
-	// Inherited is what the run that this one was forked from paid.
-	Inherited CostRow
-
-	shrinking map[string]bool // conversations that are being made shorter
-	input     inputs
-}
-
-// CostRow is what one model consumed for one purpose.
-type CostRow struct {
-	Phase   plan.Phase // "" in sums
-	Attempt int        // from 1; 0 in sums
-	// For is "compact" for summaries, "task" for sub-agents, "" for the phase's
-	// own conversation.
-	For   string
-	Model string // "" in sums over models
-	Usage plan.Usage
-	USD   float64 // of all calls with a price
-	// Reported is the part of USD that the server itself said.
-	Reported float64
-	// Calls counts the calls, Said those with a cost that the server said, and
-	// Unpriced those without any known price.
-	Calls, Said, Unpriced int
-}
-
-// CostsOf is what the events of a run, or of a part of it, consumed.
-func CostsOf(events iter.Seq2[plan.Event, error]) (*Costs, error) {
-	c := &Costs{}
-	for ev, err := range events {
-		if err != nil {
-			return nil, err
-		}
-		c.Add(ev)
-	}
-	return c, nil
-}
-
-// Add takes the next event of the run. Live events change nothing.
-func (c *Costs) Add(e plan.Event) {
-	switch b := e.Body.(type) {
-	case plan.CompactionStart:
-		if c.shrinking == nil {
-			c.shrinking = map[string]bool{}
-		}
-		c.shrinking[e.Conv] = true
-	case plan.CompactionEnd:
-		delete(c.shrinking, e.Conv)
-	case plan.Request:
-		c.input.request(e, b)
-	case plan.MessageEnd:
-		if b.Role == plan.RoleAssistant {
-			c.input.answered(e.Conv)
-		}
-	case plan.UsageReport:
-		row := rowOfReport(b)
-		if b.Inherited {
-			c.Inherited = c.Inherited.plus(row)
-			return
-		}
-		row.Phase, row.Attempt, row.Model = e.Phase, e.Attempt, b.Model
-		switch {
-		case c.shrinking[e.Conv]:
-			row.For = routeSummary
-		case e.Parent != "":
-			row.For = routeTask
-		}
-		c.put(row)
-		c.input.usage(e, row)
-	}
-}
-
-func rowOfReport(b plan.UsageReport) CostRow {
-	row := CostRow{
-		Usage: b.Usage,
-		USD:   b.CostUSD,
-		Calls: 1,
-	}
-	switch {
-	case b.Reported:
-		row.Reported, row.Said = b.CostUSD, 1
-	case !b.Priced:
-		row.Unpriced = 1
-	}
-	return row
-}
-
-// put adds a row to the one for the same, or where it belongs.
-func (c *Costs) put(row CostRow) {
-	last := len(c.Rows)
-	for i, r := range c.Rows {
-		if r.Phase != row.Phase || r.Attempt != row.Attempt {
-			continue
-		}
-		if r.For == row.For && r.Model == row.Model {
-			c.Rows[i] = r.plus(row)
-			return
-		}
-		if cmp.Compare(r.For, row.For) <= 0 { // "", compact, task
-			last = i + 1
-		}
-	}
-	c.Rows = slices.Insert(c.Rows, last, row)
-}
-
-// plus is the sum of two rows, called as the first one is.
-func (r CostRow) plus(o CostRow) CostRow {
-	r.Usage = r.Usage.Add(o.Usage)
-	r.USD += o.USD
-	r.Reported += o.Reported
-	r.Calls += o.Calls
-	r.Said += o.Said
-	r.Unpriced += o.Unpriced
-	return r
-}
-
-// Models are the sums of each model, in the order of their first use.
-func (c *Costs) Models() []CostRow {
-	var out []CostRow
-	for _, row := range c.Rows {
-		at := slices.IndexFunc(out, func(r CostRow) bool { return r.Model == row.Model })
-		if at < 0 {
-			at = len(out)
-			out = append(out, CostRow{Model: row.Model})
-		}
-		out[at] = out[at].plus(row)
-	}
-	return out
-}
-
-// Total is the sum of all rows.
-func (c *Costs) Total() CostRow {
-	var out CostRow
-	for _, row := range c.Rows {
-		out = out.plus(row)
-	}
-	return out
-}
 
 // WriteCosts writes a table of what a run consumed, and what is not known of its
 // cost.
-func WriteCosts(w io.Writer, c *Costs, opts Options) error {
+func WriteCosts(w io.Writer, c *costs.Costs, opts Options) error {
 	if len(c.Rows) == 0 && c.Inherited.Usage == (plan.Usage{}) {
 		return WriteLines(w, []string{"No model was called."})
 	}
@@ -177,7 +33,7 @@ func WriteCosts(w io.Writer, c *Costs, opts Options) error {
 		t.row("inherited", c.Inherited)
 	}
 	lines := t.Columns(t.rows, t.numbers()...)
-	lines = append(lines, c.inputTable(t.Look)...)
+	lines = append(lines, inputTable(c, t.Look)...)
 	for _, note := range costNotes(c, models) {
 		lines = append(lines, t.Safe(note))
 	}
@@ -185,7 +41,7 @@ func WriteCosts(w io.Writer, c *Costs, opts Options) error {
 }
 
 // phaseName is what stands at the left of a row.
-func phaseName(row CostRow, first bool) string {
+func phaseName(row costs.Row, first bool) string {
 	name := cmp.Or(string(row.Phase), "no phase")
 	if row.Attempt > 1 {
 		name += fmt.Sprintf(" %d", row.Attempt)
@@ -232,7 +88,7 @@ func (t *costTable) numbers() []int {
 	return out
 }
 
-func (t *costTable) row(name string, r CostRow) {
+func (t *costTable) row(name string, r costs.Row) {
 	u := r.Usage
 	cached := Tokens(u.Cached)
 	if u.Input > 0 && u.Cached > 0 {
@@ -246,11 +102,11 @@ func (t *costTable) row(name string, r CostRow) {
 	if r.USD == 0 && r.Unpriced > 0 {
 		cost = "unpriced"
 	}
-	t.rows = append(t.rows, append(row, Tokens(u.Output), cost, r.pricedBy()))
+	t.rows = append(t.rows, append(row, Tokens(u.Output), cost, pricedBy(r)))
 }
 
 // pricedBy says who knew what the calls cost.
-func (r CostRow) pricedBy() string {
+func pricedBy(r costs.Row) string {
 	var who []string
 	if r.Said > 0 {
 		who = append(who, "server")
@@ -266,7 +122,7 @@ func (r CostRow) pricedBy() string {
 
 // costNotes say what the table cannot: what is missing in it, and what the words
 // of its last column mean.
-func costNotes(c *Costs, models []CostRow) []string {
+func costNotes(c *costs.Costs, models []costs.Row) []string {
 	var notes []string
 	total := c.Total()
 	if total.Said > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/costs"
 )
 
 // sentStory is a conversation whose first call fails once, which reads again what it
@@ -51,7 +52,7 @@ func TestInputIsToldByWhatItIsFor(t *testing.T) {
 	c := costsOf(sentStory())
 	var got []string
 	for _, r := range c.Input() {
-		got = append(got, fmt.Sprint(r.Phase, r.Attempt, " ", r.kindName(), " ", r.For, round(r.New), "+", round(r.Cached)))
+		got = append(got, fmt.Sprint(r.Phase, r.Attempt, " ", kindName(r), " ", r.For, costs.Round(r.New), "+", costs.Round(r.Cached)))
 	}
 	slices.Sort(got)
 	want := []string{
@@ -76,7 +77,7 @@ func TestInputIsToldByWhatItIsFor(t *testing.T) {
 	if reported := float64(c.Total().Usage.Input); sum != reported+100 {
 		t.Errorf("%v tokens are told, %v were reported and 100 guessed", sum, reported)
 	}
-	doc := NewCostDocument("R1", c)
+	doc := costs.NewDocument("R1", c)
 	if len(doc.Input) != len(want) || len(doc.Kinds) != len(want) || doc.Kinds[0].New+doc.Kinds[0].Cached != 400 {
 		t.Errorf("as JSON: %+v", doc)
 	}

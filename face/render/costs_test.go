@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/costs"
 )
 
 // spent is a call of a model in a phase.
@@ -43,8 +44,8 @@ func spentStory() []plan.Event {
 	}
 }
 
-func costsOf(events []plan.Event) *Costs {
-	var c Costs
+func costsOf(events []plan.Event) *costs.Costs {
+	var c costs.Costs
 	for _, e := range events {
 		c.Add(e)
 	}
@@ -85,10 +86,10 @@ func TestCostsAddUp(t *testing.T) {
 	t.Parallel()
 	c, tally := costsOf(spentStory()), tallyOf(spentStory())
 	total := c.Total()
-	var models CostRow
+	var models costs.Row
 	for _, row := range c.Models() {
 		row.Model = ""
-		models = models.plus(row)
+		models = models.Plus(row)
 	}
 	same := cmpopts.EquateApprox(0, 1e-12)
 	if diff := cmp.Diff(total, models, same); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/costs"
 )
 
 // unsafeIn returns what of s could act on a terminal; s may hold newlines and
@@ -106,12 +107,12 @@ func TestNothingNastyReachesATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		WriteSummary(&sheet, tallyOf(events), opts)
-		var costs Costs
+		var spent costs.Costs
 		for _, e := range events {
-			costs.Add(e)
+			spent.Add(e)
 		}
 		var money strings.Builder
-		if err := WriteCosts(&money, &costs, opts); err != nil {
+		if err := WriteCosts(&money, &spent, opts); err != nil {
 			t.Fatal(err)
 		}
 		vt := newTerminal(t, 80) // it fails the test when it sees a control character

@@ -1,23 +1,23 @@
-package render
+package costs
 
 import "github.com/plan-engine/plan"
 
-// CostDocument is what a run consumed in `plan show --cost --json`.
-type CostDocument struct {
-	ID     plan.RunID        `json:"id"`
-	Rows   []CostRowDocument `json:"rows"`   // by phase, attempt, purpose and model
-	Models []CostRowDocument `json:"models"` // the same by model
-	Total  CostRowDocument   `json:"total"`
+// Document is what a run consumed in `plan show --cost --json`.
+type Document struct {
+	ID     plan.RunID    `json:"id"`
+	Rows   []RowDocument `json:"rows"`   // by phase, attempt, purpose and model
+	Models []RowDocument `json:"models"` // the same by model
+	Total  RowDocument   `json:"total"`
 	// Input is what was sent, by phase, attempt, purpose and kind; Kinds sums it.
 	Input []InputRowDocument `json:"input"`
 	Kinds []InputRowDocument `json:"input_kinds"`
 	// Inherited is what the run that this one was forked from paid. It is in no
 	// sum.
-	Inherited *CostRowDocument `json:"inherited,omitempty"`
+	Inherited *RowDocument `json:"inherited,omitempty"`
 }
 
-// CostRowDocument is what one model consumed for one purpose.
-type CostRowDocument struct {
+// RowDocument is what one model consumed for one purpose.
+type RowDocument struct {
 	Phase   plan.Phase `json:"phase,omitempty"`
 	Attempt int        `json:"attempt,omitempty"`
 	// For is compact for summaries of conversations, task for sub-agents.
@@ -37,7 +37,7 @@ type CostRowDocument struct {
 type InputRowDocument struct {
 	Phase   plan.Phase `json:"phase,omitempty"`
 	Attempt int        `json:"attempt,omitempty"`
-	For     string     `json:"for,omitempty"` // as in [CostRowDocument]
+	For     string     `json:"for,omitempty"` // as in [RowDocument]
 	// Kind is that of a part of a request, or re_read for bytes of results that stood
 	// in the conversation already, retry for calls that failed and were made again,
 	// compact for summaries, unknown for what an earlier version sent.
@@ -49,27 +49,27 @@ type InputRowDocument struct {
 	Guessed int64 `json:"guessed,omitempty"`
 }
 
-// NewCostDocument makes the document of what a run consumed.
-func NewCostDocument(id plan.RunID, c *Costs) CostDocument {
-	doc := CostDocument{
+// NewDocument makes the document of what a run consumed.
+func NewDocument(id plan.RunID, c *Costs) Document {
+	doc := Document{
 		ID:     id,
-		Rows:   costRowDocuments(c.Rows),
-		Models: costRowDocuments(c.Models()),
-		Total:  costRowDocument(c.Total()),
+		Rows:   rowDocuments(c.Rows),
+		Models: rowDocuments(c.Models()),
+		Total:  rowDocument(c.Total()),
 		Input:  inputRowDocuments(c.Input()),
 		Kinds:  inputRowDocuments(c.InputKinds()),
 	}
 	if c.Inherited.Usage != (plan.Usage{}) {
-		inherited := costRowDocument(c.Inherited)
+		inherited := rowDocument(c.Inherited)
 		doc.Inherited = &inherited
 	}
 	return doc
 }
 
-func costRowDocuments(rows []CostRow) []CostRowDocument {
-	out := make([]CostRowDocument, 0, len(rows))
+func rowDocuments(rows []Row) []RowDocument {
+	out := make([]RowDocument, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, costRowDocument(r))
+		out = append(out, rowDocument(r))
 	}
 	return out
 }
@@ -83,16 +83,16 @@ func inputRowDocuments(rows []InputRow) []InputRowDocument {
 			For:     r.For,
 			Kind:    r.Kind,
 			Tool:    r.Tool,
-			New:     round(r.New),
-			Cached:  round(r.Cached),
-			Guessed: round(r.Guessed),
+			New:     Round(r.New),
+			Cached:  Round(r.Cached),
+			Guessed: Round(r.Guessed),
 		})
 	}
 	return out
 }
 
-func costRowDocument(r CostRow) CostRowDocument {
-	return CostRowDocument{
+func rowDocument(r Row) RowDocument {
+	return RowDocument{
 		Phase:       r.Phase,
 		Attempt:     r.Attempt,
 		For:         r.For,
