@@ -49,6 +49,7 @@ type Config struct {
 	Timeouts TimeoutsConfig         `toml:"timeouts" json:"timeouts,omitzero"`
 	Letters  LettersConfig          `toml:"letters" json:"letters,omitzero"`
 	Terminal TerminalConfig         `toml:"terminal" json:"terminal,omitzero"`
+	Serve    ServeConfig            `toml:"serve" json:"serve,omitzero"`
 	Redact   RedactConfig           `toml:"redact" json:"redact,omitzero"`
 	Models   map[string]ModelConfig `toml:"models" json:"models,omitempty"` // by model name
 
@@ -231,6 +232,16 @@ type TerminalConfig struct {
 	// Unset: none.
 	Notify string `toml:"notify" json:"notify,omitempty" oneof:"osc9,osc777"`
 }
+
+// ServeConfig says what `plan serve` offers. It counts in the user's own file alone.
+type ServeConfig struct {
+	// Repositories are folders of those in which runs may be begun there. Unset: the one
+	// that it is started in.
+	Repositories []string `toml:"repositories" json:"repositories,omitempty"`
+}
+
+// IsZero says that there is nothing to write, also of an empty list.
+func (c ServeConfig) IsZero() bool { return len(c.Repositories) == 0 }
 
 // WallsConfig says what commands see of the user's home and environment.
 type WallsConfig struct {

@@ -164,6 +164,31 @@ func (h *Host) WaitingCalls(ctx context.Context, id plan.RunID) ([]plan.WaitingC
 	return out, nil
 }
 
+// Waits are the calls, the questions and the plan that a run waits for a person with, and
+// that none has decided yet, each with the digest that a decision about it names.
+func (h *Host) Waits(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, error) {
+	db, err := h.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	desk, err := readDesk(ctx, db, id)
+	if err != nil {
+		return nil, err
+	}
+	out := []plan.WaitingCall{}
+	for _, w := range desk.open {
+		w = w.Bound("")
+		_, done, err := decided(ctx, db, id, w)
+		if err != nil {
+			return nil, err
+		}
+		if !done {
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}
+
 // AllowAlways writes what a yes allows into the user's own settings.
 func (h *Host) AllowAlways(ctx context.Context, g plan.Grant) error {
 	paths, err := h.Paths()

@@ -395,6 +395,7 @@ func startConfig(cfg config.Config, r Request) json.RawMessage {
 	cfg.Publish = "" // none of a run's business
 	cfg.PublishInterval = config.Of(0)
 	cfg.Terminal = config.TerminalConfig{}
+	cfg.Serve = config.ServeConfig{}
 	data, err := plan.MarshalCompact(stored{
 		Config:       cfg.Public(),
 		PlanOnly:     r.PlanOnly,

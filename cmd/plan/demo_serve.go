@@ -37,9 +37,9 @@ that holds the other end.`,
 	}
 }
 
-// serveCommand is the same under the name that scripts and tests know, with what
+// scriptServeCommand is the same under the name that scripts and tests know, with what
 // they read: shell assignments and nothing else.
-func (a *app) serveCommand() *cobra.Command {
+func (a *app) scriptServeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "__serve SCENARIO.toml…",
 		Short:  "Serve a scripted model, for scripts and tests",
