@@ -112,6 +112,9 @@ func existing(paths []string) []string {
 
 // escapeGlob makes a directory's name safe to begin a pattern with.
 func escapeGlob(dir string) string {
+	if !strings.ContainsAny(dir, `\*?[`) {
+		return dir
+	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 

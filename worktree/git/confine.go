@@ -28,21 +28,16 @@ func keyless(env []string) confinement {
 	return confinement{Read: sandbox.Without(hidden, "/")}
 }
 
-// confinement is what git may do in the repository. Of the homes it sees what else the
-// repository is made of, and programs that it is known to call. The caller holds mu.
+// confinement is what git may do in the repository: it sees the system's programs and
+// what else the repository is made of, and of the homes what programs that it is known
+// to call need. The caller holds mu.
 func (g *guard) confinement() confinement {
 	env := g.plain.users
 	keys := keysIn(env)
-	hidden := append(slices.Clone(keys), homeOfPlan(env))
 	homes := append(places.Homes(env, ""), places.Of(env, g.root).Dir())
-	for _, home := range homes {
-		if home != "" && !Inside(g.plain.path, home) && !Inside(home, g.root) {
-			hidden = append(hidden, home) // else git would lose its own libraries, or the tree its files
-		}
-	}
 	return confinement{
 		Read: slices.Concat(
-			sandbox.Without(hidden, "/"),
+			g.system(env, keys, homes),
 			sandbox.Without(keys, filtersIn(valueOf(env, "PATH"), homes)...),
 			settingsFiles(env),
 			g.named,
@@ -50,6 +45,31 @@ func (g *guard) confinement() confinement {
 		),
 		Write: append([]string{g.root}, g.dirs...),
 	}
+}
+
+// systemPlaces are where systems keep programs, their libraries and what these read as
+// they start. Each is a rule that every start of git is held to, so /etc is not listed
+// around its keys.
+var systemPlaces = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/gnu", "/opt", "/snap",
+	"/run/current-system", "/proc", "/sys/kernel/mm", "/sys/devices/system/cpu",
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
+	"/etc/gitconfig", "/etc/gitattributes", "/etc/localtime", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
+}
+
+// system is what git reads of the system. Where git itself stands elsewhere, it is all
+// but keys, the home of plan and the homes that git does not stand in.
+func (g *guard) system(env, keys, homes []string) []string {
+	if Inside(g.plain.path, systemPlaces...) && !Inside(g.plain.path, homes...) {
+		return sandbox.Without(append(slices.Clone(keys), homeOfPlan(env)), systemPlaces...)
+	}
+	hidden := append(slices.Clone(keys), homeOfPlan(env))
+	for _, home := range homes {
+		if home != "" && !Inside(g.plain.path, home) && !Inside(home, g.root) {
+			hidden = append(hidden, home)
+		}
+	}
+	return sandbox.Without(hidden, "/")
 }
 
 // keysIn are the known places of keys, but for git's own settings, without which it
