@@ -25,16 +25,15 @@ const keptPrefix = "plan-index-"
 type seed struct {
 	index string
 	keep  string // under which it may be kept afterwards, "" for not at all
-	// good reports whether it leads to the same tree as the user's index, which
-	// is asked beside the work.
-	good func() (bool, error)
+	// good reports whether it leads to the same tree as the user's index.
+	good func(ctx context.Context) (bool, error)
 }
 
 // seedIndex makes the index to begin with: the one that was kept, if there is
 // one. It stands for the user's as long as that one has not changed and no file
 // in either is ignored: then both lead to the same tree.
-func (r *Repo) seedIndex(ctx context.Context, t *treeWriter, fromKept bool) (seed, error) {
-	s := seed{index: t.newIndex(), good: func() (bool, error) { return true, nil }}
+func (r *Repo) seedIndex(t *treeWriter, fromKept bool) (seed, error) {
+	s := seed{index: t.newIndex(), good: func(context.Context) (bool, error) { return true, nil }}
 	users := filepath.Join(r.gitDir, "index")
 	mark, err := indexMark(users)
 	if err != nil || mark == "" {
@@ -50,18 +49,11 @@ func (r *Repo) seedIndex(ctx context.Context, t *treeWriter, fromKept bool) (see
 		return seed{
 			index: s.index,
 			keep:  s.keep,
-			good:  func() (bool, error) { return false, nil },
+			good:  func(context.Context) (bool, error) { return false, nil },
 		}, nil
 	}
-	var plain bool
-	var asking errgroup.Group
-	asking.Go(func() (err error) {
-		plain, err = r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: asked})
-		return err
-	})
-	s.good = func() (bool, error) {
-		err := asking.Wait()
-		return plain, err //nolint:wrapcheck // plainly's
+	s.good = func(ctx context.Context) (bool, error) {
+		return r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: asked})
 	}
 	return s, nil
 }

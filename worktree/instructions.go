@@ -30,11 +30,11 @@ type Instruction struct {
 // which one only points at the other, there is one. When 48 KiB are full, the
 // files that are left come with their path alone.
 func (r *Repo) Instructions(ctx context.Context) ([]Instruction, error) {
-	entries, _, err := r.list(ctx, area{dir: r.root})
+	l, err := r.list(ctx, area{dir: r.root})
 	if err != nil {
 		return nil, fmt.Errorf("find instructions: %w", err)
 	}
-	return r.instructions(ctx, entries)
+	return r.instructions(ctx, l.entries)
 }
 
 // instructions reads those among the entries of the work tree.

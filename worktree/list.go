@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
@@ -56,20 +57,28 @@ type entry struct {
 	gitlink bool
 }
 
-// list lists the tracked and the untracked files of an area; a tracked file
-// that is gone is listed twice, and an unmerged one up to three times. It is
-// settled if the index is what the files are.
-func (r *Repo) list(ctx context.Context, a area) (entries []entry, settled bool, err error) {
+// listing are the tracked and the untracked files of an area; a tracked file
+// that is gone is listed twice, and an unmerged one up to three times.
+type listing struct {
+	entries []entry
+	settled bool // the index is what the files are
+	mark    [sha256.Size]byte
+}
+
+func (r *Repo) list(ctx context.Context, a area) (l listing, err error) {
 	out, err := r.git.Run(ctx, r.call(a, "", "ls-files", "-s", "-v", "-c", "-o", "-m", "--exclude-standard", "-z"))
 	if err != nil {
-		return nil, false, fmt.Errorf("list files: %w", err)
+		return l, fmt.Errorf("list files: %w", err)
 	}
-	if entries, err = parseEntries(out); err != nil {
-		return nil, false, err
+	entries, err := parseEntries(out)
+	if err != nil {
+		return l, err
 	}
-	settled = !slices.ContainsFunc(entries, func(e entry) bool { return e.tag != 'H' || e.assumed })
+	l.settled = !slices.ContainsFunc(entries, func(e entry) bool { return e.tag != 'H' || e.assumed })
+	l.mark = r.markOf(out)
 	r.markLarge(a.dir, entries)
-	return r.settleChanged(a.dir, entries), settled, nil
+	l.entries = r.settleChanged(a.dir, entries)
+	return l, nil
 }
 
 // settleChanged looks at the files that git calls changed, which come on top
@@ -152,11 +161,11 @@ func once(files []string) []string {
 }
 
 func (r *Repo) files(ctx context.Context, a area) ([]string, error) {
-	entries, _, err := r.list(ctx, a)
+	l, err := r.list(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	return r.filesOf(ctx, a, entries)
+	return r.filesOf(ctx, a, l.entries)
 }
 
 // filesOf are the files among the entries of an area that are there.

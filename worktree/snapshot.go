@@ -181,21 +181,38 @@ func (r *Repo) indexed(ctx context.Context, do func(tree string, a area) error) 
 	return do(tree, area{dir: r.root, index: s.index})
 }
 
-// written writes the tree by way of a private index. It is "" where a kept
-// index turned out to be of no use.
+// written writes the tree by way of a private index, unless it is the one that is known.
+// It is "" where a kept index turned out to be of no use, which is asked beside the work.
 func (r *Repo) written(ctx context.Context, t *treeWriter, fromKept bool) (string, seed, error) {
-	s, err := r.seedIndex(ctx, t, fromKept)
+	s, err := r.seedIndex(t, fromKept)
 	if err != nil {
 		return "", s, err
 	}
 	t.fromKept = fromKept
-	tree, err := t.write(ctx, area{dir: r.root, index: s.index})
-	good, asked := s.good()
+	a := area{dir: r.root, index: s.index}
+	l, err := r.list(ctx, a)
+	if err != nil {
+		return "", s, err
+	}
+	if tree := r.known.of(l); tree != "" {
+		s.keep = "" // it was, or there is nothing in it
+		return tree, s, nil
+	}
+	var good bool
+	var asking errgroup.Group
+	asking.Go(func() (err error) {
+		good, err = s.good(ctx)
+		return err
+	})
+	tree, err := t.writeListed(ctx, a, l)
+	asked := asking.Wait()
 	switch {
 	case asked != nil:
-		return "", s, asked
+		return "", s, asked //nolint:wrapcheck // plainly's
 	case !good || errors.Is(err, errGrown):
 		return "", s, nil
+	case err == nil && !t.special:
+		r.known.note(l, tree)
 	}
 	return tree, s, err
 }
@@ -238,22 +255,27 @@ func (t *treeWriter) git(ctx context.Context, a area, stdin string, args ...stri
 
 // write brings the area's index up to date and writes its tree.
 func (t *treeWriter) write(ctx context.Context, a area) (string, error) {
-	entries, settled, err := t.repo.list(ctx, a)
+	l, err := t.repo.list(ctx, a)
 	if err != nil {
 		return "", err
 	}
-	if t.fromKept && slices.ContainsFunc(entries, func(e entry) bool { return e.tag == 'G' }) {
+	return t.writeListed(ctx, a, l)
+}
+
+// writeListed is write for an area whose files were just listed.
+func (t *treeWriter) writeListed(ctx context.Context, a area, l listing) (string, error) {
+	if t.fromKept && slices.ContainsFunc(l.entries, func(e entry) bool { return e.tag == 'G' }) {
 		return "", errGrown
 	}
-	t.repo.tellLarge(a, entries)
-	todo := sortOut(a.dir, entries)
+	t.repo.tellLarge(a, l.entries)
+	todo := sortOut(a.dir, l.entries)
 	t.special = t.special || todo.special || len(todo.nested) > 0
 	for flag, paths := range todo.marks {
 		if _, err := t.git(ctx, a, joinNUL(paths), "update-index", flag, "-z", "--stdin"); err != nil {
 			return "", err
 		}
 	}
-	if !settled { // else there is nothing to add
+	if !l.settled { // else there is nothing to add
 		if len(todo.links) > 0 {
 			if _, err := t.git(ctx, a, joinNUL(todo.links), "update-index", "--remove", "-z", "--stdin"); err != nil {
 				return "", err

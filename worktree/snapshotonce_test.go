@@ -74,3 +74,33 @@ func TestGitIsAskedOnceForTheSameTrees(t *testing.T) {
 		t.Errorf("%s, and once the views were closed %s", first, again)
 	}
 }
+
+// A tree that was not touched is listed and not written again; what its list does not
+// show, such as the rules of what is ignored, makes it be written.
+//
+//nolint:paralleltest // it sets the PATH
+func TestATreeThatIsAsItWasIsNotWrittenAgain(t *testing.T) {
+	_, dir := start(t, map[string]string{"a": "a"})
+	asked := logged(t, filepath.Join(dir, ".git", "log"))
+	r := open(t, dir)
+	put(t, dir, map[string]string{"a": "x", "new": "n"})
+	first := tree(t, r)
+	look := func() (id string, writes int) {
+		before := strings.Count(asked(), "write-tree")
+		id = tree(t, r)
+		return id, strings.Count(asked(), "write-tree") - before
+	}
+	second, _ := look() // from the index that the first look kept
+	if third, writes := look(); third != first || second != first || writes != 0 {
+		t.Errorf("%s, %s, then %s with %d writes", first, second, third, writes)
+	}
+	put(t, dir, map[string]string{".git/info/exclude": "new\n"})
+	ignored, writes := look()
+	if ignored == first || writes == 0 {
+		t.Errorf("a file that is ignored now is still in the tree: %s with %d writes", ignored, writes)
+	}
+	put(t, dir, map[string]string{"a": "y"})
+	if changed, _ := look(); changed == ignored {
+		t.Error("a change is not seen")
+	}
+}

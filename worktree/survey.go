@@ -55,8 +55,7 @@ func (r *Repo) Survey(ctx context.Context) (Survey, error) {
 // findings are what status and the list of the files say of a work tree.
 type findings struct {
 	standing Standing
-	entries  []entry
-	settled  bool
+	listing
 }
 
 // clean reports whether the work tree is what HEAD has.
@@ -70,7 +69,7 @@ func (r *Repo) find(ctx context.Context) (f findings, err error) {
 		return err
 	})
 	both.Go(func() (err error) {
-		f.entries, f.settled, err = r.list(ctx, area{dir: r.root})
+		f.listing, err = r.list(ctx, area{dir: r.root})
 		return err
 	})
 	err = both.Wait()

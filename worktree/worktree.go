@@ -60,6 +60,7 @@ type Repo struct {
 	head, headTree string
 
 	large Large
+	known *knownTree
 }
 
 // Open finds the repository that dir belongs to; dir may be any directory of
@@ -88,7 +89,7 @@ func open(ctx context.Context, dir string) (*Repo, error) {
 	if !info.IsDir() {
 		return nil, errors.New("it is not a directory")
 	}
-	r := &Repo{git: program, root: dir}
+	r := &Repo{git: program, root: dir, known: new(knownTree)}
 	if !r.atOnce(ctx) {
 		if err := r.oneByOne(ctx); err != nil {
 			return nil, err
