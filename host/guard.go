@@ -13,8 +13,10 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host/sealed"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools/hook"
 	"github.com/plan-engine/plan/tools/permit"
 	"github.com/plan-engine/plan/worktree"
@@ -26,6 +28,7 @@ type guard struct {
 	policy *permit.Policy
 	hooks  *hook.Runner
 	room   *hookRoom
+	out    *outsideRoom
 	force  bool // the rules are not asked
 	now    func() time.Time
 	note   func(string)
@@ -39,18 +42,34 @@ type guard struct {
 type beginnings struct {
 	repo *worktree.Repo
 
-	mu   sync.Mutex
-	tree string
-	at   time.Time
+	mu     sync.Mutex
+	tree   string
+	origin string // the tree that its change counts from
+	at     time.Time
 }
 
 func (b *beginnings) set(start plan.RunStart, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tree, b.at = start.Snapshot, at
+	b.tree, b.origin, b.at = start.Snapshot, start.Origin(), at
 	if start.ForkedFrom != nil {
 		b.at = time.Time{} // what the other run made was there before this one began
 	}
+}
+
+// before is the tree as it was before all work, and when the work began.
+func (b *beginnings) before() (string, time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.origin, b.at
+}
+
+// here has a run that was begun elsewhere begin at a commit of this repository: of what
+// its journal says of the beginning nothing is known here, its time included.
+func (b *beginnings) here(commit string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tree, b.origin, b.at = commit, commit, time.Time{}
 }
 
 // changed lists what a command runs that was something else when the run began.
@@ -83,11 +102,20 @@ func (s *session) newGuard() (*guard, error) {
 		return nil, err
 	}
 	room := &hookRoom{open: s.walls.HookRoom, note: s.host.note}
+	env := s.cfg.ForChildren(s.host.environ)
+	outside := &outsideRoom{
+		began: began.before,
+		spec: sealed.Spec{
+			Repo:  s.repo,
+			Shell: sandbox.Config{Env: env, Path: os.Getenv("PATH")},
+			Homes: s.host.OwnFolders(),
+		},
+	}
 	runner, err := hook.New(hook.Config{
-		Hooks:  hooksOf(s.repo.Root(), s.host.Getenv("PATH"), s.cfg.Hooks),
+		Hooks:  hooksOf(s.repo.Root(), s.host.Getenv("PATH"), s.cfg.Hooks, outside),
 		Room:   room.enter,
 		Dir:    s.repo.Root(),
-		Env:    s.cfg.ForChildren(s.host.environ),
+		Env:    env,
 		Path:   os.Getenv("PATH"),
 		Redact: s.redactRead,
 		Now:    s.host.now,
@@ -99,6 +127,7 @@ func (s *session) newGuard() (*guard, error) {
 		policy: policy,
 		hooks:  runner,
 		room:   room,
+		out:    outside,
 		force:  s.force,
 		now:    s.host.now,
 		note:   s.host.note,
@@ -243,6 +272,9 @@ func (g *guard) withSessionHooks(
 			if !rep.OK() {
 				g.note("a session_end hook failed: " + rep.Why())
 			}
+		}
+		if err := g.out.close(); err != nil {
+			g.note("what hooks outside of walls saw: " + err.Error())
 		}
 	}()
 	in := hook.Input{

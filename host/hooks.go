@@ -7,20 +7,22 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
-	"github.com/plan-engine/plan/internal/scratch"
+	"github.com/plan-engine/plan/host/sealed"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/tools/hook"
 )
 
 // hooksOf are the hooks of the settings, for the work tree at root. What of the tree
-// they run is compared each time before, and must not change while they run: that of a repository's hook with what was
-// trusted, that of the user's own with what was there when the run began.
+// they run is compared each time before, and must not change while they run: that of a
+// repository's hook with what was trusted, that of the user's own with what was there
+// when the run began. One that runs outside has no need of that: outside sees nothing else.
 // Searched is the PATH on which they look for programs.
-func hooksOf(root, searched string, from []config.Hook) []hook.Hook {
+func hooksOf(root, searched string, from []config.Hook, outside *outsideRoom) []hook.Hook {
 	var out []hook.Hook
 	for _, c := range from {
 		h := hook.Hook{
@@ -29,17 +31,17 @@ func hooksOf(root, searched string, from []config.Hook) []hook.Hook {
 			Path:    c.Path,
 			Command: c.Command,
 			Timeout: c.Timeout.Duration,
-			Outside: c.Outside,
 		}
-		if c.From == config.FromUser {
+		switch {
+		case c.From == config.FromUser && c.Outside:
+			h.Outside = func(ctx context.Context) (hook.Room, error) {
+				return outside.enter(ctx, c.Command, programsOf(root, searched, c))
+			}
+		case c.From == config.FromUser:
 			h.Check = func() (hook.Still, error) {
 				return still(root, searched, c, func() error { return checkPrograms(root, searched, c) })
 			}
-			if c.Outside {
-				h.Seal = func() (string, func() error, error) { return seal(root, searched, c) }
-			}
-		} else {
-			h.Outside = false
+		default:
 			h.Check = func() (hook.Still, error) {
 				return still(root, searched, c, func() error { return checkTrusted(root, searched, c) })
 			}
@@ -104,39 +106,12 @@ func checkPrograms(root, searched string, c config.Hook) error {
 	return err
 }
 
-// seal makes copies of what a hook runs in the work tree, and compares them with what was
-// there when the run began: a process that goes on in the tree cannot change them before
-// they run. Where the hook runs a file by another way than its name, such as a Makefile,
-// it runs the one in the tree.
-func seal(root, searched string, c config.Hook) (line string, done func() error, err error) {
-	none := func() error { return nil }
-	programs := programsOf(root, searched, c)
-	if len(programs) == 0 {
-		return c.Command, none, nil
-	}
-	room, err := scratch.New("", scratch.Hook)
-	if err != nil {
-		return "", none, fmt.Errorf("make room for what it runs: %w", err)
-	}
-	if err = trust.Seal(root, room.Dir, programs); err != nil { // it holds links, and is compared afterwards too
-		return c.Command, room.Close, nil //nolint:nilerr // as it is where nothing can be sealed
-	}
-	now, err := trust.Files(room.Dir, programs)
-	if err == nil && now != c.Digest {
-		err = errors.New("what it runs in the work tree was changed just now; put it back, or begin another run")
-	}
-	if err != nil {
-		return "", none, errors.Join(err, room.Close())
-	}
-	return trust.Elsewhere(c.Command, root, room.Dir, programs), room.Close, nil
-}
-
 // pinHooks notes what the user's hooks run in the work tree at root, where a run
 // begins.
 func pinHooks(root, searched string, hooks []config.Hook) ([]config.Hook, error) {
 	out := make([]config.Hook, len(hooks))
 	for i, c := range hooks {
-		if c.From == config.FromUser {
+		if c.From == config.FromUser && !c.Outside {
 			var err error
 			if c.Digest, err = trust.Files(root, programsOf(root, searched, c)); err != nil {
 				return nil, fmt.Errorf("the %s hook %q: %w", c.Event, c.Command, err)
@@ -218,4 +193,42 @@ func (r *hookRoom) close() {
 		r.note("the hooks' walls: " + err.Error())
 	}
 	r.room = nil
+}
+
+// outsideRoom is where hooks run that no wall contains: one place for all of a process.
+type outsideRoom struct {
+	spec  sealed.Spec
+	began func() (tree string, at time.Time)
+
+	mu    sync.Mutex
+	place *sealed.Place // nil before the first such hook
+}
+
+// enter is the room of a hook with a command line, which may run files of the tree.
+func (r *outsideRoom) enter(ctx context.Context, line string, programs []string) (hook.Room, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.place == nil {
+		spec := r.spec
+		spec.Tree, spec.Began = r.began()
+		place, err := sealed.Open(ctx, spec)
+		if err != nil {
+			return hook.Room{}, err
+		}
+		r.place = place
+	}
+	if err := r.place.Admit(ctx, line, programs); err != nil {
+		return hook.Room{}, err
+	}
+	return hook.Room{Dir: r.place.Dir, Shell: r.place.Shell}, nil
+}
+
+func (r *outsideRoom) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.place == nil {
+		return nil
+	}
+	defer func() { r.place = nil }()
+	return r.place.Close()
 }

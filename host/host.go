@@ -164,6 +164,15 @@ func (h *Host) Paths() (config.Paths, error) { return config.FindHome(h.Getenv) 
 // Getenv is the value of a variable of the host's environment, "" for none.
 func (h *Host) Getenv(name string) string { return config.Lookup(h.environ, name) }
 
+// OwnFolders are the user's home and that of plan, which the user's own commands need.
+func (h *Host) OwnFolders() []string {
+	out := []string{h.Getenv("HOME")}
+	if paths, err := h.Paths(); err == nil {
+		out = append(out, paths.Home)
+	}
+	return out
+}
+
 // Now is the time of the host's clock.
 func (h *Host) Now() time.Time { return h.now() }
 

@@ -141,6 +141,9 @@ func (h *Host) goOn(
 	}
 	o.Replan = s.redactRead(o.Replan)
 	s.guard.observe(past...)
+	if from.isForeign() {
+		s.guard.began.here(head)
+	}
 	kit, err := s.kitOf(ctx, run.Start, from)
 	if err != nil {
 		return End{}, err

@@ -31,7 +31,13 @@ func (c *child) query(_ context.Context, a taskQuery) (taskStatus, error) {
 }
 
 // spawn implements spawner.
-func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
+func (d direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
+	return d.run(ctx, t, w, func(*exec.Cmd) func() { return func() {} })
+}
+
+// run runs a task. Prepare changes how it starts; what it returns is called once the
+// task was started, or was not.
+func (direct) run(ctx context.Context, t task, w *watch, prepare func(*exec.Cmd) func()) (ending, error) {
 	cmd := exec.CommandContext(ctx, t.Path)
 	cmd.Args = t.Args
 	cmd.Dir = t.Dir
@@ -44,6 +50,7 @@ func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.task[0], p.task[1], p.task[2]
 	stopped := OwnGroup(cmd)
 	dieWithParent(cmd)
+	started := prepare(cmd)
 
 	// Pdeathsig fires when the thread that forked ends, not the process. While
 	// the thread is locked no other goroutine can end it.
@@ -51,6 +58,7 @@ func (direct) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 	defer runtime.UnlockOSThread()
 	err = cmd.Start()
 	p.handedOver()
+	started()
 	if err != nil {
 		return ending{}, err //nolint:wrapcheck // notStarted says what it was for
 	}

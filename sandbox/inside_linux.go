@@ -49,6 +49,8 @@ func Enter() {
 		err = serve()
 	case role == roleGuard:
 		err = guard()
+	case role == roleSwap:
+		err = swapAndRun(os.Args[3:])
 	case role == roleCache && len(os.Args) > 3:
 		err = newGoCache(os.Args[3:]).serve(os.Stdin, os.Stdout)
 	default:

@@ -59,6 +59,9 @@ type Config struct {
 	Own bool
 	// Set is set for every child on top of that, as NAME=value.
 	Set []string
+	// Swaps are what every child sees in the place of other folders. Where that cannot
+	// be had, none starts, and the error of Run is ErrNoSwap.
+	Swaps []Swap
 	// Timeout is used for a command that names none. Default 10 minutes.
 	Timeout time.Duration
 	// Now is the clock that durations are measured with. Default time.Now.
@@ -96,6 +99,9 @@ func New(cfg Config) (*Shell, error) {
 		timeout: cfg.Timeout,
 		now:     cfg.Now,
 		spawner: direct{},
+	}
+	if len(cfg.Swaps) > 0 {
+		s.spawner = newSwapped(cfg.Swaps)
 	}
 	if cfg.Path == "" {
 		cfg.Path = lookupEnv(s.env, "PATH")

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/failpoint"
@@ -159,21 +158,11 @@ func OpenOwn(ctx context.Context, dir string) (*Repo, error) {
 // checkOut writes the files of a tree into an empty work tree. Where large
 // files cannot be had, it leaves their pointers.
 func (r *Repo) checkOut(ctx context.Context, tree string, written bool) ([]string, error) {
-	call := git.Call{
+	return r.filled(ctx, git.Call{
 		Dir:  r.root,
 		Open: !written,
 		Args: []string{"read-tree", "--reset", "-u", tree},
-	}
-	_, err := r.git.Run(ctx, call)
-	var ge *git.Error
-	if !errors.As(err, &ge) || !strings.Contains(ge.Stderr, "lfs") {
-		return nil, err
-	}
-	call.Env = []string{"GIT_LFS_SKIP_SMUDGE=1"}
-	if _, again := r.git.Run(ctx, call); again != nil {
-		return nil, err
-	}
-	return []string{"large files (Git LFS) are there as pointers only: " + ge.Error()}, nil
+	})
 }
 
 // Drop removes a linked work tree with whatever is in it, and its branch if

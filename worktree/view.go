@@ -209,7 +209,8 @@ func escapeGlob(dir string) string {
 }
 
 func write(dir, name, text string) error {
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600) //nolint:gosec // in a folder of our own
+	if err != nil {
 		return fmt.Errorf("set up git: %w", err)
 	}
 	return nil

@@ -100,8 +100,10 @@ What is known of the job is in the command's environment, as data:
   PLAN_TITLE PLAN_BODY_FILE        a line, and a file with what was asked and proved
   PLAN_VAR_NAME                    each of the job's vars, in upper case
 Put them between double quotes. The rest of the environment is yours, tokens
-included; only the model's key is not in it. Git's hooks run unless they lie in
-the work tree, where a model may have changed them; --run-hooks runs those too.
+included; only the model's key is not in it. The command finds the files of the
+work tree as they were before the work, and those of the work in PLAN_TREE. Git's
+hooks run unless they lie in the work tree; --run-hooks runs those too, as they
+were before the work.
 
 That a job is being published is on disk before its command starts. A job is
 published once: one that failed, or whose command was cut off so that nobody

@@ -21,7 +21,8 @@ func (a *app) prCommand() *cobra.Command {
 their own, and runs your command for it: --publish, or publish in your own
 config.toml, as "plan batch publish" does. The command finds PLAN_RUN, PLAN_REPO,
 PLAN_BASE, PLAN_BRANCH, PLAN_COMMIT, PLAN_TITLE and PLAN_BODY_FILE in its
-environment; nothing that a repository's settings say is run.
+environment, and the files of the work tree as they were before the work; those of
+the work are in PLAN_TREE. Nothing that a repository's settings say is run.
 
 It is done once: what failed, or was cut off, is done again with --retry.`,
 		Example: `  plan pr 01JX --dry-run

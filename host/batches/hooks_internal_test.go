@@ -1,17 +1,19 @@
 package batches
 
 import (
+	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/sandbox"
 )
 
 // Hooks in the work tree run for a publish command where the user says so, with the
-// flag or asked, and the question names them. Else what is left out is told.
+// flag or asked, and the question names them; they run as they were before the work. Else
+// what is left out is told.
 func TestHooksOfTheTreeRunWhereTheUserSaysSo(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -20,11 +22,16 @@ func TestHooksOfTheTreeRunWhereTheUserSaysSo(t *testing.T) {
 	}
 	repo, hooks := filepath.Join(dir, "repo"), filepath.Join(dir, "repo", ".husky")
 	gittest.Git(t, dir, "init", "-q", "repo")
-	gittest.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "x")
-	gittest.Write(t, repo, map[string]string{".husky/reference-transaction": "#!/bin/sh\necho ran >>../ran\n"})
-	if err := os.Chmod(filepath.Join(hooks, "reference-transaction"), 0o700); err != nil {
-		t.Fatal(err)
+	hook := func(does string) {
+		gittest.Write(t, repo, map[string]string{".husky/reference-transaction": "#!/bin/sh\n" + does + "\n"})
+		if err := os.Chmod(filepath.Join(hooks, "reference-transaction"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
+	hook("echo ran >>../ran")
+	gittest.Git(t, repo, "add", "-A")
+	gittest.Git(t, repo, "commit", "-q", "-m", "x")
+	hook("echo evil >>../evil")
 	gittest.Git(t, repo, "config", "core.hooksPath", ".husky")
 	h := host.New(host.Config{Environ: append(os.Environ(), "PLAN_HOME="+filepath.Join(dir, "home"))})
 	b := New(h)
@@ -52,18 +59,25 @@ func TestHooksOfTheTreeRunWhereTheUserSaysSo(t *testing.T) {
 				return test.ask(named)
 			}
 		}
-		env, left, err := b.gitEnv(t.Context(), repo, how)
+		at := publishPlace{dir: repo, origin: "HEAD"}
+		place, left, err := b.publishFrom(t.Context(), at, how, sandbox.Config{Own: true})
 		if err != nil || asked != test.asked || (left == "") != test.runs || left != "" && left != hooks {
-			t.Errorf("%s: %q is left out, asked %d times, %v", test.name, left, asked, err)
+			t.Fatalf("%s: %q is left out, asked %d times, %v", test.name, left, asked, err)
 		}
-		cmd := exec.CommandContext(t.Context(), "git", "update-ref", "refs/x/a", "HEAD")
-		cmd.Dir, cmd.Env = repo, append(os.Environ(), env...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
+		if !place.Swapped {
+			t.Log("no folder can be put in the place of another here: no such hook runs")
+			return
+		}
+		res, err := place.Shell.Run(t.Context(), sandbox.Command{Line: "git update-ref refs/x/a HEAD", Dir: place.Dir})
+		if err := errors.Join(err, place.Close()); err != nil || res.ExitCode != 0 {
+			t.Fatalf("%v: %s", err, res.Output)
 		}
 		ran := os.Remove(filepath.Join(dir, "ran")) == nil
 		if ran != test.runs {
 			t.Errorf("%s: the hook ran: %v", test.name, ran)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "evil")); err == nil {
+			t.Fatalf("%s: what the work made of the hook ran", test.name)
 		}
 	}
 }

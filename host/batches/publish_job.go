@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/engine"
@@ -71,47 +72,28 @@ func (b *Batches) runPublish(
 ) (*batch.Publication, error) {
 	refuse := refusal(p, record)
 	p.Commit = place.commit
-	if err := requireOwnPrograms(place.dir, how.Command, b.host.Getenv("PATH"), place.changed); err != nil {
-		return refuse(err)
-	}
-	forGit, left, err := b.gitEnv(ctx, place.dir, how)
-	if err != nil {
-		return refuse(err)
-	}
-	p.HooksLeft = left
-	shell, err := sandbox.New(sandbox.Config{
+	shell := sandbox.Config{
 		Env:     b.host.UserEnv(),
 		Own:     true,
-		Set:     append(place.env, forGit...),
+		Set:     place.env,
 		Timeout: publishTimeout,
 		Now:     b.host.Now,
-	})
+	}
+	seen, left, err := b.publishFrom(ctx, place, how, shell)
 	if err != nil {
 		return refuse(err)
 	}
+	defer seen.Close() //nolint:errcheck // a copy of what git has
+	p.HooksLeft = left
 	if err := record(); err != nil {
 		return p, err
 	}
-	res, err := shell.Run(ctx, sandbox.Command{Line: how.Command, Dir: place.dir})
+	res, err := seen.Shell.Run(ctx, sandbox.Command{Line: how.Command, Dir: seen.Dir})
 	if err != nil {
 		return refuse(err)
 	}
 	judgePublication(p, res, b.host.UserRedactor()(strings.TrimSpace(string(res.Output))))
 	return p, record()
-}
-
-// gitEnv is what the git of a publish command finds in its environment, and the
-// folder of the hooks that do not run.
-func (b *Batches) gitEnv(ctx context.Context, dir string, how Publish) (env []string, left string, err error) {
-	repo, err := b.host.OpenRepo(ctx, dir)
-	if err != nil {
-		return nil, "", err
-	}
-	env, left, err = repo.UserEnv(ctx, how.RunHooks)
-	if err == nil && left != "" && how.Ask != nil && how.Ask(left) {
-		return repo.UserEnv(ctx, true)
-	}
-	return env, left, err
 }
 
 // judgePublication fills in what came of a publish command.
@@ -146,11 +128,12 @@ func lastLine(text string) string {
 
 // publishPlace is where a publish command runs, and what it is told.
 type publishPlace struct {
-	dir     string
-	changed []string        // what the work changed there, by its path
-	temp    *scratch.Folder // holds the text for people
-	commit  string
-	env     []string
+	dir    string
+	origin string          // the tree before all work
+	began  time.Time       // when the work began
+	temp   *scratch.Folder // holds the text for people
+	commit string
+	env    []string
 }
 
 func (b *Batches) findPublishPlace(
@@ -187,9 +170,7 @@ func (b *Batches) findPublishPlace(
 	if p.dir, err = b.host.WorkFolder(ctx, run); err != nil {
 		return p, err
 	}
-	if p.changed, err = change.Repo.Changed(ctx, change.From, change.To); err != nil {
-		return p, err
-	}
+	p.origin, p.began = change.From, beganAt(run.ID)
 	body, err := p.writeBody(batch.PublishBody(run.Start.Request, l.Checks, l.Verdict, run.ID))
 	if err != nil {
 		return p, err

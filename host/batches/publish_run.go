@@ -129,9 +129,7 @@ func (b *Batches) runPlace(ctx context.Context, db *memory.DB, run *engine.Run, 
 	if err != nil {
 		return p, err
 	}
-	if p.changed, err = change.Repo.Changed(ctx, change.From, change.To); err != nil {
-		return p, err
-	}
+	p.origin, p.began = change.From, beganAt(thread[0].ID)
 	body, err := p.writeBody(batch.PublishBody(thread.Request(), report.Checks, report.Verdict, run.ID))
 	if err != nil {
 		return p, err

@@ -20,7 +20,7 @@ const (
 	Publish = "plan-publish-" // the text of a publication
 	Skill   = "plan-skill-"   // the trial of a draft
 	Edit    = "plan-edit-"    // a text in a person's editor
-	Hook    = "plan-hook-"    // what a hook runs outside of walls
+	Hook    = "plan-hook-"    // a work tree as it was, for commands outside of walls
 	Clone   = ".clone-"       // a clone that is not whole yet
 	Draft   = ".staged-"      // a draft that is not whole yet
 )

@@ -16,7 +16,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -63,14 +62,12 @@ type Hook struct {
 	Command string // for bash
 	// Timeout bounds its time; default 30 s.
 	Timeout time.Duration
-	// Outside runs it in no room.
-	Outside bool
+	// Outside makes the room of a hook that runs outside of that of its phase. Nil: it does
+	// not.
+	Outside func(ctx context.Context) (Room, error)
 	// Check is asked before each run; with an error the hook does not run and
 	// has failed. Nil: it may always run.
 	Check func() (Still, error)
-	// Seal is asked for the command line of a hook that runs outside: it runs copies that
-	// nothing changes any more, which done removes. Nil: it is Command.
-	Seal func() (line string, done func() error, err error)
 }
 
 // Still is asked when a hook has ended; with an error it has failed, whatever it said.
@@ -85,7 +82,7 @@ type Input struct {
 	Attempt  int             `json:"attempt,omitempty"`
 	Conv     string          `json:"conv,omitempty"`
 	Turn     *int            `json:"turn,omitempty"`
-	Dir      string          `json:"dir"` // where it runs: the root of the work tree
+	Dir      string          `json:"dir"` // where it runs: the root of the work tree, or of a copy
 	Tool     string          `json:"tool,omitempty"`
 	Call     string          `json:"call,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`
@@ -161,7 +158,7 @@ type Room struct {
 type Config struct {
 	Hooks []Hook
 	// Room is asked for the room of each hook that does not run outside; ok is false
-	// where there is none, and it runs outside. Default: there is none.
+	// where there is none, and it runs in the work tree. Default: there is none.
 	Room func(ctx context.Context, in Input) (room Room, ok bool, err error)
 	Dir  string   // the root of the work tree
 	Env  []string // as os.Environ gives it; it is cleaned
@@ -266,14 +263,6 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) (rep Report) {
 		h.Timeout = defaultTimeout
 	}
 	line := h.Command
-	if h.Seal != nil {
-		sealed, done, err := h.Seal()
-		if rep.Err = err; err != nil {
-			return rep
-		}
-		defer func() { rep.Err = errors.Join(rep.Err, done()) }()
-		line = sealed
-	}
 	if room.Shell.Pipefail() {
 		line = "set +o pipefail\n" + line
 	}
@@ -310,7 +299,10 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) (rep Report) {
 
 // room is where a hook runs.
 func (r *Runner) room(ctx context.Context, h Hook, in Input) (Room, error) {
-	if !h.Outside && r.cfg.Room != nil {
+	if h.Outside != nil {
+		return h.Outside(ctx)
+	}
+	if r.cfg.Room != nil {
 		if room, ok, err := r.cfg.Room(ctx, in); ok || err != nil {
 			return room, err
 		}
