@@ -165,8 +165,8 @@ type ChecksConfig struct {
 // SetupConfig says what is given to a fetch of what a changed lock file names.
 type SetupConfig struct {
 	// Keys are those of the user that it gets, where it gets no further without: npm
-	// (of .npmrc), netrc, git-credential. They count in the user's own file alone.
-	Keys []string `toml:"keys" json:"keys,omitempty" oneof:"npm,netrc,git-credential"`
+	// (of .npmrc), netrc, git-credential, ssh-agent. They count in the user's own file alone.
+	Keys []string `toml:"keys" json:"keys,omitempty" oneof:"npm,netrc,git-credential,ssh-agent"`
 }
 
 // IsZero says that there is nothing to write, also of an empty list.

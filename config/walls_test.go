@@ -69,7 +69,7 @@ func TestARepositoryHandsOutNoKeys(t *testing.T) {
 		}
 	}
 	if _, _, err := config.Load(place(t, "[setup]\nkeys = ['npm', 'pip']\n", "")); err == nil ||
-		!strings.Contains(err.Error(), `setup.keys entry "pip" must be one of npm, netrc, git-credential`) {
+		!strings.Contains(err.Error(), `setup.keys entry "pip" must be one of npm, netrc, git-credential, ssh-agent`) {
 		t.Errorf("%v", err)
 	}
 }

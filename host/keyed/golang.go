@@ -35,9 +35,16 @@ func (u User) golang(ctx context.Context, tree Tree, changed []string, f *Fetch)
 	}
 	private := sandbox.GoSetting(u.Env, "GOPRIVATE")
 	direct := cmp.Or(sandbox.GoSetting(u.Env, "GONOPROXY"), private)
-	logins := u.logins(ctx, texts, direct)
-	if len(logins) == 0 {
-		return errNone, nil
+	hosts := privateHosts(texts, direct)
+	logins := u.logins(ctx, hosts)
+	bySSH, none := withoutAgent, errNone
+	if u.has(KeySSHAgent) {
+		if f.Agent, none = u.agent(hosts, f); none == nil {
+			bySSH = withAgent
+		}
+	}
+	if len(logins) == 0 && f.Agent == nil {
+		return none, nil
 	}
 	var netrc, store strings.Builder
 	for _, l := range logins {
@@ -54,7 +61,7 @@ func (u User) golang(ctx context.Context, tree Tree, changed []string, f *Fetch)
 	f.Files[keysDir+"gitconfig"] = u.Git + gitSettings
 	set := strings.Join([]string{
 		`NETRC="$KEYS/netrc" GOAUTH=netrc GIT_CONFIG_GLOBAL="$KEYS/gitconfig" GIT_ALLOW_PROTOCOL=https:http:ssh`,
-		`GIT_SSH_COMMAND='ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes'`,
+		bySSH,
 		"GOFLAGS= GOWORK=off GOTOOLCHAIN=local GOVCS='*:git'",
 		"GOPROXY=" + quote(strings.Join(u.goProxies(), ",")),
 		"GOPRIVATE=" + quote(private),
@@ -94,17 +101,13 @@ func copyModules(ctx context.Context, tree Tree, changed []string, f *Fetch) (te
 
 // logins are those of the user for the hosts of private modules, and for all that netrc
 // names.
-func (u User) logins(ctx context.Context, texts map[string]string, direct string) []login {
+func (u User) logins(ctx context.Context, private []string) []login {
 	var out []login
 	if u.has(KeyNetrc) {
 		out = u.netrc()
 	}
-	var private []string
-	if u.has(KeyGitCredential) {
-		private = privateHosts(texts, direct)
-	}
 	for _, host := range private {
-		if slices.ContainsFunc(out, func(l login) bool { return l.host == host }) {
+		if !u.has(KeyGitCredential) || slices.ContainsFunc(out, func(l login) bool { return l.host == host }) {
 			continue
 		}
 		if name, password, err := u.Ask(ctx, host); err == nil { // else go says what it lacks

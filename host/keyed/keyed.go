@@ -26,6 +26,7 @@ const (
 	KeyNPM           = "npm"
 	KeyNetrc         = "netrc"
 	KeyGitCredential = "git-credential" //nolint:gosec // a word of the settings
+	KeySSHAgent      = "ssh-agent"
 )
 
 // Folders of a fetch.
@@ -59,6 +60,7 @@ type Fetch struct {
 	Tool    string
 	Line    string
 	Files   map[string]string // by path, with slashes
+	Agent   *Agent            // nil: none
 	secrets []string
 }
 
@@ -88,7 +90,7 @@ func KeysOf(tool string) []string {
 	case "npm":
 		return []string{KeyNPM}
 	case "go":
-		return []string{KeyNetrc, KeyGitCredential}
+		return []string{KeyNetrc, KeyGitCredential, KeySSHAgent}
 	}
 	return nil
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/checks"
+	"github.com/plan-engine/plan/host/agent"
 	"github.com/plan-engine/plan/host/keyed"
 	"github.com/plan-engine/plan/host/walls"
 	"github.com/plan-engine/plan/internal/oneline"
@@ -127,7 +129,7 @@ func (f *fetcher) withKeys(at place, locks []string) (used []string, more string
 		at.tell(fmt.Sprintf("[fetching with keys: %s]\n", fetch.Tool))
 		res, err := at.runWith(fetch)
 		switch {
-		case errors.Is(err, walls.ErrOpen):
+		case errors.Is(err, walls.ErrOpen), errors.Is(err, agent.ErrNotLent):
 			more += fmt.Sprintf(". %s gets no keys: %v", fetch.Tool, err)
 			continue
 		case err != nil:
@@ -208,8 +210,15 @@ func (c *Checker) prepare(ctx context.Context, t plan.Trial, update func(string)
 			user.Git = c.walls.GitSettings()
 			return keyed.Prepare(ctx, user, files, locks)
 		},
-		runWith: func(f keyed.Fetch) (plan.CheckResult, error) {
+		runWith: func(f keyed.Fetch) (res plan.CheckResult, err error) {
 			room, err := c.walls.KeyedRoom(ctx, t, f.Files)
+			if err == nil && f.Agent != nil {
+				lent, lendErr := agent.Lend(filepath.Join(room.Dir, f.Agent.At), f.Agent.Socket, f.Agent.HostKeys)
+				if lendErr != nil {
+					return res, errors.Join(lendErr, room.Close())
+				}
+				defer func() { err = errors.Join(err, lent.Close()) }()
+			}
 			return run(f.Line, room, err)
 		},
 		tell: func(text string) {

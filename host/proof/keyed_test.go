@@ -201,7 +201,7 @@ func TestGoFetchesWithKeys(t *testing.T) {
 		c = withEnv(t, c, "GOPROXY="+server.URL, "GONOSUMDB=*", "SSL_CERT_FILE="+filepath.Join(home, "ca.pem"), "GOFLAGS=-modcacherw")
 		list := `ls "$(go env GOMODCACHE)"/cache/download/` + module + `/@v/v1.0.0.zip`
 		res := check(t, c, os.Getenv("PATH"), list)
-		if res.ExitCode == 0 || !strings.Contains(res.Output, `keys = ["netrc", "git-credential"]`) {
+		if res.ExitCode == 0 || !strings.Contains(res.Output, `keys = ["netrc", "git-credential", "ssh-agent"]`) {
 			t.Errorf("without: %q", res.Output)
 		}
 		c = withEnv(t, c)
