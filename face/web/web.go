@@ -1,6 +1,6 @@
 // Package web serves pages and an API on which runs are watched, decided and reviewed. Its
 // rooms: guard says who may ask, work does what is asked, watch hands events out, api
-// answers programs. It has no rule of the domain in it, and must not know how a run is
+// answers programs, page people. It has no rule of the domain in it, and must not know how a run is
 // shown anywhere else.
 package web
 
@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan/face/web/api"
 	"github.com/plan-engine/plan/face/web/desk"
 	"github.com/plan-engine/plan/face/web/guard"
+	"github.com/plan-engine/plan/face/web/page"
 	"github.com/plan-engine/plan/face/web/watch"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/background"
@@ -84,9 +85,15 @@ func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) erro
 		Repos:   repos,
 		See:     live,
 	}
+	g := guard.New(token, l.Secure, l.Origins...)
+	pages, err := page.New(w, hub, g.CSRF())
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	mux := http.NewServeMux()
+	mux.Handle("/", pages)
 	mux.Handle(api.Prefix+"/", api.New(w, hub)) //nolint:contextcheck // requests have theirs
-	server := guard.Server(guard.New(token, l.Secure, l.Origins...).Wrap(mux, api.Description))
+	server := guard.Server(g.Wrap(mux, api.Description))
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	err = began(Served{
