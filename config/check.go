@@ -65,6 +65,7 @@ func faults(c Config, wires []wire.Kind) []fault {
 	}
 	out = append(out, wallFaults(c.Walls)...)
 	out = append(out, languageFaults(c.LSP)...)
+	out = append(out, mcpFaults(c.MCP)...)
 	for i, c := range c.Checks.Run {
 		if text := wrongCheck(c); text != "" {
 			out = append(out, fault{

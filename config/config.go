@@ -108,6 +108,12 @@ type Config struct {
 	// LSP are language servers, by the language that the tool symbols asks them about.
 	LSP map[string]LSPConfig `toml:"lsp,omitempty" json:"lsp,omitempty"`
 
+	// MCP are servers of tools, by name. Those of a repository are among them once they are
+	// trusted, with their origin.
+	MCP map[string]MCPConfig `toml:"mcp,omitempty" json:"mcp,omitempty"`
+	// Tools says how tools from outside are offered.
+	Tools ToolsConfig `toml:"tools,omitempty" json:"tools,omitzero"`
+
 	// Publish is the command that `plan batch publish` runs for each approved
 	// job, and PublishInterval the least time between two of them. Nothing else
 	// reads them, and never from a repository.
@@ -261,6 +267,13 @@ type LSPConfig struct {
 	// Command starts it: it speaks over its standard input and output. It runs behind the
 	// wall of the phase that asks.
 	Command string `toml:"command" json:"command,omitempty"`
+}
+
+// ToolsConfig says how tools from outside are offered.
+type ToolsConfig struct {
+	// Budget is how many tokens their schemas may take in a request; the rest is found by
+	// words. Unset: a twentieth of the model's window, and at most 4000. 1 offers none by name.
+	Budget int `toml:"budget,omitempty" json:"budget,omitempty" max:"1000000"`
 }
 
 // lspLanguages are those that a language server can be named for.

@@ -65,6 +65,10 @@ func Load(src Source) (Config, []Warning, error) {
 		for i := range own.Hooks {
 			own.Hooks[i].From = FromUser
 		}
+		for name, s := range own.MCP {
+			s.From = FromUser
+			own.MCP[name] = s
+		}
 		cfg = over(cfg, own)
 	}
 	var warnings []Warning

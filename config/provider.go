@@ -105,6 +105,11 @@ func (c Config) KeyNames() []string {
 			}
 		}
 	}
+	for _, s := range c.MCP {
+		for _, name := range s.variables() {
+			names[name] = true
+		}
+	}
 	return slices.Sorted(maps.Keys(names))
 }
 

@@ -21,6 +21,11 @@ func (c Config) Public() Config {
 		providers[name] = p.public()
 	}
 	c.Providers = providers
+	servers := maps.Clone(c.MCP)
+	for name, s := range servers {
+		servers[name] = s.public()
+	}
+	c.MCP = servers
 	return c
 }
 
@@ -122,6 +127,9 @@ func (c Config) Secrets(environ []string) []Secret {
 	addURL(c.BaseURL, "base_url", add)
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		c.Providers[name].secrets("providers."+name, add)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		c.MCP[name].secrets("mcp."+name, add)
 	}
 	return out
 }

@@ -3,13 +3,10 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config/trust"
@@ -36,6 +33,7 @@ type theirs struct {
 	hooks    []Hook // with their digests; "" for one that has none
 	hookErrs []error
 	wires    []wire.Kind
+	servers  []theirServer // of tools
 }
 
 // readTheirs reads a repository's file. It may be older or newer than this
@@ -60,6 +58,9 @@ func readTheirs(root string, wires []wire.Kind) (theirs, error) {
 			Key:  u.name(),
 		}
 		if isKnown(u.key) {
+			if u.key[0] == "mcp" {
+				continue // each server is trusted by itself
+			}
 			w.Why = waits
 			t.loosens = append(t.loosens, w)
 			continue
@@ -72,7 +73,7 @@ func readTheirs(root string, wires []wire.Kind) (theirs, error) {
 		h.Digest, err = HookDigest(root, h)
 		t.hooks, t.hookErrs = append(t.hooks, h), append(t.hookErrs, err)
 	}
-	return t, nil
+	return t, t.readServers(root)
 }
 
 // under lays what the file may say over the settings.
@@ -86,7 +87,7 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 	if t.asks() && trusted(t.item()) {
 		var all Config
 		if _, err := decode(t.path, t.data, &all); err == nil && len(faults(all, t.wires)) == 0 {
-			all.Permission, all.Hooks = nil, nil
+			all.Permission, all.Hooks, all.MCP = nil, nil, nil
 			all.Walls.Show = joined(cfg.Walls.Show, all.Walls.Show)
 			all.Walls.AllowEnv = cfg.Walls.AllowEnv // it would name the user's keys
 			all.Setup = cfg.Setup                   // it would hand them out
@@ -142,7 +143,8 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 		h.From = FromTrusted
 		cfg.Hooks = append(slices.Clip(cfg.Hooks), h)
 	}
-	return cfg, warnings
+	cfg, more := t.withServers(cfg, trusted)
+	return cfg, append(warnings, more...)
 }
 
 // item is the file as something to be trusted.
@@ -239,30 +241,8 @@ func Claims(root string) ([]trust.Item, error) {
 	for i := range t.hooks {
 		out = append(out, t.hookItem(i))
 	}
-	servers, err := t.servers()
-	return append(out, servers...), err
-}
-
-// servers lists the MCP servers of the file.
-func (t theirs) servers() ([]trust.Item, error) {
-	var doc struct {
-		MCP map[string]any `toml:"mcp"`
-	}
-	if err := toml.Unmarshal(t.data, &doc); err != nil {
-		return nil, fmt.Errorf("read the settings: %s: mcp: %w", t.path, err)
-	}
-	var out []trust.Item
-	for _, name := range slices.Sorted(maps.Keys(doc.MCP)) {
-		text, err := plan.MarshalCompact(doc.MCP[name])
-		if err != nil {
-			return nil, fmt.Errorf("read the settings: %s: mcp.%s: %w", t.path, name, err)
-		}
-		out = append(out, trust.Item{
-			Kind:   "mcp",
-			Path:   theirFile + "#mcp." + name,
-			Digest: trust.Text(string(text)),
-			Detail: "an MCP server: " + string(text),
-		})
+	for _, s := range t.servers {
+		out = append(out, s.item)
 	}
 	return out, nil
 }

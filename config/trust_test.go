@@ -84,7 +84,7 @@ func TestTrust(t *testing.T) {
 		}
 		return items
 	}
-	items := expect("at first", "mine, repository rule, note, note, note")
+	items := expect("at first", "mine, repository rule, note, note, note, note")
 	if len(items) != 4 {
 		t.Fatalf("%+v", items)
 	}
@@ -95,7 +95,7 @@ func TestTrust(t *testing.T) {
 		}
 	}
 	yes(items[1])
-	expect("the hook", "mine, trusted hook, repository rule, note, note, hook")
+	expect("the hook", "mine, trusted hook, repository rule, note, note, note, hook")
 	yes(items...)
 	const all = "theirs, trusted hook, trusted rule, config, hook, mcp, skill"
 	expect("everything", all)
@@ -105,7 +105,7 @@ func TestTrust(t *testing.T) {
 	yes(items...)
 	expect("again", all)
 	write(t, filepath.Join(src.Repo, ".plan/hooks/more.sh"), "x\n")
-	yes(expect("what may belong to hooks has changed", "theirs, trusted rule, note, config, mcp, skill")...)
+	yes(expect("what may belong to hooks has changed", "theirs, trusted rule, note, note, config, skill")...)
 	write(t, filepath.Join(src.Repo, ".claude/skills/deploy/run.sh"), "y\n")
 	expect("the skill has changed", "theirs, trusted hook, trusted rule, config, hook, mcp")
 	if err := os.Symlink("/etc/passwd", filepath.Join(src.Repo, ".claude/skills/deploy/link")); err != nil {
@@ -119,7 +119,7 @@ func TestTrust(t *testing.T) {
 	if n, err := store.Revoke(ctx, src.Repo); err != nil || n != 4 {
 		t.Errorf("%d revoked, %v", n, err)
 	}
-	expect("revoked", "mine, repository rule, note, note, note")
+	expect("revoked", "mine, repository rule, note, note, note, note")
 }
 
 func TestTrustFailsClosed(t *testing.T) {

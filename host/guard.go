@@ -306,5 +306,6 @@ func withRules(cfg, was, now config.Config) config.Config {
 	cfg.Permission = now.Permission
 	cfg.Hooks = keepPins(now.Hooks, was.Hooks)
 	cfg.AutoApprove = now.AutoApprove
+	cfg.MCP = now.MCP // which hold no keys where they are kept with a run
 	return cfg
 }

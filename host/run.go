@@ -328,7 +328,7 @@ func (s *session) forgetBeginning(ctx context.Context, b beginning, surveyed fun
 
 // prepare collects what a run is started with.
 func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed func() (survey, error)) (err error) {
-	if b.kit, err = s.newKit(); err != nil {
+	if b.kit, err = s.newKit(ctx, r.Text); err != nil {
 		return err
 	}
 	if s.learn.OffersSkills(ctx, r.Text) {
@@ -437,7 +437,7 @@ func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanD
 // with, and for one that was begun elsewhere those of this version.
 func (s *session) kitOf(ctx context.Context, start *plan.RunStart, from story) (phases.Kit, error) {
 	if from.isForeign() {
-		return s.newKit()
+		return s.newKit(ctx, start.Request)
 	}
 	return s.loadKit(ctx, start)
 }

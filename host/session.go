@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/host/learning"
 	"github.com/plan-engine/plan/host/proof"
+	"github.com/plan-engine/plan/host/toolbox"
 	"github.com/plan-engine/plan/host/walls"
 	"github.com/plan-engine/plan/internal/userinfo"
 	"github.com/plan-engine/plan/loop"
@@ -46,6 +47,8 @@ type session struct {
 	story   story // what of the run's journal was written elsewhere
 	proof   *proof.Proof
 	index   *tools.Index // of what files mention, for the tools of all phases
+	toolbox *toolbox.Toolbox
+	about   string // the repository that is learned about
 	secrets *config.KnownSecrets
 	redact  func(string) string // of secrets
 	// redactRead is redact for what a model reads, without credentials in addresses.
@@ -109,6 +112,17 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 		return err
 	}
 	s.index = tools.NewIndex(wordsOf(paths.Home, learnAbout))
+	if err := s.openWalls(ctx, paths, learnAbout); err != nil {
+		return err
+	}
+	s.guard, err = s.newGuard()
+	return err
+}
+
+// openWalls opens what commands run with, and the tools from outside, which are started
+// like them.
+func (s *session) openWalls(ctx context.Context, paths config.Paths, learnAbout string) (err error) {
+	h := s.host
 	env, set := walls.Environment(s.cfg, h.environ)
 	s.shell, err = sandbox.New(sandbox.Config{
 		Env:     env,
@@ -140,8 +154,9 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 	if err != nil {
 		return err
 	}
-	s.guard, err = s.newGuard()
-	return err
+	s.about = learnAbout
+	s.toolbox = s.openToolbox(paths, learnAbout)
+	return nil
 }
 
 // wordsOf is the file of a home with the words of a repository's source files: a cache.
@@ -234,8 +249,8 @@ func (s *session) waitForCleanup() {
 	}
 }
 
-// newKit is this version's prompts and tools.
-func (s *session) newKit() (phases.Kit, error) {
+// newKit is this version's prompts and tools, for a run with this request.
+func (s *session) newKit(ctx context.Context, request string) (phases.Kit, error) {
 	set, err := tools.New(tools.Config{Root: s.repo.Root(), Shell: s.shell})
 	if err != nil {
 		return phases.Kit{}, wrap("open the tools", err)
@@ -245,6 +260,9 @@ func (s *session) newKit() (phases.Kit, error) {
 		return phases.Kit{}, wrap("open the tools", err)
 	}
 	kit, err := phases.NewKit(offered, s.looksWithCommands())
+	if err == nil {
+		kit, err = s.withOutside(ctx, kit, request)
+	}
 	if err == nil && isSet(s.cfg.SubAgents) {
 		err = kit.AddTask()
 	}
@@ -308,6 +326,7 @@ func (s *session) newPhases(
 		Recall:         s.learn.Recall,
 		Index:          s.index,
 		Servers:        s.cfg.Servers(),
+		Outside:        s.outside(),
 		Skill:          s.learn.LoadSkill,
 		Window:         s.servers.Window,
 		LearnWindow:    s.servers.Learn,

@@ -86,7 +86,8 @@ func (h *Host) repositoryClaims(root string) ([]trust.Item, error) {
 	for _, f := range namedFolders(h.environ, root) {
 		items = append(items, folderItem(f))
 	}
-	return items, nil
+	changed, err := h.toolClaims(root)
+	return append(items, changed...), err
 }
 
 // Root is the repository.

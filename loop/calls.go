@@ -127,7 +127,30 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		return c
 	}
 	c.args, c.notes = args, arguments.Tell(notes)
+	if d := dispatcher(o.tool); d != nil {
+		l.redirect(c, d)
+	}
 	return c
+}
+
+// redirect makes a call of a dispatcher one of the tool that it means: under that name it
+// is judged, recorded and shown.
+func (l *Loop) redirect(c *call, d Dispatcher) {
+	tool, inner, problem := d.Dispatch(c.args)
+	if tool == nil {
+		c.reject("refused", orElse(problem, "There is no such tool."))
+		return
+	}
+	o := newOffer(tool)
+	l.inner[o.info.Name] = o
+	c.offer, c.name = o, o.info.Name
+	args, notes, problem := o.args.Mend(string(inner))
+	if problem != "" {
+		c.args = inner
+		c.reject("invalid", problem)
+		return
+	}
+	c.args, c.notes = args, c.notes+arguments.Tell(notes)
 }
 
 // judgeRepetition asks the storm breaker about the calls of an answer. What makes no

@@ -22,6 +22,7 @@ import (
 type Loop struct {
 	cfg       Config
 	offered   map[string]*offer
+	inner     map[string]*offer // tools that calls of a dispatcher meant
 	specs     []Spec
 	names     []string         // of the offered tools
 	textTools []textcalls.Tool // the same, as calls in text are looked for
@@ -88,6 +89,7 @@ func New(cfg Config, past []plan.Event) (*Loop, error) {
 	l := &Loop{
 		cfg:     cfg,
 		offered: map[string]*offer{},
+		inner:   map[string]*offer{},
 		grace:   grace,
 		account: account.New(cfg.Limits, cfg.Spent, cfg.Cost),
 	}

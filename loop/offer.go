@@ -22,22 +22,31 @@ func newOffer(t Tool) *offer {
 	}
 }
 
+// offerOf is a tool that is offered by name, or that a dispatcher has led to.
+func (l *Loop) offerOf(name string) (*offer, bool) {
+	if o, ok := l.offered[name]; ok {
+		return o, true
+	}
+	o, ok := l.inner[name]
+	return o, ok
+}
+
 // mutating says whether a tool may change something.
 func (l *Loop) mutating(name string) bool {
-	o, ok := l.offered[name]
+	o, ok := l.offerOf(name)
 	return !ok || o.info.Writes
 }
 
 // repeatable says whether running a tool again does no harm.
 func (l *Loop) repeatable(name string) bool {
-	o, ok := l.offered[name]
+	o, ok := l.offerOf(name)
 	return ok && !o.info.Writes && o.info.Effect == plan.EffectReplay
 }
 
 // runsCommands says whether a tool runs commands, by its category: tools are named as
 // a program likes.
 func (l *Loop) runsCommands(name string) bool {
-	o, ok := l.offered[name]
+	o, ok := l.offerOf(name)
 	return ok && o.info.Category == CategoryExec
 }
 
@@ -51,12 +60,13 @@ func (l *Loop) looksOnly(name string) bool {
 	if !l.repeatable(name) {
 		return false
 	}
-	i := l.offered[name].info
+	o, _ := l.offerOf(name)
+	i := o.info
 	return !i.Asks && !i.Prunes && !i.External && i.Delegate == nil
 }
 
 // asks says whether a tool's results are a person's words.
 func (l *Loop) asks(name string) bool {
-	o, ok := l.offered[name]
+	o, ok := l.offerOf(name)
 	return ok && o.info.Asks
 }

@@ -32,6 +32,30 @@ type Verifiable interface {
 	Apply(ctx context.Context, in Input, intent plan.Intent) (Result, error)
 }
 
+// Dispatcher is a tool whose calls are calls of tools that the conversation does not offer by
+// name: hooks, rules and the journal see the tool that is meant, with its arguments. What the
+// model has written stays as it is.
+type Dispatcher interface {
+	// Dispatch is the tool that a call means, and what it is called with. It returns at once,
+	// and does nothing else. Without a tool, problem is what the model reads.
+	Dispatch(args json.RawMessage) (tool Tool, inner json.RawMessage, problem string)
+}
+
+// dispatcher finds a dispatcher in a tool, also inside one that wraps it.
+func dispatcher(t Tool) Dispatcher {
+	for t != nil {
+		if d, ok := t.(Dispatcher); ok {
+			return d
+		}
+		w, ok := t.(interface{ Unwrap() Tool })
+		if !ok {
+			return nil
+		}
+		t = w.Unwrap()
+	}
+	return nil
+}
+
 // verifiable finds what is verifiable in a tool, also inside one that wraps
 // it; nil if nothing is.
 func verifiable(t Tool) Verifiable {

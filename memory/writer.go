@@ -80,6 +80,9 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	return nil
 }
 
+// Run is the run whose journal it writes.
+func (w *Writer) Run() plan.RunID { return w.run }
+
 // Append commits events in one transaction and returns them with their Seq.
 // When it returns, they are on disk. The first event of a run is its RunStart,
 // and nothing follows its RunEnd.

@@ -12,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/review"
 	"github.com/plan-engine/plan/tools"
+	"github.com/plan-engine/plan/tools/outside"
 )
 
 //go:embed prompts/*.md
@@ -66,6 +67,47 @@ func (k Kit) WithSkills() Kit {
 	for _, d := range descriptions() {
 		if d.LoadsSkills {
 			k.Offer[d.phase] = inOrder(append(slices.Clip(k.Offer[d.phase]), tools.Names(tools.Skill)...))
+		}
+	}
+	return k
+}
+
+// Outsiders are the tools from outside that a run has when it begins.
+type Outsiders struct {
+	// Named are offered by name, to the phases that may call them.
+	Named []loop.Info
+	// About says of the others where they come from, "" where there are none. Further
+	// reports whether a phase has some that are not named.
+	About   string
+	Further func(reads bool) bool
+}
+
+// WithOutside is the kit of a run that has tools from outside. Phases that only look are
+// offered those that only read.
+func (k Kit) WithOutside(o Outsiders) Kit {
+	k.Offer, k.Tools = maps.Clone(k.Offer), maps.Clone(k.Tools)
+	for _, d := range descriptions() {
+		if !d.UsesOutside {
+			continue
+		}
+		var named []string
+		for _, info := range o.Named {
+			if d.Writes || outside.Reads(info) {
+				named = append(named, info.Name)
+				k.Tools[info.Name] = info.Spec
+			}
+		}
+		if o.Further != nil && o.Further(!d.Writes) {
+			named = append(named, tools.Names(tools.Outside)...)
+		}
+		if len(named) > 0 {
+			k.Offer[d.phase] = inOrder(append(slices.Clip(k.offer(d.phase)), named...))
+		}
+	}
+	for _, name := range tools.Names(tools.Outside) {
+		if spec := k.Tools[name]; o.About != "" && strings.HasPrefix(name, "find") {
+			spec.Description += "\n" + o.About
+			k.Tools[name] = spec
 		}
 	}
 	return k

@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/tools"
+	"github.com/plan-engine/plan/tools/outside"
 )
 
 // Config is what the phases of one run work with.
@@ -102,6 +103,9 @@ type Config struct {
 	Skill    func(ctx context.Context, name string) (string, error)
 	// Servers are the command lines of language servers that symbols asks, by language.
 	Servers map[string]string
+	// Outside opens the tools that come from outside, for a conversation of a phase that works
+	// in dir and starts programs with shell, which may be nil. Nil: there are none.
+	Outside func(p plan.Phase, dir string, shell tools.Shell) *outside.Set
 	// Index is where the tool symbols finds what mentions a name; nil: each phase
 	// begins anew.
 	Index *tools.Index

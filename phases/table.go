@@ -48,6 +48,9 @@ type Traits struct {
 	MayRunCommands bool
 	// LoadsSkills says that the phase can load skills in runs that have any.
 	LoadsSkills bool
+	// UsesOutside says that the phase has tools from outside in runs that have any: those that
+	// only read, unless it writes.
+	UsesOutside bool
 }
 
 // lookOn is the refusal of phases that only read.
@@ -59,7 +62,7 @@ func descriptions() []description {
 	return []description{
 		{
 			phase:   plan.Explore,
-			Traits:  Traits{MayRunCommands: true, LoadsSkills: true},
+			Traits:  Traits{MayRunCommands: true, LoadsSkills: true, UsesOutside: true},
 			prompts: []string{"explore", "short", "either", "form", "brief", "ask"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Recall, tools.Ask, tools.Prune},
 			refusal: lookOn,
@@ -67,7 +70,7 @@ func descriptions() []description {
 		},
 		{
 			phase:   plan.Plan,
-			Traits:  Traits{MayRunCommands: true, LoadsSkills: true},
+			Traits:  Traits{MayRunCommands: true, LoadsSkills: true, UsesOutside: true},
 			prompts: []string{"plan"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Recall, tools.Ask, tools.Prune},
 			refusal: lookOn,
@@ -75,7 +78,7 @@ func descriptions() []description {
 		},
 		{
 			phase:   plan.Implement,
-			Traits:  Traits{Writes: true, LoadsSkills: true},
+			Traits:  Traits{Writes: true, LoadsSkills: true, UsesOutside: true},
 			prompts: []string{"implement", "retry"},
 			offers: []tools.Purpose{
 				tools.Inspect, tools.Modify, tools.Execute, tools.Remember, tools.Recall, tools.Ask,
@@ -87,7 +90,7 @@ func descriptions() []description {
 		},
 		{
 			phase:   plan.Review,
-			Traits:  Traits{Judges: true},
+			Traits:  Traits{Judges: true, UsesOutside: true},
 			prompts: []string{"review"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Execute, tools.Recall, tools.Prune},
 			refusal: "%tool% is not offered in Review: a reviewer changes nothing. If something must change, " +

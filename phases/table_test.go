@@ -18,7 +18,7 @@ func TestEveryPhaseIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kit = kit.WithSkills()
+	kit = kit.WithSkills().WithOutside(phases.Outsiders{Further: func(bool) bool { return true }})
 	var offered []string
 	for _, p := range append(plan.Phases(), plan.Critique) {
 		if kit.Prompts[string(p)] == "" {

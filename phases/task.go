@@ -9,6 +9,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/tools"
+	"github.com/plan-engine/plan/tools/outside"
 )
 
 // taskTool is the tool that hands a task to a sub-agent.
@@ -42,24 +43,31 @@ func (ph *Phases) offered(
 	known := handedOver(b)
 	maps.Copy(known, seen(slices.Concat(b.Carried...)))
 	maps.Copy(known, seen(b.Past))
-	if set, err = ph.openTools(room, known, ph.openedBefore(b), wanted.ask); err != nil {
-		return nil, nil, nil, err
+	foreign := ph.openOutside(b.Phase, room)
+	if set, err = ph.openTools(room, known, ph.openedBefore(b), wanted.ask, foreign); err != nil {
+		return nil, nil, nil, errors.Join(err, foreign.Close())
 	}
 	ph.opened, ph.openedFor = set, b.Conv
-	shut = set.Close
+	shut = func() error { return errors.Join(foreign.Close(), set.Close()) }
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, shut())
 		}
 	}()
 	for _, name := range ph.cfg.Kit.offer(b.Phase) {
+		if outside.IsOutside(name) {
+			spec := ph.cfg.Kit.Tools[name]
+			spec.Name = name
+			out = append(out, foreign.Tool(spec))
+			continue
+		}
 		from, names := set, []string{name}
 		if name == taskTool {
 			// What sub-agents are shown their parent has not seen.
-			if from, err = ph.openTools(room, nil, nil, nil); err != nil {
+			if from, err = ph.openTools(room, nil, nil, nil, nil); err != nil {
 				return nil, nil, nil, err
 			}
-			shut = func() error { return errors.Join(set.Close(), from.Close()) }
+			shut = func() error { return errors.Join(foreign.Close(), set.Close(), from.Close()) }
 			names = taskTools()
 		}
 		own, err := from.Tools(names...)
@@ -72,6 +80,15 @@ func (ph *Phases) offered(
 		out = append(out, own...)
 	}
 	return ph.cfg.Kit.dress(out), set, shut, nil
+}
+
+// openOutside opens the tools from outside of a phase. Without any, those that a run was
+// started with say that they are gone.
+func (ph *Phases) openOutside(p plan.Phase, room Room) *outside.Set {
+	if d, _ := describe(p); ph.cfg.Outside == nil || !d.UsesOutside {
+		return outside.New(outside.Config{})
+	}
+	return ph.cfg.Outside(p, room.Dir, room.runner())
 }
 
 // delegate is a sub-agent with these tools.
@@ -102,7 +119,12 @@ func (ph *Phases) openTools(
 	seen map[string]string,
 	before *tools.Set,
 	replan func(string) bool,
+	foreign *outside.Set,
 ) (*tools.Set, error) {
+	var from tools.Outsiders
+	if foreign != nil {
+		from = foreign
+	}
 	return tools.New(tools.Config{
 		Root:     room.Dir,
 		Shell:    room.runner(),
@@ -116,6 +138,7 @@ func (ph *Phases) openTools(
 		Index:    ph.cfg.Index,
 		Skill:    ph.cfg.Skill,
 		Replan:   replan,
+		Outside:  from,
 	})
 }
 

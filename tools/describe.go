@@ -27,6 +27,7 @@ const (
 	Ask      Purpose = "ask"      // puts a question to a person
 	Prune    Purpose = "prune"    // makes room in the conversation
 	Replan   Purpose = "replan"   // gives the plan up for another one
+	Outside  Purpose = "outside"  // finds and calls tools that come from outside
 )
 
 // builtin is one tool as it describes itself. It stands in the tool's own file;
@@ -60,6 +61,8 @@ func builtins() []builtin {
 		askTool(),
 		pruneTool(),
 		replanTool(),
+		findToolsTool(),
+		useToolTool(),
 	}
 }
 

@@ -68,8 +68,18 @@ type Config struct {
 	// Index is where symbols finds what mentions a name. Sets of one run share it; nil:
 	// the set has one of its own, which forgets all when it is closed.
 	Index *Index
+	// Outside finds and names tools that come from outside; nil: there are none.
+	Outside Outsiders
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
+}
+
+// Outsiders finds tools that come from outside. [outside.Set] does.
+type Outsiders interface {
+	// Find searches them by words, and says what a model can call.
+	Find(ctx context.Context, query string) loop.Result
+	// Dispatch is the tool of this name; without one, problem says why.
+	Dispatch(name string) (tool loop.Tool, problem string)
 }
 
 // Shell runs command lines. [sandbox.Shell] is one.

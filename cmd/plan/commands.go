@@ -42,6 +42,7 @@ func (a *app) commands() []command.Row {
 		{Name: "worktree", Make: a.worktreeCommand, Group: command.Keep},
 		{Name: "memory", Make: a.memoryCommand, Group: command.Keep},
 		{Name: "skills", Make: a.skillsCommand, Group: command.Keep},
+		{Name: "tools", Make: a.toolsCommand, Group: command.Keep},
 		{Name: "journal", Make: a.journalCommand, Group: command.Keep},
 		{Name: "__serve", Make: a.scriptServeCommand},
 		{Name: "events", Make: a.eventsCommand, Now: "show --events"},

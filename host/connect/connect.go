@@ -167,6 +167,11 @@ func (c Connector) note(text string) {
 // keyCommandTimeout bounds a command that prints a key.
 const keyCommandTimeout = 30 * time.Second
 
+// KeyCommand runs a command of the user's own settings that prints a key.
+func (c Connector) KeyCommand(ctx context.Context, line string) (string, error) {
+	return c.keyCommand(ctx, line)
+}
+
 // keyCommand runs a command of the user's own settings that prints a key.
 func (c Connector) keyCommand(ctx context.Context, line string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandTimeout)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools/outside"
 )
 
 // The moments.
@@ -224,7 +225,7 @@ func (r *Runner) Each(ctx context.Context, in Input, stop func(Report) bool) []R
 }
 
 func (h Hook) fits(in Input) bool {
-	if h.Event != in.Event || (h.Tool != "" && !doublestar.MatchUnvalidated(h.Tool, in.Tool)) {
+	if h.Event != in.Event || (h.Tool != "" && !fitsTool(h.Tool, in.Tool)) {
 		return false
 	}
 	return h.Path == "" || slices.ContainsFunc(in.Paths, func(p string) bool {
@@ -233,6 +234,12 @@ func (h Hook) fits(in Input) bool {
 		}
 		return doublestar.MatchUnvalidated(strings.TrimPrefix(h.Path, "./"), path.Clean(p))
 	})
+}
+
+// fitsTool matches the name of a tool, that of one from outside also as rules have it.
+func fitsTool(pattern, name string) bool {
+	return doublestar.MatchUnvalidated(pattern, name) ||
+		doublestar.MatchUnvalidated(pattern, outside.RuleName(name))
 }
 
 // run runs one hook to its end.

@@ -7,6 +7,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/tools"
+	"github.com/plan-engine/plan/tools/outside"
 )
 
 // Read makes a call to be judged of a tool's arguments: what the tool says that
@@ -29,6 +30,7 @@ func (p *Policy) Hooks(dir string, force bool) loop.Hooks {
 	return loop.Hooks{BeforeTool: func(_ context.Context, t loop.ToolCall) loop.Decision {
 		call := Read(t.Info.Name, t.Args, dir)
 		call.Untold = call.Untold && t.Info.Writes && t.Info.Delegate == nil
+		call.Foreign = outside.IsOutside(t.Info.Name) && !outside.Reads(t.Info)
 		r := p.Judge(call)
 		decided := plan.ApprovalResolved{
 			Call:   t.ID,

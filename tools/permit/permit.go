@@ -141,6 +141,9 @@ type Call struct {
 	// Untold says that the call changes files and that it cannot be told which. It
 	// is asked about where a rule about paths asks or denies.
 	Untold bool
+	// Foreign says that the tool comes from outside and may change something: it is asked
+	// about unless a rule allows it by name.
+	Foreign bool
 }
 
 // Ruling is what the rules say about a call.
@@ -278,6 +281,8 @@ func rank(a Action) int { return slices.Index([]Action{Allow, Ask, Deny}, a) }
 // grantFor is the narrowest rule that lets the very same call pass.
 func (p *Policy) grantFor(c Call) plan.Grant {
 	switch {
+	case c.Foreign:
+		return plan.Grant{Tool: c.Tool}
 	case c.Command != "":
 		return plan.Grant{Tool: c.Tool, Command: quoteCommand(strings.TrimSpace(c.Command))}
 	case len(c.Paths) == 1:

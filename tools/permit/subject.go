@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/tools/outside"
 )
 
 // subject is one thing that is judged by itself.
@@ -20,6 +21,8 @@ type subject struct {
 	// untold says that files are changed, and that it cannot be told which.
 	untold bool
 	only   bool // it is mentioned, and may be a path
+	// foreign says that it is a call from outside of which nothing says that it only reads.
+	foreign bool
 	// changed are files that the call runs and that rules were not given for.
 	changed func() []string
 }
@@ -50,15 +53,19 @@ func sure(fits bool) answer {
 // subjects takes a call apart into what is judged by itself.
 func (p *Policy) subjects(c Call) []subject {
 	place := p.at(c.Dir)
-	if c.Command != "" {
+	var out []subject
+	if c.Command != "" && !c.Foreign {
 		return place.commands(c)
 	}
-	var out []subject
-	if len(c.Paths) == 0 || c.Untold {
+	if c.Command != "" {
+		out = place.commands(c)
+	}
+	if len(c.Paths) == 0 || c.Untold || c.Foreign {
 		out = append(out, subject{
-			place:  place,
-			tool:   c.Tool,
-			untold: c.Untold,
+			place:   place,
+			tool:    c.Tool,
+			untold:  c.Untold,
+			foreign: c.Foreign,
 		})
 	}
 	for _, text := range c.Mentions {
@@ -104,6 +111,9 @@ func (p Place) commands(c Call) []subject {
 
 // hazard says why it is asked about by default, "" if it is not.
 func (s subject) hazard() string {
+	if s.foreign {
+		return fmt.Sprintf("%s comes from outside, and nothing says that it only reads", outside.RuleName(s.tool))
+	}
 	if s.part == nil {
 		return ""
 	}
@@ -120,7 +130,7 @@ func (s subject) about(reason string) string {
 
 // fits reports whether a rule is about it.
 func (s subject) fits(r Rule) answer {
-	if r.Tool != "" && !fitsName(r.Tool, s.tool) {
+	if r.Tool != "" && !fitsName(r.Tool, s.tool) && !fitsName(r.Tool, outside.RuleName(s.tool)) {
 		return no
 	}
 	loose, out := r.Action == Allow, yes

@@ -1,0 +1,96 @@
+package toolbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/tools/mcp"
+)
+
+// listFile keeps the tools of a server: what it is, and for a repository's server whose,
+// is in its name, so that another server of that name begins anew.
+type listFile struct{ path string }
+
+// mostList bounds the file, in bytes.
+const mostList = 32 << 20
+
+func (t *Toolbox) lists(name string, c config.MCPConfig) *listFile {
+	what := c.Digest
+	root := ""
+	if c.From == config.FromTrusted {
+		root = t.cfg.Root
+	} else {
+		what = c.Line() + "\n" + c.URL
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s", len(root), root, len(what), what))
+	file := "mcp-" + name + "-" + hex.EncodeToString(sum[:6]) + ".json"
+	return &listFile{path: filepath.Join(t.cfg.Home, "tools", file)}
+}
+
+// Read implements [mcp.Lists]. What cannot be read is asked for again.
+func (f *listFile) Read() *mcp.List {
+	info, err := os.Stat(f.path)
+	if err != nil || info.Size() > mostList {
+		return nil
+	}
+	data, err := os.ReadFile(f.path)
+	if err != nil {
+		return nil
+	}
+	var l mcp.List
+	if json.Unmarshal(data, &l) != nil || l.Accepted == nil {
+		return nil
+	}
+	return &l
+}
+
+// Write implements [mcp.Lists].
+func (f *listFile) Write(l mcp.List) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("keep a list of tools: %w", err)
+	}
+	if old, err := os.ReadFile(f.path); err == nil && string(old) == string(data) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return fmt.Errorf("keep a list of tools: %w", err)
+	}
+	return durable.Replace(f.path, data, 0o600)
+}
+
+// listItem is a list of tools as something to be trusted.
+func listItem(server, digest, detail string) trust.Item {
+	return trust.Item{
+		Kind:   "tools",
+		Path:   "mcp." + server,
+		Digest: digest,
+		Detail: detail,
+	}
+}
+
+// Claims lists the servers whose tools wait for a person: because they are new, have changed
+// since they were accepted, or speak to the model.
+func (t *Toolbox) Claims() []trust.Item {
+	var out []trust.Item
+	servers := t.cfg.Settings.MCPServers()
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		l := t.lists(name, servers[name]).Read()
+		if l == nil {
+			continue
+		}
+		if waiting := l.Waiting(); waiting != "" {
+			out = append(out, listItem(name, l.Digest(), "tools of a server, which it describes so (its own words):\n"+waiting))
+		}
+	}
+	return out
+}

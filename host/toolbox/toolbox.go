@@ -1,0 +1,242 @@
+// Package toolbox opens the tools that come from outside, as the settings name them: for a
+// conversation of a phase, for a run that begins, and for a person who looks at them.
+//
+// It knows the settings and what speaks with servers. It must not know what drives a run.
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/phases"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools"
+	"github.com/plan-engine/plan/tools/mcp"
+	"github.com/plan-engine/plan/tools/outside"
+)
+
+// Config is what tools are opened with.
+type Config struct {
+	Settings config.Config
+	// Root is the repository that trust is kept for, and Tree says where the work tree is
+	// that the run works in.
+	Root string
+	Tree func() string
+	// Home is PLAN_HOME, and UserHome the user's own.
+	Home, UserHome string
+	Getenv         func(string) string
+	// KeyCommand runs a command that prints a key, and Secret is told each key.
+	KeyCommand func(ctx context.Context, line string) (string, error)
+	Secret     func(key string)
+	Trusted    func(trust.Item) bool
+	// Own is a shell without walls, with the user's environment, for servers that the user
+	// wants outside.
+	Own func() (*sandbox.Shell, error)
+	// Searched is the PATH on which programs are looked for.
+	Searched string
+	// Ask puts a question of a server to the person; nil: nobody is there.
+	Ask func(ctx context.Context, q mcp.Question) mcp.Answer
+	// Used is told of each call.
+	Used func(ctx context.Context, p plan.Phase, tool string, took time.Duration, failed bool)
+	Now  func() time.Time
+}
+
+// Toolbox is the tools from outside of one run.
+type Toolbox struct{ cfg Config }
+
+// New makes a toolbox. Nothing is started.
+func New(cfg Config) *Toolbox { return &Toolbox{cfg: cfg} }
+
+// IsEmpty reports whether the settings name no tools from outside.
+func (t *Toolbox) IsEmpty() bool { return len(t.cfg.Settings.MCPServers()) == 0 }
+
+// Place is where a conversation works that uses tools.
+type Place struct {
+	Phase plan.Phase // "" for none
+	Dir   string
+	Shell tools.Shell // behind the wall of the phase; nil: no programs are started there
+}
+
+// Open opens the tools of a conversation: [phases.Config.Outside].
+func (t *Toolbox) Open(p plan.Phase, dir string, shell tools.Shell) *outside.Set {
+	return outside.New(outside.Config{
+		Sources: t.Sources(Place{Phase: p, Dir: dir, Shell: shell}),
+		Refuse:  refusal(p),
+		Index:   newIndex,
+	})
+}
+
+// refusal says why a phase has no tool that may change something.
+func refusal(p plan.Phase) func(loop.Info) string {
+	if phases.TraitsOf(p).Writes {
+		return nil
+	}
+	return func(info loop.Info) string {
+		if outside.Reads(info) {
+			return ""
+		}
+		return fmt.Sprintf("%s is not offered in %s, which changes nothing: nothing says that it only reads. What "+
+			"should be done with it belongs into what you hand over, and Implement does it.", outside.RuleName(info.Name), p)
+	}
+}
+
+// newIndex searches tools with SQLite.
+func newIndex(ctx context.Context, of []outside.Document) (outside.Index, error) {
+	names, texts := make([]string, len(of)), make([]string, len(of))
+	for i, d := range of {
+		names[i], texts[i] = d.Name, d.Text
+	}
+	return memory.NewTextIndex(ctx, names, texts)
+}
+
+// Sources are where the tools come from, in the order of their names, for a conversation.
+func (t *Toolbox) Sources(at Place) []outside.Source {
+	var out []outside.Source
+	servers := t.cfg.Settings.MCPServers()
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		out = append(out, mcp.New(t.server(name, servers[name], at)))
+	}
+	return out
+}
+
+// server is a server as a conversation uses it.
+func (t *Toolbox) server(name string, c config.MCPConfig, at Place) mcp.Config {
+	of := mcp.Config{
+		Name:     name,
+		Line:     c.Line(),
+		URL:      c.URL,
+		KeyName:  c.KeyEnv,
+		ReadOnly: c.ReadOnly,
+		Allow:    c.Allow,
+		Deny:     c.Deny,
+		Timeout:  c.Timeout.Duration,
+		Check:    func() error { return t.check(c) },
+		Lists:    t.lists(name, c),
+		Dir:      at.Dir,
+		Ask:      t.cfg.Ask,
+		Now:      t.cfg.Now,
+	}
+	if of.Timeout <= 0 {
+		of.Timeout = t.cfg.Settings.Timeouts.MCP.Duration
+	}
+	for _, variable := range slices.Sorted(maps.Keys(c.Env)) {
+		of.Env = append(of.Env, mcp.Variable{Name: variable, Value: t.valueOf(c.Env[variable])})
+	}
+	of.Headers = map[string]string{}
+	for header, value := range c.Headers {
+		of.Headers[header] = t.valueOf(value)
+	}
+	if c.KeyEnv != "" || c.KeyCommand != "" {
+		of.Key = func(ctx context.Context) (string, error) { return t.key(ctx, c) }
+	}
+	if t.cfg.Used != nil {
+		of.Observe = func(ctx context.Context, tool string, took time.Duration, failed bool) {
+			t.cfg.Used(ctx, at.Phase, tool, took, failed)
+		}
+	}
+	of.Trusted = func(digest string) bool { return t.cfg.Trusted(listItem(name, digest, "")) }
+	switch {
+	case c.Outside && c.URL == "":
+		of.Shell, of.Dir = &own{make: t.cfg.Own}, t.cfg.UserHome
+	case at.Shell != nil:
+		of.Shell = at.Shell
+	}
+	if !c.Outside && !t.hasNetwork(at.Phase) {
+		of.Offline = fmt.Sprintf("%s has no network: set network = true in [phase.%s], or outside = true in [mcp.%s]",
+			at.Phase, at.Phase, name)
+	}
+	return of
+}
+
+// hasNetwork reports whether the commands of a phase have the network.
+func (t *Toolbox) hasNetwork(p plan.Phase) bool {
+	if set := t.cfg.Settings.Phase[p].Network; set != nil {
+		return *set
+	}
+	return p == "" || phases.TraitsOf(p).Writes
+}
+
+// valueOf is a value, or that of the variable which it names.
+func (t *Toolbox) valueOf(value string) string {
+	if name, ok := strings.CutPrefix(value, "$"); ok {
+		return t.cfg.Getenv(name)
+	}
+	return value
+}
+
+// key fetches a server's key.
+func (t *Toolbox) key(ctx context.Context, c config.MCPConfig) (string, error) {
+	key := ""
+	if c.KeyCommand != "" {
+		out, err := t.cfg.KeyCommand(ctx, c.KeyCommand)
+		if err != nil {
+			return "", fmt.Errorf("run its key_command: %w", err)
+		}
+		if key = strings.TrimSpace(out); key == "" {
+			return "", errors.New("its key_command printed nothing")
+		}
+	} else if key = strings.TrimSpace(t.cfg.Getenv(c.KeyEnv)); key == "" {
+		return "", fmt.Errorf("%s is not set", c.KeyEnv)
+	}
+	t.cfg.Secret(key)
+	return key, nil
+}
+
+// check looks whether a server is still what was trusted: that of a repository by digest; one
+// without walls must not run what a run can change.
+func (t *Toolbox) check(c config.MCPConfig) error {
+	tree := t.cfg.Tree()
+	if c.From == config.FromTrusted {
+		now, err := config.ServerDigest(tree, c)
+		if err != nil {
+			return fmt.Errorf("what it runs cannot be read: %w", err)
+		}
+		if now != c.Digest {
+			return errors.New("what it runs has changed since it was trusted; look at it, and allow it again with `plan trust`")
+		}
+		return nil
+	}
+	if !c.Outside || c.URL != "" {
+		return nil
+	}
+	line := c.Line()
+	files := append(trust.Programs(tree, line, false), trust.Found(tree, line, t.cfg.Searched)...)
+	if len(files) > 0 {
+		return fmt.Errorf("it is to run without walls, and runs what a run can change (%s); keep it outside of the "+
+			"repository, or take outside = true away", strings.Join(slices.Compact(files), ", "))
+	}
+	return nil
+}
+
+// own is a shell without walls that is made when it is first needed.
+type own struct {
+	make  func() (*sandbox.Shell, error)
+	mu    sync.Mutex
+	shell *sandbox.Shell
+}
+
+// Run implements [mcp.Shell].
+func (o *own) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	o.mu.Lock()
+	if o.shell == nil {
+		made, err := o.make()
+		if err != nil {
+			o.mu.Unlock()
+			return sandbox.Result{}, err
+		}
+		o.shell = made
+	}
+	o.mu.Unlock()
+	return o.shell.Run(ctx, c)
+}

@@ -1,0 +1,59 @@
+package host
+
+import (
+	"context"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/toolbox"
+	"github.com/plan-engine/plan/loop"
+)
+
+// ListTools says which tools come from outside for the repository at dir. Sources that are not
+// known are asked, behind the walls of Explore; with refresh all are.
+func (h *Host) ListTools(ctx context.Context, dir string, refresh bool) (found []toolbox.Source, err error) {
+	err = h.WithTools(ctx, dir, plan.Explore, func(box *toolbox.Toolbox, at toolbox.Place) (err error) {
+		found, err = box.List(ctx, at, refresh)
+		return err
+	})
+	return found, err
+}
+
+// TryTool calls a tool from outside once: behind the walls of Explore if it only reads, and
+// those of Implement otherwise.
+func (h *Host) TryTool(ctx context.Context, dir, name, args string) (res loop.Result, err error) {
+	repo, err := h.OpenRepo(ctx, dir)
+	if err != nil {
+		return res, err
+	}
+	box, err := h.withNotes(func(string) {}).Toolbox(repo.Root())
+	if err != nil {
+		return res, err
+	}
+	p := plan.Implement
+	if box.Reads(name) {
+		p = plan.Explore
+	}
+	err = h.WithTools(ctx, dir, p, func(box *toolbox.Toolbox, at toolbox.Place) (err error) {
+		res, err = box.Try(ctx, at, name, args)
+		return err
+	})
+	return res, err
+}
+
+// ToolStats says what became of tools from outside, in the repository at dir or in all.
+func (h *Host) ToolStats(ctx context.Context, dir string, all bool) ([]toolbox.Stats, error) {
+	root := ""
+	if !all {
+		repo, err := h.OpenRepo(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		root = repo.Root()
+	}
+	db, err := h.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := db.ToolStats(ctx, root)
+	return toolbox.StatsOf(kept), err
+}
