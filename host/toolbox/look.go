@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/loop/arguments"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/tools/mcp"
 	"github.com/plan-engine/plan/tools/outside"
 )
 
@@ -60,7 +61,7 @@ func viewOf(info loop.Info) Tool {
 	return Tool{
 		Name:        outside.RuleName(info.Name),
 		Wire:        info.Name,
-		Description: info.Description,
+		Description: mcp.Words(info.Description),
 		Schema:      info.Schema,
 		Reads:       outside.Reads(info),
 		Bytes:       outside.SchemaBytes(info.Spec),

@@ -140,8 +140,8 @@ func (c *connection) because(ctx context.Context, err error) error {
 			return why
 		}
 	}
-	if errors.Is(err, sdk.ErrConnectionClosed) {
-		c.fail(err)
+	if errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing) {
+		c.fail(err) // the next call begins another session
 	}
 	return err
 }

@@ -57,7 +57,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 	}
 	about := fmt.Sprintf("The server %s asks: %s", s.cfg.Name, clean(r.Params.Message))
 	if len(schema.Properties) == 0 {
-		a := s.cfg.Ask(ctx, Question{Text: about, Options: []string{"yes", "no"}})
+		a := s.ask(ctx, Question{Text: about, Options: []string{"yes", "no"}})
 		if a.Given && strings.EqualFold(strings.TrimSpace(a.Text), "yes") {
 			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
 		}
@@ -66,7 +66,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 	content := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		p := schema.Properties[name]
-		a := s.cfg.Ask(ctx, p.question(about, name))
+		a := s.ask(ctx, p.question(about, name))
 		value, ok := p.value(a)
 		if !ok {
 			return no, nil
@@ -74,6 +74,20 @@ func (s *Server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 		content[name] = value
 	}
 	return &sdk.ElicitResult{Action: "accept", Content: content}, nil
+}
+
+// ask asks the person. The time until there is an answer is not the server's.
+func (s *Server) ask(ctx context.Context, q Question) Answer {
+	ctx, cancel := context.WithTimeout(ctx, longestAnswer)
+	defer cancel()
+	resume := s.clock.pause()
+	a := s.cfg.Ask(ctx, q)
+	said := a.Text
+	if !a.Given {
+		said = "no answer"
+	}
+	resume(fmt.Sprintf("[the person was asked: %s; %s]", q.Text, clean(said)))
+	return a
 }
 
 func clean(text string) string { return oneline.Cut(oneline.Of(sanitize.Line(text)), 500) }

@@ -105,8 +105,13 @@ func TestAServerIsUsed(t *testing.T) {
 		c.Dir = dir
 		c.Key = func(context.Context) (string, error) { return "the key", nil }
 		c.KeyName = "SERVER_KEY"
-		c.Ask = func(_ context.Context, q mcp.Question) mcp.Answer {
+		c.Timeout = 2 * time.Second
+		c.Ask = func(ctx context.Context, q mcp.Question) mcp.Answer {
 			asked = append(asked, q.Text)
+			select { // a person takes longer than a call may
+			case <-time.After(2500 * time.Millisecond):
+			case <-ctx.Done():
+			}
 			return mcp.Answer{Text: "Ada", Given: true}
 		}
 	})
@@ -139,7 +144,8 @@ func TestAServerIsUsed(t *testing.T) {
 	if got := call(t, s, "list_resources", `{}`); !strings.Contains(got.Output, "note://one") {
 		t.Errorf("%+v", got)
 	}
-	if got := call(t, s, "ask_name", "{}"); !strings.Contains(got.Output, "accept Ada") || len(asked) != 1 {
+	if got := call(t, s, "ask_name", "{}"); !strings.Contains(got.Output, "accept Ada") || len(asked) != 1 ||
+		!strings.Contains(got.Output, "[the person was asked: The server test asks: Which name? [name]; Ada]") {
 		t.Errorf("%+v after %q", got, asked)
 	}
 	if got := call(t, s, "sample", "{}"); !got.Error {
