@@ -97,6 +97,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 		return End{}, err
 	}
 	s.waitForCleanup()
+	s.host.sendTraces(ctx, s.db, d.id, end)
 	return End{
 		End:    end,
 		Run:    d.id,

@@ -38,6 +38,7 @@ func (a *app) eventsCommand() *cobra.Command {
 // registerEvents registers what is chosen of a journal.
 func (s *shown) registerEvents(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&s.follow, "follow", "f", false, "of events: wait for more until the run is final")
+	cmd.Flags().StringVar(&s.otlp, "otlp", "", "of events: send them as traces to the OpenTelemetry collector at `URL`")
 	cmd.Flags().Int64Var(&s.after, "after", 0, "of events: only those with a seq greater than `SEQ`")
 }
 
@@ -45,6 +46,13 @@ func (s *shown) registerEvents(cmd *cobra.Command) {
 func (a *app) showEvents(ctx context.Context, db *memory.DB, id plan.RunID, what shown) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
+	if what.otlp != "" {
+		spans, err := a.host.SendTraces(ctx, id, what.otlp)
+		if err != nil {
+			return err
+		}
+		return a.said(id, render.Count(spans, "span")+" sent")
+	}
 	lines := db.Lines(ctx, id, what.after)
 	if what.follow {
 		lines = db.Follow(ctx, id, what.after)

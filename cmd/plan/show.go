@@ -24,6 +24,7 @@ type shown struct {
 	version            int
 	events, graph      bool
 	follow             bool
+	otlp               string
 	after              int64
 	phase              string
 	attempt            int
@@ -98,8 +99,8 @@ func (s shown) check() error {
 	switch {
 	case s.after < 0:
 		return usage("--after cannot be negative")
-	case !s.events && (s.follow || s.after != 0):
-		return usage("--follow and --after go with --events")
+	case !s.events && (s.follow || s.after != 0 || s.otlp != ""):
+		return usage("--follow, --after and --otlp go with --events")
 	case s.attempt < 0:
 		return usage("--attempt counts from 1")
 	case (s.transcript || s.cost) && (s.plan || s.report), s.transcript && s.cost:

@@ -1,7 +1,7 @@
 // Package web serves pages and an API on which runs are watched, decided and reviewed. Its
-// rooms: guard says who may ask, work does what is asked, watch hands events out, api
-// answers programs, page people. It has no rule of the domain in it, and must not know how a run is
-// shown anywhere else.
+// rooms: guard says who may ask, desk does what is asked, watch hands events out, page
+// answers people and api programs, metrics counts, and record keeps a log. It has no rule
+// of the domain in it, and must not know how a run is shown anywhere else.
 package web
 
 import (
@@ -16,7 +16,9 @@ import (
 	"github.com/plan-engine/plan/face/web/api"
 	"github.com/plan-engine/plan/face/web/desk"
 	"github.com/plan-engine/plan/face/web/guard"
+	"github.com/plan-engine/plan/face/web/metrics"
 	"github.com/plan-engine/plan/face/web/page"
+	"github.com/plan-engine/plan/face/web/record"
 	"github.com/plan-engine/plan/face/web/watch"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/background"
@@ -55,7 +57,7 @@ const defaultConcurrency = 4
 
 // Serve serves until ctx ends, and returns once every run that it drove is parked or has
 // ended. Began is called once it listens.
-func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) error) error {
+func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) error) (err error) {
 	if o.Concurrency == 0 {
 		o.Concurrency = defaultConcurrency
 	}
@@ -63,37 +65,26 @@ func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) erro
 	if err != nil {
 		return err
 	}
+	paths, err := h.Paths()
+	if err != nil {
+		return err
+	}
+	log, err := record.Open(paths.Logs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
 	l, err := o.Place.Listen(ctx)
 	if err != nil {
 		return err
 	}
+	s := newServer(ctx, h, o, repos, log)
 	token := rand.Text()
-	hub := watch.New(h)
-	live := func(ev plan.Event) {
-		if ev.Live() {
-			hub.Live(ev)
-		}
-	}
-	runs := background.New(ctx, h, background.Config{
-		Most: o.Concurrency,
-		See:  live,
-	})
-	w := &desk.Desk{
-		Host:    h,
-		Runs:    runs,
-		Options: o.Run,
-		Repos:   repos,
-		See:     live,
-	}
-	g := guard.New(token, l.Secure, l.Origins...)
-	pages, err := page.New(w, hub, g.CSRF())
+	handler, err := s.handler(guard.New(token, l.Secure, l.Origins...)) //nolint:contextcheck // requests have theirs
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", pages)
-	mux.Handle(api.Prefix+"/", api.New(w, hub)) //nolint:contextcheck // requests have theirs
-	server := guard.Server(g.Wrap(mux, api.Description))
+	server := guard.Server(handler)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	err = began(Served{
@@ -107,9 +98,9 @@ func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) erro
 		case <-ctx.Done():
 		}
 	}
-	runs.Park()
-	hub.Close()
-	runs.Wait()
+	s.desk.Runs.Park()
+	s.hub.Close()
+	s.desk.Runs.Wait()
 	if err = errors.Join(err, server.Close()); errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -117,4 +108,61 @@ func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) erro
 		return fmt.Errorf("serve the pages: %w", err)
 	}
 	return nil
+}
+
+// server is what stands behind the guard.
+type server struct {
+	desk    *desk.Desk
+	hub     *watch.Hub
+	metrics *metrics.Metrics
+	log     *record.Log
+}
+
+func newServer(ctx context.Context, h *host.Host, o Options, repos []string, log *record.Log) *server {
+	s := &server{
+		hub: watch.New(h),
+		log: log,
+	}
+	s.desk = &desk.Desk{
+		Host:    h,
+		Options: o.Run,
+		Repos:   repos,
+		See:     s.see,
+		Runs: background.New(ctx, h, background.Config{
+			Most:  o.Concurrency,
+			See:   s.see,
+			Ended: log.Ended,
+			Note:  log.Note,
+		}),
+	}
+	s.metrics = &metrics.Metrics{
+		Desk:     s.desk,
+		Watchers: s.hub.Watchers,
+		Most:     o.Concurrency,
+		Began:    h.Now(),
+	}
+	return s
+}
+
+// see takes each event of what is driven here.
+func (s *server) see(ev plan.Event) {
+	if ev.Live() {
+		s.hub.Live(ev)
+		return
+	}
+	s.metrics.Saw(ev)
+	s.log.Saw(ev)
+}
+
+// handler answers what the guard lets through.
+func (s *server) handler(g *guard.Guard) (http.Handler, error) {
+	pages, err := page.New(s.desk, s.hub, g.CSRF())
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", pages)
+	mux.Handle(api.Prefix+"/", api.New(s.desk, s.hub))
+	mux.Handle("GET "+metrics.Path, s.metrics)
+	return s.log.Wrap(g.Wrap(mux, api.Description), s.desk.Host.Now, s.metrics.Answered), nil
 }
