@@ -94,12 +94,15 @@ type Request struct {
 // Part is a piece of what is sent to a model, by what it is there for.
 type Part struct {
 	Kind string `json:"kind"`
-	Tool string `json:"tool,omitempty"` // of a result
+	Tool string `json:"tool,omitempty"` // of a result; of schemas, [OutsideTools] or ""
 	// Bytes is its text; Again are those of them, of a result that shows something,
 	// that stood in the conversation already.
 	Bytes int64 `json:"bytes"`
 	Again int64 `json:"again,omitempty"`
 }
+
+// OutsideTools stands for the tools of servers, and those that find and call them.
+const OutsideTools = "outside"
 
 // The kinds of parts.
 const (

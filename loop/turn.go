@@ -182,11 +182,21 @@ func (l *Loop) request(ctx context.Context) error {
 func (l *Loop) tellParts(req *plan.Request, sent int) {
 	if req.Whole = sent == 0 || req.Moved != "" || !l.makeup.Told; req.Whole {
 		sent = 0
-		var schemas int
+		var schemas, foreign int
 		for _, s := range l.specs {
-			schemas += len(s.Name) + len(s.Description) + len(s.Schema)
+			size := len(s.Name) + len(s.Description) + len(s.Schema)
+			if l.offered[s.Name].info.Category == CategoryMCP {
+				foreign += size
+				continue
+			}
+			schemas += size
 		}
 		req.Parts = makeup.Add(req.Parts, plan.Part{Kind: plan.PartSchemas, Bytes: int64(schemas)})
+		req.Parts = makeup.Add(req.Parts, plan.Part{
+			Kind:  plan.PartSchemas,
+			Tool:  plan.OutsideTools,
+			Bytes: int64(foreign),
+		})
 		req.Parts = makeup.Add(req.Parts, plan.Part{Kind: plan.PartSystem, Bytes: int64(len(l.cfg.System))})
 	}
 	req.Parts = append(req.Parts, l.makeup.Of(l.messages, sent)...)

@@ -17,6 +17,9 @@ func kindName(r costs.InputRow) string {
 	case plan.PartSystem:
 		return "system prompt"
 	case plan.PartSchemas:
+		if r.Tool == plan.OutsideTools {
+			return "schemas from outside"
+		}
 		return "tool schemas"
 	case plan.PartHandedOver:
 		return "handed over"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan/host/toolbox"
@@ -44,7 +45,7 @@ func toolSource(w io.Writer, s toolbox.Source) error {
 			what = "reads"
 		}
 		rows = append(rows, []string{
-			"  " + t.Name[len(s.Name)+1:],
+			"  " + strings.TrimPrefix(t.Name, s.Name+"."),
 			what,
 			strconv.Itoa(t.Bytes) + " B",
 			oneline.Cut(oneline.Of(t.Description), shownWords),
