@@ -28,7 +28,11 @@ func (h *Host) Cancel(ctx context.Context, id plan.RunID) (c Cancelled, err erro
 	writer, err := db.Own(ctx, id)
 	if errors.As(err, &c.Asked) {
 		_, err := db.Post(ctx, id, string(cancel), nil)
-		return c, err
+		if !errors.Is(err, memory.ErrEnded) {
+			return c, err
+		}
+		info, err := db.Run(ctx, id) // it came to its end just now
+		return Cancelled{AlreadyFinal: info.State}, err
 	}
 	if err != nil {
 		return c, err

@@ -86,7 +86,7 @@ func TestNumbers(t *testing.T) {
 	}
 	_, text := get("metrics", c.at.Token)
 	for _, line := range []string{
-		`plan_runs{state="approved"} 1`, `plan_events_total{type="run_end"} 1`, `plan_http_answers_total{code="401"} 1`,
+		`plan_runs{state="approved"} 1`, `plan_events_total{type="run_start"} 1`, `plan_http_answers_total{code="401"} 1`,
 		`# TYPE plan_tokens gauge`, `plan_driven_runs_max 4`,
 	} {
 		if !strings.Contains(text, line+"\n") {

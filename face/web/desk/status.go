@@ -33,7 +33,8 @@ func Status(err error) int {
 		return http.StatusTooManyRequests
 	case errors.Is(err, background.ErrClosing), errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable
-	case errors.As(err, &held), errors.As(err, &final), errors.As(err, &same), errors.As(err, &advised):
+	case errors.Is(err, memory.ErrEnded), errors.As(err, &held), errors.As(err, &final), errors.As(err, &same),
+		errors.As(err, &advised):
 		return http.StatusConflict // it is not as the request supposes
 	}
 	return http.StatusInternalServerError
