@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -17,7 +16,6 @@ import (
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
-	"github.com/plan-engine/plan/tools"
 	"github.com/plan-engine/plan/tools/mcp"
 	"github.com/plan-engine/plan/tools/outside"
 )
@@ -28,6 +26,7 @@ func (s *session) openToolbox(paths config.Paths, root string) *toolbox.Toolbox 
 	h := s.host
 	cfg := h.toolboxConfig(s.cfg, paths, root)
 	cfg.Tree = func() string { return s.repo.Root() }
+	cfg.Room = func(ctx context.Context, p plan.Phase) (phases.Room, error) { return s.walls.ToolRoom(ctx, p) }
 	cfg.Secret = func(key string) { s.secrets.Add(config.Secret{Name: "KEY", Value: key}) }
 	cfg.Used = func(ctx context.Context, p plan.Phase, tool string, took time.Duration, failed bool) {
 		use := memory.ToolUse{
@@ -116,7 +115,7 @@ func (s *session) withOutside(ctx context.Context, kit phases.Kit, request strin
 }
 
 // outside opens tools from outside for the phases; nil where there are none.
-func (s *session) outside() func(plan.Phase, string, tools.Shell) *outside.Set {
+func (s *session) outside() func(plan.Phase) *outside.Set {
 	if s.toolbox.IsEmpty() {
 		return nil
 	}
@@ -167,14 +166,9 @@ func (h *Host) toolClaims(root string) ([]trust.Item, error) {
 	return box.Claims(), nil
 }
 
-// WithTools has something done with the tools from outside that the settings name for the
+// withTools has something done with the tools from outside that the settings name for the
 // repository at dir, as a phase would use them: behind its walls.
-func (h *Host) WithTools(
-	ctx context.Context,
-	dir string,
-	p plan.Phase,
-	do func(box *toolbox.Toolbox, at toolbox.Place) error,
-) (err error) {
+func (h *Host) withTools(ctx context.Context, dir string, do func(box *toolbox.Toolbox) error) (err error) {
 	repo, err := h.OpenRepo(ctx, dir)
 	if err != nil {
 		return err
@@ -201,16 +195,6 @@ func (h *Host) WithTools(
 	if err := s.openWalls(ctx, paths, repo.Root()); err != nil {
 		return err
 	}
-	if s.toolbox.IsEmpty() {
-		return do(s.toolbox, toolbox.Place{Phase: p, Dir: repo.Root()})
-	}
-	room, err := s.walls.PhaseRoom(ctx, p, plan.Trees{})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		err = errors.Join(err, room.Close())
-		s.waitForCleanup()
-	}()
-	return do(s.toolbox, toolbox.Place{Phase: p, Dir: room.Dir, Shell: room.Shell})
+	defer s.waitForCleanup()
+	return do(s.toolbox)
 }

@@ -11,8 +11,8 @@ import (
 // ListTools says which tools come from outside for the repository at dir. Sources that are not
 // known are asked, behind the walls of Explore; with refresh all are.
 func (h *Host) ListTools(ctx context.Context, dir string, refresh bool) (found []toolbox.Source, err error) {
-	err = h.WithTools(ctx, dir, plan.Explore, func(box *toolbox.Toolbox, at toolbox.Place) (err error) {
-		found, err = box.List(ctx, at, refresh)
+	err = h.withTools(ctx, dir, func(box *toolbox.Toolbox) (err error) {
+		found, err = box.List(ctx, plan.Explore, refresh)
 		return err
 	})
 	return found, err
@@ -21,20 +21,12 @@ func (h *Host) ListTools(ctx context.Context, dir string, refresh bool) (found [
 // TryTool calls a tool from outside once: behind the walls of Explore if it only reads, and
 // those of Implement otherwise.
 func (h *Host) TryTool(ctx context.Context, dir, name, args string) (res loop.Result, err error) {
-	repo, err := h.OpenRepo(ctx, dir)
-	if err != nil {
-		return res, err
-	}
-	box, err := h.withNotes(func(string) {}).Toolbox(repo.Root())
-	if err != nil {
-		return res, err
-	}
-	p := plan.Implement
-	if box.Reads(name) {
-		p = plan.Explore
-	}
-	err = h.WithTools(ctx, dir, p, func(box *toolbox.Toolbox, at toolbox.Place) (err error) {
-		res, err = box.Try(ctx, at, name, args)
+	err = h.withTools(ctx, dir, func(box *toolbox.Toolbox) (err error) {
+		p := plan.Implement
+		if box.Reads(name) {
+			p = plan.Explore
+		}
+		res, err = box.Try(ctx, p, name, args)
 		return err
 	})
 	return res, err

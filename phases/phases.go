@@ -103,9 +103,9 @@ type Config struct {
 	Skill    func(ctx context.Context, name string) (string, error)
 	// Servers are the command lines of language servers that symbols asks, by language.
 	Servers map[string]string
-	// Outside opens the tools that come from outside, for a conversation of a phase that works
-	// in dir and starts programs with shell, which may be nil. Nil: there are none.
-	Outside func(p plan.Phase, dir string, shell tools.Shell) *outside.Set
+	// Outside opens the tools that come from outside, for a conversation of a phase. Nil: there
+	// are none.
+	Outside func(p plan.Phase) *outside.Set
 	// Index is where the tool symbols finds what mentions a name; nil: each phase
 	// begins anew.
 	Index *tools.Index

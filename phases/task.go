@@ -43,7 +43,7 @@ func (ph *Phases) offered(
 	known := handedOver(b)
 	maps.Copy(known, seen(slices.Concat(b.Carried...)))
 	maps.Copy(known, seen(b.Past))
-	foreign := ph.openOutside(b.Phase, room)
+	foreign := ph.openOutside(b.Phase)
 	if set, err = ph.openTools(room, known, ph.openedBefore(b), wanted.ask, foreign); err != nil {
 		return nil, nil, nil, errors.Join(err, foreign.Close())
 	}
@@ -84,11 +84,11 @@ func (ph *Phases) offered(
 
 // openOutside opens the tools from outside of a phase. Without any, those that a run was
 // started with say that they are gone.
-func (ph *Phases) openOutside(p plan.Phase, room Room) *outside.Set {
+func (ph *Phases) openOutside(p plan.Phase) *outside.Set {
 	if d, _ := describe(p); ph.cfg.Outside == nil || !d.UsesOutside {
 		return outside.New(outside.Config{})
 	}
-	return ph.cfg.Outside(p, room.Dir, room.runner())
+	return ph.cfg.Outside(p)
 }
 
 // delegate is a sub-agent with these tools.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/loop/arguments"
 	"github.com/plan-engine/plan/memory"
@@ -35,9 +36,9 @@ type Tool struct {
 
 // List says which tools there are. Sources that are not known are asked, and with refresh
 // all of them.
-func (t *Toolbox) List(ctx context.Context, at Place, refresh bool) ([]Source, error) {
+func (t *Toolbox) List(ctx context.Context, p plan.Phase, refresh bool) ([]Source, error) {
 	out := []Source{}
-	sources := t.Sources(at)
+	sources := t.Sources(p)
 	set := outside.New(outside.Config{Sources: sources})
 	for _, src := range sources {
 		tools := src.Known()
@@ -70,7 +71,7 @@ func viewOf(info loop.Info) Tool {
 
 // Reads reports whether a tool that is known only reads.
 func (t *Toolbox) Reads(name string) bool {
-	for _, src := range t.Sources(Place{}) {
+	for _, src := range t.Sources("") {
 		for _, tool := range src.Known() {
 			if info := tool.Info(); info.Name == name || outside.RuleName(info.Name) == name {
 				return outside.Reads(info)
@@ -81,8 +82,8 @@ func (t *Toolbox) Reads(name string) bool {
 }
 
 // Try calls a tool by its name, in either form, once.
-func (t *Toolbox) Try(ctx context.Context, at Place, name, args string) (_ loop.Result, err error) {
-	sources := t.Sources(at)
+func (t *Toolbox) Try(ctx context.Context, p plan.Phase, name, args string) (_ loop.Result, err error) {
+	sources := t.Sources(p)
 	set := outside.New(outside.Config{Sources: sources})
 	defer func() {
 		if failed := set.Close(); err == nil {

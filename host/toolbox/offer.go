@@ -22,7 +22,7 @@ func (t *Toolbox) Offer(ctx context.Context, request string, window int64, needs
 	var known []loop.Tool
 	var about []string
 	unknown := false
-	for _, src := range t.Sources(Place{}) {
+	for _, src := range t.Sources("") {
 		tools := src.Known()
 		if tools == nil {
 			unknown = true

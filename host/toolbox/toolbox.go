@@ -21,7 +21,6 @@ import (
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
-	"github.com/plan-engine/plan/tools"
 	"github.com/plan-engine/plan/tools/mcp"
 	"github.com/plan-engine/plan/tools/outside"
 )
@@ -33,6 +32,8 @@ type Config struct {
 	// that the run works in.
 	Root string
 	Tree func() string
+	// Room makes the room where a server runs for a phase.
+	Room func(ctx context.Context, p plan.Phase) (phases.Room, error)
 	// Home is PLAN_HOME, and UserHome the user's own.
 	Home, UserHome string
 	Getenv         func(string) string
@@ -61,17 +62,10 @@ func New(cfg Config) *Toolbox { return &Toolbox{cfg: cfg} }
 // IsEmpty reports whether the settings name no tools from outside.
 func (t *Toolbox) IsEmpty() bool { return len(t.cfg.Settings.MCPServers()) == 0 }
 
-// Place is where a conversation works that uses tools.
-type Place struct {
-	Phase plan.Phase // "" for none
-	Dir   string
-	Shell tools.Shell // behind the wall of the phase; nil: no programs are started there
-}
-
 // Open opens the tools of a conversation: [phases.Config.Outside].
-func (t *Toolbox) Open(p plan.Phase, dir string, shell tools.Shell) *outside.Set {
+func (t *Toolbox) Open(p plan.Phase) *outside.Set {
 	return outside.New(outside.Config{
-		Sources: t.Sources(Place{Phase: p, Dir: dir, Shell: shell}),
+		Sources: t.Sources(p),
 		Refuse:  refusal(p),
 		Index:   newIndex,
 	})
@@ -100,18 +94,90 @@ func newIndex(ctx context.Context, of []outside.Document) (outside.Index, error)
 	return memory.NewTextIndex(ctx, names, texts)
 }
 
-// Sources are where the tools come from, in the order of their names, for a conversation.
-func (t *Toolbox) Sources(at Place) []outside.Source {
+// Sources are where the tools come from, in the order of their names, for a conversation of a
+// phase; "" is for what starts nothing.
+func (t *Toolbox) Sources(p plan.Phase) []outside.Source {
 	var out []outside.Source
 	servers := t.cfg.Settings.MCPServers()
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		out = append(out, mcp.New(t.server(name, servers[name], at)))
+		c := servers[name]
+		of := t.server(name, c, p)
+		room := &ownRoom{open: func(ctx context.Context) (phases.Room, error) { return t.cfg.Room(ctx, p) }}
+		switch {
+		case c.Outside:
+			of.Shell, of.Dir = &own{make: t.cfg.Own}, t.cfg.UserHome
+		case p != "":
+			of.Shell = room
+		}
+		out = append(out, roomed{Server: mcp.New(of), room: room})
 	}
 	return out
 }
 
+// roomed is a server with the room that it has for itself.
+type roomed struct {
+	*mcp.Server
+	room *ownRoom
+}
+
+// Close ends the server, then what else runs in its room.
+func (r roomed) Close() error { return errors.Join(r.Server.Close(), r.room.close()) }
+
+// ownRoom is where one server runs: commands of the phase share nothing with it but the tree,
+// since they could read its keys from its processes. It is made when the server is started.
+type ownRoom struct {
+	open func(ctx context.Context) (phases.Room, error)
+
+	mu   sync.Mutex
+	room *phases.Room
+	end  context.CancelFunc
+}
+
+// Run implements [mcp.Shell].
+func (o *ownRoom) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	room, err := o.enter(ctx)
+	if err != nil {
+		return sandbox.Result{}, fmt.Errorf("prepare the place where it runs: %w", err)
+	}
+	c.Dir = room.Dir
+	return room.Shell.Run(ctx, c)
+}
+
+func (o *ownRoom) enter(ctx context.Context) (*phases.Room, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.room != nil {
+		return o.room, nil
+	}
+	own, end := context.WithCancel(context.WithoutCancel(ctx))
+	release := context.AfterFunc(ctx, end)
+	room, err := o.open(own)
+	if !release() || err != nil {
+		end()
+		if err == nil {
+			err = errors.Join(context.Cause(ctx), room.Close())
+		}
+		return nil, err
+	}
+	o.room, o.end = &room, end
+	return o.room, nil
+}
+
+// close closes the room, if there is one, and waits for no removal.
+func (o *ownRoom) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.room == nil {
+		return nil
+	}
+	o.end()
+	err := o.room.Close()
+	o.room = nil
+	return err
+}
+
 // server is a server as a conversation uses it.
-func (t *Toolbox) server(name string, c config.MCPConfig, at Place) mcp.Config {
+func (t *Toolbox) server(name string, c config.MCPConfig, p plan.Phase) mcp.Config {
 	of := mcp.Config{
 		Name:     name,
 		Line:     c.Line(),
@@ -123,7 +189,7 @@ func (t *Toolbox) server(name string, c config.MCPConfig, at Place) mcp.Config {
 		Timeout:  c.Timeout.Duration,
 		Check:    func() error { return t.check(c) },
 		Lists:    t.lists(name, c),
-		Dir:      at.Dir,
+		Dir:      t.cfg.Tree(),
 		Ask:      t.cfg.Ask,
 		Now:      t.cfg.Now,
 	}
@@ -142,19 +208,13 @@ func (t *Toolbox) server(name string, c config.MCPConfig, at Place) mcp.Config {
 	}
 	if t.cfg.Used != nil {
 		of.Observe = func(ctx context.Context, tool string, took time.Duration, failed bool) {
-			t.cfg.Used(ctx, at.Phase, tool, took, failed)
+			t.cfg.Used(ctx, p, tool, took, failed)
 		}
 	}
 	of.Trusted = func(digest string) bool { return t.cfg.Trusted(listItem(name, digest, "")) }
-	switch {
-	case c.Outside && c.URL == "":
-		of.Shell, of.Dir = &own{make: t.cfg.Own}, t.cfg.UserHome
-	case at.Shell != nil:
-		of.Shell = at.Shell
-	}
-	if !c.Outside && !t.hasNetwork(at.Phase) {
+	if !c.Outside && !t.hasNetwork(p) {
 		of.Offline = fmt.Sprintf("%s has no network: set network = true in [phase.%s], or outside = true in [mcp.%s]",
-			at.Phase, at.Phase, name)
+			p, p, name)
 	}
 	return of
 }

@@ -60,6 +60,12 @@ func (w *Walls) HookRoom(ctx context.Context, p plan.Phase) (room phases.Room, o
 	return room, err == nil, err
 }
 
+// ToolRoom makes the room where one server of tools runs for a phase: as the commands of that
+// phase, in walls of its own, so that they see neither its processes nor the keys that it got.
+func (w *Walls) ToolRoom(ctx context.Context, p plan.Phase) (phases.Room, error) {
+	return w.newRoom(ctx, w.policy(p), w.lookAtCaches)
+}
+
 // lookAtCaches leases what is kept for the repository, to be read only.
 func (w *Walls) lookAtCaches() (*caches.Lease, error) { return w.caches().Look("", "") }
 
