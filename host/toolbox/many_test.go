@@ -225,6 +225,7 @@ func TestAnOfferStartsNothing(t *testing.T) {
 			"notes": {Command: "exit 1", ReadOnly: []string{"get_*"}, From: config.FromUser},
 		}},
 		Home:    t.TempDir(),
+		Tree:    func() string { return "" },
 		Trusted: nobody,
 		Getenv:  func(string) string { return "" },
 	})
