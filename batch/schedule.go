@@ -34,7 +34,14 @@ type Claimed struct {
 	Run plan.RunID
 	// Spec is that of the job's [Entry].
 	Spec json.RawMessage
+	// Lost is closed once the job is no longer this worker's: what it does from then
+	// on counts for nothing. Nil where that cannot be.
+	Lost <-chan struct{}
 }
+
+// ErrLeaseLost says that a job is not, or no longer, that of the worker that has a
+// result for it. The result counts for nothing.
+var ErrLeaseLost = errors.New("the job is no longer this worker's")
 
 // Config is what a batch is driven with.
 type Config struct {
@@ -125,13 +132,16 @@ func (s *scheduler) runJob(ctx context.Context, claimed Claimed) {
 		if s.Started != nil {
 			s.Started(try)
 		}
-		res = s.runWithTimeout(ctx, try)
+		res = s.runWhileHeld(ctx, try, claimed.Lost)
 	}
 	data, err := json.Marshal(res)
 	if err == nil {
 		err = s.Queue.RecordResult(context.WithoutCancel(ctx), claimed.ID, res.State, data)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrLeaseLost):
+		res = Result{State: JobParked, Parked: plan.ParkInterrupted, Why: err.Error()}
+	case err != nil:
 		s.abort(err)
 		return
 	}
@@ -141,6 +151,23 @@ func (s *scheduler) runJob(ctx context.Context, claimed Claimed) {
 	if s.Finished != nil {
 		s.Finished(try, res)
 	}
+}
+
+// runWhileHeld runs a job and stops it where another worker is given it meanwhile.
+func (s *scheduler) runWhileHeld(ctx context.Context, try Try, lost <-chan struct{}) Result {
+	if lost == nil {
+		return s.runWithTimeout(ctx, try)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-lost:
+			cancel(ErrLeaseLost)
+		case <-ctx.Done():
+		}
+	}()
+	return s.runWithTimeout(ctx, try)
 }
 
 // runWithTimeout runs a job so that neither its crash nor its hanging harms

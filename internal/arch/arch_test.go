@@ -42,6 +42,7 @@ var owners = map[string]string{
 	"charm.land/catwalk":                     "model/catalog",
 	"github.com/tiktoken-go":                 "model/tokens",
 	"github.com/pelletier/go-toml":           "config model/scripted",
+	"github.com/nats-io":                     "batch/nats",
 	"charm.land/bubbletea":                   "face/tui",
 	"charm.land/lipgloss":                    "face/tui/draw",
 	"github.com/charmbracelet/x/ansi":        "face/tui face/tui/draw face/tui/composer",
@@ -194,6 +195,7 @@ func TestFloorsCatchViolations(t *testing.T) {
 		{"face/web", module + "/face/render"},
 		{"face/tui/draw", module + "/face/render"},
 		{"cmd/plan", "charm.land/bubbletea/v2"},
+		{"batch", "github.com/nats-io/nats.go"},
 		{"face/render", "charm.land/lipgloss/v2"},
 	} {
 		if violation(c[0], c[1]) == "" {

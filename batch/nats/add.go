@@ -1,0 +1,307 @@
+package nats
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/plan-engine/plan/batch"
+)
+
+// SameJobsError says that there is a batch of the same jobs already.
+type SameJobsError struct{ Batch string }
+
+// Error implements error.
+func (e *SameJobsError) Error() string { return "batch " + e.Batch + " has the same jobs" }
+
+// Add stores a batch with its jobs and puts them into the queue. One whose process
+// died in the middle is finished by the next that adds the same jobs. It returns the
+// id of the batch. With again, a batch of the same jobs is no [SameJobsError].
+func (s *Store) Add(ctx context.Context, b Batch, entries []batch.Entry, again bool) (id string, err error) {
+	b.Created = s.cfg.Now().UTC()
+	b.Jobs = len(entries)
+	known, fresh, err := s.reserve(ctx, b, again)
+	if err != nil {
+		return "", err
+	}
+	if !fresh && known.Complete {
+		return "", &SameJobsError{Batch: known.ID}
+	}
+	b = known
+	for _, e := range entries {
+		j := Job{
+			Entry:   e,
+			State:   batch.JobQueued,
+			Message: 1,
+		}
+		data, err := json.Marshal(j)
+		if err != nil {
+			return "", fmt.Errorf("encode job %s: %w", e.ID, err)
+		}
+		_, err = s.jobs.Create(ctx, jobKey(b.ID, e.Place), data)
+		if err != nil && !isConflict(err) {
+			return "", fmt.Errorf("store job %s: %w", e.ID, err)
+		}
+	}
+	if err := s.enqueue(ctx, b.ID); err != nil {
+		return "", err
+	}
+	b.Complete = true
+	return b.ID, s.putBatch(ctx, b)
+}
+
+// reserve takes the digest of the jobs for a batch, so that of two processes with
+// the same list one makes the batch. It returns the batch that has the digest.
+func (s *Store) reserve(ctx context.Context, b Batch, again bool) (known Batch, fresh bool, err error) {
+	same := "same." + b.Digest
+	if again {
+		if _, err := s.batches.PutString(ctx, same, b.ID); err != nil {
+			return b, false, fmt.Errorf("store batch %s: %w", b.ID, err)
+		}
+		return b, true, s.putBatch(ctx, b)
+	}
+	_, err = s.batches.Create(ctx, same, []byte(b.ID))
+	if err == nil {
+		return b, true, s.putBatch(ctx, b)
+	}
+	if !isConflict(err) {
+		return b, false, fmt.Errorf("store batch %s: %w", b.ID, err)
+	}
+	entry, err := s.batches.Get(ctx, same)
+	if err != nil {
+		return b, false, fmt.Errorf("find the batch of the same jobs: %w", err)
+	}
+	known, err = s.readBatch(ctx, string(entry.Value()))
+	if errors.Is(err, jetstream.ErrKeyNotFound) { // its process died right after it took the digest
+		b.ID = string(entry.Value())
+		return b, true, s.putBatch(ctx, b)
+	}
+	return known, false, err
+}
+
+func (s *Store) putBatch(ctx context.Context, b Batch) error {
+	data, err := json.Marshal(b)
+	if err != nil {
+		return fmt.Errorf("encode batch %s: %w", b.ID, err)
+	}
+	if _, err := s.batches.Put(ctx, "id."+b.ID, data); err != nil {
+		return fmt.Errorf("store batch %s: %w", b.ID, err)
+	}
+	return nil
+}
+
+func (s *Store) readBatch(ctx context.Context, id string) (b Batch, err error) {
+	entry, err := s.batches.Get(ctx, "id."+id)
+	if err != nil {
+		return b, fmt.Errorf("read batch %s: %w", id, err)
+	}
+	if err := json.Unmarshal(entry.Value(), &b); err != nil {
+		return b, fmt.Errorf("read batch %s: %w", id, err)
+	}
+	return b, nil
+}
+
+// enqueue puts a message into the stream for each job of a batch that is queued, in
+// the order in which they are to be done. One that is there already, because a
+// process died before it could know, is kept out by its id, or later by its number.
+func (s *Store) enqueue(ctx context.Context, id string) error {
+	jobs, err := s.Jobs(ctx, id)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(jobs, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.Place, b.Place))
+	})
+	known := map[int]bool{}
+	for _, j := range jobs {
+		if j.State != batch.JobQueued {
+			continue
+		}
+		if !known[j.Priority] {
+			known[j.Priority] = true
+			if err := s.addConsumer(ctx, j.Priority); err != nil {
+				return err
+			}
+		}
+		data, err := json.Marshal(message{Batch: id, Place: j.Place, Message: j.Message})
+		if err != nil {
+			return fmt.Errorf("encode job %s: %w", j.ID, err)
+		}
+		_, err = s.js.Publish(ctx, fmt.Sprint(workSubject, j.Priority), data,
+			jetstream.WithMsgID(fmt.Sprintf("%s.%d", jobKey(id, j.Place), j.Message)))
+		if err != nil {
+			return fmt.Errorf("queue job %s: %w", j.ID, err)
+		}
+	}
+	if err := s.conn.Publish(wakeSubject, nil); err != nil {
+		return fmt.Errorf("wake the workers: %w", err)
+	}
+	return nil
+}
+
+// addConsumer makes the consumer of a priority, from which all workers take.
+func (s *Store) addConsumer(ctx context.Context, priority int) error {
+	_, err := s.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable:       consumerName(priority),
+		FilterSubject: fmt.Sprint(workSubject, priority),
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       s.cfg.Lease,
+		MaxDeliver:    -1, // dead letters are told by the job's record, with their story
+		MaxAckPending: -1,
+	})
+	switch {
+	case errors.Is(err, jetstream.ErrConsumerExists), errors.Is(err, jetstream.ErrConsumerNameAlreadyInUse):
+		return nil
+	case err != nil:
+		return fmt.Errorf("make room for priority %d: %w", priority, err)
+	}
+	return nil
+}
+
+func consumerName(priority int) string { return fmt.Sprint("p", priority) }
+
+// Batches lists the batches, newest first.
+func (s *Store) Batches(ctx context.Context) ([]Batch, error) {
+	var out []Batch
+	err := each(ctx, s.batches, "id.*", func(value []byte) error {
+		var b Batch
+		if err := json.Unmarshal(value, &b); err != nil {
+			return fmt.Errorf("read a batch: %w", err)
+		}
+		out = append(out, b)
+		return nil
+	})
+	slices.SortFunc(out, func(a, b Batch) int { return cmp.Compare(b.ID, a.ID) })
+	return out, err
+}
+
+// ErrNoBatch says that no such batch is stored.
+var ErrNoBatch = errors.New("no such batch")
+
+// Batch finds a batch by a prefix of its id that fits no other; "" is the newest.
+func (s *Store) Batch(ctx context.Context, prefix string) (Batch, error) {
+	all, err := s.Batches(ctx)
+	if err != nil {
+		return Batch{}, err
+	}
+	var fit []Batch
+	for _, b := range all {
+		if prefix == "" || strings.HasPrefix(b.ID, strings.ToUpper(prefix)) {
+			fit = append(fit, b)
+		}
+	}
+	switch {
+	case len(fit) == 0:
+		return Batch{}, fmt.Errorf("find batch %q: %w", prefix, ErrNoBatch)
+	case len(fit) == 1, prefix == "":
+		return fit[0], nil
+	}
+	return Batch{}, fmt.Errorf("%q fits %d batches, give more letters", prefix, len(fit))
+}
+
+// Jobs lists the jobs of a batch in the order of the list that they came from.
+func (s *Store) Jobs(ctx context.Context, id string) ([]Job, error) {
+	var out []Job
+	err := each(ctx, s.jobs, id+".*", func(value []byte) error {
+		var j Job
+		if err := json.Unmarshal(value, &j); err != nil {
+			return fmt.Errorf("read a job of batch %s: %w", id, err)
+		}
+		out = append(out, j)
+		return nil
+	})
+	slices.SortFunc(out, func(a, b Job) int { return cmp.Compare(a.Place, b.Place) })
+	return out, err
+}
+
+// each reads all values whose keys fit a pattern.
+func each(ctx context.Context, bucket jetstream.KeyValue, pattern string, take func([]byte) error) error {
+	watch, err := bucket.Watch(ctx, pattern, jetstream.IgnoreDeletes())
+	if err != nil {
+		return fmt.Errorf("list what is in the queue: %w", err)
+	}
+	defer watch.Stop() //nolint:errcheck // it is only read from
+	for {
+		select {
+		case entry, open := <-watch.Updates():
+			if !open || entry == nil { // that was the last there is
+				return nil
+			}
+			if err := take(entry.Value()); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Requeue puts the jobs of a batch that choose picks into the queue again, and all
+// that are queued but may have lost their message. With anew a job forgets its run.
+func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(Job) bool) (n int, err error) {
+	jobs, err := s.Jobs(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	for _, j := range jobs {
+		_, changed, err := s.change(ctx, jobKey(id, j.Place), func(j *Job) bool {
+			if j.State == batch.JobQueued || j.State == batch.JobRunning || !choose(*j) {
+				return false
+			}
+			j.tell(s.cfg.Now(), "", "queued again; it was "+string(j.State))
+			if anew {
+				j.Run = ""
+				j.Worker = ""
+				j.Result = nil
+			}
+			j.State = batch.JobQueued
+			j.Ended = time.Time{}
+			j.Dead = false
+			j.Lost = 0
+			j.Settled = ""
+			j.Message++
+			return true
+		})
+		if err != nil {
+			return n, err
+		}
+		if changed {
+			n++
+		}
+	}
+	return n, s.enqueue(ctx, id)
+}
+
+// Cancel ends the jobs of a batch that have not ended, and that choose picks, for
+// good. A worker that has one finds out with its next sign of life.
+func (s *Store) Cancel(ctx context.Context, id string, choose func(Job) bool) (n int, err error) {
+	jobs, err := s.Jobs(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	for _, j := range jobs {
+		_, changed, err := s.change(ctx, jobKey(id, j.Place), func(j *Job) bool {
+			if j.final() || !choose(*j) {
+				return false
+			}
+			j.State = batch.JobCancelled
+			j.Ended = s.cfg.Now().UTC()
+			j.Lease = nil
+			return true
+		})
+		if err != nil {
+			return n, err
+		}
+		if changed {
+			n++
+		}
+	}
+	return n, nil
+}

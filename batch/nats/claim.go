@@ -1,0 +1,388 @@
+package nats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+)
+
+// Worker takes jobs of all batches from a queue. It is a [batch.Queue]: the id of a
+// job that it gives out has that of its batch before it.
+type Worker struct {
+	store  *Store
+	name   string
+	newRun func() plan.RunID
+	drain  bool
+
+	wake chan struct{} // there may be new work
+	end  func()        // stops listening for it
+
+	mu   sync.Mutex
+	held map[string]*lease // by the job's id as given out
+}
+
+// lease is a job that this worker has.
+type lease struct {
+	key  string
+	id   string
+	stop context.CancelFunc
+	lost chan struct{}
+
+	mu       sync.Mutex
+	msg      jetstream.Msg // the latest by which the job was given out
+	revision uint64
+	job      Job
+}
+
+var _ batch.Queue = (*Worker)(nil)
+
+// NewWorker makes a worker whose name stays the same for as long as its home does:
+// a run that began in a home goes on there. With drain, it takes jobs until none is
+// left, and else it waits for more.
+func (s *Store) NewWorker(name string, newRun func() plan.RunID, drain bool) (*Worker, error) {
+	w := &Worker{
+		store:  s,
+		name:   name,
+		newRun: newRun,
+		drain:  drain,
+		wake:   make(chan struct{}, 1),
+		held:   map[string]*lease{},
+	}
+	sub, err := s.conn.Subscribe(wakeSubject, func(*natsgo.Msg) {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listen for new work: %w", err)
+	}
+	w.end = func() { _ = sub.Unsubscribe() } // the connection ends with the process
+	return w, nil
+}
+
+// Close stops listening. Jobs that are still held come to others once their leases
+// end.
+func (w *Worker) Close() {
+	w.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.held {
+		l.stop()
+	}
+}
+
+// Claim implements [batch.Queue].
+func (w *Worker) Claim(ctx context.Context) (batch.Claimed, bool, error) {
+	for {
+		claimed, ok, err := w.tryClaim(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return batch.Claimed{}, false, context.Cause(ctx)
+		case ok:
+			return claimed, true, nil
+		case err == nil && w.drain:
+			return batch.Claimed{}, false, nil
+		}
+		timer := time.NewTimer(defaultPoll) // a queue that cannot be reached is tried again, too
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// tryClaim takes the first job there is, of the highest priority.
+func (w *Worker) tryClaim(ctx context.Context) (batch.Claimed, bool, error) {
+	priorities, err := w.store.priorities(ctx)
+	if err != nil {
+		return batch.Claimed{}, false, err
+	}
+	for _, p := range priorities {
+		consumer, err := w.store.stream.Consumer(ctx, consumerName(p))
+		if err != nil {
+			return batch.Claimed{}, false, fmt.Errorf("take a job: %w", err)
+		}
+		for {
+			msg, err := next(consumer)
+			if err != nil {
+				return batch.Claimed{}, false, err
+			}
+			if msg == nil {
+				break
+			}
+			claimed, ok, err := w.take(ctx, msg, consumer.CachedInfo().Config.AckWait)
+			if ok || err != nil {
+				return claimed, ok, err
+			}
+		}
+	}
+	return batch.Claimed{}, false, nil
+}
+
+// priorities are those that jobs have or had, the highest first.
+func (s *Store) priorities(ctx context.Context) ([]int, error) {
+	var out []int
+	names := s.stream.ConsumerNames(ctx)
+	for name := range names.Name() {
+		if p, err := strconv.Atoi(strings.TrimPrefix(name, "p")); err == nil {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	slices.Reverse(out)
+	if err := names.Err(); err != nil {
+		return nil, fmt.Errorf("look for work: %w", err)
+	}
+	return out, nil
+}
+
+// next is the next message, or nil where there is none right now.
+func next(consumer jetstream.Consumer) (jetstream.Msg, error) {
+	got, err := consumer.FetchNoWait(1)
+	if err != nil {
+		return nil, fmt.Errorf("take a job: %w", err)
+	}
+	for msg := range got.Messages() {
+		return msg, nil
+	}
+	if err := got.Error(); err != nil {
+		return nil, fmt.Errorf("take a job: %w", err)
+	}
+	return nil, nil
+}
+
+// take makes of a message a job that this worker has; false where the message is of
+// no use any more.
+func (w *Worker) take(ctx context.Context, msg jetstream.Msg, term time.Duration) (c batch.Claimed, ok bool, err error) {
+	var m message
+	meta, err := msg.Metadata()
+	if err == nil {
+		err = json.Unmarshal(msg.Data(), &m)
+	}
+	if err != nil {
+		return c, false, msg.Term() //nolint:wrapcheck // what no worker can read is thrown away
+	}
+	seq := meta.Sequence.Stream
+	j, revision, err := w.store.readJob(ctx, m.key())
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return c, false, msg.Ack() //nolint:wrapcheck // the batch is gone
+	}
+	if err != nil {
+		return c, false, err // the message comes again once its lease ends
+	}
+	id := m.Batch + "/" + j.ID
+	if w.adopt(id, msg, j.Lease) {
+		return c, false, nil
+	}
+	duplicate := j.State == batch.JobRunning && j.Lease != nil && j.Lease.Seq != seq
+	if m.Message != j.Message || duplicate || j.final() || j.State == batch.JobParked {
+		return c, false, msg.Ack() //nolint:wrapcheck // one that is not acknowledged comes again
+	}
+	if w.lease(&j, seq) {
+		revision, err = w.store.writeJob(ctx, m.key(), j, revision)
+	} else {
+		_, err = w.store.writeJob(ctx, m.key(), j, revision)
+		if err == nil {
+			return c, false, msg.Ack() //nolint:wrapcheck // one that is not acknowledged comes again
+		}
+	}
+	if errors.Is(err, errChanged) {
+		return c, false, msg.NakWithDelay(term / 2) //nolint:wrapcheck // another process is at it
+	}
+	if err != nil {
+		return c, false, err
+	}
+	//nolint:contextcheck // a lease is kept alive until the job has a result, also where its worker is told to stop
+	l := w.hold(id, m.key(), msg, j, revision, term)
+	return batch.Claimed{
+		Batch: m.Batch,
+		ID:    id,
+		Run:   j.Run,
+		Spec:  j.Spec,
+		Lost:  l.lost,
+	}, true, nil
+}
+
+// lease gives a job to this worker, or makes it a dead letter and reports false.
+func (w *Worker) lease(j *Job, seq uint64) bool {
+	now := w.store.cfg.Now().UTC()
+	if j.State == batch.JobRunning { // who had it has gone silent
+		j.Lost++
+		j.tell(now, j.Lease.Worker, "gave no sign of life any more")
+	}
+	if j.Lost >= w.store.cfg.Deliveries {
+		j.State = batch.JobFailed
+		j.Ended = now
+		j.Dead = true
+		j.Lease = nil
+		j.Settled = "dead"
+		j.Result, _ = json.Marshal(batch.Result{ // a struct of strings
+			Why: fmt.Sprintf("dead letter: %d workers were given the job and did not come back", j.Lost),
+		})
+		return false
+	}
+	if j.Run == "" || j.Worker != w.name {
+		if j.Run != "" {
+			j.tell(now, w.name, "begins anew; run "+string(j.Run)+" stays with "+j.Worker)
+		}
+		j.Run = w.newRun()
+	}
+	if j.Started.IsZero() {
+		j.Started = now
+	}
+	j.State = batch.JobRunning
+	j.Worker = w.name
+	j.Lease = &Lease{
+		ID:     string(w.newRun()),
+		Worker: w.name,
+		Seq:    seq,
+		Since:  now,
+	}
+	return true
+}
+
+// adopt keeps a message by which a job is given to this worker that has it already.
+func (w *Worker) adopt(id string, msg jetstream.Msg, now *Lease) bool {
+	w.mu.Lock()
+	l := w.held[id]
+	w.mu.Unlock()
+	if l == nil || now == nil || now.ID != l.id {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.msg = msg
+	return true
+}
+
+// hold keeps a lease alive until it is given back or lost.
+func (w *Worker) hold(id, key string, msg jetstream.Msg, j Job, revision uint64, term time.Duration) *lease {
+	ctx, stop := context.WithCancel(context.Background())
+	l := &lease{
+		key:      key,
+		id:       j.Lease.ID,
+		stop:     stop,
+		lost:     make(chan struct{}),
+		msg:      msg,
+		revision: revision,
+		job:      j,
+	}
+	w.mu.Lock()
+	w.held[id] = l
+	w.mu.Unlock()
+	go w.keepAlive(ctx, l, term/3)
+	return l
+}
+
+// keepAlive says every now and then that the job is being worked on, and looks
+// whether it is still this worker's. A queue that cannot be reached for a while
+// takes nothing away: only another lease does.
+func (w *Worker) keepAlive(ctx context.Context, l *lease, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		l.mu.Lock()
+		msg := l.msg
+		l.mu.Unlock()
+		j, _, err := w.store.readJob(ctx, l.key)
+		switch {
+		case errors.Is(err, jetstream.ErrKeyNotFound), err == nil && (j.Lease == nil || j.Lease.ID != l.id):
+			if ctx.Err() == nil {
+				close(l.lost)
+			}
+			return
+		case err == nil:
+			_ = msg.InProgress() // where it is not heard, the next one may be
+		}
+	}
+}
+
+// RecordResult implements [batch.Queue]. A job that is another worker's by now, or
+// was cancelled, is a [batch.ErrLeaseLost], and stays as it is. One that was stopped
+// with its worker is given back.
+func (w *Worker) RecordResult(ctx context.Context, id string, state batch.JobState, result json.RawMessage) error {
+	w.mu.Lock()
+	l := w.held[id]
+	delete(w.held, id)
+	w.mu.Unlock()
+	if l == nil {
+		return batch.ErrLeaseLost
+	}
+	l.stop()
+	back, err := w.settle(ctx, l, state, result)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if back {
+		_ = l.msg.Nak() // else its lease ends by itself
+		return nil
+	}
+	_ = l.msg.Ack() // one that comes again is found to be done with
+	return nil
+}
+
+// settle writes what came of a job, for as long as its lease holds. Back says that
+// others are to have it.
+func (w *Worker) settle(ctx context.Context, l *lease, state batch.JobState, result json.RawMessage) (bool, error) {
+	var res batch.Result
+	if err := json.Unmarshal(result, &res); err != nil {
+		return false, fmt.Errorf("read what came of job %s: %w", l.key, err)
+	}
+	back := state == batch.JobParked && res.Parked == plan.ParkInterrupted
+	for {
+		j, changed, err := w.store.change(ctx, l.key, func(j *Job) bool {
+			if j.Lease == nil || j.Lease.ID != l.id {
+				return false
+			}
+			now := w.store.cfg.Now().UTC()
+			j.Settled = l.id
+			j.Lease = nil
+			j.State = state
+			j.Result = result
+			switch {
+			case back:
+				j.State = batch.JobQueued
+				j.Result = nil
+				j.tell(now, w.name, "gave the job back")
+			case j.final():
+				j.Ended = now
+			}
+			return true
+		})
+		switch {
+		case err == nil && (changed || j.Settled == l.id): // also where the answer to a write was lost
+			return back, nil
+		case err == nil, errors.Is(err, jetstream.ErrKeyNotFound):
+			return false, batch.ErrLeaseLost
+		}
+		timer := time.NewTimer(defaultPoll)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return false, err
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package nats
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// ServerConfig says how a queue is served by this process.
+type ServerConfig struct {
+	Dir   string // where everything is kept
+	Host  string // default: 127.0.0.1
+	Port  int    // 0 for any that is free
+	Token string // "" for none
+	TLS   *tls.Config
+}
+
+// Server is a JetStream within this process.
+type Server struct{ server *server.Server }
+
+const serverStart = 30 * time.Second
+
+// Serve begins to serve a queue. Whatever it has acknowledged is on disk.
+func Serve(cfg ServerConfig) (*Server, error) {
+	if cfg.Host == "" {
+		cfg.Host = "127.0.0.1"
+	}
+	port := cfg.Port
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	srv, err := server.NewServer(&server.Options{
+		ServerName:    "plan-queue",
+		Host:          cfg.Host,
+		Port:          port,
+		Authorization: cfg.Token,
+		TLSConfig:     cfg.TLS,
+		JetStream:     true,
+		StoreDir:      cfg.Dir,
+		SyncAlways:    true,
+		NoSigs:        true,
+		NoLog:         true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a queue in %s: %w", cfg.Dir, err)
+	}
+	srv.Start()
+	if !srv.ReadyForConnections(serverStart) || !srv.JetStreamEnabled() {
+		srv.Shutdown()
+		return nil, errors.New("the queue did not begin to serve; is its port taken, or its folder not writable?")
+	}
+	return &Server{srv}, nil
+}
+
+// URL is where it is reached.
+func (s *Server) URL() string { return s.server.ClientURL() }
+
+// Close ends it, and returns once all is on disk.
+func (s *Server) Close() {
+	s.server.Shutdown()
+	s.server.WaitForShutdown()
+}
