@@ -25,16 +25,7 @@ func (h *Host) holdTree(ctx context.Context, repo *worktree.Repo, id plan.RunID)
 	if err != nil {
 		return nil, err
 	}
-	machine, err := os.Hostname()
-	if err != nil {
-		machine = "an unknown host"
-	}
-	hold, err := repo.Hold(ctx, paths.Locks, worktree.Holder{
-		Run:   id,
-		PID:   os.Getpid(),
-		Host:  machine,
-		Since: h.now().UTC(),
-	})
+	hold, err := repo.Hold(ctx, paths.Locks, h.holderOf(id))
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +41,20 @@ func (h *Host) holdTree(ctx context.Context, repo *worktree.Repo, id plan.RunID)
 		))
 	}
 	return hold, nil
+}
+
+// holderOf is this process, as it works for a run.
+func (h *Host) holderOf(id plan.RunID) worktree.Holder {
+	machine, err := os.Hostname()
+	if err != nil {
+		machine = "an unknown host"
+	}
+	return worktree.Holder{
+		Run:   id,
+		PID:   os.Getpid(),
+		Host:  machine,
+		Since: h.now().UTC(),
+	}
 }
 
 // makeOwnTree makes a work tree for a new run, with the files as they are in the
@@ -133,15 +138,31 @@ func (h *Host) treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, err
 
 // reopenTree opens the work tree of a run that goes on. One of the run's own that
 // is gone is made again from the last snapshot; what came after that is lost,
-// and the model is told.
+// and the model is told. Its place is held meanwhile: of two processes that go on from
+// the same run one would else begin with what the other has not made yet.
 func (h *Host) reopenTree(
 	ctx context.Context,
 	db *memory.DB,
 	run *engine.Run,
 	include []string,
-) (*worktree.Repo, error) {
+) (_ *worktree.Repo, err error) {
+	if run.Start.Worktree == "" {
+		return h.treeOf(ctx, run)
+	}
+	if err := h.requireOwnHome(ctx, run); err != nil {
+		return nil, err
+	}
+	paths, err := h.Paths()
+	if err != nil {
+		return nil, err
+	}
+	hold, err := worktree.HoldPlace(ctx, run.Start.Worktree, paths.Locks, h.holderOf(run.ID))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, hold.Close()) }()
 	tree, err := h.treeOf(ctx, run)
-	if run.Start.Worktree == "" || !errors.Is(err, fs.ErrNotExist) {
+	if !errors.Is(err, fs.ErrNotExist) {
 		return tree, err
 	}
 	source, err := h.OpenRepo(ctx, run.Start.Repo)

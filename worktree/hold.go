@@ -68,30 +68,47 @@ type Hold struct{ lock *flock.Flock }
 // see each other must agree on it. While another process, or another Hold of
 // this one, has the tree it fails with a [*BusyError].
 func (r *Repo) Hold(ctx context.Context, locks string, who Holder) (*Hold, error) {
-	if err := os.MkdirAll(locks, 0o700); err != nil {
-		return nil, fmt.Errorf("lock work tree %q: %w", r.root, err)
+	return holdRoot(ctx, r.root, locks, who)
+}
+
+// HoldPlace is [Repo.Hold] for a folder in which a work tree is about to be made, or may
+// be while another process does so.
+func HoldPlace(ctx context.Context, dir, locks string, who Holder) (*Hold, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, fmt.Errorf("lock the place of work tree %q: %w", dir, err)
 	}
-	path := r.lockPath(locks)
+	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	if err != nil {
+		return nil, fmt.Errorf("lock the place of work tree %q: %w", dir, err)
+	}
+	return holdRoot(ctx, filepath.Join(parent, filepath.Base(dir)), locks, who)
+}
+
+func holdRoot(ctx context.Context, root, locks string, who Holder) (*Hold, error) {
+	if err := os.MkdirAll(locks, 0o700); err != nil {
+		return nil, fmt.Errorf("lock work tree %q: %w", root, err)
+	}
+	path := lockPath(root, locks)
 	patience, cancel := context.WithTimeout(ctx, sweepGrace)
 	defer cancel()
 	lock, free, err := holder.Take(patience, path, sweepGrace/10)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, fmt.Errorf("lock work tree %q: %w", r.root, errors.Join(err, lock.Close()))
+		return nil, fmt.Errorf("lock work tree %q: %w", root, errors.Join(err, lock.Close()))
 	}
 	if !free {
-		return nil, errors.Join(busy(path, r.root), lock.Close())
+		return nil, errors.Join(busy(path, root), lock.Close())
 	}
-	who.Root = r.root
+	who.Root = root
 	if err := holder.Sign(path, who); err != nil {
-		return nil, fmt.Errorf("lock work tree %q: %w", r.root, errors.Join(err, lock.Close()))
+		return nil, fmt.Errorf("lock work tree %q: %w", root, errors.Join(err, lock.Close()))
 	}
 	return &Hold{lock: lock}, nil
 }
 
 // lockPath names the lock file after the tree, whatever characters are in its
 // path. The file stays until a collection removes it.
-func (r *Repo) lockPath(locks string) string {
-	sum := sha256.Sum256([]byte(r.root))
+func lockPath(root, locks string) string {
+	sum := sha256.Sum256([]byte(root))
 	return filepath.Join(locks, "tree-"+hex.EncodeToString(sum[:12])+".lock")
 }
 

@@ -121,7 +121,7 @@ func dropIntent(file string) error {
 // Unfinished reports whether a process died while it moved the work tree, or is
 // moving it, given the directory of the lock files.
 func (r *Repo) Unfinished(locks string) bool {
-	_, err := os.Lstat(intentOf(r.lockPath(locks)))
+	_, err := os.Lstat(intentOf(lockPath(r.root, locks)))
 	return err == nil
 }
 
