@@ -141,6 +141,33 @@ func TestPagesWithoutScripts(t *testing.T) {
 	}
 }
 
+// TestALimitThatIsNone: what cannot be read as a limit begins no run without one.
+func TestALimitThatIsNone(t *testing.T) {
+	t.Parallel()
+	b := newWorld(t).open(t, web.Options{}).browse()
+	for _, cost := range []string{"2,50", "5 USD", "-1", "0", "NaN", "inf"} {
+		got, err := b.http.PostForm(b.at.URL+"new", url.Values{
+			"request":       {"x"},
+			"max_cost":      {cost},
+			guard.CSRFField: {b.secret()},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = got.Body.Close()
+		if got.StatusCode != http.StatusBadRequest {
+			t.Errorf("at most %q is answered with %s", cost, got.Status)
+		}
+	}
+}
+
+// secret is the one that forms carry.
+func (b *browser) secret() string {
+	b.t.Helper()
+	_, form := b.get("/new")
+	return hidden.FindStringSubmatch(form)[2]
+}
+
 // TestTheLivePage: rows as they come, without a gap for a browser that comes back, and an
 // end.
 func TestTheLivePage(t *testing.T) {

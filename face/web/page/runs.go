@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/web/desk"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -121,7 +122,13 @@ func (p *Pages) newRun(w http.ResponseWriter, _ *http.Request) error {
 
 // begin begins the run that a form asks for.
 func (p *Pages) begin(w http.ResponseWriter, r *http.Request) error {
-	cost, _ := strconv.ParseFloat(r.PostFormValue("max_cost"), 64) // nothing is no limit
+	cost := 0.0
+	if text := strings.TrimSpace(r.PostFormValue("max_cost")); text != "" {
+		var err error
+		if cost, err = strconv.ParseFloat(text, 64); err != nil || !(cost > 0 && cost <= 1e6) { // misread, it would be no limit
+			return hint.Usage("at most %q: write a number of USD, such as 2.50", text)
+		}
+	}
 	var checks []string
 	for line := range strings.Lines(r.PostFormValue("checks")) {
 		if line = strings.TrimSpace(line); line != "" {
