@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -107,8 +108,12 @@ func (s *session) withOutside(ctx context.Context, kit phases.Kit, request strin
 		return kit, err
 	}
 	var uses []memory.ToolUse
-	for _, info := range offer.Named {
-		uses = append(uses, memory.ToolUse{Tool: info.Name, Repo: s.about, Use: memory.ToolOffered})
+	seen := map[string]bool{}
+	for _, info := range slices.Concat(offer.For(true), offer.For(false)) {
+		if !seen[info.Name] {
+			uses = append(uses, memory.ToolUse{Tool: info.Name, Repo: s.about, Use: memory.ToolOffered})
+		}
+		seen[info.Name] = true
 	}
 	s.recordToolUse(ctx, uses...)
 	return kit.WithOutside(offer), nil

@@ -74,12 +74,21 @@ func (k Kit) WithSkills() Kit {
 
 // Outsiders are the tools from outside that a run has when it begins.
 type Outsiders struct {
-	// Named are offered by name, to the phases that may call them.
-	Named []loop.Info
+	// Named are offered by name to phases that write, and Reading to those that only look.
+	Named, Reading []loop.Info
 	// About says of the others where they come from, "" where there are none. Further
 	// reports whether a phase has some that are not named.
 	About   string
 	Further func(reads bool) bool
+}
+
+// For are those that a phase is offered by name. One that only looks has none that may
+// change something, whatever it is given.
+func (o Outsiders) For(writes bool) []loop.Info {
+	if writes {
+		return o.Named
+	}
+	return slices.DeleteFunc(slices.Clone(o.Reading), func(info loop.Info) bool { return !outside.Reads(info) })
 }
 
 // WithOutside is the kit of a run that has tools from outside. Phases that only look are
@@ -91,11 +100,9 @@ func (k Kit) WithOutside(o Outsiders) Kit {
 			continue
 		}
 		var named []string
-		for _, info := range o.Named {
-			if d.Writes || outside.Reads(info) {
-				named = append(named, info.Name)
-				k.Tools[info.Name] = info.Spec
-			}
+		for _, info := range o.For(d.Writes) {
+			named = append(named, info.Name)
+			k.Tools[info.Name] = info.Spec
 		}
 		if o.Further != nil && o.Further(!d.Writes) {
 			named = append(named, tools.Names(tools.Outside)...)

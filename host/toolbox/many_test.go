@@ -253,6 +253,7 @@ func TestAnOfferStartsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	offer.Reading = offer.Named // a phase that only looks has none that writes, whatever it is given
 	kit = kit.WithOutside(offer)
 	for p, want := range map[plan.Phase]string{
 		plan.Explore:   "mcp__notes__get_note",

@@ -3,6 +3,7 @@ package toolbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan/internal/oneline"
@@ -36,21 +37,17 @@ func (t *Toolbox) Offer(ctx context.Context, request string, window int64, needs
 	if err != nil {
 		return phases.Outsiders{}, err
 	}
-	named := outside.Choose(known, outside.Budget(t.cfg.Settings.Tools.Budget, window), score)
-	isNamed := map[string]bool{}
-	for _, info := range named {
-		isNamed[info.Name] = true
-	}
+	reading := slices.DeleteFunc(slices.Clone(known), func(tool loop.Tool) bool { return !outside.Reads(tool.Info()) })
+	budget := outside.Budget(t.cfg.Settings.Tools.Budget, window)
 	out := phases.Outsiders{
-		Named: named,
-		Further: func(reads bool) bool {
-			for _, tool := range known {
-				if info := tool.Info(); !isNamed[info.Name] && (!reads || outside.Reads(info)) {
-					return true
-				}
-			}
-			return unknown
-		},
+		Named:   outside.Choose(known, budget, score),
+		Reading: outside.Choose(reading, budget, score),
+	}
+	out.Further = func(reads bool) bool {
+		if reads {
+			return unknown || len(out.Reading) < len(reading)
+		}
+		return unknown || len(out.Named) < len(known)
 	}
 	if out.Further(false) {
 		out.About = oneline.CutBytes("Sources: "+strings.Join(about, ", ")+".", aboutBytes)
