@@ -26,7 +26,8 @@ const (
 	mostMessages   = 5000     // since it was last asked something
 	mostBytes      = 64 << 20 // since then
 	longestRun     = 7 * 24 * time.Hour
-	abandonGrace   = time.Second // for a request that was cancelled
+	abandonGrace   = time.Second            // for a request that was cancelled
+	closeGrace     = 200 * time.Millisecond // for the end of a session over HTTP
 )
 
 // protocol is the version of the protocol that is spoken. Newer ones begin with a question
@@ -76,7 +77,7 @@ func (c *connection) close() {
 		}()
 		select {
 		case <-done:
-		case <-time.After(abandonGrace):
+		case <-time.After(closeGrace):
 		}
 		c.end()
 		<-done

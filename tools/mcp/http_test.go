@@ -182,7 +182,7 @@ func TestWebServersMisbehave(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	s := reached(t, url, func(c *mcp.Config) { c.Timeout = 300 * time.Millisecond })
+	s := reached(t, url, func(c *mcp.Config) { c.Timeout = 3 * time.Second })
 	if _, err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}

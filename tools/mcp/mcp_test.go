@@ -105,11 +105,11 @@ func TestAServerIsUsed(t *testing.T) {
 		c.Dir = dir
 		c.Key = func(context.Context) (string, error) { return "the key", nil }
 		c.KeyName = "SERVER_KEY"
-		c.Timeout = 2 * time.Second
+		c.Timeout = 3 * time.Second
 		c.Ask = func(ctx context.Context, q mcp.Question) mcp.Answer {
 			asked = append(asked, q.Text)
 			select { // a person takes longer than a call may
-			case <-time.After(2500 * time.Millisecond):
+			case <-time.After(3300 * time.Millisecond):
 			case <-ctx.Done():
 			}
 			return mcp.Answer{Text: "Ada", Given: true}

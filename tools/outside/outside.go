@@ -78,12 +78,14 @@ func New(cfg Config) *Set {
 
 // Close ends the sources that can be, and lets go of what a search has made.
 func (s *Set) Close() error {
-	var errs []error
-	for _, src := range s.cfg.Sources {
+	errs := make([]error, len(s.cfg.Sources))
+	var closing sync.WaitGroup
+	for i, src := range s.cfg.Sources {
 		if c, ok := src.(io.Closer); ok {
-			errs = append(errs, c.Close())
+			closing.Go(func() { errs[i] = c.Close() })
 		}
 	}
+	closing.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.index != nil {
