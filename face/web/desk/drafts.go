@@ -56,11 +56,14 @@ func (w *Desk) DecideDraft(ctx context.Context, name string, approve bool, of Dr
 	}
 	d, err := l.Library().Get(ctx, name, of.Revision)
 	if err != nil {
-		return err
+		return hint.Wrap(err, "Those that wait are listed by GET /api/v1/skills/drafts, and on the page of skills.")
 	}
 	switch {
 	case approve:
-		return l.ApproveDraft(ctx, d, of.Digest)
+		if err := l.ApproveDraft(ctx, d, of.Digest); err != nil {
+			return hint.Wrap(err, "Look at it, and decide again.")
+		}
+		return nil
 	case d.Skill.Digest != of.Digest:
 		return hint.New("the draft "+name+" has the digest "+d.Skill.Digest+": it is not what you were shown",
 			"Look at it, and decide again.")

@@ -120,12 +120,16 @@ func (p *Pages) newRun(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+// mostCost is the most that a limit can be, in USD.
+const mostCost = 1e6
+
 // begin begins the run that a form asks for.
 func (p *Pages) begin(w http.ResponseWriter, r *http.Request) error {
 	cost := 0.0
 	if text := strings.TrimSpace(r.PostFormValue("max_cost")); text != "" {
 		var err error
-		if cost, err = strconv.ParseFloat(text, 64); err != nil || !(cost > 0 && cost <= 1e6) { // misread, it would be no limit
+		cost, err = strconv.ParseFloat(text, 64)
+		if fits := cost > 0 && cost <= mostCost; err != nil || !fits { // misread, it would be no limit
 			return hint.Usage("at most %q: write a number of USD, such as 2.50", text)
 		}
 	}
