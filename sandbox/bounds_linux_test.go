@@ -30,7 +30,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if res.ExitCode == 0 || strings.Contains(string(res.Output), "got") {
 			t.Errorf("the bound does not hold: %s", res.Output)
 		}
-		if said := strings.Contains(string(res.Output), "more than 128 MiB of memory, which is the bound (max_memory"); said != whole {
+		if said := strings.Contains(string(res.Output), "more than 128MiB of memory, which is the bound (max_memory"); said != whole {
 			t.Errorf("with a control group %v, the result says why: %v\n%s", whole, said, res.Output)
 		}
 		if res := run("echo fine"); string(res.Output) != "fine\n" {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plan-engine/plan/internal/amount"
 	"github.com/plan-engine/plan/internal/scratch"
 )
 
@@ -153,7 +154,7 @@ func (g *group) hitsSince(before limitHits) string {
 	default:
 		out = fmt.Sprintf("[Killed: the commands of this phase together used more than %s of memory, "+
 			"which is the bound (max_memory in the settings). Make the command do less at a time.]\n",
-			bytesText(g.policy.MaxMemory))
+			amount.ExactBytes(int64(g.policy.MaxMemory))) //nolint:gosec // read as such by the settings
 	}
 	if now.refused != before.refused {
 		out += fmt.Sprintf("[A process could not be started: the commands of this phase together may have "+
@@ -161,16 +162,6 @@ func (g *group) hitsSince(before limitHits) string {
 			g.policy.MaxProcesses)
 	}
 	return out
-}
-
-// bytesText writes a number of bytes for people.
-func bytesText(n uint64) string {
-	for shift, unit := uint(30), 0; unit < 3; shift, unit = shift-10, unit+1 {
-		if n >= 1<<shift && n%(1<<shift) == 0 {
-			return fmt.Sprintf("%d %s", n>>shift, []string{"GiB", "MiB", "KiB"}[unit])
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 // readCounter reads one number of a file of names and numbers; 0 if it is not there.

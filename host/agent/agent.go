@@ -227,7 +227,7 @@ func read(from io.Reader) ([]byte, error) {
 }
 
 func write(to io.Writer, message []byte) error {
-	head := binary.BigEndian.AppendUint32(nil, uint32(len(message))) //nolint:gosec // bounded when it was read
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(message)))
 	_, err := to.Write(append(head, message...))
 	return err //nolint:wrapcheck // the other side is gone
 }

@@ -1,7 +1,7 @@
 // Package oneline makes texts short: one line of them, or their beginning.
 //
-// It must not know who reads them: what a terminal must not see is for package
-// render, and what a server must not send for package wire.
+// It must not know who reads them: what must not reach a terminal is for package
+// sanitize to say.
 package oneline
 
 import (

@@ -73,7 +73,7 @@ func TestStatuses(t *testing.T) {
 		{"overloaded", 529, message("overloaded_error", "Overloaded"), loop.ErrUnserved, "Overloaded"},
 		{"behind a gateway", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"messages ` +
 			`must alternate"}}}`, loop.ErrRefused, "Provider returned error: messages must alternate"},
-		{"escape codes and lines", 500, "\x1b[31mred\x1b[0m\r\nnext\u202eline\x00\xff", loop.ErrServed, "[31mred [0m next line"},
+		{"escape codes and lines", 500, "\x1b[31mred\x1b[0m\r\nnext\u202eline\x00\xff", loop.ErrServed, "red next<U+202E>line^@\uFFFD"},
 		{"endless", 500, strings.Repeat("é", 5<<20), loop.ErrServed, "é…"},
 		{"somewhat long", 500, strings.Repeat("x", 400), loop.ErrServed, "xxx…"},
 		{"a lone code", 500, `{"error":{"code":"boom"}}`, loop.ErrServed, "boom"},

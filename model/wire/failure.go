@@ -13,10 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/internal/oneline"
+	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -283,14 +283,5 @@ func plainError(text string) string {
 	return "an HTML page"
 }
 
-// OneLine makes what a server says fit for one line of a terminal, without what
-// cannot be printed.
-func OneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return oneline.Cut(oneline.Of(text), maxMessage)
-}
+// OneLine makes what a server says fit for one line of a terminal.
+func OneLine(text string) string { return oneline.Cut(oneline.Of(sanitize.Text(text)), maxMessage) }
