@@ -386,3 +386,14 @@ func (w *Worker) settle(ctx context.Context, l *lease, state batch.JobState, res
 		}
 	}
 }
+
+// Held is a job as this worker was given it; false where it has no such job.
+func (w *Worker) Held(id string) (Job, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.held[id]
+	if l == nil {
+		return Job{}, false
+	}
+	return l.job, true
+}

@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -88,14 +89,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	conn, err := natsgo.Connect(cfg.URL, options...)
 	if err != nil {
-		return nil, fmt.Errorf("reach the queue at %s: %w", cfg.URL, err)
+		return nil, fmt.Errorf("reach the queue at %s: %w", withoutToken(cfg.URL), err)
 	}
 	s := &Store{cfg: cfg, conn: conn}
 	if err := s.prepare(ctx); err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("open the queue at %s: %w", cfg.URL, err)
+		return nil, fmt.Errorf("open the queue at %s: %w", withoutToken(cfg.URL), err)
 	}
 	return s, nil
+}
+
+// withoutToken is a URL as it may be shown.
+func withoutToken(url string) string {
+	if scheme, rest, ok := strings.Cut(url, "://"); ok {
+		return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
+	}
+	return url[strings.LastIndexByte(url, '@')+1:]
 }
 
 // Close ends the connection. What is leased is given to others once its lease ends.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/command"
+	"github.com/plan-engine/plan/cmd/plan/machines"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host/batches"
 )
@@ -26,12 +27,12 @@ process, "plan batch resume" goes on where each job stood.`,
 		a.batchRunCommand(),
 		a.batchResumeCommand(),
 		a.batchContinueCommand(),
-		a.batchRetryCommand(),
-		a.batchCancelCommand(),
-		a.batchListCommand(),
-		a.batchShowCommand("show"),
-		a.batchShowCommand("status"),
-		a.batchReportCommand(),
+		a.machines().Retry(a.batchRetryCommand()),
+		a.machines().Cancel(a.batchCancelCommand()),
+		a.machines().List(a.batchListCommand()),
+		a.machines().Show(a.batchShowCommand("show")),
+		a.machines().Show(a.batchShowCommand("status")),
+		a.machines().Report(a.batchReportCommand()),
 		a.batchExportCommand(),
 		a.batchApplyCommand(),
 		a.batchPublishCommand(),
@@ -44,10 +45,16 @@ process, "plan batch resume" goes on where each job stood.`,
 // batches are those of the home.
 func (a *app) batches() *batches.Batches { return batches.New(a.host) }
 
+// machines are the commands for many machines.
+func (a *app) machines() machines.Program {
+	return machines.New(a.host, a.out, a.batchView, a.answer, a.said, a.interruptible)
+}
+
 func (a *app) batchRunCommand() *cobra.Command {
 	var flags batchFlags
 	var from jobSource
 	var add batches.NewBatch
+	var queue string
 	cmd := &cobra.Command{
 		Use:   "run [JOBS.yaml|JOBS.jsonl|-]",
 		Short: "Start a batch",
@@ -96,6 +103,9 @@ Ctrl-C, which parks the jobs that run.`,
 			if err != nil {
 				return err
 			}
+			if queue != "" {
+				return a.machines().Add(cmd.Context(), queue, add)
+			}
 			return a.addBatch(cmd.Context(), add, opts)
 		},
 	}
@@ -104,6 +114,7 @@ Ctrl-C, which parks the jobs that run.`,
 	fl.IntVar(&add.Limit, "limit", 0, "start only `N` jobs for now; \"plan batch resume --limit 0\" starts the others")
 	fl.BoolVar(&add.Again, "new", false, "start another batch although there is one of the same jobs")
 	from.register(cmd)
+	machines.AddFlag(cmd, &queue)
 	return cmd
 }
 

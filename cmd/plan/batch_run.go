@@ -142,17 +142,21 @@ func (a *app) addBatch(ctx context.Context, add batches.NewBatch, o host.Options
 	return a.driveBatch(ctx, id, o)
 }
 
-// driveBatch drives a batch, shows it, and returns the exit code as an error.
-func (a *app) driveBatch(ctx context.Context, id string, o host.Options) error {
-	ctx, release := a.interruptible(ctx)
-	defer release()
-	view := render.NewBatchView(render.BatchViewConfig{
+func (a *app) batchView() *render.BatchView {
+	return render.NewBatchView(render.BatchViewConfig{
 		Out:     a.out,
 		Notes:   a.err,
 		Options: a.viewing(),
 		JSON:    a.json,
 		Screen:  a.onTerminal(),
 	})
+}
+
+// driveBatch drives a batch, shows it, and returns the exit code as an error.
+func (a *app) driveBatch(ctx context.Context, id string, o host.Options) error {
+	ctx, release := a.interruptible(ctx)
+	defer release()
+	view := a.batchView()
 	out, err := a.batches().Drive(ctx, id, o, view.View())
 	wrong := view.Close()
 	switch {

@@ -21,6 +21,8 @@ func (a *app) commands() []command.Row {
 		{Name: "review", Make: a.reviewCommand, Group: command.Start},
 		{Name: "resume", Make: a.resumeCommand, Group: command.Start},
 		{Name: "batch", Make: a.batchCommand, Group: command.Start},
+		{Name: "queue", Make: a.machines().Queue, Group: command.Start},
+		{Name: "worker", Make: a.machines().Worker, Group: command.Start},
 		{Name: "acp", Make: a.acpCommand, Group: command.Start},
 		{Name: "mcp", Make: a.mcpCommand, Group: command.Start},
 		{Name: "fork", Make: a.forkCommand, Group: command.Start},

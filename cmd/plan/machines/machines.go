@@ -1,0 +1,336 @@
+// Package machines has the commands by which batches are run on several machines:
+// `plan queue serve`, `plan worker`, and --queue of the commands of `plan batch`.
+package machines
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/cmd/plan/runflags"
+	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
+	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/hint"
+)
+
+// Program is what these commands need of the program that they are of.
+type Program struct {
+	host          *host.Host
+	out           io.Writer
+	view          func() *render.BatchView
+	answer        func(document any, text func(io.Writer) error) error
+	said          func(id plan.RunID, what string) error
+	interruptible func(context.Context) (context.Context, func())
+}
+
+// New makes the commands of a program.
+func New(
+	h *host.Host,
+	out io.Writer,
+	view func() *render.BatchView,
+	answer func(document any, text func(io.Writer) error) error,
+	said func(id plan.RunID, what string) error,
+	interruptible func(context.Context) (context.Context, func()),
+) Program {
+	return Program{
+		host:          h,
+		out:           out,
+		view:          view,
+		answer:        answer,
+		said:          said,
+		interruptible: interruptible,
+	}
+}
+
+// Queue makes `plan queue`.
+func (p Program) Queue() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "Serve a queue from which workers on several machines take jobs",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(p.serve())
+	return cmd
+}
+
+func (p Program) serve() *cobra.Command {
+	var listen, cert, key string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a queue of jobs from this machine",
+		Long: `Serve keeps jobs in JetStream, in the home's folder queue, and prints the URL that
+--queue of the other commands takes. The token in it is made the first time, or taken
+from PLAN_QUEUE_TOKEN. Beyond this machine it wants a certificate. See docs/machines.md.`,
+		Example: `  plan queue serve --listen 127.0.0.1:4222
+  plan queue serve --listen 10.0.0.5:4222 --tls-cert queue.pem --tls-key queue.key`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.serverConfig(listen, cert, key)
+			if err != nil {
+				return err
+			}
+			srv, err := nats.Serve(c)
+			if err != nil {
+				return err
+			}
+			defer srv.Close()
+			ctx, release := p.interruptible(cmd.Context())
+			defer release()
+			scheme, at, _ := strings.Cut(srv.URL(), "://")
+			url := scheme + "://" + c.Token + "@" + at
+			err = p.answer(map[string]string{"url": url}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%s\n", url)
+				return err
+			})
+			if err == nil {
+				<-ctx.Done()
+			}
+			return err
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&listen, "listen", "127.0.0.1:4222", "listen at this `ADDRESS`; port 0 is any free one")
+	fl.StringVar(&cert, "tls-cert", "", "speak TLS with the certificate in `FILE`")
+	fl.StringVar(&key, "tls-key", "", "the key of the certificate, in `FILE`")
+	return cmd
+}
+
+func (p Program) serverConfig(listen, cert, key string) (c nats.ServerConfig, err error) {
+	address, port, err := net.SplitHostPort(listen)
+	if err == nil {
+		c.Port, err = strconv.Atoi(port)
+	}
+	if err != nil {
+		return c, hint.Usage("--listen %s: it is HOST:PORT", listen)
+	}
+	c.Host = address
+	switch ip := net.ParseIP(address); {
+	case (cert == "") != (key == ""):
+		return c, hint.Usage("--tls-cert and --tls-key go together")
+	case cert != "":
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return c, fmt.Errorf("read the certificate: %w", err)
+		}
+		c.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	case ip == nil && address != "localhost", ip != nil && !ip.IsLoopback():
+		return c, hint.Usage("--listen %s is beyond this machine: give --tls-cert and --tls-key", listen)
+	}
+	paths, err := p.host.Paths()
+	if err != nil {
+		return c, err
+	}
+	c.Dir = filepath.Join(paths.Home, "queue")
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return c, fmt.Errorf("make room for the queue: %w", err)
+	}
+	c.Token, err = p.token(filepath.Join(c.Dir, "token"))
+	return c, err
+}
+
+// token is what clients must know: from the environment, or made once.
+func (p Program) token(file string) (string, error) {
+	if token := p.host.Getenv("PLAN_QUEUE_TOKEN"); token != "" {
+		return token, nil
+	}
+	data, err := os.ReadFile(file)
+	if err == nil && len(data) > 0 {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	token := rand.Text()
+	return token, durable.Replace(file, []byte(token+"\n"), 0o600)
+}
+
+const queueUsage = "the `URL` of a queue, as plan queue serve prints it, or of a cluster of NATS"
+
+func (p Program) open(ctx context.Context, url string) (*nats.Store, error) {
+	return nats.Open(ctx, nats.Config{
+		URL:   url,
+		Token: p.host.Getenv("PLAN_QUEUE_TOKEN"),
+		Name:  "plan",
+	})
+}
+
+// Worker makes `plan worker`.
+func (p Program) Worker() *cobra.Command {
+	var url string
+	var how batches.Work
+	var flags runflags.Flags
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Take jobs from a queue and run them on this machine",
+		Long: `Worker runs jobs of a queue with the keys, settings and git credentials of this
+machine, until it is interrupted: then it gives back what it was at. A home has one
+worker. What jobs may ask for is bounded; see docs/machines.md.`,
+		Example: `  plan worker --queue nats://TOKEN@127.0.0.1:4222 --concurrency 8
+  plan worker --queue nats://TOKEN@127.0.0.1:4222 --drain`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if url == "" {
+				return hint.Usage("name the queue: --queue URL")
+			}
+			o, err := flags.Options(cmd)
+			if err != nil {
+				return err
+			}
+			store, err := p.open(cmd.Context(), url)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			ctx, release := p.interruptible(cmd.Context())
+			defer release()
+			view := p.view()
+			err = batches.New(p.host).Work(ctx, store, how, o, view.View())
+			return errors.Join(err, view.Close())
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&url, "queue", "", queueUsage)
+	fl.IntVar(&how.Concurrency, "concurrency", 0, "run `N` jobs at the same time (default: twice the cores, at least 4)")
+	fl.BoolVar(&how.Drain, "drain", false, "end once no job is left to take")
+	fl.StringArrayVar(&how.Repos, "repo", nil,
+		"take jobs whose repository begins with `URL` (repeatable; default: https:// and ssh://)")
+	flags.RegisterLooking(cmd)
+	return cmd
+}
+
+// at lets a command of `plan batch` do its work on a queue.
+func (p Program) at(
+	cmd *cobra.Command,
+	do func(ctx context.Context, q *batches.Queued, args []string) error,
+) *cobra.Command {
+	var url string
+	cmd.Flags().StringVar(&url, "queue", "", queueUsage)
+	here := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if url == "" {
+			return here(cmd, args)
+		}
+		return p.with(cmd.Context(), url, func(q *batches.Queued) error { return do(cmd.Context(), q, args) })
+	}
+	return cmd
+}
+
+func (p Program) with(ctx context.Context, url string, do func(*batches.Queued) error) error {
+	store, err := p.open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return do(batches.New(p.host).Queued(store))
+}
+
+// Add puts a batch into the queue at a URL.
+func (p Program) Add(ctx context.Context, url string, add batches.NewBatch) error {
+	return p.with(ctx, url, func(q *batches.Queued) error {
+		id, err := q.Add(ctx, add)
+		if err != nil {
+			return err
+		}
+		return p.said(plan.RunID(id), render.Count(len(add.Jobs), "job")+" queued")
+	})
+}
+
+// AddFlag adds --queue to the command that starts a batch.
+func AddFlag(cmd *cobra.Command, url *string) {
+	cmd.Flags().StringVar(url, "queue", "", queueUsage)
+}
+
+// List gives `plan batch list` --queue.
+func (p Program) List(cmd *cobra.Command) *cobra.Command {
+	return p.at(cmd, func(ctx context.Context, q *batches.Queued, _ []string) error {
+		all, err := q.List(ctx)
+		if err != nil {
+			return err
+		}
+		return p.answer(all, func(w io.Writer) error {
+			return render.UnlessReaderLeft(render.Batches(w, all, p.host.Now()))
+		})
+	})
+}
+
+// Show gives `plan batch show` and `status` --queue.
+func (p Program) Show(cmd *cobra.Command) *cobra.Command {
+	return p.at(cmd, func(ctx context.Context, q *batches.Queued, args []string) error {
+		b, err := q.Show(ctx, strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		return p.answer(b, func(w io.Writer) error {
+			return render.UnlessReaderLeft(render.Batch(w, b, cmd.Name() == "status"))
+		})
+	})
+}
+
+// Report gives `plan batch report` --queue.
+func (p Program) Report(cmd *cobra.Command) *cobra.Command {
+	return p.at(cmd, func(ctx context.Context, q *batches.Queued, args []string) error {
+		format, _ := cmd.Flags().GetString("format") // it has both flags
+		file, _ := cmd.Flags().GetString("output")
+		if asJSON, _ := cmd.Flags().GetBool("json"); asJSON && !cmd.Flags().Changed("format") {
+			format = "json"
+		}
+		if !slices.Contains(batch.Formats(), format) {
+			return hint.Usage("--format %q: the formats are %s", format, strings.Join(batch.Formats(), ", "))
+		}
+		report, err := q.Report(ctx, strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if err := report.Write(&out, format); err != nil {
+			return err
+		}
+		if file != "" && file != "-" {
+			return os.WriteFile(file, out.Bytes(), 0o644)
+		}
+		_, err = io.Copy(p.out, &out)
+		return render.UnlessReaderLeft(err)
+	})
+}
+
+// Cancel gives `plan batch cancel` --queue.
+func (p Program) Cancel(cmd *cobra.Command) *cobra.Command {
+	return p.at(cmd, func(ctx context.Context, q *batches.Queued, args []string) error {
+		only, _ := cmd.Flags().GetStringSlice("only") // it has the flag
+		id, n, err := q.Cancel(ctx, args[0], only)
+		if err != nil {
+			return err
+		}
+		return p.said(plan.RunID(id), render.Count(n, "job")+" cancelled")
+	})
+}
+
+// Retry gives `plan batch retry` --queue.
+func (p Program) Retry(cmd *cobra.Command) *cobra.Command {
+	return p.at(cmd, func(ctx context.Context, q *batches.Queued, args []string) error {
+		only, _ := cmd.Flags().GetStringSlice("only") // it has the flag
+		id, n, err := q.Retry(ctx, strings.Join(args, ""), only)
+		if err != nil {
+			return err
+		}
+		return p.said(plan.RunID(id), render.Count(n, "job")+" queued again")
+	})
+}

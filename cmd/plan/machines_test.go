@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/model/scripted"
+)
+
+// TestAQueueAndItsWorkers: a batch is put into the queue of one home, run by workers in
+// two others, and reported from the first.
+func TestAQueueAndItsWorkers(t *testing.T) {
+	t.Parallel()
+	scenario, err := scripted.Load(filepath.Join("..", "..", "host", "testdata", "greet.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := scripted.Start(t.Context(), scenario, scripted.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	dir := t.TempDir()
+	repo := filepath.Join(dir, "repo")
+	gittest.Write(t, repo, map[string]string{"greet.sh": "echo hullo\n"})
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
+		gittest.Git(t, repo, args...)
+	}
+	start := func(home string, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), program(t), append([]string{"-C", dir}, args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+dir, "PLAN_HOME="+filepath.Join(dir, home), "PLAN_QUEUE_TOKEN=",
+			"OPENAI_BASE_URL="+model.URL(), "OPENAI_API_KEY="+model.Key(), "PLAN_MODEL=scripted")
+		return cmd
+	}
+	serve := start("home", "queue", "serve", "--listen", "127.0.0.1:0", "--json")
+	out, err := serve.StdoutPipe()
+	if err == nil {
+		err = serve.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served struct{ URL string }
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &served)
+	}
+	if err != nil {
+		t.Fatalf("it says %q: %v", line, err)
+	}
+	run := func(home string, args ...string) (string, error) {
+		text, err := start(home, append(args, "--queue", served.URL)...).CombinedOutput()
+		return string(text), err
+	}
+	var jobs strings.Builder
+	for i := range 2 {
+		fmt.Fprintf(&jobs, `{"id":"good-%d","repo":"file://%s","request":"Make greet.sh say hello","checks":["sh greet.sh | grep -qx hello"]}`+"\n",
+			i, repo)
+	}
+	fmt.Fprintf(&jobs, `{"id":"loose","repo":"file://%s","request":"x","setup":"make"}`+"\n", repo)
+	fmt.Fprintf(&jobs, `{"id":"far","repo":"https://example.invalid/x.git","request":"x"}`+"\n")
+	list := filepath.Join(dir, "jobs.jsonl")
+	if err := os.WriteFile(list, []byte(jobs.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run("home", "batch", "run", list); err != nil || !strings.Contains(text, "4 jobs queued") {
+		t.Fatalf("%s %v", text, err)
+	}
+	if text, err := run("home", "batch", "run", list); err == nil || !strings.Contains(text, "has the same jobs") {
+		t.Errorf("%s %v", text, err)
+	}
+	type done struct {
+		text string
+		err  error
+	}
+	both := make(chan done)
+	for i := range 2 {
+		go func() {
+			text, err := run(fmt.Sprint("worker-", i), "worker", "--drain", "--concurrency", "1", "--repo", "file://"+repo)
+			both <- done{text, err}
+		}()
+	}
+	told := ""
+	for range 2 {
+		d := <-both
+		told += d.text
+		if d.err != nil {
+			t.Errorf("a worker ends with %v:\n%s", d.err, d.text)
+		}
+	}
+	text, err := start("home", "batch", "report", "--json", "--queue", served.URL).Output()
+	var report batch.Report
+	if err == nil {
+		err = json.Unmarshal(text, &report)
+	}
+	if err != nil || len(report.Jobs) != 4 {
+		t.Fatalf("%s %v", text, err)
+	}
+	for i, want := range []string{"", "", "checks.setup, which is the worker's", "none of those that the worker takes"} {
+		j := report.Jobs[i]
+		switch {
+		case want == "" && (!j.Approved() || !strings.Contains(j.Diff, "+echo hello")):
+			t.Errorf("%s is %s: %s\n%s", j.ID, j.Status(), j.Why, told)
+		case want != "" && (j.State != batch.JobFailed || !strings.Contains(j.Why, want)):
+			t.Errorf("%s is %s: %s", j.ID, j.Status(), j.Why)
+		}
+	}
+	if text, _ := run("home", "batch", "status"); !strings.Contains(text, "loose") {
+		t.Errorf("status says %s", text)
+	}
+	if err := serve.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	if err := serve.Wait(); err != nil {
+		t.Errorf("interrupted, the queue ends with %v", err)
+	}
+}

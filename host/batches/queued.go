@@ -1,0 +1,220 @@
+package batches
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/internal/hint"
+)
+
+// Queued are the batches of a queue that workers on other machines take jobs from.
+// Batches are named as in [Batches].
+type Queued struct {
+	batches *Batches
+	store   *nats.Store
+}
+
+// Queued are the batches in a queue.
+func (b *Batches) Queued(store *nats.Store) *Queued { return &Queued{b, store} }
+
+// Add puts a batch into the queue and returns its id.
+func (q *Queued) Add(ctx context.Context, n NewBatch) (string, error) {
+	for _, j := range n.Jobs {
+		if !batch.IsURL(j.Repo) {
+			return "", hint.New(
+				fmt.Sprintf("job %s: %s is a folder of this machine, which workers do not have", j.ID, j.Repo),
+				"With --queue a repository is a URL, such as https://example.org/shop.git.",
+			)
+		}
+	}
+	s := n.Settings
+	if s.PlanJob != "" || s.MaxCost > 0 || s.MaxTokens > 0 || s.FailFast || s.Timeout.Duration > 0 || n.Limit > 0 {
+		return "", hint.Usage("--shared-plan, --limit, --max-cost, --max-tokens, --timeout and --fail-fast " +
+			"do not go with --queue yet; settings of a job can bound it")
+	}
+	digest, err := batch.Digest(n.Jobs)
+	if err != nil {
+		return "", err
+	}
+	entries, err := batch.Entries(n.Jobs)
+	if err != nil {
+		return "", err
+	}
+	id, err := q.store.Add(ctx, nats.Batch{
+		ID:     string(q.batches.host.NewRunID()),
+		Digest: digest,
+		Name:   n.Name,
+	}, entries, n.Again)
+	if same := new(nats.SameJobsError); errors.As(err, &same) {
+		return "", hint.Wrap(err, "See it with plan batch status --queue, or start another one with --new.")
+	}
+	return id, err
+}
+
+// List lists the batches of the queue, newest first.
+func (q *Queued) List(ctx context.Context) ([]Batch, error) {
+	all, err := q.store.Batches(ctx)
+	out := make([]Batch, 0, len(all))
+	for _, b := range all {
+		s, _, err := q.standing(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s.Batch)
+	}
+	return out, err
+}
+
+// Show says how a batch and its jobs stand.
+func (q *Queued) Show(ctx context.Context, prefix string) (Standing, error) {
+	b, err := q.store.Batch(ctx, prefix)
+	if err != nil {
+		return Standing{}, err
+	}
+	s, _, err := q.standing(ctx, b)
+	return s, err
+}
+
+// Report is what came of a batch, as its workers told.
+func (q *Queued) Report(ctx context.Context, prefix string) (batch.Report, error) {
+	b, err := q.store.Batch(ctx, prefix)
+	if err != nil {
+		return batch.Report{}, err
+	}
+	s, reports, err := q.standing(ctx, b)
+	return batch.Report{
+		ID:      s.ID,
+		State:   string(s.State),
+		Name:    s.Name,
+		Created: s.Created,
+		Counts:  s.Counts,
+		CostUSD: s.CostUSD,
+		Tokens:  s.Tokens,
+		Jobs:    reports,
+	}, err
+}
+
+// standing describes a batch from its jobs' records.
+func (q *Queued) standing(ctx context.Context, b nats.Batch) (Standing, []batch.JobReport, error) {
+	jobs, err := q.store.Jobs(ctx, b.ID)
+	if err != nil {
+		return Standing{}, nil, err
+	}
+	s := Standing{Batch: Batch{
+		ID:       b.ID,
+		Total:    len(jobs),
+		Counts:   map[batch.JobState]int{},
+		Name:     b.Name,
+		Created:  b.Created,
+		Updated:  b.Created,
+		ExitCode: plan.ExitOK,
+	}}
+	var reports []batch.JobReport
+	for _, stored := range jobs {
+		j, report, err := readQueued(b.ID, stored)
+		if err != nil {
+			return s, nil, err
+		}
+		s.Counts[j.State]++
+		s.CostUSD += report.CostUSD
+		s.Tokens += report.Tokens
+		if stored.Ended.After(s.Updated) {
+			s.Updated = stored.Ended
+		}
+		if j.State != batch.JobDone {
+			s.ExitCode = plan.ExitNotApproved
+		}
+		s.Jobs = append(s.Jobs, j)
+		reports = append(reports, report)
+	}
+	s.State = openOrDone(s.Counts)
+	if s.Counts[batch.JobRunning] > 0 {
+		s.State = Running
+	}
+	return s, reports, nil
+}
+
+// readQueued reads a job, and what its worker reported. Where none has, the story of
+// the job says why.
+func readQueued(of string, stored nats.Job) (Job, batch.JobReport, error) {
+	var spec batch.Job
+	var res queuedResult
+	err := json.Unmarshal(stored.Spec, &spec)
+	if err == nil && stored.Result != nil {
+		err = json.Unmarshal(stored.Result, &res)
+	}
+	if err != nil {
+		return Job{}, batch.JobReport{}, fmt.Errorf("read job %s: %w", stored.ID, err)
+	}
+	j := Job{
+		ID:      stored.ID,
+		State:   stored.State,
+		Run:     stored.Run,
+		Repo:    spec.Repo,
+		Ref:     spec.Ref,
+		Branch:  branchOf(of, stored.ID),
+		Request: spec.Request,
+		Result:  res.Result,
+	}
+	if n := len(stored.Story); n > 0 && j.State != batch.JobDone {
+		last := stored.Story[n-1]
+		j.Why = cmp.Or(j.Why, last.Worker+" "+last.What)
+	}
+	if !stored.Started.IsZero() {
+		j.Started = &stored.Started
+	}
+	if !stored.Ended.IsZero() {
+		j.Ended = &stored.Ended
+	}
+	if res.Report != nil && j.State == res.Report.State {
+		return j, *res.Report, nil
+	}
+	return j, batch.JobReport{
+		ID:      j.ID,
+		State:   j.State,
+		Outcome: j.Outcome,
+		Parked:  j.Parked,
+		Why:     j.Why,
+		Repo:    j.Repo,
+		Ref:     j.Ref,
+		Branch:  j.Branch,
+		Request: j.Request,
+	}, nil
+}
+
+// Cancel ends the jobs of a batch that have not ended, or those that are named, for
+// good. Workers are told within a third of a lease.
+func (q *Queued) Cancel(ctx context.Context, prefix string, only []string) (id string, n int, err error) {
+	b, err := q.store.Batch(ctx, prefix)
+	if err != nil {
+		return "", 0, err
+	}
+	n, err = q.store.Cancel(ctx, b.ID, named(only))
+	return b.ID, n, err
+}
+
+// Retry puts jobs that have failed into the queue again, to begin anew, or those that
+// are named, also where they were cancelled or wait parked.
+func (q *Queued) Retry(ctx context.Context, prefix string, only []string) (id string, n int, err error) {
+	b, err := q.store.Batch(ctx, prefix)
+	if err != nil {
+		return "", 0, err
+	}
+	chosen := named(only)
+	n, err = q.store.Requeue(ctx, b.ID, true, func(j nats.Job) bool {
+		return chosen(j) && (j.State == batch.JobFailed || len(only) > 0 && j.State != batch.JobDone)
+	})
+	return b.ID, n, err
+}
+
+// named chooses the jobs of some names; none chooses all.
+func named(only []string) func(nats.Job) bool {
+	return func(j nats.Job) bool { return len(only) == 0 || slices.Contains(only, j.ID) }
+}

@@ -1,0 +1,210 @@
+package batches
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/memory"
+)
+
+// Work is how a worker takes jobs from a queue.
+type Work struct {
+	Concurrency int
+	Drain       bool // end once no job is left to take
+
+	// Repos are beginnings of the URLs that jobs may name. Default: https:// and ssh://.
+	Repos []string
+}
+
+// queuedResult is what a worker tells of a job: its result, and what a report says.
+type queuedResult struct {
+	batch.Result
+	Report *batch.JobReport `json:"report,omitempty"`
+}
+
+// Work takes jobs of all batches from a queue and runs them in this home, until ctx
+// ends or, with Drain, none is left. What the settings of this home say holds for them;
+// jobs may ask for no more than [asksTooMuch] lets them.
+func (b *Batches) Work(ctx context.Context, store *nats.Store, how Work, o host.Options, view View) error {
+	db, err := b.host.DB(ctx)
+	if err != nil {
+		return err
+	}
+	release, err := db.OwnBatch(ctx, "worker")
+	if err != nil {
+		return fmt.Errorf("a worker needs a home of its own (PLAN_HOME): %w", err)
+	}
+	defer release() //nolint:errcheck // a lock that is released by the end of the process at the latest
+	name, err := b.workerName()
+	if err != nil {
+		return err
+	}
+	some := memory.Batch{Jobs: map[memory.JobState]int{memory.JobQueued: 1}}
+	if err := b.requireModel(ctx, some, Settings{}, &o); err != nil {
+		return err
+	}
+	host.Sweep()
+	worker, err := store.NewWorker(name, b.host.NewRunID, how.Drain)
+	if err != nil {
+		return err
+	}
+	defer worker.Close()
+	workers := Settings{Concurrency: how.Concurrency}.workers()
+	transport := newTransport(workers)
+	defer transport.CloseIdleConnections()
+	limiter := batch.NewLimiter(workers, b.host.Now)
+	inboxes := &host.Inboxes{}
+	view.begin(Progress{
+		Counts:  map[batch.JobState]int{},
+		Workers: workers,
+		Window:  limiter.Window,
+	})
+	defer inBackground(ctx, func(ctx context.Context) { inboxes.Work(ctx, db) })()
+	return batch.Run(ctx, batch.Config{
+		Queue: reportingQueue{worker, b, db},
+		Runner: boundedRunner{how.Repos, &runner{
+			host:    b.host,
+			db:      db,
+			options: o,
+			budget:  &batch.Budget{},
+			view:    view,
+			shared: &host.Shared{
+				HTTP:    &http.Client{Transport: transport},
+				Limit:   limiter.Model,
+				Inboxes: inboxes,
+			},
+		}},
+		Workers:  workers,
+		Started:  view.started,
+		Finished: view.finished,
+	})
+}
+
+// workerName is the same for as long as the home is there: a run that began in it
+// goes on in it.
+func (b *Batches) workerName() (string, error) {
+	paths, err := b.host.Paths()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(paths.Home, "worker")
+	data, err := os.ReadFile(file)
+	if err == nil && len(data) > 0 {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("read the name of this worker: %w", err)
+	}
+	machine, _ := os.Hostname() // the rest of the name is enough to tell workers apart
+	name := strings.Trim(machine+"-"+string(b.host.NewRunID()), "-")
+	return name, durable.Replace(file, []byte(name+"\n"), 0o600)
+}
+
+// boundedRunner runs those jobs that ask for no more than the worker gives.
+type boundedRunner struct {
+	repos []string
+	*runner
+}
+
+// Run implements batch.Runner.
+func (r boundedRunner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
+	if why := asksTooMuch(try.Job, r.repos); why != "" {
+		return batch.Result{State: batch.JobFailed, Why: "refused by the worker: " + why}, nil
+	}
+	return r.runner.Run(ctx, try)
+}
+
+// asksTooMuch says why a job is refused that came from another machine, "" for a job
+// that may run. It may name a URL, required checks, a model that this worker's settings
+// know, and limits. Walls, network, hooks, permissions and servers are the worker's.
+func asksTooMuch(j batch.Job, repos []string) string {
+	if len(repos) == 0 {
+		repos = []string{"https://", "ssh://"}
+	}
+	if !batch.IsURL(j.Repo) {
+		return "its repository is no URL: " + j.Repo
+	}
+	if !slices.ContainsFunc(repos, func(begin string) bool { return strings.HasPrefix(j.Repo, begin) }) {
+		return "its repository is none of those that the worker takes (--repo): " + j.Repo
+	}
+	settings, err := json.Marshal(j.Settings)
+	asked := map[string]json.RawMessage{}
+	if err == nil {
+		err = json.Unmarshal(settings, &asked)
+	}
+	checks := map[string]json.RawMessage{}
+	if given := asked["checks"]; err == nil && given != nil {
+		err = json.Unmarshal(given, &checks)
+	}
+	if err != nil {
+		return "its settings cannot be read: " + err.Error()
+	}
+	granted := []string{
+		"model", "max_review_cycles", "max_turns", "max_tokens", "max_cost", "timeout",
+		"checks", "way", "plan_size", "critique", "wait", "effort",
+	}
+	for name := range asked {
+		if !slices.Contains(granted, name) {
+			return "its settings say " + name + ", which is the worker's to say"
+		}
+	}
+	for name := range checks {
+		if name != "required" {
+			return "its settings say checks." + name + ", which is the worker's to say"
+		}
+	}
+	return ""
+}
+
+// reportingQueue adds to each result what a report says of the job, since the journal
+// of its run stays with the worker.
+type reportingQueue struct {
+	*nats.Worker
+	batches *Batches
+	db      *memory.DB
+}
+
+// RecordResult implements batch.Queue.
+func (q reportingQueue) RecordResult(ctx context.Context, id string, state batch.JobState, data json.RawMessage) error {
+	job, ok := q.Held(id)
+	if !ok {
+		return batch.ErrLeaseLost
+	}
+	var res queuedResult
+	if err := json.Unmarshal(data, &res); err != nil {
+		return fmt.Errorf("read what came of job %s: %w", id, err)
+	}
+	of, _, _ := strings.Cut(id, "/")
+	j, err := readJob(memory.Job{
+		Batch:  of,
+		ID:     job.ID,
+		State:  memory.JobState(state),
+		Run:    job.Run,
+		Spec:   job.Spec,
+		Result: data,
+	}, false)
+	if err == nil {
+		var report batch.JobReport
+		if report, err = q.batches.reportJob(ctx, q.db, j); err == nil {
+			res.Report = &report
+		}
+	}
+	if err == nil {
+		data, err = json.Marshal(res)
+	}
+	if err != nil {
+		return fmt.Errorf("report job %s: %w", id, err)
+	}
+	return q.Worker.RecordResult(ctx, id, state, data)
+}
