@@ -131,7 +131,7 @@ func TestServeKilled(t *testing.T) {
 		t.Errorf("the run comes to %s", last)
 	}
 
-	second.send(http.MethodPost, "/runs", `{"request": "Make greet.sh say hello. Ask first"}`)
+	second.send(http.MethodPost, "/runs", `{"request": "Make greet.sh say hello. Ask first", "worktree": true}`)
 	if err := second.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

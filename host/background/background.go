@@ -166,6 +166,21 @@ func (r *Runs) hasMail(id plan.RunID) bool {
 	return err == nil && len(letters) > 0
 }
 
+// LetGo waits until a run is not driven here any more, if it is: a moment, for one that has
+// ended or parked.
+func (r *Runs) LetGo(ctx context.Context, id plan.RunID) {
+	r.mu.Lock()
+	d := r.driven[id]
+	r.mu.Unlock()
+	if d == nil {
+		return
+	}
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+	}
+}
+
 // Driven lists the runs that are driven here.
 func (r *Runs) Driven() []plan.RunID {
 	r.mu.Lock()

@@ -60,7 +60,7 @@ func kinds(name string) (host.Kind, bool) {
 // Tell says something to a run, and goes on with it. A decision names the call and the
 // digest of what was shown.
 func (w *Desk) Tell(ctx context.Context, named string, l Letter) (Told, error) {
-	id, err := w.Host.Resolve(ctx, named)
+	id, err := w.find(ctx, named)
 	if err != nil {
 		return Told{}, err
 	}
@@ -170,7 +170,7 @@ type Resume struct {
 
 // Resume goes on with a run, and returns once something of that is recorded.
 func (w *Desk) Resume(ctx context.Context, named string, r Resume) (plan.RunID, error) {
-	id, err := w.Host.Resolve(ctx, named)
+	id, err := w.find(ctx, named)
 	if err != nil {
 		return "", err
 	}

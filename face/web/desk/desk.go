@@ -188,9 +188,22 @@ func cutHome(path string) (string, bool) {
 // batches are those of the home.
 func (w *Desk) batches() *batches.Batches { return batches.New(w.Host) }
 
+// find finds the run that is named. One that has just ended here is let go of first: its
+// locks are held for a moment longer.
+func (w *Desk) find(ctx context.Context, named string) (plan.RunID, error) {
+	id, err := w.Host.Resolve(ctx, named)
+	if err != nil {
+		return "", err
+	}
+	if info, err := w.Host.Info(ctx, id); err == nil && info.Ended() {
+		w.Runs.LetGo(ctx, id)
+	}
+	return id, nil
+}
+
 // load folds a run that is named.
 func (w *Desk) load(ctx context.Context, named string) (*engine.Run, error) {
-	id, err := w.Host.Resolve(ctx, named)
+	id, err := w.find(ctx, named)
 	if err != nil {
 		return nil, err
 	}

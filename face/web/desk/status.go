@@ -15,7 +15,6 @@ import (
 // Status is the HTTP status that says what kind of error one is.
 func Status(err error) int {
 	var misuse *hint.Misuse
-	var advised *hint.Error
 	var many *memory.AmbiguousError
 	var full *background.FullError
 	var held *memory.HeldError
@@ -34,7 +33,7 @@ func Status(err error) int {
 	case errors.Is(err, background.ErrClosing), errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, memory.ErrEnded), errors.As(err, &held), errors.As(err, &final), errors.As(err, &same),
-		errors.As(err, &advised):
+		hint.Of(err) != "":
 		return http.StatusConflict // it is not as the request supposes
 	}
 	return http.StatusInternalServerError
