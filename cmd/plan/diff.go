@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/pager"
 	"github.com/plan-engine/plan/face/render"
 )
 
@@ -15,9 +17,10 @@ func (a *app) diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [RUN]",
 		Short: "Show what a run changed",
-		Long: `Diff shows the run's own changes, of the newest run of this repository where none is named: from the tree as the run found it, dirt
-included, to the tree as the run left it. For a run that is not final that is
-the tree as it is now. In a pipe it is a patch that git apply takes; a file with
+		Long: `Diff shows the run's own changes, of the newest run of this repository where none
+is named: from the tree as the run found it, dirt included, to the tree as the run left
+it, or as it is now if the run is not final. On a terminal it comes in colours through
+PAGER (less, unless set). In a pipe it is a patch that git apply takes; a file with
 characters that act on a terminal is in it as git writes binary files.`,
 		Example: `  plan diff 01JX
   plan diff 01JX --stat
@@ -63,11 +66,13 @@ func (a *app) diff(ctx context.Context, id plan.RunID, stat, thread bool) error 
 	if a.json {
 		return a.document(map[string]any{"id": run.ID, "stat": size, "diff": text})
 	}
-	if a.onTerminal() {
-		text = render.SafeText(text)
-	} else if text, err = c.Inert(ctx, text); err != nil {
+	if !a.onTerminal() {
+		if text, err = c.Inert(ctx, text); err == nil {
+			_, err = fmt.Fprint(a.out, text)
+		}
 		return err
 	}
-	_, err = fmt.Fprint(a.out, text)
-	return err
+	reader, opts := a.pager(), a.viewing()
+	opts.Color = opts.Color && !pager.Colours(reader)
+	return pager.Through(ctx, a.out, reader, a.environ, func(w io.Writer) error { return render.WriteDiff(w, text, opts) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/display"
+	"github.com/plan-engine/plan/cmd/plan/pager"
 	"github.com/plan-engine/plan/cmd/plan/signals"
 	"github.com/plan-engine/plan/cmd/plan/terminal"
 	"github.com/plan-engine/plan/engine"
@@ -63,6 +64,14 @@ func (a *app) displaying() display.Config {
 		}
 	}
 	return cfg
+}
+
+// pager is what long texts go through, "" where no person reads them.
+func (a *app) pager() string {
+	if !a.onTerminal() || a.plain || a.json {
+		return ""
+	}
+	return pager.Of(a.environ)
 }
 
 // interruptible ends the context when the process is told to stop, and the process

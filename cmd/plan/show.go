@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/pager"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
@@ -47,8 +48,9 @@ where none is named. Other views:
   --events       the journal, one event a line; with --follow until the run is final
   --graph        the way that the run took through the workflow, as Mermaid
 
---phase and --attempt choose a part of a timeline, transcript or cost. All views can
-be piped into a pager; --json gives each as one document.`,
+--phase and --attempt choose a part of a timeline, transcript or cost. On a
+terminal a timeline and a transcript come through PAGER (less, unless set; cat for
+none); --json gives each view as one document.`,
 		Example: `  plan show 01JX                               the timeline and how it stands
   plan show 01JX --transcript | less           the conversations
   plan show 01JX --transcript --phase review --attempt 2
@@ -117,7 +119,7 @@ func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown
 	part := host.PartOf(events, plan.Phase(what.phase), what.attempt)
 	switch {
 	case what.transcript:
-		return errors.Join(a.showTranscript(part, id), damage())
+		return errors.Join(a.showTranscript(ctx, part, id), damage())
 	case what.cost:
 		return errors.Join(a.showCost(part, id), damage())
 	}
@@ -158,24 +160,28 @@ func (a *app) showRun(
 	}
 	opts := a.viewing()
 	opts.Resume = fmt.Sprintf("plan resume %s", id)
-	if err := render.WriteTimeline(a.out, part, opts); err != nil {
-		return render.UnlessReaderLeft(err)
-	}
-	if what.phase != "" || what.attempt != 0 {
+	return pager.Through(ctx, a.out, a.pager(), a.environ, func(w io.Writer) error {
+		if err := render.WriteTimeline(w, part, opts); err != nil {
+			return render.UnlessReaderLeft(err)
+		}
+		if what.phase != "" || what.attempt != 0 {
+			return nil
+		}
+		if size, err := a.host.SizeOf(ctx, run); err == nil { // the repository may be gone
+			t.Diff = &size
+		}
+		render.WriteSummary(w, t, opts)
 		return nil
-	}
-	if size, err := a.host.SizeOf(ctx, run); err == nil { // the repository may be gone
-		t.Diff = &size
-	}
-	render.WriteSummary(a.out, t, opts)
-	return nil
+	})
 }
 
 // showTranscript shows what was said to and by the model, and every call with its
 // result.
-func (a *app) showTranscript(events iter.Seq2[plan.Event, error], id plan.RunID) error {
+func (a *app) showTranscript(ctx context.Context, events iter.Seq2[plan.Event, error], id plan.RunID) error {
 	if !a.json {
-		return render.UnlessReaderLeft(render.WriteTranscript(a.out, events, a.viewing()))
+		return pager.Through(ctx, a.out, a.pager(), a.environ, func(w io.Writer) error {
+			return render.UnlessReaderLeft(render.WriteTranscript(w, events, a.viewing()))
+		})
 	}
 	said, err := render.Utterances(events)
 	if err != nil {

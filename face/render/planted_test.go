@@ -111,6 +111,7 @@ func TestNothingShownActs(t *testing.T) {
 		"Estimate":        render.Estimate,
 		"WriteMoved":      render.WriteMoved,
 		"WritePlanDiff":   render.WritePlanDiff,
+		"WriteDiff":       render.WriteDiff,
 		"Review": func(w io.Writer, version string, r host.Reviewed) error {
 			var errs []error
 			for _, format := range []string{render.FormatMarkdown, render.FormatJSON, render.FormatSARIF} {
