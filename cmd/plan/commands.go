@@ -46,7 +46,7 @@ func (a *app) commands() []command.Row {
 		{Name: "skills", Make: a.skillsCommand, Group: command.Keep},
 		{Name: "tools", Make: a.toolsCommand, Group: command.Keep},
 		{Name: "journal", Make: a.journalCommand, Group: command.Keep},
-		{Name: "__serve", Make: a.scriptServeCommand},
+		{Name: "__serve", Make: a.demoServer().ScriptCommand},
 		{Name: "events", Make: a.eventsCommand, Now: "show --events"},
 		{Name: "graph", Make: a.graphCommand, Now: "show --graph"},
 		{Name: "backup", Make: a.backupCommand, Now: "journal backup"},

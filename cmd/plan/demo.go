@@ -47,7 +47,7 @@ has a say in it. With "plan demo serve" the server plays a part of yours.`,
 		wires.Names()[0],
 		"speak to the model over `WIRE`: "+strings.Join(wires.Names(), ", "),
 	)
-	cmd.AddCommand(a.demoServeCommand())
+	cmd.AddCommand(a.demoServer().Command())
 	return cmd
 }
 
@@ -106,3 +106,6 @@ func (a *app) demoDiff(ctx context.Context, to io.Writer) error {
 	_, err = fmt.Fprintf(to, "\n%s", render.SafeText(diff))
 	return err
 }
+
+// demoServer are the commands that serve a scripted model.
+func (a *app) demoServer() demo.Server { return demo.Server{In: a.in, Answer: a.answer} }

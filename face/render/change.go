@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"io"
 	"strings"
 )
@@ -20,8 +21,10 @@ func WriteDiff(w io.Writer, diff string, opts Options) error {
 			out.WriteByte('\n')
 		}
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	if _, err := io.WriteString(w, out.String()); err != nil {
+		return fmt.Errorf("write the diff: %w", err)
+	}
+	return nil
 }
 
 // inkOf is the colour of a line of a diff.

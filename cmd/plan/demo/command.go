@@ -1,17 +1,23 @@
-package main
+package demo
 
 import (
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plan-engine/plan/cmd/plan/demo"
+	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/model/scripted"
 )
 
-// demoServeCommand serves a scripted model, so that a gateway's ways can be tried
-// without the gateway.
-func (a *app) demoServeCommand() *cobra.Command {
+// Server has the commands that serve a scripted model.
+type Server struct {
+	In     io.Reader // whose end ends them
+	Answer func(document any, text func(io.Writer) error) error
+}
+
+// Command makes `plan demo serve`, with which a gateway's ways can be tried without the
+// gateway.
+func (s Server) Command() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve SCENARIO.toml…",
 		Short: "Serve a model that says what scenario files tell it to",
@@ -32,14 +38,14 @@ that holds the other end.`,
   plan demo serve scenario.toml --json | jq -r .config`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return demo.Serve(cmd.Context(), args, demo.HeldInput(a.in), a.tellProviders)
+			return Serve(cmd.Context(), args, HeldInput(s.In), s.tellProviders)
 		},
 	}
 }
 
-// scriptServeCommand is the same under the name that scripts and tests know, with what
+// ScriptCommand is the same under the name that scripts and tests know, with what
 // they read: shell assignments and nothing else.
-func (a *app) scriptServeCommand() *cobra.Command {
+func (s Server) ScriptCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "__serve SCENARIO.toml…",
 		Short:  "Serve a scripted model, for scripts and tests",
@@ -53,7 +59,7 @@ and serves until it is told to stop (SIGINT, SIGTERM) or standard input is
 closed.`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return demo.Serve(cmd.Context(), args, a.in, a.tellServer)
+			return Serve(cmd.Context(), args, s.In, s.tellServer)
 		},
 	}
 }
@@ -61,22 +67,22 @@ closed.`,
 // needsScenario refuses a command line without a file.
 func needsScenario(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usage("%s needs a scenario file", cmd.CommandPath())
+		return hint.Usage("%s needs a scenario file", cmd.CommandPath())
 	}
 	return nil
 }
 
 // tellServer prints how to reach a server, as shell assignments.
-func (a *app) tellServer(server *scripted.Server) error {
+func (s Server) tellServer(server *scripted.Server) error {
 	where := map[string]string{"OPENAI_BASE_URL": server.URL(), scripted.KeyEnv: server.Key()}
-	return a.answer(where, func(w io.Writer) error { return demo.Tell(w, server.Assignments()) })
+	return s.Answer(where, func(w io.Writer) error { return Tell(w, server.Assignments()) })
 }
 
 // tellProviders prints how to reach a server over each of its wires.
-func (a *app) tellProviders(server *scripted.Server) error {
-	served := demo.Reached(server)
-	return a.answer(served, func(w io.Writer) error {
-		return demo.Tell(w, server.Assignments()+
+func (s Server) tellProviders(server *scripted.Server) error {
+	served := Reached(server)
+	return s.Answer(served, func(w io.Writer) error {
+		return Tell(w, server.Assignments()+
 			"\n# For config.toml: a provider for each wire. Use one as --model NAME/any.\n"+served.Config)
 	})
 }
