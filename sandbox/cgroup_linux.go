@@ -154,7 +154,7 @@ func (g *group) hitsSince(before limitHits) string {
 	default:
 		out = fmt.Sprintf("[Killed: the commands of this phase together used more than %s of memory, "+
 			"which is the bound (max_memory in the settings). Make the command do less at a time.]\n",
-			amount.ExactBytes(int64(g.policy.MaxMemory))) //nolint:gosec // read as such by the settings
+			amount.ExactBytes(int64(g.policy.MaxMemory)))
 	}
 	if now.refused != before.refused {
 		out += fmt.Sprintf("[A process could not be started: the commands of this phase together may have "+
