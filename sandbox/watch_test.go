@@ -207,13 +207,14 @@ func TestADeadlockedGoProgramShowsItsGoroutines(t *testing.T) {
 		t.Parallel()
 		y := newYard(t)
 		for _, dir := range []string{y.tree, y.stand} {
-			if err := os.WriteFile(filepath.Join(dir, "hanging"), program, 0o755); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "program"), program, 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w, _ := y.wall(t, level, sandbox.Policy{Discard: true})
 		got, err := w.Shell(newShell(t)).Run(t.Context(), sandbox.Command{
-			Line: helperDeadlock + "=1 ./hanging; echo ended with $?", Dir: w.Dir(),
+			// A copy that no process forked by another test can still have open for writing.
+			Line: "cp program hanging && " + helperDeadlock + "=1 ./hanging; echo ended with $?", Dir: w.Dir(),
 			Timeout: time.Minute, Quiet: time.Second, Grace: 20 * time.Second,
 		})
 		if err != nil || !got.Hung || !slices.Contains(got.Running, "./hanging") {
