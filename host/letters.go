@@ -166,6 +166,26 @@ func decideKind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter) er
 	return nil
 }
 
+// Unread is the guidance and the further requests that a run has not read yet, oldest first.
+func (h *Host) Unread(ctx context.Context, id plan.RunID) ([]Letter, error) {
+	db, err := h.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	letters, err := db.Letters(ctx, id)
+	if err != nil {
+		return nil, wrap("look into the inbox", err)
+	}
+	var unread []Letter
+	for _, l := range letters {
+		read := Letter{Kind: Kind(l.Kind)}
+		if (read.Kind == Steer || read.Kind == FollowUp) && json.Unmarshal(l.Data, &read) == nil {
+			unread = append(unread, read)
+		}
+	}
+	return unread, nil
+}
+
 // mailbox is the inbox of a run as a loop wants it. Taking is the journal's:
 // it happens in the commit of the events that follow from a letter.
 type mailbox struct {

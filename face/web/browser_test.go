@@ -29,7 +29,7 @@ func openTab(t *testing.T) *tab {
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
-	ctx, stop = context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stop = context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(stop)
 	return &tab{
 		t:   t,

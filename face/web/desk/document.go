@@ -17,7 +17,8 @@ type Run struct {
 	Why        string                `json:"why"` // it is where it is
 	Continues  plan.RunID            `json:"continues,omitempty"`
 	Continued  []plan.RunID          `json:"continued_by,omitempty"`
-	Said       []string              `json:"said"` // by the person since, oldest first
+	Said       []string              `json:"said"`   // by the person since, oldest first
+	Unread     []Unread              `json:"unread"` // of what was said, oldest first
 	Base       string                `json:"base"`
 	Branch     string                `json:"branch"`
 	WorkBranch string                `json:"work_branch,omitempty"`
@@ -43,6 +44,12 @@ type Run struct {
 	Events     int64                 `json:"events"` // seq of the last one
 	ExitCode   *int                  `json:"exit_code"`
 	Driver     *Driver               `json:"driver"` // null where no process drives the run
+}
+
+// Unread is what a person has said and no conversation has read yet.
+type Unread struct {
+	Kind host.Kind `json:"kind"` // steer or follow_up
+	Text string    `json:"text"`
 }
 
 // Driver is the process that drives a run.
@@ -105,10 +112,25 @@ func (w *Desk) Document(ctx context.Context, id plan.RunID) (Run, error) {
 	if d.Driver, err = w.driver(ctx, id); err != nil {
 		return Run{}, err
 	}
+	if d.Unread, err = w.unread(ctx, id); err != nil {
+		return Run{}, err
+	}
 	if run.Parked != nil {
 		d.Waiting, err = w.Waiting(ctx, id)
 	}
 	return d, err
+}
+
+func (w *Desk) unread(ctx context.Context, id plan.RunID) ([]Unread, error) {
+	letters, err := w.Host.Unread(ctx, id)
+	out := make([]Unread, 0, len(letters))
+	for _, l := range letters {
+		out = append(out, Unread{
+			Kind: l.Kind,
+			Text: l.Text,
+		})
+	}
+	return out, err
 }
 
 // begin says what the run was started with.

@@ -119,6 +119,7 @@ func (p *Pages) batchPlot(w http.ResponseWriter, r *http.Request) error {
 		Of:     "state",
 		Series: []string{"jobs"},
 		Values: [][]float64{{}},
+		Whole:  true,
 	}
 	for _, s := range []batch.JobState{
 		batch.JobDone, batch.JobFailed, batch.JobParked, batch.JobCancelled, batch.JobRunning, batch.JobQueued,

@@ -272,6 +272,7 @@ type plot struct {
 	Names  []string    `json:"names"`
 	Series []string    `json:"series"`
 	Values [][]float64 `json:"values"` // one list a series
+	Whole  bool        `json:"whole"`  // there are no halves of them
 }
 
 func sendPlot(w http.ResponseWriter, of plot) error {

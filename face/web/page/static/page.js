@@ -33,7 +33,7 @@
           splits: function () { return at; },
           values: function (_, ticks) { return ticks.map(function (i) { return data.names[i]; }); }
         }),
-        Object.assign({}, axis, { size: 70 })
+        Object.assign({}, axis, { size: 70 }, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] } : {})
       ],
       series: [{ value: function (_, i) { return i === null ? "" : data.names[i]; }, label: data.of || "of" }].concat(series.reverse())
     }, [at].concat(stacked.reverse()), where);
