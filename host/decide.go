@@ -130,8 +130,8 @@ func (d *desk) requirePlan(of Decision, l *Letter) error {
 				"Then decide about the plan.", id),
 		)
 	case l.Kind == Deny && !of.Reject && strings.TrimSpace(l.Text) == "":
-		return hint.Usage("a plan that is sent back needs a word on what should change about it; " +
-			"to end the run instead, reject it (plan deny RUN --comment TEXT, or --reject)")
+		return hint.Usage("say what should change about the plan, or reject it to end the run " +
+			"(plan deny RUN --comment TEXT, or --reject)")
 	}
 	return nil
 }

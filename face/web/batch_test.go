@@ -53,6 +53,7 @@ func TestABatch(t *testing.T) {
 			t.Errorf("%s is answered with %d", body, status)
 		}
 	}
+	c.described("/batches/"+begun.ID, "Standing")
 	page := c.browse()
 	if _, text := page.get("/batches/" + begun.ID); !strings.Contains(text, string(b.Jobs[0].Run)) {
 		t.Errorf("the page of the batch lacks its run:\n%s", text)

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"go.uber.org/goleak"
 
 	"github.com/plan-engine/plan"
@@ -212,6 +214,37 @@ func (c *client) stream(id plan.RunID, most int, header ...string) (ids []int64,
 	return ids, last
 }
 
+// described holds an answer against the schema that openapi.json has for it.
+func (c *client) described(path, name string) {
+	c.t.Helper()
+	var doc struct {
+		Components struct {
+			Schemas map[string]any
+		}
+	}
+	c.ask(http.MethodGet, "/openapi.json", "", &doc)
+	text, err := json.Marshal(map[string]any{
+		"$ref":  "#/components/schemas/" + name,
+		"$defs": doc.Components.Schemas,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(bytes.ReplaceAll(text, []byte("#/components/schemas/"), []byte("#/$defs/")), &schema); err != nil {
+		c.t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var answer any
+	c.ask(http.MethodGet, path, "", &answer)
+	if err := resolved.Validate(answer); err != nil {
+		c.t.Errorf("%s is not answered with what is described as %s: %v", path, name, err)
+	}
+}
+
 // TestARun: begun over the API, followed without a gap by one who comes and goes, and
 // brought over.
 func TestARun(t *testing.T) {
@@ -245,6 +278,9 @@ func TestARun(t *testing.T) {
 	c.ask(http.MethodGet, "/runs/"+string(id)+"/cost", "", &cost)
 	if !strings.Contains(change.Diff, "+echo hello") || doc.Version != 1 || len(cost.Rows) == 0 {
 		t.Errorf("its change is %q, its plan %+v, its cost %+v", change.Diff, doc, cost)
+	}
+	for view, name := range map[string]string{"": "Run", "/plan": "PlanDoc", "/diff": "Change", "/cost": "Document"} {
+		c.described("/runs/"+string(id)+view, name)
 	}
 	if status := c.ask(http.MethodPost, "/runs/"+string(id)+"/apply", `{"check": true}`, nil); status != http.StatusOK {
 		t.Errorf("apply with check answers %d", status)

@@ -206,9 +206,12 @@ func yes(r *http.Request, name string, otherwise bool) (bool, error) {
 }
 
 func (a *API) describe(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(description) // the client may have left
-	return nil
+	text, err := described()
+	if err == nil {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text) // the client may have left
+	}
+	return err
 }
 
 // cutMethod splits the pattern of a route.

@@ -90,8 +90,8 @@ func (a *API) plan(w http.ResponseWriter, r *http.Request) error {
 	return ok(w, doc, err)
 }
 
-// changed is the change of a run.
-type changed struct {
+// Change is the change of a run.
+type Change struct {
 	ID   plan.RunID    `json:"id"`
 	Stat plan.DiffStat `json:"stat"`
 	Diff string        `json:"diff"`
@@ -110,7 +110,7 @@ func (a *API) diff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := changed{ID: id}
+	out := Change{ID: id}
 	if out.Stat, err = change.Stat(r.Context()); err != nil {
 		return err
 	}
@@ -134,8 +134,13 @@ func (a *API) cost(w http.ResponseWriter, r *http.Request) error {
 	return ok(w, costs.NewDocument(id, used), nil)
 }
 
+// Repositories are those in which runs may be begun.
+type Repositories struct {
+	Repositories []string `json:"repositories"`
+}
+
 func (a *API) repositories(w http.ResponseWriter, _ *http.Request) error {
-	return ok(w, map[string][]string{"repositories": a.desk.Repos}, nil)
+	return ok(w, Repositories{Repositories: a.desk.Repos}, nil)
 }
 
 func (a *API) batches(w http.ResponseWriter, r *http.Request) error {
@@ -185,8 +190,8 @@ func (a *API) drafts(w http.ResponseWriter, r *http.Request) error {
 	return ok(w, all, err)
 }
 
-// decided is what became of a draft.
-type decided struct {
+// Decided is what became of a draft.
+type Decided struct {
 	Name     string `json:"name"`
 	Decision string `json:"decision"`
 	Digest   string `json:"digest"`
@@ -200,7 +205,7 @@ func (a *API) decideDraft(approve bool) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		return take(w, r, func(d desk.Draft) (any, error) {
 			name := r.PathValue("name")
-			return decided{
+			return Decided{
 				Name:     name,
 				Decision: word,
 				Digest:   d.Digest,
