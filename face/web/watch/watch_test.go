@@ -115,7 +115,10 @@ func TestManyWatchers(t *testing.T) {
 			}
 		})
 		told <- err
-		if got, err = gapless(hub, t.Context(), j.id, got, func(int64) {}); err != nil || got != more+3 {
+		for errors.Is(err, watch.ErrBehind) { // a busy machine may tell it so once more
+			got, err = gapless(hub, t.Context(), j.id, got, func(int64) {})
+		}
+		if err != nil || got != more+3 {
 			t.Errorf("told to replay, it got to %d, %v", got, err)
 		}
 	})
