@@ -13,7 +13,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/internal/durable"
-	"github.com/plan-engine/plan/tools/mcp"
+	"github.com/plan-engine/plan/tools/catalog"
 )
 
 // listFile keeps the tools of a server: what it is, and for a repository's server whose,
@@ -36,8 +36,8 @@ func (t *Toolbox) lists(name string, c config.MCPConfig) *listFile {
 	return &listFile{path: filepath.Join(t.cfg.Home, "tools", file)}
 }
 
-// Read implements [mcp.Lists]. What cannot be read is asked for again.
-func (f *listFile) Read() *mcp.List {
+// Read implements [catalog.Store]. What cannot be read is asked for again.
+func (f *listFile) Read() *catalog.List {
 	info, err := os.Stat(f.path)
 	if err != nil || info.Size() > mostList {
 		return nil
@@ -46,15 +46,15 @@ func (f *listFile) Read() *mcp.List {
 	if err != nil {
 		return nil
 	}
-	var l mcp.List
+	var l catalog.List
 	if json.Unmarshal(data, &l) != nil || l.Accepted == nil {
 		return nil
 	}
 	return &l
 }
 
-// Write implements [mcp.Lists].
-func (f *listFile) Write(l mcp.List) error {
+// Write implements [catalog.Store].
+func (f *listFile) Write(l catalog.List) error {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("keep a list of tools: %w", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/phases"
-	"github.com/plan-engine/plan/tools/mcp"
+	"github.com/plan-engine/plan/tools/catalog"
 	"github.com/plan-engine/plan/tools/outside"
 )
 
@@ -234,9 +234,9 @@ func TestAnOfferStartsNothing(t *testing.T) {
 		t.Fatalf("%+v, %v", offer, err)
 	}
 	object := json.RawMessage(`{"type":"object","properties":{}}`)
-	list := mcp.List{Accepted: map[string]string{"get_note": "1", "put_note": "2"}}
+	list := catalog.List{Accepted: map[string]string{"get_note": "1", "put_note": "2"}}
 	for i, name := range []string{"get_note", "put_note"} {
-		list.Tools = append(list.Tools, mcp.Described{
+		list.Tools = append(list.Tools, catalog.Tool{
 			Name:     name,
 			Schema:   object,
 			ReadOnly: true,

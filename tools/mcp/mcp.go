@@ -21,6 +21,7 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools/catalog"
 	"github.com/plan-engine/plan/tools/outside"
 )
 
@@ -53,7 +54,7 @@ type Config struct {
 	// Nil: it always is.
 	Check func() error
 	// Lists keeps the list of tools from one connection to the next; nil: nothing does.
-	Lists Lists
+	Lists catalog.Store
 	// Trusted reports whether a person has said yes to a list of tools, by its digest.
 	// Nil: to none.
 	Trusted func(digest string) bool
@@ -94,9 +95,7 @@ type Server struct {
 	gone   error // why it is not started any more
 	clock  clock
 
-	listing sync.Mutex // of what follows
-	list    *List      // as it was last seen, or as it is kept
-	read    bool       // it was looked whether it is kept
+	catalog *catalog.Catalog
 }
 
 var _ outside.Source = (*Server)(nil)
@@ -106,16 +105,16 @@ func New(cfg Config) *Server {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = usualTimeout
 	}
-	if cfg.Trusted == nil {
-		cfg.Trusted = func(string) bool { return false }
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.After == nil {
 		cfg.After = time.After
 	}
-	return &Server{cfg: cfg}
+	return &Server{
+		cfg:     cfg,
+		catalog: catalog.New(cfg.Lists, cfg.Trusted),
+	}
 }
 
 // Name implements [outside.Source].
@@ -135,16 +134,17 @@ func (s *Server) Close() error {
 
 // Known implements [outside.Source].
 func (s *Server) Known() []loop.Tool {
-	s.listing.Lock()
-	defer s.listing.Unlock()
-	if s.list == nil && !s.read && s.cfg.Lists != nil {
-		s.read = true
-		s.list = s.cfg.Lists.Read()
-	}
-	if s.list == nil {
+	tools := s.catalog.Callable()
+	if tools == nil {
 		return nil
 	}
-	return s.toolsOf(s.list)
+	out := []loop.Tool{}
+	for _, d := range tools {
+		if s.wanted(d.Name) {
+			out = append(out, &tool{server: s, described: d})
+		}
+	}
+	return out
 }
 
 // Load implements [outside.Source].
@@ -152,22 +152,7 @@ func (s *Server) Load(ctx context.Context) ([]loop.Tool, error) {
 	if _, err := s.connect(ctx); err != nil {
 		return s.Known(), err
 	}
-	tools := s.Known()
-	s.listing.Lock()
-	defer s.listing.Unlock()
-	return tools, s.list.waiting(s.Name())
-}
-
-// toolsOf are the tools of a list that may be called.
-func (s *Server) toolsOf(l *List) []loop.Tool {
-	out := []loop.Tool{}
-	yes := len(l.held()) > 0 && s.cfg.Trusted(l.Digest()) // since they were last asked for
-	for _, d := range l.Tools {
-		if d.Broken == "" && (yes || l.accepts(d)) && s.wanted(d.Name) {
-			out = append(out, &tool{server: s, described: d})
-		}
-	}
-	return out
+	return s.Known(), s.catalog.Waiting(s.Name())
 }
 
 // wanted reports whether the user wants a tool at all.

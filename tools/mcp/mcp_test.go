@@ -13,16 +13,17 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools/catalog"
 	"github.com/plan-engine/plan/tools/mcp"
 	"github.com/plan-engine/plan/tools/outside"
 )
 
 // kept is a list of tools as a home keeps it.
-type kept struct{ list *mcp.List }
+type kept struct{ list *catalog.List }
 
-func (k *kept) Read() *mcp.List { return k.list }
+func (k *kept) Read() *catalog.List { return k.list }
 
-func (k *kept) Write(l mcp.List) error {
+func (k *kept) Write(l catalog.List) error {
 	k.list = &l
 	return nil
 }

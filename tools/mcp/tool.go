@@ -16,13 +16,14 @@ import (
 	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/tools/catalog"
 	"github.com/plan-engine/plan/tools/outside"
 )
 
 // tool is a tool of a server.
 type tool struct {
 	server    *Server
-	described Described
+	described catalog.Tool
 }
 
 // ownWords stands before what a server says of a tool.
@@ -66,7 +67,7 @@ func (t *tool) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
 		return loop.Failed(fmt.Sprintf("%s cannot be called: %s. Nothing was done; go on without it.",
 			name, oneline.Cut(oneline.Of(err.Error()), 600))), nil
 	}
-	now, ok := s.described(t.described.Name)
+	now, ok := s.catalog.Tool(t.described.Name)
 	switch {
 	case !ok:
 		return loop.Failed(name + " is not there any more: its server does not list it now. Nothing was done."), nil
@@ -124,27 +125,12 @@ func (t *tool) stopped(ctx context.Context, why string) loop.Result {
 	return res
 }
 
-// described is a tool as the server describes it now, if it may be called.
-func (s *Server) described(name string) (Described, bool) {
-	s.listing.Lock()
-	defer s.listing.Unlock()
-	if s.list == nil {
-		return Described{}, false
-	}
-	for _, d := range s.list.Tools {
-		if d.Name == name {
-			return d, d.Broken == ""
-		}
-	}
-	return Described{}, false
-}
-
 // call makes a call.
 func (t *tool) call(ctx context.Context, c *connection, in loop.Input) (*sdk.CallToolResult, error) {
-	switch t.described.Resource {
-	case "list":
+	switch t.described.How {
+	case howList:
 		return c.listResources(ctx)
-	case "read":
+	case howRead:
 		return c.readResource(ctx, in.Args)
 	}
 	token := in.Key
