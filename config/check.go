@@ -66,6 +66,7 @@ func faults(c Config, wires []wire.Kind) []fault {
 	out = append(out, wallFaults(c.Walls)...)
 	out = append(out, languageFaults(c.LSP)...)
 	out = append(out, mcpFaults(c.MCP)...)
+	out = append(out, openAPIFaults(c.OpenAPI)...)
 	for i, c := range c.Checks.Run {
 		if text := wrongCheck(c); text != "" {
 			out = append(out, fault{

@@ -111,6 +111,8 @@ type Config struct {
 	// MCP are servers of tools, by name. Those of a repository are among them once they are
 	// trusted, with their origin.
 	MCP map[string]MCPConfig `toml:"mcp,omitempty" json:"mcp,omitempty"`
+	// OpenAPI are services whose operations are tools, by name.
+	OpenAPI map[string]OpenAPIConfig `toml:"openapi,omitempty" json:"openapi,omitempty"`
 	// Tools says how tools from outside are offered.
 	Tools ToolsConfig `toml:"tools,omitempty" json:"tools,omitzero"`
 

@@ -110,6 +110,11 @@ func (c Config) KeyNames() []string {
 			names[name] = true
 		}
 	}
+	for _, s := range c.OpenAPI {
+		for _, name := range s.asServer().variables() {
+			names[name] = true
+		}
+	}
 	return slices.Sorted(maps.Keys(names))
 }
 

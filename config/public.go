@@ -26,6 +26,11 @@ func (c Config) Public() Config {
 		servers[name] = s.public()
 	}
 	c.MCP = servers
+	services := maps.Clone(c.OpenAPI)
+	for name, s := range services {
+		services[name] = s.public()
+	}
+	c.OpenAPI = services
 	return c
 }
 
@@ -130,6 +135,10 @@ func (c Config) Secrets(environ []string) []Secret {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
 		c.MCP[name].secrets("mcp."+name, add)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.OpenAPI)) {
+		c.OpenAPI[name].asServer().secrets("openapi."+name, add)
+		addURL(c.OpenAPI[name].Spec, "openapi."+name+".spec", add)
 	}
 	return out
 }

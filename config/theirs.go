@@ -61,6 +61,11 @@ func readTheirs(root string, wires []wire.Kind) (theirs, error) {
 			if u.key[0] == "mcp" {
 				continue // each server is trusted by itself
 			}
+			if u.key[0] == "openapi" {
+				w.Why = "no repository names services of yours, trusted or not; " + ownFile
+				t.unknown = append(t.unknown, w)
+				continue
+			}
 			w.Why = waits
 			t.loosens = append(t.loosens, w)
 			continue
@@ -87,7 +92,7 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 	if t.asks() && trusted(t.item()) {
 		var all Config
 		if _, err := decode(t.path, t.data, &all); err == nil && len(faults(all, t.wires)) == 0 {
-			all.Permission, all.Hooks, all.MCP = nil, nil, nil
+			all.Permission, all.Hooks, all.MCP, all.OpenAPI = nil, nil, nil, nil
 			all.Walls.Show = joined(cfg.Walls.Show, all.Walls.Show)
 			all.Walls.AllowEnv = cfg.Walls.AllowEnv // it would name the user's keys
 			all.Setup = cfg.Setup                   // it would hand them out

@@ -31,9 +31,13 @@ func (t *Toolbox) lists(name string, c config.MCPConfig) *listFile {
 	} else {
 		what = c.Line() + "\n" + c.URL
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%d:%s", len(root), root, len(what), what))
-	file := "mcp-" + name + "-" + hex.EncodeToString(sum[:6]) + ".json"
-	return &listFile{path: filepath.Join(t.cfg.Home, "tools", file)}
+	sum := sha256.Sum256(fmt.Appendf(nil, "2 %d:%s%d:%s", len(root), root, len(what), what))
+	return t.listFile("mcp-"+name, sum)
+}
+
+// listFile is where the list of a source is kept.
+func (t *Toolbox) listFile(name string, of [sha256.Size]byte) *listFile {
+	return &listFile{path: filepath.Join(t.cfg.Home, "tools", name+"-"+hex.EncodeToString(of[:6])+".json")}
 }
 
 // Read implements [catalog.Store]. What cannot be read is asked for again.
@@ -69,28 +73,35 @@ func (f *listFile) Write(l catalog.List) error {
 }
 
 // listItem is a list of tools as something to be trusted.
-func listItem(server, digest, detail string) trust.Item {
+func listItem(source, digest, detail string) trust.Item {
 	return trust.Item{
 		Kind:   "tools",
-		Path:   "mcp." + server,
+		Path:   source,
 		Digest: digest,
 		Detail: detail,
 	}
 }
 
-// Claims lists the servers whose tools wait for a person: because they are new, have changed
+// Claims lists the servers and services whose tools wait for a person: because they are new, have changed
 // since they were accepted, or speak to the model.
 func (t *Toolbox) Claims() []trust.Item {
 	var out []trust.Item
 	servers := t.cfg.Settings.MCPServers()
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		l := t.lists(name, servers[name]).Read()
-		if l == nil {
-			continue
-		}
-		if waiting := l.Waiting(); waiting != "" {
-			out = append(out, listItem(name, l.Digest(), "tools of a server, which it describes so (its own words):\n"+waiting))
-		}
+		out = append(out, claimOf("mcp."+name, "tools of a server", t.lists(name, servers[name]))...)
+	}
+	services := t.cfg.Settings.OpenAPIServices()
+	for _, name := range slices.Sorted(maps.Keys(services)) {
+		out = append(out, claimOf("openapi."+name, "operations of a service", t.document(name, services[name]))...)
 	}
 	return out
+}
+
+// claimOf is what of a list waits for a person.
+func claimOf(source, what string, kept *listFile) []trust.Item {
+	l := kept.Read()
+	if l == nil || l.Waiting() == "" {
+		return nil
+	}
+	return []trust.Item{listItem(source, l.Digest(), what+", which it describes so (its own words):\n"+l.Waiting())}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/loop/arguments"
 	"github.com/plan-engine/plan/memory"
-	"github.com/plan-engine/plan/tools/mcp"
 	"github.com/plan-engine/plan/tools/outside"
 )
 
@@ -38,7 +37,9 @@ type Tool struct {
 // all of them.
 func (t *Toolbox) List(ctx context.Context, p plan.Phase, refresh bool) ([]Source, error) {
 	out := []Source{}
-	sources := t.Sources(p)
+	with := *t
+	with.fresh = refresh
+	sources := with.Sources(p)
 	set := outside.New(outside.Config{Sources: sources})
 	for _, src := range sources {
 		tools := src.Known()
@@ -62,7 +63,7 @@ func viewOf(info loop.Info) Tool {
 	return Tool{
 		Name:        outside.RuleName(info.Name),
 		Wire:        info.Name,
-		Description: mcp.Words(info.Description),
+		Description: outside.Words(info.Description),
 		Schema:      info.Schema,
 		Reads:       outside.Reads(info),
 		Bytes:       outside.SchemaBytes(info.Spec),

@@ -22,6 +22,7 @@ import (
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools/mcp"
+	"github.com/plan-engine/plan/tools/openapi"
 	"github.com/plan-engine/plan/tools/outside"
 )
 
@@ -54,13 +55,18 @@ type Config struct {
 }
 
 // Toolbox is the tools from outside of one run.
-type Toolbox struct{ cfg Config }
+type Toolbox struct {
+	cfg   Config
+	fresh bool // documents that are known are read again
+}
 
 // New makes a toolbox. Nothing is started.
 func New(cfg Config) *Toolbox { return &Toolbox{cfg: cfg} }
 
 // IsEmpty reports whether the settings name no tools from outside.
-func (t *Toolbox) IsEmpty() bool { return len(t.cfg.Settings.MCPServers()) == 0 }
+func (t *Toolbox) IsEmpty() bool {
+	return len(t.cfg.Settings.MCPServers()) == 0 && len(t.cfg.Settings.OpenAPIServices()) == 0
+}
 
 // Open opens the tools of a conversation: [phases.Config.Outside].
 func (t *Toolbox) Open(p plan.Phase) *outside.Set {
@@ -110,6 +116,10 @@ func (t *Toolbox) Sources(p plan.Phase) []outside.Source {
 			of.Shell = room
 		}
 		out = append(out, roomed{Server: mcp.New(of), room: room})
+	}
+	services := t.cfg.Settings.OpenAPIServices()
+	for _, name := range slices.Sorted(maps.Keys(services)) {
+		out = append(out, openapi.New(t.service(name, services[name], p)))
 	}
 	return out
 }
@@ -199,24 +209,43 @@ func (t *Toolbox) server(name string, c config.MCPConfig, p plan.Phase) mcp.Conf
 	for _, variable := range slices.Sorted(maps.Keys(c.Env)) {
 		of.Env = append(of.Env, mcp.Variable{Name: variable, Value: t.valueOf(c.Env[variable])})
 	}
-	of.Headers = map[string]string{}
-	for header, value := range c.Headers {
-		of.Headers[header] = t.valueOf(value)
-	}
+	of.Headers = t.headers(c.Headers)
 	if c.KeyEnv != "" || c.KeyCommand != "" {
-		of.Key = func(ctx context.Context) (string, error) { return t.key(ctx, c) }
+		of.Key = func(ctx context.Context) (string, error) { return t.key(ctx, c.KeyEnv, c.KeyCommand) }
 	}
-	if t.cfg.Used != nil {
-		of.Observe = func(ctx context.Context, tool string, took time.Duration, failed bool) {
-			t.cfg.Used(ctx, p, tool, took, failed)
-		}
-	}
-	of.Trusted = func(digest string) bool { return t.cfg.Trusted(listItem(name, digest, "")) }
-	if !c.Outside && !t.hasNetwork(p) {
-		of.Offline = fmt.Sprintf("%s has no network: set network = true in [phase.%s], or outside = true in [mcp.%s]",
-			p, p, name)
+	of.Observe = t.observer(p)
+	of.Trusted = func(digest string) bool { return t.cfg.Trusted(listItem("mcp."+name, digest, "")) }
+	if !c.Outside {
+		of.Offline = t.offline("mcp."+name, p)
 	}
 	return of
+}
+
+// headers are those of a request, with the values of the variables that they name.
+func (t *Toolbox) headers(of map[string]string) map[string]string {
+	out := map[string]string{}
+	for header, value := range of {
+		out[header] = t.valueOf(value)
+	}
+	return out
+}
+
+// observer is told of the calls in a phase; nil: nothing is.
+func (t *Toolbox) observer(p plan.Phase) func(context.Context, string, time.Duration, bool) {
+	if t.cfg.Used == nil {
+		return nil
+	}
+	return func(ctx context.Context, tool string, took time.Duration, failed bool) {
+		t.cfg.Used(ctx, p, tool, took, failed)
+	}
+}
+
+// offline says why a phase reaches no address, "" where it does.
+func (t *Toolbox) offline(source string, p plan.Phase) string {
+	if t.hasNetwork(p) {
+		return ""
+	}
+	return fmt.Sprintf("%s has no network: set network = true in [phase.%s], or outside = true in [%s]", p, p, source)
 }
 
 // hasNetwork reports whether the commands of a phase have the network.
@@ -235,19 +264,19 @@ func (t *Toolbox) valueOf(value string) string {
 	return value
 }
 
-// key fetches a server's key.
-func (t *Toolbox) key(ctx context.Context, c config.MCPConfig) (string, error) {
+// key fetches the key that a variable has, or a command prints.
+func (t *Toolbox) key(ctx context.Context, variable, command string) (string, error) {
 	key := ""
-	if c.KeyCommand != "" {
-		out, err := t.cfg.KeyCommand(ctx, c.KeyCommand)
+	if command != "" {
+		out, err := t.cfg.KeyCommand(ctx, command)
 		if err != nil {
 			return "", fmt.Errorf("run its key_command: %w", err)
 		}
 		if key = strings.TrimSpace(out); key == "" {
 			return "", errors.New("its key_command printed nothing")
 		}
-	} else if key = strings.TrimSpace(t.cfg.Getenv(c.KeyEnv)); key == "" {
-		return "", fmt.Errorf("%s is not set", c.KeyEnv)
+	} else if key = strings.TrimSpace(t.cfg.Getenv(variable)); key == "" {
+		return "", fmt.Errorf("%s is not set", variable)
 	}
 	t.cfg.Secret(key)
 	return key, nil

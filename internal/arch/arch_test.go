@@ -38,6 +38,8 @@ var owners = map[string]string{
 	"github.com/spf13/cobra":                 "cmd/plan cmd/plan/command cmd/plan/demo cmd/plan/machines cmd/plan/runflags cmd/plan/serveflags",
 	"github.com/coder/acp-go-sdk":            "face/acp",
 	"github.com/modelcontextprotocol/go-sdk": "tools/mcp face/mcp",
+	"github.com/getkin/kin-openapi":          "tools/openapi",
+	"github.com/theory/jsonpath":             "tools/openapi",
 	"github.com/tree-sitter":                 "tools/syntax",
 	"charm.land/catwalk":                     "model/catalog",
 	"github.com/tiktoken-go":                 "model/tokens",

@@ -76,7 +76,7 @@ func Describe(s Said) Tool {
 	}
 	t.Digest = digestOf(s.Name, s.Title, s.Description, string(s.Schema), fmt.Sprint(s.ReadOnly), s.How)
 	text := strings.TrimSpace(s.Title + "\n" + s.Description)
-	t.Suspicious = suspicious(text)
+	t.Suspicious = suspicious(text[:min(len(text), 2*descriptionBytes)]) // what is behind that, no model reads
 	t.Description = oneline.CutBytes(strings.TrimSpace(sanitize.Text(s.Description)), descriptionBytes)
 	switch {
 	case s.Name == "" || len(s.Name) > nameBytes || t.Name != s.Name:
@@ -270,7 +270,7 @@ func (c *Catalog) Waiting(source string) error {
 		return nil
 	}
 	held := c.list.held()
-	if len(held) == 0 {
+	if len(held) == 0 || c.trusted(c.list.Digest()) {
 		return nil
 	}
 	return fmt.Errorf("%d tools wait for a person, because they are new, have changed, or hold orders to the model; "+
