@@ -86,6 +86,38 @@ func (c Config) MCPServers() map[string]MCPConfig {
 	return out
 }
 
+// NamedServer is a server that is named beside the settings.
+type NamedServer struct {
+	Name string
+	MCPConfig
+}
+
+// ServersBeside are servers that a program names beside the settings, such as an editor, by
+// the names that they have beside those of the settings: one whose name is taken gets a
+// prefix. What the settings say of a server that they do not start is laid below it.
+func (c Config) ServersBeside(prefix string, given []NamedServer) (map[string]MCPConfig, error) {
+	taken := maps.Clone(c.MCP)
+	if taken == nil {
+		taken = map[string]MCPConfig{}
+	}
+	out := map[string]MCPConfig{}
+	for _, g := range given {
+		name := serverName(g.Name)
+		mine, there := taken[name]
+		if there && !mine.supplements() {
+			name = freeName(taken, prefix, name)
+		}
+		if found := g.faults(); len(found) > 0 {
+			return nil, fmt.Errorf("server %q: %s %s", g.Name, strings.TrimPrefix(found[0].key, "."), found[0].text)
+		}
+		if g.supplements() {
+			return nil, fmt.Errorf("server %q names neither a command nor a url", g.Name)
+		}
+		out[name], taken[name] = g.MCPConfig, g.MCPConfig
+	}
+	return out, nil
+}
+
 // public leaves out what may be a key.
 func (c MCPConfig) public() MCPConfig {
 	c.URL = publicURL(c.URL)

@@ -239,7 +239,7 @@ func (t theirs) withServers(cfg Config, trusted func(trust.Item) bool) (Config, 
 			server = over(server, mine)
 			server.From, server.Digest, server.Entry = s.cfg.From, s.cfg.Digest, s.cfg.Entry
 		case there:
-			name = freeName(all, name)
+			name = freeName(all, "repo", name)
 		}
 		all[name] = server
 	}
@@ -249,14 +249,14 @@ func (t theirs) withServers(cfg Config, trusted func(trust.Item) bool) (Config, 
 	return cfg, warnings
 }
 
-// freeName is a name for a server whose own is taken.
-func freeName(taken map[string]MCPConfig, name string) string {
+// freeName is a name for a server whose own is taken: with a prefix.
+func freeName(taken map[string]MCPConfig, prefix, name string) string {
 	for n := 1; ; n++ {
-		prefix := "repo_"
+		with := prefix + "_"
 		if n > 1 {
-			prefix = fmt.Sprintf("repo%d_", n)
+			with = fmt.Sprintf("%s%d_", prefix, n)
 		}
-		free := serverName(prefix + name)
+		free := serverName(with + name)
 		if _, there := taken[free]; !there {
 			return free
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host/toolbox"
+	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -48,4 +50,18 @@ func (h *Host) ToolStats(ctx context.Context, dir string, all bool) ([]toolbox.S
 	}
 	kept, err := db.ToolStats(ctx, root)
 	return toolbox.StatsOf(kept), err
+}
+
+// WithServers adds servers of tools to the options of runs in dir that a program names
+// beside the settings, such as an editor. A name that is taken gets a prefix. They are used
+// as those of the user's own settings are; the process that goes on with a run names them again.
+func (h *Host) WithServers(ctx context.Context, dir string, o Options, prefix string, given []config.NamedServer) (Options, error) {
+	settings, _, err := h.SettingsAt(ctx, dir)
+	if err != nil {
+		return o, err
+	}
+	if o.Settings.MCP, err = settings.ServersBeside(prefix, given); err != nil {
+		return o, hint.Usage("%v", err)
+	}
+	return o, nil
 }

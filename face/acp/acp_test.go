@@ -32,13 +32,13 @@ type world struct {
 	config host.Config
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, replies ...string) *world {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "host", "testdata", "greet.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenario, err := scripted.Parse(text)
+	scenario, err := scripted.Parse([]byte(strings.Join(replies, "") + string(text)))
 	if err != nil {
 		t.Fatal(err)
 	}

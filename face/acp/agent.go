@@ -102,6 +102,7 @@ func (a *agent) Initialize(context.Context, sdk.InitializeRequest) (sdk.Initiali
 		},
 		AgentCapabilities: sdk.AgentCapabilities{
 			LoadSession:        true,
+			McpCapabilities:    sdk.McpCapabilities{Http: true},
 			PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true},
 			SessionCapabilities: sdk.SessionCapabilities{
 				Close:  &sdk.SessionCloseCapabilities{},
@@ -120,7 +121,7 @@ func (a *agent) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.Auth
 
 // NewSession implements sdk.Agent.
 func (a *agent) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
-	s, err := a.openSession(ctx, sdk.SessionId(a.host.NewRunID()), r.Cwd)
+	s, err := a.openSession(ctx, sdk.SessionId(a.host.NewRunID()), r.Cwd, r.McpServers)
 	if err != nil {
 		return sdk.NewSessionResponse{}, err
 	}
@@ -133,7 +134,7 @@ func (a *agent) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.Ne
 
 // LoadSession implements sdk.AgentLoader: it tells all that was said and done.
 func (a *agent) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
-	s, err := a.reopen(ctx, r.SessionId, r.Cwd)
+	s, err := a.reopen(ctx, r.SessionId, r.Cwd, r.McpServers)
 	if err != nil {
 		return sdk.LoadSessionResponse{}, err
 	}
@@ -146,7 +147,7 @@ func (a *agent) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.
 
 // ResumeSession implements sdk.Agent: the same, without telling.
 func (a *agent) ResumeSession(ctx context.Context, r sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
-	s, err := a.reopen(ctx, r.SessionId, r.Cwd)
+	s, err := a.reopen(ctx, r.SessionId, r.Cwd, r.McpServers)
 	if err != nil {
 		return sdk.ResumeSessionResponse{}, err
 	}
@@ -156,15 +157,15 @@ func (a *agent) ResumeSession(ctx context.Context, r sdk.ResumeSessionRequest) (
 
 // reopen finds the session of a thread. One that was opened and never spoken to has
 // no run yet, and is as new.
-func (a *agent) reopen(ctx context.Context, id sdk.SessionId, dir string) (*session, error) {
+func (a *agent) reopen(ctx context.Context, id sdk.SessionId, dir string, servers []sdk.McpServer) (*session, error) {
 	run, err := a.host.Resolve(ctx, string(id))
 	if err != nil {
 		if !isRunID(string(id)) {
 			return nil, asError(err)
 		}
-		return a.openSession(ctx, id, dir)
+		return a.openSession(ctx, id, dir, servers)
 	}
-	s, err := a.openSession(ctx, sdk.SessionId(run), dir)
+	s, err := a.openSession(ctx, sdk.SessionId(run), dir, servers)
 	if err != nil {
 		return nil, err
 	}
@@ -177,13 +178,22 @@ func isRunID(id string) bool {
 	return len(id) == ulidLength
 }
 
-// openSession opens a session once; a second time it is the same one.
-func (a *agent) openSession(ctx context.Context, id sdk.SessionId, dir string) (*session, error) {
+// openSession opens a session once; a second time it is the same one, with the servers that
+// are named now.
+func (a *agent) openSession(ctx context.Context, id sdk.SessionId, dir string, servers []sdk.McpServer) (*session, error) {
 	<-a.ready
 	if !filepath.IsAbs(dir) {
 		return nil, invalid("cwd is %q: it has to be an absolute path", dir)
 	}
 	if _, err := a.host.OpenRepo(ctx, dir); err != nil {
+		return nil, asError(err)
+	}
+	named, err := serversOf(servers)
+	if err != nil {
+		return nil, err
+	}
+	options, err := a.host.WithServers(ctx, dir, a.options.Run, "editor", named)
+	if err != nil {
 		return nil, asError(err)
 	}
 	a.mu.Lock()
@@ -197,7 +207,7 @@ func (a *agent) openSession(ctx context.Context, id sdk.SessionId, dir string) (
 		}
 		a.sessions[id] = s
 	}
-	s.setDir(dir)
+	s.place(dir, options)
 	return s, nil
 }
 

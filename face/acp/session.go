@@ -21,10 +21,11 @@ type session struct {
 	agent *agent
 	id    sdk.SessionId
 
-	mu   sync.Mutex
-	dir  string
-	mode sdk.SessionModeId
-	run  plan.RunID // the newest of the thread; "" before the first prompt
+	mu      sync.Mutex
+	dir     string
+	options host.Options
+	mode    sdk.SessionModeId
+	run     plan.RunID // the newest of the thread; "" before the first prompt
 	// stop ends the turn that goes on; nil where none does.
 	stop context.CancelCauseFunc
 	// sendBack is the plan that the person wants changed: the next prompt says how.
@@ -78,10 +79,18 @@ func (s *session) setMode(mode sdk.SessionModeId) error {
 	return nil
 }
 
-func (s *session) setDir(dir string) {
+// place says where the session works, and with what.
+func (s *session) place(dir string, o host.Options) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dir = dir
+	s.dir, s.options = dir, o
+}
+
+// runOptions are those of the runs of the session, with the servers that the editor named.
+func (s *session) runOptions() host.Options {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.options
 }
 
 // current is the newest run of the thread, and where it works.
@@ -171,7 +180,7 @@ func (s *session) work(ctx context.Context, t *telling, text string) (sdk.StopRe
 	if err != nil {
 		return "", err
 	}
-	options := s.agent.options.Run
+	options := s.runOptions()
 	if told.Continuation != "" {
 		id = told.Continuation
 		s.setRun(id)
@@ -192,7 +201,7 @@ func (s *session) request(text string) host.Request {
 	r := host.Request{
 		Dir:     s.dir,
 		Text:    text,
-		Options: s.agent.options.Run,
+		Options: s.options,
 	}
 	if s.run == "" {
 		r.ID = plan.RunID(s.id)
