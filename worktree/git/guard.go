@@ -26,6 +26,7 @@ type guard struct {
 	kept  map[setting]bool  // that named programs outside the tree by then
 	files []string          // in which settings were found
 	mark  string            // of their contents
+	loose bool              // a setting includes a file of which it cannot be said where it is
 	over  []setting
 	// barred are settings of the repository that lead elsewhere when a server is to
 	// be reached, and that none in front of them overrides: the first counts, or all.
@@ -224,8 +225,10 @@ type entry struct {
 
 // read reads the settings anew. To list them runs nothing.
 func (g *guard) read(ctx context.Context) error {
+	g.loose = false
 	files := g.configFiles()
-	before := markOf(files)
+	known := slices.Concat(files, g.files)
+	before := markOf(known)
 	out, err := g.plain.Run(ctx, Call{
 		Dir:  g.root,
 		Args: []string{"config", "--list", "--show-scope", "--show-origin", "--includes", "-z"},
@@ -240,7 +243,10 @@ func (g *guard) read(ctx context.Context) error {
 		within := g.confinement()
 		g.within = &within
 	}
-	if g.files, g.mark = files, ""; before == markOf(g.configFiles()) { // else they are read again
+	found := slices.ContainsFunc(files, func(path string) bool {
+		return !slices.Contains(known, path) && Inside(path, append(g.trees(), g.dirs...)...)
+	})
+	if g.files, g.mark = files, ""; !found && !g.loose && before == markOf(known) { // else they are read again
 		g.mark = markOf(files)
 	}
 	return nil
@@ -260,8 +266,8 @@ func (g *guard) parse(out string, files []string) ([]entry, []string) {
 		if isFile && !filepath.IsAbs(path) {
 			path = filepath.Join(g.root, path)
 		}
-		if isFile && !slices.Contains(files, path) {
-			files = append(files, path)
+		if isFile {
+			files = missing(files, append(g.included(setting{name, value}, path), path)...)
 		}
 		own := isFile && (scope == "local" || scope == "worktree" || Inside(path, append(g.trees(), g.dirs...)...))
 		if scope == "command" && !isFile {
