@@ -78,7 +78,7 @@ func (p *Part) namesOriginal() bool {
 // nothing in it but what they name.
 var gitStays = strings.Fields(
 	"add annotate archive blame branch bundle cat-file check-attr check-ignore check-mailmap check-ref-format cherry " +
-		"clean clone commit commit-graph commit-tree config count-objects describe diff diff-files diff-index " +
+		"clone commit commit-graph commit-tree config count-objects describe diff diff-files diff-index " +
 		"diff-tree difftool fast-export fetch for-each-ref format-patch fsck gc grep hash-object help http-push " +
 		"index-pack init interpret-trailers log ls-files ls-remote ls-tree maintenance merge-base merge-file " +
 		"merge-tree mktag mktree mv name-rev notes pack-objects pack-refs patch-id prune push range-diff reflog " +
@@ -106,7 +106,9 @@ func (p *Part) gitMoves() bool {
 	case "restore", "reset":
 		return sub.text == "reset" && g.flag("", "--hard", "--merge", "--keep")
 	case "stash":
-		return looks("pop", "apply", "branch")
+		return !looks("list", "show", "drop", "clear", "create", "store")
+	case "clean":
+		return len(ops) == 0 && !g.flag("n", "--dry-run")
 	case "apply":
 		return !g.flag("", "--check", "--stat", "--numstat", "--summary", "--cached") || g.flag("", "--apply")
 	case "submodule":

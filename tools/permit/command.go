@@ -270,6 +270,8 @@ func (r *reader) simple(argv []word, in feed, here *string) {
 		p.Opaque = "the name of the command is only known when it runs"
 	case strings.ContainsAny(argv[0].text, "*?[") && name != "[" && name != "[[":
 		p.Opaque = "the name of the command is a pattern"
+	case slices.Contains(subscripted, name) && slices.ContainsFunc(argv[1:], runsInSubscript):
+		p.Opaque = "the shell runs what stands in brackets behind the name of a variable"
 	}
 	p.expand(r)
 	p.see(r)
@@ -284,6 +286,17 @@ func (r *reader) simple(argv []word, in feed, here *string) {
 	if name == "cd" || name == "pushd" || name == "popd" {
 		r.cd(p.argv[1:])
 	}
+}
+
+// subscripted are the commands of the shell that take names of variables: one of an
+// element has the shell work out which.
+var subscripted = strings.Fields("[ getopts let mapfile printf read readarray test unset wait")
+
+// runsInSubscript reports whether a word may be the name of an element which a
+// command has to tell.
+func runsInSubscript(w word) bool {
+	_, inner, ok := strings.Cut(w.text, "[")
+	return ok && (strings.Contains(inner, "$(") || strings.Contains(inner, "`"))
 }
 
 // mostFiles is how many files a pattern in a command may be written out to.

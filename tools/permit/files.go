@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/internal/subpath"
 )
 
@@ -63,6 +64,11 @@ func (r *reader) absolute(base, name string) string {
 	return filepath.Join(base, name)
 }
 
+// bracketed are sets of characters that this package's patterns cannot say: those
+// with classes in them, such as [[:alpha:]], or with a bracket first. Any character
+// counts as one of them.
+var bracketed = lazy.Regexp(`\[[!^]?(\][^]]*\]|[^]]*\[[:=.][^]]*[:=.]\]([^][]|\[[:=.][^]]*[:=.]\])*\])`)
+
 // entries are the names in a folder that fit a pattern; with ** those of all
 // folders below it.
 func (r *reader) entries(dir, pattern string, left *int) []string {
@@ -73,6 +79,7 @@ func (r *reader) entries(dir, pattern string, left *int) []string {
 	if *left -= len(list); *left <= 0 {
 		return nil
 	}
+	pattern = bracketed().ReplaceAllString(pattern, "?")
 	deep := strings.Contains(pattern, "**")
 	var out []string
 	for _, e := range list {

@@ -310,6 +310,10 @@ func (r *reader) splits(option string, rest []word) bool {
 	if text = strings.TrimPrefix(text, "="); text == "" && len(rest) > 0 {
 		text, rest = rest[0].text, rest[1:]
 	}
+	if strings.Contains(text, `\`) {
+		r.opaque(text, "env has backslashes of its own in a command that is one word")
+		return true
+	}
 	for _, w := range rest {
 		quoted, err := syntax.Quote(w.text, syntax.LangBash)
 		if err != nil || !w.known {
