@@ -17,18 +17,22 @@ import (
 	"github.com/plan-engine/plan/worktree/git"
 )
 
-// runs are the endings, in order, of files that a program or an interpreter runs or loads.
+// runs are the endings, in order, of files that a program or an interpreter runs or
+// loads, that say what a build has it run, or that keep what a tool came to, to be
+// believed the next time.
 var runs = []string{
-	"a", "bash", "bat", "beam", "bin", "cjs", "class", "cmd", "com", "cts", "dll", "dylib", "egg", "ex", "exe",
-	"exs", "fish", "hs", "jar", "jl", "js", "jsx", "ko", "ksh", "lib", "lua", "mjs", "mk", "mts", "node", "o",
-	"phar", "php", "pl", "pm", "ps1", "pth", "py", "pyc", "pyd", "pyo", "pyw", "r", "rb", "rlib", "rmeta", "sh",
-	"so", "tcl", "ts", "tsx", "war", "wasm", "whl", "zsh",
+	"a", "bash", "bat", "beam", "bin", "cjs", "class", "cma", "cmake", "cmd", "cmo", "cmxa", "cmxs", "com", "cts",
+	"dill", "dll", "dylib", "egg", "eslintcache", "ex", "exe", "exs", "fish", "gradle", "groovy", "hs", "jar", "jl",
+	"js", "jsx", "ko", "ksh", "kts", "lib", "lua", "mjs", "mk", "mts", "ninja", "node", "o", "phar", "php", "pl", "pm",
+	"ps1", "pth", "py", "pyc", "pyd", "pyo", "pyw", "r", "rb", "rlib", "rmeta", "sh", "so", "stylelintcache", "tcl",
+	"ts", "tsbuildinfo", "tsx", "war", "wasm", "whl", "zsh",
 }
 
 // runNames are files that decide what runs, whatever they end in.
 var runNames = []string{
 	"GNUmakefile", "Makefile", "makefile", "Rakefile", "package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", "pyvenv.cfg",
-	"pytest.ini", "tox.ini", "setup.cfg", "go.work",
+	"pytest.ini", "tox.ini", "setup.cfg", "go.work", "CMakeCache.txt", "meson_test_setup.dat", "package_config.json",
+	"entry_points.txt", ".mocharc.json", ".jestrc.json",
 }
 
 // tool is an ignored file that a check may execute.

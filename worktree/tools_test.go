@@ -209,3 +209,28 @@ func BenchmarkTools(b *testing.B) {
 		}
 	}
 }
+
+// Not only programs decide what a check says: so do lists of tests that a build wrote,
+// and what a tool came to the last time.
+func TestToolsAreWhatDecidesAndWhatIsKept(t *testing.T) {
+	t.Parallel()
+	r, dir := start(t, map[string]string{".gitignore": "out/\n.eslintcache\n*.tsbuildinfo\n", "f": "x"})
+	files := map[string]string{}
+	for _, name := range []string{
+		"CTestTestfile.cmake", "CMakeCache.txt", "build.ninja", "meson_test_setup.dat", ".eslintcache", ".stylelintcache",
+		"tsconfig.tsbuildinfo", "package_config.json", "entry_points.txt", "lib.cmxs", "main.dill", "executionHistory.bin",
+	} {
+		files["out/"+name] = "x"
+	}
+	put(t, dir, files)
+	put(t, dir, map[string]string{".eslintcache": "x", "tsconfig.tsbuildinfo": "x", "out/results.json": "x"})
+	got, err := r.ToolsSince(t.Context(), time.Time{})
+	want := map[string][]string{
+		"out":                  slices.Sorted(maps.Keys(files)),
+		".eslintcache":         {".eslintcache"},
+		"tsconfig.tsbuildinfo": {"tsconfig.tsbuildinfo"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, -want +got\n%s", err, diff)
+	}
+}
