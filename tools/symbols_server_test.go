@@ -185,7 +185,8 @@ func TestSymbolsWithoutServer(t *testing.T) {
 				mentions(t, out, "; this is by syntax]\n")
 			}
 			starts := strings.Count(told(), "initialize ")
-			if starts != 1 {
+			slow := how == "hangs" && starts == 0 // it was given up before it had read anything
+			if starts != 1 && !slow {
 				t.Errorf("it was started %d times", starts)
 			}
 		})

@@ -129,18 +129,79 @@ func TestACPKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = second.cmd.Wait()
+	if runs := listed(t, environ); len(runs) != 1 || string(runs[0].ID) != id || runs[0].State != plan.Approved {
+		t.Errorf("the home has %+v", runs)
+	}
+}
 
+// listedRun is a run as the list has it.
+type listedRun struct {
+	ID    plan.RunID
+	State plan.State
+}
+
+// listed are the runs of a home.
+func listed(t *testing.T, environ []string) []listedRun {
+	t.Helper()
 	list := exec.CommandContext(t.Context(), program(t), "list", "--json")
 	list.Env = environ
 	data, err := list.Output()
+	var runs []listedRun
+	if err == nil {
+		err = json.Unmarshal(data, &runs)
+	}
 	if err != nil {
+		t.Fatalf("the list is %s, %v", data, err)
+	}
+	return runs
+}
+
+// TestMCPKilled: the server dies while the implementer's command is under way. Its client
+// starts it again, finds the run as it was left, and waits for its end.
+func TestMCPKilled(t *testing.T) {
+	t.Parallel()
+	repo, environ := greeting(t)
+	begin := func() *spoken {
+		s := speak(t, environ, "-C", repo, "mcp", "--check", "sh greet.sh | grep -qx hello")
+		s.until(s.ask("initialize", map[string]any{
+			"protocolVersion": "2025-06-18",
+			"capabilities":    map[string]any{},
+			"clientInfo":      map[string]any{"name": "test", "version": "1"},
+		}))
+		return s
+	}
+	call := func(s *spoken, tool string, args map[string]any) string {
+		return s.ask("tools/call", map[string]any{
+			"name":      tool,
+			"arguments": args,
+			"_meta":     map[string]any{"progressToken": "t"},
+		})
+	}
+	first := begin()
+	call(first, "plan_run", map[string]any{"request": "Make greet.sh say hello"})
+	first.until("implement: bash")
+	if err := first.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	var runs []struct {
-		ID    plan.RunID
-		State plan.State
+	_ = first.cmd.Wait()
+
+	second := begin()
+	runs := listed(t, environ)
+	if len(runs) != 1 || runs[0].State != plan.Implementing {
+		t.Fatalf("after the kill the home has %+v", runs)
 	}
-	if err := json.Unmarshal(data, &runs); err != nil || len(runs) != 1 || string(runs[0].ID) != id || runs[0].State != plan.Approved {
-		t.Errorf("the home has %s, %v", data, err)
+	named := map[string]any{"run": runs[0].ID}
+	if told := second.until(call(second, "plan_status", named)); !strings.Contains(told, "interrupted") {
+		t.Errorf("after the kill the run is said to be\n%s", told)
 	}
+	if told := second.until(call(second, "plan_wait", named)); !strings.Contains(told, `"approved"`) {
+		t.Errorf("the run comes to\n%s", told)
+	}
+	if runs = listed(t, environ); len(runs) != 1 || runs[0].State != plan.Approved {
+		t.Errorf("at the end the home has %+v", runs)
+	}
+	if err := second.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = second.cmd.Wait()
 }
