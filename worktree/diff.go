@@ -12,12 +12,32 @@ import (
 )
 
 // Diff is the change between two trees or commits as a patch to read: renames
-// are followed, binary files are only said to differ. It depends on nothing
-// but the two trees and the repository's attributes. The text of files is
-// given as it is and need not be valid UTF-8.
+// are followed, binary files are only said to differ. What is binary its bytes say: a
+// change could bring attributes that call its texts binary, and so hide them. The text of
+// files is given as it is and need not be valid UTF-8.
 func (r *Repo) Diff(ctx context.Context, from, to string) (string, error) {
-	return r.diffTree(ctx, from, to, "-p", "-M", "-l1000", "--abbrev=12", "--indent-heuristic",
-		"--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
+	flags := []string{
+		"-p", "-M", "-l1000", "--abbrev=12", "--indent-heuristic",
+		"--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/",
+	}
+	patch, err := r.diffTree(ctx, from, to, flags...)
+	if err != nil || !strings.Contains(patch, "\nBinary files ") {
+		return patch, err
+	}
+	texts, err := r.diffTree(ctx, from, to, append(flags, "--text")...)
+	if err != nil {
+		return "", err
+	}
+	shown, whole := filesOf(patch), filesOf(texts)
+	if len(shown) != len(whole) {
+		return texts, nil // a text has a line that looks like the head of a file
+	}
+	for i, text := range whole {
+		if strings.Contains(shown[i], "\nBinary files ") && !strings.Contains(text, "\x00") {
+			shown[i] = text
+		}
+	}
+	return strings.Join(shown, ""), nil
 }
 
 // Patch is the change between two trees or commits as a patch that git apply

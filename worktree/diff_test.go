@@ -130,3 +130,28 @@ func TestDiffRefusesWhatIsNoTree(t *testing.T) {
 		}
 	}
 }
+
+// TestAttributesHideNoText: a change that calls its texts binary is shown all the same.
+func TestAttributesHideNoText(t *testing.T) {
+	t.Parallel()
+	r, dir := start(t, map[string]string{"code.go": "safe\n", "old": "1\n2\n3\n4\n5\n6\n", "bin": "\x00a"})
+	from := git(t, dir, "rev-parse", "HEAD")
+	git(t, dir, "mv", "old", "new")
+	put(t, dir, map[string]string{
+		".gitattributes": "* -diff\n",
+		"code.go":        "evil\ndiff --git a/bin b/bin\nBinary files a/bin and b/bin differ\n",
+		"new":            "1\n2\n3\n4\n5\nsix\n",
+		"bin":            "\x00b",
+	})
+	diff, err := r.Diff(t.Context(), from, tree(t, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n-safe\n+evil\n", "rename from old\nrename to new\n", "\n-6\n+six\n", "\nBinary files a/bin and b/bin differ\n", "\n+* -diff\n",
+	} {
+		if !strings.Contains(diff, want) {
+			t.Errorf("the diff lacks %q:\n%s", want, diff)
+		}
+	}
+}

@@ -116,7 +116,7 @@ func spellings(text string) []string {
 			out = append(out, text[i:])
 		}
 	}
-	isMark := func(c rune) bool { return strings.ContainsRune("=:@,", c) }
+	isMark := func(c rune) bool { return strings.ContainsRune("=:@,<", c) }
 	for i, c := range text {
 		if isMark(c) && i+1 < len(text) && len(out) < mostNames {
 			rest := text[i+1:]
