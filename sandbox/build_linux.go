@@ -88,7 +88,7 @@ func writablePlaces(steps []step) []string {
 
 // selfCommand is this program, to be started once more in a role.
 func selfCommand(role string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", Verb, role) //nolint:noctx // it lives as long as its wall
+	cmd := exec.Command(program(), Verb, role) //nolint:noctx // it lives as long as its wall
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	return cmd

@@ -59,7 +59,7 @@ func (s swapped) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 	}
 	defer problem.Close() //nolint:errcheck // only read from
 	t.Args = append([]string{os.Args[0], Verb, roleSwap, string(told)}, t.Args...)
-	t.Path, t.Dir = "/proc/self/exe", "/"
+	t.Path, t.Dir = program(), "/"
 	var said []byte
 	end, err := s.run(ctx, t, w, func(cmd *exec.Cmd) func() {
 		cmd.SysProcAttr.Cloneflags = attr.Cloneflags

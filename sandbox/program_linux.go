@@ -1,0 +1,6 @@
+//go:build linux && !race
+
+package sandbox
+
+// program is what a wall is started from: this program.
+func program() string { return "/proc/self/exe" }
