@@ -25,6 +25,11 @@ func (e *SameJobsError) Error() string { return "batch " + e.Batch + " has the s
 // died in the middle is finished by the next that adds the same jobs. It returns the
 // id of the batch. With again, a batch of the same jobs is no [SameJobsError].
 func (s *Store) Add(ctx context.Context, b Batch, entries []batch.Entry, again bool) (id string, err error) {
+	for _, e := range entries {
+		if most := int(s.conn.MaxPayload() / 2); len(e.Spec) > most {
+			return "", fmt.Errorf("job %s is larger than the %d KiB that the queue takes", e.ID, most>>10)
+		}
+	}
 	b.Created = s.cfg.Now().UTC()
 	b.Jobs = len(entries)
 	known, fresh, err := s.reserve(ctx, b, again)
@@ -251,6 +256,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 		return 0, err
 	}
 	for _, j := range jobs {
+		large := ""
 		_, changed, err := s.change(ctx, jobKey(id, j.Place), func(j *Job) bool {
 			if j.State == batch.JobQueued || j.State == batch.JobRunning || !choose(*j) {
 				return false
@@ -260,6 +266,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 				j.Run = ""
 				j.Worker = ""
 				j.Result = nil
+				large, j.Large = j.Large, ""
 			}
 			j.State = batch.JobQueued
 			j.Ended = time.Time{}
@@ -273,6 +280,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 			return n, err
 		}
 		if changed {
+			s.forget(ctx, large)
 			n++
 		}
 	}

@@ -33,10 +33,12 @@ const (
 	wakeSubject   = "plan.wake"  // says that there is new work
 	batchBucket   = "plan_batches"
 	jobBucket     = "plan_jobs"
+	resultBucket  = "plan_results"
 	defaultLease  = 30 * time.Second
 	defaultPoll   = time.Second
 	maxDeliveries = 5
 	maxStory      = 20
+	maxResult     = 256 << 10 // bytes of a result in its job's record
 )
 
 // Config says how a queue is reached and what it promises.
@@ -65,6 +67,7 @@ type Store struct {
 	stream  jetstream.Stream
 	batches jetstream.KeyValue
 	jobs    jetstream.KeyValue
+	results jetstream.ObjectStore // those that are too large for their job's record
 }
 
 // Open connects to a JetStream, and makes there what is missing. The connection is
@@ -126,8 +129,14 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if s.batches, err = s.bucket(ctx, batchBucket); err != nil {
 		return err
 	}
-	s.jobs, err = s.bucket(ctx, jobBucket)
-	return err
+	if s.jobs, err = s.bucket(ctx, jobBucket); err != nil {
+		return err
+	}
+	s.results, err = s.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
+		Bucket:  resultBucket,
+		Storage: jetstream.FileStorage,
+	})
+	return err //nolint:wrapcheck // Open says what was done
 }
 
 func (s *Store) bucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
@@ -156,6 +165,10 @@ type Job struct {
 	Run    plan.RunID      `json:"run,omitempty"`
 	Worker string          `json:"worker,omitempty"` // whose home has the run
 	Result json.RawMessage `json:"result,omitempty"`
+
+	// Large names the object that has the result, where it does not fit here. See
+	// [Store.Result].
+	Large string `json:"large,omitempty"`
 
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`

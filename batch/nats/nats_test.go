@@ -99,7 +99,9 @@ func record(t *testing.T, w *nats.Worker, c batch.Claimed, state batch.JobState,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w.RecordResult(t.Context(), c.ID, state, data)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return w.RecordResult(ctx, c.ID, state, data)
 }
 
 func job(t *testing.T, s *nats.Store, id string, at int) nats.Job {

@@ -47,7 +47,7 @@ func (a *app) batches() *batches.Batches { return batches.New(a.host) }
 
 // machines are the commands for many machines.
 func (a *app) machines() machines.Program {
-	return machines.New(a.host, a.out, a.batchView, a.answer, a.said, a.interruptible)
+	return machines.New(a.host, a.out, a.batchView, a.answer, a.said, a.interruptible, a.note)
 }
 
 func (a *app) batchRunCommand() *cobra.Command {
@@ -104,7 +104,7 @@ Ctrl-C, which parks the jobs that run.`,
 				return err
 			}
 			if queue != "" {
-				return a.machines().Add(cmd.Context(), queue, add)
+				return a.machines().Add(cmd, queue, add)
 			}
 			return a.addBatch(cmd.Context(), add, opts)
 		},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/internal/gittest"
@@ -16,7 +17,7 @@ import (
 )
 
 // TestAQueueAndItsWorkers: a batch is put into the queue of one home, run by workers in
-// two others, and reported from the first.
+// two others, and reported from the first. What serves the queue is killed meanwhile.
 func TestAQueueAndItsWorkers(t *testing.T) {
 	t.Parallel()
 	scenario, err := scripted.Load(filepath.Join("..", "..", "host", "testdata", "greet.toml"))
@@ -34,28 +35,40 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
 		gittest.Git(t, repo, args...)
 	}
+	tokenFile := ""
 	start := func(home string, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), program(t), append([]string{"-C", dir}, args...)...)
 		cmd.Env = append(os.Environ(), "HOME="+dir, "PLAN_HOME="+filepath.Join(dir, home), "PLAN_QUEUE_TOKEN=",
 			"OPENAI_BASE_URL="+model.URL(), "OPENAI_API_KEY="+model.Key(), "PLAN_MODEL=scripted")
+		if home != "home" { // that which serves the queue knows its token
+			cmd.Env = append(cmd.Env, "PLAN_QUEUE_TOKEN_FILE="+tokenFile)
+		}
 		return cmd
 	}
-	serve := start("home", "queue", "serve", "--listen", "127.0.0.1:0", "--json")
-	out, err := serve.StdoutPipe()
-	if err == nil {
-		err = serve.Start()
+	var served struct {
+		URL       string
+		TokenFile string `json:"token_file"`
 	}
-	if err != nil {
-		t.Fatal(err)
+	serveAt := func(address string) *exec.Cmd {
+		serve := start("home", "queue", "serve", "--listen", address, "--json")
+		out, err := serve.StdoutPipe()
+		if err == nil {
+			err = serve.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &served)
+		}
+		if err != nil {
+			t.Fatalf("it says %q: %v", line, err)
+		}
+		return serve
 	}
-	var served struct{ URL string }
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &served)
-	}
-	if err != nil {
-		t.Fatalf("it says %q: %v", line, err)
-	}
+	serve := serveAt("127.0.0.1:0")
+	tokenFile = served.TokenFile
 	run := func(home string, args ...string) (string, error) {
 		text, err := start(home, append(args, "--queue", served.URL)...).CombinedOutput()
 		return string(text), err
@@ -65,16 +78,27 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 		fmt.Fprintf(&jobs, `{"id":"good-%d","repo":"file://%s","request":"Make greet.sh say hello","checks":["sh greet.sh | grep -qx hello"]}`+"\n",
 			i, repo)
 	}
-	fmt.Fprintf(&jobs, `{"id":"loose","repo":"file://%s","request":"x","setup":"make"}`+"\n", repo)
 	fmt.Fprintf(&jobs, `{"id":"far","repo":"https://example.invalid/x.git","request":"x"}`+"\n")
 	list := filepath.Join(dir, "jobs.jsonl")
 	if err := os.WriteFile(list, []byte(jobs.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := run("home", "batch", "run", list); err != nil || !strings.Contains(text, "4 jobs queued") {
+	for want, args := range map[string][]string{
+		"--sandbox: workers say that":     {"batch", "run", list, "--sandbox", "off"},
+		"--limit: not there with --queue": {"batch", "run", list, "--limit", "1"},
+	} {
+		if text, err := run("home", args...); err == nil || !strings.Contains(text, want) {
+			t.Errorf("%v: %v\n%s", args, err, text)
+		}
+	}
+	if text, err := run("home", "batch", "run", list); err != nil || !strings.Contains(text, "3 jobs queued") {
 		t.Fatalf("%s %v", text, err)
 	}
 	if text, err := run("home", "batch", "run", list); err == nil || !strings.Contains(text, "has the same jobs") {
+		t.Errorf("%s %v", text, err)
+	}
+	if text, err := run("home", "batch", "retry", "--failed", "--model", "x"); err == nil ||
+		!strings.Contains(text, "--model: not with --queue") {
 		t.Errorf("%s %v", text, err)
 	}
 	type done struct {
@@ -88,6 +112,16 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 			both <- done{text, err}
 		}()
 	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for len(model.Requests()) == 0 { // no job is under way yet
+		<-tick.C
+	}
+	if err := serve.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = serve.Wait() // it was killed
+	serve = serveAt(strings.TrimPrefix(served.URL, "nats://"))
 	told := ""
 	for range 2 {
 		d := <-both
@@ -96,15 +130,8 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 			t.Errorf("a worker ends with %v:\n%s", d.err, d.text)
 		}
 	}
-	text, err := start("home", "batch", "report", "--json", "--queue", served.URL).Output()
-	var report batch.Report
-	if err == nil {
-		err = json.Unmarshal(text, &report)
-	}
-	if err != nil || len(report.Jobs) != 4 {
-		t.Fatalf("%s %v", text, err)
-	}
-	for i, want := range []string{"", "", "checks.setup, which is the worker's", "none of those that the worker takes"} {
+	report := readReport(t, start("home", "batch", "report", "--json", "--queue", served.URL))
+	for i, want := range []string{"", "", "none of those that the worker takes"} {
 		j := report.Jobs[i]
 		switch {
 		case want == "" && (!j.Approved() || !strings.Contains(j.Diff, "+echo hello")):
@@ -113,8 +140,14 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 			t.Errorf("%s is %s: %s", j.ID, j.Status(), j.Why)
 		}
 	}
-	if text, _ := run("home", "batch", "status"); !strings.Contains(text, "loose") {
-		t.Errorf("status says %s", text)
+	token, err := os.ReadFile(served.TokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inURL := strings.Replace(served.URL, "://", "://"+strings.TrimSpace(string(token))+"@", 1)
+	out, _ := start("other", "batch", "status", "--queue", inURL).CombinedOutput() // not all are approved
+	if text := string(out); !strings.Contains(text, "far") || !strings.Contains(text, "list of processes") {
+		t.Errorf("with the token in the URL, status says %s", text)
 	}
 	if err := serve.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
@@ -122,4 +155,17 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 	if err := serve.Wait(); err != nil {
 		t.Errorf("interrupted, the queue ends with %v", err)
 	}
+}
+
+// readReport runs a command that writes a report of three jobs as JSON.
+func readReport(t *testing.T, cmd *exec.Cmd) (r batch.Report) {
+	t.Helper()
+	text, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil || len(r.Jobs) != 3 {
+		t.Fatalf("%s %v", text, err)
+	}
+	return r
 }

@@ -33,6 +33,15 @@ func (q *Queued) Add(ctx context.Context, n NewBatch) (string, error) {
 				"With --queue a repository is a URL, such as https://example.org/shop.git.",
 			)
 		}
+		if setting, err := workersOwn(j.Settings); err != nil {
+			return "", err
+		} else if setting != "" {
+			return "", hint.New(
+				fmt.Sprintf("job %s: it says %s, which is for the workers of a queue to say", j.ID, setting),
+				"Take it out of the list or the command, and have it in the settings of the workers or among the "+
+					"flags of plan worker.",
+			)
+		}
 	}
 	s := n.Settings
 	if s.PlanJob != "" || s.MaxCost > 0 || s.MaxTokens > 0 || s.FailFast || s.Timeout.Duration > 0 || n.Limit > 0 {
@@ -118,6 +127,11 @@ func (q *Queued) standing(ctx context.Context, b nats.Batch) (Standing, []batch.
 	}}
 	var reports []batch.JobReport
 	for _, stored := range jobs {
+		result, err := q.store.Result(ctx, stored)
+		if err != nil {
+			return s, nil, err
+		}
+		stored.Result = result
 		j, report, err := readQueued(b.ID, stored)
 		if err != nil {
 			return s, nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/memory"
@@ -31,6 +33,30 @@ type Work struct {
 type queuedResult struct {
 	batch.Result
 	Report *batch.JobReport `json:"report,omitempty"`
+}
+
+// maxReport bounds what a worker tells of a job, in bytes.
+const maxReport = 8 << 20
+
+// encode is what the queue keeps. Of a report that is too large it has what the job
+// is and cost, and how it ended.
+func (r queuedResult) encode() (json.RawMessage, error) {
+	data, err := json.Marshal(r)
+	if err != nil || len(data) <= maxReport || r.Report == nil {
+		return data, err //nolint:wrapcheck // the caller says of which job
+	}
+	short := *r.Report
+	short.Diff = ""
+	short.Checks = nil
+	short.Gaps = nil
+	short.Open = nil
+	short.Accepted = nil
+	short.Notes = []string{fmt.Sprintf(
+		"The report has %d MiB, which is too much for the queue: diff, checks and gaps are left out. "+
+			"plan show %s on the worker has them.", len(data)>>20, short.Run,
+	)}
+	r.Report = &short
+	return json.Marshal(r) //nolint:wrapcheck // the caller says of which job
 }
 
 // Work takes jobs of all batches from a queue and runs them in this home, until ctx
@@ -138,7 +164,20 @@ func asksTooMuch(j batch.Job, repos []string) string {
 	if !slices.ContainsFunc(repos, func(begin string) bool { return strings.HasPrefix(j.Repo, begin) }) {
 		return "its repository is none of those that the worker takes (--repo): " + j.Repo
 	}
-	settings, err := json.Marshal(j.Settings)
+	setting, err := workersOwn(j.Settings)
+	switch {
+	case err != nil:
+		return err.Error()
+	case setting != "":
+		return "its settings say " + setting + ", which is the worker's to say"
+	}
+	return ""
+}
+
+// workersOwn names a setting of a job that is for workers alone to say; "" where the
+// job has none.
+func workersOwn(of config.Config) (setting string, err error) {
+	settings, err := json.Marshal(of)
 	asked := map[string]json.RawMessage{}
 	if err == nil {
 		err = json.Unmarshal(settings, &asked)
@@ -148,23 +187,23 @@ func asksTooMuch(j batch.Job, repos []string) string {
 		err = json.Unmarshal(given, &checks)
 	}
 	if err != nil {
-		return "its settings cannot be read: " + err.Error()
+		return "", fmt.Errorf("read the settings of the job: %w", err)
 	}
 	granted := []string{
 		"model", "max_review_cycles", "max_turns", "max_tokens", "max_cost", "timeout",
 		"checks", "way", "plan_size", "critique", "wait", "effort",
 	}
-	for name := range asked {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if !slices.Contains(granted, name) {
-			return "its settings say " + name + ", which is the worker's to say"
+			return name, nil
 		}
 	}
-	for name := range checks {
+	for _, name := range slices.Sorted(maps.Keys(checks)) {
 		if name != "required" {
-			return "its settings say checks." + name + ", which is the worker's to say"
+			return "checks." + name, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // reportingQueue adds to each result what a report says of the job, since the journal
@@ -198,10 +237,8 @@ func (q reportingQueue) RecordResult(ctx context.Context, id string, state batch
 		var report batch.JobReport
 		if report, err = q.batches.reportJob(ctx, q.db, j); err == nil {
 			res.Report = &report
+			data, err = res.encode()
 		}
-	}
-	if err == nil {
-		data, err = json.Marshal(res)
 	}
 	if err != nil {
 		return fmt.Errorf("report job %s: %w", id, err)

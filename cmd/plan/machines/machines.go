@@ -5,7 +5,6 @@ package machines
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
@@ -26,7 +26,6 @@ import (
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
-	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/hint"
 )
 
@@ -38,6 +37,7 @@ type Program struct {
 	answer        func(document any, text func(io.Writer) error) error
 	said          func(id plan.RunID, what string) error
 	interruptible func(context.Context) (context.Context, func())
+	note          func(text string)
 }
 
 // New makes the commands of a program.
@@ -48,6 +48,7 @@ func New(
 	answer func(document any, text func(io.Writer) error) error,
 	said func(id plan.RunID, what string) error,
 	interruptible func(context.Context) (context.Context, func()),
+	note func(text string),
 ) Program {
 	return Program{
 		host:          h,
@@ -56,6 +57,7 @@ func New(
 		answer:        answer,
 		said:          said,
 		interruptible: interruptible,
+		note:          note,
 	}
 }
 
@@ -77,13 +79,15 @@ func (p Program) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve a queue of jobs from this machine",
 		Long: `Serve keeps jobs in JetStream, in the home's folder queue, and prints the URL that
---queue of the other commands takes. The token in it is made the first time, or taken
-from PLAN_QUEUE_TOKEN. Beyond this machine it wants a certificate. See docs/machines.md.`,
+--queue of the other commands takes, and the file of the token that they need beside
+it. The token is made the first time, or taken from PLAN_QUEUE_TOKEN or the file that
+PLAN_QUEUE_TOKEN_FILE names. Beyond this machine it wants a certificate. See
+docs/machines.md.`,
 		Example: `  plan queue serve --listen 127.0.0.1:4222
   plan queue serve --listen 10.0.0.5:4222 --tls-cert queue.pem --tls-key queue.key`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.serverConfig(listen, cert, key)
+			c, file, err := p.serverConfig(listen, cert, key)
 			if err != nil {
 				return err
 			}
@@ -94,12 +98,8 @@ from PLAN_QUEUE_TOKEN. Beyond this machine it wants a certificate. See docs/mach
 			defer srv.Close()
 			ctx, release := p.interruptible(cmd.Context())
 			defer release()
-			scheme, at, _ := strings.Cut(srv.URL(), "://")
-			url := scheme + "://" + c.Token + "@" + at
-			err = p.answer(map[string]string{"url": url}, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%s\n", url)
-				return err
-			})
+			served := servedQueue{URL: srv.URL(), TokenFile: file}
+			err = p.answer(served, served.write)
 			if err == nil {
 				<-ctx.Done()
 			}
@@ -113,63 +113,52 @@ from PLAN_QUEUE_TOKEN. Beyond this machine it wants a certificate. See docs/mach
 	return cmd
 }
 
-func (p Program) serverConfig(listen, cert, key string) (c nats.ServerConfig, err error) {
+// servedQueue says where a queue is, and which file has the token; "" where none has.
+type servedQueue struct {
+	URL       string `json:"url"`
+	TokenFile string `json:"token_file,omitempty"`
+}
+
+func (s servedQueue) write(w io.Writer) error {
+	from := "PLAN_QUEUE_TOKEN"
+	if s.TokenFile != "" {
+		from = s.TokenFile
+	}
+	_, err := fmt.Fprintf(w, "%s\nthe token is in %s\n", s.URL, from)
+	return err
+}
+
+func (p Program) serverConfig(listen, cert, key string) (c nats.ServerConfig, tokenFile string, err error) {
 	address, port, err := net.SplitHostPort(listen)
 	if err == nil {
 		c.Port, err = strconv.Atoi(port)
 	}
 	if err != nil {
-		return c, hint.Usage("--listen %s: it is HOST:PORT", listen)
+		return c, "", hint.Usage("--listen %s: it is HOST:PORT", listen)
 	}
 	c.Host = address
 	switch ip := net.ParseIP(address); {
 	case (cert == "") != (key == ""):
-		return c, hint.Usage("--tls-cert and --tls-key go together")
+		return c, "", hint.Usage("--tls-cert and --tls-key go together")
 	case cert != "":
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return c, fmt.Errorf("read the certificate: %w", err)
+			return c, "", fmt.Errorf("read the certificate: %w", err)
 		}
 		c.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	case ip == nil && address != "localhost", ip != nil && !ip.IsLoopback():
-		return c, hint.Usage("--listen %s is beyond this machine: give --tls-cert and --tls-key", listen)
+		return c, "", hint.Usage("--listen %s is beyond this machine: give --tls-cert and --tls-key", listen)
 	}
 	paths, err := p.host.Paths()
 	if err != nil {
-		return c, err
+		return c, "", err
 	}
 	c.Dir = filepath.Join(paths.Home, "queue")
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return c, fmt.Errorf("make room for the queue: %w", err)
+		return c, "", fmt.Errorf("make room for the queue: %w", err)
 	}
-	c.Token, err = p.token(filepath.Join(c.Dir, "token"))
-	return c, err
-}
-
-// token is what clients must know: from the environment, or made once.
-func (p Program) token(file string) (string, error) {
-	if token := p.host.Getenv("PLAN_QUEUE_TOKEN"); token != "" {
-		return token, nil
-	}
-	data, err := os.ReadFile(file)
-	if err == nil && len(data) > 0 {
-		return strings.TrimSpace(string(data)), nil
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
-	token := rand.Text()
-	return token, durable.Replace(file, []byte(token+"\n"), 0o600)
-}
-
-const queueUsage = "the `URL` of a queue, as plan queue serve prints it, or of a cluster of NATS"
-
-func (p Program) open(ctx context.Context, url string) (*nats.Store, error) {
-	return nats.Open(ctx, nats.Config{
-		URL:   url,
-		Token: p.host.Getenv("PLAN_QUEUE_TOKEN"),
-		Name:  "plan",
-	})
+	c.Token, tokenFile, err = p.serverToken()
+	return c, tokenFile, err
 }
 
 // Worker makes `plan worker`.
@@ -183,8 +172,8 @@ func (p Program) Worker() *cobra.Command {
 		Long: `Worker runs jobs of a queue with the keys, settings and git credentials of this
 machine, until it is interrupted: then it gives back what it was at. A home has one
 worker. What jobs may ask for is bounded; see docs/machines.md.`,
-		Example: `  plan worker --queue nats://TOKEN@127.0.0.1:4222 --concurrency 8
-  plan worker --queue nats://TOKEN@127.0.0.1:4222 --drain`,
+		Example: `  plan worker --queue nats://127.0.0.1:4222 --concurrency 8
+  plan worker --queue nats://127.0.0.1:4222 --drain`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
@@ -216,9 +205,11 @@ worker. What jobs may ask for is bounded; see docs/machines.md.`,
 	return cmd
 }
 
-// at lets a command of `plan batch` do its work on a queue.
+// at lets a command of `plan batch` do its work on a queue. Of its own flags, those
+// that are named count there, and others are refused.
 func (p Program) at(
 	cmd *cobra.Command,
+	count []string,
 	do func(ctx context.Context, q *batches.Queued, args []string) error,
 ) *cobra.Command {
 	var url string
@@ -227,6 +218,10 @@ func (p Program) at(
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if url == "" {
 			return here(cmd, args)
+		}
+		if given := otherFlags(cmd, count); len(given) > 0 {
+			return hint.Usage("%s: not with --queue, where a job runs as it was put into the queue; leave it out, or "+
+				"start another batch: plan batch run --new --queue", strings.Join(given, ", "))
 		}
 		return p.with(cmd.Context(), url, func(q *batches.Queued) error { return do(cmd.Context(), q, args) })
 	}
@@ -242,15 +237,48 @@ func (p Program) with(ctx context.Context, url string, do func(*batches.Queued) 
 	return do(batches.New(p.host).Queued(store))
 }
 
-// Add puts a batch into the queue at a URL.
-func (p Program) Add(ctx context.Context, url string, add batches.NewBatch) error {
-	return p.with(ctx, url, func(q *batches.Queued) error {
-		id, err := q.Add(ctx, add)
+// Add puts a batch into the queue at a URL. The command is that which was given it.
+func (p Program) Add(cmd *cobra.Command, url string, add batches.NewBatch) error {
+	var theirs, none []string
+	for _, name := range otherFlags(cmd, []string{
+		"new", "repos", "request", "model", "check", "max-turns", "max-review-cycles", "way", "plan-size",
+		"critique", "wait",
+	}) {
+		if slices.Contains([]string{
+			"--auto-approve", "--base-url", "--compaction", "--concurrency", "--force", "--phase-limit",
+			"--phase-model", "--sandbox",
+		}, name) {
+			theirs = append(theirs, name)
+			continue
+		}
+		none = append(none, name)
+	}
+	switch {
+	case theirs != nil:
+		return hint.Usage("%s: workers say that of the jobs that they run; give it to plan worker",
+			strings.Join(theirs, ", "))
+	case none != nil:
+		return hint.Usage("%s: not there with --queue yet; leave it out, or bound each job by the limits of the list",
+			strings.Join(none, ", "))
+	}
+	return p.with(cmd.Context(), url, func(q *batches.Queued) error {
+		id, err := q.Add(cmd.Context(), add)
 		if err != nil {
 			return err
 		}
 		return p.said(plan.RunID(id), render.Count(len(add.Jobs), "job")+" queued")
 	})
+}
+
+// otherFlags are the flags that a command of its own was given, beside --queue and
+// those that are named.
+func otherFlags(cmd *cobra.Command, named []string) (given []string) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "queue" && !slices.Contains(named, f.Name) && cmd.InheritedFlags().Lookup(f.Name) == nil {
+			given = append(given, "--"+f.Name)
+		}
+	})
+	return given
 }
 
 // AddFlag adds --queue to the command that starts a batch.
@@ -260,7 +288,7 @@ func AddFlag(cmd *cobra.Command, url *string) {
 
 // List gives `plan batch list` --queue.
 func (p Program) List(cmd *cobra.Command) *cobra.Command {
-	return p.at(cmd, func(ctx context.Context, q *batches.Queued, _ []string) error {
+	return p.at(cmd, nil, func(ctx context.Context, q *batches.Queued, _ []string) error {
 		all, err := q.List(ctx)
 		if err != nil {
 			return err
@@ -273,7 +301,7 @@ func (p Program) List(cmd *cobra.Command) *cobra.Command {
 
 // Show gives `plan batch show` and `status` --queue.
 func (p Program) Show(cmd *cobra.Command) *cobra.Command {
-	return p.at(cmd, func(ctx context.Context, q *batches.Queued, args []string) error {
+	return p.at(cmd, nil, func(ctx context.Context, q *batches.Queued, args []string) error {
 		b, err := q.Show(ctx, strings.Join(args, ""))
 		if err != nil {
 			return err
@@ -286,7 +314,7 @@ func (p Program) Show(cmd *cobra.Command) *cobra.Command {
 
 // Report gives `plan batch report` --queue.
 func (p Program) Report(cmd *cobra.Command) *cobra.Command {
-	return p.at(cmd, func(ctx context.Context, q *batches.Queued, args []string) error {
+	return p.at(cmd, []string{"format", "output"}, func(ctx context.Context, q *batches.Queued, args []string) error {
 		format, _ := cmd.Flags().GetString("format") // it has both flags
 		file, _ := cmd.Flags().GetString("output")
 		if asJSON, _ := cmd.Flags().GetBool("json"); asJSON && !cmd.Flags().Changed("format") {
@@ -313,7 +341,7 @@ func (p Program) Report(cmd *cobra.Command) *cobra.Command {
 
 // Cancel gives `plan batch cancel` --queue.
 func (p Program) Cancel(cmd *cobra.Command) *cobra.Command {
-	return p.at(cmd, func(ctx context.Context, q *batches.Queued, args []string) error {
+	return p.at(cmd, []string{"only"}, func(ctx context.Context, q *batches.Queued, args []string) error {
 		only, _ := cmd.Flags().GetStringSlice("only") // it has the flag
 		id, n, err := q.Cancel(ctx, args[0], only)
 		if err != nil {
@@ -325,7 +353,7 @@ func (p Program) Cancel(cmd *cobra.Command) *cobra.Command {
 
 // Retry gives `plan batch retry` --queue.
 func (p Program) Retry(cmd *cobra.Command) *cobra.Command {
-	return p.at(cmd, func(ctx context.Context, q *batches.Queued, args []string) error {
+	return p.at(cmd, []string{"only", "failed"}, func(ctx context.Context, q *batches.Queued, args []string) error {
 		only, _ := cmd.Flags().GetStringSlice("only") // it has the flag
 		id, n, err := q.Retry(ctx, strings.Join(args, ""), only)
 		if err != nil {
