@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -238,6 +239,7 @@ func (p *parser) job(node *yaml.Node, defaults entry) {
 		ownSettings: p.settings(e),
 		line:        node.Line,
 		priority:    cmp.Or(e.Priority, defaults.Priority),
+		needs:       needsOf(e, defaults),
 	}
 	for _, vars := range []map[string]string{defaults.Vars, e.Vars} {
 		for k, v := range vars {
@@ -258,7 +260,17 @@ type rawJob struct {
 	vars        map[string]string
 	ownSettings config.Config
 	priority    int
+	needs       []string
 	line        int
+}
+
+// needsOf are the providers that a job needs: those of its own, else those of all.
+func needsOf(e, defaults entry) []string {
+	needs := e.Needs
+	if needs == nil {
+		needs = defaults.Needs
+	}
+	return slices.Compact(slices.Sorted(slices.Values(needs)))
 }
 
 // add checks a job and takes it into the list.
@@ -310,6 +322,7 @@ func (p *parser) add(r rawJob) {
 			Request:     text,
 			Vars:        given,
 			Priority:    r.priority,
+			Needs:       r.needs,
 			ownSettings: r.ownSettings,
 			Settings:    r.ownSettings,
 			Line:        r.line,

@@ -23,6 +23,7 @@ type entry struct {
 	Setup    string            `yaml:"setup"`
 	Model    string            `yaml:"model"`
 	Priority int               `yaml:"priority"`
+	Needs    []string          `yaml:"needs"`
 	// phases and limits are read by hand, for their keys.
 	phases map[plan.Phase]config.PhaseConfig
 	limits limits
@@ -49,6 +50,7 @@ var (
 		"phases",
 		"limits",
 		"priority",
+		"needs",
 	}
 	jobKeys   = append([]string{"id"}, defaultKeys...)
 	limitKeys = []string{"max_review_cycles", "max_turns", "max_tokens", "max_cost", "timeout"}
@@ -94,24 +96,32 @@ func (p *parser) entry(node *yaml.Node, what string, known []string) entry {
 			p.mappingKeys(v, "limits", limitKeys, func(key string, v *yaml.Node) { p.decode(key, v, &e.limits) })
 			p.checkLimits(v.Line, e.limits)
 		case "checks":
-			if v.Kind == yaml.ScalarNode { // one command needs no list
-				v = &yaml.Node{
-					Kind:    yaml.SequenceNode,
-					Line:    v.Line,
-					Content: []*yaml.Node{v},
-				}
-			}
-			p.decode(key, v, &e)
+			p.decode(key, asList(v), &e)
 			for _, c := range e.Checks {
 				if strings.TrimSpace(c) == "" {
 					p.errorf(v.Line, "checks: a check needs a command")
 				}
 			}
+		case "needs":
+			p.decode(key, asList(v), &e)
+			p.checkNeeds(v.Line, e.Needs)
 		default:
 			p.decode(key, v, &e)
 		}
 	})
 	return e
+}
+
+// asList makes a list of one value that stands alone.
+func asList(v *yaml.Node) *yaml.Node {
+	if v.Kind != yaml.ScalarNode {
+		return v
+	}
+	return &yaml.Node{
+		Kind:    yaml.SequenceNode,
+		Line:    v.Line,
+		Content: []*yaml.Node{v},
+	}
 }
 
 // decode puts one value into the field of a struct that has its key.
@@ -156,6 +166,20 @@ func (p *parser) phase(v *yaml.Node) config.PhaseConfig {
 		Effort:          raw.Effort,
 		Temperature:     raw.Temperature,
 		MaxOutputTokens: raw.MaxOutputTokens,
+	}
+}
+
+const maxNeeds = 8
+
+// checkNeeds complains about names that no provider can have.
+func (p *parser) checkNeeds(line int, names []string) {
+	if len(names) > maxNeeds {
+		p.errorf(line, "needs: a job can need %d providers", maxNeeds)
+	}
+	for _, name := range names {
+		if !validID().MatchString(name) {
+			p.errorf(line, "needs: %q is not the name of a provider, such as anthropic", name)
+		}
 	}
 }
 

@@ -70,6 +70,9 @@ func TestReadTellsEverythingThatIsWrong(t *testing.T) {
 		}},
 		{"dashes", "jobs:\n- {id: a, repo: --upload-pack=x, request: x, ref: --help}", []string{"line 2: repo", "line 2: ref"}},
 		{"password", "jobs:\n- {id: a, repo: 'https://me:pw@example.com/x', request: x}", []string{"line 2: repo: the URL holds a password"}},
+		{"needs", "jobs:\n- {id: a, repo: r, request: x, needs: [open ai]}", []string{
+			`line 2: needs: "open ai" is not the name of a provider`,
+		}},
 		{"types", "jobs:\n- {id: a, repo: r, request: x, priority: high, limits: {max_turns: -1, max_cots: 2}}", []string{
 			"line 2: priority: cannot unmarshal", `line 2: limits has no key "max_cots"; did you mean "max_cost"?`, "line 2: limits: a limit cannot be negative",
 		}},

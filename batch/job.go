@@ -33,6 +33,9 @@ type Job struct {
 	Vars map[string]string `json:"vars,omitempty"`
 	// Priority: higher goes first. Default 0.
 	Priority int `json:"priority,omitempty"`
+	// Needs are providers of models, sorted. Workers on other machines are given the
+	// job only where they have keys for all of them.
+	Needs []string `json:"needs,omitempty"`
 	// Settings are laid over those that hold for the repository.
 	Settings config.Config `json:"settings,omitzero"`
 	// Line is where the job begins in the list that it was read from.
@@ -109,6 +112,8 @@ type Entry struct {
 	Place    int // in the list that it came from, from 0
 	Turn     int // place among the jobs of its repository, from 0
 	Priority int // higher goes first
+	// Needs are the providers that a worker must have, sorted.
+	Needs []string `json:",omitempty"`
 	// Spec is the [Job] as JSON. A queue keeps it byte for byte.
 	Spec json.RawMessage
 }
@@ -128,6 +133,7 @@ func Entries(jobs []Job) ([]Entry, error) {
 			Place:    i,
 			Turn:     turns[j.Repo],
 			Priority: j.Priority,
+			Needs:    j.Needs,
 			Spec:     spec,
 		}
 		turns[j.Repo]++

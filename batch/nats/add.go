@@ -124,14 +124,15 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 	slices.SortStableFunc(jobs, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.Place, b.Place))
 	})
-	known := map[int]bool{}
+	known := map[string]bool{}
 	for _, j := range jobs {
 		if j.State != batch.JobQueued {
 			continue
 		}
-		if !known[j.Priority] {
-			known[j.Priority] = true
-			if err := s.addConsumer(ctx, j.Priority); err != nil {
+		l := laneOf(j.Entry)
+		if !known[l.subject()] {
+			known[l.subject()] = true
+			if err := s.addConsumer(ctx, l); err != nil {
 				return err
 			}
 		}
@@ -139,7 +140,7 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 		if err != nil {
 			return fmt.Errorf("encode job %s: %w", j.ID, err)
 		}
-		_, err = s.js.Publish(ctx, fmt.Sprint(workSubject, j.Priority), data,
+		_, err = s.js.Publish(ctx, l.subject(), data,
 			jetstream.WithMsgID(fmt.Sprintf("%s.%d", jobKey(id, j.Place), j.Message)))
 		if err != nil {
 			return fmt.Errorf("queue job %s: %w", j.ID, err)
@@ -150,27 +151,6 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 	}
 	return nil
 }
-
-// addConsumer makes the consumer of a priority, from which all workers take.
-func (s *Store) addConsumer(ctx context.Context, priority int) error {
-	_, err := s.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable:       consumerName(priority),
-		FilterSubject: fmt.Sprint(workSubject, priority),
-		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       s.cfg.Lease,
-		MaxDeliver:    -1, // dead letters are told by the job's record, with their story
-		MaxAckPending: -1,
-	})
-	switch {
-	case errors.Is(err, jetstream.ErrConsumerExists), errors.Is(err, jetstream.ErrConsumerNameAlreadyInUse):
-		return nil
-	case err != nil:
-		return fmt.Errorf("make room for priority %d: %w", priority, err)
-	}
-	return nil
-}
-
-func consumerName(priority int) string { return fmt.Sprint("p", priority) }
 
 // Batches lists the batches, newest first.
 func (s *Store) Batches(ctx context.Context) ([]Batch, error) {

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,10 +18,11 @@ import (
 // Worker takes jobs of all batches from a queue. It is a [batch.Queue]: the id of a
 // job that it gives out has that of its batch before it.
 type Worker struct {
-	store  *Store
-	name   string
-	newRun func() plan.RunID
-	drain  bool
+	store     *Store
+	name      string
+	providers []string
+	newRun    func() plan.RunID
+	drain     bool
 
 	wake chan struct{} // there may be new work
 	end  func()        // stops listening for it
@@ -35,17 +33,31 @@ type Worker struct {
 
 var _ batch.Queue = (*Worker)(nil)
 
-// NewWorker makes a worker whose name stays the same for as long as its home does:
-// a run that began in a home goes on there. With drain, it takes jobs until none is
-// left, and else it waits for more.
-func (s *Store) NewWorker(name string, newRun func() plan.RunID, drain bool) (*Worker, error) {
+// WorkerConfig says what a worker is.
+type WorkerConfig struct {
+	// Name stays the same for as long as the worker's home does: a run that began in
+	// a home goes on there.
+	Name string
+
+	// Providers are those of models that it has. Jobs that need others are not for it.
+	Providers []string
+
+	// Drain has it take jobs until none is left for it. Else it waits for more.
+	Drain bool
+
+	NewRun func() plan.RunID
+}
+
+// NewWorker makes a worker.
+func (s *Store) NewWorker(cfg WorkerConfig) (*Worker, error) {
 	w := &Worker{
-		store:  s,
-		name:   name,
-		newRun: newRun,
-		drain:  drain,
-		wake:   make(chan struct{}, 1),
-		held:   map[string]*lease{},
+		store:     s,
+		name:      cfg.Name,
+		providers: cfg.Providers,
+		newRun:    cfg.NewRun,
+		drain:     cfg.Drain,
+		wake:      make(chan struct{}, 1),
+		held:      map[string]*lease{},
 	}
 	sub, err := s.conn.Subscribe(wakeSubject, func(*natsgo.Msg) {
 		select {
@@ -95,12 +107,15 @@ func (w *Worker) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 
 // tryClaim takes the first job there is, of the highest priority.
 func (w *Worker) tryClaim(ctx context.Context) (batch.Claimed, bool, error) {
-	priorities, err := w.store.priorities(ctx)
+	lanes, err := w.store.lanes(ctx)
 	if err != nil {
 		return batch.Claimed{}, false, err
 	}
-	for _, p := range priorities {
-		consumer, err := w.store.stream.Consumer(ctx, consumerName(p))
+	for _, l := range lanes {
+		if !l.openTo(w.providers) {
+			continue
+		}
+		consumer, err := w.store.stream.Consumer(ctx, l.consumer())
 		if err != nil {
 			return batch.Claimed{}, false, fmt.Errorf("take a job: %w", err)
 		}
@@ -119,23 +134,6 @@ func (w *Worker) tryClaim(ctx context.Context) (batch.Claimed, bool, error) {
 		}
 	}
 	return batch.Claimed{}, false, nil
-}
-
-// priorities are those that jobs have or had, the highest first.
-func (s *Store) priorities(ctx context.Context) ([]int, error) {
-	var out []int
-	names := s.stream.ConsumerNames(ctx)
-	for name := range names.Name() {
-		if p, err := strconv.Atoi(strings.TrimPrefix(name, "p")); err == nil {
-			out = append(out, p)
-		}
-	}
-	slices.Sort(out)
-	slices.Reverse(out)
-	if err := names.Err(); err != nil {
-		return nil, fmt.Errorf("look for work: %w", err)
-	}
-	return out, nil
 }
 
 // next is the next message, or nil where there is none right now.

@@ -29,7 +29,7 @@ import (
 
 const (
 	workStream    = "PLAN_WORK"
-	workSubject   = "plan.work." // and the priority
+	workSubject   = "plan.work." // and what [lane] says
 	wakeSubject   = "plan.wake"  // says that there is new work
 	batchBucket   = "plan_batches"
 	jobBucket     = "plan_jobs"
@@ -119,7 +119,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	}
 	s.stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:      workStream,
-		Subjects:  []string{workSubject + "*"},
+		Subjects:  []string{workSubject + ">"},
 		Retention: jetstream.WorkQueuePolicy,
 		Storage:   jetstream.FileStorage,
 	})

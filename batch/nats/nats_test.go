@@ -49,9 +49,14 @@ var runs atomic.Int64
 
 func newRun() plan.RunID { return plan.RunID(fmt.Sprintf("R%d", runs.Add(1))) }
 
-func worker(t *testing.T, s *nats.Store, name string, drain bool) *nats.Worker {
+func worker(t *testing.T, s *nats.Store, name string, drain bool, providers ...string) *nats.Worker {
 	t.Helper()
-	w, err := s.NewWorker(name, newRun, drain)
+	w, err := s.NewWorker(nats.WorkerConfig{
+		Name:      name,
+		Providers: providers,
+		Drain:     drain,
+		NewRun:    newRun,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,10 +357,11 @@ func TestTheQueueIsServedAgain(t *testing.T) {
 	add(t, s, "A", 3, nil)
 	w := worker(t, s, "w", false)
 	c := claim(t, w)
-	copied := t.TempDir() // what a cut of the power would leave
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	copied := "" // what a cut of the power would leave
+	within(t, func() bool {
+		copied = t.TempDir()
+		return os.CopyFS(copied, os.DirFS(dir)) == nil // else a file was renamed meanwhile
+	})
 	left := open(t, serve(t, copied, 0).URL())
 	if j := job(t, left, "A", 2); j.State != batch.JobQueued {
 		t.Errorf("after a cut of the power: %+v", j)

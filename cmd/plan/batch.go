@@ -71,6 +71,7 @@ them. A list is YAML, or one JSON object a line:
       vars: {go: "1.25"}        put where {{go}} stands
       priority: 1               higher goes first
       model: gpt-5              also phases: {review: NAME}, setup: CMD
+      needs: [anthropic]        with --queue: providers that a worker must have
       limits: {max_cost: 2, max_turns: 50, timeout: 30m}
 
 Running the same list twice does nothing twice: the second time says how the

@@ -78,6 +78,7 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 		fmt.Fprintf(&jobs, `{"id":"good-%d","repo":"file://%s","request":"Make greet.sh say hello","checks":["sh greet.sh | grep -qx hello"]}`+"\n",
 			i, repo)
 	}
+	fmt.Fprintf(&jobs, `{"id":"rare","repo":"file://%s","request":"x","needs":["nowhere"]}`+"\n", repo)
 	fmt.Fprintf(&jobs, `{"id":"far","repo":"https://example.invalid/x.git","request":"x"}`+"\n")
 	list := filepath.Join(dir, "jobs.jsonl")
 	if err := os.WriteFile(list, []byte(jobs.String()), 0o600); err != nil {
@@ -91,7 +92,7 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 			t.Errorf("%v: %v\n%s", args, err, text)
 		}
 	}
-	if text, err := run("home", "batch", "run", list); err != nil || !strings.Contains(text, "3 jobs queued") {
+	if text, err := run("home", "batch", "run", list); err != nil || !strings.Contains(text, "4 jobs queued") {
 		t.Fatalf("%s %v", text, err)
 	}
 	if text, err := run("home", "batch", "run", list); err == nil || !strings.Contains(text, "has the same jobs") {
@@ -131,12 +132,12 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 		}
 	}
 	report := readReport(t, start("home", "batch", "report", "--json", "--queue", served.URL))
-	for i, want := range []string{"", "", "none of those that the worker takes"} {
+	for i, want := range []string{"", "", "waits for a worker that has a key for nowhere", "none of those that the worker takes"} {
 		j := report.Jobs[i]
 		switch {
 		case want == "" && (!j.Approved() || !strings.Contains(j.Diff, "+echo hello")):
 			t.Errorf("%s is %s: %s\n%s", j.ID, j.Status(), j.Why, told)
-		case want != "" && (j.State != batch.JobFailed || !strings.Contains(j.Why, want)):
+		case want != "" && (j.State != batch.JobFailed && j.ID != "rare" || !strings.Contains(j.Why, want)):
 			t.Errorf("%s is %s: %s", j.ID, j.Status(), j.Why)
 		}
 	}
@@ -157,14 +158,14 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 	}
 }
 
-// readReport runs a command that writes a report of three jobs as JSON.
+// readReport runs a command that writes a report of four jobs as JSON.
 func readReport(t *testing.T, cmd *exec.Cmd) (r batch.Report) {
 	t.Helper()
 	text, err := cmd.Output()
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
-	if err != nil || len(r.Jobs) != 3 {
+	if err != nil || len(r.Jobs) != 4 {
 		t.Fatalf("%s %v", text, err)
 	}
 	return r

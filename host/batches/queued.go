@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
@@ -180,6 +181,9 @@ func readQueued(of string, stored nats.Job) (Job, batch.JobReport, error) {
 	if n := len(stored.Story); n > 0 && j.State != batch.JobDone {
 		last := stored.Story[n-1]
 		j.Why = cmp.Or(j.Why, last.Worker+" "+last.What)
+	}
+	if j.State == batch.JobQueued && len(stored.Needs) > 0 && j.Why == "" {
+		j.Why = "waits for a worker that has a key for " + strings.Join(stored.Needs, " and ")
 	}
 	if !stored.Started.IsZero() {
 		j.Started = &stored.Started

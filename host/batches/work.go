@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan/batch/nats"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/memory"
 )
@@ -81,7 +82,16 @@ func (b *Batches) Work(ctx context.Context, store *nats.Store, how Work, o host.
 		return err
 	}
 	host.Sweep()
-	worker, err := store.NewWorker(name, b.host.NewRunID, how.Drain)
+	providers, err := b.providers(o)
+	if err != nil {
+		return err
+	}
+	worker, err := store.NewWorker(nats.WorkerConfig{
+		Name:      name,
+		Providers: providers,
+		Drain:     how.Drain,
+		NewRun:    b.host.NewRunID,
+	})
 	if err != nil {
 		return err
 	}
@@ -115,6 +125,20 @@ func (b *Batches) Work(ctx context.Context, store *nats.Store, how Work, o host.
 		Started:  view.started,
 		Finished: view.finished,
 	})
+}
+
+// providers are those of models that this home has keys for, or that need none.
+func (b *Batches) providers(o host.Options) (names []string, err error) {
+	cfg, err := b.host.Settings("", o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range b.host.Connector().Keys(cfg) {
+		if k.Provider != "" && (k.Set || k.From == connect.KeyFromNone) {
+			names = append(names, k.Provider)
+		}
+	}
+	return names, nil
 }
 
 // workerName is the same for as long as the home is there: a run that began in it
@@ -186,12 +210,17 @@ func workersOwn(of config.Config) (setting string, err error) {
 	if given := asked["checks"]; err == nil && given != nil {
 		err = json.Unmarshal(given, &checks)
 	}
+	for phase, given := range of.Phase {
+		if given.Network != nil {
+			return "phase." + string(phase) + ".network", nil
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the settings of the job: %w", err)
 	}
 	granted := []string{
 		"model", "max_review_cycles", "max_turns", "max_tokens", "max_cost", "timeout",
-		"checks", "way", "plan_size", "critique", "wait", "effort",
+		"checks", "phase", "way", "plan_size", "critique", "wait", "effort",
 	}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if !slices.Contains(granted, name) {

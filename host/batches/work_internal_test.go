@@ -14,8 +14,8 @@ import (
 func TestWhatJobsMayAskOfWorkers(t *testing.T) {
 	t.Parallel()
 	yes := true
-	var phases, setup config.Config
-	phases.Phase = map[plan.Phase]config.PhaseConfig{"plan": {Model: "x"}}
+	var network, setup config.Config
+	network.Phase = map[plan.Phase]config.PhaseConfig{plan.Plan: {Network: &yes}}
 	setup.Checks.Setup = "make"
 	for name, test := range map[string]struct {
 		settings config.Config
@@ -27,11 +27,12 @@ func TestWhatJobsMayAskOfWorkers(t *testing.T) {
 			MaxCost:  1,
 			Critique: &yes,
 			Checks:   config.ChecksConfig{Required: []string{"make"}},
+			Phase:    map[plan.Phase]config.PhaseConfig{plan.Review: {Model: "y"}},
 		}},
 		"setup":   {setup, "checks.setup"},
 		"walls":   {config.Config{Sandbox: "off"}, "sandbox"},
 		"servers": {config.Config{BaseURL: "http://x"}, "base_url"},
-		"phases":  {phases, "phase"},
+		"network": {network, "phase.plan.network"},
 	} {
 		j := batch.Job{
 			ID:       "j",

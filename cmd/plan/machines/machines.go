@@ -242,11 +242,10 @@ func (p Program) Add(cmd *cobra.Command, url string, add batches.NewBatch) error
 	var theirs, none []string
 	for _, name := range otherFlags(cmd, []string{
 		"new", "repos", "request", "model", "check", "max-turns", "max-review-cycles", "way", "plan-size",
-		"critique", "wait",
+		"critique", "wait", "phase-model", "phase-limit",
 	}) {
 		if slices.Contains([]string{
-			"--auto-approve", "--base-url", "--compaction", "--concurrency", "--force", "--phase-limit",
-			"--phase-model", "--sandbox",
+			"--auto-approve", "--base-url", "--compaction", "--concurrency", "--force", "--sandbox",
 		}, name) {
 			theirs = append(theirs, name)
 			continue

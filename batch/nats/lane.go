@@ -1,0 +1,99 @@
+package nats
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/plan-engine/plan/batch"
+)
+
+// lane is what jobs have in common that the same workers may take, and as urgently.
+// Each has a subject in the stream of work, and a consumer.
+type lane struct {
+	priority int
+	needs    string // the providers, sorted, with commas
+}
+
+func laneOf(e batch.Entry) lane { return lane{e.Priority, strings.Join(e.Needs, ",")} }
+
+// subject has the needs in hex: names of providers may have dots.
+func (l lane) subject() string {
+	if l.needs == "" {
+		return fmt.Sprint(workSubject, l.priority)
+	}
+	return fmt.Sprintf("%s%d.%x", workSubject, l.priority, l.needs)
+}
+
+func (l lane) consumer() string {
+	if l.needs == "" {
+		return fmt.Sprint("p", l.priority)
+	}
+	return fmt.Sprintf("p%d_%x", l.priority, l.needs)
+}
+
+// readLane reads the name of a consumer; false where it is no lane's.
+func readLane(consumer string) (l lane, ok bool) {
+	priority, needs, _ := strings.Cut(strings.TrimPrefix(consumer, "p"), "_")
+	names, err := hex.DecodeString(needs)
+	l.needs = string(names)
+	if err == nil {
+		l.priority, err = strconv.Atoi(priority)
+	}
+	return l, err == nil
+}
+
+// openTo says that a worker that has some providers may take from the lane.
+func (l lane) openTo(providers []string) bool {
+	for need := range strings.SplitSeq(l.needs, ",") {
+		if need != "" && !slices.Contains(providers, need) {
+			return false
+		}
+	}
+	return true
+}
+
+// lanes are those that jobs have or had, the most urgent first. Among equals those
+// come first that fewer workers may take from.
+func (s *Store) lanes(ctx context.Context) ([]lane, error) {
+	var out []lane
+	names := s.stream.ConsumerNames(ctx)
+	for name := range names.Name() {
+		if l, ok := readLane(name); ok {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b lane) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(len(b.needs), len(a.needs)))
+	})
+	if err := names.Err(); err != nil {
+		return nil, fmt.Errorf("look for work: %w", err)
+	}
+	return out, nil
+}
+
+// addConsumer makes the consumer of a lane, from which all workers take that may.
+func (s *Store) addConsumer(ctx context.Context, l lane) error {
+	_, err := s.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable:       l.consumer(),
+		FilterSubject: l.subject(),
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       s.cfg.Lease,
+		MaxDeliver:    -1, // dead letters are told by the job's record, with their story
+		MaxAckPending: -1,
+	})
+	switch {
+	case errors.Is(err, jetstream.ErrConsumerExists), errors.Is(err, jetstream.ErrConsumerNameAlreadyInUse):
+		return nil
+	case err != nil:
+		return fmt.Errorf("make room for jobs of priority %d: %w", l.priority, err)
+	}
+	return nil
+}
