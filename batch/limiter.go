@@ -36,6 +36,7 @@ type Limiter struct {
 	wakeUp      *time.Timer
 	reach       outages
 	now         func() time.Time
+	tell        func(time.Duration)
 }
 
 // waiter is one call that waits to begin.
@@ -53,6 +54,22 @@ func NewLimiter(most int, now func() time.Time) *Limiter {
 		window:    n,
 		now:       now,
 	}
+}
+
+// Tell has a function called with each pause that a server asks this process for. It
+// must not block, and is to be set before the first call.
+func (l *Limiter) Tell(f func(pause time.Duration)) { l.tell = f }
+
+// Slow slows all jobs down as another process was told to. Within a pause it makes
+// that one longer at most: several processes tell of the same moment.
+func (l *Limiter) Slow(pause time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	began := l.now()
+	if began.Before(l.pausedUntil) {
+		began = l.lastHalved.Add(-1)
+	}
+	l.slowDown(began, pause)
 }
 
 // Model is m behind the gate.
@@ -144,6 +161,13 @@ func (l *Limiter) admitWaiting() {
 
 // release learns from how a call went that began at a time.
 func (l *Limiter) release(began time.Time, err error) {
+	if pause := l.learn(began, err); pause > 0 && l.tell != nil {
+		l.tell(pause)
+	}
+}
+
+// learn returns the pause that a server asks for, unless others were told of it.
+func (l *Limiter) learn(began time.Time, err error) (pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
@@ -153,16 +177,19 @@ func (l *Limiter) release(began time.Time, err error) {
 		l.window = min(l.maxWindow, l.window+1/l.window)
 		l.refusals = 0
 	case failure != nil && failure.Kind == loop.ErrRateLimit:
-		l.slowDown(began, failure.RetryAfter)
+		pause = l.slowDown(began, failure.RetryAfter)
 	}
 	l.admitWaiting()
+	return pause
 }
 
 // slowDown halves the window of all jobs. Calls that were under way when the window was halved
-// do not halve it again: they tell of the same moment.
-func (l *Limiter) slowDown(began time.Time, after time.Duration) {
+// do not halve it again: they tell of the same moment. It returns for how long no
+// call begins, 0 for a moment that is known.
+func (l *Limiter) slowDown(began time.Time, after time.Duration) (pause time.Duration) {
 	now := l.now()
-	if !began.Before(l.lastHalved) {
+	fresh := !began.Before(l.lastHalved)
+	if fresh {
 		l.window = max(1, l.window/2)
 		l.lastHalved = now
 		l.refusals++
@@ -173,4 +200,8 @@ func (l *Limiter) slowDown(began time.Time, after time.Duration) {
 	if until := now.Add(after); until.After(l.pausedUntil) {
 		l.pausedUntil = until
 	}
+	if fresh {
+		pause = after
+	}
+	return pause
 }

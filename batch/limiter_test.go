@@ -104,3 +104,39 @@ func TestWhoGivesUpWaitingLeavesTheLine(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// Two processes with a limiter each, which tell each other of pauses: the refusal of
+// one slows both, and one moment halves no window twice.
+func TestProcessesTellEachOtherOfPauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		one, two := batch.NewLimiter(8, time.Now), batch.NewLimiter(8, time.Now)
+		told := 0
+		one.Tell(func(d time.Duration) { told++; two.Slow(d) })
+		two.Tell(func(time.Duration) { t.Error("what it was told was told on") })
+		refused := one.Model(modelFunc(func(context.Context) error {
+			<-time.After(time.Second)
+			return refusal(10 * time.Second)
+		}))
+		var wg sync.WaitGroup
+		for range 3 { // of the same moment
+			wg.Go(func() { _, _ = refused.Generate(t.Context(), loop.Call{}, nil) })
+		}
+		wg.Wait()
+		two.Slow(5 * time.Second) // a third process, told of the same moment
+		calls, until := two.Window()
+		if told != 1 || calls != 4 || time.Until(until) != 10*time.Second {
+			t.Errorf("told %d times: %d calls, none for %s", told, calls, time.Until(until))
+		}
+		began := time.Now()
+		answered := two.Model(modelFunc(func(context.Context) error { return nil }))
+		_, err := answered.Generate(t.Context(), loop.Call{}, nil)
+		if since := time.Since(began); err != nil || since != 10*time.Second {
+			t.Errorf("the other process began a call after %s: %v", since, err)
+		}
+		two.Slow(time.Second)
+		if calls, _ := two.Window(); calls != 2 {
+			t.Errorf("%d calls after another moment", calls)
+		}
+	})
+}

@@ -249,6 +249,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 				large, j.Large = j.Large, ""
 			}
 			j.State = batch.JobQueued
+			j.Parked = ""
 			j.Ended = time.Time{}
 			j.Dead = false
 			j.Lost = 0

@@ -162,6 +162,7 @@ type Job struct {
 	batch.Entry
 
 	State  batch.JobState  `json:"state"`
+	Parked plan.ParkReason `json:"parked,omitempty"` // why, where it is
 	Run    plan.RunID      `json:"run,omitempty"`
 	Worker string          `json:"worker,omitempty"` // whose home has the run
 	Result json.RawMessage `json:"result,omitempty"`

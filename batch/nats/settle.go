@@ -46,9 +46,9 @@ func (w *Worker) settle(ctx context.Context, l *lease, state batch.JobState, res
 	if err := json.Unmarshal(result, &res); err != nil {
 		return false, fmt.Errorf("read what came of job %s: %w", l.key, err)
 	}
-	back := state == batch.JobParked && res.Parked == plan.ParkInterrupted
+	back := givenBack(state, res.Parked)
 	for {
-		err := w.trySettle(ctx, l, state, result, back)
+		err := w.trySettle(ctx, l, state, result, res.Parked)
 		if err == nil || errors.Is(err, batch.ErrLeaseLost) {
 			return back, err
 		}
@@ -62,13 +62,18 @@ func (w *Worker) settle(ctx context.Context, l *lease, state batch.JobState, res
 	}
 }
 
+func givenBack(state batch.JobState, parked plan.ParkReason) bool {
+	return state == batch.JobParked && parked == plan.ParkInterrupted
+}
+
 func (w *Worker) trySettle(
 	ctx context.Context,
 	l *lease,
 	state batch.JobState,
 	result json.RawMessage,
-	back bool,
+	parked plan.ParkReason,
 ) error {
+	back := givenBack(state, parked)
 	object := ""
 	if !back && len(result) > w.store.maxInline() {
 		object = l.key + "." + l.id // of this lease: a late worker overwrites nothing
@@ -85,11 +90,13 @@ func (w *Worker) trySettle(
 		j.Settled = l.id
 		j.Lease = nil
 		j.State = state
+		j.Parked = parked
 		j.Result = result
 		j.Large = object
 		switch {
 		case back:
 			j.State = batch.JobQueued
+			j.Parked = ""
 			j.Result = nil
 			j.tell(now, w.name, "gave the job back")
 		case j.final():

@@ -92,15 +92,25 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 			t.Errorf("%v: %v\n%s", args, err, text)
 		}
 	}
-	if text, err := run("home", "batch", "run", list); err != nil || !strings.Contains(text, "4 jobs queued") {
+	text, err := run("home", "batch", "run", list)
+	if err != nil || !strings.Contains(text, "4 jobs queued") {
 		t.Fatalf("%s %v", text, err)
 	}
+	id, _, _ := strings.Cut(text, ":")
 	if text, err := run("home", "batch", "run", list); err == nil || !strings.Contains(text, "has the same jobs") {
 		t.Errorf("%s %v", text, err)
 	}
 	if text, err := run("home", "batch", "retry", "--failed", "--model", "x"); err == nil ||
 		!strings.Contains(text, "--model: not with --queue") {
 		t.Errorf("%s %v", text, err)
+	}
+	small := filepath.Join(dir, "small.jsonl") // a batch that may use next to nothing
+	line := fmt.Sprintf(`{"id":"small","repo":"file://%s","request":"Make greet.sh say hello"}`+"\n", repo)
+	if err := os.WriteFile(small, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run("home", "batch", "run", small, "--max-tokens", "1"); err != nil {
+		t.Fatalf("%s %v", text, err)
 	}
 	type done struct {
 		text string
@@ -131,7 +141,14 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 			t.Errorf("a worker ends with %v:\n%s", d.err, d.text)
 		}
 	}
-	report := readReport(t, start("home", "batch", "report", "--json", "--queue", served.URL))
+	text, err = run("home", "batch", "retry", "--failed", "--max-tokens", "100000")
+	if err != nil || !strings.Contains(text, "1 job queued again") {
+		t.Errorf("a job of a batch with another budget: %s %v\n%s", text, err, told)
+	}
+	if !strings.Contains(told, "of 1 tokens") {
+		t.Errorf("no budget was reached:\n%s", told)
+	}
+	report := readReport(t, start("home", "batch", "report", id, "--json", "--queue", served.URL))
 	for i, want := range []string{"", "", "waits for a worker that has a key for nowhere", "none of those that the worker takes"} {
 		j := report.Jobs[i]
 		switch {
@@ -146,7 +163,7 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	inURL := strings.Replace(served.URL, "://", "://"+strings.TrimSpace(string(token))+"@", 1)
-	out, _ := start("other", "batch", "status", "--queue", inURL).CombinedOutput() // not all are approved
+	out, _ := start("other", "batch", "status", id, "--queue", inURL).CombinedOutput() // not all are approved
 	if text := string(out); !strings.Contains(text, "far") || !strings.Contains(text, "list of processes") {
 		t.Errorf("with the token in the URL, status says %s", text)
 	}

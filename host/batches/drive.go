@@ -248,6 +248,11 @@ func (b *Batches) schedule(
 		Window:  limiter.Window,
 	})
 	defer inBackground(ctx, func(ctx context.Context) { inboxes.Work(ctx, db) })()
+	all := &host.Shared{
+		HTTP:    &http.Client{Transport: transport},
+		Limit:   limiter.Model,
+		Inboxes: inboxes,
+	}
 	return batch.Run(ctx, batch.Config{
 		Queue: queue{
 			db:     db,
@@ -259,14 +264,10 @@ func (b *Batches) schedule(
 			host:    b.host,
 			db:      db,
 			options: o,
-			budget:  budget,
 			view:    view,
 			plan:    shared,
-			shared: &host.Shared{
-				HTTP:    &http.Client{Transport: transport},
-				Limit:   limiter.Model,
-				Inboxes: inboxes,
-			},
+			shared:  func(batch.Try) *host.Shared { return all },
+			spend:   func(_ batch.Try, u plan.UsageReport) { budget.Spend(u.Usage, u.CostUSD) },
 		},
 		Workers:  min(workers, max(stored.Jobs[memory.JobQueued], 1)),
 		FailFast: settings.FailFast,

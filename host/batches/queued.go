@@ -45,9 +45,16 @@ func (q *Queued) Add(ctx context.Context, n NewBatch) (string, error) {
 		}
 	}
 	s := n.Settings
-	if s.PlanJob != "" || s.MaxCost > 0 || s.MaxTokens > 0 || s.FailFast || s.Timeout.Duration > 0 || n.Limit > 0 {
-		return "", hint.Usage("--shared-plan, --limit, --max-cost, --max-tokens, --timeout and --fail-fast " +
-			"do not go with --queue yet; settings of a job can bound it")
+	if s.PlanJob != "" || s.FailFast || s.Timeout.Duration > 0 || n.Limit > 0 {
+		return "", hint.Usage("--shared-plan, --limit, --timeout and --fail-fast do not go with --queue yet; " +
+			"settings of a job can bound it")
+	}
+	settings, err := json.Marshal(Settings{MaxCost: s.MaxCost, MaxTokens: s.MaxTokens})
+	if err == nil && (s.MaxCost > 0 || s.MaxTokens > 0) {
+		err = q.store.EnableCounters(ctx)
+	}
+	if err != nil {
+		return "", err
 	}
 	digest, err := batch.Digest(n.Jobs)
 	if err != nil {
@@ -58,9 +65,10 @@ func (q *Queued) Add(ctx context.Context, n NewBatch) (string, error) {
 		return "", err
 	}
 	id, err := q.store.Add(ctx, nats.Batch{
-		ID:     string(q.batches.host.NewRunID()),
-		Digest: digest,
-		Name:   n.Name,
+		ID:       string(q.batches.host.NewRunID()),
+		Digest:   digest,
+		Name:     n.Name,
+		Settings: settings,
 	}, entries, n.Again)
 	if same := new(nats.SameJobsError); errors.As(err, &same) {
 		return "", hint.Wrap(err, "See it with plan batch status --queue, or start another one with --new.")
@@ -219,17 +227,62 @@ func (q *Queued) Cancel(ctx context.Context, prefix string, only []string) (id s
 }
 
 // Retry puts jobs that have failed into the queue again, to begin anew, or those that
-// are named, also where they were cancelled or wait parked.
-func (q *Queued) Retry(ctx context.Context, prefix string, only []string) (id string, n int, err error) {
+// are named, also where they were cancelled or wait parked. With a budget that is
+// raised, jobs go on, too, that a limit had parked.
+func (q *Queued) Retry(
+	ctx context.Context,
+	prefix string,
+	only []string,
+	raise Settings,
+) (id string, n int, err error) {
 	b, err := q.store.Batch(ctx, prefix)
 	if err != nil {
 		return "", 0, err
 	}
+	raised, err := q.raise(ctx, b, raise)
+	if err != nil {
+		return "", 0, err
+	}
 	chosen := named(only)
-	n, err = q.store.Requeue(ctx, b.ID, true, func(j nats.Job) bool {
+	if raised {
+		n, err = q.store.Requeue(ctx, b.ID, false, func(j nats.Job) bool {
+			return chosen(j) && j.State == batch.JobParked && j.Parked == plan.ParkLimit
+		})
+		if err != nil {
+			return "", 0, err
+		}
+	}
+	more, err := q.store.Requeue(ctx, b.ID, true, func(j nats.Job) bool {
 		return chosen(j) && (j.State == batch.JobFailed || len(only) > 0 && j.State != batch.JobDone)
 	})
-	return b.ID, n, err
+	return b.ID, n + more, err
+}
+
+// raise changes the budget of a batch that has one. What was used before was counted
+// for such alone.
+func (q *Queued) raise(ctx context.Context, b nats.Batch, to Settings) (raised bool, err error) {
+	if to.MaxCost == 0 && to.MaxTokens == 0 {
+		return false, nil
+	}
+	s, err := settingsIn(b)
+	switch {
+	case err != nil:
+		return false, err
+	case to.MaxCost > 0 && s.MaxCost == 0, to.MaxTokens > 0 && s.MaxTokens == 0:
+		return false, hint.Usage("batch %s was put into the queue without this budget, and what it used was not counted; "+
+			"start another batch with it: plan batch run --new", b.ID)
+	}
+	if to.MaxCost > 0 {
+		s.MaxCost = to.MaxCost
+	}
+	if to.MaxTokens > 0 {
+		s.MaxTokens = to.MaxTokens
+	}
+	settings, err := json.Marshal(s)
+	if err != nil {
+		return false, fmt.Errorf("encode the settings of batch %s: %w", b.ID, err)
+	}
+	return true, q.store.SetSettings(ctx, b.ID, settings)
 }
 
 // named chooses the jobs of some names; none chooses all.

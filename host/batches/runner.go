@@ -20,8 +20,8 @@ type runner struct {
 	host    *host.Host
 	db      *memory.DB
 	options host.Options // of this process, over what the jobs say
-	shared  *host.Shared
-	budget  *batch.Budget
+	shared  func(batch.Try) *host.Shared
+	spend   func(batch.Try, plan.UsageReport)
 	view    View
 	plan    *sharedPlan
 	repos   host.Repos
@@ -37,14 +37,14 @@ func (r *runner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
 				r.cancelIfJobWas(ctx, try)
 			}
 			if b, ok := ev.Body.(plan.UsageReport); ok && !b.Inherited {
-				r.budget.Spend(b.Usage, b.CostUSD)
+				r.spend(try, b)
 			}
 			r.view.event(try.ID, ev)
 			r.plan.observe(try.ID, ev)
 		},
 		Note:   func(text string) { r.view.note(try.ID, text) },
 		Wait:   true,
-		Shared: r.shared,
+		Shared: r.shared(try),
 	}
 	o := r.optionsOf(try)
 	info, err := r.db.Run(ctx, try.Run)

@@ -12,12 +12,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -101,24 +103,33 @@ func (b *Batches) Work(ctx context.Context, store *nats.Store, how Work, o host.
 	defer transport.CloseIdleConnections()
 	limiter := batch.NewLimiter(workers, b.host.Now)
 	inboxes := &host.Inboxes{}
+	limiter.Tell(worker.TellPause)
+	deaf, err := worker.OnPause(limiter.Slow)
+	if err != nil {
+		return err
+	}
+	defer deaf()
 	view.begin(Progress{
 		Counts:  map[batch.JobState]int{},
 		Workers: workers,
 		Window:  limiter.Window,
 	})
 	defer inBackground(ctx, func(ctx context.Context) { inboxes.Work(ctx, db) })()
+	budgets := &sharedBudgets{store: store, newID: func() string { return string(b.host.NewRunID()) }}
 	return batch.Run(ctx, batch.Config{
 		Queue: reportingQueue{worker, b, db},
-		Runner: boundedRunner{how.Repos, &runner{
+		Runner: boundedRunner{how.Repos, budgets, &runner{
 			host:    b.host,
 			db:      db,
 			options: o,
-			budget:  &batch.Budget{},
 			view:    view,
-			shared: &host.Shared{
-				HTTP:    &http.Client{Transport: transport},
-				Limit:   limiter.Model,
-				Inboxes: inboxes,
+			spend:   budgets.spend,
+			shared: func(try batch.Try) *host.Shared {
+				return &host.Shared{
+					HTTP:    &http.Client{Transport: transport},
+					Limit:   func(m loop.Model) loop.Model { return limiter.Model(budgets.gate(try, m)) },
+					Inboxes: inboxes,
+				}
 			},
 		}},
 		Workers:  workers,
@@ -161,9 +172,11 @@ func (b *Batches) workerName() (string, error) {
 	return name, durable.Replace(file, []byte(name+"\n"), 0o600)
 }
 
-// boundedRunner runs those jobs that ask for no more than the worker gives.
+// boundedRunner runs those jobs that ask for no more than the worker gives, for as
+// long as their batch may use something.
 type boundedRunner struct {
-	repos []string
+	repos   []string
+	budgets *sharedBudgets
 	*runner
 }
 
@@ -172,7 +185,27 @@ func (r boundedRunner) Run(ctx context.Context, try batch.Try) (batch.Result, er
 	if why := asksTooMuch(try.Job, r.repos); why != "" {
 		return batch.Result{State: batch.JobFailed, Why: "refused by the worker: " + why}, nil
 	}
-	return r.runner.Run(ctx, try)
+	ctx, leave, err := r.budgets.enter(ctx, try, r.priced)
+	if err != nil {
+		return batch.Result{}, err
+	}
+	defer leave()
+	if full := new(batch.BudgetError); errors.As(context.Cause(ctx), &full) {
+		return batch.Result{State: batch.JobParked, Parked: plan.ParkLimit, Why: full.Error()}, nil
+	}
+	res, err := r.runner.Run(ctx, try)
+	if full := new(batch.BudgetError); res.State == batch.JobParked && errors.As(context.Cause(ctx), &full) {
+		res.Parked = plan.ParkLimit // and not given to another worker, which would find the same
+		res.Why = full.Error()
+	}
+	return res, err
+}
+
+// priced makes sure that a budget in USD can be kept with the model of this home.
+func (r boundedRunner) priced(ctx context.Context, s Settings) error {
+	some := memory.Batch{Jobs: map[memory.JobState]int{memory.JobQueued: 1}}
+	o := r.options
+	return New(r.host).requireModel(ctx, some, s, &o)
 }
 
 // asksTooMuch says why a job is refused that came from another machine, "" for a job

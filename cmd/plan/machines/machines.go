@@ -242,7 +242,7 @@ func (p Program) Add(cmd *cobra.Command, url string, add batches.NewBatch) error
 	var theirs, none []string
 	for _, name := range otherFlags(cmd, []string{
 		"new", "repos", "request", "model", "check", "max-turns", "max-review-cycles", "way", "plan-size",
-		"critique", "wait", "phase-model", "phase-limit",
+		"critique", "wait", "phase-model", "phase-limit", "max-cost", "max-tokens",
 	}) {
 		if slices.Contains([]string{
 			"--auto-approve", "--base-url", "--compaction", "--concurrency", "--force", "--sandbox",
@@ -352,9 +352,17 @@ func (p Program) Cancel(cmd *cobra.Command) *cobra.Command {
 
 // Retry gives `plan batch retry` --queue.
 func (p Program) Retry(cmd *cobra.Command) *cobra.Command {
-	return p.at(cmd, []string{"only", "failed"}, func(ctx context.Context, q *batches.Queued, args []string) error {
-		only, _ := cmd.Flags().GetStringSlice("only") // it has the flag
-		id, n, err := q.Retry(ctx, strings.Join(args, ""), only)
+	count := []string{"only", "failed", "max-cost", "max-tokens"}
+	return p.at(cmd, count, func(ctx context.Context, q *batches.Queued, args []string) error {
+		var raise batches.Settings
+		only, _ := cmd.Flags().GetStringSlice("only") // it has the flags
+		raise.MaxCost, _ = cmd.Flags().GetFloat64("max-cost")
+		raise.MaxTokens, _ = cmd.Flags().GetInt64("max-tokens")
+		given := cmd.Flags().Changed
+		if given("max-cost") && raise.MaxCost <= 0 || given("max-tokens") && raise.MaxTokens <= 0 {
+			return hint.Usage("--max-cost and --max-tokens give a batch of a queue another budget, more than 0")
+		}
+		id, n, err := q.Retry(ctx, strings.Join(args, ""), only, raise)
 		if err != nil {
 			return err
 		}
