@@ -236,7 +236,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 		return 0, err
 	}
 	for _, j := range jobs {
-		large := ""
+		large, patch := "", ""
 		_, changed, err := s.change(ctx, jobKey(id, j.Place), func(j *Job) bool {
 			if j.State == batch.JobQueued || j.State == batch.JobRunning || !choose(*j) {
 				return false
@@ -247,6 +247,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 				j.Worker = ""
 				j.Result = nil
 				large, j.Large = j.Large, ""
+				patch, j.Patch = j.Patch, ""
 			}
 			j.State = batch.JobQueued
 			j.Parked = ""
@@ -262,6 +263,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 		}
 		if changed {
 			s.forget(ctx, large)
+			s.forget(ctx, patch)
 			n++
 		}
 	}

@@ -19,6 +19,7 @@ type lease struct {
 	mu       sync.Mutex
 	msg      jetstream.Msg // the latest by which the job was given out
 	revision uint64
+	patch    []byte // the change, to be kept beside the result
 	job      Job
 }
 
@@ -80,6 +81,16 @@ func (w *Worker) keepAlive(ctx context.Context, l *lease, every time.Duration) {
 		case err == nil:
 			_ = msg.InProgress() // where it is not heard, the next one may be
 		}
+	}
+}
+
+// Attach has the change of a job, as a patch, kept beside the result that is recorded
+// of it next.
+func (w *Worker) Attach(id string, patch []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l := w.held[id]; l != nil {
+		l.patch = patch
 	}
 }
 

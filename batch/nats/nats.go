@@ -171,6 +171,9 @@ type Job struct {
 	// [Store.Result].
 	Large string `json:"large,omitempty"`
 
+	// Patch names the object that has the change. See [Store.Patch].
+	Patch string `json:"patch,omitempty"`
+
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 

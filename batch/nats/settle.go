@@ -82,6 +82,13 @@ func (w *Worker) trySettle(
 		}
 		result = nil
 	}
+	patch := ""
+	if !back && l.patch != nil {
+		patch = "patch." + l.key + "." + l.id
+		if _, err := w.store.results.PutBytes(ctx, patch, l.patch); err != nil {
+			return fmt.Errorf("keep the change of job %s: %w", l.key, err)
+		}
+	}
 	j, changed, err := w.store.change(ctx, l.key, func(j *Job) bool {
 		if j.Lease == nil || j.Lease.ID != l.id {
 			return false
@@ -93,6 +100,7 @@ func (w *Worker) trySettle(
 		j.Parked = parked
 		j.Result = result
 		j.Large = object
+		j.Patch = patch
 		switch {
 		case back:
 			j.State = batch.JobQueued
@@ -109,6 +117,7 @@ func (w *Worker) trySettle(
 		return nil
 	case err == nil, errors.Is(err, jetstream.ErrKeyNotFound):
 		w.store.forget(ctx, object)
+		w.store.forget(ctx, patch)
 		return batch.ErrLeaseLost
 	}
 	return err
@@ -131,12 +140,26 @@ func (s *Store) Result(ctx context.Context, j Job) (json.RawMessage, error) {
 	if j.Large == "" {
 		return j.Result, nil
 	}
-	data, err := s.results.GetBytes(ctx, j.Large)
-	if errors.Is(err, jetstream.ErrObjectNotFound) { // the job was begun anew since it was listed
-		return nil, nil
+	data, _, err := s.object(ctx, j, j.Large)
+	return data, err
+}
+
+// Patch is the change of a job as its worker had it; false where it is not kept.
+func (s *Store) Patch(ctx context.Context, j Job) (patch []byte, kept bool, err error) {
+	if j.Patch == "" {
+		return nil, false, nil
+	}
+	return s.object(ctx, j, j.Patch)
+}
+
+// object is there unless the job was begun anew since it was listed.
+func (s *Store) object(ctx context.Context, j Job, name string) (data []byte, ok bool, err error) {
+	data, err = s.results.GetBytes(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the result of job %s: %w", j.ID, err)
+		return nil, false, fmt.Errorf("read what came of job %s: %w", j.ID, err)
 	}
-	return data, nil
+	return data, true, nil
 }

@@ -22,6 +22,9 @@ func TestAResultThatIsTooLargeForAMessage(t *testing.T) {
 	silent.Close()
 	c := claim(t, other)
 	large := batch.Result{Why: strings.Repeat("x", 3<<20)}
+	change := strings.Repeat("+y\n", 1<<19)
+	other.Attach(c.ID, []byte(change))
+	silent.Attach(late.ID, []byte("+late"))
 	if err := record(t, other, c, batch.JobDone, large); err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +36,9 @@ func TestAResultThatIsTooLargeForAMessage(t *testing.T) {
 	if err != nil || j.State != batch.JobDone || len(j.Result) > 0 || len(data) < 3<<20 {
 		t.Errorf("%s with %d bytes in its record, %d in all: %v", j.State, len(j.Result), len(data), err)
 	}
+	if patch, kept, err := s.Patch(t.Context(), j); !kept || string(patch) != change || err != nil {
+		t.Errorf("a change of %d bytes: %v", len(patch), err)
+	}
 	all := func(nats.Job) bool { return true }
 	if n, err := s.Requeue(t.Context(), "A", true, all); n != 1 || err != nil {
 		t.Errorf("%d queued again: %v", n, err)
@@ -43,7 +49,10 @@ func TestAResultThatIsTooLargeForAMessage(t *testing.T) {
 	if err := record(t, other, claim(t, other), batch.JobDone, batch.Result{}); err != nil {
 		t.Error(err)
 	}
-	if j := job(t, s, "A", 0); j.Large != "" || len(j.Result) == 0 {
+	if patch, kept, err := s.Patch(t.Context(), j); kept || err != nil {
+		t.Errorf("it has left a change of %d bytes: %v", len(patch), err)
+	}
+	if j := job(t, s, "A", 0); j.Patch != "" || j.Large != "" || len(j.Result) == 0 {
 		t.Errorf("after a small result: %+v", j)
 	}
 	spec := []batch.Entry{{ID: "huge", Spec: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}

@@ -158,6 +158,10 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 			t.Errorf("%s is %s: %s", j.ID, j.Status(), j.Why)
 		}
 	}
+	if text, err := run("home", "batch", "export", id, "--patches", filepath.Join(dir, "out")); err != nil {
+		t.Errorf("%s %v", text, err)
+	}
+	gittest.Git(t, repo, "apply", "--3way", filepath.Join(dir, "out", "good-0.patch"))
 	token, err := os.ReadFile(served.TokenFile)
 	if err != nil {
 		t.Fatal(err)

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/hint"
 )
 
@@ -288,4 +291,54 @@ func (q *Queued) raise(ctx context.Context, b nats.Batch, to Settings) (raised b
 // named chooses the jobs of some names; none chooses all.
 func named(only []string) func(nats.Job) bool {
 	return func(j nats.Job) bool { return len(only) == 0 || slices.Contains(only, j.ID) }
+}
+
+// ExportPatches writes the change of each approved job as a patch file into a
+// directory, with every of each job that has one, as [Batches.ExportPatches] does.
+func (q *Queued) ExportPatches(ctx context.Context, prefix, dir string, every bool) ([]Exported, error) {
+	b, err := q.store.Batch(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := q.store.Jobs(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err //nolint:wrapcheck // names the directory
+	}
+	out := []Exported{}
+	failed := 0
+	for _, j := range jobs {
+		if j.State != batch.JobDone && (!every || j.Patch == "") {
+			continue
+		}
+		e := Exported{Job: j.ID}
+		if e.Result, err = q.writePatch(ctx, dir, j); err != nil {
+			e.Error = err.Error()
+			failed++
+		}
+		out = append(out, e)
+	}
+	if failed > 0 {
+		return out, fmt.Errorf("%s of %d could not be done", countJobs(failed), len(out))
+	}
+	return out, nil
+}
+
+// writePatch writes the change of a job, whose name is whatever the queue has.
+func (q *Queued) writePatch(ctx context.Context, dir string, j nats.Job) (path string, err error) {
+	if filepath.Base(j.ID) != j.ID || !filepath.IsLocal(j.ID) {
+		return "", fmt.Errorf("%q is no name of a file", j.ID)
+	}
+	patch, kept, err := q.store.Patch(ctx, j)
+	if err == nil && !kept {
+		err = fmt.Errorf("its change is not in the queue, because it is over %d MiB or could not be read; it is with %s, "+
+			"where `plan diff %s` shows it", maxPatch>>20, j.Worker, j.Run)
+	}
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, j.ID+".patch")
+	return path, durable.Replace(path, patch, 0o644)
 }

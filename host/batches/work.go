@@ -41,6 +41,10 @@ type queuedResult struct {
 // maxReport bounds what a worker tells of a job, in bytes.
 const maxReport = 8 << 20
 
+// maxPatch bounds the change of a job in a queue, in bytes. A larger one stays with
+// its worker.
+const maxPatch = 32 << 20
+
 // encode is what the queue keeps. Of a report that is too large it has what the job
 // is and cost, and how it ended.
 func (r queuedResult) encode() (json.RawMessage, error) {
@@ -305,5 +309,26 @@ func (q reportingQueue) RecordResult(ctx context.Context, id string, state batch
 	if err != nil {
 		return fmt.Errorf("report job %s: %w", id, err)
 	}
+	if patch := q.patch(ctx, job.Run); patch != nil && len(patch) <= maxPatch {
+		q.Attach(id, patch)
+	}
 	return q.Worker.RecordResult(ctx, id, state, data)
+}
+
+// patch is the change of a run, for `plan batch export --queue`; nil where there is
+// none, or its repository is gone.
+func (q reportingQueue) patch(ctx context.Context, id plan.RunID) []byte {
+	run, err := q.batches.host.Load(ctx, id)
+	if err != nil || run.Start == nil {
+		return nil
+	}
+	change, err := q.batches.host.ChangeOf(ctx, run)
+	if err != nil {
+		return nil
+	}
+	text, err := change.Patch(ctx)
+	if err != nil {
+		return nil
+	}
+	return []byte(text)
 }

@@ -369,3 +369,21 @@ func (p Program) Retry(cmd *cobra.Command) *cobra.Command {
 		return p.said(plan.RunID(id), render.Count(n, "job")+" queued again")
 	})
 }
+
+// Export gives `plan batch export` --queue.
+func (p Program) Export(cmd *cobra.Command) *cobra.Command {
+	count := []string{"patches", "branches", "anyway"}
+	return p.at(cmd, count, func(ctx context.Context, q *batches.Queued, args []string) error {
+		dir, _ := cmd.Flags().GetString("patches") // it has the flags
+		every, _ := cmd.Flags().GetBool("anyway")
+		if dir == "" || cmd.Flags().Changed("branches") {
+			return hint.Usage("with --queue the branches are on the workers: write patches with --patches DIR, " +
+				"and bring one to a clone with git apply --3way")
+		}
+		all, err := q.ExportPatches(ctx, strings.Join(args, ""), dir, every)
+		if all == nil {
+			return err
+		}
+		return errors.Join(err, p.answer(all, func(w io.Writer) error { return render.JobsExported(w, all) }))
+	})
+}
