@@ -47,6 +47,11 @@ type Config struct {
 	Token string // "" for none
 	Name  string // of this client, as the server shows it
 
+	// NKeyFile has the seed of an nkey that proves this client; "" for none. CAFile has
+	// the certificates that the server's is checked with; "" for the system's.
+	NKeyFile string
+	CAFile   string
+
 	// Lease is how long a worker may be silent before its job is given to another.
 	// Who first makes the queue decides. Default: 30 seconds.
 	Lease time.Duration
@@ -89,6 +94,16 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if cfg.Token != "" {
 		options = append(options, natsgo.Token(cfg.Token))
+	}
+	if cfg.CAFile != "" {
+		options = append(options, natsgo.RootCAs(cfg.CAFile))
+	}
+	if cfg.NKeyFile != "" {
+		key, err := natsgo.NkeyOptionFromSeed(cfg.NKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the nkey: %w", err)
+		}
+		options = append(options, key)
 	}
 	conn, err := natsgo.Connect(cfg.URL, options...)
 	if err != nil {

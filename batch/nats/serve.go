@@ -16,6 +16,9 @@ type ServerConfig struct {
 	Port  int    // 0 for any that is free
 	Token string // "" for none
 	TLS   *tls.Config
+
+	// NKeys are the public keys of users. With some, there is no token.
+	NKeys []string
 }
 
 // Server is a JetStream within this process.
@@ -32,12 +35,20 @@ func Serve(cfg ServerConfig) (*Server, error) {
 	if port == 0 {
 		port = server.RANDOM_PORT
 	}
+	var users []*server.NkeyUser
+	for _, key := range cfg.NKeys {
+		users = append(users, &server.NkeyUser{Nkey: key})
+	}
+	if users != nil {
+		cfg.Token = ""
+	}
 	srv, err := server.NewServer(&server.Options{
 		ServerName:    "plan-queue",
 		Host:          cfg.Host,
 		Port:          port,
 		Authorization: cfg.Token,
 		TLSConfig:     cfg.TLS,
+		Nkeys:         users,
 		JetStream:     true,
 		StoreDir:      cfg.Dir,
 		SyncAlways:    true,

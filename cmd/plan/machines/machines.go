@@ -4,6 +4,7 @@ package machines
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -75,6 +76,7 @@ func (p Program) Queue() *cobra.Command {
 
 func (p Program) serve() *cobra.Command {
 	var listen, cert, key string
+	var users []string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a queue of jobs from this machine",
@@ -91,6 +93,9 @@ docs/machines.md.`,
 			if err != nil {
 				return err
 			}
+			if c.NKeys = users; users != nil {
+				file = ""
+			}
 			srv, err := nats.Serve(c)
 			if err != nil {
 				return err
@@ -98,7 +103,11 @@ docs/machines.md.`,
 			defer srv.Close()
 			ctx, release := p.interruptible(cmd.Context())
 			defer release()
-			served := servedQueue{URL: srv.URL(), TokenFile: file}
+			served := servedQueue{
+				URL:       srv.URL(),
+				TokenFile: file,
+				NKeys:     users,
+			}
 			err = p.answer(served, served.write)
 			if err == nil {
 				<-ctx.Done()
@@ -109,22 +118,24 @@ docs/machines.md.`,
 	fl := cmd.Flags()
 	fl.StringVar(&listen, "listen", "127.0.0.1:4222", "listen at this `ADDRESS`; port 0 is any free one")
 	fl.StringVar(&cert, "tls-cert", "", "speak TLS with the certificate in `FILE`")
+	fl.StringArrayVar(&users, "nkey", nil, "let in who has the nkey with this public `KEY`, in place of a token (repeatable)")
 	fl.StringVar(&key, "tls-key", "", "the key of the certificate, in `FILE`")
 	return cmd
 }
 
 // servedQueue says where a queue is, and which file has the token; "" where none has.
 type servedQueue struct {
-	URL       string `json:"url"`
-	TokenFile string `json:"token_file,omitempty"`
+	URL       string   `json:"url"`
+	TokenFile string   `json:"token_file,omitempty"`
+	NKeys     []string `json:"nkeys,omitempty"`
 }
 
 func (s servedQueue) write(w io.Writer) error {
-	from := "PLAN_QUEUE_TOKEN"
-	if s.TokenFile != "" {
-		from = s.TokenFile
+	proof := "the token is in " + cmp.Or(s.TokenFile, "PLAN_QUEUE_TOKEN")
+	if len(s.NKeys) > 0 {
+		proof = "clients prove themselves with PLAN_QUEUE_NKEY_FILE"
 	}
-	_, err := fmt.Fprintf(w, "%s\nthe token is in %s\n", s.URL, from)
+	_, err := fmt.Fprintf(w, "%s\n%s\n", s.URL, proof)
 	return err
 }
 

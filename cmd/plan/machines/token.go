@@ -24,9 +24,11 @@ func (p Program) open(ctx context.Context, at string) (*nats.Store, error) {
 		return nil, err
 	}
 	return nats.Open(ctx, nats.Config{
-		URL:   at,
-		Token: token,
-		Name:  "plan",
+		URL:      at,
+		Token:    token,
+		Name:     "plan",
+		NKeyFile: p.host.Getenv("PLAN_QUEUE_NKEY_FILE"),
+		CAFile:   p.host.Getenv("PLAN_QUEUE_CA_FILE"),
 	})
 }
 
@@ -36,6 +38,9 @@ func (p Program) clientToken(at string) (string, error) {
 	if strings.Contains(at, "@") {
 		p.note("the token in --queue can be read in this machine's list of processes; put it into PLAN_QUEUE_TOKEN, " +
 			"or into a file that PLAN_QUEUE_TOKEN_FILE names")
+		return "", nil
+	}
+	if p.host.Getenv("PLAN_QUEUE_NKEY_FILE") != "" {
 		return "", nil
 	}
 	token, _, err := p.givenToken()
