@@ -26,6 +26,12 @@ var runEvents = []eventKind{
 // RunID names one run for ever. It is a ULID, so ids sort by creation time.
 type RunID string
 
+// Short is the end of the id, which is random: enough to name the run in a home.
+func (id RunID) Short() string {
+	const enough = 6
+	return string(id[max(0, len(id)-enough):])
+}
+
 // Aim is what a run is for.
 type Aim string
 

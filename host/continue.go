@@ -16,7 +16,7 @@ import (
 
 // kindContinue is a letter to a final run. It names the run that goes on from it, so
 // that one letter begins one run, however often and by whichever process that is tried.
-const kindContinue = "continue"
+const kindContinue = memory.KindContinue
 
 // continuation is such a letter: what was said, to which run, and which run it begins.
 type continuation struct {
@@ -83,13 +83,19 @@ func (h *Host) resumeContinuation(
 		if c.Run != id {
 			continue
 		}
-		end, err := h.continueFrom(ctx, db, c, o, face)
-		if errors.Is(err, errBegun) {
-			end, err = h.Resume(ctx, id, o, face)
-		}
+		end, err := h.beginOrResume(ctx, db, c, o, face)
 		return end, true, err
 	}
 	return End{}, false, nil
+}
+
+// beginOrResume is continueFrom, for a run that another process may have begun meanwhile.
+func (h *Host) beginOrResume(ctx context.Context, db *memory.DB, c continuation, o Options, face Face) (End, error) {
+	end, err := h.continueFrom(ctx, db, c, o, face)
+	if errors.Is(err, errBegun) {
+		return h.Resume(ctx, c.Run, o, face)
+	}
+	return end, err
 }
 
 // continueFrom begins the run of a continuation in the tree of the run that it goes on

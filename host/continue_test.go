@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/memory"
 )
 
 //go:embed testdata/continue.toml
@@ -56,6 +57,7 @@ func newThread(t *testing.T, ownTree bool) *thread {
 	if _, waiting, err := h.ContinuedBy(t.Context(), end.Run); err != nil || len(waiting) != 1 {
 		t.Errorf("%v waits, %v", waiting, err)
 	}
+	th.staysFor(t, h, end.Run, told.Continuation)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +86,51 @@ func newThread(t *testing.T, ownTree bool) *thread {
 	if _, err := th.h.Resume(t.Context(), id, host.Options{}, host.Face{}); drove != 1 || !errors.As(err, &final) {
 		t.Fatalf("%d drove the run to its end; then: %v", drove, err)
 	}
+	if err := th.h.BeginAgain(t.Context(), id); !errors.As(err, &final) {
+		t.Errorf("who comes too late to begin it: %v", err)
+	}
 	th.next = load(t, th.h, id)
 	return th
+}
+
+// staysFor: what another run is to go on from is not removed, by whichever name that one
+// is called, and lists show both.
+func (th *thread) staysFor(t *testing.T, h *host.Host, first, next plan.RunID) {
+	t.Helper()
+	if gone, err := h.GC(t.Context(), host.GCPolicy{KeepAlone: true}, false, false, nil); err != nil || len(gone.Removed) > 0 {
+		t.Fatalf("gc removed %v: %v", gone.Removed, err)
+	}
+	db, err := h.DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := db.Hide(t.Context(), first); !errors.Is(err, memory.ErrUnfinished) || len(gone) > 0 {
+		t.Errorf("removed between the look and the removal: %v, %v", gone, err)
+	}
+	if id, err := h.Resolve(t.Context(), strings.ToLower(next.Short())); err != nil || id != next {
+		t.Errorf("%s is %s: %v", next.Short(), id, err)
+	}
+	th.listed(t, h, first, 1, 1)
+}
+
+// listed: a thread is one in a list, and whole around each of its runs.
+func (th *thread) listed(t *testing.T, h *host.Host, newest plan.RunID, runs, waiting int) {
+	t.Helper()
+	all, err := h.Runs(t.Context(), host.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.AsThreads(t.Context(), all)
+	if err != nil || len(list) != 1 || list[0].ID != newest || list[0].Runs != runs || list[0].Waiting != waiting {
+		t.Errorf("%+v: %v", list, err)
+	}
+	for _, r := range all {
+		around, err := h.Around(t.Context(), r.ID)
+		if err != nil || len(around) != runs+waiting || around[0].Request != "Make greet.sh say hello" ||
+			around[1].Request != "Also say bye" || around[1].Begun != (waiting == 0) {
+			t.Errorf("around %s: %+v: %v", r.ID, around, err)
+		}
+	}
 }
 
 func load(t *testing.T, h *host.Host, id plan.RunID) *engine.Run {
@@ -161,6 +206,7 @@ func TestWhatAFinalRunIsToldGoesOn(t *testing.T) {
 			if err != nil || from[th.next.ID] != th.first.ID {
 				t.Errorf("%v, %v", from, err)
 			}
+			th.listed(t, th.h, th.next.ID, 2, 0)
 			if got := th.diff(t, false); strings.Contains(got, "-echo hullo") || !strings.Contains(got, "+echo bye") {
 				t.Errorf("it changed %s", got)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/hint"
@@ -36,7 +35,7 @@ func (h *Host) ResolveAt(ctx context.Context, name, dir string) (plan.RunID, err
 	case errors.Is(err, memory.ErrNoRun):
 		waiting, werr := continuations(ctx, db, true)
 		for _, c := range waiting {
-			if name != "" && strings.HasPrefix(string(c.Run), strings.ToUpper(name)) {
+			if memory.Names(name, c.Run) {
 				return c.Run, nil
 			}
 		}

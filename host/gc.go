@@ -121,7 +121,7 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Pr
 	if out.Used, err = db.UsedBytes(ctx); err != nil {
 		return out, err
 	}
-	mayGo, live, err := h.removable(db, runs)
+	mayGo, live, err := h.removable(ctx, db, runs)
 	if err != nil {
 		return out, err
 	}
@@ -234,10 +234,22 @@ func unshrunk(err error, live int) (why string, _ error) {
 }
 
 // removable leaves out what is never removed, and counts the live runs.
-func (h *Host) removable(db *memory.DB, runs []memory.RunInfo) (out []memory.RunInfo, live int, err error) {
+func (h *Host) removable(
+	ctx context.Context,
+	db *memory.DB,
+	runs []memory.RunInfo,
+) (out []memory.RunInfo, live int, err error) {
 	paths, err := h.Paths()
 	if err != nil {
 		return nil, 0, err
+	}
+	waiting, err := continuations(ctx, db, true)
+	if err != nil {
+		return nil, 0, err
+	}
+	goesOn := map[plan.RunID]bool{}
+	for _, c := range waiting {
+		goesOn[c.from] = true
 	}
 	for _, r := range runs {
 		if _, held := db.Holder(r.ID); held {
@@ -247,7 +259,7 @@ func (h *Host) removable(db *memory.DB, runs []memory.RunInfo) (out []memory.Run
 		if _, err := os.Lstat(filepath.Join(paths.Worktrees, string(r.ID))); err == nil {
 			continue
 		}
-		if r.Ended() {
+		if r.Ended() && !goesOn[r.ID] {
 			out = append(out, r)
 		}
 	}

@@ -16,6 +16,10 @@ type AfterLetter struct {
 	Settled bool
 }
 
+// KindContinue is the kind of a letter by which another run is to go on from one that
+// has ended. Until it is settled, that one cannot be removed.
+const KindContinue = "continue"
+
 // PostAfter is [DB.Post] for a run that has ended. Errors: [ErrNoRun], and
 // [ErrUnfinished] for a run that goes on.
 func (db *DB) PostAfter(ctx context.Context, run plan.RunID, kind string, data json.RawMessage) (int64, error) {

@@ -12,7 +12,8 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// ErrUnfinished says that a run has not ended, and so is not to be removed.
+// ErrUnfinished says that a run has not ended, or that another one is to go on from its
+// end, and so is not to be removed.
 var ErrUnfinished = errors.New("the run has not ended")
 
 // bytesPerEvent is about what an event takes beside its line: its row, its hash and
@@ -135,7 +136,8 @@ func (h *hiding) write(ctx context.Context, tx *txn) error {
 		"DELETE FROM streak_runs WHERE run = ?2 AND ?1 <> 0",
 		"UPDATE runs SET id = '" + removedPrefix + "' || ?2, token = token + 1 WHERE key = ?1",
 	}
-	stmts, err := prepareIn(ctx, tx.tx, append(drops, "SELECT key, outcome <> '' FROM runs WHERE id = ?")...)
+	stmts, err := prepareIn(ctx, tx.tx, append(drops, `SELECT key, outcome <> '' AND NOT EXISTS (
+		SELECT 1 FROM inbox WHERE run = key AND kind = '`+KindContinue+`' AND taken_seq IS NULL) FROM runs WHERE id = ?`)...)
 	if err != nil {
 		return err
 	}

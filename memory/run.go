@@ -202,6 +202,13 @@ const maxCandidates = 10
 // minEnd is how many characters of the end of an id name its run.
 const minEnd = 4
 
+// Names reports whether a name means a run, as [DB.Resolve] has it, if it means only one.
+func Names(name string, run plan.RunID) bool {
+	name = strings.ToUpper(name)
+	return name != "" && (strings.HasPrefix(string(run), name) ||
+		len(name) >= minEnd && strings.HasSuffix(string(run), name))
+}
+
 // Resolve returns the run whose id begins with prefix, or ends with it where it has
 // four characters or more, in upper or lower case.
 // A whole id always means its own run. Errors: [ErrNoRun], [*AmbiguousError].

@@ -79,7 +79,7 @@ func (a *app) journalCommand() *cobra.Command {
 	return cmd
 }
 
-// knownRuns are the newest runs, as a shell completes them.
+// knownRuns are the newest runs, as a shell completes them: by either end of an id.
 func (a *app) knownRuns(cmd *cobra.Command) []string {
 	runs, err := a.host.Runs(cmd.Context(), host.Filter{Limit: 50})
 	if err != nil {
@@ -87,8 +87,8 @@ func (a *app) knownRuns(cmd *cobra.Command) []string {
 	}
 	out := []string{"latest\tthe newest of this repository"}
 	for _, r := range runs {
-		title := render.SafeLine(oneline.Cut(host.TitleOf(r), 50))
-		out = append(out, fmt.Sprintf("%s\t%s: %s", r.ID, r.State, title))
+		what := fmt.Sprintf("\t%s: %s", r.State, render.SafeLine(oneline.Cut(host.TitleOf(r), 50)))
+		out = append(out, string(r.ID)+what, r.ID.Short()+what)
 	}
 	return out
 }

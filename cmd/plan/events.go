@@ -61,8 +61,7 @@ func (a *app) showEvents(ctx context.Context, db *memory.DB, id plan.RunID, what
 }
 
 func (a *app) events(lines func(func(memory.Line, error) bool)) error {
-	opts := a.viewing()
-	people := render.NewPlain(a.out, opts)
+	people := render.NewEventLines(a.out, a.viewing())
 	for line, err := range lines {
 		if err != nil {
 			return err

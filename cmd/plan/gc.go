@@ -19,10 +19,10 @@ func (a *app) gcCommand() *cobra.Command {
 		Short: "Remove old runs that have ended",
 		Long: `Gc removes runs that have ended, with their journals, their blobs and the
 snapshots that git keeps for them. A run that is parked, unfinished, held by a
-process, or has a worktree is never removed. --keep alone removes all but the
-newest; beside the others it protects the newest from them. What was kept of build
-caches goes too where its repository is gone, where no run has used it for 30 days
-(or D, if that is less), and the oldest beyond 20 GB.
+process, has a worktree, or waits to be gone on from is never removed. --keep
+alone removes all but the newest; beside the others it protects the newest from
+them. What was kept of build caches goes too where its repository is gone, where no
+run has used it for 30 days (or D, if that is less), and the oldest beyond 20 GB.
 
 What killed processes have left (work trees and branches of runs that never began,
 files of backups, temporary folders, locks) goes in any case: without a flag, gc

@@ -16,7 +16,8 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the runs, newest first",
 		Long: `List shows the runs of all repositories, whatever -C says, and does not cut the
 list. Filters choose among them; a relative --repo is taken from where you are,
-or from -C.`,
+or from -C. A run and those that continue it are one line, with the id of the newest,
+except with --json. Every command takes an id as it stands there: its end.`,
 		Example: `  plan list
   plan list --parked
   plan list --state implementing --limit 10
@@ -36,7 +37,11 @@ or from -C.`,
 			if a.json {
 				return a.document(a.host.ListRuns(runs))
 			}
-			return render.UnlessReaderLeft(render.Runs(a.out, runs, only.Narrows(), a.viewing()))
+			threads, err := a.host.AsThreads(cmd.Context(), runs)
+			if err != nil {
+				return err
+			}
+			return render.UnlessReaderLeft(render.Runs(a.out, threads, only.Narrows(), a.viewing()))
 		},
 	}
 	cmd.Flags().StringVar(&only.Dir, "repo", "", "only runs in the repository at `DIR`")

@@ -117,16 +117,16 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	root.SetArgs(args)
 	a.addCommands(root, args) //nolint:contextcheck // commands get theirs from cobra
-	err := root.ExecuteContext(ctx)
+	called, err := root.ExecuteContextC(ctx)
 	err = errors.Join(err, failed(a.host.Close()))
 	if left := failed(a.profiles.Stop()); err == nil {
 		err = left
 	}
-	return a.ended(err)
+	return a.ended(err, called.CommandPath())
 }
 
 // ended says what went wrong with a command, and is the code that it ends with.
-func (a *app) ended(err error) int {
+func (a *app) ended(err error, called string) int {
 	if err == nil {
 		return plan.ExitOK
 	}
@@ -134,7 +134,7 @@ func (a *app) ended(err error) int {
 	if !errors.As(err, &ex) { // cobra's own: a flag or an argument is wrong
 		ex = &exit{code: plan.ExitUsage, err: err}
 	}
-	a.complain(ex)
+	a.complain(ex, called)
 	return ex.code
 }
 
@@ -149,7 +149,7 @@ func (a *app) newHost() *host.Host {
 }
 
 // complain says what went wrong, unless that was done already.
-func (a *app) complain(ex *exit) {
+func (a *app) complain(ex *exit, called string) {
 	if ex.err == nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (a *app) complain(ex *exit) {
 		fmt.Fprintf(a.err, "  %s\n", render.SafeLine(advice))
 	}
 	if ex.code == plan.ExitUsage {
-		fmt.Fprintf(a.err, "  See `plan --help`.\n")
+		fmt.Fprintf(a.err, "  See `%s --help`.\n", called)
 	}
 }
 
@@ -293,7 +293,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
-				return a.document(map[string]string{"version": version()})
+				return a.document(map[string]string{"version": version(), "commit": strings.Trim(commit(), " ()")})
 			}
 			_, err := fmt.Fprintln(a.out, "plan", version()+commit())
 			return failed(err)

@@ -161,5 +161,5 @@ func (a *app) resumeOneDue(ctx context.Context, id plan.RunID, o host.Options) i
 		fmt.Fprintf(a.err, "plan: %s\n", render.SafeLine(held.Error()))
 		return plan.ExitOK
 	}
-	return a.ended(failed(err))
+	return a.ended(failed(err), "plan resume")
 }

@@ -137,7 +137,7 @@ func (a *app) showRun(
 	db *memory.DB,
 	run *engine.Run,
 	t *render.Tally,
-	part iter.Seq2[plan.Event, error],
+	events iter.Seq2[plan.Event, error],
 	id plan.RunID,
 	what shown,
 ) error {
@@ -158,14 +158,28 @@ func (a *app) showRun(
 		}
 		return a.document(render.NewRunDocument(run, info, t))
 	}
+	thread, err := a.host.Around(ctx, id)
+	if err != nil {
+		return err
+	}
+	unread, err := a.host.Unread(ctx, id)
+	if err != nil {
+		return err
+	}
 	opts := a.viewing()
 	opts.Resume = fmt.Sprintf("plan resume %s", id)
 	return pager.Through(ctx, a.out, a.pager(), a.environ, func(w io.Writer) error {
-		if err := render.WriteTimeline(w, part, opts); err != nil {
+		part := what.phase != "" || what.attempt != 0
+		if !part {
+			if err := render.WriteThread(w, thread, id, opts); err != nil {
+				return render.UnlessReaderLeft(err)
+			}
+		}
+		if err := render.WriteTimeline(w, events, opts); err != nil || part {
 			return render.UnlessReaderLeft(err)
 		}
-		if what.phase != "" || what.attempt != 0 {
-			return nil
+		if err := render.WriteUnread(w, unread, run.State.Final(), opts); err != nil {
+			return render.UnlessReaderLeft(err)
 		}
 		if size, err := a.host.SizeOf(ctx, run); err == nil { // the repository may be gone
 			t.Diff = &size

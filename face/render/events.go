@@ -81,8 +81,16 @@ func (n *narrator) lines(e plan.Event) []string {
 		n.asked[b.Call] = b.Question // a person who is asked is shown it where they answer
 	case plan.Answered:
 		return n.answered(b)
-	case plan.Steering, plan.FollowUp, plan.Filtered, plan.ApprovalRequired, plan.ApprovalResolved:
-		// The person who is asked, or has spoken, is shown it where they do.
+	case plan.Steering:
+		return n.said("guidance", b.Text)
+	case plan.FollowUp:
+		return n.said("follow-up", b.Text)
+	case plan.Filtered:
+		return n.labelled(n.note, InkYellow, "letter", n.Joined(b.Action, b.Why))
+	case plan.ApprovalRequired:
+		n.asked[b.Call] = n.waitingWords(b) // the person who is asked is shown it where they answer
+	case plan.ApprovalResolved:
+		return n.decided(b)
 	case plan.CompactionEnd, plan.Pruned, plan.StormBroken, plan.HookRan:
 		// The transcript and the results of calls tell what they changed.
 	case plan.Recall, plan.SkillPick, plan.SkillOutcome, plan.SkillDraft:
@@ -160,7 +168,10 @@ func (s *scribe) mark(e plan.Event) {
 	case plan.StormBroken:
 		s.head(InkYellow, "storm", b.Notice)
 	case plan.ApprovalRequired:
-		s.head(InkYellow, "waits for a yes", b.Name+" "+string(b.Args))
+		s.head(InkYellow, "waits for a yes", b.Name)
+		if b.Name != plan.PlanTool { // which stands above
+			s.body(InkNone, plan.ShownCall(b.Effect, b.Args))
+		}
 	case plan.ApprovalResolved:
 		word := "denied"
 		if b.Approved {

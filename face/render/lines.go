@@ -54,6 +54,41 @@ func (n *narrator) labelled(glyph string, k Ink, label, text string) []string {
 	}, {Text: " " + labelPad(label) + " "}}, InkNone, text)
 }
 
+// said tells what a person said while the run went on, where the model heard it.
+func (n *narrator) said(how, text string) []string {
+	return n.labelled(n.note, InkCyan, "you", how+": "+text)
+}
+
+// waitingWords say what a person is asked about.
+func (n *narrator) waitingWords(b plan.ApprovalRequired) string {
+	if b.Name == plan.PlanTool {
+		return fmt.Sprintf("version %d of the plan", b.Version)
+	}
+	return b.Name + ": " + n.tellingArgument(b.Name, b.Args).Text
+}
+
+// decided tells what was decided about a call or a plan, and by whom.
+func (n *narrator) decided(b plan.ApprovalResolved) []string {
+	glyph, k, word := n.ok, InkGreen, "allowed"
+	if !b.Approved {
+		glyph, k, word = n.refused, InkYellow, "denied"
+	}
+	text := orElse(n.asked[b.Call], b.Call)
+	switch b.Scope {
+	case plan.ScopeRun:
+		text += " (and what is like it, for this run)"
+	case plan.ScopeAlways:
+		text += " (and what is like it, always)"
+	}
+	if b.By != "" && b.By != "person" {
+		text += " (by " + b.By + ")"
+	}
+	if b.Reason != "" {
+		text += ": " + b.Reason
+	}
+	return n.labelled(glyph, k, word, text)
+}
+
 // answered tells a question that no person was asked, and what was done about it.
 func (n *narrator) answered(b plan.Answered) []string {
 	question := n.asked[b.Call]

@@ -108,6 +108,8 @@ func TestNothingShownActs(t *testing.T) {
 		"Findings":        render.Findings,
 		"WriteProse":      render.WriteProse,
 		"Runs":            render.Runs,
+		"WriteThread":     render.WriteThread,
+		"WriteUnread":     render.WriteUnread,
 		"Estimate":        render.Estimate,
 		"WriteMoved":      render.WriteMoved,
 		"WritePlanDiff":   render.WritePlanDiff,
@@ -121,7 +123,7 @@ func TestNothingShownActs(t *testing.T) {
 		},
 	}
 	// These show events, or lines that were made so, and have tests of their own.
-	elsewhere := []string{"NewJSON", "NewPlain", "NewScreen", "WriteSummary", "WriteLines"}
+	elsewhere := []string{"NewJSON", "NewPlain", "NewScreen", "NewEventLines", "WriteSummary", "WriteLines"}
 	for _, name := range writers(t) {
 		if shown[name] == nil && !slices.Contains(elsewhere, name) {
 			t.Errorf("%s is not tried", name)

@@ -136,6 +136,7 @@ func TestViewersStopAtTheFirstWriteError(t *testing.T) {
 		"json":   NewJSON,
 		"plain":  func(w io.Writer) Viewer { return NewPlain(w, Options{}) },
 		"screen": func(w io.Writer) Viewer { return NewScreen(w, Options{}) },
+		"events": func(w io.Writer) Viewer { return NewEventLines(w, Options{}) },
 	}
 	full := errors.New("disk full")
 	tests := map[string]struct{ fails, want error }{

@@ -1,10 +1,13 @@
 package render
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/memory"
@@ -13,8 +16,9 @@ import (
 // listedTitle is how many characters of a title a list shows.
 const listedTitle = 60
 
-// Runs writes a table of runs. Filtered says that others were left out.
-func Runs(w io.Writer, runs []memory.RunInfo, filtered bool, opts Options) error {
+// Runs writes a table of runs, threads as one each. Filtered says that others were left
+// out.
+func Runs(w io.Writer, runs []host.Listed, filtered bool, opts Options) error {
 	switch {
 	case len(runs) == 0 && filtered:
 		return writef(w, "No run fits.\n")
@@ -26,16 +30,88 @@ func Runs(w io.Writer, runs []memory.RunInfo, filtered bool, opts Options) error
 	rows := [][]string{{"RUN", "STATE", "AGE", "TOKENS", "COST", "REPOSITORY", "TITLE"}}
 	for _, r := range runs {
 		rows = append(rows, []string{
-			string(r.ID),
-			standing(r, now),
+			r.ID.Short(),
+			standing(r.RunInfo, now),
 			Duration(now.Sub(r.Created)),
 			Tokens(r.Usage.Tokens()),
 			Cost(r.CostUSD, r.Priced),
 			look.Safe(SafeLine(filepath.Base(r.Repo))),
-			look.Safe(SafeLine(oneline.Cut(host.TitleOf(r), listedTitle))),
+			look.Safe(look.threadTitle(r)),
 		})
 	}
 	return writeTable(w, rows)
+}
+
+// threadTitle is what a run was asked for; of a thread, what it began with and what was
+// asked last.
+func (l Look) threadTitle(r host.Listed) string {
+	title := oneline.Cut(host.TitleOf(r.RunInfo), listedTitle)
+	if r.First.ID != r.ID {
+		const half = listedTitle/2 - 2
+		title = oneline.Cut(host.TitleOf(r.First), half) + " " + l.Arrow + " " + oneline.Cut(title, half)
+	}
+	var notes []string
+	if r.Runs > 1 {
+		notes = append(notes, Count(r.Runs, "run"))
+	}
+	if r.Waiting > 0 {
+		notes = append(notes, fmt.Sprintf("%d to begin: plan resume", r.Waiting))
+	}
+	if len(notes) > 0 {
+		title += " (" + strings.Join(notes, ", ") + ")"
+	}
+	return title
+}
+
+// WriteThread lists the runs of a thread and says which of them is shown. Of a run alone
+// it says nothing.
+func WriteThread(w io.Writer, thread []host.Member, shown plan.RunID, opts Options) error {
+	look := NewLook(opts)
+	var lines []string
+	for i, r := range thread {
+		label, mark, state := "", " ", "to begin"
+		if i == 0 {
+			label = "thread"
+		}
+		if r.ID == shown {
+			mark = look.Arrow
+		}
+		if r.Begun {
+			state = standing(r.RunInfo, opts.now())
+		}
+		lines = append(lines, look.fill(min(opts.Columns()-1, MaxColumns), []Span{
+			{Ink: InkDim, Text: "  " + PadTo(label, labelColumns-1)},
+			{Text: mark + " " + r.ID.Short() + "  " + PadTo(state, labelColumns+4) + " "},
+		}, Span{Text: look.firstLine(host.TitleOf(r.RunInfo))}, nil))
+	}
+	if len(lines) > 0 {
+		lines = append(lines, "")
+	}
+	return WriteLines(w, lines)
+}
+
+// WriteUnread tells what a person has said to a run and no conversation has heard, or
+// will hear where the run is final.
+func WriteUnread(w io.Writer, letters []host.Letter, final bool, opts Options) error {
+	look := NewLook(opts)
+	var lines []string
+	for _, l := range letters {
+		how := "guidance"
+		if l.Kind == host.FollowUp {
+			how = "follow-up"
+		}
+		if final {
+			how += ", not heard"
+		} else {
+			how += ", waits"
+		}
+		lines = append(lines, look.hang(min(opts.Columns()-1, MaxColumns), []Span{
+			{Text: strings.Repeat(" ", timelineGutter+2)},
+			{Ink: InkCyan, Text: look.open},
+			{Text: " " + labelPad("you") + " "},
+		}, InkNone, how+": "+l.Text)...)
+	}
+	return WriteLines(w, lines)
 }
 
 // standing says in a few words where a run stands, and when it can go on.

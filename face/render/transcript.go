@@ -1,9 +1,12 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,8 +109,16 @@ func (s *scribe) head(k Ink, who, note string) {
 
 // body adds text as it is, made safe for a terminal.
 func (s *scribe) body(k Ink, text string) {
-	for line := range strings.Lines(strings.TrimRight(SafeText(text), "\n")) {
-		s.lines = append(s.lines, "  "+s.Paint(k, strings.TrimRight(s.Safe(line), "\n")))
+	s.indented("  ", func(string) Ink { return k }, text)
+}
+
+// indented adds text, each line in the ink that suits it. Tabs keep their room.
+func (s *scribe) indented(by string, ink func(line string) Ink, text string) {
+	for line := range strings.SplitSeq(strings.TrimRight(SafeText(text), "\n"), "\n") {
+		if line = s.Paint(ink(line), strings.ReplaceAll(line, "\t", "    ")); line != "" {
+			line = by + line
+		}
+		s.lines = append(s.lines, line)
 	}
 }
 
@@ -145,12 +156,45 @@ func (s *scribe) block(b plan.Block) {
 	case plan.BlockReasoning:
 		s.body(InkDim, b.Text)
 	case plan.BlockToolCall:
-		s.lines = append(
-			s.lines,
-			"  "+s.Paint(InkCyan, s.Arrow+" "+SafeLine(b.Name))+" "+s.Safe(SafeLine(b.Args)),
-		)
+		s.call(b)
 	case plan.BlockImage:
 		s.lines = append(s.lines, s.Paint(InkDim, "  (an image, "+SafeLine(b.MIME)+")"))
+	}
+}
+
+// call shows what a model called: arguments of one line as they are, and those of
+// several, such as patches and scripts, as the text that they are.
+func (s *scribe) call(b plan.Block) {
+	head := "  " + s.Paint(InkCyan, s.Arrow+" "+b.Name)
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal([]byte(b.Args), &members) != nil {
+		s.lines = append(s.lines, head+" "+s.Safe(b.Args))
+		return
+	}
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var text string
+		if json.Unmarshal(members[name], &text) == nil && strings.Contains(text, "\n") {
+			texts = append(texts, name, text)
+			delete(members, name)
+		}
+	}
+	if len(texts) == 0 {
+		s.lines = append(s.lines, head+" "+s.Safe(b.Args))
+		return
+	}
+	if len(members) > 0 {
+		rest, _ := json.Marshal(members) //nolint:errchkjson // it was read from JSON
+		head += " " + s.Safe(string(rest))
+	}
+	s.lines = append(s.lines, head)
+	for named := range slices.Chunk(texts, 2) {
+		s.lines = append(s.lines, "    "+s.Paint(InkDim, named[0]+":"))
+		ink := func(string) Ink { return InkNone }
+		if named[0] == "patch" {
+			ink = inkOf
+		}
+		s.indented("      ", ink, named[1])
 	}
 }
 

@@ -406,7 +406,4 @@ func stopUntilContinued() {
 }
 
 // short is the end of an id, which tells it apart.
-func short(id plan.RunID) string {
-	text := clean(string(id))
-	return text[max(0, len(text)-4):]
-}
+func short(id plan.RunID) string { return clean(id.Short()) }

@@ -96,17 +96,26 @@ func (s Set) prepare(cmd *cobra.Command) {
 		hideRare(cmd)
 	}
 	if words := strings.Fields(cmd.Use); s.Runs != nil && len(words) > 1 && strings.Trim(words[1], "[]") == "RUN" {
-		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			return s.Runs(cmd), cobra.ShellCompDirectiveNoFileComp
+			return beginning(s.Runs(cmd), typed), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	completeWords(cmd)
 	for _, below := range cmd.Commands() {
 		s.prepare(below)
 	}
+}
+
+// beginning are the words that begin with what was typed, in upper or lower case: a shell
+// that completes a word replaces it.
+func beginning(all []string, typed string) []string {
+	typed = strings.ToUpper(typed)
+	return slices.DeleteFunc(all, func(word string) bool {
+		return !strings.HasPrefix(strings.ToUpper(word), typed)
+	})
 }
 
 // Old makes a command one that is kept under an earlier name.
@@ -154,6 +163,21 @@ func words(flag string) []string {
 		return []string{"short", "full"}
 	case "sandbox":
 		return []string{"auto", "required", "off", "namespaces", "bubblewrap", "landlock", "sandbox-exec"}
+	case "state":
+		return []string{
+			"exploring",
+			"planning",
+			"implementing",
+			"reviewing",
+			"approved",
+			"planned",
+			"answered",
+			"exhausted",
+			"blocked",
+			"failed",
+			"cancelled",
+			"parked",
+		}
 	case "phase", "phase-model":
 		return []string{"explore", "plan", "implement", "review"}
 	}
