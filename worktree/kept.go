@@ -75,7 +75,7 @@ func (r *Repo) ForgetAll(ctx context.Context, runs map[plan.RunID][]string) erro
 	if commands.Len() == 0 {
 		return nil
 	}
-	_, err := r.git.Run(ctx, git.Call{
+	err := r.onRefs(ctx, git.Call{
 		Dir:   r.root,
 		Args:  []string{"update-ref", "--stdin"},
 		Stdin: commands.String(),
@@ -89,7 +89,11 @@ func (r *Repo) ForgetAll(ctx context.Context, runs map[plan.RunID][]string) erro
 // updateRef has git update a ref, and makes its name outlast a loss of power: git
 // syncs what is in the file before it renames it, but not the directory.
 func (r *Repo) updateRef(ctx context.Context, ref string, args ...string) error {
-	if _, err := r.run(ctx, append([]string{"update-ref"}, args...)...); err != nil {
+	call := git.Call{
+		Dir:  r.root,
+		Args: append([]string{"update-ref"}, args...),
+	}
+	if err := r.onRefs(ctx, call); err != nil {
 		return err
 	}
 	if exists(r.common, "reftable") {

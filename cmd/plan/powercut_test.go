@@ -28,6 +28,8 @@ type disk struct {
 	t     *testing.T
 	image string
 	dir   string // where it is mounted
+	// copies are the images that it has had beside the first.
+	copies int
 }
 
 const diskOptions = "loop,noauto_da_alloc,data=writeback,commit=300"
@@ -63,6 +65,14 @@ func (d *disk) settle() {
 	}
 }
 
+// next gives the image another name, for a copy, and returns that of the present one.
+func (d *disk) next() (old string) {
+	d.copies++
+	old = d.image
+	d.image = fmt.Sprintf("%s+%d", d.dir, d.copies)
+	return old
+}
+
 // remove takes the disk away, also while a process still looks at it.
 func (d *disk) remove() {
 	if err := shell("umount", "-l", d.dir); err != nil {
@@ -86,8 +96,7 @@ func (d *disk) cut() error {
 	if err := f.Close(); err != nil || no != 0 {
 		return errors.Join(err, no)
 	}
-	old := d.image
-	d.image += "+"
+	old := d.next()
 	if err := errors.Join(shell("umount", "-l", d.dir), shell("cp", "--sparse=always", old, d.image), os.Remove(old)); err != nil {
 		return err
 	}
