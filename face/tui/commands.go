@@ -305,13 +305,10 @@ func (m *model) resumeNow(v *view, _ string) tea.Cmd {
 	return m.goOn()
 }
 
-func (m *model) showRuns(*view, string) tea.Cmd {
-	m.screen = atWatch
-	return m.loadBoard()
-}
+func (m *model) showRuns(*view, string) tea.Cmd { return m.toWatch() }
 
 func (m *model) goHome(*view, string) tea.Cmd {
-	m.screen, m.focus = atHome, onText
+	m.screen, m.back, m.focus = atHome, atHome, onText
 	return m.loadHome()
 }
 

@@ -42,13 +42,28 @@ type filesMsg []string
 func (m *model) loadHome() tea.Cmd {
 	return func() tea.Msg {
 		var out listMsg
-		out.recent, out.err = m.Host.Runs(m.ctx, host.Filter{Dir: m.Dir, Limit: mostRecent})
+		out.recent, out.err = m.ranHere()
 		board, err := m.Host.Board(m.ctx, mostWaiting)
 		if out.waiting = board.Waiting; out.err == nil {
 			out.err = err
 		}
 		return out
 	}
+}
+
+// ranHere are the newest runs of this repository: of those that go on from each other
+// the newest.
+func (m *model) ranHere() ([]memory.RunInfo, error) {
+	runs, err := m.Host.Runs(m.ctx, host.Filter{Dir: m.Dir, Limit: 2 * mostRecent})
+	if err != nil {
+		return nil, err
+	}
+	threads, err := m.Host.AsThreads(m.ctx, runs)
+	var out []memory.RunInfo
+	for _, t := range threads[:min(len(threads), mostRecent)] {
+		out = append(out, t.RunInfo)
+	}
+	return out, err
 }
 
 // loadFiles reads which files the repository has.

@@ -44,6 +44,8 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case m.screen == atWatch:
 		return m.watchKey(name)
+	case m.screen == atBatch:
+		return m.batchKey(name)
 	case m.screen == atRun && m.view.panel != nil && m.focus == onText:
 		if name == "esc" && m.inline == nil {
 			m.focus = onStory
@@ -103,8 +105,7 @@ func (m *model) runKey(name string) (bool, tea.Cmd) {
 		m.focus = onStory
 		return true, nil
 	case "ctrl+d":
-		m.leave()
-		return true, nil
+		return true, m.leave()
 	case "enter":
 		return true, m.goOn()
 	}
@@ -127,11 +128,16 @@ func (m *model) goOn() tea.Cmd {
 	return m.resume(v)
 }
 
-// leave goes back to the first screen. A run that goes on does so.
-func (m *model) leave() {
-	m.screen, m.focus = atHome, onText
-	if m.Watch {
-		m.screen = atWatch
+// leave goes back to where the run was opened. A run that goes on does so.
+func (m *model) leave() tea.Cmd {
+	m.screen, m.focus = m.back, onText
+	switch m.back {
+	case atWatch:
+		return m.loadBoard()
+	case atBatch:
+		return m.loadBatch()
+	default:
+		return m.loadHome()
 	}
 }
 
@@ -186,7 +192,7 @@ func (m *model) storyKey(name string) tea.Cmd {
 	case "?":
 		m.keys = true
 	case "q":
-		m.leave()
+		return m.leave()
 	default:
 		if name == "O" {
 			name = "ctrl+o"
@@ -215,7 +221,8 @@ func (m *model) wheel(msg tea.MouseWheelMsg) {
 // pasted takes a text that was pasted.
 func (m *model) pasted(text string) tea.Cmd {
 	switch {
-	case m.keys || m.reader != nil || m.screen == atWatch || m.screen == atRun && m.focus == onStory:
+	case m.keys || m.reader != nil || m.screen == atWatch || m.screen == atBatch ||
+		m.screen == atRun && m.focus == onStory:
 	case m.screen == atRun && m.view.panel != nil:
 		if m.view.panel.armed(m.Now()) {
 			m.view.panel.line.Paste(text)

@@ -12,7 +12,7 @@ func (m *model) keysPage() []string {
 		{"enter", "start a run; while one goes on, say what should be heeded"},
 		{"tab", "say it for after the work (a follow-up)"},
 		{"alt+enter ctrl+j", "another line"},
-		{"↑ ↓", "what was written before; choose a run on the first screen"},
+		{"↑ ↓", "what was written before; choose a run, batch or job"},
 		{"@ /", "complete a file, whose content goes along; a command"},
 		{"pgup pgdn wheel", "move through the story"},
 		{"esc", "browse the story: ↑ ↓ choose, enter folds, o opens all of it, O unfolds all,"},

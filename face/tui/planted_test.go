@@ -10,6 +10,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/host/batches"
 	"github.com/plan-engine/plan/internal/planted"
 	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/memory"
@@ -114,6 +115,8 @@ func TestNothingShownActs(t *testing.T) {
 	planted.Fill(reflect.ValueOf(&run).Elem(), nasty)
 	var batch memory.Batch
 	planted.Fill(reflect.ValueOf(&batch).Elem(), nasty)
+	var standing batches.Standing
+	planted.Fill(reflect.ValueOf(&standing).Elem(), nasty)
 	m.Update(listMsg{recent: []memory.RunInfo{run}, waiting: []memory.RunInfo{run}})
 	m.screen = atHome
 	m.write.files = []string{nasty}
@@ -123,4 +126,7 @@ func TestNothingShownActs(t *testing.T) {
 	m.screen = atWatch
 	m.watch.board.Live, m.watch.board.Batches = []memory.RunInfo{run}, []memory.Batch{batch}
 	page("watch", m)
+	m.openBatch(nasty)
+	m.Update(batchMsg{all: standing})
+	page("batch", m)
 }

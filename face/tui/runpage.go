@@ -196,7 +196,8 @@ func (m *model) activity(v *view, now time.Time) string {
 
 // totals is the last row: what the run has used, and how to see the keys.
 func (m *model) totals(v *view, now time.Time) string {
-	if m.status != "" {
+	const saidFor = 8 * time.Second // then what the run uses is of more interest
+	if m.status != "" && (m.isBad || now.Sub(m.saidAt) < saidFor) {
 		return m.footed(nil, "")[m.height-1]
 	}
 	s, t := v.story, m.theme

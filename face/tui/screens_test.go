@@ -201,6 +201,8 @@ func TestScreens(t *testing.T) {
 			})
 			press(m, "down", "down")
 		}},
+		"watch": {nil, func(m *model) { watched(m); press(m, "down") }},
+		"batch": {nil, func(m *model) { watched(m); press(m, "down", "enter"); opensBatch(m); press(m, "down", "down") }},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 20}} {
 			t.Run(fmt.Sprintf("%s %dx%d", name, size[0], size[1]), func(t *testing.T) {

@@ -81,6 +81,7 @@ const (
 	atHome screen = iota
 	atRun
 	atWatch
+	atBatch
 )
 
 // model is the session. It is changed by one goroutine.
@@ -91,18 +92,22 @@ type model struct {
 
 	width, height int
 	screen        screen
+	back          screen // where one gets by leaving the run that is looked at
 	focus         focus
 	write         writing
 	home          home
 	watch         watch
+	batch         batchPage
+	reads         int // of the board or a batch
 	views         map[plan.RunID]*view
 	view          *view // the one that is looked at
 	windows       map[string]int64
 	reader        *reader
 	keys          bool   // the keys are shown
 	status        string // a word about what was done last
-	isBad         bool   // the word is about something that failed
-	wish          wish   // what the next run is started with
+	saidAt        time.Time
+	isBad         bool // the word is about something that failed
+	wish          wish // what the next run is started with
 	interrupted   time.Time
 	quits         bool
 	clock         bool    // a tick is under way
@@ -143,7 +148,7 @@ func newModel(ctx context.Context, cfg Config) *model {
 		m.Now = time.Now
 	}
 	if cfg.Watch {
-		m.screen = atWatch
+		m.screen, m.back = atWatch, atWatch
 	}
 	return m
 }
@@ -224,6 +229,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.listed(msg)
 	case boardMsg:
 		return m, m.boarded(msg)
+	case batchMsg:
+		return m, m.batched(msg)
 	case filesMsg:
 		m.write.files = msg
 		return m, nil
@@ -281,7 +288,7 @@ func (m *model) tick() tea.Cmd {
 // moves reports whether something that is shown changes as time goes by.
 func (m *model) moves() bool {
 	switch {
-	case m.screen == atWatch:
+	case m.screen == atWatch, m.screen == atBatch:
 		return true
 	case m.view == nil || m.screen != atRun:
 		return false
@@ -298,7 +305,7 @@ func (m *model) drain() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-func (m *model) say(text string) { m.status, m.isBad = clean(text), false }
+func (m *model) say(text string) { m.status, m.isBad, m.saidAt = clean(text), false, m.Now() }
 
 func (m *model) fail(err error) { m.status, m.isBad = clean(words(err)), true }
 
@@ -330,6 +337,8 @@ func (m *model) picture() (rows []string, cursor *tea.Cursor) {
 		return m.reader.view(m.theme, m.width, m.height), nil
 	case m.screen == atWatch:
 		return m.watchPage(), nil
+	case m.screen == atBatch:
+		return m.batchRows(), nil
 	case m.screen == atRun && m.view != nil:
 		return m.runPage()
 	}

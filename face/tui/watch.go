@@ -2,11 +2,11 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/tui/draw"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/amount"
@@ -21,6 +21,7 @@ type watch struct {
 }
 
 type boardMsg struct {
+	nth   int
 	board host.Board
 	err   error
 }
@@ -32,9 +33,11 @@ const (
 )
 
 func (m *model) loadBoard() tea.Cmd {
+	m.reads++
+	nth := m.reads
 	return func() tea.Msg {
 		board, err := m.Host.Board(m.ctx, mostBoard)
-		return boardMsg{board: board, err: err}
+		return boardMsg{nth: nth, board: board, err: err}
 	}
 }
 
@@ -47,19 +50,36 @@ func (m *model) boarded(msg boardMsg) tea.Cmd {
 	}
 	m.watch.loaded = true
 	m.watch.picked = max(0, min(m.watch.picked, len(m.watch.all())-1))
-	if m.screen != atWatch {
-		return nil
-	}
-	again := m.loadBoard()
-	return tea.Tick(boardTime, func(time.Time) tea.Msg { return again() })
+	return m.readAgain(atWatch, msg.nth, m.loadBoard)
 }
 
-// all are the runs of the board, in the order in which they are shown.
-func (w *watch) all() []memory.RunInfo {
-	var out []memory.RunInfo
-	out = append(out, w.board.Waiting...)
-	out = append(out, w.board.Live...)
-	return append(out, w.board.Parked...)
+// opened is a row of the board: a run, or a batch where that has an id.
+type opened struct {
+	run   plan.RunID
+	batch string
+}
+
+// all are the rows that can be opened, in the order in which they are shown.
+func (w *watch) all() []opened {
+	var out []opened
+	runs := func(list []memory.RunInfo) {
+		for _, r := range list {
+			out = append(out, opened{run: r.ID})
+		}
+	}
+	runs(w.board.Waiting)
+	runs(w.board.Live)
+	for _, b := range w.board.Batches {
+		out = append(out, opened{batch: b.ID})
+	}
+	runs(w.board.Parked)
+	return out
+}
+
+// toWatch looks at all that goes on.
+func (m *model) toWatch() tea.Cmd {
+	m.screen, m.back = atWatch, atWatch
+	return m.loadBoard()
 }
 
 // watchPage shows what waits, what goes on, batches, and what is parked.
@@ -87,7 +107,11 @@ func (m *model) watchPage() []string {
 	if len(w.board.Batches) > 0 {
 		rows = append(rows, t.Bold.Render(fmt.Sprintf("Batches (%d)", len(w.board.Batches))))
 		for _, b := range w.board.Batches {
-			rows = append(rows, m.batchRow(b, now))
+			if n == w.picked {
+				at = len(rows)
+			}
+			rows = append(rows, m.batchRow(b, n == w.picked, now))
+			n++
 		}
 		rows = append(rows, "")
 	}
@@ -105,34 +129,13 @@ func (m *model) watchPage() []string {
 }
 
 // batchRow is a batch: how far its jobs are.
-func (m *model) batchRow(b memory.Batch, now time.Time) string {
+func (m *model) batchRow(b memory.Batch, picked bool, now time.Time) string {
 	t := m.theme
-	total, ended := 0, 0
-	var parts []string
-	for _, s := range []memory.JobState{
-		memory.JobRunning,
-		memory.JobParked,
-		memory.JobQueued,
-		memory.JobDone,
-		memory.JobFailed,
-		memory.JobCancelled,
-	} {
-		k := b.Jobs[s]
-		total += k
-		if s.Final() {
-			ended += k
-		}
-		if k > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", k, s))
-		}
+	mark, name := "    ", draw.Pad(draw.Cut(clean(b.Name), 20), 20)
+	if picked {
+		mark, name = t.Accent.Render("▐")+"   ", t.Bold.Render(name)
 	}
-	const width = 12
-	full := 0
-	if total > 0 {
-		full = ended * width / total
-	}
-	bar := t.Good.Render(strings.Repeat("█", full)) + t.Dim.Render(strings.Repeat("░", width-full))
-	left := "    " + bar + " " + draw.Pad(draw.Cut(clean(b.Name), 20), 20) + " " + strings.Join(parts, ", ")
+	left := mark + bar(t, b.Jobs) + " " + name + " " + jobCounts(b.Jobs)
 	right := fmt.Sprintf("%s  %s", amount.Cost(b.CostUSD, b.CostUSD > 0), age(now.Sub(b.Updated)))
 	return draw.Row(left, t.Dim.Render(right), m.width-1)
 }
@@ -146,8 +149,12 @@ func (m *model) watchKey(name string) tea.Cmd {
 	case "down", "j":
 		m.watch.picked = max(0, min(len(all)-1, m.watch.picked+1))
 	case "enter":
-		if at := m.watch.picked; at < len(all) {
-			return m.openRun(all[at].ID)
+		switch at := m.watch.picked; {
+		case at >= len(all):
+		case all[at].batch != "":
+			return m.openBatch(all[at].batch)
+		default:
+			return m.openRun(all[at].run)
 		}
 	case "?":
 		m.keys = true
@@ -155,8 +162,7 @@ func (m *model) watchKey(name string) tea.Cmd {
 		if m.Watch {
 			return m.quit()
 		}
-		m.screen = atHome
-		return m.loadHome()
+		return m.goHome(nil, "")
 	}
 	return nil
 }
