@@ -26,9 +26,13 @@ func noteRemovedLines(f fileChange, files []fileChange, declared map[string]bool
 	if f.deleted && len(noteRemovedTests(f, declared)) > 0 {
 		return nil // told as a whole
 	}
-	lost := linesLost(f, files, declared)
+	gone := linesLost(f, files, declared)
 	if inCode {
-		lost = slices.DeleteFunc(lost, func(line string) bool { return !rustAssertion().MatchString(line) })
+		gone = slices.DeleteFunc(gone, func(l lostLine) bool { return !rustAssertion().MatchString(l.text) })
+	}
+	lost := make([]string, len(gone))
+	for i, l := range gone {
+		lost[i] = l.text
 	}
 	if len(lost) == 0 {
 		return nil
@@ -46,17 +50,28 @@ func noteRemovedLines(f fileChange, files []fileChange, declared map[string]bool
 	if fewer > 0 {
 		text += fmt.Sprintf(". It has %s fewer than before", count(fewer, "assertion", "assertions"))
 	}
+	weaker := weakened(f, gone)
+	if weaker > 0 && fewer <= 0 {
+		text += fmt.Sprintf(". %s gone or demands less where it stood; what is new elsewhere does not make up for it",
+			count(weaker, "assertion is", "assertions are each"))
+	}
 	return []plan.Finding{{
 		Kind:   plan.FindEdited,
 		Path:   f.path,
-		Answer: fewer > 0 && assertions(lost) > 0,
+		Answer: fewer > 0 && assertions(lost) > 0 || weaker > 0,
 		Text:   text + ".",
 	}}
 }
 
+// lostLine is a line that is gone, and the block that it stood in.
+type lostLine struct {
+	text  string
+	block int
+}
+
 // linesLost are the lines that a change takes out of a file and adds to none, without
 // those that say nothing of what is tested, and those of tests that are gone as a whole.
-func linesLost(f fileChange, files []fileChange, declared map[string]bool) []string {
+func linesLost(f fileChange, files []fileChange, declared map[string]bool) []lostLine {
 	added := map[string]int{}
 	for _, other := range files {
 		for _, line := range other.added {
@@ -64,9 +79,9 @@ func linesLost(f fileChange, files []fileChange, declared map[string]bool) []str
 		}
 	}
 	lost := lostNames(f, declared)
-	var out []string
+	var out []lostLine
 	gone := false
-	for _, line := range f.removed {
+	for i, line := range f.removed {
 		if names := testNames([]string{line}); len(names) > 0 {
 			gone = slices.Contains(lost, names[0])
 			continue // tests that are gone are told of by name
@@ -77,7 +92,7 @@ func linesLost(f fileChange, files []fileChange, declared map[string]bool) []str
 			continue
 		}
 		if !gone && saysSomething(line, path.Ext(f.path)) {
-			out = append(out, strings.TrimSpace(line))
+			out = append(out, lostLine{strings.TrimSpace(line), f.removedAt[i]})
 		}
 	}
 	return out

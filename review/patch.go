@@ -14,6 +14,11 @@ type fileChange struct {
 	deleted bool
 	added   []string
 	removed []string
+	// addedAt and removedAt number the blocks that these lines stand in: what is between
+	// two lines that stay.
+	addedAt   []int
+	removedAt []int
+	block     int
 }
 
 // readPatch reads a patch as git prints it. A line of content is never taken
@@ -27,13 +32,14 @@ func readPatch(patch string) []fileChange {
 			f := &out[n-1]
 			switch {
 			case strings.HasPrefix(line, "+"):
-				f.added = append(f.added, line[1:])
+				f.added, f.addedAt = append(f.added, line[1:]), append(f.addedAt, f.block)
 				plus--
 			case strings.HasPrefix(line, "-"):
-				f.removed = append(f.removed, line[1:])
+				f.removed, f.removedAt = append(f.removed, line[1:]), append(f.removedAt, f.block)
 				minus--
 			case !strings.HasPrefix(line, `\`):
 				minus, plus = minus-1, plus-1
+				f.block++
 			}
 			continue
 		}
