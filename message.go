@@ -37,7 +37,7 @@ const (
 	BlockText       BlockType = "text"        // Text
 	BlockReasoning  BlockType = "reasoning"   // Text, Opaque
 	BlockToolCall   BlockType = "tool_call"   // Call, Name, Args
-	BlockToolResult BlockType = "tool_result" // Call, Name, Text, Error, Blob
+	BlockToolResult BlockType = "tool_result" // Call, Name, Text, Error, Blob, Found
 	BlockImage      BlockType = "image"       // MIME, Data (base64)
 	BlockExtension  BlockType = "extension"   // Kind, Opaque
 )
@@ -56,6 +56,9 @@ type Block struct {
 	Error bool   `json:"error,omitempty"`
 	// Blob is the hash of the full text when Text was cut.
 	Blob string `json:"blob,omitempty"`
+	// Found are the tools that a result tells of: a server that takes tools in the
+	// middle of a conversation is sent them in place of Text.
+	Found []FoundTool `json:"found,omitempty"`
 
 	MIME string `json:"mime,omitempty"`
 	Data string `json:"data,omitempty"`

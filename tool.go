@@ -120,6 +120,15 @@ type ToolEnd struct {
 	// call before; one without a hash is gone. The contents are blobs, so that a later
 	// process can put them back. Files with known secrets are not among them.
 	Made []AddedFile `json:"made,omitempty"`
+	// Found are the tools that a search has found.
+	Found []FoundTool `json:"found,omitempty"`
+}
+
+// FoundTool is a tool that a conversation was not offered when it began.
+type FoundTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments
 }
 
 // Type implements [Body].

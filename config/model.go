@@ -78,4 +78,5 @@ type ModelConfig struct {
 	Wire             string  `toml:"wire,omitempty" json:"wire,omitempty" known:"wire"` // unset: the provider's
 	StructuredOutput string  `toml:"structured_output" json:"structured_output,omitempty" known:"structured"`
 	SendReasoning    bool    `toml:"send_reasoning" json:"send_reasoning,omitempty"` // send earlier reasoning back
+	ToolSearch       bool    `toml:"tool_search" json:"tool_search,omitempty"`       // the server takes tools that are found later
 }

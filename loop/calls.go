@@ -102,6 +102,10 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		text: b.Args,
 	}
 	c.args, _ = arguments.Parse(b.Args)
+	if o := l.found(b.Name); o != nil && !cut {
+		l.lead(c, o, json.RawMessage(b.Args))
+		return c
+	}
 	name, suggestion := arguments.ResolveName(b.Name, l.names)
 	o, ok := l.offered[name]
 	switch {
@@ -141,7 +145,27 @@ func (l *Loop) redirect(c *call, d Dispatcher) {
 		c.reject("refused", orElse(problem, "There is no such tool."))
 		return
 	}
-	o := newOffer(tool)
+	l.lead(c, newOffer(tool), inner)
+}
+
+// found is a tool that is not offered by name and can be called all the same; nil if there
+// is none of this name.
+func (l *Loop) found(name string) *offer {
+	if l.offered[name] != nil {
+		return nil
+	}
+	for _, o := range l.offered {
+		if d := dispatcher(o.tool); d != nil {
+			if tool := d.Named(name); tool != nil {
+				return newOffer(tool)
+			}
+		}
+	}
+	return nil
+}
+
+// lead makes a call one of a tool that is not offered by name.
+func (l *Loop) lead(c *call, o *offer, inner json.RawMessage) {
 	l.inner[o.info.Name] = o
 	c.offer, c.name = o, o.info.Name
 	args, notes, problem := o.args.Mend(string(inner))

@@ -51,6 +51,15 @@ func (u user) Dispatch(args json.RawMessage) (loop.Tool, json.RawMessage, string
 	return nil, nil, "there is no " + call.Name
 }
 
+func (u user) Named(name string) loop.Tool {
+	for _, t := range u.others {
+		if t.Info().Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
 const uses = `
 [[reply]]
 turn = 0
@@ -138,5 +147,41 @@ func TestADispatchedCallIsNotRunTwice(t *testing.T) {
 	}
 	if got := b.results()[0]; got.Name != "put" || got.Status != "unknown" {
 		t.Errorf("%+v", got)
+	}
+}
+
+const named = `
+[[reply]]
+turn = 0
+  [[reply.call]]
+  name = "put"
+  args = { n = 1 }
+  [[reply.call]]
+  name = "gone"
+  args = { n = 2 }
+[[reply]]
+turn = 1
+text = "Done."
+`
+
+// TestAFoundToolIsCalledByItsName: a model that has read of a tool need not go through the one
+// that leads to it.
+func TestAFoundToolIsCalledByItsName(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	put := tool("put", plan.EffectUnknown, false, func(context.Context, int) string {
+		ran++
+		return "put"
+	})
+	b := setup(t, named, used(put))
+	var seen []string
+	b.cfg.Hooks.BeforeTool = func(_ context.Context, c loop.ToolCall) loop.Decision {
+		seen = append(seen, c.Info.Name+" "+string(c.Args))
+		return loop.Decision{Verb: loop.Pass}
+	}
+	b.run("go")
+	balanced(t, b.j.events())
+	if ran != 1 || !slices.Equal(seen, []string{`put {"n":1}`}) {
+		t.Errorf("it ran %d times, and the hooks saw %q", ran, seen)
 	}
 }

@@ -116,6 +116,7 @@ func (l *Loop) endOf(res Result) (*plan.ToolEnd, []plan.Blob) {
 		Terminate: res.Terminate,
 		Altered:   res.Altered,
 		Made:      res.Made,
+		Found:     res.Found,
 	}
 	if res.Full == nil {
 		return end, res.Kept

@@ -70,6 +70,9 @@ type Spec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments, canonical
+	// Finds says that the results are tools, which can be called by name from then on:
+	// a server that has a kind of tool for that is told so.
+	Finds bool `json:"finds,omitempty"`
 }
 
 // Delta is a piece of an answer as it arrives.

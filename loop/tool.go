@@ -34,11 +34,14 @@ type Verifiable interface {
 
 // Dispatcher is a tool whose calls are calls of tools that the conversation does not offer by
 // name: hooks, rules and the journal see the tool that is meant, with its arguments. What the
-// model has written stays as it is.
+// model has written stays as it is. Its methods return at once, and do nothing else.
 type Dispatcher interface {
-	// Dispatch is the tool that a call means, and what it is called with. It returns at once,
-	// and does nothing else. Without a tool, problem is what the model reads.
+	// Dispatch is the tool that a call means, and what it is called with. Without a tool,
+	// problem is what the model reads.
 	Dispatch(args json.RawMessage) (tool Tool, inner json.RawMessage, problem string)
+	// Named is the tool of a name that the conversation does not offer, for a model that
+	// calls by name what it has found; nil where there is none.
+	Named(name string) Tool
 }
 
 // dispatcher finds a dispatcher in a tool, also inside one that wraps it.
@@ -156,6 +159,8 @@ type Result struct {
 	// names; see [plan.ToolEnd].
 	Made []plan.AddedFile
 	Kept []plan.Blob
+	// Found are the tools that Output tells of, of a tool that finds some.
+	Found []plan.FoundTool
 	// Record is put into the journal before the result.
 	Record []plan.Body
 }

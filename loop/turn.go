@@ -315,6 +315,7 @@ func resultsOf(calls []*call) plan.Message {
 			Text:  c.end.Output,
 			Error: c.end.Error,
 			Blob:  c.end.Blob,
+			Found: c.end.Found,
 		})
 	}
 	return m

@@ -27,9 +27,11 @@ type useToolArgs struct {
 
 // findToolsTool searches the tools that come from outside.
 func findToolsTool() builtin {
+	finder := spec("find_tools", findToolsDoc)
+	finder.Finds = true
 	return builtin{
 		info: loop.Info{
-			Spec:     spec("find_tools", findToolsDoc),
+			Spec:     finder,
 			Effect:   plan.EffectReplay,
 			Category: loop.CategoryMCP,
 		},
@@ -103,6 +105,15 @@ func (u *useTool) Dispatch(args json.RawMessage) (loop.Tool, json.RawMessage, st
 	}
 	tool, problem := u.from.Dispatch(call.Name)
 	return tool, call.Arguments, problem
+}
+
+// Named implements loop.Dispatcher.
+func (u *useTool) Named(name string) loop.Tool {
+	if u.from == nil || !outside.IsOutside(name) {
+		return nil
+	}
+	tool, _ := u.from.Dispatch(name)
+	return tool
 }
 
 // Run implements loop.Tool, for callers that do not ask what a call means.

@@ -217,6 +217,7 @@ func Catalog(cfg config.Config) *catalog.Catalog {
 			Priced:           m.Input > 0 || m.Output > 0,
 			StructuredOutput: m.StructuredOutput == "schema",
 			Wire:             m.Wire,
+			TakesFound:       m.ToolSearch,
 		}
 	}
 	return catalog.New(over)

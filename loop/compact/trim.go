@@ -189,7 +189,7 @@ func (t *trimmer) result(b plan.Block) plan.Block {
 	if b.Blob == "" {
 		t.keep(b.Text)
 	}
-	b.Text, b.Blob = text, hash
+	b.Text, b.Blob, b.Found = text, hash, nil
 	t.results++
 	return b
 }

@@ -48,6 +48,9 @@ type Caps struct {
 	Thinking string
 	// StructuredOutput says that output_config.format works.
 	StructuredOutput bool
+	// TakesFound says that a result can lead to tools (tool_reference) that are not told of
+	// at the beginning (defer_loading).
+	TakesFound bool
 }
 
 // version is the version of the wire that is spoken.
@@ -83,6 +86,7 @@ func New(cfg Config) (*wire.Client, error) {
 func Open(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
 	return New(Config{
 		Config:    cfg,
+		Caps:      func(model string) Caps { return Caps{TakesFound: about(model).TakesFound} },
 		MaxOutput: func(model string) int64 { return about(model).MaxOutput },
 	})
 }

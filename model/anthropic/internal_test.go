@@ -32,7 +32,17 @@ func TestBlocksAreTheSDKs(t *testing.T) {
 			"assistant",
 			sdk.NewToolUseBlock("c", json.RawMessage(`{"z":1,"a":2.0}`), "read"),
 		},
-		{toolResult{Call: "c", Error: true, Content: []text{{"two", typeText}}, Type: typeToolResult}, "user", result},
+		{toolResult{Call: "c", Error: true, Content: []any{text{"two", typeText}}, Type: typeToolResult}, "user", result},
+		{
+			toolResult{Call: "c", Content: []any{toolReference{"mcp__a__b", typeReference}}, Type: typeToolResult},
+			"user",
+			sdk.ContentBlockParamUnion{OfToolResult: &sdk.ToolResultBlockParam{
+				ToolUseID: "c",
+				Content: []sdk.ToolResultBlockParamContentUnion{{
+					OfToolReference: &sdk.ToolReferenceBlockParam{ToolName: "mcp__a__b"},
+				}},
+			}},
+		},
 		{
 			toolResult{Call: "c", Type: typeToolResult},
 			"user",

@@ -44,8 +44,13 @@ type toolUse struct {
 type toolResult struct {
 	Call    string `json:"tool_use_id"`
 	Error   bool   `json:"is_error,omitempty"`
-	Content []text `json:"content,omitempty"`
+	Content []any  `json:"content,omitempty"`
 	Type    string `json:"type"`
+}
+
+type toolReference struct {
+	Name string `json:"tool_name"`
+	Type string `json:"type"`
 }
 
 type image struct {
@@ -67,6 +72,7 @@ const (
 	typeToolUse    = "tool_use"
 	typeToolResult = "tool_result"
 	typeImage      = "image"
+	typeReference  = "tool_reference"
 )
 
 // What stands where there is nothing, which the wire does not take.
@@ -109,7 +115,7 @@ func (p *protocol) message(m plan.Message, o *wire.Optionals) []any {
 	case plan.RoleUser:
 		return []any{message{Content: userBlocks(m, o), Role: "user"}}
 	case plan.RoleTool:
-		return []any{message{Content: results(m), Role: "user"}}
+		return []any{message{Content: results(m, o), Role: "user"}}
 	case plan.RoleAssistant:
 		return []any{message{Content: p.assistantBlocks(m, o), Role: "assistant"}}
 	}
@@ -159,7 +165,7 @@ func showable(mime string) bool {
 }
 
 // results writes the results of calls.
-func results(m plan.Message) (out []any) {
+func results(m plan.Message, o *wire.Optionals) (out []any) {
 	for _, b := range m.Blocks {
 		if b.Type != plan.BlockToolResult {
 			continue
@@ -170,10 +176,14 @@ func results(m plan.Message) (out []any) {
 			Type:  typeToolResult,
 		}
 		switch {
+		case len(b.Found) > 0 && o.May(partsFound):
+			for _, t := range b.Found {
+				result.Content = append(result.Content, toolReference{t.Name, typeReference})
+			}
 		case !blank(b.Text):
-			result.Content = []text{{b.Text, typeText}}
+			result.Content = []any{text{b.Text, typeText}}
 		case b.Error:
-			result.Content = []text{{nothingFailed, typeText}}
+			result.Content = []any{text{nothingFailed, typeText}}
 		}
 		out = append(out, result)
 	}

@@ -31,6 +31,7 @@ const (
 	partRoles       = "messages of one role in a row"
 	partImages      = "images"
 	partSchema      = "schema keywords"
+	partFound       = "tools found"
 )
 
 // request is a request while it is written.
@@ -59,6 +60,10 @@ func (r *request) may(part wire.Optional) bool {
 // Encode implements [wire.Protocol]. What a strict server could refuse is in it
 // only when the call asks for it.
 func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error) {
+	caps := p.caps(call.Model)
+	if !caps.TakesFound || p.sets("tools") {
+		mends = mends.Without(partsFound)
+	}
 	o := wire.Optionals{Mends: mends}
 	encoded, err := p.history.Encoded(call.Messages, "", &o, p.message)
 	if err != nil {
@@ -66,7 +71,7 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	}
 	r := request{
 		call:  call,
-		caps:  p.caps(call.Model),
+		caps:  caps,
 		mends: mends,
 		tools: call.Tools,
 	}
@@ -214,7 +219,60 @@ func (p *protocol) toolParams(r *request) ([][]byte, error) {
 	case param.IsOmitted(r.params.OutputConfig.Format):
 		r.optional = append(r.optional, part)
 	}
-	return p.kept.Tools(r.tools, form, write)
+	encoded, err := p.kept.Tools(r.tools, form, write)
+	found := r.found()
+	if err != nil || len(found) == 0 {
+		return encoded, err //nolint:wrapcheck // it names the tool
+	}
+	later, err := p.kept.Tools(found, form+" deferred", func(spec loop.Spec) ([]byte, error) {
+		raw, err := write(spec)
+		if err != nil {
+			return nil, err
+		}
+		return append(raw[:len(raw)-1:len(raw)-1], `,"defer_loading":true}`...), nil
+	})
+	return append(encoded, later...), err //nolint:wrapcheck // as above
+}
+
+// partsFound are the tools that a search has found. The server puts their descriptions where
+// the result stands, so what was sent before stays as it is; one that does not know of this is
+// sent the text of the result.
+var partsFound = wire.Optional{
+	Part:  partFound,
+	To:    "their text",
+	Words: []string{"defer_loading", "tool_reference", "tool reference", "tool search", "deferred"},
+}
+
+// found are the tools that the conversation has found and is not offered from the beginning,
+// as they were described last.
+func (r *request) found() []loop.Spec {
+	if r.mends.Has(partFound) {
+		return nil
+	}
+	var out []loop.Spec
+	at := map[string]int{}
+	for _, t := range r.tools {
+		at[t.Name] = -1
+	}
+	for _, m := range r.call.Messages {
+		for _, b := range m.Blocks {
+			for _, t := range b.Found {
+				spec := loop.Spec{
+					Name:        t.Name,
+					Description: t.Description,
+					Schema:      t.Schema,
+				}
+				switch i, known := at[t.Name]; {
+				case !known:
+					at[t.Name] = len(out)
+					out = append(out, spec)
+				case i >= 0:
+					out[i] = spec
+				}
+			}
+		}
+	}
+	return out
 }
 
 // toolParam describes a tool. The SDK's own type would reorder a canonical schema,

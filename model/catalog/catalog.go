@@ -30,6 +30,9 @@ type Entry struct {
 
 	StructuredOutput bool // json_schema is known to work on this server
 	Reasoning        bool
+	// TakesFound says that this server is known to take tools that a search finds in
+	// the middle of a conversation.
+	TakesFound bool
 
 	// Wire is how an override says that the model is spoken to; "" for what is
 	// usual at its provider, which [Catalog.Wire] says.
@@ -186,6 +189,7 @@ func (e Entry) with(o Entry) Entry {
 	}
 	e.StructuredOutput = e.StructuredOutput || o.StructuredOutput
 	e.Reasoning = e.Reasoning || o.Reasoning
+	e.TakesFound = e.TakesFound || o.TakesFound
 	switch {
 	case o.Source != "":
 		e.Source = o.Source

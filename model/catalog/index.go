@@ -71,6 +71,7 @@ func (x index) lookup(provider, model, baseURL string) (Entry, bool) {
 		if matches := x.find(model, where.provider); len(matches) > 0 {
 			l := mergeListings(matches)
 			l.entry.StructuredOutput = structured(l.provider, l.id)
+			l.entry.TakesFound = takesFound(l.provider, l.id)
 			return l.entry, true
 		}
 	}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -183,6 +184,32 @@ func structured(provider string, id string) bool {
 	for _, prefix := range []string{"gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "o1", "o3", "o4"} {
 		if strings.HasPrefix(id, prefix) {
 			return true
+		}
+	}
+	return false
+}
+
+// takesFound reports whether a provider's server is known to take the tools that a search
+// finds in the middle of a conversation. Source: OpenAI's page on tool search (from gpt-5.4
+// on) and Anthropic's (from the models of version 4.5 on).
+func takesFound(provider, id string) bool {
+	switch provider {
+	case theOpenAI:
+		version, _, _ := strings.Cut(strings.TrimPrefix(id, "gpt-"), "-")
+		n, err := strconv.ParseFloat(version, 64)
+		return strings.HasPrefix(id, "gpt-") && err == nil && n >= 5.4
+	case theAnthropic:
+		for _, family := range []string{"claude-opus-", "claude-sonnet-", "claude-haiku-"} {
+			version, ok := strings.CutPrefix(id, family)
+			if !ok {
+				continue
+			}
+			parts := strings.Split(version, "-")
+			if len(parts) > 1 && len(parts[1]) < 3 { // what is longer is a date
+				parts[0] += "." + parts[1]
+			}
+			n, err := strconv.ParseFloat(parts[0], 64)
+			return err == nil && n >= 4.5
 		}
 	}
 	return false

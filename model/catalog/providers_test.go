@@ -294,3 +294,29 @@ func BenchmarkProviders(b *testing.B) {
 		c.Provider("openrouter")
 	}
 }
+
+// TestTakesFound: what the providers' pages say of their models.
+func TestTakesFound(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[[2]string]bool{
+		{"openai", "gpt-5.4"}:                      true,
+		{"openai", "gpt-5.4-mini"}:                 true,
+		{"openai", "gpt-5.5-pro"}:                  true,
+		{"openai", "gpt-5.2"}:                      false,
+		{"openai", "gpt-4o"}:                       false,
+		{"openrouter", "gpt-5.4"}:                  false,
+		{"anthropic", "claude-opus-4-6"}:           true,
+		{"anthropic", "claude-haiku-4-5-20251001"}: true,
+		{"anthropic", "claude-opus-4-1-20250805"}:  false,
+		{"anthropic", "claude-sonnet-4-20250514"}:  false,
+	} {
+		e, _ := catalog.New(nil).LookupAt(at[0], at[1], "")
+		if e.TakesFound != want {
+			t.Errorf("%s/%s: %v", at[0], at[1], e.TakesFound)
+		}
+	}
+	over := catalog.New(map[string]catalog.Entry{"house": {TakesFound: true}})
+	if e, _ := over.LookupAt("", "house", "http://127.0.0.1:1/v1"); !e.TakesFound {
+		t.Error("the settings do not say it")
+	}
+}

@@ -31,6 +31,7 @@ func (s *Set) open(p Place) (*wire.Client, error) {
 			SendReasoning:    s.sendsReasoning(p, model),
 			Plain:            entry.Window > 0 && !entry.Reasoning,
 			MaxOutput:        int64(entry.MaxOutput),
+			TakesFound:       entry.TakesFound,
 		}
 	})
 }

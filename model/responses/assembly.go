@@ -18,6 +18,7 @@ import (
 type assembly struct {
 	provider string
 	tool     string // the tool whose call is the answer
+	finder   string // the tool that finds tools, "" for none of the wire's own
 	live     func(loop.Delta)
 	ids      wire.IDs
 
@@ -61,7 +62,7 @@ func (a *assembly) Add(ev wire.Event) error {
 	case "response.output_item.added":
 		a.begin(&e)
 	case "response.output_item.done":
-		a.closeItem(a.itemOf(placeOf(&e, e.Item.ID), e.Item.Type), &e.Item)
+		a.closeItem(a.itemOf(placeOf(&e, e.Item.ID), kindOf(&e.Item)), &e.Item)
 	case "", "message":
 		return a.document(ev.Data)
 	default:
@@ -161,15 +162,15 @@ func (a *assembly) begin(e *sdk.ResponseStreamEventUnion) {
 	at := placeOf(e, e.Item.ID)
 	var it *item
 	for _, open := range slices.Backward(a.items) {
-		if open.fits(at, e.Item.Type) > 0 && !open.begun && !open.done {
+		if open.fits(at, kindOf(&e.Item)) > 0 && !open.begun && !open.done {
 			it = open
 			break
 		}
 	}
 	if it == nil {
-		it = a.add(at, e.Item.Type)
+		it = a.add(at, kindOf(&e.Item))
 	}
-	it.describe(&e.Item)
+	it.describe(&e.Item, a.finder)
 	it.opening = &e.Item
 	if it.kind == itemCall {
 		a.showCall(it, false)
@@ -178,7 +179,7 @@ func (a *assembly) begin(e *sdk.ResponseStreamEventUnion) {
 
 // closeItem takes a whole item. What it says counts for more than the deltas did.
 func (a *assembly) closeItem(it *item, from *sdk.ResponseOutputItemUnion) {
-	it.describe(from)
+	it.describe(from, a.finder)
 	a.fill(it, from)
 	it.done = true
 	it.keep(bytes.ToValidUTF8([]byte(from.RawJSON()), []byte("\uFFFD")))
@@ -330,7 +331,7 @@ func (a *assembly) output(items []sdk.ResponseOutputItemUnion) {
 		from := &items[i]
 		it := a.streamed(from, taken)
 		if it == nil {
-			it = a.add(place{}, from.Type)
+			it = a.add(place{}, kindOf(from))
 		}
 		taken[it] = true
 		it.index, it.indexed = int64(i), true
@@ -343,7 +344,7 @@ func (a *assembly) output(items []sdk.ResponseOutputItemUnion) {
 func (a *assembly) streamed(from *sdk.ResponseOutputItemUnion, taken map[*item]bool) *item {
 	var next *item
 	for _, it := range a.items {
-		if taken[it] || it.kind != from.Type {
+		if taken[it] || it.kind != kindOf(from) {
 			continue
 		}
 		if from.ID != "" && it.id == from.ID {

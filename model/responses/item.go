@@ -81,12 +81,15 @@ func (it *item) part(kind string, index int64) *part {
 }
 
 // describe takes what the server says about the item beside what is in it.
-func (it *item) describe(from *sdk.ResponseOutputItemUnion) {
+func (it *item) describe(from *sdk.ResponseOutputItemUnion, finder string) {
 	it.begun = true
 	it.id = cmp.Or(it.id, from.ID)
 	it.status = cmp.Or(from.Status, it.status)
 	it.callID = cmp.Or(it.callID, from.CallID)
 	it.name = cmp.Or(from.Name, it.name)
+	if from.Type == itemSearch {
+		it.name = finder
+	}
 }
 
 // keep keeps an item as it ended. What the end of the stream says about it counts
@@ -209,7 +212,9 @@ func (it *item) block(provider string, paired bool) (plan.Block, bool) {
 			Args: wire.Valid(string(it.args)),
 		}
 		b.Opaque = seal(
-			it.fields(fieldType, fieldStatus, "call_id", "name", "arguments", "parsed_arguments", "created_by"),
+			it.fields(
+				fieldType, fieldStatus, "call_id", "name", "arguments", "parsed_arguments", "created_by", "execution",
+			),
 		)
 		return b, true
 	}

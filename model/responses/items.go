@@ -85,7 +85,7 @@ type functionResult struct {
 
 // items writes a message as the items of the input, none for one with nothing to
 // send.
-func (p *protocol) items(m plan.Message, o *wire.Optionals) []any {
+func (p *protocol) items(m plan.Message, finder string, o *wire.Optionals) []any {
 	switch m.Role {
 	case plan.RoleUser:
 		if content := userContent(m); content != nil {
@@ -96,11 +96,15 @@ func (p *protocol) items(m plan.Message, o *wire.Optionals) []any {
 			}}
 		}
 	case plan.RoleAssistant:
-		return p.answerItems(m, o)
+		return p.answerItems(m, finder, o)
 	case plan.RoleTool:
 		var out []any
 		for _, b := range m.Blocks {
-			if b.Type == plan.BlockToolResult {
+			switch {
+			case b.Type != plan.BlockToolResult:
+			case b.Name == finder && finder != "" && o.May(partSearch):
+				out = append(out, searched(b))
+			default:
 				out = append(out, functionResult{
 					Type:   itemResult,
 					CallID: short(b.Call),
@@ -141,7 +145,7 @@ func userContent(m plan.Message) any {
 }
 
 // answerItems writes what the model said in the order in which it said it.
-func (p *protocol) answerItems(m plan.Message, o *wire.Optionals) []any {
+func (p *protocol) answerItems(m plan.Message, finder string, o *wire.Optionals) []any {
 	thoughts, whole := p.thoughts(m, o)
 	ids := len(thoughts) > 0 && whole && o.May(partIDs)
 	var out []any
@@ -157,7 +161,11 @@ func (p *protocol) answerItems(m plan.Message, o *wire.Optionals) []any {
 				out = append(out, p.saidText(b, ids, o))
 			}
 		case plan.BlockToolCall:
-			out = append(out, p.saidCall(b, ids, o))
+			if b.Name == finder && finder != "" && o.May(partSearch) {
+				out = append(out, p.saidSearch(b, ids))
+			} else {
+				out = append(out, p.saidCall(b, ids, o))
+			}
 		}
 	}
 	return out

@@ -39,7 +39,10 @@ const (
 // that the bytes of a longer one begin with those of a shorter one.
 func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error) {
 	o := &wire.Optionals{Mends: mends}
-	items, err := p.history.Encoded(call.Messages, "", o, p.items)
+	finder := p.finder(call)
+	items, err := p.history.Encoded(call.Messages, finder, o, func(m plan.Message, o *wire.Optionals) []any {
+		return p.items(m, finder, o)
+	})
 	if err != nil {
 		return wire.Request{}, err
 	}
@@ -69,7 +72,7 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	if rest, err = wire.Laid(rest, p.body); err != nil {
 		return wire.Request{}, err
 	}
-	tail, err := p.tail(call.System, tools, rest, o)
+	tail, err := p.tail(call.System, tools, finder, rest, o)
 	if err != nil {
 		return wire.Request{}, err
 	}
@@ -154,7 +157,13 @@ func schemaFormat(format loop.Format) sdk.ResponseFormatTextConfigUnionParam {
 
 // tail is the body after the conversation: the system prompt, the tools and the
 // rest, which is an object. What the provider's own body has is not written twice.
-func (p *protocol) tail(system string, tools []loop.Spec, rest []byte, o *wire.Optionals) ([]byte, error) {
+func (p *protocol) tail(
+	system string,
+	tools []loop.Spec,
+	finder string,
+	rest []byte,
+	o *wire.Optionals,
+) ([]byte, error) {
 	own := func(field string) bool {
 		_, theirs := p.body[field]
 		return !theirs
@@ -169,7 +178,7 @@ func (p *protocol) tail(system string, tools []loop.Spec, rest []byte, o *wire.O
 		tail = append(tail, raw...)
 	}
 	if len(tools) > 0 && own(fieldTools) {
-		raw, err := p.tools(tools, o)
+		raw, err := p.tools(tools, finder, o)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +207,7 @@ type functionTool struct {
 
 // tools writes tools, each by itself, without the schema keywords that the server
 // refuses.
-func (p *protocol) tools(specs []loop.Spec, o *wire.Optionals) ([][]byte, error) {
+func (p *protocol) tools(specs []loop.Spec, finder string, o *wire.Optionals) ([][]byte, error) {
 	var strict *bool
 	form := ""
 	if o.May(partStrict) {
@@ -208,9 +217,21 @@ func (p *protocol) tools(specs []loop.Spec, o *wire.Optionals) ([][]byte, error)
 	if plain {
 		form += "plain"
 	}
+	searches := finder != "" && o.May(partSearch)
+	if searches {
+		form += "search"
+	}
 	return p.fixed.Tools(specs, form, func(s loop.Spec) ([]byte, error) {
 		if plain {
 			s.Schema = wire.PlainSchema(s.Schema)
+		}
+		if searches && s.Name == finder {
+			return plan.MarshalCompact(searchTool{
+				Type:        itemSearchTool,
+				Execution:   byClient,
+				Description: s.Description,
+				Parameters:  s.Schema,
+			})
 		}
 		return plan.MarshalCompact(functionTool{
 			Type:        "function",

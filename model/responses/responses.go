@@ -59,6 +59,9 @@ type Config struct {
 	// summaries of its reasoning, nor for reasoning to send back. Nil takes every
 	// model for one that does. A server that then refuses is asked without.
 	Plain func(model string) bool
+	// TakesFound reports whether a model is known to take tools that a search finds in the
+	// middle of a conversation. Nil: none is.
+	TakesFound func(model string) bool
 }
 
 // New makes a client, or says what is wrong with cfg. It sends nothing.
@@ -72,6 +75,7 @@ func New(cfg Config) (*wire.Client, error) {
 		provider:   cfg.Provider,
 		structured: cmp.Or(cfg.Structured, wire.StructuredAuto),
 		plain:      cfg.Plain,
+		takesFound: cfg.TakesFound,
 		body:       cfg.Body,
 	}
 	return wire.New(cfg.Config, p, "/"+path)
@@ -80,8 +84,9 @@ func New(cfg Config) (*wire.Client, error) {
 // Open is a [wire.Opener].
 func Open(cfg wire.Config, about func(model string) wire.Model) (*wire.Client, error) {
 	return New(Config{
-		Config: cfg,
-		Plain:  func(model string) bool { return about(model).Plain },
+		Config:     cfg,
+		Plain:      func(model string) bool { return about(model).Plain },
+		TakesFound: func(model string) bool { return about(model).TakesFound },
 	})
 }
 
@@ -90,6 +95,7 @@ type protocol struct {
 	provider   string
 	structured string
 	plain      func(model string) bool
+	takesFound func(model string) bool
 	body       map[string]json.RawMessage
 	history    wire.History
 	fixed      wire.Kept
@@ -100,6 +106,7 @@ func (p *protocol) Begin(call loop.Call, sent wire.Request, live func(loop.Delta
 	return &assembly{
 		provider: p.provider,
 		tool:     sent.Tool,
+		finder:   p.finder(call),
 		live:     live,
 		ids:      wire.IDs{Messages: call.Messages},
 	}

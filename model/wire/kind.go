@@ -35,6 +35,7 @@ type Model struct {
 	SendReasoning    bool  // the settings want all its reasoning sent back
 	Plain            bool  // it is known not to reason
 	MaxOutput        int64 // its longest answer in tokens; 0 if that is not known
+	TakesFound       bool  // it takes tools that a search finds in the middle of a conversation
 }
 
 // Alternatives writes a list for a sentence that says what else to use.

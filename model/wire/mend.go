@@ -33,6 +33,9 @@ func (m Mends) with(parts []Optional) Mends {
 	return out
 }
 
+// Without are the mends with a part in them that the model is not known to take.
+func (m Mends) Without(part Optional) Mends { return m.with([]Optional{part}) }
+
 // without returns the records without those of a part that is mended once after
 // all: what was tried before that did not help, and is not to be remembered.
 func without(adjusted []plan.Adjusted, part Optional) []plan.Adjusted {
