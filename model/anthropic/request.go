@@ -222,7 +222,7 @@ func (p *protocol) toolParams(r *request) ([][]byte, error) {
 	encoded, err := p.kept.Tools(r.tools, form, write)
 	found := r.found()
 	if err != nil || len(found) == 0 {
-		return encoded, err //nolint:wrapcheck // it names the tool
+		return encoded, err
 	}
 	later, err := p.kept.Tools(found, form+" deferred", func(spec loop.Spec) ([]byte, error) {
 		raw, err := write(spec)
@@ -231,7 +231,7 @@ func (p *protocol) toolParams(r *request) ([][]byte, error) {
 		}
 		return append(raw[:len(raw)-1:len(raw)-1], `,"defer_loading":true}`...), nil
 	})
-	return append(encoded, later...), err //nolint:wrapcheck // as above
+	return append(encoded, later...), err
 }
 
 // partsFound are the tools that a search has found. The server puts their descriptions where

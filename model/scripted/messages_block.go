@@ -25,6 +25,8 @@ type block struct {
 	Data         string          `json:"data"`
 	Source       json.RawMessage `json:"source"`
 	CacheControl *cacheControl   `json:"cache_control"`
+	ToolName     string          `json:"tool_name"`
+	Deferred     bool            `json:"defer_loading"`
 
 	raw json.RawMessage // without cache_control
 }
@@ -43,6 +45,8 @@ const (
 	blockCall     = "tool_use"
 	blockResult   = "tool_result"
 	blockTool     = "custom"
+
+	blockReference = "tool_reference"
 )
 
 // blockFields are the fields of a block beside its type.
@@ -60,8 +64,11 @@ func blockFields(kind string) []string {
 		return []string{"id", "name", "input", "cache_control", "caller"}
 	case blockResult:
 		return []string{"tool_use_id", "content", "is_error", "cache_control"}
+	case blockReference:
+		return []string{"tool_name", "cache_control"}
 	case blockTool:
 		return []string{
+			"defer_loading",
 			"name",
 			"description",
 			"input_schema",
@@ -218,7 +225,7 @@ func (b *block) checkResult(where string) error {
 		}
 		return nil
 	}
-	inner, err := readBlocks(where, b.Content, blockText, blockImage)
+	inner, err := readBlocks(where, b.Content, blockText, blockImage, blockReference)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,9 @@ func (r *messagesRequest) split() []span {
 		out = append(out, s)
 	}
 	for i := range r.tools {
-		add(fmt.Sprintf("tools.%d", i), &r.tools[i])
+		if !r.tools[i].Deferred { // such a one stands where a result leads to it
+			add(fmt.Sprintf("tools.%d", i), &r.tools[i])
+		}
 	}
 	for i := range r.system {
 		add(fmt.Sprintf("system.%d", i), &r.system[i])

@@ -34,8 +34,36 @@ func (r *messagesRequest) readTools() error {
 				return fmt.Errorf("%s.custom: %w", where, err)
 			}
 		}
+		if b.Deferred && b.CacheControl != nil {
+			return wrong("%s.custom.cache_control: it cannot be set on a tool with defer_loading", where)
+		}
 		seen[b.Name] = true
 		r.tools = append(r.tools, b)
+	}
+	if len(r.tools) > 0 && !slices.ContainsFunc(r.tools, func(b block) bool { return !b.Deferred }) {
+		return wrong("tools: At least one tool must have defer_loading=false.")
+	}
+	return nil
+}
+
+// checkReferences makes sure that results lead to tools that there are.
+func (r *messagesRequest) checkReferences() error {
+	for i, blocks := range r.content {
+		for _, b := range blocks {
+			if b.Type != blockResult || b.Content == nil {
+				continue
+			}
+			inner, err := readBlocks("content", b.Content, blockText, blockImage, blockReference)
+			if err != nil {
+				continue // it was complained of, or is empty
+			}
+			for _, ref := range inner {
+				known := func(t block) bool { return t.Name == ref.ToolName }
+				if ref.Type == blockReference && !slices.ContainsFunc(r.tools, known) {
+					return wrong("messages.%d: Tool reference '%s' not found in available tools", i, ref.ToolName)
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -100,6 +100,7 @@ func readMessages(body []byte, h http.Header) (*messagesRequest, error) {
 		req.readTools,
 		req.readSystem,
 		req.readContent,
+		req.checkReferences,
 		req.checkOrder,
 		req.checkReturned,
 		req.checkBreakpoints,

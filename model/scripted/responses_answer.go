@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -11,13 +12,14 @@ type responsesOutput struct {
 	tag    string
 	mark   string // at the end of the calls' ids
 	secret string // the encrypted reasoning, "" if it is not asked for
+	finds  bool   // a search for tools is an item of its own
 	items  []object
 	chunks []chunk
 }
 
 // output works out the items of an answer and the events that they come by.
 func (r *responsesRequest) output(a *answer) *responsesOutput {
-	o := &responsesOutput{a: a, tag: idTag(a.tag)}
+	o := &responsesOutput{a: a, tag: idTag(a.tag), finds: r.searches()}
 	if slices.Contains(r.Include, includeEncrypted) {
 		o.secret = sealed("encrypted", o.tag, "")
 	}
@@ -140,6 +142,10 @@ func (o *responsesOutput) part(item string, index int, kind, field, words string
 func (o *responsesOutput) call(i int) {
 	c := o.a.calls[i]
 	tail := fmt.Sprintf("_%s_%d%s", o.tag, i, o.mark)
+	if o.finds && c.name == findTools {
+		o.search("tsc"+tail, "call"+tail, c.args)
+		return
+	}
 	id := "fc" + tail
 	item := func(status, args string) object {
 		return object{
@@ -163,6 +169,22 @@ func (o *responsesOutput) call(i int) {
 		"item_id": id, "output_index": len(o.items), "name": c.name, "arguments": c.args,
 	})
 	o.end(item("completed", c.args))
+}
+
+// search adds the item with a search for tools.
+func (o *responsesOutput) search(id, call, args string) {
+	item := func(status string, args json.RawMessage) object {
+		return object{
+			"id":        id,
+			"type":      itemSearch,
+			"execution": "client",
+			"status":    status,
+			"call_id":   call,
+			"arguments": args,
+		}
+	}
+	o.begin(item("in_progress", json.RawMessage(`{}`)))
+	o.end(item("completed", json.RawMessage(args)))
 }
 
 // responsesEnd is how an answer ended: completed, incomplete or failed, and

@@ -22,8 +22,12 @@ type inputItem struct {
 	// function_call and function_call_output
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
-	Arguments *string         `json:"arguments"`
+	Arguments json.RawMessage `json:"arguments"`
 	Output    json.RawMessage `json:"output"`
+
+	// tool_search_call and tool_search_output
+	Execution string          `json:"execution"`
+	Tools     []responsesTool `json:"tools"`
 
 	// reasoning
 	Summary   []itemPart `json:"summary"`
@@ -49,6 +53,9 @@ const (
 	itemReasoning = "reasoning"
 	itemCall      = "function_call"
 	itemResult    = "function_call_output"
+
+	itemSearch       = "tool_search_call"
+	itemSearchResult = "tool_search_output"
 )
 
 // output reports whether the item is part of what a model said.
@@ -102,8 +109,12 @@ func (it *inputItem) check() error {
 			return fmt.Errorf("name %q is not 1 to 64 letters, digits, _ or -", it.Name)
 		case it.Arguments == nil:
 			return wrong("Missing required parameter: 'arguments'.")
+		case it.Arguments[0] != '"':
+			return wrong("Invalid type for 'arguments': expected a string.")
 		}
 		return it.checkID("fc")
+	case itemSearch, itemSearchResult:
+		return it.checkSearch()
 	case itemResult:
 		if it.CallID == "" {
 			return wrong("Missing required parameter: 'call_id'.")
@@ -132,6 +143,29 @@ func (it *inputItem) check() error {
 			"'function_call_output'.",
 		it.Type,
 	)
+}
+
+// checkSearch looks at a search for tools, or at what it found. From then on it is a call, or
+// a result, as any other.
+func (it *inputItem) checkSearch() error {
+	switch {
+	case it.CallID == "" || it.Execution != "client" || it.Status != "completed":
+		return wrong("A search for tools needs 'call_id', 'execution' and 'status'.")
+	case it.Type == itemSearch && !isObject(it.Arguments):
+		return wrong("Invalid type for 'arguments': expected an object.")
+	case it.Type == itemSearch:
+		it.Type = itemCall
+		return it.checkID("tsc")
+	case it.Tools == nil:
+		return wrong("Missing required parameter: 'tools'.")
+	}
+	for _, t := range it.Tools {
+		if t.Type != "function" || !validName(t.Name) || !isObject(t.Parameters) || t.Deferred == nil || !*t.Deferred {
+			return wrong("Invalid 'tools': %q is not a function with 'defer_loading'.", t.Name)
+		}
+	}
+	it.Type = itemResult
+	return nil
 }
 
 // checkID looks at the id of an item, which can be left out.

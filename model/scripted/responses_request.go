@@ -67,6 +67,19 @@ type responsesTool struct {
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
 	Strict      *bool           `json:"strict"`
+	Execution   string          `json:"execution"`     // of a search for tools
+	Deferred    *bool           `json:"defer_loading"` // of a tool that was found
+}
+
+// toolSearch is the type of the tool that finds tools, findTools the name by which scripts call it.
+const (
+	toolSearch = "tool_search"
+	findTools  = "find_tools"
+)
+
+// searches reports whether the request has a tool that finds tools.
+func (r *responsesRequest) searches() bool {
+	return slices.ContainsFunc(r.Tools, func(t responsesTool) bool { return t.Type == toolSearch })
 }
 
 // includeEncrypted asks for reasoning that can be sent back.
@@ -142,6 +155,8 @@ func (r *responsesRequest) checkTools() error {
 	seen := map[string]bool{}
 	for i, t := range r.Tools {
 		switch {
+		case t.Type == toolSearch && t.Execution == "client" && t.Name == "" && isObject(t.Parameters):
+			continue
 		case t.Type != "function":
 			return wrong("Invalid value: '%s' (tools[%d].type). This server knows 'function'.", t.Type, i)
 		case t.Name == "":
