@@ -37,8 +37,8 @@ type powerWork struct {
 	codes  []int      // with which these may end
 	state  []string   // a command that tells what it has come to
 	loses  bool       // without syncs something is lost
-	// marked says that it is cut at failpoints and after its end alone. A job of a batch
-	// whose power goes while git makes its work tree can fail: once in 19 cuts.
+	// marked says that it is cut at failpoints and after its end alone. Of six batches
+	// cut at any time one had a job that failed, and why is not known yet.
 	marked bool
 }
 
