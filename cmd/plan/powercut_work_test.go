@@ -44,7 +44,7 @@ type powerWork struct {
 
 func powerWorks(id, jobs string) []powerWork {
 	apply, undo := []string{"apply", id}, []string{"restore", id, "--undo"}
-	prune, gc := []string{"worktree", "prune"}, []string{"gc", "--older-than", "1s"}
+	prune, gc := []string{"worktree", "prune"}, []string{"gc", "--older-than", "1ms"}
 	batch := []string{"batch", "run", jobs, "--concurrency", "2"}
 	return []powerWork{
 		{
