@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/hint"
 )
@@ -83,7 +84,7 @@ func (p Program) serverToken() (token, file string, err error) {
 
 // givenToken is the token that the environment has, or names the file of.
 func (p Program) givenToken() (token, file string, err error) {
-	if token := p.host.Getenv("PLAN_QUEUE_TOKEN"); token != "" {
+	if token := p.host.Getenv(config.QueueToken); token != "" {
 		return token, "", nil
 	}
 	if file = p.host.Getenv("PLAN_QUEUE_TOKEN_FILE"); file == "" {
