@@ -179,10 +179,11 @@ func (m *model) jobRow(j batches.Job, c jobColumns, picked bool, now time.Time) 
 	return draw.Row(left+about, t.Dim.Render(right), m.width-1)
 }
 
-// jobTook is how long a job has run, "" for one that has not begun.
+// jobTook is how long a job has run, "" for one that has not begun or waits: when it was
+// parked is not known here.
 func jobTook(j batches.Job, now time.Time) string {
 	switch {
-	case j.Started == nil:
+	case j.Started == nil, j.State == batch.JobParked:
 		return ""
 	case j.Ended != nil:
 		now = *j.Ended
