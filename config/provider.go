@@ -118,8 +118,8 @@ func (c Config) KeyNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// QueueToken is the variable that holds the token of a queue of batches.
-const QueueToken = "PLAN_QUEUE_TOKEN"
+// queueVariable holds what opens a queue of batches.
+const queueVariable = "PLAN_QUEUE_TOKEN"
 
 // ForChildren is an environment ("NAME=value") without the variables that the
 // settings take keys from.
@@ -128,7 +128,7 @@ func (c Config) ForChildren(environ []string) []string {
 	out := make([]string, 0, len(environ))
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if name != QueueToken && !slices.Contains(names, name) {
+		if name != queueVariable && !slices.Contains(names, name) {
 			out = append(out, entry)
 		}
 	}

@@ -200,7 +200,7 @@ func TestSecretsOfSettings(t *testing.T) {
 	if diff := cmp.Diff([]string{"CORP_CREDIT", "CORP_TRACE"}, cfg.KeyNames()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(environ[2:], cfg.ForChildren(append(environ, config.QueueToken+"=a token"))); diff != "" {
+	if diff := cmp.Diff(environ[2:], cfg.ForChildren(append(environ, "PLAN_QUEUE_TOKEN=a token"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

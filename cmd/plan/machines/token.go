@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/batch/nats"
-	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/hint"
 )
@@ -84,7 +83,7 @@ func (p Program) serverToken() (token, file string, err error) {
 
 // givenToken is the token that the environment has, or names the file of.
 func (p Program) givenToken() (token, file string, err error) {
-	if token := p.host.Getenv(config.QueueToken); token != "" {
+	if token := p.host.Getenv("PLAN_QUEUE_TOKEN"); token != "" {
 		return token, "", nil
 	}
 	if file = p.host.Getenv("PLAN_QUEUE_TOKEN_FILE"); file == "" {
