@@ -48,9 +48,13 @@ func (r *Repo) Patch(ctx context.Context, from, to string) (string, error) {
 }
 
 // Stat sizes the change between two trees or commits. A binary file counts as
-// a file without lines.
+// a file without lines, and what is binary its bytes say, as in [Repo.Diff].
 func (r *Repo) Stat(ctx context.Context, from, to string) (plan.DiffStat, error) {
-	out, err := r.diffTree(ctx, from, to, "--numstat", "-z", "-M", "-l1000", "--no-ext-diff", "--no-textconv")
+	flags := []string{"--numstat", "-z", "-M", "-l1000", "--no-ext-diff", "--no-textconv"}
+	out, err := r.diffTree(ctx, from, to, flags...)
+	if err == nil && strings.Contains("\x00"+out, "\x00-\t-\t") {
+		out, err = r.diffApart(ctx, from, to, "* !diff\n", flags...)
+	}
 	if err != nil {
 		return plan.DiffStat{}, err
 	}

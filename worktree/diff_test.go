@@ -131,7 +131,7 @@ func TestDiffRefusesWhatIsNoTree(t *testing.T) {
 	}
 }
 
-// TestAttributesHideNoText: a change that calls its texts binary is shown all the same.
+// TestAttributesHideNoText: a change that calls its texts binary is shown, and its lines are counted.
 func TestAttributesHideNoText(t *testing.T) {
 	t.Parallel()
 	r, dir := start(t, map[string]string{"code.go": "safe\n", "old": "1\n2\n3\n4\n5\n6\n", "bin": "\x00a"})
@@ -143,7 +143,12 @@ func TestAttributesHideNoText(t *testing.T) {
 		"new":            "1\n2\n3\n4\n5\nsix\n",
 		"bin":            "\x00b",
 	})
-	diff, err := r.Diff(t.Context(), from, tree(t, r))
+	to := tree(t, r)
+	stat, err := r.Stat(t.Context(), from, to)
+	if d := cmp.Diff(plan.DiffStat{Files: 4, Insertions: 5, Deletions: 2}, stat); err != nil || d != "" {
+		t.Errorf("error %v, stat (-want +got):\n%s", err, d)
+	}
+	diff, err := r.Diff(t.Context(), from, to)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan/internal/sanitize"
@@ -50,14 +51,30 @@ func filesOf(patch string) []string {
 }
 
 // binaryPatch is the change as a patch in which every file counts as binary and
-// names are quoted. Git takes that from a repository alone, so it is given one
-// that is empty but for the settings, and has the objects of this one.
-func (r *Repo) binaryPatch(ctx context.Context, from, to string) (out string, err error) {
-	objects, err := r.git.Run(ctx, git.Call{Dir: r.root, Args: []string{"rev-parse", "--git-path", "objects"}})
+// names are quoted.
+func (r *Repo) binaryPatch(ctx context.Context, from, to string) (string, error) {
+	return r.diffApart(ctx, from, to, "* -diff\n", "-p", "-M", "-l1000", "--binary", "--full-index",
+		"--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
+}
+
+// diffApart compares two trees or commits with these attributes, and with none of the
+// repository's. Git takes them from a repository alone, so it is given one that is
+// empty but for the settings, and has the objects of this one.
+func (r *Repo) diffApart(ctx context.Context, from, to, attributes string, flags ...string) (out string, err error) {
+	found, err := r.git.Run(ctx, git.Call{
+		Dir:  r.root,
+		Args: []string{"rev-parse", "--git-path", "objects", from + "^{tree}", to + "^{tree}"},
+	})
 	if err != nil {
 		return "", fmt.Errorf("find the objects of %q: %w", r.root, err)
 	}
-	if objects = strings.TrimSpace(objects); !filepath.IsAbs(objects) {
+	lines := strings.Split(strings.TrimSpace(found), "\n")
+	if len(lines) < 3 {
+		return "", fmt.Errorf("find the objects of %q: git printed %q", r.root, found)
+	}
+	last := len(lines) - 2 // a folder's name may have lines
+	objects, trees := strings.Join(lines[:last], "\n"), lines[last:]
+	if !filepath.IsAbs(objects) {
 		objects = filepath.Join(r.root, objects)
 	}
 	room, err := scratch.New("", scratch.Patch)
@@ -67,13 +84,13 @@ func (r *Repo) binaryPatch(ctx context.Context, from, to string) (out string, er
 	defer func() { err = errors.Join(err, room.Close()) }()
 	dir := room.Dir
 	config := "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
-	if len(from) == 64 {
+	if len(trees[0]) == 64 {
 		config += "[extensions]\n\tobjectFormat = sha256\n"
 	}
 	for name, text := range map[string]string{
 		"HEAD":            "ref: refs/heads/none\n",
 		"config":          config,
-		"info/attributes": "* -diff\n",
+		"info/attributes": attributes,
 		"refs/none":       "",
 		"objects/none":    "",
 	} {
@@ -85,11 +102,12 @@ func (r *Repo) binaryPatch(ctx context.Context, from, to string) (out string, er
 	out, err = r.git.Run(ctx, git.Call{
 		Dir: dir,
 		Env: []string{"GIT_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects},
-		Args: []string{
-			"-c", "core.quotePath=true", "diff-tree", "-r", "--ignore-submodules=none", "-p", "-M", "-l1000",
-			"--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
-			"--src-prefix=a/", "--dst-prefix=b/", from, to, "--",
-		},
+		Args: slices.Concat(
+			[]string{"-c", "core.quotePath=true", "diff-tree", "-r", "--ignore-submodules=none"},
+			flags,
+			trees,
+			[]string{"--"},
+		),
 	})
 	if err != nil {
 		return "", fmt.Errorf("compare trees of %q: %w", r.root, err)
