@@ -274,3 +274,34 @@ func TestAnImportedRunIsKnown(t *testing.T) {
 	expect("begins as an imported one", to, "R2", 1)
 	expect("of no such run", to, "R3", 0)
 }
+
+// TestImportRefusesOptionsForGit: what git is called with is the id of a tree or a commit.
+func TestImportRefusesOptionsForGit(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, t.TempDir()), open(t, t.TempDir())
+	const id = "64a24ca18255495d8fe2c76a40be870d7b981044"
+	good := plan.RunStart{Request: "a", Repo: "/src/app", Config: []byte(`{}`), Base: id, Snapshot: id}
+	for i, c := range []struct {
+		change func(*plan.RunStart)
+		next   plan.Body
+		want   string
+	}{
+		{func(b *plan.RunStart) { b.Base = "-bevil" }, plan.Unparked{}, `base of event 1 (run_start) is "-bevil"`},
+		{func(b *plan.RunStart) { b.Snapshot = "--index-output=x" }, plan.Unparked{}, "snapshot of event 1"},
+		{func(b *plan.RunStart) { b.Against = &plan.Against{Tree: "HEAD@{1}"} }, plan.Unparked{}, "against.tree of event 1"},
+		{func(*plan.RunStart) {}, plan.Snapshot{Label: "start", Tree: "--output=x"}, "tree of event 2 (snapshot)"},
+		{func(*plan.RunStart) {}, plan.PlanMade{PlanDoc: plan.PlanDoc{Base: "-x"}}, "base of event 2 (plan)"},
+		{func(*plan.RunStart) {}, plan.Snapshot{Label: "start", Tree: id}, ""},
+	} {
+		run, begin := plan.RunID("R"+string(rune('1'+i))), good
+		c.change(&begin)
+		w := own(t, from, run)
+		appendAll(t, w, event(run, begin), event(run, c.next))
+		must(t, w.Close())
+		file, _ := exported(t, from, run, nil)
+		_, err := to.Import(t.Context(), bytes.NewReader(file))
+		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", run, err, c.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/plan-engine/plan"
 )
@@ -182,6 +183,30 @@ func (p *portable) blob(b exportedBlob, visit portionVisitor) error {
 	return visit.blob(blob)
 }
 
+// checkIDs refuses what git could take for something else than the id of a tree or a
+// commit: it is what git is called with when the run is shown, forked or gone on with.
+func checkIDs(e plan.Event) error {
+	ids := map[string]string{}
+	switch b := e.Body.(type) {
+	case plan.RunStart:
+		ids["base"], ids["snapshot"] = b.Base, b.Snapshot
+		if b.Against != nil {
+			ids["against.commit"], ids["against.tree"] = b.Against.Commit, b.Against.Tree
+		}
+	case plan.Snapshot:
+		ids["tree"] = b.Tree
+	case plan.PlanMade:
+		ids["base"] = b.Base
+	}
+	for field, id := range ids {
+		if strings.Trim(id, "0123456789abcdef") != "" {
+			return ruleError(fmt.Sprintf("%s of event %d (%s) is %.50q, which is no id that git gives: export the run again",
+				field, e.Seq, e.Type(), id))
+		}
+	}
+	return nil
+}
+
 // event takes the exact bytes: they are what the chain is about, and may hold
 // fields that this version does not know.
 func (p *portable) event(line []byte, visit portionVisitor) error {
@@ -192,7 +217,7 @@ func (p *portable) event(line []byte, visit portionVisitor) error {
 	if want := p.tail.info.Head + 1; e.Seq != want {
 		return fmt.Errorf("event %d stands where event %d should", e.Seq, want)
 	}
-	if err := errors.Join(p.tail.checkNext(p.sum.Run, e), checkRunEnd(e)); err != nil {
+	if err := errors.Join(p.tail.checkNext(p.sum.Run, e), checkRunEnd(e), checkIDs(e)); err != nil {
 		return err
 	}
 	p.tail.chain = chainHash(p.tail.chain, line)

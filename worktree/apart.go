@@ -21,6 +21,9 @@ func (r *Repo) CommonDir() string { return r.common }
 // ignores is not there, nor are the files of submodules. Common is where the data of the
 // repository is found from there.
 func (r *Repo) CheckOutApart(ctx context.Context, tree, dir, data, common string) error {
+	if err := areNames(tree); err != nil {
+		return fmt.Errorf("write files: %w", err)
+	}
 	call := git.Call{
 		Dir:    r.root,
 		Env:    []string{"GIT_DIR=" + r.gitDir, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(data, "index")},

@@ -57,7 +57,7 @@ func (r *Repo) CloneAt(ctx context.Context, dir, commit string) error {
 	if len(commit) == 64 {
 		init = append(init, "--object-format=sha256")
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := errors.Join(areNames(commit), os.MkdirAll(dir, 0o700)); err != nil {
 		return fmt.Errorf("clone %s: %w", r.root, err)
 	}
 	if _, err := r.git.Run(ctx, git.Call{Dir: dir, Args: append(init, "--", dir)}); err != nil {

@@ -76,10 +76,8 @@ func (r *Repo) Changed(ctx context.Context, from, to string) ([]string, error) {
 // diffTree runs the plumbing command, which heeds none of the user's settings
 // about how diffs should look.
 func (r *Repo) diffTree(ctx context.Context, from, to string, flags ...string) (string, error) {
-	for _, id := range []string{from, to} {
-		if id == "" || strings.HasPrefix(id, "-") {
-			return "", fmt.Errorf("compare trees of %q: %q is not a tree or a commit", r.root, id)
-		}
+	if err := areNames(from, to); err != nil {
+		return "", fmt.Errorf("compare trees of %q: %w", r.root, err)
 	}
 	if from == to {
 		return "", nil // git need not be asked
@@ -94,6 +92,17 @@ func (r *Repo) diffTree(ctx context.Context, from, to string, flags ...string) (
 		return "", fmt.Errorf("compare trees of %q: %w", r.root, err)
 	}
 	return out, nil
+}
+
+// areNames refuses what git would take for an option: ids come from journals, which
+// may be from elsewhere.
+func areNames(ids ...string) error {
+	for _, id := range ids {
+		if id == "" || strings.HasPrefix(id, "-") {
+			return fmt.Errorf("%q is not a tree or a commit", id)
+		}
+	}
+	return nil
 }
 
 // parseNumstat adds up "INS<tab>DEL<tab>PATH" entries; a rename has an empty

@@ -42,7 +42,7 @@ func Adds(ctx context.Context, dir, tree string) (bool, error) {
 	if err != nil || now == tree {
 		return now != tree, err
 	}
-	out, err := r.run(ctx, "diff-tree", "-r", "--name-only", "--no-renames", "--diff-filter=d", tree, now, "--")
+	out, err := r.diffTree(ctx, tree, now, "--name-only", "--no-renames", "--diff-filter=d")
 	if err != nil {
 		return true, fmt.Errorf("compare a work tree: %w", err)
 	}

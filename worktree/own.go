@@ -38,6 +38,9 @@ func (r *Repo) Add(ctx context.Context, spec NewTree) (tree *Repo, notes []strin
 			err = fmt.Errorf("make a work tree in %q: %w", spec.Dir, err)
 		}
 	}()
+	if err := areNames(spec.Base, spec.Tree); err != nil {
+		return nil, nil, err
+	}
 	if err := checkGlobs(spec.Include); err != nil {
 		return nil, nil, err
 	}

@@ -123,6 +123,12 @@ func TestAddLeavesNothingBehindWhenItFails(t *testing.T) {
 		"no such tree": func(s *worktree.NewTree) { s.Tree = strings.Repeat("12", 20) },
 		"bad glob":     func(s *worktree.NewTree) { s.Include = []string{"[a"} },
 		"bad branch":   func(s *worktree.NewTree) { s.Branch = "no..good" },
+		"no commit":    func(s *worktree.NewTree) { s.Base = "" },
+		"an option":    func(s *worktree.NewTree) { s.Base = "-bplan/r1-evil" },
+		"another":      func(s *worktree.NewTree) { s.Base = "--lock" },
+		"an option of the checkout": func(s *worktree.NewTree) {
+			s.Tree = "--index-output=" + filepath.Join(s.Dir, "evil")
+		},
 	} {
 		spec := specFor(t, r)
 		change(&spec)

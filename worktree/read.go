@@ -27,8 +27,8 @@ type Files struct {
 
 // FilesOf lists the files of a tree or commit.
 func (r *Repo) FilesOf(ctx context.Context, tree string) (*Files, error) {
-	if tree == "" || strings.HasPrefix(tree, "-") {
-		return nil, fmt.Errorf("list the files of a tree of %q: %q is not a tree or a commit", r.root, tree)
+	if err := areNames(tree); err != nil {
+		return nil, fmt.Errorf("list the files of a tree of %q: %w", r.root, err)
 	}
 	out, err := r.git.Run(ctx, git.Call{Dir: r.root, Args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", tree}})
 	if err != nil {
