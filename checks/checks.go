@@ -35,7 +35,8 @@ type Config struct {
 	Timeout time.Duration
 	// Quiet is how long a check may neither print anything nor use the processor;
 	// then it hangs. Default 15 minutes before the change, and then 5 minutes or
-	// twice what it took before, whichever is longer; never longer than Timeout.
+	// twice what it took before, whichever is longer; where that is no shorter than
+	// Timeout, it is not looked at.
 	Quiet time.Duration
 	// Grace is how long a check that is stopped may say where it stands, as Go and
 	// the JVM do when they are sent SIGQUIT. Default 5 seconds.

@@ -43,7 +43,9 @@ func (r *Runner) limit(t plan.Trial) time.Duration {
 	return max(laterLimit, limitTimes*t.Took)
 }
 
-// quiet is how long a trial may do nothing, never longer than it may take.
+// quiet is how long a trial may do nothing; 0, for as long as it may take. A watch
+// that could end it only when its time is up as well would on a busy machine be
+// the first of the two, and call a check hung that only took too long.
 func (r *Runner) quiet(t plan.Trial) time.Duration {
 	quiet := max(laterQuiet, quietTimes*t.Took)
 	if t.Baseline {
@@ -52,7 +54,10 @@ func (r *Runner) quiet(t plan.Trial) time.Duration {
 	if r.cfg.Quiet > 0 {
 		quiet = r.cfg.Quiet
 	}
-	return min(quiet, r.limit(t))
+	if quiet >= r.limit(t) {
+		return 0
+	}
+	return quiet
 }
 
 // stillRunning is what ran when a check was stopped, fit to be shown. What is to
