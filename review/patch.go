@@ -2,8 +2,9 @@ package review
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/patch"
 )
 
 // fileChange is what a patch does to one file.
@@ -18,47 +19,44 @@ type fileChange struct {
 	// two lines that stay.
 	addedAt   []int
 	removedAt []int
-	block     int
 }
 
-// readPatch reads a patch as git prints it. A line of content is never taken
-// for a header, because the hunks say how long they are.
-func readPatch(patch string) []fileChange {
+// readPatch is what git printed of a change, file by file.
+func readPatch(diff string) []fileChange {
 	var out []fileChange
-	minus, plus := 0, 0 // lines that are left in the hunk
-	for line := range strings.Lines(patch) {
-		line = strings.TrimSuffix(line, "\n")
-		if n := len(out); n > 0 && (minus > 0 || plus > 0) {
-			f := &out[n-1]
-			switch {
-			case strings.HasPrefix(line, "+"):
-				f.added, f.addedAt = append(f.added, line[1:]), append(f.addedAt, f.block)
-				plus--
-			case strings.HasPrefix(line, "-"):
-				f.removed, f.removedAt = append(f.removed, line[1:]), append(f.removedAt, f.block)
-				minus--
-			case !strings.HasPrefix(line, `\`):
-				minus, plus = minus-1, plus-1
-				f.block++
+	for _, c := range patch.Diff(diff) {
+		f := fileChange{
+			path:    c.To,
+			old:     c.Path,
+			created: c.Op == patch.Add,
+			deleted: c.Op == patch.Delete,
+		}
+		if f.created {
+			f.old = ""
+		}
+		block := 0
+		for _, h := range c.Hunks {
+			block++
+			for _, l := range h.Lines {
+				switch l.Kind {
+				case '+':
+					f.added, f.addedAt = append(f.added, l.Text), append(f.addedAt, block)
+				case '-':
+					f.removed, f.removedAt = append(f.removed, l.Text), append(f.removedAt, block)
+				default:
+					block++
+				}
 			}
-			continue
 		}
-		if rest, ok := strings.CutPrefix(line, "diff --git "); ok {
-			from, to := gitNames(rest)
-			out = append(out, fileChange{path: to, old: from})
-			continue
-		}
-		if len(out) > 0 {
-			minus, plus = out[len(out)-1].header(line)
-		}
+		out = append(out, f)
 	}
 	return out
 }
 
 // Created lists the files that a patch adds, also by giving them another name.
-func Created(patch string) []string {
+func Created(diff string) []string {
 	var out []string
-	for _, f := range readPatch(patch) {
+	for _, f := range readPatch(diff) {
 		if f.created || !f.deleted && f.old != f.path {
 			out = append(out, f.path)
 		}
@@ -67,9 +65,9 @@ func Created(patch string) []string {
 }
 
 // Summary tells what a patch does in a line for each file.
-func Summary(patch string) string {
+func Summary(diff string) string {
 	var b strings.Builder
-	for _, f := range readPatch(patch) {
+	for _, f := range readPatch(diff) {
 		verb := "changed"
 		switch {
 		case f.created:
@@ -82,62 +80,4 @@ func Summary(patch string) string {
 		fmt.Fprintf(&b, "%s: %s, +%d -%d\n", f.path, verb, len(f.added), len(f.removed))
 	}
 	return b.String()
-}
-
-// header reads a line before or between hunks; of a hunk's own header it
-// returns how many lines follow on either side.
-func (f *fileChange) header(line string) (minus, plus int) {
-	switch {
-	case strings.HasPrefix(line, "new file mode"):
-		f.created, f.old = true, ""
-	case strings.HasPrefix(line, "deleted file mode"):
-		f.deleted = true
-	case strings.HasPrefix(line, "rename from "):
-		f.old = unquote(line[len("rename from "):])
-	case strings.HasPrefix(line, "rename to "):
-		f.path = unquote(line[len("rename to "):])
-	case strings.HasPrefix(line, "@@ "):
-		ranges := strings.Fields(line)
-		if len(ranges) > 2 {
-			return spanOf(ranges[1]), spanOf(ranges[2])
-		}
-	}
-	return 0, 0
-}
-
-// spanOf is the number of lines in "-3,7"; "-3" is one line.
-func spanOf(text string) int {
-	_, n, ok := strings.Cut(text, ",")
-	if !ok {
-		return 1
-	}
-	lines, err := strconv.Atoi(n)
-	if err != nil {
-		return 0
-	}
-	return lines
-}
-
-// gitNames reads "a/x b/x"; names with spaces are the same on both sides, or a
-// rename that says them again.
-func gitNames(text string) (from, to string) {
-	if strings.HasPrefix(text, `"`) {
-		if end := strings.Index(text[1:], `" `); end >= 0 {
-			from, to = text[:end+2], text[end+3:]
-		}
-	} else if half := len(text) / 2; len(text)%2 == 1 && text[half] == ' ' &&
-		strings.TrimPrefix(text[:half], "a/") == strings.TrimPrefix(text[half+1:], "b/") {
-		from, to = text[:half], text[half+1:]
-	} else {
-		from, to, _ = strings.Cut(text, " ")
-	}
-	return strings.TrimPrefix(unquote(from), "a/"), strings.TrimPrefix(unquote(to), "b/")
-}
-
-// unquote reads a name as git quotes it.
-func unquote(name string) string {
-	if plain, err := strconv.Unquote(name); err == nil {
-		return plain
-	}
-	return name
 }

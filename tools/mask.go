@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/plan-engine/plan/internal/patch"
 	"github.com/plan-engine/plan/internal/userinfo"
 )
 
@@ -88,31 +89,31 @@ func maskedSame(shown []string) func(line, shown string) bool {
 	}
 }
 
-// unmask makes a hunk one of the lines of a file as they are: the marks in lines that
+// unmaskHunk makes a hunk one of the lines of a file as they are: the marks in lines that
 // stay or go are taken for what stands there, and those in lines that are added for what
 // goes, in order.
-func (h *hunk) unmask(lines []string) {
-	if !strings.Contains(strings.Join(h.side('-'), "\n"), addressMark) {
+func unmaskHunk(h *patch.Hunk, lines []string) {
+	if !strings.Contains(strings.Join(h.Side('-'), "\n"), addressMark) {
 		return
 	}
 	var hidden []string
 	at := 0
-	for i := range h.lines {
-		l := &h.lines[i]
-		if l.kind == '+' {
+	for i := range h.Lines {
+		l := &h.Lines[i]
+		if l.Kind == '+' {
 			continue
 		}
-		if expression := maskedPattern(l.text); l.kind == '-' && l.text != lines[at] && expression != nil {
+		if expression := maskedPattern(l.Text); l.Kind == '-' && l.Text != lines[at] && expression != nil {
 			if found := expression.FindStringSubmatch(lines[at]); found != nil {
 				hidden = append(hidden, found[1:]...)
 			}
 		}
-		l.text = lines[at]
+		l.Text = lines[at]
 		at++
 	}
-	for i := range h.lines {
-		if l := &h.lines[i]; l.kind == '+' {
-			l.text = fill(l.text, &hidden)
+	for i := range h.Lines {
+		if l := &h.Lines[i]; l.Kind == '+' {
+			l.Text = fill(l.Text, &hidden)
 		}
 	}
 }

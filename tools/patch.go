@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/patch"
 )
 
 //go:embed apply_patch.md
@@ -36,14 +38,14 @@ func applyPatchTool() builtin {
 
 // patchFiles are the files that a patch is about, as the tool that carries it out
 // reads it. A patch that it cannot read changes nothing.
-func patchFiles(patch string) ([]string, error) {
-	changes, err := parsePatch(patch)
+func patchFiles(text string) ([]string, error) {
+	changes, err := patch.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	var files []string
 	for _, c := range changes {
-		for _, name := range []string{c.path, c.to} {
+		for _, name := range []string{c.Path, c.To} {
 			if name != "" && !slices.Contains(files, name) {
 				files = append(files, name)
 			}
@@ -54,7 +56,7 @@ func patchFiles(patch string) ([]string, error) {
 
 // workPatch works out every change of a patch.
 func workPatch(ctx context.Context, w *working, args patchArgs) error {
-	changes, err := parsePatch(args.Patch)
+	changes, err := patch.Parse(args.Patch)
 	if err != nil {
 		return fmt.Errorf("%w. Nothing was changed", err)
 	}
@@ -70,74 +72,74 @@ func workPatch(ctx context.Context, w *working, args patchArgs) error {
 }
 
 // apply works one change out.
-func (w *working) apply(ctx context.Context, c change) error {
-	if c.loose {
-		if to, err := w.open(c.to); err == nil && to.present {
-			c.path = c.to
+func (w *working) apply(ctx context.Context, c patch.Change) error {
+	if c.Loose {
+		if to, err := w.open(c.To); err == nil && to.present {
+			c.Path = c.To
 		}
 	}
-	e, err := w.open(c.path)
+	e, err := w.open(c.Path)
 	if err != nil {
 		return err
 	}
 	switch {
 	case e.done:
 		return nil
-	case c.op == opAdd && e.present:
-		return fmt.Errorf("%s exists already, so it cannot be added; update it instead", show(c.path))
-	case c.op == opAdd:
+	case c.Op == patch.Add && e.present:
+		return fmt.Errorf("%s exists already, so it cannot be added; update it instead", show(c.Path))
+	case c.Op == patch.Add:
 		return w.add(e, c)
 	case !e.present:
-		return fmt.Errorf("%s does not exist%s", show(c.path), w.set.nearest(ctx, e.now.path))
-	case c.op == opDelete:
+		return fmt.Errorf("%s does not exist%s", show(c.Path), w.set.nearest(ctx, e.now.path))
+	case c.Op == patch.Delete:
 		return w.drop(e, c)
 	}
 	return w.update(e, c)
 }
 
 // add makes a new file.
-func (w *working) add(e *entry, c change) error {
+func (w *working) add(e *entry, c patch.Change) error {
 	var lines []patchLine
 	ragged := false
-	for _, h := range c.hunks {
-		for _, l := range h.lines {
-			if l.kind != '+' {
+	for _, h := range c.Hunks {
+		for _, l := range h.Lines {
+			if l.Kind != '+' {
 				return fmt.Errorf(
 					"%s is new, so every line of its hunk begins with +, but one is %q",
-					show(c.path),
-					string(l.kind)+brief(l.text),
+					show(c.Path),
+					string(l.Kind)+brief(l.Text),
 				)
 			}
-			lines = append(lines, patchLine{l.text, ending(nil, 0, true, l.cr)})
+			lines = append(lines, patchLine{l.Text, ending(nil, 0, true, l.CR)})
 		}
-		ragged = h.newRagged
+		ragged = h.NewRagged
 	}
 	e.now.data, e.present = joined("", lines, ragged), true
-	e.now.mode, e.now.exists = newFile|executable(c.mode, newFile), false
+	e.now.mode, e.now.exists = newFile|executable(c.Mode, newFile), false
 	w.report("added %s: %s", show(e.now.path), size(e.now.data))
 	return nil
 }
 
 // drop deletes a file. A model that deletes must show that it knows what is lost.
-func (w *working) drop(e *entry, c change) error {
-	if len(c.hunks) == 0 && !e.known && len(e.now.data) > 0 {
+func (w *working) drop(e *entry, c patch.Change) error {
+	if len(c.Hunks) == 0 && !e.known && len(e.now.data) > 0 {
 		return fmt.Errorf(
 			"%s has not been read in this conversation, so it was not deleted. Read it first, or delete it with a "+
 				"command",
-			show(c.path),
+			show(c.Path),
 		)
 	}
-	if len(c.hunks) > 0 {
+	if len(c.Hunks) > 0 {
 		_, lines := patchLines(e.now.data)
-		places, err := fit(texts(lines), c.hunks, e.known)
+		places, err := fit(texts(lines), c.Hunks, e.known)
 		if err != nil {
-			return fmt.Errorf("%s: %w", show(c.path), err)
+			return fmt.Errorf("%s: %w", show(c.Path), err)
 		}
 		if rest := patched(e.now.data, places); len(bytes.TrimPrefix(rest, byteOrderMark)) > 0 {
 			return fmt.Errorf(
 				"%s is to be deleted, but the patch leaves %s of it over; the file has more than the patch knows. "+
 					"Read it again",
-				show(c.path),
+				show(c.Path),
 				count(len(rest), "byte", "bytes"),
 			)
 		}
@@ -148,36 +150,36 @@ func (w *working) drop(e *entry, c change) error {
 }
 
 // update changes a file, and moves or copies it if the patch says so.
-func (w *working) update(e *entry, c change) error {
+func (w *working) update(e *entry, c patch.Change) error {
 	_, lines := patchLines(e.now.data)
-	places, err := fit(texts(lines), c.hunks, e.known)
+	places, err := fit(texts(lines), c.Hunks, e.known)
 	if err != nil {
-		return fmt.Errorf("%s: %w", show(c.path), err)
+		return fmt.Errorf("%s: %w", show(c.Path), err)
 	}
 	to := e
-	if c.to != c.path {
-		if to, err = w.open(c.to); err != nil {
+	if c.To != c.Path {
+		if to, err = w.open(c.To); err != nil {
 			return err
 		}
 		if to.done {
-			e.present = c.op == opCopy
+			e.present = c.Op == patch.Copy
 			return nil
 		}
 		if to != e && to.present {
-			return fmt.Errorf("%s cannot take the name %s: that file exists", show(c.path), show(c.to))
+			return fmt.Errorf("%s cannot take the name %s: that file exists", show(c.Path), show(c.To))
 		}
 	}
 	next := to.now
 	next.data = patched(e.now.data, places)
 	next.mode, next.exists = e.now.mode, e.now.exists
-	if c.mode != 0 {
-		next.mode = next.mode&^0o111 | executable(c.mode, next.mode)
+	if c.Mode != 0 {
+		next.mode = next.mode&^0o111 | executable(c.Mode, next.mode)
 	}
 	said := "updated " + show(e.now.path)
 	if to != e {
 		said = "moved " + show(e.now.path) + " to " + show(next.path)
 		e.present = false
-		if c.op == opCopy {
+		if c.Op == patch.Copy {
 			said = "copied " + show(e.now.path) + " to " + show(next.path)
 			e.present = true
 		}
@@ -204,16 +206,16 @@ func fitted(places []placed) string {
 	added, deleted := 0, 0
 	var odd []string
 	for i, p := range places {
-		for _, l := range p.lines {
-			switch l.kind {
+		for _, l := range p.Lines {
+			switch l.Kind {
 			case '+':
 				added++
 			case '-':
 				deleted++
 			}
 		}
-		if p.at > 0 && p.end > p.start && p.start != p.at-1 {
-			odd = append(odd, fmt.Sprintf("hunk %d was put at line %d, the patch said %d", i+1, p.start+1, p.at))
+		if p.At > 0 && p.end > p.start && p.start != p.At-1 {
+			odd = append(odd, fmt.Sprintf("hunk %d was put at line %d, the patch said %d", i+1, p.start+1, p.At))
 		}
 		if p.loosely {
 			odd = append(odd, fmt.Sprintf("hunk %d fits but for white space at line ends", i+1))

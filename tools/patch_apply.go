@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/patch"
 )
 
 // patchLine is a line of a file that is being patched.
@@ -41,7 +43,7 @@ func texts(lines []patchLine) []string {
 
 // placed is a hunk and where it goes: lines start to end are its old side.
 type placed struct {
-	*hunk
+	*patch.Hunk
 	start, end int
 	loosely    bool // white space at line ends was ignored
 }
@@ -54,12 +56,12 @@ type fitting struct {
 }
 
 // fit places every hunk or says which does not fit.
-func fit(lines []string, hunks []hunk, known bool) ([]placed, error) {
+func fit(lines []string, hunks []patch.Hunk, known bool) ([]placed, error) {
 	f := &fitting{lines: lines, known: known}
 	for i := range hunks {
 		h := &hunks[i]
-		for j := range h.lines {
-			h.lines[j].text = strings.TrimPrefix(h.lines[j].text, string(byteOrderMark))
+		for j := range h.Lines {
+			h.Lines[j].Text = strings.TrimPrefix(h.Lines[j].Text, string(byteOrderMark))
 		}
 		p, err := f.place(h)
 		if err != nil {
@@ -72,15 +74,15 @@ func fit(lines []string, hunks []hunk, known bool) ([]placed, error) {
 
 // place finds the place of one hunk: where its lines are exactly, or else but
 // for white space at line ends, or else but for what the reader is not shown of them.
-func (f *fitting) place(h *hunk) (placed, error) {
-	want := h.side('-')
+func (f *fitting) place(h *patch.Hunk) (placed, error) {
+	want := h.Side('-')
 	if len(want) == 0 {
 		at, err := f.insertion(h)
 		if err == nil && !f.free(at, at) {
 			err = fmt.Errorf("adds lines at line %d, in the middle of another hunk: make one hunk of the two", at+1)
 		}
 		return placed{
-			hunk:  h,
+			Hunk:  h,
 			start: at,
 			end:   at,
 		}, err
@@ -101,8 +103,8 @@ func (f *fitting) place(h *hunk) (placed, error) {
 		if !ok {
 			return placed{}, errors.New(ambiguous(found))
 		}
-		h.unmask(f.lines[at : at+len(want)])
-		exact := slices.Equal(f.lines[at:at+len(want)], h.side('-'))
+		unmaskHunk(h, f.lines[at:at+len(want)])
+		exact := slices.Equal(f.lines[at:at+len(want)], h.Side('-'))
 		return placed{h, at, at + len(want), !exact}, nil
 	}
 	return placed{}, errors.New(f.missing(h, want))
@@ -126,23 +128,23 @@ func (f *fitting) free(start, end int) bool {
 
 // choose picks one of several places for n lines by what the hunk says about
 // where it is.
-func (f *fitting) choose(h *hunk, found []int, n int) (int, bool) {
+func (f *fitting) choose(h *patch.Hunk, found []int, n int) (int, bool) {
 	if len(found) == 1 {
 		return found[0], true
 	}
 	last := found[len(found)-1]
-	if h.end && last+n == len(f.lines) {
+	if h.End && last+n == len(f.lines) {
 		return last, true
 	}
-	if below := f.below(h.anchors, found); len(below) > 0 {
+	if below := f.below(h.Anchors, found); len(below) > 0 {
 		return below[0], len(below) == 1
 	}
-	if h.at >= 0 {
-		stated := h.at - 1 + f.drift()
+	if h.At >= 0 {
+		stated := h.At - 1 + f.drift()
 		if slices.Contains(found, stated) {
 			return stated, true
 		}
-		if h.counted() {
+		if h.Counted() {
 			return nearestTo(stated, found)
 		}
 	}
@@ -160,8 +162,8 @@ func (f *fitting) choose(h *hunk, found []int, n int) (int, bool) {
 // drift is how far from where it said that it was the last hunk was found.
 func (f *fitting) drift() int {
 	for _, p := range slices.Backward(f.placed) {
-		if p.at > 0 && p.end > p.start {
-			return p.start - (p.at - 1)
+		if p.At > 0 && p.end > p.start {
+			return p.start - (p.At - 1)
 		}
 	}
 	return 0
@@ -224,16 +226,16 @@ func (f *fitting) anchored(anchors []string) []int {
 }
 
 // insertion finds the place of a hunk that only adds lines.
-func (f *fitting) insertion(h *hunk) (int, error) {
-	switch anchored := f.anchored(h.anchors); {
+func (f *fitting) insertion(h *patch.Hunk) (int, error) {
+	switch anchored := f.anchored(h.Anchors); {
 	case len(f.lines) == 0:
 		return 0, nil
-	case h.end:
+	case h.End:
 		return len(f.lines), nil
 	case len(anchored) == 1:
 		return anchored[0] + 1, nil
-	case h.old == 0 && f.known && h.at+f.drift() <= len(f.lines):
-		return max(h.at+f.drift(), 0), nil
+	case h.Old == 0 && f.known && h.At+f.drift() <= len(f.lines):
+		return max(h.At+f.drift(), 0), nil
 	}
 	return 0, errors.New(
 		"only adds lines, and nothing proves where they go: give it lines of context, beginning with a blank, " +
@@ -255,18 +257,18 @@ func ambiguous(found []int) string {
 }
 
 // missing says that a hunk's lines are not there, and what is.
-func (f *fitting) missing(h *hunk, want []string) string {
+func (f *fitting) missing(h *patch.Hunk, want []string) string {
 	said := "does not fit: the file does not have its lines. "
-	after := h.side('+')
+	after := h.Side('+')
 	made := f.matches(after, func(a, b string) bool { return a == b })
 	if len(made) == 1 && len(strings.Join(after, "\n")) > 8 {
 		return fmt.Sprintf("seems to be applied already: the file has its new lines at line %d:\n", made[0]+1) +
 			numbered(f.lines, made[0], made[0]+len(after)+1) + "Leave this hunk out, or read the file again"
 	}
 	line, _ := nearestRegion(f.lines, want)
-	if line == 0 && h.at > 0 && h.at <= len(f.lines) {
+	if line == 0 && h.At > 0 && h.At <= len(f.lines) {
 		said += "At the line it states there is:\n"
-		line = h.at
+		line = h.At
 	} else if line > 0 {
 		said += "The most similar part of the file is:\n"
 	}
@@ -286,26 +288,26 @@ func patched(data []byte, hunks []placed) []byte {
 	})
 	ragged := len(lines) > 0 && lines[len(lines)-1].eol == ""
 	cr := slices.ContainsFunc(hunks, func(p placed) bool {
-		return slices.ContainsFunc(p.lines, func(l hunkLine) bool { return l.cr })
+		return slices.ContainsFunc(p.Lines, func(l patch.Line) bool { return l.CR })
 	})
 	var out []patchLine
 	at := 0
 	for _, p := range hunks {
 		out = append(out, lines[at:p.start]...)
 		at = p.start
-		for _, l := range p.lines {
-			switch l.kind {
+		for _, l := range p.Lines {
+			switch l.Kind {
 			case ' ':
 				out = append(out, lines[at])
 				at++
 			case '-':
 				at++
 			default:
-				out = append(out, patchLine{l.text, ending(lines, at, cr, l.cr)})
+				out = append(out, patchLine{l.Text, ending(lines, at, cr, l.CR)})
 			}
 		}
-		if p.end == len(lines) && (p.oldRagged || p.newRagged) {
-			ragged = p.newRagged
+		if p.end == len(lines) && (p.OldRagged || p.NewRagged) {
+			ragged = p.NewRagged
 		}
 	}
 	return joined(bom, append(out, lines[at:]...), ragged)

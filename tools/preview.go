@@ -70,7 +70,7 @@ func readForPreview(dir, name string) (text, from string, err error) {
 	info, err := root.Stat(path.Clean(name))
 	switch {
 	case os.IsNotExist(err):
-		return "", devNull, nil
+		return "", os.DevNull, nil
 	case err != nil:
 		return "", "", fmt.Errorf("it cannot be read: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > previewFile:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/patch"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -20,15 +21,15 @@ func (r *Repo) Diff(ctx context.Context, from, to string) (string, error) {
 		"-p", "-M", "-l1000", "--abbrev=12", "--indent-heuristic",
 		"--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/",
 	}
-	patch, err := r.diffTree(ctx, from, to, flags...)
-	if err != nil || !strings.Contains(patch, "\nBinary files ") {
-		return patch, err
+	out, err := r.diffTree(ctx, from, to, flags...)
+	if err != nil || !strings.Contains(out, "\nBinary files ") {
+		return out, err
 	}
 	texts, err := r.diffTree(ctx, from, to, append(flags, "--text")...)
 	if err != nil {
 		return "", err
 	}
-	shown, whole := filesOf(patch), filesOf(texts)
+	shown, whole := patch.Files(out), patch.Files(texts)
 	if len(shown) != len(whole) {
 		return texts, nil // a text has a line that looks like the head of a file
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plan-engine/plan/internal/patch"
 	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/worktree/git"
@@ -16,38 +17,26 @@ import (
 
 // Inert is a patch of the change between two trees that a terminal can be given:
 // files with characters that act on one, or are not seen, are in it as git writes
-// binary files, which git apply takes as well. Patch is what [Repo.Diff] or
+// binary files, which git apply takes as well. Text is what [Repo.Diff] or
 // [Repo.Patch] says of the change.
-func (r *Repo) Inert(ctx context.Context, from, to, patch string) (string, error) {
-	if sanitize.IsInert(patch) {
-		return patch, nil
+func (r *Repo) Inert(ctx context.Context, from, to, text string) (string, error) {
+	if sanitize.IsInert(text) {
+		return text, nil
 	}
 	binary, err := r.binaryPatch(ctx, from, to)
 	if err != nil {
 		return "", err
 	}
-	texts, binaries := filesOf(patch), filesOf(binary)
+	texts, binaries := patch.Files(text), patch.Files(binary)
 	if len(texts) != len(binaries) {
 		return binary, nil // what counts as renamed depends on how files are read
 	}
-	for i, text := range texts {
-		if !sanitize.IsInert(text) {
+	for i, file := range texts {
+		if !sanitize.IsInert(file) {
 			texts[i] = binaries[i]
 		}
 	}
 	return strings.Join(texts, ""), nil
-}
-
-// filesOf parts a patch into what it says of each file.
-func filesOf(patch string) []string {
-	var out []string
-	for line := range strings.Lines(patch) {
-		if strings.HasPrefix(line, "diff --git ") || len(out) == 0 {
-			out = append(out, "")
-		}
-		out[len(out)-1] += line
-	}
-	return out
 }
 
 // binaryPatch is the change as a patch in which every file counts as binary and

@@ -1,11 +1,12 @@
 package page
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	udiff "github.com/aymanbagabas/go-udiff"
+
+	"github.com/plan-engine/plan/internal/patch"
 )
 
 // File is what a change does to one file.
@@ -28,80 +29,72 @@ type Line struct {
 // mostLines is how much of a file's change a page shows.
 const mostLines = 1500
 
-// filesOf reads a unified diff as git prints it.
+// filesOf is what git printed of a change, as the page shows it.
 func filesOf(diff string) []File {
 	var out []File
-	old, now := 0, 0
-	for text := range strings.Lines(diff) {
-		text = strings.TrimRight(text, "\r\n")
-		if rest, ok := strings.CutPrefix(text, "diff --git "); ok {
-			_, name, _ := strings.Cut(rest, " b/")
-			out = append(out, File{Name: name})
-			old, now = 0, 0
-			continue
-		}
-		if len(out) == 0 {
-			continue
-		}
-		f := &out[len(out)-1]
-		line := Line{Text: text}
-		switch {
-		case strings.HasPrefix(text, "@@ "):
-			line.Look = "hunk"
-			old, now = hunk(text)
-		case old == 0 && now == 0: // what stands before the first hunk
-			if name, ok := strings.CutPrefix(text, "+++ b/"); ok {
-				f.Name = name
+	for _, c := range patch.Diff(diff) {
+		f := File{Name: c.To}
+		for _, text := range c.Header {
+			if !isDull(text) {
+				f.add(Line{Look: "hunk", Text: text})
 			}
-			if isDull(text) {
-				continue
-			}
-			line.Look = "hunk"
-		case strings.HasPrefix(text, "+"):
-			line.Look, line.New, line.Text = "add", strconv.Itoa(now), text[1:]
-			now++
-			f.Added++
-		case strings.HasPrefix(text, "-"):
-			line.Look, line.Old, line.Text = "del", strconv.Itoa(old), text[1:]
-			old++
-			f.Removed++
-		case strings.HasPrefix(text, "\\"):
-			line.Look = "hunk"
-		default:
-			line.Old, line.New, line.Text = strconv.Itoa(old), strconv.Itoa(now), strings.TrimPrefix(text, " ")
-			old++
-			now++
 		}
-		if len(f.Lines) < mostLines {
-			f.Lines = append(f.Lines, line)
-		} else {
-			f.More++
+		for _, h := range c.Hunks {
+			f.hunk(h)
 		}
+		out = append(out, f)
 	}
 	return out
 }
 
+func (f *File) add(l Line) {
+	if len(f.Lines) < mostLines {
+		f.Lines = append(f.Lines, l)
+	} else {
+		f.More++
+	}
+}
+
+// hunk adds one place of the change.
+func (f *File) hunk(h patch.Hunk) {
+	f.add(Line{Look: "hunk", Text: h.Header})
+	old, now := max(h.At, 1), max(h.NewAt, 1)
+	for _, l := range h.Lines {
+		line := Line{Text: l.Text}
+		switch l.Kind {
+		case '+':
+			line.Look, line.New = "add", strconv.Itoa(now)
+			now++
+			f.Added++
+		case '-':
+			line.Look, line.Old = "del", strconv.Itoa(old)
+			old++
+			f.Removed++
+		default:
+			line.Old, line.New = strconv.Itoa(old), strconv.Itoa(now)
+			old++
+			now++
+		}
+		f.add(line)
+	}
+	switch {
+	case h.OldRagged && h.NewRagged:
+		f.add(Line{Look: "hunk", Text: "No newline at the end of the file"})
+	case h.OldRagged:
+		f.add(Line{Look: "hunk", Text: "No newline at the end of the file before"})
+	case h.NewRagged:
+		f.add(Line{Look: "hunk", Text: "No newline at the end of the file any more"})
+	}
+}
+
 // isDull reports whether a line before the first hunk says nothing but names and hashes.
 func isDull(text string) bool {
-	for _, prefix := range []string{"index ", "--- ", "+++ "} {
+	for _, prefix := range []string{"diff --git ", "index ", "--- ", "+++ "} {
 		if strings.HasPrefix(text, prefix) {
 			return true
 		}
 	}
 	return false
-}
-
-// hunk reads where a hunk begins, before and after.
-func hunk(text string) (old, now int) {
-	if _, err := fmt.Sscanf(text, "@@ -%d", &old); err != nil {
-		old = 1
-	}
-	if _, rest, ok := strings.Cut(text, " +"); !ok {
-		now = 1
-	} else if _, err := fmt.Sscanf(rest, "%d", &now); err != nil {
-		now = 1
-	}
-	return max(old, 1), max(now, 1)
 }
 
 // Pair is a line of two versions of a plan side by side.

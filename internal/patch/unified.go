@@ -1,4 +1,4 @@
-package tools
+package patch
 
 import (
 	"io/fs"
@@ -20,8 +20,8 @@ type header struct {
 }
 
 // unified reads a unified diff.
-func (p *patchParser) unified() ([]change, error) {
-	var changes []change
+func (p *parser) unified() ([]Change, error) {
+	var changes []Change
 	for !p.done() {
 		line := p.line(0)
 		switch {
@@ -46,38 +46,33 @@ func (p *patchParser) unified() ([]change, error) {
 }
 
 // file reads what is said about one file.
-func (p *patchParser) file() (change, error) {
+func (p *parser) file() (Change, error) {
 	p.crlf = strings.HasSuffix(p.lines[p.i], "\r")
 	start := p.i
 	var h header
 	for !p.done() && !strings.HasPrefix(p.line(0), "@@") && p.extended(&h) {
 		p.i++
 	}
-	fail := func(format string, args ...any) (change, error) {
-		at := patchParser{i: start}
-		return change{}, at.errorf(format, args...)
-	}
-	if h.refused != "" {
-		return fail("%s", h.refused)
-	}
 	c, ok := h.change()
-	if !ok {
+	c.Line, c.Header = start+1, p.lines[start:p.i]
+	fail := func(format string, args ...any) (Change, error) {
+		at := parser{i: start}
+		return c, at.errorf(format, args...)
+	}
+	if !ok && h.refused == "" {
 		return fail("cannot tell which file is meant; put --- a/FILE and +++ b/FILE before the hunks")
 	}
 	hunks, err := p.hunks()
-	if err != nil {
-		return c, err
+	c.Hunks = hunks
+	if err == nil && len(hunks) == 0 && h.named && h.refused == "" {
+		return fail("%s has no hunk", c.Path)
 	}
-	c.hunks = hunks
-	if len(hunks) == 0 && h.named {
-		return fail("%s has no hunk", c.path)
-	}
-	return c, nil
+	return c, err
 }
 
 // extended reads one line before the hunks. It reports false for a line that
 // is not of the header any more.
-func (p *patchParser) extended(h *header) bool {
+func (p *parser) extended(h *header) bool {
 	line := p.line(0)
 	key, value := line, ""
 	for _, k := range headerKeys {
@@ -107,7 +102,7 @@ func (p *patchParser) extended(h *header) bool {
 		h.added, h.deleted = h.added || key == "new file mode ", h.deleted || key == "deleted file mode "
 		h.setMode(value)
 	case "GIT binary patch", "Binary files ":
-		h.refused = "the change is binary, and apply_patch changes text only; use a command"
+		h.refused = "the change is binary, and a patch changes text only; use a command"
 	case "old mode ", "similarity index ", "dissimilarity index ", "index ":
 	default:
 		return false
@@ -129,9 +124,9 @@ func (h *header) setMode(value string) {
 	case err != nil:
 		h.refused = "the file mode " + strconv.Quote(value) + " is not one that git writes"
 	case mode == 0o120000:
-		h.refused = "apply_patch does not change symbolic links; use a command (ln -s)"
+		h.refused = "a patch does not change symbolic links; use a command (ln -s)"
 	case mode == 0o160000:
-		h.refused = "apply_patch does not change submodules; use a git command"
+		h.refused = "a patch does not change submodules; use a git command"
 	default:
 		h.mode = fs.FileMode(mode) & 0o777
 	}
@@ -158,27 +153,29 @@ func unquoted(name string) string {
 }
 
 // change makes a change of a header; false if it names no file.
-func (h *header) change() (change, bool) {
+func (h *header) change() (Change, bool) {
 	if h.old == "" && h.new == "" {
 		h.old, h.new = gitNames(h.git)
 	}
 	from, to := h.names()
-	c := change{
-		op:    opUpdate,
-		path:  from,
-		to:    to,
-		mode:  h.mode,
-		loose: from != to && !h.moved,
+	c := Change{
+		Op:    Update,
+		Path:  from,
+		To:    to,
+		Mode:  h.mode,
+		Loose: from != to && !h.moved,
+
+		Refused: h.refused,
 	}
 	switch {
 	case h.added:
-		c.op, c.path = opAdd, to
+		c.Op, c.Path = Add, to
 	case h.deleted:
-		c.op, c.to = opDelete, from
+		c.Op, c.To = Delete, from
 	case h.copied:
-		c.op = opCopy
+		c.Op = Copy
 	}
-	return c, c.path != "" && c.path != devNull && c.to != "" && c.to != devNull
+	return c, c.Path != "" && c.Path != devNull && c.To != "" && c.To != devNull
 }
 
 // names returns the paths without the a/ and b/ that git puts before them.
