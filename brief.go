@@ -15,30 +15,30 @@ type Brief struct {
 
 	Before string // what the run came to that this one continues, "" for none
 
-	Notice  string        // what to tell the conversation before its next turn
-	Replan  string        // Plan, Review: why the earlier plan was given up
-	Earlier *PlanDoc      // Review: the plan that was given up last, nil for none
-	Asked   bool          // Implement: it has asked for another plan before, which it may once in a run
-	Said    []string      // what the person has said since, oldest first
-	Context []Message     // Explore: the frozen conversation it starts from
-	Report  string        // Plan: what Explore found
-	Carried [][]Event     // Plan, Implement: the conversations that it goes on from, oldest first
-	Sibling string        // Plan: a plan that a person approved for the same work elsewhere
-	Plan    *PlanDoc      // Implement, Review, Critique; and Plan when it replans
-	Remarks string        // Plan: what is to be changed about the plan
-	By      string        // Plan: whose Remarks they are: person, critique
-	Diff    string        // Review: the change so far, against the start
-	Since   string        // Review after the first: the change since the last one
-	Checks  []CheckResult // Implement: the baseline; Review: the latest of each
-	Failed  []CheckResult // Implement: required checks that fail after this attempt, which goes on for them
-	Base    []CheckResult // Review: the baseline
-	Gaps    []Gap         // every gap of this run, open and closed
-	Noticed []Finding     // Review: what the workflow itself noticed
-	Past    []Event       // what this conversation has journalled already
-	Trees   Trees         // what git shows where commands run
-	Change  Trees         // Review: the trees that the change lies between
-	Closing string        // Review: the implementer's last words; only its answers to gaps and what it left open are used
-	Last    *Judgement    // Implement and Review after a review: what that came to
+	Notice   string        // what to tell the conversation before its next turn
+	Replan   string        // Plan, Review: why the earlier plan was given up
+	Earlier  *PlanDoc      // Review: the plan that was given up last, nil for none
+	Asked    bool          // Implement: it has asked for another plan before, which it may once in a run
+	Guidance []string      // what the person has said since, oldest first
+	Context  []Message     // Explore: the frozen conversation it starts from
+	Report   string        // Plan: what Explore found
+	Carried  [][]Event     // Plan, Implement: the conversations that it goes on from, oldest first
+	Sibling  string        // Plan: a plan that a person approved for the same work elsewhere
+	Plan     *PlanDoc      // Implement, Review, Critique; and Plan when it replans
+	Remarks  string        // Plan: what is to be changed about the plan
+	By       string        // Plan: whose Remarks they are: person, critique
+	Diff     string        // Review: the change so far, against the start
+	Since    string        // Review after the first: the change since the last one
+	Checks   []CheckResult // Implement: the baseline; Review: the latest of each
+	Failed   []CheckResult // Implement: required checks that fail after this attempt, which goes on for them
+	Base     []CheckResult // Review: the baseline
+	Gaps     []Gap         // every gap of this run, open and closed
+	Noticed  []Finding     // Review: what the workflow itself noticed
+	Past     []Event       // what this conversation has journalled already
+	Trees    Trees         // what git shows where commands run
+	Change   Trees         // Review: the trees that the change lies between
+	Closing  string        // Review: the implementer's last words; only its answers to gaps and what it left open are used
+	Last     *Judgement    // Implement and Review after a review: what that came to
 
 	// Ready waits for what commands need, and fails where the run cannot go on without.
 	// Nil: it is there.

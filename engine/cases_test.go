@@ -130,14 +130,14 @@ func reviewed(text string) plan.Outcome {
 // gate is what a person decides at the gate behind the plan, in the table's words.
 // Whatever is no clear yes and no change is a gate that was closed: it decides
 // nothing, and the run waits until it is cancelled.
-func gate(decision, feedback string) desk {
+func gate(decision, feedback string) rulings {
 	switch decision {
 	case "approve":
-		return desk{1: {Approved: true, By: "person"}}
+		return rulings{1: {Approved: true, By: "person"}}
 	case "edit":
-		return desk{1: {Text: feedback, By: "person"}, 2: {Approved: true, By: "person"}}
+		return rulings{1: {Text: feedback, By: "person"}, 2: {Approved: true, By: "person"}}
 	}
-	return desk{}
+	return rulings{}
 }
 
 // TestPhaseCases: an aborted run is one that ends without an approval.

@@ -56,7 +56,7 @@ func (e *Engine) check(ctx context.Context, baseline bool) error {
 			continue
 		}
 		done[c.Command] = true
-		if err := e.settleCheck(ctx, c, baseline); err != nil {
+		if err := e.resolveCheck(ctx, c, baseline); err != nil {
 			return err
 		}
 	}
@@ -142,9 +142,9 @@ func (e *Engine) detected() []plan.Check {
 	return found
 }
 
-// settleCheck finds out how a check stands, with as little work as that takes:
+// resolveCheck finds out how a check stands, with as little work as that takes:
 // the result may be known from another run, or be the baseline's still.
-func (e *Engine) settleCheck(ctx context.Context, c plan.Check, baseline bool) error {
+func (e *Engine) resolveCheck(ctx context.Context, c plan.Check, baseline bool) error {
 	if !baseline {
 		if res, ok, err := e.untouched(ctx, c); err != nil || ok {
 			return e.tellCheck(ctx, res, nil, err)

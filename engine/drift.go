@@ -145,7 +145,7 @@ func (e *Engine) accept(ctx context.Context, d *plan.Drift) error {
 }
 
 // mergeIntoOrigin sees to it that what drifted does not count as the run's change. What
-// is there to be reviewed is what the tree holds, whoever put it there.
+// is there to be reviewed is what the tree holds, no matter who put it there.
 func (e *Engine) mergeIntoOrigin(ctx context.Context, d *plan.Drift, now string) error {
 	if e.cfg.OriginMerger == nil || d.From == "" || e.reviewsFirst() {
 		return nil

@@ -148,10 +148,10 @@ func TestAPlanIsCritiquedOnce(t *testing.T) {
 	}
 }
 
-// desk is what a person has decided, by version.
-type desk map[int]engine.Ruling
+// rulings is what a person has decided, by version.
+type rulings map[int]engine.Ruling
 
-func (d desk) Ruling(_ context.Context, doc plan.PlanDoc) (*engine.Ruling, error) {
+func (d rulings) Ruling(_ context.Context, doc plan.PlanDoc) (*engine.Ruling, error) {
 	if r, ok := d[doc.Version]; ok {
 		return &r, nil
 	}
@@ -176,14 +176,14 @@ func TestAPlanWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.cfg.ApprovePlan, b.cfg.PlanApprover = true, desk{}
+			b.cfg.ApprovePlan, b.cfg.PlanApprover = true, rulings{}
 			for i, r := range c.rulings {
 				b.finish()
 				end := b.finish() // waiting on asks no person again
 				if end.Parked == nil || end.Parked.Reason != plan.ParkApproval || end.ExitCode != plan.ExitWaiting || end.Parked.Waiting[0].Call != plan.PlanCall(i+1) {
 					t.Fatalf("process %d ends as %+v", i+1, end)
 				}
-				b.cfg.PlanApprover = desk{i + 1: r}
+				b.cfg.PlanApprover = rulings{i + 1: r}
 			}
 			if end := b.finish(); end.State != c.want {
 				t.Errorf("the run is %s, want %s", end.State, c.want)
@@ -216,7 +216,7 @@ func TestPlanningGoesOnAnywhere(t *testing.T) {
 	t.Parallel()
 	stage := func(b *bench) {
 		b.cfg.Critique, b.cfg.ApprovePlan = true, true
-		b.cfg.PlanApprover = desk{2: {Text: "smaller", By: "person"}, 3: {Approved: true, By: "person"}}
+		b.cfg.PlanApprover = rulings{2: {Text: "smaller", By: "person"}, 3: {Approved: true, By: "person"}}
 		b.crew.outcome = func(brief plan.Brief) plan.Outcome {
 			if brief.Phase == plan.Critique {
 				return plan.Outcome{Remarks: "forgets a caller"}

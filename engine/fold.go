@@ -38,8 +38,8 @@ type Run struct {
 	// of its start.
 	Settings *plan.SettingsChanged
 
-	// Said is what the person has said while the run went on, oldest first.
-	Said []string
+	// Guidance is what the person has said while the run went on, oldest first.
+	Guidance []string
 
 	Usage  plan.Usage
 	Cost   float64 // USD
@@ -223,9 +223,9 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 	case plan.VerdictGiven:
 		r.Verdicts = append(r.Verdicts, b.Judgement)
 	case plan.Steering:
-		r.Said = append(r.Said, b.Text)
+		r.Guidance = append(r.Guidance, b.Text)
 	case plan.FollowUp:
-		r.Said = append(r.Said, b.Text)
+		r.Guidance = append(r.Guidance, b.Text)
 	case plan.GapChange:
 		r.applyGap(b.Gap)
 	case plan.ToolEnd:

@@ -46,7 +46,7 @@ func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 		doc := *out.Plan
 		doc.Version = len(e.run.Plans) + 1
 		if !e.wantsCritique() && !e.wantsApproval() {
-			return e.settle(ctx, "", plan.PlanMade{PlanDoc: doc})
+			return e.leavePlanning(ctx, "", plan.PlanMade{PlanDoc: doc})
 		}
 		end := e.event(plan.PhaseEnd{Reason: plan.EndCompleted})
 		if err := e.emit(ctx, end, e.event(plan.PlanMade{PlanDoc: doc})); err != nil {
@@ -59,7 +59,7 @@ func (e *Engine) plan(ctx context.Context) (*plan.Parked, error) {
 	if e.wantsApproval() {
 		return e.approval(ctx)
 	}
-	return e.settle(ctx, "")
+	return e.leavePlanning(ctx, "")
 }
 
 func (e *Engine) wantsCritique() bool { return e.cfg.Critique && !e.run.critiqued }
@@ -72,9 +72,9 @@ const mostUnread = 3
 // unreadAtPlan is why a plan was written anew for such a request.
 const unreadAtPlan = "a further request came that the plan does not answer"
 
-// settle is the move that follows from a plan. One that ends the run is written anew
+// leavePlanning is the move that follows from a plan. One that ends the run is written anew
 // where a person has said something that the planner has not read.
-func (e *Engine) settle(ctx context.Context, why string, results ...plan.Body) (*plan.Parked, error) {
+func (e *Engine) leavePlanning(ctx context.Context, why string, results ...plan.Body) (*plan.Parked, error) {
 	if !e.cfg.PlanOnly {
 		return nil, e.move(ctx, evPlan, why, results...)
 	}
@@ -162,14 +162,14 @@ func (e *Engine) approval(ctx context.Context) (*plan.Parked, error) {
 	case r.Approved && r.Plan != nil:
 		edited := *r.Plan
 		edited.Version, edited.By = doc.Version+1, "person"
-		return e.settle(
+		return e.leavePlanning(
 			ctx,
 			fmt.Sprintf("version %d of the plan was approved with changes", doc.Version),
 			resolved,
 			plan.PlanMade{PlanDoc: edited},
 		)
 	case r.Approved:
-		return e.settle(ctx, "", resolved)
+		return e.leavePlanning(ctx, "", resolved)
 	case r.Rejected:
 		return nil, e.finish(ctx, evCancel, because("the plan was rejected", r.Text), resolved)
 	}

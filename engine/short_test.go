@@ -74,7 +74,7 @@ func TestTheShortWay(t *testing.T) {
 				if c.cfg != nil {
 					c.cfg(&b.cfg)
 				}
-				b.cfg.PlanApprover = desk{}
+				b.cfg.PlanApprover = rulings{}
 				if killed {
 					killAfter(t, b, plan.TypeWay)
 				}
@@ -83,7 +83,7 @@ func TestTheShortWay(t *testing.T) {
 					if end.Parked == nil || end.Parked.Reason != plan.ParkApproval {
 						t.Fatalf("it does not ask, but ended with %+v", end)
 					}
-					b.cfg.PlanApprover = desk{i + 1: r}
+					b.cfg.PlanApprover = rulings{i + 1: r}
 					end = b.finish()
 				}
 				if end.State != c.want {

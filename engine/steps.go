@@ -267,21 +267,21 @@ func (e *Engine) phase(ctx context.Context, p plan.Phase, fill func(*plan.Brief)
 		}
 	}
 	brief := plan.Brief{
-		Run:     e.run.ID,
-		Phase:   p,
-		Attempt: e.run.Attempt(p),
-		Conv:    conv,
-		Request: e.run.Start.Request,
-		Aim:     e.run.Start.Aim,
-		Claimed: e.run.Start.Against != nil && e.run.Start.Against.Claimed,
-		Before:  e.run.Start.Before,
-		Said:    e.run.Said,
-		Gaps:    slices.Clone(e.run.Gaps),
-		Past:    past,
-		Spent:   e.run.Usage,
-		Cost:    e.run.Cost,
-		Notice:  e.run.notice(),
-		Trees:   e.run.trees(),
+		Run:      e.run.ID,
+		Phase:    p,
+		Attempt:  e.run.Attempt(p),
+		Conv:     conv,
+		Request:  e.run.Start.Request,
+		Aim:      e.run.Start.Aim,
+		Claimed:  e.run.Start.Against != nil && e.run.Start.Against.Claimed,
+		Before:   e.run.Start.Before,
+		Guidance: e.run.Guidance,
+		Gaps:     slices.Clone(e.run.Gaps),
+		Past:     past,
+		Spent:    e.run.Usage,
+		Cost:     e.run.Cost,
+		Notice:   e.run.notice(),
+		Trees:    e.run.trees(),
 	}
 	if brief.Carried, err = e.carried(ctx, p); err != nil {
 		return plan.Outcome{}, err

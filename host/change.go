@@ -90,8 +90,8 @@ func (h *Host) SizeOf(ctx context.Context, run *engine.Run) (plan.DiffStat, erro
 	return c.Stat(ctx)
 }
 
-// Moved is what was done to a work tree.
-type Moved struct {
+// ApplyResult is what was done to a work tree.
+type ApplyResult struct {
 	ID plan.RunID `json:"id"`
 	// Result is applied, restored, undone, committed, nothing or conflicts; with
 	// Check what it would be.
@@ -106,7 +106,7 @@ type Moved struct {
 	Undo       string   `json:"undo,omitempty"` // ref of the tree as it was
 }
 
-// What a [Moved] can have come to.
+// What a [ApplyResult] can have come to.
 const (
 	ResultApplied   = "applied"
 	ResultRestored  = "restored"
@@ -146,8 +146,8 @@ type Apply struct {
 // Apply brings the change of a run to a work tree, as three-way merges do: what
 // was done there in the meantime stays, and so do the index and branches.
 // Applying twice does no harm. Conflicts are an error, with what they are in the
-// [Moved]; without Markers nothing was changed then.
-func (h *Host) Apply(ctx context.Context, run *engine.Run, a Apply) (m Moved, err error) {
+// [ApplyResult]; without Markers nothing was changed then.
+func (h *Host) Apply(ctx context.Context, run *engine.Run, a Apply) (m ApplyResult, err error) {
 	if err := RequireApproved(run, a.Anyway); err != nil {
 		return m, err
 	}
@@ -218,7 +218,7 @@ func RequireApproved(run *engine.Run, anyway bool) error {
 
 // CommitOnBranch commits the change of a run that works in a tree of its own on
 // the branch of that tree, whatever the run came to. Doing so twice does no harm.
-func (h *Host) CommitOnBranch(ctx context.Context, run *engine.Run) (m Moved, err error) {
+func (h *Host) CommitOnBranch(ctx context.Context, run *engine.Run) (m ApplyResult, err error) {
 	c, err := h.ChangeOf(ctx, run)
 	if err != nil {
 		return m, err
@@ -227,7 +227,7 @@ func (h *Host) CommitOnBranch(ctx context.Context, run *engine.Run) (m Moved, er
 }
 
 // commitChange commits a change that was made in a run's own tree on the branch of it.
-func (h *Host) commitChange(ctx context.Context, run *engine.Run, c Change) (m Moved, err error) {
+func (h *Host) commitChange(ctx context.Context, run *engine.Run, c Change) (m ApplyResult, err error) {
 	tree, err := h.treeOf(ctx, run)
 	var elsewhere *elsewhereError
 	if errors.As(err, &elsewhere) {
@@ -256,8 +256,8 @@ func (h *Host) mergeChange(
 	c Change,
 	a Apply,
 	hold *worktree.Hold,
-) (Moved, error) {
-	out := Moved{
+) (ApplyResult, error) {
+	out := ApplyResult{
 		ID:     run.ID,
 		Result: ResultApplied,
 		Check:  a.Check,
@@ -275,7 +275,7 @@ func (h *Host) mergeChange(
 		Keep:   keepBothSides(ctx, c.Repo, run.ID, "apply", &made),
 		Intent: hold.Intent(),
 	}
-	var moved worktree.Moved
+	var moved worktree.MergeResult
 	var err error
 	switch {
 	case a.Branch != "":
@@ -301,7 +301,7 @@ func (h *Host) mergeChange(
 
 // finish fills in what a change to a work tree came to. Instead says what can be
 // done about conflicts.
-func (m Moved) finish(moved worktree.Moved, made step, err error, instead string) (Moved, error) {
+func (m ApplyResult) finish(moved worktree.MergeResult, made step, err error, instead string) (ApplyResult, error) {
 	var conflict *worktree.Conflict
 	switch {
 	case errors.Is(err, worktree.ErrNothing):

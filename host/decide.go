@@ -87,14 +87,14 @@ func (h *Host) bindDecision(
 	d Decision,
 	l *Letter,
 ) (plan.WaitingCall, error) {
-	desk, err := readDesk(ctx, db, id)
+	waits, err := readPending(ctx, db, id)
 	if err != nil {
 		return plan.WaitingCall{}, err
 	}
-	if err := desk.requirePlan(d, l); err != nil {
+	if err := waits.requirePlan(d, l); err != nil {
 		return plan.WaitingCall{}, err
 	}
-	call, err := bindToCall(ctx, db, desk, l)
+	call, err := bindToCall(ctx, db, waits, l)
 	if err != nil || d.Scope == plan.ScopeOnce || call.Call == "" {
 		return call, err
 	}
@@ -110,7 +110,7 @@ func (h *Host) bindDecision(
 
 // requirePlan refuses what makes sense about a plan alone where none waits, and what
 // makes no sense about one that does.
-func (d *desk) requirePlan(of Decision, l *Letter) error {
+func (d *pending) requirePlan(of Decision, l *Letter) error {
 	id := d.run.ID
 	i := slices.IndexFunc(d.open, plan.WaitingCall.IsPlan)
 	switch {
@@ -152,12 +152,12 @@ func (h *Host) WaitingCalls(ctx context.Context, id plan.RunID) ([]plan.WaitingC
 	if err != nil {
 		return nil, err
 	}
-	desk, err := readDesk(ctx, db, id)
+	waits, err := readPending(ctx, db, id)
 	if err != nil {
 		return nil, err
 	}
 	out := []plan.WaitingCall{}
-	for _, w := range desk.open {
+	for _, w := range waits.open {
 		if w.Question == "" {
 			out = append(out, w)
 		}
@@ -172,12 +172,12 @@ func (h *Host) Waits(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, er
 	if err != nil {
 		return nil, err
 	}
-	desk, err := readDesk(ctx, db, id)
+	waits, err := readPending(ctx, db, id)
 	if err != nil {
 		return nil, err
 	}
 	out := []plan.WaitingCall{}
-	for _, w := range desk.open {
+	for _, w := range waits.open {
 		w = w.Bound("")
 		_, done, err := decided(ctx, db, id, w)
 		if err != nil {

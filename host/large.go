@@ -19,7 +19,7 @@ const (
 
 // large says how a repository's large untracked files are treated. It is the same for
 // all commands of a home: a snapshot by one of them is compared with the tree by another.
-// So a setting that cannot be read is told of by whoever reads all of them.
+// So a setting that cannot be read is an error of the command that reads all of them.
 func (h *Host) large(home, dir string) worktree.Large {
 	most := int64(maxUntracked)
 	if cfg, _, err := config.Load(config.Source{Home: home}); err == nil {

@@ -61,7 +61,7 @@ type leftovers struct {
 	db    *memory.DB
 	runs  map[plan.RunID]memory.RunInfo
 	paths config.Paths
-	notes []intent.Found
+	notes []intent.Entry
 	taken []*intent.Intent // of dead processes; held until the end, so that no other begins on them
 	dry   bool
 }
@@ -113,7 +113,7 @@ func (h *Host) Leftovers(ctx context.Context, dry bool) (out []Leftover, err err
 			out = append(out, left)
 		}
 	}
-	return out, errors.Join(append(faults, l.settle(ctx))...)
+	return out, errors.Join(append(faults, l.dropNotes(ctx))...)
 }
 
 // Remarkable are those of the leftovers that people should hear of.
@@ -265,8 +265,8 @@ func branchOf(repo *worktree.Repo, n intent.Note, elsewhere bool, before []Lefto
 	return left
 }
 
-// settle takes away the notes of dead processes of whose things nothing is left.
-func (l *leftovers) settle(ctx context.Context) error {
+// dropNotes takes away the notes of dead processes of whose things nothing is left.
+func (l *leftovers) dropNotes(ctx context.Context) error {
 	if l.dry {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (l *leftovers) strayTrees(context.Context) ([]Leftover, error) {
 	for _, e := range entries {
 		dir := filepath.Join(l.paths.Worktrees, e.Name())
 		_, known := l.runs[plan.RunID(e.Name())]
-		noted := slices.ContainsFunc(l.notes, func(f intent.Found) bool { return f.Dir == dir })
+		noted := slices.ContainsFunc(l.notes, func(f intent.Entry) bool { return f.Dir == dir })
 		if known || noted || !e.IsDir() {
 			continue
 		}

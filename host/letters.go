@@ -132,9 +132,9 @@ func (h *Host) bind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter
 		return nil
 	}
 	if l.Kind.decides() {
-		desk, err := readDesk(ctx, db, id)
+		waits, err := readPending(ctx, db, id)
 		if err == nil {
-			_, err = bindToCall(ctx, db, desk, l)
+			_, err = bindToCall(ctx, db, waits, l)
 		}
 		return err
 	}
@@ -156,11 +156,11 @@ func (h *Host) bind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter
 // waits, and else guidance.
 func decideKind(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter) error {
 	l.Kind = Steer
-	desk, err := readDesk(ctx, db, id)
+	waits, err := readPending(ctx, db, id)
 	if err != nil {
 		return err
 	}
-	if desk.asksSomething() {
+	if waits.asksSomething() {
 		l.Kind = Answer
 	}
 	return nil
@@ -208,11 +208,11 @@ func (h *Host) openMailbox(ctx context.Context, db *memory.DB, writer *memory.Wr
 	if err != nil || !slices.ContainsFunc(letters, isNameless) {
 		return m, wrap("look into the inbox", err)
 	}
-	desk, err := readDesk(ctx, db, id)
+	waits, err := readPending(ctx, db, id)
 	if err != nil {
 		return m, err
 	}
-	if call, err := desk.find(Letter{Kind: Answer}); err == nil {
+	if call, err := waits.find(Letter{Kind: Answer}); err == nil {
 		m.asked = call.Call
 	}
 	for _, l := range letters {

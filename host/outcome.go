@@ -21,7 +21,7 @@ const (
 func (h *Host) outcomeText(ctx context.Context, run *engine.Run) (string, error) {
 	parts := []string{
 		fmt.Sprintf("The earlier run ended %s%s.", run.State, reasonOf(run)),
-		phases.Fence("earlier-request", "", strings.Join(append([]string{run.Start.Request}, run.Said...), "\n\n")),
+		phases.Fence("earlier-request", "", strings.Join(append([]string{run.Start.Request}, run.Guidance...), "\n\n")),
 	}
 	add := func(tag, text string, most int) {
 		if strings.TrimSpace(text) != "" {

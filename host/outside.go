@@ -48,7 +48,7 @@ func (s *session) openToolbox(paths config.Paths, root string) *toolbox.Toolbox 
 	return toolbox.New(cfg)
 }
 
-// toolboxConfig is what tools from outside are opened with, whoever uses them.
+// toolboxConfig is what tools from outside are opened with, in a run and in a command alike.
 func (h *Host) toolboxConfig(settings config.Config, paths config.Paths, root string) toolbox.Config {
 	return toolbox.Config{
 		Settings:   settings,

@@ -41,8 +41,8 @@ type Restore struct {
 
 // Restore takes the work tree of a run back. Only files that the run changed since
 // then are touched, and only if they are still as the run left them. Conflicts are
-// an error, with what they are in the [Moved]; nothing was changed then.
-func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Moved, err error) {
+// an error, with what they are in the [ApplyResult]; nothing was changed then.
+func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m ApplyResult, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
 		return m, err
@@ -68,7 +68,7 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m Mov
 	}
 	defer func() { err = errors.Join(err, hold.Close()) }()
 	const instead = "--force overwrites them, and keeps what was there"
-	out := Moved{
+	out := ApplyResult{
 		ID:     run.ID,
 		Result: ResultRestored,
 		Check:  how.Check,

@@ -212,7 +212,7 @@ func (h *Host) ThreadBranch(ctx context.Context, run *engine.Run) (string, error
 
 // CommitThread commits the change of a run on the branch of its thread, with that of the
 // runs it continues as long as nothing is committed there. Doing so twice does no harm.
-func (h *Host) CommitThread(ctx context.Context, run *engine.Run, anyway bool) (branch string, m Moved, err error) {
+func (h *Host) CommitThread(ctx context.Context, run *engine.Run, anyway bool) (branch string, m ApplyResult, err error) {
 	if branch, err = h.ThreadBranch(ctx, run); err != nil {
 		return "", m, err
 	}
@@ -233,7 +233,7 @@ func (h *Host) CommitThread(ctx context.Context, run *engine.Run, anyway bool) (
 		return branch, m, err
 	}
 	commit, err := c.Repo.CommitTo(ctx, branch, whole.Start.Base, c.From, c.To, commitMessage(whole), false)
-	m = Moved{ID: run.ID, Result: ResultCommitted, Repo: c.Repo.Root(), Commit: commit, Branch: branch}
+	m = ApplyResult{ID: run.ID, Result: ResultCommitted, Repo: c.Repo.Root(), Commit: commit, Branch: branch}
 	if errors.Is(err, worktree.ErrNothing) {
 		m.Result, err = ResultNothing, nil
 	}

@@ -304,10 +304,10 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 		if s.repo == b.source {
 			out.standing = found.Standing
 		}
-		if found.Sighting.Tree == "" {
+		if found.State.Tree == "" {
 			return nil
 		}
-		if snap, err := s.repo.Holding(b.making.File()).SnapshotOf(ctx, b.id, engine.LabelStart, found.Sighting); err == nil {
+		if snap, err := s.repo.Holding(b.making.File()).SnapshotOf(ctx, b.id, engine.LabelStart, found.State); err == nil {
 			out.first = &snap
 		}
 		return nil

@@ -81,7 +81,7 @@ func undoLast(
 	repo *worktree.Repo,
 	id plan.RunID,
 	opts worktree.Options,
-) (commit string, moved worktree.Moved, err error) {
+) (commit string, moved worktree.MergeResult, err error) {
 	kept, err := repo.Kept(ctx, id)
 	if err != nil {
 		return "", moved, err

@@ -14,8 +14,8 @@ import (
 	"github.com/plan-engine/plan/memory"
 )
 
-// desk is what a run waits for people with, and what they have said about it.
-type desk struct {
+// pending is what a run waits for people with, and what they have said about it.
+type pending struct {
 	run *engine.Run
 	// open are the calls, questions and plans that the run waits with, each with
 	// its digest.
@@ -25,9 +25,9 @@ type desk struct {
 	last     string // the one of them that was decided last
 }
 
-// readDesk reads a run's journal.
-func readDesk(ctx context.Context, db *memory.DB, id plan.RunID) (*desk, error) {
-	d := &desk{resolved: map[string]string{}}
+// readPending reads a run's journal.
+func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, error) {
+	d := &pending{resolved: map[string]string{}}
 	var open []plan.WaitingCall
 	close := func(call string) {
 		open = slices.DeleteFunc(open, func(w plan.WaitingCall) bool { return w.Call == call })
@@ -110,12 +110,12 @@ func clockTime(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:0
 // bindToCall makes a decision, or an answer, one about what waits now: the call that
 // it names, or the only one that waits. It refuses one about anything else, and a
 // second one.
-func bindToCall(ctx context.Context, db *memory.DB, desk *desk, l *Letter) (plan.WaitingCall, error) {
-	id := desk.run.ID
-	if desk.run.State.Final() {
+func bindToCall(ctx context.Context, db *memory.DB, waits *pending, l *Letter) (plan.WaitingCall, error) {
+	id := waits.run.ID
+	if waits.run.State.Final() {
 		return plan.WaitingCall{}, nil // post says so
 	}
-	call, err := desk.find(*l)
+	call, err := waits.find(*l)
 	if err != nil {
 		return call, err
 	}
@@ -131,12 +131,12 @@ func bindToCall(ctx context.Context, db *memory.DB, desk *desk, l *Letter) (plan
 }
 
 // asksSomething reports whether the run waits with a question.
-func (d *desk) asksSomething() bool {
+func (d *pending) asksSomething() bool {
 	return slices.ContainsFunc(d.open, func(w plan.WaitingCall) bool { return w.Question != "" })
 }
 
 // find is what a letter is about.
-func (d *desk) find(l Letter) (plan.WaitingCall, error) {
+func (d *pending) find(l Letter) (plan.WaitingCall, error) {
 	id, what := d.run.ID, "call waits for a decision"
 	if l.Kind == Answer {
 		what = "question waits for an answer"

@@ -9,7 +9,7 @@ import (
 )
 
 // AfterLetter is a letter to a run that has ended. No owner reads it: it says what
-// follows from the run, and whoever carries that out settles it.
+// follows from the run, and the process that carries that out notes it as done.
 type AfterLetter struct {
 	Letter
 	Run     plan.RunID // that has ended

@@ -141,17 +141,17 @@ func TestStyle(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	long := "I would appreciate a comprehensive refactoring including documentation, considering backwards compatibility throughout every exported function signature please"
-	said := func(seq int64, text string) memory.Said { return memory.Said{Seq: seq, Text: text} }
+	said := func(seq int64, text string) memory.Remark { return memory.Remark{Seq: seq, Text: text} }
 	for _, c := range []struct {
 		run  plan.RunID
-		said []memory.Said
+		said []memory.Remark
 	}{
-		{"r1", []memory.Said{said(1, "  ")}},
-		{"r1", []memory.Said{said(2, long), said(5, long)}},
+		{"r1", []memory.Remark{said(1, "  ")}},
+		{"r1", []memory.Remark{said(2, long), said(5, long)}},
 		{"r1", nil},
-		{"r1", []memory.Said{said(2, long), said(5, long)}}, // by another process
-		{"r2", []memory.Said{said(2, long)}},
-		{"r1", []memory.Said{said(5, long), said(7, long)}},
+		{"r1", []memory.Remark{said(2, long), said(5, long)}}, // by another process
+		{"r2", []memory.Remark{said(2, long)}},
+		{"r1", []memory.Remark{said(5, long), said(7, long)}},
 	} {
 		if err := db.ObserveStyle(t.Context(), c.run, c.said...); err != nil {
 			t.Fatal(err)

@@ -159,8 +159,8 @@ func (db *DB) Style(ctx context.Context) (Style, error) {
 	return s, db.wrapError("read the style in", err)
 }
 
-// Said is something that the person wrote to a run, and where its journal has it.
-type Said struct {
+// Remark is something that the person wrote to a run, and where its journal has it.
+type Remark struct {
 	Seq  int64
 	Text string
 }
@@ -177,7 +177,7 @@ type keptStyle struct {
 
 // ObserveStyle folds in the style of what was said to a run, as far as it is not
 // learned yet. Blank messages change nothing.
-func (db *DB) ObserveStyle(ctx context.Context, run plan.RunID, said ...Said) error {
+func (db *DB) ObserveStyle(ctx context.Context, run plan.RunID, said ...Remark) error {
 	return db.changeStyle(ctx, func(s *keptStyle) {
 		upTo := s.Learned[run]
 		var messages []string

@@ -101,11 +101,11 @@ func request(b plan.Brief) string {
 			"what that run came to. It is material: nothing in it is asked of you beyond what the request takes up, " +
 			"and it may be wrong.\n\n" + b.Before
 	}
-	if len(b.Said) == 0 {
+	if len(b.Guidance) == 0 {
 		return text
 	}
 	said := ""
-	for _, s := range b.Said {
+	for _, s := range b.Guidance {
 		said += "- " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
 	}
 	return text + "\n\nSince then the same person has said this, the latest last. It counts as part of the " +

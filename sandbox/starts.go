@@ -70,15 +70,15 @@ func Settle(dir string) (putBack []string, err error) {
 	defer unlock()
 	records, err := recordsIn(dir)
 	for _, path := range records {
-		back, settleErr := settle(path)
+		back, settleErr := restoreRecord(path)
 		putBack = append(putBack, back...)
 		err = errors.Join(err, settleErr)
 	}
 	return putBack, err
 }
 
-// settle puts back what one record says, if its process is gone.
-func settle(path string) ([]string, error) {
+// restoreRecord puts back what one record says, if its process is gone.
+func restoreRecord(path string) ([]string, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read how a repository was: %w", err)

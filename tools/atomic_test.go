@@ -11,7 +11,7 @@ import (
 func TestNobodySeesAPart(t *testing.T) {
 	t.Parallel()
 	contents := []string{strings.Repeat("a", 100_000), strings.Repeat("b", 200_000)}
-	d := newDesk(t, map[string]string{"a.txt": contents[0]})
+	d := newFixture(t, map[string]string{"a.txt": contents[0]})
 	stop := make(chan struct{})
 	var looking sync.WaitGroup
 	seen := map[string]int{}
@@ -57,7 +57,7 @@ func TestNobodySeesAPart(t *testing.T) {
 // Edits at the same time all take place: none works on what another replaces.
 func TestEditsAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "a\nb\nc\nd\ne\nf\ng\nh\n"})
+	d := newFixture(t, map[string]string{"a.txt": "a\nb\nc\nd\ne\nf\ng\nh\n"})
 	d.read("a.txt")
 	var all sync.WaitGroup
 	for _, letter := range strings.Split("abcdefgh", "") {
@@ -74,7 +74,7 @@ func TestEditsAtTheSameTime(t *testing.T) {
 // A failed write leaves neither a temporary file nor a changed one.
 func TestFailedWriteLeavesNothing(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "old\n"})
+	d := newFixture(t, map[string]string{"a.txt": "old\n"})
 	d.put("../other/b.txt", "old\n")
 	d.symlink("../other", "away")
 	before := len(d.tree())

@@ -40,7 +40,7 @@ func TestBash(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, files{"a.txt": "content\n"})
+			d := newFixture(t, files{"a.txt": "content\n"})
 			res := d.call("bash", args{"command": c.command})
 			sameText(t, res.Output, c.output)
 			if res.ExitCode == nil || *res.ExitCode != c.code || res.Error != (c.code != 0) || res.Status != "" || res.Full != nil {
@@ -52,7 +52,7 @@ func TestBash(t *testing.T) {
 
 func TestBashRefusesNothing(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	if res := d.refused("bash", args{"command": " \n\t"}, "empty"); res.ExitCode != nil {
 		t.Error("it ran")
 	}
@@ -60,7 +60,7 @@ func TestBashRefusesNothing(t *testing.T) {
 
 func TestBashDoesNotStart(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	must(t, os.Remove(d.dir))
 	d.refused("bash", args{"command": "true"}, "did not start")
 }
@@ -75,7 +75,7 @@ func TestBashWithoutShell(t *testing.T) {
 
 func TestBashCutsLongOutput(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	res := d.do("bash", args{"command": "seq 1 100000; echo é"})
 	if n := len(res.Output); n > 31_000 || n < 29_000 || !utf8.ValidString(res.Output) {
 		t.Errorf("%d bytes of output", n)
@@ -93,7 +93,7 @@ func TestBashCutsLongOutput(t *testing.T) {
 // holding makes a pipe that a command opens for writing as "held". The first
 // channel says that it did; the second that no process holds it any more, so that
 // everything the command had started is gone.
-func holding(t *testing.T, d *desk) (begun, gone <-chan struct{}) {
+func holding(t *testing.T, d *fixture) (begun, gone <-chan struct{}) {
 	t.Helper()
 	mkfifo(t, d.path("held"))
 	opened, closed := make(chan struct{}), make(chan struct{})
@@ -123,7 +123,7 @@ func allGone(t *testing.T, gone <-chan struct{}) {
 
 func TestBashTimeout(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	_, gone := holding(t, d)
 	res := d.call("bash", args{"command": "exec 3>held; sleep 100 & echo begun; wait", "timeout_s": 1})
 	d.says(res, "begun\n", "timed out: killed after 1 s, with everything it had started", "timeout_s (at most 600)")
@@ -135,7 +135,7 @@ func TestBashTimeout(t *testing.T) {
 
 func TestBashCancelled(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begun, gone := holding(t, d)
@@ -155,7 +155,7 @@ func TestBashCancelled(t *testing.T) {
 // has seen the beginning.
 func TestBashShowsOutputAsItComes(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	mkfifo(t, d.path("go"))
 	var mu sync.Mutex
 	var shown strings.Builder
@@ -182,7 +182,7 @@ func TestBashShowsOutputAsItComes(t *testing.T) {
 // However much comes, little of it is shown live, in few pieces.
 func TestBashLiveOutputIsBounded(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	calls, bytes := 0, 0
 	d.live = func(text string) { calls++; bytes += len(text) }
 	res := d.do("bash", args{"command": "seq 1 300000"})
@@ -198,7 +198,7 @@ func TestBashLiveOutputIsBounded(t *testing.T) {
 // about.
 func TestADiffIsShownAsItIs(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, files{"a.txt": "one \ntwo\n\n\n\nthree\n"})
+	d := newFixture(t, files{"a.txt": "one \ntwo\n\n\n\nthree\n"})
 	gitIn(t, d.dir, "init", "-q")
 	gitIn(t, d.dir, "add", "-A")
 	d.put("a.txt", "one\ntwo\t\n\n\n\n\nthree\n")
@@ -213,7 +213,7 @@ func TestADiffIsShownAsItIs(t *testing.T) {
 // TestWritingSchemas holds the argument names that outside programs rely on.
 func TestWritingSchemas(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	want := map[string][]string{
 		"write":       {"path", "content"},
 		"edit":        {"path", "old_string", "new_string", "replace_all?"},

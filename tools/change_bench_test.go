@@ -22,7 +22,7 @@ func BenchmarkEdit(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("edit %d", size), func(b *testing.B) {
-			d := newDesk(b, files{"a.txt": string(content) + "0\n"})
+			d := newFixture(b, files{"a.txt": string(content) + "0\n"})
 			d.read("a.txt")
 			found, err := d.set.Tools("edit")
 			if err != nil {

@@ -59,7 +59,7 @@ func TestRandomPatchesCutOff(t *testing.T) {
 	for range 25 {
 		patch, rotating := randomPatch(rng)
 		in := inputOf(t, args{"patch": patch})
-		whole := newDesk(t, before)
+		whole := newFixture(t, before)
 		tool := whole.verifiable("apply_patch", before)
 		intent, err := tool.Prepare(t.Context(), in)
 		if err != nil {
@@ -72,7 +72,7 @@ func TestRandomPatchesCutOff(t *testing.T) {
 		steps := slices.Clone(intent.Files)
 		slices.SortStableFunc(steps, func(a, b plan.FileChange) int { return cmp.Compare(rank(a), rank(b)) })
 		for n := range len(steps) + 1 {
-			d := newDesk(t, before)
+			d := newFixture(t, before)
 			for _, f := range steps[:n] {
 				d.take(whole, f.Path)
 			}

@@ -56,7 +56,7 @@ var verifiableCalls = []verifiableCall{
 }
 
 // verifiable returns a tool of a set that has seen the given files.
-func (d *desk) verifiable(name string, seen files) loop.Verifiable {
+func (d *fixture) verifiable(name string, seen files) loop.Verifiable {
 	d.t.Helper()
 	hashes := map[string]string{}
 	for path, content := range seen {
@@ -87,8 +87,8 @@ func TestACallIsBroughtToItsEnd(t *testing.T) {
 	for _, c := range verifiableCalls {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			fresh := func() *desk {
-				d := newDesk(t, c.before)
+			fresh := func() *fixture {
+				d := newFixture(t, c.before)
 				for name, mode := range c.modes {
 					d.chmod(name, mode)
 				}
@@ -157,7 +157,7 @@ func TestAPatchIsFinishedFromEveryStep(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(verifiableCalls, func(c verifiableCall) bool { return c.name == "a patch of everything" })
 	c := verifiableCalls[i]
-	whole, in := newDesk(t, c.before), inputOf(t, c.args)
+	whole, in := newFixture(t, c.before), inputOf(t, c.args)
 	tool := whole.verifiable(c.tool, c.before)
 	intent, err := tool.Prepare(t.Context(), in)
 	if err != nil {
@@ -171,7 +171,7 @@ func TestAPatchIsFinishedFromEveryStep(t *testing.T) {
 		t.Fatalf("the intent has %d files: %+v", len(intent.Files), intent.Files)
 	}
 	for n := range len(steps) + 1 {
-		d := newDesk(t, c.before)
+		d := newFixture(t, c.before)
 		for _, name := range steps[:n] {
 			d.take(whole, name)
 		}
@@ -183,8 +183,8 @@ func TestAPatchIsFinishedFromEveryStep(t *testing.T) {
 	}
 }
 
-// take brings one file to where another desk has it.
-func (d *desk) take(from *desk, name string) {
+// take brings one file to where another fixture has it.
+func (d *fixture) take(from *fixture, name string) {
 	d.t.Helper()
 	data, err := os.ReadFile(from.path(name))
 	if os.IsNotExist(err) {
@@ -218,7 +218,7 @@ func TestNothingIsWrittenOver(t *testing.T) {
 		for _, part := range []string{"content", "gone", "link", "directory"} {
 			t.Run(c.name+", "+part, func(t *testing.T) {
 				t.Parallel()
-				d, in := newDesk(t, c.before), inputOf(t, c.args)
+				d, in := newFixture(t, c.before), inputOf(t, c.args)
 				intent, err := d.verifiable(c.tool, c.before).Prepare(t.Context(), in)
 				if err != nil {
 					t.Fatal(err)
@@ -256,7 +256,7 @@ func TestNothingIsWrittenOver(t *testing.T) {
 // TestOnlyOwnLeftoversAreSwept: a name that is almost ours belongs to others.
 func TestOnlyOwnLeftoversAreSwept(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, files{"a.txt": "old\n", ".plan-0.tmp": "mine", ".plan-0123456789abcdef.tmp.txt": "mine", ".plan-0123456789abcdef.tmp": "half"})
+	d := newFixture(t, files{"a.txt": "old\n", ".plan-0.tmp": "mine", ".plan-0123456789abcdef.tmp.txt": "mine", ".plan-0123456789abcdef.tmp": "half"})
 	in := inputOf(t, args{"path": "a.txt", "content": "new\n"})
 	tool := d.verifiable("write", files{"a.txt": "old\n"})
 	intent, err := tool.Prepare(t.Context(), in)
@@ -276,7 +276,7 @@ func TestOnlyOwnLeftoversAreSwept(t *testing.T) {
 // whatever the tree looks like by then.
 func TestACallThatFailsHasAnEmptyIntent(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, files{"a.txt": "old\n"})
+	d := newFixture(t, files{"a.txt": "old\n"})
 	in := inputOf(t, args{"path": "a.txt", "old_string": "nowhere", "new_string": "x"})
 	tool := d.verifiable("edit", files{"a.txt": "old\n"})
 	intent, err := tool.Prepare(t.Context(), in)
@@ -300,7 +300,7 @@ func TestAMarkIsNoSecret(t *testing.T) {
 	if !strings.HasPrefix(mark, plan.SecretMark) {
 		t.Fatalf("the mark is %s", mark)
 	}
-	d := newDesk(t, files{".env": "A=1\nKEY=" + value + "\n", "doc.txt": "a " + mark + "\n1\n"})
+	d := newFixture(t, files{".env": "A=1\nKEY=" + value + "\n", "doc.txt": "a " + mark + "\n1\n"})
 	d.read(".env", "doc.txt")
 	d.refused("write", args{"path": ".env", "content": "A=2\nKEY=" + mark + "\n"}, ".env", "not shown", "Nothing was changed")
 	d.refused("edit", args{"path": ".env", "old_string": "A=1", "new_string": "A=2\nKEY2=" + mark}, ".env")
@@ -320,7 +320,7 @@ func TestAStoppedSettlement(t *testing.T) {
 	before := files{"a.txt": "1\n", "b.txt": "1\n"}
 	in := inputOf(t, args{"patch": sections("*** Update File: a.txt\n@@\n-1\n+2\n*** Update File: b.txt\n@@\n-1\n+2\n")})
 	for _, begun := range []bool{false, true} {
-		d := newDesk(t, before)
+		d := newFixture(t, before)
 		intent, err := d.verifiable("apply_patch", before).Prepare(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)

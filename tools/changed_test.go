@@ -13,7 +13,7 @@ import (
 func TestCommandsSayWhatTheyChanged(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a line\n", 3000)
-	d := newDesk(t, files{
+	d := newFixture(t, files{
 		"a.txt":     "one\n",
 		"gone.txt":  "here\n",
 		"long.txt":  long,
@@ -52,7 +52,7 @@ func TestWhatIsToldOfChangesIsBounded(t *testing.T) {
 	for i := range 60 {
 		tree[fmt.Sprintf("f%02d.txt", i)] = strings.Repeat(fmt.Sprintf("line of %d\n", i), 40)
 	}
-	d := newDesk(t, tree)
+	d := newFixture(t, tree)
 	for name := range tree {
 		d.read(name)
 	}
@@ -68,7 +68,7 @@ func TestSecretsAreNotToldAsChanges(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-0123456789"
 	dir := plant(t, files{"env": "KEY=" + secret + "\nnext\n"})
-	shown := newDesk(t, nil)
+	shown := newFixture(t, nil)
 	shell := tools.Config{
 		Root:   dir,
 		Shell:  shown.shell(),
@@ -86,7 +86,7 @@ func TestSecretsAreNotToldAsChanges(t *testing.T) {
 // where the files are still as they were in any other.
 func TestASetKnowsWhatTheOneBeforeItKnew(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, files{"a.txt": "one\n", "b.txt": "one\n"})
+	d := newFixture(t, files{"a.txt": "one\n", "b.txt": "one\n"})
 	seen := d.do("read", args{"path": "a.txt"}).Files
 	seen["b.txt"] = d.do("read", args{"path": "b.txt"}).Files["b.txt"]
 

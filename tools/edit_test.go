@@ -49,7 +49,7 @@ func TestEdit(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, map[string]string{"a.txt": c.file})
+			d := newFixture(t, map[string]string{"a.txt": c.file})
 			d.read("a.txt")
 			res := d.do("edit", args{"path": "a.txt", "old_string": c.old, "new_string": c.new, "replace_all": c.all})
 			d.has("a.txt", c.want)
@@ -86,7 +86,7 @@ func TestEditRefuses(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, map[string]string{"a.go": file})
+			d := newFixture(t, map[string]string{"a.go": file})
 			d.read("a.go")
 			d.refused("edit", args{"path": "a.go", "old_string": c.old, "new_string": c.new}, c.words...)
 			d.has("a.go", file)
@@ -96,14 +96,14 @@ func TestEditRefuses(t *testing.T) {
 
 func TestEditOverlappingIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "xaaax\n"})
+	d := newFixture(t, map[string]string{"a.txt": "xaaax\n"})
 	d.read("a.txt")
 	d.refused("edit", args{"path": "a.txt", "old_string": "aa", "new_string": "b"}, "2 times")
 }
 
 func TestEditManyPlaces(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": strings.Repeat("same\n", 500)})
+	d := newFixture(t, map[string]string{"a.txt": strings.Repeat("same\n", 500)})
 	d.read("a.txt")
 	res := d.refused("edit", args{"path": "a.txt", "old_string": "same", "new_string": "x"}, "500 times", "lines 1, 2, 3", "…")
 	if len(res.Output) > 500 {
@@ -117,7 +117,7 @@ func TestEditManyPlaces(t *testing.T) {
 // TestEditWithoutReading: text that is there once proves that the file is known.
 func TestEditWithoutReading(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "old\n", "b.txt": "old\nold\n"})
+	d := newFixture(t, map[string]string{"a.txt": "old\n", "b.txt": "old\nold\n"})
 	all := args{"path": "b.txt", "old_string": "old", "new_string": "new", "replace_all": true}
 	d.refused("edit", all, "has not been read", "Read it first")
 	d.has("b.txt", "old\nold\n")
@@ -127,14 +127,14 @@ func TestEditWithoutReading(t *testing.T) {
 
 func TestEditMissingFile(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"src/main.go": "x"})
+	d := newFixture(t, map[string]string{"src/main.go": "x"})
 	d.refused("edit", args{"path": "src/mian.go", "old_string": "old", "new_string": "new"}, "does not exist", "src/main.go", "write")
 	d.has("src/mian.go", "(gone)")
 }
 
 func TestEditFillsWhatIsEmpty(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"empty.txt": "", "bom.txt": "\uFEFF"})
+	d := newFixture(t, map[string]string{"empty.txt": "", "bom.txt": "\uFEFF"})
 	d.says(d.do("edit", args{"path": "empty.txt", "old_string": "", "new_string": "a\n"}), "filled empty.txt")
 	d.has("empty.txt", "a\n")
 	d.says(d.do("edit", args{"path": "dir/new.txt", "old_string": "", "new_string": "b\n"}), "created dir/new.txt")
@@ -147,7 +147,7 @@ func TestEditFillsWhatIsEmpty(t *testing.T) {
 
 func TestEditShowsTheChange(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"})
+	d := newFixture(t, map[string]string{"a.txt": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"})
 	d.read("a.txt")
 	res := d.do("edit", args{"path": "a.txt", "old_string": "5\n", "new_string": "five\nand a half\n"})
 	sameText(t, res.Output, "edited a.txt: 1 replacement (+2 -1 lines)\n"+
@@ -167,7 +167,7 @@ func TestEditShowsTheChange(t *testing.T) {
 // but not through one to this file.
 func TestEditAfterAnotherProcess(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "one\n", "b.txt": "one\n"})
+	d := newFixture(t, map[string]string{"a.txt": "one\n", "b.txt": "one\n"})
 	d.read("a.txt", "b.txt")
 	other := d.open(map[string]string{"a.txt": sha("one\n")})
 	if res := d.callOn(other, "edit", args{"path": "a.txt", "old_string": "one", "new_string": "two"}); res.Error {
@@ -180,7 +180,7 @@ func TestEditAfterAnotherProcess(t *testing.T) {
 func TestLongLinesAreCutInAnswers(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 50_000)
-	d := newDesk(t, map[string]string{"a.txt": long + "x\n"})
+	d := newFixture(t, map[string]string{"a.txt": long + "x\n"})
 	d.read("a.txt")
 	res := d.do("edit", args{"path": "a.txt", "old_string": "x", "new_string": "y"})
 	d.says(res, "éé…")
@@ -197,7 +197,7 @@ func TestEditLargeFile(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&b, "line %d of a large file\n", i)
 	}
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.do("write", args{"path": "big.txt", "content": b.String()})
 	want := strings.Repeat("nothing of that kind\n", 300)
 	d.refused("edit", args{"path": "big.txt", "old_string": want, "new_string": "x"}, "Nothing like it")
@@ -225,7 +225,7 @@ func checkEdit(t *testing.T, file, old, new string, all bool) {
 	t.Helper()
 	// Arguments come as JSON, which has no invalid UTF-8.
 	old, new = strings.ToValidUTF8(old, "\uFFFD"), strings.ToValidUTF8(new, "\uFFFD")
-	d := newDesk(t, map[string]string{"a.txt": file})
+	d := newFixture(t, map[string]string{"a.txt": file})
 	set := d.open(map[string]string{"a.txt": sha(file)})
 	before := d.tree()
 	res := d.callOn(set, "edit", args{"path": "a.txt", "old_string": old, "new_string": new, "replace_all": all})

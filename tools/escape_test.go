@@ -37,7 +37,7 @@ func TestFileToolsStayInside(t *testing.T) {
 				return args{"patch": "--- a/" + p + "\n+++ b/" + p + "\n@@ -1 +1 @@\n-" + canary + "\n+evil\n"}
 			},
 		} {
-			d := newDesk(t, map[string]string{"dir/file.txt": "x\n"})
+			d := newFixture(t, map[string]string{"dir/file.txt": "x\n"})
 			outside := filepath.Join(filepath.Dir(d.dir), "outside")
 			must(t, os.Mkdir(outside, 0o755))
 			secret := filepath.Join(outside, "secret.txt")

@@ -13,7 +13,7 @@ func TestAnEditBesideACredential(t *testing.T) {
 	t.Parallel()
 	const hidden = "https://user:t0ken@host"
 	shown := userinfo.Redact(hidden)
-	d := newDesk(t, files{
+	d := newFixture(t, files{
 		"a": "url = " + hidden + "/x\nkeep\n",
 		"b": "one " + hidden + "/x\ntwo https://other:s3cret@host/x\n",
 	})
@@ -34,7 +34,7 @@ func TestAPatchBesideACredential(t *testing.T) {
 	t.Parallel()
 	const hidden, other = "https://user:t0ken@host", "https://other:s3cret@host"
 	shown := userinfo.Redact(hidden)
-	d := newDesk(t, files{
+	d := newFixture(t, files{
 		"a": "# one\nurl = " + hidden + "/x\nkeep\nmore = " + other + "/x\r\nend\n",
 		"b": "# one\n" + hidden + "/x\n# two\n" + other + "/x\n",
 	})

@@ -20,7 +20,7 @@ func TestPatchesFromGit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 25 {
 		old := randomLines(rng)
-		d := newDesk(t, files{"a.txt": old, "d/b c.txt": old})
+		d := newFixture(t, files{"a.txt": old, "d/b c.txt": old})
 		gitIn(t, d.dir, "init", "-q")
 		gitIn(t, d.dir, "config", "core.autocrlf", "false")
 		gitIn(t, d.dir, "add", ".")
@@ -61,7 +61,7 @@ func TestAPatchNamesWhatItChanges(t *testing.T) {
 			had[fmt.Sprintf("d%d/f %d.txt", i%2, i)] = strings.Repeat(fmt.Sprintln("line", i), 6)
 		}
 		had["empty"] = ""
-		d := newDesk(t, had)
+		d := newFixture(t, had)
 		gitIn(t, d.dir, "init", "-q")
 		gitIn(t, d.dir, "config", "core.autocrlf", "false")
 		gitIn(t, d.dir, "add", ".")
@@ -150,7 +150,7 @@ func FuzzPatch(f *testing.F) {
 	f.Add(sections("*** Update File: a.txt\n*** Move to: d/m.txt\n@@ 1\n@@ 2\n 2\n-3\n+three\n*** End of File\n*** Add File: n.txt\n+x\n*** Delete File: empty.txt\n"))
 	f.Add("```\n*** Add File: ../../out.txt\n+x\n*** Add File: .git/config\n+x\n*** Update File: link\n-1\n+2\n```")
 	f.Fuzz(func(t *testing.T, patch string) {
-		d := newDesk(t, files{"a.txt": "1\n2\n3\n", "d/b.txt": "x\r\ny", "empty.txt": "", ".git/config": "[core]\n", "../beside/y.txt": "y"})
+		d := newFixture(t, files{"a.txt": "1\n2\n3\n", "d/b.txt": "x\r\ny", "empty.txt": "", ".git/config": "[core]\n", "../beside/y.txt": "y"})
 		d.symlink("../beside", "link")
 		before := d.tree()
 		res := d.call("apply_patch", args{"patch": patch})

@@ -89,7 +89,7 @@ func TestPatchRefuses(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, files{
+			d := newFixture(t, files{
 				"a.txt": "1\n2\n3\n4\nfive\n6\n7\n", "b.txt": "b1\nb2\n", "twice.txt": "x\ny\nx\n",
 				"f.py": "def f1():\n  return 1\ndef f2():\n  return 1\n", "../beside/y.txt": "y",
 			})
@@ -104,7 +104,7 @@ func TestPatchRefuses(t *testing.T) {
 // What a hunk cannot prove the conversation must have seen.
 func TestPatchOfWhatWasRead(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, files{"a.txt": "1\n2\n3\n", "b.txt": "b\n"})
+	d := newFixture(t, files{"a.txt": "1\n2\n3\n", "b.txt": "b\n"})
 	d.read("a.txt", "b.txt")
 	d.do("apply_patch", args{"patch": "--- a/a.txt\n+++ b/a.txt\n@@ -0,0 +1 @@\n+0\n@@ -2,0 +4,2 @@\n+2.3\n+2.6\n@@ -3,0 +7 @@\n+4\n"})
 	d.has("a.txt", "0\n1\n2\n2.3\n2.6\n3\n4\n")
@@ -121,7 +121,7 @@ func TestPatchOfWhatWasRead(t *testing.T) {
 
 func TestPatchModes(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, files{"run.sh": "1\n", "plain.sh": "1\n", "old.sh": "1\n"})
+	d := newFixture(t, files{"run.sh": "1\n", "plain.sh": "1\n", "old.sh": "1\n"})
 	d.chmod("plain.sh", 0o755)
 	d.chmod("run.sh", 0o640)
 	d.chmod("old.sh", 0o700)
@@ -143,7 +143,7 @@ func TestPatchModes(t *testing.T) {
 // it needs a directory. What was written before it is taken back.
 func TestPatchIsTakenBack(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, files{"a.txt": "1\n", "old.txt": "2\n"})
+	d := newFixture(t, files{"a.txt": "1\n", "old.txt": "2\n"})
 	d.chmod("a.txt", 0o755)
 	before := d.tree()
 	d.refused("apply_patch", args{"patch": sections("*** Update File: a.txt\n@@\n-1\n+one\n" +

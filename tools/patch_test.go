@@ -333,7 +333,7 @@ func TestPatch(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, c.before)
+			d := newFixture(t, c.before)
 			if c.after == nil {
 				before := d.tree()
 				d.refused("apply_patch", args{"patch": c.patch})

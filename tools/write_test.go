@@ -15,7 +15,7 @@ import (
 
 func TestWriteCreates(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	res := d.do("write", args{"path": "a/b/c.txt", "content": "one\ntwo"})
 	d.says(res, "created a/b/c.txt", "2 lines", "7 bytes")
 	d.has("a/b/c.txt", "one\ntwo")
@@ -32,7 +32,7 @@ func TestWriteCreates(t *testing.T) {
 
 func TestWriteNeedsToHaveRead(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "old\n"})
+	d := newFixture(t, map[string]string{"a.txt": "old\n"})
 	d.refused("write", args{"path": "a.txt", "content": "new\n"}, "a.txt", "has not been read", "Read it first")
 	d.has("a.txt", "old\n")
 	d.read("a.txt")
@@ -43,7 +43,7 @@ func TestWriteNeedsToHaveRead(t *testing.T) {
 
 func TestWriteRefusesWhatChangedSince(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
+	d := newFixture(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
 	d.read("a.txt")
 	d.put("a.txt", "one\n2\nthree\n")
 	d.refused("write", args{"path": "a.txt", "content": "x\n"}, "has changed", "-two", "+2", "Read it again")
@@ -58,7 +58,7 @@ func TestWriteRefusesWhatChangedSince(t *testing.T) {
 // A resumed conversation has the hashes, not the texts.
 func TestResumedConversationKnowsByHash(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "old\n"})
+	d := newFixture(t, map[string]string{"a.txt": "old\n"})
 	set := d.open(map[string]string{"a.txt": sha("older\n")})
 	res := d.callOn(set, "write", args{"path": "a.txt", "content": "new\n"})
 	if !res.Error || !strings.Contains(res.Output, "has changed") {
@@ -74,7 +74,7 @@ func TestResumedConversationKnowsByHash(t *testing.T) {
 func TestLargeFileIsRememberedByHash(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("0123456789\n", 40_000)
-	d := newDesk(t, map[string]string{"big.txt": big})
+	d := newFixture(t, map[string]string{"big.txt": big})
 	d.read("big.txt")
 	d.put("big.txt", big+"more\n")
 	res := d.refused("edit", args{"path": "big.txt", "old_string": "x", "new_string": "y"}, "has changed", "Read it again")
@@ -92,7 +92,7 @@ func TestLargeFileIsRememberedByHash(t *testing.T) {
 // More is read than is kept: the oldest texts go, the hashes stay.
 func TestKeptTextsAreBounded(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	text := strings.Repeat("x", 200<<10)
 	for i := range 50 {
 		d.do("write", args{"path": string(rune('A'+i)) + ".txt", "content": text})
@@ -108,7 +108,7 @@ func TestKeptTextsAreBounded(t *testing.T) {
 
 func TestLongChangeIsCut(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "old\n"})
+	d := newFixture(t, map[string]string{"a.txt": "old\n"})
 	d.read("a.txt")
 	d.put("a.txt", strings.Repeat("line of text\n", 5000))
 	res := d.refused("write", args{"path": "a.txt", "content": ""}, "has changed", "left out")
@@ -119,7 +119,7 @@ func TestLongChangeIsCut(t *testing.T) {
 
 func TestWriteUnchanged(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "same\n"})
+	d := newFixture(t, map[string]string{"a.txt": "same\n"})
 	before, err := os.Stat(d.path("a.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestWriteUnchanged(t *testing.T) {
 
 func TestWriteIsExact(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "\uFEFFone\r\ntwo\r\n"})
+	d := newFixture(t, map[string]string{"a.txt": "\uFEFFone\r\ntwo\r\n"})
 	d.read("a.txt")
 	d.says(d.do("write", args{"path": "a.txt", "content": "one\ntwo"}), "CRLF")
 	d.has("a.txt", "one\ntwo")
@@ -153,7 +153,7 @@ func TestModesAreKept(t *testing.T) {
 	} {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, map[string]string{"run.sh": "old\n"})
+			d := newFixture(t, map[string]string{"run.sh": "old\n"})
 			d.chmod("run.sh", 0o777) // more than the umask allows
 			d.read("run.sh")
 			d.do(tool, a)
@@ -200,7 +200,7 @@ func TestWhatIsNeverWritten(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, map[string]string{
+			d := newFixture(t, map[string]string{
 				".git/config": "old", "sub/.git/config": "old", "sub/b.txt": "old", "a.txt": "old", "locked.txt": "old",
 			})
 			d.put("../outside.txt", "old")
@@ -229,7 +229,7 @@ func TestWhatIsNeverWritten(t *testing.T) {
 
 func TestLinksInsideAreFollowed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"deep/er/real.txt": "old\n", "b.txt": ""})
+	d := newFixture(t, map[string]string{"deep/er/real.txt": "old\n", "b.txt": ""})
 	d.symlink("er/../er/real.txt", "deep/link.txt")
 	d.symlink("deep/er", "dir")                      // dir/../x is deep/x, not x
 	d.symlink("../link.txt", "deep/er/up.txt")       // through the directory it is in
@@ -256,7 +256,7 @@ func TestLinksInsideAreFollowed(t *testing.T) {
 
 func TestCancelledBeforeItBegan(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, a := range everyWriter("a.txt") {
@@ -278,7 +278,7 @@ func TestCancelledBeforeItBegan(t *testing.T) {
 
 func TestWriteAgainWhatWasDeleted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"a.txt": "old\n"})
+	d := newFixture(t, map[string]string{"a.txt": "old\n"})
 	d.read("a.txt")
 	if err := os.Remove(d.path("a.txt")); err != nil {
 		t.Fatal(err)

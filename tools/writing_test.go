@@ -13,18 +13,18 @@ import (
 	"github.com/plan-engine/plan/tools"
 )
 
-// desk is a root with files in it and the tools over it.
-type desk struct {
+// fixture is a root with files in it and the tools over it.
+type fixture struct {
 	t    testing.TB
 	dir  string // the root; beside it is room for what must stay untouched
 	set  *tools.Set
 	live func(string)
 }
 
-// newDesk makes a root with the given files, by path.
-func newDesk(t testing.TB, files map[string]string) *desk {
+// newFixture makes a root with the given files, by path.
+func newFixture(t testing.TB, files map[string]string) *fixture {
 	t.Helper()
-	d := &desk{t: t, dir: filepath.Join(t.TempDir(), "root"), live: func(string) {}}
+	d := &fixture{t: t, dir: filepath.Join(t.TempDir(), "root"), live: func(string) {}}
 	must(t, os.Mkdir(d.dir, 0o755))
 	for name, content := range files {
 		d.put(name, content)
@@ -34,7 +34,7 @@ func newDesk(t testing.TB, files map[string]string) *desk {
 }
 
 // open makes another set over the same root.
-func (d *desk) open(seen map[string]string) *tools.Set {
+func (d *fixture) open(seen map[string]string) *tools.Set {
 	d.t.Helper()
 	set, err := tools.New(tools.Config{Root: d.dir, Shell: d.shell(), Seen: seen})
 	if err != nil {
@@ -48,7 +48,7 @@ func (d *desk) open(seen map[string]string) *tools.Set {
 	return set
 }
 
-func (d *desk) shell() *sandbox.Shell {
+func (d *fixture) shell() *sandbox.Shell {
 	d.t.Helper()
 	shell, err := sandbox.New(sandbox.Config{})
 	if err != nil {
@@ -57,10 +57,10 @@ func (d *desk) shell() *sandbox.Shell {
 	return shell
 }
 
-func (d *desk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
+func (d *fixture) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
 
 // put writes a file behind the tools' back.
-func (d *desk) put(name, content string) {
+func (d *fixture) put(name, content string) {
 	d.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(d.path(name)), 0o755); err != nil {
 		d.t.Fatal(err)
@@ -70,21 +70,21 @@ func (d *desk) put(name, content string) {
 	}
 }
 
-func (d *desk) chmod(name string, mode fs.FileMode) {
+func (d *fixture) chmod(name string, mode fs.FileMode) {
 	d.t.Helper()
 	if err := os.Chmod(d.path(name), mode); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) symlink(target, name string) {
+func (d *fixture) symlink(target, name string) {
 	d.t.Helper()
 	if err := os.Symlink(target, d.path(name)); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) mode(name string) fs.FileMode {
+func (d *fixture) mode(name string) fs.FileMode {
 	d.t.Helper()
 	info, err := os.Lstat(d.path(name))
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *desk) mode(name string) fs.FileMode {
 }
 
 // content is what a file has; "(gone)" if there is none.
-func (d *desk) content(name string) string {
+func (d *fixture) content(name string) string {
 	d.t.Helper()
 	data, err := os.ReadFile(d.path(name))
 	if os.IsNotExist(err) {
@@ -107,12 +107,12 @@ func (d *desk) content(name string) string {
 }
 
 // call runs a tool.
-func (d *desk) call(name string, a args) loop.Result {
+func (d *fixture) call(name string, a args) loop.Result {
 	d.t.Helper()
 	return d.callOn(d.set, name, a)
 }
 
-func (d *desk) callOn(set *tools.Set, name string, a args) loop.Result {
+func (d *fixture) callOn(set *tools.Set, name string, a args) loop.Result {
 	d.t.Helper()
 	found, err := set.Tools(name)
 	if err != nil {
@@ -130,7 +130,7 @@ func (d *desk) callOn(set *tools.Set, name string, a args) loop.Result {
 }
 
 // do runs a tool that must succeed.
-func (d *desk) do(name string, a args) loop.Result {
+func (d *fixture) do(name string, a args) loop.Result {
 	d.t.Helper()
 	res := d.call(name, a)
 	if res.Error {
@@ -140,7 +140,7 @@ func (d *desk) do(name string, a args) loop.Result {
 }
 
 // refused runs a tool that must fail and say every one of the words.
-func (d *desk) refused(name string, a args, words ...string) loop.Result {
+func (d *fixture) refused(name string, a args, words ...string) loop.Result {
 	d.t.Helper()
 	res := d.call(name, a)
 	if !res.Error {
@@ -150,7 +150,7 @@ func (d *desk) refused(name string, a args, words ...string) loop.Result {
 	return res
 }
 
-func (d *desk) says(res loop.Result, words ...string) {
+func (d *fixture) says(res loop.Result, words ...string) {
 	d.t.Helper()
 	for _, w := range words {
 		if !strings.Contains(res.Output, w) {
@@ -160,14 +160,14 @@ func (d *desk) says(res loop.Result, words ...string) {
 }
 
 // has checks what a file has.
-func (d *desk) has(name, want string) {
+func (d *fixture) has(name, want string) {
 	d.t.Helper()
 	if got := d.content(name); got != want {
 		d.t.Errorf("%s has %q, want %q", name, got, want)
 	}
 }
 
-func (d *desk) read(names ...string) {
+func (d *fixture) read(names ...string) {
 	d.t.Helper()
 	for _, name := range names {
 		d.do("read", args{"path": name})
@@ -176,7 +176,7 @@ func (d *desk) read(names ...string) {
 
 // tree is everything below the directory that holds the root: names, modes,
 // contents.
-func (d *desk) tree() map[string]string {
+func (d *fixture) tree() map[string]string {
 	d.t.Helper()
 	out := map[string]string{}
 	top := filepath.Dir(d.dir)

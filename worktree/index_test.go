@@ -85,7 +85,7 @@ func TestSurveyOfACleanTreeWritesNothing(t *testing.T) {
 	survey := func(want int) {
 		t.Helper()
 		got, err := r.Survey(t.Context())
-		if err != nil || got.Sighting.Tree == "" || got.Sighting.Head != got.Head {
+		if err != nil || got.State.Tree == "" || got.State.Head != got.Head {
 			t.Errorf("survey %+v, %v", got, err)
 		}
 		if kept, _ := filepath.Glob(filepath.Join(dir, ".git", "plan-index-*")); len(kept) != want {

@@ -129,10 +129,10 @@ func (r *Repo) Unfinished(locks string) bool {
 // intent, and says what it did; it reports false where there is none. The caller
 // holds the tree. A file that is neither what it was before nor what it becomes is a
 // [*Conflict], and then no file is touched.
-func (r *Repo) Finish(ctx context.Context, file string) (Moved, bool, error) {
+func (r *Repo) Finish(ctx context.Context, file string) (MergeResult, bool, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Moved{}, false, nil
+		return MergeResult{}, false, nil
 	}
 	var in intent
 	if err == nil {
@@ -141,7 +141,7 @@ func (r *Repo) Finish(ctx context.Context, file string) (Moved, bool, error) {
 	if err == nil && in.Root != r.root {
 		err = fmt.Errorf("it speaks of %s", in.Root)
 	}
-	var out Moved
+	var out MergeResult
 	if err == nil {
 		out, err = r.finish(ctx, in, file)
 	}
@@ -157,7 +157,7 @@ func (r *Repo) Finish(ctx context.Context, file string) (Moved, bool, error) {
 	return out, true, nil
 }
 
-func (r *Repo) finish(ctx context.Context, in intent, file string) (out Moved, err error) {
+func (r *Repo) finish(ctx context.Context, in intent, file string) (out MergeResult, err error) {
 	changes, err := r.deltas(ctx, in.From, in.To)
 	if err != nil {
 		return out, err

@@ -77,14 +77,14 @@ func (r *Repo) list(ctx context.Context, a area) (l listing, err error) {
 	l.settled = !slices.ContainsFunc(entries, func(e entry) bool { return e.tag != 'H' || e.assumed })
 	l.mark = r.markOf(out)
 	r.markLarge(a.dir, entries)
-	l.entries = r.settleChanged(a.dir, entries)
+	l.entries = r.withoutUnchanged(a.dir, entries)
 	return l, nil
 }
 
-// settleChanged looks at the files that git calls changed, which come on top
+// withoutUnchanged looks at the files that git calls changed, which come on top
 // of the tracked ones. They are gone, or replaced by a directory, which git
 // does not list if it is a repository; or there is nothing to say.
-func (r *Repo) settleChanged(dir string, entries []entry) []entry {
+func (r *Repo) withoutUnchanged(dir string, entries []entry) []entry {
 	out := entries[:0:0]
 	for _, e := range entries {
 		if e.tag != 'C' {

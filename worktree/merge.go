@@ -121,8 +121,8 @@ const conflicting = "the change conflicts with what is there"
 // and leaves index and commits alone. With conflicts it is a [*Conflict] and
 // changes nothing, unless opts.Force is set: then markers are left in the files
 // and named in the result.
-func (r *Repo) Merge(ctx context.Context, base, theirs string, opts Options) (Moved, error) {
-	var out Moved
+func (r *Repo) Merge(ctx context.Context, base, theirs string, opts Options) (MergeResult, error) {
+	var out MergeResult
 	err := r.indexed(ctx, func(now string, a area) error {
 		target, conflicts, err := r.merged(ctx, base, now, theirs)
 		if err != nil {
@@ -156,7 +156,7 @@ func (r *Repo) Contains(ctx context.Context, base, theirs string) (bool, error) 
 // is a [*Conflict], and nothing is changed, if the change does not fit on HEAD
 // without what is not committed, or if one of its files is staged: the commit
 // would take part of that back. Hooks do not run.
-func (r *Repo) MergeCommit(ctx context.Context, base, theirs, message string, opts Options) (string, Moved, error) {
+func (r *Repo) MergeCommit(ctx context.Context, base, theirs, message string, opts Options) (string, MergeResult, error) {
 	commit, out, err := r.mergeCommit(ctx, base, theirs, message, opts)
 	if err != nil {
 		return "", out, fmt.Errorf("commit the change in %q: %w", r.root, refused(err))
@@ -164,18 +164,18 @@ func (r *Repo) MergeCommit(ctx context.Context, base, theirs, message string, op
 	return commit, out, nil
 }
 
-func (r *Repo) mergeCommit(ctx context.Context, base, theirs, message string, opts Options) (string, Moved, error) {
+func (r *Repo) mergeCommit(ctx context.Context, base, theirs, message string, opts Options) (string, MergeResult, error) {
 	head, err := r.Head(ctx)
 	if err != nil {
-		return "", Moved{}, err
+		return "", MergeResult{}, err
 	}
 	commit, err := r.commitMerged(ctx, base, theirs, head, message)
 	if err != nil {
-		return "", Moved{}, err
+		return "", MergeResult{}, err
 	}
 	changes, err := r.unstaged(ctx, head, commit)
 	if err != nil {
-		return "", Moved{}, err
+		return "", MergeResult{}, err
 	}
 	opts.Force = false // markers are not committed
 	out, err := r.Merge(ctx, base, theirs, opts)

@@ -141,7 +141,7 @@ func tree(t *testing.T, r *worktree.Repo) string {
 	return id
 }
 
-func seen(t *testing.T, r *worktree.Repo) []worktree.Sighting {
+func seen(t *testing.T, r *worktree.Repo) []worktree.State {
 	t.Helper()
 	look, err := r.Look(t.Context())
 	if err != nil {
@@ -151,7 +151,7 @@ func seen(t *testing.T, r *worktree.Repo) []worktree.Sighting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []worktree.Sighting{survey.Sighting, look}
+	return []worktree.State{survey.State, look}
 }
 
 // content lists what a tree holds: mode and path of each file.

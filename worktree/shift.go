@@ -186,8 +186,8 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("%s: %s", c.Why, text)
 }
 
-// Moved is what became of a work tree.
-type Moved struct {
+// MergeResult is what became of a work tree.
+type MergeResult struct {
 	Before, After string   // trees; equal where there was nothing to do
 	Paths         []string // that were changed, sorted
 	// Conflicts are the paths with conflict markers in them.
@@ -198,8 +198,8 @@ type Moved struct {
 }
 
 // moved sums a move up.
-func (r *Repo) moved(ctx context.Context, now, to string) (Moved, error) {
-	m := Moved{Before: now, After: to}
+func (r *Repo) moved(ctx context.Context, now, to string) (MergeResult, error) {
+	m := MergeResult{Before: now, After: to}
 	changes, err := r.deltas(ctx, now, to)
 	if err != nil {
 		return m, err
@@ -236,8 +236,8 @@ type Options struct {
 // that others changed since are a [*Conflict], and then nothing is changed,
 // unless opts.Force is set. A snapshot of the work tree as it was is the
 // caller's to keep, in opts.Keep.
-func (r *Repo) Restore(ctx context.Context, left, to string, opts Options) (Moved, error) {
-	var out Moved
+func (r *Repo) Restore(ctx context.Context, left, to string, opts Options) (MergeResult, error) {
+	var out MergeResult
 	err := r.indexed(ctx, func(now string, a area) error {
 		undo, err := r.undoing(ctx, now, left, to, opts.Force)
 		if err != nil {
@@ -290,7 +290,7 @@ func (r *Repo) undoing(ctx context.Context, now, left, to string, force bool) ([
 }
 
 // apply moves the work tree from now to target, after it was kept.
-func (r *Repo) apply(ctx context.Context, a area, now, target string, opts Options) (Moved, error) {
+func (r *Repo) apply(ctx context.Context, a area, now, target string, opts Options) (MergeResult, error) {
 	out, err := r.moved(ctx, now, target)
 	if err != nil || opts.Check || now == target {
 		return out, err

@@ -33,28 +33,28 @@ func (r *Repo) Tree(ctx context.Context) (string, error) {
 	return tree, nil
 }
 
-// Sighting is how a work tree was found.
-type Sighting struct {
+// State is how a work tree was found.
+type State struct {
 	Tree string // its id; see [Repo.Tree]
 	Head string // the commit that HEAD stood at
 }
 
 // Look takes the tree and HEAD at the same time. A tree that is as HEAD has it
 // is not written anew.
-func (r *Repo) Look(ctx context.Context) (seen Sighting, err error) {
+func (r *Repo) Look(ctx context.Context) (seen State, err error) {
 	if r.differed() {
 		seen, err = r.look(ctx)
 	} else {
 		seen, err = r.lookFirst(ctx)
 	}
 	if err != nil {
-		return Sighting{}, fmt.Errorf("take the tree of %q: %w", r.root, refused(err))
+		return State{}, fmt.Errorf("take the tree of %q: %w", r.root, refused(err))
 	}
 	return seen, nil
 }
 
 // lookFirst looks whether there is anything to write.
-func (r *Repo) lookFirst(ctx context.Context) (seen Sighting, err error) {
+func (r *Repo) lookFirst(ctx context.Context) (seen State, err error) {
 	f, err := r.find(ctx)
 	if err != nil {
 		return seen, err
@@ -65,7 +65,7 @@ func (r *Repo) lookFirst(ctx context.Context) (seen Sighting, err error) {
 }
 
 // look writes the tree.
-func (r *Repo) look(ctx context.Context) (seen Sighting, err error) {
+func (r *Repo) look(ctx context.Context) (seen State, err error) {
 	var both errgroup.Group
 	both.Go(func() (err error) {
 		seen.Head, err = r.Head(ctx)
@@ -91,7 +91,7 @@ func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan
 }
 
 // SnapshotOf is Snapshot of a work tree as it was found a moment ago.
-func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, seen Sighting) (plan.Snapshot, error) {
+func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, seen State) (plan.Snapshot, error) {
 	snap := plan.Snapshot{
 		Label: label,
 		Ref:   refOf(run, label),

@@ -11,9 +11,9 @@ import (
 type Survey struct {
 	Standing
 	Instructions []Instruction
-	// Sighting is the tree at the commit that Standing names; zero where the tree
+	// State is the tree at the commit that Standing names; zero where the tree
 	// could not be taken, which [Repo.Snapshot] then gives the reason for.
-	Sighting Sighting
+	State State
 }
 
 // Survey looks at the work tree once for all of it. Where nothing differs from
@@ -29,7 +29,7 @@ func (r *Repo) Survey(ctx context.Context) (Survey, error) {
 	})
 	if r.differed() {
 		asked.Go(func() error {
-			s.Sighting.Tree, _ = r.tree(ctx)
+			s.State.Tree, _ = r.tree(ctx)
 			return nil
 		})
 	}
@@ -41,13 +41,13 @@ func (r *Repo) Survey(ctx context.Context) (Survey, error) {
 	if s.Instructions, err = r.instructions(ctx, f.entries); err != nil {
 		return s, err
 	}
-	if s.Sighting.Tree == "" {
-		s.Sighting.Tree, _ = r.treeOf(ctx, f)
+	if s.State.Tree == "" {
+		s.State.Tree, _ = r.treeOf(ctx, f)
 	} else if f.clean() {
 		r.dropIndexes("") // the next time there will be nothing to write
 	}
-	if s.Sighting.Tree != "" {
-		s.Sighting.Head = s.Head
+	if s.State.Tree != "" {
+		s.State.Head = s.Head
 	}
 	return s, nil
 }

@@ -25,7 +25,7 @@ func (w *Worker) RecordResult(ctx context.Context, id string, state batch.JobSta
 		return batch.ErrLeaseLost
 	}
 	l.stop()
-	back, err := w.settle(ctx, l, state, result)
+	back, err := w.finish(ctx, l, state, result)
 	if err != nil {
 		return err
 	}
@@ -39,9 +39,9 @@ func (w *Worker) RecordResult(ctx context.Context, id string, state batch.JobSta
 	return nil
 }
 
-// settle writes what came of a job, for as long as its lease holds. Back says that
+// finish writes what came of a job, for as long as its lease holds. Back says that
 // others are to have it.
-func (w *Worker) settle(ctx context.Context, l *lease, state batch.JobState, result json.RawMessage) (bool, error) {
+func (w *Worker) finish(ctx context.Context, l *lease, state batch.JobState, result json.RawMessage) (bool, error) {
 	var res batch.Result
 	if err := json.Unmarshal(result, &res); err != nil {
 		return false, fmt.Errorf("read what came of job %s: %w", l.key, err)

@@ -93,7 +93,7 @@ func (a *app) printPatch(ctx context.Context, run *engine.Run, how host.Apply) e
 
 // showMoved tells what was done to a work tree. Conflicts are told with the error
 // that they are.
-func (a *app) showMoved(m host.Moved, err error) error {
+func (a *app) showMoved(m host.ApplyResult, err error) error {
 	switch {
 	case err != nil && m.Result != host.ResultConflicts:
 		return err

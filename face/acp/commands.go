@@ -118,10 +118,10 @@ func (s *session) diff(ctx context.Context, t *telling, _ string) (sdk.StopReaso
 
 // apply brings the change of a run over to the user's tree.
 func (s *session) apply(ctx context.Context, t *telling, _ string) (sdk.StopReason, error) {
-	return s.move(ctx, t, func(id plan.RunID) (host.Moved, error) {
+	return s.move(ctx, t, func(id plan.RunID) (host.ApplyResult, error) {
 		run, err := s.agent.host.Load(ctx, id)
 		if err != nil {
-			return host.Moved{}, err
+			return host.ApplyResult{}, err
 		}
 		return s.agent.host.Apply(ctx, run, host.Apply{})
 	})
@@ -129,10 +129,10 @@ func (s *session) apply(ctx context.Context, t *telling, _ string) (sdk.StopReas
 
 // undo puts the tree back.
 func (s *session) undo(ctx context.Context, t *telling, _ string) (sdk.StopReason, error) {
-	return s.move(ctx, t, func(id plan.RunID) (host.Moved, error) {
+	return s.move(ctx, t, func(id plan.RunID) (host.ApplyResult, error) {
 		run, err := s.agent.host.Load(ctx, id)
 		if err != nil {
-			return host.Moved{}, err
+			return host.ApplyResult{}, err
 		}
 		return s.agent.host.Restore(ctx, run, host.Restore{To: "start"})
 	})
@@ -142,7 +142,7 @@ func (s *session) undo(ctx context.Context, t *telling, _ string) (sdk.StopReaso
 func (s *session) move(
 	_ context.Context,
 	t *telling,
-	how func(plan.RunID) (host.Moved, error),
+	how func(plan.RunID) (host.ApplyResult, error),
 ) (sdk.StopReason, error) {
 	id, err := s.newest()
 	if err != nil {

@@ -326,17 +326,17 @@ func (s *server) planApply(
 	ctx context.Context,
 	_ *sdk.CallToolRequest,
 	a oneRun,
-) (*sdk.CallToolResult, host.Moved, error) {
+) (*sdk.CallToolResult, host.ApplyResult, error) {
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, host.Moved{}, told(err)
+		return nil, host.ApplyResult{}, told(err)
 	}
 	run, err := s.host.Load(ctx, id)
 	if err == nil {
 		err = host.RequireApproved(run, false)
 	}
 	if err != nil {
-		return nil, host.Moved{}, told(err)
+		return nil, host.ApplyResult{}, told(err)
 	}
 	moved, err := s.host.Apply(ctx, run, host.Apply{})
 	return nil, moved, told(err)

@@ -108,10 +108,10 @@ func (t *costTable) row(name string, r costs.Row) {
 // pricedBy says who knew what the calls cost.
 func pricedBy(r costs.Row) string {
 	var who []string
-	if r.Said > 0 {
+	if r.ServerPriced > 0 {
 		who = append(who, "server")
 	}
-	if r.Calls > r.Said+r.Unpriced {
+	if r.Calls > r.ServerPriced+r.Unpriced {
 		who = append(who, "list")
 	}
 	if r.Unpriced > 0 {
@@ -125,13 +125,13 @@ func pricedBy(r costs.Row) string {
 func costNotes(c *costs.Costs, models []costs.Row) []string {
 	var notes []string
 	total := c.Total()
-	if total.Said > 0 {
+	if total.ServerPriced > 0 {
 		note := fmt.Sprintf(
 			"$%.4f of it, for %s, is what the servers themselves said",
 			total.Reported,
-			Count(total.Said, "call"),
+			Count(total.ServerPriced, "call"),
 		)
-		if total.Calls > total.Said+total.Unpriced {
+		if total.Calls > total.ServerPriced+total.Unpriced {
 			note += "; the rest goes by the list of prices"
 		}
 		notes = append(notes, note+".")

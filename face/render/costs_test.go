@@ -98,7 +98,7 @@ func TestCostsAddUp(t *testing.T) {
 	if diff := cmp.Diff(tally.Usage, total.Usage); diff != "" || !cmp.Equal(tally.Cost, total.USD, same) {
 		t.Errorf("the summary has $%v, the table $%v (-summary +table):\n%s", tally.Cost, total.USD, diff)
 	}
-	if total.Calls != 9 || total.Said != 1 || total.Unpriced != 1 || total.Reported != 0.0123 {
+	if total.Calls != 9 || total.ServerPriced != 1 || total.Unpriced != 1 || total.Reported != 0.0123 {
 		t.Errorf("%+v", total)
 	}
 }

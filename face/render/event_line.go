@@ -13,7 +13,7 @@ import (
 )
 
 // eventLineUnbounded is how long the line of an event may be where the width of the
-// place is not known: whoever searches in it wants more than a screen shows.
+// place is not known: a search in it wants more than a screen shows.
 const eventLineUnbounded = 240
 
 // mostListed is up to how many values of a list are written; of more it is said how many.

@@ -7,7 +7,7 @@ import (
 )
 
 // WriteMoved tells people what was done to a work tree.
-func WriteMoved(to io.Writer, m host.Moved) {
+func WriteMoved(to io.Writer, m host.ApplyResult) {
 	words := map[string]string{
 		host.ResultApplied:   "applied to",
 		host.ResultRestored:  "restored in",

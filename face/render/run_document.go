@@ -22,7 +22,7 @@ type RunDocument struct {
 	Request  string                `json:"request"`
 	Aim      plan.Aim              `json:"aim,omitempty"`
 	From     plan.RunID            `json:"continues,omitempty"` // the final run that it goes on from
-	Said     []string              `json:"said"`                // by the person since, oldest first
+	Guidance []string              `json:"said"`                // by the person since, oldest first
 	Repo     string                `json:"repo"`
 	Worktree string                `json:"worktree,omitempty"`    // of the run's own
 	Work     string                `json:"work_branch,omitempty"` // checked out there
@@ -78,7 +78,7 @@ func NewRunDocument(run *engine.Run, info memory.RunInfo, t *Tally) RunDocument 
 		Created:  info.Created,
 		Updated:  info.Updated,
 		Report:   run.Report,
-		Said:     emptyIfNil(run.Said),
+		Guidance: emptyIfNil(run.Guidance),
 		Plans:    emptyIfNil(run.Plans),
 		Baseline: emptyIfNil(run.Baseline),
 		Checks:   emptyIfNil(run.Checks),

@@ -230,20 +230,20 @@ func (m *model) apply(v *view, text string) tea.Cmd {
 	if !m.sure(text, "This brings the change into "+clean(v.story.Repo), "/apply") {
 		return nil
 	}
-	return m.move(v, func(run *engine.Run) (host.Moved, error) { return m.Host.Apply(m.ctx, run, host.Apply{}) })
+	return m.move(v, func(run *engine.Run) (host.ApplyResult, error) { return m.Host.Apply(m.ctx, run, host.Apply{}) })
 }
 
 func (m *model) undo(v *view, text string) tea.Cmd {
 	if !m.sure(text, "This takes back all that the run changed", "/undo") {
 		return nil
 	}
-	return m.move(v, func(run *engine.Run) (host.Moved, error) {
+	return m.move(v, func(run *engine.Run) (host.ApplyResult, error) {
 		return m.Host.Restore(m.ctx, run, host.Restore{To: engine.LabelStart})
 	})
 }
 
 // move changes a work tree for a run, and says what came of it.
-func (m *model) move(v *view, do func(*engine.Run) (host.Moved, error)) tea.Cmd {
+func (m *model) move(v *view, do func(*engine.Run) (host.ApplyResult, error)) tea.Cmd {
 	if v.isLive() {
 		m.say("The run goes on: park it first, with ctrl+c.")
 		return nil

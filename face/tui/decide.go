@@ -38,7 +38,7 @@ func (m *model) panelKey(v *view, msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case later:
 		m.say("Left for later. Enter on an empty line shows it again.")
-		return m.settle(v, true)
+		return m.submit(v, true)
 	case letter == nil:
 		return nil
 	}
@@ -56,17 +56,17 @@ func (m *model) give(v *view, l host.Letter) tea.Cmd {
 		// For a run of another process, host.Decide adds the rule.
 		if err := m.Host.AllowAlways(m.ctx, call.Grant); err != nil {
 			m.fail(err)
-			return m.settle(v, true)
+			return m.submit(v, true)
 		}
 	}
 	if p.at < len(p.ask.waiting) {
 		return nil
 	}
-	return m.settle(v, false)
+	return m.submit(v, false)
 }
 
-// settle hands over what was decided.
-func (m *model) settle(v *view, later bool) tea.Cmd {
+// submit hands over what was decided.
+func (m *model) submit(v *view, later bool) tea.Cmd {
 	p := v.panel
 	v.panel = nil
 	if later {

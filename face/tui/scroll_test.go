@@ -85,7 +85,7 @@ func TestScrollDrawsWhatIsSeen(t *testing.T) {
 }
 
 // TestFeedNeverWaits: output that comes fast becomes few live events of bounded size, with
-// nobody there to take them, and no stored one is lost or moved.
+// no reader to take them, and no stored one is lost or moved.
 func TestFeedNeverWaits(t *testing.T) {
 	t.Parallel()
 	f := &feed{wake: make(chan struct{}, 1)}

@@ -1,5 +1,5 @@
 // Package web serves pages and an API on which runs are watched, decided and reviewed. Its
-// rooms: guard says who may ask, desk does what is asked, watch hands events out, page
+// rooms: guard says who may ask, service does what is asked, watch hands events out, page
 // answers people and api programs, metrics counts, and record keeps a log. It has no rule
 // of the domain in it, and must not know how a run is shown anywhere else.
 package web
@@ -14,11 +14,11 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/web/api"
-	"github.com/plan-engine/plan/face/web/desk"
 	"github.com/plan-engine/plan/face/web/guard"
 	"github.com/plan-engine/plan/face/web/metrics"
 	"github.com/plan-engine/plan/face/web/page"
 	"github.com/plan-engine/plan/face/web/record"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/face/web/watch"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/background"
@@ -61,7 +61,7 @@ func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) erro
 	if o.Concurrency == 0 {
 		o.Concurrency = defaultConcurrency
 	}
-	repos, err := desk.Allowed(ctx, h, o.Dir, o.Repos)
+	repos, err := service.Allowed(ctx, h, o.Dir, o.Repos)
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,9 @@ func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) erro
 		case <-ctx.Done():
 		}
 	}
-	s.desk.Runs.Park()
+	s.service.Runs.Park()
 	s.hub.Close()
-	s.desk.Runs.Wait()
+	s.service.Runs.Wait()
 	if err = errors.Join(err, server.Close()); errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -112,7 +112,7 @@ func Serve(ctx context.Context, h *host.Host, o Options, began func(Served) erro
 
 // server is what stands behind the guard.
 type server struct {
-	desk    *desk.Desk
+	service *service.Service
 	hub     *watch.Hub
 	metrics *metrics.Metrics
 	log     *record.Log
@@ -123,7 +123,7 @@ func newServer(ctx context.Context, h *host.Host, o Options, repos []string, log
 		hub: watch.New(h),
 		log: log,
 	}
-	s.desk = &desk.Desk{
+	s.service = &service.Service{
 		Host:    h,
 		Options: o.Run,
 		Repos:   repos,
@@ -136,7 +136,7 @@ func newServer(ctx context.Context, h *host.Host, o Options, repos []string, log
 		}),
 	}
 	s.metrics = &metrics.Metrics{
-		Desk:     s.desk,
+		Service:  s.service,
 		Watchers: s.hub.Watchers,
 		Most:     o.Concurrency,
 		Began:    h.Now(),
@@ -156,13 +156,13 @@ func (s *server) see(ev plan.Event) {
 
 // handler answers what the guard lets through.
 func (s *server) handler(g *guard.Guard) (http.Handler, error) {
-	pages, err := page.New(s.desk, s.hub, g.CSRF())
+	pages, err := page.New(s.service, s.hub, g.CSRF())
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", pages)
-	mux.Handle(api.Prefix+"/", api.New(s.desk, s.hub))
+	mux.Handle(api.Prefix+"/", api.New(s.service, s.hub))
 	mux.Handle("GET "+metrics.Path, s.metrics)
-	return s.log.Wrap(g.Wrap(mux, api.Description), s.desk.Host.Now, s.metrics.Answered), nil
+	return s.log.Wrap(g.Wrap(mux, api.Description), s.service.Host.Now, s.metrics.Answered), nil
 }

@@ -19,8 +19,8 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/web"
-	"github.com/plan-engine/plan/face/web/desk"
 	"github.com/plan-engine/plan/face/web/guard"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/gittest"
 	"github.com/plan-engine/plan/model/scripted"
@@ -175,12 +175,12 @@ func (c *client) begin(body string) plan.RunID {
 }
 
 // rest waits until no process goes on with a run, and returns how it stands.
-func (c *client) rest(id plan.RunID) desk.Run {
+func (c *client) rest(id plan.RunID) service.Run {
 	c.t.Helper()
 	got := c.send(http.MethodGet, "/runs/"+string(id)+"/events", "")
 	_, _ = io.Copy(io.Discard, got.Body)
 	_ = got.Body.Close()
-	var d desk.Run
+	var d service.Run
 	if status := c.ask(http.MethodGet, "/runs/"+string(id), "", &d); status != http.StatusOK {
 		c.t.Fatalf("the run is answered with %d", status)
 	}
@@ -288,7 +288,7 @@ func TestARun(t *testing.T) {
 	if data, _ := os.ReadFile(filepath.Join(w.repo, "greet.sh")); string(data) != "echo hullo\n" {
 		t.Errorf("a check changed greet.sh to %q", data)
 	}
-	var moved host.Moved
+	var moved host.ApplyResult
 	if c.ask(http.MethodPost, "/runs/"+string(id)+"/apply", "", &moved); moved.Result != host.ResultApplied {
 		t.Errorf("apply comes to %+v", moved)
 	}
@@ -333,7 +333,7 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s is answered with %d, want %d", body, status, want)
 		}
 	}
-	var told desk.Told
+	var told service.Told
 	yes := fmt.Sprintf(`{"kind": "approve", "call": %q, "digest": %q}`, call, digest)
 	if status := c.ask(http.MethodPost, letters, yes, &told); status != http.StatusOK || told.Reaches != "now" {
 		t.Errorf("a yes is answered with %d, %+v", status, told)

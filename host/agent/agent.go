@@ -102,7 +102,7 @@ func (l *Lent) accept() {
 		if l.keep(conn) {
 			l.all.Go(func() {
 				defer l.drop(conn)
-				_ = l.serve(conn) // whoever asks sees that it has ended
+				_ = l.serve(conn) // the client sees that it has ended
 			})
 		}
 	}

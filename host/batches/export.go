@@ -106,7 +106,7 @@ func (b *Batches) commitOnBranch(ctx context.Context, run *engine.Run) (string, 
 	return run.Start.WorkBranch, err
 }
 
-func (b *Batches) noteSubmodules(m host.Moved) {
+func (b *Batches) noteSubmodules(m host.ApplyResult) {
 	for _, path := range m.Submodules {
 		b.host.Note(fmt.Sprintf(
 			"submodule %s should stand at another commit; move it with `git submodule update`", path))

@@ -41,9 +41,9 @@ type Row struct {
 	USD   float64 // of all calls with a price
 	// Reported is the part of USD that the server itself said.
 	Reported float64
-	// Calls counts the calls, Said those with a cost that the server said, and
+	// Calls counts the calls, ServerPriced those with a cost that the server said, and
 	// Unpriced those without any known price.
-	Calls, Said, Unpriced int
+	Calls, ServerPriced, Unpriced int
 }
 
 // Of is what the events of a run, or of a part of it, consumed.
@@ -100,7 +100,7 @@ func rowOfReport(b plan.UsageReport) Row {
 	}
 	switch {
 	case b.Reported:
-		row.Reported, row.Said = b.CostUSD, 1
+		row.Reported, row.ServerPriced = b.CostUSD, 1
 	case !b.Priced:
 		row.Unpriced = 1
 	}
@@ -131,7 +131,7 @@ func (r Row) Plus(o Row) Row {
 	r.USD += o.USD
 	r.Reported += o.Reported
 	r.Calls += o.Calls
-	r.Said += o.Said
+	r.ServerPriced += o.ServerPriced
 	r.Unpriced += o.Unpriced
 	return r
 }

@@ -101,7 +101,7 @@ func rowDocument(r Row) RowDocument {
 		CostUSD:     r.USD,
 		Priced:      r.Unpriced == 0,
 		ReportedUSD: r.Reported,
-		Reported:    r.Said,
+		Reported:    r.ServerPriced,
 		Unpriced:    r.Unpriced,
 	}
 }

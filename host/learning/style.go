@@ -9,7 +9,7 @@ import (
 
 // style is what the person has written to the run that is driven, until it is learned.
 type style struct {
-	said []memory.Said
+	said []memory.Remark
 	// notOurs is the seq up to which the journal was written elsewhere, or is that of the
 	// run that this one was forked from, which has learned from it.
 	notOurs int64
@@ -32,7 +32,7 @@ func (s *style) hear(ev plan.Event) {
 		text = b.Text
 	}
 	if text != "" && ev.Seq > s.notOurs {
-		s.said = append(s.said, memory.Said{Seq: ev.Seq, Text: text})
+		s.said = append(s.said, memory.Remark{Seq: ev.Seq, Text: text})
 	}
 }
 

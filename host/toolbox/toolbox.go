@@ -47,7 +47,7 @@ type Config struct {
 	Own func() (*sandbox.Shell, error)
 	// Searched is the PATH on which programs are looked for.
 	Searched string
-	// Ask puts a question of a server to the person; nil: nobody is there.
+	// Ask puts a question of a server to the person; nil: no person can be asked.
 	Ask func(ctx context.Context, q mcp.Question) mcp.Answer
 	// Used is told of each call.
 	Used func(ctx context.Context, p plan.Phase, tool string, took time.Duration, failed bool)

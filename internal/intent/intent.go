@@ -130,21 +130,21 @@ func (i *Intent) Done() error {
 // Leave gives the note up. It stays for a sweep.
 func (i *Intent) Leave() error { return i.file.Close() } //nolint:wrapcheck // names the file
 
-// Found is a note that is there.
-type Found struct {
+// Entry is a note that is there.
+type Entry struct {
 	Note
 	path string
 }
 
 // All are the notes in a folder. One that says nothing yet is empty.
-func All(folder string) ([]Found, error) {
+func All(folder string) ([]Entry, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
 		return nil, fmt.Errorf("list what is to be made: %w", err)
 	}
-	var out []Found
+	var out []Entry
 	for _, path := range paths {
-		f := Found{path: path}
+		f := Entry{path: path}
 		data, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // it is done
@@ -162,7 +162,7 @@ func All(folder string) ([]Found, error) {
 
 // Take takes over a note whose process has died, with its children. It reports false
 // where one is at work, or the note is done.
-func (f Found) Take(ctx context.Context) (*Intent, bool) {
+func (f Entry) Take(ctx context.Context) (*Intent, bool) {
 	ctx, cancel := context.WithTimeout(ctx, childPatience)
 	defer cancel()
 	tick := time.NewTicker(poll)

@@ -1,7 +1,7 @@
 // Package patch reads patches: unified diffs, as git and people write them, and the
 // form with a section for each file that models write.
 //
-// Parse is for a patch that somebody wrote and that is to be carried out: what cannot
+// Parse is for a patch that is to be carried out: what cannot
 // be read is an error. Diff is for one that git printed and that is to be looked at:
 // every file that it speaks of is there, whatever else cannot be read.
 package patch

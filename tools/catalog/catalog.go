@@ -52,8 +52,8 @@ type Tool struct {
 	How string `json:"how,omitempty"`
 }
 
-// Said is what a source says of a tool.
-type Said struct {
+// Declaration is what a source says of a tool.
+type Declaration struct {
 	Name, Title, Description string
 	Schema                   json.RawMessage
 	ReadOnly                 bool
@@ -68,7 +68,7 @@ const (
 )
 
 // Describe reads what a source says of a tool.
-func Describe(s Said) Tool {
+func Describe(s Declaration) Tool {
 	t := Tool{
 		Name:     sanitize.Line(s.Name),
 		ReadOnly: s.ReadOnly,

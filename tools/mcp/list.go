@@ -15,7 +15,7 @@ import (
 
 // describe reads what a server says of a tool.
 func describe(t *sdk.Tool) catalog.Tool {
-	said := catalog.Said{
+	said := catalog.Declaration{
 		Name:        t.Name,
 		Title:       t.Title,
 		Description: t.Description,
@@ -78,14 +78,14 @@ const (
 // resourceTools read what a server has to be read.
 func resourceTools() []catalog.Tool {
 	return []catalog.Tool{
-		catalog.Describe(catalog.Said{
+		catalog.Describe(catalog.Declaration{
 			Name:        "list_resources",
 			Description: "List what the server has to be read, with addresses for read_resource.",
 			Schema:      json.RawMessage(`{"type":"object","properties":{}}`),
 			ReadOnly:    true,
 			How:         howList,
 		}),
-		catalog.Describe(catalog.Said{
+		catalog.Describe(catalog.Declaration{
 			Name:        "read_resource",
 			Description: "Read one of the server's resources.",
 			Schema: json.RawMessage(

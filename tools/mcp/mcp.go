@@ -63,8 +63,8 @@ type Config struct {
 	Shell Shell  // nil: no program is started here
 	// Offline says why addresses are not reached from here, "" where they are.
 	Offline string
-	// Ask puts what a server wants to know to the person. Nil: nobody is there, and the
-	// server is told that there is no answer.
+	// Ask puts what a server wants to know to the person. Nil: no person can be asked,
+	// and the server is told that there is no answer.
 	Ask func(ctx context.Context, q Question) Answer
 	// Observe is told of each call that was made: how long it took, and whether it failed.
 	Observe func(ctx context.Context, tool string, took time.Duration, failed bool)

@@ -94,7 +94,7 @@ func TestStore(t *testing.T) {
 	words.Open(path) // which is no file
 }
 
-// TestStoreOfManyProcesses: whoever writes, a reader finds a whole file.
+// TestStoreOfManyProcesses: no matter which process writes, a reader finds a whole file.
 func TestStoreOfManyProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -152,7 +152,7 @@ func (p Program) start(ctx context.Context, c Call, over []setting, within *conf
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, p.path, append(args, c.Args...)...)
 	cmd.Dir = c.Dir
-	cmd.Env = slices.Concat(p.env, reach(c.Remote, c.File), environ(over), c.Env)
+	cmd.Env = slices.Concat(p.env, networkEnv(c.Remote, c.File), environ(over), c.Env)
 	cmd.Stdin = strings.NewReader(c.Stdin)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if c.Out != nil {

@@ -42,7 +42,7 @@ var inherited = []string{
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
 }
 
-// environment is what git runs in. It talks to nobody: an editor, a pager or a
+// environment is what git runs in. It asks no questions: an editor, a pager or a
 // question for a password has no one to answer it, whatever settings name them.
 func environment(environ []string, tree string) []string {
 	env := slices.DeleteFunc(sandbox.CleanEnv(environ), func(entry string) bool {
@@ -59,10 +59,10 @@ func environment(environ []string, tree string) []string {
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "GIT_PAGER=cat")
 }
 
-// reach is the part of the environment that says where git may go. The list of
+// networkEnv is the part of the environment that says where git may go. The list of
 // protocols overrides every setting about them, and with a name that is no
 // protocol git goes nowhere, nor does it fetch what a partial clone lacks.
-func reach(remote, file bool) []string {
+func networkEnv(remote, file bool) []string {
 	protocols := "none"
 	var env []string
 	if remote {

@@ -39,7 +39,7 @@ func (t *Theme) Block(b *story.Block, v View) []string {
 		lines = append([]string{""}, t.heading(b, v))
 	case story.Prompted:
 		lines = t.prompted(b, v)
-	case story.Said:
+	case story.Reply:
 		lines = t.said(b, v)
 	case story.Planned, story.Reported:
 		lines = t.document(b, v)

@@ -14,7 +14,7 @@ type Kind int
 const (
 	Heading  Kind = iota // a phase begins
 	Prompted             // what a person asked for, or said
-	Said                 // the assistant's words
+	Reply                // the assistant's words
 	Thought              // its reasoning
 	Call                 // of a tool
 	Check                // a command that decides

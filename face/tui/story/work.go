@@ -30,7 +30,7 @@ func (s *Story) update(e plan.Event, b plan.MessageUpdate) {
 	if e.Parent != "" {
 		return
 	}
-	kind := Said
+	kind := Reply
 	if b.Kind == plan.BlockReasoning {
 		kind = Thought
 	}
@@ -103,14 +103,14 @@ func (s *Story) messageEnd(e plan.Event, b plan.MessageEnd) {
 	streamed := false
 	for i := len(s.Blocks) - 1; i >= 0 && live != nil; i-- {
 		block := s.Blocks[i]
-		if block.Kind != Said && block.Kind != Thought || block.Seq != 0 {
+		if block.Kind != Reply && block.Kind != Thought || block.Seq != 0 {
 			break
 		}
 		switch {
 		case block.Kind == Thought && thought.Len() > 0:
 			block.Text = sanitize.Text(thought.String())
 			thought.Reset()
-		case block.Kind == Said && text != "":
+		case block.Kind == Reply && text != "":
 			block.Text, streamed = text, true
 		}
 		block.Mood, block.Seq = Plain, e.Seq
@@ -120,7 +120,7 @@ func (s *Story) messageEnd(e plan.Event, b plan.MessageEnd) {
 		s.add(e, Block{Kind: Thought, Label: "thinking", Text: sanitize.Text(thought.String())})
 	}
 	if !streamed && strings.TrimSpace(text) != "" {
-		s.add(e, Block{Kind: Said, Text: text})
+		s.add(e, Block{Kind: Reply, Text: text})
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/face/web/watch"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/sanitize"
@@ -29,17 +29,17 @@ var description []byte
 
 // API answers programs.
 type API struct {
-	desk *desk.Desk
-	hub  *watch.Hub
-	mux  *http.ServeMux
+	service *service.Service
+	hub     *watch.Hub
+	mux     *http.ServeMux
 }
 
 // New makes the API of what can be done.
-func New(w *desk.Desk, hub *watch.Hub) *API {
+func New(w *service.Service, hub *watch.Hub) *API {
 	a := &API{
-		desk: w,
-		hub:  hub,
-		mux:  http.NewServeMux(),
+		service: w,
+		hub:     hub,
+		mux:     http.NewServeMux(),
 	}
 	for pattern, answer := range a.routes() {
 		method, path := cutMethod(pattern)
@@ -76,20 +76,22 @@ func (a *API) routes() map[string]answer {
 		"GET /runs/{id}/cost":   a.cost,
 		"GET /runs/{id}/events": a.events,
 		"POST /runs/{id}/letters": func(w http.ResponseWriter, r *http.Request) error {
-			return take(w, r, func(l desk.Letter) (any, error) { return a.desk.Tell(r.Context(), r.PathValue("id"), l) })
+			return take(w, r, func(l service.Letter) (any, error) { return a.service.Tell(r.Context(), r.PathValue("id"), l) })
 		},
 		"POST /runs/{id}/resume": func(w http.ResponseWriter, r *http.Request) error {
-			return take(w, r, func(how desk.Resume) (any, error) {
-				id, err := a.desk.Resume(r.Context(), r.PathValue("id"), how)
+			return take(w, r, func(how service.Resume) (any, error) {
+				id, err := a.service.Resume(r.Context(), r.PathValue("id"), how)
 				return begun{ID: id}, err
 			})
 		},
 		"POST /runs/{id}/apply": func(w http.ResponseWriter, r *http.Request) error {
-			return take(w, r, func(how desk.Apply) (any, error) { return a.desk.Apply(r.Context(), r.PathValue("id"), how) })
+			return take(w, r, func(how service.Apply) (any, error) {
+				return a.service.Apply(r.Context(), r.PathValue("id"), how)
+			})
 		},
 		"POST /runs/{id}/restore": func(w http.ResponseWriter, r *http.Request) error {
-			return take(w, r, func(how desk.Restore) (any, error) {
-				return a.desk.Restore(r.Context(), r.PathValue("id"), how)
+			return take(w, r, func(how service.Restore) (any, error) {
+				return a.service.Restore(r.Context(), r.PathValue("id"), how)
 			})
 		},
 		"GET /repositories":                  a.repositories,
@@ -118,7 +120,7 @@ type problem struct {
 
 // fail answers with an error, where nothing was answered yet.
 func fail(w http.ResponseWriter, err error) {
-	status := desk.Status(err)
+	status := service.Status(err)
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "30")
 	}

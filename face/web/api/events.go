@@ -73,7 +73,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return hint.Usage("until is %q: write now, parked or end", until)
 	}
-	db, err := a.desk.Host.DB(r.Context())
+	db, err := a.service.Host.DB(r.Context())
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 )
 
 // TestTheDescriptionIsTrue: it has the routes that there are, and of what is sent the
@@ -51,17 +51,17 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 		}
 	}
 	for name, of := range map[string]any{
-		"Begin":      desk.Begin{},
-		"Letter":     desk.Letter{},
-		"Told":       desk.Told{},
-		"Resume":     desk.Resume{},
-		"Apply":      desk.Apply{},
-		"Restore":    desk.Restore{},
-		"NewBatch":   desk.NewBatch{},
-		"Again":      desk.Again{},
-		"Draft":      desk.Draft{},
-		"Waiting":    desk.Waiting{},
-		"Run":        desk.Run{},
+		"Begin":      service.Begin{},
+		"Letter":     service.Letter{},
+		"Told":       service.Told{},
+		"Resume":     service.Resume{},
+		"Apply":      service.Apply{},
+		"Restore":    service.Restore{},
+		"NewBatch":   service.NewBatch{},
+		"Again":      service.Again{},
+		"Draft":      service.Draft{},
+		"Waiting":    service.Waiting{},
+		"Run":        service.Run{},
 		"Begun":      begun{},
 		"BatchBegun": batchBegun{},
 		"Problem":    problem{},

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/costs"
 	"github.com/plan-engine/plan/memory"
@@ -21,21 +21,21 @@ func (a *API) runs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	runs, err := a.desk.List(r.Context(), host.Filter{
+	runs, err := a.service.List(r.Context(), host.Filter{
 		State:  r.FormValue("state"),
 		Parked: parked,
 		Dir:    r.FormValue("repo"),
 		Limit:  int(limit),
 	}, r.FormValue("q"))
-	return ok(w, a.desk.Host.ListRuns(runs), err)
+	return ok(w, a.service.Host.ListRuns(runs), err)
 }
 
 func (a *API) begin(w http.ResponseWriter, r *http.Request) error {
-	var b desk.Begin
+	var b service.Begin
 	if err := read(r, &b); err != nil {
 		return err
 	}
-	id, err := a.desk.Begin(b)
+	id, err := a.service.Begin(b)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request) error {
 
 // id finds the run that a path names, by any part of its id that fits no other.
 func (a *API) id(r *http.Request) (plan.RunID, error) {
-	return a.desk.Host.Resolve(r.Context(), r.PathValue("id"))
+	return a.service.Host.Resolve(r.Context(), r.PathValue("id"))
 }
 
 func (a *API) run(w http.ResponseWriter, r *http.Request) error {
@@ -54,7 +54,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.desk.Document(r.Context(), id)
+	d, err := a.service.Document(r.Context(), id)
 	return ok(w, d, err)
 }
 
@@ -73,7 +73,7 @@ func (a *API) plan(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, err := a.desk.Host.Standing(r.Context(), id, nil)
+	run, err := a.service.Host.Standing(r.Context(), id, nil)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (a *API) diff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	change, err := a.desk.Change(r.Context(), id, thread)
+	change, err := a.service.Change(r.Context(), id, thread)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *API) cost(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	db, err := a.desk.Host.DB(r.Context())
+	db, err := a.service.Host.DB(r.Context())
 	if err != nil {
 		return err
 	}
@@ -140,16 +140,16 @@ type Repositories struct {
 }
 
 func (a *API) repositories(w http.ResponseWriter, _ *http.Request) error {
-	return ok(w, Repositories{Repositories: a.desk.Repos}, nil)
+	return ok(w, Repositories{Repositories: a.service.Repos}, nil)
 }
 
 func (a *API) batches(w http.ResponseWriter, r *http.Request) error {
-	all, err := a.desk.Batches(r.Context())
+	all, err := a.service.Batches(r.Context())
 	return ok(w, all, err)
 }
 
 func (a *API) batch(w http.ResponseWriter, r *http.Request) error {
-	b, err := a.desk.Batch(r.Context(), r.PathValue("id"))
+	b, err := a.service.Batch(r.Context(), r.PathValue("id"))
 	return ok(w, b, err)
 }
 
@@ -160,33 +160,33 @@ type batchBegun struct {
 }
 
 func (a *API) beginBatch(w http.ResponseWriter, r *http.Request) error {
-	return take(w, r, func(n desk.NewBatch) (any, error) {
-		id, err := a.desk.BeginBatch(r.Context(), n)
+	return take(w, r, func(n service.NewBatch) (any, error) {
+		id, err := a.service.BeginBatch(r.Context(), n)
 		return batchBegun{ID: id}, err
 	})
 }
 
 func (a *API) resumeBatch(w http.ResponseWriter, r *http.Request) error {
-	id, err := a.desk.ResumeBatch(r.Context(), r.PathValue("id"))
+	id, err := a.service.ResumeBatch(r.Context(), r.PathValue("id"))
 	return ok(w, batchBegun{ID: id}, err)
 }
 
 func (a *API) retryBatch(w http.ResponseWriter, r *http.Request) error {
-	return take(w, r, func(again desk.Again) (any, error) {
-		id, err := a.desk.RetryBatch(r.Context(), r.PathValue("id"), again)
+	return take(w, r, func(again service.Again) (any, error) {
+		id, err := a.service.RetryBatch(r.Context(), r.PathValue("id"), again)
 		return batchBegun{ID: id}, err
 	})
 }
 
 func (a *API) cancelBatch(w http.ResponseWriter, r *http.Request) error {
-	return take(w, r, func(which desk.Again) (any, error) {
-		id, n, err := a.desk.CancelBatch(r.Context(), r.PathValue("id"), which)
+	return take(w, r, func(which service.Again) (any, error) {
+		id, n, err := a.service.CancelBatch(r.Context(), r.PathValue("id"), which)
 		return batchBegun{ID: id, Jobs: n}, err
 	})
 }
 
 func (a *API) drafts(w http.ResponseWriter, r *http.Request) error {
-	all, err := a.desk.Drafts(r.Context())
+	all, err := a.service.Drafts(r.Context())
 	return ok(w, all, err)
 }
 
@@ -203,13 +203,13 @@ func (a *API) decideDraft(approve bool) answer {
 		word = "approved"
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {
-		return take(w, r, func(d desk.Draft) (any, error) {
+		return take(w, r, func(d service.Draft) (any, error) {
 			name := r.PathValue("name")
 			return Decided{
 				Name:     name,
 				Decision: word,
 				Digest:   d.Digest,
-			}, a.desk.DecideDraft(r.Context(), name, approve, d)
+			}, a.service.DecideDraft(r.Context(), name, approve, d)
 		})
 	}
 }

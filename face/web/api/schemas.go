@@ -11,7 +11,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
 	"github.com/plan-engine/plan/host/costs"
@@ -21,13 +21,13 @@ import (
 // answers are what is answered with. Their schemas are made of these types when they are
 // asked for; openapi.json refers to them by the names of the types.
 type answers struct {
-	Run          desk.Run
+	Run          service.Run
 	Listed       host.ListedRun
 	Plan         plan.PlanDoc
 	PlanDiff     host.PlanDiff
 	Change       Change
 	Cost         costs.Document
-	Moved        host.Moved
+	ApplyResult  host.ApplyResult
 	Repositories Repositories
 	Batch        batches.Batch
 	Standing     batches.Standing

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host"
 )
 
@@ -26,8 +26,8 @@ const Path = "/metrics"
 
 // Metrics are those of one server.
 type Metrics struct {
-	// Desk is where runs are found, and those that are driven here.
-	Desk *desk.Desk
+	// Service is where runs are found, and those that are driven here.
+	Service *service.Service
 	// Watchers counts those who watch runs.
 	Watchers func() int
 	// Most is how many runs may be driven here.
@@ -114,7 +114,7 @@ func (m *Metrics) text(ctx context.Context) (string, error) {
 	if err := m.home(ctx, &t); err != nil {
 		return "", err
 	}
-	t.one("plan_driven_runs", "gauge", "Runs and batches that this server drives.", float64(len(m.Desk.Runs.Driven())))
+	t.one("plan_driven_runs", "gauge", "Runs and batches that this server drives.", float64(len(m.Service.Runs.Driven())))
 	t.one("plan_driven_runs_max", "gauge", "How many it may drive.", float64(m.Most))
 	t.one("plan_watchers", "gauge", "Streams of events that are open.", float64(m.Watchers()))
 	m.mu.Lock()
@@ -129,11 +129,11 @@ func (m *Metrics) text(ctx context.Context) (string, error) {
 
 // home counts what the home has.
 func (m *Metrics) home(ctx context.Context, t *table) error {
-	runs, err := m.Desk.List(ctx, host.Filter{}, "")
+	runs, err := m.Service.List(ctx, host.Filter{}, "")
 	if err != nil {
 		return err
 	}
-	batches, err := m.Desk.Batches(ctx)
+	batches, err := m.Service.Batches(ctx)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/batch"
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
 )
@@ -20,7 +20,7 @@ func (p *Pages) tell(w http.ResponseWriter, r *http.Request) error {
 	if file := r.PostFormValue("file"); file != "" && strings.TrimSpace(text) != "" {
 		text = about(file, r.PostFormValue("line")) + text
 	}
-	told, err := p.desk.Tell(r.Context(), r.PathValue("id"), desk.Letter{
+	told, err := p.service.Tell(r.Context(), r.PathValue("id"), service.Letter{
 		Kind:   r.PostFormValue("kind"),
 		Text:   strings.TrimSpace(text),
 		Call:   r.PostFormValue("call"),
@@ -56,7 +56,7 @@ func about(file, line string) string {
 }
 
 func (p *Pages) resume(w http.ResponseWriter, r *http.Request) error {
-	id, err := p.desk.Resume(r.Context(), r.PathValue("id"), desk.Resume{
+	id, err := p.service.Resume(r.Context(), r.PathValue("id"), service.Resume{
 		AcceptDrift: r.PostFormValue("how") == "accept",
 		Replan:      r.PostFormValue("how") == "replan",
 		Reason:      r.PostFormValue("text"),
@@ -68,7 +68,7 @@ func (p *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) apply(w http.ResponseWriter, r *http.Request) error {
-	m, err := p.desk.Apply(r.Context(), r.PathValue("id"), desk.Apply{
+	m, err := p.service.Apply(r.Context(), r.PathValue("id"), service.Apply{
 		Check:  r.PostFormValue("check") != "",
 		Branch: r.PostFormValue("branch"),
 	})
@@ -76,7 +76,7 @@ func (p *Pages) apply(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) restore(w http.ResponseWriter, r *http.Request) error {
-	m, err := p.desk.Restore(r.Context(), r.PathValue("id"), desk.Restore{
+	m, err := p.service.Restore(r.Context(), r.PathValue("id"), service.Restore{
 		To:    r.PostFormValue("to"),
 		Undo:  r.PostFormValue("undo") != "",
 		Check: r.PostFormValue("check") != "",
@@ -85,7 +85,7 @@ func (p *Pages) restore(w http.ResponseWriter, r *http.Request) error {
 }
 
 // moved says what was done to a work tree.
-func (p *Pages) moved(w http.ResponseWriter, m host.Moved, err error) error {
+func (p *Pages) moved(w http.ResponseWriter, m host.ApplyResult, err error) error {
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (p *Pages) moved(w http.ResponseWriter, m host.Moved, err error) error {
 }
 
 func (p *Pages) batches(w http.ResponseWriter, r *http.Request) error {
-	all, err := p.desk.Batches(r.Context())
+	all, err := p.service.Batches(r.Context())
 	if err == nil {
 		p.show(w, http.StatusOK, "batches.html", "Batches", all)
 	}
@@ -102,7 +102,7 @@ func (p *Pages) batches(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) batch(w http.ResponseWriter, r *http.Request) error {
-	b, err := p.desk.Batch(r.Context(), r.PathValue("id"))
+	b, err := p.service.Batch(r.Context(), r.PathValue("id"))
 	if err == nil {
 		p.show(w, http.StatusOK, "batch.html", "Batch "+b.ID, b)
 	}
@@ -111,7 +111,7 @@ func (p *Pages) batch(w http.ResponseWriter, r *http.Request) error {
 
 // batchPlot is how many jobs are in each state.
 func (p *Pages) batchPlot(w http.ResponseWriter, r *http.Request) error {
-	b, err := p.desk.Batch(r.Context(), r.PathValue("id"))
+	b, err := p.service.Batch(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -133,18 +133,18 @@ func (p *Pages) batchPlot(w http.ResponseWriter, r *http.Request) error {
 // changeBatch does what a form of a batch asks for.
 func (p *Pages) changeBatch(w http.ResponseWriter, r *http.Request) (err error) {
 	prefix := r.PathValue("id")
-	var which desk.Again
+	var which service.Again
 	if job := r.PostFormValue("job"); job != "" {
 		which.Only = []string{job}
 	}
 	var id string
 	switch what := r.PathValue("what"); what {
 	case "resume":
-		id, err = p.desk.ResumeBatch(r.Context(), prefix)
+		id, err = p.service.ResumeBatch(r.Context(), prefix)
 	case "retry":
-		id, err = p.desk.RetryBatch(r.Context(), prefix, which)
+		id, err = p.service.RetryBatch(r.Context(), prefix, which)
 	case "cancel":
-		id, _, err = p.desk.CancelBatch(r.Context(), prefix, which)
+		id, _, err = p.service.CancelBatch(r.Context(), prefix, which)
 	default:
 		err = hint.Usage("a batch cannot be %q", what)
 	}
@@ -155,11 +155,11 @@ func (p *Pages) changeBatch(w http.ResponseWriter, r *http.Request) (err error) 
 }
 
 func (p *Pages) skills(w http.ResponseWriter, r *http.Request) error {
-	drafts, err := p.desk.Drafts(r.Context())
+	drafts, err := p.service.Drafts(r.Context())
 	if err != nil {
 		return err
 	}
-	all, stats, err := p.desk.Skills(r.Context())
+	all, stats, err := p.service.Skills(r.Context())
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (p *Pages) skills(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) decideDraft(w http.ResponseWriter, r *http.Request) error {
 	revision, _ := strconv.Atoi(r.PostFormValue("revision"))
-	err := p.desk.DecideDraft(r.Context(), r.PathValue("name"), r.PostFormValue("decision") == "approve", desk.Draft{
+	err := p.service.DecideDraft(r.Context(), r.PathValue("name"), r.PostFormValue("decision") == "approve", service.Draft{
 		Digest:   r.PostFormValue("digest"),
 		Revision: revision,
 		Why:      r.PostFormValue("text"),
@@ -186,7 +186,7 @@ func (p *Pages) decideDraft(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) memory(w http.ResponseWriter, r *http.Request) error {
 	words := r.FormValue("q")
-	facts, err := p.desk.Facts(r.Context(), words)
+	facts, err := p.service.Facts(r.Context(), words)
 	if err == nil {
 		p.show(w, http.StatusOK, "memory.html", "Memory", map[string]any{
 			"Facts": facts,
@@ -201,7 +201,7 @@ func (p *Pages) forget(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return hint.Usage("%q is no fact", r.PathValue("id"))
 	}
-	if _, err := p.desk.ForgetFact(r.Context(), id); err != nil {
+	if _, err := p.service.ForgetFact(r.Context(), id); err != nil {
 		return err
 	}
 	http.Redirect(w, r, "/memory", http.StatusSeeOther)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
 	"github.com/plan-engine/plan/host/learning"
@@ -31,7 +31,7 @@ func filled[T any]() T {
 
 func testPages(t *testing.T) *Pages {
 	t.Helper()
-	p, err := New(&desk.Desk{Host: host.New(host.Config{
+	p, err := New(&service.Service{Host: host.New(host.Config{
 		Environ: []string{"PLAN_HOME=" + t.TempDir()},
 		Now:     func() time.Time { return time.Unix(1, 0) },
 	})}, nil, "csrf")
@@ -65,13 +65,13 @@ func TestHostileText(t *testing.T) {
 	t.Parallel()
 	p := testPages(t)
 	run := runPage{
-		Run:  filled[desk.Run](),
+		Run:  filled[service.Run](),
 		Rows: []Row{filled[Row]()},
 		Live: true,
 		Here: "/runs/" + hostile,
 	}
 	asPlan := run
-	asPlan.Waiting = []desk.Waiting{filled[desk.Waiting]()}
+	asPlan.Waiting = []service.Waiting{filled[service.Waiting]()}
 	asPlan.Waiting[0].Question = ""
 	cost := filled[costPage]()
 	cost.Here = run.Here
@@ -97,7 +97,7 @@ func TestHostileText(t *testing.T) {
 		}},
 		"memory": {"memory.html", map[string]any{"Facts": []plan.Fact{filled[plan.Fact]()}, "Words": hostile}},
 		"new":    {"new.html", []string{hostile}},
-		"moved":  {"moved.html", filled[host.Moved]()},
+		"moved":  {"moved.html", filled[host.ApplyResult]()},
 		"error":  {"error.html", problem{Error: hostile, Hint: hostile}},
 	} {
 		html, err := p.render(of.template, frame{Title: hostile, Section: "runs", Data: of.data})

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/face/web/watch"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/internal/oneline"
@@ -27,7 +27,7 @@ var files embed.FS
 
 // Pages answer people.
 type Pages struct {
-	desk      *desk.Desk
+	service   *service.Service
 	hub       *watch.Hub
 	csrf      string
 	templates *template.Template
@@ -35,12 +35,12 @@ type Pages struct {
 }
 
 // New makes the pages. Forms carry the CSRF token.
-func New(d *desk.Desk, hub *watch.Hub, csrf string) (*Pages, error) {
+func New(d *service.Service, hub *watch.Hub, csrf string) (*Pages, error) {
 	p := &Pages{
-		desk: d,
-		hub:  hub,
-		csrf: csrf,
-		mux:  http.NewServeMux(),
+		service: d,
+		hub:     hub,
+		csrf:    csrf,
+		mux:     http.NewServeMux(),
 	}
 	var err error
 	if p.templates, err = template.New("").Funcs(p.functions()).ParseFS(files, "templates/*.html"); err != nil {
@@ -112,7 +112,7 @@ func (p *Pages) functions() template.FuncMap {
 	return template.FuncMap{
 		"csrf":  func() string { return p.csrf },
 		"line":  func(n int, text any) string { return oneline.Cut(oneline.Of(fmt.Sprint(text)), n) },
-		"since": func(at time.Time) string { return since(p.desk.Host.Now().Sub(at)) },
+		"since": func(at time.Time) string { return since(p.service.Host.Now().Sub(at)) },
 		"usd":   func(v float64) string { return fmt.Sprintf("$%.4f", v) },
 		"times": func(at time.Time) string { return at.Format("15:04:05") },
 		"join":  func(list []string) string { return strings.Join(list, ", ") },
@@ -155,7 +155,7 @@ type problem struct {
 
 // fail shows an error.
 func (p *Pages) fail(w http.ResponseWriter, err error) {
-	p.show(w, desk.Status(err), "error.html", "That did not work", problem{
+	p.show(w, service.Status(err), "error.html", "That did not work", problem{
 		Error: err.Error(),
 		Hint:  hint.Of(err),
 	})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host/costs"
 	"github.com/plan-engine/plan/memory"
 )
@@ -18,7 +18,7 @@ const mostRows = 300
 
 // runPage is a run as its page shows it.
 type runPage struct {
-	desk.Run
+	service.Run
 	Rows    []Row
 	Earlier int64 // seq of the first row, where there are others before it
 	Live    bool  // it may go on
@@ -28,7 +28,7 @@ type runPage struct {
 
 // id finds the run that a path names.
 func (p *Pages) id(r *http.Request) (plan.RunID, error) {
-	return p.desk.Host.Resolve(r.Context(), r.PathValue("id"))
+	return p.service.Host.Resolve(r.Context(), r.PathValue("id"))
 }
 
 // page is what the pages of one run have in common.
@@ -37,7 +37,7 @@ func (p *Pages) page(r *http.Request) (runPage, error) {
 	if err != nil {
 		return runPage{}, err
 	}
-	d, err := p.desk.Document(r.Context(), id)
+	d, err := p.service.Document(r.Context(), id)
 	return runPage{
 		Run:   d,
 		Live:  !d.State.Final(),
@@ -52,7 +52,7 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	before, _ := strconv.ParseInt(r.FormValue("before"), 10, 64)
-	db, err := p.desk.Host.DB(r.Context())
+	db, err := p.service.Host.DB(r.Context())
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	send := func(text string) bool {
-		_ = control.SetWriteDeadline(p.desk.Host.Now().Add(slow))
+		_ = control.SetWriteDeadline(p.service.Host.Now().Add(slow))
 		_, err := w.Write([]byte(text))
 		return err == nil && control.Flush() == nil
 	}
@@ -217,7 +217,7 @@ func (p *Pages) diff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	change, err := p.desk.Change(r.Context(), page.ID, r.FormValue("thread") != "")
+	change, err := p.service.Change(r.Context(), page.ID, r.FormValue("thread") != "")
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ type costPage struct {
 }
 
 func (p *Pages) costOf(r *http.Request, id plan.RunID) (costs.Document, error) {
-	db, err := p.desk.Host.DB(r.Context())
+	db, err := p.service.Host.DB(r.Context())
 	if err != nil {
 		return costs.Document{}, err
 	}

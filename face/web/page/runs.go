@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/face/web/desk"
+	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
@@ -37,7 +37,7 @@ func (p *Pages) listOf(r *http.Request) (list, error) {
 	}
 	at, _ := strconv.Atoi(r.FormValue("page"))
 	at = min(max(at, 0), 1<<20)
-	runs, err := p.desk.List(r.Context(), host.Filter{
+	runs, err := p.service.List(r.Context(), host.Filter{
 		State: l.State,
 		Dir:   l.Repo,
 		Limit: (at+1)*perPage + 1,
@@ -54,7 +54,7 @@ func (p *Pages) listOf(r *http.Request) (list, error) {
 	}
 	query.Set("page", strconv.Itoa(at))
 	l.Query = query.Encode()
-	l.Runs = p.desk.Host.ListRuns(runs)
+	l.Runs = p.service.Host.ListRuns(runs)
 	return l, nil
 }
 
@@ -78,12 +78,12 @@ func (p *Pages) rows(w http.ResponseWriter, r *http.Request) error {
 // asking is a run that waits for a person.
 type asking struct {
 	Run  host.ListedRun
-	Data *desk.Run
+	Data *service.Run
 }
 
 // decisions are all that waits for a person, whole.
 func (p *Pages) decisions(w http.ResponseWriter, r *http.Request) error {
-	runs, err := p.desk.List(r.Context(), host.Filter{Parked: true}, "")
+	runs, err := p.service.List(r.Context(), host.Filter{Parked: true}, "")
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (p *Pages) decisions(w http.ResponseWriter, r *http.Request) error {
 	})
 	runs = runs[:min(len(runs), perPage)]
 	out := []asking{}
-	for i, run := range p.desk.Host.ListRuns(runs) {
-		d, err := p.desk.Document(r.Context(), runs[i].ID)
+	for i, run := range p.service.Host.ListRuns(runs) {
+		d, err := p.service.Document(r.Context(), runs[i].ID)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (p *Pages) decisions(w http.ResponseWriter, r *http.Request) error {
 			})
 		}
 	}
-	drafts, err := p.desk.Drafts(r.Context())
+	drafts, err := p.service.Drafts(r.Context())
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (p *Pages) decisions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) newRun(w http.ResponseWriter, _ *http.Request) error {
-	p.show(w, http.StatusOK, "new.html", "New run", p.desk.Repos)
+	p.show(w, http.StatusOK, "new.html", "New run", p.service.Repos)
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request) error {
 			checks = append(checks, line)
 		}
 	}
-	id, err := p.desk.Begin(desk.Begin{
+	id, err := p.service.Begin(service.Begin{
 		Request:     r.PostFormValue("request"),
 		Repo:        r.PostFormValue("repo"),
 		Aim:         plan.Aim(r.PostFormValue("aim")),

@@ -1,7 +1,7 @@
-// Package desk is what people and programs do over the web, whether a page or the API asks
+// Package service is what people and programs do over the web, whether a page or the API asks
 // for it: begin runs, speak to them, decide, bring changes over. It knows which
 // repositories may be named, and no request or response.
-package desk
+package service
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"github.com/plan-engine/plan/memory"
 )
 
-// Desk is where things are done in one home.
-type Desk struct {
+// Service is where things are done in one home.
+type Service struct {
 	Host *host.Host
 
 	// Runs drives what is begun and gone on with.
@@ -57,7 +57,7 @@ type Begin struct {
 
 // Begin begins a run, and returns once something of it is recorded. It goes on when the
 // caller has left.
-func (w *Desk) Begin(b Begin) (plan.RunID, error) {
+func (w *Service) Begin(b Begin) (plan.RunID, error) {
 	r := host.Request{
 		Aim:      b.Aim,
 		Title:    b.Title,
@@ -114,7 +114,7 @@ func settings(c *config.Config, b Begin) error {
 }
 
 // repo is the repository that is meant: the only one that may be named, where none is.
-func (w *Desk) repo(named string) (string, error) {
+func (w *Service) repo(named string) (string, error) {
 	if named == "" && len(w.Repos) == 1 {
 		return w.Repos[0], nil
 	}
@@ -125,7 +125,7 @@ func (w *Desk) repo(named string) (string, error) {
 }
 
 // requireAllowed refuses a repository that the user has not allowed.
-func (w *Desk) requireAllowed(dir string) error {
+func (w *Service) requireAllowed(dir string) error {
 	real := realPath(dir)
 	for _, allowed := range w.Repos {
 		if _, within := subpath.Of(realPath(allowed), real); within {
@@ -186,11 +186,11 @@ func cutHome(path string) (string, bool) {
 }
 
 // batches are those of the home.
-func (w *Desk) batches() *batches.Batches { return batches.New(w.Host) }
+func (w *Service) batches() *batches.Batches { return batches.New(w.Host) }
 
 // find finds the run that is named. One that has just ended here is let go of first: its
 // locks are held for a moment longer.
-func (w *Desk) find(ctx context.Context, named string) (plan.RunID, error) {
+func (w *Service) find(ctx context.Context, named string) (plan.RunID, error) {
 	id, err := w.Host.Resolve(ctx, named)
 	if err != nil {
 		return "", err
@@ -202,7 +202,7 @@ func (w *Desk) find(ctx context.Context, named string) (plan.RunID, error) {
 }
 
 // load folds a run that is named.
-func (w *Desk) load(ctx context.Context, named string) (*engine.Run, error) {
+func (w *Service) load(ctx context.Context, named string) (*engine.Run, error) {
 	id, err := w.find(ctx, named)
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (w *Desk) load(ctx context.Context, named string) (*engine.Run, error) {
 
 // List lists the runs that a filter chooses, newest first; with words those whose id,
 // title, request or repository has all of them.
-func (w *Desk) List(ctx context.Context, f host.Filter, words string) ([]memory.RunInfo, error) {
+func (w *Service) List(ctx context.Context, f host.Filter, words string) ([]memory.RunInfo, error) {
 	limit := f.Limit
 	if words != "" {
 		f.Limit = 0
@@ -234,7 +234,7 @@ func (w *Desk) List(ctx context.Context, f host.Filter, words string) ([]memory.
 
 // Change is what a run has changed; with thread, with what the runs changed that it goes on
 // from.
-func (w *Desk) Change(ctx context.Context, id plan.RunID, thread bool) (host.Change, error) {
+func (w *Service) Change(ctx context.Context, id plan.RunID, thread bool) (host.Change, error) {
 	run, err := w.Host.Load(ctx, id)
 	if err != nil {
 		return host.Change{}, err

@@ -1,4 +1,4 @@
-package desk
+package service
 
 import (
 	"cmp"
@@ -59,7 +59,7 @@ func kinds(name string) (host.Kind, bool) {
 
 // Tell says something to a run, and goes on with it. A decision names the call and the
 // digest of what was shown.
-func (w *Desk) Tell(ctx context.Context, named string, l Letter) (Told, error) {
+func (w *Service) Tell(ctx context.Context, named string, l Letter) (Told, error) {
 	id, err := w.find(ctx, named)
 	if err != nil {
 		return Told{}, err
@@ -95,7 +95,7 @@ func (w *Desk) Tell(ctx context.Context, named string, l Letter) (Told, error) {
 }
 
 // decide decides about what a run waits with.
-func (w *Desk) decide(ctx context.Context, id plan.RunID, l Letter) (Told, error) {
+func (w *Service) decide(ctx context.Context, id plan.RunID, l Letter) (Told, error) {
 	switch {
 	case l.Call == "" || l.Digest == "":
 		return Told{}, hint.Usage("a decision needs the call that waits and the digest of what was shown, " +
@@ -129,7 +129,7 @@ func (w *Desk) decide(ctx context.Context, id plan.RunID, l Letter) (Told, error
 }
 
 // cancel ends a run for good.
-func (w *Desk) cancel(ctx context.Context, id plan.RunID) (Told, error) {
+func (w *Service) cancel(ctx context.Context, id plan.RunID) (Told, error) {
 	c, err := w.Host.Cancel(ctx, id)
 	switch {
 	case err != nil:
@@ -143,7 +143,7 @@ func (w *Desk) cancel(ctx context.Context, id plan.RunID) (Told, error) {
 }
 
 // goOn goes on with a run that was told something, unless another process drives it.
-func (w *Desk) goOn(id plan.RunID, driver *memory.HeldError) (Told, error) {
+func (w *Service) goOn(id plan.RunID, driver *memory.HeldError) (Told, error) {
 	told := Told{
 		Run:     id,
 		Reaches: reachesNow,
@@ -169,7 +169,7 @@ type Resume struct {
 }
 
 // Resume goes on with a run, and returns once something of that is recorded.
-func (w *Desk) Resume(ctx context.Context, named string, r Resume) (plan.RunID, error) {
+func (w *Service) Resume(ctx context.Context, named string, r Resume) (plan.RunID, error) {
 	id, err := w.find(ctx, named)
 	if err != nil {
 		return "", err
@@ -198,10 +198,10 @@ type Apply struct {
 }
 
 // Apply brings the change of a run to the work tree that it began in.
-func (w *Desk) Apply(ctx context.Context, named string, a Apply) (host.Moved, error) {
+func (w *Service) Apply(ctx context.Context, named string, a Apply) (host.ApplyResult, error) {
 	run, err := w.load(ctx, named)
 	if err != nil {
-		return host.Moved{}, err
+		return host.ApplyResult{}, err
 	}
 	return w.Host.Apply(ctx, run, host.Apply{
 		Check:   a.Check,
@@ -221,13 +221,13 @@ type Restore struct {
 }
 
 // Restore takes the work tree of a run back.
-func (w *Desk) Restore(ctx context.Context, named string, r Restore) (host.Moved, error) {
+func (w *Service) Restore(ctx context.Context, named string, r Restore) (host.ApplyResult, error) {
 	if (r.To == "") != r.Undo {
-		return host.Moved{}, hint.Usage("write to, as start or the seq of an event, or undo")
+		return host.ApplyResult{}, hint.Usage("write to, as start or the seq of an event, or undo")
 	}
 	run, err := w.load(ctx, named)
 	if err != nil {
-		return host.Moved{}, err
+		return host.ApplyResult{}, err
 	}
 	return w.Host.Restore(ctx, run, host.Restore{
 		To:    r.To,

@@ -1,4 +1,4 @@
-package desk
+package service
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type Draft struct {
 }
 
 // learned is what the home has learned, without a repository.
-func (w *Desk) learned(ctx context.Context) (*learning.Learning, error) {
+func (w *Service) learned(ctx context.Context) (*learning.Learning, error) {
 	cfg, err := w.Host.Settings("", config.Config{})
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (w *Desk) learned(ctx context.Context) (*learning.Learning, error) {
 }
 
 // Drafts are the drafted skills that wait for a person, with all that is needed to decide.
-func (w *Desk) Drafts(ctx context.Context) ([]learning.Review, error) {
+func (w *Service) Drafts(ctx context.Context) ([]learning.Review, error) {
 	l, err := w.learned(ctx)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (w *Desk) Drafts(ctx context.Context) ([]learning.Review, error) {
 
 // DecideDraft lets models see a draft, or keeps it out, if its bytes are those that were
 // looked at.
-func (w *Desk) DecideDraft(ctx context.Context, name string, approve bool, of Draft) error {
+func (w *Service) DecideDraft(ctx context.Context, name string, approve bool, of Draft) error {
 	if of.Digest == "" {
 		return hint.Usage("a decision about a draft needs the digest of the bytes that were looked at")
 	}
@@ -72,7 +72,7 @@ func (w *Desk) DecideDraft(ctx context.Context, name string, approve bool, of Dr
 }
 
 // Skills are all skills of the home, and how well each has done.
-func (w *Desk) Skills(ctx context.Context) (list []learning.Listing, stats []learning.Stat, err error) {
+func (w *Service) Skills(ctx context.Context) (list []learning.Listing, stats []learning.Stat, err error) {
 	l, err := w.learned(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -86,7 +86,7 @@ func (w *Desk) Skills(ctx context.Context) (list []learning.Listing, stats []lea
 
 // Facts are those that are remembered, of all repositories, newest first; with words those
 // that have them, the best first.
-func (w *Desk) Facts(ctx context.Context, words string) ([]plan.Fact, error) {
+func (w *Service) Facts(ctx context.Context, words string) ([]plan.Fact, error) {
 	db, err := w.Host.DB(ctx)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (w *Desk) Facts(ctx context.Context, words string) ([]plan.Fact, error) {
 const mostFacts = 500
 
 // ForgetFact forgets a fact for good.
-func (w *Desk) ForgetFact(ctx context.Context, id int64) (plan.Fact, error) {
+func (w *Service) ForgetFact(ctx context.Context, id int64) (plan.Fact, error) {
 	db, err := w.Host.DB(ctx)
 	if err != nil {
 		return plan.Fact{}, err

@@ -1,4 +1,4 @@
-package desk
+package service
 
 import (
 	"context"
@@ -28,15 +28,15 @@ type Again struct {
 }
 
 // Batches lists the batches, newest first.
-func (w *Desk) Batches(ctx context.Context) ([]batches.Batch, error) { return w.batches().List(ctx) }
+func (w *Service) Batches(ctx context.Context) ([]batches.Batch, error) { return w.batches().List(ctx) }
 
 // Batch says how a batch and its jobs stand.
-func (w *Desk) Batch(ctx context.Context, prefix string) (batches.Standing, error) {
+func (w *Service) Batch(ctx context.Context, prefix string) (batches.Standing, error) {
 	return w.batches().Show(ctx, prefix)
 }
 
 // BeginBatch stores a batch and drives it. Its jobs may name allowed repositories alone.
-func (w *Desk) BeginBatch(ctx context.Context, n NewBatch) (string, error) {
+func (w *Service) BeginBatch(ctx context.Context, n NewBatch) (string, error) {
 	file := batches.JobFile{
 		Path:  "-",
 		Input: strings.NewReader(n.Jobs),
@@ -74,7 +74,7 @@ func (w *Desk) BeginBatch(ctx context.Context, n NewBatch) (string, error) {
 }
 
 // ResumeBatch goes on with the jobs of a batch that have not ended.
-func (w *Desk) ResumeBatch(ctx context.Context, prefix string) (string, error) {
+func (w *Service) ResumeBatch(ctx context.Context, prefix string) (string, error) {
 	id, err := w.batches().Resume(ctx, prefix, nil)
 	if err != nil {
 		return "", err
@@ -83,7 +83,7 @@ func (w *Desk) ResumeBatch(ctx context.Context, prefix string) (string, error) {
 }
 
 // RetryBatch runs jobs again that were not approved.
-func (w *Desk) RetryBatch(ctx context.Context, prefix string, a Again) (string, error) {
+func (w *Service) RetryBatch(ctx context.Context, prefix string, a Again) (string, error) {
 	id, err := w.batches().Retry(ctx, prefix, a.Only, nil)
 	if err != nil {
 		return "", err
@@ -92,13 +92,13 @@ func (w *Desk) RetryBatch(ctx context.Context, prefix string, a Again) (string, 
 }
 
 // CancelBatch ends jobs of a batch that have not ended, and says how many.
-func (w *Desk) CancelBatch(ctx context.Context, prefix string, a Again) (id string, jobs int, err error) {
+func (w *Service) CancelBatch(ctx context.Context, prefix string, a Again) (id string, jobs int, err error) {
 	return w.batches().Cancel(ctx, prefix, a.Only)
 }
 
 // driveBatch has a batch driven. It counts as one run, and has as many jobs under way as
 // its own settings say.
-func (w *Desk) driveBatch(id string) error {
+func (w *Service) driveBatch(id string) error {
 	o := w.Options
 	o.Settings.MaxCost = 0 // those are limits of a run, and its jobs have theirs
 	o.Settings.MaxTokens = 0

@@ -1,4 +1,4 @@
-package desk
+package service
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type Run struct {
 	Why        string                `json:"why"` // it is where it is
 	Continues  plan.RunID            `json:"continues,omitempty"`
 	Continued  []plan.RunID          `json:"continued_by,omitempty"`
-	Said       []string              `json:"said"`   // by the person since, oldest first
+	Guidance   []string              `json:"said"`   // by the person since, oldest first
 	Unread     []Unread              `json:"unread"` // of what was said, oldest first
 	Base       string                `json:"base"`
 	Branch     string                `json:"branch"`
@@ -75,7 +75,7 @@ type Waiting struct {
 }
 
 // Document says how a run stands.
-func (w *Desk) Document(ctx context.Context, id plan.RunID) (Run, error) {
+func (w *Service) Document(ctx context.Context, id plan.RunID) (Run, error) {
 	run, err := w.Host.Standing(ctx, id, nil)
 	if err != nil {
 		return Run{}, err
@@ -86,7 +86,7 @@ func (w *Desk) Document(ctx context.Context, id plan.RunID) (Run, error) {
 	}
 	d := Run{
 		ListedRun: w.Host.ListRuns([]memory.RunInfo{info})[0],
-		Said:      listOf(run.Said),
+		Guidance:  listOf(run.Guidance),
 		Report:    run.Report,
 		Plans:     listOf(run.Plans),
 		Baseline:  listOf(run.Baseline),
@@ -121,7 +121,7 @@ func (w *Desk) Document(ctx context.Context, id plan.RunID) (Run, error) {
 	return d, err
 }
 
-func (w *Desk) unread(ctx context.Context, id plan.RunID) ([]Unread, error) {
+func (w *Service) unread(ctx context.Context, id plan.RunID) ([]Unread, error) {
 	letters, err := w.Host.Unread(ctx, id)
 	out := make([]Unread, 0, len(letters))
 	for _, l := range letters {
@@ -176,7 +176,7 @@ func (d *Run) stand(run *engine.Run) {
 }
 
 // driver is the process that drives a run, nil where none does.
-func (w *Desk) driver(ctx context.Context, id plan.RunID) (*Driver, error) {
+func (w *Service) driver(ctx context.Context, id plan.RunID) (*Driver, error) {
 	db, err := w.Host.DB(ctx)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (w *Desk) driver(ctx context.Context, id plan.RunID) (*Driver, error) {
 }
 
 // Waiting lists what a run waits for a person with, and none has decided.
-func (w *Desk) Waiting(ctx context.Context, id plan.RunID) ([]Waiting, error) {
+func (w *Service) Waiting(ctx context.Context, id plan.RunID) ([]Waiting, error) {
 	calls, err := w.Host.Waits(ctx, id)
 	if err != nil {
 		return nil, err
