@@ -13,7 +13,7 @@ import (
 var askDoc string
 
 type askArgs struct {
-	Question string   `json:"question" jsonschema:"minLength=1" jsonschema_description:"one question that can be answered in a sentence"`
+	Question string   `json:"question" jsonschema:"minLength=1"`
 	Options  []string `json:"options,omitempty" jsonschema_description:"answers to choose from; the person may give another"`
 }
 

@@ -17,8 +17,8 @@ var globDoc string
 const globFiles = 500
 
 type globArgs struct {
-	Pattern string `json:"pattern" jsonschema:"description=glob such as **/*.go or *_test.go or cmd/**/main.{go\\,c}"`
-	Path    string `json:"path,omitempty" jsonschema:"description=directory (default: all)"`
+	Pattern string `json:"pattern" jsonschema:"description=such as *_test.go or cmd/**/main.{go\\,c}"`
+	Path    string `json:"path,omitempty"`
 }
 
 func globTool() builtin {

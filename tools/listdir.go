@@ -23,7 +23,7 @@ const (
 )
 
 type listDirArgs struct {
-	Path  string `json:"path,omitempty" jsonschema:"description=directory (default: the root)"`
+	Path  string `json:"path,omitempty" jsonschema:"description=directory (default: root)"`
 	Depth int    `json:"depth,omitempty" jsonschema:"minimum=1,maximum=5,description=levels (default 1)"`
 }
 

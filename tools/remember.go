@@ -12,7 +12,7 @@ import (
 var rememberDoc string
 
 type rememberArgs struct {
-	Text string `json:"text" jsonschema:"minLength=1,maxLength=2000" jsonschema_description:"one fact, in a sentence or two that can be understood without this conversation"`
+	Text string `json:"text" jsonschema:"minLength=1,maxLength=2000"`
 }
 
 // rememberTool keeps a fact for later runs.

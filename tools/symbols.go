@@ -40,8 +40,8 @@ const (
 )
 
 type symbolsArgs struct {
-	Path  string `json:"path,omitempty" jsonschema:"description=file or directory (default: all)"`
-	Query string `json:"query,omitempty" jsonschema:"description=name or Type.member; none for an outline of path"`
+	Path  string `json:"path,omitempty" jsonschema:"description=file or directory"`
+	Query string `json:"query,omitempty" jsonschema:"description=name or Type.member"`
 	Kind  string `json:"kind,omitempty" jsonschema:"enum=definition,enum=references,enum=implementations,enum=callers"`
 }
 
