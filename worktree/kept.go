@@ -79,7 +79,7 @@ func (r *Repo) ForgetAll(ctx context.Context, runs map[plan.RunID][]string) erro
 		Dir:   r.root,
 		Args:  []string{"update-ref", "--stdin"},
 		Stdin: commands.String(),
-	})
+	}, "")
 	if err != nil {
 		return fmt.Errorf("forget trees of %d runs in %q: %w", len(runs), r.root, refused(err))
 	}
@@ -93,7 +93,7 @@ func (r *Repo) updateRef(ctx context.Context, ref string, args ...string) error 
 		Dir:  r.root,
 		Args: append([]string{"update-ref"}, args...),
 	}
-	if err := r.onRefs(ctx, call); err != nil {
+	if err := r.onRefs(ctx, call, ""); err != nil {
 		return err
 	}
 	if exists(r.common, "reftable") {

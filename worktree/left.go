@@ -93,7 +93,10 @@ func (r *Repo) DropBranch(ctx context.Context, branch, base string) (bool, error
 	if err != nil || !there || !elsewhere {
 		return err == nil && !there, err
 	}
-	_, err = r.run(ctx, "branch", "-q", "-D", "--", branch)
+	err = r.onRefs(ctx, git.Call{
+		Dir:  r.root,
+		Args: []string{"branch", "-q", "-D", "--", branch},
+	}, branch)
 	return err == nil, nil //nolint:nilerr // it is checked out elsewhere, and stays
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -76,8 +75,9 @@ func (r *Repo) attach(ctx context.Context, spec NewTree) (bool, error) {
 	_, err := r.run(ctx, "rev-parse", "-q", "--verify", "refs/heads/"+spec.Branch)
 	made := err != nil
 	// Forced, because the folder may be gone while git still has it in its list.
-	args := []string{"worktree", "add", "-q", "--no-checkout", "--force"}
+	args, branch := []string{"worktree", "add", "-q", "--no-checkout", "--force"}, ""
 	if made {
+		branch = spec.Branch
 		args = append(args, "--no-track", "-b", spec.Branch, spec.Dir, spec.Base)
 	} else {
 		args = append(args, spec.Dir, spec.Branch)
@@ -85,11 +85,11 @@ func (r *Repo) attach(ctx context.Context, spec NewTree) (bool, error) {
 	if err := os.Mkdir(spec.Dir, 0o700); err != nil {
 		return false, err //nolint:wrapcheck // names the directory
 	}
-	_, err = r.git.Run(ctx, git.Call{
+	err = r.onRefs(ctx, git.Call{
 		Dir:    r.root,
 		Writes: []string{spec.Dir},
 		Args:   args,
-	})
+	}, branch)
 	if err != nil {
 		_ = os.Remove(spec.Dir) // if git has made nothing in it
 	}
@@ -168,16 +168,13 @@ func (r *Repo) checkOut(ctx context.Context, tree string, written bool) ([]strin
 	})
 }
 
-// Drop removes a linked work tree with whatever is in it, and its branch if
-// everything on it is also on HEAD or at base. It says what became of the
-// branch. The caller has made sure that nothing in it is needed.
+// Drop removes a linked work tree with whatever is in it, also one that was not made to
+// its end, and its branch if everything on it is also on HEAD or at base. It says what
+// became of the branch. The caller has made sure that nothing in it is needed.
 func (r *Repo) Drop(ctx context.Context, dir, branch, base string) (branchGone bool, err error) {
 	if err := r.removeTree(ctx, dir); err != nil {
-		if _, serr := os.Lstat(dir); !errors.Is(serr, fs.ErrNotExist) {
-			return false, fmt.Errorf("remove work tree %q: %w", dir, err)
-		}
-		if _, err := r.run(ctx, "worktree", "prune"); err != nil {
-			return false, fmt.Errorf("forget work tree %q: %w", dir, err)
+		if err := r.DropLeft(ctx, dir); err != nil {
+			return false, err
 		}
 	}
 	if branch == "" {

@@ -21,11 +21,12 @@ const (
 
 // onRefs asks git to change refs. A git that died left a file in the way of every later
 // one, and nothing else takes that away: where it locks a private ref, which plan alone
-// writes and only under the lock of its run or its tree, it goes.
-func (r *Repo) onRefs(ctx context.Context, c git.Call) error {
+// writes and only under the lock of its run or its tree, it goes. So does one of a branch
+// that the caller makes or removes; "" for none.
+func (r *Repo) onRefs(ctx context.Context, c git.Call, branch string) error {
 	for {
 		_, err := r.git.Run(ctx, c)
-		lock := r.lockOfPrivate(err)
+		lock := r.lockOfOwn(err, branch)
 		if lock == "" || !abandoned(ctx, lock) {
 			return err
 		}
@@ -35,16 +36,21 @@ func (r *Repo) onRefs(ctx context.Context, c git.Call) error {
 	}
 }
 
-// lockOfPrivate is the lock that stood in git's way, "" if none of a private ref did.
-func (r *Repo) lockOfPrivate(err error) string {
+// lockOfOwn is the lock that stood in git's way, "" if none of a private ref or of the
+// branch did.
+func (r *Repo) lockOfOwn(err error, branch string) string {
 	var ge *git.Error
 	if !errors.As(err, &ge) {
 		return ""
 	}
 	_, rest, _ := strings.Cut(ge.Stderr, "Unable to create '")
 	path, _, found := strings.Cut(rest, "': File exists")
-	private := filepath.Join(r.common, "refs", "plan")
-	if !found || !strings.HasSuffix(path, ".lock") || path != filepath.Clean(path) || !subpath.Within(private, path) {
+	if !found || !strings.HasSuffix(path, ".lock") || path != filepath.Clean(path) {
+		return ""
+	}
+	refs := filepath.Join(r.common, "refs")
+	ofBranch := branch != "" && path == filepath.Join(refs, "heads", filepath.FromSlash(branch))+".lock"
+	if !ofBranch && !subpath.Within(filepath.Join(refs, "plan"), path) {
 		return ""
 	}
 	return path

@@ -38,3 +38,51 @@ func TestLocksOfKilledGitsAreTakenAway(t *testing.T) {
 		t.Errorf("the lock of a branch is gone: %v", err)
 	}
 }
+
+// A power cut, or a kill, while git makes a work tree with its branch leaves any part of
+// it, with contents or without. Drop takes that away, and the same can be made again.
+func TestDropOfHalfATree(t *testing.T) {
+	t.Parallel()
+	admin := filepath.Join(".git", "worktrees", "R1")
+	for name, spoil := range map[string]func(t *testing.T, dir, own string){
+		"a link without contents": func(t *testing.T, _, own string) { put(t, own, map[string]string{".git": ""}) },
+		"a folder alone":          func(t *testing.T, dir, _ string) { remove(t, dir, admin) },
+		"git's files without contents": func(t *testing.T, dir, _ string) {
+			put(t, filepath.Join(dir, admin), map[string]string{"HEAD": "", "commondir": "", "gitdir": "", "locked": ""})
+		},
+		"no folder, and git's lock of it": func(t *testing.T, dir, own string) {
+			put(t, filepath.Join(dir, admin), map[string]string{"locked": "initializing"})
+			remove(t, own, ".")
+		},
+		"no branch, and git's lock of it": func(t *testing.T, dir, own string) {
+			remove(t, dir, admin)
+			remove(t, own, ".")
+			remove(t, dir, ".git/refs/heads/plan/r1")
+			put(t, dir, map[string]string{".git/refs/heads/plan/r1.lock": ""})
+		},
+		"a branch, and git's lock of it": func(t *testing.T, dir, _ string) {
+			put(t, dir, map[string]string{".git/refs/heads/plan/r1.lock": ""})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, dir := start(t, map[string]string{"a": "x"})
+			spec := specFor(t, r)
+			own, _, err := r.Add(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoil(t, dir, own.Root())
+			if _, err := r.Drop(t.Context(), spec.Dir, spec.Branch, spec.Base); err != nil {
+				t.Error(err)
+			}
+			own, _, err = r.Add(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := git(t, own.Root(), "status", "--porcelain", "-b"); got != "## plan/r1" {
+				t.Errorf("made again: %q", got)
+			}
+		})
+	}
+}
