@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/failpoint"
 )
 
 // ErrUnfinished says that a run has not ended, or that another one is to go on from its
@@ -102,9 +103,11 @@ func (db *DB) hideSome(ctx context.Context, runs []plan.RunID) ([]plan.RunID, er
 	if len(h.locked) == 0 {
 		return nil, errors.Join(faults...)
 	}
+	failpoint.Hit("before runs are hidden")
 	if err := db.commits.submit(context.WithoutCancel(ctx), h); err != nil {
 		return nil, errors.Join(append(faults, db.wrapError("remove runs from", err))...)
 	}
+	failpoint.Hit("after runs are hidden")
 	faults = append(faults, h.faults...)
 	for _, run := range h.hidden { // no process waits for the lock of a run that is gone
 		path, err := db.lockPath(run)
@@ -221,6 +224,7 @@ func (db *DB) FinishRemovals(ctx context.Context, waiting []plan.RunID, progress
 		if err := db.inTx(ctx, func(tx *sql.Tx) error { return step.run(ctx, tx) }); err != nil {
 			return db.wrapError(op, err)
 		}
+		failpoint.Hit("after a step of a removal")
 		if left -= step.runs; step.none {
 			left = 0 // or another process has removed the rest
 		}

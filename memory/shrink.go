@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/failpoint"
 )
 
 // Not shrunk: see [DB.Shrink].
@@ -35,6 +36,8 @@ const (
 // wants to write ([ErrWanted]). Progress, if there is one, hears after each step how
 // many pages were given back.
 func (db *DB) Shrink(ctx context.Context, progress func(done, pages int)) error {
+	failpoint.Hit("before the file shrinks")
+	defer failpoint.Hit("after the file shrank")
 	var mode int
 	err := db.read.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode)
 	switch {
@@ -45,6 +48,7 @@ func (db *DB) Shrink(ctx context.Context, progress func(done, pages int)) error 
 		err = db.rewrite(ctx)
 	}
 	if err == nil {
+		failpoint.Hit("before the log is cut")
 		err = db.checkpoint(ctx)
 	}
 	if errors.Is(err, ErrLive) || errors.Is(err, ErrWanted) {
@@ -61,6 +65,7 @@ func (db *DB) shrinkInSteps(ctx context.Context, progress func(done, pages int))
 		if err := db.shrinkStep(ctx); err != nil {
 			return err
 		}
+		failpoint.Hit("after a step of shrinking")
 		if err := db.read.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&left); err != nil {
 			return fmt.Errorf("count the free pages: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/failpoint"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -75,6 +76,8 @@ func (r *Repo) ForgetAll(ctx context.Context, runs map[plan.RunID][]string) erro
 	if commands.Len() == 0 {
 		return nil
 	}
+	failpoint.Hit("before snapshots go")
+	defer failpoint.Hit("after snapshots go")
 	err := r.onRefs(ctx, git.Call{
 		Dir:   r.root,
 		Args:  []string{"update-ref", "--stdin"},

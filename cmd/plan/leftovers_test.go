@@ -35,17 +35,25 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 		args  []string
 		until string // the last failpoint at which the journal does not have it
 		seed  bool   // it begins with the base
+		first []string
 	}
+	gc := []string{"gc", "--older-than", "1ms", "--shrink"}
 	random := sampling.New(t)
 	for _, c := range sampling.Pick(random, 2, []killed{
-		{run, "before an append", false},
-		{[]string{"fork", id, "--at", "30"}, "before a fork begins", true},
-		{[]string{"worktree", "prune"}, "before a branch goes", true},
-		{[]string{"backup", "copy.db"}, "before a backup is named", true},
-		{[]string{"export", id, "-o", "run.jsonl"}, "before an export is named", true},
+		{run, "before an append", false, nil},
+		{[]string{"fork", id, "--at", "30"}, "before a fork begins", true, nil},
+		{[]string{"worktree", "prune"}, "before a branch goes", true, nil},
+		{[]string{"backup", "copy.db"}, "before a backup is named", true, nil},
+		{[]string{"export", id, "-o", "run.jsonl"}, "before an export is named", true, nil},
+		{gc, "after the file shrank", true, []string{"worktree", "prune"}}, // a run goes once its work tree is gone
 	}) {
 		for n := 1; ; n++ {
 			p := r.leftPlace(whole, fmt.Sprintf("%s-%d", c.args[0], n), c.seed)
+			if c.first != nil {
+				if code, said := p.start(0, 0, c.first...); code != 0 {
+					t.Fatalf("%v ends with %d:\n%s", c.first, code, said)
+				}
+			}
 			code, said := p.start(n, 0, c.args...)
 			points := p.pointsOfEach()
 			if code != -1 || len(points) == 0 {
@@ -53,6 +61,11 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 			}
 			last := points[len(points)-1]
 			point := last[len(last)-1]
+			if c.args[0] == "gc" { // a run that is there has its snapshots, and one that is gone is gone
+				if err := p.whole(); err != nil {
+					t.Errorf("%v killed %s: %v", c.args, point, err)
+				}
+			}
 			p.collected(fmt.Sprint(c.args, " killed ", point), point == c.until && (c.args[0] == "fork" || c.args[0] == "backup"))
 			if point == c.until {
 				break
