@@ -247,10 +247,19 @@ func printed(node syntax.Node) string {
 }
 
 // SetupFor is the command that most likely makes it possible to run a check in the
-// repository at root, "" where that is not known.
-func SetupFor(root, line string) string {
+// repository at root, "" where that is not known, or where its program is not there
+// either.
+func SetupFor(root, line string, has func(program string) bool) string {
 	d, done := detectorAt(root)
 	defer done()
+	setup := d.setupFor(line, has)
+	if program, _, _ := strings.Cut(setup, " "); program == "" || !has(program) {
+		return ""
+	}
+	return setup
+}
+
+func (d detector) setupFor(line string, has func(program string) bool) string {
 	words, _ := firstCall(line)
 	if d.root == nil || len(words) == 0 {
 		return ""
@@ -271,7 +280,7 @@ func SetupFor(root, line string) string {
 	}
 	name := path.Base(inner[0])
 	if strings.HasPrefix(name, "python") || slices.Contains(versioned, name) || name == "coverage" {
-		return d.pythonSetup()
+		return d.pythonSetup(has)
 	}
 	return ""
 }
@@ -294,8 +303,9 @@ func (d detector) nodeSetup() string {
 	}
 }
 
-// pythonSetup makes the environment that the project keeps, or a plain one.
-func (d detector) pythonSetup() string {
+// pythonSetup makes the environment that the project keeps, or a plain one where what
+// makes that is not there.
+func (d detector) pythonSetup(has func(program string) bool) string {
 	project, _ := d.read("pyproject.toml")
 	for _, tool := range []struct{ lock, section, command string }{
 		{"uv.lock", "tool.uv", "uv sync"},
@@ -303,7 +313,8 @@ func (d detector) pythonSetup() string {
 		{"pdm.lock", "tool.pdm", "pdm install"},
 		{"Pipfile.lock", "tool.pipenv", "pipenv sync --dev"},
 	} {
-		if d.has(tool.lock) || hasSection(project, tool.section) {
+		program, _, _ := strings.Cut(tool.command, " ")
+		if (d.has(tool.lock) || hasSection(project, tool.section)) && has(program) {
 			return tool.command
 		}
 	}

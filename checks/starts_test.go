@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +147,34 @@ func TestProbes(t *testing.T) {
 	}
 }
 
+// there is a machine that has every program.
+func there(string) bool { return true }
+
+// TestSetupForWhatIsThere: a setup whose own program is missing sets nothing up.
+func TestSetupForWhatIsThere(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"uv.lock": "", "pyproject.toml": "[project]\n", "pnpm-lock.yaml": "", "package.json": "{}",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ line, has, want string }{
+		{"uv run pytest", "uv python3", "uv sync"},
+		{"uv run pytest", "python3", "python3 -m venv"},
+		{"uv run pytest", "", ""},
+		{"pnpm test", "pnpm", "pnpm install"},
+		{"pnpm test", "npm", ""},
+	} {
+		has := func(program string) bool { return slices.Contains(strings.Fields(c.has), program) }
+		if got := checks.SetupFor(root, c.line, has); (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("for %q, with %q there: %q, want %q", c.line, c.has, got, c.want)
+		}
+	}
+}
+
 func TestSetupFor(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
@@ -175,7 +204,7 @@ func TestSetupFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := checks.SetupFor(root, c.line); got != want {
+		if got := checks.SetupFor(root, c.line, there); got != want {
 			t.Errorf("for %q with %v: %q, want %q", c.line, c.files, got, want)
 		}
 	}
@@ -248,7 +277,7 @@ func TestAPackageThatIsNotInstalled(t *testing.T) {
 			if err == nil || !strings.Contains(why, "No module named p") {
 				t.Errorf("%v, %q: not started for %q", err, out, why)
 			}
-			if setup := checks.SetupFor(root, c.line); !strings.Contains(setup, "-e .") {
+			if setup := checks.SetupFor(root, c.line, there); !strings.Contains(setup, "-e .") {
 				t.Errorf("the setup is %q", setup)
 			}
 		})

@@ -109,3 +109,23 @@ func (u unasked) Recall(context.Context, plan.Check) (plan.CheckResult, []plan.B
 func (u unasked) Keep(context.Context, plan.CheckResult, []plan.Blob) {
 	u.t.Error("a result on the base was kept for the work tree")
 }
+
+// TestAReviewOfWhatCannotBeCheckedIsAskedFirst: nothing is run, and no reviewer paid for,
+// before it is known what is to become of a check that cannot start.
+func TestAReviewOfWhatCannotBeCheckedIsAskedFirst(t *testing.T) {
+	t.Parallel()
+	b, trials := reviewing(t, 0, 1)
+	b.unreadyUntil("install")
+	b.snaps.named["prepared"] = "tree-start" // it changed nothing that git keeps
+	var said *plan.Answered
+	b.cfg.Answer = func(context.Context, plan.WaitingCall) (*plan.Answered, error) { return said, nil }
+	end, err := b.drive(context.Background())
+	if err != nil || end.Parked == nil || end.Parked.Reason != plan.ParkQuestion || len(*trials)+len(b.crew.briefs) > 0 {
+		t.Fatalf("%+v, %v, after %d checks and %d phases", end, err, len(*trials), len(b.crew.briefs))
+	}
+	said = &plan.Answered{Call: end.Parked.Waiting[0].Call, Text: "install", By: "person"}
+	if end := b.finish(); end.State != plan.Approved || b.checker.ran[0] != "install" {
+		t.Errorf("ended with %+v, after %q", end, b.checker.ran)
+	}
+	sound(t, b.events(), true)
+}

@@ -95,14 +95,23 @@ func (e *Engine) snapBefore(ctx context.Context) error {
 	return e.emit(ctx, e.event(snap))
 }
 
-func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
+// checkForReview runs what a reviewer is shown; of a change that was there before the
+// run, also what its base came to.
+func (e *Engine) checkForReview(ctx context.Context) (*plan.Parked, error) {
 	if e.reviewsFirst() {
+		if park, err := e.prepare(ctx); park != nil || err != nil {
+			return park, err
+		}
 		if err := e.check(ctx, true); err != nil {
 			return nil, err
 		}
 	}
-	if err := e.check(ctx, false); err != nil {
-		return nil, err
+	return nil, e.check(ctx, false)
+}
+
+func (e *Engine) review(ctx context.Context) (*plan.Parked, error) {
+	if park, err := e.checkForReview(ctx); park != nil || err != nil {
+		return park, err
 	}
 	if why := e.recheckReason(); why != "" {
 		return nil, e.move(ctx, evRecheck, why)

@@ -9,7 +9,8 @@ import (
 
 // answerAboutChecks is what a person has said to a question about checks that cannot
 // start, nil as long as it waits. Where no person is to be waited for, the run does
-// without them: no command runs that was not chosen.
+// without them, as no command runs that was not chosen; but not without those that
+// must pass: nothing could be approved, and all that is spent would be for nothing.
 func (s *session) answerAboutChecks(ctx context.Context, asked plan.WaitingCall) (*plan.Answered, error) {
 	letters, err := s.writer.Letters(ctx)
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *session) answerAboutChecks(ctx context.Context, asked plan.WaitingCall)
 			Letter: l.ID,
 		}, nil
 	}
-	if s.autoApprove {
+	if s.autoApprove && len(s.proof.Required) == 0 {
 		without := asked.Options[len(asked.Options)-1]
 		return &plan.Answered{
 			Call: asked.Call,

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -361,12 +360,7 @@ func (s *session) tryCommand(ctx context.Context, t plan.Trial) (plan.CheckResul
 }
 
 // knownChecks are the checks that are known without a plan.
-func (s *session) knownChecks() []plan.Check {
-	if s.proof.Detected == nil {
-		return s.proof.Required
-	}
-	return slices.Concat(s.proof.Required, s.proof.Detected())
-}
+func (s *session) knownChecks() []plan.Unready { return s.proof.Known() }
 
 // conversation reads what a conversation of a run has journalled.
 func (s *session) conversation(ctx context.Context, run plan.RunID, conv string) ([]plan.Event, error) {

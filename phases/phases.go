@@ -61,8 +61,8 @@ type Config struct {
 	// PlanSize is how long a plan may be: plan.PlanShort; otherwise as long as it needs.
 	PlanSize string
 	// Checks are the commands that decide, as far as they are known before there is
-	// a plan. Nil: none are.
-	Checks func() []plan.Check
+	// a plan, with why one cannot start here. Nil: none are.
+	Checks func() []plan.Unready
 	// Instructions are what the repository says about itself.
 	Instructions []Instruction
 

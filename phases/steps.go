@@ -220,7 +220,11 @@ func (ph *Phases) knownChecks() string {
 		if c.Required {
 			kind = "required"
 		}
-		fmt.Fprintf(&b, "- `%s` (%s)\n", c.Command, kind)
+		why := ""
+		if c.Why != "" {
+			why = "; it cannot start on this machine as it is, so do not try it: " + c.Why
+		}
+		fmt.Fprintf(&b, "- `%s` (%s%s)\n", c.Command, kind, why)
 	}
 	if b.Len() == 0 {
 		return ""

@@ -7,6 +7,29 @@ import (
 	"github.com/plan-engine/plan"
 )
 
+// TestWhatCannotStartIsTold: a phase that comes before the baseline is not left to find
+// out by itself that a check says nothing here.
+func TestWhatCannotStartIsTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "[[reply]]\ntext = \"It is all there.\"\n", nil)
+	b.cfg.Checks = func() []plan.Unready {
+		return []plan.Unready{
+			{Check: plan.Check{Command: "uv run pytest"}, Why: "uv: command not found"},
+			{Check: plan.Check{Command: "make", Required: true}},
+		}
+	}
+	b.must(briefFor(plan.Explore, 1))
+	sent := b.of(plan.Explore, 1)[0].users()[0]
+	for _, want := range []string{
+		"- `uv run pytest` (advisory; it cannot start on this machine as it is, so do not try it: uv: command not found)\n",
+		"- `make` (required)\n",
+	} {
+		if !strings.Contains(sent, want) {
+			t.Errorf("it is not told %q:\n%s", want, sent)
+		}
+	}
+}
+
 // TestExploreHandsOverWhatItsWayAllows: a finished plan is one where Plan may be left
 // out, and material for a report elsewhere; a report stays one.
 func TestExploreHandsOverWhatItsWayAllows(t *testing.T) {

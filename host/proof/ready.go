@@ -44,6 +44,21 @@ func (s *starter) forget() {
 	s.known = nil
 }
 
+// recall is why a command cannot start, as far as that is known.
+func (s *starter) recall(command string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[command]
+}
+
+// has reports whether the machine has a program.
+func (s *starter) has(program string) bool {
+	return slices.ContainsFunc(filepath.SplitList(s.path), func(dir string) bool {
+		_, err := exec.LookPath(filepath.Join(dir, program))
+		return err == nil
+	})
+}
+
 // first is the first of the commands that can start, or just the first if none can.
 func (s *starter) first(ctx context.Context, commands []string) string {
 	if len(commands) == 1 {
@@ -155,10 +170,7 @@ func (s *starter) isOfMachine(program string) bool {
 func (p *Proof) Unready(ctx context.Context) ([]plan.Unready, error) {
 	p.starter.forget()
 	p.looked.Store(nil)
-	list := p.Required
-	if p.Detected != nil {
-		list = p.Detected()
-	}
+	list := p.checks()
 	commands := make([]string, len(list))
 	for i, c := range list {
 		commands[i] = c.Command
@@ -173,9 +185,27 @@ func (p *Proof) Unready(ctx context.Context) ([]plan.Unready, error) {
 			out = append(out, plan.Unready{
 				Check: c,
 				Why:   why[i],
-				Setup: checks.SetupFor(p.starter.root, c.Command),
+				Setup: checks.SetupFor(p.starter.root, c.Command, p.starter.has),
 			})
 		}
 	}
 	return out, nil
+}
+
+// checks are those that are known without a plan.
+func (p *Proof) checks() []plan.Check {
+	if p.Detected == nil {
+		return p.Required
+	}
+	return p.Detected()
+}
+
+// Known lists the checks that are known without a plan, with what is known already of
+// why one cannot start here. Nothing is looked into for it.
+func (p *Proof) Known() []plan.Unready {
+	var out []plan.Unready
+	for _, c := range p.checks() {
+		out = append(out, plan.Unready{Check: c, Why: p.starter.recall(c.Command)})
+	}
+	return out
 }
