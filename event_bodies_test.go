@@ -251,6 +251,8 @@ func sampleBodies() []plan.Body {
 			Label: "start",
 			Tree:  "t",
 			Ref:   "refs/plan/R/start",
+
+			LeftOut: []string{"large"},
 		},
 		plan.CheckStart{Check: check, Baseline: true},
 		plan.CheckEnd{CheckResult: plan.CheckResult{

@@ -46,6 +46,10 @@ func TestLargeUntrackedFilesAreNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		snap, err := repo.SnapshotOf(t.Context(), "R", "start", seen)
+		if err != nil || !slices.Equal(snap.LeftOut, []string{"recording.raw"}) {
+			t.Errorf("the event says %q was left out, %v", snap.LeftOut, err)
+		}
 		changed, err := repo.Changed(t.Context(), seen.Head, seen.Tree)
 		if err != nil || len(changed) > 0 {
 			t.Errorf("%v, %v", changed, err)

@@ -53,21 +53,29 @@ func sizeFrom(dir, path string, size int64) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() >= size
 }
 
+// tooLarge are the untracked files of an area that are left out, as the repository has
+// their names.
+func (l listing) tooLarge(a area) (paths []string) {
+	for _, e := range l.entries {
+		if e.tag == 'L' {
+			paths = append(paths, a.prefix+e.path)
+		}
+	}
+	return paths
+}
+
 // tellLarge tells of what is left out of an area, and of what takes long to read.
-func (r *Repo) tellLarge(a area, entries []entry) {
+func (r *Repo) tellLarge(a area, l listing) {
 	if r.large.Tell == nil {
 		return
 	}
-	var out, read []string
-	for _, e := range entries {
-		switch {
-		case e.tag == 'L':
-			out = append(out, a.prefix+e.path)
-		case r.large.Slow > 0 && e.tag == '?' && !isNested(e.path) && sizeFrom(a.dir, e.path, r.large.Slow):
+	var read []string
+	for _, e := range l.entries {
+		if r.large.Slow > 0 && e.tag == '?' && !isNested(e.path) && sizeFrom(a.dir, e.path, r.large.Slow) {
 			read = append(read, a.prefix+e.path)
 		}
 	}
-	if len(out) > 0 {
+	if out := l.tooLarge(a); len(out) > 0 {
 		r.large.Tell(out, true)
 	}
 	if len(read) > 0 {

@@ -19,6 +19,8 @@ type area struct {
 	dir    string
 	prefix string // of its paths in the repository, "" or ending in a slash
 	index  string // index file in place of the work tree's own
+
+	leftOut []string // untracked files in it that are too large, once its tree is written
 }
 
 // call makes a git command that works in the area.

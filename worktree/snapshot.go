@@ -26,17 +26,19 @@ import (
 // id of the tree. Nothing refers to it, so git may drop it after some weeks.
 // Equal work trees give equal ids.
 func (r *Repo) Tree(ctx context.Context) (string, error) {
-	tree, err := r.tree(ctx)
+	seen, err := r.tree(ctx)
 	if err != nil {
 		return "", fmt.Errorf("take the tree of %q: %w", r.root, refused(err))
 	}
-	return tree, nil
+	return seen.Tree, nil
 }
 
 // State is how a work tree was found.
 type State struct {
 	Tree string // its id; see [Repo.Tree]
 	Head string // the commit that HEAD stood at
+	// LeftOut are untracked files that are too large to be in it, by [Large], sorted.
+	LeftOut []string
 }
 
 // Look takes the tree and HEAD at the same time. A tree that is as HEAD has it
@@ -59,23 +61,23 @@ func (r *Repo) lookFirst(ctx context.Context) (seen State, err error) {
 	if err != nil {
 		return seen, err
 	}
-	seen.Head = f.standing.Head
-	seen.Tree, err = r.treeOf(ctx, f)
-	return seen, err
+	return r.treeOf(ctx, f)
 }
 
 // look writes the tree.
 func (r *Repo) look(ctx context.Context) (seen State, err error) {
+	var head string
 	var both errgroup.Group
 	both.Go(func() (err error) {
-		seen.Head, err = r.Head(ctx)
+		head, err = r.Head(ctx)
 		return err
 	})
 	both.Go(func() (err error) {
-		seen.Tree, err = r.tree(ctx)
+		seen, err = r.tree(ctx)
 		return err
 	})
 	err = both.Wait()
+	seen.Head = head
 	return seen, err //nolint:wrapcheck // it is git's, and the callers say what for
 }
 
@@ -96,6 +98,8 @@ func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, see
 		Label: label,
 		Ref:   refOf(run, label),
 		Tree:  seen.Tree,
+
+		LeftOut: seen.LeftOut,
 	}
 	failpoint.Hit("before a snapshot")
 	defer failpoint.Hit("after a snapshot")
@@ -147,14 +151,13 @@ func refused(err error) error {
 	return err
 }
 
-// tree writes the tree of the work tree.
-func (r *Repo) tree(ctx context.Context) (string, error) {
-	var tree string
-	err := r.indexed(ctx, func(id string, _ area) error {
-		tree = id
+// tree writes the tree of the work tree. It does not look at HEAD.
+func (r *Repo) tree(ctx context.Context) (seen State, err error) {
+	err = r.indexed(ctx, func(id string, a area) error {
+		seen = State{Tree: id, LeftOut: a.leftOut}
 		return nil
 	})
-	return tree, err
+	return seen, err
 }
 
 // indexed brings a private index up to date with the work tree, and lends it
@@ -178,7 +181,8 @@ func (r *Repo) indexed(ctx context.Context, do func(tree string, a area) error) 
 	if s.keep != "" && !t.special {
 		r.keepIndex(s.index, s.keep)
 	}
-	return do(tree, area{dir: r.root, index: s.index})
+	slices.Sort(t.leftOut)
+	return do(tree, area{dir: r.root, index: s.index, leftOut: t.leftOut})
 }
 
 // written writes the tree by way of a private index, unless it is the one that is known.
@@ -188,13 +192,14 @@ func (r *Repo) written(ctx context.Context, t *treeWriter, fromKept bool) (strin
 	if err != nil {
 		return "", s, err
 	}
-	t.fromKept = fromKept
+	t.fromKept, t.leftOut = fromKept, nil
 	a := area{dir: r.root, index: s.index}
 	l, err := r.list(ctx, a)
 	if err != nil {
 		return "", s, err
 	}
 	if tree := r.known.of(l); tree != "" {
+		t.leftOut = l.tooLarge(a)
 		s.keep = "" // it was, or there is nothing in it
 		return tree, s, nil
 	}
@@ -239,6 +244,7 @@ type treeWriter struct {
 	// special says that the area holds what an index made from this one would
 	// see in another way: repositories in it, files outside a sparse part.
 	special bool
+	leftOut []string // untracked files that are too large
 	// fromKept says that the area's index began as one that was kept.
 	fromKept bool
 }
@@ -267,7 +273,8 @@ func (t *treeWriter) writeListed(ctx context.Context, a area, l listing) (string
 	if t.fromKept && slices.ContainsFunc(l.entries, func(e entry) bool { return e.tag == 'G' }) {
 		return "", errGrown
 	}
-	t.repo.tellLarge(a, l.entries)
+	t.leftOut = append(t.leftOut, l.tooLarge(a)...)
+	t.repo.tellLarge(a, l)
 	todo := sortOut(a.dir, l.entries)
 	t.special = t.special || todo.special || len(todo.nested) > 0
 	for flag, paths := range todo.marks {

@@ -29,7 +29,7 @@ func (r *Repo) Survey(ctx context.Context) (Survey, error) {
 	})
 	if r.differed() {
 		asked.Go(func() error {
-			s.State.Tree, _ = r.tree(ctx)
+			s.State, _ = r.tree(ctx)
 			return nil
 		})
 	}
@@ -42,7 +42,7 @@ func (r *Repo) Survey(ctx context.Context) (Survey, error) {
 		return s, err
 	}
 	if s.State.Tree == "" {
-		s.State.Tree, _ = r.treeOf(ctx, f)
+		s.State, _ = r.treeOf(ctx, f)
 	} else if f.clean() {
 		r.dropIndexes("") // the next time there will be nothing to write
 	}
@@ -77,16 +77,18 @@ func (r *Repo) find(ctx context.Context) (f findings, err error) {
 }
 
 // treeOf is the tree of a work tree that was just looked at.
-func (r *Repo) treeOf(ctx context.Context, f findings) (string, error) {
-	if !f.clean() {
-		return r.tree(ctx)
+func (r *Repo) treeOf(ctx context.Context, f findings) (seen State, err error) {
+	switch {
+	case !f.clean():
+		seen, err = r.tree(ctx)
+	case f.standing.Head == r.head:
+		seen.Tree = r.headTree
+	default:
+		seen.Tree, err = r.run(ctx, "rev-parse", "-q", "--verify", f.standing.Head+"^{tree}")
+		if err != nil {
+			err = fmt.Errorf("read the tree of HEAD: %w", err)
+		}
 	}
-	if f.standing.Head == r.head {
-		return r.headTree, nil
-	}
-	tree, err := r.run(ctx, "rev-parse", "-q", "--verify", f.standing.Head+"^{tree}")
-	if err != nil {
-		return "", fmt.Errorf("read the tree of HEAD: %w", err)
-	}
-	return tree, nil
+	seen.Head = f.standing.Head
+	return seen, err
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
@@ -130,13 +131,19 @@ func (t *Tally) count(e plan.Event) {
 		t.findings = append(t.findings, b.Finding)
 	case plan.Drift:
 		t.drifts = append(t.drifts, b)
+	case plan.Snapshot:
+		for _, path := range b.LeftOut {
+			if !slices.Contains(t.leftOut, path) {
+				t.leftOut = append(t.leftOut, path)
+			}
+		}
 
 	case plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.ToolStart, plan.CheckStart:
 		// What begins is counted when it ends.
 	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
 		// Live events are no part of what a run came to.
 	case plan.Request, plan.Retry, plan.LimitHit, plan.Adjusted, plan.Route, plan.SettingsChanged,
-		plan.WayTaken, plan.Critiqued, plan.Snapshot, plan.HookRan,
+		plan.WayTaken, plan.Critiqued, plan.HookRan,
 		plan.CompactionStart, plan.CompactionEnd, plan.Pruned, plan.StormBroken,
 		plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered,
 		plan.ApprovalRequired, plan.ApprovalResolved,

@@ -24,6 +24,7 @@ type Tally struct {
 	Verdict *plan.VerdictGiven
 	Gaps    []plan.Gap // in the order they were opened
 	drifts  []plan.Drift
+	leftOut []string // files that some snapshot does not have
 	// findings are those of the latest review.
 	findings []plan.Finding
 	Checks   []checkTally
@@ -72,6 +73,7 @@ func (t *Tally) Clone() *Tally {
 	}
 	c := *t
 	c.Gaps, c.drifts, c.findings = slices.Clone(t.Gaps), slices.Clone(t.drifts), slices.Clone(t.findings)
+	c.leftOut = slices.Clone(t.leftOut)
 	c.Checks = slices.Clone(t.Checks)
 	c.Phases = slices.Clone(t.Phases)
 	return &c

@@ -156,11 +156,7 @@ func critiqueWords(b plan.Critiqued) string {
 
 // driftNote says what changed under a run, and what the run did about it.
 func driftNote(d plan.Drift) string {
-	const most = 5
-	note := Count(d.Total, "file") + " changed: " + strings.Join(d.Files[:min(most, len(d.Files))], ", ")
-	if d.Total > most {
-		note += ", …"
-	}
+	note := Count(d.Total, "file") + " changed: " + firstOf(d.Files, d.Total)
 	if n := len(d.Planned); n > 0 {
 		note += fmt.Sprintf(" (%d of them in the plan)", n)
 	}
@@ -173,6 +169,22 @@ func driftNote(d plan.Drift) string {
 		note += "; it made another plan"
 	}
 	return note
+}
+
+// leftOutNote names files that are in no snapshot.
+func leftOutNote(paths []string) string {
+	return "of snapshots, as larger than max_untracked: " + firstOf(paths, len(paths)) +
+		"; what happened to them was not seen, and cannot be undone"
+}
+
+// firstOf names a few of so many files.
+func firstOf(paths []string, total int) string {
+	const most = 5
+	names := strings.Join(paths[:min(most, len(paths))], ", ")
+	if total > most {
+		names += ", …"
+	}
+	return names
 }
 
 // driftHelp is what can be done about a run that is parked for a drift.

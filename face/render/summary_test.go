@@ -51,7 +51,7 @@ func TestWriteSummary(t *testing.T) {
 			s.events = cutAt(t, wholeStory().events, plan.TypeGap)
 			s.at = s.events[len(s.events)-1].Time
 			s.add(time.Second, plan.Parked{Reason: plan.ParkRateLimit, Detail: "the server asks to wait", WakeAt: &wake})
-			s.add(72*time.Hour, plan.Snapshot{})
+			s.add(72*time.Hour, plan.Snapshot{LeftOut: []string{"demo.mp4", "rec/\x1b[31m.raw"}}, plan.Snapshot{LeftOut: []string{"demo.mp4"}})
 			return tallyOf(s.events)
 		}},
 		"summary_exhausted.txt": {Options{Width: fixedWidth(90)}, func(t *testing.T) *Tally {

@@ -266,6 +266,9 @@ func (s *summary) change() {
 	for _, d := range s.t.drifts {
 		s.row("drift", InkYellow, driftNote(d))
 	}
+	if len(s.t.leftOut) > 0 {
+		s.row("left out", InkYellow, leftOutNote(s.t.leftOut))
+	}
 	if s.t.start.Worktree != "" {
 		s.row("worktree", InkNone, s.Joined(s.t.start.Worktree, s.t.start.WorkBranch))
 	}
