@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/model/scripted"
@@ -53,7 +57,7 @@ func TestRateLimits(t *testing.T) {
 	if n := len(waits); n == 0 || waits[n-1] > 5 {
 		t.Fatalf("waits of %v ms; the last limit is over", waits)
 	}
-	if diff := cmp.Diff([]int64{40, 50, 60, 70, 80}, waits[:len(waits)-1]); diff != "" {
+	if diff := gocmp.Diff([]int64{40, 50, 60, 70, 80}, waits[:len(waits)-1]); diff != "" {
 		t.Errorf("waits in ms (-want +got):\n%s", diff)
 	}
 }
@@ -133,21 +137,23 @@ func TestNoServer(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, host := range map[string]string{
-		"a closed port":          closed,
-		"a name that is not one": "models.invalid",
-		"no TLS":                 "",
+	unknown := httptest.NewUnstartedServer(http.NotFoundHandler())
+	unknown.Config.ErrorLog = log.New(io.Discard, "", 0) // it says of each try what is wrong with it
+	unknown.StartTLS()
+	t.Cleanup(unknown.Close)
+	for _, c := range []struct{ name, wire, address string }{
+		{"a closed port", "chat", "http://" + closed + "/v1"},
+		{"a name that is not one", "responses", "http://models.invalid/v1"},
+		{"an unknown certificate", "anthropic", unknown.URL + "/v1"},
+		{"no TLS", "chat", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)
 			s := h.serve("x", usual(scripted.Gateway{}))
 			const more = "[retry]\nbase = \"20ms\"\nunreachable_for = \"1s\"\n"
-			address := "http://" + host + "/v1"
-			if host == "" {
-				address = strings.Replace(s.URL(), "http:", "https:", 1)
-			}
-			h.settings("model = \"x/m\"\n" + strings.ReplaceAll(providerTable("x", "chat"), "{x}", address) + more)
+			address := cmp.Or(c.address, strings.Replace(s.URL(), "http:", "https:", 1))
+			h.settings("model = \"x/m\"\n" + strings.ReplaceAll(providerTable("x", c.wire), "{x}", address) + more)
 			begun := time.Now()
 			p := h.run("--plan-only")
 			p.parked(plan.ParkUnreachable, strings.TrimSuffix(strings.SplitN(address, "//", 2)[1], "/v1"))
@@ -157,7 +163,7 @@ func TestNoServer(t *testing.T) {
 			if len(bodiesOf[plan.Retry](p)) == 0 {
 				t.Error("it was not tried again")
 			}
-			h.settings("model = \"x/m\"\n" + providerTable("x", "chat") + more)
+			h.settings("model = \"x/m\"\n" + providerTable("x", c.wire) + more)
 			h.resume().planned()
 		})
 	}
