@@ -116,7 +116,47 @@ func (r *Repo) tools(ctx context.Context) ([]tool, error) {
 			return nil, fmt.Errorf("look at the ignored files of %q: %w", r.root, err)
 		}
 	}
-	return out, nil
+	return withoutReports(r.root, out), nil
+}
+
+const (
+	// reportAssets is where istanbul, which measures coverage for jest and others, keeps
+	// the scripts of its pages, and reportHeader is what it writes before them.
+	reportAssets = "/istanbul-reports/lib/html/assets/"
+	reportHeader = "/* eslint-disable */\n"
+)
+
+// withoutReports leaves out the scripts of coverage reports, which each run of the tests
+// writes anew: those that are, byte for byte, copies of an asset of the tool that writes
+// them. That is a tool in the tree itself, so nothing runs that is not looked at.
+func withoutReports(root string, all []tool) []tool {
+	assets := map[string][]string{} // by base name
+	for _, t := range all {
+		if strings.Contains(t.path, reportAssets) {
+			assets[path.Base(t.path)] = append(assets[path.Base(t.path)], t.path)
+		}
+	}
+	return slices.DeleteFunc(all, func(t tool) bool {
+		return !strings.Contains(t.path, reportAssets) && slices.ContainsFunc(
+			assets[path.Base(t.path)],
+			func(asset string) bool { return isReport(root, t.path, asset) },
+		)
+	})
+}
+
+// isReport reports whether a plain file is a copy of an asset.
+func isReport(root, name, asset string) bool {
+	full := filepath.Join(root, filepath.FromSlash(name))
+	from := filepath.Join(root, filepath.FromSlash(asset))
+	info, err := os.Lstat(full)
+	source, missing := os.Lstat(from)
+	if err != nil || missing != nil || info.Mode()&(fs.ModeType|0o111) != 0 || !source.Mode().IsRegular() ||
+		info.Size() != source.Size()+int64(len(reportHeader)) {
+		return false
+	}
+	copied, err := os.ReadFile(full)
+	original, missing := os.ReadFile(from)
+	return err == nil && missing == nil && string(copied) == reportHeader+string(original)
 }
 
 // addRepo adds the tools of a repository in the tree, which git lists by its

@@ -234,3 +234,28 @@ func TestToolsAreWhatDecidesAndWhatIsKept(t *testing.T) {
 		t.Errorf("%v, -want +got\n%s", err, diff)
 	}
 }
+
+// TestScriptsOfCoverageReportsAreNoTools as long as they are what the tool in the tree
+// writes; whatever else has their names is one.
+func TestScriptsOfCoverageReportsAreNoTools(t *testing.T) {
+	t.Parallel()
+	r, dir := start(t, map[string]string{".gitignore": "node_modules/\ncoverage/\n", "f": "x"})
+	const asset = "node_modules/istanbul-reports/lib/html/assets/sorter.js"
+	put(t, dir, map[string]string{
+		asset:                                  "sort()",
+		"coverage/lcov-report/sorter.js":       "/* eslint-disable */\nsort()",
+		"coverage/lcov-report/deep/sorter.js":  "/* eslint-disable */\nevil()",
+		"coverage/lcov-report/prettify.js":     "/* eslint-disable */\nsort()",
+		"coverage/lcov-report/plain/sorter.js": "sort()",
+	})
+	got, err := r.ToolsSince(t.Context(), time.Time{})
+	want := map[string][]string{
+		"node_modules": {asset},
+		"coverage": {
+			"coverage/lcov-report/deep/sorter.js", "coverage/lcov-report/plain/sorter.js", "coverage/lcov-report/prettify.js",
+		},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, -want +got\n%s", err, diff)
+	}
+}
