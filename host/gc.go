@@ -94,7 +94,16 @@ func (g GC) Freed() (bytes int64) {
 // killed processes have left, and compresses what an earlier program has stored as it
 // is. Dry only says what would go; shrink gives free space back to the disk. Progress
 // hears how far it is; it may be nil. With an error, GC says what was done all the same.
-func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Progress) (out GC, err error) {
+// When the context ends it stops between two steps, and the error is the cause.
+func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Progress) (GC, error) {
+	out, err := h.collect(ctx, p, dry, shrink, progress)
+	if err != nil && ctx.Err() != nil { // each step says of itself that it was stopped
+		err = fmt.Errorf("%w; what is left goes the next time", context.Cause(ctx))
+	}
+	return out, err
+}
+
+func (h *Host) collect(ctx context.Context, p GCPolicy, dry, shrink bool, progress Progress) (out GC, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
 		return out, err
@@ -128,6 +137,10 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Pr
 	gone := p.Choose(mayGo, sizes, out.Used, h.now())
 	out.Removed, err = removeRuns(ctx, db, newRefKeeper(h, db, runs, gone), gone, sizes, dry, progress)
 	faults = append(faults, err)
+	out.Kept = len(runs) - len(out.Removed)
+	if ctx.Err() != nil {
+		return out, errors.Join(append(faults, context.Cause(ctx))...)
+	}
 	if shrink && !dry {
 		out.Unshrunk, err = unshrunk(db.Shrink(ctx, progress.Of("gave back", "free pages")), live)
 		faults = append(faults, err)
@@ -135,7 +148,6 @@ func (h *Host) GC(ctx context.Context, p GCPolicy, dry, shrink bool, progress Pr
 	if after, err := db.UsedBytes(ctx); err == nil && !dry {
 		out.Used = after
 	}
-	out.Kept = len(runs) - len(out.Removed)
 	paths, err := h.Paths()
 	if err == nil {
 		out.Caches, err = caches.Collect(caches.In(paths.Home), p.OlderThan, h.now(), dry)

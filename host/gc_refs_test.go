@@ -1,8 +1,11 @@
 package host_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
+	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/gittest"
 	"github.com/plan-engine/plan/memory"
@@ -40,5 +43,24 @@ func TestAKilledCollectionIsFinished(t *testing.T) {
 	}
 	if runs, err := db.Runs(t.Context(), memory.Filter{}); err != nil || len(runs) > 0 {
 		t.Errorf("%v, %v", runs, err)
+	}
+}
+
+// A collection that is interrupted ends with that, in one line.
+func TestAnInterruptedCollectionSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	defer w.close()
+	h := host.New(w.config)
+	defer h.Close()
+	if _, err := h.DB(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(engine.ErrInterrupted)
+	_, err := h.GC(ctx, host.GCPolicy{KeepAlone: true}, false, true, nil)
+	const want = "interrupted; what is left goes the next time"
+	if !errors.Is(err, engine.ErrInterrupted) || err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
 	}
 }

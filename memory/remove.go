@@ -79,6 +79,10 @@ const hideAtOnce = 100
 func (db *DB) Hide(ctx context.Context, runs ...plan.RunID) (hidden []plan.RunID, err error) {
 	var faults []error
 	for some := range slices.Chunk(runs, hideAtOnce) {
+		if ctx.Err() != nil {
+			faults = append(faults, context.Cause(ctx))
+			break
+		}
 		gone, err := db.hideSome(ctx, some)
 		hidden = append(hidden, gone...)
 		faults = append(faults, err)

@@ -79,3 +79,16 @@ func TestRemove(t *testing.T) {
 		t.Errorf("got %v, want a HeldError", err)
 	}
 }
+
+// Who is stopped while it hides thousands of runs says so once, not of each of them.
+func TestHideStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	db := open(t, t.TempDir())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	cancel(stopped)
+	hidden, err := db.Hide(ctx, make([]plan.RunID, 1000)...)
+	if len(hidden) > 0 || !errors.Is(err, stopped) || err.Error() != stopped.Error() {
+		t.Errorf("%d hidden, %.200q", len(hidden), err)
+	}
+}
