@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -197,17 +198,39 @@ func Fingerprint(text string, failed bool) string {
 	if failed {
 		kind = "failed\x00"
 	}
-	out := make([]byte, 0, len(text))
+	var kept []string
 	for line := range strings.Lines(text) { // no time goes over the end of a line
 		if tellsTime(line) {
-			line = clockwork().ReplaceAllLiteralString(line, "0s")
+			line = withoutTimes(line)
 		}
 		if namesPlaces(line) {
 			line = place().ReplaceAllLiteralString(line, "/tmp/_")
 		}
-		out = append(append(out, strings.TrimRight(line, " \t\r\n")...), '\n')
+		kept = append(kept, strings.TrimRight(line, " \t\r\n"))
 	}
-	return digest(kind, out)
+	sortPassed(kept)
+	return digest(kind, []byte(strings.Join(kept, "\n")))
+}
+
+// withoutTimes writes all times alike, and takes out those that test runners tell only of
+// what was slow, or once they have one to compare with.
+func withoutTimes(line string) string {
+	line = clockwork().ReplaceAllLiteralString(line, "0s")
+	return strings.ReplaceAll(strings.ReplaceAll(line, " (0s)", ""), ", estimated 0s", "")
+}
+
+// sortPassed puts files that passed, each named in a line of its own, in one order: jest
+// names them as its workers come to them.
+func sortPassed(lines []string) {
+	passed := func(line string) bool { return strings.HasPrefix(line, "PASS ") }
+	for from := 0; from < len(lines); from++ {
+		to := from
+		for to < len(lines) && passed(lines[to]) {
+			to++
+		}
+		slices.Sort(lines[from:to])
+		from = max(from, to-1)
+	}
 }
 
 // namesPlaces reports whether a line can hold what place matches.
