@@ -3,11 +3,17 @@ package host_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/caches"
 	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -62,5 +68,44 @@ func TestAnInterruptedCollectionSaysSo(t *testing.T) {
 	const want = "interrupted; what is left goes the next time"
 	if !errors.Is(err, engine.ErrInterrupted) || err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+// What a process made in the folder of build caches, and died over, is found and removed.
+func TestACollectionRemovesWhatIsLeftInCaches(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	defer w.close()
+	h := host.New(w.config)
+	defer h.Close()
+	paths, err := h.Paths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, name := range []string{scratch.Layer + "1", scratch.Probe + "1"} {
+		dir := filepath.Join(caches.In(paths.Home), name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, dir)
+	}
+	for _, dry := range []bool{true, false} {
+		left, err := h.Leftovers(t.Context(), dry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range left {
+			if strings.HasPrefix(l.Name, paths.Home) && !l.Removed == dry {
+				got = append(got, l.Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("dry %v: found %q, want %q", dry, got, want)
+		}
+	}
+	if entries, err := os.ReadDir(caches.In(paths.Home)); err != nil || len(entries) > 0 {
+		t.Errorf("left: %v, %v", entries, err)
 	}
 }

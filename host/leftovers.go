@@ -337,7 +337,7 @@ func (l *leftovers) drafts(context.Context) ([]Leftover, error) {
 }
 
 func (l *leftovers) layers(context.Context) ([]Leftover, error) {
-	return folders(filepath.Join(l.paths.Home, "caches"), "layer of a build cache", scratch.Layer), nil
+	return folders(filepath.Join(l.paths.Home, "caches"), "layer of a build cache", scratch.Layer, scratch.Probe), nil
 }
 
 // folders are those of some prefixes that no process uses.

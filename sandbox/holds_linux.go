@@ -1,10 +1,11 @@
 package sandbox
 
 import (
-	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plan-engine/plan/internal/scratch"
 )
 
 // layerSystems are file systems that hold what a layer takes.
@@ -19,10 +20,10 @@ func HoldsLayers(dir string) bool {
 	if err := unix.Statfs(dir, &st); err != nil || !slices.Contains(layerSystems, st.Type) {
 		return false
 	}
-	probe, err := os.MkdirTemp(dir, "probe-")
+	probe, err := scratch.New(dir, scratch.Probe)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = os.Remove(probe) }()
-	return makeOpaque(probe) == nil
+	defer func() { _ = probe.Close() }()
+	return makeOpaque(probe.Dir) == nil
 }

@@ -41,7 +41,7 @@ type repositoryLayer struct {
 // would go.
 func Collect(dir string, olderThan time.Duration, now time.Time, dry bool) (out Collected, err error) {
 	if !dry {
-		scratch.Sweep(dir, scratch.Layer)
+		scratch.Sweep(dir, scratch.Layer, scratch.Probe)
 	}
 	layers, err := repositoryLayers(dir)
 	if err != nil {

@@ -13,6 +13,6 @@ func newFolder(in string) (*scratch.Folder, error) {
 	if err := os.MkdirAll(in, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for build caches: %w", err)
 	}
-	scratch.Sweep(in, scratch.Layer)
+	scratch.Sweep(in, scratch.Layer, scratch.Probe)
 	return scratch.New(in, scratch.Layer)
 }
