@@ -20,7 +20,7 @@ import (
 	"github.com/plan-engine/plan/model/wire"
 )
 
-// longest is the longest span that a setting may name.
+// longest is the longest span that a setting may name whose tag says no other.
 const longest = 30 * 24 * time.Hour
 
 // fault is a value that cannot be meant.
@@ -159,13 +159,23 @@ func wrongCheck(c CheckConfig) string {
 	return ""
 }
 
+// wrongSpan is wrong for a time span.
+func wrongSpan(d Duration, tag reflect.StructTag) string {
+	most := longest
+	if limit, err := time.ParseDuration(tag.Get("longest")); err == nil {
+		most = limit
+	}
+	if d.Duration < 0 || d.Duration > most {
+		return fmt.Sprintf("= %q must be between 0s and %s", d, Of(most))
+	}
+	return ""
+}
+
 // wrong says what is wrong with a value, "" for nothing.
 func wrong(value reflect.Value, tag reflect.StructTag, wires []wire.Kind) string {
 	switch v := value.Interface().(type) {
 	case Duration:
-		if v.Duration < 0 || v.Duration > longest {
-			return fmt.Sprintf("= %q must be between 0s and %s", v, Of(longest))
-		}
+		return wrongSpan(v, tag)
 	case string:
 		if allowed := choices(tag, wires); allowed != nil && !slices.Contains(allowed, v) {
 			return fmt.Sprintf("= %q must be one of %s", v, strings.Join(allowed, ", "))

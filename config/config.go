@@ -308,7 +308,7 @@ type MemoryConfig struct {
 	Recall []string `toml:"recall,omitempty" json:"recall,omitempty"` // the phases that are told facts; unset: explore
 	// Retention is how long what runs learned is kept after its last use; what
 	// a person added stays. Unset: 180 days.
-	Retention Duration `toml:"retention" json:"retention,omitzero"`
+	Retention Duration `toml:"retention" json:"retention,omitzero" longest:"87600h"`
 }
 
 // IsZero says that there is nothing to write, also of an empty list.

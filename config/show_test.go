@@ -1,7 +1,10 @@
 package config_test
 
 import (
+	"encoding"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +42,10 @@ func TestSettingsAreExplained(t *testing.T) {
 	own.MaxTurns = 7
 	last := own
 	last.Model = "m"
+	last.Permission = []config.Permission{
+		{Tool: "bash", Action: "deny", From: config.FromUser},
+		{Tool: "bash", Command: "make *", Action: "allow", From: config.FromRepository},
+	}
 	text, err := config.Explained([]config.Layer{
 		{Name: "default", Config: config.Default()},
 		{Name: "own", Config: own},
@@ -57,14 +64,70 @@ func TestSettingsAreExplained(t *testing.T) {
 		"environment = 'minimal'  # default\n",
 		"publish_interval = '2s'  # default\n",
 		"approve_plan = false  # default\n",
+		"max_untracked = '1GiB'  # default\n",
+		"retention = '4320h0m0s'  # default\n",
+		"action = 'deny'  # environment\n",
+		"action = 'allow'  # environment, not trusted: loosens none of your rules\n",
+		"base_url = ''  # not set: the provider's own\n",
+		"max_cost = 0.0  # not set: no bound\n",
+		"# wait is not set: on a terminal and in batches, there for a server only that answered before\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
+	if strings.Contains(text, "# permission is not set") {
+		t.Errorf("it says that there are no rules:\n%s", text)
+	}
 	if _, _, err := config.Load(place(t, text, "")); err != nil {
 		t.Errorf("it is no file of settings: %v", err)
 	}
+}
+
+// TestEverySettingIsExplained has each setting that can be stand in the text, be it set or not.
+func TestEverySettingIsExplained(t *testing.T) {
+	t.Parallel()
+	text, err := config.Explained([]config.Layer{{Name: "default", Config: config.Default()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	table := ""
+	for line := range strings.Lines(text) {
+		switch name, value, isValue := strings.Cut(line, " = "); {
+		case strings.HasPrefix(line, "["):
+			table = strings.Trim(line, "[]\n") + "."
+		case isValue:
+			said[table+name] = value
+		case strings.HasPrefix(line, "# "):
+			name, value, _ = strings.Cut(strings.TrimPrefix(line, "# "), " is not set: ")
+			said[name] = value
+		}
+	}
+	for _, key := range settingsOf(reflect.TypeFor[config.Config](), "") {
+		value, ok := said[key]
+		nothing, _, _ := strings.Cut(value, "  # default")
+		if !ok || slices.Contains([]string{"", "''", "0", "0.0", "'0s'", "'0'", "[]"}, nothing) {
+			t.Errorf("%s is said to be %q", key, value)
+		}
+	}
+}
+
+// settingsOf are the settings of a table and those below it, but for those below a name
+// that people choose.
+func settingsOf(table reflect.Type, before string) []string {
+	var out []string
+	for field := range table.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("toml"), ",")
+		switch _, plain := reflect.New(field.Type).Interface().(encoding.TextUnmarshaler); {
+		case name == "-", field.Type.Kind() == reflect.Map:
+		case field.Type.Kind() == reflect.Struct && !plain:
+			out = append(out, settingsOf(field.Type, before+name+".")...)
+		default:
+			out = append(out, before+name)
+		}
+	}
+	return out
 }
 
 func TestWithAndFiles(t *testing.T) {

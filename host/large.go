@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// maxUntracked is the default of max_untracked.
-	maxUntracked = 1 << 30
 	// slowUntracked is the size from which git reads a file for seconds.
 	slowUntracked = 200 << 20
 )
@@ -21,7 +19,7 @@ const (
 // all commands of a home: a snapshot by one of them is compared with the tree by another.
 // So a setting that cannot be read is an error of the command that reads all of them.
 func (h *Host) large(home, dir string) worktree.Large {
-	most := int64(maxUntracked)
+	most := int64(config.UsualMaxUntracked)
 	if cfg, _, err := config.Load(config.Source{Home: home}); err == nil {
 		most = cmp.Or(int64(cfg.MaxUntracked), most)
 	}

@@ -12,9 +12,9 @@ func (a *app) configCommand() *cobra.Command {
 		Short: "Show the settings that hold here, and the files they come from",
 		Long: `Config shows the settings that hold here, each with where it comes from (default,
 a file, environment), and for each provider whether there is a key and where from:
-never the key. "default" behind an empty value or a zero says that it is not set. Shown are the
-default provider, those of the settings, and the usual ones whose variable is
-set.
+never the key. Of a setting that is not set and has no one default it says what that
+means. Shown are the default provider, those of the settings, and the usual ones
+whose variable is set.
 
 A provider is a server with a name. The usual ones are known; config.toml says
 what is different, or names another:

@@ -9,6 +9,7 @@ import (
 	"github.com/plan-engine/plan/phases"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/skills"
 )
@@ -63,7 +64,7 @@ func (l *Learning) recall(ctx context.Context, p plan.Phase, request string) *pl
 	}
 	withFacts := l.settings.Memory.Recall
 	if withFacts == nil {
-		withFacts = []string{string(plan.Explore)}
+		withFacts = config.UsualRecall()
 	}
 	var r plan.Recall
 	if p == plan.Implement {

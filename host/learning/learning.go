@@ -30,9 +30,6 @@ import (
 	"github.com/plan-engine/plan/skills/auto"
 )
 
-// defaultRetention is how long a fact is kept that no run has used.
-const defaultRetention = 180 * 24 * time.Hour
-
 // memoryOffAnswer is what the remember tool says where memory is off.
 const memoryOffAnswer = "Nothing is remembered here: memory is off."
 
@@ -241,7 +238,7 @@ func (l *Learning) retention() time.Duration {
 	if d := l.settings.Memory.Retention.Duration; d > 0 {
 		return d
 	}
-	return defaultRetention
+	return config.UsualRetention
 }
 
 // LoadSkill returns the text of a skill, or of one of its files for
