@@ -87,6 +87,39 @@ func cut(data string, limit int, hint string) string {
 	)
 }
 
+// withoutCoverage takes the files out of tables of coverage, which jest and others print
+// behind the tests that failed and which would crowd them out; not where coverage is
+// what failed.
+func withoutCoverage(text string) string {
+	if strings.Contains(text, "coverage threshold") {
+		return text
+	}
+	var out strings.Builder
+	rules, files := 0, 0 // of this table: lines of dashes so far, and rows that were left out
+	end := func() {
+		if files > 0 {
+			fmt.Fprintf(&out, "[%d lines of coverage left out]\n", files)
+		}
+		rules, files = 0, 0
+	}
+	for line := range strings.Lines(text) {
+		isRule := strings.Contains(line, "-|-") && strings.Trim(line, "-|\r\n") == ""
+		const rows = 2 // stand behind a rule, a heading and a rule, and end with one
+		switch {
+		case isRule && rules == rows, !isRule && !strings.Contains(line, "|"):
+			end()
+		case isRule:
+			rules++
+		case rules == rows:
+			files++
+			continue
+		}
+		out.WriteString(line)
+	}
+	end()
+	return out.String()
+}
+
 // request is what was asked, with what the person has said since.
 func request(b plan.Brief) string {
 	text := fence("request", "", b.Request)

@@ -163,3 +163,26 @@ func TestASiblingsPlanIsData(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestTablesOfCoverageDoNotCrowdOutWhatFailed, and stand where it is coverage that failed.
+func TestTablesOfCoverageDoNotCrowdOutWhatFailed(t *testing.T) {
+	t.Parallel()
+	const rule = "------|-----|----\n"
+	table := rule + "File  | Stm | Bra\n" + rule + "All   | 100 | 100\n a.ts | 100 | 100\n"
+	for text, want := range map[string]string{
+		"x fails\n" + table + rule + "Tests: 1\n": "x fails\n" + rule + "File  | Stm | Bra\n" + rule +
+			"[2 lines of coverage left out]\n" + rule + "Tests: 1\n",
+		table:               rule + "File  | Stm | Bra\n" + rule + "[2 lines of coverage left out]\n",
+		table + "Tests: 1":  rule + "File  | Stm | Bra\n" + rule + "[2 lines of coverage left out]\nTests: 1",
+		"a | b\n---\nc | d": "a | b\n---\nc | d",
+		table + rule + "Jest: coverage threshold not met": table + rule + "Jest: coverage threshold not met",
+	} {
+		if got := withoutCoverage(text); got != want {
+			t.Errorf("%q comes to %q, want %q", text, got, want)
+		}
+	}
+	failing := plan.CheckResult{ExitCode: 1, Output: table}
+	if got := checkList([]plan.CheckResult{failing}, checkTail); !strings.Contains(got, "[2 lines of coverage left out]") {
+		t.Errorf("an implementer is told %q", got)
+	}
+}

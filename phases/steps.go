@@ -270,7 +270,7 @@ func checkList(checks []plan.CheckResult, tail int) string {
 		}
 		fmt.Fprintf(&b, "- `%s` (%s): %s\n", c.Command, kind, checkWord(c))
 		if tail > 0 && !c.Passed() {
-			b.WriteString(indent(cut(c.Output, tail, "the workflow kept the rest")))
+			b.WriteString(indent(cut(withoutCoverage(c.Output), tail, "the workflow kept the rest")))
 		}
 	}
 	return b.String()
