@@ -106,12 +106,7 @@ func undoLast(
 	if err != nil || opts.Check {
 		return commit, moved, err
 	}
-	for _, side := range []string{"after", "before"} {
-		if err := repo.Forget(ctx, id, last.label(side)); err != nil {
-			return commit, moved, err
-		}
-	}
-	return commit, moved, nil
+	return commit, moved, repo.Forget(ctx, id, last.label("after"), last.label("before"))
 }
 
 // wasApplied says whether the change of a run was brought over and not taken back.

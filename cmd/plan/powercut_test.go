@@ -318,9 +318,12 @@ func (p place) killMoves(random *rand.Rand, cut func()) (count int) {
 					p.t.Errorf("%s: %s is neither before nor after: %.80q", what, name, text)
 				}
 			}
-			// The same again, or what finds that it was finished; then the way back.
+			// The same again, or what finds that it was finished; then the way back. An
+			// undo that is killed once it is forgotten is over.
+			over := gocmp.Equal(way.to, p.files())
 			code, said = p.start(0, 0, way.args...)
-			if diff := gocmp.Diff(way.to, p.files()); code != 0 || diff != "" {
+			over = over && code == 1 && strings.Contains(said, "is left to undo")
+			if diff := gocmp.Diff(way.to, p.files()); code != 0 && !over || diff != "" {
 				p.t.Errorf("%s, once more: %d (-want +got)\n%s\n%s", what, code, diff, said)
 				return count
 			}
