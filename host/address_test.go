@@ -8,33 +8,30 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
 	"github.com/plan-engine/plan/internal/userinfo"
 )
 
 //go:embed testdata/address.toml
-var address []byte
+var address string
 
 // A credential in an address is read by no model, whichever way the address takes, and
 // is in no event but where a line of the user's settings has it.
 func TestNoModelReadsCredentialsOfAddresses(t *testing.T) {
 	t.Parallel()
-	w, err := makeWorldWith(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.close()
+	w := hosttest.Play(t, address)
 	at := func(way string) string { return "https://bob:w4y-" + way + "@host.example/x" }
-	gittest.Write(t, w.repo, map[string]string{
+	gittest.Write(t, w.Repo, map[string]string{
 		"settings":  "url = " + at("file") + "\n",
 		"AGENTS.md": "The package index is " + at("instructions") + "\n",
 	})
-	gittest.Git(t, w.repo, "add", ".")
-	gittest.Git(t, w.repo, "commit", "-qm", "settings")
-	gittest.Git(t, w.repo, "remote", "add", "origin", at("remote"))
+	gittest.Git(t, w.Repo, "add", ".")
+	gittest.Git(t, w.Repo, "commit", "-qm", "settings")
+	gittest.Git(t, w.Repo, "remote", "add", "origin", at("remote"))
 	// The lines themselves are the user's, and run as they are: they spell it otherwise.
 	said := func(way string) string { return strings.ReplaceAll(at(way), "w4y-", "w4y''-") }
-	gittest.Write(t, w.dir, map[string]string{"home/config.toml": `sandbox = "auto"
+	gittest.Write(t, w.Dir, map[string]string{"home/config.toml": `sandbox = "auto"
 [checks]
 required = ["echo ` + said("check") + `; cat settings; test -f copy", "echo ` + at("line") + `"]
 setup = "echo ` + said("setup") + `"
@@ -53,9 +50,9 @@ command = "echo no copy from ` + said("refusal") + `; exit 1"
 event = "verdict"
 command = "echo judged at ` + said("verdict_hook") + `; exit 1"
 `})
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	defer h.Close()
-	end, err := h.Run(t.Context(), host.Request{Dir: w.repo, Text: "Copy what is at " + at("request")}, host.Face{})
+	end, err := h.Run(t.Context(), host.Request{Dir: w.Repo, Text: "Copy what is at " + at("request")}, host.Face{})
 	if err != nil || end.State != "approved" {
 		t.Fatalf("%+v: %v", end, err)
 	}
@@ -66,7 +63,7 @@ command = "echo judged at ` + said("verdict_hook") + `; exit 1"
 			ways[where+" has that of "+way] = true
 		}
 	}
-	for _, seen := range w.server.Requests() {
+	for _, seen := range w.Model.Requests() {
 		look("a model", string(seen.Body))
 	}
 	db, err := h.DB(t.Context())

@@ -13,16 +13,17 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
 	"github.com/plan-engine/plan/memory"
 )
 
 //go:embed testdata/continue.toml
-var goOn []byte
+var goOn string
 
 // thread is a run that says hello, and one that goes on from its end and says bye.
 type thread struct {
-	*world
+	*hosttest.World
 	h           *host.Host
 	first, next *engine.Run
 }
@@ -31,14 +32,10 @@ type thread struct {
 // several try to go on with it at once.
 func newThread(t *testing.T, ownTree bool) *thread {
 	t.Helper()
-	w, err := makeWorldWith(goOn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	th := &thread{world: w}
-	t.Cleanup(w.close)
-	h := host.New(w.config)
-	request := host.Request{Dir: w.repo, Text: "Make greet.sh say hello"}
+	w := hosttest.Play(t, goOn)
+	th := &thread{World: w}
+	h := host.New(w.Config)
+	request := host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"}
 	request.Settings = config.Config{Worktree: &ownTree, MaxTurns: 7}
 	end, err := h.Run(t.Context(), request, host.Face{})
 	if err != nil || end.State != plan.Approved {
@@ -62,7 +59,7 @@ func newThread(t *testing.T, ownTree bool) *thread {
 		t.Fatal(err)
 	}
 
-	th.h = host.New(w.config)
+	th.h = host.New(w.Config)
 	t.Cleanup(func() { _ = th.h.Close() })
 	id, err := th.h.Resolve(t.Context(), string(told.Continuation))
 	if err != nil || id != told.Continuation {
@@ -193,7 +190,7 @@ func TestWhatAFinalRunIsToldGoesOn(t *testing.T) {
 			if !strings.Contains(string(start.Config), `"max_turns":7`) {
 				t.Errorf("its settings are %s", start.Config)
 			}
-			for _, r := range th.server.Requests() {
+			for _, r := range th.Model.Requests() {
 				if strings.Contains(string(r.Body), "Also say bye") && !strings.Contains(string(r.Body), "earlier-change") {
 					t.Errorf("a phase reads nothing of the earlier run: %.300s", r.Body)
 				}
@@ -239,7 +236,7 @@ func (th *thread) bringOver(t *testing.T) {
 		t.Error("the last change alone fits a file that does not have the first")
 	}
 	moved, err := th.h.Apply(t.Context(), th.next, host.Apply{Thread: true})
-	if got := th.greeting(t, th.repo); err != nil || got != "echo hello;echo bye;" {
+	if got := th.greeting(t, th.Repo); err != nil || got != "echo hello;echo bye;" {
 		t.Errorf("%+v: %v: %s", moved, err, got)
 	}
 	if trees, err := th.h.WorkTrees(t.Context(), true); err != nil || len(trees) != 1 || !trees[0].Removed {
@@ -255,9 +252,9 @@ func (th *thread) commits(t *testing.T) (branch, said string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, commit := range strings.Fields(gittest.Git(t, th.repo, "rev-list", "--reverse", "main.."+branch)) {
-		said += gittest.Git(t, th.repo, "log", "-1", "--format=%s", commit) + ":" +
-			strings.ReplaceAll(gittest.Git(t, th.repo, "show", commit+":greet.sh"), "\n", ";") + " "
+	for _, commit := range strings.Fields(gittest.Git(t, th.Repo, "rev-list", "--reverse", "main.."+branch)) {
+		said += gittest.Git(t, th.Repo, "log", "-1", "--format=%s", commit) + ":" +
+			strings.ReplaceAll(gittest.Git(t, th.Repo, "show", commit+":greet.sh"), "\n", ";") + " "
 	}
 	return branch, said
 }
@@ -265,21 +262,21 @@ func (th *thread) commits(t *testing.T) (branch, said string) {
 // takeBack restores what the whole thread changed, but not what another wrote meanwhile.
 func (th *thread) takeBack(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(th.repo, "mine"), []byte("mine\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(th.Repo, "mine"), []byte("mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := th.h.Restore(t.Context(), th.next, host.Restore{To: engine.LabelStart})
-	if got := th.greeting(t, th.repo); err != nil || got != "echo hello;" {
+	if got := th.greeting(t, th.Repo); err != nil || got != "echo hello;" {
 		t.Errorf("%v: %s", err, got)
 	}
 	if _, err = th.h.Restore(t.Context(), th.next, host.Restore{Undo: true}); err != nil {
 		t.Error(err)
 	}
 	_, err = th.h.Restore(t.Context(), th.next, host.Restore{To: engine.LabelStart, Thread: true})
-	if got := th.greeting(t, th.repo); err != nil || got != "echo hullo;" {
+	if got := th.greeting(t, th.Repo); err != nil || got != "echo hullo;" {
 		t.Errorf("%v: %s", err, got)
 	}
-	if _, err := os.Stat(filepath.Join(th.repo, "mine")); err != nil {
+	if _, err := os.Stat(filepath.Join(th.Repo, "mine")); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,15 +9,15 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/memory"
 )
 
 // TestEstimate rests on earlier runs of the repository, else of the home, else on nothing.
 func TestEstimate(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	defer w.close()
-	home := filepath.Join(w.dir, "home")
+	w := hosttest.New(t)
+	home := filepath.Join(w.Dir, "home")
 	db, err := memory.Open(t.Context(), memory.Config{Path: filepath.Join(home, "plan.db"), Locks: filepath.Join(home, "locks")})
 	if err != nil {
 		t.Fatal(err)
@@ -48,11 +48,11 @@ func TestEstimate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	defer h.Close()
 	estimate := func(text string, planOnly bool) host.Estimate {
 		t.Helper()
-		e, err := h.Estimate(t.Context(), host.Request{Dir: w.repo, Text: text, PlanOnly: planOnly})
+		e, err := h.Estimate(t.Context(), host.Request{Dir: w.Repo, Text: text, PlanOnly: planOnly})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,11 +61,11 @@ func TestEstimate(t *testing.T) {
 	if e := estimate("x", false); e != (host.Estimate{}) {
 		t.Errorf("from nothing: %+v", e)
 	}
-	ran(w.repo, "a", plan.Approved, 10, 0.5)
-	ran(w.repo, "b", plan.Exhausted, 30, 0)
-	ran(w.repo, strings.Repeat("long ", 900), plan.Approved, 9000, 9)
-	ran(w.repo, "a plan", plan.Planned, 7000, 7)
-	ran(w.repo, "failed", plan.Failed, 6000, 6)
+	ran(w.Repo, "a", plan.Approved, 10, 0.5)
+	ran(w.Repo, "b", plan.Exhausted, 30, 0)
+	ran(w.Repo, strings.Repeat("long ", 900), plan.Approved, 9000, 9)
+	ran(w.Repo, "a plan", plan.Planned, 7000, 7)
+	ran(w.Repo, "failed", plan.Failed, 6000, 6)
 	if e := estimate("x", false); e != (host.Estimate{Here: 2}) {
 		t.Errorf("from two: %+v", e)
 	}
@@ -73,8 +73,8 @@ func TestEstimate(t *testing.T) {
 	if e := estimate("x", false); e.From != host.FromHome || e.Runs != 3 || e.Here != 2 || e.CostUSD != nil || *e.Tokens != (host.Spread{10, 30, 50}) {
 		t.Errorf("from the home: %+v", e)
 	}
-	ran(w.repo, "d", plan.Blocked, 20, 0.25)
-	ran(w.repo, "e", plan.Approved, 40, 0.75)
+	ran(w.Repo, "d", plan.Blocked, 20, 0.25)
+	ran(w.Repo, "e", plan.Approved, 40, 0.75)
 	e := estimate("x", false)
 	if e.From != host.FromRepository || e.Runs != 4 || e.Here != 4 || *e.Tokens != (host.Spread{10, 30, 40}) ||
 		*e.CostUSD != (host.Spread{0.25, 0.5, 0.75}) || *e.Seconds != (host.Spread{30, 90, 120}) {

@@ -9,23 +9,33 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 )
+
+// greeting is a repository with a greet.sh that says hullo, and a model that can mend it.
+func greeting() *hosttest.World {
+	world, err := hosttest.Make(hosttest.Greet)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return world
+}
 
 // A run from its beginning to its end, in the user's tree.
 func ExampleHost_Run() {
-	world := newWorld()
-	defer world.close()
+	world := greeting()
+	defer world.Close()
 
-	h := host.New(world.config) // in a program of your own: host.Config{}
+	h := host.New(world.Config) // in a program of your own: host.Config{}
 	defer h.Close()
 	end, err := h.Run(context.Background(), host.Request{
-		Dir:  world.repo,
+		Dir:  world.Repo,
 		Text: "Make greet.sh say hello",
 	}, host.Face{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(world.repo, "greet.sh"))
+	data, err := os.ReadFile(filepath.Join(world.Repo, "greet.sh"))
 	fmt.Println(end.State, string(data), err)
 	// Output: approved echo hello
 	//  <nil>
@@ -33,14 +43,14 @@ func ExampleHost_Run() {
 
 // A run goes on in the background while its events are read, from any seq on.
 func ExampleHost_Follow() {
-	world := newWorld()
-	defer world.close()
+	world := greeting()
+	defer world.Close()
 	ctx := context.Background()
-	h := host.New(world.config)
+	h := host.New(world.Config)
 	defer h.Close()
 
 	run, err := h.Start(ctx, host.Request{
-		Dir:  world.repo,
+		Dir:  world.Repo,
 		Text: "Make greet.sh say hello",
 	}, host.Face{})
 	if err != nil {
@@ -67,14 +77,14 @@ func ExampleHost_Follow() {
 
 // A run that asks parks, hears the answer, and goes on.
 func ExampleHost_Tell() {
-	world := newWorld()
-	defer world.close()
+	world := greeting()
+	defer world.Close()
 	ctx := context.Background()
-	h := host.New(world.config)
+	h := host.New(world.Config)
 	defer h.Close()
 
 	end, err := h.Run(ctx, host.Request{
-		Dir:  world.repo,
+		Dir:  world.Repo,
 		Text: "Make greet.sh say hello. Ask first",
 	}, host.Face{})
 	if err != nil {
@@ -98,14 +108,14 @@ func ExampleHost_Tell() {
 
 // A plan waits for a yes, which names the version that was seen.
 func ExampleHost_Decide() {
-	world := newWorld()
-	defer world.close()
+	world := greeting()
+	defer world.Close()
 	ctx := context.Background()
-	h := host.New(world.config)
+	h := host.New(world.Config)
 	defer h.Close()
 
 	r := host.Request{
-		Dir:  world.repo,
+		Dir:  world.Repo,
 		Text: "Make greet.sh say hello",
 	}
 	wait := true
@@ -132,14 +142,14 @@ func ExampleHost_Decide() {
 
 // A run in a tree of its own leaves the user's alone until its change is applied.
 func ExampleHost_Apply() {
-	world := newWorld()
-	defer world.close()
+	world := greeting()
+	defer world.Close()
 	ctx := context.Background()
-	h := host.New(world.config)
+	h := host.New(world.Config)
 	defer h.Close()
 
 	r := host.Request{
-		Dir:  world.repo,
+		Dir:  world.Repo,
 		Text: "Make greet.sh say hello",
 	}
 	own := true
@@ -159,14 +169,14 @@ func ExampleHost_Apply() {
 
 // A run that waits for a person is ended for good.
 func ExampleHost_Cancel() {
-	world := newWorld()
-	defer world.close()
+	world := greeting()
+	defer world.Close()
 	ctx := context.Background()
-	h := host.New(world.config)
+	h := host.New(world.Config)
 	defer h.Close()
 
 	end, err := h.Run(ctx, host.Request{
-		Dir:  world.repo,
+		Dir:  world.Repo,
 		Text: "Make greet.sh say hello. Ask first",
 	}, host.Face{})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/caches"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/memory"
@@ -21,15 +22,14 @@ import (
 // finished by the next one. A run that is seen has its snapshots.
 func TestAKilledCollectionIsFinished(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	defer w.close()
-	h := host.New(w.config)
+	w := hosttest.New(t)
+	h := host.New(w.Config)
 	defer h.Close()
-	end, err := h.Run(t.Context(), host.Request{Dir: w.repo, Text: "Make greet.sh say hello"}, host.Face{})
+	end, err := h.Run(t.Context(), host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"}, host.Face{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	refs := func() string { return gittest.Git(t, w.repo, "for-each-ref", "refs/plan/"+string(end.Run)) }
+	refs := func() string { return gittest.Git(t, w.Repo, "for-each-ref", "refs/plan/"+string(end.Run)) }
 	if refs() == "" {
 		t.Fatal("the run keeps nothing")
 	}
@@ -55,9 +55,8 @@ func TestAKilledCollectionIsFinished(t *testing.T) {
 // A collection that is interrupted ends with that, in one line.
 func TestAnInterruptedCollectionSaysSo(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	defer w.close()
-	h := host.New(w.config)
+	w := hosttest.New(t)
+	h := host.New(w.Config)
 	defer h.Close()
 	if _, err := h.DB(t.Context()); err != nil {
 		t.Fatal(err)
@@ -74,9 +73,8 @@ func TestAnInterruptedCollectionSaysSo(t *testing.T) {
 // What a process made in the folder of build caches, and died over, is found and removed.
 func TestACollectionRemovesWhatIsLeftInCaches(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	defer w.close()
-	h := host.New(w.config)
+	w := hosttest.New(t)
+	h := host.New(w.Config)
 	defer h.Close()
 	paths, err := h.Paths()
 	if err != nil {

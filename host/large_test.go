@@ -7,17 +7,17 @@ import (
 	"testing"
 
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 )
 
 // What max_untracked leaves out is named once for a process, and every command of the
 // home leaves it out.
 func TestLargeUntrackedFilesAreNamed(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	defer w.close()
+	w := hosttest.New(t)
 	var notes []string
-	w.config.Note = func(text string) { notes = append(notes, text) }
-	h := host.New(w.config)
+	w.Config.Note = func(text string) { notes = append(notes, text) }
+	h := host.New(w.Config)
 	defer h.Close()
 	paths, err := h.Paths()
 	if err != nil {
@@ -30,7 +30,7 @@ func TestLargeUntrackedFilesAreNamed(t *testing.T) {
 	if err := os.WriteFile(settings, []byte("max_untracked = '16MiB'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	large := filepath.Join(w.repo, "recording.raw")
+	large := filepath.Join(w.Repo, "recording.raw")
 	if err := os.WriteFile(large, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestLargeUntrackedFilesAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		repo, err := h.OpenRepo(t.Context(), w.repo)
+		repo, err := h.OpenRepo(t.Context(), w.Repo)
 		if err != nil {
 			t.Fatal(err)
 		}

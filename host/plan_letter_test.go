@@ -6,6 +6,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -13,18 +14,17 @@ import (
 // none, as earlier programs wrote it, decides nothing, is said, and is gone.
 func TestOnlyADecisionAboutThePlanAsShownCounts(t *testing.T) {
 	t.Parallel()
-	world := newWorld()
-	defer world.close()
-	h := host.New(world.config)
+	world := hosttest.New(t)
+	h := host.New(world.Config)
 	defer h.Close()
-	r := host.Request{Dir: world.repo, Text: "Make greet.sh say hello"}
+	r := host.Request{Dir: world.Repo, Text: "Make greet.sh say hello"}
 	wait := true
 	r.Settings.ApprovePlan = &wait
 	end, err := h.Run(t.Context(), r, host.Face{})
 	if err != nil || end.Parked == nil {
 		t.Fatal(end, err)
 	}
-	home := filepath.Join(world.dir, "home")
+	home := filepath.Join(world.Dir, "home")
 	db, err := memory.Open(t.Context(), memory.Config{Path: filepath.Join(home, "plan.db"), Locks: filepath.Join(home, "locks")})
 	if err != nil {
 		t.Fatal(err)

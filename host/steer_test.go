@@ -10,23 +10,20 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
 )
 
 //go:embed testdata/steer.toml
-var steer []byte
+var steer string
 
 // TestHooksSteerARun: a result is replaced, a turn gets another model, each request is
 // seen, a phase is reopened, and the settings bound what a command may take. The journal
 // has what each changed.
 func TestHooksSteerARun(t *testing.T) {
 	t.Parallel()
-	w, err := makeWorldWith(steer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.close()
-	gittest.Write(t, w.dir, map[string]string{"home/config.toml": `sandbox = "off"
+	w := hosttest.Play(t, steer)
+	gittest.Write(t, w.Dir, map[string]string{"home/config.toml": `sandbox = "off"
 explore_bash = true
 way = "full"
 tool_strategy = "sequential"
@@ -49,9 +46,9 @@ command = "cat > /dev/null"
 event = "phase_end"
 command = "if grep -q 'I shall plan'; then echo that is no plan >&2; exit 2; fi"
 `})
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	defer h.Close()
-	end, err := h.Run(t.Context(), host.Request{Dir: w.repo, Text: "Say hello", PlanOnly: true}, host.Face{})
+	end, err := h.Run(t.Context(), host.Request{Dir: w.Repo, Text: "Say hello", PlanOnly: true}, host.Face{})
 	if err != nil || end.State != "planned" {
 		t.Fatalf("%+v: %v", end, err)
 	}
@@ -89,7 +86,7 @@ command = "if grep -q 'I shall plan'; then echo that is no plan >&2; exit 2; fi"
 		t.Errorf("the command came to %q", killed)
 	}
 	var models []string
-	for _, r := range w.server.Requests() {
+	for _, r := range w.Model.Requests() {
 		var body struct{ Model string }
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			t.Fatal(err)
@@ -99,7 +96,7 @@ command = "if grep -q 'I shall plan'; then echo that is no plan >&2; exit 2; fi"
 	if diff := cmp.Diff([]string{"scripted", "another", "scripted", "scripted"}, models); diff != "" {
 		t.Error(diff)
 	}
-	explore, replanned := string(w.server.Requests()[1].Body), string(w.server.Requests()[3].Body)
+	explore, replanned := string(w.Model.Requests()[1].Body), string(w.Model.Requests()[3].Body)
 	if !strings.Contains(explore, "it says MARK") || strings.Contains(explore, "echo hullo") {
 		t.Errorf("the model read %s", explore)
 	}
@@ -118,11 +115,11 @@ command = "if grep -q 'I shall plan'; then echo that is no plan >&2; exit 2; fi"
 		strings.Contains(strings.Join(got, ""), "A hook of the settings") {
 		t.Errorf("it is handed on as %q", got)
 	}
-	begun, err := h.Run(t.Context(), host.Request{Dir: w.repo, Text: "Say hello", PlanOnly: true, Context: said}, host.Face{})
+	begun, err := h.Run(t.Context(), host.Request{Dir: w.Repo, Text: "Say hello", PlanOnly: true, Context: said}, host.Face{})
 	if err != nil || begun.State != "planned" {
 		t.Errorf("%+v: %v", begun, err)
 	}
-	if body := string(w.server.Requests()[4].Body); !strings.Contains(body, "it says MARK") {
+	if body := string(w.Model.Requests()[4].Body); !strings.Contains(body, "it says MARK") {
 		t.Errorf("the model read %s", body)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 )
 
 // TestWhatIsSaidBeforeAPlanIsTheEnd: a run that ends with its plan does not end while
@@ -16,9 +17,8 @@ func TestWhatIsSaidBeforeAPlanIsTheEnd(t *testing.T) {
 	for name, kind := range map[string]host.Kind{"a follow-up": host.FollowUp, "guidance": host.Steer} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			world := newWorld()
-			defer world.close()
-			h := host.New(world.config)
+			world := hosttest.New(t)
+			h := host.New(world.Config)
 			defer h.Close()
 			said, heard := false, false
 			var moves []string
@@ -38,7 +38,7 @@ func TestWhatIsSaidBeforeAPlanIsTheEnd(t *testing.T) {
 				}
 			}
 			r := host.Request{
-				Dir:      world.repo,
+				Dir:      world.Repo,
 				Text:     "Make greet.sh say hello",
 				PlanOnly: true,
 			}
@@ -57,9 +57,8 @@ func TestWhatIsSaidBeforeAPlanIsTheEnd(t *testing.T) {
 // made, a yes to it does not end a run that ends with its plan: it is written anew.
 func TestAnApprovedPlanWaitsForWhatWasSaid(t *testing.T) {
 	t.Parallel()
-	world := newWorld()
-	defer world.close()
-	h := host.New(world.config)
+	world := hosttest.New(t)
+	h := host.New(world.Config)
 	defer h.Close()
 	var moves []string
 	face := host.Face{Show: func(ev plan.Event) {
@@ -69,7 +68,7 @@ func TestAnApprovedPlanWaitsForWhatWasSaid(t *testing.T) {
 	}}
 	yes := true
 	r := host.Request{
-		Dir:      world.repo,
+		Dir:      world.Repo,
 		Text:     "Make greet.sh say hello",
 		PlanOnly: true,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 )
 
 // countsVerdicts is a hook that counts the verdicts it hears of.
@@ -49,16 +50,15 @@ func TestWhatIsSaidDuringReview(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			world := newWorld()
-			defer world.close()
-			home := filepath.Join(world.dir, "home")
+			world := hosttest.New(t)
+			home := filepath.Join(world.Dir, "home")
 			if err := os.MkdirAll(home, 0o700); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(countsVerdicts), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			h := host.New(world.config)
+			h := host.New(world.Config)
 			defer h.Close()
 
 			var moves []plan.State
@@ -91,7 +91,7 @@ func TestWhatIsSaidDuringReview(t *testing.T) {
 					verdicts++
 				}
 			}
-			r := host.Request{Dir: world.repo, Text: "Make greet.sh say hello"}
+			r := host.Request{Dir: world.Repo, Text: "Make greet.sh say hello"}
 			r.Settings.MaxReviewCycles = &c.cycles
 			end, err := h.Run(t.Context(), r, host.Face{Show: show})
 			if err == nil && end.Parked != nil {
@@ -108,7 +108,7 @@ func TestWhatIsSaidDuringReview(t *testing.T) {
 			if all := strings.Join(heard, "\n"); !strings.Contains(all, c.reads) || c.reads == "" && all != "" {
 				t.Errorf("the implementer is told %q", all)
 			}
-			data, err := os.ReadFile(filepath.Join(world.dir, "verdicts"))
+			data, err := os.ReadFile(filepath.Join(world.Dir, "verdicts"))
 			if got := strings.Count(string(data), "once"); got != verdicts {
 				t.Errorf("%d verdicts, and hooks ran for %d, %v", verdicts, got, err)
 			}

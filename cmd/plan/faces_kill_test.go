@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/hosttest"
 )
 
 // spoken is a program that speaks JSON-RPC over its standard input and output, a message a
@@ -86,7 +87,8 @@ func (s *spoken) until(text string) string {
 // loads the session again and has lost nothing; the next prompt goes on with the run.
 func TestACPKilled(t *testing.T) {
 	t.Parallel()
-	repo, environ := greeting(t)
+	w := hosttest.New(t)
+	repo, environ := w.Repo, w.Config.Environ
 	begin := func() *spoken {
 		s := speak(t, environ, "acp", "--check", "sh greet.sh | grep -qx hello")
 		s.until(s.ask("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}}))
@@ -160,7 +162,8 @@ func listed(t *testing.T, environ []string) []listedRun {
 // starts it again, finds the run as it was left, and waits for its end.
 func TestMCPKilled(t *testing.T) {
 	t.Parallel()
-	repo, environ := greeting(t)
+	w := hosttest.New(t)
+	repo, environ := w.Repo, w.Config.Environ
 	begin := func() *spoken {
 		s := speak(t, environ, "-C", repo, "mcp", "--check", "sh greet.sh | grep -qx hello")
 		s.until(s.ask("initialize", map[string]any{

@@ -7,39 +7,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
-	"github.com/plan-engine/plan/model/scripted"
 )
 
 // TestAQueueAndItsWorkers: a batch is put into the queue of one home, run by workers in
 // two others, and reported from the first. What serves the queue is killed meanwhile.
 func TestAQueueAndItsWorkers(t *testing.T) {
 	t.Parallel()
-	scenario, err := scripted.Load(filepath.Join("..", "..", "host", "testdata", "greet.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := scripted.Start(t.Context(), scenario, scripted.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Close() })
-	dir := t.TempDir()
-	repo := filepath.Join(dir, "repo")
-	gittest.Write(t, repo, map[string]string{"greet.sh": "echo hullo\n"})
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
-		gittest.Git(t, repo, args...)
-	}
+	w := hosttest.New(t)
+	dir, repo, model := w.Dir, w.Repo, w.Model
 	tokenFile := ""
 	start := func(home string, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), program(t), append([]string{"-C", dir}, args...)...)
-		cmd.Env = append(os.Environ(), "HOME="+dir, "PLAN_HOME="+filepath.Join(dir, home), "PLAN_QUEUE_TOKEN=",
-			"OPENAI_BASE_URL="+model.URL(), "OPENAI_API_KEY="+model.Key(), "PLAN_MODEL=scripted")
+		cmd.Env = append(slices.Clip(w.Config.Environ), "PLAN_HOME="+filepath.Join(dir, home), "PLAN_QUEUE_TOKEN=")
 		if home != "home" { // that which serves the queue knows its token
 			cmd.Env = append(cmd.Env, "PLAN_QUEUE_TOKEN_FILE="+tokenFile)
 		}

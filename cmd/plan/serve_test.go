@@ -7,13 +7,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan/face/web"
-	"github.com/plan-engine/plan/internal/gittest"
-	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/host/hosttest"
 )
 
 // served is `plan serve` as a process.
@@ -85,35 +83,12 @@ func (s *served) follow(id, until string) string {
 	return last
 }
 
-// greeting is a repository whose greet.sh says hullo, and the environment of a program whose
-// model has it say hello.
-func greeting(t *testing.T) (repo string, environ []string) {
-	t.Helper()
-	scenario, err := scripted.Load(filepath.Join("..", "..", "host", "testdata", "greet.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := scripted.Start(t.Context(), scenario, scripted.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Close() })
-	dir := t.TempDir()
-	repo = filepath.Join(dir, "repo")
-	gittest.Write(t, repo, map[string]string{"greet.sh": "echo hullo\n"})
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
-		gittest.Git(t, repo, args...)
-	}
-	environ = append(os.Environ(), "HOME="+dir, "PLAN_HOME="+filepath.Join(dir, "home"),
-		"OPENAI_BASE_URL="+model.URL(), "OPENAI_API_KEY="+model.Key(), "PLAN_MODEL=scripted")
-	return repo, environ
-}
-
 // TestServeKilled: the server dies while the implementer's command is under way, and the
 // next one goes on with the run until it is approved. Its end parks what it drives.
 func TestServeKilled(t *testing.T) {
 	t.Parallel()
-	repo, environ := greeting(t)
+	w := hosttest.New(t)
+	repo, environ := w.Repo, w.Config.Environ
 	first := startServing(t, repo, environ)
 	var run struct{ ID string }
 	if err := json.NewDecoder(first.send(http.MethodPost, "/runs", `{"request": "Make greet.sh say hello"}`).Body).Decode(&run); err != nil {

@@ -15,8 +15,7 @@ import (
 
 	"github.com/plan-engine/plan/face/acp"
 	"github.com/plan-engine/plan/host"
-	"github.com/plan-engine/plan/internal/gittest"
-	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -27,40 +26,11 @@ func TestMain(m *testing.M) {
 
 // world is a repository whose greet.sh says hullo, a home, and a model that has it say
 // hello.
-type world struct {
-	repo   string
-	config host.Config
-}
+type world struct{ *hosttest.World }
 
 func newWorld(t *testing.T, replies ...string) *world {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "host", "testdata", "greet.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenario, err := scripted.Parse([]byte(strings.Join(replies, "") + string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := scripted.Start(t.Context(), scenario, scripted.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	dir := t.TempDir()
-	w := &world{repo: filepath.Join(dir, "repo")}
-	gittest.Write(t, w.repo, map[string]string{"greet.sh": "echo hullo\n"})
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
-		gittest.Git(t, w.repo, args...)
-	}
-	w.config.Environ = append(os.Environ(),
-		"HOME="+dir,
-		"PLAN_HOME="+filepath.Join(dir, "home"),
-		"OPENAI_BASE_URL="+server.URL(),
-		"OPENAI_API_KEY="+server.Key(),
-		"PLAN_MODEL=scripted",
-	)
-	return w
+	return &world{hosttest.New(t, replies...)}
 }
 
 // editor is one that keeps what it is told.
@@ -81,7 +51,7 @@ type editor struct {
 // open starts an agent in this process and speaks to it.
 func (w *world) open(t *testing.T, o acp.Options) *editor {
 	t.Helper()
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	toAgent, fromEditor := io.Pipe()
 	toEditor, fromAgent := io.Pipe()
 	e := &editor{served: make(chan error, 1)}
@@ -138,7 +108,7 @@ func (e *editor) RequestPermission(
 func (e *editor) newSession(t *testing.T, w *world) sdk.SessionId {
 	t.Helper()
 	got, err := e.NewSession(t.Context(), sdk.NewSessionRequest{
-		Cwd:        w.repo,
+		Cwd:        w.Repo,
 		McpServers: []sdk.McpServer{},
 	})
 	if err != nil {
@@ -230,7 +200,7 @@ func TestAPromptIsARun(t *testing.T) {
 	if got := e.say(t, id, "Make greet.sh say hello"); got != sdk.StopReasonEndTurn {
 		t.Errorf("the turn ended with %s", got)
 	}
-	if data, _ := os.ReadFile(filepath.Join(w.repo, "greet.sh")); string(data) != "echo hello\n" {
+	if data, _ := os.ReadFile(filepath.Join(w.Repo, "greet.sh")); string(data) != "echo hello\n" {
 		t.Errorf("greet.sh is %q", data)
 	}
 	if words := e.words(); !strings.Contains(words, "**approved**") || !strings.Contains(words, "hullo") {
@@ -258,7 +228,7 @@ func TestAPromptAfterTheEnd(t *testing.T) {
 	again := w.open(t, acp.Options{})
 	_, err := again.LoadSession(t.Context(), sdk.LoadSessionRequest{
 		SessionId:  id,
-		Cwd:        w.repo,
+		Cwd:        w.Repo,
 		McpServers: []sdk.McpServer{},
 	})
 	if err != nil {
@@ -302,7 +272,7 @@ func TestAnAnswerInWords(t *testing.T) {
 	e = w.open(t, acp.Options{})
 	_, err := e.LoadSession(t.Context(), sdk.LoadSessionRequest{
 		SessionId:  id,
-		Cwd:        w.repo,
+		Cwd:        w.Repo,
 		McpServers: []sdk.McpServer{},
 	})
 	if err != nil {
@@ -339,7 +309,7 @@ func TestAnEditorThatDoesEverythingTwice(t *testing.T) {
 	}
 	load := sdk.LoadSessionRequest{
 		SessionId:  id,
-		Cwd:        w.repo,
+		Cwd:        w.Repo,
 		McpServers: []sdk.McpServer{},
 	}
 	for range 2 { // one that has no run yet
@@ -356,7 +326,7 @@ func TestAnEditorThatDoesEverythingTwice(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &w.repo})
+	list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &w.Repo})
 	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionId != id {
 		t.Errorf("the sessions are %+v, %v", list.Sessions, err)
 	}
@@ -397,7 +367,7 @@ func TestAPermissionParksWithoutAnEditor(t *testing.T) {
 	e.choose = func(r sdk.RequestPermissionRequest) sdk.PermissionOptionId { return r.Options[0].OptionId }
 	load := sdk.ResumeSessionRequest{
 		SessionId:  id,
-		Cwd:        w.repo,
+		Cwd:        w.Repo,
 		McpServers: []sdk.McpServer{},
 	}
 	if _, err := e.ResumeSession(t.Context(), load); err != nil {

@@ -72,15 +72,15 @@ func TestAnEditorsServers(t *testing.T) {
 	t.Parallel()
 	const key = "key-of-the-editor-1234"
 	w := newWorld(t, usesNotes)
-	gittest.Write(t, w.repo, map[string]string{"notes.sh": notes})
-	gittest.Git(t, w.repo, "add", ".")
-	gittest.Git(t, w.repo, "commit", "-qm", "notes")
-	home := filepath.Join(filepath.Dir(w.repo), "home")
+	gittest.Write(t, w.Repo, map[string]string{"notes.sh": notes})
+	gittest.Git(t, w.Repo, "add", ".")
+	gittest.Git(t, w.Repo, "commit", "-qm", "notes")
+	home := filepath.Join(w.Dir, "home")
 	gittest.Write(t, home, map[string]string{"config.toml": "[mcp.notes]\nread_only = [\"get_*\"]\n"})
 	e := w.open(t, acp.Options{})
 	e.choose = func(r sdk.RequestPermissionRequest) sdk.PermissionOptionId { return r.Options[0].OptionId }
 	got, err := e.NewSession(t.Context(), sdk.NewSessionRequest{
-		Cwd: w.repo,
+		Cwd: w.Repo,
 		McpServers: []sdk.McpServer{{Stdio: &sdk.McpServerStdio{
 			Name:    "Notes",
 			Command: "bash",
@@ -103,7 +103,7 @@ func TestAnEditorsServers(t *testing.T) {
 	}) {
 		t.Errorf("the person was asked for %+v", e.asked)
 	}
-	if data, _ := os.ReadFile(filepath.Join(w.repo, "noted")); string(data) != "noted\n" {
+	if data, _ := os.ReadFile(filepath.Join(w.Repo, "noted")); string(data) != "noted\n" {
 		t.Errorf("noted is %q", data)
 	}
 	e.leave()
@@ -145,7 +145,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		}},
 	} {
 		_, err := e.NewSession(t.Context(), sdk.NewSessionRequest{
-			Cwd:        w.repo,
+			Cwd:        w.Repo,
 			McpServers: []sdk.McpServer{server},
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {

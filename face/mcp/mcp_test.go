@@ -16,8 +16,8 @@ import (
 
 	"github.com/plan-engine/plan/face/mcp"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
-	"github.com/plan-engine/plan/model/scripted"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -28,40 +28,11 @@ func TestMain(m *testing.M) {
 
 // world is a repository whose greet.sh says hullo, a home, and a model that has it say
 // hello.
-type world struct {
-	repo   string
-	config host.Config
-}
+type world struct{ *hosttest.World }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "host", "testdata", "greet.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenario, err := scripted.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := scripted.Start(t.Context(), scenario, scripted.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	dir := t.TempDir()
-	w := &world{repo: filepath.Join(dir, "repo")}
-	gittest.Write(t, w.repo, map[string]string{"greet.sh": "echo hullo\n"})
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
-		gittest.Git(t, w.repo, args...)
-	}
-	w.config.Environ = append(os.Environ(),
-		"HOME="+dir,
-		"PLAN_HOME="+filepath.Join(dir, "home"),
-		"OPENAI_BASE_URL="+server.URL(),
-		"OPENAI_API_KEY="+server.Key(),
-		"PLAN_MODEL=scripted",
-	)
-	return w
+	return &world{hosttest.New(t)}
 }
 
 // client is an agent that speaks to a server.
@@ -84,8 +55,8 @@ func (w *world) open(t *testing.T, o mcp.Options, answer map[string]any) *client
 // openAt is open for a client that speaks a version of the protocol.
 func (w *world) openAt(t *testing.T, o mcp.Options, answer map[string]any, version string) *client {
 	t.Helper()
-	o.Dir = w.repo
-	h := host.New(w.config)
+	o.Dir = w.Repo
+	h := host.New(w.Config)
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	served := make(chan error, 1)
@@ -194,7 +165,7 @@ func TestARun(t *testing.T) {
 	if text, failed := c.text("plan_apply", map[string]any{"run": string(d.Run)}); failed {
 		t.Errorf("apply: %s", text)
 	}
-	if data, _ := os.ReadFile(filepath.Join(w.repo, "greet.sh")); string(data) != "echo hello\n" {
+	if data, _ := os.ReadFile(filepath.Join(w.Repo, "greet.sh")); string(data) != "echo hello\n" {
 		t.Errorf("greet.sh is %q", data)
 	}
 	whole, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "plan://runs/" + string(d.Run)})
@@ -258,7 +229,7 @@ func TestAPersonDecides(t *testing.T) {
 			t.Errorf("with a form it stands at %+v", d)
 		}
 		asks.leave()
-		gittest.Git(t, w.repo, "checkout", "-q", ".")
+		gittest.Git(t, w.Repo, "checkout", "-q", ".")
 	}
 
 	c := w.open(t, o, nil)
@@ -294,11 +265,11 @@ func TestOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	began := make(chan mcp.Served, 1)
 	done := make(chan error, 1)
 	go func() {
-		done <- mcp.ServeHTTP(ctx, h, "127.0.0.1:0", mcp.Options{Dir: w.repo}, func(s mcp.Served) error {
+		done <- mcp.ServeHTTP(ctx, h, "127.0.0.1:0", mcp.Options{Dir: w.Repo}, func(s mcp.Served) error {
 			began <- s
 			return nil
 		})
@@ -396,8 +367,8 @@ func TestRepositoriesThatCallsMayName(t *testing.T) {
 
 	other := t.TempDir()
 	gittest.Git(t, other, "init", "-q")
-	mine := w.repo
-	w.repo = other // where the server is started
+	mine := w.Repo
+	w.Repo = other // where the server is started
 	c := w.open(t, mcp.Options{Repos: []string{t.TempDir()}}, nil)
 	for name, args := range map[string]map[string]any{
 		"plan_run":    {"request": "Make greet.sh say hello", "repo": mine},

@@ -19,7 +19,7 @@ func TestABatch(t *testing.T) {
 	c := w.open(t, web.Options{})
 	ask, err := json.Marshal(map[string]any{
 		"request": "Make greet.sh say hello",
-		"repos":   []string{w.repo},
+		"repos":   []string{w.Repo},
 		"checks":  []string{"sh greet.sh | grep -qx hello"},
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func TestABatch(t *testing.T) {
 	if status := c.ask(http.MethodPost, "/batches", string(ask), nil); status != http.StatusConflict {
 		t.Errorf("the same jobs are answered with %d", status)
 	}
-	elsewhere := strings.Replace(string(ask), w.repo, t.TempDir(), 1)
+	elsewhere := strings.Replace(string(ask), w.Repo, t.TempDir(), 1)
 	if status := c.ask(http.MethodPost, "/batches", elsewhere, nil); status != http.StatusConflict {
 		t.Errorf("a repository that is not allowed is answered with %d", status)
 	}

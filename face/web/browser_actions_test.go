@@ -90,7 +90,7 @@ func state(s plan.State) string {
 // addFact puts a fact into the memory of the home.
 func (w *world) addFact(t *testing.T, text string) {
 	t.Helper()
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	defer h.Close()
 	db, err := h.DB(t.Context())
 	if err == nil {
@@ -178,7 +178,7 @@ func (b *tab) actOnARun(c *client, w *world) string {
 	}
 	greets := func(want string) {
 		b.t.Helper()
-		if got, err := os.ReadFile(filepath.Join(w.repo, "greet.sh")); err != nil || string(got) != "echo "+want+"\n" {
+		if got, err := os.ReadFile(filepath.Join(w.Repo, "greet.sh")); err != nil || string(got) != "echo "+want+"\n" {
 			b.t.Errorf("greet.sh is %q, %v; it should greet with %s", got, err, want)
 		}
 	}
@@ -210,7 +210,7 @@ func (b *tab) actOnABatch(c *client, w *world) string {
 	b.t.Helper()
 	jobs, err := json.Marshal(map[string]any{
 		"request": "Make greet.sh say hello <script>window.hit=1</script>",
-		"repos":   []string{w.repo},
+		"repos":   []string{w.Repo},
 		"checks":  []string{"false"},
 	})
 	if err != nil {

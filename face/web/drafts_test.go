@@ -16,7 +16,7 @@ import (
 // addDraft puts a drafted skill into the home.
 func (w *world) addDraft(t *testing.T, name string) {
 	t.Helper()
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	defer h.Close()
 	l, err := h.Learning(t.Context(), config.Config{}, "")
 	if err != nil {

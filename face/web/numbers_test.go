@@ -53,8 +53,8 @@ func TestNumbers(t *testing.T) {
 	t.Parallel()
 	to := newCollector(t)
 	w := newWorld(t)
-	home := filepath.Join(filepath.Dir(w.repo), "home")
-	w.config.Environ = append(w.config.Environ, "OTEL_EXPORTER_OTLP_ENDPOINT="+to.URL)
+	home := filepath.Join(w.Dir, "home")
+	w.Config.Environ = append(w.Config.Environ, "OTEL_EXPORTER_OTLP_ENDPOINT="+to.URL)
 	c := w.open(t, web.Options{})
 	id := c.begin(`{"request": "Make greet.sh say hello. Ask first"}`)
 	if d := c.rest(id); d.Parked != plan.ParkQuestion {

@@ -99,7 +99,7 @@ func TestPagesWithoutScripts(t *testing.T) {
 	w := newWorld(t)
 	b := w.open(t, web.Options{}).browse()
 	_, form := b.get("/new")
-	at, _ := b.submit(form, "/new", 0, "request", "Make greet.sh say hello. Ask first", "repo", w.repo, "approve_plan", "1",
+	at, _ := b.submit(form, "/new", 0, "request", "Make greet.sh say hello. Ask first", "repo", w.Repo, "approve_plan", "1",
 		"checks", "sh greet.sh | grep -qx hello\n")
 	id := plan.RunID(strings.TrimPrefix(at, "/runs/"))
 	letters := at + "/letters"

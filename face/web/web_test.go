@@ -22,8 +22,7 @@ import (
 	"github.com/plan-engine/plan/face/web/guard"
 	"github.com/plan-engine/plan/face/web/service"
 	"github.com/plan-engine/plan/host"
-	"github.com/plan-engine/plan/internal/gittest"
-	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -34,40 +33,11 @@ func TestMain(m *testing.M) {
 
 // world is a repository whose greet.sh says hullo, a home, and a model that has it say
 // hello.
-type world struct {
-	repo   string
-	config host.Config
-}
+type world struct{ *hosttest.World }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "host", "testdata", "greet.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenario, err := scripted.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := scripted.Start(t.Context(), scenario, scripted.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Close() })
-	dir := t.TempDir()
-	w := &world{repo: filepath.Join(dir, "repo")}
-	gittest.Write(t, w.repo, map[string]string{"greet.sh": "echo hullo\n"})
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
-		gittest.Git(t, w.repo, args...)
-	}
-	w.config.Environ = append(os.Environ(),
-		"HOME="+dir,
-		"PLAN_HOME="+filepath.Join(dir, "home"),
-		"OPENAI_BASE_URL="+model.URL(),
-		"OPENAI_API_KEY="+model.Key(),
-		"PLAN_MODEL=scripted",
-	)
-	return w
+	return &world{hosttest.New(t)}
 }
 
 // client is a program that speaks to a server.
@@ -81,9 +51,9 @@ type client struct {
 // open starts a server.
 func (w *world) open(t *testing.T, o web.Options) *client {
 	t.Helper()
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	o.Dir = w.repo
+	o.Dir = w.Repo
 	o.Place = guard.Place{Address: "127.0.0.1:0"}
 	began := make(chan web.Served, 1)
 	done := make(chan error, 1)
@@ -285,14 +255,14 @@ func TestARun(t *testing.T) {
 	if status := c.ask(http.MethodPost, "/runs/"+string(id)+"/apply", `{"check": true}`, nil); status != http.StatusOK {
 		t.Errorf("apply with check answers %d", status)
 	}
-	if data, _ := os.ReadFile(filepath.Join(w.repo, "greet.sh")); string(data) != "echo hullo\n" {
+	if data, _ := os.ReadFile(filepath.Join(w.Repo, "greet.sh")); string(data) != "echo hullo\n" {
 		t.Errorf("a check changed greet.sh to %q", data)
 	}
 	var moved host.ApplyResult
 	if c.ask(http.MethodPost, "/runs/"+string(id)+"/apply", "", &moved); moved.Result != host.ResultApplied {
 		t.Errorf("apply comes to %+v", moved)
 	}
-	if data, _ := os.ReadFile(filepath.Join(w.repo, "greet.sh")); string(data) != "echo hello\n" {
+	if data, _ := os.ReadFile(filepath.Join(w.Repo, "greet.sh")); string(data) != "echo hello\n" {
 		t.Errorf("greet.sh is %q", data)
 	}
 	if c.ask(http.MethodPost, "/runs/"+string(id)+"/restore", `{"undo": true}`, &moved); moved.Result != host.ResultUndone {
@@ -388,7 +358,7 @@ func TestABound(t *testing.T) {
 		}
 	}
 	c.stop()
-	h := host.New(w.config)
+	h := host.New(w.Config)
 	defer h.Close()
 	run, err := h.Standing(t.Context(), id, nil)
 	if err != nil {

@@ -2,8 +2,6 @@ package background_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,8 +10,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/background"
-	"github.com/plan-engine/plan/internal/gittest"
-	"github.com/plan-engine/plan/model/scripted"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -25,29 +22,14 @@ func TestMain(m *testing.M) {
 // open is a repository, and a home whose model asks before it changes something.
 func open(t *testing.T) (h *host.Host, repo string) {
 	t.Helper()
-	scenario, err := scripted.Load(filepath.Join("..", "testdata", "greet.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := scripted.Start(t.Context(), scenario, scripted.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Close() })
-	dir := t.TempDir()
-	repo = filepath.Join(dir, "repo")
-	gittest.Write(t, repo, map[string]string{"greet.sh": "echo hullo\n"})
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
-		gittest.Git(t, repo, args...)
-	}
-	h = host.New(host.Config{Environ: append(os.Environ(), "HOME="+dir, "PLAN_HOME="+filepath.Join(dir, "home"),
-		"OPENAI_BASE_URL="+model.URL(), "OPENAI_API_KEY="+model.Key(), "PLAN_MODEL=scripted")})
+	w := hosttest.New(t)
+	h = host.New(w.Config)
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return h, repo
+	return h, w.Repo
 }
 
 // TestALetterAtTheLastMoment: what comes when a run has parked, and is not let go of yet, is

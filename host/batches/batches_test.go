@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -17,8 +14,8 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
+	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/hint"
-	"github.com/plan-engine/plan/model/scripted"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -29,59 +26,24 @@ func TestMain(m *testing.M) {
 
 // world is a repository, a home and a scripted model server.
 type world struct {
-	dir    string
-	repo   string
-	host   *host.Host
-	server *scripted.Server
+	*hosttest.World
+	host *host.Host
 }
 
 // newWorld makes one, with a greet.sh that says hullo.
 func newWorld() *world {
-	scenario, err := scripted.Load("../testdata/greet.toml")
+	made, err := hosttest.Make(hosttest.Greet)
 	if err != nil {
 		log.Fatal(err)
 	}
-	server, err := scripted.Start(context.Background(), scenario, scripted.Config{})
-	if err != nil {
-		log.Fatal(err)
+	return &world{
+		World: made,
+		host:  host.New(made.Config),
 	}
-	dir, err := os.MkdirTemp("", "plan-batches-")
-	if err != nil {
-		log.Fatal(err)
-	}
-	w := &world{
-		dir:    dir,
-		repo:   filepath.Join(dir, "repo"),
-		server: server,
-	}
-	w.host = host.New(host.Config{
-		Environ: append(os.Environ(),
-			"HOME="+dir,
-			"PLAN_HOME="+filepath.Join(dir, "home"),
-			"OPENAI_BASE_URL="+server.URL(),
-			"OPENAI_API_KEY="+server.Key(),
-			"PLAN_MODEL=scripted",
-		),
-	})
-	err = os.MkdirAll(w.repo, 0o755)
-	err = errors.Join(err, os.WriteFile(filepath.Join(w.repo, "greet.sh"), []byte("echo hullo\n"), 0o644))
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"add", "."},
-		{"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "first"},
-	} {
-		git := exec.Command("git", args...)
-		git.Dir = w.repo
-		err = errors.Join(err, git.Run())
-	}
-	if err != nil {
-		log.Fatal(err)
-	}
-	return w
 }
 
 func (w *world) close() {
-	if err := errors.Join(w.host.Close(), w.server.Close(), os.RemoveAll(w.dir)); err != nil {
+	if err := errors.Join(w.host.Close(), w.Close()); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -89,7 +51,7 @@ func (w *world) close() {
 func (w *world) job(id, request string) batch.Job {
 	return batch.Job{
 		ID:      id,
-		Repo:    w.repo,
+		Repo:    w.Repo,
 		Request: request,
 	}
 }

@@ -3,6 +3,7 @@
 package gittest
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -28,7 +29,16 @@ func Settings() []string {
 // the last line break. An exit status other than 0 ends the test.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", append(Settings(), args...)...)
+	out, err := Run(t.Context(), dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Run is Git for what is no test, such as an Example.
+func Run(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append(Settings(), args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(
 		os.Environ(),
@@ -39,9 +49,9 @@ func Git(t testing.TB, dir string, args ...string) string {
 	)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		return "", fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
-	return strings.TrimSuffix(string(out), "\n")
+	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
 // Write writes files below a directory, with the folders that they need.
