@@ -40,11 +40,12 @@ func readRequirement(done, again bool) func(element) (plan.ListItem, bool, error
 		case err != nil:
 			return item, false, err
 		case again:
-			item.Met = met && !denies(item.Item)
+			item.Met = met && !denies(withoutCode(item.Item))
 		case !met:
 			return item, false, errors.New("is not met")
-		case contradicted(el.obj, item):
-			return item, false, errors.New("says that it is met and that it is not")
+		}
+		if words := contradiction(el.obj, item); words != "" && !again {
+			return item, false, fmt.Errorf("says that it is met and that it is not (%s)", words)
 		}
 		return item, true, refuseListUnder(el.obj, "item", "met", "evidence")
 	}
@@ -81,26 +82,35 @@ func (o object) met() (bool, error) {
 // maxState is how many words a text may have that only names a state.
 const maxState = 3
 
-// contradicted reports whether a requirement that is said to be met is denied
-// by its own text, or by a word on its state beside it.
-func contradicted(obj object, item plan.ListItem) bool {
-	if denies(item.Item) || fails(item.Item) {
-		return true
+// contradiction is what denies a requirement that is said to be met: its own text,
+// or a word on its state beside it. "" if nothing does.
+func contradiction(obj object, item plan.ListItem) string {
+	if text := withoutCode(item.Item); denies(text) || fails(text) {
+		return fmt.Sprintf("%q", item.Item)
 	}
-	for key, values := range obj {
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
 		if key == "item" {
 			continue
 		}
-		for _, raw := range values {
+		for _, raw := range obj[key] {
 			word, _ := stringOf(raw)
 			kind, isKind := kindOf(word)
-			short := len(strings.Fields(word)) <= maxState
-			if isKind && kind != plan.Done || short && (denies(word) || endsBadly(word)) {
-				return true
+			if isKind && kind != plan.Done || namesBadState(withoutCode(word), key == "evidence") {
+				return fmt.Sprintf("%q: %q", key, word)
 			}
 		}
 	}
-	return false
+	return ""
+}
+
+// namesBadState reports whether a text of a few words is one on a state that is not
+// that of something met. What stands as evidence may quote what a program said: there
+// "no", "none" and "false" behind other words are a value, as in "b3: [] None".
+func namesBadState(word string, evidence bool) bool {
+	if len(strings.Fields(word)) > maxState {
+		return false
+	}
+	return denies(word) || endsBadly(word) && !(evidence && endsInValue().MatchString(word))
 }
 
 // refuseListUnder refuses a filled list under a key that an object should not have.

@@ -123,6 +123,10 @@ var (
 		`\W+(?:no|none)\W*$`)
 	// badNone is one as well, and a state in a condition is none of the work's.
 	badNone = lazy.Regexp(`(?i)\b(?:0|no|zero|without|if|when|while|after|before)\s+(?:[\w']+\s+){0,3}\w+\W*$`)
+	// endsInValue is one of a program's words for nothing, behind others.
+	endsInValue = lazy.Regexp(`(?i)\w\W+(?:no|none|false)\W*$`)
+	// inlineCode is code, which says nothing of the state of the work.
+	inlineCode = lazy.Regexp("`[^`\n]+`")
 )
 
 // denies reports whether a requirement is said, in its own words, not to be met:
@@ -142,3 +146,6 @@ func fails(text string) bool {
 func endsBadly(text string) bool {
 	return failEnd().MatchString(text) && !noneBad().MatchString(text) && !badNone().MatchString(text)
 }
+
+// withoutCode is a text with a word in the place of what it quotes as code.
+func withoutCode(text string) string { return inlineCode().ReplaceAllString(text, "code") }
