@@ -167,21 +167,12 @@ func openPoints(closing string) []string {
 // steps: what it does not clearly handle, it accepts.
 func acceptedPoints(text string) []string {
 	var out []string
-	inside, fenced := false, false
-	for line := range strings.Lines(unwrap(text)) {
-		if fencing().MatchString(line) {
-			fenced = !fenced
+	for l := range planLines(text) {
+		item := strings.TrimSpace(l.text)
+		if !strings.HasPrefix(l.section, "watched") || item == "" {
 			continue
 		}
-		if m := heading().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !fenced {
-			inside = strings.HasPrefix(strings.ToLower(m[1]), "watched")
-			continue
-		}
-		item := strings.TrimSpace(line)
-		if !inside || item == "" {
-			continue
-		}
-		if m := bullet().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil || len(out) == 0 {
+		if m := bullet().FindStringSubmatch(l.text); m != nil || len(out) == 0 {
 			out = append(out, strings.TrimSpace(strings.TrimLeft(item, "-*+• ")))
 		} else { // goes on in another line
 			out[len(out)-1] += " " + item

@@ -63,9 +63,10 @@ func (s *session) ofReport(ctx context.Context, report string) string {
 
 // ofPlan shows the places that a plan names, for the phase that changes them.
 func (s *session) ofPlan(ctx context.Context, doc plan.PlanDoc) string {
-	lines, _ := named(doc.Text)
+	text := toChange(doc.Text)
+	lines, _ := named(text)
 	var names []string
-	for _, code := range codeIn(doc.Text) {
+	for _, code := range codeIn(text) {
 		name, _, _ := strings.Cut(strings.TrimLeft(code, "*&"), "(")
 		names = append(names, name)
 		if i := strings.LastIndex(name, "."); i >= 0 {
@@ -91,6 +92,7 @@ func (s *session) ofPlan(ctx context.Context, doc plan.PlanDoc) string {
 			Path:  name,
 			Lines: lines[name],
 			Names: names,
+			Texts: codeBeside(text, name),
 			Whole: true,
 		})
 	}

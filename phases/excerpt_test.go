@@ -96,3 +96,30 @@ text = "done"
 		})
 	}
 }
+
+// TestWhatIsOnlyWatchedIsNotShown: of what a plan names, Implement is shown what is
+// changed: a quoted heading of a document, and not a line that was looked at.
+func TestWhatIsOnlyWatchedIsNotShown(t *testing.T) {
+	t.Parallel()
+	changes := "# Changes\n\n## Version 2\n\n- the last of 2\n\n## Version 1\n" + strings.Repeat("filler\n", 1000) +
+		"the OLD message\n" + strings.Repeat("filler\n", 1000)
+	b := setup(t, "[[reply]]\ntext = \"done\"\n", map[string]string{"CHANGES.md": changes})
+	hashes, err := b.hashes(t.Context(), []string{"CHANGES.md"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	brief := briefFor(plan.Implement, 1)
+	brief.Plan.Text = "# Plan: x\n## Files\n- CHANGES.md — modified: an entry\n## Steps\n" +
+		"1. In `CHANGES.md`, add an entry to `Version 2`.\n" +
+		"## Watched\n- CHANGES.md:1008 quotes the message: accepted, it tells of then\n" +
+		"## Verify\n~~~\ngrep -c OLD CHANGES.md:1008\n~~~\n"
+	brief.Plan.Files = hashes
+	b.must(brief)
+	sent := b.of(plan.Implement, 1)[0].users()[0]
+	if !strings.Contains(sent, "<file path=\"CHANGES.md\" lines=\"1-11 of 2008\">\n# Changes\n\n## Version 2\n") {
+		t.Errorf("the place is not there:\n%s", sent)
+	}
+	if strings.Contains(sent, "the OLD message") {
+		t.Errorf("what is only watched is there:\n%s", sent)
+	}
+}

@@ -106,12 +106,12 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 	checks := "No check was run by the workflow: there is none that it knows of. What you run is the only evidence."
 	if len(b.Checks) > 0 {
 		checks = "The workflow ran these checks on this tree:\n\n" + fence("checks", "", checkList(b.Checks, checkTail))
-		if len(b.Base) > 0 {
-			checks += "\n\nBefore the work began they stood like this:\n\n" + fence(
-				"checks-before",
-				"",
-				checkList(b.Base, 0),
-			)
+		switch before := checkList(b.Base, 0); {
+		case len(b.Base) == 0:
+		case before == checkList(b.Checks, 0):
+			checks += "\n\nBefore the work began they stood just so."
+		default:
+			checks += "\n\nBefore the work began they stood like this:\n\n" + fence("checks-before", "", before)
 		}
 	}
 	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{

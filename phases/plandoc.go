@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"iter"
 	"path"
 	"strings"
 
@@ -20,32 +21,73 @@ var (
 // a plan.
 func ParsePlan(text string) plan.PlanDoc {
 	doc := plan.PlanDoc{Text: text, Files: map[string]string{}}
-	section, fenced := "", ""
-	for line := range strings.Lines(unwrap(text)) {
-		line = strings.TrimRight(line, "\r\n")
-		if m := fencing().FindStringSubmatch(line); m != nil {
-			switch {
-			case fenced == "":
-				fenced = m[1]
-			case strings.HasPrefix(m[1], fenced):
-				fenced = ""
-			}
-			continue
-		}
-		if m := heading().FindStringSubmatch(line); m != nil && fenced == "" {
-			section = strings.ToLower(strings.TrimRight(m[1], ":"))
-			continue
-		}
+	for l := range planLines(text) {
 		switch {
-		case strings.HasPrefix(section, "files"):
-			if f := plannedFile(line); f != "" {
+		case strings.HasPrefix(l.section, "files"):
+			if f := plannedFile(l.text); f != "" {
 				doc.Files[f] = ""
 			}
-		case strings.HasPrefix(section, "verify") || strings.HasPrefix(section, "verification"):
-			doc.Verify = appendCommand(doc.Verify, verifyCommand(line, fenced != ""))
+		case strings.HasPrefix(l.section, "verify") || strings.HasPrefix(l.section, "verification"):
+			doc.Verify = appendCommand(doc.Verify, verifyCommand(l.text, l.fenced))
 		}
 	}
 	return doc
+}
+
+// planLine is a line of a plan, below which heading it stands, in small letters, and
+// whether in a fenced block.
+type planLine struct {
+	section, text string
+	fenced        bool
+}
+
+// planLines are the lines of a plan without its headings and fences.
+func planLines(text string) iter.Seq[planLine] {
+	return func(yield func(planLine) bool) {
+		section, fence := "", ""
+		for line := range strings.Lines(unwrap(text)) {
+			line = strings.TrimRight(line, "\r\n")
+			if m := fencing().FindStringSubmatch(line); m != nil {
+				switch {
+				case fence == "":
+					fence = m[1]
+				case strings.HasPrefix(m[1], fence):
+					fence = ""
+				}
+				continue
+			}
+			if m := heading().FindStringSubmatch(line); m != nil && fence == "" {
+				section = strings.ToLower(strings.TrimRight(m[1], ":"))
+				continue
+			}
+			if !yield(planLine{section, line, fence != ""}) {
+				return
+			}
+		}
+	}
+}
+
+// toChange is what of a plan says what is changed and where: all but what is only
+// watched and how it is verified.
+func toChange(text string) string {
+	var b strings.Builder
+	for l := range planLines(text) {
+		if !strings.HasPrefix(l.section, "watched") && !strings.HasPrefix(l.section, "verif") {
+			b.WriteString(l.text + "\n")
+		}
+	}
+	return b.String()
+}
+
+// codeBeside is what a plan writes as code in the lines that name a file.
+func codeBeside(text, file string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, file) {
+			out = append(out, codeIn(line)...)
+		}
+	}
+	return out
 }
 
 // unwrap takes a plan out of the fence that a model may have put around all of

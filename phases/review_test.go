@@ -2,6 +2,7 @@ package phases_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,23 @@ func reviewBrief(checked bool) plan.Brief {
 		brief.Checks = []plan.CheckResult{{Check: plan.Check{Command: "test -e a.txt", Required: true}}}
 	}
 	return brief
+}
+
+// TestChecksThatStandAsBefore: a reviewer is shown how checks stood before the work
+// where that differs, and told so where it does not.
+func TestChecksThatStandAsBefore(t *testing.T) {
+	t.Parallel()
+	for before, listed := range map[int]bool{0: false, 1: true} {
+		b := setup(t, say(1, 0, simple), map[string]string{"a.txt": "alpha\n"})
+		brief := reviewBrief(true)
+		brief.Base = slices.Clone(brief.Checks)
+		brief.Base[0].ExitCode = before
+		b.must(brief)
+		prompt := b.requests()[0].users()[0]
+		if strings.Contains(prompt, "<checks-before>") != listed || strings.Contains(prompt, "stood just so") == listed {
+			t.Errorf("with exit status %d before:\n%s", before, prompt)
+		}
+	}
 }
 
 func TestReviewsAreAskedTwiceAtMost(t *testing.T) {

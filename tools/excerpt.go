@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,7 +15,9 @@ const (
 	excerptWhole  = 6 << 10 // bytes of a file that is shown whole where it is named
 	excerptAround = 8       // lines shown around a line that no small definition holds
 	excerptRegion = 80      // lines of the largest definition that is shown whole for a line in it
-	excerptLines  = 24      // outline entries of what is not shown
+	excerptLines  = 24      // outline entries of a file of which nothing is shown
+	excerptNear   = 10      // and of one of which something is: the nearest
+	excerptAlike  = 3       // lines on which a text may stand that is looked for as it is written
 )
 
 // Wanted is what of a file an excerpt shows.
@@ -24,6 +27,9 @@ type Wanted struct {
 	Lines [][2]int
 	// Names are of definitions, with what they are a member of or without.
 	Names []string
+	// Texts are looked for as they are written, in a file without such definitions
+	// and lines: a heading of a document, a key of settings.
+	Texts []string
 	// Whole says that the file is meant, not only a part: one that is small is
 	// shown whole, and of one that is not there is at least an outline.
 	Whole bool
@@ -72,8 +78,15 @@ func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 			file.Close()
 		}
 	}
+	wanted := spans(w, defs)
+	if len(wanted) == 0 {
+		wanted = written(w.Texts, lines)
+	}
+	if len(wanted) == 0 && w.Whole && len(defs) == 0 {
+		wanted = [][2]int{{1, 2 * excerptAround}}
+	}
 	left := w.Bytes
-	for _, span := range merged(spans(w, defs), len(lines)) {
+	for _, span := range merged(wanted, len(lines)) {
 		region := Region{
 			First: span[0],
 			Last:  span[1],
@@ -110,6 +123,52 @@ func spans(w Wanted, defs []syntax.Symbol) [][2]int {
 		out = append(out, span)
 	}
 	return out
+}
+
+// written are the lines around texts that stand in a file only here and there; of a
+// heading those at the end of its section too, where things are added.
+func written(texts, lines []string) [][2]int {
+	var out [][2]int
+	for _, text := range texts {
+		var at []int
+		for i, line := range lines {
+			if text = strings.TrimSpace(text); len(text) > excerptAlike && strings.Contains(line, text) {
+				at = append(at, i+1)
+			}
+		}
+		if len(at) > excerptAlike {
+			continue
+		}
+		for _, line := range at {
+			out = append(out, [2]int{line - excerptAround, line + excerptAround})
+			if end := sectionEnd(lines, line); end > 0 {
+				out = append(out, [2]int{end - excerptAround, end + 1})
+			}
+		}
+	}
+	return out
+}
+
+// sectionEnd is the last line of the section whose heading stands at a line of a
+// Markdown document, 0 where none does.
+func sectionEnd(lines []string, at int) int {
+	depth := func(line string) int {
+		marks := len(line) - len(strings.TrimLeft(line, "#"))
+		if marks > 0 && strings.HasPrefix(line[marks:], " ") {
+			return marks
+		}
+		return 0
+	}
+	own := depth(lines[at-1])
+	if own == 0 {
+		return 0
+	}
+	for i := at; i < len(lines); i++ {
+		if d := depth(lines[i]); d > 0 && d <= own {
+			return i
+		}
+	}
+	return len(lines)
 }
 
 // mostAlike is how many definitions of a file a bare name may fit.
@@ -163,22 +222,31 @@ func isWithin(d syntax.Symbol, defs []syntax.Symbol) bool {
 	})
 }
 
-// outlineBeside lists the definitions that no region shows.
+// outlineBeside lists the definitions that no region shows: where there are regions,
+// those that are nearest to them.
 func outlineBeside(defs []syntax.Symbol, regions []Region) string {
-	var b strings.Builder
-	listed, more := 0, 0
-	for _, d := range defs {
-		shown := slices.ContainsFunc(regions, func(r Region) bool { return r.First <= d.First && d.First <= r.Last })
-		switch {
-		case shown || d.Container != "" && !d.IsCode() || isWithin(d, defs):
-		case listed == excerptLines:
-			more++
-		default:
-			listed++
-			fmt.Fprintf(&b, "%d-%d %s\n", d.First, d.Last, brief(d.Signature))
+	distance := func(d syntax.Symbol) int {
+		least := math.MaxInt
+		for _, r := range regions {
+			least = min(least, max(r.First-d.First, d.First-r.Last))
 		}
+		return least
 	}
-	if more > 0 {
+	listed := slices.DeleteFunc(slices.Clone(defs), func(d syntax.Symbol) bool {
+		return distance(d) <= 0 || d.Container != "" && !d.IsCode() || isWithin(d, defs)
+	})
+	most, all := excerptLines, len(listed)
+	if len(regions) > 0 {
+		most = excerptNear
+		slices.SortStableFunc(listed, func(a, b syntax.Symbol) int { return distance(a) - distance(b) })
+	}
+	listed = listed[:min(all, most)]
+	slices.SortStableFunc(listed, func(a, b syntax.Symbol) int { return a.First - b.First })
+	var b strings.Builder
+	for _, d := range listed {
+		fmt.Fprintf(&b, "%d-%d %s\n", d.First, d.Last, brief(d.Signature))
+	}
+	if more := all - len(listed); more > 0 {
 		fmt.Fprintf(&b, "… %d more\n", more)
 	}
 	return b.String()

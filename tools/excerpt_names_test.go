@@ -32,3 +32,63 @@ func TestAnExcerptShowsTheMemberThatIsMeant(t *testing.T) {
 		sameText(t, strings.Join(got, " "), want)
 	}
 }
+
+// TestAnExcerptOfADocument shows what is quoted of it, of a heading the end of its
+// section too, and its beginning where nothing is found.
+func TestAnExcerptOfADocument(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("filler\n", 400)
+	text := "# Changes\n\n## Version 2\n\n### Added\n" + filler + "- the last of 2\n\n## Version 1\n" + filler + "often\n" +
+		strings.Repeat("often\nfiller\n", 3) + filler + "key: value\n" + filler
+	set := openSet(t, tools.Config{Root: plant(t, files{"CHANGES.md": text})})
+	for name, tt := range map[string]struct {
+		wanted tools.Wanted
+		lines  string
+	}{
+		"a heading":       {tools.Wanted{Texts: []string{"Version 2"}}, "1-11 399-408"},
+		"its last line":   {tools.Wanted{Texts: []string{"the last of 2"}}, "398-414"},
+		"a key":           {tools.Wanted{Texts: []string{"key: value"}}, "1208-1224"},
+		"too often":       {tools.Wanted{Texts: []string{"filler", "often"}}, ""},
+		"nothing":         {tools.Wanted{Texts: []string{"Version 3"}}, ""},
+		"nothing, meant":  {tools.Wanted{Texts: []string{"Version 3"}, Whole: true}, "1-16"},
+		"named by a line": {tools.Wanted{Texts: []string{"Version 2"}, Lines: [][2]int{{1215, 1215}}}, "1207-1223"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.wanted.Path, tt.wanted.Bytes = "CHANGES.md", 8000
+			e, _ := set.Excerpt(t.Context(), tt.wanted)
+			var got []string
+			for _, r := range e.Regions {
+				got = append(got, fmt.Sprintf("%d-%d", r.First, r.Last))
+			}
+			sameText(t, strings.Join(got, " "), tt.lines)
+		})
+	}
+}
+
+// TestAnOutlineBesideExcerpts lists the nearest definitions where something is shown,
+// and the first ones where nothing is.
+func TestAnOutlineBesideExcerpts(t *testing.T) {
+	t.Parallel()
+	var code strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&code, "def f%02d():\n    return %d\n%s", i, i, strings.Repeat("# nothing, and more of it\n", 8))
+	}
+	set := openSet(t, tools.Config{Root: plant(t, files{"a.py": code.String()})})
+	for name, want := range map[string]string{
+		"f30": "f25 f26 f27 f28 f29 f31 f32 f33 f34 f35 … 49 more",
+		"f00": "f01 f02 f03 f04 f05 f06 f07 f08 f09 f10 … 49 more",
+		"no":  "f00 f01 f02 f03 f04 f05 f06 f07 f08 f09 f10 f11 f12 f13 f14 f15 f16 f17 f18 f19 f20 f21 f22 f23 … 36 more",
+	} {
+		e, _ := set.Excerpt(t.Context(), tools.Wanted{Path: "a.py", Names: []string{name}, Whole: true, Bytes: 4000})
+		var got []string
+		for line := range strings.Lines(e.Outline) {
+			_, what, _ := strings.Cut(strings.TrimSpace(line), " def ")
+			if what == "" {
+				what = strings.TrimSpace(line)
+			}
+			got = append(got, strings.TrimSuffix(what, "()"))
+		}
+		sameText(t, strings.Join(got, " "), want)
+	}
+}

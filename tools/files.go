@@ -264,13 +264,16 @@ func (s *Set) walk(ctx context.Context, dir string) ([]string, error) {
 type matcher struct {
 	pattern string
 	byName  bool
+	except  bool
 }
 
 // newMatcher reads a glob pattern; the second result is what to tell the model
 // about a bad one. A pattern without a slash is matched against the name at any
-// depth, one with a slash against the path; a leading slash anchors.
+// depth, one with a slash against the path; a leading slash anchors. With a "!" before
+// it, it means the files that it does not match, as with ripgrep.
 func (s *Set) newMatcher(pattern string) (*matcher, string) {
-	p := strings.TrimPrefix(pattern, "./")
+	p, except := strings.CutPrefix(pattern, "!")
+	p = strings.TrimPrefix(p, "./")
 	if below, ok := strings.CutPrefix(p, filepath.ToSlash(s.dir)+"/"); ok {
 		p = "/" + below
 	}
@@ -296,15 +299,15 @@ func (s *Set) newMatcher(pattern string) (*matcher, string) {
 			pattern,
 		)
 	}
-	return &matcher{p, byName}, ""
+	return &matcher{p, byName, except}, ""
 }
 
 // match reports whether the file at name below dir is meant: the pattern may
 // be relative to dir or to the root.
 func (m *matcher) match(dir, name string) bool {
 	if m.byName {
-		return doublestar.MatchUnvalidated(m.pattern, path.Base(name))
+		return doublestar.MatchUnvalidated(m.pattern, path.Base(name)) != m.except
 	}
-	return doublestar.MatchUnvalidated(m.pattern, name) ||
-		dir != "." && doublestar.MatchUnvalidated(m.pattern, join(dir, name))
+	return (doublestar.MatchUnvalidated(m.pattern, name) ||
+		dir != "." && doublestar.MatchUnvalidated(m.pattern, join(dir, name))) != m.except
 }

@@ -34,6 +34,9 @@ func TestGlob(t *testing.T) {
 		{"./cmd/a/", "", "cmd/a/main.go\ncmd/a/main_test.go\n"},
 		{"a/*_test.go", "cmd", "cmd/a/main_test.go\n"},
 		{"cmd/a/*_test.go", "cmd", "cmd/a/main_test.go\n"},
+		{"!*.go", "", ".github/ci.yml\n.gitignore\ncmd/b/main.c\n"},
+		{"!cmd/**", "", ".github/ci.yml\n.gitignore\nmain.go\n\"ta\\tb.go\"\n"},
+		{"!a/**", "cmd", "cmd/b/main.c\n"},
 		{"*.yml", "", ".github/ci.yml\n"},
 		{"*.go", "build", "build/out.go\n"},
 		{"[gm]ain.go", "cmd/a", "cmd/a/main.go\n"},
@@ -52,6 +55,7 @@ func TestGlob(t *testing.T) {
 	}
 	refused(t, ask(t, set, "glob", args{"pattern": ""}), "empty")
 	refused(t, ask(t, set, "glob", args{"pattern": "/"}), "empty")
+	refused(t, ask(t, set, "glob", args{"pattern": "!"}), "empty")
 	refused(t, ask(t, set, "glob", args{"pattern": "a[b"}), "malformed")
 	refused(t, ask(t, set, "glob", args{"pattern": "../**"}), "leads outside")
 	refused(t, ask(t, set, "glob", args{"pattern": "*", "path": "main.go"}), "main.go is a file")
