@@ -147,7 +147,7 @@ func TestSymbolsKinds(t *testing.T) {
 		{"definition", "exports.sendFile", "lib/response.js 12-12 function sendFile; 12-12 method res.sendFile"},
 		{"definition", "del", "lib/response.js 13-13 property app.del"},
 		{"definition", "other", "lib/response.js 14-14 function other"},
-		{"definition", "onOpen", "lib/response.js 15-15 method onOpen"},
+		{"definition", "onOpen", "lib/response.js 15-15 method handlers.onOpen"},
 		{"definition", "Foo.prototype.bar", "lib/response.js 16-16 method Foo.bar"},
 		{"definition", "baz", "lib/response.js 16-16 function Foo.bar.baz"},
 		{"definition", "should set the body", "test/res.send.js 3-3 test should set the body as is"},
@@ -173,7 +173,7 @@ func TestSymbolsKinds(t *testing.T) {
 		{"references", "Entity", "Shape.java 2 call in Shape"},
 		{"references", "nothing_of_that_name", ""},
 
-		{"callers", "res.send", "lib/response.js 11 call in res.type; 12 call in res.sendFile; 15 call in onOpen; " +
+		{"callers", "res.send", "lib/response.js 11 call in res.type; 12 call in res.sendFile; 15 call in handlers.onOpen; " +
 			"test/res.send.js 3 call in should set the body as is"},
 		{"callers", "defineGetter", "lib/request.js 9 call in req.query"},
 		{"callers", "Foo", "lib/response.js 16 call in Foo.bar.baz"},

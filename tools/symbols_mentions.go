@@ -228,7 +228,7 @@ func (q *mentionSearch) implementations(all []syntax.Symbol, mentions []syntax.M
 		}
 	}
 	for _, s := range all {
-		bare := s.Kind == "declaration" || s.Kind == "interface" || s.Kind == "trait" || s.Kind == "test"
+		bare := s.Asked || s.Kind == "declaration" || s.Kind == "alias" || s.Kind == "interface" || s.Kind == "trait" || s.Kind == "test"
 		if q.want.rank(s) == 4 && !bare && !isAbstract(s, all) {
 			add(s)
 		}

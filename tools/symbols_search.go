@@ -202,12 +202,23 @@ func (q *symbolSearch) file(ctx context.Context, r *reader, f source) outlined {
 	}
 	var fit []syntax.Symbol
 	for _, s := range all {
-		if q.want.name == "" || q.want.rank(s) > 0 {
+		if q.fits(s) {
 			s.Path = f.name // another file may hold the same
 			fit = append(fit, s)
 		}
 	}
 	return outlined{symbols: fit, read: read}
+}
+
+// fits reports whether a definition is one of those that are told.
+func (q *symbolSearch) fits(s syntax.Symbol) bool {
+	switch {
+	case q.want.name == "":
+		return !s.Asked
+	case s.Asked:
+		return q.want.rank(s) >= 3 // its name is asked for, and not a part of it
+	}
+	return q.want.rank(s) > 0
 }
 
 // matches is the result for a query, the best first.
@@ -235,7 +246,10 @@ func (q *symbolSearch) matches(query string) loop.Result {
 // secondary is 1 for what is not the definition itself.
 func secondary(s syntax.Symbol) int {
 	switch s.Kind {
-	case "declaration", "impl", "test", "property":
+	case "declaration", "impl", "test", "property", "alias":
+		return 1
+	}
+	if s.Asked {
 		return 1
 	}
 	return 0

@@ -21,6 +21,9 @@ type Symbol struct {
 	Container   string // what it is a member of, outermost first, dotted
 	Name        string
 	Signature   string
+	// Asked is for one that is told only where its name is asked for: a field, or what
+	// else an outline has no room for.
+	Asked bool
 
 	// NameLine and NameColumn are where its name stands: the lines before it in the
 	// text, and the bytes before it in its line.
@@ -30,6 +33,7 @@ type Symbol struct {
 	nameAt     uint
 	pattern    uint
 	alias      bool // another name has been given the same value with it
+	inner      bool // the name that an expression has for itself
 }
 
 // Full is the name with what it is a member of.
@@ -56,7 +60,9 @@ func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bo
 		node := &capture.Node
 		switch kind := kinds[capture.Index]; kind {
 		case "name":
-			d.setName(innermost(node), text)
+			if d.Name == "" {
+				d.setName(innermost(node), text)
+			}
 		case "member":
 			member = d.setMember(node, text)
 		case "title":
@@ -70,6 +76,10 @@ func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bo
 			if !isTestCall(node, text) {
 				return d, false
 			}
+		case "asked":
+			d.Asked = true
+		case "inner":
+			d.inner = true
 		case "unused":
 		default:
 			d.setExtent(node, kind, text)
@@ -87,7 +97,13 @@ func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bo
 // setExtent notes what a node defines, and from where to where.
 func (s *Symbol) setExtent(n *sitter.Node, kind string, text []byte) {
 	if s.Kind = kind; kind == "assigned" {
-		s.Kind, s.alias = assigned(n)
+		s.assign(n, text)
+	}
+	switch object := n.Parent(); {
+	case object != nil && object.Kind() == "object" && s.Container == "":
+		s.Container = plainObject(ownerOf(object, text))
+	case kind == "function":
+		s.setCase(n, text)
 	}
 	s.start, s.end = n.ByteRange()
 	s.First = int(outer(n).StartPosition().Row) + 1
@@ -98,99 +114,36 @@ func (s *Symbol) setExtent(n *sitter.Node, kind string, text []byte) {
 	s.Signature = signature(n, s.Kind, text)
 }
 
-// setMember notes the name of what an assignment is to, and reports whether that is a
-// member of something.
-func (s *Symbol) setMember(n *sitter.Node, text []byte) bool {
-	property := n.ChildByFieldName("property")
-	if property == nil {
-		s.setName(n, text)
-		return false
-	}
-	s.setName(property, text)
-	s.Container = plainObject(memberName(n.ChildByFieldName("object").Utf8Text(text)))
-	return true
-}
-
 // setName notes the name, and where it stands.
 func (s *Symbol) setName(n *sitter.Node, text []byte) {
-	s.Name = memberName(n.Utf8Text(text))
+	s.Name = strings.Trim(memberName(n.Utf8Text(text)), "\"'`")
 	s.nameAt = n.StartByte()
 	at := n.StartPosition()
 	s.NameLine, s.NameColumn = int(at.Row), int(at.Column)
 }
 
-// assigned is what an assignment defines: a function or a class under another name,
-// however many names it is given, or, at the top of a file, a member of something.
-// It is "" for one that defines nothing.
-func assigned(n *sitter.Node) (kind string, alias bool) {
-	value := n.ChildByFieldName("right")
-	if value == nil {
-		value = n.ChildByFieldName("value")
+// setCase names a test of C++ by what its macro is given, as in TEST(Suite, Name), which
+// is read as a function without a type.
+func (s *Symbol) setCase(n *sitter.Node, text []byte) {
+	head := n.ChildByFieldName("declarator")
+	if n.Kind() != "function_definition" || head == nil || n.ChildByFieldName("type") != nil {
+		return
 	}
-	for value != nil {
-		switch value.Kind() {
-		case "assignment_expression":
-			value = value.ChildByFieldName("right")
-			continue
-		case "parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression":
-			value = value.NamedChild(0)
-			continue
-		case "arrow_function", "function_expression", "generator_function":
-			kind = "function"
-		case "class":
-			kind = "class"
-		}
-		break
+	macro, given := head.ChildByFieldName("declarator"), head.ChildByFieldName("parameters")
+	if macro == nil || given == nil || given.NamedChildCount() == 0 {
+		return
 	}
-	p := n.Parent()
-	for p != nil && (p.Kind() == "assignment_expression" || p.Kind() == "variable_declarator") {
-		alias = true
-		n, p = p, p.Parent()
+	inClass := n.Parent() != nil && n.Parent().Kind() == "field_declaration_list"
+	if name := macro.Utf8Text(text); inClass || macro.Kind() != "identifier" || name != strings.ToUpper(name) {
+		return
 	}
-	if left := n.ChildByFieldName("left"); kind == "" && left != nil && left.Kind() == "member_expression" &&
-		p != nil && p.Kind() == "expression_statement" && p.Parent() != nil && p.Parent().Kind() == "program" {
-		kind = "property"
+	s.Kind = "test"
+	s.setName(macro, text)
+	var parts []string
+	for i := range given.NamedChildCount() {
+		parts = append(parts, given.NamedChild(i).Utf8Text(text))
 	}
-	return kind, alias
-}
-
-// plainObject is an object as its members are asked for: what a module exports and
-// what an object says of itself have no name of their own.
-func plainObject(name string) string {
-	parts := strings.Split(name, ".")
-	parts = slices.DeleteFunc(parts, func(part string) bool {
-		return slices.Contains([]string{"module", "exports", "this", "self", "prototype"}, part)
-	})
-	return strings.Join(parts, ".")
-}
-
-// titleOf is the content of a string as a name on one line.
-func titleOf(n *sitter.Node, text []byte) string {
-	title := bytes.Join(bytes.Fields(text[n.StartByte():n.EndByte()]), []byte(" "))
-	if len(title) >= 2 {
-		title = title[1 : len(title)-1]
-	}
-	return clean(cutText(title, signatureBytes))
-}
-
-// isTestCall reports whether what is called is how test runners of JavaScript are
-// told of a case or of a group of cases: mocha, jest, jasmine, vitest, node:test.
-func isTestCall(n *sitter.Node, text []byte) bool {
-	for {
-		inner := n.ChildByFieldName("object") // describe.only
-		if inner == nil {
-			inner = n.ChildByFieldName("function") // it.each(table)
-		}
-		if inner == nil {
-			break
-		}
-		n = inner
-	}
-	name := n.Utf8Text(text)
-	if short := strings.TrimLeft(name, "xf"); len(name)-len(short) == 1 { // left out, or alone
-		name = short
-	}
-	return slices.Contains([]string{"describe", "it", "test", "suite", "context", "specify", "Deno"}, name)
+	s.Name = memberName(strings.Join(parts, "."))
 }
 
 // innermost goes from a C declarator, which wraps the name in pointers, arrays
@@ -299,18 +252,54 @@ func nest(defs []Symbol) []Symbol {
 		for d.alias && len(outside) > 0 && outside[len(outside)-1].end == d.end {
 			outside = outside[:len(outside)-1] // the other name is no place that it is in
 		}
-		if isValue(d.Kind) && slices.ContainsFunc(outside, Symbol.IsCode) {
+		if d.repeats(outside, out) {
 			continue
 		}
-		if len(outside) > 0 && d.Kind != "test" {
-			d.putInto(outside[len(outside)-1])
+		if in := d.within(outside); in != nil && d.Kind != "test" {
+			d.putInto(*in)
 		}
 		out = append(out, d)
-		if isCode(d.Kind) || isType(d.Kind) || d.Kind == "namespace" || d.Kind == "module" {
+		if isCode(d.Kind) || isType(d.Kind) || d.Kind == "type" || d.Kind == "namespace" || d.Kind == "module" {
 			around = append(around, d)
 		}
 	}
 	return out
+}
+
+// repeats reports whether it is none of its own among what is around it and came
+// before: a variable of a function, the name that a function has for itself beside that
+// which it is assigned to, or a field that is assigned to once more.
+func (s *Symbol) repeats(around, before []Symbol) bool {
+	sameName := func(o Symbol) bool { return o.Name == s.Name }
+	inCode := slices.ContainsFunc(around, Symbol.IsCode)
+	switch {
+	case s.inner:
+		covered := len(before) > 0 && before[len(before)-1].end >= s.end && sameName(before[len(before)-1])
+		return covered || slices.ContainsFunc(around, sameName)
+	case s.Kind == "field" && inCode:
+		in := s.within(around)
+		return slices.ContainsFunc(before, func(o Symbol) bool { return sameName(o) && o.Container == in.Full() })
+	}
+	return isValue(s.Kind) && inCode
+}
+
+// within is what a definition is a member of, of what is around it: a field that code
+// assigns to is one of the type that the code is in.
+func (s *Symbol) within(around []Symbol) *Symbol {
+	var code *Symbol
+	for i := range slices.Backward(around) {
+		switch in := &around[i]; {
+		case in.Kind == "type" && !s.Asked: // a type's name is around no other's
+		case s.Kind != "field" || !isCode(in.Kind):
+			return in
+		case code == nil:
+			code = in
+		}
+	}
+	if code != nil && code.Kind != "function" && code.Container != "" {
+		return &Symbol{Name: code.Container}
+	}
+	return code
 }
 
 // putInto says what a definition is a member of.

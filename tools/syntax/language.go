@@ -38,6 +38,7 @@ type Language struct {
 	extensions []string
 	load       func() unsafe.Pointer
 	query      string // file of queries, which is named for the language
+	shared     string // another, with what it has in common with others
 
 	once     sync.Once
 	grammar  *sitter.Language
@@ -54,9 +55,24 @@ func New() Languages {
 	return Languages{
 		{extensions: []string{".go"}, load: golang.Language, query: "go"},
 		{extensions: []string{".py", ".pyi"}, load: python.Language, query: "python"},
-		{extensions: []string{".js", ".jsx", ".mjs", ".cjs"}, load: javascript.Language, query: "javascript"},
-		{extensions: []string{".ts", ".mts", ".cts"}, load: typescript.LanguageTypescript, query: "typescript"},
-		{extensions: []string{".tsx"}, load: typescript.LanguageTSX, query: "typescript"},
+		{
+			extensions: []string{".js", ".jsx", ".mjs", ".cjs"},
+			load:       javascript.Language,
+			query:      "javascript",
+			shared:     "ecma",
+		},
+		{
+			extensions: []string{".ts", ".mts", ".cts"},
+			load:       typescript.LanguageTypescript,
+			query:      "typescript",
+			shared:     "ecma",
+		},
+		{
+			extensions: []string{".tsx"},
+			load:       typescript.LanguageTSX,
+			query:      "typescript",
+			shared:     "ecma",
+		},
 		{extensions: []string{".rs"}, load: rust.Language, query: "rust"},
 		{extensions: []string{".java"}, load: java.Language, query: "java"},
 		{extensions: []string{".c"}, load: c.Language, query: "c"},
@@ -92,13 +108,13 @@ func (ls Languages) Close() {
 // ready loads the grammar and compiles the query.
 func (l *Language) ready() error {
 	l.once.Do(func() {
-		source, err := queries.ReadFile("queries/" + l.query + ".scm")
+		source, err := l.source()
 		if err != nil {
-			l.err = fmt.Errorf("syntax: %w", err)
+			l.err = err
 			return
 		}
 		l.grammar = sitter.NewLanguage(l.load())
-		compiled, qerr := sitter.NewQuery(l.grammar, string(source))
+		compiled, qerr := sitter.NewQuery(l.grammar, source)
 		if qerr != nil { // a *QueryError: compared here, so that no typed nil gets out
 			l.err = fmt.Errorf("syntax: query %s: %w", l.query, qerr)
 			return
@@ -106,4 +122,20 @@ func (l *Language) ready() error {
 		l.compiled = compiled
 	})
 	return l.err
+}
+
+// source is the query. What languages share comes first.
+func (l *Language) source() (string, error) {
+	var source strings.Builder
+	for _, name := range []string{l.shared, l.query} {
+		if name == "" {
+			continue
+		}
+		text, err := queries.ReadFile("queries/" + name + ".scm")
+		if err != nil {
+			return "", fmt.Errorf("syntax: %w", err)
+		}
+		source.Write(text)
+	}
+	return source.String(), nil
 }

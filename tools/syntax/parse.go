@@ -70,7 +70,7 @@ func (f *File) around(at uint) *Symbol {
 	var in *Symbol
 	for i := range f.Symbols {
 		s := &f.Symbols[i]
-		if s.start <= at && at < s.end && (in == nil || s.start >= in.start) {
+		if !s.Asked && s.start <= at && at < s.end && (in == nil || s.start >= in.start) {
 			in = s
 		}
 	}

@@ -29,9 +29,10 @@ func TestDefined(t *testing.T) {
 		"// load does what save does\nx()":                        {"", "load save x"},
 		"# load does\nx()":                                        {"", "load x"},
 		"#define LOAD 1":                                          {"LOAD", ""},
-		"a == b":                                                  {"", "a"},
-		"load\t=\t1":                                              {"load", ""},
-		"for x in load(save(1)): pass":                            {"", "load"},
+		"type T struct {\n\tLoad func()\n\tSave *Page\n}":         {"Load Save", ""},
+		"a == b":                       {"", "a"},
+		"load\t=\t1":                   {"load", ""},
+		"for x in load(save(1)): pass": {"", "load"},
 	} {
 		names := string(words.Defined(x.Index([]byte(text))))
 		for name := range strings.FieldsSeq(want.defined) {

@@ -228,7 +228,10 @@ func definesLikely(text []byte, start, end int) bool {
 		if last < 0 {
 			return true
 		}
-		return at(next) == '(' && opensBody(text[next:])
+		if at(next) == '(' {
+			return opensBody(text[next:])
+		}
+		return next > end && (In(at(next)) || at(next) == '*' || at(next) == '[') // a field, before its type
 	default:
 		return In(b) && !endsExpression(text[:last+1])
 	}

@@ -8,3 +8,6 @@
 (declaration declarator: (function_declarator) @name) @declaration
 (declaration declarator: (pointer_declarator declarator: (function_declarator)) @name) @declaration
 (declaration declarator: [(identifier) (init_declarator) (pointer_declarator) (array_declarator)] @name) @variable
+(field_declaration declarator: (_) @name @asked) @field
+(enumerator name: (identifier) @name @asked) @constant
+(preproc_def name: (identifier) @name @asked) @macro

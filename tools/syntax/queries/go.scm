@@ -10,3 +10,6 @@
 (source_file (const_declaration (const_spec (identifier) @name) @constant))
 (source_file (var_declaration (var_spec name: (identifier) @name) @variable))
 (source_file (var_declaration (var_spec_list (var_spec name: (identifier) @name) @variable)))
+(type_spec type: (struct_type (field_declaration_list (field_declaration name: (field_identifier) @name @asked) @field)))
+((call_expression function: (selector_expression field: (field_identifier) @unused)
+  arguments: (argument_list . [(interpreted_string_literal) (raw_string_literal)] @title . (func_literal))) @test (#eq? @unused "Run"))

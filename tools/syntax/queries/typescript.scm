@@ -1,29 +1,21 @@
-(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (generator_function)]) @function
-(variable_declarator name: (identifier) @name value: (class)) @class
-(function_declaration name: (identifier) @name) @function
 (function_signature name: (identifier) @name) @function
-(generator_function_declaration name: (identifier) @name) @function
-(class_declaration name: (_) @name) @class
 (abstract_class_declaration name: (_) @name) @class
-(method_definition name: (_) @name) @method
 (abstract_method_signature name: (_) @name) @method
-(interface_body (method_signature name: (_) @name) @method)
-(class_body (public_field_definition name: (_) @name value: (arrow_function)) @method)
+(method_signature name: (_) @name) @method
+(class_body (public_field_definition name: (_) @name value: [(arrow_function) (function_expression) (generator_function)]) @method)
+(class_body (public_field_definition name: (_) @name @asked) @field)
+(required_parameter (accessibility_modifier) pattern: (identifier) @name @asked) @field
+(interface_body (property_signature name: (_) @name @asked) @field)
+(type_alias_declaration value: (object_type (property_signature name: (_) @name @asked) @field))
 (interface_declaration name: (_) @name) @interface
 (type_alias_declaration name: (_) @name) @type
 (enum_declaration name: (_) @name) @enum
+(enum_body (property_identifier) @name @asked @constant)
+(enum_assignment name: (_) @name @asked) @constant
 (internal_module name: (_) @name) @namespace
+(internal_module body: (statement_block [(lexical_declaration (variable_declarator name: (identifier) @name) @constant)
+  (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @constant))]))
 (module name: (_) @name) @namespace
-(program (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant))
-(program (lexical_declaration "let" (variable_declarator name: (identifier) @name) @variable))
-(program (variable_declaration (variable_declarator name: (identifier) @name) @variable))
-(program (export_statement (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant)))
-(program (export_statement (lexical_declaration "let" (variable_declarator name: (identifier) @name) @variable)))
-(program (export_statement (variable_declaration (variable_declarator name: (identifier) @name) @variable)))
-(assignment_expression left: [(member_expression) (identifier)] @member) @assigned
-(variable_declarator name: (identifier) @name value: (assignment_expression)) @assigned
-(pair key: [(property_identifier) (private_property_identifier)] @name value: [(arrow_function) (function_expression) (generator_function)]) @method
-(call_expression function: (_) @callee arguments: (arguments . [(string) (template_string)] @title . (_))) @test
-((call_expression arguments: (arguments . [(identifier) (member_expression) (this)] @object . (string (string_fragment) @name) . [(arrow_function) (function_expression) (object)])) @property (#match? @name "^[A-Za-z_$][A-Za-z0-9_$]*$"))
-((call_expression function: (member_expression object: (_) @object property: (property_identifier) @unused) arguments: (arguments . (string (string_fragment) @name))) @property (#match? @unused "^__define[GS]etter__$"))
-((call_expression function: (member_expression property: (property_identifier) @unused) arguments: (arguments . (_) @object . (object (pair key: (property_identifier) @name) @property))) (#eq? @unused "defineProperties"))
+(ambient_declaration (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant))
+(ambient_declaration [(lexical_declaration (variable_declarator name: (identifier) @name) @variable)
+  (variable_declaration (variable_declarator name: (identifier) @name) @variable)])
