@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/hint"
@@ -108,16 +109,30 @@ type Reviewed struct {
 	Diff     plan.DiffStat      `json:"diff"`
 	Verdict  *plan.Judgement    `json:"verdict"` // null before there is one
 	Gaps     []PlacedGap        `json:"gaps"`    // that are open
+	Notes    []PlacedNote       `json:"notes"`   // of the verdict
+	Files    []string           `json:"files"`   // that the change touches
 	Findings []plan.Finding     `json:"findings"`
 	Checks   []plan.CheckResult `json:"checks"`
 	Baseline []plan.CheckResult `json:"baseline"`
 }
 
-// PlacedGap is a gap with the place that it names, as far as there is such a file.
-type PlacedGap struct {
-	plan.Gap
+// Place is the first file that a text names, as far as there is one, and the line that
+// it names in it, 0 for none.
+type Place struct {
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
+}
+
+// PlacedGap is a gap with the place that it names.
+type PlacedGap struct {
+	plan.Gap
+	Place
+}
+
+// PlacedNote is a note of a verdict with the place that it names.
+type PlacedNote struct {
+	Note string `json:"note"`
+	Place
 }
 
 // Reviewed says what the latest review of a run came to.
@@ -134,6 +149,7 @@ func (h *Host) Reviewed(ctx context.Context, end End) (Reviewed, error) {
 		Base:     run.Start.Against,
 		Request:  run.Start.Request,
 		Gaps:     []PlacedGap{},
+		Notes:    []PlacedNote{},
 		Findings: append([]plan.Finding{}, run.Findings...),
 		Checks:   append([]plan.CheckResult{}, run.Checks...),
 		Baseline: append([]plan.CheckResult{}, run.Baseline...),
@@ -144,6 +160,15 @@ func (h *Host) Reviewed(ctx context.Context, end End) (Reviewed, error) {
 	if out.Diff, err = h.SizeOf(ctx, run); err != nil {
 		return out, err
 	}
+	change, err := h.ChangeOf(ctx, run)
+	if err != nil {
+		return out, err
+	}
+	files, err := change.Repo.Changed(ctx, change.From, change.To)
+	if err != nil {
+		return out, err
+	}
+	out.Files = append([]string{}, files...)
 	root, err := os.OpenRoot(run.Start.Root())
 	if err != nil {
 		return out, wrap("look for the places that gaps name", err)
@@ -151,24 +176,49 @@ func (h *Host) Reviewed(ctx context.Context, end End) (Reviewed, error) {
 	defer func() { _ = root.Close() }()
 	for _, g := range run.Gaps {
 		if g.Open() {
-			placed := PlacedGap{Gap: g}
-			placed.Path, placed.Line = placeIn(root, g.Gap)
-			out.Gaps = append(out.Gaps, placed)
+			out.Gaps = append(out.Gaps, PlacedGap{g, placeIn(root, g.Gap)})
+		}
+	}
+	if out.Verdict != nil {
+		for _, n := range out.Verdict.Notes {
+			out.Notes = append(out.Notes, PlacedNote{n, placeIn(root, n)})
 		}
 	}
 	return out, nil
 }
 
-// placed finds what could be a path with a line behind it.
-var placed = lazy.Regexp(`([^\s\x60"'()\[\]<>:,;]+):([1-9][0-9]{0,6})\b`)
+// A path in a sentence, and what says behind it which line is meant.
+var (
+	pathWord = lazy.Regexp(`[^\s\x60"'()\[\]<>:,;#]+`)
+	lineWord = lazy.Regexp(`^\x60?(?::|#L|,? \(?(?:at |on |in )?lines? )([1-9][0-9]{0,6})\b`)
+)
 
-// placeIn is the first place that a text names in the files below root.
-func placeIn(root *os.Root, text string) (path string, line int) {
-	for _, m := range placed().FindAllStringSubmatch(text, -1) {
-		if info, err := root.Stat(m[1]); err == nil && info.Mode().IsRegular() {
-			line, _ = strconv.Atoi(m[2]) // it is a number of at most seven digits
-			return m[1], line
+// placeIn is the first place that a text names in the files below root: a line of one
+// if it names any, else a file.
+func placeIn(root *os.Root, text string) Place {
+	var file Place
+	for _, at := range pathWord().FindAllStringIndex(text, -1) {
+		name := text[at[0]:at[1]]
+		if !strings.ContainsAny(name, "./") {
+			continue
 		}
+		line := lineWord().FindStringSubmatch(text[at[1]:])
+		if line == nil && file.Path != "" {
+			continue
+		}
+		info, err := root.Stat(name)
+		if err != nil {
+			name = strings.TrimRight(name, ".") // it ends the sentence
+			info, err = root.Stat(name)
+		}
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if line != nil {
+			n, _ := strconv.Atoi(line[1]) // it is a number of at most seven digits
+			return Place{name, n}
+		}
+		file.Path = name
 	}
-	return "", 0
+	return file
 }

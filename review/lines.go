@@ -132,7 +132,8 @@ var (
 	imports = lazy.Regexp(`^(?:import|from|use|using|require|package|#include|export)\b|` +
 		`^(?:const|let|var)\b.*\brequire\(|^"[\w./-]+"$`)
 	// assertion finds what the common libraries of tests call a demand.
-	assertion = lazy.Regexp(`(?i)\bassert\w*|\bexpect\w*\b|\bshould\b|\brequire\.\w+\(|\bt\.(?:error|fatal|fail)\w*\(|` +
+	assertion = lazy.Regexp(`(?i)\bassert\w*|\bexpect\w*\(|\bexpect(?:\.\w| *\{| do\b)|\bshould\b|\brequire\.\w+\(|` +
+		`\bt\.(?:error|fatal|fail|ok|is|not|same|match|throws|rejects|truthy|falsy)\w*\(|` +
 		`\b(?:deep|not|strict)?equals?\w*\(|\bpytest\.raises\b|\bcheck\w*\(|\bverify\w*\(|\bcmp\.diff\(|\bis_\w+\(`)
 	rustAssertion = lazy.Regexp(`\b(?:debug_)?assert(?:_\w+)?!|#\[should_panic`)
 )

@@ -59,4 +59,4 @@ func trimmed(line string) string {
 // anything finds assertions that nearly every value meets.
 var anything = lazy.Regexp(`(?i)\btobe(?:defined|truthy)\(|\bnot_?(?:nil|empty|none|null|zero)\(|` +
 	`\bis_?not_?(?:nil|none|null)\(|\bis not none\b|\bto\.exist\b|\bassert(?:\.true|true)?[ (]+(?:t, *)?true\b|` +
-	`\bassert\.ok\(|\.is_(?:ok|some)\(\)|\bexpect\.anything\(`)
+	`\b(?:assert|t)\.(?:ok|truthy|pass)\(|\.is_(?:ok|some)\(\)|\bexpect\.anything\(`)

@@ -60,27 +60,39 @@ func reviewMarkdown(r host.Reviewed) []string {
 			lines = append(append(lines, "", "## "+title, ""), items...)
 		}
 	}
-	var gaps, checks, notes []string
-	for _, g := range r.Gaps {
-		place := ""
-		if g.Path != "" {
-			place = fmt.Sprintf(" `%s:%d`", SafeLine(g.Path), g.Line)
+	var gaps, asked, checks, notes []string
+	if r.Verdict != nil {
+		for _, c := range r.Verdict.Checklist {
+			met := map[bool]string{true: "x", false: " "}[c.Met]
+			asked = append(asked, fmt.Sprintf("- [%s] %s (%s)", met, SafeLine(c.Item), SafeLine(c.Evidence)))
 		}
-		head := fmt.Sprintf("- **%s** (%s)%s: ", SafeLine(g.ID), SafeLine(g.Severity), place)
+	}
+	for _, g := range r.Gaps {
+		head := fmt.Sprintf("- **%s** (%s)%s: ", SafeLine(g.ID), SafeLine(g.Severity), placeWord(g.Place))
 		gaps = append(gaps, head+SafeLine(g.Gap.Gap))
 	}
 	for _, c := range r.Checks {
 		checks = append(checks, fmt.Sprintf("- %s `%s`%s", passWord(&c), SafeLine(c.Command), checkNote(c)))
 	}
-	if r.Verdict != nil {
-		for _, n := range r.Verdict.Notes {
-			notes = append(notes, "- "+SafeLine(n))
-		}
+	for _, n := range r.Notes {
+		notes = append(notes, "- "+SafeLine(n.Note))
 	}
 	section("Gaps", gaps)
+	section("What was asked", asked)
 	section("Checks", checks)
 	section("Notes", notes)
 	return lines
+}
+
+// placeWord is a place in Markdown, with a space before it.
+func placeWord(at host.Place) string {
+	switch {
+	case at.Path == "":
+		return ""
+	case at.Line == 0:
+		return fmt.Sprintf(" `%s`", SafeLine(at.Path))
+	}
+	return fmt.Sprintf(" `%s:%d`", SafeLine(at.Path), at.Line)
 }
 
 // sarif is a log in the Static Analysis Results Interchange Format, 2.1.0, as far as a
@@ -181,12 +193,15 @@ func sarifOf(version string, r host.Reviewed) sarif {
 		}},
 		Results: []sarifResult{},
 	}
-	add := func(rule, text string, at []sarifLocation) {
+	add := func(rule, text string, at host.Place) {
+		if at.Path == "" && len(r.Files) > 0 {
+			at.Path = r.Files[0] // some who read logs refuse them for one result without a place
+		}
 		run.Results = append(run.Results, sarifResult{
 			Rule:      rule,
 			Level:     levelOf(rule),
 			Message:   sarifText{text},
-			Locations: at,
+			Locations: locationOf(at),
 		})
 	}
 	for _, g := range r.Gaps {
@@ -194,17 +209,15 @@ func sarifOf(version string, r host.Reviewed) sarif {
 		if g.Severity == plan.SeverityShould {
 			rule = plan.SeverityShould
 		}
-		add(rule, g.ID+": "+g.Gap.Gap, locationOf(g))
+		add(rule, g.ID+": "+g.Gap.Gap, g.Place)
 	}
 	for _, c := range r.Checks {
 		if c.Fails() {
-			add(ruleCheck, fmt.Sprintf("The check `%s` fails with exit status %d.", c.Command, c.ExitCode), nil)
+			add(ruleCheck, fmt.Sprintf("The check `%s` fails with exit status %d.", c.Command, c.ExitCode), host.Place{})
 		}
 	}
-	if r.Verdict != nil {
-		for _, n := range r.Verdict.Notes {
-			add(ruleNote, n, nil)
-		}
+	for _, n := range r.Notes {
+		add(ruleNote, n.Note, n.Place)
 	}
 	return sarif{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
@@ -213,16 +226,17 @@ func sarifOf(version string, r host.Reviewed) sarif {
 	}
 }
 
-func locationOf(g host.PlacedGap) []sarifLocation {
-	if g.Path == "" {
+// locationOf is a place as the file and the line; its first where none is named.
+func locationOf(at host.Place) []sarifLocation {
+	if at.Path == "" {
 		return nil
 	}
-	parts := strings.Split(strings.TrimPrefix(g.Path, "./"), "/")
+	parts := strings.Split(strings.TrimPrefix(at.Path, "./"), "/")
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)
 	}
 	return []sarifLocation{{Physical: sarifPhysical{
 		Artifact: sarifArtifact{URI: strings.Join(parts, "/")},
-		Region:   sarifRegion{StartLine: g.Line},
+		Region:   sarifRegion{StartLine: max(at.Line, 1)},
 	}}}
 }

@@ -21,9 +21,17 @@ func reviewed() host.Reviewed {
 	return host.Reviewed{
 		State:    plan.Exhausted,
 		ExitCode: plan.ExitNotApproved,
-		Verdict:  &plan.Judgement{Verdict: plan.NeedsFix, Why: "a gap", Notes: []string{"tidy\x1b[2J it"}},
+		Verdict: &plan.Judgement{Verdict: plan.NeedsFix, Why: "a gap", Checklist: []plan.ListItem{
+			{Item: "sums are right", Evidence: "b1: 3, not 4"},
+			{Item: "a flag", Met: true, Evidence: "b2"},
+		}},
+		Files: []string{"b/first.go", "z.go"},
+		Notes: []host.PlacedNote{
+			{Note: "tidy\x1b[2J it"},
+			{Note: "z.go is long", Place: host.Place{Path: "z.go"}},
+		},
 		Gaps: []host.PlacedGap{
-			{Gap: gap("G1", plan.SeverityMust, "wrong\nsum"), Path: "a dir/x#1.go", Line: 7},
+			{Gap: gap("G1", plan.SeverityMust, "wrong\nsum"), Place: host.Place{Path: "a dir/x#1.go", Line: 7}},
 			{Gap: gap("G2", plan.SeverityShould, "a test")},
 		},
 		Checks: []plan.CheckResult{
@@ -42,6 +50,7 @@ func TestReviewAsMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"# Review: exhausted\n\na gap\n", "\n- **G1** (must) `a dir/x#1.go:7`: wrong", "\n- **G2** (should): a test\n",
 		"\n- FAIL `make test`  exit 2\n", "\n- PASS `true`\n", "## Notes\n\n- tidy",
+		"## What was asked\n\n- [ ] sums are right (b1: 3, not 4)\n- [x] a flag (b2)\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, out.String())
@@ -54,7 +63,10 @@ func TestReviewAsMarkdown(t *testing.T) {
 
 func TestReviewAsSARIF(t *testing.T) {
 	t.Parallel()
-	type result struct{ Rule, Level, Text, URI string }
+	type result struct {
+		Rule, Level, Text, URI string
+		Line                   int
+	}
 	read := func(r host.Reviewed) (results []result, successful bool) {
 		t.Helper()
 		var out bytes.Buffer
@@ -81,22 +93,21 @@ func TestReviewAsSARIF(t *testing.T) {
 			t.Fatalf("%v: %s", err, out.String())
 		}
 		for _, r := range log.Runs[0].Results {
-			uri := ""
-			for _, l := range r.Locations {
-				if uri = l.PhysicalLocation.ArtifactLocation.URI; l.PhysicalLocation.Region.StartLine != 7 {
-					t.Errorf("line %d", l.PhysicalLocation.Region.StartLine)
-				}
+			if len(r.Locations) != 1 {
+				t.Fatalf("a result with %d places", len(r.Locations))
 			}
-			results = append(results, result{r.RuleID, r.Level, r.Message.Text, uri})
+			at := r.Locations[0].PhysicalLocation
+			results = append(results, result{r.RuleID, r.Level, r.Message.Text, at.ArtifactLocation.URI, at.Region.StartLine})
 		}
 		return results, log.Runs[0].Invocations[0].ExecutionSuccessful
 	}
 	got, successful := read(reviewed())
 	want := []result{
-		{"must", "error", "G1: wrong\nsum", "a%20dir/x%231.go"},
-		{"should", "warning", "G2: a test", ""},
-		{"check", "error", "The check `make test` fails with exit status 2.", ""},
-		{"note", "note", "tidy\x1b[2J it", ""},
+		{"must", "error", "G1: wrong\nsum", "a%20dir/x%231.go", 7},
+		{"should", "warning", "G2: a test", "b/first.go", 1},
+		{"check", "error", "The check `make test` fails with exit status 2.", "b/first.go", 1},
+		{"note", "note", "tidy\x1b[2J it", "b/first.go", 1},
+		{"note", "note", "z.go is long", "z.go", 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || !successful {
 		t.Errorf("successful: %v (-want +got):\n%s", successful, diff)
