@@ -252,7 +252,11 @@ func TestPagesSettingsAreRead(t *testing.T) {
 	t.Parallel()
 	block := regexp.MustCompile("(?s)```toml\n(.*?)```")
 	n := 0
-	for _, name := range []string{"README.md", "docs/models.md"} {
+	pages := []string{"README.md"}
+	for _, name := range []string{"models", "settings", "permissions", "walls", "batches", "tools", "terminal"} {
+		pages = append(pages, "docs/"+name+".md")
+	}
+	for _, name := range pages {
 		for _, m := range block.FindAllStringSubmatch(page(t, name), -1) {
 			if strings.Contains(m[1], "[[reply]]") || strings.Contains(m[1], "[server]") {
 				continue // a scenario
@@ -267,7 +271,7 @@ func TestPagesSettingsAreRead(t *testing.T) {
 			}
 		}
 	}
-	if n < 6 {
+	if n < 14 {
 		t.Errorf("only %d files of settings were found in the pages; there are more", n)
 	}
 }
