@@ -234,7 +234,7 @@ func (h *Host) commitChange(ctx context.Context, run *engine.Run, c Change) (m A
 		return m, err
 	}
 	if err != nil { // only the snapshots are left
-		_, err := c.Repo.CommitTo(ctx, run.Start.WorkBranch, run.Start.Base, c.From, c.To, commitMessage(run), false)
+		_, err := c.Repo.CommitTo(ctx, run.Start.WorkBranch, run.Start.Base, c.From, c.To, CommitMessage(run), false)
 		if errors.Is(err, worktree.ErrNothing) {
 			err = nil
 		}
@@ -266,7 +266,7 @@ func (h *Host) mergeChange(
 	}
 	message := a.Message
 	if message == "" {
-		message = commitMessage(run)
+		message = CommitMessage(run)
 	}
 	var made step
 	opts := worktree.Options{
@@ -348,8 +348,8 @@ func listOf[T any](of []T) []T {
 	return of
 }
 
-// commitMessage is the message of the commit of a run's change: the request.
-func commitMessage(run *engine.Run) string {
+// CommitMessage is the message of the commit of a run's change: the request.
+func CommitMessage(run *engine.Run) string {
 	title, rest, _ := strings.Cut(strings.TrimSpace(run.Start.Request), "\n")
 	if short := []rune(title); len(short) > 72 {
 		rest = title + "\n" + rest

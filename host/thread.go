@@ -232,7 +232,7 @@ func (h *Host) CommitThread(ctx context.Context, run *engine.Run, anyway bool) (
 		m, err = h.commitChange(ctx, whole, c)
 		return branch, m, err
 	}
-	commit, err := c.Repo.CommitTo(ctx, branch, whole.Start.Base, c.From, c.To, commitMessage(whole), false)
+	commit, err := c.Repo.CommitTo(ctx, branch, whole.Start.Base, c.From, c.To, CommitMessage(whole), false)
 	m = ApplyResult{ID: run.ID, Result: ResultCommitted, Repo: c.Repo.Root(), Commit: commit, Branch: branch}
 	if errors.Is(err, worktree.ErrNothing) {
 		m.Result, err = ResultNothing, nil
