@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -125,11 +124,18 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 		return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.Place, b.Place))
 	})
 	known := map[string]bool{}
+	lanes := 0 // of which workers know
+	wake := func() error {
+		if err := s.conn.Publish(wakeSubject, nil); err != nil {
+			return fmt.Errorf("wake the workers: %w", err)
+		}
+		return nil
+	}
 	for _, j := range jobs {
 		if j.State != batch.JobQueued {
 			continue
 		}
-		l := laneOf(j.Entry)
+		l := laneOf(j)
 		if !known[l.subject()] {
 			known[l.subject()] = true
 			if err := s.addConsumer(ctx, l); err != nil {
@@ -145,11 +151,14 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 		if err != nil {
 			return fmt.Errorf("queue job %s: %w", j.ID, err)
 		}
+		if len(known) != lanes { // the first of a lane need not wait for the last
+			lanes = len(known)
+			if err := wake(); err != nil {
+				return err
+			}
+		}
 	}
-	if err := s.conn.Publish(wakeSubject, nil); err != nil {
-		return fmt.Errorf("wake the workers: %w", err)
-	}
-	return nil
+	return wake()
 }
 
 // Batches lists the batches, newest first.
@@ -238,24 +247,19 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 	for _, j := range jobs {
 		large, patch := "", ""
 		_, changed, err := s.change(ctx, jobKey(id, j.Place), func(j *Job) bool {
-			if j.State == batch.JobQueued || j.State == batch.JobRunning || !choose(*j) {
+			waits := j.State == batch.JobQueued && !(anew && j.Kept) // for a worker that may be gone
+			if waits || j.State == batch.JobRunning || !choose(*j) {
 				return false
 			}
-			j.tell(s.cfg.Now(), "", "queued again; it was "+string(j.State))
 			if anew {
 				j.Run = ""
 				j.Worker = ""
 				j.Result = nil
+				j.Letters = nil
 				large, j.Large = j.Large, ""
 				patch, j.Patch = j.Patch, ""
 			}
-			j.State = batch.JobQueued
-			j.Parked = ""
-			j.Ended = time.Time{}
-			j.Dead = false
-			j.Lost = 0
-			j.Settled = ""
-			j.Message++
+			j.requeue(s.cfg.Now())
 			return true
 		})
 		if err != nil {
@@ -268,6 +272,23 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 		}
 	}
 	return n, s.enqueue(ctx, id)
+}
+
+// Decide puts a job that stands parked as it was read into the queue again, with a letter
+// for its run; false where it does not stand so any more.
+func (s *Store) Decide(ctx context.Context, id string, j Job, letter json.RawMessage) (bool, error) {
+	_, changed, err := s.change(ctx, jobKey(id, j.Place), func(now *Job) bool {
+		if now.State != batch.JobParked || now.Run != j.Run || now.Message != j.Message {
+			return false
+		}
+		now.Letters = append(now.Letters, letter)
+		now.requeue(s.cfg.Now())
+		return true
+	})
+	if err != nil || !changed {
+		return false, err
+	}
+	return true, s.enqueue(ctx, id)
 }
 
 // Cancel ends the jobs of a batch that have not ended, and that choose picks, for

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -24,8 +25,10 @@ type Worker struct {
 	newRun    func() plan.RunID
 	drain     bool
 
-	wake chan struct{} // there may be new work
-	end  func()        // stops listening for it
+	wake  chan struct{} // there may be new work
+	end   func()        // stops listening for it
+	turn  chan struct{} // holds a value while one asks for a job, on behalf of all
+	lanes openLanes     // of who has the turn
 
 	mu   sync.Mutex
 	held map[string]*lease // by the job's id as given out
@@ -57,6 +60,7 @@ func (s *Store) NewWorker(cfg WorkerConfig) (*Worker, error) {
 		newRun:    cfg.NewRun,
 		drain:     cfg.Drain,
 		wake:      make(chan struct{}, 1),
+		turn:      make(chan struct{}, 1),
 		held:      map[string]*lease{},
 	}
 	sub, err := s.conn.Subscribe(wakeSubject, func(*natsgo.Msg) {
@@ -83,42 +87,50 @@ func (w *Worker) Close() {
 	}
 }
 
-// Claim implements [batch.Queue].
+// Claim implements [batch.Queue]. Of those that wait for a job of this worker, one asks
+// the queue at a time; while there is none, ever more seldom.
 func (w *Worker) Claim(ctx context.Context) (batch.Claimed, bool, error) {
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return batch.Claimed{}, false, context.Cause(ctx)
+	}
+	defer func() { <-w.turn }()
+	pause, fresh := defaultPoll, false
 	for {
-		claimed, ok, err := w.tryClaim(ctx)
+		claimed, ok, err := w.tryClaim(ctx, fresh)
 		switch {
 		case ctx.Err() != nil:
 			return batch.Claimed{}, false, context.Cause(ctx)
 		case ok:
 			return claimed, true, nil
-		case err == nil && w.drain:
+		case err == nil && w.drain && fresh:
 			return batch.Claimed{}, false, nil
+		case err == nil && w.drain:
+			fresh = true // there may be a lane that was not there when they were listed
+			continue
 		}
-		timer := time.NewTimer(defaultPoll) // a queue that cannot be reached is tried again, too
+		fresh = err != nil
+		timer := time.NewTimer(pause - rand.N(pause/4)) // not all workers at the same moment
 		select {
 		case <-w.wake:
+			fresh = true
+			pause = defaultPoll
 		case <-timer.C:
+			pause = min(2*pause, max(w.store.cfg.Lease/6, defaultPoll))
 		case <-ctx.Done():
 		}
 		timer.Stop()
 	}
 }
 
-// tryClaim takes the first job there is, of the highest priority.
-func (w *Worker) tryClaim(ctx context.Context) (batch.Claimed, bool, error) {
-	lanes, err := w.store.lanes(ctx)
-	if err != nil {
+// tryClaim takes the first job there is, of the highest priority. Fresh has it look which
+// lanes there are.
+func (w *Worker) tryClaim(ctx context.Context, fresh bool) (batch.Claimed, bool, error) {
+	if err := w.lanes.read(ctx, w, fresh); err != nil {
 		return batch.Claimed{}, false, err
 	}
-	for _, l := range lanes {
-		if !l.openTo(w.providers) {
-			continue
-		}
-		consumer, err := w.store.stream.Consumer(ctx, l.consumer())
-		if err != nil {
-			return batch.Claimed{}, false, fmt.Errorf("take a job: %w", err)
-		}
+	for _, consumer := range w.lanes.open {
 		for {
 			msg, err := next(consumer)
 			if err != nil {
@@ -231,6 +243,7 @@ func (w *Worker) lease(j *Job, seq uint64) bool {
 		j.Started = now
 	}
 	j.State = batch.JobRunning
+	j.Kept = false
 	j.Worker = w.name
 	j.Lease = &Lease{
 		ID:     string(w.newRun()),

@@ -9,10 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/plan-engine/plan/batch"
 )
 
 // lane is what jobs have in common that the same workers may take, and as urgently.
@@ -20,38 +19,57 @@ import (
 type lane struct {
 	priority int
 	needs    string // the providers, sorted, with commas
+	worker   string // the only one that may take from it; "" for all
 }
 
-func laneOf(e batch.Entry) lane { return lane{e.Priority, strings.Join(e.Needs, ",")} }
+func laneOf(j Job) lane {
+	l := lane{priority: j.Priority, needs: strings.Join(j.Needs, ",")}
+	if j.Kept {
+		l.worker = j.Worker
+	}
+	return l
+}
 
-// subject has the needs in hex: names of providers may have dots.
+// subject has names in hex: those of providers and workers may have dots.
 func (l lane) subject() string {
-	if l.needs == "" {
-		return fmt.Sprint(workSubject, l.priority)
+	parts := l.parts()
+	if len(parts) > 1 && parts[1] == "" {
+		parts[1] = "-" // a subject has no empty part
 	}
-	return fmt.Sprintf("%s%d.%x", workSubject, l.priority, l.needs)
+	return workSubject + strings.Join(parts, ".")
 }
 
-func (l lane) consumer() string {
-	if l.needs == "" {
-		return fmt.Sprint("p", l.priority)
+func (l lane) consumer() string { return "p" + strings.Join(l.parts(), "_") }
+
+func (l lane) parts() []string {
+	parts := []string{strconv.Itoa(l.priority)}
+	if l.needs != "" || l.worker != "" {
+		parts = append(parts, hex.EncodeToString([]byte(l.needs)))
 	}
-	return fmt.Sprintf("p%d_%x", l.priority, l.needs)
+	if l.worker != "" {
+		parts = append(parts, hex.EncodeToString([]byte(l.worker)))
+	}
+	return parts
 }
 
 // readLane reads the name of a consumer; false where it is no lane's.
 func readLane(consumer string) (l lane, ok bool) {
-	priority, needs, _ := strings.Cut(strings.TrimPrefix(consumer, "p"), "_")
+	priority, rest, _ := strings.Cut(strings.TrimPrefix(consumer, "p"), "_")
+	needs, worker, _ := strings.Cut(rest, "_")
 	names, err := hex.DecodeString(needs)
-	l.needs = string(names)
+	of, werr := hex.DecodeString(worker)
+	l.needs, l.worker = string(names), string(of)
 	if err == nil {
 		l.priority, err = strconv.Atoi(priority)
 	}
-	return l, err == nil
+	return l, errors.Join(err, werr) == nil
 }
 
 // openTo says that a worker that has some providers may take from the lane.
-func (l lane) openTo(providers []string) bool {
+func (l lane) openTo(worker string, providers []string) bool {
+	if l.worker != "" && l.worker != worker {
+		return false
+	}
 	for need := range strings.SplitSeq(l.needs, ",") {
 		if need != "" && !slices.Contains(providers, need) {
 			return false
@@ -71,12 +89,58 @@ func (s *Store) lanes(ctx context.Context) ([]lane, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b lane) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(len(b.needs), len(a.needs)))
+		return cmp.Or(
+			cmp.Compare(b.priority, a.priority),
+			cmp.Compare(len(b.worker), len(a.worker)),
+			cmp.Compare(len(b.needs), len(a.needs)),
+		)
 	})
 	if err := names.Err(); err != nil {
 		return nil, fmt.Errorf("look for work: %w", err)
 	}
 	return out, nil
+}
+
+// laneAge is for how long a worker trusts what it knows of lanes, where it is not woken.
+const laneAge = 10 * time.Second
+
+// openLanes are the consumers of the lanes that a worker may take from, the most urgent
+// first. To ask for them with each job would be most of what the queue is asked.
+type openLanes struct {
+	open []jetstream.Consumer
+	at   time.Time // when they were read
+}
+
+// read reads the lanes where they are not known well enough.
+func (o *openLanes) read(ctx context.Context, w *Worker, fresh bool) error {
+	now := w.store.cfg.Now()
+	if age := now.Sub(o.at); !fresh && age >= 0 && age < laneAge {
+		return nil
+	}
+	all, err := w.store.lanes(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]jetstream.Consumer{}
+	for _, c := range o.open {
+		known[c.CachedInfo().Name] = c
+	}
+	var open []jetstream.Consumer
+	for _, l := range all {
+		if !l.openTo(w.name, w.providers) {
+			continue
+		}
+		c := known[l.consumer()]
+		if c == nil {
+			if c, err = w.store.stream.Consumer(ctx, l.consumer()); err != nil {
+				return fmt.Errorf("take a job: %w", err)
+			}
+		}
+		open = append(open, c)
+	}
+	o.open = open
+	o.at = now
+	return nil
 }
 
 // addConsumer makes the consumer of a lane, from which all workers take that may.

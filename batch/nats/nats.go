@@ -36,6 +36,7 @@ const (
 	resultBucket  = "plan_results"
 	defaultLease  = 30 * time.Second
 	defaultPoll   = time.Second
+	pingInterval  = 10 * time.Second
 	maxDeliveries = 5
 	maxStory      = 20
 	maxResult     = 256 << 10 // bytes of a result in its job's record
@@ -90,6 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	options := []natsgo.Option{
 		natsgo.Name(cfg.Name),
 		natsgo.MaxReconnects(-1),
+		natsgo.PingInterval(pingInterval), // else a cut of the network is found out after minutes
 		natsgo.ReconnectWait(defaultPoll),
 	}
 	if cfg.Token != "" {
@@ -128,39 +130,6 @@ func withoutToken(url string) string {
 // Close ends the connection. What is leased is given to others once its lease ends.
 func (s *Store) Close() { s.conn.Close() }
 
-func (s *Store) prepare(ctx context.Context) (err error) {
-	if s.js, err = jetstream.New(s.conn); err != nil {
-		return err //nolint:wrapcheck // Open says what was done
-	}
-	s.stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name:      workStream,
-		Subjects:  []string{workSubject + ">"},
-		Retention: jetstream.WorkQueuePolicy,
-		Storage:   jetstream.FileStorage,
-	})
-	if err != nil {
-		return err //nolint:wrapcheck // Open says what was done
-	}
-	if s.batches, err = s.bucket(ctx, batchBucket); err != nil {
-		return err
-	}
-	if s.jobs, err = s.bucket(ctx, jobBucket); err != nil {
-		return err
-	}
-	s.results, err = s.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
-		Bucket:  resultBucket,
-		Storage: jetstream.FileStorage,
-	})
-	return err //nolint:wrapcheck // Open says what was done
-}
-
-func (s *Store) bucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
-	return s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{ //nolint:wrapcheck // Open says what was done
-		Bucket:  name,
-		Storage: jetstream.FileStorage,
-	})
-}
-
 // Batch is a batch as the queue keeps it.
 type Batch struct {
 	ID       string          `json:"id"`
@@ -188,6 +157,17 @@ type Job struct {
 
 	// Patch names the object that has the change. See [Store.Patch].
 	Patch string `json:"patch,omitempty"`
+
+	// Published is how far the change was published, and Publisher who has claimed to.
+	Published json.RawMessage `json:"published,omitempty"`
+	Publisher string          `json:"publisher,omitempty"`
+
+	// Letters are what people decided about what the run was parked with. It reads them
+	// when it goes on.
+	Letters []json.RawMessage `json:"letters,omitempty"`
+
+	// Kept says that the job goes on where its run is: Worker alone may take it.
+	Kept bool `json:"kept,omitempty"`
 
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
@@ -222,6 +202,19 @@ type Note struct {
 // final says that nothing is left to do about the job, unless it is asked for again.
 func (j *Job) final() bool {
 	return j.State == batch.JobDone || j.State == batch.JobFailed || j.State == batch.JobCancelled
+}
+
+// requeue makes the job one that is to be given out again, by a message of its own.
+func (j *Job) requeue(now time.Time) {
+	j.tell(now, "", "queued again; it was "+string(j.State))
+	j.State = batch.JobQueued
+	j.Parked = ""
+	j.Ended = time.Time{}
+	j.Dead = false
+	j.Lost = 0
+	j.Settled = ""
+	j.Kept = j.Run != ""
+	j.Message++
 }
 
 func (j *Job) tell(now time.Time, worker, what string) {

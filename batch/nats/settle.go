@@ -33,6 +33,7 @@ func (w *Worker) RecordResult(ctx context.Context, id string, state batch.JobSta
 	defer l.mu.Unlock()
 	if back {
 		_ = l.msg.Nak() // else its lease ends by itself
+		_ = w.store.conn.Publish(wakeSubject, nil)
 		return nil
 	}
 	_ = l.msg.Ack() // one that comes again is found to be done with
@@ -109,6 +110,9 @@ func (w *Worker) trySettle(
 			j.tell(now, w.name, "gave the job back")
 		case j.final():
 			j.Ended = now
+		}
+		if !back {
+			j.Letters = nil // its run has read them
 		}
 		return true
 	})

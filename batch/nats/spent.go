@@ -70,6 +70,7 @@ func (s *Store) EnableCounters(ctx context.Context) error {
 		Subjects:          []string{spentSubject + ">"},
 		Storage:           jetstream.FileStorage,
 		MaxMsgsPerSubject: 1,
+		Replicas:          s.stream.CachedInfo().Config.Replicas,
 		AllowMsgCounter:   true,
 	})
 	if err != nil {

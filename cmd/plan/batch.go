@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan/cmd/plan/command"
 	"github.com/plan-engine/plan/cmd/plan/machines"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
 )
 
@@ -25,7 +26,7 @@ process, "plan batch resume" goes on where each job stood.`,
 	}
 	cmd.AddCommand(
 		a.batchRunCommand(),
-		a.batchResumeCommand(),
+		a.machines().Resume(a.batchResumeCommand()),
 		a.batchContinueCommand(),
 		a.machines().Retry(a.batchRetryCommand()),
 		a.machines().Cancel(a.batchCancelCommand()),
@@ -239,7 +240,10 @@ func (a *app) batchDecideCommand(use, short string, approve bool) *cobra.Command
 		Use:   use + " [BATCH]",
 		Short: short,
 		Long: `The plan of a batch that was started with --shared-plan waits for this. See it
-with "plan show RUN --plan"; after this, "plan batch resume" goes on.`,
+with "plan show RUN --plan"; after this, "plan batch resume" goes on.
+
+With --queue it is about the plan, or the call, that one job of the batch waits with;
+see it with --show. The job is queued again, and goes on.`,
 		Example: example,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -256,5 +260,9 @@ with "plan show RUN --plan"; after this, "plan batch resume" goes on.`,
 		},
 	}
 	flags.registerForPlan(cmd)
-	return cmd
+	return a.machines().Decide(
+		cmd,
+		func() (host.Decision, error) { return flags.decision(a, nil) },
+		func(call plan.WaitingCall) { render.WriteCall(a.forPeople(), call) },
+	)
 }

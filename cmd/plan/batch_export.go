@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/machines"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
@@ -85,6 +86,7 @@ func (a *app) showExported(all []batches.Exported, err error) error {
 func (a *app) batchPublishCommand() *cobra.Command {
 	var how batches.Publish
 	var interval time.Duration
+	var publish func(cmd *cobra.Command, prefix string, do machines.Publisher) error
 	cmd := &cobra.Command{
 		Use:   "publish [BATCH]",
 		Short: "Hand the changes of the approved jobs to others, with a command of yours",
@@ -108,18 +110,24 @@ were before the work.
 That a job is being published is on disk before its command starts. A job is
 published once: one that failed, or whose command was cut off so that nobody
 knows what came of it, is shown and left alone without --retry. After a failure
-the others wait for the next time, unless --keep-going is given.`,
+the others wait for the next time, unless --keep-going is given.
+
+With --queue the changes come from the queue, and the repositories are cloned into
+this home with your own credentials. A job is published once from all machines.`,
 		Example: `  plan batch publish --dry-run
   plan batch publish 01JX --publish 'git push -q origin "$PLAN_BRANCH" &&
     gh pr create --head "$PLAN_BRANCH" --base "$PLAN_BASE" --title "$PLAN_TITLE" --body-file "$PLAN_BODY_FILE"'
   plan batch publish 01JX --retry --interval 30s`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("interval") {
-				how.Interval = &interval
-			}
-			return a.publish(cmd, strings.Join(args, ""), how)
+			return publish(cmd, strings.Join(args, ""), a.batches().Publish)
 		},
+	}
+	publish = func(cmd *cobra.Command, prefix string, do machines.Publisher) error {
+		if cmd.Flags().Changed("interval") {
+			how.Interval = &interval
+		}
+		return a.publish(cmd, prefix, how, do)
 	}
 	publishFlags(cmd, &how)
 	fl := cmd.Flags()
@@ -127,11 +135,11 @@ the others wait for the next time, unless --keep-going is given.`,
 		"(default: publish_interval in your config.toml, else 2s)")
 	fl.BoolVar(&how.KeepGoing, "keep-going", false, "go on with the other jobs after a failure")
 	fl.StringSliceVar(&how.Only, "only", nil, "only the jobs of these `ID`s (repeatable, or with commas)")
-	return cmd
+	return a.machines().Publish(cmd, func(prefix string, do machines.Publisher) error { return publish(cmd, prefix, do) })
 }
 
 // publish publishes what is left of a batch to publish, and shows each job.
-func (a *app) publish(cmd *cobra.Command, prefix string, how batches.Publish) error {
+func (a *app) publish(cmd *cobra.Command, prefix string, how batches.Publish, do machines.Publisher) error {
 	ctx, release := a.interruptible(cmd.Context())
 	defer release()
 	if a.interactive() {
@@ -142,7 +150,7 @@ func (a *app) publish(cmd *cobra.Command, prefix string, how batches.Publish) er
 			_ = render.JobPublished(a.out, p) // what is published is on disk
 		}
 	}
-	all, err := a.batches().Publish(ctx, prefix, how)
+	all, err := do(ctx, prefix, how)
 	if errors.Is(err, batches.ErrPublishInterrupted) {
 		err = &exit{code: plan.ExitInterrupted, err: err}
 	}

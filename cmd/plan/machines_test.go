@@ -1,19 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/plan-engine/plan/batch"
-	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
 )
 
@@ -21,45 +18,10 @@ import (
 // two others, and reported from the first. What serves the queue is killed meanwhile.
 func TestAQueueAndItsWorkers(t *testing.T) {
 	t.Parallel()
-	w := hosttest.New(t)
-	dir, repo, model := w.Dir, w.Repo, w.Model
-	tokenFile := ""
-	start := func(home string, args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), program(t), append([]string{"-C", dir}, args...)...)
-		cmd.Env = append(slices.Clip(w.Config.Environ), "PLAN_HOME="+filepath.Join(dir, home), "PLAN_QUEUE_TOKEN=")
-		if home != "home" { // that which serves the queue knows its token
-			cmd.Env = append(cmd.Env, "PLAN_QUEUE_TOKEN_FILE="+tokenFile)
-		}
-		return cmd
-	}
-	var served struct {
-		URL       string
-		TokenFile string `json:"token_file"`
-	}
-	serveAt := func(address string) *exec.Cmd {
-		serve := start("home", "queue", "serve", "--listen", address, "--json")
-		out, err := serve.StdoutPipe()
-		if err == nil {
-			err = serve.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadBytes('\n')
-		if err == nil {
-			err = json.Unmarshal(line, &served)
-		}
-		if err != nil {
-			t.Fatalf("it says %q: %v", line, err)
-		}
-		return serve
-	}
-	serve := serveAt("127.0.0.1:0")
-	tokenFile = served.TokenFile
-	run := func(home string, args ...string) (string, error) {
-		text, err := start(home, append(args, "--queue", served.URL)...).CombinedOutput()
-		return string(text), err
-	}
+	m := newFleet(t)
+	dir, repo, model := m.dir, m.repo, m.model
+	serve := m.serve("127.0.0.1:0")
+	start, run := m.start, m.run
 	var jobs strings.Builder
 	for i := range 2 {
 		fmt.Fprintf(&jobs, `{"id":"good-%d","repo":"file://%s","request":"Make greet.sh say hello","checks":["sh greet.sh | grep -qx hello"]}`+"\n",
@@ -119,7 +81,7 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = serve.Wait() // it was killed
-	serve = serveAt(strings.TrimPrefix(served.URL, "nats://"))
+	serve = m.serve(strings.TrimPrefix(m.url, "nats://"))
 	told := ""
 	for range 2 {
 		d := <-both
@@ -135,7 +97,7 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 	if !strings.Contains(told, "of 1 tokens") {
 		t.Errorf("no budget was reached:\n%s", told)
 	}
-	report := readReport(t, start("home", "batch", "report", id, "--json", "--queue", served.URL))
+	report := readReport(t, start("home", "batch", "report", id, "--json", "--queue", m.url))
 	for i, want := range []string{"", "", "waits for a worker that has a key for nowhere", "none of those that the worker takes"} {
 		j := report.Jobs[i]
 		switch {
@@ -149,11 +111,11 @@ func TestAQueueAndItsWorkers(t *testing.T) {
 		t.Errorf("%s %v", text, err)
 	}
 	gittest.Git(t, repo, "apply", "--3way", filepath.Join(dir, "out", "good-0.patch"))
-	token, err := os.ReadFile(served.TokenFile)
+	token, err := os.ReadFile(m.tokenFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inURL := strings.Replace(served.URL, "://", "://"+strings.TrimSpace(string(token))+"@", 1)
+	inURL := strings.Replace(m.url, "://", "://"+strings.TrimSpace(string(token))+"@", 1)
 	out, _ := start("other", "batch", "status", id, "--queue", inURL).CombinedOutput() // not all are approved
 	if text := string(out); !strings.Contains(text, "far") || !strings.Contains(text, "list of processes") {
 		t.Errorf("with the token in the URL, status says %s", text)

@@ -24,11 +24,15 @@ type served struct {
 // startServing starts the program with a home and a model.
 func startServing(t *testing.T, repo string, environ []string) *served {
 	t.Helper()
-	s := &served{
-		t:   t,
-		cmd: exec.CommandContext(t.Context(), program(t), "-C", repo, "serve", "--json", "--check", "sh greet.sh | grep -qx hello"),
-	}
-	s.cmd.Env = environ
+	cmd := exec.CommandContext(t.Context(), program(t), "-C", repo, "serve", "--json", "--check", "sh greet.sh | grep -qx hello")
+	cmd.Env = environ
+	return beginServing(t, cmd)
+}
+
+// beginServing starts a command that serves, and reads where.
+func beginServing(t *testing.T, cmd *exec.Cmd) *served {
+	t.Helper()
+	s := &served{t: t, cmd: cmd}
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan/cmd/plan/machines"
 	"github.com/plan-engine/plan/face/tui"
 )
 
@@ -37,16 +38,26 @@ func (a *app) onTerminalOf(cfg tui.Config) tui.Config {
 }
 
 func (a *app) watchCommand() *cobra.Command {
-	return &cobra.Command{
+	var queue string
+	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "See all that goes on and waits, and answer it",
 		Long: `Watch shows the runs and batches of all repositories that go on, wait for you or
 are parked. Enter opens a run, where what waits is decided; leaving it changes
-nothing about it. Where there is no terminal, plan list tells the same.`,
-		Example: `  plan watch`,
-		Args:    cobra.NoArgs,
+nothing about it. With --queue the batches there are shown, too. Where there is no
+terminal, plan list tells the same.`,
+		Example: `  plan watch
+  plan watch --queue nats://127.0.0.1:4222`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.session(cmd, tui.Config{Watch: true})
+			q, end, err := a.machines().Open(cmd.Context(), queue)
+			if err != nil {
+				return err
+			}
+			defer end()
+			return a.session(cmd, tui.Config{Watch: true, Queue: q})
 		},
 	}
+	machines.AddFlag(cmd, &queue)
+	return cmd
 }

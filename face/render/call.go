@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/batches"
 )
 
 // WriteCall says what a call that waits for a person would do, and why it is
@@ -33,6 +34,22 @@ func WaitingCalls(w io.Writer, run plan.RunID, waiting []plan.WaitingCall) error
 			return err
 		}
 		WriteCall(w, c)
+	}
+	return nil
+}
+
+// WaitingJobs writes what jobs of a batch wait for a yes to.
+func WaitingJobs(w io.Writer, jobs []batches.WaitingJob) error {
+	if len(jobs) == 0 {
+		return writef(w, "no job waits for a decision\n")
+	}
+	for _, j := range jobs {
+		if err := writef(w, "job %s, ", SafeLine(j.Job)); err != nil {
+			return err
+		}
+		if err := WaitingCalls(w, j.Run, j.Calls); err != nil {
+			return err
+		}
 	}
 	return nil
 }

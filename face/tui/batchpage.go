@@ -43,7 +43,7 @@ func (m *model) loadBatch() tea.Cmd {
 	m.reads++
 	id, nth := m.batch.id, m.reads
 	return func() tea.Msg {
-		all, err := batches.New(m.Host).Show(m.ctx, id)
+		all, err := m.batches().Show(m.ctx, id)
 		return batchMsg{nth: nth, all: all, err: err}
 	}
 }
@@ -269,5 +269,14 @@ func (m *model) openJob() tea.Cmd {
 		m.say("Job " + j.ID + " has not begun.")
 		return nil
 	}
+	if j.Worker != "" {
+		m.say("Run " + string(j.Run) + " is with worker " + clean(j.Worker) + ", whose home has what it does.")
+		return nil
+	}
 	return m.openRun(j.Run)
+}
+
+// batches are those of the home, and those of the queue that is watched.
+func (m *model) batches() batches.Everywhere {
+	return batches.Everywhere{Home: batches.New(m.Host), Queue: m.Queue}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/tui/draw"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
 )
 
 // Config is the world as a session sees it.
@@ -36,6 +37,8 @@ type Config struct {
 	Kill func()
 	// Suspend stops the process until it is continued, as Ctrl-Z does.
 	Suspend func()
+	// Queue has batches that are seen beside those of the home, nil for none.
+	Queue *batches.Queued
 	// Watch opens the view of all that goes on in the home.
 	Watch bool
 	// Run is opened at once, "" for none.

@@ -37,6 +37,11 @@ func (m *model) loadBoard() tea.Cmd {
 	nth := m.reads
 	return func() tea.Msg {
 		board, err := m.Host.Board(m.ctx, mostBoard)
+		if err == nil && m.Queue != nil {
+			var queued []memory.Batch
+			queued, err = m.Queue.Open(m.ctx, mostBoard-len(board.Batches))
+			board.Batches = append(board.Batches, queued...)
+		}
 		return boardMsg{nth: nth, board: board, err: err}
 	}
 }
@@ -45,7 +50,8 @@ func (m *model) loadBoard() tea.Cmd {
 func (m *model) boarded(msg boardMsg) tea.Cmd {
 	if msg.err != nil {
 		m.fail(msg.err)
-	} else {
+	}
+	if msg.err == nil || m.Queue != nil { // what the home has is there without the queue, too
 		m.watch.board = msg.board
 	}
 	m.watch.loaded = true

@@ -22,6 +22,7 @@ import (
 	"github.com/plan-engine/plan/face/web/watch"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/background"
+	"github.com/plan-engine/plan/host/batches"
 )
 
 // Options say where a server listens, and how its runs are driven.
@@ -38,6 +39,9 @@ type Options struct {
 
 	// Run holds for every run that is begun or gone on with.
 	Run host.Options
+
+	// Queue has batches that are shown beside those of the home. Default: none.
+	Queue *batches.Queued
 
 	// Concurrency is how many runs are driven at the same time. Default: 4.
 	Concurrency int
@@ -127,6 +131,7 @@ func newServer(ctx context.Context, h *host.Host, o Options, repos []string, log
 		Host:    h,
 		Options: o.Run,
 		Repos:   repos,
+		Queue:   o.Queue,
 		See:     s.see,
 		Runs: background.New(ctx, h, background.Config{
 			Most:  o.Concurrency,

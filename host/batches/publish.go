@@ -20,7 +20,9 @@ const (
 	publishInterval = 2 * time.Second  // between two commands, where the settings name none
 	publishTimeout  = 10 * time.Minute // for one command
 	maxPublishShown = 4 << 10          // bytes of its output that are kept
-	publishLock     = "publish-"       // begins the name of the lock that a publisher of a batch holds
+	// publishedElsewhere is why a job is left alone that another process is at.
+	publishedElsewhere = "by another process just now"
+	publishLock        = "publish-" // begins the name of the lock that a publisher of a batch holds
 )
 
 // Publish says how the changes of a batch are handed to others.
@@ -97,7 +99,24 @@ func (b *Batches) Publish(ctx context.Context, prefix string, p Publish) ([]Publ
 	jobs = slices.DeleteFunc(jobs, func(j memory.Job) bool {
 		return j.State != memory.JobDone || len(p.Only) > 0 && !slices.Contains(p.Only, j.ID)
 	})
-	return b.publishEach(ctx, db, jobs, p, interval)
+	return publishEach(ctx, jobs, p, interval, func(j memory.Job) (toPublish, error) {
+		line, run, err := b.publishable(ctx, j, p)
+		look := toPublish{line: line}
+		if run != nil {
+			look.publish = func(ctx context.Context) (*batch.Publication, error) { return b.publishJob(ctx, db, j, run, p) }
+		}
+		return look, err
+	})
+}
+
+// toPublish is a job as it is looked at before it is published.
+type toPublish struct {
+	line Published
+
+	// publish hands it to others, and keeps that it does; nil where nothing is to be done.
+	// It returns nil where another process was faster. An error means that what was done
+	// could not be kept.
+	publish func(context.Context) (*batch.Publication, error)
 }
 
 // completePublish takes what was left open from the user's own settings.
@@ -124,29 +143,33 @@ func (b *Batches) completePublish(p *Publish) (interval time.Duration, err error
 }
 
 // publishEach goes through the jobs in their order.
-func (b *Batches) publishEach(
+func publishEach[J any](
 	ctx context.Context,
-	db *memory.DB,
-	jobs []memory.Job,
+	jobs []J,
 	p Publish,
 	interval time.Duration,
+	look func(J) (toPublish, error),
 ) ([]Published, error) {
 	out := []Published{}
 	began := false
 	trouble := 0
 	for _, j := range jobs {
-		line, run, err := b.publishable(ctx, j, p)
+		seen, err := look(j)
 		if err != nil {
 			return out, err
 		}
-		if run != nil {
+		line, due := seen.line, seen.publish != nil
+		if due {
 			if began && !pause(ctx, interval) {
 				return out, ErrPublishInterrupted
 			}
 			began = true
-			line.Publication, err = b.publishJob(context.WithoutCancel(ctx), db, j, run, p)
+			line.Publication, err = seen.publish(context.WithoutCancel(ctx))
 			if err != nil {
-				return out, fmt.Errorf("job %s: %w", j.ID, err)
+				return out, fmt.Errorf("job %s: %w", line.Job, err)
+			}
+			if line.Publication == nil {
+				line.Skipped = publishedElsewhere
 			}
 		}
 		out = append(out, line)
@@ -156,7 +179,7 @@ func (b *Batches) publishEach(
 		if line.Problem() != "" {
 			trouble++
 		}
-		if run != nil && line.Problem() != "" && !p.KeepGoing {
+		if due && line.Problem() != "" && !p.KeepGoing {
 			break
 		}
 	}

@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/memory"
 )
 
 // Queued are the batches of a queue that workers on other machines take jobs from.
@@ -93,6 +95,37 @@ func (q *Queued) List(ctx context.Context) ([]Batch, error) {
 	return out, err
 }
 
+// queueAnswer bounds how long a list that is looked at waits for the queue.
+const queueAnswer = 5 * time.Second
+
+// Open lists batches that have jobs left to do, newest first and at most so many, as a
+// home lists its own.
+func (q *Queued) Open(ctx context.Context, most int) ([]memory.Batch, error) {
+	ctx, cancel := context.WithTimeout(ctx, queueAnswer)
+	defer cancel()
+	all, err := q.List(ctx)
+	var out []memory.Batch
+	for _, b := range all {
+		if b.State == Done || len(out) >= most {
+			continue
+		}
+		counts := map[memory.JobState]int{}
+		for state, n := range b.Counts {
+			counts[memory.JobState(state)] = n
+		}
+		out = append(out, memory.Batch{
+			ID:      b.ID,
+			Name:    b.Name,
+			Jobs:    counts,
+			Created: b.Created,
+			Updated: b.Updated,
+			CostUSD: b.CostUSD,
+			Tokens:  b.Tokens,
+		})
+	}
+	return out, err
+}
+
 // Show says how a batch and its jobs stand.
 func (q *Queued) Show(ctx context.Context, prefix string) (Standing, error) {
 	b, err := q.store.Batch(ctx, prefix)
@@ -145,9 +178,13 @@ func (q *Queued) standing(ctx context.Context, b nats.Batch) (Standing, []batch.
 		}
 		stored.Result = result
 		j, report, err := readQueued(b.ID, stored)
+		if err == nil {
+			j.Published, err = q.publicationOf(ctx, stored)
+		}
 		if err != nil {
 			return s, nil, err
 		}
+		report.Published = j.Published
 		s.Counts[j.State]++
 		s.CostUSD += report.CostUSD
 		s.Tokens += report.Tokens
@@ -183,6 +220,7 @@ func readQueued(of string, stored nats.Job) (Job, batch.JobReport, error) {
 		ID:      stored.ID,
 		State:   stored.State,
 		Run:     stored.Run,
+		Worker:  stored.Worker,
 		Repo:    spec.Repo,
 		Ref:     spec.Ref,
 		Branch:  branchOf(of, stored.ID),
@@ -192,6 +230,9 @@ func readQueued(of string, stored nats.Job) (Job, batch.JobReport, error) {
 	if n := len(stored.Story); n > 0 && j.State != batch.JobDone {
 		last := stored.Story[n-1]
 		j.Why = cmp.Or(j.Why, last.Worker+" "+last.What)
+	}
+	if j.State == batch.JobQueued && stored.Kept {
+		j.Why = "goes on with worker " + stored.Worker + ", which has its run"
 	}
 	if j.State == batch.JobQueued && len(stored.Needs) > 0 && j.Why == "" {
 		j.Why = "waits for a worker that has a key for " + strings.Join(stored.Needs, " and ")
@@ -218,89 +259,29 @@ func readQueued(of string, stored nats.Job) (Job, batch.JobReport, error) {
 	}, nil
 }
 
-// Cancel ends the jobs of a batch that have not ended, or those that are named, for
-// good. Workers are told within a third of a lease.
-func (q *Queued) Cancel(ctx context.Context, prefix string, only []string) (id string, n int, err error) {
-	b, err := q.store.Batch(ctx, prefix)
-	if err != nil {
-		return "", 0, err
-	}
-	n, err = q.store.Cancel(ctx, b.ID, named(only))
-	return b.ID, n, err
-}
-
-// Retry puts jobs that have failed into the queue again, to begin anew, or those that
-// are named, also where they were cancelled or wait parked. With a budget that is
-// raised, jobs go on, too, that a limit had parked.
-func (q *Queued) Retry(
-	ctx context.Context,
-	prefix string,
-	only []string,
-	raise Settings,
-) (id string, n int, err error) {
-	b, err := q.store.Batch(ctx, prefix)
-	if err != nil {
-		return "", 0, err
-	}
-	raised, err := q.raise(ctx, b, raise)
-	if err != nil {
-		return "", 0, err
-	}
-	chosen := named(only)
-	if raised {
-		n, err = q.store.Requeue(ctx, b.ID, false, func(j nats.Job) bool {
-			return chosen(j) && j.State == batch.JobParked && j.Parked == plan.ParkLimit
-		})
-		if err != nil {
-			return "", 0, err
+// requireQueued refuses the name of a job that a batch does not have.
+func requireQueued(of string, jobs []nats.Job, names []string) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(jobs, func(j nats.Job) bool { return j.ID == name }) {
+			return hint.Usage("batch %s has no job %q", of, name)
 		}
 	}
-	more, err := q.store.Requeue(ctx, b.ID, true, func(j nats.Job) bool {
-		return chosen(j) && (j.State == batch.JobFailed || len(only) > 0 && j.State != batch.JobDone)
-	})
-	return b.ID, n + more, err
+	return nil
 }
 
-// raise changes the budget of a batch that has one. What was used before was counted
-// for such alone.
-func (q *Queued) raise(ctx context.Context, b nats.Batch, to Settings) (raised bool, err error) {
-	if to.MaxCost == 0 && to.MaxTokens == 0 {
-		return false, nil
+// find finds a batch and its jobs.
+func (q *Queued) find(ctx context.Context, prefix string) (b nats.Batch, jobs []nats.Job, err error) {
+	b, err = q.store.Batch(ctx, prefix)
+	if err == nil {
+		jobs, err = q.store.Jobs(ctx, b.ID)
 	}
-	s, err := settingsIn(b)
-	switch {
-	case err != nil:
-		return false, err
-	case to.MaxCost > 0 && s.MaxCost == 0, to.MaxTokens > 0 && s.MaxTokens == 0:
-		return false, hint.Usage("batch %s was put into the queue without this budget, and what it used was not counted; "+
-			"start another batch with it: plan batch run --new", b.ID)
-	}
-	if to.MaxCost > 0 {
-		s.MaxCost = to.MaxCost
-	}
-	if to.MaxTokens > 0 {
-		s.MaxTokens = to.MaxTokens
-	}
-	settings, err := json.Marshal(s)
-	if err != nil {
-		return false, fmt.Errorf("encode the settings of batch %s: %w", b.ID, err)
-	}
-	return true, q.store.SetSettings(ctx, b.ID, settings)
-}
-
-// named chooses the jobs of some names; none chooses all.
-func named(only []string) func(nats.Job) bool {
-	return func(j nats.Job) bool { return len(only) == 0 || slices.Contains(only, j.ID) }
+	return b, jobs, err
 }
 
 // ExportPatches writes the change of each approved job as a patch file into a
 // directory, with every of each job that has one, as [Batches.ExportPatches] does.
 func (q *Queued) ExportPatches(ctx context.Context, prefix, dir string, every bool) ([]Exported, error) {
-	b, err := q.store.Batch(ctx, prefix)
-	if err != nil {
-		return nil, err
-	}
-	jobs, err := q.store.Jobs(ctx, b.ID)
+	_, jobs, err := q.find(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -333,12 +314,16 @@ func (q *Queued) writePatch(ctx context.Context, dir string, j nats.Job) (path s
 	}
 	patch, kept, err := q.store.Patch(ctx, j)
 	if err == nil && !kept {
-		err = fmt.Errorf("its change is not in the queue, because it is over %d MiB or could not be read; it is with %s, "+
-			"where `plan diff %s` shows it", maxPatch>>20, j.Worker, j.Run)
+		err = notKept(j)
 	}
 	if err != nil {
 		return "", err
 	}
 	path = filepath.Join(dir, j.ID+".patch")
 	return path, durable.Replace(path, patch, 0o644)
+}
+
+func notKept(j nats.Job) error {
+	return fmt.Errorf("its change is not in the queue, because it is over %d MiB or could not be read; it is with %s, "+
+		"where `plan diff %s` shows it", maxPatch>>20, j.Worker, j.Run)
 }

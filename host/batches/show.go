@@ -57,6 +57,7 @@ type Job struct {
 	ID      string         `json:"id"`
 	State   batch.JobState `json:"state"`
 	Run     plan.RunID     `json:"run,omitempty"`
+	Worker  string         `json:"worker,omitempty"` // whose home has the run; "" for this one
 	Repo    string         `json:"repo"`
 	Ref     string         `json:"ref,omitempty"`
 	Branch  string         `json:"branch"`

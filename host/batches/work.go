@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/internal/durable"
@@ -36,6 +37,13 @@ type Work struct {
 type queuedResult struct {
 	batch.Result
 	Report *batch.JobReport `json:"report,omitempty"`
+
+	// Base is the commit that the change is one of, and Message that of its own commit.
+	Base    string `json:"base,omitempty"`
+	Message string `json:"message,omitempty"`
+
+	// Waits are what a parked run waits for a person with.
+	Waits []plan.WaitingCall `json:"waits,omitempty"`
 }
 
 // maxReport bounds what a worker tells of a job, in bytes.
@@ -120,9 +128,13 @@ func (b *Batches) Work(ctx context.Context, store *nats.Store, how Work, o host.
 	})
 	defer inBackground(ctx, func(ctx context.Context) { inboxes.Work(ctx, db) })()
 	budgets := &sharedBudgets{store: store, newID: func() string { return string(b.host.NewRunID()) }}
+	letters := func(job string) []json.RawMessage {
+		held, _ := worker.Held(job) // it has none where the job is lost already
+		return held.Letters
+	}
 	return batch.Run(ctx, batch.Config{
 		Queue: reportingQueue{worker, b, db},
-		Runner: boundedRunner{how.Repos, budgets, &runner{
+		Runner: boundedRunner{how.Repos, budgets, letters, &runner{
 			host:    b.host,
 			db:      db,
 			options: o,
@@ -181,6 +193,7 @@ func (b *Batches) workerName() (string, error) {
 type boundedRunner struct {
 	repos   []string
 	budgets *sharedBudgets
+	letters func(job string) []json.RawMessage
 	*runner
 }
 
@@ -197,6 +210,7 @@ func (r boundedRunner) Run(ctx context.Context, try batch.Try) (batch.Result, er
 	if full := new(batch.BudgetError); errors.As(context.Cause(ctx), &full) {
 		return batch.Result{State: batch.JobParked, Parked: plan.ParkLimit, Why: full.Error()}, nil
 	}
+	r.hear(ctx, try)
 	res, err := r.runner.Run(ctx, try)
 	if full := new(batch.BudgetError); res.State == batch.JobParked && errors.As(context.Cause(ctx), &full) {
 		res.Parked = plan.ParkLimit // and not given to another worker, which would find the same
@@ -303,32 +317,44 @@ func (q reportingQueue) RecordResult(ctx context.Context, id string, state batch
 		var report batch.JobReport
 		if report, err = q.batches.reportJob(ctx, q.db, j); err == nil {
 			res.Report = &report
-			data, err = res.encode()
 		}
+	}
+	if err == nil && state == batch.JobParked && job.Run != "" {
+		res.Waits, err = q.batches.host.Waits(ctx, job.Run)
+		if errors.Is(err, memory.ErrNoRun) {
+			err = nil
+		}
+	}
+	run, patch := q.patch(ctx, job.Run)
+	if run != nil {
+		res.Base = run.Start.Base
+		res.Message = host.CommitMessage(run)
+	}
+	if err == nil {
+		data, err = res.encode()
 	}
 	if err != nil {
 		return fmt.Errorf("report job %s: %w", id, err)
 	}
-	if patch := q.patch(ctx, job.Run); patch != nil && len(patch) <= maxPatch {
+	if patch != nil && len(patch) <= maxPatch {
 		q.Attach(id, patch)
 	}
 	return q.Worker.RecordResult(ctx, id, state, data)
 }
 
-// patch is the change of a run, for `plan batch export --queue`; nil where there is
-// none, or its repository is gone.
-func (q reportingQueue) patch(ctx context.Context, id plan.RunID) []byte {
+// patch is the change of a run; nil where there is none, or its repository is gone.
+func (q reportingQueue) patch(ctx context.Context, id plan.RunID) (*engine.Run, []byte) {
 	run, err := q.batches.host.Load(ctx, id)
 	if err != nil || run.Start == nil {
-		return nil
+		return nil, nil
 	}
 	change, err := q.batches.host.ChangeOf(ctx, run)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	text, err := change.Patch(ctx)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return []byte(text)
+	return run, []byte(text)
 }

@@ -361,26 +361,6 @@ func (p Program) Cancel(cmd *cobra.Command) *cobra.Command {
 	})
 }
 
-// Retry gives `plan batch retry` --queue.
-func (p Program) Retry(cmd *cobra.Command) *cobra.Command {
-	count := []string{"only", "failed", "max-cost", "max-tokens"}
-	return p.at(cmd, count, func(ctx context.Context, q *batches.Queued, args []string) error {
-		var raise batches.Settings
-		only, _ := cmd.Flags().GetStringSlice("only") // it has the flags
-		raise.MaxCost, _ = cmd.Flags().GetFloat64("max-cost")
-		raise.MaxTokens, _ = cmd.Flags().GetInt64("max-tokens")
-		given := cmd.Flags().Changed
-		if given("max-cost") && raise.MaxCost <= 0 || given("max-tokens") && raise.MaxTokens <= 0 {
-			return hint.Usage("--max-cost and --max-tokens give a batch of a queue another budget, more than 0")
-		}
-		id, n, err := q.Retry(ctx, strings.Join(args, ""), only, raise)
-		if err != nil {
-			return err
-		}
-		return p.said(plan.RunID(id), render.Count(n, "job")+" queued again")
-	})
-}
-
 // Export gives `plan batch export` --queue.
 func (p Program) Export(cmd *cobra.Command) *cobra.Command {
 	count := []string{"patches", "branches", "anyway"}

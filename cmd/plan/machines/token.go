@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/host/batches"
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/hint"
 )
@@ -30,6 +31,19 @@ func (p Program) open(ctx context.Context, at string) (*nats.Store, error) {
 		NKeyFile: p.host.Getenv("PLAN_QUEUE_NKEY_FILE"),
 		CAFile:   p.host.Getenv("PLAN_QUEUE_CA_FILE"),
 	})
+}
+
+// Open reaches the queue at a URL, nil for none, until the function that it returns is
+// called.
+func (p Program) Open(ctx context.Context, at string) (q *batches.Queued, end func(), err error) {
+	if at == "" {
+		return nil, func() {}, nil
+	}
+	store, err := p.open(ctx, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	return batches.New(p.host).Queued(store), store.Close, nil
 }
 
 // clientToken is what proves this client to the queue at a URL, "" for what the URL

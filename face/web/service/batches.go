@@ -28,11 +28,13 @@ type Again struct {
 }
 
 // Batches lists the batches, newest first.
-func (w *Service) Batches(ctx context.Context) ([]batches.Batch, error) { return w.batches().List(ctx) }
+func (w *Service) Batches(ctx context.Context) ([]batches.Batch, error) {
+	return w.everywhere().List(ctx)
+}
 
 // Batch says how a batch and its jobs stand.
 func (w *Service) Batch(ctx context.Context, prefix string) (batches.Standing, error) {
-	return w.batches().Show(ctx, prefix)
+	return w.everywhere().Show(ctx, prefix)
 }
 
 // BeginBatch stores a batch and drives it. Its jobs may name allowed repositories alone.
@@ -75,6 +77,14 @@ func (w *Service) BeginBatch(ctx context.Context, n NewBatch) (string, error) {
 
 // ResumeBatch goes on with the jobs of a batch that have not ended.
 func (w *Service) ResumeBatch(ctx context.Context, prefix string) (string, error) {
+	queued, err := w.everywhere().InQueue(ctx, prefix)
+	if err != nil {
+		return "", err
+	}
+	if queued { // workers drive it
+		id, _, err := w.Queue.Resume(ctx, prefix, batches.Settings{})
+		return id, err
+	}
 	id, err := w.batches().Resume(ctx, prefix, nil)
 	if err != nil {
 		return "", err
@@ -84,6 +94,14 @@ func (w *Service) ResumeBatch(ctx context.Context, prefix string) (string, error
 
 // RetryBatch runs jobs again that were not approved.
 func (w *Service) RetryBatch(ctx context.Context, prefix string, a Again) (string, error) {
+	queued, err := w.everywhere().InQueue(ctx, prefix)
+	if err != nil {
+		return "", err
+	}
+	if queued {
+		id, _, err := w.Queue.Retry(ctx, prefix, a.Only, batches.Settings{})
+		return id, err
+	}
 	id, err := w.batches().Retry(ctx, prefix, a.Only, nil)
 	if err != nil {
 		return "", err
@@ -93,6 +111,13 @@ func (w *Service) RetryBatch(ctx context.Context, prefix string, a Again) (strin
 
 // CancelBatch ends jobs of a batch that have not ended, and says how many.
 func (w *Service) CancelBatch(ctx context.Context, prefix string, a Again) (id string, jobs int, err error) {
+	queued, err := w.everywhere().InQueue(ctx, prefix)
+	if err != nil {
+		return "", 0, err
+	}
+	if queued {
+		return w.Queue.Cancel(ctx, prefix, a.Only)
+	}
 	return w.batches().Cancel(ctx, prefix, a.Only)
 }
 

@@ -35,6 +35,9 @@ type Service struct {
 	// Repos are the repositories in which runs may be begun.
 	Repos []string
 
+	// Queue has batches that are seen beside those of the home. Default: none.
+	Queue *batches.Queued
+
 	// See is shown the events of batches that are driven here. Default: none.
 	See func(plan.Event)
 }
@@ -187,6 +190,11 @@ func cutHome(path string) (string, bool) {
 
 // batches are those of the home.
 func (w *Service) batches() *batches.Batches { return batches.New(w.Host) }
+
+// everywhere are those of the home, and those of the queue.
+func (w *Service) everywhere() batches.Everywhere {
+	return batches.Everywhere{Home: w.batches(), Queue: w.Queue}
+}
 
 // find finds the run that is named. One that has just ended here is let go of first: its
 // locks are held for a moment longer.

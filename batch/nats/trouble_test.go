@@ -1,0 +1,285 @@
+package nats_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/batch/nats"
+)
+
+// node begins a server of a cluster, which knows those that are given.
+func node(t *testing.T, name, dir string, port, cluster int, routes []*url.URL) *server.Server {
+	t.Helper()
+	srv, err := server.NewServer(&server.Options{
+		ServerName:    name,
+		Host:          "127.0.0.1",
+		Port:          port,
+		Authorization: "secret",
+		JetStream:     true,
+		StoreDir:      dir,
+		NoSigs:        true,
+		NoLog:         true,
+		Cluster: server.ClusterOpts{
+			Name: "plan",
+			Host: "127.0.0.1",
+			Port: cluster,
+		},
+		Routes: routes,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	if !srv.ReadyForConnections(20 * time.Second) {
+		t.Fatal("a server of the cluster does not serve")
+	}
+	t.Cleanup(func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	})
+	return srv
+}
+
+// freePorts are ports at which nothing listens, as servers of a cluster have to know them
+// of each other before they begin.
+func freePorts(t *testing.T, n int) (ports []int, routes []*url.URL) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() //nolint:errcheck // it only holds the port until all are found
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
+	}
+	return ports, routes
+}
+
+// tally counts how often each job ended with a result that counts.
+type tally struct {
+	mu   sync.Mutex
+	done map[string]int
+}
+
+// work has a worker take jobs until ctx ends.
+func (c *tally) work(ctx context.Context, t *testing.T, w *nats.Worker, each func(batch.Claimed)) {
+	for {
+		got, ok, err := w.Claim(ctx)
+		if err != nil || !ok {
+			return
+		}
+		if each != nil {
+			each(got)
+		}
+		err = w.RecordResult(ctx, got.ID, batch.JobDone, []byte(`{}`))
+		switch {
+		case err == nil:
+			c.mu.Lock()
+			c.done[got.ID]++
+			c.mu.Unlock()
+		case !errors.Is(err, batch.ErrLeaseLost) && ctx.Err() == nil:
+			t.Errorf("%s: %v", got.ID, err)
+		}
+	}
+}
+
+func (c *tally) n() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.done)
+}
+
+// requireOnce makes sure that each job ended once, and that nothing is left of it.
+func (c *tally) requireOnce(t *testing.T, s *nats.Store, n int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, times := range c.done {
+		if times != 1 {
+			t.Errorf("%s ended %d times", id, times)
+		}
+	}
+	jobs, err := s.Jobs(t.Context(), "A")
+	if err != nil || len(jobs) != n {
+		t.Fatalf("%d jobs are left of %d: %v", len(jobs), n, err)
+	}
+	for _, j := range jobs {
+		if j.State != batch.JobDone || j.Lease != nil {
+			t.Errorf("%s is %s", j.ID, j.State)
+		}
+	}
+	within(t, func() bool {
+		left, err := s.Left(t.Context())
+		return err == nil && left == 0
+	})
+}
+
+// TestAServerOfAClusterIsKilled: of three servers one goes, whichever leads, and comes
+// back, while workers at all three do jobs.
+func TestAServerOfAClusterIsKilled(t *testing.T) {
+	t.Parallel()
+	var nodes []*server.Server
+	var dirs, urls []string
+	ports, routes := freePorts(t, 3)
+	for i := range 3 {
+		dirs = append(dirs, t.TempDir())
+		n := node(t, fmt.Sprint("n", i), dirs[i], server.RANDOM_PORT, ports[i], routes)
+		nodes, urls = append(nodes, n), append(urls, n.ClientURL())
+	}
+	var s *nats.Store
+	within(t, func() (ok bool) { // a leader is elected first
+		var err error
+		s, err = nats.Open(t.Context(), nats.Config{URL: strings.Join(urls, ","), Token: "secret", Lease: lease})
+		return err == nil
+	})
+	t.Cleanup(s.Close)
+	const n = 60
+	add(t, s, "A", n, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := &tally{done: map[string]int{}}
+	var group sync.WaitGroup
+	for i := range 3 {
+		at := append([]string{urls[i]}, urls...)
+		w := worker(t, open(t, strings.Join(at, ",")), fmt.Sprint("w", i), false)
+		group.Go(func() { done.work(ctx, t, w, nil) })
+	}
+	within(t, func() bool { return done.n() > 5 })
+	victim := 0
+	for i, n := range nodes {
+		if n.JetStreamIsStreamLeader("$G", "KV_plan_jobs") {
+			victim = i
+		}
+	}
+	port := nodes[victim].Addr().(*net.TCPAddr).Port
+	at := done.n()
+	nodes[victim].Shutdown()
+	nodes[victim].WaitForShutdown()
+	within(t, func() bool { return done.n() >= min(n, at+20) }) // two of three go on
+	node(t, fmt.Sprint("n", victim), dirs[victim], port, ports[victim], routes)
+	within(t, func() bool { return done.n() == n })
+	cancel()
+	group.Wait()
+	done.requireOnce(t, s, n)
+}
+
+// wire is a network between a worker and a queue that can be cut both ways: nothing gets
+// through, and no end is told.
+type wire struct {
+	listener net.Listener
+
+	mu  sync.Mutex
+	cut chan struct{} // closed once what is held back may go on; nil while nothing is
+}
+
+func newWire(t *testing.T, to string) *wire {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{listener: l}
+	t.Cleanup(func() {
+		_ = l.Close()
+		w.mend()
+	})
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", strings.TrimPrefix(to, "nats://"))
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			go w.carry(in, out)
+			go w.carry(out, in)
+		}
+	}()
+	return w
+}
+
+func (w *wire) url() string { return "nats://" + w.listener.Addr().String() }
+
+func (w *wire) carry(from, to net.Conn) {
+	defer from.Close() //nolint:errcheck // one end is gone
+	defer to.Close()   //nolint:errcheck // one end is gone
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		w.mu.Lock()
+		held := w.cut
+		w.mu.Unlock()
+		if held != nil {
+			<-held
+		}
+		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+func (w *wire) hold() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = make(chan struct{})
+}
+
+func (w *wire) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut != nil {
+		close(w.cut)
+		w.cut = nil
+	}
+}
+
+// TestCutOff: a worker is cut off both ways while it has a job, for longer than its lease.
+// Another has the job meanwhile, and what the first says of it later counts for nothing.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	url := serve(t, t.TempDir(), 0).URL()
+	s := open(t, url)
+	cable := newWire(t, url)
+	far := worker(t, open(t, cable.url()), "far", false)
+	const n = 12
+	add(t, s, "A", n, nil)
+	late := claim(t, far)
+	cable.hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := &tally{done: map[string]int{}}
+	var group sync.WaitGroup
+	group.Go(func() { done.work(ctx, t, worker(t, s, "near", false), nil) })
+	within(t, func() bool { return done.n() == n })
+	said := make(chan error, 1)
+	go func() { said <- far.RecordResult(t.Context(), late.ID, batch.JobFailed, []byte(`{"why":"late"}`)) }()
+	cable.mend()
+	select {
+	case err := <-said:
+		if !errors.Is(err, batch.ErrLeaseLost) {
+			t.Errorf("what comes late is answered with %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("a worker that is back does not find out")
+	}
+	cancel()
+	group.Wait()
+	done.requireOnce(t, s, n)
+	if j := job(t, s, "A", placeOf(t, late)); j.Worker != "near" || j.Lost != 1 {
+		t.Errorf("the job that was cut off: %+v", j)
+	}
+}
