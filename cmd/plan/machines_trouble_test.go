@@ -1,0 +1,254 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/internal/sampling"
+)
+
+// troubled is how many workers do how many jobs, and how often something befalls one of
+// them or the queue.
+func troubled() (workers, jobs, troubles int) {
+	if sampling.All() {
+		return 8, 2000, 60
+	}
+	return 3, 9, 4
+}
+
+// troubles are what befalls a fleet, each until it is over.
+type troubles struct {
+	*fleet
+	lease time.Duration
+	queue *exec.Cmd
+	at    string // address of the queue
+	homes []*exec.Cmd
+}
+
+// TestQueueThroughTrouble: workers are killed, stopped for longer than their leases and
+// told to end, and the queue is killed, while the model's wire fails now and then. Each job
+// is approved once, published once by two at once, and no message is left.
+func TestQueueThroughTrouble(t *testing.T) {
+	t.Parallel()
+	workers, jobs, times := troubled()
+	m := newFleet(t, `
+[[reply]]
+phase = "explore"
+  [reply.fault]
+  kind = "status"
+  status = 503
+
+[[reply]]
+phase = "plan"
+  [reply.fault]
+  kind = "reset"
+
+[[reply]]
+phase = "review"
+turn = 0
+  [reply.fault]
+  kind = "garbage"
+`)
+	x := &troubles{fleet: m, lease: time.Second}
+	x.queue = m.serve("127.0.0.1:0")
+	x.at = strings.TrimPrefix(m.url, "nats://")
+	store := x.shortLeases()
+	var lines []string
+	for i := range jobs {
+		lines = append(lines, fmt.Sprintf(
+			`{"id":"job-%d","repo":"file://%s","request":"Make greet.sh say hello","checks":["sh greet.sh | grep -qx hello"]}`, i, m.repo))
+	}
+	id, _, _ := strings.Cut(m.must("home", "batch", "run", m.jobs("jobs.jsonl", lines...)), ":")
+	for i := range workers {
+		x.homes = append(x.homes, x.worker(i))
+	}
+	random := sampling.New(t)
+	for n := range times {
+		x.awaitDone(store, id, jobs*n/(times+1))
+		victim := random.IntN(workers)
+		what := n % 4
+		t.Logf("trouble %d befalls worker %d", what, victim)
+		switch what {
+		case 0:
+			x.kill(x.homes[victim])
+			x.homes[victim] = x.worker(victim)
+		case 1:
+			x.kill(x.queue)
+			x.queue = m.serve(x.at)
+		case 2:
+			x.stopFor(x.homes[victim], store, id)
+		case 3:
+			if err := x.homes[victim].Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+			_ = x.homes[victim].Wait() // it ends as one that was interrupted does
+			x.homes[victim] = x.worker(victim)
+		}
+	}
+	x.awaitDone(store, id, jobs)
+	for _, w := range x.homes {
+		x.kill(w)
+	}
+	x.requireOnce(store, id, jobs)
+}
+
+// worker begins a worker in a home of its own.
+func (x *troubles) worker(i int) *exec.Cmd {
+	x.t.Helper()
+	cmd := x.start(fmt.Sprint("worker-", i), "worker", "--concurrency", "2", "--repo", "file://"+x.repo, "--queue", x.url)
+	if err := cmd.Start(); err != nil {
+		x.t.Fatal(err)
+	}
+	return cmd
+}
+
+func (x *troubles) kill(cmd *exec.Cmd) {
+	x.t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		x.t.Error(err)
+	}
+	_ = cmd.Wait() // it was killed
+}
+
+// shortLeases has the queue give a job to another soon.
+func (x *troubles) shortLeases() *nats.Store {
+	x.t.Helper()
+	token, err := os.ReadFile(x.tokenFile)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	s, err := nats.Open(x.t.Context(), nats.Config{
+		URL:   x.url,
+		Token: strings.TrimSpace(string(token)),
+		Lease: x.lease,
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(s.Close)
+	entry := batch.Entry{ID: "first", Spec: []byte(`{}`)} // who makes a lane decides
+	if _, err := s.Add(x.t.Context(), nats.Batch{ID: "FIRST", Digest: "first"}, []batch.Entry{entry}, true); err != nil {
+		x.t.Fatal(err)
+	}
+	if _, err := s.Cancel(x.t.Context(), "FIRST", func(nats.Job) bool { return true }); err != nil {
+		x.t.Fatal(err)
+	}
+	return s
+}
+
+// stopFor stops a worker until another one has its jobs, and then lets it go on.
+func (x *troubles) stopFor(cmd *exec.Cmd, store *nats.Store, id string) {
+	x.t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		x.t.Error(err)
+	}
+	held := map[string]string{}
+	for _, j := range x.jobsOf(store, id) {
+		if j.Lease != nil {
+			held[j.ID] = j.Lease.ID
+		}
+	}
+	deadline := time.Now().Add(5 * x.lease)
+	x.await(func() bool { // some of what was held is with another, or has ended
+		for _, j := range x.jobsOf(store, id) {
+			if was, ok := held[j.ID]; ok && j.Lost > 0 && (j.Lease == nil || j.Lease.ID != was) {
+				return true
+			}
+		}
+		return time.Now().After(deadline) // it may have had none
+	})
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		x.t.Error(err)
+	}
+}
+
+func (x *troubles) jobsOf(store *nats.Store, id string) []nats.Job {
+	jobs, err := store.Jobs(x.t.Context(), id)
+	if err != nil {
+		return nil // the queue is down just now
+	}
+	return jobs
+}
+
+// await waits until something is so.
+func (x *troubles) await(so func() bool) {
+	x.t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-x.t.Context().Done():
+			x.t.Fatal("it did not come to be so")
+		}
+	}
+}
+
+// awaitDone waits until so many jobs have ended.
+func (x *troubles) awaitDone(store *nats.Store, id string, n int) {
+	x.t.Helper()
+	x.await(func() bool {
+		ended := 0
+		for _, j := range x.jobsOf(store, id) {
+			if j.State == batch.JobDone || j.State == batch.JobFailed {
+				ended++
+			}
+		}
+		return ended >= n
+	})
+}
+
+// requireOnce makes sure of what has to be so once all jobs are done.
+func (x *troubles) requireOnce(store *nats.Store, id string, jobs int) {
+	t := x.t
+	t.Helper()
+	for _, j := range x.jobsOf(store, id) {
+		if j.State != batch.JobDone || j.Lease != nil {
+			t.Errorf("%s is %s: %s %v", j.ID, j.State, j.Result, j.Story)
+		}
+	}
+	x.await(func() bool {
+		left, err := store.Left(t.Context())
+		return err == nil && left == 0
+	})
+	log := filepath.Join(x.dir, "published")
+	both := make(chan error)
+	for _, home := range []string{"desk", "other"} {
+		go func() {
+			text, err := x.run(home, "batch", "publish", id, "--interval", "0s", "--publish", `echo "$PLAN_JOB" >> `+log)
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, text)
+			}
+			both <- err
+		}()
+	}
+	for range 2 {
+		if err := <-both; err != nil {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, job := range strings.Fields(string(text)) {
+		times[job]++
+	}
+	for job, n := range times {
+		if n != 1 {
+			t.Errorf("%s was published %d times", job, n)
+		}
+	}
+	if len(times) != jobs {
+		t.Errorf("%d of %d jobs were published", len(times), jobs)
+	}
+}
