@@ -26,8 +26,10 @@ type guard struct {
 	kept  map[setting]bool  // that named programs outside the tree by then
 	files []string          // in which settings were found
 	mark  string            // of their contents
-	loose bool              // a setting includes a file of which it cannot be said where it is
-	over  []setting
+	// awaited are paths in the tree that words of settings would name if files were there.
+	awaited []string
+	loose   bool // a setting includes a file of which it cannot be said where it is
+	over    []setting
 	// barred are settings of the repository that lead elsewhere when a server is to
 	// be reached, and that none in front of them overrides: the first counts, or all.
 	barred []string
@@ -129,7 +131,7 @@ func (g *guard) overrides(ctx context.Context) ([]setting, *confinement, error) 
 			return nil, nil, &ChangedError{Path: path}
 		}
 	}
-	if g.mark != "" && g.mark == markOf(g.files) {
+	if g.mark != "" && g.mark == markOf(g.files) && !g.arrived() {
 		return g.over, g.within, nil
 	}
 	if err := g.read(ctx); err != nil {
@@ -225,7 +227,7 @@ type entry struct {
 
 // read reads the settings anew. To list them runs nothing.
 func (g *guard) read(ctx context.Context) error {
-	g.loose = false
+	g.loose, g.awaited = false, nil
 	files := g.configFiles()
 	known := slices.Concat(files, g.files)
 	before := markOf(known)
@@ -300,8 +302,8 @@ func (g *guard) name(path string) {
 }
 
 // counts reports whether a setting is the user's, or was there when the repository was
-// opened and leads outside the tree.
-func (g *guard) counts(e entry) bool { return e.users || g.kept[e.setting] }
+// opened, and led outside the tree and still does.
+func (g *guard) counts(e entry) bool { return e.users || g.kept[e.setting] && g.outside(e.setting) }
 
 // judge finds the settings that must not count, and what counts in their place.
 // The first time, those that lead outside the tree are noted: they may.
@@ -323,7 +325,7 @@ func (g *guard) judge(entries []entry) {
 	g.over, g.barred = nil, nil
 	done := map[string]bool{}
 	for _, e := range entries {
-		if e.users || done[e.name] || inert(e.setting) || g.kept[e.setting] {
+		if done[e.name] || inert(e.setting) || g.counts(e) {
 			continue
 		}
 		done[e.name] = true

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,6 +49,13 @@ func TestWhichFiltersCount(t *testing.T) {
 		"variable":   {"$PWD/run.sh", false},
 		"inner":      {"`pwd`/run.sh", false},
 		"glob":       {"./ru?.sh", false},
+		"ssh":        {"ssh -i ~/.ssh/work host.example cat", true},
+		"built":      {"bin/built", false},
+		"installed":  {"node_modules/.bin/tidy --stdin", false},
+		"beside":     {"../" + filepath.Base(dir) + "-tools/tidy", true},
+		"listed":     {"PATH=tools:$PATH tidy", false},
+		"listed2":    {"PATH=/usr/bin:" + dir + "/tools tidy", false},
+		"listed3":    {"PATH=/usr/bin:$PATH expand", true},
 	} {
 		gittest.Git(t, dir, "config", "filter."+name+".clean", filter.command)
 		if !filter.counts {
@@ -75,6 +83,80 @@ func TestWhichFiltersCount(t *testing.T) {
 	gittest.Git(t, dir, "config", "filter.new.smudge", "cat")
 	want = append(want, "filter.tr.clean", "filter.tr.required", "filter.new.smudge", "filter.new.required")
 	check()
+}
+
+// A word that names nothing yet may be the name of a file of the tree later: the
+// setting counts until then.
+func TestWhatComesToBeNamedIsJudged(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	global := filepath.Join(t.TempDir(), "gitconfig")
+	if err := os.WriteFile(global, []byte("[filter \"mine\"]\n\tclean = sed -f late.sed\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", global)
+	gittest.Git(t, dir, "init", "-q")
+	gittest.Git(t, dir, "config", "filter.awk.clean", "awk -f late.awk")
+	gittest.Git(t, dir, "config", "core.sshCommand", "ssh -F late.ssh")
+	gittest.Write(t, dir, map[string]string{"word/file": ""})
+	gittest.Git(t, dir, "config", "filter.folder.clean", "tr word other")
+	program, ok := git.Find(dir)
+	if !ok {
+		t.Fatal("no git")
+	}
+	guarded, err := program.Guard(t.Context(), dir, filepath.Join(dir, ".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{"filter.awk.clean", "core.sshCommand", "filter.folder.clean", "filter.mine.clean"}
+	said := func() (out []string) {
+		t.Helper()
+		for _, name := range settings {
+			value, err := guarded.Run(t.Context(), git.Call{Dir: dir, Args: []string{"config", name}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, strings.TrimSpace(value))
+		}
+		return out
+	}
+	first := []string{"awk -f late.awk", "ssh -F late.ssh", "tr word other", "sed -f late.sed"}
+	if diff := cmp.Diff(first, said()); diff != "" {
+		t.Errorf("before: -want +got\n%s", diff)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "word")); err != nil {
+		t.Fatal(err)
+	}
+	gittest.Write(t, dir, map[string]string{"late.awk": "", "late.ssh": "", "late.sed": "", "word": ""})
+	if diff := cmp.Diff([]string{"", "ssh", "", ""}, said()); diff != "" {
+		t.Errorf("after: -want +got\n%s", diff)
+	}
+}
+
+// How commits are signed names no program: git is told it as it stands, whatever lies in
+// the tree.
+func TestTheFormatOfSignaturesCounts(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.Git(t, dir, "init", "-q")
+	gittest.Git(t, dir, "config", "gpg.format", "ssh")
+	gittest.Write(t, dir, map[string]string{"ssh": ""})
+	program, ok := git.Find(dir)
+	if !ok {
+		t.Fatal("no git")
+	}
+	guarded, err := program.Guard(t.Context(), dir, filepath.Join(dir, ".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := guarded.Run(t.Context(), git.Call{Dir: dir, Args: []string{"log", "--all"}}); err != nil {
+		t.Error(err)
+	}
 }
 
 // The user's own settings count, but not those in a file that the tree holds.

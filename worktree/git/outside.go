@@ -34,15 +34,59 @@ func (g *guard) outside(s setting) bool {
 	if strings.ContainsAny(unquoted(s.value), unknown) {
 		return false
 	}
-	return !slices.ContainsFunc(words, func(word string) bool { return g.names(word) || interprets(word) })
+	return !g.starts(s) && !slices.ContainsFunc(words, func(word string) bool { return g.names(word) || interprets(word) })
 }
 
-// leadsInside reports whether a part of a setting is a path in the tree.
+// leadsInside reports whether a part of a setting of the user's is a path in the tree.
+// The first word without a slash is a program that is looked for elsewhere.
 func (g *guard) leadsInside(s setting) bool {
-	return slices.ContainsFunc(wordsOf(s.value), func(word string) bool {
-		return strings.Contains(word, "/") && g.names(word)
-	})
+	words := wordsOf(s.value)
+	if len(words) > 0 && toolOf(words) && plainWords().MatchString(s.value) {
+		words = words[:1]
+	}
+	for i, word := range words {
+		if (i > 0 || strings.Contains(word, "/")) && g.names(word) {
+			return true
+		}
+	}
+	return g.starts(s)
 }
+
+var (
+	// program is a path at the start of a command, behind variables that are set for it.
+	program = lazy.Regexp("(?:^|[|&;(\\n`])\\s*(?:\\w+=\\S*\\s+)*[\"']?([\\w.@+-]+/[^\\s\"';&|()]*)")
+	// pathList is a variable that is given a list of folders.
+	pathList = lazy.Regexp(`\w*PATH=["']?([^\s"';&|]*)`)
+)
+
+// starts reports whether a setting is a command whose programs lie in the tree, there yet
+// or not, or are looked for in it.
+func (g *guard) starts(s setting) bool {
+	if !runs(s.name) {
+		return false
+	}
+	named := func(path []string) bool { return Inside(filepath.Join(g.root, path[1]), g.trees()...) }
+	return slices.ContainsFunc(program().FindAllStringSubmatch(s.value, -1), named) ||
+		slices.ContainsFunc(pathList().FindAllStringSubmatch(s.value, -1), func(list []string) bool {
+			return slices.ContainsFunc(strings.Split(list[1], ":"), func(dir string) bool {
+				return !strings.HasPrefix(dir, "$") && !strings.HasPrefix(dir, "~") &&
+					(!filepath.IsAbs(dir) || Inside(dir, g.trees()...))
+			})
+		})
+}
+
+// runs reports whether a setting of that name is a command for a shell, which runs at
+// the top of the tree.
+func runs(name string) bool {
+	section, rest, _ := strings.Cut(name, ".")
+	last := rest[strings.LastIndexByte(rest, '.')+1:]
+	return slices.Contains([]string{"alias", "hook", "pager"}, section) || slices.Contains(commands, last)
+}
+
+// commands are the last parts of the names of settings that are commands.
+var commands = strings.Fields("alternaterefscommand askpass clean cmd command defaultkeycommand difffilter driver editor " +
+	"external fsmonitor gitproxy helper packobjectshook pager path process program receivepack smudge sshcommand " +
+	"textconv uploadpack")
 
 // toolOf reports whether a command is one of the filterTools, or git's own name for it.
 func toolOf(words []string) bool {
@@ -74,7 +118,8 @@ func wordsOf(command string) []string {
 }
 
 // names reports whether a word is a path in the tree, or the name of a file at its
-// top. A word alone that names a folder there is taken for a word.
+// top. A word alone that names a folder there is taken for a word. What is not there
+// yet is noted.
 func (g *guard) names(word string) bool {
 	path := word
 	if below, ok := strings.CutPrefix(word, "~/"); ok {
@@ -87,15 +132,28 @@ func (g *guard) names(word string) bool {
 	switch {
 	case filepath.IsAbs(word), strings.HasPrefix(word, "."):
 		return Inside(path, append(g.trees(), g.dirs...)...)
-	case err != nil:
-		return strings.Contains(word, "/") && isThere(path)
+	case strings.Contains(word, "/") && (err == nil || isThere(path)):
+		return true
+	case err == nil && (info.Mode().IsRegular() || info.Mode().Type()&fs.ModeNamedPipe != 0):
+		return true
 	}
-	return strings.Contains(word, "/") || info.Mode().IsRegular() || info.Mode().Type()&fs.ModeNamedPipe != 0
+	if !strings.HasPrefix(word, "-") && !slices.Contains(g.awaited, path) {
+		g.awaited = append(g.awaited, path)
+	}
+	return false
+}
+
+// arrived reports whether a word of a setting has become the name of a file.
+func (g *guard) arrived() bool {
+	return slices.ContainsFunc(g.awaited, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && !info.IsDir() || err != nil && isThere(path)
+	})
 }
 
 // interpreter are programs that run what they read, or what lies where they stand:
-// as a filter they would run the files.
-var interpreter = lazy.Regexp(`^(([a-z]*sh)|busybox|env|xargs|make|((python|ruby|perl|php|lua|node|deno|bun)[0-9.]*)|` +
+// as a filter they would run the files. ssh, which ends like shells, does not.
+var interpreter = lazy.Regexp(`^(([a-z]*[a-rt-z])?sh|busybox|env|xargs|make|((python|ruby|perl|php|lua|node|deno|bun)[0-9.]*)|` +
 	`np[mx]|yarn|pnpm|cargo|go|find|eval|exec|source)$`)
 
 func interprets(word string) bool { return interpreter().MatchString(filepath.Base(word)) }

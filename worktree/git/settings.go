@@ -152,6 +152,8 @@ func inert(s setting) bool {
 		return true // what is included is listed on its own
 	case s.name == "diff.external":
 		return false
+	case s.name == "gpg.format":
+		return true
 	case section == "core" && slices.Contains(inertCore, rest):
 		return true
 	case section == "remote":
