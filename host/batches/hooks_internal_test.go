@@ -9,6 +9,7 @@ import (
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/gittest"
 	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // Hooks in the work tree run for a publish command where the user says so, with the
@@ -79,5 +80,24 @@ func TestHooksOfTheTreeRunWhereTheUserSaysSo(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "evil")); err == nil {
 			t.Fatalf("%s: what the work made of the hook ran", test.name)
 		}
+	}
+}
+
+// Where the repository's settings say how servers are reached, and name programs of the
+// tree, nothing is published, and that is said.
+func TestNothingIsPublishedByProgramsOfTheTree(t *testing.T) {
+	t.Parallel()
+	repo, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.Git(t, repo, "init", "-q")
+	gittest.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "x")
+	gittest.Git(t, repo, "config", "remote.origin.receivepack", "./tools/receive")
+	b := New(host.New(host.Config{Environ: append(os.Environ(), "PLAN_HOME="+t.TempDir())}))
+	place, _, err := b.publishFrom(t.Context(), publishPlace{dir: repo, origin: "HEAD"}, Publish{}, sandbox.Config{Own: true})
+	var leads *git.LeadsError
+	if place != nil || !errors.As(err, &leads) {
+		t.Fatalf("%v, %v", place, err)
 	}
 }

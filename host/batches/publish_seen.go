@@ -21,12 +21,12 @@ func (b *Batches) publishFrom(
 	at publishPlace,
 	how Publish,
 	shell sandbox.Config,
-) (place *sealed.Place, left string, err error) {
+) (_ *sealed.Place, left string, err error) {
 	repo, err := b.host.OpenRepo(ctx, at.dir)
 	if err != nil {
 		return nil, "", err
 	}
-	place, err = sealed.Open(ctx, sealed.Spec{
+	place, err := sealed.Open(ctx, sealed.Spec{
 		Repo:  repo,
 		Tree:  at.origin,
 		Began: at.began,
