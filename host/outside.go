@@ -50,6 +50,8 @@ func (s *session) openToolbox(paths config.Paths, root string) *toolbox.Toolbox 
 
 // toolboxConfig is what tools from outside are opened with, in a run and in a command alike.
 func (h *Host) toolboxConfig(settings config.Config, paths config.Paths, root string) toolbox.Config {
+	to := h.Connector()
+	to.Tree = root
 	return toolbox.Config{
 		Settings:   settings,
 		Root:       root,
@@ -57,7 +59,7 @@ func (h *Host) toolboxConfig(settings config.Config, paths config.Paths, root st
 		Home:       paths.Home,
 		UserHome:   h.Getenv("HOME"),
 		Getenv:     h.Getenv,
-		KeyCommand: h.Connector().KeyCommand,
+		KeyCommand: to.KeyCommand,
 		Secret:     func(string) {},
 		Trusted:    h.trustedItems(paths, root),
 		Searched:   h.Getenv("PATH"),

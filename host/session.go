@@ -198,7 +198,7 @@ func (h *Host) openLearning(
 // openModel connects to the models, or to the recording of one.
 func (s *session) openModel(ctx context.Context, cfg *config.Config, opts Options, known []plan.Adjusted) error {
 	to := s.host.Connector()
-	to.HTTP = s.face.Shared.http()
+	to.HTTP, to.Tree = s.face.Shared.http(), s.repo.Root()
 	if opts.Replay != "" {
 		if cfg.Model == "" {
 			return connect.ErrNoModelName

@@ -14,7 +14,7 @@ import (
 // buildBubblewrap has bwrap make the mounts, with a copy where a layer would
 // be, and restricts what runs in them as the other levels do.
 func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
-	path, err := exec.LookPath("bwrap")
+	path, err := exec.LookPath(systems("bwrap"))
 	if err != nil {
 		return nil, fmt.Errorf("bubblewrap is not installed: %w", err)
 	}

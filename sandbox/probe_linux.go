@@ -35,9 +35,18 @@ func landlockFeature() Feature {
 	return f
 }
 
+// systems is the path of a program of the system's, or else its name alone: the PATH may
+// have a folder of a work tree.
+func systems(name string) string {
+	if path, ok := LookPath(name, "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"); ok {
+		return path
+	}
+	return name
+}
+
 func userNamespaces(ctx context.Context) Feature {
 	f := Feature{Name: "userns"}
-	cmd := exec.CommandContext(ctx, "true")
+	cmd := exec.CommandContext(ctx, systems("true"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
@@ -76,7 +85,7 @@ func seccompFeature() Feature {
 }
 
 func bubblewrapFeature() Feature {
-	path, err := exec.LookPath("bwrap")
+	path, err := exec.LookPath(systems("bwrap"))
 	if err != nil {
 		return Feature{Name: "bubblewrap", Detail: "not installed"}
 	}
@@ -109,7 +118,7 @@ func Bounded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "true")
+	cmd := exec.CommandContext(ctx, systems("true"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	g.startIn(cmd)
 	if err = cmd.Run(); err != nil {

@@ -107,7 +107,7 @@ func New(cfg Config) (*Shell, error) {
 		cfg.Path = lookupEnv(s.env, "PATH")
 	}
 	for _, name := range []string{"bash", "sh"} {
-		if path, ok := lookPath(name, cfg.Path); ok {
+		if path, ok := LookPath(name, cfg.Path); ok {
 			s.path, s.args = path, []string{"-o", "pipefail", "-c"}
 			break
 		}
@@ -361,8 +361,8 @@ func escapeLine(line string) string {
 // maxLine bounds how much of a command line an error quotes.
 const maxLine = 80
 
-// lookPath finds an executable in a PATH, which need not be ours.
-func lookPath(name, dirs string) (string, bool) {
+// LookPath finds an executable in a PATH, which need not be ours.
+func LookPath(name, dirs string) (string, bool) {
 	for _, dir := range filepath.SplitList(dirs) {
 		if !filepath.IsAbs(dir) {
 			continue // a shell must not come from a folder that depends on the working directory

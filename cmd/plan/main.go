@@ -285,6 +285,12 @@ func (a *app) standClear() error {
 	return failed(os.Setenv("PATH", gitprogram.PathOutside(os.Getenv("PATH"), gitprogram.Around(dir))))
 }
 
+// outward is the environment of programs that the person reads and writes with: they find
+// none in the work tree either.
+func (a *app) outward() []string {
+	return append(slices.Clone(a.environ), "PATH="+os.Getenv("PATH"))
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -341,7 +347,7 @@ func (a *app) terminal() terminal.Terminal {
 		In:      a.in,
 		Out:     a.out,
 		Err:     a.err,
-		Environ: a.environ,
+		Environ: a.outward(),
 		Allow:   a.host.AllowAlways,
 	}
 }

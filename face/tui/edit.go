@@ -42,7 +42,7 @@ func (m *model) edit(p *panel) tea.Cmd {
 		return nil
 	}
 	cmd := exec.CommandContext(m.ctx, "sh", "-c", editor+` "$1"`, "sh", name)
-	cmd.Env = m.Environ
+	cmd.Env, cmd.Dir = m.Environ, room.Dir
 	return tea.ExecProcess(cmd, func(err error) tea.Msg {
 		defer func() { _ = room.Close() }()
 		if err != nil {

@@ -5,9 +5,13 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +19,8 @@ import (
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/model/catalog"
 	"github.com/plan-engine/plan/model/provider"
+	"github.com/plan-engine/plan/sandbox"
+	"github.com/plan-engine/plan/worktree/git"
 
 	"github.com/plan-engine/plan"
 )
@@ -25,6 +31,9 @@ type Connector struct {
 	HTTP    *http.Client      // connections that several runs share; nil for some of its own
 	Note    func(text string) // what people should know: which local server is used, and why
 	Now     func() time.Time
+	// Tree is the work tree that models may have written, "" for none: commands that print
+	// keys find no program in it.
+	Tree string
 }
 
 // getenv is the value of a variable, "" for none. The last one of a name counts.
@@ -176,8 +185,17 @@ func (c Connector) KeyCommand(ctx context.Context, line string) (string, error) 
 func (c Connector) keyCommand(ctx context.Context, line string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Env = c.Environ
+	path := git.PathOutside(os.Getenv("PATH"), c.Tree)
+	shell, ok := sandbox.LookPath("sh", path)
+	if !ok {
+		return "", errors.New("there is no sh on the PATH")
+	}
+	cmd := exec.CommandContext(ctx, shell, "-c", line)
+	cmd.Env = append(slices.Clone(c.Environ), "PATH="+path)
+	cmd.Dir = c.getenv("HOME") // where it stands may be the work tree
+	if !filepath.IsAbs(cmd.Dir) {
+		cmd.Dir = "/"
+	}
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {

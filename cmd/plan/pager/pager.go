@@ -68,19 +68,21 @@ var (
 )
 
 // Through has work write to a pager, which shows the text on out, a terminal, and returns
-// once the person has left it. Where it cannot be started, or command is "", work writes
-// to out itself. That the person leaves before the end is no error, and Ctrl-C is the
+// once the person has left it. Where it cannot be started, or command is "" or a path that
+// depends on where one stands, work writes to out itself. That the person leaves before the end is no error, and Ctrl-C is the
 // pager's while it runs.
 func Through(ctx context.Context, out io.Writer, command string, env []string, work func(io.Writer) error) error {
 	words := strings.Fields(command)
 	if len(words) == 0 {
 		return work(out)
 	}
-	if _, err := exec.LookPath(words[0]); err != nil {
+	program, err := exec.LookPath(words[0])
+	if err != nil || !filepath.IsAbs(program) {
 		return work(out)
 	}
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd := exec.CommandContext(ctx, program, words[1:]...)
 	cmd.Env = needed(env)
+	cmd.Dir = "/" // a repository where it stands may say what it is to run
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	pipe, err := cmd.StdinPipe()
 	if err != nil {

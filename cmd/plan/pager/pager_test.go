@@ -37,23 +37,27 @@ func TestOf(t *testing.T) {
 // The pager gets the text and writes to the terminal; one that is not there, or leaves
 // early, loses nothing and is no error, but an error of the work is.
 func TestThrough(t *testing.T) {
-	t.Parallel()
+	t.Chdir(t.TempDir())
 	failed := errors.New("failed")
+	if err := os.WriteFile("pager.sh", []byte("#!/bin/sh\necho evil\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	long := strings.Repeat("a line\n", 100_000)
 	for name, c := range map[string]struct {
 		command, text, want string
 		err                 error
 	}{
-		"a pager":         {"tr a b", "a\n", "b\n", nil},
-		"none":            {"", "a\n", "a\n", nil},
-		"one not there":   {"no-such-pager -R", "a\n", "a\n", nil},
-		"one that fails":  {"false", "", "", nil},
-		"left early":      {"head -n 1", long, "a line\n", nil},
-		"its environment": {"env", "", "", nil},
-		"a failed work":   {"tr a b", "a\n", "b\n", failed},
+		"a pager":                {"tr a b", "a\n", "b\n", nil},
+		"none":                   {"", "a\n", "a\n", nil},
+		"one not there":          {"no-such-pager -R", "a\n", "a\n", nil},
+		"one that fails":         {"false", "", "", nil},
+		"left early":             {"head -n 1", long, "a line\n", nil},
+		"its environment":        {"env", "", "", nil},
+		"where it runs":          {"pwd", "", "/\n", nil},
+		"one of where it stands": {"./pager.sh", "a\n", "a\n", nil},
+		"a failed work":          {"tr a b", "a\n", "b\n", failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			terminal, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
 			if err != nil {
 				t.Fatal(err)

@@ -317,6 +317,10 @@ func (t Terminal) Editor() string {
 
 // Open opens a file in an editor, and waits until that is closed.
 func (t Terminal) Open(ctx context.Context, editor, file string) error {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return fmt.Errorf("name the file: %w", err)
+	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file)
 	if terminal, ok := t.In.(*os.File); ok {
 		cmd.Stdin = terminal
@@ -324,5 +328,6 @@ func (t Terminal) Open(ctx context.Context, editor, file string) error {
 	cmd.Stdout = t.Out
 	cmd.Stderr = t.Err
 	cmd.Env = t.Environ
-	return cmd.Run() //nolint:wrapcheck // the caller says what was edited
+	cmd.Dir = filepath.Dir(file) // where one stands may be the work tree, which has settings for editors
+	return cmd.Run()             //nolint:wrapcheck // the caller says what was edited
 }
