@@ -28,7 +28,7 @@ var secretPlaces = []string{
 	".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".node_repl_history",
 	".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".thunderbird",
 	".*/*credential*", ".*/auth.json", ".config/*/*credential*", ".config/*/*token*", ".config/*/auth.json",
-	".local/share/*/auth.json",
+	".local/share/*/auth.json", ".local/share/*/*credential*",
 }
 
 // maybeSecret are files that are needed by builds and that some people keep

@@ -22,9 +22,11 @@ const (
 	styleXML                     // the keys are the ways to elements
 )
 
-// looksSecret is what a value holds that is a key, or says how to get one.
+// looksSecret is what a value holds that is a key, or says how to get one; also a name
+// and a password before a host without a scheme, as tools take it for a proxy.
 var looksSecret = lazy.Regexp(`(?i)\b(?:bearer|basic|token|password|passwd|secret)\b[\s"':=]+\S|` +
-	`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|sk-|AKIA|ASIA|npm_|pypi-|hf_|eyJ)[A-Za-z0-9_-]{8,}`)
+	`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|sk-|AKIA|ASIA|npm_|pypi-|hf_|eyJ)[A-Za-z0-9_-]{8,}|` +
+	`(?:^|[\s"'=>])[^\s/"'=:@<>]+:[^\s/"'@<>]+@[\w\[]`)
 
 // clean is a settings file with nothing but the keys that are known to be harmless,
 // and without credentials in their addresses.

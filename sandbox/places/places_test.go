@@ -97,9 +97,9 @@ func TestSettings(t *testing.T) {
 		".npmrc": "registry=https://r.example/\n//r.example/:_authToken=" + canary + "\n@a:registry=https://u:" + canary +
 			"@r.example/a/\n_auth = " + canary + "\nemail=" + canary + "\nkey=\"" + canary + "\\n\"\ncache=/c\n",
 		".config/pip/pip.conf": "[global]\nindex-url = https://u:" + canary + "@i.example/simple\nextra-index-url =\n  https://" +
-			canary + "@j.example/simple\n  https://k.example/\npassword = x\n  " + canary + "\ntimeout = 5\n",
+			canary + "@j.example/simple\n  https://k.example/\npassword = x\n  " + canary + "\ntimeout = 5\nproxy = u:" + canary + "@p:80\n",
 		".config/pypoetry/config.toml": "[virtualenvs]\nin-project = true\n[http-basic.foo]\nusername = \"" + canary + "\"\npassword = \"" + canary + "\"\n",
-		".cargo/config.toml": "[build]\njobs = 2\n[registries.mine]\nindex = \"sparse+https://i/\"\ntoken = \"" + canary + "\"\n[registries]\nx = { token = \"" +
+		".cargo/config.toml": "[build]\njobs = 2\n[http]\nproxy = \"u:" + canary + "@p:80\"\n[registries.mine]\nindex = \"sparse+https://i/\"\ntoken = \"" + canary + "\"\n[registries]\nx = { token = \"" +
 			canary + "\" }\n[env]\nKEY = \"" + canary + "\"\n[target.x]\nrustflags = [\n  \"-C\",\n]\n",
 		".gradle/gradle.properties": "org.gradle.daemon=false\nrepoPassword=" + canary + "\nx=\\\n  " + canary + "\nsystemProp.http.proxyHost=p\n",
 		".m2/settings.xml": "<?xml version=\"1.0\"?>\n<settings xmlns=\"http://m\"><!-- " + canary + " --><servers><server><password>" + canary +
