@@ -195,6 +195,12 @@ func (g *guard) watch(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []l
 	return loop.Join(g.hooks.Loop(scope), g.policy.Hooks(dir, g.force)), g.hooks.Filters(scope)
 }
 
+// withheld reports whether the rules let a file of dir be read along with others, by a
+// call that does not name it.
+func (g *guard) withheld(dir, path string) bool {
+	return !g.force && g.policy.Withholds(dir, path)
+}
+
 // observe takes over what people have allowed for longer than one call.
 func (g *guard) observe(events ...plan.Event) {
 	if g == nil {

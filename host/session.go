@@ -320,6 +320,7 @@ func (s *session) newPhases(
 		NobodyAnswers:  s.autoApprove,
 		AutoApprove:    s.autoApprove,
 		Watch:          s.guard.watch,
+		Withheld:       s.guard.withheld,
 		Adviser:        s.learn,
 		Remember:       s.learn.Remember,
 		Recall:         s.learn.Recall,

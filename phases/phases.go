@@ -118,6 +118,9 @@ type Config struct {
 	// Watch gives a conversation the hooks and filters that look at what it
 	// does; its tools work in dir. Nil: none.
 	Watch func(b plan.Brief, dir string, emit plan.Emit) (loop.Hooks, []loop.Filter)
+	// Withheld reports whether rules do not let a file of dir be read that no call has
+	// named. Nil: no file is.
+	Withheld func(dir, path string) bool
 	// AutoApprove answers yes where a call needs a person.
 	AutoApprove bool
 	// NobodyAnswers says that no person will ever answer a question: the model

@@ -132,6 +132,7 @@ func (ph *Phases) openTools(
 		Seen:     seen,
 		Before:   before,
 		Redact:   ph.cfg.RedactRead,
+		Withheld: ph.withheld(room.Dir),
 		Remember: ph.cfg.Remember,
 		Recall:   ph.recall(),
 		Servers:  ph.cfg.Servers,
@@ -140,6 +141,14 @@ func (ph *Phases) openTools(
 		Replan:   replan,
 		Outside:  from,
 	})
+}
+
+// withheld tells which files of a tree no search may show that has not named them.
+func (ph *Phases) withheld(dir string) func(string) bool {
+	if ph.cfg.Withheld == nil {
+		return nil
+	}
+	return func(path string) bool { return ph.cfg.Withheld(dir, path) }
 }
 
 // conversation reads what sub-agents of a run have journalled.

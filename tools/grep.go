@@ -86,6 +86,10 @@ func (s *Set) runGrep(ctx context.Context, a grepArgs, _ loop.Input) (loop.Resul
 			return s.unsearched(ctx, found[0]), nil
 		}
 		for _, f := range found {
+			if f.matches > 0 && !where.single && s.withheld(f.name) {
+				page.withheld++
+				continue
+			}
 			page.add(f)
 		}
 		if page.matches >= grepCount {
@@ -94,6 +98,9 @@ func (s *Set) runGrep(ctx context.Context, a grepArgs, _ loop.Input) (loop.Resul
 	}
 	return page.result(a.Pattern), nil
 }
+
+// withheld reports whether rules do not let a file be read along with others.
+func (s *Set) withheld(name string) bool { return s.cfg.Withheld != nil && s.cfg.Withheld(name) }
 
 // unsearched says why the one file that was named could not be searched.
 func (s *Set) unsearched(ctx context.Context, f scanned) loop.Result {
@@ -182,6 +189,8 @@ type grepPage struct {
 	files   int  // files with a match
 	looked  int  // files searched
 	large   int  // files not searched because of their size
+	// withheld are files with a match that rules do not let be read along with others.
+	withheld int
 }
 
 // room is how many more matches can be shown.
@@ -257,6 +266,10 @@ func (p *grepPage) result(pattern string) loop.Result {
 	}
 	if p.large > 0 {
 		fmt.Fprintf(&notes, "[%s larger than %s not searched]\n", count(p.large, "file", "files"), sizeText(grepTree))
+	}
+	if p.withheld > 0 {
+		fmt.Fprintf(&notes, "[%s left out: rules ask about reading them or deny it; only a call that names one can be allowed]\n",
+			count(p.withheld, "file with matches was", "files with matches were"))
 	}
 	if p.matches > 0 {
 		return loop.Result{Output: p.out.String() + notes.String()}

@@ -20,6 +20,32 @@ import (
 	"github.com/plan-engine/plan/tools"
 )
 
+// What rules do not let be read is not shown by a search that has not named it, which says
+// so; a call that does is judged by the rules.
+func TestGrepWithholds(t *testing.T) {
+	t.Parallel()
+	dir := plantGit(t, files{"a.txt": "key\n", "secret.txt": "key = 1\n", "sub/secret.txt": "key = 2\n"})
+	gitIn(t, dir, "add", "-A")
+	set := openSet(t, tools.Config{
+		Root:     dir,
+		Withheld: func(path string) bool { return filepath.Base(path) == "secret.txt" },
+	})
+	note := "files with matches were left out: rules ask about reading them or deny it; only a call that names one can be allowed]\n"
+	for name, c := range map[string]struct {
+		args args
+		want string
+	}{
+		"all":    {args{"pattern": "key"}, "a.txt\n1:key\n[2 " + note},
+		"glob":   {args{"pattern": "key", "glob": "secret.*"}, "no match for `key` in 0 files\n[2 " + note},
+		"named":  {args{"pattern": "key", "path": "secret.txt"}, "secret.txt\n1:key = 1\n"},
+		"no key": {args{"pattern": "other"}, "no match for `other` in 3 files\n"},
+	} {
+		if res := ask(t, set, "grep", c.args); res.Output != c.want {
+			t.Errorf("%s: %q, want %q", name, res.Output, c.want)
+		}
+	}
+}
+
 func TestGrep(t *testing.T) {
 	t.Parallel()
 	dir := plantGit(t, files{

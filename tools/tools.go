@@ -47,6 +47,9 @@ type Config struct {
 	// same conversation in this process, which knows more; nil: there is none.
 	Seen   map[string]string
 	Before *Set
+	// Withheld reports whether rules do not let a file be read that no call has named, by
+	// its path relative to Root: a search of a folder leaves it out. Nil: no file is.
+	Withheld func(path string) bool
 	// Redact replaces known secrets in what commands print, before it is cut:
 	// half a secret would not be known any more. Default: nothing.
 	Redact func(string) string

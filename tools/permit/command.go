@@ -38,6 +38,7 @@ type Part struct {
 	mayRun    []string // commands in a file that it runs
 	mayName   []string // paths in such a file
 	opens     []listing
+	swept     []sweep // folders of which it reads all that is in them
 }
 
 // feed says what a command reads on its standard input.

@@ -22,7 +22,7 @@ func (p *Part) see(r *reader) {
 	names := p.namesFiles()
 	for i, w := range p.argv {
 		switch {
-		case i == 0 && !strings.Contains(w.text, "/"):
+		case i == 0 && !strings.Contains(w.text, "/"), w.known && p.leavesOut(w):
 		case w.known:
 			p.name(r, w.text, names)
 		case names && !strings.HasPrefix(w.text, "<(") && !strings.HasPrefix(w.text, ">("):
@@ -31,6 +31,7 @@ func (p *Part) see(r *reader) {
 	}
 	p.elsewhere(r)
 	p.unpacks(r)
+	p.sweeps(r)
 	for _, w := range p.targets() {
 		p.write(r, w)
 	}

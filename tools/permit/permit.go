@@ -198,6 +198,12 @@ func (p *Policy) Judge(c Call) Ruling {
 	return worst
 }
 
+// Withholds reports whether a file that is relative to dir must not be read by a call that
+// does not name it, as a search of a folder does.
+func (p *Policy) Withholds(dir, path string) bool {
+	return p.Judge(Call{Tool: "grep", Paths: []string{path}, Dir: dir}).Action != Allow
+}
+
 // changed are the files that a call runs and that rules were not given for.
 func (p *Policy) changed(c Call) []string {
 	if p.place.Changed == nil || c.Command == "" {

@@ -209,7 +209,7 @@ func (s subject) fitsPath(pattern string, loose bool) answer {
 	for _, l := range s.part.opens {
 		out = max(out, l.open(either))
 	}
-	return max(out, s.folders(either))
+	return max(out, s.folders(either), s.reading(fits))
 }
 
 // folders says whether a file that a rule is about is among those of the folders that

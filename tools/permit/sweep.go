@@ -1,0 +1,207 @@
+package permit
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mostSwept is how many entries of folders are looked at for one command that reads all
+// that is in them.
+const mostSwept = 50_000
+
+// sweep is a folder of which a command reads every file, but for those that it is told
+// to leave out.
+type sweep struct {
+	dir     string
+	visible bool     // names that begin with a dot are left out
+	doubt   bool     // others may be left out: git ignores them
+	follows bool     // it reads what links lead to
+	without []string // patterns of names in a path, of which one is enough
+	files   []string // patterns of names of files
+	only    []string // patterns of names of files, of which one must fit
+}
+
+// sweeps notes the folders of which the command reads all that is in them.
+func (p *Part) sweeps(r *reader) {
+	kind, alone := p.sweeper()
+	if kind == nil {
+		return
+	}
+	kind.follows = p.flag("RLh", "--dereference-recursive", "--dereference", "--follow", "--copy-links")
+	var dirs []string
+	named, paths := false, p.paths
+	if slices.Contains([]string{"cp", "rsync", "scp"}, p.program()) {
+		paths = p.copiedFrom(r)
+	}
+	for _, abs := range paths {
+		info, err := os.Stat(abs)
+		named = named || err == nil
+		if err == nil && info.IsDir() && !slices.Contains(dirs, abs) && len(dirs) < mostNames {
+			dirs = append(dirs, abs)
+		}
+	}
+	if !named && alone {
+		dirs = slices.DeleteFunc(append([]string{r.dir}, r.past...), func(dir string) bool { return dir == "" })
+	}
+	for _, dir := range dirs {
+		s := *kind
+		s.dir = dir
+		p.swept = append(p.swept, s)
+	}
+}
+
+// leavesOut reports whether a word says what is not to be read of folders.
+func (p *Part) leavesOut(w word) bool {
+	return slices.Contains([]string{"grep", "egrep", "fgrep", "tar", "bsdtar", "gtar", "rsync", "diff"}, p.program()) &&
+		(strings.HasPrefix(w.text, "--exclude=") || strings.HasPrefix(w.text, "--exclude-dir="))
+}
+
+// copiedFrom are the paths that a command copies, and not where to.
+func (p *Part) copiedFrom(r *reader) []string {
+	from := p.operands()
+	if len(p.option("-t", "--target-directory")) == 0 && len(from) > 0 {
+		from = from[:len(from)-1]
+	}
+	var out []string
+	for _, w := range from {
+		if abs, ok := r.path(w); ok {
+			out = append(out, abs)
+		}
+	}
+	return out
+}
+
+// sweeper says what a command leaves out that reads folders as a whole, nil for one that
+// does not; alone, that it reads the folder that it runs in where it is given none.
+func (p *Part) sweeper() (kind *sweep, alone bool) {
+	name, s := p.program(), &sweep{without: texts(p.option("--exclude"))}
+	if name == "git" {
+		sub, _ := gitCommand(p.argv)
+		return only(s, sub.text == "grep" || sub.text == "archive"), true
+	}
+	switch name {
+	case "grep", "egrep", "fgrep":
+		s.without, s.files = texts(p.option("--exclude-dir")), s.without
+		s.only = texts(p.option("--include"))
+		recurse := slices.ContainsFunc(p.option("-d", "--directories"), func(w word) bool { return w.text == "recurse" })
+		return only(s, recurse || p.flag("rR", "--recursive", "--dereference-recursive")), true
+	case "rg", "ag":
+		all := p.flag("u", "--unrestricted", "--no-ignore", "--no-ignore-vcs", "-a", "--all-types")
+		s.visible = !p.flag("u.", "--hidden", "--unrestricted")
+		s.doubt = !all
+		for _, glob := range texts(p.option("-g", "--glob", "--iglob")) {
+			if out, ok := strings.CutPrefix(glob, "!"); ok {
+				s.without = append(s.without, strings.Trim(out, "/"))
+			} else {
+				s.only = append(s.only, glob)
+			}
+		}
+		return s, p.feed == unfed
+	case "ack", "ug", "ugrep":
+		s.doubt = true
+		return s, p.feed == unfed
+	}
+	return only(s, p.packs(name)), false
+}
+
+// packs reports whether a command brings all that is in folders somewhere else, or
+// compares it.
+func (p *Part) packs(name string) bool {
+	first := ""
+	if len(p.argv) > 1 {
+		first = p.argv[1].text
+	}
+	switch name {
+	case "tar", "bsdtar", "gtar":
+		old := !strings.HasPrefix(first, "-") && strings.ContainsAny(first, "cru")
+		return old || p.flag("cru", "--create", "--append", "--update") && !p.flag("xt", "--extract", "--list")
+	case "jar":
+		return strings.HasPrefix(strings.TrimLeft(first, "-"), "c")
+	case "zip":
+		return p.flag("r", "--recurse-paths")
+	case "7z", "7za", "7zz":
+		return first == "a" || first == "u"
+	case "cp":
+		return p.flag("rRa", "--recursive", "--archive")
+	case "rsync", "scp":
+		return p.flag("ra", "--recursive", "--archive")
+	case "diff":
+		return p.flag("r", "--recursive")
+	}
+	return false
+}
+
+func only(s *sweep, does bool) *sweep {
+	if does {
+		return s
+	}
+	return nil
+}
+
+func texts(words []word) []string {
+	var out []string
+	for _, w := range words {
+		if w.known {
+			out = append(out, w.text)
+		}
+	}
+	return out
+}
+
+// reads reports whether a file, relative to the folder, is among those that are read.
+func (s sweep) reads(rel string) bool {
+	names := strings.Split(rel, "/")
+	base := names[len(names)-1]
+	one := func(patterns []string, name string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return fitsName(p, name) })
+	}
+	if len(s.only) > 0 {
+		return one(s.only, base)
+	}
+	return !one(s.files, base) && !slices.ContainsFunc(names, func(name string) bool {
+		return s.visible && strings.HasPrefix(name, ".") || one(s.without, name)
+	})
+}
+
+// reading says whether a file that a rule is about is among those that the command reads
+// with the folders that they lie in.
+func (s subject) reading(fits func(string) bool) answer {
+	out, left := no, mostSwept
+	for _, sw := range s.part.swept {
+		found := false
+		var walk func(dir string)
+		walk = func(dir string) {
+			list, err := os.ReadDir(dir)
+			if err != nil {
+				return
+			}
+			left -= len(list)
+			for _, e := range list {
+				if left <= 0 || found {
+					return
+				}
+				file := filepath.Join(dir, e.Name())
+				rel, err := filepath.Rel(sw.dir, file)
+				switch {
+				case err != nil:
+				case e.IsDir():
+					if e.Name() != ".git" {
+						walk(file)
+					}
+				case sw.reads(filepath.ToSlash(rel)):
+					found = fits(file) || sw.follows && e.Type()&os.ModeSymlink != 0 && fits(resolved(file))
+				}
+			}
+		}
+		walk(sw.dir)
+		switch {
+		case found && !sw.doubt:
+			return yes
+		case found, left <= 0:
+			out = maybe
+		}
+	}
+	return out
+}
