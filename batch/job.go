@@ -76,13 +76,15 @@ type Result struct {
 	Parked plan.ParkReason `json:"parked,omitempty"`
 	// Why explains everything that is not approval, in one line.
 	Why string `json:"why,omitempty"`
+
+	stop *StopError // why no job can go on; then the rest is empty
 }
 
 // Runner runs jobs. This is the seam behind which jobs can be run elsewhere.
 type Runner interface {
 	// Run runs a job, or goes on with it, until it has an end or parks. It is
 	// called from several goroutines. An error means that the job could not
-	// even begin.
+	// even begin, a [*StopError] that no job can.
 	Run(ctx context.Context, try Try) (Result, error)
 }
 

@@ -43,6 +43,17 @@ type Claimed struct {
 // result for it. The result counts for nothing.
 var ErrLeaseLost = errors.New("the job is no longer this worker's")
 
+// StopError is an error of a [Runner] after which no job can go on, for what one comes
+// to cannot be kept. Nothing is recorded of its own job, so it goes on where it stands
+// once the batch does.
+type StopError struct{ Err error }
+
+// Error implements error.
+func (e *StopError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StopError) Unwrap() error { return e.Err }
+
 // Config is what a batch is driven with.
 type Config struct {
 	Queue  Queue
@@ -114,10 +125,13 @@ func (s *scheduler) work(ctx context.Context) {
 	}
 }
 
-// abort stops everything.
+// abort stops everything. What fails after the first failure most often fails for the
+// same reason, and is not told.
 func (s *scheduler) abort(err error) {
 	s.mu.Lock()
-	s.queueErr = errors.Join(s.queueErr, err)
+	if s.queueErr == nil {
+		s.queueErr = err
+	}
 	s.mu.Unlock()
 	s.stop(err)
 }
@@ -133,6 +147,10 @@ func (s *scheduler) runJob(ctx context.Context, claimed Claimed) {
 			s.Started(try)
 		}
 		res = s.runWhileHeld(ctx, try, claimed.Lost)
+	}
+	if res.stop != nil {
+		s.abort(res.stop)
+		return
 	}
 	data, err := json.Marshal(res)
 	if err == nil {
@@ -212,8 +230,11 @@ func (s *scheduler) runRecovered(ctx context.Context, try Try) (res Result) {
 	}()
 	res, err := s.Runner.Run(ctx, try)
 	var up *plan.TimeUp
+	var stop *StopError
 	switch {
 	case err == nil:
+	case errors.As(err, &stop):
+		return Result{stop: stop}
 	case errors.As(context.Cause(ctx), &up):
 		res = Result{
 			State:  JobParked,

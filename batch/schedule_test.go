@@ -76,6 +76,37 @@ type runnerFunc func(context.Context, batch.Try) (batch.Result, error)
 
 func (f runnerFunc) Run(ctx context.Context, try batch.Try) (batch.Result, error) { return f(ctx, try) }
 
+// TestWhatCannotBeKeptStopsAll: where what jobs come to cannot be kept, none has failed,
+// and none further begins.
+func TestWhatCannotBeKeptStopsAll(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, "a", "b", "c")
+	full := errors.New("the disk is full")
+	err := batch.Run(t.Context(), batch.Config{
+		Queue: q,
+		Runner: runnerFunc(func(_ context.Context, try batch.Try) (batch.Result, error) {
+			if try.ID == "b" {
+				return batch.Result{}, fmt.Errorf("begin: %w", &batch.StopError{Err: full})
+			}
+			return batch.Result{State: batch.JobDone}, nil
+		}),
+		Workers:  1,
+		FailFast: true,
+		Finished: func(try batch.Try, _ batch.Result) {
+			if try.ID != "a" {
+				t.Errorf("%s was told to have finished", try.ID)
+			}
+		},
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
+	want := map[string]string{"a": "done", "b": "running", "c": "queued"}
+	if got := q.outcomes(); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestACrashAndAHangHarmNoOtherJob(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, "good", "crash", "deaf", "slow", "error", "last")

@@ -41,7 +41,7 @@ func faultProcess(t *testing.T, mode, dir string, namespace bool) (string, error
 // do, and leaves nothing behind; and the run goes on once the cause is gone.
 func TestDiskFaults(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"full", "read-only", "limit"} {
+	for _, mode := range []string{"full", "index", "read-only", "limit"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			out, err := faultProcess(t, mode, t.TempDir(), mode != "limit")
@@ -67,6 +67,23 @@ var faults = map[string]func(dir string) error{
 			return err
 		}
 		return appendUntil(dir, "free some space", func() error { return os.Remove(ballast) })
+	},
+	"index": func(dir string) error { // there is no room for that of the log
+		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+			return fmt.Errorf("mount: %w", err)
+		}
+		if err := appendSome(dir, true, 3); err != nil {
+			return err
+		}
+		ballast := filepath.Join(dir, "ballast")
+		if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+			return fmt.Errorf("the disk is not full: %w", err)
+		}
+		db, err := memory.Open(context.Background(), config(dir))
+		if err == nil {
+			err = db.Close()
+		}
+		return errors.Join(wantHint(err, "free some space"), os.Remove(ballast), appendSome(dir, false, 3))
 	},
 	"limit": func(dir string) error { // the kernel refuses what would make a file longer
 		var was unix.Rlimit

@@ -1,7 +1,11 @@
 package memory
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -54,4 +58,38 @@ func filesystemOf(magic uint32) (name string, network bool) {
 		return name, false
 	}
 	return fmt.Sprintf("type %#x", magic), false
+}
+
+// indexBytes is the size of the first piece of the index of the log.
+const indexBytes = 32 << 10
+
+// roomForIndex fails where the disk has no room for the index of a database's log.
+// SQLite writes to it as memory, and on disks with small blocks, or that write
+// nothing in place, the kernel ends a process whose memory then finds no room.
+func roomForIndex(path string) error {
+	dir := filepath.Dir(path)
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return fmt.Errorf("look at the file system of %s: %w", path, err)
+	}
+	free := s.Bavail * uint64(s.Bsize) //nolint:gosec // a size
+	var there unix.Stat_t
+	if err := unix.Stat(path+"-shm", &there); err == nil {
+		free += uint64(there.Blocks) * 512 //nolint:gosec // a size
+	}
+	if free >= indexBytes {
+		return nil
+	}
+	// Some disks keep room for some users, or tell no sizes: a file without a name, that
+	// no kill leaves behind, finds out.
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	switch {
+	case errors.Is(err, unix.ENOSPC):
+		return &fs.PathError{Op: "make room in", Path: dir, Err: err}
+	case err != nil: // SQLite will say what it is
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), dir) //nolint:gosec // a descriptor
+	_, err = f.Write(make([]byte, indexBytes))
+	return errors.Join(err, f.Close())
 }

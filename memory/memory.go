@@ -149,6 +149,11 @@ func (db *DB) open(ctx context.Context) error {
 		return err
 	}
 	db.rollback = db.rollback || db.network
+	if !db.rollback {
+		if err := roomForIndex(db.path); err != nil {
+			return err
+		}
+	}
 	scripts, err := migrations()
 	if err != nil {
 		return err

@@ -2,7 +2,11 @@ package worktree
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/plan-engine/plan/worktree/git"
 )
@@ -38,6 +42,26 @@ func readOnly(e *git.Error) bool {
 // noRoom reports whether git failed because a disk, or the user's part of it, is full.
 func noRoom(e *git.Error) bool {
 	return strings.Contains(e.Stderr, "No space left on device") || strings.Contains(e.Stderr, "Disk quota exceeded")
+}
+
+// unwritten finds out what git does not say of a file that it could not write: a
+// file in the same directory meets the same.
+func unwritten(err error, dir string) error {
+	var ge *git.Error
+	if !errors.As(err, &ge) || noRoom(ge) || !strings.Contains(ge.Stderr, "unable to write file") {
+		return err
+	}
+	const enough = 1 << 20 // less than that is as good as no room
+	f, cause := os.CreateTemp(dir, ".plan-write-*")
+	if cause == nil {
+		_, cause = f.Write(make([]byte, enough))
+		cause = errors.Join(cause, f.Close(), os.Remove(f.Name()))
+	}
+	var why syscall.Errno
+	if errors.As(cause, &why) {
+		return fmt.Errorf("%w (%w)", why, err)
+	}
+	return err
 }
 
 // unreadable reports whether git failed because it may not read a file.

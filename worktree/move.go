@@ -101,9 +101,10 @@ func (m *mover) checkOut(ctx context.Context, to string, paths []string) error {
 	if _, err := m.repo.git.Run(ctx, m.repo.call(a, "", "read-tree", to)); err != nil {
 		return err
 	}
-	prefix := "--prefix=" + filepath.Join(m.repo.root, m.stage, "new") + "/"
-	_, err = m.repo.git.Run(ctx, m.repo.call(a, joinNUL(paths), "checkout-index", "-q", "-z", "--stdin", prefix))
-	return err
+	dir := filepath.Join(m.repo.root, m.stage, "new")
+	call := m.repo.call(a, joinNUL(paths), "checkout-index", "-q", "-z", "--stdin", "--prefix="+dir+"/")
+	_, err = m.repo.git.Run(ctx, call)
+	return unwritten(err, dir)
 }
 
 // unchanged makes sure that the files are what the index of an area says, which was

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -188,9 +189,21 @@ func fullDisk(t *testing.T, disk string) {
 			break
 		}
 		t.Logf("the disk was full: %v", err)
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("with room for %d bytes it does not say that the disk is full: %v", room, err)
+		}
 		if diff := cmp.Diff(before, filesIn(t, dir)); diff != "" {
 			t.Errorf("room for %d: files differ: %d bytes of difference", room, len(diff))
 		}
+	}
+	_, _, err = r.Add(t.Context(), worktree.NewTree{
+		Dir:    filepath.Join(disk, "tree"),
+		Branch: "other",
+		Base:   "HEAD",
+		Tree:   left,
+	})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a work tree with no room for its files: %v", err)
 	}
 	if err := errors.Join(ballast.Close(), os.Remove(ballast.Name())); err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func (r *Repo) Add(ctx context.Context, spec NewTree) (tree *Repo, notes []strin
 		if branch {
 			_, _ = r.run(undo, "branch", "-q", "-D", "--", spec.Branch) // an empty branch does no harm
 		}
-		return nil, nil, err
+		return nil, nil, refused(err)
 	}
 	return tree, notes, nil
 }
@@ -117,7 +117,7 @@ func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, erro
 	held.git = r.git.HoldingLike(tree.git)
 	notes, err := held.checkOut(ctx, spec.Tree, spec.Written)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, unwritten(err, tree.root)
 	}
 	failpoint.Hit("after a checkout")
 	more, err := r.lendSubmodules(ctx, &held, spec.Written)

@@ -14,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/connect"
+	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -141,7 +142,10 @@ func (b *Batches) Drive(ctx context.Context, id string, o host.Options, view Vie
 	host.Sweep()
 	ctx, stop := withTimeout(ctx, settings.Timeout.Duration)
 	defer stop(nil)
-	err = b.schedule(ctx, db, stored, settings, o, view, stop)
+	if err = b.schedule(ctx, db, stored, settings, o, view, stop); err != nil {
+		err = hint.Wrap(err, "The batch has stopped, and every job stands where it stood: `plan batch resume "+id+
+			"` goes on with it.")
+	}
 	out.Stopped = context.Cause(ctx)
 	ctx = context.WithoutCancel(ctx)
 	if err == nil {

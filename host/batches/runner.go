@@ -1,6 +1,7 @@
 package batches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,20 +98,36 @@ func (r *runner) optionsOf(try batch.Try) host.Options {
 }
 
 // result says what came of a try. Where that is no approval and a disk is full,
-// it says so, too.
+// it says so, too. Where the home cannot keep what jobs come to, none can go on: a
+// run that has no end is left as it stands then, and is no failure of its job.
 func (r *runner) result(ctx context.Context, try batch.Try, why string, cause error) (batch.Result, error) {
 	res, err := r.readResult(ctx, try, why, cause)
 	if err == nil && res.State == batch.JobDone {
 		return res, nil
 	}
-	switch full := r.fullDisks(try); {
-	case full == "":
+	full := r.fullDisks(try)
+	failed := cmp.Or(err, cause)
+	if failed != nil && res.Outcome == "" && (unkept(failed) || full.home()) {
+		if full.home() && !unkept(failed) {
+			failed = fmt.Errorf("%w (%s)", failed, full)
+		}
+		return batch.Result{}, &batch.StopError{Err: failed}
+	}
+	switch {
+	case len(full) == 0:
 	case err != nil:
 		err = fmt.Errorf("%w (%s)", err, full)
 	default:
-		res.Why = strings.TrimSpace(res.Why + " (" + full + ")")
+		res.Why = strings.TrimSpace(fmt.Sprintf("%s (%s)", res.Why, full))
 	}
 	return res, err
+}
+
+// unkept reports whether the home's database could not be written or read, which no
+// job is to blame for. What is damaged in it may be one run alone.
+func unkept(err error) bool {
+	var failed *memory.Error
+	return errors.As(err, &failed) && !memory.IsDamage(err)
 }
 
 // readResult reads what came of a try from the run's own journal. Cause is what
