@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestSession(t *testing.T) {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(c.settings), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if len(c.args) == 1 {
+			if slices.Equal(c.args, []string{"sh"}) {
 				c.story(t, p.sitBefore(t, []string{"PS1=ready "}, "bash", "--norc", "-i"))
 				return
 			}
@@ -106,7 +107,12 @@ func isLivedIn(t *testing.T, s *sitting) {
 	s.held("2")
 	s.letGo("2")
 	s.reads("approved")
-	s.types("\x03\x03") // what is written goes first
+	s.types("\x03") // what is written goes first
+	s.types("\x03")
+	s.reads("once more")
+	s.types("\x03")
+	s.reads("approved · 1 file") // what the shell keeps of it
+	s.reads("plan show ")
 	if code := s.ends(); code != plan.ExitOK {
 		t.Errorf("it ended with %d", code)
 	}
@@ -146,7 +152,7 @@ func goesAway(t *testing.T, s *sitting) {
 	s.elsewhere(0, "reads it at its next step", "deny", "0", "--reason", "not that")
 	s.reads("elsewhere")
 	s.reads("approved")
-	s.types("\x03")
+	s.types("\x03\x03")
 	if code := s.ends(); code != plan.ExitOK {
 		t.Errorf("it ended with %d", code)
 	}
@@ -216,7 +222,7 @@ func isSuspended(t *testing.T, s *sitting) {
 	s.held("2")
 	s.letGo("2")
 	s.reads("approved")
-	s.types("\x03")
+	s.types("\x03\x03")
 	s.reads("ready")
 	s.types("exit\n")
 	s.ends()

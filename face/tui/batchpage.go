@@ -250,7 +250,7 @@ func (m *model) batchKey(name string) tea.Cmd {
 	case "enter":
 		return m.openJob()
 	case "?":
-		m.keys = true
+		return m.help(nil, "")
 	case "q", "esc", "ctrl+d":
 		return m.toWatch()
 	}

@@ -315,11 +315,7 @@ func (m *model) goHome(*view, string) tea.Cmd {
 func (m *model) leaveAll(*view, string) tea.Cmd { return m.quit() }
 
 func (m *model) help(*view, string) tea.Cmd {
-	if m.inline != nil {
-		return m.printNow(append(m.keysPage(), ""))
-	}
-	m.keys = true
-	return nil
+	return m.show(readMsg{title: "Keys and commands", lay: keyRows})
 }
 
 // showSkills lists the drafts that wait.

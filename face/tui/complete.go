@@ -7,6 +7,7 @@ import (
 
 	"github.com/plan-engine/plan/face/tui/composer"
 	"github.com/plan-engine/plan/face/tui/draw"
+	"github.com/plan-engine/plan/host"
 )
 
 // mostOffers is how many completions are shown.
@@ -23,7 +24,7 @@ func (m *model) offer() {
 	w.closed = ""
 	switch {
 	case strings.HasPrefix(word, "@"):
-		w.offers = composer.Match(word[1:], w.files, mostOffers)
+		w.offers = composer.Match(strings.Trim(word[1:], `"`), w.files, mostOffers)
 	case strings.HasPrefix(word, "/") && first:
 		w.offers = composer.Match(word[1:], commandNames(), mostOffers*3)
 	}
@@ -46,7 +47,10 @@ func (m *model) offerKey(name string) bool {
 		w.offers = nil
 	case "tab", "enter":
 		word, _ := w.Word()
-		whole := word[:1] + w.offers[w.picked]
+		whole := "/" + w.offers[w.picked]
+		if word[0] == '@' {
+			whole = host.Mention(w.offers[w.picked])
+		}
 		if name == "enter" && word == whole {
 			w.offers = nil
 			return false // it is written in full: send it

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host"
 )
 
 // feed carries what happens in a run from the goroutine that drives it to the one that
@@ -21,6 +22,8 @@ type feed struct {
 type (
 	// note is what a person should know and can do without.
 	note string
+	// unread is what was said to the run and waits to be heard.
+	unread []host.Letter
 	// asked is what the run asks the person before it.
 	asked struct{ ask *ask }
 	// withdrawn says that a question needs no answer any more.

@@ -66,6 +66,13 @@ func (m *model) ranHere() ([]memory.RunInfo, error) {
 	return out, err
 }
 
+// but leaves out of runs those that are among others.
+func but(runs, others []memory.RunInfo) []memory.RunInfo {
+	return slices.DeleteFunc(slices.Clone(runs), func(r memory.RunInfo) bool {
+		return slices.ContainsFunc(others, func(o memory.RunInfo) bool { return o.ID == r.ID })
+	})
+}
+
 // loadFiles reads which files the repository has.
 func (m *model) loadFiles() tea.Cmd {
 	return func() tea.Msg {
@@ -83,12 +90,12 @@ func (m *model) listed(msg listMsg) tea.Cmd {
 	}
 	if !m.home.loaded { // what was asked for before can be asked for again
 		for _, r := range slices.Backward(msg.recent) {
-			m.write.Remember(r.Request)
+			m.write.Remember(host.WithoutFiles(r.Request))
 		}
 		m.home.picked = -1
 	}
 	m.home.loaded = true
-	m.home.recent, m.home.waiting = msg.recent, msg.waiting
+	m.home.recent, m.home.waiting = but(msg.recent, msg.waiting), msg.waiting
 	m.home.picked = min(m.home.picked, len(m.home.all())-1)
 	return nil
 }

@@ -34,9 +34,6 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.suspend()
 	}
 	switch {
-	case m.keys:
-		m.keys = false
-		return nil
 	case m.reader != nil:
 		if m.reader.key(name, m.height) {
 			m.reader = nil
@@ -47,9 +44,13 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case m.screen == atBatch:
 		return m.batchKey(name)
 	case m.screen == atRun && m.view.panel != nil && m.focus == onText:
-		if name == "esc" && m.inline == nil {
+		switch {
+		case m.inline != nil:
+		case name == "esc":
 			m.focus = onStory
 			return nil
+		case name == "ctrl+d" && m.view.panel.line.Empty():
+			return m.leave()
 		}
 		return m.panelKey(m.view, msg)
 	case m.screen == atRun && m.focus == onStory:
@@ -70,10 +71,9 @@ func (m *model) textKey(msg tea.KeyPressMsg, name string) tea.Cmd {
 	w, empty := &m.write, m.write.Empty()
 	switch {
 	case m.inline != nil && name != "enter" && name != "tab" && (name != "?" || !empty):
-	case m.inline != nil && name == "?":
-		return m.printNow(append(m.keysPage(), ""))
 	case name == "?" && empty:
-		m.keys = true
+		return m.help(nil, "")
+	case name == "enter" && w.Continues():
 		return nil
 	case name == "enter" && !empty:
 		return m.enter(false)
@@ -93,7 +93,9 @@ func (m *model) textKey(msg tea.KeyPressMsg, name string) tea.Cmd {
 		return m.homeKey(name)
 	}
 	edit(&w.Composer, msg)
-	m.offer()
+	if m.offer(); name == "up" || name == "down" { // these are for what was written before
+		w.offers = nil
+	}
 	return nil
 }
 
@@ -190,7 +192,7 @@ func (m *model) storyKey(name string) tea.Cmd {
 	case "$":
 		return m.command("/cost")
 	case "?":
-		m.keys = true
+		return m.help(nil, "")
 	case "q":
 		return m.leave()
 	default:
@@ -221,7 +223,7 @@ func (m *model) wheel(msg tea.MouseWheelMsg) {
 // pasted takes a text that was pasted.
 func (m *model) pasted(text string) tea.Cmd {
 	switch {
-	case m.keys || m.reader != nil || m.screen == atWatch || m.screen == atBatch ||
+	case m.reader != nil || m.screen == atWatch || m.screen == atBatch ||
 		m.screen == atRun && m.focus == onStory:
 	case m.screen == atRun && m.view.panel != nil:
 		if m.view.panel.armed(m.Now()) {
@@ -274,12 +276,6 @@ func (m *model) answerOrRun(name string) tea.Cmd {
 
 // begin starts a run.
 func (m *model) begin(text string, question bool) tea.Cmd {
-	text, err := m.Host.WithFiles(m.ctx, m.Dir, text)
-	if err != nil {
-		m.fail(err)
-		m.write.Set(text)
-		return nil
-	}
 	req := host.Request{
 		Dir:     m.Dir,
 		Text:    text,
@@ -301,35 +297,80 @@ func (m *model) begin(text string, question bool) tea.Cmd {
 }
 
 // tell says something to a run. A final one stays so: what is said to it begins a run
-// that continues it.
+// that continues it. What is said before it has begun waits for that.
 func (m *model) tell(v *view, text string, after bool) tea.Cmd {
-	kind := host.Steer
+	l := host.Letter{Kind: host.Steer, Text: text}
 	if after {
-		kind = host.FollowUp
+		l.Kind = host.FollowUp
 	}
-	dir, final := v.story.Repo, v.story.Final()
-	if !final {
+	v.scroll.follow = true
+	if !v.story.Final() {
 		v.story.Sent(text, after)
 	}
+	if v.story.Run == "" && v.isDriven() {
+		v.early = append(v.early, l)
+		return nil
+	}
+	return m.send(v, l)
+}
+
+// sendEarly says to a run what was said to it before it had begun.
+func (m *model) sendEarly(v *view) tea.Cmd {
+	if v.story.Run == "" || len(v.early) == 0 {
+		return nil
+	}
+	letters := v.early
+	v.early = nil
+	var cmds []tea.Cmd
+	for _, l := range letters {
+		cmds = append(cmds, m.send(v, l))
+	}
+	return tea.Sequence(cmds...)
+}
+
+// send hands a letter to a run, and begins the one that continues it, or goes on with
+// it where it stands still.
+func (m *model) send(v *view, l host.Letter) tea.Cmd {
+	dir := v.story.Repo
 	idle := !v.isDriven() && v.story.Parked != nil && len(v.story.Parked.Waiting) == 0
 	return func() tea.Msg {
-		text, err := m.Host.WithFiles(m.ctx, dir, text)
+		var err error
 		var told host.Told
-		if err == nil {
-			told, err = m.Host.Tell(m.ctx, v.id, host.Letter{Kind: kind, Text: text})
+		said := l.Text
+		if l.Text, err = m.Host.WithFiles(m.ctx, dir, l.Text); err == nil {
+			told, err = m.Host.Tell(m.ctx, v.id, l)
+		}
+		if err != nil {
+			return unsentMsg{view: v, text: said, after: l.Kind == host.FollowUp, err: err}
 		}
 		return doneMsg{
-			err: err,
 			then: func() tea.Cmd {
 				switch {
 				case told.Continuation != "":
-					return m.goOnAs(told.Continuation, v, text)
+					return m.goOnAs(told.Continuation, v, said)
 				case idle:
 					return m.resume(v)
 				}
 				return nil
 			},
 		}
+	}
+}
+
+// unsentMsg is something that could not be said to a run.
+type unsentMsg struct {
+	view  *view
+	text  string
+	after bool
+	err   error
+}
+
+// unsent has the person write it again.
+func (m *model) unsent(msg unsentMsg) {
+	m.fail(msg.err)
+	msg.view.story.Unsent(msg.text, msg.after)
+	if m.write.Empty() {
+		m.write.Set(msg.text)
 	}
 }
 
@@ -353,6 +394,8 @@ func edit(c *composer.Composer, msg tea.KeyPressMsg) {
 		c.Delete()
 	case "ctrl+w", "alt+backspace":
 		c.DeleteWord()
+	case "alt+d":
+		c.DeleteWordRight()
 	case "ctrl+u":
 		c.DeleteToStart()
 	case "ctrl+k":

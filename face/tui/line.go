@@ -155,7 +155,7 @@ func (m *model) linePage() ([]string, *tea.Cursor) {
 		}
 		rows = append(rows, m.theme.Block(b, draw.View{Width: m.width - 1, Now: now})...)
 	}
-	bottom, cursor := m.runBottom(v, now)
+	bottom, cursor := m.runBottom(v, now, m.height/2)
 	rows = rows[max(0, len(rows)-max(0, m.height/2-len(bottom))):]
 	if cursor != nil {
 		cursor.Y += len(rows)

@@ -28,7 +28,8 @@ type panel struct {
 	line   composer.Composer
 	offset int // rows of what is shown that are above the window
 	seen   bool
-	picked int // line of the plan that keys mean, from 1; 0 for none
+	unseen bool // there was no room for it when it was drawn last
+	picked int  // line of the plan that keys mean, from 1; 0 for none
 	notes  []comment
 	given  []host.Letter
 	said   string // why the last word decided nothing
@@ -55,7 +56,7 @@ func newPanel(a *ask, v *view, now time.Time) *panel {
 
 // armed reports whether what is typed counts.
 func (p *panel) armed(now time.Time) bool {
-	if !p.seen && now.Sub(p.quiet) >= quietTime {
+	if !p.seen && !p.unseen && now.Sub(p.quiet) >= quietTime {
 		p.seen = true
 	}
 	return p.seen
@@ -71,30 +72,48 @@ func (p *panel) call() plan.WaitingCall {
 
 func (p *panel) isPlan() bool { return p.call().IsPlan() && p.ask.doc != nil }
 
+// fewest rows of what is decided about are seen, or nothing is decided.
+const fewest = 3
+
 // rows draws it in at most so many rows.
 func (p *panel) rows(t *draw.Theme, width, most int, now time.Time) ([]string, *tea.Cursor) {
 	head := t.Odd.Render("■ ") + t.Bold.Render(draw.Cut(p.question(), width-2))
 	if n := len(p.ask.waiting); n > 1 {
 		head = draw.Row(head, t.Dim.Render(fmt.Sprintf("%d of %d", p.at+1, n)), width)
 	}
-	body := p.body(t, width-2)
-	foot := p.foot(t, width, now)
-	room := max(most-1-len(foot), 3)
+	body, foot := p.body(t, width-2), p.foot(t, width)
+	text, row, column := p.line.Layout(width - 4)
+	room := most - 1 - len(foot) - len(text)
+	if len(body) > room {
+		room-- // for the row that says so
+	}
+	if room < fewest && len(foot) > 1 {
+		room += len(foot) - 1
+		foot = []string{draw.Cut(foot[0], width-1) + "…"}
+	}
+	if p.unseen = room < min(fewest, len(body)); p.unseen {
+		p.seen, p.quiet = false, now
+		foot = t.Wrapped("There is no room to show it. Make the terminal larger to decide.", width, story.Output)
+		return append([]string{head}, foot...), nil
+	}
+	if p.said != "" {
+		foot = append([]string{t.Odd.Render(draw.Cut("  "+p.said, width))}, foot...)
+		room--
+	}
 	rows := []string{head}
 	p.offset = max(0, min(p.offset, len(body)-room))
 	shown := body[p.offset:min(len(body), p.offset+room)]
 	for _, row := range shown {
 		rows = append(rows, "  "+row)
 	}
-	if left := len(body) - p.offset - len(shown); left > 0 || p.offset > 0 {
+	if len(shown) < len(body) {
 		rows = append(rows, t.Dim.Render(fmt.Sprintf("  lines %d to %d of %d: pgup and pgdn show the others",
 			p.offset+1, p.offset+len(shown), len(body))))
 	}
-	rows = append(rows, foot...)
-	if !p.armed(now) {
-		return rows, nil
+	if !p.armed(now) { // which words decide stands there once they do
+		return append(append(rows, t.Dim.Render("  …")), make([]string, len(foot))...), nil
 	}
-	text, row, column := p.line.Layout(width - 4)
+	rows = append(rows, foot...)
 	for i, line := range text {
 		lead := "  "
 		if i == 0 {
@@ -172,15 +191,9 @@ func (p *panel) planRows(t *draw.Theme, width int) []string {
 	return rows
 }
 
-// foot says which words decide, and why the last one did not.
-func (p *panel) foot(t *draw.Theme, width int, now time.Time) []string {
-	if !p.armed(now) {
-		return []string{t.Dim.Render("  …")}
-	}
+// foot says which words decide.
+func (p *panel) foot(t *draw.Theme, width int) []string {
 	var rows []string
-	if p.said != "" {
-		rows = append(rows, t.Odd.Render(draw.Cut("  "+p.said, width)))
-	}
 	for _, row := range t.Wrapped(p.keys(), width-2, story.Output) {
 		rows = append(rows, t.Dim.Render("  "+row))
 	}

@@ -24,6 +24,7 @@ type readMsg struct {
 	title string
 	text  string
 	form  story.Form
+	lay   func(t *draw.Theme, width int) []string // in the place of a text
 }
 
 func newReader(msg readMsg) *reader {
@@ -45,18 +46,20 @@ func read(title, text string, form story.Form, err error) tea.Msg {
 
 // all are all rows, with the title.
 func (r *reader) all(t *draw.Theme, width int) []string {
-	r.lay(t, width)
+	r.layOut(t, width)
 	return append([]string{"", t.Bold.Render(r.title)}, r.rows...)
 }
 
-// lay lays the text out.
-func (r *reader) lay(t *draw.Theme, width int) {
+// layOut makes rows of the text.
+func (r *reader) layOut(t *draw.Theme, width int) {
 	if r.width == width {
 		return
 	}
 	r.width = width
-	switch r.form {
-	case story.Prose:
+	switch {
+	case r.lay != nil:
+		r.rows = r.lay(t, width)
+	case r.form == story.Prose:
 		r.rows = t.Markdown(r.text, width)
 	default:
 		r.rows = t.Wrapped(r.text, width, r.form)
@@ -64,7 +67,7 @@ func (r *reader) lay(t *draw.Theme, width int) {
 }
 
 func (r *reader) view(t *draw.Theme, width, height int) []string {
-	r.lay(t, width)
+	r.layOut(t, width)
 	room := height - 2
 	r.top = max(0, min(r.top, len(r.rows)-room))
 	to := min(len(r.rows), r.top+room)

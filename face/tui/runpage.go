@@ -18,11 +18,23 @@ import (
 func (m *model) runPage() ([]string, *tea.Cursor) {
 	v, now := m.view, m.Now()
 	head := m.runHead(v, now)
-	bottom, cursor := m.runBottom(v, now)
+	const low = 16
+	if v.panel != nil && m.focus == onText && m.height < low {
+		head = head[:1]
+	}
+	bottom, cursor := m.runBottom(v, now, m.height-len(head))
+	if over := len(head) + len(bottom) - m.height; over > 0 { // a terminal that is very low
+		head = head[:max(0, len(head)-over)]
+	}
+	if over := len(head) + len(bottom) - m.height; over > 0 {
+		bottom = bottom[over:]
+		if cursor != nil {
+			cursor.Y -= over
+		}
+	}
 	room := m.height - len(head) - len(bottom)
-	if room < 3 && len(bottom) > m.height-len(head)-3 { // a terminal that is very low
-		bottom = bottom[max(0, len(bottom)-(m.height-len(head)-1)):]
-		room = m.height - len(head) - len(bottom)
+	if room == 0 && len(head) == 3 { // one line is enough between the head and what waits
+		head, room = head[:2], 1
 	}
 	v.scroll.width, v.scroll.height = m.width, max(room, 0)
 	body := v.scroll.view(now)
@@ -38,15 +50,7 @@ func (m *model) runHead(v *view, now time.Time) []string {
 	t, s := m.theme, v.story
 	left := t.Accent.Render("plan") + " " + t.Dim.Render(short(v.id)) + "  " + t.Bold.Render(s.Title)
 	right := v.mark()
-	style := t.Dim
-	switch {
-	case s.End != nil && s.End.ExitCode == plan.ExitOK:
-		style = t.Good
-	case s.End != nil:
-		style = t.Bad
-	case s.Parked != nil || v.panel != nil:
-		style = t.Odd
-	}
+	style, _ := t.Mood(moodOf(v))
 	title := draw.Row(draw.Cut(left, max(m.width-draw.Width(right)-2, 10)), style.Render(right), m.width)
 	var steps []string
 	for _, step := range s.Steps {
@@ -66,6 +70,19 @@ func (m *model) runHead(v *view, now time.Time) []string {
 		line = draw.Row(line, t.Odd.Render(amount.Count(int64(gaps), "gap")+" open"), m.width)
 	}
 	return []string{title, line, t.Dim.Render(strings.Repeat("─", m.width))}
+}
+
+// moodOf says whether a run stands well.
+func moodOf(v *view) story.Mood {
+	switch s := v.story; {
+	case s.End != nil && s.End.ExitCode == plan.ExitOK:
+		return story.Good
+	case s.End != nil:
+		return story.Bad
+	case s.Parked != nil || v.panel != nil:
+		return story.Odd
+	}
+	return story.Plain
 }
 
 // stepWords is a phase in the head.
@@ -109,15 +126,15 @@ func (m *model) shortSteps(steps []story.Step) []string {
 	return out
 }
 
-// runBottom is what stands under the story.
-func (m *model) runBottom(v *view, now time.Time) ([]string, *tea.Cursor) {
-	rule := m.theme.Dim.Render(strings.Repeat("─", m.width))
+// runBottom is what stands under the story, where there is room for so many rows. What is
+// decided about may take all of them.
+func (m *model) runBottom(v *view, now time.Time, room int) ([]string, *tea.Cursor) {
+	rule := m.rule(v, now)
 	if v.panel != nil && m.focus == onText {
-		most := m.height * 2 / 3
-		if m.inline != nil {
-			most = m.height/2 - 3
+		if m.narrow {
+			room = 0
 		}
-		rows, cursor := v.panel.rows(m.theme, m.width, most, now)
+		rows, cursor := v.panel.rows(m.theme, m.width, room-2, now)
 		if cursor != nil {
 			cursor.Y++
 		}
@@ -146,10 +163,26 @@ func (m *model) runBottom(v *view, now time.Time) ([]string, *tea.Cursor) {
 	return append(append(rows, text...), m.totals(v, now)), cursor
 }
 
+// rule is the line under the story. It says where more of it stands below.
+func (m *model) rule(v *view, now time.Time) string {
+	t, more := m.theme, " more below: pgdn, ctrl+end ──"
+	if m.focus == onStory {
+		more = " more below: pgdn, G ──"
+	}
+	if m.inline != nil || v.scroll.follow || v.scroll.isAtEnd(now) || m.width < 2*draw.Width(more) {
+		more = ""
+	}
+	return t.Dim.Render(strings.Repeat("─", m.width-draw.Width(more))) + t.Odd.Render(more)
+}
+
 // prompt says what becomes of what is written.
 func (m *model) prompt(v *view) string {
 	s := v.story
 	switch {
+	case m.focus == onStory && v.panel != nil:
+		return "You browse. Esc goes back to what waits for you"
+	case m.focus == onStory:
+		return "You browse. Esc goes back to where you write"
 	case s.Final():
 		return "This run is final: what you write begins one that continues it"
 	case v.isDriven() || s.Parked == nil:
@@ -225,14 +258,18 @@ func (m *model) totals(v *view, now time.Time) string {
 	if v.note != "" {
 		parts = append(parts, v.note)
 	}
-	keys := "esc browse · / commands · ? keys"
-	if m.inline != nil {
+	left, keys := strings.Join(parts, " · "), "esc browse · / commands · ? keys"
+	switch {
+	case m.focus == onStory: // then the keys are of more interest
+		left, keys = "↑↓ choose · enter fold · o open · d diff · p plan · q leave · ? keys", left
+	case m.inline != nil:
 		keys = "/ commands · ? keys · ctrl+c park"
+	case v.panel != nil:
+		keys = "esc browse · ctrl+d leave"
+	case draw.Width(left)+draw.Width(keys) >= m.width:
+		keys = "? keys"
 	}
-	if m.focus == onStory {
-		keys = "↑↓ move · enter fold · o open · esc write · ? keys"
-	}
-	return draw.Row(t.Dim.Render(strings.Join(parts, " · ")), t.Dim.Render(keys), m.width)
+	return draw.Row(t.Dim.Render(left), t.Dim.Render(keys), m.width)
 }
 
 // window is how much the model of a run takes at once, 0 where it is not known.

@@ -68,6 +68,11 @@ func Session(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("draw the session: %w", err)
 	}
+	for _, row := range m.farewell() {
+		if _, err := fmt.Fprintln(cfg.Out, row); err != nil {
+			return fmt.Errorf("say how the runs stand: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -94,6 +99,7 @@ type model struct {
 	theme *draw.Theme
 
 	width, height int
+	narrow        bool // the terminal is smaller than that
 	screen        screen
 	back          screen // where one gets by leaving the run that is looked at
 	focus         focus
@@ -106,12 +112,11 @@ type model struct {
 	view          *view // the one that is looked at
 	windows       map[string]int64
 	reader        *reader
-	keys          bool   // the keys are shown
 	status        string // a word about what was done last
 	saidAt        time.Time
-	isBad         bool // the word is about something that failed
-	wish          wish // what the next run is started with
-	interrupted   time.Time
+	isBad         bool      // the word is about something that failed
+	wish          wish      // what the next run is started with
+	leaving       time.Time // when the person first wished to
 	quits         bool
 	clock         bool    // a tick is under way
 	inline        *inline // of a view in line; nil for a session
@@ -213,7 +218,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		if msg.Width > 0 && msg.Height > 0 { // else the terminal does not say
-			m.width, m.height = max(msg.Width, 20), max(msg.Height, 6)
+			const width, height = 20, 6 // what does not fit in is cut off
+			m.width, m.height = max(msg.Width, width), max(msg.Height, height)
+			m.narrow = msg.Width < width || msg.Height < height
 		}
 		return m, nil
 	case frameMsg:
@@ -241,15 +248,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.windows[msg.model] = msg.tokens
 		return m, nil
 	case readMsg:
-		m.reader = newReader(msg)
-		if m.inline != nil {
-			rows := m.reader.all(m.theme, m.width-1)
-			m.reader = nil
-			return m, m.printNow(rows)
-		}
-		return m, nil
+		return m, m.show(msg)
 	case endedMsg:
 		return m, m.ended(msg)
+	case unsentMsg:
+		m.unsent(msg)
+		return m, nil
 	case doneMsg:
 		return m, m.done(msg)
 	case editedMsg:
@@ -263,6 +267,16 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(m.key(msg), m.tick())
 	}
 	return m, nil
+}
+
+// show has a text read: on the whole of the terminal, or in what the shell keeps.
+func (m *model) show(msg readMsg) tea.Cmd {
+	r := newReader(msg)
+	if m.inline != nil {
+		return m.printNow(append(r.all(m.theme, m.width-1), ""))
+	}
+	m.reader = r
+	return nil
 }
 
 // done tells what came of something that was asked for.
@@ -334,8 +348,6 @@ func (m *model) picture() (rows []string, cursor *tea.Cursor) {
 	switch {
 	case m.inline != nil:
 		return m.linePage()
-	case m.keys:
-		return m.keysPage(), nil
 	case m.reader != nil:
 		return m.reader.view(m.theme, m.width, m.height), nil
 	case m.screen == atWatch:

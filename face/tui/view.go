@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/face/tui/draw"
 	"github.com/plan-engine/plan/face/tui/story"
 	"github.com/plan-engine/plan/host"
@@ -27,6 +26,10 @@ type view struct {
 	note   string // what the run last had to say beside its events
 	passed string // what of it was waved aside: it is asked again when it changes
 
+	typed    string                  // what the person asked for, until the run has begun
+	early    []host.Letter           // what they said to it before
+	drove    bool                    // it is driven here, or was
+	parking  time.Time               // when it was told to park; zero for not
 	stop     context.CancelCauseFunc // of a run that is driven here; nil for others
 	unfollow context.CancelFunc      // of one that is read from the journal
 }
@@ -69,9 +72,14 @@ func (v *view) mark() string {
 func (m *model) start(req host.Request) tea.Cmd {
 	req.ID = m.Host.NewRunID()
 	v := m.newView(req.ID)
+	v.typed = req.Text
 	v.story.Title = sanitize.Line(host.FirstLine(req.Text))
 	m.look(v)
 	return m.drive(v, func(ctx context.Context, face host.Face) (host.End, error) {
+		var err error
+		if req.Text, err = m.Host.WithFiles(ctx, req.Dir, req.Text); err != nil {
+			return host.End{}, err
+		}
 		return m.Host.Run(ctx, req, face)
 	})
 }
@@ -90,13 +98,14 @@ func (m *model) resume(v *view) tea.Cmd {
 // drive has this process drive a run in the background.
 func (m *model) drive(v *view, work func(context.Context, host.Face) (host.End, error)) tea.Cmd {
 	ctx, stop := context.WithCancelCause(m.ctx)
-	v.stop = stop
+	v.stop, v.parking, v.drove = stop, time.Time{}, true
 	m.views[v.id] = v
 	face := host.Face{
 		Begin: func(_ plan.RunID, past []plan.Event) {
 			for _, ev := range past {
 				v.feed.event(ev)
 			}
+			m.readWaiting(ctx, v)
 		},
 		Show:   v.feed.event,
 		Note:   func(text string) { v.feed.put(note(text)) },
@@ -116,16 +125,16 @@ func (m *model) drive(v *view, work func(context.Context, host.Face) (host.End, 
 func (m *model) ended(msg endedMsg) tea.Cmd {
 	v := msg.view
 	v.stop = nil
+	if !v.parking.IsZero() {
+		v.parking = time.Time{}
+		m.say("")
+	}
 	cmd := m.drainView(v)
 	v.panel = nil
 	if msg.err != nil {
 		m.fail(msg.err)
 		if v.story.Run == "" { // it never began
-			delete(m.views, v.id)
-			if m.view == v {
-				m.screen, m.view = atHome, nil
-				m.write.Set(v.story.Request)
-			}
+			m.takeBack(v)
 		}
 	}
 	cmds := []tea.Cmd{cmd, m.loadHome()}
@@ -137,6 +146,23 @@ func (m *model) ended(msg endedMsg) tea.Cmd {
 		cmds = append(cmds, m.quit())
 	}
 	return tea.Batch(cmds...)
+}
+
+// takeBack has the person write again what was to be a run, with what they said to it.
+func (m *model) takeBack(v *view) {
+	delete(m.views, v.id)
+	if m.view != v {
+		return
+	}
+	m.screen, m.view = atHome, nil
+	texts := []string{v.typed}
+	for _, l := range v.early {
+		texts = append(texts, l.Text)
+	}
+	if !m.write.Empty() {
+		texts = append(texts, m.write.Text())
+	}
+	m.write.Set(strings.Join(texts, "\n"))
 }
 
 // openRun looks at a run of the home.
@@ -166,13 +192,28 @@ func (m *model) follow(v *view) tea.Cmd {
 	v.unfollow = stop
 	after := v.story.Head
 	return func() tea.Msg {
+		// What waits in the inbox once its journal has come so far is heard later than that.
+		var head int64
+		if info, err := m.Host.Info(ctx, v.id); err == nil && after == 0 {
+			head = info.Head
+		}
 		for ev, err := range m.Host.Follow(ctx, v.id, after) {
 			if err != nil {
 				return doneMsg{err: err}
 			}
-			v.feed.event(ev)
+			if v.feed.event(ev); ev.Seq == head && head > 0 {
+				m.readWaiting(ctx, v)
+			}
 		}
 		return nil
+	}
+}
+
+// readWaiting hands over what was said to a run and no event tells of. It is no worry
+// where that cannot be read.
+func (m *model) readWaiting(ctx context.Context, v *view) {
+	if letters, err := m.Host.Unread(ctx, v.id); err == nil && len(letters) > 0 {
+		v.feed.put(unread(letters))
 	}
 }
 
@@ -184,6 +225,10 @@ func (m *model) drainView(v *view) tea.Cmd {
 		switch item := item.(type) {
 		case plan.Event:
 			v.story.Add(item)
+		case unread:
+			for _, l := range item {
+				v.story.Waits(host.WithoutFiles(l.Text), l.Kind == host.FollowUp)
+			}
 		case note:
 			v.note = clean(string(item))
 			if m.inline != nil {
@@ -205,7 +250,7 @@ func (m *model) drainView(v *view) tea.Cmd {
 	}
 	v.scroll.blocks = v.story.Blocks
 	m.askOfJournal(v)
-	cmds = append(cmds, m.findWindow(v.story))
+	cmds = append(cmds, m.findWindow(v.story), m.sendEarly(v))
 	if !v.isDriven() && v.mark() != was {
 		cmds = append(cmds, m.notify(v))
 	}
@@ -236,67 +281,6 @@ func waitingKey(calls []plan.WaitingCall) string {
 		b.WriteString(c.Call + c.Digest + "\n")
 	}
 	return b.String()
-}
-
-// interrupt parks the run that is looked at; a second wish, half a second later or
-// more, ends the process at once.
-func (m *model) interrupt() tea.Cmd {
-	if m.inline != nil { // who opened the view hears the signal, and counts them
-		m.say("Parking the run. Ctrl-C once more ends plan at once.")
-		if v := m.view; v != nil && v.stop != nil {
-			v.stop(engine.ErrInterrupted)
-		}
-		return nil
-	}
-	const again = 500 * time.Millisecond
-	now := m.Now()
-	if !m.interrupted.IsZero() && m.anyDriven() {
-		if now.Sub(m.interrupted) >= again {
-			m.Kill()
-		}
-		return nil
-	}
-	m.interrupted = time.Time{}
-	if v := m.view; m.screen == atRun && v != nil && v.isDriven() && !v.story.Final() {
-		m.interrupted = now
-		m.say("Parking the run. Ctrl-C once more ends plan at once.")
-		v.stop(engine.ErrInterrupted)
-		return nil
-	}
-	if !m.write.Empty() {
-		m.write.Clear()
-		return nil
-	}
-	return m.quit()
-}
-
-// quit leaves the session, once the runs that it drives are parked.
-func (m *model) quit() tea.Cmd {
-	m.quits = true
-	if !m.anyDriven() {
-		return tea.Quit
-	}
-	m.interrupted = m.Now()
-	m.say("Parking the runs that go on.")
-	m.stopAll(engine.ErrInterrupted)
-	return nil
-}
-
-func (m *model) anyDriven() bool {
-	for _, v := range m.views {
-		if v.isDriven() {
-			return true
-		}
-	}
-	return false
-}
-
-func (m *model) stopAll(why error) {
-	for _, v := range m.views {
-		if v.stop != nil {
-			v.stop(why)
-		}
-	}
 }
 
 // clean makes one safe line of a text.

@@ -163,7 +163,7 @@ func (m *model) watchKey(name string) tea.Cmd {
 			return m.openRun(all[at].run)
 		}
 	case "?":
-		m.keys = true
+		return m.help(nil, "")
 	case "q", "esc", "ctrl+d":
 		if m.Watch {
 			return m.quit()

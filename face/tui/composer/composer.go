@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -17,8 +18,9 @@ import (
 
 // Composer holds a text and the place in it where one writes. The zero value is empty.
 type Composer struct {
-	text []rune
-	at   int
+	text  []rune
+	at    int
+	width int // of the rows as they were laid out last; 0: as wide as the lines are
 
 	past   []string // newest last
 	back   int      // how far back in it; 0: the text is new
@@ -86,6 +88,17 @@ func (c *Composer) Insert(text string) {
 	c.at += len([]rune(text))
 }
 
+// Continues begins another line where a backslash stands before the cursor, in its
+// place, and reports whether it does.
+func (c *Composer) Continues() bool {
+	if c.at == 0 || c.text[c.at-1] != '\\' {
+		return false
+	}
+	c.Backspace()
+	c.Insert("\n")
+	return true
+}
+
 // Paste inserts a text that was pasted; a long one takes the room of a mark.
 func (c *Composer) Paste(text string) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
@@ -111,18 +124,44 @@ func (c *Composer) mark(before bool) int {
 	return 0
 }
 
+// before is how many characters stand for one that is seen before the cursor, or for the
+// pasted text there, and after is the same behind it.
+func (c *Composer) before() int {
+	if n := c.mark(true); n > 0 || c.at == 0 {
+		return n
+	}
+	from, _ := c.line()
+	n := 1
+	for from < c.at { // they are told apart from the beginning of a line on
+		n = cluster(c.text[from:c.at])
+		from += n
+	}
+	return n
+}
+
+func (c *Composer) after() int {
+	if n := c.mark(false); n > 0 || c.at == len(c.text) {
+		return n
+	}
+	return cluster(c.text[c.at:])
+}
+
+// cluster is how many characters the first one that is seen is made of.
+func cluster(text []rune) int {
+	const most = 64 // of one; more than any has
+	first, _ := ansi.FirstGraphemeCluster(string(text[:min(len(text), most)]), ansi.GraphemeWidth)
+	return max(1, utf8.RuneCountInString(first))
+}
+
 // Backspace removes the character before the cursor, or the pasted text there.
 func (c *Composer) Backspace() {
-	n := min(max(c.mark(true), 1), c.at)
+	n := c.before()
 	c.text = slices.Delete(c.text, c.at-n, c.at)
 	c.at -= n
 }
 
 // Delete removes the character behind the cursor, or the pasted text there.
-func (c *Composer) Delete() {
-	n := min(max(c.mark(false), 1), len(c.text)-c.at)
-	c.text = slices.Delete(c.text, c.at, c.at+n)
-}
+func (c *Composer) Delete() { c.text = slices.Delete(c.text, c.at, c.at+c.after()) }
 
 // DeleteWord removes the word before the cursor.
 func (c *Composer) DeleteWord() {
@@ -138,32 +177,52 @@ func (c *Composer) DeleteToStart() {
 	c.at = from
 }
 
-// DeleteToEnd removes the line from the cursor on.
+// DeleteToEnd removes the line from the cursor on, or its end where the cursor stands
+// there.
 func (c *Composer) DeleteToEnd() {
 	_, to := c.line()
+	if to == c.at {
+		to = min(to+1, len(c.text))
+	}
 	c.text = slices.Delete(c.text, c.at, to)
 }
 
+// DeleteWordRight removes the word behind the cursor.
+func (c *Composer) DeleteWordRight() {
+	from := c.at
+	c.WordRight()
+	c.text = slices.Delete(c.text, from, c.at)
+	c.at = from
+}
+
 // Left and Right move by a character, or over a pasted text.
-func (c *Composer) Left() { c.at = max(0, c.at-max(c.mark(true), 1)) }
+func (c *Composer) Left() { c.at -= c.before() }
 
 // Right moves by a character, or over a pasted text.
-func (c *Composer) Right() { c.at = min(len(c.text), c.at+max(c.mark(false), 1)) }
+func (c *Composer) Right() { c.at += c.after() }
 
-// WordLeft moves to the beginning of the word before the cursor.
+// WordLeft moves to the beginning of the word before the cursor, or of a pasted text.
 func (c *Composer) WordLeft() {
 	for c.at > 0 && unicode.IsSpace(c.text[c.at-1]) {
 		c.at--
+	}
+	if n := c.mark(true); n > 0 {
+		c.at -= n
+		return
 	}
 	for c.at > 0 && !unicode.IsSpace(c.text[c.at-1]) {
 		c.at--
 	}
 }
 
-// WordRight moves to the end of the word behind the cursor.
+// WordRight moves to the end of the word behind the cursor, or of a pasted text.
 func (c *Composer) WordRight() {
 	for c.at < len(c.text) && unicode.IsSpace(c.text[c.at]) {
 		c.at++
+	}
+	if n := c.mark(false); n > 0 {
+		c.at += n
+		return
 	}
 	for c.at < len(c.text) && !unicode.IsSpace(c.text[c.at]) {
 		c.at++
@@ -188,15 +247,10 @@ func (c *Composer) Home() { c.at, _ = c.line() }
 // End moves to the end of the line.
 func (c *Composer) End() { _, c.at = c.line() }
 
-// Up moves a line up, or to what was written before. It reports false where there is
+// Up moves a row up, or to what was written before. It reports false where there is
 // neither.
 func (c *Composer) Up() bool {
-	from, _ := c.line()
-	if from > 0 {
-		column := c.at - from
-		c.at = from - 1
-		above, end := c.line()
-		c.at = min(above+column, end)
+	if c.toRow(-1) {
 		return true
 	}
 	if c.back >= len(c.past) {
@@ -210,15 +264,10 @@ func (c *Composer) Up() bool {
 	return true
 }
 
-// Down moves a line down, or to what was written later. It reports false where there
+// Down moves a row down, or to what was written later. It reports false where there
 // is neither.
 func (c *Composer) Down() bool {
-	from, to := c.line()
-	if to < len(c.text) {
-		column := c.at - from
-		c.at = to + 1
-		below, end := c.line()
-		c.at = min(below+column, end)
+	if c.toRow(1) {
 		return true
 	}
 	if c.back == 0 {
@@ -252,38 +301,73 @@ func (c *Composer) Complete(with string) {
 	c.Insert(with)
 }
 
+// place is where a character stands.
+type place struct{ row, column int }
+
 // Layout breaks the text into rows of at most width columns, and says where in them
 // the cursor stands.
 func (c *Composer) Layout(width int) (rows []string, row, column int) {
-	width = max(width, 4)
+	c.width = max(width, 4)
+	rows, at := c.places(c.width)
+	return rows, at[c.at].row, at[c.at].column
+}
+
+// places are the rows, and where each character stands in them, also one that would
+// follow the last.
+func (c *Composer) places(width int) (rows []string, at []place) {
 	var b strings.Builder
+	at = make([]place, 0, len(c.text)+1)
 	used := 0
 	end := func() {
 		rows = append(rows, b.String())
 		b.Reset()
 		used = 0
 	}
-	for i, r := range c.text {
-		wide := ansi.StringWidth(string(r))
-		if r != '\n' && used+wide > width {
+	for i := 0; i < len(c.text); {
+		n := 1
+		if c.text[i] >= utf8.RuneSelf || i+1 < len(c.text) && c.text[i+1] >= utf8.RuneSelf {
+			n = cluster(c.text[i:])
+		}
+		seen := string(c.text[i : i+n])
+		wide := ansi.StringWidth(seen)
+		if seen != "\n" && used+wide > width {
 			end()
 		}
-		if i == c.at {
-			row, column = len(rows), used
+		for range n {
+			at = append(at, place{row: len(rows), column: used})
 		}
-		if r == '\n' {
+		i += n
+		if seen == "\n" {
 			end()
 			continue
 		}
-		b.WriteRune(r)
+		b.WriteString(seen)
 		used += wide
 	}
-	if c.at == len(c.text) {
-		if used == width {
-			end()
-		}
-		row, column = len(rows), used
+	if used == width {
+		end()
 	}
+	at = append(at, place{row: len(rows), column: used})
 	end()
-	return rows, row, column
+	return rows, at
+}
+
+// toRow moves the cursor so many rows down, or up, and reports false where there is none.
+func (c *Composer) toRow(by int) bool {
+	width := c.width
+	if width == 0 {
+		width = len(c.text) * 2
+	}
+	rows, at := c.places(max(width, 4))
+	from := at[c.at]
+	row := from.row + by
+	if row < 0 || row >= len(rows) {
+		return false
+	}
+	for i, p := range at {
+		if p.row == row && p.column <= from.column {
+			c.at = i
+		}
+	}
+	return true
 }

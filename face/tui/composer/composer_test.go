@@ -32,11 +32,60 @@ func TestEditing(t *testing.T) {
 		{"delete to end", c.DeleteToEnd, "one|"},
 		{"insert", func() { c.Insert("\x1b[31mé\t") }, "oneé    |"},
 		{"delete to start", c.DeleteToStart, "|"},
+		{"a backslash", func() { c.Insert(`a\`); c.Continues(); c.Insert("b"); c.Continues() }, "a\nb|"},
+		{"delete to end at the end of a line", func() { c.Up(); c.DeleteToEnd() }, "a|b"},
+		{"delete word right", c.DeleteWordRight, "a|"},
 	} {
 		step.do()
 		if got := c.shownAt(); got != step.want {
 			t.Errorf("%s: %q, want %q", step.name, got, step.want)
 		}
+	}
+}
+
+// TestClusters: what is seen as one character is moved over and removed as one.
+func TestClusters(t *testing.T) {
+	t.Parallel()
+	var c Composer
+	c.Insert("e\u0301👩‍👩‍👧日")
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"left", c.Left, "e\u0301👩‍👩‍👧|日"},
+		{"left", c.Left, "e\u0301|👩‍👩‍👧日"},
+		{"right", c.Right, "e\u0301👩‍👩‍👧|日"},
+		{"backspace", c.Backspace, "e\u0301|日"},
+		{"home", c.Home, "|e\u0301日"},
+		{"delete", c.Delete, "|日"},
+	} {
+		step.do()
+		if got := c.shownAt(); got != step.want {
+			t.Errorf("%s: %q, want %q", step.name, got, step.want)
+		}
+	}
+}
+
+// TestRows: the arrows move by what is seen as a row, and only then to what was written
+// before.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	var c Composer
+	c.Remember("before")
+	c.Insert("abcdefgh\nij")
+	c.Layout(5)
+	for _, want := range []string{"abcdefg|h\nij", "ab|cdefgh\nij"} {
+		if c.Up(); c.shownAt() != want {
+			t.Errorf("%q, want %q", c.shownAt(), want)
+		}
+	}
+	if c.Down(); c.shownAt() != "abcdefg|h\nij" {
+		t.Errorf("%q", c.shownAt())
+	}
+	c.Up()
+	if c.Up(); c.Text() != "before" {
+		t.Errorf("%q", c.Text())
 	}
 }
 
@@ -82,6 +131,10 @@ func TestPaste(t *testing.T) {
 		c.Backspace()
 	}
 	if c.Backspace(); c.Shown() != "see " {
+		t.Errorf("%q", c.Shown())
+	}
+	c.Paste(long)
+	if c.DeleteWord(); c.Shown() != "see " {
 		t.Errorf("%q", c.Shown())
 	}
 }

@@ -176,7 +176,8 @@ func (s *Story) addAside(e plan.Event) {
 
 func (s *Story) runStart(e plan.Event, b plan.RunStart) {
 	s.Request = sanitize.Text(b.Request)
-	s.Title = sanitize.Line(firstOf(b.Title, firstLine(b.Request)))
+	title, _, _ := strings.Cut(strings.TrimSpace(b.Request), "\n")
+	s.Title = sanitize.Line(firstOf(b.Title, title))
 	s.Repo, s.Branch = sanitize.Line(b.Repo), sanitize.Line(b.Branch)
 	s.Tree, s.Aim, s.Origin = sanitize.Line(b.Worktree), b.Aim, b.Continues
 	s.State = plan.Unstarted
@@ -278,6 +279,29 @@ func (s *Story) parked(e plan.Event, b plan.Parked) {
 	s.tell(e, Odd, "parked", words)
 }
 
+// endWords say what came of the run.
+func endWords(b plan.RunEnd) string {
+	words := string(b.Outcome)
+	if b.Outcome == plan.Approved {
+		words = plan.ApprovedWith(b.Checks.Failed)
+	}
+	if b.Diff.Files > 0 {
+		words += fmt.Sprintf(" · %s, +%d -%d", amount.Count(int64(b.Diff.Files), "file"), b.Diff.Insertions, b.Diff.Deletions)
+	}
+	return sanitize.Line(words)
+}
+
+// Standing says how the run stands, in words.
+func (s *Story) Standing() string {
+	switch {
+	case s.End != nil:
+		return endWords(*s.End)
+	case s.Parked != nil:
+		return sanitize.Line("parked: " + string(s.Parked.Reason))
+	}
+	return string(s.Step().Phase)
+}
+
 func (s *Story) runEnd(e plan.Event, b plan.RunEnd) {
 	s.closeAll(e.Time)
 	s.End, s.State, s.Parked = &b, b.Outcome, nil
@@ -289,13 +313,6 @@ func (s *Story) runEnd(e plan.Event, b plan.RunEnd) {
 	mood := Good
 	if b.Outcome.ExitCode() != plan.ExitOK {
 		mood = Bad
-	}
-	words := string(b.Outcome)
-	if b.Outcome == plan.Approved {
-		words = plan.ApprovedWith(b.Checks.Failed)
-	}
-	if b.Diff.Files > 0 {
-		words += fmt.Sprintf(" · %s, +%d -%d", amount.Count(int64(b.Diff.Files), "file"), b.Diff.Insertions, b.Diff.Deletions)
 	}
 	var rest []string
 	for _, list := range []struct {
@@ -310,7 +327,7 @@ func (s *Story) runEnd(e plan.Event, b plan.RunEnd) {
 		Kind:  Ended,
 		Mood:  mood,
 		Label: "end",
-		Title: sanitize.Line(words),
+		Title: endWords(b),
 		Took:  e.Time.Sub(s.Began),
 		Text:  sanitize.Text(strings.Join(rest, "\n")),
 		Form:  Output,

@@ -98,6 +98,28 @@ func (s *Story) Sent(text string, after bool) {
 	s.Letters = append(s.Letters, Letter{Text: sanitize.Text(text), After: after})
 }
 
+// Waits says that a letter waits which may have been sent from elsewhere.
+func (s *Story) Waits(text string, after bool) {
+	for _, l := range s.Unheard() {
+		if l.After == after && l.Text == sanitize.Text(text) {
+			return
+		}
+	}
+	s.Sent(text, after)
+	s.Letters[len(s.Letters)-1].Lost = s.Final()
+}
+
+// Unsent says that a letter could not be sent.
+func (s *Story) Unsent(text string, after bool) {
+	text = sanitize.Text(text)
+	at := slices.IndexFunc(s.Letters, func(l Letter) bool {
+		return l.Heard == 0 && l.After == after && l.Text == text
+	})
+	if at >= 0 {
+		s.Letters = slices.Delete(s.Letters, at, at+1)
+	}
+}
+
 // Unheard are the letters that wait.
 func (s *Story) Unheard() []Letter {
 	var out []Letter
