@@ -1,18 +1,25 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/lines"
 	"github.com/plan-engine/plan/cmd/plan/machines"
 	"github.com/plan-engine/plan/face/tui"
 )
 
-// session opens the terminal session where there is a terminal to live in, and help
-// elsewhere.
+// session opens the terminal session where there is a terminal to live in, one of lines
+// where that is to be plain text, and help where there is no person.
 func (a *app) session(cmd *cobra.Command, cfg tui.Config) error {
-	if !a.live() {
+	switch {
+	case a.live():
+	case a.interactive() && a.getenv("CI") == "" && !cfg.Watch:
+		return failed(a.inLines(cmd.Context()))
+	default:
 		return failed(cmd.Help())
 	}
 	ctx, release := a.interruptible(cmd.Context())
@@ -20,6 +27,19 @@ func (a *app) session(cmd *cobra.Command, cfg tui.Config) error {
 	a.tell = func(string) {} // the session shows the notes of its runs
 	defer func() { a.tell = nil }()
 	return failed(tui.Session(ctx, a.onTerminalOf(cfg)))
+}
+
+// inLines opens the session of lines.
+func (a *app) inLines(ctx context.Context) error {
+	return (&lines.Session{
+		Terminal: a.terminal(),
+		Host:     a.host,
+		Dir:      a.dir,
+		Options:  a.viewing(),
+		Complain: func(err error) { a.ended(failed(err), "plan") },
+		Drive:    a.drive,
+		Diff:     func(ctx context.Context, id plan.RunID) error { return a.diff(ctx, id, false, false) },
+	}).Run(ctx)
 }
 
 // live reports whether there is a person at a terminal that can be drawn on, and who

@@ -31,6 +31,7 @@ func TestSession(t *testing.T) {
 		"killed":    {sessionSettings + holdsItsEnd, nil, isKilled},
 		"suspended": {sessionSettings, []string{"sh"}, isSuspended},
 		"in line":   {sessionSettings, []string{"run", "Count in digits"}, isInLine},
+		"in lines":  {sessionSettings, []string{"--plain"}, isInLines},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -246,4 +247,38 @@ func isInLine(t *testing.T, s *sitting) {
 		t.Errorf("it ended with %d", code)
 	}
 	s.hasDecided(decided)
+}
+
+// isInLines: with --plain the session is lines of text, and nothing is drawn over what
+// stands there; what is written after the end continues the run.
+func isInLines(t *testing.T, s *sitting) {
+	s.reads("What should change? ")
+	s.types("Count in digits\n")
+	s.held("1")
+	s.letGo("1")
+	for _, c := range []struct{ about, answer string }{
+		{"first", "n not that\n"}, {"second", "y\n"}, {"third", "n keep it\n"}, {"fourth", "y\n"},
+	} {
+		s.reads(c.about)
+		s.reads("leave it for later): ")
+		s.types(c.answer)
+	}
+	s.held("2")
+	s.letGo("2")
+	s.reads("is approved. What you write continues it")
+	s.types("/diff\n")
+	s.reads("a.txt")
+	s.types("/runs\n")
+	s.reads("  1  ")
+	s.reads("What you write continues it")
+	s.types("/quit\n")
+	if code := s.ends(); code != plan.ExitOK {
+		t.Errorf("it ended with %d", code)
+	}
+	s.hasDecided(decided)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drawn {
+		t.Error("something was drawn")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +29,7 @@ type sitting struct {
 
 	mu     sync.Mutex
 	screen bytes.Buffer // what stands on it since the last look
+	drawn  bool         // it is more than lines of text, and colours
 	more   chan struct{}
 }
 
@@ -59,6 +61,9 @@ func (p place) sitBefore(t *testing.T, env []string, command ...string) *sitting
 	return s
 }
 
+// moving is what moves the cursor, erases, or turns something on or off.
+var moving = regexp.MustCompile(`\x1b(\[[0-9;?>]*[A-Za-ln-z]|[78M])`)
+
 // watch reads the screen until the terminal is closed.
 func (s *sitting) watch() {
 	part := make([]byte, 4096)
@@ -66,6 +71,7 @@ func (s *sitting) watch() {
 		n, err := s.keys.Read(part)
 		s.mu.Lock()
 		s.screen.Write(part[:n])
+		s.drawn = s.drawn || moving.Match(part[:n])
 		s.mu.Unlock()
 		select {
 		case s.more <- struct{}{}:

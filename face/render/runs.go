@@ -42,6 +42,19 @@ func Runs(w io.Writer, runs []host.Listed, filtered bool, opts Options) error {
 	return writeTable(w, rows)
 }
 
+// Choices writes runs that a person may name by their numbers, from the first on, each
+// in a line.
+func Choices(w io.Writer, first int, runs []memory.RunInfo, opts Options) error {
+	look := NewLook(opts)
+	var lines []string
+	for i, r := range runs {
+		lines = append(lines, look.Safe(fmt.Sprintf("  %d  %s, %s, %s ago, in %s: %s", first+i, r.ID.Short(),
+			standing(r, opts.now()), Duration(opts.now().Sub(r.Updated)), SafeLine(filepath.Base(r.Repo)),
+			SafeLine(oneline.Cut(host.TitleOf(r), listedTitle)))))
+	}
+	return WriteLines(w, lines)
+}
+
 // threadTitle is what a run was asked for; of a thread, what it began with and what was
 // asked last.
 func (l Look) threadTitle(r host.Listed) string {
