@@ -22,7 +22,7 @@ JOBS ?= 1000
 TOKENS_BEFORE ?= 39e4451
 
 .DEFAULT_GOAL := build
-.PHONY: build run show show-batch test soak lint fuzz bench bench-batch bench-tokens bench-compare golden arch tidy-check clean help
+.PHONY: build run show show-batch test soak lint fuzz bench bench-batch bench-tokens bench-compare golden arch tidy-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -120,6 +120,9 @@ golden: ## rewrite the golden files; look at the diff before you commit
 
 tidy-check: ## fail if go.mod or go.sum would change
 	$(GO) mod tidy -diff
+
+dist: ## make archives of plan for Linux in bin/dist: amd64, and arm64 where there is aarch64-linux-gnu-gcc
+	internal/dist/archives.sh bin/dist
 
 clean: ## remove what was built
 	rm -rf bin

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan/cmd/plan/build"
 	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/face/acp"
 )
@@ -10,7 +11,7 @@ import (
 func (a *app) acpCommand() *cobra.Command {
 	var flags runflags.Flags
 	options := acp.Options{
-		Version: version(),
+		Version: build.Version(),
 		Log:     a.err,
 	}
 	cmd := &cobra.Command{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/cmd/plan/command"
+	"github.com/plan-engine/plan/cmd/plan/manual"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/oneline"
@@ -47,6 +48,7 @@ func (a *app) commands() []command.Row {
 		{Name: "tools", Make: a.toolsCommand, Group: command.Keep},
 		{Name: "journal", Make: a.journalCommand, Group: command.Keep},
 		{Name: "__serve", Make: a.demoServer().ScriptCommand},
+		{Name: "__man", Make: func() *cobra.Command { return manual.Command(a.whole, a.now) }},
 		{Name: "events", Make: a.eventsCommand, Now: "show --events"},
 		{Name: "graph", Make: a.graphCommand, Now: "show --graph"},
 		{Name: "backup", Make: a.backupCommand, Now: "journal backup"},
@@ -65,6 +67,14 @@ func (a *app) addCommands(root *cobra.Command, args []string) {
 		Runs:     a.knownRuns,
 		Failed:   failed,
 	}.AddTo(root, args)
+}
+
+// whole is the root with all commands and all of their flags.
+func (a *app) whole() *cobra.Command {
+	a.helpAll = true
+	root := a.root()
+	a.addCommands(root, nil)
+	return root
 }
 
 // journalCommand has what is done with whole journals.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -107,4 +109,28 @@ func TestFewerWords(t *testing.T) {
 	if a.addCommands(root, []string{"run"}); root.Commands()[0].Flag("sandbox").Hidden {
 		t.Error("--help-all hides a flag")
 	}
+}
+
+// TestManual: each command that is in the help has a page, with all of its flags.
+func TestManual(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if said := says(t, false, "__man", dir); said != "" {
+		t.Fatal(said)
+	}
+	for name, want := range map[string]string{"plan.1": "PLAN_HOME", "plan-run.1": `max\-tokens`, "plan-journal-gc.1": "plan journal gc"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("%s lacks %q: %v", name, want, err)
+		}
+	}
+	eachCommand(wholeRoot(), func(cmd *cobra.Command) {
+		if cmd.Hidden || strings.HasPrefix(cmd.CommandPath(), "plan completion") || cmd.Name() == "help" {
+			return
+		}
+		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	})
 }

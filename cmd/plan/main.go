@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/build"
 	"github.com/plan-engine/plan/cmd/plan/signals"
 	"github.com/plan-engine/plan/cmd/plan/terminal"
 	"github.com/plan-engine/plan/config"
@@ -144,7 +144,7 @@ func (a *app) newHost() *host.Host {
 		Environ: a.environ,
 		Now:     a.now,
 		Note:    a.note,
-		Version: version(),
+		Version: build.Version(),
 	})
 }
 
@@ -181,36 +181,6 @@ func (a *app) forPeople() io.Writer {
 }
 
 func (a *app) getenv(name string) string { return config.Lookup(a.environ, name) }
-
-// version is the version of this build.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "devel"
-	}
-	return strings.Trim(info.Main.Version, "()")
-}
-
-// commit is the commit of this build, where it knows one.
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	id, dirty := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			id = s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = ", changed"
-		}
-	}
-	if id == "" {
-		return ""
-	}
-	return " (" + id + dirty + ")"
-}
 
 const about = `plan takes a repository and a request. It explores read-only, writes a
 specific plan, implements it, and lets an independent reviewer that cannot
@@ -249,7 +219,7 @@ func (a *app) root() *cobra.Command {
   plan resume                                go on with the newest unfinished run
   plan tell 01JX "Keep the old flag"         guidance, an answer, or what comes next
   plan show                                  what happened in the newest run here`,
-		Version:       version() + commit(),
+		Version:       build.Version() + build.Commit(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -298,11 +268,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: `  plan version --json`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return a.document(map[string]string{"version": version(), "commit": strings.Trim(commit(), " ()")})
-			}
-			_, err := fmt.Fprintln(a.out, "plan", version()+commit())
-			return failed(err)
+			facts := map[string]string{"version": build.Version(), "commit": strings.Trim(build.Commit(), " ()")}
+			return a.view(facts, build.Write)
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan/cmd/plan/build"
 	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/face/mcp"
 )
@@ -13,7 +14,7 @@ import (
 func (a *app) mcpCommand() *cobra.Command {
 	var flags runflags.Flags
 	var listen string
-	options := mcp.Options{Version: version()}
+	options := mcp.Options{Version: build.Version()}
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Let other agents drive runs, over the Model Context Protocol",

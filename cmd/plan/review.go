@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/cmd/plan/build"
 	"github.com/plan-engine/plan/cmd/plan/runflags"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
@@ -80,7 +81,7 @@ func (a *app) review(ctx context.Context, req host.Request, format string) error
 	}
 	reviewed, lerr := a.host.Reviewed(context.WithoutCancel(ctx), end)
 	if lerr == nil {
-		lerr = render.Review(out, format, version(), reviewed)
+		lerr = render.Review(out, format, build.Version(), reviewed)
 	}
 	return errors.Join(err, failed(lerr))
 }

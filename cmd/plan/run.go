@@ -110,10 +110,7 @@ func (a *app) estimate(ctx context.Context, req host.Request) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.document(e)
-	}
-	return render.UnlessReaderLeft(render.Estimate(a.out, e))
+	return a.view(e, func(w io.Writer) error { return render.Estimate(w, e) })
 }
 
 // request reads the request from the arguments or from standard input. Example is a

@@ -35,7 +35,7 @@ var owners = map[string]string{
 	"github.com/mattn/go-sqlite3":            "memory bench/floor",
 	"github.com/klauspost/compress":          "memory",
 	"github.com/looplab/fsm":                 "engine",
-	"github.com/spf13/cobra":                 "cmd/plan cmd/plan/command cmd/plan/demo cmd/plan/machines cmd/plan/runflags cmd/plan/serveflags",
+	"github.com/spf13/cobra":                 "cmd/plan cmd/plan/command cmd/plan/demo cmd/plan/machines cmd/plan/manual cmd/plan/runflags cmd/plan/serveflags",
 	"github.com/coder/acp-go-sdk":            "face/acp",
 	"github.com/modelcontextprotocol/go-sdk": "tools/mcp face/mcp",
 	"github.com/getkin/kin-openapi":          "tools/openapi",
