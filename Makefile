@@ -65,11 +65,15 @@ soak: ## play whole what make test samples, by the kind; then kill runs for SOAK
 
 lint: $(LINT) ## run the linters
 	$(LINT) run --build-tags $(TAGS) ./...
-	$(DARWIN) $(GO) vet $$($(DARWIN) $(GO) list -e -test -f '{{.ImportPath}} {{.Deps}}' ./... | \
-	  awk '{ sub(/(_test|\.test)$$/, "", $$1); all[$$1] } /tree-sitter/ { cgo[$$1] } END { for (p in all) if (!(p in cgo)) print p }')
+	@set -e; $(call vet_for,darwin,tree-sitter)
+	@set -e; $(call vet_for,windows,tree-sitter|golang.org/x/sys/unix|internal/(scratch|intent)|cmd/plan/signals)
 
-# What macOS is given must compile there, as far as that can be told without its C compiler.
-DARWIN := GOOS=darwin CGO_ENABLED=0
+# What macOS is given must compile there, as far as that can be told without its C compiler, and
+# so must what needs no Unix on Windows. $(call vet_for,OS,WITHOUT): packages are left out that
+# the expression WITHOUT fits, or one that they are made of.
+vet_for = echo "vet for $(1)"; GOOS=$(1) CGO_ENABLED=0 $(GO) vet $$(GOOS=$(1) CGO_ENABLED=0 $(GO) list -e -test \
+	  -f '{{.ImportPath}} {{.Deps}}' ./... | awk -v without='$(2)' '{ whole = $$0; sub(/(_test|\.test)$$/, "", $$1); \
+	  all[$$1] } whole ~ without { left[$$1] } END { for (p in all) if (!(p in left)) print p }')
 
 arch: ## prove the floors of the house
 	$(GO) test $(GOFLAGS_ALL) -count=1 ./internal/arch

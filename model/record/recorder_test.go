@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/plan-engine/plan"
@@ -265,19 +264,4 @@ func TestOneAtATime(t *testing.T) {
 	p := player(t, file)
 	same(t, "the second answer", ask(t, p, call("explore", "2?")).Answer.Message.Text(), "Two.")
 	same(t, "the first answer", ask(t, p, call("explore", "1?")).Answer.Message.Text(), "One.")
-}
-
-func TestNewRefuses(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range []string{dir, pipe, filepath.Join(dir, "none", "run.jsonl"), os.DevNull} {
-		_, err := record.New(says("x"), file, nil)
-		if err == nil || !strings.Contains(err.Error(), file) {
-			t.Errorf("New(%s): %v, want an error with the file's name", file, err)
-		}
-	}
 }
