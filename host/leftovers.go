@@ -15,8 +15,6 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/holder"
 	"github.com/plan-engine/plan/internal/intent"
-	"github.com/plan-engine/plan/internal/scratch"
-	"github.com/plan-engine/plan/internal/subpath"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree"
 )
@@ -49,6 +47,7 @@ func kinds() []kind {
 		{"work tree, branch, snapshots and file of a note", (*leftovers).noted},
 		{"work tree without a run", (*leftovers).strayTrees},
 		{"temporary folder", (*leftovers).temporary},
+		{"folder of a move", (*leftovers).moves},
 		{"clone", (*leftovers).clones},
 		{"draft", (*leftovers).drafts},
 		{"layer of a build cache", (*leftovers).layers},
@@ -305,59 +304,6 @@ func (l *leftovers) strayTrees(context.Context) ([]Leftover, error) {
 		})
 	}
 	return out, nil
-}
-
-// temporary are private folders: in the system's temporary folder, or in the git
-// directory of a work tree that holds this one.
-func (l *leftovers) temporary(ctx context.Context) ([]Leftover, error) {
-	temp, err := filepath.EvalSymlinks(os.TempDir())
-	if err != nil {
-		temp = os.TempDir()
-	}
-	out := folders(temp, "temporary folder", scratch.Temporary()...)
-	seen := map[string]bool{}
-	for _, r := range l.runs {
-		if seen[r.Repo] || !subpath.Within(r.Repo, temp) {
-			continue
-		}
-		seen[r.Repo] = true
-		if repo, err := worktree.Open(ctx, r.Repo); err == nil {
-			out = append(out, folders(repo.GitDirs()[0], "temporary folder", scratch.View, scratch.Index)...)
-		}
-	}
-	return out, nil
-}
-
-func (l *leftovers) clones(context.Context) ([]Leftover, error) {
-	return folders(filepath.Join(l.paths.Home, "cache", "repos"), "clone", scratch.Clone), nil
-}
-
-func (l *leftovers) drafts(context.Context) ([]Leftover, error) {
-	return folders(filepath.Join(l.paths.Skills, "auto"), "draft", scratch.Draft), nil
-}
-
-func (l *leftovers) layers(context.Context) ([]Leftover, error) {
-	return folders(filepath.Join(l.paths.Home, "caches"), "layer of a build cache", scratch.Layer, scratch.Probe), nil
-}
-
-// folders are those of some prefixes that no process uses.
-func folders(in, what string, prefixes ...string) (out []Leftover) {
-	for _, prefix := range prefixes {
-		for _, dir := range scratch.Left(in, prefix) {
-			out = append(out, Leftover{
-				Kind:  what,
-				Name:  dir,
-				Bytes: sizeOf(dir),
-				remove: func(context.Context) error {
-					if !scratch.RemoveLeft(dir) {
-						return errors.New("it could not be removed, or a process uses it again")
-					}
-					return nil
-				},
-			})
-		}
-	}
-	return out
 }
 
 // locks are the files of locks that no process has: one of each run, and of each tree.

@@ -252,7 +252,7 @@ func (r *Repo) clearStages(last string, changes []delta) error {
 	}
 	for _, stage := range stages {
 		text, err := root.ReadFile(path.Join(stage, ".gitignore"))
-		if err != nil || string(text) != "*\n" {
+		if err != nil || string(text) != stageIgnore {
 			continue // it is no folder of a move
 		}
 		if err := root.RemoveAll(stage); err != nil {

@@ -90,13 +90,14 @@ func (r *Repo) ForgetAll(ctx context.Context, runs map[plan.RunID][]string) erro
 }
 
 // updateRef has git update a ref, and makes its name outlast a loss of power: git
-// syncs what is in the file before it renames it, but not the directory.
-func (r *Repo) updateRef(ctx context.Context, ref string, args ...string) error {
+// syncs what is in the file before it renames it, but not the directory. The branch is
+// one that is plan's to move, "" for none; see [Repo.onRefs].
+func (r *Repo) updateRef(ctx context.Context, ref, branch string, args ...string) error {
 	call := git.Call{
 		Dir:  r.root,
 		Args: append([]string{"update-ref"}, args...),
 	}
-	if err := r.onRefs(ctx, call, ""); err != nil {
+	if err := r.onRefs(ctx, call, branch); err != nil {
 		return err
 	}
 	if exists(r.common, "reftable") {

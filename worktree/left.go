@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/worktree/git"
@@ -21,8 +22,9 @@ func (r *Repo) Holding(file *os.File) *Repo {
 }
 
 // Adds reports whether a linked work tree has something that a tree does not have:
-// one that was not made, or not removed, to its end may lack files. What git ignores
-// does not count.
+// one that was not made, or not removed, to its end may lack files. Git writes the
+// index once it has written all files: where there is none, a file of the tree may
+// have been cut short. What git ignores does not count.
 func Adds(ctx context.Context, dir, tree string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,11 +44,37 @@ func Adds(ctx context.Context, dir, tree string) (bool, error) {
 	if err != nil || now == tree {
 		return now != tree, err
 	}
-	out, err := r.diffTree(ctx, tree, now, "--name-only", "--no-renames", "--diff-filter=d")
+	without := "d"
+	if _, err := os.Lstat(filepath.Join(r.gitDir, "index")); errors.Is(err, fs.ErrNotExist) {
+		without = "dm"
+	}
+	out, err := r.diffTree(ctx, tree, now, "--name-only", "--no-renames", "--diff-filter="+without)
 	if err != nil {
 		return true, fmt.Errorf("compare a work tree: %w", err)
 	}
 	return out != "", nil
+}
+
+// LeftMoves are the folders of moves at the top of a work tree. They are of processes
+// that died, unless one holds the tree.
+func LeftMoves(root string) []string {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if dir := filepath.Join(root, e.Name()); strings.HasPrefix(e.Name(), stagePrefix) && isStage(dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// isStage reports whether a folder is one of a move, by the file that [newMover] makes.
+func isStage(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, ".gitignore"))
+	return err == nil && string(text) == stageIgnore
 }
 
 // HasBranch reports whether there is a branch of that name, and whether all that is

@@ -189,7 +189,11 @@ func (r *Repo) mergeCommit(ctx context.Context, base, theirs, message string, op
 	if branch == "" {
 		branch = "HEAD"
 	}
-	if err := r.updateRef(ctx, branch, "-m", "plan apply", "HEAD", commit, head); err != nil {
+	own := ""
+	if r.gitDir != r.common { // a work tree of a run's own, with its branch
+		own = strings.TrimPrefix(branch, "refs/heads/")
+	}
+	if err := r.updateRef(ctx, branch, own, "-m", "plan apply", "HEAD", commit, head); err != nil {
 		return "", out, err
 	}
 	return commit, out, r.follow(ctx, changes)
@@ -318,5 +322,5 @@ func (r *Repo) commitTo(
 	if was == "" {
 		was = strings.Repeat("0", len(commit))
 	}
-	return commit, r.updateRef(ctx, ref, "-m", "plan apply", ref, commit, was)
+	return commit, r.updateRef(ctx, ref, branch, "-m", "plan apply", ref, commit, was)
 }

@@ -21,6 +21,9 @@ import (
 // new contents wait for their names and old ones are kept until all have theirs.
 const stagePrefix = ".plan-move-"
 
+// stageIgnore is the .gitignore in that folder.
+const stageIgnore = "*\n"
+
 // mover makes the files of a work tree those of another tree: all or none. Until
 // all new contents are on the disk no file is touched; from then on files change
 // their names only, which takes no room and can be taken back.
@@ -51,7 +54,7 @@ func (r *Repo) newMover(changes []delta) (*mover, error) {
 		dirs:    map[string]bool{},
 	}
 	err = errors.Join(
-		root.WriteFile(path.Join(m.stage, ".gitignore"), []byte("*\n"), 0o600),
+		root.WriteFile(path.Join(m.stage, ".gitignore"), []byte(stageIgnore), 0o600),
 		root.Mkdir(path.Join(m.stage, "new"), 0o700),
 		root.Mkdir(path.Join(m.stage, "old"), 0o700),
 	)

@@ -22,7 +22,7 @@ const (
 // onRefs asks git to change refs. A git that died left a file in the way of every later
 // one, and nothing else takes that away: where it locks a private ref, which plan alone
 // writes and only under the lock of its run or its tree, it goes. So does one of a branch
-// that the caller makes or removes; "" for none.
+// that the caller makes, moves or removes; "" for none.
 func (r *Repo) onRefs(ctx context.Context, c git.Call, branch string) error {
 	for {
 		_, err := r.git.Run(ctx, c)
@@ -50,7 +50,8 @@ func (r *Repo) lockOfOwn(err error, branch string) string {
 	}
 	refs := filepath.Join(r.common, "refs")
 	ofBranch := branch != "" && path == filepath.Join(refs, "heads", filepath.FromSlash(branch))+".lock"
-	if !ofBranch && !subpath.Within(filepath.Join(refs, "plan"), path) {
+	ofHead := branch != "" && r.gitDir != r.common && path == filepath.Join(r.gitDir, "HEAD.lock")
+	if !ofBranch && !ofHead && !subpath.Within(filepath.Join(refs, "plan"), path) {
 		return ""
 	}
 	return path

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/plan-engine/plan/worktree"
 )
 
 // A git that was killed while it wrote a snapshot's ref has left its lock. Whatever
@@ -36,6 +38,36 @@ func TestLocksOfKilledGitsAreTakenAway(t *testing.T) {
 	}
 	if _, err := os.Lstat(heads); err != nil {
 		t.Errorf("the lock of a branch is gone: %v", err)
+	}
+}
+
+// A git that was killed while it moved the branch of a run's own work tree has left its
+// locks. The next commit there takes them away; those of a tree of the user's stay.
+func TestLocksOfARunsOwnBranchAreTakenAway(t *testing.T) {
+	t.Parallel()
+	r, dir := start(t, map[string]string{"a": "x"})
+	spec := specFor(t, r)
+	own, _, err := r.Add(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, map[string]string{
+		".git/worktrees/R1/HEAD.lock": "", ".git/refs/heads/plan/r1.lock": "", ".git/refs/heads/kept.lock": "",
+		".git/HEAD.lock": "", "a": "y",
+	})
+	theirs := tree(t, r)
+	if _, _, err := own.MergeCommit(t.Context(), spec.Tree, theirs, "y", worktree.Options{}); err != nil {
+		t.Error(err)
+	}
+	if got := git(t, own.Root(), "show", "plan/r1:a"); got != "y" {
+		t.Errorf("the branch has %q", got)
+	}
+	if _, err := r.CommitTo(t.Context(), "kept", spec.Base, spec.Tree, theirs, "y", false); err != nil {
+		t.Errorf("a branch that is made: %v", err)
+	}
+	put(t, dir, map[string]string{"a": "x"})
+	if _, _, err := r.MergeCommit(t.Context(), spec.Tree, theirs, "y", worktree.Options{}); err == nil {
+		t.Error("a lock of the user's tree is gone")
 	}
 }
 

@@ -121,7 +121,7 @@ func (r *Repo) keep(ctx context.Context, run plan.RunID, snap plan.Snapshot, hea
 	if err != nil {
 		return err
 	}
-	return r.updateRef(ctx, snap.Ref, snap.Ref, strings.TrimSpace(commit))
+	return r.updateRef(ctx, snap.Ref, "", snap.Ref, strings.TrimSpace(commit))
 }
 
 // dateOf is when a run began, as git takes it; the epoch where its id does not

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,6 +73,12 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 			}
 		}
 	}
+	p := r.leftPlace(whole, "a move", true)
+	stage := filepath.Join(p.repoDir(), ".plan-move-1") // before its intent was there
+	if err := errors.Join(os.Mkdir(stage, 0o700), os.WriteFile(filepath.Join(stage, ".gitignore"), []byte("*\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p.collected("a move that had not begun", true)
 	for i := range sampling.Pick(random, 1, []int{1, 2, 3, 4}) {
 		p := r.leftPlace(whole, fmt.Sprintf("random-%d", i), false)
 		after := time.Duration(1+random.IntN(300)) * time.Millisecond

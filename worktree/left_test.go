@@ -1,0 +1,52 @@
+package worktree_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/plan-engine/plan/worktree"
+)
+
+// TestAFileCutShortIsNoAddition: a git that was killed while it made a work tree has
+// left one file cut short, and no index. That is nothing to keep, and a file of another
+// name is; once git had made all, so is a file that differs.
+func TestAFileCutShortIsNoAddition(t *testing.T) {
+	t.Parallel()
+	r, dir := start(t, map[string]string{"a": "long\n", "b": "x"})
+	spec := specFor(t, r)
+	own, _, err := r.Add(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	adds := func(what string, want bool) {
+		t.Helper()
+		if got, err := worktree.Adds(t.Context(), own.Root(), spec.Tree); err != nil || got != want {
+			t.Errorf("%s: %v, %v", what, got, err)
+		}
+	}
+	adds("whole", false)
+	remove(t, own.Root(), "b")
+	put(t, own.Root(), map[string]string{"a": "lo"})
+	adds("changed", true)
+	remove(t, dir, ".git/worktrees/R1/index")
+	put(t, dir, map[string]string{".git/worktrees/R1/index.lock": ""})
+	adds("cut short", false)
+	put(t, own.Root(), map[string]string{"new": "mine"})
+	adds("cut short, with a new file", true)
+}
+
+// TestLeftMoves: the folder that a move died in is found, and one of the user's is not.
+func TestLeftMoves(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, map[string]string{
+		".plan-move-1/.gitignore": "*\n", ".plan-move-1/new/a": "x", ".plan-move-mine/a": "x", "b": "x",
+	})
+	got := worktree.LeftMoves(dir)
+	if len(got) != 1 || got[0] != filepath.Join(dir, ".plan-move-1") {
+		t.Errorf("got %q", got)
+	}
+	if got := worktree.LeftMoves(filepath.Join(dir, "b")); got != nil {
+		t.Errorf("in a file: %q", got)
+	}
+}
