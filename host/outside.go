@@ -19,6 +19,7 @@ import (
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/tools/mcp"
 	"github.com/plan-engine/plan/tools/outside"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // openToolbox opens what comes from outside, for a run about the repository at root.
@@ -64,10 +65,12 @@ func (h *Host) toolboxConfig(settings config.Config, paths config.Paths, root st
 		Trusted:    h.trustedItems(paths, root),
 		Searched:   h.Getenv("PATH"),
 		Own: func() (*sandbox.Shell, error) {
+			path := git.PathOutside(os.Getenv("PATH"), root)
 			return sandbox.New(sandbox.Config{
 				Env:  settings.ForChildren(h.environ),
 				Own:  true,
-				Path: os.Getenv("PATH"),
+				Path: path,
+				Set:  []string{"PATH=" + path}, // what it starts in turn is not found in the tree either
 				Now:  h.now,
 			})
 		},
