@@ -266,6 +266,9 @@ func (r *reader) simple(argv []word, in feed, here *string) {
 		p.argv = append([]word{value("git"), value(sub)}, argv[1:]...)
 		name = "git"
 	}
+	if name == "hub" && argv[0].known { // git with more subcommands
+		p.argv, name = append([]word{value("git")}, argv[1:]...), "git"
+	}
 	switch {
 	case !argv[0].known:
 		p.Opaque = "the name of the command is only known when it runs"

@@ -220,6 +220,11 @@ var sometimes = map[string]func(*Part) string{
 		"rollback",
 		"push",
 	),
+	"jj": pushes, "hg": pushes, "sl": pushes, "bzr": pushes, "fossil": pushes, "darcs": pushes, "pijul": pushes, "dvc": pushes,
+	"svn":    verbs("it sends work to others", "commit", "ci", "import", "lock", "unlock", "copy", "cp", "mkdir"),
+	"gt":     verbs("it sends work to others", "submit", "ss", "merge"),
+	"arc":    verbs("it sends work to others", "diff", "land"),
+	"repo":   verbs("it sends work to others", "upload"),
 	"docker": verbs("it reaches beyond the tree", "push", "login", "logout", "prune", "rmi", "swarm", "stack"),
 	"podman": verbs("it reaches beyond the tree", "push", "login", "logout", "prune", "rmi"),
 	"apt": verbs(
@@ -251,6 +256,9 @@ var sometimes = map[string]func(*Part) string{
 	"npm":    global, "pnpm": global, "yarn": verbs("it changes the machine", "global"),
 	"pip": userWide, "pip3": userWide,
 }
+
+// pushes looks for what version control other than git sends work to others with.
+var pushes = verbs("it sends work to others", "push", "sync", "email")
 
 func flagged(why, short string, long ...string) func(*Part) string {
 	return func(p *Part) string {

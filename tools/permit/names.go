@@ -58,7 +58,7 @@ var runNothing = slices.Concat(wordsOnly, strings.Fields(
 
 // haveVerbs are programs whose first word is a verb of their own.
 var haveVerbs = strings.Fields(
-	"apk apt apt-get brew bun cargo conda docker gem gh glab go gradle helm hg jj kubectl make mvn npm pip pip3 pnpm " +
+	"apk apt apt-get brew bun cargo conda docker gem gh glab go gradle helm hg kubectl make mvn npm pip pip3 pnpm " +
 		"podman poetry rustup snap svn systemctl uv yarn yum dnf")
 
 // namesOf are the texts that one command is known by.
