@@ -141,7 +141,7 @@ func TestSymbolsBoundMentions(t *testing.T) {
 	for _, want := range []string{
 		"f000.go\n3 call in f  Common()\n",
 		"12 call in f  Common()\n[2 more here; give this path to see them]\nf001.go\n",
-		"\n[stopped after 20 of the 300 files that mention it; give a path]\n",
+		"\n[stopped after 10 of the 300 files that mention it; give a path]\n",
 	} {
 		mentions(t, out, want)
 	}

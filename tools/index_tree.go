@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sys "golang.org/x/sys/unix"
@@ -23,9 +24,11 @@ const mostWatched = 50_000
 
 // indexedTree is what is known of the files of one tree.
 type indexedTree struct {
-	root string
+	root  string
+	asked atomic.Uint64 // calls that wanted to know how it stands
 
 	mu    sync.Mutex
+	told  uint64        // how many had asked when it was last looked at
 	files []indexedFile // of code, sorted by name
 	names []string      // theirs
 	all   []source      // the same, as they are handed out
@@ -93,10 +96,18 @@ func (t *indexedTree) sources() []source {
 }
 
 // refresh brings what is known of the tree up to date. What it returns is not changed
-// any more.
+// any more. Of calls at the same time, those that wait have the answer of one that began
+// to look after they had asked.
 func (t *indexedTree) refresh(ctx context.Context, s *Set) ([]source, error) {
+	asked := t.asked.Add(1)
 	t.mu.Lock()
-	err := t.update(ctx, s)
+	var err error
+	if t.told < asked {
+		told := t.asked.Load()
+		if err = t.update(ctx, s); err == nil {
+			t.told = told
+		}
+	}
 	all := t.all
 	t.mu.Unlock()
 	if err != nil {

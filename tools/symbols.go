@@ -25,7 +25,7 @@ const (
 	symbolBatch  = 16        // files between two looks at the bounds
 	symbolFound  = 100       // definitions shown for a query
 	symbolEnough = 120       // definitions for a query after which no more are looked for,
-	symbolCount  = 256 << 10 // if so many bytes were read: less is read only to count them
+	symbolCount  = 128 << 10 // if so many bytes were read: less is read only to count them
 	symbolMost   = 5000      // definitions collected for a query
 	symbolLines  = 400       // definitions shown in an outline
 	symbolBytes  = 40 * 1024 // bytes of output at most

@@ -32,7 +32,7 @@ func TestSymbolsOfANameThatIsEverywhere(t *testing.T) {
 			t.Errorf("%d longer names, ends with %q", n, out[len(out)-100:])
 		}
 		callers := ask(t, set, "symbols", args{"query": "Target", "kind": "callers"}).Output
-		if n := strings.Count(callers, " call in "); n != 200 || !strings.Contains(callers, "of the 903 files that mention it") {
+		if n := strings.Count(callers, " call in "); n != 100 || !strings.Contains(callers, "of the 903 files that mention it") {
 			t.Errorf("%d callers, ends with %q", n, callers[len(callers)-100:])
 		}
 	}

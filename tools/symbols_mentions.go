@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	mentionsShown   = 200 // mentions shown at most
+	mentionsShown   = 100 // mentions shown at most
 	mentionsPerFile = 10  // of a file that was not named
 )
 
@@ -68,16 +68,35 @@ func (s *Set) findMentions(
 		bySyntax = nil // the name is defined in no other language
 	}
 	holding := mentioning(bySyntax, words.Seek(q.want.exact, true))
-	looked, failed, err := q.search(ctx, holding)
+	looked, failed, err := q.searchAll(ctx, holding)
 	if err != nil || failed != nil {
 		return orFailed(failed), err
 	}
 	return q.result(query, len(files), looked, len(holding), answer), nil
 }
 
-// search goes through the files that hold the name, and counts those that it is done
+// searchAll goes through the files that hold the name, and counts those that it is done
 // with. A result that is not nil says why the one file that was named cannot be read.
-func (q *mentionSearch) search(ctx context.Context, holding []source) (looked int, _ *loop.Result, _ error) {
+func (q *mentionSearch) searchAll(ctx context.Context, holding []source) (looked int, _ *loop.Result, _ error) {
+	if q.kind != findImplementations {
+		return q.search(ctx, holding, symbolBudget)
+	}
+	// What neither defines it nor inherits from it at a glance hardly implements it.
+	tiers := q.want.sort(holding)
+	looked, failed, err := q.search(ctx, tiers[tierEqual], symbolBudget)
+	if err != nil || failed != nil || q.page.full {
+		return looked, failed, err
+	}
+	more, failed, err := q.search(ctx, slices.Concat(tiers[tierEqual+1:]...), symbolCount)
+	return looked + more, failed, err
+}
+
+// search goes through files until there is enough, or so many bytes were parsed.
+func (q *mentionSearch) search(
+	ctx context.Context,
+	holding []source,
+	budget int,
+) (looked int, _ *loop.Result, _ error) {
 	parsed := 0
 	for batch := range slices.Chunk(holding, symbolBatch) {
 		names := make([]string, len(batch))
@@ -103,7 +122,7 @@ func (q *mentionSearch) search(ctx context.Context, holding []source) (looked in
 				looked++
 			}
 		}
-		if q.page.full || parsed >= symbolBudget {
+		if q.page.full || parsed >= budget {
 			break
 		}
 	}

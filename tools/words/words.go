@@ -2,7 +2,7 @@
 // files that mention a name are found without reading any.
 //
 // The words of a text are in lower case, each once, between line breaks; behind them an
-// index has the names that look as if they were defined there. A [Store]
+// index has the names that look as if they were defined or inherited from there. A [Store]
 // keeps them in one file, which is only ever replaced as a whole: one that is damaged
 // or of another version counts as empty, and of two processes that write it the last
 // one wins. It must not know trees, languages or tools.
@@ -60,11 +60,12 @@ func (x *Extractor) Words(text []byte) []byte {
 	}
 	x.words.begin()
 	x.names.begin()
-	comment := false
+	comment, class := false, false
 	for i := 0; i < len(text); {
 		c := x.table[text[i]]
 		if c == 0 {
 			comment = inComment(comment, text[i:])
+			class = class && text[i] != '\n'
 			i++
 			continue
 		}
@@ -84,9 +85,10 @@ func (x *Extractor) Words(text []byte) []byte {
 		case x.words.take(start, hash):
 			x.words.add()
 		}
-		if !comment && definesLikely(text, from, i) {
+		if !comment && (class || definesLikely(text, from, i)) {
 			x.names.name(text[from:i])
 		}
+		class = class || beginsType(text[from:i])
 	}
 	return bytes.Clone(x.words.out)
 }
@@ -193,9 +195,9 @@ func (s *set) grow() {
 	}
 }
 
-// definesLikely reports whether a word stands in a text as names do that are defined
-// there: behind another word or a type, before what is assigned to it, or as the head
-// of a method. It is for the order in which files are parsed and may be wrong.
+// definesLikely reports whether a word stands in a text as names do that are defined or
+// inherited from there: behind another word or a type, before what is assigned to it, as
+// the head of a method, or alone in its line. It is for the order in which files are parsed and may be wrong.
 func definesLikely(text []byte, start, end int) bool {
 	last := start - 1
 	for last >= 0 && (text[last] == ' ' || text[last] == '\t' || text[last] == '*' || text[last] == '&') {
@@ -231,10 +233,35 @@ func definesLikely(text []byte, start, end int) bool {
 		if at(next) == '(' {
 			return opensBody(text[next:])
 		}
+		if at(next) == '\n' || at(next) == '\r' {
+			return true // embedded, alone on its line
+		}
 		return next > end && (In(at(next)) || at(next) == '*' || at(next) == '[') // a field, before its type
+	case '.':
+		return at(next) == '\n' && aloneInLine(text[:last])
 	default:
 		return In(b) && !endsExpression(text[:last+1])
 	}
+}
+
+// beginsType reports whether what a type inherits from stands in a line behind a word.
+func beginsType(word []byte) bool {
+	switch string(word) {
+	case "class", "interface", "trait", "struct", "record", "enum", "impl":
+		return true
+	}
+	return false
+}
+
+// aloneInLine reports whether nothing but dotted names stands in the line before a dot.
+func aloneInLine(before []byte) bool {
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	for _, b := range bytes.TrimLeft(line, " \t*") {
+		if !In(b) && b != '.' {
+			return false
+		}
+	}
+	return true
 }
 
 // opensBody reports whether the line ends with a brace that opens.
