@@ -22,7 +22,7 @@ func TestPlaceIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close() //nolint:errcheck // only looked at
+	t.Cleanup(func() { _ = root.Close() })
 	for text, want := range map[string]Place{
 		"a/b.go:12: wrong":                          {"a/b.go", 12},
 		"`a/b.go:12-20` is wrong":                   {"a/b.go", 12},

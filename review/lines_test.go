@@ -37,6 +37,20 @@ func TestLinesTakenOutOfTests(t *testing.T) {
 				" })", "+  t.equal(f(1), 2)"),
 			"1 assertion is gone or demands less", true,
 		},
+		"no value any more, python": {
+			patchOf("tests/test_a.py", "", "-        self.assertEqual(f(1), 12)", "+        self.assertTrue(f(1))", " ", "+        self.assertEqual(g(1), 1)"),
+			"1 assertion is gone or demands less", true,
+		},
+		"no value any more, jest": {
+			patchOf("a.test.ts", "", "-  expect(f(1)).toEqual([1, 2]);", "+  expect(f(1)).toContain(1);"), "1 assertion is gone or demands less", true,
+		},
+		"no value any more, go": {
+			patchOf("a_test.go", "", "-	assert.Equal(t, 12, f(1))", "+	assert.Positive(t, f(1))"), "1 assertion is gone or demands less", true,
+		},
+		"no error, said otherwise": {patchOf("a_test.go", "", "-	assert.Equal(t, nil, err)", "+	require.NoError(t, err)"), "lost 1 line", false},
+		"none, said otherwise":     {patchOf("tests/test_a.py", "", "-    self.assertEqual(x, None)", "+    self.assertIsNone(x)"), "lost 1 line", false},
+		"equal, said otherwise":    {patchOf("test/a.js", "", "-  assert.equal(f(x), 5)", "+  assert.ok(f(x) === 5)"), "lost 1 line", true},
+		"a length, said otherwise": {patchOf("a.test.ts", "", "-  expect(x.length).toBe(3)", "+  expect(x).toHaveLength(3)"), "lost 1 line", false},
 		"a name is no assertion": {
 			patchOf("test/a.js", "", "-    t.equal(f(x), expect)", "+    const got = f(x) || expect", " })", "+  t.equal(f(1), 2)"),
 			"1 assertion is gone or demands less", true,

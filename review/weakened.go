@@ -37,7 +37,7 @@ func weakened(f fileChange, lost []lostLine) int {
 }
 
 // loosens reports whether an assertion is one of these without its end, or only demands
-// that there is something where one of these said what.
+// that there is something, or something of a kind, where one of these said what.
 func loosens(line string, lost []string) bool {
 	now := trimmed(line)
 	for _, was := range lost {
@@ -46,6 +46,9 @@ func loosens(line string, lost []string) bool {
 			return true
 		}
 		if anything().MatchString(line) && !anything().MatchString(was) {
+			return true
+		}
+		if equality().MatchString(was) && !named().MatchString(was) && !equality().MatchString(line) {
 			return true
 		}
 	}
@@ -60,3 +63,10 @@ func trimmed(line string) string {
 var anything = lazy.Regexp(`(?i)\btobe(?:defined|truthy)\(|\bnot_?(?:nil|empty|none|null|zero)\(|` +
 	`\bis_?not_?(?:nil|none|null)\(|\bis not none\b|\bto\.exist\b|\bassert(?:\.true|true)?[ (]+(?:t, *)?true\b|` +
 	`\b(?:assert|t)\.(?:ok|truthy|pass)\(|\.is_(?:ok|some)\(\)|\bexpect\.anything\(`)
+
+var (
+	// equality finds assertions that say which value it has to be.
+	equality = lazy.Regexp(`(?i)equal|\beq\b|_eq\b|\beq_|\btobe\(|==|!=|\bis_deeply\b|\bsame\(|\bcmp\.diff\(|\bis\(`)
+	// named finds values that an assertion of its own is for, such as that of no error.
+	named = lazy.Regexp(`(?i)\b(?:none|nil|null|undefined|true|false|len|length|err|error)\b|[(,] *(?:0|\[\]|\{\}|""|'')[,)]`)
+)

@@ -247,8 +247,7 @@ func (q *mentionSearch) implementations(all []syntax.Symbol, mentions []syntax.M
 		}
 	}
 	for _, s := range all {
-		bare := s.Asked || s.Kind == "declaration" || s.Kind == "alias" || s.Kind == "interface" || s.Kind == "trait" || s.Kind == "test"
-		if q.want.rank(s) == 4 && !bare && !isAbstract(s, all) {
+		if q.want.rank(s) == 4 && !isBare(s) && !isAbstract(s, all) {
 			add(s)
 		}
 	}
@@ -258,6 +257,15 @@ func (q *mentionSearch) implementations(all []syntax.Symbol, mentions []syntax.M
 		}
 	}
 	return lines
+}
+
+// isBare reports whether a definition has no body that could implement something.
+func isBare(s syntax.Symbol) bool {
+	switch s.Kind {
+	case "declaration", "alias", "interface", "trait", "test":
+		return true
+	}
+	return s.Asked
 }
 
 // isAbstract reports whether a method is one that an interface or a trait asks for.

@@ -197,7 +197,8 @@ func (s *set) grow() {
 
 // definesLikely reports whether a word stands in a text as names do that are defined or
 // inherited from there: behind another word or a type, before what is assigned to it, as
-// the head of a method, or alone in its line. It is for the order in which files are parsed and may be wrong.
+// the head of a method, or alone in its line. It is for the order in which files are
+// parsed and may be wrong.
 func definesLikely(text []byte, start, end int) bool {
 	last := start - 1
 	for last >= 0 && (text[last] == ' ' || text[last] == '\t' || text[last] == '*' || text[last] == '&') {
@@ -230,18 +231,26 @@ func definesLikely(text []byte, start, end int) bool {
 		if last < 0 {
 			return true
 		}
-		if at(next) == '(' {
-			return opensBody(text[next:])
-		}
-		if at(next) == '\n' || at(next) == '\r' {
-			return true // embedded, alone on its line
-		}
-		return next > end && (In(at(next)) || at(next) == '*' || at(next) == '[') // a field, before its type
+		return headsMember(at(next), next > end, text[next:])
 	case '.':
 		return at(next) == '\n' && aloneInLine(text[:last])
 	default:
 		return In(b) && !endsExpression(text[:last+1])
 	}
+}
+
+// headsMember reports whether a word at the beginning of a line is a member of a type: a
+// method with its body, a field before its type, or what is embedded, alone in its line.
+func headsMember(next byte, spaced bool, rest []byte) bool {
+	switch next {
+	case '(':
+		return opensBody(rest)
+	case '\n', '\r':
+		return true
+	case '*', '[':
+		return spaced
+	}
+	return spaced && In(next)
 }
 
 // beginsType reports whether what a type inherits from stands in a line behind a word.
