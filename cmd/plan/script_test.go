@@ -126,8 +126,9 @@ func setupScript(env *testscript.Env) error {
 		"GOFLAGS="+scriptGoFlags, "GOPROXY=off",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "LANG=C.UTF-8", "NO_COLOR=1",
-		"GORACE=atexit_sleep_ms=0",    // a second for every process, under the race detector
-		"GOGC=off", "GOMEMLIMIT=1GiB", // a tenth of what short processes take
+		"PLAN_TEST_WALL="+os.Getenv("PLAN_TEST_WALL"), // see sandbox.program
+		"GORACE=atexit_sleep_ms=0",                    // a second for every process, under the race detector
+		"GOGC=off", "GOMEMLIMIT=1GiB",                 // a tenth of what short processes take
 	)
 	return nil
 }
