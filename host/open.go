@@ -14,15 +14,15 @@ import (
 // what git runs is as it was before the commands of a run that was killed: it is put
 // back, or the repository is refused.
 func (h *Host) OpenRepo(ctx context.Context, dir string) (*worktree.Repo, error) {
-	return h.openSettled(ctx, dir, worktree.Open)
+	return h.openRestored(ctx, dir, worktree.Open)
 }
 
 // openOwnTree is [Host.OpenRepo] for the work tree of a run; see [worktree.OpenOwn].
 func (h *Host) openOwnTree(ctx context.Context, dir string) (*worktree.Repo, error) {
-	return h.openSettled(ctx, dir, worktree.OpenOwn)
+	return h.openRestored(ctx, dir, worktree.OpenOwn)
 }
 
-func (h *Host) openSettled(
+func (h *Host) openRestored(
 	ctx context.Context,
 	dir string,
 	open func(context.Context, string) (*worktree.Repo, error),
@@ -32,7 +32,7 @@ func (h *Host) openSettled(
 		return nil, err
 	}
 	starts := walls.StartsIn(paths.Home)
-	putBack, err := sandbox.Settle(starts)
+	putBack, err := sandbox.RestoreStarts(starts)
 	if len(putBack) > 0 {
 		h.note("a run was killed that had changed what decides what git runs; it was put back: " +
 			strings.Join(putBack, ", "))

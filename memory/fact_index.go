@@ -39,13 +39,6 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// FullText names the module that searches facts: fts5, or fts4 where the
-// program was built without the tag sqlite_fts5.
-func (db *DB) FullText(ctx context.Context) (string, error) {
-	m, err := moduleOf(ctx, db.read)
-	return m.name, db.wrapError("read", err)
-}
-
 // isCurrent reports whether an index holds what the facts are.
 func (m fullText) isCurrent(ctx context.Context, tx querier) (bool, error) {
 	var same bool

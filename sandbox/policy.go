@@ -70,7 +70,7 @@ type Policy struct {
 	// directories could be made: what was made there is removed with that.
 	CodeIn []CodeDir
 	// Starts is a directory out of reach where a record of Code and CodeIn stands
-	// while commands could change them, for [Settle] of another process. "" is none.
+	// while commands could change them, for [RestoreStarts] of another process. "" is none.
 	Starts string
 	// Hidden are files and directories that cannot be read. Tree, ExtraDirs and
 	// what else is named here can lie in them all the same.

@@ -55,11 +55,11 @@ func (e *StartError) Hint() string {
 	return "See that it says what you want, then remove " + e.Record + ". Nothing is done in the repository before."
 }
 
-// Settle puts back what decides what git runs as it was before the commands of
+// RestoreStarts puts back what decides what git runs as it was before the commands of
 // processes that died, as their records in a directory say. It returns what it put
 // back. What it cannot is an error of [CheckStart] for the repository alone; one of
 // its own means that a record cannot be read, and nothing is known of any.
-func Settle(dir string) (putBack []string, err error) {
+func RestoreStarts(dir string) (putBack []string, err error) {
 	if records, err := recordsIn(dir); err != nil || len(records) == 0 {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func Settle(dir string) (putBack []string, err error) {
 	defer unlock()
 	records, err := recordsIn(dir)
 	for _, path := range records {
-		back, settleErr := restoreRecord(path)
+		back, restoreErr := restoreRecord(path)
 		putBack = append(putBack, back...)
-		err = errors.Join(err, settleErr)
+		err = errors.Join(err, restoreErr)
 	}
 	return putBack, err
 }
@@ -111,7 +111,7 @@ func CheckStart(dir string, of ...string) error {
 	for _, path := range records {
 		s, err := readStart(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was settled since
+			continue // it was restored since
 		}
 		if err != nil {
 			return err

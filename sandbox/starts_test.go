@@ -115,7 +115,7 @@ func TestAnotherProcessPutsBack(t *testing.T) {
 			if err := sandbox.CheckStart(starts, filepath.Join(base, "elsewhere")); err != nil {
 				t.Errorf("another repository: %v", err)
 			}
-			putBack, err := sandbox.Settle(starts)
+			putBack, err := sandbox.RestoreStarts(starts)
 			for _, name := range []string{"config", "hooks", "rebase-merge", "modules/new", "worktrees/new", "remotes"} {
 				if !slices.Contains(putBack, filepath.Join(git, name)) {
 					t.Errorf("%s was not put back: %v, %v", name, putBack, err)
@@ -127,8 +127,8 @@ func TestAnotherProcessPutsBack(t *testing.T) {
 			if after != want {
 				t.Errorf("it is\n%snot\n%s", after, want)
 			}
-			if again, err := sandbox.Settle(starts); again != nil || err != nil || sandbox.CheckStart(starts, git) != nil {
-				t.Errorf("it is not settled: %v, %v", again, err)
+			if again, err := sandbox.RestoreStarts(starts); again != nil || err != nil || sandbox.CheckStart(starts, git) != nil {
+				t.Errorf("it is not restored: %v, %v", again, err)
 			}
 		})
 	}
@@ -160,8 +160,8 @@ func TestTheFirstWallsStartCounts(t *testing.T) {
 	if err := sandbox.CheckStart(policy.Starts, git); !errors.As(err, &refused) || !refused.Live || refused.Hint() == "" {
 		t.Errorf("while it stands: %v", err)
 	}
-	if back, err := sandbox.Settle(policy.Starts); back != nil || err != nil {
-		t.Errorf("what stands was settled: %v, %v", back, err)
+	if back, err := sandbox.RestoreStarts(policy.Starts); back != nil || err != nil {
+		t.Errorf("what stands was restored: %v, %v", back, err)
 	}
 	_ = first.Close() // a breach
 	_ = second.Close()
@@ -180,16 +180,16 @@ func TestTheFirstWallsStartCounts(t *testing.T) {
 func TestWhatCannotBePutBackIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		spoil   func(git, record string) error
-		settles bool
+		spoil    func(git, record string) error
+		restores bool
 	}{
 		"another directory": {spoil: func(git, _ string) error {
 			return errors.Join(os.Rename(git, git+"2"), os.Mkdir(git, 0o755))
-		}, settles: true},
-		"none": {spoil: func(git, _ string) error { return os.RemoveAll(git) }, settles: true},
+		}, restores: true},
+		"none": {spoil: func(git, _ string) error { return os.RemoveAll(git) }, restores: true},
 		"a link": {spoil: func(git, _ string) error {
 			return errors.Join(os.Rename(git, git+"2"), os.Symlink(os.TempDir(), git))
-		}, settles: true},
+		}, restores: true},
 		"a record": {spoil: func(_, record string) error { return os.Truncate(record, 100) }},
 	} {
 		base := t.TempDir()
@@ -207,7 +207,7 @@ func TestWhatCannotBePutBackIsRefused(t *testing.T) {
 		if err := test.spoil(git, records[0]); err != nil {
 			t.Fatal(err)
 		}
-		if back, err := sandbox.Settle(starts); (err == nil) != test.settles || back != nil {
+		if back, err := sandbox.RestoreStarts(starts); (err == nil) != test.restores || back != nil {
 			t.Errorf("%s: %v, %v", name, back, err)
 		}
 		if err := sandbox.CheckStart(starts, git); err == nil {

@@ -25,21 +25,21 @@ func (r *Repo) markOf(list string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(index + "\x00" + string(rules) + "\x00" + list))
 }
 
-// of is the tree that a settled list leads to, "" if it is not the last one.
+// of is the tree that an up-to-date list leads to, "" if it is not the last one.
 func (k *knownTree) of(l listing) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !l.settled || l.mark != k.mark {
+	if !l.upToDate || l.mark != k.mark {
 		return ""
 	}
 	return k.tree
 }
 
-// note keeps what a settled list led to.
+// note keeps what an up-to-date list led to.
 func (k *knownTree) note(l listing, tree string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if l.settled {
+	if l.upToDate {
 		k.mark, k.tree = l.mark, tree
 	}
 }

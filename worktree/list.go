@@ -62,9 +62,9 @@ type entry struct {
 // listing are the tracked and the untracked files of an area; a tracked file
 // that is gone is listed twice, and an unmerged one up to three times.
 type listing struct {
-	entries []entry
-	settled bool // the index is what the files are
-	mark    [sha256.Size]byte
+	entries  []entry
+	upToDate bool // the index is what the files are
+	mark     [sha256.Size]byte
 }
 
 func (r *Repo) list(ctx context.Context, a area) (l listing, err error) {
@@ -76,7 +76,7 @@ func (r *Repo) list(ctx context.Context, a area) (l listing, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.settled = !slices.ContainsFunc(entries, func(e entry) bool { return e.tag != 'H' || e.assumed })
+	l.upToDate = !slices.ContainsFunc(entries, func(e entry) bool { return e.tag != 'H' || e.assumed })
 	l.mark = r.markOf(out)
 	r.markLarge(a.dir, entries)
 	l.entries = r.withoutUnchanged(a.dir, entries)

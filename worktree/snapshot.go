@@ -282,7 +282,7 @@ func (t *treeWriter) writeListed(ctx context.Context, a area, l listing) (string
 			return "", err
 		}
 	}
-	if !l.settled { // else there is nothing to add
+	if !l.upToDate { // else there is nothing to add
 		if len(todo.links) > 0 {
 			if _, err := t.git(ctx, a, joinNUL(todo.links), "update-index", "--remove", "-z", "--stdin"); err != nil {
 				return "", err

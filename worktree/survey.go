@@ -59,7 +59,7 @@ type findings struct {
 }
 
 // clean reports whether the work tree is what HEAD has.
-func (f findings) clean() bool { return f.settled && !f.standing.Dirty }
+func (f findings) clean() bool { return f.upToDate && !f.standing.Dirty }
 
 // find asks for both at the same time.
 func (r *Repo) find(ctx context.Context) (f findings, err error) {

@@ -217,7 +217,7 @@ func (s *server) answer(
 	a waitArgs,
 	round int,
 ) (*sdk.CallToolResult, Document, error) {
-	if err := s.runs.Settle(ctx, id, a.long(), progressOf(ctx, c)); err != nil {
+	if err := s.runs.Await(ctx, id, a.long(), progressOf(ctx, c)); err != nil {
 		return nil, Document{}, told(err)
 	}
 	run, err := s.host.Standing(ctx, id, nil)

@@ -224,9 +224,9 @@ func offer(to chan error, err error) {
 	}
 }
 
-// Settle waits until a run is final or parked, or so long. See is shown each event as it
+// Await waits until a run is final or parked, or so long. See is shown each event as it
 // is recorded.
-func (r *Runs) Settle(ctx context.Context, id plan.RunID, long time.Duration, see func(plan.Event)) error {
+func (r *Runs) Await(ctx context.Context, id plan.RunID, long time.Duration, see func(plan.Event)) error {
 	r.mu.Lock()
 	d := r.driven[id]
 	r.mu.Unlock()

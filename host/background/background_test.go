@@ -71,7 +71,7 @@ func TestALetterAtTheLastMoment(t *testing.T) {
 	if err != nil || run.State != plan.Approved {
 		t.Errorf("it stands at %s, %v", run.State, err)
 	}
-	if err := runs.Settle(t.Context(), id, time.Minute, func(plan.Event) {}); err != nil {
+	if err := runs.Await(t.Context(), id, time.Minute, func(plan.Event) {}); err != nil {
 		t.Error(err)
 	}
 	runs.Park()

@@ -53,7 +53,7 @@ func Play(t testing.TB, scenario string) *World {
 	return w
 }
 
-// Make makes a world for whoever closes it, such as an Example.
+// Make makes a world that its caller closes, such as an Example.
 func Make(scenario string) (*World, error) {
 	played, err := scripted.Parse([]byte(scenario))
 	if err != nil {
