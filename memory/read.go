@@ -269,7 +269,7 @@ func (db *DB) Blob(ctx context.Context, hash string) ([]byte, error) {
 	var data, packed []byte
 	err := db.read.QueryRowContext(ctx, "SELECT data, packed FROM blobs WHERE hash = ?", hash).Scan(&data, &packed)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("read blob %q: %w", hash, ErrNoBlob)
+		return nil, fmt.Errorf("read blob %q: %w; %s", hash, ErrNoBlob, hintDamaged)
 	}
 	if err != nil {
 		return nil, db.wrapError("read a blob in", err)
