@@ -167,11 +167,13 @@ func TestTheUsersSettingsCountOutsideTheTree(t *testing.T) {
 	}
 	gittest.Git(t, dir, "init", "-q")
 	gittest.Write(t, dir, map[string]string{
+		"auth":               "",
 		"dotfiles/gitconfig": "[filter \"theirs\"]\n\tclean = " + dir + "/run\n[core]\n\tsshCommand = " + dir + "/run\n",
 	})
 	global := filepath.Join(t.TempDir(), "gitconfig")
 	text := "[include]\n\tpath = " + dir + "/dotfiles/gitconfig\n[filter \"mine\"]\n\tclean = expand\n" +
-		"[filter \"within\"]\n\tclean = " + dir + "/dotfiles/gitconfig\n"
+		"[filter \"within\"]\n\tclean = " + dir + "/dotfiles/gitconfig\n" +
+		"[alias]\n\tall = !git add . && git commit\n[credential]\n\thelper = !/usr/bin/tool auth get\n"
 	if err := os.WriteFile(global, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +194,7 @@ func TestTheUsersSettingsCountOutsideTheTree(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"core.sshcommand": "ssh", "filter.mine.clean": "expand", "filter.theirs.clean": "", "filter.within.clean": "",
+		"alias.all": "!git add . && git commit", "credential.helper": "!/usr/bin/tool auth get",
 	} {
 		out, err := guarded.Run(t.Context(), git.Call{Dir: dir, Args: []string{"config", name}})
 		if err != nil || out != want+"\n" {

@@ -38,14 +38,17 @@ func (g *guard) outside(s setting) bool {
 }
 
 // leadsInside reports whether a part of a setting of the user's is a path in the tree.
-// The first word without a slash is a program that is looked for elsewhere.
+// A word without a slash is looked at in what is run on files, behind the program, which
+// is looked for elsewhere.
 func (g *guard) leadsInside(s setting) bool {
 	words := wordsOf(s.value)
 	if len(words) > 0 && toolOf(words) && plainWords().MatchString(s.value) {
 		words = words[:1]
 	}
+	section, _, _ := strings.Cut(s.name, ".")
+	onFiles := slices.Contains([]string{"filter", "merge", "diff"}, section)
 	for i, word := range words {
-		if (i > 0 || strings.Contains(word, "/")) && g.names(word) {
+		if (strings.Contains(word, "/") || i > 0 && onFiles) && g.names(word) {
 			return true
 		}
 	}
