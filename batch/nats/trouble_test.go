@@ -15,6 +15,7 @@ import (
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/internal/cable"
 )
 
 // node begins a server of a cluster, which knows those that are given.
@@ -174,91 +175,18 @@ func TestAServerOfAClusterIsKilled(t *testing.T) {
 	done.requireOnce(t, s, n)
 }
 
-// wire is a network between a worker and a queue that can be cut both ways: nothing gets
-// through, and no end is told.
-type wire struct {
-	listener net.Listener
-
-	mu  sync.Mutex
-	cut chan struct{} // closed once what is held back may go on; nil while nothing is
-}
-
-func newWire(t *testing.T, to string) *wire {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wire{listener: l}
-	t.Cleanup(func() {
-		_ = l.Close()
-		w.mend()
-	})
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", strings.TrimPrefix(to, "nats://"))
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			go w.carry(in, out)
-			go w.carry(out, in)
-		}
-	}()
-	return w
-}
-
-func (w *wire) url() string { return "nats://" + w.listener.Addr().String() }
-
-func (w *wire) carry(from, to net.Conn) {
-	defer from.Close() //nolint:errcheck // one end is gone
-	defer to.Close()   //nolint:errcheck // one end is gone
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		w.mu.Lock()
-		held := w.cut
-		w.mu.Unlock()
-		if held != nil {
-			<-held
-		}
-		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
-			return
-		}
-	}
-}
-
-func (w *wire) hold() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cut = make(chan struct{})
-}
-
-func (w *wire) mend() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.cut != nil {
-		close(w.cut)
-		w.cut = nil
-	}
-}
-
 // TestCutOff: a worker is cut off both ways while it has a job, for longer than its lease.
 // Another has the job meanwhile, and what the first says of it later counts for nothing.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	url := serve(t, t.TempDir(), 0).URL()
 	s := open(t, url)
-	cable := newWire(t, url)
-	far := worker(t, open(t, cable.url()), "far", false)
+	link := cable.New(t, strings.TrimPrefix(url, "nats://"))
+	far := worker(t, open(t, "nats://"+link.Addr()), "far", false)
 	const n = 12
 	add(t, s, "A", n, nil)
 	late := claim(t, far)
-	cable.hold()
+	link.Cut()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := &tally{done: map[string]int{}}
@@ -267,7 +195,7 @@ func TestCutOff(t *testing.T) {
 	within(t, func() bool { return done.n() == n })
 	said := make(chan error, 1)
 	go func() { said <- far.RecordResult(t.Context(), late.ID, batch.JobFailed, []byte(`{"why":"late"}`)) }()
-	cable.mend()
+	link.Mend()
 	select {
 	case err := <-said:
 		if !errors.Is(err, batch.ErrLeaseLost) {

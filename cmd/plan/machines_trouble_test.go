@@ -12,6 +12,7 @@ import (
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/internal/cable"
 	"github.com/plan-engine/plan/internal/sampling"
 )
 
@@ -21,7 +22,7 @@ func troubled() (workers, jobs, troubles int) {
 	if sampling.All() {
 		return 8, 2000, 60
 	}
-	return 3, 9, 4
+	return 3, 10, 5
 }
 
 // troubles are what befalls a fleet, each until it is over.
@@ -31,10 +32,11 @@ type troubles struct {
 	queue *exec.Cmd
 	at    string // address of the queue
 	homes []*exec.Cmd
+	links []*cable.Cable // between each and the queue
 }
 
-// TestQueueThroughTrouble: workers are killed, stopped for longer than their leases and
-// told to end, and the queue is killed, while the model's wire fails now and then. Each job
+// TestQueueThroughTrouble: workers are killed, told to end, and stopped and cut off for
+// longer than their leases, and the queue is killed, while the model's wire fails now and then. Each job
 // is approved once, published once by two at once, and no message is left.
 func TestQueueThroughTrouble(t *testing.T) {
 	t.Parallel()
@@ -68,13 +70,14 @@ turn = 0
 	}
 	id, _, _ := strings.Cut(m.must("home", "batch", "run", m.jobs("jobs.jsonl", lines...)), ":")
 	for i := range workers {
+		x.links = append(x.links, cable.New(t, x.at))
 		x.homes = append(x.homes, x.worker(i))
 	}
 	random := sampling.New(t)
 	for n := range times {
 		x.awaitDone(store, id, jobs*n/(times+1))
 		victim := random.IntN(workers)
-		what := n % 4
+		what := n % 5
 		t.Logf("trouble %d befalls worker %d", what, victim)
 		switch what {
 		case 0:
@@ -84,13 +87,17 @@ turn = 0
 			x.kill(x.queue)
 			x.queue = m.serve(x.at)
 		case 2:
-			x.stopFor(x.homes[victim], store, id)
+			x.signal(victim, syscall.SIGSTOP)
+			x.awaitTaken(store, id)
+			x.signal(victim, syscall.SIGCONT)
 		case 3:
-			if err := x.homes[victim].Process.Signal(os.Interrupt); err != nil {
-				t.Error(err)
-			}
+			x.signal(victim, os.Interrupt)
 			_ = x.homes[victim].Wait() // it ends as one that was interrupted does
 			x.homes[victim] = x.worker(victim)
+		case 4:
+			x.links[victim].Cut()
+			x.awaitTaken(store, id)
+			x.links[victim].Mend()
 		}
 	}
 	x.awaitDone(store, id, jobs)
@@ -103,7 +110,7 @@ turn = 0
 // worker begins a worker in a home of its own.
 func (x *troubles) worker(i int) *exec.Cmd {
 	x.t.Helper()
-	cmd := x.start(fmt.Sprint("worker-", i), "worker", "--concurrency", "2", "--repo", "file://"+x.repo, "--queue", x.url)
+	cmd := x.start(fmt.Sprint("worker-", i), "worker", "--concurrency", "2", "--repo", "file://"+x.repo, "--queue", "nats://"+x.links[i].Addr())
 	if err := cmd.Start(); err != nil {
 		x.t.Fatal(err)
 	}
@@ -144,30 +151,25 @@ func (x *troubles) shortLeases() *nats.Store {
 	return s
 }
 
-// stopFor stops a worker until another one has its jobs, and then lets it go on.
-func (x *troubles) stopFor(cmd *exec.Cmd, store *nats.Store, id string) {
+func (x *troubles) signal(worker int, what os.Signal) {
 	x.t.Helper()
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := x.homes[worker].Process.Signal(what); err != nil {
 		x.t.Error(err)
 	}
-	held := map[string]string{}
-	for _, j := range x.jobsOf(store, id) {
-		if j.Lease != nil {
-			held[j.ID] = j.Lease.ID
-		}
-	}
-	deadline := time.Now().Add(5 * x.lease)
-	x.await(func() bool { // some of what was held is with another, or has ended
+}
+
+// awaitTaken waits until a job was taken from a worker that had gone silent.
+func (x *troubles) awaitTaken(store *nats.Store, id string) {
+	x.t.Helper()
+	lost := func() (n int) {
 		for _, j := range x.jobsOf(store, id) {
-			if was, ok := held[j.ID]; ok && j.Lost > 0 && (j.Lease == nil || j.Lease.ID != was) {
-				return true
-			}
+			n += j.Lost
 		}
-		return time.Now().After(deadline) // it may have had none
-	})
-	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		x.t.Error(err)
+		return n
 	}
+	before := lost()
+	deadline := time.Now().Add(5 * x.lease)
+	x.await(func() bool { return lost() > before || time.Now().After(deadline) }) // it may have had none
 }
 
 func (x *troubles) jobsOf(store *nats.Store, id string) []nats.Job {
