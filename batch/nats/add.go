@@ -247,8 +247,8 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 	for _, j := range jobs {
 		large, patch := "", ""
 		_, changed, err := s.change(ctx, jobKey(id, j.Place), func(j *Job) bool {
-			waits := j.State == batch.JobQueued && !(anew && j.Kept) // for a worker that may be gone
-			if waits || j.State == batch.JobRunning || !choose(*j) {
+			gone := anew && j.Kept // the worker that it waits for may be
+			if j.State == batch.JobQueued && !gone || j.State == batch.JobRunning || !choose(*j) {
 				return false
 			}
 			if anew {

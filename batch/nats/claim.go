@@ -111,7 +111,7 @@ func (w *Worker) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 			continue
 		}
 		fresh = err != nil
-		timer := time.NewTimer(pause - rand.N(pause/4)) // not all workers at the same moment
+		timer := time.NewTimer(pause - rand.N(pause/4)) //nolint:gosec // not all workers at the same moment
 		select {
 		case <-w.wake:
 			fresh = true

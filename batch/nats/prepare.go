@@ -21,7 +21,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		err = s.bind(ctx)
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrBucketNotFound) {
-		return err //nolint:wrapcheck // Open says what was done
+		return err
 	}
 	if s.conn.ConnectedClusterName() != "" {
 		err = s.create(ctx, clusterReplicas)

@@ -60,7 +60,7 @@ func freePorts(t *testing.T, n int) (ports []int, routes []*url.URL) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() //nolint:errcheck // it only holds the port until all are found
+		defer l.Close() // it only holds the port until all are found
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
 	}

@@ -119,6 +119,18 @@ type toPublish struct {
 	publish func(context.Context) (*batch.Publication, error)
 }
 
+// now publishes a job.
+func (s toPublish) now(ctx context.Context) (line Published, err error) {
+	line = s.line
+	if line.Publication, err = s.publish(ctx); err != nil {
+		return line, fmt.Errorf("job %s: %w", line.Job, err)
+	}
+	if line.Publication == nil {
+		line.Skipped = publishedElsewhere
+	}
+	return line, nil
+}
+
 // completePublish takes what was left open from the user's own settings.
 func (b *Batches) completePublish(p *Publish) (interval time.Duration, err error) {
 	cfg, err := b.host.Settings("", config.Config{})
@@ -164,12 +176,8 @@ func publishEach[J any](
 				return out, ErrPublishInterrupted
 			}
 			began = true
-			line.Publication, err = seen.publish(context.WithoutCancel(ctx))
-			if err != nil {
-				return out, fmt.Errorf("job %s: %w", line.Job, err)
-			}
-			if line.Publication == nil {
-				line.Skipped = publishedElsewhere
+			if line, err = seen.now(context.WithoutCancel(ctx)); err != nil {
+				return out, err
 			}
 		}
 		out = append(out, line)

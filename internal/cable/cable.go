@@ -3,6 +3,7 @@
 package cable
 
 import (
+	"context"
 	"net"
 	"sync"
 	"testing"
@@ -20,7 +21,7 @@ type Cable struct {
 // New lays a cable to an address, which ends with the test.
 func New(t testing.TB, to string) *Cable {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func New(t testing.TB, to string) *Cable {
 		_ = l.Close() // nothing connects any more
 		c.Mend()
 	})
-	go c.accept()
+	go c.accept(t.Context())
 	return c
 }
 
@@ -55,13 +56,13 @@ func (c *Cable) Mend() {
 	}
 }
 
-func (c *Cable) accept() {
+func (c *Cable) accept(ctx context.Context) {
 	for {
 		near, err := c.listener.Accept()
 		if err != nil {
 			return
 		}
-		far, err := net.Dial("tcp", c.to)
+		far, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.to)
 		if err != nil { // who serves there is down
 			_ = near.Close()
 			continue

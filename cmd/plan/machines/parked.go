@@ -17,7 +17,8 @@ import (
 
 // Resume gives `plan batch resume` --queue.
 func (p Program) Resume(cmd *cobra.Command) *cobra.Command {
-	return p.at(cmd, []string{"max-cost", "max-tokens"}, func(ctx context.Context, q *batches.Queued, args []string) error {
+	count := []string{"max-cost", "max-tokens"}
+	return p.at(cmd, count, func(ctx context.Context, q *batches.Queued, args []string) error {
 		raise, err := raised(cmd)
 		if err != nil {
 			return err
