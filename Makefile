@@ -22,7 +22,7 @@ JOBS ?= 1000
 TOKENS_BEFORE ?= 39e4451
 
 .DEFAULT_GOAL := build
-.PHONY: build run show show-batch test soak lint fuzz bench bench-batch bench-tokens bench-compare golden arch tidy-check dist clean help
+.PHONY: build run show show-batch show-machines bench-machines test soak lint fuzz bench bench-batch bench-tokens bench-compare golden arch tidy-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -108,6 +108,14 @@ $(BENCHSTAT):
 bench-batch: build ## measure JOBS (1000) jobs in batches, 1 to 512 at a time; writes bench/BATCH.md
 	$(GO) build $(GOFLAGS_ALL) -o bin/bench-batch ./bench/batch
 	bin/bench-batch -jobs $(JOBS) -o bench/BATCH.md
+
+bench-machines: build ## measure JOBS (here 24) jobs over 1, 2, 4 and 8 workers of a queue; writes bench/MACHINES.md
+	$(GO) build $(GOFLAGS_ALL) -o bin/bench-batch ./bench/batch
+	bin/bench-batch -machines 1,2,4,8 -jobs $(if $(filter command line environment,$(origin JOBS)),$(JOBS),24) -o bench/MACHINES.md
+
+show-machines: build ## the same small, in two minutes: a queue, 1 and 4 workers
+	$(GO) build $(GOFLAGS_ALL) -o bin/bench-batch ./bench/batch
+	bin/bench-batch -machines 1,4 -jobs 16
 
 bench-tokens: build ## count what each way sends, now and at TOKENS_BEFORE; writes bench/TOKENS.md
 	$(GO) build $(GOFLAGS_ALL) -o bin/bench-tokens ./bench/tokens

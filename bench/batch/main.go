@@ -38,11 +38,20 @@ func main() {
 		"1,4,16,64,256,512",
 		"`LIST` of how many jobs run at a time in the small batches, and wait for the model",
 	)
+	machines := flag.String("machines", "", "measure `LIST` of workers of a queue, such as 1,2,4, in place of batches")
+	answers := flag.String("answers", "0s,2s", "with -machines: `LIST` of how long a model takes for an answer")
 	out := flag.String("o", "", "write to `FILE` (default: standard output)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := b.all(ctx, *widths, *out)
+	if *machines != "" {
+		*widths = *machines
+		b.measure = b.machines
+	}
+	err := b.readAnswers(*answers)
+	if err == nil {
+		err = b.all(ctx, *widths, *out)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		stop()
@@ -55,6 +64,8 @@ type bench struct {
 	plan        string
 	jobs, width int
 	widths      []int
+	answers     []time.Duration                             // how long a model takes for one
+	measure     func(ctx context.Context, out string) error // in place of batches; nil for these
 
 	work  string // a directory of its own
 	repos []string
@@ -70,8 +81,15 @@ func (b *bench) all(ctx context.Context, widths, out string) (err error) {
 		return fmt.Errorf("make a place to measure in: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.work)) }()
-	if err := b.plant(ctx, max(b.jobs, slices.Max(b.widths))); err != nil {
+	repos := max(b.jobs, slices.Max(b.widths))
+	if b.measure != nil {
+		repos = max(b.jobs, b.width*slices.Max(b.widths))
+	}
+	if err := b.plant(ctx, repos); err != nil {
 		return err
+	}
+	if b.measure != nil {
+		return b.measure(ctx, out)
 	}
 	began := time.Now()
 	var rows []row
@@ -92,6 +110,18 @@ func (b *bench) all(ctx context.Context, widths, out string) (err error) {
 		waits = append(waits, found)
 	}
 	return b.write(out, rows, waits, time.Since(began))
+}
+
+// readAnswers reads how long a model takes.
+func (b *bench) readAnswers(list string) error {
+	for text := range strings.SplitSeq(list, ",") {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return fmt.Errorf("-answers: %q is no time, such as 2s", text)
+		}
+		b.answers = append(b.answers, d)
+	}
+	return nil
 }
 
 // read checks what the flags say.

@@ -119,6 +119,14 @@ func (b *bench) plant(ctx context.Context, n int) error {
 	return nil
 }
 
+// url is where a job finds its repository: workers of a queue take URLs alone.
+func (b *bench) url(i int) string {
+	if b.measure != nil {
+		return "file://" + b.repos[i]
+	}
+	return b.repos[i]
+}
+
 // home makes a home for one measurement, with a list of n jobs, one for each
 // repository.
 func (b *bench) home(n int) (home, list string, err error) {
@@ -131,7 +139,7 @@ func (b *bench) home(n int) (home, list string, err error) {
 			&text,
 			"{\"id\":\"j%d\",\"repo\":%q,\"request\":%q,\"checks\":[%q]}\n",
 			i,
-			b.repos[i],
+			b.url(i),
 			request,
 			check,
 		)
