@@ -23,6 +23,7 @@ const (
 	mendBool   = "string_to_boolean"     // true or false written in a string
 	mendFence  = "fence_removed"         // JSON inside a Markdown code block
 	mendComma  = "comma_removed"         // a comma behind the last element
+	mendWhole  = "number_to_digits"      // a whole number written with a point or an exponent
 	mendPair   = "pair_completed"        // a field that another one needs
 )
 
@@ -72,12 +73,7 @@ func (c *Checker) Mend(text string) (json.RawMessage, []Note, string) {
 		return args, nil, cmp.Or(problem, fmt.Sprintf("The arguments cannot be read: %v.", err))
 	}
 	if key := repeated(source); key != "" && !m.safe {
-		return args, nil, fmt.Sprintf(
-			"The arguments of %s name %q more than once, so it cannot be told which value was meant. The call was "+
-				"not run; send it again with each field once.",
-			c.tool,
-			key,
-		)
+		return args, nil, c.saysTwice(key)
 	}
 	if whole {
 		problem = c.validateValue(value)
@@ -86,6 +82,9 @@ func (c *Checker) Mend(text string) (json.RawMessage, []Note, string) {
 		return args, nil, problem
 	}
 	value = m.value(m.rules.root, value, "", false)
+	if m.twice != "" && !m.safe {
+		return args, nil, c.saysTwice(m.twice)
+	}
 	if len(m.notes) == 0 {
 		return args, nil, problem
 	}
@@ -94,6 +93,12 @@ func (c *Checker) Mend(text string) (json.RawMessage, []Note, string) {
 		return args, nil, problem
 	}
 	return fixed, m.notes, ""
+}
+
+// saysTwice refuses a call that names a field more than once.
+func (c *Checker) saysTwice(key string) string {
+	return fmt.Sprintf("The arguments of %s name %q more than once, so it cannot be told which value was meant. The call "+
+		"was not run; send it again with each field once.", c.tool, key)
 }
 
 // mostNotes is how many repairs a model is told of one by one.

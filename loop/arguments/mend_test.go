@@ -169,7 +169,7 @@ func TestMend(t *testing.T) {
 	t.Parallel()
 	object := `{"type":"object","properties":{"o":{"type":"object","properties":{"n":{"type":["integer","null"]},"s":{"type":"string"}}}}}`
 	either := `{"type":"object","properties":{"v":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"w":{"$ref":"#/$defs/list"},"x":{"type":["string","array"]},"y":{"oneOf":[{"$ref":"#/$defs/list"},{"const":null}]}},"$defs":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}}}`
-	scalars := `{"type":"object","properties":{"all":{"type":"boolean"},"some":{"type":["string","number"]},` +
+	scalars := `{"type":"object","properties":{"all":{"type":"boolean"},"some":{"type":["string","number"]},"part":{"type":"number"},` +
 		`"lines":{"type":"array","items":{"type":"integer"}}}}`
 	tests := []struct{ name, schema, text, want, kinds string }{
 		{"white space stays", pathSchema, `{ "path" : "a" }`, `{ "path" : "a" }`, ""},
@@ -209,6 +209,10 @@ func TestMend(t *testing.T) {
 		{"one object for a list", either, `{"w":{"a":"b"}}`, `{"w":[{"a":"b"}]}`, mendItem},
 		{"one number for a list", scalars, `{"lines":7}`, `{"lines":[7]}`, mendItem},
 		{"numbers in strings in a list", scalars, `{"lines":["7",8]}`, `{"lines":[7,8]}`, mendNumber},
+		{"a whole number with a point", pathSchema, `{"limit":10.0}`, `{"limit":10}`, mendWhole},
+		{"a whole number with an exponent", pathSchema, `{"limit":1e1}`, `{"limit":10}`, mendWhole},
+		{"a whole number in a string", pathSchema, `{"limit":"10.0"}`, `{"limit":10}`, mendNumber + " " + mendWhole},
+		{"a number with a point", scalars, `{"part":10.0}`, `{"part":10.0}`, ""},
 		{"a code block", pathSchema, "```json\n{\"path\":\"a\"}\n```", `{"path":"a"}`, mendFence},
 		{"a code block on one line", pathSchema, "```{\"path\":\"a\"}```", `{"path":"a"}`, mendFence},
 		{"a comma at the end", pathSchema, `{"path":"a,}", }`, `{"path":"a,}"}`, mendComma},
@@ -265,6 +269,13 @@ func TestMendRefuses(t *testing.T) {
 			`name "content" more than once`,
 		},
 		{"a field twice deep inside", writer("write", needs), `{"path":"a","list":[{"x":1,"x":1}]}`, `name "x" more than once`},
+		{
+			"a field twice, all of it in a string",
+			writer("write", needs),
+			`"{\"path\":\"a\",\"content\":\"x\",\"content\":\"y\"}"`,
+			`name "content" more than once`,
+		},
+		{"a field twice in a list in a string", writer("write", needs), `{"path":"a","list":"[{\"x\":1,\"x\":1}]"}`, `name "x" more than once`},
 		{"a number in words", reader(needs), `{"path":"a","lines":["one"]}`, "expected integer"},
 		{"half a code block", reader(needs), "```json\n{\"path\":\"a\"}", "not valid JSON"},
 		{"two commas", reader(needs), `{"path":"a",,}`, "not valid JSON"},

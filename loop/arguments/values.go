@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -15,6 +17,8 @@ type mender struct {
 	// safe says that a wrong guess costs nothing but a wrong answer.
 	safe  bool
 	notes []Note
+	// twice is a field that stands more than once in JSON that stood in a string.
+	twice string
 }
 
 func (m *mender) note(kind, format string, a ...any) {
@@ -36,6 +40,11 @@ func (m *mender) value(schema, v any, at string, path bool) any {
 		for i := range v {
 			v[i] = m.value(item(facets, i), v[i], fmt.Sprintf("%s[%d]", at, i), path)
 		}
+	case json.Number:
+		if plain, ok := inDigits(v); ok && slices.ContainsFunc(m.rules.facets(schema, k), wantsWhole) {
+			m.note(mendWhole, "%s was %s and is now %s", place(at), v, plain)
+			return plain
+		}
 	case string:
 		if plain, ok := unwrapLink(v); path && ok {
 			m.note(mendLink, "%s was the link %s and is now %s", at, describe(v), describe(plain))
@@ -55,6 +64,9 @@ func (m *mender) shape(schema, v any, at string) any {
 	switch v := v.(type) {
 	case string:
 		if parsed, kind, ok := unquote(v, want); ok {
+			if m.twice == "" {
+				m.twice = repeated(v)
+			}
 			m.note(kind, "%s was JSON inside a string and is now the value itself", place(at))
 			return parsed
 		}
@@ -123,6 +135,26 @@ func unquote(text string, want kinds) (any, string, bool) {
 		return v, mendObject, true
 	}
 	return nil, "", false
+}
+
+// wantsWhole reports whether a schema takes whole numbers only.
+func wantsWhole(schema map[string]any) bool { return schema["type"] == "integer" }
+
+// mostDigits is how long a whole number may be that is written out: all of them are
+// exact as floating-point numbers.
+const mostDigits = 15
+
+// inDigits writes a whole number such as 10.0 or 1e1 as programs read one. It reports
+// false for one that is written so, and for what is no whole number.
+func inDigits(n json.Number) (json.Number, bool) {
+	if !strings.ContainsAny(n.String(), ".eE") {
+		return n, false
+	}
+	v, err := n.Float64()
+	if plain := strconv.FormatFloat(v, 'f', -1, 64); err == nil && v == math.Trunc(v) && len(plain) <= mostDigits {
+		return json.Number(plain), true
+	}
+	return n, false
 }
 
 // severalOrCut reports whether a string that stands for a list does not look

@@ -184,11 +184,14 @@ func brief(name string, args json.RawMessage) string {
 var clockwork = lazy.Regexp(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?(Z|[+-]\d\d:?\d\d)?` +
 	`|\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b` +
 	`|\b(\d+([.,]\d+)? ?(ns|us|µs|μs|ms|s|sec|secs|seconds?|min|mins|minutes?|m|h)\b)` +
-	`|\b(\d+h)?(\d+m)?\d+([.,]\d+)?s\b`)
+	`|\b(\d+h)?(\d+m)?\d+([.,]\d+)?s\b` +
+	`|\bduration_ms["']?:? ?\d+[.,]\d+`)
 
 // place matches what differs because a program chose the name itself: pointers,
-// and the first part of a path below a folder for temporary files.
-var place = lazy.Regexp(`\b0x[0-9a-fA-F]+\b|/(?:tmp|dev/shm|var/folders/\w+/\w+/T)/[^/\s:'"]+|\bgo-build\d+`)
+// the first part of a path below a folder for temporary files, and the numbers of
+// processes and goroutines.
+var place = lazy.Regexp(`\b0x[0-9a-fA-F]+\b|/(?:tmp|dev/shm|var/folders/\w+/\w+/T)/[^/\s:'"]+|\bgo-build\d+` +
+	`|\(node:\d+\)|\bpid[ =:]{1,2}\d+\b|\bgoroutine \d+\b`)
 
 // Fingerprint stands for a result. Results that differ only in how long
 // something took, or when, in pointers, in the names of temporary files and in
@@ -235,7 +238,7 @@ func sortPassed(lines []string) {
 
 // namesPlaces reports whether a line can hold what place matches.
 func namesPlaces(line string) bool {
-	for _, part := range []string{"0x", "/tmp/", "/dev/shm/", "/var/folders/", "go-build"} {
+	for _, part := range []string{"0x", "/tmp/", "/dev/shm/", "/var/folders/", "go-build", "(node:", "pid", "goroutine "} {
 		if strings.Contains(line, part) {
 			return true
 		}

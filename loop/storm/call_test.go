@@ -89,6 +89,11 @@ func TestFingerprint(t *testing.T) {
 		{"Time:        1.4 s", "Time:        0.9 s, estimated 2 s"},
 		{"PASS a.test.js\nPASS b.test.js (9 s)\nok", "PASS b.test.js\nPASS a.test.js\nok"},
 		{"  ✓ adds (3 ms)\n", "  ✓ adds\n"},
+		{"# duration_ms 24.689\n", "# duration_ms 1031.2\n"},
+		{"  duration_ms: 0.4\n", "  duration_ms: 12.25\n"},
+		{"(node:412) Warning: x", "(node:97) Warning: x"},
+		{"server pid=412, pid: 7", "server pid=9, pid: 81"},
+		{"goroutine 7 [running]:", "goroutine 19 [running]:"},
 	} {
 		if Fingerprint(same[0], false) != Fingerprint(same[1], false) {
 			t.Errorf("%q and %q have different fingerprints", same[0], same[1])
@@ -102,6 +107,8 @@ func TestFingerprint(t *testing.T) {
 		{"a.go:3:4", "a.go:3:5"},
 		{"a", "b"},
 		{"45%", "46%"},
+		{"duration 24", "duration 25"},
+		{"rapid 7", "rapid 8"},
 		{"PASS a\nFAIL b", "FAIL b\nPASS a"},
 	} {
 		if Fingerprint(two[0], false) == Fingerprint(two[1], false) {
@@ -118,7 +125,7 @@ func FuzzFingerprint(f *testing.F) {
 	for _, text := range []string{
 		"ok  \tpkg\t0.012s\nat 2026-05-09T07:29:33Z, 12:30:01\n", "took 3 ms", "1m2.5s", "5µs 5μs 7 µs", "12h3s", "a 1,5 s b",
 		"12026-05-09 07:29", "no 12\n3s\r\n", "x86 h", "1-2:3", "3\n", "\n9 minutes",
-		"at 0xc00012", "/tmp/a1/b:3", "/tmp/1h 2s", "go-build12",
+		"at 0xc00012", "/tmp/a1/b:3", "/tmp/1h 2s", "go-build12", "duration_ms 1.5", "(node:1) pid: 2 goroutine 3",
 	} {
 		f.Add(text)
 	}
