@@ -89,16 +89,25 @@ func (d detector) nodeManager(pkg nodePackage) string {
 // kept in folders of their own have a test script.
 func (d detector) testedWorkspaces(pkg nodePackage) (all, some bool) {
 	all = true
+	for _, member := range d.members(pkg) {
+		all, some = all && member.tested(), some || member.tested()
+	}
+	return all, some
+}
+
+// members are the packages that are kept in folders of their own; one that cannot be
+// read has nothing in it.
+func (d detector) members(pkg nodePackage) []nodePackage {
+	var out []nodePackage
 	for _, pattern := range d.workspaces(pkg) {
 		pattern = path.Clean(strings.ReplaceAll(pattern, "**", "*"))
 		files, _ := fs.Glob(d.root.FS(), path.Join(pattern, "package.json"))
 		for _, file := range files {
-			member, ok := d.nodePackage(file)
-			tested := ok && member.tested()
-			all, some = all && tested, some || tested
+			member, _ := d.nodePackage(file)
+			out = append(out, member)
 		}
 	}
-	return all, some
+	return out
 }
 
 // workspaces are the patterns of folders that package.json, or pnpm's own file,
@@ -125,10 +134,11 @@ func (d detector) workspaces(pkg nodePackage) []string {
 	return slices.DeleteFunc(out, func(pattern string) bool { return strings.HasPrefix(pattern, "!") })
 }
 
-// lacksPackages reports whether packages are needed that are not there.
+// lacksPackages reports whether packages are needed, be it by those in folders of
+// their own alone, that are not there.
 func (d detector) lacksPackages() bool {
 	pkg, ok := d.nodePackage("package.json")
-	if !ok || len(pkg.Dependencies)+len(pkg.Development) == 0 {
+	if !ok || !pkg.needsOthers() && !slices.ContainsFunc(d.members(pkg), nodePackage.needsOthers) {
 		return false
 	}
 	for _, name := range []string{"node_modules", ".pnp.cjs", ".pnp.js"} {
@@ -138,3 +148,5 @@ func (d detector) lacksPackages() bool {
 	}
 	return true
 }
+
+func (p nodePackage) needsOthers() bool { return len(p.Dependencies)+len(p.Development) > 0 }

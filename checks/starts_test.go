@@ -283,3 +283,35 @@ func TestAPackageThatIsNotInstalled(t *testing.T) {
 		})
 	}
 }
+
+// TestProbesOfWorkspaces: packages that only those in folders of their own need are
+// missed, too.
+func TestProbesOfWorkspaces(t *testing.T) {
+	t.Parallel()
+	const needs = `{"devDependencies": {"jest": "1"}}`
+	for name, c := range map[string]struct {
+		files  map[string]string
+		misses bool
+	}{
+		"the root's own": {map[string]string{"package.json": needs}, true},
+		"a member's":     {map[string]string{"package.json": `{"workspaces": ["a"]}`, "a/package.json": needs}, true},
+		"a member's, of pnpm": {
+			map[string]string{"package.json": `{}`, "pnpm-workspace.yaml": "packages:\n  - a\n", "a/package.json": needs}, true,
+		},
+		"none": {map[string]string{"package.json": `{"workspaces": ["a"]}`, "a/package.json": "{}"}, false},
+		"there": {
+			map[string]string{"package.json": `{"workspaces": ["a"]}`, "a/package.json": needs, "node_modules/x": ""}, false,
+		},
+	} {
+		root := t.TempDir()
+		for file, text := range c.files {
+			file = filepath.Join(root, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Contains(checks.ProbeOf(root, "pnpm --recursive test").Line, "node_modules: not found"); got != c.misses {
+			t.Errorf("%s: packages are missed: %v, want %v", name, got, c.misses)
+		}
+	}
+}
