@@ -328,6 +328,11 @@ func (s *session) forgetBeginning(ctx context.Context, b beginning, surveyed fun
 
 // prepare collects what a run is started with.
 func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed func() (survey, error)) (err error) {
+	if s.cfg.Way == plan.WayDirect && s.wantsPlan(r) && r.Plan == "" && r.Aim == plan.AimChange {
+		s.cfg.Way = plan.WayShort
+		s.host.note("the direct way makes no plan that could be shown, approved or looked at again, so this run goes " +
+			"the short way: Explore hands one over")
+	}
 	if b.kit, err = s.newKit(ctx, r.Text); err != nil {
 		return err
 	}
@@ -374,9 +379,7 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 		b.start.Context = blob.Hash
 		b.blobs = append(b.blobs, blob)
 	}
-	if b.start.Way, b.given, err = s.chooseWay(r, b.start); err != nil {
-		return err
-	}
+	b.start.Way, b.given = s.chooseWay(r, b.start)
 	if r.Plan != "" {
 		b.given, err = s.parsePlan(ctx, r.Plan, b.start.Base)
 	}
@@ -409,18 +412,14 @@ func startConfig(cfg config.Config, r Request) json.RawMessage {
 
 // chooseWay decides whether a run begins with Implement, as far as that is decided
 // before anything was looked at, and says so.
-func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanDoc, error) {
-	planned := r.PlanOnly || isSet(s.cfg.ApprovePlan) || isSet(s.cfg.Critique)
+func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanDoc) {
 	doc := phases.DirectPlan()
 	doc.Base = start.Base
 	switch {
 	case r.Plan != "", r.Aim != plan.AimChange:
-	case s.cfg.Way == plan.WayDirect && planned:
-		return "", nil, errors.New("the direct way makes no plan that could be shown, approved or looked at again: " +
-			"take --way short, or leave the plan's options out")
 	case s.cfg.Way == plan.WayDirect:
-		return "direct: as asked", &doc, nil
-	case r.Auto && !planned && s.cfg.Way == plan.WayAuto:
+		return "direct: as asked", &doc
+	case r.Auto && !s.wantsPlan(r) && s.cfg.Way == plan.WayAuto:
 		c := phases.Candidate(start.Request)
 		way := "phased: " + c.Why()
 		given := (*plan.PlanDoc)(nil)
@@ -428,9 +427,14 @@ func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanD
 			way, given = "direct: "+c.Why(), &doc
 		}
 		s.host.note("auto: " + way)
-		return way, given, nil
+		return way, given
 	}
-	return "", nil, nil
+	return "", nil
+}
+
+// wantsPlan reports whether a person asked for what only a plan can be used for.
+func (s *session) wantsPlan(r Request) bool {
+	return r.PlanOnly || isSet(s.cfg.ApprovePlan) || isSet(s.cfg.Critique)
 }
 
 // kitOf are the prompts and tools of a run that goes on: those that it was started

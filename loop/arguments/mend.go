@@ -97,8 +97,8 @@ func (c *Checker) Mend(text string) (json.RawMessage, []Note, string) {
 
 // saysTwice refuses a call that names a field more than once.
 func (c *Checker) saysTwice(key string) string {
-	return fmt.Sprintf("The arguments of %s name %q more than once, so it cannot be told which value was meant. The call "+
-		"was not run; send it again with each field once.", c.tool, key)
+	return fmt.Sprintf("The arguments of %s name %q more than once, so it cannot be told which value was meant. The "+
+		"call was not run; send it again with each field once.", c.tool, key)
 }
 
 // mostNotes is how many repairs a model is told of one by one.

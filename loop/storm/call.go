@@ -190,7 +190,8 @@ var clockwork = lazy.Regexp(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?(Z|[+
 // place matches what differs because a program chose the name itself: pointers,
 // the first part of a path below a folder for temporary files, and the numbers of
 // processes and goroutines.
-var place = lazy.Regexp(`\b0x[0-9a-fA-F]+\b|/(?:tmp|dev/shm|var/folders/\w+/\w+/T)/[^/\s:'"]+|\bgo-build\d+` +
+var place = lazy.Regexp(`\b0x[0-9a-fA-F]+\b|\bgo-build\d+` +
+	`|/(?:tmp|dev/shm|var/folders/\w+/\w+/T)/[^/\s:'"]+` +
 	`|\(node:\d+\)|\bpid[ =:]{1,2}\d+\b|\bgoroutine \d+\b`)
 
 // Fingerprint stands for a result. Results that differ only in how long
@@ -238,7 +239,9 @@ func sortPassed(lines []string) {
 
 // namesPlaces reports whether a line can hold what place matches.
 func namesPlaces(line string) bool {
-	for _, part := range []string{"0x", "/tmp/", "/dev/shm/", "/var/folders/", "go-build", "(node:", "pid", "goroutine "} {
+	for _, part := range []string{
+		"0x", "/tmp/", "/dev/shm/", "/var/folders/", "go-build", "(node:", "pid", "goroutine ",
+	} {
 		if strings.Contains(line, part) {
 			return true
 		}
