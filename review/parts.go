@@ -110,7 +110,7 @@ func namesBadState(word string, evidence bool) bool {
 	if len(strings.Fields(word)) > maxState {
 		return false
 	}
-	return denies(word) || endsBadly(word) && !(evidence && endsInValue().MatchString(word))
+	return denies(word) || endsBadly(word) && (!evidence || !endsInValue().MatchString(word))
 }
 
 // refuseListUnder refuses a filled list under a key that an object should not have.
