@@ -72,10 +72,10 @@ func roomForIndex(path string) error {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return fmt.Errorf("look at the file system of %s: %w", path, err)
 	}
-	free := s.Bavail * uint64(s.Bsize) //nolint:gosec // a size
+	free := s.Bavail * uint64(s.Bsize)
 	var there unix.Stat_t
 	if err := unix.Stat(path+"-shm", &there); err == nil {
-		free += uint64(there.Blocks) * 512 //nolint:gosec // a size
+		free += uint64(there.Blocks) * 512
 	}
 	if free >= indexBytes {
 		return nil
@@ -89,7 +89,7 @@ func roomForIndex(path string) error {
 	case err != nil: // SQLite will say what it is
 		return nil
 	}
-	f := os.NewFile(uintptr(fd), dir) //nolint:gosec // a descriptor
+	f := os.NewFile(uintptr(fd), dir)
 	_, err = f.Write(make([]byte, indexBytes))
 	return errors.Join(err, f.Close())
 }

@@ -36,7 +36,7 @@ func TestAFullDiskOfSmallBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ballast.Close() //nolint:errcheck // what it holds is nothing
+	defer ballast.Close()
 	for size := 1 << 20; size > 0; {
 		if _, err := io.CopyN(ballast, zeros{}, int64(size)); err != nil {
 			size /= 2
