@@ -10,7 +10,7 @@ rm -rf "$out"
 mkdir -p "$out"
 
 build() { # ARCH CC FILE
-  CGO_ENABLED=1 GOOS=linux GOARCH=$1 CC=$2 go build -trimpath -o "$3" \
+  CGO_ENABLED=1 GOOS=linux GOARCH=$1 CC=$2 go build -buildvcs=true -trimpath -o "$3" \
     -tags 'sqlite_fts5 sqlite_omit_load_extension netgo osusergo' \
     -ldflags '-s -w -linkmode external -extldflags -static' ./cmd/plan
 }
