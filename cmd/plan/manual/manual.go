@@ -31,7 +31,7 @@ func Write(dir string, cmd *cobra.Command, from Source) error {
 	}
 	const forAll = 0o644
 	name := filepath.Join(dir, nameOf(cmd)+".1")
-	if err := os.WriteFile(name, []byte(Page(cmd, from)), forAll); err != nil { //nolint:gosec // people are to read it
+	if err := os.WriteFile(name, []byte(Page(cmd, from)), forAll); err != nil {
 		return fmt.Errorf("write a page of the manual: %w", err)
 	}
 	for _, below := range shown(cmd) {
