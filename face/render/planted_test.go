@@ -108,6 +108,8 @@ func TestNothingShownActs(t *testing.T) {
 		"Findings":        render.Findings,
 		"WriteProse":      render.WriteProse,
 		"Runs":            render.Runs,
+		"Choices":         render.Choices,
+		"WaitingJobs":     render.WaitingJobs,
 		"WriteThread":     render.WriteThread,
 		"WriteUnread":     render.WriteUnread,
 		"Estimate":        render.Estimate,
