@@ -275,6 +275,9 @@ func dsn(path, query string) string {
 // is a network file system.
 func (db *DB) FileSystem() (name string, network bool) { return db.fs, db.network }
 
+// Path is the database's file.
+func (db *DB) Path() string { return db.path }
+
 // Close closes the database. Writers that are still open can no longer append;
 // they keep their locks until they are closed too.
 func (db *DB) Close() error {

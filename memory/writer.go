@@ -24,6 +24,9 @@ type Writer struct {
 	mu   sync.Mutex
 	err  error // the first failure; nothing is appended after it
 	tail journalTail
+
+	mirror     Mirror // nil for none
+	unmirrored bool   // it is what failed
 }
 
 // journalTail is the end of a journal, and what the next append continues.
@@ -180,6 +183,11 @@ func (w *Writer) append(ctx context.Context, e appendEntry, events []plan.Event)
 		return nil, err
 	}
 	e.writer, e.next, e.records = w, next, records
+	if w.mirror != nil {
+		if err := w.keepMirrored(ctx, &e, events); err != nil {
+			return nil, err
+		}
+	}
 	if err := w.db.commits.submit(ctx, &e); err != nil {
 		return nil, err
 	}
@@ -195,7 +203,7 @@ func (w *Writer) append(ctx context.Context, e appendEntry, events []plan.Event)
 // write implements pending.
 func (e *appendEntry) write(ctx context.Context, tx *txn) error {
 	w := e.writer
-	err := e.requireRead(ctx, tx)
+	err := requireRead(ctx, tx.tx, w.run, e.unread)
 	if err != nil {
 		return err
 	}
@@ -217,22 +225,6 @@ func (e *appendEntry) write(ctx context.Context, tx *txn) error {
 		}
 		if n, err := res.RowsAffected(); err != nil || n != 1 {
 			return errors.Join(ruleError(fmt.Sprintf("letter %d is not waiting in this run's inbox", id)), err)
-		}
-	}
-	return nil
-}
-
-// requireRead fails where a letter waits that must not.
-func (e *appendEntry) requireRead(ctx context.Context, tx *txn) error {
-	for _, kind := range e.unread {
-		var n int
-		row := tx.tx.QueryRowContext(ctx, `SELECT count(*) FROM inbox JOIN runs ON run = key
-			WHERE runs.id = ? AND kind = ? AND taken_seq IS NULL`, string(e.writer.run), kind)
-		if err := row.Scan(&n); err != nil {
-			return fmt.Errorf("look into the inbox: %w", err)
-		}
-		if n > 0 {
-			return ErrUnread
 		}
 	}
 	return nil
