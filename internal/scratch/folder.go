@@ -21,6 +21,7 @@ const (
 	Skill   = "plan-skill-"   // the trial of a draft
 	Edit    = "plan-edit-"    // a text in a person's editor
 	Hook    = "plan-hook-"    // a work tree as it was, for commands outside of walls
+	Bundle  = "plan-bundle-"  // snapshots that came from another machine
 	Clone   = ".clone-"       // a clone that is not whole yet
 	Draft   = ".staged-"      // a draft that is not whole yet
 )
@@ -28,7 +29,7 @@ const (
 // Temporary are those that lie in the system's temporary folder, or in the git
 // directory of a work tree that this one lies in.
 func Temporary() []string {
-	return []string{View, Index, Patch, Wall, Probe, Layer, Publish, Skill, Edit, Hook}
+	return []string{View, Index, Patch, Wall, Probe, Layer, Publish, Skill, Edit, Hook, Bundle}
 }
 
 // oldLock is the file that earlier versions locked in folders of theirs, in place
