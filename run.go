@@ -92,6 +92,10 @@ type RunStart struct {
 	// View is how reviews, checks and evidence see the repository: ViewSnapshot,
 	// or "" for runs of versions that showed it as it was.
 	View string `json:"view,omitempty"`
+	// Mirrored says that the journal is kept in a queue, too, from which each of its
+	// workers goes on with the run. Repo and Worktree are those of the one that began
+	// it; each has its own, of the same names.
+	Mirrored bool `json:"mirrored,omitempty"`
 }
 
 // Type implements [Body].
@@ -141,6 +145,9 @@ type SettingsChanged struct {
 	Config json.RawMessage `json:"config"`
 	// Models is the model of each phase from here on.
 	Models map[Phase]string `json:"models"`
+	// Machine is the worker of a queue that has taken the run up from another one; ""
+	// where it is the same. What was set up for it does not count there.
+	Machine string `json:"machine,omitempty"`
 }
 
 // Type implements [Body].

@@ -123,9 +123,9 @@ func (r *Run) lastVerdict() *plan.Judgement {
 }
 
 // tools are the digests of the ignored files that a check may execute: the first
-// that the run has, and the last.
+// that the run has on its machine, and the last.
 func (r *Run) tools() (before, after map[string]string) {
-	for _, s := range r.Snapshots {
+	for _, s := range r.Snapshots[r.toolsFrom:] {
 		if s.Tools == nil {
 			continue
 		}

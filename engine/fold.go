@@ -82,6 +82,8 @@ type Run struct {
 	asking             []*asked        // about checks that cannot start, oldest first
 	rechecked          bool            // this attempt to implement went on for a check that fails
 	toolsAt            time.Time       // of the first snapshot with a digest of tools
+	toolsFrom          int             // the first snapshot of the machine that it is on
+	moved              bool            // another machine has begun it
 	judged             string          // the tree that the current review looks at
 	reviews            []reviewed
 	reopened           map[string]int // by gap

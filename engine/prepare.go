@@ -74,6 +74,28 @@ func (e *Engine) prepare(ctx context.Context) (*plan.Parked, error) {
 	return e.askAboutChecks(ctx)
 }
 
+// setUpHere makes the checks possible on another machine than the one on which the run
+// began: what a setup makes is in no snapshot.
+func (e *Engine) setUpHere(ctx context.Context) error {
+	if !e.run.moved || e.run.State != plan.Implementing && e.run.State != plan.Reviewing {
+		return nil
+	}
+	todo := slices.DeleteFunc([]string{e.cfg.Setup, e.run.chosenSetup()}, func(command string) bool {
+		_, ran := e.run.setUps[command]
+		return command == "" || ran
+	})
+	if len(todo) == 0 {
+		return nil
+	}
+	if err := e.setUp(ctx); err != nil {
+		return err
+	}
+	if _, err := e.runChosenSetup(ctx); err != nil {
+		return err
+	}
+	return e.snapPrepared(ctx)
+}
+
 // snapPrepared names the tree after a setup, which may have changed it: that is no
 // drift.
 func (e *Engine) snapPrepared(ctx context.Context) error {

@@ -214,3 +214,31 @@ func TestASetupThatDoesNotHelp(t *testing.T) {
 		})
 	}
 }
+
+// TestAnotherMachineIsSetUpAgain: what a setup made is in no snapshot, so a run that is
+// taken up elsewhere runs it there, too, before the work goes on.
+func TestAnotherMachineIsSetUpAgain(t *testing.T) {
+	t.Parallel()
+	for machine, want := range map[string]int{"": 1, "other": 2} {
+		b := setup(t)
+		b.cfg.Setup = "prepare"
+		b.crew.during = func(_ context.Context, brief plan.Brief) (*plan.Parked, error) {
+			if brief.Phase == plan.Implement && len(b.crew.briefs) < 4 {
+				return &plan.Parked{Reason: plan.ParkInterrupted}, nil
+			}
+			return nil, nil
+		}
+		if end, err := b.drive(t.Context()); err != nil || end.Parked == nil {
+			t.Fatalf("%+v, %v", end, err)
+		}
+		b.cfg.Settings = &plan.SettingsChanged{Machine: machine, Config: []byte(`{}`)}
+		if end := b.finish(); end.State != plan.Approved {
+			t.Errorf("it ends as %s", end.State)
+		}
+		ran := strings.Join(b.checker.ran, " ")
+		if n := strings.Count(ran, "prepare"); n != want {
+			t.Errorf("on machine %q, the setup ran %d times: %s", machine, n, ran)
+		}
+		sound(t, b.events(), false)
+	}
+}

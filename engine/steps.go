@@ -26,6 +26,9 @@ func (e *Engine) step(ctx context.Context) (_ *plan.Parked, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	if err := e.setUpHere(ctx); err != nil {
+		return nil, err
+	}
 	for _, s := range stages() {
 		if s.state == e.run.State {
 			return s.work(e, ctx)

@@ -46,6 +46,9 @@ func (h *Host) Cancel(ctx context.Context, id plan.RunID) (c Cancelled, err erro
 		c.AlreadyFinal = run.State
 		return c, nil
 	}
+	if run.Start != nil && run.Start.Mirrored {
+		return c, mirroredError(run)
+	}
 	var trees engine.Snapshots = noTrees{}
 	if run.Start != nil {
 		if repo, err := h.treeOf(ctx, run); err == nil {

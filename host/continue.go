@@ -134,7 +134,7 @@ func (h *Host) continueFrom(
 	if b.source, err = h.OpenRepo(ctx, before.Start.Repo); err != nil {
 		return End{}, err
 	}
-	tree, err := h.reopenTree(ctx, db, before, cfg.WorktreeInclude)
+	tree, err := h.reopenTree(ctx, db, before, cfg.WorktreeInclude, false)
 	if err != nil {
 		return End{}, err
 	}

@@ -57,6 +57,9 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 	s.face.begin(d.id, d.past)
 	defer func() { _ = s.index.Close() }() // a cache: another run makes it again
 	defer func() { err = errors.Join(err, d.phases.Close(ctx)) }()
+	if d.options.Mirror != nil {
+		journal.turns = newTurnSnapshots(s.repo, d.past)
+	}
 	d.past = nil // it may be large, and the journal lets go of it
 	s.proof = s.openProof(d)
 	defer func() { _ = s.proof.Close() }() // what is left is swept up later
@@ -93,6 +96,9 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 	}
 	work := func() (engine.End, error) { return s.runThrough(ctx, d.id, eng) }
 	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.pulse.event, work)
+	if errors.Is(err, ErrUnreachable) {
+		end, err = s.parkUnmirrored(ctx, eng.State(), err)
+	}
 	if err != nil {
 		return End{}, err
 	}

@@ -58,6 +58,7 @@ func cutJournal(ctx context.Context, db *memory.DB, id plan.RunID, at int64) (pr
 	for _, ev := range p.events {
 		p.run.Apply(ev)
 	}
+	placeHere(db, p.run)
 	return p, nil
 }
 
@@ -90,6 +91,7 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 	}
 	id := h.NewRunID()
 	start := *p.run.Start
+	start.Mirrored = false
 	start.ForkedFrom = &plan.Fork{
 		Run:  from,
 		Seq:  p.run.Head,

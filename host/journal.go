@@ -25,6 +25,7 @@ type journal struct {
 	learn  *learning.Learning // nil where the run is only ended
 	// hooked is what the hooks for a verdict came to that was kept back.
 	hooked []plan.Event
+	turns  *turnSnapshots // nil where none are needed
 	// past is what the process that goes on with the run has read of the journal,
 	// up to its end then.
 	past  []plan.Event
@@ -44,6 +45,10 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 		case plan.Planned:
 			unread = []string{string(Steer), string(FollowUp)}
 		}
+	}
+	events, err := j.turns.with(ctx, events)
+	if err != nil {
+		return nil, err
 	}
 	events, j.hooked = j.guard.withVerdictHooks(ctx, events, j.hooked)
 	var letters []int64
@@ -69,6 +74,7 @@ func (j *journal) Append(ctx context.Context, events ...plan.Event) ([]plan.Even
 			j.acted = slices.DeleteFunc(j.acted, func(id int64) bool { return slices.Contains(letters, id) })
 		}
 		j.guard.observe(stored...)
+		j.turns.observe(stored...)
 		j.learn.Observe(stored...)
 		j.learn.LearnStyle(context.WithoutCancel(ctx), stored...)
 	}
@@ -109,7 +115,7 @@ func (j *journal) Conversation(ctx context.Context, conv string) ([]plan.Event, 
 
 // Fold reads a run's journal once. Each event also goes to see, if it is not nil.
 func Fold(ctx context.Context, db *memory.DB, id plan.RunID, see func(plan.Event)) (*engine.Run, error) {
-	return engine.Fold(func(yield func(plan.Event, error) bool) {
+	run, err := engine.Fold(func(yield func(plan.Event, error) bool) {
 		for ev, err := range db.Events(ctx, id, memory.Query{}) {
 			if err == nil && see != nil {
 				see(ev)
@@ -119,6 +125,8 @@ func Fold(ctx context.Context, db *memory.DB, id plan.RunID, see func(plan.Event
 			}
 		}
 	})
+	placeHere(db, run)
+	return run, err
 }
 
 // Intact are the events before the first damage, which ends them and can be asked for

@@ -32,7 +32,12 @@ func (e *FinalError) Hint() string { return fmt.Sprintf("See `plan show %s`.", e
 // Resume goes on with a run where its journal ends, and drives it as [Host.Run]
 // does. A run that is final is a [FinalError], one that another process drives a
 // memory.HeldError.
-func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) (_ End, err error) {
+func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) (End, error) {
+	return h.resume(ctx, id, o, false, face)
+}
+
+// resume is [Host.Resume], of a run that another machine has driven where it has moved.
+func (h *Host) resume(ctx context.Context, id plan.RunID, o Options, moved bool, face Face) (_ End, err error) {
 	h = h.withNotes(face.Note)
 	db, err := h.DB(ctx)
 	if err != nil {
@@ -64,11 +69,14 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 		past[i] = from.tell(ev)
 		run.Apply(past[i])
 	}
+	placeHere(db, run)
 	switch {
 	case run.Start == nil:
 		return End{}, fmt.Errorf("run %s has no beginning in its journal; it cannot be resumed", id)
 	case run.State.Final():
 		return End{}, &FinalError{Run: id, State: run.State}
+	case run.Start.Mirrored && o.Mirror == nil:
+		return End{}, mirroredError(run)
 	case o.Replan != "" && (run.State != plan.Implementing && run.State != plan.Reviewing || run.Plan() == nil):
 		return End{}, hint.New(
 			fmt.Sprintf("run %s is %s: it has no plan yet that could be given up", id, run.State),
@@ -76,7 +84,16 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 				"`plan resume %s --accept-drift` goes on with a changed tree.", id, id),
 		)
 	}
-	return h.goOn(ctx, db, writer, run, past, from, o, face)
+	return h.goOn(ctx, db, writer, run, past, from, o, moved, face)
+}
+
+// mirroredError refuses to go on with a run that goes on by the workers of a queue alone.
+func mirroredError(run *engine.Run) error {
+	return hint.New(
+		fmt.Sprintf("run %s is that of job %s in a queue, whose workers go on with it", run.ID, run.Job),
+		"plan batch resume --queue URL gives the job out again, and plan batch cancel --queue URL ends it; a run "+
+			"of your own goes on from it with plan fork.",
+	)
 }
 
 // goOn drives a run that is owned and folded from its past, of which a part may have
@@ -89,6 +106,7 @@ func (h *Host) goOn(
 	past []plan.Event,
 	from story,
 	o Options,
+	moved bool,
 	face Face,
 ) (_ End, err error) {
 	isForeign := from.isForeign() && !hasOwnSettings(past, from.upTo)
@@ -96,9 +114,14 @@ func (h *Host) goOn(
 	if err != nil {
 		return End{}, err
 	}
-	repo, err := h.reopenTree(ctx, db, run, cfg.WorktreeInclude)
+	repo, err := h.reopenTree(ctx, db, run, cfg.WorktreeInclude, moved)
 	if err != nil {
 		return End{}, err
+	}
+	if moved {
+		if was, cfg, changed, err = h.settingsHere(run, repo.Root(), o); err != nil {
+			return End{}, err
+		}
 	}
 	var head string
 	var instructions []worktree.Instruction
@@ -136,6 +159,7 @@ func (h *Host) goOn(
 	}
 	defer func() { err = errors.Join(err, s.closeModel()) }()
 	s.writer = writer
+	s.mirrorTo(o.Mirror, run.ID, run.Start.Base)
 	if s.mail, err = h.openMailbox(ctx, db, writer, run.ID); err != nil {
 		return End{}, err
 	}

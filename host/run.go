@@ -89,6 +89,9 @@ type Options struct {
 	// Record is a file that keeps what is said to and by the model; Replay is one
 	// that answers in its place.
 	Record, Replay string
+
+	// Mirror keeps the journal of the run in another place, too. Default: none.
+	Mirror Mirror
 }
 
 // over lays the options over other settings.
@@ -274,6 +277,7 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 	if b.before != nil && s.began(ctx, b.id) {
 		return End{}, errBegun
 	}
+	s.mirrorTo(r.Mirror, b.id, b.base)
 	s.mail = mailbox{writer: s.writer}
 	r.Context = redactMessages(r.Context, s.redactRead)
 	if err = s.prepare(ctx, r, &b, surveyed); err != nil {
@@ -355,6 +359,7 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 		Kit:       kit.Hash,
 		Version:   s.host.version,
 		View:      plan.ViewSnapshot,
+		Mirrored:  r.Mirror != nil,
 	}
 	if b.survey, err = surveyed(); err != nil {
 		return err

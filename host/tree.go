@@ -138,13 +138,15 @@ func (h *Host) treeOf(ctx context.Context, run *engine.Run) (*worktree.Repo, err
 
 // reopenTree opens the work tree of a run that goes on. One of the run's own that
 // is gone is made again from the last snapshot; what came after that is lost,
-// and the model is told. Its place is held meanwhile: of two processes that go on from
+// and the model is told. Of a run that has moved here nothing is lost: there is a snapshot
+// of all that its journal says. Its place is held meanwhile: of two processes that go on from
 // the same run one would else begin with what the other has not made yet.
 func (h *Host) reopenTree(
 	ctx context.Context,
 	db *memory.DB,
 	run *engine.Run,
 	include []string,
+	moved bool,
 ) (_ *worktree.Repo, err error) {
 	if run.Start.Worktree == "" {
 		return h.treeOf(ctx, run)
@@ -182,6 +184,10 @@ func (h *Host) reopenTree(
 	}
 	last := run.Snapshots[len(run.Snapshots)-1].Label
 	h.noteAll(notes)
+	if moved {
+		h.note(fmt.Sprintf("taken up from another machine; the work tree was made from the snapshot %q", last))
+		return tree, nil
+	}
 	h.note(fmt.Sprintf("the run's work tree %s was gone; it was made again from the snapshot %q",
 		run.Start.Worktree, last))
 	if run.State != plan.Implementing {

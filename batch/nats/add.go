@@ -135,7 +135,7 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 		if j.State != batch.JobQueued {
 			continue
 		}
-		l := laneOf(j)
+		l := laneOf(j.Entry)
 		if !known[l.subject()] {
 			known[l.subject()] = true
 			if err := s.addConsumer(ctx, l); err != nil {
@@ -247,8 +247,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 	for _, j := range jobs {
 		large, patch := "", ""
 		_, changed, err := s.change(ctx, jobKey(id, j.Place), func(j *Job) bool {
-			gone := anew && j.Kept // the worker that it waits for may be
-			if j.State == batch.JobQueued && !gone || j.State == batch.JobRunning || !choose(*j) {
+			if j.State == batch.JobQueued || j.State == batch.JobRunning || !choose(*j) {
 				return false
 			}
 			if anew {

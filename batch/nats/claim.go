@@ -38,8 +38,7 @@ var _ batch.Queue = (*Worker)(nil)
 
 // WorkerConfig says what a worker is.
 type WorkerConfig struct {
-	// Name stays the same for as long as the worker's home does: a run that began in
-	// a home goes on there.
+	// Name stays the same for as long as the worker's home does.
 	Name string
 
 	// Providers are those of models that it has. Jobs that need others are not for it.
@@ -75,6 +74,9 @@ func (s *Store) NewWorker(cfg WorkerConfig) (*Worker, error) {
 	w.end = func() { _ = sub.Unsubscribe() } // the connection ends with the process
 	return w, nil
 }
+
+// Name is the worker's.
+func (w *Worker) Name() string { return w.name }
 
 // Close stops listening. Jobs that are still held come to others once their leases
 // end.
@@ -233,17 +235,16 @@ func (w *Worker) lease(j *Job, seq uint64) bool {
 		})
 		return false
 	}
-	if j.Run == "" || j.Worker != w.name {
-		if j.Run != "" {
-			j.tell(now, w.name, "begins anew; run "+string(j.Run)+" stays with "+j.Worker)
-		}
+	switch {
+	case j.Run == "":
 		j.Run = w.newRun()
+	case j.Worker != w.name:
+		j.tell(now, w.name, "takes run "+string(j.Run)+" up from "+j.Worker)
 	}
 	if j.Started.IsZero() {
 		j.Started = now
 	}
 	j.State = batch.JobRunning
-	j.Kept = false
 	j.Worker = w.name
 	j.Lease = &Lease{
 		ID:     string(w.newRun()),

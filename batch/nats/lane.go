@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/plan-engine/plan/batch"
 )
 
 // lane is what jobs have in common that the same workers may take, and as urgently.
@@ -19,57 +21,38 @@ import (
 type lane struct {
 	priority int
 	needs    string // the providers, sorted, with commas
-	worker   string // the only one that may take from it; "" for all
 }
 
-func laneOf(j Job) lane {
-	l := lane{priority: j.Priority, needs: strings.Join(j.Needs, ",")}
-	if j.Kept {
-		l.worker = j.Worker
-	}
-	return l
-}
+func laneOf(e batch.Entry) lane { return lane{e.Priority, strings.Join(e.Needs, ",")} }
 
-// subject has names in hex: those of providers and workers may have dots.
+// subject has the needs in hex: names of providers may have dots.
 func (l lane) subject() string {
-	parts := l.parts()
-	if len(parts) > 1 && parts[1] == "" {
-		parts[1] = "-" // a subject has no empty part
+	if l.needs == "" {
+		return fmt.Sprint(workSubject, l.priority)
 	}
-	return workSubject + strings.Join(parts, ".")
+	return fmt.Sprintf("%s%d.%x", workSubject, l.priority, l.needs)
 }
 
-func (l lane) consumer() string { return "p" + strings.Join(l.parts(), "_") }
-
-func (l lane) parts() []string {
-	parts := []string{strconv.Itoa(l.priority)}
-	if l.needs != "" || l.worker != "" {
-		parts = append(parts, hex.EncodeToString([]byte(l.needs)))
+func (l lane) consumer() string {
+	if l.needs == "" {
+		return fmt.Sprint("p", l.priority)
 	}
-	if l.worker != "" {
-		parts = append(parts, hex.EncodeToString([]byte(l.worker)))
-	}
-	return parts
+	return fmt.Sprintf("p%d_%x", l.priority, l.needs)
 }
 
 // readLane reads the name of a consumer; false where it is no lane's.
 func readLane(consumer string) (l lane, ok bool) {
-	priority, rest, _ := strings.Cut(strings.TrimPrefix(consumer, "p"), "_")
-	needs, worker, _ := strings.Cut(rest, "_")
+	priority, needs, _ := strings.Cut(strings.TrimPrefix(consumer, "p"), "_")
 	names, err := hex.DecodeString(needs)
-	of, werr := hex.DecodeString(worker)
-	l.needs, l.worker = string(names), string(of)
+	l.needs = string(names)
 	if err == nil {
 		l.priority, err = strconv.Atoi(priority)
 	}
-	return l, errors.Join(err, werr) == nil
+	return l, err == nil
 }
 
 // openTo says that a worker that has some providers may take from the lane.
-func (l lane) openTo(worker string, providers []string) bool {
-	if l.worker != "" && l.worker != worker {
-		return false
-	}
+func (l lane) openTo(providers []string) bool {
 	for need := range strings.SplitSeq(l.needs, ",") {
 		if need != "" && !slices.Contains(providers, need) {
 			return false
@@ -89,11 +72,7 @@ func (s *Store) lanes(ctx context.Context) ([]lane, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b lane) int {
-		return cmp.Or(
-			cmp.Compare(b.priority, a.priority),
-			cmp.Compare(len(b.worker), len(a.worker)),
-			cmp.Compare(len(b.needs), len(a.needs)),
-		)
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(len(b.needs), len(a.needs)))
 	})
 	if err := names.Err(); err != nil {
 		return nil, fmt.Errorf("look for work: %w", err)
@@ -127,7 +106,7 @@ func (o *openLanes) read(ctx context.Context, w *Worker, fresh bool) error {
 	}
 	var open []jetstream.Consumer
 	for _, l := range all {
-		if !l.openTo(w.name, w.providers) {
+		if !l.openTo(w.providers) {
 			continue
 		}
 		c := known[l.consumer()]

@@ -11,10 +11,11 @@ import (
 
 // lease is a job that this worker has.
 type lease struct {
-	key  string
-	id   string
-	stop context.CancelFunc
-	lost chan struct{}
+	key   string
+	id    string
+	epoch uint64 // grows with each lease of the job
+	stop  context.CancelFunc
+	lost  chan struct{}
 
 	mu       sync.Mutex
 	msg      jetstream.Msg // the latest by which the job was given out
@@ -43,6 +44,7 @@ func (w *Worker) hold(id, key string, msg jetstream.Msg, j Job, revision uint64,
 	l := &lease{
 		key:      key,
 		id:       j.Lease.ID,
+		epoch:    revision,
 		stop:     stop,
 		lost:     make(chan struct{}),
 		msg:      msg,

@@ -57,6 +57,10 @@ type Config struct {
 	// Who first makes the queue decides. Default: 30 seconds.
 	Lease time.Duration
 
+	// Patience is how long an append to a journal waits for a queue that does not answer.
+	// Default: 30 seconds.
+	Patience time.Duration
+
 	// Deliveries is how often a job is given out whose worker does not come back,
 	// before it is a dead letter. Default: 5.
 	Deliveries int
@@ -74,6 +78,8 @@ type Store struct {
 	batches jetstream.KeyValue
 	jobs    jetstream.KeyValue
 	results jetstream.ObjectStore // those that are too large for their job's record
+	journal jetstream.Stream
+	large   jetstream.ObjectStore // parts of journals
 }
 
 // Open connects to a JetStream, and makes there what is missing. The connection is
@@ -81,6 +87,9 @@ type Store struct {
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Lease <= 0 {
 		cfg.Lease = defaultLease
+	}
+	if cfg.Patience <= 0 {
+		cfg.Patience = defaultLease
 	}
 	if cfg.Deliveries <= 0 {
 		cfg.Deliveries = maxDeliveries
@@ -93,6 +102,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		natsgo.MaxReconnects(-1),
 		natsgo.PingInterval(pingInterval), // else a cut of the network is found out after minutes
 		natsgo.ReconnectWait(defaultPoll),
+		natsgo.ReconnectBufSize(-1), // nothing is sent late that was given up as not sent
 	}
 	if cfg.Token != "" {
 		options = append(options, natsgo.Token(cfg.Token))
@@ -166,9 +176,6 @@ type Job struct {
 	// when it goes on.
 	Letters []json.RawMessage `json:"letters,omitempty"`
 
-	// Kept says that the job goes on where its run is: Worker alone may take it.
-	Kept bool `json:"kept,omitempty"`
-
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 
@@ -213,7 +220,6 @@ func (j *Job) requeue(now time.Time) {
 	j.Dead = false
 	j.Lost = 0
 	j.Settled = ""
-	j.Kept = j.Run != ""
 	j.Message++
 }
 

@@ -187,8 +187,8 @@ func TestASilentWorkersResultCountsForNothing(t *testing.T) {
 	late := claim(t, silent)
 	silent.Close() // no sign of life any more
 	c := claim(t, other)
-	if c.Run == late.Run {
-		t.Error("a run went on where its journal is not")
+	if c.Run != late.Run {
+		t.Error("another run was begun")
 	}
 	if err := record(t, silent, late, batch.JobDone, batch.Result{}); !errors.Is(err, batch.ErrLeaseLost) {
 		t.Errorf("a late result: %v", err)
@@ -281,8 +281,8 @@ func TestGivenBack(t *testing.T) {
 	if err := record(t, w, again, batch.JobParked, interrupted); err != nil {
 		t.Fatal(err)
 	}
-	if c := claim(t, worker(t, s, "other", false)); c.Run == again.Run {
-		t.Error("a run went on where its journal is not")
+	if c := claim(t, worker(t, s, "other", false)); c.Run != again.Run {
+		t.Error("another run was begun")
 	}
 	if j := job(t, s, "A", 0); j.Lost != 0 || len(j.Story) != 3 {
 		t.Errorf("what was given back counts as lost: %+v", j)

@@ -54,6 +54,9 @@ func (s *Store) create(ctx context.Context, replicas int) error {
 	if err != nil {
 		return err //nolint:wrapcheck // Open says what was done
 	}
+	if err := s.createJournals(ctx, replicas); err != nil {
+		return err
+	}
 	s.stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:      workStream,
 		Subjects:  []string{workSubject + ">"},
@@ -97,7 +100,13 @@ func (s *Store) bind(ctx context.Context) (err error) {
 	if s.jobs, err = s.js.KeyValue(ctx, jobBucket); err != nil {
 		return err //nolint:wrapcheck // Open says what was done
 	}
-	s.results, err = s.js.ObjectStore(ctx, resultBucket)
+	if s.results, err = s.js.ObjectStore(ctx, resultBucket); err != nil {
+		return err //nolint:wrapcheck // Open says what was done
+	}
+	if s.journal, err = s.js.Stream(ctx, journalStream); err != nil {
+		return err //nolint:wrapcheck // Open says what was done
+	}
+	s.large, err = s.js.ObjectStore(ctx, partBucket)
 	return err //nolint:wrapcheck // Open says what was done
 }
 

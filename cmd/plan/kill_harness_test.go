@@ -256,16 +256,20 @@ func (p place) outcome(code int) (killed, error) {
 
 // normal is a journal without what differs between any two runs: ids, times,
 // places. A model call that was cut off is made again and says so; that is the
-// one event which a killed run has more. Lost says that the outcome of the
+// one event which a killed run has more, but for that another machine took it up. Lost says that the outcome of the
 // command was not known; what the model read of it differs then, and nothing
 // else.
-func (p place) normal(events []plan.Event) (_ []plan.Event, lost bool, err error) {
+func (p place) normal(events []plan.Event, elsewhere ...string) (_ []plan.Event, lost bool, err error) {
 	for i, ev := range events {
 		if ev.Seq != int64(i+1) {
 			return nil, false, fmt.Errorf("event %d has seq %d", i+1, ev.Seq)
 		}
 	}
-	replace := strings.NewReplacer(string(events[0].Run), "RUN", p.dir, "PLACE")
+	names := []string{string(events[0].Run), "RUN", p.dir, "PLACE"}
+	for _, dir := range elsewhere {
+		names = append(names, dir, "PLACE")
+	}
+	replace := strings.NewReplacer(names...)
 	var out []plan.Event
 	for _, ev := range events {
 		if weighs(ev) { // how much of it is needed depends on what is known first
@@ -274,6 +278,10 @@ func (p place) normal(events []plan.Event) (_ []plan.Event, lost bool, err error
 		switch b := ev.Body.(type) {
 		case plan.Retry:
 			if b.Reason == "the run was resumed while the model was answering" {
+				continue
+			}
+		case plan.SettingsChanged:
+			if b.Machine != "" {
 				continue
 			}
 		case plan.ToolStart:

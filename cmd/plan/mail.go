@@ -20,6 +20,19 @@ import (
 func (a *app) tellCommand(use, short, long string, kind host.Kind) *cobra.Command {
 	var replan, after bool
 	var then reader
+	letter := func(text []string) host.Letter {
+		l := host.Letter{
+			Kind: kind,
+			Text: strings.Join(text, " "),
+		}
+		switch {
+		case replan:
+			l.Kind = host.Replan
+		case after:
+			l.Kind = host.FollowUp
+		}
+		return l
+	}
 	cmd := &cobra.Command{
 		Use:   use + " RUN TEXT",
 		Short: short,
@@ -32,16 +45,7 @@ func (a *app) tellCommand(use, short, long string, kind host.Kind) *cobra.Comman
 		},
 		Example: fmt.Sprintf("  plan %s 01JX \"Keep the old flag working\"", use),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l := host.Letter{
-				Kind: kind,
-				Text: strings.Join(args[1:], " "),
-			}
-			switch {
-			case replan:
-				l.Kind = host.Replan
-			case after:
-				l.Kind = host.FollowUp
-			}
+			l := letter(args[1:])
 			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (host.Told, error) {
 				return a.host.Tell(cmd.Context(), id, l)
 			})
@@ -54,7 +58,7 @@ func (a *app) tellCommand(use, short, long string, kind host.Kind) *cobra.Comman
 		cmd.Flags().BoolVar(&replan, "replan", false, "give the plan up for it and make another one now")
 	}
 	then.register(cmd)
-	return cmd
+	return a.machines().Tell(cmd, letter)
 }
 
 // decideCommand makes a command that decides about what a run waits with.

@@ -143,7 +143,7 @@ func (w WaitingJob) find(d host.Decision) (plan.WaitingCall, error) {
 
 // hear puts the decisions that came with a job into the inbox of its run. One that is
 // there already, or is about what does not wait any more, changes nothing.
-func (r boundedRunner) hear(ctx context.Context, try batch.Try) {
+func (r *runner) hear(ctx context.Context, try batch.Try) {
 	for _, letter := range r.letters(try.Batch + "/" + try.ID) {
 		var d queuedDecision
 		if json.Unmarshal(letter, &d) != nil || d.Run != try.Run {

@@ -231,9 +231,6 @@ func readQueued(of string, stored nats.Job) (Job, batch.JobReport, error) {
 		last := stored.Story[n-1]
 		j.Why = cmp.Or(j.Why, last.Worker+" "+last.What)
 	}
-	if j.State == batch.JobQueued && stored.Kept {
-		j.Why = "goes on with worker " + stored.Worker + ", which has its run"
-	}
 	if j.State == batch.JobQueued && len(stored.Needs) > 0 && j.Why == "" {
 		j.Why = "waits for a worker that has a key for " + strings.Join(stored.Needs, " and ")
 	}

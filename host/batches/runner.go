@@ -3,12 +3,14 @@ package batches
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/batch/nats"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
@@ -26,6 +28,10 @@ type runner struct {
 	view    View
 	plan    *sharedPlan
 	repos   host.Repos
+	// takeUp takes up the run of a queue's job, and letters are what was decided about it;
+	// nil where jobs are this home's alone.
+	takeUp  func(context.Context, batch.Try) (*takeover, func(), error)
+	letters func(job string) []json.RawMessage
 }
 
 // Run implements batch.Runner.
@@ -48,27 +54,71 @@ func (r *runner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
 		Shared: r.shared(try),
 	}
 	o := r.optionsOf(try)
+	var t *takeover
+	if r.takeUp != nil {
+		taken, end, err := r.takeUp(ctx, try)
+		if away := new(nats.UnreachableError); errors.As(err, &away) || errors.Is(err, batch.ErrLeaseLost) {
+			return stoppedByQueue(err), nil
+		}
+		if err != nil {
+			return batch.Result{}, err
+		}
+		defer end()
+		r.hear(ctx, try)
+		t = taken
+		o.Mirror = t
+	}
+	err := r.drive(ctx, try, o, t, face)
+	if t.gone(err) {
+		return stoppedByQueue(err), nil
+	}
+	return r.result(context.WithoutCancel(ctx), try, why.text, err)
+}
+
+// stoppedByQueue is what came of a job that goes on once the queue, or another worker,
+// lets it.
+func stoppedByQueue(err error) batch.Result {
+	res := batch.Result{
+		State:  batch.JobParked,
+		Parked: plan.ParkInterrupted,
+		Why:    "the queue could not be reached",
+	}
+	if err != nil {
+		res.Why = host.FirstLine(err.Error())
+	}
+	return res
+}
+
+// drive begins the run of a job, or goes on with it.
+func (r *runner) drive(ctx context.Context, try batch.Try, o host.Options, t *takeover, face host.Face) error {
+	job := host.Job{
+		Request: host.Request{
+			ID:      try.Run,
+			Text:    try.Request,
+			Title:   try.ID + ": " + oneline.Cut(host.FirstLine(try.Request), host.MaxTitle),
+			Options: o,
+		},
+		Job:     try.ID,
+		Repo:    try.Repo,
+		IsURL:   batch.IsURL(try.Repo),
+		Ref:     try.Ref,
+		Branch:  branchOf(try.Batch, try.ID),
+		Sibling: r.plan.textFor(try.ID),
+	}
 	info, err := r.db.Run(ctx, try.Run)
 	switch {
 	case errors.Is(err, memory.ErrNoRun):
-		_, err = r.host.RunJob(ctx, &r.repos, host.Job{
-			Request: host.Request{
-				ID:      try.Run,
-				Text:    try.Request,
-				Title:   try.ID + ": " + oneline.Cut(host.FirstLine(try.Request), host.MaxTitle),
-				Options: o,
-			},
-			Job:     try.ID,
-			Repo:    try.Repo,
-			IsURL:   batch.IsURL(try.Repo),
-			Ref:     try.Ref,
-			Branch:  branchOf(try.Batch, try.ID),
-			Sibling: r.plan.textFor(try.ID),
-		}, face)
-	case err == nil && !info.State.Final():
+		_, err = r.host.RunJob(ctx, &r.repos, job, face)
+	case err != nil:
+	case t != nil && t.moved && info.State.Final():
+		err = r.host.TakeOver(ctx, &r.repos, job, t.bundles)
+	case info.State.Final():
+	case t != nil && t.moved:
+		_, err = r.host.ResumeJob(ctx, &r.repos, job, t.bundles, face)
+	default:
 		_, err = r.host.Resume(ctx, try.Run, o, face)
 	}
-	return r.result(context.WithoutCancel(ctx), try, why.text, err)
+	return err
 }
 
 // cancelIfJobWas cancels a run that has just begun, if its job was cancelled after

@@ -134,12 +134,16 @@ func (b *Batches) Work(ctx context.Context, store *nats.Store, how Work, o host.
 	}
 	return batch.Run(ctx, batch.Config{
 		Queue: reportingQueue{worker, b, db},
-		Runner: boundedRunner{how.Repos, budgets, letters, &runner{
+		Runner: boundedRunner{how.Repos, budgets, &runner{
 			host:    b.host,
 			db:      db,
 			options: o,
 			view:    view,
 			spend:   budgets.spend,
+			letters: letters,
+			takeUp: func(ctx context.Context, try batch.Try) (*takeover, func(), error) {
+				return b.takeUp(ctx, db, worker, try)
+			},
 			shared: func(try batch.Try) *host.Shared {
 				return &host.Shared{
 					HTTP:    &http.Client{Transport: transport},
@@ -193,7 +197,6 @@ func (b *Batches) workerName() (string, error) {
 type boundedRunner struct {
 	repos   []string
 	budgets *sharedBudgets
-	letters func(job string) []json.RawMessage
 	*runner
 }
 
@@ -210,7 +213,6 @@ func (r boundedRunner) Run(ctx context.Context, try batch.Try) (batch.Result, er
 	if full := new(batch.BudgetError); errors.As(context.Cause(ctx), &full) {
 		return batch.Result{State: batch.JobParked, Parked: plan.ParkLimit, Why: full.Error()}, nil
 	}
-	r.hear(ctx, try)
 	res, err := r.runner.Run(ctx, try)
 	if full := new(batch.BudgetError); res.State == batch.JobParked && errors.As(context.Cause(ctx), &full) {
 		res.Parked = plan.ParkLimit // and not given to another worker, which would find the same

@@ -33,7 +33,7 @@ var owners = map[string]string{
 	"github.com/openai/openai-go":            "model/chat model/responses bench/floor",
 	"github.com/anthropics/anthropic-sdk-go": "model/anthropic",
 	"github.com/mattn/go-sqlite3":            "memory bench/floor",
-	"github.com/klauspost/compress":          "memory",
+	"github.com/klauspost/compress":          "memory batch/nats",
 	"github.com/looplab/fsm":                 "engine",
 	"github.com/spf13/cobra":                 "cmd/plan cmd/plan/command cmd/plan/demo cmd/plan/machines cmd/plan/manual cmd/plan/runflags cmd/plan/serveflags",
 	"github.com/coder/acp-go-sdk":            "face/acp",

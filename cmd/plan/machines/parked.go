@@ -31,6 +31,22 @@ func (p Program) Resume(cmd *cobra.Command) *cobra.Command {
 	})
 }
 
+// Tell gives `plan tell` and `plan answer` --queue, where a run is that of a job. Letter is
+// what the command was given.
+func (p Program) Tell(cmd *cobra.Command, letter func(text []string) host.Letter) *cobra.Command {
+	return p.at(cmd, []string{"after", "replan"}, func(ctx context.Context, q *batches.Queued, args []string) error {
+		run, again, err := q.Tell(ctx, args[0], letter(args[1:]))
+		if err != nil {
+			return err
+		}
+		what := "it is in the queue for the worker that has the run"
+		if again {
+			what = "answered; its job is queued again"
+		}
+		return p.said(run, what)
+	})
+}
+
 // Retry gives `plan batch retry` --queue.
 func (p Program) Retry(cmd *cobra.Command) *cobra.Command {
 	count := []string{"only", "failed", "max-cost", "max-tokens"}

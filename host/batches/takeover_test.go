@@ -1,0 +1,214 @@
+package batches_test
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
+	"github.com/plan-engine/plan/host/hosttest"
+)
+
+// queue is a queue with one job, and workers of this process.
+type queue struct {
+	*hosttest.World
+	t     *testing.T
+	store *nats.Store
+	srv   *nats.Server
+	port  int
+}
+
+// patience is how long a worker of these queues may be silent, and waits for the queue.
+const patience = time.Second
+
+func newQueue(t *testing.T, request string) *queue {
+	t.Helper()
+	q := &queue{World: hosttest.New(t), t: t}
+	q.serve(0)
+	q.store = q.open()
+	entries, err := batch.Entries([]batch.Job{{
+		ID:      "j",
+		Repo:    "file://" + q.Repo,
+		Request: request,
+	}})
+	if err == nil {
+		_, err = q.store.Add(t.Context(), nats.Batch{ID: "B", Digest: "d"}, entries, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func (q *queue) serve(port int) {
+	q.t.Helper()
+	srv, err := nats.Serve(nats.ServerConfig{Dir: filepath.Join(q.Dir, "queue"), Port: port})
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	q.t.Cleanup(srv.Close)
+	q.srv, q.port = srv, srv.Port()
+}
+
+func (q *queue) open() *nats.Store {
+	q.t.Helper()
+	s, err := nats.Open(q.t.Context(), nats.Config{
+		URL:      q.srv.URL(),
+		Lease:    patience,
+		Patience: patience,
+	})
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	q.t.Cleanup(s.Close)
+	return s
+}
+
+func (q *queue) hostOf(home string) *host.Host {
+	environ := append(slices.Clone(q.Config.Environ), "PLAN_HOME="+filepath.Join(q.Dir, home))
+	return host.New(host.Config{Environ: environ})
+}
+
+// work has a worker with a home of its own take jobs. It is shown what happens, and ends
+// once see says so, or the job is no longer to be done.
+func (q *queue) work(home string, see func(plan.Event)) {
+	q.t.Helper()
+	h := q.hostOf(home)
+	ctx, stop := context.WithCancelCause(q.t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- batches.New(h).Work(ctx, q.open(), batches.Work{Concurrency: 1, Repos: []string{"file://"}}, host.Options{},
+			batches.View{Event: func(_ string, ev plan.Event) { see(ev) }})
+	}()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-tick.C {
+		if jobs, err := q.store.Jobs(q.t.Context(), "B"); err == nil && jobs[0].Lease == nil && jobs[0].State != batch.JobQueued {
+			break
+		}
+	}
+	stop(engine.ErrInterrupted)
+	if err := <-ended; err != nil {
+		q.t.Error(err)
+	}
+	if err := h.Close(); err != nil {
+		q.t.Error(err)
+	}
+}
+
+// events are those that the queue has of the job's run, and the job.
+func (q *queue) events() (out []plan.Event, j nats.Job) {
+	q.t.Helper()
+	jobs, err := q.store.Jobs(q.t.Context(), "B")
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	lines, err := q.store.Lines(q.t.Context(), jobs[0].Run, 0)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	for _, line := range lines {
+		var ev plan.Event
+		if err := ev.UnmarshalJSON(line); err != nil {
+			q.t.Fatal(err)
+		}
+		out = append(out, ev)
+	}
+	return out, jobs[0]
+}
+
+func typesOf(events []plan.Event) (out []plan.EventType) {
+	for _, ev := range events {
+		out = append(out, ev.Type())
+	}
+	return out
+}
+
+// A run whose queue does not answer does nothing more: it parks, and goes on where it
+// stood once the queue is back, which then has all of its journal.
+func TestARunParksWithoutItsQueue(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, "Make greet.sh say hello")
+	parked := false
+	q.work("one", func(ev plan.Event) {
+		switch b := ev.Body.(type) {
+		case plan.PlanMade:
+			q.srv.Close()
+		case plan.Parked:
+			if parked = b.Reason == plan.ParkUnreachable; parked {
+				q.serve(q.port)
+			}
+		case plan.ToolStart:
+			if ev.Phase == plan.Implement && !parked {
+				t.Error("it goes on without its queue")
+			}
+		}
+	})
+	events, j := q.events()
+	kinds := typesOf(events)
+	at := slices.Index(kinds, plan.TypeParked)
+	if j.State != batch.JobDone || at < 0 || kinds[at+1] != plan.TypeUnparked || kinds[len(kinds)-1] != plan.TypeRunEnd {
+		t.Errorf("the job is %s, its run has the events %v\n%s", j.State, kinds, j.Result)
+	}
+	for i, ev := range events {
+		if ev.Seq != int64(i+1) {
+			t.Fatalf("event %d has seq %d", i+1, ev.Seq)
+		}
+	}
+}
+
+// What waits for a person is answered from elsewhere, and another worker takes the run up
+// with the answer.
+func TestARunIsAnsweredFromElsewhere(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, "Ask first, then make greet.sh say hello")
+	q.work("one", func(plan.Event) {})
+	events, j := q.events()
+	park, ok := events[len(events)-1].Body.(plan.Parked)
+	if !ok || len(park.Waiting) != 1 || j.Parked != plan.ParkQuestion {
+		t.Fatalf("the job is %s (%s): %+v", j.State, j.Parked, events[len(events)-1].Body)
+	}
+	one := q.hostOf("one")
+	_, alone := one.Resume(t.Context(), j.Run, host.Options{}, host.Face{})
+	_, ended := one.Cancel(t.Context(), j.Run)
+	for _, err := range []error{alone, ended} {
+		if err == nil || !strings.Contains(err.Error(), "job j in a queue") {
+			t.Errorf("beside its queue: %v", err)
+		}
+	}
+	told := batches.New(one).Queued(q.store)
+	if _, _, err := told.Tell(t.Context(), "01NONE", host.Letter{Text: "x"}); err == nil {
+		t.Error("a run that is none of a job is told something")
+	}
+	if _, _, err := told.Tell(t.Context(), string(j.Run), host.Letter{Kind: host.Replan, Text: "x"}); err == nil {
+		t.Error("a plan is given up that nothing shows")
+	}
+	run, again, err := told.Tell(t.Context(), string(j.Run[:20]), host.Letter{Text: "English"})
+	if run != j.Run || !again || err != nil {
+		t.Fatal(run, again, err)
+	}
+	if err := one.Close(); err != nil {
+		t.Error(err)
+	}
+	q.work("two", func(plan.Event) {})
+	events, now := q.events()
+	answered := slices.IndexFunc(events, func(ev plan.Event) bool {
+		a, ok := ev.Body.(plan.Answered)
+		return ok && a.Text == "English"
+	})
+	moved := slices.IndexFunc(events, func(ev plan.Event) bool {
+		s, ok := ev.Body.(plan.SettingsChanged)
+		return ok && s.Machine != ""
+	})
+	if now.State != batch.JobDone || now.Run != j.Run || now.Worker == j.Worker || answered < 0 || moved < 0 || moved > answered {
+		t.Errorf("the job is %s, its run has the events %v\n%s", now.State, typesOf(events), now.Result)
+	}
+}
