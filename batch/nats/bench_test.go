@@ -69,13 +69,13 @@ func BenchmarkQueue(b *testing.B) {
 }
 
 // BenchmarkSimulatedWorkers has 10,000 workers, which only wait while they have a job,
-// take 20,000 jobs from a queue: each takes 20 to 40 seconds, and gives a sign of life
+// take as many jobs from a queue: each takes 20 to 40 seconds, and gives a sign of life
 // every 10. The workers share a hundred connections. It is for -benchtime=1x.
 func BenchmarkSimulatedWorkers(b *testing.B) {
 	const (
 		workers     = 10_000
 		connections = 100
-		jobs        = 2 * workers
+		jobs        = workers
 		shortest    = 20 * time.Second
 	)
 	srv, err := nats.Serve(nats.ServerConfig{Dir: b.TempDir()})
@@ -107,13 +107,16 @@ func BenchmarkSimulatedWorkers(b *testing.B) {
 	}
 	b.ResetTimer()
 	var group sync.WaitGroup
-	var lost, late atomic.Int64
+	var taken, done, lost, late atomic.Int64
 	for _, w := range all {
 		group.Go(func() {
 			for {
 				c, ok, err := w.Claim(b.Context())
 				if err != nil || !ok {
 					return
+				}
+				if n := taken.Add(1); n%1000 == 0 {
+					b.Logf("%d jobs were taken after %s", n, b.Elapsed())
 				}
 				timer := time.NewTimer(shortest + rand.N(shortest))
 				select {
@@ -124,6 +127,9 @@ func BenchmarkSimulatedWorkers(b *testing.B) {
 				timer.Stop()
 				if err := w.RecordResult(b.Context(), c.ID, batch.JobDone, []byte(`{}`)); err != nil {
 					late.Add(1)
+				}
+				if n := done.Add(1); n%1000 == 0 {
+					b.Logf("%d jobs have ended after %s", n, b.Elapsed())
 				}
 			}
 		})
