@@ -268,8 +268,11 @@ func (p *grepPage) result(pattern string) loop.Result {
 		fmt.Fprintf(&notes, "[%s larger than %s not searched]\n", count(p.large, "file", "files"), sizeText(grepTree))
 	}
 	if p.withheld > 0 {
-		fmt.Fprintf(&notes, "[%s left out: rules ask about reading them or deny it; only a call that names one can be allowed]\n",
-			count(p.withheld, "file with matches was", "files with matches were"))
+		fmt.Fprintf(
+			&notes,
+			"[%s left out: rules ask about reading them or deny it; only a call that names one can be allowed]\n",
+			count(p.withheld, "file with matches was", "files with matches were"),
+		)
 	}
 	if p.matches > 0 {
 		return loop.Result{Output: p.out.String() + notes.String()}

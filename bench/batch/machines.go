@@ -169,10 +169,11 @@ func folderSize(dir string) (total int64, err error) {
 			return err
 		}
 		info, err := d.Info()
-		if err == nil {
-			total += info.Size()
+		if err != nil {
+			return err //nolint:wrapcheck // folderSize says what was done
 		}
-		return err
+		total += info.Size()
+		return nil
 	})
 	if err != nil {
 		err = fmt.Errorf("size %s: %w", dir, err)

@@ -79,24 +79,32 @@ func (m *model) textKey(msg tea.KeyPressMsg, name string) tea.Cmd {
 		return m.enter(false)
 	case name == "tab" && m.screen == atRun:
 		return m.enter(true)
-	case m.screen == atRun && m.scrollKey(name):
-		return nil
-	case m.screen == atRun && (empty || name == "esc"):
-		if done, cmd := m.runKey(name); done {
+	default:
+		if done, cmd := m.screenKey(name, empty); done {
 			return cmd
 		}
-	case m.screen == atHome && (empty || m.home.picked >= 0) &&
-		slices.Contains([]string{"up", "down", "enter", "ctrl+d"}, name):
-		if name == "up" && m.home.picked < 0 {
-			break // what was written before
-		}
-		return m.homeKey(name)
 	}
 	edit(&w.Composer, msg)
 	if m.offer(); name == "up" || name == "down" { // these are for what was written before
 		w.offers = nil
 	}
 	return nil
+}
+
+// screenKey takes a key that is for what stands above the text, and reports whether it
+// was; empty says that nothing is written.
+func (m *model) screenKey(name string, empty bool) (bool, tea.Cmd) {
+	switch {
+	case m.screen == atRun && m.scrollKey(name):
+		return true, nil
+	case m.screen == atRun && (empty || name == "esc"):
+		return m.runKey(name)
+	case m.screen != atHome || !empty && m.home.picked < 0, name == "up" && m.home.picked < 0:
+		return false, nil // up is for what was written before
+	case slices.Contains([]string{"up", "down", "enter", "ctrl+d"}, name):
+		return true, m.homeKey(name)
+	}
+	return false, nil
 }
 
 // runKey takes a key in the view of a run while nothing is written, and reports whether

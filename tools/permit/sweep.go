@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,32 +171,7 @@ func (s sweep) reads(rel string) bool {
 func (s subject) reading(fits func(string) bool) answer {
 	out, left := no, mostSwept
 	for _, sw := range s.part.swept {
-		found := false
-		var walk func(dir string)
-		walk = func(dir string) {
-			list, err := os.ReadDir(dir)
-			if err != nil {
-				return
-			}
-			left -= len(list)
-			for _, e := range list {
-				if left <= 0 || found {
-					return
-				}
-				file := filepath.Join(dir, e.Name())
-				rel, err := filepath.Rel(sw.dir, file)
-				switch {
-				case err != nil:
-				case e.IsDir():
-					if e.Name() != ".git" {
-						walk(file)
-					}
-				case sw.reads(filepath.ToSlash(rel)):
-					found = fits(file) || sw.follows && e.Type()&os.ModeSymlink != 0 && fits(resolved(file))
-				}
-			}
-		}
-		walk(sw.dir)
+		found := sw.finds(fits, &left)
 		switch {
 		case found && !sw.doubt:
 			return yes
@@ -204,4 +180,28 @@ func (s subject) reading(fits func(string) bool) answer {
 		}
 	}
 	return out
+}
+
+// finds reports whether a file that is read fits, among as many entries as are left.
+func (s sweep) finds(fits func(string) bool, left *int) bool {
+	found := false
+	_ = filepath.WalkDir(s.dir, func(file string, e fs.DirEntry, err error) error {
+		*left--
+		rel, odd := filepath.Rel(s.dir, file)
+		switch {
+		case *left <= 0:
+			return fs.SkipAll
+		case err != nil || odd != nil:
+			return nil // the command cannot read it either
+		case e.IsDir() && e.Name() == ".git":
+			return fs.SkipDir
+		case e.IsDir() || !s.reads(filepath.ToSlash(rel)):
+			return nil
+		}
+		if found = fits(file) || s.follows && e.Type()&fs.ModeSymlink != 0 && fits(resolved(file)); found {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
 }

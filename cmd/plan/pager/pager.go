@@ -69,8 +69,8 @@ var (
 
 // Through has work write to a pager, which shows the text on out, a terminal, and returns
 // once the person has left it. Where it cannot be started, or command is "" or a path that
-// depends on where one stands, work writes to out itself. That the person leaves before the end is no error, and Ctrl-C is the
-// pager's while it runs.
+// depends on where one stands, work writes to out itself. That the person leaves before the
+// end is no error, and Ctrl-C is the pager's while it runs.
 func Through(ctx context.Context, out io.Writer, command string, env []string, work func(io.Writer) error) error {
 	words := strings.Fields(command)
 	if len(words) == 0 {

@@ -57,7 +57,7 @@ func TestThrough(t *testing.T) {
 		"one of where it stands": {"./pager.sh", "a\n", "a\n", nil},
 		"a failed work":          {"tr a b", "a\n", "b\n", failed},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) { //nolint:paralleltest // they stand in the folder of the test
 			terminal, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
 			if err != nil {
 				t.Fatal(err)
