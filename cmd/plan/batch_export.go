@@ -86,7 +86,12 @@ func (a *app) showExported(all []batches.Exported, err error) error {
 func (a *app) batchPublishCommand() *cobra.Command {
 	var how batches.Publish
 	var interval time.Duration
-	var publish func(cmd *cobra.Command, prefix string, do machines.Publisher) error
+	publish := func(cmd *cobra.Command, prefix string, do machines.Publisher) error {
+		if cmd.Flags().Changed("interval") {
+			how.Interval = &interval
+		}
+		return a.publish(cmd, prefix, how, do)
+	}
 	cmd := &cobra.Command{
 		Use:   "publish [BATCH]",
 		Short: "Hand the changes of the approved jobs to others, with a command of yours",
@@ -122,12 +127,6 @@ this home with your own credentials. A job is published once from all machines.`
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return publish(cmd, strings.Join(args, ""), a.batches().Publish)
 		},
-	}
-	publish = func(cmd *cobra.Command, prefix string, do machines.Publisher) error {
-		if cmd.Flags().Changed("interval") {
-			how.Interval = &interval
-		}
-		return a.publish(cmd, prefix, how, do)
 	}
 	publishFlags(cmd, &how)
 	fl := cmd.Flags()
