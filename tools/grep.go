@@ -102,6 +102,17 @@ func (s *Set) runGrep(ctx context.Context, a grepArgs, _ loop.Input) (loop.Resul
 // withheld reports whether rules do not let a file be read along with others.
 func (s *Set) withheld(name string) bool { return s.cfg.Withheld != nil && s.cfg.Withheld(name) }
 
+// leftOut says that so many files were found that rules withhold.
+func leftOut(files int) string {
+	if files == 0 {
+		return ""
+	}
+	return fmt.Sprintf(
+		"[%s left out: rules ask about reading them or deny it; only a call that names one can be allowed]\n",
+		count(files, "file with matches was", "files with matches were"),
+	)
+}
+
 // unsearched says why the one file that was named could not be searched.
 func (s *Set) unsearched(ctx context.Context, f scanned) loop.Result {
 	switch {
@@ -267,13 +278,7 @@ func (p *grepPage) result(pattern string) loop.Result {
 	if p.large > 0 {
 		fmt.Fprintf(&notes, "[%s larger than %s not searched]\n", count(p.large, "file", "files"), sizeText(grepTree))
 	}
-	if p.withheld > 0 {
-		fmt.Fprintf(
-			&notes,
-			"[%s left out: rules ask about reading them or deny it; only a call that names one can be allowed]\n",
-			count(p.withheld, "file with matches was", "files with matches were"),
-		)
-	}
+	notes.WriteString(leftOut(p.withheld))
 	if p.matches > 0 {
 		return loop.Result{Output: p.out.String() + notes.String()}
 	}

@@ -46,6 +46,47 @@ func TestGrepWithholds(t *testing.T) {
 	}
 }
 
+// Nor does symbols show lines of them, whoever finds these: the syntax or a server.
+func TestSymbolsWithholds(t *testing.T) {
+	t.Parallel()
+	withheld := func(path string) bool { return filepath.Base(path) == "secret.go" }
+	set := openSet(t, tools.Config{
+		Root: plantGit(t, files{
+			"a.go":      "package a\n\nfunc Load() {}\n",
+			"secret.go": "package a\n\nfunc LoadKey(key string) { Load(); use(\"hunter2\") }\n\ntype Key struct{ Loader }\n",
+		}),
+		Withheld: withheld,
+	})
+	served, _, _ := servedWith(t, tools.Config{Withheld: func(path string) bool { return path == "b.go" }}, "answers",
+		"a.go:4:12 b.go:3:13 ../outside.go:1:1\na.go:6:5 b.go:4:6 b.go:5:1 impl.go:4:15\n")
+	note := "[1 file with matches was left out: rules ask about reading them or deny it; only a call that names one can be allowed]\n"
+	languages := "(Go, Python, JavaScript, TypeScript, Rust, Java, C, C++); grep finds other mentions\n"
+	for name, c := range map[string]struct {
+		set  *tools.Set
+		args args
+		want string
+	}{
+		"definitions": {set, args{"query": "load"}, "a.go\n3-3 function Load  func Load()\n" + note},
+		"only there":  {set, args{"query": "LoadKey"}, "no definition is named like LoadKey in 2 files " + languages + note},
+		"outline":     {set, args{"path": "."}, "a.go\n3-3 function Load  func Load()\n" + note},
+		"references":  {set, args{"query": "Load", "kind": "references"}, "no reference to Load in 2 files " + languages + note},
+		"callers":     {set, args{"query": "use", "kind": "callers"}, "no call of use in 2 files " + languages + note},
+		"types":       {set, args{"query": "Loader", "kind": "implementations"}, "no implementation of Loader in 2 files " + languages + note},
+		"named": {
+			set, args{"query": "Load", "kind": "callers", "path": "secret.go"},
+			"secret.go\n3 call in LoadKey  func LoadKey(key string) { Load(); use(\"hunter2\") }\n",
+		},
+		"by a server": {
+			served, args{"query": "C.Load", "kind": "references"},
+			"no reference to C.Load in 4 files " + languages + "[1 more outside of the repository]\n" + note,
+		},
+	} {
+		if res := ask(t, c.set, "symbols", c.args); res.Output != c.want {
+			t.Errorf("%s: %q, want %q", name, res.Output, c.want)
+		}
+	}
+}
+
 func TestGrep(t *testing.T) {
 	t.Parallel()
 	dir := plantGit(t, files{

@@ -27,6 +27,8 @@ type mentionSearch struct {
 	single bool
 	below  string // the folder that is asked about
 	page   mentionPage
+	// withheld are files with mentions that rules do not let be read along with others.
+	withheld int
 }
 
 // mentioned is what came of one file.
@@ -59,7 +61,7 @@ func (s *Set) findMentions(
 		return loop.Result{}, fmt.Errorf("symbols: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(answer.lines)) {
-		q.page.add(name, answer.lines[name], single)
+		q.add(name, answer.lines[name])
 	}
 	bySyntax := slices.DeleteFunc(slices.Clone(files), func(f source) bool {
 		return slices.Contains(answer.by, s.index.languages.Of(f.name).Name())
@@ -118,7 +120,7 @@ func (q *mentionSearch) search(
 				return looked, &res, nil
 			}
 			parsed += r.parsed
-			if q.page.add(batch[i].name, r.lines, q.single); !q.page.full {
+			if q.add(batch[i].name, r.lines); !q.page.full {
 				looked++
 			}
 		}
@@ -127,6 +129,15 @@ func (q *mentionSearch) search(
 		}
 	}
 	return looked, nil, nil
+}
+
+// add shows what was found in the next file, unless rules withhold it.
+func (q *mentionSearch) add(name string, lines []string) {
+	if len(lines) > 0 && !q.single && q.set.withheld(name) {
+		q.withheld++
+		return
+	}
+	q.page.add(name, lines, q.single)
 }
 
 // askForModule makes the search one for imports, if what is asked for is a path or one
@@ -303,7 +314,7 @@ func (q *mentionSearch) result(query string, files, looked, holding int, answer 
 	if q.want.container != "" && q.kind != findImplementations && holding > 0 {
 		text += fmt.Sprintf("[by syntax, which tells names and not types: what is meant may be another's %s]\n", q.want.exact)
 	}
-	return loop.Result{Output: text}
+	return loop.Result{Output: text + leftOut(q.withheld)}
 }
 
 // mentionPage collects lines by file, up to the bounds.

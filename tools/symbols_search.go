@@ -20,11 +20,13 @@ type symbolSearch struct {
 	want  wanted
 	named bool // the file was named
 
-	found   []syntax.Symbol
-	files   int // files looked at
-	of      int // files there are
-	read    int // bytes of them, parsed now or before
-	skipped error
+	found []syntax.Symbol
+	files int // files looked at
+	of    int // files there are
+	read  int // bytes of them, parsed now or before
+	// withheld are files with definitions that rules do not let be read along with others.
+	withheld int
+	skipped  error
 }
 
 // outlined is what came of one file.
@@ -160,9 +162,13 @@ func (q *symbolSearch) look(ctx context.Context, files []source, budget int) err
 		if err != nil {
 			return err
 		}
-		for _, r := range results {
+		for i, r := range results {
 			if r.err != nil {
 				return r.err
+			}
+			if len(r.symbols) > 0 && !q.named && q.set.withheld(names[from+i]) {
+				q.withheld++
+				r.symbols = nil
 			}
 			q.found = append(q.found, r.symbols...)
 			q.read += r.read
@@ -255,18 +261,20 @@ func secondary(s syntax.Symbol) int {
 	return 0
 }
 
-// unfinished says that not all files were looked at.
+// unfinished says that not all files were looked at, or shown.
 func (q *symbolSearch) unfinished() string {
 	if q.files == q.of {
-		return ""
+		return leftOut(q.withheld)
 	}
-	return fmt.Sprintf("[stopped after %d of %d files; give a path]\n", q.files, q.of)
+	return fmt.Sprintf("[stopped after %d of %d files; give a path]\n", q.files, q.of) + leftOut(q.withheld)
 }
 
 // outline is the result without a query, in the order of the files.
 func (q *symbolSearch) outline() loop.Result {
 	if len(q.found) == 0 {
-		return loop.Result{Output: fmt.Sprintf("no definitions in %s\n", count(q.files, "file", "files"))}
+		return loop.Result{
+			Output: fmt.Sprintf("no definitions in %s\n", count(q.files, "file", "files")) + leftOut(q.withheld),
+		}
 	}
 	text, shown := symbolText(q.found, symbolLines)
 	switch {
@@ -279,7 +287,7 @@ func (q *symbolSearch) outline() loop.Result {
 			count(len(q.found)-shown, "definition", "definitions"),
 		)
 	}
-	return loop.Result{Output: text}
+	return loop.Result{Output: text + leftOut(q.withheld)}
 }
 
 // symbolText is at most limit definitions below the paths of their files, and how

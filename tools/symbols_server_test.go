@@ -98,6 +98,11 @@ func send(format string, args ...any) {
 // served is a tree whose Go a scripted server knows, and what that was told.
 func served(t *testing.T, how, script string) (set *tools.Set, dir string, told func() string) {
 	t.Helper()
+	return servedWith(t, tools.Config{}, how, script)
+}
+
+func servedWith(t *testing.T, cfg tools.Config, how, script string) (set *tools.Set, dir string, told func() string) {
+	t.Helper()
 	around := t.TempDir()
 	dir = filepath.Join(around, "tree")
 	for name, text := range (files{
@@ -115,12 +120,10 @@ func served(t *testing.T, how, script string) (set *tools.Set, dir string, told 
 	must(t, err)
 	program, err := os.Executable()
 	must(t, err)
-	set = openSet(t, tools.Config{
-		Root:     dir,
-		Shell:    shell,
-		Servers:  map[string]string{"go": fmt.Sprintf("env %s=%s '%s'", serverEnv, how, program)},
-		Patience: map[bool]time.Duration{true: 300 * time.Millisecond, false: time.Minute}[how == "hangs"],
-	})
+	cfg.Root, cfg.Shell = dir, shell
+	cfg.Servers = map[string]string{"go": fmt.Sprintf("env %s=%s '%s'", serverEnv, how, program)}
+	cfg.Patience = map[bool]time.Duration{true: 300 * time.Millisecond, false: time.Minute}[how == "hangs"]
+	set = openSet(t, cfg)
 	return set, dir, func() string {
 		text, _ := os.ReadFile(filepath.Join(around, "told"))
 		return string(text)
