@@ -116,7 +116,7 @@ func (d *pending) requirePlan(of Decision, l *Letter) error {
 	switch {
 	case i < 0 && !d.run.State.Final() && (of.OfPlan || of.Plan != "" || of.Reject):
 		return hint.New(
-			fmt.Sprintf("no plan of run %s waits to be approved", id),
+			fmt.Sprintf("no plan of run %s waits to be approved", id)+d.planDecision(),
 			"`plan show RUN` says what a run waits for.",
 		)
 	case i < 0 || l.Call != "" && l.Call != d.open[i].Call:
@@ -134,6 +134,15 @@ func (d *pending) requirePlan(of Decision, l *Letter) error {
 			"(plan deny RUN --comment TEXT, or --reject)")
 	}
 	return nil
+}
+
+// planDecision says what was decided about the last plan, "" for nothing.
+func (d *pending) planDecision() string {
+	doc := d.run.Plan()
+	if doc == nil || d.resolved[plan.PlanCall(doc.Version)] == "" {
+		return ""
+	}
+	return fmt.Sprintf("; version %d was %s", doc.Version, d.resolved[plan.PlanCall(doc.Version)])
 }
 
 // WaitingPlan is the call of the plan that a run waits with, "" for none.

@@ -121,6 +121,46 @@ func TestDecisionsNameWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
+// A second decision is told of the first, also between the yes and the moment that the
+// process that drives the run reads it, after that, and when the run has ended.
+func TestDecideOnceMore(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	draft := plan.WaitingCall{Call: "plan-1", Name: plan.PlanTool, Args: json.RawMessage(`{"version":1}`)}
+	db := parkedWith(t, home, draft)
+	h := host.New(host.Config{Environ: []string{"PLAN_HOME=" + home}, Now: noon})
+	defer h.Close()
+	if _, err := h.Decide(t.Context(), "R", host.Decision{Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := db.Own(t.Context(), "R")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, b := range []plan.Body{
+		plan.Unparked{},
+		plan.ApprovalResolved{Call: "plan-1", Approved: true, By: "person", Letter: 1},
+		plan.StateChange{From: plan.Planning, To: plan.Implementing, Event: "approve"},
+		plan.RunEnd{Outcome: plan.Failed},
+	} {
+		if _, err := w.Append(t.Context(), plan.Event{Run: "R", Time: noon(), Body: b}); err != nil {
+			t.Fatal(err)
+		}
+		for _, again := range []host.Decision{
+			{Approve: true, Call: "plan-1", Digest: plan.PlanDigest("# Plan")},
+			{Call: "plan-1", Text: "no"},
+			{Reject: true, Call: "plan-1"},
+			{Approve: true, OfPlan: true, Call: "plan-1"},
+		} {
+			_, err := h.Decide(t.Context(), "R", again)
+			if err == nil || !strings.Contains(err.Error(), "approved by person at 2026-11-22 12:00:00 UTC") || hint.Of(err) == "" {
+				t.Errorf("after %s, %+v: %v", b.Type(), again, err)
+			}
+		}
+	}
+}
+
 func noon() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
 // parkedWith makes a run R with a plan that waits with calls, as an earlier program

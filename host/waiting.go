@@ -25,7 +25,7 @@ type pending struct {
 	last     string // the one of them that was decided last
 }
 
-// readPending reads a run's journal.
+// readPending reads a run's journal, and what in its inbox has decided already.
 func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, error) {
 	d := &pending{resolved: map[string]string{}}
 	var open []plan.WaitingCall
@@ -36,6 +36,10 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 		close(call)
 		d.last = call
 		d.resolved[call] = fmt.Sprintf("%s by %s at %s", how, by, clockTime(at))
+	}
+	letters, err := db.Letters(ctx, id) // first: one that is taken meanwhile stands in the journal then
+	if err != nil {
+		return nil, wrap("read the inbox", err)
 	}
 	past, err := db.ReadAll(ctx, id)
 	if err != nil {
@@ -52,6 +56,7 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 		switch b := ev.Body.(type) {
 		case plan.ApprovalRequired:
 			close(b.Call) // asked again: it has changed
+			delete(d.resolved, b.Call)
 			open = append(open, plan.WaitingCall{
 				Call:   b.Call,
 				Name:   b.Name,
@@ -76,6 +81,7 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 			close(b.Call)
 		}
 	}
+	d.readLetters(letters)
 	text := ""
 	if doc := d.run.Plan(); doc != nil {
 		text = doc.Text
@@ -98,6 +104,23 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 	return d, nil
 }
 
+// readLetters adds what was decided and is yet to be read by the process that drives
+// the run.
+func (d *pending) readLetters(letters []memory.Letter) {
+	for _, l := range letters {
+		var text Letter
+		if !Kind(l.Kind).decides() || json.Unmarshal(l.Data, &text) != nil || d.resolved[text.Call] != "" {
+			continue
+		}
+		d.last = text.Call
+		d.resolved[text.Call] = fmt.Sprintf("%s by person at %s", letterWord(l), clockTime(l.Created))
+	}
+}
+
+func letterWord(l memory.Letter) string {
+	return map[Kind]string{Approve: "approved", Deny: "denied", Answer: "answered"}[Kind(l.Kind)]
+}
+
 func decisionWord(b plan.ApprovalResolved) string {
 	if b.Approved {
 		return "approved"
@@ -112,7 +135,7 @@ func clockTime(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:0
 // second one.
 func bindToCall(ctx context.Context, db *memory.DB, waits *pending, l *Letter) (plan.WaitingCall, error) {
 	id := waits.run.ID
-	if waits.run.State.Final() {
+	if waits.run.State.Final() && waits.resolved[l.Call] == "" {
 		return plan.WaitingCall{}, nil // post says so
 	}
 	call, err := waits.find(*l)
@@ -185,9 +208,10 @@ func requireFirst(ctx context.Context, db *memory.DB, id plan.RunID, call plan.W
 	if err != nil || !ok {
 		return err
 	}
-	words := map[Kind]string{Approve: "approved", Deny: "denied", Answer: "answered"}
-	return fmt.Errorf("call %s of run %s was already %s by person at %s, which takes effect with: plan resume %s",
-		call.Call, id, words[Kind(l.Kind)], clockTime(l.Created), id)
+	return hint.New(
+		fmt.Sprintf("call %s of run %s was already %s by person at %s", call.Call, id, letterWord(l), clockTime(l.Created)),
+		fmt.Sprintf("It takes effect with: plan resume %s", id),
+	)
 }
 
 // decided is the letter in a run's inbox that decides about a call.

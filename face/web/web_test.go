@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,6 +131,18 @@ func (c *client) ask(method, path, body string, into any) int {
 		c.t.Logf("%s %s: %s", method, path, data)
 	}
 	return got.StatusCode
+}
+
+// refused asks for what is refused, and why: all of these are said.
+func (c *client) refused(path, body string, says ...string) {
+	c.t.Helper()
+	got := c.send(http.MethodPost, path, body)
+	defer got.Body.Close()
+	data, err := io.ReadAll(got.Body)
+	missing := slices.DeleteFunc(says, func(want string) bool { return strings.Contains(string(data), want) })
+	if err != nil || got.StatusCode != http.StatusConflict || len(missing) > 0 {
+		c.t.Errorf("%s is answered with %d %s, %v: without %q", body, got.StatusCode, data, err, missing)
+	}
 }
 
 // begin begins a run.
@@ -308,6 +321,7 @@ func TestDecisions(t *testing.T) {
 	if status := c.ask(http.MethodPost, letters, yes, &told); status != http.StatusOK || told.Reaches != "now" {
 		t.Errorf("a yes is answered with %d, %+v", status, told)
 	}
+	c.refused(letters, yes, call, "approved by person at 20")
 	if d = c.rest(id); d.Parked != plan.ParkQuestion || d.Waiting[0].Question != "Which language?" {
 		t.Fatalf("approved, it stands at %+v", d)
 	}
@@ -315,6 +329,7 @@ func TestDecisions(t *testing.T) {
 	if d = c.rest(id); d.State != plan.Approved {
 		t.Errorf("answered, it stands at %+v", d)
 	}
+	c.refused(letters, yes, call, "approved by person at 20")
 	if status := c.ask(http.MethodPost, letters, `{"kind": "cancel"}`, nil); status != http.StatusConflict {
 		t.Errorf("cancelled at its end: %d", status)
 	}
