@@ -143,7 +143,7 @@ func (h *Host) TakeOver(ctx context.Context, repos *Repos, j Job, snapshots []wo
 		return nil //nolint:nilerr // there is none yet
 	}
 	_, err = from.repo.Drop(ctx, dir, "", "")
-	return err //nolint:wrapcheck // it says what could not be removed
+	return err
 }
 
 // settingsHere are those under which a run goes on that another machine has driven: those
@@ -228,11 +228,11 @@ func (t *turnSnapshots) with(ctx context.Context, events []plan.Event) ([]plan.E
 	}
 	seen, err := t.repo.Look(ctx)
 	if err != nil || seen.Tree == t.tree {
-		return events, err //nolint:wrapcheck // it says what could not be looked at
+		return events, err
 	}
 	snap, err := t.repo.SnapshotOf(ctx, events[at].Run, turnLabel+strconv.Itoa(t.count+1), seen)
 	if err != nil {
-		return events, err //nolint:wrapcheck // it says which snapshot
+		return events, err
 	}
 	ev := events[at]
 	ev.Body, ev.Blobs = snap, nil

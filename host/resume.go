@@ -96,6 +96,32 @@ func mirroredError(run *engine.Run) error {
 	)
 }
 
+// lookAgain asks the tree of a run for what it is to know when it goes on, and that its
+// snapshots are there.
+func (h *Host) lookAgain(
+	ctx context.Context,
+	repo *worktree.Repo,
+	run *engine.Run,
+) (head string, instructions []worktree.Instruction, err error) {
+	var asked errgroup.Group // each is a git process, and most of its time is spent in starting
+	asked.Go(func() error { return requireSnapshots(ctx, repo, run) })
+	asked.Go(func() (err error) {
+		head, err = repo.Head(ctx)
+		return err
+	})
+	asked.Go(func() (err error) {
+		instructions, err = repo.Instructions(ctx)
+		return err
+	})
+	if err := asked.Wait(); err != nil {
+		return "", nil, err //nolint:wrapcheck // it is our own
+	}
+	if a := run.Start.Against; a != nil {
+		instructions, err = h.fromBefore(ctx, repo, a.Tree, instructions)
+	}
+	return head, instructions, err
+}
+
 // goOn drives a run that is owned and folded from its past, of which a part may have
 // been written elsewhere.
 func (h *Host) goOn(
@@ -123,25 +149,9 @@ func (h *Host) goOn(
 			return End{}, err
 		}
 	}
-	var head string
-	var instructions []worktree.Instruction
-	var asked errgroup.Group // each is a git process, and most of its time is spent in starting
-	asked.Go(func() error { return requireSnapshots(ctx, repo, run) })
-	asked.Go(func() (err error) {
-		head, err = repo.Head(ctx)
-		return err
-	})
-	asked.Go(func() (err error) {
-		instructions, err = repo.Instructions(ctx)
-		return err
-	})
-	if err := asked.Wait(); err != nil {
-		return End{}, err //nolint:wrapcheck // it is our own
-	}
-	if a := run.Start.Against; a != nil {
-		if instructions, err = h.fromBefore(ctx, repo, a.Tree, instructions); err != nil {
-			return End{}, err
-		}
+	head, instructions, err := h.lookAgain(ctx, repo, run)
+	if err != nil {
+		return End{}, err
 	}
 	if isForeign && changed != nil {
 		if err := h.requireTrust(ctx, run, changed, face); err != nil {

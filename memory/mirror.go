@@ -68,7 +68,7 @@ func (w *Writer) keepMirrored(ctx context.Context, e *appendEntry, events []plan
 		}
 		w.unmirrored = err != nil
 		e.unread = nil
-		return err //nolint:wrapcheck // commit says what was done
+		return err
 	}
 }
 

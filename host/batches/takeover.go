@@ -220,7 +220,7 @@ func (t *takeover) Append(ctx context.Context, p memory.Part, b worktree.Bundle)
 			part.Took = append(part.Took, place)
 		}
 	}
-	letters, done, err := t.journal.Append(t.ctx, part)
+	letters, done, err := t.journal.Append(t.ctx, part) //nolint:contextcheck // the try ends it, and nothing else
 	if err != nil {
 		if gone := new(nats.UnreachableError); errors.As(err, &gone) {
 			t.cut = true

@@ -43,7 +43,7 @@ func TestThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("a line\n", 100_000)
-	for name, c := range map[string]struct {
+	for name, c := range map[string]struct { //nolint:paralleltest // they stand in the folder of the test
 		command, text, want string
 		err                 error
 	}{
@@ -57,7 +57,7 @@ func TestThrough(t *testing.T) {
 		"one of where it stands": {"./pager.sh", "a\n", "a\n", nil},
 		"a failed work":          {"tr a b", "a\n", "b\n", failed},
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // they stand in the folder of the test
+		t.Run(name, func(t *testing.T) {
 			terminal, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
 			if err != nil {
 				t.Fatal(err)
