@@ -33,7 +33,10 @@ func (h *Host) holdTree(ctx context.Context, repo *worktree.Repo, id plan.RunID)
 	if err != nil {
 		return nil, errors.Join(err, hold.Close())
 	}
-	if found {
+	switch {
+	case found && len(moved.Paths) == 0:
+		h.note(fmt.Sprintf("a command died in its work on %s; what it left in the way is gone", repo.Root()))
+	case found:
 		h.note(fmt.Sprintf(
 			"a command died while it changed the files of %s; the change is finished now (files: %d)",
 			repo.Root(),

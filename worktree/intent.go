@@ -23,6 +23,9 @@ type intent struct {
 	From  string `json:"from"` // trees
 	To    string `json:"to"`
 	Stage string `json:"stage"` // the folder at the top of the tree that things wait in
+	// Branch is the ref that is being moved, from one commit to another, with the index;
+	// the files have the change already. "" while files are renamed.
+	Branch string `json:"branch,omitempty"`
 }
 
 // write puts it on the disk.
@@ -66,7 +69,7 @@ func (r *Repo) shift(ctx context.Context, a area, now, to string, opts Options) 
 		return m.rename()
 	}
 	failpoint.Hit("before an intent")
-	if err := (intent{r.root, now, to, m.stage}).write(opts.Intent); err != nil {
+	if err := (intent{Root: r.root, From: now, To: to, Stage: m.stage}).write(opts.Intent); err != nil {
 		return fmt.Errorf("the work tree was left as it is: %w", err)
 	}
 	return m.renameAs(opts.Intent)
@@ -158,6 +161,9 @@ func (r *Repo) Finish(ctx context.Context, file string) (MergeResult, bool, erro
 }
 
 func (r *Repo) finish(ctx context.Context, in intent, file string) (out MergeResult, err error) {
+	if in.Branch != "" {
+		return r.finishCommit(ctx, in, file)
+	}
 	changes, err := r.deltas(ctx, in.From, in.To)
 	if err != nil {
 		return out, err

@@ -182,21 +182,7 @@ func (r *Repo) mergeCommit(ctx context.Context, base, theirs, message string, op
 	if err != nil || opts.Check {
 		return commit, out, err
 	}
-	branch, err := r.headRef(ctx)
-	if err != nil {
-		return "", out, err
-	}
-	if branch == "" {
-		branch = "HEAD"
-	}
-	own := ""
-	if r.gitDir != r.common { // a work tree of a run's own, with its branch
-		own = strings.TrimPrefix(branch, "refs/heads/")
-	}
-	if err := r.updateRef(ctx, branch, own, "-m", "plan apply", "HEAD", commit, head); err != nil {
-		return "", out, err
-	}
-	return commit, out, r.follow(ctx, changes)
+	return commit, out, r.advance(ctx, head, commit, changes, opts.Intent)
 }
 
 // unstaged lists the changes between two commits, none of which may be staged.
@@ -205,14 +191,10 @@ func (r *Repo) unstaged(ctx context.Context, from, to string) ([]delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.git.Run(ctx, git.Call{
-		Dir:  r.root,
-		Args: []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", from},
-	})
+	staged, err := r.staged(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	staged := splitNUL(out)
 	var both []string
 	for _, c := range changes {
 		if slices.Contains(staged, c.path) {
@@ -225,23 +207,13 @@ func (r *Repo) unstaged(ctx context.Context, from, to string) ([]delta, error) {
 	return changes, nil
 }
 
-// follow makes the index follow the changes of a commit.
-func (r *Repo) follow(ctx context.Context, changes []delta) error {
-	var info strings.Builder
-	for _, c := range changes {
-		fmt.Fprintf(&info, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
-	}
-	if _, err := r.git.Run(ctx, git.Call{
-		Dir:   r.root,
-		Index: true,
-		Stdin: info.String(),
-		Args:  []string{"update-index", "-z", "--index-info"},
-	}); err != nil {
-		return err
-	}
-	// It only saves git time later, and fails where files differ.
-	_, _ = r.run(ctx, "update-index", "-q", "--refresh")
-	return nil
+// staged lists the paths that the user's index has otherwise than a commit.
+func (r *Repo) staged(ctx context.Context, commit string) ([]string, error) {
+	out, err := r.git.Run(ctx, git.Call{
+		Dir:  r.root,
+		Args: []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", commit},
+	})
+	return splitNUL(out), err
 }
 
 // commitMerged makes a commit on top of another that adds the change, in the

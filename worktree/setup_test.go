@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	if of := os.Getenv(committing); of != "" {
+		commitAndExit(of)
+	}
 	goleak.VerifyTestMain(m)
 }
 
