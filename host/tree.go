@@ -204,54 +204,6 @@ func (h *Host) reopenTree(
 	})
 }
 
-// elsewhereError says that the work tree of a run is none of this home's.
-type elsewhereError struct{ error }
-
-// Unwrap returns what says so, with what to do about it.
-func (e *elsewhereError) Unwrap() error { return e.error }
-
-// requireOwnHome refuses to work in a tree of another home, which a run that was
-// imported names: the run may be going on there.
-func (h *Host) requireOwnHome(ctx context.Context, run *engine.Run) error {
-	if run.Start.Worktree == "" {
-		return nil
-	}
-	if here, err := h.worksHere(ctx, run); here || err != nil {
-		return err
-	}
-	return &elsewhereError{hint.New(
-		fmt.Sprintf("run %s works in %s, which belongs to another PLAN_HOME", run.ID, run.Start.Worktree),
-		fmt.Sprintf("Go on with it there, or with a run of its own here: plan fork %s --at %d", run.ID, run.Head),
-	)}
-}
-
-// WorkFolder is the folder in which a command of the user may run for a run: its own work
-// tree, while that is there, or the repository. A journal from elsewhere chooses none: it
-// would choose the programs that run with the user's keys.
-func (h *Host) WorkFolder(ctx context.Context, run *engine.Run) (string, error) {
-	db, err := h.DB(ctx)
-	if err != nil {
-		return "", err
-	}
-	imported, err := importedUpTo(ctx, db, run.ID, run.Start)
-	if err != nil {
-		return "", err
-	}
-	if imported > 0 {
-		return "", hint.New(
-			fmt.Sprintf("run %s was begun elsewhere, and your commands run in no folder that its journal names", run.ID),
-			fmt.Sprintf("Bring the change over with plan apply %s in a repository of yours, and publish it from there.", run.ID),
-		)
-	}
-	if err := h.requireOwnHome(ctx, run); err != nil {
-		return "", err
-	}
-	if info, err := os.Stat(run.Start.Worktree); run.Start.Worktree != "" && err == nil && info.IsDir() {
-		return run.Start.Worktree, nil
-	}
-	return run.Start.Repo, nil
-}
-
 // requireSnapshots refuses a repository that is not the one a run worked in: an
 // imported run may find another in its place, or a clone, which has no snapshots.
 func requireSnapshots(ctx context.Context, repo *worktree.Repo, run *engine.Run) error {

@@ -291,6 +291,8 @@ func TestImportRefusesOptionsForGit(t *testing.T) {
 		{func(b *plan.RunStart) { b.Against = &plan.Against{Tree: "HEAD@{1}"} }, plan.Unparked{}, "against.tree of event 1"},
 		{func(*plan.RunStart) {}, plan.Snapshot{Label: "start", Tree: "--output=x"}, "tree of event 2 (snapshot)"},
 		{func(*plan.RunStart) {}, plan.PlanMade{PlanDoc: plan.PlanDoc{Base: "-x"}}, "base of event 2 (plan)"},
+		{func(*plan.RunStart) {}, plan.Drift{Origin: "--output=x"}, "origin of event 2 (drift)"},
+		{func(*plan.RunStart) {}, plan.Drift{From: id, Tree: "HEAD"}, "tree of event 2 (drift)"},
 		{func(*plan.RunStart) {}, plan.Snapshot{Label: "start", Tree: id}, ""},
 	} {
 		run, begin := plan.RunID("R"+string(rune('1'+i))), good

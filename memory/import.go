@@ -197,6 +197,8 @@ func checkIDs(e plan.Event) error {
 		ids["tree"] = b.Tree
 	case plan.PlanMade:
 		ids["base"] = b.Base
+	case plan.Drift:
+		ids["from"], ids["tree"], ids["origin"], ids["base"], ids["head"] = b.From, b.Tree, b.Origin, b.Base, b.Head
 	}
 	for field, id := range ids {
 		if strings.Trim(id, "0123456789abcdef") != "" {
