@@ -169,7 +169,7 @@ func standsNow(ctx context.Context, db *memory.DB, id string) (Standing, error) 
 	if err != nil {
 		return Standing{}, err
 	}
-	s, _ := standingOf(db, stored, jobs)
+	s := standingOf(db, stored, jobs)
 	s.State = openOrDone(s.Counts)
 	return s, nil
 }

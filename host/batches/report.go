@@ -10,6 +10,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -22,10 +23,7 @@ func (b *Batches) Report(ctx context.Context, prefix string) (batch.Report, erro
 	if err != nil {
 		return batch.Report{}, err
 	}
-	s, err := standingOf(db, found, jobs)
-	if err != nil {
-		return batch.Report{}, err
-	}
+	s := standingOf(db, found, jobs)
 	r := batch.Report{
 		ID:      s.ID,
 		State:   string(s.State),
@@ -67,6 +65,11 @@ func (b *Batches) reportJob(ctx context.Context, db *memory.DB, j Job) (batch.Jo
 	run, err := host.Fold(ctx, db, j.Run, seen.observe)
 	if errors.Is(err, memory.ErrNoRun) || err == nil && run.Start == nil {
 		l.Run = "" // it never began
+		return l, nil
+	}
+	var broken *memory.ChainError
+	if errors.As(err, &broken) { // that is of this run alone
+		l.Why = oneline.Of(broken.Error())
 		return l, nil
 	}
 	if err != nil {

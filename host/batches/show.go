@@ -3,13 +3,13 @@ package batches
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -102,20 +102,19 @@ func (b *Batches) Show(ctx context.Context, prefix string) (Standing, error) {
 	if err != nil {
 		return Standing{}, err
 	}
-	return standingOf(db, found, jobs)
+	return standingOf(db, found, jobs), nil
 }
 
-// standingOf describes a batch. Where a job cannot be read it says so, and
-// describes all the same what is known.
-func standingOf(db *memory.DB, stored memory.Batch, storedJobs []memory.Job) (Standing, error) {
+// standingOf describes a batch.
+func standingOf(db *memory.DB, stored memory.Batch, storedJobs []memory.Job) Standing {
 	_, publishes := db.BatchHolder(publishLock + stored.ID)
-	jobs, err := readJobs(storedJobs, publishes)
+	jobs := readJobs(storedJobs, publishes)
 	return Standing{
 		Batch: summarize(db, stored, storedJobs),
 		Jobs:  jobs,
 		Plan:  awaitedPlan(stored, jobs),
 		Limit: stored.MaxStarts,
-	}, err
+	}
 }
 
 // summarize describes a batch as a list shows it. Of one that shares a plan the
@@ -141,7 +140,7 @@ func summarize(db *memory.DB, stored memory.Batch, storedJobs []memory.Job) Batc
 			b.ExitCode = plan.ExitNotApproved
 		}
 	}
-	jobs, _ := readJobs(storedJobs, false) // what cannot be read waits for no person
+	jobs := readJobs(storedJobs, false) // what cannot be read waits for no person
 	if awaitedPlan(stored, jobs).NeedsPerson() {
 		b.ExitCode = plan.ExitWaiting
 	}
@@ -165,16 +164,26 @@ func countsOf(b memory.Batch) map[batch.JobState]int {
 }
 
 // readJobs reads what is stored of jobs. Publishes says that a process publishes
-// their batch. With an error, what could be read of each job is there.
-func readJobs(stored []memory.Job, publishes bool) ([]Job, error) {
+// their batch. What cannot be read of a job is why that one is shown without it.
+func readJobs(stored []memory.Job, publishes bool) []Job {
 	out := make([]Job, 0, len(stored))
-	var wrong error
 	for _, s := range stored {
 		j, err := readJob(s, publishes)
+		if err != nil {
+			j.Why = damagedWhy(j.Run, err)
+		}
 		out = append(out, j)
-		wrong = errors.Join(wrong, err)
 	}
-	return out, wrong
+	return out
+}
+
+// damagedWhy says that what is stored of a job is damaged, and what has it all the same.
+func damagedWhy(run plan.RunID, err error) string {
+	what := "a backup may have it"
+	if run != "" {
+		what = "`plan show " + string(run) + "` shows its run"
+	}
+	return fmt.Sprintf("what is stored of this job is damaged; %s (%v)", what, oneline.Of(err.Error()))
 }
 
 func readJob(stored memory.Job, publishes bool) (Job, error) {
@@ -199,6 +208,7 @@ func readJob(stored memory.Job, publishes bool) (Job, error) {
 	j.Request = spec.Request
 	if stored.Result != nil {
 		if err := json.Unmarshal(stored.Result, &j.Result); err != nil {
+			j.Result = batch.Result{} // not the half of it
 			return j, fmt.Errorf("read what came of job %s: %w", stored.ID, err)
 		}
 	}

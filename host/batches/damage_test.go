@@ -1,0 +1,60 @@
+package batches_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/batch"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
+	"github.com/plan-engine/plan/memory"
+)
+
+// What is damaged of one job is shown as that job's alone, with the command that helps.
+func TestADamagedJobIsShown(t *testing.T) {
+	t.Parallel()
+	h := host.New(host.Config{Environ: []string{"PLAN_HOME=" + t.TempDir()}})
+	t.Cleanup(func() { _ = h.Close() })
+	b := batches.New(h)
+	spec := json.RawMessage(`{"repo":"/r","request":"x"}`)
+	db, err := h.DB(t.Context())
+	if err == nil {
+		err = db.AddBatch(t.Context(), memory.Batch{ID: "01AB", Digest: "d", Settings: json.RawMessage("{}")}, []memory.Job{
+			{ID: "good", Spec: spec},
+			{ID: "hurt", Spec: spec, Place: 1},
+			{ID: "torn", Spec: json.RawMessage(`{"repo":`), Place: 2},
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, result := range map[string]string{"good": `{"why":"fine"}`, "hurt": `{"why":"fine","outcome":{`} {
+		if _, ok, err := db.ClaimJob(t.Context(), "01AB", plan.RunID("R"+id), id); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		if err := db.RecordJobResult(t.Context(), "01AB", id, memory.JobFailed, json.RawMessage(result)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.Show(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.Report(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []string{"fine", "damaged; `plan show Rhurt`", "damaged; a backup"} {
+		if got := s.Jobs[n].Why; !strings.Contains(got, want) {
+			t.Errorf("shown: %q", got)
+		}
+		if got := r.Jobs[n].Why; !strings.Contains(got, want) {
+			t.Errorf("reported: %q", got)
+		}
+	}
+	if s.Counts[batch.JobFailed] != 2 || s.Jobs[1].Repo != "/r" {
+		t.Errorf("got %+v", s)
+	}
+}
