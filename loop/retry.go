@@ -125,7 +125,9 @@ func (l *Loop) tryToCall(ctx context.Context, call Call, tokens int64) (Answer, 
 		}
 		next.Messages = t.messages(call)
 		next.Patience = min(t.count[ErrIdle], mostPatience)
+		began := l.cfg.Now()
 		ans, err := l.callOnce(ctx, &next, t.refused)
+		err = l.knownDead(err, began)
 		t.refused = "" // told once
 		l.recordAttempt(call.Model, ans, err)
 		if err == nil && (t.empty >= l.cfg.Retry.Empty || !l.saysNothing(ans)) {
@@ -332,7 +334,7 @@ func (l *Loop) retryWait(t *attempts, me *ModelError) (wait time.Duration, ok bo
 		wait = max(wait, min(me.RetryAfter, r.RetryAfterMax))
 	case ErrUnreachable:
 		most := r.UnreachableFirst
-		if me.Answered || !l.spokeAt.IsZero() || l.account.Served() {
+		if l.answered(me) {
 			most = r.UnreachableFor
 		}
 		return wait, me.Down+wait <= most && !t.over(l.cfg.Now(), wait, most)
@@ -344,6 +346,26 @@ func (l *Loop) retryWait(t *attempts, me *ModelError) (wait time.Duration, ok bo
 		}
 	}
 	return wait, true
+}
+
+// answered reports whether the server that failed has answered a call before.
+func (l *Loop) answered(me *ModelError) bool {
+	return me.Answered || !l.spokeAt.IsZero() || l.account.Served()
+}
+
+// knownDead is the failure of a call that began then. Where a connection is closed at
+// once, without a word of HTTP, and nothing has answered in this run yet, there is no
+// model server: a port without a program behind it, or one that speaks something else. A
+// server that is loading says 503, or keeps the connection.
+func (l *Loop) knownDead(err error, began time.Time) error {
+	me, ok := AsModelError(err)
+	if !ok || me.Kind != ErrUnserved || me.Status != 0 || l.answered(me) ||
+		l.cfg.Now().Sub(began) > l.cfg.Retry.UnreachableFirst {
+		return err
+	}
+	dead := *me
+	dead.Kind = ErrUnreachable
+	return &dead
 }
 
 // backoff is the n-th wait: doubling, capped, and spread by up to a quarter so

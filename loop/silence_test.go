@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -156,15 +157,22 @@ func TestSilence(t *testing.T) {
 func TestAServerThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	gone := &loop.ModelError{Kind: loop.ErrUnreachable, Message: "connection refused"}
+	closed := &loop.ModelError{Kind: loop.ErrUnserved, Message: "EOF"}
+	loading := &loop.ModelError{Kind: loop.ErrUnserved, Status: http.StatusServiceUnavailable}
 	for _, c := range []struct {
 		name        string
+		fails       *loop.ModelError
+		kind        loop.ErrorKind
 		answers     int
 		spent       plan.Usage
 		least, most time.Duration
 	}{
-		{"never", 0, plan.Usage{}, 5 * time.Second, 10 * time.Second},
-		{"in this conversation", 1, plan.Usage{}, time.Minute, 2 * time.Minute},
-		{"earlier in the run", 0, plan.Usage{Requests: 3}, time.Minute, 2 * time.Minute},
+		{"never", gone, loop.ErrUnreachable, 0, plan.Usage{}, 5 * time.Second, 10 * time.Second},
+		{"in this conversation", gone, loop.ErrUnreachable, 1, plan.Usage{}, time.Minute, 2 * time.Minute},
+		{"earlier in the run", gone, loop.ErrUnreachable, 0, plan.Usage{Requests: 3}, time.Minute, 2 * time.Minute},
+		{"closes at once", closed, loop.ErrUnreachable, 0, plan.Usage{}, 5 * time.Second, 10 * time.Second},
+		{"closes after an answer", closed, loop.ErrUnserved, 1, plan.Usage{}, 3 * time.Minute, 5 * time.Minute},
+		{"is loading", loading, loop.ErrUnserved, 0, plan.Usage{}, 3 * time.Minute, 5 * time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -172,11 +180,11 @@ func TestAServerThatIsNotThere(t *testing.T) {
 				if n < c.answers {
 					return looks(n), nil
 				}
-				return loop.Answer{}, gone
+				return loop.Answer{}, c.fails
 			}, look())
 			b.cfg.Spent = c.spent
 			_, err := b.loop().Run(context.Background(), plan.UserText("Go."))
-			if me, ok := loop.AsModelError(err); !ok || me.Kind != loop.ErrUnreachable {
+			if me, ok := loop.AsModelError(err); !ok || me.Kind != c.kind {
 				t.Fatalf("failed with %v", err)
 			}
 			var waited time.Duration
