@@ -142,6 +142,9 @@ const (
 	hintFull     = "free some space on its disk and try again"
 	hintDamaged  = "the file is damaged: keep a copy of it; `plan doctor --db` says what is, " +
 		"`plan journal backup --skip-damaged FILE` saves the runs that are whole, or restore a backup"
+	// Of a file that cannot be opened: no command gets further.
+	hintUnreadable = "the file is damaged in the part that all commands read first: keep a copy of it and of what " +
+		"lies beside it by its name, move them away, and put a backup in its place; without one, plan begins a new file"
 	hintOther = "run plan doctor to look into it"
 )
 

@@ -132,7 +132,14 @@ func (db *DB) openError(err error) error {
 			Op:   "open",
 			Path: db.path,
 			Err:  err,
-			Hint: "move it away, or set PLAN_HOME to another directory",
+			Hint: "keep a copy of it; put a backup in its place, move it away, or set PLAN_HOME to another directory",
+		}
+	case sqliteHint(err) == hintDamaged: // the commands it names would fail here, too
+		return &Error{
+			Op:   "open",
+			Path: db.path,
+			Err:  err,
+			Hint: hintUnreadable,
 		}
 	}
 	return db.wrapError("open", err)

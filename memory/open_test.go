@@ -226,6 +226,18 @@ func raise(t *testing.T, dir string, checkpoint bool) {
 	}
 }
 
+// spoilSchema makes a database, and spoils the page that says what is in it.
+func spoilSchema(t *testing.T, dir string) {
+	locks := filepath.Join(t.TempDir(), "locks")
+	db, err := memory.Open(t.Context(), memory.Config{Path: filepath.Join(dir, "plan.db"), Locks: locks})
+	must(t, err)
+	must(t, db.Close())
+	file, err := os.OpenFile(filepath.Join(dir, "plan.db"), os.O_WRONLY, 0)
+	must(t, err)
+	_, err = file.WriteAt([]byte(strings.Repeat("\xff", 900)), 100)
+	must(t, errors.Join(err, file.Close()))
+}
+
 func TestOpenSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	write := func(name, text string) func(*testing.T, string) {
@@ -245,6 +257,7 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		"not a database":      {write("plan.db", "hello"), "plan.db", "move it away"},
 		"a long text":         {write("plan.db", strings.Repeat("hello ", 5000)), "plan.db", "move it away"},
 		"damaged header":      {write("plan.db", "SQLite format 3\x00"+strings.Repeat("\xff\x00", 5000)), "plan.db", "newer plan"},
+		"a damaged schema":    {spoilSchema, "plan.db", "put a backup in its place"},
 		"damaged pages":       {write("plan.db", "SQLite format 3\x00"+strings.Repeat("\x00", 5000)), "plan.db", "not a plan database"},
 	} {
 		t.Run(name, func(t *testing.T) {
