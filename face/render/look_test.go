@@ -125,7 +125,7 @@ func TestWrapRowsBoundsMarksWithoutWidth(t *testing.T) {
 // Text that comes in pieces is laid out as if it had come at once.
 func TestTextFlowDoesNotDependOnPieces(t *testing.T) {
 	t.Parallel()
-	alphabet := rapid.SampledFrom([]rune("abc  \n\r\t漢é-"))
+	alphabet := rapid.SampledFrom([]rune("abc  \n\r\t漢é-👩\u200d"))
 	rapid.Check(t, func(t *rapid.T) {
 		runes := rapid.SliceOfN(alphabet, 0, 300).Draw(t, "text")
 		width := rapid.IntRange(20, 60).Draw(t, "width")

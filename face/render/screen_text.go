@@ -2,6 +2,8 @@ package render
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
 )
@@ -14,7 +16,7 @@ type textFlow struct {
 
 	row     string // the open row
 	wrapped bool   // the open row is not the first of its line
-	held    string // a carriage return whose line end may not be complete
+	held    string // the end of a piece, of which the next one says what it is
 	blank   bool   // an empty row waits for text behind it
 	spoken  bool   // a row was handed out
 	hidden  bool   // the rest is the verdict
@@ -29,10 +31,34 @@ func (n *narrator) flow(phase plan.Phase) *textFlow {
 // add takes the next piece and returns the rows that are complete.
 func (f *textFlow) add(text string) []string {
 	text = f.held + text
-	f.held = ""
-	if strings.HasSuffix(text, "\r") {
-		text, f.held = text[:len(text)-1], "\r"
+	whole := decided(text)
+	f.held = text[whole:]
+	return f.lay(text[:whole])
+}
+
+// decided is how much of a text shows in one way only, whatever comes behind it.
+func decided(text string) int {
+	whole := len(text)
+	for i := range mostJoined {
+		end := len(strings.TrimRight(text[:whole], undecided))
+		before, size := utf8.DecodeLastRuneInString(text[:end])
+		if i > 0 && end == whole || end < whole && text[end] == '\r' || before <= unicode.MaxLatin1 {
+			return end
+		}
+		whole = end - size // a joiner is shown with what it joins, and may come yet
 	}
+	return whole
+}
+
+// mostJoined is how many joined characters wait for the next.
+const mostJoined = 32
+
+// undecided are a carriage return, whose line end may not be complete, and the joiners,
+// which print nothing and are named where they join nothing.
+const undecided = "\r\u200c\u200d"
+
+// lay lays out text of which nothing is missing.
+func (f *textFlow) lay(text string) []string {
 	text = strings.ReplaceAll(SafeText(text), "\t", "    ")
 	if f.narr.ascii {
 		text = sanitizeASCII(text)
@@ -93,9 +119,10 @@ func (f *textFlow) open() string {
 
 // end hands out the open row.
 func (f *textFlow) end() []string {
+	rows := f.lay(strings.TrimRight(f.held, "\r"))
 	row := f.row
-	f.row = ""
-	return f.commit(nil, row)
+	f.held, f.row = "", ""
+	return f.commit(rows, row)
 }
 
 // spokenText joins the text of a message as it is streamed: without anything

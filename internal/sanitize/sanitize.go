@@ -159,8 +159,8 @@ func prints(r, before rune, rest string) bool {
 	}
 	switch {
 	case r == nonJoiner || r == joiner:
-		next, _ := utf8.DecodeRuneInString(rest)
-		return joins(before) && joins(next)
+		next, size := utf8.DecodeRuneInString(rest)
+		return size > 0 && joins(before) && joins(next)
 	case unicode.Is(unicode.Variation_Selector, r):
 		return hasForms(before, r)
 	case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || r == brailleBlank:

@@ -34,6 +34,7 @@ func TestText(t *testing.T) {
 		"bidi overrides show":   {"a\u202eb\u2066c", "a<U+202E>b<U+2066>c"},
 		"hidden characters":     {"a\u200bb\ufeffc\U000e0041d\u2028e", "a<U+200B>b<U+FEFF>c<U+E0041>d<U+2028>e"},
 		"joiners stay":          {"👩\u200d🔬 می\u200cخواهم", "👩\u200d🔬 می\u200cخواهم"},
+		"a joiner of nothing":   {"漢\u200d", "漢<U+200D>"},
 		"bytes that are broken": {"a\xffb\x9b31mc", "a\ufffdb\ufffd31mc"},
 	}
 	for name, test := range tests {
