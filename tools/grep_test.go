@@ -73,11 +73,13 @@ func TestSymbolsWithholds(t *testing.T) {
 		"callers":     {set, args{"query": "use", "kind": "callers"}, "no call of use in 2 files " + languages + note},
 		"types":       {set, args{"query": "Loader", "kind": "implementations"}, "no implementation of Loader in 2 files " + languages + note},
 		"named": {
-			set, args{"query": "Load", "kind": "callers", "path": "secret.go"},
+			set,
+			args{"query": "Load", "kind": "callers", "path": "secret.go"},
 			"secret.go\n3 call in LoadKey  func LoadKey(key string) { Load(); use(\"hunter2\") }\n",
 		},
 		"by a server": {
-			served, args{"query": "C.Load", "kind": "references"},
+			served,
+			args{"query": "C.Load", "kind": "references"},
 			"no reference to C.Load in 4 files " + languages + "[1 more outside of the repository]\n" + note,
 		},
 	} {
