@@ -265,12 +265,15 @@ func isInLines(t *testing.T, s *sitting) {
 	}
 	s.held("2")
 	s.letGo("2")
+	const asked = "for another run): " // what is typed before is thrown away
 	s.reads("is approved. What you write continues it")
+	s.reads(asked)
 	s.types("/diff\n")
 	s.reads("a.txt")
+	s.reads(asked)
 	s.types("/runs\n")
 	s.reads("  1  ")
-	s.reads("What you write continues it")
+	s.reads(asked)
 	s.types("/quit\n")
 	if code := s.ends(); code != plan.ExitOK {
 		t.Errorf("it ended with %d", code)
