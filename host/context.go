@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ import (
 // runContext is what a conversation of a run of this home is named with.
 const runContext = "run:"
 
+// maxContext is how many bytes a conversation from a file may have.
+const maxContext = 64 << 20
+
 // Context reads the conversation that Explore starts from: what an earlier run said, for
 // "run:ID", else that of a file as [ReadContext] reads it.
 func (h *Host) Context(ctx context.Context, from string) ([]plan.Message, error) {
@@ -27,7 +31,7 @@ func (h *Host) Context(ctx context.Context, from string) ([]plan.Message, error)
 		}
 		return h.conversationOf(ctx, id)
 	}
-	data, err := os.ReadFile(from)
+	data, err := readUpTo(from, maxContext)
 	if err != nil {
 		return nil, hint.Wrap(
 			fmt.Errorf("read the conversation: %w", err),
@@ -35,6 +39,20 @@ func (h *Host) Context(ctx context.Context, from string) ([]plan.Message, error)
 		)
 	}
 	return ReadContext(from, data)
+}
+
+// readUpTo reads a file, or a pipe, that is not larger than limit bytes.
+func readUpTo(name string, limit int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // names the file
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s is larger than %d MiB", name, limit>>20)
+	}
+	return data, err
 }
 
 // looseMessage is a message as this and other programs write them: with blocks and the

@@ -115,3 +115,12 @@ func TestWhatToolsReturnedIsBounded(t *testing.T) {
 		t.Errorf("%d texts, %d results, %d bytes, the last %d", texts, data, size, len(last))
 	}
 }
+
+// TestAnEndlessConversationIsRefused: what has no end is not read until there is no memory.
+func TestAnEndlessConversationIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := new(host.Host).Context(t.Context(), "/dev/zero")
+	if err == nil || !strings.Contains(err.Error(), "larger than 64 MiB") {
+		t.Errorf("it says %v", err)
+	}
+}

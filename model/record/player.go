@@ -29,6 +29,13 @@ var _ loop.Model = (*Player)(nil)
 // recorded ones only if redact is the function that they were recorded with;
 // it can be left out where what enters a conversation has been redacted before.
 func Open(file string, redact ...func(string) string) (*Player, error) {
+	info, err := os.Stat(file)
+	if err == nil && !info.Mode().IsRegular() { // a pipe may wait for its writer, and a device has no end
+		err = fmt.Errorf("%s is no regular file", file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open recording: %w", err)
+	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)

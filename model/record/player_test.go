@@ -320,4 +320,7 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := record.Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Open of a missing file: %v", err)
 	}
+	if _, err := record.Open(os.DevNull); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("Open of a device: %v", err)
+	}
 }
