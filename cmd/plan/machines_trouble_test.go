@@ -110,7 +110,13 @@ turn = 0
 // worker begins a worker in a home of its own.
 func (x *troubles) worker(i int) *exec.Cmd {
 	x.t.Helper()
-	cmd := x.start(fmt.Sprint("worker-", i), "worker", "--concurrency", "2", "--repo", "file://"+x.repo, "--queue", "nats://"+x.links[i].Addr())
+	cmd := x.start(
+		fmt.Sprint("worker-", i),
+		"worker",
+		"--concurrency", "2",
+		"--repo", "file://"+x.repo,
+		"--queue", "nats://"+x.links[i].Addr(),
+	)
 	if err := cmd.Start(); err != nil {
 		x.t.Fatal(err)
 	}
