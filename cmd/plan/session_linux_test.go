@@ -31,6 +31,7 @@ func TestSession(t *testing.T) {
 		"killed":    {sessionSettings + holdsItsEnd, nil, isKilled},
 		"suspended": {sessionSettings, []string{"sh"}, isSuspended},
 		"in line":   {sessionSettings, []string{"run", "Count in digits"}, isInLine},
+		"left":      {sessionSettings, []string{"run", "Count in digits"}, isLeft},
 		"in lines":  {sessionSettings, []string{"--plain"}, isInLines},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,6 +229,19 @@ func isSuspended(t *testing.T, s *sitting) {
 	s.types("exit\n")
 	s.ends()
 	s.hasDecided(decided)
+}
+
+// isLeft: one Ctrl-C parks what plan run draws, and the terminal is given back at once.
+func isLeft(t *testing.T, s *sitting) {
+	s.held("1")
+	s.types("\x03")
+	s.reads("plan resume")
+	if code := s.ends(); code != plan.ExitInterrupted {
+		t.Errorf("it ended with %d", code)
+	}
+	if took := time.Since(s.parkedAt()); took > 1500*time.Millisecond {
+		t.Errorf("it left %s after it had parked", took) // 0.05 s where nothing else runs
+	}
 }
 
 // isInLine: plan run on a terminal takes guidance and decisions, leaves the story and the

@@ -24,17 +24,21 @@ type Line struct {
 	feed    *feed
 	program *tea.Program
 	ended   chan error
+	cancel  context.CancelFunc // ends what the view waits for
 }
 
-// NewLine makes the view. It shows nothing before Begin.
+// NewLine makes the view. It shows nothing before Begin, and goes on until Close: what
+// a run that was interrupted still says is shown.
 func NewLine(ctx context.Context, cfg Config) *Line {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m := newModel(ctx, cfg)
 	m.inline = &inline{}
 	m.screen = atRun
 	return &Line{
-		m:     m,
-		feed:  &feed{wake: m.wake},
-		ended: make(chan error, 1),
+		m:      m,
+		feed:   &feed{wake: m.wake},
+		ended:  make(chan error, 1),
+		cancel: cancel,
 	}
 }
 
@@ -70,13 +74,16 @@ func (l *Line) Begin(run plan.RunID, past []plan.Event) {
 	go func() { l.ended <- runProgram(l.program) }()
 }
 
+// patience is how long a terminal may take to show what is left.
+const patience = 2 * time.Second
+
 // Close shows what is left, and gives the terminal back. One that takes no output does
 // not hold it up for long.
 func (l *Line) Close() error {
+	defer l.cancel()
 	if l.program == nil {
 		return nil
 	}
-	const patience = 2 * time.Second
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	l.feed.put(finish{})
