@@ -58,8 +58,10 @@ func (ph *Phases) classify(err error, b plan.Brief, worked bool) (plan.Outcome, 
 			wake = ph.cfg.Now().UTC().Add(me.RetryAfter)
 		}
 		return park(plan.ParkRateLimit, &wake, me, ""), nil
-	case loop.ErrUnserved, loop.ErrServed, loop.ErrIdle:
+	case loop.ErrUnserved, loop.ErrServed:
 		return park(plan.ParkRateLimit, &wake, me, ""), nil
+	case loop.ErrIdle: // it took the request, and no answer reached an end
+		return park(plan.ParkUnreachable, &wake, me, ""), nil
 	case loop.ErrUnreachable:
 		advice := "check the network and the base URL; `plan doctor` makes a test call"
 		if !worked && !me.Answered {

@@ -257,7 +257,7 @@ func TestWhatAServerRefuses(t *testing.T) {
 		{name: "refused later", kind: loop.ErrRefused, worked: true, park: plan.ParkRefused},
 		{name: "not there", kind: loop.ErrUnreachable, park: plan.ParkUnreachable, says: []string{"base URL", "plan doctor"}},
 		{name: "not there any more", kind: loop.ErrUnreachable, worked: true, park: plan.ParkUnreachable, wakes: true},
-		{name: "silent", kind: loop.ErrIdle, park: plan.ParkRateLimit, wakes: true},
+		{name: "silent", kind: loop.ErrIdle, park: plan.ParkUnreachable, wakes: true},
 		{name: "no end", kind: loop.ErrOverlong, park: plan.ParkLimit, says: []string{"another model"}},
 		{name: "too long", kind: loop.ErrTooLong, park: plan.ParkLimit, says: []string{"--compaction full", "larger window"}},
 		{name: "too long for all that can be done", kind: loop.ErrTooLong, full: true, park: plan.ParkLimit, says: []string{"larger window"}},
