@@ -35,7 +35,7 @@ func commands() []command {
 		{"cost", "tokens and cost", false, true, (*model).showCost},
 		{"model", "NAME: the model of the next run", true, false, (*model).setModel},
 		{"way", "auto, full, short or direct: the way of the next run", true, false, (*model).setWay},
-		{"approve-plan", "have the next run ask you about its plan, or not", false, false, (*model).setApprove},
+		{"approve-plan", "on, off: whether the next run asks you about its plan", true, false, (*model).setApprove},
 		{"apply", "bring the change of a run with a tree of its own over", true, true, (*model).apply},
 		{"undo", "take back what the run changed", true, true, (*model).undo},
 		{"fork", "TEXT: go on from the run's end, in a tree of its own", true, true, (*model).fork},
@@ -69,6 +69,12 @@ func helpOf(name string) string {
 		}
 	}
 	return ""
+}
+
+// isCommand reports whether a line is one of the commands, with what stands behind it.
+func isCommand(line string) bool {
+	name, _, _ := strings.Cut(line, " ")
+	return strings.HasPrefix(name, "/") && slices.Contains(commandNames(), name[1:])
 }
 
 // takesText reports whether something may stand behind a command.
@@ -170,23 +176,6 @@ func (m *model) showChecks(v *view, _ string) tea.Cmd {
 	return func() tea.Msg { return read("Checks", b.String(), story.Prose, nil) }
 }
 
-func (m *model) showCost(v *view, _ string) tea.Cmd {
-	s := v.story
-	u := s.Usage
-	text := fmt.Sprintf("- cost: %s\n- requests: %d\n- input: %s tokens, of which %s from a cache\n- output: %s tokens\n",
-		amount.Cost(s.Cost, !s.Unpriced), u.Requests, amount.Tokens(u.Input), amount.Tokens(u.Cached),
-		amount.Tokens(u.Output))
-	if s.Context > 0 {
-		text += fmt.Sprintf("- the newest request: %s tokens", amount.Tokens(s.Context))
-		if w := m.window(s); w > 0 {
-			text += fmt.Sprintf(", %d%% of what %s takes", s.Context*100/w, s.Model)
-		}
-		text += "\n"
-	}
-	text += fmt.Sprintf("\nBy phase, model and purpose: `plan show %s --cost`", v.id)
-	return func() tea.Msg { return read("Cost", text, story.Prose, nil) }
-}
-
 func (m *model) setModel(_ *view, text string) tea.Cmd {
 	m.wish.model = text
 	m.say("The next run uses " + cmp.Or(text, "the model of the settings") + ".")
@@ -204,8 +193,17 @@ func (m *model) setWay(_ *view, text string) tea.Cmd {
 	return nil
 }
 
-func (m *model) setApprove(*view, string) tea.Cmd {
-	m.wish.approvePlan = new(m.wish.approvePlan == nil || !*m.wish.approvePlan)
+func (m *model) setApprove(_ *view, text string) tea.Cmd {
+	ask := m.wish.approvePlan == nil || !*m.wish.approvePlan
+	switch text {
+	case "":
+	case "on", "off":
+		ask = text == "on"
+	default:
+		m.say("Type /approve-plan on, or /approve-plan off.")
+		return nil
+	}
+	m.wish.approvePlan = new(ask)
 	m.say("The next run does not ask about its plan.")
 	if *m.wish.approvePlan {
 		m.say("The next run asks you about its plan.")

@@ -25,8 +25,10 @@ func (m *model) offer() {
 	switch {
 	case strings.HasPrefix(word, "@"):
 		w.offers = composer.Match(strings.Trim(word[1:], `"`), w.files, mostOffers)
+	case word == "/" && first:
+		w.offers = commandNames() // in the order of the help
 	case strings.HasPrefix(word, "/") && first:
-		w.offers = composer.Match(word[1:], commandNames(), mostOffers*3)
+		w.offers = composer.Match(word[1:], commandNames(), mostOffers)
 	}
 }
 
@@ -66,6 +68,30 @@ func (m *model) offerKey(name string) bool {
 	return true
 }
 
+// offerRows are the completions around the one that is picked.
+func (m *model) offerRows() []string {
+	t, w := m.theme, &m.write
+	from := max(0, w.picked-mostOffers+1)
+	to := min(len(w.offers), from+mostOffers)
+	word, _ := w.Word()
+	var rows []string
+	for i, offer := range w.offers[from:to] {
+		line := draw.CutStart(clean(offer), m.width-6)
+		if strings.HasPrefix(word, "/") {
+			line = draw.Pad("/"+offer, 16) + t.Dim.Render(helpOf(offer))
+		}
+		lead := "    "
+		if from+i == w.picked {
+			lead = t.Accent.Render("  ▸ ")
+		}
+		rows = append(rows, draw.Cut(lead+line, m.width))
+	}
+	if to < len(w.offers) {
+		rows = append(rows, t.Dim.Render("    …"))
+	}
+	return rows
+}
+
 // composerRows is where one writes, with a hint where nothing is written.
 func (m *model) composerRows(hint string) ([]string, *tea.Cursor) {
 	t, w := m.theme, &m.write
@@ -73,21 +99,7 @@ func (m *model) composerRows(hint string) ([]string, *tea.Cursor) {
 	text, row, column := w.Layout(m.width - 4)
 	from := max(0, min(row-most+1, len(text)-most))
 	shown := text[from:min(len(text), from+most)]
-	var rows []string
-	for i, offer := range w.offers {
-		if i >= mostOffers {
-			rows = append(rows, t.Dim.Render("    …"))
-			break
-		}
-		line := "    " + draw.CutStart(clean(offer), m.width-6)
-		if word, _ := w.Word(); strings.HasPrefix(word, "/") {
-			line = "    " + draw.Pad("/"+offer, 16) + t.Dim.Render(helpOf(offer))
-		}
-		if i == w.picked {
-			line = t.Accent.Render("  ▸ ") + strings.TrimPrefix(line, "    ")
-		}
-		rows = append(rows, draw.Cut(line, m.width))
-	}
+	rows := m.offerRows()
 	above := len(rows)
 	for i, line := range shown {
 		lead := "  "

@@ -19,6 +19,9 @@ func (m *model) panelKey(v *view, msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.say("")
+	if isCommand(line) {
+		return m.command(line)
+	}
 	switch {
 	case p.ask.trust != nil:
 		word := strings.ToLower(line)

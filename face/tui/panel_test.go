@@ -82,3 +82,57 @@ func TestLeavingAQuestion(t *testing.T) {
 		t.Error("it stays, or the question has gone")
 	}
 }
+
+// TestCommandsWhereSomethingWaits: a command is no answer, and decides nothing.
+func TestCommandsWhereSomethingWaits(t *testing.T) {
+	t.Parallel()
+	m := sat(t, 80, 24, journal(t)[:20]...)
+	a := &ask{
+		waiting: []plan.WaitingCall{{Call: "c1", Question: "Which?"}},
+		reply:   make(chan answer, 1),
+	}
+	m.view.panel = newPanel(a, m.view, m.Now().Add(-time.Minute))
+	_ = m.View() // it is seen
+	press(m, "/", "c", "a", "n", "c", "e", "l", "enter")
+	if !strings.Contains(m.status, "/cancel yes") || len(a.reply) > 0 || m.view.panel == nil {
+		t.Errorf("it says %q, %d answers", m.status, len(a.reply))
+	}
+}
+
+// TestSetApprove: the word behind the command holds, whatever held before.
+func TestSetApprove(t *testing.T) {
+	t.Parallel()
+	m := sat(t, 80, 24)
+	for _, c := range []struct {
+		line string
+		want bool
+	}{{"on", true}, {"on", true}, {"off", false}, {"off", false}, {"", true}, {"perhaps", true}} {
+		m.command("/approve-plan " + c.line)
+		if got := *m.wish.approvePlan; got != c.want {
+			t.Errorf("after %q: %v", c.line, got)
+		}
+	}
+}
+
+// TestCostByPhase: the cost of a run stands there by phase as well.
+func TestCostByPhase(t *testing.T) {
+	t.Parallel()
+	m := sat(t, 80, 24, journal(t)...)
+	page, ok := m.command("/cost")().(readMsg)
+	if !ok || !strings.Contains(page.text, "## explore") || !strings.Contains(page.text, "## review 2") {
+		t.Errorf("it shows %s", page.text)
+	}
+}
+
+// TestOffersFollowThePick: the completion that is picked is seen, also below the first.
+func TestOffersFollowThePick(t *testing.T) {
+	t.Parallel()
+	m := sat(t, 80, 24)
+	press(m, "/")
+	for range commandNames() {
+		if picked := "/" + m.write.offers[m.write.picked]; !strings.Contains(pictureOf(m), "▸ "+picked) {
+			t.Errorf("%s is not seen", picked)
+		}
+		press(m, "down")
+	}
+}

@@ -122,7 +122,7 @@ func indented(lines []string) []string {
 
 func (t *Theme) document(b *story.Block, v View) []string {
 	head := t.line(b, v, t.Accent, "▤")
-	if b.Kind == story.Reported && !v.Open {
+	if b.Known && !v.Open {
 		return []string{head}
 	}
 	bar := paint(t.Dim, "┃ ")

@@ -68,6 +68,7 @@ type Block struct {
 	Form   Form
 	Args   string // of a call, in full
 	Blob   string // of the whole output, where Text was cut
+	Known  bool   // Text was seen before, so it is shown on demand only
 
 	Began time.Time
 	Took  time.Duration

@@ -24,6 +24,7 @@ func (s *Story) Add(e plan.Event) {
 	if e.Turn != nil && e.Parent == "" {
 		s.Turn = *e.Turn + 1
 	}
+	s.Costs.Add(e)
 	if !s.addWork(e) {
 		s.addMoment(e)
 	}
@@ -104,22 +105,9 @@ func (s *Story) addMoment(e plan.Event) {
 	case plan.Route:
 		s.tell(e, Plain, "model", joined(": ", b.Model, b.Why))
 	case plan.Report:
-		if b.Text != "" {
-			s.add(e, Block{
-				Kind:  Reported,
-				Label: "report",
-				Title: "what Explore found",
-				Note:  amount.Count(int64(strings.Count(strings.TrimSpace(b.Text), "\n")+1), "line"),
-				Text:  sanitize.Text(b.Text),
-			})
-		}
+		s.reported(e, b)
 	case plan.PlanMade:
-		s.Plan = &b.PlanDoc
-		title := fmt.Sprintf("version %d", b.Version)
-		if b.By != "" {
-			title += ", by a " + b.By
-		}
-		s.add(e, Block{Kind: Planned, Label: "plan", Title: sanitize.Line(title), Text: sanitize.Text(b.Text)})
+		s.planned(e, b)
 	case plan.WayTaken:
 		s.tell(e, Plain, "way", b.Way+": "+b.Why)
 		if step := s.stepOf(plan.Plan); step != nil && step.Attempt == 0 {

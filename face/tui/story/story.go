@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host/costs"
 	"github.com/plan-engine/plan/internal/sanitize"
 )
 
@@ -35,6 +36,7 @@ type Story struct {
 	Plan     *plan.PlanDoc
 	Failure  *plan.Failure
 	Usage    plan.Usage
+	Costs    costs.Costs // the same by phase, model and purpose
 	Cost     float64
 	Unpriced bool
 	Context  int64  // tokens of the newest request of the phase

@@ -1,9 +1,13 @@
 package story
 
 import (
+	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
 )
@@ -112,5 +116,20 @@ func TestStreamed(t *testing.T) {
 	s.Add(said("", true))
 	if b := s.Blocks; len(b) != 1 || b[0].Mood != Odd || b[0].Note == "" {
 		t.Errorf("%+v", b[0])
+	}
+}
+
+// TestDiffOfAPiece: what a call changes is shown without line numbers of the file, which
+// its arguments do not tell.
+func TestDiffOfAPiece(t *testing.T) {
+	t.Parallel()
+	same := strings.Repeat("same\n", 9)
+	args, err := json.Marshal(map[string]string{"path": "a.go", "old_string": "one\n" + same + "two", "new_string": "1\n" + same + "2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "-one\n+1\n same\n same\n same\n…\n same\n same\n same\n-two\n+2\n"
+	if diff := cmp.Diff(want, diffOf(args)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -2,12 +2,9 @@ package story
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/amount"
@@ -142,48 +139,6 @@ func (s *Story) toolStart(e plan.Event, b plan.ToolStart) {
 	}
 	s.open["call "+e.Conv+" "+b.Call] = block
 	s.running = append(s.running, block)
-}
-
-// diffOf is what a call that changes files does, from its arguments alone: the file as
-// it was then is not known any more.
-func diffOf(args json.RawMessage) string {
-	var a struct {
-		Path    string  `json:"path"`
-		Content *string `json:"content"`
-		Old     string  `json:"old_string"`
-		New     string  `json:"new_string"`
-		Patch   string  `json:"patch"`
-	}
-	if json.Unmarshal(args, &a) != nil {
-		return ""
-	}
-	switch {
-	case a.Patch != "":
-		return a.Patch
-	case a.Content != nil:
-		var b strings.Builder
-		for line := range strings.Lines(*a.Content) {
-			b.WriteString("+" + line)
-		}
-		return b.String()
-	case a.Old == a.New:
-		return ""
-	}
-	old, now := ended(a.Old), ended(a.New)
-	text, err := udiff.ToUnified("a", "b", old, udiff.Lines(old, now), udiff.DefaultContextLines)
-	if err != nil {
-		return ""
-	}
-	_, text, _ = strings.Cut(text, "\n") // --- a
-	_, text, _ = strings.Cut(text, "\n") // +++ b
-	return text
-}
-
-func ended(text string) string {
-	if text == "" || strings.HasSuffix(text, "\n") {
-		return text
-	}
-	return text + "\n"
 }
 
 func (s *Story) toolEnd(e plan.Event, b plan.ToolEnd) {
