@@ -292,7 +292,7 @@ func PadTo(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-cellWidth(text)))
 }
 
-// Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m.
+// Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m, 3d07h.
 func Duration(d time.Duration) string { return amount.Duration(d) }
 
 // Clock writes a duration as a running clock: 0:07, 12:03, 1:02:03.

@@ -256,6 +256,7 @@ func TestNumbersAsPeopleSayThem(t *testing.T) {
 		Duration(59990 * time.Millisecond):      "59.9s",
 		Duration(3*time.Minute + 4*time.Second): "3m04s",
 		Duration(2*time.Hour + 3*time.Minute):   "2h03m",
+		Duration(7869*time.Hour + time.Minute):  "327d21h",
 		Clock(-time.Second):                     "0:00",
 		Clock(59*time.Minute + time.Second):     "59:01",
 		Clock(26*time.Hour + time.Second):       "26:00:01",

@@ -37,7 +37,7 @@ func commands() []command {
 		{"way", "auto, full, short or direct: the way of the next run", true, false, (*model).setWay},
 		{"approve-plan", "on, off: whether the next run asks you about its plan", true, false, (*model).setApprove},
 		{"apply", "bring the change of a run with a tree of its own over", true, true, (*model).apply},
-		{"undo", "take back what the run changed", true, true, (*model).undo},
+		{"undo", "take back what the run changed in your tree", true, true, (*model).undo},
 		{"fork", "TEXT: go on from the run's end, in a tree of its own", true, true, (*model).fork},
 		{"cancel", "end the run", true, true, (*model).cancel},
 		{"resume", "go on with a run that is parked", false, true, (*model).resumeNow},
@@ -232,15 +232,22 @@ func (m *model) apply(v *view, text string) tea.Cmd {
 }
 
 func (m *model) undo(v *view, text string) tea.Cmd {
-	if !m.sure(text, "This takes back all that the run changed", "/undo") {
+	what, how := undoOf(v.story)
+	if !m.sure(text, what, "/undo") {
 		return nil
 	}
-	return m.move(v, func(run *engine.Run) (host.ApplyResult, error) {
-		return m.Host.Restore(m.ctx, run, host.Restore{To: engine.LabelStart})
-	})
+	return m.move(v, func(run *engine.Run) (host.ApplyResult, error) { return m.Host.Restore(m.ctx, run, how) })
 }
 
-// move changes a work tree for a run, and says what came of it.
+// undoOf is how what a run changed in the person's tree is taken back: in place all of
+// it, else what was applied last.
+func undoOf(s *story.Story) (what string, how host.Restore) {
+	if s.Tree != "" {
+		return "This takes back what was applied to " + clean(s.Repo), host.Restore{Undo: true}
+	}
+	return "This takes back all that the run changed", host.Restore{To: engine.LabelStart}
+}
+
 func (m *model) move(v *view, do func(*engine.Run) (host.ApplyResult, error)) tea.Cmd {
 	if v.isLive() {
 		m.say("The run goes on: park it first, with ctrl+c.")
@@ -252,7 +259,11 @@ func (m *model) move(v *view, do func(*engine.Run) (host.ApplyResult, error)) te
 			return doneMsg{err: err}
 		}
 		moved, err := do(run)
-		return doneMsg{err: err, said: fmt.Sprintf("%s: %s.", moved.Result, amount.Count(int64(len(moved.Files)), "file"))}
+		said := fmt.Sprintf("%s: %s in %s.", moved.Result, amount.Count(int64(len(moved.Files)), "file"), clean(moved.Repo))
+		if len(moved.Files) == 0 {
+			said = "There was nothing to do in " + clean(moved.Repo) + "."
+		}
+		return doneMsg{err: err, said: said}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/face/tui/story"
 	"github.com/plan-engine/plan/host"
 )
 
@@ -134,5 +136,16 @@ func TestOffersFollowThePick(t *testing.T) {
 			t.Errorf("%s is not seen", picked)
 		}
 		press(m, "down")
+	}
+}
+
+// TestUndoOf: /undo changes the person's tree, not one that the run had for itself.
+func TestUndoOf(t *testing.T) {
+	t.Parallel()
+	if _, how := undoOf(&story.Story{Tree: "/worktrees/01", Repo: "/src/a"}); !how.Undo || how.To != "" {
+		t.Errorf("with a tree of its own: %+v", how)
+	}
+	if _, how := undoOf(&story.Story{Repo: "/src/a"}); how.Undo || how.To != engine.LabelStart {
+		t.Errorf("in place: %+v", how)
 	}
 }

@@ -96,8 +96,9 @@ func ExactBytes(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m.
+// Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m, 3d07h.
 func Duration(d time.Duration) string {
+	const day = 24 * time.Hour
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%dms", max(d, 0).Milliseconds())
@@ -106,7 +107,10 @@ func Duration(d time.Duration) string {
 	case d < time.Hour:
 		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
 	}
-	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	if d < 2*day {
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
 // Clock writes a duration as a running clock: 0:07, 12:03, 1:02:03.
