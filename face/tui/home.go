@@ -85,7 +85,7 @@ func (m *model) loadFiles() tea.Cmd {
 }
 
 func (m *model) listed(msg listMsg) tea.Cmd {
-	if msg.err != nil && !m.home.loaded {
+	if msg.err != nil && !m.home.loaded && m.screen == atHome { // what is watched needs no repository
 		m.fail(msg.err)
 	}
 	if !m.home.loaded { // what was asked for before can be asked for again

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -150,6 +151,48 @@ func ExampleBatches_Decide() {
 	// Output:
 	// one approval map[parked:1 queued:1] 4
 	// map[done:2] 0 <nil>
+}
+
+// TestAJobWhoseRunWentOn: what a person answered in the run itself is seen in the batch,
+// which takes it over when it is resumed.
+func TestAJobWhoseRunWentOn(t *testing.T) {
+	t.Parallel()
+	world := newWorld()
+	defer world.close()
+	b := batches.New(world.host)
+	id, err := b.Add(t.Context(), batches.NewBatch{
+		Jobs: []batch.Job{
+			world.job("one", "Make greet.sh say hello"),
+			world.job("two", "Make greet.sh say hello, please"),
+		},
+		Settings: batches.Settings{PlanJob: "one"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Drive(t.Context(), id, host.Options{}, batches.View{}); err != nil {
+		t.Fatal(err)
+	}
+	first := func() batches.Job {
+		t.Helper()
+		out, err := b.Show(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Jobs[0]
+	}
+	if j := first(); j.Parked != plan.ParkApproval || strings.Contains(j.Why, "gone on") {
+		t.Errorf("at first: %+v", j.Result)
+	}
+	if _, err := b.Decide(t.Context(), id, host.Decision{Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := world.host.Resume(t.Context(), first().Run, host.Options{}, host.Face{}); err != nil {
+		t.Fatal(err)
+	}
+	if j := first(); j.State != batch.JobParked || j.Parked != "" || !strings.Contains(j.Why, "is approved") {
+		t.Errorf("its run has ended, and it says %+v", j.Result)
+	}
 }
 
 func TestExitCodeSaysWhetherAllWasApproved(t *testing.T) {

@@ -102,7 +102,25 @@ func (b *Batches) Show(ctx context.Context, prefix string) (Standing, error) {
 	if err != nil {
 		return Standing{}, err
 	}
-	return standingOf(db, found, jobs), nil
+	out := standingOf(db, found, jobs)
+	noteGoneOn(ctx, db, out.Jobs)
+	return out, nil
+}
+
+// noteGoneOn says of jobs that are parked when something else than the batch has gone on
+// with their run, such as a person who opened and answered it. The batch learns what came
+// of it when it is resumed.
+func noteGoneOn(ctx context.Context, db *memory.DB, jobs []Job) {
+	for i := range jobs {
+		j := &jobs[i]
+		if j.State != batch.JobParked || j.Run == "" {
+			continue
+		}
+		if run, err := db.Run(ctx, j.Run); err == nil && j.Parked != "" && run.Parked == "" {
+			j.Parked = ""
+			j.Why = fmt.Sprintf("its run was gone on with, and is %s: `plan batch resume` takes it over", run.State)
+		}
+	}
 }
 
 // standingOf describes a batch.
