@@ -245,7 +245,7 @@ func (s *scheduler) runRecovered(ctx context.Context, try Try) (res Result) {
 		res = Result{
 			State:  JobParked,
 			Parked: plan.ParkInterrupted,
-			Why:    "stopped before its run began",
+			Why:    "stopped before its run was driven",
 		}
 	default:
 		res = Result{State: JobFailed, Why: err.Error()}

@@ -134,7 +134,7 @@ func (w *Worker) tryClaim(ctx context.Context, fresh bool) (batch.Claimed, bool,
 	}
 	for _, consumer := range w.lanes.open {
 		for {
-			msg, err := next(consumer)
+			msg, err := next(consumer, w.drain && fresh)
 			if err != nil {
 				return batch.Claimed{}, false, err
 			}
@@ -150,9 +150,17 @@ func (w *Worker) tryClaim(ctx context.Context, fresh bool) (batch.Claimed, bool,
 	return batch.Claimed{}, false, nil
 }
 
-// next is the next message, or nil where there is none right now.
-func next(consumer jetstream.Consumer) (jetstream.Msg, error) {
-	got, err := consumer.FetchNoWait(1)
+// next is the next message, or nil where there is none right now. Sure is of a worker that
+// ends where there is none: a queue has stored a message a moment before it counts it, and
+// says at once that there is none, but looks through what it has for one who waits.
+func next(consumer jetstream.Consumer, sure bool) (jetstream.Msg, error) {
+	fetch := consumer.FetchNoWait
+	if sure {
+		fetch = func(n int) (jetstream.MessageBatch, error) {
+			return consumer.Fetch(n, jetstream.FetchMaxWait(defaultPoll/4))
+		}
+	}
+	got, err := fetch(1)
 	if err != nil {
 		return nil, fmt.Errorf("take a job: %w", err)
 	}

@@ -1,6 +1,7 @@
 package nats_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/plan-engine/plan/batch"
@@ -47,5 +48,19 @@ func TestJobsGoToWorkersThatHaveTheirProviders(t *testing.T) {
 	}
 	if c := claim(t, worker(t, s, "w", true, "c")); c.ID != "B/j1" {
 		t.Errorf("a worker that has what few have was given %s", c.ID)
+	}
+}
+
+// A worker that ends once nothing is left does not overlook what was queued just before:
+// a queue has stored a job a moment before it counts it.
+func TestWhatWasJustQueuedIsLeft(t *testing.T) {
+	t.Parallel()
+	s := open(t, serve(t, t.TempDir(), 0).URL())
+	w := worker(t, s, "w", true)
+	for i := range 40 {
+		add(t, s, fmt.Sprint("A", i), 1, nil)
+		if err := record(t, w, claim(t, w), batch.JobDone, batch.Result{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

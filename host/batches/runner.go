@@ -72,7 +72,7 @@ func (r *runner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
 	if t.gone(err) {
 		return stoppedByQueue(err), nil
 	}
-	return r.result(context.WithoutCancel(ctx), try, why.text, err)
+	return r.result(ctx, try, why.text, err)
 }
 
 // stoppedByQueue is what came of a job that goes on once the queue, or another worker,
@@ -181,12 +181,13 @@ func unkept(err error) bool {
 }
 
 // readResult reads what came of a try from the run's own journal. Cause is what
-// has kept the run from being driven, if something did.
+// has kept the run from being driven, if something did. Where that was the end of ctx,
+// it is no result: the run stands as it did, and can go on.
 func (r *runner) readResult(ctx context.Context, try batch.Try, why string, cause error) (batch.Result, error) {
 	if advice := hint.Of(cause); advice != "" {
 		cause = fmt.Errorf("%w. %s", cause, advice)
 	}
-	info, err := r.db.Run(ctx, try.Run)
+	info, err := r.db.Run(context.WithoutCancel(ctx), try.Run)
 	switch {
 	case errors.Is(err, memory.ErrNoRun) && cause == nil:
 		return batch.Result{}, errors.New("the run did not begin")
@@ -209,6 +210,8 @@ func (r *runner) readResult(ctx context.Context, try batch.Try, why string, caus
 		res.Why = ""
 	case info.Parked != "":
 		res.State = batch.JobParked
+	case cause != nil && ctx.Err() != nil:
+		return batch.Result{}, cause
 	case cause != nil:
 		res.Why = host.FirstLine(cause.Error())
 	}
