@@ -138,21 +138,36 @@ func (m *model) homePage() ([]string, *tea.Cursor) {
 	return m.footed(rows, "enter start · ↑↓ choose a run · @ file · / commands · ? keys · ctrl+c leave"), cursor
 }
 
-// footed puts the last row at the bottom: what was done last, else which keys there are.
+// footed puts the last rows at the bottom: what was done last, else which keys there are.
 func (m *model) footed(rows []string, keys string) []string {
-	for len(rows) < m.height-1 {
+	foot := m.statusRows()
+	if len(foot) == 0 {
+		foot = []string{m.theme.Dim.Render(draw.Cut(keys, m.width))}
+	}
+	for len(rows) < m.height-len(foot) {
 		rows = append(rows, "")
 	}
-	rows = rows[:m.height-1]
-	foot := m.theme.Dim.Render(draw.Cut(keys, m.width))
-	if m.status != "" {
-		style := m.theme.Odd
-		if m.isBad {
-			style = m.theme.Bad
-		}
-		foot = style.Render(draw.Cut(m.status, m.width))
+	return append(rows[:m.height-len(foot)], foot...)
+}
+
+// statusRows are the word about what was done last. One about something that failed is
+// whole, as it says what to do.
+func (m *model) statusRows() []string {
+	const most = 4
+	switch {
+	case m.status == "":
+		return nil
+	case !m.isBad:
+		return []string{m.theme.Odd.Render(draw.Cut(m.status, m.width))}
 	}
-	return append(rows, foot)
+	rows := m.theme.Wrapped(m.status, m.width-1, story.Output)
+	if len(rows) > most {
+		rows = append(rows[:most-1], draw.Cut(rows[most-1]+"…", m.width))
+	}
+	for i, row := range rows {
+		rows[i] = m.theme.Bad.Render(row)
+	}
+	return rows
 }
 
 // wishes says what the next run is started with besides the settings.

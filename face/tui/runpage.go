@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,16 +130,16 @@ func (m *model) shortSteps(steps []story.Step) []string {
 // runBottom is what stands under the story, where there is room for so many rows. What is
 // decided about may take all of them.
 func (m *model) runBottom(v *view, now time.Time, room int) ([]string, *tea.Cursor) {
-	rule := m.rule(v, now)
+	rule, totals := m.rule(v, now), m.totals(v, now)
 	if v.panel != nil && m.focus == onText {
 		if m.narrow {
 			room = 0
 		}
-		rows, cursor := v.panel.rows(m.theme, m.width, room-2, now)
+		rows, cursor := v.panel.rows(m.theme, m.width, room-1-len(totals), now)
 		if cursor != nil {
 			cursor.Y++
 		}
-		return append(append([]string{rule}, rows...), m.totals(v, now)), cursor
+		return slices.Concat([]string{rule}, rows, totals), cursor
 	}
 	rows := []string{rule}
 	if line := m.activity(v, now); line != "" {
@@ -160,7 +161,7 @@ func (m *model) runBottom(v *view, now time.Time, room int) ([]string, *tea.Curs
 	if cursor != nil {
 		cursor.Y += len(rows)
 	}
-	return append(append(rows, text...), m.totals(v, now)), cursor
+	return slices.Concat(rows, text, totals), cursor
 }
 
 // rule is the line under the story. It says where more of it stands below.
@@ -227,11 +228,11 @@ func (m *model) activity(v *view, now time.Time) string {
 	return lead + draw.Cut(words, room) + "  " + t.Dim.Render(clock)
 }
 
-// totals is the last row: what the run has used, and how to see the keys.
-func (m *model) totals(v *view, now time.Time) string {
+// totals are the last rows: what the run has used, and how to see the keys.
+func (m *model) totals(v *view, now time.Time) []string {
 	const saidFor = 8 * time.Second // then what the run uses is of more interest
-	if m.status != "" && (m.isBad || now.Sub(m.saidAt) < saidFor) {
-		return m.footed(nil, "")[m.height-1]
+	if rows := m.statusRows(); len(rows) > 0 && (m.isBad || now.Sub(m.saidAt) < saidFor) {
+		return rows
 	}
 	s, t := v.story, m.theme
 	var parts []string
@@ -269,7 +270,7 @@ func (m *model) totals(v *view, now time.Time) string {
 	case draw.Width(left)+draw.Width(keys) >= m.width:
 		keys = "? keys"
 	}
-	return draw.Row(t.Dim.Render(left), t.Dim.Render(keys), m.width)
+	return []string{draw.Row(t.Dim.Render(left), t.Dim.Render(keys), m.width)}
 }
 
 // window is how much the model of a run takes at once, 0 where it is not known.

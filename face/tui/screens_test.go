@@ -3,6 +3,7 @@ package tui
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -225,3 +226,19 @@ func TestScreens(t *testing.T) {
 
 // arm lets what is typed count.
 func (m *model) arm() { m.view.panel.seen = true }
+
+// TestFailuresAreSaidWhole: what failed, and what to do about it, is not cut off.
+func TestFailuresAreSaidWhole(t *testing.T) {
+	t.Parallel()
+	text := "there is no model to talk to: " + strings.Repeat("set this, or that, or ", 5) + "run plan models last"
+	for name, m := range map[string]*model{
+		"home": sat(t, 80, 24),
+		"run":  sat(t, 80, 24, journal(t)[:20]...),
+	} {
+		m.fail(errors.New(text))
+		picture := pictureOf(m)
+		if !strings.Contains(strings.Join(strings.Fields(picture), " "), text) || strings.Count(picture, "\n") > 25 {
+			t.Errorf("%s:\n%s", name, picture)
+		}
+	}
+}
