@@ -16,7 +16,7 @@ BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
 KILLS := KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills
-SAMPLED := ^Test($(KILLS)|FalseDones|Findings|ClaudeCost|Scripts|ScriptsWithTheRaceDetector|Escapes|DyingAnywhere|OldHome|NoFlippedByteGetsOut|PlanningGoesOnAnywhere|AWindowIsLearntFromARefusal|CompactionMakesRoom|ACrowd|KilledMoves|PowerCut|PowerCutOfWorks|NothingIsLeftOfTheKilled|AnswersAreBounded|QueueThroughTrouble|ARunOutlivesItsMachine)$$
+SAMPLED := ^Test($(KILLS)|FalseDones|Findings|ClaudeCost|Scripts|ScriptsWithTheRaceDetector|Escapes|DyingAnywhere|OldHome|NoFlippedByteGetsOut|PlanningGoesOnAnywhere|AWindowIsLearntFromARefusal|CompactionMakesRoom|ACrowd|KilledMoves|PowerCut|PowerCutOfWorks|NothingIsLeftOfTheKilled|AnswersAreBounded|QueueThroughTrouble|ARunOutlivesItsMachine|ExamplesOfExtending)$$
 JOBS ?= 1000
 # The last commit before texts were handed from phase to phase.
 TOKENS_BEFORE ?= 39e4451
@@ -60,7 +60,7 @@ $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
 soak: ## play whole what make test samples, by the kind; then kill runs for SOAK (10m)
-	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./loop ./memory ./model/provider ./sandbox
+	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./internal/arch ./loop ./memory ./model/provider ./sandbox
 	$(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 ./sandbox
 	$(GO) test -tags $(TAGS),browser -count=1 -run '^TestInABrowser' ./face/web
 	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan

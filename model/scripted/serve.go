@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 )
@@ -22,11 +23,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		wire.refuse(http.StatusUnauthorized, wire.wrongKey, "invalid_api_key").play(w, r)
 		return
 	}
-	route := r.Method + " " + r.URL.Path
 	switch {
-	case route == "POST "+wire.path && s.scenario.Server.speaks(wire.wire):
+	case r.Method == http.MethodPost && r.URL.Path == wire.path && s.scenario.Server.speaks(wire.wire):
 		s.complete(wire, r, body).play(w, r)
-	case route == "GET /v1/models":
+	case r.Method == http.MethodGet && path.Base(r.URL.Path) == "models": // below a wire's own path, too
 		document(http.StatusOK, wire.models(&s.scenario.Server)).play(w, r)
 	default:
 		wire.refuse(http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path, "").play(w, r)
