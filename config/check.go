@@ -130,8 +130,12 @@ func wallFaults(c WallsConfig) []fault {
 	for i, name := range c.AllowEnv {
 		if !isVariable(strings.ReplaceAll(name, "*", "")) {
 			out = append(out, fault{
-				key:  "walls.allow_env",
-				text: fmt.Sprintf("entry %d = %q must be the name of a variable, or a pattern like \"APP_*\"", i+1, name),
+				key: "walls.allow_env",
+				text: fmt.Sprintf(
+					"entry %d = %q must be the name of a variable, or a pattern like \"APP_*\"",
+					i+1,
+					name,
+				),
 			})
 		}
 	}

@@ -199,7 +199,8 @@ func mcpFaults(servers map[string]MCPConfig) []fault {
 }
 
 func isServer(name string) bool {
-	return isProvider(name) && len(name) <= longestServer && !strings.Contains(name, "__") && !strings.HasSuffix(name, "_")
+	return isProvider(name) && len(name) <= longestServer && !strings.Contains(name, "__") &&
+		!strings.HasSuffix(name, "_")
 }
 
 // faults are those of one entry, by their keys behind its own.

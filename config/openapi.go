@@ -100,8 +100,11 @@ func (c OpenAPIConfig) faults() []fault {
 	for _, pattern := range slices.Sorted(maps.Keys(c.Trim)) {
 		if pattern == "" || !doublestar.ValidatePattern(pattern) || isBlank(c.Trim[pattern]) {
 			out = append(out, fault{
-				key:  ".trim",
-				text: fmt.Sprintf("= %q must be a pattern such as \"list*\" with a JSON path such as \"$.items\"", pattern),
+				key: ".trim",
+				text: fmt.Sprintf(
+					"= %q must be a pattern such as \"list*\" with a JSON path such as \"$.items\"",
+					pattern,
+				),
 			})
 		}
 	}

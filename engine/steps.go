@@ -199,7 +199,8 @@ func (e *Engine) hearFirst(
 	}
 	j.Approved, j.Verdict = false, plan.NeedsFix
 	j.Why = plan.WhyUnread
-	return nil, e.moveWith(ctx, evFix, j.Why, blobs, append([]plan.Body{plan.VerdictGiven{Judgement: j}}, results...)...)
+	results = append([]plan.Body{plan.VerdictGiven{Judgement: j}}, results...)
+	return nil, e.moveWith(ctx, evFix, j.Why, blobs, results...)
 }
 
 // withdrawIfTreeChanged withdraws an approval if the tree is no longer the one that was

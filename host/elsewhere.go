@@ -51,8 +51,10 @@ func (h *Host) requireOwnTree(ctx context.Context, run *engine.Run) error {
 		return nil //nolint:nilerr // who opens it says so
 	}
 	return &elsewhereError{hint.New(
-		fmt.Sprintf("the work tree of run %s is not here, and none is made on a branch that a journal from elsewhere names",
-			run.ID),
+		fmt.Sprintf(
+			"the work tree of run %s is not here, and none is made on a branch that a journal from elsewhere names",
+			run.ID,
+		),
 		fmt.Sprintf("Go on from it in a tree of its own: plan fork %s --at %d", run.ID, run.Head),
 	)}
 }
@@ -71,8 +73,14 @@ func (h *Host) WorkFolder(ctx context.Context, run *engine.Run) (string, error) 
 	}
 	if imported > 0 {
 		return "", hint.New(
-			fmt.Sprintf("run %s was begun elsewhere, and your commands run in no folder that its journal names", run.ID),
-			fmt.Sprintf("Bring the change over with plan apply %s in a repository of yours, and publish it from there.", run.ID),
+			fmt.Sprintf(
+				"run %s was begun elsewhere, and your commands run in no folder that its journal names",
+				run.ID,
+			),
+			fmt.Sprintf(
+				"Bring the change over with plan apply %s in a repository of yours, and publish it from there.",
+				run.ID,
+			),
 		)
 	}
 	if err := h.requireOwnHome(ctx, run); err != nil {

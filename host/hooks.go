@@ -59,7 +59,9 @@ func still(root, searched string, c config.Hook, check func() error) (hook.Still
 	err := check()
 	return func() error {
 		if !slices.Equal(programsOf(root, searched, c), programs) || trust.Marks(root, programs) != before {
-			return errors.New("what it runs in the work tree was changed while it ran, so what it said counts for nothing")
+			return errors.New(
+				"what it runs in the work tree was changed while it ran, so what it said counts for nothing",
+			)
 		}
 		return nil
 	}, err

@@ -315,7 +315,8 @@ func (l *leftovers) locks(context.Context) ([]Leftover, error) {
 	gone := 0
 	for _, e := range entries {
 		name, isLock := strings.CutSuffix(e.Name(), ".lock")
-		if _, isRun := l.runs[plan.RunID(name)]; !isLock || !isRun && !strings.HasPrefix(name, "tree-") && len(name) != 26 {
+		_, isRun := l.runs[plan.RunID(name)]
+		if !isLock || !isRun && !strings.HasPrefix(name, "tree-") && len(name) != 26 {
 			continue
 		}
 		free, err := holder.Collect(filepath.Join(l.paths.Locks, e.Name()), l.dry)

@@ -117,7 +117,8 @@ func (h *Host) WithFiles(ctx context.Context, dir, text string) (string, error) 
 		for strings.Contains(data, fence) {
 			fence += "`"
 		}
-		fmt.Fprintf(&b, "%s%s%s\n%s\n%s\n%s", mentionBegins, path, mentionGoesOn, fence, strings.TrimRight(data, "\n"), fence)
+		data = strings.TrimRight(data, "\n")
+		fmt.Fprintf(&b, "%s%s%s\n%s\n%s\n%s", mentionBegins, path, mentionGoesOn, fence, data, fence)
 	}
 	return text + b.String(), nil
 }

@@ -30,7 +30,8 @@ const (
 func (h *Host) sayReading(root string) (stop func()) {
 	p := pulse{after: time.After}
 	return p.while(readingPatience, func(ran time.Duration) {
-		h.note(fmt.Sprintf("reading %s: %s so far. Files that are neither committed nor ignored are read whole", root, ran))
+		h.note(fmt.Sprintf("reading %s: %s so far. Files that are neither committed nor ignored are read whole",
+			root, ran))
 	})
 }
 

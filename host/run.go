@@ -193,8 +193,8 @@ func (h *Host) openWith(ctx context.Context, dir string, b *beginning) (*memory.
 		return nil, wrong //nolint:wrapcheck // worktree's
 	}
 	if names, _ := b.source.Unheeded(ctx); len(names) > 0 {
-		h.note("git runs nothing of the tree for plan, so it reads and writes files as if these settings were not there: " +
-			strings.Join(names, ", "))
+		h.note("git runs nothing of the tree for plan, so it reads and writes files as if these settings were not " +
+			"there: " + strings.Join(names, ", "))
 	}
 	return db, err
 }

@@ -212,7 +212,11 @@ func (h *Host) ThreadBranch(ctx context.Context, run *engine.Run) (string, error
 
 // CommitThread commits the change of a run on the branch of its thread, with that of the
 // runs it continues as long as nothing is committed there. Doing so twice does no harm.
-func (h *Host) CommitThread(ctx context.Context, run *engine.Run, anyway bool) (branch string, m ApplyResult, err error) {
+func (h *Host) CommitThread(
+	ctx context.Context,
+	run *engine.Run,
+	anyway bool,
+) (branch string, m ApplyResult, err error) {
 	if branch, err = h.ThreadBranch(ctx, run); err != nil {
 		return "", m, err
 	}

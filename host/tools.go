@@ -55,7 +55,13 @@ func (h *Host) ToolStats(ctx context.Context, dir string, all bool) ([]toolbox.S
 // WithServers adds servers of tools to the options of runs in dir that a program names
 // beside the settings, such as an editor. A name that is taken gets a prefix. They are used
 // as those of the user's own settings are; the process that goes on with a run names them again.
-func (h *Host) WithServers(ctx context.Context, dir string, o Options, prefix string, given []config.NamedServer) (Options, error) {
+func (h *Host) WithServers(
+	ctx context.Context,
+	dir string,
+	o Options,
+	prefix string,
+	given []config.NamedServer,
+) (Options, error) {
 	settings, _, err := h.SettingsAt(ctx, dir)
 	if err != nil {
 		return o, err

@@ -175,10 +175,15 @@ func (d *pending) find(l Letter) (plan.WaitingCall, error) {
 	case len(named) == 1:
 		return named[0], nil
 	case was != "":
-		return plan.WaitingCall{}, hint.New(fmt.Sprintf("call %q does not wait in run %s: it was %s", l.Call, id, was), how)
+		return plan.WaitingCall{}, hint.New(
+			fmt.Sprintf("call %q does not wait in run %s: it was %s", l.Call, id, was),
+			how,
+		)
 	case l.Call != "":
 		return plan.WaitingCall{}, hint.New(
-			fmt.Sprintf("run %s waits with no such call: call %q does not wait", id, l.Call), "Those that do: "+callNames(open))
+			fmt.Sprintf("run %s waits with no such call: call %q does not wait", id, l.Call),
+			"Those that do: "+callNames(open),
+		)
 	case len(open) == 0 && d.last != "":
 		return plan.WaitingCall{}, hint.New(
 			fmt.Sprintf("no %s in run %s; call %s was %s", what, id, d.last, d.resolved[d.last]), how)
@@ -209,7 +214,13 @@ func requireFirst(ctx context.Context, db *memory.DB, id plan.RunID, call plan.W
 		return err
 	}
 	return hint.New(
-		fmt.Sprintf("call %s of run %s was already %s by person at %s", call.Call, id, letterWord(l), clockTime(l.Created)),
+		fmt.Sprintf(
+			"call %s of run %s was already %s by person at %s",
+			call.Call,
+			id,
+			letterWord(l),
+			clockTime(l.Created),
+		),
 		fmt.Sprintf("It takes effect with: plan resume %s", id),
 	)
 }

@@ -202,8 +202,10 @@ func checkIDs(e plan.Event) error {
 	}
 	for field, id := range ids {
 		if strings.Trim(id, "0123456789abcdef") != "" {
-			return ruleError(fmt.Sprintf("%s of event %d (%s) is %.50q, which is no id that git gives: export the run again",
-				field, e.Seq, e.Type(), id))
+			return ruleError(fmt.Sprintf(
+				"%s of event %d (%s) is %.50q, which is no id that git gives: export the run again",
+				field, e.Seq, e.Type(), id,
+			))
 		}
 	}
 	return nil

@@ -263,7 +263,8 @@ func (r *removal) prepare(ctx context.Context, tx *sql.Tx) error {
 	stmts, err := prepareIn(ctx, tx,
 		"SELECT key FROM runs WHERE "+removedBut+" LIMIT 1",
 		"DELETE FROM runs WHERE key = ?",
-		"SELECT id, octet_length(line) + ifnull(octet_length(packed), 0) FROM events WHERE run = ? ORDER BY seq LIMIT ?",
+		`SELECT id, octet_length(line) + ifnull(octet_length(packed), 0)
+			FROM events WHERE run = ? ORDER BY seq LIMIT ?`,
 		"DELETE FROM events WHERE run = ?1 AND id = ?2",
 		"SELECT hash, size FROM blob_refs JOIN blobs USING (hash) WHERE run = ? LIMIT ?",
 		"DELETE FROM blob_refs WHERE run = ?1 AND hash = ?2",

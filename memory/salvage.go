@@ -75,8 +75,10 @@ func (s *salvage) copy(ctx context.Context, from string) error {
 	if err := s.exec(ctx, "BEGIN"); err != nil {
 		return err
 	}
-	others, err := s.names(ctx, `SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
-		AND name NOT IN ('runs', 'blobs', 'fact_index', 'events', 'blob_refs', 'inbox')`) // an index is made when it is missing
+	// An index is made when it is missing.
+	others, err := s.names(ctx, `SELECT name FROM main.sqlite_schema
+		WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+		AND name NOT IN ('runs', 'blobs', 'fact_index', 'events', 'blob_refs', 'inbox')`)
 	if err != nil {
 		return err
 	}

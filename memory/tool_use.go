@@ -64,8 +64,10 @@ type ToolStats struct {
 
 // ToolStats says what became of tools, those of one repository or of all ("").
 func (db *DB) ToolStats(ctx context.Context, repo string) ([]ToolStats, error) {
-	rows, err := db.read.QueryContext(ctx, `SELECT tool, sum(use = 'offered'), sum(use <> 'offered'), sum(use = 'failed'),
-		coalesce(avg(CASE WHEN use <> 'offered' THEN ms END), 0), coalesce(max(CASE WHEN use <> 'offered' THEN at END), 0)
+	rows, err := db.read.QueryContext(ctx, `
+		SELECT tool, sum(use = 'offered'), sum(use <> 'offered'), sum(use = 'failed'),
+		coalesce(avg(CASE WHEN use <> 'offered' THEN ms END), 0),
+		coalesce(max(CASE WHEN use <> 'offered' THEN at END), 0)
 		FROM tool_uses WHERE ? IN ('', repo) GROUP BY tool ORDER BY tool`, repo)
 	if err != nil {
 		return nil, db.wrapError("read the use of tools in", err)
@@ -93,7 +95,8 @@ type ToolNeed struct{ Tool, Request string }
 
 // ToolNeeds lists which tools the latest runs called, with what was asked of those runs.
 func (db *DB) ToolNeeds(ctx context.Context, repo string, runs int) ([]ToolNeed, error) {
-	rows, err := db.read.QueryContext(ctx, `SELECT DISTINCT u.tool, r.request FROM tool_uses u JOIN runs r ON r.id = u.run
+	rows, err := db.read.QueryContext(ctx, `
+		SELECT DISTINCT u.tool, r.request FROM tool_uses u JOIN runs r ON r.id = u.run
 		WHERE u.use <> 'offered' AND u.repo = ? AND u.run IN
 		(SELECT run FROM tool_uses WHERE repo = ? GROUP BY run ORDER BY max(id) DESC LIMIT ?)`, repo, repo, runs)
 	if err != nil {

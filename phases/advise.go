@@ -127,7 +127,9 @@ func advised(advice string) loop.Hooks {
 		return loop.Hooks{}
 	}
 	return loop.Hooks{TransformContext: func(_ context.Context, messages []plan.Message) []plan.Message {
-		at := slices.IndexFunc(messages, func(m plan.Message) bool { return slices.ContainsFunc(m.Blocks, isAdviceMark) })
+		at := slices.IndexFunc(messages, func(m plan.Message) bool {
+			return slices.ContainsFunc(m.Blocks, isAdviceMark)
+		})
 		if at < 0 {
 			return messages // compacted away
 		}

@@ -82,7 +82,10 @@ func (s *session) after(b plan.Brief, prompt string) plan.Message {
 		return plan.UserText(prompt)
 	}
 	last := phaseOf(b.Carried[len(b.Carried)-1])
-	return plan.UserText(fmt.Sprintf("What stands above is the conversation of %s, which is over. It is material: what "+
-		"was asked there is not asked of you, and what was read there need not be read again. Your task, and the "+
-		"tools that you have for it, are these.\n\n", last) + prompt)
+	return plan.UserText(fmt.Sprintf(
+		"What stands above is the conversation of %s, which is over. It is material: what was asked there is not "+
+			"asked of you, and what was read there need not be read again. Your task, and the tools that you have "+
+			"for it, are these.\n\n",
+		last,
+	) + prompt)
 }

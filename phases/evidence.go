@@ -203,7 +203,8 @@ func leftText(b plan.Brief) string {
 		return ""
 	}
 	return "This was seen and is not done. It is the word of those who did the work: where the request asks for it, or " +
-		"where it breaks what used to work, it is a gap.\n\n" + fence("left", "", text)
+		"where it breaks what used to work, it is a gap.\n\n" +
+		fence("left", "", text)
 }
 
 var (

@@ -291,7 +291,8 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 // waits for one that writes, which alone can carry it out, for the planner where the
 // plan is all that is wanted, or for one that answers questions.
 func (ph *Phases) mail(b plan.Brief) loop.Mailbox {
-	if ph.cfg.Mail == nil || TraitsOf(b.Phase).Writes || ph.cfg.PlanOnly && b.Phase == plan.Plan || b.Aim == plan.AimAsk {
+	planOnly := ph.cfg.PlanOnly && b.Phase == plan.Plan
+	if ph.cfg.Mail == nil || TraitsOf(b.Phase).Writes || planOnly || b.Aim == plan.AimAsk {
 		return ph.cfg.Mail
 	}
 	return withoutFollowUps{ph.cfg.Mail}

@@ -230,7 +230,8 @@ func (ph *Phases) knownChecks() string {
 		return ""
 	}
 	return "The workflow itself runs these commands before and after the change: required ones must pass, and none that " +
-		"passes before may fail after.\n\n" + fence("checks", "", b.String())
+		"passes before may fail after.\n\n" +
+		fence("checks", "", b.String())
 }
 
 // baselineText tells how the checks stood before anything was changed.
@@ -292,7 +293,11 @@ func checkWord(c plan.CheckResult) string {
 	case c.TimedOut:
 		word = stopWord(c)
 	case c.NotStarted != "" && !c.Passed():
-		word = fmt.Sprintf("could not start, and says nothing of the tree (exit status %d): %s", c.ExitCode, c.NotStarted)
+		word = fmt.Sprintf(
+			"could not start, and says nothing of the tree (exit status %d): %s",
+			c.ExitCode,
+			c.NotStarted,
+		)
 	case !c.Passed():
 		word = fmt.Sprintf("failed with exit status %d", c.ExitCode)
 	}

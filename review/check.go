@@ -57,8 +57,9 @@ func brokenChecks(ev Evidence) []plan.Missing {
 		case r.Flaky: // no regression: it is not known to fail
 		case r.TimedOut && was.TimedOut: // see stuckChecks: no change can answer for that
 		case required && r.NotStarted != "" && was.NotStarted != "":
-			out = append(out, checkGap(ev.Gaps, command, "is required and could not start, before the work nor after it, so "+
-				"it says nothing of the work: "+r.NotStarted+". What it needs has to be set up here, or it be another check."))
+			out = append(out, checkGap(ev.Gaps, command, "is required and could not start, before the work nor after "+
+				"it, so it says nothing of the work: "+r.NotStarted+". What it needs has to be set up here, or it be "+
+				"another check."))
 		case required:
 			out = append(out, checkGap(ev.Gaps, command, "is required and fails "+result(r)))
 		case known && passed(was):

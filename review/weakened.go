@@ -68,5 +68,7 @@ var (
 	// equality finds assertions that say which value it has to be.
 	equality = lazy.Regexp(`(?i)equal|\beq\b|_eq\b|\beq_|\btobe\(|==|!=|\bis_deeply\b|\bsame\(|\bcmp\.diff\(|\bis\(`)
 	// named finds values that an assertion of its own is for, such as that of no error.
-	named = lazy.Regexp(`(?i)\b(?:none|nil|null|undefined|true|false|len|length|err|error)\b|[(,] *(?:0|\[\]|\{\}|""|'')[,)]`)
+	named = lazy.Regexp(
+		`(?i)\b(?:none|nil|null|undefined|true|false|len|length|err|error)\b|[(,] *(?:0|\[\]|\{\}|""|'')[,)]`,
+	)
 )

@@ -95,5 +95,7 @@ func (l *layoutBuilder) isSeen(p Policy, home, path string) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.Caches, func(c Cache) bool { return within(real, c.Dir) }) ||
-		slices.ContainsFunc(l.steps, func(s step) bool { return s.At != home && within(s.At, home) && within(real, s.At) })
+		slices.ContainsFunc(l.steps, func(s step) bool {
+			return s.At != home && within(s.At, home) && within(real, s.At)
+		})
 }

@@ -357,7 +357,16 @@ func (w *Wall) environ(env []string) []string {
 	set := w.cacheVars(env)
 	maps.Copy(set, w.policy.settingVars(w.level, w.scratch))
 	set["TMPDIR"] = w.tmp()
-	return withVars(env, set, "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "TEMP", "TMP")
+	return withVars(
+		env,
+		set,
+		"XDG_RUNTIME_DIR",
+		"DBUS_SESSION_BUS_ADDRESS",
+		"DISPLAY",
+		"WAYLAND_DISPLAY",
+		"TEMP",
+		"TMP",
+	)
 }
 
 // withVars is an environment in which these variables are set, and others dropped.

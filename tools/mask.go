@@ -29,8 +29,10 @@ func unmask(text, old, new string) (string, string, error) {
 	}
 	for _, other := range found[1:] {
 		if other[0] != found[0][0] {
-			return "", "", errors.New("old_string fits several places whose addresses differ in what you are not shown; " +
-				"nothing was changed. Add lines around it until it is unique")
+			return "", "", errors.New(
+				"old_string fits several places whose addresses differ in what you are not shown; " +
+					"nothing was changed. Add lines around it until it is unique",
+			)
 		}
 	}
 	hidden := found[0][1:]

@@ -312,7 +312,10 @@ func (q *mentionSearch) result(query string, files, looked, holding int, answer 
 		text += "[" + note + "]\n"
 	}
 	if q.want.container != "" && q.kind != findImplementations && holding > 0 {
-		text += fmt.Sprintf("[by syntax, which tells names and not types: what is meant may be another's %s]\n", q.want.exact)
+		text += fmt.Sprintf(
+			"[by syntax, which tells names and not types: what is meant may be another's %s]\n",
+			q.want.exact,
+		)
 	}
 	return loop.Result{Output: text + leftOut(q.withheld)}
 }

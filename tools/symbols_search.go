@@ -156,9 +156,8 @@ func (q *symbolSearch) look(ctx context.Context, files []source, budget int) err
 	}
 	for from := 0; from < len(files) && !q.enough(budget); from += symbolBatch {
 		to := min(from+symbolBatch, len(files))
-		results, err := parallelAt(ctx, q.set.root, names[from:to], func(ctx context.Context, r *reader, i int) outlined {
-			return q.file(ctx, r, files[from+i])
-		})
+		outline := func(ctx context.Context, r *reader, i int) outlined { return q.file(ctx, r, files[from+i]) }
+		results, err := parallelAt(ctx, q.set.root, names[from:to], outline)
 		if err != nil {
 			return err
 		}

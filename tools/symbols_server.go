@@ -104,7 +104,10 @@ func (q *mentionSearch) askServers(ctx context.Context) (answerOf, error) {
 			return out, context.Cause(ctx)
 		}
 		if err != nil {
-			out.notes = append(out.notes, fmt.Sprintf("%s: %s; this is by syntax", program, oneline.Cut(err.Error(), 300)))
+			out.notes = append(
+				out.notes,
+				fmt.Sprintf("%s: %s; this is by syntax", program, oneline.Cut(err.Error(), 300)),
+			)
 			continue
 		}
 		out.by = append(out.by, language)

@@ -25,8 +25,12 @@ func (r *Repo) CheckOutApart(ctx context.Context, tree, dir, data, common string
 		return fmt.Errorf("write files: %w", err)
 	}
 	call := git.Call{
-		Dir:    r.root,
-		Env:    []string{"GIT_DIR=" + r.gitDir, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(data, "index")},
+		Dir: r.root,
+		Env: []string{
+			"GIT_DIR=" + r.gitDir,
+			"GIT_WORK_TREE=" + dir,
+			"GIT_INDEX_FILE=" + filepath.Join(data, "index"),
+		},
 		Writes: []string{dir, data},
 		Args:   []string{"read-tree", "--reset", "-u", tree},
 	}

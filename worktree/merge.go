@@ -156,7 +156,11 @@ func (r *Repo) Contains(ctx context.Context, base, theirs string) (bool, error) 
 // is a [*Conflict], and nothing is changed, if the change does not fit on HEAD
 // without what is not committed, or if one of its files is staged: the commit
 // would take part of that back. Hooks do not run.
-func (r *Repo) MergeCommit(ctx context.Context, base, theirs, message string, opts Options) (string, MergeResult, error) {
+func (r *Repo) MergeCommit(
+	ctx context.Context,
+	base, theirs, message string,
+	opts Options,
+) (string, MergeResult, error) {
 	commit, out, err := r.mergeCommit(ctx, base, theirs, message, opts)
 	if err != nil {
 		return "", out, fmt.Errorf("commit the change in %q: %w", r.root, refused(err))
@@ -164,7 +168,11 @@ func (r *Repo) MergeCommit(ctx context.Context, base, theirs, message string, op
 	return commit, out, nil
 }
 
-func (r *Repo) mergeCommit(ctx context.Context, base, theirs, message string, opts Options) (string, MergeResult, error) {
+func (r *Repo) mergeCommit(
+	ctx context.Context,
+	base, theirs, message string,
+	opts Options,
+) (string, MergeResult, error) {
 	head, err := r.Head(ctx)
 	if err != nil {
 		return "", MergeResult{}, err

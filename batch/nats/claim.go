@@ -175,7 +175,11 @@ func next(consumer jetstream.Consumer, sure bool) (jetstream.Msg, error) {
 
 // take makes of a message a job that this worker has; false where the message is of
 // no use any more.
-func (w *Worker) take(ctx context.Context, msg jetstream.Msg, term time.Duration) (c batch.Claimed, ok bool, err error) {
+func (w *Worker) take(
+	ctx context.Context,
+	msg jetstream.Msg,
+	term time.Duration,
+) (c batch.Claimed, ok bool, err error) {
 	var m message
 	meta, err := msg.Metadata()
 	if err == nil {

@@ -50,7 +50,8 @@ func (p *Publisher) Close() { p.end() }
 // written over what was known then; a job that has changed meanwhile is [ErrClaimed].
 func (p *Publisher) Claim(ctx context.Context, of string, j Job, known json.RawMessage) error {
 	return p.write(ctx, of, j, known, func(now *Job) bool {
-		return now.State == batch.JobDone && now.Publisher == j.Publisher && string(now.Published) == string(j.Published)
+		return now.State == batch.JobDone && now.Publisher == j.Publisher &&
+			string(now.Published) == string(j.Published)
 	})
 }
 

@@ -37,6 +37,7 @@ How an editor is set up stands in docs/agents.md.`,
 		},
 	}
 	flags.Register(cmd)
-	cmd.Flags().BoolVar(&options.Stay, "stay", false, "go on with runs when the editor has left, until they end or park")
+	cmd.Flags().BoolVar(&options.Stay, "stay", false,
+		"go on with runs when the editor has left, until they end or park")
 	return cmd
 }

@@ -134,7 +134,9 @@ this home with your own credentials. A job is published once from all machines.`
 		"(default: publish_interval in your config.toml, else 2s)")
 	fl.BoolVar(&how.KeepGoing, "keep-going", false, "go on with the other jobs after a failure")
 	fl.StringSliceVar(&how.Only, "only", nil, "only the jobs of these `ID`s (repeatable, or with commas)")
-	return a.machines().Publish(cmd, func(prefix string, do machines.Publisher) error { return publish(cmd, prefix, do) })
+	return a.machines().Publish(cmd, func(prefix string, do machines.Publisher) error {
+		return publish(cmd, prefix, do)
+	})
 }
 
 // publish publishes what is left of a batch to publish, and shows each job.

@@ -45,11 +45,7 @@ sends it another way.`,
 		},
 	}
 	cmd.Flags().Int64Var(&at, "at", 0, "the `SEQ` of the event to begin at")
-	cmd.Flags().StringVar(
-		&request,
-		"request",
-		"",
-		"a further request, given to the implementer when it would otherwise be done",
-	)
+	cmd.Flags().StringVar(&request, "request", "",
+		"a further request, given to the implementer when it would otherwise be done")
 	return cmd
 }

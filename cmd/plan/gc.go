@@ -58,19 +58,10 @@ then on it goes in small steps beside live runs.`,
 	}
 	cmd.Flags().IntVar(&p.Keep, "keep", 0, "keep the newest `N` runs that have ended")
 	cmd.Flags().StringVar(&older, "older-than", "", "remove what has been over for `D`, such as 90d or 12h")
-	cmd.Flags().StringVar(
-		&size,
-		"max-size",
-		"",
-		"remove the oldest until the database uses at most `S`, such as 500MB",
-	)
+	cmd.Flags().StringVar(&size, "max-size", "", "remove the oldest until the database uses at most `S`, such as 500MB")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would go")
-	cmd.Flags().BoolVar(
-		&shrink,
-		"shrink",
-		false,
-		"give free space back to the disk; the first time only if no run is live",
-	)
+	cmd.Flags().BoolVar(&shrink, "shrink", false,
+		"give free space back to the disk; the first time only if no run is live")
 	return cmd
 }
 

@@ -229,12 +229,8 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "work in the repository at `DIR`")
-	root.PersistentFlags().BoolVar(
-		&a.json,
-		"json",
-		false,
-		"machine output on standard output; people's text goes to standard error",
-	)
+	root.PersistentFlags().BoolVar(&a.json, "json", false,
+		"machine output on standard output; people's text goes to standard error")
 	root.PersistentFlags().BoolVar(&a.plain, "plain", false, "lines of plain text on a terminal, for screen readers")
 	a.profiles.Register(root.PersistentFlags())
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {

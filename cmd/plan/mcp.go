@@ -44,8 +44,10 @@ park, unless --stay is given. How agents are set up stands in docs/agents.md.`,
 	flags.Register(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&listen, "listen", "", "serve over HTTP at this loopback `ADDRESS`, such as 127.0.0.1:7654")
-	fl.StringArrayVar(&options.Repos, "repo", nil, "`DIR` that calls may name as their repository (repeatable; default: any)")
-	fl.BoolVar(&options.AllowDecisions, "allow-decisions", false, "let the agent approve and refuse what runs wait with")
+	fl.StringArrayVar(&options.Repos, "repo", nil,
+		"`DIR` that calls may name as their repository (repeatable; default: any)")
+	fl.BoolVar(&options.AllowDecisions, "allow-decisions", false,
+		"let the agent approve and refuse what runs wait with")
 	fl.BoolVar(&options.Stay, "stay", false, "go on with runs when the client has left, until they end or park")
 	return cmd
 }

@@ -72,12 +72,8 @@ type driftFlags struct {
 }
 
 func (f *driftFlags) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(
-		&f.accept,
-		"accept-drift",
-		false,
-		"go on although the work tree changed; the model is told which files",
-	)
+	cmd.Flags().BoolVar(&f.accept, "accept-drift", false,
+		"go on although the work tree changed; the model is told which files")
 	cmd.Flags().BoolVar(&f.replan, "replan", false, "give the plan up and make another one")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "with --replan: a `TEXT` that the planner reads")
 	cmd.MarkFlagsMutuallyExclusive("accept-drift", "replan")

@@ -68,28 +68,16 @@ run where it stands; twice kills it. Either way "plan resume" goes on.`,
 		},
 	}
 	flags.Register(cmd)
-	cmd.Flags().StringVar(
-		&req.Title,
-		"title",
-		"",
-		"what to call the run in lists: `TEXT` (default: the request's first line)",
-	)
+	cmd.Flags().StringVar(&req.Title, "title", "",
+		"what to call the run in lists: `TEXT` (default: the request's first line)")
 	cmd.Flags().BoolVar(&req.PlanOnly, "plan-only", false, "stop once there is a plan")
-	cmd.Flags().BoolVar(
-		&estimate,
-		"estimate",
-		false,
-		"say what it is likely to use, from earlier runs of its kind, and start nothing",
-	)
+	cmd.Flags().BoolVar(&estimate, "estimate", false,
+		"say what it is likely to use, from earlier runs of its kind, and start nothing")
 	files.register(cmd)
 	cmd.Flags().StringVar(&resumeID, "resume", "", "go on with run `ID` instead of starting one")
 	cmd.Flags().BoolVar(&latest, "resume-latest", false, "go on with the newest run that is not final")
-	cmd.Flags().BoolVar(
-		&worktree,
-		"worktree",
-		false,
-		"work in a tree of its own, made from this one as it is; plan apply brings the result over",
-	)
+	cmd.Flags().BoolVar(&worktree, "worktree", false,
+		"work in a tree of its own, made from this one as it is; plan apply brings the result over")
 	cmd.Flags().BoolVar(
 		&req.Auto,
 		"auto",
@@ -131,12 +119,8 @@ func (a *app) request(args []string, example string) (string, error) {
 type runFiles struct{ plan, context string }
 
 func (f *runFiles) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(
-		&f.plan,
-		"from-plan",
-		"",
-		"implement the plan in `FILE` (- for standard input), without Explore and Plan",
-	)
+	cmd.Flags().StringVar(&f.plan, "from-plan", "",
+		"implement the plan in `FILE` (- for standard input), without Explore and Plan")
 	cmd.Flags().StringVar(
 		&f.context,
 		"context",

@@ -106,12 +106,8 @@ func (a *app) skillsShow() *cobra.Command {
 			return a.answer(s, func(w io.Writer) error { return render.Skill(w, s) })
 		}),
 	}
-	cmd.Flags().IntVar(
-		&revision,
-		"revision",
-		0,
-		"of a draft: revision `N` (0: the one that waits for you, else the latest)",
-	)
+	cmd.Flags().IntVar(&revision, "revision", 0,
+		"of a draft: revision `N` (0: the one that waits for you, else the latest)")
 	return cmd
 }
 

@@ -158,7 +158,8 @@ func Found(root, command, searched string) []string {
 		}
 		for _, w := range splitWords(root, command) {
 			if !strings.Contains(w, "/") && w != "." {
-				out = append(out, slices.DeleteFunc(matches(dir, path.Join(filepath.ToSlash(rel), w)), func(name string) bool {
+				found := matches(dir, path.Join(filepath.ToSlash(rel), w))
+				out = append(out, slices.DeleteFunc(found, func(name string) bool {
 					info, err := dir.Stat(name)
 					return err == nil && info.Mode()&0o111 == 0
 				})...)

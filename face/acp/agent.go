@@ -180,7 +180,12 @@ func isRunID(id string) bool {
 
 // openSession opens a session once; a second time it is the same one, with the servers that
 // are named now.
-func (a *agent) openSession(ctx context.Context, id sdk.SessionId, dir string, servers []sdk.McpServer) (*session, error) {
+func (a *agent) openSession(
+	ctx context.Context,
+	id sdk.SessionId,
+	dir string,
+	servers []sdk.McpServer,
+) (*session, error) {
 	<-a.ready
 	if !filepath.IsAbs(dir) {
 		return nil, invalid("cwd is %q: it has to be an absolute path", dir)

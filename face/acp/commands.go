@@ -24,7 +24,12 @@ type doing func(s *session, ctx context.Context, t *telling, rest string) (sdk.S
 func commands() []command {
 	return []command{
 		{"ask", "Answer a question about the repository, and change nothing", "the question", (*session).ask},
-		{"review", "Judge the change that the work tree holds, and change nothing", "what it was to do", (*session).review},
+		{
+			"review",
+			"Judge the change that the work tree holds, and change nothing",
+			"what it was to do",
+			(*session).review,
+		},
 		{"diff", "Show what the thread's newest run changed", "", (*session).diff},
 		{"apply", "Bring the change over that a run made in a tree of its own", "", (*session).apply},
 		{"undo", "Put the tree back as the run found it", "", (*session).undo},

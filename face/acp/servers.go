@@ -38,7 +38,9 @@ func serversOf(given []sdk.McpServer) ([]config.NamedServer, error) {
 			}
 			out = append(out, config.NamedServer{Name: g.Http.Name, MCPConfig: server})
 		default:
-			return nil, invalid("servers are reached over standard input and output, or streamable HTTP, and no otherwise")
+			return nil, invalid(
+				"servers are reached over standard input and output, or streamable HTTP, and no otherwise",
+			)
 		}
 	}
 	return out, nil

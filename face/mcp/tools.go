@@ -144,7 +144,11 @@ func (s *server) addTools(p *sdk.Server) {
 	}
 }
 
-func (s *server) planRun(ctx context.Context, c *sdk.CallToolRequest, a runArgs) (*sdk.CallToolResult, Document, error) {
+func (s *server) planRun(
+	ctx context.Context,
+	c *sdk.CallToolRequest,
+	a runArgs,
+) (*sdk.CallToolResult, Document, error) {
 	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
 		return res, d, err
 	}
@@ -231,7 +235,11 @@ func (s *server) answer(
 	return nil, d, told(err)
 }
 
-func (s *server) planStatus(ctx context.Context, _ *sdk.CallToolRequest, a oneRun) (*sdk.CallToolResult, Document, error) {
+func (s *server) planStatus(
+	ctx context.Context,
+	_ *sdk.CallToolRequest,
+	a oneRun,
+) (*sdk.CallToolResult, Document, error) {
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
 		return nil, Document{}, told(err)
@@ -295,7 +303,11 @@ func (s *server) planDiff(ctx context.Context, _ *sdk.CallToolRequest, a diffArg
 	return nil, d, told(err)
 }
 
-func (s *server) planTell(ctx context.Context, c *sdk.CallToolRequest, a tellArgs) (*sdk.CallToolResult, Document, error) {
+func (s *server) planTell(
+	ctx context.Context,
+	c *sdk.CallToolRequest,
+	a tellArgs,
+) (*sdk.CallToolResult, Document, error) {
 	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
 		return res, d, err
 	}
@@ -376,7 +388,7 @@ func (s *server) planDecide(
 func (s *server) readRun(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	id, err := s.run(ctx, strings.TrimPrefix(r.Params.URI, resourcePrefix))
 	if err != nil {
-		return nil, sdk.ResourceNotFoundError(r.Params.URI) //nolint:wrapcheck // the protocol has an error of its own for it
+		return nil, sdk.ResourceNotFoundError(r.Params.URI) //nolint:wrapcheck // the protocol's own error for it
 	}
 	d, err := s.document(ctx, id)
 	if err != nil {

@@ -213,7 +213,11 @@ func sarifOf(version string, r host.Reviewed) sarif {
 	}
 	for _, c := range r.Checks {
 		if c.Fails() {
-			add(ruleCheck, fmt.Sprintf("The check `%s` fails with exit status %d.", c.Command, c.ExitCode), host.Place{})
+			add(
+				ruleCheck,
+				fmt.Sprintf("The check `%s` fails with exit status %d.", c.Command, c.ExitCode),
+				host.Place{},
+			)
 		}
 	}
 	for _, n := range r.Notes {

@@ -139,7 +139,11 @@ func (m *model) batchRows() []string {
 		"",
 	}
 	if w := p.all.Plan; w != nil {
-		rows = append(rows, t.Odd.Render(draw.Cut("The others wait for the plan of job "+clean(w.Job)+".", m.width)), "")
+		rows = append(
+			rows,
+			t.Odd.Render(draw.Cut("The others wait for the plan of job "+clean(w.Job)+".", m.width)),
+			"",
+		)
 	}
 	room := max(m.height-1-len(rows), 1)
 	p.top = max(0, min(p.top, p.picked, len(p.all.Jobs)-room))

@@ -259,7 +259,8 @@ func (m *model) move(v *view, do func(*engine.Run) (host.ApplyResult, error)) te
 			return doneMsg{err: err}
 		}
 		moved, err := do(run)
-		said := fmt.Sprintf("%s: %s in %s.", moved.Result, amount.Count(int64(len(moved.Files)), "file"), clean(moved.Repo))
+		files := amount.Count(int64(len(moved.Files)), "file")
+		said := fmt.Sprintf("%s: %s in %s.", moved.Result, files, clean(moved.Repo))
 		if len(moved.Files) == 0 {
 			said = "There was nothing to do in " + clean(moved.Repo) + "."
 		}

@@ -46,7 +46,14 @@ func costRow(r costs.Row) string {
 	case costs.ForTask:
 		name += ", sub-agents"
 	}
-	return fmt.Sprintf("\n## %s\n\n- %s: %s, %s\n- input: %s tokens, of which %s from a cache; output: %s tokens\n",
-		name, clean(cmp.Or(r.Model, "a model")), amount.Count(int64(r.Calls), "request"), amount.Cost(r.USD, r.Unpriced == 0),
-		amount.Tokens(r.Usage.Input), amount.Tokens(r.Usage.Cached), amount.Tokens(r.Usage.Output))
+	return fmt.Sprintf(
+		"\n## %s\n\n- %s: %s, %s\n- input: %s tokens, of which %s from a cache; output: %s tokens\n",
+		name,
+		clean(cmp.Or(r.Model, "a model")),
+		amount.Count(int64(r.Calls), "request"),
+		amount.Cost(r.USD, r.Unpriced == 0),
+		amount.Tokens(r.Usage.Input),
+		amount.Tokens(r.Usage.Cached),
+		amount.Tokens(r.Usage.Output),
+	)
 }

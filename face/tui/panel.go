@@ -337,8 +337,10 @@ func (p *panel) comment(text string) {
 		n, rest = p.picked, text
 	}
 	if n < 1 || n > lines || strings.TrimSpace(rest) == "" {
-		p.said = fmt.Sprintf("Write c, a line from 1 to %d (or choose one with the arrows), and what is to be said to it.",
-			lines)
+		p.said = fmt.Sprintf(
+			"Write c, a line from 1 to %d (or choose one with the arrows), and what is to be said to it.",
+			lines,
+		)
 		return
 	}
 	p.notes = append(p.notes, comment{line: n, text: clean(rest)})

@@ -32,9 +32,11 @@ func (t *Terminal) Restore() {
 	_ = term.Restore(int(t.in.Fd()), t.was) // the process ends, whatever comes of it
 	written := make(chan struct{})
 	go func() {
-		_, _ = t.out.WriteString(ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr + ansi.ResetModeBracketedPaste +
-			ansi.ResetModifyOtherKeys + ansi.PopKittyKeyboard(1) + ansi.ResetModeAltScreenSaveCursor +
-			ansi.SetModeTextCursorEnable + ansi.ResetStyle + "\r\n")
+		_, _ = t.out.WriteString(
+			ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr + ansi.ResetModeBracketedPaste +
+				ansi.ResetModifyOtherKeys + ansi.PopKittyKeyboard(1) + ansi.ResetModeAltScreenSaveCursor +
+				ansi.SetModeTextCursorEnable + ansi.ResetStyle + "\r\n",
+		)
 		close(written)
 	}()
 	const patience = 50 * time.Millisecond

@@ -92,7 +92,11 @@ func (q *Queued) Decide(ctx context.Context, prefix, job string, d host.Decision
 		)
 	case 1:
 	default:
-		return "", "", hint.Usage("%d jobs wait; say which one is meant: --job %s", len(names), strings.Join(names, ", "))
+		return "", "", hint.Usage(
+			"%d jobs wait; say which one is meant: --job %s",
+			len(names),
+			strings.Join(names, ", "),
+		)
 	}
 	w := waiting[0]
 	call, err := w.find(d)

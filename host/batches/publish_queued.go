@@ -162,7 +162,10 @@ func (p *queuePublisher) place(ctx context.Context, j nats.Job, patch []byte) (*
 	case err != nil:
 		return nil, at, fmt.Errorf("read job %s: %w", j.ID, err)
 	case res.Base == "":
-		return nil, at, fmt.Errorf("job %s was done by an earlier program, which does not say of what its change is", j.ID)
+		return nil, at, fmt.Errorf(
+			"job %s was done by an earlier program, which does not say of what its change is",
+			j.ID,
+		)
 	case !batch.IsURL(spec.Repo):
 		return nil, at, fmt.Errorf("its repository is no URL: %s", spec.Repo)
 	case filepath.Base(string(j.Run)) != string(j.Run): // whatever the queue has

@@ -86,8 +86,11 @@ func (q *Queued) raise(ctx context.Context, b nats.Batch, to Settings) (raised b
 	case err != nil:
 		return false, err
 	case to.MaxCost > 0 && s.MaxCost == 0, to.MaxTokens > 0 && s.MaxTokens == 0:
-		return false, hint.Usage("batch %s was put into the queue without this budget, and what it used was not counted; "+
-			"start another batch with it: plan batch run --new", b.ID)
+		return false, hint.Usage(
+			"batch %s was put into the queue without this budget, and what it used was not counted; "+
+				"start another batch with it: plan batch run --new",
+			b.ID,
+		)
 	}
 	if to.MaxCost > 0 {
 		s.MaxCost = to.MaxCost

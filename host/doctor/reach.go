@@ -81,7 +81,8 @@ func environmentFinding(settings config.Config, environ, env []string) Finding {
 	if n := len(names) - mostNamed; n > 0 {
 		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
 	}
-	f.Detail += ": commands do not get " + strings.Join(names, ", ") + more + "; name in [walls] allow_env what they need"
+	f.Detail += ": commands do not get " + strings.Join(names, ", ") + more +
+		"; name in [walls] allow_env what they need"
 	return f
 }
 

@@ -77,7 +77,12 @@ func (u User) golang(ctx context.Context, tree Tree, changed []string, f *Fetch)
 
 // copyModules copies all descriptions of modules, which may name each other, and lists
 // the folders of those that changed.
-func copyModules(ctx context.Context, tree Tree, changed []string, f *Fetch) (texts map[string]string, dirs []string, err error) {
+func copyModules(
+	ctx context.Context,
+	tree Tree,
+	changed []string,
+	f *Fetch,
+) (texts map[string]string, dirs []string, err error) {
 	var names []string
 	for name := range tree.IDs() {
 		if base := path.Base(name); base == "go.mod" || base == "go.sum" {

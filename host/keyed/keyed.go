@@ -96,7 +96,12 @@ func KeysOf(tool string) []string {
 }
 
 // Prepare prepares a fetch for each tool whose lock files these are, by the tool.
-func Prepare(ctx context.Context, u User, tree Tree, locks map[string][]string) (out []Fetch, without []Withheld, err error) {
+func Prepare(
+	ctx context.Context,
+	u User,
+	tree Tree,
+	locks map[string][]string,
+) (out []Fetch, without []Withheld, err error) {
 	for _, tool := range slices.Sorted(maps.Keys(locks)) {
 		f := Fetch{Tool: tool, Files: map[string]string{}}
 		var refused error

@@ -134,8 +134,8 @@ func (u User) npm(ctx context.Context, tree Tree, locks []string, f *Fetch) (ref
 		if refused := f.put(path.Join(dir, "package-lock.json"), text); refused != nil {
 			return refused, nil
 		}
-		lines = append(lines, u.in(dir, `NPM_CONFIG_USERCONFIG="$KEYS/npmrc" npm ci --ignore-scripts --no-audit --no-fund `+
-			`--no-update-notifier`))
+		lines = append(lines, u.in(dir, `NPM_CONFIG_USERCONFIG="$KEYS/npmrc" npm ci --ignore-scripts --no-audit `+
+			`--no-fund --no-update-notifier`))
 	}
 	f.Files[keysDir+"npmrc"], f.secrets = settings.text, settings.secrets
 	f.Line = strings.Join(lines, " && ")
@@ -241,7 +241,10 @@ func npmLock(text string, origins []string) (out string, links []string, err err
 		return "", nil, errors.New("it cannot be read")
 	}
 	if in.LockfileVersion != 2 && in.LockfileVersion != 3 {
-		return "", nil, fmt.Errorf("it is of version %d, and only those of npm 7 and later name all", in.LockfileVersion)
+		return "", nil, fmt.Errorf(
+			"it is of version %d, and only those of npm 7 and later name all",
+			in.LockfileVersion,
+		)
 	}
 	for at, p := range in.Packages {
 		kept, err := npmPackage(p)

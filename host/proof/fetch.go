@@ -62,7 +62,10 @@ func (f *fetcher) fetch(at place) (note string, err error) {
 	switch {
 	case line == "":
 	case f.offline:
-		problem = fmt.Sprintf("[%s changed. What it names was not fetched, because Implement has no network.]", short(locks))
+		problem = fmt.Sprintf(
+			"[%s changed. What it names was not fetched, because Implement has no network.]",
+			short(locks),
+		)
 		note = problem
 	default:
 		if note, problem, err = f.fetchFrom(at, line, locks); err != nil {

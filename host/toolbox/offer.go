@@ -19,7 +19,12 @@ const aboutBytes = 600
 // Offer chooses the tools that a run is offered by name: of those that are known already, what
 // runs with a request of this kind have called before, as far as the budget goes. Nothing is
 // started for it.
-func (t *Toolbox) Offer(ctx context.Context, request string, window int64, needs []memory.ToolNeed) (phases.Outsiders, error) {
+func (t *Toolbox) Offer(
+	ctx context.Context,
+	request string,
+	window int64,
+	needs []memory.ToolNeed,
+) (phases.Outsiders, error) {
 	var known []loop.Tool
 	var about []string
 	unknown := false

@@ -292,7 +292,9 @@ func (t *Toolbox) check(c config.MCPConfig) error {
 			return fmt.Errorf("what it runs cannot be read: %w", err)
 		}
 		if now != c.Digest {
-			return errors.New("what it runs has changed since it was trusted; look at it, and allow it again with `plan trust`")
+			return errors.New(
+				"what it runs has changed since it was trusted; look at it, and allow it again with `plan trust`",
+			)
 		}
 		return nil
 	}

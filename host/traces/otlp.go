@@ -59,7 +59,10 @@ func CollectorOf(getenv func(string) string) (Collector, bool) {
 func CollectorAt(address string, getenv func(string) string) (Collector, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return Collector{}, hint.Usage("--otlp %q: write the address of a collector, such as http://127.0.0.1:4318", address)
+		return Collector{}, hint.Usage(
+			"--otlp %q: write the address of a collector, such as http://127.0.0.1:4318",
+			address,
+		)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = path

@@ -82,7 +82,9 @@ func (w *Walls) noteHome() {
 		}
 	}
 	if from.Dir() != "" && subpath.Within(tree, from.Dir()) {
-		w.cfg.Note("your home directory lies in the work tree: commands can read all of it that is not known to hold keys")
+		w.cfg.Note(
+			"your home directory lies in the work tree: commands can read all of it that is not known to hold keys",
+		)
 	}
 }
 

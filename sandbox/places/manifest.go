@@ -44,8 +44,10 @@ var (
 	above    = lazy.Regexp(`"(\.\./[^"\n]*)"`)
 	listed   = lazy.Regexp(`(?m)^\s*-\s*['"]?(\.\./[^'"\s]*)`)
 	pathKey  = lazy.Regexp(`\bpath\s*=\s*["']([^"'\n]+)["']`)
-	required = lazy.Regexp(`(?m)^\s*(?:-e\s+|--editable[ =]\s*)?(?:[\w.-]+\s*@\s*)?(?:file:(?://)?)?(\.{1,2}/[^\s#;\[]*|\.\.|/[^\s#;\[]+)`)
-	gemPath  = lazy.Regexp(`\bpath:?\s*(?:=>\s*)?["']([^"'\n]+)["']`)
+	required = lazy.Regexp(
+		`(?m)^\s*(?:-e\s+|--editable[ =]\s*)?(?:[\w.-]+\s*@\s*)?(?:file:(?://)?)?(\.{1,2}/[^\s#;\[]*|\.\.|/[^\s#;\[]+)`,
+	)
+	gemPath = lazy.Regexp(`\bpath:?\s*(?:=>\s*)?["']([^"'\n]+)["']`)
 )
 
 const (

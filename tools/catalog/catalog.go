@@ -107,7 +107,8 @@ func schemaOf(raw json.RawMessage) (json.RawMessage, string) {
 	if err != nil {
 		return nil, "its schema cannot be written: " + err.Error()
 	}
-	if problem := arguments.New("it", out, false).Validate(json.RawMessage("{}")); strings.Contains(problem, "is broken") {
+	problem := arguments.New("it", out, false).Validate(json.RawMessage("{}"))
+	if strings.Contains(problem, "is broken") {
 		return nil, oneline.Cut(problem, 300)
 	}
 	return out, ""

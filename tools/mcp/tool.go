@@ -63,8 +63,11 @@ func (t *tool) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
 	case !ok:
 		return loop.Failed(name + " is not there any more: its server does not list it now. Nothing was done."), nil
 	case now.Digest != t.described.Digest:
-		return loop.Failed(fmt.Sprintf("%s was not called: its server describes it otherwise than when it was accepted, "+
-			"and a person has to look at that first (`plan trust`). Go on without it.", name)), nil
+		return loop.Failed(fmt.Sprintf(
+			"%s was not called: its server describes it otherwise than when it was accepted, and a person has to "+
+				"look at that first (`plan trust`). Go on without it.",
+			name,
+		)), nil
 	}
 	within, stop := s.clock.start(ctx, s.cfg.Timeout)
 	defer stop()
@@ -86,7 +89,10 @@ func (t *tool) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
 			c.fail(fmt.Errorf("it left %d calls in a row unanswered, and was ended", mostMissed))
 			c.end()
 		}
-		return t.stopped(ctx, fmt.Sprintf("%s did not answer in %s, and the call was given up. ", name, s.cfg.Timeout)), nil
+		return t.stopped(
+			ctx,
+			fmt.Sprintf("%s did not answer in %s, and the call was given up. ", name, s.cfg.Timeout),
+		), nil
 	}
 	failed := loop.Failed(fmt.Sprintf("%s failed: %s.", name, oneline.Cut(oneline.Of(err.Error()), 600)))
 	if c.dead() != nil && !outside.Reads(t.Info()) {

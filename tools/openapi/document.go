@@ -205,7 +205,12 @@ func (o operation) reads() bool { return o.Method == http.MethodGet || o.Method 
 const bodyArgument = "body"
 
 // describe says of an operation what a tool says of itself.
-func describe(doc *openapi3.T, base, path, method string, item *openapi3.PathItem, of *openapi3.Operation) catalog.Declaration {
+func describe(
+	doc *openapi3.T,
+	base, path, method string,
+	item *openapi3.PathItem,
+	of *openapi3.Operation,
+) catalog.Declaration {
 	op := operation{
 		Method: method,
 		Base:   base,

@@ -34,7 +34,10 @@ func Answer(text, failed string) loop.Result {
 	if cut {
 		out.Full = []byte(strings.ToValidUTF8(string(whole[:min(len(whole), keptBytes)]), "\uFFFD"))
 		sum := sha256.Sum256(out.Full)
-		out.Output += fmt.Sprintf("\n[cut; page through the whole with read, path \"blob:%s\"]", hex.EncodeToString(sum[:]))
+		out.Output += fmt.Sprintf(
+			"\n[cut; page through the whole with read, path \"blob:%s\"]",
+			hex.EncodeToString(sum[:]),
+		)
 	}
 	return out
 }

@@ -32,7 +32,10 @@ func (s *Set) Find(ctx context.Context, query string) loop.Result {
 	var notes []string
 	for _, l := range all {
 		if l.err != nil {
-			notes = append(notes, fmt.Sprintf("Of %s: %s.", l.source.Name(), oneline.Cut(oneline.Of(l.err.Error()), 400)))
+			notes = append(
+				notes,
+				fmt.Sprintf("Of %s: %s.", l.source.Name(), oneline.Cut(oneline.Of(l.err.Error()), 400)),
+			)
 		}
 	}
 	if refused > 0 {

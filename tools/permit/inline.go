@@ -44,8 +44,10 @@ func (p *Part) onlyPrints(at int) bool {
 		return false
 	}
 	code := p.argv[at+1].text
-	if name := p.program(); !strings.HasPrefix(name, "python") && name != "node" || strings.ContainsAny(code, "`/#\\") ||
-		strings.Contains(code, `"""`) || strings.Contains(code, "'''") {
+	if name := p.program(); !strings.HasPrefix(name, "python") && name != "node" ||
+		strings.ContainsAny(code, "`/#\\") ||
+		strings.Contains(code, `"""`) ||
+		strings.Contains(code, "'''") {
 		return false // where its texts end is not told so easily
 	}
 	code = codeText().ReplaceAllString(code, " 0 ")
@@ -61,7 +63,8 @@ var (
 	codeNames = strings.Fields(
 		"JSON Math False None True abs console dumps e else false float for if import in int json len list load loads log " +
 			"math max min not null or and print process range round sorted stdin str stringify sum sys true version " +
-			"version_info versions")
+			"version_info versions",
+	)
 )
 
 // code is where a program stands in the words of an interpreter: behind an option
@@ -142,7 +145,8 @@ func (r *reader) hidden(at int, here *string) {
 	for _, w := range p.argv[1:min(len(p.argv), mostSuffixes)] {
 		texts = append(texts, p.lines(w)...)
 	}
-	if here != nil && *here != unreadable && !slices.Contains(runNothing, name) && !slices.Contains(interpreters, name) {
+	if here != nil && *here != unreadable && !slices.Contains(runNothing, name) &&
+		!slices.Contains(interpreters, name) {
 		texts = append(texts, *here)
 	}
 	if here != nil && slices.Contains(editors, name) {

@@ -34,13 +34,17 @@ func (p *Part) lists(r *reader) ([]listing, bool) {
 }
 
 // readers read the files that their words name, and do nothing else.
-var readers = strings.Fields("base64 cat cksum cmp diff du egrep fgrep file grep head hexdump ls md5sum nl od rg sha1sum " +
-	"sha256sum sha512sum shasum stat strings sum tail wc xxd")
+var readers = strings.Fields(
+	"base64 cat cksum cmp diff du egrep fgrep file grep head hexdump ls md5sum nl od rg sha1sum " +
+		"sha256sum sha512sum shasum stat strings sum tail wc xxd",
+)
 
 // findTakes are the tests of find that have a word behind them, and none of which
 // adds anything to what it prints.
-var findTakes = strings.Fields("-type -maxdepth -mindepth -mtime -mmin -ctime -atime -size -newer -path -ipath -wholename " +
-	"-name -iname -perm -user -group")
+var findTakes = strings.Fields(
+	"-type -maxdepth -mindepth -mtime -mmin -ctime -atime -size -newer -path -ipath -wholename " +
+		"-name -iname -perm -user -group",
+)
 
 // findBare are those that have none.
 var findBare = strings.Fields("-print -print0 -not ! ( ) -a -o -or -and -depth -empty -prune -xdev -mount")

@@ -86,7 +86,9 @@ func (p *Part) sweeper() (kind *sweep, alone bool) {
 	case "grep", "egrep", "fgrep":
 		s.without, s.files = texts(p.option("--exclude-dir")), s.without
 		s.only = texts(p.option("--include"))
-		recurse := slices.ContainsFunc(p.option("-d", "--directories"), func(w word) bool { return w.text == "recurse" })
+		recurse := slices.ContainsFunc(p.option("-d", "--directories"), func(w word) bool {
+			return w.text == "recurse"
+		})
 		return only(s, recurse || p.flag("rR", "--recursive", "--dereference-recursive")), true
 	case "rg", "ag":
 		all := p.flag("u", "--unrestricted", "--no-ignore", "--no-ignore-vcs", "-a", "--all-types")

@@ -65,7 +65,10 @@ func (p Program) Guard(ctx context.Context, root string, dirs ...string) (Progra
 	}
 	g.plain.guard = nil
 	if stray := filepath.Join(dirs[0], "commondir"); dirs[0] == filepath.Join(root, ".git") && isThere(stray) {
-		return Program{}, fmt.Errorf("%s leads to another repository, and git makes no such file there: remove it", stray)
+		return Program{}, fmt.Errorf(
+			"%s leads to another repository, and git makes no such file there: remove it",
+			stray,
+		)
 	}
 	if _, _, err := g.overrides(ctx); err != nil {
 		return Program{}, err
@@ -80,7 +83,8 @@ type LeadsError struct{ Names []string }
 
 // Error implements error.
 func (e *LeadsError) Error() string {
-	return "the repository's own settings " + strings.Join(e.Names, ", ") + " name programs of its tree, or were changed"
+	names := strings.Join(e.Names, ", ")
+	return "the repository's own settings " + names + " name programs of its tree, or were changed"
 }
 
 // Hint says what to do about it.
@@ -241,7 +245,8 @@ func (g *guard) read(ctx context.Context) error {
 	entries, files := g.parse(out, files)
 	g.judge(entries)
 	g.within = nil
-	if Confined() == nil && !slices.ContainsFunc(entries, func(e entry) bool { return drives(e.setting) && g.counts(e) }) {
+	isDriver := func(e entry) bool { return drives(e.setting) && g.counts(e) }
+	if Confined() == nil && !slices.ContainsFunc(entries, isDriver) {
 		within := g.confinement()
 		g.within = &within
 	}

@@ -34,7 +34,8 @@ func (g *guard) outside(s setting) bool {
 	if strings.ContainsAny(unquoted(s.value), unknown) {
 		return false
 	}
-	return !g.starts(s) && !slices.ContainsFunc(words, func(word string) bool { return g.names(word) || interprets(word) })
+	return !g.starts(s) &&
+		!slices.ContainsFunc(words, func(word string) bool { return g.names(word) || interprets(word) })
 }
 
 // leadsInside reports whether a part of a setting of the user's is a path in the tree.
@@ -87,9 +88,11 @@ func runs(name string) bool {
 }
 
 // commands are the last parts of the names of settings that are commands.
-var commands = strings.Fields("alternaterefscommand askpass clean cmd command defaultkeycommand difffilter driver editor " +
-	"external fsmonitor gitproxy helper packobjectshook pager path process program receivepack smudge sshcommand " +
-	"textconv uploadpack")
+var commands = strings.Fields(
+	"alternaterefscommand askpass clean cmd command defaultkeycommand difffilter driver editor " +
+		"external fsmonitor gitproxy helper packobjectshook pager path process program receivepack smudge sshcommand " +
+		"textconv uploadpack",
+)
 
 // toolOf reports whether a command is one of the filterTools, or git's own name for it.
 func toolOf(words []string) bool {
@@ -156,7 +159,9 @@ func (g *guard) arrived() bool {
 
 // interpreter are programs that run what they read, or what lies where they stand:
 // as a filter they would run the files. ssh, which ends like shells, does not.
-var interpreter = lazy.Regexp(`^(([a-z]*[a-rt-z])?sh|busybox|env|xargs|make|((python|ruby|perl|php|lua|node|deno|bun)[0-9.]*)|` +
-	`np[mx]|yarn|pnpm|cargo|go|find|eval|exec|source)$`)
+var interpreter = lazy.Regexp(
+	`^(([a-z]*[a-rt-z])?sh|busybox|env|xargs|make|((python|ruby|perl|php|lua|node|deno|bun)[0-9.]*)|` +
+		`np[mx]|yarn|pnpm|cargo|go|find|eval|exec|source)$`,
+)
 
 func interprets(word string) bool { return interpreter().MatchString(filepath.Base(word)) }

@@ -93,7 +93,11 @@ func environ(over []setting) []string {
 	}
 	env := []string{fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(over))}
 	for i, s := range over {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
+		env = append(
+			env,
+			fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.name),
+			fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value),
+		)
 		if s.name == "core.gitproxy" { // the first of several counts, so no later one overrides it
 			env = append(env, "GIT_PROXY_COMMAND=")
 		}
@@ -171,7 +175,8 @@ func inert(s setting) bool {
 func leads(name string) bool {
 	section, rest, _ := strings.Cut(name, ".")
 	last := rest[strings.LastIndexByte(rest, '.')+1:]
-	return section == "url" || section == "remote" && slices.Contains([]string{"uploadpack", "receivepack", "vcs"}, last)
+	return section == "url" ||
+		section == "remote" && slices.Contains([]string{"uploadpack", "receivepack", "vcs"}, last)
 }
 
 // neutral is what counts in place of a repository's own setting: what the user's

@@ -149,7 +149,10 @@ func hideRare(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		f.Hidden = f.Hidden || strings.Contains(rare, " "+f.Name+" ")
 	})
-	cmd.Long += fmt.Sprintf("\n\nMore flags are in `plan %s --help-all`; settings for all of them in `plan config`.", cmd.Name())
+	cmd.Long += fmt.Sprintf(
+		"\n\nMore flags are in `plan %s --help-all`; settings for all of them in `plan config`.",
+		cmd.Name(),
+	)
 }
 
 // words are what flags take that take one of a few.

@@ -103,8 +103,11 @@ func (s *Session) question(ctx context.Context) string {
 	case info.Ended():
 		return fmt.Sprintf("Run %s is %s. What you write continues it (/new for another run): ", name, info.Outcome)
 	default:
-		return fmt.Sprintf("Run %s is parked: %s. An empty line goes on, and what you write goes with it (/new for another "+
-			"run): ", name, info.Parked)
+		return fmt.Sprintf(
+			"Run %s is parked: %s. An empty line goes on, and what you write goes with it (/new for another run): ",
+			name,
+			info.Parked,
+		)
 	}
 }
 

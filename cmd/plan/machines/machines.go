@@ -118,7 +118,8 @@ docs/machines.md.`,
 	fl := cmd.Flags()
 	fl.StringVar(&listen, "listen", "127.0.0.1:4222", "listen at this `ADDRESS`; port 0 is any free one")
 	fl.StringVar(&cert, "tls-cert", "", "speak TLS with the certificate in `FILE`")
-	fl.StringArrayVar(&users, "nkey", nil, "let in who has the nkey with this public `KEY`, in place of a token (repeatable)")
+	fl.StringArrayVar(&users, "nkey", nil,
+		"let in who has the nkey with this public `KEY`, in place of a token (repeatable)")
 	fl.StringVar(&key, "tls-key", "", "the key of the certificate, in `FILE`")
 	return cmd
 }
@@ -208,7 +209,8 @@ worker. What jobs may ask for is bounded; see docs/machines.md.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&url, "queue", "", queueUsage)
-	fl.IntVar(&how.Concurrency, "concurrency", 0, "run `N` jobs at the same time (default: twice the cores, at least 4)")
+	fl.IntVar(&how.Concurrency, "concurrency", 0,
+		"run `N` jobs at the same time (default: twice the cores, at least 4)")
 	fl.BoolVar(&how.Drain, "drain", false, "end once no job is left to take")
 	fl.StringArrayVar(&how.Repos, "repo", nil,
 		"take jobs whose repository begins with `URL` (repeatable; default: https:// and ssh://)")

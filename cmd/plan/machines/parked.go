@@ -88,8 +88,10 @@ func (p Program) Decide(
 	here := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if slices.ContainsFunc(own, cmd.Flags().Changed) {
-			return hint.Usage("--job, --digest and --show go with --queue; here one run is decided about with: plan %s RUN",
-				cmd.Name())
+			return hint.Usage(
+				"--job, --digest and --show go with --queue; here one run is decided about with: plan %s RUN",
+				cmd.Name(),
+			)
 		}
 		return here(cmd, args)
 	}

@@ -44,18 +44,10 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	f.RegisterLooking(cmd)
 	f.RegisterProof(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(
-		&f.approvePlan,
-		"approve-plan",
-		false,
-		"wait for a person before a plan is carried out: approve, edit, send back or reject it",
-	)
-	fl.BoolVar(
-		&f.critique,
-		"critique",
-		false,
-		"have the plan looked at a second time, by a fresh conversation, before it is carried out",
-	)
+	fl.BoolVar(&f.approvePlan, "approve-plan", false,
+		"wait for a person before a plan is carried out: approve, edit, send back or reject it")
+	fl.BoolVar(&f.critique, "critique", false,
+		"have the plan looked at a second time, by a fresh conversation, before it is carried out")
 	fl.StringVar(
 		&f.way,
 		"way",
@@ -64,18 +56,10 @@ func (f *Flags) Register(cmd *cobra.Command) {
 			"auto: Explore chooses between full and short once it has looked",
 	)
 	fl.StringVar(&f.planSize, "plan-size", "full", "`SIZE` of a plan: short (a page) or full (as long as it needs)")
-	fl.BoolVar(
-		&f.freshBaseline,
-		"fresh-baseline",
-		false,
-		"run every check before the work, also where an earlier run knows the result",
-	)
-	fl.BoolVar(
-		&f.replanOnDrift,
-		"replan-on-drift",
-		false,
-		"where the tree changes under the run, make another plan instead of parking (at most twice)",
-	)
+	fl.BoolVar(&f.freshBaseline, "fresh-baseline", false,
+		"run every check before the work, also where an earlier run knows the result")
+	fl.BoolVar(&f.replanOnDrift, "replan-on-drift", false,
+		"where the tree changes under the run, make another plan instead of parking (at most twice)")
 }
 
 // RegisterProof adds those of commands that come to a verdict.
@@ -90,25 +74,13 @@ func (f *Flags) RegisterLooking(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.model, "model", "",
 		"`NAME` of the model, for every phase: provider/model, a model of the default provider, @cheap or @strong")
-	fl.StringVar(
-		&f.baseURL,
-		"base-url",
-		"",
-		"`URL` of the default provider, usually ending in /v1; others have theirs in config.toml",
-	)
-	fl.StringArrayVar(
-		&f.phaseModels,
-		"phase-model",
-		nil,
-		"`PHASE=NAME`: another model for one phase, also of another provider (repeatable)",
-	)
+	fl.StringVar(&f.baseURL, "base-url", "",
+		"`URL` of the default provider, usually ending in /v1; others have theirs in config.toml")
+	fl.StringArrayVar(&f.phaseModels, "phase-model", nil,
+		"`PHASE=NAME`: another model for one phase, also of another provider (repeatable)")
 	fl.IntVar(&f.turns, "max-turns", 100, "at most `N` model calls in a phase")
-	fl.StringArrayVar(
-		&f.phaseLimits,
-		"phase-limit",
-		nil,
-		"`PHASE.LIMIT=N`: max_turns, max_tokens or max_cost of one phase, such as plan.max_turns=20; 0 lifts it (repeatable)",
-	)
+	fl.StringArrayVar(&f.phaseLimits, "phase-limit", nil,
+		"`PHASE.LIMIT=N`: max_turns, max_tokens or max_cost of one phase, such as plan.max_turns=20; 0 lifts it (repeatable)")
 	fl.Int64Var(&f.Tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
 	fl.Float64Var(&f.Cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
 	fl.DurationVar(&f.Timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")
@@ -149,7 +121,8 @@ func (f *Flags) RegisterLooking(cmd *cobra.Command) {
 	fl.StringVar(&f.record, "record", "", "record what is said to and by the model in `FILE`, without secrets")
 	fl.StringVar(&f.replay, "replay", "", "answer from the recording in `FILE` instead of a model, offline")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
-	fl.BoolVar(&f.wait, "wait", false, "sleep through rate limits and outages instead of parking (default on a terminal)")
+	fl.BoolVar(&f.wait, "wait", false,
+		"sleep through rate limits and outages instead of parking (default on a terminal)")
 }
 
 // Options reads the flags.

@@ -80,7 +80,11 @@ func (f *Flags) Told(s web.Served, note func(string)) func(io.Writer) error {
 		}
 	}
 	return func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s\nIt lets in all who have it. Ctrl-C ends the server and parks its runs.\n", s.Enter)
+		_, err := fmt.Fprintf(
+			w,
+			"%s\nIt lets in all who have it. Ctrl-C ends the server and parks its runs.\n",
+			s.Enter,
+		)
 		return err
 	}
 }

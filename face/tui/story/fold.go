@@ -274,7 +274,12 @@ func endWords(b plan.RunEnd) string {
 		words = plan.ApprovedWith(b.Checks.Failed)
 	}
 	if b.Diff.Files > 0 {
-		words += fmt.Sprintf(" · %s, +%d -%d", amount.Count(int64(b.Diff.Files), "file"), b.Diff.Insertions, b.Diff.Deletions)
+		words += fmt.Sprintf(
+			" · %s, +%d -%d",
+			amount.Count(int64(b.Diff.Files), "file"),
+			b.Diff.Insertions,
+			b.Diff.Deletions,
+		)
 	}
 	return sanitize.Line(words)
 }

@@ -76,7 +76,9 @@ func (a *API) routes() map[string]answer {
 		"GET /runs/{id}/cost":   a.cost,
 		"GET /runs/{id}/events": a.events,
 		"POST /runs/{id}/letters": func(w http.ResponseWriter, r *http.Request) error {
-			return take(w, r, func(l service.Letter) (any, error) { return a.service.Tell(r.Context(), r.PathValue("id"), l) })
+			return take(w, r, func(l service.Letter) (any, error) {
+				return a.service.Tell(r.Context(), r.PathValue("id"), l)
+			})
 		},
 		"POST /runs/{id}/resume": func(w http.ResponseWriter, r *http.Request) error {
 			return take(w, r, func(how service.Resume) (any, error) {

@@ -88,7 +88,11 @@ func (g *Guard) Wrap(next http.Handler, public ...string) http.Handler {
 			next.ServeHTTP(w, r)
 		case !g.hasCookie(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "the token is missing or wrong: open the address that plan serve printed", http.StatusUnauthorized)
+			http.Error(
+				w,
+				"the token is missing or wrong: open the address that plan serve printed",
+				http.StatusUnauthorized,
+			)
 		case !isSafe(r.Method) && !g.hasCSRF(r):
 			http.Error(w, "the form is not one of this server, or of an earlier one: load the page again",
 				http.StatusForbidden)
@@ -131,7 +135,8 @@ func (g *Guard) sameSite(r *http.Request) bool {
 		return true
 	}
 	// A link on another page may lead here, and its cookie stays at home (SameSite).
-	return isSafe(r.Method) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	return isSafe(r.Method) && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+		r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

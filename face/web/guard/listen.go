@@ -72,8 +72,10 @@ func (p Place) proxyOrigin() (string, error) {
 	}
 	at, err := url.Parse(p.Proxy)
 	if err != nil || at.Scheme != "https" || at.Host == "" || strings.Trim(at.Path, "/") != "" || at.User != nil {
-		return "", hint.Usage("--behind-proxy %q: write the address that browsers see, such as https://plan.example.org",
-			p.Proxy)
+		return "", hint.Usage(
+			"--behind-proxy %q: write the address that browsers see, such as https://plan.example.org",
+			p.Proxy,
+		)
 	}
 	return at.Scheme + "://" + at.Host, nil
 }

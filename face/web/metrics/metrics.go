@@ -114,7 +114,8 @@ func (m *Metrics) text(ctx context.Context) (string, error) {
 	if err := m.home(ctx, &t); err != nil {
 		return "", err
 	}
-	t.one("plan_driven_runs", "gauge", "Runs and batches that this server drives.", float64(len(m.Service.Runs.Driven())))
+	driven := float64(len(m.Service.Runs.Driven()))
+	t.one("plan_driven_runs", "gauge", "Runs and batches that this server drives.", driven)
 	t.one("plan_driven_runs_max", "gauge", "How many it may drive.", float64(m.Most))
 	t.one("plan_watchers", "gauge", "Streams of events that are open.", float64(m.Watchers()))
 	m.mu.Lock()

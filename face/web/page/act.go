@@ -173,7 +173,8 @@ func (p *Pages) skills(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) decideDraft(w http.ResponseWriter, r *http.Request) error {
 	revision, _ := strconv.Atoi(r.PostFormValue("revision"))
-	err := p.service.DecideDraft(r.Context(), r.PathValue("name"), r.PostFormValue("decision") == "approve", service.Draft{
+	approved := r.PostFormValue("decision") == "approve"
+	err := p.service.DecideDraft(r.Context(), r.PathValue("name"), approved, service.Draft{
 		Digest:   r.PostFormValue("digest"),
 		Revision: revision,
 		Why:      r.PostFormValue("text"),

@@ -73,8 +73,10 @@ func (w *Service) Tell(ctx context.Context, named string, l Letter) (Told, error
 	kind, known := kinds(l.Kind)
 	switch {
 	case !known:
-		return Told{}, hint.Usage("there is no kind %q of letters: write steer, follow_up, answer, approve, deny or cancel",
-			l.Kind)
+		return Told{}, hint.Usage(
+			"there is no kind %q of letters: write steer, follow_up, answer, approve, deny or cancel",
+			l.Kind,
+		)
 	case l.Text == "":
 		return Told{}, hint.Usage("a letter needs a text")
 	}

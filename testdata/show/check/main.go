@@ -199,7 +199,13 @@ func (c *checker) finish(code int) {
 		return
 	}
 	if code >= 0 && code != want {
-		c.fault("the process exited with %d, but %s %s stands for %d", code, c.last.Type, c.last.body.Reason+c.last.body.Outcome, want)
+		c.fault(
+			"the process exited with %d, but %s %s stands for %d",
+			code,
+			c.last.Type,
+			c.last.body.Reason+c.last.body.Outcome,
+			want,
+		)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.open)) {
 		if c.open[key] != 0 {
