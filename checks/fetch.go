@@ -47,8 +47,8 @@ var fetches = []fetch{
 // lockNames are names of files that say, in whatever language, what a tree needs.
 var lockNames = []string{
 	"*.lock", "*.lockfile", "*-lock.json", "*-lock.yaml", "*.lock.json", "*.resolved", "*.sum", "packages.config",
-	"pyproject.toml", "package.json", "Gemfile", "Pipfile", "composer.json", "mix.exs", "build.gradle", "build.gradle.kts",
-	"settings.gradle", "settings.gradle.kts", "*.csproj", "MODULE.bazel",
+	"pyproject.toml", "package.json", "Gemfile", "Pipfile", "composer.json", "mix.exs", "build.gradle",
+	"build.gradle.kts", "settings.gradle", "settings.gradle.kts", "*.csproj", "MODULE.bazel",
 }
 
 // Fetch is the command line that fetches what a tree needs in which these files

@@ -168,7 +168,8 @@ const lower = "abcdefghijklmnopqrstuvwxyz"
 func isOrdinary(value string) bool {
 	switch strings.ToLower(value) {
 	case "password", "passwords", "disabled", "required", "optional", "default", "undefined", "anonymous", "username",
-		"localhost", "production", "development", "internal", "external", "keychain", "keyring", "osxkeychain", "ssh-agent",
+		"localhost", "production", "development", "internal", "external", "keychain", "keyring", "osxkeychain",
+		"ssh-agent",
 		"gnome-keyring", "publickey", "changeme", "change-me", "not-needed", "not-used", "no-key-required", "placeholder":
 		return true
 	}

@@ -41,7 +41,8 @@ func (h *Host) ResolveAt(ctx context.Context, name, dir string) (plan.RunID, err
 		}
 		return "", errors.Join(hint.Wrap(
 			err,
-			"`plan list` shows all runs; the beginning or the end of an id will do that fits only one run, or `latest`.",
+			"`plan list` shows all runs; the beginning or the end of an id will do that fits only one run, "+
+				"or `latest`.",
 		), werr)
 	case errors.As(err, &many):
 		return "", hint.Wrap(err, "`plan list` says which is which.")

@@ -147,9 +147,9 @@ func (ph *Phases) takeOverPrompt(ctx context.Context, b plan.Brief) (string, err
 // person not said something more.
 const unreadPrompt = "An independent reviewer found nothing that keeps your work from being approved. Meanwhile the " +
 	"person who asked for it has said something more, which you have not read. It is part of the request.\n\n" +
-	"If it follows here as guidance, do what it asks now, with the smallest change, and run the Verify commands again. " +
-	"If nothing follows, change nothing, and say in one line that you are ready: it then comes as the next message. " +
-	"Leave what already works as it is. Hand over a short summary of what you did for it.\n"
+	"If it follows here as guidance, do what it asks now, with the smallest change, and run the Verify commands " +
+	"again. If nothing follows, change nothing, and say in one line that you are ready: it then comes as the next " +
+	"message. Leave what already works as it is. Hand over a short summary of what you did for it.\n"
 
 // recheckPrompt tells the implementer, before a review is paid for, which
 // required checks fail.

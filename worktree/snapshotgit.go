@@ -15,8 +15,8 @@ import (
 // interim are the files of a git directory that speak of something the user is
 // in the middle of.
 var interim = []string{
-	"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD",
-	"rebase-merge", "rebase-apply", "sequencer", "index.lock", "HEAD.lock",
+	"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD",
+	"REBASE_HEAD", "rebase-merge", "rebase-apply", "sequencer", "index.lock", "HEAD.lock",
 }
 
 // Git is a repository in which HEAD is a commit whose tree is tree, on the branch

@@ -90,8 +90,8 @@ var readers = []string{
 // runners are programs that run a file which they are given.
 var runners = []string{
 	".", "awk", "bash", "bun", "command", "dash", "deno", "env", "eval", "exec", "fish", "go", "ksh", "lua", "make",
-	"nice", "node", "nohup", "npx", "perl", "php", "python", "python3", "ruby", "sh", "source", "sudo", "time", "timeout",
-	"ts-node", "tsx", "xargs", "zsh",
+	"nice", "node", "nohup", "npx", "perl", "php", "python", "python3", "ruby", "sh", "source", "sudo", "time",
+	"timeout", "ts-node", "tsx", "xargs", "zsh",
 }
 
 // readLine reads a shell's command line.

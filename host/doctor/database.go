@@ -104,7 +104,8 @@ func adviceForDB(err error) string {
 	if errors.As(err, &broken) {
 		return fmt.Sprintf(
 			"Keep a copy of the file. Restore a backup that has run %s; without one, "+
-				"the run is lost from that event on, and other runs are not: `plan journal backup --skip-damaged FILE` saves them.",
+				"the run is lost from that event on, and other runs are not: `plan journal backup "+
+				"--skip-damaged FILE` saves them.",
 			broken.Run,
 		)
 	}

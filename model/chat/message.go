@@ -138,7 +138,8 @@ func nullContent() wire.Optional {
 		Part: partNull,
 		To:   `""`,
 		Words: []string{
-			"content is null", "content cannot be null", "content must be a string", "content: none", "content must not be null",
+			"content is null", "content cannot be null", "content must be a string", "content: none",
+			"content must not be null",
 			"content: input should be a valid " +
 				"string", "invalid type: null", "expected string, received null", "null content",
 			"content field is required",

@@ -142,8 +142,8 @@ func beginning(text string) string {
 // status they send it with.
 var (
 	quotaWords = []string{
-		"insufficient_quota", "insufficient quota", "insufficient balance", "insufficient credits", "billing_hard_limit",
-		"billing hard limit", "credit balance is too low", "requires more credits",
+		"insufficient_quota", "insufficient quota", "insufficient balance", "insufficient credits",
+		"billing_hard_limit", "billing hard limit", "credit balance is too low", "requires more credits",
 		"exceeded_current_quota_error", "billing_not_active",
 	}
 	authWords = []string{

@@ -11,8 +11,9 @@ import (
 // tool's JSON schema.
 func SchemaWords() []string {
 	return []string{
-		"additionalproperties", "additional_properties", "minlength", "maxlength", "minitems", "maxitems", "anyof", "oneof",
-		"schema keyword", "json schema keyword", "unsupported schema", "unsupported keyword", "function_declarations",
+		"additionalproperties", "additional_properties", "minlength", "maxlength", "minitems", "maxitems", "anyof",
+		"oneof", "schema keyword", "json schema keyword", "unsupported schema", "unsupported keyword",
+		"function_declarations",
 		"unknown name \"$schema\"", "exclusiveminimum", "exclusivemaximum", "patternproperties",
 	}
 }

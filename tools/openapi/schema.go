@@ -85,8 +85,8 @@ func (e *expansion) write(ref *openapi3.SchemaRef, depth int, within []string) m
 // JSON Schema knows otherwise.
 func unneeded() []string {
 	return []string{
-		"example", "examples", "xml", "externalDocs", "discriminator", "nullable", "deprecated", "readOnly", "writeOnly",
-		"$schema", "$id", "$anchor",
+		"example", "examples", "xml", "externalDocs", "discriminator", "nullable", "deprecated", "readOnly",
+		"writeOnly", "$schema", "$id", "$anchor",
 	}
 }
 

@@ -62,7 +62,8 @@ func needed(env []string) []string {
 // variables and prefixes are names of what pagers, and terminals, are told by.
 var (
 	variables = []string{
-		"PATH", "HOME", "USER", "TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TMPDIR", "XDG_CONFIG_HOME",
+		"PATH", "HOME", "USER", "TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TMPDIR",
+		"XDG_CONFIG_HOME",
 	}
 	prefixes = []string{"LC_", "LESS", "DELTA_", "BAT_", "TERMINFO"}
 )

@@ -80,7 +80,8 @@ func (f *Flags) RegisterLooking(cmd *cobra.Command) {
 		"`PHASE=NAME`: another model for one phase, also of another provider (repeatable)")
 	fl.IntVar(&f.turns, "max-turns", 100, "at most `N` model calls in a phase")
 	fl.StringArrayVar(&f.phaseLimits, "phase-limit", nil,
-		"`PHASE.LIMIT=N`: max_turns, max_tokens or max_cost of one phase, such as plan.max_turns=20; 0 lifts it (repeatable)")
+		"`PHASE.LIMIT=N`: max_turns, max_tokens or max_cost of one phase, such as plan.max_turns=20; 0 lifts "+
+			"it (repeatable)")
 	fl.Int64Var(&f.Tokens, "max-tokens", 0, "stop once the run has used `N` tokens, input and output (0: no limit)")
 	fl.Float64Var(&f.Cost, "max-cost", 0, "stop once the run has cost `USD` (0: no limit)")
 	fl.DurationVar(&f.Timeout, "timeout", 0, "park the run after `D`, such as 30m (0: no limit)")

@@ -46,7 +46,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	fl.StringVar(&f.options.Place.Cert, "tls-cert", "", "speak TLS with the certificate in `FILE`")
 	fl.StringVar(&f.options.Place.Key, "tls-key", "", "the key of the certificate, in `FILE`")
 	fl.StringVar(&f.options.Place.Proxy, "behind-proxy", "",
-		"a proxy that speaks TLS stands before it, and browsers reach it at this `URL`, such as https://plan.example.org")
+		"a proxy that speaks TLS stands before it, and browsers reach it at this `URL`, such as "+
+			"https://plan.example.org")
 	fl.StringArrayVar(&f.options.Repos, "repo", nil, "`DIR` of a repository in which runs may be begun (repeatable)")
 	fl.IntVar(&f.options.Concurrency, "concurrency", 4, "drive at most `N` runs at the same time")
 	fl.BoolVar(&f.open, "open", false, "open the page in a browser")

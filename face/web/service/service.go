@@ -137,7 +137,8 @@ func (w *Service) requireAllowed(dir string) error {
 	}
 	return hint.New(
 		fmt.Sprintf("runs in %s are not allowed here", dir),
-		"The person who started `plan serve` allows a repository with --repo, or as repositories in [serve] of config.toml.",
+		"The person who started `plan serve` allows a repository with --repo, or as repositories in [serve] "+
+			"of config.toml.",
 	)
 }
 
