@@ -53,6 +53,9 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return m.leave()
 		}
 		return m.panelKey(m.view, msg)
+	case m.screen == atRun && m.focus == onStory && name == "/": // a command is written
+		m.focus, m.view.scroll.picked = onText, -1
+		return m.key(msg)
 	case m.screen == atRun && m.focus == onStory:
 		return m.storyKey(name)
 	}

@@ -27,7 +27,7 @@ func keyRows(t *draw.Theme, width int) []string {
 		{"/", "complete a command"},
 		{"pgup pgdn wheel", "move through the story; ctrl+end goes to its end"},
 		{"esc", "browse the story: ↑ ↓ choose, enter folds, o opens all of it, O unfolds all, g G go to its ends, " +
-			"d diff, p plan, c checks, $ cost, q leave the run, esc write again"},
+			"d diff, p plan, c checks, $ cost, q leave the run, esc or / write again"},
 		{"ctrl+c", "park the run; once more, half a second later: end plan at once. Where none is parked: leave plan"},
 		{"ctrl+d", "leave the run, which goes on; on the first screen: leave plan"},
 		{"ctrl+z", "suspend"},

@@ -149,3 +149,13 @@ func TestUndoOf(t *testing.T) {
 		t.Errorf("in place: %+v", how)
 	}
 }
+
+// TestSlashLeavesTheStory: who browses and types a command is at the line for it.
+func TestSlashLeavesTheStory(t *testing.T) {
+	t.Parallel()
+	m := sat(t, 80, 24, journal(t)...)
+	press(m, "esc", "up", "/", "c", "o", "s", "t")
+	if got := m.write.Text(); got != "/cost" || m.focus != onText {
+		t.Errorf("it is at %v, with %q", m.focus, got)
+	}
+}
