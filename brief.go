@@ -37,7 +37,7 @@ type Brief struct {
 	Past     []Event       // what this conversation has journalled already
 	Trees    Trees         // what git shows where commands run
 	Change   Trees         // Review: the trees that the change lies between
-	Closing  string        // Review: the implementer's last words; only its answers to gaps and what it left open are used
+	Closing  string        // Review: the implementer's last words, for its answers to gaps and what it left open
 	Last     *Judgement    // Implement and Review after a review: what that came to
 
 	// Ready waits for what commands need, and fails where the run cannot go on without.

@@ -84,7 +84,8 @@ func unwrap(words []string) []string {
 			skip = 1
 		case len(words) > 1 && slices.Contains(wrapping[name], words[1]):
 			skip = 2
-		case strings.Contains(words[0], "=") && !strings.ContainsAny(words[0], "/"): // of a line that could not be parsed
+		case strings.Contains(words[0], "=") && !strings.ContainsAny(words[0], "/"):
+			// The line could not be parsed, and its assignments are words.
 			skip = 1
 		default:
 			return words

@@ -61,8 +61,10 @@ func NotStarted(res plan.CheckResult) string {
 // they may not listen or reach an address.
 var noNetwork = lazy.Regexp(`(?i)\b(?:EADDRNOTAVAIL|ENETUNREACH|EAI_AGAIN)\b|network is unreachable|` +
 	`cannot assign requested address|temporary failure in name resolution|` +
-	`\b(?:bind|listen|connect|dial|socket)\b.*(?:\bE(?:ACCES|PERM|AFNOSUPPORT)\b|permission denied|operation not permitted)|` +
-	`(?:\bE(?:ACCES|PERM)\b|permission denied|operation not permitted).*\b(?:bind|listen|connect|dial|socket|127\.0\.0\.1|localhost)\b`)
+	`\b(?:bind|listen|connect|dial|socket)\b.*(?:\bE(?:ACCES|PERM|AFNOSUPPORT)\b|permission denied|` +
+	`operation not permitted)|` +
+	`(?:\bE(?:ACCES|PERM)\b|permission denied|operation not permitted).*\b(?:bind|listen|connect|dial|socket|` +
+	`127\.0\.0\.1|localhost)\b`)
 
 // LacksNetwork reports whether the output of a check that fails looks as if it failed for
 // want of a network, be it that of this machine alone.
@@ -184,7 +186,9 @@ func scriptProbe(root, before string, words []string) Probe {
 		return self
 	}
 	return Probe{
-		Line: "{ " + self.Line + "; } && PATH=\"$PWD/node_modules/.bin:$PATH\" && export PATH && { " + inner.Line + "; }",
+		Line: "{ " + self.Line + "; } && " +
+			"PATH=\"$PWD/node_modules/.bin:$PATH\" && export PATH && " +
+			"{ " + inner.Line + "; }",
 	}
 }
 

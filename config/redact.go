@@ -35,7 +35,8 @@ var tokenRules = []string{
 	`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([A-Za-z0-9+/=._~-]{8,})`,
 	`(?i)\bbearer\s+([A-Za-z0-9+/=._~-]{20,})`,
 	`(?i)[a-z][a-z0-9+.-]*://[^\s/:@"']*:([^\s/@"']{3,})@`, // a password in an address
-	`(?:^|[^A-Za-z])[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)\s*[=:]\s*["']?([^\s"'$<({]{8,})`,
+	`(?:^|[^A-Za-z])[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|` +
+		`PRIVATE_?KEY)\s*[=:]\s*["']?([^\s"'$<({]{8,})`,
 }
 
 // Rules makes a function that replaces what looks like a secret, by the rules

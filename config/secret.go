@@ -169,8 +169,8 @@ func isOrdinary(value string) bool {
 	switch strings.ToLower(value) {
 	case "password", "passwords", "disabled", "required", "optional", "default", "undefined", "anonymous", "username",
 		"localhost", "production", "development", "internal", "external", "keychain", "keyring", "osxkeychain",
-		"ssh-agent",
-		"gnome-keyring", "publickey", "changeme", "change-me", "not-needed", "not-used", "no-key-required", "placeholder":
+		"ssh-agent", "gnome-keyring", "publickey", "changeme", "change-me", "not-needed", "not-used",
+		"no-key-required", "placeholder":
 		return true
 	}
 	return strings.Trim(value, value[:1]) == "" // "********"

@@ -52,7 +52,8 @@ func (s *session) shownFolders(ctx context.Context, paths config.Paths, root str
 			continue
 		}
 		s.host.note(fmt.Sprintf("%s names %s, which lies outside of the repository: commands cannot read it; "+
-			"`plan trust` asks whether they may, and show = [%q] in [walls] of your config.toml lets them", f.Manifest, f.Name, f.Path))
+			"`plan trust` asks whether they may, and show = [%q] in [walls] of your config.toml lets them",
+			f.Manifest, f.Name, f.Path))
 	}
 	return out, nil
 }

@@ -78,7 +78,8 @@ func programsOf(root, searched string, c config.Hook) []string {
 func checkTrusted(root, searched string, c config.Hook) error {
 	if found := trust.Found(root, c.Command, searched); len(found) > 0 {
 		return fmt.Errorf(
-			"PATH has a folder of the work tree where it may find what was not trusted (%s); name programs by their paths",
+			"PATH has a folder of the work tree where it may find what was not trusted (%s); "+
+				"name programs by their paths",
 			strings.Join(found, ", "),
 		)
 	}

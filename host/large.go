@@ -30,7 +30,8 @@ func (h *Host) large(home, dir string) worktree.Large {
 			text := "reading large untracked files, which may take a while: " + strings.Join(paths, ", ")
 			if leftOut {
 				text = "left out of snapshots, being untracked and larger than " + amount.Bytes(most) +
-					" (max_untracked): " + strings.Join(paths, ", ") + "; what happens to them is not seen, and not undone"
+					" (max_untracked): " + strings.Join(paths, ", ") +
+					"; what happens to them is not seen, and not undone"
 			}
 			if h.home.tellOnce(dir + "\n" + text) {
 				h.note(text)

@@ -300,7 +300,8 @@ func (l *leftovers) strayTrees(context.Context) ([]Leftover, error) {
 			Kind:  "work tree",
 			Name:  dir,
 			Bytes: sizeOf(dir),
-			Stays: "no run of this id is known here; if you do not need it, `git worktree remove --force` takes it away",
+			Stays: "no run of this id is known here; " +
+				"if you do not need it, `git worktree remove --force` takes it away",
 		})
 	}
 	return out, nil

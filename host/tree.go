@@ -268,7 +268,8 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 		if found.State.Tree == "" {
 			return nil
 		}
-		if snap, err := s.repo.Holding(b.making.File()).SnapshotOf(ctx, b.id, engine.LabelStart, found.State); err == nil {
+		snap, err := s.repo.Holding(b.making.File()).SnapshotOf(ctx, b.id, engine.LabelStart, found.State)
+		if err == nil {
 			out.first = &snap
 		}
 		return nil

@@ -102,7 +102,8 @@ func (e *ChainError) Error() string {
 		before = fmt.Sprintf("`plan journal export %s -o FILE` saves what stands before it, ", e.Run)
 	}
 	return fmt.Sprintf("the journal of run %s is broken at event %d: %s; %s"+
-		"`plan journal backup --skip-damaged FILE` saves all other runs, or restore a backup", e.Run, e.Seq, e.Why, before)
+		"`plan journal backup --skip-damaged FILE` saves all other runs, or restore a backup",
+		e.Run, e.Seq, e.Why, before)
 }
 
 // BlobError says that a content is not what was committed.

@@ -27,8 +27,9 @@ func (db *DB) Sizes(ctx context.Context) (map[plan.RunID]int64, error) {
 	const op = "measure the runs in"
 	rows, err := db.read.QueryContext(ctx, `SELECT id,
 		(SELECT ifnull(sum(octet_length(line) + ifnull(octet_length(packed), 0) + ?), 0) FROM events WHERE run = key) +
-		(SELECT ifnull(sum(ifnull(octet_length(packed), size)), 0) FROM blobs JOIN blob_refs USING (hash) WHERE run = key
-			AND NOT EXISTS (SELECT 1 FROM blob_refs AS other WHERE other.hash = blobs.hash AND other.run <> key))
+		(SELECT ifnull(sum(ifnull(octet_length(packed), size)), 0) FROM blobs JOIN blob_refs USING (hash)
+			WHERE run = key AND NOT EXISTS (
+				SELECT 1 FROM blob_refs AS other WHERE other.hash = blobs.hash AND other.run <> key))
 		FROM runs WHERE `+notRemoved, bytesPerEvent)
 	if err != nil {
 		return nil, db.wrapError(op, err)
@@ -144,7 +145,8 @@ func (h *hiding) write(ctx context.Context, tx *txn) error {
 		"UPDATE runs SET id = '" + removedPrefix + "' || ?2, token = token + 1 WHERE key = ?1",
 	}
 	stmts, err := prepareIn(ctx, tx.tx, append(drops, `SELECT key, outcome <> '' AND NOT EXISTS (
-		SELECT 1 FROM inbox WHERE run = key AND kind = '`+KindContinue+`' AND taken_seq IS NULL) FROM runs WHERE id = ?`)...)
+		SELECT 1 FROM inbox WHERE run = key AND kind = '`+KindContinue+`' AND taken_seq IS NULL)
+		FROM runs WHERE id = ?`)...)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,9 @@ func (db *DB) Pack(ctx context.Context, progress func(done, rows int)) error {
 	looked := 0
 	for _, r := range []*repack{
 		{
-			table:  "events",
-			list:   "SELECT id, octet_length(line), packed IS NOT NULL FROM events WHERE id < ? ORDER BY id DESC LIMIT ?",
+			table: "events",
+			list: `SELECT id, octet_length(line), packed IS NOT NULL FROM events
+				WHERE id < ? ORDER BY id DESC LIMIT ?`,
 			read:   "SELECT CAST(line AS BLOB) FROM events WHERE id = ?",
 			change: "UPDATE events SET line = '', packed = ? WHERE id = ?",
 		},

@@ -136,9 +136,13 @@ func inWord(r rune) bool {
 const (
 	all    = `(?:all|every|each|(?:the\s+)?(?:entire|whole))`
 	the    = `(?:\s+of)?(?:\s+the)?`
-	things = `(?:files?|modules?|packages?|services?|directories|directory|folders?|tests?|handlers?|endpoints?|components?|classes|class|functions?|repositories|repository|repos?|projects?|codebase|code\s*base|tree|workspace|monorepo|crates?|callers?|usages?|call\s+sites?)`
-	places = `(?:files|modules|packages|services|directories|folders|handlers|endpoints|components|repositories|repos|projects|crates|callers|usages|call\s+sites)`
-	looks  = `(?:audit|scan|review|check|sweep|search|migrat|port|rewrit|refactor|convert|analy[sz]|inspect|examin)(?:e|es|s|n?ing)?`
+	things = `(?:files?|modules?|packages?|services?|directories|directory|folders?|tests?|handlers?|endpoints?|` +
+		`components?|classes|class|functions?|repositories|repository|repos?|projects?|codebase|code\s*base|tree|` +
+		`workspace|monorepo|crates?|callers?|usages?|call\s+sites?)`
+	places = `(?:files|modules|packages|services|directories|folders|handlers|endpoints|components|repositories|` +
+		`repos|projects|crates|callers|usages|call\s+sites)`
+	looks = `(?:audit|scan|review|check|sweep|search|migrat|port|rewrit|refactor|convert|analy[sz]|inspect|` +
+		`examin)(?:e|es|s|n?ing)?`
 )
 
 // Signs that contain others stand before them.
@@ -225,7 +229,8 @@ var (
 		`|(?:will|would|can|could)(?:n['’]t)?\s+(?:it|this|that|these|those|there|they|the|a|an)\b)`)
 	// asksPlainly begins one that is a question without its mark too.
 	asksPlainly = lazy.Regexp(
-		`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|should|would|will)\b`,
+		`(?i)^(?:and\s+|so\s+|but\s+)?(?:what|why|how|where|who|whose)\s+(?:is|are|was|were|do|does|did|can|could|` +
+			`should|would|will)\b`,
 	)
 )
 

@@ -202,8 +202,8 @@ func leftText(b plan.Brief) string {
 	if text == "" {
 		return ""
 	}
-	return "This was seen and is not done. It is the word of those who did the work: where the request asks for it, or " +
-		"where it breaks what used to work, it is a gap.\n\n" +
+	return "This was seen and is not done. It is the word of those who did the work: where the request asks for it, " +
+		"or where it breaks what used to work, it is a gap.\n\n" +
 		fence("left", "", text)
 }
 

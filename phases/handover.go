@@ -69,8 +69,10 @@ func (s *session) handOver(ctx context.Context, p product, first ...plan.Message
 // something. What was done all the same has the form of a product, or names what
 // it is about; a text that has neither is a refusal.
 var declines = lazy.Regexp(`(?i)\b(?:I|we)(?:['’]m|\s+am|['’]re|\s+are)?\s+(?:\w+ly\s+)?` +
-	`(?:sorry|afraid|unable|cannot|can\s+not|can['’]?t|won['’]?t|will\s+not|(?:must|have\s+to)\s+(?:decline|refuse)|decline|refuse|not\s+(?:able|allowed|permitted|going))` +
-	`|^\W*(?:sorry|apologies|my\s+apologies)\b|\bas\s+an?\s+(?:AI|language\s+model)\b|\bagainst\s+(?:my|our|the)\s+(?:\w+\s+)?(?:policy|policies|guidelines)\b`)
+	`(?:sorry|afraid|unable|cannot|can\s+not|can['’]?t|won['’]?t|will\s+not|(?:must|have\s+to)\s+(?:decline|` +
+	`refuse)|decline|refuse|not\s+(?:able|allowed|permitted|going))` +
+	`|^\W*(?:sorry|apologies|my\s+apologies)\b|\bas\s+an?\s+(?:AI|language\s+model)\b|\bagainst\s+(?:my|our|` +
+	`the)\s+(?:\w+\s+)?(?:policy|policies|guidelines)\b`)
 
 // askWhole asks for the product again because it was cut off.
 func (p product) askWhole() string {

@@ -229,8 +229,8 @@ func (ph *Phases) knownChecks() string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "The workflow itself runs these commands before and after the change: required ones must pass, and none that " +
-		"passes before may fail after.\n\n" +
+	return "The workflow itself runs these commands before and after the change: required ones must pass, and none " +
+		"that passes before may fail after.\n\n" +
 		fence("checks", "", b.String())
 }
 

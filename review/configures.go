@@ -18,10 +18,13 @@ func IsBuildConfig(name string) bool {
 // configFile knows the files that build tools, test runners and interpreters
 // look for by name.
 var configFile = lazy.Regexp(`(?i)^(` + strings.Join([]string{
-	`(gnu)?makefile|.*\.mk|cmakelists\.txt|justfile|taskfile\.ya?ml|meson\.build|build(\.bazel)?|workspace|module\.bazel`,
+	`(gnu)?makefile|.*\.mk|cmakelists\.txt|justfile|taskfile\.ya?ml|meson\.build|build(\.bazel)?|workspace|` +
+		`module\.bazel`,
 	`go\.(mod|sum|work|work\.sum)|modules\.txt`,
-	`conftest\.py|(site|user)customize\.py|.*\.pth|pytest\.ini|tox\.ini|setup\.(py|cfg)|pyproject\.toml|noxfile\.py|pipfile|requirements.*\.txt`,
-	`package(-lock)?\.json|pnpm-.*\.yaml|.*\.config\.(json|[cm]?[jt]s)|[jt]sconfig.*\.json|jest\.setup\..*|vitest\.(setup|workspace)\..*`,
+	`conftest\.py|(site|user)customize\.py|.*\.pth|pytest\.ini|tox\.ini|setup\.(py|cfg)|pyproject\.toml|` +
+		`noxfile\.py|pipfile|requirements.*\.txt`,
+	`package(-lock)?\.json|pnpm-.*\.yaml|.*\.config\.(json|[cm]?[jt]s)|[jt]sconfig.*\.json|jest\.setup\..*|` +
+		`vitest\.(setup|workspace)\..*`,
 	`cargo\.(toml|lock)|build\.rs|rust-toolchain(\.toml)?`,
 	`pom\.xml|.*\.gradle(\.kts)?|gradle\.properties|gradlew|mvnw`,
 	`gemfile(\.lock)?|rakefile|composer\.json|phpunit\.xml(\.dist)?|mix\.exs`,

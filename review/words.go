@@ -22,7 +22,8 @@ var (
 
 	emptyClause = lazy.Regexp(`^` + thereIs +
 		`(?:no|none|nothing|not any|not applicable|nil|null|undefined|na|zero|0|empty|nope)` +
-		`(?: (?:known|new|open|other|else|further|more|additional|remaining|outstanding|real|actual|must|should|or|and|` +
+		`(?: (?:known|new|open|other|else|further|more|additional|remaining|outstanding|real|actual|must|should|or|` +
+		`and|` +
 		`must-fix|blocking|critical|major|minor|serious|significant|obvious|` + gapNoun + `|missing|identified|found|` +
 		`seen|noted|detected|observed|reported|left|remains?|is|are|was|were|has|have|been|at|all|so|far|here|` +
 		`at this time|at present|for now|currently|to (?:do|add|fix|change|report|note|mention)|` +
@@ -95,7 +96,8 @@ func isEmpty(clause string) bool {
 // requirement; or where the reviewer speaks of itself.
 const (
 	state = `(?:done|met|completed?|finished|implemented?|tested|verif(?:y|ied)|confirm(?:ed)?|satisf(?:y|ied)|` +
-		`fulfilled|work(?:s|ing)?|pass(?:es|ed|ing)?|resolved|fixed|addressed|covered|prove[dn]?|checked|ran|run|test|` +
+		`fulfilled|work(?:s|ing)?|pass(?:es|ed|ing)?|resolved|fixed|addressed|covered|prove[dn]?|checked|ran|run|` +
+		`test|` +
 		`check|achieved|delivered|handled|correct|ok|okay)`
 	adverb = `(?:yet|been|be|being|is|are|was|were|has|have|had|fully|really|still|completely|entirely|properly|` +
 		`correctly|actually|currently|quite|all|it|this|that|to|able)`

@@ -36,7 +36,8 @@ var secretNames = []string{"DATABASE_URL", "REDIS_URL", "MONGO_URL", "MONGODB_UR
 // keys begin with, a password with a name before it, and a name and a password.
 var secretValue = lazy.Regexp(
 	`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|sk-|AKIA|ASIA|npm_|pypi-|hf_|eyJ)[A-Za-z0-9_-]{16}|` +
-		`-----BEGIN |(?i:(?:^|[^a-z0-9])(?:password|passwd|pwd|secret|token|api_?key|access_?key|bearer)["']?\s*[=:]\s*["']?[^\s"'$;]{3})|` +
+		`-----BEGIN |(?i:(?:^|[^a-z0-9])(?:password|passwd|pwd|secret|token|api_?key|access_?key|` +
+		`bearer)["']?\s*[=:]\s*["']?[^\s"'$;]{3})|` +
 		`(?i:^(?:bearer|basic)\s+\S)|^[^\s/:@=]+:[^\s/@]+@[^\s@]+$`,
 )
 

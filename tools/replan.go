@@ -36,5 +36,5 @@ func (s *Set) runReplan(_ context.Context, args replanArgs, _ loop.Input) (loop.
 }
 
 // replanElse is what to do without another plan.
-const replanElse = "Do what the request needs, keep as close to the plan as that allows, and say in your last message " +
-	"where you left it and what showed that it is wrong."
+const replanElse = "Do what the request needs, keep as close to the plan as that allows, and say in your last " +
+	"message where you left it and what showed that it is wrong."

@@ -84,7 +84,8 @@ func (r *Repo) diffApart(ctx context.Context, from, to, attributes string, flags
 		"objects/none":    "",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+		if err != nil {
 			return "", fmt.Errorf("write the settings for a patch: %w", err)
 		}
 	}

@@ -258,7 +258,8 @@ func (e *AnonymousError) Unwrap() error { return e.Err }
 
 // Hint says what to do about it.
 func (e *AnonymousError) Hint() string {
-	return `Nothing was changed. Tell git who you are, with "git config --global user.name NAME" and "git config --global user.email ADDRESS", and do it again.`
+	return `Nothing was changed. Tell git who you are, with "git config --global user.name NAME" and ` +
+		`"git config --global user.email ADDRESS", and do it again.`
 }
 
 // CommitTo adds the change between two trees, as one commit in the user's name,

@@ -30,7 +30,8 @@ func (r *Repo) Patched(ctx context.Context, commit string, patch []byte) (tree s
 		return "", err
 	}
 	if len(patch) > 0 {
-		if _, err := r.git.Run(ctx, r.call(a, string(patch), "apply", "--cached", "--whitespace=nowarn", "-")); err != nil {
+		apply := r.call(a, string(patch), "apply", "--cached", "--whitespace=nowarn", "-")
+		if _, err := r.git.Run(ctx, apply); err != nil {
 			return "", err
 		}
 	}

@@ -128,7 +128,8 @@ func (v *SnapshotViews) commits(ctx context.Context, start, tree string) (string
 	}
 	parent := v.base
 	if began.tree != start {
-		if parent, err = v.repo.commitDated(ctx, began.date, start, "The tree that the work began with", v.base); err != nil {
+		parent, err = v.repo.commitDated(ctx, began.date, start, "The tree that the work began with", v.base)
+		if err != nil {
 			return "", err
 		}
 	}

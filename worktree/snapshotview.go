@@ -243,10 +243,12 @@ func (v *SnapshotViews) files(ctx context.Context, from, to string) ([]sandbox.P
 	}
 	there := slices.DeleteFunc(slices.Clone(changes), func(d delta) bool { return d.to.mode == absentMode })
 	a := area{dir: v.repo.root, index: dir + ".index"}
-	if _, err := v.repo.git.Run(ctx, v.repo.call(a, indexInfo(there), "update-index", "-z", "--index-info")); err != nil {
+	update := v.repo.call(a, indexInfo(there), "update-index", "-z", "--index-info")
+	if _, err := v.repo.git.Run(ctx, update); err != nil {
 		return nil, err
 	}
-	if _, err := v.repo.git.Run(ctx, v.repo.call(a, "", "checkout-index", "-q", "-a", "--prefix="+dir+"/")); err != nil {
+	checkOut := v.repo.call(a, "", "checkout-index", "-q", "-a", "--prefix="+dir+"/")
+	if _, err := v.repo.git.Run(ctx, checkOut); err != nil {
 		return nil, err
 	}
 	puts := make([]sandbox.Put, 0, len(changes))

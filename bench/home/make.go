@@ -126,7 +126,8 @@ func (p *prose) words(n int) string {
 			b.WriteString("\n\t")
 		default:
 			w := min(p.rand.IntN(400), p.rand.IntN(400)) // some are said more often
-			fmt.Fprintf(&b, "%c%cturn%s%d(%c%cx, value%d) ", 'a'+w%26, 'a'+w/39, "ering"[:w%6], w, 'a'+w%7, 'b'+w%3, w/7)
+			fmt.Fprintf(&b, "%c%cturn%s%d(", 'a'+w%26, 'a'+w/39, "ering"[:w%6], w)
+			fmt.Fprintf(&b, "%c%cx, value%d) ", 'a'+w%7, 'b'+w%3, w/7)
 		}
 	}
 	return b.String()[:n]

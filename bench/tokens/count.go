@@ -159,7 +159,8 @@ func (c *counter) take(t *tally, m message, names map[string]string) {
 	if m.Role == "tool" {
 		name := names[m.CallID]
 		t.results[name] += c.tokens.Count(text)
-		said = plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Name: name, Text: text}}}
+		said.Role = plan.RoleTool
+		said.Blocks = []plan.Block{{Type: plan.BlockToolResult, Name: name, Text: text}}
 	}
 	c.said = append(c.said, said)
 	for _, part := range c.known.Of(c.said, len(c.said)-1) {

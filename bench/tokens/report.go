@@ -40,8 +40,8 @@ func report(tallies []*tally) string {
 	}}
 	for _, t := range tallies {
 		for _, p := range t.phases {
-			rows = append(rows, cells(t.way, t.program, p.name, p.schemas, p.system, p.first, p.requests, p.input, p.fresh,
-				weighted(p.input, p.fresh)))
+			rows = append(rows, cells(t.way, t.program, p.name, p.schemas, p.system, p.first, p.requests,
+				p.input, p.fresh, weighted(p.input, p.fresh)))
 		}
 	}
 	table(&b, rows)

@@ -213,8 +213,8 @@ func (p *panel) keys() string {
 		}
 		return "y to go on with the tree as it is" + again + " (empty: leave it for later)"
 	case p.isPlan():
-		return "y to carry it out, n REASON to send it back, c LINE TEXT to comment (n sends the comments), e to edit it, " +
-			"reject to end the run (empty: leave it for later)"
+		return "y to carry it out, n REASON to send it back, c LINE TEXT to comment (n sends the comments), e to " +
+			"edit it, reject to end the run (empty: leave it for later)"
 	case c.Question != "":
 		return "Your answer, or the number of an option (empty: leave it for later)"
 	}

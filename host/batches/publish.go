@@ -103,7 +103,9 @@ func (b *Batches) Publish(ctx context.Context, prefix string, p Publish) ([]Publ
 		line, run, err := b.publishable(ctx, j, p)
 		look := toPublish{line: line}
 		if run != nil {
-			look.publish = func(ctx context.Context) (*batch.Publication, error) { return b.publishJob(ctx, db, j, run, p) }
+			look.publish = func(ctx context.Context) (*batch.Publication, error) {
+				return b.publishJob(ctx, db, j, run, p)
+			}
 		}
 		return look, err
 	})

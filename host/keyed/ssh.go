@@ -29,7 +29,8 @@ const (
 	// withoutAgent and withAgent are how git reaches a server by SSH: by nothing of the
 	// user's settings, and only one whose key is known.
 	withoutAgent = `GIT_SSH_COMMAND='ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes'`
-	withAgent    = `SSH_AUTH_SOCK="$KEYS/agent" GIT_SSH_COMMAND='ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes ` +
+	withAgent    = `SSH_AUTH_SOCK="$KEYS/agent" ` +
+		`GIT_SSH_COMMAND='ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes ` +
 		`-o UpdateHostKeys=no -o GlobalKnownHostsFile=none -o "UserKnownHostsFile=\"$KEYS/known_hosts\"" ` +
 		`-o IdentityFile=none -o ForwardAgent=no'`
 )

@@ -87,7 +87,8 @@ func refusal(p plan.Phase) func(loop.Info) string {
 			return ""
 		}
 		return fmt.Sprintf("%s is not offered in %s, which changes nothing: nothing says that it only reads. What "+
-			"should be done with it belongs into what you hand over, and Implement does it.", outside.RuleName(info.Name), p)
+			"should be done with it belongs into what you hand over, and Implement does it.",
+			outside.RuleName(info.Name), p)
 	}
 }
 

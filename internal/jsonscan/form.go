@@ -50,7 +50,10 @@ func FormOf(t reflect.Type, byFields ...reflect.Type) *Form {
 	case slices.Contains(byFields, t):
 		return structForm(t, byFields)
 	}
-	for _, own := range []reflect.Type{reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()} {
+	for _, own := range []reflect.Type{
+		reflect.TypeFor[json.Unmarshaler](),
+		reflect.TypeFor[encoding.TextUnmarshaler](),
+	} {
 		if t.Implements(own) || reflect.PointerTo(t).Implements(own) {
 			return &Form{}
 		}

@@ -41,8 +41,8 @@ func (p *protocol) marks(r *request) (m marks) {
 	part := wire.Optional{
 		Part: partCache,
 		Words: []string{
-			"cache_control:", "cache_control'", "cache_control`", `cache_control\"`, "cache_control is", "cache_control not",
-			"cache control", "prompt caching", "cachepoint",
+			"cache_control:", "cache_control'", "cache_control`", `cache_control\"`, "cache_control is",
+			"cache_control not", "cache control", "prompt caching", "cachepoint",
 		},
 	}
 	if again {

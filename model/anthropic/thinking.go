@@ -132,9 +132,10 @@ func (r *request) effort(effort string) (budget int64) {
 		Part: partThinking,
 		From: mode,
 		Words: []string{
-			"thinking.type", "thinking:", "adaptive thinking", "extended thinking", "'adaptive'", "`adaptive`", "budget_tokens",
-			"thinking is not", "support thinking", "thinking parameter", "parameter thinking", "'thinking'", "`thinking` param",
-			`\"thinking\"`, "field thinking", "field `thinking`", "argument supplied: thinking",
+			"thinking.type", "thinking:", "adaptive thinking", "extended thinking", "'adaptive'", "`adaptive`",
+			"budget_tokens", "thinking is not", "support thinking", "thinking parameter", "parameter thinking",
+			"'thinking'", "`thinking` param", `\"thinking\"`, "field thinking",
+			"field `thinking`", "argument supplied: thinking",
 		},
 	}
 	switch mode {

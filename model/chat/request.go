@@ -90,8 +90,9 @@ func metadata() wire.Optional {
 	return wire.Optional{
 		Part: partMetadata,
 		Words: []string{
-			"'metadata'", "`metadata`", `\"metadata\"`, ": metadata", "metadata: ", "parameter metadata", "field metadata",
-			"metadata parameter", "metadata is", "metadata not", `"param":"metadata"`, `"body","metadata"`, `"body", "metadata"`,
+			"'metadata'", "`metadata`", `\"metadata\"`, ": metadata", "metadata: ", "parameter metadata",
+			"field metadata", "metadata parameter", "metadata is", "metadata not", `"param":"metadata"`,
+			`"body","metadata"`, `"body", "metadata"`,
 		},
 	}
 }

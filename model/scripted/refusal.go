@@ -151,7 +151,8 @@ func (r *refusable) refuseMessage(name string) string {
 			)
 		case name == refuseNull && m.Role == "assistant" && (content == "" || content == "null"):
 			return fmt.Sprintf("messages[%d].content: Input should be a valid string", i)
-		case name == refuseImages && (strings.Contains(content, `"image_url"`) || strings.Contains(content, `"type":"image"`)):
+		case name == refuseImages &&
+			(strings.Contains(content, `"image_url"`) || strings.Contains(content, `"type":"image"`)):
 			return fmt.Sprintf("messages[%d].content: this model does not support image input", i)
 		}
 	}

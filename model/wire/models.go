@@ -130,7 +130,9 @@ func named(id string) bool {
 // fit.
 func (l listing) offer() Offer {
 	o := Offer{Name: l.ID}
-	for _, window := range []count{l.Loaded, l.MaxModelLen, l.Meta.Context, l.ContextLength, l.ContextWindow, l.MaxInput} {
+	for _, window := range []count{
+		l.Loaded, l.MaxModelLen, l.Meta.Context, l.ContextLength, l.ContextWindow, l.MaxInput,
+	} {
 		if window >= smallestWindow && (o.Window == 0 || int64(window) < o.Window) {
 			o.Window = int64(window)
 		}

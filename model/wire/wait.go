@@ -19,7 +19,8 @@ var (
 			`((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\s*)+)`,
 	)
 	inBody = lazy.Regexp(
-		`"(retrydelay|retry_delay|retry_after|retryafter|retry_after_seconds|retry_after_ms)"\s*:\s*"?([\d.]+)(ms|s|m|h)?"?`,
+		`"(retrydelay|retry_delay|retry_after|retryafter|retry_after_seconds|retry_after_ms)"\s*:\s*"?([\d.]+)(ms|` +
+			`s|m|h)?"?`,
 	)
 	piece = lazy.Regexp(`(\d+(?:\.\d+)?)\s*(ms|mil|h|m|s)`)
 )

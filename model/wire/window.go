@@ -27,7 +27,8 @@ var (
 		`does not fit|truncat|reduce the length|n_ctx|range of`)
 	// ofOther speaks of other limits than that of the window.
 	ofOther = lazy.Regexp(`image|file size|temperature|top_p|budget_tokens|rate limit|per minute|` +
-		`tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema|effort|input should (?:not )?be`)
+		`tool_call_id|too many (?:tools|images|stop)|number of tools|string too long|schema|effort|` +
+		`input should (?:not )?be`)
 	// ofOutput speaks of how long an answer may be.
 	ofOutput = lazy.Regexp(
 		`max_tokens|max_completion_tokens|max_output_tokens|max_new_tokens|completion tokens|output tokens`,

@@ -133,6 +133,10 @@ var noTools = []string{"PLAN_HOME", "HEX_HOME", "GNUPG_HOME", "KUBE_HOME", "DOCK
 
 // namesTools reports whether a variable names where a tool is.
 func namesTools(name string) bool {
-	return !strings.HasPrefix(name, "XDG_") && !slices.Contains(noTools, name) &&
-		(slices.ContainsFunc(toolEndings, func(end string) bool { return strings.HasSuffix(name, end) }) || name == "GOROOT")
+	if strings.HasPrefix(name, "XDG_") || slices.Contains(noTools, name) {
+		return false
+	}
+	return name == "GOROOT" || slices.ContainsFunc(toolEndings, func(end string) bool {
+		return strings.HasSuffix(name, end)
+	})
 }

@@ -127,7 +127,8 @@ func digestOf(parts ...string) string {
 var orders = lazy.Regexp(`(?i)(ignore|disregard|forget)\s+(all|any|the|your|previous|prior|earlier)[^.\n]{0,40}` +
 	`(instruction|prompt|rule)|(do not|don't|never|without)\s+(tell|mention|inform|show|telling|mentioning|informing)` +
 	`[^.\n]{0,30}(user|person|human|anyone)|<\s*/?\s*(important|system|instructions?|secret)\s*>|system prompt|` +
-	`you (must|should|have to) (first|always|also)|before (using|calling|you (use|call))[^.\n]{0,60}(read|send|call|cat)\b|` +
+	`you (must|should|have to) (first|always|also)|before (using|calling|you (use|call))[^.\n]{0,60}(read|send|` +
+	`call|cat)\b|` +
 	`\.ssh/|id_rsa|\.env\b|api[_ ]key[^.\n]{0,20}(to|in) (this|the)|exfiltrat`)
 
 // suspicious quotes what speaks to a model in a description, "" for nothing.

@@ -89,7 +89,8 @@ func resourceTools() []catalog.Tool {
 			Name:        "read_resource",
 			Description: "Read one of the server's resources.",
 			Schema: json.RawMessage(
-				`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"],"additionalProperties":false}`,
+				`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"],` +
+					`"additionalProperties":false}`,
 			),
 			ReadOnly: true,
 			How:      howRead,

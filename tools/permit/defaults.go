@@ -376,9 +376,9 @@ func published(name string, args []word) bool {
 		}
 	}
 	return slices.ContainsFunc(args, func(w word) bool {
+		task := w.text[strings.LastIndexByte(w.text, ':')+1:] // of Gradle, behind its project
 		return slices.ContainsFunc(subs, func(s string) bool {
-			return w.text == s ||
-				(strings.HasPrefix(name, "gradle") && strings.HasPrefix(w.text[strings.LastIndexByte(w.text, ':')+1:], s))
+			return w.text == s || strings.HasPrefix(name, "gradle") && strings.HasPrefix(task, s)
 		}) || (len(subs) == 1 && subs[0] == "")
 	})
 }

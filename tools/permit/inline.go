@@ -62,9 +62,8 @@ var (
 	// codeNames are the names in a program that only computes and prints.
 	codeNames = strings.Fields(
 		"JSON Math False None True abs console dumps e else false float for if import in int json len list load " +
-			"loads log " +
-			"math max min not null or and print process range round sorted stdin str stringify sum sys true version " +
-			"version_info versions",
+			"loads log math max min not null or and print process range round sorted stdin str stringify sum sys " +
+			"true version version_info versions",
 	)
 )
 

@@ -96,7 +96,9 @@ func (s Set) prepare(cmd *cobra.Command) {
 		hideRare(cmd)
 	}
 	if words := strings.Fields(cmd.Use); s.Runs != nil && len(words) > 1 && strings.Trim(words[1], "[]") == "RUN" {
-		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		cmd.ValidArgsFunction = func(
+			cmd *cobra.Command, args []string, typed string,
+		) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
