@@ -39,11 +39,12 @@ func changeText(b plan.Brief) string {
 // noticedText shows what the workflow noticed, and which checks fail. Reasons are
 // the implementer's words and stay out.
 func noticedText(findings []plan.Finding, checks []plan.CheckResult) string {
-	text, answer := "", false
+	text, answer, edited := "", false, false
 	for _, f := range findings {
 		mark := ""
 		if f.Answer {
 			mark, answer = " (to be answered)", true
+			edited = edited || f.Kind == plan.FindEdited
 		}
 		text += "- " + f.Text + mark + "\n"
 	}
@@ -65,6 +66,10 @@ func noticedText(findings []plan.Finding, checks []plan.CheckResult) string {
 	if answer {
 		words += " A DONE needs an item of its own in the checklist for each that is to be answered: name the " +
 			"path or the command and say why it is right."
+	}
+	if edited {
+		words += " `git checkout HEAD~ -- PATH` brings a test back as it was before the change: run it so on the work, " +
+			"and say what fails and why it may."
 	}
 	return words + "\n\n" + fence("noticed", "", text)
 }

@@ -23,11 +23,11 @@ func newFiles(ctx context.Context, room Room, calls []review.Call) ([]plan.NewFi
 	if room.Added == nil {
 		return nil, nil
 	}
-	all, err := room.Added(ctx)
+	named := namedBy(calls)
+	all, err := room.Added(ctx, named)
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("look at the files that the reviewer made: %w", err)}
 	}
-	named := namedBy(calls)
 	all = slices.DeleteFunc(all, func(f plan.AddedFile) bool { return path.IsAbs(f.Path) && !named(f.Path) })
 	slices.SortStableFunc(all, func(a, b plan.AddedFile) int {
 		if named(a.Path) != named(b.Path) {

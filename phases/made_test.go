@@ -20,7 +20,7 @@ func (b *bench) seesNewFiles() {
 	b.cfg.Room = func(ctx context.Context, p plan.Phase, at plan.Trees) (phases.Room, error) {
 		r, err := room(ctx, p, at)
 		r.Changes = func(context.Context) (phases.Changes, error) { return phases.Changes{}, nil }
-		r.Added = func(context.Context) ([]plan.AddedFile, error) {
+		r.Added = func(context.Context, func(string) bool) ([]plan.AddedFile, error) {
 			var out []plan.AddedFile
 			err := fs.WalkDir(os.DirFS(r.Dir), ".", func(path string, d fs.DirEntry, err error) error {
 				if err != nil || d.IsDir() {

@@ -62,7 +62,7 @@ func TestTheReviewersFiles(t *testing.T) {
 	room := b.cfg.Room
 	b.cfg.Room = func(ctx context.Context, p plan.Phase, at plan.Trees) (phases.Room, error) {
 		r, err := room(ctx, p, at)
-		r.Added = func(context.Context) ([]plan.AddedFile, error) {
+		r.Added = func(context.Context, func(string) bool) ([]plan.AddedFile, error) {
 			var out []plan.AddedFile
 			for path, text := range files {
 				out = append(out, plan.AddedFile{Path: path, Size: int64(len(text)), Mode: 0o644})

@@ -24,9 +24,9 @@ type Room struct {
 	// Changes says how the tree that is shown stands now. Nil, as are the two that
 	// follow, where that is not known.
 	Changes func(ctx context.Context) (Changes, error)
-	// Added lists the regular files that commands have made: in the tree where git
-	// does not ignore them, and in the temporary folder. Hash is not filled in.
-	Added func(ctx context.Context) ([]plan.AddedFile, error)
+	// Added lists the regular files that commands have made: in the tree where git does
+	// not ignore them or they are named, and in the temporary folder. Hash is not filled in.
+	Added func(ctx context.Context, named func(path string) bool) ([]plan.AddedFile, error)
 	// Read reads one of those, by its path; more than 1 MiB is an error.
 	Read func(path string) ([]byte, fs.FileMode, error)
 	// Close ends what the commands started and throws away what is to be

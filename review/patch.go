@@ -19,6 +19,10 @@ type fileChange struct {
 	// two lines that stay.
 	addedAt   []int
 	removedAt []int
+	// addedDemands and removedDemands say which of these lines demand something, as an
+	// assertion does.
+	addedDemands   []bool
+	removedDemands []bool
 }
 
 // readPatch is what git printed of a change, file by file.
@@ -37,12 +41,14 @@ func readPatch(diff string) []fileChange {
 		block := 0
 		for _, h := range c.Hunks {
 			block++
-			for _, l := range h.Lines {
+			for i, l := range h.Lines {
 				switch l.Kind {
 				case '+':
 					f.added, f.addedAt = append(f.added, l.Text), append(f.addedAt, block)
+					f.addedDemands = append(f.addedDemands, demands(h.Lines, i))
 				case '-':
 					f.removed, f.removedAt = append(f.removed, l.Text), append(f.removedAt, block)
+					f.removedDemands = append(f.removedDemands, demands(h.Lines, i))
 				default:
 					block++
 				}

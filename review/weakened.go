@@ -1,9 +1,12 @@
 package review
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/patch"
 )
 
 // weakened counts the assertions of a test that are gone from where they stood, or stand
@@ -12,13 +15,13 @@ import (
 func weakened(f fileChange, lost []lostLine) int {
 	added := map[int][]string{}
 	for i, line := range f.added {
-		if assertions([]string{line}) > 0 {
+		if f.addedDemands[i] {
 			added[f.addedAt[i]] = append(added[f.addedAt[i]], line)
 		}
 	}
 	gone := map[int][]string{}
 	for _, l := range lost {
-		if assertions([]string{l.text}) > 0 {
+		if l.demands {
 			gone[l.block] = append(gone[l.block], l.text)
 		}
 	}
@@ -37,27 +40,158 @@ func weakened(f fileChange, lost []lostLine) int {
 }
 
 // loosens reports whether an assertion is one of these without its end, or only demands
-// that there is something, or something of a kind, where one of these said what.
+// that there is something, or something of a kind, where one of these said what; or whether
+// it is without a part that has to hold as well, or takes an alternative. Of a
+// condition behind which a test fails it is the other way round.
 func loosens(line string, lost []string) bool {
 	now := trimmed(line)
 	for _, was := range lost {
-		rest, begins := strings.CutPrefix(trimmed(was), now)
-		if begins && rest != "" && strings.ContainsAny(rest[:1], " .,=!<>[(") {
+		was := trimmed(was)
+		ands, ors := len(and().FindAllString(now, -1))-len(and().FindAllString(was, -1)),
+			len(or().FindAllString(now, -1))-len(or().FindAllString(was, -1))
+		fails := condition().MatchString(now)
+		if fails {
+			ands, ors = -ands, -ors
+		}
+		switch {
+		case ands < 0 || ors > 0,
+			!fails && begins(was, now),
+			anything().MatchString(line) && !anything().MatchString(was):
 			return true
 		}
-		if anything().MatchString(line) && !anything().MatchString(was) {
-			return true
-		}
-		if equality().MatchString(was) && !named().MatchString(was) && !equality().MatchString(line) {
+		if equality().MatchString(was) && !named().MatchString(was) &&
+			(!equality().MatchString(line) || named().MatchString(line)) {
 			return true
 		}
 	}
 	return false
 }
 
-func trimmed(line string) string {
-	return strings.TrimSuffix(strings.Join(strings.Fields(line), " "), ";")
+// begins reports whether a line goes on where an assertion ends.
+func begins(line, assertion string) bool {
+	rest, ok := strings.CutPrefix(line, assertion)
+	return ok && rest != "" && strings.ContainsAny(rest[:1], " .,=!<>[(")
 }
+
+// trimmed is a line without its indentation and what ends it.
+func trimmed(line string) string {
+	return strings.TrimRight(strings.Join(strings.Fields(line), " "), "; {:")
+}
+
+// otherValues counts the lines of a test that gave a number or a text which the lines in
+// their place do not give: it is asked for something else now, or asked something else.
+// What a test says when it fails is no such text.
+func otherValues(f fileChange, lost []lostLine) int {
+	ending := path.Ext(f.path)
+	if other := sameLanguage[ending]; other != "" {
+		ending = other
+	}
+	if skips[ending] == nil { // data in files of its own changes as a whole
+		return 0
+	}
+	there := map[int][]string{}
+	for i, line := range f.added {
+		there[f.addedAt[i]] = append(there[f.addedAt[i]], literals(line)...)
+	}
+	n := 0
+	for _, l := range lost {
+		if failsHere().MatchString(l.text) {
+			continue
+		}
+		gone := false
+		for _, value := range literals(l.text) {
+			i := slices.Index(there[l.block], value)
+			if gone = gone || i < 0; i >= 0 {
+				there[l.block] = slices.Delete(there[l.block], i, i+1)
+			}
+		}
+		if gone {
+			n++
+		}
+	}
+	return n
+}
+
+// literals are the numbers and texts in a line, in whichever quotes.
+func literals(line string) []string {
+	found := literal().FindAllString(line, -1)
+	for i, text := range found {
+		found[i] = strings.Trim(text, "\"'`")
+	}
+	return found
+}
+
+// demands reports whether a line of a patch says what has to hold: it is an assertion, or
+// a condition behind which the test fails. That failing by itself is then none.
+func demands(lines []patch.Line, i int) bool {
+	text := strings.TrimSpace(lines[i].Text)
+	if comment().MatchString(text) {
+		return false
+	}
+	if guards(lines, i) >= 0 {
+		return true
+	}
+	if !assertion().MatchString(text) {
+		return false
+	}
+	for j := max(0, i-near); j < i; j++ {
+		if lines[j].Kind == lines[i].Kind && guards(lines, j) == i {
+			return false
+		}
+	}
+	return true
+}
+
+// near is how many lines behind its condition a test fails at most.
+const near = 3
+
+// guards is where a test fails if the condition in a line holds; -1 if it does not there.
+func guards(lines []patch.Line, i int) int {
+	if !condition().MatchString(lines[i].Text) {
+		return -1
+	}
+	seen := 0
+	for j := i + 1; j < len(lines) && seen < near; j++ {
+		if lines[j].Kind != ' ' && lines[j].Kind != lines[i].Kind {
+			continue // it belongs to the other side
+		}
+		if indent(lines[j].Text) <= indent(lines[i].Text) {
+			return -1
+		}
+		if seen++; failsHere().MatchString(lines[j].Text) {
+			return j
+		}
+	}
+	return -1
+}
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+func trues(list []bool) int {
+	n := 0
+	for _, b := range list {
+		if b {
+			n++
+		}
+	}
+	return n
+}
+
+var (
+	// assertion finds what the common libraries of tests call a demand.
+	assertion = lazy.Regexp(`(?i)\bassert\w*|\bexpect\w*\(|\bexpect(?:\.\w| *\{| do\b)|\bshould\b|\brequire\.\w+\(|` +
+		`\bt\.(?:error|fatal|fail|ok|is|not|same|match|throws|rejects|truthy|falsy)\w*\(|` +
+		`\b(?:deep|not|strict)?equals?\w*\(|\bpytest\.raises\b|\bcheck\w*\(|\bverify\w*\(|\bcmp\.diff\(|\bis_\w+\(`)
+	and = lazy.Regexp(`&&|\band\b`)
+	or  = lazy.Regexp(`\|\||\bor\b`)
+	// condition finds what may stand before the failing of a test.
+	condition = lazy.Regexp(`^\W*(?:else +)?(?:if|elif|elsif|unless)\b`)
+	// failsHere finds where a test fails by itself.
+	failsHere = lazy.Regexp(`^\s*(?:[\w.]+\.(?:Error|Fatal|Fail)(?:f|Now)?\(|[\w.]*\bfail(?:ed|ure)?\(|` +
+		`(?:raise|throw|die|panic!?|abort|exit|os\.Exit|process\.exit|sys\.exit|return 1)\b)`)
+	// literal finds numbers and texts.
+	literal = lazy.Regexp("\\b\\d[\\w.]*|\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'|`[^`]*`")
+)
 
 // anything finds assertions that nearly every value meets.
 var anything = lazy.Regexp(`(?i)\btobe(?:defined|truthy)\(|\bnot_?(?:nil|empty|none|null|zero)\(|` +

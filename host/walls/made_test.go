@@ -80,7 +80,7 @@ func TestAReviewersFilesArePutBack(t *testing.T) {
 // filesIn are the files that were made in a room.
 func filesIn(t testing.TB, room phases.Room) []plan.NewFile {
 	t.Helper()
-	added, err := room.Added(t.Context())
+	added, err := room.Added(t.Context(), func(string) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}

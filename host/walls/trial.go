@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,8 +159,13 @@ func (w *Walls) trialRoom(
 	}
 	room := w.roomBehind(ctx, wall, discard)
 	room.Shown = shown
-	room.Changes = func(ctx context.Context) (phases.Changes, error) { return w.listChanges(ctx, wall, tree) }
-	room.Added = func(ctx context.Context) ([]plan.AddedFile, error) { return w.listAdded(ctx, wall, tree) }
+	room.Changes = func(ctx context.Context) (phases.Changes, error) {
+		changes, _, err := w.listChanges(ctx, wall, tree)
+		return changes, err
+	}
+	room.Added = func(ctx context.Context, named func(string) bool) ([]plan.AddedFile, error) {
+		return w.listAdded(ctx, wall, tree, named)
+	}
 	room.Read = func(path string) ([]byte, fs.FileMode, error) { return wall.Read(path, maxAdded) }
 	return &TrialRoom{
 		Room:  room,
@@ -194,15 +200,15 @@ func (w *Walls) putAdded(files []plan.NewFile) []sandbox.Put {
 func inGitDir(path string) bool { return slices.Contains(strings.Split(path, "/"), ".git") }
 
 // listChanges says what commands behind a wall did to the files of a tree. Files
-// that the tree does not have count as added, unless git ignores them.
-func (w *Walls) listChanges(ctx context.Context, wall *sandbox.Wall, tree string) (phases.Changes, error) {
+// that the tree does not have count as added, unless git ignores them: those come apart.
+func (w *Walls) listChanges(ctx context.Context, wall *sandbox.Wall, tree string) (phases.Changes, []string, error) {
 	all, err := wall.Changes(ctx)
 	if err != nil || len(all.Written)+len(all.Added) == 0 {
-		return phases.Changes{}, err
+		return phases.Changes{}, nil, err
 	}
 	paths, err := w.views.Paths(ctx, tree)
 	if err != nil {
-		return phases.Changes{}, err
+		return phases.Changes{}, nil, err
 	}
 	notInTree := func(path string) bool { return !paths[path] }
 	out := phases.Changes{
@@ -210,23 +216,38 @@ func (w *Walls) listChanges(ctx context.Context, wall *sandbox.Wall, tree string
 		Wrote:   slices.DeleteFunc(all.Written, notInTree),
 		Added:   slices.DeleteFunc(all.Added, inGitDir),
 	}
-	ignored, err := w.cfg.Repo().Ignored(ctx, out.Added)
+	ignores, err := w.cfg.Repo().Ignored(ctx, out.Added)
 	if err != nil {
-		return phases.Changes{}, err
+		return phases.Changes{}, nil, err
 	}
-	out.Added = slices.DeleteFunc(out.Added, func(path string) bool { return ignored[path] })
-	return out, nil
+	var ignored []string
+	out.Added = slices.DeleteFunc(out.Added, func(path string) bool {
+		if ignores[path] {
+			ignored = append(ignored, path)
+		}
+		return ignores[path]
+	})
+	return out, ignored, nil
 }
 
 // listAdded lists the regular files that commands behind a wall have made, in the
-// tree and in the temporary folder.
-func (w *Walls) listAdded(ctx context.Context, wall *sandbox.Wall, tree string) ([]plan.AddedFile, error) {
-	changes, err := w.listChanges(ctx, wall, tree)
+// tree and in the temporary folder. Of those that git ignores it takes the named ones.
+func (w *Walls) listAdded(
+	ctx context.Context,
+	wall *sandbox.Wall,
+	tree string,
+	named func(string) bool,
+) ([]plan.AddedFile, error) {
+	changes, ignored, err := w.listChanges(ctx, wall, tree)
 	if err != nil {
 		return nil, err
 	}
+	ignored = slices.DeleteFunc(ignored, func(path string) bool { return !named(path) })
+	if ignored, err = w.besideTheWork(ctx, ignored); err != nil {
+		return nil, err
+	}
 	var out []plan.AddedFile
-	for _, path := range changes.Added {
+	for _, path := range slices.Concat(changes.Added, ignored) {
 		size, mode, err := wall.Stat(path)
 		if err != nil { // it is no regular file, or gone again
 			continue
@@ -250,3 +271,22 @@ func (w *Walls) listAdded(ctx context.Context, wall *sandbox.Wall, tree string) 
 	}
 	return out, nil
 }
+
+// besideTheWork takes the files out that lie in a folder of which git ignores whatever is
+// in it: what is in those was installed or built, and has the names of all kinds of files.
+func (w *Walls) besideTheWork(ctx context.Context, files []string) ([]string, error) {
+	var strangers []string // a file that nobody has, in each folder
+	for _, file := range files {
+		if dir := path.Dir(file); dir != "." {
+			strangers = append(strangers, dir+"/"+nobodys)
+		}
+	}
+	ignored, err := w.cfg.Repo().Ignored(ctx, strangers)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return ignored[path.Dir(file)+"/"+nobodys] }), nil
+}
+
+// nobodys is the name of a file that no rule of git's means in particular.
+const nobodys = "any.plan-file"

@@ -3,6 +3,7 @@ package walls_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,12 +217,17 @@ func TestAReviewersFilesAreFound(t *testing.T) {
 		room, run := openReview(t, c)
 		run("mkdir -p probes build; echo p >probes/p_test; chmod 700 probes/p_test; echo l >x.log; echo b >build/b; " +
 			"ln -s / away; cd probes && git init -q; echo t >${TMPDIR:-.}/t; echo x >>../calc")
-		files, err := room.Added(t.Context())
+		named := func(path string) bool { return path == "x.log" || path == "build/b" }
+		files, err := room.Added(t.Context(), named)
 		want := []plan.AddedFile{{Path: "probes/p_test", Mode: 0o700, Size: 2}}
 		if level == sandbox.LevelNone {
 			want = append(want, plan.AddedFile{Path: "probes/t", Mode: 0o644, Size: 2})
 		} else {
 			want = append(want, plan.AddedFile{Path: "/tmp/t", Mode: 0o644, Size: 2})
+		}
+		want = append(want, plan.AddedFile{Path: "x.log", Mode: 0o644, Size: 2}) // ignored, and named
+		for _, list := range [][]plan.AddedFile{want, files} {
+			slices.SortFunc(list, func(a, b plan.AddedFile) int { return strings.Compare(a.Path, b.Path) })
 		}
 		if diff := cmp.Diff(want, files); err != nil || diff != "" {
 			t.Errorf("%v (-want +got)\n%s", err, diff)
