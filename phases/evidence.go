@@ -99,6 +99,7 @@ func answersText(gaps []plan.Gap, closing string) string {
 	text := ""
 	for _, g := range gaps {
 		if said := wordsOn(g.ID, closing); g.Open() && said != "" {
+			said = strings.TrimLeft(said[gapNamed().FindStringIndex(said)[1]:], " *_`#:.)]–—-\n")
 			text += fmt.Sprintf("- %s: %s\n", g.ID, strings.ReplaceAll(said, "\n", "\n  "))
 		}
 	}

@@ -43,7 +43,7 @@ func TestAnswersAreThoseToOpenGaps(t *testing.T) {
 		{ID: "G3", Gap: "c", Status: plan.GapReopened},
 	}
 	text := answersText(gaps, "SECRET reasoning.\nG1: mistaken, run `x`.\nG2: CLOSED words.\n\nMORE reasoning.\n")
-	if !strings.Contains(text, "G1: G1: mistaken, run `x`.") || strings.Contains(text, "reasoning") || strings.Contains(text, "CLOSED") {
+	if !strings.Contains(text, "- G1: mistaken, run `x`.") || strings.Contains(text, "reasoning") || strings.Contains(text, "CLOSED") {
 		t.Errorf("the reviewer hears %q", text)
 	}
 	if got := answersText(gaps, "All is well."); got != "" {

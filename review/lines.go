@@ -52,8 +52,8 @@ func noteRemovedLines(f fileChange, files []fileChange, declared map[string]bool
 	}
 	weaker := weakened(f, gone)
 	if weaker > 0 && fewer <= 0 {
-		text += fmt.Sprintf(". %s gone or demands less where it stood; what is new elsewhere does not make up for it",
-			count(weaker, "assertion is", "assertions are each"))
+		text += fmt.Sprintf(". %s less where it stood; what is new elsewhere does not make up for it",
+			count(weaker, "assertion is gone or demands", "assertions are each gone or demand"))
 	}
 	values := otherValues(f, gone)
 	if values > 0 {
