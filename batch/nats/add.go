@@ -123,21 +123,15 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 	slices.SortStableFunc(jobs, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.Place, b.Place))
 	})
-	known := map[string]bool{}
-	lanes := 0 // of which workers know
-	wake := func() error {
-		if err := s.conn.Publish(wakeSubject, nil); err != nil {
-			return fmt.Errorf("wake the workers: %w", err)
-		}
-		return nil
-	}
+	told := map[lane]bool{} // workers were told that there is work
 	for _, j := range jobs {
 		if j.State != batch.JobQueued {
 			continue
 		}
 		l := laneOf(j.Entry)
-		if !known[l.subject()] {
-			known[l.subject()] = true
+		first := !told[l]
+		told[l] = true
+		if first {
 			if err := s.addConsumer(ctx, l); err != nil {
 				return err
 			}
@@ -151,22 +145,40 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 		if err != nil {
 			return fmt.Errorf("queue job %s: %w", j.ID, err)
 		}
-		if len(known) != lanes { // the first of a lane need not wait for the last
-			lanes = len(known)
-			if err := wake(); err != nil {
+		if first { // it need not wait for the last
+			if err := s.wake(l); err != nil {
 				return err
 			}
 		}
 	}
-	return wake()
+	for l := range told {
+		if err := s.wake(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wake tells the workers that there is work in a lane.
+func (s *Store) wake(in lane) error {
+	if err := s.conn.Publish(wakeSubject, []byte(in.consumer())); err != nil {
+		return fmt.Errorf("wake the workers: %w", err)
+	}
+	return nil
 }
 
 // Batches lists the batches, newest first.
 func (s *Store) Batches(ctx context.Context) ([]Batch, error) {
+	all, err := s.allBatches(ctx)
+	return slices.DeleteFunc(all, func(b Batch) bool { return b.Removing }), err
+}
+
+// allBatches are those, too, that are being removed.
+func (s *Store) allBatches(ctx context.Context) ([]Batch, error) {
 	var out []Batch
-	err := each(ctx, s.batches, "id.*", func(value []byte) error {
+	err := each(ctx, s.batches, "id.*", func(entry jetstream.KeyValueEntry) error {
 		var b Batch
-		if err := json.Unmarshal(value, &b); err != nil {
+		if err := json.Unmarshal(entry.Value(), &b); err != nil {
 			return fmt.Errorf("read a batch: %w", err)
 		}
 		out = append(out, b)
@@ -203,11 +215,12 @@ func (s *Store) Batch(ctx context.Context, prefix string) (Batch, error) {
 // Jobs lists the jobs of a batch in the order of the list that they came from.
 func (s *Store) Jobs(ctx context.Context, id string) ([]Job, error) {
 	var out []Job
-	err := each(ctx, s.jobs, id+".*", func(value []byte) error {
+	err := each(ctx, s.jobs, id+".*", func(entry jetstream.KeyValueEntry) error {
 		var j Job
-		if err := json.Unmarshal(value, &j); err != nil {
+		if err := json.Unmarshal(entry.Value(), &j); err != nil {
 			return fmt.Errorf("read a job of batch %s: %w", id, err)
 		}
+		j.revision = entry.Revision()
 		out = append(out, j)
 		return nil
 	})
@@ -216,7 +229,12 @@ func (s *Store) Jobs(ctx context.Context, id string) ([]Job, error) {
 }
 
 // each reads all values whose keys fit a pattern.
-func each(ctx context.Context, bucket jetstream.KeyValue, pattern string, take func([]byte) error) error {
+func each(
+	ctx context.Context,
+	bucket jetstream.KeyValue,
+	pattern string,
+	take func(jetstream.KeyValueEntry) error,
+) error {
 	watch, err := bucket.Watch(ctx, pattern, jetstream.IgnoreDeletes())
 	if err != nil {
 		return fmt.Errorf("list what is in the queue: %w", err)
@@ -228,7 +246,7 @@ func each(ctx context.Context, bucket jetstream.KeyValue, pattern string, take f
 			if !open || entry == nil { // that was the last there is
 				return nil
 			}
-			if err := take(entry.Value()); err != nil {
+			if err := take(entry); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -240,6 +258,13 @@ func each(ctx context.Context, bucket jetstream.KeyValue, pattern string, take f
 // Requeue puts the jobs of a batch that choose picks into the queue again, and all
 // that are queued but may have lost their message. With anew a job forgets its run.
 func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(Job) bool) (n int, err error) {
+	b, err := s.Read(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if b.Removing {
+		return 0, fmt.Errorf("batch %s is being removed: %w", id, ErrNoBatch)
+	}
 	jobs, err := s.Jobs(ctx, id)
 	if err != nil {
 		return 0, err

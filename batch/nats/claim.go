@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -26,6 +27,7 @@ type Worker struct {
 	drain     bool
 
 	wake  chan struct{} // there may be new work
+	news  atomic.Bool   // and it may be in a lane that is not known
 	end   func()        // stops listening for it
 	turn  chan struct{} // holds a value while one asks for a job, on behalf of all
 	lanes openLanes     // of who has the turn
@@ -62,7 +64,10 @@ func (s *Store) NewWorker(cfg WorkerConfig) (*Worker, error) {
 		turn:      make(chan struct{}, 1),
 		held:      map[string]*lease{},
 	}
-	sub, err := s.conn.Subscribe(wakeSubject, func(*natsgo.Msg) {
+	sub, err := s.conn.Subscribe(wakeSubject, func(m *natsgo.Msg) {
+		if !w.lanes.knows(string(m.Data)) {
+			w.news.Store(true)
+		}
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -100,7 +105,7 @@ func (w *Worker) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 	defer func() { <-w.turn }()
 	pause, fresh := defaultPoll, false
 	for {
-		claimed, ok, err := w.tryClaim(ctx, fresh)
+		claimed, ok, err := w.tryClaim(ctx, w.news.Swap(false) || fresh)
 		switch {
 		case ctx.Err() != nil:
 			return batch.Claimed{}, false, context.Cause(ctx)
@@ -116,7 +121,6 @@ func (w *Worker) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 		timer := time.NewTimer(pause - rand.N(pause/4)) //nolint:gosec // not all workers at the same moment
 		select {
 		case <-w.wake:
-			fresh = true
 			pause = defaultPoll
 		case <-timer.C:
 			pause = min(2*pause, max(w.store.cfg.Lease/6, defaultPoll))

@@ -170,7 +170,7 @@ func (j *Journal) Append(ctx context.Context, p Part) (letters []Part, done bool
 			done = true
 			j.last = place
 		case isConflict(err):
-			letters, done, err = j.catchUp(ctx, p.ID)
+			letters, done, err = j.refused(ctx, p.ID)
 		}
 		return err
 	})
@@ -183,6 +183,16 @@ func (j *Journal) Letters(ctx context.Context) ([]Part, error) {
 	defer j.mu.Unlock()
 	letters, _, err := j.catchUp(ctx, "")
 	return letters, err
+}
+
+// refused looks why the last part is not the one that was known. Where nothing has come
+// after it, the journal was removed.
+func (j *Journal) refused(ctx context.Context, id string) (letters []Part, found bool, err error) {
+	letters, found, err = j.catchUp(ctx, id)
+	if err == nil && !found && len(letters) == 0 {
+		err = batch.ErrLeaseLost
+	}
+	return letters, found, err
 }
 
 // catchUp reads what has come since. Found says that a part is among it.

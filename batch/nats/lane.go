@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -80,14 +81,25 @@ func (s *Store) lanes(ctx context.Context) ([]lane, error) {
 	return out, nil
 }
 
-// laneAge is for how long a worker trusts what it knows of lanes, where it is not woken.
-const laneAge = 10 * time.Second
+// laneAge is for how long a worker trusts what it knows of lanes, where it is not told of
+// one that it does not know.
+const laneAge = time.Minute
 
 // openLanes are the consumers of the lanes that a worker may take from, the most urgent
 // first. To ask for them with each job would be most of what the queue is asked.
 type openLanes struct {
 	open []jetstream.Consumer
 	at   time.Time // when they were read
+
+	mu    sync.Mutex
+	known map[string]bool // all consumers of lanes there were then
+}
+
+// knows reports whether a consumer was there when the lanes were read. "" is any.
+func (o *openLanes) knows(consumer string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.known[consumer]
 }
 
 // read reads the lanes where they are not known well enough.
@@ -100,16 +112,18 @@ func (o *openLanes) read(ctx context.Context, w *Worker, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]jetstream.Consumer{}
+	before := map[string]jetstream.Consumer{}
 	for _, c := range o.open {
-		known[c.CachedInfo().Name] = c
+		before[c.CachedInfo().Name] = c
 	}
+	known := map[string]bool{}
 	var open []jetstream.Consumer
 	for _, l := range all {
+		known[l.consumer()] = true
 		if !l.openTo(w.providers) {
 			continue
 		}
-		c := known[l.consumer()]
+		c := before[l.consumer()]
 		if c == nil {
 			if c, err = w.store.stream.Consumer(ctx, l.consumer()); err != nil {
 				return fmt.Errorf("take a job: %w", err)
@@ -119,6 +133,9 @@ func (o *openLanes) read(ctx context.Context, w *Worker, fresh bool) error {
 	}
 	o.open = open
 	o.at = now
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.known = known
 	return nil
 }
 

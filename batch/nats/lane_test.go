@@ -64,3 +64,27 @@ func TestWhatWasJustQueuedIsLeft(t *testing.T) {
 		}
 	}
 }
+
+// A worker that has enough to do hears of more urgent jobs at once, also where none was as
+// urgent before.
+func TestUrgentJobsNeedNotWait(t *testing.T) {
+	t.Parallel()
+	s := open(t, serve(t, t.TempDir(), 0).URL())
+	const many = 50
+	add(t, s, "MANY", many, nil)
+	w := worker(t, s, "w", false)
+	next := func() batch.Claimed {
+		c := claim(t, w)
+		if err := record(t, w, c, batch.JobDone, batch.Result{}); err != nil {
+			t.Error(err)
+		}
+		return c
+	}
+	next()
+	add(t, s, "URGENT", 1, func(int) int { return 9 })
+	for n := 1; next().Batch != "URGENT"; n++ {
+		if n == many-1 {
+			t.Fatal("it was done last")
+		}
+	}
+}

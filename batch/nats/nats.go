@@ -40,6 +40,7 @@ const (
 	maxDeliveries = 5
 	maxStory      = 20
 	maxResult     = 256 << 10 // bytes of a result in its job's record
+	patchObject   = "patch."  // and the job, and the lease: its change
 )
 
 // Config says how a queue is reached and what it promises.
@@ -149,6 +150,7 @@ type Batch struct {
 	Created  time.Time       `json:"created"`
 	Jobs     int             `json:"jobs"`
 	Complete bool            `json:"complete"` // all jobs are in the queue
+	Removing bool            `json:"removing,omitempty"`
 }
 
 // Job is a job as the queue keeps it.
@@ -189,6 +191,8 @@ type Job struct {
 	Message int    `json:"message"`           // number of the message that counts
 	Lease   *Lease `json:"lease,omitempty"`   // nil while no worker has it
 	Settled string `json:"settled,omitempty"` // id of the lease under which the state was written
+
+	revision uint64 // that was read, where it was listed
 }
 
 // Lease is a worker's right to a job.

@@ -33,7 +33,7 @@ func (w *Worker) RecordResult(ctx context.Context, id string, state batch.JobSta
 	defer l.mu.Unlock()
 	if back {
 		_ = l.msg.Nak() // else its lease ends by itself
-		_ = w.store.conn.Publish(wakeSubject, nil)
+		_ = w.store.wake(laneOf(l.job.Entry))
 		return nil
 	}
 	_ = l.msg.Ack() // one that comes again is found to be done with
@@ -85,7 +85,7 @@ func (w *Worker) trySettle(
 	}
 	patch := ""
 	if !back && l.patch != nil {
-		patch = "patch." + l.key + "." + l.id
+		patch = patchObject + l.key + "." + l.id
 		if _, err := w.store.results.PutBytes(ctx, patch, l.patch); err != nil {
 			return fmt.Errorf("keep the change of job %s: %w", l.key, err)
 		}
@@ -135,7 +135,7 @@ func (s *Store) maxInline() int { return int(min(s.conn.MaxPayload()/4, maxResul
 // and is never read.
 func (s *Store) forget(ctx context.Context, object string) {
 	if object != "" {
-		_ = s.results.Delete(ctx, object)
+		_ = s.removeObject(ctx, s.results, resultBucket, object)
 	}
 }
 

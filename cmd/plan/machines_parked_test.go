@@ -81,6 +81,24 @@ func TestQueueDecidesAndPublishes(t *testing.T) {
 	}
 	m.publish(id)
 	m.requireServed(id)
+	m.collect(id)
+}
+
+// collect removes the batch from the queue once it has been over for as long as is said.
+func (m *fleet) collect(id string) {
+	m.t.Helper()
+	text := m.must("desk", "queue", "gc", "--older-than", "30d")
+	text += m.must("desk", "queue", "gc", "--older-than", "1ms", "--dry-run")
+	if !strings.HasPrefix(text, "removed 0 batches and 0 journals\nwould remove "+id) ||
+		!strings.Contains(m.must("desk", "batch", "list"), id) {
+		m.t.Errorf("of what is not old, or would be removed, it says %s", text)
+	}
+	if text := m.must("desk", "queue", "gc", "--older-than", "1ms"); !strings.Contains(text, "removed 1 batch and 4 journals") {
+		m.t.Errorf("what is over is removed: %s", text)
+	}
+	if text := m.must("desk", "batch", "list"); strings.Contains(text, id) {
+		m.t.Errorf("it is still listed: %s", text)
+	}
 }
 
 // requireServed looks at a batch of the queue on the page's API, beside those of a home.

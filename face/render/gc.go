@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
 )
 
 // Collected writes which runs were removed, and what that freed. Their age is
@@ -57,4 +58,16 @@ func Collected(w io.Writer, done host.GC, dryRun bool, now time.Time) error {
 		Count(done.Kept, "run"),
 		Bytes(done.Used),
 	)
+}
+
+// QueueCollected writes what was removed of a queue.
+func QueueCollected(w io.Writer, done batches.QueueGC) error {
+	verb := "removed"
+	if done.DryRun {
+		verb = "would remove"
+	}
+	for _, b := range done.Removed {
+		tellf(w, "%s %s  %s, %s\n", verb, SafeLine(b.ID), SafeLine(b.Name), Count(b.Jobs, "job"))
+	}
+	return writef(w, "%s %s and %s\n", verb, Count(len(done.Removed), "batch"), Count(len(done.Journals), "journal"))
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -70,12 +71,12 @@ func (p Program) Queue() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(p.serve())
+	cmd.AddCommand(p.serve(), p.gc())
 	return cmd
 }
 
 func (p Program) serve() *cobra.Command {
-	var listen, cert, key string
+	var listen, cert, key, old string
 	var users []string
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -83,7 +84,8 @@ func (p Program) serve() *cobra.Command {
 		Long: `Serve keeps jobs in JetStream, in the home's folder queue, and prints the URL that
 --queue of the other commands takes, and the file of the token that they need beside
 it. The token is made the first time, or taken from PLAN_QUEUE_TOKEN or the file that
-PLAN_QUEUE_TOKEN_FILE names. Beyond this machine it wants a certificate. See
+PLAN_QUEUE_TOKEN_FILE names. Beyond this machine it wants a certificate. It keeps all
+batches, unless --remove-after has it do what plan queue gc does. See
 docs/machines.md.`,
 		Example: `  plan queue serve --listen 127.0.0.1:4222
   plan queue serve --listen 10.0.0.5:4222 --tls-cert queue.pem --tls-key queue.key`,
@@ -94,7 +96,13 @@ docs/machines.md.`,
 				return err
 			}
 			if c.NKeys = users; users != nil {
-				file = ""
+				file, c.Token = "", ""
+			}
+			var after time.Duration
+			if old != "" {
+				if after, err = longAgo("--remove-after", old); err != nil {
+					return err
+				}
 			}
 			srv, err := nats.Serve(c)
 			if err != nil {
@@ -103,6 +111,13 @@ docs/machines.md.`,
 			defer srv.Close()
 			ctx, release := p.interruptible(cmd.Context())
 			defer release()
+			if after > 0 {
+				end, err := p.collect(ctx, c, srv.URL(), after)
+				if err != nil {
+					return err
+				}
+				defer end()
+			}
 			served := servedQueue{
 				URL:       srv.URL(),
 				TokenFile: file,
@@ -120,6 +135,7 @@ docs/machines.md.`,
 	fl.StringVar(&cert, "tls-cert", "", "speak TLS with the certificate in `FILE`")
 	fl.StringArrayVar(&users, "nkey", nil,
 		"let in who has the nkey with this public `KEY`, in place of a token (repeatable)")
+	fl.StringVar(&old, "remove-after", "", "remove batches that have been over for `D`, such as 30d, each hour")
 	fl.StringVar(&key, "tls-key", "", "the key of the certificate, in `FILE`")
 	return cmd
 }

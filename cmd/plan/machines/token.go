@@ -24,6 +24,10 @@ func (p Program) open(ctx context.Context, at string) (*nats.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.openWith(ctx, at, token)
+}
+
+func (p Program) openWith(ctx context.Context, at, token string) (*nats.Store, error) {
 	return nats.Open(ctx, nats.Config{
 		URL:      at,
 		Token:    token,
