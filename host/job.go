@@ -21,8 +21,10 @@ import (
 type Job struct {
 	Request // its ID is needed; its Dir is not
 
-	// Job is its name in the batch.
-	Job string
+	// Job is its name in the batch, and Batch the batch, whose first job here has the
+	// repository brought up to date.
+	Job   string
+	Batch string
 
 	// Repo is the repository: a folder, or a URL, which is cloned into the home.
 	Repo  string
@@ -104,7 +106,7 @@ func (h *Host) makeJobTree(
 	if err != nil {
 		return nil, nil, err
 	}
-	from.mu.Lock() // git's own list of work trees is not made for crowds
+	from.mu.Lock()
 	defer from.mu.Unlock()
 	dir := filepath.Join(paths.Worktrees, string(j.ID))
 	// A process that was killed, or an earlier try, may have left this.
@@ -138,7 +140,7 @@ func (h *Host) makeJobTree(
 	}, nil
 }
 
-// Repos opens each repository of many jobs once. What is elsewhere is cloned into
+// Repos opens each repository of many jobs once a batch. What is elsewhere is cloned into
 // the home, and only brought up to date the next time. The zero value is ready.
 type Repos struct {
 	mu     sync.Mutex
@@ -147,10 +149,12 @@ type Repos struct {
 
 // openedRepo is a repository that work trees are made from.
 type openedRepo struct {
-	sync.Mutex
-	once sync.Once
-	repo *worktree.Repo
-	err  error
+	sync.Mutex // git's own list of work trees is not made for crowds
+
+	repo  *worktree.Repo
+	since map[string]bool // batches that it was opened for since it could not be
+	err   error
+	until time.Time // an error is not found out again before
 }
 
 // jobOrigin is where a job begins.
@@ -161,7 +165,10 @@ type jobOrigin struct {
 	mu       *sync.Mutex // of the repository
 }
 
-func (r *Repos) open(ctx context.Context, h *Host, j Job) (jobOrigin, error) {
+// openAgain is for how long an error counts for other jobs of the same repository.
+const openAgain = time.Minute
+
+func (r *Repos) open(ctx context.Context, h *Host, j Job) (from jobOrigin, err error) {
 	r.mu.Lock()
 	if r.byName == nil {
 		r.byName = map[string]*openedRepo{}
@@ -172,29 +179,38 @@ func (r *Repos) open(ctx context.Context, h *Host, j Job) (jobOrigin, error) {
 		r.byName[j.Repo] = e
 	}
 	r.mu.Unlock()
-	e.once.Do(func() {
-		// One job that is stopped must not make it fail for the others.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cloneTimeout)
-		defer cancel()
-		if !j.IsURL {
-			e.repo, e.err = h.OpenRepo(ctx, j.Repo)
-			return
-		}
-		e.repo, e.err = h.openClone(ctx, j.Repo)
-	})
-	if e.err != nil {
-		return jobOrigin{}, e.err
+	if from.repo, err = e.open(ctx, h, j); err != nil {
+		return from, err
 	}
-	from := jobOrigin{
-		repo: e.repo,
-		mu:   &e.Mutex,
-	}
+	from.mu = &e.Mutex
 	if !j.IsURL {
-		from.settings = e.repo.Root()
+		from.settings = from.repo.Root()
 	}
-	var err error
-	from.base, err = e.repo.Commit(ctx, j.Ref, j.IsURL)
+	from.base, err = from.repo.Commit(ctx, j.Ref, j.IsURL)
 	return from, err
+}
+
+// open opens the repository for the first job of a batch.
+func (e *openedRepo) open(ctx context.Context, h *Host, j Job) (*worktree.Repo, error) {
+	e.Lock()
+	defer e.Unlock()
+	if e.since[j.Batch] && (e.err == nil || h.now().Before(e.until)) {
+		return e.repo, e.err
+	}
+	// One job that is stopped must not make it fail for the others.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cloneTimeout)
+	defer cancel()
+	if j.IsURL {
+		e.repo, e.err = h.openClone(ctx, j.Repo)
+	} else {
+		e.repo, e.err = h.OpenRepo(ctx, j.Repo)
+	}
+	if e.err != nil || e.since == nil {
+		e.since = map[string]bool{}
+	}
+	e.since[j.Batch] = true
+	e.until = h.now().Add(openAgain)
+	return e.repo, e.err
 }
 
 // cloneTimeout bounds how long a server may take to hand over a repository.

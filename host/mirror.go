@@ -53,8 +53,10 @@ func (m mirrored) Append(ctx context.Context, p memory.Part) (err error) {
 	return m.to.Append(ctx, p, bundle)
 }
 
+// speaksOfTrees reports whether a snapshot may have been taken for an event. For a verdict
+// there is one, which no event names unless the tree has changed.
 func speaksOfTrees(ev plan.Event) bool {
-	return ev.Type() == plan.TypeSnapshot || ev.Type() == plan.TypeDrift
+	return ev.Type() == plan.TypeSnapshot || ev.Type() == plan.TypeDrift || ev.Type() == plan.TypeVerdict
 }
 
 // mirrorTo has the journal of the run kept by a mirror, if there is one.
@@ -131,10 +133,18 @@ func (h *Host) TakeOver(ctx context.Context, repos *Repos, j Job, snapshots []wo
 	if err != nil {
 		return err
 	}
-	from.mu.Lock() // git's own list of work trees is not made for crowds
+	from.mu.Lock()
 	defer from.mu.Unlock()
-	for _, b := range snapshots {
-		if err := from.repo.Unbundle(ctx, j.ID, b); err != nil {
+	takeIn := func() error {
+		for _, b := range snapshots {
+			if err := from.repo.Unbundle(ctx, j.ID, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := takeIn(); err != nil { // the run began at what the repository did not have yet
+		if err := errors.Join(from.repo.Fetch(ctx), takeIn()); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ func (r *Repo) Unbundle(ctx context.Context, run plan.RunID, b Bundle) (err erro
 	if err := os.WriteFile(file, b.Data, 0o600); err != nil {
 		return fmt.Errorf("take snapshots in: %w", err)
 	}
-	if _, err := r.git.Run(ctx, git.Call{
+	if err := r.onWhole(ctx, git.Call{
 		Dir:   r.root,
 		Args:  []string{"bundle", "unbundle", file},
 		Reads: []string{room.Dir},

@@ -84,12 +84,11 @@ func (r *Repo) CloneAt(ctx context.Context, dir, commit string) error {
 // Fetch brings a clone up to date with where it came from.
 func (r *Repo) Fetch(ctx context.Context) error {
 	origin := r.origin(ctx)
-	fetch := []string{"fetch", "-q", "--prune", "--tags", "--force", "origin"}
-	if _, err := r.git.Run(ctx, git.Call{
+	if err := r.onWhole(ctx, git.Call{
 		Dir:    r.root,
 		Remote: true,
 		File:   isLocal(origin),
-		Args:   fetch,
+		Args:   []string{"fetch", "-q", "--prune", "--tags", "--force", "origin"},
 	}); err != nil {
 		return fmt.Errorf("fetch: %w", err)
 	}

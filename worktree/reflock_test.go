@@ -3,6 +3,7 @@ package worktree_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan/worktree"
@@ -114,6 +115,49 @@ func TestDropOfHalfATree(t *testing.T) {
 			}
 			if got := git(t, own.Root(), "status", "--porcelain", "-b"); got != "## plan/r1" {
 				t.Errorf("made again: %q", got)
+			}
+		})
+	}
+}
+
+// A git that was killed while it made a work tree keeps no clone from taking in what it lacks.
+func TestACloneWithHalfATree(t *testing.T) {
+	t.Parallel()
+	for name, head := range map[string]string{"null": strings.Repeat("0", 40) + "\n", "empty": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo, dir := start(t, map[string]string{"a": "x"})
+			other := tempDir(t) + "/clone"
+			git(t, dir, "clone", "-q", dir, other)
+			clone := open(t, other)
+			half := filepath.Join(other, ".git", "worktrees", "R1")
+			spoil := func() {
+				put(t, half, map[string]string{
+					"HEAD":      head,
+					"commondir": "../..\n",
+					"gitdir":    filepath.Join(other, "tree", ".git") + "\n",
+					"locked":    "initializing\n",
+				})
+			}
+			spoil()
+			put(t, dir, map[string]string{"a": "y"})
+			if _, err := repo.Snapshot(t.Context(), "R", "turn-1"); err != nil {
+				t.Fatal(err)
+			}
+			b, err := repo.Bundle(t.Context(), "R", git(t, dir, "rev-parse", "HEAD"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := clone.Unbundle(t.Context(), "R", b); err != nil {
+				t.Error(err)
+			}
+			spoil()
+			git(t, dir, "commit", "-qam", "y")
+			if err := clone.Fetch(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := git(t, other, "show", "origin/HEAD:a"); got != "y" {
+				t.Errorf("fetched %q", got)
 			}
 		})
 	}

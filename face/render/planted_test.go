@@ -75,6 +75,7 @@ func TestNothingShownActs(t *testing.T) {
 		"WriteTranscript": render.WriteTranscript,
 		"WriteTimeline":   render.WriteTimeline,
 		"Collected":       render.Collected,
+		"QueueCollected":  render.QueueCollected,
 		"Exported":        render.Exported,
 		"Imported":        render.Imported,
 		"BackedUp":        render.BackedUp,

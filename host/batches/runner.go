@@ -72,7 +72,13 @@ func (r *runner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
 	if t.gone(err) {
 		return stoppedByQueue(err), nil
 	}
-	return r.result(ctx, try, why.text, err)
+	res, rerr := r.result(ctx, try, why.text, err)
+	if t != nil && err != nil && ctx.Err() == nil && res.Parked == plan.ParkInterrupted {
+		// The run could not go on here: given back, it would come again at once.
+		res.Parked = plan.ParkUnreachable
+		res.Why = host.FirstLine(err.Error())
+	}
+	return res, rerr
 }
 
 // stoppedByQueue is what came of a job that goes on once the queue, or another worker,
@@ -99,6 +105,7 @@ func (r *runner) drive(ctx context.Context, try batch.Try, o host.Options, t *ta
 			Options: o,
 		},
 		Job:     try.ID,
+		Batch:   try.Batch,
 		Repo:    try.Repo,
 		IsURL:   batch.IsURL(try.Repo),
 		Ref:     try.Ref,

@@ -2,9 +2,11 @@ package batches_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
 	"github.com/plan-engine/plan/host/hosttest"
+	"github.com/plan-engine/plan/internal/gittest"
 )
 
 // queue is a queue with one job, and workers of this process.
@@ -78,8 +81,17 @@ func (q *queue) hostOf(home string) *host.Host {
 }
 
 // work has a worker with a home of its own take jobs. It is shown what happens, and ends
-// once see says so, or the job is no longer to be done.
+// once the job is no longer to be done.
 func (q *queue) work(home string, see func(plan.Event)) {
+	q.t.Helper()
+	q.workUntil(home, see, func() bool {
+		jobs, err := q.store.Jobs(q.t.Context(), "B")
+		return err == nil && jobs[0].Lease == nil && jobs[0].State != batch.JobQueued
+	})
+}
+
+// workUntil is work that ends, interrupted, once done says so.
+func (q *queue) workUntil(home string, see func(plan.Event), done func() bool) {
 	q.t.Helper()
 	h := q.hostOf(home)
 	ctx, stop := context.WithCancelCause(q.t.Context())
@@ -90,10 +102,8 @@ func (q *queue) work(home string, see func(plan.Event)) {
 	}()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-tick.C {
-		if jobs, err := q.store.Jobs(q.t.Context(), "B"); err == nil && jobs[0].Lease == nil && jobs[0].State != batch.JobQueued {
-			break
-		}
+	for end := time.Now().Add(time.Minute); !done() && time.Now().Before(end); {
+		<-tick.C
 	}
 	stop(engine.ErrInterrupted)
 	if err := <-ended; err != nil {
@@ -210,5 +220,95 @@ func TestARunIsAnsweredFromElsewhere(t *testing.T) {
 	})
 	if now.State != batch.JobDone || now.Run != j.Run || now.Worker == j.Worker || answered < 0 || moved < 0 || moved > answered {
 		t.Errorf("the job is %s, its run has the events %v\n%s", now.State, typesOf(events), now.Result)
+	}
+}
+
+// A run that another worker cannot take up, because it cannot have the repository, waits
+// there, and is not given back to come again at once. It goes on once that is mended.
+func TestARunWaitsWhereItCannotBeTakenUp(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, "Make greet.sh say hello")
+	var planned atomic.Bool
+	q.workUntil("one", func(ev plan.Event) {
+		if ev.Type() == plan.TypePlan {
+			planned.Store(true)
+		}
+	}, planned.Load)
+	away := q.Repo + "-away"
+	if err := os.Rename(q.Repo, away); err != nil {
+		t.Fatal(err)
+	}
+	q.work("two", func(plan.Event) {})
+	events, j := q.events()
+	if j.State != batch.JobParked || j.Parked != plan.ParkUnreachable || !strings.Contains(string(j.Result), "clone") {
+		t.Fatalf("the job is %s (%s): %s\n%v", j.State, j.Parked, j.Result, j.Story)
+	}
+	if err := os.Rename(away, q.Repo); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := q.store.Requeue(t.Context(), "B", false, func(nats.Job) bool { return true }); n != 1 {
+		t.Fatal(err)
+	}
+	q.work("two", func(plan.Event) {})
+	after, now := q.events()
+	if now.State != batch.JobDone || now.Run != j.Run || len(after) <= len(events) {
+		t.Errorf("the job is %s: %s", now.State, now.Result)
+	}
+}
+
+// Jobs of a later batch begin at what the repository has by then, though their worker was
+// there all the while, and a run that began there is taken up by a worker whose clone is older.
+func TestAWorkerBringsItsClonesUpToDate(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, "Make greet.sh say hello")
+	add := func(id, request string) {
+		entries, err := batch.Entries([]batch.Job{{ID: "j", Repo: "file://" + q.Repo, Request: request}})
+		if err == nil {
+			_, err = q.store.Add(t.Context(), nats.Batch{ID: id, Digest: id}, entries, false)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := func(id string) batch.JobState {
+		jobs, err := q.store.Jobs(t.Context(), id)
+		if err != nil || len(jobs) != 1 || jobs[0].Lease != nil {
+			return ""
+		}
+		return jobs[0].State
+	}
+	q.work("old", func(plan.Event) {}) // its clone has the first commit alone
+	commit, began := "", ""
+	add("C", "Make greet.sh say hello")
+	q.workUntil("new", func(ev plan.Event) {
+		if b, ok := ev.Body.(plan.RunStart); ok {
+			began = b.Base
+		}
+	}, func() bool {
+		if state("C") == batch.JobDone && commit == "" {
+			gittest.Git(t, q.Repo, "commit", "-q", "--allow-empty", "-m", "second")
+			commit = strings.TrimSpace(gittest.Git(t, q.Repo, "rev-parse", "HEAD"))
+			add("D", "Ask first, then make greet.sh say hello")
+		}
+		return commit != "" && state("D") == batch.JobParked
+	})
+	if began != commit {
+		t.Errorf("it began at %s, and the repository had %s", began, commit)
+	}
+	jobs, err := q.store.Jobs(t.Context(), "D")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := batches.New(q.hostOf("one")).Queued(q.store)
+	if _, _, err := told.Tell(t.Context(), string(jobs[0].Run), host.Letter{Text: "English"}); err != nil {
+		t.Fatal(err)
+	}
+	q.workUntil("old", func(plan.Event) {}, func() bool {
+		s := state("D")
+		return s != "" && s != batch.JobQueued
+	})
+	if s := state("D"); s != batch.JobDone {
+		jobs, _ := q.store.Jobs(t.Context(), "D")
+		t.Errorf("taken up, it is %s: %s", s, jobs[0].Result)
 	}
 }
