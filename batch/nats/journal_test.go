@@ -156,3 +156,30 @@ func TestAJournalWithoutItsQueue(t *testing.T) {
 		t.Errorf("without its queue: %v", err)
 	}
 }
+
+// A queue that an earlier program made, which kept no journals, is opened as it is, and
+// keeps them from then on: its jobs, leases and messages stay.
+func TestAQueueWithoutJournals(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, t.TempDir(), 0)
+	s := open(t, srv.URL())
+	add(t, s, "A", 2, nil)
+	before := claim(t, worker(t, s, "before", false))
+	js := stream(t, srv.URL())
+	for _, name := range []string{"PLAN_JOURNAL", "OBJ_plan_parts"} {
+		if err := js.DeleteStream(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := open(t, srv.URL())
+	w := worker(t, now, "now", false)
+	c := claim(t, w)
+	j, _ := takeUp(t, w, c)
+	keep(t, j, nats.Part{Events: []json.RawMessage{event(1)}})
+	if jobs, err := now.Jobs(t.Context(), "A"); err != nil || len(jobs) != 2 || c.ID == before.ID {
+		t.Errorf("it has %d jobs, %v, and %s is given out twice", len(jobs), err, c.ID)
+	}
+	if lines, err := now.Lines(t.Context(), c.Run, 0); err != nil || len(lines) != 1 {
+		t.Errorf("its journal has %d events, %v", len(lines), err)
+	}
+}

@@ -1,11 +1,14 @@
 package nats_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,6 +68,63 @@ func freePorts(t *testing.T, n int) (ports []int, routes []*url.URL) {
 		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
 	}
 	return ports, routes
+}
+
+// cluster is three servers of which one may be gone.
+type cluster struct {
+	t      *testing.T
+	nodes  []*server.Server
+	dirs   []string
+	urls   []string
+	ports  []int // for each other
+	routes []*url.URL
+	store  *nats.Store
+	dead   int // which was killed last, and where it served
+	port   int
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{t: t}
+	c.ports, c.routes = freePorts(t, 3)
+	for i := range 3 {
+		c.dirs = append(c.dirs, t.TempDir())
+		n := node(t, fmt.Sprint("n", i), c.dirs[i], server.RANDOM_PORT, c.ports[i], c.routes)
+		c.nodes, c.urls = append(c.nodes, n), append(c.urls, n.ClientURL())
+	}
+	within(t, func() (ok bool) { // a leader is elected first
+		var err error
+		c.store, err = nats.Open(t.Context(), nats.Config{
+			URL:   strings.Join(c.urls, ","),
+			Token: "secret",
+			Lease: lease,
+		})
+		return err == nil
+	})
+	t.Cleanup(c.store.Close)
+	return c
+}
+
+// leader is the server that leads a stream.
+func (c *cluster) leader(stream string) (at int) {
+	c.t.Helper()
+	within(c.t, func() bool {
+		at = slices.IndexFunc(c.nodes, func(n *server.Server) bool { return n.JetStreamIsStreamLeader("$G", stream) })
+		return at >= 0
+	})
+	return at
+}
+
+func (c *cluster) kill(at int) {
+	c.dead = at
+	c.port = c.nodes[at].Addr().(*net.TCPAddr).Port
+	c.nodes[at].Shutdown()
+	c.nodes[at].WaitForShutdown()
+}
+
+// restart begins the server again that was killed.
+func (c *cluster) restart() {
+	c.nodes[c.dead] = node(c.t, fmt.Sprint("n", c.dead), c.dirs[c.dead], c.port, c.ports[c.dead], c.routes)
 }
 
 // tally counts how often each job ended with a result that counts.
@@ -130,21 +190,8 @@ func (c *tally) requireOnce(t *testing.T, s *nats.Store, n int) {
 // back, while workers at all three do jobs.
 func TestAServerOfAClusterIsKilled(t *testing.T) {
 	t.Parallel()
-	var nodes []*server.Server
-	var dirs, urls []string
-	ports, routes := freePorts(t, 3)
-	for i := range 3 {
-		dirs = append(dirs, t.TempDir())
-		n := node(t, fmt.Sprint("n", i), dirs[i], server.RANDOM_PORT, ports[i], routes)
-		nodes, urls = append(nodes, n), append(urls, n.ClientURL())
-	}
-	var s *nats.Store
-	within(t, func() (ok bool) { // a leader is elected first
-		var err error
-		s, err = nats.Open(t.Context(), nats.Config{URL: strings.Join(urls, ","), Token: "secret", Lease: lease})
-		return err == nil
-	})
-	t.Cleanup(s.Close)
+	c := newCluster(t)
+	s, urls := c.store, c.urls
 	const n = 60
 	add(t, s, "A", n, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -157,18 +204,10 @@ func TestAServerOfAClusterIsKilled(t *testing.T) {
 		group.Go(func() { done.work(ctx, t, w, nil) })
 	}
 	within(t, func() bool { return done.n() > 5 })
-	victim := 0
-	for i, n := range nodes {
-		if n.JetStreamIsStreamLeader("$G", "KV_plan_jobs") {
-			victim = i
-		}
-	}
-	port := nodes[victim].Addr().(*net.TCPAddr).Port
 	at := done.n()
-	nodes[victim].Shutdown()
-	nodes[victim].WaitForShutdown()
+	c.kill(c.leader("KV_plan_jobs"))
 	within(t, func() bool { return done.n() >= min(n, at+20) }) // two of three go on
-	node(t, fmt.Sprint("n", victim), dirs[victim], port, ports[victim], routes)
+	c.restart()
 	within(t, func() bool { return done.n() == n })
 	cancel()
 	group.Wait()
@@ -209,5 +248,40 @@ func TestCutOff(t *testing.T) {
 	done.requireOnce(t, s, n)
 	if j := job(t, s, "A", placeOf(t, late)); j.Worker != "near" || j.Lost != 1 {
 		t.Errorf("the job that was cut off: %+v", j)
+	}
+}
+
+// TestAJournalOutlivesAServer: a run's journal goes on where the server of a cluster that
+// leads it is killed, from one worker to the next, and the old one adds nothing more.
+func TestAJournalOutlivesAServer(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	s := c.store
+	add(t, s, "A", 1, nil)
+	first := worker(t, open(t, strings.Join(c.urls, ",")), "first", false)
+	got := claim(t, first)
+	old, _ := takeUp(t, first, got)
+	const before, after = 3, 6
+	for n := range before {
+		keep(t, old, nats.Part{Events: []json.RawMessage{event(n)}})
+	}
+	c.kill(c.leader("PLAN_JOURNAL"))
+	for n := before; n < after; n++ { // no sooner is it acknowledged than two of the three have it
+		keep(t, old, nats.Part{Events: []json.RawMessage{event(n)}})
+	}
+	first.Close() // it is silent from here on
+	second := worker(t, open(t, strings.Join(c.urls, ",")), "second", false)
+	next, parts := takeUp(t, second, claim(t, second))
+	if n := len(parts); n != after+1 || !bytes.Equal(parts[n-1].Events[0], event(after-1)) {
+		t.Errorf("it has %d parts", n)
+	}
+	c.restart()
+	c.kill(c.leader("PLAN_JOURNAL"))
+	if _, _, err := old.Append(t.Context(), nats.Part{Events: []json.RawMessage{event(9)}}); !errors.Is(err, batch.ErrLeaseLost) {
+		t.Errorf("the old owner appends: %v", err)
+	}
+	keep(t, next, nats.Part{Events: []json.RawMessage{event(after)}})
+	if lines, err := s.Lines(t.Context(), got.Run, 0); err != nil || len(lines) != after+1 {
+		t.Errorf("it has %d events, %v", len(lines), err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan"
@@ -11,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/batch/nats"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // queuedDecision is what a person decided about what a job waits with, as the queue has
@@ -125,17 +127,29 @@ func (q *Queued) Decide(ctx context.Context, prefix, job string, d host.Decision
 	return b.ID, w.Job, err
 }
 
-// find is the call that a decision is about.
+// find is the call that a decision is about: the only one, or that which has the digest.
 func (w WaitingJob) find(d host.Decision) (plan.WaitingCall, error) {
-	call := w.Calls[0]
+	at := slices.IndexFunc(w.Calls, func(c plan.WaitingCall) bool { return c.Digest == d.Digest })
+	if len(w.Calls) == 1 && d.Digest == "" {
+		at = 0
+	}
+	if at < 0 && d.Digest == "" {
+		text := fmt.Sprintf("job %s waits with %d calls; say which one is meant:", w.Job, len(w.Calls))
+		for _, c := range w.Calls {
+			text += fmt.Sprintf(" --digest %s (%s);", c.Digest, oneline.Cut(c.Shown(), maxShown))
+		}
+		return plan.WaitingCall{}, hint.Usage("%s", strings.TrimSuffix(text, ";"))
+	}
+	if at < 0 {
+		var digests []string
+		for _, c := range w.Calls {
+			digests = append(digests, c.Digest)
+		}
+		return plan.WaitingCall{}, fmt.Errorf("job %s waits with the digest %s: it is not what you were shown",
+			w.Job, strings.Join(digests, " or "))
+	}
+	call := w.Calls[at]
 	switch {
-	case len(w.Calls) > 1:
-		return call, hint.New(
-			fmt.Sprintf("job %s waits with %d calls, which cannot be told apart here", w.Job, len(w.Calls)),
-			fmt.Sprintf("Decide on its worker: plan approve %s", w.Run),
-		)
-	case d.Digest != "" && d.Digest != call.Digest:
-		return call, fmt.Errorf("job %s waits with the digest %s: it is not what you were shown", w.Job, call.Digest)
 	case !call.IsPlan() && (d.OfPlan || d.Plan != "" || d.Reject):
 		return call, fmt.Errorf("no plan of job %s waits to be approved", w.Job)
 	case call.IsPlan() && !d.Approve && !d.Reject && strings.TrimSpace(d.Text) == "":
@@ -144,6 +158,9 @@ func (w WaitingJob) find(d host.Decision) (plan.WaitingCall, error) {
 	}
 	return call, nil
 }
+
+// maxShown bounds what is said of a call where it is one of several, in runes.
+const maxShown = 60
 
 // hear puts the decisions that came with a job into the inbox of its run. One that is
 // there already, or is about what does not wait any more, changes nothing.

@@ -17,6 +17,7 @@ import (
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
 	"github.com/plan-engine/plan/host/hosttest"
+	"github.com/plan-engine/plan/internal/cable"
 	"github.com/plan-engine/plan/internal/gittest"
 )
 
@@ -27,6 +28,7 @@ type queue struct {
 	store *nats.Store
 	srv   *nats.Server
 	port  int
+	links map[string]*cable.Cable // of homes that do not reach it directly
 }
 
 // patience is how long a worker of these queues may be silent, and waits for the queue.
@@ -61,10 +63,17 @@ func (q *queue) serve(port int) {
 	q.srv, q.port = srv, srv.Port()
 }
 
-func (q *queue) open() *nats.Store {
+func (q *queue) open() *nats.Store { return q.openFrom("") }
+
+// openFrom reaches the queue from a home.
+func (q *queue) openFrom(home string) *nats.Store {
 	q.t.Helper()
+	url := q.srv.URL()
+	if link := q.links[home]; link != nil {
+		url = "nats://" + link.Addr()
+	}
 	s, err := nats.Open(q.t.Context(), nats.Config{
-		URL:      q.srv.URL(),
+		URL:      url,
 		Lease:    patience,
 		Patience: patience,
 	})
@@ -97,7 +106,7 @@ func (q *queue) workUntil(home string, see func(plan.Event), done func() bool) {
 	ctx, stop := context.WithCancelCause(q.t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- batches.New(h).Work(ctx, q.open(), batches.Work{Concurrency: 1, Repos: []string{"file://"}}, host.Options{},
+		ended <- batches.New(h).Work(ctx, q.openFrom(home), batches.Work{Concurrency: 1, Repos: []string{"file://"}}, host.Options{},
 			batches.View{Event: func(_ string, ev plan.Event) { see(ev) }})
 	}()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -310,5 +319,44 @@ func TestAWorkerBringsItsClonesUpToDate(t *testing.T) {
 	if s := state("D"); s != batch.JobDone {
 		jobs, _ := q.store.Jobs(t.Context(), "D")
 		t.Errorf("taken up, it is %s: %s", s, jobs[0].Result)
+	}
+}
+
+// A worker that is cut off from the queue both ways does nothing more of a run. Another
+// brings it to its end meanwhile, and once the network is back, the first changes nothing.
+func TestARunIsCutOff(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, "Make greet.sh say hello")
+	link := cable.New(t, strings.TrimPrefix(q.srv.URL(), "nats://"))
+	q.links = map[string]*cable.Cable{"far": link}
+	cut := make(chan struct{})
+	var mended atomic.Bool
+	far := make(chan struct{})
+	go func() {
+		defer close(far)
+		q.workUntil("far", func(ev plan.Event) {
+			switch {
+			case ev.Type() == plan.TypePlan:
+				link.Cut()
+				close(cut)
+			case ev.Type() == plan.TypeToolStart && ev.Phase == plan.Implement:
+				t.Error("it goes on while it is cut off")
+			}
+		}, mended.Load)
+	}()
+	<-cut
+	q.work("near", func(plan.Event) {})
+	events, done := q.events()
+	link.Mend()
+	mended.Store(true)
+	<-far
+	after, now := q.events()
+	if done.State != batch.JobDone || len(after) != len(events) || now.Settled != done.Settled || now.State != done.State {
+		t.Errorf("the job was %s with %d events, and is %s with %d\n%v", done.State, len(events), now.State, len(after), now.Story)
+	}
+	for i, ev := range after {
+		if ev.Seq != int64(i+1) {
+			t.Fatalf("event %d has seq %d", i+1, ev.Seq)
+		}
 	}
 }
