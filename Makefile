@@ -40,8 +40,8 @@ show-batch: build ## the same for batches: one scripted change over ten Go modul
 	testdata/show/batch.sh
 
 # The race detector is there where goroutines are, as packages.sh finds them; make soak
-# plays whole runs of a program that was built with it. Without DWARF (-w) a test links
-# in half the time, and make lint has vet look at the tests. A process with the detector
+# plays whole runs of a program that was built with it. Without DWARF and symbols (-s) a test
+# links in half the time, and make lint has vet look at the tests. A process with the detector
 # would sleep a second at its end without GORACE. Walls start from a program that is only that,
 # which takes a third of the time, and a fifth of what one with the detector takes; the tests of
 # sandbox, the scripts of walls and all of make soak have the program itself. Repositories get no
@@ -51,9 +51,9 @@ test: export PLAN_TEST_WALL := $(CURDIR)/bin/wall
 test: export GIT_TEMPLATE_DIR := $(CURDIR)/internal/gittest/template
 test: ## run the tests, with the race detector and in random order; the longest play a sample (make soak plays all)
 	$(GO) build -tags $(TAGS) -o bin/wall ./internal/sampling/wall
-	internal/sampling/inmemory.sh $(GO) test $(GOFLAGS_ALL) -race -vet=off -ldflags=-w -shuffle=on -count=1 -p 3 -timeout 20m \
+	internal/sampling/inmemory.sh $(GO) test $(GOFLAGS_ALL) -race -vet=off -ldflags=-s -shuffle=on -count=1 -p 3 -timeout 20m \
 	  $$(internal/sampling/packages.sh raced)
-	internal/sampling/inmemory.sh $(GO) test $(GOFLAGS_ALL) -vet=off -ldflags=-w -shuffle=on -count=1 -parallel 8 -timeout 20m \
+	internal/sampling/inmemory.sh $(GO) test $(GOFLAGS_ALL) -vet=off -ldflags=-s -shuffle=on -count=1 -parallel 8 -timeout 20m \
 	  $$(internal/sampling/packages.sh others)
 
 $(LINT):

@@ -72,7 +72,7 @@ var misleadingPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_T
 func CleanEnv(environ []string) []string {
 	out := slices.DeleteFunc(filterEnv(environ, isDropped), func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
-		return name != "PATH" && !namesPaths(value) && secretValue().MatchString(userinfo.Strip(value))
+		return name != "PATH" && secretValue().MatchString(userinfo.Strip(value)) && !namesPaths(value)
 	})
 	for i, entry := range out {
 		name, value, _ := strings.Cut(entry, "=")

@@ -79,6 +79,7 @@ func (in *inside) start() error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		lightFork()
 		err := in.cmd.Start()
 		started <- err
 		if err == nil {

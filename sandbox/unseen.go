@@ -46,6 +46,10 @@ func (w *Wall) unseenNote(output []byte) string {
 // unseen finds such paths of a home below prefixes in an output. They are written below
 // as, the way the settings take them.
 func (w *Wall) unseen(home, as string, output []byte, prefixes ...string) []string {
+	names := func(prefix string) bool { return bytes.Contains(output, []byte(prefix+"/")) }
+	if !slices.ContainsFunc(prefixes, names) {
+		return nil
+	}
 	seen := w.seenInHome(home)
 	hidden := realPaths(w.policy.Hidden)
 	var out []string

@@ -208,24 +208,28 @@ func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// events reads the journal of the newest run of the script's home.
-func scriptEvents(ts *testscript.TestScript) []plan.Event {
+// openHome opens the database of the script's home; nil while it is not there.
+func openHome(ts *testscript.TestScript) *memory.DB {
 	path := filepath.Join(ts.Getenv("PLAN_HOME"), "plan.db")
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
-	ctx := context.Background()
-	db, err := memory.Open(ctx, memory.Config{Path: path})
+	db, err := memory.Open(context.Background(), memory.Config{Path: path})
 	if err != nil {
 		return nil // it is being made
 	}
-	defer db.Close()
+	return db
+}
+
+// newestEvents reads the journal of the newest run, or those events of it that are of a type.
+func newestEvents(ts *testscript.TestScript, db *memory.DB, types ...plan.EventType) []plan.Event {
+	ctx := context.Background()
 	runs, err := db.Runs(ctx, memory.Filter{Limit: 1})
 	if err != nil || len(runs) == 0 {
 		return nil
 	}
 	var out []plan.Event
-	for ev, err := range db.Events(ctx, runs[0].ID, memory.Query{}) {
+	for ev, err := range db.Events(ctx, runs[0].ID, memory.Query{Types: types}) {
 		ts.Check(err)
 		out = append(out, ev)
 	}
@@ -241,12 +245,19 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	deadline := time.After(30 * time.Second)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	var db *memory.DB
+	defer func() {
+		if db != nil {
+			_ = db.Close() // it was read from
+		}
+	}()
 	for {
 		got := 0
-		for _, ev := range scriptEvents(ts) {
-			if string(ev.Type()) == args[0] {
-				got++
-			}
+		if db == nil {
+			db = openHome(ts)
+		}
+		if db != nil {
+			got = len(newestEvents(ts, db, plan.EventType(args[0])))
 		}
 		if got >= want {
 			return
@@ -261,10 +272,13 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 
 func cmdJournal(ts *testscript.TestScript, _ bool, args []string) {
 	var b strings.Builder
-	for _, ev := range scriptEvents(ts) {
-		line, err := ev.AppendJSON(nil)
-		ts.Check(err)
-		b.Write(append(line, '\n'))
+	if db := openHome(ts); db != nil {
+		defer db.Close()
+		for _, ev := range newestEvents(ts, db) {
+			line, err := ev.AppendJSON(nil)
+			ts.Check(err)
+			b.Write(append(line, '\n'))
+		}
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
 }

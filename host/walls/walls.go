@@ -175,7 +175,9 @@ func (w *Walls) Record(p plan.Phase) plan.Walls {
 	if level == sandbox.LevelNone {
 		return out
 	}
-	out.Unkept = w.policy(p).Unenforced(level)
+	if level == sandbox.LevelLandlock { // others keep all; a policy has every place with keys looked for
+		out.Unkept = w.policy(p).Unenforced(level)
+	}
 	out.Bounds = plan.BoundsProcess
 	if w.checkBounds() == nil {
 		out.Bounds = plan.BoundsGroup
