@@ -25,7 +25,7 @@ type Audit struct {
 }
 
 // Audit reads the whole database: the structure of the file, every journal with
-// its hash chain, and every blob. Progress, if there is one, hears after each
+// its hash chain, every blob, and every other row with its sum. Progress, if there is one, hears after each
 // run how far it is; it may take long. What is wrong with the database is in
 // the result; the error says why there is none.
 func (db *DB) Audit(ctx context.Context, progress func(done, runs int)) (Audit, error) {
@@ -41,7 +41,7 @@ func (db *DB) Audit(ctx context.Context, progress func(done, runs int)) (Audit, 
 	journals := db.proveRuns(ctx, &a, ids, progress)
 	blobs, err := db.auditBlobs(ctx, &a)
 	a.addFault(<-structure)
-	for _, fault := range append(journals, blobs...) {
+	for _, fault := range slices.Concat(journals, blobs, db.auditSums(ctx), db.auditSchema(ctx)) {
 		a.addFault(fault)
 	}
 	a.addFault(err)

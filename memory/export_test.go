@@ -100,3 +100,21 @@ func (db *DB) Remove(ctx context.Context, runs ...plan.RunID) error {
 	_, err := db.Hide(ctx, runs...)
 	return errors.Join(err, db.FinishRemovals(ctx, nil, nil))
 }
+
+// Texts runs a query that returns a text a row.
+func (db *DB) Texts(ctx context.Context, query string) ([]string, error) {
+	rows, err := db.read.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		out = append(out, text)
+	}
+	return out, rows.Err()
+}

@@ -180,7 +180,7 @@ func (db *DB) FactsWithin(ctx context.Context, repo string, bytes int, now time.
 	// Without an order the reading ends with the first fact that is too many.
 	rows, err := db.read.QueryContext(
 		ctx,
-		selectFact+` WHERE repo = ? AND (expires = 0 OR expires > ?)`,
+		selectFact+` WHERE repo = ? AND (expires = 0 OR expires > ?) AND `+factWhole,
 		repo,
 		now.UnixNano(),
 	)
@@ -219,6 +219,11 @@ func (db *DB) UseFacts(ctx context.Context, ids []int64, expires time.Time) erro
 }
 
 const selectFact = `SELECT id, repo, source, run, seq, created, used, expires, text FROM facts`
+
+// factWhole is the condition of facts that are what was learned. Those of an earlier
+// program have no sum.
+const factWhole = `(sum IS NULL OR
+	sum = row_sum('facts', id, repo, hash, source, run, seq, created, used, expires, text))`
 
 type scanner interface{ Scan(dest ...any) error }
 

@@ -241,7 +241,8 @@ func (db *DB) factsOf(ctx context.Context, ids []int64, repo string) ([]plan.Fac
 	}
 	rows, err := db.read.QueryContext(
 		ctx,
-		selectFact+` WHERE id IN (SELECT value FROM json_each(?)) AND (? = '*' OR repo IN (?, '')) ORDER BY id DESC`,
+		selectFact+` WHERE id IN (SELECT value FROM json_each(?)) AND (? = '*' OR repo IN (?, '')) AND `+factWhole+`
+		ORDER BY id DESC`,
 		string(list),
 		repo,
 		repo,

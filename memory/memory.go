@@ -104,7 +104,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		db.locks = filepath.Join(filepath.Dir(path), "locks")
 	}
 	if db.announce == nil {
-		db.announce = func(context.Context, string) (func() error, error) { return func() error { return nil }, nil }
+		db.announce = noAnnounce
 	}
 	if db.now == nil {
 		db.now = time.Now
@@ -115,6 +115,10 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, errors.Join(db.openError(err), db.Close())
 	}
 	return db, nil
+}
+
+func noAnnounce(context.Context, string) (func() error, error) {
+	return func() error { return nil }, nil
 }
 
 // openError adds to an error of open what only the whole of it can say.
@@ -132,9 +136,10 @@ func (db *DB) openError(err error) error {
 			Op:   "open",
 			Path: db.path,
 			Err:  err,
-			Hint: "keep a copy of it; put a backup in its place, move it away, or set PLAN_HOME to another directory",
+			Hint: "keep a copy of it; if it was one, `plan journal backup --skip-damaged FILE` saves what in it proves " +
+				"itself; put that or a backup in its place, move it away, or set PLAN_HOME to another directory",
 		}
-	case sqliteHint(err) == hintDamaged: // the commands it names would fail here, too
+	case sqliteHint(err) == hintDamaged, sqliteRefusal(err): // the commands it names would fail here, too
 		return &Error{
 			Op:   "open",
 			Path: db.path,
@@ -235,9 +240,9 @@ func (db *DB) connect() error {
 }
 
 func openPool(dsn string, conns int) (*sql.DB, error) {
-	pool, err := sql.Open(driver, dsn)
+	pool, err := openSQLite(dsn)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // Open says what was opened
+		return nil, err
 	}
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)

@@ -48,6 +48,9 @@ func migrate(ctx context.Context, tx *sql.Tx, scripts []string) error {
 			return fmt.Errorf("migrate to version %d: %w", version+i+1, err)
 		}
 	}
+	if err := keepSums(ctx, tx); err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
 		return fmt.Errorf("write the version: %w", err)
 	}

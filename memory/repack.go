@@ -14,12 +14,15 @@ const (
 	repackBytes = 2 << 20
 )
 
-// Pack compresses what an earlier program has stored as it is, in small steps that
-// other writers come between. It goes on where the last call has stopped, and has
+// Pack compresses what an earlier program has stored as it is, and gives sums to its
+// rows, in small steps that other writers come between. It goes on where the last call has stopped, and has
 // nothing to do once all was looked at: what is stored today is compressed from the
 // beginning. Progress, if there is one, hears after each step how many rows it has
 // looked at.
 func (db *DB) Pack(ctx context.Context, progress func(done, rows int)) error {
+	if err := db.sumOldRows(ctx); err != nil {
+		return db.wrapError("compress", err)
+	}
 	all, err := db.unpackedRows(ctx)
 	if err != nil || all == 0 {
 		return err

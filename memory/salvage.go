@@ -173,7 +173,11 @@ func (s *salvage) removeDamaged(ctx context.Context, pool *sql.DB, path string) 
 	if err != nil {
 		return err
 	}
-	if len(ids) == 0 {
+	rows, err := s.removeRows(ctx, pool)
+	if err != nil {
+		return err
+	}
+	if len(ids)+rows == 0 {
 		return nil
 	}
 	var queries []string
@@ -196,6 +200,43 @@ func (s *salvage) removeDamaged(ctx context.Context, pool *sql.DB, path string) 
 		}
 	}
 	return nil
+}
+
+// removeRows takes those rows out of the copy that are not what was written, and the jobs
+// that have no batch then, and counts them.
+func (s *salvage) removeRows(ctx context.Context, pool *sql.DB) (count int, err error) {
+	tables, err := summedTables(ctx, pool)
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range tables {
+		broken, err := brokenRows(ctx, pool, t)
+		if err != nil {
+			return 0, err
+		}
+		for _, why := range broken {
+			s.skipped = append(s.skipped, SkippedRun{Err: why})
+		}
+		if count += len(broken); len(broken) == 0 {
+			continue
+		}
+		query := "DELETE FROM " + t.name + " WHERE " + t.broken() //nolint:gosec // the names of tables are ours
+		if _, err := pool.ExecContext(ctx, query); err != nil {
+			return 0, fmt.Errorf("leave damaged rows out: %w", err)
+		}
+	}
+	res, err := pool.ExecContext(ctx, "DELETE FROM batch_jobs WHERE batch NOT IN (SELECT id FROM batches)")
+	if err != nil {
+		return 0, fmt.Errorf("leave jobs out: %w", err)
+	}
+	jobs, err := res.RowsAffected()
+	if err != nil {
+		return 0, fmt.Errorf("leave jobs out: %w", err)
+	}
+	if jobs > 0 {
+		s.skipped = append(s.skipped, SkippedRun{Err: fmt.Errorf("the batch of %d jobs is damaged", jobs)})
+	}
+	return count + int(jobs), nil
 }
 
 // proveCopy finds the runs of a copy that are not what was committed.

@@ -30,7 +30,8 @@ uses there, the one that --model names, or the first that the server offers. Wit
 bug report and played again.
 
 With --db it looks at the database alone, and reads all of it: the structure of
-the file, the hash chain of every journal, and every blob.`,
+the file, the hash chain of every journal, every blob, and every other row. Rows
+of an earlier program have no sum that proves them until gc has given them one.`,
 		Example: `  plan doctor
   plan doctor --db
   plan doctor --provider deepseek --record deepseek.jsonl
