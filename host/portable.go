@@ -115,14 +115,26 @@ func (h *Host) Import(ctx context.Context, from io.ReadSeeker) (Imported, error)
 	}, nil
 }
 
+// rescue takes what proves itself out of a database that cannot be opened.
+func (h *Host) rescue(ctx context.Context, file string, opts memory.BackupOptions) (memory.BackupFile, error) {
+	paths, err := h.Paths()
+	if err != nil {
+		return memory.BackupFile{}, err
+	}
+	return memory.Rescue(ctx, memory.Config{Path: paths.DB, Announce: h.announce}, file, opts)
+}
+
 // Backup writes the whole database, as it stands at one moment, to a file, and
 // proves that it is whole. What is damaged is left out where that is allowed.
 func (h *Host) Backup(ctx context.Context, file string, opts memory.BackupOptions) (memory.BackupFile, error) {
 	db, err := h.DB(ctx)
-	if err != nil {
-		return memory.BackupFile{}, err
+	var c memory.BackupFile
+	switch {
+	case err == nil:
+		c, err = db.Backup(ctx, file, opts)
+	case opts.SkipDamaged && memory.Unreadable(err):
+		c, err = h.rescue(ctx, file, opts)
 	}
-	c, err := db.Backup(ctx, file, opts)
 	err = stopped(ctx, err)
 	if errors.Is(err, fs.ErrExist) {
 		return c, errFileExists(file)

@@ -38,7 +38,23 @@ type BackupOptions struct {
 // its name when all of that is done. One that is there already is an error
 // ([fs.ErrExist]) unless it may be replaced. Of a damaged database none is made,
 // unless what is damaged may be left out.
-func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (_ BackupFile, err error) {
+func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (BackupFile, error) {
+	switch {
+	case !opts.SkipDamaged:
+		return db.backup(ctx, path, opts, db.writeSnapshot)
+	case len(db.auditSchema(ctx)) > 0: // SQLite would not find what is there
+		return db.backup(ctx, path, opts, db.writeRescue)
+	}
+	return db.backup(ctx, path, opts, db.writeSalvage)
+}
+
+// backup writes a backup by way of write, which says what it has left out.
+func (db *DB) backup(
+	ctx context.Context,
+	path string,
+	opts BackupOptions,
+	write func(ctx context.Context, to string) ([]SkippedRun, error),
+) (_ BackupFile, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return BackupFile{}, wrapError("back up to", path, err)
@@ -60,11 +76,7 @@ func (db *DB) Backup(ctx context.Context, path string, opts BackupOptions) (_ Ba
 	defer os.Remove(by) //nolint:errcheck // once it is renamed there is nothing to remove
 	c := BackupFile{Path: path}
 	grown := db.whileGrowing(ctx, by, opts.Progress)
-	if opts.SkipDamaged {
-		c.Skipped, err = db.writeSalvage(ctx, tmp.Name())
-	} else {
-		err = db.writeSnapshot(ctx, tmp.Name())
-	}
+	c.Skipped, err = write(ctx, tmp.Name())
 	grown()
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err != nil {
@@ -89,8 +101,11 @@ func (db *DB) whileGrowing(
 	path string,
 	say func(did string, done, all int, what string),
 ) (written func()) {
+	if say == nil || db.read == nil {
+		return func() {}
+	}
 	used, err := db.UsedBytes(ctx)
-	if say == nil || err != nil {
+	if err != nil {
 		return func() {}
 	}
 	over, gone := make(chan struct{}), make(chan struct{})
@@ -155,13 +170,13 @@ func (db *DB) checkBackupPath(path string, replace bool) error {
 
 // writeSnapshot writes a snapshot, through a connection of its own: those for
 // reading may write nothing at all.
-func (db *DB) writeSnapshot(ctx context.Context, path string) error {
+func (db *DB) writeSnapshot(ctx context.Context, path string) ([]SkippedRun, error) {
 	conn, err := openPool(dsn(db.path, "mode=ro"), 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, err = conn.ExecContext(ctx, "VACUUM INTO ?", path)
-	return errors.Join(err, conn.Close())
+	return nil, errors.Join(err, conn.Close())
 }
 
 // verify reads all of a copy, and counts what is in it.

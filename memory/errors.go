@@ -137,15 +137,22 @@ func IsDamage(err error) bool {
 	return errors.As(err, &broken) || errors.As(err, &changed) || errors.Is(err, ErrNoBlob) || sqliteDamage(err)
 }
 
+// Unreadable reports whether err, of [Open], says that the file is damaged where it says
+// what is in it: [Rescue] may find more.
+func Unreadable(err error) bool {
+	return IsDamage(err) || errors.Is(err, errNotSQLite) || sqliteRefusal(err)
+}
+
 // What to do about failures that are not SQLite's own.
 const (
 	hintWritable = "make it and its directory writable, or set PLAN_HOME to a directory you can write to"
 	hintFull     = "free some space on its disk and try again"
 	hintDamaged  = "the file is damaged: keep a copy of it; `plan doctor --db` says what is, " +
 		"`plan journal backup --skip-damaged FILE` saves the runs that are whole, or restore a backup"
-	// Of a file that cannot be opened: no command gets further.
-	hintUnreadable = "the file is damaged in the part that all commands read first: keep a copy of it and of what " +
-		"lies beside it by its name, move them away, and put a backup in its place; without one, plan begins a new file"
+	// Of a file that cannot be opened: no other command gets further.
+	hintUnreadable = "the file is damaged in the part that all commands read first: `plan journal backup --skip-damaged " +
+		"FILE` saves what in it proves itself; keep a copy of it and of what lies beside it by its name, move them " +
+		"away, and put that, or a backup, in its place"
 	hintOther = "run plan doctor to look into it"
 )
 

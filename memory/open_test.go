@@ -257,7 +257,7 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		"not a database":      {write("plan.db", "hello"), "plan.db", "move it away"},
 		"a long text":         {write("plan.db", strings.Repeat("hello ", 5000)), "plan.db", "move it away"},
 		"damaged header":      {write("plan.db", "SQLite format 3\x00"+strings.Repeat("\xff\x00", 5000)), "plan.db", "newer plan"},
-		"a damaged schema":    {spoilSchema, "plan.db", "put a backup in its place"},
+		"a damaged schema":    {spoilSchema, "plan.db", "--skip-damaged"},
 		"damaged pages":       {write("plan.db", "SQLite format 3\x00"+strings.Repeat("\x00", 5000)), "plan.db", "not a plan database"},
 	} {
 		t.Run(name, func(t *testing.T) {

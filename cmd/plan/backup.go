@@ -20,7 +20,8 @@ put it in the place of plan.db while no plan is running, or set PLAN_HOME to a
 directory that holds it under that name.
 
 No copy is made of a database that is damaged. With --skip-damaged it has all that is
-whole, and what was left out is named.
+whole, and what was left out is named; that also works where the damage keeps every
+other command from opening it.
 
 It holds everything that the runs have read and written: keep it as you keep the
 repositories.`,
