@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +27,14 @@ const (
 func (r *Repo) onRefs(ctx context.Context, c git.Call, branch string) error {
 	for {
 		_, err := r.git.Run(ctx, c)
-		lock := r.lockOfOwn(err, branch)
-		if lock == "" || !abandoned(ctx, lock) {
+		lock := lockInTheWay(err)
+		if lock == "" {
+			return err
+		}
+		if !r.isOwn(lock, branch) {
+			return fmt.Errorf("%w; if no git is at work there, one that was killed has left it: remove %s", err, lock)
+		}
+		if !abandoned(ctx, lock) {
 			return err
 		}
 		if gone := os.Remove(lock); gone != nil && !errors.Is(gone, os.ErrNotExist) {
@@ -36,9 +43,8 @@ func (r *Repo) onRefs(ctx context.Context, c git.Call, branch string) error {
 	}
 }
 
-// lockOfOwn is the lock that stood in git's way, "" if none of a private ref or of the
-// branch did.
-func (r *Repo) lockOfOwn(err error, branch string) string {
+// lockInTheWay is the lock that stood in git's way, "" if none did.
+func lockInTheWay(err error) string {
 	var ge *git.Error
 	if !errors.As(err, &ge) {
 		return ""
@@ -48,13 +54,15 @@ func (r *Repo) lockOfOwn(err error, branch string) string {
 	if !found || !strings.HasSuffix(path, ".lock") || path != filepath.Clean(path) {
 		return ""
 	}
+	return path
+}
+
+// isOwn reports whether a lock is of a private ref, or of the branch.
+func (r *Repo) isOwn(path, branch string) bool {
 	refs := filepath.Join(r.common, "refs")
 	ofBranch := branch != "" && path == filepath.Join(refs, "heads", filepath.FromSlash(branch))+".lock"
 	ofHead := branch != "" && r.gitDir != r.common && path == filepath.Join(r.gitDir, "HEAD.lock")
-	if !ofBranch && !ofHead && !subpath.Within(filepath.Join(refs, "plan"), path) {
-		return ""
-	}
-	return path
+	return ofBranch || ofHead || subpath.Within(filepath.Join(refs, "plan"), path)
 }
 
 // abandoned waits, and reports whether a file is gone then or still the same one.

@@ -1,6 +1,7 @@
 package worktree_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,18 @@ func TestLocksOfKilledGitsAreTakenAway(t *testing.T) {
 	lock("refs/plan/R/start")
 	if err := r.Forget(t.Context(), "R", "start"); err != nil {
 		t.Errorf("the lock of a snapshot that goes stays: %v", err)
+	}
+	_, err := r.Snapshot(t.Context(), "R", "start")
+	all := filepath.Join(dir, ".git", "packed-refs.lock") // any git may hold this one
+	if err := errors.Join(err, os.WriteFile(all, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	err = r.Forget(t.Context(), "R", "start")
+	if err == nil || !strings.Contains(err.Error(), "if no git is at work there") || !strings.Contains(err.Error(), "remove "+all) {
+		t.Errorf("of the lock of all refs it says %v", err)
+	}
+	if err := errors.Join(os.Remove(all), r.Forget(t.Context(), "R", "start")); err != nil {
+		t.Error(err)
 	}
 	if kept, err := r.Kept(t.Context(), "R"); err != nil || len(kept) > 0 {
 		t.Errorf("kept %v, %v", kept, err)
