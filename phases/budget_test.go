@@ -42,12 +42,12 @@ func TestFirstMessagesFitTheirBudgets(t *testing.T) {
 		way    string
 		budget int64 // bytes
 	}{
-		{plan.Explore, plan.WayFull, 2300},
-		{plan.Explore, plan.WayAuto, 4600},
-		{plan.Explore, plan.WayShort, 4200},
-		{plan.Plan, plan.WayFull, 2700},
-		{plan.Implement, plan.WayFull, 2100},
-		{plan.Review, plan.WayFull, 4300},
+		{plan.Explore, plan.WayFull, 1950},
+		{plan.Explore, plan.WayAuto, 4350},
+		{plan.Explore, plan.WayShort, 3900},
+		{plan.Plan, plan.WayFull, 2600},
+		{plan.Implement, plan.WayFull, 1850},
+		{plan.Review, plan.WayFull, 3900},
 		{plan.Critique, plan.WayFull, 1300},
 	} {
 		b := setup(t, "[[reply]]\nrefusal = \"no\"\n", nil)

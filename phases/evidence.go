@@ -193,24 +193,27 @@ func acceptedPoints(text string) []string {
 	return out[:min(len(out), 20)]
 }
 
-// leftText tells a reviewer what the plan accepted and what its author left open: the
-// person who asked is told as well, and neither is an excuse.
+// leftText tells a reviewer what the plan accepted, which stands in the plan that it is
+// shown, and what its author left open: the person who asked is told as well, and
+// neither is an excuse.
 func leftText(b plan.Brief) string {
-	text := ""
-	if b.Plan != nil {
-		for _, item := range acceptedPoints(b.Plan.Text) {
-			text += "- accepted by the plan: " + item + "\n"
-		}
+	var what []string
+	if b.Plan != nil && len(acceptedPoints(b.Plan.Text)) > 0 {
+		what = append(what, "what the plan has under Watched and handles in no step")
 	}
+	open := ""
 	for _, item := range openPoints(b.Closing) {
-		text += "- left open: " + item + "\n"
+		open += "- " + item + "\n"
 	}
-	if text == "" {
+	if open != "" {
+		open = "\n\n" + fence("left", "", open)
+		what = append(what, "what the author left open")
+	}
+	if len(what) == 0 {
 		return ""
 	}
-	return "This was seen and is not done. It is the word of those who did the work: where the request asks for it, " +
-		"or where it breaks what used to work, it is a gap.\n\n" +
-		fence("left", "", text)
+	return "Seen and not done is " + strings.Join(what, ", and ") + ". That is the word of those who did the " +
+		"work: where the request asks for it, or where it breaks what used to work, it is a gap." + open
 }
 
 var (

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/review"
 )
 
@@ -105,13 +106,13 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 	}
 	checks := "No check was run by the workflow: there is none that it knows of. What you run is the only evidence."
 	if len(b.Checks) > 0 {
-		checks = "The workflow ran these checks on this tree:\n\n" + fence("checks", "", checkList(b.Checks, checkTail))
-		switch before := checkList(b.Base, 0); {
+		checks = "The workflow ran these checks on this tree:\n\n" + fence("checks", "", reviewedChecks(b))
+		switch before := otherwiseBefore(b); {
 		case len(b.Base) == 0:
-		case before == checkList(b.Checks, 0):
+		case before == "":
 			checks += "\n\nBefore the work began they stood just so."
 		default:
-			checks += "\n\nBefore the work began they stood like this:\n\n" + fence("checks-before", "", before)
+			checks += "\n\nBefore the work began these stood otherwise:\n\n" + fence("checks-before", "", before)
 		}
 	}
 	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{
@@ -123,4 +124,43 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 		"NOTICED":      noticedText(b.Noticed, b.Checks),
 		"GAPS":         strings.TrimSpace(gapText(b.Gaps) + "\n\n" + answersText(b.Gaps, b.Closing) + "\n\n" + last),
 	}), nil
+}
+
+// reviewedChecks are the checks of the work that is reviewed. Of one that fails in the
+// very words in which it failed before, a reviewer is shown little.
+func reviewedChecks(b plan.Brief) string {
+	var list strings.Builder
+	for _, c := range b.Checks {
+		if i := sameCheck(b.Base, c); i >= 0 && failsAsBefore(b.Base[i], c) {
+			list.WriteString(checkLine(c, ", in the same words as before the work began", baselineTail))
+			continue
+		}
+		list.WriteString(checkLine(c, "", checkTail))
+	}
+	return list.String()
+}
+
+// otherwiseBefore are the checks that stood otherwise before the work began.
+func otherwiseBefore(b plan.Brief) string {
+	var list strings.Builder
+	for _, c := range b.Base {
+		if i := sameCheck(b.Checks, c); i < 0 || checkLine(b.Checks[i], "", 0) != checkLine(c, "", 0) {
+			list.WriteString(checkLine(c, "", 0))
+		}
+	}
+	return list.String()
+}
+
+func sameCheck(list []plan.CheckResult, c plan.CheckResult) int {
+	return slices.IndexFunc(list, func(o plan.CheckResult) bool { return o.Command == c.Command })
+}
+
+// took finds how long something took.
+var took = lazy.Regexp(`\b\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|sec|seconds?)\b`)
+
+// failsAsBefore reports whether a check failed before, and fails now in the same words
+// but for how long it took.
+func failsAsBefore(before, now plan.CheckResult) bool {
+	words := func(c plan.CheckResult) string { return took().ReplaceAllString(c.Output, "") }
+	return now.Fails() && before.Fails() && checkWord(before) == checkWord(now) && words(before) == words(now)
 }

@@ -91,6 +91,36 @@ func TestChecksThatStandAsBefore(t *testing.T) {
 	}
 }
 
+// TestACheckThatFailsAsBefore: of one that fails in the very words in which it failed
+// before the work, a reviewer is shown the last; of any other all that there is room for.
+func TestACheckThatFailsAsBefore(t *testing.T) {
+	t.Parallel()
+	output := func(seconds, last string) string {
+		return strings.Repeat("a frame of a trace\n", 100) + "THE-MIDDLE\n" + strings.Repeat("another frame\n", 60) +
+			"Ran 3 tests in " + seconds + "s\n" + last + "\n"
+	}
+	check := plan.CheckResult{Check: plan.Check{Command: "make test"}, ExitCode: 1, Output: output("2.45", "FAILED (1)")}
+	for name, tt := range map[string]struct {
+		before plan.CheckResult
+		short  bool
+	}{
+		"in the same words": {plan.CheckResult{Check: check.Check, ExitCode: 1, Output: output("1.9", "FAILED (1)")}, true},
+		"in other words":    {plan.CheckResult{Check: check.Check, ExitCode: 1, Output: output("2.45", "FAILED (2)")}, false},
+		"by another status": {plan.CheckResult{Check: check.Check, ExitCode: 2, Output: check.Output}, false},
+		"passed before":     {plan.CheckResult{Check: check.Check, Output: check.Output}, false},
+	} {
+		b := setup(t, say(1, 0, needs), nil)
+		brief := briefFor(plan.Review, 1)
+		brief.Checks, brief.Base = []plan.CheckResult{check}, []plan.CheckResult{tt.before}
+		b.must(brief)
+		prompt := b.requests()[0].users()[0]
+		if strings.Contains(prompt, "THE-MIDDLE") == tt.short || !strings.Contains(prompt, "FAILED (1)") ||
+			strings.Contains(prompt, "in the same words as before the work began") != tt.short {
+			t.Errorf("%s:\n%s", name, prompt)
+		}
+	}
+}
+
 func TestReviewsAreAskedTwiceAtMost(t *testing.T) {
 	t.Parallel()
 	for _, c := range reviews {

@@ -209,7 +209,7 @@ func gapList(gaps []plan.Gap) string {
 const checkTail = 4000
 
 // baselineTail is the same for a check that fails before the work begins.
-const baselineTail = 1000
+const baselineTail = 600
 
 // knownChecks tells phases that come before the baseline which commands decide.
 func (ph *Phases) knownChecks() string {
@@ -267,16 +267,23 @@ func failingText(checks []plan.CheckResult) string {
 func checkList(checks []plan.CheckResult, tail int) string {
 	var b strings.Builder
 	for _, c := range checks {
-		kind := "advisory"
-		if c.Required {
-			kind = "required"
-		}
-		fmt.Fprintf(&b, "- `%s` (%s): %s\n", c.Command, kind, checkWord(c))
-		if tail > 0 && !c.Passed() {
-			b.WriteString(indent(cut(withoutCoverage(c.Output), tail, "the workflow kept the rest")))
-		}
+		b.WriteString(checkLine(c, "", tail))
 	}
 	return b.String()
+}
+
+// checkLine is one of them, with what is to be added to how it stands. One that could
+// not start has said why.
+func checkLine(c plan.CheckResult, more string, tail int) string {
+	kind := "advisory"
+	if c.Required {
+		kind = "required"
+	}
+	line := fmt.Sprintf("- `%s` (%s): %s%s\n", c.Command, kind, checkWord(c), more)
+	if tail > 0 && !c.Passed() && c.NotStarted == "" {
+		line += indent(cut(withoutCoverage(c.Output), tail, "the workflow kept the rest"))
+	}
+	return line
 }
 
 // checkWord says how a check stands, and how much that is worth.

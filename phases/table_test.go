@@ -50,7 +50,7 @@ func TestEveryPhaseIsDescribed(t *testing.T) {
 }
 
 // contract are the tools that outside programs know. Others may stand between.
-const contract = " read grep glob list_dir symbols write edit apply_patch bash remember skill ask prune "
+const contract = " read grep glob list_dir symbols bash prune skill write edit apply_patch remember ask "
 
 // TestOffers is who may use what of the tools that outside programs know.
 func TestOffers(t *testing.T) {
@@ -65,12 +65,12 @@ func TestOffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, want := range map[plan.Phase][3]string{ // plain, with commands, with commands and skills
-		plan.Explore: {look + " ask prune", look + " bash ask prune", look + " bash skill ask prune"},
-		plan.Plan:    {look + " ask prune", look + " bash ask prune", look + " bash skill ask prune"},
+		plan.Explore: {look + " prune ask", look + " bash prune ask", look + " bash prune skill ask"},
+		plan.Plan:    {look + " prune ask", look + " bash prune ask", look + " bash prune skill ask"},
 		plan.Implement: {
-			look + " write edit apply_patch bash remember ask prune",
-			look + " write edit apply_patch bash remember ask prune",
-			look + " write edit apply_patch bash remember skill ask prune",
+			look + " bash prune write edit apply_patch remember ask",
+			look + " bash prune write edit apply_patch remember ask",
+			look + " bash prune skill write edit apply_patch remember ask",
 		},
 		plan.Review:   {look + " bash prune", look + " bash prune", look + " bash prune"},
 		plan.Critique: {look, look, look},
@@ -81,6 +81,27 @@ func TestOffers(t *testing.T) {
 			})
 			if got := strings.Join(names, " "); got != want[i] {
 				t.Errorf("%s offers %s, want %s", p, got, want[i])
+			}
+		}
+	}
+}
+
+// TestListsOfToolsBeginAlike: of what a server keeps of one phase's requests, those of the
+// next one use the beginning.
+func TestListsOfToolsBeginAlike(t *testing.T) {
+	t.Parallel()
+	kit, err := phases.NewKit(nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, k := range map[string]phases.Kit{"attended": kit, "alone": kit.Unattended()} {
+		review := k.Offer[plan.Review]
+		if !slices.Contains(review, "bash") || !slices.Contains(review, "recall") {
+			t.Errorf("%s, Review offers %v", name, review)
+		}
+		for _, p := range plan.Phases() {
+			if names := k.Offer[p]; len(names) < len(review) || !slices.Equal(names[:len(review)], review) {
+				t.Errorf("%s, %s offers %v, which does not begin with %v", name, p, names, review)
 			}
 		}
 	}

@@ -41,9 +41,9 @@ type builtin struct {
 	open func(s *Set, info loop.Info) loop.Tool
 }
 
-// builtins are the tools in the order in which they are offered. It never
-// changes, because a request's bytes depend on it: a new tool goes in where its
-// purpose ends, and no tool moves.
+// builtins are the tools in the order in which they are offered: first those that every
+// phase has, so that the lists of all phases begin alike, and a server that keeps
+// beginnings of requests has read them. A run keeps the order that it began with.
 func builtins() []builtin {
 	return []builtin{
 		readTool(),
@@ -52,17 +52,17 @@ func builtins() []builtin {
 		listDirTool(),
 		symbolsTool(),
 		recallTool(),
+		bashTool(),
+		pruneTool(),
+		skillTool(),
+		findToolsTool(),
+		useToolTool(),
 		writeTool(),
 		editTool(),
 		applyPatchTool(),
-		bashTool(),
 		rememberTool(),
-		skillTool(),
-		askTool(),
-		pruneTool(),
 		replanTool(),
-		findToolsTool(),
-		useToolTool(),
+		askTool(),
 	}
 }
 

@@ -98,11 +98,11 @@ func wholeCall(t *testing.T, info loop.Info, dir string) {
 	}
 }
 
-// TestNamesByPurpose: the tools that outside programs know stay in the order in
-// which they have always been offered; others may stand between them.
+// TestNamesByPurpose: the tools that outside programs know stand in an order, those that
+// every phase has first; others may stand between them.
 func TestNamesByPurpose(t *testing.T) {
 	t.Parallel()
-	const contract = " read grep glob list_dir symbols write edit apply_patch bash remember skill ask prune "
+	const contract = " read grep glob list_dir symbols bash prune skill write edit apply_patch remember ask "
 	known := func(names []string) string {
 		return " " + strings.Join(slices.DeleteFunc(names, func(n string) bool {
 			return !strings.Contains(contract, " "+n+" ")

@@ -12,7 +12,10 @@ import (
 
 // Bounds on one excerpt.
 const (
-	excerptWhole  = 6 << 10 // bytes of a file that is shown whole where it is named
+	excerptWhole  = 6 << 10 // bytes of a file that is shown whole where no part of it is named
+	excerptCode   = 4 << 10 // of code that is shown whole in any case
+	excerptText   = 1 << 10 // and of what has no definitions
+	excerptHead   = 12      // lines before the first definition that are shown beside others: imports
 	excerptAround = 8       // lines shown around a line that no small definition holds
 	excerptRegion = 80      // lines of the largest definition that is shown whole for a line in it
 	excerptLines  = 24      // outline entries of a file of which nothing is shown
@@ -30,8 +33,9 @@ type Wanted struct {
 	// Texts are looked for as they are written, in a file without such definitions
 	// and lines: a heading of a document, a key of settings.
 	Texts []string
-	// Whole says that the file is meant, not only a part: one that is small is
-	// shown whole, and of one that is not there is at least an outline.
+	// Whole says that the file is meant, not only a part: one that is small is shown whole,
+	// one of which parts are named only where it is smaller still, and of one that is not
+	// there is at least an outline.
 	Whole bool
 	Bytes int // at most about so many
 }
@@ -67,10 +71,6 @@ func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 	text := string(data)
 	lines := splitLines(text)
 	out := Excerpt{Path: name, Hash: hashOf(data), Lines: len(lines)}
-	if w.Whole && len(data) <= min(excerptWhole, w.Bytes) {
-		out.Regions = []Region{{First: 1, Last: len(lines), Text: text}}
-		return out, len(lines) > 0
-	}
 	var defs []syntax.Symbol
 	if l := s.index.languages.Of(name); l != nil {
 		if file, err := l.Parse(ctx, name, data); err == nil { // without definitions there are still lines
@@ -82,8 +82,22 @@ func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 	if len(wanted) == 0 {
 		wanted = written(w.Texts, lines)
 	}
-	if len(wanted) == 0 && w.Whole && len(defs) == 0 {
-		wanted = [][2]int{{1, 2 * excerptAround}}
+	if w.Whole {
+		small := excerptWhole
+		switch {
+		case len(wanted) > 0 && len(defs) > 0:
+			small = excerptCode
+		case len(wanted) > 0:
+			small = excerptText
+		}
+		switch {
+		case len(data) <= min(small, w.Bytes):
+			wanted = [][2]int{{1, len(lines)}}
+		case len(defs) == 0 && len(wanted) == 0:
+			wanted = [][2]int{{1, 2 * excerptAround}}
+		case len(defs) > 0 && len(wanted) > 0:
+			wanted = append(wanted, [2]int{defs[0].First - excerptHead, defs[0].First - 1})
+		}
 	}
 	left := w.Bytes
 	for _, span := range merged(wanted, len(lines)) {

@@ -66,6 +66,41 @@ func TestAnExcerptOfADocument(t *testing.T) {
 	}
 }
 
+// TestAnExcerptOfASmallFile is all of it, unless parts of it are named and it is not that
+// small: then it is these, and what stands before the first definition.
+func TestAnExcerptOfASmallFile(t *testing.T) {
+	t.Parallel()
+	code := func(filler int) string {
+		return "// a licence\n\npackage a\n\nimport \"fmt\"\n\nfunc A() { fmt.Println() }\n" +
+			strings.Repeat("// nothing, and more of it\n", filler) + "func B() {}\n"
+	}
+	document := "# Title\n" + strings.Repeat("filler, and more of it\n", 100) + "## Here\n" + strings.Repeat("filler\n", 30)
+	set := openSet(t, tools.Config{Root: plant(t, files{"s.go": code(50), "m.go": code(200), "d.md": document, "t.md": "# A\n\ntext\n"})})
+	for name, tt := range map[string]struct {
+		wanted tools.Wanted
+		lines  string
+	}{
+		"small code, a name":        {tools.Wanted{Path: "s.go", Names: []string{"B"}}, "1-58"},
+		"code, a name":              {tools.Wanted{Path: "m.go", Names: []string{"B"}}, "1-6 208-208"},
+		"code, nothing":             {tools.Wanted{Path: "m.go"}, "1-208"},
+		"a document, a line":        {tools.Wanted{Path: "d.md", Lines: [][2]int{{102, 102}}}, "94-110"},
+		"a document, a text":        {tools.Wanted{Path: "d.md", Texts: []string{"## Here"}}, "94-110 124-132"},
+		"a document, nothing":       {tools.Wanted{Path: "d.md"}, "1-132"},
+		"a small document, a line":  {tools.Wanted{Path: "t.md", Lines: [][2]int{{1, 1}}}, "1-3"},
+		"code, a line past its end": {tools.Wanted{Path: "s.go", Lines: [][2]int{{500, 500}}}, "1-58"},
+	} {
+		tt.wanted.Whole, tt.wanted.Bytes = true, 8000
+		e, _ := set.Excerpt(t.Context(), tt.wanted)
+		var got []string
+		for _, r := range e.Regions {
+			got = append(got, fmt.Sprintf("%d-%d", r.First, r.Last))
+		}
+		if shown := strings.Join(got, " "); shown != tt.lines {
+			t.Errorf("%s: %s is shown, want %s", name, shown, tt.lines)
+		}
+	}
+}
+
 // TestAnOutlineBesideExcerpts lists the nearest definitions where something is shown,
 // and the first ones where nothing is.
 func TestAnOutlineBesideExcerpts(t *testing.T) {

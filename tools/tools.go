@@ -96,7 +96,7 @@ type Set struct {
 	cfg   Config
 	dir   string
 	root  *os.Root
-	tools []loop.Tool // in the fixed order
+	tools []loop.Tool // in the order in which they are offered
 
 	seen    *seen
 	index   *Index
@@ -160,17 +160,16 @@ func (s *Set) Close() error {
 	return nil
 }
 
-// Tools returns the named tools in the fixed order. A name that this set does
+// Tools returns the named tools, in the order of their names. A name that this set does
 // not have is an error.
 func (s *Set) Tools(names ...string) ([]loop.Tool, error) {
 	out := make([]loop.Tool, 0, len(names))
-	for _, t := range s.tools {
-		if slices.Contains(names, t.Info().Name) {
-			out = append(out, t)
+	for _, name := range names {
+		i := slices.IndexFunc(s.tools, func(t loop.Tool) bool { return t.Info().Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("tools: there is no %s among those of %s", name, strings.Join(names, ", "))
 		}
-	}
-	if len(out) != len(names) {
-		return nil, fmt.Errorf("tools: not all of %s exist here", strings.Join(names, ", "))
+		out = append(out, s.tools[i])
 	}
 	return out, nil
 }

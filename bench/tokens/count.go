@@ -78,18 +78,18 @@ type counter struct {
 	tokens tokens.Counter
 	known  makeup.Makeup
 	said   []plan.Message // in any conversation of the run
-	told   []([]string)   // of each request: its tools, and its messages
+	told   []([]string)   // of each request: its tools, one by one, and its messages
 }
 
 // request counts one request.
 func (c *counter) request(t *tally, name string, r sent) error {
-	tools, err := plan.MarshalCompact(r.Tools)
-	if err != nil {
-		return fmt.Errorf("write the tools of a request: %w", err)
-	}
-	parts := []string{string(tools)}
-	for _, m := range r.Messages {
-		parts = append(parts, string(m))
+	var parts []string
+	for _, raw := range slices.Concat(r.Tools, r.Messages) {
+		part, err := plan.MarshalCompact(raw)
+		if err != nil {
+			return fmt.Errorf("write a part of a request: %w", err)
+		}
+		parts = append(parts, string(part))
 	}
 	kept := c.kept(parts)
 	c.told = append(c.told, parts)
@@ -103,7 +103,7 @@ func (c *counter) request(t *tally, name string, r sent) error {
 	for i, part := range parts {
 		n := c.tokens.Count(part)
 		var m message
-		if i > 0 {
+		if i >= len(r.Tools) {
 			if err := json.Unmarshal([]byte(part), &m); err != nil {
 				return fmt.Errorf("read a message: %w", err)
 			}
@@ -114,11 +114,13 @@ func (c *counter) request(t *tally, name string, r sent) error {
 		t.input += n
 		p.input += n
 		if p.requests == 0 {
-			p.begins(i, m.Role, n)
+			p.begins(m.Role, n)
 		}
 		if i >= kept {
 			t.fresh += n
 			p.fresh += n
+		}
+		if i >= max(kept, len(r.Tools)) {
 			c.take(t, m, names)
 		}
 	}
@@ -140,11 +142,11 @@ func (c *counter) kept(parts []string) int {
 	return most
 }
 
-// begins takes in a part of the first request of a phase.
-func (p *phase) begins(at int, role string, tokens int64) {
+// begins takes in a part of the first request of a phase; a tool has no role.
+func (p *phase) begins(role string, tokens int64) {
 	switch {
-	case at == 0:
-		p.schemas = tokens
+	case role == "":
+		p.schemas += tokens
 	case role == "system":
 		p.system = tokens
 	case role == "user" && p.first == 0:

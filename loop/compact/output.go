@@ -16,7 +16,8 @@ import (
 //
 // Safe leaves what a terminal would show in the end: no escape sequences, and of
 // a line that was written over only the last state. Blanks at line ends and empty
-// lines stay: they can be all that a diff is about. Full also folds runs of lines that begin alike
+// lines stay: they can be all that a diff is about. Runs of lines that only say of
+// tests that they passed are folded. Full also folds runs of lines that begin alike
 // and takes the white space out of JSON. Cleaning what is clean changes
 // nothing.
 func cleanOutput(text string, level Level) string {
@@ -28,14 +29,14 @@ func cleanOutput(text string, level Level) string {
 			return packed
 		}
 	}
-	text = joinLines(finalLines(stripEscapes(text)))
+	lines := foldPassed(finalLines(stripEscapes(text)))
 	if level == Safe {
-		return text
+		return joinLines(lines)
 	}
-	if packed, ok := packJSON(text); ok {
+	if packed, ok := packJSON(joinLines(lines)); ok {
 		return packed
 	}
-	return joinLines(foldLines(strings.Split(text, "\n")))
+	return joinLines(foldLines(lines))
 }
 
 // Output is a command's output without what a reader does not need. Where lines
@@ -45,7 +46,7 @@ func Output(text string, level Level, kept bool) (short string, whole []byte) {
 	if level == Off {
 		return text, nil
 	}
-	clean := cleanOutput(text, Safe)
+	clean := joinLines(finalLines(stripEscapes(text)))
 	short = cleanOutput(text, level)
 	folded := strings.Count(short, "\n") < strings.Count(clean, "\n") && !json.Valid([]byte(short))
 	if !folded || kept {
@@ -146,6 +147,33 @@ const (
 	foldMark = "[… "
 	foldEnd  = " more like these]"
 )
+
+// passed finds lines in which test runners say of a test, or of a file of tests, that
+// it runs or has passed, and nothing else.
+var passed = lazy.Regexp(`^\s*(?:PASS\s+\S+|ok\s+(?:\d+\s|\S+\s+(?:\(cached\)|[\d.]+m?s))|--- PASS: |=== (?:RUN|PAUSE|CONT|NAME)\s|[✓✔√]\s)` +
+	`|\.\.\. ok$|\sPASSED(?:\s+\[\s*\d+%\])?$`)
+
+// mostPassed is how many such lines in a row are shown.
+const mostPassed = 8
+
+// foldPassed replaces the inner lines of long runs of lines that say that tests passed.
+func foldPassed(lines []string) []string {
+	out := lines[:0:0]
+	for i := 0; i < len(lines); {
+		end := i
+		for end < len(lines) && passed().MatchString(lines[end]) && !trouble().MatchString(lines[end]) {
+			end++
+		}
+		if end-i <= mostPassed {
+			end = max(end, i+1)
+			out = append(out, lines[i:end]...)
+		} else {
+			out = append(out, lines[i], fmt.Sprintf("%s%d%s", foldMark, end-i-2, foldEnd), lines[end-1])
+		}
+		i = end
+	}
+	return out
+}
 
 // foldLines replaces the inner lines of runs of three or more whose common
 // beginning makes up at least half of the longest of them. A fold that would

@@ -35,6 +35,23 @@ func TestCleanOutput(t *testing.T) {
 			IsFull: "start\n   Compiling the crate serde v1.0.200\n[… 2 more like these]\n   Compiling the crate " +
 				"syn v2.0.1\nend\n",
 		},
+		"files of tests that passed": {
+			in: "PASS tests/a.test.js\nPASS tests/b.test.js (5.2 s)\n" + strings.Repeat("PASS tests/c.test.js\n", 7) +
+				"FAIL tests/d.test.js\nPASS tests/e.test.js\n",
+			safe: "PASS tests/a.test.js\n[… 7 more like these]\nPASS tests/c.test.js\nFAIL tests/d.test.js\n" +
+				"PASS tests/e.test.js\n",
+		},
+		"tests that passed, in words of several runners": {
+			in: strings.Repeat("=== RUN   TestA\n--- PASS: TestA (0.00s)\n", 5) + "    a_test.go:3: said\n" +
+				strings.Repeat("test parse::empty ... ok\n", 8) + "tests/t.py::test_a PASSED [ 10%]\n\n" +
+				strings.Repeat("ok 1 - a\n", 6),
+			safe: "=== RUN   TestA\n[… 8 more like these]\n--- PASS: TestA (0.00s)\n    a_test.go:3: said\n" +
+				"test parse::empty ... ok\n[… 7 more like these]\ntests/t.py::test_a PASSED [ 10%]\n\n" +
+				strings.Repeat("ok 1 - a\n", 6),
+			IsFull: "=== RUN   TestA\n[… 8 more like these]\n--- PASS: TestA (0.00s)\n    a_test.go:3: said\n" +
+				"test parse::empty ... ok\n[… 7 more like these]\ntests/t.py::test_a PASSED [ 10%]\n\n" +
+				"ok 1 - a\n[… 4 more like these]\nok 1 - a\n",
+		},
 		"the one that failed": {
 			in: "test parse::empty ... ok\ntest parse::emphasis ... ok\ntest parse::emptied ... ok\ntest " +
 				"parse::emptier ... FAILED\ntest parse::empties ... ok\ntest parse::empty_b ... ok\n",
@@ -133,6 +150,8 @@ func TestFoldedOutputIsKept(t *testing.T) {
 	few := strings.Repeat("a line of some length\n", 4)
 	colour := "\x1b[32m" + lines
 	const folded = "[… 38 more like these]"
+	passes := strings.Repeat("PASS tests/some.test.js\n", 40)
+	pointer := "[to see all of it, read path \"blob:" + plan.NewBlob([]byte(passes)).Hash + "\"]\n"
 	for name, c := range map[string]struct {
 		in    string
 		level Level
@@ -142,6 +161,7 @@ func TestFoldedOutputIsKept(t *testing.T) {
 	}{
 		"off":         {colour, Off, false, colour, ""},
 		"safe":        {colour, Safe, false, lines, ""},
+		"passes":      {passes, Safe, false, "PASS tests/some.test.js\n" + folded + "\nPASS tests/some.test.js\n" + pointer, passes},
 		"full":        {colour, Full, false, folded, lines},
 		"little":      {few, Full, false, few, ""},
 		"JSON":        {"{\n \"a\": 1\n}\n", Full, false, `{"a":1}`, ""},
@@ -153,7 +173,7 @@ func TestFoldedOutputIsKept(t *testing.T) {
 			if string(whole) != c.whole || !strings.Contains(got, c.out) || c.out != folded && got != c.out {
 				t.Errorf("got %q and keeps %q", got, whole)
 			}
-			if pointer := "blob:" + plan.NewBlob([]byte(lines)).Hash; strings.Contains(got, pointer) != (c.whole != "") {
+			if kept := "blob:" + plan.NewBlob([]byte(c.whole)).Hash; strings.Contains(got, kept) != (c.whole != "") {
 				t.Errorf("got %q", got)
 			}
 		})
