@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -19,14 +20,17 @@ const (
 )
 
 // Estimate is what a run is likely to use, as earlier runs of its kind did: those that
-// ended in the same way, with a plan or with a change, for a request of about its size.
+// ended alike, with a plan or with a change, for a request of about its size, and went
+// the way that it is to go, if that is said.
 type Estimate struct {
 	// Runs is how many it rests on; From says whose: of the repository, of the whole home,
 	// or "" where there were too few for any estimate, and nothing else is filled in.
 	Runs int    `json:"runs"`
 	From string `json:"from"`
-	// Here is how many runs of the kind the repository has.
+	// Here is how many runs of the kind the repository has, and Way the only one that counts,
+	// "" where it is not said which way the run is to go.
 	Here   int     `json:"here"`
+	Way    string  `json:"way,omitempty"`
 	Tokens *Spread `json:"tokens,omitempty"`
 	// CostUSD rests on the runs whose price is known; nil where those are too few.
 	CostUSD *Spread `json:"cost_usd,omitempty"`
@@ -61,29 +65,68 @@ func (h *Host) Estimate(ctx context.Context, r Request) (Estimate, error) {
 	if r.PlanOnly {
 		filter.States = []plan.State{plan.Planned}
 	}
+	cfg, err := h.Settings(repo.Root(), r.Settings)
+	if err != nil {
+		return Estimate{}, err
+	}
+	way := cfg.Way
+	if way == plan.WayAuto {
+		way = ""
+	}
 	alike := func() ([]memory.RunInfo, error) {
 		runs, err := db.Runs(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
-		runs = slices.DeleteFunc(runs, func(run memory.RunInfo) bool {
-			return run.Usage.Requests == 0 || sizeClass(run.Request) != sizeClass(r.Text)
-		})
-		return runs[:min(len(runs), mostAlike)], nil
+		var out []memory.RunInfo
+		for _, run := range runs {
+			if run.Usage.Requests == 0 || sizeClass(run.Request) != sizeClass(r.Text) {
+				continue
+			}
+			if way != "" {
+				if went, err := wayOf(ctx, db, run.ID); err != nil || went != way {
+					continue // one that cannot be read counts for nothing
+				}
+			}
+			if out = append(out, run); len(out) == mostAlike {
+				break
+			}
+		}
+		return out, nil
 	}
 	here, err := alike()
 	if err != nil {
 		return Estimate{}, err
 	}
 	if len(here) >= leastAlike {
-		return estimateFrom(here, FromRepository, len(here)), nil
+		return estimateFrom(here, FromRepository, len(here), way), nil
 	}
 	filter.Repo = ""
 	all, err := alike()
 	if err != nil || len(all) < leastAlike {
-		return Estimate{Here: len(here)}, err
+		return Estimate{Here: len(here), Way: way}, err
 	}
-	return estimateFrom(all, FromHome, len(here)), nil
+	return estimateFrom(all, FromHome, len(here), way), nil
+}
+
+// wayOf is the way that a run went.
+func wayOf(ctx context.Context, db *memory.DB, run plan.RunID) (string, error) {
+	way := plan.WayFull
+	query := memory.Query{Types: []plan.EventType{plan.TypeRunStart, plan.TypeWay}}
+	for ev, err := range db.Events(ctx, run, query) {
+		if err != nil {
+			return "", err
+		}
+		switch b := ev.Body.(type) {
+		case plan.RunStart:
+			if strings.HasPrefix(b.Way, plan.WayDirect) {
+				way = plan.WayDirect
+			}
+		case plan.WayTaken:
+			way = b.Way
+		}
+	}
+	return way, nil
 }
 
 // sizeClass is the class of a request's size.
@@ -97,7 +140,7 @@ func sizeClass(request string) int {
 	return 2
 }
 
-func estimateFrom(runs []memory.RunInfo, from string, here int) Estimate {
+func estimateFrom(runs []memory.RunInfo, from string, here int, way string) Estimate {
 	var tokens, cost, seconds []float64
 	for _, r := range runs {
 		tokens = append(tokens, float64(r.Usage.Tokens()))
@@ -110,6 +153,7 @@ func estimateFrom(runs []memory.RunInfo, from string, here int) Estimate {
 		Runs:    len(runs),
 		From:    from,
 		Here:    here,
+		Way:     way,
 		Tokens:  spreadOf(tokens),
 		CostUSD: spreadOf(cost),
 		Seconds: spreadOf(seconds),

@@ -3,6 +3,7 @@ package host_test
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestEstimate(t *testing.T) {
 	}
 	defer db.Close()
 	runs := 0
-	ran := func(repo, request string, to plan.State, tokens int64, usd float64) {
+	ran := func(repo, request string, to plan.State, tokens int64, usd float64, way ...plan.Body) {
 		t.Helper()
 		runs++
 		id := plan.RunID(fmt.Sprintf("01R%03d", runs))
@@ -33,12 +34,13 @@ func TestEstimate(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := time.Date(2026, 3, 4, 5, 0, 0, 0, time.UTC)
-		for i, b := range []plan.Body{
+		bodies := append([]plan.Body{
 			plan.RunStart{Request: request, Repo: repo},
 			plan.StateChange{From: plan.Unstarted, To: plan.Exploring, Event: "explore"},
 			plan.StateChange{From: plan.Exploring, To: to, Event: "x"},
-			plan.RunEnd{Outcome: to, Usage: plan.Usage{Requests: 2, Input: tokens}, CostUSD: usd, Priced: usd > 0},
-		} {
+		}, way...)
+		end := plan.RunEnd{Outcome: to, Usage: plan.Usage{Requests: 2, Input: tokens}, CostUSD: usd, Priced: usd > 0}
+		for i, b := range append(bodies, end) {
 			ev := plan.Event{Run: id, Time: at.Add(time.Duration(i*int(tokens)) * time.Second), Body: b}
 			if _, err := owner.Append(t.Context(), ev); err != nil {
 				t.Fatal(err)
@@ -82,6 +84,24 @@ func TestEstimate(t *testing.T) {
 	}
 	if e := estimate("x", true); e != (host.Estimate{Here: 1}) {
 		t.Errorf("of a plan: %+v", e)
+	}
+	for range 3 {
+		ran(w.Repo, "s", plan.Approved, 5, 0, plan.WayTaken{Way: plan.WayShort, Why: "seen"})
+	}
+	for way, want := range map[string]host.Estimate{
+		"":            {Runs: 7, From: host.FromRepository, Here: 7, Tokens: &host.Spread{Low: 5, Median: 10, High: 40}},
+		plan.WayShort: {Runs: 3, From: host.FromRepository, Here: 3, Way: plan.WayShort, Tokens: &host.Spread{Low: 5, Median: 5, High: 5}},
+		plan.WayFull:  {Runs: 4, From: host.FromRepository, Here: 4, Way: plan.WayFull, Tokens: &host.Spread{Low: 10, Median: 30, High: 40}},
+		// nobody went that way
+		plan.WayDirect: {Way: plan.WayDirect},
+	} {
+		req := host.Request{Dir: w.Repo, Text: "x"}
+		req.Settings.Way = way
+		e, err := h.Estimate(t.Context(), req)
+		e.CostUSD, e.Seconds = nil, nil
+		if err != nil || !reflect.DeepEqual(e, want) {
+			t.Errorf("by the way %q: %+v %v, %v", way, e, e.Tokens, err)
+		}
 	}
 	all, err := db.Runs(t.Context(), memory.Filter{})
 	if err != nil || len(all) != runs {

@@ -6,17 +6,22 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/sanitize"
 )
 
 // Estimate writes what a run is likely to use.
 func Estimate(w io.Writer, e host.Estimate) error {
+	kind := "of this kind"
+	if e.Way != "" {
+		kind += " that went the " + sanitize.Line(e.Way) + " way"
+	}
 	if e.From == "" {
-		_, err := fmt.Fprintf(w, "no estimate: %d finished runs of this kind here, and too few elsewhere\n", e.Here)
+		_, err := fmt.Fprintf(w, "no estimate: %d finished runs %s here, and too few elsewhere\n", e.Here, kind)
 		return err
 	}
-	text := fmt.Sprintf("from %d finished runs of this kind in this repository\n", e.Runs)
+	text := fmt.Sprintf("from %d finished runs %s in this repository\n", e.Runs, kind)
 	if e.From == host.FromHome {
-		text = fmt.Sprintf("only %d finished runs of this kind here; from %d in all repositories\n", e.Here, e.Runs)
+		text = fmt.Sprintf("only %d finished runs %s here; from %d in all repositories\n", e.Here, kind, e.Runs)
 	}
 	line := func(what string, s *host.Spread, say func(float64) string) {
 		if s == nil {

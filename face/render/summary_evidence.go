@@ -128,7 +128,11 @@ func (t *Tally) decisions(run string) []string {
 			"plan approve " + run, "plan approve " + run + " --plan FILE",
 			"plan deny " + run + " --comment TEXT", "plan deny " + run + " --reject",
 		}
-	case t.parked == nil || len(t.parked.Waiting) == 0:
+	case t.parked == nil:
+		return nil
+	case len(t.parked.Waiting) == 0 && t.parked.Reason == plan.ParkQuestion:
+		return []string{"plan tell " + run + " TEXT"}
+	case len(t.parked.Waiting) == 0:
 		return nil
 	}
 	first := t.parked.Waiting[0]

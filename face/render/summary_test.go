@@ -83,6 +83,22 @@ func TestWriteSummary(t *testing.T) {
 	}
 }
 
+// TestAQuestionIsAnsweredByOneCommand: it stands once among what can be done next.
+func TestAQuestionIsAnsweredByOneCommand(t *testing.T) {
+	t.Parallel()
+	for name, waiting := range map[string][]plan.WaitingCall{"known": {{Call: "c1", Name: "ask", Question: "Which?"}}, "not known": nil} {
+		s := newStory()
+		s.add(0, plan.RunStart{Request: "x"}, plan.StateChange{To: plan.Exploring},
+			plan.Parked{Reason: plan.ParkQuestion, Waiting: waiting})
+		var out strings.Builder
+		WriteSummary(&out, tallyOf(s.events), Options{Width: fixedWidth(90)})
+		_, next, _ := strings.Cut(out.String(), "  next ")
+		if n := strings.Count(next, "plan tell "); n != 1 || !strings.Contains(next, "plan resume ") {
+			t.Errorf("%s: plan tell stands there %d times:\n%s", name, n, out.String())
+		}
+	}
+}
+
 func TestTallyLeavesParkedTimeOut(t *testing.T) {
 	t.Parallel()
 	s := newStory()

@@ -356,17 +356,14 @@ func (s *summary) next() {
 		commands = append([]string{`plan ask --continue "…"`, "plan show " + run + " --report"}, commands...)
 	case s.t.parked != nil && s.t.parked.Reason == plan.ParkDrift:
 		commands = append(driftHelp(s.t.run), commands...)
-	case s.t.parked != nil && s.t.parked.Reason == plan.ParkQuestion:
-		commands = append([]string{"plan tell " + run + ` "…"`, resume}, commands...)
 	case !s.t.state.Final():
 		commands = append([]string{resume}, commands...)
 	}
 	if s.t.state == plan.Approved && s.t.start.Worktree != "" {
 		commands = append(commands, "plan apply "+run)
 	}
-	commands = append(s.t.decisions(run), commands...)
 	label := "next"
-	for _, c := range commands {
+	for _, c := range append(s.t.decisions(run), commands...) {
 		s.row(label, InkCyan, c)
 		label = ""
 	}
