@@ -44,6 +44,31 @@ func named(text string) (lines map[string][][2]int, files []string) {
 	return lines, files
 }
 
+// fileOrLine finds names that can be those of files, and lines that a text speaks of.
+var fileOrLine = lazy.Regexp(`([\w@+./-]*[\w@+-]\.\w+)|\b[Ll]ines?\s+(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?`)
+
+// spoken are the lines that a text speaks of behind the name of one of the files, as in
+// "in `a.md`, after line 12".
+func spoken(text string, files map[string]string) map[string][][2]int {
+	out := map[string][][2]int{}
+	for line := range strings.Lines(text) {
+		file := ""
+		for _, m := range fileOrLine().FindAllStringSubmatch(line, -1) {
+			name := path.Clean(m[1])
+			if _, ok := files[name]; ok {
+				file = name
+			}
+			first, err := strconv.Atoi(m[2])
+			if file == "" || err != nil || first == 0 {
+				continue
+			}
+			last, _ := strconv.Atoi(m[3]) // 0 where there is none
+			out[file] = append(out[file], [2]int{first, max(first, last)})
+		}
+	}
+	return out
+}
+
 // ofReport shows the places that a report quotes, for the phase that plans.
 func (s *session) ofReport(ctx context.Context, report string) string {
 	lines, files := named(report)
@@ -65,6 +90,9 @@ func (s *session) ofReport(ctx context.Context, report string) string {
 func (s *session) ofPlan(ctx context.Context, doc plan.PlanDoc) string {
 	text := toChange(doc.Text)
 	lines, _ := named(text)
+	for name, more := range spoken(text, doc.Files) {
+		lines[name] = append(lines[name], more...)
+	}
 	var names []string
 	for _, code := range codeIn(text) {
 		name, _, _ := strings.Cut(strings.TrimLeft(code, "*&"), "(")

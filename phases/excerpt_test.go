@@ -123,3 +123,29 @@ func TestWhatIsOnlyWatchedIsNotShown(t *testing.T) {
 		t.Errorf("what is only watched is there:\n%s", sent)
 	}
 }
+
+// TestLinesThatAPlanSpeaksOf: "after line 500" of the file that stands before it in the
+// step is such a place as `path:500`.
+func TestLinesThatAPlanSpeaksOf(t *testing.T) {
+	t.Parallel()
+	tree := map[string]string{"CHANGES.md": strings.Repeat("filler\n", 900), "b.md": strings.Repeat("other\n", 900)}
+	b := setup(t, "[[reply]]\ntext = \"done\"\n", tree)
+	hashes, err := b.hashes(t.Context(), []string{"CHANGES.md", "b.md"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	brief := briefFor(plan.Implement, 1)
+	brief.Plan.Text = "# Plan: x\n## Files\n- CHANGES.md — modified: an entry\n- b.md — modified\n## Steps\n" +
+		"1. At line 7 of it: nothing. In `CHANGES.md`, behind m.re.groups, after line 500, and in `b.md` lines 20 – 22, line 0.\n"
+	brief.Plan.Files = hashes
+	b.must(brief)
+	sent := b.of(plan.Implement, 1)[0].users()[0]
+	for _, want := range []string{
+		"<file path=\"CHANGES.md\" lines=\"492-508 of 900\">\n",
+		"<file path=\"b.md\" lines=\"12-30 of 900\">\n",
+	} {
+		if !strings.Contains(sent, want) || strings.Count(sent, "<file path") != 2 {
+			t.Errorf("there is no %s, or more, in\n%s", want, sent)
+		}
+	}
+}
