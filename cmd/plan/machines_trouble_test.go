@@ -22,7 +22,7 @@ func troubled() (workers, jobs, troubles int) {
 	if sampling.All() {
 		return 8, 2000, 60
 	}
-	return 3, 10, 5
+	return 3, 7, 5
 }
 
 // troubles are what befalls a fleet, each until it is over.

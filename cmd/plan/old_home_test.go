@@ -31,7 +31,7 @@ type oldRun struct {
 }
 
 // sampledOldRuns is how many of them are gone on with in each home, where not all are.
-const sampledOldRuns = 4
+const sampledOldRuns = 3
 
 // oldRuns are the runs that testdata/home-1/make.txtar makes, outside of its
 // batch and without those that ended.
