@@ -190,6 +190,11 @@ func (r *Repo) mergeCommit(
 	if err != nil || opts.Check {
 		return commit, out, err
 	}
+	if out.Before == out.After && opts.Keep != nil { // the files had it: what is taken back is the change itself
+		if err := opts.Keep(base, theirs); err != nil {
+			return commit, out, err
+		}
+	}
 	return commit, out, r.advance(ctx, head, commit, changes, opts.Intent)
 }
 
