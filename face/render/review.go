@@ -68,8 +68,10 @@ func reviewMarkdown(r host.Reviewed) []string {
 		}
 	}
 	for _, g := range r.Gaps {
-		head := fmt.Sprintf("- **%s** (%s)%s: ", SafeLine(g.ID), SafeLine(g.Severity), placeWord(g.Place))
-		gaps = append(gaps, head+SafeLine(g.Gap.Gap))
+		place := placeWord(g.Place)
+		head := fmt.Sprintf("- **%s** (%s)%s: ", SafeLine(g.ID), SafeLine(g.Severity), place)
+		text := strings.TrimPrefix(SafeLine(g.Gap.Gap), strings.Trim(place, " `")+": ") // it may begin with it
+		gaps = append(gaps, head+text)
 	}
 	for _, c := range r.Checks {
 		checks = append(checks, fmt.Sprintf("- %s `%s`%s", passWord(&c), SafeLine(c.Command), checkNote(c)))

@@ -44,11 +44,16 @@ func reviewed() host.Reviewed {
 func TestReviewAsMarkdown(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := render.Review(&out, render.FormatMarkdown, "v1", reviewed()); err != nil {
+	r := reviewed()
+	r.Gaps = append(r.Gaps, host.PlacedGap{
+		Gap:   plan.Gap{ID: "G3", Severity: plan.SeverityMust, Gap: "b.go:3: no sum"},
+		Place: host.Place{Path: "b.go", Line: 3},
+	})
+	if err := render.Review(&out, render.FormatMarkdown, "v1", r); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"# Review: exhausted\n\na gap\n", "\n- **G1** (must) `a dir/x#1.go:7`: wrong", "\n- **G2** (should): a test\n",
+		"# Review: exhausted\n\na gap\n", "\n- **G1** (must) `a dir/x#1.go:7`: wrong", "\n- **G2** (should): a test\n- **G3** (must) `b.go:3`: no sum\n",
 		"\n- FAIL `make test`  exit 2\n", "\n- PASS `true`\n", "## Notes\n\n- tidy",
 		"## What was asked\n\n- [ ] sums are right (b1: 3, not 4)\n- [x] a flag (b2)\n",
 	} {
