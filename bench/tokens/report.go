@@ -1,11 +1,17 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
+
+// played is what no command makes: what whole changes took beside a single loop.
+//
+//go:embed played.md
+var played string
 
 const intro = `# Tokens
 
@@ -63,6 +69,7 @@ func report(tallies []*tally) string {
 		rows = append(rows, row)
 	}
 	table(&b, rows)
+	b.WriteString(played)
 	return b.String()
 }
 
