@@ -1,9 +1,6 @@
 package sandbox
 
-import (
-	"os/exec"
-	"slices"
-)
+import "slices"
 
 // Confinement is what a program of this one's own may do that works on what others
 // wrote. It costs no process and no mounts, unlike a [Wall]: the kernel holds the
@@ -24,9 +21,9 @@ func Without(hidden []string, dirs ...string) []string {
 	return out
 }
 
-// RunConfined is cmd.Run for a program that can then read and write nothing but what it
-// is granted, open no socket, and gain no rights. Where [Confinable] says that the
-// kernel cannot, it is an error and the program is not started.
-func RunConfined(cmd *exec.Cmd, c Confinement) error {
-	return runConfined(cmd, c.Read, slices.Concat(c.Write, confinedDevices()))
+// Confined calls run where a program that it starts can read and write nothing but what
+// it is granted, open no socket, and gain no rights. It is to wait for the program. Where
+// [Confinable] says that the kernel cannot, it is an error and run is not called.
+func Confined(c Confinement, run func() error) error {
+	return confined(c.Read, slices.Concat(c.Write, confinedDevices()), run)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"sync"
 
@@ -15,7 +14,7 @@ import (
 // directory to another, without which programs such as git cannot work.
 const renamingABI = 2
 
-// Confinable returns nil where [RunConfined] can hold a program to what it is granted,
+// Confinable returns nil where [Confined] can hold a program to what it is granted,
 // and otherwise says why not.
 func Confinable() error {
 	if _, err := seccompArch(); err != nil {
@@ -33,17 +32,17 @@ func Confinable() error {
 
 func confinedDevices() []string { return devices() }
 
-// runConfined runs a command from a thread that is restricted first, since the child
-// inherits what holds for the thread that starts it. The thread ends with the command:
-// it is good for nothing else. Go makes no other thread from one that is locked.
-func runConfined(cmd *exec.Cmd, read, write []string) error {
+// confined calls run on a thread that is restricted first, since a child inherits what
+// holds for the thread that starts it. The thread ends with the call: it is good for
+// nothing else. Go makes no other thread from one that is locked.
+func confined(read, write []string, run func() error) error {
 	var err error
 	onOwnThread(func() {
 		if err = confineThread(read, write); err == nil {
-			err = cmd.Run()
+			err = run()
 		}
 	})
-	return err //nolint:wrapcheck // as cmd.Run has it
+	return err
 }
 
 // onOwnThread calls f on a thread that ends afterwards. It is never the first of the

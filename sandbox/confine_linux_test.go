@@ -24,7 +24,7 @@ func TestConfiningIsForTheProgramAlone(t *testing.T) {
 	for range 16 {
 		all.Go(func() {
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", "echo x >"+filepath.Join(dir, "file"))
-			if err := RunConfined(cmd, Confinement{Read: []string{"/"}}); err == nil {
+			if err := Confined(Confinement{Read: []string{"/"}}, cmd.Run); err == nil {
 				t.Error("a confined program wrote")
 			}
 		})
@@ -49,7 +49,7 @@ func TestConfiningIsForTheProgramAlone(t *testing.T) {
 	if err := exec.CommandContext(t.Context(), "sh", "-c", "echo x >"+filepath.Join(dir, "file")).Run(); err != nil {
 		t.Errorf("a program that is not confined: %v", err)
 	}
-	if err := RunConfined(exec.CommandContext(t.Context(), "true"), Confinement{}); err == nil {
+	if err := Confined(Confinement{}, exec.CommandContext(t.Context(), "true").Run); err == nil {
 		t.Error("a program ran that may read nothing")
 	}
 }

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"fmt"
-	"os/exec"
 	"runtime"
 )
 
@@ -13,4 +12,4 @@ func Confinable() error { return fmt.Errorf("%s has no Landlock", runtime.GOOS) 
 
 func confinedDevices() []string { return nil }
 
-func runConfined(*exec.Cmd, []string, []string) error { return Confinable() }
+func confined([]string, []string, func() error) error { return Confinable() }

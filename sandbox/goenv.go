@@ -1,10 +1,11 @@
 package sandbox
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // GoSetting is a setting of go in an environment: that of the variable, else what
@@ -17,7 +18,7 @@ func GoSetting(env []string, name string) string {
 	if file == "" {
 		file = filepath.Join(configDir(env), "go", "env")
 	}
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file)
 	if err != nil || file == "off" {
 		return ""
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // homeOf is the home directory in an environment, "/" if there is none.
@@ -88,7 +90,7 @@ func Secrets(env []string) []string {
 // containsAny reports whether a file holds one of the words. A file that cannot be
 // read counts as one that does.
 func containsAny(path string, words []string) bool {
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path)
 	if err != nil {
 		return !os.IsNotExist(err)
 	}

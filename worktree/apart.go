@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -41,7 +42,7 @@ func (r *Repo) CheckOutApart(ctx context.Context, tree, dir, data, common string
 		return nil // its HEAD is in no file of its own, and git finds no repository there
 	}
 	for _, name := range []string{"HEAD", "config.worktree"} {
-		text, err := os.ReadFile(filepath.Join(r.gitDir, name))
+		text, err := plainfile.Read(filepath.Join(r.gitDir, name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan/internal/durable"
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // keptPrefix begins the names of the private indexes that are kept in the git
@@ -110,7 +111,7 @@ func (r *Repo) dropIndexes(but string) {
 // indexMark tells the states of an index apart: by the checksum at its end, its
 // size and its time. It is "" for one that is not there.
 func indexMark(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -132,7 +133,7 @@ func indexMark(path string) (string, error) {
 // copyIndex copies an index with its time: git takes a file for unchanged only
 // if it is older than the index, so a newer copy would hide late changes.
 func copyIndex(from, to string) error {
-	src, err := os.Open(from)
+	src, err := plainfile.Open(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing is tracked
 	}

@@ -2,9 +2,10 @@ package worktree
 
 import (
 	"crypto/sha256"
-	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // knownTree is the tree that a work tree was found to be the last time. A run looks
@@ -20,8 +21,8 @@ type knownTree struct {
 // about: the user's index and the rules of what is ignored. Rules in files of the tree
 // are among the entries.
 func (r *Repo) markOf(list string) [sha256.Size]byte {
-	index, _ := indexMark(filepath.Join(r.gitDir, "index"))             // "" does as well
-	rules, _ := os.ReadFile(filepath.Join(r.common, "info", "exclude")) // most have none
+	index, _ := indexMark(filepath.Join(r.gitDir, "index"))                // "" does as well
+	rules, _ := plainfile.Read(filepath.Join(r.common, "info", "exclude")) // most have none
 	return sha256.Sum256([]byte(index + "\x00" + string(rules) + "\x00" + list))
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/worktree/git"
 )
@@ -73,7 +74,7 @@ func LeftMoves(root string) []string {
 
 // isStage reports whether a folder is one of a move, by the file that [newMover] makes.
 func isStage(dir string) bool {
-	text, err := os.ReadFile(filepath.Join(dir, ".gitignore"))
+	text, err := plainfile.Read(filepath.Join(dir, ".gitignore"))
 	return err == nil && string(text) == stageIgnore
 }
 
@@ -135,7 +136,7 @@ func (r *Repo) isLinked(dir string) bool {
 		return true
 	}
 	for _, link := range links {
-		if said, err := os.ReadFile(link); err == nil && filepath.Dir(string(said)) == dir {
+		if said, err := plainfile.Read(link); err == nil && filepath.Dir(string(said)) == dir {
 			return true
 		}
 	}

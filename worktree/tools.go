@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -154,8 +155,8 @@ func isReport(root, name, asset string) bool {
 		info.Size() != source.Size()+int64(len(reportHeader)) {
 		return false
 	}
-	copied, err := os.ReadFile(full)
-	original, missing := os.ReadFile(from)
+	copied, err := plainfile.Read(full)
+	original, missing := plainfile.Read(from)
 	return err == nil && missing == nil && string(copied) == reportHeader+string(original)
 }
 

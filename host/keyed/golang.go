@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -209,7 +209,7 @@ func (u User) netrc() []login {
 	if file == "" {
 		file = filepath.Join(u.env("HOME"), ".netrc")
 	}
-	data, _ := os.ReadFile(file) // one that cannot be read names none
+	data, _ := plainfile.Read(file) // one that cannot be read names none
 	var words []string
 	for line := range strings.Lines(string(data)) {
 		fields := strings.Fields(line)

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // publicRegistries are where npm and others fetch from when nothing is said.
@@ -41,7 +41,7 @@ func (u User) npmSettings() npmrc {
 	if file == "" {
 		file = filepath.Join(u.env("HOME"), ".npmrc")
 	}
-	data, _ := os.ReadFile(file) // one that cannot be read says nothing
+	data, _ := plainfile.Read(file) // one that cannot be read says nothing
 	out := npmrc{origins: slices.Clone(publicRegistries)}
 	var text strings.Builder
 	for line := range strings.Lines(string(data)) {

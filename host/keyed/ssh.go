@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // Agent is the user's ssh-agent, for servers with some host keys alone.
@@ -132,7 +132,7 @@ func (u User) hostKeys(at string) []hostKey {
 		filepath.Join(home, ".ssh", "known_hosts2"),
 		"/etc/ssh/ssh_known_hosts",
 	} {
-		data, _ := os.ReadFile(file) // one that cannot be read knows none
+		data, _ := plainfile.Read(file) // one that cannot be read knows none
 		for line := range strings.Lines(string(data)) {
 			fields := strings.Fields(line)
 			marked := len(fields) > 0 && strings.HasPrefix(fields[0], "@")

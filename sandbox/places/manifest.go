@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/internal/subpath"
 )
 
@@ -101,7 +102,7 @@ func (h Home) namedBy(name string) []Folder {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > mostManifest {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(h.tree, name))
+		data, err := plainfile.Read(filepath.Join(h.tree, name))
 		if err != nil {
 			continue
 		}

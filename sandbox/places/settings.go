@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -154,7 +155,7 @@ func (h Home) Settings() []sandbox.Setting {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > mostSettings {
 			continue
 		}
-		data, err := os.ReadFile(path)
+		data, err := plainfile.Read(path)
 		if err != nil {
 			continue
 		}
@@ -197,7 +198,7 @@ func (h Home) included(data []byte, dir string, depth int) []byte {
 		case !filepath.IsAbs(path):
 			path = filepath.Join(dir, path)
 		}
-		text, err := os.ReadFile(path)
+		text, err := plainfile.Read(path)
 		if err != nil || depth >= deepest || len(text) > mostSettings {
 			continue
 		}

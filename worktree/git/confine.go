@@ -3,12 +3,12 @@ package git
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/sandbox/places"
 )
@@ -199,7 +199,7 @@ func Borrowed(dirs ...string) []string {
 	var out []string
 	var follow func(objects string)
 	follow = func(objects string) {
-		data, _ := os.ReadFile(filepath.Join(objects, "info", "alternates")) // most have none
+		data, _ := plainfile.Read(filepath.Join(objects, "info", "alternates")) // most have none
 		for line := range strings.Lines(string(data)) {
 			path := strings.TrimSpace(line)
 			if !filepath.IsAbs(path) {

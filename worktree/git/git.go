@@ -149,6 +149,8 @@ func (p Program) start(ctx context.Context, c Call, over []setting, within *conf
 	case c.Index:
 		args = append(args, "-c", "core.fsync=all")
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, p.path, append(args, c.Args...)...)
 	cmd.Dir = c.Dir
@@ -163,11 +165,19 @@ func (p Program) start(ctx context.Context, c Call, over []setting, within *conf
 	}
 	sandbox.OwnGroup(cmd)
 	cmd.WaitDelay = outputGrace
-	run := cmd.Run
-	if within != nil {
-		run = func() error { return sandbox.RunConfined(cmd, *within) }
+	run := func() error {
+		if err := cmd.Start(); err != nil {
+			return err //nolint:wrapcheck // as cmd.Run has it
+		}
+		go stopWaiting(ctx, cmd.Process.Pid, stop)
+		return cmd.Wait()
 	}
-	err := run()
+	var err error
+	if within == nil {
+		err = run()
+	} else {
+		err = sandbox.Confined(*within, run)
+	}
 	if err == nil {
 		return stdout.String(), nil
 	}

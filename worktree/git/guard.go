@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // guard knows what of a repository's own settings may count, and what leads to its
@@ -160,7 +162,7 @@ func (g *guard) trees() []string {
 	}
 	links, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "gitdir"))
 	for _, link := range links {
-		if text, err := os.ReadFile(link); err == nil {
+		if text, err := plainfile.Read(link); err == nil {
 			out = append(out, filepath.Dir(strings.TrimSpace(string(text))))
 		}
 	}
@@ -202,7 +204,7 @@ func linkText(path string) (string, error) {
 		target, err := os.Readlink(path)
 		return "link " + target, err //nolint:wrapcheck // names the path
 	case info.Mode().IsRegular():
-		text, err := os.ReadFile(path)
+		text, err := plainfile.Read(path)
 		return "file " + string(text), err //nolint:wrapcheck // names the path
 	}
 	return info.Mode().Type().String(), nil
@@ -217,7 +219,7 @@ func isThere(path string) bool {
 func markOf(files []string) string {
 	h := sha256.New()
 	for _, path := range files {
-		text, err := os.ReadFile(path)
+		text, err := plainfile.Read(path)
 		fmt.Fprintf(h, "%s\x00%v\x00%d\x00%s", path, err == nil, len(text), text)
 	}
 	return string(h.Sum(nil))

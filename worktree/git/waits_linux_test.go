@@ -1,0 +1,63 @@
+package git_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/worktree/git"
+)
+
+// A pipe where git looks for a file stops nobody: which it is, is said.
+func TestNothingWaitsForAPipe(t *testing.T) {
+	t.Parallel()
+	for name, pipe := range map[string]string{
+		"rules of a folder": "sub/.gitignore",
+		"attributes":        ".gitattributes",
+		"rules":             ".git/info/exclude",
+		"the index":         ".git/index",
+		"packed refs":       ".git/packed-refs",
+		"an included file":  "included",
+		"settings of old":   ".git/config.worktree",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			gittest.Git(t, dir, "init", "-q")
+			gittest.Write(t, dir, map[string]string{"sub/file": "", "file": ""})
+			gittest.Git(t, dir, "add", "file")
+			gittest.Git(t, dir, "config", "include.path", "../included")
+			gittest.Git(t, dir, "config", "extensions.worktreeConfig", "true")
+			program, ok := git.Find(dir)
+			if !ok {
+				t.Fatal("no git")
+			}
+			path := filepath.Join(dir, pipe)
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			guarded, err := program.Guard(t.Context(), dir, filepath.Join(dir, ".git"))
+			if err == nil {
+				_, err = guarded.Run(t.Context(), git.Call{Dir: dir, Args: []string{"status", "--porcelain", "-uall"}})
+			}
+			if err == nil {
+				_, err = guarded.Run(t.Context(), git.Call{Dir: dir, Args: []string{"for-each-ref"}})
+			}
+			var waited *git.PipeError
+			if !errors.As(err, &waited) || filepath.Clean(waited.Path) != path {
+				t.Errorf("after %v: %v", time.Since(begin), err)
+			}
+		})
+	}
+}
