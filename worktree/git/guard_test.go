@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,11 +57,24 @@ func TestWhichFiltersCount(t *testing.T) {
 		"listed":     {"PATH=tools:$PATH tidy", false},
 		"listed2":    {"PATH=/usr/bin:" + dir + "/tools tidy", false},
 		"listed3":    {"PATH=/usr/bin:$PATH expand", true},
+		"pipe":       {"tr '|' x | LC_ALL=C fold", true},
+		"macros":     {"m4", false},
+		"input":      {"sed -f /dev/stdin", false},
+		"input2":     {"cat - | sed -f-", false},
+		"awk":        {"awk '{system($0)}'", false},
+		"sed3":       {"sed 's/.*/&/e'", false},
+		"sed4":       {"sed -n 's|a|b|p;1e'", false},
+		"database":   {"cat && sqlite3", false},
+		"unknown":    {"somefilter --stdin", false},
+		"linked":     {"../linked", false},
 	} {
 		gittest.Git(t, dir, "config", "filter."+name+".clean", filter.command)
 		if !filter.counts {
 			want = append(want, "filter."+name+".clean", "filter."+name+".required")
 		}
+	}
+	if dd, err := exec.LookPath("dd"); err != nil || os.Symlink(dd, filepath.Join(dir, "../linked")) != nil {
+		t.Fatal(err)
 	}
 	program, ok := git.Find(dir)
 	if !ok {
@@ -98,7 +112,7 @@ func TestWhatComesToBeNamedIsJudged(t *testing.T) {
 	}
 	t.Setenv("GIT_CONFIG_GLOBAL", global)
 	gittest.Git(t, dir, "init", "-q")
-	gittest.Git(t, dir, "config", "filter.awk.clean", "awk -f late.awk")
+	gittest.Git(t, dir, "config", "filter.awk.clean", "iconv -f late.awk")
 	gittest.Git(t, dir, "config", "core.sshCommand", "ssh -F late.ssh")
 	gittest.Write(t, dir, map[string]string{"word/file": ""})
 	gittest.Git(t, dir, "config", "filter.folder.clean", "tr word other")
@@ -122,7 +136,7 @@ func TestWhatComesToBeNamedIsJudged(t *testing.T) {
 		}
 		return out
 	}
-	first := []string{"awk -f late.awk", "ssh -F late.ssh", "tr word other", "sed -f late.sed"}
+	first := []string{"iconv -f late.awk", "ssh -F late.ssh", "tr word other", "sed -f late.sed"}
 	if diff := cmp.Diff(first, said()); diff != "" {
 		t.Errorf("before: -want +got\n%s", diff)
 	}

@@ -34,6 +34,9 @@ func (g *guard) outside(s setting) bool {
 	if strings.ContainsAny(unquoted(s.value), unknown) {
 		return false
 	}
+	if fed(s.name) && !g.filters(s.value) {
+		return false
+	}
 	return !g.starts(s) &&
 		!slices.ContainsFunc(words, func(word string) bool { return g.names(word) || interprets(word) })
 }
@@ -87,7 +90,8 @@ func runs(name string) bool {
 	return slices.Contains([]string{"alias", "hook", "pager"}, section) || slices.Contains(commands, last)
 }
 
-// commands are the last parts of the names of settings that are commands.
+// commands are the last parts of the names of settings that are commands. One that is not
+// among them is no way out: what it names counts until it is there, and is judged then.
 var commands = strings.Fields(
 	"alternaterefscommand askpass clean cmd command defaultkeycommand difffilter driver editor " +
 		"external fsmonitor gitproxy helper packobjectshook pager path process program receivepack smudge sshcommand " +
