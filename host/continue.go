@@ -41,6 +41,19 @@ func (h *Host) postContinuation(ctx context.Context, db *memory.DB, from plan.Ru
 	return c.Run, nil
 }
 
+// requireTreeOf refuses to have a run go on from a final one that has no tree here in
+// which one could: what was said would wait for ever.
+func (h *Host) requireTreeOf(ctx context.Context, from plan.RunID) error {
+	before, err := h.Load(ctx, from)
+	if err != nil {
+		return err
+	}
+	if _, err := h.OpenRepo(ctx, before.Start.Repo); err != nil {
+		return err
+	}
+	return h.requireOwnHome(ctx, before)
+}
+
 // continuations reads which runs go on from which, oldest first. Waiting leaves out
 // those that have begun.
 func continuations(ctx context.Context, db *memory.DB, waiting bool) ([]continuation, error) {

@@ -83,6 +83,9 @@ func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (told Told, er
 	if errors.Is(err, memory.ErrEnded) && (l.Kind == Steer || l.Kind == FollowUp) {
 		text, err := h.continuationText(l.Text)
 		if err == nil {
+			err = h.requireTreeOf(ctx, id)
+		}
+		if err == nil {
 			told.Continuation, err = h.postContinuation(ctx, db, id, text)
 		}
 		return told, err
