@@ -59,12 +59,9 @@ func (e *InvalidError) Error() string {
 // object says. Everything that is wrong with it is told at once, as an
 // [*InvalidError].
 func Read(r io.Reader, from Source) (*List, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxListBytes+1))
+	data, err := readList(r, from)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", from.Name, err)
-	}
-	if len(data) > maxListBytes {
-		return nil, fmt.Errorf("read %s: it is larger than %d MiB", from.Name, maxListBytes>>20)
+		return nil, err
 	}
 	p := &parser{from: from, ids: map[string]int{}}
 	if strings.HasSuffix(from.Name, ".jsonl") || isJSONLines(data) {
@@ -81,12 +78,23 @@ func Read(r io.Reader, from Source) (*List, error) {
 	return &p.list, nil
 }
 
+func readList(r io.Reader, from Source) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxListBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", from.Name, err)
+	}
+	if len(data) > maxListBytes {
+		return nil, fmt.Errorf("read %s: it is larger than %d MiB", from.Name, maxListBytes>>20)
+	}
+	return data, nil
+}
+
 // ForRepos makes the list of one request to many repositories, one a line;
 // empty lines and lines that begin with # do not count.
 func ForRepos(r io.Reader, from Source, request string) (*List, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxListBytes))
+	data, err := readList(r, from)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", from.Name, err)
+		return nil, err
 	}
 	p := &parser{from: from, ids: map[string]int{}}
 	n := 0

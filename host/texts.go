@@ -30,7 +30,10 @@ func ReadRequest(text, example string) (string, error) {
 // ReadPlan reads a plan that a person wrote, which must not be empty. Name is what
 // it is called in errors.
 func ReadPlan(name string, from io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(from, MaxRequest))
+	data, err := io.ReadAll(io.LimitReader(from, MaxRequest+1))
+	if err == nil && len(data) > MaxRequest {
+		err = fmt.Errorf("%s is larger than %d KiB", name, MaxRequest>>10)
+	}
 	if err != nil {
 		return "", UnreadPlan(err)
 	}

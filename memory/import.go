@@ -115,7 +115,11 @@ func readPortable(ctx context.Context, from io.ReadSeeker, visit portionVisitor)
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return p, fmt.Errorf("read it from the beginning: %w", err)
 	}
-	lines := bufio.NewScanner(from)
+	text := bufio.NewReader(from)
+	if first, err := text.Peek(1); err == nil && first[0] != '{' { // its first line may have no end
+		return p, fmt.Errorf("line 1: %w", errNotExported)
+	}
+	lines := bufio.NewScanner(text)
 	lines.Buffer(make([]byte, 64<<10), maxImportLine)
 	for n := 1; lines.Scan(); n++ {
 		if err := ctx.Err(); err != nil {
@@ -155,10 +159,12 @@ func (p *portable) line(n int, line []byte, visit portionVisitor) error {
 	return errors.New("it is neither a blob nor an event: it may be from a newer plan")
 }
 
+var errNotExported = errors.New("this is not a run that `plan journal export` has written")
+
 func (p *portable) begin(line []byte) error {
 	var h exportHeader
 	if err := json.Unmarshal(line, &h); err != nil || h.Version == 0 || h.Run == "" {
-		return errors.New("this is not a run that `plan journal export` has written")
+		return errNotExported
 	}
 	if h.Version > exportVersion {
 		return fmt.Errorf(

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 func (a *app) exportCommand() *cobra.Command {
@@ -76,7 +76,7 @@ is the same, and refused if it is not.`,
 		Example: `  plan journal import run.jsonl`,
 		Args:    oneArg("the name of a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := os.Open(args[0])
+			file, err := plainfile.Open(args[0])
 			if err != nil {
 				return fmt.Errorf("import a run: %w", err)
 			}

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -25,18 +25,14 @@ type Player struct {
 
 var _ loop.Model = (*Player)(nil)
 
+// maxRecording is how many bytes a recording may have: all of it is kept.
+const maxRecording = 1 << 30
+
 // Open reads a recording. Requests that hold secrets are told to be the
 // recorded ones only if redact is the function that they were recorded with;
 // it can be left out where what enters a conversation has been redacted before.
 func Open(file string, redact ...func(string) string) (*Player, error) {
-	info, err := os.Stat(file)
-	if err == nil && !info.Mode().IsRegular() { // a pipe may wait for its writer, and a device has no end
-		err = fmt.Errorf("%s is no regular file", file)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open recording: %w", err)
-	}
-	data, err := os.ReadFile(file)
+	data, err := plainfile.UpTo(file, maxRecording)
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
