@@ -37,7 +37,7 @@ func (p *Part) hazard(place Place) string {
 	if p.publishes() {
 		return fmt.Sprintf("%s: it publishes to others", short(p.Text))
 	}
-	return ""
+	return p.sends()
 }
 
 // handsOn says why a command is asked about that a program which is not known may

@@ -106,8 +106,27 @@ func (p *Part) sweeper() (kind *sweep, alone bool) {
 		s.doubt = true
 		return s, p.feed == unfed
 	}
-	return only(s, p.packs(name)), false
+	if !p.packs(name) {
+		s.doubt = true
+		return only(s, p.mayRead(name)), false
+	}
+	return s, false
 }
+
+// mayRead reports whether a program may read all that is in a folder which it is given:
+// any may, but for those that only look at names or have a purpose of their own for it.
+func (p *Part) mayRead(name string) bool {
+	_, wraps := wrappers[name]
+	return len(p.argv) > 1 && !p.quiet && !wraps && !slices.Contains(namesOnly, name)
+}
+
+// namesOnly are programs that do not read what is in a folder which they are given: they
+// have to do with names, make or remove it, work on what a project says, or run what is
+// judged by itself.
+var namesOnly = slices.Concat(runNothing, shells, strings.Fields(
+	"alias apk apt apt-get brew bsdtar bun cargo command conda dnf eval exec fd find gmake go gradle gradlew gtar helm "+
+		"install jar just make mkfifo mount mvn mvnw npm nproc pip pip3 pnpm poetry rsync rustup scp source . systemctl "+
+		"tar trap umount unzip uv yarn zip"))
 
 // packs reports whether a command brings all that is in folders somewhere else, or
 // compares it.
