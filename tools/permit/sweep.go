@@ -124,9 +124,9 @@ func (p *Part) mayRead(name string) bool {
 // have to do with names, make or remove it, work on what a project says, or run what is
 // judged by itself.
 var namesOnly = slices.Concat(runNothing, shells, strings.Fields(
-	"alias apk apt apt-get brew bsdtar bun cargo command conda dnf eval exec fd find gmake go gradle gradlew gtar helm "+
-		"install jar just make mkfifo mount mvn mvnw npm nproc pip pip3 pnpm poetry rsync rustup scp source . systemctl "+
-		"tar trap umount unzip uv yarn zip"))
+	"alias apk apt apt-get brew bsdtar bun cargo command conda dnf eval exec fd find gmake go gradle gradlew gtar "+
+		"helm install jar just make mkfifo mount mvn mvnw npm nproc pip pip3 pnpm poetry rsync rustup scp source . "+
+		"systemctl tar trap umount unzip uv yarn zip"))
 
 // packs reports whether a command brings all that is in folders somewhere else, or
 // compares it.

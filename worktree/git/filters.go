@@ -13,9 +13,11 @@ import (
 // textPrograms only change text, whatever the text is and the words behind them are, but
 // for sed. Those that can run what they read are more than anyone can list (m4, sqlite3,
 // awk, …), so these are listed instead.
-var textPrograms = strings.Fields("[ base64 cat clang-format cmp column comm cut dos2unix echo expand false fmt fold gofmt " +
-	"gpg gunzip gzip head iconv indent jq nl od paste printf rev rustfmt sed ssh tac tail test tr true unexpand " +
-	"uniq unix2dos wc xz xzcat zcat zstd")
+var textPrograms = strings.Fields(
+	"[ base64 cat clang-format cmp column comm cut dos2unix echo expand false fmt fold gofmt gpg gunzip gzip head " +
+		"iconv indent jq nl od paste printf rev rustfmt sed ssh tac tail test tr true unexpand uniq unix2dos wc xz " +
+		"xzcat zcat zstd",
+)
 
 // replaces is an option or a program of sed's that can only put texts in the place of
 // others.
