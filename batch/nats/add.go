@@ -136,13 +136,7 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 				return err
 			}
 		}
-		data, err := json.Marshal(message{Batch: id, Place: j.Place, Message: j.Message})
-		if err != nil {
-			return fmt.Errorf("encode job %s: %w", j.ID, err)
-		}
-		_, err = s.js.Publish(ctx, l.subject(), data,
-			jetstream.WithMsgID(fmt.Sprintf("%s.%d", jobKey(id, j.Place), j.Message)))
-		if err != nil {
+		if err := s.send(ctx, l, id, j); err != nil {
 			return fmt.Errorf("queue job %s: %w", j.ID, err)
 		}
 		if first { // it need not wait for the last
@@ -157,6 +151,16 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 		}
 	}
 	return nil
+}
+
+// send puts the message of a job into a lane.
+func (s *Store) send(ctx context.Context, in lane, of string, j Job) error {
+	data, err := json.Marshal(message{Batch: of, Place: j.Place, Message: j.Message})
+	if err == nil {
+		_, err = s.js.Publish(ctx, in.subject(), data,
+			jetstream.WithMsgID(fmt.Sprintf("%s.%d", jobKey(of, j.Place), j.Message)))
+	}
+	return err //nolint:wrapcheck // enqueue says of which job
 }
 
 // wake tells the workers that there is work in a lane.

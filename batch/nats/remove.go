@@ -201,7 +201,7 @@ func (s *Store) removeObject(ctx context.Context, from jetstream.ObjectStore, bu
 		meta := objectSubject + bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
 		err = s.purge(ctx, objectStream+bucket, meta)
 	}
-	return err //nolint:wrapcheck // the caller says what was done
+	return err
 }
 
 func (s *Store) removeObjects(

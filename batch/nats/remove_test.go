@@ -104,7 +104,8 @@ func TestARemovedBatchLeavesNothing(t *testing.T) {
 	if _, err := s.Cancel(t.Context(), "OVER", func(nats.Job) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.Requeue(t.Context(), "OVER", true, func(j nats.Job) bool { return j.State == batch.JobFailed }); n != 1 {
+	failed := func(j nats.Job) bool { return j.State == batch.JobFailed }
+	if n, err := s.Requeue(t.Context(), "OVER", true, failed); n != 1 {
 		t.Fatal(err)
 	}
 	if over, err := s.Over(t.Context(), time.Now()); len(over) > 0 || err != nil {

@@ -1,9 +1,7 @@
 package nats_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -248,40 +246,5 @@ func TestCutOff(t *testing.T) {
 	done.requireOnce(t, s, n)
 	if j := job(t, s, "A", placeOf(t, late)); j.Worker != "near" || j.Lost != 1 {
 		t.Errorf("the job that was cut off: %+v", j)
-	}
-}
-
-// TestAJournalOutlivesAServer: a run's journal goes on where the server of a cluster that
-// leads it is killed, from one worker to the next, and the old one adds nothing more.
-func TestAJournalOutlivesAServer(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	s := c.store
-	add(t, s, "A", 1, nil)
-	first := worker(t, open(t, strings.Join(c.urls, ",")), "first", false)
-	got := claim(t, first)
-	old, _ := takeUp(t, first, got)
-	const before, after = 3, 6
-	for n := range before {
-		keep(t, old, nats.Part{Events: []json.RawMessage{event(n)}})
-	}
-	c.kill(c.leader("PLAN_JOURNAL"))
-	for n := before; n < after; n++ { // no sooner is it acknowledged than two of the three have it
-		keep(t, old, nats.Part{Events: []json.RawMessage{event(n)}})
-	}
-	first.Close() // it is silent from here on
-	second := worker(t, open(t, strings.Join(c.urls, ",")), "second", false)
-	next, parts := takeUp(t, second, claim(t, second))
-	if n := len(parts); n != after+1 || !bytes.Equal(parts[n-1].Events[0], event(after-1)) {
-		t.Errorf("it has %d parts", n)
-	}
-	c.restart()
-	c.kill(c.leader("PLAN_JOURNAL"))
-	if _, _, err := old.Append(t.Context(), nats.Part{Events: []json.RawMessage{event(9)}}); !errors.Is(err, batch.ErrLeaseLost) {
-		t.Errorf("the old owner appends: %v", err)
-	}
-	keep(t, next, nats.Part{Events: []json.RawMessage{event(after)}})
-	if lines, err := s.Lines(t.Context(), got.Run, 0); err != nil || len(lines) != after+1 {
-		t.Errorf("it has %d events, %v", len(lines), err)
 	}
 }

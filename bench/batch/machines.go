@@ -231,8 +231,9 @@ clones. `+"`make bench-machines`"+` writes this, `+"`make show-machines`"+` show
 	}
 	text.WriteString(`
 Time is from the start of the workers, or of plan batch run, to their end. A job has nine answers. CPU is that of the
-workers and of all that they start. What is in the queue is its folder, with records, results, changes and what JetStream
-keeps beside them.
+workers and of all that they start. What is in the queue is its folder, with journals, records, results, changes and what
+JetStream keeps beside them. How long it takes from the kill of a worker to the first event of the next one is measured by
+TestARunOutlivesItsMachine, and stands in docs/scale.md.
 `)
 	if out == "" {
 		_, err := os.Stdout.WriteString(text.String())

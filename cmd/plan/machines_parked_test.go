@@ -93,7 +93,8 @@ func (m *fleet) collect(id string) {
 		!strings.Contains(m.must("desk", "batch", "list"), id) {
 		m.t.Errorf("of what is not old, or would be removed, it says %s", text)
 	}
-	if text := m.must("desk", "queue", "gc", "--older-than", "1ms"); !strings.Contains(text, "removed 1 batch and 4 journals") {
+	text = m.must("desk", "queue", "gc", "--older-than", "1ms")
+	if !strings.Contains(text, "removed 1 batch and 4 journals") {
 		m.t.Errorf("what is over is removed: %s", text)
 	}
 	if text := m.must("desk", "batch", "list"); strings.Contains(text, id) {

@@ -13,7 +13,12 @@ import (
 func TestOneOfSeveralCalls(t *testing.T) {
 	t.Parallel()
 	call := func(id, command string) plan.WaitingCall {
-		return plan.WaitingCall{Call: id, Name: "bash", Args: []byte(`{"command":"` + command + `"}`), Digest: "sha256:" + id}
+		return plan.WaitingCall{
+			Call:   id,
+			Name:   "bash",
+			Args:   []byte(`{"command":"` + command + `"}`),
+			Digest: "sha256:" + id,
+		}
 	}
 	w := WaitingJob{Job: "j", Calls: []plan.WaitingCall{call("one", "make deploy"), call("two", "rm -r out")}}
 	_, err := w.find(host.Decision{Approve: true})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plan-engine/plan/batch/nats"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
@@ -42,7 +41,8 @@ or was begun anew. What waits, runs, is parked or is being published stays.`,
 				if err != nil && len(done.Removed) == 0 {
 					return err
 				}
-				return errors.Join(p.answer(done, func(w io.Writer) error { return render.QueueCollected(w, done) }), err)
+				text := func(w io.Writer) error { return render.QueueCollected(w, done) }
+				return errors.Join(p.answer(done, text), err)
 			})
 		},
 	}
@@ -68,8 +68,8 @@ const collectEvery = time.Hour
 
 // collect removes what has been over for a while from the queue that this process serves,
 // now and every hour, until the function that it returns is called.
-func (p Program) collect(ctx context.Context, served nats.ServerConfig, url string, after time.Duration) (func(), error) {
-	store, err := p.openWith(ctx, url, served.Token)
+func (p Program) collect(ctx context.Context, url, token string, after time.Duration) (end func(), err error) {
+	store, err := p.openWith(ctx, url, token)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ docs/machines.md.`,
 			ctx, release := p.interruptible(cmd.Context())
 			defer release()
 			if after > 0 {
-				end, err := p.collect(ctx, c, srv.URL(), after)
+				end, err := p.collect(ctx, srv.URL(), c.Token, after)
 				if err != nil {
 					return err
 				}
