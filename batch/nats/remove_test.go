@@ -96,7 +96,11 @@ func TestARemovedBatchLeavesNothing(t *testing.T) {
 	end(t, s, w, claim(t, w), batch.JobDone)
 	end(t, s, w, claim(t, w), batch.JobParked)
 	js := stream(t, srv.URL())
-	before := messages(t, js)
+	var before map[string]uint64
+	within(t, func() bool { // a job is done a moment before its message is gone
+		before = messages(t, js)
+		return before["plan.work.0"] == 1
+	})
 
 	add(t, s, "OVER", 3, func(i int) int { return 9 - i }) // before what is open
 	end(t, s, w, claim(t, w), batch.JobDone)
